@@ -1,0 +1,89 @@
+package panel
+
+import (
+	"context"
+	"errors"
+)
+
+// Kind says what went wrong in words that every panel shares. A Kind is itself an error, so that
+// callers write errors.Is(err, panel.ErrNotFound).
+type Kind string
+
+// The kinds of failure. Callers map them one to one to the keys that customers see.
+const (
+	ErrNotFound       Kind = "not_found"        // no such account, domain, file
+	ErrExists         Kind = "exists"           // the name is taken and may not be replaced
+	ErrSuspended      Kind = "suspended"        // the account is suspended and takes no changes
+	ErrInUse          Kind = "in_use"           // something else still needs it
+	ErrLimit          Kind = "limit"            // a limit of the account, or a guard, was reached
+	ErrDiskFull       Kind = "disk_full"        // the account's or the machine's disk is full
+	ErrUnreachable    Kind = "unreachable"      // the panel did not answer; try again
+	ErrBusy           Kind = "busy"             // the panel refuses work for now; try again
+	ErrPathNotAllowed Kind = "path_not_allowed" // the path leads out of the account, or to what is not its to change
+	ErrETagMismatch   Kind = "etag_mismatch"    // the file is not the version that was named
+	ErrFileTooLarge   Kind = "file_too_large"   // larger than the caller's limit
+	ErrNotText        Kind = "not_text"         // lines were asked of a file that has none
+	ErrInvalid        Kind = "invalid"          // the request makes no sense
+	ErrUnsupported    Kind = "unsupported"      // this panel cannot do it
+	ErrInternal       Kind = "internal"         // the panel failed for a reason of its own
+)
+
+func (k Kind) Error() string { return string(k) }
+
+// Temporary tells that the same call may succeed later without anybody changing anything.
+func (k Kind) Temporary() bool { return k == ErrUnreachable || k == ErrBusy }
+
+// Error is the failure of one call on a panel.
+type Error struct {
+	Kind Kind
+	Op   string // the method, for the log: "files.write"
+	Ref  string // the account
+	Err  error  // the cause, for the log only; nil when the kind says it all
+}
+
+func (e *Error) Error() string {
+	s := "panel: " + e.Op
+	if e.Ref != "" {
+		s += " " + e.Ref
+	}
+	s += ": " + string(e.Kind)
+	if e.Err != nil && e.Err != error(e.Kind) {
+		s += ": " + e.Err.Error()
+	}
+	return s
+}
+
+// Unwrap gives both the kind and the cause to errors.Is and errors.As.
+func (e *Error) Unwrap() []error {
+	if e.Err == nil {
+		return []error{e.Kind}
+	}
+	return []error{e.Kind, e.Err}
+}
+
+// KindOf is the kind of err: that of the *Error or Kind within it, ErrInternal for any other
+// error, and empty for nil.
+func KindOf(err error) Kind {
+	if err == nil {
+		return ""
+	}
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Kind
+	}
+	var k Kind
+	if errors.As(err, &k) {
+		return k
+	}
+	return ErrInternal
+}
+
+// Wrap names the operation and the account in err. It leaves alone nil, an error that already is
+// an *Error, and the context's errors, which say that the caller left, not that the panel failed.
+func Wrap(op, ref string, err error) error {
+	var e *Error
+	if err == nil || errors.As(err, &e) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	return &Error{Kind: KindOf(err), Op: op, Ref: ref, Err: err}
+}

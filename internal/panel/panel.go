@@ -1,0 +1,145 @@
+package panel
+
+import (
+	"context"
+	"time"
+)
+
+// Panel is what every adapter is at least. The rest is found by type assertion:
+//
+//	files, ok := p.(panel.Files)
+type Panel interface {
+	// Name is the adapter's name in settings and logs: "node", "sandbox".
+	Name() string
+}
+
+// Capability names one of the interfaces of this package.
+type Capability string
+
+// The capabilities that a panel may have.
+const (
+	CapAccounts Capability = "accounts"
+	CapUsage    Capability = "usage"
+	CapSites    Capability = "sites"
+	CapFiles    Capability = "files"
+	CapArchives Capability = "archives"
+)
+
+// Capabilities lists what p can do, in a fixed order. It is derived from the interfaces that p has,
+// so it cannot disagree with them.
+func Capabilities(p Panel) []Capability {
+	var caps []Capability
+	add := func(has bool, c Capability) {
+		if has {
+			caps = append(caps, c)
+		}
+	}
+	_, accounts := p.(Accounts)
+	_, usage := p.(Usages)
+	_, sites := p.(Sites)
+	_, files := p.(Files)
+	_, archives := p.(Archives)
+	add(accounts, CapAccounts)
+	add(usage, CapUsage)
+	add(sites, CapSites)
+	add(files, CapFiles)
+	add(archives, CapArchives)
+	return caps
+}
+
+// Limits bounds one account. Zero means no limit.
+type Limits struct {
+	DiskMB  int64 `json:"disk_mb"` // mebibytes
+	Inodes  int64 `json:"inodes"`  // files and directories
+	Domains int   `json:"domains"` // domains, the primary one included
+}
+
+// DiskBytes is the disk limit in bytes, zero for none.
+func (l Limits) DiskBytes() int64 { return l.DiskMB << 20 }
+
+// AccountSpec asks for an account.
+type AccountSpec struct {
+	Ref           string // the platform's id of the service; at most 64 of [A-Za-z0-9._-]
+	Username      string // wanted name on the machine; empty lets the panel derive one from the domain
+	PrimaryDomain string
+	Limits        Limits
+}
+
+// AccountStatus is the state of an account that exists.
+type AccountStatus string
+
+// The states of an account.
+const (
+	AccountActive    AccountStatus = "active"
+	AccountSuspended AccountStatus = "suspended"
+)
+
+// Account is an account as the panel has it, and where it is served.
+type Account struct {
+	Ref           string
+	Username      string
+	PrimaryDomain string
+	Domains       []Domain // the primary one first
+	Limits        Limits
+	Status        AccountStatus
+	CreatedAt     time.Time
+
+	// OriginURL answers HTTP for the account's domains when they are sent as the Host.
+	OriginURL   string
+	IPv4, IPv6  string
+	Nameservers []string
+	Location    string
+}
+
+// Accounts makes and ends accounts.
+type Accounts interface {
+	// CreateAccount makes the account, or answers the one that has the ref already. ErrExists:
+	// the user name or the domain belongs to another account, or the ref to another domain.
+	// ErrInvalid: ref, name, domain or limits are not well formed. When it fails nothing is left
+	// behind that a second call would stumble over.
+	CreateAccount(ctx context.Context, spec AccountSpec) (Account, error)
+	// Account answers what CreateAccount made.
+	Account(ctx context.Context, ref string) (Account, error)
+	// SuspendAccount stops serving the account and refuses changes to it; its files stay.
+	SuspendAccount(ctx context.Context, ref string) error
+	// UnsuspendAccount undoes SuspendAccount.
+	UnsuspendAccount(ctx context.Context, ref string) error
+	// UpdateAccount sets the limits. Limits below the present usage are accepted: nothing is
+	// deleted, further growth is refused.
+	UpdateAccount(ctx context.Context, ref string, limits Limits) (Account, error)
+	// DeleteAccount ends the account, its domains and its files at once and for good. ErrNotFound
+	// when there is none; a caller that repeats a deletion takes it for success.
+	DeleteAccount(ctx context.Context, ref string) error
+}
+
+// Usage is what an account occupies.
+type Usage struct {
+	DiskBytes int64
+	Inodes    int64
+	Domains   int
+	Limits    Limits
+}
+
+// Usages measures accounts.
+type Usages interface {
+	Usage(ctx context.Context, ref string) (Usage, error)
+}
+
+// Domain is a name that an account answers to.
+type Domain struct {
+	Name         string
+	DocumentRoot string // path in the account's home: "/public_html"
+	Primary      bool
+}
+
+// Sites attaches domains to accounts. "www." of a domain is answered like the domain itself unless
+// it was added as a domain of its own.
+type Sites interface {
+	Domains(ctx context.Context, ref string) ([]Domain, error)
+	// AddDomain serves name from documentRoot, which is made when missing; empty means the primary
+	// domain's. ErrExists: another account has the name, or this one has it with another root.
+	// ErrLimit: the account has its number of domains.
+	AddDomain(ctx context.Context, ref, name, documentRoot string) (Domain, error)
+	// RemoveDomain stops serving name; files stay. ErrInUse: it is the primary domain.
+	RemoveDomain(ctx context.Context, ref, name string) error
+}
