@@ -1,0 +1,307 @@
+package db
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"stead.dev/stead/internal/platform/clock"
+)
+
+// ErrNoRows is what Row.Scan answers when the query found nothing.
+var ErrNoRows = sql.ErrNoRows
+
+// ErrLocked is answered by InTxLocked when somebody else holds the name.
+var ErrLocked = errors.New("db: the lock is held by another transaction")
+
+// Querier reads. *DB and *Tx satisfy it.
+type Querier interface {
+	Query(ctx context.Context, query string, args ...any) (Rows, error)
+	QueryRow(ctx context.Context, query string, args ...any) Row
+}
+
+// Row is the one row of a QueryRow; Scan answers ErrNoRows when there is none.
+type Row interface {
+	Scan(dest ...any) error
+}
+
+// Rows are read to the end or closed; Err tells what ended the reading.
+type Rows interface {
+	Row
+	Next() bool
+	Err() error
+	Close()
+}
+
+// Config says which engine to open and how.
+type Config struct {
+	// URL is postgres://… for PostgreSQL; empty opens SQLite at Path.
+	URL string
+	// Path is the SQLite file; its folder must exist.
+	Path string
+	// Clock gives Tx.Now. Required.
+	Clock clock.Clock
+	// MaxConns bounds the connections of each of the two pools; 0 means a
+	// default that suits the engine.
+	MaxConns int
+	// Tracer, when set, sees every PostgreSQL query.
+	Tracer pgx.QueryTracer
+}
+
+// DB is an open database. It reads; InTx writes.
+type DB struct {
+	engine engine
+	clock  clock.Clock
+}
+
+// engine is what differs between the two databases.
+type engine interface {
+	Querier
+	begin(ctx context.Context) (transaction, error)
+	// lockBefore takes a named lock before a transaction exists, where the
+	// engine's locks are not part of transactions; release is then not nil.
+	lockBefore(name string) (release func(), ok bool)
+	exclusive(ctx context.Context, name string, f func(ctx context.Context) error) error
+	retryable(err error) bool
+	close() error
+	ping(ctx context.Context) error
+	name() string
+	forUpdate() string
+	pools() (writer *sql.DB, pool *pgxpool.Pool)
+}
+
+// transaction is an engine's open transaction.
+type transaction interface {
+	Querier
+	exec(ctx context.Context, query string, args []any) (int64, error)
+	tryLock(ctx context.Context, name string) (bool, error)
+	commit(ctx context.Context) error
+	rollback(ctx context.Context) error
+	handles() (*sql.Tx, pgx.Tx)
+}
+
+// Open connects to the database that c names. It does not migrate; see package
+// schema.
+func Open(ctx context.Context, c Config) (*DB, error) {
+	if c.Clock == nil {
+		return nil, errors.New("db: a clock is required")
+	}
+	var (
+		e   engine
+		err error
+	)
+	switch {
+	case strings.HasPrefix(c.URL, "postgres://"), strings.HasPrefix(c.URL, "postgresql://"):
+		e, err = openPostgres(ctx, c)
+	case c.URL == "":
+		e, err = openSQLite(ctx, c)
+	default:
+		err = errors.New("db: the database URL must begin with postgres://, or be empty for SQLite")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &DB{engine: e, clock: c.Clock}, nil
+}
+
+// Close ends all connections.
+func (d *DB) Close() error { return d.engine.close() }
+
+// Ping tells whether the database answers.
+func (d *DB) Ping(ctx context.Context) error { return d.engine.ping(ctx) }
+
+// Engine is "sqlite" or "postgres", for logs and for choosing job drivers.
+func (d *DB) Engine() string { return d.engine.name() }
+
+// Shared tells whether other processes may work on the same database.
+func (d *DB) Shared() bool { return d.engine.name() == "postgres" }
+
+// Writer is the SQLite writing pool, for libraries that bring their own SQL
+// (migrations, the job queue); nil on PostgreSQL.
+func (d *DB) Writer() *sql.DB { w, _ := d.engine.pools(); return w }
+
+// Pool is the PostgreSQL writing pool, for the same libraries; nil on SQLite.
+func (d *DB) Pool() *pgxpool.Pool { _, p := d.engine.pools(); return p }
+
+// Query reads rows on a read-only connection.
+func (d *DB) Query(ctx context.Context, query string, args ...any) (Rows, error) {
+	return d.engine.Query(ctx, query, args...)
+}
+
+// QueryRow reads one row on a read-only connection.
+func (d *DB) QueryRow(ctx context.Context, query string, args ...any) Row {
+	return d.engine.QueryRow(ctx, query, args...)
+}
+
+// attempts bounds how often a transaction is run again after the engine asked
+// for it (a deadlock or a serialization failure).
+const attempts = 8
+
+// InTx runs f in a transaction and commits when f answers nil. f may run more
+// than once, so it must have no effect outside the transaction; it must not
+// open another one (SQLite has a single writer, so that would wait for itself:
+// it is refused).
+func (d *DB) InTx(ctx context.Context, f func(ctx context.Context, tx *Tx) error) error {
+	return d.inTx(ctx, "", f)
+}
+
+// InTxLocked is InTx under a lock with the given name, held by at most one
+// transaction of all replicas and gone when that ends, in whatever way. It
+// answers ErrLocked at once when the name is taken.
+func (d *DB) InTxLocked(ctx context.Context, name string, f func(ctx context.Context, tx *Tx) error) error {
+	release, ok := d.engine.lockBefore(name)
+	if !ok {
+		return ErrLocked
+	}
+	if release != nil {
+		defer release()
+	}
+	return d.inTx(ctx, name, f)
+}
+
+// Exclusive runs f while no other process runs one of the same name; the others
+// wait. f may take long and open transactions. SQLite has one process.
+func (d *DB) Exclusive(ctx context.Context, name string, f func(ctx context.Context) error) error {
+	return d.engine.exclusive(ctx, name, f)
+}
+
+type inTxKey struct{}
+
+func (d *DB) inTx(ctx context.Context, lock string, f func(ctx context.Context, tx *Tx) error) error {
+	if ctx.Value(inTxKey{}) != nil {
+		return errors.New("db: a transaction is already open here")
+	}
+	ctx = context.WithValue(ctx, inTxKey{}, true)
+	var err error
+	for range attempts {
+		var tx *Tx
+		tx, err = d.once(ctx, lock, f)
+		if err == nil {
+			for _, g := range tx.onCommit {
+				g()
+			}
+			return nil
+		}
+		if !d.engine.retryable(err) || ctx.Err() != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("db: gave up after %d attempts: %w", attempts, err)
+}
+
+func (d *DB) once(ctx context.Context, lock string, f func(ctx context.Context, tx *Tx) error) (_ *Tx, err error) {
+	t, err := d.engine.begin(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("db: begin: %w", err)
+	}
+	done := false
+	defer func() {
+		if !done {
+			// The context may be the reason for rolling back.
+			_ = t.rollback(context.WithoutCancel(ctx))
+		}
+	}()
+	tx := &Tx{t: t, forUpdate: d.engine.forUpdate(), Now: d.clock.Now().UTC().Truncate(time.Microsecond)}
+	if lock != "" {
+		ok, err := t.tryLock(ctx, lock)
+		if err != nil {
+			return nil, fmt.Errorf("db: lock: %w", err)
+		}
+		if !ok {
+			return nil, ErrLocked
+		}
+	}
+	if err := f(ctx, tx); err != nil {
+		return nil, err
+	}
+	if err := t.commit(ctx); err != nil {
+		return nil, fmt.Errorf("db: commit: %w", err)
+	}
+	done = true
+	return tx, nil
+}
+
+// Tx is an open transaction. It reads and writes.
+type Tx struct {
+	// Now is the one time of this transaction: UTC, microseconds.
+	Now time.Time
+
+	t         transaction
+	forUpdate string
+	onCommit  []func()
+	savepoint int
+}
+
+// Query reads rows inside the transaction. They must be closed before the next
+// statement.
+func (tx *Tx) Query(ctx context.Context, query string, args ...any) (Rows, error) {
+	return tx.t.Query(ctx, query, args...)
+}
+
+// QueryRow reads one row; with a RETURNING clause it may also write.
+func (tx *Tx) QueryRow(ctx context.Context, query string, args ...any) Row {
+	return tx.t.QueryRow(ctx, query, args...)
+}
+
+// Exec writes and answers how many rows it touched.
+func (tx *Tx) Exec(ctx context.Context, query string, args ...any) (int64, error) {
+	return tx.t.exec(ctx, query, args)
+}
+
+// ForUpdate is the clause that locks the rows a SELECT finds until the
+// transaction ends. SQLite has a single writer, so there it is empty.
+func (tx *Tx) ForUpdate() string { return tx.forUpdate }
+
+// OnCommit runs f after the commit, in this process only. It is for making
+// news travel faster, never for effects that must not be lost.
+func (tx *Tx) OnCommit(f func()) { tx.onCommit = append(tx.onCommit, f) }
+
+// Savepoint runs f and undoes what it wrote when it fails; the transaction
+// itself goes on and may still commit.
+func (tx *Tx) Savepoint(ctx context.Context, f func(ctx context.Context) error) error {
+	tx.savepoint++
+	name := fmt.Sprintf("sp%d", tx.savepoint)
+	if _, err := tx.Exec(ctx, "SAVEPOINT "+name); err != nil {
+		return fmt.Errorf("db: savepoint: %w", err)
+	}
+	commits := len(tx.onCommit)
+	if err := f(ctx); err != nil {
+		tx.onCommit = tx.onCommit[:commits]
+		if _, rbErr := tx.Exec(ctx, "ROLLBACK TO SAVEPOINT "+name); rbErr != nil {
+			return errors.Join(err, fmt.Errorf("db: rollback to savepoint: %w", rbErr))
+		}
+		return err
+	}
+	if _, err := tx.Exec(ctx, "RELEASE SAVEPOINT "+name); err != nil {
+		return fmt.Errorf("db: release savepoint: %w", err)
+	}
+	return nil
+}
+
+// Handles are the driver's own transactions, for the job queue; one of the two
+// is nil.
+func (tx *Tx) Handles() (*sql.Tx, pgx.Tx) { return tx.t.handles() }
+
+// Collect reads all rows of a query through scan.
+func Collect[T any](ctx context.Context, q Querier, scan func(Row) (T, error), query string, args ...any) ([]T, error) {
+	rows, err := q.Query(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	out := []T{}
+	for rows.Next() {
+		v, err := scan(rows)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, v)
+	}
+	return out, rows.Err()
+}

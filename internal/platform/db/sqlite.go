@@ -1,0 +1,184 @@
+package db
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"sync"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+type sqliteEngine struct {
+	writer *sql.DB // one connection: SQLite has one writer
+	reader *sql.DB // query_only connections
+
+	mu   sync.Mutex
+	held map[string]bool // names locked by InTxLocked
+}
+
+func openSQLite(ctx context.Context, c Config) (engine, error) {
+	if c.Path == "" {
+		return nil, errors.New("db: SQLite needs a path")
+	}
+	writer, err := openFile(ctx, c.Path, "synchronous(FULL)", "journal_mode(WAL)", "foreign_keys(1)")
+	if err != nil {
+		return nil, err
+	}
+	writer.SetMaxOpenConns(1)
+	reader, err := openFile(ctx, c.Path, "query_only(1)")
+	if err != nil {
+		_ = writer.Close()
+		return nil, err
+	}
+	readers := 4
+	if c.MaxConns > 0 {
+		readers = c.MaxConns
+	}
+	reader.SetMaxOpenConns(readers)
+	reader.SetMaxIdleConns(readers)
+	return &sqliteEngine{writer: writer, reader: reader, held: map[string]bool{}}, nil
+}
+
+// openFile opens the file with the given pragmas on every connection. BEGIN is
+// IMMEDIATE: a transaction that may write takes the write lock at once, so it
+// never fails half way because another one wrote.
+func openFile(ctx context.Context, path string, pragmas ...string) (*sql.DB, error) {
+	q := url.Values{"_txlock": {"immediate"}, "_pragma": append([]string{"busy_timeout(10000)"}, pragmas...)}
+	d, err := sql.Open("sqlite", "file:"+(&url.URL{Path: path}).EscapedPath()+"?"+q.Encode())
+	if err != nil {
+		return nil, fmt.Errorf("db: open SQLite: %w", err)
+	}
+	if err := d.PingContext(ctx); err != nil {
+		_ = d.Close()
+		return nil, fmt.Errorf("db: open SQLite file %s: %w", path, err)
+	}
+	return d, nil
+}
+
+func (s *sqliteEngine) name() string                    { return "sqlite" }
+func (s *sqliteEngine) forUpdate() string               { return "" }
+func (s *sqliteEngine) pools() (*sql.DB, *pgxpool.Pool) { return s.writer, nil }
+func (s *sqliteEngine) ping(ctx context.Context) error  { return s.reader.PingContext(ctx) }
+func (s *sqliteEngine) close() error                    { return errors.Join(s.reader.Close(), s.writer.Close()) }
+
+// lockBefore: the file belongs to one process, so a set in memory is a lock.
+func (s *sqliteEngine) lockBefore(name string) (release func(), ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.held[name] {
+		return nil, false
+	}
+	s.held[name] = true
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.held, name)
+	}, true
+}
+
+func (s *sqliteEngine) exclusive(ctx context.Context, _ string, f func(ctx context.Context) error) error {
+	return f(ctx)
+}
+
+func (s *sqliteEngine) retryable(err error) bool {
+	var se *sqlite.Error
+	return errors.As(err, &se) && se.Code()&0xff == sqlite3.SQLITE_BUSY
+}
+
+func (s *sqliteEngine) Query(ctx context.Context, query string, args ...any) (Rows, error) {
+	return sqlQuery(ctx, s.reader, query, args)
+}
+
+func (s *sqliteEngine) QueryRow(ctx context.Context, query string, args ...any) Row {
+	return sqlRow{s.reader.QueryRowContext(ctx, query, encode(args)...)}
+}
+
+func (s *sqliteEngine) begin(ctx context.Context) (transaction, error) {
+	tx, err := s.writer.BeginTx(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	return &sqlTx{tx}, nil
+}
+
+type sqlTx struct{ tx *sql.Tx }
+
+func (t *sqlTx) Query(ctx context.Context, query string, args ...any) (Rows, error) {
+	return sqlQuery(ctx, t.tx, query, args)
+}
+
+func (t *sqlTx) QueryRow(ctx context.Context, query string, args ...any) Row {
+	return sqlRow{t.tx.QueryRowContext(ctx, query, encode(args)...)}
+}
+
+func (t *sqlTx) exec(ctx context.Context, query string, args []any) (int64, error) {
+	res, err := t.tx.ExecContext(ctx, query, encode(args)...)
+	if err != nil {
+		return 0, err
+	}
+	return res.RowsAffected()
+}
+
+// tryLock: the name was taken by lockBefore, before the transaction.
+func (t *sqlTx) tryLock(context.Context, string) (bool, error) { return true, nil }
+func (t *sqlTx) commit(context.Context) error                  { return t.tx.Commit() }
+func (t *sqlTx) rollback(context.Context) error                { return t.tx.Rollback() }
+func (t *sqlTx) handles() (*sql.Tx, pgx.Tx)                    { return t.tx, nil }
+
+type sqlQuerier interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+func sqlQuery(ctx context.Context, q sqlQuerier, query string, args []any) (Rows, error) {
+	rows, err := q.QueryContext(ctx, query, encode(args)...)
+	if err != nil {
+		return nil, err
+	}
+	return sqlRows{rows}, nil
+}
+
+type sqlRow struct{ row *sql.Row }
+
+func (r sqlRow) Scan(dest ...any) error { return scan(r.row.Scan, dest) }
+
+type sqlRows struct{ rows *sql.Rows }
+
+func (r sqlRows) Scan(dest ...any) error { return scan(r.rows.Scan, dest) }
+func (r sqlRows) Next() bool             { return r.rows.Next() }
+func (r sqlRows) Err() error             { return r.rows.Err() }
+func (r sqlRows) Close()                 { _ = r.rows.Close() }
+
+// IsUnique tells whether err is a refused duplicate: a unique index or a
+// primary key.
+func IsUnique(err error) bool {
+	return violates(err, "23505", sqlite3.SQLITE_CONSTRAINT_UNIQUE, sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY)
+}
+
+// IsCheck tells whether err is a refused CHECK constraint with the given name.
+func IsCheck(err error, constraint string) bool {
+	return violates(err, "23514", sqlite3.SQLITE_CONSTRAINT_CHECK) && strings.Contains(err.Error(), constraint)
+}
+
+func violates(err error, sqlState string, codes ...int) bool {
+	var pe *pgconn.PgError
+	if errors.As(err, &pe) {
+		return pe.Code == sqlState
+	}
+	var se *sqlite.Error
+	if errors.As(err, &se) {
+		for _, c := range codes {
+			if se.Code() == c {
+				return true
+			}
+		}
+	}
+	return false
+}

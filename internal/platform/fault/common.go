@@ -1,0 +1,43 @@
+package fault
+
+// The refusals that more than one section answers.
+var (
+	InvalidRequest       = Define(KindBadRequest, "invalid_request")
+	MalformedJSON        = Define(KindBadRequest, "malformed_json")
+	UnsupportedMediaType = Define(KindUnsupportedMedia, "unsupported_media_type")
+
+	Unauthenticated = Define(KindUnauthenticated, "unauthenticated")
+	TokenExpired    = Define(KindUnauthenticated, "token_expired")
+	TokenRevoked    = Define(KindUnauthenticated, "token_revoked")
+
+	InsufficientScope = Define(KindForbidden, "insufficient_scope")
+	SandboxReadOnly   = Define(KindForbidden, "sandbox_read_only")
+	Forbidden         = Define(KindForbidden, "forbidden")
+	AdminRequired     = Define(KindForbidden, "admin_required")
+	AccountSuspended  = Define(KindForbidden, "account_suspended")
+
+	NotFound        = Define(KindNotFound, "not_found")
+	SectionDisabled = Define(KindNotFound, "section_disabled")
+
+	MethodNotAllowed = Define(KindMethodNotAllowed, "method_not_allowed")
+	PayloadTooLarge  = Define(KindTooLarge, "payload_too_large")
+
+	IdempotencyInProgress = Define(KindConflict, "idempotency_in_progress")
+	Conflict              = Define(KindConflict, "conflict")
+	JobRunning            = Define(KindConflict, "job_running")
+
+	Validation           = Define(KindUnprocessable, "validation_failed")
+	IdempotencyKeyReused = Define(KindUnprocessable, "idempotency_key_reused")
+	IdempotencyKeyBad    = Define(KindUnprocessable, "idempotency_key_invalid")
+	LimitReached         = Define(KindUnprocessable, "limit_reached")
+	AlreadyExists        = Define(KindUnprocessable, "already_exists")
+	InUse                = Define(KindUnprocessable, "in_use")
+	UnsupportedOperation = Define(KindUnprocessable, "unsupported_operation")
+
+	RateLimited = Define(KindTooMany, "rate_limited")
+
+	Internal         = Define(KindInternal, "internal_error")
+	PanelUnreachable = Define(KindBadGateway, "panel_unreachable")
+	PanelBusy        = Define(KindUnavailable, "panel_busy")
+	Maintenance      = Define(KindUnavailable, "maintenance")
+)

@@ -1,0 +1,177 @@
+// Package jobs is the job queue: River, on the platform's own database.
+//
+// A job is inserted in the transaction of the change that needs it (Enqueue),
+// so it exists exactly when the change does. It carries ids, is a call to a
+// service's method, and may run twice: look, then act. A failed job is tried
+// again with growing pauses; Cancel gives up, Snooze waits without counting
+// an attempt.
+package jobs
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+	"github.com/riverqueue/river/riverdriver/riversqlite"
+	"github.com/riverqueue/river/rivermigrate"
+	"github.com/riverqueue/river/rivertype"
+
+	"stead.dev/stead/internal/platform/db"
+)
+
+// Enqueuer inserts jobs; sections take this much of a Queue.
+type Enqueuer interface {
+	Enqueue(ctx context.Context, tx *db.Tx, args river.JobArgs, opts *river.InsertOpts) error
+}
+
+// Cancel makes the job fail for good with err.
+func Cancel(err error) error { return river.JobCancel(err) }
+
+// Snooze puts the job off without counting an attempt.
+func Snooze(d time.Duration) error { return river.JobSnooze(d) }
+
+// Config of a Queue.
+type Config struct {
+	// MaxWorkers is how many jobs run at once in this process; 0 means that the
+	// process only inserts.
+	MaxWorkers int
+	Logger     *slog.Logger
+	// Middleware surrounds every job, for logs, metrics and traces.
+	Middleware []rivertype.Middleware
+	// ID names this process among the replicas; empty lets River make one.
+	ID string
+}
+
+// Queue is this process's part of the job queue.
+type Queue struct {
+	workers *river.Workers
+	pg      *river.Client[pgx.Tx]
+	lite    *river.Client[*sql.Tx]
+}
+
+// New makes a queue on d, which has been migrated. Register workers and
+// periodic jobs before Start.
+func New(d *db.DB, c Config) (*Queue, error) {
+	q := &Queue{workers: river.NewWorkers()}
+	rc := &river.Config{
+		ID:         c.ID,
+		Logger:     c.Logger,
+		Workers:    q.workers,
+		Middleware: c.Middleware,
+		// River's polling is what a job waits for on SQLite, which cannot
+		// notify; PostgreSQL notifies and polls only as a fallback.
+		FetchCooldown:     50 * time.Millisecond,
+		FetchPollInterval: time.Second,
+		// Jobs of a killed process are taken up again after this.
+		RescueStuckJobsAfter: 2 * time.Minute,
+		JobTimeout:           time.Minute,
+	}
+	if c.MaxWorkers > 0 {
+		rc.Queues = map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: c.MaxWorkers}}
+	}
+	var err error
+	if pool := d.Pool(); pool != nil {
+		q.pg, err = river.NewClient(riverpgxv5.New(pool), rc)
+	} else {
+		rc.FetchPollInterval = 100 * time.Millisecond
+		q.lite, err = river.NewClient(riversqlite.New(d.Writer()), rc)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("jobs: %w", err)
+	}
+	return q, nil
+}
+
+// Workers is where sections add their workers.
+func (q *Queue) Workers() *river.Workers { return q.workers }
+
+// Enqueue inserts a job in tx.
+func (q *Queue) Enqueue(ctx context.Context, tx *db.Tx, args river.JobArgs, opts *river.InsertOpts) error {
+	var err error
+	liteTx, pgTx := tx.Handles()
+	if q.pg != nil {
+		_, err = q.pg.InsertTx(ctx, pgTx, args, opts)
+	} else {
+		_, err = q.lite.InsertTx(ctx, liteTx, args, opts)
+	}
+	if err != nil {
+		return fmt.Errorf("jobs: enqueue %s: %w", args.Kind(), err)
+	}
+	return nil
+}
+
+// Every adds a periodic job. Over all replicas one process, the leader, inserts
+// it.
+func (q *Queue) Every(interval time.Duration, args river.JobArgs) {
+	job := river.NewPeriodicJob(river.PeriodicInterval(interval),
+		func() (river.JobArgs, *river.InsertOpts) {
+			return args, &river.InsertOpts{UniqueOpts: river.UniqueOpts{ByPeriod: interval}, MaxAttempts: 3}
+		}, &river.PeriodicJobOpts{RunOnStart: true})
+	if q.pg != nil {
+		q.pg.PeriodicJobs().Add(job)
+	} else {
+		q.lite.PeriodicJobs().Add(job)
+	}
+}
+
+// Start begins to work jobs; they go on until Stop.
+func (q *Queue) Start(ctx context.Context) error {
+	ctx = context.WithoutCancel(ctx)
+	if q.pg != nil {
+		return q.pg.Start(ctx)
+	}
+	return q.lite.Start(ctx)
+}
+
+// Stop lets running jobs finish until ctx ends, then cancels their contexts and
+// waits for them.
+func (q *Queue) Stop(ctx context.Context) error {
+	stop, cancelJobs := q.stops()
+	err := stop(ctx)
+	if ctx.Err() == nil {
+		return err
+	}
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	return errors.Join(err, cancelJobs(last))
+}
+
+func (q *Queue) stops() (stop, cancelJobs func(context.Context) error) {
+	if q.pg != nil {
+		return q.pg.Stop, q.pg.StopAndCancel
+	}
+	return q.lite.Stop, q.lite.StopAndCancel
+}
+
+// Migrate brings River's own tables up to date. Package schema calls it.
+func Migrate(ctx context.Context, d *db.DB) error {
+	var err error
+	if pool := d.Pool(); pool != nil {
+		err = migrate(ctx, func() (*rivermigrate.Migrator[pgx.Tx], error) {
+			return rivermigrate.New(riverpgxv5.New(pool), nil)
+		})
+	} else {
+		err = migrate(ctx, func() (*rivermigrate.Migrator[*sql.Tx], error) {
+			return rivermigrate.New(riversqlite.New(d.Writer()), nil)
+		})
+	}
+	if err != nil {
+		return fmt.Errorf("jobs: migrate: %w", err)
+	}
+	return nil
+}
+
+func migrate[T any](ctx context.Context, open func() (*rivermigrate.Migrator[T], error)) error {
+	m, err := open()
+	if err != nil {
+		return err
+	}
+	_, err = m.Migrate(ctx, rivermigrate.DirectionUp, nil)
+	return err
+}

@@ -1,0 +1,149 @@
+// Package signal carries short news to every replica within a second: a token
+// was revoked, a section was switched off.
+//
+// A message is a row written in the transaction of the change, so it exists
+// exactly when the change does. Every process reads new rows four times a
+// second. A row may be delivered twice, and a process that starts later does
+// not see older ones; subscribers forget what they cached, so neither matters.
+// When reading fails for longer than a second the hub says so (Fresh), and
+// whoever caches must stop trusting its cache.
+package signal
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"stead.dev/stead/internal/platform/clock"
+	"stead.dev/stead/internal/platform/db"
+)
+
+const (
+	interval = 250 * time.Millisecond
+	// overlap is how far back each reading looks: longer than any transaction
+	// takes between getting its Now and committing.
+	overlap = 30 * time.Second
+	// keep is how long rows stay.
+	keep = 10 * time.Minute
+	// trust is how old the last successful reading may be.
+	trust = time.Second
+)
+
+// Send writes a message in tx.
+func (h *Hub) Send(ctx context.Context, tx *db.Tx, topic, payload string) error {
+	_, err := tx.Exec(ctx, `INSERT INTO signal_messages (topic, payload, created_at) VALUES ($1, $2, $3)`,
+		topic, payload, tx.Now)
+	if err != nil {
+		return err
+	}
+	// This process need not wait for its own reading.
+	tx.OnCommit(func() { h.deliver(topic, payload) })
+	return nil
+}
+
+// Hub reads messages and hands them to the subscribers of their topic.
+type Hub struct {
+	db    *db.DB
+	clock clock.Clock
+	log   *slog.Logger
+
+	mu   sync.RWMutex
+	subs map[string][]func(payload string)
+
+	seen     map[int64]time.Time // read within the overlap; used by Run only
+	lastRead atomic.Int64        // when the last successful reading began, in nanoseconds
+}
+
+// NewHub makes a hub; Run makes it read.
+func NewHub(d *db.DB, c clock.Clock, log *slog.Logger) *Hub {
+	h := &Hub{db: d, clock: c, log: log, subs: map[string][]func(string){}, seen: map[int64]time.Time{}}
+	h.lastRead.Store(c.Now().UnixNano())
+	return h
+}
+
+// Subscribe calls f for every message of the topic. f must be quick and must
+// not write to the database.
+func (h *Hub) Subscribe(topic string, f func(payload string)) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.subs[topic] = append(h.subs[topic], f)
+}
+
+// Fresh tells whether this process has heard all news older than a second.
+func (h *Hub) Fresh() bool {
+	return h.clock.Now().UnixNano()-h.lastRead.Load() < int64(trust)
+}
+
+// Run reads until ctx ends.
+func (h *Hub) Run(ctx context.Context) {
+	// What was sent before this process began cannot be in its caches.
+	from := h.clock.Now().Add(-overlap)
+	if err := h.read(ctx, from, false); err != nil && ctx.Err() == nil {
+		h.log.Error("signal: first reading failed", "error", err)
+	}
+	tick := time.NewTicker(interval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if err := h.read(ctx, h.clock.Now().Add(-overlap), true); err != nil && ctx.Err() == nil {
+			h.log.Error("signal: reading failed", "error", err)
+		}
+	}
+}
+
+type message struct {
+	id             int64
+	topic, payload string
+}
+
+func (h *Hub) read(ctx context.Context, from time.Time, deliver bool) error {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	began := h.clock.Now()
+	msgs, err := db.Collect(ctx, h.db, func(r db.Row) (m message, err error) {
+		err = r.Scan(&m.id, &m.topic, &m.payload)
+		return m, err
+	}, `SELECT id, topic, payload FROM signal_messages WHERE created_at >= $1 ORDER BY id`, from)
+	if err != nil {
+		return err
+	}
+	for _, m := range msgs {
+		if _, ok := h.seen[m.id]; ok {
+			continue
+		}
+		h.seen[m.id] = began
+		if deliver {
+			h.deliver(m.topic, m.payload)
+		}
+	}
+	for id, at := range h.seen {
+		if began.Sub(at) > 2*overlap {
+			delete(h.seen, id)
+		}
+	}
+	h.lastRead.Store(began.UnixNano())
+	return nil
+}
+
+func (h *Hub) deliver(topic, payload string) {
+	h.mu.RLock()
+	subs := h.subs[topic]
+	h.mu.RUnlock()
+	for _, f := range subs {
+		f(payload)
+	}
+}
+
+// Clean removes old messages; a periodic job calls it.
+func (h *Hub) Clean(ctx context.Context) error {
+	return h.db.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+		_, err := tx.Exec(ctx, `DELETE FROM signal_messages WHERE created_at < $1`, tx.Now.Add(-keep))
+		return err
+	})
+}

@@ -1,0 +1,214 @@
+// Package testkit gives tests real databases: a fresh, migrated SQLite file and
+// a fresh, migrated PostgreSQL database for each test.
+package testkit
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"stead.dev/stead/internal/platform/clock"
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/schema"
+)
+
+// PostgresEnv names the variable with the URL of a PostgreSQL server where
+// tests may create databases.
+const PostgresEnv = "STEAD_TEST_POSTGRES_URL"
+
+// Start is the time on a test's clock when it begins.
+var Start = time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
+
+// Engines runs f once on each engine.
+func Engines(t *testing.T, f func(t *testing.T, d *db.DB, clk *clock.Fake)) {
+	t.Helper()
+	t.Run("sqlite", func(t *testing.T) {
+		clk := clock.NewFake(Start)
+		f(t, SQLite(t, clk), clk)
+	})
+	t.Run("postgres", func(t *testing.T) {
+		clk := clock.NewFake(Start)
+		f(t, Open(t, PostgresURL(t), clk), clk)
+	})
+}
+
+var template struct {
+	sync.Once
+	bytes []byte
+	err   error
+}
+
+// SQLite is a fresh, migrated SQLite database.
+func SQLite(t testing.TB, clk clock.Clock) *db.DB {
+	t.Helper()
+	template.Do(func() { template.bytes, template.err = sqliteTemplate() })
+	if template.err != nil {
+		t.Fatalf("SQLite template: %v", template.err)
+	}
+	path := filepath.Join(t.TempDir(), "stead.db")
+	if err := os.WriteFile(path, template.bytes, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return open(t, db.Config{Path: path, Clock: clk})
+}
+
+func sqliteTemplate() ([]byte, error) {
+	ctx := context.Background()
+	dir, err := os.MkdirTemp("", "stead-template-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	path := filepath.Join(dir, "stead.db")
+	d, err := db.Open(ctx, db.Config{Path: path, Clock: clock.System(0)})
+	if err != nil {
+		return nil, err
+	}
+	if _, err := schema.Migrate(ctx, d); err != nil {
+		return nil, errors.Join(err, d.Close())
+	}
+	// Closing the last connection moves the write-ahead log into the file.
+	if err := d.Close(); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path) //nolint:gosec // the path was made above
+}
+
+// Open is an open database on the given PostgreSQL URL, closed with the test.
+func Open(t testing.TB, databaseURL string, clk clock.Clock) *db.DB {
+	t.Helper()
+	return open(t, db.Config{URL: databaseURL, Clock: clk, MaxConns: 10})
+}
+
+func open(t testing.TB, c db.Config) *db.DB {
+	t.Helper()
+	d, err := db.Open(context.Background(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := d.Close(); err != nil {
+			t.Errorf("close database: %v", err)
+		}
+	})
+	return d
+}
+
+var pgTemplate struct {
+	sync.Once
+	name string
+	err  error
+}
+
+// PostgresURL is the URL of a fresh, migrated PostgreSQL database, dropped with
+// the test. Several handles, as of several replicas, may be opened on it.
+func PostgresURL(t testing.TB) string {
+	t.Helper()
+	server := os.Getenv(PostgresEnv)
+	if server == "" {
+		t.Fatalf("%s is not set: run the tests with `make test`, which starts a PostgreSQL server for them", PostgresEnv)
+	}
+	ctx := context.Background()
+	pgTemplate.Do(func() { pgTemplate.name, pgTemplate.err = postgresTemplate(ctx, server) })
+	if pgTemplate.err != nil {
+		t.Fatalf("PostgreSQL template: %v", pgTemplate.err)
+	}
+	name := "stead_test_" + strings.ToLower(rand.Text())
+	// CREATE DATABASE refuses a template that somebody is connected to, and so
+	// do two of them at once.
+	deadline := time.Now().Add(20 * time.Second) //nolint:forbidigo // real waiting for a real server
+	for {
+		err := admin(ctx, server, "CREATE DATABASE "+name+" TEMPLATE "+pgTemplate.name)
+		if err == nil {
+			break
+		}
+		var pe *pgconn.PgError
+		if !errors.As(err, &pe) || pe.Code != "55006" || time.Now().After(deadline) { //nolint:forbidigo // as above
+			t.Fatalf("create test database: %v", err)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	t.Cleanup(func() {
+		if err := admin(ctx, server, "DROP DATABASE "+name+" WITH (FORCE)"); err != nil {
+			t.Errorf("drop test database: %v", err)
+		}
+	})
+	return withDatabase(server, name)
+}
+
+// postgresTemplate is a migrated database that tests are copied from: one for
+// each version of the migrations, shared by the processes of a test run.
+func postgresTemplate(ctx context.Context, server string) (name string, err error) {
+	name = "stead_template_" + schema.Fingerprint()
+	conn, err := pgx.Connect(ctx, server)
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, conn.Close(ctx)) }()
+	const lock = 7_340_221
+	if _, err := conn.Exec(ctx, "SELECT pg_advisory_lock($1)", lock); err != nil {
+		return "", err
+	}
+	var ready bool
+	if err := conn.QueryRow(ctx, "SELECT EXISTS (SELECT FROM pg_database WHERE datname = $1)", name).Scan(&ready); err != nil || ready {
+		return name, err
+	}
+	building := name + "_building"
+	for _, q := range []string{"DROP DATABASE IF EXISTS " + building + " WITH (FORCE)", "CREATE DATABASE " + building} {
+		if _, err := conn.Exec(ctx, q); err != nil {
+			return "", err
+		}
+	}
+	d, err := db.Open(ctx, db.Config{URL: withDatabase(server, building), Clock: clock.System(0)})
+	if err != nil {
+		return "", err
+	}
+	_, err = schema.Migrate(ctx, d)
+	if err := errors.Join(err, d.Close()); err != nil {
+		return "", err
+	}
+	_, err = conn.Exec(ctx, fmt.Sprintf("ALTER DATABASE %s RENAME TO %s", building, name))
+	return name, err
+}
+
+func admin(ctx context.Context, server, query string) (err error) {
+	conn, err := pgx.Connect(ctx, server)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, conn.Close(ctx)) }()
+	_, err = conn.Exec(ctx, query)
+	return err
+}
+
+func withDatabase(server, name string) string {
+	u, err := url.Parse(server)
+	if err != nil {
+		return server
+	}
+	u.Path = "/" + name
+	return u.String()
+}
+
+// Eventually waits until ok answers true; it fails the test after timeout.
+func Eventually(t testing.TB, timeout time.Duration, ok func() bool, what string) {
+	t.Helper()
+	deadline := time.Now().Add(timeout) //nolint:forbidigo // real waiting
+	for !ok() {
+		if time.Now().After(deadline) { //nolint:forbidigo // real waiting
+			t.Fatalf("did not happen within %v: %s", timeout, what)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
