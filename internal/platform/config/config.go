@@ -1,0 +1,101 @@
+// Package config holds every setting of `stead serve` in one struct, and nothing else of Stead reads the environment.
+//
+// A setting is a field of Config: its tags carry its name, default and meaning, so the struct is the documentation
+// that `stead config` prints. The variable of the setting "listen" is STEAD_LISTEN, its key in the file is listen.
+// A later source wins: default, file, environment, command line. Everything that is wrong is reported at once.
+package config
+
+import (
+	"log/slog"
+	"net/netip"
+	"time"
+)
+
+// Config is the whole configuration. Parts of it are passed down; nobody below cmd and app takes all of it.
+//
+// The tag setting names the field, default is its value in the form that a user would write, min and max bound a
+// number, doc says what it does. Fields of type Secret are never printed and may be given as a file: the variable
+// STEAD_DATABASE_URL_FILE (or the key database_url_file) names a file that holds the value.
+type Config struct {
+	// Addresses.
+	Listen         string         `setting:"listen" default:"127.0.0.1:8080" doc:"address that serves the API and the pages"`
+	NodeListen     string         `setting:"node_listen" default:"127.0.0.1:8081" doc:"address where the embedded node serves customers' sites; off: no embedded node"`
+	OpsListen      string         `setting:"ops_listen" default:"127.0.0.1:8082" doc:"address of metrics and profiles, for operators only; off: none"`
+	BaseURL        string         `setting:"base_url" doc:"public address of the API and the pages, such as https://panel.example.com; without it, http(s)://<listen>"`
+	NodeURL        string         `setting:"node_url" doc:"public address of the embedded node's sites; without it, http://<node_listen>"`
+	TLSCertFile    string         `setting:"tls_cert_file" doc:"PEM file with the certificate chain for listen; without it, plain HTTP (behind a proxy)"`
+	TLSKeyFile     string         `setting:"tls_key_file" doc:"PEM file with the private key of tls_cert_file"`
+	TrustedProxies []netip.Prefix `setting:"trusted_proxies" doc:"networks of reverse proxies whose X-Forwarded-For is believed, comma separated"`
+
+	// Storage.
+	DataDir     string `setting:"data_dir" default:"data" doc:"folder of the SQLite database, the key file and the embedded node's sites"`
+	DatabaseURL Secret `setting:"database_url" doc:"postgres://… for several replicas; without it, SQLite in data_dir"`
+	SecretKey   Secret `setting:"secret_key" doc:"content of the key file, where replicas share no data_dir; without it, data_dir/secret.key, made at the first start"`
+
+	// Limits.
+	Throttle            bool          `setting:"throttle" default:"true" doc:"limit requests per minute; false only for load tests"`
+	ThrottlePublic      int           `setting:"throttle_public" default:"90" min:"1" doc:"requests per minute of a token or address at the public API"`
+	ThrottleReseller    int           `setting:"throttle_reseller" default:"60" min:"1" doc:"requests per minute of a key at the reseller API"`
+	ThrottleDomainCheck int           `setting:"throttle_domain_check" default:"20" min:"1" doc:"domain availability checks per minute"`
+	MaxBody             Size          `setting:"max_body" default:"1MiB" min:"1024" doc:"largest request body, uploads aside"`
+	MaxUpload           Size          `setting:"max_upload" default:"512MiB" min:"1024" doc:"largest uploaded file"`
+	JobWorkers          int           `setting:"job_workers" default:"10" min:"1" max:"1000" doc:"jobs that this process runs at once"`
+	ShutdownTimeout     time.Duration `setting:"shutdown_timeout" default:"30s" doc:"time that running requests and jobs are given to finish at a stop"`
+
+	// The company.
+	CompanyName         string `setting:"company_name" default:"Stead" doc:"name on pages and in mails"`
+	SupportEmail        string `setting:"support_email" doc:"address where customers find help"`
+	DefaultLanguage     string `setting:"default_language" default:"en" doc:"language of those who state none: uz, ru or en"`
+	DefaultCurrency     string `setting:"default_currency" default:"USD" doc:"currency that prices are shown in to those who chose none; billing is in USD"`
+	BankTransferDetails string `setting:"bank_transfer_details" doc:"where to transfer money to, shown for top-ups by bank transfer; without it, that way is not offered"`
+
+	// Other services.
+	SMTPURL             Secret `setting:"smtp_url" doc:"smtp://user:password@host:587 or smtps://…; without it, mails are written to the log instead"`
+	MailFrom            string `setting:"mail_from" doc:"sender of mails, such as Stead <no-reply@example.com>; required with smtp_url"`
+	StripeSecretKey     Secret `setting:"stripe_secret_key" doc:"secret key of the Stripe account; without it, Stripe is not offered"`
+	StripeWebhookSecret Secret `setting:"stripe_webhook_secret" doc:"signing secret of the Stripe webhook endpoint; required with stripe_secret_key"`
+	OTLPEndpoint        string `setting:"otlp_endpoint" doc:"http(s) address of an OpenTelemetry collector; without it, no traces are sent"`
+
+	// Running and trying.
+	LogLevel             slog.Level    `setting:"log_level" default:"info" doc:"least level that is logged: debug, info, warn or error"`
+	Demo                 bool          `setting:"demo" default:"false" doc:"make a demo catalog, customer and application, and offer the demo payment gateway; never in production"`
+	AllowLoopbackTargets bool          `setting:"allow_loopback_targets" default:"false" doc:"let addresses that users give (webhooks, monitors) point to this machine; for tests"`
+	ClockOffset          time.Duration `setting:"clock_offset" default:"0s" doc:"moves Stead's clock, to test long lifetimes"`
+
+	sources map[string]Source
+}
+
+// Source says where the value of a setting is from.
+type Source string
+
+// The sources, the weakest first.
+const (
+	FromDefault     Source = "default"
+	FromFile        Source = "file"
+	FromEnvironment Source = "environment"
+	FromCommandLine Source = "command line"
+)
+
+// Off is the value of node_listen and ops_listen that means "do not listen".
+const Off = "off"
+
+// SQLite reports whether the data is in the embedded database.
+func (c *Config) SQLite() bool { return c.DatabaseURL == "" }
+
+// TLS reports whether Stead itself speaks HTTPS.
+func (c *Config) TLS() bool { return c.TLSCertFile != "" }
+
+// derive fills in the addresses that follow from others. With port 0 the address is known only after listening, so
+// it stays empty and the one who listens fills it in.
+func (c *Config) derive() {
+	if c.BaseURL == "" && hasPort(c.Listen) {
+		scheme := "http://"
+		if c.TLS() {
+			scheme = "https://"
+		}
+		c.BaseURL = scheme + c.Listen
+	}
+	if c.NodeURL == "" && c.NodeListen != Off && hasPort(c.NodeListen) {
+		c.NodeURL = "http://" + c.NodeListen
+	}
+}

@@ -1,0 +1,66 @@
+package config
+
+import (
+	"fmt"
+	"io"
+	"net/netip"
+	"strings"
+	"text/tabwriter"
+)
+
+// Description is one setting as `stead config` shows it. Encoded as JSON it is the --json form.
+type Description struct {
+	Name    string `json:"name"`
+	Env     string `json:"env"`
+	Default string `json:"default"`
+	Value   string `json:"value"`
+	Source  Source `json:"source"`
+	Secret  bool   `json:"secret"`
+	Meaning string `json:"meaning"`
+}
+
+// Describe lists every setting with its present value, in the order of the struct. Secrets read set or unset.
+func (c *Config) Describe() []Description {
+	settings := settingsOf(c)
+	descriptions := make([]Description, 0, len(settings))
+	for _, s := range settings {
+		descriptions = append(descriptions, Description{
+			Name: s.name, Env: envName(s.name), Default: s.byDefault, Value: s.show(), Source: c.sources[s.name],
+			Secret: s.secret(), Meaning: s.doc,
+		})
+	}
+	return descriptions
+}
+
+func (s setting) show() string {
+	if prefixes, ok := s.value.Interface().([]netip.Prefix); ok {
+		parts := make([]string, 0, len(prefixes))
+		for _, prefix := range prefixes {
+			parts = append(parts, prefix.String())
+		}
+		return strings.Join(parts, ",")
+	}
+	return fmt.Sprint(s.value.Interface())
+}
+
+// WriteTable writes descriptions as a table for people. The key of a setting in the file is its variable in lower
+// case without STEAD_.
+func WriteTable(w io.Writer, descriptions []Description) error {
+	table := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
+	_, _ = fmt.Fprintln(table, "VARIABLE\tVALUE\tFROM\tDEFAULT\tMEANING") // tabwriter reports errors at Flush
+	for _, d := range descriptions {
+		variable := d.Env
+		if d.Secret {
+			variable += "[_FILE]"
+		}
+		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", variable, orDash(d.Value), d.Source, orDash(d.Default), d.Meaning)
+	}
+	return table.Flush()
+}
+
+func orDash(text string) string {
+	if text == "" {
+		return "-"
+	}
+	return text
+}

@@ -1,0 +1,157 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/mail"
+	"net/url"
+	"slices"
+	"strconv"
+
+	"stead.dev/stead/internal/platform/i18n"
+	"stead.dev/stead/internal/platform/money"
+)
+
+// validate returns everything that is wrong with the values, alone and together.
+func (c *Config) validate() []error {
+	var problems []error
+	check := func(name string, err error) {
+		if err != nil {
+			problems = append(problems, fmt.Errorf("%s: %w", name, err))
+		}
+	}
+
+	check("listen", address(c.Listen))
+	check("node_listen", addressOrOff(c.NodeListen))
+	check("ops_listen", addressOrOff(c.OpsListen))
+	check("base_url", optional(c.BaseURL, origin))
+	check("node_url", optional(c.NodeURL, origin))
+	check("tls_key_file", together("tls_cert_file", c.TLSCertFile != "", c.TLSKeyFile != ""))
+	check("data_dir", required(c.DataDir))
+	check("database_url", optional(c.DatabaseURL.Reveal(), func(text string) error {
+		return secretURL(text, "postgres", "postgresql")
+	}))
+	check("shutdown_timeout", notNegative(int64(c.ShutdownTimeout)))
+
+	check("company_name", required(c.CompanyName))
+	check("support_email", optional(c.SupportEmail, mailbox))
+	check("default_language", language(c.DefaultLanguage))
+	check("default_currency", currency(c.DefaultCurrency))
+
+	check("smtp_url", optional(c.SMTPURL.Reveal(), func(text string) error { return secretURL(text, "smtp", "smtps") }))
+	check("mail_from", optional(c.MailFrom, mailbox))
+	if c.SMTPURL != "" {
+		check("mail_from", required(c.MailFrom))
+	}
+	check("stripe_webhook_secret",
+		together("stripe_secret_key", c.StripeSecretKey != "", c.StripeWebhookSecret != ""))
+	check("otlp_endpoint", optional(c.OTLPEndpoint, webURL))
+	return problems
+}
+
+func required(text string) error {
+	if text == "" {
+		return errors.New("is required")
+	}
+	return nil
+}
+
+func optional(text string, check func(string) error) error {
+	if text == "" {
+		return nil
+	}
+	return check(text)
+}
+
+func together(other string, otherSet, set bool) error {
+	if otherSet != set {
+		return fmt.Errorf("goes together with %s: set both or none", other)
+	}
+	return nil
+}
+
+func notNegative(n int64) error {
+	if n < 0 {
+		return errors.New("must not be negative")
+	}
+	return nil
+}
+
+func address(text string) error {
+	_, port, err := net.SplitHostPort(text)
+	if err != nil {
+		return fmt.Errorf("%q is not an address such as 127.0.0.1:8080", text)
+	}
+	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+		return fmt.Errorf("%q has no port number between 0 and 65535", text)
+	}
+	return nil
+}
+
+func addressOrOff(text string) error {
+	if text == Off {
+		return nil
+	}
+	return address(text)
+}
+
+// hasPort reports whether a valid address names its port; port 0 is one that the system chooses.
+func hasPort(address string) bool {
+	_, port, err := net.SplitHostPort(address)
+	return err == nil && port != "0"
+}
+
+// webURL accepts an http or https URL with a host.
+func webURL(text string) error {
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
+		return fmt.Errorf("%q is not an address such as https://example.com", text)
+	}
+	return nil
+}
+
+// origin accepts what a browser calls an origin: scheme, host and port, nothing after them.
+func origin(text string) error {
+	if err := webURL(text); err != nil {
+		return err
+	}
+	u, err := url.Parse(text)
+	if err != nil {
+		return err
+	}
+	if u.Path != "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
+		return fmt.Errorf("%q must end after the host: no path, no slash", text)
+	}
+	return nil
+}
+
+// secretURL is told apart from webURL in that its error never quotes the text, which holds a password.
+func secretURL(text string, schemes ...string) error {
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" || !slices.Contains(schemes, u.Scheme) {
+		return fmt.Errorf("is not a %s:// address", schemes[0])
+	}
+	return nil
+}
+
+func mailbox(text string) error {
+	if _, err := mail.ParseAddress(text); err != nil {
+		return fmt.Errorf("%q is not a mail address", text)
+	}
+	return nil
+}
+
+func language(text string) error {
+	if !slices.Contains(i18n.Supported(), text) {
+		return fmt.Errorf("%q is not one of %v", text, i18n.Supported())
+	}
+	return nil
+}
+
+func currency(text string) error {
+	if !slices.Contains(money.Currencies(), money.Currency(text)) {
+		return fmt.Errorf("%q is not one of %v", text, money.Currencies())
+	}
+	return nil
+}
