@@ -1,0 +1,440 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"path"
+	"reflect"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"stead.dev/stead/internal/platform/auth"
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/i18n"
+	"stead.dev/stead/internal/platform/idempotency"
+	"stead.dev/stead/internal/platform/money"
+	"stead.dev/stead/internal/platform/throttle"
+)
+
+// Verifier finds the principal of a bearer token. Its errors are faults of
+// kind Unauthenticated.
+type Verifier interface {
+	Verify(ctx context.Context, token string) (auth.Principal, error)
+}
+
+// Switches tells which sections the operator has switched on.
+type Switches interface {
+	Enabled(s Section) bool
+}
+
+// Config of an Edge. All fields are required unless said otherwise.
+type Config struct {
+	DB       *db.DB
+	Verifier Verifier
+	Switches Switches
+	Limiter  throttle.Limiter
+	Answers  *idempotency.Store
+	// Default is the throttle of all operations; Policies are others by name.
+	Default  throttle.Policy
+	Policies map[string]throttle.Policy
+	// MaxBody bounds JSON bodies, in bytes.
+	MaxBody int64
+	// Timeout bounds operations other than streams.
+	Timeout time.Duration
+	// Language of callers who name none.
+	Language string
+	// BaseURL is the address under which clients reach this server.
+	BaseURL string
+	// Version stands in the OpenAPI document.
+	Version string
+	// ClientAddr finds the caller's address behind trusted proxies.
+	ClientAddr func(r *http.Request) netip.Addr
+}
+
+// Edge serves the mounted operations.
+type Edge struct {
+	Config
+	mux      *http.ServeMux
+	registry huma.Registry
+	ops      []*declared
+}
+
+// NewEdge makes an edge without operations.
+func NewEdge(c Config) *Edge {
+	return &Edge{Config: c, mux: http.NewServeMux(), registry: newRegistry()}
+}
+
+// Mount adds operations. Any mistake in a declaration is an error.
+func (e *Edge) Mount(routes ...Route) error {
+	var errs []error
+	for _, r := range routes {
+		d, err := r.declare()
+		if err == nil {
+			d.input, err = newInput(e.registry, d.in)
+		}
+		if err == nil {
+			err = e.check(d)
+		}
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		e.ops = append(e.ops, d)
+		e.mux.Handle(d.Method+" "+d.Path, e.handler(d))
+	}
+	return errors.Join(errs...)
+}
+
+func (e *Edge) check(d *declared) error {
+	for _, o := range e.ops {
+		if o.ID == d.ID {
+			return fmt.Errorf("operation %q is mounted twice", d.ID)
+		}
+	}
+	if _, ok := e.Policies[d.throttle]; d.throttle != "" && !ok {
+		return fmt.Errorf("operation %q: unknown throttle %q", d.ID, d.throttle)
+	}
+	return nil
+}
+
+// Operations lists what is mounted, in the order of mounting.
+func (e *Edge) Operations() []Info {
+	out := make([]Info, len(e.ops))
+	for i, d := range e.ops {
+		out[i] = d.Info
+	}
+	return out
+}
+
+// ServeHTTP serves an operation, or refuses in the form of the specification's
+// error object what is none.
+func (e *Edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	cors(w)
+	r = r.WithContext(e.localize(r, auth.Principal{}))
+	if p := r.URL.EscapedPath(); p != path.Clean(p) {
+		e.WriteError(w, r, fault.NotFound.New())
+		return
+	}
+	if r.Method == http.MethodOptions {
+		preflight(w)
+		return
+	}
+	if _, pattern := e.mux.Handler(r); pattern == "" {
+		e.WriteError(w, r, e.unrouted(w, r))
+		return
+	}
+	e.mux.ServeHTTP(w, r)
+}
+
+// unrouted tells a path that exists with other methods from one that does not.
+func (e *Edge) unrouted(w http.ResponseWriter, r *http.Request) error {
+	var allow []string
+	for _, m := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
+		probe := r.Clone(r.Context())
+		probe.Method = m
+		if _, pattern := e.mux.Handler(probe); pattern != "" {
+			allow = append(allow, m)
+		}
+	}
+	if allow == nil {
+		return fault.NotFound.New()
+	}
+	w.Header().Set("Allow", strings.Join(append(allow, http.MethodOptions), ", "))
+	return fault.MethodNotAllowed.New()
+}
+
+// cors lets single-page applications of any origin call the interface: it
+// takes bearer tokens only, never cookies.
+func cors(w http.ResponseWriter) {
+	w.Header().Set("Access-Control-Allow-Origin", "*")
+	w.Header().Set("Access-Control-Expose-Headers",
+		"X-Request-Id, RateLimit, RateLimit-Policy, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After, Idempotency-Replayed, ETag, WWW-Authenticate")
+}
+
+func preflight(w http.ResponseWriter) {
+	w.Header().Set("Access-Control-Allow-Methods", "GET, POST, PUT, PATCH, DELETE")
+	w.Header().Set("Access-Control-Allow-Headers", "Authorization, Content-Type, Accept-Language, Idempotency-Key, X-Api-Key, If-Match, Range")
+	w.Header().Set("Access-Control-Max-Age", "86400")
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// handler runs the phases of one operation; see the package comment.
+func (e *Edge) handler(d *declared) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		note := noteOf(r.Context())
+		note.operation = d.ID
+		p, err := e.admit(w, r, d)
+		if err != nil {
+			e.WriteError(w, r, err)
+			return
+		}
+		note.principal = p
+		ctx := auth.With(r.Context(), p)
+		ctx = e.localize(r.WithContext(ctx), p)
+		r = r.WithContext(ctx)
+		if d.stream != nil {
+			e.serveStream(d, p, w, r)
+			return
+		}
+		ctx, cancel := context.WithTimeout(ctx, e.Timeout)
+		defer cancel()
+		r = r.WithContext(ctx)
+		status, body, err := e.run(d, p, w, r)
+		if err != nil {
+			e.WriteError(w, r, err)
+			return
+		}
+		writeJSON(w, status, body)
+	})
+}
+
+// admit runs the phases that need no input.
+func (e *Edge) admit(w http.ResponseWriter, r *http.Request, d *declared) (auth.Principal, error) {
+	p, err := e.identify(r, d)
+	key := p.Key()
+	if err != nil || p.IsNobody() {
+		key = "ip" + addressKey(e.ClientAddr(r))
+	}
+	policy := e.Default
+	if d.throttle != "" {
+		policy = e.Policies[d.throttle]
+	}
+	if throttled := e.throttle(w, r, key, policy); throttled != nil {
+		return p, throttled
+	}
+	if err != nil {
+		return p, err
+	}
+	switch {
+	case d.FirstParty && !p.FirstParty:
+		return p, fault.Forbidden.New()
+	case len(d.Scopes) > 0 && !p.HasAny(d.Scopes):
+		return p, fault.InsufficientScope.With(fault.Fields{"scope": d.Scopes[0]})
+	case d.Write && d.Auth != Open && p.Sandbox:
+		return p, fault.SandboxReadOnly.New()
+	}
+	return p, nil
+}
+
+// identify: the section must be on, and the token good where one is needed. On
+// open operations a good token only names whose throttle counts.
+func (e *Edge) identify(r *http.Request, d *declared) (auth.Principal, error) {
+	if !e.Switches.Enabled(d.Section) {
+		return auth.Principal{}, fault.SectionDisabled.New()
+	}
+	token, err := bearer(r)
+	if err != nil || token == "" {
+		if d.Auth == Open {
+			return auth.Principal{}, nil
+		}
+		if err == nil {
+			err = fault.Unauthenticated.New()
+		}
+		return auth.Principal{}, err
+	}
+	p, err := e.Verifier.Verify(r.Context(), token)
+	if err != nil && d.Auth == Open && fault.From(err).Def.Kind == fault.KindUnauthenticated {
+		return auth.Principal{}, nil
+	}
+	return p, err
+}
+
+// bearer reads the Authorization header (RFC 6750, section 2.1).
+func bearer(r *http.Request) (string, error) {
+	h := r.Header.Get("Authorization")
+	if h == "" {
+		return "", nil
+	}
+	scheme, token, ok := strings.Cut(h, " ")
+	token = strings.TrimSpace(token)
+	if !ok || !strings.EqualFold(scheme, "Bearer") || token == "" || len(token) > 512 {
+		return "", fault.Unauthenticated.New()
+	}
+	return token, nil
+}
+
+// addressKey groups the addresses one caller has at will: an IPv6 caller owns
+// at least a /64.
+func addressKey(a netip.Addr) string {
+	a = a.Unmap()
+	if a.Is6() {
+		if p, err := a.Prefix(64); err == nil {
+			return p.String()
+		}
+	}
+	return a.String()
+}
+
+// localize puts language and display currency of the answer into the context:
+// ?lang=, else the account's locale, else Accept-Language, else the default.
+func (e *Edge) localize(r *http.Request, p auth.Principal) context.Context {
+	ctx := r.Context()
+	asked, ok := i18n.Lookup(r.URL.Query().Get("lang"))
+	switch {
+	case ok:
+		ctx = i18n.WithResolvedLang(ctx, asked)
+	case p.Locale != "":
+		ctx = i18n.WithLang(ctx, p.Locale)
+	case r.Header.Get("Accept-Language") != "":
+		ctx = i18n.WithLang(ctx, r.Header.Get("Accept-Language"))
+	default:
+		ctx = i18n.WithLang(ctx, e.Language)
+	}
+	if c, ok := money.ParseCurrency(p.Currency); ok {
+		ctx = money.WithCurrency(ctx, c)
+	}
+	return ctx
+}
+
+// run decodes, calls the function and encodes its answer.
+func (e *Edge) run(d *declared, p auth.Principal, w http.ResponseWriter, r *http.Request) (int, []byte, error) {
+	var body []byte
+	if d.input.body != nil {
+		limit := e.MaxBody
+		if d.maxBody > 0 {
+			limit = d.maxBody
+		}
+		var err error
+		if body, err = readBody(r, limit); err != nil {
+			return 0, nil, err
+		}
+	}
+	in, err := e.decode(d, r, body)
+	if err != nil {
+		return 0, nil, err
+	}
+	if d.commit != nil {
+		return e.runCommit(d, p, w, r, in, body)
+	}
+	out, err := d.handle(r.Context(), p, in)
+	if err != nil {
+		return 0, nil, err
+	}
+	return encode(d, out)
+}
+
+// runCommit: effect and answer in one transaction, kept under the client's key
+// when it sent one.
+func (e *Edge) runCommit(d *declared, p auth.Principal, w http.ResponseWriter, r *http.Request, in any, body []byte) (int, []byte, error) {
+	var status int
+	effect := func(ctx context.Context, tx *db.Tx) (a idempotency.Answer, err error) {
+		out, err := d.commit(ctx, tx, p, in)
+		if err != nil {
+			return a, err
+		}
+		a.Status, a.Body, err = encode(d, out)
+		return a, err
+	}
+	headers := r.Header.Values("Idempotency-Key")
+	if len(headers) == 0 {
+		var answer []byte
+		err := e.DB.InTx(r.Context(), func(ctx context.Context, tx *db.Tx) error {
+			a, err := effect(ctx, tx)
+			status, answer = a.Status, a.Body
+			return err
+		})
+		return status, answer, err
+	}
+	if len(headers) > 1 {
+		return 0, nil, fault.IdempotencyKeyBad.New()
+	}
+	key, err := idempotency.ParseKey(headers[0])
+	if err != nil {
+		return 0, nil, err
+	}
+	fingerprint := sha256.Sum256(body)
+	claim := idempotency.Claim{
+		Principal: p.Key(), Operation: r.Method + " " + r.URL.Path, Key: key, Fingerprint: fingerprint[:],
+	}
+	a, replayed, err := e.Answers.Do(r.Context(), claim, effect, func(err error) (idempotency.Answer, bool) {
+		f := fault.From(err)
+		if f.Def.Kind != fault.KindUnprocessable && f.Def.Kind != fault.KindNotFound {
+			return idempotency.Answer{}, false
+		}
+		return idempotency.Answer{Status: f.Def.Kind.Status(), Body: e.errorBody(r, f)}, true
+	})
+	if replayed {
+		w.Header().Set("Idempotency-Replayed", "true")
+	}
+	return a.Status, a.Body, err
+}
+
+func encode(d *declared, out any) (int, []byte, error) {
+	if _, empty := out.(Empty); empty || d.Status == http.StatusNoContent {
+		return http.StatusNoContent, nil, nil
+	}
+	b, err := marshal(out)
+	return d.Status, b, err
+}
+
+// marshal writes JSON for machines: no HTML escapes, one line.
+func marshal(v any) ([]byte, error) {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, fmt.Errorf("encode %v: %w", reflect.TypeOf(v), err)
+	}
+	return buf.Bytes(), nil
+}
+
+func writeJSON(w http.ResponseWriter, status int, body []byte) {
+	h := w.Header()
+	h.Set("Cache-Control", "no-store")
+	if status == http.StatusNoContent {
+		w.WriteHeader(status)
+		return
+	}
+	h.Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(body) // a client that went away is nobody's error
+}
+
+// serveStream calls a function that writes its own answer. An error that comes
+// before the first byte is written as any other; later it can only end the
+// connection, so that the client does not take a part for the whole.
+func (e *Edge) serveStream(d *declared, p auth.Principal, w http.ResponseWriter, r *http.Request) {
+	in, err := e.decode(d, r, nil)
+	if err != nil {
+		e.WriteError(w, r, err)
+		return
+	}
+	sw := &streamWriter{ResponseWriter: w}
+	sw.Header().Set("Cache-Control", "no-store")
+	if err := d.stream(r.Context(), p, in, sw, r); err != nil {
+		if !sw.began {
+			e.WriteError(w, r, err)
+			return
+		}
+		noteOf(r.Context()).fail(fault.From(err))
+		panic(http.ErrAbortHandler)
+	}
+}
+
+// streamWriter knows whether the answer has begun.
+type streamWriter struct {
+	http.ResponseWriter
+	began bool
+}
+
+func (w *streamWriter) WriteHeader(status int) {
+	w.began = true
+	w.ResponseWriter.WriteHeader(status)
+}
+
+func (w *streamWriter) Write(b []byte) (int, error) {
+	w.began = true
+	return w.ResponseWriter.Write(b)
+}
+
+// Unwrap gives http.ResponseController the writer beneath.
+func (w *streamWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }

@@ -1,0 +1,342 @@
+package api
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"reflect"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/validation"
+
+	"stead.dev/stead/internal/platform/fault"
+)
+
+// input is how an operation's In is filled from a request.
+type input struct {
+	params []param
+	body   *huma.Schema // nil when In has no Body
+	index  []int        // of Body
+}
+
+// param is one field of In that comes from the path, the query or a header.
+type param struct {
+	in, name string // in: path, query, header
+	index    []int
+	schema   *huma.Schema
+	required bool
+	fallback string
+	doc      string
+}
+
+// newInput plans the decoding of t, a struct. Embedded structs count as if
+// their fields stood in it.
+func newInput(reg huma.Registry, t reflect.Type) (*input, error) {
+	if t.Kind() != reflect.Struct {
+		return nil, fmt.Errorf("the input %v is not a struct", t)
+	}
+	in := &input{}
+	for _, f := range reflect.VisibleFields(t) {
+		if f.Anonymous || !f.IsExported() {
+			continue
+		}
+		if f.Name == "Body" {
+			in.body, in.index = reg.Schema(f.Type, true, t.Name()+"Body"), f.Index
+			continue
+		}
+		p := param{index: f.Index, fallback: f.Tag.Get("default"), doc: f.Tag.Get("doc")}
+		for _, where := range []string{"path", "query", "header"} {
+			if name := f.Tag.Get(where); name != "" {
+				p.in, p.name = where, name
+			}
+		}
+		if p.in == "" {
+			return nil, fmt.Errorf("the field %v.%s is neither a parameter nor Body", t, f.Name)
+		}
+		p.required = p.in == "path" || f.Tag.Get("required") == "true"
+		p.schema = huma.SchemaFromField(reg, f, f.Name)
+		in.params = append(in.params, p)
+	}
+	return in, nil
+}
+
+// invalid gathers what is wrong with a request.
+type invalid map[string][]fault.Text
+
+func (v invalid) add(field string, t fault.Text) { v[field] = append(v[field], t) }
+
+func (v invalid) err() error {
+	if len(v) == 0 {
+		return nil
+	}
+	return &fault.Error{Def: fault.Validation, Invalid: v}
+}
+
+// decode fills a new In from the request.
+func (e *Edge) decode(d *declared, r *http.Request, body []byte) (any, error) {
+	v := reflect.New(d.in)
+	bad := invalid{}
+	query := r.URL.Query()
+	for _, p := range d.input.params {
+		var text string
+		given := false
+		switch p.in {
+		case "path":
+			text, given = r.PathValue(p.name), true
+		case "query":
+			text, given = query.Get(p.name), query.Has(p.name)
+		case "header":
+			text = r.Header.Get(p.name)
+			given = text != ""
+		}
+		if !given || (text == "" && p.schema.Type != huma.TypeString) {
+			if p.required {
+				bad.add(p.name, fault.Text{ID: "invalid.required"})
+				continue
+			}
+			if text = p.fallback; text == "" {
+				continue
+			}
+		}
+		if !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
+			if p.in == "path" {
+				return nil, fault.NotFound.New()
+			}
+			bad.add(p.name, fault.Text{ID: "invalid.characters"})
+			continue
+		}
+		if err := e.set(v.Elem().FieldByIndex(p.index), p, text, bad); err != nil {
+			return nil, err
+		}
+	}
+	if d.input.body != nil {
+		if err := e.decodeBody(d, v.Elem().FieldByIndex(d.input.index), body, bad); err != nil {
+			return nil, err
+		}
+	}
+	return v.Interface(), bad.err()
+}
+
+// set parses text into the field and validates it. A path parameter that is
+// not of its type names nothing: 404.
+func (e *Edge) set(field reflect.Value, p param, text string, bad invalid) error {
+	target := field
+	if field.Kind() == reflect.Pointer {
+		target = reflect.New(field.Type().Elem()).Elem()
+	}
+	value, ok := parse(target, text)
+	if !ok {
+		if p.in == "path" {
+			return fault.NotFound.New()
+		}
+		bad.add(p.name, fault.Text{ID: "invalid.expected_" + p.schema.Type})
+		return nil
+	}
+	res := &huma.ValidateResult{}
+	huma.Validate(e.registry, p.schema, huma.NewPathBuffer([]byte{}, 0), huma.ModeWriteToServer, value, res)
+	for _, err := range res.Errors {
+		if p.in == "path" {
+			return fault.NotFound.New()
+		}
+		_, t := violation(err)
+		bad.add(p.name, t)
+	}
+	if field.Kind() == reflect.Pointer {
+		field.Set(target.Addr())
+	}
+	return nil
+}
+
+// parse sets a scalar or a comma-separated list and answers it in the form
+// that schemas are checked against.
+func parse(v reflect.Value, text string) (any, bool) {
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString(text)
+		return text, true
+	case reflect.Int, reflect.Int64, reflect.Int32:
+		n, err := strconv.ParseInt(text, 10, v.Type().Bits())
+		v.SetInt(n)
+		return float64(n), err == nil
+	case reflect.Bool:
+		b, err := strconv.ParseBool(text)
+		v.SetBool(b)
+		return b, err == nil
+	case reflect.Slice:
+		var items []any
+		for _, part := range strings.Split(text, ",") {
+			item := reflect.New(v.Type().Elem()).Elem()
+			value, ok := parse(item, strings.TrimSpace(part))
+			if !ok {
+				return nil, false
+			}
+			v.Set(reflect.Append(v, item))
+			items = append(items, value)
+		}
+		return items, true
+	default:
+		return nil, false
+	}
+}
+
+// readBody reads a JSON body within its bound.
+func readBody(r *http.Request, limit int64) ([]byte, error) {
+	if ct := r.Header.Get("Content-Type"); ct != "" {
+		mt, _, err := mime.ParseMediaType(ct)
+		if err != nil || (mt != "application/json" && !strings.HasSuffix(mt, "+json")) {
+			return nil, fault.UnsupportedMediaType.With(fault.Fields{"expected": "application/json"})
+		}
+	}
+	b, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, limit))
+	var large *http.MaxBytesError
+	switch {
+	case errors.As(err, &large):
+		return nil, fault.PayloadTooLarge.With(fault.Fields{"limit_bytes": limit})
+	case err != nil:
+		return nil, fault.InvalidRequest.Wrap(err)
+	}
+	return b, nil
+}
+
+func (e *Edge) decodeBody(d *declared, field reflect.Value, body []byte, bad invalid) error {
+	if len(strings.TrimSpace(string(body))) == 0 {
+		body = []byte("{}")
+	}
+	if !utf8.Valid(body) {
+		return fault.MalformedJSON.Wrap(errors.New("the body is not UTF-8"))
+	}
+	var value any
+	if err := json.Unmarshal(body, &value); err != nil {
+		return fault.MalformedJSON.Wrap(err)
+	}
+	if !d.allowNUL && hasNUL(value) {
+		bad.add("body", fault.Text{ID: "invalid.characters"})
+		return nil
+	}
+	res := &huma.ValidateResult{}
+	huma.Validate(e.registry, d.input.body, huma.NewPathBuffer([]byte{}, 0), huma.ModeWriteToServer, value, res)
+	for _, err := range res.Errors {
+		name, t := violation(err)
+		bad.add(name, t)
+	}
+	if len(res.Errors) > 0 {
+		return nil
+	}
+	// What the schema lets pass may still not fit the Go type: an integer of 30
+	// digits, a date that is not one.
+	if err := json.Unmarshal(body, field.Addr().Interface()); err != nil {
+		var typeErr *json.UnmarshalTypeError
+		if errors.As(err, &typeErr) && typeErr.Field != "" {
+			bad.add(typeErr.Field, fault.Text{ID: "invalid.out_of_range"})
+		} else {
+			bad.add("body", fault.Text{ID: "invalid.value"})
+		}
+	}
+	return nil
+}
+
+func hasNUL(v any) bool {
+	switch v := v.(type) {
+	case string:
+		return strings.ContainsRune(v, 0)
+	case []any:
+		for _, x := range v {
+			if hasNUL(x) {
+				return true
+			}
+		}
+	case map[string]any:
+		for k, x := range v {
+			if strings.ContainsRune(k, 0) || hasNUL(x) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// mark parts the pieces of a validation message: the id of a text in the
+// catalogue and its argument.
+const mark = "\x1f"
+
+// init makes the validator speak in ids of the catalogue, so that what is
+// wrong with a member is said in the caller's language.
+func init() { //nolint:gochecknoinits // huma's messages are package variables
+	for message, id := range map[*string]string{
+		&validation.MsgUnexpectedProperty:                 "unexpected",
+		&validation.MsgExpectedRFC3339DateTime:            "expected_date_time",
+		&validation.MsgExpectedRFC3339Date:                "expected_date",
+		&validation.MsgExpectedRFC3339Time:                "expected_time",
+		&validation.MsgExpectedRFC5890Hostname:            "expected_hostname",
+		&validation.MsgExpectedRFC2673IPv4:                "expected_ip",
+		&validation.MsgExpectedRFC2373IPv6:                "expected_ip",
+		&validation.MsgExpectedRFCIPAddr:                  "expected_ip",
+		&validation.MsgExpectedBoolean:                    "expected_boolean",
+		&validation.MsgExpectedNumber:                     "expected_number",
+		&validation.MsgExpectedInteger:                    "expected_integer",
+		&validation.MsgExpectedString:                     "expected_string",
+		&validation.MsgExpectedArray:                      "expected_array",
+		&validation.MsgExpectedObject:                     "expected_object",
+		&validation.MsgExpectedBase64String:               "expected_base64",
+		&validation.MsgExpectedArrayItemsUnique:           "unique",
+		&validation.MsgExpectedMatchAtLeastOneSchema:      "value",
+		&validation.MsgExpectedMatchExactlyOneSchema:      "value",
+		&validation.MsgExpectedNotMatchSchema:             "value",
+		&validation.MsgExpectedPropertyNameInObject:       "value",
+		&validation.MsgExpectedRFC6570URITemplate:         "expected_uri",
+		&validation.MsgExpectedRFC6901JSONPointer:         "value",
+		&validation.MsgExpectedRFC6901RelativeJSONPointer: "value",
+		&validation.MsgExpectedRFC1123DateTime:            "expected_date_time",
+	} {
+		*message = id
+	}
+	for message, id := range map[*string]string{
+		&validation.MsgExpectedRFC5322Email:              "expected_email" + mark + "%v",
+		&validation.MsgExpectedRFC3986URI:                "expected_uri" + mark + "%v",
+		&validation.MsgExpectedRFC4122UUID:               "value" + mark + "%v",
+		&validation.MsgExpectedRegexp:                    "value" + mark + "%v",
+		&validation.MsgExpectedDuration:                  "value" + mark + "%v",
+		&validation.MsgExpectedOneOf:                     "one_of" + mark + "%s",
+		&validation.MsgExpectedConst:                     "one_of" + mark + "%v",
+		&validation.MsgExpectedMinimumNumber:             "minimum" + mark + "%v",
+		&validation.MsgExpectedExclusiveMinimumNumber:    "above" + mark + "%v",
+		&validation.MsgExpectedMaximumNumber:             "maximum" + mark + "%v",
+		&validation.MsgExpectedExclusiveMaximumNumber:    "below" + mark + "%v",
+		&validation.MsgExpectedNumberBeMultipleOf:        "multiple_of" + mark + "%v",
+		&validation.MsgExpectedMinLength:                 "min_length" + mark + "%d",
+		&validation.MsgExpectedMaxLength:                 "max_length" + mark + "%d",
+		&validation.MsgExpectedBePattern:                 "pattern" + mark + "%s",
+		&validation.MsgExpectedMatchPattern:              "pattern" + mark + "%s",
+		&validation.MsgExpectedMinItems:                  "min_items" + mark + "%d",
+		&validation.MsgExpectedMaxItems:                  "max_items" + mark + "%d",
+		&validation.MsgExpectedMinProperties:             "min_items" + mark + "%d",
+		&validation.MsgExpectedMaxProperties:             "max_items" + mark + "%d",
+		&validation.MsgExpectedRequiredProperty:          "required" + mark + "%s",
+		&validation.MsgExpectedDependentRequiredProperty: "required" + mark + "%[1]s",
+	} {
+		*message = id
+	}
+}
+
+// violation reads one of the validator's errors: which member, and which text.
+func violation(err error) (field string, t fault.Text) {
+	var detail *huma.ErrorDetail
+	if !errors.As(err, &detail) {
+		return "body", fault.Text{ID: "invalid.value"}
+	}
+	id, arg, _ := strings.Cut(detail.Message, mark)
+	field = detail.Location
+	if id == "required" {
+		field = strings.TrimPrefix(field+"."+arg, ".")
+	}
+	if field == "" {
+		field = "body"
+	}
+	return field, fault.Text{ID: "invalid." + id, Data: map[string]any{"Value": arg}}
+}

@@ -1,0 +1,290 @@
+package api
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"stead.dev/stead/internal/platform/auth"
+	"stead.dev/stead/internal/platform/fault"
+)
+
+const schemaPrefix = "#/components/schemas/"
+
+// newRegistry makes schemas of Go types. Members that a schema does not know
+// are accepted: clients of a newer version may send them.
+func newRegistry() huma.Registry {
+	return tolerant{huma.NewMapRegistry(schemaPrefix, schemaName)}
+}
+
+// tolerant makes every object schema accept unknown members.
+type tolerant struct{ huma.Registry }
+
+func (t tolerant) Schema(typ reflect.Type, allowRef bool, hint string) *huma.Schema {
+	s := t.Registry.Schema(typ, allowRef, hint)
+	for _, known := range t.Map() {
+		allowUnknown(known)
+	}
+	allowUnknown(s)
+	return s
+}
+
+func allowUnknown(s *huma.Schema) {
+	if s == nil {
+		return
+	}
+	if no, ok := s.AdditionalProperties.(bool); ok && !no {
+		s.AdditionalProperties = nil
+	}
+	allowUnknown(s.Items)
+	for _, p := range s.Properties {
+		allowUnknown(p)
+	}
+}
+
+// schemaName names a schema after its type: wire types are unexported and
+// several sections may have one of the same name, so the package comes first.
+func schemaName(t reflect.Type, hint string) string {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	pkg := t.PkgPath()[strings.LastIndex(t.PkgPath(), "/")+1:]
+	name := t.Name()
+	if name == "" {
+		name = hint
+	}
+	if base, arg, generic := strings.Cut(name, "["); generic {
+		// List[stead.dev/stead/internal/orders.orderWire] is the list of orders.
+		arg = strings.TrimSuffix(arg, "]")
+		arg = arg[strings.LastIndex(arg, "/")+1:]
+		argPkg, argName, _ := strings.Cut(arg, ".")
+		return title(argPkg) + title(strings.TrimSuffix(argName, "Wire")) + base
+	}
+	name = title(strings.TrimSuffix(name, "Wire"))
+	if pkg == "" || pkg == "money" || pkg == "page" || strings.HasPrefix(name, title(strings.TrimSuffix(pkg, "s"))) {
+		return name
+	}
+	return title(pkg) + name
+}
+
+func title(s string) string {
+	if s == "" {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
+}
+
+// OpenAPI is the OpenAPI 3.1 document of what is mounted.
+func (e *Edge) OpenAPI() *huma.OpenAPI {
+	doc := &huma.OpenAPI{
+		OpenAPI: "3.1.0",
+		Info: &huma.Info{
+			Title:   "Stead",
+			Version: e.Version,
+			Description: "Web hosting, domains and monitoring against a prepaid wallet.\n\n" +
+				"Errors are objects with `error`, a stable key to branch on, and `message`, a translated text never to branch on. " +
+				"Lists are objects with `data` and `meta`. Money is USD in cents; only `usd_cents` is authoritative. " +
+				"Date-times are RFC 3339 in UTC. POSTs that move money accept an `Idempotency-Key`, kept for 24 hours. " +
+				"`?lang=uz|ru|en` chooses the language of messages.",
+			License: &huma.License{Name: "Apache-2.0", Identifier: "Apache-2.0"},
+		},
+		Servers: []*huma.Server{{URL: e.BaseURL}},
+		Paths:   map[string]*huma.PathItem{},
+		Components: &huma.Components{
+			Schemas: e.registry,
+			SecuritySchemes: map[string]*huma.SecurityScheme{
+				"oauth2": {
+					Type: "oauth2",
+					Flows: &huma.OAuthFlows{AuthorizationCode: &huma.OAuthFlow{
+						AuthorizationURL: e.BaseURL + "/oauth/authorize",
+						TokenURL:         e.BaseURL + "/oauth/token",
+						RefreshURL:       e.BaseURL + "/oauth/token/refresh",
+						Scopes:           scopeTexts,
+					}},
+				},
+			},
+			Headers: map[string]*huma.Param{
+				"RateLimit":        {Description: "What is left of the throttle's window: `r` requests for `t` seconds.", Schema: &huma.Schema{Type: huma.TypeString}},
+				"RateLimit-Policy": {Description: "The throttle: `q` requests in `w` seconds.", Schema: &huma.Schema{Type: huma.TypeString}},
+				"X-Request-Id":     {Description: "Names the request in our logs.", Schema: &huma.Schema{Type: huma.TypeString}},
+				"Retry-After":      {Description: "Seconds to wait.", Schema: &huma.Schema{Type: huma.TypeInteger}},
+			},
+		},
+	}
+	e.registry.Map()["Error"] = errorSchema()
+	sections := map[Section]bool{}
+	for _, d := range e.ops {
+		item := doc.Paths[d.Path]
+		if item == nil {
+			item = &huma.PathItem{}
+			doc.Paths[d.Path] = item
+		}
+		sections[d.Section] = true
+		e.describe(item, d)
+	}
+	for _, s := range slices.Sorted(maps.Keys(sections)) {
+		doc.Tags = append(doc.Tags, &huma.Tag{Name: s.Title()})
+	}
+	return doc
+}
+
+var scopeTexts = map[string]string{
+	auth.ScopeProfile:       "read the profile",
+	auth.ScopeServicesRead:  "view services",
+	auth.ScopeServicesWrite: "manage services (domains, databases, FTP)",
+	auth.ScopeOrdersRead:    "view orders",
+	auth.ScopeOrdersWrite:   "create, pay, cancel orders",
+	auth.ScopeWalletRead:    "view wallet balance and transactions",
+	auth.ScopeWalletWrite:   "top up the wallet",
+	auth.ScopeAIRead:        "view AI settings, conversations, insights",
+	auth.ScopeAIWrite:       "run the AI agent, change its settings, files and insights",
+	auth.ScopeDomainsRead:   "view domain registrations",
+	auth.ScopeDomainsWrite:  "register domains (charges the wallet)",
+	auth.ScopeMonitorsRead:  "view monitors and history",
+	auth.ScopeMonitorsWrite: "create and manage monitors",
+	auth.ScopeAdmin:         "administrative access; requires the admin role; never granted to third parties",
+}
+
+func errorSchema() *huma.Schema {
+	s := &huma.Schema{
+		Type:        huma.TypeObject,
+		Description: "Every refusal. Some keys add members, such as the balance of insufficient_funds.",
+		Required:    []string{"error", "message"},
+		Properties: map[string]*huma.Schema{
+			"error":      {Type: huma.TypeString, Description: "Stable machine key; branch on this."},
+			"message":    {Type: huma.TypeString, Description: "Translated text for people; never branch on it."},
+			"request_id": {Type: huma.TypeString, Description: "The X-Request-Id of the answer."},
+			"errors": {
+				Type: huma.TypeObject, Description: "With validation_failed: what is wrong with each member.",
+				AdditionalProperties: &huma.Schema{Type: huma.TypeArray, Items: &huma.Schema{Type: huma.TypeString}},
+			},
+		},
+	}
+	for _, d := range fault.Defs() {
+		s.Properties["error"].Examples = append(s.Properties["error"].Examples, d.Key)
+	}
+	return s
+}
+
+func (e *Edge) describe(item *huma.PathItem, d *declared) {
+	op := &huma.Operation{
+		OperationID: d.ID, Summary: d.summary, Description: d.description,
+		Tags: []string{d.Section.Title()}, Responses: map[string]*huma.Response{},
+	}
+	for _, p := range d.input.params {
+		op.Parameters = append(op.Parameters, &huma.Param{
+			Name: p.name, In: p.in, Required: p.required, Description: p.doc, Schema: p.schema,
+		})
+	}
+	if d.Money {
+		op.Parameters = append(op.Parameters, &huma.Param{
+			Name: "Idempotency-Key", In: "header", Schema: &huma.Schema{Type: huma.TypeString},
+			Description: "1 to 255 printable characters. A retry with the same key within 24 hours is not charged again; it gets the first answer.",
+		})
+	}
+	if d.input.body != nil {
+		op.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{"application/json": {Schema: d.input.body}}}
+	} else if len(d.accepts) > 0 {
+		op.RequestBody = &huma.RequestBody{Required: true, Content: binary(d.accepts)}
+	}
+	op.Responses[strconv.Itoa(d.Status)] = e.success(d)
+	e.refusals(op, d)
+	switch d.Auth {
+	case Token:
+		for _, s := range d.Scopes {
+			op.Security = append(op.Security, map[string][]string{"oauth2": {s}})
+		}
+	case AnyToken:
+		op.Security = []map[string][]string{{"oauth2": {}}}
+	case Open:
+		op.Security = []map[string][]string{}
+	}
+	switch d.Method {
+	case http.MethodGet:
+		item.Get = op
+	case http.MethodPost:
+		item.Post = op
+	case http.MethodPut:
+		item.Put = op
+	case http.MethodPatch:
+		item.Patch = op
+	case http.MethodDelete:
+		item.Delete = op
+	}
+}
+
+func binary(types []string) map[string]*huma.MediaType {
+	content := map[string]*huma.MediaType{}
+	for _, t := range types {
+		content[t] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}
+	}
+	return content
+}
+
+func (e *Edge) success(d *declared) *huma.Response {
+	r := &huma.Response{Description: http.StatusText(d.Status), Headers: map[string]*huma.Param{}}
+	for _, h := range []string{"RateLimit", "RateLimit-Policy", "X-Request-Id"} {
+		r.Headers[h] = &huma.Param{Ref: "#/components/headers/" + h}
+	}
+	switch {
+	case d.Stream && len(d.contentTypes) > 0:
+		r.Content = binary(d.contentTypes)
+	case d.out != reflect.TypeFor[Empty]():
+		r.Content = map[string]*huma.MediaType{"application/json": {Schema: e.registry.Schema(d.out, true, d.ID)}}
+	}
+	return r
+}
+
+// refusals documents the error statuses with their keys.
+func (e *Edge) refusals(op *huma.Operation, d *declared) {
+	defs := []*fault.Def{fault.SectionDisabled, fault.RateLimited}
+	if d.Auth != Open {
+		defs = append(defs, fault.Unauthenticated, fault.TokenExpired, fault.TokenRevoked)
+		if d.Write {
+			defs = append(defs, fault.SandboxReadOnly)
+		}
+	}
+	if len(d.Scopes) > 0 {
+		defs = append(defs, fault.InsufficientScope)
+	}
+	if d.FirstParty {
+		defs = append(defs, fault.Forbidden)
+	}
+	if strings.Contains(d.Path, "{") {
+		defs = append(defs, fault.NotFound)
+	}
+	if len(d.input.params) > 0 || d.input.body != nil {
+		defs = append(defs, fault.Validation)
+	}
+	if d.input.body != nil {
+		defs = append(defs, fault.MalformedJSON, fault.UnsupportedMediaType, fault.PayloadTooLarge)
+	}
+	if d.Money {
+		defs = append(defs, fault.IdempotencyInProgress, fault.IdempotencyKeyReused, fault.IdempotencyKeyBad)
+	}
+	defs = append(defs, d.errors...)
+	keys := map[int][]string{}
+	for _, def := range defs {
+		status := def.Kind.Status()
+		if !slices.Contains(keys[status], def.Key) {
+			keys[status] = append(keys[status], def.Key)
+		}
+	}
+	for status, names := range keys {
+		slices.Sort(names)
+		r := &huma.Response{
+			Description: fmt.Sprintf("%s: `%s`", http.StatusText(status), strings.Join(names, "`, `")),
+			Content:     map[string]*huma.MediaType{"application/json": {Schema: &huma.Schema{Ref: schemaPrefix + "Error"}}},
+		}
+		if status == http.StatusTooManyRequests {
+			r.Headers = map[string]*huma.Param{"Retry-After": {Ref: "#/components/headers/Retry-After"}}
+		}
+		op.Responses[strconv.Itoa(status)] = r
+	}
+}

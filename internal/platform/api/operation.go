@@ -1,0 +1,222 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"reflect"
+	"strings"
+
+	"stead.dev/stead/internal/platform/auth"
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/fault"
+)
+
+// Section is a section of the specification; an operator can switch it off.
+type Section string
+
+// The sections, in the specification's order.
+const (
+	OAuth             Section = "oauth"
+	Content           Section = "content"
+	Catalog           Section = "catalog"
+	Account           Section = "account"
+	Services          Section = "services"
+	ServiceManagement Section = "service_management"
+	Files             Section = "files"
+	Addons            Section = "addons"
+	Domains           Section = "domains"
+	Monitors          Section = "monitors"
+	Security          Section = "security"
+	Orders            Section = "orders"
+	Wallet            Section = "wallet"
+	AI                Section = "ai"
+	MCP               Section = "mcp"
+	Embeds            Section = "embeds"
+	Reseller          Section = "reseller"
+)
+
+// titles are the specification's names of the sections.
+var titles = map[Section]string{
+	OAuth: "OAuth 2.0", Content: "Content", Catalog: "Catalog", Account: "Account", Services: "Services",
+	ServiceManagement: "Service management", Files: "Files", Addons: "Add-ons", Domains: "Domains",
+	Monitors: "Monitors", Security: "Security & SLA", Orders: "Orders", Wallet: "Wallet", AI: "AI agent",
+	MCP: "MCP", Embeds: "Embeds", Reseller: "Reseller",
+}
+
+// Title is the specification's name of the section.
+func (s Section) Title() string { return titles[s] }
+
+// Known tells whether the specification has the section.
+func (s Section) Known() bool { return titles[s] != "" }
+
+// Auth says who may call an operation.
+type Auth int
+
+// Open operations need no token; Token ones need one with a scope, and
+// AnyToken ones any valid token.
+const (
+	Open Auth = iota + 1
+	Token
+	AnyToken
+)
+
+// DomainCheck is the throttle of domain checks (specification, "Limits").
+const DomainCheck = "domain_check"
+
+// Empty is the answer of operations that have nothing to say; it is encoded
+// as 204 without a body.
+type Empty struct{}
+
+// Operation is one operation of the interface: its declaration and exactly one
+// of Handle, Commit and Stream.
+type Operation[In, Out any] struct {
+	// ID names the operation, as "orders.pay"; it is the operationId of the
+	// OpenAPI document.
+	ID      string
+	Method  string
+	Path    string
+	Section Section
+	Auth    Auth
+	// Scopes: a token with any of them may call.
+	Scopes []string
+	// FirstParty operations are for Stead's own applications only.
+	FirstParty bool
+	// Throttle names another policy than the surface's own.
+	Throttle string
+	// Summary is one line; Description may say more. Both are in English, for
+	// the OpenAPI document.
+	Summary     string
+	Description string
+	// Status of success; 0 means 200, or 204 when Out is Empty.
+	Status int
+	// MaxBody bounds the body in bytes; 0 means the edge's bound. Streams are
+	// bounded by what they read.
+	MaxBody int64
+	// AllowNUL lets strings of the body hold NUL characters, which the
+	// database cannot store.
+	AllowNUL bool
+	// Errors are the refusals beyond those of the phases, for the document.
+	Errors []*fault.Def
+	// ContentTypes of a Stream's answer, and Accepts of its body, for the
+	// document.
+	ContentTypes []string
+	Accepts      []string
+
+	Handle func(ctx context.Context, p auth.Principal, in *In) (*Out, error)
+	Commit func(ctx context.Context, tx *db.Tx, p auth.Principal, in *In) (*Out, error)
+	Stream func(ctx context.Context, p auth.Principal, in *In, w http.ResponseWriter, r *http.Request) error
+}
+
+// Route is a declared operation of any type, ready to be mounted.
+type Route interface {
+	declare() (*declared, error)
+}
+
+// Info is what can be said of a mounted operation without its types.
+type Info struct {
+	ID, Method, Path string
+	Section          Section
+	Auth             Auth
+	Scopes           []string
+	FirstParty       bool
+	// Money operations accept an Idempotency-Key.
+	Money  bool
+	Stream bool
+	// Write operations change something; sandbox applications are refused.
+	Write  bool
+	Status int
+}
+
+type declared struct {
+	Info
+	throttle             string
+	summary, description string
+	maxBody              int64
+	allowNUL             bool
+	errors               []*fault.Def
+	contentTypes         []string
+	accepts              []string
+	in, out              reflect.Type
+
+	handle func(ctx context.Context, p auth.Principal, in any) (any, error)
+	commit func(ctx context.Context, tx *db.Tx, p auth.Principal, in any) (any, error)
+	stream func(ctx context.Context, p auth.Principal, in any, w http.ResponseWriter, r *http.Request) error
+
+	input *input
+}
+
+// declare checks the declaration; a mistake in one stops the program at start.
+func (o Operation[In, Out]) declare() (*declared, error) {
+	d := &declared{
+		Info: Info{
+			ID: o.ID, Method: o.Method, Path: o.Path, Section: o.Section, Auth: o.Auth, Scopes: o.Scopes,
+			FirstParty: o.FirstParty, Money: o.Commit != nil, Stream: o.Stream != nil,
+			Write: o.Method != http.MethodGet, Status: o.Status,
+		},
+		throttle: o.Throttle, summary: o.Summary, description: o.Description, maxBody: o.MaxBody,
+		allowNUL: o.AllowNUL, errors: o.Errors, contentTypes: o.ContentTypes, accepts: o.Accepts,
+		in: reflect.TypeFor[In](), out: reflect.TypeFor[Out](),
+	}
+	if d.Status == 0 {
+		d.Status = http.StatusOK
+		if d.out == reflect.TypeFor[Empty]() && !d.Stream {
+			d.Status = http.StatusNoContent
+		}
+	}
+	forms := 0
+	if o.Handle != nil {
+		forms++
+		d.handle = func(ctx context.Context, p auth.Principal, in any) (any, error) {
+			return answer(o.Handle(ctx, p, in.(*In)))
+		}
+	}
+	if o.Commit != nil {
+		forms++
+		d.commit = func(ctx context.Context, tx *db.Tx, p auth.Principal, in any) (any, error) {
+			return answer(o.Commit(ctx, tx, p, in.(*In)))
+		}
+	}
+	if o.Stream != nil {
+		forms++
+		d.stream = func(ctx context.Context, p auth.Principal, in any, w http.ResponseWriter, r *http.Request) error {
+			return o.Stream(ctx, p, in.(*In), w, r)
+		}
+	}
+	var errs []error
+	wrong := func(bad bool, text string) {
+		if bad {
+			errs = append(errs, fmt.Errorf("operation %q (%s %s): %s", o.ID, o.Method, o.Path, text))
+		}
+	}
+	wrong(forms != 1, "exactly one of Handle, Commit and Stream is needed")
+	wrong(!strings.Contains(o.ID, "."), "the id is section.verb")
+	wrong(o.Summary == "", "a summary is needed")
+	wrong(!o.Section.Known(), "the section is not the specification's")
+	wrong(!strings.HasPrefix(o.Path, "/"), "the path begins with a slash")
+	wrong(o.Auth < Open || o.Auth > AnyToken, "auth is needed")
+	wrong(o.Auth == Token && len(o.Scopes) == 0, "a protected operation needs a scope")
+	wrong(o.Auth != Token && len(o.Scopes) > 0, "scopes need Auth: Token")
+	wrong(o.Auth == Open && d.Write, "an open operation cannot write")
+	wrong(o.Commit != nil && o.Method != http.MethodPost, "money moves by POST")
+	for _, s := range o.Scopes {
+		known := false
+		for _, k := range auth.Scopes {
+			known = known || s == k
+		}
+		wrong(!known, "unknown scope "+s)
+	}
+	return d, errors.Join(errs...)
+}
+
+// answer keeps a nil *Out from becoming a non-nil any.
+func answer[Out any](out *Out, err error) (any, error) {
+	if err != nil {
+		return nil, err
+	}
+	if out == nil {
+		return Empty{}, nil
+	}
+	return out, nil
+}

@@ -1,0 +1,128 @@
+package api
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"time"
+
+	"stead.dev/stead/internal/platform/auth"
+	"stead.dev/stead/internal/platform/clock"
+	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/secret"
+)
+
+// note gathers what the request's one log line will say.
+type note struct {
+	id        string
+	operation string
+	principal auth.Principal
+	fault     *fault.Error
+}
+
+func (n *note) fail(f *fault.Error) { n.fault = f }
+
+type noteKey struct{}
+
+// noteOf is the note of the request; outside Outer it is a note that nobody
+// reads.
+func noteOf(ctx context.Context) *note {
+	if n, ok := ctx.Value(noteKey{}).(*note); ok {
+		return n
+	}
+	return &note{}
+}
+
+// RequestID is the id that the request's answer bears in X-Request-Id.
+func RequestID(ctx context.Context) string { return noteOf(ctx).id }
+
+// Observer is told of every finished request, for metrics.
+type Observer func(method, operation string, status int, took time.Duration)
+
+// Outer surrounds everything that is served: it gives the request its id,
+// catches panics, writes one log line, and sets the headers that every answer
+// bears.
+func Outer(log *slog.Logger, c clock.Clock, observe Observer, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		began := c.Now()
+		n := &note{id: secret.Token("req_", 12)}
+		ctx := context.WithValue(r.Context(), noteKey{}, n)
+		rec := &recorder{ResponseWriter: w, status: http.StatusOK}
+		h := rec.Header()
+		h.Set("X-Request-Id", n.id)
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Referrer-Policy", "no-referrer")
+		defer func() {
+			v := recover()
+			abort := v != nil
+			if v != nil && v != http.ErrAbortHandler { //nolint:errorlint // a panic value, compared as net/http does
+				log.ErrorContext(ctx, "panic", "request_id", n.id, "panic", v, "stack", string(debug.Stack()))
+				if !rec.began {
+					abort = false
+					writeJSON(rec, http.StatusInternalServerError,
+						[]byte(`{"error":"internal_error","message":"Internal error","request_id":"`+n.id+`"}`+"\n"))
+				}
+			}
+			took := c.Now().Sub(began)
+			logRequest(ctx, log, r, n, rec, took)
+			if observe != nil {
+				observe(r.Method, n.operation, rec.status, took)
+			}
+			if abort {
+				panic(http.ErrAbortHandler) // ends the connection: what was sent is no whole answer
+			}
+		}()
+		next.ServeHTTP(rec, r.WithContext(ctx))
+	})
+}
+
+func logRequest(ctx context.Context, log *slog.Logger, r *http.Request, n *note, rec *recorder, took time.Duration) {
+	level := slog.LevelInfo
+	attrs := []slog.Attr{
+		slog.String("request_id", n.id), slog.String("method", r.Method), slog.String("path", r.URL.Path),
+		slog.Int("status", rec.status), slog.Int64("bytes", rec.bytes), slog.Duration("took", took),
+	}
+	if n.operation != "" {
+		attrs = append(attrs, slog.String("operation", n.operation))
+	}
+	if !n.principal.IsNobody() {
+		attrs = append(attrs, slog.Int64("account", n.principal.AccountID),
+			slog.Int64("application", n.principal.ApplicationID), slog.Int64("token", n.principal.TokenID))
+	}
+	if f := n.fault; f != nil {
+		attrs = append(attrs, slog.String("error", f.Def.Key))
+		if f.Cause != nil {
+			attrs = append(attrs, slog.String("cause", f.Cause.Error()))
+		}
+		if f.Def.Kind.Status() >= http.StatusInternalServerError {
+			level = slog.LevelError
+		}
+	}
+	log.LogAttrs(ctx, level, "request", attrs...)
+}
+
+// recorder remembers what was answered.
+type recorder struct {
+	http.ResponseWriter
+	status int
+	bytes  int64
+	began  bool
+}
+
+func (w *recorder) WriteHeader(status int) {
+	if !w.began && status >= http.StatusOK {
+		w.status, w.began = status, true
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+func (w *recorder) Write(b []byte) (int, error) {
+	w.began = true
+	n, err := w.ResponseWriter.Write(b)
+	w.bytes += int64(n)
+	return n, err
+}
+
+// Unwrap gives http.ResponseController the writer beneath.
+func (w *recorder) Unwrap() http.ResponseWriter { return w.ResponseWriter }

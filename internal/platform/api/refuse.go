@@ -1,0 +1,111 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/i18n"
+	"stead.dev/stead/internal/platform/throttle"
+)
+
+// throttle counts the request, writes the RateLimit headers (draft-ietf-httpapi-
+// ratelimit-headers, and the older X- ones) and refuses what is too much.
+func (e *Edge) throttle(w http.ResponseWriter, r *http.Request, key string, p throttle.Policy) error {
+	if p.Limit <= 0 {
+		return nil // switched off by the operator
+	}
+	res, err := e.Limiter.Take(r.Context(), key, p)
+	if err != nil {
+		return err
+	}
+	reset := int(math.Ceil(res.Reset.Seconds()))
+	window := int(p.Window / time.Second)
+	h := w.Header()
+	h.Set("RateLimit-Policy", fmt.Sprintf("%q;q=%d;w=%d", p.Name, p.Limit, window))
+	h.Set("RateLimit", fmt.Sprintf("%q;r=%d;t=%d", p.Name, res.Remaining, reset))
+	h.Set("X-RateLimit-Limit", strconv.Itoa(p.Limit))
+	h.Set("X-RateLimit-Remaining", strconv.Itoa(res.Remaining))
+	h.Set("X-RateLimit-Reset", strconv.Itoa(reset))
+	if res.Allowed {
+		return nil
+	}
+	retry := max(1, reset)
+	h.Set("Retry-After", strconv.Itoa(retry))
+	return fault.RateLimited.With(fault.Fields{"retry_after": retry})
+}
+
+// WriteError answers err as the specification's error object. The cause goes
+// to the request's log line and nowhere else.
+func (e *Edge) WriteError(w http.ResponseWriter, r *http.Request, err error) {
+	f := fault.From(err)
+	if context.Cause(r.Context()) != nil && f.Def == fault.Internal {
+		// The client left or the time was up; nothing is wrong with us.
+		f = fault.Maintenance.Wrap(err)
+	}
+	noteOf(r.Context()).fail(f)
+	h := w.Header()
+	switch f.Def.Kind {
+	case fault.KindUnauthenticated:
+		h.Set("WWW-Authenticate", e.challenge(r, f))
+	case fault.KindForbidden:
+		if f.Def == fault.InsufficientScope {
+			h.Set("WWW-Authenticate", e.challenge(r, f))
+		}
+	case fault.KindConflict, fault.KindUnavailable:
+		h.Set("Retry-After", "1")
+	}
+	writeJSON(w, f.Def.Kind.Status(), e.errorBody(r, f))
+}
+
+// challenge tells a client what to do about the refusal (RFC 6750, section 3)
+// and where the protected resource is described (RFC 9728, section 5.1).
+func (e *Edge) challenge(r *http.Request, f *fault.Error) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Bearer resource_metadata=%q", e.BaseURL+"/.well-known/oauth-protected-resource")
+	switch {
+	case f.Def == fault.InsufficientScope:
+		fmt.Fprintf(&b, ", error=\"insufficient_scope\", scope=%q", f.Fields["scope"])
+	case r.Header.Get("Authorization") != "":
+		b.WriteString(`, error="invalid_token"`)
+	}
+	return b.String()
+}
+
+// errorBody is the error object. Additional members never replace the
+// specified ones.
+func (e *Edge) errorBody(r *http.Request, f *fault.Error) []byte {
+	lang := i18n.Lang(r.Context())
+	body := map[string]any{}
+	maps.Copy(body, f.Fields)
+	body["error"] = f.Def.Key
+	body["message"] = i18n.T(lang, "error."+f.Def.Key, f.Fields)
+	if id := RequestID(r.Context()); id != "" {
+		body["request_id"] = id
+	}
+	if len(f.Invalid) > 0 {
+		fields := map[string][]string{}
+		for name, texts := range f.Invalid {
+			for _, t := range texts {
+				text := t.Plain
+				if t.ID != "" {
+					text = i18n.T(lang, t.ID, t.Data)
+				}
+				fields[name] = append(fields[name], text)
+			}
+		}
+		body["errors"] = fields
+	}
+	b, err := marshal(body)
+	if err != nil {
+		// Only a Fields value that is no JSON can cause this; the key still counts.
+		b = []byte(`{"error":"` + f.Def.Key + `","message":""}` + "\n")
+	}
+	return b
+}
