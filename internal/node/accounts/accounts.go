@@ -1,0 +1,140 @@
+// Package accounts keeps the hosting accounts of one machine: who is here, under which name, with
+// which domains and limits.
+//
+// It owns the directory of every account and the record that says the account exists. The record
+// is written whole or not at all and always last when an account is made, first when it ends: a
+// machine that loses power at any moment comes back with accounts that are complete or absent, and
+// the interrupted call can be repeated.
+package accounts
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"stead.dev/stead/internal/panel"
+)
+
+// Accounts makes accounts on the machine. Directories is the driver for a fresh machine; a driver
+// with a Linux user per account has the same methods.
+type Accounts interface {
+	// Create makes the account, or answers the record that has the ref.
+	Create(ctx context.Context, spec panel.AccountSpec) (Record, error)
+	Get(ref string) (Record, error)
+	// List answers all accounts in no particular order.
+	List() []Record
+	// Update passes the record to change and keeps what comes out, unless change fails.
+	Update(ctx context.Context, ref string, change func(*Record) error) (Record, error)
+	Delete(ctx context.Context, ref string) error
+	// Home is the directory of the account's files on this machine.
+	Home(rec Record) string
+}
+
+// PublicHTML is the document root of the primary domain.
+const PublicHTML = "public_html"
+
+// Layout is what stands in every home and with which permissions.
+var Layout = []struct {
+	Name string
+	Mode uint32
+}{
+	{PublicHTML, 0o750},
+	{"logs", 0o750},
+	{"tmp", 0o700},
+}
+
+// Record is what the machine knows about an account.
+type Record struct {
+	Ref       string       `json:"ref"`
+	Name      string       `json:"name"`
+	Domains   []Domain     `json:"domains"` // the primary one first; never empty
+	Limits    panel.Limits `json:"limits"`
+	Suspended bool         `json:"suspended,omitempty"`
+	Deleting  bool         `json:"deleting,omitempty"` // its end has begun and is finished on start
+	CreatedAt time.Time    `json:"created_at"`
+}
+
+// Domain is a name and the directory in the home that it serves.
+type Domain struct {
+	Name         string `json:"name"`
+	DocumentRoot string `json:"document_root"` // slash-separated, without a leading slash
+}
+
+// clone keeps callers from changing the driver's copy.
+func (r Record) clone() Record {
+	r.Domains = slices.Clone(r.Domains)
+	return r
+}
+
+func (r Record) hasDomain(name string) bool {
+	return slices.ContainsFunc(r.Domains, func(d Domain) bool { return d.Name == name })
+}
+
+var (
+	refPattern  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+	namePattern = regexp.MustCompile(`^[a-z][a-z0-9]{0,30}[a-z0-9]$`)
+)
+
+// check brings the specification to its canonical form or says what is wrong with it.
+func check(spec panel.AccountSpec) (panel.AccountSpec, error) {
+	if !refPattern.MatchString(spec.Ref) {
+		return spec, fmt.Errorf("%w: ref %q", panel.ErrInvalid, spec.Ref)
+	}
+	if spec.Username != "" && !namePattern.MatchString(spec.Username) {
+		return spec, fmt.Errorf("%w: user name %q", panel.ErrInvalid, spec.Username)
+	}
+	if err := checkLimits(spec.Limits); err != nil {
+		return spec, err
+	}
+	domain, err := panel.CanonicalDomain(spec.PrimaryDomain)
+	spec.PrimaryDomain = domain
+	return spec, err
+}
+
+func checkLimits(l panel.Limits) error {
+	const most = 1 << 40 // mebibytes; keeps the product with 1 MiB within an int64
+	if l.DiskMB < 0 || l.DiskMB > most || l.Inodes < 0 || l.Domains < 0 {
+		return fmt.Errorf("%w: limits %+v", panel.ErrInvalid, l)
+	}
+	return nil
+}
+
+// checkRecord holds what every record must fulfil, read or to be written.
+func checkRecord(r Record) error {
+	if !refPattern.MatchString(r.Ref) || !namePattern.MatchString(r.Name) || len(r.Domains) == 0 {
+		return fmt.Errorf("%w: account %q named %q with %d domains", panel.ErrInvalid, r.Ref, r.Name, len(r.Domains))
+	}
+	seen := make(map[string]bool, len(r.Domains))
+	for _, d := range r.Domains {
+		if name, err := panel.CanonicalDomain(d.Name); err != nil || name != d.Name || seen[name] {
+			return fmt.Errorf("%w: domain %q", panel.ErrInvalid, d.Name)
+		}
+		seen[d.Name] = true
+		root := d.DocumentRoot
+		if root == "" || path.Clean("/"+root) != "/"+root || strings.ContainsRune(root, 0) {
+			return fmt.Errorf("%w: document root %q", panel.ErrInvalid, root)
+		}
+	}
+	return checkLimits(r.Limits)
+}
+
+// nameStem derives a user name from a domain: its letters and digits, a letter first.
+func nameStem(domain string) string {
+	var b strings.Builder
+	for _, c := range strings.TrimPrefix(domain, "xn--") {
+		if 'a' <= c && c <= 'z' || '0' <= c && c <= '9' && b.Len() > 0 {
+			b.WriteRune(c)
+		}
+		if c == '.' || b.Len() == 12 {
+			break
+		}
+	}
+	if b.Len() < 2 {
+		return "site"
+	}
+	return b.String()
+}

@@ -1,0 +1,317 @@
+package files
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+
+	"stead.dev/stead/internal/node/contenttype"
+	"stead.dev/stead/internal/panel"
+)
+
+// Home is where an account's files are and what it may do there.
+type Home struct {
+	Account   string // name of the owner; the key of its usage
+	Dir       string // on this machine
+	Limits    panel.Limits
+	Suspended bool
+}
+
+// Driver works on the homes of this machine with the rights of its own process.
+type Driver struct {
+	resolve func(ref string) (Home, error)
+
+	// swaps serialises, per account, the looking and renaming at the end of a change, so that two
+	// writers that name the same version do not both succeed.
+	swaps [64]sync.Mutex
+	seed  maphash.Seed
+
+	mu     sync.Mutex
+	meters map[string]*meter // by account
+}
+
+var (
+	_ panel.Files    = (*Driver)(nil)
+	_ panel.Archives = (*Driver)(nil)
+)
+
+// New is a driver for the homes that resolve knows by ref; resolve answers panel.ErrNotFound for others.
+func New(resolve func(ref string) (Home, error)) *Driver {
+	return &Driver{resolve: resolve, seed: maphash.MakeSeed(), meters: map[string]*meter{}}
+}
+
+// call is one call on one account: its home, opened.
+type call struct {
+	context.Context
+	d    *Driver
+	home Home
+	root *os.Root
+}
+
+func (d *Driver) open(ctx context.Context, ref string) (*call, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	home, err := d.resolve(ref)
+	if err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(home.Dir)
+	if err != nil {
+		return nil, err
+	}
+	return &call{Context: ctx, d: d, home: home, root: root}, nil
+}
+
+// change is open for a call that changes files.
+func (d *Driver) change(ctx context.Context, ref string) (*call, error) {
+	c, err := d.open(ctx, ref)
+	if err == nil && c.home.Suspended {
+		c.close()
+		return nil, panel.ErrSuspended
+	}
+	return c, err
+}
+
+func (c *call) close() { _ = c.root.Close() } // opened for reading names; nothing can be lost
+
+// swap waits for the account's other renames and returns the end of this one.
+func (c *call) swap() (done func()) {
+	mu := &c.d.swaps[maphash.String(c.d.seed, c.home.Account)%uint64(len(c.d.swaps))]
+	mu.Lock()
+	return mu.Unlock
+}
+
+// explain gives the error of a method its kind, operation and account.
+func explain(err *error, op, ref string) {
+	if *err == nil {
+		return
+	}
+	var known panel.Kind
+	if !errors.As(*err, &known) {
+		if kind := kindOf(*err); kind != "" {
+			*err = fmt.Errorf("%w: %w", kind, *err)
+		}
+	}
+	*err = panel.Wrap("files."+op, ref, *err)
+}
+
+// kindOf reads the operating system's error.
+func kindOf(err error) panel.Kind {
+	for _, k := range []struct {
+		err  error
+		kind panel.Kind
+	}{
+		{errEscapes(), panel.ErrPathNotAllowed},
+		{fs.ErrNotExist, panel.ErrNotFound},
+		{syscall.ENOTDIR, panel.ErrNotFound}, // a file where the path has a directory
+		{syscall.ENOTEMPTY, panel.ErrInUse},
+		{fs.ErrExist, panel.ErrExists},
+		{fs.ErrPermission, panel.ErrPathNotAllowed},
+		{syscall.ENOSPC, panel.ErrDiskFull},
+		{syscall.EDQUOT, panel.ErrDiskFull},
+		{syscall.ELOOP, panel.ErrPathNotAllowed},
+		{syscall.ENAMETOOLONG, panel.ErrInvalid},
+		{syscall.EISDIR, panel.ErrInvalid},
+		{syscall.EINVAL, panel.ErrInvalid},
+		{syscall.EMFILE, panel.ErrBusy},
+		{syscall.ENFILE, panel.ErrBusy},
+	} {
+		if errors.Is(err, k.err) {
+			return k.kind
+		}
+	}
+	return ""
+}
+
+// List implements panel.Files.
+func (d *Driver) List(ctx context.Context, ref, p string, offset, limit int) (_ panel.Listing, err error) {
+	defer explain(&err, "list", ref)
+	c, err := d.open(ctx, ref)
+	if err != nil {
+		return panel.Listing{}, err
+	}
+	defer c.close()
+	dir, err := CleanPath(p)
+	if err != nil {
+		return panel.Listing{}, err
+	}
+	all, err := c.readDir(dir)
+	if err != nil {
+		return panel.Listing{}, err
+	}
+	slices.SortStableFunc(all, func(a, b fs.DirEntry) int {
+		switch {
+		case a.IsDir() == b.IsDir():
+			return 0
+		case a.IsDir():
+			return -1
+		}
+		return 1
+	})
+	l := panel.Listing{Total: len(all)}
+	all = all[min(max(offset, 0), len(all)):]
+	if limit > 0 {
+		all = all[:min(limit, len(all))]
+	}
+	for _, e := range all {
+		entry, err := c.entry(path.Join(dir, e.Name()))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // removed meanwhile
+		}
+		if err != nil {
+			return panel.Listing{}, err
+		}
+		l.Entries = append(l.Entries, entry)
+	}
+	return l, nil
+}
+
+// readDir reads the names in a directory, in order and without those of the staging.
+func (c *call) readDir(dir string) ([]fs.DirEntry, error) {
+	f, err := c.root.OpenFile(dir, os.O_RDONLY|syscall.O_DIRECTORY, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	all, err := f.ReadDir(-1)
+	slices.SortFunc(all, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	return slices.DeleteFunc(all, func(e fs.DirEntry) bool { return strings.HasPrefix(e.Name(), staging) }), err
+}
+
+// Stat implements panel.Files.
+func (d *Driver) Stat(ctx context.Context, ref, p string) (_ panel.Entry, err error) {
+	defer explain(&err, "stat", ref)
+	c, err := d.open(ctx, ref)
+	if err != nil {
+		return panel.Entry{}, err
+	}
+	defer c.close()
+	name, err := CleanPath(p)
+	if err != nil {
+		return panel.Entry{}, err
+	}
+	return c.entry(name)
+}
+
+// entry describes what stands at name.
+func (c *call) entry(name string) (panel.Entry, error) {
+	info, err := c.root.Lstat(name)
+	if err != nil {
+		return panel.Entry{}, err
+	}
+	e := c.describe(name, info)
+	if e.Type == panel.TypeSymlink {
+		if e.LinkTarget, err = c.root.Readlink(name); err != nil {
+			return panel.Entry{}, err
+		}
+	}
+	return e, nil
+}
+
+func (c *call) describe(name string, info fs.FileInfo) panel.Entry {
+	e := panel.Entry{
+		Name: path.Base(publicPath(name)), Path: publicPath(name), Type: panel.TypeOther,
+		Mode: fmt.Sprintf("%04o", info.Mode().Perm()), Owner: c.home.Account, ModifiedAt: info.ModTime().UTC(),
+	}
+	switch info.Mode().Type() {
+	case 0:
+		e.Type = panel.TypeFile
+		e.SizeBytes = info.Size()
+		e.MIME = contenttype.ByName(name)
+		e.ETag = etag(info)
+	case fs.ModeDir:
+		e.Type = panel.TypeDirectory
+	case fs.ModeSymlink:
+		e.Type = panel.TypeSymlink
+	}
+	return e
+}
+
+// etag names a version of a file. Inode and size are not enough where inodes are used again at
+// once, and clocks of file systems tick slowly; stage therefore gives every file that is written
+// here a time of its own.
+func etag(info fs.FileInfo) string {
+	var inode uint64
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		inode = st.Ino
+	}
+	return fmt.Sprintf("%x-%x-%x", info.Size(), info.ModTime().UnixNano(), inode)
+}
+
+// openFile opens a plain file and nothing else.
+func (c *call) openFile(name string) (*os.File, fs.FileInfo, error) {
+	// Without O_NONBLOCK the opening of a pipe would wait for somebody to write into it.
+	f, err := c.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%w: not a file", panel.ErrInvalid)
+	}
+	if err != nil {
+		_ = f.Close() // opened for reading
+		return nil, nil, err
+	}
+	return f, info, nil
+}
+
+// Mkdir implements panel.Files.
+func (d *Driver) Mkdir(ctx context.Context, ref, p string) (_ panel.Entry, err error) {
+	defer explain(&err, "mkdir", ref)
+	c, err := d.change(ctx, ref)
+	if err != nil {
+		return panel.Entry{}, err
+	}
+	defer c.close()
+	name, err := CleanPath(p)
+	if err != nil {
+		return panel.Entry{}, err
+	}
+	if err := c.mkdirAll(name); err != nil {
+		return panel.Entry{}, err
+	}
+	return c.entry(name)
+}
+
+// mkdirAll makes a directory and its parents, each counted when it was not there.
+func (c *call) mkdirAll(name string) error {
+	if info, err := c.root.Stat(name); err == nil {
+		if !info.IsDir() {
+			return fmt.Errorf("%w: not a directory", panel.ErrExists)
+		}
+		return nil
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if parent := path.Dir(name); parent != "." {
+		if err := c.mkdirAll(parent); err != nil {
+			return err
+		}
+	}
+	h, err := c.hold()
+	if err != nil {
+		return err
+	}
+	defer h.release()
+	if err := h.grow(0, 1); err != nil {
+		return err
+	}
+	switch err := c.root.Mkdir(name, 0o755); {
+	case errors.Is(err, fs.ErrExist): // made meanwhile by another call
+		return nil
+	case err != nil:
+		return err
+	}
+	h.keep()
+	return nil
+}

@@ -1,0 +1,115 @@
+package files
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"stead.dev/stead/internal/panel"
+)
+
+const (
+	maxPath = 4096 // bytes, as in Linux
+	maxName = 255
+)
+
+// staging marks the names of what is being prepared or removed. CleanPath refuses them and no
+// listing shows them, so a customer can neither see nor disturb a change under way.
+const staging = ".stead-"
+
+// tmpDir is where changes are prepared, in every home.
+const tmpDir = "tmp"
+
+// CleanPath turns a customer's path into a name for an os.Root. The home is "/", and a path without
+// a leading slash is taken from there too. Paths that climb above the home, even if they came back
+// down, are ErrPathNotAllowed; a backslash is a letter like any other.
+func CleanPath(p string) (string, error) {
+	if len(p) > maxPath || !utf8.ValidString(p) || strings.ContainsRune(p, 0) {
+		return "", fmt.Errorf("%w: malformed path", panel.ErrInvalid)
+	}
+	var names []string
+	for name := range strings.SplitSeq(p, "/") {
+		switch {
+		case name == "" || name == ".":
+		case name == "..":
+			if len(names) == 0 {
+				return "", fmt.Errorf("%w: %q", panel.ErrPathNotAllowed, p)
+			}
+			names = names[:len(names)-1]
+		case len(name) > maxName:
+			return "", fmt.Errorf("%w: name longer than %d bytes", panel.ErrInvalid, maxName)
+		case strings.HasPrefix(name, staging):
+			return "", fmt.Errorf("%w: %q", panel.ErrPathNotAllowed, p)
+		default:
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return ".", nil
+	}
+	return strings.Join(names, "/"), nil
+}
+
+// Protected names may not be moved, replaced or removed: hosting itself stands on them.
+var protected = map[string]bool{".": true, "public_html": true, "logs": true, tmpDir: true}
+
+// cleanTarget is CleanPath for a path that is to be moved, replaced or removed.
+func cleanTarget(p string) (string, error) {
+	name, err := CleanPath(p)
+	if err == nil && protected[name] {
+		err = fmt.Errorf("%w: %q is needed", panel.ErrPathNotAllowed, p)
+	}
+	return name, err
+}
+
+// within tells whether name is dir or below it.
+func within(dir, name string) bool {
+	return dir == "." || name == dir || strings.HasPrefix(name, dir+"/")
+}
+
+// publicPath is the path that customers see.
+func publicPath(name string) string {
+	if name == "." {
+		return "/"
+	}
+	return "/" + name
+}
+
+// follow resolves a name whose last element may be a symbolic link, so that writing to a link
+// writes to the file behind it. A link that leads out is refused, by its words here and by os.Root
+// when the name is used.
+func follow(root *os.Root, name string) (string, error) {
+	for range 16 {
+		target, err := root.Readlink(name)
+		if err != nil {
+			return name, nil // not there yet, or not a link; the use of the name tells which
+		}
+		if strings.HasPrefix(target, "/") {
+			return "", fmt.Errorf("%w: absolute link", panel.ErrPathNotAllowed)
+		}
+		if name, err = CleanPath(path.Dir(name) + "/" + target); err != nil {
+			return "", err
+		}
+	}
+	return "", fmt.Errorf("%w: too many links", panel.ErrPathNotAllowed)
+}
+
+// errEscapes is the error that os.Root answers for a path that leads out of it. The standard
+// library does not export it, so it is asked for once.
+var errEscapes = sync.OnceValue(func() error {
+	root, err := os.OpenRoot("/")
+	if err != nil {
+		return panel.ErrPathNotAllowed
+	}
+	defer root.Close()
+	_, err = root.Lstat("..")
+	var pathErr *os.PathError
+	if !errors.As(err, &pathErr) {
+		return panel.ErrPathNotAllowed
+	}
+	return pathErr.Err
+})

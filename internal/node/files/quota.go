@@ -1,0 +1,240 @@
+package files
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+	"sync"
+
+	"stead.dev/stead/internal/panel"
+)
+
+// meter counts what an account occupies, so that a limit is enforced while bytes arrive instead of
+// by walking the account for every write. Walking sets it (Measure); changes made here move it.
+type meter struct {
+	measuring sync.Mutex // one walk at a time
+
+	mu            sync.Mutex
+	known         bool
+	bytes, inodes int64
+}
+
+func (d *Driver) meter(account string) *meter {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	m := d.meters[account]
+	if m == nil {
+		m = &meter{}
+		d.meters[account] = m
+	}
+	return m
+}
+
+// Forget drops what is known about an account that ended.
+func (d *Driver) Forget(account string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.meters, account)
+}
+
+// Usage answers what the account occupies. It walks the account the first time only.
+func (d *Driver) Usage(ctx context.Context, ref string) (_ panel.Usage, err error) {
+	defer explain(&err, "usage", ref)
+	c, err := d.open(ctx, ref)
+	if err != nil {
+		return panel.Usage{}, err
+	}
+	defer c.close()
+	m, err := c.measured()
+	if err != nil {
+		return panel.Usage{}, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return panel.Usage{DiskBytes: m.bytes, Inodes: m.inodes, Limits: c.home.Limits}, nil
+}
+
+// Measure walks the account and sets its meter right: others, such as the web server's logs, write
+// into the home too.
+func (d *Driver) Measure(ctx context.Context, ref string) (err error) {
+	defer explain(&err, "measure", ref)
+	c, err := d.open(ctx, ref)
+	if err != nil {
+		return err
+	}
+	defer c.close()
+	m := d.meter(c.home.Account)
+	m.measuring.Lock()
+	defer m.measuring.Unlock()
+	return c.measure(m)
+}
+
+// measured is the account's meter, set.
+func (c *call) measured() (*meter, error) {
+	m := c.d.meter(c.home.Account)
+	m.measuring.Lock()
+	defer m.measuring.Unlock()
+	m.mu.Lock()
+	known := m.known
+	m.mu.Unlock()
+	if known {
+		return m, nil
+	}
+	return m, c.measure(m)
+}
+
+func (c *call) measure(m *meter) error {
+	m.mu.Lock()
+	bytesBefore, inodesBefore := m.bytes, m.inodes
+	m.mu.Unlock()
+	bytes, inodes, err := c.size(".")
+	if err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	// What moved during the walk may have been seen by it or not; counting it again errs towards
+	// the limit until the next walk.
+	m.bytes = bytes + max(m.bytes-bytesBefore, 0)
+	m.inodes = inodes + max(m.inodes-inodesBefore, 0)
+	m.known = true
+	return nil
+}
+
+// size counts a tree: the bytes of its files, and everything that has a name.
+func (c *call) size(name string) (bytes, inodes int64, err error) {
+	err = c.walk(name, func(_ string, info fs.FileInfo) error {
+		inodes++
+		if info.Mode().IsRegular() {
+			bytes += info.Size()
+		}
+		return nil
+	})
+	return bytes, inodes, err
+}
+
+// walk visits name and, in directories, all below, following no links. It passes over what vanishes
+// meanwhile and over what is being prepared, unless name itself is that.
+func (c *call) walk(name string, visit func(name string, info fs.FileInfo) error) error {
+	if err := c.Err(); err != nil {
+		return err
+	}
+	info, err := c.root.Lstat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	switch err := visit(name, info); {
+	case errors.Is(err, fs.SkipDir):
+		return nil
+	case err != nil:
+		return err
+	case !info.IsDir():
+		return nil
+	}
+	entries, err := c.readDir(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if err := c.walk(path.Join(name, e.Name()), visit); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Sweep removes what a process that died left half prepared in a home. It must run before the
+// account takes changes.
+func Sweep(home string) error {
+	root, err := os.OpenRoot(home)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	dir, err := root.Open(tmpDir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	names, err := dir.Readdirnames(-1)
+	for _, name := range names {
+		if strings.HasPrefix(name, staging) {
+			err = errors.Join(err, root.RemoveAll(tmpDir+"/"+name))
+		}
+	}
+	return err
+}
+
+// hold is room taken for a change under way: kept when the change is in place, given back when it
+// is not.
+type hold struct {
+	meter         *meter
+	limits        panel.Limits
+	credit        int64 // bytes that the change will free, so that a full account can still save a file
+	bytes, inodes int64
+	kept          bool
+}
+
+func (c *call) hold() (*hold, error) {
+	m, err := c.measured()
+	return &hold{meter: m, limits: c.home.Limits}, err
+}
+
+// grow takes room, all or none.
+func (h *hold) grow(bytes, inodes int64) error {
+	m := h.meter
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	// An account may be above its limits, after a smaller plan: only growth is refused.
+	if most := h.limits.DiskBytes(); most > 0 && bytes > 0 && m.bytes+bytes-h.credit > most {
+		return fmt.Errorf("%w: %d MB", panel.ErrDiskFull, h.limits.DiskMB)
+	}
+	if most := h.limits.Inodes; most > 0 && inodes > 0 && m.inodes+inodes > most {
+		return fmt.Errorf("%w: %d inodes", panel.ErrLimit, most)
+	}
+	m.bytes += bytes
+	m.inodes += inodes
+	h.bytes += bytes
+	h.inodes += inodes
+	return nil
+}
+
+// room is how many bytes could still be taken, and whether anything bounds them.
+func (h *hold) room() (bytes int64, bounded bool) {
+	h.meter.mu.Lock()
+	defer h.meter.mu.Unlock()
+	most := h.limits.DiskBytes()
+	return max(most-h.meter.bytes, 0), most > 0
+}
+
+// keep makes what was taken the account's.
+func (h *hold) keep() { h.kept = true }
+
+// release gives back what was not kept.
+func (h *hold) release() {
+	if !h.kept {
+		h.meter.give(h.bytes, h.inodes)
+		h.bytes, h.inodes = 0, 0
+	}
+}
+
+// give counts what is gone.
+func (m *meter) give(bytes, inodes int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.bytes = max(m.bytes-bytes, 0)
+	m.inodes = max(m.inodes-inodes, 0)
+}

@@ -1,0 +1,447 @@
+package files
+
+import (
+	"archive/tar"
+	"archive/zip"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"math"
+	"os"
+	"path"
+	"strings"
+	"syscall"
+	"unicode/utf8"
+
+	"golang.org/x/text/encoding/charmap"
+
+	"stead.dev/stead/internal/panel"
+)
+
+// What an archive may hold. Deflate packs at most 1032 to 1; web sites come near 10 to 1.
+const (
+	maxMembers      = 100_000
+	maxDirectory    = 16 << 20 // bytes of a zip's own directory, all of which is read into memory
+	maxLink         = 1024     // bytes of one link
+	maxLinks        = 4 << 20  // bytes of all links, kept until the files are written
+	expansionRatio  = 200
+	expansionAlways = 64 << 20 // bytes that any archive may unpack to
+)
+
+// Extract implements panel.Archives.
+func (d *Driver) Extract(ctx context.Context, ref, archive, target string, overwrite bool) (_ panel.Extracted, err error) {
+	defer explain(&err, "extract", ref)
+	c, err := d.change(ctx, ref)
+	if err != nil {
+		return panel.Extracted{}, err
+	}
+	defer c.close()
+	name, err := CleanPath(archive)
+	if err != nil {
+		return panel.Extracted{}, err
+	}
+	dir, err := CleanPath(target)
+	if err != nil {
+		return panel.Extracted{}, err
+	}
+	f, info, err := c.openFile(name)
+	if err != nil {
+		return panel.Extracted{}, err
+	}
+	defer f.Close()
+	members, err := openArchive(ctx, f, info.Size())
+	if err != nil {
+		return panel.Extracted{}, err
+	}
+
+	x := extraction{call: c, dir: dir, overwrite: overwrite, most: expansion(info.Size())}
+	if err := x.run(members, false); err != nil {
+		return panel.Extracted{}, err
+	}
+	if err := c.mkdirAll(dir); err != nil {
+		return panel.Extracted{}, err
+	}
+	// Judged again member by member: the file could have been changed under us.
+	x = extraction{call: c, dir: dir, overwrite: overwrite, most: expansion(info.Size())}
+	err = x.run(members, true)
+	return x.done, err
+}
+
+func expansion(size int64) int64 { return expansionAlways + expansionRatio*min(size, math.MaxInt64>>10) }
+
+// member is one thing in an archive, before it is judged.
+type member struct {
+	name string
+	mode fs.FileMode
+	size int64
+	link string
+	open func() (io.ReadCloser, error)
+}
+
+// kinds of members as the extraction remembers them.
+const (
+	seenDir = iota + 1
+	seenFile
+)
+
+// extraction is one pass over an archive: the first judges, the second judges and writes.
+type extraction struct {
+	*call
+	dir       string
+	overwrite bool
+	most      int64 // bytes it may unpack to in all
+
+	seen       map[string]int // clean name in the archive to kind
+	bytes      int64
+	freed      int64 // bytes of files to be replaced
+	inodes     int64 // new names
+	linkBytes  int
+	links      []member
+	madeParent map[string]bool
+	done       panel.Extracted
+}
+
+func (x *extraction) run(members iter.Seq2[member, error], write bool) error {
+	x.seen, x.madeParent = map[string]int{}, map[string]bool{}
+	h, err := x.hold()
+	if err != nil {
+		return err
+	}
+	room, bounded := h.room()
+	count := 0
+	for m, err := range members {
+		if err == nil {
+			err = x.Err()
+		}
+		if err != nil {
+			return err
+		}
+		if count++; count > maxMembers {
+			return fmt.Errorf("%w: more than %d members", panel.ErrLimit, maxMembers)
+		}
+		if m.name, err = x.judge(m); err != nil {
+			return fmt.Errorf("member %q: %w", m.name, err)
+		}
+		if !write {
+			if bounded && x.bytes-x.freed > room {
+				return fmt.Errorf("%w: the archive holds more than fits", panel.ErrDiskFull)
+			}
+			continue
+		}
+		if err := x.write(m); err != nil {
+			return fmt.Errorf("member %q: %w", m.name, err)
+		}
+	}
+	if !write {
+		return x.fits(h)
+	}
+	// Links come last: nothing of the archive is written through one of its own links.
+	for _, m := range x.links {
+		if err := x.writeLink(m); err != nil {
+			return fmt.Errorf("member %q: %w", m.name, err)
+		}
+	}
+	return nil
+}
+
+// fits tells before the first write whether the account has the inodes.
+func (x *extraction) fits(h *hold) error {
+	defer h.release()
+	return h.grow(0, x.inodes)
+}
+
+// judge refuses what may not be unpacked and answers the member's clean name in the archive.
+func (x *extraction) judge(m member) (string, error) {
+	if strings.HasPrefix(m.name, "/") {
+		return m.name, fmt.Errorf("%w: absolute", panel.ErrPathNotAllowed)
+	}
+	name, err := CleanPath(m.name)
+	if err != nil {
+		return m.name, err
+	}
+	kind := seenFile
+	switch m.mode.Type() {
+	case 0:
+		if m.size < 0 || m.size > x.most-x.bytes {
+			return name, fmt.Errorf("%w: unpacks to more than %d bytes", panel.ErrLimit, x.most)
+		}
+		x.bytes += m.size
+	case fs.ModeDir:
+		kind = seenDir
+	case fs.ModeSymlink:
+		if x.linkBytes += len(m.link); len(m.link) > maxLink || x.linkBytes > maxLinks {
+			return name, fmt.Errorf("%w: links too long", panel.ErrLimit)
+		}
+		if m.link == "" || strings.HasPrefix(m.link, "/") {
+			return name, fmt.Errorf("%w: link to %q", panel.ErrPathNotAllowed, m.link)
+		}
+		if _, err := CleanPath(path.Dir(name) + "/" + m.link); err != nil {
+			return name, err
+		}
+	default:
+		return name, fmt.Errorf("%w: neither file, directory nor symbolic link", panel.ErrInvalid)
+	}
+	if name == "." && kind != seenDir {
+		return name, fmt.Errorf("%w: no name", panel.ErrInvalid)
+	}
+	if err := x.see(name, kind); err != nil {
+		return name, err
+	}
+	return name, x.meet(path.Join(x.dir, name), kind, m)
+}
+
+// see refuses a name twice, and a name below one that is no directory.
+func (x *extraction) see(name string, kind int) error {
+	if prev := x.seen[name]; prev != 0 && (prev != seenDir || kind != seenDir) {
+		return fmt.Errorf("%w: twice in the archive", panel.ErrInvalid)
+	}
+	x.seen[name] = kind
+	for dir := path.Dir(name); dir != "." && x.seen[dir] != seenDir; dir = path.Dir(dir) {
+		if x.seen[dir] == seenFile {
+			return fmt.Errorf("%w: below a file of the archive", panel.ErrInvalid)
+		}
+		x.seen[dir] = seenDir
+	}
+	return nil
+}
+
+// meet looks at what stands where the member goes.
+func (x *extraction) meet(name string, kind int, m member) error {
+	info, err := x.root.Lstat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		x.inodes++
+		return nil
+	}
+	if errors.Is(err, syscall.ENOTDIR) {
+		return fmt.Errorf("%w: below a file", panel.ErrExists)
+	}
+	if err != nil {
+		return err
+	}
+	if kind == seenDir {
+		if info, err = x.root.Stat(name); err != nil || info.IsDir() {
+			return err
+		}
+		return fmt.Errorf("%w: a file", panel.ErrExists)
+	}
+	if !x.overwrite || !info.Mode().IsRegular() || m.mode.Type() != 0 {
+		return panel.ErrExists
+	}
+	x.freed += info.Size()
+	return nil
+}
+
+// write unpacks a member that was judged. Permissions are hosting's own, except that a program
+// stays one.
+func (x *extraction) write(m member) error {
+	name := path.Join(x.dir, m.name)
+	switch m.mode.Type() {
+	case fs.ModeDir:
+		x.done.Directories++
+		return x.mkdirAll(name)
+	case fs.ModeSymlink:
+		x.links = append(x.links, m)
+		return nil
+	}
+	if dir := path.Dir(name); !x.madeParent[dir] {
+		if err := x.mkdirAll(dir); err != nil {
+			return err
+		}
+		x.madeParent[dir] = true
+	}
+	body, err := m.open()
+	if err != nil {
+		return broken(err)
+	}
+	defer body.Close()
+	mode := fs.FileMode(newFileMode)
+	if m.mode&0o100 != 0 {
+		mode = 0o755
+	}
+	src := &archived{r: body, left: m.size}
+	if err := x.install(name, src, mode, panel.WriteOptions{IfAbsent: !x.overwrite}, false); err != nil {
+		return err
+	}
+	x.done.Files++
+	x.done.Bytes += m.size
+	return nil
+}
+
+func (x *extraction) writeLink(m member) error {
+	name := path.Join(x.dir, m.name)
+	if err := x.mkdirAll(path.Dir(name)); err != nil {
+		return err
+	}
+	h, err := x.hold()
+	if err != nil {
+		return err
+	}
+	defer h.release()
+	if err := h.grow(0, 1); err != nil {
+		return err
+	}
+	if err := x.root.Symlink(m.link, name); err != nil {
+		return err
+	}
+	h.keep()
+	x.done.Files++
+	return nil
+}
+
+// archived reads a member's content and holds it to the size that was judged. Errors of the
+// archive are the customer's, not the machine's.
+type archived struct {
+	r    io.Reader
+	left int64
+}
+
+func (a *archived) Read(b []byte) (int, error) {
+	n, err := a.r.Read(b)
+	a.left -= int64(n)
+	switch {
+	case a.left < 0, err == io.EOF && a.left > 0: //nolint:errorlint // io.Reader answers io.EOF itself
+		return 0, fmt.Errorf("%w: content is not as long as the archive says", panel.ErrInvalid)
+	case err != nil && err != io.EOF: //nolint:errorlint // likewise
+		return n, broken(err)
+	}
+	return n, err
+}
+
+// broken is the error for an archive that cannot be read.
+func broken(err error) error {
+	var known panel.Kind
+	if errors.As(err, &known) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	return fmt.Errorf("%w: broken archive: %w", panel.ErrInvalid, err)
+}
+
+// openArchive tells the format by the first bytes and gives the members; they can be gone through
+// more than once.
+func openArchive(ctx context.Context, f *os.File, size int64) (iter.Seq2[member, error], error) {
+	var magic [4]byte
+	if _, err := f.ReadAt(magic[:], 0); err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	switch {
+	case magic[0] == 0x1f && magic[1] == 0x8b:
+		return func(yield func(member, error) bool) { tarMembers(ctx, f, size, yield) }, nil
+	case magic[0] == 'P' && magic[1] == 'K':
+		bounded := &budget{r: f, left: maxDirectory}
+		archive, err := zip.NewReader(bounded, size)
+		if err != nil && !errors.Is(err, zip.ErrInsecurePath) { // names are judged by the extraction
+			return nil, broken(err)
+		}
+		bounded.left = math.MaxInt64
+		return func(yield func(member, error) bool) { zipMembers(archive, yield) }, nil
+	}
+	return nil, fmt.Errorf("%w: neither zip nor tar.gz", panel.ErrInvalid)
+}
+
+// budget bounds how much of a zip is read to list it. The number of members in its trailer cannot
+// be trusted, and the reader of the standard library reads on as long as there are members.
+type budget struct {
+	r    io.ReaderAt
+	left int64
+}
+
+func (b *budget) ReadAt(p []byte, off int64) (int, error) {
+	if b.left -= int64(len(p)); b.left < 0 {
+		return 0, fmt.Errorf("%w: too many members", panel.ErrLimit)
+	}
+	return b.r.ReadAt(p, off)
+}
+
+func zipMembers(archive *zip.Reader, yield func(member, error) bool) {
+	for _, f := range archive.File {
+		m := member{name: f.Name, mode: f.Mode(), open: f.Open, size: math.MaxInt64}
+		if f.UncompressedSize64 < math.MaxInt64 {
+			m.size = int64(f.UncompressedSize64)
+		}
+		if f.NonUTF8 && !utf8.ValidString(m.name) {
+			// Archives of Windows have names in the machine's old code page; here that is Russian's.
+			if name, err := charmap.CodePage866.NewDecoder().String(m.name); err == nil {
+				m.name = name
+			}
+		}
+		m.name = strings.ReplaceAll(m.name, `\`, "/") // likewise
+		if strings.HasSuffix(m.name, "/") && m.mode.IsRegular() {
+			m.mode = fs.ModeDir | m.mode.Perm()
+		}
+		var err error
+		if m.mode.Type() == fs.ModeSymlink {
+			m.link, err = zipLink(f)
+		}
+		if !yield(m, err) {
+			return
+		}
+	}
+}
+
+// zipLink reads the target of a link, which a zip keeps as content.
+func zipLink(f *zip.File) (string, error) {
+	if f.UncompressedSize64 > maxLink {
+		return "", fmt.Errorf("%w: link of %q too long", panel.ErrLimit, f.Name)
+	}
+	r, err := f.Open()
+	if err != nil {
+		return "", broken(err)
+	}
+	defer r.Close()
+	target, err := io.ReadAll(io.LimitReader(r, maxLink))
+	if err != nil {
+		return "", broken(err)
+	}
+	return string(target), nil
+}
+
+func tarMembers(ctx context.Context, f *os.File, size int64, yield func(member, error) bool) {
+	gz, err := gzip.NewReader(patient{ctx, io.NewSectionReader(f, 0, size)})
+	if err != nil {
+		yield(member{}, broken(err))
+		return
+	}
+	// The headers count too: an archive of nothing but headers is a bomb as well.
+	stream := &swelling{r: gz, left: expansion(size) + 2048*maxMembers}
+	archive := tar.NewReader(stream)
+	for {
+		h, err := archive.Next()
+		switch {
+		case err == io.EOF: //nolint:errorlint // as documented
+			return
+		case errors.Is(err, tar.ErrInsecurePath): // the extraction judges names itself
+		case err != nil:
+			yield(member{}, broken(err))
+			return
+		}
+		if h.Typeflag == tar.TypeXGlobalHeader {
+			continue
+		}
+		m := member{name: h.Name, mode: h.FileInfo().Mode(), size: h.Size, link: h.Linkname}
+		m.open = func() (io.ReadCloser, error) { return io.NopCloser(archive), nil }
+		if h.Typeflag == tar.TypeLink {
+			m.mode = fs.ModeIrregular // a second name of a file could be one of somebody else's
+		}
+		if !yield(m, nil) {
+			return
+		}
+	}
+}
+
+// swelling ends a stream that unpacks to more than its archive can honestly hold.
+type swelling struct {
+	r    io.Reader
+	left int64
+}
+
+func (s *swelling) Read(b []byte) (int, error) {
+	n, err := s.r.Read(b)
+	if s.left -= int64(n); s.left < 0 {
+		return 0, fmt.Errorf("%w: unpacks to too much", panel.ErrLimit)
+	}
+	return n, err
+}

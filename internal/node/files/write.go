@@ -1,0 +1,231 @@
+package files
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"sync/atomic"
+	"time"
+
+	"stead.dev/stead/internal/panel"
+)
+
+const newFileMode = 0o644
+
+// Write implements panel.Files.
+func (d *Driver) Write(ctx context.Context, ref, p string, data []byte, opt panel.WriteOptions) (_ panel.Entry, err error) {
+	defer explain(&err, "write", ref)
+	return d.put(ctx, ref, p, bytes.NewReader(data), opt)
+}
+
+// Upload implements panel.Files.
+func (d *Driver) Upload(ctx context.Context, ref, p string, src io.Reader, opt panel.WriteOptions) (_ panel.Entry, err error) {
+	defer explain(&err, "upload", ref)
+	return d.put(ctx, ref, p, src, opt)
+}
+
+// put prepares the whole content aside and then renames it into place.
+func (d *Driver) put(ctx context.Context, ref, p string, src io.Reader, opt panel.WriteOptions) (panel.Entry, error) {
+	c, err := d.change(ctx, ref)
+	if err != nil {
+		return panel.Entry{}, err
+	}
+	defer c.close()
+	name, err := cleanTarget(p)
+	if err != nil {
+		return panel.Entry{}, err
+	}
+	if name, err = follow(c.root, name); err != nil {
+		return panel.Entry{}, err
+	}
+	// Judged now so that nobody streams gigabytes to be refused, and again when it counts.
+	old, err := c.replaceable(name, opt)
+	if err != nil {
+		return panel.Entry{}, err
+	}
+	if err := c.parent(name, opt.Parents); err != nil {
+		return panel.Entry{}, err
+	}
+
+	mode := fs.FileMode(newFileMode)
+	if old != nil {
+		mode = old.Mode().Perm()
+	}
+	if opt.MaxBytes > 0 {
+		src = &capped{r: src, left: opt.MaxBytes}
+	}
+	if err := c.install(name, src, mode, opt, true); err != nil {
+		return panel.Entry{}, err
+	}
+	return c.entry(name)
+}
+
+// install fills a file aside and puts it at name, if opt still lets it when all is there.
+func (c *call) install(name string, src io.Reader, mode fs.FileMode, opt panel.WriteOptions, durable bool) error {
+	old, err := c.replaceable(name, opt)
+	if err != nil {
+		return err
+	}
+	h, err := c.hold()
+	if err != nil {
+		return err
+	}
+	defer h.release()
+	var taken int64 = 1
+	if old != nil {
+		h.credit, taken = old.Size(), 0
+	}
+	if err := h.grow(0, taken); err != nil {
+		return err
+	}
+	staged := c.stagingName()
+	if err := c.fill(staged, src, h, mode, durable); err != nil {
+		return err
+	}
+
+	defer c.swap()()
+	old, err = c.replaceable(name, opt)
+	if err == nil {
+		err = c.root.Rename(staged, name)
+	}
+	if err != nil {
+		return errors.Join(err, c.root.Remove(staged))
+	}
+	h.keep()
+	if old != nil {
+		h.meter.give(old.Size(), taken)
+	} else {
+		h.meter.give(0, taken-1) // removed meanwhile: the name is new after all
+	}
+	return nil
+}
+
+// replaceable answers the file that stands at name, nil for none, when opt lets it be replaced.
+func (c *call) replaceable(name string, opt panel.WriteOptions) (fs.FileInfo, error) {
+	info, err := c.root.Lstat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		if opt.ETag != "" {
+			return nil, fmt.Errorf("%w: the file is gone", panel.ErrETagMismatch)
+		}
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case opt.IfAbsent:
+		return nil, panel.ErrExists
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%w: not a file", panel.ErrInvalid)
+	case opt.ETag != "" && opt.ETag != etag(info):
+		return nil, panel.ErrETagMismatch
+	}
+	return info, nil
+}
+
+// parent sees to it that the directory of name is there.
+func (c *call) parent(name string, create bool) error {
+	dir := path.Dir(name)
+	if create {
+		return c.mkdirAll(dir)
+	}
+	info, err := c.root.Stat(dir)
+	if err == nil && !info.IsDir() {
+		err = fmt.Errorf("%w: %s is not a directory", panel.ErrNotFound, publicPath(dir))
+	}
+	return err
+}
+
+// stagingName is a new name that no customer can speak.
+func (c *call) stagingName() string {
+	_ = c.root.Mkdir(tmpDir, 0o700) // gone only when somebody removed it from outside
+	return tmpDir + "/" + staging + rand.Text()
+}
+
+// fill writes a new file, taking room as the bytes come. Durable content outlives a loss of power
+// that follows the answer. A file that could not be filled is removed.
+func (c *call) fill(name string, src io.Reader, h *hold, mode fs.FileMode, durable bool) (err error) {
+	f, err := c.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err = errors.Join(err, f.Close()); err != nil {
+			_ = c.root.Remove(name) // the next start sweeps it
+		}
+	}()
+	if _, err := io.CopyBuffer(metered{f, h}, patient{c, src}, make([]byte, 128<<10)); err != nil {
+		return err
+	}
+	if err := f.Chmod(mode); err != nil {
+		return err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	stamp := distinct(info.ModTime())
+	if err := c.root.Chtimes(name, stamp, stamp); err != nil {
+		return err
+	}
+	if durable {
+		return f.Sync()
+	}
+	return nil
+}
+
+var stamps atomic.Int64
+
+// distinct moves a time within its millisecond, to where no file written just before or after was
+// moved: with it two versions of a file always differ in their etag.
+func distinct(t time.Time) time.Time {
+	return t.Truncate(time.Millisecond).Add(time.Duration(stamps.Add(1) % int64(time.Millisecond)))
+}
+
+// metered writes as long as the hold can grow. It hides the file's own ReadFrom on purpose: that
+// would write first and count after.
+type metered struct {
+	w io.Writer
+	h *hold
+}
+
+func (m metered) Write(p []byte) (int, error) {
+	if err := m.h.grow(int64(len(p)), 0); err != nil {
+		return 0, err
+	}
+	return m.w.Write(p)
+}
+
+// patient reads until the context ends.
+type patient struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (p patient) Read(b []byte) (int, error) {
+	if err := p.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return p.r.Read(b)
+}
+
+// capped reads up to a limit and answers ErrFileTooLarge beyond it.
+type capped struct {
+	r    io.Reader
+	left int64
+}
+
+func (c *capped) Read(b []byte) (int, error) {
+	if int64(len(b)) > c.left+1 {
+		b = b[:c.left+1] // one more byte tells the end of the file from more of it
+	}
+	n, err := c.r.Read(b)
+	if c.left -= int64(n); c.left < 0 {
+		return 0, panel.ErrFileTooLarge
+	}
+	return n, err
+}

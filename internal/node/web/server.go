@@ -1,0 +1,143 @@
+package web
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"stead.dev/stead/internal/panel"
+)
+
+// GoServer serves sites from this process.
+type GoServer struct {
+	now  func() time.Time
+	log  *slog.Logger
+	logs *accessLogs
+
+	mu       sync.Mutex
+	accounts map[string][]*Site // what Apply was told
+	hosts    sync.Map           // host name to *Site; read by every request
+}
+
+var _ Server = (*GoServer)(nil)
+
+// NewGoServer is a server without sites. Close ends its writing of logs.
+func NewGoServer(now func() time.Time, log *slog.Logger) *GoServer {
+	s := &GoServer{now: now, log: log, logs: newAccessLogs(log), accounts: map[string][]*Site{}}
+	return s
+}
+
+// Apply implements Server.
+func (s *GoServer) Apply(_ context.Context, account string, sites []Site) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var now []*Site
+	for _, site := range sites {
+		site.Aliases = slices.Clone(site.Aliases)
+		now = append(now, &site)
+		for _, host := range site.hosts() {
+			s.hosts.Store(host, &site)
+		}
+	}
+	for _, old := range s.accounts[account] {
+		for _, host := range old.hosts() {
+			s.hosts.CompareAndDelete(host, old) // unless it was just stored anew
+		}
+		if len(sites) == 0 {
+			s.logs.forget(old)
+		}
+	}
+	if len(now) == 0 {
+		delete(s.accounts, account)
+	} else {
+		s.accounts[account] = now
+	}
+	return nil
+}
+
+// Close implements Server.
+func (s *GoServer) Close() error { return s.logs.close() }
+
+// site finds who answers for a Host header: its case, port and trailing dot do not matter, and it
+// may be international in either form.
+func (s *GoServer) site(hostport string) *Site {
+	host := hostport
+	if i := strings.LastIndexByte(host, ':'); i >= 0 {
+		h, _, err := net.SplitHostPort(host)
+		if err != nil {
+			return nil
+		}
+		host = h
+	}
+	host, err := panel.CanonicalHost(host)
+	if err != nil {
+		return nil
+	}
+	if site, ok := s.hosts.Load(host); ok {
+		return site.(*Site)
+	}
+	if bare, ok := strings.CutPrefix(host, "www."); ok {
+		if site, ok := s.hosts.Load(bare); ok {
+			return site.(*Site)
+		}
+	}
+	return nil
+}
+
+// ServeHTTP answers for all sites.
+func (s *GoServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	site := s.site(r.Host)
+	if site == nil {
+		page(w, http.StatusNotFound, "no-site")
+		return
+	}
+	rec := &recorder{ResponseWriter: w}
+	s.serveSite(rec, r, site)
+	s.logs.add(site, logLine(r, rec.status, rec.bytes, s.now()))
+}
+
+const allowed = "GET, HEAD, OPTIONS"
+
+func (s *GoServer) serveSite(w http.ResponseWriter, r *http.Request, site *Site) {
+	switch {
+	case site.Suspended:
+		w.Header().Set("Retry-After", "3600")
+		page(w, http.StatusServiceUnavailable, "suspended")
+	case r.Method == http.MethodOptions:
+		w.Header().Set("Allow", allowed)
+		w.WriteHeader(http.StatusNoContent)
+	case r.Method != http.MethodGet && r.Method != http.MethodHead:
+		w.Header().Set("Allow", allowed)
+		page(w, http.StatusMethodNotAllowed, "not-allowed")
+	default:
+		s.serveFile(w, r, site)
+	}
+}
+
+// Listener settings that keep slow and greedy clients from holding the machine.
+const (
+	headerTimeout  = 10 * time.Second
+	bodyTimeout    = 30 * time.Second // requests for static files have no body worth waiting for
+	writeTimeout   = time.Hour        // a large download on a slow line; it can be resumed by range
+	idleTimeout    = 75 * time.Second
+	maxHeaderBytes = 32 << 10
+)
+
+// HTTPServer is a server for handler with limits fit for the open internet.
+func HTTPServer(handler http.Handler, log *slog.Logger) *http.Server {
+	return &http.Server{
+		Handler:           handler,
+		ReadHeaderTimeout: headerTimeout,
+		ReadTimeout:       bodyTimeout,
+		WriteTimeout:      writeTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHeaderBytes,
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+	}
+}

@@ -1,0 +1,35 @@
+// Package web makes the sites of a machine answer HTTP.
+//
+// What must hold: a site is served byte for byte and nothing outside its document root ever is,
+// whatever the address and whatever links the customer makes; a validator is never older than the
+// content; a change of sites takes effect with the next request; the number of files held open does
+// not grow with the number of sites.
+package web
+
+import "context"
+
+// Server is told which sites an account has. GoServer is the driver for a fresh machine; one that
+// writes configuration for a daemon has the same methods.
+type Server interface {
+	// Apply makes sites all that is served of the account; none ends its service. Applying the
+	// same again changes nothing.
+	Apply(ctx context.Context, account string, sites []Site) error
+	// Close writes out what is pending.
+	Close() error
+}
+
+// Site is one document root and the names it answers to. "www." of a name is answered too, unless
+// another site has it.
+type Site struct {
+	Domain       string   // names the site and its log; canonical (panel.CanonicalDomain)
+	Aliases      []string // more names; canonical
+	Home         string   // the account's directory on this machine
+	DocumentRoot string   // below Home, slash-separated
+	Suspended    bool
+}
+
+// hosts are all names of the site.
+func (s Site) hosts() []string { return append([]string{s.Domain}, s.Aliases...) }
+
+// accessLog is the site's log below Home.
+func (s Site) accessLog() string { return "logs/" + s.Domain + ".access.log" }
