@@ -1,0 +1,44 @@
+# Everything that is done with Stead's source. `make run` needs Go and nothing else.
+.DEFAULT_GOAL := help
+.PHONY: help run build test lint fmt bench openapi clean
+
+# The program needs no C library; one setting for run and build also means one build cache.
+GO_BUILD := CGO_ENABLED=0 go build
+
+## run: build and start a shop with demo data in ./data (http://127.0.0.1:8080)
+run: build
+	exec bin/stead serve --demo
+
+## build: build bin/stead
+build:
+	$(GO_BUILD) -o bin/stead ./cmd/stead
+
+## test: run all tests with the race detector, on SQLite and PostgreSQL (installs PostgreSQL when missing)
+test:
+	@scripts/test
+
+## lint: check format, vet, linters, modules and generated files
+lint:
+	@scripts/lint
+
+## fmt: format the source
+fmt:
+	gofmt -w $$(git ls-files '*.go')
+
+## bench: run the benchmarks
+bench:
+	scripts/with-postgres go test -run '^$$' -bench . -benchmem ./...
+
+## openapi: write api/openapi.json from the operations
+openapi:
+	@mkdir -p api
+	CGO_ENABLED=0 go run ./cmd/stead openapi > api/openapi.json.new
+	mv api/openapi.json.new api/openapi.json
+
+## clean: remove what was built; the data stays
+clean:
+	rm -rf bin
+
+## help: list these
+help:
+	@sed -n 's/^## \([a-z]*\): /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name text; do printf '  make %-8s %s\n' "$$name" "$$text"; done
