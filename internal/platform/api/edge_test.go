@@ -1,0 +1,423 @@
+package api_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"stead.dev/stead/internal/platform/api"
+	"stead.dev/stead/internal/platform/auth"
+	"stead.dev/stead/internal/platform/clock"
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/idempotency"
+	"stead.dev/stead/internal/platform/page"
+	"stead.dev/stead/internal/platform/testkit"
+	"stead.dev/stead/internal/platform/throttle"
+)
+
+// tokens verifies the tokens of a map.
+type tokens map[string]auth.Principal
+
+func (ts tokens) Verify(_ context.Context, token string) (auth.Principal, error) {
+	p, ok := ts[token]
+	if !ok {
+		return p, fault.TokenExpired.New()
+	}
+	return p, nil
+}
+
+type sections map[api.Section]bool // switched off
+
+func (s sections) Enabled(x api.Section) bool { return !s[x] }
+
+var errTooPoor = fault.Define(fault.KindUnprocessable, "test_too_poor")
+
+type thingIn struct {
+	ID   int64  `path:"id" minimum:"1"`
+	Mode string `query:"mode" enum:"a,b"`
+}
+
+type thing struct {
+	ID   int64  `json:"id"`
+	Mode string `json:"mode"`
+}
+
+type listIn struct {
+	page.Params
+}
+
+type makeIn struct {
+	Body struct {
+		Name  string  `json:"name" minLength:"2" maxLength:"10"`
+		Count int     `json:"count,omitempty" minimum:"0" maximum:"9"`
+		Note  *string `json:"note,omitempty"`
+	}
+}
+
+// world is an edge with a few operations; paid counts committed effects.
+type world struct {
+	handler http.Handler
+	off     sections
+	paid    func() int
+	block   chan struct{} // when not nil, pay waits for it
+	entered chan struct{}
+}
+
+func newWorld(t *testing.T, d *db.DB, clk clock.Clock, limit int) *world {
+	t.Helper()
+	w := &world{off: sections{}, entered: make(chan struct{}, 8)}
+	edge := api.NewEdge(api.Config{
+		DB: d, Switches: w.off, Limiter: throttle.New(d, clk), Answers: idempotency.NewStore(d),
+		Verifier: tokens{
+			"full":    {AccountID: 1, ApplicationID: 1, Scopes: []string{"orders:read", "orders:write"}},
+			"reader":  {AccountID: 1, ApplicationID: 2, Scopes: []string{"orders:read"}},
+			"sandbox": {AccountID: 1, ApplicationID: 3, Scopes: []string{"orders:read", "orders:write"}, Sandbox: true},
+			"russian": {AccountID: 2, ApplicationID: 1, Scopes: []string{"orders:read"}, Locale: "ru"},
+		},
+		Default: throttle.Policy{Name: "default", Limit: limit, Window: time.Minute},
+		MaxBody: 1 << 10, Timeout: 10 * time.Second, Language: "en", BaseURL: "http://stead.test", Version: "test",
+		ClientAddr: func(*http.Request) netip.Addr { return netip.MustParseAddr("203.0.113.9") },
+	})
+	err := edge.Mount(
+		api.Operation[thingIn, thing]{
+			ID: "things.get", Method: "GET", Path: "/api/v1/things/{id}", Section: api.Orders, Auth: api.Token,
+			Scopes: []string{"orders:read"}, Summary: "One thing",
+			Handle: func(_ context.Context, _ auth.Principal, in *thingIn) (*thing, error) {
+				if in.ID == 500 {
+					return nil, errors.New("the disk of the database is on fire")
+				}
+				return &thing{ID: in.ID, Mode: in.Mode}, nil
+			},
+		},
+		api.Operation[listIn, page.List[thing]]{
+			ID: "things.list", Method: "GET", Path: "/api/v1/things", Section: api.Orders, Auth: api.Open, Summary: "Things",
+			Handle: func(_ context.Context, _ auth.Principal, in *listIn) (*page.List[thing], error) {
+				return page.Of(in.Params, 101, []thing{{ID: int64(in.Offset())}}), nil
+			},
+		},
+		api.Operation[makeIn, thing]{
+			ID: "things.create", Method: "POST", Path: "/api/v1/things", Section: api.Orders, Auth: api.Token,
+			Scopes: []string{"orders:write"}, Status: 201, Summary: "Make a thing",
+			Handle: func(_ context.Context, _ auth.Principal, in *makeIn) (*thing, error) {
+				return &thing{ID: int64(in.Body.Count), Mode: in.Body.Name}, nil
+			},
+		},
+		api.Operation[makeIn, thing]{
+			ID: "things.pay", Method: "POST", Path: "/api/v1/things/pay", Section: api.Orders, Auth: api.Token,
+			Scopes: []string{"orders:write"}, Summary: "Pay", Errors: []*fault.Def{errTooPoor},
+			Commit: func(ctx context.Context, tx *db.Tx, _ auth.Principal, in *makeIn) (*thing, error) {
+				w.entered <- struct{}{}
+				if w.block != nil {
+					<-w.block
+				}
+				_, err := tx.Exec(ctx, `INSERT INTO signal_messages (topic, payload, created_at) VALUES ('paid', '', 1)`)
+				if err != nil {
+					return nil, err
+				}
+				if in.Body.Name == "poor" {
+					return nil, errTooPoor.With(fault.Fields{"missing": 5})
+				}
+				return &thing{ID: 7, Mode: in.Body.Name}, nil
+			},
+		},
+		api.Operation[struct{}, api.Empty]{
+			ID: "things.stream", Method: "GET", Path: "/api/v1/things/stream", Section: api.Orders, Auth: api.Open, Summary: "Stream",
+			Stream: func(_ context.Context, _ auth.Principal, _ *struct{}, w http.ResponseWriter, r *http.Request) error {
+				if r.URL.Query().Has("late") {
+					_, _ = io.WriteString(w, "part")
+				}
+				return fault.NotFound.New()
+			},
+		},
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.handler = api.Outer(slog.New(slog.DiscardHandler), clk, nil, edge)
+	w.paid = func() (n int) {
+		if err := d.QueryRow(context.Background(), `SELECT count(*) FROM signal_messages WHERE topic = 'paid'`).Scan(&n); err != nil {
+			t.Error(err)
+		}
+		return n
+	}
+	return w
+}
+
+// do sends a request; the rest are pairs of header names and values.
+func (w *world) do(method, target, token, body string, header ...string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(method, target, strings.NewReader(body))
+	if token != "" {
+		r.Header.Set("Authorization", "Bearer "+token)
+	}
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	for i := 0; i < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	rec := httptest.NewRecorder()
+	w.handler.ServeHTTP(rec, r)
+	return rec
+}
+
+func key(rec *httptest.ResponseRecorder) string {
+	var e struct{ Error string }
+	_ = json.Unmarshal(rec.Body.Bytes(), &e)
+	return e.Error
+}
+
+func TestThePhases(t *testing.T) {
+	clk := clock.NewFake(testkit.Start)
+	w := newWorld(t, testkit.SQLite(t, clk), clk, 1000)
+	big := `{"name":"` + strings.Repeat("x", 2000) + `"}`
+	for _, c := range []struct {
+		name, method, target, token, body string
+		header                            []string
+		status                            int
+		key                               string
+		contains                          string
+	}{
+		{name: "a good call", method: "GET", target: "/api/v1/things/5?mode=b", token: "full", status: 200, contains: `{"id":5,"mode":"b"}`},
+		{name: "no token", method: "GET", target: "/api/v1/things/5", status: 401, key: "unauthenticated"},
+		{name: "a bad token", method: "GET", target: "/api/v1/things/5", token: "old", status: 401, key: "token_expired"},
+		{name: "another scheme", method: "GET", target: "/api/v1/things/5", header: []string{"Authorization", "Basic eDp5"}, status: 401, key: "unauthenticated"},
+		{name: "a missing scope", method: "POST", target: "/api/v1/things", token: "reader", body: `{"name":"ab"}`, status: 403, key: "insufficient_scope", contains: `"scope":"orders:write"`},
+		{name: "a sandbox reads", method: "GET", target: "/api/v1/things/5", token: "sandbox", status: 200},
+		{name: "a sandbox writes", method: "POST", target: "/api/v1/things", token: "sandbox", body: `{"name":"ab"}`, status: 403, key: "sandbox_read_only"},
+		{name: "creation", method: "POST", target: "/api/v1/things", token: "full", body: `{"name":"ab","count":3,"unknown":{"x":1}}`, status: 201, contains: `{"id":3,"mode":"ab"}`},
+		{name: "null for an optional member", method: "POST", target: "/api/v1/things", token: "full", body: `{"name":"ab","note":null}`, status: 201},
+		{name: "a missing member", method: "POST", target: "/api/v1/things", token: "full", body: `{}`, status: 422, key: "validation_failed", contains: `"errors":{"name":["This member is required."]}`},
+		{name: "no body", method: "POST", target: "/api/v1/things", token: "full", status: 422, key: "validation_failed"},
+		{name: "too short, in Russian", method: "POST", target: "/api/v1/things?lang=ru", token: "full", body: `{"name":"a"}`, status: 422, key: "validation_failed", contains: "Минимальная длина"},
+		{name: "a wrong type", method: "POST", target: "/api/v1/things", token: "full", body: `{"name":7}`, status: 422, key: "validation_failed", contains: `"name":["It must be a text."]`},
+		{name: "a fraction", method: "POST", target: "/api/v1/things", token: "full", body: `{"name":"ab","count":1.5}`, status: 422, key: "validation_failed"},
+		{name: "a number beyond the bound", method: "POST", target: "/api/v1/things", token: "full", body: `{"name":"ab","count":1e30}`, status: 422, key: "validation_failed"},
+		{name: "an array", method: "POST", target: "/api/v1/things", token: "full", body: `[1]`, status: 422, key: "validation_failed"},
+		{name: "null", method: "POST", target: "/api/v1/things", token: "full", body: `null`, status: 422, key: "validation_failed"},
+		{name: "malformed JSON", method: "POST", target: "/api/v1/things", token: "full", body: `{"name":`, status: 400, key: "malformed_json"},
+		{name: "two JSON values", method: "POST", target: "/api/v1/things", token: "full", body: `{"name":"ab"}{}`, status: 400, key: "malformed_json"},
+		{name: "bad UTF-8", method: "POST", target: "/api/v1/things", token: "full", body: "{\"name\":\"\xff\xfe\"}", status: 400, key: "malformed_json"},
+		{name: "a NUL", method: "POST", target: "/api/v1/things", token: "full", body: `{"name":"a\u0000b"}`, status: 422, key: "validation_failed"},
+		{name: "a huge body", method: "POST", target: "/api/v1/things", token: "full", body: big, status: 413, key: "payload_too_large"},
+		{name: "a form", method: "POST", target: "/api/v1/things", token: "full", body: `name=ab`, header: []string{"Content-Type", "application/x-www-form-urlencoded"}, status: 415, key: "unsupported_media_type"},
+		{name: "a word for an id", method: "GET", target: "/api/v1/things/five", token: "full", status: 404, key: "not_found"},
+		{name: "an id too large", method: "GET", target: "/api/v1/things/99999999999999999999", token: "full", status: 404, key: "not_found"},
+		{name: "a wrong enum", method: "GET", target: "/api/v1/things/5?mode=c", token: "full", status: 422, key: "validation_failed", contains: `"mode"`},
+		{name: "bad UTF-8 in the query", method: "GET", target: "/api/v1/things/5?mode=%ff", token: "full", status: 422, key: "validation_failed"},
+		{name: "a list", method: "GET", target: "/api/v1/things?page=3", status: 200, contains: `{"data":[{"id":40,"mode":""}],"meta":{"page":3,"per_page":20,"total":101,"last_page":6}}`},
+		{name: "per_page is capped", method: "GET", target: "/api/v1/things?per_page=1000", status: 200, contains: `"per_page":50,"total":101,"last_page":3`},
+		{name: "page zero", method: "GET", target: "/api/v1/things?page=0", status: 422, key: "validation_failed"},
+		{name: "page of letters", method: "GET", target: "/api/v1/things?page=x", status: 422, key: "validation_failed"},
+		{name: "an unknown path", method: "GET", target: "/api/v1/nothing", status: 404, key: "not_found"},
+		{name: "a trailing slash", method: "GET", target: "/api/v1/things/", status: 404, key: "not_found"},
+		{name: "dots in the path", method: "GET", target: "/api/v1/x/../things", status: 404, key: "not_found"},
+		{name: "another method", method: "DELETE", target: "/api/v1/things", token: "full", status: 405, key: "method_not_allowed"},
+		{name: "an error of ours says nothing", method: "GET", target: "/api/v1/things/500", token: "full", status: 500, key: "internal_error"},
+		{name: "a stream refuses", method: "GET", target: "/api/v1/things/stream", status: 404, key: "not_found"},
+		{name: "a bad idempotency key", method: "POST", target: "/api/v1/things/pay", token: "full", body: `{"name":"ab"}`, header: []string{"Idempotency-Key", `""`}, status: 422, key: "idempotency_key_invalid"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			rec := w.do(c.method, c.target, c.token, c.body, c.header...)
+			body := rec.Body.String()
+			if rec.Code != c.status || key(rec) != c.key || !strings.Contains(body, c.contains) {
+				t.Fatalf("got %d %s; want %d %s with %s", rec.Code, body, c.status, c.key, c.contains)
+			}
+			if rec.Header().Get("X-Request-Id") == "" {
+				t.Error("no X-Request-Id")
+			}
+			if strings.Contains(body, "on fire") {
+				t.Error("the cause was sent to the client")
+			}
+			if c.key != "" && !strings.Contains(body, `"message":"`) {
+				t.Errorf("no message: %s", body)
+			}
+		})
+	}
+}
+
+func TestRefusalsTellClientsWhatToDo(t *testing.T) {
+	clk := clock.NewFake(testkit.Start)
+	w := newWorld(t, testkit.SQLite(t, clk), clk, 1000)
+	got := w.do("GET", "/api/v1/things/5", "", "").Header().Get("WWW-Authenticate")
+	if want := `Bearer resource_metadata="http://stead.test/.well-known/oauth-protected-resource"`; got != want {
+		t.Errorf("no token: %s", got)
+	}
+	got = w.do("GET", "/api/v1/things/5", "old", "").Header().Get("WWW-Authenticate")
+	if !strings.Contains(got, `error="invalid_token"`) {
+		t.Errorf("bad token: %s", got)
+	}
+	got = w.do("POST", "/api/v1/things", "reader", `{}`).Header().Get("WWW-Authenticate")
+	if !strings.Contains(got, `error="insufficient_scope", scope="orders:write"`) {
+		t.Errorf("scope: %s", got)
+	}
+	if got := w.do("DELETE", "/api/v1/things", "", "").Header().Get("Allow"); got != "GET, POST, OPTIONS" {
+		t.Errorf("Allow: %s", got)
+	}
+	if body := w.do("GET", "/api/v1/things/x", "russian", "").Body.String(); !strings.ContainsAny(body, "абвгдежз") {
+		t.Errorf("the account's language was not used: %s", body)
+	}
+}
+
+func TestASwitchedOffSectionIsNotThere(t *testing.T) {
+	clk := clock.NewFake(testkit.Start)
+	w := newWorld(t, testkit.SQLite(t, clk), clk, 1000)
+	w.off[api.Orders] = true
+	for _, token := range []string{"", "full"} {
+		if rec := w.do("GET", "/api/v1/things/5", token, ""); rec.Code != 404 || key(rec) != "section_disabled" {
+			t.Errorf("token %q: %d %s", token, rec.Code, rec.Body)
+		}
+	}
+}
+
+func TestTheThrottleCountsPerCallerAndSaysSo(t *testing.T) {
+	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
+		w := newWorld(t, d, clk, 3)
+		for i := range 3 {
+			rec := w.do("GET", "/api/v1/things/5", "full", "")
+			if rec.Code != 200 || rec.Header().Get("X-RateLimit-Remaining") != fmt.Sprint(2-i) {
+				t.Fatalf("call %d: %d %v", i, rec.Code, rec.Header())
+			}
+		}
+		clk.Advance(17 * time.Second)
+		rec := w.do("GET", "/api/v1/things/5", "full", "")
+		h := rec.Header()
+		if rec.Code != 429 || key(rec) != "rate_limited" || h.Get("Retry-After") != "43" ||
+			h.Get("RateLimit-Policy") != `"default";q=3;w=60` || h.Get("RateLimit") != `"default";r=0;t=43` {
+			t.Fatalf("%d %v %s", rec.Code, h, rec.Body)
+		}
+		if rec := w.do("GET", "/api/v1/things/5", "reader", ""); rec.Code != 200 {
+			t.Errorf("another application shares the count: %d", rec.Code)
+		}
+		clk.Advance(43 * time.Second)
+		if rec := w.do("GET", "/api/v1/things/5", "full", ""); rec.Code != 200 {
+			t.Errorf("the next window: %d", rec.Code)
+		}
+		// Whoever guesses tokens is counted by address.
+		for range 3 {
+			w.do("GET", "/api/v1/things/5", "guess", "")
+		}
+		if rec := w.do("GET", "/api/v1/things/5", "guess", ""); rec.Code != 429 {
+			t.Errorf("guessing goes on: %d", rec.Code)
+		}
+	})
+}
+
+func TestAMoneyOperationIsRepeatable(t *testing.T) {
+	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
+		w := newWorld(t, d, clk, 1000)
+		pay := func(key, body string) *httptest.ResponseRecorder {
+			return w.do("POST", "/api/v1/things/pay", "full", body, "Idempotency-Key", key)
+		}
+		first, again := pay("k1", `{"name":"ab"}`), pay(`"k1"`, `{"name":"ab"}`)
+		if first.Code != 200 || again.Code != 200 || first.Body.String() != again.Body.String() || w.paid() != 1 {
+			t.Fatalf("%d %s, then %d %s; paid %d times", first.Code, first.Body, again.Code, again.Body, w.paid())
+		}
+		if first.Header().Get("Idempotency-Replayed") != "" || again.Header().Get("Idempotency-Replayed") != "true" {
+			t.Error("Idempotency-Replayed does not say which answer is a repetition")
+		}
+		if rec := pay("k1", `{"name":"cd"}`); rec.Code != 422 || key(rec) != "idempotency_key_reused" {
+			t.Errorf("another body: %d %s", rec.Code, rec.Body)
+		}
+		if rec := pay("k2", `{"name":"ab"}`); rec.Code != 200 || w.paid() != 2 {
+			t.Errorf("another key: %d, paid %d", rec.Code, w.paid())
+		}
+		if rec := w.do("POST", "/api/v1/things/pay", "full", `{"name":"ab"}`); rec.Code != 200 || w.paid() != 3 {
+			t.Errorf("no key: %d, paid %d", rec.Code, w.paid())
+		}
+		// A refusal undoes its effect and is an answer like any other.
+		poor, poorAgain := pay("k3", `{"name":"poor"}`), pay("k3", `{"name":"poor"}`)
+		if poor.Code != 422 || key(poor) != "test_too_poor" || poor.Body.String() != poorAgain.Body.String() || w.paid() != 3 {
+			t.Errorf("%d %s, then %s; paid %d", poor.Code, poor.Body, poorAgain.Body, w.paid())
+		}
+		clk.Advance(idempotency.Retention)
+		if rec := pay("k1", `{"name":"cd"}`); rec.Code != 200 || w.paid() != 4 {
+			t.Errorf("an expired key: %d %s, paid %d", rec.Code, rec.Body, w.paid())
+		}
+	})
+}
+
+func TestOfTwoAtOnceOneIsToldToWait(t *testing.T) {
+	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
+		w := newWorld(t, d, clk, 1000)
+		w.block = make(chan struct{})
+		var wg sync.WaitGroup
+		var first *httptest.ResponseRecorder
+		wg.Go(func() {
+			first = w.do("POST", "/api/v1/things/pay", "full", `{"name":"ab"}`, "Idempotency-Key", "k")
+		})
+		<-w.entered
+		second := w.do("POST", "/api/v1/things/pay", "full", `{"name":"ab"}`, "Idempotency-Key", "k")
+		close(w.block)
+		wg.Wait()
+		if second.Code != 409 || key(second) != "idempotency_in_progress" || second.Header().Get("Retry-After") == "" {
+			t.Errorf("the second: %d %s", second.Code, second.Body)
+		}
+		if first.Code != 200 || w.paid() != 1 {
+			t.Errorf("the first: %d, paid %d", first.Code, w.paid())
+		}
+	})
+}
+
+func TestAStreamThatFailsHalfWayEndsTheConnection(t *testing.T) {
+	clk := clock.NewFake(testkit.Start)
+	w := newWorld(t, testkit.SQLite(t, clk), clk, 1000)
+	srv := httptest.NewServer(w.handler)
+	defer srv.Close()
+	res, err := http.Get(srv.URL + "/api/v1/things/stream?late=1") //nolint:noctx // a test
+	if err == nil {
+		_, err = io.ReadAll(res.Body)
+		_ = res.Body.Close()
+	}
+	if err == nil {
+		t.Fatal("the client took a part for the whole")
+	}
+}
+
+func TestAPanicIsAnInternalError(t *testing.T) {
+	var logged atomic.Int32
+	h := api.Outer(slog.New(slog.DiscardHandler), clock.System(0),
+		func(_, _ string, status int, _ time.Duration) { logged.Store(int32(status)) },
+		http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("boom") }))
+	rec := httptest.NewRecorder()
+	h.ServeHTTP(rec, httptest.NewRequest("GET", "/", nil))
+	if rec.Code != 500 || key(rec) != "internal_error" || logged.Load() != 500 {
+		t.Fatalf("%d %s", rec.Code, rec.Body)
+	}
+}
+
+func TestMistakesInDeclarationsAreFoundAtStart(t *testing.T) {
+	handle := func(context.Context, auth.Principal, *struct{}) (*api.Empty, error) { return nil, nil }
+	good := api.Operation[struct{}, api.Empty]{
+		ID: "a.b", Method: "GET", Path: "/x", Section: api.Orders, Auth: api.Token, Scopes: []string{"profile"}, Summary: "s", Handle: handle,
+	}
+	for name, spoil := range map[string]func(o *api.Operation[struct{}, api.Empty]){
+		"a protected operation without a scope": func(o *api.Operation[struct{}, api.Empty]) { o.Scopes = nil },
+		"an open write":                         func(o *api.Operation[struct{}, api.Empty]) { o.Auth, o.Scopes, o.Method = api.Open, nil, "POST" },
+		"an unknown scope":                      func(o *api.Operation[struct{}, api.Empty]) { o.Scopes = []string{"everything"} },
+		"no function":                           func(o *api.Operation[struct{}, api.Empty]) { o.Handle = nil },
+		"no section":                            func(o *api.Operation[struct{}, api.Empty]) { o.Section = "x" },
+		"an unknown throttle":                   func(o *api.Operation[struct{}, api.Empty]) { o.Throttle = "x" },
+		"no auth":                               func(o *api.Operation[struct{}, api.Empty]) { o.Auth, o.Scopes = 0, nil },
+	} {
+		o := good
+		spoil(&o)
+		if err := api.NewEdge(api.Config{}).Mount(o); err == nil {
+			t.Errorf("%s was mounted", name)
+		}
+	}
+	if err := api.NewEdge(api.Config{}).Mount(good, good); err == nil {
+		t.Error("an operation was mounted twice")
+	}
+}
