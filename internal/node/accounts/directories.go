@@ -31,7 +31,8 @@ type Directories struct {
 	now func() time.Time
 	log *slog.Logger
 
-	lock *os.File
+	lock     *os.File
+	removing sync.WaitGroup // what empties the trash
 
 	// busy serialises the slow part of changes per account, so that one account's fsync does not
 	// hold up another's.
@@ -64,12 +65,15 @@ func OpenDirectories(dir string, now func() time.Time, log *slog.Logger) (_ *Dir
 	if err := d.load(); err != nil {
 		return nil, errors.Join(fmt.Errorf("accounts: %w", err), d.Close())
 	}
-	d.emptyTrash()
+	d.removing.Go(d.emptyTrash)
 	return d, nil
 }
 
 // Close gives the directory free for another process.
-func (d *Directories) Close() error { return d.lock.Close() }
+func (d *Directories) Close() error {
+	d.removing.Wait()
+	return d.lock.Close()
+}
 
 // lockFile takes the lock that the kernel drops with the process, however it ends.
 func lockFile(name string) (*os.File, error) {
@@ -314,7 +318,7 @@ func (d *Directories) Delete(_ context.Context, ref string) error {
 	delete(d.records, ref)
 	d.release(rec)
 	d.mu.Unlock()
-	d.emptyTrash()
+	d.removing.Go(d.emptyTrash) // the account is gone; how long its bytes take is nobody's concern
 	return nil
 }
 

@@ -41,8 +41,8 @@ func (d *Driver) Forget(account string) {
 	delete(d.meters, account)
 }
 
-// Usage answers what the account occupies. It walks the account the first time only.
-func (d *Driver) Usage(ctx context.Context, ref string) (_ panel.Usage, err error) {
+// Occupied answers what the account occupies. It walks the account the first time only.
+func (d *Driver) Occupied(ctx context.Context, ref string) (_ panel.Usage, err error) {
 	defer explain(&err, "usage", ref)
 	c, err := d.open(ctx, ref)
 	if err != nil {

@@ -1,0 +1,386 @@
+// Package node runs the accounts of one hosting machine: their directories, their web sites, their
+// files. Each facility is a package of its own with one small interface and drivers behind it; this
+// package ties them together and speaks the language of the panel port.
+//
+// The state of the machine is what lies in its directory. Everything in memory is read from there on
+// start, so a node that was killed serves what it served before, and finishes what it was doing.
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"stead.dev/stead/internal/node/accounts"
+	"stead.dev/stead/internal/node/files"
+	"stead.dev/stead/internal/node/web"
+	"stead.dev/stead/internal/panel"
+)
+
+// Config is what a node is told.
+type Config struct {
+	Dir string // everything of the node is below it
+	Now func() time.Time
+	Log *slog.Logger
+
+	// Where the world reaches the machine; answered with every account.
+	OriginURL   string
+	IPv4, IPv6  string
+	Nameservers []string
+	Location    string
+
+	// Web is the driver for sites; nil is the Go server, whose Handler then answers for them.
+	Web web.Server
+}
+
+// remeasure is how often every account is walked, to see what others wrote into it.
+const remeasure = time.Hour
+
+// Node is a hosting machine. Its methods may be called at the same time from anywhere.
+type Node struct {
+	cfg      Config
+	accounts accounts.Accounts
+	web      web.Server
+
+	// Files works on the files of the node's accounts.
+	Files *files.Driver
+
+	applying  sync.Mutex // orders reading the record and applying it, so that the newest one lasts
+	stop      context.CancelFunc
+	measuring sync.WaitGroup
+	closers   []func() error
+}
+
+// New opens the machine: it reads the accounts, ends what a crash interrupted and serves all sites.
+func New(ctx context.Context, cfg Config) (_ *Node, err error) {
+	if cfg.Dir == "" || cfg.Now == nil || cfg.Log == nil {
+		return nil, fmt.Errorf("node: Dir, Now and Log are needed")
+	}
+	if err := os.MkdirAll(cfg.Dir, 0o711); err != nil {
+		return nil, fmt.Errorf("node: %w", err)
+	}
+	if cfg.Dir, err = filepath.Abs(cfg.Dir); err != nil {
+		return nil, fmt.Errorf("node: %w", err)
+	}
+	dirs, err := accounts.OpenDirectories(cfg.Dir, cfg.Now, cfg.Log)
+	if err != nil {
+		return nil, fmt.Errorf("node: %w", err)
+	}
+	n := &Node{cfg: cfg, accounts: dirs, web: cfg.Web}
+	if n.web == nil {
+		n.web = web.NewGoServer(cfg.Now, cfg.Log)
+	}
+	n.closers = []func() error{n.web.Close, dirs.Close}
+	n.Files = files.New(n.home)
+
+	all := dirs.List()
+	for _, rec := range all {
+		if err := files.Sweep(dirs.Home(rec)); err != nil {
+			cfg.Log.Error("home cannot be swept", "account", rec.Ref, "error", err)
+		}
+		if err := n.web.Apply(ctx, rec.Name, n.sites(rec)); err != nil {
+			return nil, errors.Join(fmt.Errorf("node: site of %s: %w", rec.Ref, err), n.Close())
+		}
+	}
+	var background context.Context
+	background, n.stop = context.WithCancel(context.WithoutCancel(ctx))
+	n.measuring.Go(func() { n.measure(background) })
+	return n, nil
+}
+
+// Close stops the node; it does not end the accounts' service where a daemon of its own gives it.
+func (n *Node) Close() error {
+	if n.stop != nil {
+		n.stop()
+	}
+	n.measuring.Wait()
+	var err error
+	for _, c := range n.closers {
+		err = errors.Join(err, c())
+	}
+	return err
+}
+
+// Handler answers HTTP for the sites. With a driver that serves by a daemon of its own it answers 404.
+func (n *Node) Handler() http.Handler {
+	if h, ok := n.web.(http.Handler); ok {
+		return h
+	}
+	return http.NotFoundHandler()
+}
+
+// Serve answers HTTP for the sites on ln until ctx ends, and then lets running answers finish for
+// at most grace.
+func (n *Node) Serve(ctx context.Context, ln net.Listener, grace time.Duration) error {
+	srv := web.HTTPServer(n.Handler(), n.cfg.Log)
+	ended := make(chan error, 1)
+	go func() { ended <- srv.Serve(ln) }()
+	select {
+	case err := <-ended:
+		return fmt.Errorf("node: %w", err)
+	case <-ctx.Done():
+	}
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
+	defer cancel()
+	if err := srv.Shutdown(last); err != nil {
+		return errors.Join(fmt.Errorf("node: %w", err), srv.Close())
+	}
+	return nil
+}
+
+// measure keeps the meters of all accounts right, one account after the other.
+func (n *Node) measure(ctx context.Context) {
+	tick := time.NewTicker(remeasure)
+	defer tick.Stop()
+	for {
+		for _, rec := range n.accounts.List() {
+			err := n.Files.Measure(ctx, rec.Ref)
+			if ctx.Err() != nil {
+				return
+			}
+			if err != nil && !errors.Is(err, panel.ErrNotFound) {
+				n.cfg.Log.Warn("account cannot be measured", "account", rec.Ref, "error", err)
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+func (n *Node) home(ref string) (files.Home, error) {
+	rec, err := n.accounts.Get(ref)
+	if err != nil {
+		return files.Home{}, err
+	}
+	return files.Home{Account: rec.Name, Dir: n.accounts.Home(rec), Limits: rec.Limits, Suspended: rec.Suspended}, nil
+}
+
+// sites are the account's domains by document root: those that share one are one site.
+func (n *Node) sites(rec accounts.Record) []web.Site {
+	var sites []web.Site
+	for _, d := range rec.Domains {
+		i := slices.IndexFunc(sites, func(s web.Site) bool { return s.DocumentRoot == d.DocumentRoot })
+		if i >= 0 {
+			sites[i].Aliases = append(sites[i].Aliases, d.Name)
+			continue
+		}
+		sites = append(sites, web.Site{
+			Domain: d.Name, Home: n.accounts.Home(rec), DocumentRoot: d.DocumentRoot, Suspended: rec.Suspended,
+		})
+	}
+	return sites
+}
+
+// apply has the account served as its record says now.
+func (n *Node) apply(ctx context.Context, ref string) error {
+	n.applying.Lock()
+	defer n.applying.Unlock()
+	rec, err := n.accounts.Get(ref)
+	if err != nil {
+		return err
+	}
+	return n.web.Apply(ctx, rec.Name, n.sites(rec))
+}
+
+// update changes the record and has it applied; the latter also when the record was so before,
+// because the call may repeat one that was interrupted in between.
+func (n *Node) update(ctx context.Context, ref string, change func(*accounts.Record) error) (accounts.Record, error) {
+	rec, err := n.accounts.Update(ctx, ref, change)
+	if err != nil {
+		return rec, err
+	}
+	return rec, n.apply(ctx, ref)
+}
+
+// CreateAccount implements panel.Accounts.
+func (n *Node) CreateAccount(ctx context.Context, spec panel.AccountSpec) (panel.Account, error) {
+	rec, err := n.accounts.Create(ctx, spec)
+	if err == nil {
+		err = n.apply(ctx, rec.Ref)
+	}
+	return n.answer(rec), panel.Wrap("accounts.create", spec.Ref, err)
+}
+
+// Account implements panel.Accounts.
+func (n *Node) Account(_ context.Context, ref string) (panel.Account, error) {
+	rec, err := n.accounts.Get(ref)
+	return n.answer(rec), panel.Wrap("accounts.get", ref, err)
+}
+
+func (n *Node) answer(rec accounts.Record) panel.Account {
+	if rec.Ref == "" {
+		return panel.Account{}
+	}
+	acc := panel.Account{
+		Ref: rec.Ref, Username: rec.Name, PrimaryDomain: rec.Domains[0].Name, Domains: domains(rec),
+		Limits: rec.Limits, Status: panel.AccountActive, CreatedAt: rec.CreatedAt,
+		OriginURL: n.cfg.OriginURL, IPv4: n.cfg.IPv4, IPv6: n.cfg.IPv6,
+		Nameservers: slices.Clone(n.cfg.Nameservers), Location: n.cfg.Location,
+	}
+	if rec.Suspended {
+		acc.Status = panel.AccountSuspended
+	}
+	return acc
+}
+
+func domains(rec accounts.Record) []panel.Domain {
+	all := make([]panel.Domain, 0, len(rec.Domains))
+	for i, d := range rec.Domains {
+		all = append(all, panel.Domain{Name: d.Name, DocumentRoot: "/" + d.DocumentRoot, Primary: i == 0})
+	}
+	return all
+}
+
+// SuspendAccount implements panel.Accounts.
+func (n *Node) SuspendAccount(ctx context.Context, ref string) error {
+	return panel.Wrap("accounts.suspend", ref, n.setSuspended(ctx, ref, true))
+}
+
+// UnsuspendAccount implements panel.Accounts.
+func (n *Node) UnsuspendAccount(ctx context.Context, ref string) error {
+	return panel.Wrap("accounts.unsuspend", ref, n.setSuspended(ctx, ref, false))
+}
+
+func (n *Node) setSuspended(ctx context.Context, ref string, suspended bool) error {
+	_, err := n.update(ctx, ref, func(rec *accounts.Record) error {
+		rec.Suspended = suspended
+		return nil
+	})
+	return err
+}
+
+// UpdateAccount implements panel.Accounts.
+func (n *Node) UpdateAccount(ctx context.Context, ref string, limits panel.Limits) (panel.Account, error) {
+	rec, err := n.update(ctx, ref, func(rec *accounts.Record) error {
+		rec.Limits = limits
+		return nil
+	})
+	return n.answer(rec), panel.Wrap("accounts.update", ref, err)
+}
+
+// DeleteAccount implements panel.Accounts. The sites go first: nothing is served that is half gone.
+func (n *Node) DeleteAccount(ctx context.Context, ref string) error {
+	return panel.Wrap("accounts.delete", ref, n.deleteAccount(ctx, ref))
+}
+
+func (n *Node) deleteAccount(ctx context.Context, ref string) error {
+	n.applying.Lock()
+	defer n.applying.Unlock()
+	rec, err := n.accounts.Get(ref)
+	if err != nil {
+		return err
+	}
+	if err := n.web.Apply(ctx, rec.Name, nil); err != nil {
+		return err
+	}
+	if err := n.accounts.Delete(ctx, ref); err != nil {
+		return err
+	}
+	n.Files.Forget(rec.Name)
+	return nil
+}
+
+// Usage implements panel.Usages.
+func (n *Node) Usage(ctx context.Context, ref string) (panel.Usage, error) {
+	rec, err := n.accounts.Get(ref)
+	if err != nil {
+		return panel.Usage{}, panel.Wrap("usage", ref, err)
+	}
+	usage, err := n.Files.Occupied(ctx, ref)
+	usage.Domains = len(rec.Domains)
+	return usage, err
+}
+
+// Domains implements panel.Sites.
+func (n *Node) Domains(_ context.Context, ref string) ([]panel.Domain, error) {
+	rec, err := n.accounts.Get(ref)
+	if err != nil {
+		return nil, panel.Wrap("sites.list", ref, err)
+	}
+	return domains(rec), nil
+}
+
+// AddDomain implements panel.Sites.
+func (n *Node) AddDomain(ctx context.Context, ref, name, documentRoot string) (panel.Domain, error) {
+	d, err := n.addDomain(ctx, ref, name, documentRoot)
+	return panel.Domain{Name: d.Name, DocumentRoot: "/" + d.DocumentRoot}, panel.Wrap("sites.add", ref, err)
+}
+
+func (n *Node) addDomain(ctx context.Context, ref, name, documentRoot string) (accounts.Domain, error) {
+	name, err := panel.CanonicalDomain(name)
+	if err != nil {
+		return accounts.Domain{}, err
+	}
+	root := accounts.PublicHTML
+	if documentRoot != "" {
+		if root, err = files.CleanPath(documentRoot); err != nil {
+			return accounts.Domain{}, err
+		}
+		if top := topDir(root); root == "." || top == "logs" || top == "tmp" {
+			return accounts.Domain{}, fmt.Errorf("%w: %s is not for visitors", panel.ErrPathNotAllowed, documentRoot)
+		}
+		if _, err := n.Files.Mkdir(ctx, ref, documentRoot); err != nil {
+			return accounts.Domain{}, err
+		}
+	}
+	added := accounts.Domain{Name: name, DocumentRoot: root}
+	_, err = n.update(ctx, ref, func(rec *accounts.Record) error {
+		for i, d := range rec.Domains {
+			if d.Name == name && (d != added || i == 0) {
+				return fmt.Errorf("%w: %s", panel.ErrExists, name)
+			}
+		}
+		if slices.Contains(rec.Domains, added) {
+			return nil
+		}
+		if most := rec.Limits.Domains; most > 0 && len(rec.Domains) >= most {
+			return fmt.Errorf("%w: %d domains", panel.ErrLimit, most)
+		}
+		rec.Domains = append(rec.Domains, added)
+		return nil
+	})
+	return added, err
+}
+
+func topDir(name string) string {
+	for path.Dir(name) != "." {
+		name = path.Dir(name)
+	}
+	return name
+}
+
+// RemoveDomain implements panel.Sites.
+func (n *Node) RemoveDomain(ctx context.Context, ref, name string) error {
+	return panel.Wrap("sites.remove", ref, n.removeDomain(ctx, ref, name))
+}
+
+func (n *Node) removeDomain(ctx context.Context, ref, name string) error {
+	name, err := panel.CanonicalDomain(name)
+	if err != nil {
+		return err
+	}
+	_, err = n.update(ctx, ref, func(rec *accounts.Record) error {
+		i := slices.IndexFunc(rec.Domains, func(d accounts.Domain) bool { return d.Name == name })
+		switch i {
+		case -1:
+			return fmt.Errorf("%w: domain %s", panel.ErrNotFound, name)
+		case 0:
+			return fmt.Errorf("%w: %s is the primary domain", panel.ErrInUse, name)
+		}
+		rec.Domains = slices.Delete(rec.Domains, i, i+1)
+		return nil
+	})
+	return err
+}
