@@ -46,11 +46,14 @@ func (e *Error) Error() string {
 	if e.Ref != "" {
 		s += " " + e.Ref
 	}
-	s += ": " + string(e.Kind)
-	if e.Err != nil && e.Err != error(e.Kind) {
-		s += ": " + e.Err.Error()
+	switch cause := e.Err; {
+	case cause == nil:
+		return s + ": " + string(e.Kind)
+	case errors.Is(cause, e.Kind): // says the kind itself
+		return s + ": " + cause.Error()
+	default:
+		return s + ": " + string(e.Kind) + ": " + cause.Error()
 	}
-	return s
 }
 
 // Unwrap gives both the kind and the cause to errors.Is and errors.As.

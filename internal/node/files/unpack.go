@@ -71,7 +71,9 @@ func (d *Driver) Extract(ctx context.Context, ref, archive, target string, overw
 	return x.done, err
 }
 
-func expansion(size int64) int64 { return expansionAlways + expansionRatio*min(size, math.MaxInt64>>10) }
+func expansion(size int64) int64 {
+	return expansionAlways + expansionRatio*min(size, math.MaxInt64>>10)
+}
 
 // member is one thing in an archive, before it is judged.
 type member struct {

@@ -1,0 +1,36 @@
+package node_test
+
+import (
+	"log/slog"
+	"testing"
+	"time"
+
+	"stead.dev/stead/internal/node"
+	"stead.dev/stead/internal/panel"
+	panelnode "stead.dev/stead/internal/panel/node"
+	"stead.dev/stead/internal/panel/paneltest"
+)
+
+func TestSuite(t *testing.T) {
+	paneltest.RunSuite(t, func(t *testing.T) panel.Panel {
+		n, err := node.New(t.Context(), node.Config{
+			Dir: t.TempDir(), Log: slog.New(slog.DiscardHandler), OriginURL: "http://127.0.0.1:1",
+			Now: func() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := n.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+		return panelnode.New(n)
+	})
+}
+
+func TestCapabilitiesAreThoseOfTheInterfaces(t *testing.T) {
+	if got := panel.Capabilities(panelnode.Panel{}); len(got) != 5 {
+		t.Errorf("capabilities = %v", got)
+	}
+}
