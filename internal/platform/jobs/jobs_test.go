@@ -1,0 +1,121 @@
+package jobs_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/riverqueue/river"
+
+	"stead.dev/stead/internal/platform/clock"
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/jobs"
+	"stead.dev/stead/internal/platform/testkit"
+)
+
+type countArgs struct {
+	N int64 `json:"n"`
+}
+
+func (countArgs) Kind() string { return "test.count" }
+
+type tickArgs struct{}
+
+func (tickArgs) Kind() string { return "test.tick" }
+
+func newQueue(t *testing.T, d *db.DB, work func(ctx context.Context, n int64) error, tick func()) *jobs.Queue {
+	t.Helper()
+	q, err := jobs.New(d, jobs.Config{MaxWorkers: 4, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	river.AddWorker(q.Workers(), river.WorkFunc(func(ctx context.Context, j *river.Job[countArgs]) error { return work(ctx, j.Args.N) }))
+	river.AddWorker(q.Workers(), river.WorkFunc(func(context.Context, *river.Job[tickArgs]) error { tick(); return nil }))
+	q.Every(time.Hour, tickArgs{})
+	if err := q.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		if err := q.Stop(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	return q
+}
+
+func TestAJobExistsExactlyWhenItsTransactionDoes(t *testing.T) {
+	testkit.Engines(t, func(t *testing.T, d *db.DB, _ *clock.Fake) {
+		var sum, ticks atomic.Int64
+		q := newQueue(t, d, func(_ context.Context, n int64) error { sum.Add(n); return nil }, func() { ticks.Add(1) })
+		boom := errors.New("boom")
+		err := d.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error {
+			if err := q.Enqueue(ctx, tx, countArgs{N: 100}, nil); err != nil {
+				return err
+			}
+			return boom
+		})
+		if !errors.Is(err, boom) {
+			t.Fatal(err)
+		}
+		err = d.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error { return q.Enqueue(ctx, tx, countArgs{N: 1}, nil) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		testkit.Eventually(t, 10*time.Second, func() bool { return sum.Load() == 1 && ticks.Load() == 1 }, "the job and the periodic job ran")
+	})
+}
+
+func TestACancelledJobIsNotTriedAgain(t *testing.T) {
+	testkit.Engines(t, func(t *testing.T, d *db.DB, _ *clock.Fake) {
+		var runs atomic.Int64
+		q := newQueue(t, d, func(context.Context, int64) error { runs.Add(1); return jobs.Cancel(errors.New("no use")) }, func() {})
+		err := d.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error { return q.Enqueue(ctx, tx, countArgs{}, nil) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		testkit.Eventually(t, 10*time.Second, func() bool {
+			var n int
+			err := d.QueryRow(t.Context(), `SELECT count(*) FROM river_job WHERE kind = 'test.count' AND state = 'cancelled'`).Scan(&n)
+			return err == nil && n == 1
+		}, "the job is cancelled")
+		if runs.Load() != 1 {
+			t.Errorf("ran %d times", runs.Load())
+		}
+	})
+}
+
+// BenchmarkPickUp is the time from committing a job to its worker's start.
+func BenchmarkPickUp(b *testing.B) {
+	for name, open := range map[string]func() *db.DB{
+		"sqlite":   func() *db.DB { return testkit.SQLite(b, clock.System(0)) },
+		"postgres": func() *db.DB { return testkit.Open(b, testkit.PostgresURL(b), clock.System(0)) },
+	} {
+		b.Run(name, func(b *testing.B) {
+			d := open()
+			began := make(chan struct{})
+			q, err := jobs.New(d, jobs.Config{MaxWorkers: 4, Logger: slog.New(slog.DiscardHandler)})
+			if err != nil {
+				b.Fatal(err)
+			}
+			river.AddWorker(q.Workers(), river.WorkFunc(func(context.Context, *river.Job[countArgs]) error { began <- struct{}{}; return nil }))
+			if err := q.Start(b.Context()); err != nil {
+				b.Fatal(err)
+			}
+			for b.Loop() {
+				err := d.InTx(b.Context(), func(ctx context.Context, tx *db.Tx) error { return q.Enqueue(ctx, tx, countArgs{}, nil) })
+				if err != nil {
+					b.Fatal(err)
+				}
+				<-began
+			}
+			if err := q.Stop(context.Background()); err != nil {
+				b.Fatal(err)
+			}
+		})
+	}
+}

@@ -1,0 +1,72 @@
+package signal_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"stead.dev/stead/internal/platform/clock"
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/signal"
+	"stead.dev/stead/internal/platform/testkit"
+)
+
+func TestEveryReplicaHearsWhatWasCommitted(t *testing.T) {
+	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
+		log := slog.New(slog.DiscardHandler)
+		here, there := signal.NewHub(d, clk, log), signal.NewHub(d, clk, log)
+		var heardHere, heardThere, other atomic.Int32
+		here.Subscribe("a", func(string) { heardHere.Add(1) })
+		there.Subscribe("a", func(p string) {
+			if p == "x" {
+				heardThere.Add(1)
+			}
+		})
+		there.Subscribe("b", func(string) { other.Add(1) })
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() { there.Run(ctx); close(ended) }()
+		err := d.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error { return here.Send(ctx, tx, "a", "early") })
+		if err != nil {
+			t.Fatal(err)
+		}
+		send := func(fail error) {
+			err := d.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error {
+				if err := here.Send(ctx, tx, "a", "x"); err != nil {
+					return err
+				}
+				return fail
+			})
+			if !errors.Is(err, fail) {
+				t.Fatal(err)
+			}
+		}
+		send(errors.New("rolled back"))
+		send(nil)
+		if heardHere.Load() != 2 {
+			t.Errorf("the sender's own process heard %d", heardHere.Load())
+		}
+		testkit.Eventually(t, 5*time.Second, func() bool { return heardThere.Load() == 1 }, "the other replica heard it")
+		if other.Load() != 0 {
+			t.Error("another topic was told")
+		}
+		testkit.Eventually(t, 5*time.Second, there.Fresh, "the reader is fresh")
+		cancel()
+		<-ended
+		clk.Advance(2 * time.Second)
+		if there.Fresh() {
+			t.Error("a hub that does not read calls itself fresh")
+		}
+		clk.Advance(time.Hour)
+		if err := here.Clean(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		var n int
+		if err := d.QueryRow(t.Context(), `SELECT count(*) FROM signal_messages`).Scan(&n); err != nil || n != 0 {
+			t.Errorf("%d messages stay, error %v", n, err)
+		}
+	})
+}
