@@ -227,7 +227,7 @@ func TestSecretsMayBeFilesAndAreNeverShown(t *testing.T) {
 	slog.New(slog.NewJSONHandler(&logged, nil)).Info("start", "config", c, "url", c.DatabaseURL)
 	for where, text := range map[string]string{
 		"JSON": string(encoded), "descriptions": string(descriptions), "table": table.String(), "log": logged.String(),
-		"%v": fmt.Sprintf("%v", c), "%+v": fmt.Sprintf("%+v", c), "%#v": fmt.Sprintf("%#v", *c), "%s": fmt.Sprintf("%s", c.DatabaseURL),
+		"%v": fmt.Sprintf("%v", c), "%+v": fmt.Sprintf("%+v", c), "%#v": fmt.Sprintf("%#v", *c),
 		"%q": fmt.Sprintf("%q", c.DatabaseURL),
 	} {
 		if strings.Contains(text, "hunter2") {

@@ -1,0 +1,194 @@
+package arch
+
+import (
+	"go/ast"
+	"go/token"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"stead.dev/stead/internal/platform/i18n"
+)
+
+// excused reports whether a line carries the linter's excuse with a reason: the tests and golangci-lint accept the
+// same words.
+func excused(line string) bool {
+	_, reason, found := strings.Cut(line, "//nolint:forbidigo //")
+	return found && strings.TrimSpace(reason) != ""
+}
+
+func TestTimeIsInjected(t *testing.T) {
+	for _, f := range files(t) {
+		if f.test || within(f.dir, "internal/platform/clock") {
+			continue
+		}
+		f.calls("time", func(function string, call *ast.CallExpr) {
+			place, line := f.at(call)
+			if slices.Contains([]string{"Now", "Since", "Until"}, function) && !excused(line) {
+				t.Errorf("%s: time.%s: take tx.Now in a transaction and a clock.Clock elsewhere "+
+					"(or say why not: //nolint:forbidigo // reason)", place, function)
+			}
+		})
+	}
+}
+
+func TestTestsDoNotSleep(t *testing.T) {
+	for _, f := range files(t) {
+		if !f.test {
+			continue
+		}
+		f.calls("time", func(function string, call *ast.CallExpr) {
+			if place, line := f.at(call); function == "Sleep" && !excused(line) {
+				t.Errorf("%s: a test waits for a condition (testkit.Eventually), never for a time", place)
+			}
+		})
+	}
+}
+
+func TestOnlyCommandsReadTheEnvironment(t *testing.T) {
+	for _, f := range files(t) {
+		if f.test || testOnly(f.dir) || within(f.dir, "cmd") {
+			continue
+		}
+		f.calls("os", func(function string, call *ast.CallExpr) {
+			place, line := f.at(call)
+			if slices.Contains([]string{"Getenv", "LookupEnv", "Environ"}, function) && !excused(line) {
+				t.Errorf("%s: os.%s: the command hands it to internal/platform/config, which hands settings down", place, function)
+			}
+		})
+	}
+}
+
+func TestNoPackageIsADrawerForEverything(t *testing.T) {
+	drawers := []string{"util", "utils", "common", "helper", "helpers", "model", "models", "manager", "misc", "shared", "types"}
+	for _, f := range files(t) {
+		if slices.Contains(drawers, f.syntax.Name.Name) || slices.Contains(drawers, path.Base(f.dir)) {
+			t.Errorf("%s: a package is named for what it does, not %s", f.path, f.syntax.Name.Name)
+		}
+	}
+}
+
+// writing finds the table of a statement that changes one.
+var writing = regexp.MustCompile(`\b(?:INSERT INTO|UPDATE|DELETE FROM)\s+([a-z][a-z0-9_]*)`)
+
+func TestATableHasOneWriter(t *testing.T) {
+	for _, f := range files(t) {
+		tree, height, _ := treeOf(f.dir)
+		if f.test || height != section {
+			continue
+		}
+		owner := path.Base(tree)
+		ast.Inspect(f.syntax, func(n ast.Node) bool {
+			basic, ok := n.(*ast.BasicLit)
+			if !ok || basic.Kind != token.STRING {
+				return true
+			}
+			for _, match := range writing.FindAllStringSubmatch(basic.Value, -1) {
+				if table := match[1]; table != owner && table != owner+"s" && !strings.HasPrefix(table, owner+"_") {
+					place, _ := f.at(n)
+					t.Errorf("%s: %s writes the table %s, which is another's", place, owner, table)
+				}
+			}
+			return true
+		})
+	}
+}
+
+// textArguments names the functions that take the id of a text, and which argument it is.
+var textArguments = map[[2]string]int{
+	{"i18n", "T"}:            1,
+	{"fault", "Invalid"}:     1,
+	{"fault", "InvalidData"}: 1,
+}
+
+func TestEveryTextThatTheCodeNamesExists(t *testing.T) {
+	for _, f := range files(t) {
+		if f.test {
+			continue
+		}
+		need := func(n ast.Node, id string) {
+			for _, lang := range i18n.Supported() {
+				if !i18n.Has(lang, id) {
+					place, _ := f.at(n)
+					t.Errorf("%s: %q has no text in %q", place, id, lang)
+				}
+			}
+		}
+		for target, argument := range textArguments {
+			f.calls(target[0], func(function string, call *ast.CallExpr) {
+				if id, ok := literal(call, argument); ok && function == target[1] {
+					need(call, id)
+				}
+			})
+		}
+		f.defines(func(call *ast.CallExpr, key string) { need(call, "error."+key) })
+	}
+}
+
+func TestAnErrorKeyIsDefinedOnce(t *testing.T) {
+	places := map[string]string{}
+	for _, f := range files(t) {
+		if f.test {
+			continue
+		}
+		f.defines(func(call *ast.CallExpr, key string) {
+			place, _ := f.at(call)
+			if other, taken := places[key]; taken {
+				t.Errorf("%s: the error key %q is already defined at %s", place, key, other)
+			}
+			places[key] = place
+		})
+	}
+}
+
+// defines visits the definitions of errors: fault.Define(kind, "key"), and within fault itself Define.
+func (f *file) defines(visit func(call *ast.CallExpr, key string)) {
+	ast.Inspect(f.syntax, func(n ast.Node) bool {
+		call, ok := n.(*ast.CallExpr)
+		if !ok {
+			return true
+		}
+		name := ""
+		switch function := call.Fun.(type) {
+		case *ast.Ident:
+			if f.syntax.Name.Name == "fault" {
+				name = function.Name
+			}
+		case *ast.SelectorExpr:
+			if pkg, ok := function.X.(*ast.Ident); ok && pkg.Name == "fault" {
+				name = function.Sel.Name
+			}
+		}
+		if key, ok := literal(call, 1); ok && name == "Define" {
+			visit(call, key)
+		}
+		return true
+	})
+}
+
+// TestModulesThatMustAgreeDo: River's modules are one release cut in pieces, and SQLite's Go translation works with
+// exactly one version of its C library.
+func TestModulesThatMustAgreeDo(t *testing.T) {
+	content, err := os.ReadFile(filepath.Join(root, "go.mod"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	versions := map[string]string{}
+	for _, match := range regexp.MustCompile(`(?m)^\s*(?:require )?(\S+\.\S+/\S+) (v\S+)`).FindAllStringSubmatch(string(content), -1) {
+		versions[match[1]] = match[2]
+	}
+	for name, version := range versions {
+		if strings.HasPrefix(name, "github.com/riverqueue/river") && version != versions["github.com/riverqueue/river"] {
+			t.Errorf("%s is at %s, river itself at %s", name, version, versions["github.com/riverqueue/river"])
+		}
+	}
+	libc := map[string]string{"v1.60.1": "v1.77.1"} // modernc.org/sqlite → the libc of its own go.mod
+	if sqlite := versions["modernc.org/sqlite"]; libc[sqlite] == "" || libc[sqlite] != versions["modernc.org/libc"] {
+		t.Errorf("modernc.org/sqlite %s with modernc.org/libc %s: take the libc of sqlite's own go.mod and note the pair here",
+			sqlite, versions["modernc.org/libc"])
+	}
+}
