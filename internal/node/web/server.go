@@ -99,6 +99,9 @@ func (s *GoServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	rec := &recorder{ResponseWriter: w}
 	s.serveSite(rec, r, site)
+	if r.Method == http.MethodHead {
+		rec.bytes = 0 // what was written is only the length of what was not sent
+	}
 	s.logs.add(site, logLine(r, rec.status, rec.bytes, s.now()))
 }
 
