@@ -375,7 +375,7 @@ func TestAStreamThatFailsHalfWayEndsTheConnection(t *testing.T) {
 	w := newWorld(t, testkit.SQLite(t, clk), clk, 1000)
 	srv := httptest.NewServer(w.handler)
 	defer srv.Close()
-	res, err := http.Get(srv.URL + "/api/v1/things/stream?late=1") //nolint:noctx // a test
+	res, err := http.Get(srv.URL + "/api/v1/things/stream?late=1")
 	if err == nil {
 		_, err = io.ReadAll(res.Body)
 		_ = res.Body.Close()

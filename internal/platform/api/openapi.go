@@ -178,6 +178,9 @@ func (e *Edge) describe(item *huma.PathItem, d *declared) {
 		Tags: []string{d.Section.Title()}, Responses: map[string]*huma.Response{},
 	}
 	for _, p := range d.input.params {
+		if d.Money && p.name == "Idempotency-Key" {
+			continue // described below, for all of them
+		}
 		op.Parameters = append(op.Parameters, &huma.Param{
 			Name: p.name, In: p.in, Required: p.required, Description: p.doc, Schema: p.schema,
 		})

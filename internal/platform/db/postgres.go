@@ -38,7 +38,7 @@ func openPool(ctx context.Context, c Config, readOnly bool) (*pgxpool.Pool, erro
 	}
 	pc.MaxConns = 12
 	if c.MaxConns > 0 {
-		pc.MaxConns = int32(min(c.MaxConns, 1000)) //nolint:gosec // bounded on the same line
+		pc.MaxConns = int32(min(c.MaxConns, 1000))
 	}
 	if readOnly {
 		pc.ConnConfig.RuntimeParams["default_transaction_read_only"] = "on"

@@ -138,7 +138,7 @@ type sqlQuerier interface {
 }
 
 func sqlQuery(ctx context.Context, q sqlQuerier, query string, args []any) (Rows, error) {
-	rows, err := q.QueryContext(ctx, query, encode(args)...)
+	rows, err := q.QueryContext(ctx, query, encode(args)...) //nolint:rowserrcheck // the caller reads them and asks Err
 	if err != nil {
 		return nil, err
 	}

@@ -82,7 +82,7 @@ func sqliteTemplate() ([]byte, error) {
 	if err := d.Close(); err != nil {
 		return nil, err
 	}
-	return os.ReadFile(path) //nolint:gosec // the path was made above
+	return os.ReadFile(path)
 }
 
 // Open is an open database on the given PostgreSQL URL, closed with the test.
