@@ -33,6 +33,11 @@ var (
 	AlreadyExists        = Define(KindUnprocessable, "already_exists")
 	InUse                = Define(KindUnprocessable, "in_use")
 	UnsupportedOperation = Define(KindUnprocessable, "unsupported_operation")
+	ServiceNotActive     = Define(KindUnprocessable, "service_not_active")
+	ServiceSuspended     = Define(KindUnprocessable, "service_suspended")
+
+	DomainInvalid     = Define(KindUnprocessable, "domain_invalid")
+	DomainUnavailable = Define(KindUnprocessable, "domain_unavailable")
 
 	RateLimited = Define(KindTooMany, "rate_limited")
 
