@@ -98,11 +98,14 @@ func TestATableHasOneWriter(t *testing.T) {
 	}
 }
 
-// textArguments names the functions that take the id of a text, and which argument it is.
-var textArguments = map[[2]string]int{
-	{"i18n", "T"}:            1,
-	{"fault", "Invalid"}:     1,
-	{"fault", "InvalidData"}: 1,
+// textArguments names the functions that take the id of a text, which argument it is, and what they put before it.
+var textArguments = map[[2]string]struct {
+	argument int
+	prefix   string
+}{
+	{"i18n", "T"}:            {1, ""},
+	{"fault", "Invalid"}:     {1, "invalid."},
+	{"fault", "InvalidData"}: {1, "invalid."},
 }
 
 func TestEveryTextThatTheCodeNamesExists(t *testing.T) {
@@ -118,10 +121,10 @@ func TestEveryTextThatTheCodeNamesExists(t *testing.T) {
 				}
 			}
 		}
-		for target, argument := range textArguments {
+		for target, text := range textArguments {
 			f.calls(target[0], func(function string, call *ast.CallExpr) {
-				if id, ok := literal(call, argument); ok && function == target[1] {
-					need(call, id)
+				if id, ok := literal(call, text.argument); ok && function == target[1] {
+					need(call, text.prefix+id)
 				}
 			})
 		}
