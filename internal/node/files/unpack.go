@@ -414,6 +414,10 @@ func tarMembers(ctx context.Context, f *os.File, size int64, yield func(member, 
 		h, err := archive.Next()
 		switch {
 		case err == io.EOF: //nolint:errorlint // as documented
+			// Read on to the checksum at the very end; what some programs pad behind it is no matter.
+			if _, err := io.Copy(io.Discard, stream); err != nil && !errors.Is(err, gzip.ErrHeader) {
+				yield(member{}, broken(err))
+			}
 			return
 		case errors.Is(err, tar.ErrInsecurePath): // the extraction judges names itself
 		case err != nil:
