@@ -1,0 +1,143 @@
+package catalog
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+
+	"go.yaml.in/yaml/v3"
+
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/i18n"
+	"stead.dev/stead/internal/platform/money"
+)
+
+// Report says what an import did.
+type Report struct {
+	Categories int `json:"categories"`
+	Products   int `json:"products"`
+	Plans      int `json:"plans"`
+	// Withdrawn are the slugs of plans that were for sale and no longer are.
+	Withdrawn []string `json:"withdrawn"`
+}
+
+// Import makes the catalog what the YAML says. Things are known by their slug,
+// so an import repeated changes nothing. What the file does not name is taken
+// off sale. A file with problems is refused whole, with all of them (Problems).
+func (s *Service) Import(ctx context.Context, tx *db.Tx, text []byte) (Report, error) {
+	f, err := parse(text)
+	if err != nil {
+		return Report{}, err
+	}
+	// One import at a time, and none beside a sale: the rows are locked first.
+	before, err := lockPlansOnSale(ctx, tx)
+	if err != nil {
+		return Report{}, fmt.Errorf("catalog: lock: %w", err)
+	}
+	if err := withdrawAll(ctx, tx); err != nil {
+		return Report{}, fmt.Errorf("catalog: withdraw: %w", err)
+	}
+	report := Report{Withdrawn: []string{}}
+	categories := map[string]int64{}
+	for i, c := range f.Categories {
+		if categories[c.Slug], err = putCategory(ctx, tx, c.category(), i); err != nil {
+			return Report{}, fmt.Errorf("catalog: category %s: %w", c.Slug, err)
+		}
+		report.Categories++
+	}
+	for i, fp := range f.Products {
+		p := fp.product()
+		p.CategoryID = categories[fp.Category]
+		if p.ID, err = putProduct(ctx, tx, p, i); err != nil {
+			return Report{}, fmt.Errorf("catalog: product %s: %w", p.Slug, err)
+		}
+		report.Products++
+		for j, pl := range p.Plans {
+			pl.ProductID = p.ID
+			if err := putPlan(ctx, tx, pl, j); err != nil {
+				return Report{}, fmt.Errorf("catalog: plan %s: %w", pl.Slug, err)
+			}
+			report.Plans++
+			before = slices.DeleteFunc(before, func(slug string) bool { return slug == pl.Slug })
+		}
+	}
+	report.Withdrawn = append(report.Withdrawn, before...)
+	return report, nil
+}
+
+// Export writes what is for sale as the YAML that Import reads.
+func (s *Service) Export(ctx context.Context, q db.Querier) ([]byte, error) {
+	var f file
+	categories, err := listCategories(ctx, q, noLimit, 0)
+	if err != nil {
+		return nil, fmt.Errorf("catalog: export: %w", err)
+	}
+	for _, c := range categories {
+		f.Categories = append(f.Categories, fileCategory{Slug: c.Slug, Name: text(c.Name), Description: text(c.Description)})
+	}
+	products, err := listProducts(ctx, q, filter{}, noLimit, 0)
+	if err != nil {
+		return nil, fmt.Errorf("catalog: export: %w", err)
+	}
+	for _, p := range products {
+		f.Products = append(f.Products, exportProduct(p))
+	}
+	var buf bytes.Buffer
+	enc := yaml.NewEncoder(&buf)
+	enc.SetIndent(2)
+	if err := enc.Encode(f); err != nil {
+		return nil, fmt.Errorf("catalog: export: %w", err)
+	}
+	return buf.Bytes(), enc.Close()
+}
+
+func (c fileCategory) category() category {
+	return category{Slug: c.Slug, Name: i18n.Text(c.Name), Description: i18n.Text(c.Description)}
+}
+
+func (fp fileProduct) product() product {
+	p := product{
+		Slug: fp.Slug, Type: fp.Type, Name: i18n.Text(fp.Name), Description: i18n.Text(fp.Description),
+		Features: []i18n.Text{},
+	}
+	for _, t := range fp.Features {
+		p.Features = append(p.Features, i18n.Text(t))
+	}
+	for _, fpl := range fp.Plans {
+		pl := plan{Slug: fpl.Slug, Name: i18n.Text(fpl.Name), Stock: fpl.Stock, OnSale: true, details: details{
+			Limits: Limits(fpl.Limits), PHPVersions: fpl.PHPVersions, Addons: fpl.Addons, Locations: fpl.Locations,
+			UpgradeTo: fpl.UpgradeTo, DowngradeTo: fpl.DowngradeTo,
+		}}
+		for _, x := range fpl.Prices {
+			pl.Prices = append(pl.Prices, price{
+				PeriodMonths: x.Months, Price: money.USDCents(x.Cents), Setup: money.USDCents(x.SetupCents),
+				FirstPeriodPrice: (*money.USDCents)(x.FirstPeriodCents),
+			})
+		}
+		p.Plans = append(p.Plans, pl)
+	}
+	return p
+}
+
+func exportProduct(p product) fileProduct {
+	fp := fileProduct{
+		Slug: p.Slug, Category: p.CategorySlug, Type: p.Type, Name: text(p.Name), Description: text(p.Description),
+	}
+	for _, t := range p.Features {
+		fp.Features = append(fp.Features, text(t))
+	}
+	for _, pl := range p.Plans {
+		fpl := filePlan{
+			Slug: pl.Slug, Name: text(pl.Name), Stock: pl.Stock, Limits: fileLimits(pl.Limits), PHPVersions: pl.PHPVersions,
+			Addons: pl.Addons, Locations: pl.Locations, UpgradeTo: pl.UpgradeTo, DowngradeTo: pl.DowngradeTo,
+		}
+		for _, x := range pl.Prices {
+			fpl.Prices = append(fpl.Prices, filePrice{
+				Months: x.PeriodMonths, Cents: int64(x.Price), FirstPeriodCents: (*int64)(x.FirstPeriodPrice), SetupCents: int64(x.Setup),
+			})
+		}
+		fp.Plans = append(fp.Plans, fpl)
+	}
+	return fp
+}

@@ -1,0 +1,81 @@
+package catalog
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/i18n"
+)
+
+//go:embed demo.yaml
+var demo []byte
+
+// Service reads and fills the catalog.
+type Service struct{ db *db.DB }
+
+// New makes the section on d.
+func New(d *db.DB) *Service { return &Service{db: d} }
+
+// Offer is the plan at the price of a period. A plan that does not exist, or is
+// not sold for such a period, is a validation_failed refusal; one that is off
+// sale or sold out is answered with Available false, and the caller decides.
+func (s *Service) Offer(ctx context.Context, q db.Querier, planID int64, months int) (Offer, error) {
+	pl, pr, err := findPlan(ctx, q, planID)
+	if errors.Is(err, db.ErrNoRows) {
+		return Offer{}, fault.Invalid("plan_id", "plan_unknown")
+	}
+	if err != nil {
+		return Offer{}, fmt.Errorf("catalog: read plan %d: %w", planID, err)
+	}
+	lang := i18n.Lang(ctx)
+	o := Offer{
+		PlanID: pl.ID, PlanSlug: pl.Slug, PlanName: pl.Name.In(lang), ProductID: pr.ID, ProductSlug: pr.Slug,
+		ProductName: pr.Name.In(lang), ProductType: pr.Type, PeriodMonths: months, Limits: pl.Limits,
+		Available: pl.OnSale && !pl.soldOut(), SoldOut: pl.OnSale && pl.soldOut(),
+	}
+	p, ok := pl.price(months)
+	if !ok {
+		return Offer{}, fault.InvalidData("period_months", "period_not_sold", map[string]any{"Periods": periods(pl.Prices)})
+	}
+	o.Price, o.FirstPeriodPrice, o.Setup = p.Price, p.FirstPeriodPrice, p.Setup
+	return o, nil
+}
+
+func periods(prices []price) string {
+	months := make([]string, len(prices))
+	for i, p := range prices {
+		months[i] = strconv.Itoa(p.PeriodMonths)
+	}
+	return strings.Join(months, ", ")
+}
+
+// Take counts one sale of a plan against its stock and tells whether there was
+// one left; the statement is the guard, so the last one is sold once.
+func (s *Service) Take(ctx context.Context, tx *db.Tx, planID int64) (bool, error) {
+	n, err := tx.Exec(ctx, `UPDATE catalog_plans SET sold = sold + 1
+		WHERE id = $1 AND available AND (stock IS NULL OR sold < stock)`, planID)
+	if err != nil {
+		return false, fmt.Errorf("catalog: take of plan %d: %w", planID, err)
+	}
+	return n == 1, nil
+}
+
+// Return undoes one Take, for an order that came to nothing.
+func (s *Service) Return(ctx context.Context, tx *db.Tx, planID int64) error {
+	if _, err := tx.Exec(ctx, `UPDATE catalog_plans SET sold = sold - 1 WHERE id = $1 AND sold > 0`, planID); err != nil {
+		return fmt.Errorf("catalog: return of plan %d: %w", planID, err)
+	}
+	return nil
+}
+
+// SeedDemo fills the catalog of `stead serve --demo`.
+func (s *Service) SeedDemo(ctx context.Context, tx *db.Tx) error {
+	_, err := s.Import(ctx, tx, demo)
+	return err
+}
