@@ -38,7 +38,7 @@ var trees = map[string]layer{
 	"internal/reseller": front, "internal/mcp": front, "internal/admin": front, "internal/webui": front,
 	"internal/demo": front,
 
-	"internal/app": app, "cmd": command, "bench": command, "scripts": tool, "internal/arch": checks,
+	"internal/doctor": front, "internal/app": app, "cmd": command, "bench": command, "internal/e2e": command, "scripts": tool, "internal/arch": checks,
 }
 
 // neighbours are the imports between trees of one layer that are meant: the node speaks the panel port's words, and

@@ -1,0 +1,5 @@
+//go:build !linux
+
+package doctor
+
+func kernelClock() (synchronized, known bool) { return false, false }

@@ -1,0 +1,144 @@
+// Package doctor looks at an installation from outside and says what is wrong
+// and what to do about it. It changes nothing, needs no running server, and
+// goes on after a failure: everything that can be known is said at once.
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"text/tabwriter"
+	"time"
+
+	"stead.dev/stead/internal/platform/clock"
+	"stead.dev/stead/internal/platform/config"
+	"stead.dev/stead/internal/platform/db"
+)
+
+// Status is how a check came out.
+type Status string
+
+// The outcomes, from good to bad. A check is skipped when what it looks at is
+// not there or could not be reached for a reason that another check states.
+const (
+	OK   Status = "ok"
+	Skip Status = "skip"
+	Warn Status = "warn"
+	Fail Status = "fail"
+)
+
+// Check is one finding.
+type Check struct {
+	Name   string `json:"name"`
+	Status Status `json:"status"`
+	// Found is what was seen, Do what to do about it.
+	Found string `json:"found"`
+	Do    string `json:"do,omitempty"`
+}
+
+// Report is all findings in the order of looking.
+type Report struct {
+	Checks []Check `json:"checks"`
+	// Worst of the findings; a skipped check counts as good.
+	Worst Status `json:"worst"`
+}
+
+// Ledger recomputes the money of the wallet from its postings: an error says
+// what does not add up.
+type Ledger func(ctx context.Context, d *db.DB) error
+
+// Installation is what is looked at.
+type Installation struct {
+	Config config.Config
+	Clock  clock.Clock
+	// DatabaseFile and KeyFile are where the server would look for them.
+	DatabaseFile, KeyFile, NodeDir string
+	Ledger                         Ledger
+}
+
+// patience bounds each check: a service that does not answer is a finding, not
+// a reason to wait.
+const patience = 5 * time.Second
+
+// Examine makes the report.
+func Examine(ctx context.Context, in Installation) Report {
+	e := &examination{Installation: in}
+	e.look(ctx, "configuration", e.configuration)
+	e.look(ctx, "data directory", e.dataDir)
+	e.look(ctx, "disk space", e.disk)
+	e.look(ctx, "key file", e.key)
+	e.look(ctx, "database", e.database)
+	if e.db != nil {
+		defer func() { _ = e.db.Close() }()
+	}
+	e.look(ctx, "migrations", e.migrations)
+	e.look(ctx, "ledger", e.ledger)
+	e.look(ctx, "failed jobs", e.jobs)
+	e.look(ctx, "base URL", e.baseURL)
+	e.look(ctx, "server", e.server)
+	e.look(ctx, "certificate", e.certificate)
+	e.look(ctx, "mail", e.mail)
+	e.look(ctx, "node", e.node)
+	e.look(ctx, "clock", e.clockOffset)
+	return e.report()
+}
+
+// Unreadable is the report of an installation whose configuration cannot be
+// read; nothing else can be looked at.
+func Unreadable(err error) Report {
+	return Report{Worst: Fail, Checks: []Check{{
+		Name: "configuration", Status: Fail, Found: err.Error(), Do: "correct the settings; `stead config` explains them",
+	}}}
+}
+
+type examination struct {
+	Installation
+	db     *db.DB
+	checks []Check
+}
+
+// look runs one check in its own time.
+func (e *examination) look(ctx context.Context, name string, check func(context.Context) Check) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	c := check(ctx)
+	c.Name = name
+	e.checks = append(e.checks, c)
+}
+
+func (e *examination) report() Report {
+	r := Report{Checks: e.checks, Worst: OK}
+	for _, worse := range []Status{Warn, Fail} {
+		if slices.ContainsFunc(e.checks, func(c Check) bool { return c.Status == worse }) {
+			r.Worst = worse
+		}
+	}
+	return r
+}
+
+func ok(format string, args ...any) Check {
+	return Check{Status: OK, Found: fmt.Sprintf(format, args...)}
+}
+
+func skip(found string) Check { return Check{Status: Skip, Found: found} }
+
+func warn(do, format string, args ...any) Check {
+	return Check{Status: Warn, Found: fmt.Sprintf(format, args...), Do: do}
+}
+
+func fail(do, format string, args ...any) Check {
+	return Check{Status: Fail, Found: fmt.Sprintf(format, args...), Do: do}
+}
+
+// Write prints the report for people.
+func (r Report) Write(w io.Writer) error {
+	table := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
+	for _, c := range r.Checks {
+		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\n", c.Status, c.Name, c.Found) // tabwriter reports errors at Flush
+		if c.Do != "" {
+			_, _ = fmt.Fprintf(table, "\t\t→ %s\n", c.Do)
+		}
+	}
+	return table.Flush()
+}
