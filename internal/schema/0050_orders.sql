@@ -31,8 +31,8 @@ CREATE INDEX orders_account ON orders (account_id, id);
 CREATE INDEX orders_account_status ON orders (account_id, status, id);
 CREATE INDEX orders_unpaid ON orders (expires_at) WHERE status = 'pending';
 
--- What an order is made of. title is a JSON object keyed by language; total is
--- unit_price times quantity, plus setup, less discount, plus tax.
+-- What an order is made of. title is in the buyer's language; total is unit_price
+-- times quantity, plus setup, less discount, plus tax.
 CREATE TABLE orders_items (
     id            {{id}},
     order_id      BIGINT  NOT NULL REFERENCES orders (id),

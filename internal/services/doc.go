@@ -1,0 +1,26 @@
+// Package services owns what customers have bought: the rows of the table
+// services, their states, and the account on a hosting panel that each of them
+// stands for (specification, "Service" and "States and transitions";
+// resources, section 1).
+//
+// A service is made by an order (Reserve), begins to be provisioned in the
+// transaction that pays for it (Provision) and becomes active by a job that
+// makes the account on its panel. When the panel refuses, or did not answer
+// for long, the service fails, the order is told so and what was half made is
+// removed by another job.
+//
+// What holds:
+//
+//   - status moves only along the table in status.go, and each move is written
+//     together with its event.
+//   - A domain is served by one live service at a time; a unique index says so.
+//     An unpaid order holds no domain.
+//   - The account's ref on the panel is the service's id. Whatever runs twice
+//     finds what it made before, so a crash between the panel's answer and our
+//     commit leaves one account and one service.
+//   - A service in provisioning always has a job, or gets one from Reconcile.
+//   - Locks are taken in the order account (wallet), order, service.
+//
+// Not promised: that a failed panel call left nothing behind at once. The
+// clean-up job removes it when the panel answers again.
+package services

@@ -1,0 +1,194 @@
+package services
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"stead.dev/stead/internal/platform/api"
+	"stead.dev/stead/internal/platform/auth"
+	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/money"
+	"stead.dev/stead/internal/platform/page"
+)
+
+// serviceWire is the Service of the specification with the fields of resources,
+// section 1.
+type serviceWire struct {
+	ID                   int64           `json:"id"`
+	Label                string          `json:"label"`
+	Type                 string          `json:"type" doc:"The product's type; more may be added" example:"hosting"`
+	Status               Status          `json:"status" enum:"pending,provisioning,active,past_due,suspended,terminating,terminated,failed,cancelled"`
+	Domain               *string         `json:"domain" doc:"Lower-case ASCII"`
+	ClientRef            *string         `json:"client_ref" doc:"The reseller's own tag"`
+	ExpiresAt            *time.Time      `json:"expires_at"`
+	UnicodeDomain        *string         `json:"unicode_domain" doc:"The domain as people write it"`
+	OrderID              int64           `json:"order_id"`
+	Plan                 planWire        `json:"plan"`
+	PeriodMonths         int             `json:"period_months"`
+	AutoRenew            bool            `json:"auto_renew"`
+	RenewPrice           money.Money     `json:"renew_price"`
+	RenewalCovered       bool            `json:"renewal_covered" doc:"The wallet's balance covers the renewal of this service"`
+	NextRenewalAttemptAt *time.Time      `json:"next_renewal_attempt_at"`
+	SuspendReason        *SuspendReason  `json:"suspend_reason" enum:"unpaid,abuse,manual,resource_limit"`
+	SuspendedAt          *time.Time      `json:"suspended_at"`
+	GraceUntil           *time.Time      `json:"grace_until"`
+	TerminatesAt         *time.Time      `json:"terminates_at"`
+	PendingChange        *planChangeWire `json:"pending_change"`
+	Location             *string         `json:"location"`
+	IPv4                 *string         `json:"ipv4"`
+	IPv6                 *string         `json:"ipv6"`
+	Nameservers          []string        `json:"nameservers"`
+	OriginURL            *string         `json:"origin_url" doc:"Answers for the domain when it is sent as the Host, before DNS points there"`
+	PanelURL             *string         `json:"panel_url" doc:"Null: accounts have no panel of their own to sign in to"`
+	AvailableActions     []string        `json:"available_actions" doc:"What can be done with the service in its present state"`
+	MonitorID            *int64          `json:"monitor_id" doc:"The uptime monitor of the service; null when it has none"`
+	Tags                 []string        `json:"tags"`
+	CreatedAt            time.Time       `json:"created_at"`
+	ProvisionedAt        *time.Time      `json:"provisioned_at"`
+}
+
+type planWire struct {
+	ID   int64  `json:"id"`
+	Name string `json:"name" doc:"As it was when the service was ordered, in the buyer's language"`
+	Slug string `json:"slug"`
+}
+
+type planChangeWire struct {
+	PlanID  int64      `json:"plan_id"`
+	ApplyAt *time.Time `json:"apply_at"`
+}
+
+func wire(ctx context.Context, r record, balance money.USDCents) serviceWire {
+	w := serviceWire{
+		ID: r.id, Label: r.label, Type: r.typ, Status: r.status, Domain: r.domain, ClientRef: r.clientRef,
+		ExpiresAt: r.expiresAt, UnicodeDomain: r.unicodeDomain(), OrderID: r.orderID,
+		Plan:         planWire{ID: r.planID, Name: r.planName, Slug: r.planSlug},
+		PeriodMonths: r.periodMonths, AutoRenew: r.autoRenew,
+		RenewPrice: money.Wire(ctx, r.renewPrice), RenewalCovered: balance >= r.renewPrice,
+		NextRenewalAttemptAt: r.nextRenewalAttemptAt, SuspendReason: r.suspendReason, SuspendedAt: r.suspendedAt,
+		GraceUntil: r.graceUntil, TerminatesAt: r.terminatesAt,
+		Location: orNull(r.place.location), IPv4: orNull(r.place.ipv4), IPv6: orNull(r.place.ipv6),
+		Nameservers: r.place.nameservers, OriginURL: orNull(r.place.originURL),
+		AvailableActions: r.status.actions(), Tags: []string{}, CreatedAt: r.createdAt, ProvisionedAt: r.provisionedAt,
+	}
+	if r.pendingPlanID != nil {
+		w.PendingChange = &planChangeWire{PlanID: *r.pendingPlanID, ApplyAt: r.pendingPlanAt}
+	}
+	return w
+}
+
+func orNull(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+// eventWire is the service in the data of its events.
+type eventWire struct {
+	ID            int64          `json:"id"`
+	Label         string         `json:"label"`
+	Type          string         `json:"type"`
+	Status        Status         `json:"status"`
+	Domain        *string        `json:"domain"`
+	ClientRef     *string        `json:"client_ref"`
+	ExpiresAt     *time.Time     `json:"expires_at"`
+	OrderID       int64          `json:"order_id"`
+	PlanID        int64          `json:"plan_id"`
+	AutoRenew     bool           `json:"auto_renew"`
+	SuspendReason *SuspendReason `json:"suspend_reason"`
+	ProvisionedAt *time.Time     `json:"provisioned_at"`
+}
+
+func eventOf(r record) eventWire {
+	return eventWire{
+		ID: r.id, Label: r.label, Type: r.typ, Status: r.status, Domain: r.domain, ClientRef: r.clientRef,
+		ExpiresAt: r.expiresAt, OrderID: r.orderID, PlanID: r.planID, AutoRenew: r.autoRenew,
+		SuspendReason: r.suspendReason, ProvisionedAt: r.provisionedAt,
+	}
+}
+
+type listIn struct {
+	page.Params
+	Status        string `query:"status" enum:"pending,provisioning,active,past_due,suspended,terminating,terminated,failed,cancelled"`
+	Type          string `query:"type" maxLength:"40"`
+	Query         string `query:"q" maxLength:"100" doc:"Part of the label or the domain"`
+	ExpiresBefore string `query:"expires_before" format:"date-time"`
+}
+
+type serviceIn struct {
+	Service int64 `path:"service" minimum:"1"`
+}
+
+type updateIn struct {
+	serviceIn
+	Body struct {
+		Label     *string `json:"label,omitempty" minLength:"1" maxLength:"100"`
+		AutoRenew *bool   `json:"auto_renew,omitempty"`
+	}
+}
+
+// Operations are this section's part of the specification's sections "Services"
+// and "Service management".
+func (s *Service) Operations() []api.Route {
+	return []api.Route{
+		// Specification, "Services, add-ons, security".
+		api.Operation[listIn, page.List[serviceWire]]{
+			ID: "services.list", Method: http.MethodGet, Path: "/api/v1/services", Section: api.Services,
+			Auth: api.Token, Scopes: []string{auth.ScopeServicesRead}, Summary: "List your services, the newest first",
+			Handle: s.listOperation,
+		},
+		// Specification, "Services, add-ons, security".
+		api.Operation[serviceIn, serviceWire]{
+			ID: "services.get", Method: http.MethodGet, Path: "/api/v1/services/{service}", Section: api.ServiceManagement,
+			Auth: api.Token, Scopes: []string{auth.ScopeServicesRead}, Summary: "Get a service",
+			Errors: []*fault.Def{fault.NotFound},
+			Handle: func(ctx context.Context, p auth.Principal, in *serviceIn) (*serviceWire, error) {
+				return s.answer(ctx, p, in.Service)
+			},
+		},
+		// Specification, section "Service management"; resources, section 1.
+		api.Operation[updateIn, serviceWire]{
+			ID: "services.update", Method: http.MethodPatch, Path: "/api/v1/services/{service}", Section: api.ServiceManagement,
+			Auth: api.Token, Scopes: []string{auth.ScopeServicesWrite}, Summary: "Rename a service, or switch its automatic renewal",
+			Errors: []*fault.Def{fault.NotFound},
+			Handle: func(ctx context.Context, p auth.Principal, in *updateIn) (*serviceWire, error) {
+				wanted := preferences{label: in.Body.Label, autoRenew: in.Body.AutoRenew}
+				if err := s.update(ctx, p.AccountID, in.Service, wanted); err != nil {
+					return nil, err
+				}
+				return s.answer(ctx, p, in.Service)
+			},
+		},
+	}
+}
+
+func (s *Service) listOperation(ctx context.Context, p auth.Principal, in *listIn) (*page.List[serviceWire], error) {
+	f := filter{status: in.Status, typ: in.Type, query: in.Query}
+	if in.ExpiresBefore != "" {
+		t, err := time.Parse(time.RFC3339, in.ExpiresBefore)
+		if err != nil {
+			return nil, fault.Invalid("expires_before", "expected_date_time")
+		}
+		f.expiresBefore = &t
+	}
+	rows, total, balance, err := s.list(ctx, p.AccountID, f, in.Params)
+	if err != nil {
+		return nil, err
+	}
+	wires := make([]serviceWire, len(rows))
+	for i, r := range rows {
+		wires[i] = wire(ctx, r, balance)
+	}
+	return page.Of(in.Params, total, wires), nil
+}
+
+func (s *Service) answer(ctx context.Context, p auth.Principal, id int64) (*serviceWire, error) {
+	r, balance, err := s.get(ctx, p.AccountID, id)
+	if err != nil {
+		return nil, err
+	}
+	w := wire(ctx, r, balance)
+	return &w, nil
+}

@@ -1,0 +1,234 @@
+package services
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/platform/db"
+)
+
+// errMoved says that a service changed while its panel was at work. The job is
+// run again and looks anew.
+var errMoved = errors.New("services: the service changed meanwhile")
+
+// provision makes the account of a service in provisioning. It may run twice, and
+// at any time die: the panel answers a second request for the same ref with the
+// account that it made at the first. last says that it will not be tried again.
+func (s *Service) provision(ctx context.Context, id int64, last bool) error {
+	r, err := get(ctx, s.DB, id)
+	if err != nil {
+		return err
+	}
+	if r.status != Provisioning {
+		return nil
+	}
+	account, err := s.createAccount(ctx, r)
+	switch {
+	case err == nil:
+		return s.activate(ctx, id, account)
+	case ctx.Err() != nil || (worthRetrying(err) && !last):
+		return err
+	default:
+		return s.giveUp(ctx, id, err)
+	}
+}
+
+func (s *Service) createAccount(ctx context.Context, r record) (panel.Account, error) {
+	accounts, err := s.accounts(r.panel)
+	if err != nil {
+		return panel.Account{}, err
+	}
+	spec, err := r.spec()
+	if err != nil {
+		return panel.Account{}, err
+	}
+	return accounts.CreateAccount(ctx, spec)
+}
+
+// activate commits what the panel made: the service is active, its order complete.
+func (s *Service) activate(ctx context.Context, id int64, account panel.Account) error {
+	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+		// The row is not locked yet: the order's and the wallet's rows come first.
+		r, err := get(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		if _, ok := r.status.after(accountMade); !ok {
+			if r.status.live() {
+				return nil // another run of this job was faster
+			}
+			// Another run gave up while the panel was making the account.
+			return s.enqueueCleanUp(ctx, tx, id)
+		}
+		if err := s.orders.Complete(ctx, tx, r.orderID); err != nil {
+			return fmt.Errorf("services: complete order %d: %w", r.orderID, err)
+		}
+		moved, err := setActive(ctx, tx, id, account.Ref, placeOf(account), addMonths(tx.Now, r.periodMonths))
+		if err == nil && !moved {
+			err = errMoved
+		}
+		if err != nil {
+			return err
+		}
+		return s.emitMove(ctx, tx, "service.provisioned", r)
+	})
+}
+
+// giveUp fails a service that its panel will not have: the order returns the money,
+// and a job removes what may have been made.
+func (s *Service) giveUp(ctx context.Context, id int64, reason error) error {
+	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+		r, err := get(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		next, ok := r.status.after(accountRefused)
+		if !ok {
+			return nil
+		}
+		if err := s.orders.Fail(ctx, tx, r.orderID, failureKey(panel.KindOf(reason))); err != nil {
+			return fmt.Errorf("services: fail order %d: %w", r.orderID, err)
+		}
+		moved, err := setStatus(ctx, tx, id, r.status, next)
+		if err == nil && !moved {
+			err = errMoved
+		}
+		if err != nil {
+			return err
+		}
+		if err := s.emitMove(ctx, tx, "service.provision_failed", r); err != nil {
+			return err
+		}
+		return s.enqueueCleanUp(ctx, tx, id)
+	})
+}
+
+// emitMove tells of a service that has left the state in which it was read.
+func (s *Service) emitMove(ctx context.Context, tx *db.Tx, eventType string, before record) error {
+	now, err := get(ctx, tx, before.id)
+	if err != nil {
+		return err
+	}
+	return s.emit(ctx, tx, eventType, now, map[string]any{"status": before.status})
+}
+
+// cleanUp removes the account of a service that failed.
+func (s *Service) cleanUp(ctx context.Context, id int64) error {
+	r, err := get(ctx, s.DB, id)
+	if err != nil {
+		return err
+	}
+	if r.status != Failed {
+		return nil
+	}
+	accounts, err := s.accounts(r.panel)
+	if errors.Is(err, panel.ErrUnsupported) {
+		return nil // it makes no accounts, so it has none of ours
+	}
+	if err != nil {
+		return err
+	}
+	if err := accounts.DeleteAccount(ctx, refOf(id)); !errors.Is(err, panel.ErrNotFound) {
+		return err
+	}
+	return nil
+}
+
+// followOnPanel makes the panel suspend the account, or the contrary, as the row
+// now says. It looks again after it has acted: of two runs at once, the one that
+// acts last leaves the panel as the row is.
+func (s *Service) followOnPanel(ctx context.Context, id int64) error {
+	r, err := get(ctx, s.DB, id)
+	if err != nil {
+		return err
+	}
+	for {
+		accounts, err := s.accounts(r.panel)
+		if err != nil {
+			return err
+		}
+		offline := r.status == Suspended
+		switch r.status {
+		case Suspended:
+			err = accounts.SuspendAccount(ctx, r.panelRef)
+		case Active, PastDue:
+			err = accounts.UnsuspendAccount(ctx, r.panelRef)
+		default:
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if r, err = get(ctx, s.DB, id); err != nil {
+			return err
+		}
+		if (r.status == Suspended) == offline {
+			return nil
+		}
+	}
+}
+
+// When a service in provisioning is taken for stuck, and how many are read at once.
+const (
+	stuckAfter     = 2 * time.Minute
+	reconcileBatch = 100
+)
+
+// Reconcile gives a job to every service that has been in provisioning for some
+// time; one that has a job keeps that. A periodic job calls it.
+func (s *Service) Reconcile(ctx context.Context) error {
+	for after, more := int64(0), true; more; {
+		var next int64
+		err := s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+			next = after
+			ids, err := stuck(ctx, tx, tx.Now.Add(-stuckAfter), after, reconcileBatch)
+			if err != nil {
+				return err
+			}
+			for _, id := range ids {
+				if err := s.enqueueProvision(ctx, tx, id); err != nil {
+					return err
+				}
+				next = id
+			}
+			more = len(ids) == reconcileBatch
+			return nil
+		})
+		if err != nil {
+			return fmt.Errorf("services: reconcile: %w", err)
+		}
+		after = next
+	}
+	return nil
+}
+
+// worthRetrying tells whether the panel may accept later what it has refused now.
+func worthRetrying(err error) bool {
+	kind := panel.KindOf(err)
+	return kind.Temporary() || kind == panel.ErrInternal
+}
+
+// failureKey is the public key for an account that could not be made.
+func failureKey(kind panel.Kind) string {
+	switch kind {
+	case panel.ErrUnreachable:
+		return "panel_unreachable"
+	case panel.ErrBusy:
+		return "panel_busy"
+	case panel.ErrExists, panel.ErrInUse:
+		return "domain_unavailable"
+	case panel.ErrInvalid:
+		return "domain_invalid"
+	case panel.ErrLimit:
+		return "limit_reached"
+	case panel.ErrDiskFull:
+		return "disk_full"
+	case panel.ErrUnsupported:
+		return "unsupported_operation"
+	default:
+		return "internal_error"
+	}
+}

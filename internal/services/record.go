@@ -1,0 +1,142 @@
+package services
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"golang.org/x/net/idna"
+
+	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/money"
+)
+
+// New is what an order asks for.
+type New struct {
+	AccountID int64
+	OrderID   int64
+	Type      string // the product's: "hosting"
+	Label     string // empty: the domain
+	Domain    string // lower-case ASCII
+	PlanID    int64
+	PlanSlug  string
+	PlanName  string
+	// Limits of the plan, a JSON object of numbers; -1 is no limit. The members that
+	// panel.Limits has bound the account; all are kept.
+	Limits       json.RawMessage
+	PeriodMonths int
+	RenewPrice   money.USDCents
+}
+
+// Target is where a service's account is, for sections that work on it.
+type Target struct {
+	PanelName string
+	Ref       string // empty while nothing is provisioned
+	Status    Status
+}
+
+// record is a row of the table services.
+type record struct {
+	id, accountID, orderID int64
+	typ, label             string
+	status                 Status
+	domain, clientRef      *string
+	planID                 int64
+	planSlug               string
+	planName               string
+	limits                 string
+	periodMonths           int
+	autoRenew              bool
+	renewPrice             money.USDCents
+	suspendReason          *SuspendReason
+	pendingPlanID          *int64
+	pendingPlanAt          *time.Time
+	panel, panelRef        string
+	place                  place
+	createdAt              time.Time
+	provisionedAt          *time.Time
+	expiresAt              *time.Time
+	nextRenewalAttemptAt   *time.Time
+	graceUntil             *time.Time
+	suspendedAt            *time.Time
+	terminatesAt           *time.Time
+}
+
+// place is where a panel serves an account.
+type place struct {
+	username, originURL, location, ipv4, ipv6 string
+	nameservers                               []string
+}
+
+func placeOf(a panel.Account) place {
+	return place{
+		username: a.Username, originURL: a.OriginURL, location: a.Location,
+		ipv4: a.IPv4, ipv6: a.IPv6, nameservers: a.Nameservers,
+	}
+}
+
+// unicodeDomain is the domain as people write it.
+func (r record) unicodeDomain() *string {
+	if r.domain == nil {
+		return nil
+	}
+	shown, err := idna.Display.ToUnicode(*r.domain)
+	if err != nil {
+		shown = *r.domain
+	}
+	return &shown
+}
+
+// spec is the account that the service asks of its panel. It depends on nothing
+// but the row, so that a job that runs twice asks twice for the same.
+func (r record) spec() (panel.AccountSpec, error) {
+	spec := panel.AccountSpec{Ref: refOf(r.id), Username: "s" + strconv.FormatInt(r.id, 10)}
+	if r.domain != nil {
+		spec.PrimaryDomain = *r.domain
+	}
+	if err := json.Unmarshal([]byte(r.limits), &spec.Limits); err != nil {
+		return spec, fmt.Errorf("services: limits of service %d: %w", r.id, err)
+	}
+	// A plan without a limit says -1, a panel 0.
+	spec.Limits.DiskMB = max(0, spec.Limits.DiskMB)
+	spec.Limits.Inodes = max(0, spec.Limits.Inodes)
+	spec.Limits.Domains = max(0, spec.Limits.Domains)
+	return spec, nil
+}
+
+// refOf is the service's name on every panel.
+func refOf(id int64) string { return strconv.FormatInt(id, 10) }
+
+// searchText is what a search looks through.
+func searchText(label string, domain *string) string {
+	text := label
+	if r := (record{domain: domain}); domain != nil {
+		text += "\n" + *domain + "\n" + *r.unicodeDomain()
+	}
+	return strings.ToLower(text)
+}
+
+// cleanLabel is a label as it is kept: one line, no blanks around it.
+func cleanLabel(label string) (string, error) {
+	label = strings.TrimSpace(label)
+	if label == "" {
+		return "", fault.Invalid("label", "required")
+	}
+	if strings.ContainsFunc(label, unicode.IsControl) {
+		return "", fault.Invalid("label", "characters")
+	}
+	return label, nil
+}
+
+// addMonths goes n calendar months on. A day that the month does not have is its
+// last one: a month after 31 January is 28 or 29 February.
+func addMonths(t time.Time, n int) time.Time {
+	year, month, day := t.Date()
+	last := time.Date(year, month+time.Month(n)+1, 0, 0, 0, 0, 0, t.Location()).Day()
+	hour, minute, second := t.Clock()
+	return time.Date(year, month+time.Month(n), min(day, last), hour, minute, second, t.Nanosecond(), t.Location())
+}

@@ -1,0 +1,247 @@
+package services
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/jobs"
+	"stead.dev/stead/internal/platform/money"
+	"stead.dev/stead/internal/platform/outbox"
+	"stead.dev/stead/internal/platform/page"
+)
+
+// OrderBook is told how the order behind a service went. Both may be called
+// again with the same order.
+type OrderBook interface {
+	// Complete takes the money that was held for the order.
+	Complete(ctx context.Context, tx *db.Tx, orderID int64) error
+	// Fail gives it back. failureKey is one of the public error keys.
+	Fail(ctx context.Context, tx *db.Tx, orderID int64, failureKey string) error
+}
+
+// Panels finds a hosting panel by its name in the settings.
+type Panels interface {
+	Panel(name string) (panel.Panel, bool)
+}
+
+// Balances tells what an account can spend.
+type Balances interface {
+	Balance(ctx context.Context, q db.Querier, accountID int64) (money.USDCents, error)
+}
+
+// Events keeps what happened.
+type Events interface {
+	Emit(ctx context.Context, tx *db.Tx, e outbox.Event) error
+}
+
+// Config is what the section works with; every field is needed.
+type Config struct {
+	DB       *db.DB
+	Queue    jobs.Enqueuer
+	Events   Events
+	Panels   Panels
+	Balances Balances
+	// DefaultPanel is where new services are provisioned.
+	DefaultPanel string
+}
+
+// Service is the section's use cases.
+type Service struct {
+	Config
+	orders OrderBook
+}
+
+// NewService makes the section. It needs SetOrderBook before the first job runs.
+func NewService(c Config) *Service { return &Service{Config: c} }
+
+// SetOrderBook plugs in the orders, which themselves need this section.
+func (s *Service) SetOrderBook(o OrderBook) { s.orders = o }
+
+// Reserve makes the pending service of a new order. A domain that a live service
+// has is refused; one that other unpaid orders want is not: who pays first gets it.
+func (s *Service) Reserve(ctx context.Context, tx *db.Tx, n New) (int64, error) {
+	label := n.Domain
+	if n.Label != "" {
+		var err error
+		if label, err = cleanLabel(n.Label); err != nil {
+			return 0, err
+		}
+	}
+	served, err := domainServed(ctx, tx, n.Domain)
+	if err != nil {
+		return 0, err
+	}
+	if served {
+		return 0, fault.DomainUnavailable.New()
+	}
+	id, err := insert(ctx, tx, n, label)
+	if err != nil {
+		return 0, fmt.Errorf("services: reserve: %w", err)
+	}
+	r, err := get(ctx, tx, id)
+	if err != nil {
+		return 0, err
+	}
+	return id, s.emit(ctx, tx, "service.created", r, nil)
+}
+
+// Provision begins the provisioning of a service whose order is being paid in tx.
+func (s *Service) Provision(ctx context.Context, tx *db.Tx, id int64) error {
+	moved, err := setProvisioning(ctx, tx, id, s.DefaultPanel)
+	if db.IsUnique(err) {
+		return fault.DomainUnavailable.Wrap(err)
+	}
+	if err == nil && !moved {
+		err = fmt.Errorf("services: service %d is not pending", id)
+	}
+	if err != nil {
+		return err
+	}
+	return s.enqueueProvision(ctx, tx, id)
+}
+
+// CancelPending ends a service whose order will not be paid. One that is not
+// pending is left alone.
+func (s *Service) CancelPending(ctx context.Context, tx *db.Tx, id int64) error {
+	_, err := setStatus(ctx, tx, id, Pending, Cancelled)
+	return err
+}
+
+// Target finds the account of the caller's service.
+func (s *Service) Target(ctx context.Context, q db.Querier, accountID, id int64) (Target, error) {
+	r, err := getOwn(ctx, q, accountID, id)
+	if err != nil {
+		return Target{}, err
+	}
+	return Target{PanelName: r.panel, Ref: r.panelRef, Status: r.status}, nil
+}
+
+// Suspend takes a service offline for a reason other than money, on an
+// operator's order. The panel follows by a job.
+func (s *Service) Suspend(ctx context.Context, tx *db.Tx, id int64, reason SuspendReason) error {
+	r, err := lock(ctx, tx, id)
+	if err != nil {
+		return err
+	}
+	if r.status == Suspended {
+		return ErrAlreadySuspended.New()
+	}
+	if _, ok := r.status.after(suspensionOrdered); !ok {
+		return fault.Conflict.Wrap(fmt.Errorf("services: a service that is %s cannot be suspended", r.status))
+	}
+	if err := setSuspended(ctx, tx, id, reason); err != nil {
+		return err
+	}
+	return s.followSuspension(ctx, tx, r, "service.suspended")
+}
+
+// Unsuspend brings a suspended service back, on an operator's order.
+func (s *Service) Unsuspend(ctx context.Context, tx *db.Tx, id int64) error {
+	r, err := lock(ctx, tx, id)
+	if err != nil {
+		return err
+	}
+	next, ok := r.status.after(suspensionLifted)
+	if !ok {
+		return ErrNotSuspended.New()
+	}
+	if err := setUnsuspended(ctx, tx, id, next); err != nil {
+		return err
+	}
+	return s.followSuspension(ctx, tx, r, "service.unsuspended")
+}
+
+// followSuspension tells of the change from before, and lets the panel follow.
+func (s *Service) followSuspension(ctx context.Context, tx *db.Tx, before record, eventType string) error {
+	now, err := get(ctx, tx, before.id)
+	if err != nil {
+		return err
+	}
+	if err := s.emit(ctx, tx, eventType, now, map[string]any{"status": before.status, "suspend_reason": before.suspendReason}); err != nil {
+		return err
+	}
+	return s.Queue.Enqueue(ctx, tx, suspensionArgs{ServiceID: before.id}, nil)
+}
+
+// list answers one page of the account's services and the account's balance.
+func (s *Service) list(ctx context.Context, accountID int64, f filter, p page.Params) ([]record, int, money.USDCents, error) {
+	rows, total, err := list(ctx, s.DB, accountID, f, p)
+	if err != nil {
+		return nil, 0, 0, err
+	}
+	balance, err := s.Balances.Balance(ctx, s.DB, accountID)
+	return rows, total, balance, err
+}
+
+// get answers one of the account's services and the account's balance.
+func (s *Service) get(ctx context.Context, accountID, id int64) (record, money.USDCents, error) {
+	r, err := getOwn(ctx, s.DB, accountID, id)
+	if err != nil {
+		return r, 0, err
+	}
+	balance, err := s.Balances.Balance(ctx, s.DB, accountID)
+	return r, balance, err
+}
+
+// preferences are what a customer can change of a service; nil leaves a member
+// as it is.
+type preferences struct {
+	label     *string
+	autoRenew *bool
+}
+
+// update sets the preferences of one of the account's services.
+func (s *Service) update(ctx context.Context, accountID, id int64, p preferences) error {
+	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+		r, err := lockOwn(ctx, tx, accountID, id)
+		if err != nil {
+			return err
+		}
+		previous := map[string]any{}
+		if p.label != nil {
+			label, err := cleanLabel(*p.label)
+			if err != nil {
+				return err
+			}
+			if label != r.label {
+				previous["label"], r.label = r.label, label
+			}
+		}
+		if p.autoRenew != nil && *p.autoRenew != r.autoRenew {
+			previous["auto_renew"], r.autoRenew = r.autoRenew, *p.autoRenew
+		}
+		if len(previous) == 0 {
+			return nil
+		}
+		if err := setPreferences(ctx, tx, r); err != nil {
+			return err
+		}
+		return s.emit(ctx, tx, "service.updated", r, previous)
+	})
+}
+
+// emit tells of r as it now is.
+func (s *Service) emit(ctx context.Context, tx *db.Tx, eventType string, r record, previous map[string]any) error {
+	e := outbox.Event{Type: eventType, AccountID: r.accountID, Subject: "service", SubjectID: r.id, Data: eventOf(r)}
+	if previous != nil {
+		e.Previous = previous
+	}
+	return s.Events.Emit(ctx, tx, e)
+}
+
+// accounts is the part of the named panel that makes and ends accounts.
+func (s *Service) accounts(name string) (panel.Accounts, error) {
+	p, ok := s.Panels.Panel(name)
+	if !ok {
+		return nil, panel.Wrap("accounts", "", errors.Join(panel.ErrUnreachable, fmt.Errorf("no panel is named %q", name)))
+	}
+	a, ok := p.(panel.Accounts)
+	if !ok {
+		return nil, panel.Wrap("accounts", "", panel.ErrUnsupported)
+	}
+	return a, nil
+}

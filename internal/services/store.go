@@ -1,0 +1,180 @@
+package services
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/page"
+)
+
+const columns = `id, account_id, order_id, type, label, status, domain, client_ref, plan_id, plan_slug, plan_name, limits,
+	period_months, auto_renew, renew_price, suspend_reason, pending_plan_id, pending_plan_at, panel, panel_ref,
+	username, origin_url, location, ipv4, ipv6, nameservers, created_at, provisioned_at, expires_at,
+	next_renewal_attempt_at, grace_until, suspended_at, terminates_at`
+
+func scan(row db.Row) (record, error) {
+	var r record
+	var nameservers string
+	err := row.Scan(&r.id, &r.accountID, &r.orderID, &r.typ, &r.label, &r.status, &r.domain, &r.clientRef, &r.planID,
+		&r.planSlug, &r.planName, &r.limits, &r.periodMonths, &r.autoRenew, &r.renewPrice, &r.suspendReason,
+		&r.pendingPlanID, &r.pendingPlanAt, &r.panel, &r.panelRef, &r.place.username, &r.place.originURL,
+		&r.place.location, &r.place.ipv4, &r.place.ipv6, &nameservers, &r.createdAt, &r.provisionedAt, &r.expiresAt,
+		&r.nextRenewalAttemptAt, &r.graceUntil, &r.suspendedAt, &r.terminatesAt)
+	if err != nil {
+		return record{}, err
+	}
+	if err := json.Unmarshal([]byte(nameservers), &r.place.nameservers); err != nil {
+		return record{}, fmt.Errorf("services: name servers of service %d: %w", r.id, err)
+	}
+	return r, nil
+}
+
+// get reads a service whoever owns it, for jobs and operators.
+func get(ctx context.Context, q db.Querier, id int64) (record, error) {
+	return found(scan(q.QueryRow(ctx, `SELECT `+columns+` FROM services WHERE id = $1`, id)))
+}
+
+// getOwn reads a service of the account.
+func getOwn(ctx context.Context, q db.Querier, accountID, id int64) (record, error) {
+	return found(scan(q.QueryRow(ctx, `SELECT `+columns+` FROM services WHERE id = $1 AND account_id = $2`, id, accountID)))
+}
+
+// lock reads a service that is about to change.
+func lock(ctx context.Context, tx *db.Tx, id int64) (record, error) {
+	return found(scan(tx.QueryRow(ctx, `SELECT `+columns+` FROM services WHERE id = $1`+tx.ForUpdate(), id)))
+}
+
+// lockOwn is lock for a service of the account.
+func lockOwn(ctx context.Context, tx *db.Tx, accountID, id int64) (record, error) {
+	return found(scan(tx.QueryRow(ctx,
+		`SELECT `+columns+` FROM services WHERE id = $1 AND account_id = $2`+tx.ForUpdate(), id, accountID)))
+}
+
+func found(r record, err error) (record, error) {
+	if errors.Is(err, db.ErrNoRows) {
+		return r, fault.NotFound.New()
+	}
+	return r, err
+}
+
+// filter says which services a list shows; empty members show all.
+type filter struct {
+	status, typ, query string
+	expiresBefore      *time.Time
+}
+
+// list reads one page of an account's services, the newest first.
+func list(ctx context.Context, q db.Querier, accountID int64, f filter, p page.Params) (rows []record, total int, err error) {
+	where, args := f.where(accountID)
+	if err := q.QueryRow(ctx, `SELECT count(*) FROM services WHERE `+where, args...).Scan(&total); err != nil {
+		return nil, 0, err
+	}
+	n := len(args)
+	query := fmt.Sprintf(`SELECT %s FROM services WHERE %s ORDER BY id DESC LIMIT $%d OFFSET $%d`, columns, where, n+1, n+2)
+	rows, err = db.Collect(ctx, q, scan, query, append(args, p.Limit(), p.Offset())...)
+	return rows, total, err
+}
+
+// escapeLike makes % and _ of a search stand for themselves.
+var escapeLike = strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`)
+
+func (f filter) where(accountID int64) (string, []any) {
+	where, args := `account_id = $1`, []any{accountID}
+	and := func(condition string, arg any) {
+		args = append(args, arg)
+		where += fmt.Sprintf(" AND "+condition, len(args))
+	}
+	if f.status != "" {
+		and(`status = $%d`, f.status)
+	}
+	if f.typ != "" {
+		and(`type = $%d`, f.typ)
+	}
+	if f.query != "" {
+		and(`search LIKE $%d ESCAPE '\'`, "%"+escapeLike.Replace(strings.ToLower(f.query))+"%")
+	}
+	if f.expiresBefore != nil {
+		and(`expires_at < $%d`, *f.expiresBefore)
+	}
+	return where, args
+}
+
+// insert writes a pending service.
+func insert(ctx context.Context, tx *db.Tx, n New, label string) (id int64, err error) {
+	err = tx.QueryRow(ctx, `INSERT INTO services (account_id, order_id, type, label, status, domain, search, plan_id, plan_slug,
+			plan_name, limits, period_months, auto_renew, renew_price, created_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) RETURNING id`,
+		n.AccountID, n.OrderID, n.Type, label, Pending, n.Domain, searchText(label, &n.Domain), n.PlanID, n.PlanSlug,
+		n.PlanName, string(n.Limits), n.PeriodMonths, true, n.RenewPrice, tx.Now).Scan(&id)
+	return id, err
+}
+
+// domainServed tells whether a live service has the domain.
+func domainServed(ctx context.Context, q db.Querier, domain string) (served bool, err error) {
+	err = q.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM services WHERE domain = $1
+		AND status IN ('provisioning', 'active', 'past_due', 'suspended', 'terminating'))`, domain).Scan(&served)
+	return served, err
+}
+
+// setProvisioning answers false when the service is no longer pending.
+func setProvisioning(ctx context.Context, tx *db.Tx, id int64, panelName string) (bool, error) {
+	n, err := tx.Exec(ctx, `UPDATE services SET status = $1, provisioning_at = $2, panel = $3 WHERE id = $4 AND status = $5`,
+		Provisioning, tx.Now, panelName, id, Pending)
+	return n == 1, err
+}
+
+// setActive answers false when the service is no longer in provisioning.
+func setActive(ctx context.Context, tx *db.Tx, id int64, ref string, p place, expiresAt time.Time) (bool, error) {
+	if p.nameservers == nil {
+		p.nameservers = []string{}
+	}
+	nameservers, err := json.Marshal(p.nameservers)
+	if err != nil {
+		return false, err
+	}
+	n, err := tx.Exec(ctx, `UPDATE services SET status = $1, panel_ref = $2, username = $3, origin_url = $4, location = $5,
+			ipv4 = $6, ipv6 = $7, nameservers = $8, provisioned_at = $9, expires_at = $10
+		WHERE id = $11 AND status = $12`,
+		Active, ref, p.username, p.originURL, p.location, p.ipv4, p.ipv6, string(nameservers), tx.Now, expiresAt, id, Provisioning)
+	return n == 1, err
+}
+
+// setStatus moves a service whose row needs no other change.
+func setStatus(ctx context.Context, tx *db.Tx, id int64, from, to Status) (bool, error) {
+	n, err := tx.Exec(ctx, `UPDATE services SET status = $1 WHERE id = $2 AND status = $3`, to, id, from)
+	return n == 1, err
+}
+
+func setSuspended(ctx context.Context, tx *db.Tx, id int64, reason SuspendReason) error {
+	_, err := tx.Exec(ctx, `UPDATE services SET status = $1, suspend_reason = $2, suspended_at = $3 WHERE id = $4`,
+		Suspended, reason, tx.Now, id)
+	return err
+}
+
+func setUnsuspended(ctx context.Context, tx *db.Tx, id int64, to Status) error {
+	_, err := tx.Exec(ctx, `UPDATE services SET status = $1, suspend_reason = NULL, suspended_at = NULL, grace_until = NULL,
+		terminates_at = NULL WHERE id = $2`, to, id)
+	return err
+}
+
+func setPreferences(ctx context.Context, tx *db.Tx, r record) error {
+	_, err := tx.Exec(ctx, `UPDATE services SET label = $1, search = $2, auto_renew = $3 WHERE id = $4`,
+		r.label, searchText(r.label, r.domain), r.autoRenew, r.id)
+	return err
+}
+
+// stuck lists services that have been in provisioning since before the given
+// time, in the order of their ids.
+func stuck(ctx context.Context, q db.Querier, before time.Time, afterID int64, limit int) ([]int64, error) {
+	return db.Collect(ctx, q, func(row db.Row) (id int64, err error) {
+		err = row.Scan(&id)
+		return id, err
+	}, `SELECT id FROM services WHERE status = 'provisioning' AND id > $1 AND provisioning_at < $2 ORDER BY id LIMIT $3`,
+		afterID, before, limit)
+}
