@@ -1,0 +1,68 @@
+package account
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/alexedwards/argon2id"
+
+	"stead.dev/stead/internal/platform/secret"
+)
+
+// argonParams are OWASP's for argon2id: 19 MiB and two passes take about as
+// long as a person does not notice, and bound what many sign-ins at once need.
+var argonParams = &argon2id.Params{Memory: 19 * 1024, Iterations: 2, Parallelism: 1, SaltLength: 16, KeyLength: 32}
+
+// hasher hashes passwords, a few at a time: each takes 19 MiB and a processor.
+type hasher struct {
+	slots chan struct{}
+	// dummy is the hash of no password. It is checked where there is no account,
+	// so that the answer takes as long as where there is one.
+	dummy string
+}
+
+func newHasher(atOnce int) (*hasher, error) {
+	dummy, err := argon2id.CreateHash(secret.Token("", 32), argonParams)
+	return &hasher{slots: make(chan struct{}, atOnce), dummy: dummy}, err
+}
+
+func (h *hasher) enter(ctx context.Context) error {
+	select {
+	case h.slots <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("wait to hash a password: %w", ctx.Err())
+	}
+}
+
+func (h *hasher) leave() { <-h.slots }
+
+func (h *hasher) hash(ctx context.Context, password string) (string, error) {
+	if err := h.enter(ctx); err != nil {
+		return "", err
+	}
+	defer h.leave()
+	return argon2id.CreateHash(normalizePassword(password), argonParams)
+}
+
+// check compares; an empty hash is compared in vain. outdated tells that the
+// hash was made with other parameters than today's.
+func (h *hasher) check(ctx context.Context, password, hash string) (ok, outdated bool, err error) {
+	if err := h.enter(ctx); err != nil {
+		return false, false, err
+	}
+	defer h.leave()
+	none := hash == ""
+	if none {
+		hash = h.dummy
+	}
+	if len(password) > 4*maxPassword {
+		password = "" // too long to be anybody's; hashing it would cost what its sender likes
+		none = true
+	}
+	ok, params, err := argon2id.CheckHash(normalizePassword(password), hash)
+	if err != nil {
+		return false, false, fmt.Errorf("check a password: %w", err)
+	}
+	return ok && !none, *params != *argonParams, nil
+}

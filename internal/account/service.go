@@ -1,0 +1,236 @@
+package account
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"runtime"
+	"strconv"
+	"time"
+
+	"github.com/go-webauthn/webauthn/webauthn"
+
+	"stead.dev/stead/internal/mailer"
+	"stead.dev/stead/internal/platform/clock"
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/jobs"
+	"stead.dev/stead/internal/platform/page"
+	"stead.dev/stead/internal/platform/secret"
+	"stead.dev/stead/internal/platform/throttle"
+)
+
+// Topic is the signal that something about an account changed that others may
+// have cached: suspension, role, preferences, password. The payload is the
+// account's id in decimal.
+const Topic = "account"
+
+// Signaller carries news to every replica (signal.Hub).
+type Signaller interface {
+	Send(ctx context.Context, tx *db.Tx, topic, payload string) error
+}
+
+// Grants are what others may do in the account's name: the tokens of
+// applications.
+type Grants interface {
+	// EndAll ends every token of the account, in tx.
+	EndAll(ctx context.Context, tx *db.Tx, accountID int64) error
+}
+
+// Limits bound attempts; a policy whose Limit is 0 bounds nothing.
+type Limits struct {
+	// SignInAccount and SignInAddress count attempts of signing in, per account
+	// and per address they come from.
+	SignInAccount, SignInAddress throttle.Policy
+	// SecondFactor counts codes per account.
+	SecondFactor throttle.Policy
+	// RegisterAddress and RecoverAddress count per address.
+	RegisterAddress, RecoverAddress throttle.Policy
+	// MailAccount counts mails that somebody can have sent to one address.
+	MailAccount throttle.Policy
+}
+
+// DefaultLimits let people mistype and bots starve.
+func DefaultLimits() Limits {
+	return Limits{
+		SignInAccount:   throttle.Policy{Name: "sign_in_account", Limit: 20, Window: 15 * time.Minute},
+		SignInAddress:   throttle.Policy{Name: "sign_in_address", Limit: 60, Window: 15 * time.Minute},
+		SecondFactor:    throttle.Policy{Name: "second_factor", Limit: 10, Window: 15 * time.Minute},
+		RegisterAddress: throttle.Policy{Name: "register_address", Limit: 30, Window: time.Hour},
+		RecoverAddress:  throttle.Policy{Name: "recover_address", Limit: 20, Window: time.Hour},
+		MailAccount:     throttle.Policy{Name: "account_mail", Limit: 5, Window: time.Hour},
+	}
+}
+
+// Config of a Service. All fields are required unless said otherwise.
+type Config struct {
+	DB      *db.DB
+	Clock   clock.Clock
+	Box     *secret.Box
+	Queue   jobs.Enqueuer
+	Signals Signaller
+	Limiter throttle.Limiter
+	Mailer  mailer.Mailer
+	Modules Modules
+	// Grants may be nil where no section issues tokens.
+	Grants Grants
+	Limits Limits
+	// BaseURL is the address of the pages; links in mails begin with it, and
+	// passkeys are bound to its host.
+	BaseURL string
+	// Company and Support stand in mails; Support may be empty.
+	Company, Support string
+	// Language and Currency of new accounts that name none.
+	Language, Currency string
+}
+
+// Service is the use cases of this section.
+type Service struct {
+	Config
+	passwords *hasher
+	web       *webauthn.WebAuthn
+}
+
+// New makes a service.
+func New(c Config) (*Service, error) {
+	base, err := url.Parse(c.BaseURL)
+	if err != nil || base.Hostname() == "" {
+		return nil, fmt.Errorf("account: the base URL %q has no host", c.BaseURL)
+	}
+	web, err := newWebAuthn(c.Company, base)
+	if err != nil {
+		return nil, fmt.Errorf("account: passkeys: %w", err)
+	}
+	passwords, err := newHasher(max(2, runtime.NumCPU()))
+	if err != nil {
+		return nil, fmt.Errorf("account: passwords: %w", err)
+	}
+	return &Service{Config: c, passwords: passwords, web: web}, nil
+}
+
+// Profile reads an account.
+func (s *Service) Profile(ctx context.Context, q db.Querier, id int64) (Profile, error) {
+	return profile(ctx, q, id)
+}
+
+// Update changes what an account shows; nil leaves a member as it is.
+type Update struct {
+	Name, Locale, Currency *string
+}
+
+// Update changes the profile and answers it.
+func (s *Service) Update(ctx context.Context, id int64, u Update) (p Profile, err error) {
+	if u.Name != nil {
+		name, err := checkName(*u.Name)
+		if err != nil {
+			return p, err
+		}
+		u.Name = &name
+	}
+	if u.Locale != nil {
+		if err := checkLocale(*u.Locale); err != nil {
+			return p, err
+		}
+	}
+	if u.Currency != nil {
+		currency, err := checkCurrency(*u.Currency)
+		if err != nil {
+			return p, err
+		}
+		u.Currency = &currency
+	}
+	err = s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+		if err := lockUser(ctx, tx, id); err != nil {
+			return err
+		}
+		if p, err = profile(ctx, tx, id); err != nil {
+			return err
+		}
+		if u.Name != nil {
+			p.Name = *u.Name
+		}
+		if u.Locale != nil {
+			p.Locale = *u.Locale
+		}
+		if u.Currency != nil {
+			p.Currency = *u.Currency
+		}
+		if err := setName(ctx, tx, id, p.Name); err != nil {
+			return err
+		}
+		if err := setPreferences(ctx, tx, id, p.Locale, p.Currency); err != nil {
+			return err
+		}
+		return s.signal(ctx, tx, id)
+	})
+	return p, err
+}
+
+func (s *Service) signal(ctx context.Context, tx *db.Tx, id int64) error {
+	return s.Signals.Send(ctx, tx, Topic, strconv.FormatInt(id, 10))
+}
+
+// limit counts an attempt and refuses what is too much.
+func (s *Service) limit(ctx context.Context, key string, p throttle.Policy) error {
+	if p.Limit <= 0 {
+		return nil
+	}
+	r, err := s.Limiter.Take(ctx, key, p)
+	if err != nil {
+		return err
+	}
+	if !r.Allowed {
+		return fault.RateLimited.With(fault.Fields{"retry_after": int(r.Reset/time.Second) + 1})
+	}
+	return nil
+}
+
+// Authenticate finds the session of a browser's token. It is read from the
+// database each time, so a session that was ended anywhere has ended here.
+func (s *Service) Authenticate(ctx context.Context, token string) (Session, error) {
+	now := s.Clock.Now()
+	session, err := sessionByToken(ctx, s.DB, secret.Hash(token), now)
+	if errors.Is(err, fault.NotFound) {
+		return Session{}, fault.Unauthenticated.Wrap(err)
+	}
+	if err != nil {
+		return Session{}, err
+	}
+	if session.Account, err = profile(ctx, s.DB, session.Account.ID); err != nil {
+		return Session{}, err
+	}
+	if !session.Account.Open() {
+		return Session{}, fault.Unauthenticated.New()
+	}
+	if now.Sub(session.LastSeenAt) >= seenEvery {
+		err = s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error { return touchSession(ctx, tx, session.ID) })
+	}
+	return session, err
+}
+
+// Sessions lists where the account is signed in, the latest use first.
+func (s *Service) Sessions(ctx context.Context, account int64, p page.Params) (*page.List[Session], error) {
+	rows, total, err := listSessions(ctx, s.DB, account, s.Clock.Now(), p)
+	if err != nil {
+		return nil, err
+	}
+	return page.Of(p, total, rows), nil
+}
+
+// EndSession signs one browser of the account out.
+func (s *Service) EndSession(ctx context.Context, account, id int64) error {
+	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error { return endSession(ctx, tx, account, id) })
+}
+
+// EndOtherSessions signs all browsers of the account out, but the given one.
+func (s *Service) EndOtherSessions(ctx context.Context, session Session) error {
+	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+		return endSessions(ctx, tx, session.Account.ID, session.ID)
+	})
+}
+
+// SignOut ends the session of a token; there may be none.
+func (s *Service) SignOut(ctx context.Context, token string) error {
+	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error { return endSessionByToken(ctx, tx, secret.Hash(token)) })
+}

@@ -1,0 +1,48 @@
+// Passkeys are the one thing on these pages that needs a script: the browser
+// talks to the authenticator only through it. Buttons that need it are hidden
+// until it has found that the browser can.
+'use strict';
+
+(() => {
+  if (!window.PublicKeyCredential || !PublicKeyCredential.parseRequestOptionsFromJSON) return;
+
+  const post = async (path, body) => {
+    const answer = await fetch(path, {
+      method: 'POST', credentials: 'same-origin',
+      headers: {'Content-Type': 'application/json'}, body: JSON.stringify(body),
+    });
+    const said = await answer.json();
+    if (!answer.ok) throw new Error(said.message);
+    return said;
+  };
+
+  const ceremonies = {
+    register: async (form) => {
+      const options = PublicKeyCredential.parseCreationOptionsFromJSON((await post('/account/passkeys/options', {})).publicKey);
+      const credential = await navigator.credentials.create({publicKey: options});
+      return post('/account/passkeys', {name: form.elements.name.value, credential: credential.toJSON()});
+    },
+    login: async (form) => {
+      const options = PublicKeyCredential.parseRequestOptionsFromJSON((await post('/login/passkey/options', {})).publicKey);
+      const credential = await navigator.credentials.get({publicKey: options});
+      return post('/login/passkey', {next: form.dataset.next, credential: credential.toJSON()});
+    },
+  };
+
+  for (const form of document.querySelectorAll('form[data-passkey]')) {
+    form.hidden = false;
+    form.addEventListener('submit', async (event) => {
+      event.preventDefault();
+      const problem = form.querySelector('[role=alert]');
+      problem.hidden = true;
+      try {
+        const said = await ceremonies[form.dataset.passkey](form);
+        location.assign(said.next);
+      } catch (err) {
+        if (err.name === 'NotAllowedError' || err.name === 'AbortError') return; // the person changed their mind
+        problem.textContent = err.message;
+        problem.hidden = false;
+      }
+    });
+  }
+})();

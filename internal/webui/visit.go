@@ -1,0 +1,194 @@
+package webui
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"stead.dev/stead/internal/account"
+	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/i18n"
+	"stead.dev/stead/internal/platform/money"
+)
+
+const (
+	langCookie  = "stead_lang"
+	flashCookie = "stead_flash"
+)
+
+type visitKey struct{}
+
+// visit is what is known of a request's visitor.
+type visit struct {
+	session *account.Session
+	// err is why the session could not be looked up, when it could not.
+	err error
+}
+
+// visit finds the visitor's session and language and puts them into the
+// request's context.
+func (ui *UI) visit(w http.ResponseWriter, r *http.Request) *http.Request {
+	v := &visit{}
+	if token := ui.cookie(r, ui.sessionCookie()); token != "" {
+		s, err := ui.Accounts.Authenticate(r.Context(), token)
+		switch {
+		case err == nil:
+			v.session = &s
+		case errors.Is(err, fault.Unauthenticated):
+			ui.dropCookie(w, ui.sessionCookie())
+		default:
+			v.err = err
+		}
+	}
+	ctx := context.WithValue(r.Context(), visitKey{}, v)
+	ctx = i18n.WithLang(ctx, ui.language(w, r, v.session))
+	if v.session != nil {
+		if c, ok := money.ParseCurrency(v.session.Account.Currency); ok {
+			ctx = money.WithCurrency(ctx, c)
+		}
+	}
+	return r.WithContext(ctx)
+}
+
+// language: ?lang= and is kept, else what was kept, else the account's, else
+// what the browser asks for, else the site's.
+func (ui *UI) language(w http.ResponseWriter, r *http.Request, s *account.Session) string {
+	if lang, ok := i18n.Lookup(r.URL.Query().Get("lang")); ok {
+		ui.setCookie(w, &http.Cookie{Name: langCookie, Value: lang, MaxAge: 365 * 24 * 3600})
+		return lang
+	}
+	if lang, ok := i18n.Lookup(ui.cookie(r, langCookie)); ok {
+		return lang
+	}
+	switch {
+	case s != nil:
+		return s.Account.Locale
+	case r.Header.Get("Accept-Language") != "":
+		return i18n.Match(r.Header.Get("Accept-Language"))
+	}
+	return ui.Language
+}
+
+// session is the visitor's session, nil when nobody is signed in.
+func (ui *UI) session(r *http.Request) *account.Session {
+	if v, ok := r.Context().Value(visitKey{}).(*visit); ok {
+		return v.session
+	}
+	return nil
+}
+
+// requireSession sends visitors who are not signed in to sign in and come back.
+func (ui *UI) requireSession(page http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		v, _ := r.Context().Value(visitKey{}).(*visit)
+		switch {
+		case v != nil && v.err != nil:
+			ui.fail(w, r, v.err)
+		case v == nil || v.session == nil:
+			ui.redirect(w, r, "/login?next="+url.QueryEscape(backTo(r)))
+		default:
+			page(w, r)
+		}
+	}
+}
+
+// requireRecent is requireSession for changes of credentials: a session that
+// was left open somewhere is not enough for them.
+func (ui *UI) requireRecent(page http.HandlerFunc) http.HandlerFunc {
+	return ui.requireSession(func(w http.ResponseWriter, r *http.Request) {
+		if !ui.session(r).Recent(ui.Clock.Now()) {
+			ui.redirect(w, r, "/account/confirm?next="+url.QueryEscape(backTo(r)))
+			return
+		}
+		page(w, r)
+	})
+}
+
+// backTo is where a visitor goes on after signing in: the page that was asked
+// for, or, as a form cannot be sent again, the page it stands on.
+func backTo(r *http.Request) string {
+	if r.Method == http.MethodGet || r.Method == http.MethodHead {
+		return r.URL.RequestURI()
+	}
+	if u, err := url.Parse(r.Referer()); err == nil && u.Host == r.Host && u.Path != "" {
+		return safeNext(u.RequestURI())
+	}
+	return "/account"
+}
+
+// safeNext is next when it is a path of this site, else the account's page.
+// Browsers read "//host", "/\host" and paths with control characters as other
+// sites, so they are refused here.
+func safeNext(next string) string {
+	const fallback = "/account"
+	if len(next) > 4096 || !strings.HasPrefix(next, "/") || strings.HasPrefix(next, "//") || strings.ContainsRune(next, '\\') {
+		return fallback
+	}
+	for _, c := range next {
+		if c <= ' ' || c == 0x7f {
+			return fallback
+		}
+	}
+	u, err := url.Parse(next)
+	if err != nil || u.Scheme != "" || u.Host != "" || u.User != nil || strings.HasPrefix(u.Path, "//") {
+		return fallback
+	}
+	return next
+}
+
+// redirect answers a form: the browser gets the page at path.
+func (ui *UI) redirect(w http.ResponseWriter, r *http.Request, path string) {
+	http.Redirect(w, r, path, http.StatusSeeOther)
+}
+
+// client is the other end of the request, as the account section knows it.
+func (ui *UI) client(r *http.Request) account.Client {
+	return account.Client{Address: ui.ClientAddr(r), UserAgent: r.UserAgent()}
+}
+
+// sessionCookie: on https the prefix makes browsers refuse the cookie from
+// anybody but this very host.
+func (ui *UI) sessionCookie() string {
+	if ui.secure {
+		return "__Host-stead_session"
+	}
+	return "stead_session"
+}
+
+func (ui *UI) cookie(r *http.Request, name string) string {
+	c, err := r.Cookie(name)
+	if err != nil || len(c.Value) > 256 {
+		return ""
+	}
+	return c.Value
+}
+
+// setCookie sets a cookie in the one way that this site has.
+func (ui *UI) setCookie(w http.ResponseWriter, c *http.Cookie) {
+	c.Path, c.HttpOnly, c.Secure, c.SameSite = "/", true, ui.secure, http.SameSiteLaxMode
+	http.SetCookie(w, c)
+}
+
+func (ui *UI) dropCookie(w http.ResponseWriter, name string) {
+	ui.setCookie(w, &http.Cookie{Name: name, MaxAge: -1})
+}
+
+// flash shows the text with the given id on the next page. The cookie holds the
+// id only, so nobody can put words into our mouth.
+func (ui *UI) flash(w http.ResponseWriter, id string) {
+	ui.setCookie(w, &http.Cookie{Name: flashCookie, Value: id, MaxAge: 60})
+}
+
+func (ui *UI) takeFlash(w http.ResponseWriter, r *http.Request) string {
+	id := ui.cookie(r, flashCookie)
+	if id == "" {
+		return ""
+	}
+	ui.dropCookie(w, flashCookie)
+	if !strings.HasPrefix(id, "webui.flash.") || !i18n.Has(i18n.Fallback, id) {
+		return ""
+	}
+	return id
+}

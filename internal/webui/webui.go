@@ -1,0 +1,166 @@
+// Package webui is the pages of the site: shop front, registration, sign-in,
+// the account, and the consent that an OAuth client asks for. They are
+// html/template with embedded style; they work without JavaScript, which only
+// passkeys need.
+//
+// What holds on every page: a strict Content-Security-Policy, no third party;
+// POSTs from other sites are refused before a handler sees them; a session is a
+// cookie that scripts cannot read; redirects after a form go to paths of this
+// site only; texts are from the catalogues, in the visitor's language.
+package webui
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+
+	"stead.dev/stead/internal/account"
+	"stead.dev/stead/internal/platform/clock"
+)
+
+// Deps are what the pages need. All are required unless said otherwise.
+type Deps struct {
+	Accounts *account.Service
+	// Catalog may be nil: the shop front then shows no plans.
+	Catalog Catalog
+	Clock   clock.Clock
+	Log     *slog.Logger
+	// ClientAddr finds the visitor's address behind trusted proxies.
+	ClientAddr func(r *http.Request) netip.Addr
+	// BaseURL is the public address of the site; with https, cookies are bound
+	// to it.
+	BaseURL string
+	// Company and Support are shown on pages; Support may be empty.
+	Company, Support string
+	// Language of visitors who ask for none.
+	Language string
+	// Demo, when set, shows how to sign in to the demonstration.
+	Demo *Demo
+}
+
+// Demo is the account that the demonstration offers to every visitor.
+type Demo struct{ Email, Password string }
+
+// Catalog shows what is sold.
+type Catalog interface {
+	// Shelf lists the products on sale in the context's language and currency.
+	Shelf(ctx context.Context) ([]Product, error)
+}
+
+// Product is one product on the shelf.
+type Product struct {
+	Name, Description string
+	Plans             []Plan
+}
+
+// Plan is one way to buy a product.
+type Plan struct {
+	ID   int64
+	Name string
+	// Price is written for people, such as "$3.00"; Months is the period it is
+	// for.
+	Price    string
+	Months   int
+	Features []string
+}
+
+// UI serves the pages.
+type UI struct {
+	Deps
+	pages  *pages
+	guard  *http.CrossOriginProtection
+	secure bool // the site is https
+}
+
+// New makes the pages.
+func New(d Deps) *UI {
+	ui := &UI{Deps: d, pages: parsePages(), guard: http.NewCrossOriginProtection()}
+	ui.secure = strings.HasPrefix(d.BaseURL, "https://")
+	if u, err := url.Parse(d.BaseURL); err == nil && u.Host != "" {
+		// Behind a proxy that rewrites Host, the browser still names this origin.
+		_ = ui.guard.AddTrustedOrigin(u.Scheme + "://" + u.Host)
+	}
+	return ui
+}
+
+// Routes adds the pages to mux.
+func (ui *UI) Routes(mux *http.ServeMux) {
+	mux.Handle("GET /static/", ui.static())
+	ui.handle(mux, "GET /{$}", ui.front)
+}
+
+// maxForm bounds the body of a form, in bytes.
+const maxForm = 64 << 10
+
+// handle adds a page: the phases that no page can forget run before it.
+func (ui *UI) handle(mux *http.ServeMux, pattern string, page http.HandlerFunc) {
+	mux.Handle(pattern, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		ui.headers(w)
+		r = ui.visit(w, r)
+		if err := ui.guard.Check(r); err != nil {
+			ui.failPage(w, r, http.StatusForbidden, "cross_site")
+			return
+		}
+		if r.Method == http.MethodPost {
+			r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+		}
+		page(w, r)
+	}))
+}
+
+// headers of every page. Pages are made for one visitor: nobody may keep them.
+func (ui *UI) headers(w http.ResponseWriter) {
+	h := w.Header()
+	h.Set("Content-Security-Policy", policy(""))
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("X-Frame-Options", "DENY")
+	// A link in a mail is a secret: no other site may learn the page's address.
+	// Same-origin keeps Origin on our own forms.
+	h.Set("Referrer-Policy", "same-origin")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Permissions-Policy", "publickey-credentials-get=(self), publickey-credentials-create=(self)")
+}
+
+// policy is the Content-Security-Policy. Browsers also check where a form's
+// answer redirects to, so pages whose form may end at an OAuth client name its
+// origin in formAction.
+func policy(formAction string) string {
+	return "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+		strings.TrimSpace("form-action 'self' "+formAction) + "; base-uri 'none'; frame-ancestors 'none'"
+}
+
+// AllowFormAction lets the forms of the page being answered end at redirectURI,
+// which must have been checked as far as the page is concerned.
+func (ui *UI) allowFormAction(w http.ResponseWriter, redirectURI string) {
+	w.Header().Set("Content-Security-Policy", policy(formTarget(redirectURI)))
+}
+
+// formTarget is the source expression for a redirect URI, empty when it is none
+// that a policy can name. It is built of parsed parts only, so nothing that a
+// stranger writes into an address becomes a directive.
+func formTarget(redirectURI string) string {
+	u, err := url.Parse(redirectURI)
+	if err != nil || u.Scheme == "" {
+		return ""
+	}
+	for _, c := range u.Scheme + u.Host {
+		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && !strings.ContainsRune(".-+:[]", c) {
+			return ""
+		}
+	}
+	switch {
+	case u.Scheme == "javascript" || u.Scheme == "data":
+		return ""
+	case u.Scheme != "http" && u.Scheme != "https":
+		return u.Scheme + ":" // an application's own scheme
+	case u.Host == "":
+		return ""
+	case strings.HasPrefix(u.Host, "["):
+		return u.Scheme + ":" // policies cannot name IPv6 hosts
+	}
+	return u.Scheme + "://" + u.Host
+}
