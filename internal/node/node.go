@@ -288,7 +288,7 @@ func (n *Node) deleteAccount(ctx context.Context, ref string) error {
 	if err := n.accounts.Delete(ctx, ref); err != nil {
 		return err
 	}
-	n.Files.Forget(rec.Name)
+	n.Files.Forget(ref)
 	return nil
 }
 

@@ -19,7 +19,7 @@ import (
 
 // Home is where an account's files are and what it may do there.
 type Home struct {
-	Account   string // name of the owner; the key of its usage
+	Account   string // name of the owner
 	Dir       string // on this machine
 	Limits    panel.Limits
 	Suspended bool
@@ -35,7 +35,7 @@ type Driver struct {
 	seed  maphash.Seed
 
 	mu     sync.Mutex
-	meters map[string]*meter // by account
+	meters map[string]*meter // by ref, which unlike a name is never given twice
 }
 
 var (
@@ -52,6 +52,7 @@ func New(resolve func(ref string) (Home, error)) *Driver {
 type call struct {
 	context.Context
 	d    *Driver
+	ref  string
 	home Home
 	root *os.Root
 }
@@ -68,7 +69,7 @@ func (d *Driver) open(ctx context.Context, ref string) (*call, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &call{Context: ctx, d: d, home: home, root: root}, nil
+	return &call{Context: ctx, d: d, ref: ref, home: home, root: root}, nil
 }
 
 // change is open for a call that changes files.
@@ -85,7 +86,7 @@ func (c *call) close() { _ = c.root.Close() } // opened for reading names; nothi
 
 // swap waits for the account's other renames and returns the end of this one.
 func (c *call) swap() (done func()) {
-	mu := &c.d.swaps[maphash.String(c.d.seed, c.home.Account)%uint64(len(c.d.swaps))]
+	mu := &c.d.swaps[maphash.String(c.d.seed, c.ref)%uint64(len(c.d.swaps))]
 	mu.Lock()
 	return mu.Unlock
 }

@@ -218,7 +218,7 @@ func TestMeterAgreesWithTheDiskAfterManyChanges(t *testing.T) {
 	wg.Wait()
 	counted, err := d.Occupied(ctx, ref)
 	must(t, err)
-	d.Forget("alice")
+	d.Forget(ref)
 	walked, err := d.Occupied(ctx, ref)
 	must(t, err)
 	if counted != walked {

@@ -3,6 +3,7 @@ package files
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path"
 	"strings"
@@ -84,9 +85,16 @@ func publicPath(name string) string {
 // when the name is used.
 func follow(root *os.Root, name string) (string, error) {
 	for range 16 {
+		info, err := root.Lstat(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			return name, nil // the use of the name tells whether that is right
+		}
+		if err != nil || info.Mode().Type() != fs.ModeSymlink {
+			return name, err
+		}
 		target, err := root.Readlink(name)
 		if err != nil {
-			return name, nil // not there yet, or not a link; the use of the name tells which
+			return "", err
 		}
 		if strings.HasPrefix(target, "/") {
 			return "", fmt.Errorf("%w: absolute link", panel.ErrPathNotAllowed)

@@ -23,22 +23,22 @@ type meter struct {
 	bytes, inodes int64
 }
 
-func (d *Driver) meter(account string) *meter {
+func (d *Driver) meter(ref string) *meter {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	m := d.meters[account]
+	m := d.meters[ref]
 	if m == nil {
 		m = &meter{}
-		d.meters[account] = m
+		d.meters[ref] = m
 	}
 	return m
 }
 
 // Forget drops what is known about an account that ended.
-func (d *Driver) Forget(account string) {
+func (d *Driver) Forget(ref string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	delete(d.meters, account)
+	delete(d.meters, ref)
 }
 
 // Occupied answers what the account occupies. It walks the account the first time only.
@@ -67,7 +67,7 @@ func (d *Driver) Measure(ctx context.Context, ref string) (err error) {
 		return err
 	}
 	defer c.close()
-	m := d.meter(c.home.Account)
+	m := d.meter(c.ref)
 	m.measuring.Lock()
 	defer m.measuring.Unlock()
 	return c.measure(m)
@@ -75,7 +75,7 @@ func (d *Driver) Measure(ctx context.Context, ref string) (err error) {
 
 // measured is the account's meter, set.
 func (c *call) measured() (*meter, error) {
-	m := c.d.meter(c.home.Account)
+	m := c.d.meter(c.ref)
 	m.measuring.Lock()
 	defer m.measuring.Unlock()
 	m.mu.Lock()

@@ -54,7 +54,7 @@ func readLines(r io.Reader, opt panel.ReadOptions) (panel.Content, error) {
 	in := bufio.NewReaderSize(r, 64<<10)
 	line := 1 // number of the line being read
 	open := false
-	for {
+	for eof := false; !eof; {
 		chunk, err := in.ReadSlice('\n')
 		if line >= from && (opt.Lines == 0 || line-from < opt.Lines) && !out.Truncated {
 			room := most - len(out.Data)
@@ -68,11 +68,12 @@ func readLines(r io.Reader, opt panel.ReadOptions) (panel.Content, error) {
 			}
 		}
 		open = len(chunk) > 0 && chunk[len(chunk)-1] != '\n'
-		if err == nil {
+		switch {
+		case err == nil:
 			line++
-		} else if errors.Is(err, io.EOF) {
-			break
-		} else if !errors.Is(err, bufio.ErrBufferFull) {
+		case errors.Is(err, io.EOF):
+			eof = true
+		case !errors.Is(err, bufio.ErrBufferFull):
 			return out, err
 		}
 	}

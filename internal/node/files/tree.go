@@ -135,7 +135,7 @@ func (c *call) place(from, to string, overwrite bool) error {
 		if err := c.root.Rename(from, to); err != nil {
 			return err
 		}
-		c.d.meter(c.home.Account).give(fileSize(old), 1)
+		c.d.meter(c.ref).give(fileSize(old), 1)
 		return nil
 	}
 	aside := c.stagingName()
@@ -182,7 +182,7 @@ func (d *Driver) Remove(ctx context.Context, ref, p string, recursive bool) (err
 	if err := c.root.Remove(name); err != nil {
 		return err
 	}
-	c.d.meter(c.home.Account).give(fileSize(info), 1)
+	c.d.meter(c.ref).give(fileSize(info), 1)
 	return nil
 }
 
@@ -198,6 +198,6 @@ func (c *call) bury(aside string) error {
 	if err := c.root.RemoveAll(aside); err != nil {
 		return err
 	}
-	c.d.meter(c.home.Account).give(bytes, inodes)
+	c.d.meter(c.ref).give(bytes, inodes)
 	return nil
 }

@@ -305,9 +305,9 @@ func (a *archived) Read(b []byte) (int, error) {
 	n, err := a.r.Read(b)
 	a.left -= int64(n)
 	switch {
-	case a.left < 0, err == io.EOF && a.left > 0: //nolint:errorlint // io.Reader answers io.EOF itself
+	case a.left < 0, err == io.EOF && a.left > 0:
 		return 0, fmt.Errorf("%w: content is not as long as the archive says", panel.ErrInvalid)
-	case err != nil && err != io.EOF: //nolint:errorlint // likewise
+	case err != nil && err != io.EOF:
 		return n, broken(err)
 	}
 	return n, err
@@ -413,7 +413,7 @@ func tarMembers(ctx context.Context, f *os.File, size int64, yield func(member, 
 	for {
 		h, err := archive.Next()
 		switch {
-		case err == io.EOF: //nolint:errorlint // as documented
+		case err == io.EOF:
 			// Read on to the checksum at the very end; what some programs pad behind it is no matter.
 			if _, err := io.Copy(io.Discard, stream); err != nil && !errors.Is(err, gzip.ErrHeader) {
 				yield(member{}, broken(err))

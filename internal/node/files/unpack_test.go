@@ -7,6 +7,7 @@ import (
 	"compress/gzip"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -135,12 +136,7 @@ func TestHarmfulArchivesWriteNothing(t *testing.T) {
 		"hard link":               {[]thing{ok, {name: "h", link: "ok.txt", mode: fs.ModeIrregular}}, panel.ErrInvalid},
 		"hard link to the system": {[]thing{ok, {name: "h", link: "/etc/passwd", mode: fs.ModeIrregular}}, panel.ErrInvalid},
 	} {
-		for format, archive := range map[string][]byte{"zip": nil, "tar.gz": nil} {
-			if format == "zip" {
-				archive = makeZip(t, c.things...)
-			} else {
-				archive = makeTar(t, c.things...)
-			}
+		for format, archive := range map[string][]byte{"zip": makeZip(t, c.things...), "tar.gz": makeTar(t, c.things...)} {
 			if format == "zip" && strings.HasPrefix(name, "hard link") {
 				continue // a zip has none
 			}
@@ -227,15 +223,12 @@ func TestBombsAreRefusedQuickly(t *testing.T) {
 	nothingEscaped(t, home)
 
 	// More members than the account has inodes.
-	var many []thing
-	for i := range 300 {
-		many = append(many, thing{name: strings.Repeat("d/", i%5) + string(rune('a'+i%26)) + strings.Repeat("x", i)})
-	}
+	many := make([]thing, 300)
 	for i := range many {
-		many[i].name = many[i].name[:min(len(many[i].name), 200)] + "-" + strings.Repeat("y", i%50) + string(rune('A'+i%50))
+		many[i].name = fmt.Sprintf("%d/%d", i%7, i)
 	}
 	home, got, err := extract(t, makeZip(t, many...))
-	if !errors.Is(err, panel.ErrLimit) && !errors.Is(err, panel.ErrInvalid) || got.Files != 0 {
+	if !errors.Is(err, panel.ErrLimit) || got.Files != 0 {
 		t.Errorf("too many members: %+v, %v", got, err)
 	}
 	nothingEscaped(t, home)

@@ -36,7 +36,7 @@ func NewGoServer(now func() time.Time, log *slog.Logger) *GoServer {
 func (s *GoServer) Apply(_ context.Context, account string, sites []Site) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var now []*Site
+	now := make([]*Site, 0, len(sites))
 	for _, site := range sites {
 		site.Aliases = slices.Clone(site.Aliases)
 		now = append(now, &site)
