@@ -32,7 +32,6 @@ var refusals = map[panel.Kind]*fault.Def{
 	panel.ErrFileTooLarge:   ErrFileTooLarge,
 	panel.ErrNotText:        ErrFileNotText,
 	panel.ErrUnsupported:    fault.UnsupportedOperation,
-	panel.ErrInternal:       fault.Internal,
 }
 
 // refusal translates a panel's failure. field names the member of the request that is to blame when
@@ -47,7 +46,10 @@ func refusal(err error, field string) error {
 		invalid.Cause = err
 		return invalid
 	}
-	return refusals[panel.KindOf(err)].Wrap(err)
+	if def, ok := refusals[panel.KindOf(err)]; ok {
+		return def.Wrap(err)
+	}
+	return fault.Internal.Wrap(err)
 }
 
 // common are the refusals of every operation; write those of the ones that change something.

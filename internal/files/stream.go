@@ -15,20 +15,32 @@ func deadline() time.Time {
 	return time.Now().Add(idle) //nolint:forbidigo // deadlines of connections are in the machine's time
 }
 
-// patientBody is the body of a request whose sender has idle for each piece.
+// patientBody is the body of a request whose sender has idle for each piece. The answer comes after
+// it, so its deadline moves along.
 type patientBody struct {
 	io.ReadCloser
 	conn *http.ResponseController
 }
 
+func newPatientBody(w http.ResponseWriter, r *http.Request) *patientBody {
+	return &patientBody{ReadCloser: r.Body, conn: http.NewResponseController(w)}
+}
+
 func (b *patientBody) Read(p []byte) (int, error) {
-	_ = b.conn.SetReadDeadline(deadline()) // without support there is no deadline to move
+	b.wait(deadline())
 	n, err := b.ReadCloser.Read(p)
 	if err != nil {
-		// The panel may need longer than idle to finish; the client is no longer waited for.
-		_ = b.conn.SetReadDeadline(time.Time{})
+		b.done() // the panel may need longer than idle for the rest
 	}
 	return n, err
+}
+
+// done takes the deadlines away: the next request on the connection has its own.
+func (b *patientBody) done() { b.wait(time.Time{}) }
+
+func (b *patientBody) wait(until time.Time) {
+	_ = b.conn.SetReadDeadline(until) // a connection that cannot has no deadlines to move
+	_ = b.conn.SetWriteDeadline(until)
 }
 
 // patientWriter is the answer to a client who has idle to take each piece.
@@ -49,5 +61,5 @@ func (w *patientWriter) Write(p []byte) (int, error) {
 // Unwrap gives http.ResponseController the writer beneath.
 func (w *patientWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// done takes the deadline away: the next answer on the connection has its own.
+// done takes the deadline away, as above.
 func (w *patientWriter) done() { _ = w.conn.SetWriteDeadline(time.Time{}) }

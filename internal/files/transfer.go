@@ -38,8 +38,9 @@ func (s *Service) upload(ctx context.Context, p auth.Principal, in *uploadIn, w 
 	if err != nil {
 		return err
 	}
-	conn := http.NewResponseController(w)
-	r.Body = http.MaxBytesReader(w, &patientBody{ReadCloser: r.Body, conn: conn}, s.maxUpload)
+	body := newPatientBody(w, r)
+	defer body.done()
+	r.Body = http.MaxBytesReader(w, body, s.maxUpload)
 	form, err := r.MultipartReader()
 	switch {
 	case errors.Is(err, http.ErrNotMultipart):
