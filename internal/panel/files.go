@@ -103,7 +103,8 @@ type Files interface {
 	Read(ctx context.Context, ref, path string, opt ReadOptions) (Content, error)
 	// Write replaces the file whole and atomically: no reader sees a part of it.
 	Write(ctx context.Context, ref, path string, data []byte, opt WriteOptions) (Entry, error)
-	// Upload is Write from a stream of any length in constant memory.
+	// Upload is Write from a stream of any length in constant memory. When src fails, its error is
+	// within the answered one (errors.Is, errors.As): that failure is the sender's.
 	Upload(ctx context.Context, ref, path string, src io.Reader, opt WriteOptions) (Entry, error)
 	// Open opens a regular file for download; the caller closes it.
 	Open(ctx context.Context, ref, path string) (File, error)

@@ -76,15 +76,21 @@ func (d *Driver) Measure(ctx context.Context, ref string) (err error) {
 // measured is the account's meter, set.
 func (c *call) measured() (*meter, error) {
 	m := c.d.meter(c.ref)
+	if m.isKnown() {
+		return m, nil // also while it is being measured anew: nobody waits for that
+	}
 	m.measuring.Lock()
 	defer m.measuring.Unlock()
-	m.mu.Lock()
-	known := m.known
-	m.mu.Unlock()
-	if known {
+	if m.isKnown() {
 		return m, nil
 	}
 	return m, c.measure(m)
+}
+
+func (m *meter) isKnown() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.known
 }
 
 func (c *call) measure(m *meter) error {

@@ -66,7 +66,8 @@ func (d *Driver) put(ctx context.Context, ref, p string, src io.Reader, opt pane
 	return c.entry(name)
 }
 
-// install fills a file aside and puts it at name, if opt still lets it when all is there.
+// install fills a file aside and puts it at name, if opt still lets it when all is there. What is
+// durable outlives a loss of power that follows the answer.
 func (c *call) install(name string, src io.Reader, mode fs.FileMode, opt panel.WriteOptions, durable bool) error {
 	old, err := c.replaceable(name, opt)
 	if err != nil {
@@ -103,7 +104,19 @@ func (c *call) install(name string, src io.Reader, mode fs.FileMode, opt panel.W
 	} else {
 		h.meter.give(0, taken-1) // removed meanwhile: the name is new after all
 	}
+	if durable {
+		return c.syncDir(path.Dir(name))
+	}
 	return nil
+}
+
+// syncDir makes the names in a directory last through a loss of power.
+func (c *call) syncDir(dir string) error {
+	f, err := c.root.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
 }
 
 // replaceable answers the file that stands at name, nil for none, when opt lets it be replaced.
@@ -146,8 +159,7 @@ func (c *call) stagingName() string {
 	return tmpDir + "/" + staging + rand.Text()
 }
 
-// fill writes a new file, taking room as the bytes come. Durable content outlives a loss of power
-// that follows the answer. A file that could not be filled is removed.
+// fill writes a new file, taking room as the bytes come. A file that could not be filled is removed.
 func (c *call) fill(name string, src io.Reader, h *hold, mode fs.FileMode, durable bool) (err error) {
 	f, err := c.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {

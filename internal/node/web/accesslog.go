@@ -77,7 +77,7 @@ func (l *accessLogs) close() error {
 func (l *accessLogs) add(site *Site, line []byte) {
 	l.mu.Lock()
 	p := l.pending[site.Domain]
-	if p == nil {
+	if p == nil || p.site.Home != site.Home { // a domain that moved takes no lines along
 		p = &pendingLog{}
 		l.pending[site.Domain] = p
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -468,6 +469,52 @@ func TestAccessLogRotatesAndFollowsNoLink(t *testing.T) {
 	}
 	if got, _ := os.ReadFile(victim); len(got) != 0 {
 		t.Error("the link's target was written")
+	}
+}
+
+// What no client library would send.
+func TestRawRequests(t *testing.T) {
+	s, home := newSite(t)
+	put(t, home, "public_html/index.html", "INDEX")
+	put(t, home, "secret", "SECRET")
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := HTTPServer(s, slog.New(slog.DiscardHandler))
+	go func() { _ = srv.Serve(ln) }() // ends with Close
+	defer srv.Close()
+	for request, want := range map[string]string{
+		"GET / HTTP/1.1\r\nHost: shop.example\r\n\r\n":                                           "200",
+		"GET http://shop.example/ HTTP/1.1\r\nHost: other.example\r\n\r\n":                       "200",
+		"GET /../secret HTTP/1.1\r\nHost: shop.example\r\n\r\n":                                  "404",
+		"GET /..%2f..%2fsecret HTTP/1.1\r\nHost: shop.example\r\n\r\n":                           "404",
+		"GET /%00 HTTP/1.1\r\nHost: shop.example\r\n\r\n":                                        "404",
+		"GET ../secret HTTP/1.1\r\nHost: shop.example\r\n\r\n":                                   "400",
+		"GET /%zz HTTP/1.1\r\nHost: shop.example\r\n\r\n":                                        "400",
+		"GET / HTTP/1.1\r\n\r\n":                                                                 "400",
+		"GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n":                                           "400",
+		"GET / HTTP/1.0\r\n\r\n":                                                                 "404",
+		"CONNECT shop.example:80 HTTP/1.1\r\nHost: shop.example\r\n\r\n":                         "405",
+		"OPTIONS * HTTP/1.1\r\nHost: shop.example\r\n\r\n":                                       "200",
+		"GET / HTTP/1.1\r\nHost: shop.example\r\nX: " + strings.Repeat("x", 64<<10) + "\r\n\r\n": "431",
+	} {
+		conn, err := net.Dial("tcp", ln.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.WriteString(conn, request); err != nil {
+			t.Fatal(err)
+		}
+		answer := make([]byte, 4096)
+		n, err := conn.Read(answer)
+		if err != nil {
+			t.Errorf("%.60q: %v", request, err)
+		}
+		if got := string(answer[:n]); !strings.HasPrefix(got[min(9, len(got)):], want) || strings.Contains(got, "SECRET") {
+			t.Errorf("%.60q: %.60q, want %s", request, got, want)
+		}
+		_ = conn.Close()
 	}
 }
 
