@@ -12,7 +12,8 @@
 //   - A service is served while it is active or past due; otherwise service_suspended or
 //     service_not_active.
 //   - A content is bounded by MaxContent in both directions; uploads and downloads are streams that
-//     pass through in constant memory, whatever their size.
+//     pass through in constant memory, whatever their size. How long a client may stand still
+//     meanwhile is the server's business (app).
 //   - A file is replaced whole or not at all. A request with several files, a copy or an extraction
 //     can end after some of them when the client leaves or the disk is full.
 package files

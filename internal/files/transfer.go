@@ -9,7 +9,6 @@ import (
 	"mime/multipart"
 	"net/http"
 	"strconv"
-	"time"
 
 	"stead.dev/stead/internal/panel"
 	"stead.dev/stead/internal/platform/auth"
@@ -17,10 +16,6 @@ import (
 )
 
 const zipType = "application/zip"
-
-// idle is how long a client may send or take nothing while a transfer runs. A transfer has no other
-// limit in time: it ends when it is done.
-const idle = time.Minute
 
 // maxField bounds a field of the upload form, in bytes.
 const maxField = 4096
@@ -38,9 +33,7 @@ func (s *Service) upload(ctx context.Context, p auth.Principal, in *uploadIn, w 
 	if err != nil {
 		return err
 	}
-	body := newPatientBody(w, r)
-	defer body.done()
-	r.Body = http.MaxBytesReader(w, body, s.maxUpload)
+	r.Body = http.MaxBytesReader(w, r.Body, s.maxUpload)
 	form, err := r.MultipartReader()
 	switch {
 	case errors.Is(err, http.ErrNotMultipart):
@@ -183,9 +176,7 @@ func (s *Service) download(ctx context.Context, p auth.Principal, in *downloadIn
 	attach(w, e.Name, e.MIME)
 	w.Header().Set("Cache-Control", "private, no-cache")
 	w.Header().Set("ETag", strconv.Quote(e.ETag))
-	patient := newPatientWriter(w)
-	defer patient.done()
-	http.ServeContent(patient, r, "", e.ModifiedAt, f)
+	http.ServeContent(w, r, "", e.ModifiedAt, f)
 	return nil
 }
 
@@ -208,9 +199,7 @@ func (s *Service) downloadZip(ctx context.Context, p auth.Principal, in *downloa
 		w.WriteHeader(http.StatusOK)
 		return nil
 	}
-	patient := newPatientWriter(w)
-	defer patient.done()
-	if _, err := io.Copy(patient, zip); err != nil {
+	if _, err := io.Copy(w, zip); err != nil {
 		return fmt.Errorf("download of a directory: %w", err)
 	}
 	return nil

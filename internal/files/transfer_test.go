@@ -15,7 +15,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"stead.dev/stead/internal/panel"
 )
@@ -313,39 +312,4 @@ func TestADirectoryComesAsZip(t *testing.T) {
 			t.Errorf("HEAD: %d, %d bytes", rec.Code, rec.Body.Len())
 		}
 	})
-}
-
-func TestTransfersOutliveTheServersTimeouts(t *testing.T) {
-	w := onNode(t, panel.Limits{})
-	server := httptest.NewUnstartedServer(w)
-	server.Config.ReadHeaderTimeout = time.Minute
-	server.Config.ReadTimeout = time.Nanosecond // over before the first byte of the body
-	server.Config.WriteTimeout = time.Nanosecond
-	server.Start()
-	defer server.Close()
-	const size = 32 << 20
-	sent, err := sendLarge(t.Context(), server.URL, "large", size, func(int64) error { return nil })
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = sent.Body.Close()
-	if sent.StatusCode != http.StatusCreated {
-		t.Errorf("the upload: %d", sent.StatusCode)
-	}
-	if e, err := w.panel.(panel.Files).Stat(t.Context(), "s10", "/large"); err != nil || e.SizeBytes != size {
-		t.Fatalf("the upload was cut: %d bytes, %v", e.SizeBytes, err)
-	}
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+url(active, "/download?path=/large"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	req.Header.Set("Authorization", "Bearer owner")
-	res, err := http.DefaultTransport.RoundTrip(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = res.Body.Close() }()
-	if n, err := io.Copy(io.Discard, res.Body); err != nil || n != size {
-		t.Errorf("the download was cut at %d bytes: %v", n, err)
-	}
 }
