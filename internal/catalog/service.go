@@ -22,7 +22,7 @@ type Service struct{ db *db.DB }
 // New makes the section on d.
 func New(d *db.DB) *Service { return &Service{db: d} }
 
-// Offer is the plan at the price of a period. A plan that does not exist, or is
+// Offer is the plan at the price of a period; 0 months ask for the shortest. A plan that does not exist, or is
 // not sold for such a period, is a validation_failed refusal; one that is off
 // sale or sold out is answered with Available false, and the caller decides.
 func (s *Service) Offer(ctx context.Context, q db.Querier, planID int64, months int) (Offer, error) {
@@ -32,6 +32,9 @@ func (s *Service) Offer(ctx context.Context, q db.Querier, planID int64, months 
 	}
 	if err != nil {
 		return Offer{}, fmt.Errorf("catalog: read plan %d: %w", planID, err)
+	}
+	if months == 0 && len(pl.Prices) > 0 {
+		months = pl.Prices[0].PeriodMonths // the shortest comes first
 	}
 	lang := i18n.Lang(ctx)
 	o := Offer{

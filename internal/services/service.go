@@ -131,7 +131,7 @@ func (s *Service) Suspend(ctx context.Context, tx *db.Tx, id int64, reason Suspe
 		return ErrAlreadySuspended.New()
 	}
 	if _, ok := r.status.after(suspensionOrdered); !ok {
-		return fault.Conflict.Wrap(fmt.Errorf("services: a service that is %s cannot be suspended", r.status))
+		return fault.ServiceNotActive.Wrap(fmt.Errorf("services: a service that is %s cannot be suspended", r.status))
 	}
 	if err := setSuspended(ctx, tx, id, reason); err != nil {
 		return err

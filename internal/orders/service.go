@@ -1,0 +1,370 @@
+package orders
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/money"
+	"stead.dev/stead/internal/platform/outbox"
+)
+
+// Catalog sells plans.
+type Catalog interface {
+	// Offer prices a plan; 0 months ask for its shortest period.
+	Offer(ctx context.Context, q db.Querier, planID int64, months int) (Offer, error)
+	// Take counts one sale against the plan's stock; false when there is none left
+	// or the plan is off sale. Return undoes it.
+	Take(ctx context.Context, tx *db.Tx, planID int64) (bool, error)
+	Return(ctx context.Context, tx *db.Tx, planID int64) error
+}
+
+// Payer moves the customer's money. The order's id makes each call repeatable.
+type Payer interface {
+	// Charge sets the amount aside, or refuses with insufficient_funds.
+	Charge(ctx context.Context, tx *db.Tx, c Charge) error
+	// Capture takes what was set aside; Release gives it back.
+	Capture(ctx context.Context, tx *db.Tx, orderID int64) error
+	Release(ctx context.Context, tx *db.Tx, orderID int64, description string) error
+}
+
+// Charge is one order's payment.
+type Charge struct {
+	AccountID   int64
+	OrderID     int64
+	Amount      money.USDCents
+	Description string // the order's number
+}
+
+// Services makes what is sold.
+type Services interface {
+	// Reserve makes the pending service of an order and answers its id.
+	Reserve(ctx context.Context, tx *db.Tx, r Reservation) (int64, error)
+	// Provision begins the work on a pending service.
+	Provision(ctx context.Context, tx *db.Tx, serviceID int64) error
+	// CancelPending ends a service that will not be paid.
+	CancelPending(ctx context.Context, tx *db.Tx, serviceID int64) error
+}
+
+// Reservation is the service that an order is for.
+type Reservation struct {
+	AccountID    int64
+	OrderID      int64
+	Type         string
+	Label        string // empty: the domain
+	Domain       string
+	PlanID       int64
+	PlanSlug     string
+	PlanName     string
+	Limits       json.RawMessage
+	PeriodMonths int
+	RenewPrice   money.USDCents
+}
+
+// Events keeps what happened.
+type Events interface {
+	Emit(ctx context.Context, tx *db.Tx, e outbox.Event) error
+}
+
+// Config is what the section works with; all but ReservedDomains is needed.
+type Config struct {
+	DB       *db.DB
+	Catalog  Catalog
+	Payer    Payer
+	Services Services
+	Events   Events
+	// ReservedDomains are the operator's own names, lower-case ASCII. Nobody can
+	// order them or what is below them.
+	ReservedDomains []string
+}
+
+// Service is the section's use cases.
+type Service struct{ Config }
+
+// New makes the section.
+func New(c Config) *Service { return &Service{c} }
+
+// errMoved says that an order changed between being read and being written.
+var errMoved = errors.New("orders: the order changed meanwhile")
+
+// wish is what a customer asks for.
+type wish struct {
+	accountID int64
+	planID    int64
+	domain    string
+	months    int // 0: the plan's shortest period
+	label     string
+	keyed     bool // the request bore an Idempotency-Key
+}
+
+// create makes an order at the prices of now, and the service that it is for.
+func (s *Service) create(ctx context.Context, tx *db.Tx, w wish) (order, error) {
+	domain, err := parseDomain(w.domain, s.ReservedDomains)
+	if err != nil {
+		return order{}, err
+	}
+	offer, err := s.Catalog.Offer(ctx, tx, w.planID, w.months)
+	if err == nil {
+		err = offer.refusal()
+	}
+	if err != nil {
+		return order{}, err
+	}
+	line, err := newItem(offer, domain)
+	if err != nil {
+		return order{}, err
+	}
+	id, err := insert(ctx, tx, order{
+		accountID: w.accountID, kind: "new", status: Pending, subtotal: line.total + line.discount, discount: line.discount,
+		tax: line.tax, total: line.total, idempotencyKeyUsed: w.keyed, createdAt: tx.Now, expiresAt: tx.Now.Add(payableFor),
+	})
+	if err != nil {
+		return order{}, fmt.Errorf("orders: create: %w", err)
+	}
+	serviceID, err := s.Services.Reserve(ctx, tx, Reservation{
+		AccountID: w.accountID, OrderID: id, Type: offer.ProductType, Label: w.label, Domain: domain,
+		PlanID: offer.PlanID, PlanSlug: offer.PlanSlug, PlanName: offer.PlanName, Limits: offer.Limits,
+		PeriodMonths: offer.PeriodMonths, RenewPrice: offer.Price,
+	})
+	if err != nil {
+		return order{}, err
+	}
+	line.orderID, line.serviceID = id, &serviceID
+	if err := insertItem(ctx, tx, line); err != nil {
+		return order{}, fmt.Errorf("orders: create: %w", err)
+	}
+	return s.emitNow(ctx, tx, "order.created", id, "")
+}
+
+// pay pays one of the account's orders from its wallet and begins the work.
+func (s *Service) pay(ctx context.Context, tx *db.Tx, accountID, id int64) (order, error) {
+	o, err := getOwn(ctx, tx, accountID, id)
+	if err == nil {
+		err = o.payable(tx.Now)
+	}
+	if err != nil {
+		return order{}, err
+	}
+	if o.total > 0 {
+		// Of two payments of one order the second waits here for the wallet's row.
+		err := s.Payer.Charge(ctx, tx, Charge{AccountID: accountID, OrderID: id, Amount: o.total, Description: o.number()})
+		if err != nil {
+			return order{}, s.unpaid(ctx, tx, o, err)
+		}
+	}
+	moved, err := setPaid(ctx, tx, id)
+	if err == nil && !moved {
+		err = s.unpaid(ctx, tx, o, errMoved)
+	}
+	if err == nil {
+		err = setItems(ctx, tx, id, Processing)
+	}
+	if err != nil {
+		return order{}, err
+	}
+	for _, i := range o.items {
+		if err := s.begin(ctx, tx, i); err != nil {
+			return order{}, err
+		}
+	}
+	return s.emitNow(ctx, tx, "order.paid", id, Pending)
+}
+
+// unpaid says why an order was not paid: because somebody else has paid, cancelled
+// or expired it meanwhile, or else for the given reason.
+func (s *Service) unpaid(ctx context.Context, tx *db.Tx, o order, reason error) error {
+	now, err := getOwn(ctx, tx, o.accountID, o.id)
+	if err != nil {
+		return reason
+	}
+	if err := now.payable(tx.Now); err != nil {
+		return err
+	}
+	return reason
+}
+
+// begin takes an item of a paid order off the stock and begins its service.
+func (s *Service) begin(ctx context.Context, tx *db.Tx, i item) error {
+	if i.planID != nil {
+		taken, err := s.Catalog.Take(ctx, tx, *i.planID)
+		if err != nil {
+			return err
+		}
+		if !taken {
+			return s.unsold(ctx, tx, i)
+		}
+	}
+	if i.serviceID == nil {
+		return nil
+	}
+	return s.Services.Provision(ctx, tx, *i.serviceID)
+}
+
+// unsold says why an item that was ordered can no longer be had.
+func (s *Service) unsold(ctx context.Context, tx *db.Tx, i item) error {
+	offer, err := s.Catalog.Offer(ctx, tx, *i.planID, 0)
+	if err == nil && offer.SoldOut {
+		return ErrOutOfStock.New()
+	}
+	return ErrPlanUnavailable.New()
+}
+
+// cancel ends one of the account's orders that is not paid.
+func (s *Service) cancel(ctx context.Context, tx *db.Tx, accountID, id int64) (order, error) {
+	o, err := getOwn(ctx, tx, accountID, id)
+	if err != nil {
+		return order{}, err
+	}
+	if _, ok := o.status.after(cancellation); !ok {
+		return order{}, ErrNotCancellable.New()
+	}
+	moved, err := setCancelled(ctx, tx, id)
+	if err != nil {
+		return order{}, err
+	}
+	if !moved {
+		return order{}, ErrNotCancellable.New()
+	}
+	if err := s.dropServices(ctx, tx, o); err != nil {
+		return order{}, err
+	}
+	return s.emitNow(ctx, tx, "order.cancelled", id, Pending)
+}
+
+func (s *Service) dropServices(ctx context.Context, tx *db.Tx, o order) error {
+	for _, i := range o.items {
+		if i.serviceID != nil {
+			if err := s.Services.CancelPending(ctx, tx, *i.serviceID); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Complete ends an order whose work is done: the money that was set aside is taken.
+func (s *Service) Complete(ctx context.Context, tx *db.Tx, id int64) error {
+	o, err := get(ctx, tx, id)
+	if err != nil || o.status == Completed {
+		return err
+	}
+	if _, ok := o.status.after(workDone); !ok {
+		return fmt.Errorf("orders: order %d is %s and cannot complete", id, o.status)
+	}
+	if o.total > 0 {
+		if err := s.Payer.Capture(ctx, tx, id); err != nil {
+			return err
+		}
+	}
+	if err := must(setCompleted(ctx, tx, id)); err != nil {
+		return err
+	}
+	if err := setItems(ctx, tx, id, Completed); err != nil {
+		return err
+	}
+	_, err = s.emitNow(ctx, tx, "order.completed", id, Processing)
+	return err
+}
+
+// Fail ends an order whose work cannot be done: the money goes back to what the
+// customer can spend.
+func (s *Service) Fail(ctx context.Context, tx *db.Tx, id int64, failureKey string) error {
+	o, err := get(ctx, tx, id)
+	if err != nil || o.status == Failed || o.status == Refunded {
+		return err
+	}
+	if _, ok := o.status.after(workFailed); !ok {
+		return fmt.Errorf("orders: order %d is %s and cannot fail", id, o.status)
+	}
+	if o.total > 0 {
+		if err := s.Payer.Release(ctx, tx, id, o.number()); err != nil {
+			return err
+		}
+	}
+	if err := must(setFailed(ctx, tx, id, failureKey)); err != nil {
+		return err
+	}
+	for _, i := range o.items {
+		if i.planID != nil {
+			if err := s.Catalog.Return(ctx, tx, *i.planID); err != nil {
+				return err
+			}
+		}
+	}
+	if err := setItems(ctx, tx, id, Failed); err != nil {
+		return err
+	}
+	if _, err := s.emitNow(ctx, tx, "order.failed", id, Processing); err != nil || o.total == 0 {
+		return err
+	}
+	if err := must(setRefunded(ctx, tx, id)); err != nil {
+		return err
+	}
+	if err := setItems(ctx, tx, id, Refunded); err != nil {
+		return err
+	}
+	_, err = s.emitNow(ctx, tx, "order.refunded", id, Failed)
+	return err
+}
+
+// must makes a move that was not possible an error.
+func must(moved bool, err error) error {
+	if err == nil && !moved {
+		return errMoved
+	}
+	return err
+}
+
+// expireBatch is how many orders expire in one transaction.
+const expireBatch = 100
+
+// Expire ends the orders that were not paid in time. A periodic job calls it.
+func (s *Service) Expire(ctx context.Context) error {
+	for more := true; more; {
+		err := s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+			ids, err := overdue(ctx, tx, tx.Now, expireBatch)
+			if err != nil {
+				return err
+			}
+			for _, id := range ids {
+				if err := s.expire(ctx, tx, id); err != nil {
+					return err
+				}
+			}
+			more = len(ids) == expireBatch
+			return nil
+		})
+		if err != nil {
+			return fmt.Errorf("orders: expire: %w", err)
+		}
+	}
+	return nil
+}
+
+func (s *Service) expire(ctx context.Context, tx *db.Tx, id int64) error {
+	moved, err := setExpired(ctx, tx, id)
+	if err != nil || !moved {
+		return err // paid or cancelled since it was listed
+	}
+	o, err := s.emitNow(ctx, tx, "order.expired", id, Pending)
+	if err != nil {
+		return err
+	}
+	return s.dropServices(ctx, tx, o)
+}
+
+// emitNow reads the order as it now is, tells of it and answers it. before is the
+// state it has left; empty when it is new.
+func (s *Service) emitNow(ctx context.Context, tx *db.Tx, eventType string, id int64, before Status) (order, error) {
+	o, err := get(ctx, tx, id)
+	if err != nil {
+		return order{}, err
+	}
+	e := outbox.Event{Type: eventType, AccountID: o.accountID, Subject: "order", SubjectID: id, Data: eventOf(ctx, o)}
+	if before != "" {
+		e.Previous = map[string]any{"status": before}
+	}
+	return o, s.Events.Emit(ctx, tx, e)
+}

@@ -1,0 +1,164 @@
+package orders
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/page"
+)
+
+const columns = `id, account_id, kind, status, subtotal, discount, tax, total, failure_key, idempotency_key_used, expires_at,
+	created_at, paid_at, completed_at, cancelled_at`
+
+func scan(row db.Row) (o order, err error) {
+	err = row.Scan(&o.id, &o.accountID, &o.kind, &o.status, &o.subtotal, &o.discount, &o.tax, &o.total, &o.failureKey,
+		&o.idempotencyKeyUsed, &o.expiresAt, &o.createdAt, &o.paidAt, &o.completedAt, &o.cancelledAt)
+	return o, err
+}
+
+const itemColumns = `id, order_id, kind, status, title, plan_id, domain, quantity, period_months, unit_price, setup, discount,
+	tax, total, service_id, domain_id`
+
+func scanItem(row db.Row) (i item, err error) {
+	err = row.Scan(&i.id, &i.orderID, &i.kind, &i.status, &i.title, &i.planID, &i.domain, &i.quantity, &i.periodMonths,
+		&i.unitPrice, &i.setup, &i.discount, &i.tax, &i.total, &i.serviceID, &i.domainID)
+	return i, err
+}
+
+// get reads an order whoever owns it, for jobs.
+func get(ctx context.Context, q db.Querier, id int64) (order, error) {
+	o, err := scan(q.QueryRow(ctx, `SELECT `+columns+` FROM orders WHERE id = $1`, id))
+	return withItems(ctx, q, o, err)
+}
+
+// getOwn reads an order of the account.
+func getOwn(ctx context.Context, q db.Querier, accountID, id int64) (order, error) {
+	o, err := scan(q.QueryRow(ctx, `SELECT `+columns+` FROM orders WHERE id = $1 AND account_id = $2`, id, accountID))
+	return withItems(ctx, q, o, err)
+}
+
+func withItems(ctx context.Context, q db.Querier, o order, err error) (order, error) {
+	if errors.Is(err, db.ErrNoRows) {
+		return order{}, fault.NotFound.New()
+	}
+	if err != nil {
+		return order{}, err
+	}
+	orders := []order{o}
+	err = fillItems(ctx, q, orders)
+	return orders[0], err
+}
+
+// list reads one page of an account's orders, the newest first; an empty status
+// shows all.
+func list(ctx context.Context, q db.Querier, accountID int64, status string, p page.Params) (rows []order, total int, err error) {
+	where, args := `account_id = $1`, []any{accountID}
+	if status != "" {
+		where, args = where+` AND status = $2`, append(args, status)
+	}
+	if err := q.QueryRow(ctx, `SELECT count(*) FROM orders WHERE `+where, args...).Scan(&total); err != nil {
+		return nil, 0, err
+	}
+	n := len(args)
+	query := fmt.Sprintf(`SELECT %s FROM orders WHERE %s ORDER BY id DESC LIMIT $%d OFFSET $%d`, columns, where, n+1, n+2)
+	rows, err = db.Collect(ctx, q, scan, query, append(args, p.Limit(), p.Offset())...)
+	if err != nil {
+		return nil, 0, err
+	}
+	return rows, total, fillItems(ctx, q, rows)
+}
+
+// fillItems reads the items of all the orders with one query.
+func fillItems(ctx context.Context, q db.Querier, orders []order) error {
+	if len(orders) == 0 {
+		return nil
+	}
+	at := map[int64]int{}
+	marks, ids := make([]string, len(orders)), make([]any, len(orders))
+	for i, o := range orders {
+		at[o.id], marks[i], ids[i] = i, fmt.Sprintf("$%d", i+1), o.id
+	}
+	items, err := db.Collect(ctx, q, scanItem,
+		`SELECT `+itemColumns+` FROM orders_items WHERE order_id IN (`+strings.Join(marks, ", ")+`) ORDER BY order_id, id`, ids...)
+	if err != nil {
+		return err
+	}
+	for _, i := range items {
+		o := &orders[at[i.orderID]]
+		o.items = append(o.items, i)
+	}
+	return nil
+}
+
+// insert writes a pending order without its items, which name services that name it.
+func insert(ctx context.Context, tx *db.Tx, o order) (id int64, err error) {
+	err = tx.QueryRow(ctx, `INSERT INTO orders (account_id, kind, status, subtotal, discount, tax, total, idempotency_key_used,
+			expires_at, created_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) RETURNING id`,
+		o.accountID, o.kind, o.status, o.subtotal, o.discount, o.tax, o.total, o.idempotencyKeyUsed, o.expiresAt,
+		o.createdAt).Scan(&id)
+	return id, err
+}
+
+func insertItem(ctx context.Context, tx *db.Tx, i item) error {
+	_, err := tx.Exec(ctx, `INSERT INTO orders_items (order_id, kind, status, title, plan_id, domain, quantity, period_months,
+			unit_price, setup, discount, tax, total, service_id)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
+		i.orderID, i.kind, i.status, i.title, i.planID, i.domain, i.quantity, i.periodMonths, i.unitPrice, i.setup,
+		i.discount, i.tax, i.total, i.serviceID)
+	return err
+}
+
+// The moves of an order. Each answers false when the order is no longer where the
+// move begins; the statement decides.
+
+// setPaid goes from pending over paid to processing in one step.
+func setPaid(ctx context.Context, tx *db.Tx, id int64) (bool, error) {
+	return move(tx.Exec(ctx, `UPDATE orders SET status = $1, paid_at = $2 WHERE id = $3 AND status = $4 AND expires_at > $2`,
+		Processing, tx.Now, id, Pending))
+}
+
+func setCompleted(ctx context.Context, tx *db.Tx, id int64) (bool, error) {
+	return move(tx.Exec(ctx, `UPDATE orders SET status = $1, completed_at = $2 WHERE id = $3 AND status = $4`,
+		Completed, tx.Now, id, Processing))
+}
+
+func setFailed(ctx context.Context, tx *db.Tx, id int64, failureKey string) (bool, error) {
+	return move(tx.Exec(ctx, `UPDATE orders SET status = $1, failure_key = $2 WHERE id = $3 AND status = $4`,
+		Failed, failureKey, id, Processing))
+}
+
+func setRefunded(ctx context.Context, tx *db.Tx, id int64) (bool, error) {
+	return move(tx.Exec(ctx, `UPDATE orders SET status = $1 WHERE id = $2 AND status = $3`, Refunded, id, Failed))
+}
+
+func setCancelled(ctx context.Context, tx *db.Tx, id int64) (bool, error) {
+	return move(tx.Exec(ctx, `UPDATE orders SET status = $1, cancelled_at = $2 WHERE id = $3 AND status = $4`,
+		Cancelled, tx.Now, id, Pending))
+}
+
+func setExpired(ctx context.Context, tx *db.Tx, id int64) (bool, error) {
+	return move(tx.Exec(ctx, `UPDATE orders SET status = $1 WHERE id = $2 AND status = $3 AND expires_at <= $4`,
+		Expired, id, Pending, tx.Now))
+}
+
+func move(n int64, err error) (bool, error) { return n == 1, err }
+
+// setItems moves all items of an order.
+func setItems(ctx context.Context, tx *db.Tx, orderID int64, status Status) error {
+	_, err := tx.Exec(ctx, `UPDATE orders_items SET status = $1 WHERE order_id = $2`, status, orderID)
+	return err
+}
+
+// overdue lists pending orders whose time is up, the oldest first.
+func overdue(ctx context.Context, q db.Querier, now time.Time, limit int) ([]int64, error) {
+	return db.Collect(ctx, q, func(row db.Row) (id int64, err error) {
+		err = row.Scan(&id)
+		return id, err
+	}, `SELECT id FROM orders WHERE status = 'pending' AND expires_at <= $1 ORDER BY expires_at LIMIT $2`, now, limit)
+}
