@@ -17,13 +17,18 @@ import (
 // The process is killed in the middle of its work, many times. After each time every account is
 // complete or absent, and the interrupted work can be repeated.
 func TestKilledProcessLeavesAccountsCompleteOrAbsent(t *testing.T) {
-	if dir := os.Getenv("STEAD_TEST_CHURN_DIR"); dir != "" {
-		churn(t, dir)
+	if os.Getenv("STEAD_TEST_CHURN") != "" {
+		churn(t)
+	}
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
 	}
 	dir := t.TempDir()
 	for round := range 12 {
-		child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$")
-		child.Env = append(os.Environ(), "STEAD_TEST_CHURN_DIR="+dir)
+		child := exec.CommandContext(t.Context(), program, "-test.run=^"+t.Name()+"$")
+		child.Env = append(os.Environ(), "STEAD_TEST_CHURN=1")
+		child.Dir = dir
 		out, err := child.StdoutPipe()
 		if err != nil {
 			t.Fatal(err)
@@ -72,9 +77,9 @@ func churned(n int) panel.AccountSpec {
 	return panel.AccountSpec{Ref: fmt.Sprint(n), PrimaryDomain: fmt.Sprintf("c%d.example", n), Username: fmt.Sprintf("user%d", n)}
 }
 
-// churn makes and ends accounts until the process is killed.
-func churn(t *testing.T, dir string) {
-	d, err := OpenDirectories(dir, now, slog.New(slog.DiscardHandler))
+// churn makes and ends accounts in the working directory until the process is killed.
+func churn(t *testing.T) {
+	d, err := OpenDirectories(".", now, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
