@@ -3,8 +3,9 @@
 //
 // A message is a row written in the transaction of the change, so it exists
 // exactly when the change does. Every process reads new rows four times a
-// second. A row may be delivered twice, and a process that starts later does
-// not see older ones; subscribers forget what they cached, so neither matters.
+// second. A row may be delivered twice, and a process that starts hears some
+// that are older than it; subscribers forget what they cached, so neither
+// matters.
 // When reading fails for longer than a second the hub says so (Fresh), and
 // whoever caches must stop trusting its cache.
 package signal
@@ -78,21 +79,19 @@ func (h *Hub) Fresh() bool {
 
 // Run reads until ctx ends.
 func (h *Hub) Run(ctx context.Context) {
-	// What was sent before this process began cannot be in its caches.
-	from := h.clock.Now().Add(-overlap)
-	if err := h.read(ctx, from, false); err != nil && ctx.Err() == nil {
-		h.log.Error("signal: first reading failed", "error", err)
-	}
 	tick := time.NewTicker(interval)
 	defer tick.Stop()
 	for {
+		// From the last successful reading on, so that news sent while reading
+		// failed is heard late rather than never.
+		from := time.Unix(0, h.lastRead.Load()).Add(-overlap)
+		if err := h.read(ctx, from); err != nil && ctx.Err() == nil {
+			h.log.Error("signal: reading failed", "error", err)
+		}
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-		}
-		if err := h.read(ctx, h.clock.Now().Add(-overlap), true); err != nil && ctx.Err() == nil {
-			h.log.Error("signal: reading failed", "error", err)
 		}
 	}
 }
@@ -102,7 +101,7 @@ type message struct {
 	topic, payload string
 }
 
-func (h *Hub) read(ctx context.Context, from time.Time, deliver bool) error {
+func (h *Hub) read(ctx context.Context, from time.Time) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	began := h.clock.Now()
@@ -118,9 +117,7 @@ func (h *Hub) read(ctx context.Context, from time.Time, deliver bool) error {
 			continue
 		}
 		h.seen[m.id] = began
-		if deliver {
-			h.deliver(m.topic, m.payload)
-		}
+		h.deliver(m.topic, m.payload)
 	}
 	for id, at := range h.seen {
 		if began.Sub(at) > 2*overlap {
