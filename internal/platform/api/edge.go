@@ -66,6 +66,7 @@ type Edge struct {
 	mux      *http.ServeMux
 	registry huma.Registry
 	ops      []*declared
+	pages    []Page
 }
 
 // NewEdge makes an edge without operations.
@@ -105,6 +106,17 @@ func (e *Edge) check(d *declared) error {
 	}
 	return nil
 }
+
+// Page is an operation of the interface that a browser opens and another
+// handler serves; it is mounted nowhere here and only stands in the document.
+type Page struct {
+	Path    string
+	Section Section
+	Get     *huma.Operation
+}
+
+// Document adds pages to the OpenAPI document.
+func (e *Edge) Document(pages ...Page) { e.pages = append(e.pages, pages...) }
 
 // Operations lists what is mounted, in the order of mounting.
 func (e *Edge) Operations() []Info {
@@ -204,6 +216,9 @@ func (e *Edge) admit(w http.ResponseWriter, r *http.Request, d *declared) (auth.
 	if err != nil || p.IsNobody() {
 		key = "ip" + addressKey(e.ClientAddr(r))
 	}
+	if d.throttleKey != nil {
+		key += "/" + d.throttleKey(r)
+	}
 	policy := e.Default
 	if d.throttle != "" {
 		policy = e.Policies[d.throttle]
@@ -230,6 +245,9 @@ func (e *Edge) admit(w http.ResponseWriter, r *http.Request, d *declared) (auth.
 func (e *Edge) identify(r *http.Request, d *declared) (auth.Principal, error) {
 	if !e.Switches.Enabled(d.Section) {
 		return auth.Principal{}, fault.SectionDisabled.New()
+	}
+	if d.Auth == Own {
+		return auth.Principal{}, nil
 	}
 	token, err := bearer(r)
 	if err != nil || token == "" {

@@ -128,6 +128,11 @@ func (e *Edge) OpenAPI() *huma.OpenAPI {
 		sections[d.Section] = true
 		e.describe(item, d)
 	}
+	for _, p := range e.pages {
+		sections[p.Section] = true
+		p.Get.Tags = []string{p.Section.Title()}
+		doc.Paths[p.Path] = &huma.PathItem{Get: p.Get}
+	}
 	for _, s := range slices.Sorted(maps.Keys(sections)) {
 		doc.Tags = append(doc.Tags, &huma.Tag{Name: s.Title()})
 	}
@@ -205,8 +210,11 @@ func (e *Edge) describe(item *huma.PathItem, d *declared) {
 		}
 	case AnyToken:
 		op.Security = []map[string][]string{{"oauth2": {}}}
-	case Open:
+	case Open, Own:
 		op.Security = []map[string][]string{}
+	}
+	if d.document != nil {
+		d.document(op)
 	}
 	switch d.Method {
 	case http.MethodGet:
@@ -247,7 +255,7 @@ func (e *Edge) success(d *declared) *huma.Response {
 // refusals documents the error statuses with their keys.
 func (e *Edge) refusals(op *huma.Operation, d *declared) {
 	defs := []*fault.Def{fault.SectionDisabled, fault.RateLimited}
-	if d.Auth != Open {
+	if d.Auth == Token || d.Auth == AnyToken {
 		defs = append(defs, fault.Unauthenticated, fault.TokenExpired, fault.TokenRevoked)
 		if d.Write {
 			defs = append(defs, fault.SandboxReadOnly)

@@ -8,6 +8,8 @@ import (
 	"reflect"
 	"strings"
 
+	"github.com/danielgtaylor/huma/v2"
+
 	"stead.dev/stead/internal/platform/auth"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
@@ -55,11 +57,13 @@ func (s Section) Known() bool { return titles[s] != "" }
 type Auth int
 
 // Open operations need no token; Token ones need one with a scope, and
-// AnyToken ones any valid token.
+// AnyToken ones any valid token. Own ones authenticate their caller
+// themselves, as the OAuth endpoints do their clients.
 const (
 	Open Auth = iota + 1
 	Token
 	AnyToken
+	Own
 )
 
 // DomainCheck is the throttle of domain checks (specification, "Limits").
@@ -85,6 +89,9 @@ type Operation[In, Out any] struct {
 	FirstParty bool
 	// Throttle names another policy than the surface's own.
 	Throttle string
+	// ThrottleKey tells apart the callers behind one address, where Auth is
+	// Own.
+	ThrottleKey func(r *http.Request) string
 	// Summary is one line; Description may say more. Both are in English, for
 	// the OpenAPI document.
 	Summary     string
@@ -103,6 +110,8 @@ type Operation[In, Out any] struct {
 	// document.
 	ContentTypes []string
 	Accepts      []string
+	// Document completes what the document says of a Stream.
+	Document func(op *huma.Operation)
 
 	Handle func(ctx context.Context, p auth.Principal, in *In) (*Out, error)
 	Commit func(ctx context.Context, tx *db.Tx, p auth.Principal, in *In) (*Out, error)
@@ -138,6 +147,8 @@ type declared struct {
 	errors               []*fault.Def
 	contentTypes         []string
 	accepts              []string
+	throttleKey          func(r *http.Request) string
+	document             func(op *huma.Operation)
 	in, out              reflect.Type
 
 	handle func(ctx context.Context, p auth.Principal, in any) (any, error)
@@ -157,6 +168,7 @@ func (o Operation[In, Out]) declare() (*declared, error) {
 		},
 		throttle: o.Throttle, summary: o.Summary, description: o.Description, maxBody: o.MaxBody,
 		allowNUL: o.AllowNUL, errors: o.Errors, contentTypes: o.ContentTypes, accepts: o.Accepts,
+		throttleKey: o.ThrottleKey, document: o.Document,
 		in: reflect.TypeFor[In](), out: reflect.TypeFor[Out](),
 	}
 	if d.Status == 0 {
@@ -195,9 +207,11 @@ func (o Operation[In, Out]) declare() (*declared, error) {
 	wrong(o.Summary == "", "a summary is needed")
 	wrong(!o.Section.Known(), "the section is not the specification's")
 	wrong(!strings.HasPrefix(o.Path, "/"), "the path begins with a slash")
-	wrong(o.Auth < Open || o.Auth > AnyToken, "auth is needed")
+	wrong(o.Auth < Open || o.Auth > Own, "auth is needed")
 	wrong(o.Auth == Token && len(o.Scopes) == 0, "a protected operation needs a scope")
 	wrong(o.Auth != Token && len(o.Scopes) > 0, "scopes need Auth: Token")
+	wrong((o.Auth == Own) != (o.ThrottleKey != nil), "who authenticates its callers, and only that, tells them apart")
+	wrong(o.Auth == Own && o.Stream == nil, "an operation that authenticates its callers is a stream")
 	wrong(o.Auth == Open && d.Write, "an open operation cannot write")
 	wrong(o.Commit != nil && o.Method != http.MethodPost, "money moves by POST")
 	for _, s := range o.Scopes {
