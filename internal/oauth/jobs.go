@@ -1,0 +1,65 @@
+package oauth
+
+import (
+	"context"
+	"time"
+
+	"github.com/riverqueue/river"
+
+	"stead.dev/stead/internal/platform/db"
+)
+
+// CleanInterval is how often a CleanArgs job should run.
+const CleanInterval = 10 * time.Minute
+
+const (
+	// keepExpired is how long what has expired still answers that it has, and
+	// not that it never was.
+	keepExpired = 7 * 24 * time.Hour
+	// cleanBatch bounds the rows of one transaction.
+	cleanBatch = 1000
+)
+
+// CleanArgs is the periodic job that removes what has expired.
+type CleanArgs struct{}
+
+// Kind names the job.
+func (CleanArgs) Kind() string { return "oauth.clean" }
+
+type cleanWorker struct {
+	river.WorkerDefaults[CleanArgs]
+	s *Service
+}
+
+func (w *cleanWorker) Work(ctx context.Context, _ *river.Job[CleanArgs]) error { return w.s.Clean(ctx) }
+
+// Register adds the section's workers.
+func (s *Service) Register(w *river.Workers) { river.AddWorker(w, &cleanWorker{s: s}) }
+
+// Clean removes what has expired, and the answers kept for a grace that is
+// over. What belongs to a grant expires no later than the grant, so the order
+// keeps every reference whole.
+func (s *Service) Clean(ctx context.Context) error {
+	for _, clean := range []func(ctx context.Context, tx *db.Tx) (int64, error){
+		func(ctx context.Context, tx *db.Tx) (int64, error) {
+			return dropAnswers(ctx, tx, tx.Now.Add(-max(s.RefreshGrace, 0)))
+		},
+		deleteExpired("oauth_codes"), deleteExpired("oauth_access_tokens"), deleteExpired("oauth_refresh_tokens"),
+		deleteExpired("oauth_grants"), deleteDeleted,
+	} {
+		for {
+			var n int64
+			err := s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) (err error) {
+				n, err = clean(ctx, tx)
+				return err
+			})
+			if err != nil {
+				return err
+			}
+			if n < cleanBatch {
+				break
+			}
+		}
+	}
+	return nil
+}
