@@ -77,7 +77,7 @@ CREATE TABLE account_passkeys (
     id            {{id}},
     account_id    BIGINT    NOT NULL REFERENCES account_users (id),
     credential_id {{bytes}} NOT NULL UNIQUE,
-    credential    TEXT      NOT NULL, -- JSON of the WebAuthn library: public key, counter, flags
+    sealed_credential {{bytes}} NOT NULL, -- JSON of the WebAuthn library: public key, counter, flags
     name          TEXT      NOT NULL,
     created_at    BIGINT    NOT NULL,
     last_used_at  BIGINT

@@ -1,0 +1,152 @@
+package account
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"time"
+
+	"github.com/riverqueue/river"
+
+	"stead.dev/stead/internal/mailer"
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/jobs"
+)
+
+// Register adds this section's workers.
+func (s *Service) Register(w *river.Workers) {
+	river.AddWorker(w, &mailWorker{service: s})
+	river.AddWorker(w, &recoverWorker{service: s})
+	river.AddWorker(w, &cleanWorker{service: s})
+}
+
+// CleanEvery is how often CleanArgs is to run.
+const CleanEvery = time.Hour
+
+// CleanArgs is the periodic job that removes what has expired.
+type CleanArgs struct{}
+
+// Kind implements river.JobArgs.
+func (CleanArgs) Kind() string { return "account.clean" }
+
+type cleanWorker struct {
+	river.WorkerDefaults[CleanArgs]
+	service *Service
+}
+
+func (w *cleanWorker) Work(ctx context.Context, _ *river.Job[CleanArgs]) error {
+	return w.service.Clean(ctx)
+}
+
+// Clean removes expired ceremonies, links and sessions.
+func (s *Service) Clean(ctx context.Context) error { return s.DB.InTx(ctx, deleteStale) }
+
+// recoverArgs asks for a recovery link.
+type recoverArgs struct {
+	Email string `json:"email"`
+}
+
+func (recoverArgs) Kind() string { return "account.recover" }
+
+type recoverWorker struct {
+	river.WorkerDefaults[recoverArgs]
+	service *Service
+}
+
+func (w *recoverWorker) Work(ctx context.Context, job *river.Job[recoverArgs]) error {
+	return w.service.startRecovery(ctx, job.Args.Email)
+}
+
+// mailArgs asks for one mail to an account's owner. It holds no secret.
+type mailArgs struct {
+	Mail      mailKind `json:"mail"`
+	AccountID int64    `json:"account_id"`
+	// TokenID is the link that the mail brings, 0 for none.
+	TokenID int64 `json:"token_id,omitempty"`
+	// To is another address than the account's.
+	To string    `json:"to,omitempty"`
+	At time.Time `json:"at"`
+	// Address and UserAgent are where it was done.
+	Address   string `json:"address,omitempty"`
+	UserAgent string `json:"user_agent,omitempty"`
+}
+
+func (mailArgs) Kind() string { return "account.mail" }
+
+type mailWorker struct {
+	river.WorkerDefaults[mailArgs]
+	service *Service
+}
+
+func (w *mailWorker) Work(ctx context.Context, job *river.Job[mailArgs]) error {
+	err := w.service.sendMail(ctx, "account-"+strconv.FormatInt(job.ID, 10), job.Args)
+	if errors.Is(err, mailer.ErrRejected) {
+		return jobs.Cancel(err)
+	}
+	return err
+}
+
+// sendMail sends one mail. A link that is used, void, expired or already on its
+// way is not sent again.
+func (s *Service) sendMail(ctx context.Context, id string, a mailArgs) error {
+	p, err := profile(ctx, s.DB, a.AccountID)
+	if err != nil {
+		return err
+	}
+	if p.ClosedAt != nil {
+		return nil
+	}
+	to, token := p.Email, ""
+	if a.To != "" {
+		to = a.To
+	}
+	if a.TokenID != 0 {
+		l, err := tokenByID(ctx, s.DB, a.AccountID, a.TokenID, s.Clock.Now())
+		if errors.Is(err, ErrLink) || err == nil && (!l.usable || l.sealed == nil) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		clear, err := s.Box.Open(l.sealed, linkAAD(l.hash))
+		if err != nil {
+			return err
+		}
+		to, token = l.email, string(clear)
+	}
+	if err := s.Mailer.Send(ctx, s.compose(id, to, p, a, token)); err != nil {
+		return err
+	}
+	if a.TokenID == 0 {
+		return nil
+	}
+	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error { return mailedToken(ctx, tx, a.TokenID) })
+}
+
+// notify tells the owner what was done to the account, at its own address.
+func (s *Service) notify(ctx context.Context, tx *db.Tx, kind mailKind, account int64, c Client) error {
+	return s.notifyAt(ctx, tx, kind, account, "", c)
+}
+
+func (s *Service) notifyAt(ctx context.Context, tx *db.Tx, kind mailKind, account int64, to string, c Client) error {
+	return s.Queue.Enqueue(ctx, tx, mailArgs{
+		Mail: kind, AccountID: account, To: to, At: tx.Now, Address: c.address(), UserAgent: c.userAgent(),
+	}, nil)
+}
+
+// mailKind names a mail; its texts are account.mail.<kind>.subject and .text.
+type mailKind string
+
+const (
+	mailWelcome          mailKind = "welcome"
+	mailVerifyEmail      mailKind = "verify_email"
+	mailEmailChanged     mailKind = "email_changed"
+	mailRecovery         mailKind = "recovery"
+	mailSignedIn         mailKind = "signed_in"
+	mailPasswordChanged  mailKind = "password_changed"
+	mailTwoFactorOn      mailKind = "two_factor_on"
+	mailTwoFactorOff     mailKind = "two_factor_off"
+	mailRecoveryCodeUsed mailKind = "recovery_code_used"
+	mailPasskeyAdded     mailKind = "passkey_added"
+	mailPasskeyRemoved   mailKind = "passkey_removed"
+)

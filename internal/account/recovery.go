@@ -1,0 +1,205 @@
+package account
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/secret"
+)
+
+// The purposes of links in mails.
+const (
+	purposeRecovery = "recovery"
+	purposeEmail    = "email"
+)
+
+// linkAAD binds a sealed token to its row.
+func linkAAD(hash []byte) []byte {
+	return []byte("account_tokens/" + hex.EncodeToString(hash) + "/token")
+}
+
+// sendLink makes a link and the job that mails it. The job carries the row's
+// id; the token itself stands sealed in the row until the mail is out, so it is
+// in no job, log or backup in clear, and a repeated job sends the same link.
+func (s *Service) sendLink(ctx context.Context, tx *db.Tx, kind mailKind, purpose string, account int64, email string) error {
+	token := secret.Token("st_ln_", 32)
+	hash := secret.Hash(token)
+	sealed, err := s.Box.Seal([]byte(token), linkAAD(hash))
+	if err != nil {
+		return err
+	}
+	id, err := insertToken(ctx, tx, account, purpose, email, hash, sealed)
+	if err != nil {
+		return err
+	}
+	return s.Queue.Enqueue(ctx, tx, mailArgs{Mail: kind, AccountID: account, TokenID: id, At: tx.Now}, nil)
+}
+
+// RequestRecovery has a link mailed with which a forgotten password is
+// replaced. It only inserts a job, so it takes as long for an address without
+// an account as for one with.
+func (s *Service) RequestRecovery(ctx context.Context, email string, c Client) error {
+	normal, ok := NormalizeEmail(email)
+	if !ok {
+		return fault.Invalid("email", "expected_email")
+	}
+	if err := s.limit(ctx, c.key(), s.Limits.RecoverAddress); err != nil {
+		return err
+	}
+	if err := s.limit(ctx, emailKey(normal), s.Limits.MailAccount); err != nil {
+		return err
+	}
+	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+		return s.Queue.Enqueue(ctx, tx, recoverArgs{Email: normal}, nil)
+	})
+}
+
+// startRecovery is the job's part: it makes the link where there is an account.
+// A link made moments ago is the one of this job's earlier run.
+func (s *Service) startRecovery(ctx context.Context, email string) error {
+	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+		p, err := profileByEmail(ctx, tx, email)
+		if errors.Is(err, fault.NotFound) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := lockUser(ctx, tx, p.ID); err != nil {
+			return err
+		}
+		fresh, err := hasFreshToken(ctx, tx, p.ID, purposeRecovery)
+		if err != nil || fresh || !p.Open() {
+			return err
+		}
+		if err := voidTokens(ctx, tx, p.ID, purposeRecovery); err != nil {
+			return err
+		}
+		return s.sendLink(ctx, tx, mailRecovery, purposeRecovery, p.ID, p.Email)
+	})
+}
+
+// CheckRecovery tells whether a recovery link still works; it does not use it
+// up, as mail scanners open links too.
+func (s *Service) CheckRecovery(ctx context.Context, token string) error {
+	_, err := readToken(ctx, s.DB, purposeRecovery, secret.Hash(token), s.Clock.Now())
+	return err
+}
+
+// CompleteRecovery replaces the password of the account that the link was
+// mailed to. It ends all sessions and the tokens of applications: whoever knew
+// the old password is out.
+func (s *Service) CompleteRecovery(ctx context.Context, token, password string, c Client) error {
+	if err := s.limit(ctx, c.key(), s.Limits.RecoverAddress); err != nil {
+		return err
+	}
+	link, err := readToken(ctx, s.DB, purposeRecovery, secret.Hash(token), s.Clock.Now())
+	if err != nil {
+		return err
+	}
+	p, err := profile(ctx, s.DB, link.account)
+	if err != nil {
+		return err
+	}
+	if err := checkPassword("password", password, p.Email, p.Name); err != nil {
+		return err
+	}
+	hash, err := s.passwords.hash(ctx, password)
+	if err != nil {
+		return err
+	}
+	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+		p, err := s.lockOpen(ctx, tx, link.account)
+		if err != nil {
+			return err
+		}
+		if _, err := useToken(ctx, tx, purposeRecovery, secret.Hash(token)); err != nil {
+			return err
+		}
+		if link.email == p.Email {
+			// Whoever reads the address's mail has proved to own it.
+			if err := setEmail(ctx, tx, p.ID, p.Email); err != nil {
+				return err
+			}
+		}
+		if s.Grants != nil {
+			if err := s.Grants.EndAll(ctx, tx, p.ID); err != nil {
+				return err
+			}
+		}
+		return s.replacePassword(ctx, tx, p.ID, hash, 0, c)
+	})
+}
+
+// RequestEmail has a link mailed to an address; the account has it once the
+// link was followed. The account's own address is verified in this way too.
+func (s *Service) RequestEmail(ctx context.Context, session Session, email string) error {
+	if err := s.requireRecent(session); err != nil {
+		return err
+	}
+	normal, ok := NormalizeEmail(email)
+	if !ok {
+		return fault.Invalid("email", "expected_email")
+	}
+	if err := s.limit(ctx, accountKey(session.Account.ID), s.Limits.MailAccount); err != nil {
+		return err
+	}
+	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+		p, err := s.lockOpen(ctx, tx, session.Account.ID)
+		if err != nil {
+			return err
+		}
+		other, err := profileByEmail(ctx, tx, normal)
+		switch {
+		case err == nil && other.ID != p.ID:
+			return fault.Invalid("email", "account_email_taken")
+		case err != nil && !errors.Is(err, fault.NotFound):
+			return err
+		}
+		if err := voidTokens(ctx, tx, p.ID, purposeEmail); err != nil {
+			return err
+		}
+		return s.sendLink(ctx, tx, mailVerifyEmail, purposeEmail, p.ID, normal)
+	})
+}
+
+// CheckEmail answers the address that a link verifies, without using it up.
+func (s *Service) CheckEmail(ctx context.Context, token string) (email string, err error) {
+	link, err := readToken(ctx, s.DB, purposeEmail, secret.Hash(token), s.Clock.Now())
+	return link.email, err
+}
+
+// ConfirmEmail gives the account the address that the link was mailed to. The
+// former address is told.
+func (s *Service) ConfirmEmail(ctx context.Context, token string, c Client) error {
+	err := s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+		link, err := readToken(ctx, tx, purposeEmail, secret.Hash(token), tx.Now)
+		if err != nil {
+			return err
+		}
+		p, err := s.lockOpen(ctx, tx, link.account)
+		if err != nil {
+			return err
+		}
+		if _, err := useToken(ctx, tx, purposeEmail, secret.Hash(token)); err != nil {
+			return err
+		}
+		if link.email != p.Email {
+			if err := s.notifyAt(ctx, tx, mailEmailChanged, p.ID, p.Email, c); err != nil {
+				return err
+			}
+			// Links on their way to the former address end.
+			if err := voidTokens(ctx, tx, p.ID, purposeRecovery); err != nil {
+				return err
+			}
+		}
+		if err := setEmail(ctx, tx, p.ID, link.email); err != nil {
+			return err
+		}
+		return s.signal(ctx, tx, p.ID)
+	})
+	return taken(err)
+}
