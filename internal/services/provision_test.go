@@ -1,0 +1,358 @@
+package services
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/rivertype"
+
+	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/platform/clock"
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/testkit"
+)
+
+// attempt runs the provisioning job as the queue would, for the nth time.
+func (w *world) attempt(id int64, n int) error {
+	worker := &provisionWorker{services: w.Service}
+	return worker.Work(w.t.Context(), &river.Job[provisionArgs]{
+		JobRow: &rivertype.JobRow{Attempt: n, MaxAttempts: provisionAttempts}, Args: provisionArgs{ServiceID: id},
+	})
+}
+
+func (w *world) cleanUpTwice(id int64) {
+	w.t.Helper()
+	worker := &cleanUpWorker{services: w.Service}
+	for range 2 {
+		job := &river.Job[cleanUpArgs]{JobRow: &rivertype.JobRow{Attempt: 1}, Args: cleanUpArgs{ServiceID: id}}
+		if err := worker.Work(w.t.Context(), job); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+}
+
+func (w *world) followTwice(id int64) {
+	w.t.Helper()
+	worker := &suspensionWorker{services: w.Service}
+	for range 2 {
+		job := &river.Job[suspensionArgs]{JobRow: &rivertype.JobRow{Attempt: 1}, Args: suspensionArgs{ServiceID: id}}
+		if err := worker.Work(w.t.Context(), job); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+}
+
+func TestAPaidServiceBecomesActiveOnce(t *testing.T) {
+	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
+		w := newWorld(t, d, clk)
+		id := w.provisioning(ask("shop.test"))
+		w.same("jobs", 1, w.jobs("services.provision"))
+		for n := range 3 {
+			if err := w.attempt(id, n+1); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r := w.record(id)
+		w.same("status", Active, r.status)
+		w.same("expiry", time.Date(2026, 4, 2, 9, 0, 0, 0, time.UTC), *r.expiresAt)
+		w.same("accounts", 1, w.panel.accounts())
+		w.same("requests to the panel", 1, w.panel.creates)
+		w.same("the order", []string{"completed"}, w.outcomes())
+		w.same("events", []string{"service.created", "service.provisioned"}, w.told(id))
+		stored, err := w.events.Of(t.Context(), "service", id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.same("previous", `{"status":"provisioning"}`, string(stored[1].Previous))
+	})
+}
+
+func TestTheQueueProvisionsWithinASecond(t *testing.T) {
+	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
+		w := newWorld(t, d, clk)
+		if err := w.queue.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := w.queue.Stop(context.Background()); err != nil {
+				t.Error(err)
+			}
+		})
+		id := w.provisioning(ask("shop.test"))
+		began := clock.System(0).Now()
+		testkit.Eventually(t, 5*time.Second, func() bool { return w.record(id).status == Active }, "active service")
+		t.Logf("active after %v", clock.System(0).Now().Sub(began))
+	})
+}
+
+func TestACrashBetweenPanelAndCommitLeavesOneAccount(t *testing.T) {
+	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
+		w := newWorld(t, d, clk)
+		id := w.provisioning(ask("shop.test"))
+		w.book.broken = errors.New("the process is killed here")
+		if err := w.attempt(id, 1); !errors.Is(err, w.book.broken) {
+			t.Fatalf("the crash was not simulated: %v", err)
+		}
+		w.same("after the crash", Provisioning, w.record(id).status)
+		w.same("accounts", 1, w.panel.accounts())
+		w.same("events", []string{"service.created"}, w.told(id))
+
+		w.book.broken = nil
+		if err := w.attempt(id, 2); err != nil {
+			t.Fatal(err)
+		}
+		w.same("after the repetition", Active, w.record(id).status)
+		w.same("accounts", 1, w.panel.accounts())
+		w.same("the order", []string{"completed"}, w.outcomes())
+	})
+}
+
+func TestAPanelThatDoesNotAnswerIsAskedAgain(t *testing.T) {
+	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
+		w := newWorld(t, d, clk)
+		for kind, key := range map[panel.Kind]string{
+			panel.ErrUnreachable: "panel_unreachable", panel.ErrBusy: "panel_busy", panel.ErrInternal: "internal_error",
+		} {
+			n := ask(string(kind[:4]) + ".test")
+			id := w.provisioning(n)
+			w.panel.fails = kind
+			for attempt := 1; attempt < provisionAttempts; attempt++ {
+				if err := w.attempt(id, attempt); !errors.Is(err, kind) {
+					t.Fatalf("%s, attempt %d: %v", kind, attempt, err)
+				}
+				w.same("meanwhile", Provisioning, w.record(id).status)
+			}
+			if err := w.attempt(id, provisionAttempts); err != nil {
+				t.Fatal(err)
+			}
+			w.same("in the end", Failed, w.record(id).status)
+			w.same("the order", []string{"failed: " + key}, w.outcomes())
+			w.same("events", []string{"service.created", "service.provision_failed"}, w.told(id))
+			w.exec(`DELETE FROM test_book`)
+		}
+	})
+}
+
+func TestARefusalOfThePanelFailsAtOnceAndCleansUp(t *testing.T) {
+	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
+		w := newWorld(t, d, clk)
+		for kind, key := range map[panel.Kind]string{
+			panel.ErrInvalid: "domain_invalid", panel.ErrLimit: "limit_reached", panel.ErrExists: "domain_unavailable",
+			panel.ErrDiskFull: "disk_full", panel.ErrUnsupported: "unsupported_operation",
+		} {
+			id := w.provisioning(ask("shop.test"))
+			w.panel.fails = kind
+			for n := range 2 { // the second time there is nothing left to do
+				if err := w.attempt(id, n+1); err != nil {
+					t.Fatal(err)
+				}
+			}
+			w.same("status", Failed, w.record(id).status)
+			w.same("the order", []string{"failed: " + key}, w.outcomes())
+			w.same("clean-up jobs", 1, w.jobs("services.clean_up"))
+			w.exec(`DELETE FROM test_book`)
+			w.exec(`DELETE FROM river_job`)
+		}
+		w.panel.fails = nil
+		w.active(ask("shop.test")) // the domain is free again
+	})
+}
+
+func TestCleaningUpRemovesWhatWasHalfMade(t *testing.T) {
+	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
+		w := newWorld(t, d, clk)
+		id := w.provisioning(ask("shop.test"))
+		w.book.broken = errors.New("killed")
+		_ = w.attempt(id, 1) // the account exists, the service is not active
+		w.book.broken = nil
+		w.panel.fails = panel.ErrLimit
+		if err := w.attempt(id, 2); err != nil {
+			t.Fatal(err)
+		}
+		w.same("accounts before", 1, w.panel.accounts())
+		w.cleanUpTwice(id)
+		w.same("accounts after", 0, w.panel.accounts())
+
+		w.panel.fails = nil
+		live := w.active(ask("shop.test"))
+		w.cleanUpTwice(live) // must not touch what is in use
+		w.same("accounts", 1, w.panel.accounts())
+	})
+}
+
+// A run that had given up is overtaken by one whose panel answered late: the account
+// must go, the refund stays.
+func TestAnAccountThatComesTooLateIsRemoved(t *testing.T) {
+	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
+		w := newWorld(t, d, clk)
+		id := w.provisioning(ask("shop.test"))
+		w.panel.after = func() {
+			if err := w.giveUp(t.Context(), id, panel.ErrUnreachable); err != nil {
+				t.Error(err)
+			}
+		}
+		if err := w.attempt(id, 1); err != nil {
+			t.Fatal(err)
+		}
+		w.same("status", Failed, w.record(id).status)
+		w.same("the order", []string{"failed: panel_unreachable"}, w.outcomes())
+		w.same("clean-up jobs", 2, w.jobs("services.clean_up"))
+		w.cleanUpTwice(id)
+		w.same("accounts", 0, w.panel.accounts())
+	})
+}
+
+func TestJobsAtOnceMakeOneAccountAndCompleteOneOrder(t *testing.T) {
+	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
+		w := newWorld(t, d, clk)
+		id := w.provisioning(ask("shop.test"))
+		var all sync.WaitGroup
+		for range 8 {
+			all.Go(func() {
+				if err := w.attempt(id, 1); err != nil && !errors.Is(err, errMoved) {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		w.same("status", Active, w.record(id).status)
+		w.same("accounts", 1, w.panel.accounts())
+		w.same("the order", []string{"completed"}, w.outcomes())
+		w.same("events", []string{"service.created", "service.provisioned"}, w.told(id))
+	})
+}
+
+func TestAServiceWithoutAJobIsFoundAndDriven(t *testing.T) {
+	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
+		w := newWorld(t, d, clk)
+		kept := w.provisioning(ask("kept.test"))
+		var lost []int64
+		for n := range 3 {
+			lost = append(lost, w.provisioning(ask(fmt.Sprintf("lost%d.test", n))))
+		}
+		w.exec(`DELETE FROM river_job`)
+		w.in(func(ctx context.Context, tx *db.Tx) error { return w.enqueueProvision(ctx, tx, kept) })
+		w.same("jobs left", 1, w.jobs("services.provision"))
+		worker := &reconcileWorker{services: w.Service}
+		run := func() {
+			t.Helper()
+			if err := worker.Work(t.Context(), &river.Job[reconcileArgs]{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		run()
+		w.same("jobs, too early", 1, w.jobs("services.provision"))
+		clk.Advance(stuckAfter + time.Second)
+		run()
+		run()
+		w.same("jobs", 1+len(lost), w.jobs("services.provision"))
+		for _, id := range lost {
+			if err := w.attempt(id, 1); err != nil {
+				t.Fatal(err)
+			}
+			w.same("status", Active, w.record(id).status)
+		}
+	})
+}
+
+func TestADomainIsServedOnce(t *testing.T) {
+	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
+		w := newWorld(t, d, clk)
+		first, second := w.reserve(ask("shop.test")), w.reserve(ask("shop.test"))
+		w.in(func(ctx context.Context, tx *db.Tx) error { return w.Provision(ctx, tx, second) })
+		err := d.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error { return w.Provision(ctx, tx, first) })
+		if !errors.Is(err, fault.DomainUnavailable) {
+			t.Errorf("the second to pay: %v", err)
+		}
+		err = d.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error {
+			_, err := w.Reserve(ctx, tx, ask("shop.test"))
+			return err
+		})
+		if !errors.Is(err, fault.DomainUnavailable) {
+			t.Errorf("a new order: %v", err)
+		}
+		w.same("jobs", 1, w.jobs("services.provision"))
+	})
+}
+
+func TestAMissingOrUnablePanelDoesNotLoseTheService(t *testing.T) {
+	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
+		w := newWorld(t, d, clk)
+		w.DefaultPanel = "gone"
+		id := w.provisioning(ask("gone.test"))
+		if err := w.attempt(id, 1); !errors.Is(err, panel.ErrUnreachable) {
+			t.Errorf("panel that is not configured: %v", err)
+		}
+		w.DefaultPanel = "bare"
+		bareID := w.provisioning(ask("bare.test"))
+		if err := w.attempt(bareID, 1); err != nil {
+			t.Fatal(err)
+		}
+		w.same("status", Failed, w.record(bareID).status)
+		w.same("the order", []string{"failed: unsupported_operation"}, w.outcomes())
+		w.cleanUpTwice(bareID)
+	})
+}
+
+func TestSuspendingIsFollowedByThePanel(t *testing.T) {
+	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
+		w := newWorld(t, d, clk)
+		id := w.active(ask("shop.test"))
+		w.in(func(ctx context.Context, tx *db.Tx) error { return w.Suspend(ctx, tx, id, Abuse) })
+		w.followTwice(id)
+		r := w.record(id)
+		w.same("status", Suspended, r.status)
+		w.same("reason", Abuse, *r.suspendReason)
+		w.same("since", clk.Now(), *r.suspendedAt)
+		account, err := w.panel.Account(t.Context(), r.panelRef)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.same("on the panel", panel.AccountSuspended, account.Status)
+		err = d.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error { return w.Suspend(ctx, tx, id, Manual) })
+		if !errors.Is(err, ErrAlreadySuspended) {
+			t.Errorf("suspended twice: %v", err)
+		}
+
+		w.in(func(ctx context.Context, tx *db.Tx) error { return w.Unsuspend(ctx, tx, id) })
+		w.followTwice(id)
+		r = w.record(id)
+		w.same("status", Active, r.status)
+		if r.suspendReason != nil || r.suspendedAt != nil {
+			t.Error("an active service has a reason of suspension")
+		}
+		if account, err = w.panel.Account(t.Context(), r.panelRef); err != nil {
+			t.Fatal(err)
+		}
+		w.same("on the panel", panel.AccountActive, account.Status)
+		err = d.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error { return w.Unsuspend(ctx, tx, id) })
+		if !errors.Is(err, ErrNotSuspended) {
+			t.Errorf("unsuspended twice: %v", err)
+		}
+		w.same("events", []string{"service.created", "service.provisioned", "service.suspended", "service.unsuspended"}, w.told(id))
+
+		pending := w.reserve(ask("later.test"))
+		err = d.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error { return w.Suspend(ctx, tx, pending, Manual) })
+		if !errors.Is(err, fault.ServiceNotActive) {
+			t.Errorf("a pending service suspended: %v", err)
+		}
+	})
+}
+
+func TestAnUnpaidServiceEndsCancelled(t *testing.T) {
+	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
+		w := newWorld(t, d, clk)
+		dropped, live := w.reserve(ask("dropped.test")), w.active(ask("live.test"))
+		for _, id := range []int64{dropped, dropped, live} {
+			w.in(func(ctx context.Context, tx *db.Tx) error { return w.CancelPending(ctx, tx, id) })
+		}
+		w.same("unpaid", Cancelled, w.record(dropped).status)
+		w.same("live", Active, w.record(live).status)
+	})
+}

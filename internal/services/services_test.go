@@ -1,0 +1,471 @@
+package services
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/platform/api"
+	"stead.dev/stead/internal/platform/auth"
+	"stead.dev/stead/internal/platform/clock"
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/idempotency"
+	"stead.dev/stead/internal/platform/jobs"
+	"stead.dev/stead/internal/platform/money"
+	"stead.dev/stead/internal/platform/outbox"
+	"stead.dev/stead/internal/platform/testkit"
+	"stead.dev/stead/internal/platform/throttle"
+)
+
+var update = flag.Bool("update", false, "write the golden answers anew")
+
+// world is the section with everything around it.
+type world struct {
+	t      *testing.T
+	db     *db.DB
+	clk    *clock.Fake
+	queue  *jobs.Queue
+	events *outbox.Outbox
+	panel  *machine
+	book   *book
+	*Service
+	edge http.Handler
+}
+
+func newWorld(t *testing.T, d *db.DB, clk *clock.Fake) *world {
+	t.Helper()
+	q, err := jobs.New(d, jobs.Config{MaxWorkers: 4, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{t: t, db: d, clk: clk, queue: q, panel: &machine{made: map[string]panel.Account{}, now: clk.Now}, book: &book{}}
+	w.events = outbox.New(d, q)
+	w.Service = NewService(Config{
+		DB: d, Queue: q, Events: w.events, Panels: panels{"node": w.panel, "bare": bare{}}, Balances: balances{1: 500}, DefaultPanel: "node",
+	})
+	w.SetOrderBook(w.book)
+	w.Register(q.Workers())
+	w.events.Register(q.Workers())
+	w.exec(`CREATE TABLE test_book (order_id BIGINT NOT NULL, outcome TEXT NOT NULL)`)
+	scopes := []string{"services:read", "services:write"}
+	edge := api.NewEdge(api.Config{
+		DB: d, Switches: allOn{}, Limiter: throttle.New(d, clk), Answers: idempotency.NewStore(d),
+		Verifier: tokens{
+			"own":   {AccountID: 1, ApplicationID: 1, Scopes: scopes},
+			"other": {AccountID: 2, ApplicationID: 1, Scopes: scopes},
+		},
+		Default: throttle.Policy{Name: "default", Limit: 10_000, Window: time.Minute}, MaxBody: 1 << 20,
+		Timeout: 10 * time.Second, Language: "en", BaseURL: "http://stead.test", Version: "test",
+		ClientAddr: func(*http.Request) netip.Addr { return netip.MustParseAddr("203.0.113.9") },
+	})
+	if err := edge.Mount(w.Operations()...); err != nil {
+		t.Fatal(err)
+	}
+	w.edge = edge
+	return w
+}
+
+type tokens map[string]auth.Principal
+
+func (ts tokens) Verify(_ context.Context, token string) (auth.Principal, error) {
+	p, ok := ts[token]
+	if !ok {
+		return p, fault.Unauthenticated.New()
+	}
+	return p, nil
+}
+
+type allOn struct{}
+
+func (allOn) Enabled(api.Section) bool { return true }
+
+type panels map[string]panel.Panel
+
+func (ps panels) Panel(name string) (panel.Panel, bool) { p, ok := ps[name]; return p, ok }
+
+// bare is a panel that can do nothing.
+type bare struct{}
+
+func (bare) Name() string { return "bare" }
+
+type balances map[int64]money.USDCents
+
+func (b balances) Balance(_ context.Context, _ db.Querier, accountID int64) (money.USDCents, error) {
+	return b[accountID], nil
+}
+
+// book is an order book in a table of the test's; broken makes its calls fail.
+type book struct{ broken error }
+
+func (b *book) Complete(ctx context.Context, tx *db.Tx, orderID int64) error {
+	return b.write(ctx, tx, orderID, "completed")
+}
+
+func (b *book) Fail(ctx context.Context, tx *db.Tx, orderID int64, key string) error {
+	return b.write(ctx, tx, orderID, "failed: "+key)
+}
+
+func (b *book) write(ctx context.Context, tx *db.Tx, orderID int64, outcome string) error {
+	if b.broken != nil {
+		return b.broken
+	}
+	_, err := tx.Exec(ctx, `INSERT INTO test_book (order_id, outcome) VALUES ($1, $2)`, orderID, outcome)
+	return err
+}
+
+// machine is a panel in memory. fails is answered as long as it is set; made stays
+// what it is, as on a real machine.
+type machine struct {
+	mu      sync.Mutex
+	made    map[string]panel.Account
+	creates int
+	fails   error
+	now     func() time.Time
+	after   func() // called when an account was made, before the answer
+}
+
+func (m *machine) Name() string { return "node" }
+
+func (m *machine) CreateAccount(_ context.Context, spec panel.AccountSpec) (panel.Account, error) {
+	m.mu.Lock()
+	m.creates++
+	if m.fails != nil {
+		defer m.mu.Unlock()
+		return panel.Account{}, panel.Wrap("accounts.create", spec.Ref, m.fails)
+	}
+	a, ok := m.made[spec.Ref]
+	if !ok {
+		a = panel.Account{
+			Ref: spec.Ref, Username: spec.Username, PrimaryDomain: spec.PrimaryDomain, Limits: spec.Limits,
+			Status: panel.AccountActive, CreatedAt: m.now(), OriginURL: "http://127.0.0.1:8081", IPv4: "203.0.113.7",
+			IPv6: "2001:db8::7", Nameservers: []string{"ns1.stead.test", "ns2.stead.test"}, Location: "Tashkent",
+		}
+		m.made[spec.Ref] = a
+	}
+	m.mu.Unlock()
+	if m.after != nil {
+		m.after()
+	}
+	return a, nil
+}
+
+func (m *machine) Account(_ context.Context, ref string) (panel.Account, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	a, ok := m.made[ref]
+	if !ok {
+		return a, panel.Wrap("accounts.get", ref, panel.ErrNotFound)
+	}
+	return a, nil
+}
+
+func (m *machine) set(ref string, change func(*panel.Account)) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	a, ok := m.made[ref]
+	if !ok {
+		return panel.Wrap("accounts.set", ref, panel.ErrNotFound)
+	}
+	change(&a)
+	m.made[ref] = a
+	return nil
+}
+
+func (m *machine) SuspendAccount(_ context.Context, ref string) error {
+	return m.set(ref, func(a *panel.Account) { a.Status = panel.AccountSuspended })
+}
+
+func (m *machine) UnsuspendAccount(_ context.Context, ref string) error {
+	return m.set(ref, func(a *panel.Account) { a.Status = panel.AccountActive })
+}
+
+func (m *machine) UpdateAccount(ctx context.Context, ref string, l panel.Limits) (panel.Account, error) {
+	if err := m.set(ref, func(a *panel.Account) { a.Limits = l }); err != nil {
+		return panel.Account{}, err
+	}
+	return m.Account(ctx, ref)
+}
+
+func (m *machine) DeleteAccount(_ context.Context, ref string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if _, ok := m.made[ref]; !ok {
+		return panel.Wrap("accounts.delete", ref, panel.ErrNotFound)
+	}
+	delete(m.made, ref)
+	return nil
+}
+
+func (m *machine) accounts() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.made)
+}
+
+// in runs f in a transaction and wants it to succeed.
+func (w *world) in(f func(ctx context.Context, tx *db.Tx) error) {
+	w.t.Helper()
+	if err := w.db.InTx(w.t.Context(), f); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) exec(statement string, args ...any) {
+	w.t.Helper()
+	w.in(func(ctx context.Context, tx *db.Tx) error {
+		_, err := tx.Exec(ctx, statement, args...)
+		return err
+	})
+}
+
+// ask is an order's wish of account 1 for a domain.
+func ask(domain string) New {
+	return New{
+		AccountID: 1, OrderID: 77, Type: "hosting", Domain: domain, PlanID: 3, PlanSlug: "start", PlanName: "Start",
+		Limits: json.RawMessage(`{"disk_mb":1024,"inodes":-1,"domains":1}`), PeriodMonths: 1, RenewPrice: 499,
+	}
+}
+
+func (w *world) reserve(n New) (id int64) {
+	w.t.Helper()
+	w.in(func(ctx context.Context, tx *db.Tx) (err error) {
+		id, err = w.Reserve(ctx, tx, n)
+		return err
+	})
+	return id
+}
+
+// provisioning is a service whose order was just paid.
+func (w *world) provisioning(n New) int64 {
+	w.t.Helper()
+	id := w.reserve(n)
+	w.in(func(ctx context.Context, tx *db.Tx) error { return w.Provision(ctx, tx, id) })
+	return id
+}
+
+func (w *world) active(n New) int64 {
+	w.t.Helper()
+	id := w.provisioning(n)
+	if err := w.provision(w.t.Context(), id, false); err != nil {
+		w.t.Fatal(err)
+	}
+	return id
+}
+
+func (w *world) record(id int64) record {
+	w.t.Helper()
+	r, err := get(w.t.Context(), w.db, id)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return r
+}
+
+// texts reads one column of strings.
+func (w *world) texts(query string, args ...any) []string {
+	w.t.Helper()
+	out, err := db.Collect(w.t.Context(), w.db, func(r db.Row) (s string, err error) {
+		err = r.Scan(&s)
+		return s, err
+	}, query, args...)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return out
+}
+
+func (w *world) outcomes() []string { return w.texts(`SELECT outcome FROM test_book ORDER BY outcome`) }
+
+func (w *world) jobs(kind string) int {
+	return len(w.texts(`SELECT kind FROM river_job WHERE kind = $1 AND state <> 'completed'`, kind))
+}
+
+// told are the types of a service's events.
+func (w *world) told(id int64) []string {
+	return w.texts(`SELECT type FROM outbox_events WHERE subject = 'service' AND subject_id = $1 ORDER BY sequence`, id)
+}
+
+func (w *world) same(what string, want, got any) {
+	w.t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		w.t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+// call sends a request and answers status and body.
+func (w *world) call(token, method, path, body string) (int, []byte) {
+	w.t.Helper()
+	r := httptest.NewRequest(method, path, strings.NewReader(body))
+	r.Header.Set("Authorization", "Bearer "+token)
+	rec := httptest.NewRecorder()
+	w.edge.ServeHTTP(rec, r)
+	return rec.Code, rec.Body.Bytes()
+}
+
+func (w *world) golden(name string, body []byte) {
+	w.t.Helper()
+	var pretty bytes.Buffer
+	if err := json.Indent(&pretty, body, "", "  "); err != nil {
+		w.t.Fatalf("%s: %v", body, err)
+	}
+	path := filepath.Join("testdata", name+".golden.json")
+	if *update {
+		if err := os.WriteFile(path, pretty.Bytes(), 0o600); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.same(name, string(want), pretty.String())
+}
+
+func (w *world) ids(path string) (ids []int64, total int) {
+	w.t.Helper()
+	status, body := w.call("own", "GET", path, "")
+	if status != http.StatusOK {
+		w.t.Fatalf("%s: %d %s", path, status, body)
+	}
+	var list struct {
+		Data []struct {
+			ID int64 `json:"id"`
+		} `json:"data"`
+		Meta struct {
+			Total int `json:"total"`
+		} `json:"meta"`
+	}
+	if err := json.Unmarshal(body, &list); err != nil {
+		w.t.Fatal(err)
+	}
+	for _, row := range list.Data {
+		ids = append(ids, row.ID)
+	}
+	return ids, list.Meta.Total
+}
+
+func TestTheAnswersAreTheGoldenOnes(t *testing.T) {
+	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
+		w := newWorld(t, d, clk)
+		first := w.reserve(ask("xn--d1acufc.test"))
+		second := ask("shop.test")
+		second.Label = "  My shop "
+		w.clk.Advance(time.Minute)
+		id := w.active(second)
+
+		for _, c := range []struct{ name, method, path, body string }{
+			{"pending", "GET", fmt.Sprintf("/api/v1/services/%d", first), ""},
+			{"active", "GET", fmt.Sprintf("/api/v1/services/%d", id), ""},
+			{"list", "GET", "/api/v1/services?per_page=1", ""},
+			{"updated", "PATCH", fmt.Sprintf("/api/v1/services/%d", id), `{"label":"Shop 2","auto_renew":false,"unknown":1}`},
+			{"unchanged", "PATCH", fmt.Sprintf("/api/v1/services/%d", first), `{}`},
+		} {
+			status, body := w.call("own", c.method, c.path, c.body)
+			if status != http.StatusOK {
+				t.Fatalf("%s: %d %s", c.name, status, body)
+			}
+			w.golden(c.name, body)
+		}
+		w.same("events", []string{"service.created", "service.provisioned", "service.updated"}, w.told(id))
+		w.same("events of the other", []string{"service.created"}, w.told(first))
+	})
+}
+
+func TestFiltersFindWhatTheyName(t *testing.T) {
+	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
+		w := newWorld(t, d, clk)
+		pending := w.reserve(ask("first.test"))
+		shop := ask("shop.test")
+		shop.Label, shop.Type = "Дом 100%", "wordpress"
+		early := w.active(shop)
+		w.clk.Advance(10 * 24 * time.Hour)
+		late := w.active(ask("second_half.test"))
+		foreign := ask("foreign.test")
+		foreign.AccountID = 2
+		w.active(foreign)
+
+		for query, want := range map[string][]int64{
+			"":                                     {late, early, pending},
+			"?status=active":                       {late, early},
+			"?status=suspended":                    nil,
+			"?type=wordpress":                      {early},
+			"?q=SHOP":                              {early},
+			"?q=%D0%94%D0%9E%D0%9C":                {early},   // дом, in capitals
+			"?q=%25":                               {early},   // a sign, not a pattern
+			"?q=d_h":                               {late},    // likewise
+			"?q=first":                             {pending}, // the label of one without is its domain
+			"?expires_before=2026-04-05T00:00:00Z": {early},
+			"?status=active&q=test&type=hosting":   {late},
+		} {
+			got, total := w.ids("/api/v1/services" + query)
+			w.same(query, want, got)
+			if total != len(want) {
+				t.Errorf("%s: total is %d", query, total)
+			}
+		}
+		got, total := w.ids("/api/v1/services?per_page=2&page=2")
+		w.same("second page", []int64{pending}, got)
+		w.same("total of all pages", 3, total)
+		for _, bad := range []string{"?status=on_fire", "?expires_before=tomorrow"} {
+			if status, body := w.call("own", "GET", "/api/v1/services"+bad, ""); status != http.StatusUnprocessableEntity {
+				t.Errorf("%s: %d %s", bad, status, body)
+			}
+		}
+	})
+}
+
+func TestAStrangerSeesAndChangesNothing(t *testing.T) {
+	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
+		w := newWorld(t, d, clk)
+		id := w.active(ask("shop.test"))
+		path := fmt.Sprintf("/api/v1/services/%d", id)
+		for method, body := range map[string]string{"GET": "", "PATCH": `{"label":"mine"}`} {
+			if status, answer := w.call("other", method, path, body); status != http.StatusNotFound {
+				t.Errorf("%s: %d %s", method, status, answer)
+			}
+		}
+		w.same("label", "shop.test", w.record(id).label)
+		if _, err := w.Target(t.Context(), d, 2, id); !errors.Is(err, fault.NotFound) {
+			t.Errorf("target: %v", err)
+		}
+		target, err := w.Target(t.Context(), d, 1, id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.same("target", Target{PanelName: "node", Ref: fmt.Sprint(id), Status: Active}, target)
+	})
+}
+
+func TestBadUpdatesAreRefused(t *testing.T) {
+	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
+		w := newWorld(t, d, clk)
+		id := w.active(ask("shop.test"))
+		path := fmt.Sprintf("/api/v1/services/%d", id)
+		for _, body := range []string{
+			`{"label":""}`, `{"label":"  "}`, `{"label":"a\nb"}`, `{"label":7}`, `{"auto_renew":"no"}`,
+			`{"label":"` + strings.Repeat("x", 101) + `"}`,
+		} {
+			if status, answer := w.call("own", "PATCH", path, body); status != http.StatusUnprocessableEntity {
+				t.Errorf("%s: %d %s", body, status, answer)
+			}
+		}
+		w.same("label", "shop.test", w.record(id).label)
+	})
+}
