@@ -72,6 +72,7 @@ CREATE TABLE wallet_topups (
                           'expired', 'refunded', 'charged_back')),
     token_hash        {{bytes}} NOT NULL UNIQUE,
     token_sealed      {{bytes}} NOT NULL,
+    language          TEXT   NOT NULL,
     return_url        TEXT   NOT NULL DEFAULT '',
     redirect_url      TEXT   NOT NULL DEFAULT '',
     gateway_reference TEXT,

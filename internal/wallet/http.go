@@ -1,0 +1,204 @@
+package wallet
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+	"time"
+
+	"stead.dev/stead/internal/gateway"
+	"stead.dev/stead/internal/platform/api"
+	"stead.dev/stead/internal/platform/auth"
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/i18n"
+	"stead.dev/stead/internal/platform/money"
+	"stead.dev/stead/internal/platform/page"
+)
+
+// Operations of the section (specification, "Orders and wallet").
+func (s *Service) Operations() []api.Route {
+	return []api.Route{
+		// Specification, "Orders and wallet": GET /api/v1/wallet.
+		api.Operation[walletIn, walletWire]{
+			ID: "wallet.get", Method: http.MethodGet, Path: "/api/v1/wallet", Section: api.Wallet, Auth: api.Token,
+			Scopes: []string{auth.ScopeWalletRead}, Summary: "Balance and transaction history", Handle: s.get,
+			Description: "The history is a page of a list, newest first: `data` and `meta` are the list envelope, and `transactions` " +
+				"is the same page under the wallet's own name for it.",
+		},
+		// Wallet: available gateways.
+		api.Operation[gatewaysIn, page.List[gatewayWire]]{
+			ID: "wallet.gateways", Method: http.MethodGet, Path: "/api/v1/wallet/gateways", Section: api.Wallet, Auth: api.Token,
+			Scopes: []string{auth.ScopeWalletRead}, Summary: "Payment gateways for top-ups", Handle: s.listGateways,
+		},
+		// Wallet: top-ups.
+		api.Operation[createTopupIn, topupWire]{
+			ID: "wallet.topups.create", Method: http.MethodPost, Path: "/api/v1/wallet/topups", Section: api.Wallet, Auth: api.Token,
+			Scopes: []string{auth.ScopeWalletWrite}, Status: http.StatusCreated, Summary: "Top up the wallet", Commit: s.createTopup,
+			Description: "Send the customer to `checkout_url`; the top-up then goes pending → processing → succeeded, failed, " +
+				"cancelled or expired. Follow it at GET /api/v1/wallet/topups/{topup}.",
+			Errors: []*fault.Def{ErrAmountTooSmall, ErrAmountTooLarge, ErrGatewayUnavailable, ErrWalletLimitExceeded},
+		},
+		// Added to the contract: clients need to follow a top-up's state.
+		api.Operation[topupIn, topupWire]{
+			ID: "wallet.topups.get", Method: http.MethodGet, Path: "/api/v1/wallet/topups/{topup}", Section: api.Wallet, Auth: api.Token,
+			Scopes: []string{auth.ScopeWalletRead, auth.ScopeWalletWrite}, Summary: "One top-up", Handle: s.getTopup,
+		},
+	}
+}
+
+type walletIn struct{ page.Params }
+
+type walletWire struct {
+	Balance             money.Money       `json:"balance" doc:"What can be spent."`
+	Held                money.Money       `json:"held" doc:"Set aside for orders in processing."`
+	Available           money.Money       `json:"available" doc:"The same as balance: what is held is not in it."`
+	Debt                money.Money       `json:"debt" doc:"Owed after a charge-back of money already spent; the next money that comes in repays it."`
+	LowBalanceThreshold *money.Money      `json:"low_balance_threshold" doc:"null: no warning is set."`
+	Transactions        []transactionWire `json:"transactions" doc:"The same page as data."`
+	Data                []transactionWire `json:"data"`
+	Meta                page.Meta         `json:"meta"`
+}
+
+type transactionWire struct {
+	ID           int64         `json:"id"`
+	Type         string        `json:"type" doc:"topup, charge, refund, adjustment, bonus, sla_credit, referral_reward, chargeback, reversal, repayment; others may come."`
+	Status       string        `json:"status" doc:"completed: the ledger holds what has happened. A top-up under way is at its own address."`
+	Amount       money.Money   `json:"amount" doc:"Signed: + came in, − went out."`
+	BalanceAfter money.Money   `json:"balance_after"`
+	Description  string        `json:"description"`
+	Reference    referenceWire `json:"reference"`
+	ClientRef    *string       `json:"client_ref"`
+	CreatedAt    time.Time     `json:"created_at"`
+}
+
+type referenceWire struct {
+	Type string `json:"type"`
+	ID   int64  `json:"id"`
+}
+
+func (s *Service) get(ctx context.Context, p auth.Principal, in *walletIn) (*walletWire, error) {
+	b, err := readBalance(ctx, s.DB, p.AccountID)
+	if err != nil {
+		return nil, err
+	}
+	total, err := countHistory(ctx, s.DB, p.AccountID)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := history(ctx, s.DB, p.AccountID, in.Limit(), in.Offset())
+	if err != nil {
+		return nil, err
+	}
+	transactions := make([]transactionWire, len(rows))
+	for i, t := range rows {
+		transactions[i] = wireTransaction(ctx, t)
+	}
+	return &walletWire{
+		Balance: money.Wire(ctx, b.Spendable), Held: money.Wire(ctx, b.Held), Available: money.Wire(ctx, b.Spendable),
+		Debt: money.Wire(ctx, b.Debt), Transactions: transactions, Data: transactions, Meta: page.MetaOf(in.Params, total),
+	}, nil
+}
+
+func wireTransaction(ctx context.Context, t transaction) transactionWire {
+	w := transactionWire{
+		ID: t.ID, Type: string(t.Type), Status: "completed", Amount: money.Wire(ctx, t.Amount),
+		BalanceAfter: money.Wire(ctx, t.BalanceAfter), Description: t.Description,
+		Reference: referenceWire{Type: t.Reference.Type, ID: t.Reference.ID}, CreatedAt: t.CreatedAt,
+	}
+	if w.Description == "" {
+		w.Description = i18n.T(i18n.Lang(ctx), "wallet.transaction."+string(t.Type), map[string]any{"ID": strconv.FormatInt(t.Reference.ID, 10)})
+	}
+	return w
+}
+
+type gatewaysIn struct{ page.Params }
+
+type gatewayWire struct {
+	Key          string      `json:"key"`
+	Name         string      `json:"name" doc:"In the caller's language."`
+	IconURL      *string     `json:"icon_url"`
+	Currencies   []string    `json:"currencies"`
+	Min          money.Money `json:"min"`
+	Max          money.Money `json:"max"`
+	FeePercentBP int64       `json:"fee_percent_bp" doc:"Paid on top of the amount, in basis points (1/100 percent)."`
+	FeeFixed     money.Money `json:"fee_fixed"`
+	Kind         string      `json:"kind" doc:"redirect, card, bank_transfer, crypto; others may come."`
+	Enabled      bool        `json:"enabled"`
+}
+
+func (s *Service) listGateways(ctx context.Context, _ auth.Principal, in *gatewaysIn) (*page.List[gatewayWire], error) {
+	var rows []gatewayWire
+	first := min(in.Offset(), len(s.Gateways))
+	for _, g := range s.Gateways[first:min(first+in.Limit(), len(s.Gateways))] {
+		rows = append(rows, wireGateway(ctx, g.Info()))
+	}
+	return page.Of(in.Params, len(s.Gateways), rows), nil
+}
+
+func wireGateway(ctx context.Context, i gateway.Info) gatewayWire {
+	return gatewayWire{
+		Key: i.Key, Name: i18n.T(i18n.Lang(ctx), "gateway."+i.Key+".name", nil), IconURL: optional(i.IconURL), Currencies: i.Currencies,
+		Min: money.Wire(ctx, i.Min), Max: money.Wire(ctx, i.Max), FeePercentBP: i.FeeBasisPoints,
+		FeeFixed: money.Wire(ctx, i.FeeFixed), Kind: string(i.Kind), Enabled: true,
+	}
+}
+
+type createTopupIn struct {
+	Body struct {
+		AmountUSDCents money.USDCents `json:"amount_usd_cents" minimum:"1" doc:"What is credited, in US cents. The gateway's fee is paid on top."`
+		Gateway        string         `json:"gateway" minLength:"1" maxLength:"32" doc:"Key of a gateway."`
+		ReturnURL      string         `json:"return_url,omitempty" maxLength:"2000" doc:"Where the payment page leads back to: https, or http on the customer's own machine."`
+	}
+}
+
+type topupIn struct {
+	Topup int64 `path:"topup" minimum:"1"`
+}
+
+type topupWire struct {
+	ID               int64       `json:"id"`
+	Gateway          string      `json:"gateway"`
+	Amount           money.Money `json:"amount" doc:"What is credited."`
+	Fee              money.Money `json:"fee" doc:"What is paid on top."`
+	Status           string      `json:"status" doc:"pending, processing, succeeded, failed, cancelled, expired, refunded, charged_back."`
+	CheckoutURL      string      `json:"checkout_url" doc:"The payment page. Whoever has it can pay and see the state, and nothing else."`
+	ReturnURL        *string     `json:"return_url"`
+	GatewayReference *string     `json:"gateway_reference"`
+	FailureKey       *string     `json:"failure_key"`
+	CreatedAt        time.Time   `json:"created_at"`
+	ExpiresAt        time.Time   `json:"expires_at" doc:"When it is given up if no money has come."`
+	CompletedAt      *time.Time  `json:"completed_at"`
+}
+
+func (s *Service) createTopup(ctx context.Context, tx *db.Tx, p auth.Principal, in *createTopupIn) (*topupWire, error) {
+	t, err := s.create(ctx, tx, p.AccountID, in.Body.Gateway, in.Body.AmountUSDCents, in.Body.ReturnURL)
+	if err != nil {
+		return nil, err
+	}
+	return s.wireTopup(ctx, t)
+}
+
+func (s *Service) getTopup(ctx context.Context, p auth.Principal, in *topupIn) (*topupWire, error) {
+	t, err := findTopup(ctx, s.DB, p.AccountID, in.Topup)
+	if errors.Is(err, db.ErrNoRows) {
+		return nil, fault.NotFound.New()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s.wireTopup(ctx, t)
+}
+
+func (s *Service) wireTopup(ctx context.Context, t topup) (*topupWire, error) {
+	checkout, err := s.checkoutURL(t)
+	if err != nil {
+		return nil, err
+	}
+	return &topupWire{
+		ID: t.ID, Gateway: t.Gateway, Amount: money.Wire(ctx, t.Amount), Fee: money.Wire(ctx, t.Fee), Status: string(t.Status),
+		CheckoutURL: checkout, ReturnURL: optional(t.ReturnURL), GatewayReference: t.Reference, FailureKey: optional(t.FailureKey),
+		CreatedAt: t.CreatedAt, ExpiresAt: t.ExpiresAt, CompletedAt: t.CompletedAt,
+	}, nil
+}

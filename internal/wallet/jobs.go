@@ -1,0 +1,63 @@
+package wallet
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/riverqueue/river"
+)
+
+// Scheduler inserts periodic jobs.
+type Scheduler interface {
+	Every(interval time.Duration, args river.JobArgs)
+}
+
+// Register adds the section's workers.
+func (s *Service) Register(w *river.Workers) {
+	river.AddWorker(w, &expireWorker{service: s})
+	river.AddWorker(w, &reconcileWorker{service: s})
+}
+
+// Schedule adds the section's periodic jobs.
+func (s *Service) Schedule(q Scheduler) {
+	q.Every(5*time.Minute, expireArgs{})
+	q.Every(24*time.Hour, reconcileArgs{})
+}
+
+type expireArgs struct{}
+
+func (expireArgs) Kind() string { return "wallet.expire_topups" }
+
+type expireWorker struct {
+	river.WorkerDefaults[expireArgs]
+	service *Service
+}
+
+func (w *expireWorker) Work(ctx context.Context, _ *river.Job[expireArgs]) error {
+	_, err := w.service.ExpireDue(ctx)
+	return err
+}
+
+type reconcileArgs struct{}
+
+func (reconcileArgs) Kind() string { return "wallet.reconcile" }
+
+type reconcileWorker struct {
+	river.WorkerDefaults[reconcileArgs]
+	service *Service
+}
+
+// Work fails for good when the books do not add up, so that the failed job
+// stands where operators look; the log says what.
+func (w *reconcileWorker) Work(ctx context.Context, _ *river.Job[reconcileArgs]) error {
+	found, err := w.service.Recompute(ctx)
+	if err != nil || len(found) == 0 {
+		return err
+	}
+	for _, d := range found {
+		w.service.Log.ErrorContext(ctx, "wallet: the books do not add up", "kind", d.Kind, "id", d.ID,
+			"recorded", d.Recorded, "computed", d.Computed)
+	}
+	return river.JobCancel(errors.New("the books do not add up: see the log and `stead doctor`"))
+}

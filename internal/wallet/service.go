@@ -1,0 +1,243 @@
+package wallet
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+
+	"stead.dev/stead/internal/gateway"
+	"stead.dev/stead/internal/platform/clock"
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/money"
+	"stead.dev/stead/internal/platform/outbox"
+)
+
+// Events takes what happened, in the change's transaction.
+type Events interface {
+	Emit(ctx context.Context, tx *db.Tx, e outbox.Event) error
+}
+
+// Sealer keeps the tokens of payment pages readable for us alone.
+type Sealer interface {
+	Seal(plaintext, aad []byte) ([]byte, error)
+	Open(sealed, aad []byte) ([]byte, error)
+}
+
+// Config of a Service. All fields are required unless said otherwise.
+type Config struct {
+	DB     *db.DB
+	Clock  clock.Clock
+	Events Events
+	Box    Sealer
+	Log    *slog.Logger
+	// Gateways that are offered, in this order.
+	Gateways []gateway.Gateway
+	// BaseURL is the public address, under which /pay/ is mounted.
+	BaseURL string
+	// Company is named on the payment page.
+	Company string
+	// MaxBalance bounds what a customer may have after a top-up; 0 means
+	// DefaultMaxBalance.
+	MaxBalance money.USDCents
+}
+
+// DefaultMaxBalance is 100,000 dollars.
+const DefaultMaxBalance money.USDCents = 10_000_000
+
+// Service keeps the ledger and the top-ups.
+type Service struct{ Config }
+
+// New makes the section.
+func New(c Config) *Service {
+	c.BaseURL = strings.TrimSuffix(c.BaseURL, "/")
+	if c.MaxBalance == 0 {
+		c.MaxBalance = DefaultMaxBalance
+	}
+	return &Service{c}
+}
+
+// Charge is money set aside for something bought.
+type Charge struct {
+	AccountID int64
+	Amount    money.USDCents
+	Reference Reference
+	// Description is shown in the history; empty means the type's own words.
+	Description string
+}
+
+// Charge moves money from the customer's balance to what is held for them,
+// until Capture or Release. It refuses with ErrInsufficientFunds, and then has
+// written nothing. A charge of zero is recorded like any other. Repeated for
+// the same reference it does nothing.
+func (s *Service) Charge(ctx context.Context, tx *db.Tx, c Charge) error {
+	if c.Amount < 0 {
+		return ErrBadAmount
+	}
+	if err := c.Reference.check(); err != nil {
+		return err
+	}
+	p, err := lock(ctx, tx, c.AccountID)
+	if err != nil {
+		return err
+	}
+	done, found, err := findEntry(ctx, tx, c.Reference, TypeCharge, 0)
+	switch {
+	case err != nil:
+		return err
+	case found && (done.accountID != c.AccountID || done.amount != -c.Amount):
+		return ErrReferenceReused
+	case found:
+		return nil
+	}
+	err = post(ctx, tx, p, movement{
+		typ: TypeCharge, ref: c.Reference, description: c.Description,
+		legs: legs(leg{customer, "", -c.Amount}, leg{held, "", c.Amount}),
+	})
+	if errors.Is(err, errShort) {
+		return insufficient(ctx, c.Amount, p.balance(customer))
+	}
+	return err
+}
+
+func insufficient(ctx context.Context, required, balance money.USDCents) error {
+	return ErrInsufficientFunds.With(fault.Fields{
+		"required": money.Wire(ctx, required),
+		"balance":  money.Wire(ctx, balance),
+		"missing":  money.Wire(ctx, required-balance),
+	})
+}
+
+// Capture makes what is held for the reference the company's: it was delivered.
+// Repeated it does nothing.
+func (s *Service) Capture(ctx context.Context, tx *db.Tx, ref Reference) error {
+	return s.settle(ctx, tx, ref, TypeCapture, revenue, "")
+}
+
+// Release gives what is held for the reference back to the customer's balance:
+// it was not delivered. Repeated it does nothing.
+func (s *Service) Release(ctx context.Context, tx *db.Tx, ref Reference, description string) error {
+	return s.settle(ctx, tx, ref, TypeRefund, customer, description)
+}
+
+// settle ends a charge in one of its two ways.
+func (s *Service) settle(ctx context.Context, tx *db.Tx, ref Reference, typ Type, to accountKind, description string) error {
+	charge, found, err := findEntry(ctx, tx, ref, TypeCharge, 0)
+	if err != nil {
+		return err
+	}
+	if !found {
+		return ErrNothingHeld
+	}
+	p, err := lock(ctx, tx, charge.accountID)
+	if err != nil {
+		return err
+	}
+	other := map[Type]Type{TypeCapture: TypeRefund, TypeRefund: TypeCapture}[typ]
+	if _, found, err = findEntry(ctx, tx, ref, other, 0); err != nil {
+		return err
+	} else if found {
+		return ErrNothingHeld
+	}
+	if _, found, err = findEntry(ctx, tx, ref, typ, 0); err != nil || found {
+		return err
+	}
+	amount := -charge.amount
+	err = post(ctx, tx, p, movement{
+		typ: typ, ref: ref, description: description,
+		legs: legs(leg{held, "", -amount}, leg{to, "", amount}),
+	})
+	if err != nil {
+		return err
+	}
+	return repay(ctx, tx, p)
+}
+
+// repay lets a customer's debt be paid by what has come in.
+func repay(ctx context.Context, tx *db.Tx, p *purse) error {
+	amount := min(-p.balance(debt), p.balance(customer))
+	if amount <= 0 {
+		return nil
+	}
+	ref, err := putAdjustment(ctx, tx, p.accountID, -amount, "debt", "system")
+	if err != nil {
+		return err
+	}
+	return post(ctx, tx, p, movement{
+		typ: TypeRepayment, ref: ref, legs: legs(leg{customer, "", -amount}, leg{debt, "", amount}),
+	})
+}
+
+// Credit is money given to a customer.
+type Credit struct {
+	AccountID int64
+	Amount    money.USDCents
+	// Type is adjustment, bonus, sla_credit or referral_reward.
+	Type Type
+	// Reference makes the credit unique, as an SLA assessment does; a zero one is
+	// replaced by a new adjustment, and then every call credits.
+	Reference Reference
+	// Reason is shown to the customer; Actor is who did it, for the records.
+	Reason string
+	Actor  string
+}
+
+// Credit gives money to a customer and tells wallet.adjusted.
+func (s *Service) Credit(ctx context.Context, tx *db.Tx, c Credit) error {
+	switch c.Type {
+	case TypeAdjustment, TypeBonus, TypeSLACredit, TypeReferralReward:
+	default:
+		return errors.New("wallet: a credit cannot be a " + string(c.Type))
+	}
+	if c.Amount <= 0 {
+		return ErrBadAmount
+	}
+	p, err := lock(ctx, tx, c.AccountID)
+	if err != nil {
+		return err
+	}
+	if c.Reference.zero() {
+		if c.Reference, err = putAdjustment(ctx, tx, c.AccountID, c.Amount, c.Reason, c.Actor); err != nil {
+			return err
+		}
+	} else if done, found, err := findEntry(ctx, tx, c.Reference, c.Type, 0); err != nil {
+		return err
+	} else if found {
+		if done.accountID != c.AccountID || done.amount != c.Amount {
+			return ErrReferenceReused
+		}
+		return nil
+	}
+	err = post(ctx, tx, p, movement{
+		typ: c.Type, ref: c.Reference, description: c.Reason,
+		legs: legs(leg{adjustments, "", -c.Amount}, leg{customer, "", c.Amount}),
+	})
+	if err != nil {
+		return err
+	}
+	if err := repay(ctx, tx, p); err != nil {
+		return err
+	}
+	return s.adjusted(ctx, tx, p, c.Type, c.Amount, c.Reason)
+}
+
+// walletEvent is the data of wallet.adjusted.
+type walletEvent struct {
+	Type           Type           `json:"type"`
+	AmountUSDCents money.USDCents `json:"amount_usd_cents"`
+	BalanceAfter   money.USDCents `json:"balance_after_usd_cents"`
+	Reason         string         `json:"reason"`
+}
+
+func (s *Service) adjusted(ctx context.Context, tx *db.Tx, p *purse, typ Type, amount money.USDCents, reason string) error {
+	return s.Events.Emit(ctx, tx, outbox.Event{
+		Type: "wallet.adjusted", AccountID: p.accountID, Subject: "wallet", SubjectID: p.accountID,
+		Data: walletEvent{Type: typ, AmountUSDCents: amount, BalanceAfter: p.balance(customer), Reason: reason},
+	})
+}
+
+// Balance of a customer; a customer without movements has none.
+func (s *Service) Balance(ctx context.Context, q db.Querier, accountID int64) (Balance, error) {
+	return readBalance(ctx, q, accountID)
+}

@@ -1,0 +1,68 @@
+package wallet
+
+import (
+	"context"
+	"fmt"
+
+	"stead.dev/stead/internal/platform/db"
+)
+
+const selectTopup = `SELECT id, account_id, gateway, amount, fee, status, token_hash, token_sealed, language, return_url,
+	redirect_url, gateway_reference, gateway_payment, failure_key, taken_back, created_at, expires_at, completed_at
+	FROM wallet_topups`
+
+func scanTopup(r db.Row) (t topup, err error) {
+	var st string
+	err = r.Scan(&t.ID, &t.AccountID, &t.Gateway, &t.Amount, &t.Fee, &st, &t.TokenHash, &t.TokenSealed, &t.Language,
+		&t.ReturnURL, &t.RedirectURL, &t.Reference, &t.Payment, &t.FailureKey, &t.TakenBack, &t.CreatedAt, &t.ExpiresAt,
+		&t.CompletedAt)
+	t.Status = status(st)
+	return t, err
+}
+
+func findTopup(ctx context.Context, q db.Querier, accountID, id int64) (topup, error) {
+	return scanTopup(q.QueryRow(ctx, selectTopup+` WHERE id = $1 AND account_id = $2`, id, accountID))
+}
+
+func findTopupByToken(ctx context.Context, q db.Querier, hash []byte) (topup, error) {
+	return scanTopup(q.QueryRow(ctx, selectTopup+` WHERE token_hash = $1`, hash))
+}
+
+func lockTopup(ctx context.Context, tx *db.Tx, gatewayKey string, id int64) (topup, error) {
+	return scanTopup(tx.QueryRow(ctx, selectTopup+` WHERE id = $1 AND gateway = $2`+tx.ForUpdate(), id, gatewayKey))
+}
+
+func lockTopupByPayment(ctx context.Context, tx *db.Tx, gatewayKey, payment string) (topup, error) {
+	return scanTopup(tx.QueryRow(ctx, selectTopup+` WHERE gateway = $1 AND gateway_payment = $2`+tx.ForUpdate(), gatewayKey, payment))
+}
+
+func putTopup(ctx context.Context, tx *db.Tx, t topup) (id int64, err error) {
+	err = tx.QueryRow(ctx, `INSERT INTO wallet_topups
+			(account_id, gateway, amount, fee, status, token_hash, token_sealed, language, return_url, created_at, expires_at)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) RETURNING id`,
+		t.AccountID, t.Gateway, int64(t.Amount), int64(t.Fee), string(t.Status), t.TokenHash, t.TokenSealed, t.Language,
+		t.ReturnURL, t.CreatedAt, t.ExpiresAt).Scan(&id)
+	if err != nil {
+		return 0, fmt.Errorf("wallet: write top-up: %w", err)
+	}
+	return id, nil
+}
+
+// saveTopup writes the members that change in a top-up's life.
+func saveTopup(ctx context.Context, tx *db.Tx, t topup) error {
+	_, err := tx.Exec(ctx, `UPDATE wallet_topups SET status = $1, redirect_url = $2, gateway_reference = $3,
+			gateway_payment = $4, failure_key = $5, taken_back = $6, expires_at = $7, completed_at = $8
+		WHERE id = $9 AND account_id = $10`,
+		string(t.Status), t.RedirectURL, t.Reference, t.Payment, t.FailureKey, int64(t.TakenBack), t.ExpiresAt, t.CompletedAt,
+		t.ID, t.AccountID)
+	if err != nil {
+		return fmt.Errorf("wallet: save top-up %d: %w", t.ID, err)
+	}
+	return nil
+}
+
+// dueTopups are unpaid ones whose time is over.
+func dueTopups(ctx context.Context, tx *db.Tx, limit int) ([]topup, error) {
+	return db.Collect(ctx, tx, scanTopup, selectTopup+` WHERE status IN ('pending', 'processing') AND expires_at <= $1
+		ORDER BY id LIMIT $2`+tx.ForUpdate(), tx.Now, limit)
+}
