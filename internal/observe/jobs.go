@@ -24,9 +24,9 @@ const (
 	jobPanicked  = "panicked"
 )
 
-// Jobs surrounds every job: a log line, a metric, a span.
-func Jobs(log *slog.Logger, c clock.Clock, m *Metrics, t trace.Tracer) rivertype.Middleware {
-	return &jobMiddleware{log: log, clock: c, metrics: m, tracer: t}
+// JobMiddleware surrounds every job: a log line, a metric, a span.
+func JobMiddleware(log *slog.Logger, c clock.Clock, m *Metrics, t trace.Tracer) []rivertype.Middleware {
+	return []rivertype.Middleware{&jobMiddleware{log: log, clock: c, metrics: m, tracer: t}}
 }
 
 type jobMiddleware struct {

@@ -47,6 +47,14 @@ var titles = map[Section]string{
 	MCP: "MCP", Embeds: "Embeds", Reseller: "Reseller",
 }
 
+// Sections lists all sections in the specification's order.
+func Sections() []Section {
+	return []Section{
+		OAuth, Content, Catalog, Account, Services, ServiceManagement, Files, Addons, Domains, Monitors, Security, Orders,
+		Wallet, AI, MCP, Embeds, Reseller,
+	}
+}
+
 // Title is the specification's name of the section.
 func (s Section) Title() string { return titles[s] }
 
