@@ -9,8 +9,12 @@ import (
 	"stead.dev/stead/internal/platform/db"
 )
 
-const applicationColumns = `a.id, a.client_id, coalesce(a.owner_id, 0), a.name, a.type, a.secret_hash, a.redirect_uris, a.scopes,
-	a.sandbox, a.first_party, a.disabled_at, a.created_at, a.updated_at`
+// applicationColumns bear the table's whole name: SQLite knows no alias in
+// RETURNING.
+const applicationColumns = `oauth_applications.id, oauth_applications.client_id, coalesce(oauth_applications.owner_id, 0),
+	oauth_applications.name, oauth_applications.type, oauth_applications.secret_hash, oauth_applications.redirect_uris,
+	oauth_applications.scopes, oauth_applications.sandbox, oauth_applications.first_party, oauth_applications.disabled_at,
+	oauth_applications.created_at, oauth_applications.updated_at`
 
 func scanApplication(r db.Row) (a Application, err error) {
 	return scanApplicationAnd(r)
@@ -37,19 +41,19 @@ func scanApplicationAnd(r db.Row, more ...any) (a Application, err error) {
 
 func applicationByClientID(ctx context.Context, q db.Querier, clientID string) (Application, error) {
 	return scanApplication(q.QueryRow(ctx,
-		`SELECT `+applicationColumns+` FROM oauth_applications a WHERE client_id = $1 AND deleted_at IS NULL`, clientID))
+		`SELECT `+applicationColumns+` FROM oauth_applications WHERE client_id = $1 AND deleted_at IS NULL`, clientID))
 }
 
 // lockApplication finds an application and keeps it as it is until tx ends.
 func lockApplication(ctx context.Context, tx *db.Tx, clientID string) (Application, error) {
 	return scanApplication(tx.QueryRow(ctx,
-		`SELECT `+applicationColumns+` FROM oauth_applications a WHERE client_id = $1 AND deleted_at IS NULL`+tx.ForUpdate(), clientID))
+		`SELECT `+applicationColumns+` FROM oauth_applications WHERE client_id = $1 AND deleted_at IS NULL`+tx.ForUpdate(), clientID))
 }
 
 // applicationOf finds an application among those that the account owns.
 func applicationOf(ctx context.Context, q db.Querier, owner, id int64) (Application, error) {
 	return scanApplication(q.QueryRow(ctx,
-		`SELECT `+applicationColumns+` FROM oauth_applications a WHERE id = $1 AND owner_id = $2 AND deleted_at IS NULL`, id, owner))
+		`SELECT `+applicationColumns+` FROM oauth_applications WHERE id = $1 AND owner_id = $2 AND deleted_at IS NULL`, id, owner))
 }
 
 func countApplications(ctx context.Context, q db.Querier, owner int64) (n int, err error) {
@@ -58,12 +62,12 @@ func countApplications(ctx context.Context, q db.Querier, owner int64) (n int, e
 }
 
 func listApplications(ctx context.Context, q db.Querier, owner int64, limit, offset int) ([]Application, error) {
-	return db.Collect(ctx, q, scanApplication, `SELECT `+applicationColumns+` FROM oauth_applications a
+	return db.Collect(ctx, q, scanApplication, `SELECT `+applicationColumns+` FROM oauth_applications
 		WHERE owner_id = $1 AND deleted_at IS NULL ORDER BY id DESC LIMIT $2 OFFSET $3`, owner, limit, offset)
 }
 
 func allApplications(ctx context.Context, q db.Querier, limit, offset int) ([]Application, error) {
-	return db.Collect(ctx, q, scanApplication, `SELECT `+applicationColumns+` FROM oauth_applications a
+	return db.Collect(ctx, q, scanApplication, `SELECT `+applicationColumns+` FROM oauth_applications
 		WHERE deleted_at IS NULL ORDER BY id LIMIT $1 OFFSET $2`, limit, offset)
 }
 
@@ -79,7 +83,7 @@ func insertApplication(ctx context.Context, tx *db.Tx, a Application) (Applicati
 		owner = &a.OwnerID
 	}
 	return scanApplication(tx.QueryRow(ctx, `
-		INSERT INTO oauth_applications AS a (client_id, owner_id, name, type, secret_hash, redirect_uris, scopes, sandbox, first_party, created_at, updated_at)
+		INSERT INTO oauth_applications (client_id, owner_id, name, type, secret_hash, redirect_uris, scopes, sandbox, first_party, created_at, updated_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10)
 		ON CONFLICT (client_id) DO UPDATE SET owner_id = excluded.owner_id, name = excluded.name, type = excluded.type,
 			secret_hash = excluded.secret_hash, redirect_uris = excluded.redirect_uris, scopes = excluded.scopes,
@@ -107,7 +111,7 @@ func setSecret(ctx context.Context, tx *db.Tx, owner, id int64, hash []byte) err
 }
 
 func setDisabled(ctx context.Context, tx *db.Tx, clientID string, at *time.Time) (Application, error) {
-	return scanApplication(tx.QueryRow(ctx, `UPDATE oauth_applications AS a SET disabled_at = $2, updated_at = $3
+	return scanApplication(tx.QueryRow(ctx, `UPDATE oauth_applications SET disabled_at = $2, updated_at = $3
 		WHERE client_id = $1 AND deleted_at IS NULL RETURNING `+applicationColumns, clientID, at, tx.Now))
 }
 
@@ -162,6 +166,6 @@ func listConnections(ctx context.Context, q db.Querier, account int64, limit, of
 		return c, err
 	}, `SELECT `+applicationColumns+`, c.scopes, c.created_at,
 			(SELECT max(g.last_used_at) FROM oauth_grants g WHERE g.account_id = c.account_id AND g.application_id = c.application_id)
-		FROM oauth_consents c JOIN oauth_applications a ON a.id = c.application_id
-		WHERE c.account_id = $1 AND a.deleted_at IS NULL ORDER BY c.created_at DESC, a.id DESC LIMIT $2 OFFSET $3`, account, limit, offset)
+		FROM oauth_consents c JOIN oauth_applications ON oauth_applications.id = c.application_id
+		WHERE c.account_id = $1 ORDER BY c.created_at DESC, c.application_id DESC LIMIT $2 OFFSET $3`, account, limit, offset)
 }
