@@ -1,0 +1,160 @@
+// Package demo does the main job of a Stead installation as its customer and integrator would: it
+// registers, asks for consent, tops up, buys hosting, publishes a real web site and compares what
+// the world is served with what was published, byte for byte.
+//
+// It is a client: it knows the address of an installation, the public documentation and nothing
+// else. What it finds out about forms, addresses and prices it reads from the answers, so it works
+// against any Stead, here or elsewhere, that offers the demo payment gateway.
+package demo
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"strings"
+	"time"
+
+	"golang.org/x/oauth2"
+)
+
+// Options say what to do it with. URL and Out are required.
+type Options struct {
+	// URL is the address of the installation, such as http://127.0.0.1:8080.
+	URL string
+	// Out takes the report: text for people, or with JSON one object a step.
+	Out  io.Writer
+	JSON bool
+	// SiteDir is the web site to publish. Empty means Debian's documentation of Git when it is
+	// installed, else a small site of the program's own.
+	SiteDir string
+	// Email and Password sign in to an account that exists; empty registers a new one.
+	Email, Password string
+	// ClientID uses a public application that exists, with a loopback redirect URI; empty registers
+	// a new one.
+	ClientID string
+	// NodeURL replaces the origin_url that the service names, where that cannot be reached from here.
+	NodeURL string
+	// Timeout bounds the waiting for a payment or for provisioning; 0 means a minute.
+	Timeout time.Duration
+}
+
+// redirectURI is a loopback address (RFC 8252, section 7.3) that nobody listens on: the demo plays
+// the browser too, and reads the code from the redirect itself.
+const redirectURI = "http://127.0.0.1/stead-demo"
+
+// scopes are what the integrator asks the customer for.
+var scopes = []string{
+	"profile", "services:read", "services:write", "orders:read", "orders:write", "wallet:read", "wallet:write",
+}
+
+// demonstration is one run and what its steps have found out so far.
+type demonstration struct {
+	Options
+	base   *url.URL
+	report *report
+	site   fs.FS
+
+	browser *browser // the customer's
+	oauth   *oauth2.Config
+	token   *oauth2.Token
+	origin  origin
+
+	name, email, password string
+	domain                string
+	plan                  plan
+	topup, balance        int64 // USD cents
+	order, service        int64
+	paidAt                time.Time
+	assets                []asset
+}
+
+// step is one thing that has to work.
+type step struct {
+	name  string // stable, for programs
+	title string
+	run   func(ctx context.Context) error
+}
+
+// Run does the main job against opts.URL. The error names the first step that failed.
+func Run(ctx context.Context, opts Options) error {
+	d, err := newDemonstration(opts)
+	if err != nil {
+		return err
+	}
+	steps := d.steps()
+	for i, s := range steps {
+		d.report.begin(i+1, len(steps), s)
+		err := s.run(ctx)
+		d.report.end(err)
+		if err != nil {
+			return fmt.Errorf("step %q: %w", s.name, err)
+		}
+	}
+	d.report.summary(d.domain, d.origin.String())
+	return nil
+}
+
+func newDemonstration(opts Options) (*demonstration, error) {
+	base, err := url.Parse(strings.TrimSuffix(opts.URL, "/"))
+	if err != nil || base.Host == "" || (base.Scheme != "http" && base.Scheme != "https") {
+		return nil, fmt.Errorf("%q is not the address of an installation; it looks like http://127.0.0.1:8080", opts.URL)
+	}
+	if opts.Timeout <= 0 {
+		opts.Timeout = time.Minute
+	}
+	site, err := openSite(opts.SiteDir)
+	if err != nil {
+		return nil, err
+	}
+	d := &demonstration{Options: opts, base: base, site: site, report: newReport(opts.Out, opts.JSON)}
+	tag := randomName()
+	d.name, d.email, d.password = "Demo "+tag, "demo-"+tag+"@example.com", "Demo-"+randomName()+randomName()
+	d.domain = "demo-" + tag + ".stead.test"
+	if opts.Email != "" {
+		d.email, d.password = opts.Email, opts.Password
+	}
+	d.report.hide(d.password)
+	return d, d.openBrowser()
+}
+
+// openBrowser gives the customer a browser without cookies.
+func (d *demonstration) openBrowser() error {
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		return err
+	}
+	d.browser = newBrowser(&http.Client{Jar: jar, Transport: d.report.recorded(pages), Timeout: d.Timeout})
+	return nil
+}
+
+// steps in the order of the main job.
+func (d *demonstration) steps() []step {
+	var steps []step
+	add := func(name, title string, run func(ctx context.Context) error) {
+		steps = append(steps, step{name, title, run})
+	}
+	if d.Email == "" {
+		add("register", "A customer registers", d.register)
+	}
+	if d.ClientID == "" {
+		add("application", "An integrator registers an application", d.registerApplication)
+	}
+	add("discover", "The application reads where to send people (RFC 8414)", d.discover)
+	add("authorize", "The customer signs in and consents; the code becomes a token (PKCE S256)", d.authorize)
+	add("refresh", "The token is refreshed and the refresh token replaced", d.refresh)
+	add("catalog", "The application reads what is for sale", d.readCatalog)
+	add("topup", "The customer tops up the wallet on the gateway's page", d.topUp)
+	add("order", "The application orders hosting for a domain", d.createOrder)
+	add("pay", "The order is paid once, though the call is sent twice", d.pay)
+	add("provision", "The order becomes an active service", d.awaitService)
+	add("publish", "The first page is written and served", d.publishPage)
+	add("upload", "A real site is uploaded as an archive and extracted", d.uploadSite)
+	add("serve", "Every file of it is served, byte for byte", d.compareSite)
+	add("http", "Caching, ranges, compression, types and errors are right", d.checkHTTP)
+	add("escape", "Nothing outside of the site can be reached", d.checkEscapes)
+	return steps
+}

@@ -1,0 +1,207 @@
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+)
+
+type money struct {
+	USDCents int64  `json:"usd_cents"`
+	Display  string `json:"display"`
+}
+
+type plan struct {
+	ID        int64  `json:"id"`
+	Slug      string `json:"slug"`
+	Available bool   `json:"available"`
+	Limits    struct {
+		DiskMB int64 `json:"disk_mb"`
+	} `json:"limits"`
+	Prices []struct {
+		PeriodMonths     int    `json:"period_months"`
+		Price            money  `json:"price"`
+		FirstPeriodPrice *money `json:"first_period_price"`
+		Setup            money  `json:"setup"`
+	} `json:"prices"`
+}
+
+// enoughDisk is what the site and its archive need, in MB.
+const enoughDisk = 200
+
+// readCatalog chooses the first web hosting plan that can be bought and has room for the site.
+func (d *demonstration) readCatalog(ctx context.Context) error {
+	var catalog struct {
+		Data []struct {
+			Type  string `json:"type"`
+			Plans []plan `json:"plans"`
+		} `json:"data"`
+	}
+	if _, err := d.call(ctx, http.MethodGet, "/api/v1/catalog?type=hosting&lang=en", nil, &catalog); err != nil {
+		return err
+	}
+	for _, product := range catalog.Data {
+		for _, p := range product.Plans {
+			if p.Available && len(p.Prices) > 0 && (p.Limits.DiskMB < 0 || p.Limits.DiskMB >= enoughDisk) {
+				d.plan = p
+				d.report.note("plan %q (%d), %s for %d months", p.Slug, p.ID, p.Prices[0].Price.Display, p.Prices[0].PeriodMonths)
+				return nil
+			}
+		}
+	}
+	return errors.New("no web hosting is for sale: import a catalog first (stead admin catalog import)")
+}
+
+// price is what the first period of the plan costs.
+func (p plan) price() int64 {
+	first := p.Prices[0]
+	cents := first.Price.USDCents
+	if first.FirstPeriodPrice != nil {
+		cents = first.FirstPeriodPrice.USDCents
+	}
+	return cents + first.Setup.USDCents
+}
+
+func (d *demonstration) readBalance(ctx context.Context) (int64, error) {
+	var wallet struct {
+		Balance money `json:"balance"`
+	}
+	_, err := d.call(ctx, http.MethodGet, "/api/v1/wallet?per_page=1", nil, &wallet)
+	return wallet.Balance.USDCents, err
+}
+
+// topUp pays enough for the plan into the wallet.
+func (d *demonstration) topUp(ctx context.Context) error {
+	before, err := d.readBalance(ctx)
+	if err != nil {
+		return err
+	}
+	amount := max(d.plan.price(), 1000)
+	var topup struct {
+		ID          int64   `json:"id"`
+		Status      string  `json:"status"`
+		CheckoutURL string  `json:"checkout_url"`
+		FailureKey  *string `json:"failure_key"`
+	}
+	_, err = d.call(ctx, http.MethodPost, "/api/v1/wallet/topups",
+		map[string]any{"gateway": "demo", "amount_usd_cents": amount}, &topup, "Idempotency-Key", "topup-"+randomName())
+	if err != nil {
+		return err
+	}
+	if topup.Status != "pending" {
+		return fmt.Errorf("a new top-up is %s, not pending", topup.Status)
+	}
+	p, err := d.browser.open(ctx, topup.CheckoutURL)
+	if err != nil {
+		return err
+	}
+	f, err := p.button("pay")
+	if err != nil {
+		return err
+	}
+	if _, err := d.browser.submit(ctx, f, "pay", nil); err != nil {
+		return err
+	}
+	err = d.await(ctx, "the payment", func(ctx context.Context) (bool, error) {
+		_, err := d.call(ctx, http.MethodGet, "/api/v1/wallet/topups/"+strconv.FormatInt(topup.ID, 10), nil, &topup)
+		if err == nil && topup.Status != "pending" && topup.Status != "processing" && topup.Status != "succeeded" {
+			err = fmt.Errorf("the top-up is %s", topup.Status)
+		}
+		return topup.Status == "succeeded", err
+	})
+	if err != nil {
+		return err
+	}
+	if d.balance, err = d.readBalance(ctx); err != nil {
+		return err
+	}
+	if d.balance != before+amount {
+		return fmt.Errorf("a top-up of %d cents took the balance from %d to %d", amount, before, d.balance)
+	}
+	return nil
+}
+
+type order struct {
+	ID        int64  `json:"id"`
+	Status    string `json:"status"`
+	Total     money  `json:"total"`
+	ServiceID *int64 `json:"service_id"`
+}
+
+func (d *demonstration) createOrder(ctx context.Context) error {
+	var o order
+	_, err := d.call(ctx, http.MethodPost, "/api/v1/orders", map[string]any{
+		"plan_id": d.plan.ID, "domain": d.domain, "period_months": d.plan.Prices[0].PeriodMonths,
+	}, &o, "Idempotency-Key", "order-"+randomName())
+	if err != nil {
+		return err
+	}
+	if o.Status != "pending" || o.Total.USDCents != d.plan.price() {
+		return fmt.Errorf("the order is %s and costs %d cents, the catalog says %d", o.Status, o.Total.USDCents, d.plan.price())
+	}
+	d.order = o.ID
+	d.report.note("order %d for %s", o.ID, d.domain)
+	return nil
+}
+
+// pay sends the same call twice, as a client does that lost the first answer.
+func (d *demonstration) pay(ctx context.Context) error {
+	path := "/api/v1/orders/" + strconv.FormatInt(d.order, 10) + "/pay"
+	key := "pay-" + randomName()
+	var first, again order
+	d.paidAt = now()
+	if _, err := d.call(ctx, http.MethodPost, path, nil, &first, "Idempotency-Key", key); err != nil {
+		return err
+	}
+	header, err := d.call(ctx, http.MethodPost, path, nil, &again, "Idempotency-Key", key)
+	if err != nil {
+		return err
+	}
+	if header.Get("Idempotency-Replayed") != "true" || first.ID != again.ID || first.Status != again.Status {
+		return errors.New("the second call was not answered as the first")
+	}
+	if first.ServiceID == nil {
+		return errors.New("the paid order names no service")
+	}
+	d.service = *first.ServiceID
+	balance, err := d.readBalance(ctx)
+	if err != nil {
+		return err
+	}
+	if want := d.balance - d.plan.price(); balance != want {
+		return fmt.Errorf("the balance is %d cents after paying, not %d", balance, want)
+	}
+	_, err = d.call(ctx, http.MethodPost, path, nil, nil, "Idempotency-Key", "pay-"+randomName())
+	return expect(err, "already_paid", "paying once more with another key")
+}
+
+// awaitService watches the service become active.
+func (d *demonstration) awaitService(ctx context.Context) error {
+	var s struct {
+		Status    string  `json:"status"`
+		Domain    string  `json:"domain"`
+		OriginURL *string `json:"origin_url"`
+	}
+	path := "/api/v1/services/" + strconv.FormatInt(d.service, 10)
+	err := d.await(ctx, "provisioning", func(ctx context.Context) (bool, error) {
+		_, err := d.call(ctx, http.MethodGet, path, nil, &s)
+		if err == nil && s.Status != "pending" && s.Status != "provisioning" && s.Status != "active" {
+			err = fmt.Errorf("the service is %s", s.Status)
+		}
+		return s.Status == "active", err
+	})
+	if err != nil {
+		return err
+	}
+	address := d.NodeURL
+	if address == "" && s.OriginURL != nil {
+		address = *s.OriginURL
+	}
+	if s.Domain != d.domain || address == "" {
+		return fmt.Errorf("the service is for %q and served at %q", s.Domain, address)
+	}
+	d.origin, err = newOrigin(address, d.domain, d.Timeout)
+	return err
+}
