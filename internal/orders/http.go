@@ -134,7 +134,8 @@ func (s *Service) Operations() []api.Route {
 			Description: "The money is set aside at once and taken when the service stands. If it cannot be made, the order " +
 				"becomes refunded and the money is back in the balance.",
 			Errors: []*fault.Def{
-				fault.NotFound, ErrNotPayable, ErrAlreadyPaid, ErrPlanUnavailable, ErrOutOfStock, fault.DomainUnavailable,
+				fault.NotFound, fault.InsufficientFunds, ErrNotPayable, ErrAlreadyPaid, ErrPlanUnavailable, ErrOutOfStock,
+				fault.DomainUnavailable,
 			},
 			Commit: func(ctx context.Context, tx *db.Tx, p auth.Principal, in *orderIn) (*orderWire, error) {
 				return answer(ctx)(s.pay(ctx, tx, p.AccountID, in.Order))

@@ -133,8 +133,6 @@ func (shelf) Return(ctx context.Context, tx *db.Tx, planID int64) error {
 	return err
 }
 
-var errPoor = fault.Define(fault.KindUnprocessable, "test_insufficient_funds")
-
 // purse keeps balances in a table, with the guard in the statement.
 type purse struct{}
 
@@ -144,7 +142,7 @@ func (purse) Charge(ctx context.Context, tx *db.Tx, c Charge) error {
 		return err
 	}
 	if n == 0 {
-		return errPoor.With(fault.Fields{"required": c.Amount})
+		return fault.InsufficientFunds.With(fault.Fields{"required": money.Wire(ctx, c.Amount)})
 	}
 	_, err = tx.Exec(ctx, `INSERT INTO test_held (order_id, account_id, amount, state) VALUES ($1, $2, $3, 'held')
 		ON CONFLICT (order_id) DO NOTHING`, c.OrderID, c.AccountID, c.Amount)
@@ -427,7 +425,7 @@ func TestThirtyAtOnceSpendNoMoreThanThereIs(t *testing.T) {
 			ids = append(ids, w.order(fmt.Sprintf("shop%d.test", n)))
 		}
 		answers := w.atOnce(len(ids), func(n int) (int, string) { return w.pay(ids[n]) })
-		w.same("answers", map[string]int{"200 ": 10, "422 test_insufficient_funds": 20}, answers)
+		w.same("answers", map[string]int{"200 ": 10, "422 insufficient_funds": 20}, answers)
 		w.same("balance", int64(0), w.balance())
 		w.same("held", int64(5000), w.number(`SELECT sum(amount) FROM test_held WHERE state = 'held'`))
 		w.same("paid orders", int64(10), w.number(`SELECT count(*) FROM orders WHERE status = 'processing'`))

@@ -21,6 +21,7 @@ CREATE TABLE services (
     period_months           INTEGER NOT NULL CHECK (period_months BETWEEN 1 AND 120),
     auto_renew              BOOLEAN NOT NULL,
     renew_price             BIGINT  NOT NULL CHECK (renew_price >= 0),
+    failure_key             TEXT,
     suspend_reason          TEXT    CHECK (suspend_reason IN ('unpaid', 'abuse', 'manual', 'resource_limit')),
     pending_plan_id         BIGINT,
     pending_plan_at         BIGINT,
@@ -44,6 +45,7 @@ CREATE TABLE services (
     CONSTRAINT services_provisioning CHECK (status <> 'provisioning' OR (provisioning_at IS NOT NULL AND panel <> '')),
     CONSTRAINT services_provisioned CHECK (status NOT IN ('active', 'past_due', 'suspended', 'terminating', 'terminated')
         OR (provisioned_at IS NOT NULL AND expires_at IS NOT NULL AND panel_ref <> '')),
+    CONSTRAINT services_failed CHECK (status <> 'failed' OR failure_key IS NOT NULL),
     CONSTRAINT services_pending_plan CHECK ((pending_plan_id IS NULL) = (pending_plan_at IS NULL))
 );
 -- A name is served once: an order that is not paid holds nothing.

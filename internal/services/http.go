@@ -30,6 +30,7 @@ type serviceWire struct {
 	RenewPrice           money.Money     `json:"renew_price"`
 	RenewalCovered       bool            `json:"renewal_covered" doc:"The wallet's balance covers the renewal of this service"`
 	NextRenewalAttemptAt *time.Time      `json:"next_renewal_attempt_at"`
+	FailureKey           *string         `json:"failure_key" doc:"Why the service could not be provisioned: an error key"`
 	SuspendReason        *SuspendReason  `json:"suspend_reason" enum:"unpaid,abuse,manual,resource_limit"`
 	SuspendedAt          *time.Time      `json:"suspended_at"`
 	GraceUntil           *time.Time      `json:"grace_until"`
@@ -66,7 +67,7 @@ func wire(ctx context.Context, r record, balance money.USDCents) serviceWire {
 		Plan:         planWire{ID: r.planID, Name: r.planName, Slug: r.planSlug},
 		PeriodMonths: r.periodMonths, AutoRenew: r.autoRenew,
 		RenewPrice: money.Wire(ctx, r.renewPrice), RenewalCovered: balance >= r.renewPrice,
-		NextRenewalAttemptAt: r.nextRenewalAttemptAt, SuspendReason: r.suspendReason, SuspendedAt: r.suspendedAt,
+		NextRenewalAttemptAt: r.nextRenewalAttemptAt, FailureKey: r.failureKey, SuspendReason: r.suspendReason, SuspendedAt: r.suspendedAt,
 		GraceUntil: r.graceUntil, TerminatesAt: r.terminatesAt,
 		Location: orNull(r.place.location), IPv4: orNull(r.place.ipv4), IPv6: orNull(r.place.ipv6),
 		Nameservers: r.place.nameservers, OriginURL: orNull(r.place.originURL),
@@ -97,6 +98,7 @@ type eventWire struct {
 	OrderID       int64          `json:"order_id"`
 	PlanID        int64          `json:"plan_id"`
 	AutoRenew     bool           `json:"auto_renew"`
+	FailureKey    *string        `json:"failure_key"`
 	SuspendReason *SuspendReason `json:"suspend_reason"`
 	ProvisionedAt *time.Time     `json:"provisioned_at"`
 }
@@ -105,7 +107,7 @@ func eventOf(r record) eventWire {
 	return eventWire{
 		ID: r.id, Label: r.label, Type: r.typ, Status: r.status, Domain: r.domain, ClientRef: r.clientRef,
 		ExpiresAt: r.expiresAt, OrderID: r.orderID, PlanID: r.planID, AutoRenew: r.autoRenew,
-		SuspendReason: r.suspendReason, ProvisionedAt: r.provisionedAt,
+		FailureKey: r.failureKey, SuspendReason: r.suspendReason, ProvisionedAt: r.provisionedAt,
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/riverqueue/river/rivertype"
 
 	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/jobs"
 )
 
 // provisionAttempts: with the queue's growing pauses (1 s, 16 s, 81 s, …) the last
@@ -42,6 +43,7 @@ func (provisionArgs) Kind() string { return "services.provision" }
 
 func (s *Service) enqueueProvision(ctx context.Context, tx *db.Tx, id int64) error {
 	return s.Queue.Enqueue(ctx, tx, provisionArgs{ServiceID: id}, &river.InsertOpts{
+		Queue:       jobs.PanelQueue,
 		MaxAttempts: provisionAttempts,
 		UniqueOpts:  river.UniqueOpts{ByArgs: true, ByState: unfinished},
 	})
@@ -63,7 +65,7 @@ type cleanUpArgs struct {
 func (cleanUpArgs) Kind() string { return "services.clean_up" }
 
 func (s *Service) enqueueCleanUp(ctx context.Context, tx *db.Tx, id int64) error {
-	return s.Queue.Enqueue(ctx, tx, cleanUpArgs{ServiceID: id}, nil)
+	return s.Queue.Enqueue(ctx, tx, cleanUpArgs{ServiceID: id}, &river.InsertOpts{Queue: jobs.PanelQueue})
 }
 
 type cleanUpWorker struct {

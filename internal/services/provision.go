@@ -85,14 +85,14 @@ func (s *Service) giveUp(ctx context.Context, id int64, reason error) error {
 		if err != nil {
 			return err
 		}
-		next, ok := r.status.after(accountRefused)
-		if !ok {
+		if _, ok := r.status.after(accountRefused); !ok {
 			return nil
 		}
-		if err := s.orders.Fail(ctx, tx, r.orderID, failureKey(panel.KindOf(reason))); err != nil {
+		key := failureKey(panel.KindOf(reason))
+		if err := s.orders.Fail(ctx, tx, r.orderID, key); err != nil {
 			return fmt.Errorf("services: fail order %d: %w", r.orderID, err)
 		}
-		moved, err := setStatus(ctx, tx, id, r.status, next)
+		moved, err := setFailed(ctx, tx, id, key)
 		if err == nil && !moved {
 			err = errMoved
 		}

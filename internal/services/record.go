@@ -52,6 +52,7 @@ type record struct {
 	periodMonths           int
 	autoRenew              bool
 	renewPrice             money.USDCents
+	failureKey             *string
 	suspendReason          *SuspendReason
 	pendingPlanID          *int64
 	pendingPlanAt          *time.Time

@@ -107,8 +107,7 @@ func (s *Service) Provision(ctx context.Context, tx *db.Tx, id int64) error {
 // CancelPending ends a service whose order will not be paid. One that is not
 // pending is left alone.
 func (s *Service) CancelPending(ctx context.Context, tx *db.Tx, id int64) error {
-	_, err := setStatus(ctx, tx, id, Pending, Cancelled)
-	return err
+	return setCancelled(ctx, tx, id)
 }
 
 // Target finds the account of the caller's service.

@@ -14,7 +14,7 @@ import (
 )
 
 const columns = `id, account_id, order_id, type, label, status, domain, client_ref, plan_id, plan_slug, plan_name, limits,
-	period_months, auto_renew, renew_price, suspend_reason, pending_plan_id, pending_plan_at, panel, panel_ref,
+	period_months, auto_renew, renew_price, failure_key, suspend_reason, pending_plan_id, pending_plan_at, panel, panel_ref,
 	username, origin_url, location, ipv4, ipv6, nameservers, created_at, provisioned_at, expires_at,
 	next_renewal_attempt_at, grace_until, suspended_at, terminates_at`
 
@@ -22,8 +22,8 @@ func scan(row db.Row) (record, error) {
 	var r record
 	var nameservers string
 	err := row.Scan(&r.id, &r.accountID, &r.orderID, &r.typ, &r.label, &r.status, &r.domain, &r.clientRef, &r.planID,
-		&r.planSlug, &r.planName, &r.limits, &r.periodMonths, &r.autoRenew, &r.renewPrice, &r.suspendReason,
-		&r.pendingPlanID, &r.pendingPlanAt, &r.panel, &r.panelRef, &r.place.username, &r.place.originURL,
+		&r.planSlug, &r.planName, &r.limits, &r.periodMonths, &r.autoRenew, &r.renewPrice, &r.failureKey,
+		&r.suspendReason, &r.pendingPlanID, &r.pendingPlanAt, &r.panel, &r.panelRef, &r.place.username, &r.place.originURL,
 		&r.place.location, &r.place.ipv4, &r.place.ipv6, &nameservers, &r.createdAt, &r.provisionedAt, &r.expiresAt,
 		&r.nextRenewalAttemptAt, &r.graceUntil, &r.suspendedAt, &r.terminatesAt)
 	if err != nil {
@@ -145,10 +145,17 @@ func setActive(ctx context.Context, tx *db.Tx, id int64, ref string, p place, ex
 	return n == 1, err
 }
 
-// setStatus moves a service whose row needs no other change.
-func setStatus(ctx context.Context, tx *db.Tx, id int64, from, to Status) (bool, error) {
-	n, err := tx.Exec(ctx, `UPDATE services SET status = $1 WHERE id = $2 AND status = $3`, to, id, from)
+// setFailed answers false when the service is no longer in provisioning.
+func setFailed(ctx context.Context, tx *db.Tx, id int64, failureKey string) (bool, error) {
+	n, err := tx.Exec(ctx, `UPDATE services SET status = $1, failure_key = $2 WHERE id = $3 AND status = $4`,
+		Failed, failureKey, id, Provisioning)
 	return n == 1, err
+}
+
+// setCancelled leaves a service alone that is not pending.
+func setCancelled(ctx context.Context, tx *db.Tx, id int64) error {
+	_, err := tx.Exec(ctx, `UPDATE services SET status = $1 WHERE id = $2 AND status = $3`, Cancelled, id, Pending)
+	return err
 }
 
 func setSuspended(ctx context.Context, tx *db.Tx, id int64, reason SuspendReason) error {

@@ -8,8 +8,8 @@ import (
 
 // The refusals of the section (resources, section 26).
 var (
-	// ErrInsufficientFunds carries required, balance and missing.
-	ErrInsufficientFunds   = fault.Define(fault.KindUnprocessable, "insufficient_funds")
+	// ErrInsufficientFunds is common: whatever charges the wallet answers it.
+	ErrInsufficientFunds   = fault.InsufficientFunds
 	ErrAmountTooSmall      = fault.Define(fault.KindUnprocessable, "amount_too_small")
 	ErrAmountTooLarge      = fault.Define(fault.KindUnprocessable, "amount_too_large")
 	ErrGatewayUnavailable  = fault.Define(fault.KindUnprocessable, "gateway_unavailable")

@@ -36,6 +36,8 @@ var (
 	ServiceNotActive     = Define(KindUnprocessable, "service_not_active")
 	ServiceSuspended     = Define(KindUnprocessable, "service_suspended")
 
+	// InsufficientFunds carries required, balance and missing, all Money.
+	InsufficientFunds = Define(KindUnprocessable, "insufficient_funds")
 	DomainInvalid     = Define(KindUnprocessable, "domain_invalid")
 	DomainUnavailable = Define(KindUnprocessable, "domain_unavailable")
 
