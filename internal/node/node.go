@@ -37,6 +37,8 @@ type Config struct {
 	IPv4, IPv6  string
 	Nameservers []string
 	Location    string
+	// HTTPS tells that the sites are answered by HTTPS too, so that it can be forced.
+	HTTPS bool
 
 	// Web is the driver for sites; nil is the Go server, whose Handler then answers for them.
 	Web web.Server
@@ -167,17 +169,21 @@ func (n *Node) home(ref string) (files.Home, error) {
 	return files.Home{Account: rec.Name, Dir: n.accounts.Home(rec), Limits: rec.Limits, Suspended: rec.Suspended}, nil
 }
 
-// sites are the account's domains by document root: those that share one are one site.
+// sites are the account's domains by how they are answered: those that are answered alike are one
+// site.
 func (n *Node) sites(rec accounts.Record) []web.Site {
 	var sites []web.Site
 	for _, d := range rec.Domains {
-		i := slices.IndexFunc(sites, func(s web.Site) bool { return s.DocumentRoot == d.DocumentRoot })
+		i := slices.IndexFunc(sites, func(s web.Site) bool {
+			return s.DocumentRoot == d.DocumentRoot && s.RedirectTo == d.RedirectTo && s.ForceHTTPS == d.ForceHTTPS
+		})
 		if i >= 0 {
 			sites[i].Aliases = append(sites[i].Aliases, d.Name)
 			continue
 		}
 		sites = append(sites, web.Site{
-			Domain: d.Name, Home: n.accounts.Home(rec), DocumentRoot: d.DocumentRoot, Suspended: rec.Suspended,
+			Domain: d.Name, Home: n.accounts.Home(rec), DocumentRoot: d.DocumentRoot,
+			RedirectTo: d.RedirectTo, ForceHTTPS: d.ForceHTTPS, Suspended: rec.Suspended,
 		})
 	}
 	return sites
@@ -224,7 +230,7 @@ func (n *Node) answer(rec accounts.Record) panel.Account {
 		return panel.Account{}
 	}
 	acc := panel.Account{
-		Ref: rec.Ref, Username: rec.Name, PrimaryDomain: rec.Domains[0].Name, Domains: domains(rec),
+		Ref: rec.Ref, Username: rec.Name, PrimaryDomain: rec.Domains[0].Name, Domains: n.domains(rec),
 		Limits: rec.Limits, Status: panel.AccountActive, CreatedAt: rec.CreatedAt,
 		OriginURL: n.cfg.OriginURL, IPv4: n.cfg.IPv4, IPv6: n.cfg.IPv6,
 		Nameservers: slices.Clone(n.cfg.Nameservers), Location: n.cfg.Location,
@@ -235,12 +241,24 @@ func (n *Node) answer(rec accounts.Record) panel.Account {
 	return acc
 }
 
-func domains(rec accounts.Record) []panel.Domain {
+func (n *Node) domains(rec accounts.Record) []panel.Domain {
 	all := make([]panel.Domain, 0, len(rec.Domains))
-	for i, d := range rec.Domains {
-		all = append(all, panel.Domain{Name: d.Name, DocumentRoot: "/" + d.DocumentRoot, Primary: i == 0})
+	for i := range rec.Domains {
+		all = append(all, n.domain(rec, i))
 	}
 	return all
+}
+
+// domain is the account's domain in the words of the port.
+func (n *Node) domain(rec accounts.Record, i int) panel.Domain {
+	d, tls := rec.Domains[i], panel.TLSNone
+	if n.cfg.HTTPS {
+		tls = panel.TLSActive
+	}
+	return panel.Domain{
+		Name: d.Name, DocumentRoot: "/" + d.DocumentRoot, Primary: i == 0,
+		RedirectTo: d.RedirectTo, ForceHTTPS: d.ForceHTTPS, TLS: tls,
+	}
 }
 
 // SuspendAccount implements panel.Accounts.
@@ -309,49 +327,71 @@ func (n *Node) Domains(_ context.Context, ref string) ([]panel.Domain, error) {
 	if err != nil {
 		return nil, panel.Wrap("sites.list", ref, err)
 	}
-	return domains(rec), nil
+	return n.domains(rec), nil
 }
 
-// AddDomain implements panel.Sites.
-func (n *Node) AddDomain(ctx context.Context, ref, name, documentRoot string) (panel.Domain, error) {
-	d, err := n.addDomain(ctx, ref, name, documentRoot)
-	return panel.Domain{Name: d.Name, DocumentRoot: "/" + d.DocumentRoot}, panel.Wrap("sites.add", ref, err)
+// SetDomain implements panel.Sites.
+func (n *Node) SetDomain(ctx context.Context, ref string, d panel.Domain) (panel.Domain, error) {
+	d, err := n.setDomain(ctx, ref, d)
+	return d, panel.Wrap("sites.set", ref, err)
 }
 
-func (n *Node) addDomain(ctx context.Context, ref, name, documentRoot string) (accounts.Domain, error) {
-	name, err := panel.CanonicalDomain(name)
+func (n *Node) setDomain(ctx context.Context, ref string, d panel.Domain) (_ panel.Domain, err error) {
+	set := accounts.Domain{ForceHTTPS: d.ForceHTTPS}
+	if set.Name, err = panel.CanonicalDomain(d.Name); err != nil {
+		return panel.Domain{}, err
+	}
+	if d.ForceHTTPS && !n.cfg.HTTPS {
+		return panel.Domain{}, fmt.Errorf("%w: nothing answers HTTPS here", panel.ErrUnsupported)
+	}
+	if d.RedirectTo != "" {
+		if set.RedirectTo, err = panel.RedirectURL(d.RedirectTo); err != nil {
+			return panel.Domain{}, err
+		}
+	}
+	if d.DocumentRoot != "" {
+		if set.DocumentRoot, err = n.makeDocumentRoot(ctx, ref, d.DocumentRoot); err != nil {
+			return panel.Domain{}, err
+		}
+	}
+	rec, err := n.update(ctx, ref, func(rec *accounts.Record) error { return place(rec, set, d.Primary) })
 	if err != nil {
-		return accounts.Domain{}, err
+		return panel.Domain{}, err
 	}
-	root := accounts.PublicHTML
-	if documentRoot != "" {
-		if root, err = files.CleanPath(documentRoot); err != nil {
-			return accounts.Domain{}, err
-		}
-		if top := topDir(root); root == "." || top == "logs" || top == "tmp" {
-			return accounts.Domain{}, fmt.Errorf("%w: %s is not for visitors", panel.ErrPathNotAllowed, documentRoot)
-		}
-		if _, err := n.Files.Mkdir(ctx, ref, documentRoot); err != nil {
-			return accounts.Domain{}, err
-		}
+	return n.domain(rec, max(rec.Find(set.Name), 0)), nil
+}
+
+// makeDocumentRoot makes the directory that a site is served from and answers its name in the home.
+func (n *Node) makeDocumentRoot(ctx context.Context, ref, dir string) (string, error) {
+	root, err := files.CleanPath(dir)
+	if err != nil {
+		return "", err
 	}
-	added := accounts.Domain{Name: name, DocumentRoot: root}
-	_, err = n.update(ctx, ref, func(rec *accounts.Record) error {
-		for i, d := range rec.Domains {
-			if d.Name == name && (d != added || i == 0) {
-				return fmt.Errorf("%w: %s", panel.ErrExists, name)
-			}
-		}
-		if slices.Contains(rec.Domains, added) {
-			return nil
-		}
+	if top := topDir(root); root == "." || top == "logs" || top == "tmp" {
+		return "", fmt.Errorf("%w: %s is not for visitors", panel.ErrPathNotAllowed, dir)
+	}
+	_, err = n.Files.Mkdir(ctx, ref, dir)
+	return root, err
+}
+
+// place puts a domain into the record, in the place of the one with its name when there is one.
+func place(rec *accounts.Record, d accounts.Domain, primary bool) error {
+	if d.DocumentRoot == "" {
+		d.DocumentRoot = rec.Domains[0].DocumentRoot
+	}
+	i := rec.Find(d.Name)
+	if i < 0 {
 		if most := rec.Limits.Domains; most > 0 && len(rec.Domains) >= most {
 			return fmt.Errorf("%w: %d domains", panel.ErrLimit, most)
 		}
-		rec.Domains = append(rec.Domains, added)
-		return nil
-	})
-	return added, err
+		i = len(rec.Domains)
+		rec.Domains = append(rec.Domains, d)
+	}
+	rec.Domains[i] = d
+	if primary {
+		rec.Domains[0], rec.Domains[i] = rec.Domains[i], rec.Domains[0]
+	}
+	return nil
 }
 
 func topDir(name string) string {
@@ -372,7 +412,7 @@ func (n *Node) removeDomain(ctx context.Context, ref, name string) error {
 		return err
 	}
 	_, err = n.update(ctx, ref, func(rec *accounts.Record) error {
-		i := slices.IndexFunc(rec.Domains, func(d accounts.Domain) bool { return d.Name == name })
+		i := rec.Find(name)
 		switch i {
 		case -1:
 			return fmt.Errorf("%w: domain %s", panel.ErrNotFound, name)

@@ -141,14 +141,14 @@ func TestLifeOfAnAccountAsVisitorsSeeIt(t *testing.T) {
 	write(t, n, "1", "/public_html/index.html", "A")
 	write(t, n, "1", "/shop/index.html", "SHOP")
 	expect(get, "a.example", 200, "A")
-	_, err := n.AddDomain(ctx, "1", "alias.example", "")
+	_, err := n.SetDomain(ctx, "1", panel.Domain{Name: "alias.example"})
 	must(t, err)
-	_, err = n.AddDomain(ctx, "1", "shop.example", "/shop")
+	_, err = n.SetDomain(ctx, "1", panel.Domain{Name: "shop.example", DocumentRoot: "/shop"})
 	must(t, err)
 	expect(get, "alias.example", 200, "A")
 	expect(get, "shop.example", 200, "SHOP")
 	for _, root := range []string{"/", "/logs", "/tmp/x"} {
-		if _, err := n.AddDomain(ctx, "1", "x.example", root); !errors.Is(err, panel.ErrPathNotAllowed) {
+		if _, err := n.SetDomain(ctx, "1", panel.Domain{Name: "x.example", DocumentRoot: root}); !errors.Is(err, panel.ErrPathNotAllowed) {
 			t.Errorf("root %s: %v", root, err)
 		}
 	}
@@ -173,6 +173,63 @@ func TestLifeOfAnAccountAsVisitorsSeeIt(t *testing.T) {
 	expect(get, "a.example", 200, "the next customer's")
 }
 
+func TestDomainsAreAnsweredAsTheyAreSet(t *testing.T) {
+	dir := t.TempDir()
+	n := open(t, dir)
+	get := serve(t, n)
+	ctx := t.Context()
+	create(t, n, "1", "a.example")
+	write(t, n, "1", "/public_html/index.html", "A")
+	write(t, n, "1", "/b/index.html", "B")
+	set := func(d panel.Domain) {
+		t.Helper()
+		_, err := n.SetDomain(ctx, "1", d)
+		must(t, err)
+	}
+	expect := func(host string, status int, body string) {
+		t.Helper()
+		if s, b := get(host, "/"); s != status || b != body {
+			t.Errorf("%s: status %d, body %.40q; want %d, %q", host, s, b, status, body)
+		}
+	}
+	set(panel.Domain{Name: "alias.example"})
+	expect("alias.example", 200, "A")
+	set(panel.Domain{Name: "alias.example", RedirectTo: "https://elsewhere.example"})
+	expect("alias.example", 301, "")
+	expect("a.example", 200, "A")
+	set(panel.Domain{Name: "b.example", DocumentRoot: "/b", Primary: true})
+	expect("b.example", 200, "B")
+	expect("a.example", 200, "A")
+	must(t, n.Close())
+
+	n = open(t, dir)
+	defer n.Close()
+	get = serve(t, n)
+	expect("alias.example", 301, "")
+	set(panel.Domain{Name: "alias.example", DocumentRoot: "/b"})
+	expect("alias.example", 200, "B")
+	must(t, n.RemoveDomain(ctx, "1", "a.example"))
+	if status, _ := get("a.example", "/"); status != 404 {
+		t.Errorf("removed domain: status %d", status)
+	}
+	expect("b.example", 200, "B")
+}
+
+func TestHTTPSIsForcedWhereItIsServed(t *testing.T) {
+	n, err := New(t.Context(), Config{Dir: t.TempDir(), Log: slog.New(slog.DiscardHandler), Now: time.Now, HTTPS: true})
+	must(t, err)
+	defer n.Close()
+	create(t, n, "1", "a.example")
+	d, err := n.SetDomain(t.Context(), "1", panel.Domain{Name: "a.example", ForceHTTPS: true})
+	must(t, err)
+	if !d.ForceHTTPS || d.TLS != panel.TLSActive {
+		t.Errorf("set to %+v", d)
+	}
+	if status, _ := serve(t, n)("a.example", "/"); status != 301 {
+		t.Errorf("by plain HTTP: status %d", status)
+	}
+}
+
 func TestManyCallersAtOnce(t *testing.T) {
 	n := open(t, t.TempDir())
 	defer n.Close()
@@ -189,7 +246,7 @@ func TestManyCallersAtOnce(t *testing.T) {
 				if status, body := get(domain, "/"); status != 200 || body != want {
 					t.Errorf("%s: %d %q, want %q", domain, status, body, want)
 				}
-				_, err := n.AddDomain(ctx, ref, "x"+domain, "")
+				_, err := n.SetDomain(ctx, ref, panel.Domain{Name: "x" + domain})
 				must(t, err)
 				must(t, n.DeleteAccount(ctx, ref))
 				if status, _ := get("x"+domain, "/"); status != 404 {

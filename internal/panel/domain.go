@@ -3,6 +3,7 @@ package panel
 import (
 	"fmt"
 	"net/netip"
+	"net/url"
 	"strings"
 
 	"golang.org/x/net/idna"
@@ -59,4 +60,32 @@ func plainHost(host string) bool {
 		}
 	}
 	return label > 0 && host[len(host)-1] != '-'
+}
+
+// maxRedirect bounds the address of a redirect.
+const maxRedirect = 2048
+
+// RedirectURL is the address of a redirect in the form in which it is stored and sent: absolute,
+// http or https, without user or fragment. One without a path of its own ("https://example.com")
+// takes the path and query of the visitor's address along; any other is sent as it is.
+func RedirectURL(address string) (string, error) {
+	u, err := url.Parse(address)
+	if err != nil || len(address) > maxRedirect || u.Opaque != "" || u.User != nil || u.Fragment != "" {
+		return "", fmt.Errorf("%w: %q is not an address to redirect to", ErrInvalid, address)
+	}
+	if u.Scheme != "http" && u.Scheme != "https" {
+		return "", fmt.Errorf("%w: %q is not an address of the web", ErrInvalid, address)
+	}
+	host, err := CanonicalHost(u.Hostname())
+	if err != nil {
+		return "", err
+	}
+	if port := u.Port(); port != "" {
+		host += ":" + port
+	}
+	u.Host = host
+	if u.Path == "/" && u.RawQuery == "" {
+		u.Path = ""
+	}
+	return u.String(), nil
 }

@@ -125,21 +125,40 @@ type Usages interface {
 	Usage(ctx context.Context, ref string) (Usage, error)
 }
 
-// Domain is a name that an account answers to.
+// Domain is a name that an account answers to, and how.
 type Domain struct {
 	Name         string
 	DocumentRoot string // path in the account's home: "/public_html"
 	Primary      bool
+	// RedirectTo is where visitors are sent instead of being served: see RedirectURL.
+	RedirectTo string
+	// ForceHTTPS sends visitors who came by plain HTTP to the same address by HTTPS.
+	ForceHTTPS bool
+	// TLS says whether the name is answered by HTTPS; it is reported, never asked for.
+	TLS TLS
 }
+
+// TLS is the state of HTTPS of a domain.
+type TLS string
+
+// The states of HTTPS. More will come with certificates.
+const (
+	TLSNone   TLS = "none"
+	TLSActive TLS = "active"
+)
 
 // Sites attaches domains to accounts. "www." of a domain is answered like the domain itself unless
 // it was added as a domain of its own.
 type Sites interface {
+	// Domains lists the account's, the primary one first.
 	Domains(ctx context.Context, ref string) ([]Domain, error)
-	// AddDomain serves name from documentRoot, which is made when missing; empty means the primary
-	// domain's. ErrExists: another account has the name, or this one has it with another root.
-	// ErrLimit: the account has its number of domains.
-	AddDomain(ctx context.Context, ref, name, documentRoot string) (Domain, error)
+	// SetDomain has the account answer to d.Name as d says from then on, whether it did before or
+	// not. The document root is made when missing; empty means the primary domain's. Primary makes
+	// it the account's primary domain in the place of the present one, which stays as a domain;
+	// without it the primary domain stays what it is. ErrExists: another account has the name.
+	// ErrLimit: the account has its number of domains. ErrUnsupported: ForceHTTPS where nothing
+	// answers HTTPS.
+	SetDomain(ctx context.Context, ref string, d Domain) (Domain, error)
 	// RemoveDomain stops serving name; files stay. ErrInUse: it is the primary domain.
 	RemoveDomain(ctx context.Context, ref, name string) error
 }

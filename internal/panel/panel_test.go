@@ -58,6 +58,30 @@ func TestDomainsAreCanonical(t *testing.T) {
 	}
 }
 
+func TestRedirectsAreAddressesOfTheWeb(t *testing.T) {
+	for address, want := range map[string]string{
+		"https://example.com": "https://example.com", "HTTP://Bücher.Example/": "http://xn--bcher-kva.example",
+		"https://example.com:8443/a?b=c": "https://example.com:8443/a?b=c", "https://example.com/?q": "https://example.com/?q",
+	} {
+		got, err := RedirectURL(address)
+		if got != want || err != nil {
+			t.Errorf("RedirectURL(%q) = %q, %v; want %q", address, got, err, want)
+		}
+		if again, err := RedirectURL(got); again != got || err != nil {
+			t.Errorf("RedirectURL(%q) = %q, %v", got, again, err)
+		}
+	}
+	for _, address := range []string{
+		"", "/a", "//example.com", "example.com", "ftp://example.com", "javascript:alert(1)", "https://", "https:example.com",
+		"https://user@example.com", "https://example.com/#top", "https://exa mple.com", "https://example.com/\n",
+		"https://example.com/" + strings.Repeat("a", 2048),
+	} {
+		if got, err := RedirectURL(address); !errors.Is(err, ErrInvalid) {
+			t.Errorf("RedirectURL(%q) = %q, %v", address, got, err)
+		}
+	}
+}
+
 func FuzzCanonicalDomain(f *testing.F) {
 	for _, seed := range []string{"example.com", "ПРИМЕР.рф", "xn--a.b", "a..b", "1.2.3.4", "ß.example", "a.b."} {
 		f.Add(seed)

@@ -62,6 +62,8 @@ type Record struct {
 type Domain struct {
 	Name         string `json:"name"`
 	DocumentRoot string `json:"document_root"` // slash-separated, without a leading slash
+	RedirectTo   string `json:"redirect_to,omitempty"`
+	ForceHTTPS   bool   `json:"force_https,omitempty"`
 }
 
 // clone keeps callers from changing the driver's copy.
@@ -70,8 +72,9 @@ func (r Record) clone() Record {
 	return r
 }
 
-func (r Record) hasDomain(name string) bool {
-	return slices.ContainsFunc(r.Domains, func(d Domain) bool { return d.Name == name })
+// Find is the place of a domain among Domains, -1 when the account does not have it.
+func (r Record) Find(name string) int {
+	return slices.IndexFunc(r.Domains, func(d Domain) bool { return d.Name == name })
 }
 
 var (
@@ -117,6 +120,12 @@ func checkRecord(r Record) error {
 		root := d.DocumentRoot
 		if root == "" || path.Clean("/"+root) != "/"+root || strings.ContainsRune(root, 0) {
 			return fmt.Errorf("%w: document root %q", panel.ErrInvalid, root)
+		}
+		if d.RedirectTo == "" {
+			continue
+		}
+		if to, err := panel.RedirectURL(d.RedirectTo); err != nil || to != d.RedirectTo {
+			return fmt.Errorf("%w: redirect to %q", panel.ErrInvalid, d.RedirectTo)
 		}
 	}
 	return checkLimits(r.Limits)

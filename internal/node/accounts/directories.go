@@ -293,7 +293,7 @@ func (d *Directories) settle(now, other Record) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, dom := range other.Domains {
-		if !now.hasDomain(dom.Name) {
+		if now.Find(dom.Name) < 0 {
 			delete(d.domains, dom.Name)
 		}
 	}

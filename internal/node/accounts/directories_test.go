@@ -48,7 +48,7 @@ func TestAccountsOutliveARestart(t *testing.T) {
 	first := create(t, d, "1", "alice.example")
 	if _, err := d.Update(t.Context(), "1", func(r *Record) error {
 		r.Suspended = true
-		r.Domains = append(r.Domains, Domain{"second.example", "second"})
+		r.Domains = append(r.Domains, Domain{Name: "second.example", DocumentRoot: "second"})
 		return nil
 	}); err != nil {
 		t.Fatal(err)
@@ -144,7 +144,7 @@ func TestUpdateThatFailsChangesNothing(t *testing.T) {
 	create(t, d, "2", "bob.example")
 	add := func(name, root string) error {
 		_, err := d.Update(t.Context(), "1", func(r *Record) error {
-			r.Domains = append(r.Domains, Domain{"free.example", "free"}, Domain{name, root})
+			r.Domains = append(r.Domains, Domain{Name: "free.example", DocumentRoot: "free"}, Domain{Name: name, DocumentRoot: root})
 			return nil
 		})
 		return err
@@ -180,6 +180,7 @@ func TestUnreadableRecordStopsTheStart(t *testing.T) {
 		"not JSON":       `{`,
 		"another's name": `{"ref":"1","name":"bob","domains":[{"name":"a.example","document_root":"x"}]}`,
 		"a way out":      `{"ref":"1","name":"alice","domains":[{"name":"a.example","document_root":"../x"}]}`,
+		"a bad redirect": `{"ref":"1","name":"alice","domains":[{"name":"a.example","document_root":"x","redirect_to":"javascript:1"}]}`,
 		"no domain":      `{"ref":"1","name":"alice","domains":[]}`,
 	} {
 		dir := t.TempDir()

@@ -66,15 +66,7 @@ func (s *GoServer) Close() error { return s.logs.close() }
 // site finds who answers for a Host header: its case, port and trailing dot do not matter, and it
 // may be international in either form.
 func (s *GoServer) site(hostport string) *Site {
-	host := hostport
-	if i := strings.LastIndexByte(host, ':'); i >= 0 {
-		h, _, err := net.SplitHostPort(host)
-		if err != nil {
-			return nil
-		}
-		host = h
-	}
-	host, err := panel.CanonicalHost(host)
+	host, err := panel.CanonicalHost(hostname(hostport))
 	if err != nil {
 		return nil
 	}
@@ -87,6 +79,18 @@ func (s *GoServer) site(hostport string) *Site {
 		}
 	}
 	return nil
+}
+
+// hostname is a Host header without its port; empty when it is malformed.
+func hostname(hostport string) string {
+	if !strings.Contains(hostport, ":") {
+		return hostport
+	}
+	host, _, err := net.SplitHostPort(hostport)
+	if err != nil {
+		return ""
+	}
+	return host
 }
 
 // ServeHTTP answers for all sites.
@@ -112,6 +116,10 @@ func (s *GoServer) serveSite(w http.ResponseWriter, r *http.Request, site *Site)
 	case site.Suspended:
 		w.Header().Set("Retry-After", "3600")
 		page(w, http.StatusServiceUnavailable, "suspended")
+	case site.RedirectTo != "":
+		redirect(w, redirectTarget(site.RedirectTo, r))
+	case site.ForceHTTPS && r.TLS == nil:
+		redirect(w, secureAddress(r))
 	case r.Method == http.MethodOptions:
 		w.Header().Set("Allow", allowed)
 		w.WriteHeader(http.StatusNoContent)

@@ -18,13 +18,15 @@ type Server interface {
 	Close() error
 }
 
-// Site is one document root and the names it answers to. "www." of a name is answered too, unless
+// Site is the names that are answered in one way: from a document root, or by a redirect. "www." of a name is answered too, unless
 // another site has it.
 type Site struct {
 	Domain       string   // names the site and its log; canonical (panel.CanonicalDomain)
 	Aliases      []string // more names; canonical
 	Home         string   // the account's directory on this machine
 	DocumentRoot string   // below Home, slash-separated
+	RedirectTo   string   // where visitors are sent instead; see panel.RedirectURL
+	ForceHTTPS   bool     // visitors who came by plain HTTP are sent to the same address by HTTPS
 	Suspended    bool
 }
 

@@ -30,7 +30,9 @@ func RunSuite(t *testing.T, open func(t *testing.T) panel.Panel) {
 		{"limits can be changed", updateLimits},
 		{"a deleted account is gone and its names are free", deleteAccount},
 		{"every method knows no unknown account", unknownRef},
-		{"domains are added once and removed, the primary one stays", domains},
+		{"domains are set and removed, the primary one stays", domains},
+		{"another domain becomes the primary one", primaryDomain},
+		{"domains redirect, and force HTTPS where it is", redirects},
 		{"what is written is read", writeAndRead},
 		{"lines are read in ranges", readLines},
 		{"a version guards a write", etags},
@@ -237,7 +239,7 @@ func unknownRef(t *testing.T, p panel.Panel) {
 	if s, ok := p.(panel.Sites); ok {
 		_, err := s.Domains(ctx, none)
 		add(err)
-		_, err = s.AddDomain(ctx, none, "x.example", "")
+		_, err = s.SetDomain(ctx, none, panel.Domain{Name: "x.example"})
 		add(err)
 		add(s.RemoveDomain(ctx, none, "x.example"))
 	}
@@ -264,30 +266,87 @@ func domains(t *testing.T, p panel.Panel) {
 	create(t, p, spec)
 	create(t, p, panel.AccountSpec{Ref: "2", PrimaryDomain: "taken.example"})
 	ctx := t.Context()
-	_, err := s.AddDomain(ctx, ref, "taken.example", "")
+	_, err := s.SetDomain(ctx, ref, panel.Domain{Name: "taken.example"})
 	refused(t, err, panel.ErrExists)
 	for range 2 {
-		d, err := s.AddDomain(ctx, ref, "Alias.Example", "")
+		d, err := s.SetDomain(ctx, ref, panel.Domain{Name: "Alias.Example"})
 		must(t, err)
-		equal(t, "alias", d, panel.Domain{Name: "alias.example", DocumentRoot: "/public_html"})
-		_, err = s.AddDomain(ctx, ref, "shop.example", "/shop")
+		equal(t, "alias", d, panel.Domain{Name: "alias.example", DocumentRoot: "/public_html", TLS: d.TLS})
+		_, err = s.SetDomain(ctx, ref, panel.Domain{Name: "shop.example", DocumentRoot: "/shop"})
 		must(t, err)
 	}
-	_, err = s.AddDomain(ctx, ref, "shop.example", "/other")
-	refused(t, err, panel.ErrExists)
-	_, err = s.AddDomain(ctx, ref, "fourth.example", "")
+	d, err := s.SetDomain(ctx, ref, panel.Domain{Name: "shop.example", DocumentRoot: "/other"})
+	must(t, err)
+	equal(t, "changed root", d.DocumentRoot, "/other")
+	_, err = s.SetDomain(ctx, ref, panel.Domain{Name: "fourth.example"})
 	refused(t, err, panel.ErrLimit)
-	_, err = s.AddDomain(ctx, ref, "x.example", "/../../etc")
+	_, err = s.SetDomain(ctx, ref, panel.Domain{Name: "shop.example", DocumentRoot: "/../../etc"})
 	refused(t, err, panel.ErrPathNotAllowed)
 	refused(t, s.RemoveDomain(ctx, ref, "alice.example"), panel.ErrInUse)
 	must(t, s.RemoveDomain(ctx, ref, "shop.example"))
 	refused(t, s.RemoveDomain(ctx, ref, "shop.example"), panel.ErrNotFound)
-	all, err := s.Domains(ctx, ref)
-	must(t, err)
+	all := listDomains(t, s)
 	equal(t, "number of domains", len(all), 2)
-	equal(t, "first domain", all[0], panel.Domain{Name: "alice.example", DocumentRoot: "/public_html", Primary: true})
-	_, err = s.AddDomain(ctx, "2", "shop.example", "")
+	equal(t, "first domain", all[0], panel.Domain{Name: "alice.example", DocumentRoot: "/public_html", Primary: true, TLS: all[0].TLS})
+	_, err = s.SetDomain(ctx, "2", panel.Domain{Name: "shop.example"})
 	must(t, err)
+}
+
+func listDomains(t *testing.T, s panel.Sites) []panel.Domain {
+	t.Helper()
+	all, err := s.Domains(t.Context(), ref)
+	must(t, err)
+	return all
+}
+
+func primaryDomain(t *testing.T, p panel.Panel) {
+	s := capability[panel.Sites](t, p)
+	create(t, p, spec)
+	ctx := t.Context()
+	for range 2 {
+		d, err := s.SetDomain(ctx, ref, panel.Domain{Name: "new.example", DocumentRoot: "/new", Primary: true})
+		must(t, err)
+		equal(t, "primary", d.Primary, true)
+	}
+	acc, err := capability[panel.Accounts](t, p).Account(ctx, ref)
+	must(t, err)
+	equal(t, "the account's primary domain", acc.PrimaryDomain, "new.example")
+	refused(t, s.RemoveDomain(ctx, ref, "new.example"), panel.ErrInUse)
+	all := listDomains(t, s)
+	equal(t, "number of domains", len(all), 2)
+	equal(t, "the former", all[1], panel.Domain{Name: "alice.example", DocumentRoot: "/public_html", TLS: all[1].TLS})
+	must(t, s.RemoveDomain(ctx, ref, "alice.example"))
+	// One that is primary stays so when it is set without saying it.
+	d, err := s.SetDomain(ctx, ref, panel.Domain{Name: "new.example"})
+	must(t, err)
+	equal(t, "still primary", d, panel.Domain{Name: "new.example", DocumentRoot: "/new", Primary: true, TLS: d.TLS})
+}
+
+func redirects(t *testing.T, p panel.Panel) {
+	s := capability[panel.Sites](t, p)
+	create(t, p, spec)
+	ctx := t.Context()
+	for range 2 {
+		d, err := s.SetDomain(ctx, ref, panel.Domain{Name: "old.example", RedirectTo: "https://New.Example/"})
+		must(t, err)
+		equal(t, "redirect", d.RedirectTo, "https://new.example")
+	}
+	equal(t, "listed redirect", listDomains(t, s)[1].RedirectTo, "https://new.example")
+	for _, to := range []string{"/here", "ftp://a.example", "javascript:alert(1)", "https://", "https://u:p@a.example", "https://a b.example"} {
+		_, err := s.SetDomain(ctx, ref, panel.Domain{Name: "old.example", RedirectTo: to})
+		refused(t, err, panel.ErrInvalid)
+	}
+	d, err := s.SetDomain(ctx, ref, panel.Domain{Name: "old.example"})
+	must(t, err)
+	equal(t, "redirect when taken back", d.RedirectTo, "")
+
+	d, err = s.SetDomain(ctx, ref, panel.Domain{Name: "old.example", ForceHTTPS: true})
+	if listDomains(t, s)[1].TLS == panel.TLSNone {
+		refused(t, err, panel.ErrUnsupported)
+	} else {
+		must(t, err)
+		equal(t, "force HTTPS", d.ForceHTTPS, true)
+	}
 }
 
 // account makes the account whose files a test works on.
