@@ -36,12 +36,19 @@ func Cancel(err error) error { return river.JobCancel(err) }
 // Snooze puts the job off without counting an attempt.
 func Snooze(d time.Duration) error { return river.JobSnooze(d) }
 
+// PanelQueue is for jobs that need the hosting panels. The embedded node is in
+// one process only, so the others leave these jobs to it.
+const PanelQueue = "panel"
+
 // Config of a Queue.
 type Config struct {
 	// MaxWorkers is how many jobs run at once in this process; 0 means that the
 	// process only inserts.
 	MaxWorkers int
-	Logger     *slog.Logger
+	// WithoutPanels processes have no hosting panel: they leave PanelQueue to
+	// others.
+	WithoutPanels bool
+	Logger        *slog.Logger
 	// Middleware surrounds every job, for logs, metrics and traces.
 	Middleware []rivertype.Middleware
 	// ID names this process among the replicas; empty lets River make one.
@@ -74,6 +81,9 @@ func New(d *db.DB, c Config) (*Queue, error) {
 	}
 	if c.MaxWorkers > 0 {
 		rc.Queues = map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: c.MaxWorkers}}
+		if !c.WithoutPanels {
+			rc.Queues[PanelQueue] = river.QueueConfig{MaxWorkers: c.MaxWorkers}
+		}
 	}
 	var err error
 	if pool := d.Pool(); pool != nil {

@@ -1,0 +1,304 @@
+// Package app builds Stead: every piece in order, the addresses it listens on,
+// the jobs that run by the clock, and the order in which all of it stops. It is
+// the only package that knows all others; sections that need each other are
+// plugged together here.
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"stead.dev/stead/internal/node/web"
+	"stead.dev/stead/internal/platform/api"
+	"stead.dev/stead/internal/platform/config"
+)
+
+// App is one server process. New builds it, Run serves until its context ends,
+// Close frees what New took; each is called once.
+type App struct {
+	*core
+	edge    *api.Edge
+	notices notices
+
+	site      endpoint
+	nodeSite  *endpoint // nil: no embedded node
+	operators *endpoint // nil: switched off
+
+	queueRuns atomic.Bool
+	draining  atomic.Bool
+}
+
+// endpoint is an address and who answers there.
+type endpoint struct {
+	name string
+	ln   net.Listener
+	srv  *http.Server
+	url  string
+}
+
+// New builds a server: when it answers, all addresses are listened on and
+// nothing is served yet.
+func New(ctx context.Context, cfg config.Config, opts Options) (_ *App, err error) {
+	a := &App{notices: notices{out: opts.Notices}}
+	var early []net.Listener
+	defer func() {
+		if err == nil {
+			return
+		}
+		for _, ln := range early {
+			_ = ln.Close() // the error that matters is on its way
+		}
+		if a.core != nil {
+			err = errors.Join(err, a.close(context.WithoutCancel(ctx)))
+		}
+	}()
+	listen := func(address string) (net.Listener, error) {
+		if address == config.Off {
+			return nil, nil
+		}
+		var lc net.ListenConfig
+		ln, err := lc.Listen(ctx, "tcp", address)
+		if err != nil {
+			return nil, fmt.Errorf("listen: %w", err)
+		}
+		early = append(early, ln)
+		return ln, nil
+	}
+	siteLn, err := listen(cfg.Listen)
+	if err != nil {
+		return nil, err
+	}
+	nodeLn, err := listen(cfg.NodeListen)
+	if err != nil {
+		return nil, err
+	}
+	opsLn, err := listen(cfg.OpsListen)
+	if err != nil {
+		return nil, err
+	}
+	// With port 0 the addresses are known only now.
+	if cfg.BaseURL == "" {
+		cfg.BaseURL = address(siteLn, cfg.TLS())
+	}
+	if cfg.NodeURL == "" && nodeLn != nil {
+		cfg.NodeURL = address(nodeLn, false)
+	}
+
+	if a.core, err = newCore(ctx, cfg, opts, server); err != nil {
+		return nil, err
+	}
+	a.metrics.Database(a.db)
+	if a.edge, err = a.newEdge(); err != nil {
+		return nil, err
+	}
+	a.periodic()
+	if cfg.Demo {
+		if err := a.seedDemo(ctx); err != nil {
+			return nil, fmt.Errorf("prepare the demonstration: %w", err)
+		}
+	}
+	handler, err := a.handler()
+	if err != nil {
+		return nil, err
+	}
+	a.site = endpoint{name: "api", ln: siteLn, url: cfg.BaseURL, srv: a.httpServer(handler)}
+	if cfg.TLS() {
+		cert, err := loadCertificate(cfg.TLSCertFile, cfg.TLSKeyFile, a.clock, a.log)
+		if err != nil {
+			return nil, err
+		}
+		a.site.srv.TLSConfig = cert.config()
+	}
+	if nodeLn != nil {
+		a.nodeSite = &endpoint{name: "sites", ln: nodeLn, url: cfg.NodeURL, srv: web.HTTPServer(a.node.Handler(), a.log)}
+	}
+	if opsLn != nil {
+		mux := a.metrics.Ops()
+		mux.HandleFunc("GET /healthz", healthy)
+		mux.HandleFunc("GET /readyz", a.ready())
+		a.operators = &endpoint{name: "operations", ln: opsLn, url: address(opsLn, false), srv: a.httpServer(mux)}
+	}
+	return a, nil
+}
+
+// address is the URL of a listener on this machine.
+func address(ln net.Listener, secure bool) string {
+	if secure {
+		return "https://" + ln.Addr().String()
+	}
+	return "http://" + ln.Addr().String()
+}
+
+// URL is where clients reach the API and the pages.
+func (a *App) URL() string { return a.site.url }
+
+// NodeURL is where the embedded node serves sites; empty without one.
+func (a *App) NodeURL() string {
+	if a.nodeSite == nil {
+		return ""
+	}
+	return a.nodeSite.url
+}
+
+// OpsURL is where operators find metrics and profiles; empty when off.
+func (a *App) OpsURL() string {
+	if a.operators == nil {
+		return ""
+	}
+	return a.operators.url
+}
+
+// Operations are the operations of the API that this server serves.
+func (a *App) Operations() []api.Info { return a.edge.Operations() }
+
+// Bounds of every connection. Bodies and answers have their own (see paced).
+const (
+	headerTimeout  = 10 * time.Second
+	idleTimeout    = 2 * time.Minute
+	maxHeaderBytes = 64 << 10
+)
+
+func (a *App) httpServer(h http.Handler) *http.Server {
+	return &http.Server{
+		Handler:           h,
+		ReadHeaderTimeout: headerTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHeaderBytes,
+		// Handshakes that fail and clients that break off are the internet's
+		// weather.
+		ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelDebug),
+	}
+}
+
+// Run serves until ctx ends, then stops: new requests are refused, running ones
+// and running jobs get the configured time to finish. It answers an error when
+// serving became impossible or when something had to be cut off.
+func (a *App) Run(ctx context.Context) error {
+	background, stopBackground := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopBackground()
+	var running sync.WaitGroup
+	running.Go(func() { a.hub.Run(background) })
+	running.Go(func() { a.oauth.Run(background) })
+	defer running.Wait()
+	defer stopBackground()
+
+	if err := a.queue.Start(ctx); err != nil {
+		return fmt.Errorf("start the job queue: %w", err)
+	}
+	a.queueRuns.Store(true)
+
+	broken := make(chan error, 3)
+	for _, e := range a.endpoints() {
+		running.Go(func() {
+			if err := e.serve(); err != nil {
+				broken <- fmt.Errorf("serve %s: %w", e.name, err)
+			}
+		})
+	}
+	a.log.InfoContext(ctx, "serving", "url", a.URL(), "sites", a.NodeURL(), "operations", a.OpsURL(),
+		"database", a.db.Engine(), "version", a.version)
+	a.notices.print(a)
+
+	var err error
+	select {
+	case <-ctx.Done():
+	case err = <-broken:
+	}
+	return errors.Join(err, a.stop(context.WithoutCancel(ctx)))
+}
+
+func (a *App) endpoints() []*endpoint {
+	all := []*endpoint{&a.site}
+	for _, e := range []*endpoint{a.nodeSite, a.operators} {
+		if e != nil {
+			all = append(all, e)
+		}
+	}
+	return all
+}
+
+func (e *endpoint) serve() error {
+	var err error
+	if e.srv.TLSConfig != nil {
+		err = e.srv.ServeTLS(e.ln, "", "")
+	} else {
+		err = e.srv.Serve(e.ln)
+	}
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return err
+}
+
+// stop ends serving. Requests and jobs finish side by side, because each may
+// take the whole of the time; operators can look until the end.
+func (a *App) stop(ctx context.Context) error {
+	began := a.clock.Now()
+	a.draining.Store(true)
+	a.log.InfoContext(ctx, "stopping", "timeout", a.cfg.ShutdownTimeout)
+	ctx, cancel := context.WithTimeout(ctx, a.cfg.ShutdownTimeout)
+	defer cancel()
+	var (
+		finishing sync.WaitGroup
+		mu        sync.Mutex
+		errs      []error
+	)
+	finish := func(what string, f func(context.Context) error) {
+		finishing.Go(func() {
+			if err := f(ctx); err != nil {
+				mu.Lock()
+				defer mu.Unlock()
+				errs = append(errs, fmt.Errorf("stop %s: %w", what, err))
+			}
+		})
+	}
+	finish(a.site.name, a.site.stop)
+	if a.nodeSite != nil {
+		finish(a.nodeSite.name, a.nodeSite.stop)
+	}
+	finish("jobs", a.queue.Stop)
+	finishing.Wait()
+	if a.operators != nil {
+		_ = a.operators.srv.Close() // a scrape that is cut off is repeated
+	}
+	err := errors.Join(errs...)
+	a.log.InfoContext(ctx, "stopped", "took", a.clock.Now().Sub(began), "clean", err == nil)
+	return err
+}
+
+// stop lets running requests finish and cuts off what is left at the deadline.
+func (e *endpoint) stop(ctx context.Context) error {
+	if err := e.srv.Shutdown(ctx); err != nil {
+		return errors.Join(err, e.srv.Close())
+	}
+	return nil
+}
+
+// Close frees everything in the reverse order of building. It is called after
+// Run, or instead of it.
+func (a *App) Close() error {
+	for _, e := range a.endpoints() {
+		_ = e.ln.Close() // closed already when it was served
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	return a.close(ctx)
+}
+
+// ready are the conditions of /readyz.
+func (a *App) ready() http.HandlerFunc {
+	return ready([]readiness{
+		{"database", func(ctx context.Context) bool { return a.db.Ping(ctx) == nil }},
+		{"migrations", a.migrated},
+		{"signals", func(context.Context) bool { return a.hub.Fresh() }},
+		{"jobs", func(context.Context) bool { return a.queueRuns.Load() }},
+		{"serving", func(context.Context) bool { return !a.draining.Load() }},
+	})
+}

@@ -1,0 +1,278 @@
+package app
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"stead.dev/stead/internal/platform/api"
+	"stead.dev/stead/internal/platform/fault"
+)
+
+// refused fails the test unless the answer is a refusal with a known key and,
+// where they are given, one of the statuses.
+func refused(t *testing.T, what string, r answer, statuses ...int) {
+	t.Helper()
+	known := slices.ContainsFunc(fault.Defs(), func(d *fault.Def) bool {
+		return d.Key == r.key() && d.Kind.Status() == r.status
+	})
+	if r.status < 400 || r.status >= 500 || !known {
+		t.Errorf("%s: %s", what, r)
+	}
+	if len(statuses) > 0 && !slices.Contains(statuses, r.status) {
+		t.Errorf("%s: %s, want %v", what, r, statuses)
+	}
+	if !strings.HasPrefix(r.header.Get("Content-Type"), "application/json") {
+		t.Errorf("%s: content type %q", what, r.header.Get("Content-Type"))
+	}
+}
+
+// notBroken fails the test when the answer is a fault of ours.
+func notBroken(t *testing.T, what string, r answer) {
+	t.Helper()
+	if r.status >= 500 {
+		t.Errorf("%s: %s", what, r)
+	}
+}
+
+func TestBadBodiesAreRefusedByKey(t *testing.T) {
+	engines(t, demo, func(t *testing.T, a *App) {
+		w := newWorld(t, a)
+		doc := a.document(t)
+		for _, op := range a.Operations() {
+			item := doc.Paths[op.Path][strings.ToLower(op.Method)]
+			if item.RequestBody == nil || item.RequestBody.Content["application/json"].Schema == nil {
+				continue
+			}
+			token := w.tokenFor(op, w.owner)
+			send := func(body, contentType string) answer {
+				r := w.example(op, token)
+				r.body, r.contentType = body, contentType
+				return a.do(t, r)
+			}
+			for name, body := range map[string]string{
+				"half an object": `{"a": `, "no JSON": "hello", "two values": "{} {}", "a trailing comma": `{"a": 1,}`,
+				"bad UTF-8": "{\"a\": \"\xff\xfe\"}", "a NUL byte": "{\"a\": 1}\x00", "only a brace": "{",
+			} {
+				refused(t, op.ID+" with "+name, send(body, ""), http.StatusBadRequest)
+			}
+			for name, body := range map[string]string{
+				"a list": "[]", "a string": `"x"`, "a number": "1", "null": "null", "true": "true",
+			} {
+				r := send(body, "")
+				if r.status != http.StatusUnprocessableEntity && r.status != http.StatusBadRequest {
+					t.Errorf("%s with %s: %s", op.ID, name, r)
+				}
+			}
+			refused(t, op.ID+" with a NUL in a key", send(`{"a\u0000b": 1}`, ""), http.StatusUnprocessableEntity)
+			refused(t, op.ID+" as text", send("{}", "text/plain"), http.StatusUnsupportedMediaType)
+			refused(t, op.ID+" as a form", send("a=1", "application/x-www-form-urlencoded"), http.StatusUnsupportedMediaType)
+			refused(t, op.ID+" as nonsense", send("{}", "///"), http.StatusUnsupportedMediaType)
+			refused(t, op.ID+" with a huge body", send(`{"a": "`+strings.Repeat("x", 5<<20)+`"}`, ""), http.StatusRequestEntityTooLarge)
+			deep := strings.Repeat(`{"a":`, 20_000) + "1" + strings.Repeat("}", 20_000)
+			notBroken(t, op.ID+" with a deep body", send(deep, ""))
+
+			for member, schema := range a.members(doc, item.RequestBody.Content["application/json"].Schema) {
+				example := w.example(op, token)
+				for _, wrong := range wrongFor(schema) {
+					r := example
+					r.body = withMember(t, example.body, member, wrong)
+					what := fmt.Sprintf("%s with %s: %s", op.ID, member, wrong)
+					got := a.do(t, r)
+					refused(t, what, got, http.StatusUnprocessableEntity)
+					if got.key() == "validation_failed" && !strings.Contains(string(got.body), `"errors"`) {
+						t.Errorf("%s: no errors member in %s", what, got)
+					}
+				}
+			}
+		}
+	})
+}
+
+// members are the members of a body's schema.
+func (a *App) members(d openAPIDocument, schema map[string]any) map[string]map[string]any {
+	if ref, ok := schema["$ref"].(string); ok {
+		schema = d.Components.Schemas[ref[strings.LastIndex(ref, "/")+1:]]
+	}
+	out := map[string]map[string]any{}
+	properties, _ := schema["properties"].(map[string]any)
+	for name, p := range properties {
+		if member, ok := p.(map[string]any); ok {
+			out[name] = member
+		}
+	}
+	return out
+}
+
+// wrongFor are JSON values that are not of the schema's type.
+func wrongFor(schema map[string]any) []string {
+	types := fmt.Sprint(schema["type"]) // a list when null is allowed
+	if types == "<nil>" {
+		return nil
+	}
+	var wrong []string
+	add := func(typ string, values ...string) {
+		if !strings.Contains(types, typ) {
+			wrong = append(wrong, values...)
+		}
+	}
+	add("object", `{"a": 1}`)
+	add("array", `[1, "x"]`)
+	add("boolean", `true`)
+	if !strings.Contains(types, "string") {
+		wrong = append(wrong, `"x"`)
+	} else {
+		wrong = append(wrong, `"a\u0000b"`)
+	}
+	if strings.Contains(types, "integer") {
+		wrong = append(wrong, `1.5`, `1e400`, `999999999999999999999999`)
+	} else if !strings.Contains(types, "number") {
+		wrong = append(wrong, `1`)
+	}
+	return wrong
+}
+
+// withMember replaces one member of a JSON object by a literal.
+func withMember(t *testing.T, body, member, literal string) string {
+	t.Helper()
+	var object map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(body), &object); err != nil {
+		t.Fatalf("%v in the example %q", err, body)
+	}
+	parts := []string{fmt.Sprintf("%q: %s", member, literal)}
+	for name, value := range object {
+		if name != member {
+			parts = append(parts, fmt.Sprintf("%q: %s", name, value))
+		}
+	}
+	return "{" + strings.Join(parts, ", ") + "}"
+}
+
+func TestUnknownMembersAreAccepted(t *testing.T) {
+	engines(t, demo, func(t *testing.T, a *App) {
+		w := newWorld(t, a)
+		for _, op := range a.Operations() {
+			r := w.example(op, w.tokenFor(op, w.owner))
+			if r.body == "" || r.contentType != "" || op.Path == "/api/v1/orders/{order}/cancel" {
+				continue
+			}
+			r.body = withMember(t, r.body, "a_member_of_a_later_version", `{"x": [1]}`)
+			if op.Path == "/api/v1/services/{service}/files/move" {
+				continue // would take away what the other examples work with
+			}
+			if got := a.do(t, r); got.status != op.Status && got.status != http.StatusOK && got.status != http.StatusCreated {
+				t.Errorf("%s with an unknown member: %s", op.ID, got)
+			}
+			if op.Path == "/api/v1/orders/{order}/pay" {
+				w.order = w.newOrder(w.owner, unique("again")+".example.com")
+			}
+		}
+	})
+}
+
+func TestPathTricksNameNothing(t *testing.T) {
+	engines(t, demo, func(t *testing.T, a *App) {
+		w := newWorld(t, a)
+		for _, op := range a.Operations() {
+			token := w.tokenFor(op, w.owner)
+			if !strings.Contains(op.Path, "{") {
+				continue
+			}
+			begin := strings.Index(op.Path, "{")
+			end := strings.Index(op.Path, "}")
+			for _, trick := range []string{
+				"0", "-1", "abc", "1.5", "1e3", "0x1", "99999999999999999999", "9223372036854775807", "%00", "1%00", "1%2f2", "%2e%2e",
+				"..%2f..", "1;2", "1,2", "%ff", "%20", "1%20", "+1", "null", "*", "%7Bservice%7D", "１",
+			} {
+				r := w.example(op, token)
+				_, query, _ := strings.Cut(r.path, "?")
+				rest := w.path(api.Info{ID: op.ID, Path: op.Path[end+1:]})
+				r.path = op.Path[:begin] + trick + rest
+				if query != "" {
+					r.path += "?" + query
+				}
+				got := a.do(t, r)
+				// A path that the server's grammar refuses may be a 400 of net/http.
+				if got.status != http.StatusNotFound && (got.status != http.StatusBadRequest || got.key() != "") {
+					t.Errorf("%s with %q in its path: %s", op.ID, trick, got)
+				}
+			}
+		}
+		for _, path := range []string{
+			"/api/v1//orders", "/api/v1/./orders", "/api/v1/../v1/orders", "/api/v1/orders/", "/api//v1/orders", "/api/v2/orders",
+			"/api/v1/%6frders/../orders", "/api/v1/orders/%2e%2e/orders", "/api", "/api/", "/api/v1",
+		} {
+			r := a.get(t, w.owner.token, path)
+			refused(t, path, r, http.StatusNotFound)
+		}
+	})
+}
+
+func TestBadQueriesAndHeadersAreRefused(t *testing.T) {
+	engines(t, demo, func(t *testing.T, a *App) {
+		w := newWorld(t, a)
+		doc := a.document(t)
+		for _, op := range a.Operations() {
+			token := w.tokenFor(op, w.owner)
+			item := doc.Paths[op.Path][strings.ToLower(op.Method)]
+			for _, p := range item.Parameters {
+				if p.In != "query" {
+					continue
+				}
+				values := []string{"%00", "%ff%fe", "a%00b"}
+				if typ := fmt.Sprint(p.Schema["type"]); strings.Contains(typ, "integer") || strings.Contains(typ, "boolean") {
+					values = append(values, "x", "1.5", "99999999999999999999999", "%5B%5D")
+				}
+				for _, v := range values {
+					r := w.example(op, token)
+					path, _, _ := strings.Cut(r.path, "?")
+					r.path = path + "?" + p.Name + "=" + v
+					refused(t, fmt.Sprintf("%s with %s=%s", op.ID, p.Name, v), a.do(t, r))
+				}
+			}
+			r := w.example(op, token)
+			r.path += map[bool]string{true: "&", false: "?"}[strings.Contains(r.path, "?")] + "an_unknown=1&%zz=%zz&=&&;"
+			if op.Method == http.MethodGet {
+				notBroken(t, op.ID+" with a strange query", a.do(t, r))
+			}
+			if op.Money {
+				for _, key := range []string{"", " ", `""`, strings.Repeat("k", 256), "ключ", "a\tb"} {
+					r := w.example(op, token)
+					r.header = map[string]string{"Idempotency-Key": key}
+					got := a.do(t, r)
+					if got.status != http.StatusUnprocessableEntity || got.key() != "idempotency_key_invalid" {
+						t.Errorf("%s with the key %q: %s", op.ID, key, got)
+					}
+				}
+			}
+		}
+		for name, header := range map[string]string{
+			"basic": "Basic YTpi", "no scheme": "sta_x", "only a scheme": "Bearer", "two spaces": "Bearer  ", "long": "Bearer " + strings.Repeat("x", 5000),
+			"bad bytes": "Bearer \xff\xfe",
+		} {
+			r := a.do(t, request{method: http.MethodGet, path: "/api/v1/me", header: map[string]string{"Authorization": header}})
+			refused(t, name, r, http.StatusUnauthorized)
+		}
+	})
+}
+
+func TestUnknownMethodsAndPathsHaveTheErrorObject(t *testing.T) {
+	a := start(t, demo)
+	w := newWorld(t, a)
+	for _, op := range a.Operations() {
+		r := a.do(t, request{method: "BREW", path: w.path(op), token: w.owner.token})
+		refused(t, "BREW "+op.Path, r, http.StatusMethodNotAllowed)
+		if !strings.Contains(r.header.Get("Allow"), op.Method) {
+			t.Errorf("%s: Allow is %q", op.Path, r.header.Get("Allow"))
+		}
+		preflight := a.do(t, request{method: http.MethodOptions, path: w.path(op), header: map[string]string{
+			"Origin": "https://app.example", "Access-Control-Request-Method": op.Method,
+		}})
+		if preflight.status != http.StatusNoContent || preflight.header.Get("Access-Control-Allow-Origin") != "*" {
+			t.Errorf("preflight of %s: %s", op.ID, preflight)
+		}
+	}
+}

@@ -1,0 +1,43 @@
+package app
+
+import (
+	"net/http"
+	"net/netip"
+	"strings"
+)
+
+// clientAddr finds the address a request came from. X-Forwarded-For is a list
+// that every proxy appends to and that the client may begin, so it is read
+// from its end, and only as far as our own proxies wrote it.
+func clientAddr(trusted []netip.Prefix) func(*http.Request) netip.Addr {
+	isProxy := func(a netip.Addr) bool {
+		for _, p := range trusted {
+			if p.Contains(a) {
+				return true
+			}
+		}
+		return false
+	}
+	return func(r *http.Request) netip.Addr {
+		peer, err := netip.ParseAddrPort(r.RemoteAddr)
+		if err != nil {
+			return netip.IPv4Unspecified()
+		}
+		addr := peer.Addr().Unmap()
+		if !isProxy(addr) {
+			return addr
+		}
+		hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
+		for i := len(hops) - 1; i >= 0; i-- {
+			hop, err := netip.ParseAddr(strings.TrimSpace(hops[i]))
+			if err != nil {
+				break // a proxy of ours writes addresses; what stands before this is not its word
+			}
+			addr = hop.Unmap()
+			if !isProxy(addr) {
+				break
+			}
+		}
+		return addr
+	}
+}

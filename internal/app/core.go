@@ -1,0 +1,247 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"stead.dev/stead/internal/observe"
+	"stead.dev/stead/internal/platform/clock"
+	"stead.dev/stead/internal/platform/config"
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/idempotency"
+	"stead.dev/stead/internal/platform/jobs"
+	"stead.dev/stead/internal/platform/outbox"
+	"stead.dev/stead/internal/platform/secret"
+	"stead.dev/stead/internal/platform/signal"
+	"stead.dev/stead/internal/platform/switches"
+	"stead.dev/stead/internal/schema"
+)
+
+// Options are what is not configuration. The zero value of each means a
+// default.
+type Options struct {
+	// Version of the program.
+	Version string
+	// Log; by default JSON lines on standard error from the configured level.
+	Log *slog.Logger
+	// Notices is where a demo's address and login are printed; nobody by
+	// default.
+	Notices io.Writer
+	// Clock; by default the machine's, moved by the configured offset.
+	Clock clock.Clock
+}
+
+// core is what the server and the commands of administration have in common.
+type core struct {
+	cfg     config.Config
+	version string
+	log     *slog.Logger
+	clock   clock.Clock
+
+	metrics  *observe.Metrics
+	traces   *observe.Traces
+	db       *db.DB
+	box      *secret.Box
+	hub      *signal.Hub
+	switches *switches.Switches
+	answers  *idempotency.Store
+	queue    *jobs.Queue
+	outbox   *outbox.Outbox
+	// schemaVersion is the last migration that was there at the start.
+	schemaVersion int64
+
+	sections
+
+	closers []func(context.Context) error
+}
+
+// role is what a process does with the queue and the schema.
+type role int
+
+const (
+	server  role = iota // works jobs, applies migrations
+	command             // inserts jobs only, beside a server that may be running
+)
+
+// newCore builds the platform's pieces and the sections in the order in which
+// they need each other. What was built before an error is closed again.
+func newCore(ctx context.Context, cfg config.Config, opts Options, as role) (_ *core, err error) {
+	c := &core{cfg: cfg, version: opts.Version, log: opts.Log, clock: opts.Clock}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, c.close(context.WithoutCancel(ctx)))
+		}
+	}()
+	if c.clock == nil {
+		c.clock = clock.System(cfg.ClockOffset)
+	}
+	if c.log == nil {
+		c.log = observe.NewLog(os.Stderr, cfg.LogLevel)
+	}
+	if c.version == "" {
+		c.version = "dev"
+	}
+	if err := os.MkdirAll(cfg.DataDir, 0o700); err != nil {
+		return nil, fmt.Errorf("data directory: %w", err)
+	}
+	if c.cfg.DataDir, err = filepath.Abs(cfg.DataDir); err != nil {
+		return nil, fmt.Errorf("data directory: %w", err)
+	}
+	if c.box, err = openBox(c.cfg); err != nil {
+		return nil, err
+	}
+
+	c.metrics = observe.NewMetrics(c.version)
+	if c.traces, err = observe.NewTraces(ctx, cfg.OTLPEndpoint, c.version); err != nil {
+		return nil, err
+	}
+	c.onClose(c.traces.Close)
+
+	if as == server && (cfg.SQLite() || cfg.NodeListen != config.Off) {
+		release, err := lockDataDir(c.cfg.DataDir)
+		if err != nil {
+			return nil, err
+		}
+		c.onClose(func(context.Context) error { return release() })
+	}
+	if c.db, err = openDB(ctx, c.cfg, c.clock, c.traces); err != nil {
+		return nil, err
+	}
+	c.onClose(func(context.Context) error { return c.db.Close() })
+	if err := c.migrate(ctx, as); err != nil {
+		return nil, err
+	}
+
+	c.hub = signal.NewHub(c.db, c.clock, c.log)
+	if c.switches, err = switches.Load(ctx, c.db, c.hub, c.log); err != nil {
+		return nil, err
+	}
+	c.answers = idempotency.NewStore(c.db)
+	workers := 0
+	if as == server {
+		workers = cfg.JobWorkers
+	}
+	c.queue, err = jobs.New(c.db, jobs.Config{
+		MaxWorkers:    workers,
+		WithoutPanels: cfg.NodeListen == config.Off,
+		Logger:        slog.New(quiet{c.log.Handler()}),
+		Middleware:    observe.JobMiddleware(c.log, c.clock, c.metrics, c.traces.Tracer()),
+	})
+	if err != nil {
+		return nil, err
+	}
+	c.outbox = outbox.New(c.db, c.queue)
+	if err := c.build(ctx, as); err != nil {
+		return nil, err
+	}
+	c.register()
+	return c, nil
+}
+
+// onClose adds what close will do; the last added is done first.
+func (c *core) onClose(f func(context.Context) error) { c.closers = append(c.closers, f) }
+
+func (c *core) close(ctx context.Context) error {
+	var errs []error
+	for i := len(c.closers) - 1; i >= 0; i-- {
+		errs = append(errs, c.closers[i](ctx))
+	}
+	c.closers = nil
+	return errors.Join(errs...)
+}
+
+// openBox finds the key that stored secrets are sealed with.
+func openBox(cfg config.Config) (*secret.Box, error) {
+	if cfg.SecretKey != "" {
+		return secret.ParseKeyset([]byte(cfg.SecretKey.Reveal()))
+	}
+	return secret.OpenKeyFile(KeyFile(cfg))
+}
+
+// KeyFile is where the key of stored secrets lies.
+func KeyFile(cfg config.Config) string { return filepath.Join(cfg.DataDir, "secret.key") }
+
+func openDB(ctx context.Context, cfg config.Config, c clock.Clock, t *observe.Traces) (*db.DB, error) {
+	return db.Open(ctx, db.Config{
+		URL: cfg.DatabaseURL.Reveal(), Path: DatabaseFile(cfg), Clock: c, Tracer: t.QueryTracer(),
+	})
+}
+
+// DatabaseFile is the file of the embedded database.
+func DatabaseFile(cfg config.Config) string { return filepath.Join(cfg.DataDir, "stead.db") }
+
+// ErrMigrationsPending says that the database is older than this program and
+// that a server is working on it.
+var ErrMigrationsPending = errors.New("the database is of an older version and a server is using it: restart the server with this version first")
+
+// migrate brings the database up to date. A command leaves a SQLite database
+// alone while a server works on it: PostgreSQL's migrations wait for each
+// other, SQLite's cannot.
+func (c *core) migrate(ctx context.Context, as role) error {
+	if as == command {
+		pending, err := pendingMigrations(ctx, c.db)
+		if err != nil || pending == 0 {
+			return err
+		}
+		if c.cfg.SQLite() {
+			release, err := lockDataDir(c.cfg.DataDir)
+			if errors.Is(err, ErrDataDirInUse) {
+				return ErrMigrationsPending
+			}
+			if err != nil {
+				return err
+			}
+			defer func() { _ = release() }()
+		}
+	}
+	applied, err := schema.Migrate(ctx, c.db)
+	if len(applied) > 0 {
+		c.log.InfoContext(ctx, "database migrated", "applied", applied)
+	}
+	if err != nil {
+		return err
+	}
+	return c.db.QueryRow(ctx, `SELECT MAX(version_id) FROM goose_db_version`).Scan(&c.schemaVersion)
+}
+
+// migrated tells whether the database has at least what this program brought
+// or found when it started.
+func (c *core) migrated(ctx context.Context) bool {
+	var version int64
+	err := c.db.QueryRow(ctx, `SELECT COALESCE(MAX(version_id), 0) FROM goose_db_version WHERE is_applied`).Scan(&version)
+	return err == nil && version >= c.schemaVersion
+}
+
+func pendingMigrations(ctx context.Context, d *db.DB) (int, error) {
+	all, err := schema.Status(ctx, d)
+	if err != nil {
+		return 0, err
+	}
+	n := 0
+	for _, m := range all {
+		if !m.Applied {
+			n++
+		}
+	}
+	return n, nil
+}
+
+// quiet lets River say what went wrong, not what it does: each job has its own
+// line already.
+type quiet struct{ slog.Handler }
+
+// Enabled implements slog.Handler.
+func (q quiet) Enabled(ctx context.Context, l slog.Level) bool {
+	return l >= slog.LevelWarn && q.Handler.Enabled(ctx, l)
+}
+
+// WithAttrs implements slog.Handler.
+func (q quiet) WithAttrs(attrs []slog.Attr) slog.Handler { return quiet{q.Handler.WithAttrs(attrs)} }
+
+// WithGroup implements slog.Handler.
+func (q quiet) WithGroup(name string) slog.Handler { return quiet{q.Handler.WithGroup(name)} }

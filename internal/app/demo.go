@@ -1,0 +1,60 @@
+package app
+
+import (
+	"context"
+	"errors"
+
+	"stead.dev/stead/internal/account"
+	"stead.dev/stead/internal/oauth"
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/money"
+	"stead.dev/stead/internal/wallet"
+)
+
+// The demonstration's customer and application. They are the same everywhere
+// and printed on the first page, which is why demo mode is never for
+// production; `stead doctor` says so.
+const (
+	DemoEmail    = "demo@stead.example"
+	DemoPassword = "stead-demo-password" //nolint:gosec // public on purpose
+	DemoClientID = "stead-demo"
+
+	demoCredit money.USDCents = 10_000
+)
+
+// demoRedirects are where `stead demo` and tools on the integrator's own
+// machine take the code; the port is free.
+var demoRedirects = []string{"http://127.0.0.1/callback", "http://[::1]/callback"}
+
+// seedDemo makes what a demonstration shows, once; what it finds it leaves as
+// it is.
+func (c *core) seedDemo(ctx context.Context) error {
+	return c.db.Exclusive(ctx, "demo", func(ctx context.Context) error {
+		customer, err := c.accounts.Find(ctx, DemoEmail)
+		if errors.Is(err, fault.NotFound) {
+			if err = c.db.InTx(ctx, c.catalog.SeedDemo); err != nil {
+				return err
+			}
+			customer, err = c.accounts.Create(ctx, account.NewAccount{
+				Email: DemoEmail, Name: "Demo customer", Password: DemoPassword, Verified: true,
+			})
+		}
+		if err != nil {
+			return err
+		}
+		return c.db.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+			_, err := c.oauth.Ensure(ctx, tx, oauth.Seed{
+				ClientID: DemoClientID, OwnerID: customer.ID, Name: "Demo integrator", RedirectURIs: demoRedirects,
+			})
+			if err != nil {
+				return err
+			}
+			// The reference makes it one credit, however often the server starts.
+			return c.wallet.Credit(ctx, tx, wallet.Credit{
+				AccountID: customer.ID, Amount: demoCredit, Type: wallet.TypeBonus,
+				Reference: wallet.Reference{Type: "account", ID: customer.ID}, Reason: "Credit to try the demonstration", Actor: "stead",
+			})
+		})
+	})
+}

@@ -1,0 +1,136 @@
+package app
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/swaggest/swgui"
+	"github.com/swaggest/swgui/v5emb"
+
+	"stead.dev/stead/internal/platform/api"
+)
+
+// OpenAPIPath is where the OpenAPI document is served.
+const OpenAPIPath = "/api/v1/openapi.json"
+
+// openAPI is the OpenAPI 3.1 document as it is committed and served: stable
+// and indented, so that a change of the interface is a readable difference.
+func openAPI(e *api.Edge) ([]byte, error) {
+	compact, err := json.Marshal(e.OpenAPI())
+	if err != nil {
+		return nil, fmt.Errorf("OpenAPI: %w", err)
+	}
+	var out bytes.Buffer
+	if err := json.Indent(&out, compact, "", "  "); err != nil {
+		return nil, fmt.Errorf("OpenAPI: %w", err)
+	}
+	out.WriteByte('\n')
+	return out.Bytes(), nil
+}
+
+// document serves bytes that do not change while the process runs, compressed
+// for those who accept it.
+func document(contentType string, plain []byte) (http.Handler, error) {
+	var packed bytes.Buffer
+	z, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)
+	if err == nil {
+		_, err = z.Write(plain)
+	}
+	if err == nil {
+		err = z.Close()
+	}
+	if err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256(plain)
+	tag := hex.EncodeToString(sum[:12])
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Content-Type", contentType)
+		h.Set("Cache-Control", "public, max-age=60")
+		h.Set("Access-Control-Allow-Origin", "*")
+		h.Set("Vary", "Accept-Encoding")
+		body, etag := plain, `"`+tag+`"`
+		if acceptsGzip(r) {
+			body, etag = packed.Bytes(), `"`+tag+`-gzip"`
+			h.Set("Content-Encoding", "gzip")
+		}
+		h.Set("ETag", etag)
+		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(body))
+	}), nil
+}
+
+func acceptsGzip(r *http.Request) bool {
+	for part := range strings.SplitSeq(strings.Join(r.Header.Values("Accept-Encoding"), ","), ",") {
+		coding, q, _ := strings.Cut(strings.TrimSpace(part), ";")
+		if strings.TrimSpace(coding) == "gzip" && strings.ReplaceAll(q, " ", "") != "q=0" {
+			return true
+		}
+	}
+	return false
+}
+
+var inlineScript = regexp.MustCompile(`(?s)<script>(.*?)</script>`)
+
+// reference is the page of the API's reference at /docs/: Swagger UI from the
+// binary, reading the document from this server and asking nobody else.
+func reference(company string) http.Handler {
+	ui := v5emb.NewHandlerWithConfig(swgui.Config{
+		Title:       company + " API",
+		SwaggerJSON: OpenAPIPath,
+		BasePath:    "/docs/",
+		SettingsUI: map[string]string{
+			"defaultModelsExpandDepth": "1",
+			"docExpansion":             `"none"`,
+			"filter":                   "true",
+			"persistAuthorization":     "false",
+		},
+	})
+	// The page begins with scripts of its own; naming their hashes allows these
+	// and no others.
+	var page pageRecorder
+	ui.ServeHTTP(&page, &http.Request{Method: http.MethodGet, URL: docsURL})
+	scripts := "'self'"
+	for _, m := range inlineScript.FindAllSubmatch(page.body.Bytes(), -1) {
+		sum := sha256.Sum256(m[1])
+		scripts += " 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+	}
+	policy := "default-src 'none'; script-src " + scripts + "; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
+		"font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Security-Policy", policy)
+		if r.URL.Path != docsURL.Path {
+			w.Header().Set("Cache-Control", "public, max-age=3600")
+		}
+		ui.ServeHTTP(w, r)
+	})
+}
+
+var docsURL = &url.URL{Path: "/docs/"}
+
+// pageRecorder keeps what a handler writes.
+type pageRecorder struct {
+	header http.Header
+	body   bytes.Buffer
+}
+
+func (p *pageRecorder) Header() http.Header {
+	if p.header == nil {
+		p.header = http.Header{}
+	}
+	return p.header
+}
+
+func (p *pageRecorder) WriteHeader(int) {}
+
+func (p *pageRecorder) Write(b []byte) (int, error) { return p.body.Write(b) }

@@ -1,0 +1,114 @@
+package app
+
+import (
+	"net/http"
+	"strings"
+	"time"
+
+	"stead.dev/stead/internal/oauth"
+	"stead.dev/stead/internal/platform/api"
+	"stead.dev/stead/internal/platform/throttle"
+	"stead.dev/stead/internal/webui"
+)
+
+// operationTimeout bounds operations that are no streams.
+const operationTimeout = 30 * time.Second
+
+// interfaceVersion is the version of the interface, not of the program: it
+// changes with what clients see (specification, "Versioning").
+const interfaceVersion = "1.0.0"
+
+// newEdge mounts the operations of all sections.
+func (a *App) newEdge() (*api.Edge, error) {
+	perMinute := func(name string, limit int) throttle.Policy {
+		if !a.cfg.Throttle {
+			limit = 0
+		}
+		return throttle.Policy{Name: name, Limit: limit, Window: time.Minute}
+	}
+	e := api.NewEdge(api.Config{
+		DB:       a.db,
+		Verifier: a.oauth,
+		Switches: a.switches,
+		Limiter:  throttle.New(a.db, a.clock),
+		Answers:  a.answers,
+		Default:  perMinute("public", a.cfg.ThrottlePublic),
+		Policies: map[string]throttle.Policy{
+			api.DomainCheck:     perMinute(api.DomainCheck, a.cfg.ThrottleDomainCheck),
+			oauth.Throttle.Name: perMinute(oauth.Throttle.Name, oauth.Throttle.Limit),
+		},
+		MaxBody:    int64(a.cfg.MaxBody),
+		Timeout:    operationTimeout,
+		Language:   a.cfg.DefaultLanguage,
+		BaseURL:    a.cfg.BaseURL,
+		Version:    interfaceVersion,
+		ClientAddr: clientAddr(a.cfg.TrustedProxies),
+	})
+	e.Document(oauth.AuthorizePage())
+	return e, e.Mount(a.routes()...)
+}
+
+// handler serves everything of the public address.
+func (a *App) handler() (http.Handler, error) {
+	doc, err := openAPI(a.edge)
+	if err != nil {
+		return nil, err
+	}
+	openAPIDoc, err := document("application/json", doc)
+	if err != nil {
+		return nil, err
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /healthz", healthy)
+	mux.HandleFunc("GET /readyz", a.ready())
+	mux.Handle("GET /docs", http.RedirectHandler("/docs/", http.StatusMovedPermanently))
+	mux.Handle("GET /docs/", reference(a.cfg.CompanyName))
+	for _, op := range a.edge.Operations() {
+		if !strings.HasPrefix(op.Path, "/api/") {
+			mux.Handle(op.Path, a.edge) // of OAuth: the endpoints and the discovery documents
+		}
+	}
+	mux.Handle("/pay/", a.wallet.Pages())
+	a.pages().Routes(mux)
+
+	served := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.URL.Path == OpenAPIPath && (r.Method == http.MethodGet || r.Method == http.MethodHead):
+			openAPIDoc.ServeHTTP(w, r)
+		case strings.HasPrefix(r.URL.Path, "/api/"):
+			// Not through the mux, which would redirect an unclean path instead of
+			// refusing it in the interface's own form.
+			a.edge.ServeHTTP(w, r)
+		default:
+			mux.ServeHTTP(w, r)
+		}
+	})
+	return a.traces.Handler(api.Outer(a.log, a.clock, a.metrics.Request, paced(a.guarded(served)))), nil
+}
+
+// pages are the site for people.
+func (a *App) pages() *webui.UI {
+	d := webui.Deps{
+		Accounts: a.accounts, Clock: a.clock, Log: a.log, ClientAddr: clientAddr(a.cfg.TrustedProxies), BaseURL: a.cfg.BaseURL,
+		Company: a.cfg.CompanyName, Support: a.cfg.SupportEmail, Language: a.cfg.DefaultLanguage,
+	}
+	if a.cfg.Demo {
+		d.Demo = &webui.Demo{Email: DemoEmail, Password: DemoPassword}
+	}
+	return webui.New(d)
+}
+
+// guarded sets the security headers that hold unless a page sets its own.
+func (a *App) guarded(next http.Handler) http.Handler {
+	secure := strings.HasPrefix(a.cfg.BaseURL, "https://")
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
+		h.Set("X-Frame-Options", "DENY")
+		h.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=()")
+		if secure {
+			h.Set("Strict-Transport-Security", "max-age=31536000")
+		}
+		next.ServeHTTP(w, r)
+	})
+}

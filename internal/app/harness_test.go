@@ -1,0 +1,281 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"stead.dev/stead/internal/oauth"
+	"stead.dev/stead/internal/platform/auth"
+	"stead.dev/stead/internal/platform/config"
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/money"
+	"stead.dev/stead/internal/platform/testkit"
+)
+
+// engines runs f against a server on each engine.
+func engines(t *testing.T, settings map[string]string, f func(t *testing.T, a *App)) {
+	t.Helper()
+	t.Run("sqlite", func(t *testing.T) { f(t, start(t, settings)) })
+	t.Run("postgres", func(t *testing.T) {
+		withURL := map[string]string{"database_url": testkit.PostgresURL(t)}
+		maps.Copy(withURL, settings)
+		f(t, start(t, withURL))
+	})
+}
+
+// start runs a server until the test ends. Throttles are off unless settings
+// say otherwise.
+func start(t *testing.T, settings map[string]string) *App {
+	t.Helper()
+	all := map[string]string{
+		"data_dir": t.TempDir(), "listen": "127.0.0.1:0", "node_listen": "127.0.0.1:0", "ops_listen": "127.0.0.1:0",
+		"throttle": "false", "shutdown_timeout": "10s",
+	}
+	maps.Copy(all, settings)
+	cfg, err := config.Load(config.Input{CommandLine: all})
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := slog.New(slog.DiscardHandler)
+	if testing.Verbose() {
+		log = slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))
+	}
+	a, err := New(t.Context(), *cfg, Options{Version: "test", Log: log})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
+	ended := make(chan error, 1)
+	go func() { ended <- a.Run(ctx) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-ended; err != nil {
+			t.Errorf("run: %v", err)
+		}
+		if err := a.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	testkit.Eventually(t, 10*time.Second, func() bool {
+		r, err := http.Get(a.URL() + "/readyz")
+		if err != nil {
+			return false
+		}
+		_ = r.Body.Close()
+		return r.StatusCode == http.StatusOK
+	}, "the server is ready")
+	return a
+}
+
+// answer is what a request got.
+type answer struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+// key is the machine key of an error object.
+func (a answer) key() string {
+	var e struct {
+		Error string `json:"error"`
+	}
+	_ = json.Unmarshal(a.body, &e) // no object has no key
+	return e.Error
+}
+
+func (a answer) String() string {
+	body := string(a.body)
+	if len(body) > 300 {
+		body = body[:300] + "…"
+	}
+	return fmt.Sprintf("%d %s", a.status, strings.TrimSpace(body))
+}
+
+// decode reads the JSON of an answer.
+func (a answer) decode(t *testing.T, v any) {
+	t.Helper()
+	if err := json.Unmarshal(a.body, v); err != nil {
+		t.Fatalf("%v in %s", err, a)
+	}
+}
+
+// request is one call of the API.
+type request struct {
+	method, path string
+	token        string
+	body         string
+	contentType  string // application/json when there is a body
+	header       map[string]string
+}
+
+// noRedirect shows redirects instead of following them.
+var noRedirect = &http.Client{
+	Timeout:       time.Minute,
+	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+}
+
+func (a *App) do(t *testing.T, r request) answer {
+	t.Helper()
+	var body io.Reader
+	if r.body != "" {
+		body = strings.NewReader(r.body)
+	}
+	// The path is sent as it is written, also where it is malformed.
+	req, err := http.NewRequestWithContext(t.Context(), r.method, a.URL(), body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path, query, _ := strings.Cut(r.path, "?")
+	req.URL.Opaque = strings.TrimPrefix(a.URL(), "http:") + path
+	req.URL.RawQuery = query
+	if r.token != "" {
+		req.Header.Set("Authorization", "Bearer "+r.token)
+	}
+	if r.body != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	if r.contentType != "" {
+		req.Header.Set("Content-Type", r.contentType)
+	}
+	for k, v := range r.header {
+		req.Header.Set(k, v)
+	}
+	res, err := noRedirect.Do(req)
+	if err != nil {
+		t.Fatalf("%s %s: %v", r.method, r.path, err)
+	}
+	defer func() { _ = res.Body.Close() }()
+	b, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatalf("%s %s: %v", r.method, r.path, err)
+	}
+	return answer{status: res.StatusCode, header: res.Header, body: b}
+}
+
+func (a *App) get(t *testing.T, token, path string) answer {
+	t.Helper()
+	return a.do(t, request{method: http.MethodGet, path: path, token: token})
+}
+
+func (a *App) post(t *testing.T, token, path, body string) answer {
+	t.Helper()
+	return a.do(t, request{method: http.MethodPost, path: path, token: token, body: body})
+}
+
+var counter atomic.Int64
+
+// unique names what tests make.
+func unique(prefix string) string { return fmt.Sprintf("%s%d", prefix, counter.Add(1)) }
+
+const verifier = "a-verifier-that-is-long-enough-for-pkce-0123456789"
+
+// client is an application of the test.
+type client struct {
+	id       string
+	redirect string
+}
+
+// application makes a public application with all scopes of third parties.
+func (a *App) application(t *testing.T, sandbox bool) client {
+	t.Helper()
+	c := client{id: unique("test-app-"), redirect: "http://127.0.0.1/callback"}
+	err := a.db.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error {
+		_, err := a.oauth.Ensure(ctx, tx, oauth.Seed{
+			ClientID: c.id, Name: "Test", RedirectURIs: []string{c.redirect}, Sandbox: sandbox,
+		})
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// token lets the account allow the application the scopes, and exchanges the
+// code at the token endpoint.
+func (a *App) token(t *testing.T, account int64, c client, scopes ...string) string {
+	t.Helper()
+	challenge := sha256.Sum256([]byte(verifier))
+	ask, err := a.oauth.Ask(t.Context(), url.Values{
+		"client_id": {c.id}, "redirect_uri": {c.redirect}, "response_type": {"code"}, "scope": {strings.Join(scopes, " ")},
+		"code_challenge": {base64.RawURLEncoding.EncodeToString(challenge[:])}, "code_challenge_method": {"S256"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	to, err := a.oauth.Approve(t.Context(), account, ask, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	back, err := url.Parse(to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := a.do(t, request{
+		method: http.MethodPost, path: "/oauth/token", contentType: "application/x-www-form-urlencoded",
+		body: url.Values{
+			"grant_type": {"authorization_code"}, "client_id": {c.id}, "redirect_uri": {c.redirect},
+			"code": {back.Query().Get("code")}, "code_verifier": {verifier},
+		}.Encode(),
+	})
+	var tokens struct {
+		AccessToken string `json:"access_token"`
+	}
+	r.decode(t, &tokens)
+	if tokens.AccessToken == "" {
+		t.Fatalf("no token: %s", r)
+	}
+	return tokens.AccessToken
+}
+
+// thirdParty are all scopes that an application can be given.
+func thirdParty() []string {
+	var all []string
+	for _, s := range auth.Scopes {
+		if s != auth.ScopeAdmin {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// customer is an account with tokens.
+type customer struct {
+	id    int64
+	token string // every scope of third parties
+}
+
+// customer makes an account with a balance and a token with every scope.
+func (a *App) customer(t *testing.T, c client, balance money.USDCents) customer {
+	t.Helper()
+	id := a.account(t)
+	if balance > 0 {
+		a.credit(t, id, balance)
+	}
+	return customer{id: id, token: a.token(t, id, c, thirdParty()...)}
+}
+
+// jsonOf writes v as JSON.
+func jsonOf(t *testing.T, v any) string {
+	t.Helper()
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}

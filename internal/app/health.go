@@ -1,0 +1,46 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"time"
+)
+
+// healthy says that the process is alive, and nothing of what it depends on:
+// restarting it would not bring a lost database back.
+func healthy(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write([]byte(`{"status":"ok"}` + "\n"))
+}
+
+// readiness is one thing that must hold before requests are sent here.
+type readiness struct {
+	Name string
+	OK   func(ctx context.Context) bool
+}
+
+// ready tells a load balancer whether to send requests to this replica.
+func ready(checks []readiness) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		ctx, cancel := context.WithTimeout(r.Context(), 2*time.Second)
+		defer cancel()
+		answer := struct {
+			Status string            `json:"status"`
+			Checks map[string]string `json:"checks"`
+		}{"ok", map[string]string{}}
+		status := http.StatusOK
+		for _, c := range checks {
+			answer.Checks[c.Name] = "ok"
+			if !c.OK(ctx) {
+				answer.Checks[c.Name], answer.Status = "failing", "unavailable"
+				status = http.StatusServiceUnavailable
+			}
+		}
+		w.Header().Set("Cache-Control", "no-store")
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(status)
+		_ = json.NewEncoder(w).Encode(answer) // a prober that went away is nobody's error
+	}
+}

@@ -1,0 +1,71 @@
+package app
+
+import (
+	"io"
+	"net/http"
+	"time"
+)
+
+// Every transfer may take as long as it needs, but not stand still: a body that
+// does not arrive and an answer that is not taken end their connection.
+const (
+	readPause  = 30 * time.Second
+	writePause = 60 * time.Second
+	// leftover is how long the rest of a body that nobody read may hold the
+	// connection after the answer.
+	leftover = 5 * time.Second
+)
+
+// paced bounds the pauses of both directions. A deadline for the whole request
+// would end large uploads and event streams; none at all would let a client
+// hold a connection for ever.
+func paced(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c := http.NewResponseController(w)
+		// The connection may bear the deadlines of its last request.
+		_ = c.SetWriteDeadline(time.Time{}) // a writer without deadlines, in tests, has no pauses either
+		if r.Body != nil && r.Body != http.NoBody {
+			r.Body = &pacedBody{ReadCloser: r.Body, c: c}
+		}
+		next.ServeHTTP(&pacedWriter{ResponseWriter: w, c: c}, r)
+		_ = c.SetReadDeadline(deadline(leftover))
+		_ = c.SetWriteDeadline(deadline(writePause)) // for what is still buffered
+	})
+}
+
+// deadline is a time of the machine, which is what sockets wait by; Stead's own
+// clock may be set off.
+func deadline(d time.Duration) time.Time {
+	return time.Now().Add(d) //nolint:forbidigo // the kernel's timers know no other clock
+}
+
+type pacedBody struct {
+	io.ReadCloser
+	c *http.ResponseController
+}
+
+func (b *pacedBody) Read(p []byte) (int, error) {
+	_ = b.c.SetReadDeadline(deadline(readPause))
+	n, err := b.ReadCloser.Read(p)
+	if err != nil {
+		// Whoever still works on the request must not be taken for a client that
+		// stands still.
+		_ = b.c.SetReadDeadline(time.Time{})
+	}
+	return n, err
+}
+
+type pacedWriter struct {
+	http.ResponseWriter
+	c *http.ResponseController
+}
+
+func (w *pacedWriter) Write(p []byte) (int, error) {
+	_ = w.c.SetWriteDeadline(deadline(writePause))
+	n, err := w.ResponseWriter.Write(p)
+	_ = w.c.SetWriteDeadline(time.Time{})
+	return n, err
+}
+
+// Unwrap gives http.ResponseController the writer beneath.
+func (w *pacedWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }

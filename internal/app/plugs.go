@@ -1,0 +1,111 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+
+	"stead.dev/stead/internal/account"
+	"stead.dev/stead/internal/catalog"
+	"stead.dev/stead/internal/files"
+	"stead.dev/stead/internal/oauth"
+	"stead.dev/stead/internal/orders"
+	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/money"
+	"stead.dev/stead/internal/services"
+	"stead.dev/stead/internal/wallet"
+)
+
+// Each type here is one section as another asks for it in its own words.
+
+// panels are the hosting panels by name.
+type panels map[string]panel.Panel
+
+// Panel implements services.Panels and files.Panels.
+func (p panels) Panel(name string) (panel.Panel, bool) {
+	found, ok := p[name]
+	return found, ok
+}
+
+// holders are the accounts as the authorization server sees them.
+type holders struct{ accounts *account.Service }
+
+// Holder implements oauth.Accounts.
+func (h holders) Holder(ctx context.Context, q db.Querier, accountID int64) (oauth.Holder, error) {
+	p, err := h.accounts.Profile(ctx, q, accountID)
+	return oauth.Holder{Locale: p.Locale, Currency: p.Currency, Admin: p.Admin, Suspended: !p.Open()}, err
+}
+
+// grants are the applications' tokens as the accounts see them. The
+// authorization server needs the accounts, so it comes second.
+type grants struct{ oauth *oauth.Service }
+
+// EndAll implements account.Grants.
+func (g *grants) EndAll(ctx context.Context, tx *db.Tx, accountID int64) error {
+	return g.oauth.EndAll(ctx, tx, accountID)
+}
+
+// shelf is the catalog as the orders see it.
+type shelf struct{ *catalog.Service }
+
+// Offer implements orders.Catalog.
+func (s shelf) Offer(ctx context.Context, q db.Querier, planID int64, months int) (orders.Offer, error) {
+	o, err := s.Service.Offer(ctx, q, planID, months)
+	if err != nil {
+		return orders.Offer{}, err
+	}
+	limits, err := json.Marshal(o.Limits)
+	return orders.Offer{
+		PlanID: o.PlanID, PlanSlug: o.PlanSlug, PlanName: o.PlanName, ProductType: o.ProductType, PeriodMonths: o.PeriodMonths,
+		Price: o.Price, FirstPeriodPrice: o.FirstPeriodPrice, Setup: o.Setup, Limits: limits,
+		Available: o.Available, SoldOut: o.SoldOut,
+	}, err
+}
+
+// payer is the wallet as the orders see it.
+type payer struct{ wallet *wallet.Service }
+
+func orderReference(id int64) wallet.Reference { return wallet.Reference{Type: "order", ID: id} }
+
+// Charge implements orders.Payer.
+func (p payer) Charge(ctx context.Context, tx *db.Tx, c orders.Charge) error {
+	return p.wallet.Charge(ctx, tx, wallet.Charge{
+		AccountID: c.AccountID, Amount: c.Amount, Reference: orderReference(c.OrderID), Description: c.Description,
+	})
+}
+
+// Capture implements orders.Payer.
+func (p payer) Capture(ctx context.Context, tx *db.Tx, orderID int64) error {
+	return p.wallet.Capture(ctx, tx, orderReference(orderID))
+}
+
+// Release implements orders.Payer.
+func (p payer) Release(ctx context.Context, tx *db.Tx, orderID int64, description string) error {
+	return p.wallet.Release(ctx, tx, orderReference(orderID), description)
+}
+
+// reservations are the services as the orders see them.
+type reservations struct{ *services.Service }
+
+// Reserve implements orders.Services.
+func (r reservations) Reserve(ctx context.Context, tx *db.Tx, n orders.Reservation) (int64, error) {
+	return r.Service.Reserve(ctx, tx, services.New(n))
+}
+
+// balances are the wallet as the services see it.
+type balances struct{ wallet *wallet.Service }
+
+// Balance implements services.Balances.
+func (b balances) Balance(ctx context.Context, q db.Querier, accountID int64) (money.USDCents, error) {
+	balance, err := b.wallet.Balance(ctx, q, accountID)
+	return balance.Spendable, err
+}
+
+// targets are the services as the files see them.
+type targets struct{ services *services.Service }
+
+// Target implements files.Targets.
+func (t targets) Target(ctx context.Context, q db.Querier, accountID, serviceID int64) (files.Target, error) {
+	found, err := t.services.Target(ctx, q, accountID, serviceID)
+	return files.Target{Panel: found.PanelName, Ref: found.Ref, Status: string(found.Status)}, err
+}

@@ -1,0 +1,199 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/riverqueue/river"
+
+	"stead.dev/stead/internal/account"
+	"stead.dev/stead/internal/admin"
+	"stead.dev/stead/internal/catalog"
+	"stead.dev/stead/internal/files"
+	"stead.dev/stead/internal/gateway"
+	"stead.dev/stead/internal/gateway/bank"
+	demogateway "stead.dev/stead/internal/gateway/demo"
+	"stead.dev/stead/internal/gateway/stripe"
+	"stead.dev/stead/internal/mailer"
+	"stead.dev/stead/internal/mailer/file"
+	"stead.dev/stead/internal/mailer/smtp"
+	"stead.dev/stead/internal/node"
+	"stead.dev/stead/internal/oauth"
+	"stead.dev/stead/internal/orders"
+	panelnode "stead.dev/stead/internal/panel/node"
+	"stead.dev/stead/internal/platform/api"
+	"stead.dev/stead/internal/platform/clock"
+	"stead.dev/stead/internal/platform/config"
+	"stead.dev/stead/internal/platform/throttle"
+	"stead.dev/stead/internal/services"
+	"stead.dev/stead/internal/wallet"
+)
+
+// sections are what the specification calls so, and what they stand on.
+type sections struct {
+	limiter  throttle.Limiter
+	mailer   mailer.Mailer
+	node     *node.Node // nil without the embedded node
+	panels   panels
+	accounts *account.Service
+	oauth    *oauth.Service
+	catalog  *catalog.Service
+	wallet   *wallet.Service
+	services *services.Service
+	orders   *orders.Service
+	files    *files.Service
+	admin    *admin.Admin
+}
+
+// build makes the sections, each after those it needs, and plugs them together.
+func (c *core) build(ctx context.Context, as role) (err error) {
+	c.limiter = throttle.New(c.db, c.clock)
+	if c.mailer, err = newMailer(c.cfg, c.clock); err != nil {
+		return err
+	}
+	if err := c.openPanels(ctx, as); err != nil {
+		return err
+	}
+
+	ending := &grants{}
+	c.accounts, err = account.New(account.Config{
+		DB: c.db, Clock: c.clock, Box: c.box, Queue: c.queue, Signals: c.hub, Limiter: c.limiter, Mailer: c.mailer,
+		Modules: c.switches, Grants: ending, Limits: c.signInLimits(), BaseURL: c.cfg.BaseURL,
+		Company: c.cfg.CompanyName, Support: c.cfg.SupportEmail,
+		Language: c.cfg.DefaultLanguage, Currency: c.cfg.DefaultCurrency,
+	})
+	if err != nil {
+		return err
+	}
+	c.oauth = oauth.New(oauth.Config{
+		DB: c.db, Clock: c.clock, Hub: c.hub, Box: c.box, Accounts: holders{c.accounts}, BaseURL: c.cfg.BaseURL, Log: c.log,
+	})
+	ending.oauth = c.oauth
+	c.catalog = catalog.New(c.db)
+	c.wallet = wallet.New(wallet.Config{
+		DB: c.db, Clock: c.clock, Events: c.outbox, Box: c.box, Log: c.log, Gateways: gateways(c.cfg),
+		BaseURL: c.cfg.BaseURL, Company: c.cfg.CompanyName,
+	})
+	c.services = services.NewService(services.Config{
+		DB: c.db, Queue: c.queue, Events: c.outbox, Panels: c.panels, Balances: balances{c.wallet}, DefaultPanel: embeddedPanel,
+	})
+	c.orders = orders.New(orders.Config{
+		DB: c.db, Catalog: shelf{c.catalog}, Payer: payer{c.wallet}, Services: reservations{c.services}, Events: c.outbox,
+		ReservedDomains: ownNames(c.cfg),
+	})
+	c.services.SetOrderBook(c.orders)
+	c.files = files.New(c.db, targets{c.services}, c.panels, int64(c.cfg.MaxUpload))
+	c.admin = admin.New(admin.Sections{
+		DB: c.db, Accounts: c.accounts, Applications: c.oauth, Catalog: c.catalog, Wallet: c.wallet, Services: c.services,
+		Switches: c.switches,
+	})
+	return nil
+}
+
+// routes are the operations of all sections.
+func (c *core) routes() []api.Route {
+	return slices.Concat(c.oauth.Operations(), c.catalog.Operations(), c.accounts.Operations(), c.services.Operations(),
+		c.files.Operations(), c.orders.Operations(), c.wallet.Operations())
+}
+
+func (c *core) registerSections(w *river.Workers) {
+	c.accounts.Register(w)
+	c.oauth.Register(w)
+	c.wallet.Register(w)
+	c.services.Register(w)
+	c.orders.Register(w)
+}
+
+func (c *core) scheduleSections(every func(interval time.Duration, args river.JobArgs)) {
+	every(account.CleanEvery, account.CleanArgs{})
+	every(oauth.CleanInterval, oauth.CleanArgs{})
+	c.wallet.Schedule(c.queue)
+	c.services.Schedule(every)
+	c.orders.Schedule(every)
+}
+
+// embeddedPanel is the name of the embedded node among the panels.
+const embeddedPanel = "node"
+
+// openPanels opens the embedded node. A command leaves it to the server: what
+// changes on a panel is done by jobs.
+func (c *core) openPanels(ctx context.Context, as role) (err error) {
+	c.panels = panels{}
+	if as != server || c.cfg.NodeListen == config.Off {
+		return nil
+	}
+	c.node, err = node.New(ctx, node.Config{
+		Dir: nodeDir(c.cfg), Now: c.clock.Now, Log: c.log, OriginURL: c.cfg.NodeURL,
+	})
+	if err != nil {
+		return err
+	}
+	c.onClose(func(context.Context) error { return c.node.Close() })
+	c.panels[embeddedPanel] = panelnode.New(c.node)
+	return nil
+}
+
+func nodeDir(cfg config.Config) string { return filepath.Join(cfg.DataDir, "node") }
+
+// newMailer sends through the configured mail server, or writes into a folder.
+func newMailer(cfg config.Config, c clock.Clock) (mailer.Mailer, error) {
+	if cfg.SMTPURL != "" {
+		return smtp.New(smtp.Config{URL: cfg.SMTPURL.Reveal(), From: cfg.MailFrom, Clock: c})
+	}
+	from := cfg.MailFrom
+	if from == "" {
+		from = "Stead <no-reply@stead.invalid>"
+	}
+	return file.New(filepath.Join(cfg.DataDir, "mail"), from, c)
+}
+
+// signInLimits bound attempts at signing in, unless throttles are off.
+func (c *core) signInLimits() account.Limits {
+	if !c.cfg.Throttle {
+		return account.Limits{}
+	}
+	return account.DefaultLimits()
+}
+
+// gateways are the ways to pay that the configuration opens.
+func gateways(cfg config.Config) []gateway.Gateway {
+	var all []gateway.Gateway
+	if cfg.StripeSecretKey != "" {
+		all = append(all, stripe.New(stripe.Config{
+			SecretKey: cfg.StripeSecretKey.Reveal(), WebhookSecret: cfg.StripeWebhookSecret.Reveal(),
+		}))
+	}
+	if cfg.BankTransferDetails != "" {
+		all = append(all, bank.New(cfg.BankTransferDetails))
+	}
+	if cfg.Demo {
+		all = append(all, demogateway.New())
+	}
+	return all
+}
+
+// ownNames are the names of this installation, which no customer may order.
+func ownNames(cfg config.Config) []string {
+	var names []string
+	for _, address := range []string{cfg.BaseURL, cfg.NodeURL} {
+		u, err := url.Parse(address)
+		if err == nil && strings.Contains(u.Hostname(), ".") {
+			names = append(names, strings.ToLower(u.Hostname()))
+		}
+	}
+	return names
+}
+
+// auditLedger recomputes the wallet's money.
+func auditLedger(ctx context.Context, w *wallet.Service) error {
+	found, err := w.Recompute(ctx)
+	if err == nil && len(found) > 0 {
+		err = fmt.Errorf("the books do not add up in %d places, the first: %v", len(found), found[0])
+	}
+	return err
+}

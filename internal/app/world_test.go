@@ -1,0 +1,283 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"mime/multipart"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"stead.dev/stead/internal/platform/api"
+	"stead.dev/stead/internal/platform/testkit"
+)
+
+// demo settings give a test a catalog and gateways.
+var demo = map[string]string{"demo": "true", "bank_transfer_details": "IBAN of the test"}
+
+// world is a server with a customer who owns one of everything, and a stranger.
+type world struct {
+	*App
+	t              *testing.T
+	client, panel  client // a third party's application, and Stead's own
+	owner          customer
+	stranger       customer
+	sandbox        string // token of the owner by a sandbox application
+	ownersPanel    string // token of the owner by Stead's own application
+	strangersPanel string
+	plan           int64
+	domain         string
+	service        int64
+	order          int64 // pending
+	paid           int64
+	topup          int64
+	app            int64 // application of the owner
+}
+
+func newWorld(t *testing.T, a *App) *world {
+	t.Helper()
+	w := &world{App: a, t: t, client: a.application(t, false), panel: a.firstParty(t)}
+	w.owner = a.customer(t, w.client, 100_000)
+	w.stranger = a.customer(t, w.client, 100_000)
+	w.sandbox = a.token(t, w.owner.id, a.application(t, true), thirdParty()...)
+	w.ownersPanel = a.token(t, w.owner.id, w.panel, thirdParty()...)
+	w.strangersPanel = a.token(t, w.stranger.id, w.panel, thirdParty()...)
+	w.plan = w.aPlan()
+
+	w.domain = unique("site") + ".example.com"
+	w.paid = w.newOrder(w.owner, w.domain)
+	if r := a.post(t, w.owner.token, fmt.Sprintf("/api/v1/orders/%d/pay", w.paid), "{}"); r.status != http.StatusOK {
+		t.Fatalf("pay: %s", r)
+	}
+	w.service = w.serviceOf(w.owner)
+	w.order = w.newOrder(w.owner, unique("pending")+".example.com")
+	w.topup = w.id(a.post(t, w.owner.token, "/api/v1/wallet/topups", `{"amount_usd_cents": 1000, "gateway": "demo"}`))
+	w.app = w.id(a.post(t, w.ownersPanel, "/api/v1/apps",
+		`{"name": "Mine", "type": "public", "redirect_uris": ["http://127.0.0.1/callback"]}`))
+	put := a.do(t, request{
+		method: http.MethodPut, path: w.files("/content"), token: w.owner.token,
+		body: `{"path": "/public_html/index.html", "content": "<h1>mine</h1>"}`,
+	})
+	if put.status >= 300 {
+		t.Fatalf("write a file: %s", put)
+	}
+	return w
+}
+
+// id reads the id of what was created.
+func (w *world) id(r answer) int64 {
+	w.t.Helper()
+	var made struct {
+		ID int64 `json:"id"`
+	}
+	r.decode(w.t, &made)
+	if made.ID == 0 {
+		w.t.Fatalf("nothing was created: %s", r)
+	}
+	return made.ID
+}
+
+// aPlan is a plan of hosting with a price.
+func (w *world) aPlan() int64 {
+	w.t.Helper()
+	var catalog struct {
+		Data []struct {
+			Type  string `json:"type"`
+			Plans []struct {
+				ID        int64 `json:"id"`
+				Available bool  `json:"available"`
+			} `json:"plans"`
+		} `json:"data"`
+	}
+	w.get(w.t, w.owner.token, "/api/v1/catalog").decode(w.t, &catalog)
+	for _, product := range catalog.Data {
+		for _, p := range product.Plans {
+			if product.Type == "hosting" && p.Available {
+				return p.ID
+			}
+		}
+	}
+	w.t.Fatal("no plan is on sale")
+	return 0
+}
+
+func (w *world) newOrder(c customer, domain string) int64 {
+	w.t.Helper()
+	return w.id(w.post(w.t, c.token, "/api/v1/orders", fmt.Sprintf(`{"plan_id": %d, "domain": %q}`, w.plan, domain)))
+}
+
+// serviceOf waits for the customer's first service to become active.
+func (w *world) serviceOf(c customer) (id int64) {
+	w.t.Helper()
+	testkit.Eventually(w.t, 20*time.Second, func() bool {
+		var list struct {
+			Data []struct {
+				ID     int64  `json:"id"`
+				Status string `json:"status"`
+			} `json:"data"`
+		}
+		w.get(w.t, c.token, "/api/v1/services").decode(w.t, &list)
+		for _, s := range list.Data {
+			if s.Status == "active" {
+				id = s.ID
+			}
+		}
+		return id != 0
+	}, "the service is active")
+	return id
+}
+
+func (w *world) files(rest string) string {
+	return fmt.Sprintf("/api/v1/services/%d/files%s", w.service, rest)
+}
+
+// balance is what the customer can spend, in cents.
+func (w *world) balance(c customer) int64 {
+	w.t.Helper()
+	var wallet struct {
+		Balance struct {
+			Cents int64 `json:"usd_cents"`
+		} `json:"balance"`
+	}
+	r := w.get(w.t, c.token, "/api/v1/wallet")
+	r.decode(w.t, &wallet)
+	return wallet.Balance.Cents
+}
+
+// path puts the owner's ids into an operation's path.
+func (w *world) path(op api.Info) string {
+	w.t.Helper()
+	path := op.Path
+	for name, id := range map[string]int64{
+		"{service}": w.service, "{order}": w.order, "{topup}": w.topup, "{app}": w.app,
+	} {
+		path = strings.ReplaceAll(path, name, strconv.FormatInt(id, 10))
+	}
+	// What a test need not own: any id does.
+	for _, name := range []string{"{session}", "{connection}"} {
+		path = strings.ReplaceAll(path, name, "1")
+	}
+	if strings.Contains(path, "{") {
+		w.t.Fatalf("%s: the test knows no value for %s; give it one here", op.ID, path)
+	}
+	return path
+}
+
+// example is a request to the operation that its rules would let pass, made by
+// the bearer of token.
+func (w *world) example(op api.Info, token string) request {
+	w.t.Helper()
+	r := request{method: op.Method, path: w.path(op), token: token}
+	switch op.Method + " " + op.Path {
+	case "POST /api/v1/orders":
+		r.body = fmt.Sprintf(`{"plan_id": %d, "domain": %q}`, w.plan, unique("new")+".example.com")
+	case "POST /api/v1/orders/{order}/pay", "POST /api/v1/orders/{order}/cancel":
+		r.body = "{}"
+	case "POST /api/v1/wallet/topups":
+		r.body = `{"amount_usd_cents": 1000, "gateway": "demo"}`
+	case "PATCH /api/v1/me":
+		r.body = `{"locale": "en", "display_currency": "USD"}`
+	case "PATCH /api/v1/services/{service}":
+		r.body = `{"label": "My site"}`
+	case "POST /api/v1/apps":
+		r.body = `{"name": "New", "type": "public", "redirect_uris": ["http://127.0.0.1/callback"]}`
+	case "PATCH /api/v1/apps/{app}":
+		r.body = `{"name": "Renamed"}`
+	case "GET /api/v1/services/{service}/files":
+		r.path += "?path=/public_html"
+	case "GET /api/v1/services/{service}/files/content", "GET /api/v1/services/{service}/files/download":
+		r.path += "?path=/public_html/index.html"
+	case "GET /api/v1/services/{service}/files/search":
+		r.path += "?q=index&in=name"
+	case "PUT /api/v1/services/{service}/files/content":
+		r.body = `{"path": "/public_html/new.html", "content": "new"}`
+	case "POST /api/v1/services/{service}/files/directories":
+		r.body = fmt.Sprintf(`{"path": "/public_html/%s"}`, unique("dir"))
+	case "POST /api/v1/services/{service}/files/move":
+		r.body = fmt.Sprintf(`{"from": "/public_html/index.html", "to": "/public_html/%s.html"}`, unique("moved"))
+	case "POST /api/v1/services/{service}/files/copy":
+		r.body = fmt.Sprintf(`{"from": "/public_html/index.html", "to": "/public_html/%s.html"}`, unique("copy"))
+	case "DELETE /api/v1/services/{service}/files":
+		r.path += "?path=/public_html/index.html"
+	case "POST /api/v1/services/{service}/files/archive":
+		r.body = fmt.Sprintf(`{"operation": "create", "paths": ["/public_html/index.html"], "target": "/%s.zip"}`, unique("archive"))
+	case "POST /api/v1/services/{service}/files/upload":
+		r.path += "?path=/public_html"
+		r.body, r.contentType = upload(w.t, unique("up")+".txt", "uploaded")
+	}
+	return r
+}
+
+// upload is a multipart body with one file.
+func upload(t *testing.T, name, content string) (body, contentType string) {
+	t.Helper()
+	var b bytes.Buffer
+	m := multipart.NewWriter(&b)
+	part, err := m.CreateFormFile("file", name)
+	if err == nil {
+		_, err = part.Write([]byte(content))
+	}
+	if err == nil {
+		err = m.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.String(), m.FormDataContentType()
+}
+
+// tokenFor is a token of the customer that may call the operation.
+func (w *world) tokenFor(op api.Info, c customer) string {
+	switch {
+	case !op.FirstParty:
+		return c.token
+	case c.id == w.owner.id:
+		return w.ownersPanel
+	default:
+		return w.strangersPanel
+	}
+}
+
+// snapshot is everything that the owner can read. What tells of the reading
+// itself (sessions, last uses) is left out.
+func (w *world) snapshot() map[string]string {
+	w.t.Helper()
+	all := map[string]string{}
+	for _, op := range w.Operations() {
+		if op.Method != http.MethodGet || strings.HasPrefix(op.Path, "/api/v1/sessions") || strings.HasPrefix(op.Path, "/api/v1/connections") {
+			continue
+		}
+		r := w.do(w.t, w.example(op, w.tokenFor(op, w.owner)))
+		if r.status != http.StatusOK {
+			w.t.Errorf("%s as the owner: %s", op.ID, r)
+		}
+		all[op.ID] = string(r.body)
+	}
+	return all
+}
+
+// unchanged compares snapshots.
+func (w *world) unchanged(before map[string]string, what string) {
+	w.t.Helper()
+	after := w.snapshot()
+	for id, body := range before {
+		if after[id] != body {
+			w.t.Errorf("%s: %s changed\nfrom %.600s\nto   %.600s", what, id, body, after[id])
+		}
+	}
+}
+
+// setSection switches a section and waits until the server has heard it.
+func (w *world) setSection(s api.Section, on bool) {
+	w.t.Helper()
+	if err := w.admin.SetSections(context.WithoutCancel(w.t.Context()), []string{string(s)}, on); err != nil {
+		w.t.Fatal(err)
+	}
+	testkit.Eventually(w.t, 3*time.Second, func() bool { return w.switches.Enabled(s) == on }, "the section is switched")
+}
+
+func valid(body []byte) bool { return json.Valid(body) }
