@@ -26,7 +26,7 @@ func (d *demonstration) register(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := p.form("name", "email", "password"); err == nil {
+	if p.find("name", "email", "password") != nil {
 		return fmt.Errorf("the registration was not accepted: %s", shorten(p.text, 300))
 	}
 	d.report.note("registered %s", d.email)
@@ -35,18 +35,16 @@ func (d *demonstration) register(ctx context.Context) error {
 
 // signIn fills in the sign-in page, when p is one, and answers the page that follows.
 func (d *demonstration) signIn(ctx context.Context, p *page) (*page, error) {
-	f, err := p.form("email", "password")
-	if err != nil {
+	f := p.find("email", "password")
+	if f == nil {
 		return p, nil // signed in already
 	}
-	p, err = d.browser.submit(ctx, f, "", map[string]string{"email": d.email, "password": d.password})
+	p, err := d.browser.submit(ctx, f, "", map[string]string{"email": d.email, "password": d.password})
 	if err != nil {
 		return nil, err
 	}
-	if p.location == nil {
-		if _, err := p.form("email", "password"); err == nil {
-			return nil, fmt.Errorf("the sign-in was not accepted: %s", shorten(p.text, 300))
-		}
+	if p.find("email", "password") != nil {
+		return nil, fmt.Errorf("the sign-in was not accepted: %s", shorten(p.text, 300))
 	}
 	return p, nil
 }

@@ -123,13 +123,21 @@ func (b *browser) do(req *http.Request) (*page, error) {
 
 // form finds the first form with all of the given fields.
 func (p *page) form(fields ...string) (*form, error) {
+	if f := p.find(fields...); f != nil {
+		return f, nil
+	}
+	return nil, fmt.Errorf("the page %s has no form with %s", p.at.Path, strings.Join(fields, ", "))
+}
+
+// find is form for a page that may have none: nil.
+func (p *page) find(fields ...string) *form {
 	for i := range p.forms {
 		f := &p.forms[i]
 		if !slices.ContainsFunc(fields, func(name string) bool { return !slices.Contains(f.fields, name) }) {
-			return f, nil
+			return f
 		}
 	}
-	return nil, fmt.Errorf("the page %s has no form with %s", p.at.Path, strings.Join(fields, ", "))
+	return nil
 }
 
 // button finds the form with a button of the given value.

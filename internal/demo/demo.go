@@ -66,7 +66,8 @@ type demonstration struct {
 	name, email, password string
 	domain                string
 	plan                  plan
-	topup, balance        int64 // USD cents
+	purchases             int   // that the wallet has to be enough for
+	balance               int64 // USD cents
 	order, service        int64
 	paidAt                time.Time
 	assets                []asset
@@ -85,7 +86,34 @@ func Run(ctx context.Context, opts Options) error {
 	if err != nil {
 		return err
 	}
-	steps := d.steps()
+	if err := d.do(ctx, append(d.prepare(), d.mainJob()...)); err != nil {
+		return err
+	}
+	d.report.summary(d.domain, d.origin.String())
+	return nil
+}
+
+// Measure buys hosting for new domains, one after the other, and answers how long each took from the
+// call that pays to the first byte of a page of the site.
+func Measure(ctx context.Context, opts Options, purchases int) ([]time.Duration, error) {
+	d, err := newDemonstration(opts)
+	if err != nil {
+		return nil, err
+	}
+	d.purchases = purchases
+	if err := d.do(ctx, d.prepare()); err != nil {
+		return nil, err
+	}
+	took := make([]time.Duration, purchases)
+	for i := range took {
+		if took[i], err = d.purchase(ctx); err != nil {
+			return nil, fmt.Errorf("purchase %d: %w", i+1, err)
+		}
+	}
+	return took, nil
+}
+
+func (d *demonstration) do(ctx context.Context, steps []step) error {
 	for i, s := range steps {
 		d.report.begin(i+1, len(steps), s)
 		err := s.run(ctx)
@@ -94,8 +122,26 @@ func Run(ctx context.Context, opts Options) error {
 			return fmt.Errorf("step %q: %w", s.name, err)
 		}
 	}
-	d.report.summary(d.domain, d.origin.String())
 	return nil
+}
+
+// purchase is the shortest way from paying to a page that is served.
+func (d *demonstration) purchase(ctx context.Context) (time.Duration, error) {
+	d.domain = "demo-" + randomName() + ".stead.test"
+	if err := d.createOrder(ctx); err != nil {
+		return 0, err
+	}
+	paid := now()
+	o, _, err := d.payOrder(ctx, "pay-"+randomName())
+	if err != nil {
+		return 0, err
+	}
+	d.service = *o.ServiceID
+	if err := d.awaitService(ctx); err != nil {
+		return 0, err
+	}
+	_, _, err = d.firstPage(ctx)
+	return now().Sub(paid), err
 }
 
 func newDemonstration(opts Options) (*demonstration, error) {
@@ -110,7 +156,7 @@ func newDemonstration(opts Options) (*demonstration, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &demonstration{Options: opts, base: base, site: site, report: newReport(opts.Out, opts.JSON)}
+	d := &demonstration{Options: opts, base: base, site: site, report: newReport(opts.Out, opts.JSON), purchases: 1}
 	tag := randomName()
 	d.name, d.email, d.password = "Demo "+tag, "demo-"+tag+"@example.com", "Demo-"+randomName()+randomName()
 	d.domain = "demo-" + tag + ".stead.test"
@@ -131,30 +177,34 @@ func (d *demonstration) openBrowser() error {
 	return nil
 }
 
-// steps in the order of the main job.
-func (d *demonstration) steps() []step {
+// prepare is what comes before the first order.
+func (d *demonstration) prepare() []step {
 	var steps []step
-	add := func(name, title string, run func(ctx context.Context) error) {
-		steps = append(steps, step{name, title, run})
-	}
 	if d.Email == "" {
-		add("register", "A customer registers", d.register)
+		steps = append(steps, step{"register", "A customer registers", d.register})
 	}
 	if d.ClientID == "" {
-		add("application", "An integrator registers an application", d.registerApplication)
+		steps = append(steps, step{"application", "An integrator registers an application", d.registerApplication})
 	}
-	add("discover", "The application reads where to send people (RFC 8414)", d.discover)
-	add("authorize", "The customer signs in and consents; the code becomes a token (PKCE S256)", d.authorize)
-	add("refresh", "The token is refreshed and the refresh token replaced", d.refresh)
-	add("catalog", "The application reads what is for sale", d.readCatalog)
-	add("topup", "The customer tops up the wallet on the gateway's page", d.topUp)
-	add("order", "The application orders hosting for a domain", d.createOrder)
-	add("pay", "The order is paid once, though the call is sent twice", d.pay)
-	add("provision", "The order becomes an active service", d.awaitService)
-	add("publish", "The first page is written and served", d.publishPage)
-	add("upload", "A real site is uploaded as an archive and extracted", d.uploadSite)
-	add("serve", "Every file of it is served, byte for byte", d.compareSite)
-	add("http", "Caching, ranges, compression, types and errors are right", d.checkHTTP)
-	add("escape", "Nothing outside of the site can be reached", d.checkEscapes)
-	return steps
+	return append(steps,
+		step{"discover", "The application reads where to send people (RFC 8414)", d.discover},
+		step{"authorize", "The customer signs in and consents; the code becomes a token (PKCE S256)", d.authorize},
+		step{"refresh", "The token is refreshed and the refresh token replaced", d.refresh},
+		step{"catalog", "The application reads what is for sale", d.readCatalog},
+		step{"topup", "The customer tops up the wallet on the gateway's page", d.topUp},
+	)
+}
+
+// mainJob is the rest: from an order to a site that is served.
+func (d *demonstration) mainJob() []step {
+	return []step{
+		{"order", "The application orders hosting for a domain", d.createOrder},
+		{"pay", "The order is paid once, though the call is sent twice", d.pay},
+		{"provision", "The order becomes an active service", d.awaitService},
+		{"publish", "The first page is written and served", d.publishPage},
+		{"upload", "A real site is uploaded as an archive and extracted", d.uploadSite},
+		{"serve", "Every file of it is served, byte for byte", d.compareSite},
+		{"http", "Caching, ranges, compression, types and errors are right", d.checkHTTP},
+		{"escape", "Nothing outside of the site can be reached", d.checkEscapes},
+	}
 }

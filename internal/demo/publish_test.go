@@ -93,16 +93,7 @@ func provisioned(t *testing.T, out *bytes.Buffer, site fs.FS, serve func(http.Ha
 }
 
 // publishing are the steps that provisioned is ready for.
-func (d *demonstration) publishing() []step {
-	var out []step
-	for _, s := range d.steps() {
-		switch s.name {
-		case "publish", "upload", "serve", "http", "escape":
-			out = append(out, s)
-		}
-	}
-	return out
-}
+func (d *demonstration) publishing() []step { return d.mainJob()[3:] }
 
 func asItIs(h http.Handler) http.Handler { return h }
 

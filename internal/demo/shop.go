@@ -72,13 +72,13 @@ func (d *demonstration) readBalance(ctx context.Context) (int64, error) {
 	return wallet.Balance.USDCents, err
 }
 
-// topUp pays enough for the plan into the wallet.
+// topUp pays enough for the purchases into the wallet.
 func (d *demonstration) topUp(ctx context.Context) error {
 	before, err := d.readBalance(ctx)
 	if err != nil {
 		return err
 	}
-	amount := max(d.plan.price(), 1000)
+	amount := max(d.plan.price()*int64(d.purchases), 1000)
 	var topup struct {
 		ID          int64   `json:"id"`
 		Status      string  `json:"status"`
@@ -146,26 +146,31 @@ func (d *demonstration) createOrder(ctx context.Context) error {
 	return nil
 }
 
+// payOrder is one call to pay; header tells whether it was a replay.
+func (d *demonstration) payOrder(ctx context.Context, key string) (o order, header http.Header, err error) {
+	header, err = d.call(ctx, http.MethodPost, "/api/v1/orders/"+strconv.FormatInt(d.order, 10)+"/pay", nil, &o, "Idempotency-Key", key)
+	if err == nil && o.ServiceID == nil {
+		err = errors.New("the paid order names no service")
+	}
+	return o, header, err
+}
+
 // pay sends the same call twice, as a client does that lost the first answer.
 func (d *demonstration) pay(ctx context.Context) error {
-	path := "/api/v1/orders/" + strconv.FormatInt(d.order, 10) + "/pay"
 	key := "pay-" + randomName()
-	var first, again order
 	d.paidAt = now()
-	if _, err := d.call(ctx, http.MethodPost, path, nil, &first, "Idempotency-Key", key); err != nil {
+	first, _, err := d.payOrder(ctx, key)
+	if err != nil {
 		return err
 	}
-	header, err := d.call(ctx, http.MethodPost, path, nil, &again, "Idempotency-Key", key)
+	d.service = *first.ServiceID
+	again, header, err := d.payOrder(ctx, key)
 	if err != nil {
 		return err
 	}
 	if header.Get("Idempotency-Replayed") != "true" || first.ID != again.ID || first.Status != again.Status {
 		return errors.New("the second call was not answered as the first")
 	}
-	if first.ServiceID == nil {
-		return errors.New("the paid order names no service")
-	}
-	d.service = *first.ServiceID
 	balance, err := d.readBalance(ctx)
 	if err != nil {
 		return err
@@ -173,7 +178,7 @@ func (d *demonstration) pay(ctx context.Context) error {
 	if want := d.balance - d.plan.price(); balance != want {
 		return fmt.Errorf("the balance is %d cents after paying, not %d", balance, want)
 	}
-	_, err = d.call(ctx, http.MethodPost, path, nil, nil, "Idempotency-Key", "pay-"+randomName())
+	_, _, err = d.payOrder(ctx, "pay-"+randomName())
 	return expect(err, "already_paid", "paying once more with another key")
 }
 

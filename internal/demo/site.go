@@ -26,11 +26,11 @@ func openSite(dir string) (fs.FS, error) {
 		if d == "" {
 			continue
 		}
-		real, err := filepath.EvalSymlinks(d)
+		resolved, err := filepath.EvalSymlinks(d)
 		if err == nil {
 			var info fs.FileInfo
-			if info, err = os.Stat(real); err == nil && info.IsDir() {
-				return os.DirFS(real), nil
+			if info, err = os.Stat(resolved); err == nil && info.IsDir() {
+				return os.DirFS(resolved), nil
 			}
 		}
 		if d == dir {
@@ -87,11 +87,11 @@ func packEntry(site fs.FS, archive *tar.Writer, name string, e fs.DirEntry) (ass
 			return asset{}, err
 		}
 		// Served is what the link names, when that is a file of the site.
-		content, err := fs.ReadFile(site, name)
-		if err != nil {
-			return asset{}, nil
+		if info, err := fs.Stat(site, name); err != nil || !info.Mode().IsRegular() {
+			return asset{}, nil //nolint:nilerr // a link that leads nowhere is packed, and nobody can fetch it
 		}
-		return asset{path: name, size: int64(len(content)), sum: sha256.Sum256(content)}, nil
+		content, err := fs.ReadFile(site, name)
+		return asset{path: name, size: int64(len(content)), sum: sha256.Sum256(content)}, err
 	case 0:
 		content, err := fs.ReadFile(site, name)
 		if err != nil {
