@@ -73,7 +73,7 @@ func New(d *db.DB, c Config) (*Queue, error) {
 		Middleware: c.Middleware,
 		// River's polling is what a job waits for on SQLite, which cannot
 		// notify; PostgreSQL notifies and polls only as a fallback.
-		FetchCooldown:     50 * time.Millisecond,
+		FetchCooldown:     20 * time.Millisecond,
 		FetchPollInterval: time.Second,
 		// Jobs of a killed process are taken up again after this.
 		RescueStuckJobsAfter: 2 * time.Minute,
@@ -106,7 +106,10 @@ func (q *Queue) Enqueue(ctx context.Context, tx *db.Tx, args river.JobArgs, opts
 	var err error
 	liteTx, pgTx := tx.Handles()
 	if q.pg != nil {
-		_, err = q.pg.InsertTx(ctx, pgTx, args, opts)
+		var inserted *rivertype.JobInsertResult
+		if inserted, err = q.pg.InsertTx(ctx, pgTx, args, opts); err == nil {
+			err = wake(ctx, tx, inserted.Job.Queue)
+		}
 	} else {
 		_, err = q.lite.InsertTx(ctx, liteTx, args, opts)
 	}
@@ -114,6 +117,16 @@ func (q *Queue) Enqueue(ctx context.Context, tx *db.Tx, args river.JobArgs, opts
 		return fmt.Errorf("jobs: enqueue %s: %w", args.Kind(), err)
 	}
 	return nil
+}
+
+// wake tells the workers of all replicas that a job is there once tx commits.
+// River does so itself, but once per FetchCooldown at most and even when the
+// transaction that it told in is rolled back: the next job then waits for the
+// poll. PostgreSQL delivers equal notifications of one transaction once.
+func wake(ctx context.Context, tx *db.Tx, queue string) error {
+	_, err := tx.Exec(ctx, `SELECT pg_notify(current_schema() || '.river_insert', CAST($1 AS TEXT))`,
+		fmt.Sprintf(`{"queue": %q}`, queue))
+	return err
 }
 
 // Every adds a periodic job. Over all replicas one process, the leader, inserts

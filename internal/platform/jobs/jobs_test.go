@@ -89,6 +89,31 @@ func TestACancelledJobIsNotTriedAgain(t *testing.T) {
 	})
 }
 
+func TestAJobRightAfterAnotherIsPickedUpAtOnce(t *testing.T) {
+	testkit.Engines(t, func(t *testing.T, d *db.DB, _ *clock.Fake) {
+		began := make(chan struct{})
+		q := newQueue(t, d, func(context.Context, int64) error { began <- struct{}{}; return nil }, func() {})
+		enqueue := func(fail error) {
+			err := d.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error {
+				return errors.Join(q.Enqueue(ctx, tx, countArgs{}, nil), fail)
+			})
+			if !errors.Is(err, fail) {
+				t.Fatal(err)
+			}
+		}
+		start := time.Now() //nolint:forbidigo // real waiting
+		for range 10 {
+			enqueue(errors.New("rolled back: nothing to tell of"))
+			enqueue(nil)
+			<-began
+		}
+		// A poll of PostgreSQL comes once a second.
+		if took := time.Since(start); took > 3*time.Second { //nolint:forbidigo // as above
+			t.Errorf("ten jobs, one after the other, took %v", took)
+		}
+	})
+}
+
 // BenchmarkPickUp is the time from committing a job to its worker's start.
 func BenchmarkPickUp(b *testing.B) {
 	for name, open := range map[string]func() *db.DB{
