@@ -105,10 +105,11 @@ func newWorld(t testing.TB, d *db.DB, clk *clock.Fake, changes ...func(*oauth.Co
 }
 
 // replica is a world on a database that others may share.
-func replica(t testing.TB, d *db.DB, clk *clock.Fake, box *secret.Box, p *people, changes ...func(*oauth.Config)) *world {
+func replica(t testing.TB, d *db.DB, clk clock.Clock, box *secret.Box, p *people, changes ...func(*oauth.Config)) *world {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
-	w := &world{t: t, d: d, clk: clk, hub: signal.NewHub(d, clk, log), people: p, off: switches{}}
+	w := &world{t: t, d: d, hub: signal.NewHub(d, clk, log), people: p, off: switches{}}
+	w.clk, _ = clk.(*clock.Fake)
 	c := oauth.Config{DB: d, Clock: clk, Hub: w.hub, Box: box, Accounts: p, BaseURL: base, Log: log}
 	for _, change := range changes {
 		change(&c)
