@@ -14,6 +14,10 @@ import (
 // run again and looks anew.
 var errMoved = errors.New("services: the service changed meanwhile")
 
+// panelTimeout is how long a panel may take for an account. It is shorter than the
+// queue's timeout for a job, so that the job can still write what came of it.
+const panelTimeout = 40 * time.Second
+
 // provision makes the account of a service in provisioning. It may run twice, and
 // at any time die: the panel answers a second request for the same ref with the
 // account that it made at the first. last says that it will not be tried again.
@@ -45,7 +49,13 @@ func (s *Service) createAccount(ctx context.Context, r record) (panel.Account, e
 	if err != nil {
 		return panel.Account{}, err
 	}
-	return accounts.CreateAccount(ctx, spec)
+	call, cancel := context.WithTimeout(ctx, panelTimeout)
+	defer cancel()
+	account, err := accounts.CreateAccount(call, spec)
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		err = panel.Wrap("accounts.create", spec.Ref, fmt.Errorf("%w: no answer within %v", panel.ErrUnreachable, panelTimeout))
+	}
+	return account, err
 }
 
 // activate commits what the panel made: the service is active, its order complete.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 	"testing"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/riverqueue/river/rivertype"
 
 	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/panel/sandbox"
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
@@ -298,6 +300,53 @@ func TestAMissingOrUnablePanelDoesNotLoseTheService(t *testing.T) {
 		w.same("the order", []string{"failed: unsupported_operation"}, w.outcomes())
 		w.cleanUpTwice(bareID)
 	})
+}
+
+func TestAPanelThatHangsIsUnreachable(t *testing.T) {
+	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
+		w := newWorld(t, d, clk)
+		id := w.provisioning(ask("shop.test"))
+		w.panel.fails = context.DeadlineExceeded
+		if err := w.attempt(id, 1); !errors.Is(err, panel.ErrUnreachable) {
+			t.Errorf("the first time: %v", err)
+		}
+		if err := w.attempt(id, provisionAttempts); err != nil {
+			t.Fatal(err)
+		}
+		w.same("the order", []string{"failed: panel_unreachable"}, w.outcomes())
+	})
+}
+
+// The sandbox is a node that serves nobody and fails on request.
+func TestServicesOnTheSandboxPanel(t *testing.T) {
+	clk := clock.NewFake(testkit.Start)
+	w := newWorld(t, testkit.SQLite(t, clk), clk)
+	p, err := sandbox.Open(t.Context(), t.TempDir(), clk.Now, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	w.Panels = panels{"node": p}
+	r := w.record(w.active(ask("shop.test")))
+	w.same("origin", "http://sandbox.invalid", r.place.originURL)
+	w.same("user", "s1", r.place.username)
+	refused := w.provisioning(ask("limit.test"))
+	if err := w.attempt(refused, 1); err != nil {
+		t.Fatal(err)
+	}
+	w.same("refused", "limit_reached", *w.record(refused).failureKey)
+	w.cleanUpTwice(refused)
+	w.in(func(ctx context.Context, tx *db.Tx) error { return w.Suspend(ctx, tx, r.id, Manual) })
+	w.followTwice(r.id)
+	account, err := p.Account(t.Context(), r.panelRef)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.same("on the panel", panel.AccountSuspended, account.Status)
 }
 
 func TestSuspendingIsFollowedByThePanel(t *testing.T) {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/riverqueue/river"
+
 	"stead.dev/stead/internal/panel"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
@@ -163,7 +165,7 @@ func (s *Service) followSuspension(ctx context.Context, tx *db.Tx, before record
 	if err := s.emit(ctx, tx, eventType, now, map[string]any{"status": before.status, "suspend_reason": before.suspendReason}); err != nil {
 		return err
 	}
-	return s.Queue.Enqueue(ctx, tx, suspensionArgs{ServiceID: before.id}, nil)
+	return s.Queue.Enqueue(ctx, tx, suspensionArgs{ServiceID: before.id}, &river.InsertOpts{Queue: jobs.PanelQueue})
 }
 
 // list answers one page of the account's services and the account's balance.
