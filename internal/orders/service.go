@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/domainname"
 	"stead.dev/stead/internal/platform/money"
 	"stead.dev/stead/internal/platform/outbox"
 )
@@ -101,7 +102,7 @@ type wish struct {
 
 // create makes an order at the prices of now, and the service that it is for.
 func (s *Service) create(ctx context.Context, tx *db.Tx, w wish) (order, error) {
-	domain, err := parseDomain(w.domain, s.ReservedDomains)
+	domain, err := domainname.ForSite(w.domain, s.ReservedDomains)
 	if err != nil {
 		return order{}, err
 	}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/money"
 )
 
@@ -91,60 +90,4 @@ func TestTheNumberBearsTheYearAndTheID(t *testing.T) {
 			t.Errorf("%d: %s", id, got)
 		}
 	}
-}
-
-func TestDomainsThatCanBeOrdered(t *testing.T) {
-	reserved := []string{"stead.test", "panel.operator.com"}
-	for given, want := range map[string]string{
-		"example.com":          "example.com",
-		" Example.COM. ":       "example.com",
-		"a.b.c.example.co.uz":  "a.b.c.example.co.uz",
-		"домен.рф":             "xn--d1acufc.xn--p1ai",
-		"xn--d1acufc.xn--p1ai": "xn--d1acufc.xn--p1ai",
-		"straße.de":            "xn--strae-oqa.de",
-		"shop.test":            "shop.test",
-		"shop.example":         "shop.example",
-		"shop.localhost":       "shop.localhost",
-		"me.github.io":         "me.github.io",
-		"operator.com":         "operator.com",
-		"notstead.test":        "notstead.test",
-		"1.com":                "1.com",
-	} {
-		if got, err := parseDomain(given, reserved); err != nil || got != want {
-			t.Errorf("%q: %q, %v", given, got, err)
-		}
-	}
-	long := "a234567890123456789012345678901234567890123456789012345678901234.com" // a label of 64
-	for _, bad := range []string{
-		"", " ", ".", "com", "co.uz", "github.io", "localhost", "test", "127.0.0.1", "::1", "[::1]", "1.2.3.256", "0x7f.1",
-		"a..com", ".example.com", "-a.com", "a-.com", "a_b.com", "*.example.com", "exa mple.com", "example.com/path",
-		"user@example.com", "http://example.com", "example.com:80", "foo.nosuchtld", "foo.local", "xn--a.com", "a\x00.com",
-		"a\u200b\u202e.com/", long, "foo.123",
-	} {
-		if got, err := parseDomain(bad, reserved); !errors.Is(err, fault.DomainInvalid) {
-			t.Errorf("%q: %q, %v", bad, got, err)
-		}
-	}
-	for _, taken := range []string{"stead.test", "www.STEAD.test", "panel.operator.com", "a.b.panel.operator.com"} {
-		if got, err := parseDomain(taken, reserved); !errors.Is(err, fault.DomainUnavailable) {
-			t.Errorf("%q: %q, %v", taken, got, err)
-		}
-	}
-}
-
-// FuzzParseDomain: whatever is typed, what is accepted is a name that is accepted
-// again as it is, and nothing panics.
-func FuzzParseDomain(f *testing.F) {
-	for _, seed := range []string{"example.com", "домен.рф", "xn--d1acufc.xn--p1ai", "a..b", "1.2.3.4", "ß.de", "ａ.com"} {
-		f.Add(seed)
-	}
-	f.Fuzz(func(t *testing.T, name string) {
-		got, err := parseDomain(name, []string{"stead.test"})
-		if err != nil {
-			return
-		}
-		if again, err := parseDomain(got, nil); err != nil || again != got {
-			t.Errorf("%q gives %q, which gives %q, %v", name, got, again, err)
-		}
-	})
 }

@@ -2,64 +2,28 @@ package panel
 
 import (
 	"fmt"
-	"net/netip"
 	"net/url"
-	"strings"
 
-	"golang.org/x/net/idna"
+	"stead.dev/stead/internal/platform/domainname"
 )
 
-// CanonicalDomain is name as it is compared, stored and served: lower-case ASCII, international
-// labels in punycode, no trailing dot. Wildcards, addresses and single labels are ErrInvalid.
+// CanonicalDomain is domainname.Domain with the port's kind of failure: lower-case ASCII, no trailing
+// dot. Wildcards, addresses and single labels are ErrInvalid.
 func CanonicalDomain(name string) (string, error) {
-	host, err := CanonicalHost(name)
+	domain, err := domainname.Domain(name)
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
-	_, notAddr := netip.ParseAddr(host)
-	if !strings.Contains(host, ".") || notAddr == nil {
-		return "", fmt.Errorf("%w: %q is not a domain name", ErrInvalid, name)
-	}
-	return host, nil
+	return domain, nil
 }
 
-// CanonicalHost is CanonicalDomain without its demand for two labels: what a Host header may name.
+// CanonicalHost is domainname.Host with the port's kind of failure: what a Host header may name.
 func CanonicalHost(name string) (string, error) {
-	host := strings.TrimSuffix(name, ".")
-	if !plainHost(host) {
-		var err error
-		if host, err = idna.Lookup.ToASCII(host); err != nil || !plainHost(host) {
-			return "", fmt.Errorf("%w: %q is not a host name", ErrInvalid, name)
-		}
+	host, err := domainname.Host(name)
+	if err != nil {
+		return "", fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
 	return host, nil
-}
-
-// plainHost is the fast way for nearly every request: a name that is canonical already.
-func plainHost(host string) bool {
-	if host == "" || len(host) > 253 {
-		return false
-	}
-	label := 0
-	for i := range len(host) {
-		switch c := host[i]; {
-		case c == '.':
-			if label == 0 || host[i-1] == '-' {
-				return false
-			}
-			label = 0
-			continue
-		case c == '-' && label == 0:
-			return false
-		case 'a' <= c && c <= 'z', '0' <= c && c <= '9', c == '-':
-		default:
-			return false
-		}
-		if label++; label > 63 {
-			return false
-		}
-	}
-	return label > 0 && host[len(host)-1] != '-'
 }
 
 // maxRedirect bounds the address of a redirect.

@@ -1,0 +1,143 @@
+// Package domainname is what the platform knows about names of the Domain Name System: their one
+// form for storing and comparing, and which of them a customer can have a site under. It looks
+// nothing up.
+package domainname
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"strings"
+
+	"golang.org/x/net/idna"
+	"golang.org/x/net/publicsuffix"
+
+	"stead.dev/stead/internal/platform/fault"
+)
+
+// ErrMalformed says that a text is not a name.
+var ErrMalformed = errors.New("malformed name")
+
+// Host is name as it is compared, stored and served: lower-case ASCII, international labels in
+// punycode, no trailing dot. It is what a Host header may name, an address included.
+func Host(name string) (string, error) {
+	host := strings.TrimSuffix(name, ".")
+	if !plainHost(host) {
+		var err error
+		if host, err = idna.Lookup.ToASCII(host); err != nil || !plainHost(host) {
+			return "", fmt.Errorf("%w: %q is not a host name", ErrMalformed, name)
+		}
+	}
+	return host, nil
+}
+
+// plainHost is the fast way for nearly every request: a name that is canonical already.
+func plainHost(host string) bool {
+	if host == "" || len(host) > 253 {
+		return false
+	}
+	label := 0
+	for i := range len(host) {
+		switch c := host[i]; {
+		case c == '.':
+			if label == 0 || host[i-1] == '-' {
+				return false
+			}
+			label = 0
+			continue
+		case c == '-' && label == 0:
+			return false
+		case 'a' <= c && c <= 'z', '0' <= c && c <= '9', c == '-':
+		default:
+			return false
+		}
+		if label++; label > 63 {
+			return false
+		}
+	}
+	return label > 0 && host[len(host)-1] != '-'
+}
+
+// Domain is Host without addresses and single labels.
+func Domain(name string) (string, error) {
+	host, err := Host(name)
+	if err != nil {
+		return "", err
+	}
+	_, notAddr := netip.ParseAddr(host)
+	if !strings.Contains(host, ".") || notAddr == nil {
+		return "", fmt.Errorf("%w: %q is not a domain name", ErrMalformed, name)
+	}
+	return host, nil
+}
+
+// specialUse are top-level names that nobody can register and that may be hosted
+// all the same, for trials and tests (RFC 6761).
+var specialUse = map[string]bool{"test": true, "example": true, "localhost": true}
+
+// ForSite is Domain for a name that a customer may have a site under: one that can be registered, or
+// a subdomain of one, and none of the operator's reserved names or what is below them. Blanks around
+// it are a slip of who typed it. It answers fault.DomainInvalid and fault.DomainUnavailable.
+func ForSite(name string, reserved []string) (string, error) {
+	// Every name is looked at as an international one, so that punycode is valid punycode.
+	ascii, err := idna.Lookup.ToASCII(strings.TrimSuffix(strings.TrimSpace(name), "."))
+	if err != nil {
+		return "", fault.DomainInvalid.Wrap(err)
+	}
+	if ascii, err = Domain(ascii); err != nil { // lengths, which Lookup does not look at
+		return "", fault.DomainInvalid.Wrap(err)
+	}
+	if _, err := registrable(ascii); err != nil {
+		return "", fault.DomainInvalid.Wrap(err)
+	}
+	for _, zone := range reserved {
+		if Within(ascii, zone) {
+			return "", fault.DomainUnavailable.Wrap(fmt.Errorf("%s is reserved", zone))
+		}
+	}
+	return ascii, nil
+}
+
+// registrable is the part of a canonical name that can be registered: one label more than a public
+// suffix. The list answers any last label that it does not know, so those, and addresses with them,
+// are told apart: an unknown suffix has no dot and is not ICANN's.
+func registrable(ascii string) (string, error) {
+	base, err := publicsuffix.EffectiveTLDPlusOne(ascii)
+	if err != nil {
+		return "", fmt.Errorf("%w: %w", ErrMalformed, err)
+	}
+	suffix, icann := publicsuffix.PublicSuffix(ascii)
+	if !icann && !strings.Contains(suffix, ".") && !specialUse[suffix] {
+		return "", fmt.Errorf("%w: nobody can register names in .%s", ErrMalformed, suffix)
+	}
+	return base, nil
+}
+
+// Parents are the names that the canonical name is below, from the nearest to the one that can be
+// registered: whoever has one of them has the name.
+func Parents(name string) []string {
+	base, err := registrable(name)
+	if err != nil {
+		return nil
+	}
+	var above []string
+	for name != base {
+		_, name, _ = strings.Cut(name, ".")
+		above = append(above, name)
+	}
+	return above
+}
+
+// Within tells whether a canonical name is zone or below it.
+func Within(name, zone string) bool {
+	return name == zone || strings.HasSuffix(name, "."+zone)
+}
+
+// Unicode is a canonical name as people write it.
+func Unicode(name string) string {
+	shown, err := idna.Display.ToUnicode(name)
+	if err != nil {
+		return name
+	}
+	return shown
+}

@@ -1,0 +1,108 @@
+package domainname
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"stead.dev/stead/internal/platform/fault"
+)
+
+func TestNamesAreCanonical(t *testing.T) {
+	for name, want := range map[string]string{
+		"example.com": "example.com", "EXAMPLE.Com.": "example.com", "Bücher.example": "xn--bcher-kva.example",
+		"пример.рф": "xn--e1afmkfd.xn--p1ai", "xn--e1afmkfd.xn--p1ai": "xn--e1afmkfd.xn--p1ai", "1.example": "1.example",
+	} {
+		if got, err := Domain(name); got != want || err != nil {
+			t.Errorf("Domain(%q) = %q, %v; want %q", name, got, err, want)
+		}
+	}
+	for _, name := range []string{
+		"", ".", "localhost", "a..b", ".a.b", "-a.b", "a-.b", "a.b-", "a_b.c", "*.a.b", "a b.c", "1.2.3.4", "::1", "a.b:80", "a/b.c",
+		"a.b\n", "a.\x00b", strings.Repeat("a", 64) + ".b", strings.Repeat("a.", 130) + "b",
+	} {
+		if got, err := Domain(name); !errors.Is(err, ErrMalformed) {
+			t.Errorf("Domain(%q) = %q, %v", name, got, err)
+		}
+	}
+	for _, host := range []string{"localhost", "127.0.0.1"} {
+		if got, err := Host(host); got != host || err != nil {
+			t.Errorf("Host(%q) = %q, %v", host, got, err)
+		}
+	}
+}
+
+func TestNamesThatASiteMayHave(t *testing.T) {
+	reserved := []string{"stead.test", "panel.operator.com"}
+	for given, want := range map[string]string{
+		"example.com":          "example.com",
+		" Example.COM. ":       "example.com",
+		"a.b.c.example.co.uz":  "a.b.c.example.co.uz",
+		"домен.рф":             "xn--d1acufc.xn--p1ai",
+		"xn--d1acufc.xn--p1ai": "xn--d1acufc.xn--p1ai",
+		"straße.de":            "xn--strae-oqa.de",
+		"shop.test":            "shop.test",
+		"shop.example":         "shop.example",
+		"shop.localhost":       "shop.localhost",
+		"me.github.io":         "me.github.io",
+		"operator.com":         "operator.com",
+		"notstead.test":        "notstead.test",
+		"1.com":                "1.com",
+	} {
+		if got, err := ForSite(given, reserved); err != nil || got != want {
+			t.Errorf("%q: %q, %v", given, got, err)
+		}
+	}
+	long := "a234567890123456789012345678901234567890123456789012345678901234.com" // a label of 64
+	for _, bad := range []string{
+		"", " ", ".", "com", "co.uz", "github.io", "localhost", "test", "127.0.0.1", "::1", "[::1]", "1.2.3.256", "0x7f.1",
+		"a..com", ".example.com", "-a.com", "a-.com", "a_b.com", "*.example.com", "exa mple.com", "example.com/path",
+		"user@example.com", "http://example.com", "example.com:80", "foo.nosuchtld", "foo.local", "xn--a.com", "a\x00.com",
+		"a\u200b\u202e.com/", long, "foo.123",
+	} {
+		if got, err := ForSite(bad, reserved); !errors.Is(err, fault.DomainInvalid) {
+			t.Errorf("%q: %q, %v", bad, got, err)
+		}
+	}
+	for _, taken := range []string{"stead.test", "www.STEAD.test", "panel.operator.com", "a.b.panel.operator.com"} {
+		if got, err := ForSite(taken, reserved); !errors.Is(err, fault.DomainUnavailable) {
+			t.Errorf("%q: %q, %v", taken, got, err)
+		}
+	}
+}
+
+// FuzzForSite: whatever is typed, what is accepted is a name that is accepted
+// again as it is, and nothing panics.
+func FuzzForSite(f *testing.F) {
+	for _, seed := range []string{"example.com", "домен.рф", "xn--d1acufc.xn--p1ai", "a..b", "1.2.3.4", "ß.de", "ａ.com"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, name string) {
+		got, err := ForSite(name, []string{"stead.test"})
+		if err != nil {
+			return
+		}
+		if again, err := ForSite(got, nil); err != nil || again != got {
+			t.Errorf("%q gives %q, which gives %q, %v", name, got, again, err)
+		}
+		for _, parent := range Parents(got) {
+			if again, err := ForSite(parent, nil); again != parent || err != nil || !Within(got, parent) {
+				t.Errorf("%q gives %q, %v, a parent of %q", parent, again, err, got)
+			}
+		}
+	})
+}
+
+func TestParentsEndWhereSomebodyElseBegins(t *testing.T) {
+	for name, want := range map[string][]string{
+		"a.b.example.co.uk": {"b.example.co.uk", "example.co.uk"}, "example.com": nil, "x.me.github.io": {"me.github.io"}, "com": nil,
+	} {
+		if got := Parents(name); !slices.Equal(got, want) {
+			t.Errorf("Parents(%q) = %q, want %q", name, got, want)
+		}
+	}
+	if !Within("a.example.com", "example.com") || !Within("example.com", "example.com") || Within("anexample.com", "example.com") {
+		t.Error("Within is wrong")
+	}
+}
