@@ -213,4 +213,3 @@ func (a asJSON) Scan(src any) error {
 		return fmt.Errorf("catalog: a JSON column holds %T", src)
 	}
 }
-

@@ -304,6 +304,9 @@ func engines(t *testing.T, f func(t *testing.T, w *world)) {
 }
 
 func text(rec *httptest.ResponseRecorder) string {
-	b, _ := io.ReadAll(rec.Body) //nolint:errcheck // a buffer
+	b, err := io.ReadAll(rec.Body)
+	if err != nil {
+		return err.Error()
+	}
 	return string(b)
 }

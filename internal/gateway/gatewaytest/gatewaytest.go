@@ -22,12 +22,12 @@ func Topup(g gateway.Gateway, id int64) (gateway.Topup, error) {
 	}, err
 }
 
-// Run tests a gateway; make answers a fresh one.
-func Run(t *testing.T, make func(t *testing.T) gateway.Gateway) {
-	t.Run("Info", func(t *testing.T) { info(t, make(t)) })
-	t.Run("Start", func(t *testing.T) { start(t, make(t)) })
-	t.Run("Act", func(t *testing.T) { act(t, make(t)) })
-	t.Run("Webhook", func(t *testing.T) { webhook(t, make(t)) })
+// Run tests a gateway; fresh answers a fresh one.
+func Run(t *testing.T, fresh func(t *testing.T) gateway.Gateway) {
+	t.Run("Info", func(t *testing.T) { info(t, fresh(t)) })
+	t.Run("Start", func(t *testing.T) { start(t, fresh(t)) })
+	t.Run("Act", func(t *testing.T) { act(t, fresh(t)) })
+	t.Run("Webhook", func(t *testing.T) { webhook(t, fresh(t)) })
 }
 
 func info(t *testing.T, g gateway.Gateway) {

@@ -177,7 +177,8 @@ func TestNotificationsAreReadAsEvents(t *testing.T) {
 		"a bad id":           {"checkout.session.completed", session(map[string]any{"client_reference_id": "-7", "metadata": map[string]string{"stead_topup": "-7"}}), nil},
 		"nothing to be paid": {"checkout.session.completed", session(map[string]any{"payment_status": "no_payment_required"}), nil},
 		"refund": {
-			"charge.refunded", map[string]any{
+			"charge.refunded",
+			map[string]any{
 				"id": "ch_1", "object": "charge", "metadata": map[string]string{"stead_topup": "7"}, "payment_intent": "pi_7",
 				"amount": 1055, "amount_refunded": 400, "currency": "usd",
 			},
@@ -185,7 +186,8 @@ func TestNotificationsAreReadAsEvents(t *testing.T) {
 		},
 		"refund of another system": {"charge.refunded", map[string]any{"id": "ch_1", "object": "charge", "payment_intent": "pi_9", "amount_refunded": 400}, nil},
 		"dispute": {
-			"charge.dispute.funds_withdrawn", map[string]any{"id": "dp_1", "object": "dispute", "payment_intent": "pi_7", "amount": 1055, "currency": "usd"},
+			"charge.dispute.funds_withdrawn",
+			map[string]any{"id": "dp_1", "object": "dispute", "payment_intent": "pi_7", "amount": 1055, "currency": "usd"},
 			[]gateway.Event{{Kind: gateway.ChargedBack, Payment: "pi_7", Total: 1055, Currency: "USD"}},
 		},
 		"an inquiry":      {"charge.dispute.created", map[string]any{"id": "dp_1", "object": "dispute", "payment_intent": "pi_7"}, nil},
