@@ -72,7 +72,7 @@ func provisioned(t *testing.T, out *bytes.Buffer, site fs.FS, serve func(http.Ha
 		MaxBody: 1 << 20, Timeout: time.Minute, Language: "en", BaseURL: "http://stead.test", Version: "test",
 		ClientAddr: func(*http.Request) netip.Addr { return netip.MustParseAddr("203.0.113.9") },
 	})
-	if err := edge.Mount(files.New(d, m, m, 0).Operations()...); err != nil {
+	if err := edge.Mount(files.New(d, m, m, 1<<30).Operations()...); err != nil {
 		t.Fatal(err)
 	}
 	server := httptest.NewServer(api.Outer(silent, clock.System(0), nil, edge))

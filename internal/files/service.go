@@ -13,9 +13,6 @@ import (
 const (
 	// MaxContent bounds the content that is read or written as a member of JSON, in bytes.
 	MaxContent = 2 << 20
-	// DefaultMaxUpload bounds one upload request, unless the operator says otherwise. The plan's
-	// disk bounds it as well.
-	DefaultMaxUpload = 8 << 30
 
 	maxUploadFiles = 1000 // in one request
 	maxFinds       = 500  // of one search, on all its pages
@@ -47,11 +44,9 @@ type Service struct {
 	maxUpload int64
 }
 
-// New makes the section. maxUpload bounds one upload request in bytes; 0 means DefaultMaxUpload.
+// New makes the section. maxUpload bounds one upload, all its files together, in bytes; the plan's
+// disk bounds it as well.
 func New(q db.Querier, targets Targets, panels Panels, maxUpload int64) *Service {
-	if maxUpload <= 0 {
-		maxUpload = DefaultMaxUpload
-	}
 	return &Service{db: q, targets: targets, panels: panels, maxUpload: maxUpload}
 }
 

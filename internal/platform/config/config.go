@@ -38,7 +38,7 @@ type Config struct {
 	ThrottleReseller    int           `setting:"throttle_reseller" default:"60" min:"1" doc:"requests per minute of a key at the reseller API"`
 	ThrottleDomainCheck int           `setting:"throttle_domain_check" default:"20" min:"1" doc:"domain availability checks per minute"`
 	MaxBody             Size          `setting:"max_body" default:"1MiB" min:"1024" doc:"largest request body, uploads aside"`
-	MaxUpload           Size          `setting:"max_upload" default:"512MiB" min:"1024" doc:"largest uploaded file"`
+	MaxUpload           Size          `setting:"max_upload" default:"512MiB" min:"1024" doc:"largest upload, all files of one request together"`
 	JobWorkers          int           `setting:"job_workers" default:"10" min:"1" max:"1000" doc:"jobs that this process runs at once"`
 	ShutdownTimeout     time.Duration `setting:"shutdown_timeout" default:"30s" doc:"time that running requests and jobs are given to finish at a stop"`
 
