@@ -143,6 +143,8 @@ func (d *DB) QueryRow(ctx context.Context, query string, args ...any) Row {
 // for it (a deadlock or a serialization failure).
 const attempts = 8
 
+const rollbackTimeout = 5 * time.Second
+
 // InTx runs f in a transaction and commits when f answers nil. f may run more
 // than once, so it must have no effect outside the transaction; it must not
 // open another one (SQLite has a single writer, so that would wait for itself:
@@ -203,8 +205,11 @@ func (d *DB) once(ctx context.Context, lock string, f func(ctx context.Context, 
 	done := false
 	defer func() {
 		if !done {
-			// The context may be the reason for rolling back.
-			_ = t.rollback(context.WithoutCancel(ctx))
+			// The context may be the reason for rolling back; a server that no
+			// longer answers must not hold us.
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), rollbackTimeout)
+			defer cancel()
+			_ = t.rollback(ctx)
 		}
 	}()
 	tx := &Tx{t: t, forUpdate: d.engine.forUpdate(), Now: d.clock.Now().UTC().Truncate(time.Microsecond)}

@@ -47,11 +47,16 @@ func openSQLite(ctx context.Context, c Config) (engine, error) {
 	return &sqliteEngine{writer: writer, reader: reader, held: map[string]bool{}}, nil
 }
 
+// busyTimeout is how long one attempt waits while another process writes, such
+// as `stead admin` beside a server. SQLite does not hear a cancelled context
+// meanwhile, so it is short; InTx tries again.
+const busyTimeout = "busy_timeout(2000)"
+
 // openFile opens the file with the given pragmas on every connection. BEGIN is
 // IMMEDIATE: a transaction that may write takes the write lock at once, so it
 // never fails half way because another one wrote.
 func openFile(ctx context.Context, path string, pragmas ...string) (*sql.DB, error) {
-	q := url.Values{"_txlock": {"immediate"}, "_pragma": append([]string{"busy_timeout(10000)"}, pragmas...)}
+	q := url.Values{"_txlock": {"immediate"}, "_pragma": append([]string{busyTimeout}, pragmas...)}
 	d, err := sql.Open("sqlite", "file:"+(&url.URL{Path: path}).EscapedPath()+"?"+q.Encode())
 	if err != nil {
 		return nil, fmt.Errorf("db: open SQLite: %w", err)
