@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -280,6 +281,66 @@ func TestADomainIsServedOnce(t *testing.T) {
 			t.Errorf("a new order: %v", err)
 		}
 		w.same("jobs", 1, w.jobs("services.provision"))
+	})
+}
+
+// Twenty orders for one name are paid at once: the index lets one through.
+func TestOneOfManyAtOnceGetsTheDomain(t *testing.T) {
+	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
+		w := newWorld(t, d, clk)
+		var (
+			all         sync.WaitGroup
+			got, missed atomic.Int64
+			ids         []int64
+		)
+		for range 20 {
+			ids = append(ids, w.reserve(ask("shop.test")))
+		}
+		for _, id := range ids {
+			all.Go(func() {
+				err := d.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error { return w.Provision(ctx, tx, id) })
+				switch {
+				case err == nil:
+					got.Add(1)
+				case errors.Is(err, fault.DomainUnavailable):
+					missed.Add(1)
+				default:
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		w.same("got it", int64(1), got.Load())
+		w.same("missed it", int64(19), missed.Load())
+	})
+}
+
+func TestNamesBelowAnothersDomainAreTaken(t *testing.T) {
+	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
+		w := newWorld(t, d, clk)
+		early := ask("early.shop.test")
+		early.AccountID = 2
+		earlyID := w.reserve(early)
+		w.active(ask("shop.test"))
+		w.active(ask("blog.shop.test")) // one's own
+		for _, name := range []string{"shop.test", "www.shop.test", "a.b.shop.test"} {
+			n := ask(name)
+			n.AccountID = 2
+			err := d.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error {
+				_, err := w.Reserve(ctx, tx, n)
+				return err
+			})
+			if !errors.Is(err, fault.DomainUnavailable) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		err := d.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error { return w.Provision(ctx, tx, earlyID) })
+		if !errors.Is(err, fault.DomainUnavailable) {
+			t.Errorf("ordered before, paid after: %v", err)
+		}
+		other := ask("myshop.test")
+		other.AccountID = 2
+		w.active(other)
 	})
 }
 

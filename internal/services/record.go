@@ -8,9 +8,8 @@ import (
 	"time"
 	"unicode"
 
-	"golang.org/x/net/idna"
-
 	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/platform/domainname"
 	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/money"
 )
@@ -85,10 +84,7 @@ func (r record) unicodeDomain() *string {
 	if r.domain == nil {
 		return nil
 	}
-	shown, err := idna.Display.ToUnicode(*r.domain)
-	if err != nil {
-		shown = *r.domain
-	}
+	shown := domainname.Unicode(*r.domain)
 	return &shown
 }
 
@@ -114,11 +110,10 @@ func refOf(id int64) string { return strconv.FormatInt(id, 10) }
 
 // searchText is what a search looks through.
 func searchText(label string, domain *string) string {
-	text := label
-	if r := (record{domain: domain}); domain != nil {
-		text += "\n" + *domain + "\n" + *r.unicodeDomain()
+	if domain != nil {
+		label += "\n" + *domain + "\n" + domainname.Unicode(*domain)
 	}
-	return strings.ToLower(text)
+	return strings.ToLower(label)
 }
 
 // cleanLabel is a label as it is kept: one line, no blanks around it.

@@ -63,8 +63,8 @@ func NewService(c Config) *Service { return &Service{Config: c} }
 // SetOrderBook plugs in the orders, which themselves need this section.
 func (s *Service) SetOrderBook(o OrderBook) { s.orders = o }
 
-// Reserve makes the pending service of a new order. A domain that a live service
-// has is refused; one that other unpaid orders want is not: who pays first gets it.
+// Reserve makes the pending service of a new order. A domain that is taken is
+// refused; one that other unpaid orders want is not: who pays first gets it.
 func (s *Service) Reserve(ctx context.Context, tx *db.Tx, n New) (int64, error) {
 	label := n.Domain
 	if n.Label != "" {
@@ -73,12 +73,8 @@ func (s *Service) Reserve(ctx context.Context, tx *db.Tx, n New) (int64, error) 
 			return 0, err
 		}
 	}
-	served, err := domainServed(ctx, tx, n.Domain)
-	if err != nil {
+	if err := s.checkDomain(ctx, tx, n.AccountID, n.Domain); err != nil {
 		return 0, err
-	}
-	if served {
-		return 0, fault.DomainUnavailable.New()
 	}
 	id, err := insert(ctx, tx, n, label)
 	if err != nil {
@@ -93,6 +89,17 @@ func (s *Service) Reserve(ctx context.Context, tx *db.Tx, n New) (int64, error) 
 
 // Provision begins the provisioning of a service whose order is being paid in tx.
 func (s *Service) Provision(ctx context.Context, tx *db.Tx, id int64) error {
+	r, err := get(ctx, tx, id)
+	if err != nil {
+		return err
+	}
+	if r.domain != nil {
+		// It may have been taken since the order was made. Of two that are paid at the
+		// same moment the unique index refuses one.
+		if err := s.checkDomain(ctx, tx, r.accountID, *r.domain); err != nil {
+			return err
+		}
+	}
 	moved, err := setProvisioning(ctx, tx, id, s.DefaultPanel)
 	if db.IsUnique(err) {
 		return fault.DomainUnavailable.Wrap(err)
@@ -104,6 +111,14 @@ func (s *Service) Provision(ctx context.Context, tx *db.Tx, id int64) error {
 		return err
 	}
 	return s.enqueueProvision(ctx, tx, id)
+}
+
+func (s *Service) checkDomain(ctx context.Context, tx *db.Tx, accountID int64, domain string) error {
+	taken, err := domainTaken(ctx, tx, accountID, domain)
+	if err == nil && taken {
+		err = fault.DomainUnavailable.New()
+	}
+	return err
 }
 
 // CancelPending ends a service whose order will not be paid. One that is not

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/domainname"
 	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/page"
 )
@@ -115,11 +116,18 @@ func insert(ctx context.Context, tx *db.Tx, n New, label string) (id int64, err 
 	return id, err
 }
 
-// domainServed tells whether a live service has the domain.
-func domainServed(ctx context.Context, q db.Querier, domain string) (served bool, err error) {
-	err = q.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM services WHERE domain = $1
-		AND status IN ('provisioning', 'active', 'past_due', 'suspended', 'terminating'))`, domain).Scan(&served)
-	return served, err
+// domainTaken tells whether a live service has the domain, or one of another account
+// has a name above it: whoever has shop.test has blog.shop.test.
+func domainTaken(ctx context.Context, q db.Querier, accountID int64, domain string) (taken bool, err error) {
+	names, args := `$2`, []any{accountID, domain}
+	for _, above := range domainname.Parents(domain) {
+		args = append(args, above)
+		names += fmt.Sprintf(`, $%d`, len(args))
+	}
+	err = q.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM services
+		WHERE domain IN (`+names+`) AND (domain = $2 OR account_id <> $1)
+		AND status IN ('provisioning', 'active', 'past_due', 'suspended', 'terminating'))`, args...).Scan(&taken)
+	return taken, err
 }
 
 // setProvisioning answers false when the service is no longer pending.
