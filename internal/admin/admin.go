@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -301,3 +302,21 @@ func (a *Admin) ImportCatalog(ctx context.Context, file []byte) (r catalog.Repor
 
 // ExportCatalog writes the catalog as a file that ImportCatalog reads.
 func (a *Admin) ExportCatalog(ctx context.Context) ([]byte, error) { return a.Catalog.Export(ctx, a.DB) }
+
+// ParseUSD reads an amount of dollars as people write it: 25, 25.5, 25.00.
+func ParseUSD(text string) (money.USDCents, error) {
+	bad := fmt.Errorf("%q is not an amount of US dollars such as 25 or 25.00", text)
+	whole, part, pointed := strings.Cut(strings.TrimPrefix(text, "$"), ".")
+	for len(part) < 2 {
+		part += "0"
+	}
+	digits := whole + part
+	if whole == "" || len(part) > 2 || (pointed && strings.HasSuffix(text, ".")) || strings.Trim(digits, "0123456789") != "" {
+		return 0, bad
+	}
+	cents, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil {
+		return 0, bad
+	}
+	return money.USDCents(cents), nil
+}

@@ -25,7 +25,7 @@ const (
 
 // demoRedirects are where `stead demo` and tools on the integrator's own
 // machine take the code; the port is free.
-var demoRedirects = []string{"http://127.0.0.1/callback", "http://[::1]/callback"}
+var demoRedirects = []string{"http://127.0.0.1/stead-demo", "http://127.0.0.1/callback", "http://[::1]/callback"}
 
 // seedDemo makes what a demonstration shows, once; what it finds it leaves as
 // it is.

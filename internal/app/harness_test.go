@@ -12,11 +12,13 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"stead.dev/stead/internal/account"
 	"stead.dev/stead/internal/oauth"
 	"stead.dev/stead/internal/platform/auth"
 	"stead.dev/stead/internal/platform/config"
@@ -278,4 +280,40 @@ func jsonOf(t *testing.T, v any) string {
 		t.Fatal(err)
 	}
 	return b.String()
+}
+
+// account makes an account.
+func (a *App) account(t *testing.T) int64 {
+	t.Helper()
+	p, err := a.accounts.Create(t.Context(), account.NewAccount{
+		Email: unique("customer") + "@example.com", Name: "A Customer", Verified: true,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p.ID
+}
+
+// credit gives the account money.
+func (a *App) credit(t *testing.T, id int64, amount money.USDCents) {
+	t.Helper()
+	if _, err := a.admin.Credit(t.Context(), strconv.FormatInt(id, 10), amount, "a test", "test"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// firstParty makes an application of Stead's own.
+func (a *App) firstParty(t *testing.T) client {
+	t.Helper()
+	c := client{id: unique("test-panel-"), redirect: "http://127.0.0.1/callback"}
+	err := a.db.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error {
+		_, err := a.oauth.Ensure(ctx, tx, oauth.Seed{
+			ClientID: c.id, Name: "Panel", RedirectURIs: []string{c.redirect}, FirstParty: true,
+		})
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
 }

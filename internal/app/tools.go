@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"stead.dev/stead/internal/admin"
 	"stead.dev/stead/internal/doctor"
 	"stead.dev/stead/internal/observe"
 	"stead.dev/stead/internal/platform/clock"
@@ -87,4 +88,14 @@ func OpenAPI(ctx context.Context) (doc []byte, err error) {
 		return nil, err
 	}
 	return openAPI(a.edge)
+}
+
+// Administer opens the configured installation for the commands of
+// administration; close ends it. Servers may be running on it.
+func Administer(ctx context.Context, cfg config.Config, version string) (_ *admin.Admin, closeFunc func() error, _ error) {
+	c, err := newCore(ctx, cfg, Options{Version: version}, command)
+	if err != nil {
+		return nil, nil, err
+	}
+	return c.admin, func() error { return c.close(context.WithoutCancel(ctx)) }, nil
 }

@@ -3,7 +3,6 @@ package app
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"mime/multipart"
 	"net/http"
@@ -13,6 +12,7 @@ import (
 	"time"
 
 	"stead.dev/stead/internal/platform/api"
+	"stead.dev/stead/internal/platform/money"
 	"stead.dev/stead/internal/platform/testkit"
 )
 
@@ -153,7 +153,7 @@ func (w *world) path(op api.Info) string {
 	w.t.Helper()
 	path := op.Path
 	for name, id := range map[string]int64{
-		"{service}": w.service, "{order}": w.order, "{topup}": w.topup, "{app}": w.app,
+		"{service}": w.service, "{order}": w.order, "{topup}": w.topup, "{application}": w.app,
 	} {
 		path = strings.ReplaceAll(path, name, strconv.FormatInt(id, 10))
 	}
@@ -185,7 +185,7 @@ func (w *world) example(op api.Info, token string) request {
 		r.body = `{"label": "My site"}`
 	case "POST /api/v1/apps":
 		r.body = `{"name": "New", "type": "public", "redirect_uris": ["http://127.0.0.1/callback"]}`
-	case "PATCH /api/v1/apps/{app}":
+	case "PATCH /api/v1/apps/{application}":
 		r.body = `{"name": "Renamed"}`
 	case "GET /api/v1/services/{service}/files":
 		r.path += "?path=/public_html"
@@ -280,4 +280,17 @@ func (w *world) setSection(s api.Section, on bool) {
 	testkit.Eventually(w.t, 3*time.Second, func() bool { return w.switches.Enabled(s) == on }, "the section is switched")
 }
 
-func valid(body []byte) bool { return json.Valid(body) }
+// price is what an order costs at first, in cents.
+func (w *world) price() money.USDCents {
+	w.t.Helper()
+	var order struct {
+		Total struct {
+			Cents money.USDCents `json:"usd_cents"`
+		} `json:"total"`
+	}
+	w.get(w.t, w.owner.token, fmt.Sprintf("/api/v1/orders/%d", w.order)).decode(w.t, &order)
+	if order.Total.Cents <= 0 {
+		w.t.Fatalf("the order costs %d", order.Total.Cents)
+	}
+	return order.Total.Cents
+}

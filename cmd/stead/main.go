@@ -1,0 +1,167 @@
+// Command stead runs a hosting company: the server, its migrations, its
+// administration. It parses, calls and prints; what it does is in internal/app,
+// internal/admin, internal/doctor and internal/demo.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+
+	"stead.dev/stead/internal/platform/config"
+	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/i18n"
+)
+
+// Exit codes, for scripts.
+const (
+	exitOK      = 0
+	exitFailed  = 1 // something of the installation is wrong: see the message
+	exitUsage   = 2 // the command line is wrong
+	exitRefused = 3 // a rule refused it: unknown id, name taken, balance too low
+)
+
+// cli is the command line.
+type cli struct {
+	Config string `help:"Configuration file; by default the one that STEAD_CONFIG names." placeholder:"FILE" type:"path"`
+	JSON   bool   `name:"json" help:"Print JSON."`
+
+	Serve    serveCmd   `cmd:"" help:"Run the server until it is told to stop (SIGTERM, SIGINT)."`
+	Migrate  migrateCmd `cmd:"" help:"Bring the database up to date, or say what is missing."`
+	Admin    adminCmd   `cmd:"" help:"Administer accounts, wallets, applications, sections, catalog and services."`
+	Doctor   doctorCmd  `cmd:"" help:"Check the installation and say what to do."`
+	Settings configCmd  `cmd:"" name:"config" help:"Show every setting: meaning, variable, value and where it is from."`
+	Demo     demoCmd    `cmd:"" help:"Buy and publish a web site as a client of the API at URL, and say how it went."`
+	OpenAPI  openAPICmd `cmd:"" name:"openapi" help:"Print the OpenAPI document of the API."`
+	Version  versionCmd `cmd:"" help:"Print the version."`
+}
+
+// environment is what commands work with.
+type environment struct {
+	ctx            context.Context //nolint:containedctx // a command line's one context, for all its commands
+	environ        []string
+	configFile     string
+	json           bool
+	version        string
+	stdin          io.Reader
+	stdout, stderr io.Writer
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	// A second signal ends the process at once.
+	context.AfterFunc(ctx, stop)
+	os.Exit(run(ctx, os.Args[1:], os.Environ(), os.Stdin, os.Stdout, os.Stderr))
+}
+
+// run is main without the process.
+func run(ctx context.Context, args, environ []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	var c cli
+	exited := -1
+	parser, err := kong.New(&c, kong.Name("stead"),
+		kong.Description("Stead is a hosting company in one program. Without configuration, `stead serve --demo` is a shop to try."),
+		kong.UsageOnError(), kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+		kong.Writers(stdout, stderr), kong.Exit(func(code int) { exited = code }))
+	if err != nil {
+		_, _ = fmt.Fprintln(stderr, "stead:", err)
+		return exitFailed
+	}
+	parsed, err := parser.Parse(args)
+	switch {
+	case exited >= 0: // --help was printed
+		return exited
+	case err != nil:
+		_, _ = fmt.Fprintf(stderr, "stead: %v (stead --help lists the commands)\n", err)
+		return exitUsage
+	}
+	e := &environment{
+		ctx: ctx, environ: environ, configFile: c.Config, json: c.JSON, version: version(),
+		stdin: stdin, stdout: stdout, stderr: stderr,
+	}
+	return e.finish(parsed.Run(e))
+}
+
+// finish prints an error as one sentence and chooses the exit code.
+func (e *environment) finish(err error) int {
+	var (
+		refusal *fault.Error
+		coded   exitError
+	)
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.As(err, &coded):
+		return int(coded)
+	case errors.As(err, &refusal) && refusal.Def != fault.Internal:
+		e.printRefusal(refusal)
+		return exitRefused
+	default:
+		_, _ = fmt.Fprintln(e.stderr, "stead:", err)
+		return exitFailed
+	}
+}
+
+// printRefusal says in English what a rule refused.
+func (e *environment) printRefusal(f *fault.Error) {
+	text := i18n.T(i18n.English, "error."+f.Def.Key, f.Fields)
+	for field, reasons := range f.Invalid {
+		for _, r := range reasons {
+			reason := r.Plain
+			if r.ID != "" {
+				reason = i18n.T(i18n.English, r.ID, r.Data)
+			}
+			text += fmt.Sprintf(" %s: %s", field, reason)
+		}
+	}
+	if f.Cause != nil {
+		text += fmt.Sprintf(" (%v)", f.Cause)
+	}
+	_, _ = fmt.Fprintf(e.stderr, "stead: %s: %s\n", f.Def.Key, text)
+}
+
+// exitError ends a command that has already said what is wrong.
+type exitError int
+
+func (e exitError) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
+
+// load reads the configuration with the settings given as flags.
+func (e *environment) load(flags map[string]string) (config.Config, error) {
+	c, err := config.Load(config.Input{File: e.configFile, Environ: e.environ, CommandLine: flags})
+	if err != nil {
+		return config.Config{}, fmt.Errorf("the configuration has problems:\n%w", err)
+	}
+	return *c, nil
+}
+
+// printJSON prints v for machines.
+func (e *environment) printJSON(v any) error {
+	enc := json.NewEncoder(e.stdout)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
+}
+
+// version is the module's version, or the commit it was built from.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	if v := info.Main.Version; v != "" && v != "(devel)" {
+		return v
+	}
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" && len(s.Value) >= 12 {
+			return "dev-" + s.Value[:12]
+		}
+	}
+	return "dev"
+}

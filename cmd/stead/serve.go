@@ -1,0 +1,146 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"text/tabwriter"
+
+	"stead.dev/stead/internal/app"
+	"stead.dev/stead/internal/doctor"
+	"stead.dev/stead/internal/platform/config"
+)
+
+type serveCmd struct {
+	Demo bool `help:"Make a demo catalog, customer and application, and offer the demo payment gateway."`
+}
+
+// Run serves until the process is told to stop.
+func (c *serveCmd) Run(e *environment) error {
+	flags := map[string]string{}
+	if c.Demo {
+		flags["demo"] = "true"
+	}
+	cfg, err := e.load(flags)
+	if err != nil {
+		return err
+	}
+	a, err := app.New(e.ctx, cfg, app.Options{Version: e.version, Notices: e.stdout})
+	if err != nil {
+		return err
+	}
+	return errors.Join(a.Run(e.ctx), a.Close())
+}
+
+type migrateCmd struct {
+	Status bool `help:"Only list the migrations; exit code 1 when some are missing."`
+}
+
+// Run migrates, or lists the migrations.
+func (c *migrateCmd) Run(e *environment) error {
+	cfg, err := e.load(nil)
+	if err != nil {
+		return err
+	}
+	if c.Status {
+		return e.migrations(cfg)
+	}
+	applied, err := app.Migrate(e.ctx, cfg)
+	if err != nil {
+		return err
+	}
+	if e.json {
+		return e.printJSON(map[string]any{"applied": append([]string{}, applied...)})
+	}
+	for _, name := range applied {
+		_, _ = fmt.Fprintln(e.stdout, "applied", name)
+	}
+	_, _ = fmt.Fprintln(e.stdout, "the database is up to date")
+	return nil
+}
+
+func (e *environment) migrations(cfg config.Config) error {
+	all, err := app.Migrations(e.ctx, cfg)
+	if err != nil {
+		return err
+	}
+	missing := false
+	for _, m := range all {
+		missing = missing || !m.Applied
+	}
+	if e.json {
+		err = e.printJSON(map[string]any{"migrations": all})
+	} else {
+		table := tabwriter.NewWriter(e.stdout, 0, 8, 2, ' ', 0)
+		for _, m := range all {
+			state := "applied"
+			if !m.Applied {
+				state = "MISSING"
+			}
+			_, _ = fmt.Fprintf(table, "%s\t%s\n", state, m.Name)
+		}
+		err = table.Flush()
+	}
+	if err == nil && missing {
+		return exitError(exitFailed)
+	}
+	return err
+}
+
+type doctorCmd struct{}
+
+// Run examines the installation; exit code 1 when something is wrong.
+func (doctorCmd) Run(e *environment) error {
+	var report doctor.Report
+	cfg, err := config.Load(config.Input{File: e.configFile, Environ: e.environ})
+	if err != nil {
+		report = doctor.Unreadable(err)
+	} else {
+		report = app.Examine(e.ctx, *cfg)
+	}
+	if e.json {
+		err = e.printJSON(report)
+	} else {
+		err = report.Write(e.stdout)
+	}
+	if err == nil && report.Worst == doctor.Fail {
+		return exitError(exitFailed)
+	}
+	return err
+}
+
+type configCmd struct{}
+
+// Run shows all settings.
+func (configCmd) Run(e *environment) error {
+	cfg, err := e.load(nil)
+	if err != nil {
+		return err
+	}
+	if e.json {
+		return e.printJSON(cfg.Describe())
+	}
+	return config.WriteTable(e.stdout, cfg.Describe())
+}
+
+type openAPICmd struct{}
+
+// Run prints the document of a server without configuration.
+func (openAPICmd) Run(e *environment) error {
+	doc, err := app.OpenAPI(e.ctx)
+	if err != nil {
+		return err
+	}
+	_, err = e.stdout.Write(doc)
+	return err
+}
+
+type versionCmd struct{}
+
+// Run prints the version.
+func (versionCmd) Run(e *environment) error {
+	if e.json {
+		return e.printJSON(map[string]string{"version": e.version})
+	}
+	_, err := fmt.Fprintln(e.stdout, e.version)
+	return err
+}
