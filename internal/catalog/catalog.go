@@ -84,7 +84,8 @@ type plan struct {
 	ProductID int64
 	Name      i18n.Text
 	details
-	// Stock is how many may ever be sold, nil for no bound.
+	// Stock is how many may be sold, nil for no bound; Sold counts while there is
+	// one.
 	Stock *int64
 	Sold  int64
 	// OnSale plans are in the operator's file.

@@ -215,9 +215,9 @@ func TestAPlanThatTheFileNoLongerNamesIsOffSaleAndComesBack(t *testing.T) {
 	})
 }
 
-func planID(t *testing.T, d *db.DB, slug string) (id int64) {
+func planID(t *testing.T, q db.Querier, slug string) (id int64) {
 	t.Helper()
-	if err := d.QueryRow(t.Context(), `SELECT id FROM catalog_plans WHERE slug = $1`, slug).Scan(&id); err != nil {
+	if err := q.QueryRow(t.Context(), `SELECT id FROM catalog_plans WHERE slug = $1`, slug).Scan(&id); err != nil {
 		t.Fatal(err)
 	}
 	return id
@@ -275,6 +275,14 @@ func TestTheLastOneIsSoldOnce(t *testing.T) {
 		}
 		if o, err := s.Offer(t.Context(), d, one, 1); err != nil || o.Available || !o.SoldOut {
 			t.Errorf("offer: %+v, %v", o, err)
+		}
+		if err := d.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error {
+			if ok, err := s.Take(ctx, tx, planID(t, tx, "two")); !ok || err != nil {
+				t.Errorf("take of a plan without a stock: %v, %v", ok, err)
+			}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
 		}
 		imported(t, d, s, small) // an import says how many may be sold, not that none was
 		if o, err := s.Offer(t.Context(), d, one, 1); err != nil || o.Available {

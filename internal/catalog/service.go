@@ -59,19 +59,24 @@ func periods(prices []price) string {
 }
 
 // Take counts one sale of a plan against its stock and tells whether there was
-// one left; the statement is the guard, so the last one is sold once.
+// one left; the statement is the guard, so the last one is sold once. Plans
+// without a stock are not counted: their row would be what all buyers wait for.
 func (s *Service) Take(ctx context.Context, tx *db.Tx, planID int64) (bool, error) {
-	n, err := tx.Exec(ctx, `UPDATE catalog_plans SET sold = sold + 1
-		WHERE id = $1 AND available AND (stock IS NULL OR sold < stock)`, planID)
+	n, err := tx.Exec(ctx, `UPDATE catalog_plans SET sold = sold + 1 WHERE id = $1 AND available AND sold < stock`, planID)
+	unbounded := 0
+	if err == nil && n == 0 {
+		err = tx.QueryRow(ctx, `SELECT COUNT(*) FROM catalog_plans WHERE id = $1 AND available AND stock IS NULL`, planID).Scan(&unbounded)
+	}
 	if err != nil {
 		return false, fmt.Errorf("catalog: take of plan %d: %w", planID, err)
 	}
-	return n == 1, nil
+	return n == 1 || unbounded == 1, nil
 }
 
 // Return undoes one Take, for an order that came to nothing.
 func (s *Service) Return(ctx context.Context, tx *db.Tx, planID int64) error {
-	if _, err := tx.Exec(ctx, `UPDATE catalog_plans SET sold = sold - 1 WHERE id = $1 AND sold > 0`, planID); err != nil {
+	_, err := tx.Exec(ctx, `UPDATE catalog_plans SET sold = sold - 1 WHERE id = $1 AND sold > 0 AND stock IS NOT NULL`, planID)
+	if err != nil {
 		return fmt.Errorf("catalog: return of plan %d: %w", planID, err)
 	}
 	return nil

@@ -28,7 +28,8 @@ CREATE TABLE catalog_products (
 CREATE INDEX catalog_products_position ON catalog_products (position, id);
 CREATE INDEX catalog_products_category ON catalog_products (category_id);
 
--- stock is how many may ever be sold, NULL for no bound; sold counts them.
+-- stock is how many may be sold, NULL for no bound; sold counts sales while a
+-- plan has one.
 CREATE TABLE catalog_plans (
     id         {{id}},
     slug       TEXT    NOT NULL UNIQUE,

@@ -374,14 +374,14 @@ func TestTheLedgerBehavesAsItsModel(t *testing.T) {
 	t.Run("sqlite", func(t *testing.T) {
 		clk := clock.NewFake(testkit.Start)
 		w := newWorld(t, testkit.SQLite(t, clk), clk)
-		checks(t, "25")
+		checks(t, "15")
 		rapid.Check(t, w.walk)
 		w.sound()
 	})
 	t.Run("postgres", func(t *testing.T) {
 		clk := clock.NewFake(testkit.Start)
 		w := newWorld(t, testkit.Open(t, testkit.PostgresURL(t), clk), clk)
-		checks(t, "8")
+		checks(t, "5")
 		rapid.Check(t, w.walk)
 		w.sound()
 	})
