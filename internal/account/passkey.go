@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/netip"
 	"net/url"
 	"strings"
 	"time"
@@ -31,8 +32,12 @@ type Passkey struct {
 	credentialID, sealed []byte
 }
 
-// newWebAuthn binds passkeys to the host of the pages.
+// newWebAuthn binds passkeys to the host of the pages. They are bound to names
+// only: pages under a bare address have none, and nil stands for that.
 func newWebAuthn(company string, base *url.URL) (*webauthn.WebAuthn, error) {
+	if _, err := netip.ParseAddr(base.Hostname()); err == nil {
+		return nil, nil
+	}
 	return webauthn.New(&webauthn.Config{
 		RPID: base.Hostname(), RPDisplayName: company, RPOrigins: []string{base.Scheme + "://" + base.Host},
 		AttestationPreference: protocol.PreferNoAttestation,
@@ -41,6 +46,10 @@ func newWebAuthn(company string, base *url.URL) (*webauthn.WebAuthn, error) {
 		},
 	})
 }
+
+// PasskeysOffered tells whether the pages are under a name that passkeys can be
+// bound to.
+func (s *Service) PasskeysOffered() bool { return s.web != nil }
 
 // holder is an account as the WebAuthn library sees it.
 type holder struct {
@@ -92,6 +101,9 @@ type Challenge struct {
 
 // BeginPasskey asks the browser to make a passkey for the account.
 func (s *Service) BeginPasskey(ctx context.Context, session Session) (c Challenge, err error) {
+	if s.web == nil {
+		return c, fault.UnsupportedOperation.New()
+	}
 	if err := s.requireRecent(session); err != nil {
 		return c, err
 	}
@@ -136,6 +148,9 @@ func (s *Service) take(ctx context.Context, kind, token string) (c ceremony, dat
 
 // FinishPasskey stores the passkey that the browser made; answer is its JSON.
 func (s *Service) FinishPasskey(ctx context.Context, session Session, token, name string, answer []byte, c Client) error {
+	if s.web == nil {
+		return fault.UnsupportedOperation.New()
+	}
 	if err := s.requireRecent(session); err != nil {
 		return err
 	}
@@ -209,6 +224,9 @@ func (s *Service) DeletePasskey(ctx context.Context, session Session, id int64, 
 // BeginPasskeySignIn asks the browser for a passkey: any of this site, or, to
 // complete a pending sign-in, one of its account.
 func (s *Service) BeginPasskeySignIn(ctx context.Context, pending string, c Client) (ch Challenge, err error) {
+	if s.web == nil {
+		return ch, fault.UnsupportedOperation.New()
+	}
 	if err := s.limit(ctx, c.key(), s.Limits.SignInAddress); err != nil {
 		return ch, err
 	}
@@ -241,6 +259,9 @@ func (s *Service) BeginPasskeySignIn(ctx context.Context, pending string, c Clie
 // FinishPasskeySignIn signs in whoever the browser's answer proves. pending is
 // the sign-in that BeginPasskeySignIn was given, or empty.
 func (s *Service) FinishPasskeySignIn(ctx context.Context, token, pending string, answer []byte, c Client) (out Outcome, err error) {
+	if s.web == nil {
+		return out, fault.UnsupportedOperation.New()
+	}
 	kind := kindPasskeyLogin
 	if pending != "" {
 		kind = kindPasskeySecondFactor
