@@ -75,7 +75,7 @@ type world struct {
 	entered chan struct{}
 }
 
-func newWorld(t *testing.T, d *db.DB, clk clock.Clock, limit int) *world {
+func newWorld(t testing.TB, d *db.DB, clk clock.Clock, limit int) *world {
 	t.Helper()
 	w := &world{off: sections{}, entered: make(chan struct{}, 8)}
 	edge := api.NewEdge(api.Config{

@@ -1,15 +1,18 @@
 package api
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"mime"
 	"net/http"
+	"net/url"
 	"reflect"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -82,7 +85,10 @@ func (v invalid) err() error {
 func (e *Edge) decode(d *declared, r *http.Request, body []byte) (any, error) {
 	v := reflect.New(d.in)
 	bad := invalid{}
-	query := r.URL.Query()
+	query, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return nil, fault.InvalidRequest.Wrap(err)
+	}
 	for _, p := range d.input.params {
 		var text string
 		given := false
@@ -124,13 +130,16 @@ func (e *Edge) decode(d *declared, r *http.Request, body []byte) (any, error) {
 }
 
 // set parses text into the field and validates it. A path parameter that is
-// not of its type names nothing: 404.
+// not of its type names nothing: 404. A thing has one address: /5, not /05.
 func (e *Edge) set(field reflect.Value, p param, text string, bad invalid) error {
 	target := field
 	if field.Kind() == reflect.Pointer {
 		target = reflect.New(field.Type().Elem()).Elem()
 	}
 	value, ok := parse(target, text)
+	if p.in == "path" && ok && fmt.Sprint(target.Interface()) != text {
+		ok = false
+	}
 	if !ok {
 		if p.in == "path" {
 			return fault.NotFound.New()
@@ -219,6 +228,10 @@ func (e *Edge) decodeBody(d *declared, field reflect.Value, body []byte, bad inv
 		bad.add("body", fault.Text{ID: "invalid.characters"})
 		return nil
 	}
+	if name, ok := repeated(json.NewDecoder(bytes.NewReader(body))); ok {
+		bad.add(name, fault.Text{ID: "invalid.repeated"})
+		return nil
+	}
 	res := &huma.ValidateResult{}
 	huma.Validate(e.registry, d.input.body, huma.NewPathBuffer([]byte{}, 0), huma.ModeWriteToServer, value, res)
 	for _, err := range res.Errors {
@@ -232,13 +245,58 @@ func (e *Edge) decodeBody(d *declared, field reflect.Value, body []byte, bad inv
 	// digits, a date that is not one.
 	if err := json.Unmarshal(body, field.Addr().Interface()); err != nil {
 		var typeErr *json.UnmarshalTypeError
-		if errors.As(err, &typeErr) && typeErr.Field != "" {
-			bad.add(typeErr.Field, fault.Text{ID: "invalid.out_of_range"})
-		} else {
+		switch {
+		case !errors.As(err, &typeErr) || typeErr.Field == "":
 			bad.add("body", fault.Text{ID: "invalid.value"})
+		case strings.ContainsAny(strings.TrimPrefix(typeErr.Value, "number "), ".eE"):
+			bad.add(typeErr.Field, fault.Text{ID: "invalid.expected_integer"})
+		default:
+			bad.add(typeErr.Field, fault.Text{ID: "invalid.out_of_range"})
 		}
 	}
 	return nil
+}
+
+// repeated finds a member that one object of the next value has twice. Which
+// of the two counts differs between readers of JSON, so what is validated and
+// what is decoded would not be the same. Letter case makes no difference,
+// because to the decoder it makes none. The JSON is known to be valid.
+func repeated(dec *json.Decoder) (name string, ok bool) {
+	opening, _ := dec.Token()
+	object := opening == json.Delim('{')
+	if !object && opening != json.Delim('[') {
+		return "", false
+	}
+	names := map[string]bool{}
+	for dec.More() {
+		if object {
+			t, _ := dec.Token()
+			name, _ = t.(string)
+			f := folded(name)
+			if names[f] {
+				return name, true
+			}
+			names[f] = true
+		}
+		if name, ok = repeated(dec); ok {
+			return name, true
+		}
+	}
+	_, _ = dec.Token() // the closing bracket
+	return "", false
+}
+
+// folded makes strings equal that strings.EqualFold calls so.
+func folded(s string) string {
+	return strings.Map(func(r rune) rune {
+		for {
+			next := unicode.SimpleFold(r)
+			if next <= r {
+				return next
+			}
+			r = next
+		}
+	}, s)
 }
 
 func hasNUL(v any) bool {
