@@ -68,6 +68,9 @@ func (f *form) refused(r *http.Request, err error) (status int, ok bool) {
 	if len(f.errors) == 0 || e.Def != fault.Validation {
 		f.Problem = i18n.T(lang, "error."+e.Def.Key, e.Fields)
 	}
+	if e.Def.Kind == fault.KindUnauthenticated {
+		return http.StatusUnprocessableEntity, true // 401 is for HTTP's own ways of signing in
+	}
 	return e.Def.Kind.Status(), true
 }
 

@@ -11,6 +11,10 @@
       method: 'POST', credentials: 'same-origin',
       headers: {'Content-Type': 'application/json'}, body: JSON.stringify(body),
     });
+    if (answer.redirected) { // the password must be confirmed first
+      location.assign(answer.url);
+      return new Promise(() => {});
+    }
     const said = await answer.json();
     if (!answer.ok) throw new Error(said.message);
     return said;
@@ -20,12 +24,13 @@
     register: async (form) => {
       const options = PublicKeyCredential.parseCreationOptionsFromJSON((await post('/account/passkeys/options', {})).publicKey);
       const credential = await navigator.credentials.create({publicKey: options});
-      return post('/account/passkeys', {name: form.elements.name.value, credential: credential.toJSON()});
+      return post('/account/passkeys', {name: form.elements.passkey_name.value, credential: credential.toJSON()});
     },
     login: async (form) => {
-      const options = PublicKeyCredential.parseRequestOptionsFromJSON((await post('/login/passkey/options', {})).publicKey);
+      const {step, next} = form.dataset;
+      const options = PublicKeyCredential.parseRequestOptionsFromJSON((await post('/login/passkey/options', {step})).publicKey);
       const credential = await navigator.credentials.get({publicKey: options});
-      return post('/login/passkey', {next: form.dataset.next, credential: credential.toJSON()});
+      return post('/login/passkey', {step, next, credential: credential.toJSON()});
     },
   };
 
