@@ -185,16 +185,21 @@ func TestThirtyChargesAtOnceFromABalanceThatCoversTenPayTen(t *testing.T) {
 func TestTheSameChargeAtOnceIsOne(t *testing.T) {
 	engines(t, func(t *testing.T, w *world) {
 		w.credit(1, 1000)
-		var wg sync.WaitGroup
-		for range 8 {
-			wg.Go(func() {
-				if err := w.charge(1, 100, 1); err != nil {
-					t.Error(err)
-				}
-			})
+		for round := range int64(8) { // the first opens the connections, the others meet
+			var wg sync.WaitGroup
+			start := make(chan struct{})
+			for range 8 {
+				wg.Go(func() {
+					<-start
+					if err := w.charge(1, 100, round+1); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			close(start)
+			wg.Wait()
 		}
-		wg.Wait()
-		w.has(1, Balance{Spendable: 900, Held: 100})
+		w.has(1, Balance{Spendable: 200, Held: 800})
 		w.sound()
 	})
 }
