@@ -132,19 +132,25 @@ func (e *Edge) Operations() []Info {
 func (e *Edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	cors(w)
 	r = r.WithContext(e.localize(r, auth.Principal{}))
-	if p := r.URL.EscapedPath(); p != path.Clean(p) {
-		e.WriteError(w, r, fault.NotFound.New())
-		return
-	}
-	if r.Method == http.MethodOptions {
+	clean := r.URL.EscapedPath() == path.Clean(r.URL.EscapedPath())
+	if clean && r.Method == http.MethodOptions {
 		preflight(w)
 		return
 	}
-	if _, pattern := e.mux.Handler(r); pattern == "" {
-		e.WriteError(w, r, e.unrouted(w, r))
+	if _, pattern := e.mux.Handler(r); clean && pattern != "" {
+		e.mux.ServeHTTP(w, r)
 		return
 	}
-	e.mux.ServeHTTP(w, r)
+	// Nobody is asked who they are here, so the address is counted.
+	err := e.throttle(w, r, e.addressKey(r), e.Default)
+	switch {
+	case err != nil:
+	case !clean:
+		err = fault.NotFound.New()
+	default:
+		err = e.unrouted(w, r)
+	}
+	e.WriteError(w, r, err)
 }
 
 // unrouted tells a path that exists with other methods from one that does not.
@@ -169,12 +175,12 @@ func (e *Edge) unrouted(w http.ResponseWriter, r *http.Request) error {
 func cors(w http.ResponseWriter) {
 	w.Header().Set("Access-Control-Allow-Origin", "*")
 	w.Header().Set("Access-Control-Expose-Headers",
-		"X-Request-Id, RateLimit, RateLimit-Policy, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After, Idempotency-Replayed, ETag, WWW-Authenticate")
+		"X-Request-Id, RateLimit, RateLimit-Policy, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After, Idempotency-Replayed, ETag, WWW-Authenticate, Content-Disposition, Content-Range")
 }
 
 func preflight(w http.ResponseWriter) {
 	w.Header().Set("Access-Control-Allow-Methods", "GET, POST, PUT, PATCH, DELETE")
-	w.Header().Set("Access-Control-Allow-Headers", "Authorization, Content-Type, Accept-Language, Idempotency-Key, X-Api-Key, If-Match, Range")
+	w.Header().Set("Access-Control-Allow-Headers", "Authorization, Content-Type, Accept-Language, Idempotency-Key, X-Api-Key, If-Match, If-None-Match, If-Range, Range")
 	w.Header().Set("Access-Control-Max-Age", "86400")
 	w.WriteHeader(http.StatusNoContent)
 }
@@ -184,22 +190,21 @@ func (e *Edge) handler(d *declared) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		note := noteOf(r.Context())
 		note.operation = d.ID
+		whole := r.Context()
+		ctx, cancel := context.WithTimeout(whole, e.Timeout)
+		defer cancel()
+		r = r.WithContext(ctx)
 		p, err := e.admit(w, r, d)
+		note.principal = p
+		r = r.WithContext(e.localize(r.WithContext(auth.With(ctx, p)), p))
 		if err != nil {
 			e.WriteError(w, r, err)
 			return
 		}
-		note.principal = p
-		ctx := auth.With(r.Context(), p)
-		ctx = e.localize(r.WithContext(ctx), p)
-		r = r.WithContext(ctx)
 		if d.stream != nil {
-			e.serveStream(d, p, w, r)
+			e.serveStream(d, p, w, r.WithContext(e.localize(r.WithContext(auth.With(whole, p)), p)))
 			return
 		}
-		ctx, cancel := context.WithTimeout(ctx, e.Timeout)
-		defer cancel()
-		r = r.WithContext(ctx)
 		status, body, err := e.run(d, p, w, r)
 		if err != nil {
 			e.WriteError(w, r, err)
@@ -214,7 +219,7 @@ func (e *Edge) admit(w http.ResponseWriter, r *http.Request, d *declared) (auth.
 	p, err := e.identify(r, d)
 	key := p.Key()
 	if err != nil || p.IsNobody() {
-		key = "ip" + addressKey(e.ClientAddr(r))
+		key = e.addressKey(r)
 	}
 	if d.throttleKey != nil {
 		key += "/" + d.throttleKey(r)
@@ -280,16 +285,16 @@ func bearer(r *http.Request) (string, error) {
 	return token, nil
 }
 
-// addressKey groups the addresses one caller has at will: an IPv6 caller owns
-// at least a /64.
-func addressKey(a netip.Addr) string {
-	a = a.Unmap()
+// addressKey names a caller by address. It groups those that one has at will:
+// an IPv6 caller owns at least a /64.
+func (e *Edge) addressKey(r *http.Request) string {
+	a := e.ClientAddr(r).Unmap()
 	if a.Is6() {
 		if p, err := a.Prefix(64); err == nil {
-			return p.String()
+			return "ip" + p.String()
 		}
 	}
-	return a.String()
+	return "ip" + a.String()
 }
 
 // localize puts language and display currency of the answer into the context:
@@ -302,10 +307,10 @@ func (e *Edge) localize(r *http.Request, p auth.Principal) context.Context {
 		ctx = i18n.WithResolvedLang(ctx, asked)
 	case p.Locale != "":
 		ctx = i18n.WithLang(ctx, p.Locale)
-	case r.Header.Get("Accept-Language") != "":
-		ctx = i18n.WithLang(ctx, r.Header.Get("Accept-Language"))
 	default:
-		ctx = i18n.WithLang(ctx, e.Language)
+		// The default comes after whatever the header names: many programs send
+		// "*" or a language that we have not.
+		ctx = i18n.WithLang(ctx, r.Header.Get("Accept-Language")+", "+e.Language+";q=0.001")
 	}
 	if c, ok := money.ParseCurrency(p.Currency); ok {
 		ctx = money.WithCurrency(ctx, c)
@@ -315,16 +320,23 @@ func (e *Edge) localize(r *http.Request, p auth.Principal) context.Context {
 
 // run decodes, calls the function and encodes its answer.
 func (e *Edge) run(d *declared, p auth.Principal, w http.ResponseWriter, r *http.Request) (int, []byte, error) {
-	var body []byte
-	if d.input.body != nil {
-		limit := e.MaxBody
-		if d.maxBody > 0 {
-			limit = d.maxBody
-		}
-		var err error
-		if body, err = readBody(r, limit); err != nil {
-			return 0, nil, err
-		}
+	limit := e.MaxBody
+	if d.maxBody > 0 {
+		limit = d.maxBody
+	}
+	var (
+		body []byte
+		err  error
+	)
+	switch {
+	case d.input.body != nil:
+		body, err = readBody(r, limit)
+	case d.commit != nil:
+		// It means nothing to the operation, but tells two requests of one key apart.
+		body, err = readAll(r, limit)
+	}
+	if err != nil {
+		return 0, nil, err
 	}
 	in, err := e.decode(d, r, body)
 	if err != nil {
@@ -378,6 +390,7 @@ func (e *Edge) runCommit(d *declared, p auth.Principal, w http.ResponseWriter, r
 		if f.Def.Kind != fault.KindUnprocessable && f.Def.Kind != fault.KindNotFound {
 			return idempotency.Answer{}, false
 		}
+		noteOf(r.Context()).fail(f)
 		return idempotency.Answer{Status: f.Def.Kind.Status(), Body: e.errorBody(r, f)}, true
 	})
 	if replayed {
@@ -407,6 +420,9 @@ func marshal(v any) ([]byte, error) {
 
 func writeJSON(w http.ResponseWriter, status int, body []byte) {
 	h := w.Header()
+	for _, of := range []string{"Content-Length", "Content-Encoding", "Content-Disposition", "Content-Range", "ETag", "Last-Modified"} {
+		h.Del(of) // of a stream that was refused after all
+	}
 	h.Set("Cache-Control", "no-store")
 	if status == http.StatusNoContent {
 		w.WriteHeader(status)
@@ -445,13 +461,19 @@ type streamWriter struct {
 }
 
 func (w *streamWriter) WriteHeader(status int) {
-	w.began = true
+	w.began = w.began || status >= http.StatusOK
 	w.ResponseWriter.WriteHeader(status)
 }
 
 func (w *streamWriter) Write(b []byte) (int, error) {
 	w.began = true
 	return w.ResponseWriter.Write(b)
+}
+
+// FlushError serves http.ResponseController: what is flushed has begun.
+func (w *streamWriter) FlushError() error {
+	w.began = true
+	return http.NewResponseController(w.ResponseWriter).Flush()
 }
 
 // Unwrap gives http.ResponseController the writer beneath.

@@ -202,6 +202,11 @@ func readBody(r *http.Request, limit int64) ([]byte, error) {
 			return nil, fault.UnsupportedMediaType.With(fault.Fields{"expected": "application/json"})
 		}
 	}
+	return readAll(r, limit)
+}
+
+// readAll reads a body of any type within its bound.
+func readAll(r *http.Request, limit int64) ([]byte, error) {
 	b, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, limit))
 	var large *http.MaxBytesError
 	switch {
