@@ -1,6 +1,7 @@
 package api
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
@@ -25,6 +26,9 @@ func newRegistry() huma.Registry {
 
 // tolerant makes every object schema accept unknown members.
 type tolerant struct{ huma.Registry }
+
+// MarshalJSON writes the schemas, as huma's own registry does.
+func (t tolerant) MarshalJSON() ([]byte, error) { return json.Marshal(t.Map()) }
 
 func (t tolerant) Schema(typ reflect.Type, allowRef bool, hint string) *huma.Schema {
 	s := t.Registry.Schema(typ, allowRef, hint)
