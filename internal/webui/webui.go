@@ -18,6 +18,7 @@ import (
 	"strings"
 
 	"stead.dev/stead/internal/account"
+	"stead.dev/stead/internal/oauth"
 	"stead.dev/stead/internal/platform/clock"
 )
 
@@ -37,6 +38,10 @@ type Deps struct {
 	Company, Support string
 	// Language of visitors who ask for none.
 	Language string
+	// OAuth may be nil: there are then no applications and no consent.
+	OAuth *oauth.Service
+	// Sections is required with OAuth.
+	Sections Sections
 	// Demo, when set, shows how to sign in to the demonstration.
 	Demo *Demo
 }
@@ -90,6 +95,9 @@ func New(d Deps) *UI {
 func (ui *UI) Routes(mux *http.ServeMux) {
 	mux.Handle("GET /static/", ui.static())
 	ui.handle(mux, "GET /{$}", ui.front)
+	ui.oauthRoutes(mux)
+	ui.signInRoutes(mux)
+	ui.accountRoutes(mux)
 }
 
 // maxForm bounds the body of a form, in bytes.
@@ -133,7 +141,7 @@ func policy(formAction string) string {
 		strings.TrimSpace("form-action 'self' "+formAction) + "; base-uri 'none'; frame-ancestors 'none'"
 }
 
-// AllowFormAction lets the forms of the page being answered end at redirectURI,
+// allowFormAction lets the forms of the page being answered end at redirectURI,
 // which must have been checked as far as the page is concerned.
 func (ui *UI) allowFormAction(w http.ResponseWriter, redirectURI string) {
 	w.Header().Set("Content-Security-Policy", policy(formTarget(redirectURI)))

@@ -1,0 +1,161 @@
+package webui
+
+import (
+	"net/http"
+	"net/url"
+
+	"stead.dev/stead/internal/oauth"
+	"stead.dev/stead/internal/platform/api"
+	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/i18n"
+)
+
+// Sections tells which sections of the platform are switched on.
+type Sections interface {
+	Enabled(s api.Section) bool
+}
+
+// oauthRoutes are the pages of the OAuth section.
+func (ui *UI) oauthRoutes(mux *http.ServeMux) {
+	if ui.OAuth == nil {
+		return
+	}
+	page := func(pattern string, h http.HandlerFunc) {
+		ui.handle(mux, pattern, func(w http.ResponseWriter, r *http.Request) {
+			if !ui.Sections.Enabled(api.OAuth) {
+				ui.fail(w, r, fault.SectionDisabled.New())
+				return
+			}
+			h(w, r)
+		})
+	}
+	page("GET /oauth/authorize", ui.authorize)
+	page("POST /oauth/authorize", ui.requireSession(ui.decide))
+	page("GET /account/applications", ui.requireSession(ui.applications))
+	page("GET /account/applications/new", ui.requireSession(ui.newApplication))
+	page("POST /account/applications", ui.requireSession(ui.createApplication))
+	page("GET /account/applications/{application}", ui.requireSession(ui.application))
+	page("POST /account/applications/{application}", ui.requireSession(ui.updateApplication))
+	page("POST /account/applications/{application}/secret", ui.requireSession(ui.rotateSecret))
+	page("POST /account/applications/{application}/delete", ui.requireSession(ui.deleteApplication))
+	page("GET /account/connections", ui.requireSession(ui.connections))
+	page("POST /account/connections/{application}/disconnect", ui.requireSession(ui.disconnect))
+}
+
+// authorize is GET /oauth/authorize (specification, "OAuth"): a redirect to the
+// application with a code, or first the pages that sign in and ask.
+func (ui *UI) authorize(w http.ResponseWriter, r *http.Request) {
+	ask, err := ui.OAuth.Ask(r.Context(), r.URL.Query())
+	if err != nil {
+		ui.askRefused(w, r, err)
+		return
+	}
+	session := ui.session(r)
+	if session == nil {
+		if ask.Prompt == "none" {
+			ui.toApplication(w, r, ask.SignInRequired().Redirect)
+			return
+		}
+		// It does not come here: without a session this leads to signing in.
+		ui.requireSession(http.NotFound)(w, r)
+		return
+	}
+	account := session.Account.ID
+	need, err := ui.OAuth.NeedsConsent(r.Context(), account, ask)
+	switch {
+	case err != nil:
+		ui.fail(w, r, err)
+	case need && ask.Prompt == "none":
+		ui.toApplication(w, r, ask.ConsentRequired().Redirect)
+	case need:
+		ui.consent(w, r, ask)
+	default:
+		ui.approve(w, r, ask, false)
+	}
+}
+
+// consentData is what the page "consent" shows.
+type consentData struct {
+	App     string
+	Account string
+	Scopes  []string
+	Sandbox bool
+	// Target is where the browser goes on to.
+	Target string
+	// Request is the authorization request, which comes back with the decision
+	// and is checked again.
+	Request string
+}
+
+func (ui *UI) consent(w http.ResponseWriter, r *http.Request, ask *oauth.Ask) {
+	ui.allowFormAction(w, ask.RedirectURI)
+	ui.render(w, r, http.StatusOK, "consent", consentData{
+		App: ask.Application.Name, Account: ui.session(r).Account.Email, Scopes: ask.Scopes, Sandbox: ask.Application.Sandbox,
+		Target: target(ask.RedirectURI), Request: r.URL.RawQuery,
+	})
+}
+
+// target names where a redirect address leads, for people.
+func target(redirectURI string) string {
+	u, err := url.Parse(redirectURI)
+	if err != nil || u.Host == "" {
+		return u.Scheme + ":"
+	}
+	return u.Host
+}
+
+// decide is what the user answered. The form holds the request as it came, and
+// it is checked as if it had just come.
+func (ui *UI) decide(w http.ResponseWriter, r *http.Request) {
+	f := readForm(r)
+	query, err := url.ParseQuery(f.Get("request"))
+	if err != nil {
+		ui.fail(w, r, fault.InvalidRequest.Wrap(err))
+		return
+	}
+	ask, err := ui.OAuth.Ask(r.Context(), query)
+	if err != nil {
+		ui.askRefused(w, r, err)
+		return
+	}
+	switch f.Get("decision") {
+	case "allow":
+		ui.approve(w, r, ask, true)
+	case "deny":
+		ui.toApplication(w, r, ask.Denied())
+	default:
+		ui.fail(w, r, fault.InvalidRequest.New())
+	}
+}
+
+func (ui *UI) approve(w http.ResponseWriter, r *http.Request, ask *oauth.Ask, asked bool) {
+	to, err := ui.OAuth.Approve(r.Context(), ui.session(r).Account.ID, ask, asked)
+	if err != nil {
+		ui.askRefused(w, r, err)
+		return
+	}
+	ui.toApplication(w, r, to)
+}
+
+// askRefused takes a refusal to the application when that can be trusted, and
+// shows it to the user otherwise.
+func (ui *UI) askRefused(w http.ResponseWriter, r *http.Request, err error) {
+	refusal := oauth.AsRefusal(err)
+	switch {
+	case refusal == nil:
+		ui.fail(w, r, err)
+	case refusal.Redirect != "":
+		ui.toApplication(w, r, refusal.Redirect)
+	default:
+		ui.render(w, r, http.StatusBadRequest, "consent-failed", struct{ Key, Reason string }{
+			refusal.Def.Key, i18n.T(i18n.Lang(r.Context()), "oauth.reason."+refusal.Reason, nil),
+		})
+	}
+}
+
+// toApplication sends the browser to a checked redirect address: 302, as the
+// specification has it. The code in it must not get into a Referer.
+func (ui *UI) toApplication(w http.ResponseWriter, r *http.Request, to string) {
+	w.Header().Set("Referrer-Policy", "no-referrer")
+	http.Redirect(w, r, to, http.StatusFound)
+}
