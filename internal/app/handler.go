@@ -91,6 +91,7 @@ func (a *App) pages() *webui.UI {
 	d := webui.Deps{
 		Accounts: a.accounts, Clock: a.clock, Log: a.log, ClientAddr: clientAddr(a.cfg.TrustedProxies), BaseURL: a.cfg.BaseURL,
 		Company: a.cfg.CompanyName, Support: a.cfg.SupportEmail, Language: a.cfg.DefaultLanguage,
+		OAuth: a.oauth, Sections: a.switches,
 	}
 	if a.cfg.Demo {
 		d.Demo = &webui.Demo{Email: DemoEmail, Password: DemoPassword}
