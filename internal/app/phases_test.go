@@ -19,7 +19,7 @@ func TestWithoutATokenEveryProtectedOperationIs401(t *testing.T) {
 		w := newWorld(t, a)
 		before := w.snapshot()
 		for _, op := range a.Operations() {
-			if op.Auth == api.Open {
+			if !protected(op) {
 				continue
 			}
 			for name, token := range map[string]string{"no": "", "an unknown": "sta_" + strings.Repeat("x", 43), "a strange": "hello"} {
@@ -102,7 +102,7 @@ func TestASandboxReadsAllAndWritesNothing(t *testing.T) {
 		w := newWorld(t, a)
 		before := w.snapshot()
 		for _, op := range a.Operations() {
-			if op.Auth == api.Open || op.FirstParty {
+			if !protected(op) || op.FirstParty {
 				continue
 			}
 			r := a.do(t, w.example(op, w.sandbox))
