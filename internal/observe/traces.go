@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"github.com/exaring/otelpgx"
 	"github.com/jackc/pgx/v5"
@@ -64,13 +65,25 @@ func (t *Traces) Handler(next http.Handler) http.Handler {
 	if t.provider == nil {
 		return next
 	}
-	return otelhttp.NewHandler(next, "http",
+	return otelhttp.NewHandler(pathless(next), "http",
 		otelhttp.WithTracerProvider(t.provider),
 		otelhttp.WithPropagators(propagation.TraceContext{}),
 		otelhttp.WithPublicEndpointFn(func(*http.Request) bool { return true }),
 		// The path holds ids and is an attribute; the name must be one of few.
 		otelhttp.WithSpanNameFormatter(func(_ string, r *http.Request) string { return knownMethod(r.Method) }),
 	)
+}
+
+// pathless keeps the paths of pages out of the traces, all but their beginning:
+// they may be secrets, such as the link of a mail.
+func pathless(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if path := r.URL.Path; !strings.HasPrefix(path, "/api/") {
+			first, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+			trace.SpanFromContext(r.Context()).SetAttributes(attribute.String("url.path", "/"+first))
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // QueryTracer makes spans of PostgreSQL queries, without their parameters; nil
