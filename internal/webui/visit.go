@@ -62,11 +62,11 @@ func (ui *UI) language(w http.ResponseWriter, r *http.Request, s *account.Sessio
 	if lang, ok := i18n.Lookup(ui.cookie(r, langCookie)); ok {
 		return lang
 	}
-	switch {
-	case s != nil:
+	if s != nil {
 		return s.Account.Locale
-	case r.Header.Get("Accept-Language") != "":
-		return i18n.Match(r.Header.Get("Accept-Language"))
+	}
+	if lang, ok := i18n.Accepted(r.Header.Get("Accept-Language")); ok {
+		return lang
 	}
 	return ui.Language
 }

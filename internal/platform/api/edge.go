@@ -302,15 +302,16 @@ func (e *Edge) addressKey(r *http.Request) string {
 func (e *Edge) localize(r *http.Request, p auth.Principal) context.Context {
 	ctx := r.Context()
 	asked, ok := i18n.Lookup(r.URL.Query().Get("lang"))
+	accepted, accepts := i18n.Accepted(r.Header.Get("Accept-Language"))
 	switch {
 	case ok:
 		ctx = i18n.WithResolvedLang(ctx, asked)
 	case p.Locale != "":
 		ctx = i18n.WithLang(ctx, p.Locale)
+	case accepts:
+		ctx = i18n.WithLang(ctx, accepted)
 	default:
-		// The default comes after whatever the header names: many programs send
-		// "*" or a language that we have not.
-		ctx = i18n.WithLang(ctx, r.Header.Get("Accept-Language")+", "+e.Language+";q=0.001")
+		ctx = i18n.WithLang(ctx, e.Language)
 	}
 	if c, ok := money.ParseCurrency(p.Currency); ok {
 		ctx = money.WithCurrency(ctx, c)

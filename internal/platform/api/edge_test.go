@@ -75,11 +75,10 @@ type world struct {
 	entered chan struct{}
 }
 
-func newWorld(t testing.TB, d *db.DB, clk clock.Clock, limit int) *world {
-	t.Helper()
-	w := &world{off: sections{}, entered: make(chan struct{}, 8)}
-	edge := api.NewEdge(api.Config{
-		DB: d, Switches: w.off, Limiter: throttle.New(d, clk), Answers: idempotency.NewStore(d),
+// config of an edge whose throttle lets limit requests pass.
+func config(d *db.DB, clk clock.Clock, limit int) api.Config {
+	return api.Config{
+		DB: d, Switches: sections{}, Limiter: throttle.New(d, clk), Answers: idempotency.NewStore(d),
 		Verifier: tokens{
 			"full":    {AccountID: 1, ApplicationID: 1, Scopes: []string{"orders:read", "orders:write"}},
 			"reader":  {AccountID: 1, ApplicationID: 2, Scopes: []string{"orders:read"}},
@@ -89,8 +88,16 @@ func newWorld(t testing.TB, d *db.DB, clk clock.Clock, limit int) *world {
 		Default: throttle.Policy{Name: "default", Limit: limit, Window: time.Minute},
 		MaxBody: 1 << 10, Timeout: 10 * time.Second, Language: "en", BaseURL: "http://stead.test", Version: "test",
 		ClientAddr: func(*http.Request) netip.Addr { return netip.MustParseAddr("203.0.113.9") },
-	})
-	err := edge.Mount(
+	}
+}
+
+func newWorld(t testing.TB, d *db.DB, clk clock.Clock, limit int, more ...api.Route) *world {
+	t.Helper()
+	c := config(d, clk, limit)
+	w := &world{off: sections{}, entered: make(chan struct{}, 8)}
+	c.Switches = w.off
+	edge := api.NewEdge(c)
+	err := edge.Mount(append(more,
 		api.Operation[thingIn, thing]{
 			ID: "things.get", Method: "GET", Path: "/api/v1/things/{id}", Section: api.Orders, Auth: api.Token,
 			Scopes: []string{"orders:read"}, Summary: "One thing",
@@ -141,7 +148,7 @@ func newWorld(t testing.TB, d *db.DB, clk clock.Clock, limit int) *world {
 				return fault.NotFound.New()
 			},
 		},
-	)
+	)...)
 	if err != nil {
 		t.Fatal(err)
 	}

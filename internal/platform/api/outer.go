@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net/http"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"stead.dev/stead/internal/platform/auth"
@@ -48,6 +49,7 @@ func Outer(log *slog.Logger, c clock.Clock, observe Observer, next http.Handler)
 		began := c.Now()
 		n := &note{id: secret.Token("req_", 12)}
 		ctx := context.WithValue(r.Context(), noteKey{}, n)
+		r = r.WithContext(ctx)
 		rec := &recorder{ResponseWriter: w, status: http.StatusOK}
 		h := rec.Header()
 		h.Set("X-Request-Id", n.id)
@@ -73,14 +75,14 @@ func Outer(log *slog.Logger, c clock.Clock, observe Observer, next http.Handler)
 				panic(http.ErrAbortHandler) // ends the connection: what was sent is no whole answer
 			}
 		}()
-		next.ServeHTTP(rec, r.WithContext(ctx))
+		next.ServeHTTP(rec, r)
 	})
 }
 
 func logRequest(ctx context.Context, log *slog.Logger, r *http.Request, n *note, rec *recorder, took time.Duration) {
 	level := slog.LevelInfo
 	attrs := []slog.Attr{
-		slog.String("request_id", n.id), slog.String("method", r.Method), slog.String("path", r.URL.Path),
+		slog.String("request_id", n.id), slog.String("method", r.Method), slog.String("path", loggedPath(r)),
 		slog.Int("status", rec.status), slog.Int64("bytes", rec.bytes), slog.Duration("took", took),
 	}
 	if n.operation != "" {
@@ -95,11 +97,32 @@ func logRequest(ctx context.Context, log *slog.Logger, r *http.Request, n *note,
 		if f.Cause != nil {
 			attrs = append(attrs, slog.String("cause", f.Cause.Error()))
 		}
-		if f.Def.Kind.Status() >= http.StatusInternalServerError {
+		if f.Def.Kind.Status() >= http.StatusInternalServerError && ctx.Err() == nil { // else the client left
 			level = slog.LevelError
 		}
 	}
 	log.LogAttrs(ctx, level, "request", attrs...)
+}
+
+// loggedPath is what may be known of the request's address. What the interface
+// names in its paths is no secret; a page's path may be one, such as the link
+// of a mail, so of a page the pattern is said and of an unknown address how it
+// begins. Queries bear codes and are never said.
+func loggedPath(r *http.Request) string {
+	p := r.URL.Path
+	if !strings.HasPrefix(p, "/api/") {
+		if i := strings.IndexByte(r.Pattern, '/'); i >= 0 {
+			return r.Pattern[i:]
+		}
+		if i := strings.IndexByte(strings.TrimPrefix(p, "/"), '/'); i >= 0 {
+			p = p[:i+2] + "…"
+		}
+	}
+	const most = 256
+	if len(p) > most {
+		p = strings.ToValidUTF8(p[:most], "") + "…"
+	}
+	return p
 }
 
 // recorder remembers what was answered.
@@ -122,6 +145,12 @@ func (w *recorder) Write(b []byte) (int, error) {
 	n, err := w.ResponseWriter.Write(b)
 	w.bytes += int64(n)
 	return n, err
+}
+
+// FlushError serves http.ResponseController: what is flushed has begun.
+func (w *recorder) FlushError() error {
+	w.began = true
+	return http.NewResponseController(w.ResponseWriter).Flush()
 }
 
 // Unwrap gives http.ResponseController the writer beneath.

@@ -119,21 +119,30 @@ func Lookup(tag string) (string, bool) {
 }
 
 // Match returns the best supported language for an Accept-Language header or a tag, and the fallback when it names
-// none. Tags count in the order of their quality.
+// none.
 func Match(header string) string {
+	if lang, ok := Accepted(header); ok {
+		return lang
+	}
+	return Fallback
+}
+
+// Accepted returns the best supported language that an Accept-Language header names, and whether there is one: many
+// programs send "*". Tags count in the order of their quality.
+func Accepted(header string) (string, bool) {
 	tags, qualities, err := language.ParseAcceptLanguage(header)
 	if err != nil {
-		return Fallback
+		return "", false
 	}
 	for i, tag := range tags {
 		if qualities[i] == 0 {
 			continue // q=0 means "not this one"
 		}
 		if lang, ok := supported(tag); ok {
-			return lang
+			return lang, true
 		}
 	}
-	return Fallback
+	return "", false
 }
 
 func supported(tag language.Tag) (string, bool) {
