@@ -84,6 +84,8 @@ func start(t *testing.T, settings map[string]string) *App {
 
 // answer is what a request got.
 type answer struct {
+	method, path string // of the request
+
 	status int
 	header http.Header
 	body   []byte
@@ -164,7 +166,7 @@ func (a *App) do(t *testing.T, r request) answer {
 	if err != nil {
 		t.Fatalf("%s %s: %v", r.method, r.path, err)
 	}
-	return answer{status: res.StatusCode, header: res.Header, body: b}
+	return answer{method: r.method, path: r.path, status: res.StatusCode, header: res.Header, body: b}
 }
 
 func (a *App) get(t *testing.T, token, path string) answer {

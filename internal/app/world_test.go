@@ -79,7 +79,7 @@ func (w *world) id(r answer) int64 {
 	}
 	r.decode(w.t, &made)
 	if made.ID == 0 {
-		w.t.Fatalf("nothing was created: %s", r)
+		w.t.Fatalf("%s %s created nothing: %s", r.method, r.path, r)
 	}
 	return made.ID
 }
