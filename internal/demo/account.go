@@ -54,7 +54,7 @@ var clientIDs = regexp.MustCompile(`\bapp_[A-Za-z0-9_-]{8,}`)
 
 // registerApplication fills in the applications page: a public client, which has no secret.
 func (d *demonstration) registerApplication(ctx context.Context) error {
-	p, err := d.browser.open(ctx, d.base.String()+"/account/applications")
+	p, err := d.browser.open(ctx, d.base.String()+"/account/applications/new")
 	if err == nil {
 		p, err = d.signIn(ctx, p)
 	}

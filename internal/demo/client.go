@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -38,18 +39,33 @@ func (d *demonstration) client() *http.Client {
 }
 
 // call does one operation of the interface with a JSON body, when in is not nil, and reads its
-// answer into out, when that is not nil. An answer that is no success is a *refused.
+// answer into out, when that is not nil. An answer that is no success is a *refused. When the
+// throttle says to wait, it waits.
 func (d *demonstration) call(ctx context.Context, method, path string, in, out any, header ...string) (http.Header, error) {
-	var body io.Reader
+	var body []byte
 	if in != nil {
-		b, err := json.Marshal(in)
-		if err != nil {
+		var err error
+		if body, err = json.Marshal(in); err != nil {
 			return nil, err
 		}
-		body = bytes.NewReader(b)
 		header = append(header, "Content-Type", "application/json")
 	}
-	return d.send(ctx, method, path, body, out, header...)
+	for {
+		h, err := d.send(ctx, method, path, bytes.NewReader(body), out, header...)
+		var e *refused
+		if !errors.As(err, &e) || e.Key != "rate_limited" {
+			return h, err
+		}
+		seconds, convErr := strconv.Atoi(h.Get("Retry-After"))
+		if convErr != nil || seconds < 1 {
+			return h, fmt.Errorf("a throttled call is not told when to come back: %w", err)
+		}
+		select {
+		case <-ctx.Done():
+			return h, ctx.Err()
+		case <-time.After(time.Duration(seconds) * time.Second):
+		}
+	}
 }
 
 func (d *demonstration) send(ctx context.Context, method, path string, body io.Reader, out any, header ...string) (http.Header, error) {

@@ -113,6 +113,22 @@ func Measure(ctx context.Context, opts Options, purchases int) ([]time.Duration,
 	return took, nil
 }
 
+// Authorize takes a customer through sign-in and consent and answers the application's client, whose
+// requests bear the token.
+func Authorize(ctx context.Context, opts Options) (*http.Client, error) {
+	d, err := newDemonstration(opts)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.do(ctx, d.consent()); err != nil {
+		return nil, err
+	}
+	return &http.Client{
+		Timeout:   d.Timeout,
+		Transport: &oauth2.Transport{Source: oauth2.StaticTokenSource(d.token), Base: newTransport()},
+	}, nil
+}
+
 func (d *demonstration) do(ctx context.Context, steps []step) error {
 	for i, s := range steps {
 		d.report.begin(i+1, len(steps), s)
@@ -177,8 +193,8 @@ func (d *demonstration) openBrowser() error {
 	return nil
 }
 
-// prepare is what comes before the first order.
-func (d *demonstration) prepare() []step {
+// consent ends with a token.
+func (d *demonstration) consent() []step {
 	var steps []step
 	if d.Email == "" {
 		steps = append(steps, step{"register", "A customer registers", d.register})
@@ -190,6 +206,12 @@ func (d *demonstration) prepare() []step {
 		step{"discover", "The application reads where to send people (RFC 8414)", d.discover},
 		step{"authorize", "The customer signs in and consents; the code becomes a token (PKCE S256)", d.authorize},
 		step{"refresh", "The token is refreshed and the refresh token replaced", d.refresh},
+	)
+}
+
+// prepare is what comes before the first order.
+func (d *demonstration) prepare() []step {
+	return append(d.consent(),
 		step{"catalog", "The application reads what is for sale", d.readCatalog},
 		step{"topup", "The customer tops up the wallet on the gateway's page", d.topUp},
 	)

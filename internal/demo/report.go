@@ -118,7 +118,7 @@ func (r *report) call(c callReport) {
 	if c.Error != "" {
 		came = c.Error
 	}
-	fmt.Fprintf(r.out, "       %-6s %-46s %s  %.1f ms  %s\n", c.Method, shorten(c.URL, 120), came, c.TookMS, shorten(c.Body, 160))
+	fmt.Fprintf(r.out, "       %-6s %-40s %s %8.1f ms  %s\n", c.Method, shorten(c.URL, 72), came, c.TookMS, shorten(c.Body, 110))
 }
 
 func round(d time.Duration) time.Duration { return d.Round(100 * time.Microsecond) }
@@ -141,8 +141,9 @@ func (r *report) hide(secret string) {
 	}
 }
 
-// secretMembers are those of answers and addresses whose values are never printed.
-var secretMembers = regexp.MustCompile(`("(?:access_token|refresh_token|client_secret|password|code)":\s*"|[?&](?:code|state|code_challenge|request)=)[^"&\s]+`)
+// secretMembers are those of answers and addresses whose values are never printed; the address of a
+// payment page is one.
+var secretMembers = regexp.MustCompile(`("(?:access_token|refresh_token|client_secret|password|code)":\s*"|[?&](?:code|state)=|/pay/)[^"&?\s]+`)
 
 func (r *report) masked(s string) string {
 	s = secretMembers.ReplaceAllString(s, "${1}***")

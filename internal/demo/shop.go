@@ -9,8 +9,7 @@ import (
 )
 
 type money struct {
-	USDCents int64  `json:"usd_cents"`
-	Display  string `json:"display"`
+	USDCents int64 `json:"usd_cents"`
 }
 
 type plan struct {
@@ -46,7 +45,7 @@ func (d *demonstration) readCatalog(ctx context.Context) error {
 		for _, p := range product.Plans {
 			if p.Available && len(p.Prices) > 0 && (p.Limits.DiskMB < 0 || p.Limits.DiskMB >= enoughDisk) {
 				d.plan = p
-				d.report.note("plan %q (%d), %s for %d months", p.Slug, p.ID, p.Prices[0].Price.Display, p.Prices[0].PeriodMonths)
+				d.report.note("plan %q: %d cents now, %d cents every %d month(s)", p.Slug, p.price(), p.Prices[0].Price.USDCents, p.Prices[0].PeriodMonths)
 				return nil
 			}
 		}
