@@ -70,7 +70,9 @@ func TestWhoeverTriesAddressesIsThrottled(t *testing.T) {
 func stream(id string, f func(w http.ResponseWriter, r *http.Request) error) api.Route {
 	return api.Operation[struct{}, api.Empty]{
 		ID: "test." + id, Method: "GET", Path: "/api/v1/" + id, Section: api.Orders, Auth: api.Open, Summary: "A stream",
-		Stream: func(_ context.Context, _ auth.Principal, _ *struct{}, w http.ResponseWriter, r *http.Request) error { return f(w, r) },
+		Stream: func(_ context.Context, _ auth.Principal, _ *struct{}, w http.ResponseWriter, r *http.Request) error {
+			return f(w, r)
+		},
 	}
 }
 
@@ -221,7 +223,9 @@ func TestAMoneyOperationThatDiesMayBeTriedAgain(t *testing.T) {
 		w := newWorld(t, d, clk, 100, money("die", func(ctx context.Context, _ *db.Tx) (*thing, error) {
 			return &thing{ID: 1}, die(ctx)
 		}))
-		pay := func() *httptest.ResponseRecorder { return w.do("POST", "/api/v1/die", "full", "", "Idempotency-Key", "k") }
+		pay := func() *httptest.ResponseRecorder {
+			return w.do("POST", "/api/v1/die", "full", "", "Idempotency-Key", "k")
+		}
 		die = func(context.Context) error { panic("a mistake of ours") }
 		for range 15 { // more than there are connections
 			if rec := pay(); rec.Code != 500 {
