@@ -7,6 +7,7 @@ import (
 	"stead.dev/stead/internal/account"
 	"stead.dev/stead/internal/catalog"
 	"stead.dev/stead/internal/files"
+	"stead.dev/stead/internal/hosting"
 	"stead.dev/stead/internal/oauth"
 	"stead.dev/stead/internal/orders"
 	"stead.dev/stead/internal/panel"
@@ -108,4 +109,26 @@ type targets struct{ services *services.Service }
 func (t targets) Target(ctx context.Context, q db.Querier, accountID, serviceID int64) (files.Target, error) {
 	found, err := t.services.Target(ctx, q, accountID, serviceID)
 	return files.Target{Panel: found.PanelName, Ref: found.Ref, Status: string(found.Status)}, err
+}
+
+// hosted are the services as their management sees them.
+type hosted struct{ *services.Service }
+
+// Site implements hosting.Services.
+func (h hosted) Site(ctx context.Context, q db.Querier, accountID, serviceID int64) (hosting.Site, error) {
+	found, err := h.Hosted(ctx, q, accountID, serviceID)
+	return siteOf(accountID, serviceID, found), err
+}
+
+// LockSite implements hosting.Services.
+func (h hosted) LockSite(ctx context.Context, tx *db.Tx, accountID, serviceID int64) (hosting.Site, error) {
+	found, err := h.LockHosted(ctx, tx, accountID, serviceID)
+	return siteOf(accountID, serviceID, found), err
+}
+
+func siteOf(accountID, serviceID int64, s services.Hosted) hosting.Site {
+	return hosting.Site{
+		AccountID: accountID, ServiceID: serviceID, Panel: s.PanelName, Ref: s.Ref, Status: string(s.Status),
+		Limits: s.Limits, IPv4: s.IPv4, IPv6: s.IPv6,
+	}
 }

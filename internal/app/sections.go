@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"fmt"
+	"net"
 	"net/url"
 	"path/filepath"
 	"slices"
@@ -19,6 +20,7 @@ import (
 	"stead.dev/stead/internal/gateway/bank"
 	demogateway "stead.dev/stead/internal/gateway/demo"
 	"stead.dev/stead/internal/gateway/stripe"
+	"stead.dev/stead/internal/hosting"
 	"stead.dev/stead/internal/mailer"
 	"stead.dev/stead/internal/mailer/file"
 	"stead.dev/stead/internal/mailer/smtp"
@@ -46,6 +48,7 @@ type sections struct {
 	wallet   *wallet.Service
 	services *services.Service
 	orders   *orders.Service
+	hosting  *hosting.Service
 	files    *files.Service
 	admin    *admin.Admin
 }
@@ -87,6 +90,12 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 		ReservedDomains: ownNames(c.cfg),
 	})
 	c.services.SetOrderBook(c.orders)
+	c.hosting = hosting.New(hosting.Config{
+		DB: c.db, Clock: c.clock, Queue: c.queue, Events: c.outbox, Services: hosted{c.services}, Panels: c.panels,
+		Resolver: net.DefaultResolver, ReservedDomains: ownNames(c.cfg),
+	})
+	c.services.SetNames(c.hosting)
+	c.outbox.Subscribe("service.*", c.hosting.Follow)
 	c.files = files.New(c.db, targets{c.services}, c.panels, int64(c.cfg.MaxUpload))
 	c.admin = admin.New(admin.Sections{
 		DB: c.db, Accounts: c.accounts, Applications: c.oauth, Catalog: c.catalog, Wallet: c.wallet, Services: c.services,
@@ -98,7 +107,7 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 // routes are the operations of all sections.
 func (c *core) routes() []api.Route {
 	return slices.Concat(c.oauth.Operations(), c.catalog.Operations(), c.accounts.Operations(), c.services.Operations(),
-		c.files.Operations(), c.orders.Operations(), c.wallet.Operations())
+		c.hosting.Operations(), c.files.Operations(), c.orders.Operations(), c.wallet.Operations())
 }
 
 func (c *core) registerSections(w *river.Workers) {
@@ -106,6 +115,7 @@ func (c *core) registerSections(w *river.Workers) {
 	c.oauth.Register(w)
 	c.wallet.Register(w)
 	c.services.Register(w)
+	c.hosting.Register(w)
 	c.orders.Register(w)
 }
 
@@ -114,6 +124,7 @@ func (c *core) scheduleSections(every func(interval time.Duration, args river.Jo
 	every(oauth.CleanInterval, oauth.CleanArgs{})
 	c.wallet.Schedule(c.queue)
 	c.services.Schedule(every)
+	c.hosting.Schedule(every)
 	c.orders.Schedule(every)
 }
 

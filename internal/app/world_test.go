@@ -279,13 +279,16 @@ func (w *world) snapshot() map[string]string {
 		if r.status != http.StatusOK {
 			w.t.Errorf("%s as the owner: %s", op.ID, r)
 		}
-		all[op.ID] = checkedAt.ReplaceAllString(string(r.body), "")
+		all[op.ID] = r.lasting()
 	}
 	return all
 }
 
-// checkedAt is when the server looked into the DNS, which it does whenever it likes.
 var checkedAt = regexp.MustCompile(`"checked_at":("[^"]*"|null)`)
+
+// lasting is the body without when the server looked into the DNS, which it does
+// whenever it likes.
+func (a answer) lasting() string { return checkedAt.ReplaceAllString(string(a.body), "") }
 
 // unchanged compares snapshots.
 func (w *world) unchanged(before map[string]string, what string) {

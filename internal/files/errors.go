@@ -10,11 +10,10 @@ import (
 
 // The refusals of this section.
 var (
-	ErrETagMismatch   = fault.Define(fault.KindConflict, "etag_mismatch")
-	ErrPathNotAllowed = fault.Define(fault.KindUnprocessable, "path_not_allowed")
-	ErrFileTooLarge   = fault.Define(fault.KindUnprocessable, "file_too_large")
-	ErrFileNotText    = fault.Define(fault.KindUnprocessable, "file_not_text")
-	ErrDiskFull       = fault.Define(fault.KindUnprocessable, "disk_full")
+	ErrETagMismatch = fault.Define(fault.KindConflict, "etag_mismatch")
+	ErrFileTooLarge = fault.Define(fault.KindUnprocessable, "file_too_large")
+	ErrFileNotText  = fault.Define(fault.KindUnprocessable, "file_not_text")
+	ErrDiskFull     = fault.Define(fault.KindUnprocessable, "disk_full")
 )
 
 // refusals gives each kind of a panel's failure the key that clients branch on.
@@ -27,7 +26,7 @@ var refusals = map[panel.Kind]*fault.Def{
 	panel.ErrDiskFull:       ErrDiskFull,
 	panel.ErrUnreachable:    fault.PanelUnreachable,
 	panel.ErrBusy:           fault.PanelBusy,
-	panel.ErrPathNotAllowed: ErrPathNotAllowed,
+	panel.ErrPathNotAllowed: fault.PathNotAllowed,
 	panel.ErrETagMismatch:   ErrETagMismatch,
 	panel.ErrFileTooLarge:   ErrFileTooLarge,
 	panel.ErrNotText:        ErrFileNotText,
@@ -56,7 +55,7 @@ func refusal(err error, field string) error {
 var (
 	common = []*fault.Def{
 		fault.ServiceNotActive, fault.ServiceSuspended, fault.UnsupportedOperation,
-		ErrPathNotAllowed, fault.PanelUnreachable, fault.PanelBusy,
+		fault.PathNotAllowed, fault.PanelUnreachable, fault.PanelBusy,
 	}
 	write = append([]*fault.Def{ErrDiskFull, fault.LimitReached}, common...)
 )

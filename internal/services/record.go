@@ -95,13 +95,19 @@ func (r record) spec() (panel.AccountSpec, error) {
 	if r.domain != nil {
 		spec.PrimaryDomain = *r.domain
 	}
-	if err := json.Unmarshal([]byte(r.limits), &spec.Limits); err != nil {
+	plan := struct {
+		panel.Limits
+		Subdomains int `json:"subdomains"`
+	}{}
+	if err := json.Unmarshal([]byte(r.limits), &plan); err != nil {
 		return spec, fmt.Errorf("services: limits of service %d: %w", r.id, err)
 	}
-	// A plan without a limit says -1, a panel 0.
-	spec.Limits.DiskMB = max(0, spec.Limits.DiskMB)
-	spec.Limits.Inodes = max(0, spec.Limits.Inodes)
-	spec.Limits.Domains = max(0, spec.Limits.Domains)
+	// A plan without a limit says -1, a panel 0. A plan counts domains and
+	// subdomains apart; to a panel all of them are names.
+	spec.Limits = panel.Limits{DiskMB: max(0, plan.DiskMB), Inodes: max(0, plan.Inodes)}
+	if plan.Domains > 0 && plan.Subdomains >= 0 {
+		spec.Limits.Domains = plan.Domains + plan.Subdomains
+	}
 	return spec, nil
 }
 

@@ -51,12 +51,12 @@ func TestALabelIsOneCleanLine(t *testing.T) {
 
 func TestTheAccountAskedForDependsOnTheRowAlone(t *testing.T) {
 	domain := "shop.test"
-	r := record{id: 1042, domain: &domain, limits: `{"disk_mb":500,"inodes":-1,"domains":3,"mailboxes":7}`}
+	r := record{id: 1042, domain: &domain, limits: `{"disk_mb":500,"inodes":-1,"domains":3,"subdomains":2,"mailboxes":7}`}
 	got, err := r.spec()
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := panel.AccountSpec{Ref: "1042", Username: "s1042", PrimaryDomain: "shop.test", Limits: panel.Limits{DiskMB: 500, Domains: 3}}
+	want := panel.AccountSpec{Ref: "1042", Username: "s1042", PrimaryDomain: "shop.test", Limits: panel.Limits{DiskMB: 500, Domains: 5}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -55,9 +55,11 @@ type Config struct {
 type Service struct {
 	Config
 	orders OrderBook
+	names  Names
 }
 
-// NewService makes the section. It needs SetOrderBook before the first job runs.
+// NewService makes the section. It needs SetOrderBook and SetNames before it is
+// used.
 func NewService(c Config) *Service { return &Service{Config: c} }
 
 // SetOrderBook plugs in the orders, which themselves need this section.
@@ -107,14 +109,24 @@ func (s *Service) Provision(ctx context.Context, tx *db.Tx, id int64) error {
 	if err == nil && !moved {
 		err = fmt.Errorf("services: service %d is not pending", id)
 	}
+	if err == nil && r.domain != nil {
+		err = s.names.Claim(ctx, tx, r.accountID, id, *r.domain)
+	}
 	if err != nil {
 		return err
 	}
 	return s.enqueueProvision(ctx, tx, id)
 }
 
+// checkDomain refuses a domain that is taken: by a live service, or as a further
+// name of one.
 func (s *Service) checkDomain(ctx context.Context, tx *db.Tx, accountID int64, domain string) error {
 	taken, err := domainTaken(ctx, tx, accountID, domain)
+	if err == nil && !taken {
+		var available bool
+		available, err = s.names.Available(ctx, tx, accountID, domain)
+		taken = !available
+	}
 	if err == nil && taken {
 		err = fault.DomainUnavailable.New()
 	}

@@ -45,6 +45,7 @@ type world struct {
 	events *outbox.Outbox
 	panel  *machine
 	book   *book
+	names  names
 	*Service
 	edge http.Handler
 }
@@ -61,6 +62,7 @@ func newWorld(t *testing.T, d *db.DB, clk *clock.Fake) *world {
 		DB: d, Queue: q, Events: w.events, Panels: panels{"node": w.panel, "bare": bare{}}, Balances: balances{1: 500}, DefaultPanel: "node",
 	})
 	w.SetOrderBook(w.book)
+	w.SetNames(&w.names)
 	w.Register(q.Workers())
 	w.events.Register(q.Workers())
 	w.exec(`CREATE TABLE test_book (order_id BIGINT NOT NULL, outcome TEXT NOT NULL)`)
@@ -109,6 +111,20 @@ type balances map[int64]money.USDCents
 
 func (b balances) Balance(_ context.Context, _ db.Querier, accountID int64) (money.USDCents, error) {
 	return b[accountID], nil
+}
+
+// names are those that services have besides their own.
+type names struct{ taken map[string]bool }
+
+func (n *names) Available(_ context.Context, _ db.Querier, _ int64, name string) (bool, error) {
+	return !n.taken[name], nil
+}
+
+func (n *names) Claim(_ context.Context, _ *db.Tx, _, _ int64, name string) error {
+	if n.taken[name] {
+		return fault.DomainUnavailable.New()
+	}
+	return nil
 }
 
 // book is an order book in a table of the test's; broken makes its calls fail.

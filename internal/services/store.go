@@ -130,6 +130,12 @@ func domainTaken(ctx context.Context, q db.Querier, accountID int64, domain stri
 	return taken, err
 }
 
+// setDomain writes the domain that the service is known by.
+func setDomain(ctx context.Context, tx *db.Tx, r record) error {
+	_, err := tx.Exec(ctx, `UPDATE services SET domain = $1, search = $2 WHERE id = $3`, r.domain, searchText(r.label, r.domain), r.id)
+	return err
+}
+
 // setProvisioning answers false when the service is no longer pending.
 func setProvisioning(ctx context.Context, tx *db.Tx, id int64, panelName string) (bool, error) {
 	n, err := tx.Exec(ctx, `UPDATE services SET status = $1, provisioning_at = $2, panel = $3 WHERE id = $4 AND status = $5`,

@@ -35,6 +35,7 @@ var (
 	UnsupportedOperation = Define(KindUnprocessable, "unsupported_operation")
 	ServiceNotActive     = Define(KindUnprocessable, "service_not_active")
 	ServiceSuspended     = Define(KindUnprocessable, "service_suspended")
+	PathNotAllowed       = Define(KindUnprocessable, "path_not_allowed")
 
 	// InsufficientFunds carries required, balance and missing, all Money.
 	InsufficientFunds = Define(KindUnprocessable, "insufficient_funds")

@@ -1,0 +1,333 @@
+package hosting
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/platform/clock"
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/domainname"
+	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/jobs"
+	"stead.dev/stead/internal/platform/outbox"
+	"stead.dev/stead/internal/platform/page"
+)
+
+// Site is a service as this section sees it.
+type Site struct {
+	ServiceID, AccountID int64
+	Panel                string // name of the panel that hosts it
+	Ref                  string // the account there; empty while nothing is provisioned
+	Status               string
+	Limits               json.RawMessage // of its plan: an object of numbers
+	IPv4, IPv6           string          // where its domains should point; empty when not known
+}
+
+// changeable says why the service takes no changes, or nil.
+func (s Site) changeable() error {
+	switch s.Status {
+	case "active", "past_due": // past due is still online
+		return nil
+	case "suspended":
+		return fault.ServiceSuspended.New()
+	default:
+		return fault.ServiceNotActive.New()
+	}
+}
+
+// ended tells that the service has no account any more and gets none.
+func (s Site) ended() bool {
+	switch s.Status {
+	case "failed", "terminated", "cancelled":
+		return true
+	default:
+		return false
+	}
+}
+
+// addresses are where the service's domains should point.
+func (s Site) addresses() []string {
+	expected := []string{}
+	for _, a := range []string{s.IPv4, s.IPv6} {
+		if a != "" {
+			expected = append(expected, a)
+		}
+	}
+	return expected
+}
+
+// Services finds services. The account stands in the query: a service of another
+// account is fault.NotFound.
+type Services interface {
+	Site(ctx context.Context, q db.Querier, accountID, serviceID int64) (Site, error)
+	// LockSite is Site with the service locked until tx ends.
+	LockSite(ctx context.Context, tx *db.Tx, accountID, serviceID int64) (Site, error)
+	// SetDomain makes the service known by another domain.
+	SetDomain(ctx context.Context, tx *db.Tx, serviceID int64, domain string) error
+}
+
+// Panels finds panels by name.
+type Panels interface {
+	Panel(name string) (panel.Panel, bool)
+}
+
+// Events keeps what happened.
+type Events interface {
+	Emit(ctx context.Context, tx *db.Tx, e outbox.Event) error
+}
+
+// Config is what the section works with; all but ReservedDomains is needed.
+type Config struct {
+	DB       *db.DB
+	Clock    clock.Clock
+	Queue    jobs.Enqueuer
+	Events   Events
+	Services Services
+	Panels   Panels
+	Resolver Resolver
+	// ReservedDomains are the operator's own names, lower-case ASCII. Nobody can
+	// add them or what is below them.
+	ReservedDomains []string
+}
+
+// Service is the section's use cases.
+type Service struct{ Config }
+
+// New makes the section.
+func New(c Config) *Service { return &Service{c} }
+
+// Available tells whether the account may have a site under the name: nobody has
+// it, and nobody else has a name above it.
+func (s *Service) Available(ctx context.Context, q db.Querier, accountID int64, name string) (bool, error) {
+	return available(ctx, q, accountID, name, domainname.Parents(name))
+}
+
+// Claim makes the name the primary domain of a service that begins to be
+// provisioned in tx, or answers fault.DomainUnavailable. A claim that is repeated
+// changes nothing.
+func (s *Service) Claim(ctx context.Context, tx *db.Tx, accountID, serviceID int64, name string) error {
+	all, err := ofService(ctx, tx, serviceID)
+	if err != nil {
+		return err
+	}
+	if p, ok := primaryOf(all); ok && p.name == name {
+		return nil
+	}
+	root := primaryRoot
+	_, err = s.insert(ctx, tx, domain{
+		accountID: accountID, serviceID: serviceID, name: name, kind: Primary, documentRoot: &root, status: Pending,
+	})
+	return err
+}
+
+// insert adds a row whose name is free.
+func (s *Service) insert(ctx context.Context, tx *db.Tx, d domain) (int64, error) {
+	ok, err := s.Available(ctx, tx, d.accountID, d.name)
+	if err != nil {
+		return 0, err
+	}
+	var id int64
+	if ok {
+		id, ok, err = insert(ctx, tx, d)
+	}
+	if err == nil && !ok {
+		err = fault.DomainUnavailable.New()
+	}
+	return id, err
+}
+
+// list answers one page of a service's domains and the service.
+func (s *Service) list(ctx context.Context, accountID, serviceID int64, p page.Params) ([]domain, int, Site, error) {
+	site, err := s.Services.Site(ctx, s.DB, accountID, serviceID)
+	if err != nil {
+		return nil, 0, site, err
+	}
+	rows, total, err := list(ctx, s.DB, accountID, serviceID, p)
+	return rows, total, site, err
+}
+
+// changeDomains runs f on the domains of a service that takes changes. The service
+// is locked, so that changes follow each other and counts hold.
+func (s *Service) changeDomains(ctx context.Context, accountID, serviceID int64,
+	f func(ctx context.Context, tx *db.Tx, site Site, all []domain) error,
+) error {
+	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+		site, err := s.Services.LockSite(ctx, tx, accountID, serviceID)
+		if err != nil {
+			return err
+		}
+		if err := site.changeable(); err != nil {
+			return err
+		}
+		// A replica without the panel leaves the question to the job.
+		if p, here := s.Panels.Panel(site.Panel); here {
+			if _, able := p.(panel.Sites); !able {
+				return fault.UnsupportedOperation.Wrap(fmt.Errorf("hosting: panel %q has no sites", site.Panel))
+			}
+		}
+		all, err := ofService(ctx, tx, serviceID)
+		if err != nil {
+			return err
+		}
+		return f(ctx, tx, site, all)
+	})
+}
+
+// create adds a domain to one of the account's services.
+func (s *Service) create(ctx context.Context, accountID, serviceID int64, w wish) (domain, Site, error) {
+	d, err := w.parse(s.ReservedDomains)
+	if err != nil {
+		return d, Site{}, err
+	}
+	d.accountID, d.serviceID = accountID, serviceID
+	var site Site
+	err = s.changeDomains(ctx, accountID, serviceID, func(ctx context.Context, tx *db.Tx, found Site, all []domain) error {
+		site = found
+		if err := admit(site, all, d); err != nil {
+			return err
+		}
+		id, err := s.insert(ctx, tx, d)
+		if err != nil {
+			return err
+		}
+		if d, err = getOwn(ctx, tx, accountID, serviceID, id); err != nil {
+			return err
+		}
+		return s.enqueueApply(ctx, tx, accountID, serviceID)
+	})
+	return d, site, err
+}
+
+// admit says why a service that has all cannot have d as well.
+func admit(site Site, all []domain, d domain) error {
+	for _, other := range all {
+		if other.name == d.name {
+			return fault.AlreadyExists.New()
+		}
+	}
+	if d.kind == Subdomain && !below(all, d.name) {
+		return fault.Invalid("name", "hosting_subdomain")
+	}
+	l, err := parseLimits(site)
+	if err != nil {
+		return err
+	}
+	return l.refuse(count(all), count(append(all, d)))
+}
+
+// update changes a domain of one of the account's services.
+func (s *Service) update(ctx context.Context, accountID, serviceID, id int64, c change) (domain, Site, error) {
+	var (
+		d    domain
+		site Site
+	)
+	err := s.changeDomains(ctx, accountID, serviceID, func(ctx context.Context, tx *db.Tx, found Site, all []domain) error {
+		site = found
+		old, err := getOwn(ctx, tx, accountID, serviceID, id)
+		if err != nil {
+			return err
+		}
+		if old.status == Removing {
+			return fault.JobRunning.New()
+		}
+		if d, err = old.with(c); err != nil {
+			return err
+		}
+		if c.primary && old.kind != Primary {
+			if d, err = s.promote(ctx, tx, site, all, d); err != nil {
+				return err
+			}
+		}
+		if d.sameWish(old) && old.status != Failed {
+			d = old
+			return nil
+		}
+		if err := setWish(ctx, tx, d); err != nil {
+			return err
+		}
+		if d, err = getOwn(ctx, tx, accountID, serviceID, id); err != nil {
+			return err
+		}
+		return s.enqueueApply(ctx, tx, accountID, serviceID)
+	})
+	return d, site, err
+}
+
+// promote makes d the primary domain in the place of the present one, which goes
+// on as an addon with the root that it has. An alias takes over the site that it
+// showed; the other aliases follow the new primary domain.
+func (s *Service) promote(ctx context.Context, tx *db.Tx, site Site, all []domain, d domain) (domain, error) {
+	switch d.status {
+	case Active:
+	case Failed: // the service would be known by a name that does not work
+		return d, fault.Conflict.Wrap(fmt.Errorf("hosting: %s failed", d.name))
+	default:
+		return d, fault.JobRunning.New()
+	}
+	former, ok := primaryOf(all)
+	if !ok {
+		return d, fault.Conflict.Wrap(fmt.Errorf("hosting: service %d has no primary domain", site.ServiceID))
+	}
+	if d.documentRoot == nil {
+		d.documentRoot = former.documentRoot
+	}
+	former.kind, d.kind = Addon, Primary
+	after := make([]domain, len(all))
+	for i, other := range all {
+		switch other.id {
+		case d.id:
+			other = d
+		case former.id:
+			other = former
+		}
+		after[i] = other
+	}
+	l, err := parseLimits(site)
+	if err != nil {
+		return d, err
+	}
+	if err := l.refuse(count(all), count(after)); err != nil {
+		return d, err
+	}
+	// The former first: there is one primary domain at any time.
+	if err := setWish(ctx, tx, former); err != nil {
+		return d, err
+	}
+	return d, s.Services.SetDomain(ctx, tx, site.ServiceID, d.name)
+}
+
+// remove lets a domain of one of the account's services go.
+func (s *Service) remove(ctx context.Context, accountID, serviceID, id int64) error {
+	return s.changeDomains(ctx, accountID, serviceID, func(ctx context.Context, tx *db.Tx, _ Site, all []domain) error {
+		d, err := getOwn(ctx, tx, accountID, serviceID, id)
+		if err != nil {
+			return err
+		}
+		switch {
+		case d.status == Removing:
+			return nil
+		case d.kind == Primary, dependent(all, d.name):
+			return fault.InUse.New()
+		}
+		if err := setRemoving(ctx, tx, id); err != nil {
+			return err
+		}
+		return s.enqueueApply(ctx, tx, accountID, serviceID)
+	})
+}
+
+// sites is the part of a service's panel that works on domains.
+func (s *Service) sites(site Site) (panel.Sites, error) {
+	p, ok := s.Panels.Panel(site.Panel)
+	if !ok {
+		return nil, panel.Wrap("sites", site.Ref, errors.Join(panel.ErrUnreachable, fmt.Errorf("no panel is named %q", site.Panel)))
+	}
+	sites, ok := p.(panel.Sites)
+	if !ok {
+		return nil, panel.Wrap("sites", site.Ref, panel.ErrUnsupported)
+	}
+	return sites, nil
+}

@@ -1,0 +1,171 @@
+package hosting
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/page"
+)
+
+const columns = `id, account_id, service_id, name, kind, document_root, redirect_to, force_https, status, failure_key, revision,
+	tls, created_at, activated_at, dns_known, dns_found, dns_checked_at`
+
+func scan(row db.Row) (domain, error) {
+	var d domain
+	var found string
+	err := row.Scan(&d.id, &d.accountID, &d.serviceID, &d.name, &d.kind, &d.documentRoot, &d.redirectTo, &d.forceHTTPS,
+		&d.status, &d.failureKey, &d.revision, &d.tls, &d.createdAt, &d.activatedAt, &d.dns.known, &found, &d.dns.checkedAt)
+	if err != nil {
+		return domain{}, err
+	}
+	if err := json.Unmarshal([]byte(found), &d.dns.found); err != nil {
+		return domain{}, fmt.Errorf("hosting: addresses of domain %d: %w", d.id, err)
+	}
+	return d, nil
+}
+
+// primaryFirst is the order in which domains are shown.
+const primaryFirst = ` ORDER BY CASE WHEN kind = 'primary' THEN 0 ELSE 1 END, id`
+
+// list reads one page of the domains of an account's service.
+func list(ctx context.Context, q db.Querier, accountID, serviceID int64, p page.Params) (rows []domain, total int, err error) {
+	const where = ` FROM hosting_domains WHERE service_id = $1 AND account_id = $2`
+	if err := q.QueryRow(ctx, `SELECT count(*)`+where, serviceID, accountID).Scan(&total); err != nil {
+		return nil, 0, err
+	}
+	rows, err = db.Collect(ctx, q, scan, `SELECT `+columns+where+primaryFirst+` LIMIT $3 OFFSET $4`,
+		serviceID, accountID, p.Limit(), p.Offset())
+	return rows, total, err
+}
+
+// ofService reads all domains of a service, the primary one first.
+func ofService(ctx context.Context, q db.Querier, serviceID int64) ([]domain, error) {
+	return db.Collect(ctx, q, scan, `SELECT `+columns+` FROM hosting_domains WHERE service_id = $1`+primaryFirst, serviceID)
+}
+
+// getOwn reads a domain of the account's service.
+func getOwn(ctx context.Context, q db.Querier, accountID, serviceID, id int64) (domain, error) {
+	d, err := scan(q.QueryRow(ctx, `SELECT `+columns+` FROM hosting_domains
+		WHERE id = $1 AND service_id = $2 AND account_id = $3`, id, serviceID, accountID))
+	if errors.Is(err, db.ErrNoRows) {
+		return d, fault.NotFound.New()
+	}
+	return d, err
+}
+
+// available tells whether nobody has the name and no other account one above it.
+func available(ctx context.Context, q db.Querier, accountID int64, name string, above []string) (ok bool, err error) {
+	query, args := `SELECT NOT EXISTS (SELECT 1 FROM hosting_domains WHERE name = $1`, []any{name}
+	if len(above) > 0 {
+		args = append(args, accountID)
+		places := make([]string, len(above))
+		for i, parent := range above {
+			args = append(args, parent)
+			places[i] = fmt.Sprintf("$%d", len(args))
+		}
+		query += ` OR (account_id <> $2 AND name IN (` + strings.Join(places, ", ") + `))`
+	}
+	err = q.QueryRow(ctx, query+`)`, args...).Scan(&ok)
+	return ok, err
+}
+
+// insert answers false when the name is taken.
+func insert(ctx context.Context, tx *db.Tx, d domain) (id int64, ok bool, err error) {
+	err = tx.QueryRow(ctx, `INSERT INTO hosting_domains
+			(account_id, service_id, name, kind, document_root, status, created_at, reconcile_at, dns_due_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $7) ON CONFLICT (name) DO NOTHING RETURNING id`,
+		d.accountID, d.serviceID, d.name, d.kind, d.documentRoot, d.status, tx.Now, tx.Now.Add(reconcileEvery)).Scan(&id)
+	if errors.Is(err, db.ErrNoRows) {
+		return 0, false, nil
+	}
+	return id, err == nil, err
+}
+
+// setWish writes what should be; the panel has to follow.
+func setWish(ctx context.Context, tx *db.Tx, d domain) error {
+	_, err := tx.Exec(ctx, `UPDATE hosting_domains SET kind = $1, document_root = $2, redirect_to = $3, force_https = $4,
+			status = $5, failure_key = NULL, revision = revision + 1 WHERE id = $6`,
+		d.kind, d.documentRoot, d.redirectTo, d.forceHTTPS, Pending, d.id)
+	return err
+}
+
+func setRemoving(ctx context.Context, tx *db.Tx, id int64) error {
+	_, err := tx.Exec(ctx, `UPDATE hosting_domains SET status = $1, failure_key = NULL, revision = revision + 1 WHERE id = $2`,
+		Removing, id)
+	return err
+}
+
+// setActive notes that the panel has the domain as d says, unless it was changed
+// since d was read.
+func setActive(ctx context.Context, tx *db.Tx, d domain, tls panel.TLS) (bool, error) {
+	n, err := tx.Exec(ctx, `UPDATE hosting_domains SET status = $1, failure_key = NULL, tls = $2,
+			activated_at = COALESCE(activated_at, CAST($3 AS BIGINT))
+		WHERE id = $4 AND revision = $5`, Active, tls, tx.Now, d.id, d.revision)
+	return n == 1, err
+}
+
+// setFailed notes that the panel refuses the domain as d says.
+func setFailed(ctx context.Context, tx *db.Tx, d domain, key string) (bool, error) {
+	n, err := tx.Exec(ctx, `UPDATE hosting_domains SET status = $1, failure_key = $2 WHERE id = $3 AND revision = $4`,
+		Failed, key, d.id, d.revision)
+	return n == 1, err
+}
+
+// remove ends the row of a domain that the panel no longer has.
+func remove(ctx context.Context, tx *db.Tx, d domain) (bool, error) {
+	n, err := tx.Exec(ctx, `DELETE FROM hosting_domains WHERE id = $1 AND revision = $2 AND status = 'removing'`, d.id, d.revision)
+	return n == 1, err
+}
+
+func removeAll(ctx context.Context, tx *db.Tx, serviceID int64) error {
+	_, err := tx.Exec(ctx, `DELETE FROM hosting_domains WHERE service_id = $1`, serviceID)
+	return err
+}
+
+// owner names a service and whose it is.
+type owner struct{ accountID, serviceID int64 }
+
+// takeDue lists services that are due to be compared, and puts them off until next.
+func takeDue(ctx context.Context, tx *db.Tx, next time.Time, limit int) ([]owner, error) {
+	return db.Collect(ctx, tx, func(row db.Row) (o owner, err error) {
+		err = row.Scan(&o.accountID, &o.serviceID)
+		return o, err
+	}, `UPDATE hosting_domains SET reconcile_at = $1 WHERE id IN (
+			SELECT id FROM hosting_domains WHERE kind = 'primary' AND reconcile_at <= $2 ORDER BY reconcile_at LIMIT $3)
+		RETURNING account_id, service_id`, next, tx.Now, limit)
+}
+
+// dueName is a domain that is due to be looked up.
+type dueName struct {
+	id        int64
+	name      string
+	createdAt time.Time
+}
+
+func dnsDue(ctx context.Context, q db.Querier, now time.Time, limit int) ([]dueName, error) {
+	return db.Collect(ctx, q, func(row db.Row) (d dueName, err error) {
+		err = row.Scan(&d.id, &d.name, &d.createdAt)
+		return d, err
+	}, `SELECT id, name, created_at FROM hosting_domains WHERE dns_due_at <= $1 ORDER BY dns_due_at LIMIT $2`, now, limit)
+}
+
+// setPointing writes what a look into the DNS found, and when the next is due.
+func setPointing(ctx context.Context, tx *db.Tx, id int64, p pointing, next time.Time) error {
+	if p.found == nil {
+		p.found = []string{}
+	}
+	found, err := json.Marshal(p.found)
+	if err != nil {
+		return err
+	}
+	_, err = tx.Exec(ctx, `UPDATE hosting_domains SET dns_known = $1, dns_found = $2, dns_checked_at = $3, dns_due_at = $4
+		WHERE id = $5`, p.known, string(found), tx.Now, next, id)
+	return err
+}

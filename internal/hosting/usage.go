@@ -1,0 +1,97 @@
+package hosting
+
+import (
+	"context"
+	"errors"
+	"math"
+
+	"stead.dev/stead/internal/panel"
+)
+
+// meter is what a service uses of one thing that its plan limits.
+type meter struct {
+	used  *int64 // nil: nobody counts it
+	limit int64  // unlimited is none
+}
+
+// percent is how much of the limit is used, rounded down; nil without a limit or a
+// count.
+func (m meter) percent() *int64 {
+	if m.used == nil || m.limit == unlimited {
+		return nil
+	}
+	p := int64(100)
+	switch {
+	case *m.used == 0:
+		p = 0
+	case m.limit > 0:
+		p = int64(math.Floor(float64(*m.used) / float64(m.limit) * 100))
+	}
+	return &p
+}
+
+// usage is what one of the account's services uses of its plan, by the names of the
+// plan's limits.
+func (s *Service) usage(ctx context.Context, accountID, serviceID int64) (map[string]meter, error) {
+	site, err := s.Services.Site(ctx, s.DB, accountID, serviceID)
+	if err != nil {
+		return nil, err
+	}
+	plan, err := parseLimits(site)
+	if err != nil {
+		return nil, err
+	}
+	all, err := ofService(ctx, s.DB, serviceID)
+	if err != nil {
+		return nil, err
+	}
+	used := map[string]int64{}
+	c := count(all)
+	used["sites"], used["domains"], used["subdomains"] = c.sites, c.domains, c.subdomains
+	on, measured, err := s.measure(ctx, site)
+	if err != nil {
+		return nil, err
+	}
+	if measured {
+		const mebibyte = 1 << 20
+		used["disk_mb"] = (on.DiskBytes + mebibyte - 1) / mebibyte
+		used["inodes"] = on.Inodes
+	}
+	meters := map[string]meter{}
+	for _, name := range countable {
+		m := meter{limit: plan.of(name)}
+		if n, ok := used[name]; ok {
+			m.used = &n
+		}
+		meters[name] = m
+	}
+	return meters, nil
+}
+
+// countable are the limits of a plan that a service uses up (resources, section 12);
+// the others bound what it may do at once.
+var countable = []string{
+	"disk_mb", "inodes", "bandwidth_gb", "sites", "domains", "subdomains", "databases", "mailboxes", "ftp_accounts",
+	"cron_jobs", "backups",
+}
+
+// measure asks the panel for its own counts; false when there is nothing to count or
+// nobody who counts.
+func (s *Service) measure(ctx context.Context, site Site) (panel.Usage, bool, error) {
+	if site.Ref == "" {
+		return panel.Usage{}, false, nil
+	}
+	p, ok := s.Panels.Panel(site.Panel)
+	if !ok {
+		return panel.Usage{}, false, refusal(panel.Wrap("usage", site.Ref, panel.ErrUnreachable))
+	}
+	usages, ok := p.(panel.Usages)
+	if !ok {
+		return panel.Usage{}, false, nil
+	}
+	u, err := usages.Usage(ctx, site.Ref)
+	if errors.Is(err, panel.ErrNotFound) || errors.Is(err, panel.ErrUnsupported) {
+		return u, false, nil
+	}
+	return u, err == nil, refusal(err)
+}

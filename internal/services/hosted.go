@@ -1,0 +1,59 @@
+package services
+
+import (
+	"context"
+	"encoding/json"
+
+	"stead.dev/stead/internal/platform/db"
+)
+
+// Names keeps which service has which domain name; a service's own domain is one
+// of the names that it may have.
+type Names interface {
+	// Available tells whether the account may have a site under the name.
+	Available(ctx context.Context, q db.Querier, accountID int64, name string) (bool, error)
+	// Claim gives the name to a service that begins to be provisioned in tx, or
+	// answers fault.DomainUnavailable.
+	Claim(ctx context.Context, tx *db.Tx, accountID, serviceID int64, name string) error
+}
+
+// SetNames plugs in who keeps the names, which itself needs this section.
+func (s *Service) SetNames(n Names) { s.names = n }
+
+// Hosted is a service for the section that manages what it consists of.
+type Hosted struct {
+	PanelName, Ref string
+	Status         Status
+	Limits         json.RawMessage
+	IPv4, IPv6     string
+}
+
+func hosted(r record, err error) (Hosted, error) {
+	return Hosted{
+		PanelName: r.panel, Ref: r.panelRef, Status: r.status, Limits: json.RawMessage(r.limits), IPv4: r.place.ipv4, IPv6: r.place.ipv6,
+	}, err
+}
+
+// Hosted finds one of the account's services.
+func (s *Service) Hosted(ctx context.Context, q db.Querier, accountID, id int64) (Hosted, error) {
+	return hosted(getOwn(ctx, q, accountID, id))
+}
+
+// LockHosted is Hosted with the service locked until tx ends.
+func (s *Service) LockHosted(ctx context.Context, tx *db.Tx, accountID, id int64) (Hosted, error) {
+	return hosted(lockOwn(ctx, tx, accountID, id))
+}
+
+// SetDomain makes a service known by another of its domain names.
+func (s *Service) SetDomain(ctx context.Context, tx *db.Tx, id int64, domain string) error {
+	r, err := lock(ctx, tx, id)
+	if err != nil {
+		return err
+	}
+	previous := map[string]any{"domain": r.domain}
+	r.domain = &domain
+	if err := setDomain(ctx, tx, r); err != nil {
+		return err
+	}
+	return s.emit(ctx, tx, "service.updated", r, previous)
+}
