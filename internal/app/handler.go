@@ -92,6 +92,7 @@ func (a *App) pages() *webui.UI {
 		Accounts: a.accounts, Clock: a.clock, Log: a.log, ClientAddr: clientAddr(a.cfg.TrustedProxies), BaseURL: a.cfg.BaseURL,
 		Company: a.cfg.CompanyName, Support: a.cfg.SupportEmail, Language: a.cfg.DefaultLanguage,
 		OAuth: a.oauth, Sections: a.switches,
+		Throttle: func(w http.ResponseWriter, r *http.Request) error { return a.edge.Throttle(w, r, oauth.Throttle.Name) },
 	}
 	if a.cfg.Demo {
 		d.Demo = &webui.Demo{Email: DemoEmail, Password: DemoPassword}

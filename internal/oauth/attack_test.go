@@ -58,20 +58,41 @@ func TestACodeIsBoundToItsRequestAndTriedOnce(t *testing.T) {
 			pairs []string
 			good  []string
 		}{
-			{"wrong verifier", public, func() string { return w.code(public) },
-				[]string{"redirect_uri", callback, "code_verifier", verifier + "x"}, []string{"redirect_uri", callback, "code_verifier", verifier}},
-			{"missing verifier", public, func() string { return w.code(public) },
-				[]string{"redirect_uri", callback}, []string{"redirect_uri", callback, "code_verifier", verifier}},
-			{"the challenge as verifier", public, func() string { return w.code(public) },
-				[]string{"redirect_uri", callback, "code_verifier", query(public).Get("code_challenge")}, []string{"redirect_uri", callback, "code_verifier", verifier}},
-			{"another registered redirect", public, func() string { return w.code(public) },
-				[]string{"redirect_uri", callback + "/other", "code_verifier", verifier}, []string{"redirect_uri", callback, "code_verifier", verifier}},
-			{"missing redirect", public, func() string { return w.code(public) },
-				[]string{"code_verifier", verifier}, []string{"redirect_uri", callback, "code_verifier", verifier}},
-			{"PKCE downgrade: a verifier without a challenge", private, plainCode,
-				[]string{"redirect_uri", callback, "code_verifier", verifier, "client_secret", sec}, []string{"redirect_uri", callback, "client_secret", sec}},
-			{"PKCE begun by a confidential client and not ended", private, pkceCode,
-				[]string{"redirect_uri", callback, "client_secret", sec}, []string{"redirect_uri", callback, "code_verifier", verifier, "client_secret", sec}},
+			{
+				"wrong verifier", public, func() string { return w.code(public) },
+				[]string{"redirect_uri", callback, "code_verifier", verifier + "x"},
+				[]string{"redirect_uri", callback, "code_verifier", verifier},
+			},
+			{
+				"missing verifier", public, func() string { return w.code(public) },
+				[]string{"redirect_uri", callback},
+				[]string{"redirect_uri", callback, "code_verifier", verifier},
+			},
+			{
+				"the challenge as verifier", public, func() string { return w.code(public) },
+				[]string{"redirect_uri", callback, "code_verifier", query(public).Get("code_challenge")},
+				[]string{"redirect_uri", callback, "code_verifier", verifier},
+			},
+			{
+				"another registered redirect", public, func() string { return w.code(public) },
+				[]string{"redirect_uri", callback + "/other", "code_verifier", verifier},
+				[]string{"redirect_uri", callback, "code_verifier", verifier},
+			},
+			{
+				"missing redirect", public, func() string { return w.code(public) },
+				[]string{"code_verifier", verifier},
+				[]string{"redirect_uri", callback, "code_verifier", verifier},
+			},
+			{
+				"PKCE downgrade: a verifier without a challenge", private, plainCode,
+				[]string{"redirect_uri", callback, "code_verifier", verifier, "client_secret", sec},
+				[]string{"redirect_uri", callback, "client_secret", sec},
+			},
+			{
+				"PKCE begun by a confidential client and not ended", private, pkceCode,
+				[]string{"redirect_uri", callback, "client_secret", sec},
+				[]string{"redirect_uri", callback, "code_verifier", verifier, "client_secret", sec},
+			},
 		} {
 			t.Run(tc.name, func(t *testing.T) {
 				code := tc.code()

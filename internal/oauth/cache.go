@@ -46,8 +46,10 @@ type entry struct {
 
 func (e *entry) refs() [4]ref {
 	return [4]ref{
-		{refToken, e.principal.TokenID}, {refGrant, e.grantID},
-		{refAccount, e.principal.AccountID}, {refApplication, e.principal.ApplicationID},
+		{refToken, e.principal.TokenID},
+		{refGrant, e.grantID},
+		{refAccount, e.principal.AccountID},
+		{refApplication, e.principal.ApplicationID},
 	}
 }
 
@@ -78,7 +80,7 @@ func (c *cache) get(hash tokenHash, now time.Time) *entry {
 	if !ok {
 		return nil
 	}
-	e := el.Value.(*entry) //nolint:errcheck,forcetypeassert // the list holds nothing else
+	e := el.Value.(*entry) // the list holds nothing else
 	if !now.Before(e.expiresAt) || now.Sub(e.filledAt) > maxAge {
 		c.drop(el)
 		return nil
@@ -140,7 +142,7 @@ func (c *cache) clear() {
 }
 
 func (c *cache) drop(el *list.Element) {
-	e := c.order.Remove(el).(*entry) //nolint:errcheck,forcetypeassert // the list holds nothing else
+	e := c.order.Remove(el).(*entry) // the list holds nothing else
 	delete(c.entries, e.hash)
 	for _, r := range e.refs() {
 		delete(c.made[r], e.hash)

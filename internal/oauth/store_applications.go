@@ -26,8 +26,10 @@ func scanApplicationAnd(r db.Row, more ...any) (a Application, err error) {
 		uris, scopes string
 		disabled     *time.Time
 	)
-	dest := append([]any{&a.ID, &a.ClientID, &a.OwnerID, &a.Name, &a.Type, &a.secretHash, &uris, &scopes,
-		&a.Sandbox, &a.FirstParty, &disabled, &a.CreatedAt, &a.UpdatedAt}, more...)
+	dest := append([]any{
+		&a.ID, &a.ClientID, &a.OwnerID, &a.Name, &a.Type, &a.secretHash, &uris, &scopes,
+		&a.Sandbox, &a.FirstParty, &disabled, &a.CreatedAt, &a.UpdatedAt,
+	}, more...)
 	if err := r.Scan(dest...); err != nil {
 		return a, err
 	}

@@ -236,7 +236,7 @@ func (s *Service) keep(ctx context.Context, tx *db.Tx, refreshID int64, a *token
 	if s.RefreshGrace < 0 {
 		return nil
 	}
-	plain, err := json.Marshal(a)
+	plain, err := json.Marshal(a) //nolint:gosec // G117: it is sealed in the next statement
 	if err != nil {
 		return err
 	}

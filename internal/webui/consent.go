@@ -29,8 +29,8 @@ func (ui *UI) oauthRoutes(mux *http.ServeMux) {
 			h(w, r)
 		})
 	}
-	page("GET /oauth/authorize", ui.authorize)
-	page("POST /oauth/authorize", ui.requireSession(ui.decide))
+	page("GET /oauth/authorize", ui.throttled(ui.authorize))
+	page("POST /oauth/authorize", ui.throttled(ui.requireSession(ui.decide)))
 	page("GET /account/applications", ui.requireSession(ui.applications))
 	page("GET /account/applications/new", ui.requireSession(ui.newApplication))
 	page("POST /account/applications", ui.requireSession(ui.createApplication))
@@ -40,6 +40,18 @@ func (ui *UI) oauthRoutes(mux *http.ServeMux) {
 	page("POST /account/applications/{application}/delete", ui.requireSession(ui.deleteApplication))
 	page("GET /account/connections", ui.requireSession(ui.connections))
 	page("POST /account/connections/{application}/disconnect", ui.requireSession(ui.disconnect))
+}
+
+func (ui *UI) throttled(page http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if ui.Throttle != nil {
+			if err := ui.Throttle(w, r); err != nil {
+				ui.fail(w, r, err)
+				return
+			}
+		}
+		page(w, r)
+	}
 }
 
 // authorize is GET /oauth/authorize (specification, "OAuth"): a redirect to the
@@ -157,5 +169,5 @@ func (ui *UI) askRefused(w http.ResponseWriter, r *http.Request, err error) {
 // specification has it. The code in it must not get into a Referer.
 func (ui *UI) toApplication(w http.ResponseWriter, r *http.Request, to string) {
 	w.Header().Set("Referrer-Policy", "no-referrer")
-	http.Redirect(w, r, to, http.StatusFound)
+	http.Redirect(w, r, to, http.StatusFound) //nolint:gosec // G710: oauth.Ask has matched it to a registered address
 }

@@ -59,6 +59,7 @@ type site struct {
 	accounts *account.Service
 	oauth    *oauth.Service
 	off      off
+	busy     bool // too many requests
 	mux      *http.ServeMux
 }
 
@@ -89,6 +90,12 @@ func newSite(t *testing.T) *site {
 	New(Deps{
 		Accounts: s.accounts, OAuth: s.oauth, Sections: s.off, Clock: clk, Log: log, BaseURL: shopURL, Company: "Shop", Language: "en",
 		ClientAddr: func(*http.Request) netip.Addr { return netip.MustParseAddr("192.0.2.1") },
+		Throttle: func(http.ResponseWriter, *http.Request) error {
+			if s.busy {
+				return fault.RateLimited.New()
+			}
+			return nil
+		},
 	}).Routes(s.mux)
 	return s
 }
@@ -291,7 +298,11 @@ func TestAMistakeOfTheApplicationIsShownAndNotRedirected(t *testing.T) {
 	if back := landed(t, ann.get(authorizePath(app, "scope", "admin"))); back.Get("error") != "invalid_scope" || back.Get("state") != "x y&z" {
 		t.Errorf("a wrong scope: %v", back)
 	}
-	s.off[api.OAuth] = true
+	s.busy = true
+	if w := ann.get(authorizePath(app)); w.Code != http.StatusTooManyRequests || w.Header().Get("Location") != "" {
+		t.Errorf("too many requests: %d", w.Code)
+	}
+	s.busy, s.off[api.OAuth] = false, true
 	for _, path := range []string{authorizePath(app), "/account/applications", "/account/connections"} {
 		if w := ann.get(path); w.Code != http.StatusNotFound {
 			t.Errorf("%s switched off: %d", path, w.Code)

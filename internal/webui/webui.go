@@ -42,6 +42,9 @@ type Deps struct {
 	OAuth *oauth.Service
 	// Sections is required with OAuth.
 	Sections Sections
+	// Throttle, when set, counts a request for the authorization endpoint and
+	// refuses what is too much.
+	Throttle func(w http.ResponseWriter, r *http.Request) error
 	// Demo, when set, shows how to sign in to the demonstration.
 	Demo *Demo
 }

@@ -41,6 +41,12 @@ func (e *Edge) throttle(w http.ResponseWriter, r *http.Request, key string, p th
 	return fault.RateLimited.With(fault.Fields{"retry_after": retry})
 }
 
+// Throttle counts a request that another handler serves under its address, as
+// the edge does with its own.
+func (e *Edge) Throttle(w http.ResponseWriter, r *http.Request, policy string) error {
+	return e.throttle(w, r, e.addressKey(r), e.Policies[policy])
+}
+
 // WriteError answers err as the specification's error object. The cause goes
 // to the request's log line and nowhere else.
 func (e *Edge) WriteError(w http.ResponseWriter, r *http.Request, err error) {
