@@ -3,9 +3,11 @@
 //
 // A message is a row written in the transaction of the change, so it exists
 // exactly when the change does. Every process reads new rows four times a
-// second. A row may be delivered twice, and a process that starts hears some
-// that are older than it; subscribers forget what they cached, so neither
-// matters.
+// second, in the order of their numbers and never by their time: the clocks of
+// replicas differ. A row may be delivered twice, and a process that starts
+// hears some that are older than it; subscribers forget what they cached, so
+// neither matters.
+//
 // When reading fails for longer than a second the hub says so (Fresh), and
 // whoever caches must stop trusting its cache.
 package signal
@@ -13,6 +15,7 @@ package signal
 import (
 	"context"
 	"log/slog"
+	"maps"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -23,9 +26,9 @@ import (
 
 const (
 	interval = 250 * time.Millisecond
-	// overlap is how far back each reading looks: longer than any transaction
-	// takes between getting its Now and committing.
-	overlap = 30 * time.Second
+	// late is how long a number is waited for after a later one was read: longer
+	// than any transaction takes between sending and committing.
+	late = 30 * time.Second
 	// keep is how long rows stay.
 	keep = 10 * time.Minute
 	// trust is how old the last successful reading may be.
@@ -53,8 +56,12 @@ type Hub struct {
 	mu   sync.RWMutex
 	subs map[string][]func(payload string)
 
-	seen     map[int64]time.Time // read within the overlap; used by Run only
-	lastRead atomic.Int64        // when the last successful reading began, in nanoseconds
+	// All messages up to done were read or will never come; seen are those
+	// after it that were read, and when. Both are used by Run only.
+	done int64
+	seen map[int64]time.Time
+
+	lastRead atomic.Int64 // when the last successful reading began, in nanoseconds
 }
 
 // NewHub makes a hub; Run makes it read.
@@ -82,10 +89,7 @@ func (h *Hub) Run(ctx context.Context) {
 	tick := time.NewTicker(interval)
 	defer tick.Stop()
 	for {
-		// From the last successful reading on, so that news sent while reading
-		// failed is heard late rather than never.
-		from := time.Unix(0, h.lastRead.Load()).Add(-overlap)
-		if err := h.read(ctx, from); err != nil && ctx.Err() == nil {
+		if err := h.read(ctx); err != nil && ctx.Err() == nil {
 			h.log.Error("signal: reading failed", "error", err)
 		}
 		select {
@@ -101,14 +105,14 @@ type message struct {
 	topic, payload string
 }
 
-func (h *Hub) read(ctx context.Context, from time.Time) error {
+func (h *Hub) read(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	began := h.clock.Now()
 	msgs, err := db.Collect(ctx, h.db, func(r db.Row) (m message, err error) {
 		err = r.Scan(&m.id, &m.topic, &m.payload)
 		return m, err
-	}, `SELECT id, topic, payload FROM signal_messages WHERE created_at >= $1 ORDER BY id`, from)
+	}, `SELECT id, topic, payload FROM signal_messages WHERE id > $1 ORDER BY id`, h.done)
 	if err != nil {
 		return err
 	}
@@ -120,10 +124,11 @@ func (h *Hub) read(ctx context.Context, from time.Time) error {
 		h.deliver(m.topic, m.payload)
 	}
 	for id, at := range h.seen {
-		if began.Sub(at) > 2*overlap {
-			delete(h.seen, id)
+		if began.Sub(at) > late {
+			h.done = max(h.done, id)
 		}
 	}
+	maps.DeleteFunc(h.seen, func(id int64, _ time.Time) bool { return id <= h.done })
 	h.lastRead.Store(began.UnixNano())
 	return nil
 }

@@ -70,3 +70,64 @@ func TestEveryReplicaHearsWhatWasCommitted(t *testing.T) {
 		}
 	})
 }
+
+func TestReplicasNeedNotAgreeOnTheTime(t *testing.T) {
+	url := testkit.PostgresURL(t)
+	slow, fast := clock.NewFake(testkit.Start), clock.NewFake(testkit.Start.Add(5*time.Minute))
+	log := slog.New(slog.DiscardHandler)
+	sender := testkit.Open(t, url, slow)
+	here, there := signal.NewHub(sender, slow, log), signal.NewHub(testkit.Open(t, url, fast), fast, log)
+	var heard atomic.Int32
+	there.Subscribe("a", func(string) { heard.Add(1) })
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() { there.Run(ctx); close(ended) }()
+	for i := range 3 {
+		err := sender.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error { return here.Send(ctx, tx, "a", "x") })
+		if err != nil {
+			t.Fatal(err)
+		}
+		testkit.Eventually(t, 5*time.Second, func() bool { return heard.Load() == int32(i+1) }, "the message of a replica whose clock is behind")
+		fast.Advance(time.Minute) // what was read before is done with
+	}
+	cancel()
+	<-ended
+}
+
+// The number of a message says when it was sent, not when it was committed.
+func TestAMessageThatIsCommittedLateIsHeard(t *testing.T) {
+	clk := clock.NewFake(testkit.Start)
+	url := testkit.PostgresURL(t)
+	d := testkit.Open(t, url, clk)
+	log := slog.New(slog.DiscardHandler)
+	here, there := signal.NewHub(d, clk, log), signal.NewHub(testkit.Open(t, url, clk), clk, log)
+	var early, late atomic.Int32
+	there.Subscribe("early", func(string) { early.Add(1) })
+	there.Subscribe("late", func(string) { late.Add(1) })
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() { there.Run(ctx); close(ended) }()
+	sent, commit, committed := make(chan struct{}), make(chan struct{}), make(chan error)
+	go func() {
+		committed <- d.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error {
+			err := here.Send(ctx, tx, "late", "x")
+			close(sent)
+			<-commit
+			return err
+		})
+	}()
+	<-sent
+	err := d.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error { return here.Send(ctx, tx, "early", "x") })
+	if err != nil {
+		t.Fatal(err)
+	}
+	testkit.Eventually(t, 5*time.Second, func() bool { return early.Load() == 1 }, "the later message was heard")
+	clk.Advance(20 * time.Second)
+	close(commit)
+	if err := <-committed; err != nil {
+		t.Fatal(err)
+	}
+	testkit.Eventually(t, 5*time.Second, func() bool { return late.Load() == 1 }, "the earlier message was heard after it")
+	cancel()
+	<-ended
+}
