@@ -7,7 +7,9 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"sync"
 	"sync/atomic"
+	"time"
 
 	"stead.dev/stead/internal/platform/api"
 	"stead.dev/stead/internal/platform/db"
@@ -23,6 +25,9 @@ type Switches struct {
 	hub *signal.Hub
 	log *slog.Logger
 	off atomic.Pointer[map[api.Section]bool]
+
+	// reading keeps an older look at the database from replacing a newer one.
+	reading sync.Mutex
 }
 
 // Load reads the switches and follows their changes.
@@ -40,6 +45,10 @@ func Load(ctx context.Context, d *db.DB, hub *signal.Hub, log *slog.Logger) (*Sw
 }
 
 func (s *Switches) read(ctx context.Context) error {
+	s.reading.Lock()
+	defer s.reading.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
 	names, err := db.Collect(ctx, s.db, func(r db.Row) (name string, err error) {
 		err = r.Scan(&name)
 		return name, err
