@@ -82,7 +82,11 @@ func TestBadBodiesAreRefusedByKey(t *testing.T) {
 					r.body = withMember(t, example.body, member, wrong)
 					what := fmt.Sprintf("%s with %s: %s", op.ID, member, wrong)
 					got := a.do(t, r)
-					refused(t, what, got, http.StatusUnprocessableEntity)
+					if op.ID == "files.write" && strings.Contains(wrong, "u0000") {
+						notBroken(t, what, got) // files may hold any byte
+						continue
+					}
+					refused(t, what, got, http.StatusUnprocessableEntity, http.StatusBadRequest)
 					if got.key() == "validation_failed" && !strings.Contains(string(got.body), `"errors"`) {
 						t.Errorf("%s: no errors member in %s", what, got)
 					}

@@ -75,7 +75,7 @@ func (a *App) handler() (http.Handler, error) {
 		switch {
 		case r.URL.Path == OpenAPIPath && (r.Method == http.MethodGet || r.Method == http.MethodHead):
 			openAPIDoc.ServeHTTP(w, r)
-		case strings.HasPrefix(r.URL.Path, "/api/"):
+		case r.URL.Path == "/api", strings.HasPrefix(r.URL.Path, "/api/"):
 			// Not through the mux, which would redirect an unclean path instead of
 			// refusing it in the interface's own form.
 			a.edge.ServeHTTP(w, r)

@@ -72,7 +72,7 @@ func start(t *testing.T, settings map[string]string) *App {
 		}
 	})
 	testkit.Eventually(t, 10*time.Second, func() bool {
-		r, err := http.Get(a.URL() + "/readyz")
+		r, err := http.Get(a.local() + "/readyz")
 		if err != nil {
 			return false
 		}
@@ -81,6 +81,9 @@ func start(t *testing.T, settings map[string]string) *App {
 	}, "the server is ready")
 	return a
 }
+
+// local is where the test reaches the server, whatever its public address is.
+func (a *App) local() string { return address(a.site.ln, false) }
 
 // answer is what a request got.
 type answer struct {
@@ -138,12 +141,12 @@ func (a *App) do(t *testing.T, r request) answer {
 		body = strings.NewReader(r.body)
 	}
 	// The path is sent as it is written, also where it is malformed.
-	req, err := http.NewRequestWithContext(t.Context(), r.method, a.URL(), body)
+	req, err := http.NewRequestWithContext(t.Context(), r.method, a.local(), body)
 	if err != nil {
 		t.Fatal(err)
 	}
 	path, query, _ := strings.Cut(r.path, "?")
-	req.URL.Opaque = strings.TrimPrefix(a.URL(), "http:") + path
+	req.URL.Opaque = strings.TrimPrefix(a.local(), "http:") + path
 	req.URL.RawQuery = query
 	if r.token != "" {
 		req.Header.Set("Authorization", "Bearer "+r.token)
