@@ -57,9 +57,8 @@ func (ui *UI) throttled(page http.HandlerFunc) http.HandlerFunc {
 // authorize is GET /oauth/authorize (specification, "OAuth"): a redirect to the
 // application with a code, or first the pages that sign in and ask.
 func (ui *UI) authorize(w http.ResponseWriter, r *http.Request) {
-	ask, err := ui.OAuth.Ask(r.Context(), r.URL.Query())
-	if err != nil {
-		ui.askRefused(w, r, err)
+	ask := ui.askOf(w, r, r.URL.RawQuery)
+	if ask == nil {
 		return
 	}
 	session := ui.session(r)
@@ -84,6 +83,21 @@ func (ui *UI) authorize(w http.ResponseWriter, r *http.Request) {
 	default:
 		ui.approve(w, r, ask, false)
 	}
+}
+
+// askOf checks an authorization request; nil when it has been answered.
+func (ui *UI) askOf(w http.ResponseWriter, r *http.Request, query string) *oauth.Ask {
+	v, err := url.ParseQuery(query)
+	if err != nil {
+		ui.fail(w, r, fault.InvalidRequest.Wrap(err))
+		return nil
+	}
+	ask, err := ui.OAuth.Ask(r.Context(), v)
+	if err != nil {
+		ui.askRefused(w, r, err)
+		return nil
+	}
+	return ask
 }
 
 // consentData is what the page "consent" shows.
@@ -120,14 +134,8 @@ func target(redirectURI string) string {
 // it is checked as if it had just come.
 func (ui *UI) decide(w http.ResponseWriter, r *http.Request) {
 	f := readForm(r)
-	query, err := url.ParseQuery(f.Get("request"))
-	if err != nil {
-		ui.fail(w, r, fault.InvalidRequest.Wrap(err))
-		return
-	}
-	ask, err := ui.OAuth.Ask(r.Context(), query)
-	if err != nil {
-		ui.askRefused(w, r, err)
+	ask := ui.askOf(w, r, f.Get("request"))
+	if ask == nil {
 		return
 	}
 	switch f.Get("decision") {

@@ -295,6 +295,9 @@ func TestAMistakeOfTheApplicationIsShownAndNotRedirected(t *testing.T) {
 			t.Errorf("%s: %d to %q", name, w.Code, w.Header().Get("Location"))
 		}
 	}
+	if w := ann.get(authorizePath(app) + "&state=%zz"); w.Code != http.StatusBadRequest || w.Header().Get("Location") != "" {
+		t.Errorf("a broken encoding: %d to %q", w.Code, w.Header().Get("Location"))
+	}
 	if back := landed(t, ann.get(authorizePath(app, "scope", "admin"))); back.Get("error") != "invalid_scope" || back.Get("state") != "x y&z" {
 		t.Errorf("a wrong scope: %v", back)
 	}
