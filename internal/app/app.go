@@ -99,6 +99,9 @@ func New(ctx context.Context, cfg config.Config, opts Options) (_ *App, err erro
 		return nil, err
 	}
 	a.periodic()
+	if err := a.oauth.EnsurePanel(ctx); err != nil {
+		return nil, fmt.Errorf("prepare the panel's application: %w", err)
+	}
 	if cfg.Demo {
 		if err := a.seedDemo(ctx); err != nil {
 			return nil, fmt.Errorf("prepare the demonstration: %w", err)

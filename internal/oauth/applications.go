@@ -202,6 +202,15 @@ func Panel(redirectURIs ...string) Seed {
 	return Seed{ClientID: PanelClientID, Name: "Stead", RedirectURIs: redirectURIs, Scopes: scopes, FirstParty: true}
 }
 
+// EnsurePanel makes the panel's application when a server starts: the panel
+// comes from the server's own address.
+func (s *Service) EnsurePanel(ctx context.Context) error {
+	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+		_, err := s.Ensure(ctx, tx, Panel(s.BaseURL+"/panel/callback"))
+		return err
+	})
+}
+
 // Connection is an application that an account has allowed to act for it.
 type Connection struct {
 	Application Application

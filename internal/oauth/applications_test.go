@@ -134,6 +134,12 @@ func TestRegistrationsAreChecked(t *testing.T) {
 func TestASeedIsEnsuredAgainAndAgain(t *testing.T) {
 	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
 		w := newWorld(t, d, clk)
+		if err := w.s.EnsurePanel(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.s.Ask(t.Context(), query(oauth.Application{ClientID: oauth.PanelClientID}, "redirect_uri", base+"/panel/callback")); err != nil {
+			t.Errorf("the panel cannot sign in: %v", err)
+		}
 		first, second := w.panel(), w.panel()
 		if first.ID != second.ID || !second.FirstParty || second.Type != oauth.Public || !second.Scopes.Has(oauth.Scopes{"admin"}) {
 			t.Errorf("ensured %+v and %+v", first, second)
