@@ -15,15 +15,16 @@ var argonParams = &argon2id.Params{Memory: 19 * 1024, Iterations: 2, Parallelism
 
 // hasher hashes passwords, a few at a time: each takes 19 MiB and a processor.
 type hasher struct {
-	slots chan struct{}
+	params *argon2id.Params
+	slots  chan struct{}
 	// dummy is the hash of no password. It is checked where there is no account,
 	// so that the answer takes as long as where there is one.
 	dummy string
 }
 
-func newHasher(atOnce int) (*hasher, error) {
-	dummy, err := argon2id.CreateHash(secret.Token("", 32), argonParams)
-	return &hasher{slots: make(chan struct{}, atOnce), dummy: dummy}, err
+func newHasher(atOnce int, params *argon2id.Params) (*hasher, error) {
+	dummy, err := argon2id.CreateHash(secret.Token("", 32), params)
+	return &hasher{params: params, slots: make(chan struct{}, atOnce), dummy: dummy}, err
 }
 
 func (h *hasher) enter(ctx context.Context) error {
@@ -42,7 +43,7 @@ func (h *hasher) hash(ctx context.Context, password string) (string, error) {
 		return "", err
 	}
 	defer h.leave()
-	return argon2id.CreateHash(normalizePassword(password), argonParams)
+	return argon2id.CreateHash(normalizePassword(password), h.params)
 }
 
 // check compares; an empty hash is compared in vain. outdated tells that the
@@ -64,5 +65,5 @@ func (h *hasher) check(ctx context.Context, password, hash string) (ok, outdated
 	if err != nil {
 		return false, false, fmt.Errorf("check a password: %w", err)
 	}
-	return ok && !none, *params != *argonParams, nil
+	return ok && !none, *params != *h.params, nil
 }

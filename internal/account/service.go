@@ -102,7 +102,7 @@ func New(c Config) (*Service, error) {
 	if err != nil {
 		return nil, fmt.Errorf("account: passkeys: %w", err)
 	}
-	passwords, err := newHasher(max(2, runtime.NumCPU()))
+	passwords, err := newHasher(max(2, runtime.NumCPU()), argonParams)
 	if err != nil {
 		return nil, fmt.Errorf("account: passwords: %w", err)
 	}
