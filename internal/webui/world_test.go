@@ -1,0 +1,230 @@
+package webui_test
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/cookiejar"
+	"net/http/httptest"
+	"net/netip"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"stead.dev/stead/internal/account"
+	"stead.dev/stead/internal/mailer"
+	"stead.dev/stead/internal/platform/api"
+	"stead.dev/stead/internal/platform/clock"
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/jobs"
+	"stead.dev/stead/internal/platform/secret"
+	"stead.dev/stead/internal/platform/signal"
+	"stead.dev/stead/internal/platform/testkit"
+	"stead.dev/stead/internal/platform/throttle"
+	"stead.dev/stead/internal/webui"
+)
+
+const password = "correct horse battery"
+
+type everySection struct{}
+
+func (everySection) Enabled(api.Section) bool { return true }
+
+// postbox keeps what the section's jobs send.
+type postbox struct {
+	mu   sync.Mutex
+	sent []mailer.Message
+}
+
+func (p *postbox) Send(_ context.Context, m mailer.Message) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.sent = append(p.sent, m)
+	return nil
+}
+
+// link waits for a mail with a link to path and answers the link.
+func (p *postbox) link(t *testing.T, base, path string) (found string) {
+	t.Helper()
+	testkit.Eventually(t, 10e9, func() bool {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		for _, m := range p.sent {
+			if _, rest, ok := strings.Cut(m.Text, base+path); ok {
+				token, _, _ := strings.Cut(rest, "\n")
+				found = base + path + token
+				return true
+			}
+		}
+		return false
+	}, "a mail with a link to "+path)
+	return found
+}
+
+// site is the pages, served, with the account section and its jobs behind them.
+type site struct {
+	url      string
+	accounts *account.Service
+	clk      *clock.Fake
+	post     *postbox
+}
+
+type shelf []webui.Product
+
+func (s shelf) Shelf(context.Context) ([]webui.Product, error) { return s, nil }
+
+func newSite(t *testing.T) *site {
+	t.Helper()
+	clk := clock.NewFake(testkit.Start)
+	d := testkit.SQLite(t, clk)
+	log := slog.New(slog.DiscardHandler)
+	mux := http.NewServeMux()
+	server := httptest.NewServer(api.Outer(log, clk, nil, mux))
+	t.Cleanup(server.Close)
+	s := &site{url: server.URL, clk: clk, post: &postbox{}}
+	queue, err := jobs.New(d, jobs.Config{MaxWorkers: 2, Logger: log})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.accounts = newAccounts(t, d, s, queue, log)
+	s.accounts.Register(queue.Workers())
+	if err := queue.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := queue.Stop(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	webui.New(webui.Deps{
+		Accounts: s.accounts, Clock: clk, Log: log, BaseURL: s.url, Company: "Stead & Sons", Support: "help@stead.test", Language: "en",
+		ClientAddr: func(*http.Request) netip.Addr { return netip.MustParseAddr("203.0.113.7") },
+		Demo:       &webui.Demo{Email: "demo@example.com", Password: "demo password"},
+		Catalog: shelf{{Name: "Hosting <b>", Plans: []webui.Plan{
+			{ID: 1, Name: "Start", Price: "$3.00", Months: 1, Features: []string{"1 site"}}, {ID: 2, Name: "Year", Price: "$30.00", Months: 12},
+		}}},
+	}).Routes(mux)
+	return s
+}
+
+func newAccounts(t *testing.T, d *db.DB, s *site, queue jobs.Enqueuer, log *slog.Logger) *account.Service {
+	t.Helper()
+	box, err := secret.OpenKeyFile(filepath.Join(t.TempDir(), "key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	accounts, err := account.New(account.Config{
+		DB: d, Clock: s.clk, Box: box, Queue: queue, Signals: signal.NewHub(d, s.clk, log), Limiter: throttle.New(d, s.clk),
+		Mailer: s.post, Modules: everySection{}, Limits: account.DefaultLimits(), BaseURL: s.url, Company: "Stead & Sons",
+		Language: "en", Currency: "USD",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return accounts
+}
+
+// browser is a visitor: it keeps cookies and does not follow redirects.
+type browser struct {
+	t      *testing.T
+	site   *site
+	client *http.Client
+}
+
+func (s *site) browser(t *testing.T) *browser {
+	t.Helper()
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &browser{t: t, site: s, client: &http.Client{
+		Jar:           jar,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}
+}
+
+// answer is what a page said.
+type answer struct {
+	status int
+	to     string // where it redirects
+	body   string
+	header http.Header
+}
+
+func (b *browser) do(r *http.Request) answer {
+	b.t.Helper()
+	res, err := b.client.Do(r)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	defer func() { _ = res.Body.Close() }()
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if res.StatusCode >= 500 {
+		b.t.Errorf("%s %s: %d %s", r.Method, r.URL, res.StatusCode, body)
+	}
+	return answer{res.StatusCode, res.Header.Get("Location"), string(body), res.Header}
+}
+
+func (b *browser) get(path string) answer {
+	b.t.Helper()
+	r, err := http.NewRequestWithContext(b.t.Context(), http.MethodGet, b.address(path), nil)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return b.do(r)
+}
+
+func (b *browser) address(path string) string {
+	if strings.HasPrefix(path, "http") {
+		return path
+	}
+	return b.site.url + path
+}
+
+// post sends a form as a browser on this site does; headers are pairs.
+func (b *browser) post(path string, fields url.Values, headers ...string) answer {
+	b.t.Helper()
+	r, err := http.NewRequestWithContext(b.t.Context(), http.MethodPost, b.address(path), strings.NewReader(fields.Encode()))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	r.Header.Set("Sec-Fetch-Site", "same-origin")
+	for i := 0; i+1 < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	return b.do(r)
+}
+
+func (b *browser) cookie(name string) string {
+	u, err := url.Parse(b.site.url)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	for _, c := range b.client.Jar.Cookies(u) {
+		if c.Name == name {
+			return c.Value
+		}
+	}
+	return ""
+}
+
+// register makes an account and stays signed in.
+func (b *browser) register(email string) {
+	b.t.Helper()
+	a := b.post("/register", url.Values{"name": {"Anna"}, "email": {email}, "password": {password}})
+	if a.status != http.StatusSeeOther || a.to != "/account" {
+		b.t.Fatalf("%d %s %s", a.status, a.to, a.body)
+	}
+}
+
+func (b *browser) login(email, pass, next string) answer {
+	b.t.Helper()
+	return b.post("/login", url.Values{"email": {email}, "password": {pass}, "next": {next}})
+}
