@@ -87,7 +87,7 @@ func (d *demonstration) discover(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c := &http.Client{Transport: d.report.recorded(calls), Timeout: d.Timeout}
+	c := &http.Client{Transport: d.report.recorded(calls, d.network), Timeout: d.Timeout}
 	res, err := c.Do(req)
 	if err != nil {
 		return err
@@ -181,7 +181,7 @@ func (d *demonstration) refresh(ctx context.Context) error {
 
 // oauthContext has the oauth2 package report its calls.
 func (d *demonstration) oauthContext(ctx context.Context) context.Context {
-	return context.WithValue(ctx, oauth2.HTTPClient, &http.Client{Transport: d.report.recorded(calls), Timeout: d.Timeout})
+	return context.WithValue(ctx, oauth2.HTTPClient, &http.Client{Transport: d.report.recorded(calls, d.network), Timeout: d.Timeout})
 }
 
 func (d *demonstration) hideToken() {

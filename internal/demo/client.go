@@ -34,7 +34,7 @@ func (e *refused) Error() string {
 func (d *demonstration) client() *http.Client {
 	return &http.Client{
 		Timeout:   d.Timeout,
-		Transport: &oauth2.Transport{Source: oauth2.StaticTokenSource(d.token), Base: d.report.recorded(calls)},
+		Transport: &oauth2.Transport{Source: oauth2.StaticTokenSource(d.token), Base: d.report.recorded(calls, d.network)},
 	}
 }
 

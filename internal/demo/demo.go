@@ -58,6 +58,7 @@ type demonstration struct {
 	report *report
 	site   fs.FS
 
+	network *http.Transport
 	browser *browser // the customer's
 	oauth   *oauth2.Config
 	token   *oauth2.Token
@@ -86,6 +87,7 @@ func Run(ctx context.Context, opts Options) error {
 	if err != nil {
 		return err
 	}
+	defer d.network.CloseIdleConnections()
 	if err := d.do(ctx, append(d.prepare(), d.mainJob()...)); err != nil {
 		return err
 	}
@@ -100,6 +102,7 @@ func Measure(ctx context.Context, opts Options, purchases int) ([]time.Duration,
 	if err != nil {
 		return nil, err
 	}
+	defer d.network.CloseIdleConnections()
 	d.purchases = purchases
 	if err := d.do(ctx, d.prepare()); err != nil {
 		return nil, err
@@ -125,7 +128,7 @@ func Authorize(ctx context.Context, opts Options) (*http.Client, error) {
 	}
 	return &http.Client{
 		Timeout:   d.Timeout,
-		Transport: &oauth2.Transport{Source: oauth2.StaticTokenSource(d.token), Base: newTransport()},
+		Transport: &oauth2.Transport{Source: oauth2.StaticTokenSource(d.token), Base: d.network},
 	}, nil
 }
 
@@ -172,7 +175,7 @@ func newDemonstration(opts Options) (*demonstration, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &demonstration{Options: opts, base: base, site: site, report: newReport(opts.Out, opts.JSON), purchases: 1}
+	d := &demonstration{Options: opts, base: base, site: site, report: newReport(opts.Out, opts.JSON), network: newTransport(), purchases: 1}
 	tag := randomName()
 	d.name, d.email, d.password = "Demo "+tag, "demo-"+tag+"@example.com", "Demo-"+randomName()+randomName()
 	d.domain = "demo-" + tag + ".stead.test"
@@ -189,7 +192,7 @@ func (d *demonstration) openBrowser() error {
 	if err != nil {
 		return err
 	}
-	d.browser = newBrowser(&http.Client{Jar: jar, Transport: d.report.recorded(pages), Timeout: d.Timeout})
+	d.browser = newBrowser(&http.Client{Jar: jar, Transport: d.report.recorded(pages, d.network), Timeout: d.Timeout})
 	return nil
 }
 

@@ -17,13 +17,13 @@ type origin struct {
 	client *http.Client
 }
 
-func newOrigin(address, domain string, timeout time.Duration) (origin, error) {
+func newOrigin(address, domain string, network http.RoundTripper, timeout time.Duration) (origin, error) {
 	base, err := url.Parse(address)
 	if err != nil || base.Host == "" {
 		return origin{}, fmt.Errorf("%q is not the address of a machine", address)
 	}
 	return origin{base: base, domain: domain, client: &http.Client{
-		Transport: newTransport(), Timeout: timeout,
+		Transport: network, Timeout: timeout,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}, nil
 }

@@ -84,9 +84,10 @@ func provisioned(t *testing.T, out *bytes.Buffer, site fs.FS, serve func(http.Ha
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(demo.network.CloseIdleConnections)
 	demo.site, demo.domain, demo.service, demo.paidAt = site, "shop.stead.test", 7, now()
 	demo.token = &oauth2.Token{AccessToken: "customer"}
-	if demo.origin, err = newOrigin(sites.URL, demo.domain, 20*time.Second); err != nil {
+	if demo.origin, err = newOrigin(sites.URL, demo.domain, demo.network, 20*time.Second); err != nil {
 		t.Fatal(err)
 	}
 	return demo
@@ -250,7 +251,7 @@ func TestNoSecretIsPrinted(t *testing.T) {
 		r := newReport(&out, asJSON)
 		r.hide("my-password")
 		r.begin(1, 1, step{name: "x", title: "x"})
-		c := &http.Client{Transport: r.recorded(calls)}
+		c := &http.Client{Transport: r.recorded(calls, newTransport())}
 		q := url.Values{"code": {"fourth-secret"}, "state": {"fifth-secret"}}
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+"/?"+q.Encode(), nil)
 		if err != nil {

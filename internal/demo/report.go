@@ -161,9 +161,9 @@ const (
 	calls             // JSON
 )
 
-// recorded is a transport that reports every exchange.
-func (r *report) recorded(k kind) http.RoundTripper {
-	return &recorder{report: r, kind: k, next: newTransport()}
+// recorded is a transport that reports every exchange over the next one.
+func (r *report) recorded(k kind, next http.RoundTripper) http.RoundTripper {
+	return &recorder{report: r, kind: k, next: next}
 }
 
 // newTransport answers as the network does: nothing is decompressed on the way.

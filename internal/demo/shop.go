@@ -206,6 +206,6 @@ func (d *demonstration) awaitService(ctx context.Context) error {
 	if s.Domain != d.domain || address == "" {
 		return fmt.Errorf("the service is for %q and served at %q", s.Domain, address)
 	}
-	d.origin, err = newOrigin(address, d.domain, d.Timeout)
+	d.origin, err = newOrigin(address, d.domain, d.network, d.Timeout)
 	return err
 }
