@@ -79,7 +79,7 @@ func (s *Service) follow(ctx context.Context, site Site) ([]domain, []result, er
 			w.set(ctx, d)
 		}
 	}
-	w.removeOthers(ctx, rows, func(d panel.Domain) bool { return d.Primary && d.Name != primary.name })
+	w.removeOthers(ctx, rows, func(d panel.Domain) bool { return d.Name != primary.name })
 	for _, d := range rows {
 		if d.status == Removing && w.find(d.name) < 0 {
 			w.results = append(w.results, result{domain: d, gone: true})

@@ -52,7 +52,7 @@ var unfinished = []rivertype.JobState{
 
 // enqueueReconcile compares a service of which no change is known, so a job that is
 // there already will do.
-func (s *Service) enqueueReconcile(ctx context.Context, tx *db.Tx, d owner) error {
+func (s *Service) enqueueReconcile(ctx context.Context, tx *db.Tx, d owned) error {
 	return s.Queue.Enqueue(ctx, tx, applyArgs{d.accountID, d.serviceID}, &river.InsertOpts{
 		Queue:      jobs.PanelQueue,
 		UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: unfinished},

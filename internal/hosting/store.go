@@ -129,12 +129,12 @@ func removeAll(ctx context.Context, tx *db.Tx, serviceID int64) error {
 	return err
 }
 
-// owner names a service and whose it is.
-type owner struct{ accountID, serviceID int64 }
+// owned names a service and whose it is.
+type owned struct{ accountID, serviceID int64 }
 
 // takeDue lists services that are due to be compared, and puts them off until next.
-func takeDue(ctx context.Context, tx *db.Tx, next time.Time, limit int) ([]owner, error) {
-	return db.Collect(ctx, tx, func(row db.Row) (o owner, err error) {
+func takeDue(ctx context.Context, tx *db.Tx, next time.Time, limit int) ([]owned, error) {
+	return db.Collect(ctx, tx, func(row db.Row) (o owned, err error) {
 		err = row.Scan(&o.accountID, &o.serviceID)
 		return o, err
 	}, `UPDATE hosting_domains SET reconcile_at = $1 WHERE id IN (
