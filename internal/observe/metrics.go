@@ -18,6 +18,7 @@ type Metrics struct {
 	registry *prometheus.Registry
 	requests *prometheus.HistogramVec
 	jobs     *prometheus.HistogramVec
+	inFlight prometheus.Gauge
 }
 
 // NewMetrics makes the metrics of a process of the given version.
@@ -34,13 +35,16 @@ func NewMetrics(version string) *Metrics {
 			Help:    "Worked jobs by kind and outcome: done, failed (tried again unless it was the last time), cancelled, snoozed.",
 			Buckets: []float64{.001, .005, .01, .05, .1, .5, 1, 5, 10, 30, 60},
 		}, []string{"kind", "outcome"}),
+		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "stead_http_requests_in_flight", Help: "Requests that are being served.",
+		}),
 	}
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "stead_build_info", Help: "Always 1; the label says which version runs.",
 		ConstLabels: prometheus.Labels{"version": version},
 	})
 	build.Set(1)
-	m.registry.MustRegister(m.requests, m.jobs, build, collectors.NewGoCollector(),
+	m.registry.MustRegister(m.requests, m.jobs, m.inFlight, build, collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -48,6 +52,11 @@ func NewMetrics(version string) *Metrics {
 // Request counts a finished request; it is an api.Observer.
 func (m *Metrics) Request(method, operation string, status int, took time.Duration) {
 	m.requests.WithLabelValues(operation, knownMethod(method), strconv.Itoa(status)).Observe(took.Seconds())
+}
+
+// InFlight counts the requests that next is serving.
+func (m *Metrics) InFlight(next http.Handler) http.Handler {
+	return promhttp.InstrumentHandlerInFlight(m.inFlight, next)
 }
 
 // knownMethod keeps callers from making up values of a label.
