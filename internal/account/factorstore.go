@@ -99,7 +99,7 @@ func countRecoveryCodes(ctx context.Context, q db.Querier, account int64) (n int
 	return n, err
 }
 
-const selectPasskey = `SELECT id, credential_id, sealed_credential, name, created_at, last_used_at FROM account_passkeys`
+const selectPasskey = `SELECT id, credential_id, sealed_credential, name, created_at, last_used_at FROM account_passkeys` //nolint:gosec // no secret: names of columns
 
 func scanPasskey(r db.Row) (p Passkey, err error) {
 	err = r.Scan(&p.ID, &p.credentialID, &p.sealed, &p.Name, &p.CreatedAt, &p.LastUsedAt)

@@ -108,11 +108,11 @@ func (s *Service) sendMail(ctx context.Context, id string, a mailArgs) error {
 		if err != nil {
 			return err
 		}
-		clear, err := s.Box.Open(l.sealed, linkAAD(l.hash))
+		plain, err := s.Box.Open(l.sealed, linkAAD(l.hash))
 		if err != nil {
 			return err
 		}
-		to, token = l.email, string(clear)
+		to, token = l.email, string(plain)
 	}
 	if err := s.Mailer.Send(ctx, s.compose(id, to, p, a, token)); err != nil {
 		return err

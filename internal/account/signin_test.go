@@ -156,12 +156,12 @@ func TestTwoReplicasCountAttemptsTogether(t *testing.T) {
 
 func TestSessionsEndByTimeAndByDisuse(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		used, unused := w.anna(t).Token, ""
+		used := w.anna(t).Token
 		out, err := w.SignIn(t.Context(), "anna@example.com", goodPassword, home)
 		if err != nil {
 			t.Fatal(err)
 		}
-		unused = out.Token
+		unused := out.Token
 		w.clk.Advance(sessionIdle / 2)
 		if !w.alive(t, used) {
 			t.Error("ended while it was used")

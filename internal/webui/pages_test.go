@@ -69,7 +69,7 @@ func TestPagesForbidWhatTheyDoNotNeed(t *testing.T) {
 	if body := b.get("/login").body; regexp.MustCompile(`(?i)\son\w+=|<style|style=|<script>|https?://`).MatchString(body) {
 		t.Errorf("the page needs what its policy forbids, or another site: %s", body)
 	}
-	if a := b.get("/no-such-page"); a.status != http.StatusNotFound {
+	if a := b.get("/no-such-page"); a.status != http.StatusNotFound || !strings.Contains(a.body, "</html>") {
 		t.Errorf("%d", a.status)
 	}
 }

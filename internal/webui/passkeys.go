@@ -58,7 +58,7 @@ func (ui *UI) refuse(w http.ResponseWriter, r *http.Request, err error) {
 }
 
 func (ui *UI) ask(w http.ResponseWriter, r *http.Request, c account.Challenge) {
-	ui.setCookie(w, &http.Cookie{Name: challengeCookie, Value: c.Token, MaxAge: 600})
+	ui.setCookie(w, challengeCookie, c.Token, 600)
 	ui.say(w, r, http.StatusOK, c.Options)
 }
 

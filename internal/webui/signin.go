@@ -92,7 +92,7 @@ func (ui *UI) enter(w http.ResponseWriter, r *http.Request, out account.Outcome)
 }
 
 func (ui *UI) setSession(w http.ResponseWriter, token string, expires time.Time) {
-	ui.setCookie(w, &http.Cookie{Name: ui.sessionCookie(), Value: token, MaxAge: int(expires.Sub(ui.Clock.Now()) / time.Second)})
+	ui.setCookie(w, ui.sessionCookie(), token, int(expires.Sub(ui.Clock.Now())/time.Second))
 }
 
 func localeOptions() []option {
@@ -156,7 +156,7 @@ func (ui *UI) login(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		ui.again(w, r, "login", f, d, err)
 	case out.Pending != "":
-		ui.setCookie(w, &http.Cookie{Name: pendingCookie, Value: out.Pending, MaxAge: 600})
+		ui.setCookie(w, pendingCookie, out.Pending, 600)
 		ui.redirect(w, r, "/login/code?next="+url.QueryEscape(d.Next))
 	default:
 		ui.enter(w, r, out)

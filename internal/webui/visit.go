@@ -56,7 +56,7 @@ func (ui *UI) visit(w http.ResponseWriter, r *http.Request) *http.Request {
 // what the browser asks for, else the site's.
 func (ui *UI) language(w http.ResponseWriter, r *http.Request, s *account.Session) string {
 	if lang, ok := i18n.Lookup(r.URL.Query().Get("lang")); ok {
-		ui.setCookie(w, &http.Cookie{Name: langCookie, Value: lang, MaxAge: 365 * 24 * 3600})
+		ui.setCookie(w, langCookie, lang, 365*24*3600)
 		return lang
 	}
 	if lang, ok := i18n.Lookup(ui.cookie(r, langCookie)); ok {
@@ -140,7 +140,7 @@ func safeNext(next string) string {
 
 // redirect answers a form: the browser gets the page at path.
 func (ui *UI) redirect(w http.ResponseWriter, r *http.Request, path string) {
-	http.Redirect(w, r, path, http.StatusSeeOther)
+	http.Redirect(w, r, path, http.StatusSeeOther) //nolint:gosec // callers pass constants, or paths that safeNext let through
 }
 
 // client is the other end of the request, as the account section knows it.
@@ -165,20 +165,22 @@ func (ui *UI) cookie(r *http.Request, name string) string {
 	return c.Value
 }
 
-// setCookie sets a cookie in the one way that this site has.
-func (ui *UI) setCookie(w http.ResponseWriter, c *http.Cookie) {
-	c.Path, c.HttpOnly, c.Secure, c.SameSite = "/", true, ui.secure, http.SameSiteLaxMode
-	http.SetCookie(w, c)
+// setCookie sets a cookie in the one way that this site has; maxAge is in
+// seconds, and negative removes it.
+func (ui *UI) setCookie(w http.ResponseWriter, name, value string, maxAge int) {
+	http.SetCookie(w, &http.Cookie{
+		Name: name, Value: value, MaxAge: maxAge, Path: "/", HttpOnly: true, Secure: ui.secure, SameSite: http.SameSiteLaxMode,
+	})
 }
 
 func (ui *UI) dropCookie(w http.ResponseWriter, name string) {
-	ui.setCookie(w, &http.Cookie{Name: name, MaxAge: -1})
+	ui.setCookie(w, name, "", -1)
 }
 
 // flash shows the text with the given id on the next page. The cookie holds the
 // id only, so nobody can put words into our mouth.
 func (ui *UI) flash(w http.ResponseWriter, id string) {
-	ui.setCookie(w, &http.Cookie{Name: flashCookie, Value: id, MaxAge: 60})
+	ui.setCookie(w, flashCookie, id, 60)
 }
 
 func (ui *UI) takeFlash(w http.ResponseWriter, r *http.Request) string {

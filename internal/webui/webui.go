@@ -20,6 +20,7 @@ import (
 	"stead.dev/stead/internal/account"
 	"stead.dev/stead/internal/oauth"
 	"stead.dev/stead/internal/platform/clock"
+	"stead.dev/stead/internal/platform/fault"
 )
 
 // Deps are what the pages need. All are required unless said otherwise.
@@ -98,6 +99,7 @@ func New(d Deps) *UI {
 func (ui *UI) Routes(mux *http.ServeMux) {
 	mux.Handle("GET /static/", ui.static())
 	ui.handle(mux, "GET /{$}", ui.front)
+	ui.handle(mux, "/", func(w http.ResponseWriter, r *http.Request) { ui.fail(w, r, fault.NotFound.New()) })
 	ui.oauthRoutes(mux)
 	ui.signInRoutes(mux)
 	ui.accountRoutes(mux)
