@@ -168,7 +168,7 @@ func (ui *UI) cookie(r *http.Request, name string) string {
 // setCookie sets a cookie in the one way that this site has; maxAge is in
 // seconds, and negative removes it.
 func (ui *UI) setCookie(w http.ResponseWriter, name, value string, maxAge int) {
-	http.SetCookie(w, &http.Cookie{
+	http.SetCookie(w, &http.Cookie{ //nolint:gosec // Secure where the site is https; on a fresh machine it is not
 		Name: name, Value: value, MaxAge: maxAge, Path: "/", HttpOnly: true, Secure: ui.secure, SameSite: http.SameSiteLaxMode,
 	})
 }
