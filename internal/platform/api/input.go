@@ -50,7 +50,8 @@ func newInput(reg huma.Registry, t reflect.Type) (*input, error) {
 			continue
 		}
 		if f.Name == "Body" {
-			in.body, in.index = reg.Schema(f.Type, true, t.Name()+"Body"), f.Index
+			name := strings.TrimSuffix(schemaName(t, ""), "In") + "Body" // of a struct without a name of its own
+			in.body, in.index = reg.Schema(f.Type, true, name), f.Index
 			continue
 		}
 		p := param{index: f.Index, fallback: f.Tag.Get("default"), doc: f.Tag.Get("doc")}
@@ -331,6 +332,8 @@ const mark = "\x1f"
 // init makes the validator speak in ids of the catalogue, so that what is
 // wrong with a member is said in the caller's language.
 func init() { //nolint:gochecknoinits // huma's messages are package variables
+	// A list is a list: null would pass by the bounds of its length.
+	huma.DefaultArrayNullable = false
 	for message, id := range map[*string]string{
 		&validation.MsgUnexpectedProperty:                 "unexpected",
 		&validation.MsgExpectedRFC3339DateTime:            "expected_date_time",

@@ -1,11 +1,14 @@
 package api_test
 
 import (
+	"context"
 	"encoding/json"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
+	"stead.dev/stead/internal/platform/api"
+	"stead.dev/stead/internal/platform/auth"
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/testkit"
 )
@@ -39,6 +42,67 @@ func TestWhatIsValidatedIsWhatIsDecoded(t *testing.T) {
 	}
 	if rec := w.do("POST", "/api/v1/things", "full", `{"NAME":"ab","x":{"name":1},"y":{"name":2}}`); rec.Code != 201 {
 		t.Errorf("names of different objects: %d %s", rec.Code, rec.Body)
+	}
+}
+
+func TestAListIsNotNull(t *testing.T) {
+	clk := clock.NewFake(testkit.Start)
+	w := newWorld(t, testkit.SQLite(t, clk), clk, 1000, tagging)
+	for body, status := range map[string]int{
+		`{"tags":["a"]}`: 204, `{"tags":[]}`: 422, `{"tags":null}`: 422, `{"tags":[null]}`: 422, `{"tags":["a"],"more":null}`: 204,
+		`{"tags":["a"],"owner":null}`: 204, `{"tags":["a"],"owner":{"name":5}}`: 422,
+	} {
+		if rec := w.do("POST", "/api/v1/tags", "full", body); rec.Code != status {
+			t.Errorf("%s: %d %s", body, rec.Code, rec.Body)
+		}
+	}
+}
+
+type tagsIn struct {
+	Like []string `query:"like"`
+	Body struct {
+		Tags  []string   `json:"tags" minItems:"1"`
+		More  []string   `json:"more,omitempty" minItems:"1"`
+		Owner *ownerWire `json:"owner,omitempty"`
+	}
+}
+
+type ownerWire struct {
+	Name string `json:"name"`
+}
+
+type tagsWire struct {
+	Owner *ownerWire `json:"owner"`
+	Tags  []string   `json:"tags"`
+}
+
+var tagging = api.Operation[tagsIn, api.Empty]{
+	ID: "test.tag", Method: "POST", Path: "/api/v1/tags", Section: api.Orders, Auth: api.Token, Scopes: []string{"orders:write"}, Summary: "Tag",
+	Handle: func(context.Context, auth.Principal, *tagsIn) (*api.Empty, error) { return nil, nil },
+}
+
+func TestTheDocumentSaysWhatMayBeNull(t *testing.T) {
+	edge := api.NewEdge(api.Config{})
+	err := edge.Mount(tagging, api.Operation[struct{}, tagsWire]{
+		ID: "test.tags", Method: "GET", Path: "/api/v1/tags", Section: api.Orders, Auth: api.Open, Summary: "Tags",
+		Handle: func(context.Context, auth.Principal, *struct{}) (*tagsWire, error) { return nil, nil },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	content, err := json.Marshal(edge.OpenAPI())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		`"owner":{"anyOf":[{"$ref":"#/components/schemas/Api_testOwner"},{"enum":[null],"type":"null"}]}`,
+		`"tags":{"items":{"type":"string"},"type":"array"}`,
+		`"Api_testTagsBody":`,
+		`"explode":false`,
+	} {
+		if !strings.Contains(string(content), want) {
+			t.Errorf("no %s in %s", want, content)
+		}
 	}
 }
 

@@ -32,11 +32,29 @@ func (t tolerant) MarshalJSON() ([]byte, error) { return json.Marshal(t.Map()) }
 
 func (t tolerant) Schema(typ reflect.Type, allowRef bool, hint string) *huma.Schema {
 	s := t.Registry.Schema(typ, allowRef, hint)
-	for _, known := range t.Map() {
+	for name, known := range t.Map() {
 		allowUnknown(known)
+		allowNull(known, t.TypeFromRef(schemaPrefix+name))
 	}
 	allowUnknown(s)
 	return s
+}
+
+// allowNull says of members that point to objects and are always there, as in
+// answers, that they may be null. huma says so of scalars only.
+func allowNull(s *huma.Schema, t reflect.Type) {
+	if t == nil || t.Kind() != reflect.Struct {
+		return
+	}
+	for _, f := range reflect.VisibleFields(t) {
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		p := s.Properties[name]
+		if f.Type.Kind() != reflect.Pointer || p == nil || p.Ref == "" || strings.Contains(options, "omitempty") {
+			continue
+		}
+		null := &huma.Schema{Type: "null", Enum: []any{nil}} // the validator knows no null type
+		s.Properties[name] = &huma.Schema{Description: p.Description, AnyOf: []*huma.Schema{{Ref: p.Ref}, null}}
+	}
 }
 
 func allowUnknown(s *huma.Schema) {
@@ -190,9 +208,11 @@ func (e *Edge) describe(item *huma.PathItem, d *declared) {
 		if d.Money && p.name == "Idempotency-Key" {
 			continue // described below, for all of them
 		}
-		op.Parameters = append(op.Parameters, &huma.Param{
-			Name: p.name, In: p.in, Required: p.required, Description: p.doc, Schema: p.schema,
-		})
+		param := &huma.Param{Name: p.name, In: p.in, Required: p.required, Description: p.doc, Schema: p.schema}
+		if p.in == "query" && p.schema.Type == huma.TypeArray {
+			param.Explode = new(bool) // false: a list is one value with commas
+		}
+		op.Parameters = append(op.Parameters, param)
 	}
 	if d.Money {
 		op.Parameters = append(op.Parameters, &huma.Param{
