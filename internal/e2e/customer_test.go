@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"html"
 	"io"
 	"net/http"
 	"net/http/cookiejar"
@@ -73,11 +74,11 @@ func (p *process) signIn(t *testing.T) *customer {
 		t.Fatal(err)
 	}
 	if found := consentRequest.FindSubmatch(page); found != nil {
-		r = post("/oauth/authorize", url.Values{"request": {string(found[1])}, "decision": {"allow"}})
+		r = post("/oauth/authorize", url.Values{"request": {html.UnescapeString(string(found[1]))}, "decision": {"allow"}})
 	}
 	back, err := r.Location()
 	if err != nil {
-		t.Fatalf("no redirect to the application: %s\n%s", r.Status, page)
+		t.Fatalf("no redirect to the application: %s", r.Status)
 	}
 	token, err := config.Exchange(t.Context(), back.Query().Get("code"), oauth2.VerifierOption(verifier))
 	if err != nil {
