@@ -24,11 +24,24 @@ func Host(name string) (string, error) {
 	host := strings.TrimSuffix(name, ".")
 	if !plainHost(host) {
 		var err error
-		if host, err = idna.Lookup.ToASCII(host); err != nil || !plainHost(host) {
+		if host, err = toASCII(host); err != nil || !plainHost(host) {
 			return "", fmt.Errorf("%w: %q is not a host name", ErrMalformed, name)
 		}
 	}
 	return host, nil
+}
+
+// maxWritten bounds what is read as an international name, in bytes: more than any writing of a name
+// of 253 characters takes.
+const maxWritten = 2048
+
+// toASCII writes international labels in punycode. The time that takes grows with the square of a
+// label's length, so a text that cannot be a name is not tried.
+func toASCII(name string) (string, error) {
+	if len(name) > maxWritten {
+		return "", fmt.Errorf("%w: %d bytes are no name", ErrMalformed, len(name))
+	}
+	return idna.Lookup.ToASCII(name)
 }
 
 // plainHost is the fast way for nearly every request: a name that is canonical already.
@@ -80,7 +93,7 @@ var specialUse = map[string]bool{"test": true, "example": true, "localhost": tru
 // it are a slip of who typed it. It answers fault.DomainInvalid and fault.DomainUnavailable.
 func ForSite(name string, reserved []string) (string, error) {
 	// Every name is looked at as an international one, so that punycode is valid punycode.
-	ascii, err := idna.Lookup.ToASCII(strings.TrimSuffix(strings.TrimSpace(name), "."))
+	ascii, err := toASCII(strings.TrimSuffix(strings.TrimSpace(name), "."))
 	if err != nil {
 		return "", fault.DomainInvalid.Wrap(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"stead.dev/stead/internal/platform/fault"
 )
@@ -29,6 +30,31 @@ func TestNamesAreCanonical(t *testing.T) {
 	for _, host := range []string{"localhost", "127.0.0.1"} {
 		if got, err := Host(host); got != host || err != nil {
 			t.Errorf("Host(%q) = %q, %v", host, got, err)
+		}
+	}
+}
+
+// Punycode of a megabyte takes minutes of a processor, and a request may be that large.
+func TestATextThatIsNoNameIsRefusedAtOnce(t *testing.T) {
+	var long strings.Builder
+	for i := range 300_000 {
+		long.WriteRune(rune('一' + i%20_000))
+	}
+	refused := make(chan error, 2)
+	go func() {
+		_, err := ForSite(long.String()+".test", nil)
+		refused <- err
+		_, err = Host(long.String() + ".test")
+		refused <- err
+	}()
+	for _, want := range []error{fault.DomainInvalid, ErrMalformed} {
+		select {
+		case err := <-refused:
+			if !errors.Is(err, want) {
+				t.Errorf("got %v, want %v", err, want)
+			}
+		case <-time.After(10 * time.Second):
+			t.Fatal("still at it after ten seconds")
 		}
 	}
 }
