@@ -78,9 +78,17 @@ func (c Client) address() string {
 	return c.Address.Unmap().String()
 }
 
+// maxWrittenEmail is more bytes than any writing of an address of 254 characters
+// takes.
+const maxWrittenEmail = 2048
+
 // NormalizeEmail brings an address to its one stored spelling: lower case, the
 // domain in its ASCII form. It answers false for what is no address.
 func NormalizeEmail(s string) (string, bool) {
+	// Punycode takes the square of a label's length, and anybody may try to sign in.
+	if len(s) > maxWrittenEmail {
+		return "", false
+	}
 	local, domain, ok := strings.Cut(strings.TrimSpace(s), "@")
 	if !ok || local == "" || len(local) > 64 || strings.HasPrefix(local, ".") || strings.HasSuffix(local, ".") || strings.Contains(local, "..") {
 		return "", false
