@@ -35,13 +35,16 @@ var refusals = map[panel.Kind]*fault.Def{
 
 // refusal translates a panel's failure. field names the member of the request that is to blame when
 // the panel finds it makes no sense. Faults and the context's errors pass as they are.
-func refusal(err error, field string) error {
+func refusal(err error, field string) error { return refusalOf(err, field, "file_path") }
+
+// refusalOf is refusal with the text that says what makes no sense.
+func refusalOf(err error, field, text string) error {
 	var known *fault.Error
 	switch {
 	case err == nil, errors.As(err, &known), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return err
 	case panel.KindOf(err) == panel.ErrInvalid:
-		invalid := fault.Invalid(field, "file_path")
+		invalid := fault.Invalid(field, text)
 		invalid.Cause = err
 		return invalid
 	}

@@ -169,7 +169,7 @@ func TestRefusals(t *testing.T) {
 		{name: "an archive of nothing", method: "POST", target: "/archive", body: `{"operation":"create","paths":[],"target":"/d.zip"}`, status: 422, key: "validation_failed"},
 		{name: "an archive over another file", method: "POST", target: "/archive", body: `{"operation":"create","paths":["/d"],"target":"/public_html/a.zip"}`, status: 422, key: "already_exists"},
 		{name: "extracting two", method: "POST", target: "/archive", body: `{"operation":"extract","paths":["/a.zip","/b.zip"]}`, status: 422, key: "validation_failed", contains: `"paths":[`},
-		{name: "extracting what is no archive", method: "POST", target: "/archive", body: `{"operation":"extract","paths":["/public_html/a.zip"]}`, status: 422, key: "validation_failed"},
+		{name: "extracting what is no archive", method: "POST", target: "/archive", body: `{"operation":"extract","paths":["/public_html/a.zip"]}`, status: 422, key: "validation_failed", contains: `"paths":["This archive cannot be extracted`},
 		{name: "repacking", method: "POST", target: "/archive", body: `{"operation":"repack","paths":["/a.zip"]}`, status: 422, key: "validation_failed"},
 		{name: "downloading nothing", method: "GET", target: "/download?path=/none", status: 404, key: "not_found"},
 	}

@@ -247,7 +247,7 @@ func extract(ctx context.Context, archives panel.Archives, ref string, in *archi
 	}
 	done, err := archives.Extract(ctx, ref, in.Body.Paths[0], target, in.Body.Overwrite)
 	if err != nil {
-		return nil, refusal(err, "paths")
+		return nil, refusalOf(err, "paths", "file_archive")
 	}
 	return &archiveWire{
 		Operation: in.Body.Operation,
