@@ -129,11 +129,11 @@ func keepAnswer(ctx context.Context, tx *db.Tx, refreshID int64, sealed []byte) 
 }
 
 // takeAnswer gives out the kept answer of a used refresh token: once, within
-// the grace, while nobody has used what it answered and the grant lives.
+// the grace, while the grant lives. Who uses what it answered forgets it first
+// (forgetAnswers), so it is then not there.
 func takeAnswer(ctx context.Context, tx *db.Tx, refreshID int64, usedAfter time.Time) (sealed []byte, found bool, err error) {
 	err = tx.QueryRow(ctx, `UPDATE oauth_refresh_tokens SET answered_again_at = $3
 		WHERE id = $1 AND answered_again_at IS NULL AND answer IS NOT NULL AND used_at > $2
-			AND NOT EXISTS (SELECT 1 FROM oauth_refresh_tokens next WHERE next.parent_id = $1 AND next.used_at IS NOT NULL)
 			AND grant_id IN (SELECT id FROM oauth_grants WHERE ended_at IS NULL)
 		RETURNING answer`, refreshID, usedAfter, tx.Now).Scan(&sealed)
 	return sealed, err == nil, orNone(err)
