@@ -93,6 +93,10 @@ func OpenAPI(ctx context.Context) (doc []byte, err error) {
 // Administer opens the configured installation for the commands of
 // administration; close ends it. Servers may be running on it.
 func Administer(ctx context.Context, cfg config.Config, version string) (_ *admin.Admin, closeFunc func() error, _ error) {
+	if cfg.BaseURL == "" {
+		// A server on port 0 alone knows its address; commands send no links.
+		cfg.BaseURL = "http://localhost"
+	}
 	c, err := newCore(ctx, cfg, Options{Version: version}, command)
 	if err != nil {
 		return nil, nil, err
