@@ -31,7 +31,7 @@ func (s *Service) Apply(ctx context.Context, accountID, serviceID int64) error {
 		if site.ended() {
 			return s.free(ctx, serviceID)
 		}
-		if site.changeable() != nil {
+		if !site.online() {
 			return nil // not yet, or not now: an event of the service brings us back
 		}
 		rows, results, applyErr := s.follow(ctx, site)

@@ -26,12 +26,16 @@ type Site struct {
 	IPv4, IPv6           string          // where its domains should point; empty when not known
 }
 
+// online tells that the service is served and takes changes; one that is past due
+// still does.
+func (s Site) online() bool { return s.Status == "active" || s.Status == "past_due" }
+
 // changeable says why the service takes no changes, or nil.
 func (s Site) changeable() error {
-	switch s.Status {
-	case "active", "past_due": // past due is still online
+	switch {
+	case s.online():
 		return nil
-	case "suspended":
+	case s.Status == "suspended":
 		return fault.ServiceSuspended.New()
 	default:
 		return fault.ServiceNotActive.New()

@@ -13,8 +13,8 @@
 //
 //   - status moves only along the table in status.go, and each move is written
 //     together with its event.
-//   - A domain is served by one live service at a time; a unique index says so.
-//     An unpaid order holds no domain. Names below a live domain are its account's;
+//   - A domain is served by one live service at a time; a unique index says so,
+//     and Names knows the further ones. An unpaid order holds no domain. Names below a live domain are its account's;
 //     a query says so, which two payments in the same instant can pass.
 //   - The account's ref on the panel is the service's id. Whatever runs twice
 //     finds what it made before, so a crash between the panel's answer and our

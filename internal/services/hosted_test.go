@@ -1,0 +1,56 @@
+package services
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"stead.dev/stead/internal/platform/clock"
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/testkit"
+)
+
+func TestAFurtherNameOfAnotherServiceIsTaken(t *testing.T) {
+	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
+		w := newWorld(t, d, clk)
+		first := w.reserve(ask("shop.test"))
+		w.names.taken = map[string]bool{"shop.test": true} // somebody added it to a service meanwhile
+		for what, f := range map[string]func(ctx context.Context, tx *db.Tx) error{
+			"paid": func(ctx context.Context, tx *db.Tx) error { return w.Provision(ctx, tx, first) },
+			"ordered": func(ctx context.Context, tx *db.Tx) error {
+				_, err := w.Reserve(ctx, tx, ask("shop.test"))
+				return err
+			},
+		} {
+			if err := w.db.InTx(t.Context(), f); !errors.Is(err, fault.DomainUnavailable) {
+				t.Errorf("%s: %v", what, err)
+			}
+		}
+		w.same("status", Pending, w.record(first).status)
+	})
+}
+
+func TestAServiceIsKnownByItsNewDomain(t *testing.T) {
+	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
+		w := newWorld(t, d, clk)
+		id := w.active(ask("shop.test"))
+		w.in(func(ctx context.Context, tx *db.Tx) error {
+			if _, err := w.LockHosted(ctx, tx, 1, id); err != nil {
+				return err
+			}
+			return w.SetDomain(ctx, tx, id, "xn--bcher-kva.test")
+		})
+		w.same("domain", "xn--bcher-kva.test", *w.record(id).domain)
+		w.same("found by its new name", 1, len(w.texts(`SELECT domain FROM services WHERE search LIKE '%bücher%'`)))
+		told := w.told(id)
+		w.same("told", "service.updated", told[len(told)-1])
+		h, err := w.Hosted(t.Context(), w.db, 1, id)
+		if err != nil || h.PanelName != "node" || h.Ref != refOf(id) || h.Status != Active || h.IPv4 != "203.0.113.7" {
+			t.Errorf("hosted: %+v, %v", h, err)
+		}
+		if _, err := w.Hosted(t.Context(), w.db, 2, id); !errors.Is(err, fault.NotFound) {
+			t.Errorf("another's: %v", err)
+		}
+	})
+}
