@@ -101,6 +101,11 @@ func (e *Edge) check(d *declared) error {
 			return fmt.Errorf("operation %q is mounted twice", d.ID)
 		}
 	}
+	for _, p := range d.input.params {
+		if d.Money && p.in == "query" {
+			return fmt.Errorf("operation %q: the fingerprint of money is of path and body; %s stands in neither", d.ID, p.name)
+		}
+	}
 	if _, ok := e.Policies[d.throttle]; d.throttle != "" && !ok {
 		return fmt.Errorf("operation %q: unknown throttle %q", d.ID, d.throttle)
 	}

@@ -424,6 +424,16 @@ func TestMistakesInDeclarationsAreFoundAtStart(t *testing.T) {
 			t.Errorf("%s was mounted", name)
 		}
 	}
+	type query struct {
+		Amount int `query:"amount"`
+	}
+	unseen := api.Operation[query, api.Empty]{
+		ID: "a.b", Method: "POST", Path: "/x", Section: api.Orders, Auth: api.Token, Scopes: []string{"orders:write"}, Summary: "s",
+		Commit: func(context.Context, *db.Tx, auth.Principal, *query) (*api.Empty, error) { return nil, nil },
+	}
+	if err := api.NewEdge(api.Config{}).Mount(unseen); err == nil {
+		t.Error("money that moves by its query was mounted")
+	}
 	if err := api.NewEdge(api.Config{}).Mount(good, good); err == nil {
 		t.Error("an operation was mounted twice")
 	}
