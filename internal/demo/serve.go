@@ -195,12 +195,15 @@ func (d *demonstration) checkEscapes(ctx context.Context) error {
 	if err := expect(err, "path_not_allowed", "reading above the home"); err != nil {
 		return err
 	}
-	for what, h := range map[string]tar.Header{
-		"an absolute link": {Typeflag: tar.TypeSymlink, Name: "passwd", Linkname: "/etc/passwd"},
-		"a climbing link":  {Typeflag: tar.TypeSymlink, Name: "passwd", Linkname: "../../../../../../etc/passwd"},
-		"a climbing name":  {Typeflag: tar.TypeReg, Name: "../../../../escaped.txt", Mode: 0o644},
+	for _, harm := range []struct {
+		what   string
+		member tar.Header
+	}{
+		{"an absolute link", tar.Header{Typeflag: tar.TypeSymlink, Name: "passwd", Linkname: "/etc/passwd"}},
+		{"a climbing link", tar.Header{Typeflag: tar.TypeSymlink, Name: "passwd", Linkname: "../../../../../../etc/passwd"}},
+		{"a climbing name", tar.Header{Typeflag: tar.TypeReg, Name: "../../../../escaped.txt", Mode: 0o644}},
 	} {
-		if err := d.extractHarm(ctx, what, h); err != nil {
+		if err := d.extractHarm(ctx, harm.what, harm.member); err != nil {
 			return err
 		}
 	}
