@@ -294,15 +294,17 @@ func languageOf(r *http.Request, t topup) string {
 
 func cents(c money.USDCents) string { return money.Format(money.USD, int64(c)) }
 
-// returnTo is where the customer came from, told which top-up this was. Its
-// state is to be read with the token of the application, not from here.
+// returnTo is where the customer came from, told which top-up this was; what the
+// address says besides stays as it is written. The top-up's state is to be read
+// with the token of the application, not from here.
 func returnTo(t topup) string {
 	u, err := url.Parse(t.ReturnURL)
 	if err != nil {
 		return "" // checked when it was taken
 	}
-	q := u.Query()
-	q.Set("topup", strconv.FormatInt(t.ID, 10))
-	u.RawQuery = q.Encode()
+	if u.RawQuery != "" {
+		u.RawQuery += "&"
+	}
+	u.RawQuery += "topup=" + strconv.FormatInt(t.ID, 10)
 	return u.String()
 }
