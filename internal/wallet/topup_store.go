@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/money"
 )
 
 const selectTopup = `SELECT id, account_id, gateway, amount, fee, status, token_hash, token_sealed, language, return_url,
@@ -59,6 +60,18 @@ func saveTopup(ctx context.Context, tx *db.Tx, t topup) error {
 		return fmt.Errorf("wallet: save top-up %d: %w", t.ID, err)
 	}
 	return nil
+}
+
+// refundedOf is how much of a top-up its gateway has refunded so far.
+func refundedOf(ctx context.Context, tx *db.Tx, topupID int64) (sum money.USDCents, err error) {
+	err = tx.QueryRow(ctx, `SELECT CAST(COALESCE(SUM(p.amount), 0) AS BIGINT) FROM wallet_transactions w
+		JOIN wallet_postings p ON p.transaction_id = w.id JOIN wallet_ledger_accounts a ON a.id = p.ledger_account_id
+		WHERE w.reference_type = 'topup' AND w.reference_id = $1 AND w.type = $2 AND a.kind = $3`,
+		topupID, string(TypeReversal), string(clearing)).Scan(&sum)
+	if err != nil {
+		return 0, fmt.Errorf("wallet: sum the refunds of top-up %d: %w", topupID, err)
+	}
+	return sum, nil
 }
 
 // dueTopups are unpaid ones whose time is over.

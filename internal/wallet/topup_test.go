@@ -89,7 +89,7 @@ func TestWhatIsTakenBackIsSplitWithoutLosingACent(t *testing.T) {
 func TestATopUpIsPaidDeclinedOrCancelledOnTheDemoPage(t *testing.T) {
 	engines(t, func(t *testing.T, w *world) {
 		for action, want := range map[string]string{"pay": "succeeded", "decline": "failed", "cancel": "cancelled"} {
-			x := w.topup("anna", "demo", 1500, `,"return_url":"https://shop.example/back?order=7"`)
+			x := w.topup("anna", "demo", 1500, `,"return_url":"https://shop.example/back?order=7;b&a=%7e"`)
 			if x.Status != "pending" || !strings.HasPrefix(x.CheckoutURL, base+"/pay/pay_") {
 				t.Fatalf("made: %+v", x)
 			}
@@ -112,7 +112,7 @@ func TestATopUpIsPaidDeclinedOrCancelledOnTheDemoPage(t *testing.T) {
 			}
 			w.press(x.CheckoutURL, "pay") // too late
 			done := w.visit(x.CheckoutURL)
-			if r := done.Header().Get("Refresh"); r != "3; url=https://shop.example/back?order=7&topup="+jsonInt(x.ID) {
+			if r := done.Header().Get("Refresh"); r != "3; url=https://shop.example/back?order=7;b&a=%7e&topup="+jsonInt(x.ID) {
 				t.Errorf("leads back to %q", r)
 			}
 			if got := w.follow("anna", x.ID).Status; got != want {
@@ -334,6 +334,30 @@ func TestAChargeBackOfSpentMoneyBecomesADebtThatTheNextMoneyRepays(t *testing.T)
 		w.has(1, Balance{Spendable: 40})
 		_, body := w.call("anna", http.MethodGet, "/api/v1/wallet", "")
 		golden(t, "wallet_debt", body)
+		w.sound()
+	})
+}
+
+// A gateway tells refunds as their sum, and a dispute of a part is not in it.
+func TestARefundBesideADisputeOfAPartIsTakenBackToo(t *testing.T) {
+	engines(t, func(t *testing.T, w *world) {
+		x, err := w.paidTopup(1, 1000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, step := range []struct {
+			kind       gateway.EventKind
+			told, left money.USDCents
+		}{
+			{gateway.Refunded, 200, 800}, {gateway.ChargedBack, 300, 500}, {gateway.Refunded, 200, 500}, {gateway.Refunded, 350, 350},
+			{gateway.Refunded, 5000, 0},
+		} {
+			err := w.apply(t.Context(), "stripe", gateway.Event{Kind: step.kind, Payment: payment(x.ID), Total: step.told, Currency: "USD"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.has(1, Balance{Spendable: step.left})
+		}
 		w.sound()
 	})
 }

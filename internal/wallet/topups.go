@@ -241,7 +241,12 @@ func (s *Service) takeBack(ctx context.Context, tx *db.Tx, t topup, e gateway.Ev
 	}
 	total, typ := e.Total, TypeChargeback
 	if e.Kind == gateway.Refunded {
-		total, typ = e.Total-t.TakenBack, TypeReversal // refunds are told as a sum so far
+		// Refunds are told as their sum so far, in which disputes are not.
+		before, err := refundedOf(ctx, tx, t.ID)
+		if err != nil {
+			return err
+		}
+		total, typ = e.Total-before, TypeReversal
 	} else if t.Status == chargedBack {
 		return nil // told again
 	}
