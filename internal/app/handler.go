@@ -89,7 +89,7 @@ func (a *App) handler() (http.Handler, error) {
 // pages are the site for people.
 func (a *App) pages() *webui.UI {
 	d := webui.Deps{
-		Accounts: a.accounts, Clock: a.clock, Log: a.log, ClientAddr: clientAddr(a.cfg.TrustedProxies), BaseURL: a.cfg.BaseURL,
+		Accounts: a.accounts, Catalog: front{a.catalog}, Clock: a.clock, Log: a.log, ClientAddr: clientAddr(a.cfg.TrustedProxies), BaseURL: a.cfg.BaseURL,
 		Company: a.cfg.CompanyName, Support: a.cfg.SupportEmail, Language: a.cfg.DefaultLanguage,
 		OAuth: a.oauth, Sections: a.switches,
 		Throttle: func(w http.ResponseWriter, r *http.Request) error { return a.edge.Throttle(w, r, oauth.Throttle.Name) },

@@ -15,6 +15,7 @@ import (
 	"stead.dev/stead/internal/platform/money"
 	"stead.dev/stead/internal/services"
 	"stead.dev/stead/internal/wallet"
+	"stead.dev/stead/internal/webui"
 )
 
 // Each type here is one section as another asks for it in its own words.
@@ -61,6 +62,29 @@ func (s shelf) Offer(ctx context.Context, q db.Querier, planID int64, months int
 		Price: o.Price, FirstPeriodPrice: o.FirstPeriodPrice, Setup: o.Setup, Limits: limits,
 		Available: o.Available, SoldOut: o.SoldOut,
 	}, err
+}
+
+// front is the catalog as the shop front shows it.
+type front struct{ catalog *catalog.Service }
+
+// Shelf implements webui.Catalog.
+func (f front) Shelf(ctx context.Context) ([]webui.Product, error) {
+	shown, err := f.catalog.Shelf(ctx)
+	products := make([]webui.Product, len(shown))
+	for i, p := range shown {
+		products[i] = webui.Product{Name: p.Name, Description: p.Description, Features: p.Features}
+		for _, pl := range p.Plans {
+			plan := webui.Plan{
+				Name: pl.Name, Price: pl.Price.Display, Months: pl.PeriodMonths,
+				DiskMB: pl.Limits.DiskMB, BandwidthGB: pl.Limits.BandwidthGB, Sites: pl.Limits.Sites,
+			}
+			if pl.FirstPeriod != nil {
+				plan.FirstPrice = pl.FirstPeriod.Display
+			}
+			products[i].Plans = append(products[i].Plans, plan)
+		}
+	}
+	return products, err
 }
 
 // payer is the wallet as the orders see it.

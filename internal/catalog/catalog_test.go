@@ -114,7 +114,7 @@ func TestTheAnswersAreTheGoldenOnes(t *testing.T) {
 		}
 		h := serve(t, s, d, clk)
 		for name, path := range map[string]string{
-			"catalog":        "/api/v1/catalog?category=wordpress",
+			"catalog":        "/api/v1/catalog?category=documentation",
 			"catalog_uz":     "/api/v1/catalog?type=hosting&lang=uz&per_page=1",
 			"catalog_none":   "/api/v1/catalog?category=no-such",
 			"categories":     "/api/v1/categories",
@@ -374,6 +374,27 @@ func FuzzParse(f *testing.F) {
 			if !errors.As(err, &problems) {
 				t.Fatalf("an error that is no problem of the file: %v", err)
 			}
+		}
+	})
+}
+
+func TestTheShelfShowsWhatCanBeBought(t *testing.T) {
+	testkit.Engines(t, func(t *testing.T, d *db.DB, _ *clock.Fake) {
+		s := New(d)
+		if shown, err := s.Shelf(t.Context()); err != nil || len(shown) != 0 {
+			t.Fatalf("an empty catalog shows %v, error %v", shown, err)
+		}
+		if err := d.InTx(t.Context(), s.SeedDemo); err != nil {
+			t.Fatal(err)
+		}
+		shown, err := s.Shelf(i18n.WithLang(t.Context(), "ru"))
+		if err != nil || len(shown) != 2 || len(shown[0].Plans) != 3 {
+			t.Fatalf("%+v, error %v", shown, err)
+		}
+		start := shown[0].Plans[0]
+		if shown[0].Name != "Веб-хостинг" || start.Name != "Старт" || start.PeriodMonths != 1 ||
+			start.Price.USDCents != 299 || start.FirstPeriod == nil || start.FirstPeriod.USDCents != 99 {
+			t.Errorf("%+v", shown[0])
 		}
 	})
 }

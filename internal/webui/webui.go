@@ -15,6 +15,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"strconv"
 	"strings"
 
 	"stead.dev/stead/internal/account"
@@ -62,18 +63,27 @@ type Catalog interface {
 // Product is one product on the shelf.
 type Product struct {
 	Name, Description string
+	Features          []string
 	Plans             []Plan
 }
 
 // Plan is one way to buy a product.
 type Plan struct {
-	ID   int64
 	Name string
 	// Price is written for people, such as "$3.00"; Months is the period it is
-	// for.
-	Price    string
-	Months   int
-	Features []string
+	// for. FirstPrice, when not empty, is what the first period costs.
+	Price, FirstPrice string
+	Months            int
+	// What the plan holds; -1 means no limit.
+	DiskMB, BandwidthGB, Sites int64
+}
+
+// Disk is the space in whole gigabytes, or megabytes below one.
+func (p Plan) Disk() string {
+	if p.DiskMB < 1024 {
+		return strconv.FormatInt(p.DiskMB, 10) + " MB"
+	}
+	return strconv.FormatInt(p.DiskMB/1024, 10) + " GB"
 }
 
 // UI serves the pages.

@@ -103,8 +103,9 @@ func newSite(t *testing.T) *site {
 		Accounts: s.accounts, Clock: clk, Log: log, BaseURL: s.url, Company: "Stead & Sons", Support: "help@stead.test", Language: "en",
 		ClientAddr: func(*http.Request) netip.Addr { return netip.MustParseAddr("203.0.113.7") },
 		Demo:       &webui.Demo{Email: "demo@example.com", Password: "demo password"},
-		Catalog: shelf{{Name: "Hosting <b>", Plans: []webui.Plan{
-			{ID: 1, Name: "Start", Price: "$3.00", Months: 1, Features: []string{"1 site"}}, {ID: 2, Name: "Year", Price: "$30.00", Months: 12},
+		Catalog: shelf{{Name: "Hosting <b>", Features: []string{"Quick & quiet"}, Plans: []webui.Plan{
+			{Name: "Start", Price: "$3.00", FirstPrice: "$1.00", Months: 1, DiskMB: 512, BandwidthGB: 10, Sites: 1},
+			{Name: "Year", Price: "$30.00", Months: 12, DiskMB: -1, BandwidthGB: -1, Sites: -1},
 		}}},
 	}).Routes(mux)
 	return s
