@@ -38,9 +38,9 @@ func engines(t *testing.T, settings map[string]string, f func(t *testing.T, a *A
 	})
 }
 
-// start runs a server until the test ends. Throttles are off unless settings
-// say otherwise.
-func start(t *testing.T, settings map[string]string) *App {
+// testConfig is a configuration on free ports with a data directory of its own.
+// Throttles are off unless settings say otherwise.
+func testConfig(t *testing.T, settings map[string]string) config.Config {
 	t.Helper()
 	all := map[string]string{
 		"data_dir": t.TempDir(), "listen": "127.0.0.1:0", "node_listen": "127.0.0.1:0", "ops_listen": "127.0.0.1:0",
@@ -51,14 +51,38 @@ func start(t *testing.T, settings map[string]string) *App {
 	if err != nil {
 		t.Fatal(err)
 	}
-	log := slog.New(slog.DiscardHandler)
+	return *cfg
+}
+
+// quietly logs nothing.
+func quietly() Options { return Options{Version: "test", Log: slog.New(slog.DiscardHandler)} }
+
+// start runs a server until the test ends.
+func start(t *testing.T, settings map[string]string) *App {
+	t.Helper()
+	opts := quietly()
 	if testing.Verbose() {
-		log = slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))
+		opts.Log = slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))
 	}
-	a, err := New(t.Context(), *cfg, Options{Version: "test", Log: log})
+	a, err := New(t.Context(), testConfig(t, settings), opts)
 	if err != nil {
 		t.Fatal(err)
 	}
+	run(t, a)
+	testkit.Eventually(t, 10*time.Second, func() bool {
+		r, err := http.Get(a.local() + "/readyz")
+		if err != nil {
+			return false
+		}
+		_ = r.Body.Close()
+		return r.StatusCode == http.StatusOK
+	}, "the server is ready")
+	return a
+}
+
+// run runs a until the test ends.
+func run(t *testing.T, a *App) {
+	t.Helper()
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	ended := make(chan error, 1)
 	go func() { ended <- a.Run(ctx) }()
@@ -71,15 +95,6 @@ func start(t *testing.T, settings map[string]string) *App {
 			t.Errorf("close: %v", err)
 		}
 	})
-	testkit.Eventually(t, 10*time.Second, func() bool {
-		r, err := http.Get(a.local() + "/readyz")
-		if err != nil {
-			return false
-		}
-		_ = r.Body.Close()
-		return r.StatusCode == http.StatusOK
-	}, "the server is ready")
-	return a
 }
 
 // local is where the test reaches the server, whatever its public address is.

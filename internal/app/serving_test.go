@@ -1,0 +1,312 @@
+package app
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"io"
+	"log/slog"
+	"math/big"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"stead.dev/stead/internal/platform/clock"
+	"stead.dev/stead/internal/platform/config"
+	"stead.dev/stead/internal/platform/testkit"
+)
+
+func TestAForwardedAddressIsBelievedFromOurProxiesOnly(t *testing.T) {
+	find := clientAddr([]netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/8")})
+	for name, c := range map[string]struct {
+		peer      string
+		forwarded []string
+		want      string
+	}{
+		"no proxy":                       {"192.0.2.1:5", nil, "192.0.2.1"},
+		"a stranger who claims":          {"192.0.2.1:5", []string{"198.51.100.9"}, "192.0.2.1"},
+		"our proxy":                      {"10.0.0.1:5", []string{"198.51.100.9"}, "198.51.100.9"},
+		"a claim before our proxy":       {"10.0.0.1:5", []string{"203.0.113.1, 198.51.100.9"}, "198.51.100.9"},
+		"two of our proxies":             {"10.0.0.1:5", []string{"203.0.113.1, 198.51.100.9, 10.0.0.2"}, "198.51.100.9"},
+		"two headers":                    {"10.0.0.1:5", []string{"203.0.113.1", "198.51.100.9"}, "198.51.100.9"},
+		"nonsense from the client":       {"10.0.0.1:5", []string{"nonsense, 198.51.100.9"}, "198.51.100.9"},
+		"nonsense only":                  {"10.0.0.1:5", []string{"nonsense"}, "10.0.0.1"},
+		"our proxy on its own behalf":    {"10.0.0.1:5", nil, "10.0.0.1"},
+		"an IPv4 address in IPv6's form": {"[::ffff:10.0.0.1]:5", []string{"::ffff:198.51.100.9"}, "198.51.100.9"},
+		"IPv6":                           {"[fd00::1]:5", []string{"2001:db8::1"}, "2001:db8::1"},
+	} {
+		r := &http.Request{RemoteAddr: c.peer, Header: http.Header{"X-Forwarded-For": c.forwarded}}
+		if got := find(r); got.String() != c.want {
+			t.Errorf("%s: %v, want %s", name, got, c.want)
+		}
+	}
+}
+
+func TestADataDirectoryHasOneServer(t *testing.T) {
+	dir := t.TempDir()
+	release, err := lockDataDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := lockDataDir(dir); !errors.Is(err, ErrDataDirInUse) {
+		t.Errorf("a second server: %v", err)
+	}
+	if err := release(); err != nil {
+		t.Fatal(err)
+	}
+	again, err := lockDataDir(dir)
+	if err != nil {
+		t.Fatalf("after the first has gone: %v", err)
+	}
+	if err := again(); err != nil {
+		t.Error(err)
+	}
+}
+
+// pair writes a certificate for 127.0.0.1 with the serial number.
+func pair(t *testing.T, dir string, serial int64) (certFile, keyFile string) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(serial), Subject: pkix.Name{CommonName: "stead"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		NotBefore: testkit.Start.Add(-time.Hour), NotAfter: testkit.Start.AddDate(100, 0, 0),
+	}
+	cert, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	der, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	certFile, keyFile = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	for path, block := range map[string]*pem.Block{
+		certFile: {Type: "CERTIFICATE", Bytes: cert}, keyFile: {Type: "PRIVATE KEY", Bytes: der},
+	} {
+		if err := os.WriteFile(path, pem.EncodeToMemory(block), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return certFile, keyFile
+}
+
+func TestARenewedCertificateIsTakenWithoutARestart(t *testing.T) {
+	dir, clk := t.TempDir(), clock.NewFake(testkit.Start)
+	certFile, keyFile := pair(t, dir, 1)
+	cert, err := loadCertificate(certFile, keyFile, clk, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	serial := func() int64 {
+		c, err := cert.get(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		leaf, err := x509.ParseCertificate(c.Certificate[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		return leaf.SerialNumber.Int64()
+	}
+	pair(t, dir, 2)
+	later := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
+	if err := os.Chtimes(certFile, later, later); err != nil {
+		t.Fatal(err)
+	}
+	if got := serial(); got != 1 {
+		t.Errorf("looked at the file again within %v: %d", recheck, got)
+	}
+	clk.Advance(recheck)
+	if got := serial(); got != 2 {
+		t.Errorf("the renewed certificate is not served: %d", got)
+	}
+	if err := os.WriteFile(certFile, []byte("half a file"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	clk.Advance(recheck)
+	if got := serial(); got != 2 {
+		t.Errorf("a broken file replaced the certificate: %d", got)
+	}
+}
+
+func TestTLSSpeaksHTTP2AndDemandsItself(t *testing.T) {
+	certFile, keyFile := pair(t, t.TempDir(), 1)
+	a, err := New(t.Context(), testConfig(t, map[string]string{"tls_cert_file": certFile, "tls_key_file": keyFile}), quietly())
+	if err != nil {
+		t.Fatal(err)
+	}
+	run(t, a)
+	if !strings.HasPrefix(a.URL(), "https://") {
+		t.Errorf("URL is %s", a.URL())
+	}
+	client := &http.Client{Transport: &http.Transport{
+		ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // our own certificate
+	}}
+	defer client.CloseIdleConnections()
+	r, err := client.Get(a.URL() + "/healthz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = r.Body.Close()
+	if r.ProtoMajor != 2 || r.Header.Get("Strict-Transport-Security") == "" {
+		t.Errorf("%s with %q", r.Proto, r.Header.Get("Strict-Transport-Security"))
+	}
+	old := &http.Client{Transport: &http.Transport{
+		TLSClientConfig: &tls.Config{InsecureSkipVerify: true, MaxVersion: tls.VersionTLS11}, //nolint:gosec // must be refused
+	}}
+	if r, err := old.Get(a.URL() + "/healthz"); err == nil {
+		_ = r.Body.Close()
+		t.Error("TLS 1.1 was accepted")
+	}
+}
+
+func TestReadyTellsWhatFails(t *testing.T) {
+	a, err := New(t.Context(), testConfig(t, nil), quietly())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := a.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	ask := func() (int, map[string]string) {
+		w := httptest.NewRecorder()
+		a.ready()(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/readyz", nil))
+		var answer struct{ Checks map[string]string }
+		if err := json.Unmarshal(w.Body.Bytes(), &answer); err != nil {
+			t.Fatal(err)
+		}
+		return w.Code, answer.Checks
+	}
+	if code, checks := ask(); code != http.StatusServiceUnavailable || checks["jobs"] != "failing" || checks["database"] != "ok" {
+		t.Errorf("before it runs: %d %v", code, checks)
+	}
+	a.queueRuns.Store(true)
+	if code, checks := ask(); code != http.StatusOK {
+		t.Errorf("running: %d %v", code, checks)
+	}
+	a.draining.Store(true)
+	if code, checks := ask(); code != http.StatusServiceUnavailable || checks["serving"] != "failing" {
+		t.Errorf("stopping: %d %v", code, checks)
+	}
+}
+
+func TestOperatorsSeeMetricsAndOthersDoNot(t *testing.T) {
+	a := start(t, demo)
+	if r := a.get(t, "", "/api/v1/me"); r.status != http.StatusUnauthorized {
+		t.Fatal(r)
+	}
+	a.do(t, request{method: "PROPFIND", path: "/api/v1/me"})
+	var text string
+	testkit.Eventually(t, 10*time.Second, func() bool {
+		r, err := http.Get(a.OpsURL() + "/metrics")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = r.Body.Close() }()
+		b, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text = string(b)
+		return strings.Contains(text, `stead_job_duration_seconds_count{kind="platform.clean",outcome="done"}`)
+	}, "a job is counted")
+	for _, want := range []string{
+		`stead_http_request_duration_seconds_count{method="GET",operation="account.get",status="401"}`,
+		`stead_http_request_duration_seconds_count{method="other",operation="",status="405"}`,
+		`stead_jobs{state="available"}`, "go_goroutines", `stead_build_info{version="test"} 1`, "stead_http_requests_in_flight",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %s among the metrics", want)
+		}
+	}
+	for _, path := range []string{"/metrics", "/debug/pprof/", "/debug/pprof/heap"} {
+		if r := a.get(t, "", path); r.status != http.StatusNotFound {
+			t.Errorf("%s is served in public: %s", path, r)
+		}
+	}
+	if r, err := http.Get(a.OpsURL() + "/debug/pprof/cmdline"); err != nil || r.StatusCode != http.StatusOK {
+		t.Errorf("no profiles for operators: %v", err)
+	} else {
+		_ = r.Body.Close()
+	}
+}
+
+func TestABodyThatStandsStillKeepsNothingFromTheNext(t *testing.T) {
+	reached := make(chan struct{})
+	server := httptest.NewServer(paced(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		close(reached)
+		b, err := io.ReadAll(r.Body)
+		if err != nil {
+			w.WriteHeader(http.StatusRequestTimeout)
+			return
+		}
+		_, _ = w.Write(b)
+	})))
+	defer server.Close()
+	body, send := io.Pipe()
+	go func() {
+		_, _ = send.Write([]byte("slow"))
+		<-reached
+		_, _ = send.Write([]byte(" but whole"))
+		_ = send.Close()
+	}()
+	r, err := http.Post(server.URL, "text/plain", body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = r.Body.Close() }()
+	if got, _ := io.ReadAll(r.Body); string(got) != "slow but whole" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestAWrongStartLeavesNothingBehind(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = taken.Close() }()
+	settings := map[string]string{"ops_listen": taken.Addr().String(), "data_dir": t.TempDir()}
+	if _, err := New(t.Context(), testConfig(t, settings), quietly()); err == nil {
+		t.Fatal("listened on an address that is taken")
+	}
+	settings["ops_listen"] = config.Off
+	a, err := New(t.Context(), testConfig(t, settings), quietly())
+	if err != nil {
+		t.Fatalf("after a start that failed: %v", err)
+	}
+	if a.OpsURL() != "" {
+		t.Errorf("operators' address is %s", a.OpsURL())
+	}
+	run(t, a)
+}
+
+func TestEverythingStandsStillAfterClose(t *testing.T) {
+	dir := t.TempDir()
+	for range 2 { // the second start finds all locks and addresses free
+		a, err := New(t.Context(), testConfig(t, map[string]string{"data_dir": dir, "demo": "true"}), quietly())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := a.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
