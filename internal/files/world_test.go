@@ -128,7 +128,7 @@ func onNode(t testing.TB, limits panel.Limits) *world {
 	return newWorld(t, panelnode.New(n), limits)
 }
 
-const maxUpload = 512 << 20
+const maxUpload = 210 << 20
 
 func newWorld(t testing.TB, p panel.Panel, limits panel.Limits) *world {
 	t.Helper()
