@@ -154,7 +154,7 @@ func (s *Service) Operations() []api.Route {
 		api.Operation[updateIn, serviceWire]{
 			ID: "services.update", Method: http.MethodPatch, Path: "/api/v1/services/{service}", Section: api.ServiceManagement,
 			Auth: api.Token, Scopes: []string{auth.ScopeServicesWrite}, Summary: "Rename a service, or switch its automatic renewal",
-			Errors: []*fault.Def{fault.NotFound},
+			Errors: []*fault.Def{fault.NotFound, fault.ServiceNotActive},
 			Handle: func(ctx context.Context, p auth.Principal, in *updateIn) (*serviceWire, error) {
 				wanted := preferences{label: in.Body.Label, autoRenew: in.Body.AutoRenew}
 				if err := s.update(ctx, p.AccountID, in.Service, wanted); err != nil {

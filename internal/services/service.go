@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"time"
 
 	"github.com/riverqueue/river"
 
@@ -148,6 +150,12 @@ func (s *Service) Target(ctx context.Context, q db.Querier, accountID, id int64)
 	return Target{PanelName: r.panel, Ref: r.panelRef, Status: r.status}, nil
 }
 
+// DueRenewals is what the automatic renewals of an account's services cost that are
+// due by the given time.
+func (s *Service) DueRenewals(ctx context.Context, q db.Querier, accountID int64, by time.Time) (money.USDCents, error) {
+	return dueRenewals(ctx, q, accountID, by)
+}
+
 // Suspend takes a service offline for a reason other than money, on an
 // operator's order. The panel follows by a job.
 func (s *Service) Suspend(ctx context.Context, tx *db.Tx, id int64, reason SuspendReason) error {
@@ -228,6 +236,9 @@ func (s *Service) update(ctx context.Context, accountID, id int64, p preferences
 		r, err := lockOwn(ctx, tx, accountID, id)
 		if err != nil {
 			return err
+		}
+		if !slices.Contains(r.status.actions(), "update") {
+			return fault.ServiceNotActive.New()
 		}
 		previous := map[string]any{}
 		if p.label != nil {

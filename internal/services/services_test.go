@@ -447,6 +447,50 @@ func TestFiltersFindWhatTheyName(t *testing.T) {
 	})
 }
 
+func TestRenewalsThatAreDue(t *testing.T) {
+	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
+		w := newWorld(t, d, clk)
+		due := func(days int) int64 {
+			sum, err := w.DueRenewals(t.Context(), d, 1, clk.Now().AddDate(0, 0, days))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return int64(sum)
+		}
+		w.same("without services", int64(0), due(400))
+		w.reserve(ask("pending.test"))
+		foreign := ask("foreign.test")
+		foreign.AccountID = 2
+		w.active(foreign)
+		first := w.active(ask("first.test"))
+		price := int64(w.record(first).renewPrice)
+		w.clk.Advance(10 * 24 * time.Hour)
+		w.active(ask("second.test"))
+		w.same("one of two", price, due(25))
+		w.same("both", 2*price, due(40))
+		if status, body := w.call("own", "PATCH", fmt.Sprintf("/api/v1/services/%d", first), `{"auto_renew":false}`); status != http.StatusOK {
+			t.Fatalf("%d %s", status, body)
+		}
+		w.same("only what renews itself", price, due(40))
+	})
+}
+
+func TestAServiceThatIsOverIsNotChanged(t *testing.T) {
+	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
+		w := newWorld(t, d, clk)
+		id := w.reserve(ask("shop.test"))
+		err := d.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error { return w.CancelPending(ctx, tx, id) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		status, answer := w.call("own", "PATCH", fmt.Sprintf("/api/v1/services/%d", id), `{"label":"again"}`)
+		if status != http.StatusUnprocessableEntity || !strings.Contains(string(answer), "service_not_active") {
+			t.Errorf("%d %s", status, answer)
+		}
+		w.same("label", "shop.test", w.record(id).label)
+	})
+}
+
 func TestAStrangerSeesAndChangesNothing(t *testing.T) {
 	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
 		w := newWorld(t, d, clk)

@@ -11,6 +11,7 @@ import (
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/domainname"
 	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/money"
 	"stead.dev/stead/internal/platform/page"
 )
 
@@ -80,6 +81,15 @@ func list(ctx context.Context, q db.Querier, accountID int64, f filter, p page.P
 	query := fmt.Sprintf(`SELECT %s FROM services WHERE %s ORDER BY id DESC LIMIT $%d OFFSET $%d`, columns, where, n+1, n+2)
 	rows, err = db.Collect(ctx, q, scan, query, append(args, p.Limit(), p.Offset())...)
 	return rows, total, err
+}
+
+// dueRenewals sums what the automatic renewals of an account's services cost that
+// are due by the given time.
+func dueRenewals(ctx context.Context, q db.Querier, accountID int64, by time.Time) (sum money.USDCents, err error) {
+	err = q.QueryRow(ctx, `SELECT CAST(COALESCE(SUM(renew_price), 0) AS BIGINT) FROM services
+		WHERE account_id = $1 AND expires_at <= $2 AND auto_renew AND status IN ('active', 'past_due', 'suspended')`,
+		accountID, by).Scan(&sum)
+	return sum, err
 }
 
 // escapeLike makes % and _ of a search stand for themselves.
