@@ -85,6 +85,7 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 	c.services = services.NewService(services.Config{
 		DB: c.db, Queue: c.queue, Events: c.outbox, Panels: c.panels, Balances: balances{c.wallet}, DefaultPanel: embeddedPanel,
 	})
+	c.wallet.SetRenewals(c.services)
 	c.orders = orders.New(orders.Config{
 		DB: c.db, Catalog: shelf{c.catalog}, Payer: payer{c.wallet}, Services: reservations{c.services}, Events: c.outbox,
 		ReservedDomains: ownNames(c.cfg),

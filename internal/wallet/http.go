@@ -56,9 +56,23 @@ type walletWire struct {
 	Available           money.Money       `json:"available" doc:"The same as balance: what is held is not in it."`
 	Debt                money.Money       `json:"debt" doc:"Owed after a charge-back of money already spent; the next money that comes in repays it."`
 	LowBalanceThreshold *money.Money      `json:"low_balance_threshold" doc:"null: no warning is set."`
+	AutoTopup           autoTopupWire     `json:"auto_topup"`
+	UpcomingRenewals    renewalsWire      `json:"upcoming_renewals"`
 	Transactions        []transactionWire `json:"transactions" doc:"The same page as data."`
 	Data                []transactionWire `json:"data"`
 	Meta                page.Meta         `json:"meta"`
+}
+
+type autoTopupWire struct {
+	Enabled   bool         `json:"enabled" doc:"False: nothing is topped up by itself, and the rest is null."`
+	Gateway   *string      `json:"gateway"`
+	Amount    *money.Money `json:"amount"`
+	Threshold *money.Money `json:"threshold"`
+}
+
+type renewalsWire struct {
+	Next30d money.Money `json:"next_30d" doc:"What the automatic renewals of the next 30 days will cost."`
+	Covered bool        `json:"covered" doc:"The balance covers them."`
 }
 
 type transactionWire struct {
@@ -91,13 +105,18 @@ func (s *Service) get(ctx context.Context, p auth.Principal, in *walletIn) (*wal
 	if err != nil {
 		return nil, err
 	}
+	due, err := s.renewals.DueRenewals(ctx, s.DB, p.AccountID, s.Clock.Now().AddDate(0, 0, 30))
+	if err != nil {
+		return nil, err
+	}
 	transactions := make([]transactionWire, len(rows))
 	for i, t := range rows {
 		transactions[i] = wireTransaction(ctx, t)
 	}
 	return &walletWire{
 		Balance: money.Wire(ctx, b.Spendable), Held: money.Wire(ctx, b.Held), Available: money.Wire(ctx, b.Spendable),
-		Debt: money.Wire(ctx, b.Debt), Transactions: transactions, Data: transactions, Meta: page.MetaOf(in.Params, total),
+		Debt: money.Wire(ctx, b.Debt), UpcomingRenewals: renewalsWire{Next30d: money.Wire(ctx, due), Covered: b.Spendable >= due},
+		Transactions: transactions, Data: transactions, Meta: page.MetaOf(in.Params, total),
 	}, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"strings"
+	"time"
 
 	"stead.dev/stead/internal/gateway"
 	"stead.dev/stead/internal/platform/clock"
@@ -46,17 +47,29 @@ type Config struct {
 // DefaultMaxBalance is 100,000 dollars.
 const DefaultMaxBalance money.USDCents = 10_000_000
 
-// Service keeps the ledger and the top-ups.
-type Service struct{ Config }
+// Renewals tells what an account's services are going to cost.
+type Renewals interface {
+	// DueRenewals is the sum of the automatic renewals due by the given time.
+	DueRenewals(ctx context.Context, q db.Querier, accountID int64, by time.Time) (money.USDCents, error)
+}
 
-// New makes the section.
+// Service keeps the ledger and the top-ups.
+type Service struct {
+	Config
+	renewals Renewals
+}
+
+// New makes the section. Its operations need SetRenewals first.
 func New(c Config) *Service {
 	c.BaseURL = strings.TrimSuffix(c.BaseURL, "/")
 	if c.MaxBalance == 0 {
 		c.MaxBalance = DefaultMaxBalance
 	}
-	return &Service{c}
+	return &Service{Config: c}
 }
+
+// SetRenewals plugs in the services, which themselves need this section.
+func (s *Service) SetRenewals(r Renewals) { s.renewals = r }
 
 // Charge is money set aside for something bought.
 type Charge struct {

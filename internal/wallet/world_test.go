@@ -90,6 +90,13 @@ func (ps people) Verify(_ context.Context, token string) (auth.Principal, error)
 	return p, nil
 }
 
+// renewals cost every account three dollars.
+type renewals struct{}
+
+func (renewals) DueRenewals(context.Context, db.Querier, int64, time.Time) (money.USDCents, error) {
+	return 300, nil
+}
+
 type allOn struct{}
 
 func (allOn) Enabled(api.Section) bool { return true }
@@ -124,6 +131,7 @@ func newWorld(t testing.TB, d *db.DB, clk *clock.Fake, gateways ...gateway.Gatew
 		DB: d, Clock: clk, Events: w.told, Box: box, Log: slog.New(slog.NewJSONHandler(w.logs, nil)), Gateways: gateways,
 		BaseURL: base + "/", Company: "Stead <Hosting>",
 	})
+	w.SetRenewals(renewals{})
 	both := []string{auth.ScopeWalletRead, auth.ScopeWalletWrite}
 	edge := api.NewEdge(api.Config{
 		DB: d, Switches: allOn{}, Limiter: throttle.New(d, clk), Answers: idempotency.NewStore(d),
