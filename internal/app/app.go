@@ -161,7 +161,7 @@ func (a *App) OpsURL() string {
 // Operations are the operations of the API that this server serves.
 func (a *App) Operations() []api.Info { return a.edge.Operations() }
 
-// Bounds of every connection. Bodies and answers have their own (see paced).
+// Bounds of every connection. Bodies and answers have their own (see pace).
 const (
 	headerTimeout  = 10 * time.Second
 	idleTimeout    = 2 * time.Minute

@@ -83,7 +83,7 @@ func (a *App) handler() (http.Handler, error) {
 			mux.ServeHTTP(w, r)
 		}
 	})
-	return a.metrics.InFlight(a.traces.Handler(api.Outer(a.log, a.clock, a.metrics.Request, paced(a.guarded(served))))), nil
+	return a.metrics.InFlight(a.traces.Handler(api.Outer(a.log, a.clock, a.metrics.Request, defaultPace.around(a.guarded(served))))), nil
 }
 
 // pages are the site for people.

@@ -6,30 +6,32 @@ import (
 	"time"
 )
 
-// Every transfer may take as long as it needs, but not stand still: a body that
-// does not arrive and an answer that is not taken end their connection.
-const (
-	readPause  = 30 * time.Second
-	writePause = 60 * time.Second
+// pace bounds the pauses of transfers. Every transfer may take as long as it
+// needs, but not stand still: a body that does not arrive and an answer that is
+// not taken end their connection. A deadline for the whole request would end
+// large uploads and event streams; none at all would let a client hold a
+// connection for ever.
+type pace struct {
+	read, write time.Duration
 	// leftover is how long the rest of a body that nobody read may hold the
 	// connection after the answer.
-	leftover = 5 * time.Second
-)
+	leftover time.Duration
+}
 
-// paced bounds the pauses of both directions. A deadline for the whole request
-// would end large uploads and event streams; none at all would let a client
-// hold a connection for ever.
-func paced(next http.Handler) http.Handler {
+var defaultPace = pace{read: 30 * time.Second, write: 60 * time.Second, leftover: 5 * time.Second}
+
+// around bounds the pauses of the requests to next.
+func (p pace) around(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c := http.NewResponseController(w)
 		// The connection may bear the deadlines of its last request.
 		_ = c.SetWriteDeadline(time.Time{}) // a writer without deadlines, in tests, has no pauses either
 		if r.Body != nil && r.Body != http.NoBody {
-			r.Body = &pacedBody{ReadCloser: r.Body, c: c}
+			r.Body = &pacedBody{r.Body, c, p.read}
 		}
-		next.ServeHTTP(&pacedWriter{ResponseWriter: w, c: c}, r)
-		_ = c.SetReadDeadline(deadline(leftover))
-		_ = c.SetWriteDeadline(deadline(writePause)) // for what is still buffered
+		next.ServeHTTP(&pacedWriter{w, c, p.write}, r)
+		_ = c.SetReadDeadline(deadline(p.leftover))
+		_ = c.SetWriteDeadline(deadline(p.write)) // for what is still buffered
 	})
 }
 
@@ -41,11 +43,12 @@ func deadline(d time.Duration) time.Time {
 
 type pacedBody struct {
 	io.ReadCloser
-	c *http.ResponseController
+	c     *http.ResponseController
+	pause time.Duration
 }
 
 func (b *pacedBody) Read(p []byte) (int, error) {
-	_ = b.c.SetReadDeadline(deadline(readPause))
+	_ = b.c.SetReadDeadline(deadline(b.pause))
 	n, err := b.ReadCloser.Read(p)
 	if err != nil {
 		// Whoever still works on the request must not be taken for a client that
@@ -57,11 +60,12 @@ func (b *pacedBody) Read(p []byte) (int, error) {
 
 type pacedWriter struct {
 	http.ResponseWriter
-	c *http.ResponseController
+	c     *http.ResponseController
+	pause time.Duration
 }
 
 func (w *pacedWriter) Write(p []byte) (int, error) {
-	_ = w.c.SetWriteDeadline(deadline(writePause))
+	_ = w.c.SetWriteDeadline(deadline(w.pause))
 	n, err := w.ResponseWriter.Write(p)
 	_ = w.c.SetWriteDeadline(time.Time{})
 	return n, err

@@ -248,32 +248,47 @@ func TestOperatorsSeeMetricsAndOthersDoNot(t *testing.T) {
 	}
 }
 
-func TestABodyThatStandsStillKeepsNothingFromTheNext(t *testing.T) {
-	reached := make(chan struct{})
-	server := httptest.NewServer(paced(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		close(reached)
-		b, err := io.ReadAll(r.Body)
-		if err != nil {
-			w.WriteHeader(http.StatusRequestTimeout)
-			return
-		}
-		_, _ = w.Write(b)
-	})))
+func TestATransferMayBeSlowButNotStandStill(t *testing.T) {
+	read := make(chan error, 1)
+	server := httptest.NewServer(pace{read: 200 * time.Millisecond, write: time.Second, leftover: time.Second}.around(
+		http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			b, err := io.ReadAll(r.Body)
+			read <- err
+			if err == nil {
+				_, _ = w.Write(b)
+			}
+		})))
 	defer server.Close()
-	body, send := io.Pipe()
-	go func() {
-		_, _ = send.Write([]byte("slow"))
-		<-reached
-		_, _ = send.Write([]byte(" but whole"))
-		_ = send.Close()
-	}()
-	r, err := http.Post(server.URL, "text/plain", body)
-	if err != nil {
-		t.Fatal(err)
+	send := func(pieces ...string) net.Conn {
+		t.Helper()
+		conn, err := net.Dial("tcp", server.Listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = io.WriteString(conn, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\nConnection: close\r\n\r\n")
+		for _, p := range pieces {
+			time.Sleep(50 * time.Millisecond) //nolint:forbidigo // a slow client is what is tested
+			_, _ = io.WriteString(conn, p)
+		}
+		return conn
 	}
-	defer func() { _ = r.Body.Close() }()
-	if got, _ := io.ReadAll(r.Body); string(got) != "slow but whole" {
-		t.Errorf("got %q", got)
+	slow := send("01", "23", "45", "67", "89")
+	defer func() { _ = slow.Close() }()
+	if answer, err := io.ReadAll(slow); err != nil || !strings.HasSuffix(string(answer), "0123456789") {
+		t.Errorf("a slow body: %v %q", err, answer)
+	}
+	if err := <-read; err != nil {
+		t.Errorf("a slow body: %v", err)
+	}
+	still := send("01")
+	defer func() { _ = still.Close() }()
+	select {
+	case err := <-read:
+		if !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("a body that stands still: %v", err)
+		}
+	case <-time.After(5 * time.Second):
+		t.Error("a body that stands still is waited for")
 	}
 }
 
