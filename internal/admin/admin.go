@@ -301,7 +301,9 @@ func (a *Admin) ImportCatalog(ctx context.Context, file []byte) (r catalog.Repor
 }
 
 // ExportCatalog writes the catalog as a file that ImportCatalog reads.
-func (a *Admin) ExportCatalog(ctx context.Context) ([]byte, error) { return a.Catalog.Export(ctx, a.DB) }
+func (a *Admin) ExportCatalog(ctx context.Context) ([]byte, error) {
+	return a.Catalog.Export(ctx, a.DB)
+}
 
 // ParseUSD reads an amount of dollars as people write it: 25, 25.5, 25.00.
 func ParseUSD(text string) (money.USDCents, error) {

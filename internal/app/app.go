@@ -207,7 +207,7 @@ func (a *App) Run(ctx context.Context) error {
 	}
 	a.log.InfoContext(ctx, "serving", "url", a.URL(), "sites", a.NodeURL(), "operations", a.OpsURL(),
 		"database", a.db.Engine(), "version", a.version)
-	a.notices.print(a)
+	a.notices.show(a)
 
 	var err error
 	select {

@@ -17,7 +17,7 @@ import (
 // production; `stead doctor` says so.
 const (
 	DemoEmail    = "demo@stead.example"
-	DemoPassword = "stead-demo-password" //nolint:gosec // public on purpose
+	DemoPassword = "stead-demo-password"
 	DemoClientID = "stead-demo"
 
 	demoCredit money.USDCents = 10_000

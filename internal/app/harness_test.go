@@ -1,7 +1,6 @@
 package app
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
@@ -288,18 +287,6 @@ func (a *App) customer(t *testing.T, c client, balance money.USDCents) customer 
 		a.credit(t, id, balance)
 	}
 	return customer{id: id, token: a.token(t, id, c, thirdParty()...)}
-}
-
-// jsonOf writes v as JSON.
-func jsonOf(t *testing.T, v any) string {
-	t.Helper()
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		t.Fatal(err)
-	}
-	return b.String()
 }
 
 // account makes an account.

@@ -10,8 +10,8 @@ import (
 // notices tells the person who started a demo how to use it.
 type notices struct{ out io.Writer }
 
-// print writes a box with the addresses and the login of a demo.
-func (n notices) print(a *App) {
+// show writes a box with the addresses and the login of a demo.
+func (n notices) show(a *App) {
 	if n.out == nil || !a.cfg.Demo {
 		return
 	}

