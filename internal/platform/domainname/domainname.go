@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/netip"
 	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/net/idna"
 	"golang.org/x/net/publicsuffix"
@@ -36,10 +37,14 @@ func Host(name string) (string, error) {
 const maxWritten = 2048
 
 // toASCII writes international labels in punycode. The time that takes grows with the square of a
-// label's length, so a text that cannot be a name is not tried.
+// label's length, so a text that cannot be a name is not tried. Bytes that are no text idna would take
+// for the replacement character.
 func toASCII(name string) (string, error) {
 	if len(name) > maxWritten {
 		return "", fmt.Errorf("%w: %d bytes are no name", ErrMalformed, len(name))
+	}
+	if !utf8.ValidString(name) {
+		return "", fmt.Errorf("%w: %q is not UTF-8", ErrMalformed, name)
 	}
 	return idna.Lookup.ToASCII(name)
 }
