@@ -11,7 +11,8 @@ import (
 )
 
 // cleanArgs is the job that removes what the platform keeps for a while only:
-// old answers to idempotency keys, ended throttle windows, heard signals.
+// old answers to idempotency keys, ended throttle windows, heard signals, old
+// events.
 type cleanArgs struct{}
 
 func (cleanArgs) Kind() string { return "platform.clean" }
@@ -22,7 +23,7 @@ type cleanWorker struct {
 }
 
 func (w *cleanWorker) Work(ctx context.Context, _ *river.Job[cleanArgs]) error {
-	return errors.Join(w.core.answers.Clean(ctx), throttle.Clean(ctx, w.core.db), w.core.hub.Clean(ctx))
+	return errors.Join(w.core.answers.Clean(ctx), throttle.Clean(ctx, w.core.db), w.core.hub.Clean(ctx), w.core.outbox.Clean(ctx))
 }
 
 // register adds the workers of all sections.

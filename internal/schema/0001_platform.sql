@@ -36,6 +36,7 @@ CREATE TABLE outbox_events (
     sequence    BIGINT NOT NULL,
     data        TEXT   NOT NULL,
     previous    TEXT,
+    fan_out     BOOLEAN NOT NULL,
     fanned_at   BIGINT,
     created_at  BIGINT NOT NULL,
     UNIQUE (subject, subject_id, sequence)

@@ -57,6 +57,7 @@ type Config struct {
 
 // Queue is this process's part of the job queue.
 type Queue struct {
+	db      *db.DB
 	workers *river.Workers
 	pg      *river.Client[pgx.Tx]
 	lite    *river.Client[*sql.Tx]
@@ -65,7 +66,7 @@ type Queue struct {
 // New makes a queue on d, which has been migrated. Register workers and
 // periodic jobs before Start.
 func New(d *db.DB, c Config) (*Queue, error) {
-	q := &Queue{workers: river.NewWorkers()}
+	q := &Queue{db: d, workers: river.NewWorkers()}
 	rc := &river.Config{
 		ID:         c.ID,
 		Logger:     c.Logger,
@@ -149,7 +150,24 @@ func (q *Queue) Start(ctx context.Context) error {
 	if q.pg != nil {
 		return q.pg.Start(ctx)
 	}
+	if err := q.release(ctx); err != nil {
+		return err
+	}
 	return q.lite.Start(ctx)
+}
+
+// release gives back the jobs of a killed process, without waiting for the
+// rescuer: on SQLite this process is the only one that works, so whatever is
+// running when it starts is not.
+func (q *Queue) release(ctx context.Context) error {
+	err := q.db.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+		_, err := tx.Exec(ctx, `UPDATE river_job SET state = 'available' WHERE state = 'running'`)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("jobs: release those of a killed process: %w", err)
+	}
+	return nil
 }
 
 // Stop lets running jobs finish until ctx ends, then cancels their contexts and

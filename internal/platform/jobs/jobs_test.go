@@ -114,6 +114,28 @@ func TestAJobRightAfterAnotherIsPickedUpAtOnce(t *testing.T) {
 	})
 }
 
+func TestTheJobsOfAKilledProcessAreTakenUpAtStart(t *testing.T) {
+	d := testkit.SQLite(t, clock.System(0))
+	q, err := jobs.New(d, jobs.Config{Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	river.AddWorker(q.Workers(), river.WorkFunc(func(context.Context, *river.Job[countArgs]) error { return nil }))
+	err = d.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error {
+		if err := q.Enqueue(ctx, tx, countArgs{N: 1}, nil); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, `UPDATE river_job SET state = 'running', attempt = 1, attempted_at = CURRENT_TIMESTAMP`)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sum atomic.Int64
+	newQueue(t, d, func(_ context.Context, n int64) error { sum.Add(n); return nil }, func() {})
+	testkit.Eventually(t, 10*time.Second, func() bool { return sum.Load() == 1 }, "the job ran again")
+}
+
 // BenchmarkPickUp is the time from committing a job to its worker's start.
 func BenchmarkPickUp(b *testing.B) {
 	for name, open := range map[string]func() *db.DB{

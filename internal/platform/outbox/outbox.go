@@ -9,6 +9,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -92,6 +93,7 @@ func (o *Outbox) Emit(ctx context.Context, tx *db.Tx, e Event) error {
 		s := string(b)
 		previous = &s
 	}
+	fanOut := slices.ContainsFunc(o.subs, func(s subscription) bool { return s.matches(e.Type) })
 	var sequence, id int64
 	err = tx.QueryRow(ctx, `INSERT INTO outbox_sequences AS s (subject, subject_id, last) VALUES ($1, $2, 1)
 		ON CONFLICT (subject, subject_id) DO UPDATE SET last = s.last + 1 RETURNING last`,
@@ -100,18 +102,16 @@ func (o *Outbox) Emit(ctx context.Context, tx *db.Tx, e Event) error {
 		return fmt.Errorf("outbox: number %s: %w", e.Type, err)
 	}
 	err = tx.QueryRow(ctx, `INSERT INTO outbox_events
-			(uid, type, account_id, subject, subject_id, sequence, data, previous, created_at)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) RETURNING id`,
-		secret.Token("evt_", 16), e.Type, e.AccountID, e.Subject, e.SubjectID, sequence, string(data), previous, tx.Now).Scan(&id)
+			(uid, type, account_id, subject, subject_id, sequence, data, previous, fan_out, created_at)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) RETURNING id`,
+		secret.Token("evt_", 16), e.Type, e.AccountID, e.Subject, e.SubjectID, sequence, string(data), previous, fanOut, tx.Now).Scan(&id)
 	if err != nil {
 		return fmt.Errorf("outbox: write %s: %w", e.Type, err)
 	}
-	for _, s := range o.subs {
-		if s.matches(e.Type) {
-			return o.queue.Enqueue(ctx, tx, fanOutArgs{EventID: id}, nil)
-		}
+	if !fanOut {
+		return nil
 	}
-	return nil
+	return o.queue.Enqueue(ctx, tx, fanOutArgs{EventID: id}, nil)
 }
 
 // Register adds the job that fans out.
@@ -152,6 +152,19 @@ func (o *Outbox) FanOut(ctx context.Context, eventID int64) error {
 			}
 		}
 		return nil
+	})
+}
+
+// Retention is how long events are kept for replay (resources, section 23).
+const Retention = 30 * 24 * time.Hour
+
+// Clean removes events older than Retention; a periodic job calls it. An event
+// that is still to be told to subscribers stays.
+func (o *Outbox) Clean(ctx context.Context) error {
+	return o.db.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+		_, err := tx.Exec(ctx, `DELETE FROM outbox_events WHERE created_at < $1 AND (fanned_at IS NOT NULL OR NOT fan_out)`,
+			tx.Now.Add(-Retention))
+		return err
 	})
 }
 

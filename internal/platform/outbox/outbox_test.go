@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/riverqueue/river"
 
@@ -85,6 +86,39 @@ func TestSubscribersAreToldOnceAndOnlyOfWhatTheyAskedFor(t *testing.T) {
 		}
 		if len(told) != 2 {
 			t.Fatalf("told %v: a failure is tried again, a success is not", told)
+		}
+	})
+}
+
+func TestOldEventsAreForgottenUnlessStillToBeTold(t *testing.T) {
+	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
+		o := outbox.New(d, &recorded{})
+		o.Subscribe("order.*", func(context.Context, *db.Tx, outbox.Stored) error { return nil })
+		emit(t, d, o,
+			outbox.Event{Type: "service.created", Subject: "service", SubjectID: 1},
+			outbox.Event{Type: "order.paid", Subject: "order", SubjectID: 1},
+			outbox.Event{Type: "order.paid", Subject: "order", SubjectID: 2})
+		told, err := o.Of(t.Context(), "order", 1)
+		if err != nil || len(told) != 1 {
+			t.Fatal(told, err)
+		}
+		if err := o.FanOut(t.Context(), told[0].ID); err != nil {
+			t.Fatal(err)
+		}
+		left := func() (n int) {
+			if err := d.QueryRow(t.Context(), `SELECT count(*) FROM outbox_events`).Scan(&n); err != nil {
+				t.Fatal(err)
+			}
+			return n
+		}
+		for _, step := range []struct {
+			age  time.Duration
+			left int
+		}{{outbox.Retention, 3}, {time.Second, 1}} {
+			clk.Advance(step.age)
+			if err := o.Clean(t.Context()); err != nil || left() != step.left {
+				t.Errorf("%d events stay, want %d; error %v", left(), step.left, err)
+			}
 		}
 	})
 }
