@@ -7,6 +7,7 @@ import (
 
 	"stead.dev/stead/internal/oauth"
 	"stead.dev/stead/internal/platform/api"
+	"stead.dev/stead/internal/platform/money"
 	"stead.dev/stead/internal/platform/throttle"
 	"stead.dev/stead/internal/webui"
 )
@@ -40,6 +41,7 @@ func (a *App) newEdge() (*api.Edge, error) {
 		MaxBody:    int64(a.cfg.MaxBody),
 		Timeout:    operationTimeout,
 		Language:   a.cfg.DefaultLanguage,
+		Currency:   money.Currency(a.cfg.DefaultCurrency),
 		BaseURL:    a.cfg.BaseURL,
 		Version:    interfaceVersion,
 		ClientAddr: clientAddr(a.cfg.TrustedProxies),
@@ -91,7 +93,8 @@ func (a *App) pages() *webui.UI {
 	d := webui.Deps{
 		Accounts: a.accounts, Catalog: front{a.catalog}, Clock: a.clock, Log: a.log, ClientAddr: clientAddr(a.cfg.TrustedProxies), BaseURL: a.cfg.BaseURL,
 		Company: a.cfg.CompanyName, Support: a.cfg.SupportEmail, Language: a.cfg.DefaultLanguage,
-		OAuth: a.oauth, Sections: a.switches,
+		Currency: money.Currency(a.cfg.DefaultCurrency),
+		OAuth:    a.oauth, Sections: a.switches,
 		Throttle: func(w http.ResponseWriter, r *http.Request) error { return a.edge.Throttle(w, r, oauth.Throttle.Name) },
 	}
 	if a.cfg.Demo {

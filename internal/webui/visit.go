@@ -44,12 +44,13 @@ func (ui *UI) visit(w http.ResponseWriter, r *http.Request) *http.Request {
 	}
 	ctx := context.WithValue(r.Context(), visitKey{}, v)
 	ctx = i18n.WithLang(ctx, ui.language(w, r, v.session))
+	currency := ui.Currency
 	if v.session != nil {
 		if c, ok := money.ParseCurrency(v.session.Account.Currency); ok {
-			ctx = money.WithCurrency(ctx, c)
+			currency = c
 		}
 	}
-	return r.WithContext(ctx)
+	return r.WithContext(money.WithCurrency(ctx, currency))
 }
 
 // language: ?lang= and is kept, else what was kept, else the account's, else
@@ -106,8 +107,9 @@ func (ui *UI) requireRecent(page http.HandlerFunc) http.HandlerFunc {
 	})
 }
 
-// backTo is where a visitor goes on after signing in: the page that was asked
-// for, or, as a form cannot be sent again, the page it stands on.
+// backTo is where a visitor goes on after signing in, or in another language:
+// the page that was asked for, or, as a form cannot be sent again, the page it
+// stands on.
 func backTo(r *http.Request) string {
 	if r.Method == http.MethodGet || r.Method == http.MethodHead {
 		return r.URL.RequestURI()

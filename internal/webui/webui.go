@@ -22,6 +22,7 @@ import (
 	"stead.dev/stead/internal/oauth"
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/money"
 )
 
 // Deps are what the pages need. All are required unless said otherwise.
@@ -38,8 +39,10 @@ type Deps struct {
 	BaseURL string
 	// Company and Support are shown on pages; Support may be empty.
 	Company, Support string
-	// Language of visitors who ask for none.
+	// Language of visitors who ask for none, and Currency in which prices are
+	// shown to those who have chosen none.
 	Language string
+	Currency money.Currency
 	// OAuth may be nil: there are then no applications and no consent.
 	OAuth *oauth.Service
 	// Sections is required with OAuth.

@@ -50,8 +50,10 @@ type Config struct {
 	MaxBody int64
 	// Timeout bounds operations other than streams.
 	Timeout time.Duration
-	// Language of callers who name none.
+	// Language of callers who name none, and Currency in which prices are shown
+	// to those who have chosen none.
 	Language string
+	Currency money.Currency
 	// BaseURL is the address under which clients reach this server.
 	BaseURL string
 	// Version stands in the OpenAPI document.
@@ -318,10 +320,11 @@ func (e *Edge) localize(r *http.Request, p auth.Principal) context.Context {
 	default:
 		ctx = i18n.WithLang(ctx, e.Language)
 	}
-	if c, ok := money.ParseCurrency(p.Currency); ok {
-		ctx = money.WithCurrency(ctx, c)
+	currency, ok := money.ParseCurrency(p.Currency)
+	if !ok {
+		currency = e.Currency
 	}
-	return ctx
+	return money.WithCurrency(ctx, currency)
 }
 
 // run decodes, calls the function and encodes its answer.
