@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -117,18 +118,21 @@ func (e *examination) report() Report {
 	return r
 }
 
-func ok(format string, args ...any) Check {
-	return Check{Status: OK, Found: fmt.Sprintf(format, args...)}
-}
+func ok(format string, args ...any) Check { return found(OK, "", format, args) }
 
 func skip(found string) Check { return Check{Status: Skip, Found: found} }
 
 func warn(do, format string, args ...any) Check {
-	return Check{Status: Warn, Found: fmt.Sprintf(format, args...), Do: do}
+	return found(Warn, do, format, args)
 }
 
 func fail(do, format string, args ...any) Check {
-	return Check{Status: Fail, Found: fmt.Sprintf(format, args...), Do: do}
+	return found(Fail, do, format, args)
+}
+
+// found makes one line of what was seen; drivers' errors may have several.
+func found(status Status, do, format string, args []any) Check {
+	return Check{Status: status, Found: strings.Join(strings.Fields(fmt.Sprintf(format, args...)), " "), Do: do}
 }
 
 // Write prints the report for people.

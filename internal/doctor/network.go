@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"net/url"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -29,6 +30,16 @@ func loopbackURL(text string) bool {
 	return err == nil && addr.IsLoopback()
 }
 
+// unspecifiedURL tells whether an address is one to listen on and none to go to.
+func unspecifiedURL(text string) bool {
+	u, err := url.Parse(text)
+	if err != nil {
+		return false
+	}
+	addr, err := netip.ParseAddr(u.Hostname())
+	return err == nil && addr.IsUnspecified()
+}
+
 func (e *examination) baseURL(context.Context) Check {
 	base := e.Config.BaseURL
 	host, _, _ := net.SplitHostPort(e.Config.Listen) // the configuration was checked
@@ -37,8 +48,8 @@ func (e *examination) baseURL(context.Context) Check {
 	switch {
 	case base == "":
 		return warn("set STEAD_BASE_URL: redirects and mails need it", "not set and not known with port 0")
-	case loopbackURL(base) && everywhere:
-		return warn("set STEAD_BASE_URL to the address that customers use", "%s leads to this machine only, yet Stead listens on %s", base, e.Config.Listen)
+	case (loopbackURL(base) || unspecifiedURL(base)) && everywhere:
+		return warn("set STEAD_BASE_URL to the address that customers use", "%s is no address for others, yet Stead listens on %s", base, e.Config.Listen)
 	case loopbackURL(base):
 		return ok("%s, for this machine only", base)
 	case !strings.HasPrefix(base, "https://"):
@@ -119,7 +130,7 @@ func (e *examination) certificate(context.Context) Check {
 
 func (e *examination) mail(ctx context.Context) Check {
 	if e.Config.SMTPURL == "" {
-		return warn("set STEAD_SMTP_URL and STEAD_MAIL_FROM", "none: mails are written to the log, so nobody can recover a password")
+		return warn("set STEAD_SMTP_URL and STEAD_MAIL_FROM", "none: mails are files in %s, so nobody can recover a password", filepath.Join(e.Config.DataDir, "mail"))
 	}
 	u, err := url.Parse(e.Config.SMTPURL.Reveal())
 	if err != nil {

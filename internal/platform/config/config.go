@@ -8,6 +8,7 @@ package config
 import (
 	"log/slog"
 	"net/netip"
+	"strings"
 	"time"
 )
 
@@ -50,11 +51,18 @@ type Config struct {
 	BankTransferDetails string `setting:"bank_transfer_details" doc:"where to transfer money to, shown for top-ups by bank transfer; without it, that way is not offered"`
 
 	// Other services.
-	SMTPURL             Secret `setting:"smtp_url" doc:"smtp://user:password@host:587 or smtps://…; without it, mails are written to the log instead"`
+	SMTPURL             Secret `setting:"smtp_url" doc:"smtp://user:password@host:587 or smtps://…; without it, mails are files in data_dir/mail"`
 	MailFrom            string `setting:"mail_from" doc:"sender of mails, such as Stead <no-reply@example.com>; required with smtp_url"`
 	StripeSecretKey     Secret `setting:"stripe_secret_key" doc:"secret key of the Stripe account; without it, Stripe is not offered"`
 	StripeWebhookSecret Secret `setting:"stripe_webhook_secret" doc:"signing secret of the Stripe webhook endpoint; required with stripe_secret_key"`
 	OTLPEndpoint        string `setting:"otlp_endpoint" doc:"http(s) address of an OpenTelemetry collector; without it, no traces are sent"`
+
+	// The name server.
+	DNSListen      string           `setting:"dns_listen" default:"127.0.0.1:8053" doc:"address of the name server, UDP and TCP; off: none"`
+	Nameservers    []string         `setting:"nameservers" default:"ns1.stead.invalid,ns2.stead.invalid" doc:"names of the public name servers, which every zone names; comma separated"`
+	DNSSecondaries []netip.AddrPort `setting:"dns_secondaries" doc:"addresses of the secondaries that take the zones, such as 192.0.2.53:53, comma separated"`
+	DNSTSIGKey     Secret           `setting:"dns_tsig_key" doc:"key of transfers, as algorithm:name:secret such as hmac-sha256:transfer:…; required with dns_secondaries"`
+	DNSCatalog     string           `setting:"dns_catalog" default:"catalog.stead.invalid" doc:"name of the catalog zone, which tells the secondaries what zones there are"`
 
 	// Running and trying.
 	LogLevel             slog.Level    `setting:"log_level" default:"info" doc:"least level that is logged: debug, info, warn or error"`
@@ -76,7 +84,7 @@ const (
 	FromCommandLine Source = "command line"
 )
 
-// Off is the value of node_listen and ops_listen that means "do not listen".
+// Off is the value of node_listen, ops_listen and dns_listen that means "do not listen".
 const Off = "off"
 
 // SQLite reports whether the data is in the embedded database.
@@ -84,6 +92,15 @@ func (c *Config) SQLite() bool { return c.DatabaseURL == "" }
 
 // TLS reports whether Stead itself speaks HTTPS.
 func (c *Config) TLS() bool { return c.TLSCertFile != "" }
+
+// TSIGKey is the three parts of dns_tsig_key.
+func (c *Config) TSIGKey() (algorithm, name, secret string) {
+	parts := strings.SplitN(c.DNSTSIGKey.Reveal(), ":", 3)
+	if len(parts) != 3 {
+		return "", "", ""
+	}
+	return parts[0], parts[1], parts[2]
+}
 
 // derive fills in the addresses that follow from others. With port 0 the address is known only after listening, so
 // it stays empty and the one who listens fills it in.

@@ -1,0 +1,25 @@
+package admin_test
+
+import (
+	"testing"
+
+	"stead.dev/stead/internal/admin"
+	"stead.dev/stead/internal/platform/money"
+)
+
+func TestAmountsAreReadAsPeopleWriteThem(t *testing.T) {
+	for text, want := range map[string]money.USDCents{
+		"25": 2500, "25.5": 2550, "25.00": 2500, "0.01": 1, "$12.34": 1234, "0": 0, "1000000": 100_000_000,
+	} {
+		if got, err := admin.ParseUSD(text); err != nil || got != want {
+			t.Errorf("%q is %d, %v, want %d", text, got, err, want)
+		}
+	}
+	for _, text := range []string{
+		"", ".", "-5", "1.", "1.234", "1,50", "1e3", ".5", "12 34", "0x10", "twelve", "1.2.3", "99999999999999999999", "+1", "١",
+	} {
+		if got, err := admin.ParseUSD(text); err == nil {
+			t.Errorf("%q is taken for %d", text, got)
+		}
+	}
+}
