@@ -3,7 +3,7 @@ package config
 import (
 	"fmt"
 	"io"
-	"net/netip"
+	"reflect"
 	"strings"
 	"text/tabwriter"
 )
@@ -33,10 +33,10 @@ func (c *Config) Describe() []Description {
 }
 
 func (s setting) show() string {
-	if prefixes, ok := s.value.Interface().([]netip.Prefix); ok {
-		parts := make([]string, 0, len(prefixes))
-		for _, prefix := range prefixes {
-			parts = append(parts, prefix.String())
+	if s.value.Kind() == reflect.Slice {
+		parts := make([]string, s.value.Len())
+		for i := range parts {
+			parts[i] = fmt.Sprint(s.value.Index(i).Interface())
 		}
 		return strings.Join(parts, ",")
 	}

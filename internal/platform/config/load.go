@@ -280,6 +280,14 @@ func (s setting) set(text string) error {
 			return err
 		}
 		*field = prefixes
+	case *[]string:
+		*field = list(text)
+	case *[]netip.AddrPort:
+		addresses, err := parseAddresses(text)
+		if err != nil {
+			return err
+		}
+		*field = addresses
 	default:
 		return fmt.Errorf("settings of type %s are not supported", s.value.Type())
 	}
@@ -296,14 +304,34 @@ func (s setting) bounded(value int64) error {
 	return nil
 }
 
+// list reads what is separated by commas.
+func list(text string) []string {
+	var parts []string
+	for part := range strings.SplitSeq(text, ",") {
+		if part = strings.TrimSpace(part); part != "" {
+			parts = append(parts, part)
+		}
+	}
+	return parts
+}
+
+// parseAddresses reads addresses with ports, separated by commas.
+func parseAddresses(text string) ([]netip.AddrPort, error) {
+	var addresses []netip.AddrPort
+	for _, part := range list(text) {
+		address, err := netip.ParseAddrPort(part)
+		if err != nil {
+			return nil, fmt.Errorf("%q is not an address with a port such as 192.0.2.53:53", part)
+		}
+		addresses = append(addresses, address)
+	}
+	return addresses, nil
+}
+
 // parsePrefixes reads networks and single addresses, separated by commas.
 func parsePrefixes(text string) ([]netip.Prefix, error) {
 	var prefixes []netip.Prefix
-	for part := range strings.SplitSeq(text, ",") {
-		part = strings.TrimSpace(part)
-		if part == "" {
-			continue
-		}
+	for _, part := range list(text) {
 		if address, err := netip.ParseAddr(part); err == nil {
 			prefixes = append(prefixes, netip.PrefixFrom(address, address.BitLen()))
 			continue

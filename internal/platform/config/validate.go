@@ -1,6 +1,7 @@
 package config
 
 import (
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"net"
@@ -9,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 
+	"stead.dev/stead/internal/platform/domainname"
 	"stead.dev/stead/internal/platform/i18n"
 	"stead.dev/stead/internal/platform/money"
 )
@@ -43,6 +45,13 @@ func (c *Config) validate() []error {
 	check("mail_from", optional(c.MailFrom, mailbox))
 	if c.SMTPURL != "" {
 		check("mail_from", required(c.MailFrom))
+	}
+	check("dns_listen", addressOrOff(c.DNSListen))
+	check("nameservers", nameservers(c.Nameservers))
+	check("dns_catalog", domain(c.DNSCatalog))
+	check("dns_tsig_key", optional(c.DNSTSIGKey.Reveal(), func(string) error { return tsigKey(c.TSIGKey()) }))
+	if len(c.DNSSecondaries) > 0 {
+		check("dns_tsig_key", required(c.DNSTSIGKey.Reveal()))
 	}
 	check("stripe_webhook_secret",
 		together("stripe_secret_key", c.StripeSecretKey != "", c.StripeWebhookSecret != ""))
@@ -138,6 +147,37 @@ func secretURL(text string, schemes ...string) error {
 func mailbox(text string) error {
 	if _, err := mail.ParseAddress(text); err != nil {
 		return fmt.Errorf("%q is not a mail address", text)
+	}
+	return nil
+}
+
+func nameservers(names []string) error {
+	if len(names) == 0 {
+		return errors.New("at least one is required")
+	}
+	for _, name := range names {
+		if err := domain(name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func domain(text string) error {
+	if canonical, err := domainname.Domain(text); err != nil || canonical != text {
+		return fmt.Errorf("%q is not a name such as ns1.example.com", text)
+	}
+	return nil
+}
+
+// tsigKey quotes nothing of a key, not even its algorithm: that may be a secret in the wrong place.
+func tsigKey(algorithm, name, secret string) error {
+	key, err := base64.StdEncoding.DecodeString(secret)
+	switch {
+	case !slices.Contains([]string{"hmac-sha256", "hmac-sha384", "hmac-sha512"}, algorithm), name == "":
+		return errors.New("is not of the form hmac-sha256:name:secret")
+	case err != nil || len(key) < 16:
+		return errors.New("has a secret that is not base64 of 16 bytes or more")
 	}
 	return nil
 }
