@@ -63,8 +63,8 @@ func saveTopup(ctx context.Context, tx *db.Tx, t topup) error {
 }
 
 // refundedOf is how much of a top-up its gateway has refunded so far.
-func refundedOf(ctx context.Context, tx *db.Tx, topupID int64) (sum money.USDCents, err error) {
-	err = tx.QueryRow(ctx, `SELECT CAST(COALESCE(SUM(p.amount), 0) AS BIGINT) FROM wallet_transactions w
+func refundedOf(ctx context.Context, q db.Querier, topupID int64) (sum money.USDCents, err error) {
+	err = q.QueryRow(ctx, `SELECT CAST(COALESCE(SUM(p.amount), 0) AS BIGINT) FROM wallet_transactions w
 		JOIN wallet_postings p ON p.transaction_id = w.id JOIN wallet_ledger_accounts a ON a.id = p.ledger_account_id
 		WHERE w.reference_type = 'topup' AND w.reference_id = $1 AND w.type = $2 AND a.kind = $3`,
 		topupID, string(TypeReversal), string(clearing)).Scan(&sum)
@@ -76,6 +76,8 @@ func refundedOf(ctx context.Context, tx *db.Tx, topupID int64) (sum money.USDCen
 
 // dueTopups are unpaid ones whose time is over.
 func dueTopups(ctx context.Context, tx *db.Tx, limit int) ([]topup, error) {
-	return db.Collect(ctx, tx, scanTopup, selectTopup+` WHERE status IN ('pending', 'processing') AND expires_at <= $1
-		ORDER BY id LIMIT $2`+tx.ForUpdate(), tx.Now, limit)
+	return db.Collect(ctx, tx, scanTopup, dueTopupsQuery+tx.ForUpdate(), tx.Now, limit)
 }
+
+const dueTopupsQuery = selectTopup + ` WHERE status IN ('pending', 'processing') AND expires_at <= $1
+	ORDER BY expires_at, id LIMIT $2`

@@ -1,0 +1,80 @@
+package testkit
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"stead.dev/stead/internal/platform/db"
+)
+
+// Indexed fails the test when one of the queries that ask makes of its querier
+// reads a table from end to end. Few rows make PostgreSQL do so whatever indexes
+// there are, so it is told to avoid it.
+func Indexed(t *testing.T, d *db.DB, ask func(q db.Querier) error) {
+	t.Helper()
+	seen := &recorder{Querier: d}
+	if err := ask(seen); err != nil {
+		t.Fatal(err)
+	}
+	if len(seen.queries) == 0 {
+		t.Fatal("nothing was asked")
+	}
+	for _, asked := range seen.queries {
+		plan, err := planOf(t.Context(), d, asked)
+		if err != nil {
+			t.Fatalf("%s\n%v", asked.text, err)
+		}
+		for _, step := range plan {
+			// SQLite says SCAN table, SCAN table USING INDEX for one in the order of an
+			// index, and SCAN CONSTANT ROW for no table.
+			whole := strings.HasPrefix(step, "SCAN ") && !strings.Contains(step, " USING ") && step != "SCAN CONSTANT ROW"
+			if whole || strings.Contains(step, "Seq Scan on") {
+				t.Errorf("a whole table is read (%s) by\n%s", strings.TrimSpace(step), asked.text)
+			}
+		}
+	}
+}
+
+type query struct {
+	text string
+	args []any
+}
+
+// recorder remembers what is asked of its querier.
+type recorder struct {
+	db.Querier
+	queries []query
+}
+
+func (r *recorder) Query(ctx context.Context, text string, args ...any) (db.Rows, error) {
+	r.queries = append(r.queries, query{text, args})
+	return r.Querier.Query(ctx, text, args...)
+}
+
+func (r *recorder) QueryRow(ctx context.Context, text string, args ...any) db.Row {
+	r.queries = append(r.queries, query{text, args})
+	return r.Querier.QueryRow(ctx, text, args...)
+}
+
+// planOf is how the engine goes about the query, a line a step.
+func planOf(ctx context.Context, d *db.DB, asked query) (plan []string, err error) {
+	if d.Engine() == "sqlite" {
+		return db.Collect(ctx, d, func(r db.Row) (step string, err error) {
+			var id, parent, unused int
+			err = r.Scan(&id, &parent, &unused, &step)
+			return step, err
+		}, "EXPLAIN QUERY PLAN "+asked.text, asked.args...)
+	}
+	err = d.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+		if _, err := tx.Exec(ctx, "SET LOCAL enable_seqscan = off"); err != nil {
+			return err
+		}
+		plan, err = db.Collect(ctx, tx, func(r db.Row) (step string, err error) {
+			err = r.Scan(&step)
+			return step, err
+		}, "EXPLAIN "+asked.text, asked.args...)
+		return err
+	})
+	return plan, err
+}
