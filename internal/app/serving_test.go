@@ -294,6 +294,22 @@ func TestATransferMayBeSlowButNotStandStill(t *testing.T) {
 	}
 }
 
+func TestAnAddressThatLeadsNowhereHasAPage(t *testing.T) {
+	a := start(t, nil)
+	for _, path := range []string{"/nothing", "/account/nothing", "/docs/nothing.js", "/static/nothing", "/pay/nothing/at/all", "/oauth/nothing"} {
+		r := a.get(t, "", path)
+		if r.status != http.StatusNotFound || r.header.Get("Content-Security-Policy") == "" {
+			t.Errorf("%s: %s", path, r)
+		}
+	}
+	if r := a.get(t, "", "/nothing"); !strings.HasPrefix(r.header.Get("Content-Type"), "text/html") {
+		t.Errorf("the page is %s", r.header.Get("Content-Type"))
+	}
+	if r := a.do(t, request{method: http.MethodPut, path: "/healthz"}); r.status != http.StatusMethodNotAllowed || r.header.Get("Allow") == "" {
+		t.Errorf("PUT /healthz: %s", r)
+	}
+}
+
 func TestAWrongStartLeavesNothingBehind(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
