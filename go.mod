@@ -106,9 +106,13 @@ require github.com/emersion/go-smtp v0.25.1
 
 require (
 	github.com/BurntSushi/toml v1.6.0
+	github.com/chromedp/cdproto v0.159.0
+	github.com/chromedp/chromedp v0.22.1
 	github.com/creack/pty v1.1.24
 	github.com/exaring/otelpgx v0.11.1
+	github.com/go-json-experiment/json v0.0.0-20260213210345-44df1a37e875
 	github.com/knadh/koanf/providers/structs v1.0.0
+	github.com/miekg/dns v1.1.73
 	go.yaml.in/yaml/v3 v3.0.5
 	golang.org/x/time v0.16.0
 )

@@ -29,10 +29,12 @@ var trees = map[string]layer{
 
 	"internal/panel": port, "internal/registrar": port, "internal/gateway": port, "internal/llm": port,
 	"internal/push": port, "internal/mailer": port, "internal/node": port,
+	"internal/nameserver": port,
 
 	"internal/account": section, "internal/oauth": section, "internal/catalog": section, "internal/wallet": section,
 	"internal/orders": section, "internal/services": section, "internal/hosting": section, "internal/files": section,
 	"internal/addons": section, "internal/domains": section, "internal/monitors": section, "internal/security": section,
+	"internal/dns":     section,
 	"internal/content": section, "internal/embeds": section, "internal/agent": section,
 
 	"internal/reseller": front, "internal/mcp": front, "internal/admin": front, "internal/webui": front,

@@ -1,0 +1,79 @@
+package nameserver
+
+import (
+	"hash/maphash"
+	"net/netip"
+	"sync"
+	"time"
+)
+
+// verdict is what becomes of an answer over UDP.
+type verdict int
+
+const (
+	answerSent      verdict = iota
+	answerTruncated         // empty: a client that exists asks again over TCP
+	answerDropped
+)
+
+// buckets is how many networks are told apart; those of one bucket share it, so the
+// memory does not grow with forged addresses.
+const buckets = 1 << 14
+
+// limiter bounds the answers per network. The address of a datagram may be
+// forged: without a bound anybody could make this server flood somebody else.
+type limiter struct {
+	perSecond float64
+	now       func() time.Time
+	seed      maphash.Seed
+	table     []bucket
+}
+
+type bucket struct {
+	mu     sync.Mutex
+	tokens float64
+	last   time.Time
+	over   uint
+}
+
+func newLimiter(perSecond int, now func() time.Time) *limiter {
+	l := &limiter{perSecond: float64(perSecond), now: now, seed: maphash.MakeSeed()}
+	if perSecond > 0 {
+		l.table = make([]bucket, buckets)
+	}
+	return l
+}
+
+// take uses one answer up. Every other answer beyond the bound is sent truncated.
+func (l *limiter) take(from netip.Addr) verdict {
+	if l.table == nil {
+		return answerSent
+	}
+	bits := 24
+	if from.Is6() {
+		bits = 56
+	}
+	network, err := from.Prefix(bits)
+	if err != nil {
+		return answerDropped // nobody can be answered without an address
+	}
+	b := &l.table[maphash.Comparable(l.seed, network)%buckets]
+	now := l.now()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.last.IsZero() {
+		b.tokens = l.perSecond
+	} else {
+		b.tokens = min(l.perSecond, b.tokens+max(0, now.Sub(b.last).Seconds())*l.perSecond)
+	}
+	b.last = now
+	if b.tokens >= 1 {
+		b.tokens--
+		return answerSent
+	}
+	b.over++
+	if b.over%2 == 1 {
+		return answerTruncated
+	}
+	return answerDropped
+}

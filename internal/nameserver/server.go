@@ -1,0 +1,318 @@
+package nameserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/miekg/dns"
+	"golang.org/x/net/netutil"
+)
+
+// Key is the secret that the primary and its secondaries share (RFC 8945).
+type Key struct {
+	Name      string
+	Algorithm string // such as hmac-sha256
+	Secret    string // in base64
+}
+
+// Config is how a server works. The zero value serves queries and transfers
+// nothing.
+type Config struct {
+	// Secondaries are told of changes at their address, and may transfer zones from
+	// its host with the key.
+	Secondaries []netip.AddrPort
+	Key         Key
+	// AnswersPerSecond bounds what one network (/24, /56) is answered over UDP; 0 is
+	// without bound.
+	AnswersPerSecond int
+	Now              func() time.Time
+	Log              *slog.Logger
+}
+
+// Server serves zones.
+type Server struct {
+	Config
+	limit   *limiter
+	notices *notices
+
+	mu    sync.RWMutex
+	zones map[string]*versions
+
+	udp net.PacketConn
+	tcp net.Listener
+}
+
+// versions are a zone's present version and the last ones before it, the newest
+// first, for incremental transfers.
+type versions struct {
+	*zone
+	past []*zone
+}
+
+const maxPast = 8
+
+// New makes a server without zones.
+func New(c Config) *Server {
+	c.Key.Name, c.Key.Algorithm = dns.CanonicalName(c.Key.Name), dns.Fqdn(strings.ToLower(c.Key.Algorithm))
+	s := &Server{Config: c, limit: newLimiter(c.AnswersPerSecond, c.Now), zones: map[string]*versions{}}
+	s.notices = newNotices(s)
+	return s
+}
+
+// Set serves a version of a zone from now on, and tells the secondaries when it is
+// another than the one before. Of zones that are new to them they learn from the
+// catalog.
+func (s *Server) Set(in Zone) error {
+	z, err := build(in)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before := s.zones[z.name]
+	next := &versions{zone: z}
+	switch {
+	case before == nil:
+	case before.serial == z.serial:
+		next.past = before.past
+	default:
+		old := *before.zone
+		old.nodes = nil // transfers need the records only
+		next.past = append([]*zone{&old}, before.past...)
+		next.past = next.past[:min(len(next.past), maxPast)]
+	}
+	s.zones[z.name] = next
+	if (before == nil && z.private) || (before != nil && before.serial != z.serial) {
+		s.notices.add(z.name)
+	}
+	return nil
+}
+
+// Remove ends serving a zone.
+func (s *Server) Remove(name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.zones, dns.CanonicalName(name))
+}
+
+// Serial is the serial of the zone that is served, if it is.
+func (s *Server) Serial(name string) (uint32, bool) {
+	v := s.zone(dns.CanonicalName(name))
+	if v == nil {
+		return 0, false
+	}
+	return v.serial, true
+}
+
+func (s *Server) zone(name string) *versions {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.zones[name]
+}
+
+// zoneOf finds the zone that a name is in, the closest one.
+func (s *Server) zoneOf(name string, kind uint16) *versions {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	start := name
+	if kind == dns.TypeDS && s.zones[name] != nil { // a zone's DS record is in its parent
+		start = above(name)
+	}
+	for ; ; start = above(start) {
+		if v := s.zones[start]; v != nil {
+			return v
+		}
+		if start == "." {
+			return s.zones[name]
+		}
+	}
+}
+
+// Bounds of connections.
+const (
+	maxConnections = 1000
+	ioTimeout      = 5 * time.Second
+	idleTimeout    = 10 * time.Second
+	maxUDP         = 1232 // no fragments (DNS flag day 2020)
+)
+
+// Listen takes the address for UDP and TCP.
+func (s *Server) Listen(ctx context.Context, address string) error {
+	var lc net.ListenConfig
+	const attempts = 10 // with port 0 the port that TCP got may be taken for UDP
+	var errs error
+	for range attempts {
+		tcp, err := lc.Listen(ctx, "tcp", address)
+		if err != nil {
+			return fmt.Errorf("nameserver: %w", err)
+		}
+		udp, err := lc.ListenPacket(ctx, "udp", tcp.Addr().String())
+		if err == nil {
+			s.tcp, s.udp = tcp, udp
+			return nil
+		}
+		errs = errors.Join(err, tcp.Close())
+	}
+	return fmt.Errorf("nameserver: %w", errs)
+}
+
+// Addr is where the server listens.
+func (s *Server) Addr() string { return s.tcp.Addr().String() }
+
+// Close frees the address of a server that is not run.
+func (s *Server) Close() error {
+	if s.tcp == nil {
+		return nil
+	}
+	return errors.Join(s.tcp.Close(), s.udp.Close())
+}
+
+// Run serves until ctx ends.
+func (s *Server) Run(ctx context.Context) error {
+	secrets := map[string]string{}
+	if s.Key.Secret != "" {
+		secrets[s.Key.Name] = s.Key.Secret
+	}
+	servers := []*dns.Server{
+		{
+			PacketConn: s.udp, Handler: s, TsigSecret: secrets, UDPSize: maxUDP, ReadTimeout: ioTimeout, WriteTimeout: ioTimeout,
+		},
+		{
+			Listener: netutil.LimitListener(s.tcp, maxConnections), Handler: s, TsigSecret: secrets,
+			ReadTimeout: ioTimeout, WriteTimeout: ioTimeout, IdleTimeout: func() time.Duration { return idleTimeout },
+		},
+	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	var running sync.WaitGroup
+	broken := make(chan error, len(servers))
+	for _, srv := range servers {
+		// Shutdown is refused until the server has started.
+		started := make(chan struct{})
+		srv.NotifyStartedFunc = func() { close(started) }
+		running.Go(func() {
+			if err := srv.ActivateAndServe(); err != nil && ctx.Err() == nil {
+				broken <- fmt.Errorf("nameserver: %w", err)
+			}
+		})
+		<-started
+	}
+	running.Go(func() { s.notices.run(ctx) })
+	var err error
+	select {
+	case <-ctx.Done():
+	case err = <-broken:
+	}
+	stop()
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), ioTimeout)
+	defer cancel()
+	for _, srv := range servers {
+		_ = srv.ShutdownContext(last) // what is still running is cut off by closing
+	}
+	_ = s.Close()
+	running.Wait()
+	return err
+}
+
+// ServeDNS answers one message.
+func (s *Server) ServeDNS(w dns.ResponseWriter, r *dns.Msg) {
+	reply := new(dns.Msg).SetReply(r)
+	reply.Compress = true
+	datagram := w.RemoteAddr().Network() == "udp"
+	if datagram {
+		switch s.limit.take(remote(w)) {
+		case answerDropped:
+			return
+		case answerTruncated:
+			reply.Truncated = true
+			s.write(w, r, reply)
+			return
+		}
+	}
+	q := r.Question[0] // the server's accept function lets nothing else through
+	switch {
+	case w.TsigStatus() != nil:
+		reply.Rcode = dns.RcodeNotAuth
+	case r.Opcode != dns.OpcodeQuery:
+		reply.Rcode = dns.RcodeNotImplemented
+	case r.IsEdns0() != nil && r.IsEdns0().Version() != 0:
+		reply.Rcode = dns.RcodeBadVers
+	case q.Qclass != dns.ClassINET:
+		reply.Rcode = dns.RcodeRefused
+	case q.Qtype == dns.TypeAXFR || q.Qtype == dns.TypeIXFR:
+		s.transfer(w, r, reply)
+		return
+	default:
+		s.answer(w, r, reply)
+	}
+	s.write(w, r, reply)
+}
+
+// answer fills in the reply to an ordinary question.
+func (s *Server) answer(w dns.ResponseWriter, r, reply *dns.Msg) {
+	q := r.Question[0]
+	name := dns.CanonicalName(q.Name)
+	z := s.zoneOf(name, q.Qtype)
+	if z == nil || (z.private && !s.trusted(w, r)) {
+		reply.Rcode = dns.RcodeRefused
+		return
+	}
+	a := z.lookup(name, q.Qtype)
+	reply.Rcode, reply.Authoritative = a.rcode, a.authoritative
+	reply.Answer, reply.Ns, reply.Extra = a.answer, a.authority, a.additional
+}
+
+// write sends a reply, cut to what the client takes and signed when the request
+// was.
+func (s *Server) write(w dns.ResponseWriter, r, reply *dns.Msg) {
+	size := dns.MaxMsgSize
+	if w.RemoteAddr().Network() == "udp" {
+		size = dns.MinMsgSize
+	}
+	if opt := r.IsEdns0(); opt != nil {
+		reply.SetEdns0(maxUDP, opt.Do())
+		if size < dns.MaxMsgSize {
+			size = min(max(int(opt.UDPSize()), dns.MinMsgSize), maxUDP)
+		}
+	}
+	reply.Truncate(size)
+	if t := r.IsTsig(); t != nil && w.TsigStatus() == nil {
+		reply.SetTsig(t.Hdr.Name, t.Algorithm, t.Fudge, trueTime())
+	}
+	_ = w.WriteMsg(reply) // a client that has left is no matter
+}
+
+// trueTime is for signatures: the other side has the true time, wherever Stead's own
+// clock is moved to.
+func trueTime() int64 {
+	return time.Now().Unix() //nolint:forbidigo // see above
+}
+
+// trusted tells whether a request is from a secondary and bears the key's
+// signature.
+func (s *Server) trusted(w dns.ResponseWriter, r *dns.Msg) bool {
+	t := r.IsTsig()
+	if t == nil || w.TsigStatus() != nil || s.Key.Secret == "" ||
+		dns.CanonicalName(t.Hdr.Name) != s.Key.Name || dns.CanonicalName(t.Algorithm) != s.Key.Algorithm {
+		return false
+	}
+	from := remote(w)
+	return slices.ContainsFunc(s.Secondaries, func(a netip.AddrPort) bool { return a.Addr().Unmap() == from })
+}
+
+// remote is the client's address.
+func remote(w dns.ResponseWriter) netip.Addr {
+	a, err := netip.ParseAddrPort(w.RemoteAddr().String())
+	if err != nil {
+		return netip.Addr{}
+	}
+	return a.Addr().Unmap()
+}
