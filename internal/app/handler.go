@@ -71,8 +71,7 @@ func (a *App) handler() (http.Handler, error) {
 		}
 	}
 	mux.Handle("/pay/", a.wallet.Pages())
-	pages := a.pages()
-	pages.Routes(mux)
+	a.pages().Routes(mux)
 
 	served := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
@@ -82,20 +81,11 @@ func (a *App) handler() (http.Handler, error) {
 			// Not through the mux, which would redirect an unclean path instead of
 			// refusing it in the interface's own form.
 			a.edge.ServeHTTP(w, r)
-		case leadsNowhere(mux, r):
-			pages.NotFound(w, r)
 		default:
 			mux.ServeHTTP(w, r)
 		}
 	})
 	return a.metrics.InFlight(a.traces.Handler(api.Outer(a.log, a.clock, a.metrics.Request, defaultPace.around(a.guarded(served))))), nil
-}
-
-// leadsNowhere tells whether a browser asks for what nobody serves. Other
-// methods are the mux's to refuse: it knows which are allowed.
-func leadsNowhere(mux *http.ServeMux, r *http.Request) bool {
-	_, pattern := mux.Handler(r)
-	return pattern == "" && (r.Method == http.MethodGet || r.Method == http.MethodHead)
 }
 
 // pages are the site for people.

@@ -27,12 +27,6 @@ func assetName(name string) string {
 	return "/static/" + hex.EncodeToString(sum[:6]) + "/" + name
 }
 
-// NotFound is the page for an address that leads nowhere.
-func (ui *UI) NotFound(w http.ResponseWriter, r *http.Request) {
-	ui.headers(w)
-	ui.fail(w, ui.visit(w, r), fault.NotFound.New())
-}
-
 // static serves the embedded files under their names with any hash: a page
 // that was loaded before an upgrade still finds its style.
 func (ui *UI) static() http.Handler {
@@ -40,7 +34,8 @@ func (ui *UI) static() http.Handler {
 		name := path.Base(r.URL.Path)
 		content, err := staticFiles.ReadFile("static/" + name)
 		if err != nil {
-			ui.NotFound(w, r)
+			ui.headers(w)
+			ui.fail(w, ui.visit(w, r), fault.NotFound.New())
 			return
 		}
 		h := w.Header()
