@@ -137,6 +137,23 @@ func TestACreditWithAReferenceIsGivenOnce(t *testing.T) {
 	})
 }
 
+// A slip of an operator's must not make sums of the books that no integer holds.
+func TestACreditOfMoreThanAWalletMayHoldIsRefused(t *testing.T) {
+	engines(t, func(t *testing.T, w *world) {
+		for account := range int64(2) {
+			err := w.do(func(ctx context.Context, tx *db.Tx) error {
+				return w.Credit(ctx, tx, Credit{AccountID: account + 1, Amount: 9e18, Type: TypeAdjustment, Reason: "gift", Actor: "test"})
+			})
+			if !errors.Is(err, ErrBadAmount) {
+				t.Errorf("account %d: %v", account+1, err)
+			}
+		}
+		w.has(1, Balance{})
+		w.credit(1, DefaultMaxBalance)
+		w.sound()
+	})
+}
+
 func TestThirtyChargesAtOnceFromABalanceThatCoversTenPayTen(t *testing.T) {
 	engines(t, func(t *testing.T, w *world) {
 		w.credit(1, 1000)

@@ -3,6 +3,7 @@ package wallet
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"time"
@@ -39,8 +40,8 @@ type Config struct {
 	BaseURL string
 	// Company is named on the payment page.
 	Company string
-	// MaxBalance bounds what a customer may have after a top-up; 0 means
-	// DefaultMaxBalance.
+	// MaxBalance bounds what a customer may have when a top-up is made, and every
+	// single credit; 0 means DefaultMaxBalance.
 	MaxBalance money.USDCents
 }
 
@@ -203,8 +204,8 @@ func (s *Service) Credit(ctx context.Context, tx *db.Tx, c Credit) error {
 	default:
 		return errors.New("wallet: a credit cannot be a " + string(c.Type))
 	}
-	if c.Amount <= 0 {
-		return ErrBadAmount
+	if c.Amount <= 0 || c.Amount > s.MaxBalance {
+		return fmt.Errorf("%w: a credit is between one cent and %v", ErrBadAmount, s.MaxBalance)
 	}
 	p, err := lock(ctx, tx, c.AccountID)
 	if err != nil {
