@@ -226,6 +226,7 @@ func TestThePhases(t *testing.T) {
 		{name: "a list", method: "GET", target: "/api/v1/things?page=3", status: 200, contains: `{"data":[{"id":40,"mode":""}],"meta":{"page":3,"per_page":20,"total":101,"last_page":6}}`},
 		{name: "per_page is capped", method: "GET", target: "/api/v1/things?per_page=1000", status: 200, contains: `"per_page":50,"total":101,"last_page":3`},
 		{name: "page zero", method: "GET", target: "/api/v1/things?page=0", status: 422, key: "validation_failed"},
+		{name: "a page too far", method: "GET", target: "/api/v1/things?page=1000001", status: 422, key: "validation_failed", contains: "1000000 or less"},
 		{name: "page of letters", method: "GET", target: "/api/v1/things?page=x", status: 422, key: "validation_failed"},
 		{name: "an unknown path", method: "GET", target: "/api/v1/nothing", status: 404, key: "not_found"},
 		{name: "a trailing slash", method: "GET", target: "/api/v1/things/", status: 404, key: "not_found"},

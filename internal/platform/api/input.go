@@ -404,5 +404,8 @@ func violation(err error) (field string, t fault.Text) {
 	if field == "" {
 		field = "body"
 	}
+	if n, err := strconv.ParseFloat(arg, 64); err == nil {
+		arg = strconv.FormatFloat(n, 'f', -1, 64) // a million, where the validator wrote 1e+06
+	}
 	return field, fault.Text{ID: "invalid." + id, Data: map[string]any{"Value": arg}}
 }
