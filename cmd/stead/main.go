@@ -68,7 +68,7 @@ func run(ctx context.Context, args, environ []string, stdin io.Reader, stdout, s
 	exited := -1
 	parser, err := kong.New(&c, kong.Name("stead"),
 		kong.Description("Stead is a hosting company in one program. Without configuration, `stead serve --demo` is a shop to try."),
-		kong.UsageOnError(), kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 		kong.Writers(stdout, stderr), kong.Exit(func(code int) { exited = code }))
 	if err != nil {
 		_, _ = fmt.Fprintln(stderr, "stead:", err)

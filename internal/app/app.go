@@ -59,27 +59,27 @@ func New(ctx context.Context, cfg config.Config, opts Options) (_ *App, err erro
 			err = errors.Join(err, a.close(context.WithoutCancel(ctx)))
 		}
 	}()
-	listen := func(address string) (net.Listener, error) {
+	listen := func(setting, address string) (net.Listener, error) {
 		if address == config.Off {
 			return nil, nil
 		}
 		var lc net.ListenConfig
 		ln, err := lc.Listen(ctx, "tcp", address)
 		if err != nil {
-			return nil, fmt.Errorf("listen: %w", err)
+			return nil, fmt.Errorf("%w; another program may have the address: choose one with %s", err, setting)
 		}
 		early = append(early, ln)
 		return ln, nil
 	}
-	siteLn, err := listen(cfg.Listen)
+	siteLn, err := listen("STEAD_LISTEN", cfg.Listen)
 	if err != nil {
 		return nil, err
 	}
-	nodeLn, err := listen(cfg.NodeListen)
+	nodeLn, err := listen("STEAD_NODE_LISTEN", cfg.NodeListen)
 	if err != nil {
 		return nil, err
 	}
-	opsLn, err := listen(cfg.OpsListen)
+	opsLn, err := listen("STEAD_OPS_LISTEN", cfg.OpsListen)
 	if err != nil {
 		return nil, err
 	}

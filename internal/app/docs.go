@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"html/template"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -82,6 +83,19 @@ func acceptsGzip(r *http.Request) bool {
 
 var inlineScript = regexp.MustCompile(`(?s)<script>(.*?)</script>`)
 
+// What Swagger UI's page lacks: a width that fits phones, a heading for those who
+// hear the page, and the way back to the site.
+const (
+	referenceHead = `<meta name="viewport" content="width=device-width, initial-scale=1">
+<style>
+.site { padding: .8rem 1.25rem; background: #fff; border-bottom: 1px solid #d9dfe7; font: 700 1.1rem system-ui, sans-serif; }
+.site a { color: #17202b; text-decoration: none; }
+.site h1 { position: absolute; width: 1px; height: 1px; margin: 0; overflow: hidden; clip-path: inset(50%); }
+.swagger-ui .responses-inner, .swagger-ui .table-container { overflow-x: auto; }
+</style>`
+	referenceTop = `<header class="site"><a href="/">%[1]s</a><h1>%[1]s API</h1></header>`
+)
+
 // reference is the page of the API's reference at /docs/: Swagger UI from the
 // binary, reading the document from this server and asking nobody else.
 func reference(company string) http.Handler {
@@ -89,10 +103,11 @@ func reference(company string) http.Handler {
 		Title:       company + " API",
 		SwaggerJSON: OpenAPIPath,
 		BasePath:    "/docs/",
+		AppendHead:  referenceHead,
+		PrependHTML: template.HTML(fmt.Sprintf(referenceTop, template.HTMLEscapeString(company))), //nolint:gosec // escaped
 		SettingsUI: map[string]string{
 			"defaultModelsExpandDepth": "1",
-			"docExpansion":             `"none"`,
-			"filter":                   "true",
+			"docExpansion":             `"list"`,
 			"persistAuthorization":     "false",
 		},
 	})
