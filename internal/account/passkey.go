@@ -33,13 +33,21 @@ type Passkey struct {
 }
 
 // newWebAuthn binds passkeys to the host of the pages. They are bound to names
-// only: pages under a bare address have none, and nil stands for that.
+// only. This machine has one beside its address, localhost; other bare addresses
+// have none, and nil stands for that.
 func newWebAuthn(company string, base *url.URL) (*webauthn.WebAuthn, error) {
-	if _, err := netip.ParseAddr(base.Hostname()); err == nil {
-		return nil, nil
+	name, origin := base.Hostname(), base.Scheme+"://"+base.Host
+	if address, err := netip.ParseAddr(name); err == nil {
+		if !address.IsLoopback() {
+			return nil, nil
+		}
+		name, origin = "localhost", base.Scheme+"://localhost"
+		if port := base.Port(); port != "" {
+			origin += ":" + port
+		}
 	}
 	return webauthn.New(&webauthn.Config{
-		RPID: base.Hostname(), RPDisplayName: company, RPOrigins: []string{base.Scheme + "://" + base.Host},
+		RPID: name, RPDisplayName: company, RPOrigins: []string{origin},
 		AttestationPreference: protocol.PreferNoAttestation,
 		AuthenticatorSelection: protocol.AuthenticatorSelection{
 			ResidentKey: protocol.ResidentKeyRequirementPreferred, UserVerification: protocol.VerificationPreferred,
@@ -47,9 +55,14 @@ func newWebAuthn(company string, base *url.URL) (*webauthn.WebAuthn, error) {
 	})
 }
 
-// PasskeysOffered tells whether the pages are under a name that passkeys can be
-// bound to.
-func (s *Service) PasskeysOffered() bool { return s.web != nil }
+// PasskeyOrigin is where the pages must be opened for passkeys to work, such as
+// https://panel.example.com; empty when they work nowhere.
+func (s *Service) PasskeyOrigin() string {
+	if s.web == nil {
+		return ""
+	}
+	return s.web.Config.RPOrigins[0]
+}
 
 // holder is an account as the WebAuthn library sees it.
 type holder struct {

@@ -399,3 +399,33 @@ func TestOversizedAndBrokenFormsAreRefusedPolitely(t *testing.T) {
 		}
 	}
 }
+
+func TestPasskeysAreOfferedWhereTheyWork(t *testing.T) {
+	b := newSite(t).browser(t)
+	b.register("anna@example.com")
+	named := strings.Replace(b.site.url, "127.0.0.1", "localhost", 1)
+	if page := b.get("/account/security").body; strings.Contains(page, "data-passkey") || !strings.Contains(page, `href="`+named+`/account/security"`) {
+		t.Errorf("under an address without a name: %s", page)
+	}
+	if page := b.get("/login").body; strings.Contains(page, "data-passkey") {
+		t.Errorf("under an address without a name: %s", page)
+	}
+	if page := b.get(named + "/login").body; !strings.Contains(page, "data-passkey") {
+		t.Errorf("under a name: %s", page)
+	}
+}
+
+func TestARefusedFormIsReadInAnotherLanguage(t *testing.T) {
+	b := newSite(t).browser(t)
+	b.register("anna@example.com")
+	refused := url.Values{"current": {"wrong password"}, "password": {"a whole other password"}}
+	for referer, want := range map[string]string{
+		b.site.url + "/account/security": "/account/security?lang=ru",
+		"https://other.example/page":     "/account?lang=ru",
+		"":                               "/account?lang=ru",
+	} {
+		if page := b.post("/account/password", refused, "Referer", referer).body; !strings.Contains(page, `href="`+want+`"`) {
+			t.Errorf("from %q there is no %s in %s", referer, want, page)
+		}
+	}
+}

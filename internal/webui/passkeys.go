@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"stead.dev/stead/internal/account"
 	"stead.dev/stead/internal/platform/fault"
@@ -12,6 +13,25 @@ import (
 
 // challengeCookie holds the ceremony that a browser's authenticator is in.
 const challengeCookie = "stead_challenge"
+
+// passkeys tells a page whether passkeys work on it, and if not, the origin
+// where they do; it is empty where they work nowhere.
+type passkeys struct {
+	Here      bool
+	Elsewhere string
+}
+
+func (ui *UI) passkeys(r *http.Request) passkeys {
+	origin := ui.Accounts.PasskeyOrigin()
+	if origin == "" {
+		return passkeys{}
+	}
+	// Behind a proxy that rewrites Host, the public address tells.
+	if origin == ui.BaseURL || strings.HasSuffix(origin, "://"+r.Host) {
+		return passkeys{Here: true}
+	}
+	return passkeys{Elsewhere: origin}
+}
 
 // passkeyBody is what passkey.js sends.
 type passkeyBody struct {

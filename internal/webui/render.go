@@ -54,9 +54,10 @@ type view struct {
 	// Flash is the id of a text that says what the last form did.
 	Flash string
 	// Path is this page's address, for the language switch.
-	Path  string
-	Asset assets
-	Data  any
+	Path     string
+	Asset    assets
+	Passkeys passkeys
+	Data     any
 }
 
 // T is a text of the catalogue. Arguments are pairs of a name and its value.
@@ -109,7 +110,7 @@ func (ui *UI) render(w http.ResponseWriter, r *http.Request, status int, name st
 	}
 	v := view{
 		Page: name, Lang: i18n.Lang(r.Context()), Session: ui.session(r), Company: ui.Company, Support: ui.Support,
-		Flash: ui.takeFlash(w, r), Path: r.URL.RequestURI(), Asset: assetNames, Data: data,
+		Flash: ui.takeFlash(w, r), Path: backTo(r), Asset: assetNames, Passkeys: ui.passkeys(r), Data: data,
 	}
 	var buf bytes.Buffer
 	if err := t.ExecuteTemplate(&buf, "layout", v); err != nil {
