@@ -41,7 +41,8 @@ type Grants interface {
 // Limits bound attempts; a policy whose Limit is 0 bounds nothing.
 type Limits struct {
 	// SignInAccount and SignInAddress count attempts of signing in, per account
-	// and per address they come from.
+	// and per address they come from. The account's counts strangers together,
+	// and each address that it has signed in from apart.
 	SignInAccount, SignInAddress throttle.Policy
 	// SecondFactor counts codes per account.
 	SecondFactor throttle.Policy

@@ -59,6 +59,14 @@ func knownDevice(ctx context.Context, q db.Querier, account int64, c Client) (kn
 	return known, err
 }
 
+// knownAddress tells whether the account of an email address has signed in from
+// the client's address.
+func knownAddress(ctx context.Context, q db.Querier, email string, c Client) (known bool, err error) {
+	err = q.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM account_sessions s JOIN account_users u ON u.id = s.account_id
+		WHERE u.email = $1 AND s.address = $2)`, email, c.address()).Scan(&known)
+	return known, err
+}
+
 func touchSession(ctx context.Context, tx *db.Tx, id int64) error {
 	_, err := tx.Exec(ctx, `UPDATE account_sessions SET last_seen_at = $1 WHERE id = $2 AND last_seen_at < $1`, tx.Now, id)
 	return err

@@ -111,7 +111,11 @@ func (s *Service) SignIn(ctx context.Context, email, password string, c Client) 
 	if err := s.limit(ctx, c.key(), s.Limits.SignInAddress); err != nil {
 		return out, err
 	}
-	if err := s.limit(ctx, emailKey(normal), s.Limits.SignInAccount); err != nil {
+	guesser, err := s.guesser(ctx, normal, c)
+	if err != nil {
+		return out, err
+	}
+	if err := s.limit(ctx, guesser, s.Limits.SignInAccount); err != nil {
 		return out, err
 	}
 	id, hash, err := passwordOf(ctx, s.DB, normal)
@@ -141,6 +145,17 @@ func (s *Service) SignIn(ctx context.Context, email, password string, c Client) 
 		return insertCeremony(ctx, tx, id, kindSecondFactor, secret.Hash(token), "")
 	})
 	return out, err
+}
+
+// guesser names who tries the passwords of an email address, for limits. All
+// strangers are one, wherever they come from. Each address that the account has
+// signed in from is one of its own, so strangers cannot keep the owner out.
+func (s *Service) guesser(ctx context.Context, email string, c Client) (string, error) {
+	known, err := knownAddress(ctx, s.DB, email, c)
+	if err != nil || !known {
+		return emailKey(email), err
+	}
+	return emailKey(email) + "|" + c.key(), nil
 }
 
 // verify checks a password against its hash; upgrade is a better hash of it,
@@ -272,7 +287,7 @@ func (s *Service) SecondFactor(ctx context.Context, pending, code string, c Clie
 // Confirm proves again who uses a session, by its password, and answers the
 // session's new token.
 func (s *Service) Confirm(ctx context.Context, session Session, password string) (token string, err error) {
-	if err := s.limit(ctx, emailKey(session.Account.Email), s.Limits.SignInAccount); err != nil {
+	if err := s.limit(ctx, accountKey(session.Account.ID), s.Limits.SignInAccount); err != nil {
 		return "", err
 	}
 	hash, err := s.provePassword(ctx, session.Account.ID, "password", password)
@@ -307,7 +322,7 @@ func (s *Service) provePassword(ctx context.Context, account int64, field, passw
 // ChangePassword replaces the password of whoever knows the old one, and ends
 // all other sessions.
 func (s *Service) ChangePassword(ctx context.Context, session Session, current, password string, c Client) error {
-	if err := s.limit(ctx, emailKey(session.Account.Email), s.Limits.SignInAccount); err != nil {
+	if err := s.limit(ctx, accountKey(session.Account.ID), s.Limits.SignInAccount); err != nil {
 		return err
 	}
 	old, err := s.provePassword(ctx, session.Account.ID, "current", current)

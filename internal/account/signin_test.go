@@ -141,6 +141,34 @@ func TestAttemptsAreLimitedPerAccountAndPerAddress(t *testing.T) {
 	})
 }
 
+func TestAStrangersGuessesDoNotKeepTheOwnerOut(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		session := w.anna(t).Session
+		w.Limits.SignInAccount.Limit = 3
+		stranger := Client{Address: netip.MustParseAddr("198.51.100.66")}
+		for range 4 {
+			_, _ = w.SignIn(t.Context(), "anna@example.com", otherPassword, stranger)
+		}
+		if _, err := w.SignIn(t.Context(), "anna@example.com", goodPassword, stranger); !errors.Is(err, fault.RateLimited) {
+			t.Fatalf("the stranger may go on: %v", err)
+		}
+		if _, err := w.SignIn(t.Context(), "anna@example.com", goodPassword, home); err != nil {
+			t.Errorf("the owner, from where she signed in before: %v", err)
+		}
+		if _, err := w.Confirm(t.Context(), session, goodPassword); err != nil {
+			t.Errorf("the owner confirms: %v", err)
+		}
+		// A place that is known has its own number, and no more.
+		var err error
+		for range 3 {
+			_, err = w.SignIn(t.Context(), "anna@example.com", otherPassword, home)
+		}
+		if !errors.Is(err, fault.RateLimited) {
+			t.Errorf("guesses from a known place: %v", err)
+		}
+	})
+}
+
 func TestTwoReplicasCountAttemptsTogether(t *testing.T) {
 	url := testkit.PostgresURL(t)
 	clk := clock.NewFake(testkit.Start)
