@@ -14,6 +14,7 @@ var (
 	ErrFileTooLarge = fault.Define(fault.KindUnprocessable, "file_too_large")
 	ErrFileNotText  = fault.Define(fault.KindUnprocessable, "file_not_text")
 	ErrDiskFull     = fault.Define(fault.KindUnprocessable, "disk_full")
+	ErrRange        = fault.Define(fault.KindRange, "range_not_satisfiable")
 )
 
 // refusals gives each kind of a panel's failure the key that clients branch on.

@@ -80,7 +80,7 @@ func (s *Service) Operations() []api.Route {
 			Auth: api.Token, Scopes: readers, Summary: "Download a file, or a directory as a zip file",
 			Description:  "A file has an ETag and can be fetched in ranges.",
 			ContentTypes: []string{"application/octet-stream", zipType},
-			Errors:       common, Stream: s.download,
+			Errors:       and(common, ErrRange), Stream: s.download,
 		},
 		api.Operation[searchIn, foundWire]{
 			ID: "files.search", Method: http.MethodGet, Path: base + "/search", Section: api.Files,

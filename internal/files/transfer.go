@@ -176,9 +176,36 @@ func (s *Service) download(ctx context.Context, p auth.Principal, in *downloadIn
 	attach(w, e.Name, e.MIME)
 	w.Header().Set("Cache-Control", "private, no-cache")
 	w.Header().Set("ETag", strconv.Quote(e.ETag))
-	http.ServeContent(w, r, "", e.ModifiedAt, f)
+	ranged := &rangeWriter{ResponseWriter: w}
+	http.ServeContent(ranged, r, "", e.ModifiedAt, f)
+	if ranged.refused {
+		return ErrRange.New()
+	}
 	return nil
 }
+
+// rangeWriter keeps net/http's own text for a range that is not there back, for
+// every refusal is an error object.
+type rangeWriter struct {
+	http.ResponseWriter
+	refused bool
+}
+
+func (w *rangeWriter) WriteHeader(status int) {
+	if w.refused = status == http.StatusRequestedRangeNotSatisfiable; !w.refused {
+		w.ResponseWriter.WriteHeader(status)
+	}
+}
+
+func (w *rangeWriter) Write(b []byte) (int, error) {
+	if w.refused {
+		return len(b), nil
+	}
+	return w.ResponseWriter.Write(b)
+}
+
+// Unwrap gives http.ResponseController the writer beneath.
+func (w *rangeWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 func (s *Service) downloadZip(ctx context.Context, p auth.Principal, in *downloadIn, e panel.Entry, w http.ResponseWriter, r *http.Request) error {
 	archives, ref, err := open[panel.Archives](ctx, s, p, in.Service)

@@ -235,8 +235,8 @@ func TestDownload(t *testing.T) {
 		if rec := w.do("GET", target, "owner", "", "Range", "bytes=8-12", "If-Range", `"another"`); rec.Code != 200 || rec.Body.Len() != 22 {
 			t.Errorf("If-Range: %d %q", rec.Code, rec.Body)
 		}
-		if rec := w.do("GET", target, "owner", "", "Range", "bytes=90-"); rec.Code != 416 {
-			t.Errorf("a range beyond the end: %d", rec.Code)
+		if rec := w.do("GET", target, "owner", "", "Range", "bytes=90-"); rec.Code != 416 || key(rec) != "range_not_satisfiable" || rec.Header().Get("Content-Range") != "bytes */22" {
+			t.Errorf("a range beyond the end: %d %v %s", rec.Code, rec.Header(), rec.Body)
 		}
 		if rec := w.do("HEAD", target, "owner", ""); rec.Code != 200 || rec.Header().Get("Content-Length") != "22" {
 			t.Errorf("HEAD: %d", rec.Code)

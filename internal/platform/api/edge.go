@@ -429,8 +429,11 @@ func marshal(v any) ([]byte, error) {
 
 func writeJSON(w http.ResponseWriter, status int, body []byte) {
 	h := w.Header()
-	for _, of := range []string{"Content-Length", "Content-Encoding", "Content-Disposition", "Content-Range", "ETag", "Last-Modified"} {
+	for _, of := range []string{"Content-Length", "Content-Encoding", "Content-Disposition", "ETag", "Last-Modified"} {
 		h.Del(of) // of a stream that was refused after all
+	}
+	if status != http.StatusRequestedRangeNotSatisfiable { // there it says how much there is
+		h.Del("Content-Range")
 	}
 	h.Set("Cache-Control", "no-store")
 	if status == http.StatusNoContent {

@@ -28,6 +28,7 @@ const (
 	KindConflict
 	KindTooLarge
 	KindUnsupportedMedia
+	KindRange
 	KindUnprocessable
 	KindTooMany
 	KindInternal
@@ -44,6 +45,7 @@ var statuses = map[Kind]int{
 	KindConflict:         http.StatusConflict,
 	KindTooLarge:         http.StatusRequestEntityTooLarge,
 	KindUnsupportedMedia: http.StatusUnsupportedMediaType,
+	KindRange:            http.StatusRequestedRangeNotSatisfiable,
 	KindUnprocessable:    http.StatusUnprocessableEntity,
 	KindTooMany:          http.StatusTooManyRequests,
 	KindInternal:         http.StatusInternalServerError,
