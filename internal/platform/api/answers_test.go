@@ -249,7 +249,7 @@ func TestAMoneyOperationThatDiesMayBeTriedAgain(t *testing.T) {
 func TestAMoneyOperationThatTakesTooLongIsUndone(t *testing.T) {
 	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
 		c := config(d, clk, 100)
-		c.Timeout = 50 * time.Millisecond
+		c.Timeout = time.Second
 		edge := api.NewEdge(c)
 		slow := true
 		err := edge.Mount(money("slow", func(ctx context.Context, _ *db.Tx) (*thing, error) {
