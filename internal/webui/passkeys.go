@@ -46,7 +46,7 @@ type passkeyBody struct {
 // guard has seen the request.
 func readPasskey(r *http.Request) (b passkeyBody, err error) {
 	if r.Header.Get("Content-Type") != "application/json" {
-		return b, fault.UnsupportedMediaType.New()
+		return b, fault.UnsupportedMediaType.With(fault.Fields{"expected": "application/json"})
 	}
 	if err := json.NewDecoder(r.Body).Decode(&b); err != nil {
 		return b, fault.MalformedJSON.Wrap(err)
