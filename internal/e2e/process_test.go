@@ -40,6 +40,7 @@ func buildAndRun(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, "build:", err)
 		return 1
 	}
+	defer stopChromium()
 	return m.Run()
 }
 
@@ -58,7 +59,7 @@ func newInstallation(t *testing.T, env ...string) *installation {
 	t.Helper()
 	return &installation{env: append([]string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "STEAD_DATA_DIR=" + filepath.Join(t.TempDir(), "data"),
-		"STEAD_LISTEN=127.0.0.1:0", "STEAD_NODE_LISTEN=127.0.0.1:0", "STEAD_OPS_LISTEN=127.0.0.1:0",
+		"STEAD_LISTEN=127.0.0.1:0", "STEAD_NODE_LISTEN=127.0.0.1:0", "STEAD_OPS_LISTEN=127.0.0.1:0", "STEAD_DNS_LISTEN=127.0.0.1:0",
 		"STEAD_THROTTLE=false", "STEAD_SHUTDOWN_TIMEOUT=20s",
 	}, env...)}
 }
