@@ -307,7 +307,7 @@ func (w *world) setSection(s api.Section, on bool) {
 	if err := w.admin.SetSections(context.WithoutCancel(w.t.Context()), []string{string(s)}, on); err != nil {
 		w.t.Fatal(err)
 	}
-	testkit.Eventually(w.t, 3*time.Second, func() bool { return w.switches.Enabled(s) == on }, "the section is switched")
+	testkit.Eventually(w.t, heard, func() bool { return w.switches.Enabled(s) == on }, "the section is switched")
 }
 
 // price is what an order costs at first, in cents.
