@@ -9,26 +9,22 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
-	"stead.dev/stead/internal/platform/api"
+	"stead.dev/stead/internal/platform/api/apitest"
 	"stead.dev/stead/internal/platform/auth"
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/i18n"
-	"stead.dev/stead/internal/platform/idempotency"
 	"stead.dev/stead/internal/platform/testkit"
-	"stead.dev/stead/internal/platform/throttle"
 )
 
 var update = flag.Bool("update", false, "write the golden answers anew")
@@ -42,22 +38,9 @@ func (anyToken) Verify(_ context.Context, token string) (auth.Principal, error) 
 	return auth.Principal{AccountID: 1, ApplicationID: 1}, nil
 }
 
-type allOn struct{}
-
-func (allOn) Enabled(api.Section) bool { return true }
-
 func serve(t *testing.T, s *Service, d *db.DB, clk clock.Clock) http.Handler {
 	t.Helper()
-	edge := api.NewEdge(api.Config{
-		DB: d, Verifier: anyToken{}, Switches: allOn{}, Limiter: throttle.New(d, clk), Answers: idempotency.NewStore(d),
-		Default: throttle.Policy{Name: "default", Limit: 1000, Window: time.Minute}, MaxBody: 1 << 20,
-		Timeout: 10 * time.Second, Language: "en", BaseURL: "http://stead.test", Version: "test",
-		ClientAddr: func(*http.Request) netip.Addr { return netip.MustParseAddr("203.0.113.9") },
-	})
-	if err := edge.Mount(s.Operations()...); err != nil {
-		t.Fatal(err)
-	}
-	return edge
+	return apitest.NewEdge(t, d, clk, anyToken{}, s.Operations())
 }
 
 func get(t *testing.T, h http.Handler, path string) (int, []byte) {

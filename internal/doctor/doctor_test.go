@@ -84,14 +84,14 @@ func TestEachThingThatBreaksIsFoundByItsCheck(t *testing.T) {
 	}{
 		"nothing": {nil, nil, "database", doctor.OK},
 		"an open data directory": {nil, func(t *testing.T, in *doctor.Installation) {
-			must(t, os.Chmod(in.Config.DataDir, 0o755)) //nolint:gosec // the mistake that is looked for
+			must(t, os.Chmod(in.Config.DataDir, 0o755))
 		}, "data directory", doctor.Warn},
 		"no data directory": {nil, func(t *testing.T, in *doctor.Installation) {
 			in.Config.DataDir = filepath.Join(t.TempDir(), "none")
 		}, "data directory", doctor.Skip},
 		"a lost key": {nil, func(t *testing.T, in *doctor.Installation) { must(t, os.Remove(in.KeyFile)) }, "key file", doctor.Fail},
 		"a readable key": {nil, func(t *testing.T, in *doctor.Installation) {
-			must(t, os.Chmod(in.KeyFile, 0o644)) //nolint:gosec // the mistake that is looked for
+			must(t, os.Chmod(in.KeyFile, 0o644))
 		}, "key file", doctor.Fail},
 		"no database": {nil, func(t *testing.T, in *doctor.Installation) { must(t, os.Remove(in.DatabaseFile)) }, "database", doctor.Skip},
 		"a damaged database": {nil, func(t *testing.T, in *doctor.Installation) {

@@ -9,7 +9,6 @@ import (
 	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
-	"net/netip"
 	"regexp"
 	"strings"
 	"testing"
@@ -21,13 +20,12 @@ import (
 	panelnode "stead.dev/stead/internal/panel/node"
 	"stead.dev/stead/internal/panel/sandbox"
 	"stead.dev/stead/internal/platform/api"
+	"stead.dev/stead/internal/platform/api/apitest"
 	"stead.dev/stead/internal/platform/auth"
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
-	"stead.dev/stead/internal/platform/idempotency"
 	"stead.dev/stead/internal/platform/testkit"
-	"stead.dev/stead/internal/platform/throttle"
 )
 
 // owner is the account whose services the tests have; stranger has none.
@@ -46,19 +44,6 @@ const (
 	onLostPanel
 	onBrokenPanel
 )
-
-type tokens map[string]auth.Principal
-
-func (ts tokens) Verify(_ context.Context, token string) (auth.Principal, error) {
-	if p, ok := ts[token]; ok {
-		return p, nil
-	}
-	return auth.Principal{}, fault.Unauthenticated.New()
-}
-
-type allOn struct{}
-
-func (allOn) Enabled(api.Section) bool { return true }
 
 type targets map[int64]files.Target
 
@@ -151,22 +136,14 @@ func newWorld(t testing.TB, p panel.Panel, limits panel.Limits) *world {
 			onBrokenPanel: {Panel: "broken", Ref: "s14", Status: "active"},
 		},
 		panels{"it": p, "bare": bare{}, "broken": broken{}}, maxUpload)
-	edge := api.NewEdge(api.Config{
-		DB: d, Switches: allOn{}, Limiter: throttle.New(d, clk), Answers: idempotency.NewStore(d),
-		Verifier: tokens{
-			"owner":    {AccountID: owner, ApplicationID: 1, Scopes: []string{"services:read", "services:write"}},
-			"agent":    {AccountID: owner, ApplicationID: 2, Scopes: []string{"ai:read", "ai:write"}},
-			"reader":   {AccountID: owner, ApplicationID: 3, Scopes: []string{"services:read"}},
-			"profile":  {AccountID: owner, ApplicationID: 4, Scopes: []string{"profile"}},
-			"sandbox":  {AccountID: owner, ApplicationID: 5, Scopes: []string{"services:read", "services:write"}, Sandbox: true},
-			"stranger": {AccountID: stranger, ApplicationID: 1, Scopes: auth.Scopes},
-		},
-		MaxBody: 1 << 20, Timeout: time.Minute, Language: "en", BaseURL: "http://stead.test", Version: "test",
-		ClientAddr: func(*http.Request) netip.Addr { return netip.MustParseAddr("203.0.113.9") },
-	})
-	if err := edge.Mount(section.Operations()...); err != nil {
-		t.Fatal(err)
-	}
+	edge := apitest.NewEdge(t, d, clk, apitest.Tokens{
+		"owner":    {AccountID: owner, ApplicationID: 1, Scopes: []string{"services:read", "services:write"}},
+		"agent":    {AccountID: owner, ApplicationID: 2, Scopes: []string{"ai:read", "ai:write"}},
+		"reader":   {AccountID: owner, ApplicationID: 3, Scopes: []string{"services:read"}},
+		"profile":  {AccountID: owner, ApplicationID: 4, Scopes: []string{"profile"}},
+		"sandbox":  {AccountID: owner, ApplicationID: 5, Scopes: []string{"services:read", "services:write"}, Sandbox: true},
+		"stranger": {AccountID: stranger, ApplicationID: 1, Scopes: auth.Scopes},
+	}, section.Operations())
 	return &world{Handler: api.Outer(slog.New(slog.DiscardHandler), clock.System(0), nil, edge), panel: p}
 }
 

@@ -20,16 +20,14 @@ import (
 	"stead.dev/stead/internal/panel"
 	panelnode "stead.dev/stead/internal/panel/node"
 	"stead.dev/stead/internal/panel/sandbox"
-	"stead.dev/stead/internal/platform/api"
+	"stead.dev/stead/internal/platform/api/apitest"
 	"stead.dev/stead/internal/platform/auth"
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
-	"stead.dev/stead/internal/platform/idempotency"
 	"stead.dev/stead/internal/platform/jobs"
 	"stead.dev/stead/internal/platform/outbox"
 	"stead.dev/stead/internal/platform/testkit"
-	"stead.dev/stead/internal/platform/throttle"
 )
 
 const (
@@ -69,19 +67,10 @@ func newWorld(t *testing.T, d *db.DB, clk *clock.Fake, p panelFull) *world {
 	w.events.Register(q.Workers())
 	w.events.Subscribe("service.*", w.Follow)
 	w.exec(servicesTable)
-	edge := api.NewEdge(api.Config{
-		DB: d, Switches: allOn{}, Limiter: throttle.New(d, clk), Answers: idempotency.NewStore(d),
-		Verifier: tokens{
-			"own":   {AccountID: owner, ApplicationID: 1, Scopes: []string{"services:read", "services:write"}},
-			"other": {AccountID: stranger, ApplicationID: 1, Scopes: auth.Scopes},
-		},
-		MaxBody: 1 << 20, Timeout: 10 * time.Second, Language: "en", BaseURL: "http://stead.test", Version: "test",
-		ClientAddr: func(*http.Request) netip.Addr { return netip.MustParseAddr("203.0.113.9") },
-	})
-	if err := edge.Mount(w.Operations()...); err != nil {
-		t.Fatal(err)
-	}
-	w.edge = edge
+	w.edge = apitest.NewEdge(t, d, clk, apitest.Tokens{
+		"own":   {AccountID: owner, ApplicationID: 1, Scopes: []string{"services:read", "services:write"}},
+		"other": {AccountID: stranger, ApplicationID: 1, Scopes: auth.Scopes},
+	}, w.Operations())
 	return w
 }
 
@@ -119,19 +108,6 @@ func engines(t *testing.T, f func(t *testing.T, w *world)) {
 	t.Helper()
 	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) { f(t, newWorld(t, d, clk, onSandbox(t))) })
 }
-
-type tokens map[string]auth.Principal
-
-func (ts tokens) Verify(_ context.Context, token string) (auth.Principal, error) {
-	if p, ok := ts[token]; ok {
-		return p, nil
-	}
-	return auth.Principal{}, fault.Unauthenticated.New()
-}
-
-type allOn struct{}
-
-func (allOn) Enabled(api.Section) bool { return true }
 
 type panels map[string]panel.Panel
 

@@ -17,7 +17,11 @@ func TestNoQueryReadsAWholeTable(t *testing.T) {
 		testkit.Indexed(t, d, func(q db.Querier) (err error) {
 			ctx := context.Background()
 			for _, f := range []filter{
-				{}, {status: string(Active)}, {typ: "hosting"}, {query: "shop"}, {expiresBefore: &now},
+				{},
+				{status: string(Active)},
+				{typ: "hosting"},
+				{query: "shop"},
+				{expiresBefore: &now},
 				{status: string(Active), typ: "hosting", query: "shop", expiresBefore: &now},
 			} {
 				_, _, listed := list(ctx, q, 1, f, page.Params{})

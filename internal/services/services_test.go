@@ -10,7 +10,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -21,17 +20,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"stead.dev/stead/internal/panel"
-	"stead.dev/stead/internal/platform/api"
-	"stead.dev/stead/internal/platform/auth"
+	"stead.dev/stead/internal/platform/api/apitest"
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
-	"stead.dev/stead/internal/platform/idempotency"
 	"stead.dev/stead/internal/platform/jobs"
 	"stead.dev/stead/internal/platform/money"
 	"stead.dev/stead/internal/platform/outbox"
 	"stead.dev/stead/internal/platform/testkit"
-	"stead.dev/stead/internal/platform/throttle"
 )
 
 var update = flag.Bool("update", false, "write the golden answers anew")
@@ -67,36 +63,12 @@ func newWorld(t *testing.T, d *db.DB, clk *clock.Fake) *world {
 	w.events.Register(q.Workers())
 	w.exec(`CREATE TABLE test_book (order_id BIGINT NOT NULL, outcome TEXT NOT NULL)`)
 	scopes := []string{"services:read", "services:write"}
-	edge := api.NewEdge(api.Config{
-		DB: d, Switches: allOn{}, Limiter: throttle.New(d, clk), Answers: idempotency.NewStore(d),
-		Verifier: tokens{
-			"own":   {AccountID: 1, ApplicationID: 1, Scopes: scopes},
-			"other": {AccountID: 2, ApplicationID: 1, Scopes: scopes},
-		},
-		Default: throttle.Policy{Name: "default", Limit: 10_000, Window: time.Minute}, MaxBody: 1 << 20,
-		Timeout: 10 * time.Second, Language: "en", BaseURL: "http://stead.test", Version: "test",
-		ClientAddr: func(*http.Request) netip.Addr { return netip.MustParseAddr("203.0.113.9") },
-	})
-	if err := edge.Mount(w.Operations()...); err != nil {
-		t.Fatal(err)
-	}
-	w.edge = edge
+	w.edge = apitest.NewEdge(t, d, clk, apitest.Tokens{
+		"own":   {AccountID: 1, ApplicationID: 1, Scopes: scopes},
+		"other": {AccountID: 2, ApplicationID: 1, Scopes: scopes},
+	}, w.Operations())
 	return w
 }
-
-type tokens map[string]auth.Principal
-
-func (ts tokens) Verify(_ context.Context, token string) (auth.Principal, error) {
-	p, ok := ts[token]
-	if !ok {
-		return p, fault.Unauthenticated.New()
-	}
-	return p, nil
-}
-
-type allOn struct{}
-
-func (allOn) Enabled(api.Section) bool { return true }
 
 type panels map[string]panel.Panel
 

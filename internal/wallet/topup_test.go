@@ -349,7 +349,10 @@ func TestARefundBesideADisputeOfAPartIsTakenBackToo(t *testing.T) {
 			kind       gateway.EventKind
 			told, left money.USDCents
 		}{
-			{gateway.Refunded, 200, 800}, {gateway.ChargedBack, 300, 500}, {gateway.Refunded, 200, 500}, {gateway.Refunded, 350, 350},
+			{gateway.Refunded, 200, 800},
+			{gateway.ChargedBack, 300, 500},
+			{gateway.Refunded, 200, 500},
+			{gateway.Refunded, 350, 350},
 			{gateway.Refunded, 5000, 0},
 		} {
 			err := w.apply(t.Context(), "stripe", gateway.Event{Kind: step.kind, Payment: payment(x.ID), Total: step.told, Currency: "USD"})

@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"net/netip"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -24,22 +23,19 @@ import (
 	"stead.dev/stead/internal/gateway"
 	"stead.dev/stead/internal/gateway/bank"
 	"stead.dev/stead/internal/gateway/demo"
-	"stead.dev/stead/internal/platform/api"
+	"stead.dev/stead/internal/platform/api/apitest"
 	"stead.dev/stead/internal/platform/auth"
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
-	"stead.dev/stead/internal/platform/fault"
-	"stead.dev/stead/internal/platform/idempotency"
 	"stead.dev/stead/internal/platform/money"
 	"stead.dev/stead/internal/platform/outbox"
 	"stead.dev/stead/internal/platform/secret"
 	"stead.dev/stead/internal/platform/testkit"
-	"stead.dev/stead/internal/platform/throttle"
 )
 
 var update = flag.Bool("update", false, "write the golden answers anew")
 
-const base = "http://stead.test"
+const base = apitest.BaseURL
 
 // world is a wallet with an edge and its payment pages before it.
 type world struct {
@@ -80,26 +76,12 @@ func (o *told) types() string {
 	return strings.Join(list, " ")
 }
 
-type people map[string]auth.Principal
-
-func (ps people) Verify(_ context.Context, token string) (auth.Principal, error) {
-	p, ok := ps[token]
-	if !ok {
-		return p, fault.Unauthenticated.New()
-	}
-	return p, nil
-}
-
 // renewals cost every account three dollars.
 type renewals struct{}
 
 func (renewals) DueRenewals(context.Context, db.Querier, int64, time.Time) (money.USDCents, error) {
 	return 300, nil
 }
-
-type allOn struct{}
-
-func (allOn) Enabled(api.Section) bool { return true }
 
 // card is a gateway with a fee whose events the tests make themselves.
 type card struct{}
@@ -133,23 +115,14 @@ func newWorld(t testing.TB, d *db.DB, clk *clock.Fake, gateways ...gateway.Gatew
 	})
 	w.SetRenewals(renewals{})
 	both := []string{auth.ScopeWalletRead, auth.ScopeWalletWrite}
-	edge := api.NewEdge(api.Config{
-		DB: d, Switches: allOn{}, Limiter: throttle.New(d, clk), Answers: idempotency.NewStore(d),
-		Verifier: people{
-			"anna":    {AccountID: 1, ApplicationID: 1, Scopes: both},
-			"boris":   {AccountID: 2, ApplicationID: 1, Scopes: both, Locale: "ru"},
-			"writer":  {AccountID: 1, ApplicationID: 2, Scopes: []string{auth.ScopeWalletWrite}},
-			"orders":  {AccountID: 1, ApplicationID: 3, Scopes: []string{auth.ScopeOrdersRead}},
-			"sandbox": {AccountID: 1, ApplicationID: 4, Scopes: both, Sandbox: true},
-		},
-		Default: throttle.Policy{Name: "default", Limit: 10_000, Window: time.Minute}, MaxBody: 1 << 20, Timeout: 10 * time.Second,
-		Language: "en", BaseURL: base, Version: "test",
-		ClientAddr: func(*http.Request) netip.Addr { return netip.MustParseAddr("203.0.113.9") },
-	})
-	if err := edge.Mount(w.Operations()...); err != nil {
-		t.Fatal(err)
-	}
-	w.edge, w.pages = edge, w.Pages()
+	w.edge = apitest.NewEdge(t, d, clk, apitest.Tokens{
+		"anna":    {AccountID: 1, ApplicationID: 1, Scopes: both},
+		"boris":   {AccountID: 2, ApplicationID: 1, Scopes: both, Locale: "ru"},
+		"writer":  {AccountID: 1, ApplicationID: 2, Scopes: []string{auth.ScopeWalletWrite}},
+		"orders":  {AccountID: 1, ApplicationID: 3, Scopes: []string{auth.ScopeOrdersRead}},
+		"sandbox": {AccountID: 1, ApplicationID: 4, Scopes: both, Sandbox: true},
+	}, w.Operations())
+	w.pages = w.Pages()
 	return w
 }
 

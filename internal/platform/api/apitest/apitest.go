@@ -1,0 +1,56 @@
+// Package apitest serves a section's operations to its tests, through the edge
+// that serves them in earnest.
+package apitest
+
+import (
+	"context"
+	"net/http"
+	"net/netip"
+	"testing"
+	"time"
+
+	"stead.dev/stead/internal/platform/api"
+	"stead.dev/stead/internal/platform/auth"
+	"stead.dev/stead/internal/platform/clock"
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/idempotency"
+	"stead.dev/stead/internal/platform/throttle"
+)
+
+// BaseURL is the address of the server that NewEdge makes.
+const BaseURL = "http://stead.test"
+
+// Tokens are the valid tokens and whose they are.
+type Tokens map[string]auth.Principal
+
+// Verify implements api.Verifier.
+func (ts Tokens) Verify(_ context.Context, token string) (auth.Principal, error) {
+	p, ok := ts[token]
+	if !ok {
+		return auth.Principal{}, fault.Unauthenticated.New()
+	}
+	return p, nil
+}
+
+// AllOn has every section switched on.
+type AllOn struct{}
+
+// Enabled implements api.Switches.
+func (AllOn) Enabled(api.Section) bool { return true }
+
+// NewEdge serves the operations with every section on and a throttle that no
+// test reaches.
+func NewEdge(t testing.TB, d *db.DB, clk clock.Clock, v api.Verifier, routes []api.Route) *api.Edge {
+	t.Helper()
+	edge := api.NewEdge(api.Config{
+		DB: d, Verifier: v, Switches: AllOn{}, Limiter: throttle.New(d, clk), Answers: idempotency.NewStore(d),
+		Default: throttle.Policy{Name: "default", Limit: 10_000, Window: time.Minute}, MaxBody: 1 << 20,
+		Timeout: time.Minute, Language: "en", BaseURL: BaseURL, Version: "test",
+		ClientAddr: func(*http.Request) netip.Addr { return netip.MustParseAddr("203.0.113.9") },
+	})
+	if err := edge.Mount(routes...); err != nil {
+		t.Fatal(err)
+	}
+	return edge
+}
