@@ -26,7 +26,7 @@ func onEachEngine(b *testing.B, f func(b *testing.B, a *app.App)) {
 func start(b *testing.B, settings map[string]string) *app.App {
 	b.Helper()
 	all := map[string]string{
-		"data_dir": b.TempDir(), "listen": "127.0.0.1:0", "node_listen": "127.0.0.1:0", "ops_listen": config.Off,
+		"data_dir": b.TempDir(), "listen": "127.0.0.1:0", "node_listen": "127.0.0.1:0", "ops_listen": config.Off, "dns_listen": config.Off,
 		"throttle": "false", "demo": "true",
 	}
 	maps.Copy(all, settings)

@@ -15,6 +15,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"stead.dev/stead/internal/dns"
+	"stead.dev/stead/internal/nameserver"
 	"stead.dev/stead/internal/node/web"
 	"stead.dev/stead/internal/platform/api"
 	"stead.dev/stead/internal/platform/config"
@@ -30,6 +32,9 @@ type App struct {
 	site      endpoint
 	nodeSite  *endpoint // nil: no embedded node
 	operators *endpoint // nil: switched off
+
+	nameserver *nameserver.Server // nil: switched off
+	zones      *dns.Feed
 
 	queueRuns atomic.Bool
 	draining  atomic.Bool
@@ -107,6 +112,9 @@ func New(ctx context.Context, cfg config.Config, opts Options) (_ *App, err erro
 			return nil, fmt.Errorf("prepare the demonstration: %w", err)
 		}
 	}
+	if err := a.newNameserver(ctx); err != nil {
+		return nil, err
+	}
 	handler, err := a.handler()
 	if err != nil {
 		return nil, err
@@ -150,6 +158,14 @@ func (a *App) NodeURL() string {
 	return a.nodeSite.url
 }
 
+// DNSAddr is where the name server listens; empty when off.
+func (a *App) DNSAddr() string {
+	if a.nameserver == nil {
+		return ""
+	}
+	return a.nameserver.Addr()
+}
+
 // OpsURL is where operators find metrics and profiles; empty when off.
 func (a *App) OpsURL() string {
 	if a.operators == nil {
@@ -189,6 +205,15 @@ func (a *App) Run(ctx context.Context) error {
 	var running sync.WaitGroup
 	running.Go(func() { a.hub.Run(background) })
 	running.Go(func() { a.oauth.Run(background) })
+	broken := make(chan error, 4)
+	if a.nameserver != nil {
+		running.Go(func() { a.zones.Run(background) })
+		running.Go(func() {
+			if err := a.nameserver.Run(background); err != nil {
+				broken <- err
+			}
+		})
+	}
 	defer running.Wait()
 	defer stopBackground()
 
@@ -197,7 +222,6 @@ func (a *App) Run(ctx context.Context) error {
 	}
 	a.queueRuns.Store(true)
 
-	broken := make(chan error, 3)
 	for _, e := range a.endpoints() {
 		running.Go(func() {
 			if err := e.serve(); err != nil {

@@ -6,6 +6,7 @@ import (
 
 	"stead.dev/stead/internal/account"
 	"stead.dev/stead/internal/catalog"
+	"stead.dev/stead/internal/dns"
 	"stead.dev/stead/internal/files"
 	"stead.dev/stead/internal/hosting"
 	"stead.dev/stead/internal/oauth"
@@ -154,5 +155,26 @@ func siteOf(accountID, serviceID int64, s services.Hosted) hosting.Site {
 	return hosting.Site{
 		AccountID: accountID, ServiceID: serviceID, Panel: s.PanelName, Ref: s.Ref, Status: string(s.Status),
 		Limits: s.Limits, IPv4: s.IPv4, IPv6: s.IPv6,
+	}
+}
+
+// zoned are the services as their zones see them.
+type zoned struct{ *services.Service }
+
+// Site implements dns.Services.
+func (z zoned) Site(ctx context.Context, q db.Querier, accountID, serviceID int64) (dns.Site, error) {
+	found, err := z.Hosted(ctx, q, accountID, serviceID)
+	return zoneSiteOf(accountID, serviceID, found), err
+}
+
+// LockSite implements dns.Services.
+func (z zoned) LockSite(ctx context.Context, tx *db.Tx, accountID, serviceID int64) (dns.Site, error) {
+	found, err := z.LockHosted(ctx, tx, accountID, serviceID)
+	return zoneSiteOf(accountID, serviceID, found), err
+}
+
+func zoneSiteOf(accountID, serviceID int64, s services.Hosted) dns.Site {
+	return dns.Site{
+		AccountID: accountID, ServiceID: serviceID, Status: string(s.Status), Domain: s.Domain, IPv4: s.IPv4, IPv6: s.IPv6,
 	}
 }

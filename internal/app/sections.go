@@ -15,6 +15,7 @@ import (
 	"stead.dev/stead/internal/account"
 	"stead.dev/stead/internal/admin"
 	"stead.dev/stead/internal/catalog"
+	"stead.dev/stead/internal/dns"
 	"stead.dev/stead/internal/files"
 	"stead.dev/stead/internal/gateway"
 	"stead.dev/stead/internal/gateway/bank"
@@ -24,6 +25,7 @@ import (
 	"stead.dev/stead/internal/mailer"
 	"stead.dev/stead/internal/mailer/file"
 	"stead.dev/stead/internal/mailer/smtp"
+	"stead.dev/stead/internal/nameserver"
 	"stead.dev/stead/internal/node"
 	"stead.dev/stead/internal/oauth"
 	"stead.dev/stead/internal/orders"
@@ -49,6 +51,7 @@ type sections struct {
 	services *services.Service
 	orders   *orders.Service
 	hosting  *hosting.Service
+	dns      *dns.Service
 	files    *files.Service
 	admin    *admin.Admin
 }
@@ -97,6 +100,12 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 	})
 	c.services.SetNames(c.hosting)
 	c.outbox.Subscribe("service.*", c.hosting.Follow)
+	c.dns = dns.New(dns.Config{
+		DB: c.db, Clock: c.clock, Queue: c.queue, Signals: c.hub, Services: zoned{c.services}, Resolver: net.DefaultResolver,
+		Nameservers: c.cfg.Nameservers, Catalog: c.cfg.DNSCatalog,
+	})
+	c.outbox.Subscribe("service.*", c.dns.Follow)
+	c.outbox.Subscribe("site_domain.*", c.dns.Follow)
 	c.files = files.New(c.db, targets{c.services}, c.panels, int64(c.cfg.MaxUpload))
 	c.admin = admin.New(admin.Sections{
 		DB: c.db, Accounts: c.accounts, Applications: c.oauth, Catalog: c.catalog, Wallet: c.wallet, Services: c.services,
@@ -108,7 +117,7 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 // routes are the operations of all sections.
 func (c *core) routes() []api.Route {
 	return slices.Concat(c.oauth.Operations(), c.catalog.Operations(), c.accounts.Operations(), c.services.Operations(),
-		c.hosting.Operations(), c.files.Operations(), c.orders.Operations(), c.wallet.Operations())
+		c.hosting.Operations(), c.dns.Operations(), c.files.Operations(), c.orders.Operations(), c.wallet.Operations())
 }
 
 func (c *core) registerSections(w *river.Workers) {
@@ -117,6 +126,7 @@ func (c *core) registerSections(w *river.Workers) {
 	c.wallet.Register(w)
 	c.services.Register(w)
 	c.hosting.Register(w)
+	c.dns.Register(w)
 	c.orders.Register(w)
 }
 
@@ -126,6 +136,7 @@ func (c *core) scheduleSections(every func(interval time.Duration, args river.Jo
 	c.wallet.Schedule(c.queue)
 	c.services.Schedule(every)
 	c.hosting.Schedule(every)
+	c.dns.Schedule(every)
 	c.orders.Schedule(every)
 }
 
@@ -151,6 +162,30 @@ func (c *core) openPanels(ctx context.Context, as role) (err error) {
 }
 
 func nodeDir(cfg config.Config) string { return filepath.Join(cfg.DataDir, "node") }
+
+// answersPerSecond bounds what the name server answers one network over UDP.
+const answersPerSecond = 500
+
+// newNameserver serves the zones on the configured address; nil when that is off.
+func (a *App) newNameserver(ctx context.Context) error {
+	if a.cfg.DNSListen == config.Off {
+		return nil
+	}
+	key := nameserver.Key{}
+	key.Algorithm, key.Name, key.Secret = a.cfg.TSIGKey()
+	a.nameserver = nameserver.New(nameserver.Config{
+		Secondaries: a.cfg.DNSSecondaries, Key: key, AnswersPerSecond: answersPerSecond, Now: a.clock.Now, Log: a.log,
+	})
+	if err := a.nameserver.Listen(ctx, a.cfg.DNSListen); err != nil {
+		return fmt.Errorf("%w; another program may have the address: choose one with STEAD_DNS_LISTEN", err)
+	}
+	a.onClose(func(context.Context) error {
+		_ = a.nameserver.Close() // closed already when it was served
+		return nil
+	})
+	a.zones = dns.NewFeed(a.dns, a.nameserver, a.hub, a.log)
+	return a.zones.Load(ctx)
+}
 
 // newMailer sends through the configured mail server, or writes into a folder.
 func newMailer(cfg config.Config, c clock.Clock) (mailer.Mailer, error) {

@@ -26,11 +26,16 @@ type Hosted struct {
 	Status         Status
 	Limits         json.RawMessage
 	IPv4, IPv6     string
+	Domain         string // the primary one; empty when it has none
 }
 
 func hosted(r record, err error) (Hosted, error) {
+	domain := ""
+	if r.domain != nil {
+		domain = *r.domain
+	}
 	return Hosted{
-		PanelName: r.panel, Ref: r.panelRef, Status: r.status, Limits: json.RawMessage(r.limits), IPv4: r.place.ipv4, IPv6: r.place.ipv6,
+		Domain: domain, PanelName: r.panel, Ref: r.panelRef, Status: r.status, Limits: json.RawMessage(r.limits), IPv4: r.place.ipv4, IPv6: r.place.ipv6,
 	}, err
 }
 

@@ -412,8 +412,12 @@ func encode(d *declared, out any) (int, []byte, error) {
 	if _, empty := out.(Empty); empty || d.Status == http.StatusNoContent {
 		return http.StatusNoContent, nil, nil
 	}
+	status := d.Status
+	if own, ok := out.(interface{ HTTPStatus() int }); ok { // a POST that may be a preview
+		status = own.HTTPStatus()
+	}
 	b, err := marshal(out)
-	return d.Status, b, err
+	return status, b, err
 }
 
 // marshal writes JSON for machines: no HTML escapes, one line.

@@ -1,0 +1,33 @@
+// Package dns owns the zones of hosting services and their records (specification,
+// section "Service management"; resources, section 21), in the tables dns_zones,
+// dns_records, dns_snapshots and dns_catalog. The name server serves them; this
+// section feeds it (Feed).
+//
+// A service has the zone of its primary domain, under that name itself and not
+// under the registrable name above it, which may be somebody else's. The zone is
+// made when the service is provisioned, and by the first request should it not be
+// there; it goes when the service ends or another service has the name. After a
+// change of the primary domain the former zone is still served, as long as the
+// domain is the service's.
+//
+// What holds:
+//
+//   - A record is a row with an id of its own. No operation replaces a zone; an
+//     import only adds.
+//   - Before every change the zone is kept in dns_snapshots, the last keepSnapshots
+//     of them.
+//   - The serial grows with every change of what is served (RFC 1982), in the same
+//     commit. It is the time in seconds, or one more than the last one, so that a
+//     zone that is deleted and made again is newer than it was.
+//   - Every record that is stored can be served: names are checked here, and the
+//     rules of the DNS between records are kept (conflict). All changes of a zone
+//     hold the lock of its service.
+//   - System records are the platform's: those of the name servers cannot be
+//     changed; the addresses of the zone and of www follow the service until the
+//     customer changes or deletes them.
+//   - An ALIAS is served as the addresses that its target last had; a target that
+//     cannot be looked up keeps them.
+//
+// Not promised: that every name server serves a change at once. Those of this
+// program do within a second, secondaries when they have transferred the zone.
+package dns

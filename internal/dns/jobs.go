@@ -1,0 +1,183 @@
+package dns
+
+import (
+	"context"
+	"errors"
+	"net"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/riverqueue/river"
+
+	"stead.dev/stead/internal/platform/db"
+)
+
+// How often the periodic jobs run.
+const (
+	resolveEvery = time.Minute
+	settleEvery  = 10 * time.Minute
+)
+
+// Register adds the section's workers.
+func (s *Service) Register(w *river.Workers) {
+	river.AddWorker(w, &resolveWorker{dns: s})
+	river.AddWorker(w, &settleWorker{dns: s})
+}
+
+// Schedule adds the section's periodic jobs; every is the queue's.
+func (s *Service) Schedule(every func(interval time.Duration, args river.JobArgs)) {
+	every(resolveEvery, resolveArgs{})
+	every(settleEvery, settleArgs{})
+}
+
+type resolveArgs struct{}
+
+func (resolveArgs) Kind() string { return "dns.resolve_aliases" }
+
+type resolveWorker struct {
+	river.WorkerDefaults[resolveArgs]
+	dns *Service
+}
+
+func (w *resolveWorker) Work(ctx context.Context, _ *river.Job[resolveArgs]) error {
+	return w.dns.ResolveAliases(ctx)
+}
+
+type settleArgs struct{}
+
+func (settleArgs) Kind() string { return "dns.settle" }
+
+type settleWorker struct {
+	river.WorkerDefaults[settleArgs]
+	dns *Service
+}
+
+func (w *settleWorker) Work(ctx context.Context, _ *river.Job[settleArgs]) error {
+	return w.dns.Settle(ctx)
+}
+
+// How ALIAS targets are looked up.
+const (
+	aliasBatch    = 50
+	aliasAtOnce   = 10
+	aliasTimeout  = 3 * time.Second
+	aliasInterval = 5 * time.Minute
+	aliasMost     = 16 // addresses that are kept
+)
+
+// ResolveAliases looks up the ALIAS targets that are due. A target that is not there
+// has no addresses; one that cannot be looked up keeps those that it had.
+func (s *Service) ResolveAliases(ctx context.Context) error {
+	for {
+		due, err := aliasesDue(ctx, s.DB, s.Clock.Now(), aliasBatch)
+		if err != nil {
+			return err
+		}
+		found := s.lookUp(ctx, due)
+		if ctx.Err() != nil {
+			return ctx.Err() // what was not looked up is still due
+		}
+		for i, a := range due {
+			if err := s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error { return s.resolved(ctx, tx, a, found[i]) }); err != nil {
+				return err
+			}
+		}
+		if len(due) < aliasBatch {
+			return nil
+		}
+	}
+}
+
+// resolved notes what a look found, and grows the zone when it is news.
+func (s *Service) resolved(ctx context.Context, tx *db.Tx, a alias, found []string) error {
+	z, err := lockZone(ctx, tx, a.zoneID)
+	if errors.Is(err, db.ErrNoRows) {
+		return nil // gone meanwhile
+	}
+	if err != nil {
+		return err
+	}
+	changed, err := setResolved(ctx, tx, a, found, tx.Now.Add(aliasInterval))
+	if err == nil && changed {
+		_, err = s.grow(ctx, tx, z)
+	}
+	return err
+}
+
+// lookUp asks for all targets, some at once. nil is one that did not answer.
+func (s *Service) lookUp(ctx context.Context, due []alias) [][]string {
+	found := make([][]string, len(due))
+	room := make(chan struct{}, aliasAtOnce)
+	var wg sync.WaitGroup
+	for i, a := range due {
+		room <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-room }()
+			found[i] = lookUp(ctx, s.Resolver, a.target)
+		})
+	}
+	wg.Wait()
+	return found
+}
+
+func lookUp(ctx context.Context, r Resolver, name string) []string {
+	ctx, cancel := context.WithTimeout(ctx, aliasTimeout)
+	defer cancel()
+	// The dot keeps the machine's search list out of it.
+	addresses, err := r.LookupNetIP(ctx, "ip", name+".")
+	var dnsErr *net.DNSError
+	if err != nil && (!errors.As(err, &dnsErr) || !dnsErr.IsNotFound) {
+		return nil
+	}
+	found := []string{}
+	for _, a := range addresses {
+		found = append(found, a.Unmap().WithZone("").String())
+	}
+	slices.Sort(found)
+	found = slices.Compact(found)
+	return found[:min(len(found), aliasMost)]
+}
+
+const settleBatch = 100
+
+// Settle brings the system's records of all zones up to the configured name servers.
+func (s *Service) Settle(ctx context.Context) error {
+	for {
+		due, err := unsettled(ctx, s.DB, s.nameservers(), settleBatch)
+		if err != nil {
+			return err
+		}
+		for _, z := range due {
+			if err := s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error { return s.settleOne(ctx, tx, z) }); err != nil {
+				return err
+			}
+		}
+		if len(due) < settleBatch {
+			return nil
+		}
+	}
+}
+
+func (s *Service) settleOne(ctx context.Context, tx *db.Tx, z zone) error {
+	site, err := s.Services.LockSite(ctx, tx, z.accountID, z.serviceID)
+	if err != nil {
+		return err
+	}
+	if !site.live() {
+		return s.end(ctx, tx, namedOfTheOne, z.serviceID, z.name)
+	}
+	if z, err = lockZone(ctx, tx, z.id); err != nil {
+		if errors.Is(err, db.ErrNoRows) {
+			return nil
+		}
+		return err
+	}
+	wanted := z
+	wanted.settledFor, wanted.ipv4, wanted.ipv6 = s.nameservers(), site.IPv4, site.IPv6
+	if wanted == z {
+		return nil
+	}
+	_, err = s.settleZone(ctx, tx, z, wanted)
+	return err
+}

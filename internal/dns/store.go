@@ -1,0 +1,291 @@
+package dns
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/page"
+)
+
+const zoneColumns = `id, account_id, service_id, name, serial, settled_for, ipv4, ipv6`
+
+func scanZone(row db.Row) (z zone, err error) {
+	err = row.Scan(&z.id, &z.accountID, &z.serviceID, &z.name, &z.serial, &z.settledFor, &z.ipv4, &z.ipv6)
+	return z, err
+}
+
+// zoneNamed finds the zone of a name, whoever's it is; zero when there is none.
+func zoneNamed(ctx context.Context, q db.Querier, name string) (zone, error) {
+	z, err := scanZone(q.QueryRow(ctx, `SELECT `+zoneColumns+` FROM dns_zones WHERE name = $1`, name))
+	if errors.Is(err, db.ErrNoRows) {
+		return zone{}, nil
+	}
+	return z, err
+}
+
+// lockZone reads a zone that no other transaction changes until tx ends.
+func lockZone(ctx context.Context, tx *db.Tx, id int64) (zone, error) {
+	return scanZone(tx.QueryRow(ctx, `SELECT `+zoneColumns+` FROM dns_zones WHERE id = $1`+tx.ForUpdate(), id))
+}
+
+func insertZone(ctx context.Context, tx *db.Tx, z zone) (int64, error) {
+	var id int64
+	err := tx.QueryRow(ctx, `INSERT INTO dns_zones (account_id, service_id, name, serial, created_at, updated_at)
+		VALUES ($1, $2, $3, $4, $5, $5) RETURNING id`, z.accountID, z.serviceID, z.name, int64(z.serial), tx.Now).Scan(&id)
+	return id, err
+}
+
+func setSerial(ctx context.Context, tx *db.Tx, z zone) error {
+	_, err := tx.Exec(ctx, `UPDATE dns_zones SET serial = $1, updated_at = $2 WHERE id = $3`, int64(z.serial), tx.Now, z.id)
+	return err
+}
+
+func setSettled(ctx context.Context, tx *db.Tx, z zone) error {
+	_, err := tx.Exec(ctx, `UPDATE dns_zones SET settled_for = $1, ipv4 = $2, ipv6 = $3 WHERE id = $4`,
+		z.settledFor, z.ipv4, z.ipv6, z.id)
+	return err
+}
+
+// deleteZones ends zones with all that is in them, and answers which they were. The
+// condition is one of the two below.
+func deleteZones(ctx context.Context, tx *db.Tx, condition string, args ...any) ([]int64, error) {
+	return db.Collect(ctx, tx, func(row db.Row) (id int64, err error) {
+		err = row.Scan(&id)
+		return id, err
+	}, `DELETE FROM dns_zones WHERE `+condition+` RETURNING id`, args...)
+}
+
+const (
+	ofTheService  = `service_id = $1`
+	namedOfTheOne = `service_id = $1 AND name = $2`
+)
+
+// unsettled are zones whose system records are of other name servers.
+func unsettled(ctx context.Context, q db.Querier, nameservers string, limit int) ([]zone, error) {
+	return db.Collect(ctx, q, scanZone,
+		`SELECT `+zoneColumns+` FROM dns_zones WHERE settled_for <> $1 ORDER BY id LIMIT $2`, nameservers, limit)
+}
+
+const recordColumns = `id, name, type, value, ttl, priority, weight, port, flags, tag, disabled, system, resolved, created_at, updated_at`
+
+func scanRecord(row db.Row) (record, error) {
+	var r record
+	var resolved string
+	err := row.Scan(r.targets(&resolved)...)
+	if err == nil {
+		err = r.readResolved(resolved)
+	}
+	return r, err
+}
+
+// targets are where the recordColumns go.
+func (r *record) targets(resolved *string) []any {
+	return []any{
+		&r.id, &r.name, &r.kind, &r.value, &r.ttl, &r.priority, &r.weight, &r.port, &r.flags, &r.tag, &r.disabled, &r.system,
+		resolved, &r.createdAt, &r.updatedAt,
+	}
+}
+
+func (r *record) readResolved(text string) error {
+	if err := json.Unmarshal([]byte(text), &r.resolved); err != nil {
+		return fmt.Errorf("dns: addresses of record %d: %w", r.id, err)
+	}
+	return nil
+}
+
+// ofZone reads all records of a zone, those of its own name first.
+func ofZone(ctx context.Context, q db.Querier, zoneID int64) ([]record, error) {
+	return db.Collect(ctx, q, scanRecord, `SELECT `+recordColumns+` FROM dns_records WHERE zone_id = $1`+inOrder, zoneID)
+}
+
+const inOrder = ` ORDER BY CASE WHEN name = '@' THEN 0 ELSE 1 END, name, type, id`
+
+// filter is what a list is narrowed to; empty is all.
+type filter struct {
+	kind Type
+	name string
+}
+
+func list(ctx context.Context, q db.Querier, zoneID int64, f filter, p page.Params) (rows []record, total int, err error) {
+	const where = ` FROM dns_records WHERE zone_id = $1
+		AND (CAST($2 AS TEXT) = '' OR type = $2) AND (CAST($3 AS TEXT) = '' OR name = $3)`
+	if err := q.QueryRow(ctx, `SELECT count(*)`+where, zoneID, f.kind, f.name).Scan(&total); err != nil {
+		return nil, 0, err
+	}
+	rows, err = db.Collect(ctx, q, scanRecord, `SELECT `+recordColumns+where+inOrder+` LIMIT $4 OFFSET $5`,
+		zoneID, f.kind, f.name, p.Limit(), p.Offset())
+	return rows, total, err
+}
+
+// due is when an ALIAS is looked up: at once. Other records never are.
+func (f fields) due(now time.Time) *time.Time {
+	if f.kind != ALIAS {
+		return nil
+	}
+	return &now
+}
+
+func insertRecord(ctx context.Context, tx *db.Tx, z zone, r record) (record, error) {
+	return scanRecord(tx.QueryRow(ctx, `INSERT INTO dns_records (zone_id, account_id, name, type, value, ttl, priority, weight, port,
+			flags, tag, disabled, system, resolve_at, created_at, updated_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $15) RETURNING `+recordColumns,
+		z.id, z.accountID, r.name, r.kind, r.value, r.ttl, r.priority, r.weight, r.port, r.flags, r.tag, r.disabled, r.system,
+		r.due(tx.Now), tx.Now))
+}
+
+// updateRecord writes a record as its customer wants it.
+func updateRecord(ctx context.Context, tx *db.Tx, r record) (record, error) {
+	return scanRecord(tx.QueryRow(ctx, `UPDATE dns_records SET name = $1, value = $2, ttl = $3, priority = $4, weight = $5, port = $6,
+			flags = $7, tag = $8, disabled = $9, system = $10, resolve_at = $11, updated_at = $12
+		WHERE id = $13 RETURNING `+recordColumns,
+		r.name, r.value, r.ttl, r.priority, r.weight, r.port, r.flags, r.tag, r.disabled, r.system, r.due(tx.Now), tx.Now, r.id))
+}
+
+func deleteRecord(ctx context.Context, tx *db.Tx, id int64) error {
+	_, err := tx.Exec(ctx, `DELETE FROM dns_records WHERE id = $1`, id)
+	return err
+}
+
+// insertSnapshot keeps the zone as it is, and the last ones before it.
+func insertSnapshot(ctx context.Context, tx *db.Tx, z zone, cause string, all []record) error {
+	rows, err := snapshotOf(all)
+	if err != nil {
+		return err
+	}
+	_, err = tx.Exec(ctx, `INSERT INTO dns_snapshots (zone_id, serial, cause, records, created_at) VALUES ($1, $2, $3, $4, $5)`,
+		z.id, int64(z.serial), cause, rows, tx.Now)
+	if err != nil {
+		return err
+	}
+	_, err = tx.Exec(ctx, `DELETE FROM dns_snapshots WHERE zone_id = $1 AND id NOT IN
+		(SELECT id FROM dns_snapshots WHERE zone_id = $1 ORDER BY id DESC LIMIT $2)`, z.id, keepSnapshots)
+	return err
+}
+
+// bumpCatalog grows the serial of the catalog.
+func bumpCatalog(ctx context.Context, tx *db.Tx) error {
+	var serial uint32
+	if err := tx.QueryRow(ctx, `SELECT serial FROM dns_catalog WHERE id = 1`+tx.ForUpdate()).Scan(&serial); err != nil {
+		return err
+	}
+	_, err := tx.Exec(ctx, `UPDATE dns_catalog SET serial = $1 WHERE id = 1`, int64(nextSerial(serial, tx.Now)))
+	return err
+}
+
+// alias is an ALIAS that is due to be looked up.
+type alias struct {
+	id, zoneID int64
+	target     string
+}
+
+func aliasesDue(ctx context.Context, q db.Querier, now time.Time, limit int) ([]alias, error) {
+	return db.Collect(ctx, q, func(row db.Row) (a alias, err error) {
+		err = row.Scan(&a.id, &a.zoneID, &a.target)
+		return a, err
+	}, `SELECT id, zone_id, value FROM dns_records WHERE resolve_at IS NOT NULL AND resolve_at <= $1 ORDER BY resolve_at LIMIT $2`,
+		now, limit)
+}
+
+// setResolved writes what a look found; nil keeps what is there. It answers whether
+// that is something else than before. A record that changed meanwhile is left alone.
+func setResolved(ctx context.Context, tx *db.Tx, a alias, found []string, next time.Time) (bool, error) {
+	if found == nil {
+		_, err := tx.Exec(ctx, `UPDATE dns_records SET resolve_at = $1 WHERE id = $2 AND value = $3`, next, a.id, a.target)
+		return false, err
+	}
+	text, err := json.Marshal(found)
+	if err != nil {
+		return false, err
+	}
+	changed, err := tx.Exec(ctx, `UPDATE dns_records SET resolved = $1, resolve_at = $2 WHERE id = $3 AND value = $4 AND resolved <> $1`,
+		string(text), next, a.id, a.target)
+	if err != nil || changed > 0 {
+		return changed > 0, err
+	}
+	_, err = tx.Exec(ctx, `UPDATE dns_records SET resolve_at = $1 WHERE id = $2 AND value = $3`, next, a.id, a.target)
+	return false, err
+}
+
+// head is what distinguishes versions of zones.
+type head struct {
+	id     int64
+	name   string
+	serial uint32
+}
+
+// heads reads those of some zones, or of all.
+func heads(ctx context.Context, q db.Querier, ids []int64) ([]head, error) {
+	query := `SELECT id, name, serial FROM dns_zones`
+	if ids != nil {
+		query += ` WHERE id IN (` + places(len(ids)) + `)`
+	}
+	return db.Collect(ctx, q, func(row db.Row) (h head, err error) {
+		err = row.Scan(&h.id, &h.name, &h.serial)
+		return h, err
+	}, query, anys(ids)...)
+}
+
+// zoneRecord is a record with its zone, read by one statement, so that serial and
+// records belong together.
+type zoneRecord struct {
+	zone
+	record
+}
+
+func zonesWithRecords(ctx context.Context, q db.Querier, ids []int64) ([]zoneRecord, error) {
+	return db.Collect(ctx, q, func(row db.Row) (zr zoneRecord, err error) {
+		var resolved string
+		err = row.Scan(append([]any{&zr.zone.id, &zr.zone.name, &zr.zone.serial}, zr.record.targets(&resolved)...)...)
+		if err == nil {
+			err = zr.readResolved(resolved)
+		}
+		return zr, err
+	}, `SELECT z.id, z.name, z.serial, r.`+strings.ReplaceAll(recordColumns, ", ", ", r.")+`
+		FROM dns_zones z JOIN dns_records r ON r.zone_id = z.id WHERE z.id IN (`+places(len(ids))+`) ORDER BY z.id, r.id`, anys(ids)...)
+}
+
+// catalog reads the catalog's serial and the zones that belong to it. A zone without
+// records is not settled yet.
+func catalog(ctx context.Context, q db.Querier) (serial uint32, zones []head, err error) {
+	zones, err = db.Collect(ctx, q, func(row db.Row) (h head, err error) {
+		err = row.Scan(&serial, &h.id, &h.name)
+		return h, err
+	}, `SELECT c.serial, COALESCE(z.id, 0), COALESCE(z.name, '')
+		FROM dns_catalog c LEFT JOIN dns_zones z ON z.settled_for <> '' ORDER BY z.id`)
+	if len(zones) == 1 && zones[0].id == 0 {
+		zones = nil
+	}
+	return serial, zones, err
+}
+
+func places(n int) string {
+	all := make([]string, n)
+	for i := range all {
+		all[i] = fmt.Sprintf("$%d", i+1)
+	}
+	return strings.Join(all, ", ")
+}
+
+func anys(ids []int64) []any {
+	all := make([]any, len(ids))
+	for i, id := range ids {
+		all[i] = id
+	}
+	return all
+}
+
+// getRecord finds a record among those of a zone.
+func getRecord(all []record, id int64) (record, error) {
+	for _, r := range all {
+		if r.id == id {
+			return r, nil
+		}
+	}
+	return record{}, fault.NotFound.New()
+}
