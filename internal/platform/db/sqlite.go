@@ -5,7 +5,9 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
+	"os"
 	"strings"
 	"sync"
 
@@ -28,6 +30,9 @@ func openSQLite(ctx context.Context, c Config) (engine, error) {
 	if c.Path == "" {
 		return nil, errors.New("db: SQLite needs a path")
 	}
+	if err := private(c.Path); err != nil {
+		return nil, err
+	}
 	writer, err := openFile(ctx, c.Path, "synchronous(FULL)", "journal_mode(WAL)", "foreign_keys(1)")
 	if err != nil {
 		return nil, err
@@ -45,6 +50,31 @@ func openSQLite(ctx context.Context, c Config) (engine, error) {
 	reader.SetMaxOpenConns(readers)
 	reader.SetMaxIdleConns(readers)
 	return &sqliteEngine{writer: writer, reader: reader, held: map[string]bool{}}, nil
+}
+
+// private makes the file for its owner alone and takes it from all others if it
+// is there: it holds what customers trust us with, and the data directory may
+// have been made by somebody who let all look into it. SQLite gives the files
+// beside it the same mode.
+func private(path string) error {
+	// An open file that is there would lose its locks when this one closes.
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+	if err == nil {
+		err = f.Close()
+	}
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("db: make SQLite file: %w", err)
+	}
+	for _, name := range []string{path, path + "-wal", path + "-shm"} {
+		info, err := os.Stat(name)
+		if err == nil && info.Mode().Perm()&0o007 != 0 {
+			err = os.Chmod(name, info.Mode().Perm()&^0o007)
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("db: SQLite file: %w", err)
+		}
+	}
+	return nil
 }
 
 // busyTimeout is how long one attempt waits while another process writes, such

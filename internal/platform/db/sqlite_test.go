@@ -3,6 +3,7 @@ package db_test
 import (
 	"context"
 	"database/sql"
+	"os"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -12,6 +13,42 @@ import (
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/testkit"
 )
+
+func TestTheFilesAreNobodyElses(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "for-all")
+	if err := os.Mkdir(dir, 0o755); err != nil { //nolint:gosec // as somebody may have made it
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "stead.db")
+	for range 2 {
+		d, err := db.Open(t.Context(), db.Config{Path: path, Clock: clock.System(0)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = d.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error {
+			_, err := tx.Exec(ctx, `CREATE TABLE IF NOT EXISTS notes (text TEXT)`)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		files, err := os.ReadDir(dir)
+		if err != nil || len(files) < 2 {
+			t.Fatalf("%v: %v", files, err)
+		}
+		for _, f := range files {
+			if info, err := f.Info(); err != nil || info.Mode().Perm()&0o007 != 0 {
+				t.Errorf("%s: %v %v", f.Name(), info.Mode(), err)
+			}
+		}
+		if err := d.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(path, 0o644); err != nil { //nolint:gosec // as earlier versions made it
+			t.Fatal(err)
+		}
+	}
+}
 
 // As `stead admin` beside a running server.
 func TestAnotherProcessMayWriteTheSameFile(t *testing.T) {
