@@ -81,6 +81,7 @@ type member struct {
 	mode fs.FileMode
 	size int64
 	link string
+	same bool // a file with the content of the member that link names: a hard link
 	open func() (io.ReadCloser, error)
 }
 
@@ -98,6 +99,7 @@ type extraction struct {
 	most      int64 // bytes it may unpack to in all
 
 	seen       map[string]int // clean name in the archive to kind
+	files      map[string]original
 	bytes      int64
 	freed      int64 // bytes of files to be replaced
 	inodes     int64 // new names
@@ -107,8 +109,14 @@ type extraction struct {
 	done       panel.Extracted
 }
 
+// original is a file of the archive, as a later hard link to it needs it.
+type original struct {
+	size int64
+	mode fs.FileMode
+}
+
 func (x *extraction) run(members iter.Seq2[member, error], write bool) error {
-	x.seen, x.madeParent = map[string]int{}, map[string]bool{}
+	x.seen, x.files, x.madeParent = map[string]int{}, map[string]original{}, map[string]bool{}
 	h, err := x.hold()
 	if err != nil {
 		return err
@@ -125,7 +133,7 @@ func (x *extraction) run(members iter.Seq2[member, error], write bool) error {
 		if count++; count > maxMembers {
 			return fmt.Errorf("%w: more than %d members", panel.ErrLimit, maxMembers)
 		}
-		if m.name, err = x.judge(m); err != nil {
+		if m, err = x.judge(m); err != nil {
 			return fmt.Errorf("member %q: %w", m.name, err)
 		}
 		if !write {
@@ -156,44 +164,75 @@ func (x *extraction) fits(h *hold) error {
 	return h.grow(0, x.inodes)
 }
 
-// judge refuses what may not be unpacked and answers the member's clean name in the archive.
-func (x *extraction) judge(m member) (string, error) {
+// judge refuses what may not be unpacked and answers the member with its clean name in the archive.
+func (x *extraction) judge(m member) (_ member, err error) {
 	if strings.HasPrefix(m.name, "/") {
-		return m.name, fmt.Errorf("%w: absolute", panel.ErrPathNotAllowed)
+		return m, fmt.Errorf("%w: absolute", panel.ErrPathNotAllowed)
 	}
 	name, err := CleanPath(m.name)
 	if err != nil {
-		return m.name, err
+		return m, err
+	}
+	m.name = name
+	if m.same {
+		if m, err = x.copyOf(m); err != nil {
+			return m, err
+		}
 	}
 	kind := seenFile
 	switch m.mode.Type() {
 	case 0:
 		if m.size < 0 || m.size > x.most-x.bytes {
-			return name, fmt.Errorf("%w: unpacks to more than %d bytes", panel.ErrLimit, x.most)
+			return m, fmt.Errorf("%w: unpacks to more than %d bytes", panel.ErrLimit, x.most)
 		}
 		x.bytes += m.size
 	case fs.ModeDir:
 		kind = seenDir
 	case fs.ModeSymlink:
 		if x.linkBytes += len(m.link); len(m.link) > maxLink || x.linkBytes > maxLinks {
-			return name, fmt.Errorf("%w: links too long", panel.ErrLimit)
+			return m, fmt.Errorf("%w: links too long", panel.ErrLimit)
 		}
 		if m.link == "" || strings.HasPrefix(m.link, "/") {
-			return name, fmt.Errorf("%w: link to %q", panel.ErrPathNotAllowed, m.link)
+			return m, fmt.Errorf("%w: link to %q", panel.ErrPathNotAllowed, m.link)
 		}
 		if _, err := CleanPath(path.Dir(name) + "/" + m.link); err != nil {
-			return name, err
+			return m, err
 		}
 	default:
-		return name, fmt.Errorf("%w: neither file, directory nor symbolic link", panel.ErrInvalid)
+		return m, fmt.Errorf("%w: neither file, directory nor link", panel.ErrInvalid)
 	}
 	if name == "." && kind != seenDir {
-		return name, fmt.Errorf("%w: no name", panel.ErrInvalid)
+		return m, fmt.Errorf("%w: no name", panel.ErrInvalid)
 	}
 	if err := x.see(name, kind); err != nil {
-		return name, err
+		return m, err
 	}
-	return name, x.meet(path.Join(x.dir, name), kind, m)
+	if m.mode.Type() == 0 {
+		x.files[name] = original{m.size, m.mode}
+	}
+	return m, x.meet(path.Join(x.dir, name), kind, m)
+}
+
+// copyOf makes a hard link the file that it is: an independent copy, counted in full, of a file
+// earlier in the same archive. A second name of any other file could be of somebody else's.
+func (x *extraction) copyOf(m member) (member, error) {
+	if strings.HasPrefix(m.link, "/") {
+		return m, fmt.Errorf("%w: hard link to %q", panel.ErrPathNotAllowed, m.link)
+	}
+	from, err := CleanPath(m.link)
+	if err != nil {
+		return m, err
+	}
+	of, ok := x.files[from]
+	if !ok {
+		return m, fmt.Errorf("%w: hard link to %q, which is no earlier file of the archive", panel.ErrInvalid, m.link)
+	}
+	m.mode, m.size = of.mode, of.size
+	m.open = func() (io.ReadCloser, error) {
+		f, _, err := x.openFile(path.Join(x.dir, from))
+		return f, err
+	}
+	return m, nil
 }
 
 // see refuses a name twice, and a name below one that is no directory.
@@ -230,11 +269,22 @@ func (x *extraction) meet(name string, kind int, m member) error {
 		}
 		return fmt.Errorf("%w: a file", panel.ErrExists)
 	}
-	if !x.overwrite || !info.Mode().IsRegular() || m.mode.Type() != 0 {
+	link := m.mode.Type() == fs.ModeSymlink
+	switch {
+	case !x.overwrite:
+		return panel.ErrExists
+	case link && replacedByLink(info):
+		return nil // what a link frees comes too late for the files
+	case link || !info.Mode().IsRegular():
 		return panel.ErrExists
 	}
 	x.freed += info.Size()
 	return nil
+}
+
+// replacedByLink tells what a link of an archive may take the place of: a name, never a directory.
+func replacedByLink(info fs.FileInfo) bool {
+	return info.Mode().IsRegular() || info.Mode().Type() == fs.ModeSymlink
 }
 
 // write unpacks a member that was judged. Permissions are hosting's own, except that a program
@@ -273,6 +323,7 @@ func (x *extraction) write(m member) error {
 	return nil
 }
 
+// writeLink puts a link in its place in one step, so that a page behind the old one never misses.
 func (x *extraction) writeLink(m member) error {
 	name := path.Join(x.dir, m.name)
 	if err := x.mkdirAll(path.Dir(name)); err != nil {
@@ -283,13 +334,29 @@ func (x *extraction) writeLink(m member) error {
 		return err
 	}
 	defer h.release()
-	if err := h.grow(0, 1); err != nil {
+	defer x.swap()()
+	old, err := x.root.Lstat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		if err := h.grow(0, 1); err != nil {
+			return err
+		}
+	case err != nil:
+		return err
+	case !x.overwrite || !replacedByLink(old):
+		return panel.ErrExists
+	}
+	staged := x.stagingName()
+	if err := x.root.Symlink(m.link, staged); err != nil {
 		return err
 	}
-	if err := x.root.Symlink(m.link, name); err != nil {
-		return err
+	if err := x.root.Rename(staged, name); err != nil {
+		return errors.Join(err, x.root.Remove(staged))
 	}
 	h.keep()
+	if old != nil {
+		h.meter.give(fileSize(old), 0)
+	}
 	x.done.Files++
 	return nil
 }
@@ -430,7 +497,7 @@ func tarMembers(ctx context.Context, f *os.File, size int64, yield func(member, 
 		m := member{name: h.Name, mode: h.FileInfo().Mode(), size: h.Size, link: h.Linkname}
 		m.open = func() (io.ReadCloser, error) { return io.NopCloser(archive), nil }
 		if h.Typeflag == tar.TypeLink {
-			m.mode = fs.ModeIrregular // a second name of a file could be one of somebody else's
+			m.same = true
 		}
 		if !yield(m, nil) {
 			return

@@ -133,8 +133,16 @@ func TestHarmfulArchivesWriteNothing(t *testing.T) {
 		"more than fits":          {[]thing{ok, {name: "big", content: strings.Repeat("x", 1<<20+1)}}, panel.ErrDiskFull},
 		"pipe":                    {[]thing{ok, {name: "p", mode: fs.ModeNamedPipe | 0o666}}, panel.ErrInvalid},
 		"device":                  {[]thing{ok, {name: "d", mode: fs.ModeDevice | fs.ModeCharDevice | 0o666}}, panel.ErrInvalid},
-		"hard link":               {[]thing{ok, {name: "h", link: "ok.txt", mode: fs.ModeIrregular}}, panel.ErrInvalid},
-		"hard link to the system": {[]thing{ok, {name: "h", link: "/etc/passwd", mode: fs.ModeIrregular}}, panel.ErrInvalid},
+		"hard link to the system": {[]thing{ok, {name: "h", link: "/etc/passwd", mode: fs.ModeIrregular}}, panel.ErrPathNotAllowed},
+		"hard link, climbing":     {[]thing{ok, {name: "h", link: "../../secret", mode: fs.ModeIrregular}}, panel.ErrPathNotAllowed},
+		"hard link to a later":    {[]thing{{name: "h", link: "ok.txt", mode: fs.ModeIrregular}, ok}, panel.ErrInvalid},
+		"hard link to itself":     {[]thing{ok, {name: "h", link: "h", mode: fs.ModeIrregular}}, panel.ErrInvalid},
+		"hard link to a link":     {[]thing{ok, {name: "l", link: "ok.txt", mode: link}, {name: "h", link: "l", mode: fs.ModeIrregular}}, panel.ErrInvalid},
+		"hard link to a dir":      {[]thing{ok, {name: "d/x"}, {name: "h", link: "d", mode: fs.ModeIrregular}}, panel.ErrInvalid},
+		"hard link to nothing":    {[]thing{ok, {name: "h", link: "nothing", mode: fs.ModeIrregular}}, panel.ErrInvalid},
+		"hard link twice":         {[]thing{ok, {name: "h", link: "ok.txt", mode: fs.ModeIrregular}, {name: "h", link: "ok.txt", mode: fs.ModeIrregular}}, panel.ErrInvalid},
+		"below a hard link":       {[]thing{ok, {name: "h", link: "ok.txt", mode: fs.ModeIrregular}, {name: "h/x"}}, panel.ErrInvalid},
+		"hard links beyond disk":  {[]thing{ok, {name: "half", content: strings.Repeat("x", 1<<19)}, {name: "h", link: "half", mode: fs.ModeIrregular}, {name: "h2", link: "half", mode: fs.ModeIrregular}}, panel.ErrDiskFull},
 	} {
 		for format, archive := range map[string][]byte{"zip": makeZip(t, c.things...), "tar.gz": makeTar(t, c.things...)} {
 			if format == "zip" && strings.HasPrefix(name, "hard link") {
