@@ -70,6 +70,9 @@ func (a *App) handler() (http.Handler, error) {
 			mux.Handle(op.Path, a.edge) // of OAuth: the endpoints and the discovery documents
 		}
 	}
+	// Machines call here: what is not there is refused in the interface's form.
+	mux.Handle("/oauth/", a.edge)
+	mux.Handle("/.well-known/", a.edge)
 	mux.Handle("/pay/", a.wallet.Pages())
 	a.pages().Routes(mux)
 

@@ -307,6 +307,19 @@ func TestAnAddressThatLeadsNowhereHasAPage(t *testing.T) {
 	}
 }
 
+func TestWhereMachinesCallARefusalIsTheErrorObject(t *testing.T) {
+	a := start(t, nil)
+	for _, path := range []string{"/oauth/nothing", "/.well-known/nothing"} {
+		r := a.get(t, "", path)
+		if r.status != http.StatusNotFound || !strings.HasPrefix(r.header.Get("Content-Type"), "application/json") || r.key() != "not_found" {
+			t.Errorf("%s: %s", path, r)
+		}
+	}
+	if r := a.get(t, "", "/oauth/authorize"); !strings.HasPrefix(r.header.Get("Content-Type"), "text/html") {
+		t.Errorf("the page of an application's mistake is %s", r.header.Get("Content-Type"))
+	}
+}
+
 func TestAWrongStartLeavesNothingBehind(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
