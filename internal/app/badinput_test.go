@@ -38,62 +38,60 @@ func notBroken(t *testing.T, what string, r answer) {
 	}
 }
 
-func TestBadBodiesAreRefusedByKey(t *testing.T) {
-	engines(t, demo, func(t *testing.T, a *App) {
-		w := newWorld(t, a)
-		doc := a.document(t)
-		for _, op := range a.Operations() {
-			item := doc.Paths[op.Path][strings.ToLower(op.Method)]
-			if !protected(op) || item.RequestBody == nil || item.RequestBody.Content["application/json"].Schema == nil {
-				continue
+func badBodies(t *testing.T, w *world) {
+	a := w.App
+	doc := a.document(t)
+	for _, op := range a.Operations() {
+		item := doc.Paths[op.Path][strings.ToLower(op.Method)]
+		if !protected(op) || item.RequestBody == nil || item.RequestBody.Content["application/json"].Schema == nil {
+			continue
+		}
+		token := w.tokenFor(op, w.owner)
+		send := func(body, contentType string) answer {
+			r := w.example(op, token)
+			r.body, r.contentType = body, contentType
+			return a.do(t, r)
+		}
+		for name, body := range map[string]string{
+			"half an object": `{"a": `, "no JSON": "hello", "two values": "{} {}", "a trailing comma": `{"a": 1,}`,
+			"bad UTF-8": "{\"a\": \"\xff\xfe\"}", "a NUL byte": "{\"a\": 1}\x00", "only a brace": "{",
+		} {
+			refused(t, op.ID+" with "+name, send(body, ""), http.StatusBadRequest)
+		}
+		for name, body := range map[string]string{
+			"a list": "[]", "a string": `"x"`, "a number": "1", "null": "null", "true": "true",
+		} {
+			r := send(body, "")
+			if r.status != http.StatusUnprocessableEntity && r.status != http.StatusBadRequest {
+				t.Errorf("%s with %s: %s", op.ID, name, r)
 			}
-			token := w.tokenFor(op, w.owner)
-			send := func(body, contentType string) answer {
-				r := w.example(op, token)
-				r.body, r.contentType = body, contentType
-				return a.do(t, r)
-			}
-			for name, body := range map[string]string{
-				"half an object": `{"a": `, "no JSON": "hello", "two values": "{} {}", "a trailing comma": `{"a": 1,}`,
-				"bad UTF-8": "{\"a\": \"\xff\xfe\"}", "a NUL byte": "{\"a\": 1}\x00", "only a brace": "{",
-			} {
-				refused(t, op.ID+" with "+name, send(body, ""), http.StatusBadRequest)
-			}
-			for name, body := range map[string]string{
-				"a list": "[]", "a string": `"x"`, "a number": "1", "null": "null", "true": "true",
-			} {
-				r := send(body, "")
-				if r.status != http.StatusUnprocessableEntity && r.status != http.StatusBadRequest {
-					t.Errorf("%s with %s: %s", op.ID, name, r)
-				}
-			}
-			refused(t, op.ID+" with a NUL in a key", send(`{"a\u0000b": 1}`, ""), http.StatusUnprocessableEntity)
-			refused(t, op.ID+" as text", send("{}", "text/plain"), http.StatusUnsupportedMediaType)
-			refused(t, op.ID+" as a form", send("a=1", "application/x-www-form-urlencoded"), http.StatusUnsupportedMediaType)
-			refused(t, op.ID+" as nonsense", send("{}", "///"), http.StatusUnsupportedMediaType)
-			refused(t, op.ID+" with a huge body", send(`{"a": "`+strings.Repeat("x", 5<<20)+`"}`, ""), http.StatusRequestEntityTooLarge)
-			deep := strings.Repeat(`{"a":`, 20_000) + "1" + strings.Repeat("}", 20_000)
-			notBroken(t, op.ID+" with a deep body", send(deep, ""))
+		}
+		refused(t, op.ID+" with a NUL in a key", send(`{"a\u0000b": 1}`, ""), http.StatusUnprocessableEntity)
+		refused(t, op.ID+" as text", send("{}", "text/plain"), http.StatusUnsupportedMediaType)
+		refused(t, op.ID+" as a form", send("a=1", "application/x-www-form-urlencoded"), http.StatusUnsupportedMediaType)
+		refused(t, op.ID+" as nonsense", send("{}", "///"), http.StatusUnsupportedMediaType)
+		refused(t, op.ID+" with a huge body", send(`{"a": "`+strings.Repeat("x", 5<<20)+`"}`, ""), http.StatusRequestEntityTooLarge)
+		deep := strings.Repeat(`{"a":`, 20_000) + "1" + strings.Repeat("}", 20_000)
+		notBroken(t, op.ID+" with a deep body", send(deep, ""))
 
-			for member, schema := range a.members(doc, item.RequestBody.Content["application/json"].Schema) {
-				example := w.example(op, token)
-				for _, wrong := range wrongFor(schema) {
-					r := example
-					r.body = withMember(t, example.body, member, wrong)
-					what := fmt.Sprintf("%s with %s: %s", op.ID, member, wrong)
-					got := a.do(t, r)
-					if op.ID == "files.write" && strings.Contains(wrong, "u0000") {
-						notBroken(t, what, got) // files may hold any byte
-						continue
-					}
-					refused(t, what, got, http.StatusUnprocessableEntity, http.StatusBadRequest)
-					if got.key() == "validation_failed" && !strings.Contains(string(got.body), `"errors"`) {
-						t.Errorf("%s: no errors member in %s", what, got)
-					}
+		for member, schema := range a.members(doc, item.RequestBody.Content["application/json"].Schema) {
+			example := w.example(op, token)
+			for _, wrong := range wrongFor(schema) {
+				r := example
+				r.body = withMember(t, example.body, member, wrong)
+				what := fmt.Sprintf("%s with %s: %s", op.ID, member, wrong)
+				got := a.do(t, r)
+				if op.ID == "files.write" && strings.Contains(wrong, "u0000") {
+					notBroken(t, what, got) // files may hold any byte
+					continue
+				}
+				refused(t, what, got, http.StatusUnprocessableEntity, http.StatusBadRequest)
+				if got.key() == "validation_failed" && !strings.Contains(string(got.body), `"errors"`) {
+					t.Errorf("%s: no errors member in %s", what, got)
 				}
 			}
 		}
-	})
+	}
 }
 
 // members are the members of a body's schema.
@@ -155,112 +153,104 @@ func withMember(t *testing.T, body, member, literal string) string {
 	return "{" + strings.Join(parts, ", ") + "}"
 }
 
-func TestUnknownMembersAreAccepted(t *testing.T) {
-	engines(t, demo, func(t *testing.T, a *App) {
-		w := newWorld(t, a)
-		for _, op := range a.Operations() {
-			r := w.example(op, w.tokenFor(op, w.owner))
-			if !protected(op) || r.body == "" || r.contentType != "" || op.Path == "/api/v1/orders/{order}/cancel" {
-				continue
-			}
-			r.body = withMember(t, r.body, "a_member_of_a_later_version", `{"x": [1]}`)
-			if op.Path == "/api/v1/services/{service}/files/move" {
-				continue // would take away what the other examples work with
-			}
-			if got := a.do(t, r); got.status != op.Status && got.status != http.StatusOK && got.status != http.StatusCreated {
-				t.Errorf("%s with an unknown member: %s", op.ID, got)
-			}
-			if op.Path == "/api/v1/orders/{order}/pay" {
-				w.order = w.newOrder(w.owner, unique("again")+".example.com")
-			}
+func unknownMembers(t *testing.T, w *world) {
+	a := w.App
+	for _, op := range a.Operations() {
+		w.order = w.newOrder(w.owner, unique("unpaid")+".example.com")
+		r := w.example(op, w.tokenFor(op, w.owner))
+		if !protected(op) || r.body == "" || r.contentType != "" || op.Path == "/api/v1/orders/{order}/cancel" {
+			continue
 		}
-	})
+		r.body = withMember(t, r.body, "a_member_of_a_later_version", `{"x": [1]}`)
+		if op.Path == "/api/v1/services/{service}/files/move" {
+			continue // would take away what the other examples work with
+		}
+		if got := a.do(t, r); got.status != op.Status && got.status != http.StatusOK && got.status != http.StatusCreated {
+			t.Errorf("%s with an unknown member: %s", op.ID, got)
+		}
+	}
 }
 
-func TestPathTricksNameNothing(t *testing.T) {
-	engines(t, demo, func(t *testing.T, a *App) {
-		w := newWorld(t, a)
-		for _, op := range a.Operations() {
-			token := w.tokenFor(op, w.owner)
-			if !strings.Contains(op.Path, "{") {
-				continue
-			}
-			begin := strings.Index(op.Path, "{")
-			end := strings.Index(op.Path, "}")
-			for _, trick := range []string{
-				"0", "-1", "abc", "1.5", "1e3", "0x1", "99999999999999999999", "9223372036854775807", "%00", "1%00", "1%2f2", "%2e%2e",
-				"..%2f..", "1;2", "1,2", "%ff", "%20", "1%20", "+1", "null", "*", "%7Bservice%7D", "１",
-			} {
-				r := w.example(op, token)
-				_, query, _ := strings.Cut(r.path, "?")
-				rest := w.path(api.Info{ID: op.ID, Path: op.Path[end+1:]})
-				r.path = op.Path[:begin] + trick + rest
-				if query != "" {
-					r.path += "?" + query
-				}
-				got := a.do(t, r)
-				// A path that the server's grammar refuses may be a 400 of net/http.
-				if got.status != http.StatusNotFound && (got.status != http.StatusBadRequest || got.key() != "") {
-					t.Errorf("%s with %q in its path: %s", op.ID, trick, got)
-				}
-			}
+func pathTricks(t *testing.T, w *world) {
+	a := w.App
+	for _, op := range a.Operations() {
+		token := w.tokenFor(op, w.owner)
+		if !strings.Contains(op.Path, "{") {
+			continue
 		}
-		for _, path := range []string{
-			"/api/v1//orders", "/api/v1/./orders", "/api/v1/../v1/orders", "/api/v1/orders/", "/api//v1/orders", "/api/v2/orders",
-			"/api/v1/%6frders/../orders", "/api/v1/orders/%2e%2e/orders", "/api", "/api/", "/api/v1",
+		begin := strings.Index(op.Path, "{")
+		end := strings.Index(op.Path, "}")
+		for _, trick := range []string{
+			"0", "-1", "abc", "1.5", "1e3", "0x1", "99999999999999999999", "9223372036854775807", "%00", "1%00", "1%2f2", "%2e%2e",
+			"..%2f..", "1;2", "1,2", "%ff", "%20", "1%20", "+1", "null", "*", "%7Bservice%7D", "１",
 		} {
-			r := a.get(t, w.owner.token, path)
-			refused(t, path, r, http.StatusNotFound)
-		}
-	})
-}
-
-func TestBadQueriesAndHeadersAreRefused(t *testing.T) {
-	engines(t, demo, func(t *testing.T, a *App) {
-		w := newWorld(t, a)
-		doc := a.document(t)
-		for _, op := range a.Operations() {
-			token := w.tokenFor(op, w.owner)
-			item := doc.Paths[op.Path][strings.ToLower(op.Method)]
-			for _, p := range item.Parameters {
-				if p.In != "query" {
-					continue
-				}
-				values := []string{"%00", "%ff%fe", "a%00b"}
-				if typ := fmt.Sprint(p.Schema["type"]); strings.Contains(typ, "integer") || strings.Contains(typ, "boolean") {
-					values = append(values, "x", "1.5", "99999999999999999999999", "%5B%5D")
-				}
-				for _, v := range values {
-					r := w.example(op, token)
-					path, _, _ := strings.Cut(r.path, "?")
-					r.path = path + "?" + p.Name + "=" + v
-					refused(t, fmt.Sprintf("%s with %s=%s", op.ID, p.Name, v), a.do(t, r))
-				}
-			}
 			r := w.example(op, token)
-			r.path += map[bool]string{true: "&", false: "?"}[strings.Contains(r.path, "?")] + "an_unknown=1&%zz=%zz&=&&;"
-			if op.Method == http.MethodGet {
-				notBroken(t, op.ID+" with a strange query", a.do(t, r))
+			_, query, _ := strings.Cut(r.path, "?")
+			rest := w.path(api.Info{ID: op.ID, Path: op.Path[end+1:]})
+			r.path = op.Path[:begin] + trick + rest
+			if query != "" {
+				r.path += "?" + query
 			}
-			if op.Money {
-				for _, key := range []string{"", " ", `""`, strings.Repeat("k", 256), "ключ", "a\tb"} {
-					r := w.example(op, token)
-					r.header = map[string]string{"Idempotency-Key": key}
-					got := a.do(t, r)
-					if got.status != http.StatusUnprocessableEntity || got.key() != "idempotency_key_invalid" {
-						t.Errorf("%s with the key %q: %s", op.ID, key, got)
-					}
+			got := a.do(t, r)
+			// A path that the server's grammar refuses may be a 400 of net/http.
+			if got.status != http.StatusNotFound && (got.status != http.StatusBadRequest || got.key() != "") {
+				t.Errorf("%s with %q in its path: %s", op.ID, trick, got)
+			}
+		}
+	}
+	for _, path := range []string{
+		"/api/v1//orders", "/api/v1/./orders", "/api/v1/../v1/orders", "/api/v1/orders/", "/api//v1/orders", "/api/v2/orders",
+		"/api/v1/%6frders/../orders", "/api/v1/orders/%2e%2e/orders", "/api", "/api/", "/api/v1",
+	} {
+		r := a.get(t, w.owner.token, path)
+		refused(t, path, r, http.StatusNotFound)
+	}
+}
+
+func badQueries(t *testing.T, w *world) {
+	a := w.App
+	doc := a.document(t)
+	for _, op := range a.Operations() {
+		token := w.tokenFor(op, w.owner)
+		item := doc.Paths[op.Path][strings.ToLower(op.Method)]
+		for _, p := range item.Parameters {
+			if p.In != "query" {
+				continue
+			}
+			values := []string{"%00", "%ff%fe", "a%00b"}
+			if typ := fmt.Sprint(p.Schema["type"]); strings.Contains(typ, "integer") || strings.Contains(typ, "boolean") {
+				values = append(values, "x", "1.5", "99999999999999999999999", "%5B%5D")
+			}
+			for _, v := range values {
+				r := w.example(op, token)
+				path, _, _ := strings.Cut(r.path, "?")
+				r.path = path + "?" + p.Name + "=" + v
+				refused(t, fmt.Sprintf("%s with %s=%s", op.ID, p.Name, v), a.do(t, r))
+			}
+		}
+		r := w.example(op, token)
+		r.path += map[bool]string{true: "&", false: "?"}[strings.Contains(r.path, "?")] + "an_unknown=1&%zz=%zz&=&&;"
+		if op.Method == http.MethodGet {
+			notBroken(t, op.ID+" with a strange query", a.do(t, r))
+		}
+		if op.Money {
+			for _, key := range []string{"", " ", `""`, strings.Repeat("k", 256), "ключ", "a\tb"} {
+				r := w.example(op, token)
+				r.header = map[string]string{"Idempotency-Key": key}
+				got := a.do(t, r)
+				if got.status != http.StatusUnprocessableEntity || got.key() != "idempotency_key_invalid" {
+					t.Errorf("%s with the key %q: %s", op.ID, key, got)
 				}
 			}
 		}
-		for name, header := range map[string]string{
-			"basic": "Basic YTpi", "no scheme": "sta_x", "only a scheme": "Bearer", "two spaces": "Bearer  ", "long": "Bearer " + strings.Repeat("x", 5000),
-			"bad bytes": "Bearer \xff\xfe",
-		} {
-			r := a.do(t, request{method: http.MethodGet, path: "/api/v1/me", header: map[string]string{"Authorization": header}})
-			refused(t, name, r, http.StatusUnauthorized)
-		}
-	})
+	}
+	for name, header := range map[string]string{
+		"basic": "Basic YTpi", "no scheme": "sta_x", "only a scheme": "Bearer", "two spaces": "Bearer  ", "long": "Bearer " + strings.Repeat("x", 5000),
+		"bad bytes": "Bearer \xff\xfe",
+	} {
+		r := a.do(t, request{method: http.MethodGet, path: "/api/v1/me", header: map[string]string{"Authorization": header}})
+		refused(t, name, r, http.StatusUnauthorized)
+	}
 }
 
 func TestUnknownMethodsAndPathsHaveTheErrorObject(t *testing.T) {

@@ -11,220 +11,237 @@ import (
 	"stead.dev/stead/internal/platform/api"
 )
 
-// The tests of this file are made from the declared operations: a new operation
-// is tested by being there.
+// stories are told of every operation that is declared: a new operation is
+// tested by being there. Those that change what the world owns come last.
+var stories = []struct {
+	name string
+	tell func(t *testing.T, w *world)
+}{
+	{"without a token it is 401", withoutAToken},
+	{"without the scope it is 403", withoutTheScope},
+	{"a stranger sees and changes nothing", byAStranger},
+	{"a sandbox reads all and writes nothing", byASandbox},
+	{"a section switched off is gone", switchedOff},
+	{"lists are capped and counted", listsAreCapped},
+	{"bad bodies are refused by key", badBodies},
+	{"path tricks name nothing", pathTricks},
+	{"bad queries and headers are refused", badQueries},
+	{"a money operation repeated with its key happens once", repeated},
+	{"unknown members are accepted", unknownMembers},
+}
 
-func TestWithoutATokenEveryProtectedOperationIs401(t *testing.T) {
+func TestEveryOperation(t *testing.T) {
 	engines(t, demo, func(t *testing.T, a *App) {
 		w := newWorld(t, a)
-		before := w.snapshot()
-		for _, op := range a.Operations() {
-			if !protected(op) {
-				continue
-			}
-			for name, token := range map[string]string{"no": "", "an unknown": "sta_" + strings.Repeat("x", 43), "a strange": "hello"} {
-				r := a.do(t, w.example(op, token))
-				if r.status != http.StatusUnauthorized || r.key() != "unauthenticated" {
-					t.Errorf("%s with %s token: %s", op.ID, name, r)
-				}
-				challenge := r.header.Get("WWW-Authenticate")
-				if !strings.Contains(challenge, "resource_metadata=") || (token != "") != strings.Contains(challenge, `error="invalid_token"`) {
-					t.Errorf("%s with %s token: challenge %q", op.ID, name, challenge)
-				}
-			}
+		for _, s := range stories {
+			t.Run(s.name, func(t *testing.T) {
+				w.t = t
+				s.tell(t, w)
+			})
 		}
-		w.unchanged(before, "requests without a token")
 	})
 }
 
-func TestATokenWithoutTheScopeIs403(t *testing.T) {
-	engines(t, demo, func(t *testing.T, a *App) {
-		w := newWorld(t, a)
-		before := w.snapshot()
-		tokens := map[string]string{}
-		tokenBeside := func(op api.Info, c client) string {
-			scopes := scopesBeside(op)
-			name := c.id + strings.Join(scopes, " ")
-			if tokens[name] == "" {
-				tokens[name] = a.token(t, w.owner.id, c, scopes...)
-			}
-			return tokens[name]
+func withoutAToken(t *testing.T, w *world) {
+	a := w.App
+	before := w.snapshot()
+	for _, op := range a.Operations() {
+		if !protected(op) {
+			continue
 		}
-		for _, op := range a.Operations() {
-			if op.FirstParty {
-				if r := a.do(t, w.example(op, w.owner.token)); r.status != http.StatusForbidden || r.key() != "forbidden" {
-					t.Errorf("%s by a third party: %s", op.ID, r)
-				}
+		for name, token := range map[string]string{"no": "", "an unknown": "sta_" + strings.Repeat("x", 43), "a strange": "hello"} {
+			r := a.do(t, w.example(op, token))
+			if r.status != http.StatusUnauthorized || r.key() != "unauthenticated" {
+				t.Errorf("%s with %s token: %s", op.ID, name, r)
 			}
-			if op.Auth != api.Token {
-				continue
-			}
-			c := w.client
-			if op.FirstParty {
-				c = w.panel
-			}
-			r := a.do(t, w.example(op, tokenBeside(op, c)))
-			if r.status != http.StatusForbidden || r.key() != "insufficient_scope" {
-				t.Errorf("%s with all scopes but %v: %s", op.ID, op.Scopes, r)
-			}
-			if challenge := r.header.Get("WWW-Authenticate"); !strings.Contains(challenge, `error="insufficient_scope"`) {
-				t.Errorf("%s: challenge %q", op.ID, challenge)
+			challenge := r.header.Get("WWW-Authenticate")
+			if !strings.Contains(challenge, "resource_metadata=") || (token != "") != strings.Contains(challenge, `error="invalid_token"`) {
+				t.Errorf("%s with %s token: challenge %q", op.ID, name, challenge)
 			}
 		}
-		w.unchanged(before, "requests without the scope")
-	})
+	}
+	w.unchanged(before, "requests without a token")
 }
 
-func TestAStrangerSeesAndChangesNothing(t *testing.T) {
-	engines(t, demo, func(t *testing.T, a *App) {
-		w := newWorld(t, a)
-		before := w.snapshot()
+func withoutTheScope(t *testing.T, w *world) {
+	a := w.App
+	before := w.snapshot()
+	tokens := map[string]string{}
+	tokenBeside := func(op api.Info, c client) string {
+		scopes := scopesBeside(op)
+		name := c.id + strings.Join(scopes, " ")
+		if tokens[name] == "" {
+			tokens[name] = a.token(t, w.owner.id, c, scopes...)
+		}
+		return tokens[name]
+	}
+	for _, op := range a.Operations() {
+		if op.FirstParty {
+			if r := a.do(t, w.example(op, w.owner.token)); r.status != http.StatusForbidden || r.key() != "forbidden" {
+				t.Errorf("%s by a third party: %s", op.ID, r)
+			}
+		}
+		if op.Auth != api.Token {
+			continue
+		}
+		c := w.client
+		if op.FirstParty {
+			c = w.panel
+		}
+		r := a.do(t, w.example(op, tokenBeside(op, c)))
+		if r.status != http.StatusForbidden || r.key() != "insufficient_scope" {
+			t.Errorf("%s with all scopes but %v: %s", op.ID, op.Scopes, r)
+		}
+		if challenge := r.header.Get("WWW-Authenticate"); !strings.Contains(challenge, `error="insufficient_scope"`) {
+			t.Errorf("%s: challenge %q", op.ID, challenge)
+		}
+	}
+	w.unchanged(before, "requests without the scope")
+}
+
+func byAStranger(t *testing.T, w *world) {
+	a := w.App
+	before := w.snapshot()
+	for _, op := range a.Operations() {
+		r := a.do(t, w.example(op, w.tokenFor(op, w.stranger)))
+		if strings.Contains(op.Path, "{") {
+			if r.status != http.StatusNotFound || r.key() != "not_found" {
+				t.Errorf("%s of another's: %s", op.ID, r)
+			}
+			continue
+		}
+		for _, secret := range []string{w.domain, "<h1>mine</h1>", `"Mine"`} {
+			if strings.Contains(string(r.body), secret) {
+				t.Errorf("%s shows a stranger %q: %s", op.ID, secret, r)
+			}
+		}
+	}
+	w.unchanged(before, "a stranger")
+}
+
+func byASandbox(t *testing.T, w *world) {
+	a := w.App
+	before := w.snapshot()
+	for _, op := range a.Operations() {
+		if !protected(op) || op.FirstParty {
+			continue
+		}
+		r := a.do(t, w.example(op, w.sandbox))
+		switch {
+		case op.Write && (r.status != http.StatusForbidden || r.key() != "sandbox_read_only"):
+			t.Errorf("%s by a sandbox: %s", op.ID, r)
+		case !op.Write && r.status != http.StatusOK:
+			t.Errorf("%s by a sandbox: %s", op.ID, r)
+		case !op.Write && before[op.ID] != "" && r.lasting() != before[op.ID]:
+			t.Errorf("%s shows a sandbox something else:\n%s\n%s", op.ID, r.body, before[op.ID])
+		}
+	}
+	w.unchanged(before, "a sandbox")
+}
+
+func switchedOff(t *testing.T, w *world) {
+	a := w.App
+	before := w.snapshot()
+	sections := map[api.Section]bool{}
+	for _, op := range a.Operations() {
+		sections[op.Section] = true
+	}
+	modules := func() string {
+		var me struct {
+			Modules []string `json:"modules"`
+		}
+		a.get(t, w.owner.token, "/api/v1/me").decode(t, &me)
+		return strings.Join(me.Modules, " ")
+	}
+	for section := range sections {
+		if !strings.Contains(modules(), string(section)) && section != api.OAuth {
+			t.Errorf("%s is on and not among the modules %q", section, modules())
+		}
+		w.setSection(section, false)
+		t.Cleanup(func() { w.setSection(section, true) }) // also when a test ends in the middle
 		for _, op := range a.Operations() {
-			r := a.do(t, w.example(op, w.tokenFor(op, w.stranger)))
-			if strings.Contains(op.Path, "{") {
-				if r.status != http.StatusNotFound || r.key() != "not_found" {
-					t.Errorf("%s of another's: %s", op.ID, r)
-				}
+			if op.Section != section {
 				continue
 			}
-			for _, secret := range []string{w.domain, "<h1>mine</h1>", `"Mine"`} {
-				if strings.Contains(string(r.body), secret) {
-					t.Errorf("%s shows a stranger %q: %s", op.ID, secret, r)
+			for _, token := range []string{"", w.tokenFor(op, w.owner)} {
+				if r := a.do(t, w.example(op, token)); r.status != http.StatusNotFound || r.key() != "section_disabled" {
+					t.Errorf("%s while %s is off: %s", op.ID, section, r)
 				}
 			}
 		}
-		w.unchanged(before, "a stranger")
-	})
+		if section != api.Account && slices.Contains(strings.Fields(modules()), string(section)) {
+			t.Errorf("%s is off and among the modules", section)
+		}
+		w.setSection(section, true)
+	}
+	w.unchanged(before, "switching sections off and on")
 }
 
-func TestASandboxReadsAllAndWritesNothing(t *testing.T) {
-	engines(t, demo, func(t *testing.T, a *App) {
-		w := newWorld(t, a)
-		before := w.snapshot()
-		for _, op := range a.Operations() {
-			if !protected(op) || op.FirstParty {
-				continue
-			}
-			r := a.do(t, w.example(op, w.sandbox))
+func repeated(t *testing.T, w *world) {
+	a := w.App
+	for _, op := range a.Operations() {
+		if !op.Money {
+			continue
+		}
+		// Each story has an order of its own, which only one payment can pay.
+		story := func() request {
+			w.order = w.newOrder(w.owner, unique("money")+".example.com")
+			r := w.example(op, w.tokenFor(op, w.owner))
+			r.header = map[string]string{"Idempotency-Key": unique("key-")}
+			return r
+		}
+
+		r := story()
+		first := a.do(t, r)
+		if first.status != op.Status {
+			t.Fatalf("%s: %s", op.ID, first)
+		}
+		after := w.balance(w.owner)
+		again := a.do(t, r)
+		if again.status != first.status || string(again.body) != string(first.body) || again.header.Get("Idempotency-Replayed") != "true" {
+			t.Errorf("%s repeated: %s, want %s", op.ID, again, first)
+		}
+		other := r
+		other.body = strings.TrimSuffix(r.body, "}") + `, "more": 1}`
+		other.body = strings.Replace(other.body, "{,", "{", 1)
+		if got := a.do(t, other); got.status != http.StatusUnprocessableEntity || got.key() != "idempotency_key_reused" {
+			t.Errorf("%s with its key and another body: %s", op.ID, got)
+		}
+		if got := w.balance(w.owner); got != after {
+			t.Errorf("%s repeated moved the balance from %d to %d", op.ID, after, got)
+		}
+
+		r = story()
+		before := w.balance(w.owner)
+		both := atOnce(t, 2, func() answer { return a.do(t, r) })
+		fresh := 0
+		for _, got := range both {
 			switch {
-			case op.Write && (r.status != http.StatusForbidden || r.key() != "sandbox_read_only"):
-				t.Errorf("%s by a sandbox: %s", op.ID, r)
-			case !op.Write && r.status != http.StatusOK:
-				t.Errorf("%s by a sandbox: %s", op.ID, r)
-			case !op.Write && before[op.ID] != "" && r.lasting() != before[op.ID]:
-				t.Errorf("%s shows a sandbox something else:\n%s\n%s", op.ID, r.body, before[op.ID])
+			case got.status == op.Status && got.header.Get("Idempotency-Replayed") == "":
+				fresh++
+			case got.status == op.Status:
+			case got.status == http.StatusConflict && got.key() == "idempotency_in_progress":
+			default:
+				t.Errorf("%s twice at once: %s", op.ID, got)
 			}
 		}
-		w.unchanged(before, "a sandbox")
-	})
-}
-
-func TestASectionSwitchedOffIsGone(t *testing.T) {
-	engines(t, demo, func(t *testing.T, a *App) {
-		w := newWorld(t, a)
-		before := w.snapshot()
-		sections := map[api.Section]bool{}
-		for _, op := range a.Operations() {
-			sections[op.Section] = true
+		if fresh != 1 {
+			t.Errorf("%s twice at once happened %d times: %v", op.ID, fresh, both)
 		}
-		modules := func() string {
-			var me struct {
-				Modules []string `json:"modules"`
-			}
-			a.get(t, w.owner.token, "/api/v1/me").decode(t, &me)
-			return strings.Join(me.Modules, " ")
+		moved := w.balance(w.owner) - before
+		if single := after - (after + moved); op.Path == "/api/v1/orders/{order}/pay" && single <= 0 {
+			t.Errorf("%s twice at once moved the balance by %d", op.ID, moved)
 		}
-		for section := range sections {
-			if !strings.Contains(modules(), string(section)) && section != api.OAuth {
-				t.Errorf("%s is on and not among the modules %q", section, modules())
-			}
-			w.setSection(section, false)
-			for _, op := range a.Operations() {
-				if op.Section != section {
-					continue
-				}
-				for _, token := range []string{"", w.tokenFor(op, w.owner)} {
-					if r := a.do(t, w.example(op, token)); r.status != http.StatusNotFound || r.key() != "section_disabled" {
-						t.Errorf("%s while %s is off: %s", op.ID, section, r)
-					}
-				}
-			}
-			if section != api.Account && slices.Contains(strings.Fields(modules()), string(section)) {
-				t.Errorf("%s is off and among the modules", section)
-			}
-			w.setSection(section, true)
+		if again := a.do(t, r); again.status != op.Status || again.header.Get("Idempotency-Replayed") != "true" {
+			t.Errorf("%s a third time: %s", op.ID, again)
 		}
-		w.unchanged(before, "switching sections off and on")
-	})
-}
-
-func TestAMoneyOperationRepeatedWithItsKeyHappensOnce(t *testing.T) {
-	engines(t, demo, func(t *testing.T, a *App) {
-		w := newWorld(t, a)
-		for _, op := range a.Operations() {
-			if !op.Money {
-				continue
-			}
-			// Each story has an order of its own, which only one payment can pay.
-			story := func() request {
-				w.order = w.newOrder(w.owner, unique("money")+".example.com")
-				r := w.example(op, w.tokenFor(op, w.owner))
-				r.header = map[string]string{"Idempotency-Key": unique("key-")}
-				return r
-			}
-
-			r := story()
-			first := a.do(t, r)
-			if first.status != op.Status {
-				t.Fatalf("%s: %s", op.ID, first)
-			}
-			after := w.balance(w.owner)
-			again := a.do(t, r)
-			if again.status != first.status || string(again.body) != string(first.body) || again.header.Get("Idempotency-Replayed") != "true" {
-				t.Errorf("%s repeated: %s, want %s", op.ID, again, first)
-			}
-			other := r
-			other.body = strings.TrimSuffix(r.body, "}") + `, "more": 1}`
-			other.body = strings.Replace(other.body, "{,", "{", 1)
-			if got := a.do(t, other); got.status != http.StatusUnprocessableEntity || got.key() != "idempotency_key_reused" {
-				t.Errorf("%s with its key and another body: %s", op.ID, got)
-			}
-			if got := w.balance(w.owner); got != after {
-				t.Errorf("%s repeated moved the balance from %d to %d", op.ID, after, got)
-			}
-
-			r = story()
-			before := w.balance(w.owner)
-			both := atOnce(t, 2, func() answer { return a.do(t, r) })
-			fresh := 0
-			for _, got := range both {
-				switch {
-				case got.status == op.Status && got.header.Get("Idempotency-Replayed") == "":
-					fresh++
-				case got.status == op.Status:
-				case got.status == http.StatusConflict && got.key() == "idempotency_in_progress":
-				default:
-					t.Errorf("%s twice at once: %s", op.ID, got)
-				}
-			}
-			if fresh != 1 {
-				t.Errorf("%s twice at once happened %d times: %v", op.ID, fresh, both)
-			}
-			moved := w.balance(w.owner) - before
-			if single := after - (after + moved); op.Path == "/api/v1/orders/{order}/pay" && single <= 0 {
-				t.Errorf("%s twice at once moved the balance by %d", op.ID, moved)
-			}
-			if again := a.do(t, r); again.status != op.Status || again.header.Get("Idempotency-Replayed") != "true" {
-				t.Errorf("%s a third time: %s", op.ID, again)
-			}
-			if got := w.balance(w.owner) - before; got != moved {
-				t.Errorf("%s a third time moved the balance by %d more", op.ID, got-moved)
-			}
+		if got := w.balance(w.owner) - before; got != moved {
+			t.Errorf("%s a third time moved the balance by %d more", op.ID, got-moved)
 		}
-		if err := auditLedger(t.Context(), a.wallet); err != nil {
-			t.Error(err)
-		}
-	})
+	}
+	if err := auditLedger(t.Context(), a.wallet); err != nil {
+		t.Error(err)
+	}
 }
 
 // atOnce runs f n times side by side.
@@ -244,55 +261,53 @@ func atOnce(t *testing.T, n int, f func() answer) []answer {
 	return out
 }
 
-func TestListsAreCappedAndCounted(t *testing.T) {
-	engines(t, demo, func(t *testing.T, a *App) {
-		w := newWorld(t, a)
-		doc := a.document(t)
-		lists := 0
-		for _, op := range a.Operations() {
-			item := doc.Paths[op.Path][strings.ToLower(op.Method)]
-			if !slices.ContainsFunc(item.Parameters, func(p parameter) bool { return p.Name == "per_page" }) {
-				continue
+func listsAreCapped(t *testing.T, w *world) {
+	a := w.App
+	doc := a.document(t)
+	lists := 0
+	for _, op := range a.Operations() {
+		item := doc.Paths[op.Path][strings.ToLower(op.Method)]
+		if !slices.ContainsFunc(item.Parameters, func(p parameter) bool { return p.Name == "per_page" }) {
+			continue
+		}
+		lists++
+		ask := func(query string) (answer, map[string]any, bool) {
+			r := w.example(op, w.tokenFor(op, w.owner))
+			join := "?"
+			if strings.Contains(r.path, "?") {
+				join = "&"
 			}
-			lists++
-			ask := func(query string) (answer, map[string]any, bool) {
-				r := w.example(op, w.tokenFor(op, w.owner))
-				join := "?"
-				if strings.Contains(r.path, "?") {
-					join = "&"
-				}
-				r.path += join + query
-				got := a.do(t, r)
-				var list struct {
-					Meta map[string]any `json:"meta"`
-				}
-				got.decode(t, &list)
-				return got, list.Meta, strings.Contains(string(got.body), `"data":[]`) || strings.Contains(string(got.body), `"transactions":[]`)
+			r.path += join + query
+			got := a.do(t, r)
+			var list struct {
+				Meta map[string]any `json:"meta"`
 			}
-			for query, want := range map[string]float64{"": 20, "per_page=3": 3, "per_page=50": 50, "per_page=51": 50, "per_page=1000000": 50} {
-				got, meta, _ := ask(query)
-				if got.status != http.StatusOK || meta["per_page"] != want {
-					t.Errorf("%s?%s: per_page %v, want %v", op.ID, query, meta["per_page"], want)
-				}
-				for _, member := range []string{"page", "total", "last_page"} {
-					if _, ok := meta[member].(float64); !ok {
-						t.Errorf("%s?%s: meta has no %s: %v", op.ID, query, member, meta)
-					}
-				}
+			got.decode(t, &list)
+			return got, list.Meta, strings.Contains(string(got.body), `"data":[]`) || strings.Contains(string(got.body), `"transactions":[]`)
+		}
+		for query, want := range map[string]float64{"": 20, "per_page=3": 3, "per_page=50": 50, "per_page=51": 50, "per_page=1000000": 50} {
+			got, meta, _ := ask(query)
+			if got.status != http.StatusOK || meta["per_page"] != want {
+				t.Errorf("%s?%s: per_page %v, want %v", op.ID, query, meta["per_page"], want)
 			}
-			if got, meta, empty := ask("page=999999"); got.status != http.StatusOK || !empty || meta["page"] != float64(999999) {
-				t.Errorf("%s past its last page: %s", op.ID, got)
-			}
-			for _, query := range []string{"page=0", "page=-1", "page=x", "per_page=0", "per_page=-5", "per_page=1.5", "page=99999999999999999999"} {
-				if got, _, _ := ask(query); got.status != http.StatusUnprocessableEntity || got.key() != "validation_failed" {
-					t.Errorf("%s?%s: %s", op.ID, query, got)
+			for _, member := range []string{"page", "total", "last_page"} {
+				if _, ok := meta[member].(float64); !ok {
+					t.Errorf("%s?%s: meta has no %s: %v", op.ID, query, member, meta)
 				}
 			}
 		}
-		if lists < 4 {
-			t.Errorf("only %d lists were found", lists)
+		if got, meta, empty := ask("page=999999"); got.status != http.StatusOK || !empty || meta["page"] != float64(999999) {
+			t.Errorf("%s past its last page: %s", op.ID, got)
 		}
-	})
+		for _, query := range []string{"page=0", "page=-1", "page=x", "per_page=0", "per_page=-5", "per_page=1.5", "page=99999999999999999999"} {
+			if got, _, _ := ask(query); got.status != http.StatusUnprocessableEntity || got.key() != "validation_failed" {
+				t.Errorf("%s?%s: %s", op.ID, query, got)
+			}
+		}
+	}
+	if lists < 4 {
+		t.Errorf("only %d lists were found", lists)
+	}
 }
 
 func TestEveryAnswerBearsItsHeaders(t *testing.T) {

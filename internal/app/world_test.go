@@ -34,6 +34,7 @@ type world struct {
 	domain         string
 	service        int64
 	hostedDomain   int64 // an addon of the service
+	dnsRecord      int64 // of the service's zone
 	order          int64 // pending
 	paid           int64
 	topup          int64
@@ -57,6 +58,7 @@ func newWorld(t *testing.T, a *App) *world {
 	}
 	w.service = w.serviceOf(w.owner)
 	w.hostedDomain = w.newHostedDomain()
+	w.dnsRecord = w.id(w.post(t, w.owner.token, fmt.Sprintf("/api/v1/services/%d/dns", w.service), `{"name": "api", "type": "A", "value": "192.0.2.1"}`))
 	w.order = w.newOrder(w.owner, unique("pending")+".example.com")
 	w.topup = w.id(a.post(t, w.owner.token, "/api/v1/wallet/topups", `{"amount_usd_cents": 1000, "gateway": "demo"}`))
 	w.app = w.id(a.post(t, w.ownersPanel, "/api/v1/apps",
@@ -173,7 +175,7 @@ func (w *world) path(op api.Info) string {
 	w.t.Helper()
 	path := op.Path
 	for name, id := range map[string]int64{
-		"{service}": w.service, "{hosted_domain}": w.hostedDomain, "{order}": w.order, "{topup}": w.topup, "{application}": w.app,
+		"{service}": w.service, "{hosted_domain}": w.hostedDomain, "{dns_record}": w.dnsRecord, "{order}": w.order, "{topup}": w.topup, "{application}": w.app,
 	} {
 		path = strings.ReplaceAll(path, name, strconv.FormatInt(id, 10))
 	}
@@ -207,6 +209,10 @@ func (w *world) example(op api.Info, token string) request {
 		r.body = fmt.Sprintf(`{"name": "%s.%s", "kind": "subdomain"}`, unique("new"), w.domain)
 	case "PATCH /api/v1/services/{service}/domains/{hosted_domain}":
 		r.body = `{"redirect_to": "https://elsewhere.example.com"}`
+	case "POST /api/v1/services/{service}/dns":
+		r.body = fmt.Sprintf(`{"name": %q, "type": "TXT", "value": "new"}`, unique("new"))
+	case "PATCH /api/v1/services/{service}/dns/{dns_record}":
+		r.body = fmt.Sprintf(`{"value": %q, "ttl": 600}`, "192.0.2.2")
 	case "POST /api/v1/apps":
 		r.body = `{"name": "New", "type": "public", "redirect_uris": ["http://127.0.0.1/callback"]}`
 	case "PATCH /api/v1/apps/{application}":
