@@ -5,14 +5,18 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"maps"
 	"net/http"
 	"net/url"
+	"os"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -50,7 +54,45 @@ func testConfig(t *testing.T, settings map[string]string) config.Config {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if cfg.SQLite() {
+		placeDatabase(t, *cfg)
+	}
 	return *cfg
+}
+
+// migrated is a SQLite database with all migrations. Making one takes a machine
+// with a slow disk longer than most tests do.
+var migrated = sync.OnceValues(func() (content []byte, err error) {
+	dir, err := os.MkdirTemp("", "stead-template-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	cfg := config.Config{DataDir: dir}
+	if _, err := Migrate(context.Background(), cfg); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(DatabaseFile(cfg))
+})
+
+// placeDatabase gives a new data directory a migrated database.
+func placeDatabase(t *testing.T, cfg config.Config) {
+	t.Helper()
+	content, err := migrated()
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.OpenFile(DatabaseFile(cfg), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return // the directory of a server that ran before
+	}
+	if err == nil {
+		_, err = f.Write(content)
+		err = errors.Join(err, f.Close())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // quietly logs nothing.

@@ -15,6 +15,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -50,18 +51,34 @@ func installation(t *testing.T, settings map[string]string) doctor.Installation 
 	if _, err := secret.OpenKeyFile(in.KeyFile); err != nil {
 		t.Fatal(err)
 	}
-	d, err := db.Open(t.Context(), db.Config{Path: in.DatabaseFile, Clock: in.Clock})
+	content, err := migrated()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := schema.Migrate(t.Context(), d); err != nil {
-		t.Fatal(err)
-	}
-	if err := d.Close(); err != nil {
+	if err := os.WriteFile(in.DatabaseFile, content, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return in
 }
+
+// migrated is a SQLite database with all migrations, made once.
+var migrated = sync.OnceValues(func() (content []byte, err error) {
+	dir, err := os.MkdirTemp("", "stead-template-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	file := filepath.Join(dir, "stead.db")
+	d, err := db.Open(context.Background(), db.Config{Path: file, Clock: clock.System(0)})
+	if err != nil {
+		return nil, err
+	}
+	_, err = schema.Migrate(context.Background(), d)
+	if err := errors.Join(err, d.Close()); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(file)
+})
 
 // finding is the check of that name.
 func finding(t *testing.T, r doctor.Report, name string) doctor.Check {
