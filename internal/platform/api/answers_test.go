@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"log/slog"
 	"net/http"
@@ -244,6 +245,42 @@ func TestAMoneyOperationThatDiesMayBeTriedAgain(t *testing.T) {
 			t.Errorf("in the end: %d %s, paid %d", rec.Code, rec.Body, w.paid())
 		}
 	})
+}
+
+func TestAnOperationMayHaveMoreTimeButNotWithoutItsClient(t *testing.T) {
+	clk := clock.NewFake(testkit.Start)
+	w := newWorld(t, testkit.SQLite(t, clk), clk, 100, api.Operation[struct{}, api.Empty]{
+		ID: "things.grind", Method: "GET", Path: "/api/v1/grind", Section: api.Orders, Auth: api.Open, Summary: "Grind",
+		Timeout: time.Hour,
+		Handle: func(ctx context.Context, _ auth.Principal, _ *struct{}) (*api.Empty, error) {
+			if at, bounded := ctx.Deadline(); !bounded || time.Until(at) < 50*time.Minute {
+				t.Errorf("it is ended at %s (%t)", at, bounded)
+			}
+			return nil, ctx.Err()
+		},
+	})
+	if rec := w.do("GET", "/api/v1/grind", "", ""); rec.Code != 204 {
+		t.Errorf("%d %s", rec.Code, rec.Body)
+	}
+
+	ctx, leave := context.WithCancel(t.Context())
+	entered, ended := make(chan struct{}), make(chan error, 1)
+	w = newWorld(t, testkit.SQLite(t, clk), clk, 100, api.Operation[struct{}, api.Empty]{
+		ID: "things.grind", Method: "GET", Path: "/api/v1/grind", Section: api.Orders, Auth: api.Open, Summary: "Grind",
+		Timeout: time.Hour,
+		Handle: func(ctx context.Context, _ auth.Principal, _ *struct{}) (*api.Empty, error) {
+			close(entered)
+			<-ctx.Done()
+			ended <- ctx.Err()
+			return nil, ctx.Err()
+		},
+	})
+	go w.handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/api/v1/grind", nil).WithContext(ctx))
+	<-entered
+	leave()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("without its client: %v", err)
+	}
 }
 
 func TestAMoneyOperationThatTakesTooLongIsUndone(t *testing.T) {

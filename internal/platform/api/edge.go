@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -48,7 +49,7 @@ type Config struct {
 	Policies map[string]throttle.Policy
 	// MaxBody bounds JSON bodies, in bytes.
 	MaxBody int64
-	// Timeout bounds operations other than streams.
+	// Timeout bounds operations other than streams that name no time of their own.
 	Timeout time.Duration
 	// Language of callers who name none, and Currency in which prices are shown
 	// to those who have chosen none.
@@ -198,7 +199,7 @@ func (e *Edge) handler(d *declared) http.Handler {
 		note := noteOf(r.Context())
 		note.operation = d.ID
 		whole := r.Context()
-		ctx, cancel := context.WithTimeout(whole, e.Timeout)
+		ctx, cancel := context.WithTimeout(whole, cmp.Or(d.timeout, e.Timeout))
 		defer cancel()
 		r = r.WithContext(ctx)
 		p, err := e.admit(w, r, d)

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"reflect"
 	"strings"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -109,6 +110,9 @@ type Operation[In, Out any] struct {
 	// MaxBody bounds the body in bytes; 0 means the edge's bound. Streams are
 	// bounded by what they read.
 	MaxBody int64
+	// Timeout bounds an operation whose work grows with what it works on; 0 means
+	// the edge's bound. Streams have none. A client that leaves ends it earlier.
+	Timeout time.Duration
 	// AllowNUL lets strings of the body hold NUL characters, which the
 	// database cannot store.
 	AllowNUL bool
@@ -151,6 +155,7 @@ type declared struct {
 	throttle             string
 	summary, description string
 	maxBody              int64
+	timeout              time.Duration
 	allowNUL             bool
 	errors               []*fault.Def
 	contentTypes         []string
@@ -175,7 +180,7 @@ func (o Operation[In, Out]) declare() (*declared, error) {
 			Write: o.Method != http.MethodGet, Status: o.Status,
 		},
 		throttle: o.Throttle, summary: o.Summary, description: o.Description, maxBody: o.MaxBody,
-		allowNUL: o.AllowNUL, errors: o.Errors, contentTypes: o.ContentTypes, accepts: o.Accepts,
+		timeout: o.Timeout, allowNUL: o.AllowNUL, errors: o.Errors, contentTypes: o.ContentTypes, accepts: o.Accepts,
 		throttleKey: o.ThrottleKey, document: o.Document,
 		in: reflect.TypeFor[In](), out: reflect.TypeFor[Out](),
 	}
@@ -221,6 +226,7 @@ func (o Operation[In, Out]) declare() (*declared, error) {
 	wrong((o.Auth == Own) != (o.ThrottleKey != nil), "who authenticates its callers, and only that, tells them apart")
 	wrong(o.Auth == Own && o.Stream == nil, "an operation that authenticates its callers is a stream")
 	wrong(o.Auth == Open && d.Write, "an open operation cannot write")
+	wrong(o.Timeout < 0 || o.Timeout > 0 && o.Handle == nil, "only a Handle may have a time of its own")
 	wrong(o.Commit != nil && o.Method != http.MethodPost, "money moves by POST")
 	for _, s := range o.Scopes {
 		known := false
