@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"path"
 	"strings"
+	"time"
 
 	"stead.dev/stead/internal/panel"
 	"stead.dev/stead/internal/platform/api"
@@ -17,6 +18,13 @@ import (
 var (
 	readers = []string{auth.ScopeServicesRead, auth.ScopeAIRead}
 	writers = []string{auth.ScopeServicesWrite, auth.ScopeAIWrite}
+)
+
+// What works on whole trees and archives may take longer than other operations: as long as an
+// account of many gigabytes needs, on a disk that others use too.
+const (
+	treeTime   = 15 * time.Minute
+	searchTime = 2 * time.Minute // it reads no more than so much
 )
 
 const base = "/api/v1/services/{service}/files"
@@ -52,17 +60,17 @@ func (s *Service) Operations() []api.Route {
 		},
 		api.Operation[moveIn, entryWire]{
 			ID: "files.move", Method: http.MethodPost, Path: base + "/move", Section: api.Files,
-			Auth: api.Token, Scopes: writers, Summary: "Move or rename",
+			Auth: api.Token, Scopes: writers, Summary: "Move or rename", Timeout: treeTime,
 			Errors: and(write, fault.AlreadyExists), Handle: s.move,
 		},
 		api.Operation[moveIn, entryWire]{
 			ID: "files.copy", Method: http.MethodPost, Path: base + "/copy", Section: api.Files, Status: http.StatusCreated,
-			Auth: api.Token, Scopes: writers, Summary: "Copy a file or a directory",
+			Auth: api.Token, Scopes: writers, Summary: "Copy a file or a directory", Timeout: treeTime,
 			Errors: and(write, fault.AlreadyExists), Handle: s.copy,
 		},
 		api.Operation[removeIn, api.Empty]{
 			ID: "files.delete", Method: http.MethodDelete, Path: base, Section: api.Files,
-			Auth: api.Token, Scopes: writers, Summary: "Delete a file or a directory",
+			Auth: api.Token, Scopes: writers, Summary: "Delete a file or a directory", Timeout: treeTime,
 			Errors: and(common, fault.InUse), Handle: s.remove,
 		},
 		api.Operation[uploadIn, uploadedWire]{
@@ -84,14 +92,14 @@ func (s *Service) Operations() []api.Route {
 		},
 		api.Operation[searchIn, foundWire]{
 			ID: "files.search", Method: http.MethodGet, Path: base + "/search", Section: api.Files,
-			Auth: api.Token, Scopes: readers, Summary: "Find files by name or by content",
+			Auth: api.Token, Scopes: readers, Summary: "Find files by name or by content", Timeout: searchTime,
 			Description: "A name matches when it contains `q`, or matches it as a pattern when `q` has * ? or [. Case is ignored. " +
 				"`meta.truncated` says that there may be more than was found.",
 			Errors: common, Handle: s.search,
 		},
 		api.Operation[archiveIn, archiveWire]{
 			ID: "files.archive", Method: http.MethodPost, Path: base + "/archive", Section: api.Files,
-			Auth: api.Token, Scopes: writers, Summary: "Create an archive, or extract one",
+			Auth: api.Token, Scopes: writers, Summary: "Create an archive, or extract one", Timeout: treeTime,
 			Description: "Formats: .zip and .tar.gz. create packs `paths` into the new file `target`; extract unpacks the one archive " +
 				"of `paths` into the directory `target`, by default the archive's own. An archive that could do harm writes nothing.",
 			Errors: and(write, fault.AlreadyExists), Handle: s.archive,

@@ -136,6 +136,8 @@ type Archives interface {
 	// Extract unpacks an archive into the directory target, which is made when missing. The whole
 	// archive is judged first: one with a path, link or file type that could do harm
 	// (ErrPathNotAllowed, ErrInvalid), or too big a content (ErrDiskFull, ErrLimit), writes
-	// nothing. Files in the way are replaced with overwrite, otherwise they are ErrExists.
+	// nothing. With overwrite files in the way are replaced by files, and files and links by symbolic
+	// links, never directories; otherwise they are ErrExists. Hard links become copies. What a
+	// context that ends interrupts leaves whole files only; doing it again with overwrite completes it.
 	Extract(ctx context.Context, ref, archive, target string, overwrite bool) (Extracted, error)
 }
