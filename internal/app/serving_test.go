@@ -294,6 +294,32 @@ func TestATransferMayBeSlowButNotStandStill(t *testing.T) {
 	}
 }
 
+func TestWorkMayTakeLongerThanTransfersMayPause(t *testing.T) {
+	const pause = 200 * time.Millisecond
+	server := httptest.NewServer(pace{read: pause, write: pause, leftover: pause}.around(
+		http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.ReadAll(r.Body)
+			select {
+			case <-r.Context().Done():
+				t.Error("the work is ended")
+			case <-time.After(2 * pause):
+			}
+			_, _ = io.WriteString(w, "done")
+		})))
+	defer server.Close()
+	for _, body := range []string{`{"operation": "extract"}`, "", "again"} { // on one connection
+		res, err := server.Client().Post(server.URL, "application/json", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := io.ReadAll(res.Body)
+		_ = res.Body.Close()
+		if err != nil || string(b) != "done" {
+			t.Errorf("%q, %v", b, err)
+		}
+	}
+}
+
 func TestAnAddressThatLeadsNowhereHasAPage(t *testing.T) {
 	a := start(t, nil)
 	for _, path := range []string{"/nothing", "/account/nothing", "/docs/nothing.js", "/static/nothing", "/pay/nothing/at/all", "/oauth/nothing"} {
