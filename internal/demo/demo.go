@@ -38,7 +38,8 @@ type Options struct {
 	ClientID string
 	// NodeURL replaces the origin_url that the service names, where that cannot be reached from here.
 	NodeURL string
-	// Timeout bounds the waiting for a payment or for provisioning; 0 means a minute.
+	// Timeout bounds every call, and the waiting for a payment or for provisioning; 0 means two
+	// minutes, in which a machine that is busy with much else answers too.
 	Timeout time.Duration
 }
 
@@ -169,7 +170,7 @@ func newDemonstration(opts Options) (*demonstration, error) {
 		return nil, fmt.Errorf("%q is not the address of an installation; it looks like http://127.0.0.1:8080", opts.URL)
 	}
 	if opts.Timeout <= 0 {
-		opts.Timeout = time.Minute
+		opts.Timeout = 2 * time.Minute
 	}
 	site, err := openSite(opts.SiteDir)
 	if err != nil {
