@@ -118,34 +118,43 @@ func (c *call) copyTree(src, dst string, h *hold) error {
 
 // place renames from to to. What stands there is replaced only with overwrite, and counted out.
 func (c *call) place(from, to string, overwrite bool) error {
+	aside, err := c.exchange(from, to, overwrite)
+	if err != nil || aside == "" {
+		return err
+	}
+	return c.bury(aside) // which may take long, so nobody waits for it
+}
+
+// exchange does the renames of place and answers where the tree is that has yet to be buried.
+func (c *call) exchange(from, to string, overwrite bool) (aside string, err error) {
 	defer c.swap()()
 	moved, err := c.root.Lstat(from)
 	if err != nil {
-		return err
+		return "", err
 	}
 	old, err := c.root.Lstat(to)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return c.root.Rename(from, to)
+		return "", c.root.Rename(from, to)
 	case err != nil:
-		return err
+		return "", err
 	case !overwrite:
-		return panel.ErrExists
+		return "", panel.ErrExists
 	case !moved.IsDir() && !old.IsDir(): // in one step: nobody finds nothing there
 		if err := c.root.Rename(from, to); err != nil {
-			return err
+			return "", err
 		}
 		c.d.meter(c.ref).give(fileSize(old), 1)
-		return nil
+		return "", nil
 	}
-	aside := c.stagingName()
+	aside = c.stagingName()
 	if err := c.root.Rename(to, aside); err != nil {
-		return err
+		return "", err
 	}
 	if err := c.root.Rename(from, to); err != nil {
-		return errors.Join(err, c.root.Rename(aside, to))
+		return "", errors.Join(err, c.root.Rename(aside, to))
 	}
-	return c.bury(aside)
+	return aside, nil
 }
 
 func fileSize(info fs.FileInfo) int64 {
@@ -167,23 +176,30 @@ func (d *Driver) Remove(ctx context.Context, ref, p string, recursive bool) (err
 	if err != nil {
 		return err
 	}
+	aside, err := c.detach(name, recursive)
+	if err != nil || aside == "" {
+		return err
+	}
+	return c.bury(aside) // which may take long, so nobody waits for it
+}
+
+// detach removes what can go in one step and moves a tree aside: gone at once for everybody, and
+// the work follows.
+func (c *call) detach(name string, recursive bool) (aside string, err error) {
 	defer c.swap()()
 	info, err := c.root.Lstat(name)
 	if err != nil {
-		return err
+		return "", err
 	}
 	if info.IsDir() && recursive {
-		aside := c.stagingName() // gone at once for everybody; the work follows
-		if err := c.root.Rename(name, aside); err != nil {
-			return err
-		}
-		return c.bury(aside)
+		aside = c.stagingName()
+		return aside, c.root.Rename(name, aside)
 	}
 	if err := c.root.Remove(name); err != nil {
-		return err
+		return "", err
 	}
 	c.d.meter(c.ref).give(fileSize(info), 1)
-	return nil
+	return "", nil
 }
 
 // bury removes a tree that was moved aside and counts it out. The change has happened already, so
