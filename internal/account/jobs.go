@@ -20,21 +20,22 @@ func (s *Service) Register(w *river.Workers) {
 	river.AddWorker(w, &cleanWorker{service: s})
 }
 
-// CleanEvery is how often CleanArgs is to run.
-const CleanEvery = time.Hour
+// Schedule adds the section's periodic jobs; every is the queue's.
+func (s *Service) Schedule(every func(interval time.Duration, args river.JobArgs)) {
+	every(time.Hour, cleanArgs{})
+}
 
-// CleanArgs is the periodic job that removes what has expired.
-type CleanArgs struct{}
+// cleanArgs is the periodic job that removes what has expired.
+type cleanArgs struct{}
 
-// Kind implements river.JobArgs.
-func (CleanArgs) Kind() string { return "account.clean" }
+func (cleanArgs) Kind() string { return "account.clean" }
 
 type cleanWorker struct {
-	river.WorkerDefaults[CleanArgs]
+	river.WorkerDefaults[cleanArgs]
 	service *Service
 }
 
-func (w *cleanWorker) Work(ctx context.Context, _ *river.Job[CleanArgs]) error {
+func (w *cleanWorker) Work(ctx context.Context, _ *river.Job[cleanArgs]) error {
 	return w.service.Clean(ctx)
 }
 

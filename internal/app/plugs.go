@@ -115,7 +115,7 @@ type reservations struct{ *services.Service }
 
 // Reserve implements orders.Services.
 func (r reservations) Reserve(ctx context.Context, tx *db.Tx, n orders.Reservation) (int64, error) {
-	return r.Service.Reserve(ctx, tx, services.New(n))
+	return r.Service.Reserve(ctx, tx, services.Reservation(n))
 }
 
 // balances are the wallet as the services see it.

@@ -85,7 +85,7 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 		DB: c.db, Clock: c.clock, Events: c.outbox, Box: c.box, Log: c.log, Gateways: gateways(c.cfg),
 		BaseURL: c.cfg.BaseURL, Company: c.cfg.CompanyName,
 	})
-	c.services = services.NewService(services.Config{
+	c.services = services.New(services.Config{
 		DB: c.db, Queue: c.queue, Events: c.outbox, Panels: c.panels, Balances: balances{c.wallet}, DefaultPanel: embeddedPanel,
 	})
 	c.wallet.SetRenewals(c.services)
@@ -131,9 +131,9 @@ func (c *core) registerSections(w *river.Workers) {
 }
 
 func (c *core) scheduleSections(every func(interval time.Duration, args river.JobArgs)) {
-	every(account.CleanEvery, account.CleanArgs{})
-	every(oauth.CleanInterval, oauth.CleanArgs{})
-	c.wallet.Schedule(c.queue)
+	c.accounts.Schedule(every)
+	c.oauth.Schedule(every)
+	c.wallet.Schedule(every)
 	c.services.Schedule(every)
 	c.hosting.Schedule(every)
 	c.dns.Schedule(every)

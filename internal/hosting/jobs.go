@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/riverqueue/river"
-	"github.com/riverqueue/river/rivertype"
 
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/jobs"
@@ -44,18 +43,12 @@ func (s *Service) enqueueApply(ctx context.Context, tx *db.Tx, accountID, servic
 	return s.Queue.Enqueue(ctx, tx, applyArgs{accountID, serviceID}, &river.InsertOpts{Queue: jobs.PanelQueue})
 }
 
-// unfinished are the states of a job that is still to do something.
-var unfinished = []rivertype.JobState{
-	rivertype.JobStateAvailable, rivertype.JobStatePending, rivertype.JobStateRetryable,
-	rivertype.JobStateRunning, rivertype.JobStateScheduled,
-}
-
 // enqueueReconcile compares a service of which no change is known, so a job that is
 // there already will do.
 func (s *Service) enqueueReconcile(ctx context.Context, tx *db.Tx, d owned) error {
 	return s.Queue.Enqueue(ctx, tx, applyArgs{d.accountID, d.serviceID}, &river.InsertOpts{
 		Queue:      jobs.PanelQueue,
-		UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: unfinished},
+		UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: jobs.Unfinished()},
 	})
 }
 

@@ -9,9 +9,6 @@ import (
 	"stead.dev/stead/internal/platform/db"
 )
 
-// CleanInterval is how often a CleanArgs job should run.
-const CleanInterval = 10 * time.Minute
-
 const (
 	// keepExpired is how long what has expired still answers that it has, and
 	// not that it never was.
@@ -20,21 +17,25 @@ const (
 	cleanBatch = 1000
 )
 
-// CleanArgs is the periodic job that removes what has expired.
-type CleanArgs struct{}
+// cleanArgs is the periodic job that removes what has expired.
+type cleanArgs struct{}
 
-// Kind names the job.
-func (CleanArgs) Kind() string { return "oauth.clean" }
+func (cleanArgs) Kind() string { return "oauth.clean" }
 
 type cleanWorker struct {
-	river.WorkerDefaults[CleanArgs]
+	river.WorkerDefaults[cleanArgs]
 	s *Service
 }
 
-func (w *cleanWorker) Work(ctx context.Context, _ *river.Job[CleanArgs]) error { return w.s.Clean(ctx) }
+func (w *cleanWorker) Work(ctx context.Context, _ *river.Job[cleanArgs]) error { return w.s.Clean(ctx) }
 
 // Register adds the section's workers.
 func (s *Service) Register(w *river.Workers) { river.AddWorker(w, &cleanWorker{s: s}) }
+
+// Schedule adds the section's periodic jobs; every is the queue's.
+func (s *Service) Schedule(every func(interval time.Duration, args river.JobArgs)) {
+	every(10*time.Minute, cleanArgs{})
+}
 
 // Clean removes what has expired, and the answers kept for a grace that is
 // over. What belongs to a grant expires no later than the grant, so the order

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/riverqueue/river"
-	"github.com/riverqueue/river/rivertype"
 
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/jobs"
@@ -14,13 +13,6 @@ import (
 // provisionAttempts: with the queue's growing pauses (1 s, 16 s, 81 s, …) the last
 // one comes about 40 minutes after the first.
 const provisionAttempts = 7
-
-// unfinished are the states of a job that is still to do something. Reconcile adds
-// no second one to it.
-var unfinished = []rivertype.JobState{
-	rivertype.JobStateAvailable, rivertype.JobStatePending, rivertype.JobStateRetryable,
-	rivertype.JobStateRunning, rivertype.JobStateScheduled,
-}
 
 // Register adds the section's workers.
 func (s *Service) Register(w *river.Workers) {
@@ -41,11 +33,13 @@ type provisionArgs struct {
 
 func (provisionArgs) Kind() string { return "services.provision" }
 
+// enqueueProvision adds no second job to one that is still to do something, so
+// Reconcile may ask again.
 func (s *Service) enqueueProvision(ctx context.Context, tx *db.Tx, id int64) error {
 	return s.Queue.Enqueue(ctx, tx, provisionArgs{ServiceID: id}, &river.InsertOpts{
 		Queue:       jobs.PanelQueue,
 		MaxAttempts: provisionAttempts,
-		UniqueOpts:  river.UniqueOpts{ByArgs: true, ByState: unfinished},
+		UniqueOpts:  river.UniqueOpts{ByArgs: true, ByState: jobs.Unfinished()},
 	})
 }
 

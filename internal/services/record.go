@@ -14,8 +14,8 @@ import (
 	"stead.dev/stead/internal/platform/money"
 )
 
-// New is what an order asks for.
-type New struct {
+// Reservation is what an order asks for.
+type Reservation struct {
 	AccountID int64
 	OrderID   int64
 	Type      string // the product's: "hosting"

@@ -60,16 +60,16 @@ type Service struct {
 	names  Names
 }
 
-// NewService makes the section. It needs SetOrderBook and SetNames before it is
+// New makes the section. It needs SetOrderBook and SetNames before it is
 // used.
-func NewService(c Config) *Service { return &Service{Config: c} }
+func New(c Config) *Service { return &Service{Config: c} }
 
 // SetOrderBook plugs in the orders, which themselves need this section.
 func (s *Service) SetOrderBook(o OrderBook) { s.orders = o }
 
 // Reserve makes the pending service of a new order. A domain that is taken is
 // refused; one that other unpaid orders want is not: who pays first gets it.
-func (s *Service) Reserve(ctx context.Context, tx *db.Tx, n New) (int64, error) {
+func (s *Service) Reserve(ctx context.Context, tx *db.Tx, n Reservation) (int64, error) {
 	label := n.Domain
 	if n.Label != "" {
 		var err error

@@ -54,7 +54,7 @@ func newWorld(t *testing.T, d *db.DB, clk *clock.Fake) *world {
 	}
 	w := &world{t: t, db: d, clk: clk, queue: q, panel: &machine{made: map[string]panel.Account{}, now: clk.Now}, book: &book{}}
 	w.events = outbox.New(d, q)
-	w.Service = NewService(Config{
+	w.Service = New(Config{
 		DB: d, Queue: q, Events: w.events, Panels: panels{"node": w.panel, "bare": bare{}}, Balances: balances{1: 500}, DefaultPanel: "node",
 	})
 	w.SetOrderBook(w.book)
@@ -224,14 +224,14 @@ func (w *world) exec(statement string, args ...any) {
 }
 
 // ask is an order's wish of account 1 for a domain.
-func ask(domain string) New {
-	return New{
+func ask(domain string) Reservation {
+	return Reservation{
 		AccountID: 1, OrderID: 77, Type: "hosting", Domain: domain, PlanID: 3, PlanSlug: "start", PlanName: "Start",
 		Limits: json.RawMessage(`{"disk_mb":1024,"inodes":-1,"domains":1}`), PeriodMonths: 1, RenewPrice: 499,
 	}
 }
 
-func (w *world) reserve(n New) (id int64) {
+func (w *world) reserve(n Reservation) (id int64) {
 	w.t.Helper()
 	w.in(func(ctx context.Context, tx *db.Tx) (err error) {
 		id, err = w.Reserve(ctx, tx, n)
@@ -241,14 +241,14 @@ func (w *world) reserve(n New) (id int64) {
 }
 
 // provisioning is a service whose order was just paid.
-func (w *world) provisioning(n New) int64 {
+func (w *world) provisioning(n Reservation) int64 {
 	w.t.Helper()
 	id := w.reserve(n)
 	w.in(func(ctx context.Context, tx *db.Tx) error { return w.Provision(ctx, tx, id) })
 	return id
 }
 
-func (w *world) active(n New) int64 {
+func (w *world) active(n Reservation) int64 {
 	w.t.Helper()
 	id := w.provisioning(n)
 	if err := w.provision(w.t.Context(), id, false); err != nil {

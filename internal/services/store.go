@@ -117,7 +117,7 @@ func (f filter) where(accountID int64) (string, []any) {
 }
 
 // insert writes a pending service.
-func insert(ctx context.Context, tx *db.Tx, n New, label string) (id int64, err error) {
+func insert(ctx context.Context, tx *db.Tx, n Reservation, label string) (id int64, err error) {
 	err = tx.QueryRow(ctx, `INSERT INTO services (account_id, order_id, type, label, status, domain, search, plan_id, plan_slug,
 			plan_name, limits, period_months, auto_renew, renew_price, created_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) RETURNING id`,

@@ -6,12 +6,9 @@ import (
 	"time"
 
 	"github.com/riverqueue/river"
-)
 
-// Scheduler inserts periodic jobs.
-type Scheduler interface {
-	Every(interval time.Duration, args river.JobArgs)
-}
+	"stead.dev/stead/internal/platform/jobs"
+)
 
 // Register adds the section's workers.
 func (s *Service) Register(w *river.Workers) {
@@ -19,10 +16,10 @@ func (s *Service) Register(w *river.Workers) {
 	river.AddWorker(w, &reconcileWorker{service: s})
 }
 
-// Schedule adds the section's periodic jobs.
-func (s *Service) Schedule(q Scheduler) {
-	q.Every(5*time.Minute, expireArgs{})
-	q.Every(24*time.Hour, reconcileArgs{})
+// Schedule adds the section's periodic jobs; every is the queue's.
+func (s *Service) Schedule(every func(interval time.Duration, args river.JobArgs)) {
+	every(5*time.Minute, expireArgs{})
+	every(24*time.Hour, reconcileArgs{})
 }
 
 type expireArgs struct{}
@@ -59,5 +56,5 @@ func (w *reconcileWorker) Work(ctx context.Context, _ *river.Job[reconcileArgs])
 		w.service.Log.ErrorContext(ctx, "wallet: the books do not add up", "kind", d.Kind, "id", d.ID,
 			"recorded", d.Recorded, "computed", d.Computed)
 	}
-	return river.JobCancel(errors.New("the books do not add up: see the log and `stead doctor`"))
+	return jobs.Cancel(errors.New("the books do not add up: see the log and `stead doctor`"))
 }

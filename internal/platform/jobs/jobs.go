@@ -33,8 +33,14 @@ type Enqueuer interface {
 // Cancel makes the job fail for good with err.
 func Cancel(err error) error { return river.JobCancel(err) }
 
-// Snooze puts the job off without counting an attempt.
-func Snooze(d time.Duration) error { return river.JobSnooze(d) }
+// Unfinished are the states of a job that is still to do something: with them a
+// job that must not be there twice is unique until it is done.
+func Unfinished() []rivertype.JobState {
+	return []rivertype.JobState{
+		rivertype.JobStateAvailable, rivertype.JobStatePending, rivertype.JobStateRetryable,
+		rivertype.JobStateRunning, rivertype.JobStateScheduled,
+	}
+}
 
 // PanelQueue is for jobs that need the hosting panels. The embedded node is in
 // one process only, so the others leave these jobs to it.
