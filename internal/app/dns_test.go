@@ -1,0 +1,28 @@
+package app
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/miekg/dns"
+
+	"stead.dev/stead/internal/platform/testkit"
+)
+
+func TestTheNameServerServesWhatCustomersChange(t *testing.T) {
+	engines(t, map[string]string{"demo": "true"}, func(t *testing.T, a *App) {
+		w := newWorld(t, a)
+		lookUp := func(name string) string {
+			c := dns.Client{Timeout: 2 * time.Second}
+			m, _, err := c.Exchange(new(dns.Msg).SetQuestion(name+"."+w.domain+".", dns.TypeTXT), a.DNSAddr())
+			if err != nil || len(m.Answer) != 1 {
+				return ""
+			}
+			return m.Answer[0].(*dns.TXT).Txt[0]
+		}
+		path := fmt.Sprintf("/api/v1/services/%d/dns", w.service)
+		w.id(a.post(t, w.owner.token, path, `{"name": "news", "type": "TXT", "value": "good"}`))
+		testkit.Eventually(t, time.Second, func() bool { return lookUp("news") == "good" }, "the record is served within a second")
+	})
+}
