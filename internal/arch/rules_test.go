@@ -3,11 +3,13 @@ package arch
 import (
 	"go/ast"
 	"go/token"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -130,6 +132,90 @@ func TestEveryTextThatTheCodeNamesExists(t *testing.T) {
 		}
 		f.defines(func(call *ast.CallExpr, key string) { need(call, "error."+key) })
 	}
+}
+
+// TestNoTextIsLeftOver: a text that nothing names is a mistake in its id, or
+// dead. An id is named whole, or built of a family ("account.mail." + kind +
+// ".subject") and a member that the code has as a word of its own. Errors are
+// left out: the catalogue has every key of the specification, also of sections
+// that are not there yet.
+func TestNoTextIsLeftOver(t *testing.T) {
+	said := words(t)
+	for _, id := range i18n.IDs() {
+		if !strings.HasPrefix(id, "error.") && !named(id, said) {
+			t.Errorf("nothing names the text %q", id)
+		}
+	}
+}
+
+// named reports whether an id stands among the words whole, or in parts of
+// which each but the last is a family that ends in a dot or an underscore, or as
+// family, member and ".last".
+func named(id string, said map[string]bool) bool {
+	if said[id] {
+		return true
+	}
+	for i, c := range id {
+		if c != '.' && c != '_' || !said[id[:i+1]] {
+			continue
+		}
+		rest := id[i+1:]
+		if named(rest, said) {
+			return true
+		}
+		if member, last, found := strings.Cut(rest, "."); found && said[member] && said["."+last] {
+			return true
+		}
+	}
+	return false
+}
+
+func TestTheRuleOfLeftOverTextsIsItselfRight(t *testing.T) {
+	said := map[string]bool{"webui.nav.main": true, "mail.": true, "welcome": true, ".subject": true, "invalid.": true, "dns_": true, "ttl": true}
+	for id, want := range map[string]bool{
+		"webui.nav.main": true, "mail.welcome": true, "mail.welcome.subject": true, "invalid.dns_ttl": true,
+		"webui.nav.other": false, "mail.farewell.subject": false, "mail.welcome.text": false, "invalid.dns_class": false, "welcome.mail": false,
+	} {
+		if got := named(id, said); got != want {
+			t.Errorf("%s: named is %v, want %v", id, got, want)
+		}
+	}
+}
+
+// templateWord finds what may be an id in a template, or a family in a format.
+var templateWord = regexp.MustCompile(`[a-z][a-z0-9_.:]*`)
+
+// words are the strings of the code and the words of the templates.
+func words(t *testing.T) map[string]bool {
+	t.Helper()
+	said := map[string]bool{}
+	for _, f := range files(t) {
+		if f.test {
+			continue
+		}
+		ast.Inspect(f.syntax, func(n ast.Node) bool {
+			if basic, ok := n.(*ast.BasicLit); ok && basic.Kind == token.STRING {
+				if value, err := strconv.Unquote(basic.Value); err == nil {
+					said[value], said[strings.ToLower(value)] = true, true // members may be words of a protocol: "DS"
+				}
+			}
+			return true
+		})
+	}
+	err := filepath.WalkDir(filepath.Join(root, "internal"), func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || filepath.Ext(name) != ".html" {
+			return err
+		}
+		content, err := os.ReadFile(name)
+		for _, word := range templateWord.FindAllString(string(content), -1) {
+			said[word] = true
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return said
 }
 
 func TestAnErrorKeyIsDefinedOnce(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"embed"
 	"fmt"
 	"io/fs"
+	"maps"
 	"slices"
 	"sync"
 
@@ -107,6 +108,9 @@ func T(lang, id string, data map[string]any) string {
 func Has(lang, id string) bool {
 	return load().ids[lang][id]
 }
+
+// IDs lists the ids of all texts in order.
+func IDs() []string { return slices.Sorted(maps.Keys(load().ids[Fallback])) }
 
 // Lookup returns the supported language that a single tag means ("ru", "ru-RU", "uz-Cyrl", "uz_UZ"), and whether
 // there is one. The language alone decides, never the script: whoever asks for Uzbek in Cyrillic gets Uzbek.
