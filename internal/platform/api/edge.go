@@ -204,13 +204,13 @@ func (e *Edge) handler(d *declared) http.Handler {
 		r = r.WithContext(ctx)
 		p, err := e.admit(w, r, d)
 		note.principal = p
-		r = r.WithContext(e.localize(r.WithContext(auth.With(ctx, p)), p))
+		r = r.WithContext(e.localize(r, p))
 		if err != nil {
 			e.WriteError(w, r, err)
 			return
 		}
 		if d.stream != nil {
-			e.serveStream(d, p, w, r.WithContext(e.localize(r.WithContext(auth.With(whole, p)), p)))
+			e.serveStream(d, p, w, r.WithContext(e.localize(r.WithContext(whole), p)))
 			return
 		}
 		status, body, err := e.run(d, p, w, r)

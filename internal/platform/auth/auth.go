@@ -3,7 +3,6 @@
 package auth
 
 import (
-	"context"
 	"slices"
 	"strconv"
 )
@@ -70,15 +69,3 @@ func (p Principal) Key() string {
 	return "a" + strconv.FormatInt(p.AccountID, 10) + "/c" + strconv.FormatInt(p.ApplicationID, 10)
 }
 
-type key struct{}
-
-// With carries p in the context, for logs and encoders.
-func With(ctx context.Context, p Principal) context.Context {
-	return context.WithValue(ctx, key{}, p)
-}
-
-// From is the principal of the context, or nobody.
-func From(ctx context.Context) Principal {
-	p, _ := ctx.Value(key{}).(Principal)
-	return p
-}
