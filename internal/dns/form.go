@@ -73,16 +73,6 @@ var forms = map[Type]form{
 	},
 }
 
-// types are the keys of forms in order.
-func types() []Type {
-	var all []Type
-	for t := range forms {
-		all = append(all, t)
-	}
-	slices.Sort(all)
-	return all
-}
-
 // data is the record as after its type in a zone file.
 func (f fields) data() string { return forms[f.kind].data(f) }
 

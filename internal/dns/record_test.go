@@ -122,9 +122,12 @@ func TestConflictsAreNamed(t *testing.T) {
 		return f
 	}
 	all := []record{
-		{id: 1, fields: r("www", A, "192.0.2.1")}, {id: 2, fields: r("blog", CNAME, "host.test")},
-		{id: 3, fields: r("@", ALIAS, "host.test")}, {id: 4, fields: r("sub", NS, "ns.test")},
-		{id: 5, fields: r("@", MX, "mail.anna.uz")}, {id: 6, fields: r("@", NS, "ns1.stead.test"), system: true},
+		{id: 1, fields: r("www", A, "192.0.2.1")},
+		{id: 2, fields: r("blog", CNAME, "host.test")},
+		{id: 3, fields: r("@", ALIAS, "host.test")},
+		{id: 4, fields: r("sub", NS, "ns.test")},
+		{id: 5, fields: r("@", MX, "mail.anna.uz")},
+		{id: 6, fields: r("@", NS, "ns1.stead.test"), system: true},
 		{id: 7, fields: r("gone", CNAME, "host.test")},
 	}
 	all[6].disabled = true

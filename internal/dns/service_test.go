@@ -361,8 +361,12 @@ func TestAStrangersRequestsFindNothing(t *testing.T) {
 		r := w.expect("201", "POST", "10/dns", `{"name": "api", "type": "A", "value": "192.0.2.1"}`)
 		record := fmt.Sprintf("10/dns/%.0f", r["id"])
 		for _, c := range [][3]string{
-			{"GET", "10/dns", ""}, {"GET", "10/dns?format=bind", ""}, {"POST", "10/dns", `{"name": "x", "type": "A", "value": "192.0.2.1"}`},
-			{"POST", "10/dns?validate_only=true", `{"bind": "x A 192.0.2.1"}`}, {"PATCH", record, `{"ttl": 60}`}, {"DELETE", record, ""},
+			{"GET", "10/dns", ""},
+			{"GET", "10/dns?format=bind", ""},
+			{"POST", "10/dns", `{"name": "x", "type": "A", "value": "192.0.2.1"}`},
+			{"POST", "10/dns?validate_only=true", `{"bind": "x A 192.0.2.1"}`},
+			{"PATCH", record, `{"ttl": 60}`},
+			{"DELETE", record, ""},
 		} {
 			if status, _, raw := w.do(c[0], c[1], "stranger", c[2]); status != 404 {
 				t.Errorf("%s %s: %d %s", c[0], c[1], status, raw)

@@ -238,8 +238,10 @@ func TestADifferenceIsTransferred(t *testing.T) {
 func TestAWrongRecordKeepsTheVersionBefore(t *testing.T) {
 	s := start(t, Config{}, example(1))
 	for _, r := range []Record{
-		{Name: "a.example.com", Type: "A", Data: "nonsense"}, {Name: "other.test", Type: "A", Data: "192.0.2.1"},
-		{Name: "a.example.com", Type: "TXT", Data: "\"a\"\n@ A 192.0.2.1"}, {Name: "a.example.com", Type: "NONE", Data: "x"},
+		{Name: "a.example.com", Type: "A", Data: "nonsense"},
+		{Name: "other.test", Type: "A", Data: "192.0.2.1"},
+		{Name: "a.example.com", Type: "TXT", Data: "\"a\"\n@ A 192.0.2.1"},
+		{Name: "a.example.com", Type: "NONE", Data: "x"},
 	} {
 		if err := s.Set(example(2, r)); err == nil {
 			t.Errorf("%v is served", r)
