@@ -241,7 +241,7 @@ type zoneRecord struct {
 func zonesWithRecords(ctx context.Context, q db.Querier, ids []int64) ([]zoneRecord, error) {
 	return db.Collect(ctx, q, func(row db.Row) (zr zoneRecord, err error) {
 		var resolved string
-		err = row.Scan(append([]any{&zr.zone.id, &zr.name, &zr.serial}, zr.record.targets(&resolved)...)...)
+		err = row.Scan(append([]any{&zr.zone.id, &zr.name, &zr.serial}, zr.targets(&resolved)...)...)
 		if err == nil {
 			err = zr.readResolved(resolved)
 		}
