@@ -9,15 +9,10 @@ import (
 	"stead.dev/stead/internal/platform/page"
 )
 
-// Modules tells which sections the operator has switched on.
+// Modules tells which sections this server has and the operator has switched
+// on.
 type Modules interface {
 	Enabled(s api.Section) bool
-}
-
-// sections in the specification's order, as `modules` lists them.
-var sections = []api.Section{
-	api.OAuth, api.Content, api.Catalog, api.Account, api.Services, api.ServiceManagement, api.Files, api.Addons,
-	api.Domains, api.Monitors, api.Security, api.Orders, api.Wallet, api.AI, api.MCP, api.Embeds, api.Reseller,
 }
 
 type meWire struct {
@@ -37,7 +32,7 @@ func (s *Service) meWire(p Profile) *meWire {
 		ID: p.ID, Email: p.Email, EmailVerified: p.EmailVerified, Name: p.Name, Locale: p.Locale, Currency: p.Currency,
 		Modules: []string{}, TwoFactor: p.TwoFactor, CreatedAt: p.CreatedAt,
 	}
-	for _, section := range sections {
+	for _, section := range api.Sections() {
 		if s.Modules.Enabled(section) {
 			w.Modules = append(w.Modules, string(section))
 		}

@@ -73,7 +73,7 @@ func TestMeShowsTheAccountAndChangesItsPreferences(t *testing.T) {
 			t.Errorf("%d %v", status, me)
 		}
 		modules, _ := me["modules"].([]any)
-		if len(modules) != len(sections)-1 || modules[0] != "oauth" {
+		if len(modules) != len(api.Sections())-1 || modules[0] != "oauth" {
 			t.Errorf("modules %v", modules)
 		}
 		for _, m := range modules {

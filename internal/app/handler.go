@@ -47,7 +47,11 @@ func (a *App) newEdge() (*api.Edge, error) {
 		ClientAddr: clientAddr(a.cfg.TrustedProxies),
 	})
 	e.Document(oauth.AuthorizePage())
-	return e, e.Mount(a.routes()...)
+	err := e.Mount(a.routes()...)
+	for _, op := range e.Operations() {
+		a.modules.served[op.Section] = true
+	}
+	return e, err
 }
 
 // handler serves everything of the public address.

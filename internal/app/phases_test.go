@@ -153,6 +153,9 @@ func switchedOff(t *testing.T, w *world) {
 		a.get(t, w.owner.token, "/api/v1/me").decode(t, &me)
 		return strings.Join(me.Modules, " ")
 	}
+	if n := len(strings.Fields(modules())); n != len(sections) {
+		t.Errorf("%d modules and %d sections with operations: %q", n, len(sections), modules())
+	}
 	for section := range sections {
 		if !strings.Contains(modules(), string(section)) && section != api.OAuth {
 			t.Errorf("%s is on and not among the modules %q", section, modules())

@@ -12,8 +12,10 @@ import (
 	"stead.dev/stead/internal/oauth"
 	"stead.dev/stead/internal/orders"
 	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/platform/api"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/money"
+	"stead.dev/stead/internal/platform/switches"
 	"stead.dev/stead/internal/services"
 	"stead.dev/stead/internal/wallet"
 	"stead.dev/stead/internal/webui"
@@ -29,6 +31,16 @@ func (p panels) Panel(name string) (panel.Panel, bool) {
 	found, ok := p[name]
 	return found, ok
 }
+
+// modules are the sections as the profile lists them: those of which this
+// server has operations, unless they are switched off.
+type modules struct {
+	switches *switches.Switches
+	served   map[api.Section]bool // filled when the operations are mounted
+}
+
+// Enabled implements account.Modules.
+func (m modules) Enabled(s api.Section) bool { return m.served[s] && m.switches.Enabled(s) }
 
 // holders are the accounts as the authorization server sees them.
 type holders struct{ accounts *account.Service }

@@ -40,6 +40,7 @@ import (
 
 // sections are what the specification calls so, and what they stand on.
 type sections struct {
+	modules  modules
 	limiter  throttle.Limiter
 	mailer   mailer.Mailer
 	node     *node.Node // nil without the embedded node
@@ -66,10 +67,11 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 		return err
 	}
 
+	c.modules = modules{switches: c.switches, served: map[api.Section]bool{}}
 	ending := &grants{}
 	c.accounts, err = account.New(account.Config{
 		DB: c.db, Clock: c.clock, Box: c.box, Queue: c.queue, Signals: c.hub, Limiter: c.limiter, Mailer: c.mailer,
-		Modules: c.switches, Grants: ending, Limits: c.signInLimits(), BaseURL: c.cfg.BaseURL,
+		Modules: c.modules, Grants: ending, Limits: c.signInLimits(), BaseURL: c.cfg.BaseURL,
 		Company: c.cfg.CompanyName, Support: c.cfg.SupportEmail,
 		Language: c.cfg.DefaultLanguage, Currency: c.cfg.DefaultCurrency,
 	})
