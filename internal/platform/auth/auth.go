@@ -68,4 +68,3 @@ func (p Principal) HasAny(scopes []string) bool { return slices.ContainsFunc(sco
 func (p Principal) Key() string {
 	return "a" + strconv.FormatInt(p.AccountID, 10) + "/c" + strconv.FormatInt(p.ApplicationID, 10)
 }
-

@@ -16,7 +16,7 @@ import (
 
 func TestTheFilesAreNobodyElses(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "for-all")
-	if err := os.Mkdir(dir, 0o755); err != nil { //nolint:gosec // as somebody may have made it
+	if err := os.Mkdir(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	path := filepath.Join(dir, "stead.db")
@@ -44,7 +44,7 @@ func TestTheFilesAreNobodyElses(t *testing.T) {
 		if err := d.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.Chmod(path, 0o644); err != nil { //nolint:gosec // as earlier versions made it
+		if err := os.Chmod(path, 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
