@@ -152,8 +152,10 @@ func (c *core) openPanels(ctx context.Context, as role) (err error) {
 	if as != server || c.cfg.NodeListen == config.Off {
 		return nil
 	}
+	v4, v6 := c.cfg.NodeAddresses()
 	c.node, err = node.New(ctx, node.Config{
-		Dir: nodeDir(c.cfg), Now: c.clock.Now, Log: c.log, OriginURL: c.cfg.NodeURL,
+		Dir: nodeDir(c.cfg), Now: c.clock.Now, Log: c.log, OriginURL: c.cfg.NodeURL, IPv4: v4, IPv6: v6,
+		Nameservers: c.cfg.Nameservers,
 	})
 	if err != nil {
 		return err

@@ -8,6 +8,7 @@ package config
 import (
 	"log/slog"
 	"net/netip"
+	"net/url"
 	"strings"
 	"time"
 )
@@ -24,6 +25,8 @@ type Config struct {
 	OpsListen      string         `setting:"ops_listen" default:"127.0.0.1:8082" doc:"address of metrics and profiles, for operators only; off: none"`
 	BaseURL        string         `setting:"base_url" doc:"public address of the API and the pages, such as https://panel.example.com; without it, http(s)://<listen>"`
 	NodeURL        string         `setting:"node_url" doc:"public address of the embedded node's sites; without it, http://<node_listen>"`
+	NodeIPv4       string         `setting:"node_ipv4" doc:"IPv4 address of the embedded node for customers' DNS; without it, that of node_url where it is an address"`
+	NodeIPv6       string         `setting:"node_ipv6" doc:"the same for IPv6"`
 	TLSCertFile    string         `setting:"tls_cert_file" doc:"PEM file with the certificate chain for listen; without it, plain HTTP (behind a proxy)"`
 	TLSKeyFile     string         `setting:"tls_key_file" doc:"PEM file with the private key of tls_cert_file"`
 	TrustedProxies []netip.Prefix `setting:"trusted_proxies" doc:"networks of reverse proxies whose X-Forwarded-For is believed, comma separated"`
@@ -100,6 +103,25 @@ func (c *Config) TSIGKey() (algorithm, name, secret string) {
 		return "", "", ""
 	}
 	return parts[0], parts[1], parts[2]
+}
+
+// NodeAddresses are where customers' domains point: the settings, or the address
+// in node_url. Either may be empty.
+func (c *Config) NodeAddresses() (v4, v6 string) {
+	v4, v6 = c.NodeIPv4, c.NodeIPv6
+	u, err := url.Parse(c.NodeURL)
+	if err != nil {
+		return v4, v6
+	}
+	ip, err := netip.ParseAddr(u.Hostname())
+	switch {
+	case err != nil || ip.IsUnspecified():
+	case ip.Is4() && v4 == "":
+		v4 = ip.String()
+	case ip.Is6() && v6 == "":
+		v6 = ip.String()
+	}
+	return v4, v6
 }
 
 // derive fills in the addresses that follow from others. With port 0 the address is known only after listening, so

@@ -285,6 +285,24 @@ func TestAddressesFollowFromWhatIsListenedOn(t *testing.T) {
 	}
 }
 
+func TestWhereCustomersDomainsPoint(t *testing.T) {
+	for name, test := range map[string]struct {
+		environ []string
+		v4, v6  string
+	}{
+		"the default":       {nil, "127.0.0.1", ""},
+		"a name":            {[]string{"STEAD_NODE_URL=https://node.example"}, "", ""},
+		"an address":        {[]string{"STEAD_NODE_URL=http://[2001:db8::1]:81"}, "", "2001:db8::1"},
+		"all addresses":     {[]string{"STEAD_NODE_LISTEN=0.0.0.0:80"}, "", ""},
+		"settings":          {[]string{"STEAD_NODE_IPV4=192.0.2.1", "STEAD_NODE_IPV6=2001:db8::2"}, "192.0.2.1", "2001:db8::2"},
+		"behind another IP": {[]string{"STEAD_NODE_URL=http://10.0.0.5", "STEAD_NODE_IPV4=192.0.2.1"}, "192.0.2.1", ""},
+	} {
+		if v4, v6 := load(t, config.Input{Environ: test.environ}).NodeAddresses(); v4 != test.v4 || v6 != test.v6 {
+			t.Errorf("%s: %q and %q", name, v4, v6)
+		}
+	}
+}
+
 func TestSizesAreReadAsTheyAreWritten(t *testing.T) {
 	for text, want := range map[string]config.Size{
 		"0": 0, "17": 17, "17B": 17, "4KiB": 4096, "1 MiB": 1 << 20, "3GiB": 3 << 30,

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/mail"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strconv"
@@ -29,6 +30,8 @@ func (c *Config) validate() []error {
 	check("ops_listen", addressOrOff(c.OpsListen))
 	check("base_url", optional(c.BaseURL, origin))
 	check("node_url", optional(c.NodeURL, origin))
+	check("node_ipv4", optional(c.NodeIPv4, ip(netip.Addr.Is4, "an IPv4 address")))
+	check("node_ipv6", optional(c.NodeIPv6, ip(netip.Addr.Is6, "an IPv6 address")))
 	check("tls_key_file", together("tls_cert_file", c.TLSCertFile != "", c.TLSKeyFile != ""))
 	check("data_dir", required(c.DataDir))
 	check("database_url", optional(c.DatabaseURL.Reveal(), func(text string) error {
@@ -57,6 +60,15 @@ func (c *Config) validate() []error {
 		together("stripe_secret_key", c.StripeSecretKey != "", c.StripeWebhookSecret != ""))
 	check("otlp_endpoint", optional(c.OTLPEndpoint, webURL))
 	return problems
+}
+
+func ip(family func(netip.Addr) bool, what string) func(string) error {
+	return func(text string) error {
+		if a, err := netip.ParseAddr(text); err != nil || !family(a) {
+			return fmt.Errorf("%q is not %s", text, what)
+		}
+		return nil
+	}
 }
 
 func required(text string) error {
