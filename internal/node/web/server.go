@@ -98,7 +98,7 @@ func (s *GoServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	site := s.site(r.Host)
 	if site == nil {
-		page(w, http.StatusNotFound, "no-site")
+		page(w, http.StatusNotFound, "node.no_site")
 		return
 	}
 	rec := &recorder{ResponseWriter: w}
@@ -115,7 +115,7 @@ func (s *GoServer) serveSite(w http.ResponseWriter, r *http.Request, site *Site)
 	switch {
 	case site.Suspended:
 		w.Header().Set("Retry-After", "3600")
-		page(w, http.StatusServiceUnavailable, "suspended")
+		page(w, http.StatusServiceUnavailable, "node.suspended")
 	case site.RedirectTo != "":
 		redirect(w, redirectTarget(site.RedirectTo, r))
 	case site.ForceHTTPS && r.TLS == nil:
@@ -125,7 +125,7 @@ func (s *GoServer) serveSite(w http.ResponseWriter, r *http.Request, site *Site)
 		w.WriteHeader(http.StatusNoContent)
 	case r.Method != http.MethodGet && r.Method != http.MethodHead:
 		w.Header().Set("Allow", allowed)
-		page(w, http.StatusMethodNotAllowed, "not-allowed")
+		page(w, http.StatusMethodNotAllowed, "node.not_allowed")
 	default:
 		s.serveFile(w, r, site)
 	}

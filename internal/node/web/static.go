@@ -2,7 +2,6 @@ package web
 
 import (
 	"bytes"
-	"embed"
 	"errors"
 	"hash/crc32"
 	"io"
@@ -19,23 +18,6 @@ import (
 
 	"stead.dev/stead/internal/node/contenttype"
 )
-
-//go:embed pages
-var pages embed.FS
-
-// page answers with one of the node's own pages, for when the site has none to show.
-func page(w http.ResponseWriter, status int, name string) {
-	body, err := pages.ReadFile("pages/" + name + ".html")
-	if err != nil {
-		status = http.StatusInternalServerError
-	}
-	h := w.Header()
-	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set("Cache-Control", "no-store")
-	h.Set("Content-Length", strconv.Itoa(len(body)))
-	w.WriteHeader(status)
-	_, _ = w.Write(body) // the client left
-}
 
 // sitePath turns the path of an address into a name below the document root, and tells whether it
 // ended as a directory does. Not ok are paths that no file of a site may have: climbing ones in any
@@ -138,12 +120,12 @@ func redirectToDirectory(w http.ResponseWriter, r *http.Request, name string) {
 func (s *GoServer) fail(w http.ResponseWriter, r *http.Request, site *Site, root *os.Root, err error) {
 	switch {
 	case errors.Is(err, fs.ErrPermission):
-		page(w, http.StatusForbidden, "forbidden")
+		page(w, http.StatusForbidden, "node.forbidden")
 	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE), errors.Is(err, syscall.EIO):
 		s.log.Error("site cannot be read", "site", site.Domain, "path", r.URL.Path, "error", err)
-		page(w, http.StatusInternalServerError, "failed")
+		page(w, http.StatusInternalServerError, "node.failed")
 	case root == nil || !customNotFound(w, root):
-		page(w, http.StatusNotFound, "not-found")
+		page(w, http.StatusNotFound, "node.not_found")
 	}
 }
 
