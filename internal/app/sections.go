@@ -30,6 +30,7 @@ import (
 	"stead.dev/stead/internal/oauth"
 	"stead.dev/stead/internal/orders"
 	panelnode "stead.dev/stead/internal/panel/node"
+	"stead.dev/stead/internal/panel/sandbox"
 	"stead.dev/stead/internal/platform/api"
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/config"
@@ -88,7 +89,7 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 		BaseURL: c.cfg.BaseURL, Company: c.cfg.CompanyName,
 	})
 	c.services = services.New(services.Config{
-		DB: c.db, Queue: c.queue, Events: c.outbox, Panels: c.panels, Balances: balances{c.wallet}, DefaultPanel: embeddedPanel,
+		DB: c.db, Queue: c.queue, Events: c.outbox, Panels: c.panels, Balances: balances{c.wallet}, DefaultPanel: c.cfg.Panel,
 	})
 	c.wallet.SetRenewals(c.services)
 	c.orders = orders.New(orders.Config{
@@ -142,16 +143,31 @@ func (c *core) scheduleSections(every func(interval time.Duration, args river.Jo
 	c.orders.Schedule(every)
 }
 
-// embeddedPanel is the name of the embedded node among the panels.
-const embeddedPanel = "node"
-
-// openPanels opens the embedded node. A command leaves it to the server: what
-// changes on a panel is done by jobs.
-func (c *core) openPanels(ctx context.Context, as role) (err error) {
+// openPanels opens the hosting panels of this process. A command leaves them to
+// the server: what changes on a panel is done by jobs.
+func (c *core) openPanels(ctx context.Context, as role) error {
 	c.panels = panels{}
-	if as != server || c.cfg.NodeListen == config.Off {
+	if as != server {
 		return nil
 	}
+	if c.cfg.NodeListen != config.Off {
+		if err := c.openNode(ctx); err != nil {
+			return err
+		}
+	}
+	if c.cfg.Panel != config.PanelSandbox {
+		return nil
+	}
+	simulated, err := sandbox.Open(ctx, filepath.Join(c.cfg.DataDir, "sandbox"), c.clock.Now, c.log)
+	if err != nil {
+		return err
+	}
+	c.onClose(func(context.Context) error { return simulated.Close() })
+	c.panels[config.PanelSandbox] = simulated
+	return nil
+}
+
+func (c *core) openNode(ctx context.Context) (err error) {
 	v4, v6 := c.cfg.NodeAddresses()
 	c.node, err = node.New(ctx, node.Config{
 		Dir: nodeDir(c.cfg), Now: c.clock.Now, Log: c.log, OriginURL: c.cfg.NodeURL, IPv4: v4, IPv6: v6,
@@ -161,7 +177,7 @@ func (c *core) openPanels(ctx context.Context, as role) (err error) {
 		return err
 	}
 	c.onClose(func(context.Context) error { return c.node.Close() })
-	c.panels[embeddedPanel] = panelnode.New(c.node)
+	c.panels[config.PanelNode] = panelnode.New(c.node)
 	return nil
 }
 

@@ -22,6 +22,7 @@ type Config struct {
 	// Addresses.
 	Listen         string         `setting:"listen" default:"127.0.0.1:8080" doc:"address that serves the API and the pages"`
 	NodeListen     string         `setting:"node_listen" default:"127.0.0.1:8081" doc:"address where the embedded node serves customers' sites; off: no embedded node"`
+	Panel          string         `setting:"panel" default:"node" doc:"where new services are provisioned: node (the embedded one) or sandbox (a simulated machine whose sites nobody can reach and that fails when a domain such as disk-full.example.com asks for it; for trying integrations)"`
 	OpsListen      string         `setting:"ops_listen" default:"127.0.0.1:8082" doc:"address of metrics and profiles, for operators only; off: none"`
 	BaseURL        string         `setting:"base_url" doc:"public address of the API and the pages, such as https://panel.example.com; without it, http(s)://<listen>"`
 	NodeURL        string         `setting:"node_url" doc:"public address of the embedded node's sites; without it, http://<node_listen>"`
@@ -85,6 +86,12 @@ const (
 	FromFile        Source = "file"
 	FromEnvironment Source = "environment"
 	FromCommandLine Source = "command line"
+)
+
+// The panels that new services may be provisioned on.
+const (
+	PanelNode    = "node"
+	PanelSandbox = "sandbox"
 )
 
 // Off is the value of node_listen, ops_listen and dns_listen that means "do not listen".

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 
 	"stead.dev/stead/internal/platform/domainname"
 	"stead.dev/stead/internal/platform/i18n"
@@ -32,6 +33,7 @@ func (c *Config) validate() []error {
 	check("node_url", optional(c.NodeURL, origin))
 	check("node_ipv4", optional(c.NodeIPv4, ip(netip.Addr.Is4, "an IPv4 address")))
 	check("node_ipv6", optional(c.NodeIPv6, ip(netip.Addr.Is6, "an IPv6 address")))
+	check("panel", oneOf(c.Panel, PanelNode, PanelSandbox))
 	check("tls_key_file", together("tls_cert_file", c.TLSCertFile != "", c.TLSKeyFile != ""))
 	check("data_dir", required(c.DataDir))
 	check("database_url", optional(c.DatabaseURL.Reveal(), func(text string) error {
@@ -69,6 +71,13 @@ func ip(family func(netip.Addr) bool, what string) func(string) error {
 		}
 		return nil
 	}
+}
+
+func oneOf(text string, values ...string) error {
+	if !slices.Contains(values, text) {
+		return fmt.Errorf("%q is not one of %s", text, strings.Join(values, ", "))
+	}
+	return nil
 }
 
 func required(text string) error {
