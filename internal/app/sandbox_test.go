@@ -15,11 +15,12 @@ func TestTheSandboxPanelSellsAndFailsOnRequest(t *testing.T) {
 		w := &world{App: a, t: t}
 		w.owner = a.customer(t, a.application(t, false), 100_00)
 		w.plan = w.aPlan()
-		order := func(id int64) (o struct {
+		type state struct {
 			Status     string  `json:"status"`
 			FailureKey *string `json:"failure_key"`
 			ServiceID  int64   `json:"service_id"`
-		}) {
+		}
+		order := func(id int64) (o state) {
 			a.get(t, w.owner.token, fmt.Sprintf("/api/v1/orders/%d", id)).decode(t, &o)
 			return o
 		}
