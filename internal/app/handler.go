@@ -31,7 +31,7 @@ func (a *App) newEdge() (*api.Edge, error) {
 		DB:       a.db,
 		Verifier: a.oauth,
 		Switches: a.switches,
-		Limiter:  throttle.New(a.db, a.clock),
+		Limiter:  a.limiter,
 		Answers:  a.answers,
 		Default:  perMinute("public", a.cfg.ThrottlePublic),
 		Policies: map[string]throttle.Policy{

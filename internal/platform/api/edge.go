@@ -139,7 +139,6 @@ func (e *Edge) Operations() []Info {
 // error object what is none.
 func (e *Edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	cors(w)
-	r = r.WithContext(e.localize(r, auth.Principal{}))
 	clean := r.URL.EscapedPath() == path.Clean(r.URL.EscapedPath())
 	if clean && r.Method == http.MethodOptions {
 		preflight(w)
@@ -150,6 +149,7 @@ func (e *Edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	// Nobody is asked who they are here, so the address is counted.
+	r = r.WithContext(e.localize(r, auth.Principal{}))
 	err := e.throttle(w, r, e.addressKey(r), e.Default)
 	switch {
 	case err != nil:
@@ -309,16 +309,13 @@ func (e *Edge) addressKey(r *http.Request) string {
 // ?lang=, else the account's locale, else Accept-Language, else the default.
 func (e *Edge) localize(r *http.Request, p auth.Principal) context.Context {
 	ctx := r.Context()
-	asked, ok := i18n.Lookup(r.URL.Query().Get("lang"))
-	accepted, accepts := i18n.Accepted(r.Header.Get("Accept-Language"))
-	switch {
-	case ok:
+	if asked, ok := i18n.Lookup(r.URL.Query().Get("lang")); ok {
 		ctx = i18n.WithResolvedLang(ctx, asked)
-	case p.Locale != "":
+	} else if p.Locale != "" {
 		ctx = i18n.WithLang(ctx, p.Locale)
-	case accepts:
+	} else if accepted, ok := i18n.Accepted(r.Header.Get("Accept-Language")); ok {
 		ctx = i18n.WithLang(ctx, accepted)
-	default:
+	} else {
 		ctx = i18n.WithLang(ctx, e.Language)
 	}
 	currency, ok := money.ParseCurrency(p.Currency)
