@@ -8,7 +8,6 @@ import (
 	"stead.dev/stead/internal/catalog"
 	"stead.dev/stead/internal/dns"
 	"stead.dev/stead/internal/files"
-	"stead.dev/stead/internal/hosting"
 	"stead.dev/stead/internal/oauth"
 	"stead.dev/stead/internal/orders"
 	"stead.dev/stead/internal/panel"
@@ -17,6 +16,7 @@ import (
 	"stead.dev/stead/internal/platform/money"
 	"stead.dev/stead/internal/platform/switches"
 	"stead.dev/stead/internal/services"
+	"stead.dev/stead/internal/site"
 	"stead.dev/stead/internal/wallet"
 	"stead.dev/stead/internal/webui"
 )
@@ -148,25 +148,25 @@ func (t targets) Target(ctx context.Context, q db.Querier, accountID, serviceID 
 	return files.Target{Panel: found.PanelName, Ref: found.Ref, Status: string(found.Status)}, err
 }
 
-// hosted are the services as their management sees them.
+// hosted are the services as the sections see them that manage what they consist of.
 type hosted struct{ *services.Service }
 
-// Site implements hosting.Services.
-func (h hosted) Site(ctx context.Context, q db.Querier, accountID, serviceID int64) (hosting.Site, error) {
+// Site implements site.Services.
+func (h hosted) Site(ctx context.Context, q db.Querier, accountID, serviceID int64) (site.Site, error) {
 	found, err := h.Hosted(ctx, q, accountID, serviceID)
 	return siteOf(accountID, serviceID, found), err
 }
 
-// LockSite implements hosting.Services.
-func (h hosted) LockSite(ctx context.Context, tx *db.Tx, accountID, serviceID int64) (hosting.Site, error) {
+// LockSite implements site.Services.
+func (h hosted) LockSite(ctx context.Context, tx *db.Tx, accountID, serviceID int64) (site.Site, error) {
 	found, err := h.LockHosted(ctx, tx, accountID, serviceID)
 	return siteOf(accountID, serviceID, found), err
 }
 
-func siteOf(accountID, serviceID int64, s services.Hosted) hosting.Site {
-	return hosting.Site{
-		AccountID: accountID, ServiceID: serviceID, Panel: s.PanelName, Ref: s.Ref, Status: string(s.Status),
-		Limits: s.Limits, IPv4: s.IPv4, IPv6: s.IPv6,
+func siteOf(accountID, serviceID int64, s services.Hosted) site.Site {
+	return site.Site{
+		AccountID: accountID, ServiceID: serviceID, Panel: s.PanelName, Ref: s.Ref, Username: s.Username, Status: string(s.Status),
+		Domain: s.Domain, Limits: s.Limits, IPv4: s.IPv4, IPv6: s.IPv6,
 	}
 }
 

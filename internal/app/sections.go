@@ -36,6 +36,7 @@ import (
 	"stead.dev/stead/internal/platform/config"
 	"stead.dev/stead/internal/platform/throttle"
 	"stead.dev/stead/internal/services"
+	"stead.dev/stead/internal/site"
 	"stead.dev/stead/internal/wallet"
 )
 
@@ -102,6 +103,7 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 		Resolver: net.DefaultResolver, ReservedDomains: ownNames(c.cfg),
 	})
 	c.services.SetNames(c.hosting)
+	c.hosting.SetParts(c.parts()...)
 	c.outbox.Subscribe("service.*", c.hosting.Follow)
 	c.dns = dns.New(dns.Config{
 		DB: c.db, Clock: c.clock, Queue: c.queue, Signals: c.hub, Services: zoned{c.services}, Resolver: net.DefaultResolver,
@@ -114,6 +116,11 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 		DB: c.db, Accounts: c.accounts, Applications: c.oauth, Catalog: c.catalog, Wallet: c.wallet, Services: c.services,
 		Switches: c.switches,
 	})
+	return nil
+}
+
+// parts are the sections that keep something of services on their panels.
+func (c *core) parts() []site.Part {
 	return nil
 }
 

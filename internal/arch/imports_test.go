@@ -14,6 +14,7 @@ const (
 	assets   layer = iota // embedded files; import nothing of ours
 	platform              // knows no section; its parts build on each other
 	port                  // where the outside differs: hosting panels, gateways, mail
+	kernel                // what sections that manage a hosted service share
 	section               // what the specification calls sections
 	front                 // surfaces that cut across sections
 	app                   // builds and plugs together
@@ -31,10 +32,15 @@ var trees = map[string]layer{
 	"internal/push": port, "internal/mailer": port, "internal/node": port,
 	"internal/nameserver": port,
 
+	"internal/site": kernel,
+
 	"internal/account": section, "internal/oauth": section, "internal/catalog": section, "internal/wallet": section,
 	"internal/orders": section, "internal/services": section, "internal/hosting": section, "internal/files": section,
 	"internal/addons": section, "internal/domains": section, "internal/monitors": section, "internal/security": section,
-	"internal/dns":     section,
+	"internal/dns":       section,
+	"internal/databases": section, "internal/mail": section, "internal/access": section, "internal/credentials": section,
+	"internal/certificates": section, "internal/cron": section, "internal/php": section, "internal/logs": section,
+	"internal/backups": section, "internal/nodes": section,
 	"internal/content": section, "internal/embeds": section, "internal/agent": section,
 
 	"internal/reseller": front, "internal/mcp": front, "internal/admin": front, "internal/webui": front,

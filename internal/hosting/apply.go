@@ -9,6 +9,7 @@ import (
 	"stead.dev/stead/internal/panel"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/outbox"
+	"stead.dev/stead/internal/site"
 )
 
 // result is what became of a row on the panel.
@@ -24,17 +25,17 @@ type result struct {
 // are.
 func (s *Service) Apply(ctx context.Context, accountID, serviceID int64) error {
 	for {
-		site, err := s.Services.Site(ctx, s.DB, accountID, serviceID)
+		on, err := s.Services.Site(ctx, s.DB, accountID, serviceID)
 		if err != nil {
 			return err
 		}
-		if site.ended() {
+		if on.Ended() {
 			return s.free(ctx, serviceID)
 		}
-		if !site.online() {
+		if !on.Online() {
 			return nil // not yet, or not now: an event of the service brings us back
 		}
-		rows, results, applyErr := s.follow(ctx, site)
+		rows, results, applyErr := s.follow(ctx, on)
 		settled := false
 		err = s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
 			var err error
@@ -50,26 +51,26 @@ func (s *Service) Apply(ctx context.Context, accountID, serviceID int64) error {
 // follow does what distinguishes the panel from the rows. It answers the rows that
 // it read, what became of those that it got to, and the failure that is worth
 // another try.
-func (s *Service) follow(ctx context.Context, site Site) ([]domain, []result, error) {
-	sites, err := s.sites(site)
+func (s *Service) follow(ctx context.Context, on site.Site) ([]domain, []result, error) {
+	sites, err := site.On[panel.Sites](s.Panels, on, panel.CapSites)
 	if err != nil {
 		return nil, nil, err
 	}
 	// The panel before the rows: what another run puts there meanwhile has a row
 	// here, and is not taken for something that nobody wants.
-	have, err := sites.Domains(ctx, site.Ref)
+	have, err := sites.Domains(ctx, on.Ref)
 	if err != nil {
 		return nil, nil, err
 	}
-	rows, err := ofService(ctx, s.DB, site.ServiceID)
+	rows, err := ofService(ctx, s.DB, on.ServiceID)
 	if err != nil {
 		return nil, nil, err
 	}
 	primary, ok := primaryOf(rows)
 	if !ok {
-		return nil, nil, fmt.Errorf("hosting: service %d has no primary domain", site.ServiceID)
+		return nil, nil, fmt.Errorf("hosting: service %d has no primary domain", on.ServiceID)
 	}
-	w := work{Sites: sites, ref: site.Ref, root: *primary.documentRoot, have: have}
+	w := work{Sites: sites, ref: on.Ref, root: *primary.documentRoot, have: have}
 	// What goes makes room for what comes. Another primary domain must be there
 	// before the former can go; and what the others are may depend on it.
 	w.removeOthers(ctx, rows, func(d panel.Domain) bool { return !d.Primary })
@@ -197,6 +198,16 @@ func (s *Service) record(ctx context.Context, tx *db.Tx, serviceID int64, rows [
 	return settled, nil
 }
 
+// ApplyAll has the panel follow in everything that the service consists of: first its domains, then
+// the other sections' parts. One that fails does not hold up the others.
+func (s *Service) ApplyAll(ctx context.Context, accountID, serviceID int64) error {
+	err := s.Apply(ctx, accountID, serviceID)
+	for _, part := range s.parts {
+		err = errors.Join(err, part.Apply(ctx, accountID, serviceID))
+	}
+	return err
+}
+
 // emit tells of a domain that the panel has, or no longer has.
 func (s *Service) emit(ctx context.Context, tx *db.Tx, eventType string, d domain) error {
 	return s.Events.Emit(ctx, tx, outbox.Event{
@@ -243,8 +254,9 @@ func (s *Service) Reconcile(ctx context.Context) error {
 // Follow hears what happens to services, and lets their domains follow.
 func (s *Service) Follow(ctx context.Context, tx *db.Tx, e outbox.Stored) error {
 	switch e.Type {
-	case "service.provisioned", "service.unsuspended", "service.provision_failed", "service.terminated":
-		return s.enqueueApply(ctx, tx, e.AccountID, e.SubjectID)
+	case "service.provisioned", "service.suspended", "service.unsuspended", "service.provision_failed", "service.terminated",
+		"service.tariff_changed":
+		return s.enqueueApplyAll(ctx, tx, e.AccountID, e.SubjectID)
 	default:
 		return nil
 	}

@@ -9,6 +9,7 @@ import (
 
 	"stead.dev/stead/internal/panel"
 	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/site"
 )
 
 func text(s string) *string { return &s }
@@ -123,7 +124,7 @@ func TestChangesOfADomain(t *testing.T) {
 }
 
 func TestPlansLimitWhatGrows(t *testing.T) {
-	l := limits{"domains": 2, "subdomains": -1, "sites": 1}
+	l := site.Limits{"domains": 2, "subdomains": -1, "sites": 1}
 	of := func(kinds ...Kind) counts {
 		var all []domain
 		for _, k := range kinds {
@@ -143,14 +144,14 @@ func TestPlansLimitWhatGrows(t *testing.T) {
 		{of(Primary, Addon, Addon), of(Primary, Addon), false},
 		{of(Primary, Subdomain), of(Addon, Primary), true}, // a subdomain that rises
 	} {
-		if err := l.refuse(c.before, c.after); errors.Is(err, fault.LimitReached) != c.refused {
+		if err := refuse(l, c.before, c.after); errors.Is(err, fault.LimitReached) != c.refused {
 			t.Errorf("%+v to %+v: %v", c.before, c.after, err)
 		}
 	}
 	if got := count([]domain{{kind: Primary}, {kind: Addon, status: Removing}}); got != (counts{sites: 1, domains: 1}) {
 		t.Errorf("counted %+v", got)
 	}
-	if got := (limits{}).of("databases"); got != unlimited {
+	if got := (site.Limits{}).Of("databases"); got != site.Unlimited {
 		t.Errorf("what a plan does not name is limited to %d", got)
 	}
 }
@@ -161,7 +162,7 @@ func TestPercent(t *testing.T) {
 			t.Errorf("%d of %d: %v, want %d", c.used, c.limit, got, c.want)
 		}
 	}
-	if n := int64(5); (meter{used: &n, limit: unlimited}).percent() != nil || (meter{limit: 5}).percent() != nil {
+	if n := int64(5); (meter{used: &n, limit: site.Unlimited}).percent() != nil || (meter{limit: 5}).percent() != nil {
 		t.Error("a percentage of nothing known")
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"stead.dev/stead/internal/platform/domainname"
 	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/page"
+	"stead.dev/stead/internal/site"
 )
 
 // domainWire is a hosted domain (specification, section "Service management").
@@ -41,8 +42,8 @@ type tlsWire struct {
 	Status panel.TLS `json:"status" doc:"none, self_signed, active; more may be added"`
 }
 
-func wire(d domain, site Site) domainWire {
-	expected := site.addresses()
+func wire(d domain, on site.Site) domainWire {
+	expected := on.Addresses()
 	w := domainWire{
 		ID: d.id, Name: d.name, UnicodeName: domainname.Unicode(d.name), Kind: d.kind, DocumentRoot: d.documentRoot,
 		RedirectTo: d.redirectTo, ForceHTTPS: d.forceHTTPS, Primary: d.kind == Primary, Status: d.status, FailureKey: d.failureKey,
@@ -201,13 +202,13 @@ func (s *Service) Operations() []api.Route {
 }
 
 func (s *Service) listOperation(ctx context.Context, p auth.Principal, in *listIn) (*page.List[domainWire], error) {
-	rows, total, site, err := s.list(ctx, p.AccountID, in.Service, in.Params)
+	rows, total, on, err := s.list(ctx, p.AccountID, in.Service, in.Params)
 	if err != nil {
 		return nil, err
 	}
 	wires := make([]domainWire, len(rows))
 	for i, d := range rows {
-		wires[i] = wire(d, site)
+		wires[i] = wire(d, on)
 	}
 	return page.Of(in.Params, total, wires), nil
 }
@@ -224,10 +225,10 @@ func (s *Service) updateOperation(ctx context.Context, p auth.Principal, in *upd
 	return answer(s.update(ctx, p.AccountID, in.Service, in.HostedDomain, c))
 }
 
-func answer(d domain, site Site, err error) (*domainWire, error) {
+func answer(d domain, on site.Site, err error) (*domainWire, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := wire(d, site)
+	w := wire(d, on)
 	return &w, nil
 }

@@ -20,6 +20,7 @@ const (
 // Register adds the section's workers.
 func (s *Service) Register(w *river.Workers) {
 	river.AddWorker(w, &applyWorker{hosting: s})
+	river.AddWorker(w, &applyAllWorker{hosting: s})
 	river.AddWorker(w, &reconcileWorker{hosting: s})
 	river.AddWorker(w, &dnsWorker{hosting: s})
 }
@@ -43,10 +44,31 @@ func (s *Service) enqueueApply(ctx context.Context, tx *db.Tx, accountID, servic
 	return s.Queue.Enqueue(ctx, tx, applyArgs{accountID, serviceID}, &river.InsertOpts{Queue: jobs.PanelQueue})
 }
 
+type applyAllArgs struct {
+	AccountID int64 `json:"account_id"`
+	ServiceID int64 `json:"service_id"`
+}
+
+func (applyAllArgs) Kind() string { return "hosting.apply_all" }
+
+// enqueueApplyAll has the panel follow what happened to a service.
+func (s *Service) enqueueApplyAll(ctx context.Context, tx *db.Tx, accountID, serviceID int64) error {
+	return s.Queue.Enqueue(ctx, tx, applyAllArgs{accountID, serviceID}, &river.InsertOpts{Queue: jobs.PanelQueue})
+}
+
+type applyAllWorker struct {
+	river.WorkerDefaults[applyAllArgs]
+	hosting *Service
+}
+
+func (w *applyAllWorker) Work(ctx context.Context, job *river.Job[applyAllArgs]) error {
+	return w.hosting.ApplyAll(ctx, job.Args.AccountID, job.Args.ServiceID)
+}
+
 // enqueueReconcile compares a service of which no change is known, so a job that is
 // there already will do.
 func (s *Service) enqueueReconcile(ctx context.Context, tx *db.Tx, d owned) error {
-	return s.Queue.Enqueue(ctx, tx, applyArgs{d.accountID, d.serviceID}, &river.InsertOpts{
+	return s.Queue.Enqueue(ctx, tx, applyAllArgs{d.accountID, d.serviceID}, &river.InsertOpts{
 		Queue:      jobs.PanelQueue,
 		UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: jobs.Unfinished()},
 	})

@@ -2,8 +2,6 @@ package hosting
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 
 	"stead.dev/stead/internal/panel"
@@ -14,68 +12,14 @@ import (
 	"stead.dev/stead/internal/platform/jobs"
 	"stead.dev/stead/internal/platform/outbox"
 	"stead.dev/stead/internal/platform/page"
+	"stead.dev/stead/internal/site"
 )
 
-// Site is a service as this section sees it.
-type Site struct {
-	ServiceID, AccountID int64
-	Panel                string // name of the panel that hosts it
-	Ref                  string // the account there; empty while nothing is provisioned
-	Status               string
-	Limits               json.RawMessage // of its plan: an object of numbers
-	IPv4, IPv6           string          // where its domains should point; empty when not known
-}
-
-// online tells that the service is served and takes changes; one that is past due
-// still does.
-func (s Site) online() bool { return s.Status == "active" || s.Status == "past_due" }
-
-// changeable says why the service takes no changes, or nil.
-func (s Site) changeable() error {
-	switch {
-	case s.online():
-		return nil
-	case s.Status == "suspended":
-		return fault.ServiceSuspended.New()
-	default:
-		return fault.ServiceNotActive.New()
-	}
-}
-
-// ended tells that the service has no account any more and gets none.
-func (s Site) ended() bool {
-	switch s.Status {
-	case "failed", "terminated", "cancelled":
-		return true
-	default:
-		return false
-	}
-}
-
-// addresses are where the service's domains should point.
-func (s Site) addresses() []string {
-	expected := []string{}
-	for _, a := range []string{s.IPv4, s.IPv6} {
-		if a != "" {
-			expected = append(expected, a)
-		}
-	}
-	return expected
-}
-
-// Services finds services. The account stands in the query: a service of another
-// account is fault.NotFound.
+// Services finds services and keeps by which domain they are known.
 type Services interface {
-	Site(ctx context.Context, q db.Querier, accountID, serviceID int64) (Site, error)
-	// LockSite is Site with the service locked until tx ends.
-	LockSite(ctx context.Context, tx *db.Tx, accountID, serviceID int64) (Site, error)
+	site.Services
 	// SetDomain makes the service known by another domain.
 	SetDomain(ctx context.Context, tx *db.Tx, serviceID int64, domain string) error
-}
-
-// Panels finds panels by name.
-type Panels interface {
-	Panel(name string) (panel.Panel, bool)
 }
 
 // Events keeps what happened.
@@ -90,7 +34,7 @@ type Config struct {
 	Queue    jobs.Enqueuer
 	Events   Events
 	Services Services
-	Panels   Panels
+	Panels   site.Panels
 	Resolver Resolver
 	// ReservedDomains are the operator's own names, lower-case ASCII. Nobody can
 	// add them or what is below them.
@@ -98,10 +42,17 @@ type Config struct {
 }
 
 // Service is the section's use cases.
-type Service struct{ Config }
+type Service struct {
+	Config
+	parts []site.Part
+}
 
 // New makes the section.
-func New(c Config) *Service { return &Service{c} }
+func New(c Config) *Service { return &Service{Config: c} }
+
+// SetParts plugs in the other sections that keep something of services on their panels. They follow
+// what happens to services, and are compared with the panels, together with the domains.
+func (s *Service) SetParts(parts ...site.Part) { s.parts = parts }
 
 // Available tells whether the account may have a site under the name: nobody has
 // it, and nobody else has a name above it.
@@ -144,53 +95,40 @@ func (s *Service) insert(ctx context.Context, tx *db.Tx, d domain) (int64, error
 }
 
 // list answers one page of a service's domains and the service.
-func (s *Service) list(ctx context.Context, accountID, serviceID int64, p page.Params) ([]domain, int, Site, error) {
-	site, err := s.Services.Site(ctx, s.DB, accountID, serviceID)
+func (s *Service) list(ctx context.Context, accountID, serviceID int64, p page.Params) ([]domain, int, site.Site, error) {
+	on, err := s.Services.Site(ctx, s.DB, accountID, serviceID)
 	if err != nil {
-		return nil, 0, site, err
+		return nil, 0, on, err
 	}
 	rows, total, err := list(ctx, s.DB, accountID, serviceID, p)
-	return rows, total, site, err
+	return rows, total, on, err
 }
 
-// changeDomains runs f on the domains of a service that takes changes. The service
-// is locked, so that changes follow each other and counts hold.
+// changeDomains runs f on the domains of a service that takes changes.
 func (s *Service) changeDomains(ctx context.Context, accountID, serviceID int64,
-	f func(ctx context.Context, tx *db.Tx, site Site, all []domain) error,
+	f func(ctx context.Context, tx *db.Tx, on site.Site, all []domain) error,
 ) error {
-	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
-		site, err := s.Services.LockSite(ctx, tx, accountID, serviceID)
-		if err != nil {
-			return err
-		}
-		if err := site.changeable(); err != nil {
-			return err
-		}
-		// A replica without the panel leaves the question to the job.
-		if p, here := s.Panels.Panel(site.Panel); here {
-			if _, able := p.(panel.Sites); !able {
-				return fault.UnsupportedOperation.Wrap(fmt.Errorf("hosting: panel %q has no sites", site.Panel))
-			}
-		}
+	change := func(ctx context.Context, tx *db.Tx, on site.Site) error {
 		all, err := ofService(ctx, tx, serviceID)
 		if err != nil {
 			return err
 		}
-		return f(ctx, tx, site, all)
-	})
+		return f(ctx, tx, on, all)
+	}
+	return site.Change[panel.Sites](ctx, s.DB, s.Services, s.Panels, panel.CapSites, accountID, serviceID, change)
 }
 
 // create adds a domain to one of the account's services.
-func (s *Service) create(ctx context.Context, accountID, serviceID int64, w wish) (domain, Site, error) {
+func (s *Service) create(ctx context.Context, accountID, serviceID int64, w wish) (domain, site.Site, error) {
 	d, err := w.parse(s.ReservedDomains)
 	if err != nil {
-		return d, Site{}, err
+		return d, site.Site{}, err
 	}
 	d.accountID, d.serviceID = accountID, serviceID
-	var site Site
-	err = s.changeDomains(ctx, accountID, serviceID, func(ctx context.Context, tx *db.Tx, found Site, all []domain) error {
-		site = found
-		if err := admit(site, all, d); err != nil {
+	var on site.Site
+	err = s.changeDomains(ctx, accountID, serviceID, func(ctx context.Context, tx *db.Tx, found site.Site, all []domain) error {
+		on = found
+		if err := admit(on, all, d); err != nil {
 			return err
 		}
 		id, err := s.insert(ctx, tx, d)
@@ -202,11 +140,11 @@ func (s *Service) create(ctx context.Context, accountID, serviceID int64, w wish
 		}
 		return s.enqueueApply(ctx, tx, accountID, serviceID)
 	})
-	return d, site, err
+	return d, on, err
 }
 
 // admit says why a service that has all cannot have d as well.
-func admit(site Site, all []domain, d domain) error {
+func admit(on site.Site, all []domain, d domain) error {
 	for _, other := range all {
 		if other.name == d.name {
 			return fault.AlreadyExists.New()
@@ -215,21 +153,21 @@ func admit(site Site, all []domain, d domain) error {
 	if d.kind == Subdomain && !below(all, d.name) {
 		return fault.Invalid("name", "hosting_subdomain")
 	}
-	l, err := parseLimits(site)
+	l, err := site.ParseLimits(on)
 	if err != nil {
 		return err
 	}
-	return l.refuse(count(all), count(append(all, d)))
+	return refuse(l, count(all), count(append(all, d)))
 }
 
 // update changes a domain of one of the account's services.
-func (s *Service) update(ctx context.Context, accountID, serviceID, id int64, c change) (domain, Site, error) {
+func (s *Service) update(ctx context.Context, accountID, serviceID, id int64, c change) (domain, site.Site, error) {
 	var (
-		d    domain
-		site Site
+		d  domain
+		on site.Site
 	)
-	err := s.changeDomains(ctx, accountID, serviceID, func(ctx context.Context, tx *db.Tx, found Site, all []domain) error {
-		site = found
+	err := s.changeDomains(ctx, accountID, serviceID, func(ctx context.Context, tx *db.Tx, found site.Site, all []domain) error {
+		on = found
 		old, err := getOwn(ctx, tx, accountID, serviceID, id)
 		if err != nil {
 			return err
@@ -241,7 +179,7 @@ func (s *Service) update(ctx context.Context, accountID, serviceID, id int64, c 
 			return err
 		}
 		if c.primary && old.kind != Primary {
-			if d, err = s.promote(ctx, tx, site, all, d); err != nil {
+			if d, err = s.promote(ctx, tx, on, all, d); err != nil {
 				return err
 			}
 		}
@@ -257,13 +195,13 @@ func (s *Service) update(ctx context.Context, accountID, serviceID, id int64, c 
 		}
 		return s.enqueueApply(ctx, tx, accountID, serviceID)
 	})
-	return d, site, err
+	return d, on, err
 }
 
 // promote makes d the primary domain in the place of the present one, which goes
 // on as an addon with the root that it has. An alias takes over the site that it
 // showed; the other aliases follow the new primary domain.
-func (s *Service) promote(ctx context.Context, tx *db.Tx, site Site, all []domain, d domain) (domain, error) {
+func (s *Service) promote(ctx context.Context, tx *db.Tx, on site.Site, all []domain, d domain) (domain, error) {
 	switch d.status {
 	case Active:
 	case Failed: // the service would be known by a name that does not work
@@ -273,7 +211,7 @@ func (s *Service) promote(ctx context.Context, tx *db.Tx, site Site, all []domai
 	}
 	former, ok := primaryOf(all)
 	if !ok {
-		return d, fault.Conflict.Wrap(fmt.Errorf("hosting: service %d has no primary domain", site.ServiceID))
+		return d, fault.Conflict.Wrap(fmt.Errorf("hosting: service %d has no primary domain", on.ServiceID))
 	}
 	if d.documentRoot == nil {
 		d.documentRoot = former.documentRoot
@@ -289,23 +227,23 @@ func (s *Service) promote(ctx context.Context, tx *db.Tx, site Site, all []domai
 		}
 		after[i] = other
 	}
-	l, err := parseLimits(site)
+	l, err := site.ParseLimits(on)
 	if err != nil {
 		return d, err
 	}
-	if err := l.refuse(count(all), count(after)); err != nil {
+	if err := refuse(l, count(all), count(after)); err != nil {
 		return d, err
 	}
 	// The former first: there is one primary domain at any time.
 	if err := setWish(ctx, tx, former); err != nil {
 		return d, err
 	}
-	return d, s.Services.SetDomain(ctx, tx, site.ServiceID, d.name)
+	return d, s.Services.SetDomain(ctx, tx, on.ServiceID, d.name)
 }
 
 // remove lets a domain of one of the account's services go.
 func (s *Service) remove(ctx context.Context, accountID, serviceID, id int64) error {
-	return s.changeDomains(ctx, accountID, serviceID, func(ctx context.Context, tx *db.Tx, _ Site, all []domain) error {
+	return s.changeDomains(ctx, accountID, serviceID, func(ctx context.Context, tx *db.Tx, _ site.Site, all []domain) error {
 		d, err := getOwn(ctx, tx, accountID, serviceID, id)
 		if err != nil {
 			return err
@@ -321,17 +259,4 @@ func (s *Service) remove(ctx context.Context, accountID, serviceID, id int64) er
 		}
 		return s.enqueueApply(ctx, tx, accountID, serviceID)
 	})
-}
-
-// sites is the part of a service's panel that works on domains.
-func (s *Service) sites(site Site) (panel.Sites, error) {
-	p, ok := s.Panels.Panel(site.Panel)
-	if !ok {
-		return nil, panel.Wrap("sites", site.Ref, errors.Join(panel.ErrUnreachable, fmt.Errorf("no panel is named %q", site.Panel)))
-	}
-	sites, ok := p.(panel.Sites)
-	if !ok {
-		return nil, panel.Wrap("sites", site.Ref, panel.ErrUnsupported)
-	}
-	return sites, nil
 }

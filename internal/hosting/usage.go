@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/site"
 )
 
 // meter is what a service uses of one thing that its plan limits.
@@ -17,7 +18,7 @@ type meter struct {
 // percent is how much of the limit is used, rounded down; nil without a limit or a
 // count.
 func (m meter) percent() *int64 {
-	if m.used == nil || m.limit == unlimited {
+	if m.used == nil || m.limit == site.Unlimited {
 		return nil
 	}
 	p := int64(100)
@@ -33,11 +34,11 @@ func (m meter) percent() *int64 {
 // usage is what one of the account's services uses of its plan, by the names of the
 // plan's limits.
 func (s *Service) usage(ctx context.Context, accountID, serviceID int64) (map[string]meter, error) {
-	site, err := s.Services.Site(ctx, s.DB, accountID, serviceID)
+	on, err := s.Services.Site(ctx, s.DB, accountID, serviceID)
 	if err != nil {
 		return nil, err
 	}
-	plan, err := parseLimits(site)
+	plan, err := site.ParseLimits(on)
 	if err != nil {
 		return nil, err
 	}
@@ -46,20 +47,28 @@ func (s *Service) usage(ctx context.Context, accountID, serviceID int64) (map[st
 		return nil, err
 	}
 	used := map[string]int64{}
+	for _, part := range s.parts {
+		if err := part.Count(ctx, s.DB, serviceID, used); err != nil {
+			return nil, err
+		}
+	}
 	c := count(all)
 	used["sites"], used["domains"], used["subdomains"] = c.sites, c.domains, c.subdomains
-	on, measured, err := s.measure(ctx, site)
+	counted, measured, err := s.measure(ctx, on)
 	if err != nil {
 		return nil, err
 	}
 	if measured {
 		const mebibyte = 1 << 20
-		used["disk_mb"] = (on.DiskBytes + mebibyte - 1) / mebibyte
-		used["inodes"] = on.Inodes
+		used["disk_mb"] = (counted.DiskBytes + mebibyte - 1) / mebibyte
+		used["inodes"] = counted.Inodes
+		if sent := counted.TrafficBytes; sent != nil {
+			used["bandwidth_gb"] = *sent >> 30
+		}
 	}
 	meters := map[string]meter{}
 	for _, name := range countable {
-		m := meter{limit: plan.of(name)}
+		m := meter{limit: plan.Of(name)}
 		if n, ok := used[name]; ok {
 			m.used = &n
 		}
@@ -77,21 +86,17 @@ var countable = []string{
 
 // measure asks the panel for its own counts; false when there is nothing to count or
 // nobody who counts.
-func (s *Service) measure(ctx context.Context, site Site) (panel.Usage, bool, error) {
-	if site.Ref == "" {
+func (s *Service) measure(ctx context.Context, on site.Site) (panel.Usage, bool, error) {
+	if on.Ref == "" {
 		return panel.Usage{}, false, nil
 	}
-	p, ok := s.Panels.Panel(site.Panel)
-	if !ok {
-		return panel.Usage{}, false, refusal(panel.Wrap("usage", site.Ref, panel.ErrUnreachable))
+	usages, err := site.On[panel.Usages](s.Panels, on, panel.CapUsage)
+	var u panel.Usage
+	if err == nil {
+		u, err = usages.Usage(ctx, on.Ref)
 	}
-	usages, ok := p.(panel.Usages)
-	if !ok {
-		return panel.Usage{}, false, nil
-	}
-	u, err := usages.Usage(ctx, site.Ref)
 	if errors.Is(err, panel.ErrNotFound) || errors.Is(err, panel.ErrUnsupported) {
 		return u, false, nil
 	}
-	return u, err == nil, refusal(err)
+	return u, err == nil, site.Refusal(err)
 }

@@ -28,6 +28,7 @@ import (
 	"stead.dev/stead/internal/platform/jobs"
 	"stead.dev/stead/internal/platform/outbox"
 	"stead.dev/stead/internal/platform/testkit"
+	"stead.dev/stead/internal/site"
 )
 
 const (
@@ -189,8 +190,8 @@ func (r *dns) LookupNetIP(_ context.Context, _, host string) ([]netip.Addr, erro
 // register has the services in the table of the test.
 type register struct{}
 
-func (r register) Site(ctx context.Context, q db.Querier, accountID, serviceID int64) (Site, error) {
-	s := Site{ServiceID: serviceID, AccountID: accountID, IPv4: "192.0.2.1"}
+func (r register) Site(ctx context.Context, q db.Querier, accountID, serviceID int64) (site.Site, error) {
+	s := site.Site{ServiceID: serviceID, AccountID: accountID, IPv4: "192.0.2.1"}
 	var limits string
 	err := q.QueryRow(ctx, `SELECT panel, ref, status, limits FROM test_services WHERE id = $1 AND account_id = $2`, serviceID, accountID).
 		Scan(&s.Panel, &s.Ref, &s.Status, &limits)
@@ -201,14 +202,14 @@ func (r register) Site(ctx context.Context, q db.Querier, accountID, serviceID i
 	return s, err
 }
 
-func (r register) LockSite(ctx context.Context, tx *db.Tx, accountID, serviceID int64) (Site, error) {
+func (r register) LockSite(ctx context.Context, tx *db.Tx, accountID, serviceID int64) (site.Site, error) {
 	var id int64
 	err := tx.QueryRow(ctx, `SELECT id FROM test_services WHERE id = $1 AND account_id = $2`+tx.ForUpdate(), serviceID, accountID).Scan(&id)
 	if errors.Is(err, db.ErrNoRows) {
-		return Site{}, fault.NotFound.New()
+		return site.Site{}, fault.NotFound.New()
 	}
 	if err != nil {
-		return Site{}, err
+		return site.Site{}, err
 	}
 	return r.Site(ctx, tx, accountID, serviceID)
 }

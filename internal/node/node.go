@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"stead.dev/stead/internal/node/accounts"
+	"stead.dev/stead/internal/node/facility"
 	"stead.dev/stead/internal/node/files"
 	"stead.dev/stead/internal/node/web"
 	"stead.dev/stead/internal/panel"
@@ -42,24 +43,35 @@ type Config struct {
 
 	// Web is the driver for sites; nil is the Go server, whose Handler then answers for them.
 	Web web.Server
+
+	// Accounts opens the driver for accounts; nil is one that keeps them as directories below Dir.
+	Accounts func() (accounts.Accounts, error)
+	// Facilities makes what the machine has besides files and sites, in the order in which they are
+	// applied; they are removed in the reverse order.
+	Facilities func(facility.Lookup) ([]facility.Facility, error)
 }
 
-// remeasure is how often every account is walked, to see what others wrote into it.
-const remeasure = time.Hour
+// How often the background looks: every account is walked, to see what others wrote into it; and what
+// the machine has is compared with what it should have.
+const (
+	remeasure = time.Hour
+	reconcile = 5 * time.Minute
+)
 
 // Node is a hosting machine. Its methods may be called at the same time from anywhere.
 type Node struct {
-	cfg      Config
-	accounts accounts.Accounts
-	web      web.Server
+	cfg        Config
+	accounts   accounts.Accounts
+	web        web.Server
+	facilities []facility.Facility
 
 	// Files works on the files of the node's accounts.
 	Files *files.Driver
 
-	applying  sync.Mutex // orders reading the record and applying it, so that the newest one lasts
-	stop      context.CancelFunc
-	measuring sync.WaitGroup
-	closers   []func() error
+	applying   sync.Mutex // orders reading the record and applying it, so that the newest one lasts
+	stop       context.CancelFunc
+	background sync.WaitGroup
+	closers    []func() error
 }
 
 // New opens the machine: it reads the accounts, ends what a crash interrupted and serves all sites.
@@ -73,30 +85,54 @@ func New(ctx context.Context, cfg Config) (_ *Node, err error) {
 	if cfg.Dir, err = filepath.Abs(cfg.Dir); err != nil {
 		return nil, fmt.Errorf("node: %w", err)
 	}
-	dirs, err := accounts.OpenDirectories(cfg.Dir, cfg.Now, cfg.Log)
-	if err != nil {
-		return nil, fmt.Errorf("node: %w", err)
+	n := &Node{cfg: cfg, web: cfg.Web}
+	defer func() {
+		if err != nil {
+			err = errors.Join(fmt.Errorf("node: %w", err), n.Close())
+		}
+	}()
+	if n.accounts, err = n.openAccounts(); err != nil {
+		return nil, err
 	}
-	n := &Node{cfg: cfg, accounts: dirs, web: cfg.Web}
+	n.closers = append(n.closers, n.accounts.Close)
 	if n.web == nil {
 		n.web = web.NewGoServer(cfg.Now, cfg.Log)
 	}
-	n.closers = []func() error{n.web.Close, dirs.Close}
+	n.closers = append(n.closers, n.web.Close)
 	n.Files = files.New(n.home)
+	if cfg.Facilities != nil {
+		if n.facilities, err = cfg.Facilities(n.account); err != nil {
+			return nil, err
+		}
+	}
+	for _, f := range n.facilities {
+		if s, ok := f.(facility.Starter); ok {
+			if err := s.Start(ctx); err != nil {
+				return nil, fmt.Errorf("%s: %w", f.Capability(), err)
+			}
+		}
+	}
 
-	all := dirs.List()
-	for _, rec := range all {
-		if err := files.Sweep(dirs.Home(rec)); err != nil {
+	for _, rec := range n.accounts.List() {
+		if err := files.Sweep(n.accounts.Home(rec)); err != nil {
 			cfg.Log.Error("home cannot be swept", "account", rec.Ref, "error", err)
 		}
 		if err := n.web.Apply(ctx, rec.Name, n.sites(rec)); err != nil {
-			return nil, errors.Join(fmt.Errorf("node: site of %s: %w", rec.Ref, err), n.Close())
+			return nil, fmt.Errorf("site of %s: %w", rec.Ref, err)
 		}
 	}
 	var background context.Context
 	background, n.stop = context.WithCancel(context.WithoutCancel(ctx))
-	n.measuring.Go(func() { n.measure(background) })
+	n.background.Go(func() { n.every(background, remeasure, n.measure) })
+	n.background.Go(func() { n.every(background, reconcile, n.Reconcile) })
 	return n, nil
+}
+
+func (n *Node) openAccounts() (accounts.Accounts, error) {
+	if n.cfg.Accounts != nil {
+		return n.cfg.Accounts()
+	}
+	return accounts.OpenDirectories(n.cfg.Dir, n.cfg.Now, n.cfg.Log)
 }
 
 // Close stops the node; it does not end the accounts' service where a daemon of its own gives it.
@@ -104,12 +140,21 @@ func (n *Node) Close() error {
 	if n.stop != nil {
 		n.stop()
 	}
-	n.measuring.Wait()
+	n.background.Wait()
 	var err error
-	for _, c := range n.closers {
+	for _, c := range slices.Backward(n.closers) {
 		err = errors.Join(err, c())
 	}
 	return err
+}
+
+// Facility is the part of the machine that is the capability c; nil when it has none.
+func (n *Node) Facility(c panel.Capability) facility.Facility {
+	i := slices.IndexFunc(n.facilities, func(f facility.Facility) bool { return f.Capability() == c })
+	if i < 0 {
+		return nil
+	}
+	return n.facilities[i]
 }
 
 // Handler answers HTTP for the sites. With a driver that serves by a daemon of its own it answers 404.
@@ -139,26 +184,58 @@ func (n *Node) Serve(ctx context.Context, ln net.Listener, grace time.Duration) 
 	return nil
 }
 
-// measure keeps the meters of all accounts right, one account after the other.
-func (n *Node) measure(ctx context.Context) {
-	tick := time.NewTicker(remeasure)
+// every calls do at once and then again and again until ctx ends.
+func (n *Node) every(ctx context.Context, pause time.Duration, do func(context.Context)) {
+	tick := time.NewTicker(pause)
 	defer tick.Stop()
 	for {
-		for _, rec := range n.accounts.List() {
-			err := n.Files.Measure(ctx, rec.Ref)
-			if ctx.Err() != nil {
-				return
-			}
-			if err != nil && !errors.Is(err, panel.ErrNotFound) {
-				n.cfg.Log.Warn("account cannot be measured", "account", rec.Ref, "error", err)
-			}
-		}
+		do(ctx)
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
 		}
 	}
+}
+
+// measure puts the meters of all accounts right, one account after the other.
+func (n *Node) measure(ctx context.Context) {
+	for _, rec := range n.accounts.List() {
+		err := n.Files.Measure(ctx, rec.Ref)
+		if ctx.Err() != nil {
+			return
+		}
+		if err != nil && !errors.Is(err, panel.ErrNotFound) {
+			n.cfg.Log.Warn("account cannot be measured", "account", rec.Ref, "error", err)
+		}
+	}
+}
+
+// Reconcile compares what every account should have with what it has, and puts right what differs:
+// somebody edited a file by hand, a daemon lost its configuration.
+func (n *Node) Reconcile(ctx context.Context) {
+	for _, rec := range n.accounts.List() {
+		err := n.apply(ctx, rec.Ref)
+		if ctx.Err() != nil {
+			return
+		}
+		if err != nil && !errors.Is(err, panel.ErrNotFound) {
+			n.cfg.Log.Warn("account cannot be put right", "account", rec.Ref, "error", err)
+		}
+	}
+}
+
+// account implements facility.Lookup.
+func (n *Node) account(ref string) (accounts.Account, error) {
+	rec, err := n.accounts.Get(ref)
+	if err != nil {
+		return accounts.Account{}, err
+	}
+	return n.of(rec), nil
+}
+
+func (n *Node) of(rec accounts.Record) accounts.Account {
+	return accounts.Account{Record: rec, Home: n.accounts.Home(rec)}
 }
 
 func (n *Node) home(ref string) (files.Home, error) {
@@ -196,6 +273,11 @@ func (n *Node) apply(ctx context.Context, ref string) error {
 	rec, err := n.accounts.Get(ref)
 	if err != nil {
 		return err
+	}
+	for _, f := range n.facilities {
+		if err := f.Apply(ctx, n.of(rec)); err != nil {
+			return fmt.Errorf("%s: %w", f.Capability(), err)
+		}
 	}
 	return n.web.Apply(ctx, rec.Name, n.sites(rec))
 }
@@ -303,6 +385,11 @@ func (n *Node) deleteAccount(ctx context.Context, ref string) error {
 	if err := n.web.Apply(ctx, rec.Name, nil); err != nil {
 		return err
 	}
+	for _, f := range slices.Backward(n.facilities) {
+		if err := f.Remove(ctx, n.of(rec)); err != nil {
+			return fmt.Errorf("%s: %w", f.Capability(), err)
+		}
+	}
 	if err := n.accounts.Delete(ctx, ref); err != nil {
 		return err
 	}
@@ -317,8 +404,18 @@ func (n *Node) Usage(ctx context.Context, ref string) (panel.Usage, error) {
 		return panel.Usage{}, panel.Wrap("usage", ref, err)
 	}
 	usage, err := n.Files.Occupied(ctx, ref)
+	if err != nil {
+		return panel.Usage{}, err
+	}
 	usage.Domains = len(rec.Domains)
-	return usage, err
+	for _, f := range n.facilities {
+		if c, ok := f.(facility.Counter); ok {
+			if err := c.Count(ctx, n.of(rec), &usage); err != nil {
+				return panel.Usage{}, panel.Wrap("usage", ref, err)
+			}
+		}
+	}
+	return usage, nil
 }
 
 // Domains implements panel.Sites.

@@ -2,6 +2,7 @@ package panel
 
 import (
 	"context"
+	"fmt"
 	"time"
 )
 
@@ -25,25 +26,56 @@ const (
 	CapArchives Capability = "archives"
 )
 
-// Capabilities lists what p can do, in a fixed order. It is derived from the interfaces that p has,
-// so it cannot disagree with them.
+// Selective is a panel whose type has more capabilities than the value: a machine of this project
+// without a database server has the methods of Databases and answers false for CapDatabases.
+type Selective interface {
+	Can(c Capability) bool
+}
+
+// Of is the part of p that is the capability c, whose interface is C; ErrUnsupported when p does not
+// have it. It is how callers come to a capability:
+//
+//	files, err := panel.Of[panel.Files](p, panel.CapFiles)
+func Of[C any](p Panel, c Capability) (C, error) {
+	part, ok := p.(C)
+	if s, selective := p.(Selective); ok && selective {
+		ok = s.Can(c)
+	}
+	if !ok {
+		var none C
+		return none, &Error{Kind: ErrUnsupported, Op: string(c), Err: fmt.Errorf("panel %q does not have it", p.Name())}
+	}
+	return part, nil
+}
+
+// capabilities says of each capability whether a panel has it, in the order in which they are listed.
+var capabilities = []struct {
+	Capability
+	of func(Panel) bool
+}{
+	{CapAccounts, has[Accounts](CapAccounts)},
+	{CapUsage, has[Usages](CapUsage)},
+	{CapSites, has[Sites](CapSites)},
+	{CapFiles, has[Files](CapFiles)},
+	{CapArchives, has[Archives](CapArchives)},
+}
+
+func has[C any](c Capability) func(Panel) bool {
+	return func(p Panel) bool {
+		_, err := Of[C](p, c)
+		return err == nil
+	}
+}
+
+// Capabilities lists what p can do, in a fixed order. It is derived from Of, so it cannot disagree
+// with what callers get.
 func Capabilities(p Panel) []Capability {
 	var caps []Capability
-	add := func(has bool, c Capability) {
-		if has {
-			caps = append(caps, c)
+	for _, c := range capabilities {
+		if c.of(p) {
+			caps = append(caps, c.Capability)
 		}
 	}
-	_, accounts := p.(Accounts)
-	_, usage := p.(Usages)
-	_, sites := p.(Sites)
-	_, files := p.(Files)
-	_, archives := p.(Archives)
-	add(accounts, CapAccounts)
-	add(usage, CapUsage)
-	add(sites, CapSites)
-	add(files, CapFiles)
-	add(archives, CapArchives)
 	return caps
 }
 
@@ -52,6 +84,10 @@ type Limits struct {
 	DiskMB  int64 `json:"disk_mb"` // mebibytes
 	Inodes  int64 `json:"inodes"`  // files and directories
 	Domains int   `json:"domains"` // domains, the primary one included
+
+	CPUPercent int `json:"cpu_percent"` // of one core: 150 is one and a half
+	MemoryMB   int `json:"memory_mb"`   // mebibytes, of all processes of the account together
+	Processes  int `json:"processes"`   // at once
 }
 
 // DiskBytes is the disk limit in bytes, zero for none.
@@ -114,10 +150,11 @@ type Accounts interface {
 
 // Usage is what an account occupies.
 type Usage struct {
-	DiskBytes int64
-	Inodes    int64
-	Domains   int
-	Limits    Limits
+	DiskBytes    int64 // files, databases and mail together
+	Inodes       int64
+	Domains      int
+	TrafficBytes *int64 // sent to visitors in the calendar month (UTC) of the question; nil: nobody counts it
+	Limits       Limits
 }
 
 // Usages measures accounts.

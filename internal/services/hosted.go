@@ -23,6 +23,7 @@ func (s *Service) SetNames(n Names) { s.names = n }
 // Hosted is a service for the section that manages what it consists of.
 type Hosted struct {
 	PanelName, Ref string
+	Username       string // of the account there
 	Status         Status
 	Limits         json.RawMessage
 	IPv4, IPv6     string
@@ -35,7 +36,7 @@ func hosted(r record, err error) (Hosted, error) {
 		domain = *r.domain
 	}
 	return Hosted{
-		Domain: domain, PanelName: r.panel, Ref: r.panelRef, Status: r.status, Limits: json.RawMessage(r.limits), IPv4: r.place.ipv4, IPv6: r.place.ipv6,
+		Domain: domain, PanelName: r.panel, Ref: r.panelRef, Username: usernameOf(r.id), Status: r.status, Limits: json.RawMessage(r.limits), IPv4: r.place.ipv4, IPv6: r.place.ipv6,
 	}, err
 }
 

@@ -32,6 +32,7 @@ type Accounts interface {
 	Delete(ctx context.Context, ref string) error
 	// Home is the directory of the account's files on this machine.
 	Home(rec Record) string
+	Close() error
 }
 
 // PublicHTML is the document root of the primary domain.
@@ -51,11 +52,26 @@ var Layout = []struct {
 type Record struct {
 	Ref       string       `json:"ref"`
 	Name      string       `json:"name"`
+	User      User         `json:"user,omitzero"`
 	Domains   []Domain     `json:"domains"` // the primary one first; never empty
 	Limits    panel.Limits `json:"limits"`
 	Suspended bool         `json:"suspended,omitempty"`
 	Deleting  bool         `json:"deleting,omitempty"` // its end has begun and is finished on start
 	CreatedAt time.Time    `json:"created_at"`
+}
+
+// User is the Linux user as whom everything of an account runs. The zero value is none: the machine
+// keeps accounts as directories, and everything is done by the process's own user.
+type User struct {
+	Name string `json:"name"` // on the machine
+	UID  int    `json:"uid"`
+	GID  int    `json:"gid"`
+}
+
+// Account is an account as the facilities of the machine see it.
+type Account struct {
+	Record
+	Home string // absolute path of the account's directory
 }
 
 // Domain is a name and the directory in the home that it serves.
@@ -100,7 +116,7 @@ func check(spec panel.AccountSpec) (panel.AccountSpec, error) {
 
 func checkLimits(l panel.Limits) error {
 	const most = 1 << 40 // mebibytes; keeps the product with 1 MiB within an int64
-	if l.DiskMB < 0 || l.DiskMB > most || l.Inodes < 0 || l.Domains < 0 {
+	if l.DiskMB < 0 || l.DiskMB > most || l.Inodes < 0 || l.Domains < 0 || l.CPUPercent < 0 || l.MemoryMB < 0 || l.Processes < 0 {
 		return fmt.Errorf("%w: limits %+v", panel.ErrInvalid, l)
 	}
 	return nil

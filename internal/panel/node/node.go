@@ -2,29 +2,50 @@
 package node
 
 import (
+	"slices"
+
 	"stead.dev/stead/internal/node"
-	"stead.dev/stead/internal/node/files"
 	"stead.dev/stead/internal/panel"
 )
 
 // Panel is a node behind the port. A node speaks the port's own language, so there is nothing to
-// translate: accounts, usage and sites are the node's methods, files and archives those of its files.
+// translate: accounts, usage and sites are the node's methods, files and archives those of its
+// files, and the rest are its facilities, nil where the machine does not have them.
 type Panel struct {
 	*node.Node
-	*files.Driver
+	panel.Files
+	panel.Archives
 }
 
 var (
-	_ panel.Panel    = Panel{}
-	_ panel.Accounts = Panel{}
-	_ panel.Usages   = Panel{}
-	_ panel.Sites    = Panel{}
-	_ panel.Files    = Panel{}
-	_ panel.Archives = Panel{}
+	_ panel.Panel     = Panel{}
+	_ panel.Selective = Panel{}
+	_ panel.Accounts  = Panel{}
+	_ panel.Usages    = Panel{}
+	_ panel.Sites     = Panel{}
+	_ panel.Files     = Panel{}
+	_ panel.Archives  = Panel{}
 )
 
 // New is the adapter for n; closing n remains its owner's.
-func New(n *node.Node) Panel { return Panel{Node: n, Driver: n.Files} }
+func New(n *node.Node) Panel {
+	return Panel{Node: n, Files: n.Files, Archives: n.Files}
+}
+
+// facilityOf is the part of n that is the capability c; nil when it has none. Each capability beyond
+// the always takes a line in Panel and one in New: Databases: facilityOf[panel.Databases](n, panel.CapDatabases).
+func facilityOf[C any](n *node.Node, c panel.Capability) C {
+	part, _ := n.Facility(c).(C)
+	return part
+}
 
 // Name implements panel.Panel.
 func (Panel) Name() string { return "node" }
+
+// always are the capabilities that every machine has.
+var always = []panel.Capability{panel.CapAccounts, panel.CapUsage, panel.CapSites, panel.CapFiles, panel.CapArchives}
+
+// Can implements panel.Selective.
+func (p Panel) Can(c panel.Capability) bool {
+	return slices.Contains(always, c) || p.Facility(c) != nil
+}
