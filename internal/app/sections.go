@@ -15,6 +15,7 @@ import (
 	"stead.dev/stead/internal/account"
 	"stead.dev/stead/internal/admin"
 	"stead.dev/stead/internal/catalog"
+	"stead.dev/stead/internal/credentials"
 	"stead.dev/stead/internal/dns"
 	"stead.dev/stead/internal/files"
 	"stead.dev/stead/internal/gateway"
@@ -57,6 +58,8 @@ type sections struct {
 	dns      *dns.Service
 	files    *files.Service
 	admin    *admin.Admin
+
+	credentials *credentials.Service
 }
 
 // build makes the sections, each after those it needs, and plugs them together.
@@ -103,6 +106,8 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 		Resolver: net.DefaultResolver, ReservedDomains: ownNames(c.cfg),
 	})
 	c.services.SetNames(c.hosting)
+	c.credentials = credentials.New(credentials.Config{DB: c.db, Box: c.box, Log: c.log})
+	c.outbox.Subscribe("service.*", c.credentials.Follow)
 	c.hosting.SetParts(c.parts()...)
 	c.outbox.Subscribe("service.*", c.hosting.Follow)
 	c.dns = dns.New(dns.Config{
