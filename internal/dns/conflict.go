@@ -3,8 +3,8 @@ package dns
 import "strings"
 
 // conflict says why r cannot be among the other records of the zone, or nil. Records
-// that are disabled are in nobody's way, but are not added twice. Records with the id
-// of r are r itself as it was.
+// that are disabled are in nobody's way, but are not added twice. Records of sets give way
+// to what customers want (yields). Records with the id of r are r itself as it was.
 func conflict(zone string, all []record, r record) *clash {
 	if r.kind == CNAME && r.name == apex {
 		return &clash{reason: "cname_apex"}
@@ -20,7 +20,7 @@ func conflict(zone string, all []record, r record) *clash {
 		if other.same(r.fields) {
 			return &clash{"duplicate", other}
 		}
-		if other.disabled || r.disabled {
+		if other.disabled || r.disabled || (other.owner != "" && r.owner == "") {
 			continue
 		}
 		if reason := between(zone, other.fields, r.fields); reason != "" {

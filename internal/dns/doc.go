@@ -24,7 +24,8 @@
 //     hold the lock of its service.
 //   - System records are the platform's: those of the name servers cannot be
 //     changed; the addresses of the zone and of www follow the service until the
-//     customer changes or deletes them.
+//     customer changes or deletes them. Other sections have sets of their own (SetSystem),
+//     which cannot be changed either and give way to a customer's own records.
 //   - An ALIAS is served as the addresses that its target last had; a target that
 //     cannot be looked up keeps them.
 //

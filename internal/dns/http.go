@@ -31,7 +31,7 @@ type recordWire struct {
 	Flags     *int      `json:"flags" doc:"Of CAA"`
 	Tag       *string   `json:"tag" doc:"Of CAA"`
 	Disabled  bool      `json:"disabled" doc:"Kept but not served"`
-	System    bool      `json:"system" doc:"The platform's: follows the service and its name servers until it is changed"`
+	System    bool      `json:"system" doc:"The platform's: addresses follow the service until you change them; the name servers and what mail and certificates need stay the platform's"`
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"`
 }

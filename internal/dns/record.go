@@ -54,9 +54,13 @@ type record struct {
 	id int64
 	fields
 	system               bool
+	owner                string   // whose set it is of (SetSystem); empty for all others
 	resolved             []string // addresses of an ALIAS
 	createdAt, updatedAt time.Time
 }
+
+// fixed tells that customers cannot change or delete the record.
+func (r record) fixed() bool { return r.owner != "" || (r.system && r.kind == NS) }
 
 // same tells whether two records would be served as one.
 func (f fields) same(g fields) bool {

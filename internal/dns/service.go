@@ -3,6 +3,7 @@ package dns
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/netip"
 	"strconv"
@@ -176,6 +177,9 @@ func (s *Service) settleZone(ctx context.Context, tx *db.Tx, z, wanted zone) (zo
 	if err := setSettled(ctx, tx, wanted); err != nil {
 		return z, err
 	}
+	if _, err := s.place(ctx, tx, wanted, false); err != nil {
+		return z, err
+	}
 	if fresh {
 		if err := bumpCatalog(ctx, tx); err != nil {
 			return z, err
@@ -238,6 +242,9 @@ func (s *Service) change(ctx context.Context, accountID, serviceID int64, cause 
 			return err
 		}
 		if err := insertSnapshot(ctx, tx, z, cause, all); err != nil {
+			return err
+		}
+		if _, err := s.place(ctx, tx, z, false); err != nil {
 			return err
 		}
 		_, err = s.grow(ctx, tx, z)
@@ -350,7 +357,7 @@ func (s *Service) update(ctx context.Context, accountID, serviceID, id int64, ed
 		if r, err = getRecord(all, id); err != nil {
 			return false, err
 		}
-		if r.system && r.kind == NS {
+		if r.fixed() {
 			return false, (&clash{"system_record", &r}).refusal()
 		}
 		changed := r
@@ -381,7 +388,7 @@ func (s *Service) remove(ctx context.Context, accountID, serviceID, id int64) er
 		if err != nil {
 			return false, err
 		}
-		if r.system && r.kind == NS {
+		if r.fixed() {
 			return false, (&clash{"system_record", &r}).refusal()
 		}
 		return true, deleteRecord(ctx, tx, id)
@@ -392,7 +399,7 @@ func (s *Service) remove(ctx context.Context, accountID, serviceID, id int64) er
 func (s *Service) Follow(ctx context.Context, tx *db.Tx, e outbox.Stored) error {
 	switch e.Type {
 	case "service.terminated", "service.provision_failed":
-		return s.end(ctx, tx, ofTheService, e.SubjectID)
+		return errors.Join(deleteSets(ctx, tx, e.SubjectID), s.end(ctx, tx, ofTheService, e.SubjectID))
 	case "site_domain.removed":
 		var d struct{ Name string }
 		if err := json.Unmarshal(e.Data, &d); err != nil {

@@ -34,6 +34,11 @@ func lockZone(ctx context.Context, tx *db.Tx, id int64) (zone, error) {
 	return scanZone(tx.QueryRow(ctx, `SELECT `+zoneColumns+` FROM dns_zones WHERE id = $1`+tx.ForUpdate(), id))
 }
 
+// zonesOf are the zones of a service.
+func zonesOf(ctx context.Context, q db.Querier, serviceID int64) ([]zone, error) {
+	return db.Collect(ctx, q, scanZone, `SELECT `+zoneColumns+` FROM dns_zones WHERE service_id = $1 ORDER BY id`, serviceID)
+}
+
 func insertZone(ctx context.Context, tx *db.Tx, z zone) (int64, error) {
 	var id int64
 	err := tx.QueryRow(ctx, `INSERT INTO dns_zones (account_id, service_id, name, serial, created_at, updated_at)
@@ -72,7 +77,7 @@ func unsettled(ctx context.Context, q db.Querier, nameservers string, limit int)
 		`SELECT `+zoneColumns+` FROM dns_zones WHERE settled_for <> $1 ORDER BY id LIMIT $2`, nameservers, limit)
 }
 
-const recordColumns = `id, name, type, value, ttl, priority, weight, port, flags, tag, disabled, system, resolved, created_at, updated_at`
+const recordColumns = `id, name, type, value, ttl, priority, weight, port, flags, tag, disabled, system, owner, resolved, created_at, updated_at`
 
 func scanRecord(row db.Row) (record, error) {
 	var r record
@@ -88,7 +93,7 @@ func scanRecord(row db.Row) (record, error) {
 func (r *record) targets(resolved *string) []any {
 	return []any{
 		&r.id, &r.name, &r.kind, &r.value, &r.ttl, &r.priority, &r.weight, &r.port, &r.flags, &r.tag, &r.disabled, &r.system,
-		resolved, &r.createdAt, &r.updatedAt,
+		&r.owner, resolved, &r.createdAt, &r.updatedAt,
 	}
 }
 
@@ -133,10 +138,10 @@ func (f fields) due(now time.Time) *time.Time {
 
 func insertRecord(ctx context.Context, tx *db.Tx, z zone, r record) (record, error) {
 	return scanRecord(tx.QueryRow(ctx, `INSERT INTO dns_records (zone_id, account_id, name, type, value, ttl, priority, weight, port,
-			flags, tag, disabled, system, resolve_at, created_at, updated_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $15) RETURNING `+recordColumns,
+			flags, tag, disabled, system, owner, resolve_at, created_at, updated_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $16) RETURNING `+recordColumns,
 		z.id, z.accountID, r.name, r.kind, r.value, r.ttl, r.priority, r.weight, r.port, r.flags, r.tag, r.disabled, r.system,
-		r.due(tx.Now), tx.Now))
+		r.owner, r.due(tx.Now), tx.Now))
 }
 
 // updateRecord writes a record as its customer wants it.
@@ -288,4 +293,37 @@ func getRecord(all []record, id int64) (record, error) {
 		}
 	}
 	return record{}, fault.NotFound.New()
+}
+
+// setsOf reads the sets that are wanted in the zones of a service.
+func setsOf(ctx context.Context, q db.Querier, serviceID int64) ([]set, error) {
+	return db.Collect(ctx, q, func(row db.Row) (s set, err error) {
+		var records string
+		if err = row.Scan(&s.owner, &records); err == nil {
+			err = json.Unmarshal([]byte(records), &s.records)
+		}
+		return s, err
+	}, `SELECT owner, records FROM dns_sets WHERE service_id = $1 ORDER BY id`, serviceID)
+}
+
+// putSet writes a set, or deletes an empty one, and answers whether it is another than before.
+func putSet(ctx context.Context, tx *db.Tx, accountID, serviceID int64, owner string, records []Record) (bool, error) {
+	if len(records) == 0 {
+		n, err := tx.Exec(ctx, `DELETE FROM dns_sets WHERE service_id = $1 AND owner = $2`, serviceID, owner)
+		return n > 0, err
+	}
+	text, err := json.Marshal(records)
+	if err != nil {
+		return false, err
+	}
+	n, err := tx.Exec(ctx, `INSERT INTO dns_sets (account_id, service_id, owner, records, updated_at) VALUES ($1, $2, $3, $4, $5)
+		ON CONFLICT (service_id, owner) DO UPDATE SET account_id = EXCLUDED.account_id, records = EXCLUDED.records,
+			updated_at = EXCLUDED.updated_at WHERE dns_sets.records <> EXCLUDED.records`,
+		accountID, serviceID, owner, string(text), tx.Now)
+	return n > 0, err
+}
+
+func deleteSets(ctx context.Context, tx *db.Tx, serviceID int64) error {
+	_, err := tx.Exec(ctx, `DELETE FROM dns_sets WHERE service_id = $1`, serviceID)
+	return err
 }

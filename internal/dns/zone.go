@@ -68,6 +68,9 @@ func settle(z zone, all []record, nameservers []string, ipv4, ipv6 string) settl
 	kept := make([]record, 0, len(all))
 	gone := map[string]bool{}
 	for _, r := range all {
+		if r.owner != "" {
+			continue // place brings them to the rest
+		}
 		if !r.system || contains(wanted, r) {
 			kept = append(kept, r)
 			continue
