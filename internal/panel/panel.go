@@ -58,6 +58,8 @@ var capabilities = []struct {
 	{CapSites, has[Sites](CapSites)},
 	{CapFiles, has[Files](CapFiles)},
 	{CapArchives, has[Archives](CapArchives)},
+	{CapDatabases, has[Databases](CapDatabases)},
+	{CapCron, has[Cron](CapCron)},
 }
 
 func has[C any](c Capability) func(Panel) bool {
