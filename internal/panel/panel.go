@@ -58,6 +58,7 @@ var capabilities = []struct {
 	{CapSites, has[Sites](CapSites)},
 	{CapFiles, has[Files](CapFiles)},
 	{CapArchives, has[Archives](CapArchives)},
+	{CapBackups, has[Backups](CapBackups)},
 	{CapDatabases, has[Databases](CapDatabases)},
 	{CapCron, has[Cron](CapCron)},
 }
