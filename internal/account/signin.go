@@ -284,19 +284,32 @@ func (s *Service) SecondFactor(ctx context.Context, pending, code string, c Clie
 	return out, err
 }
 
-// Confirm proves again who uses a session, by its password, and answers the
-// session's new token.
-func (s *Service) Confirm(ctx context.Context, session Session, password string) (token string, err error) {
+// Confirm proves again who uses a session, by its password and, where two-factor
+// sign-in is on, a code, and answers the session's new token.
+func (s *Service) Confirm(ctx context.Context, session Session, password, code string, c Client) (token string, err error) {
 	if err := s.limit(ctx, accountKey(session.Account.ID), s.Limits.SignInAccount); err != nil {
 		return "", err
+	}
+	if session.Account.TwoFactor {
+		if err := s.limit(ctx, accountKey(session.Account.ID), s.Limits.SecondFactor); err != nil {
+			return "", err
+		}
 	}
 	hash, err := s.provePassword(ctx, session.Account.ID, "password", password)
 	if err != nil {
 		return "", err
 	}
 	err = s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
-		if _, err := s.lockProved(ctx, tx, session.Account.ID, hash); err != nil {
+		p, err := s.lockProved(ctx, tx, session.Account.ID, hash)
+		if err != nil {
 			return err
+		}
+		if p.TwoFactor {
+			if ok, err := s.useCode(ctx, tx, p.ID, code, c); err != nil {
+				return err
+			} else if !ok {
+				return ErrCode.New()
+			}
 		}
 		token = secret.Token("st_se_", 32)
 		return reauthenticateSession(ctx, tx, session.Account.ID, session.ID, secret.Hash(token))

@@ -155,7 +155,7 @@ func TestAStrangersGuessesDoNotKeepTheOwnerOut(t *testing.T) {
 		if _, err := w.SignIn(t.Context(), "anna@example.com", goodPassword, home); err != nil {
 			t.Errorf("the owner, from where she signed in before: %v", err)
 		}
-		if _, err := w.Confirm(t.Context(), session, goodPassword); err != nil {
+		if _, err := w.Confirm(t.Context(), session, goodPassword, "", home); err != nil {
 			t.Errorf("the owner confirms: %v", err)
 		}
 		// A place that is known has its own number, and no more.
@@ -379,10 +379,10 @@ func TestChangesOfCredentialsNeedARecentSignIn(t *testing.T) {
 				t.Errorf("%v", err)
 			}
 		}
-		if _, err := w.Confirm(t.Context(), s, otherPassword); !errors.Is(err, fault.Validation) {
+		if _, err := w.Confirm(t.Context(), s, otherPassword, "", home); !errors.Is(err, fault.Validation) {
 			t.Errorf("%v", err)
 		}
-		token, err := w.Confirm(t.Context(), s, goodPassword)
+		token, err := w.Confirm(t.Context(), s, goodPassword, "", home)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -222,3 +222,33 @@ func TestASeedIsSealedForItsAccount(t *testing.T) {
 		}
 	})
 }
+
+func TestConfirmingNeedsTheSecondFactorWhereItIsOn(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		anna := w.anna(t)
+		_, codes := w.withTOTP(t, anna.Session)
+		w.clk.Advance(recent)
+		s, err := w.Authenticate(t.Context(), anna.Token)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, wrong := range []string{"", "123456", "abcdefgh"} {
+			if _, err := w.Confirm(t.Context(), s, goodPassword, wrong, home); !errors.Is(err, ErrCode) {
+				t.Errorf("code %q: %v", wrong, err)
+			}
+		}
+		if _, err := w.Confirm(t.Context(), s, otherPassword, codes[0], home); !errors.Is(err, fault.Validation) {
+			t.Errorf("a code in the place of the password: %v", err)
+		}
+		token, err := w.Confirm(t.Context(), s, goodPassword, codes[0], home)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s, err = w.Authenticate(t.Context(), token); err != nil || !s.Recent(w.clk.Now()) {
+			t.Errorf("%+v, %v", s, err)
+		}
+		if _, err := w.Confirm(t.Context(), s, goodPassword, codes[0], home); !errors.Is(err, ErrCode) {
+			t.Errorf("a recovery code worked twice: %v", err)
+		}
+	})
+}

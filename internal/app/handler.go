@@ -101,7 +101,8 @@ func (a *App) pages() *webui.UI {
 		Accounts: a.accounts, Catalog: front{a.catalog}, Clock: a.clock, Log: a.log, ClientAddr: clientAddr(a.cfg.TrustedProxies), BaseURL: a.cfg.BaseURL,
 		Company: a.cfg.CompanyName, Support: a.cfg.SupportEmail, Language: a.cfg.DefaultLanguage,
 		Currency: money.Currency(a.cfg.DefaultCurrency),
-		OAuth:    a.oauth, Sections: a.switches,
+		Services: hostings{a.services}, Credentials: a.credentials,
+		OAuth: a.oauth, Sections: a.switches,
 		Throttle: func(w http.ResponseWriter, r *http.Request) error { return a.edge.Throttle(w, r, oauth.Throttle.Name) },
 	}
 	if a.cfg.Demo {

@@ -100,6 +100,22 @@ func (f front) Shelf(ctx context.Context) ([]webui.Product, error) {
 	return products, err
 }
 
+// hostings are the services as the pages show them.
+type hostings struct{ services *services.Service }
+
+// Hosting implements webui.Services.
+func (h hostings) Hosting(ctx context.Context, accountID int64) ([]webui.Hosting, error) {
+	own, err := h.services.OwnHosting(ctx, accountID)
+	all := make([]webui.Hosting, len(own))
+	for i, o := range own {
+		all[i] = webui.Hosting{ID: o.ID, Name: o.Label, Domain: o.Domain, Status: string(o.Status)}
+		if o.Label == "" {
+			all[i].Name = o.Domain
+		}
+	}
+	return all, err
+}
+
 // payer is the wallet as the orders see it.
 type payer struct{ wallet *wallet.Service }
 

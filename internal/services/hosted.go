@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/page"
 )
 
 // Names keeps which service has which domain name; a service's own domain is one
@@ -62,4 +63,34 @@ func (s *Service) SetDomain(ctx context.Context, tx *db.Tx, id int64, domain str
 		return err
 	}
 	return s.emit(ctx, tx, "service.updated", r, previous)
+}
+
+// Own is one of an account's hosting services, for the pages.
+type Own struct {
+	ID     int64
+	Domain string // empty when it has none
+	Label  string
+	Status Status
+}
+
+// OwnHosting lists the hosting services of an account that were paid and are not over: those among the
+// newest that fit one page.
+func (s *Service) OwnHosting(ctx context.Context, accountID int64) ([]Own, error) {
+	rows, _, err := list(ctx, s.DB, accountID, filter{typ: "hosting"}, page.Params{Page: 1, PerPage: page.MaxPerPage})
+	if err != nil {
+		return nil, err
+	}
+	var all []Own
+	for _, r := range rows {
+		switch r.status {
+		case Pending, Terminated, Failed, Cancelled:
+			continue
+		}
+		o := Own{ID: r.id, Status: r.status, Label: r.label}
+		if r.domain != nil {
+			o.Domain = *r.domain
+		}
+		all = append(all, o)
+	}
+	return all, nil
 }

@@ -97,7 +97,7 @@ func (ui *UI) confirm(w http.ResponseWriter, r *http.Request) {
 	f := readForm(r)
 	var d signInData
 	d.next(r, f)
-	token, err := ui.Accounts.Confirm(r.Context(), *ui.session(r), f.secret("password"))
+	token, err := ui.Accounts.Confirm(r.Context(), *ui.session(r), f.secret("password"), f.Get("code"), ui.client(r))
 	if err != nil {
 		ui.again(w, r, "confirm", f, d, err)
 		return

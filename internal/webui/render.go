@@ -57,7 +57,9 @@ type view struct {
 	Path     string
 	Asset    assets
 	Passkeys passkeys
-	Data     any
+	// HasServices tells that there are pages of services.
+	HasServices bool
+	Data        any
 }
 
 // T is a text of the catalogue. Arguments are pairs of a name and its value.
@@ -110,7 +112,8 @@ func (ui *UI) render(w http.ResponseWriter, r *http.Request, status int, name st
 	}
 	v := view{
 		Page: name, Lang: i18n.Lang(r.Context()), Session: ui.session(r), Company: ui.Company, Support: ui.Support,
-		Flash: ui.takeFlash(w, r), Path: backTo(r), Asset: assetNames, Passkeys: ui.passkeys(r), Data: data,
+		Flash: ui.takeFlash(w, r), Path: backTo(r), Asset: assetNames, Passkeys: ui.passkeys(r),
+		HasServices: ui.Services != nil, Data: data,
 	}
 	var buf bytes.Buffer
 	if err := t.ExecuteTemplate(&buf, "layout", v); err != nil {

@@ -19,6 +19,7 @@ import (
 	"strings"
 
 	"stead.dev/stead/internal/account"
+	"stead.dev/stead/internal/credentials"
 	"stead.dev/stead/internal/oauth"
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/fault"
@@ -50,6 +51,10 @@ type Deps struct {
 	// Throttle, when set, counts a request for the authorization endpoint and
 	// refuses what is too much.
 	Throttle func(w http.ResponseWriter, r *http.Request) error
+	// Services may be nil: there are then no pages of services.
+	Services Services
+	// Credentials may be nil with Services: no passwords are shown then.
+	Credentials *credentials.Service
 	// Demo, when set, shows how to sign in to the demonstration.
 	Demo *Demo
 }
@@ -116,6 +121,7 @@ func (ui *UI) Routes(mux *http.ServeMux) {
 	ui.oauthRoutes(mux)
 	ui.signInRoutes(mux)
 	ui.accountRoutes(mux)
+	ui.serviceRoutes(mux)
 }
 
 // maxForm bounds the body of a form, in bytes.

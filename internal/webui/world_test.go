@@ -1,6 +1,7 @@
 package webui_test
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"log/slog"
@@ -15,6 +16,7 @@ import (
 	"testing"
 
 	"stead.dev/stead/internal/account"
+	"stead.dev/stead/internal/credentials"
 	"stead.dev/stead/internal/mailer"
 	"stead.dev/stead/internal/platform/api"
 	"stead.dev/stead/internal/platform/clock"
@@ -70,6 +72,20 @@ type site struct {
 	accounts *account.Service
 	clk      *clock.Fake
 	post     *postbox
+
+	db          *db.DB
+	credentials *credentials.Service
+	log         *bytes.Buffer // of the credentials
+}
+
+// hostings are the services of the account that registered first.
+type hostings []webui.Hosting
+
+func (h hostings) Hosting(_ context.Context, accountID int64) ([]webui.Hosting, error) {
+	if accountID != 1 {
+		return nil, nil
+	}
+	return h, nil
 }
 
 type shelf []webui.Product
@@ -99,7 +115,15 @@ func newSite(t *testing.T) *site {
 			t.Error(err)
 		}
 	})
+	box, err := secret.OpenKeyFile(filepath.Join(t.TempDir(), "key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.db, s.log = d, &bytes.Buffer{}
+	s.credentials = credentials.New(credentials.Config{DB: d, Box: box, Log: slog.New(slog.NewTextHandler(s.log, nil))})
+	s.credentials.OnReplace("ftp", func(context.Context, *db.Tx, int64, int64, int64) error { return nil })
 	webui.New(webui.Deps{
+		Services: hostings{{ID: 10, Name: "Blog <1>", Domain: "blog.example.com", Status: "active"}}, Credentials: s.credentials,
 		Accounts: s.accounts, Clock: clk, Log: log, BaseURL: s.url, Company: "Stead & Sons", Support: "help@stead.test", Language: "en",
 		ClientAddr: func(*http.Request) netip.Addr { return netip.MustParseAddr("203.0.113.7") },
 		Demo:       &webui.Demo{Email: "demo@example.com", Password: "demo password"},
