@@ -58,6 +58,8 @@ var capabilities = []struct {
 	{CapSites, has[Sites](CapSites)},
 	{CapFiles, has[Files](CapFiles)},
 	{CapArchives, has[Archives](CapArchives)},
+	{CapCertificates, has[Certificates](CapCertificates)},
+	{CapIssuing, has[Issuing](CapIssuing)},
 	{CapBackups, has[Backups](CapBackups)},
 	{CapDatabases, has[Databases](CapDatabases)},
 	{CapCron, has[Cron](CapCron)},
@@ -181,10 +183,12 @@ type Domain struct {
 // TLS is the state of HTTPS of a domain.
 type TLS string
 
-// The states of HTTPS. More will come with certificates.
+// The states of HTTPS.
 const (
-	TLSNone   TLS = "none"
-	TLSActive TLS = "active"
+	TLSNone       TLS = "none"        // nothing answers
+	TLSSelfSigned TLS = "self_signed" // with a certificate that browsers warn of
+	TLSActive     TLS = "active"      // with a certificate that was set and is valid
+	TLSExpired    TLS = "expired"     // with one that was set and is no longer valid
 )
 
 // Sites attaches domains to accounts. "www." of a domain is answered like the domain itself unless
@@ -197,7 +201,8 @@ type Sites interface {
 	// it the account's primary domain in the place of the present one, which stays as a domain;
 	// without it the primary domain stays what it is. ErrExists: another account has the name.
 	// ErrLimit: the account has its number of domains. ErrUnsupported: ForceHTTPS where nothing
-	// answers HTTPS.
+	// answers HTTPS, or not with a certificate that browsers take; one that has expired meanwhile
+	// does not end ForceHTTPS.
 	SetDomain(ctx context.Context, ref string, d Domain) (Domain, error)
 	// RemoveDomain stops serving name; files stay. ErrInUse: it is the primary domain.
 	RemoveDomain(ctx context.Context, ref, name string) error
