@@ -63,6 +63,7 @@ var capabilities = []struct {
 	{CapBackups, has[Backups](CapBackups)},
 	{CapDatabases, has[Databases](CapDatabases)},
 	{CapCron, has[Cron](CapCron)},
+	{CapMail, has[Mail](CapMail)},
 }
 
 func has[C any](c Capability) func(Panel) bool {
