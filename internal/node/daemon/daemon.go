@@ -8,6 +8,14 @@ package daemon
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"regexp"
 	"syscall"
 	"time"
 )
@@ -19,7 +27,8 @@ type Spec struct {
 	// Command runs it in the foreground: the process that is started is the daemon's first.
 	Command []string
 	Env     []string // besides PATH
-	Dir     string
+	Dir     string   // where it runs; empty is the root directory
+	User    string   // who runs it; empty is the supervisor's own user
 	// Reload is the signal that makes it read its configuration anew; zero when it cannot.
 	Reload syscall.Signal
 	// Stop is the signal that ends it; zero is SIGTERM. After StopTimeout (zero: 10 s) it is killed.
@@ -46,4 +55,89 @@ type Supervisor interface {
 	PID(name string) int
 	// Close ends the supervision; the daemons go on.
 	Close() error
+}
+
+// Config is what a supervisor is told.
+type Config struct {
+	Dir string // where it keeps process ids and what daemons print
+	Now func() time.Time
+	Log *slog.Logger
+}
+
+// New is the supervisor that fits the machine: systemd where it runs, else one of its own.
+func New(cfg Config) (Supervisor, error) {
+	if _, err := os.Stat("/run/systemd/system"); err == nil { // sd_booted(3)
+		return NewSystemd(), nil
+	}
+	return NewProcesses(cfg)
+}
+
+const (
+	usualStartTimeout = 30 * time.Second
+	usualStopTimeout  = 10 * time.Second
+)
+
+// path is that of Debian's daemons.
+const searchPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+var nameForm = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
+
+// complete checks a spec and fills in what it leaves out.
+func (s Spec) complete() (Spec, error) {
+	if !nameForm.MatchString(s.Name) {
+		return s, fmt.Errorf("daemon: %q is no name of a daemon", s.Name)
+	}
+	if len(s.Command) == 0 || !filepath.IsAbs(s.Command[0]) {
+		return s, fmt.Errorf("daemon: %s: the command must name its program by an absolute path", s.Name)
+	}
+	if s.Dir == "" {
+		s.Dir = "/"
+	}
+	if s.Stop == 0 {
+		s.Stop = syscall.SIGTERM
+	}
+	if s.StopTimeout == 0 {
+		s.StopTimeout = usualStopTimeout
+	}
+	if s.StartTimeout == 0 {
+		s.StartTimeout = usualStartTimeout
+	}
+	return s, nil
+}
+
+// fingerprint tells specs apart that need another process.
+func (s Spec) fingerprint() string {
+	data, err := json.Marshal([]any{s.Command, s.Env, s.Dir, s.User})
+	if err != nil {
+		panic("daemon: strings cannot be encoded: " + err.Error())
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+// await asks ready again and again until it answers nil, over ends, or the time is up. ended, when
+// it is not nil, tells that the daemon is gone and asking is of no use.
+func await(ctx context.Context, spec Spec, ended <-chan struct{}) error {
+	if spec.Ready == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, spec.StartTimeout)
+	defer cancel()
+	pause := 5 * time.Millisecond
+	for {
+		once, done := context.WithTimeout(ctx, 5*time.Second)
+		err := spec.Ready(once)
+		done()
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ended:
+			return errEnded
+		case <-ctx.Done():
+			return fmt.Errorf("daemon: %s does not answer: %w", spec.Name, err)
+		case <-time.After(pause):
+		}
+		pause = min(2*pause, 200*time.Millisecond)
+	}
 }

@@ -1,0 +1,571 @@
+package daemon
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Processes keeps daemons running where there is no systemd. Below its directory are, for each:
+//
+//	<name>.pid    the process: its line of /proc/<pid>/stat, the boot, and what spec it runs
+//	<name>.lock   held while one is being started
+//	<name>.log    what it printed; up to 3 older ones beside it
+//
+// A daemon is started by a shell that writes the process file itself and then becomes the daemon.
+// So there is no moment at which an agent could be killed and leave a daemon that nobody knows.
+type Processes struct {
+	cfg Config
+
+	ctx    context.Context // ends with the supervision
+	cancel context.CancelFunc
+	work   sync.WaitGroup
+
+	mu     sync.Mutex
+	all    map[string]*kept
+	closed bool
+}
+
+var _ Supervisor = (*Processes)(nil)
+
+var errEnded = errors.New("daemon: it ended")
+
+// kept is a daemon that is kept running.
+type kept struct {
+	changing sync.Mutex // one change at a time
+
+	mu     sync.Mutex
+	spec   Spec
+	now    process
+	ended  chan struct{} // closed when now has ended
+	wanted bool          // false: its end is no failure
+	since  time.Time     // when it was started
+	failed int           // times that it ended soon after its start, in a row
+}
+
+// NewProcesses is a supervisor with its files in cfg.Dir, which is made when missing.
+func NewProcesses(cfg Config) (*Processes, error) {
+	if cfg.Now == nil || cfg.Log == nil || !filepath.IsAbs(cfg.Dir) {
+		return nil, errors.New("daemon: Now, Log and an absolute Dir are needed")
+	}
+	if err := os.MkdirAll(cfg.Dir, 0o700); err != nil {
+		return nil, fmt.Errorf("daemon: %w", err)
+	}
+	p := &Processes{cfg: cfg, all: map[string]*kept{}}
+	p.ctx, p.cancel = context.WithCancel(context.Background())
+	p.work.Go(p.rotate)
+	return p, nil
+}
+
+// Close implements Supervisor.
+func (p *Processes) Close() error {
+	p.mu.Lock()
+	p.closed = true
+	p.mu.Unlock()
+	p.cancel()
+	p.work.Wait()
+	return nil
+}
+
+func (p *Processes) file(name, kind string) string { return filepath.Join(p.cfg.Dir, name+kind) }
+
+// daemon is the one with the name; nil when it is not known and not to be made.
+func (p *Processes) daemon(name string, create bool) *kept {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	k := p.all[name]
+	if k == nil && create {
+		k = &kept{}
+		p.all[name] = k
+	}
+	return k
+}
+
+// Ensure implements Supervisor.
+func (p *Processes) Ensure(ctx context.Context, spec Spec) error {
+	spec, err := spec.complete()
+	if err != nil {
+		return err
+	}
+	k := p.daemon(spec.Name, true)
+	k.changing.Lock()
+	defer k.changing.Unlock()
+	return p.ensure(ctx, k, spec)
+}
+
+func (p *Processes) ensure(ctx context.Context, k *kept, spec Spec) error {
+	if err := p.ctx.Err(); err != nil {
+		return fmt.Errorf("daemon: the supervisor is closed: %w", err)
+	}
+	lock, err := p.lock(ctx, spec.Name)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = lock.Close() }() // what was started holds it on until it is the daemon
+
+	former, runs := p.read(spec.Name)
+	if former.lives() && runs == spec.fingerprint() {
+		if k.running() != former {
+			p.keep(k, spec, former, nil)
+		} else {
+			k.mu.Lock()
+			k.spec = spec // signals and Ready may differ
+			k.mu.Unlock()
+		}
+		err := await(ctx, spec, k.end())
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+		p.cfg.Log.Warn("daemon runs but does not answer: it is started anew", "daemon", spec.Name, "error", err)
+	}
+	if err := p.end(k, spec, former); err != nil {
+		return err
+	}
+	var last error
+	for range 3 { // a port that is still held is free a moment later
+		if err := p.start(k, spec, lock); err != nil {
+			return err
+		}
+		if last = await(ctx, spec, k.end()); !errors.Is(last, errEnded) {
+			break
+		}
+		if last = fmt.Errorf("daemon: %s ended: %s", spec.Name, p.tail(spec.Name)); p.pause(200*time.Millisecond) != nil {
+			break
+		}
+	}
+	if last != nil {
+		last = errors.Join(last, p.end(k, spec, k.running()))
+	}
+	return last
+}
+
+// pause waits, or answers that the supervision ends.
+func (p *Processes) pause(d time.Duration) error {
+	select {
+	case <-p.ctx.Done():
+		return p.ctx.Err()
+	case <-time.After(d):
+		return nil
+	}
+}
+
+// lock waits until nobody starts the daemon, in this process or another one.
+func (p *Processes) lock(ctx context.Context, name string) (*os.File, error) {
+	f, err := os.OpenFile(p.file(name, ".lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("daemon: %w", err)
+	}
+	for pause := time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
+		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if err == nil {
+			return f, nil
+		}
+		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
+			return nil, errors.Join(fmt.Errorf("daemon: %w", err), f.Close())
+		}
+		select {
+		case <-ctx.Done():
+			return nil, errors.Join(ctx.Err(), f.Close())
+		case <-time.After(pause):
+		}
+	}
+}
+
+// read answers the process of the file and the fingerprint of what it runs; zero when there is none.
+func (p *Processes) read(name string) (process, string) {
+	data, err := os.ReadFile(p.file(name, ".pid"))
+	if err != nil {
+		return process{}, ""
+	}
+	lines := strings.Split(string(data), "\n")
+	if len(lines) < 3 {
+		return process{}, ""
+	}
+	s, err := parseStat(lines[0])
+	if err != nil {
+		return process{}, ""
+	}
+	return process{pid: s.pid, start: s.start, boot: lines[1]}, lines[2]
+}
+
+// launch writes the process file by descriptor 4, gives the lock free, which is descriptor 3, and
+// becomes the daemon.
+const launch = `read -r line </proc/$$/stat && printf '%s\n%s\n%s\n' "$line" "$1" "$2" >&4 && shift 2 && exec "$@" 3>&- 4>&-`
+
+// start runs the daemon and keeps it running. The caller holds the lock.
+func (p *Processes) start(k *kept, spec Spec, lock *os.File) error {
+	out, err := os.OpenFile(p.file(spec.Name, ".log"), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return fmt.Errorf("daemon: %w", err)
+	}
+	defer func() { _ = out.Close() }()
+	pid, err := os.OpenFile(p.file(spec.Name, ".pid"), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return fmt.Errorf("daemon: %w", err)
+	}
+	defer func() { _ = pid.Close() }()
+
+	boot := bootID()
+	args := append([]string{"-c", launch, "stead", boot, spec.fingerprint()}, spec.Command...)
+	cmd := exec.Command("/bin/sh", args...) //nolint:noctx // it outlives this process
+	cmd.Dir = spec.Dir
+	cmd.Env = append([]string{"PATH=" + searchPath}, spec.Env...)
+	cmd.Stdout, cmd.Stderr = out, out
+	cmd.ExtraFiles = []*os.File{lock, pid}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if spec.User != "" {
+		if cmd.SysProcAttr.Credential, err = credential(spec.User); err != nil {
+			return err
+		}
+	}
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("daemon: %s: %w", spec.Name, err)
+	}
+	// It has not been waited for, so the id is still its own.
+	s, err := statOf(cmd.Process.Pid)
+	if err != nil {
+		return errors.Join(fmt.Errorf("daemon: %s: %w", spec.Name, err), cmd.Process.Kill(), cmd.Wait())
+	}
+	p.keep(k, spec, process{pid: cmd.Process.Pid, start: s.start, boot: boot}, cmd)
+	return nil
+}
+
+func credential(name string) (*syscall.Credential, error) {
+	u, err := user.Lookup(name)
+	if err != nil {
+		return nil, fmt.Errorf("daemon: %w", err)
+	}
+	ids, err := u.GroupIds()
+	if err != nil {
+		return nil, fmt.Errorf("daemon: %w", err)
+	}
+	var all []uint32
+	for _, text := range append([]string{u.Uid, u.Gid}, ids...) {
+		id, err := strconv.ParseUint(text, 10, 32)
+		if err != nil {
+			return nil, fmt.Errorf("daemon: %w", err)
+		}
+		all = append(all, uint32(id))
+	}
+	return &syscall.Credential{Uid: all[0], Gid: all[1], Groups: all[2:]}, nil
+}
+
+// keep watches a process that runs, the child cmd or, with nil, one that another agent started.
+func (p *Processes) keep(k *kept, spec Spec, proc process, cmd *exec.Cmd) {
+	ended := make(chan struct{})
+	k.mu.Lock()
+	k.spec, k.now, k.ended, k.wanted, k.since = spec, proc, ended, true, p.cfg.Now()
+	k.mu.Unlock()
+	if cmd != nil {
+		// Not among the work that Close waits for: it ends with the daemon.
+		go func() {
+			err := cmd.Wait()
+			p.cfg.Log.Debug("daemon ended", "daemon", spec.Name, "result", err)
+			close(ended)
+		}()
+	} else {
+		p.work.Go(func() { p.poll(proc, ended) })
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.closed {
+		p.work.Go(func() { p.watch(k, proc, ended) })
+	}
+}
+
+// poll closes ended when a process that is no child of this one is gone.
+func (p *Processes) poll(proc process, ended chan struct{}) {
+	for proc.lives() {
+		if p.pause(250*time.Millisecond) != nil {
+			return
+		}
+	}
+	close(ended)
+}
+
+// A daemon that ran so long before it ended is started again at once; one that keeps ending, after
+// pauses that grow to longestPause.
+const (
+	longEnough   = time.Minute
+	longestPause = 30 * time.Second
+)
+
+// watch starts the daemon again when proc ends against the will of its owner.
+func (p *Processes) watch(k *kept, proc process, ended <-chan struct{}) {
+	select {
+	case <-p.ctx.Done():
+		return
+	case <-ended:
+	}
+	for {
+		k.mu.Lock()
+		if !k.wanted || k.now != proc {
+			k.mu.Unlock()
+			return
+		}
+		spec := k.spec
+		if p.cfg.Now().Sub(k.since) >= longEnough {
+			k.failed = 0
+		}
+		pause := min(100*time.Millisecond<<min(k.failed, 16), longestPause)
+		k.failed++
+		k.mu.Unlock()
+		p.cfg.Log.Error("daemon ended and is started again", "daemon", spec.Name, "pause", pause, "printed", p.tail(spec.Name))
+		if p.pause(pause) != nil {
+			return
+		}
+		if p.again(k, proc) {
+			return
+		}
+	}
+}
+
+// again starts the daemon in the place of proc, which ended. It answers whether there is nothing
+// left to do for who watches proc.
+func (p *Processes) again(k *kept, proc process) bool {
+	k.changing.Lock()
+	defer k.changing.Unlock()
+	k.mu.Lock()
+	spec, wanted := k.spec, k.wanted && k.now == proc
+	k.mu.Unlock()
+	if !wanted {
+		return true
+	}
+	lock, err := p.lock(p.ctx, spec.Name)
+	if err == nil {
+		defer func() { _ = lock.Close() }()
+		err = proc.end(syscall.SIGKILL, 0) // what it left behind
+	}
+	if err == nil {
+		err = p.start(k, spec, lock)
+	}
+	if err != nil {
+		p.cfg.Log.Error("daemon cannot be started again", "daemon", spec.Name, "error", err)
+	}
+	return err == nil
+}
+
+// end ends the process and keeps the daemon no longer.
+func (p *Processes) end(k *kept, spec Spec, proc process) error {
+	k.mu.Lock()
+	k.wanted = false
+	ended := k.ended
+	known := k.now == proc
+	k.mu.Unlock()
+	if err := proc.end(spec.Stop, spec.StopTimeout); err != nil {
+		return err
+	}
+	if known && ended != nil {
+		select {
+		case <-ended: // so that no zombie is left when this answers
+		case <-p.ctx.Done():
+		}
+	}
+	if err := os.Remove(p.file(spec.Name, ".pid")); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("daemon: %w", err)
+	}
+	return nil
+}
+
+func (k *kept) running() process {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.now
+}
+
+func (k *kept) end() <-chan struct{} {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.ended
+}
+
+func (p *Processes) known(name string) (*kept, error) {
+	k := p.daemon(name, false)
+	if k == nil {
+		return nil, fmt.Errorf("daemon: %s is not known", name)
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.spec.Name == "" {
+		return nil, fmt.Errorf("daemon: %s is not known", name)
+	}
+	return k, nil
+}
+
+// Reload implements Supervisor.
+func (p *Processes) Reload(ctx context.Context, name string) error {
+	k, err := p.known(name)
+	if err != nil {
+		return err
+	}
+	k.changing.Lock()
+	defer k.changing.Unlock()
+	k.mu.Lock()
+	spec, proc := k.spec, k.now
+	k.mu.Unlock()
+	if !proc.lives() {
+		return p.ensure(ctx, k, spec)
+	}
+	if spec.Reload == 0 {
+		return fmt.Errorf("daemon: %s cannot reload", name)
+	}
+	err = proc.signal(spec.Reload)
+	if errors.Is(err, os.ErrProcessDone) {
+		return p.ensure(ctx, k, spec)
+	}
+	return err
+}
+
+// Restart implements Supervisor.
+func (p *Processes) Restart(ctx context.Context, name string) error {
+	k, err := p.known(name)
+	if err != nil {
+		return err
+	}
+	k.changing.Lock()
+	defer k.changing.Unlock()
+	k.mu.Lock()
+	spec, proc := k.spec, k.now
+	k.mu.Unlock()
+	if err := p.end(k, spec, proc); err != nil {
+		return err
+	}
+	return p.ensure(ctx, k, spec)
+}
+
+// Stop implements Supervisor. It also ends what a former agent started and this one was never told of.
+func (p *Processes) Stop(ctx context.Context, name string) error {
+	if !nameForm.MatchString(name) {
+		return fmt.Errorf("daemon: %q is no name of a daemon", name)
+	}
+	k := p.daemon(name, true)
+	k.changing.Lock()
+	defer k.changing.Unlock()
+	lock, err := p.lock(ctx, name)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = lock.Close() }()
+	k.mu.Lock()
+	spec, proc := k.spec, k.now
+	k.mu.Unlock()
+	if proc == (process{}) {
+		proc, _ = p.read(name)
+		spec = Spec{Name: name, Command: []string{"/"}}
+		if spec, err = spec.complete(); err != nil {
+			return err
+		}
+	}
+	if err := p.end(k, spec, proc); err != nil {
+		return err
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.spec, k.now, k.ended = Spec{}, process{}, nil
+	return nil
+}
+
+// PID implements Supervisor.
+func (p *Processes) PID(name string) int {
+	k := p.daemon(name, false)
+	if k == nil {
+		return 0
+	}
+	if proc := k.running(); proc.lives() {
+		return proc.pid
+	}
+	return 0
+}
+
+// How much of what a daemon prints is kept: the file it prints into, and older ones.
+const (
+	logSize  = 8 << 20
+	oldLogs  = 3
+	logPause = 15 * time.Second
+)
+
+// tail is the end of what the daemon printed, for the error that tells of its end.
+func (p *Processes) tail(name string) string {
+	f, err := os.Open(p.file(name, ".log"))
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return ""
+	}
+	from := max(info.Size()-1000, 0)
+	text := make([]byte, info.Size()-from)
+	n, _ := f.ReadAt(text, from) // as much as there is
+	return string(bytes.TrimSpace(text[:n]))
+}
+
+// rotate keeps the logs from filling the disk.
+func (p *Processes) rotate() {
+	for p.pause(logPause) == nil {
+		logs, err := filepath.Glob(p.file("*", ".log"))
+		if err != nil {
+			return
+		}
+		for _, log := range logs {
+			if err := rotate(log); err != nil {
+				p.cfg.Log.Warn("what a daemon printed cannot be rotated", slog.String("log", log), slog.Any("error", err))
+			}
+		}
+	}
+}
+
+// rotate copies a log that is full and empties it: the daemon holds it open, and adds to its end
+// wherever that is. What it prints in between may be lost, as with copytruncate of logrotate(8).
+func rotate(log string) error {
+	info, err := os.Stat(log)
+	if err != nil || info.Size() < logSize {
+		return err
+	}
+	for n := oldLogs - 1; n > 0; n-- {
+		err := os.Rename(log+"."+strconv.Itoa(n), log+"."+strconv.Itoa(n+1))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	data, err := os.ReadFile(log)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(log+".1", data, 0o600); err != nil {
+		return err
+	}
+	return os.Truncate(log, 0)
+}
+
+// Running are the names of the daemons that were started below dir and live, whoever supervises them.
+func Running(dir string) []string {
+	p := &Processes{cfg: Config{Dir: dir}}
+	files, err := filepath.Glob(p.file("*", ".pid"))
+	if err != nil {
+		return nil
+	}
+	var names []string
+	for _, file := range files {
+		name := strings.TrimSuffix(filepath.Base(file), ".pid")
+		if proc, _ := p.read(name); proc.lives() {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
