@@ -64,6 +64,9 @@ var capabilities = []struct {
 	{CapDatabases, has[Databases](CapDatabases)},
 	{CapCron, has[Cron](CapCron)},
 	{CapMail, has[Mail](CapMail)},
+	{CapFTP, has[FTP](CapFTP)},
+	{CapShell, has[Shell](CapShell)},
+	{CapTerminal, has[Terminal](CapTerminal)},
 }
 
 func has[C any](c Capability) func(Panel) bool {
