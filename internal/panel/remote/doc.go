@@ -9,6 +9,7 @@
 //   - an io.Reader argument follows the arguments in the request's body: four bytes, big-endian, say
 //     how long the JSON is. A body that breaks off is a failure of the sender.
 //   - an io.ReadCloser answer is the answer's body; what ends it early stands in a trailer.
+//   - both at once are a conversation: what is sent and what is answered go their ways side by side.
 //   - a panel.File is a body too, from the offset that the request's header names; its entry is in a
 //     header, and seeking is asking anew.
 //

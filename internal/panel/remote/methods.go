@@ -331,5 +331,5 @@ func (p *Panel) SetSSHKeys(ctx context.Context, ref string, keys []panel.SSHKey)
 
 // OpenTerminal implements panel.Terminal.
 func (p *Panel) OpenTerminal(ctx context.Context, ref string, size panel.TerminalSize, input io.Reader) (io.ReadCloser, error) {
-	return upload[io.ReadCloser](ctx, p, string(panel.CapTerminal)+".OpenTerminal", input, ref, size)
+	return converse(ctx, p, string(panel.CapTerminal)+".OpenTerminal", input, ref, size)
 }

@@ -446,6 +446,28 @@ func (d *download) Close() error {
 	return d.answer.Body.Close()
 }
 
+// converse is open with a stream that goes the other way at the same time. src is read until the answer
+// is closed or ends.
+func converse(ctx context.Context, p *Panel, op string, src io.Reader, args ...any) (io.ReadCloser, error) {
+	ref := refOf(args)
+	data, err := encode(op, ref, args)
+	if err != nil {
+		return nil, err
+	}
+	var head bytes.Buffer
+	if err := writeFrame(&head, data); err != nil {
+		return nil, panel.Wrap(op, ref, err)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	// The node answers before src has anything to say.
+	answer, err := p.send(ctx, op, io.MultiReader(&head, src), http.Header{"Content-Type": {streamType}}, ref)
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	return &download{ctx: ctx, cancel: cancel, panel: p, op: op, ref: ref, answer: answer}, nil
+}
+
 // openFile calls a method that answers a panel.File.
 func openFile(ctx context.Context, p *Panel, op string, args ...any) (panel.File, error) {
 	f := &file{ctx: ctx, panel: p, op: op, args: args}

@@ -112,6 +112,11 @@ type scripted struct {
 	zip     func(ctx context.Context) (io.ReadCloser, error)
 	upload  func(ctx context.Context, src io.Reader) (panel.Entry, error)
 	panel.Accounts
+	terminal func(ctx context.Context, input io.Reader) (io.ReadCloser, error)
+}
+
+func (s *scripted) OpenTerminal(ctx context.Context, _ string, _ panel.TerminalSize, input io.Reader) (io.ReadCloser, error) {
+	return s.terminal(ctx, input)
 }
 
 func (*scripted) Name() string { return "scripted" }
@@ -367,4 +372,38 @@ func TestMalformedCallsAreRefused(t *testing.T) {
 			}
 		}
 	}
+}
+
+func TestAConversationGoesBothWaysAtOnce(t *testing.T) {
+	hungUp := make(chan struct{})
+	far := connect(t, &scripted{terminal: func(_ context.Context, input io.Reader) (io.ReadCloser, error) {
+		out, w := io.Pipe()
+		go func() {
+			err := panel.ReadTerminalInput(input, func(in panel.TerminalInput) error {
+				_, err := w.Write(bytes.ToUpper(in.Data))
+				return err
+			})
+			_ = w.CloseWithError(err)
+			close(hungUp)
+		}()
+		return out, nil
+	}})
+	typed, keyboard := io.Pipe()
+	screen, err := far.OpenTerminal(t.Context(), "1", panel.TerminalSize{Columns: 80, Rows: 24}, typed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tty := panel.NewTerminalWriter(keyboard)
+	for _, text := range []string{"ls", "pwd"} {
+		if _, err := io.WriteString(tty, text); err != nil {
+			t.Fatal(err)
+		}
+		b := make([]byte, len(text))
+		if _, err := io.ReadFull(screen, b); err != nil || string(b) != strings.ToUpper(text) {
+			t.Fatalf("%q, %v", b, err)
+		}
+	}
+	_ = screen.Close()
+	<-hungUp
+	_ = keyboard.Close()
 }

@@ -103,6 +103,9 @@ func crossesBelow(t reflect.Type, seen map[reflect.Type]bool) bool {
 		return true
 	}
 	seen[t] = true
+	if t.Kind() == reflect.Pointer {
+		return crossesBelow(t.Elem(), seen)
+	}
 	if t.Implements(reflect.TypeFor[json.Marshaler]()) {
 		return reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]())
 	}
@@ -110,7 +113,7 @@ func crossesBelow(t reflect.Type, seen map[reflect.Type]bool) bool {
 	case reflect.Bool, reflect.String, reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
 		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Float32, reflect.Float64:
 		return true
-	case reflect.Pointer, reflect.Slice, reflect.Array:
+	case reflect.Slice, reflect.Array:
 		return crossesBelow(t.Elem(), seen)
 	case reflect.Map:
 		return t.Key().Kind() == reflect.String && crossesBelow(t.Elem(), seen)

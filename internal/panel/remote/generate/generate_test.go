@@ -158,6 +158,8 @@ func (g *generator) method(capability, constant, name string, f *ast.FuncType) s
 	op := fmt.Sprintf("string(panel.%s)+%q", constant, "."+name)
 	function := ""
 	switch {
+	case reader != "" && results[0] == "io.ReadCloser":
+		function, op = "converse", op+", "+reader
 	case reader != "" && len(results) == 1:
 		function, op = "uploadOnly", op+", "+reader
 	case reader != "":
