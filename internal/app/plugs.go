@@ -138,6 +138,56 @@ func (p payer) Release(ctx context.Context, tx *db.Tx, orderID int64, descriptio
 	return p.wallet.Release(ctx, tx, orderReference(orderID), description)
 }
 
+// Refund implements orders.Payer.
+func (p payer) Refund(ctx context.Context, tx *db.Tx, c orders.Charge) error {
+	return p.wallet.Refund(ctx, tx, wallet.Charge{
+		AccountID: c.AccountID, Amount: c.Amount, Reference: orderReference(c.OrderID), Description: c.Description,
+	})
+}
+
+// billing is the orders as the services see them.
+type billing struct{ *orders.Service }
+
+// Sell implements services.Billing.
+func (b billing) Sell(ctx context.Context, tx *db.Tx, sale services.Sale) (int64, error) {
+	return b.Service.Sell(ctx, tx, orders.Sale(sale))
+}
+
+// tariffs are the catalog as the services see it.
+type tariffs struct{ *catalog.Service }
+
+// Offer implements services.Plans.
+func (t tariffs) Offer(ctx context.Context, q db.Querier, planID int64, months int) (services.Offer, error) {
+	o, err := t.Service.Offer(ctx, q, planID, months)
+	if err != nil {
+		return services.Offer{}, err
+	}
+	return tariffOf(o)
+}
+
+// Changes implements services.Plans.
+func (t tariffs) Changes(ctx context.Context, q db.Querier, planID int64, months int) ([]services.Offer, error) {
+	found, err := t.Service.Changes(ctx, q, planID, months)
+	if err != nil {
+		return nil, err
+	}
+	offers := make([]services.Offer, len(found))
+	for i, o := range found {
+		if offers[i], err = tariffOf(o); err != nil {
+			return nil, err
+		}
+	}
+	return offers, nil
+}
+
+func tariffOf(o catalog.Offer) (services.Offer, error) {
+	limits, err := json.Marshal(o.Limits)
+	return services.Offer{
+		PlanID: o.PlanID, PlanSlug: o.PlanSlug, PlanName: o.PlanName, PeriodMonths: o.PeriodMonths, Price: o.Price,
+		Limits: limits, Available: o.Available,
+	}, err
+}
+
 // reservations are the services as the orders see them.
 type reservations struct{ *services.Service }
 

@@ -93,7 +93,8 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 		BaseURL: c.cfg.BaseURL, Company: c.cfg.CompanyName,
 	})
 	c.services = services.New(services.Config{
-		DB: c.db, Queue: c.queue, Events: c.outbox, Panels: c.panels, Balances: balances{c.wallet}, DefaultPanel: c.cfg.Panel,
+		DB: c.db, Clock: c.clock, Queue: c.queue, Events: c.outbox, Panels: c.panels, Balances: balances{c.wallet},
+		Plans: tariffs{c.catalog}, DefaultPanel: c.cfg.Panel,
 	})
 	c.wallet.SetRenewals(c.services)
 	c.orders = orders.New(orders.Config{
@@ -101,11 +102,13 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 		ReservedDomains: ownNames(c.cfg),
 	})
 	c.services.SetOrderBook(c.orders)
+	c.services.SetBilling(billing{c.orders})
 	c.hosting = hosting.New(hosting.Config{
 		DB: c.db, Clock: c.clock, Queue: c.queue, Events: c.outbox, Services: hosted{c.services}, Panels: c.panels,
 		Resolver: net.DefaultResolver, ReservedDomains: ownNames(c.cfg),
 	})
 	c.services.SetNames(c.hosting)
+	c.services.SetUsages(c.hosting)
 	c.credentials = credentials.New(credentials.Config{DB: c.db, Box: c.box, Log: c.log})
 	c.outbox.Subscribe("service.*", c.credentials.Follow)
 	c.hosting.SetParts(c.parts()...)

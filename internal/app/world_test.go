@@ -31,6 +31,7 @@ type world struct {
 	ownersPanel    string // token of the owner by Stead's own application
 	strangersPanel string
 	plan           int64
+	otherPlan      int64 // another one of the same product
 	domain         string
 	service        int64
 	hostedDomain   int64 // an addon of the service
@@ -57,6 +58,7 @@ func newWorld(t *testing.T, a *App) *world {
 		t.Fatalf("pay: %s", r)
 	}
 	w.service = w.serviceOf(w.owner)
+	w.otherPlan = w.aTariff()
 	w.hostedDomain = w.newHostedDomain()
 	w.dnsRecord = w.id(w.post(t, w.owner.token, fmt.Sprintf("/api/v1/services/%d/dns", w.service), `{"name": "api", "type": "A", "value": "192.0.2.1"}`))
 	w.order = w.newOrder(w.owner, unique("pending")+".example.com")
@@ -124,6 +126,27 @@ func (w *world) aPlan() int64 {
 		}
 	}
 	w.t.Fatal("no plan is on sale")
+	return 0
+}
+
+// aTariff is a plan that the service may move to.
+func (w *world) aTariff() int64 {
+	w.t.Helper()
+	var list struct {
+		Data []struct {
+			Available bool `json:"available"`
+			Plan      struct {
+				ID int64 `json:"id"`
+			} `json:"plan"`
+		} `json:"data"`
+	}
+	w.get(w.t, w.owner.token, fmt.Sprintf("/api/v1/services/%d/tariffs", w.service)).decode(w.t, &list)
+	for _, t := range list.Data {
+		if t.Available {
+			return t.Plan.ID
+		}
+	}
+	w.t.Fatal("the service can move to no plan")
 	return 0
 }
 
@@ -203,6 +226,10 @@ func (w *world) example(op api.Info, token string) request {
 		r.body = `{"amount_usd_cents": 1000, "gateway": "demo"}`
 	case "PATCH /api/v1/me":
 		r.body = `{"locale": "en", "currency": "USD"}`
+	case "POST /api/v1/services/{service}/renew":
+		r.body = "{}"
+	case "POST /api/v1/services/{service}/tariff":
+		r.body = fmt.Sprintf(`{"plan_id": %d, "when": "renewal"}`, w.otherPlan)
 	case "PATCH /api/v1/services/{service}":
 		r.body = `{"label": "My site"}`
 	case "POST /api/v1/services/{service}/domains":
@@ -290,11 +317,11 @@ func (w *world) snapshot() map[string]string {
 	return all
 }
 
-var seenInDNS = regexp.MustCompile(`"dns":\{[^}]*\}`)
+var changesByItself = regexp.MustCompile(`"(dns|charge|credit)":\{[^}]*\}`)
 
-// lasting is the body without what the server saw in the DNS, where it looks
-// whenever it likes.
-func (a answer) lasting() string { return seenInDNS.ReplaceAllString(string(a.body), "") }
+// lasting is the body without what changes by itself: what the server saw in the
+// DNS, where it looks whenever it likes, and what is left of a period's price.
+func (a answer) lasting() string { return changesByItself.ReplaceAllString(string(a.body), "") }
 
 // unchanged compares snapshots.
 func (w *world) unchanged(before map[string]string, what string) {

@@ -50,6 +50,35 @@ func (s *Service) Offer(ctx context.Context, q db.Querier, planID int64, months 
 	return o, nil
 }
 
+// Changes are the plans that a service of a plan may move to, at the price of the
+// same period: those that the plan names, or, where it names none, the others of its
+// product. Plans that are not sold for the period are left out.
+func (s *Service) Changes(ctx context.Context, q db.Querier, planID int64, months int) ([]Offer, error) {
+	pl, _, err := findPlan(ctx, q, planID)
+	if errors.Is(err, db.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("catalog: read plan %d: %w", planID, err)
+	}
+	ids, err := siblings(ctx, q, pl)
+	if err != nil {
+		return nil, fmt.Errorf("catalog: plans beside %d: %w", planID, err)
+	}
+	offers := make([]Offer, 0, len(ids))
+	for _, id := range ids {
+		o, err := s.Offer(ctx, q, id, months)
+		if errors.Is(err, fault.Validation) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		offers = append(offers, o)
+	}
+	return offers, nil
+}
+
 func periods(prices []price) string {
 	months := make([]string, len(prices))
 	for i, p := range prices {

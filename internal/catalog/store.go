@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"stead.dev/stead/internal/platform/db"
@@ -212,4 +213,21 @@ func (a asJSON) Scan(src any) error {
 	default:
 		return fmt.Errorf("catalog: a JSON column holds %T", src)
 	}
+}
+
+// siblings are the plans on sale that a service of pl may move to, in the catalogue's order.
+func siblings(ctx context.Context, q db.Querier, pl plan) ([]int64, error) {
+	others, err := db.Collect(ctx, q, scanPlan, selectPlan+` WHERE available AND product_id = $1 AND id <> $2 ORDER BY position, id`,
+		pl.ProductID, pl.ID)
+	if err != nil {
+		return nil, err
+	}
+	named := append(slices.Clone(pl.UpgradeTo), pl.DowngradeTo...)
+	var ids []int64
+	for _, o := range others {
+		if len(named) == 0 || slices.Contains(named, o.Slug) {
+			ids = append(ids, o.ID)
+		}
+	}
+	return ids, nil
 }

@@ -125,6 +125,9 @@ func remove(ctx context.Context, tx *db.Tx, d domain) (bool, error) {
 }
 
 func removeAll(ctx context.Context, tx *db.Tx, serviceID int64) error {
+	if _, err := tx.Exec(ctx, `DELETE FROM hosting_usage WHERE service_id = $1`, serviceID); err != nil {
+		return err
+	}
 	_, err := tx.Exec(ctx, `DELETE FROM hosting_domains WHERE service_id = $1`, serviceID)
 	return err
 }
@@ -168,4 +171,29 @@ func setPointing(ctx context.Context, tx *db.Tx, id int64, p pointing, next time
 	_, err = tx.Exec(ctx, `UPDATE hosting_domains SET dns_known = $1, dns_found = $2, dns_checked_at = $3, dns_due_at = $4
 		WHERE id = $5`, p.known, string(found), tx.Now, next, id)
 	return err
+}
+
+// putUsage keeps what the panel counted of a service.
+func putUsage(ctx context.Context, tx *db.Tx, serviceID int64, counted map[string]int64) error {
+	data, err := json.Marshal(counted)
+	if err != nil {
+		return err
+	}
+	_, err = tx.Exec(ctx, `INSERT INTO hosting_usage (service_id, counted, measured_at) VALUES ($1, $2, $3)
+		ON CONFLICT (service_id) DO UPDATE SET counted = excluded.counted, measured_at = excluded.measured_at`,
+		serviceID, string(data), tx.Now)
+	return err
+}
+
+// lastUsage is what the panel counted when it was last asked; nothing when it never was.
+func lastUsage(ctx context.Context, q db.Querier, serviceID int64) (counted map[string]int64, err error) {
+	var data string
+	err = q.QueryRow(ctx, `SELECT counted FROM hosting_usage WHERE service_id = $1`, serviceID).Scan(&data)
+	if errors.Is(err, db.ErrNoRows) {
+		return nil, nil
+	}
+	if err == nil {
+		err = json.Unmarshal([]byte(data), &counted)
+	}
+	return counted, err
 }

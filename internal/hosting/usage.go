@@ -3,9 +3,11 @@ package hosting
 import (
 	"context"
 	"errors"
+	"maps"
 	"math"
 
 	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/site"
 )
 
@@ -42,29 +44,9 @@ func (s *Service) usage(ctx context.Context, accountID, serviceID int64) (map[st
 	if err != nil {
 		return nil, err
 	}
-	all, err := ofService(ctx, s.DB, serviceID)
+	used, err := s.Measure(ctx, accountID, serviceID)
 	if err != nil {
 		return nil, err
-	}
-	used := map[string]int64{}
-	for _, part := range s.parts {
-		if err := part.Count(ctx, s.DB, serviceID, used); err != nil {
-			return nil, err
-		}
-	}
-	c := count(all)
-	used["sites"], used["domains"], used["subdomains"] = c.sites, c.domains, c.subdomains
-	counted, measured, err := s.measure(ctx, on)
-	if err != nil {
-		return nil, err
-	}
-	if measured {
-		const mebibyte = 1 << 20
-		used["disk_mb"] = (counted.DiskBytes + mebibyte - 1) / mebibyte
-		used["inodes"] = counted.Inodes
-		if sent := counted.TrafficBytes; sent != nil {
-			used["bandwidth_gb"] = *sent >> 30
-		}
 	}
 	meters := map[string]meter{}
 	for _, name := range countable {
@@ -75,6 +57,61 @@ func (s *Service) usage(ctx context.Context, accountID, serviceID int64) (map[st
 		meters[name] = m
 	}
 	return meters, nil
+}
+
+// Measure asks everybody who counts what a service uses, the panel too, by the names
+// of the plan's limits; what nobody counts is left out. What the panel says is kept
+// for Known.
+func (s *Service) Measure(ctx context.Context, accountID, serviceID int64) (map[string]int64, error) {
+	on, err := s.Services.Site(ctx, s.DB, accountID, serviceID)
+	if err != nil {
+		return nil, err
+	}
+	counted, measured, err := s.measure(ctx, on)
+	if err != nil {
+		return nil, err
+	}
+	used, err := s.countRows(ctx, s.DB, serviceID)
+	if err != nil || !measured {
+		return used, err
+	}
+	const mebibyte = 1 << 20
+	panels := map[string]int64{"disk_mb": (counted.DiskBytes + mebibyte - 1) / mebibyte, "inodes": counted.Inodes}
+	if sent := counted.TrafficBytes; sent != nil {
+		panels["bandwidth_gb"] = *sent >> 30
+	}
+	maps.Copy(used, panels)
+	return used, s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+		return putUsage(ctx, tx, serviceID, panels)
+	})
+}
+
+// Known is what a service uses as far as it is known without asking the panel.
+func (s *Service) Known(ctx context.Context, q db.Querier, serviceID int64) (map[string]int64, error) {
+	used, err := s.countRows(ctx, q, serviceID)
+	if err != nil {
+		return nil, err
+	}
+	panels, err := lastUsage(ctx, q, serviceID)
+	maps.Copy(used, panels)
+	return used, err
+}
+
+// countRows counts what the platform's own rows say.
+func (s *Service) countRows(ctx context.Context, q db.Querier, serviceID int64) (map[string]int64, error) {
+	all, err := ofService(ctx, q, serviceID)
+	if err != nil {
+		return nil, err
+	}
+	used := map[string]int64{}
+	for _, part := range s.parts {
+		if err := part.Count(ctx, q, serviceID, used); err != nil {
+			return nil, err
+		}
+	}
+	c := count(all)
+	used["sites"], used["domains"], used["subdomains"] = c.sites, c.domains, c.subdomains
+	return used, nil
 }
 
 // countable are the limits of a plan that a service uses up (resources, section 12);

@@ -29,6 +29,8 @@ type Payer interface {
 	// Capture takes what was set aside; Release gives it back.
 	Capture(ctx context.Context, tx *db.Tx, orderID int64) error
 	Release(ctx context.Context, tx *db.Tx, orderID int64, description string) error
+	// Refund gives back a part of what was paid before.
+	Refund(ctx context.Context, tx *db.Tx, c Charge) error
 }
 
 // Charge is one order's payment.
@@ -62,6 +64,7 @@ type Reservation struct {
 	Limits       json.RawMessage
 	PeriodMonths int
 	RenewPrice   money.USDCents
+	FirstPrice   money.USDCents // of the first period, without the setup
 }
 
 // Events keeps what happened.
@@ -127,7 +130,7 @@ func (s *Service) create(ctx context.Context, tx *db.Tx, w wish) (order, error) 
 	serviceID, err := s.Services.Reserve(ctx, tx, Reservation{
 		AccountID: w.accountID, OrderID: id, Type: offer.ProductType, Label: w.label, Domain: domain,
 		PlanID: offer.PlanID, PlanSlug: offer.PlanSlug, PlanName: offer.PlanName, Limits: offer.Limits,
-		PeriodMonths: offer.PeriodMonths, RenewPrice: offer.Price,
+		PeriodMonths: offer.PeriodMonths, RenewPrice: offer.Price, FirstPrice: line.unitPrice - line.discount,
 	})
 	if err != nil {
 		return order{}, err

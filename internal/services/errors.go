@@ -4,6 +4,12 @@ import "stead.dev/stead/internal/platform/fault"
 
 // The refusals of this section (resources, section 26).
 var (
-	ErrAlreadySuspended = fault.Define(fault.KindUnprocessable, "already_suspended")
-	ErrNotSuspended     = fault.Define(fault.KindUnprocessable, "not_suspended")
+	ErrAlreadySuspended  = fault.Define(fault.KindUnprocessable, "already_suspended")
+	ErrNotSuspended      = fault.Define(fault.KindUnprocessable, "not_suspended")
+	ErrRenewalNotAllowed = fault.Define(fault.KindUnprocessable, "renewal_not_allowed")
+	ErrTariffNotAllowed  = fault.Define(fault.KindUnprocessable, "tariff_change_not_allowed")
+	// ErrDowngradeExceeds says in exceeded which limits of the smaller plan the service is beyond.
+	ErrDowngradeExceeds = fault.Define(fault.KindUnprocessable, "downgrade_exceeds_usage")
+	// ErrPriceChanged says in price what it costs now.
+	ErrPriceChanged = fault.Define(fault.KindUnprocessable, "price_changed")
 )

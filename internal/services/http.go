@@ -3,6 +3,7 @@ package services
 import (
 	"context"
 	"net/http"
+	"slices"
 	"time"
 
 	"stead.dev/stead/internal/platform/api"
@@ -134,6 +135,10 @@ type updateIn struct {
 // Operations are this section's part of the specification's sections "Services"
 // and "Service management".
 func (s *Service) Operations() []api.Route {
+	return slices.Concat(s.ownOperations(), s.tariffOperations())
+}
+
+func (s *Service) ownOperations() []api.Route {
 	return []api.Route{
 		// Specification, "Services, add-ons, security".
 		api.Operation[listIn, page.List[serviceWire]]{

@@ -19,12 +19,15 @@ func (s *Service) Register(w *river.Workers) {
 	river.AddWorker(w, &provisionWorker{services: s})
 	river.AddWorker(w, &cleanUpWorker{services: s})
 	river.AddWorker(w, &suspensionWorker{services: s})
+	river.AddWorker(w, &limitsWorker{services: s})
+	river.AddWorker(w, &tariffsWorker{services: s})
 	river.AddWorker(w, &reconcileWorker{services: s})
 }
 
 // Schedule adds the section's periodic jobs; every is the queue's.
 func (s *Service) Schedule(every func(interval time.Duration, args river.JobArgs)) {
 	every(time.Minute, reconcileArgs{})
+	every(time.Minute, tariffsArgs{})
 }
 
 type provisionArgs struct {

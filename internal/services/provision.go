@@ -76,9 +76,13 @@ func (s *Service) activate(ctx context.Context, id int64, account panel.Account)
 		if err := s.orders.Complete(ctx, tx, r.orderID); err != nil {
 			return fmt.Errorf("services: complete order %d: %w", r.orderID, err)
 		}
-		moved, err := setActive(ctx, tx, id, account.Ref, placeOf(account), addMonths(tx.Now, r.periodMonths))
+		until := addMonths(tx.Now, r.periodMonths)
+		moved, err := setActive(ctx, tx, id, account.Ref, placeOf(account), until)
 		if err == nil && !moved {
 			err = errMoved
+		}
+		if err == nil {
+			err = insertPeriod(ctx, tx, id, tx.Now, until, r.firstPrice)
 		}
 		if err != nil {
 			return err

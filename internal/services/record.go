@@ -29,6 +29,8 @@ type Reservation struct {
 	Limits       json.RawMessage
 	PeriodMonths int
 	RenewPrice   money.USDCents
+	// FirstPrice is what the first period costs, without a setup.
+	FirstPrice money.USDCents
 }
 
 // Target is where a service's account is, for sections that work on it.
@@ -50,7 +52,7 @@ type record struct {
 	limits                 string
 	periodMonths           int
 	autoRenew              bool
-	renewPrice             money.USDCents
+	renewPrice, firstPrice money.USDCents
 	failureKey             *string
 	suspendReason          *SuspendReason
 	pendingPlanID          *int64

@@ -10,6 +10,7 @@ import (
 	"github.com/riverqueue/river"
 
 	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/jobs"
@@ -49,6 +50,8 @@ type Config struct {
 	Events   Events
 	Panels   Panels
 	Balances Balances
+	Clock    clock.Clock
+	Plans    Plans
 	// DefaultPanel is where new services are provisioned.
 	DefaultPanel string
 }
@@ -56,16 +59,24 @@ type Config struct {
 // Service is the section's use cases.
 type Service struct {
 	Config
-	orders OrderBook
-	names  Names
+	orders  OrderBook
+	names   Names
+	billing Billing
+	usages  Usages
 }
 
-// New makes the section. It needs SetOrderBook and SetNames before it is
+// New makes the section. It needs its setters called before it is
 // used.
 func New(c Config) *Service { return &Service{Config: c} }
 
 // SetOrderBook plugs in the orders, which themselves need this section.
 func (s *Service) SetOrderBook(o OrderBook) { s.orders = o }
+
+// SetBilling plugs in who sells renewals and tariffs.
+func (s *Service) SetBilling(b Billing) { s.billing = b }
+
+// SetUsages plugs in who counts what services use.
+func (s *Service) SetUsages(u Usages) { s.usages = u }
 
 // Reserve makes the pending service of a new order. A domain that is taken is
 // refused; one that other unpaid orders want is not: who pays first gets it.

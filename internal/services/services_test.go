@@ -42,6 +42,8 @@ type world struct {
 	panel  *machine
 	book   *book
 	names  names
+	till   till
+	used   used
 	*Service
 	edge http.Handler
 }
@@ -56,8 +58,11 @@ func newWorld(t *testing.T, d *db.DB, clk *clock.Fake) *world {
 	w.events = outbox.New(d, q)
 	w.Service = New(Config{
 		DB: d, Queue: q, Events: w.events, Panels: panels{"node": w.panel, "bare": bare{}}, Balances: balances{1: 500}, DefaultPanel: "node",
+		Clock: clk, Plans: plans{},
 	})
 	w.SetOrderBook(w.book)
+	w.SetBilling(&w.till)
+	w.SetUsages(&w.used)
 	w.SetNames(&w.names)
 	w.Register(q.Workers())
 	w.events.Register(q.Workers())

@@ -70,8 +70,10 @@ func (s Status) actions() []string {
 	case Pending:
 		return []string{"pay", "cancel", "update"}
 	case Active, PastDue:
-		return []string{"update", "manage_files"}
-	case Provisioning, Suspended:
+		return []string{"update", "manage_files", "renew", "change_tariff"}
+	case Suspended:
+		return []string{"update", "renew"}
+	case Provisioning:
 		return []string{"update"}
 	default:
 		return []string{}

@@ -60,9 +60,9 @@ func TestActionsAndLiveness(t *testing.T) {
 	}{
 		Pending:      {false, []string{"pay", "cancel", "update"}},
 		Provisioning: {true, []string{"update"}},
-		Active:       {true, []string{"update", "manage_files"}},
-		PastDue:      {true, []string{"update", "manage_files"}},
-		Suspended:    {true, []string{"update"}},
+		Active:       {true, []string{"update", "manage_files", "renew", "change_tariff"}},
+		PastDue:      {true, []string{"update", "manage_files", "renew", "change_tariff"}},
+		Suspended:    {true, []string{"update", "renew"}},
 		Terminating:  {true, []string{}},
 		Terminated:   {false, []string{}},
 		Failed:       {false, []string{}},

@@ -135,6 +135,39 @@ func (s *Service) Release(ctx context.Context, tx *db.Tx, ref Reference, descrip
 	return s.settle(ctx, tx, ref, TypeRefund, customer, description)
 }
 
+// Refund gives a customer back a part of what was paid before, such as the rest of a
+// period that another plan takes the place of. Repeated for the same reference it
+// does nothing; a reference whose charge was released cannot be refunded.
+func (s *Service) Refund(ctx context.Context, tx *db.Tx, c Charge) error {
+	if c.Amount <= 0 {
+		return ErrBadAmount
+	}
+	if err := c.Reference.check(); err != nil {
+		return err
+	}
+	p, err := lock(ctx, tx, c.AccountID)
+	if err != nil {
+		return err
+	}
+	done, found, err := findEntry(ctx, tx, c.Reference, TypeRefund, 0)
+	switch {
+	case err != nil:
+		return err
+	case found && (done.accountID != c.AccountID || done.amount != c.Amount):
+		return ErrReferenceReused
+	case found:
+		return nil
+	}
+	err = post(ctx, tx, p, movement{
+		typ: TypeRefund, ref: c.Reference, description: c.Description,
+		legs: legs(leg{revenue, "", -c.Amount}, leg{customer, "", c.Amount}),
+	})
+	if err != nil {
+		return err
+	}
+	return repay(ctx, tx, p)
+}
+
 // settle ends a charge in one of its two ways.
 func (s *Service) settle(ctx context.Context, tx *db.Tx, ref Reference, typ Type, to accountKind, description string) error {
 	charge, found, err := findEntry(ctx, tx, ref, TypeCharge, 0)

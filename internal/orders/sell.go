@@ -1,0 +1,73 @@
+package orders
+
+import (
+	"context"
+	"fmt"
+
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/money"
+)
+
+// Sale is something that is bought for a service and done in the same commit, such
+// as its renewal.
+type Sale struct {
+	AccountID, ServiceID int64
+	Kind                 string // renewal or tariff_change
+	Title                string
+	Domain               *string
+	PlanID               int64
+	PeriodMonths         int
+	Price                money.USDCents
+	Discount             money.USDCents // at most the price
+	Credit               money.USDCents // given back to the wallet, above the discount
+	Keyed                bool           // the request bore an Idempotency-Key
+}
+
+// Sell makes an order, pays it from the wallet and completes it, or refuses with
+// insufficient_funds. It answers the order's id.
+func (s *Service) Sell(ctx context.Context, tx *db.Tx, sale Sale) (int64, error) {
+	total := sale.Price - sale.Discount
+	if sale.Discount < 0 || total < 0 || sale.Credit < 0 {
+		return 0, fmt.Errorf("orders: a sale of %d less %d, with %d back", sale.Price, sale.Discount, sale.Credit)
+	}
+	id, err := insert(ctx, tx, order{
+		accountID: sale.AccountID, kind: sale.Kind, status: Pending, subtotal: sale.Price, discount: sale.Discount, total: total,
+		idempotencyKeyUsed: sale.Keyed, createdAt: tx.Now, expiresAt: tx.Now.Add(payableFor),
+	})
+	if err != nil {
+		return 0, fmt.Errorf("orders: sell: %w", err)
+	}
+	err = insertItem(ctx, tx, item{
+		orderID: id, kind: sale.Kind, status: "pending", title: sale.Title, planID: &sale.PlanID, domain: sale.Domain, quantity: 1,
+		periodMonths: &sale.PeriodMonths, unitPrice: sale.Price, discount: sale.Discount, total: total, serviceID: &sale.ServiceID,
+	})
+	if err != nil {
+		return 0, fmt.Errorf("orders: sell: %w", err)
+	}
+	o, err := s.emitNow(ctx, tx, "order.created", id, "")
+	if err != nil {
+		return 0, err
+	}
+	if total > 0 {
+		err = s.Payer.Charge(ctx, tx, Charge{AccountID: o.accountID, OrderID: id, Amount: total, Description: o.number()})
+		if err != nil {
+			return 0, err
+		}
+	}
+	if err := must(setPaid(ctx, tx, id)); err != nil {
+		return 0, err
+	}
+	if err := setItems(ctx, tx, id, Processing); err != nil {
+		return 0, err
+	}
+	if _, err := s.emitNow(ctx, tx, "order.paid", id, Pending); err != nil {
+		return 0, err
+	}
+	if err := s.Complete(ctx, tx, id); err != nil {
+		return 0, err
+	}
+	if sale.Credit > 0 {
+		err = s.Payer.Refund(ctx, tx, Charge{AccountID: o.accountID, OrderID: id, Amount: sale.Credit, Description: o.number()})
+	}
+	return id, err
+}

@@ -1,0 +1,109 @@
+package services
+
+import (
+	"context"
+	"fmt"
+	"math/big"
+	"time"
+
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/money"
+)
+
+// period is a time of a service and what was paid for it.
+type period struct {
+	id           int64
+	starts, ends time.Time
+	amount       money.USDCents
+}
+
+// worth is what of the paid amount is for the time after t: a part of the period's
+// real length, to the microsecond, rounded down.
+func (p period) worth(t time.Time) money.USDCents {
+	switch {
+	case !t.After(p.starts):
+		return p.amount
+	case !t.Before(p.ends):
+		return 0
+	default:
+		return share(p.amount, p.ends.Sub(t), p.ends.Sub(p.starts), false)
+	}
+}
+
+// worth is what was paid for the time after t. What it counts is money that was
+// really paid, so that changing tariffs back and forth earns nothing.
+func worth(all []period, t time.Time) (sum money.USDCents, err error) {
+	for _, p := range all {
+		if sum, err = sum.Add(p.worth(t)); err != nil {
+			return 0, fmt.Errorf("services: worth of period %d: %w", p.id, err)
+		}
+	}
+	return sum, nil
+}
+
+// cost is the price of the time from t until end at so much for a number of months:
+// whole periods back from the end, and a part of the first one's real length,
+// rounded up.
+func cost(price money.USDCents, months int, t, end time.Time) (sum money.USDCents, err error) {
+	for n := 1; t.Before(end); n++ {
+		begin := addMonths(end, -months*n)
+		last := addMonths(end, -months*(n-1))
+		part := price
+		if begin.Before(t) {
+			part = share(price, last.Sub(t), last.Sub(begin), true)
+		}
+		if sum, err = sum.Add(part); err != nil {
+			return 0, fmt.Errorf("services: cost of %d months: %w", months*n, err)
+		}
+		if !begin.After(t) {
+			return sum, nil
+		}
+	}
+	return sum, nil
+}
+
+// share is amount × part ÷ whole, exactly, rounded up or down.
+func share(amount money.USDCents, part, whole time.Duration, up bool) money.USDCents {
+	n := new(big.Int).Mul(big.NewInt(int64(amount)), big.NewInt(int64(part)))
+	quotient, rest := new(big.Int).QuoRem(n, big.NewInt(int64(whole)), new(big.Int))
+	if up && rest.Sign() > 0 {
+		quotient.Add(quotient, big.NewInt(1))
+	}
+	return money.USDCents(quotient.Int64())
+}
+
+func scanPeriod(row db.Row) (p period, err error) {
+	err = row.Scan(&p.id, &p.starts, &p.ends, &p.amount)
+	return p, err
+}
+
+// periodsAfter reads what was paid for a service's time after t.
+func periodsAfter(ctx context.Context, q db.Querier, serviceID int64, t time.Time) ([]period, error) {
+	return db.Collect(ctx, q, scanPeriod, `SELECT id, starts_at, ends_at, amount FROM services_periods
+		WHERE service_id = $1 AND ends_at > $2 ORDER BY starts_at, id`, serviceID, t)
+}
+
+// insertPeriod notes what was paid for a time. A time of no length costs nothing.
+func insertPeriod(ctx context.Context, tx *db.Tx, serviceID int64, starts, ends time.Time, amount money.USDCents) error {
+	_, err := tx.Exec(ctx, `INSERT INTO services_periods (service_id, starts_at, ends_at, amount) VALUES ($1, $2, $3, $4)`,
+		serviceID, starts, ends, amount)
+	return err
+}
+
+// cutPeriods ends what was paid at t: what was for later goes, what reaches over t
+// keeps what its first part was worth.
+func cutPeriods(ctx context.Context, tx *db.Tx, serviceID int64, all []period, t time.Time) error {
+	if _, err := tx.Exec(ctx, `DELETE FROM services_periods WHERE service_id = $1 AND starts_at >= $2`, serviceID, t); err != nil {
+		return err
+	}
+	for _, p := range all {
+		if !p.starts.Before(t) {
+			continue
+		}
+		_, err := tx.Exec(ctx, `UPDATE services_periods SET ends_at = $1, amount = $2 WHERE id = $3`, t, p.amount-p.worth(t), p.id)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

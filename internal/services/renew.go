@@ -1,0 +1,249 @@
+package services
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/riverqueue/river"
+
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/jobs"
+	"stead.dev/stead/internal/platform/money"
+)
+
+// Sale is something bought for a service and done in the same commit.
+type Sale struct {
+	AccountID, ServiceID int64
+	Kind                 string // renewal or tariff_change (resources, section 2)
+	Title                string
+	Domain               *string
+	PlanID               int64
+	PeriodMonths         int
+	Price                money.USDCents
+	Discount             money.USDCents // at most the price
+	Credit               money.USDCents // given back to the wallet, above the discount
+	Keyed                bool           // the request bore an Idempotency-Key
+}
+
+// Billing takes the money for what services become.
+type Billing interface {
+	// Sell makes an order, pays it from the wallet and completes it, or refuses with
+	// insufficient_funds. It answers the order's id.
+	Sell(ctx context.Context, tx *db.Tx, sale Sale) (int64, error)
+}
+
+// Offer is a plan at the price of one period, as the catalogue sells it now.
+type Offer struct {
+	PlanID       int64
+	PlanSlug     string
+	PlanName     string
+	PeriodMonths int
+	Price        money.USDCents
+	Limits       json.RawMessage
+	Available    bool
+}
+
+// Plans are what services are sold by.
+type Plans interface {
+	// Offer prices a plan; a period that it is not sold for is validation_failed.
+	Offer(ctx context.Context, q db.Querier, planID int64, months int) (Offer, error)
+	// Changes are the plans that a service of this plan may move to, for the same period.
+	Changes(ctx context.Context, q db.Querier, planID int64, months int) ([]Offer, error)
+	// Take counts one sale against the plan's stock; false when there is none left. Return undoes it.
+	Take(ctx context.Context, tx *db.Tx, planID int64) (bool, error)
+	Return(ctx context.Context, tx *db.Tx, planID int64) error
+}
+
+// renewableFor is how far ahead a service can be paid.
+const renewableFor = 10 // years
+
+// renewal is what renewing a service costs and gives.
+type renewal struct {
+	planID      int64 // the pending one, where there is one
+	planName    string
+	months      int
+	price       money.USDCents
+	from, until time.Time
+}
+
+// renewable says why a service cannot be renewed, or nil. One that an operator
+// suspended is not for money to bring back.
+func (r record) renewable() error {
+	if r.status == Suspended && (r.suspendReason == nil || *r.suspendReason != Unpaid) {
+		return fault.ServiceSuspended.New()
+	}
+	if _, ok := r.status.after(renewed); !ok {
+		return ErrRenewalNotAllowed.New()
+	}
+	return nil
+}
+
+// quoteRenewal prices the renewal of a service for a number of months; 0 is its own
+// period, at the price that it was sold for. A renewal begins where the paid time
+// ends, unless all of what is bought would lie in the past.
+func (s *Service) quoteRenewal(ctx context.Context, q db.Querier, r record, months int, now time.Time) (renewal, error) {
+	if err := r.renewable(); err != nil {
+		return renewal{}, err
+	}
+	if months == 0 {
+		months = r.periodMonths
+	}
+	w := renewal{planID: r.planID, planName: r.planName, months: months, price: r.renewPrice, from: *r.expiresAt}
+	if r.pendingPlanID != nil {
+		w.planID = *r.pendingPlanID
+	}
+	if w.planID != r.planID || months != r.periodMonths {
+		offer, err := s.Plans.Offer(ctx, q, w.planID, months)
+		if err != nil {
+			return w, err
+		}
+		if !offer.Available && w.planID == r.planID {
+			return w, ErrRenewalNotAllowed.Wrap(fmt.Errorf("services: plan %d is sold for its old periods only", r.planID))
+		}
+		w.planName, w.price = offer.PlanName, offer.Price
+	}
+	if w.until = addMonths(w.from, months); !w.until.After(now) {
+		w.from, w.until = now, addMonths(now, months)
+	}
+	if w.until.After(now.AddDate(renewableFor, 0, 0)) {
+		return w, ErrRenewalNotAllowed.Wrap(fmt.Errorf("services: service %d is paid far enough ahead", r.id))
+	}
+	return w, nil
+}
+
+// expected refuses a price that is not the one the client has seen.
+func expected(ctx context.Context, seen *money.USDCents, now money.USDCents) error {
+	if seen == nil || *seen == now {
+		return nil
+	}
+	return ErrPriceChanged.With(fault.Fields{"price": money.Wire(ctx, now)})
+}
+
+// renewalWish is what a customer asks for.
+type renewalWish struct {
+	months int             // 0: the service's own period
+	seen   *money.USDCents // the price that the client showed; nil does not care
+	keyed  bool
+}
+
+// renew pays the next period of one of the account's services and answers what was
+// bought by which order.
+func (s *Service) renew(ctx context.Context, tx *db.Tx, accountID, id int64, w renewalWish) (renewal, int64, error) {
+	before, err := getOwn(ctx, tx, accountID, id)
+	if err != nil {
+		return renewal{}, 0, err
+	}
+	quote, err := s.quoteRenewal(ctx, tx, before, w.months, tx.Now)
+	if err == nil {
+		err = expected(ctx, w.seen, quote.price)
+	}
+	if err != nil {
+		return quote, 0, err
+	}
+	orderID, err := s.billing.Sell(ctx, tx, Sale{
+		AccountID: accountID, ServiceID: id, Kind: "renewal", Title: quote.planName, Domain: before.domain, PlanID: quote.planID,
+		PeriodMonths: quote.months, Price: quote.price, Keyed: w.keyed,
+	})
+	if err != nil {
+		return quote, 0, err
+	}
+	// The wallet's row was locked by the sale: of two renewals at once the second one
+	// reads here what the first one made.
+	r, err := s.unmoved(ctx, tx, before)
+	if err != nil {
+		return quote, 0, err
+	}
+	if err := setRenewed(ctx, tx, id, quote.until); err != nil {
+		return quote, 0, err
+	}
+	if err := insertPeriod(ctx, tx, id, quote.from, quote.until, quote.price); err != nil {
+		return quote, 0, err
+	}
+	if err := s.tellRenewed(ctx, tx, r); err != nil {
+		return quote, 0, err
+	}
+	if r.pendingPlanID != nil && !r.pendingPlanAt.After(tx.Now) {
+		err = s.applyPending(ctx, tx, id)
+	}
+	return quote, orderID, err
+}
+
+// unmoved locks a service that was read without a lock, and refuses when what its
+// price depends on has changed since.
+func (s *Service) unmoved(ctx context.Context, tx *db.Tx, before record) (record, error) {
+	r, err := lock(ctx, tx, before.id)
+	if err != nil {
+		return r, err
+	}
+	same := r.status == before.status && r.planID == before.planID && r.expiresAt.Equal(*before.expiresAt) &&
+		(r.pendingPlanID == nil) == (before.pendingPlanID == nil) &&
+		(r.pendingPlanID == nil || *r.pendingPlanID == *before.pendingPlanID)
+	if !same {
+		return r, fault.Conflict.Wrap(errMoved)
+	}
+	return r, nil
+}
+
+// tellRenewed tells of a renewal, and has the panel bring back what was offline.
+func (s *Service) tellRenewed(ctx context.Context, tx *db.Tx, before record) error {
+	now, err := get(ctx, tx, before.id)
+	if err != nil {
+		return err
+	}
+	if before.status == Suspended {
+		if err := s.followSuspension(ctx, tx, before, "service.unsuspended"); err != nil {
+			return err
+		}
+	}
+	return s.emit(ctx, tx, "service.renewed", now, map[string]any{"status": before.status, "expires_at": before.expiresAt})
+}
+
+// limitsArgs is the job that brings a service's limits to its panel.
+type limitsArgs struct {
+	ServiceID int64 `json:"service_id"`
+}
+
+func (limitsArgs) Kind() string { return "services.limits" }
+
+func (s *Service) enqueueLimits(ctx context.Context, tx *db.Tx, id int64) error {
+	return s.Queue.Enqueue(ctx, tx, limitsArgs{ServiceID: id}, &river.InsertOpts{Queue: jobs.PanelQueue})
+}
+
+type limitsWorker struct {
+	river.WorkerDefaults[limitsArgs]
+	services *Service
+}
+
+func (w *limitsWorker) Work(ctx context.Context, job *river.Job[limitsArgs]) error {
+	return w.services.limitsOnPanel(ctx, job.Args.ServiceID)
+}
+
+// limitsOnPanel gives the account the limits of the service's plan. It looks again
+// after it has acted: of two runs at once, the one that acts last leaves the panel
+// as the row is.
+func (s *Service) limitsOnPanel(ctx context.Context, id int64) error {
+	for {
+		r, err := get(ctx, s.DB, id)
+		if err != nil || r.panelRef == "" || !r.status.live() {
+			return err
+		}
+		accounts, err := s.accounts(r.panel)
+		if err != nil {
+			return err
+		}
+		spec, err := r.spec()
+		if err != nil {
+			return err
+		}
+		if _, err := accounts.UpdateAccount(ctx, r.panelRef, spec.Limits); err != nil {
+			return err
+		}
+		now, err := get(ctx, s.DB, id)
+		if err != nil || now.limits == r.limits {
+			return err
+		}
+	}
+}
