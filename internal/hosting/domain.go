@@ -127,8 +127,8 @@ func (d domain) with(c change) (domain, error) {
 		}
 	}
 	if c.forceHTTPS != nil {
-		if *c.forceHTTPS && !d.forceHTTPS && d.tls == panel.TLSNone {
-			return d, fault.UnsupportedOperation.Wrap(fmt.Errorf("hosting: nothing answers %s by HTTPS", d.name))
+		if *c.forceHTTPS && !d.forceHTTPS && d.tls != panel.TLSActive {
+			return d, fault.UnsupportedOperation.Wrap(fmt.Errorf("hosting: HTTPS of %s is %s", d.name, d.tls))
 		}
 		d.forceHTTPS = *c.forceHTTPS
 	}

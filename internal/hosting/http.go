@@ -39,7 +39,7 @@ type dnsWire struct {
 }
 
 type tlsWire struct {
-	Status panel.TLS `json:"status" doc:"none, self_signed, active; more may be added"`
+	Status panel.TLS `json:"status" doc:"none, self_signed, active, expired; more may be added"`
 }
 
 func wire(d domain, on site.Site) domainWire {
@@ -129,7 +129,7 @@ type updateIn struct {
 		DocumentRoot *string `json:"document_root,omitempty" minLength:"1" maxLength:"512"`
 		Primary      *bool   `json:"primary,omitempty" doc:"True makes it the primary domain in the place of the present one, which becomes an addon"`
 		RedirectTo   *string `json:"redirect_to,omitempty" maxLength:"2048" doc:"An http or https URL; empty ends the redirect"`
-		ForceHTTPS   *bool   `json:"force_https,omitempty" doc:"Only where the domain is answered by HTTPS"`
+		ForceHTTPS   *bool   `json:"force_https,omitempty" doc:"Only where the domain has a valid certificate; one that expires later does not end it"`
 	}
 }
 
