@@ -23,6 +23,7 @@ import (
 	"stead.dev/stead/internal/node/accounts"
 	"stead.dev/stead/internal/node/facility"
 	"stead.dev/stead/internal/node/files"
+	"stead.dev/stead/internal/node/keylock"
 	"stead.dev/stead/internal/node/web"
 	"stead.dev/stead/internal/panel"
 )
@@ -68,7 +69,7 @@ type Node struct {
 	// Files works on the files of the node's accounts.
 	Files *files.Driver
 
-	applying   sync.Mutex // orders reading the record and applying it, so that the newest one lasts
+	applying   keylock.Locks // orders reading an account's record and applying it, so that the newest one lasts
 	stop       context.CancelFunc
 	background sync.WaitGroup
 	closers    []func() error
@@ -214,8 +215,16 @@ func (n *Node) measure(ctx context.Context) {
 // Reconcile compares what every account should have with what it has, and puts right what differs:
 // somebody edited a file by hand, a daemon lost its configuration.
 func (n *Node) Reconcile(ctx context.Context) {
+	for _, ref := range n.accounts.Deleting() {
+		if err := n.deleteAccount(ctx, ref); err != nil && ctx.Err() == nil && !errors.Is(err, panel.ErrNotFound) {
+			n.cfg.Log.Warn("account cannot be removed", "account", ref, "error", err)
+		}
+	}
 	for _, rec := range n.accounts.List() {
-		err := n.apply(ctx, rec.Ref)
+		err := n.accounts.Settle(ctx, rec.Ref)
+		if err == nil {
+			err = n.apply(ctx, rec.Ref)
+		}
 		if ctx.Err() != nil {
 			return
 		}
@@ -235,7 +244,11 @@ func (n *Node) account(ref string) (accounts.Account, error) {
 }
 
 func (n *Node) of(rec accounts.Record) accounts.Account {
-	return accounts.Account{Record: rec, Home: n.accounts.Home(rec)}
+	a := accounts.Account{Record: rec, Home: n.accounts.Home(rec)}
+	if rec.User.UID != 0 {
+		a.Jail = filepath.Dir(a.Home)
+	}
+	return a
 }
 
 func (n *Node) home(ref string) (files.Home, error) {
@@ -268,8 +281,7 @@ func (n *Node) sites(rec accounts.Record) []web.Site {
 
 // apply has the account served as its record says now.
 func (n *Node) apply(ctx context.Context, ref string) error {
-	n.applying.Lock()
-	defer n.applying.Unlock()
+	defer n.applying.Lock(ref)()
 	rec, err := n.accounts.Get(ref)
 	if err != nil {
 		return err
@@ -279,7 +291,10 @@ func (n *Node) apply(ctx context.Context, ref string) error {
 			return fmt.Errorf("%s: %w", f.Capability(), err)
 		}
 	}
-	return n.web.Apply(ctx, rec.Name, n.sites(rec))
+	if err := n.web.Apply(ctx, rec.Name, n.sites(rec)); err != nil || !rec.Suspended {
+		return err
+	}
+	return n.accounts.Settle(ctx, ref) // what a facility ran until it heard of the suspension ends
 }
 
 // update changes the record and has it applied; the latter also when the record was so before,
@@ -370,31 +385,30 @@ func (n *Node) UpdateAccount(ctx context.Context, ref string, limits panel.Limit
 	return n.answer(rec), panel.Wrap("accounts.update", ref, err)
 }
 
-// DeleteAccount implements panel.Accounts. The sites go first: nothing is served that is half gone.
+// DeleteAccount implements panel.Accounts.
 func (n *Node) DeleteAccount(ctx context.Context, ref string) error {
 	return panel.Wrap("accounts.delete", ref, n.deleteAccount(ctx, ref))
 }
 
+// deleteAccount also continues a deletion that was interrupted. The sites go first: nothing is
+// served that is half gone.
 func (n *Node) deleteAccount(ctx context.Context, ref string) error {
-	n.applying.Lock()
-	defer n.applying.Unlock()
-	rec, err := n.accounts.Get(ref)
-	if err != nil {
-		return err
-	}
-	if err := n.web.Apply(ctx, rec.Name, nil); err != nil {
-		return err
-	}
-	for _, f := range slices.Backward(n.facilities) {
-		if err := f.Remove(ctx, n.of(rec)); err != nil {
-			return fmt.Errorf("%s: %w", f.Capability(), err)
+	defer n.applying.Lock(ref)()
+	err := n.accounts.Delete(ctx, ref, func(ctx context.Context, rec accounts.Record) error {
+		if err := n.web.Apply(ctx, rec.Name, nil); err != nil {
+			return err
 		}
+		for _, f := range slices.Backward(n.facilities) {
+			if err := f.Remove(ctx, n.of(rec)); err != nil {
+				return fmt.Errorf("%s: %w", f.Capability(), err)
+			}
+		}
+		return nil
+	})
+	if err == nil {
+		n.Files.Forget(ref)
 	}
-	if err := n.accounts.Delete(ctx, ref); err != nil {
-		return err
-	}
-	n.Files.Forget(ref)
-	return nil
+	return err
 }
 
 // Usage implements panel.Usages.

@@ -2,9 +2,30 @@
 // which domains and limits.
 //
 // It owns the directory of every account and the record that says the account exists. The record
-// is written whole or not at all and always last when an account is made, first when it ends: a
-// machine that loses power at any moment comes back with accounts that are complete or absent, and
-// the interrupted call can be repeated.
+// is written whole or not at all. It says "making" before the first and "deleting" before the last
+// step of an account's life, and an account in these states is there for nobody: a machine that
+// loses power at any moment comes back with accounts that are complete or absent, and the
+// interrupted call can be repeated.
+//
+// Two drivers keep accounts: directories (OpenDirectories) on a machine that is used as it is, and a
+// Linux user each (OpenUsers) on a hosting machine.
+//
+// # What stands where, with a Linux user each
+//
+//	<dir>                   root 0711
+//	<dir>/accounts          root 0711
+//	<dir>/accounts/<name>   root:<user> 0751: the jail. Root's, and so is all above it, as sshd(8)
+//	                        demands of a directory that it locks somebody into; the account lists it.
+//	                        It is the user's directory in passwd(5), so that no other sshd of the
+//	                        machine finds keys that the customer put into the home.
+//	…/<name>/home           <user>:<web> 0710: the home. The web server's group passes it, to files
+//	                        that are open to others; nobody else enters, whatever modes the files
+//	                        inside have. The account itself may change its mode; settling puts it back.
+//	…/home/public_html      <user>:<web> 0750
+//	…/home/logs, tmp        <user>:<user> 0750 and 0700
+//
+// What root writes for an account (logs, keys, sockets) is never in the home, where a customer could
+// plant a link in its place.
 package accounts
 
 import (
@@ -27,9 +48,17 @@ type Accounts interface {
 	Get(ref string) (Record, error)
 	// List answers all accounts in no particular order.
 	List() []Record
+	// Deleting are the refs of accounts whose end has begun and not come to its end: to be found by
+	// nobody but a repeated Delete.
+	Deleting() []string
 	// Update passes the record to change and keeps what comes out, unless change fails.
 	Update(ctx context.Context, ref string, change func(*Record) error) (Record, error)
-	Delete(ctx context.Context, ref string) error
+	// Delete ends the account: from its begin on it is there for nobody. end, if any, removes what
+	// others keep of it; when it fails the account stays as Deleting says.
+	Delete(ctx context.Context, ref string, end func(context.Context, Record) error) error
+	// Settle makes the machine as the record says where somebody changed it: the user, the home's
+	// mode, the limits of the kernel.
+	Settle(ctx context.Context, ref string) error
 	// Home is the directory of the account's files on this machine.
 	Home(rec Record) string
 	Close() error
@@ -56,6 +85,7 @@ type Record struct {
 	Domains   []Domain     `json:"domains"` // the primary one first; never empty
 	Limits    panel.Limits `json:"limits"`
 	Suspended bool         `json:"suspended,omitempty"`
+	Making    bool         `json:"making,omitempty"`   // it is not complete: a start removes it
 	Deleting  bool         `json:"deleting,omitempty"` // its end has begun and is finished on start
 	CreatedAt time.Time    `json:"created_at"`
 }
@@ -71,7 +101,9 @@ type User struct {
 // Account is an account as the facilities of the machine see it.
 type Account struct {
 	Record
-	Home string // absolute path of the account's directory
+	Home string // absolute path of the account's files
+	// Jail is the directory around the home that root owns; empty where accounts have no user.
+	Jail string
 }
 
 // Domain is a name and the directory in the home that it serves.

@@ -47,11 +47,12 @@ func TestKilledProcessLeavesAccountsCompleteOrAbsent(t *testing.T) {
 		}
 		_ = child.Wait() // killed, as told
 
-		d := open(t, dir)
+		d := opened(t, dir)
 		homes, err := os.ReadDir(filepath.Join(dir, "accounts"))
 		if err != nil {
 			t.Fatal(err)
 		}
+		finish(t, d)
 		all := d.List()
 		if len(homes) > len(all)+4 { // one half-made home for each of the child's workers
 			t.Errorf("round %d: %d homes of %d accounts", round, len(homes), len(all))
@@ -87,7 +88,7 @@ func churn(t *testing.T) {
 		go func() {
 			for i := 0; ; i++ {
 				spec := churned(worker*3 + i%3)
-				if err := d.Delete(context.Background(), spec.Ref); err != nil && !errors.Is(err, panel.ErrNotFound) {
+				if err := d.Delete(context.Background(), spec.Ref, nil); err != nil && !errors.Is(err, panel.ErrNotFound) {
 					panic(err)
 				}
 				if _, err := d.Create(context.Background(), spec); err != nil {

@@ -17,7 +17,7 @@ import (
 
 func now() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) }
 
-func open(t *testing.T, dir string) *Directories {
+func opened(t *testing.T, dir string) *Store {
 	t.Helper()
 	d, err := OpenDirectories(dir, now, slog.New(slog.DiscardHandler))
 	if err != nil {
@@ -26,14 +26,24 @@ func open(t *testing.T, dir string) *Directories {
 	return d
 }
 
-func shut(t *testing.T, d *Directories) {
+func shut(t *testing.T, d *Store) {
 	t.Helper()
 	if err := d.Close(); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func create(t *testing.T, d *Directories, ref, domain string) Record {
+// finish does what the machine does on start.
+func finish(t *testing.T, d *Store) {
+	t.Helper()
+	for _, ref := range d.Deleting() {
+		if err := d.Delete(t.Context(), ref, nil); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func create(t *testing.T, d *Store, ref, domain string) Record {
 	t.Helper()
 	rec, err := d.Create(context.Background(), panel.AccountSpec{Ref: ref, PrimaryDomain: domain})
 	if err != nil {
@@ -44,7 +54,7 @@ func create(t *testing.T, d *Directories, ref, domain string) Record {
 
 func TestAccountsOutliveARestart(t *testing.T) {
 	dir := t.TempDir()
-	d := open(t, dir)
+	d := opened(t, dir)
 	first := create(t, d, "1", "alice.example")
 	if _, err := d.Update(t.Context(), "1", func(r *Record) error {
 		r.Suspended = true
@@ -55,7 +65,7 @@ func TestAccountsOutliveARestart(t *testing.T) {
 	}
 	shut(t, d)
 
-	d = open(t, dir)
+	d = opened(t, dir)
 	defer shut(t, d)
 	rec, err := d.Get("1")
 	if err != nil || !rec.Suspended || len(rec.Domains) != 2 || !rec.CreatedAt.Equal(first.CreatedAt) || rec.Name != "alice" {
@@ -75,7 +85,7 @@ func TestAccountsOutliveARestart(t *testing.T) {
 
 func TestHalfMadeAccountIsMadeAnew(t *testing.T) {
 	dir := t.TempDir()
-	d := open(t, dir)
+	d := opened(t, dir)
 	// What a crash between the home and the record leaves, with what must not show up again.
 	half := filepath.Join(dir, "accounts", "alice", PublicHTML)
 	if err := os.MkdirAll(half, 0o700); err != nil {
@@ -88,7 +98,7 @@ func TestHalfMadeAccountIsMadeAnew(t *testing.T) {
 		t.Fatal(err)
 	}
 	shut(t, d)
-	d = open(t, dir)
+	d = opened(t, dir)
 	defer shut(t, d)
 	if all := d.List(); len(all) != 0 {
 		t.Fatalf("half an account is listed: %+v", all)
@@ -101,17 +111,18 @@ func TestHalfMadeAccountIsMadeAnew(t *testing.T) {
 
 func TestInterruptedDeletionIsFinishedOnStart(t *testing.T) {
 	dir := t.TempDir()
-	d := open(t, dir)
+	d := opened(t, dir)
 	rec := create(t, d, "1", "alice.example")
 	rec.Deleting = true
 	if err := d.write(rec); err != nil { // and then the power was gone
 		t.Fatal(err)
 	}
 	shut(t, d)
-	d = open(t, dir)
-	if _, err := d.Get("1"); !errors.Is(err, panel.ErrNotFound) {
+	d = opened(t, dir)
+	if _, err := d.Get("1"); !errors.Is(err, panel.ErrNotFound) || len(d.List()) != 0 {
 		t.Errorf("the account is still there: %v", err)
 	}
+	finish(t, d)
 	shut(t, d)
 	for _, sub := range []string{"accounts", "trash"} {
 		if left, err := os.ReadDir(filepath.Join(dir, sub)); err != nil || len(left) != 0 {
@@ -122,7 +133,7 @@ func TestInterruptedDeletionIsFinishedOnStart(t *testing.T) {
 
 func TestCreationThatFailsLeavesNothingTaken(t *testing.T) {
 	dir := t.TempDir()
-	d := open(t, dir)
+	d := opened(t, dir)
 	defer shut(t, d)
 	state := filepath.Join(dir, "state")
 	if err := os.Rename(state, state+"-away"); err != nil {
@@ -138,7 +149,7 @@ func TestCreationThatFailsLeavesNothingTaken(t *testing.T) {
 }
 
 func TestUpdateThatFailsChangesNothing(t *testing.T) {
-	d := open(t, t.TempDir())
+	d := opened(t, t.TempDir())
 	defer shut(t, d)
 	create(t, d, "1", "alice.example")
 	create(t, d, "2", "bob.example")
@@ -167,12 +178,12 @@ func TestUpdateThatFailsChangesNothing(t *testing.T) {
 
 func TestOneProcessHoldsTheDirectory(t *testing.T) {
 	dir := t.TempDir()
-	d := open(t, dir)
+	d := opened(t, dir)
 	if _, err := OpenDirectories(dir, now, slog.New(slog.DiscardHandler)); err == nil {
 		t.Error("opened twice")
 	}
 	shut(t, d)
-	shut(t, open(t, dir))
+	shut(t, opened(t, dir))
 }
 
 func TestUnreadableRecordStopsTheStart(t *testing.T) {
@@ -198,7 +209,7 @@ func TestUnreadableRecordStopsTheStart(t *testing.T) {
 }
 
 func TestDerivedNamesAreDistinct(t *testing.T) {
-	d := open(t, t.TempDir())
+	d := opened(t, t.TempDir())
 	defer shut(t, d)
 	for i, want := range map[string]string{"shop.example": "shop", "123.example": "site", "xn--bcher-kva.example": "bcherkva"} {
 		if got := nameStem(i); got != want {

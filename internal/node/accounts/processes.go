@@ -1,0 +1,125 @@
+package accounts
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+func ownerOf(info fs.FileInfo) int {
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		return int(st.Uid)
+	}
+	return -1
+}
+
+// Processes are the ids of the processes that run as a user, or could become it again.
+func Processes(uid int) ([]int, error) {
+	dirs, err := os.ReadDir("/proc")
+	if err != nil {
+		return nil, err
+	}
+	var all []int
+	for _, d := range dirs {
+		pid, err := strconv.Atoi(d.Name())
+		if err != nil {
+			continue
+		}
+		status, err := os.ReadFile("/proc/" + d.Name() + "/status")
+		if err == nil && runsAs(status, uid) {
+			all = append(all, pid)
+		}
+	}
+	return all, nil
+}
+
+// runsAs reads the line of user ids of proc_pid_status(5).
+func runsAs(status []byte, uid int) bool {
+	lines := bufio.NewScanner(bytes.NewReader(status))
+	want := []byte(strconv.Itoa(uid))
+	for lines.Scan() {
+		ids, found := bytes.CutPrefix(lines.Bytes(), []byte("Uid:"))
+		if state, is := bytes.CutPrefix(lines.Bytes(), []byte("State:")); is && bytes.ContainsAny(bytes.TrimSpace(state)[:1], "ZX") {
+			return false // it has ended and waits for its parent
+		}
+		if !found {
+			continue
+		}
+		// Real, effective, saved. The fourth is the file system's: threads of this very process
+		// bear it while they work on the account's files.
+		all := bytes.Fields(ids)
+		return slices.ContainsFunc(all[:min(3, len(all))], func(id []byte) bool { return bytes.Equal(id, want) })
+	}
+	return false
+}
+
+// killAll ends every process of a user. The kernel is asked to kill all that the user itself may
+// kill, which is one step that no fork escapes, and no other process is hit: kill(2) with -1.
+func killAll(ctx context.Context, uid int) error {
+	for pause := time.Millisecond; ; pause = min(2*pause, 200*time.Millisecond) {
+		all, err := Processes(uid)
+		if err != nil || len(all) == 0 {
+			return err
+		}
+		killer := exec.CommandContext(ctx, "/bin/sh", "-c", "kill -KILL -1")
+		killer.Dir = "/"
+		killer.SysProcAttr = &syscall.SysProcAttr{
+			Setsid:     true,
+			Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(uid)}, //nolint:gosec // G115: checked against the range of users
+		}
+		_ = killer.Run() // what counts is who is left
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("accounts: %d processes of user %d live on: %w", len(all), uid, ctx.Err())
+		case <-time.After(pause):
+		}
+	}
+}
+
+// removeIPC removes the System V objects of a user, which outlive its processes: sysvipc(7).
+func removeIPC(uid int) error {
+	const remove = 0 // IPC_RMID; it is the second argument of two of the calls, and the third of one
+	for _, kind := range []struct {
+		file string
+		uid  int // its column
+		call uintptr
+	}{
+		{"shm", 7, unix.SYS_SHMCTL},
+		{"sem", 4, unix.SYS_SEMCTL},
+		{"msg", 7, unix.SYS_MSGCTL},
+	} {
+		data, err := os.ReadFile("/proc/sysvipc/" + kind.file)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		for line := range bytes.Lines(data) {
+			fields := bytes.Fields(line)
+			if len(fields) <= kind.uid || string(fields[kind.uid]) != strconv.Itoa(uid) {
+				continue
+			}
+			id, err := strconv.Atoi(string(fields[1]))
+			if err != nil {
+				continue // the heading
+			}
+			_, _, errno := syscall.Syscall6(kind.call, uintptr(id), remove, remove, 0, 0, 0)
+			if errno != 0 && errno != unix.EINVAL && errno != unix.EIDRM {
+				return fmt.Errorf("accounts: %s %d cannot be removed: %w", kind.file, id, errno)
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,504 @@
+package accounts
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"stead.dev/stead/internal/node/keylock"
+	"stead.dev/stead/internal/panel"
+)
+
+// Store keeps the accounts of one machine below a directory:
+//
+//	accounts/<name>/      what the account has: see the ground
+//	state/<name>.json     the record
+//	state/lock            held by the process that serves this directory
+//	trash/                homes that ended and are being removed
+type Store struct {
+	dir    string
+	now    func() time.Time
+	log    *slog.Logger
+	ground ground
+
+	lock     *os.File
+	removing sync.WaitGroup // what empties the trash
+
+	busy keylock.Locks // one change of an account at a time
+
+	mu      sync.RWMutex
+	records map[string]Record // by ref
+	names   map[string]string // user name to ref
+	domains map[string]string // domain to ref
+}
+
+// ground is what an account has on the machine besides its record. Its methods may be repeated.
+type ground interface {
+	// home is the directory of the account's files.
+	home(rec Record) string
+	// taken tells whether somebody who is no account has the name on the machine.
+	taken(name string) (bool, error)
+	// reserve gives the record what has to be known before anything is made. Calls follow each other.
+	reserve(rec *Record) error
+	// build makes everything of a new account. What is there already is what a crash left of an
+	// account that never came to be, or was meant to be gone; it must not show up in the account of
+	// the next customer who gets the name.
+	build(ctx context.Context, rec Record) error
+	// settle makes the machine as the record says where it differs.
+	settle(ctx context.Context, rec Record) error
+	// erase removes everything of an account; large trees may go to the trash.
+	erase(ctx context.Context, rec Record) error
+}
+
+var _ Accounts = (*Store)(nil)
+
+// open reads the accounts under dir and removes those whose making a crash interrupted. One process
+// at a time may have a directory open.
+func open(dir string, now func() time.Time, log *slog.Logger, make func(*Store) (ground, error)) (_ *Store, err error) {
+	d := &Store{
+		dir: dir, now: now, log: log,
+		records: map[string]Record{}, names: map[string]string{}, domains: map[string]string{},
+	}
+	for _, sub := range []string{"accounts", "state", "trash"} {
+		if err := os.MkdirAll(filepath.Join(dir, sub), 0o711); err != nil {
+			return nil, fmt.Errorf("accounts: %w", err)
+		}
+	}
+	if d.lock, err = lockFile(filepath.Join(dir, "state", "lock")); err != nil {
+		return nil, fmt.Errorf("accounts: %s is in use by another process: %w", dir, err)
+	}
+	if d.ground, err = make(d); err == nil {
+		err = d.load()
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("accounts: %w", err), d.Close())
+	}
+	d.removing.Go(d.emptyTrash)
+	return d, nil
+}
+
+// Close gives the directory free for another process.
+func (d *Store) Close() error {
+	d.removing.Wait()
+	return d.lock.Close()
+}
+
+// lockFile takes the lock that the kernel drops with the process, however it ends.
+func lockFile(name string) (*os.File, error) {
+	f, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// load reads every record. A record that cannot be read stops the start: serving some of the
+// customers while forgetting others would let their names and domains be taken.
+func (d *Store) load() error {
+	entries, err := os.ReadDir(filepath.Join(d.dir, "state"))
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		file := filepath.Join(d.dir, "state", e.Name())
+		switch filepath.Ext(e.Name()) {
+		case ".tmp": // a write that a crash cut short; the record before it, if any, stands
+			if err := os.Remove(file); err != nil {
+				return err
+			}
+		case ".json":
+			rec, err := readRecord(file)
+			if err != nil {
+				return fmt.Errorf("%s: %w", file, err)
+			}
+			if rec.Making {
+				if err := d.erase(context.Background(), rec); err != nil {
+					return err
+				}
+				continue
+			}
+			if err := d.claim(rec); err != nil {
+				return fmt.Errorf("%s: %w", file, err)
+			}
+			d.records[rec.Ref] = rec
+		}
+	}
+	return nil
+}
+
+func readRecord(file string) (Record, error) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return Record{}, err
+	}
+	var rec Record
+	if err := json.Unmarshal(data, &rec); err != nil {
+		return Record{}, err
+	}
+	if rec.Name+".json" != filepath.Base(file) {
+		return Record{}, fmt.Errorf("%w: the record is of %q", panel.ErrInvalid, rec.Name)
+	}
+	return rec, checkRecord(rec)
+}
+
+// Create implements Accounts.
+func (d *Store) Create(ctx context.Context, spec panel.AccountSpec) (Record, error) {
+	spec, err := check(spec)
+	if err != nil {
+		return Record{}, err
+	}
+	defer d.busy.Lock(spec.Ref)()
+
+	rec, err := d.reserve(spec)
+	if err != nil {
+		return Record{}, err
+	}
+	if rec.Making && !rec.CreatedAt.IsZero() { // an attempt that failed and could not be cleared away
+		if err := d.forget(ctx, rec); err != nil {
+			return Record{}, err
+		}
+		if rec, err = d.reserve(spec); err != nil {
+			return Record{}, err
+		}
+	}
+	if !rec.CreatedAt.IsZero() {
+		return rec, nil
+	}
+	rec.Making, rec.CreatedAt = true, d.now().UTC()
+	// From here on the work is finished or undone, though the caller leaves.
+	ctx = context.WithoutCancel(ctx)
+	if err := d.write(rec); err != nil { // nothing was made
+		_ = os.Remove(d.stateFile(rec)) // what stays there is removed by the next start
+		d.mu.Lock()
+		d.release(rec)
+		d.mu.Unlock()
+		return Record{}, err
+	}
+	if err := d.build(ctx, rec); err != nil {
+		d.set(rec)
+		if undo := d.forget(ctx, rec); undo != nil {
+			d.log.Error("half an account cannot be removed yet", "account", rec.Ref, "error", undo)
+		}
+		return Record{}, err
+	}
+	rec.Making = false
+	d.set(rec)
+	return rec.clone(), nil
+}
+
+// build makes the account and then the record that says that it is complete. The one that stands
+// already says that it is being made, so that a crash leaves nothing that nobody knows.
+func (d *Store) build(ctx context.Context, rec Record) error {
+	if err := d.ground.build(ctx, rec); err != nil {
+		return err
+	}
+	rec.Making = false
+	return d.write(rec)
+}
+
+// reserve answers the account that has the ref already, or takes name and domain for a new one,
+// which is the one without a time of creation.
+func (d *Store) reserve(spec panel.AccountSpec) (Record, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if rec, ok := d.records[spec.Ref]; ok {
+		if rec.Deleting {
+			return Record{}, fmt.Errorf("%w: %s is being removed", panel.ErrBusy, spec.Ref)
+		}
+		if rec.Domains[0].Name != spec.PrimaryDomain && !rec.Making {
+			return Record{}, fmt.Errorf("%w: %s is the account of %s", panel.ErrExists, spec.Ref, rec.Domains[0].Name)
+		}
+		return rec.clone(), nil
+	}
+	rec := Record{
+		Ref: spec.Ref, Name: spec.Username, Limits: spec.Limits,
+		Domains: []Domain{{Name: spec.PrimaryDomain, DocumentRoot: PublicHTML}},
+	}
+	if rec.Name == "" {
+		var err error
+		if rec.Name, err = d.freeName(nameStem(spec.PrimaryDomain)); err != nil {
+			return Record{}, err
+		}
+	} else if taken, err := d.ground.taken(rec.Name); err != nil || taken {
+		if err == nil {
+			err = fmt.Errorf("%w: user name %s", panel.ErrExists, rec.Name)
+		}
+		return Record{}, err
+	}
+	if err := d.claim(rec); err != nil {
+		return Record{}, err
+	}
+	if err := d.ground.reserve(&rec); err != nil {
+		d.release(rec)
+		return Record{}, err
+	}
+	return rec, nil
+}
+
+// freeName is the stem, or the stem with the smallest number that makes it free.
+func (d *Store) freeName(stem string) (string, error) {
+	for n := 1; ; n++ {
+		name := stem
+		if n > 1 {
+			name += strconv.Itoa(n)
+		}
+		if d.names[name] != "" {
+			continue
+		}
+		if taken, err := d.ground.taken(name); err != nil || !taken {
+			return name, err
+		}
+	}
+}
+
+func (d *Store) set(rec Record) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.records[rec.Ref] = rec
+}
+
+// claim takes the record's name and domains, all or none. The caller holds mu, or is alone.
+func (d *Store) claim(rec Record) error {
+	if owner, taken := d.names[rec.Name]; taken && owner != rec.Ref {
+		return fmt.Errorf("%w: user name %s", panel.ErrExists, rec.Name)
+	}
+	for _, dom := range rec.Domains {
+		if owner, taken := d.domains[dom.Name]; taken && owner != rec.Ref {
+			return fmt.Errorf("%w: domain %s", panel.ErrExists, dom.Name)
+		}
+	}
+	d.names[rec.Name] = rec.Ref
+	for _, dom := range rec.Domains {
+		d.domains[dom.Name] = rec.Ref
+	}
+	return nil
+}
+
+func (d *Store) release(rec Record) {
+	delete(d.names, rec.Name)
+	for _, dom := range rec.Domains {
+		delete(d.domains, dom.Name)
+	}
+}
+
+// Get implements Accounts.
+func (d *Store) Get(ref string) (Record, error) {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	rec, ok := d.records[ref]
+	if !ok || rec.Deleting || rec.Making {
+		return Record{}, fmt.Errorf("%w: account", panel.ErrNotFound)
+	}
+	return rec.clone(), nil
+}
+
+// List implements Accounts.
+func (d *Store) List() []Record {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	all := make([]Record, 0, len(d.records))
+	for _, rec := range d.records {
+		if !rec.Deleting && !rec.Making {
+			all = append(all, rec.clone())
+		}
+	}
+	return all
+}
+
+// Deleting implements Accounts.
+func (d *Store) Deleting() []string {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	var refs []string
+	for ref, rec := range d.records {
+		if rec.Deleting {
+			refs = append(refs, ref)
+		}
+	}
+	return refs
+}
+
+// Update implements Accounts.
+func (d *Store) Update(ctx context.Context, ref string, change func(*Record) error) (Record, error) {
+	defer d.busy.Lock(ref)()
+	old, err := d.Get(ref)
+	if err != nil {
+		return Record{}, err
+	}
+	rec := old.clone()
+	if err := change(&rec); err != nil {
+		return Record{}, err
+	}
+	if err := checkRecord(rec); err != nil {
+		return Record{}, err
+	}
+	if rec.Ref != old.Ref || rec.Name != old.Name || rec.User != old.User || rec.Making || rec.Deleting {
+		return Record{}, fmt.Errorf("%w: an account keeps its ref, name and user", panel.ErrInvalid)
+	}
+	d.mu.Lock()
+	err = d.claim(rec)
+	d.mu.Unlock()
+	if err != nil {
+		return Record{}, err
+	}
+	if err := d.write(rec); err != nil {
+		d.settle(old, rec)
+		return Record{}, err
+	}
+	d.settle(rec, old)
+	return rec.clone(), d.ground.settle(context.WithoutCancel(ctx), rec)
+}
+
+// Settle implements Accounts.
+func (d *Store) Settle(ctx context.Context, ref string) error {
+	defer d.busy.Lock(ref)()
+	rec, err := d.Get(ref)
+	if err != nil {
+		return err
+	}
+	return d.ground.settle(ctx, rec)
+}
+
+// settle makes now the record that stands and frees the domains that only other had.
+func (d *Store) settle(now, other Record) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, dom := range other.Domains {
+		if now.Find(dom.Name) < 0 {
+			delete(d.domains, dom.Name)
+		}
+	}
+	d.records[now.Ref] = now
+}
+
+// Delete implements Accounts.
+func (d *Store) Delete(ctx context.Context, ref string, end func(context.Context, Record) error) error {
+	defer d.busy.Lock(ref)()
+	d.mu.RLock()
+	rec, ok := d.records[ref]
+	d.mu.RUnlock()
+	if !ok || rec.Making {
+		return fmt.Errorf("%w: account", panel.ErrNotFound)
+	}
+	if !rec.Deleting {
+		rec.Deleting = true
+		if err := d.write(rec); err != nil {
+			return err
+		}
+		d.set(rec)
+	}
+	if end != nil {
+		if err := end(ctx, rec.clone()); err != nil {
+			return err
+		}
+	}
+	return d.forget(ctx, rec)
+}
+
+// forget ends an account and frees its names.
+func (d *Store) forget(ctx context.Context, rec Record) error {
+	if err := d.erase(ctx, rec); err != nil {
+		return err
+	}
+	d.mu.Lock()
+	delete(d.records, rec.Ref)
+	d.release(rec)
+	d.mu.Unlock()
+	d.removing.Go(d.emptyTrash) // the account is gone; how long its bytes take is nobody's concern
+	return nil
+}
+
+// erase removes what the account has, and then its record.
+func (d *Store) erase(ctx context.Context, rec Record) error {
+	if err := d.ground.erase(ctx, rec); err != nil {
+		return err
+	}
+	if err := os.Remove(d.stateFile(rec)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return syncDir(filepath.Join(d.dir, "state"))
+}
+
+// discard moves a home, if there is one, to the trash under a name that nothing else has.
+func (d *Store) discard(home string) error {
+	if _, err := os.Lstat(home); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err := os.Rename(home, filepath.Join(d.dir, "trash", filepath.Base(home)+"-"+rand.Text())); err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(home))
+}
+
+// emptyTrash removes what it can. What it cannot remove now, such as a directory into which an
+// upload is just being written, goes the next time: the account it was of is gone either way.
+func (d *Store) emptyTrash() {
+	trash := filepath.Join(d.dir, "trash")
+	entries, err := os.ReadDir(trash)
+	if err != nil {
+		d.log.Warn("trash cannot be read", "error", err)
+	}
+	for _, e := range entries {
+		if err := os.RemoveAll(filepath.Join(trash, e.Name())); err != nil {
+			d.log.Warn("trash cannot be emptied yet", "entry", e.Name(), "error", err)
+		}
+	}
+}
+
+// Home implements Accounts.
+func (d *Store) Home(rec Record) string { return d.ground.home(rec) }
+
+// own is the directory below accounts that is the account's.
+func (d *Store) own(rec Record) string { return filepath.Join(d.dir, "accounts", rec.Name) }
+
+func (d *Store) stateFile(rec Record) string {
+	return filepath.Join(d.dir, "state", rec.Name+".json")
+}
+
+// write puts the record on disk so that a crash leaves the old one or the new one.
+func (d *Store) write(rec Record) error {
+	data, err := json.MarshalIndent(rec, "", "\t")
+	if err != nil {
+		return err
+	}
+	file := d.stateFile(rec)
+	tmp := strings.TrimSuffix(file, ".json") + ".tmp"
+	f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(append(data, '\n'))
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(tmp, file); err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(file))
+}
+
+// syncDir makes the names in a directory last through a loss of power.
+func syncDir(dir string) error {
+	f, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}

@@ -1,0 +1,435 @@
+package accounts
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"os/user"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"stead.dev/stead/internal/node/accounts/userdb"
+	"stead.dev/stead/internal/node/record"
+	"stead.dev/stead/internal/panel"
+)
+
+// UsersConfig is what the driver with Linux users is told.
+type UsersConfig struct {
+	Dir string // absolute; it and all above it are root's and writable by nobody else
+	Now func() time.Time
+	Log *slog.Logger
+
+	// Prefix stands before the account's name in the name of its user.
+	Prefix string
+	// UIDMin and UIDMax bound the numbers of users. A number is given again only after all others.
+	UIDMin, UIDMax int
+	// WebGroup is the group of the web server's workers.
+	WebGroup string
+	// Shell is the login shell of an account in good standing.
+	Shell string
+	// Etc is where the user database is; empty is /etc.
+	Etc string
+	// Shared are directories in which accounts may leave files besides their home; they are cleared
+	// of an account's when it ends. nil is /tmp, /var/tmp and /dev/shm.
+	Shared []string
+
+	// Limit sets the limits that the kernel holds the account's user to, and Release ends them. nil:
+	// the kernel holds none.
+	Limit   func(rec Record) error
+	Release func(rec Record) error
+}
+
+const noShell = "/usr/sbin/nologin"
+
+// OpenUsers keeps a Linux user per account. It must run as root.
+func OpenUsers(cfg UsersConfig) (*Store, error) {
+	switch {
+	case os.Geteuid() != 0:
+		return nil, errors.New("accounts: users can be made by root only")
+	case cfg.UIDMin < 1000 || cfg.UIDMax < cfg.UIDMin:
+		return nil, fmt.Errorf("accounts: %d to %d is no range of users", cfg.UIDMin, cfg.UIDMax)
+	case cfg.Prefix != "" && !prefixForm.MatchString(cfg.Prefix):
+		return nil, fmt.Errorf("accounts: %q is no prefix of user names", cfg.Prefix)
+	}
+	web, err := user.LookupGroup(cfg.WebGroup)
+	if err != nil {
+		return nil, fmt.Errorf("accounts: the web server's group: %w", err)
+	}
+	u := &users{cfg: cfg}
+	if u.web, err = strconv.Atoi(web.Gid); err != nil {
+		return nil, fmt.Errorf("accounts: the web server's group: %w", err)
+	}
+	if u.cfg.Etc == "" {
+		u.cfg.Etc = "/etc"
+	}
+	if u.cfg.Shared == nil {
+		u.cfg.Shared = []string{"/tmp", "/var/tmp", "/dev/shm"}
+	}
+	u.db = userdb.Open(u.cfg.Etc)
+	return open(cfg.Dir, cfg.Now, cfg.Log, func(s *Store) (ground, error) {
+		u.store = s
+		return u, u.start()
+	})
+}
+
+var prefixForm = regexp.MustCompile(`^[a-z][a-z0-9]{0,11}$`)
+
+// longestUser is the longest name of a user: LOGIN_NAME_MAX of Linux tools.
+const longestUser = 32
+
+// reservedNames are those that Debian's packages give to users of theirs, besides the ones that
+// are on the machine already.
+var reservedNames = strings.Fields(`root admin administrator sudo adm operator nobody nogroup postmaster hostmaster webmaster abuse
+	mysql mariadb postgres postfix postdrop dovecot dovenull vmail opendkim sshd ftp ftpd proftpd vsftpd nginx apache www http
+	php redis memcache memcached bind named unbound knot nsd pdns restic backup stead polkitd messagebus avahi docker`)
+
+// users is the ground of accounts that have a Linux user.
+type users struct {
+	store *Store
+	cfg   UsersConfig
+	db    *userdb.DB
+	web   int // number of the web server's group
+
+	next  int // number of the next user; guarded by the store's mu, as reserve is called under it
+	known int // numbers below it may have been given, by the file
+}
+
+// ahead is how many numbers are taken from the range at a time, so that not every account costs a write.
+const ahead = 64
+
+func (u *users) counter() string { return filepath.Join(u.store.dir, "state", "next-uid") }
+
+// start reads which number the next user gets.
+func (u *users) start() error {
+	// sshd(8) and the isolation of accounts demand it of all directories down to the jails.
+	for _, dir := range []string{u.cfg.Dir, filepath.Join(u.cfg.Dir, "accounts")} {
+		if err := os.Chown(dir, 0, 0); err != nil {
+			return err
+		}
+		if err := os.Chmod(dir, 0o711); err != nil { //nolint:gosec // G302: passed by all, listed by nobody
+			return err
+		}
+	}
+	for _, dir := range []string{"state", "trash"} {
+		if err := os.Chmod(filepath.Join(u.cfg.Dir, dir), 0o700); err != nil { //nolint:gosec // G302: a directory
+			return err
+		}
+	}
+	for dir := filepath.Dir(u.cfg.Dir); ; dir = filepath.Dir(dir) {
+		var st unix.Stat_t
+		if err := unix.Stat(dir, &st); err != nil {
+			return fmt.Errorf("%s: %w", dir, err)
+		}
+		if st.Uid != 0 || st.Mode&0o022 != 0 {
+			return fmt.Errorf("%s must be root's and writable by nobody else, for accounts to be below it", dir)
+		}
+		if dir == "/" {
+			break
+		}
+	}
+	data, err := os.ReadFile(u.counter())
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		u.next = u.cfg.UIDMin
+	case err != nil:
+		return err
+	default:
+		if u.next, err = strconv.Atoi(strings.TrimSpace(string(data))); err != nil {
+			return fmt.Errorf("%s: %w", u.counter(), err)
+		}
+	}
+	u.known = u.next
+	return nil
+}
+
+func (u *users) home(rec Record) string { return filepath.Join(u.store.own(rec), "home") }
+
+func (u *users) userName(name string) string { return u.cfg.Prefix + name }
+
+func (u *users) taken(name string) (bool, error) {
+	name = u.userName(name)
+	if len(name) > longestUser {
+		return false, fmt.Errorf("%w: user name %s is longer than %d letters", panel.ErrInvalid, name, longestUser)
+	}
+	if slices.Contains(reservedNames, name) {
+		return true, nil
+	}
+	return u.db.Has(name)
+}
+
+// reserve gives the record a name and number on the machine.
+func (u *users) reserve(rec *Record) error {
+	inUse := make(map[int]bool, len(u.store.records))
+	for _, other := range u.store.records {
+		inUse[other.User.UID] = true
+	}
+	for range u.cfg.UIDMax - u.cfg.UIDMin + 1 {
+		id := u.next
+		if id < u.cfg.UIDMin || id > u.cfg.UIDMax {
+			id = u.cfg.UIDMin
+			u.known = id
+		}
+		u.next = id + 1
+		if u.next > u.known {
+			u.known = u.next + ahead
+			if err := record.WriteFile(u.counter(), []byte(strconv.Itoa(u.known)+"\n"), 0o600); err != nil {
+				return err
+			}
+		}
+		free, err := u.db.Free(id)
+		if err != nil {
+			return err
+		}
+		if free && !inUse[id] {
+			rec.User = User{Name: u.userName(rec.Name), UID: id, GID: id}
+			return nil
+		}
+	}
+	return fmt.Errorf("%w: all numbers of users are in use", panel.ErrLimit)
+}
+
+// build makes the user and the home. The jail is opened to others last.
+func (u *users) build(ctx context.Context, rec Record) error {
+	jail := u.store.own(rec)
+	if err := u.store.discard(jail); err != nil {
+		return err
+	}
+	if err := os.Mkdir(jail, 0o700); err != nil {
+		return err
+	}
+	if err := os.Mkdir(u.home(rec), 0o700); err != nil {
+		return err
+	}
+	if err := u.db.Set(ctx, u.entry(rec)); err != nil {
+		if errors.Is(err, userdb.ErrTaken) {
+			return fmt.Errorf("%w: %w", panel.ErrExists, err)
+		}
+		return err
+	}
+	if err := u.settleHome(rec); err != nil {
+		return err
+	}
+	if err := u.limit(rec); err != nil {
+		return err
+	}
+	if err := syncDir(u.home(rec)); err != nil {
+		return err
+	}
+	if err := syncDir(jail); err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(jail))
+}
+
+func (u *users) entry(rec Record) userdb.User {
+	entry := userdb.User{Name: rec.User.Name, ID: rec.User.UID, Home: u.store.own(rec), Shell: u.cfg.Shell, Locked: rec.Suspended}
+	if rec.Suspended {
+		entry.Shell = noShell
+	}
+	return entry
+}
+
+func (u *users) limit(rec Record) error {
+	if u.cfg.Limit == nil {
+		return nil
+	}
+	return u.cfg.Limit(rec)
+}
+
+// settle implements ground. A suspended account has no processes.
+func (u *users) settle(ctx context.Context, rec Record) error {
+	if err := u.db.Set(ctx, u.entry(rec)); err != nil {
+		return err
+	}
+	if err := u.settleHome(rec); err != nil {
+		return err
+	}
+	if err := u.limit(rec); err != nil {
+		return err
+	}
+	if rec.Suspended {
+		return killAll(ctx, rec.User.UID)
+	}
+	return nil
+}
+
+// settleHome gives the jail and the home the owner and mode that they must have, and the home what
+// Layout has. Everything below the home may change under its hands: the customer works there. So it
+// holds on to directories by descriptors and follows no link.
+func (u *users) settleHome(rec Record) error {
+	uid, gid := rec.User.UID, rec.User.GID
+	jail, err := openDir(unix.AT_FDCWD, u.store.own(rec))
+	if err != nil {
+		return err
+	}
+	defer closeDir(jail)
+	home, err := openDir(jail, "home")
+	if err != nil {
+		return err
+	}
+	defer closeDir(home)
+	if err := own(home, uid, u.web, 0o710); err != nil {
+		return err
+	}
+	for _, l := range Layout {
+		group := gid
+		if l.Name == PublicHTML {
+			group = u.web
+		}
+		err := unix.Mkdirat(home, l.Name, 0o700)
+		if errors.Is(err, unix.EEXIST) {
+			continue // its mode is the customer's affair
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", l.Name, err)
+		}
+		dir, err := openDir(home, l.Name)
+		if err != nil {
+			return err
+		}
+		err = own(dir, uid, group, l.Mode)
+		closeDir(dir)
+		if err != nil {
+			return err
+		}
+	}
+	return own(jail, 0, gid, 0o751)
+}
+
+func openDir(at int, name string) (int, error) {
+	fd, err := unix.Openat(at, name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return -1, &fs.PathError{Op: "open", Path: name, Err: err}
+	}
+	return fd, nil
+}
+
+func closeDir(fd int) { _ = unix.Close(fd) } // nothing was written
+
+// own gives an open directory its owner and mode.
+func own(fd, uid, gid int, mode uint32) error {
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return err
+	}
+	if int(st.Uid) != uid || int(st.Gid) != gid {
+		if err := unix.Fchown(fd, uid, gid); err != nil {
+			return fmt.Errorf("chown: %w", err)
+		}
+		st.Mode = 0
+	}
+	if st.Mode&0o7777 != mode {
+		if err := unix.Fchmod(fd, mode); err != nil {
+			return fmt.Errorf("chmod: %w", err)
+		}
+	}
+	return nil
+}
+
+// erase implements ground. The user is removed last: as long as anything of it may be there, its
+// number and name are nobody else's.
+func (u *users) erase(ctx context.Context, rec Record) error {
+	if rec.User.UID < u.cfg.UIDMin || rec.User.UID > u.cfg.UIDMax {
+		return fmt.Errorf("%w: user %d of %s is none of this machine's accounts", panel.ErrInternal, rec.User.UID, rec.Ref)
+	}
+	locked := u.entry(rec)
+	locked.Shell, locked.Locked = noShell, true
+	if err := u.db.Set(ctx, locked); err != nil && !errors.Is(err, userdb.ErrTaken) {
+		return err
+	} else if errors.Is(err, userdb.ErrTaken) {
+		// The account never came to have the name: nothing else is to be removed in it.
+		return u.store.discard(u.store.own(rec))
+	}
+	if err := killAll(ctx, rec.User.UID); err != nil {
+		return err
+	}
+	if err := u.clearShared(rec); err != nil {
+		return err
+	}
+	if err := removeIPC(rec.User.UID); err != nil {
+		return err
+	}
+	if err := u.store.discard(u.store.own(rec)); err != nil {
+		return err
+	}
+	if u.cfg.Release != nil {
+		if err := u.cfg.Release(rec); err != nil {
+			return err
+		}
+	}
+	return u.db.Remove(ctx, rec.User.Name, rec.User.UID)
+}
+
+// clearShared removes what the account left in directories that it shares with others.
+func (u *users) clearShared(rec Record) error {
+	for _, spool := range []string{"/var/spool/cron/crontabs/", "/var/mail/"} {
+		if err := os.Remove(spool + rec.User.Name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	for _, dir := range u.cfg.Shared {
+		root, err := os.OpenRoot(dir)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		err = removeOwned(root, ".", rec.User.UID)
+		if err = errors.Join(err, root.Close()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// removeOwned removes what uid owns below dir.
+func removeOwned(root *os.Root, dir string, uid int) error {
+	f, err := root.OpenFile(dir, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
+	if err != nil {
+		return ignoreGone(err)
+	}
+	names, err := f.Readdirnames(-1)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	for _, name := range names {
+		name = filepath.Join(dir, name)
+		info, err := root.Lstat(name)
+		if err != nil {
+			if err = ignoreGone(err); err != nil {
+				return err
+			}
+			continue
+		}
+		switch owner := ownerOf(info); {
+		case owner == uid:
+			err = root.RemoveAll(name)
+		case info.IsDir() && (dir != "." || openTo(info)):
+			err = removeOwned(root, name, uid)
+		}
+		if err = ignoreGone(err); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// openTo tells whether others than its owner and group may make files in a directory, or below it.
+func openTo(info fs.FileInfo) bool { return info.Mode().Perm()&0o001 != 0 }
+
+func ignoreGone(err error) error {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP) {
+		return nil
+	}
+	return err
+}
