@@ -1,0 +1,433 @@
+package backups
+
+import (
+	"bytes"
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+
+	"stead.dev/stead/internal/node/record"
+	"stead.dev/stead/internal/panel"
+)
+
+// ResticConfig says where the repositories are.
+type ResticConfig struct {
+	Binary string // of restic; empty is "restic"
+	// Repository is the folder or the address in S3 ("s3:https://s3.example.com/bucket/prefix") below
+	// which each account has a repository of its own, named by its ref.
+	Repository string
+	// CredentialsFile is an AWS credentials file with the keys for S3, readable by its owner only.
+	CredentialsFile string
+	Region          string // of S3; may be empty
+	// KeyFile holds the secret that the repositories' passwords derive from. It is made when missing.
+	// Without it no backup can be read.
+	KeyFile string
+	// CacheDir is restic's own, for what it knows of repositories that are far away.
+	CacheDir string
+}
+
+// Restic keeps the streams in restic repositories. restic is told its repository and password by the
+// environment and an inherited pipe: neither stands in a list of processes or on the disk.
+type Restic struct {
+	ResticConfig
+	key []byte
+
+	mu   sync.Mutex
+	made map[string]bool // refs whose repository is known to be there
+}
+
+var _ Store = (*Restic)(nil)
+
+// NewRestic opens the store; nothing is asked of the repositories yet.
+func NewRestic(c ResticConfig) (*Restic, error) {
+	if c.Binary == "" {
+		c.Binary = "restic"
+	}
+	binary, err := exec.LookPath(c.Binary)
+	if err != nil {
+		return nil, fmt.Errorf("backups: %w", err)
+	}
+	c.Binary = binary
+	s := &Restic{ResticConfig: c, made: map[string]bool{}}
+	if s.remote() {
+		if err := private(c.CredentialsFile); err != nil {
+			return nil, fmt.Errorf("backups: credentials of S3: %w", err)
+		}
+	} else if err := os.MkdirAll(c.Repository, 0o700); err != nil {
+		return nil, fmt.Errorf("backups: %w", err)
+	}
+	if err := os.MkdirAll(c.CacheDir, 0o700); err != nil {
+		return nil, fmt.Errorf("backups: %w", err)
+	}
+	if s.key, err = readKey(c.KeyFile); err != nil {
+		return nil, fmt.Errorf("backups: %w", err)
+	}
+	return s, nil
+}
+
+// private refuses a file with a secret that others can read.
+func private(file string) error {
+	info, err := os.Stat(file)
+	if err == nil && info.Mode().Perm()&0o077 != 0 {
+		err = fmt.Errorf("%s can be read by others: its mode must be 0600", file)
+	}
+	return err
+}
+
+// readKey reads the secret, or makes it when there is none.
+func readKey(file string) ([]byte, error) {
+	text, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		text = []byte(rand.Text() + rand.Text() + "\n")
+		err = record.WriteFile(file, text, 0o600)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := private(file); err != nil {
+		return nil, err
+	}
+	key := bytes.TrimSpace(text)
+	if len(key) < 32 {
+		return nil, fmt.Errorf("%s holds no key: 32 characters at least", file)
+	}
+	return key, nil
+}
+
+// Password is that of an account's repository: whoever has the key file can read it by hand.
+func (s *Restic) Password(ref string) string {
+	mac := hmac.New(sha256.New, s.key)
+	mac.Write([]byte("stead backups " + ref))
+	return hex.EncodeToString(mac.Sum(nil))
+}
+
+func (s *Restic) remote() bool { return strings.HasPrefix(s.Repository, "s3:") }
+
+// Name implements Store.
+func (s *Restic) Name() string {
+	if s.remote() {
+		return "s3"
+	}
+	return "local"
+}
+
+func (s *Restic) repository(ref string) string {
+	return strings.TrimSuffix(s.Repository, "/") + "/" + ref
+}
+
+// command is restic on the repository of an account; done frees what it was given.
+func (s *Restic) command(ctx context.Context, ref string, args ...string) (cmd *exec.Cmd, done func(), err error) {
+	pr, pw, err := os.Pipe()
+	if err != nil {
+		return nil, nil, err
+	}
+	// A password is shorter than a pipe is wide: nobody has to wait for restic to read it.
+	_, err = pw.WriteString(s.Password(ref))
+	if err = errors.Join(err, pw.Close()); err != nil {
+		return nil, nil, errors.Join(err, pr.Close())
+	}
+	cmd = exec.CommandContext(ctx, s.Binary, args...)
+	cmd.Dir = "/"
+	cmd.ExtraFiles = []*os.File{pr}
+	cmd.Env = []string{
+		"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + s.CacheDir, "LANG=C.UTF-8", "GOMAXPROCS=2",
+		"RESTIC_REPOSITORY=" + s.repository(ref), "RESTIC_PASSWORD_FILE=/proc/self/fd/3", "RESTIC_CACHE_DIR=" + s.CacheDir,
+	}
+	if s.remote() {
+		cmd.Env = append(cmd.Env, "AWS_SHARED_CREDENTIALS_FILE="+s.CredentialsFile)
+		if s.Region != "" {
+			cmd.Env = append(cmd.Env, "AWS_DEFAULT_REGION="+s.Region)
+		}
+	}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	return cmd, func() { _ = pr.Close() }, nil
+}
+
+// run runs restic to its end and answers what it printed.
+func (s *Restic) run(ctx context.Context, ref string, stdin io.Reader, args ...string) ([]byte, error) {
+	cmd, done, err := s.command(ctx, ref, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	var out bytes.Buffer
+	stderr := &lastWords{}
+	cmd.Stdout, cmd.Stderr = &out, stderr
+	if stdin != nil {
+		// restic takes the end of its input for the end of the content: it must not live to see the
+		// end of one that failed.
+		cmd.Stdin = &fatal{stdin, func() { _ = cmd.Cancel() }}
+	}
+	if err := cmd.Run(); err != nil {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if f, ok := cmd.Stdin.(*fatal); ok && f.err() != nil {
+			return nil, f.err()
+		}
+		return nil, stderr.explain(args[0], err)
+	}
+	return out.Bytes(), nil
+}
+
+// fatal ends the reader's process before it answers a failure.
+type fatal struct {
+	io.Reader
+	kill func()
+}
+
+func (f *fatal) Read(b []byte) (int, error) {
+	n, err := f.Reader.Read(b)
+	if err != nil && err != io.EOF {
+		f.kill()
+		f.Reader = failed{err}
+	}
+	return n, err
+}
+
+func (f *fatal) err() error {
+	if broken, ok := f.Reader.(failed); ok {
+		return broken.error
+	}
+	return nil
+}
+
+type failed struct{ error }
+
+func (f failed) Read([]byte) (int, error) { return 0, f.error }
+
+// lastWords keeps the end of what a program says of its failure.
+type lastWords struct{ text []byte }
+
+func (w *lastWords) Write(b []byte) (int, error) {
+	const most = 4 << 10
+	w.text = append(w.text, b...)
+	w.text = w.text[max(0, len(w.text)-most):]
+	return len(b), nil
+}
+
+// explain gives restic's failure a kind.
+func (w *lastWords) explain(command string, err error) error {
+	text := strings.TrimSpace(string(w.text))
+	err = fmt.Errorf("restic %s: %w: %s", command, err, text)
+	switch {
+	case strings.Contains(text, "already locked"):
+		return fmt.Errorf("%w: %w", panel.ErrBusy, err)
+	case strings.Contains(text, "no space left on device"), strings.Contains(text, "quota exceeded"):
+		// The store's disk, not the customer's.
+		return fmt.Errorf("%w: %w", panel.ErrBusy, err)
+	case strings.Contains(text, "dial tcp"), strings.Contains(text, "connection refused"), strings.Contains(text, "i/o timeout"),
+		strings.Contains(text, "no such host"), strings.Contains(text, "Access Denied"):
+		return fmt.Errorf("%w: %w", panel.ErrUnreachable, err)
+	}
+	return err
+}
+
+// ensure makes the repository of an account should it not be there.
+func (s *Restic) ensure(ctx context.Context, ref string) error {
+	s.mu.Lock()
+	made := s.made[ref]
+	s.mu.Unlock()
+	if made {
+		return nil
+	}
+	if _, err := s.run(ctx, ref, nil, "cat", "config"); err != nil {
+		if _, err := s.run(ctx, ref, nil, "init"); err != nil {
+			return err
+		}
+	}
+	s.mu.Lock()
+	s.made[ref] = true
+	s.mu.Unlock()
+	return nil
+}
+
+func backupTag(id string) string { return "backup=" + id }
+
+// Save implements Store: a snapshot of one file.
+func (s *Restic) Save(ctx context.Context, ref, id string, part panel.BackupPart, r io.Reader) (string, error) {
+	if err := s.ensure(ctx, ref); err != nil {
+		return "", err
+	}
+	// A restic that was killed leaves a lock; this removes those whose process is gone, and no other.
+	if _, err := s.run(ctx, ref, nil, "unlock"); err != nil {
+		return "", err
+	}
+	out, err := s.run(ctx, ref, r, "backup", "--json", "--quiet", "--host", ref, "--tag", backupTag(id), "--tag", "part="+string(part),
+		"--stdin", "--stdin-filename", string(part)+".tar")
+	if err != nil {
+		return "", err
+	}
+	for line := range bytes.Lines(out) {
+		var said struct {
+			Type     string `json:"message_type"`
+			Snapshot string `json:"snapshot_id"`
+		}
+		if json.Unmarshal(line, &said) == nil && said.Type == "summary" && said.Snapshot != "" {
+			return said.Snapshot, nil
+		}
+	}
+	return "", fmt.Errorf("restic backup named no snapshot: %s", out)
+}
+
+// Open implements Store.
+func (s *Restic) Open(ctx context.Context, ref, _ string, part panel.BackupPart, handle string) (io.ReadCloser, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	cmd, done, err := s.command(ctx, ref, "dump", "--no-lock", handle, "/"+string(part)+".tar")
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	d := &dump{cmd: cmd, stop: func() { cancel(); done() }, ctx: ctx, store: s, ref: ref}
+	cmd.Stderr = &d.words
+	d.ReadCloser, err = cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		d.stop()
+		return nil, err
+	}
+	return d, nil
+}
+
+// dump is a running restic that prints a stream.
+type dump struct {
+	io.ReadCloser // its output
+	cmd           *exec.Cmd
+	words         lastWords
+	stop          func()
+	ctx           context.Context
+	store         *Restic
+	ref           string
+	ended         bool
+	err           error
+}
+
+// Read answers the end of the stream only when restic ended well.
+func (d *dump) Read(b []byte) (int, error) {
+	if d.ended {
+		return 0, d.err
+	}
+	n, err := d.ReadCloser.Read(b)
+	if err == nil {
+		return n, nil
+	}
+	d.ended, d.err = true, err
+	if waited := d.cmd.Wait(); waited != nil && d.ctx.Err() == nil {
+		d.err = d.store.judge(d.ctx, d.ref, d.words.explain("dump", waited))
+	} else if d.ctx.Err() != nil {
+		d.err = d.ctx.Err()
+	}
+	return n, d.err
+}
+
+func (d *dump) Close() error {
+	d.stop()
+	if !d.ended {
+		d.ended, d.err = true, io.ErrClosedPipe
+		_ = d.cmd.Wait() // it was just killed
+	}
+	return nil
+}
+
+// judge tells a repository that is damaged from one that cannot be reached: of the latter nothing can
+// be read.
+func (s *Restic) judge(ctx context.Context, ref string, err error) error {
+	var known panel.Kind
+	if errors.As(err, &known) {
+		return err
+	}
+	if s.remote() {
+		if _, unread := s.run(ctx, ref, nil, "cat", "config"); errors.Is(unread, panel.ErrUnreachable) {
+			return unread
+		}
+	}
+	return damaged(err)
+}
+
+// Check implements Store.
+func (s *Restic) Check(ctx context.Context, ref string) error {
+	_, err := s.run(ctx, ref, nil, "check", "--no-lock")
+	if err != nil && ctx.Err() == nil {
+		return s.judge(ctx, ref, err)
+	}
+	return err
+}
+
+// Delete implements Store.
+func (s *Restic) Delete(ctx context.Context, ref, id string) error {
+	if !s.there(ref) {
+		return nil
+	}
+	if _, err := s.run(ctx, ref, nil, "unlock"); err != nil {
+		return absent(err)
+	}
+	return s.forget(ctx, ref, "--tag", backupTag(id))
+}
+
+// absent passes over that there is no repository: the first backup failed before it was made.
+func absent(err error) error {
+	if err != nil && strings.Contains(err.Error(), "Is there a repository at the following location?") {
+		return nil
+	}
+	return err
+}
+
+// forget removes the snapshots that the filter finds, and what only they need.
+func (s *Restic) forget(ctx context.Context, ref string, filter ...string) error {
+	out, err := s.run(ctx, ref, nil, append([]string{"snapshots", "--json"}, filter...)...)
+	if err != nil {
+		return err
+	}
+	var found []struct {
+		ID string `json:"id"`
+	}
+	if err := json.Unmarshal(out, &found); err != nil {
+		return fmt.Errorf("restic snapshots: %w", err)
+	}
+	if len(found) == 0 {
+		return nil
+	}
+	args := []string{"forget", "--prune", "--quiet"}
+	for _, f := range found {
+		args = append(args, f.ID)
+	}
+	_, err = s.run(ctx, ref, nil, args...)
+	return err
+}
+
+// there tells that an account may have a repository.
+func (s *Restic) there(ref string) bool {
+	if s.remote() {
+		return true
+	}
+	_, err := os.Stat(filepath.Join(s.repository(ref), "config"))
+	return err == nil
+}
+
+// Drop implements Store. restic itself can remove what is in a repository, not the repository: in S3
+// its configuration and its key stay, which say nothing of a customer.
+func (s *Restic) Drop(ctx context.Context, ref string) error {
+	s.mu.Lock()
+	delete(s.made, ref)
+	s.mu.Unlock()
+	if !s.remote() {
+		return os.RemoveAll(s.repository(ref))
+	}
+	return absent(s.forget(ctx, ref))
+}

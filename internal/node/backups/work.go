@@ -1,0 +1,363 @@
+package backups
+
+import (
+	"archive/tar"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"os"
+	"path"
+	"time"
+
+	"stead.dev/stead/internal/node/accounts"
+	"stead.dev/stead/internal/node/identity"
+	"stead.dev/stead/internal/panel"
+)
+
+// The names in the streams of other parts than files.
+const (
+	documentName = "document.json" // first in its stream
+	dataDir      = "data"          // what the facility dumped
+)
+
+// measured counts a stream and takes its checksum on its way.
+type measured struct {
+	sum hash.Hash
+	n   int64
+}
+
+func newMeasured() *measured { return &measured{sum: sha256.New()} }
+
+func (m *measured) Write(b []byte) (int, error) {
+	m.n += int64(len(b))
+	return m.sum.Write(b)
+}
+
+func (m *measured) hex() string { return hex.EncodeToString(m.sum.Sum(nil)) }
+
+// make makes a backup, part after part. Parts that an interrupted run completed are not made again.
+func (d *Driver) make(ctx context.Context, t *task) error {
+	a, err := d.cfg.Accounts(t.Ref)
+	if err != nil {
+		return err
+	}
+	for i := range t.Parts {
+		p := &t.Parts[i]
+		if p.Status == panel.TaskCompleted {
+			continue
+		}
+		if err := d.save(ctx, a, t, p); err != nil {
+			return fmt.Errorf("%s: %w", p.Part, err)
+		}
+		p.Status = panel.TaskCompleted
+		if err := d.write(*t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// save streams one part into the store.
+func (d *Driver) save(ctx context.Context, a accounts.Account, t *task, p *part) error {
+	work := d.work(t.Ref, t.ID)
+	defer func() { _ = os.RemoveAll(work) }() // the next start empties it too
+	var items int64 = -1
+	b := d.part(p.Part)
+	if b != nil {
+		if err := freshDir(work); err != nil {
+			return err
+		}
+		var err error
+		if items, err = b.DumpBackup(ctx, a, work); err != nil {
+			return err
+		}
+	}
+	sum := newMeasured()
+	pr, pw := io.Pipe()
+	var c counted
+	go func() {
+		w := tar.NewWriter(pw)
+		var err error
+		if p.Part == panel.PartFiles {
+			c, err = packFiles(ctx, a, w)
+		} else {
+			c, err = packPart(ctx, w, t.Documents[p.Part], work, b != nil, t.StartedAt)
+		}
+		if err == nil {
+			err = w.Close()
+		}
+		pw.CloseWithError(err)
+	}()
+	handle, err := d.cfg.Store.Save(ctx, t.Ref, t.ID, p.Part, io.TeeReader(pr, sum))
+	pr.CloseWithError(errors.Join(io.ErrClosedPipe, err)) // the packer ends when the store did not read to the end
+	if err != nil {
+		return err
+	}
+	p.Handle, p.SHA256, p.Stream, p.Bytes, p.Count, p.Unreadable = handle, sum.hex(), sum.n, c.bytes, c.entries, c.unreadable
+	if items >= 0 {
+		p.Count = items
+	}
+	if c.unreadable > 0 {
+		d.cfg.Log.Warn("files of an account cannot be read by its own user; the backup has their names only",
+			"account", t.Ref, "backup", t.ID, "files", c.unreadable)
+	}
+	return nil
+}
+
+// packFiles writes the home, as the account's user.
+func packFiles(ctx context.Context, a accounts.Account, w *tar.Writer) (c counted, err error) {
+	err = identity.Do(a, func() error {
+		root, err := os.OpenRoot(a.Home)
+		if err != nil {
+			return err
+		}
+		defer root.Close()
+		p := &packer{ctx: ctx, root: root, tar: w, skip: skipped}
+		err = p.dir(".")
+		c = p.counted
+		return err
+	})
+	return c, err
+}
+
+// packPart writes a document and what a facility dumped.
+func packPart(ctx context.Context, w *tar.Writer, document json.RawMessage, dump string, dumped bool, at time.Time) (c counted, err error) {
+	if document != nil {
+		h := &tar.Header{Format: tar.FormatPAX, Typeflag: tar.TypeReg, Name: documentName, Mode: 0o600, Size: int64(len(document)), ModTime: at}
+		if err := w.WriteHeader(h); err != nil {
+			return c, err
+		}
+		if _, err := w.Write(document); err != nil {
+			return c, err
+		}
+		c.entries, c.bytes = 1, h.Size
+	}
+	if !dumped {
+		return c, nil
+	}
+	root, err := os.OpenRoot(dump)
+	if err != nil {
+		return c, err
+	}
+	defer root.Close()
+	p := &packer{ctx: ctx, root: root, tar: w, skip: func(string) bool { return false }, into: dataDir + "/"}
+	err = p.dir(".")
+	c.bytes += p.bytes
+	return c, err
+}
+
+func freshDir(dir string) error {
+	if err := os.RemoveAll(dir); err != nil {
+		return err
+	}
+	return os.Mkdir(dir, 0o700)
+}
+
+// read passes the stream of a part to f, which reads it to its end, and compares the checksum.
+func (d *Driver) read(ctx context.Context, backup task, p part, f func(io.Reader) error) error {
+	stream, err := d.cfg.Store.Open(ctx, backup.Ref, backup.ID, p.Part, p.Handle)
+	if err != nil {
+		return err
+	}
+	sum := newMeasured()
+	err = f(io.TeeReader(canceled{ctx, stream}, sum))
+	if closed := stream.Close(); err == nil {
+		err = closed
+	}
+	if err == nil && (sum.hex() != p.SHA256 || sum.n != p.Stream) {
+		err = damaged(fmt.Errorf("%d bytes with the checksum %s, there were %d with %s", sum.n, sum.hex(), p.Stream, p.SHA256))
+	}
+	return err
+}
+
+// discard reads a stream for its checksum alone.
+func discard(r io.Reader) error {
+	_, err := io.Copy(io.Discard, r)
+	return err
+}
+
+// check reads a backup whole.
+func (d *Driver) check(ctx context.Context, t *task) error {
+	b, err := d.backup(t.Ref, t.Backup)
+	if err != nil {
+		return err
+	}
+	if err := d.cfg.Store.Check(ctx, t.Ref); err != nil {
+		return err
+	}
+	for i := range t.Parts {
+		if err := d.read(ctx, b, *b.find(t.Parts[i].Part), discard); err != nil {
+			return fmt.Errorf("%s: %w", t.Parts[i].Part, err)
+		}
+		t.Parts[i].Status = panel.TaskCompleted
+	}
+	return nil
+}
+
+// restore puts parts of a backup back. Everything is read once before anything is changed.
+func (d *Driver) restore(ctx context.Context, t *task) error {
+	b, err := d.backup(t.Ref, t.Backup)
+	if err != nil {
+		return err
+	}
+	a, err := d.cfg.Accounts(t.Ref)
+	if err != nil {
+		return err
+	}
+	items, err := paths(t.Items)
+	if t.find(panel.PartFiles) != nil && err != nil {
+		return err
+	}
+	home := newContents(scope{items})
+	home.beside = t.Target != ""
+	for _, p := range t.Parts {
+		f := discard
+		if p.Part == panel.PartFiles {
+			f = home.read
+		}
+		if err := d.read(ctx, b, *b.find(p.Part), f); err != nil {
+			return fmt.Errorf("%s: %w", p.Part, err)
+		}
+	}
+	if most := a.Limits.DiskBytes(); most > 0 && home.bytes > most {
+		return fmt.Errorf("%w: the files need %d bytes", panel.ErrDiskFull, home.bytes)
+	}
+	for i := range t.Parts {
+		p := &t.Parts[i]
+		if p.Part == panel.PartFiles {
+			err = d.restoreFiles(ctx, a, b, *b.find(p.Part), home, t.Target)
+		} else {
+			err = d.load(ctx, a, b, *b.find(p.Part), d.work(t.Ref, t.ID), t.Items)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", p.Part, err)
+		}
+		p.Status = panel.TaskCompleted
+	}
+	return nil
+}
+
+// restoreFiles makes the home, or what of it is meant, as the stream has it.
+func (d *Driver) restoreFiles(ctx context.Context, a accounts.Account, b task, p part, home *contents, into string) error {
+	if len(home.scope.items) > len(home.found) {
+		return fmt.Errorf("%w: not all of the items are in the backup", panel.ErrNotFound)
+	}
+	err := d.read(ctx, b, p, func(r io.Reader) error {
+		return identity.Do(a, func() error {
+			root, err := os.OpenRoot(a.Home)
+			if err != nil {
+				return err
+			}
+			defer root.Close()
+			// First what is too much, so that an account at its limit has the room.
+			if err := removeOthers(ctx, root, home, "."); err != nil {
+				return err
+			}
+			u := &unpacker{ctx: ctx, root: root, scope: home.scope, into: into}
+			return u.unpack(r)
+		})
+	})
+	return errors.Join(err, d.measure(ctx, a.Ref))
+}
+
+// load passes a facility what it dumped.
+func (d *Driver) load(ctx context.Context, a accounts.Account, b task, p part, work string, items []string) error {
+	f := d.part(p.Part)
+	if f == nil {
+		return nil // a document, which is the platform's
+	}
+	if err := freshDir(work); err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(work) }()
+	err := d.read(ctx, b, p, func(r io.Reader) error {
+		root, err := os.OpenRoot(work)
+		if err != nil {
+			return err
+		}
+		defer root.Close()
+		u := &unpacker{ctx: ctx, root: root}
+		return u.unpack(r)
+	})
+	if err != nil {
+		return err
+	}
+	dir := path.Join(work, dataDir)
+	if err := os.MkdirAll(dir, 0o700); err != nil { // a backup without any
+		return err
+	}
+	return f.LoadBackup(ctx, a, dir, items)
+}
+
+// BackupDocuments implements panel.Backups.
+func (d *Driver) BackupDocuments(ctx context.Context, ref, id string) (map[panel.BackupPart]json.RawMessage, error) {
+	docs, err := d.documents(ctx, ref, id)
+	return docs, panel.Wrap("backups.documents", ref, err)
+}
+
+func (d *Driver) documents(ctx context.Context, ref, id string) (map[panel.BackupPart]json.RawMessage, error) {
+	b, err := d.ofComplete(ref, id)
+	if err != nil {
+		return nil, err
+	}
+	docs := map[panel.BackupPart]json.RawMessage{}
+	for _, p := range b.Parts {
+		if p.Part == panel.PartFiles {
+			continue
+		}
+		doc, err := d.document(ctx, b, p)
+		if err != nil {
+			return nil, err
+		}
+		if doc != nil {
+			docs[p.Part] = doc
+		}
+	}
+	return docs, nil
+}
+
+// ofComplete is a complete backup of a ref that may be anything.
+func (d *Driver) ofComplete(ref, id string) (task, error) {
+	if err := d.known(ref); err != nil {
+		return task{}, err
+	}
+	return d.backup(ref, id)
+}
+
+// maxDocument bounds a document that is read back, in bytes.
+const maxDocument = 64 << 20
+
+// document reads the first entry of a part's stream, when it is the document. Whether the rest is
+// sound is the matter of a check.
+func (d *Driver) document(ctx context.Context, b task, p part) (json.RawMessage, error) {
+	stream, err := d.cfg.Store.Open(ctx, b.Ref, b.ID, p.Part, p.Handle)
+	if err != nil {
+		return nil, err
+	}
+	defer stream.Close() // read as far as it was wanted
+	r := tar.NewReader(stream)
+	h, err := r.Next()
+	if err == io.EOF || err == nil && h.Name != documentName {
+		return nil, nil
+	}
+	var doc []byte
+	if err == nil {
+		doc, err = io.ReadAll(io.LimitReader(r, maxDocument))
+	}
+	if err == nil && !json.Valid(doc) {
+		err = errors.New("the document is no JSON")
+	}
+	if err != nil {
+		var known panel.Kind
+		if errors.As(err, &known) {
+			return nil, err
+		}
+		return nil, damaged(err)
+	}
+	return doc, nil
+}
