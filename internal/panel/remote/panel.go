@@ -459,13 +459,25 @@ func converse(ctx context.Context, p *Panel, op string, src io.Reader, args ...a
 		return nil, panel.Wrap(op, ref, err)
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	// The node answers before src has anything to say.
-	answer, err := p.send(ctx, op, io.MultiReader(&head, src), http.Header{"Content-Type": {streamType}}, ref)
-	if err != nil {
+	// The transport waits for what it reads even when the call has ended, so src is read beside it. What
+	// reads src ends with src.
+	body, w := io.Pipe()
+	stop := func() {
 		cancel()
+		_ = body.CloseWithError(context.Canceled)
+	}
+	go func() {
+		_, err := io.Copy(w, io.MultiReader(&head, src))
+		_ = w.CloseWithError(err)
+	}()
+	context.AfterFunc(ctx, stop)
+	// The node answers before src has anything to say.
+	answer, err := p.send(ctx, op, body, http.Header{"Content-Type": {streamType}}, ref)
+	if err != nil {
+		stop()
 		return nil, err
 	}
-	return &download{ctx: ctx, cancel: cancel, panel: p, op: op, ref: ref, answer: answer}, nil
+	return &download{ctx: ctx, cancel: stop, panel: p, op: op, ref: ref, answer: answer}, nil
 }
 
 // openFile calls a method that answers a panel.File.
