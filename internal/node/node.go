@@ -10,7 +10,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -108,12 +107,6 @@ func New(ctx context.Context, cfg Config) (_ *Node, err error) {
 		}
 	}
 	for _, f := range n.facilities {
-		if w, ok := f.(facility.Writer); ok {
-			w.OnWritten(n.Files.Measure)
-		}
-		if c, ok := f.(io.Closer); ok {
-			n.closers = append(n.closers, c.Close)
-		}
 		if s, ok := f.(facility.Starter); ok {
 			if err := s.Start(ctx); err != nil {
 				return nil, fmt.Errorf("%s: %w", f.Capability(), err)
@@ -239,6 +232,15 @@ func (n *Node) Reconcile(ctx context.Context) {
 			n.cfg.Log.Warn("account cannot be put right", "account", rec.Ref, "error", err)
 		}
 	}
+}
+
+// Refs are the accounts of the machine, those included whose end has begun and not come to its end.
+func (n *Node) Refs() []string {
+	refs := n.accounts.Deleting()
+	for _, rec := range n.accounts.List() {
+		refs = append(refs, rec.Ref)
+	}
+	return refs
 }
 
 // account implements facility.Lookup.

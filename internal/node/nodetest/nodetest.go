@@ -1,0 +1,251 @@
+// Package nodetest is a hosting machine for tests: directories that accounts can pass, real Linux
+// users, real daemons on free ports, and nothing left of them at the end. It needs root.
+package nodetest
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"stead.dev/stead/internal/node"
+	"stead.dev/stead/internal/node/accounts"
+	"stead.dev/stead/internal/node/accounts/userdb"
+	"stead.dev/stead/internal/node/daemon"
+	"stead.dev/stead/internal/node/facility"
+	"stead.dev/stead/internal/panel"
+)
+
+// Web is the group of the web server's workers in tests.
+const Web = "www-data"
+
+// base is where the directories of tests are. Not below /tmp: all above an account's jail must be
+// root's and writable by nobody else, as on a real machine.
+const base = "/var/lib/stead-test"
+
+// Users of tests have numbers from firstUID on. Each process that runs tests takes a slot of them,
+// and each machine of it a part of the slot, so that tests that run at once get in nobody's way.
+const (
+	firstUID    = 70000
+	slotSize    = 10000
+	machineSize = 200
+	slots       = 40
+)
+
+var process struct {
+	sync.Mutex
+	slot     int
+	lock     *os.File // held until the process ends, however it ends
+	machines int
+}
+
+// users takes a part of the process's slot: a prefix of names, and numbers.
+func users(t testing.TB) (prefix string, least, most int) {
+	t.Helper()
+	process.Lock()
+	defer process.Unlock()
+	if process.lock == nil {
+		for process.slot = range slots {
+			f, err := os.OpenFile(filepath.Join(base, fmt.Sprintf("slot-%d", process.slot)), os.O_CREATE|os.O_RDWR, 0o600)
+			must(t, err)
+			if syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil {
+				process.lock = f
+				break
+			}
+			must(t, f.Close())
+		}
+		if process.lock == nil {
+			t.Fatal("nodetest: all slots are taken")
+		}
+		// What a process that died left.
+		db := userdb.Open("/etc")
+		first := firstUID + process.slot*slotSize
+		left, err := db.Users(first, first+slotSize-1)
+		must(t, err)
+		for _, u := range left {
+			must(t, db.Remove(context.Background(), u.Name, u.ID))
+		}
+	}
+	part := process.machines % (slotSize / machineSize)
+	process.machines++
+	least = firstUID + process.slot*slotSize + part*machineSize
+	return fmt.Sprintf("t%dm%dx", process.slot, part), least, least + machineSize - 1
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Dir is a directory that the users of accounts can pass and not list. It is short, as the paths of
+// sockets must be, and removed at the end of the test.
+func Dir(t testing.TB) string {
+	t.Helper()
+	must(t, os.MkdirAll(base, 0o711))
+	dir := filepath.Join(base, strings.ToLower(rand.Text()[:8]))
+	must(t, os.Mkdir(dir, 0o711))
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
+}
+
+// Port is a free port of the loopback.
+func Port(t testing.TB) int {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	defer ln.Close()
+	addr, ok := ln.Addr().(*net.TCPAddr)
+	if !ok {
+		t.Fatal("no TCP address")
+	}
+	return addr.Port
+}
+
+// Log is where the machine logs to: the test's own log.
+func Log(t testing.TB) *slog.Logger {
+	return slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))
+}
+
+// Supervisor supervises daemons, which are ended at the end of the test.
+func Supervisor(t testing.TB, dir string) daemon.Supervisor {
+	t.Helper()
+	s, err := daemon.NewProcesses(daemon.Config{Dir: filepath.Join(dir, "daemons"), Now: time.Now, Log: Log(t)})
+	must(t, err)
+	t.Cleanup(func() {
+		for _, name := range daemon.Running(filepath.Join(dir, "daemons")) {
+			if err := s.Stop(context.Background(), name); err != nil {
+				t.Error(err)
+			}
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// Machine is a machine with real users and no facilities: what the test of one facility needs.
+type Machine struct {
+	Dir        string
+	Store      *accounts.Store
+	Supervisor daemon.Supervisor
+
+	t testing.TB
+}
+
+// New is a machine for the time of the test.
+func New(t testing.TB) *Machine {
+	t.Helper()
+	dir := Dir(t)
+	store, err := openUsers(t, dir)
+	must(t, err)
+	t.Cleanup(func() { removeAccounts(t, store) })
+	return &Machine{Dir: dir, Store: store, Supervisor: Supervisor(t, dir), t: t}
+}
+
+func openUsers(t testing.TB, dir string) (*accounts.Store, error) {
+	prefix, least, most := users(t)
+	return accounts.OpenUsers(accounts.UsersConfig{
+		Dir: dir, Now: time.Now, Log: Log(t), Prefix: prefix, UIDMin: least, UIDMax: most, WebGroup: Web, Shell: "/bin/bash",
+	})
+}
+
+func removeAccounts(t testing.TB, store *accounts.Store) {
+	t.Helper()
+	for _, rec := range store.List() {
+		if err := store.Delete(context.Background(), rec.Ref, nil); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, ref := range store.Deleting() {
+		if err := store.Delete(context.Background(), ref, nil); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := store.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// Account makes an account with a user of its own. Its ref is the name, its domain <name>.example.
+func (m *Machine) Account(name string, limits panel.Limits) accounts.Account {
+	m.t.Helper()
+	_, err := m.Store.Create(context.Background(), panel.AccountSpec{
+		Ref: name, Username: name, PrimaryDomain: name + ".example", Limits: limits,
+	})
+	must(m.t, err)
+	a, err := m.Lookup(name)
+	must(m.t, err)
+	return a
+}
+
+// Update changes the record of an account and answers what it is then.
+func (m *Machine) Update(ref string, change func(*accounts.Record)) accounts.Account {
+	m.t.Helper()
+	_, err := m.Store.Update(context.Background(), ref, func(rec *accounts.Record) error {
+		change(rec)
+		return nil
+	})
+	must(m.t, err)
+	a, err := m.Lookup(ref)
+	must(m.t, err)
+	return a
+}
+
+// Lookup is a facility.Lookup for the machine's accounts.
+func (m *Machine) Lookup(ref string) (accounts.Account, error) {
+	rec, err := m.Store.Get(ref)
+	if err != nil {
+		return accounts.Account{}, err
+	}
+	home := m.Store.Home(rec)
+	return accounts.Account{Record: rec, Home: home, Jail: filepath.Dir(home)}, nil
+}
+
+var _ facility.Lookup = (*Machine)(nil).Lookup
+
+// Node is a whole machine with real users and the facilities that make answers; it is given a
+// supervisor whose daemons end with the test. change, if any, may alter the configuration.
+func Node(t testing.TB, make func(dir string, s daemon.Supervisor, lookup facility.Lookup) ([]facility.Facility, error), change func(*node.Config)) *node.Node {
+	t.Helper()
+	dir := Dir(t)
+	s := Supervisor(t, dir)
+	cfg := node.Config{
+		Dir: dir, Now: time.Now, Log: Log(t), OriginURL: "http://127.0.0.1:1",
+		Accounts: func() (accounts.Accounts, error) { return openUsers(t, dir) },
+	}
+	if make != nil {
+		cfg.Facilities = func(lookup facility.Lookup) ([]facility.Facility, error) { return make(dir, s, lookup) }
+	}
+	if change != nil {
+		change(&cfg)
+	}
+	n, err := node.New(context.Background(), cfg)
+	must(t, err)
+	t.Cleanup(func() {
+		for _, ref := range n.Refs() {
+			if err := n.DeleteAccount(context.Background(), ref); err != nil && !errors.Is(err, panel.ErrNotFound) {
+				t.Error(err)
+			}
+		}
+		if err := n.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return n
+}
