@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -107,6 +108,12 @@ func New(ctx context.Context, cfg Config) (_ *Node, err error) {
 		}
 	}
 	for _, f := range n.facilities {
+		if w, ok := f.(facility.Writer); ok {
+			w.OnWritten(n.Files.Measure)
+		}
+		if c, ok := f.(io.Closer); ok {
+			n.closers = append(n.closers, c.Close)
+		}
 		if s, ok := f.(facility.Starter); ok {
 			if err := s.Start(ctx); err != nil {
 				return nil, fmt.Errorf("%s: %w", f.Capability(), err)
