@@ -49,8 +49,9 @@ type Config struct {
 	// Accounts opens the driver for accounts; nil is one that keeps them as directories below Dir.
 	Accounts func() (accounts.Accounts, error)
 	// Facilities makes what the machine has besides files and sites, in the order in which they are
-	// applied; they are removed in the reverse order.
-	Facilities func(facility.Lookup) ([]facility.Facility, error)
+	// applied; they are removed in the reverse order. They get the node for its Lookup and Files;
+	// the rest of it is not ready then.
+	Facilities func(n *Node) ([]facility.Facility, error)
 }
 
 // How often the background looks: every account is walked, to see what others wrote into it; and what
@@ -103,7 +104,7 @@ func New(ctx context.Context, cfg Config) (_ *Node, err error) {
 	n.closers = append(n.closers, n.web.Close)
 	n.Files = files.New(n.home)
 	if cfg.Facilities != nil {
-		if n.facilities, err = cfg.Facilities(n.account); err != nil {
+		if n.facilities, err = cfg.Facilities(n); err != nil {
 			return nil, err
 		}
 	}
@@ -250,8 +251,8 @@ func (n *Node) Refs() []string {
 	return refs
 }
 
-// account implements facility.Lookup.
-func (n *Node) account(ref string) (accounts.Account, error) {
+// Lookup implements facility.Lookup.
+func (n *Node) Lookup(ref string) (accounts.Account, error) {
 	rec, err := n.accounts.Get(ref)
 	if err != nil {
 		return accounts.Account{}, err

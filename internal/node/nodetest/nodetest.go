@@ -230,7 +230,7 @@ func Node(t testing.TB, make func(dir string, s daemon.Supervisor, lookup facili
 		Accounts: func() (accounts.Accounts, error) { return openUsers(t, dir) },
 	}
 	if make != nil {
-		cfg.Facilities = func(lookup facility.Lookup) ([]facility.Facility, error) { return make(dir, s, lookup) }
+		cfg.Facilities = func(n *node.Node) ([]facility.Facility, error) { return make(dir, s, n.Lookup) }
 	}
 	if change != nil {
 		change(&cfg)

@@ -1,0 +1,159 @@
+// Package machine puts a hosting machine together: the accounts' driver, the supervisor of daemons
+// and all facilities, from one configuration. The agent (stead node), the node embedded in the
+// control plane and the tests of the whole run the same.
+//
+// Everything of the machine is below one directory, which is root's:
+//
+//	accounts/, trash/   of the accounts: see package accounts
+//	state/              what the accounts' driver remembers
+//	daemons/            process ids and output of supervised daemons
+//	<facility>/         records, configuration and data of a facility
+package machine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"stead.dev/stead/internal/node"
+	"stead.dev/stead/internal/node/accounts"
+	"stead.dev/stead/internal/node/daemon"
+	"stead.dev/stead/internal/node/facility"
+)
+
+// Kind says how much of a machine is used.
+type Kind string
+
+// The kinds of machines.
+const (
+	// Directories is any machine: accounts are directories, sites are served by this process, and
+	// nothing needs to be installed. It has no facilities beyond files and sites.
+	Directories Kind = "directories"
+	// Linux is a machine that is given to hosting: accounts are Linux users, and the daemons of the
+	// field do the work. The process runs as root.
+	Linux Kind = "linux"
+)
+
+// Config describes a machine.
+type Config struct {
+	Kind Kind
+	Dir  string // everything is below it
+	Now  func() time.Time
+	Log  *slog.Logger
+
+	// Where the world reaches the machine: see node.Config.
+	OriginURL   string
+	IPv4, IPv6  string
+	Nameservers []string
+	Location    string
+
+	// Host is the address on which daemons listen for the world; empty is all of them. Ports are
+	// those of the services; a port that is 0 is the usual one.
+	Host  string
+	Ports Ports
+
+	// UserPrefix stands before the names of the accounts' users; UIDMin and UIDMax bound their
+	// numbers (zero: 20000 to 59999); WebGroup is the group of the web server's workers (empty:
+	// www-data).
+	UserPrefix     string
+	UIDMin, UIDMax int
+	WebGroup       string
+
+	// Supervisor runs the daemons; nil is the one that fits the machine.
+	Supervisor daemon.Supervisor
+}
+
+// Ports are where the machine's services listen.
+type Ports struct {
+	HTTP, HTTPS int
+}
+
+func (c *Config) complete() (err error) {
+	if c.Dir == "" || c.Now == nil || c.Log == nil {
+		return errors.New("machine: Dir, Now and Log are needed")
+	}
+	if c.Dir, err = filepath.Abs(c.Dir); err != nil {
+		return fmt.Errorf("machine: %w", err)
+	}
+	for _, set := range []struct {
+		value *int
+		usual int
+	}{{&c.UIDMin, 20000}, {&c.UIDMax, 59999}, {&c.Ports.HTTP, 80}, {&c.Ports.HTTPS, 443}} {
+		if *set.value == 0 {
+			*set.value = set.usual
+		}
+	}
+	if c.WebGroup == "" {
+		c.WebGroup = "www-data"
+	}
+	return nil
+}
+
+// Machine is a node with its daemons.
+type Machine struct {
+	*node.Node
+	supervisor daemon.Supervisor // nil on a machine without daemons
+	own        bool              // the supervisor was made here
+}
+
+// Open opens the machine: it starts the daemons that do not run, adopts those that do, and finishes
+// what a crash interrupted.
+func Open(ctx context.Context, cfg Config) (*Machine, error) {
+	if err := cfg.complete(); err != nil {
+		return nil, err
+	}
+	m := &Machine{supervisor: cfg.Supervisor}
+	nodeConfig := node.Config{
+		Dir: cfg.Dir, Now: cfg.Now, Log: cfg.Log, OriginURL: cfg.OriginURL, IPv4: cfg.IPv4, IPv6: cfg.IPv6,
+		Nameservers: cfg.Nameservers, Location: cfg.Location,
+	}
+	switch cfg.Kind {
+	case Directories:
+	case Linux:
+		if err := os.MkdirAll(cfg.Dir, 0o711); err != nil {
+			return nil, fmt.Errorf("machine: %w", err)
+		}
+		if m.supervisor == nil {
+			var err error
+			m.supervisor, err = daemon.New(daemon.Config{Dir: filepath.Join(cfg.Dir, "daemons"), Now: cfg.Now, Log: cfg.Log})
+			if err != nil {
+				return nil, err
+			}
+			m.own = true
+		}
+		nodeConfig.Accounts = func() (accounts.Accounts, error) {
+			return accounts.OpenUsers(accounts.UsersConfig{
+				Dir: cfg.Dir, Now: cfg.Now, Log: cfg.Log, Prefix: cfg.UserPrefix, UIDMin: cfg.UIDMin, UIDMax: cfg.UIDMax,
+				WebGroup: cfg.WebGroup, Shell: "/bin/bash",
+			})
+		}
+		nodeConfig.Facilities = func(n *node.Node) ([]facility.Facility, error) { return facilities(cfg, n, m.supervisor) }
+	default:
+		return nil, fmt.Errorf("machine: %q is no kind of machine", cfg.Kind)
+	}
+	var err error
+	if m.Node, err = node.New(ctx, nodeConfig); err != nil {
+		return nil, errors.Join(err, m.closeSupervisor())
+	}
+	return m, nil
+}
+
+// facilities are those of a Linux machine, in the order in which they are applied to an account.
+func facilities(cfg Config, n *node.Node, s daemon.Supervisor) ([]facility.Facility, error) {
+	var all []facility.Facility
+	return all, nil
+}
+
+// Close ends the agent's work. The daemons go on.
+func (m *Machine) Close() error { return errors.Join(m.Node.Close(), m.closeSupervisor()) }
+
+func (m *Machine) closeSupervisor() error {
+	if !m.own {
+		return nil
+	}
+	return m.supervisor.Close()
+}
