@@ -1,0 +1,31 @@
+package files
+
+import (
+	"context"
+
+	"stead.dev/stead/internal/panel"
+)
+
+// Take counts room that another facility is about to fill in an account's home, and refuses it when a limit
+// of the account would be passed: panel.ErrDiskFull for bytes, panel.ErrLimit for inodes. Both counts may be
+// zero, none negative.
+func (d *Driver) Take(ctx context.Context, ref string, bytes, inodes int64) (err error) {
+	defer explain(&err, "take", ref)
+	c, err := d.change(ctx, ref)
+	if err != nil {
+		return err
+	}
+	defer c.close()
+	h, err := c.hold()
+	if err != nil {
+		return err
+	}
+	return h.grow(bytes, inodes)
+}
+
+// Give counts room that another facility did not need after all, or freed.
+func (d *Driver) Give(ref string, bytes, inodes int64) { d.meter(ref).give(bytes, inodes) }
+
+// KindOf reads an error of the operating system or of an os.Root as the files facility does; empty when it
+// says nothing that callers could act on.
+func KindOf(err error) panel.Kind { return kindOf(err) }

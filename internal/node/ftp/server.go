@@ -1,0 +1,197 @@
+package ftp
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"net"
+	"net/netip"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	ftpserver "github.com/fclairamb/ftpserverlib"
+	"golang.org/x/crypto/bcrypt"
+
+	"stead.dev/stead/internal/node/accounts"
+)
+
+// mainDriver is the facility as the library asks it.
+type mainDriver struct{ *Driver }
+
+var (
+	_ ftpserver.MainDriver                        = mainDriver{}
+	_ ftpserver.MainDriverExtensionPassiveWrapper = mainDriver{}
+)
+
+// GetSettings implements ftpserver.MainDriver.
+func (d mainDriver) GetSettings() (*ftpserver.Settings, error) {
+	s := &ftpserver.Settings{
+		Listener: d.crowd, PublicHost: d.cfg.PublicIPv4, Banner: "FTP over TLS",
+		IdleTimeout: max(int(d.cfg.Idle/time.Second), 1), ConnectionTimeout: 30,
+		TLSRequired: ftpserver.MandatoryEncryption, DisableActiveMode: true, DisableSYST: false,
+		DefaultTransferType: ftpserver.TransferTypeBinary, DisableASCIIConversion: true,
+		PasvConnectionsCheck: ftpserver.IPMatchRequired,
+	}
+	if first, last := d.cfg.PassivePorts[0], d.cfg.PassivePorts[1]; first > 0 && last >= first {
+		s.PassiveTransferPortRange = ftpserver.PortRange{Start: first, End: last}
+	}
+	return s, nil
+}
+
+// GetTLSConfig implements ftpserver.MainDriver.
+func (d mainDriver) GetTLSConfig() (*tls.Config, error) { return d.tls, nil }
+
+// WrapPassiveListener implements ftpserver.MainDriverExtensionPassiveWrapper.
+func (d mainDriver) WrapPassiveListener(ln net.Listener) (net.Listener, error) {
+	return private{Listener: ln, idle: d.cfg.Idle}, nil
+}
+
+// ClientConnected implements ftpserver.MainDriver.
+func (d mainDriver) ClientConnected(cc ftpserver.ClientContext) (string, error) {
+	if d.guard.refuses(addressOf(cc.RemoteAddr())) {
+		return errRefused.Error(), errRefused
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	s := &session{d: d.Driver, cc: cc}
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	s.alarm = time.AfterFunc(unproven, s.close)
+	d.sessions[cc.ID()] = s
+	return "FTP over TLS only", nil
+}
+
+// ClientDisconnected implements ftpserver.MainDriver.
+func (d mainDriver) ClientDisconnected(cc ftpserver.ClientContext) {
+	d.mu.Lock()
+	s := d.sessions[cc.ID()]
+	delete(d.sessions, cc.ID())
+	d.mu.Unlock()
+	if s == nil {
+		return
+	}
+	s.alarm.Stop()
+	s.cancel()
+	if s.username != "" {
+		d.cfg.Log.Info("ftp session ended", "user", s.username, "address", cc.RemoteAddr().String())
+	}
+}
+
+// errRefused is the one answer to who may not come in, so that it tells nothing.
+var errRefused = errors.New("sign-in refused")
+
+// AuthUser implements ftpserver.MainDriver.
+func (d mainDriver) AuthUser(cc ftpserver.ClientContext, name, password string) (ftpserver.ClientDriver, error) {
+	from := addressOf(cc.RemoteAddr())
+	s, err := d.signIn(cc, from, strings.ToLower(name), password)
+	if err != nil {
+		d.cfg.Log.Warn("ftp sign-in refused", "user", name, "address", from.String(), "reason", err)
+		return nil, errRefused
+	}
+	d.cfg.Log.Info("ftp session begun", "user", s.username, "address", from.String())
+	return &fileSystem{s: s}, nil
+}
+
+var (
+	errNoTLS     = errors.New("no TLS")
+	errGuessing  = errors.New("too many wrong passwords")
+	errPassword  = errors.New("wrong name or password")
+	errSuspended = errors.New("account suspended")
+	errCrowded   = errors.New("too many sessions")
+)
+
+func (d mainDriver) signIn(cc ftpserver.ClientContext, from netip.Addr, name, password string) (*session, error) {
+	switch {
+	case !cc.HasTLSForControl():
+		return nil, errNoTLS
+	case d.guard.refuses(from):
+		return nil, errGuessing
+	}
+	ref, u, known := d.find(name)
+	hash := d.dummy
+	if known {
+		hash = []byte(u.Hash)
+	}
+	// Two at once: guessers must not take the machine's processors.
+	d.slots <- struct{}{}
+	wrong := bcrypt.CompareHashAndPassword(hash, []byte(password))
+	<-d.slots
+	if wrong != nil || !known {
+		d.guard.failed(from)
+		return nil, errPassword
+	}
+	d.guard.succeeded(from)
+	a, err := d.lookup(ref)
+	if err != nil {
+		return nil, err
+	}
+	s, err := d.begin(cc, a, name)
+	if err != nil {
+		return nil, err
+	}
+	// Who was suspended, or got another password, between the look and the beginning is dropped here; who
+	// is from now on, by Apply and SetFTPAccount.
+	now, err := d.lookup(ref)
+	if _, still, there := d.find(name); err != nil || now.Suspended || !there || !sameRights(still, u) {
+		s.close()
+		return nil, errSuspended
+	}
+	s.measure()
+	at := d.cfg.Now().UTC()
+	if u.LastLoginAt == nil || at.Sub(*u.LastLoginAt) >= time.Minute {
+		if err := d.update(name, func(u *user) { u.LastLoginAt = &at }); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// begin makes the session the account's.
+func (d mainDriver) begin(cc ftpserver.ClientContext, a accounts.Account, name string) (*session, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	n := 0
+	for _, other := range d.sessions {
+		if other.username != "" && other.account.Name == a.Name && other.cc.ID() != cc.ID() {
+			n++
+		}
+	}
+	s := d.sessions[cc.ID()]
+	if s == nil || n >= d.cfg.PerAccount {
+		return nil, errCrowded
+	}
+	s.alarm.Stop()
+	s.account, s.username = a, name
+	return s, nil
+}
+
+// session is one control connection.
+type session struct {
+	d        *Driver
+	cc       ftpserver.ClientContext
+	ctx      context.Context //nolint:containedctx // the session's own life, which no call has
+	cancel   context.CancelFunc
+	alarm    *time.Timer // ends who does not sign in
+	username string      // empty until it has signed in; set once, with d.mu held
+	account  accounts.Account
+	gone     atomic.Bool
+}
+
+// close drops the session with its transfers.
+func (s *session) close() {
+	s.gone.Store(true)
+	s.cancel()
+	_ = s.cc.Close() // it ends either way
+}
+
+// user is the FTP account as it is now.
+func (s *session) user() (user, error) {
+	if s.gone.Load() {
+		return user{}, net.ErrClosed
+	}
+	_, u, ok := s.d.find(s.username)
+	if !ok {
+		return user{}, net.ErrClosed
+	}
+	return u, nil
+}
