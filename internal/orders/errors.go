@@ -8,5 +8,5 @@ var (
 	ErrNotPayable      = fault.Define(fault.KindUnprocessable, "order_not_payable")
 	ErrNotCancellable  = fault.Define(fault.KindUnprocessable, "order_not_cancellable")
 	ErrPlanUnavailable = fault.Define(fault.KindUnprocessable, "plan_unavailable")
-	ErrOutOfStock      = fault.Define(fault.KindUnprocessable, "out_of_stock")
+	ErrOutOfStock      = fault.OutOfStock
 )

@@ -36,6 +36,7 @@ var (
 	ServiceNotActive     = Define(KindUnprocessable, "service_not_active")
 	ServiceSuspended     = Define(KindUnprocessable, "service_suspended")
 	PathNotAllowed       = Define(KindUnprocessable, "path_not_allowed")
+	OutOfStock           = Define(KindUnprocessable, "out_of_stock")
 
 	// InsufficientFunds carries required, balance and missing, all Money.
 	InsufficientFunds = Define(KindUnprocessable, "insufficient_funds")

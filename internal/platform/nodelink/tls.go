@@ -133,10 +133,17 @@ func Pinned(pin string, now func() time.Time) *tls.Config {
 	}
 }
 
-// Peer is who the other side of a connection has proved to be; empty for a guest.
-func Peer(s *tls.ConnectionState) string {
+// Party is who the other side of a connection has proved to be.
+type Party struct {
+	Name     string    // empty for a guest
+	IssuedAt time.Time // when its certificate was, to the second
+}
+
+// Peer is the other side of a connection.
+func Peer(s *tls.ConnectionState) Party {
 	if s == nil || len(s.PeerCertificates) == 0 {
-		return ""
+		return Party{}
 	}
-	return nameOf(s.PeerCertificates[0])
+	leaf := s.PeerCertificates[0]
+	return Party{Name: nameOf(leaf), IssuedAt: leaf.NotBefore.Add(skew)}
 }

@@ -1,0 +1,164 @@
+package nodes
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/nodelink"
+)
+
+// State of a node.
+type State string
+
+// The states of a node. Offline is computed: see Node.Shown.
+const (
+	Joining  State = "joining"
+	Active   State = "active"
+	Draining State = "draining" // keeps what it has and gets nothing more
+	Removed  State = "removed"
+	Offline  State = "offline"
+)
+
+// Node is a hosting machine.
+type Node struct {
+	ID           int64
+	Name         string
+	Location     string // as plans name it; empty suits plans that name none
+	State        State
+	MaxAccounts  int64 // 0: no bound
+	DiskPercent  int64 // how much of the disk may be sold: 150 is half as much again as there is
+	Placed       int64 // services
+	PlacedDiskMB int64 // that their plans allow
+	Address      string
+	Version      string
+	Capabilities []panel.Capability
+	Capacity     nodelink.Capacity
+	CertificateEndsAt, TokenExpiresAt,
+	JoinedAt, LastSeenAt *time.Time
+	CreatedAt time.Time
+}
+
+// Shown is the node's state as it is at a time.
+func (n Node) Shown(now time.Time) State {
+	if (n.State == Active || n.State == Draining) && !n.alive(now) {
+		return Offline
+	}
+	return n.State
+}
+
+func (n Node) alive(now time.Time) bool {
+	return n.LastSeenAt != nil && now.Sub(*n.LastSeenAt) < nodelink.SilentAfter
+}
+
+// serves tells that the node has an address at which services on it are reached.
+func (n Node) serves() bool { return n.State == Active || n.State == Draining }
+
+// soldDiskMB is how much disk may be sold on the node.
+func (n Node) soldDiskMB() int64 { return n.Capacity.DiskMB * n.DiskPercent / 100 }
+
+// reserve is the part of a disk that new accounts leave free.
+const reserve = 20 // a twentieth
+
+// fits tells whether the node has room for a service at a time.
+func (n Node) fits(need Need, now time.Time) bool {
+	return n.State == Active && n.alive(now) &&
+		(len(need.Locations) == 0 || slices.Contains(need.Locations, n.Location)) &&
+		(n.MaxAccounts == 0 || n.Placed < n.MaxAccounts) &&
+		n.PlacedDiskMB+need.DiskMB <= n.soldDiskMB() && n.Capacity.DiskFreeMB > n.Capacity.DiskMB/reserve
+}
+
+// share of the node that is taken, in parts of a million, for comparing nodes.
+func (n Node) share() int64 {
+	if n.soldDiskMB() == 0 {
+		return 1_000_000
+	}
+	share := n.PlacedDiskMB * 1_000_000 / n.soldDiskMB()
+	if n.MaxAccounts > 0 {
+		share = max(share, n.Placed*1_000_000/n.MaxAccounts)
+	}
+	return share
+}
+
+// Need is what a service asks of the node that it is placed on.
+type Need struct {
+	ServiceID int64
+	DiskMB    int64    // that its plan allows; 0 where the plan sets no bound
+	Locations []string // that its plan is sold in; none: anywhere
+	// Capabilities that its plan promises. Those that no node has are not asked for: the company does not
+	// have them.
+	Capabilities []panel.Capability
+}
+
+// candidates are the nodes with room for need, the emptiest first.
+func candidates(all []Node, need Need, now time.Time) []Node {
+	offered := map[panel.Capability]bool{}
+	for _, n := range all {
+		for _, c := range n.Capabilities {
+			offered[c] = offered[c] || n.serves()
+		}
+	}
+	var fit []Node
+	for _, n := range all {
+		missing := slices.ContainsFunc(need.Capabilities, func(c panel.Capability) bool {
+			return offered[c] && !slices.Contains(n.Capabilities, c)
+		})
+		if !missing && n.fits(need, now) {
+			fit = append(fit, n)
+		}
+	}
+	slices.SortStableFunc(fit, func(a, b Node) int {
+		if a.share() != b.share() {
+			return int(a.share() - b.share())
+		}
+		return int(a.Placed - b.Placed)
+	})
+	return fit
+}
+
+const panelPrefix = "node:"
+
+// PanelName is the name of a node as a panel.
+func PanelName(id int64) string { return panelPrefix + strconv.FormatInt(id, 10) }
+
+// PanelID reads what PanelName wrote.
+func PanelID(name string) (int64, bool) {
+	text, ok := strings.CutPrefix(name, panelPrefix)
+	if !ok {
+		return 0, false
+	}
+	id, err := strconv.ParseInt(text, 10, 64)
+	return id, err == nil && PanelName(id) == name
+}
+
+var nameForm = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?$`)
+
+// NewNode is a node that an operator adds.
+type NewNode struct {
+	Name        string
+	Location    string
+	MaxAccounts int64
+	DiskPercent int64 // 0: 100
+}
+
+func (n *NewNode) validate() error {
+	if n.DiskPercent == 0 {
+		n.DiskPercent = 100
+	}
+	switch {
+	case !nameForm.MatchString(n.Name):
+		return fault.Invalid("name", "pattern")
+	case n.Location != "" && !nameForm.MatchString(n.Location):
+		return fault.Invalid("location", "pattern")
+	case n.MaxAccounts < 0:
+		return fault.Invalid("max_accounts", "pattern")
+	case n.DiskPercent < 1 || n.DiskPercent > 10_000:
+		return fault.Invalid("disk_percent", "pattern")
+	default:
+		return nil
+	}
+}
