@@ -116,3 +116,16 @@ func (s *Service) SeedDemo(ctx context.Context, tx *db.Tx) error {
 	_, err := s.Import(ctx, tx, demo)
 	return err
 }
+
+// Locations are where the plan is sold; none: anywhere. A plan that is not there is sold nowhere in
+// particular.
+func (s *Service) Locations(ctx context.Context, q db.Querier, planID int64) ([]string, error) {
+	pl, _, err := findPlan(ctx, q, planID)
+	if errors.Is(err, db.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("catalog: read plan %d: %w", planID, err)
+	}
+	return pl.Locations, nil
+}

@@ -43,7 +43,7 @@ type Events interface {
 	Emit(ctx context.Context, tx *db.Tx, e outbox.Event) error
 }
 
-// Config is what the section works with; every field is needed.
+// Config is what the section works with; every field but Placer is needed.
 type Config struct {
 	DB       *db.DB
 	Queue    jobs.Enqueuer
@@ -52,7 +52,8 @@ type Config struct {
 	Balances Balances
 	Clock    clock.Clock
 	Plans    Plans
-	// DefaultPanel is where new services are provisioned.
+	// Placer chooses where a new service is provisioned; nil: on DefaultPanel.
+	Placer       Placer
 	DefaultPanel string
 }
 
@@ -115,7 +116,11 @@ func (s *Service) Provision(ctx context.Context, tx *db.Tx, id int64) error {
 			return err
 		}
 	}
-	moved, err := setProvisioning(ctx, tx, id, s.DefaultPanel)
+	panelName, err := s.place(ctx, tx, r)
+	if err != nil {
+		return err
+	}
+	moved, err := setProvisioning(ctx, tx, id, panelName)
 	if db.IsUnique(err) {
 		return fault.DomainUnavailable.Wrap(err)
 	}

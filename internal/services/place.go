@@ -1,0 +1,30 @@
+package services
+
+import (
+	"context"
+	"encoding/json"
+
+	"stead.dev/stead/internal/platform/db"
+)
+
+// Placement is what a service asks of the panel that it is provisioned on.
+type Placement struct {
+	ServiceID int64
+	PlanID    int64
+	Limits    json.RawMessage // of the plan
+}
+
+// Placer chooses the panel of a service that begins to be provisioned in tx, and keeps the room there
+// until the service has failed or ended. It answers fault.OutOfStock when there is none, and the order
+// is not paid then. A service that it was asked for before keeps its panel.
+type Placer interface {
+	Place(ctx context.Context, tx *db.Tx, p Placement) (panelName string, err error)
+}
+
+// place is the panel of a new service.
+func (s *Service) place(ctx context.Context, tx *db.Tx, r record) (string, error) {
+	if s.Placer == nil {
+		return s.DefaultPanel, nil
+	}
+	return s.Placer.Place(ctx, tx, Placement{ServiceID: r.id, PlanID: r.planID, Limits: json.RawMessage(r.limits)})
+}
