@@ -103,11 +103,18 @@ var databaseOwnName = regexp.MustCompile(`^[a-z0-9][a-z0-9_]{0,23}$`)
 // DatabaseName is the name on the machine of what the account with the user name calls own: the two
 // with an underscore in between, at most 57 characters. User names have no underscore, so no name is
 // of two accounts. An own name that begins with the user name already is not given it again.
-// ErrInvalid: own is not 1 to 24 of a-z, 0-9 and the underscore, which is not the first.
+// ErrInvalid: own is not 1 to 24 of a-z, 0-9 and the underscore, which is not the first, or the name is a
+// server's own.
 func DatabaseName(username, own string) (string, error) {
 	own = strings.TrimPrefix(own, username+"_")
-	if username == "" || !databaseOwnName.MatchString(own) {
+	name := username + "_" + own
+	if username == "" || !databaseOwnName.MatchString(own) || serversOwn(name) {
 		return "", fmt.Errorf("%w: database name %q", ErrInvalid, own)
 	}
-	return username + "_" + own, nil
+	return name, nil
+}
+
+// serversOwn tells of names that servers keep for themselves.
+func serversOwn(name string) bool {
+	return name == "information_schema" || name == "performance_schema" || strings.HasPrefix(name, "pg_")
 }

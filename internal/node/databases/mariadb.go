@@ -1,0 +1,458 @@
+package databases
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+
+	"stead.dev/stead/internal/node/daemon"
+	"stead.dev/stead/internal/node/record"
+	"stead.dev/stead/internal/panel"
+)
+
+// mariaDB is a MariaDB server of the machine's own.
+type mariaDB struct {
+	Instance
+	dir        string
+	supervisor daemon.Supervisor
+	key        []byte
+
+	mu     sync.Mutex
+	admin  *sql.DB
+	number string // version
+}
+
+func newMariaDB(dir string, i Instance, s daemon.Supervisor, key []byte) *mariaDB {
+	return &mariaDB{Instance: i, dir: dir, supervisor: s, key: key}
+}
+
+const mariaDBName = "mariadb"
+
+func (m *mariaDB) socket() string { return filepath.Join(m.dir, "run", "mariadb.sock") }
+func (m *mariaDB) data() string   { return filepath.Join(m.dir, "data") }
+func (m *mariaDB) config() string { return filepath.Join(m.dir, "my.cnf") }
+
+// settings is the server's whole configuration; nothing of /etc is read.
+func (m *mariaDB) settings() string {
+	return fmt.Sprintf(`# Written by Stead; changes are lost.
+[mysqld]
+user = %s
+datadir = %s
+socket = %s
+pid-file = %s
+bind-address = 127.0.0.1
+port = %d
+symbolic-links = 0
+local_infile = 0
+secure_file_priv = %s
+event_scheduler = OFF
+performance_schema = OFF
+character-set-server = utf8mb4
+collation-server = utf8mb4_unicode_ci
+max_connections = %d
+max_allowed_packet = 64M
+innodb_buffer_pool_size = %dM
+innodb_log_file_size = 32M
+innodb_file_per_table = 1
+tmpdir = %s
+`, m.User, m.data(), m.socket(), filepath.Join(m.dir, "run", "mariadb.pid"), m.Port, filepath.Join(m.dir, "none"),
+		m.MaxSessions, m.MemoryMB, filepath.Join(m.dir, "tmp"))
+}
+
+func (m *mariaDB) start(ctx context.Context) error {
+	for _, sub := range []struct {
+		name string
+		mode fs.FileMode
+	}{{"run", 0o755}, {"tmp", 0o700}, {"none", 0o700}} {
+		if err := ownDir(filepath.Join(m.dir, sub.name), m.User, sub.mode); err != nil {
+			return fmt.Errorf("mariadb: %w", err)
+		}
+	}
+	if err := record.WriteFile(m.config(), []byte(m.settings()), 0o644); err != nil {
+		return fmt.Errorf("mariadb: %w", err)
+	}
+	if err := m.install(ctx); err != nil {
+		return fmt.Errorf("mariadb: %w", err)
+	}
+	if m.admin == nil {
+		admin, err := m.open("root", "", "")
+		if err != nil {
+			return fmt.Errorf("mariadb: %w", err)
+		}
+		admin.SetMaxOpenConns(4)
+		m.admin = admin
+	}
+	program, err := find("mariadbd", "/usr/sbin", "/usr/libexec")
+	if err != nil {
+		return err
+	}
+	err = m.supervisor.Ensure(ctx, daemon.Spec{
+		Name: mariaDBName, User: m.User, Dir: m.dir, Command: []string{program, "--defaults-file=" + m.config()},
+		Stop: syscall.SIGTERM, StopTimeout: time.Minute, StartTimeout: 2 * time.Minute, Ready: m.admin.PingContext,
+	})
+	if err != nil {
+		return err
+	}
+	return m.secure(ctx)
+}
+
+// install makes the server's own tables, in a directory that takes its place when it is complete.
+func (m *mariaDB) install(ctx context.Context) error {
+	if _, err := os.Stat(m.data()); err == nil {
+		return nil
+	}
+	fresh := m.data() + ".new"
+	if err := os.RemoveAll(fresh); err != nil {
+		return err
+	}
+	if err := ownDir(fresh, m.User, 0o700); err != nil {
+		return err
+	}
+	program, err := find("mariadb-install-db", "/usr/bin")
+	if err != nil {
+		return err
+	}
+	// The superuser is root, known by its socket; it has no password.
+	cmd := exec.CommandContext(ctx, program, "--no-defaults", "--user="+m.User, "--datadir="+fresh,
+		"--auth-root-authentication-method=socket", "--auth-root-socket-user=root", "--skip-test-db", "--skip-name-resolve")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%w: %s", err, lastLine(out))
+	}
+	if err := os.Rename(fresh, m.data()); err != nil {
+		return err
+	}
+	return record.SyncDir(m.dir)
+}
+
+// secure sees to it that nobody gets in who is not known, and learns the version.
+func (m *mariaDB) secure(ctx context.Context) error {
+	if err := m.admin.QueryRowContext(ctx, "SELECT VERSION()").Scan(&m.number); err != nil {
+		return fmt.Errorf("mariadb: %w", err)
+	}
+	m.number, _, _ = strings.Cut(m.number, "-MariaDB")
+	m.number += "-MariaDB"
+	// A server whose tables came from elsewhere may have what an installation of today has not.
+	rows, err := m.strings(ctx, "SELECT CONCAT(QUOTE(User), '@', QUOTE(Host)) FROM mysql.global_priv WHERE User = '' AND Host <> ''")
+	if err != nil {
+		return fmt.Errorf("mariadb: %w", err)
+	}
+	for _, anonymous := range rows {
+		if err := m.exec(ctx, "DROP USER "+anonymous); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *mariaDB) stop(ctx context.Context) error {
+	var err error
+	if m.admin != nil {
+		err = m.admin.Close()
+		m.admin = nil
+	}
+	return errors.Join(err, m.supervisor.Stop(ctx, mariaDBName))
+}
+
+func (m *mariaDB) version() string { return m.number }
+func (m *mariaDB) port() int       { return m.Port }
+
+func (m *mariaDB) verifier(password string) (string, error) { return nativeVerifier(password), nil }
+
+// open connects by the socket.
+func (m *mariaDB) open(user, password, database string) (*sql.DB, error) {
+	c := mysql.NewConfig()
+	c.User, c.Passwd, c.DBName = user, password, database
+	c.Net, c.Addr = "unix", m.socket()
+	c.AllowNativePasswords, c.AllowAllFiles, c.MultiStatements, c.InterpolateParams = true, false, false, true
+	c.MaxAllowedPacket = 64 << 20
+	c.Logger = &mysql.NopLogger{}
+	connector, err := mysql.NewConnector(c)
+	if err != nil {
+		return nil, err
+	}
+	return sql.OpenDB(connector), nil
+}
+
+func (m *mariaDB) exec(ctx context.Context, statement string) error {
+	if _, err := m.admin.ExecContext(ctx, statement); err != nil {
+		return m.failure(err)
+	}
+	return nil
+}
+
+// failure says of what kind the failure of the agent's own statement is.
+func (m *mariaDB) failure(err error) error {
+	var e *mysql.MySQLError
+	if errors.As(err, &e) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("mariadb: %w", err)
+	}
+	return fmt.Errorf("mariadb: %w: %w", panel.ErrUnreachable, err)
+}
+
+// strings reads a column of text.
+func (m *mariaDB) strings(ctx context.Context, query string, args ...any) ([]string, error) {
+	rows, err := m.admin.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, m.failure(err)
+	}
+	defer rows.Close()
+	var all []string
+	for rows.Next() {
+		var s string
+		if err := rows.Scan(&s); err != nil {
+			return nil, err
+		}
+		all = append(all, s)
+	}
+	return all, rows.Err()
+}
+
+func (m *mariaDB) present(ctx context.Context, names []string) (map[string]bool, error) {
+	there := map[string]bool{}
+	for _, name := range names {
+		found, err := m.strings(ctx, "SELECT SCHEMA_NAME FROM information_schema.SCHEMATA WHERE SCHEMA_NAME = ?", name)
+		if err != nil {
+			return nil, err
+		}
+		there[name] = len(found) > 0
+	}
+	return there, nil
+}
+
+func (m *mariaDB) create(ctx context.Context, name, charset string) error {
+	if err := m.exec(ctx, "DROP DATABASE IF EXISTS `"+name+"`"); err != nil {
+		return err
+	}
+	return m.exec(ctx, "CREATE DATABASE `"+name+"` CHARACTER SET "+charset)
+}
+
+// Privileges that are less than all of a database when it is full: what frees space, and reading.
+const fullPrivileges = "SELECT, DELETE, DROP, LOCK TABLES, SHOW VIEW"
+
+func (m *mariaDB) privileges(h hold) []string {
+	if h == holdNone {
+		return []string{"ALL"}
+	}
+	return strings.Split(fullPrivileges, ", ")
+}
+
+// account names a user in statements.
+func (m *mariaDB) account(name string) string { return "`" + name + "`@`localhost`" }
+
+// wanted are the user and its grants, in the words of SHOW CREATE USER and SHOW GRANTS. The second
+// verifier is of the agent's own password.
+func (m *mariaDB) wanted(l login) (create string, grant string) {
+	own := "mysql_native_password USING '" + nativeVerifier(derive(m.key, l.name)) + "'"
+	via := own + " OR " + own // one alone is shown in other words
+	if !l.closed {
+		via = "mysql_native_password USING '" + l.verifier + "' OR " + own
+	}
+	privileges := "ALL PRIVILEGES"
+	if l.hold != holdNone {
+		privileges = fullPrivileges
+	}
+	return fmt.Sprintf("USER %s IDENTIFIED VIA %s WITH MAX_USER_CONNECTIONS %d", m.account(l.name), via, m.Sessions),
+		// The name is a pattern there: an underscore that is not escaped is any character.
+		fmt.Sprintf("GRANT %s ON `%s`.* TO %s", privileges, strings.ReplaceAll(l.name, "_", `\_`), m.account(l.name))
+}
+
+// has tells whether the user is as it is wanted and may what it is to, and no more.
+func (m *mariaDB) has(ctx context.Context, l login) (bool, error) {
+	users, err := m.strings(ctx, "SELECT Host FROM mysql.global_priv WHERE User = ?", l.name)
+	if err != nil || !slices.Equal(users, []string{"localhost"}) {
+		return false, err
+	}
+	create, grant := m.wanted(l)
+	now, err := m.strings(ctx, "SHOW CREATE USER "+m.account(l.name))
+	if err != nil {
+		return false, err
+	}
+	// Its own password aside, that "USER … IDENTIFIED" is how it is made says all but its grants.
+	if len(now) != 1 || now[0] != "CREATE "+create {
+		return false, nil
+	}
+	grants, err := m.strings(ctx, "SHOW GRANTS FOR "+m.account(l.name))
+	if err != nil {
+		return false, err
+	}
+	for i, g := range grants {
+		grants[i] = strings.ReplaceAll(g, `\\_`, `\_`) // depends on the mode in which they are shown
+	}
+	return len(grants) == 2 && strings.HasPrefix(grants[0], "GRANT USAGE ON *.* TO "+m.account(l.name)+" ") && grants[1] == grant, nil
+}
+
+func (m *mariaDB) apply(ctx context.Context, l login) error {
+	ok, err := m.has(ctx, l)
+	if err != nil || ok {
+		return err
+	}
+	hosts, err := m.strings(ctx, "SELECT QUOTE(Host) FROM mysql.global_priv WHERE User = ? AND Host <> 'localhost'", l.name)
+	if err != nil {
+		return err
+	}
+	for _, host := range hosts {
+		if err := m.exec(ctx, "DROP USER `"+l.name+"`@"+host); err != nil {
+			return err
+		}
+	}
+	create, grant := m.wanted(l)
+	// Replacing takes all grants and roles away that somebody gave.
+	if err := m.exec(ctx, "CREATE OR REPLACE "+create); err != nil {
+		return err
+	}
+	if err := m.exec(ctx, grant); err != nil {
+		return err
+	}
+	if err := m.endSessions(ctx, l.name); err != nil {
+		return err
+	}
+	if ok, err = m.has(ctx, l); err != nil || ok {
+		return err
+	}
+	return fmt.Errorf("mariadb: user %s is not as it was made", l.name)
+}
+
+// endSessions ends what a user still has open with the rights that it had.
+func (m *mariaDB) endSessions(ctx context.Context, name string) error {
+	ids, err := m.strings(ctx, "SELECT ID FROM information_schema.PROCESSLIST WHERE USER = ?", name)
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		var e *mysql.MySQLError
+		const noSuchThread = 1094
+		if err := m.exec(ctx, "KILL CONNECTION "+id); err != nil && (!errors.As(err, &e) || e.Number != noSuchThread) {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *mariaDB) drop(ctx context.Context, name string) error {
+	if err := m.dropUser(ctx, name); err != nil {
+		return err
+	}
+	return m.exec(ctx, "DROP DATABASE IF EXISTS `"+name+"`")
+}
+
+func (m *mariaDB) dropUser(ctx context.Context, name string) error {
+	accounts, err := m.strings(ctx, "SELECT CONCAT(QUOTE(User), '@', QUOTE(Host)) FROM mysql.global_priv WHERE User = ?", name)
+	if err != nil {
+		return err
+	}
+	for _, a := range accounts {
+		if err := m.exec(ctx, "DROP USER "+a); err != nil {
+			return err
+		}
+	}
+	return m.endSessions(ctx, name)
+}
+
+func (m *mariaDB) others(ctx context.Context, prefix string, but []string) (users, databases []string, err error) {
+	users, err = m.strings(ctx, "SELECT DISTINCT User FROM mysql.global_priv WHERE LEFT(User, ?) = ?", len(prefix), prefix)
+	if err != nil {
+		return nil, nil, err
+	}
+	databases, err = m.strings(ctx, "SELECT SCHEMA_NAME FROM information_schema.SCHEMATA WHERE LEFT(SCHEMA_NAME, ?) = ?", len(prefix), prefix)
+	known := func(name string) bool { return slices.Contains(but, name) || !safe(name) }
+	return slices.DeleteFunc(users, known), slices.DeleteFunc(databases, known), err
+}
+
+// size counts what the files of the database occupy; its directory is flat. Whether it is full is
+// another question: files do not shrink when rows are deleted, so then the server is asked how much is
+// in use. Only of a database that is too large, because it opens all its tables for the answer.
+func (m *mariaDB) size(ctx context.Context, name string, most int64) (int64, hold, error) {
+	files, err := os.ReadDir(filepath.Join(m.data(), name))
+	if err != nil {
+		return 0, holdNone, err
+	}
+	var occupied int64
+	for _, f := range files {
+		if info, err := f.Info(); err == nil { // a table may have gone meanwhile
+			if s, ok := info.Sys().(*syscall.Stat_t); ok {
+				occupied += s.Blocks * 512
+			}
+		}
+	}
+	if most == 0 || occupied <= most {
+		return occupied, holdNone, nil
+	}
+	var used int64
+	err = m.admin.QueryRowContext(ctx, `SELECT COALESCE(SUM(DATA_LENGTH + INDEX_LENGTH), 0) FROM information_schema.TABLES
+		WHERE TABLE_SCHEMA = ?`, name).Scan(&used)
+	if err != nil {
+		return 0, holdNone, m.failure(err)
+	}
+	if used <= most {
+		return occupied, holdNone, nil
+	}
+	return occupied, holdGrowth, nil
+}
+
+// dump runs Debian's program as the server's user. The password of the agent's own goes to it by a
+// pipe: the list of processes shows arguments to everybody.
+func (m *mariaDB) dump(ctx context.Context, name string) (io.ReadCloser, error) {
+	program, err := find("mariadb-dump", "/usr/bin")
+	if err != nil {
+		return nil, err
+	}
+	options := fmt.Sprintf("[client]\nuser=%s\npassword=%s\nsocket=%s\n", name, derive(m.key, name), m.socket())
+	return startDump(ctx, m.User, m.dir, options, program, "--defaults-file=/dev/fd/3",
+		"--single-transaction", "--quick", "--routines", "--triggers", "--events", "--hex-blob", "--no-tablespaces",
+		"--default-character-set=utf8mb4", "--max-allowed-packet=64M", "--add-drop-table", "--", name)
+}
+
+// load runs the statements of a script one after the other.
+func (m *mariaDB) load(ctx context.Context, name string, script io.Reader) error {
+	own, err := m.open(name, derive(m.key, name), name)
+	if err != nil {
+		return err
+	}
+	defer own.Close()
+	session, err := own.Conn(ctx)
+	if err != nil {
+		return m.failure(err)
+	}
+	defer session.Close()
+	statements := newMySQLScript(script)
+	for {
+		statement, err := statements.next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if _, err := session.ExecContext(ctx, statement); err != nil {
+			var e *mysql.MySQLError
+			const empty = 1065 // a comment for another version
+			if errors.As(err, &e) && e.Number == empty {
+				continue
+			}
+			if e != nil {
+				return fmt.Errorf("%w: line %d: %s", panel.ErrInvalid, statements.line, e.Message)
+			}
+			return m.failure(err)
+		}
+	}
+}
+
+// lastLine is what a program said last.
+func lastLine(out []byte) string {
+	lines := bytes.Split(bytes.TrimSpace(out), []byte("\n"))
+	return string(lines[len(lines)-1])
+}
