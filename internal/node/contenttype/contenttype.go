@@ -3,6 +3,7 @@
 package contenttype
 
 import (
+	"maps"
 	"mime"
 	"path"
 	"strings"
@@ -61,6 +62,9 @@ func ByName(name string) string {
 	}
 	return Unknown
 }
+
+// All are the types that are the same on every machine, by the name's extension with its dot.
+func All() map[string]string { return maps.Clone(byExtension) }
 
 // Compressible tells whether content of the type usually shrinks; types that are compressed
 // already are not.

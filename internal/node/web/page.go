@@ -15,9 +15,9 @@ var frame string
 
 var pageTemplate = template.Must(template.New("page").Parse(frame))
 
-// page answers with a page of the node's own, for when the site has none to
-// show. The visitor's language is not known: the text stands there in all.
-func page(w http.ResponseWriter, status int, id string) {
+// Page is a page of the node's own, for when the site has none to show. The visitor's language is not
+// known: the text stands there in all.
+func Page(status int, id string) ([]byte, error) {
 	type line struct{ Lang, Text string }
 	data := struct {
 		Status int
@@ -27,13 +27,20 @@ func page(w http.ResponseWriter, status int, id string) {
 		data.Texts = append(data.Texts, line{lang, i18n.T(lang, id, nil)})
 	}
 	var body bytes.Buffer
-	if err := pageTemplate.Execute(&body, data); err != nil {
+	err := pageTemplate.Execute(&body, data)
+	return body.Bytes(), err
+}
+
+// page answers with a page of the node's own.
+func page(w http.ResponseWriter, status int, id string) {
+	body, err := Page(status, id)
+	if err != nil {
 		status = http.StatusInternalServerError
 	}
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Cache-Control", "no-store")
-	h.Set("Content-Length", strconv.Itoa(body.Len()))
+	h.Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(status)
-	_, _ = w.Write(body.Bytes()) // the client left
+	_, _ = w.Write(body) // the client left
 }

@@ -101,6 +101,9 @@ func (s *GoServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		page(w, http.StatusNotFound, "node.no_site")
 		return
 	}
+	if site.Preview != "" && strings.EqualFold(hostname(r.Host), site.Preview) {
+		w.Header().Set("X-Robots-Tag", "noindex, nofollow")
+	}
 	rec := &recorder{ResponseWriter: w}
 	s.serveSite(rec, r, site)
 	if r.Method == http.MethodHead {

@@ -28,10 +28,28 @@ type Site struct {
 	RedirectTo   string   // where visitors are sent instead; see panel.RedirectURL
 	ForceHTTPS   bool     // visitors who came by plain HTTP are sent to the same address by HTTPS
 	Suspended    bool
+
+	// Preview is one more name, under the machine's own domain, that shows the site before the DNS of
+	// its domain points here; search engines are told to leave it alone. Empty is none.
+	Preview string
+	// Certificate and CertificateKey are files with the chain and the key for HTTPS in PEM; empty is the
+	// machine's self-signed one. The Go server leaves HTTPS to whoever listens.
+	Certificate, CertificateKey string
+	HSTS                        bool // browsers are told to come by HTTPS only (RFC 6797)
+	// PHP is the socket of the account's PHP, by FastCGI; empty serves no programs.
+	PHP string
+	// GID is the group by which the account reads the logs that the server keeps for it.
+	GID int
 }
 
 // hosts are all names of the site.
-func (s Site) hosts() []string { return append([]string{s.Domain}, s.Aliases...) }
+func (s Site) hosts() []string {
+	hosts := append([]string{s.Domain}, s.Aliases...)
+	if s.Preview != "" {
+		hosts = append(hosts, s.Preview)
+	}
+	return hosts
+}
 
 // accessLog is the site's log below Home.
 func (s Site) accessLog() string { return "logs/" + s.Domain + ".access.log" }

@@ -1,0 +1,388 @@
+package logs
+
+import (
+	"cmp"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"stead.dev/stead/internal/panel"
+)
+
+// Policy says when logs are rotated and how long they are kept.
+type Policy struct {
+	MaxBytes int64         // a log that is larger is rotated; zero is 16 MiB
+	MaxAge   time.Duration // one whose first line is older is; zero is a day
+	Keep     int           // rotated files of a log that stay; zero is 14
+}
+
+// Config is what a store is told.
+type Config struct {
+	Dir    string // of all logs
+	Now    func() time.Time
+	Log    *slog.Logger
+	Policy Policy
+}
+
+// Store is the directory of all accounts' logs. Its methods may be called at the same time from anywhere.
+type Store struct {
+	cfg Config
+
+	mu     sync.Mutex // orders appending, rotating and removing
+	reopen []func() error
+}
+
+// Open prepares the directory.
+func Open(cfg Config) (*Store, error) {
+	cfg.Policy = Policy{
+		MaxBytes: cmp.Or(cfg.Policy.MaxBytes, 16<<20), MaxAge: cmp.Or(cfg.Policy.MaxAge, 24*time.Hour), Keep: cmp.Or(cfg.Policy.Keep, 14),
+	}
+	if err := os.MkdirAll(cfg.Dir, 0o711); err != nil {
+		return nil, fmt.Errorf("logs: %w", err)
+	}
+	if err := os.Chmod(cfg.Dir, 0o711); err != nil { // whatever the umask
+		return nil, fmt.Errorf("logs: %w", err)
+	}
+	return &Store{cfg: cfg}, nil
+}
+
+// OnRotate has f called after logs were rotated, for a daemon that holds them open.
+func (s *Store) OnRotate(f func() error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.reopen = append(s.reopen, f)
+}
+
+// Dir is the directory of an account's logs.
+func (s *Store) Dir(account string) string { return filepath.Join(s.cfg.Dir, account) }
+
+// File is the path of a log.
+func (s *Store) File(account string, t panel.LogType) string {
+	return filepath.Join(s.Dir(account), string(t)+".log")
+}
+
+var accountForm = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
+
+// Prepare makes the logs of an account that do not exist yet, owned by uid, who writes them, and readable
+// by the group gid. Where the process is not root everything is its own.
+func (s *Store) Prepare(account string, uid, gid int, types ...panel.LogType) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.prepare(account, uid, gid, types...); err != nil {
+		return fmt.Errorf("logs: %w", err)
+	}
+	return nil
+}
+
+func (s *Store) prepare(account string, uid, gid int, types ...panel.LogType) error {
+	if !accountForm.MatchString(account) {
+		return fmt.Errorf("%q is no account", account)
+	}
+	dir := s.Dir(account)
+	if err := os.Mkdir(dir, 0o751); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	info, err := os.Lstat(dir)
+	if err != nil {
+		return err
+	}
+	if err := s.own(dir, info, 0, gid, 0o751); err != nil {
+		return err
+	}
+	for _, t := range types {
+		file := s.File(account, t)
+		info, err := os.Lstat(file)
+		if errors.Is(err, fs.ErrNotExist) {
+			err = s.create(file, uid, gid)
+		} else if err == nil {
+			err = s.own(file, info, uid, gid, 0o640)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// own gives a file of the store its owner and mode, where they differ. The directories are root's, so
+// nobody else puts another file in its place.
+func (s *Store) own(file string, info fs.FileInfo, uid, gid int, mode fs.FileMode) error {
+	if info.Mode()&fs.ModeSymlink != 0 || !info.Mode().IsRegular() && !info.IsDir() {
+		return fmt.Errorf("%s is no log", file)
+	}
+	if info.Mode().Perm() != mode {
+		if err := os.Chmod(file, mode); err != nil {
+			return err
+		}
+	}
+	if have, haveGroup := owner(info); os.Geteuid() == 0 && (have != uid || haveGroup != gid) {
+		return os.Lchown(file, uid, gid)
+	}
+	return nil
+}
+
+func (s *Store) create(file string, uid, gid int) (err error) {
+	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL|unix.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	if os.Geteuid() == 0 {
+		if err := f.Chown(uid, gid); err != nil {
+			return err
+		}
+	}
+	return f.Chmod(0o640)
+}
+
+// Append writes lines that the agent itself has about an account whose group is gid.
+func (s *Store) Append(account string, gid int, t panel.LogType, lines ...panel.LogLine) error {
+	var data []byte
+	for _, line := range lines {
+		line.Source, line.Cursor = t, ""
+		b, err := json.Marshal(line)
+		if err != nil {
+			return fmt.Errorf("logs: %w", err)
+		}
+		data = append(append(data, b...), '\n')
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.append(account, gid, t, data); err != nil {
+		return fmt.Errorf("logs: %w", err)
+	}
+	return nil
+}
+
+func (s *Store) append(account string, gid int, t panel.LogType, data []byte) (err error) {
+	if err := s.prepare(account, os.Geteuid(), gid, t); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(s.File(account, t), os.O_WRONLY|os.O_APPEND|unix.O_NOFOLLOW, 0)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	_, err = f.Write(data)
+	return err
+}
+
+// Remove removes all logs of an account.
+func (s *Store) Remove(account string) error {
+	if !accountForm.MatchString(account) {
+		return fmt.Errorf("logs: %q is no account", account)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := os.RemoveAll(s.Dir(account)); err != nil {
+		return fmt.Errorf("logs: %w", err)
+	}
+	return nil
+}
+
+// volume is a file of a log: the present one has the largest number.
+type volume struct {
+	number int64
+	path   string // of the present one, or of one that was rotated, without ".gz"
+	packed bool   // it is compressed
+}
+
+// volumes lists the files of a log, the oldest first; the last is the present one, which may not exist.
+func (s *Store) volumes(account string, t panel.LogType) ([]volume, error) {
+	entries, err := os.ReadDir(s.Dir(account))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	var all []volume
+	for _, e := range entries {
+		rest, ok := strings.CutPrefix(e.Name(), string(t)+".log.")
+		if !ok {
+			continue
+		}
+		digits, packed := strings.CutSuffix(rest, ".gz")
+		n, err := strconv.ParseInt(digits, 10, 64)
+		if err != nil || n <= 0 {
+			continue
+		}
+		v := volume{n, s.File(account, t) + "." + digits, packed}
+		// While one is compressed it is there twice; the plain one is whole.
+		if i := slices.IndexFunc(all, func(o volume) bool { return o.number == n }); i >= 0 {
+			all[i].packed = false
+			continue
+		}
+		all = append(all, v)
+	}
+	slices.SortFunc(all, func(a, b volume) int { return cmp.Compare(a.number, b.number) })
+	last := int64(0)
+	if len(all) > 0 {
+		last = all[len(all)-1].number
+	}
+	return append(all, volume{number: last + 1, path: s.File(account, t)}), nil
+}
+
+// Rotate rotates the logs that are due.
+func (s *Store) Rotate() error {
+	accounts, err := os.ReadDir(s.cfg.Dir)
+	if err != nil {
+		return fmt.Errorf("logs: %w", err)
+	}
+	var failed error
+	rotated := false
+	for _, a := range accounts {
+		for _, t := range panel.LogTypes() {
+			if !a.IsDir() || !accountForm.MatchString(a.Name()) {
+				continue
+			}
+			did, err := s.rotate(a.Name(), t)
+			rotated = rotated || did
+			if err != nil && !errors.Is(err, fs.ErrNotExist) {
+				failed = errors.Join(failed, fmt.Errorf("logs: %s: %w", s.File(a.Name(), t), err))
+			}
+		}
+	}
+	if !rotated {
+		return failed
+	}
+	s.mu.Lock()
+	reopen := slices.Clone(s.reopen)
+	s.mu.Unlock()
+	for _, f := range reopen {
+		failed = errors.Join(failed, f())
+	}
+	return failed
+}
+
+// rotate moves a log that is due out of the way, compresses the one before it and removes those that are
+// too many.
+func (s *Store) rotate(account string, t panel.LogType) (bool, error) {
+	file := s.File(account, t)
+	info, err := os.Lstat(file)
+	if err != nil || info.Size() == 0 || !info.Mode().IsRegular() {
+		return false, err
+	}
+	if info.Size() < s.cfg.Policy.MaxBytes && !s.old(file, t) {
+		return false, nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all, err := s.volumes(account, t)
+	if err != nil {
+		return false, err
+	}
+	fresh, number := file+".new", all[len(all)-1].number
+	if left, err := os.Lstat(fresh); err == nil {
+		// A crash came after the exchange: this is the former log.
+		if left.Size() > 0 {
+			if err := os.Rename(fresh, file+"."+strconv.FormatInt(number, 10)); err != nil {
+				return false, err
+			}
+			number++
+		} else if err := os.Remove(fresh); err != nil {
+			return false, err
+		}
+	}
+	uid, gid := owner(info)
+	if err := s.create(fresh, uid, gid); err != nil {
+		return false, err
+	}
+	if err := unix.Renameat2(unix.AT_FDCWD, fresh, unix.AT_FDCWD, file, unix.RENAME_EXCHANGE); err != nil {
+		return false, err
+	}
+	if err := os.Rename(fresh, file+"."+strconv.FormatInt(number, 10)); err != nil {
+		return true, err
+	}
+	former := all[:len(all)-1]
+	for len(former) >= s.cfg.Policy.Keep {
+		v := former[0]
+		former = former[1:]
+		for _, name := range []string{v.path, v.path + ".gz"} {
+			if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return true, err
+			}
+		}
+	}
+	for _, v := range former {
+		if v.packed {
+			continue
+		}
+		if err := s.pack(v.path, uid, gid); err != nil {
+			return true, err
+		}
+	}
+	return true, nil
+}
+
+// old tells whether the first line of a log has the age of rotation.
+func (s *Store) old(file string, t panel.LogType) bool {
+	f, err := os.OpenFile(file, os.O_RDONLY|unix.O_NOFOLLOW, 0)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	head := make([]byte, 4<<10)
+	n, err := io.ReadFull(f, head)
+	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return false
+	}
+	for line := range strings.Lines(string(head[:n])) {
+		if parsed, ok := parse(t, strings.TrimSuffix(line, "\n")); ok {
+			return s.cfg.Now().Sub(parsed.At) >= s.cfg.Policy.MaxAge
+		}
+	}
+	return false
+}
+
+// pack compresses a rotated log; the plain one goes when the packed one is whole.
+func (s *Store) pack(path string, uid, gid int) (err error) {
+	in, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW, 0)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	tmp := path + ".gz.tmp"
+	if err := os.Remove(tmp); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := s.create(tmp, uid, gid); err != nil {
+		return err
+	}
+	out, err := os.OpenFile(tmp, os.O_WRONLY|unix.O_NOFOLLOW, 0)
+	if err != nil {
+		return err
+	}
+	gz := gzip.NewWriter(out)
+	_, err = io.Copy(gz, in)
+	if err = errors.Join(err, gz.Close()); err == nil {
+		err = out.Sync()
+	}
+	if err = errors.Join(err, out.Close()); err != nil {
+		return errors.Join(err, os.Remove(tmp))
+	}
+	if err := os.Rename(tmp, path+".gz"); err != nil {
+		return err
+	}
+	return os.Remove(path)
+}
+
+// owner is whose a file is.
+func owner(info fs.FileInfo) (uid, gid int) {
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		return int(st.Uid), int(st.Gid)
+	}
+	return os.Geteuid(), os.Getegid()
+}

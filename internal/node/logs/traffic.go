@@ -1,0 +1,115 @@
+package logs
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+
+	"stead.dev/stead/internal/panel"
+)
+
+// traffic is what an account sent to visitors in a month, and how far its access log was counted.
+type traffic struct {
+	Month  string `json:"month"` // "2026-11", in UTC
+	Bytes  int64  `json:"bytes"`
+	Volume int64  `json:"volume"`
+	Offset int64  `json:"offset"`
+}
+
+const monthForm = "2006-01"
+
+// count adds what is new in the account's access log and answers what was sent in the present month.
+func (d *Driver) count(ctx context.Context, account string) (int64, error) {
+	d.counting.Lock()
+	defer d.counting.Unlock()
+	before := d.sent.Get(account)
+	now, err := d.store.countFrom(ctx, account, before)
+	if err != nil {
+		return 0, err
+	}
+	if now != before {
+		if _, err := d.sent.Update(account, func(t *traffic) error { *t = now; return nil }); err != nil {
+			return 0, err
+		}
+	}
+	if now.Month != d.store.cfg.Now().UTC().Format(monthForm) {
+		return 0, nil
+	}
+	return now.Bytes, nil
+}
+
+func (s *Store) countFrom(ctx context.Context, account string, t traffic) (traffic, error) {
+	all, err := s.volumes(account, panel.LogAccess)
+	if err != nil {
+		return t, err
+	}
+	present := all[len(all)-1].number
+	for _, v := range all {
+		// The file before the present one is looked at once more: lines come to it for a moment after
+		// the rotation.
+		if v.number < t.Volume {
+			continue
+		}
+		if v.number > t.Volume {
+			t.Volume, t.Offset = v.number, 0
+		}
+		if err := s.countVolume(ctx, v, &t); err != nil {
+			return t, err
+		}
+		if v.number == present-1 && s.written(v) {
+			return t, nil // the present one next time
+		}
+	}
+	return t, nil
+}
+
+// written tells that a rotated file may still be written to: it was a moment ago.
+func (s *Store) written(v volume) bool {
+	f, packed, err := open(v)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	return err == nil && !packed && s.cfg.Now().Sub(info.ModTime()) < every/2
+}
+
+func (s *Store) countVolume(ctx context.Context, v volume, t *traffic) error {
+	f, packed, err := open(v)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	var in io.Reader = f
+	if packed {
+		if in, err = unpacked(f); err == nil {
+			_, err = io.CopyN(io.Discard, in, t.Offset)
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+	} else {
+		_, err = f.Seek(t.Offset, io.SeekStart)
+	}
+	if err != nil {
+		return err
+	}
+	start := t.Offset
+	err = forwards(in, func(line []byte, _, next int64) bool {
+		t.Offset = start + next
+		if l, sent, ok := ParseAccess(string(line)); ok {
+			switch month := l.At.UTC().Format(monthForm); {
+			case month == t.Month:
+				t.Bytes += sent
+			case month > t.Month:
+				t.Month, t.Bytes = month, sent
+			}
+		}
+		return ctx.Err() == nil
+	})
+	return errors.Join(err, ctx.Err())
+}

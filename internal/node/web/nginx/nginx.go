@@ -1,0 +1,504 @@
+package nginx
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"maps"
+	"math/big"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"stead.dev/stead/internal/node/daemon"
+	"stead.dev/stead/internal/node/record"
+	"stead.dev/stead/internal/node/web"
+	"stead.dev/stead/internal/panel"
+)
+
+// Name is the daemon's name for the supervisor.
+const Name = "nginx"
+
+// Program is nginx as Debian installs it.
+const Program = "/usr/sbin/nginx"
+
+// Logs are where the logs of accounts are; see package logs.
+type Logs interface {
+	// File is the path of a log.
+	File(account string, t panel.LogType) string
+	// Prepare makes the logs of an account that do not exist yet, owned by uid and readable by gid.
+	Prepare(account string, uid, gid int, types ...panel.LogType) error
+}
+
+// Config is what the server is told.
+type Config struct {
+	Dir        string // of nginx's own files; absolute, of plain letters
+	ACME       string // directory with the answers to challenges, a file each, named by its token
+	Logs       Logs
+	Supervisor daemon.Supervisor
+	Now        func() time.Time
+	Log        *slog.Logger
+
+	HTTP  []string // addresses to listen on: "192.0.2.1:80", "[2001:db8::1]:80"
+	HTTPS []string // likewise; empty answers no HTTPS
+
+	User      string        // of the workers; empty is www-data, or the process's own when that is not root
+	Workers   int           // zero is one per processor
+	MaxUpload string        // in nginx's words; empty is 512m
+	Interval  time.Duration // between two reloads at least; zero is a second
+	Program   string        // empty is Program
+}
+
+func (c Config) workers() int { return cmp.Or(c.Workers, runtime.NumCPU()) }
+
+const (
+	connections = 8192
+	openFiles   = 131072
+)
+
+// Server is web.Server by nginx.
+type Server struct {
+	cfg     Config
+	uid     int // of the workers
+	version version
+	files   *daemon.Files
+
+	mu         sync.Mutex
+	sites      map[string][]web.Site // by account, as Apply was told
+	hosts      map[string]string     // every name that was given, to its account
+	concerned  map[string][]string   // accounts of whose names an account has, or had, the "www."
+	generation int64
+	reloads    int
+}
+
+var _ web.Server = (*Server)(nil)
+
+var plainPath = regexp.MustCompile(`^/[A-Za-z0-9._/-]+$`)
+
+// Open prepares the directory, starts nginx or adopts the one that runs, and has it take over what is
+// there.
+func Open(ctx context.Context, cfg Config) (_ *Server, err error) {
+	cfg.Program = cmp.Or(cfg.Program, Program)
+	cfg.MaxUpload = cmp.Or(cfg.MaxUpload, "512m")
+	for _, path := range []string{cfg.Dir, cfg.ACME} {
+		if !plainPath.MatchString(path) {
+			return nil, fmt.Errorf("nginx: %q cannot be a directory of nginx's", path)
+		}
+	}
+	s := &Server{cfg: cfg, uid: os.Getuid(), sites: map[string][]web.Site{}, hosts: map[string]string{}, concerned: map[string][]string{}, generation: cfg.Now().UnixNano()}
+	if err := s.findUser(); err != nil {
+		return nil, fmt.Errorf("nginx: %w", err)
+	}
+	if err := s.prepare(ctx); err != nil {
+		return nil, fmt.Errorf("nginx: %w", err)
+	}
+	s.files, err = daemon.OpenFiles(daemon.FilesConfig{
+		Dir: s.file("conf"), Mode: 0o600, Pause: cmp.Or(cfg.Interval, time.Second), Log: cfg.Log, Check: s.check, Reload: s.load,
+	})
+	if err == nil {
+		err = s.start(ctx)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("nginx: %w", err)
+	}
+	return s, nil
+}
+
+// findUser finds the user as whom the workers run.
+func (s *Server) findUser() error {
+	if s.uid != 0 {
+		s.cfg.User = "" // nginx could not change it
+		return nil
+	}
+	s.cfg.User = cmp.Or(s.cfg.User, "www-data")
+	u, err := user.Lookup(s.cfg.User)
+	if err == nil {
+		s.uid, err = strconv.Atoi(u.Uid)
+	}
+	return err
+}
+
+// prepare writes what is the same for all sites.
+func (s *Server) prepare(ctx context.Context) error {
+	for _, dir := range []string{s.cfg.Dir, s.file("tmp"), s.file("pages"), s.cfg.ACME} {
+		if err := os.MkdirAll(dir, 0o711); err != nil {
+			return err
+		}
+		if err := os.Chmod(dir, 0o711); err != nil { // whatever the umask
+			return err
+		}
+	}
+	var err error
+	if s.version, err = versionOf(ctx, s.cfg.Program); err != nil {
+		return err
+	}
+	for name, page := range map[string]struct {
+		status int
+		text   string
+	}{
+		"no_site": {404, "node.no_site"}, "suspended": {503, "node.suspended"}, "403": {403, "node.forbidden"},
+		"404": {404, "node.not_found"}, "405": {405, "node.not_allowed"}, "413": {413, "node.too_large"},
+		"500": {500, "node.failed"}, "502": {502, "node.failed"}, "503": {503, "node.failed"}, "504": {504, "node.failed"},
+	} {
+		body, err := web.Page(page.status, page.text)
+		if err == nil {
+			err = record.WriteFile(s.file("pages", name+".html"), body, 0o644)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if err := s.ensureCertificate(); err != nil {
+		return err
+	}
+	if err := s.writeGeneration(); err != nil {
+		return err
+	}
+	main, err := s.renderMain()
+	if err != nil {
+		return err
+	}
+	return record.WriteFile(s.file("nginx.conf"), main, 0o600)
+}
+
+func (s *Server) file(names ...string) string {
+	return filepath.Join(append([]string{s.cfg.Dir}, names...)...)
+}
+
+// start has nginx run with what is there.
+func (s *Server) start(ctx context.Context) error {
+	adopted := s.cfg.Supervisor.PID(Name) != 0
+	err := s.cfg.Supervisor.Ensure(ctx, daemon.Spec{
+		Name:    Name,
+		Command: []string{s.cfg.Program, "-p", s.cfg.Dir + "/", "-c", s.file("nginx.conf"), "-e", s.file("error.log"), "-g", "daemon off;"},
+		Env:     []string{"TZ=UTC"}, // the times of its logs
+		Dir:     s.cfg.Dir,
+		Reload:  syscall.SIGHUP, Stop: syscall.SIGQUIT, StopTimeout: 30 * time.Second,
+		Ready: func(ctx context.Context) error {
+			_, err := s.serving(ctx)
+			return err
+		},
+	})
+	if err != nil {
+		return err
+	}
+	if now, err := s.serving(ctx); err != nil || adopted || now != s.generation {
+		return errors.Join(err, s.load(ctx))
+	}
+	return nil
+}
+
+// check is nginx's own judgement of what is there.
+func (s *Server) check(ctx context.Context) error {
+	cmd := exec.CommandContext(ctx, s.cfg.Program, "-t", "-q", "-p", s.cfg.Dir+"/", "-c", s.file("nginx.conf"), "-e", "stderr")
+	cmd.Dir, cmd.Env = s.cfg.Dir, []string{"TZ=UTC"}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("nginx refuses its configuration: %w: %s", err, bytes.TrimSpace(out))
+	}
+	return nil
+}
+
+// patience is how long a reload may take.
+const patience = 30 * time.Second
+
+// load has nginx read its configuration anew. It returns when new workers serve it and none of the
+// former ones takes connections any more.
+func (s *Server) load(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	s.mu.Lock()
+	s.generation++
+	s.reloads++
+	want := s.generation
+	err := s.writeGeneration()
+	s.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	former := workers(s.cfg.Supervisor.PID(Name))
+	if err := s.cfg.Supervisor.Reload(ctx, Name); err != nil {
+		return err
+	}
+	for {
+		now, err := s.serving(ctx)
+		if err == nil && now == want && !slices.ContainsFunc(former, accepts) {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return errors.Join(fmt.Errorf("nginx did not take over its configuration: %w", ctx.Err()), err)
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+}
+
+// writeGeneration writes what nginx will answer on its socket, for who wants to know which configuration
+// it has.
+func (s *Server) writeGeneration() error {
+	return record.WriteFile(s.file("generation.conf"), fmt.Appendf(nil, "return 200 \"%d\";\n", s.generation), 0o600)
+}
+
+// serving asks nginx which configuration it serves.
+func (s *Server) serving(ctx context.Context) (int64, error) {
+	transport := &http.Transport{
+		DisableKeepAlives: true,
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "unix", s.file("status.sock"))
+		},
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://stead.invalid/generation", nil)
+	if err != nil {
+		return 0, err
+	}
+	res, err := transport.RoundTrip(req)
+	if err != nil {
+		return 0, err
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(res.Body, 64))
+	if err != nil {
+		return 0, err
+	}
+	return strconv.ParseInt(string(body), 10, 64)
+}
+
+// workers are the children of a process.
+func workers(pid int) []int {
+	if pid == 0 {
+		return nil
+	}
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
+	if err != nil {
+		return nil
+	}
+	var all []int
+	for field := range strings.FieldsSeq(string(data)) {
+		if child, err := strconv.Atoi(field); err == nil {
+			all = append(all, child)
+		}
+	}
+	return all
+}
+
+// accepts tells whether a worker still takes connections: one that ends says so in its title.
+func accepts(pid int) bool {
+	title, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+	return err == nil && len(title) > 0 && !bytes.Contains(title, []byte("shutting down"))
+}
+
+// Reloads counts how often nginx was made to read its configuration anew.
+func (s *Server) Reloads() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.reloads
+}
+
+// Apply implements web.Server.
+func (s *Server) Apply(ctx context.Context, account string, sites []web.Site) error {
+	for _, site := range sites {
+		if err := s.cfg.Logs.Prepare(account, s.uid, site.GID, panel.LogAccess, panel.LogError); err != nil {
+			return fmt.Errorf("nginx: %w", err)
+		}
+	}
+	s.note(account, sites)
+	for {
+		files, err := s.render(account)
+		if err == nil {
+			err = s.files.Apply(ctx, files)
+		}
+		if err != nil {
+			return fmt.Errorf("nginx: %w", err)
+		}
+		// Another account may have taken or given back a name meanwhile, and its change may have come
+		// before this one, made later.
+		again, err := s.render(account)
+		if err != nil || maps.EqualFunc(files, again, bytes.Equal) {
+			return err
+		}
+	}
+}
+
+// note keeps what an account has.
+func (s *Server) note(account string, sites []web.Site) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	// Whose "www." the account takes or gives back is made anew with it, until it is applied again.
+	concerned := s.concerned[account]
+	concern := func(host string) {
+		if bare, ok := strings.CutPrefix(host, "www."); ok && s.hosts[bare] != "" && s.hosts[bare] != account {
+			concerned = append(concerned, s.hosts[bare])
+		}
+	}
+	for _, site := range s.sites[account] {
+		for _, host := range append([]string{site.Domain}, site.Aliases...) {
+			if s.hosts[host] == account {
+				delete(s.hosts, host)
+			}
+			concern(host)
+		}
+	}
+	delete(s.sites, account)
+	if len(sites) > 0 {
+		s.sites[account] = slices.Clone(sites)
+	}
+	for _, site := range sites {
+		for _, host := range append([]string{site.Domain}, site.Aliases...) {
+			s.hosts[host] = account
+			concern(host)
+		}
+	}
+	slices.Sort(concerned)
+	if concerned = slices.Compact(concerned); len(concerned) > 0 {
+		s.concerned[account] = concerned
+	}
+}
+
+// render makes the files that belong to an account's present sites: its own, and those of the accounts
+// that are concerned; nil is a file that is too much.
+func (s *Server) render(account string) (map[string][]byte, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	own := func(host string) bool { return s.hosts[host] != "" }
+	files := map[string][]byte{}
+	for _, name := range append([]string{account}, s.concerned[account]...) {
+		present, err := s.present(name)
+		if err != nil {
+			return nil, err
+		}
+		for _, file := range present { // what is not made below is too much
+			files[file] = nil
+		}
+		if len(s.sites[name]) == 0 {
+			continue
+		}
+		if err := s.account(name, s.sites[name], own, files); err != nil {
+			return nil, err
+		}
+	}
+	return files, nil
+}
+
+// present are the files that an account has.
+func (s *Server) present(account string) ([]string, error) {
+	var names []string
+	if _, err := os.Lstat(s.file("conf", siteFile(account))); err == nil {
+		names = append(names, siteFile(account))
+	}
+	entries, err := os.ReadDir(s.file("conf", certificateDir(account)))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	for _, e := range entries {
+		if strings.HasSuffix(e.Name(), ".pem") {
+			names = append(names, certificateDir(account)+e.Name())
+		}
+	}
+	return names, nil
+}
+
+// The files of an account below conf.
+func siteFile(account string) string       { return "sites/" + account + ".conf" }
+func certificateDir(account string) string { return "certificates/" + account + "/" }
+
+// Reopen has nginx open its logs anew, after they were moved.
+func (s *Server) Reopen() error {
+	pid := s.cfg.Supervisor.PID(Name)
+	if pid == 0 {
+		return nil
+	}
+	return syscall.Kill(pid, syscall.SIGUSR1)
+}
+
+// Close implements web.Server; nginx goes on.
+func (s *Server) Close() error { return nil }
+
+// Stop ends nginx, for machines that are given up and for tests.
+func (s *Server) Stop(ctx context.Context) error { return s.cfg.Supervisor.Stop(ctx, Name) }
+
+// version is of nginx.
+type version [3]int
+
+func (v version) less(o version) bool { return slices.Compare(v[:], o[:]) < 0 }
+
+var versionForm = regexp.MustCompile(`nginx/(\d+)\.(\d+)\.(\d+)`)
+
+func versionOf(ctx context.Context, program string) (v version, err error) {
+	out, err := exec.CommandContext(ctx, program, "-v").CombinedOutput()
+	if err != nil {
+		return v, err
+	}
+	match := versionForm.FindSubmatch(out)
+	if match == nil {
+		return v, fmt.Errorf("%q is no version", out)
+	}
+	for i := range v {
+		if v[i], err = strconv.Atoi(string(match[i+1])); err != nil {
+			return v, err
+		}
+	}
+	return v, nil
+}
+
+// The self-signed certificate lasts long and is made anew a month before its end.
+const (
+	selfSignedFor   = 10 * 365 * 24 * time.Hour
+	selfSignedAhead = 30 * 24 * time.Hour
+)
+
+// ensureCertificate makes the certificate for names that have none of their own. It only says that it
+// is no real one.
+func (s *Server) ensureCertificate() error {
+	file, now := s.file("default.pem"), s.cfg.Now()
+	if pair, err := tls.LoadX509KeyPair(file, file); err == nil && pair.Leaf.NotAfter.After(now.Add(selfSignedAhead)) {
+		return nil
+	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		s.cfg.Log.Warn("the self-signed certificate cannot be read and is made anew", "error", err)
+	}
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return err
+	}
+	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120))
+	if err != nil {
+		return err
+	}
+	template := &x509.Certificate{
+		SerialNumber: serial, Subject: pkix.Name{CommonName: "no certificate yet"}, DNSNames: []string{"stead.invalid"},
+		NotBefore: now.Add(-time.Hour), NotAfter: now.Add(selfSignedFor),
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		return err
+	}
+	private, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return err
+	}
+	return record.WriteFile(file, slices.Concat(
+		pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
+		pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private})), 0o600)
+}

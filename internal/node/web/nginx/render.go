@@ -1,0 +1,212 @@
+package nginx
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"crypto/tls"
+	_ "embed"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/template"
+
+	"stead.dev/stead/internal/node/contenttype"
+	"stead.dev/stead/internal/node/web"
+	"stead.dev/stead/internal/panel"
+)
+
+var (
+	//go:embed main.conf
+	mainText string
+	//go:embed site.conf
+	siteText string
+
+	mainTemplate = template.Must(template.New("main").Parse(mainText))
+	siteTemplate = template.Must(template.New("site").Parse(siteText))
+)
+
+// mediaTypes are the types block and what is worth compressing.
+func mediaTypes() (types []mediaType, compressed string) {
+	byType := map[string][]string{}
+	for extension, t := range contenttype.All() {
+		t, _, _ = strings.Cut(t, ";")
+		byType[t] = append(byType[t], strings.TrimPrefix(extension, "."))
+	}
+	var shrinking []string
+	for t, extensions := range byType {
+		slices.Sort(extensions)
+		types = append(types, mediaType{t, strings.Join(extensions, " ")})
+		if contenttype.Compressible(t) && t != "text/html" { // nginx has that one always
+			shrinking = append(shrinking, t)
+		}
+	}
+	slices.SortFunc(types, func(a, b mediaType) int { return cmp.Compare(a.Type, b.Type) })
+	slices.Sort(shrinking)
+	return types, strings.Join(shrinking, " ")
+}
+
+type mediaType struct{ Type, Extensions string }
+
+// renderMain is nginx.conf.
+func (s *Server) renderMain() ([]byte, error) {
+	types, compressed := mediaTypes()
+	flag, directive := s.http2()
+	var b bytes.Buffer
+	err := mainTemplate.Execute(&b, map[string]any{
+		"User": s.cfg.User, "Workers": s.cfg.workers(), "Connections": connections, "Files": openFiles, "Dir": s.cfg.Dir, "ACME": s.cfg.ACME,
+		"HTTP": s.cfg.HTTP, "HTTPS": s.cfg.HTTPS, "HTTP2Flag": flag, "HTTP2Directive": directive,
+		"MaxBody": s.cfg.MaxUpload, "Types": types, "Compressed": compressed,
+	})
+	return b.Bytes(), err
+}
+
+// http2 is how this nginx is told to speak HTTP/2: a flag of listen, since 1.25.1 a directive.
+func (s *Server) http2() (flag, directive string) {
+	if s.version.less(version{1, 25, 1}) {
+		return " http2", ""
+	}
+	return "", "http2 on;"
+}
+
+// block is a server block.
+type block struct {
+	Listen                   []string
+	HTTP2Directive           string
+	Names                    string
+	Certificate              string // a file with chain and key
+	AccessLog, ErrorLog      string
+	ACME, Pages              string
+	Root, From, PHP          string // quoted
+	Target                   string // quoted
+	Suspended, Preview, HSTS bool
+}
+
+// account makes the files of an account: the configuration of its sites and copies of their certificates,
+// so that nothing that others remove makes nginx refuse its configuration. own tells whether a name that
+// begins with "www." is a site of its own, whoever's.
+func (s *Server) account(name string, sites []web.Site, own func(host string) bool, files map[string][]byte) error {
+	var blocks []block
+	for _, site := range sites {
+		more, err := s.blocks(name, site, own, files)
+		if err != nil {
+			return fmt.Errorf("site %s: %w", site.Domain, err)
+		}
+		blocks = append(blocks, more...)
+	}
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "# Sites of %s; written by Stead, changes are lost.\n", name)
+	err := siteTemplate.Execute(&b, map[string]any{"Servers": blocks})
+	files[siteFile(name)] = b.Bytes()
+	return err
+}
+
+func (s *Server) blocks(account string, site web.Site, own func(host string) bool, files map[string][]byte) (_ []block, err error) {
+	_, directive := s.http2()
+	base := block{
+		Suspended: site.Suspended, ACME: s.cfg.ACME, Pages: filepath.Join(s.cfg.Dir, "pages"),
+		AccessLog: s.cfg.Logs.File(account, panel.LogAccess), ErrorLog: s.cfg.Logs.File(account, panel.LogError),
+	}
+	if base.Root, err = quote(filepath.Join(site.Home, filepath.FromSlash(site.DocumentRoot))); err != nil {
+		return nil, err
+	}
+	if base.From, err = quote("from=" + site.Home); err != nil {
+		return nil, err
+	}
+	if site.PHP != "" {
+		if base.PHP, err = quote("unix:" + site.PHP); err != nil {
+			return nil, err
+		}
+	}
+	if !site.Suspended && site.RedirectTo != "" {
+		if base.Target, err = target(site.RedirectTo); err != nil {
+			return nil, err
+		}
+	}
+	plain, secure := base, base
+	plain.Listen = s.cfg.HTTP
+	for _, address := range s.cfg.HTTPS {
+		flag, _ := s.http2()
+		secure.Listen = append(secure.Listen, address+" ssl"+flag)
+	}
+	secure.HTTP2Directive = directive
+	secure.HSTS = site.HSTS && !site.Suspended
+	if site.Certificate != "" {
+		name, content, err := certificate(account, site)
+		if err != nil { // the site goes on with the machine's own certificate
+			s.cfg.Log.Error("certificate cannot be used", "site", site.Domain, "error", err)
+		} else {
+			files[name] = content
+			secure.Certificate = s.file("conf", name)
+		}
+	}
+	names := strings.Join(namesOf(site, own), " ")
+	plain.Names, secure.Names = names, names
+	var blocks []block
+	if site.ForceHTTPS && len(secure.Listen) > 0 {
+		forced := plain
+		if !site.Suspended && forced.Target == "" {
+			forced.Target = `"https://$host$request_uri"`
+		}
+		blocks = append(blocks, forced)
+	} else {
+		blocks = append(blocks, plain)
+	}
+	if len(secure.Listen) > 0 {
+		blocks = append(blocks, secure)
+	}
+	if site.Preview != "" {
+		preview := base
+		preview.Preview, preview.Names = true, site.Preview
+		preview.Listen = slices.Concat(plain.Listen, secure.Listen)
+		preview.HTTP2Directive = secure.HTTP2Directive
+		blocks = append(blocks, preview)
+	}
+	return blocks, nil
+}
+
+// namesOf are the names that a site answers to: "www." of a name too, unless it is a site of its own.
+func namesOf(site web.Site, own func(host string) bool) []string {
+	var names []string
+	for _, name := range append([]string{site.Domain}, site.Aliases...) {
+		names = append(names, name)
+		if www := "www." + name; !own(www) {
+			names = append(names, www)
+		}
+	}
+	return names
+}
+
+// target is the argument of return: a redirect to a host only takes path and query along.
+func target(address string) (string, error) {
+	u, err := url.Parse(address)
+	if err != nil {
+		return "", fmt.Errorf("%w: redirect to %q", panel.ErrInvalid, address)
+	}
+	quoted, err := quote(address)
+	if err == nil && u.Path == "" && u.RawQuery == "" {
+		quoted = strings.TrimSuffix(quoted, `"`) + `$request_uri"`
+	}
+	return quoted, err
+}
+
+// certificate reads a site's certificate and key, which must belong together, as one file named after
+// its content: a certificate that is renewed makes the configuration another one.
+func certificate(account string, site web.Site) (name string, content []byte, err error) {
+	chain, err := os.ReadFile(site.Certificate)
+	if err != nil {
+		return "", nil, err
+	}
+	key, err := os.ReadFile(site.CertificateKey)
+	if err != nil {
+		return "", nil, err
+	}
+	if _, err := tls.X509KeyPair(chain, key); err != nil {
+		return "", nil, err
+	}
+	content = slices.Concat(bytes.TrimSpace(chain), []byte("\n"), bytes.TrimSpace(key), []byte("\n"))
+	return fmt.Sprintf("%s%.16x.pem", certificateDir(account), sha256.Sum256(content)), content, nil
+}
