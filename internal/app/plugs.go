@@ -8,6 +8,7 @@ import (
 	"stead.dev/stead/internal/catalog"
 	"stead.dev/stead/internal/dns"
 	"stead.dev/stead/internal/files"
+	"stead.dev/stead/internal/notifications"
 	"stead.dev/stead/internal/oauth"
 	"stead.dev/stead/internal/orders"
 	"stead.dev/stead/internal/panel"
@@ -194,6 +195,15 @@ type reservations struct{ *services.Service }
 // Reserve implements orders.Services.
 func (r reservations) Reserve(ctx context.Context, tx *db.Tx, n orders.Reservation) (int64, error) {
 	return r.Service.Reserve(ctx, tx, services.Reservation(n))
+}
+
+// recipients are the accounts as the notifications see them.
+type recipients struct{ accounts *account.Service }
+
+// Recipient implements notifications.Recipients.
+func (r recipients) Recipient(ctx context.Context, q db.Querier, accountID int64) (notifications.Recipient, error) {
+	p, err := r.accounts.Profile(ctx, q, accountID)
+	return notifications.Recipient{Email: p.Email, Name: p.Name, Locale: p.Locale, Open: p.Open()}, err
 }
 
 // balances are the wallet as the services see it.

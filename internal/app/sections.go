@@ -28,6 +28,7 @@ import (
 	"stead.dev/stead/internal/mailer/smtp"
 	"stead.dev/stead/internal/nameserver"
 	"stead.dev/stead/internal/node"
+	"stead.dev/stead/internal/notifications"
 	"stead.dev/stead/internal/oauth"
 	"stead.dev/stead/internal/orders"
 	panelnode "stead.dev/stead/internal/panel/node"
@@ -58,6 +59,8 @@ type sections struct {
 	dns      *dns.Service
 	files    *files.Service
 	admin    *admin.Admin
+
+	notifications *notifications.Service
 
 	credentials *credentials.Service
 }
@@ -120,6 +123,12 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 	c.outbox.Subscribe("service.*", c.dns.Follow)
 	c.outbox.Subscribe("site_domain.*", c.dns.Follow)
 	c.files = files.New(c.db, targets{c.services}, c.panels, int64(c.cfg.MaxUpload))
+	c.notifications = notifications.New(notifications.Config{
+		DB: c.db, Queue: c.queue, Recipients: recipients{c.accounts}, Mailer: c.mailer, Company: c.cfg.CompanyName, Support: c.cfg.SupportEmail,
+	})
+	for _, typ := range notifications.EventTypes() {
+		c.outbox.Subscribe(typ, c.notifications.Follow)
+	}
 	c.admin = admin.New(admin.Sections{
 		DB: c.db, Accounts: c.accounts, Applications: c.oauth, Catalog: c.catalog, Wallet: c.wallet, Services: c.services,
 		Switches: c.switches,
@@ -135,7 +144,8 @@ func (c *core) parts() []site.Part {
 // routes are the operations of all sections.
 func (c *core) routes() []api.Route {
 	return slices.Concat(c.oauth.Operations(), c.catalog.Operations(), c.accounts.Operations(), c.services.Operations(),
-		c.hosting.Operations(), c.dns.Operations(), c.files.Operations(), c.orders.Operations(), c.wallet.Operations())
+		c.hosting.Operations(), c.dns.Operations(), c.files.Operations(), c.orders.Operations(), c.wallet.Operations(),
+		c.notifications.Operations())
 }
 
 func (c *core) registerSections(w *river.Workers) {
@@ -146,6 +156,7 @@ func (c *core) registerSections(w *river.Workers) {
 	c.hosting.Register(w)
 	c.dns.Register(w)
 	c.orders.Register(w)
+	c.notifications.Register(w)
 }
 
 func (c *core) scheduleSections(every func(interval time.Duration, args river.JobArgs)) {
@@ -156,6 +167,7 @@ func (c *core) scheduleSections(every func(interval time.Duration, args river.Jo
 	c.hosting.Schedule(every)
 	c.dns.Schedule(every)
 	c.orders.Schedule(every)
+	c.notifications.Schedule(every)
 }
 
 // openPanels opens the hosting panels of this process. A command leaves them to

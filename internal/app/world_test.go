@@ -224,6 +224,8 @@ func (w *world) example(op api.Info, token string) request {
 		r.body = "{}"
 	case "POST /api/v1/wallet/topups":
 		r.body = `{"amount_usd_cents": 1000, "gateway": "demo"}`
+	case "POST /api/v1/notifications/read":
+		r.body = `{"ids": [1]}`
 	case "PATCH /api/v1/me":
 		r.body = `{"locale": "en", "currency": "USD"}`
 	case "POST /api/v1/services/{service}/renew":

@@ -40,7 +40,7 @@ var trees = map[string]layer{
 	"internal/dns":       section,
 	"internal/databases": section, "internal/mail": section, "internal/access": section, "internal/credentials": section,
 	"internal/certificates": section, "internal/cron": section, "internal/php": section, "internal/logs": section,
-	"internal/backups": section, "internal/nodes": section,
+	"internal/backups": section, "internal/notifications": section, "internal/nodes": section,
 	"internal/content": section, "internal/embeds": section, "internal/agent": section,
 
 	"internal/reseller": front, "internal/mcp": front, "internal/admin": front, "internal/webui": front,

@@ -1,0 +1,10 @@
+// Package notifications owns what people are told of: rows of the table notifications, shown in
+// their own language, and mails for what cannot wait (specification, section "Account"; resources,
+// section 11).
+//
+// A notification is made of an event of the outbox, in the transaction that marks the event as told:
+// the same event makes it once. What it says is kept as a kind and the words that its text needs;
+// the text is that of the reader's language. Notifications are kept for ninety days.
+//
+// Not promised: a mail for each. Only warnings and worse are mailed, to owners whose account is open.
+package notifications

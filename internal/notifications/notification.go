@@ -1,0 +1,167 @@
+package notifications
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"stead.dev/stead/internal/platform/i18n"
+	"stead.dev/stead/internal/platform/outbox"
+)
+
+// Severity says how soon somebody should look.
+type Severity string
+
+// The severities of resources, section 11.
+const (
+	Info     Severity = "info"
+	Warning  Severity = "warning"
+	Critical Severity = "critical"
+)
+
+// mailed tells whether a notification is sent by mail too.
+func (s Severity) mailed() bool { return s != Info }
+
+// retention is how long notifications are kept.
+const retention = 90 * 24 * time.Hour
+
+// rule makes notifications of the events of one type.
+type rule struct {
+	kind     string
+	severity Severity
+	// words takes from the event's data what the text names.
+	words func(data object) map[string]string
+}
+
+// object is the data of an event.
+type object map[string]any
+
+// text is a member as it is shown: a string or a whole number; empty for anything else.
+func (o object) text(name string) string {
+	switch v := o[name].(type) {
+	case string:
+		return v
+	case float64:
+		return fmt.Sprintf("%.0f", v)
+	default:
+		return ""
+	}
+}
+
+// money is the display text of a Money member.
+func (o object) money(name string) string {
+	m, _ := o[name].(map[string]any)
+	s, _ := m["display"].(string)
+	return s
+}
+
+// cents is an amount in USD cents as it is shown.
+func (o object) cents(name string) string {
+	n, _ := o[name].(float64)
+	return fmt.Sprintf("$%.2f", n/100)
+}
+
+// service names a service by its domain, else by its label.
+func service(o object) map[string]string {
+	name := o.text("domain")
+	if name == "" {
+		name = o.text("label")
+	}
+	return map[string]string{"Service": name}
+}
+
+func failure(names ...string) func(object) map[string]string {
+	return func(o object) map[string]string {
+		words := map[string]string{"Name": "", "Reason": o.text("error_key")}
+		for _, n := range names {
+			if v := o.text(n); v != "" {
+				words["Name"] = v
+				break
+			}
+		}
+		return words
+	}
+}
+
+// rules are the events that people are told of, by type. The text of a kind is
+// notification.<kind>.title and .body in the catalogue.
+var rules = map[string]rule{
+	"service.suspended": {"service_suspended", Critical, service},
+	"order.completed": {"order_completed", Info, func(o object) map[string]string {
+		return map[string]string{"Order": o.text("number"), "Total": o.money("total")}
+	}},
+	"wallet.topup_succeeded": {"payment_received", Info, func(o object) map[string]string {
+		return map[string]string{"Amount": o.cents("amount_usd_cents")}
+	}},
+	"wallet.topup_failed": {"payment_failed", Warning, func(o object) map[string]string {
+		return map[string]string{"Amount": o.cents("amount_usd_cents")}
+	}},
+	"ssl.failed":            {"ssl_failed", Warning, failure("common_name", "domain", "name")},
+	"backup.failed":         {"backup_failed", Warning, failure("domain", "service_id")},
+	"backup.restore_failed": {"backup_restore_failed", Critical, failure("domain", "service_id")},
+}
+
+// of makes the notification of an event; false for one that nobody is told of.
+func of(e outbox.Stored) (notification, bool, error) {
+	r, ok := rules[e.Type]
+	if !ok {
+		return notification{}, false, nil
+	}
+	var data object
+	if err := json.Unmarshal(e.Data, &data); err != nil {
+		return notification{}, false, fmt.Errorf("notifications: data of %s: %w", e.UID, err)
+	}
+	return notification{
+		accountID: e.AccountID, eventUID: e.UID, kind: r.kind, severity: r.severity, subject: e.Subject, subjectID: e.SubjectID,
+		words: r.words(data),
+	}, true, nil
+}
+
+// notification is a row of the table.
+type notification struct {
+	id, accountID int64
+	eventUID      string
+	kind          string
+	severity      Severity
+	subject       string
+	subjectID     int64
+	words         map[string]string
+	createdAt     time.Time
+	readAt        *time.Time
+}
+
+// title and body are the texts in a language. A reason that is an error key is said in
+// the words that the error has.
+func (n notification) title(lang string) string { return n.say(lang, ".title") }
+func (n notification) body(lang string) string  { return n.say(lang, ".body") }
+
+func (n notification) say(lang, part string) string {
+	data := map[string]any{"Reason": ""}
+	for name, v := range n.words {
+		data[name] = v
+	}
+	if key := n.words["Reason"]; key != "" && i18n.Has(lang, "error."+key) {
+		data["Reason"] = i18n.T(lang, "error."+key, nil)
+	}
+	return i18n.T(lang, "notification."+n.kind+part, data)
+}
+
+// link is the page or the operation that the notification is about, below the
+// installation's address.
+func (n notification) link() string {
+	switch n.subject {
+	case "service":
+		return fmt.Sprintf("/api/v1/services/%d", n.subjectID)
+	case "order":
+		return fmt.Sprintf("/api/v1/orders/%d", n.subjectID)
+	case "topup":
+		return fmt.Sprintf("/api/v1/wallet/topups/%d", n.subjectID)
+	default:
+		return ""
+	}
+}
+
+// EventTypes are the types of the events that Follow wants to hear of.
+func EventTypes() []string { return slices.Sorted(maps.Keys(rules)) }
