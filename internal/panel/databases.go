@@ -37,6 +37,10 @@ type Database struct {
 	Charset string         `json:"charset"` // see DatabaseCharsets; empty: the engine's first. It stays, too
 	// Password of the user. It is set and never answered; empty leaves the one that the user has.
 	Password string `json:"password,omitempty"`
+	// PasswordVersion is the caller's name for the password, at most 64 bytes. It is kept and
+	// answered, so that the caller sees whether the panel has the password that it should have. A
+	// password of the version that the panel has already is not set again.
+	PasswordVersion string `json:"password_version"`
 	// MaxSizeMB bounds the database in mebibytes; zero is no bound. One that is larger takes nothing
 	// more until it is smaller.
 	MaxSizeMB int64 `json:"max_size_mb"`

@@ -91,6 +91,7 @@ type database struct {
 	Engine    panel.DatabaseEngine `json:"engine"`
 	Charset   string               `json:"charset"`
 	Verifier  string               `json:"verifier"` // of the user's password
+	Version   string               `json:"version"`  // of the password, the caller's
 	MaxSizeMB int64                `json:"max_size_mb,omitempty"`
 	Made      bool                 `json:"made,omitempty"`   // the server has it, and it is this account's
 	Ending    bool                 `json:"ending,omitempty"` // it is to go
@@ -425,7 +426,7 @@ func (d *Driver) answer(db database) panel.Database {
 	size := d.sizes[db.Name]
 	d.mu.Unlock()
 	out := panel.Database{
-		Name: db.Name, Engine: db.Engine, Charset: db.Charset, MaxSizeMB: db.MaxSizeMB,
+		Name: db.Name, Engine: db.Engine, Charset: db.Charset, MaxSizeMB: db.MaxSizeMB, PasswordVersion: db.Version,
 		SizeBytes: size.bytes, SizedAt: size.at, Full: size.full,
 	}
 	s, ok := d.servers[db.Engine]
@@ -447,7 +448,10 @@ func (d *Driver) SetDatabase(ctx context.Context, ref string, in panel.Database)
 	return out, panel.Wrap("databases.set", ref, err)
 }
 
-const passwordBytes = 256
+const (
+	passwordBytes = 256
+	versionBytes  = 64
+)
 
 func (d *Driver) set(ctx context.Context, ref string, in panel.Database) (panel.Database, error) {
 	a, s, err := d.writable(ref, in.Name, in.Engine)
@@ -458,7 +462,8 @@ func (d *Driver) set(ctx context.Context, ref string, in panel.Database) (panel.
 	if in.Charset == "" {
 		in.Charset = charsets[0]
 	}
-	if !slices.Contains(charsets, in.Charset) || in.MaxSizeMB < 0 || in.MaxSizeMB > 1<<30 || len(in.Password) > passwordBytes {
+	if !slices.Contains(charsets, in.Charset) || in.MaxSizeMB < 0 || in.MaxSizeMB > 1<<30 ||
+		len(in.Password) > passwordBytes || len(in.PasswordVersion) > versionBytes {
 		return panel.Database{}, fmt.Errorf("%w: charset %q, at most %d MB", panel.ErrInvalid, in.Charset, in.MaxSizeMB)
 	}
 	verifier := ""
@@ -481,8 +486,8 @@ func (d *Driver) set(ctx context.Context, ref string, in panel.Database) (panel.
 		case k.Databases[i].Engine != in.Engine || k.Databases[i].Charset != in.Charset:
 			return fmt.Errorf("%w: %s stays with its engine and charset", panel.ErrInvalid, in.Name)
 		}
-		if verifier != "" {
-			k.Databases[i].Verifier = verifier
+		if db := &k.Databases[i]; verifier != "" && (db.Verifier == "" || in.PasswordVersion == "" || db.Version != in.PasswordVersion) {
+			db.Verifier, db.Version = verifier, in.PasswordVersion
 		}
 		k.Databases[i].MaxSizeMB = in.MaxSizeMB
 		return nil

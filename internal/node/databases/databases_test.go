@@ -75,8 +75,16 @@ func TestADatabaseIsUsedDumpedAndImported(t *testing.T) {
 		}
 		fails(t, m.own(d), "SELECT 1")
 		works(t, m.connect(e, "alice_shop", "another", "alice_shop"), "SELECT 1")
+		// Of one version there is one password, and the panel says which it has.
+		for _, c := range []struct{ version, pass, valid string }{{"v1", "first", "first"}, {"v1", "not set", "first"}, {"v2", "second", "second"}} {
+			d, err := m.SetDatabase(t.Context(), "alice", panel.Database{Name: "alice_shop", Engine: e, Password: c.pass, PasswordVersion: c.version})
+			if err != nil || d.PasswordVersion != c.version {
+				t.Errorf("%+v: %+v, %v", c, d, err)
+			}
+			works(t, m.connect(e, "alice_shop", c.valid, "alice_shop"), "SELECT 1")
+		}
 		m.must(m.RemoveDatabase(t.Context(), "alice", "alice_shop"))
-		fails(t, m.connect(e, "alice_shop", "another", "alice_shop"), "SELECT 1")
+		fails(t, m.connect(e, "alice_shop", "second", "alice_shop"), "SELECT 1")
 		if err := m.RemoveDatabase(t.Context(), "alice", "alice_shop"); !errors.Is(err, panel.ErrNotFound) {
 			t.Errorf("removed twice: %v", err)
 		}
