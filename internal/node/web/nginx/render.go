@@ -26,7 +26,7 @@ var (
 	siteText string
 
 	mainTemplate = template.Must(template.New("main").Parse(mainText))
-	siteTemplate = template.Must(template.New("site").Parse(siteText))
+	siteTemplate = template.Must(template.New("sites").Parse(siteText))
 )
 
 // mediaTypes are the types block and what is worth compressing.
