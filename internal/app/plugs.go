@@ -6,12 +6,9 @@ import (
 
 	"stead.dev/stead/internal/account"
 	"stead.dev/stead/internal/catalog"
-	"stead.dev/stead/internal/dns"
-	"stead.dev/stead/internal/files"
 	"stead.dev/stead/internal/notifications"
 	"stead.dev/stead/internal/oauth"
 	"stead.dev/stead/internal/orders"
-	"stead.dev/stead/internal/panel"
 	"stead.dev/stead/internal/platform/api"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/money"
@@ -23,15 +20,6 @@ import (
 )
 
 // Each type here is one section as another asks for it in its own words.
-
-// panels are the hosting panels by name.
-type panels map[string]panel.Panel
-
-// Panel implements services.Panels and files.Panels.
-func (p panels) Panel(name string) (panel.Panel, bool) {
-	found, ok := p[name]
-	return found, ok
-}
 
 // modules are the sections as the profile lists them: those of which this
 // server has operations, unless they are switched off.
@@ -215,15 +203,6 @@ func (b balances) Balance(ctx context.Context, q db.Querier, accountID int64) (m
 	return balance.Spendable, err
 }
 
-// targets are the services as the files see them.
-type targets struct{ services *services.Service }
-
-// Target implements files.Targets.
-func (t targets) Target(ctx context.Context, q db.Querier, accountID, serviceID int64) (files.Target, error) {
-	found, err := t.services.Target(ctx, q, accountID, serviceID)
-	return files.Target{Panel: found.PanelName, Ref: found.Ref, Status: string(found.Status)}, err
-}
-
 // hosted are the services as the sections see them that manage what they consist of.
 type hosted struct{ *services.Service }
 
@@ -243,26 +222,5 @@ func siteOf(accountID, serviceID int64, s services.Hosted) site.Site {
 	return site.Site{
 		AccountID: accountID, ServiceID: serviceID, Panel: s.PanelName, Ref: s.Ref, Username: s.Username, Status: string(s.Status),
 		Domain: s.Domain, Limits: s.Limits, IPv4: s.IPv4, IPv6: s.IPv6,
-	}
-}
-
-// zoned are the services as their zones see them.
-type zoned struct{ *services.Service }
-
-// Site implements dns.Services.
-func (z zoned) Site(ctx context.Context, q db.Querier, accountID, serviceID int64) (dns.Site, error) {
-	found, err := z.Hosted(ctx, q, accountID, serviceID)
-	return zoneSiteOf(accountID, serviceID, found), err
-}
-
-// LockSite implements dns.Services.
-func (z zoned) LockSite(ctx context.Context, tx *db.Tx, accountID, serviceID int64) (dns.Site, error) {
-	found, err := z.LockHosted(ctx, tx, accountID, serviceID)
-	return zoneSiteOf(accountID, serviceID, found), err
-}
-
-func zoneSiteOf(accountID, serviceID int64, s services.Hosted) dns.Site {
-	return dns.Site{
-		AccountID: accountID, ServiceID: serviceID, Status: string(s.Status), Domain: s.Domain, IPv4: s.IPv4, IPv6: s.IPv6,
 	}
 }

@@ -28,9 +28,11 @@ import (
 	"stead.dev/stead/internal/mailer/smtp"
 	"stead.dev/stead/internal/nameserver"
 	"stead.dev/stead/internal/node"
+	"stead.dev/stead/internal/nodes"
 	"stead.dev/stead/internal/notifications"
 	"stead.dev/stead/internal/oauth"
 	"stead.dev/stead/internal/orders"
+	"stead.dev/stead/internal/panel"
 	panelnode "stead.dev/stead/internal/panel/node"
 	"stead.dev/stead/internal/panel/sandbox"
 	"stead.dev/stead/internal/platform/api"
@@ -48,6 +50,7 @@ type sections struct {
 	limiter  throttle.Limiter
 	mailer   mailer.Mailer
 	node     *node.Node // nil without the embedded node
+	nodes    *nodes.Service
 	panels   panels
 	accounts *account.Service
 	oauth    *oauth.Service
@@ -71,6 +74,7 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 	if c.mailer, err = newMailer(c.cfg, c.clock); err != nil {
 		return err
 	}
+	c.nodes = nodes.New(nodes.Config{DB: c.db, Clock: c.clock, Box: c.box, Signals: c.hub, Log: c.log})
 	if err := c.openPanels(ctx, as); err != nil {
 		return err
 	}
@@ -99,6 +103,11 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 		DB: c.db, Clock: c.clock, Queue: c.queue, Events: c.outbox, Panels: c.panels, Balances: balances{c.wallet},
 		Plans: tariffs{c.catalog}, DefaultPanel: c.cfg.Panel,
 	})
+	onNodes := places{c.nodes, c.catalog}
+	if c.cfg.Panel == config.PanelNodes {
+		c.services.Placer = onNodes
+	}
+	c.outbox.Subscribe("service.*", onNodes.follow(c.services))
 	c.wallet.SetRenewals(c.services)
 	c.orders = orders.New(orders.Config{
 		DB: c.db, Catalog: shelf{c.catalog}, Payer: payer{c.wallet}, Services: reservations{c.services}, Events: c.outbox,
@@ -117,12 +126,12 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 	c.hosting.SetParts(c.parts()...)
 	c.outbox.Subscribe("service.*", c.hosting.Follow)
 	c.dns = dns.New(dns.Config{
-		DB: c.db, Clock: c.clock, Queue: c.queue, Signals: c.hub, Services: zoned{c.services}, Resolver: net.DefaultResolver,
+		DB: c.db, Clock: c.clock, Queue: c.queue, Signals: c.hub, Services: hosted{c.services}, Resolver: net.DefaultResolver,
 		Nameservers: c.cfg.Nameservers, Catalog: c.cfg.DNSCatalog,
 	})
 	c.outbox.Subscribe("service.*", c.dns.Follow)
 	c.outbox.Subscribe("site_domain.*", c.dns.Follow)
-	c.files = files.New(c.db, targets{c.services}, c.panels, int64(c.cfg.MaxUpload))
+	c.files = files.New(c.db, hosted{c.services}, c.panels, int64(c.cfg.MaxUpload))
 	c.notifications = notifications.New(notifications.Config{
 		DB: c.db, Queue: c.queue, Recipients: recipients{c.accounts}, Mailer: c.mailer, Company: c.cfg.CompanyName, Support: c.cfg.SupportEmail,
 	})
@@ -173,10 +182,11 @@ func (c *core) scheduleSections(every func(interval time.Duration, args river.Jo
 // openPanels opens the hosting panels of this process. A command leaves them to
 // the server: what changes on a panel is done by jobs.
 func (c *core) openPanels(ctx context.Context, as role) error {
-	c.panels = panels{}
+	c.panels = panels{fixed: map[string]panel.Panel{}}
 	if as != server {
 		return nil
 	}
+	c.panels.nodes = newFarPanels(c.nodes, c.hub, c.log)
 	if c.cfg.NodeListen != config.Off {
 		if err := c.openNode(ctx); err != nil {
 			return err
@@ -190,7 +200,7 @@ func (c *core) openPanels(ctx context.Context, as role) error {
 		return err
 	}
 	c.onClose(func(context.Context) error { return simulated.Close() })
-	c.panels[config.PanelSandbox] = simulated
+	c.panels.fixed[config.PanelSandbox] = simulated
 	return nil
 }
 
@@ -204,7 +214,7 @@ func (c *core) openNode(ctx context.Context) (err error) {
 		return err
 	}
 	c.onClose(func(context.Context) error { return c.node.Close() })
-	c.panels[config.PanelNode] = panelnode.New(c.node)
+	c.panels.fixed[config.PanelNode] = panelnode.New(c.node)
 	return nil
 }
 

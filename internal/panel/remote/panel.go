@@ -90,6 +90,13 @@ func (p *Panel) Close() error {
 // Name implements panel.Panel.
 func (p *Panel) Name() string { return p.cfg.Name }
 
+// Know is told what the node can do by somebody who heard it from the node.
+func (p *Panel) Know(capabilities []panel.Capability) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.known = capabilities
+}
+
 // askTimeout bounds the question what the node can do.
 const askTimeout = 5 * time.Second
 

@@ -22,7 +22,7 @@ type Config struct {
 	// Addresses.
 	Listen         string         `setting:"listen" default:"127.0.0.1:8080" doc:"address that serves the API and the pages"`
 	NodeListen     string         `setting:"node_listen" default:"127.0.0.1:8081" doc:"address where the embedded node serves customers' sites; off: no embedded node"`
-	Panel          string         `setting:"panel" default:"node" doc:"where new services are provisioned: node (the embedded one) or sandbox (a simulated machine whose sites nobody can reach and that fails when a domain such as disk-full.example.com asks for it; for trying integrations)"`
+	Panel          string         `setting:"panel" default:"node" doc:"where new services are provisioned: node (the embedded one), nodes (on those hosting machines that have joined, by the room they have), hestia (see hestia_url) or sandbox (a simulated machine whose sites nobody can reach and that fails when a domain such as disk-full.example.com asks for it; for trying integrations)"`
 	OpsListen      string         `setting:"ops_listen" default:"127.0.0.1:8082" doc:"address of metrics and profiles, for operators only; off: none"`
 	BaseURL        string         `setting:"base_url" doc:"public address of the API and the pages, such as https://panel.example.com; without it, http(s)://<listen>"`
 	NodeURL        string         `setting:"node_url" doc:"public address of the embedded node's sites; without it, http://<node_listen>"`
@@ -61,6 +61,15 @@ type Config struct {
 	StripeWebhookSecret Secret `setting:"stripe_webhook_secret" doc:"signing secret of the Stripe webhook endpoint; required with stripe_secret_key"`
 	OTLPEndpoint        string `setting:"otlp_endpoint" doc:"http(s) address of an OpenTelemetry collector; without it, no traces are sent"`
 
+	// Hosting machines of their own.
+	NodesListen     string `setting:"nodes_listen" default:"off" doc:"address that hosting machines of their own join and report at, such as 0.0.0.0:8444; its TLS is Stead's own, so nothing may end it on the way; off: none"`
+	NodesURL        string `setting:"nodes_url" doc:"how those machines reach nodes_listen, such as https://panel.example.com:8444"`
+	AgentListen     string `setting:"agent_listen" default:"0.0.0.0:8443" doc:"of stead node: address where the control plane calls this machine"`
+	NodeLocation    string `setting:"node_location" doc:"where the embedded node is, in the words of plans' locations"`
+	HestiaURL       string `setting:"hestia_url" doc:"address of a HestiaCP server, such as https://hestia.example.com:8083; it is the panel hestia then"`
+	HestiaAccessKey Secret `setting:"hestia_access_key" doc:"access key of its API, as ACCESS_KEY:SECRET_KEY; required with hestia_url"`
+	HestiaCAFile    string `setting:"hestia_ca_file" doc:"PEM file with the certificate that its own is checked against; without it, the system's authorities"`
+
 	// The name server.
 	DNSListen      string           `setting:"dns_listen" default:"127.0.0.1:8053" doc:"address of the name server, UDP and TCP; off: none"`
 	Nameservers    []string         `setting:"nameservers" default:"ns1.stead.invalid,ns2.stead.invalid" doc:"names of the public name servers, which every zone names; comma separated"`
@@ -91,10 +100,12 @@ const (
 // The panels that new services may be provisioned on.
 const (
 	PanelNode    = "node"
+	PanelNodes   = "nodes"
+	PanelHestia  = "hestia"
 	PanelSandbox = "sandbox"
 )
 
-// Off is the value of node_listen, ops_listen and dns_listen that means "do not listen".
+// Off is the value of node_listen, nodes_listen, ops_listen and dns_listen that means "do not listen".
 const Off = "off"
 
 // SQLite reports whether the data is in the embedded database.

@@ -33,7 +33,15 @@ func (c *Config) validate() []error {
 	check("node_url", optional(c.NodeURL, origin))
 	check("node_ipv4", optional(c.NodeIPv4, ip(netip.Addr.Is4, "an IPv4 address")))
 	check("node_ipv6", optional(c.NodeIPv6, ip(netip.Addr.Is6, "an IPv6 address")))
-	check("panel", oneOf(c.Panel, PanelNode, PanelSandbox))
+	check("panel", oneOf(c.Panel, PanelNode, PanelNodes, PanelHestia, PanelSandbox))
+	check("nodes_listen", addressOrOff(c.NodesListen))
+	check("nodes_url", optional(c.NodesURL, origin))
+	check("agent_listen", address(c.AgentListen))
+	check("hestia_url", optional(c.HestiaURL, origin))
+	check("hestia_access_key", together("hestia_url", c.HestiaURL != "", c.HestiaAccessKey != ""))
+	if c.Panel == PanelHestia {
+		check("hestia_url", required(c.HestiaURL))
+	}
 	check("tls_key_file", together("tls_cert_file", c.TLSCertFile != "", c.TLSKeyFile != ""))
 	check("data_dir", required(c.DataDir))
 	check("database_url", optional(c.DatabaseURL.Reveal(), func(text string) error {

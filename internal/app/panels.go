@@ -1,0 +1,174 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"stead.dev/stead/internal/catalog"
+	"stead.dev/stead/internal/nodes"
+	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/panel/remote"
+	"stead.dev/stead/internal/platform/config"
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/nodelink"
+	"stead.dev/stead/internal/platform/outbox"
+	"stead.dev/stead/internal/platform/signal"
+	"stead.dev/stead/internal/services"
+	"stead.dev/stead/internal/site"
+)
+
+// panels are the hosting panels by name: those that the configuration opens, and the nodes that have
+// joined.
+type panels struct {
+	fixed map[string]panel.Panel
+	nodes *farPanels // nil in commands: what changes on a panel is done by jobs
+}
+
+// Panel implements services.Panels, files.Panels and site.Panels.
+func (p panels) Panel(name string) (panel.Panel, bool) {
+	if id, ok := nodes.PanelID(name); ok && p.nodes != nil {
+		return p.nodes.panel(id)
+	}
+	found, ok := p.fixed[name]
+	return found, ok
+}
+
+// farPanels are the nodes as panels. A node is looked up when it is first asked for, and again after
+// there was news of it.
+type farPanels struct {
+	nodes *nodes.Service
+	hub   *signal.Hub
+	log   *slog.Logger
+
+	mu    sync.Mutex
+	known map[int64]*farPanel
+}
+
+type farPanel struct {
+	*remote.Panel
+	address string
+	stale   bool
+}
+
+func newFarPanels(n *nodes.Service, hub *signal.Hub, log *slog.Logger) *farPanels {
+	p := &farPanels{nodes: n, hub: hub, log: log, known: map[int64]*farPanel{}}
+	hub.Subscribe(nodes.Topic, p.heard)
+	return p
+}
+
+func (p *farPanels) heard(name string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if id, ok := nodes.PanelID(name); ok && p.known[id] != nil {
+		p.known[id].stale = true
+	}
+}
+
+// lookUp bounds the question where a node is.
+const lookUp = 3 * time.Second
+
+func (p *farPanels) panel(id int64) (panel.Panel, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	known := p.known[id]
+	if known != nil && !known.stale && p.hub.Fresh() {
+		return known.Panel, true
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), lookUp)
+	defer cancel()
+	found, ok, err := p.nodes.Find(ctx, id)
+	var identity *nodelink.Identity
+	if err == nil && ok {
+		identity, err = p.nodes.Identity(ctx)
+	}
+	switch {
+	case err != nil:
+		p.log.Error("a node cannot be looked up", "node", id, "error", err)
+		return nil, false
+	case !ok:
+		p.forget(id)
+		return nil, false
+	case known != nil && known.address == found.Address:
+		known.Know(found.Capabilities)
+		known.stale = false
+		return known.Panel, true
+	}
+	p.forget(id)
+	far := remote.New(remote.Config{
+		Name: nodes.PanelName(id), Address: found.Address, Capabilities: found.Capabilities,
+		TLS: identity.Client(nodelink.NodeName(id)),
+	})
+	p.known[id] = &farPanel{Panel: far, address: found.Address}
+	return far, true
+}
+
+func (p *farPanels) forget(id int64) {
+	if known := p.known[id]; known != nil {
+		_ = known.Close() // frees idle connections and cannot fail
+		delete(p.known, id)
+	}
+}
+
+// places are the nodes as the services see them that are to be provisioned.
+type places struct {
+	nodes   *nodes.Service
+	catalog *catalog.Service
+}
+
+// Place implements services.Placer.
+func (p places) Place(ctx context.Context, tx *db.Tx, s services.Placement) (string, error) {
+	limits, err := site.ParseLimits(site.Site{ServiceID: s.ServiceID, Limits: s.Limits})
+	if err != nil {
+		return "", err
+	}
+	locations, err := p.catalog.Locations(ctx, tx, s.PlanID)
+	if err != nil {
+		return "", err
+	}
+	need := nodes.Need{
+		ServiceID: s.ServiceID, DiskMB: max(0, limits.Of("disk_mb")), Locations: locations,
+		Capabilities: []panel.Capability{panel.CapAccounts, panel.CapSites, panel.CapFiles},
+	}
+	for limit, c := range sold {
+		if limits.Of(limit) != 0 {
+			need.Capabilities = append(need.Capabilities, c)
+		}
+	}
+	return p.nodes.Place(ctx, tx, need)
+}
+
+// sold are the capabilities that a plan promises by a limit above zero.
+var sold = map[string]panel.Capability{
+	"databases": panel.CapDatabases, "mailboxes": panel.CapMail, "ftp_accounts": panel.CapFTP, "cron_jobs": panel.CapCron,
+	"backups": panel.CapBackups,
+}
+
+// Follow frees the room of services that ended, and gives those another that have another plan.
+func (p places) follow(s *services.Service) outbox.Subscriber {
+	return func(ctx context.Context, tx *db.Tx, e outbox.Stored) error {
+		if e.Type != "service.tariff_changed" {
+			return p.nodes.Follow(ctx, tx, e)
+		}
+		hosted, err := s.Hosted(ctx, tx, e.AccountID, e.SubjectID)
+		if err != nil {
+			return err
+		}
+		var limits struct {
+			DiskMB int64 `json:"disk_mb"`
+		}
+		if err := json.Unmarshal(hosted.Limits, &limits); err != nil {
+			return fmt.Errorf("limits of service %d: %w", e.SubjectID, err)
+		}
+		return p.nodes.Resize(ctx, tx, e.SubjectID, max(0, limits.DiskMB))
+	}
+}
+
+// panelsElsewhere tells whether jobs of panels can be done by a process without an embedded node.
+func panelsElsewhere(cfg config.Config) bool {
+	return slices.Contains([]string{config.PanelSandbox, config.PanelNodes, config.PanelHestia}, cfg.Panel)
+}
