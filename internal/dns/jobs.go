@@ -160,11 +160,11 @@ func (s *Service) Settle(ctx context.Context) error {
 }
 
 func (s *Service) settleOne(ctx context.Context, tx *db.Tx, z zone) error {
-	site, err := s.Services.LockSite(ctx, tx, z.accountID, z.serviceID)
+	on, err := s.Services.LockSite(ctx, tx, z.accountID, z.serviceID)
 	if err != nil {
 		return err
 	}
-	if !site.live() {
+	if !live(on) {
 		return s.end(ctx, tx, namedOfTheOne, z.serviceID, z.name)
 	}
 	if z, err = lockZone(ctx, tx, z.id); err != nil {
@@ -174,7 +174,7 @@ func (s *Service) settleOne(ctx context.Context, tx *db.Tx, z zone) error {
 		return err
 	}
 	wanted := z
-	wanted.settledFor, wanted.ipv4, wanted.ipv6 = s.nameservers(), site.IPv4, site.IPv6
+	wanted.settledFor, wanted.ipv4, wanted.ipv6 = s.nameservers(), on.IPv4, on.IPv6
 	if wanted == z {
 		return nil
 	}

@@ -15,45 +15,25 @@ import (
 	"stead.dev/stead/internal/platform/jobs"
 	"stead.dev/stead/internal/platform/outbox"
 	"stead.dev/stead/internal/platform/page"
+	"stead.dev/stead/internal/site"
 )
 
-// Site is a service as this section sees it.
-type Site struct {
-	ServiceID, AccountID int64
-	Status               string
-	Domain               string // its primary one; empty when it has none
-	IPv4, IPv6           string // empty when not known
-}
-
 // live tells whether the service has a zone.
-func (s Site) live() bool {
-	switch s.Status {
+func live(on site.Site) bool {
+	switch on.Status {
 	case "active", "past_due", "suspended":
-		return s.Domain != ""
+		return on.Domain != ""
 	default:
 		return false
 	}
 }
 
 // changeable says why the zone takes no changes, or nil.
-func (s Site) changeable() error {
-	switch {
-	case s.Domain == "":
+func changeable(on site.Site) error {
+	if on.Domain == "" {
 		return fault.UnsupportedOperation.New()
-	case !s.live():
-		return fault.ServiceNotActive.New()
-	case s.Status == "suspended":
-		return fault.ServiceSuspended.New()
 	}
-	return nil
-}
-
-// Services finds services. The account stands in the query: a service of another
-// account is fault.NotFound.
-type Services interface {
-	Site(ctx context.Context, q db.Querier, accountID, serviceID int64) (Site, error)
-	// LockSite is Site with the service locked until tx ends.
-	LockSite(ctx context.Context, tx *db.Tx, accountID, serviceID int64) (Site, error)
+	return on.Changeable()
 }
 
 // Signals carries news to all replicas.
@@ -72,7 +52,7 @@ type Config struct {
 	Clock    clock.Clock
 	Queue    jobs.Enqueuer
 	Signals  Signals
-	Services Services
+	Services site.Services
 	Resolver Resolver
 	// Nameservers are the public ones, at least one.
 	Nameservers []string
@@ -96,23 +76,23 @@ func (s *Service) signal(ctx context.Context, tx *db.Tx, zoneID int64) error {
 
 // zone reads the zone of one of the account's services, made should it not be there.
 func (s *Service) zone(ctx context.Context, accountID, serviceID int64) (zone, error) {
-	site, err := s.Services.Site(ctx, s.DB, accountID, serviceID)
+	on, err := s.Services.Site(ctx, s.DB, accountID, serviceID)
 	if err != nil {
 		return zone{}, err
 	}
-	if err := site.changeable(); err != nil && site.Status != "suspended" {
+	if err := changeable(on); err != nil && on.Status != "suspended" {
 		return zone{}, err
 	}
-	z, err := zoneNamed(ctx, s.DB, site.Domain)
+	z, err := zoneNamed(ctx, s.DB, on.Domain)
 	if err != nil || (z.serviceID == serviceID && z.settledFor != "") {
 		return z, err
 	}
 	err = s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
-		site, err := s.Services.LockSite(ctx, tx, accountID, serviceID)
+		on, err := s.Services.LockSite(ctx, tx, accountID, serviceID)
 		if err != nil {
 			return err
 		}
-		z, err = s.ensure(ctx, tx, site)
+		z, err = s.ensure(ctx, tx, on)
 		return err
 	})
 	return z, err
@@ -120,15 +100,15 @@ func (s *Service) zone(ctx context.Context, accountID, serviceID int64) (zone, e
 
 // ensure makes the zone of a service as it should be: there, and with the system's
 // records of today. The service is locked.
-func (s *Service) ensure(ctx context.Context, tx *db.Tx, site Site) (zone, error) {
-	if !site.live() {
+func (s *Service) ensure(ctx context.Context, tx *db.Tx, on site.Site) (zone, error) {
+	if !live(on) {
 		return zone{}, fault.ServiceNotActive.New()
 	}
-	z, err := zoneNamed(ctx, tx, site.Domain)
+	z, err := zoneNamed(ctx, tx, on.Domain)
 	if err != nil {
 		return z, err
 	}
-	if z.id != 0 && z.serviceID != site.ServiceID {
+	if z.id != 0 && z.serviceID != on.ServiceID {
 		// A name is one service's; who had it before has left the zone behind.
 		if err := s.end(ctx, tx, namedOfTheOne, z.serviceID, z.name); err != nil {
 			return z, err
@@ -136,13 +116,13 @@ func (s *Service) ensure(ctx context.Context, tx *db.Tx, site Site) (zone, error
 		z = zone{}
 	}
 	if z.id == 0 {
-		z = zone{accountID: site.AccountID, serviceID: site.ServiceID, name: site.Domain, serial: nextSerial(0, tx.Now)}
+		z = zone{accountID: on.AccountID, serviceID: on.ServiceID, name: on.Domain, serial: nextSerial(0, tx.Now)}
 		if z.id, err = insertZone(ctx, tx, z); err != nil {
 			return z, err
 		}
 	}
 	wanted := z
-	wanted.settledFor, wanted.ipv4, wanted.ipv6 = s.nameservers(), site.IPv4, site.IPv6
+	wanted.settledFor, wanted.ipv4, wanted.ipv6 = s.nameservers(), on.IPv4, on.IPv6
 	if wanted == z {
 		return z, nil
 	}
@@ -218,14 +198,14 @@ func (s *Service) change(ctx context.Context, accountID, serviceID int64, cause 
 	f func(ctx context.Context, tx *db.Tx, z zone, all []record) (changed bool, err error),
 ) error {
 	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
-		site, err := s.Services.LockSite(ctx, tx, accountID, serviceID)
+		on, err := s.Services.LockSite(ctx, tx, accountID, serviceID)
 		if err != nil {
 			return err
 		}
-		if err := site.changeable(); err != nil {
+		if err := changeable(on); err != nil {
 			return err
 		}
-		z, err := s.ensure(ctx, tx, site)
+		z, err := s.ensure(ctx, tx, on)
 		if err != nil {
 			return err
 		}
@@ -407,11 +387,11 @@ func (s *Service) Follow(ctx context.Context, tx *db.Tx, e outbox.Stored) error 
 		}
 		return s.end(ctx, tx, namedOfTheOne, e.SubjectID, d.Name)
 	case "service.provisioned", "service.updated", "service.unsuspended", "service.restored", "service.migrated":
-		site, err := s.Services.LockSite(ctx, tx, e.AccountID, e.SubjectID)
-		if err != nil || !site.live() {
+		on, err := s.Services.LockSite(ctx, tx, e.AccountID, e.SubjectID)
+		if err != nil || !live(on) {
 			return err
 		}
-		_, err = s.ensure(ctx, tx, site)
+		_, err = s.ensure(ctx, tx, on)
 		return err
 	}
 	return nil

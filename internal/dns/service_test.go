@@ -26,6 +26,7 @@ import (
 	"stead.dev/stead/internal/platform/outbox"
 	"stead.dev/stead/internal/platform/signal"
 	"stead.dev/stead/internal/platform/testkit"
+	"stead.dev/stead/internal/site"
 )
 
 const (
@@ -34,17 +35,17 @@ const (
 )
 
 // sites are the services that there are.
-type sites map[int64]*Site
+type sites map[int64]*site.Site
 
-func (ss sites) Site(_ context.Context, _ db.Querier, accountID, serviceID int64) (Site, error) {
+func (ss sites) Site(_ context.Context, _ db.Querier, accountID, serviceID int64) (site.Site, error) {
 	s, ok := ss[serviceID]
 	if !ok || s.AccountID != accountID {
-		return Site{}, fault.NotFound.New()
+		return site.Site{}, fault.NotFound.New()
 	}
 	return *s, nil
 }
 
-func (ss sites) LockSite(ctx context.Context, tx *db.Tx, accountID, serviceID int64) (Site, error) {
+func (ss sites) LockSite(ctx context.Context, tx *db.Tx, accountID, serviceID int64) (site.Site, error) {
 	return ss.Site(ctx, tx, accountID, serviceID)
 }
 
@@ -335,7 +336,7 @@ func TestZonesGoWithTheirServices(t *testing.T) {
 		}
 		// Another service has the name by now.
 		w.sites[10].Domain = "renamed.uz"
-		w.sites[20] = &Site{ServiceID: 20, AccountID: stranger, Status: "active", Domain: zoneName}
+		w.sites[20] = &site.Site{ServiceID: 20, AccountID: stranger, Status: "active", Domain: zoneName}
 		w.follows(outbox.Stored{Type: "service.provisioned", AccountID: stranger, SubjectID: 20})
 		w.follow()
 		if got := w.zoneLines(zoneName); strings.Contains(got, "192.0.2.80") || !strings.Contains(got, "ns1.stead.test") {

@@ -27,7 +27,7 @@ type readIn struct {
 }
 
 func (s *Service) read(ctx context.Context, p auth.Principal, in *readIn) (*contentWire, error) {
-	files, ref, err := open[panel.Files](ctx, s, p, in.Service)
+	files, ref, err := open[panel.Files](ctx, s, panel.CapFiles, p, in.Service)
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +59,7 @@ type writeIn struct {
 }
 
 func (s *Service) write(ctx context.Context, p auth.Principal, in *writeIn) (*entryWire, error) {
-	files, ref, err := open[panel.Files](ctx, s, p, in.Service)
+	files, ref, err := open[panel.Files](ctx, s, panel.CapFiles, p, in.Service)
 	if err != nil {
 		return nil, err
 	}

@@ -114,7 +114,7 @@ type listIn struct {
 }
 
 func (s *Service) list(ctx context.Context, p auth.Principal, in *listIn) (*page.List[entryWire], error) {
-	files, ref, err := open[panel.Files](ctx, s, p, in.Service)
+	files, ref, err := open[panel.Files](ctx, s, panel.CapFiles, p, in.Service)
 	if err != nil {
 		return nil, err
 	}
@@ -137,7 +137,7 @@ type mkdirIn struct {
 }
 
 func (s *Service) mkdir(ctx context.Context, p auth.Principal, in *mkdirIn) (*entryWire, error) {
-	files, ref, err := open[panel.Files](ctx, s, p, in.Service)
+	files, ref, err := open[panel.Files](ctx, s, panel.CapFiles, p, in.Service)
 	if err != nil {
 		return nil, err
 	}
@@ -154,7 +154,7 @@ type moveIn struct {
 }
 
 func (s *Service) move(ctx context.Context, p auth.Principal, in *moveIn) (*entryWire, error) {
-	files, ref, err := open[panel.Files](ctx, s, p, in.Service)
+	files, ref, err := open[panel.Files](ctx, s, panel.CapFiles, p, in.Service)
 	if err != nil {
 		return nil, err
 	}
@@ -162,7 +162,7 @@ func (s *Service) move(ctx context.Context, p auth.Principal, in *moveIn) (*entr
 }
 
 func (s *Service) copy(ctx context.Context, p auth.Principal, in *moveIn) (*entryWire, error) {
-	files, ref, err := open[panel.Files](ctx, s, p, in.Service)
+	files, ref, err := open[panel.Files](ctx, s, panel.CapFiles, p, in.Service)
 	if err != nil {
 		return nil, err
 	}
@@ -176,7 +176,7 @@ type removeIn struct {
 }
 
 func (s *Service) remove(ctx context.Context, p auth.Principal, in *removeIn) (*api.Empty, error) {
-	files, ref, err := open[panel.Files](ctx, s, p, in.Service)
+	files, ref, err := open[panel.Files](ctx, s, panel.CapFiles, p, in.Service)
 	if err != nil {
 		return nil, err
 	}
@@ -192,7 +192,7 @@ type searchIn struct {
 }
 
 func (s *Service) search(ctx context.Context, p auth.Principal, in *searchIn) (*foundWire, error) {
-	files, ref, err := open[panel.Files](ctx, s, p, in.Service)
+	files, ref, err := open[panel.Files](ctx, s, panel.CapFiles, p, in.Service)
 	if err != nil {
 		return nil, err
 	}
@@ -225,7 +225,7 @@ type archiveIn struct {
 }
 
 func (s *Service) archive(ctx context.Context, p auth.Principal, in *archiveIn) (*archiveWire, error) {
-	archives, ref, err := open[panel.Archives](ctx, s, p, in.Service)
+	archives, ref, err := open[panel.Archives](ctx, s, panel.CapArchives, p, in.Service)
 	if err != nil {
 		return nil, err
 	}

@@ -29,7 +29,7 @@ type uploadIn struct {
 // upload passes the parts of the form on to the panel while they arrive. Nothing is kept: where the
 // files go has to be known before the first of them comes.
 func (s *Service) upload(ctx context.Context, p auth.Principal, in *uploadIn, w http.ResponseWriter, r *http.Request) error {
-	files, ref, err := open[panel.Files](ctx, s, p, in.Service)
+	files, ref, err := open[panel.Files](ctx, s, panel.CapFiles, p, in.Service)
 	if err != nil {
 		return err
 	}
@@ -156,7 +156,7 @@ type downloadIn struct {
 }
 
 func (s *Service) download(ctx context.Context, p auth.Principal, in *downloadIn, w http.ResponseWriter, r *http.Request) error {
-	files, ref, err := open[panel.Files](ctx, s, p, in.Service)
+	files, ref, err := open[panel.Files](ctx, s, panel.CapFiles, p, in.Service)
 	if err != nil {
 		return err
 	}
@@ -208,7 +208,7 @@ func (w *rangeWriter) Write(b []byte) (int, error) {
 func (w *rangeWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 func (s *Service) downloadZip(ctx context.Context, p auth.Principal, in *downloadIn, e panel.Entry, w http.ResponseWriter, r *http.Request) error {
-	archives, ref, err := open[panel.Archives](ctx, s, p, in.Service)
+	archives, ref, err := open[panel.Archives](ctx, s, panel.CapArchives, p, in.Service)
 	if err != nil {
 		return err
 	}

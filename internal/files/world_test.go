@@ -23,9 +23,9 @@ import (
 	"stead.dev/stead/internal/platform/api/apitest"
 	"stead.dev/stead/internal/platform/auth"
 	"stead.dev/stead/internal/platform/clock"
-	"stead.dev/stead/internal/platform/db"
-	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/testkit"
+	"stead.dev/stead/internal/site"
+	"stead.dev/stead/internal/site/sitetest"
 )
 
 // owner is the account whose services the tests have; stranger has none.
@@ -44,23 +44,6 @@ const (
 	onLostPanel
 	onBrokenPanel
 )
-
-type targets map[int64]files.Target
-
-func (ts targets) Target(_ context.Context, _ db.Querier, accountID, serviceID int64) (files.Target, error) {
-	t, ok := ts[serviceID]
-	if !ok || accountID != owner {
-		return t, fault.NotFound.New()
-	}
-	return t, nil
-}
-
-type panels map[string]panel.Panel
-
-func (ps panels) Panel(name string) (panel.Panel, bool) {
-	p, ok := ps[name]
-	return p, ok
-}
 
 // bare is a panel that can do nothing with files.
 type bare struct{}
@@ -125,17 +108,21 @@ func newWorld(t testing.TB, p panel.Panel, limits panel.Limits) *world {
 	}
 	clk := clock.NewFake(testkit.Start)
 	d := testkit.SQLite(t, clk)
-	section := files.New(d,
-		targets{
-			active:        {Panel: "it", Ref: "s10", Status: "active"},
-			pastDue:       {Panel: "it", Ref: "s10", Status: "past_due"},
-			suspended:     {Panel: "it", Ref: "s10", Status: "suspended"},
-			provisioning:  {Panel: "it", Ref: "s11", Status: "provisioning"},
-			onBarePanel:   {Panel: "bare", Ref: "s12", Status: "active"},
-			onLostPanel:   {Panel: "lost", Ref: "s13", Status: "active"},
-			onBrokenPanel: {Panel: "broken", Ref: "s14", Status: "active"},
-		},
-		panels{"it": p, "bare": bare{}, "broken": broken{}}, maxUpload)
+	services := sitetest.New(t, d)
+	for id, on := range map[int64]site.Site{
+		active:        {Panel: "it", Ref: "s10", Status: "active"},
+		pastDue:       {Panel: "it", Ref: "s10", Status: "past_due"},
+		suspended:     {Panel: "it", Ref: "s10", Status: "suspended"},
+		provisioning:  {Panel: "it", Ref: "s11", Status: "provisioning"},
+		onBarePanel:   {Panel: "bare", Ref: "s12", Status: "active"},
+		onLostPanel:   {Panel: "lost", Ref: "s13", Status: "active"},
+		onBrokenPanel: {Panel: "broken", Ref: "s14", Status: "active"},
+	} {
+		on.ServiceID, on.AccountID = id, owner
+		services.Add(t, on)
+	}
+	section := files.New(d, services,
+		sitetest.Panels{"it": p, "bare": bare{}, "broken": broken{}}, maxUpload)
 	edge := apitest.NewEdge(t, d, clk, apitest.Tokens{
 		"owner":    {AccountID: owner, ApplicationID: 1, Scopes: []string{"services:read", "services:write"}},
 		"agent":    {AccountID: owner, ApplicationID: 2, Scopes: []string{"ai:read", "ai:write"}},

@@ -33,13 +33,6 @@ type Reservation struct {
 	FirstPrice money.USDCents
 }
 
-// Target is where a service's account is, for sections that work on it.
-type Target struct {
-	PanelName string
-	Ref       string // empty while nothing is provisioned
-	Status    Status
-}
-
 // record is a row of the table services.
 type record struct {
 	id, accountID, orderID int64

@@ -157,15 +157,6 @@ func (s *Service) CancelPending(ctx context.Context, tx *db.Tx, id int64) error 
 	return setCancelled(ctx, tx, id)
 }
 
-// Target finds the account of the caller's service.
-func (s *Service) Target(ctx context.Context, q db.Querier, accountID, id int64) (Target, error) {
-	r, err := getOwn(ctx, q, accountID, id)
-	if err != nil {
-		return Target{}, err
-	}
-	return Target{PanelName: r.panel, Ref: r.panelRef, Status: r.status}, nil
-}
-
 // DueRenewals is what the automatic renewals of an account's services cost that are
 // due by the given time.
 func (s *Service) DueRenewals(ctx context.Context, q db.Querier, accountID int64, by time.Time) (money.USDCents, error) {

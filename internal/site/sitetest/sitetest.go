@@ -18,7 +18,7 @@ import (
 type Services struct{ db *db.DB }
 
 // New makes the table, without services, in the database of a test.
-func New(t *testing.T, d *db.DB) Services {
+func New(t testing.TB, d *db.DB) Services {
 	t.Helper()
 	s := Services{db: d}
 	s.exec(t, `CREATE TABLE test_services (id BIGINT NOT NULL, account_id BIGINT NOT NULL, panel TEXT NOT NULL, ref TEXT NOT NULL,
@@ -27,7 +27,7 @@ func New(t *testing.T, d *db.DB) Services {
 }
 
 // Add makes a service; its Limits default to none.
-func (s Services) Add(t *testing.T, on site.Site) {
+func (s Services) Add(t testing.TB, on site.Site) {
 	t.Helper()
 	if on.Limits == nil {
 		on.Limits = json.RawMessage(`{}`)
@@ -37,12 +37,12 @@ func (s Services) Add(t *testing.T, on site.Site) {
 }
 
 // SetStatus moves a service to another state.
-func (s Services) SetStatus(t *testing.T, serviceID int64, status string) {
+func (s Services) SetStatus(t testing.TB, serviceID int64, status string) {
 	t.Helper()
 	s.exec(t, `UPDATE test_services SET status = $1 WHERE id = $2`, status, serviceID)
 }
 
-func (s Services) exec(t *testing.T, query string, args ...any) {
+func (s Services) exec(t testing.TB, query string, args ...any) {
 	t.Helper()
 	err := s.db.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error {
 		_, err := tx.Exec(ctx, query, args...)
