@@ -67,6 +67,8 @@ var capabilities = []struct {
 	{CapFTP, has[FTP](CapFTP)},
 	{CapShell, has[Shell](CapShell)},
 	{CapTerminal, has[Terminal](CapTerminal)},
+	{CapPHP, has[PHP](CapPHP)},
+	{CapLogs, has[Logs](CapLogs)},
 }
 
 func has[C any](c Capability) func(Panel) bool {
