@@ -1,0 +1,73 @@
+package backups
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/fault"
+)
+
+// anotherFinal is how long after a final backup failed the next is tried.
+const anotherFinal = 5 * time.Minute
+
+// Keep makes the final backup of a service that is about to end. It is called again and
+// again until it answers true: the backup is complete. A panel that makes no backups
+// keeps nothing, and that is true at once.
+func (s *Service) Keep(ctx context.Context, accountID, serviceID int64) (done bool, err error) {
+	_, _, err = s.on(ctx, accountID, serviceID)
+	if errors.Is(err, panel.ErrUnsupported) {
+		return true, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	err = s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+		if _, err := s.Services.LockSite(ctx, tx, accountID, serviceID); err != nil {
+			return err
+		}
+		b, ok, err := finalOf(ctx, tx, serviceID)
+		if err != nil {
+			return err
+		}
+		if done = ok && b.status == Completed; done {
+			return nil
+		}
+		if ok && b.status == Failed && tx.Now.Sub(*b.finishedAt) < anotherFinal {
+			return fmt.Errorf("backups: the final backup of service %d failed: %s", serviceID, *b.errorKey)
+		}
+		is, err := busy(ctx, tx, serviceID)
+		if err != nil || is {
+			return err
+		}
+		_, err = s.begin(ctx, tx, backup{accountID: accountID, serviceID: serviceID, kind: PreChange, final: true, parts: queued(panel.BackupParts)})
+		return err
+	})
+	return done, err
+}
+
+// Kept tells whether a service that ended can be restored: its final backup is there.
+func (s *Service) Kept(ctx context.Context, q db.Querier, serviceID int64) (bool, error) {
+	b, ok, err := finalOf(ctx, q, serviceID)
+	return ok && b.status == Completed, err
+}
+
+// Return begins to restore the final backup of a service whose account was just made
+// anew, in the transaction that brings the service back. The service is locked.
+func (s *Service) Return(ctx context.Context, tx *db.Tx, serviceID int64) error {
+	b, ok, err := finalOf(ctx, tx, serviceID)
+	if err != nil {
+		return err
+	}
+	if !ok || b.status != Completed {
+		return fault.NotFound.Wrap(fmt.Errorf("backups: service %d has no final backup", serviceID))
+	}
+	if err := setOrdinary(ctx, tx, b.id); err != nil {
+		return err
+	}
+	_, err = s.beginRestore(ctx, tx, b, restore{parts: b.partNames()})
+	return err
+}

@@ -1,0 +1,249 @@
+package backups
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/page"
+)
+
+const columns = `id, account_id, service_id, kind, final, status, parts, size_bytes, storage, note, error_key, created_at,
+	finished_at, expires_at`
+
+func scan(row db.Row) (backup, error) {
+	var b backup
+	var parts string
+	err := row.Scan(&b.id, &b.accountID, &b.serviceID, &b.kind, &b.final, &b.status, &parts, &b.size, &b.storage, &b.note,
+		&b.errorKey, &b.createdAt, &b.finishedAt, &b.expiresAt)
+	if err == nil {
+		err = json.Unmarshal([]byte(parts), &b.parts)
+	}
+	return b, err
+}
+
+func found(b backup, err error) (backup, error) {
+	if errors.Is(err, db.ErrNoRows) {
+		return b, fault.NotFound.New()
+	}
+	return b, err
+}
+
+// list reads one page of the backups of an account's service, the newest first.
+func list(ctx context.Context, q db.Querier, accountID, serviceID int64, p page.Params) (rows []backup, total int, err error) {
+	const where = ` FROM backups WHERE service_id = $1 AND account_id = $2`
+	if err := q.QueryRow(ctx, `SELECT count(*)`+where, serviceID, accountID).Scan(&total); err != nil {
+		return nil, 0, err
+	}
+	rows, err = db.Collect(ctx, q, scan, `SELECT `+columns+where+` ORDER BY id DESC LIMIT $3 OFFSET $4`,
+		serviceID, accountID, p.Limit(), p.Offset())
+	if err != nil {
+		return nil, 0, err
+	}
+	return rows, total, addRestores(ctx, q, serviceID, rows)
+}
+
+// addRestores gives each backup its newest restore.
+func addRestores(ctx context.Context, q db.Querier, serviceID int64, rows []backup) error {
+	all, err := db.Collect(ctx, q, scanRestore, `SELECT `+restoreColumns+` FROM backups_restores WHERE id IN (
+		SELECT MAX(id) FROM backups_restores WHERE service_id = $1 GROUP BY backup_id)`, serviceID)
+	for _, r := range all {
+		for i := range rows {
+			if rows[i].id == r.backupID {
+				rows[i].last = &r
+			}
+		}
+	}
+	return err
+}
+
+// get reads a backup whoever owns it, for jobs.
+func get(ctx context.Context, q db.Querier, id int64) (backup, error) {
+	return found(scan(q.QueryRow(ctx, `SELECT `+columns+` FROM backups WHERE id = $1`, id)))
+}
+
+// getOwn reads a backup of the account's service.
+func getOwn(ctx context.Context, q db.Querier, accountID, serviceID, id int64) (backup, error) {
+	b, err := found(scan(q.QueryRow(ctx, `SELECT `+columns+` FROM backups
+		WHERE id = $1 AND service_id = $2 AND account_id = $3`, id, serviceID, accountID)))
+	if err != nil {
+		return b, err
+	}
+	one := []backup{b}
+	err = addRestores(ctx, q, serviceID, one)
+	return one[0], err
+}
+
+// ofService reads all backups of a service, the newest first.
+func ofService(ctx context.Context, q db.Querier, serviceID int64) ([]backup, error) {
+	return db.Collect(ctx, q, scan, `SELECT `+columns+` FROM backups WHERE service_id = $1 ORDER BY id DESC`, serviceID)
+}
+
+// busy tells whether something is under way with the backups of a service.
+func busy(ctx context.Context, q db.Querier, serviceID int64) (is bool, err error) {
+	err = q.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM backups WHERE service_id = $1 AND status IN ('queued', 'running'))
+		OR EXISTS (SELECT 1 FROM backups_restores WHERE service_id = $1 AND status NOT IN ('completed', 'failed'))`, serviceID).Scan(&is)
+	return is, err
+}
+
+// count counts what the plan's limit is about.
+func count(ctx context.Context, q db.Querier, serviceID int64) (auto, manual int64, err error) {
+	err = q.QueryRow(ctx, `SELECT COALESCE(SUM(CASE WHEN kind = 'auto' THEN 1 ELSE 0 END), 0),
+			COALESCE(SUM(CASE WHEN kind = 'manual' THEN 1 ELSE 0 END), 0)
+		FROM backups WHERE service_id = $1 AND status NOT IN ('failed', 'deleted')`, serviceID).Scan(&auto, &manual)
+	return auto, manual, err
+}
+
+func insert(ctx context.Context, tx *db.Tx, b backup) (id int64, err error) {
+	err = tx.QueryRow(ctx, `INSERT INTO backups (account_id, service_id, kind, final, status, parts, note, created_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8) RETURNING id`,
+		b.accountID, b.serviceID, b.kind, b.final, Queued, marshal(b.parts), b.note, tx.Now).Scan(&id)
+	return id, err
+}
+
+// setRunning notes how far the panel is with a backup.
+func setRunning(ctx context.Context, tx *db.Tx, id int64, parts []part, size int64) error {
+	_, err := tx.Exec(ctx, `UPDATE backups SET status = $1, parts = $2, size_bytes = $3 WHERE id = $4 AND status IN ('queued', 'running')`,
+		Running, marshal(parts), size, id)
+	return err
+}
+
+// setEnded notes the end of a backup's making; false when it was noted before.
+func setEnded(ctx context.Context, tx *db.Tx, b backup) (bool, error) {
+	n, err := tx.Exec(ctx, `UPDATE backups SET status = $1, parts = $2, size_bytes = $3, storage = $4, error_key = $5, finished_at = $6,
+			expires_at = $7 WHERE id = $8 AND status IN ('queued', 'running')`,
+		b.status, marshal(b.parts), b.size, b.storage, b.errorKey, tx.Now, b.expiresAt, b.id)
+	return n == 1, err
+}
+
+// setStatus moves a backup whose making has ended; false when it is not in the state
+// that it leaves.
+func setStatus(ctx context.Context, tx *db.Tx, id int64, from, to Status) (bool, error) {
+	n, err := tx.Exec(ctx, `UPDATE backups SET status = $1 WHERE id = $2 AND status = $3`, to, id, from)
+	return n == 1, err
+}
+
+// setDamaged notes that a backup cannot be read back.
+func setDamaged(ctx context.Context, tx *db.Tx, id int64) (bool, error) {
+	n, err := tx.Exec(ctx, `UPDATE backups SET status = $1, error_key = $2 WHERE id = $3 AND status IN ('completed', 'restoring')`,
+		Failed, ErrNotRestorable.Key, id)
+	return n == 1, err
+}
+
+// setOrdinary makes the final backup of a service that came back one like others.
+func setOrdinary(ctx context.Context, tx *db.Tx, id int64) error {
+	_, err := tx.Exec(ctx, `UPDATE backups SET final = FALSE WHERE id = $1`, id)
+	return err
+}
+
+// takeExpired marks backups as deleted whose time is over.
+func takeExpired(ctx context.Context, tx *db.Tx, limit int) ([]int64, error) {
+	return db.Collect(ctx, tx, scanID, `UPDATE backups SET status = 'deleted' WHERE id IN (
+			SELECT id FROM backups WHERE status IN ('completed', 'failed') AND expires_at <= $1 ORDER BY expires_at LIMIT $2)
+		RETURNING id`, tx.Now, limit)
+}
+
+func scanID(row db.Row) (id int64, err error) {
+	err = row.Scan(&id)
+	return id, err
+}
+
+func remove(ctx context.Context, tx *db.Tx, id int64) error {
+	_, err := tx.Exec(ctx, `DELETE FROM backups WHERE id = $1 AND status = 'deleted'`, id)
+	return err
+}
+
+const restoreColumns = `id, account_id, service_id, backup_id, pre_backup_id, parts, items, target, status, error_key, created_at,
+	finished_at`
+
+func scanRestore(row db.Row) (restore, error) {
+	var r restore
+	var parts, items string
+	err := row.Scan(&r.id, &r.accountID, &r.serviceID, &r.backupID, &r.preBackupID, &parts, &items, &r.target, &r.status, &r.errorKey,
+		&r.createdAt, &r.finishedAt)
+	if err == nil {
+		err = errors.Join(json.Unmarshal([]byte(parts), &r.parts), json.Unmarshal([]byte(items), &r.items))
+	}
+	return r, err
+}
+
+func getRestore(ctx context.Context, q db.Querier, id int64) (restore, error) {
+	r, err := scanRestore(q.QueryRow(ctx, `SELECT `+restoreColumns+` FROM backups_restores WHERE id = $1`, id))
+	if errors.Is(err, db.ErrNoRows) {
+		return r, fault.NotFound.New()
+	}
+	return r, err
+}
+
+func insertRestore(ctx context.Context, tx *db.Tx, r restore) (id int64, err error) {
+	if r.items == nil {
+		r.items = []string{}
+	}
+	err = tx.QueryRow(ctx, `INSERT INTO backups_restores
+			(account_id, service_id, backup_id, pre_backup_id, parts, items, target, status, created_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) RETURNING id`,
+		r.accountID, r.serviceID, r.backupID, r.preBackupID, marshal(r.parts), marshal(r.items), r.target, waiting, tx.Now).Scan(&id)
+	return id, err
+}
+
+// setStep moves a restore on; false when it is elsewhere already.
+func setStep(ctx context.Context, tx *db.Tx, id int64, from, to step) (bool, error) {
+	n, err := tx.Exec(ctx, `UPDATE backups_restores SET status = $1 WHERE id = $2 AND status = $3`, to, id, from)
+	return n == 1, err
+}
+
+// endRestore notes the end of a restore; false when it was noted before.
+func endRestore(ctx context.Context, tx *db.Tx, id int64, to step, errorKey *string) (bool, error) {
+	n, err := tx.Exec(ctx, `UPDATE backups_restores SET status = $1, error_key = $2, finished_at = $3
+		WHERE id = $4 AND status NOT IN ('completed', 'failed')`, to, errorKey, tx.Now, id)
+	return n == 1, err
+}
+
+// owned names a service and whose it is.
+type owned struct{ accountID, serviceID int64 }
+
+func scanOwned(row db.Row) (o owned, err error) {
+	err = row.Scan(&o.accountID, &o.serviceID)
+	return o, err
+}
+
+func insertSchedule(ctx context.Context, tx *db.Tx, o owned, due, check time.Time) error {
+	_, err := tx.Exec(ctx, `INSERT INTO backups_schedules (service_id, account_id, due_at, check_at) VALUES ($1, $2, $3, $4)
+		ON CONFLICT (service_id) DO NOTHING`, o.serviceID, o.accountID, due, check)
+	return err
+}
+
+func removeSchedule(ctx context.Context, tx *db.Tx, serviceID int64) error {
+	_, err := tx.Exec(ctx, `DELETE FROM backups_schedules WHERE service_id = $1`, serviceID)
+	return err
+}
+
+// takeDue lists services whose column is due, and puts each off until its own next time.
+func takeDue(ctx context.Context, tx *db.Tx, column string, next func(serviceID int64) time.Time, limit int) ([]owned, error) {
+	due, err := db.Collect(ctx, tx, scanOwned, fmt.Sprintf(`SELECT account_id, service_id FROM backups_schedules
+		WHERE %[1]s <= $1 ORDER BY %[1]s LIMIT $2`, column)+tx.ForUpdate(), tx.Now, limit)
+	if err != nil {
+		return nil, err
+	}
+	for _, o := range due {
+		_, err := tx.Exec(ctx, fmt.Sprintf(`UPDATE backups_schedules SET %s = $1 WHERE service_id = $2`, column), next(o.serviceID), o.serviceID)
+		if err != nil {
+			return nil, err
+		}
+	}
+	return due, nil
+}
+
+// finalOf is the newest final backup of a service; false when there is none.
+func finalOf(ctx context.Context, q db.Querier, serviceID int64) (backup, bool, error) {
+	b, err := scan(q.QueryRow(ctx, `SELECT `+columns+` FROM backups WHERE service_id = $1 AND final AND status <> 'deleted'
+		ORDER BY id DESC LIMIT 1`, serviceID))
+	if errors.Is(err, db.ErrNoRows) {
+		return b, false, nil
+	}
+	return b, err == nil, err
+}
