@@ -3,34 +3,54 @@
 package identity
 
 import (
-	"context"
+	"errors"
 	"fmt"
+	"math"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"runtime"
-	"strconv"
+	"sync"
 	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
 
 	"stead.dev/stead/internal/node/accounts"
 )
 
+// ErrAnother is the answer of Do within a Do for another account.
+var ErrAnother = errors.New("identity: this is done as another account's user already")
+
 // Do calls f while the file system takes the calling thread for the account's user: its rights are
-// the user's, and what it makes is the user's. f stays on its goroutine: what it starts with go is
-// root again. An account without a user is served by the process's own.
+// the user's and no more, what it makes is the user's, and the kernel counts it against the user's
+// quota. f stays on its goroutine: what it starts with go is root again. f starts no processes: they
+// would be root's; see Command. An account without a user is served by the process's own.
 //
 // A descriptor that f opened works everywhere afterwards.
 func Do(a accounts.Account, f func() error) error {
 	if a.User.UID == 0 {
 		return f()
 	}
-	runtime.LockOSThread()
-	if err := become(a.User.UID, a.User.GID); err != nil {
-		// The thread is in an unknown state: it ends with its goroutine, so it is never unlocked.
+	if a.User.UID < 0 || a.User.GID <= 0 || a.User.UID >= math.MaxUint32 || a.User.GID >= math.MaxUint32 {
+		return fmt.Errorf("identity: %d:%d is no user", a.User.UID, a.User.GID)
+	}
+	runtime.LockOSThread() // counts: within another Do the thread stays locked
+	switch now := fileSystemUser(); now {
+	case 0:
+	case a.User.UID:
+		defer runtime.UnlockOSThread()
+		return f()
+	default:
+		runtime.UnlockOSThread()
+		return ErrAnother
+	}
+	root, err := become(a.User.UID, a.User.GID)
+	if err != nil {
+		// The thread is in an unknown state. It stays locked, so that it ends with its goroutine and
+		// nothing else ever runs on it.
 		return fmt.Errorf("identity: %w", err)
 	}
 	defer func() {
-		if err := become(0, 0); err != nil {
+		if err := root.regain(); err != nil {
 			panic("identity: root cannot be regained: " + err.Error())
 		}
 		runtime.UnlockOSThread()
@@ -38,48 +58,93 @@ func Do(a accounts.Account, f func() error) error {
 	return f()
 }
 
-// become changes the file system ids and groups of this thread only. With the id leaves, by the
-// kernel's rule, every capability that overrides permissions (capabilities(7), "Effect of user ID
-// changes"), and comes back with it.
-func become(uid, gid int) error {
-	var groups [1]uint32
-	n := uintptr(0)
-	if _, _, errno := syscall.RawSyscall(syscall.SYS_SETGROUPS, n, 0, 0); errno != 0 && uid != 0 {
+// credentials are what a thread of the process has when it is nobody else.
+type credentials struct {
+	gid    int
+	groups []uint32
+	caps   [2]unix.CapUserData
+}
+
+// own are the process's credentials. They are those of all its threads outside of Do.
+var own = sync.OnceValues(func() (*credentials, error) {
+	groups, err := syscall.Getgroups()
+	if err != nil {
+		return nil, fmt.Errorf("getgroups: %w", err)
+	}
+	c := &credentials{gid: os.Getegid()}
+	for _, g := range groups {
+		c.groups = append(c.groups, uint32(g)) //nolint:gosec // G115: the kernel's own numbers
+	}
+	if err := unix.Capget(&unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}, &c.caps[0]); err != nil {
+		return nil, fmt.Errorf("capget: %w", err)
+	}
+	return c, nil
+})
+
+// become makes the thread the user's. All system calls are raw: the wrappers of package syscall
+// change all threads of the process. The kernel would take away the capabilities that override
+// permissions with the id (capabilities(7), "Effect of user ID changes"); all others go too, above all
+// CAP_SYS_RESOURCE, which overrides quotas.
+func become(uid, gid int) (*credentials, error) {
+	root, err := own()
+	if err != nil {
+		return nil, err
+	}
+	if err := setGroups([]uint32{uint32(gid)}); err != nil { //nolint:gosec // G115: checked by Do
+		return nil, err
+	}
+	if err := setFileSystemIDs(uid, gid); err != nil {
+		return nil, err
+	}
+	none := root.caps
+	none[0].Effective, none[1].Effective = 0, 0
+	if err := setCapabilities(none); err != nil {
+		return nil, err
+	}
+	return root, nil
+}
+
+// regain makes the thread like all others.
+func (c *credentials) regain() error {
+	if err := setFileSystemIDs(0, c.gid); err != nil {
+		return err
+	}
+	if err := setCapabilities(c.caps); err != nil {
+		return err
+	}
+	return setGroups(c.groups)
+}
+
+func setGroups(groups []uint32) error {
+	first := unsafe.Pointer(unsafe.SliceData(groups))
+	if _, _, errno := unix.RawSyscall(unix.SYS_SETGROUPS, uintptr(len(groups)), uintptr(first), 0); errno != 0 {
 		return fmt.Errorf("setgroups: %w", errno)
-	}
-	_ = groups
-	if _, _, errno := syscall.RawSyscall(syscall.SYS_SETFSGID, uintptr(gid), 0, 0); errno != 0 {
-		return fmt.Errorf("setfsgid: %w", errno)
-	}
-	if _, _, errno := syscall.RawSyscall(syscall.SYS_SETFSUID, uintptr(uid), 0, 0); errno != 0 {
-		return fmt.Errorf("setfsuid: %w", errno)
-	}
-	// setfsuid answers the former id and no error: asking again with an id that cannot be tells.
-	if now, _, _ := syscall.RawSyscall(syscall.SYS_SETFSUID, ^uintptr(0), 0, 0); int(now) != uid {
-		return fmt.Errorf("setfsuid: the file system id is %d, not %d", now, uid)
 	}
 	return nil
 }
 
-// Command is a command that runs as the account's user in its home, with an environment of its own
-// and under the account's limits. It ends, with all that it started, when ctx does.
-func Command(ctx context.Context, a accounts.Account, name string, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, name, args...)
-	cmd.Dir = a.Home
-	user := a.User.Name
-	if user == "" {
-		user = a.Name
+func setCapabilities(caps [2]unix.CapUserData) error {
+	if err := unix.Capset(&unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}, &caps[0]); err != nil {
+		return fmt.Errorf("capset: %w", err)
 	}
-	cmd.Env = []string{
-		"HOME=" + a.Home, "USER=" + user, "LOGNAME=" + user, "SHELL=/bin/sh", "LANG=C.UTF-8",
-		"PATH=/usr/local/bin:/usr/bin:/bin", "TMPDIR=" + filepath.Join(a.Home, "tmp"),
-	}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	if a.User.UID != 0 && os.Geteuid() == 0 {
-		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: uint32(a.User.UID), Gid: uint32(a.User.GID), Groups: []uint32{uint32(a.User.GID)}}
-	}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	return cmd
+	return nil
 }
 
-var _ = strconv.Itoa
+// setFileSystemIDs changes the ids of this thread. The calls answer the former id and no error, so
+// they are asked again with an id that cannot be.
+func setFileSystemIDs(uid, gid int) error {
+	_, _, _ = unix.RawSyscall(unix.SYS_SETFSGID, uintptr(gid), 0, 0)
+	if now, _, _ := unix.RawSyscall(unix.SYS_SETFSGID, ^uintptr(0), 0, 0); int(now) != gid {
+		return fmt.Errorf("setfsgid: the group is %d, not %d", now, gid)
+	}
+	_, _, _ = unix.RawSyscall(unix.SYS_SETFSUID, uintptr(uid), 0, 0)
+	if now := fileSystemUser(); now != uid {
+		return fmt.Errorf("setfsuid: the user is %d, not %d", now, uid)
+	}
+	return nil
+}
+
+func fileSystemUser() int {
+	now, _, _ := unix.RawSyscall(unix.SYS_SETFSUID, ^uintptr(0), 0, 0)
+	return int(now)
+}

@@ -23,6 +23,7 @@ import (
 	"stead.dev/stead/internal/node/accounts"
 	"stead.dev/stead/internal/node/daemon"
 	"stead.dev/stead/internal/node/facility"
+	"stead.dev/stead/internal/node/limits"
 )
 
 // Kind says how much of a machine is used.
@@ -128,7 +129,7 @@ func Open(ctx context.Context, cfg Config) (*Machine, error) {
 		nodeConfig.Accounts = func() (accounts.Accounts, error) {
 			return accounts.OpenUsers(accounts.UsersConfig{
 				Dir: cfg.Dir, Now: cfg.Now, Log: cfg.Log, Prefix: cfg.UserPrefix, UIDMin: cfg.UIDMin, UIDMax: cfg.UIDMax,
-				WebGroup: cfg.WebGroup, Shell: "/bin/bash",
+				WebGroup: cfg.WebGroup, Shell: "/bin/bash", Limit: limits.Set, Release: limits.Release,
 			})
 		}
 		nodeConfig.Facilities = func(n *node.Node) ([]facility.Facility, error) { return facilities(cfg, n, m.supervisor) }

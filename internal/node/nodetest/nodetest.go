@@ -22,6 +22,7 @@ import (
 	"stead.dev/stead/internal/node/accounts/userdb"
 	"stead.dev/stead/internal/node/daemon"
 	"stead.dev/stead/internal/node/facility"
+	"stead.dev/stead/internal/node/limits"
 	"stead.dev/stead/internal/panel"
 )
 
@@ -162,6 +163,7 @@ func openUsers(t testing.TB, dir string) (*accounts.Store, error) {
 	prefix, least, most := users(t)
 	return accounts.OpenUsers(accounts.UsersConfig{
 		Dir: dir, Now: time.Now, Log: Log(t), Prefix: prefix, UIDMin: least, UIDMax: most, WebGroup: Web, Shell: "/bin/bash",
+		Limit: limits.Set, Release: limits.Release,
 	})
 }
 

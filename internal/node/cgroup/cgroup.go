@@ -1,0 +1,261 @@
+// Package cgroup bounds what the processes of an account take of the machine: their number, their
+// memory and the time of the processor. It uses cgroups(7) of version 2 where the machine has their
+// controllers there, those of version 1 where it has them there, and nothing where neither can be
+// used, as in a container without rights to them.
+package cgroup
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Limits bound a group. Zero means no limit.
+type Limits struct {
+	CPUPercent int // of one core: 150 is one and a half
+	MemoryMB   int // mebibytes
+	Processes  int // threads count too
+}
+
+// parent holds all groups of this project.
+const parent = "stead"
+
+// Controllers are the ways in which this machine bounds groups.
+type Controllers struct {
+	unified string            // directory of version 2; empty when it is not used
+	mounts  map[string]string // of version 1: "pids", "memory", "cpu" and their directories
+}
+
+var wanted = []string{"pids", "memory", "cpu"}
+
+// Machine is what this machine has, found out once.
+var Machine = sync.OnceValue(func() *Controllers {
+	mounts, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		return &Controllers{}
+	}
+	return find(mounts)
+})
+
+// find reads proc_pid_mountinfo(5) for hierarchies in which groups can be made.
+func find(mountinfo []byte) *Controllers {
+	c := &Controllers{mounts: map[string]string{}}
+	lines := bufio.NewScanner(bytes.NewReader(mountinfo))
+	for lines.Scan() {
+		before, after, found := strings.Cut(lines.Text(), " - ")
+		fields, rest := strings.Fields(before), strings.Fields(after)
+		if !found || len(fields) < 5 || len(rest) < 3 {
+			continue
+		}
+		dir := fields[4]
+		switch rest[0] {
+		case "cgroup2":
+			if c.prepareUnified(dir) {
+				c.unified = dir
+			}
+		case "cgroup":
+			for _, name := range strings.Split(rest[2], ",") {
+				if slices.Contains(wanted, name) && os.MkdirAll(filepath.Join(dir, parent), 0o755) == nil {
+					c.mounts[name] = dir
+				}
+			}
+		}
+	}
+	if c.unified != "" {
+		c.mounts = nil
+	}
+	return c
+}
+
+// prepareUnified hands the controllers down to the groups of this project.
+func (c *Controllers) prepareUnified(dir string) bool {
+	has, err := os.ReadFile(filepath.Join(dir, "cgroup.controllers"))
+	if err != nil {
+		return false
+	}
+	for _, name := range wanted {
+		if !slices.Contains(strings.Fields(string(has)), name) {
+			return false
+		}
+	}
+	if err := os.MkdirAll(filepath.Join(dir, parent), 0o755); err != nil {
+		return false
+	}
+	for _, at := range []string{dir, filepath.Join(dir, parent)} {
+		if err := os.WriteFile(filepath.Join(at, "cgroup.subtree_control"), []byte("+cpu +memory +pids"), 0o644); err != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// String says in a word what there is: "v2", "v1: cpu memory pids", "none".
+func (c *Controllers) String() string {
+	switch {
+	case c.unified != "":
+		return "v2"
+	case len(c.mounts) == 0:
+		return "none"
+	}
+	names := make([]string, 0, len(c.mounts))
+	for name := range c.mounts {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return "v1: " + strings.Join(names, " ")
+}
+
+// dirs are the directories of a group, one in each hierarchy.
+func (c *Controllers) dirs(name string) []string {
+	if c.unified != "" {
+		return []string{filepath.Join(c.unified, parent, name)}
+	}
+	var dirs []string
+	for _, controller := range wanted {
+		if dir := filepath.Join(c.mounts[controller], parent, name); c.mounts[controller] != "" && !slices.Contains(dirs, dir) {
+			dirs = append(dirs, dir)
+		}
+	}
+	return dirs
+}
+
+var nameForm = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,63}$`)
+
+const cpuPeriod = 100_000 // microseconds
+
+// Set makes the group when it is missing and bounds it.
+func (c *Controllers) Set(name string, l Limits) error {
+	if !nameForm.MatchString(name) {
+		return fmt.Errorf("cgroup: %q is no name of a group", name)
+	}
+	for _, dir := range c.dirs(name) {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return fmt.Errorf("cgroup: %w", err)
+		}
+	}
+	number := func(n int, none string) string {
+		if n == 0 {
+			return none
+		}
+		return strconv.Itoa(n)
+	}
+	if c.unified != "" {
+		dir := c.dirs(name)[0]
+		cpu := "max " + strconv.Itoa(cpuPeriod)
+		if l.CPUPercent > 0 {
+			cpu = fmt.Sprintf("%d %d", l.CPUPercent*cpuPeriod/100, cpuPeriod)
+		}
+		return errors.Join(
+			write(dir, "pids.max", number(l.Processes, "max")),
+			write(dir, "memory.max", number(l.MemoryMB<<20, "max")),
+			write(dir, "cpu.max", cpu),
+		)
+	}
+	var err error
+	if dir := c.mounts["pids"]; dir != "" {
+		err = errors.Join(err, write(filepath.Join(dir, parent, name), "pids.max", number(l.Processes, "max")))
+	}
+	if dir := c.mounts["memory"]; dir != "" {
+		err = errors.Join(err, write(filepath.Join(dir, parent, name), "memory.limit_in_bytes", number(l.MemoryMB<<20, "-1")))
+	}
+	if dir := c.mounts["cpu"]; dir != "" {
+		dir = filepath.Join(dir, parent, name)
+		err = errors.Join(err,
+			write(dir, "cpu.cfs_period_us", strconv.Itoa(cpuPeriod)),
+			write(dir, "cpu.cfs_quota_us", number(l.CPUPercent*cpuPeriod/100, "-1")))
+	}
+	return err
+}
+
+// write sets a value unless it is set.
+func write(dir, file, value string) error {
+	file = filepath.Join(dir, file)
+	if have, err := os.ReadFile(file); err == nil && strings.TrimSpace(string(have)) == value {
+		return nil
+	}
+	if err := os.WriteFile(file, []byte(value), 0o644); err != nil {
+		return fmt.Errorf("cgroup: %w", err)
+	}
+	return nil
+}
+
+// Remove removes the group. Processes that have been killed leave it a moment after.
+func (c *Controllers) Remove(name string) error {
+	if !nameForm.MatchString(name) {
+		return fmt.Errorf("cgroup: %q is no name of a group", name)
+	}
+	for _, dir := range c.dirs(name) {
+		for pause := time.Millisecond; ; pause *= 2 {
+			err := unix.Rmdir(dir)
+			if err == nil || errors.Is(err, fs.ErrNotExist) {
+				break
+			}
+			if !errors.Is(err, unix.EBUSY) || pause > time.Second {
+				return fmt.Errorf("cgroup: %s: %w", dir, err)
+			}
+			time.Sleep(pause)
+		}
+	}
+	return nil
+}
+
+// Add puts a process into the group; one that has ended is no error.
+func (c *Controllers) Add(name string, pid int) error {
+	for _, dir := range c.dirs(name) {
+		err := os.WriteFile(filepath.Join(dir, "cgroup.procs"), []byte(strconv.Itoa(pid)), 0o644)
+		if err != nil && !errors.Is(err, unix.ESRCH) {
+			return fmt.Errorf("cgroup: %w", err)
+		}
+	}
+	return nil
+}
+
+// Members are the processes of the group.
+func (c *Controllers) Members(name string) ([]int, error) {
+	var pids []int
+	for _, dir := range c.dirs(name) {
+		data, err := os.ReadFile(filepath.Join(dir, "cgroup.procs"))
+		if err != nil {
+			return nil, fmt.Errorf("cgroup: %w", err)
+		}
+		for _, field := range strings.Fields(string(data)) {
+			if pid, err := strconv.Atoi(field); err == nil && !slices.Contains(pids, pid) {
+				pids = append(pids, pid)
+			}
+		}
+	}
+	return pids, nil
+}
+
+// Enter prepares the calling thread for starting a process that is in the group from its first
+// instruction on. With version 2 it answers the group's directory, open, for
+// syscall.SysProcAttr.CgroupFD; otherwise the thread itself is in the group when it returns, so it
+// must be one that ends after that. nil, nil: there is nothing to be opened.
+func (c *Controllers) Enter(name string) (*os.File, error) {
+	if c.unified != "" {
+		f, err := os.Open(c.dirs(name)[0])
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, nil
+		}
+		return f, err
+	}
+	for _, dir := range c.dirs(name) {
+		err := os.WriteFile(filepath.Join(dir, "tasks"), []byte(strconv.Itoa(unix.Gettid())), 0o644)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("cgroup: %w", err)
+		}
+	}
+	return nil, nil
+}
