@@ -77,8 +77,8 @@ func TestDomainsAreServedForReal(t *testing.T) {
 
 func TestEachOperationAnswersAsDocumented(t *testing.T) {
 	const (
-		primary = `{"id":1,"name":"shop.example","unicode_name":"shop.example","kind":"primary","document_root":"/public_html","redirect_to":null,"force_https":false,"primary":true,"status":"active","failure_key":null,"dns":{"status":"unknown","expected":["192.0.2.1"],"found":[],"checked_at":null},"tls":{"status":"none"},"created_at":"2026-03-02T09:00:00Z"}`
-		addon   = `{"id":2,"name":"xn--bcher-kva.example","unicode_name":"bücher.example","kind":"addon","document_root":"/b","redirect_to":%s,"force_https":false,"primary":false,"status":"%s","failure_key":null,"dns":{"status":"unknown","expected":["192.0.2.1"],"found":[],"checked_at":null},"tls":{"status":"none"},"created_at":"2026-03-02T09:00:00Z"}`
+		primary = `{"id":1,"name":"shop.example","unicode_name":"shop.example","kind":"primary","document_root":"/public_html","redirect_to":null,"force_https":false,"primary":true,"status":"active","failure_key":null,"dns":{"status":"unknown","expected":["192.0.2.1"],"found":[],"checked_at":null},"tls":{"status":"self_signed"},"created_at":"2026-03-02T09:00:00Z"}`
+		addon   = `{"id":2,"name":"xn--bcher-kva.example","unicode_name":"bücher.example","kind":"addon","document_root":"/b","redirect_to":%s,"force_https":false,"primary":false,"status":"%s","failure_key":null,"dns":{"status":"unknown","expected":["192.0.2.1"],"found":[],"checked_at":null},"tls":{"status":"%s"},"created_at":"2026-03-02T09:00:00Z"}`
 		none    = `{"used":null,"limit":-1,"percent":null}`
 	)
 	list := func(total int, rows ...string) string {
@@ -92,17 +92,17 @@ func TestEachOperationAnswersAsDocumented(t *testing.T) {
 			want                 string
 		}{
 			{"GET", "/10/domains", "", 200, list(1, primary)},
-			{"POST", "/10/domains", `{"name":"Bücher.example","kind":"addon","document_root":"b"}`, 201, fmt.Sprintf(addon, "null", "pending")},
-			{"PATCH", "/10/domains/2", `{"redirect_to":"https://new.example"}`, 200, fmt.Sprintf(addon, `"https://new.example"`, "pending")},
+			{"POST", "/10/domains", `{"name":"Bücher.example","kind":"addon","document_root":"b"}`, 201, fmt.Sprintf(addon, "null", "pending", "none")},
+			{"PATCH", "/10/domains/2", `{"redirect_to":"https://new.example"}`, 200, fmt.Sprintf(addon, `"https://new.example"`, "pending", "none")},
 			{"", "", "", 0, ""}, // the panel follows
-			{"GET", "/10/domains", "", 200, list(2, primary, fmt.Sprintf(addon, `"https://new.example"`, "active"))},
-			{"PATCH", "/10/domains/2", `{}`, 200, fmt.Sprintf(addon, `"https://new.example"`, "active")},
+			{"GET", "/10/domains", "", 200, list(2, primary, fmt.Sprintf(addon, `"https://new.example"`, "active", "self_signed"))},
+			{"PATCH", "/10/domains/2", `{}`, 200, fmt.Sprintf(addon, `"https://new.example"`, "active", "self_signed")},
 			{"GET", "/10/usage", "", 200, `{"disk_mb":{"used":0,"limit":100,"percent":0},"inodes":{"used":5,"limit":-1,"percent":null},"bandwidth_gb":` + none +
 				`,"sites":{"used":2,"limit":3,"percent":66},"domains":{"used":2,"limit":4,"percent":50},"subdomains":{"used":0,"limit":2,"percent":0},` +
 				`"databases":{"used":null,"limit":5,"percent":null},"mailboxes":` + none + `,"ftp_accounts":` + none + `,"cron_jobs":` + none + `,"backups":` + none + `}`},
 			{"DELETE", "/10/domains/2", "", 204, ""},
 			{"DELETE", "/10/domains/2", "", 204, ""},
-			{"GET", "/10/domains", "", 200, list(2, primary, fmt.Sprintf(addon, `"https://new.example"`, "removing"))},
+			{"GET", "/10/domains", "", 200, list(2, primary, fmt.Sprintf(addon, `"https://new.example"`, "removing", "self_signed"))},
 			{"", "", "", 0, ""},
 			{"GET", "/10/domains", "", 200, list(1, primary)},
 		} {

@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"stead.dev/stead/internal/node/accounts"
+	"stead.dev/stead/internal/node/certificates"
 	"stead.dev/stead/internal/node/facility"
 	"stead.dev/stead/internal/node/files"
 	"stead.dev/stead/internal/node/keylock"
@@ -40,7 +41,8 @@ type Config struct {
 	IPv4, IPv6  string
 	Nameservers []string
 	Location    string
-	// HTTPS tells that the sites are answered by HTTPS too, so that it can be forced.
+	// HTTPS tells that somebody else answers the sites by HTTPS too, so that it can be forced. A machine with the
+	// facility of certificates answers itself.
 	HTTPS bool
 
 	// Web is the driver for sites; nil is the Go server, whose Handler then answers for them.
@@ -67,6 +69,8 @@ type Node struct {
 	accounts   accounts.Accounts
 	web        web.Server
 	facilities []facility.Facility
+	// certificates is one of the facilities; nil where nothing answers HTTPS, or somebody else does.
+	certificates *certificates.Driver
 
 	// Files works on the files of the node's accounts.
 	Files *files.Driver
@@ -107,6 +111,10 @@ func New(ctx context.Context, cfg Config) (_ *Node, err error) {
 		if n.facilities, err = cfg.Facilities(n); err != nil {
 			return nil, err
 		}
+	}
+	if keeper, ok := n.Facility(panel.CapCertificates).(*certificates.Driver); ok {
+		n.certificates = keeper
+		keeper.Follow(n.apply)
 	}
 	for _, f := range n.facilities {
 		if w, ok := f.(facility.Writer); ok {
@@ -280,17 +288,27 @@ func (n *Node) home(ref string) (files.Home, error) {
 // site.
 func (n *Node) sites(rec accounts.Record) []web.Site {
 	var sites []web.Site
+	var with []string // the certificate of each site; one of the machine's own is as good as another
 	for _, d := range rec.Domains {
-		i := slices.IndexFunc(sites, func(s web.Site) bool {
-			return s.DocumentRoot == d.DocumentRoot && s.RedirectTo == d.RedirectTo && s.ForceHTTPS == d.ForceHTTPS
-		})
-		if i >= 0 {
+		state, secure := n.tls(rec.Name, d.Name)
+		certificate := secure.Chain
+		if state == panel.TLSSelfSigned {
+			certificate = ""
+		}
+		i := 0
+		for i < len(sites) && (with[i] != certificate || sites[i].DocumentRoot != d.DocumentRoot ||
+			sites[i].RedirectTo != d.RedirectTo || sites[i].ForceHTTPS != d.ForceHTTPS || sites[i].HSTS != secure.HSTS) {
+			i++
+		}
+		if i < len(sites) {
 			sites[i].Aliases = append(sites[i].Aliases, d.Name)
 			continue
 		}
+		with = append(with, certificate)
 		sites = append(sites, web.Site{
 			Domain: d.Name, Home: n.accounts.Home(rec), DocumentRoot: d.DocumentRoot,
 			RedirectTo: d.RedirectTo, ForceHTTPS: d.ForceHTTPS, Suspended: rec.Suspended,
+			Certificate: secure.Chain, CertificateKey: secure.Key, HSTS: secure.HSTS,
 		})
 	}
 	return sites
@@ -365,14 +383,24 @@ func (n *Node) domains(rec accounts.Record) []panel.Domain {
 
 // domain is the account's domain in the words of the port.
 func (n *Node) domain(rec accounts.Record, i int) panel.Domain {
-	d, tls := rec.Domains[i], panel.TLSNone
-	if n.cfg.HTTPS {
-		tls = panel.TLSActive
-	}
+	d := rec.Domains[i]
+	tls, _ := n.tls(rec.Name, d.Name)
 	return panel.Domain{
 		Name: d.Name, DocumentRoot: "/" + d.DocumentRoot, Primary: i == 0,
 		RedirectTo: d.RedirectTo, ForceHTTPS: d.ForceHTTPS, TLS: tls,
 	}
+}
+
+// tls is how a domain is answered by HTTPS.
+func (n *Node) tls(account, domain string) (panel.TLS, certificates.Site) {
+	if n.certificates != nil {
+		if s, ok := n.certificates.Site(account, domain); ok {
+			return s.TLS, s
+		}
+	} else if n.cfg.HTTPS {
+		return panel.TLSActive, certificates.Site{}
+	}
+	return panel.TLSNone, certificates.Site{}
 }
 
 // SuspendAccount implements panel.Accounts.
@@ -469,8 +497,10 @@ func (n *Node) setDomain(ctx context.Context, ref string, d panel.Domain) (_ pan
 	if set.Name, err = panel.CanonicalDomain(d.Name); err != nil {
 		return panel.Domain{}, err
 	}
-	if d.ForceHTTPS && !n.cfg.HTTPS {
-		return panel.Domain{}, fmt.Errorf("%w: nothing answers HTTPS here", panel.ErrUnsupported)
+	if d.ForceHTTPS {
+		if err := n.canForceHTTPS(ref, set.Name); err != nil {
+			return panel.Domain{}, err
+		}
 	}
 	if d.RedirectTo != "" {
 		if set.RedirectTo, err = panel.RedirectURL(d.RedirectTo); err != nil {
@@ -487,6 +517,21 @@ func (n *Node) setDomain(ctx context.Context, ref string, d panel.Domain) (_ pan
 		return panel.Domain{}, err
 	}
 	return n.domain(rec, max(rec.Find(set.Name), 0)), nil
+}
+
+// canForceHTTPS says why visitors of the domain cannot be sent to HTTPS, or nil. What is forced stays so.
+func (n *Node) canForceHTTPS(ref, domain string) error {
+	rec, err := n.accounts.Get(ref)
+	if err != nil {
+		return err
+	}
+	if i := rec.Find(domain); i >= 0 && rec.Domains[i].ForceHTTPS {
+		return nil
+	}
+	if state, _ := n.tls(rec.Name, domain); state != panel.TLSActive {
+		return fmt.Errorf("%w: HTTPS of %s is %s", panel.ErrUnsupported, domain, state)
+	}
+	return nil
 }
 
 // makeDocumentRoot makes the directory that a site is served from and answers its name in the home.

@@ -15,6 +15,7 @@ type Panel struct {
 	*node.Node
 	panel.Files
 	panel.Archives
+	panel.Certificates
 }
 
 var (
@@ -25,11 +26,16 @@ var (
 	_ panel.Sites     = Panel{}
 	_ panel.Files     = Panel{}
 	_ panel.Archives  = Panel{}
+
+	_ panel.Certificates = Panel{}
 )
 
 // New is the adapter for n; closing n remains its owner's.
 func New(n *node.Node) Panel {
-	return Panel{Node: n, Files: n.Files, Archives: n.Files}
+	return Panel{
+		Node: n, Files: n.Files, Archives: n.Files,
+		Certificates: facilityOf[panel.Certificates](n, panel.CapCertificates),
+	}
 }
 
 // facilityOf is the part of n that is the capability c; nil when it has none. Each capability beyond
@@ -47,5 +53,5 @@ var always = []panel.Capability{panel.CapAccounts, panel.CapUsage, panel.CapSite
 
 // Can implements panel.Selective.
 func (p Panel) Can(c panel.Capability) bool {
-	return slices.Contains(always, c) || p.Facility(c) != nil
+	return slices.Contains(always, c) || (p.Node != nil && p.Facility(c) != nil)
 }

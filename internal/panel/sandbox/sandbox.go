@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"stead.dev/stead/internal/node"
+	"stead.dev/stead/internal/node/certificates"
+	"stead.dev/stead/internal/node/facility"
 	"stead.dev/stead/internal/node/files"
 	"stead.dev/stead/internal/node/web"
 	"stead.dev/stead/internal/panel"
@@ -33,6 +35,8 @@ var Failures = map[string]panel.Kind{
 type Panel struct {
 	*node.Node
 	*files.Driver
+	panel.Certificates
+	panel.Issuing // by an authority in memory: see certificates.Refusals
 }
 
 var (
@@ -42,12 +46,17 @@ var (
 	_ panel.Sites    = Panel{}
 	_ panel.Files    = Panel{}
 	_ panel.Archives = Panel{}
+
+	_ panel.Certificates = Panel{}
+	_ panel.Issuing      = Panel{}
 )
 
 // Open opens the simulated machine in dir, with all that was made there before.
 func Open(ctx context.Context, dir string, now func() time.Time, log *slog.Logger) (Panel, error) {
+	p := Panel{}
 	n, err := node.New(ctx, node.Config{
 		Dir: dir, Now: now, Log: log, Web: dark{}, Location: "sandbox",
+		Facilities: func(n *node.Node) ([]facility.Facility, error) { return p.facilities(dir, n.Lookup, now) },
 		// Addresses and names that belong to documentation (RFC 5737, 3849 and 2606): whoever
 		// follows them reaches nobody.
 		OriginURL: "http://sandbox.invalid", IPv4: "192.0.2.1", IPv6: "2001:db8::1",
@@ -56,7 +65,21 @@ func Open(ctx context.Context, dir string, now func() time.Time, log *slog.Logge
 	if err != nil {
 		return Panel{}, fmt.Errorf("sandbox: %w", err)
 	}
-	return Panel{Node: n, Driver: n.Files}, nil
+	p.Node, p.Driver = n, n.Files
+	return p, nil
+}
+
+// facilities are what the machine simulates besides files and sites.
+func (p *Panel) facilities(dir string, lookup facility.Lookup, now func() time.Time) ([]facility.Facility, error) {
+	keeper, err := certificates.Open(dir, lookup, now)
+	if err != nil {
+		return nil, err
+	}
+	p.Certificates = keeper
+	if p.Issuing, err = certificates.NewSimulated(now); err != nil {
+		return nil, err
+	}
+	return []facility.Facility{keeper}, nil
 }
 
 // Name implements panel.Panel.

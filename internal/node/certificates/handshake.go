@@ -1,0 +1,79 @@
+package certificates
+
+import (
+	"crypto/tls"
+	"fmt"
+	"strings"
+	"sync"
+
+	"stead.dev/stead/internal/node/accounts"
+	"stead.dev/stead/internal/panel"
+)
+
+// index finds the account of a domain, and keeps certificates that were read.
+type index struct {
+	mu      sync.Mutex
+	account map[string]string           // of a domain
+	read    map[string]*tls.Certificate // by the file of the chain
+}
+
+func (x *index) set(account string, domains []accounts.Domain) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.account == nil {
+		x.account, x.read = map[string]string{}, map[string]*tls.Certificate{}
+	}
+	for domain, of := range x.account {
+		if of == account {
+			delete(x.account, domain)
+		}
+	}
+	for _, d := range domains {
+		x.account[d.Name] = account
+	}
+}
+
+// of is the account and the domain that answer for the name of a server.
+func (x *index) of(name string) (account, domain string, ok bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if account, ok = x.account[name]; ok {
+		return account, name, true
+	}
+	domain, _ = strings.CutPrefix(name, "www.")
+	account, ok = x.account[domain]
+	return account, domain, ok
+}
+
+// maxRead bounds the certificates that are kept in memory.
+const maxRead = 4096
+
+// ForHandshake answers the certificate for the name that a client asks for; it is for tls.Config.GetCertificate.
+func (d *Driver) ForHandshake(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+	name, err := panel.CanonicalHost(hello.ServerName)
+	if err != nil {
+		return nil, fmt.Errorf("certificates: %w", err)
+	}
+	account, domain, ok := d.index.of(name)
+	if !ok {
+		return nil, fmt.Errorf("certificates: nobody has %s", name)
+	}
+	site, ok := d.Site(account, domain)
+	if !ok {
+		return nil, fmt.Errorf("certificates: none for %s", name)
+	}
+	d.index.mu.Lock()
+	defer d.index.mu.Unlock()
+	if c := d.index.read[site.Chain]; c != nil {
+		return c, nil
+	}
+	c, err := tls.LoadX509KeyPair(site.Chain, site.Key)
+	if err != nil {
+		return nil, fmt.Errorf("certificates: %w", err)
+	}
+	if len(d.index.read) >= maxRead {
+		clear(d.index.read)
+	}
+	d.index.read[site.Chain] = &c
+	return &c, nil
+}
