@@ -254,7 +254,7 @@ func (s *Service) Reconcile(ctx context.Context) error {
 // Follow hears what happens to services, and lets their domains follow.
 func (s *Service) Follow(ctx context.Context, tx *db.Tx, e outbox.Stored) error {
 	switch e.Type {
-	case "service.provisioned", "service.suspended", "service.unsuspended", "service.provision_failed", "service.terminated",
+	case "service.provisioned", "service.restored", "service.suspended", "service.unsuspended", "service.provision_failed", "service.terminated",
 		"service.tariff_changed":
 		return s.enqueueApplyAll(ctx, tx, e.AccountID, e.SubjectID)
 	default:

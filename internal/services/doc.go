@@ -19,7 +19,11 @@
 //   - The account's ref on the panel is the service's id. Whatever runs twice
 //     finds what it made before, so a crash between the panel's answer and our
 //     commit leaves one account and one service.
-//   - A service in provisioning always has a job, or gets one from Reconcile.
+//   - A service in provisioning, or terminating, always has a job, or gets one
+//     from Reconcile.
+//   - An account goes only when all of it is kept (Keeper), or its panel keeps
+//     nothing. A terminated service comes back with the account's ref and what was
+//     kept, as long as that is there.
 //   - Locks are taken in the order account (wallet), order, service.
 //
 // Not promised: that a failed panel call left nothing behind at once. The

@@ -19,6 +19,7 @@ func (s *Service) Register(w *river.Workers) {
 	river.AddWorker(w, &provisionWorker{services: s})
 	river.AddWorker(w, &cleanUpWorker{services: s})
 	river.AddWorker(w, &suspensionWorker{services: s})
+	river.AddWorker(w, &endWorker{services: s})
 	river.AddWorker(w, &limitsWorker{services: s})
 	river.AddWorker(w, &tariffsWorker{services: s})
 	river.AddWorker(w, &reconcileWorker{services: s})

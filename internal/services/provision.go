@@ -73,6 +73,9 @@ func (s *Service) activate(ctx context.Context, id int64, account panel.Account)
 			// Another run gave up while the panel was making the account.
 			return s.enqueueCleanUp(ctx, tx, id)
 		}
+		if r.returning() {
+			return s.comeBack(ctx, tx, r, account)
+		}
 		if err := s.orders.Complete(ctx, tx, r.orderID); err != nil {
 			return fmt.Errorf("services: complete order %d: %w", r.orderID, err)
 		}
@@ -102,6 +105,9 @@ func (s *Service) giveUp(ctx context.Context, id int64, reason error) error {
 		if _, ok := r.status.after(accountRefused); !ok {
 			return nil
 		}
+		if r.returning() {
+			return s.stayAway(ctx, tx, r)
+		}
 		key := failureKey(panel.KindOf(reason))
 		if err := s.orders.Fail(ctx, tx, r.orderID, key); err != nil {
 			return fmt.Errorf("services: fail order %d: %w", r.orderID, err)
@@ -129,13 +135,13 @@ func (s *Service) emitMove(ctx context.Context, tx *db.Tx, eventType string, bef
 	return s.emit(ctx, tx, eventType, now, map[string]any{"status": before.status})
 }
 
-// cleanUp removes the account of a service that failed.
+// cleanUp removes the account of a service that failed, or could not come back.
 func (s *Service) cleanUp(ctx context.Context, id int64) error {
 	r, err := get(ctx, s.DB, id)
 	if err != nil {
 		return err
 	}
-	if r.status != Failed {
+	if r.status != Failed && r.status != Terminated {
 		return nil
 	}
 	accounts, err := s.accounts(r.panel)
@@ -192,18 +198,36 @@ const (
 )
 
 // Reconcile gives a job to every service that has been in provisioning for some
-// time; one that has a job keeps that. A periodic job calls it.
+// time, and to every one that is terminating; one that has a job keeps that. A
+// periodic job calls it.
 func (s *Service) Reconcile(ctx context.Context) error {
+	inProvisioning := func(ctx context.Context, tx *db.Tx, after int64) ([]int64, error) {
+		return stuck(ctx, tx, tx.Now.Add(-stuckAfter), after, reconcileBatch)
+	}
+	terminating := func(ctx context.Context, tx *db.Tx, after int64) ([]int64, error) {
+		return ending(ctx, tx, after, reconcileBatch)
+	}
+	err := errors.Join(s.reconcile(ctx, inProvisioning, s.enqueueProvision), s.reconcile(ctx, terminating, s.enqueueEnd))
+	if err != nil {
+		return fmt.Errorf("services: reconcile: %w", err)
+	}
+	return nil
+}
+
+// reconcile has give called with every service that find lists, page after page.
+func (s *Service) reconcile(ctx context.Context, find func(ctx context.Context, tx *db.Tx, after int64) ([]int64, error),
+	give func(ctx context.Context, tx *db.Tx, id int64) error,
+) error {
 	for after, more := int64(0), true; more; {
 		var next int64
 		err := s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
 			next = after
-			ids, err := stuck(ctx, tx, tx.Now.Add(-stuckAfter), after, reconcileBatch)
+			ids, err := find(ctx, tx, after)
 			if err != nil {
 				return err
 			}
 			for _, id := range ids {
-				if err := s.enqueueProvision(ctx, tx, id); err != nil {
+				if err := give(ctx, tx, id); err != nil {
 					return err
 				}
 				next = id
@@ -212,7 +236,7 @@ func (s *Service) Reconcile(ctx context.Context) error {
 			return nil
 		})
 		if err != nil {
-			return fmt.Errorf("services: reconcile: %w", err)
+			return err
 		}
 		after = next
 	}

@@ -64,6 +64,7 @@ type Service struct {
 	names   Names
 	billing Billing
 	usages  Usages
+	keeper  Keeper
 }
 
 // New makes the section. It needs its setters called before it is

@@ -32,6 +32,7 @@ const (
 	terminationDue    event = "termination_due"
 	accountRemoved    event = "account_removed"
 	restored          event = "restored"
+	notRestored       event = "not_restored" // the panel refuses the account of one that was to come back
 	tariffChanged     event = "tariff_changed"
 )
 
@@ -39,7 +40,7 @@ const (
 // tariff changes in "any" state that has a live account.
 var transitions = map[Status]map[event]Status{
 	Pending:      {orderPaid: Provisioning, orderDropped: Cancelled},
-	Provisioning: {accountMade: Active, accountRefused: Failed},
+	Provisioning: {accountMade: Active, accountRefused: Failed, notRestored: Terminated},
 	Active:       {expired: PastDue, renewed: Active, suspensionOrdered: Suspended, tariffChanged: Active},
 	PastDue:      {graceOver: Suspended, renewed: Active, suspensionOrdered: Suspended, tariffChanged: PastDue},
 	Suspended:    {renewed: Active, suspensionLifted: Active, terminationDue: Terminating, tariffChanged: Suspended},

@@ -10,7 +10,7 @@ var everyStatus = []Status{Pending, Provisioning, Active, PastDue, Suspended, Te
 
 var everyEvent = []event{
 	orderPaid, orderDropped, accountMade, accountRefused, expired, graceOver, renewed, suspensionOrdered,
-	suspensionLifted, terminationDue, accountRemoved, restored, tariffChanged,
+	suspensionLifted, terminationDue, accountRemoved, restored, notRestored, tariffChanged,
 }
 
 // TestAServiceMovesOnlyAlongTheTable goes through every state and event. What the
@@ -25,6 +25,7 @@ func TestAServiceMovesOnlyAlongTheTable(t *testing.T) {
 		{Pending, orderDropped}:        Cancelled,
 		{Provisioning, accountMade}:    Active,
 		{Provisioning, accountRefused}: Failed,
+		{Provisioning, notRestored}:    Terminated,
 		{Active, expired}:              PastDue,
 		{Active, renewed}:              Active,
 		{Active, suspensionOrdered}:    Suspended,

@@ -1,0 +1,219 @@
+package services
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/riverqueue/river"
+
+	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/jobs"
+)
+
+// Keeper keeps what a service consisted of when it ends, so that it can come back.
+type Keeper interface {
+	// Keep makes the final backup of a service that is terminating. It is called again and again
+	// until it answers true: all is kept, or its panel keeps nothing.
+	Keep(ctx context.Context, accountID, serviceID int64) (done bool, err error)
+	// Kept tells whether a terminated service can come back.
+	Kept(ctx context.Context, q db.Querier, serviceID int64) (bool, error)
+	// Return begins to put back what was kept, in the transaction that activates the service anew.
+	Return(ctx context.Context, tx *db.Tx, serviceID int64) error
+}
+
+// SetKeeper plugs in who keeps, which itself needs this section.
+func (s *Service) SetKeeper(k Keeper) { s.keeper = k }
+
+// askKeeper is how often the keeper is asked whether all is kept.
+const askKeeper = 5 * time.Second
+
+// Terminate ends a suspended service, on an operator's order. A job makes the final
+// backup, removes the account and says that the service is terminated. One that is on
+// this way already is left on it.
+func (s *Service) Terminate(ctx context.Context, tx *db.Tx, id int64) error {
+	r, err := lock(ctx, tx, id)
+	if err != nil {
+		return err
+	}
+	if r.status == Terminating {
+		return nil
+	}
+	if r.status == Terminated {
+		return ErrTerminated.New()
+	}
+	if _, ok := r.status.after(terminationDue); !ok {
+		return ErrNotSuspended.Wrap(fmt.Errorf("services: a service that is %s cannot be terminated", r.status))
+	}
+	if err := setTerminating(ctx, tx, id); err != nil {
+		return err
+	}
+	if err := s.emitMove(ctx, tx, "service.updated", r); err != nil {
+		return err
+	}
+	return s.enqueueEnd(ctx, tx, id)
+}
+
+// end takes a terminating service on: first all is kept, then the account goes. The
+// answer is when to come again; zero when the service has ended. It may die at any
+// point: what was kept is found again, and an account that is gone is no reason to stop.
+func (s *Service) end(ctx context.Context, id int64) (time.Duration, error) {
+	r, err := get(ctx, s.DB, id)
+	if err != nil || r.status != Terminating {
+		return 0, err
+	}
+	accounts, err := s.accounts(r.panel)
+	if err != nil {
+		return 0, err
+	}
+	_, err = accounts.Account(ctx, r.panelRef)
+	if err != nil && !errors.Is(err, panel.ErrNotFound) {
+		return 0, err
+	}
+	if err == nil {
+		if kept, err := s.keeper.Keep(ctx, r.accountID, id); err != nil || !kept {
+			return askKeeper, err
+		}
+		if err := accounts.DeleteAccount(ctx, r.panelRef); err != nil && !errors.Is(err, panel.ErrNotFound) {
+			return 0, err
+		}
+	}
+	return 0, s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+		moved, err := setTerminated(ctx, tx, id, Terminating)
+		if err != nil || !moved {
+			return err
+		}
+		return s.emitMove(ctx, tx, "service.terminated", r)
+	})
+}
+
+// Restore brings a terminated service back, on an operator's order, as long as what was
+// kept of it is there. The account is made anew by a job, under the same ref; once it
+// is there the service is active until it was paid for, and what was kept is put back.
+func (s *Service) Restore(ctx context.Context, tx *db.Tx, id int64) error {
+	r, err := lock(ctx, tx, id)
+	if err != nil {
+		return err
+	}
+	if _, ok := r.status.after(restored); !ok {
+		return fault.ServiceNotActive.Wrap(fmt.Errorf("services: a service that is %s cannot be restored", r.status))
+	}
+	kept, err := s.keeper.Kept(ctx, tx, id)
+	if err != nil {
+		return err
+	}
+	if !kept {
+		return ErrRestoreWindow.New()
+	}
+	if r.domain != nil {
+		if err := s.checkDomain(ctx, tx, r.accountID, *r.domain); err != nil {
+			return err
+		}
+	}
+	if err := setReturning(ctx, tx, id); db.IsUnique(err) {
+		return fault.DomainUnavailable.Wrap(err)
+	} else if err != nil {
+		return err
+	}
+	if r.domain != nil {
+		if err := s.names.Claim(ctx, tx, r.accountID, id, *r.domain); err != nil {
+			return err
+		}
+	}
+	if err := s.emitMove(ctx, tx, "service.updated", r); err != nil {
+		return err
+	}
+	return s.enqueueProvision(ctx, tx, id)
+}
+
+// returning tells that a service in provisioning was there before and comes back.
+func (r record) returning() bool { return r.status == Provisioning && r.provisionedAt != nil }
+
+// comeBack commits that the account of a returning service is there again.
+func (s *Service) comeBack(ctx context.Context, tx *db.Tx, r record, account panel.Account) error {
+	moved, err := setActive(ctx, tx, r.id, account.Ref, placeOf(account), *r.expiresAt)
+	if err == nil && !moved {
+		err = errMoved
+	}
+	if err != nil {
+		return err
+	}
+	if err := s.keeper.Return(ctx, tx, r.id); err != nil {
+		return err
+	}
+	return s.emitMove(ctx, tx, "service.restored", r)
+}
+
+// stayAway commits that the panel will not have a returning service: it is terminated as
+// before, and can be restored again.
+func (s *Service) stayAway(ctx context.Context, tx *db.Tx, r record) error {
+	moved, err := setTerminated(ctx, tx, r.id, Provisioning)
+	if err == nil && !moved {
+		err = errMoved
+	}
+	if err != nil {
+		return err
+	}
+	if err := s.emitMove(ctx, tx, "service.terminated", r); err != nil {
+		return err
+	}
+	return s.enqueueCleanUp(ctx, tx, r.id)
+}
+
+type endArgs struct {
+	ServiceID int64 `json:"service_id"`
+}
+
+func (endArgs) Kind() string { return "services.end" }
+
+// enqueueEnd adds no second job to one that is still to do something, so Reconcile may
+// ask again.
+func (s *Service) enqueueEnd(ctx context.Context, tx *db.Tx, id int64) error {
+	return s.Queue.Enqueue(ctx, tx, endArgs{ServiceID: id}, &river.InsertOpts{
+		Queue: jobs.PanelQueue, UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: jobs.Unfinished()},
+	})
+}
+
+type endWorker struct {
+	river.WorkerDefaults[endArgs]
+	services *Service
+}
+
+func (w *endWorker) Work(ctx context.Context, job *river.Job[endArgs]) error {
+	wait, err := w.services.end(ctx, job.Args.ServiceID)
+	if err != nil || wait == 0 {
+		return err
+	}
+	return river.JobSnooze(wait)
+}
+
+func setTerminating(ctx context.Context, tx *db.Tx, id int64) error {
+	_, err := tx.Exec(ctx, `UPDATE services SET status = $1 WHERE id = $2`, Terminating, id)
+	return err
+}
+
+// setTerminated answers false when the service is no longer in the state that it leaves.
+func setTerminated(ctx context.Context, tx *db.Tx, id int64, from Status) (bool, error) {
+	n, err := tx.Exec(ctx, `UPDATE services SET status = $1, terminates_at = NULL, grace_until = NULL WHERE id = $2 AND status = $3`,
+		Terminated, id, from)
+	return n == 1, err
+}
+
+// setReturning is setProvisioning for a service that comes back, to the panel that it
+// was on.
+func setReturning(ctx context.Context, tx *db.Tx, id int64) error {
+	_, err := tx.Exec(ctx, `UPDATE services SET status = $1, provisioning_at = $2, suspend_reason = NULL, suspended_at = NULL
+		WHERE id = $3`, Provisioning, tx.Now, id)
+	return err
+}
+
+// ending lists terminating services, in the order of their ids.
+func ending(ctx context.Context, q db.Querier, afterID int64, limit int) ([]int64, error) {
+	return db.Collect(ctx, q, func(row db.Row) (id int64, err error) {
+		err = row.Scan(&id)
+		return id, err
+	}, `SELECT id FROM services WHERE status = 'terminating' AND id > $1 ORDER BY id LIMIT $2`, afterID, limit)
+}

@@ -1,0 +1,179 @@
+package services
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/platform/clock"
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/testkit"
+)
+
+// keeper keeps in memory.
+type keeper struct {
+	kept, gone bool // all is kept; what was kept is no more
+	broken     error
+	asked      int
+	returned   []int64
+}
+
+func (k *keeper) Keep(context.Context, int64, int64) (bool, error) {
+	k.asked++
+	return k.kept, k.broken
+}
+
+func (k *keeper) Kept(context.Context, db.Querier, int64) (bool, error) {
+	return k.kept && !k.gone, nil
+}
+
+func (k *keeper) Return(_ context.Context, _ *db.Tx, id int64) error {
+	k.returned = append(k.returned, id)
+	return k.broken
+}
+
+// terminating is a service whose end was ordered.
+func (w *world) terminating(domain string) (id int64, k *keeper) {
+	w.t.Helper()
+	k = &keeper{}
+	w.SetKeeper(k)
+	id = w.active(ask(domain))
+	w.in(func(ctx context.Context, tx *db.Tx) error { return w.Suspend(ctx, tx, id, Abuse) })
+	w.in(func(ctx context.Context, tx *db.Tx) error { return w.Terminate(ctx, tx, id) })
+	return id, k
+}
+
+func (w *world) order(f func(ctx context.Context, tx *db.Tx, id int64) error, id int64) error {
+	return w.db.InTx(w.t.Context(), func(ctx context.Context, tx *db.Tx) error { return f(ctx, tx, id) })
+}
+
+func TestAnAccountGoesWhenAllOfItIsKept(t *testing.T) {
+	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
+		w := newWorld(t, d, clk)
+		id, k := w.terminating("shop.test")
+		w.same("jobs", 1, w.jobs("services.end"))
+		w.same("accounts", 1, w.panel.accounts())
+
+		for range 2 {
+			wait, err := w.end(t.Context(), id)
+			if err != nil || wait == 0 {
+				t.Errorf("not kept yet: %v, %v", wait, err)
+			}
+		}
+		k.broken = errors.New("no backup")
+		if _, err := w.end(t.Context(), id); !errors.Is(err, k.broken) {
+			t.Errorf("nothing is kept: %v", err)
+		}
+		w.same("the account is there", 1, w.panel.accounts())
+		w.same("status", Terminating, w.record(id).status)
+
+		k.broken, k.kept = nil, true
+		for range 2 {
+			if wait, err := w.end(t.Context(), id); err != nil || wait != 0 {
+				t.Errorf("kept: %v, %v", wait, err)
+			}
+		}
+		w.same("the account is gone", 0, w.panel.accounts())
+		w.same("status", Terminated, w.record(id).status)
+		told := w.told(id)
+		w.same("told", []string{"service.suspended", "service.updated", "service.terminated"}, told[len(told)-3:])
+		if err := w.order(w.Terminate, id); !errors.Is(err, ErrTerminated) {
+			t.Errorf("terminated again: %v", err)
+		}
+	})
+}
+
+// TestAnEndGoesOnAfterACrash: the account is gone, and the process died before it wrote so.
+func TestAnEndGoesOnAfterACrash(t *testing.T) {
+	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
+		w := newWorld(t, d, clk)
+		id, k := w.terminating("shop.test")
+		if err := w.panel.DeleteAccount(t.Context(), w.record(id).panelRef); err != nil {
+			t.Fatal(err)
+		}
+		k.broken = errors.New("there is no account to keep")
+		if wait, err := w.end(t.Context(), id); err != nil || wait != 0 {
+			t.Errorf("%v, %v", wait, err)
+		}
+		w.same("status", Terminated, w.record(id).status)
+
+		other, _ := w.terminating("other.test")
+		w.exec(`DELETE FROM river_job`)
+		if err := w.Reconcile(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		w.same("a job again", 1, w.jobs("services.end"))
+		w.same("still", Terminating, w.record(other).status)
+	})
+}
+
+func TestATerminatedServiceComesBack(t *testing.T) {
+	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
+		w := newWorld(t, d, clk)
+		id, k := w.terminating("shop.test")
+		until := *w.record(id).expiresAt
+		if err := w.order(w.Restore, id); !errors.Is(err, fault.ServiceNotActive) {
+			t.Errorf("restored while it ends: %v", err)
+		}
+		k.kept = true
+		if _, err := w.end(t.Context(), id); err != nil {
+			t.Fatal(err)
+		}
+		k.gone = true
+		if err := w.order(w.Restore, id); !errors.Is(err, ErrRestoreWindow) {
+			t.Errorf("restored too late: %v", err)
+		}
+		k.gone = false
+		outcomes := w.outcomes()
+
+		// The panel will not have it: it is terminated as before, and no money moves.
+		w.in(func(ctx context.Context, tx *db.Tx) error { return w.Restore(ctx, tx, id) })
+		w.same("status", Provisioning, w.record(id).status)
+		w.panel.fails = panel.ErrInvalid
+		if err := w.provision(t.Context(), id, false); err != nil {
+			t.Fatal(err)
+		}
+		w.same("refused", Terminated, w.record(id).status)
+		w.cleanUpTwice(id)
+		w.panel.fails = nil
+
+		w.in(func(ctx context.Context, tx *db.Tx) error { return w.Restore(ctx, tx, id) })
+		for range 2 {
+			if err := w.provision(t.Context(), id, false); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r := w.record(id)
+		w.same("status", Active, r.status)
+		w.same("paid until", until, *r.expiresAt)
+		w.same("accounts", 1, w.panel.accounts())
+		w.same("put back", []int64{id}, k.returned)
+		w.same("orders", outcomes, w.outcomes())
+		if r.suspendReason != nil || r.suspendedAt != nil {
+			t.Error("a service that is back has a reason of suspension")
+		}
+		told := w.told(id)
+		w.same("told", "service.restored", told[len(told)-1])
+	})
+}
+
+func TestADomainThatIsTakenMeanwhileKeepsAServiceAway(t *testing.T) {
+	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
+		w := newWorld(t, d, clk)
+		id, k := w.terminating("shop.test")
+		k.kept = true
+		if _, err := w.end(t.Context(), id); err != nil {
+			t.Fatal(err)
+		}
+		w.active(ask("shop.test"))
+		if err := w.order(w.Restore, id); !errors.Is(err, fault.DomainUnavailable) {
+			t.Errorf("restored: %v", err)
+		}
+		if err := w.order(w.Terminate, w.active(ask("live.test"))); !errors.Is(err, ErrNotSuspended) {
+			t.Errorf("an active service terminated: %v", err)
+		}
+		w.same("status", Terminated, w.record(id).status)
+	})
+}
