@@ -57,6 +57,7 @@ type adminCmd struct {
 		Suspend   serviceSuspend   `cmd:"" help:"Take a service offline."`
 		Unsuspend serviceUnsuspend `cmd:"" help:"Bring a suspended service back."`
 	} `cmd:"" help:"Customers' services."`
+	Nodes nodesCmd `cmd:"" help:"Hosting machines of their own."`
 }
 
 // paging are the flags of lists.

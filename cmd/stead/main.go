@@ -37,6 +37,7 @@ type cli struct {
 	Serve    serveCmd   `cmd:"" help:"Run the server until it is told to stop (SIGTERM, SIGINT)."`
 	Migrate  migrateCmd `cmd:"" help:"Bring the database up to date, or say what is missing."`
 	Admin    adminCmd   `cmd:"" help:"Administer accounts, wallets, applications, sections, catalog and services."`
+	Node     nodeCmd    `cmd:"" help:"Run a hosting machine of its own for a control plane elsewhere."`
 	Doctor   doctorCmd  `cmd:"" help:"Check the installation and say what to do."`
 	Settings configCmd  `cmd:"" name:"config" help:"Show every setting: meaning, variable, value and where it is from."`
 	Demo     demoCmd    `cmd:"" help:"Buy and publish a web site as a client of the API at URL, and say how it went."`

@@ -18,8 +18,10 @@ import (
 
 	"stead.dev/stead/internal/account"
 	"stead.dev/stead/internal/catalog"
+	"stead.dev/stead/internal/nodes"
 	"stead.dev/stead/internal/oauth"
 	"stead.dev/stead/internal/platform/api"
+	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/money"
 	"stead.dev/stead/internal/platform/page"
@@ -29,7 +31,7 @@ import (
 	"stead.dev/stead/internal/wallet"
 )
 
-// Sections are what is administered; all are required.
+// Sections are what is administered; all but NodesURL are required.
 type Sections struct {
 	DB           *db.DB
 	Accounts     *account.Service
@@ -38,6 +40,10 @@ type Sections struct {
 	Wallet       *wallet.Service
 	Services     *services.Service
 	Switches     *switches.Switches
+	Nodes        *nodes.Service
+	Clock        clock.Clock
+	// NodesURL is where machines join; empty where it is not configured.
+	NodesURL string
 }
 
 // Admin is the use cases.

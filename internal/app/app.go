@@ -32,6 +32,7 @@ type App struct {
 	site      endpoint
 	nodeSite  *endpoint // nil: no embedded node
 	operators *endpoint // nil: switched off
+	machines  *endpoint // where nodes join and report; nil: switched off
 
 	nameserver *nameserver.Server // nil: switched off
 	zones      *dns.Feed
@@ -88,6 +89,10 @@ func New(ctx context.Context, cfg config.Config, opts Options) (_ *App, err erro
 	if err != nil {
 		return nil, err
 	}
+	nodesLn, err := listen("STEAD_NODES_LISTEN", cfg.NodesListen)
+	if err != nil {
+		return nil, err
+	}
 	// With port 0 the addresses are known only now.
 	if cfg.BaseURL == "" {
 		cfg.BaseURL = address(siteLn, cfg.TLS())
@@ -129,6 +134,11 @@ func New(ctx context.Context, cfg config.Config, opts Options) (_ *App, err erro
 	}
 	if nodeLn != nil {
 		a.nodeSite = &endpoint{name: "sites", ln: nodeLn, url: cfg.NodeURL, srv: web.HTTPServer(a.node.Handler(), a.log)}
+	}
+	if nodesLn != nil {
+		if a.machines, err = a.newMachines(ctx, nodesLn); err != nil {
+			return nil, err
+		}
 	}
 	if opsLn != nil {
 		mux := a.metrics.Ops()
@@ -174,6 +184,14 @@ func (a *App) OpsURL() string {
 	return a.operators.url
 }
 
+// NodesURL is where hosting machines join and report; empty when off.
+func (a *App) NodesURL() string {
+	if a.machines == nil {
+		return ""
+	}
+	return a.machines.url
+}
+
 // Operations are the operations of the API that this server serves.
 func (a *App) Operations() []api.Info { return a.edge.Operations() }
 
@@ -205,7 +223,8 @@ func (a *App) Run(ctx context.Context) error {
 	var running sync.WaitGroup
 	running.Go(func() { a.hub.Run(background) })
 	running.Go(func() { a.oauth.Run(background) })
-	broken := make(chan error, 4)
+	running.Go(func() { a.nodes.Run(background) })
+	broken := make(chan error, 5)
 	if a.nameserver != nil {
 		running.Go(func() { a.zones.Run(background) })
 		running.Go(func() {
@@ -230,7 +249,7 @@ func (a *App) Run(ctx context.Context) error {
 		})
 	}
 	a.log.InfoContext(ctx, "serving", "url", a.URL(), "sites", a.NodeURL(), "operations", a.OpsURL(),
-		"database", a.db.Engine(), "version", a.version)
+		"nodes", a.NodesURL(), "database", a.db.Engine(), "version", a.version)
 	a.notices.show(a)
 
 	var err error
@@ -243,7 +262,7 @@ func (a *App) Run(ctx context.Context) error {
 
 func (a *App) endpoints() []*endpoint {
 	all := []*endpoint{&a.site}
-	for _, e := range []*endpoint{a.nodeSite, a.operators} {
+	for _, e := range []*endpoint{a.nodeSite, a.operators, a.machines} {
 		if e != nil {
 			all = append(all, e)
 		}
@@ -289,6 +308,9 @@ func (a *App) stop(ctx context.Context) error {
 	finish(a.site.name, a.site.stop)
 	if a.nodeSite != nil {
 		finish(a.nodeSite.name, a.nodeSite.stop)
+	}
+	if a.machines != nil {
+		finish(a.machines.name, a.machines.stop)
 	}
 	finish("jobs", a.queue.Stop)
 	finishing.Wait()

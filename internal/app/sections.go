@@ -28,6 +28,7 @@ import (
 	"stead.dev/stead/internal/mailer/smtp"
 	"stead.dev/stead/internal/nameserver"
 	"stead.dev/stead/internal/node"
+	"stead.dev/stead/internal/node/machine"
 	"stead.dev/stead/internal/nodes"
 	"stead.dev/stead/internal/notifications"
 	"stead.dev/stead/internal/oauth"
@@ -140,7 +141,7 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 	}
 	c.admin = admin.New(admin.Sections{
 		DB: c.db, Accounts: c.accounts, Applications: c.oauth, Catalog: c.catalog, Wallet: c.wallet, Services: c.services,
-		Switches: c.switches,
+		Switches: c.switches, Nodes: c.nodes, Clock: c.clock, NodesURL: c.cfg.NodesURL,
 	})
 	return nil
 }
@@ -205,15 +206,12 @@ func (c *core) openPanels(ctx context.Context, as role) error {
 }
 
 func (c *core) openNode(ctx context.Context) (err error) {
-	v4, v6 := c.cfg.NodeAddresses()
-	c.node, err = node.New(ctx, node.Config{
-		Dir: nodeDir(c.cfg), Now: c.clock.Now, Log: c.log, OriginURL: c.cfg.NodeURL, IPv4: v4, IPv6: v6,
-		Nameservers: c.cfg.Nameservers,
-	})
+	m, err := machine.Open(ctx, machineConfig(c.cfg, c.clock.Now, c.log))
 	if err != nil {
 		return err
 	}
-	c.onClose(func(context.Context) error { return c.node.Close() })
+	c.onClose(func(context.Context) error { return m.Close() })
+	c.node = m.Node
 	c.panels.fixed[config.PanelNode] = panelnode.New(c.node)
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"time"
 
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/nodelink"
@@ -88,4 +89,29 @@ func (s *Service) Identity(ctx context.Context) (*nodelink.Identity, error) {
 		return s.self.identity, err
 	}
 	return s.self.identity, s.self.identity.Replace(issued.Certificate, encoded, a.Certificate())
+}
+
+// renewalPause is how often Run looks.
+const renewalPause = time.Hour
+
+// Run keeps this process's certificate from ending, once it has one, until ctx ends.
+func (s *Service) Run(ctx context.Context) {
+	tick := time.NewTicker(renewalPause)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		s.self.mu.Lock()
+		used := s.self.identity != nil
+		s.self.mu.Unlock()
+		if !used {
+			continue
+		}
+		if _, err := s.Identity(ctx); err != nil && ctx.Err() == nil {
+			s.Log.ErrorContext(ctx, "the control plane's certificate for nodes cannot be renewed", "error", err)
+		}
+	}
 }

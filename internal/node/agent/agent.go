@@ -163,7 +163,7 @@ func Join(ctx context.Context, in Invitation) (Member, error) {
 	if identity.Name() != nodelink.NodeName(joined.ID) {
 		return Member{}, errors.New("the control plane answered with a certificate of another node")
 	}
-	return Member{ID: m.ID, Name: m.Name, Location: m.Location}, m.save(in.Dir)
+	return m.member(), m.save(in.Dir)
 }
 
 func controlURL(text string) (string, error) {
@@ -222,6 +222,14 @@ func send[O any](ctx context.Context, c *http.Client, address string, in any) (o
 	return out, nil
 }
 
+// Joined tells who the machine is; ErrNotJoined when it has not joined.
+func Joined(dir string) (Member, error) {
+	m, err := load(dir)
+	return m.member(), err
+}
+
+func (m membership) member() Member { return Member{ID: m.ID, Name: m.Name, Location: m.Location} }
+
 // Config is what an agent is told.
 type Config struct {
 	Dir     string // its own, where Join put what it is
@@ -258,11 +266,6 @@ func Open(cfg Config) (*Agent, error) {
 	}
 	a.control = client(a.identity.Client(nodelink.Control))
 	return a, nil
-}
-
-// Member is who the machine is.
-func (a *Agent) Member() Member {
-	return Member{ID: a.member.ID, Name: a.member.Name, Location: a.member.Location}
 }
 
 // Bounds of a connection of the control plane.

@@ -25,6 +25,7 @@ type Config struct {
 	Panel          string         `setting:"panel" default:"node" doc:"where new services are provisioned: node (the embedded one), nodes (on those hosting machines that have joined, by the room they have), hestia (see hestia_url) or sandbox (a simulated machine whose sites nobody can reach and that fails when a domain such as disk-full.example.com asks for it; for trying integrations)"`
 	OpsListen      string         `setting:"ops_listen" default:"127.0.0.1:8082" doc:"address of metrics and profiles, for operators only; off: none"`
 	BaseURL        string         `setting:"base_url" doc:"public address of the API and the pages, such as https://panel.example.com; without it, http(s)://<listen>"`
+	NodeMachine    string         `setting:"node_machine" default:"directories" doc:"what the machine of the embedded node, or of stead node, is: directories (any machine; accounts are folders, sites are served by Stead itself) or linux (given to hosting and set up by stead node setup: accounts are Linux users, sites and the rest are served by daemons; needs root)"`
 	NodeURL        string         `setting:"node_url" doc:"public address of the embedded node's sites; without it, http://<node_listen>"`
 	NodeIPv4       string         `setting:"node_ipv4" doc:"IPv4 address of the embedded node for customers' DNS; without it, that of node_url where it is an address"`
 	NodeIPv6       string         `setting:"node_ipv6" doc:"the same for IPv6"`
@@ -103,6 +104,12 @@ const (
 	PanelNodes   = "nodes"
 	PanelHestia  = "hestia"
 	PanelSandbox = "sandbox"
+)
+
+// The kinds of machines that a node may be on.
+const (
+	MachineDirectories = "directories"
+	MachineLinux       = "linux"
 )
 
 // Off is the value of node_listen, nodes_listen, ops_listen and dns_listen that means "do not listen".

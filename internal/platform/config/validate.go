@@ -34,6 +34,7 @@ func (c *Config) validate() []error {
 	check("node_ipv4", optional(c.NodeIPv4, ip(netip.Addr.Is4, "an IPv4 address")))
 	check("node_ipv6", optional(c.NodeIPv6, ip(netip.Addr.Is6, "an IPv6 address")))
 	check("panel", oneOf(c.Panel, PanelNode, PanelNodes, PanelHestia, PanelSandbox))
+	check("node_machine", oneOf(c.NodeMachine, MachineDirectories, MachineLinux))
 	check("nodes_listen", addressOrOff(c.NodesListen))
 	check("nodes_url", optional(c.NodesURL, origin))
 	check("agent_listen", address(c.AgentListen))

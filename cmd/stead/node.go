@@ -1,0 +1,198 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"stead.dev/stead/internal/admin"
+	"stead.dev/stead/internal/app"
+	"stead.dev/stead/internal/node/agent"
+	"stead.dev/stead/internal/nodes"
+)
+
+// nodeCmd are the commands of a hosting machine of its own.
+type nodeCmd struct {
+	Run  nodeRun  `cmd:"" default:"1" help:"Serve as a node until told to stop (SIGTERM, SIGINT)."`
+	Join nodeJoin `cmd:"" help:"Make this machine a node, with what stead admin nodes add printed."`
+}
+
+type nodeRun struct{}
+
+// Run serves until the process is told to stop.
+func (nodeRun) Run(e *environment) error {
+	cfg, err := e.load(nil)
+	if err != nil {
+		return err
+	}
+	return app.RunNode(e.ctx, cfg, app.Options{Version: e.version})
+}
+
+type nodeJoin struct {
+	URL        string `help:"Address of the control plane for nodes, such as https://panel.example.com:8444." required:""`
+	Token      string `help:"Token that stead admin nodes add printed." xor:"token"`
+	TokenStdin bool   `help:"Read the token from standard input, so that it stands in no list of processes." xor:"token"`
+	Address    string `help:"Host and port where the control plane calls this machine, such as node1.example.com:8443." required:""`
+	Again      bool   `help:"Join anew though this machine has joined before."`
+}
+
+// Run joins.
+func (c *nodeJoin) Run(e *environment) error {
+	cfg, err := e.load(nil)
+	if err != nil {
+		return err
+	}
+	token := c.Token
+	if token == "" {
+		line, err := io.ReadAll(io.LimitReader(e.stdin, 4096))
+		if err != nil {
+			return fmt.Errorf("read the token: %w", err)
+		}
+		if token = strings.TrimSpace(string(line)); token == "" {
+			return errors.New("give --token, or --token-stdin and the token on standard input")
+		}
+	}
+	m, err := app.JoinNode(e.ctx, cfg, agent.Invitation{
+		URL: c.URL, Token: token, Address: c.Address, Version: e.version, Again: c.Again,
+	})
+	if err != nil {
+		return err
+	}
+	return e.show(map[string]any{"id": m.ID, "name": m.Name, "location": m.Location}, func(w io.Writer) {
+		row(w, "joined as", m.Name)
+		row(w, "next", "stead node")
+	})
+}
+
+// nodesCmd administer the nodes.
+type nodesCmd struct {
+	List   nodesList   `cmd:"" help:"List all nodes."`
+	Add    nodesAdd    `cmd:"" help:"Invite a machine to become a node; prints what to run there."`
+	Rejoin nodesRejoin `cmd:"" help:"Invite the machine that stands in for a node, or one that lost its key."`
+	Drain  nodesDrain  `cmd:"" help:"Place no more services on a node; it keeps those it has."`
+	Resume nodesResume `cmd:"" help:"Place services on a drained node again."`
+	Remove nodesRemove `cmd:"" help:"End a node: its certificate is good for nothing from then on."`
+}
+
+type nodesList struct{}
+
+// Run lists nodes.
+func (nodesList) Run(e *environment) error {
+	return e.administer(func(a *admin.Admin) error {
+		list, err := a.ListNodes(e.ctx)
+		if err != nil {
+			return err
+		}
+		return e.show(map[string]any{"data": list}, func(w io.Writer) {
+			row(w, "ID", "NAME", "LOCATION", "STATE", "SERVICES", "DISK SOLD", "DISK FREE", "LOAD", "SEEN", "VERSION")
+			for _, n := range list {
+				row(w, n.ID, n.Name, dash(n.Location), n.State, services(n), gib(n.SoldDiskMB)+"/"+gib(n.SellableDiskMB),
+					gib(n.Capacity.DiskFreeMB)+"/"+gib(n.Capacity.DiskMB), fmt.Sprintf("%.2f/%d", n.Capacity.Load, n.Capacity.CPUs),
+					seen(n.LastSeenAt), dash(n.Version))
+			}
+		})
+	})
+}
+
+func services(n admin.Node) string {
+	if n.MaxAccounts == 0 {
+		return fmt.Sprint(n.Services)
+	}
+	return fmt.Sprintf("%d/%d", n.Services, n.MaxAccounts)
+}
+
+// gib is a number of mebibytes in gibibytes.
+func gib(mb int64) string { return fmt.Sprintf("%.1fG", float64(mb)/1024) }
+
+func dash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}
+
+func seen(at *time.Time) string {
+	if at == nil {
+		return "never"
+	}
+	return at.Format("2006-01-02 15:04:05")
+}
+
+// showInvitation prints the command to run on the machine.
+func (e *environment) showInvitation(i admin.Invitation, err error) error {
+	if err != nil {
+		return err
+	}
+	return e.show(i, func(w io.Writer) {
+		row(w, "node", fmt.Sprintf("%s (%d)", i.Node.Name, i.Node.ID))
+		row(w, "good until", i.ExpiresAt.Format("2006-01-02 15:04:05 MST"))
+		row(w, "run there", i.Command)
+		if i.URL == "" {
+			row(w, "note", "STEAD_NODES_URL is not set: put the address of STEAD_NODES_LISTEN in the place of URL")
+		}
+	})
+}
+
+type nodesAdd struct {
+	Name        string `arg:"" help:"Its name, such as node1."`
+	Location    string `help:"Where it is, in the words of plans' locations."`
+	MaxAccounts int64  `help:"Services that it takes at most; 0: no bound but its disk."`
+	DiskPercent int64  `help:"How much of its disk is sold." default:"100"`
+}
+
+// Run invites a machine.
+func (c *nodesAdd) Run(e *environment) error {
+	return e.administer(func(a *admin.Admin) error {
+		return e.showInvitation(a.AddNode(e.ctx, nodes.NewNode{
+			Name: c.Name, Location: c.Location, MaxAccounts: c.MaxAccounts, DiskPercent: c.DiskPercent,
+		}))
+	})
+}
+
+type nodeName struct {
+	Name string `arg:"" help:"Its name."`
+}
+
+type nodesRejoin struct{ nodeName }
+
+// Run invites a machine in a node's place.
+func (c *nodesRejoin) Run(e *environment) error {
+	return e.administer(func(a *admin.Admin) error { return e.showInvitation(a.RejoinNode(e.ctx, c.Name)) })
+}
+
+func (e *environment) showNode(n admin.Node, err error) error {
+	if err != nil {
+		return err
+	}
+	return e.show(n, func(w io.Writer) {
+		row(w, "node", fmt.Sprintf("%s (%d)", n.Name, n.ID))
+		row(w, "state", n.State)
+		row(w, "services", services(n))
+	})
+}
+
+type nodesDrain struct{ nodeName }
+
+// Run drains a node.
+func (c *nodesDrain) Run(e *environment) error {
+	return e.administer(func(a *admin.Admin) error { return e.showNode(a.DrainNode(e.ctx, c.Name)) })
+}
+
+type nodesResume struct{ nodeName }
+
+// Run undoes draining.
+func (c *nodesResume) Run(e *environment) error {
+	return e.administer(func(a *admin.Admin) error { return e.showNode(a.ResumeNode(e.ctx, c.Name)) })
+}
+
+type nodesRemove struct {
+	nodeName
+	Force bool `help:"Though services are on it: they are lost."`
+}
+
+// Run removes a node.
+func (c *nodesRemove) Run(e *environment) error {
+	return e.administer(func(a *admin.Admin) error { return e.showNode(a.RemoveNode(e.ctx, c.Name, c.Force)) })
+}

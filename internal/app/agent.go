@@ -1,0 +1,122 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"stead.dev/stead/internal/node/agent"
+	"stead.dev/stead/internal/node/machine"
+	"stead.dev/stead/internal/nodes"
+	"stead.dev/stead/internal/observe"
+	panelnode "stead.dev/stead/internal/panel/node"
+	"stead.dev/stead/internal/platform/clock"
+	"stead.dev/stead/internal/platform/config"
+	"stead.dev/stead/internal/platform/nodelink"
+)
+
+// newMachines is the address where hosting machines of their own join and report.
+func (a *App) newMachines(ctx context.Context, ln net.Listener) (*endpoint, error) {
+	identity, err := a.nodes.Identity(ctx)
+	if err != nil {
+		return nil, err
+	}
+	srv := a.httpServer(a.nodes.Handler())
+	srv.TLSConfig = identity.Server(nodes.Accept, true)
+	return &endpoint{name: "nodes", ln: ln, url: address(ln, true), srv: srv}, nil
+}
+
+// agentDir is where an agent keeps who it is.
+func agentDir(cfg config.Config) string { return filepath.Join(cfg.DataDir, "agent") }
+
+// JoinNode makes this machine a node of a control plane.
+func JoinNode(ctx context.Context, cfg config.Config, in agent.Invitation) (agent.Member, error) {
+	in.Dir, in.Now = agentDir(cfg), clock.System(cfg.ClockOffset).Now
+	return agent.Join(ctx, in)
+}
+
+// RunNode is stead node: it runs this machine for the control plane that it has joined, until ctx ends.
+func RunNode(ctx context.Context, cfg config.Config, opts Options) (err error) {
+	log, now := opts.Log, opts.Clock
+	if now == nil {
+		now = clock.System(cfg.ClockOffset)
+	}
+	if log == nil {
+		log = observe.NewLog(os.Stderr, cfg.LogLevel)
+	}
+	if err := os.MkdirAll(cfg.DataDir, 0o711); err != nil { // accounts' users pass through
+		return fmt.Errorf("data directory: %w", err)
+	}
+	release, err := lockDataDir(cfg.DataDir)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, release()) }()
+	a := agent.Config{Dir: agentDir(cfg), Version: opts.Version, Now: now.Now, Log: log}
+	member, err := agent.Joined(a.Dir)
+	if err != nil {
+		return err
+	}
+	var sites net.Listener
+	var lc net.ListenConfig
+	if cfg.NodeMachine == config.MachineDirectories && cfg.NodeListen != config.Off {
+		if sites, err = lc.Listen(ctx, "tcp", cfg.NodeListen); err != nil {
+			return fmt.Errorf("%w; another program may have the address: choose one with STEAD_NODE_LISTEN", err)
+		}
+		if cfg.NodeURL == "" {
+			cfg.NodeURL = address(sites, false)
+		}
+	}
+	mc := machineConfig(cfg, now.Now, log)
+	mc.Location = member.Location
+	m, err := machine.Open(ctx, mc)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, m.Close()) }()
+	a.Panel = panelnode.New(m.Node)
+	a.Measure = func() (nodelink.Capacity, error) { return agent.Measure(mc.Dir, len(m.Refs())) }
+	ag, err := agent.Open(a)
+	if err != nil {
+		return err
+	}
+	ln, err := lc.Listen(ctx, "tcp", cfg.AgentListen)
+	if err != nil {
+		return fmt.Errorf("%w; another program may have the address: choose one with STEAD_AGENT_LISTEN", err)
+	}
+	log.InfoContext(ctx, "serving as a node", "node", member.Name, "agent", ln.Addr().String(), "sites", cfg.NodeURL, "version", opts.Version)
+
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	var running sync.WaitGroup
+	broken := make(chan error, 2)
+	running.Go(func() {
+		defer stop()
+		broken <- ag.Run(ctx, ln, cfg.ShutdownTimeout)
+	})
+	if sites != nil {
+		running.Go(func() {
+			defer stop()
+			broken <- m.Serve(ctx, sites, cfg.ShutdownTimeout)
+		})
+	} else {
+		broken <- nil
+	}
+	running.Wait()
+	return errors.Join(<-broken, <-broken)
+}
+
+// machineConfig is the machine of the embedded node, or of stead node.
+func machineConfig(cfg config.Config, now func() time.Time, log *slog.Logger) machine.Config {
+	v4, v6 := cfg.NodeAddresses()
+	return machine.Config{
+		Kind: machine.Kind(cfg.NodeMachine), Dir: nodeDir(cfg), Now: now, Log: log, OriginURL: cfg.NodeURL, IPv4: v4, IPv6: v6,
+		Nameservers: cfg.Nameservers, Location: cfg.NodeLocation,
+	}
+}
