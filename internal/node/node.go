@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"os"
@@ -25,6 +26,7 @@ import (
 	"stead.dev/stead/internal/node/certificates"
 	"stead.dev/stead/internal/node/facility"
 	"stead.dev/stead/internal/node/files"
+	"stead.dev/stead/internal/node/identity"
 	"stead.dev/stead/internal/node/keylock"
 	"stead.dev/stead/internal/node/web"
 	"stead.dev/stead/internal/panel"
@@ -75,7 +77,11 @@ type Node struct {
 	// Files works on the files of the node's accounts.
 	Files *files.Driver
 
-	applying   keylock.Locks // orders reading an account's record and applying it, so that the newest one lasts
+	applying keylock.Locks // orders reading an account's record and applying it, so that the newest one lasts
+
+	startingMu sync.Mutex
+	unready    map[panel.Capability]error // facilities that did not start, and why
+
 	stop       context.CancelFunc
 	background sync.WaitGroup
 	closers    []func() error
@@ -123,16 +129,16 @@ func New(ctx context.Context, cfg Config) (_ *Node, err error) {
 		if c, ok := f.(io.Closer); ok {
 			n.closers = append(n.closers, c.Close)
 		}
-		if s, ok := f.(facility.Starter); ok {
-			if err := s.Start(ctx); err != nil {
-				return nil, fmt.Errorf("%s: %w", f.Capability(), err)
-			}
-		}
 	}
-
+	n.start(ctx)
+	_, here := n.web.(http.Handler) // else a daemon serves the sites, and did so all the while
 	for _, rec := range n.accounts.List() {
-		if err := files.Sweep(n.accounts.Home(rec)); err != nil {
+		err := identity.Do(n.of(rec), func() error { return files.Sweep(n.accounts.Home(rec)) })
+		if err != nil {
 			cfg.Log.Error("home cannot be swept", "account", rec.Ref, "error", err)
+		}
+		if !here {
+			continue
 		}
 		if err := n.web.Apply(ctx, rec.Name, n.sites(rec)); err != nil {
 			return nil, fmt.Errorf("site of %s: %w", rec.Ref, err)
@@ -143,6 +149,40 @@ func New(ctx context.Context, cfg Config) (_ *Node, err error) {
 	n.background.Go(func() { n.every(background, remeasure, n.measure) })
 	n.background.Go(func() { n.every(background, reconcile, n.Reconcile) })
 	return n, nil
+}
+
+// start starts the facilities that do not run, all at once. One that fails keeps the others from
+// nothing: it is started again with the next reconciliation.
+func (n *Node) start(ctx context.Context) {
+	n.startingMu.Lock()
+	defer n.startingMu.Unlock()
+	again := n.unready
+	failed := map[panel.Capability]error{}
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	for _, f := range n.facilities {
+		s, ok := f.(facility.Starter)
+		if _, failedBefore := again[f.Capability()]; !ok || again != nil && !failedBefore {
+			continue
+		}
+		all.Go(func() {
+			if err := s.Start(ctx); err != nil {
+				n.cfg.Log.Error("facility does not start", "facility", f.Capability(), "error", err)
+				mu.Lock()
+				defer mu.Unlock()
+				failed[f.Capability()] = err
+			}
+		})
+	}
+	all.Wait()
+	n.unready = failed
+}
+
+// Unready are the facilities that did not start, and why not.
+func (n *Node) Unready() map[panel.Capability]error {
+	n.startingMu.Lock()
+	defer n.startingMu.Unlock()
+	return maps.Clone(n.unready)
 }
 
 func (n *Node) openAccounts() (accounts.Accounts, error) {
@@ -231,23 +271,32 @@ func (n *Node) measure(ctx context.Context) {
 // Reconcile compares what every account should have with what it has, and puts right what differs:
 // somebody edited a file by hand, a daemon lost its configuration.
 func (n *Node) Reconcile(ctx context.Context) {
+	n.start(ctx)
 	for _, ref := range n.accounts.Deleting() {
 		if err := n.deleteAccount(ctx, ref); err != nil && ctx.Err() == nil && !errors.Is(err, panel.ErrNotFound) {
 			n.cfg.Log.Warn("account cannot be removed", "account", ref, "error", err)
 		}
 	}
+	// Several at once, as those whose configuration differs wait for reloads that they share.
+	var some sync.WaitGroup
+	slots := make(chan struct{}, 8)
 	for _, rec := range n.accounts.List() {
-		err := n.accounts.Settle(ctx, rec.Ref)
-		if err == nil {
-			err = n.apply(ctx, rec.Ref)
-		}
+		slots <- struct{}{}
 		if ctx.Err() != nil {
-			return
+			break
 		}
-		if err != nil && !errors.Is(err, panel.ErrNotFound) {
-			n.cfg.Log.Warn("account cannot be put right", "account", rec.Ref, "error", err)
-		}
+		some.Go(func() {
+			defer func() { <-slots }()
+			err := n.accounts.Settle(ctx, rec.Ref)
+			if err == nil {
+				err = n.apply(ctx, rec.Ref)
+			}
+			if err != nil && ctx.Err() == nil && !errors.Is(err, panel.ErrNotFound) {
+				n.cfg.Log.Warn("account cannot be put right", "account", rec.Ref, "error", err)
+			}
+		})
 	}
+	some.Wait()
 }
 
 // Refs are the accounts of the machine, those included whose end has begun and not come to its end.
@@ -314,7 +363,8 @@ func (n *Node) sites(rec accounts.Record) []web.Site {
 	return sites
 }
 
-// apply has the account served as its record says now.
+// apply has the account served as its record says now. A facility that fails does not keep the
+// others from it.
 func (n *Node) apply(ctx context.Context, ref string) error {
 	defer n.applying.Lock(ref)()
 	rec, err := n.accounts.Get(ref)
@@ -322,14 +372,17 @@ func (n *Node) apply(ctx context.Context, ref string) error {
 		return err
 	}
 	for _, f := range n.facilities {
-		if err := f.Apply(ctx, n.of(rec)); err != nil {
-			return fmt.Errorf("%s: %w", f.Capability(), err)
+		if failed := f.Apply(ctx, n.of(rec)); failed != nil {
+			err = errors.Join(err, fmt.Errorf("%s: %w", f.Capability(), failed))
 		}
 	}
-	if err := n.web.Apply(ctx, rec.Name, n.sites(rec)); err != nil || !rec.Suspended {
-		return err
+	if failed := n.web.Apply(ctx, rec.Name, n.sites(rec)); failed != nil {
+		err = errors.Join(err, fmt.Errorf("%s: %w", panel.CapSites, failed))
 	}
-	return n.accounts.Settle(ctx, ref) // what a facility ran until it heard of the suspension ends
+	if rec.Suspended { // what a facility ran until it heard of the suspension ends
+		err = errors.Join(err, n.accounts.Settle(ctx, ref))
+	}
+	return err
 }
 
 // update changes the record and has it applied; the latter also when the record was so before,

@@ -239,6 +239,9 @@ func Node(t testing.TB, make func(dir string, s daemon.Supervisor, lookup facili
 	}
 	n, err := node.New(context.Background(), cfg)
 	must(t, err)
+	for capability, err := range n.Unready() {
+		t.Errorf("%s does not start: %v", capability, err)
+	}
 	t.Cleanup(func() {
 		for _, ref := range n.Refs() {
 			if err := n.DeleteAccount(context.Background(), ref); err != nil && !errors.Is(err, panel.ErrNotFound) {
