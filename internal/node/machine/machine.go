@@ -21,6 +21,8 @@ import (
 
 	"stead.dev/stead/internal/node"
 	"stead.dev/stead/internal/node/accounts"
+	"stead.dev/stead/internal/node/backups"
+	"stead.dev/stead/internal/node/certificates"
 	"stead.dev/stead/internal/node/daemon"
 	"stead.dev/stead/internal/node/facility"
 	"stead.dev/stead/internal/node/limits"
@@ -32,7 +34,7 @@ type Kind string
 // The kinds of machines.
 const (
 	// Directories is any machine: accounts are directories, sites are served by this process, and
-	// nothing needs to be installed. It has no facilities beyond files and sites.
+	// nothing needs to be installed. Its only facility beyond files and sites is backups.
 	Directories Kind = "directories"
 	// Linux is a machine that is given to hosting: accounts are Linux users, and the daemons of the
 	// field do the work. The process runs as root.
@@ -64,6 +66,9 @@ type Config struct {
 	UIDMin, UIDMax int
 	WebGroup       string
 
+	// Backups say where the accounts' backups are kept.
+	Backups Backups
+
 	// Supervisor runs the daemons; nil is the one that fits the machine.
 	Supervisor daemon.Supervisor
 }
@@ -71,6 +76,16 @@ type Config struct {
 // Ports are where the machine's services listen.
 type Ports struct {
 	HTTP, HTTPS int
+}
+
+// Backups are where the accounts' backups are kept. A machine of the kind Directories has them as
+// archives below its own directory; Linux ones have a restic repository for each account.
+type Backups struct {
+	// Repository is a folder, or an address in S3 ("s3:https://s3.example.com/bucket/prefix"); empty is
+	// a folder below the machine's directory, which does not survive the machine.
+	Repository string
+	// CredentialsFile is an AWS credentials file for S3, of mode 0600; Region may be empty.
+	CredentialsFile, Region string
 }
 
 func (c *Config) complete() (err error) {
@@ -114,6 +129,17 @@ func Open(ctx context.Context, cfg Config) (*Machine, error) {
 	}
 	switch cfg.Kind {
 	case Directories:
+		nodeConfig.Facilities = func(n *node.Node) ([]facility.Facility, error) {
+			store, err := backups.NewFolder(filepath.Join(cfg.Dir, "backups", "archives"))
+			if err != nil {
+				return nil, err
+			}
+			keeper, err := openBackups(cfg, n, store, nil)
+			if err != nil {
+				return nil, err
+			}
+			return []facility.Facility{keeper}, nil
+		}
 	case Linux:
 		if err := os.MkdirAll(cfg.Dir, 0o711); err != nil {
 			return nil, fmt.Errorf("machine: %w", err)
@@ -146,6 +172,11 @@ func Open(ctx context.Context, cfg Config) (*Machine, error) {
 // facilities are those of a Linux machine, in the order in which they are applied to an account.
 func facilities(cfg Config, n *node.Node, s daemon.Supervisor) ([]facility.Facility, error) {
 	var all []facility.Facility
+	keeper, err := certificates.Open(cfg.Dir, n.Lookup, cfg.Now)
+	if err != nil {
+		return nil, err
+	}
+	all = append(all, keeper)
 	return all, nil
 }
 
@@ -157,4 +188,31 @@ func (m *Machine) closeSupervisor() error {
 		return nil
 	}
 	return m.supervisor.Close()
+}
+
+// openBackups opens the backups with the parts that the other facilities have.
+func openBackups(cfg Config, n *node.Node, store backups.Store, others []facility.Facility) (*backups.Driver, error) {
+	c := backups.Config{Dir: filepath.Join(cfg.Dir, "backups"), Accounts: n.Lookup, Store: store, Now: cfg.Now, Log: cfg.Log}
+	for _, f := range others {
+		if b, ok := f.(facility.Backuper); ok {
+			c.Parts = append(c.Parts, b)
+		}
+	}
+	return backups.New(c)
+}
+
+// openRestic opens the restic repositories that the backups of a Linux machine are kept in.
+func openRestic(cfg Config) (*backups.Restic, error) {
+	dir := filepath.Join(cfg.Dir, "backups")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	repository := cfg.Backups.Repository
+	if repository == "" {
+		repository = filepath.Join(dir, "repositories")
+	}
+	return backups.NewRestic(backups.ResticConfig{
+		Repository: repository, CredentialsFile: cfg.Backups.CredentialsFile, Region: cfg.Backups.Region,
+		KeyFile: filepath.Join(dir, "key"), CacheDir: filepath.Join(dir, "cache"),
+	})
 }

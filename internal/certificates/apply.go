@@ -1,0 +1,162 @@
+package certificates
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/platform/certificate"
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/outbox"
+	"stead.dev/stead/internal/site"
+)
+
+// onPanel is a certificate as the panel is to have it, or has it.
+type onPanel struct {
+	panel.InstalledCertificate
+	row row // of a wish
+}
+
+// Apply implements site.Part.
+func (s *Service) Apply(ctx context.Context, accountID, serviceID int64) error {
+	on, err := s.Services.Site(ctx, s.DB, accountID, serviceID)
+	if err != nil {
+		return err
+	}
+	if on.Ended() {
+		return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error { return removeAll(ctx, tx, serviceID) })
+	}
+	if !on.Online() || on.Ref == "" {
+		return nil // not yet, or not now: an event of the service brings us back
+	}
+	hosted, err := site.On[panel.Certificates](s.Panels, on, panel.CapCertificates)
+	if errors.Is(err, panel.ErrUnsupported) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := s.wantAll(ctx, on); err != nil {
+		return err
+	}
+	changed := false
+	err = site.Follow(ctx, s.DB, s.kind(on, hosted, &changed))
+	if changed {
+		err = errors.Join(err, s.DB.InTx(context.WithoutCancel(ctx), func(ctx context.Context, tx *db.Tx) error {
+			return s.Domains.Refresh(ctx, tx, accountID, serviceID)
+		}))
+	}
+	return err
+}
+
+// Count implements site.Part: plans do not limit certificates.
+func (*Service) Count(context.Context, db.Querier, int64, map[string]int64) error { return nil }
+
+// kind is how the panel follows the certificates of a service. Those that answer for no domain are not there.
+func (s *Service) kind(on site.Site, hosted panel.Certificates, changed *bool) site.Kind[row, onPanel] {
+	answers := map[int64][]string{}
+	return site.Kind[row, onPanel]{
+		Rows: func(ctx context.Context, q db.Querier) ([]row, error) {
+			rows, err := ofService(ctx, q, on.ServiceID)
+			if err != nil {
+				return nil, err
+			}
+			domains, err := s.Domains.Hosted(ctx, q, on.AccountID, on.ServiceID)
+			if err != nil {
+				return nil, err
+			}
+			answers = assign(rows, domains, s.Clock.Now())
+			return slices.DeleteFunc(rows, func(r row) bool { return len(answers[r.id]) == 0 || len(r.current.secret) == 0 }), nil
+		},
+		Head: func(r row) site.Head {
+			return site.Head{ID: r.id, Revision: r.revision, Name: r.onPanel(), Status: r.installed}
+		},
+		Wish: func(_ context.Context, r row) (onPanel, error) {
+			return onPanel{row: r, InstalledCertificate: panel.InstalledCertificate{
+				Name: r.onPanel(), Fingerprint: r.fingerprint, Domains: answers[r.id], HSTS: r.hsts,
+			}}, nil
+		},
+		Same: func(have, wish onPanel) bool {
+			return have.Fingerprint == wish.Fingerprint && have.HSTS == wish.HSTS && slices.Equal(have.Domains, wish.Domains)
+		},
+		List: func(ctx context.Context) ([]onPanel, error) {
+			there, err := hosted.InstalledCertificates(ctx, on.Ref)
+			all := make([]onPanel, len(there))
+			for i, c := range there {
+				all[i] = onPanel{InstalledCertificate: c}
+			}
+			return all, err
+		},
+		Name: func(p onPanel) string { return p.Name },
+		Set: func(ctx context.Context, p onPanel) (onPanel, error) {
+			key, err := s.unseal(p.row.id, p.row.current.secret)
+			if err != nil {
+				return p, err
+			}
+			now, err := hosted.SetCertificate(ctx, on.Ref, panel.Certificate{
+				Name: p.Name, Chain: p.row.chain, Key: key, Domains: p.Domains, HSTS: p.HSTS,
+			})
+			*changed = *changed || err == nil
+			return onPanel{InstalledCertificate: now}, err
+		},
+		Remove: func(ctx context.Context, name string) error {
+			err := hosted.RemoveCertificate(ctx, on.Ref, name)
+			*changed = *changed || err == nil
+			return err
+		},
+		Note: func(ctx context.Context, tx *db.Tx, r row, o site.Outcome[onPanel]) error {
+			switch {
+			case o.Err != nil:
+				key := string(panel.KindOf(o.Err))
+				return setInstalled(ctx, tx, o.Head, site.Failed, &key)
+			case r.installed == site.Active:
+				return nil
+			default:
+				return setInstalled(ctx, tx, o.Head, site.Active, nil)
+			}
+		},
+	}
+}
+
+// wantAll makes rows for domains that have no certificate, where the operator wants them by themselves.
+func (s *Service) wantAll(ctx context.Context, on site.Site) error {
+	if !s.Automatic {
+		return nil
+	}
+	if _, err := site.On[panel.Issuing](s.Panels, on, panel.CapIssuing); err != nil && !s.Authority.on() {
+		return nil
+	}
+	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+		if _, err := s.Services.LockSite(ctx, tx, on.AccountID, on.ServiceID); err != nil {
+			return err
+		}
+		all, err := ofService(ctx, tx, on.ServiceID)
+		if err != nil {
+			return err
+		}
+		domains, err := s.Domains.Hosted(ctx, tx, on.AccountID, on.ServiceID)
+		if err != nil {
+			return err
+		}
+		for _, d := range domains {
+			has := slices.ContainsFunc(all, func(r row) bool {
+				return certificate.Covers(r.names, d.Name) && (r.kind == ACME || r.valid(tx.Now))
+			})
+			if has || !d.Served || len(all) >= maxRows {
+				continue
+			}
+			r := row{names: []string{d.Name}, challenge: HTTP, automatic: true, autoRenew: true}
+			if _, err := s.add(ctx, tx, on, all, r, wish{}); err != nil {
+				return err
+			}
+			all = append(all, row{kind: ACME, names: r.names})
+		}
+		return nil
+	})
+}
+
+// Follow hears of domains that came and went.
+func (s *Service) Follow(ctx context.Context, tx *db.Tx, e outbox.Stored) error {
+	return s.enqueueApply(ctx, tx, e.AccountID, e.SubjectID)
+}

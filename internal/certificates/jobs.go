@@ -1,0 +1,113 @@
+package certificates
+
+import (
+	"context"
+	"time"
+
+	"github.com/riverqueue/river"
+
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/jobs"
+)
+
+// How often due certificates are looked for.
+const sweepEvery = time.Minute
+
+// Register adds the section's workers.
+func (s *Service) Register(w *river.Workers) {
+	river.AddWorker(w, &applyWorker{certificates: s})
+	river.AddWorker(w, &tendWorker{certificates: s})
+	river.AddWorker(w, &sweepWorker{certificates: s})
+}
+
+// Schedule adds the section's periodic jobs; every is the queue's.
+func (s *Service) Schedule(every func(interval time.Duration, args river.JobArgs)) {
+	every(sweepEvery, sweepArgs{})
+}
+
+type applyArgs struct {
+	AccountID int64 `json:"account_id"`
+	ServiceID int64 `json:"service_id"`
+}
+
+func (applyArgs) Kind() string { return "certificates.apply" }
+
+// enqueueApply has the panel follow a change.
+func (s *Service) enqueueApply(ctx context.Context, tx *db.Tx, accountID, serviceID int64) error {
+	return s.Queue.Enqueue(ctx, tx, applyArgs{accountID, serviceID}, &river.InsertOpts{Queue: jobs.PanelQueue})
+}
+
+type applyWorker struct {
+	river.WorkerDefaults[applyArgs]
+	certificates *Service
+}
+
+func (w *applyWorker) Work(ctx context.Context, job *river.Job[applyArgs]) error {
+	return w.certificates.Apply(ctx, job.Args.AccountID, job.Args.ServiceID)
+}
+
+type tendArgs struct {
+	AccountID     int64 `json:"account_id"`
+	ServiceID     int64 `json:"service_id"`
+	CertificateID int64 `json:"certificate_id"`
+}
+
+func (tendArgs) Kind() string { return "certificates.tend" }
+
+// enqueueTend has a certificate looked after now.
+func (s *Service) enqueueTend(ctx context.Context, tx *db.Tx, r row) error {
+	return s.Queue.Enqueue(ctx, tx, tendArgs{r.accountID, r.serviceID, r.id}, &river.InsertOpts{Queue: jobs.PanelQueue})
+}
+
+type tendWorker struct {
+	river.WorkerDefaults[tendArgs]
+	certificates *Service
+}
+
+// Timeout implements river.Worker: authorities take their time.
+func (*tendWorker) Timeout(*river.Job[tendArgs]) time.Duration { return tendTimeout }
+
+func (w *tendWorker) Work(ctx context.Context, job *river.Job[tendArgs]) error {
+	return w.certificates.Tend(ctx, job.Args.AccountID, job.Args.ServiceID, job.Args.CertificateID)
+}
+
+type sweepArgs struct{}
+
+func (sweepArgs) Kind() string { return "certificates.sweep" }
+
+type sweepWorker struct {
+	river.WorkerDefaults[sweepArgs]
+	certificates *Service
+}
+
+func (w *sweepWorker) Work(ctx context.Context, _ *river.Job[sweepArgs]) error {
+	return w.certificates.Sweep(ctx)
+}
+
+const sweepBatch = 200
+
+// Sweep has all certificates looked after that are due.
+func (s *Service) Sweep(ctx context.Context) error {
+	for {
+		var n int
+		err := s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+			due, err := takeDue(ctx, tx, tx.Now.Add(dueAgain), sweepBatch)
+			if err != nil {
+				return err
+			}
+			n = len(due)
+			for _, d := range due {
+				err := s.Queue.Enqueue(ctx, tx, tendArgs{d.accountID, d.serviceID, d.id}, &river.InsertOpts{
+					Queue: jobs.PanelQueue, UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: jobs.Unfinished()},
+				})
+				if err != nil {
+					return err
+				}
+			}
+			return forgetAttempts(ctx, tx, tx.Now.Add(-week))
+		})
+		if err != nil || n < sweepBatch {
+			return err
+		}
+	}
+}
