@@ -159,7 +159,7 @@ func (s *Service) storage(ctx context.Context, b backup, on site.Site) string {
 	if err != nil {
 		return ""
 	}
-	all, err := p.Backups(ctx, on.Ref)
+	all, err := p.ListBackups(ctx, on.Ref)
 	if err != nil {
 		return ""
 	}

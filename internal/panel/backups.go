@@ -113,8 +113,8 @@ type Backups interface {
 	// BackupTask answers a task by its id: of the backup itself, of a restore, of a check. Those of
 	// restores and checks are forgotten some time after they ended.
 	BackupTask(ctx context.Context, ref, id string) (BackupTask, error)
-	// Backups lists those that are complete, the oldest first.
-	Backups(ctx context.Context, ref string) ([]Backup, error)
+	// ListBackups lists those that are complete, the oldest first.
+	ListBackups(ctx context.Context, ref string) ([]Backup, error)
 	// BackupDocuments reads the documents of a complete backup. ErrInvalid: it is damaged.
 	BackupDocuments(ctx context.Context, ref, id string) (map[BackupPart]json.RawMessage, error)
 	// OpenBackup streams a complete backup as a tar.gz with a directory for each part. A backup that

@@ -616,8 +616,8 @@ func (d *Driver) BackupTask(_ context.Context, ref, id string) (panel.BackupTask
 	return t.answer(), nil
 }
 
-// Backups implements panel.Backups.
-func (d *Driver) Backups(_ context.Context, ref string) ([]panel.Backup, error) {
+// ListBackups implements panel.Backups.
+func (d *Driver) ListBackups(_ context.Context, ref string) ([]panel.Backup, error) {
 	err := d.known(ref)
 	var all []task
 	if err == nil {

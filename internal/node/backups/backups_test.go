@@ -481,7 +481,7 @@ func TestABackupIsDownloadedWhole(t *testing.T) {
 		w.same("file", "<?php echo 1;", found["files/public_html/index.php"])
 		w.same("database", "CREATE TABLE b", found["databases/blog.sql"])
 		w.same("records", `{"records":["a"]}`, found["dns/document.json"])
-		list, err := w.Backups(t.Context(), "1")
+		list, err := w.ListBackups(t.Context(), "1")
 		w.must(err)
 		if len(list) != 1 || list[0].ID != "b1" || list[0].Bytes < 600_000 || list[0].Storage != "local" {
 			t.Errorf("list: %+v", list)

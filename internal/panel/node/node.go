@@ -16,6 +16,7 @@ type Panel struct {
 	panel.Files
 	panel.Archives
 	panel.Certificates
+	panel.Backups
 }
 
 var (
@@ -28,6 +29,7 @@ var (
 	_ panel.Archives  = Panel{}
 
 	_ panel.Certificates = Panel{}
+	_ panel.Backups      = Panel{}
 )
 
 // New is the adapter for n; closing n remains its owner's.
@@ -35,6 +37,7 @@ func New(n *node.Node) Panel {
 	return Panel{
 		Node: n, Files: n.Files, Archives: n.Files,
 		Certificates: facilityOf[panel.Certificates](n, panel.CapCertificates),
+		Backups:      facilityOf[panel.Backups](n, panel.CapBackups),
 	}
 }
 

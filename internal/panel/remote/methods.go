@@ -27,6 +27,8 @@ var Interfaces = []Capability{
 	{panel.CapFTP, reflect.TypeFor[panel.FTP]()},
 	{panel.CapShell, reflect.TypeFor[panel.Shell]()},
 	{panel.CapTerminal, reflect.TypeFor[panel.Terminal]()},
+	{panel.CapPHP, reflect.TypeFor[panel.PHP]()},
+	{panel.CapLogs, reflect.TypeFor[panel.Logs]()},
 }
 
 // CreateAccount implements panel.Accounts.
@@ -199,9 +201,9 @@ func (p *Panel) BackupTask(ctx context.Context, ref, id string) (panel.BackupTas
 	return call[panel.BackupTask](ctx, p, string(panel.CapBackups)+".BackupTask", ref, id)
 }
 
-// Backups implements panel.Backups.
-func (p *Panel) Backups(ctx context.Context, ref string) ([]panel.Backup, error) {
-	return call[[]panel.Backup](ctx, p, string(panel.CapBackups)+".Backups", ref)
+// ListBackups implements panel.Backups.
+func (p *Panel) ListBackups(ctx context.Context, ref string) ([]panel.Backup, error) {
+	return call[[]panel.Backup](ctx, p, string(panel.CapBackups)+".ListBackups", ref)
 }
 
 // BackupDocuments implements panel.Backups.
@@ -332,4 +334,24 @@ func (p *Panel) SetSSHKeys(ctx context.Context, ref string, keys []panel.SSHKey)
 // OpenTerminal implements panel.Terminal.
 func (p *Panel) OpenTerminal(ctx context.Context, ref string, size panel.TerminalSize, input io.Reader) (io.ReadCloser, error) {
 	return converse(ctx, p, string(panel.CapTerminal)+".OpenTerminal", input, ref, size)
+}
+
+// PHPSettings implements panel.PHP.
+func (p *Panel) PHPSettings(ctx context.Context, ref string) (panel.PHPState, error) {
+	return call[panel.PHPState](ctx, p, string(panel.CapPHP)+".PHPSettings", ref)
+}
+
+// SetPHPSettings implements panel.PHP.
+func (p *Panel) SetPHPSettings(ctx context.Context, ref string, s panel.PHPSettings) (panel.PHPState, error) {
+	return call[panel.PHPState](ctx, p, string(panel.CapPHP)+".SetPHPSettings", ref, s)
+}
+
+// ReadLog implements panel.Logs.
+func (p *Panel) ReadLog(ctx context.Context, ref string, q panel.LogQuery) (panel.LogPage, error) {
+	return call[panel.LogPage](ctx, p, string(panel.CapLogs)+".ReadLog", ref, q)
+}
+
+// FollowLog implements panel.Logs.
+func (p *Panel) FollowLog(ctx context.Context, ref string, q panel.LogQuery) (io.ReadCloser, error) {
+	return open(ctx, p, string(panel.CapLogs)+".FollowLog", ref, q)
 }

@@ -10,10 +10,12 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"path/filepath"
 	"strings"
 	"time"
 
 	"stead.dev/stead/internal/node"
+	"stead.dev/stead/internal/node/backups"
 	"stead.dev/stead/internal/node/certificates"
 	"stead.dev/stead/internal/node/facility"
 	"stead.dev/stead/internal/node/files"
@@ -36,6 +38,7 @@ type Panel struct {
 	*node.Node
 	*files.Driver
 	panel.Certificates
+	panel.Backups
 	panel.Issuing // by an authority in memory: see certificates.Refusals
 }
 
@@ -47,6 +50,7 @@ var (
 	_ panel.Files    = Panel{}
 	_ panel.Archives = Panel{}
 
+	_ panel.Backups      = Panel{}
 	_ panel.Certificates = Panel{}
 	_ panel.Issuing      = Panel{}
 )
@@ -56,7 +60,7 @@ func Open(ctx context.Context, dir string, now func() time.Time, log *slog.Logge
 	p := Panel{}
 	n, err := node.New(ctx, node.Config{
 		Dir: dir, Now: now, Log: log, Web: dark{}, Location: "sandbox",
-		Facilities: func(n *node.Node) ([]facility.Facility, error) { return p.facilities(dir, n.Lookup, now) },
+		Facilities: func(n *node.Node) ([]facility.Facility, error) { return p.facilities(dir, n.Lookup, now, log) },
 		// Addresses and names that belong to documentation (RFC 5737, 3849 and 2606): whoever
 		// follows them reaches nobody.
 		OriginURL: "http://sandbox.invalid", IPv4: "192.0.2.1", IPv6: "2001:db8::1",
@@ -70,7 +74,7 @@ func Open(ctx context.Context, dir string, now func() time.Time, log *slog.Logge
 }
 
 // facilities are what the machine simulates besides files and sites.
-func (p *Panel) facilities(dir string, lookup facility.Lookup, now func() time.Time) ([]facility.Facility, error) {
+func (p *Panel) facilities(dir string, lookup facility.Lookup, now func() time.Time, log *slog.Logger) ([]facility.Facility, error) {
 	keeper, err := certificates.Open(dir, lookup, now)
 	if err != nil {
 		return nil, err
@@ -79,7 +83,16 @@ func (p *Panel) facilities(dir string, lookup facility.Lookup, now func() time.T
 	if p.Issuing, err = certificates.NewSimulated(now); err != nil {
 		return nil, err
 	}
-	return []facility.Facility{keeper}, nil
+	archives, err := backups.NewFolder(filepath.Join(dir, "backups", "archives"))
+	if err != nil {
+		return nil, err
+	}
+	kept, err := backups.New(backups.Config{Dir: filepath.Join(dir, "backups"), Accounts: lookup, Store: archives, Now: now, Log: log})
+	if err != nil {
+		return nil, err
+	}
+	p.Backups = kept
+	return []facility.Facility{keeper, kept}, nil
 }
 
 // Name implements panel.Panel.
