@@ -44,6 +44,9 @@ func RunSuite(t *testing.T, open func(t *testing.T) panel.Panel) {
 		{"archives go out and come back", archives},
 		{"certificates are set, changed and removed, and bad ones change nothing", certificates},
 		{"challenges are served for their account's domains only", challenges},
+		{"what is backed up comes back", backUpAndRestore},
+		{"backups refuse what makes no sense, and each other's", backupsRefuse},
+		{"backups outlast their account", backupsOutlastTheirAccount},
 	} {
 		t.Run(test.name, func(t *testing.T) { test.run(t, open(t)) })
 	}
@@ -257,6 +260,23 @@ func unknownRef(t *testing.T, p panel.Panel) {
 		_, err = f.Upload(ctx, none, "/x", strings.NewReader(""), panel.WriteOptions{})
 		add(err)
 		add(f.Remove(ctx, none, "/x", true))
+	}
+	if b, err := panel.Of[panel.Backups](p, panel.CapBackups); err == nil {
+		_, err := b.StartBackup(ctx, none, filesAndRecords)
+		add(err)
+		_, err = b.StartRestore(ctx, none, panel.RestoreRequest{ID: "r1", Backup: "b1", Parts: filesAndRecords.Parts})
+		add(err)
+		_, err = b.StartBackupCheck(ctx, none, panel.CheckRequest{ID: "c1", Backup: "b1"})
+		add(err)
+		_, err = b.BackupTask(ctx, none, "b1")
+		add(err)
+		_, err = b.ListBackups(ctx, none)
+		add(err)
+		_, err = b.BackupDocuments(ctx, none, "b1")
+		add(err)
+		_, err = b.OpenBackup(ctx, none, "b1")
+		add(err)
+		add(b.DeleteBackup(ctx, none, "b1"))
 	}
 	for _, err := range errs {
 		refused(t, err, panel.ErrNotFound)
