@@ -1,0 +1,183 @@
+// Package session begins a customer's session on a hosting machine, as the customer's user: it takes the
+// limits of the account on itself, and becomes the shell.
+//
+// sshd and the web terminal run it. It is no barrier that a customer could be let through by an argument:
+// who it runs as, and what that user may, is the kernel's; what is here narrows it further, for itself and
+// all that it starts, and none of it can be taken back:
+//
+//   - Landlock: of the machine's files it reads programs and their configuration, and writes only below
+//     the account's home (where the kernel has it: Linux 5.13 and later);
+//   - limits of processes, memory of one process, open files, and no core dumps.
+package session
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/landlock-lsm/go-landlock/landlock"
+	"golang.org/x/sys/unix"
+)
+
+// Word is the program's argument that makes it begin a session.
+const Word = "ssh-session"
+
+const (
+	shell      = "/bin/bash"
+	sftpServer = "/usr/lib/openssh/sftp-server"
+)
+
+// Main begins the session. args are the words after Word: the socket of the agent, or "-" for a session that
+// the agent itself began, most processes, and most mebibytes of memory of one of them; 0 is no limit. It
+// returns only when it cannot.
+func Main(args []string) error {
+	if os.Geteuid() == 0 || os.Getuid() == 0 {
+		return errors.New("session: not for root")
+	}
+	socket, processes, memory, err := parse(args)
+	if err != nil {
+		return err
+	}
+	bounded := join(socket)
+	// passwd has the account's jail; the home is in it.
+	home := filepath.Join(os.Getenv("HOME"), "home")
+	if given := os.Getenv("STEAD_HOME"); given != "" {
+		home = given // by the web terminal, which sets all of the environment itself
+	}
+	if !filepath.IsAbs(home) {
+		return fmt.Errorf("session: %q is no home", home)
+	}
+	if err := os.Chdir(home); err != nil {
+		return fmt.Errorf("session: %w", err)
+	}
+	if bounded {
+		memory = 0 // of all processes together, which is what the plan says, the cgroup counts it
+	}
+	if err := limit(processes, memory); err != nil {
+		return err
+	}
+	if err := confine(home); err != nil {
+		return err
+	}
+	program, words := become(os.Getenv("SSH_ORIGINAL_COMMAND"), home)
+	if err := unix.Exec(program, words, environment(home)); err != nil {
+		return fmt.Errorf("session: %s: %w", program, err)
+	}
+	return nil
+}
+
+func parse(args []string) (socket string, processes, memory uint64, err error) {
+	if len(args) != 3 {
+		return "", 0, 0, errors.New("session: wants a socket and the account's limits")
+	}
+	if processes, err = strconv.ParseUint(args[1], 10, 32); err == nil {
+		memory, err = strconv.ParseUint(args[2], 10, 32)
+	}
+	if err != nil {
+		return "", 0, 0, fmt.Errorf("session: %w", err)
+	}
+	return args[0], processes, memory, nil
+}
+
+// join has the agent put this process into the account's cgroup, and tells whether that bounds its memory.
+// Without an agent the session goes on: nobody's work depends on that it runs just now.
+func join(socket string) bool {
+	if socket == "-" {
+		return true // it began there
+	}
+	c, err := net.DialTimeout("unix", socket, patience)
+	if err != nil {
+		return false
+	}
+	defer c.Close()
+	timer := time.AfterFunc(patience, func() { _ = c.Close() })
+	defer timer.Stop()
+	answer := make([]byte, 1)
+	n, err := c.Read(answer)
+	return err == nil && n == 1 && answer[0] == Bounded
+}
+
+// Bounded is the agent's answer: the cgroup holds the memory of the session.
+const Bounded = 'b'
+
+// patience is how long the agent may take.
+const patience = 2 * time.Second
+
+// become is the program that the session is, and its words.
+func become(command, home string) (program string, words []string) {
+	first, _, _ := strings.Cut(command, " ")
+	switch {
+	case command == "":
+		return shell, []string{"-bash"} // a login shell
+	case first == "internal-sftp" || first == sftpServer:
+		return sftpServer, []string{"sftp-server", "-d", home}
+	default:
+		return shell, []string{"bash", "-c", command}
+	}
+}
+
+// environment is that of the session: what it was given, and where it is at home.
+func environment(home string) []string {
+	set := map[string]string{
+		"HOME": home, "TMPDIR": filepath.Join(home, "tmp"), "SHELL": shell, "PATH": "/usr/local/bin:/usr/bin:/bin",
+	}
+	var env []string
+	for _, v := range os.Environ() {
+		name, _, _ := strings.Cut(v, "=")
+		if _, ours := set[name]; !ours && name != "STEAD_HOME" {
+			env = append(env, v)
+		}
+	}
+	for name, v := range set {
+		env = append(env, name+"="+v)
+	}
+	return env
+}
+
+// limit sets what the kernel holds the session to.
+func limit(processes, memory uint64) error {
+	set := []struct {
+		resource int
+		most     uint64
+	}{
+		{unix.RLIMIT_CORE, 0}, {unix.RLIMIT_NOFILE, 4096}, {unix.RLIMIT_NPROC, processes}, {unix.RLIMIT_AS, memory << 20},
+	}
+	for _, l := range set {
+		if l.most == 0 && l.resource != unix.RLIMIT_CORE {
+			continue
+		}
+		var now unix.Rlimit
+		if err := unix.Getrlimit(l.resource, &now); err != nil {
+			return fmt.Errorf("session: %w", err)
+		}
+		most := min(l.most, now.Max)
+		if err := unix.Setrlimit(l.resource, &unix.Rlimit{Cur: most, Max: most}); err != nil {
+			return fmt.Errorf("session: limit %d: %w", l.resource, err)
+		}
+	}
+	unix.Umask(0o022)
+	return nil
+}
+
+// confine takes away the files that a session does not need.
+func confine(home string) error {
+	var rules []landlock.Rule
+	read := func(paths ...string) { rules = append(rules, landlock.RODirs(paths...).IgnoreIfMissing()) }
+	// Of /proc nothing that tells what others run.
+	read("/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc", "/opt", "/proc/self", "/proc/sys", "/sys/devices/system/cpu", "/run/mysqld", "/run/systemd/resolve", "/var/lib/dpkg")
+	rules = append(rules,
+		landlock.ROFiles("/proc/cpuinfo", "/proc/meminfo", "/proc/stat", "/proc/loadavg", "/proc/uptime", "/proc/version", "/proc/filesystems").IgnoreIfMissing(),
+		landlock.RWDirs(home).WithRefer(),
+		landlock.RWDirs("/dev/pts", "/dev/shm").WithIoctlDev().IgnoreIfMissing(),
+		landlock.RWFiles("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx").WithIoctlDev().IgnoreIfMissing(),
+	)
+	if err := landlock.V5.BestEffort().RestrictPaths(rules...); err != nil {
+		return fmt.Errorf("session: %w", err)
+	}
+	return nil
+}
