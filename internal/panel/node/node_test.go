@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"stead.dev/stead/internal/node"
+	"stead.dev/stead/internal/node/machine"
 	"stead.dev/stead/internal/panel"
 	panelnode "stead.dev/stead/internal/panel/node"
 	"stead.dev/stead/internal/panel/paneltest"
@@ -13,19 +13,19 @@ import (
 
 func TestSuite(t *testing.T) {
 	paneltest.RunSuite(t, func(t *testing.T) panel.Panel {
-		n, err := node.New(t.Context(), node.Config{
-			Dir: t.TempDir(), Log: slog.New(slog.DiscardHandler), OriginURL: "http://127.0.0.1:1",
+		m, err := machine.Open(t.Context(), machine.Config{
+			Kind: machine.Directories, Dir: t.TempDir(), Log: slog.New(slog.DiscardHandler), OriginURL: "http://127.0.0.1:1",
 			Now: func() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) },
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() {
-			if err := n.Close(); err != nil {
+			if err := m.Close(); err != nil {
 				t.Error(err)
 			}
 		})
-		return panelnode.New(n)
+		return panelnode.New(m.Node)
 	})
 }
 

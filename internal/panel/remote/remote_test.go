@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"stead.dev/stead/internal/node"
+	"stead.dev/stead/internal/node/machine"
 	"stead.dev/stead/internal/panel"
 	panelnode "stead.dev/stead/internal/panel/node"
 	"stead.dev/stead/internal/panel/paneltest"
@@ -26,18 +26,18 @@ import (
 
 func newNode(t *testing.T) panel.Panel {
 	t.Helper()
-	n, err := node.New(t.Context(), node.Config{
-		Dir: t.TempDir(), Log: slog.New(slog.DiscardHandler), OriginURL: "http://127.0.0.1:1", Now: clock,
+	m, err := machine.Open(t.Context(), machine.Config{
+		Kind: machine.Directories, Dir: t.TempDir(), Log: slog.New(slog.DiscardHandler), OriginURL: "http://127.0.0.1:1", Now: clock,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := n.Close(); err != nil {
+		if err := m.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	return panelnode.New(n)
+	return panelnode.New(m.Node)
 }
 
 func TestSuite(t *testing.T) {
