@@ -1,0 +1,331 @@
+package php
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"os/user"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"time"
+
+	"stead.dev/stead/internal/node/accounts"
+	"stead.dev/stead/internal/node/daemon"
+	"stead.dev/stead/internal/node/facility"
+	"stead.dev/stead/internal/node/keylock"
+	"stead.dev/stead/internal/node/record"
+	"stead.dev/stead/internal/panel"
+)
+
+// Logs are where the logs of accounts are; see package logs.
+type Logs interface {
+	File(account string, t panel.LogType) string
+	Prepare(account string, uid, gid int, types ...panel.LogType) error
+}
+
+// Config is what the driver is told.
+type Config struct {
+	Dir        string // of PHP's own files; absolute, of plain letters, short: sockets are below it
+	State      string // where the records are
+	Logs       Logs
+	Supervisor daemon.Supervisor
+	Now        func() time.Time
+	Log        *slog.Logger
+	WebUser    string // who opens the sockets; empty is www-data
+	Programs   string // where php-fpm8.2 and the like are; empty is /usr/sbin
+	Pause      time.Duration
+	// Sendmail is the command, with arguments, by which an account's programs send mail; nil is PHP's own.
+	Sendmail func(a accounts.Account) string
+}
+
+// settings is what is kept of an account.
+type settings struct {
+	panel.PHPSettings
+	// Served is the version that the web server had last: its pool stays until another is served.
+	Served string `json:"served,omitempty"`
+}
+
+// Driver is the facility.
+type Driver struct {
+	cfg      Config
+	lookup   facility.Lookup
+	records  *record.Store[settings]
+	versions []*version // the oldest first
+	webGID   int
+	changing keylock.Locks
+
+	// apply has the account served as it is by all facilities and the web server; see Follow.
+	apply func(ctx context.Context, ref string) error
+}
+
+var (
+	_ panel.PHP            = (*Driver)(nil)
+	_ facility.Facility    = (*Driver)(nil)
+	_ facility.Starter     = (*Driver)(nil)
+	_ facility.Stopper     = (*Driver)(nil)
+	_ facility.Interpreter = (*Driver)(nil)
+)
+
+var plainPath = regexp.MustCompile(`^/[A-Za-z0-9._/-]+$`)
+
+// socketMost is the longest path of a socket (unix(7)).
+const socketMost = 107
+
+// Open is the driver for the versions that are installed. None is an error: see Installed.
+func Open(cfg Config, lookup facility.Lookup) (*Driver, error) {
+	cfg.WebUser, cfg.Programs = cmp.Or(cfg.WebUser, "www-data"), cmp.Or(cfg.Programs, "/usr/sbin")
+	cfg.Pause = cmp.Or(cfg.Pause, time.Second)
+	if !plainPath.MatchString(cfg.Dir) {
+		return nil, fmt.Errorf("php: %q cannot be a directory of PHP's", cfg.Dir)
+	}
+	d := &Driver{cfg: cfg, lookup: lookup}
+	names, err := installed(cfg.Programs)
+	if err != nil {
+		return nil, fmt.Errorf("php: %w", err)
+	}
+	if len(names) == 0 {
+		return nil, fmt.Errorf("php: no php-fpm is installed in %s", cfg.Programs)
+	}
+	for _, name := range names {
+		d.versions = append(d.versions, &version{
+			driver: d, name: name, program: filepath.Join(cfg.Programs, "php-fpm"+name), dir: filepath.Join(cfg.Dir, name),
+			generation: cfg.Now().UnixNano(),
+		})
+	}
+	if d.records, err = record.Open[settings](filepath.Join(cfg.State, "php")); err != nil {
+		return nil, fmt.Errorf("php: %w", err)
+	}
+	group, err := user.LookupGroup(cfg.WebUser)
+	if err == nil {
+		d.webGID, err = strconv.Atoi(group.Gid)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("php: %w", err)
+	}
+	return d, nil
+}
+
+// Installed tells whether there is any PHP for a driver.
+func Installed() bool {
+	names, err := installed("/usr/sbin")
+	return err == nil && len(names) > 0
+}
+
+// Follow has apply called when an account's programs are to be served otherwise.
+func (d *Driver) Follow(apply func(ctx context.Context, ref string) error) { d.apply = apply }
+
+// Capability implements facility.Facility.
+func (d *Driver) Capability() panel.Capability { return panel.CapPHP }
+
+// Start implements facility.Starter.
+func (d *Driver) Start(ctx context.Context) error {
+	run := filepath.Join(d.cfg.Dir, "run")
+	if err := os.MkdirAll(run, 0o710); err != nil {
+		return err
+	}
+	// Only the web server's workers come to the sockets at all.
+	err := os.Chown(run, 0, d.webGID)
+	for _, dir := range []string{d.cfg.Dir, run} {
+		err = errors.Join(err, os.Chmod(dir, map[bool]fs.FileMode{true: 0o710, false: 0o711}[dir == run]))
+	}
+	if err != nil {
+		return err
+	}
+	for _, v := range d.versions {
+		if err := v.prepare(ctx); err != nil {
+			return fmt.Errorf("%s: %w", v.name, err)
+		}
+		if err := v.start(ctx); err != nil {
+			return fmt.Errorf("%s: %w", v.name, err)
+		}
+	}
+	// What a crash interrupted between serving another version and removing the former pool.
+	for name, s := range d.records.All() {
+		if s.Served != "" {
+			if _, err := d.records.Update(name, func(s *settings) error { s.Served = ""; return nil }); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Stop implements facility.Stopper.
+func (d *Driver) Stop(ctx context.Context) error {
+	var err error
+	for _, v := range d.versions {
+		err = errors.Join(err, d.cfg.Supervisor.Stop(ctx, v.daemonName()))
+	}
+	return err
+}
+
+// usual is the version of who has chosen none: the newest.
+func (d *Driver) usual() *version { return d.versions[len(d.versions)-1] }
+
+// version finds the one that an account has. One that is no longer installed is the next newer one.
+func (d *Driver) version(name string) *version {
+	if name == "" {
+		return d.usual()
+	}
+	for _, v := range d.versions {
+		if panel.ComparePHPVersions(v.name, name) >= 0 {
+			return v
+		}
+	}
+	return d.usual()
+}
+
+// effective are the settings with what the version does not have left out.
+func (v *version) effective(s panel.PHPSettings) panel.PHPSettings {
+	s.Extensions = slices.DeleteFunc(slices.Clone(s.Extensions), func(name string) bool { return !slices.Contains(v.optional, name) })
+	return s
+}
+
+// Apply implements facility.Facility.
+func (d *Driver) Apply(ctx context.Context, a accounts.Account) error {
+	s := d.records.Get(a.Name)
+	if err := d.cfg.Logs.Prepare(a.Name, a.User.UID, a.User.GID, panel.LogPHP); err != nil {
+		return err
+	}
+	wanted := d.version(s.Version)
+	if len(wanted.socket(a.Name)) > socketMost {
+		return fmt.Errorf("%w: the path of the socket of %s is too long", panel.ErrInternal, a.Name)
+	}
+	for _, v := range d.versions {
+		if v.files == nil {
+			return fmt.Errorf("%w: PHP %s has not started", panel.ErrUnreachable, v.name)
+		}
+		var content []byte
+		if !a.Suspended && (v == wanted || v.name == s.Served) {
+			content = v.pool(a, v.effective(s.PHPSettings))
+		}
+		if err := v.files.Apply(ctx, map[string][]byte{a.Name + ".conf": content}); err != nil {
+			return fmt.Errorf("PHP %s: %w", v.name, err)
+		}
+	}
+	return nil
+}
+
+// Remove implements facility.Facility.
+func (d *Driver) Remove(ctx context.Context, a accounts.Account) error {
+	for _, v := range d.versions {
+		if v.files == nil {
+			return fmt.Errorf("%w: PHP %s has not started", panel.ErrUnreachable, v.name)
+		}
+		if err := v.files.Apply(ctx, map[string][]byte{a.Name + ".conf": nil}); err != nil {
+			return err
+		}
+		if err := os.Remove(v.socket(a.Name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return d.records.Delete(a.Name)
+}
+
+// Socket implements facility.Interpreter.
+func (d *Driver) Socket(a accounts.Account) string {
+	if a.Suspended {
+		return ""
+	}
+	return d.version(d.records.Get(a.Name).Version).socket(a.Name)
+}
+
+// PHPSettings implements panel.PHP.
+func (d *Driver) PHPSettings(_ context.Context, ref string) (panel.PHPState, error) {
+	a, err := d.lookup(ref)
+	if err != nil {
+		return panel.PHPState{}, panel.Wrap("php.get", ref, err)
+	}
+	return d.state(d.records.Get(a.Name).PHPSettings), nil
+}
+
+func (d *Driver) state(s panel.PHPSettings) panel.PHPState {
+	v := d.version(s.Version)
+	s = v.effective(s)
+	s.Version = v.name
+	state := panel.PHPState{PHPSettings: s, Choice: v.choice(s.Extensions)}
+	for _, other := range d.versions {
+		state.Versions = append(state.Versions, other.name)
+	}
+	return state
+}
+
+// SetPHPSettings implements panel.PHP.
+func (d *Driver) SetPHPSettings(ctx context.Context, ref string, s panel.PHPSettings) (panel.PHPState, error) {
+	state, err := d.set(ctx, ref, s)
+	return state, panel.Wrap("php.set", ref, err)
+}
+
+func (d *Driver) set(ctx context.Context, ref string, s panel.PHPSettings) (panel.PHPState, error) {
+	defer d.changing.Lock(ref)()
+	a, err := d.lookup(ref)
+	if err == nil && a.Suspended {
+		err = fmt.Errorf("%w: account %s", panel.ErrSuspended, ref)
+	}
+	if err == nil {
+		s, err = s.Canonical()
+	}
+	if err != nil {
+		return panel.PHPState{}, err
+	}
+	v := d.usual()
+	if s.Version != "" {
+		if v = d.version(s.Version); v.name != s.Version {
+			return panel.PHPState{}, fmt.Errorf("%w: PHP %s is not installed", panel.ErrUnsupported, s.Version)
+		}
+	}
+	for _, name := range s.Extensions {
+		if !slices.Contains(v.optional, name) {
+			return panel.PHPState{}, fmt.Errorf("%w: extension %q of PHP %s cannot be switched on", panel.ErrInvalid, name, v.name)
+		}
+	}
+	before := d.records.Get(a.Name)
+	former := d.version(before.Version)
+	_, err = d.records.Update(a.Name, func(now *settings) error {
+		now.PHPSettings, now.Served = s, ""
+		if former != v {
+			now.Served = former.name
+		}
+		return nil
+	})
+	if err != nil {
+		return panel.PHPState{}, err
+	}
+	if err := d.serve(ctx, a); err != nil {
+		// As it was: the customer is told that it failed, so it must not come to pass later.
+		_, back := d.records.Update(a.Name, func(now *settings) error { *now = before; return nil })
+		return panel.PHPState{}, errors.Join(err, back)
+	}
+	if former == v {
+		return d.state(s), nil
+	}
+	if _, err := d.records.Update(a.Name, func(now *settings) error { now.Served = ""; return nil }); err != nil {
+		return panel.PHPState{}, err
+	}
+	return d.state(s), d.Apply(ctx, a)
+}
+
+// serve has the account served as it is now.
+func (d *Driver) serve(ctx context.Context, a accounts.Account) error {
+	if d.apply != nil {
+		return d.apply(ctx, a.Ref)
+	}
+	return d.Apply(ctx, a)
+}
+
+// Reloads counts how often masters were made to read their configuration anew.
+func (d *Driver) Reloads() int {
+	n := 0
+	for _, v := range d.versions {
+		v.mu.Lock()
+		n += v.reloads
+		v.mu.Unlock()
+	}
+	return n
+}

@@ -1,0 +1,388 @@
+package php
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"stead.dev/stead/internal/node/accounts"
+	"stead.dev/stead/internal/node/logs"
+	"stead.dev/stead/internal/node/nodetest"
+	"stead.dev/stead/internal/node/web"
+	"stead.dev/stead/internal/node/web/nginx"
+	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/platform/testkit"
+)
+
+// world is PHP-FPM behind nginx, with real accounts.
+type world struct {
+	*testing.T
+	*Driver
+	machine *nodetest.Machine
+	store   *logs.Store
+	nginx   *nginx.Server
+	address string
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	m := nodetest.New(t)
+	store, err := logs.Open(logs.Config{Dir: filepath.Join(m.Dir, "logs"), Now: time.Now, Log: nodetest.Log(t)})
+	must(t, err)
+	w := &world{T: t, machine: m, store: store, address: fmt.Sprintf("127.0.0.1:%d", nodetest.Port(t))}
+	w.nginx, err = nginx.Open(t.Context(), nginx.Config{
+		Dir: filepath.Join(m.Dir, "nginx"), ACME: filepath.Join(m.Dir, "acme"), Logs: store, Supervisor: m.Supervisor,
+		Now: time.Now, Log: nodetest.Log(t), HTTP: []string{w.address}, Workers: 1, Interval: 10 * time.Millisecond,
+	})
+	must(t, err)
+	w.Driver, err = Open(Config{
+		Dir: filepath.Join(m.Dir, "php"), State: filepath.Join(m.Dir, "state"), Logs: store, Supervisor: m.Supervisor,
+		Now: time.Now, Log: nodetest.Log(t), Pause: 10 * time.Millisecond,
+	}, m.Lookup)
+	must(t, err)
+	must(t, w.Start(t.Context()))
+	w.Follow(func(ctx context.Context, ref string) error {
+		a, err := m.Lookup(ref)
+		if err == nil {
+			err = w.Apply(ctx, a)
+		}
+		if err == nil {
+			err = w.nginx.Apply(ctx, a.Name, w.sites(a))
+		}
+		return err
+	})
+	return w
+}
+
+func (w *world) sites(a accounts.Account) []web.Site {
+	return []web.Site{{
+		Domain: a.Domains[0].Name, Home: a.Home, DocumentRoot: a.Domains[0].DocumentRoot, Suspended: a.Suspended,
+		PHP: w.Socket(a), GID: a.User.GID,
+	}}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// account makes an account whose programs are served.
+func (w *world) account(name string, l panel.Limits) accounts.Account {
+	w.Helper()
+	a := w.machine.Account(name, l)
+	must(w.T, w.apply(w.Context(), a.Ref))
+	return a
+}
+
+// put makes a file of the account's.
+func (w *world) put(a accounts.Account, name, content string) {
+	w.Helper()
+	file := filepath.Join(a.Home, "public_html", name)
+	must(w.T, os.MkdirAll(filepath.Dir(file), 0o755))
+	must(w.T, os.WriteFile(file, []byte(content), 0o644))
+	must(w.T, os.Chown(file, a.User.UID, a.User.GID))
+}
+
+// run has the account's program run and answers what it prints.
+func (w *world) run(a accounts.Account, program string) string {
+	w.Helper()
+	w.put(a, "run.php", "<?php "+program)
+	// The cache looks at a file again after two seconds.
+	past := time.Now().Add(-time.Hour)
+	must(w.T, os.Chtimes(filepath.Join(a.Home, "public_html/run.php"), past, past))
+	name := fmt.Sprintf("run%d.php", time.Now().UnixNano())
+	must(w.T, os.Rename(filepath.Join(a.Home, "public_html/run.php"), filepath.Join(a.Home, "public_html", name)))
+	_, body := w.get(a, "/"+name)
+	return body
+}
+
+func (w *world) get(a accounts.Account, path string) (int, string) {
+	w.Helper()
+	req, err := http.NewRequestWithContext(w.Context(), http.MethodGet, "http://"+w.address+path, nil)
+	must(w.T, err)
+	req.Host = a.Domains[0].Name
+	transport := &http.Transport{DisableKeepAlives: true}
+	res, err := transport.RoundTrip(req)
+	must(w.T, err)
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	must(w.T, err)
+	return res.StatusCode, string(body)
+}
+
+func TestProgramsRunAsTheirAccount(t *testing.T) {
+	w := newWorld(t)
+	a := w.account("alice", panel.Limits{})
+	got := w.run(a, `echo posix_geteuid(), "|", posix_getegid(), "|", json_encode(posix_getgroups()), "|", getcwd(), "|", PHP_VERSION, "|",
+		ini_get("memory_limit"), "|", file_put_contents(sys_get_temp_dir()."/x", "y"), "|", fileowner(__FILE__);`)
+	want := fmt.Sprintf("%d|%d|[%d]|", a.User.UID, a.User.GID, a.User.GID)
+	if !strings.HasPrefix(got, want) || !strings.Contains(got, "|256M|1|"+fmt.Sprint(a.User.UID)) {
+		t.Errorf("%q, want %s…", got, want)
+	}
+	w.put(a, "index.php", `<?php echo "front:", $_SERVER["REQUEST_URI"], ":", $_SERVER["PATH_INFO"] ?? "", ":", $_SERVER["HTTP_PROXY"] ?? "";`)
+	w.put(a, "static.txt", "static")
+	for path, want := range map[string]string{
+		"/": "front:/::", "/no/such?x=1": "front:/no/such?x=1::", "/index.php/info/x": "front:/index.php/info/x:/info/x:", "/static.txt": "static",
+	} {
+		if status, body := w.get(a, path); status != 200 || body != want {
+			t.Errorf("%s: %d %q, want %q", path, status, body, want)
+		}
+	}
+	// What is not a program by its name is never run, wherever it came from.
+	w.put(a, "uploads/evil.jpg", `<?php echo "RUN";`)
+	for _, path := range []string{"/uploads/evil.jpg", "/uploads/evil.jpg/x.php", "/uploads/evil.jpg%00.php"} {
+		if _, body := w.get(a, path); strings.Contains(body, "RUN") && !strings.Contains(body, "<?php") {
+			t.Errorf("%s was run: %q", path, body)
+		}
+	}
+	if got := w.run(a, `echo function_exists("exec") ? "yes" : "no", function_exists("opcache_get_status") ? "yes" : "no", class_exists("FFI") ? "yes" : "no",
+		@ini_set("open_basedir", "/") === false ? "no" : "yes", @ini_set("memory_limit", "9G") === false ? "no" : "yes";`); got != "nonononono" {
+		t.Errorf("what programs may not do: %q", got)
+	}
+}
+
+func TestAccountsDoNotReachEachOther(t *testing.T) {
+	w := newWorld(t)
+	a, b := w.account("alice", panel.Limits{}), w.account("bob", panel.Limits{})
+	w.put(b, "secret.php", `<?php $secret = "BOBS"; echo "BOBS";`)
+	must(t, os.Chmod(filepath.Join(b.Home, "public_html/secret.php"), 0o640))
+	if _, body := w.get(b, "/secret.php"); body != "BOBS" { // and the cache has it now
+		t.Fatalf("%q", body)
+	}
+	must(t, os.WriteFile(filepath.Join(b.Home, "tmp/sess_0123"), []byte("BOBS"), 0o600))
+	must(t, os.Chown(filepath.Join(b.Home, "tmp/sess_0123"), b.User.UID, b.User.GID))
+	if got := w.run(b, `$f = fopen("/dev/null", "r"); session_id("0123456789"); session_start(); $_SESSION["x"] = "BOBS"; echo session_save_path();`); got != b.Home+"/tmp" {
+		t.Errorf("sessions of bob are in %q", got)
+	}
+	target := filepath.Join(b.Home, "public_html/secret.php")
+	pid := 0
+	testkit.Eventually(t, 10*time.Second, func() bool {
+		w.get(b, "/secret.php")
+		pid = processOf(t, b.User.UID)
+		return pid != 0
+	}, "bob has a process")
+	// Without open_basedir, as somebody who found a way around it: the kernel alone.
+	pool := filepath.Join(w.cfg.Dir, w.usual().name, "pools/alice.conf")
+	conf, err := os.ReadFile(pool)
+	must(t, err)
+	for _, basedir := range []bool{true, false} {
+		if !basedir {
+			bare := slices.DeleteFunc(strings.SplitAfter(string(conf), "\n"), func(l string) bool { return strings.Contains(l, "open_basedir") })
+			must(t, w.usual().files.Apply(t.Context(), map[string][]byte{"alice.conf": []byte(strings.Join(bare, ""))}))
+		}
+		program := fmt.Sprintf(`error_reporting(0);
+			$r = [];
+			$r["read"] = file_get_contents(%q);
+			$r["include"] = (function() { return include %q; })();
+			$r["list"] = scandir(%q);
+			$r["home"] = scandir(%q);
+			$r["accounts"] = scandir(%q);
+			$r["session"] = file_get_contents(%q);
+			$r["log"] = file_get_contents(%q);
+			$r["conf"] = file_get_contents(%q);
+			$r["write"] = file_put_contents(%q, "x");
+			$r["socket"] = stream_socket_client("unix://%s");
+			$r["environ"] = file_get_contents("/proc/%d/environ");
+			$r["memory"] = fopen("/proc/%d/mem", "r");
+			$r["files"] = scandir("/proc/%d/fd");
+			$r["shadow"] = file_get_contents("/etc/shadow");
+			$r["control"] = stream_socket_client("unix://%s");
+			foreach ($r as $k => $v) if ($v !== false && $v !== null) echo $k, ";";
+			echo "end";`,
+			target, target, filepath.Dir(target), b.Home, filepath.Dir(filepath.Dir(b.Home)), filepath.Join(b.Home, "tmp/sess_0123"),
+			w.store.File("bob", panel.LogPHP), filepath.Join(w.cfg.Dir, w.usual().name, "pools/bob.conf"), filepath.Join(b.Home, "public_html/new"),
+			w.Socket(b), pid, pid, pid, w.usual().socket(base))
+		if got := w.run(a, program); got != "end" {
+			t.Errorf("open_basedir %v: alice reached %s", basedir, got)
+		}
+	}
+	// Signals go by the kernel's rule, whoever calls kill: alice's user cannot.
+	if err := signalAs(a, pid); !errors.Is(err, syscall.EPERM) {
+		t.Errorf("alice signals bob: %v", err)
+	}
+	if _, body := w.get(b, "/secret.php"); body != "BOBS" {
+		t.Errorf("bob afterwards: %q", body)
+	}
+}
+
+// processOf finds a process of a user.
+func processOf(t *testing.T, uid int) int {
+	t.Helper()
+	entries, err := os.ReadDir("/proc")
+	must(t, err)
+	for _, e := range entries {
+		var pid int
+		if _, err := fmt.Sscan(e.Name(), &pid); err != nil {
+			continue
+		}
+		info, err := os.Stat(filepath.Join("/proc", e.Name()))
+		if st, ok := statOf(info); err == nil && ok && int(st.Uid) == uid {
+			return pid
+		}
+	}
+	return 0
+}
+
+func statOf(info os.FileInfo) (*syscall.Stat_t, bool) {
+	if info == nil {
+		return nil, false
+	}
+	st, ok := info.Sys().(*syscall.Stat_t)
+	return st, ok
+}
+
+func TestSettingsTakeEffect(t *testing.T) {
+	w := newWorld(t)
+	a := w.account("alice", panel.Limits{MemoryMB: 300})
+	v := w.usual()
+	state, err := w.PHPSettings(t.Context(), a.Ref)
+	must(t, err)
+	if state.Version != v.name || !slices.Contains(state.Versions, v.name) || len(state.Choice) < 20 {
+		t.Errorf("%+v", state)
+	}
+	extension := "sockets"
+	if !slices.Contains(v.optional, extension) || slices.Contains(v.optional, "ffi") {
+		t.Fatalf("optional: %v", v.optional)
+	}
+	state, err = w.SetPHPSettings(t.Context(), a.Ref, panel.PHPSettings{
+		Version:    v.name,
+		Options:    map[string]string{"memory_limit": "1G", "display_errors": "true", "date.timezone": "Asia/Tashkent", "upload_max_filesize": "64M"},
+		Extensions: []string{extension},
+	})
+	must(t, err)
+	if state.Options["display_errors"] != "1" || state.Options["upload_max_filesize"] != "" || !slices.Contains(state.Choice, panel.PHPExtension{Name: extension, State: panel.PHPEnabled}) {
+		t.Errorf("%+v", state)
+	}
+	if got := w.run(a, `echo ini_get("memory_limit"), ini_get("display_errors"), date_default_timezone_get(), extension_loaded("sockets") ? "+" : "-";`); got != "300M1Asia/Tashkent+" {
+		t.Errorf("settings: %q", got)
+	}
+	before := w.Reloads()
+	if _, err := w.SetPHPSettings(t.Context(), a.Ref, state.PHPSettings); err != nil || w.Reloads() != before {
+		t.Errorf("the same again: %v, %d reloads", err, w.Reloads()-before)
+	}
+	for name, c := range map[string]struct {
+		s    panel.PHPSettings
+		kind panel.Kind
+	}{
+		"version":   {panel.PHPSettings{Version: "5.6"}, panel.ErrUnsupported},
+		"malformed": {panel.PHPSettings{Version: "8"}, panel.ErrInvalid},
+		"option":    {panel.PHPSettings{Options: map[string]string{"disable_functions": ""}}, panel.ErrInvalid},
+		"range":     {panel.PHPSettings{Options: map[string]string{"memory_limit": "9999M"}}, panel.ErrInvalid},
+		"injection": {panel.PHPSettings{Options: map[string]string{"date.timezone": "UTC\nuser = root"}}, panel.ErrInvalid},
+		"zone":      {panel.PHPSettings{Options: map[string]string{"date.timezone": "Mars/Phobos"}}, panel.ErrInvalid},
+		"extension": {panel.PHPSettings{Extensions: []string{"ffi"}}, panel.ErrInvalid},
+		"path":      {panel.PHPSettings{Extensions: []string{"../x"}}, panel.ErrInvalid},
+	} {
+		if _, err := w.SetPHPSettings(t.Context(), a.Ref, c.s); !errors.Is(err, c.kind) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if now, err := w.PHPSettings(t.Context(), a.Ref); err != nil || now.Option("memory_limit") != "1024M" {
+		t.Errorf("after refusals: %+v %v", now, err)
+	}
+	if _, err := w.PHPSettings(t.Context(), "nobody"); !errors.Is(err, panel.ErrNotFound) {
+		t.Errorf("nobody: %v", err)
+	}
+	// Suspended, nothing runs; removed, nothing is left.
+	a = w.machine.Update(a.Ref, func(r *accounts.Record) { r.Suspended = true })
+	must(t, w.apply(t.Context(), a.Ref))
+	if status, _ := w.get(a, "/run.php"); status != 503 || w.Socket(a) != "" {
+		t.Errorf("suspended: %d", status)
+	}
+	if _, err := os.Stat(v.file("pools/alice.conf")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the pool of a suspended account: %v", err)
+	}
+	must(t, w.Remove(t.Context(), a))
+	if _, err := os.Stat(v.socket("alice")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the socket: %v", err)
+	}
+}
+
+func TestErrorsAreInTheAccountsLog(t *testing.T) {
+	w := newWorld(t)
+	a := w.account("alice", panel.Limits{})
+	w.run(a, `date_default_timezone_set("Asia/Tashkent"); error_log("first"); trigger_error("second", E_USER_WARNING); throw new Exception("third");`)
+	page, err := w.store.Read(t.Context(), "alice", panel.LogQuery{Type: panel.LogPHP, Limit: 10})
+	must(t, err)
+	if len(page.Lines) != 3 {
+		t.Fatalf("%+v", page)
+	}
+	for i, want := range []struct{ level, message string }{{"critical", "third"}, {"warning", "second"}, {"error", "first"}} {
+		l := page.Lines[i]
+		if l.Level != want.level || !strings.Contains(l.Message, want.message) || time.Since(l.At).Abs() > time.Minute {
+			t.Errorf("%d: %+v", i, l)
+		}
+	}
+	if !strings.Contains(page.Lines[0].Message, "Stack trace") {
+		t.Errorf("the lines of an entry are apart: %+v", page.Lines[0])
+	}
+}
+
+func TestAReloadDropsNoRequestAndABrokenPoolHoldsUpNobody(t *testing.T) {
+	w := newWorld(t)
+	a, b := w.account("alice", panel.Limits{}), w.account("bob", panel.Limits{})
+	w.put(a, "slow.php", `<?php usleep(700000); echo "done";`)
+	w.put(a, "fast.php", `<?php echo "fast";`)
+	var wg sync.WaitGroup
+	for range 3 {
+		wg.Go(func() {
+			if status, body := w.get(a, "/slow.php"); status != 200 || body != "done" {
+				t.Errorf("a request that ran: %d %q", status, body)
+			}
+		})
+	}
+	testkit.Eventually(t, 10*time.Second, func() bool { return processOf(t, a.User.UID) != 0 }, "it runs")
+	ctx, stop := context.WithCancel(t.Context())
+	wg.Go(func() {
+		for ctx.Err() == nil {
+			if status, body := w.get(a, "/fast.php"); status != 200 || body != "fast" {
+				t.Errorf("a request during the reload: %d %q", status, body)
+			}
+		}
+	})
+	_, err := w.SetPHPSettings(t.Context(), b.Ref, panel.PHPSettings{Options: map[string]string{"max_input_vars": "5000"}})
+	must(t, err)
+	stop()
+	wg.Wait()
+	if got := w.run(b, `echo ini_get("max_input_vars");`); got != "5000" {
+		t.Errorf("after the reload: %q", got)
+	}
+	v := w.usual()
+	pool, err := os.ReadFile(v.file("pools/bob.conf"))
+	must(t, err)
+	broken := bytes.ReplaceAll(pool, []byte("[bob]"), []byte("[carol]\nuser = nobody-of-that-name"))
+	if err := v.files.Apply(t.Context(), map[string][]byte{"carol.conf": broken}); err == nil {
+		t.Error("a pool that PHP-FPM refuses was taken")
+	}
+	if got := w.run(a, `echo "alive";`); got != "alive" {
+		t.Errorf("alice after bob's mistake: %q", got)
+	}
+}
+
+func TestTheAgentMayDie(t *testing.T) {
+	w := newWorld(t)
+	a := w.account("alice", panel.Limits{})
+	pid := w.cfg.Supervisor.PID(w.usual().daemonName())
+	again, err := Open(w.cfg, w.machine.Lookup)
+	must(t, err)
+	must(t, again.Start(t.Context()))
+	if w.cfg.Supervisor.PID(w.usual().daemonName()) != pid {
+		t.Error("another agent started another master")
+	}
+	if got := w.run(a, `echo "alive";`); got != "alive" {
+		t.Errorf("%q", got)
+	}
+}

@@ -1,0 +1,286 @@
+package php
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"stead.dev/stead/internal/node/daemon"
+	"stead.dev/stead/internal/node/record"
+	"stead.dev/stead/internal/panel"
+)
+
+// always are the extensions that the masters load for everybody where they are installed, in the order in
+// which they depend on each other.
+var always = []string{
+	"mysqlnd", "pdo", "calendar", "ctype", "curl", "dom", "exif", "fileinfo", "gd", "gettext", "iconv", "igbinary", "intl", "mbstring",
+	"mysqli", "pdo_mysql", "pgsql", "pdo_pgsql", "phar", "posix", "simplexml", "sqlite3", "pdo_sqlite", "tokenizer", "xml", "xmlreader",
+	"xmlwriter", "xsl", "zip", "bcmath", "gmp", "soap",
+}
+
+// never are those that no program gets: FFI calls any code of the process, which holds the socket of
+// its pool and the memory of the cache that all pools share; the others are debuggers and cannot be
+// loaded by a pool.
+var never = []string{"ffi", "opcache", "xdebug", "pcov", "dl_test", "zend_test"}
+
+// version is an installed PHP.
+type version struct {
+	driver  *Driver
+	name    string // "8.2"
+	program string
+	dir     string
+
+	builtIn  []string // names of extensions that every program has
+	loaded   []string // of these, those that the master loads from a file
+	optional []string // that a pool can load
+	files    *daemon.Files
+
+	mu         sync.Mutex
+	generation int64
+	reloads    int
+}
+
+var programName = regexp.MustCompile(`^php-fpm([0-9]+\.[0-9]+)$`)
+
+// installed finds the versions in a directory of programs.
+func installed(dir string) ([]string, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, e := range entries {
+		if match := programName.FindStringSubmatch(e.Name()); match != nil {
+			names = append(names, match[1])
+		}
+	}
+	slices.SortFunc(names, panel.ComparePHPVersions)
+	return names, nil
+}
+
+// daemonName is the master's name for the supervisor.
+func (v *version) daemonName() string { return "php" + v.name + "-fpm" }
+
+func (v *version) file(names ...string) string {
+	return filepath.Join(append([]string{v.dir}, names...)...)
+}
+
+// socket is that of an account's pool.
+func (v *version) socket(account string) string {
+	return filepath.Join(v.driver.cfg.Dir, "run", account+"-"+v.name+".sock")
+}
+
+// base is the pool that a master must have when no account has one; it answers which configuration the
+// master has. The name is none of an account's.
+const base = "_stead"
+
+// run is the program with the machine's configuration instead of Debian's.
+func (v *version) run(ctx context.Context, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, v.program, append([]string{"-c", v.file("php.ini")}, args...)...)
+	cmd.Env, cmd.Dir = v.environment(), "/"
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		err = fmt.Errorf("%s: %w: %s", filepath.Base(v.program), err, bytes.TrimSpace(out))
+	}
+	return string(out), err
+}
+
+func (v *version) environment() []string {
+	return []string{"PATH=/usr/local/bin:/usr/bin:/bin", "TZ=UTC", "LANG=C.UTF-8", "PHP_INI_SCAN_DIR=" + v.file("ini.d")}
+}
+
+// prepare writes what is the same for all accounts and finds out which extensions there are.
+func (v *version) prepare(ctx context.Context) error {
+	for _, dir := range []string{v.dir, v.file("ini.d")} {
+		if err := os.MkdirAll(dir, 0o711); err != nil {
+			return err
+		}
+	}
+	if err := record.WriteFile(v.file("php.ini"), []byte(phpINI), 0o644); err != nil {
+		return err
+	}
+	if err := v.findExtensions(ctx); err != nil {
+		return err
+	}
+	conf := fmt.Sprintf(masterConf, v.dir, v.dir, base, v.driver.cfg.WebUser, v.driver.cfg.WebUser, v.socket(base), v.driver.cfg.WebUser,
+		v.driver.cfg.WebUser, v.dir, v.dir)
+	if err := record.WriteFile(v.file("php-fpm.conf"), []byte(conf), 0o644); err != nil {
+		return err
+	}
+	return v.writeGeneration()
+}
+
+// findExtensions asks PHP what it has, and tries what it could have.
+func (v *version) findExtensions(ctx context.Context) error {
+	if err := os.RemoveAll(v.file("ini.d")); err != nil {
+		return err
+	}
+	if err := os.Mkdir(v.file("ini.d"), 0o755); err != nil {
+		return err
+	}
+	out, err := v.run(ctx, "-n", "-i")
+	if err != nil {
+		return err
+	}
+	match := regexp.MustCompile(`(?m)^extension_dir => (\S+)`).FindStringSubmatch(out)
+	if match == nil {
+		return errors.New("PHP does not say where its extensions are")
+	}
+	entries, err := os.ReadDir(match[1])
+	if err != nil {
+		return err
+	}
+	var shared []string
+	for _, e := range entries {
+		if name, ok := strings.CutSuffix(e.Name(), ".so"); ok {
+			shared = append(shared, name)
+		}
+	}
+	ini := ""
+	v.loaded = nil
+	for _, name := range always {
+		if slices.Contains(shared, name) {
+			ini += "extension=" + name + "\n"
+			v.loaded = append(v.loaded, name)
+		}
+	}
+	if slices.Contains(shared, "opcache") { // before 8.5; since then it is always there
+		ini = "zend_extension=opcache\n" + ini
+	}
+	if err := record.WriteFile(v.file("ini.d", "10-always.ini"), []byte(ini), 0o644); err != nil {
+		return err
+	}
+	if out, err = v.run(ctx, "-m"); err != nil {
+		return err
+	}
+	if strings.Contains(out, "Warning") {
+		return fmt.Errorf("PHP %s does not load its extensions: %s", v.name, out)
+	}
+	v.builtIn, v.optional = nil, nil
+	for line := range strings.Lines(out) {
+		name := strings.ToLower(strings.TrimSpace(line))
+		if name == "" || strings.HasPrefix(name, "[") || name == "cgi-fcgi" {
+			continue
+		}
+		if name == "zend opcache" {
+			name = "opcache"
+		}
+		v.builtIn = append(v.builtIn, name)
+	}
+	slices.Sort(v.builtIn)
+	v.builtIn = slices.Compact(v.builtIn)
+	for _, name := range shared {
+		if slices.Contains(never, name) || slices.Contains(v.builtIn, name) || slices.Contains(v.loaded, name) {
+			continue
+		}
+		if out, err := v.run(ctx, "-d", "extension="+name, "-m"); err == nil && !strings.Contains(out, "Warning") && !strings.Contains(out, "Error") {
+			v.optional = append(v.optional, name)
+		}
+	}
+	return nil
+}
+
+// choice are the extensions of the version with those switched on that are.
+func (v *version) choice(enabled []string) []panel.PHPExtension {
+	var all []panel.PHPExtension
+	for _, name := range v.builtIn {
+		all = append(all, panel.PHPExtension{Name: name, State: panel.PHPBuiltIn})
+	}
+	for _, name := range v.optional {
+		state := panel.PHPDisabled
+		if slices.Contains(enabled, name) {
+			state = panel.PHPEnabled
+		}
+		all = append(all, panel.PHPExtension{Name: name, State: state})
+	}
+	slices.SortFunc(all, func(a, b panel.PHPExtension) int { return strings.Compare(a.Name, b.Name) })
+	return all
+}
+
+// start has the master run with what is there.
+func (v *version) start(ctx context.Context) (err error) {
+	v.files, err = daemon.OpenFiles(daemon.FilesConfig{
+		Dir: v.file("pools"), Mode: 0o600, Pause: v.driver.cfg.Pause, Log: v.driver.cfg.Log, Check: v.check, Reload: v.load,
+	})
+	if err != nil {
+		return err
+	}
+	s := v.driver.cfg.Supervisor
+	adopted := s.PID(v.daemonName()) != 0
+	err = s.Ensure(ctx, daemon.Spec{
+		Name:    v.daemonName(),
+		Command: []string{v.program, "--nodaemonize", "--fpm-config", v.file("php-fpm.conf"), "-c", v.file("php.ini")},
+		Env:     v.environment(),
+		Reload:  syscall.SIGUSR2, Stop: syscall.SIGQUIT, StopTimeout: 2 * graceful,
+		Ready: func(ctx context.Context) error {
+			_, err := v.serving(ctx)
+			return err
+		},
+	})
+	if err != nil || !adopted {
+		return err
+	}
+	return v.files.Reload(ctx)
+}
+
+// check is PHP-FPM's own judgement of what is there.
+func (v *version) check(ctx context.Context) error {
+	_, err := v.run(ctx, "--test", "--fpm-config", v.file("php-fpm.conf"))
+	return err
+}
+
+// load has the master read its configuration anew, and returns when it answers with it.
+func (v *version) load(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 3*graceful)
+	defer cancel()
+	v.mu.Lock()
+	v.generation++
+	v.reloads++
+	want := v.generation
+	err := v.writeGeneration()
+	v.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	if err := v.driver.cfg.Supervisor.Reload(ctx, v.daemonName()); err != nil {
+		return err
+	}
+	for {
+		now, err := v.serving(ctx)
+		if err == nil && now == want {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return errors.Join(fmt.Errorf("PHP %s did not take over its configuration: %w", v.name, ctx.Err()), err)
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+func (v *version) writeGeneration() error {
+	return record.WriteFile(v.file("generation.conf"), fmt.Appendf(nil, "ping.path = /ping\nping.response = %d\n", v.generation), 0o644)
+}
+
+// serving asks the master which configuration it has.
+func (v *version) serving(ctx context.Context) (int64, error) {
+	ctx, cancel := context.WithTimeout(ctx, 3*graceful)
+	defer cancel()
+	out, err := ask(ctx, v.socket(base), map[string]string{"SCRIPT_NAME": "/ping", "SCRIPT_FILENAME": "/ping", "REQUEST_METHOD": "GET", "QUERY_STRING": ""})
+	if err != nil {
+		return 0, err
+	}
+	_, body, _ := bytes.Cut(out, []byte("\r\n\r\n"))
+	return strconv.ParseInt(string(bytes.TrimSpace(body)), 10, 64)
+}
