@@ -3,9 +3,14 @@ package app
 import (
 	"context"
 	"encoding/json"
+	"maps"
+	"slices"
 
 	"stead.dev/stead/internal/account"
 	"stead.dev/stead/internal/catalog"
+	"stead.dev/stead/internal/certificates"
+	"stead.dev/stead/internal/dns"
+	"stead.dev/stead/internal/hosting"
 	"stead.dev/stead/internal/notifications"
 	"stead.dev/stead/internal/oauth"
 	"stead.dev/stead/internal/orders"
@@ -169,6 +174,23 @@ func (t tariffs) Changes(ctx context.Context, q db.Querier, planID int64, months
 	return offers, nil
 }
 
+// Terms implements services.Plans.
+func (t tariffs) Terms(ctx context.Context, q db.Querier, planID int64) (services.Terms, error) {
+	own, err := t.Service.Terms(ctx, q, planID)
+	terms := services.DefaultTerms
+	for _, x := range []struct {
+		own *int
+		to  *int
+	}{
+		{own.RenewBefore, &terms.RenewBefore}, {own.Grace, &terms.Grace}, {own.Suspended, &terms.Suspended}, {own.Kept, &terms.Kept},
+	} {
+		if x.own != nil {
+			*x.to = *x.own
+		}
+	}
+	return terms, err
+}
+
 func tariffOf(o catalog.Offer) (services.Offer, error) {
 	limits, err := json.Marshal(o.Limits)
 	return services.Offer{
@@ -223,4 +245,37 @@ func siteOf(accountID, serviceID int64, s services.Hosted) site.Site {
 		AccountID: accountID, ServiceID: serviceID, Panel: s.PanelName, Ref: s.Ref, Username: s.Username, Status: string(s.Status),
 		Domain: s.Domain, Limits: s.Limits, IPv4: s.IPv4, IPv6: s.IPv6,
 	}
+}
+
+// hostedDomains are the domains of services as their certificates see them.
+type hostedDomains struct{ *hosting.Service }
+
+// Hosted implements certificates.Domains.
+func (h hostedDomains) Hosted(ctx context.Context, q db.Querier, accountID, serviceID int64) ([]certificates.Domain, error) {
+	found, err := h.Service.Hosted(ctx, q, accountID, serviceID)
+	all := make([]certificates.Domain, len(found))
+	for i, d := range found {
+		all[i] = certificates.Domain{ID: d.ID, Name: d.Name, Served: d.Served, ForceHTTPS: d.ForceHTTPS, CreatedAt: d.CreatedAt}
+	}
+	return all, err
+}
+
+// proofs are the zones as certificates see them.
+type proofs struct{ *dns.Service }
+
+// SetTexts implements certificates.Zones.
+func (p proofs) SetTexts(ctx context.Context, tx *db.Tx, accountID, serviceID int64, owner string, texts map[string][]string) error {
+	var records []dns.Record
+	for _, name := range slices.Sorted(maps.Keys(texts)) {
+		for _, text := range texts[name] {
+			records = append(records, dns.Record{Name: name, Type: dns.TXT, Value: text, TTL: 60})
+		}
+	}
+	return p.SetSystem(ctx, tx, accountID, serviceID, owner, records)
+}
+
+// Placed implements certificates.Zones.
+func (p proofs) Placed(ctx context.Context, q db.Querier, serviceID int64, owner string) (bool, error) {
+	placed, err := p.Service.Placed(ctx, q, serviceID, owner)
+	return !slices.Contains(placed, false), err
 }

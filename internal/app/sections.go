@@ -15,6 +15,7 @@ import (
 	"stead.dev/stead/internal/account"
 	"stead.dev/stead/internal/admin"
 	"stead.dev/stead/internal/catalog"
+	"stead.dev/stead/internal/certificates"
 	"stead.dev/stead/internal/credentials"
 	"stead.dev/stead/internal/dns"
 	"stead.dev/stead/internal/files"
@@ -67,6 +68,8 @@ type sections struct {
 	notifications *notifications.Service
 
 	credentials *credentials.Service
+
+	certificates *certificates.Service
 }
 
 // build makes the sections, each after those it needs, and plugs them together.
@@ -102,7 +105,7 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 	})
 	c.services = services.New(services.Config{
 		DB: c.db, Clock: c.clock, Queue: c.queue, Events: c.outbox, Panels: c.panels, Balances: balances{c.wallet},
-		Plans: tariffs{c.catalog}, DefaultPanel: c.cfg.Panel,
+		Plans: tariffs{c.catalog}, Payments: c.wallet, DefaultPanel: c.cfg.Panel,
 	})
 	onNodes := places{c.nodes, c.catalog}
 	if c.cfg.Panel == config.PanelNodes {
@@ -120,11 +123,12 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 		DB: c.db, Clock: c.clock, Queue: c.queue, Events: c.outbox, Services: hosted{c.services}, Panels: c.panels,
 		Resolver: net.DefaultResolver, ReservedDomains: ownNames(c.cfg),
 	})
+	c.outbox.Subscribe("wallet.topup_succeeded", c.services.Paid)
+	c.outbox.Subscribe("wallet.adjusted", c.services.Paid)
 	c.services.SetNames(c.hosting)
 	c.services.SetUsages(c.hosting)
 	c.credentials = credentials.New(credentials.Config{DB: c.db, Box: c.box, Log: c.log})
 	c.outbox.Subscribe("service.*", c.credentials.Follow)
-	c.hosting.SetParts(c.parts()...)
 	c.outbox.Subscribe("service.*", c.hosting.Follow)
 	c.dns = dns.New(dns.Config{
 		DB: c.db, Clock: c.clock, Queue: c.queue, Signals: c.hub, Services: hosted{c.services}, Resolver: net.DefaultResolver,
@@ -132,6 +136,9 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 	})
 	c.outbox.Subscribe("service.*", c.dns.Follow)
 	c.outbox.Subscribe("site_domain.*", c.dns.Follow)
+	if err := c.buildCertificates(); err != nil {
+		return err
+	}
 	c.files = files.New(c.db, hosted{c.services}, c.panels, int64(c.cfg.MaxUpload))
 	c.notifications = notifications.New(notifications.Config{
 		DB: c.db, Queue: c.queue, Recipients: recipients{c.accounts}, Mailer: c.mailer, Company: c.cfg.CompanyName, Support: c.cfg.SupportEmail,
@@ -139,6 +146,7 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 	for _, typ := range notifications.EventTypes() {
 		c.outbox.Subscribe(typ, c.notifications.Follow)
 	}
+	c.hosting.SetParts(c.parts()...)
 	c.admin = admin.New(admin.Sections{
 		DB: c.db, Accounts: c.accounts, Applications: c.oauth, Catalog: c.catalog, Wallet: c.wallet, Services: c.services,
 		Switches: c.switches, Nodes: c.nodes, Clock: c.clock, NodesURL: c.cfg.NodesURL,
@@ -148,14 +156,14 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 
 // parts are the sections that keep something of services on their panels.
 func (c *core) parts() []site.Part {
-	return nil
+	return []site.Part{c.certificates}
 }
 
 // routes are the operations of all sections.
 func (c *core) routes() []api.Route {
 	return slices.Concat(c.oauth.Operations(), c.catalog.Operations(), c.accounts.Operations(), c.services.Operations(),
 		c.hosting.Operations(), c.dns.Operations(), c.files.Operations(), c.orders.Operations(), c.wallet.Operations(),
-		c.notifications.Operations())
+		c.notifications.Operations(), c.certificates.Operations())
 }
 
 func (c *core) registerSections(w *river.Workers) {
@@ -167,6 +175,7 @@ func (c *core) registerSections(w *river.Workers) {
 	c.dns.Register(w)
 	c.orders.Register(w)
 	c.notifications.Register(w)
+	c.certificates.Register(w)
 }
 
 func (c *core) scheduleSections(every func(interval time.Duration, args river.JobArgs)) {
@@ -178,6 +187,7 @@ func (c *core) scheduleSections(every func(interval time.Duration, args river.Jo
 	c.dns.Schedule(every)
 	c.orders.Schedule(every)
 	c.notifications.Schedule(every)
+	c.certificates.Schedule(every)
 }
 
 // openPanels opens the hosting panels of this process. A command leaves them to

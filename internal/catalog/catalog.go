@@ -74,6 +74,7 @@ type product struct {
 	Name         i18n.Text
 	Description  i18n.Text
 	Features     []i18n.Text
+	Terms        Terms
 	Plans        []plan
 }
 

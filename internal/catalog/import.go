@@ -99,7 +99,7 @@ func (c fileCategory) category() category {
 func (fp fileProduct) product() product {
 	p := product{
 		Slug: fp.Slug, Type: fp.Type, Name: i18n.Text(fp.Name), Description: i18n.Text(fp.Description),
-		Features: []i18n.Text{},
+		Features: []i18n.Text{}, Terms: fp.Terms,
 	}
 	for _, t := range fp.Features {
 		p.Features = append(p.Features, i18n.Text(t))
@@ -123,6 +123,7 @@ func (fp fileProduct) product() product {
 func exportProduct(p product) fileProduct {
 	fp := fileProduct{
 		Slug: p.Slug, Category: p.CategorySlug, Type: p.Type, Name: text(p.Name), Description: text(p.Description),
+		Terms: p.Terms,
 	}
 	for _, t := range p.Features {
 		fp.Features = append(fp.Features, text(t))

@@ -44,10 +44,10 @@ func countProducts(ctx context.Context, q db.Querier, f filter) (n int, err erro
 // however many there are.
 func listProducts(ctx context.Context, q db.Querier, f filter, limit, offset int) ([]product, error) {
 	products, err := db.Collect(ctx, q, func(r db.Row) (p product, err error) {
-		err = r.Scan(&p.ID, &p.Slug, &p.CategoryID, &p.CategorySlug, &p.Type, asJSON{&p.Name}, asJSON{&p.Description}, asJSON{&p.Features})
+		err = r.Scan(&p.ID, &p.Slug, &p.CategoryID, &p.CategorySlug, &p.Type, asJSON{&p.Name}, asJSON{&p.Description}, asJSON{&p.Features}, asJSON{&p.Terms})
 		p.Plans = []plan{}
 		return p, err
-	}, `SELECT p.id, p.slug, p.category_id, c.slug, p.type, p.name, p.description, p.features`+productsOnSale+`
+	}, `SELECT p.id, p.slug, p.category_id, c.slug, p.type, p.name, p.description, p.features, p.terms`+productsOnSale+`
 		ORDER BY p.position, p.id LIMIT $3 OFFSET $4`, f.category, f.typ, limit, offset)
 	if err != nil || len(products) == 0 {
 		return products, err
@@ -159,11 +159,11 @@ func putCategory(ctx context.Context, tx *db.Tx, c category, position int) (id i
 }
 
 func putProduct(ctx context.Context, tx *db.Tx, p product, position int) (id int64, err error) {
-	err = tx.QueryRow(ctx, `INSERT INTO catalog_products (slug, category_id, type, name, description, features, position, available)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, TRUE)
+	err = tx.QueryRow(ctx, `INSERT INTO catalog_products (slug, category_id, type, name, description, features, terms, position, available)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, TRUE)
 		ON CONFLICT (slug) DO UPDATE SET category_id = excluded.category_id, type = excluded.type, name = excluded.name,
-			description = excluded.description, features = excluded.features, position = excluded.position, available = TRUE
-		RETURNING id`, p.Slug, p.CategoryID, p.Type, encode(p.Name), encode(p.Description), encode(p.Features), position).Scan(&id)
+			description = excluded.description, features = excluded.features, terms = excluded.terms, position = excluded.position, available = TRUE
+		RETURNING id`, p.Slug, p.CategoryID, p.Type, encode(p.Name), encode(p.Description), encode(p.Features), encode(p.Terms), position).Scan(&id)
 	return id, err
 }
 

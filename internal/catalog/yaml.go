@@ -41,6 +41,7 @@ type fileProduct struct {
 	Name        text       `yaml:"name"`
 	Description text       `yaml:"description,omitempty"`
 	Features    []text     `yaml:"features,omitempty"`
+	Terms       Terms      `yaml:"terms,omitempty"`
 	Plans       []filePlan `yaml:"plans"`
 }
 
@@ -197,6 +198,7 @@ func (p fileProduct) check(problems *Problems, at string, categories map[string]
 	for i, t := range p.Features {
 		checkText(problems, fmt.Sprintf("%s features[%d]", at, i), t, true)
 	}
+	p.Terms.check(problems, at)
 	if len(p.Plans) == 0 {
 		problems.add("%s: at least one plan is needed", at)
 	}

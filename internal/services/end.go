@@ -48,13 +48,18 @@ func (s *Service) Terminate(ctx context.Context, tx *db.Tx, id int64) error {
 	if _, ok := r.status.after(terminationDue); !ok {
 		return ErrNotSuspended.Wrap(fmt.Errorf("services: a service that is %s cannot be terminated", r.status))
 	}
-	if err := setTerminating(ctx, tx, id); err != nil {
+	return s.beginTermination(ctx, tx, r)
+}
+
+// beginTermination sends a locked service on its way to the end.
+func (s *Service) beginTermination(ctx context.Context, tx *db.Tx, r record) error {
+	if err := setTerminating(ctx, tx, r.id); err != nil {
 		return err
 	}
 	if err := s.emitMove(ctx, tx, "service.updated", r); err != nil {
 		return err
 	}
-	return s.enqueueEnd(ctx, tx, id)
+	return s.enqueueEnd(ctx, tx, r.id)
 }
 
 // end takes a terminating service on: first all is kept, then the account goes. The
@@ -191,7 +196,7 @@ func (w *endWorker) Work(ctx context.Context, job *river.Job[endArgs]) error {
 }
 
 func setTerminating(ctx context.Context, tx *db.Tx, id int64) error {
-	_, err := tx.Exec(ctx, `UPDATE services SET status = $1 WHERE id = $2`, Terminating, id)
+	_, err := tx.Exec(ctx, `UPDATE services SET status = $1, step_at = NULL, next_renewal_attempt_at = NULL WHERE id = $2`, Terminating, id)
 	return err
 }
 

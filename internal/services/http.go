@@ -2,6 +2,8 @@ package services
 
 import (
 	"context"
+	"encoding/json"
+	"maps"
 	"net/http"
 	"slices"
 	"time"
@@ -102,6 +104,26 @@ type eventWire struct {
 	FailureKey    *string        `json:"failure_key"`
 	SuspendReason *SuspendReason `json:"suspend_reason"`
 	ProvisionedAt *time.Time     `json:"provisioned_at"`
+}
+
+// eventWith is a service with more to say.
+type eventWith struct {
+	eventWire
+	more map[string]any
+}
+
+// MarshalJSON puts all into one object.
+func (e eventWith) MarshalJSON() ([]byte, error) {
+	data, err := json.Marshal(e.eventWire)
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]any{}
+	if err := json.Unmarshal(data, &all); err != nil {
+		return nil, err
+	}
+	maps.Copy(all, e.more)
+	return json.Marshal(all)
 }
 
 func eventOf(r record) eventWire {

@@ -22,6 +22,8 @@ func (s *Service) Register(w *river.Workers) {
 	river.AddWorker(w, &endWorker{services: s})
 	river.AddWorker(w, &limitsWorker{services: s})
 	river.AddWorker(w, &tariffsWorker{services: s})
+	river.AddWorker(w, &stepsWorker{services: s})
+	river.AddWorker(w, &stepWorker{services: s})
 	river.AddWorker(w, &reconcileWorker{services: s})
 }
 
@@ -29,6 +31,7 @@ func (s *Service) Register(w *river.Workers) {
 func (s *Service) Schedule(every func(interval time.Duration, args river.JobArgs)) {
 	every(time.Minute, reconcileArgs{})
 	every(time.Minute, tariffsArgs{})
+	every(time.Minute, stepsArgs{})
 }
 
 type provisionArgs struct {

@@ -59,6 +59,7 @@ type record struct {
 	graceUntil             *time.Time
 	suspendedAt            *time.Time
 	terminatesAt           *time.Time
+	reminded, warned       *int // fewest days before expiry, and before the end, of which the owner was told
 }
 
 // place is where a panel serves an account.

@@ -52,6 +52,8 @@ type Plans interface {
 	Offer(ctx context.Context, q db.Querier, planID int64, months int) (Offer, error)
 	// Changes are the plans that a service of this plan may move to, for the same period.
 	Changes(ctx context.Context, q db.Querier, planID int64, months int) ([]Offer, error)
+	// Terms are those of the plan's product.
+	Terms(ctx context.Context, q db.Querier, planID int64) (Terms, error)
 	// Take counts one sale against the plan's stock; false when there is none left. Return undoes it.
 	Take(ctx context.Context, tx *db.Tx, planID int64) (bool, error)
 	Return(ctx context.Context, tx *db.Tx, planID int64) error

@@ -52,6 +52,7 @@ type Config struct {
 	Balances Balances
 	Clock    clock.Clock
 	Plans    Plans
+	Payments Payments
 	// Placer chooses where a new service is provisioned; nil: on DefaultPanel.
 	Placer       Placer
 	DefaultPanel string

@@ -18,7 +18,7 @@ import (
 const columns = `id, account_id, order_id, type, label, status, domain, client_ref, plan_id, plan_slug, plan_name, limits,
 	period_months, auto_renew, renew_price, first_price, failure_key, suspend_reason, pending_plan_id, pending_plan_at, panel, panel_ref,
 	username, origin_url, location, ipv4, ipv6, nameservers, created_at, provisioned_at, expires_at,
-	next_renewal_attempt_at, grace_until, suspended_at, terminates_at`
+	next_renewal_attempt_at, grace_until, suspended_at, terminates_at, reminded, warned`
 
 func scan(row db.Row) (record, error) {
 	var r record
@@ -27,7 +27,7 @@ func scan(row db.Row) (record, error) {
 		&r.planSlug, &r.planName, &r.limits, &r.periodMonths, &r.autoRenew, &r.renewPrice, &r.firstPrice, &r.failureKey,
 		&r.suspendReason, &r.pendingPlanID, &r.pendingPlanAt, &r.panel, &r.panelRef, &r.place.username, &r.place.originURL,
 		&r.place.location, &r.place.ipv4, &r.place.ipv6, &nameservers, &r.createdAt, &r.provisionedAt, &r.expiresAt,
-		&r.nextRenewalAttemptAt, &r.graceUntil, &r.suspendedAt, &r.terminatesAt)
+		&r.nextRenewalAttemptAt, &r.graceUntil, &r.suspendedAt, &r.terminatesAt, &r.reminded, &r.warned)
 	if err != nil {
 		return record{}, err
 	}
@@ -163,7 +163,7 @@ func setActive(ctx context.Context, tx *db.Tx, id int64, ref string, p place, ex
 		return false, err
 	}
 	n, err := tx.Exec(ctx, `UPDATE services SET status = $1, panel_ref = $2, username = $3, origin_url = $4, location = $5,
-			ipv4 = $6, ipv6 = $7, nameservers = $8, provisioned_at = $9, expires_at = $10
+			ipv4 = $6, ipv6 = $7, nameservers = $8, provisioned_at = $9, expires_at = $10, step_at = $9
 		WHERE id = $11 AND status = $12`,
 		Active, ref, p.username, p.originURL, p.location, p.ipv4, p.ipv6, string(nameservers), tx.Now, expiresAt, id, Provisioning)
 	return n == 1, err
@@ -183,20 +183,21 @@ func setCancelled(ctx context.Context, tx *db.Tx, id int64) error {
 }
 
 func setSuspended(ctx context.Context, tx *db.Tx, id int64, reason SuspendReason) error {
-	_, err := tx.Exec(ctx, `UPDATE services SET status = $1, suspend_reason = $2, suspended_at = $3 WHERE id = $4`,
+	_, err := tx.Exec(ctx, `UPDATE services SET status = $1, suspend_reason = $2, suspended_at = $3, step_at = $3 WHERE id = $4`,
 		Suspended, reason, tx.Now, id)
 	return err
 }
 
 func setUnsuspended(ctx context.Context, tx *db.Tx, id int64, to Status) error {
 	_, err := tx.Exec(ctx, `UPDATE services SET status = $1, suspend_reason = NULL, suspended_at = NULL, grace_until = NULL,
-		terminates_at = NULL WHERE id = $2`, to, id)
+		terminates_at = NULL, warned = NULL, step_at = $3 WHERE id = $2`, to, id, tx.Now)
 	return err
 }
 
 func setPreferences(ctx context.Context, tx *db.Tx, r record) error {
-	_, err := tx.Exec(ctx, `UPDATE services SET label = $1, search = $2, auto_renew = $3 WHERE id = $4`,
-		r.label, searchText(r.label, r.domain), r.autoRenew, r.id)
+	_, err := tx.Exec(ctx, `UPDATE services SET label = $1, search = $2, auto_renew = $3,
+		next_renewal_attempt_at = CASE WHEN auto_renew = $3 THEN next_renewal_attempt_at END, step_at = CAST($4 AS BIGINT) WHERE id = $5`,
+		r.label, searchText(r.label, r.domain), r.autoRenew, tx.Now, r.id)
 	return err
 }
 

@@ -39,8 +39,15 @@ func (s *till) Sell(_ context.Context, _ *db.Tx, sale Sale) (int64, error) {
 	return int64(1000 + len(s.sales)), nil
 }
 
-// used is what every service uses.
-type used struct{ counts map[string]int64 }
+// used is what every service uses; paying are the accounts with a payment on its way.
+type used struct {
+	counts map[string]int64
+	paying map[int64]bool
+}
+
+func (u *used) InFlight(_ context.Context, _ db.Querier, accountID int64) (bool, error) {
+	return u.paying[accountID], nil
+}
 
 func (u *used) Measure(context.Context, int64, int64) (map[string]int64, error) { return u.counts, nil }
 func (u *used) Known(context.Context, db.Querier, int64) (map[string]int64, error) {
@@ -79,6 +86,8 @@ func (p plans) Changes(ctx context.Context, q db.Querier, id int64, months int) 
 	}
 	return offers, nil
 }
+
+func (plans) Terms(context.Context, db.Querier, int64) (Terms, error) { return DefaultTerms, nil }
 
 func (plans) Take(_ context.Context, _ *db.Tx, id int64) (bool, error) { return id != 6, nil }
 func (plans) Return(context.Context, *db.Tx, int64) error              { return nil }

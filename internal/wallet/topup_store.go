@@ -81,3 +81,9 @@ func dueTopups(ctx context.Context, tx *db.Tx, limit int) ([]topup, error) {
 
 const dueTopupsQuery = selectTopup + ` WHERE status IN ('pending', 'processing') AND expires_at <= $1
 	ORDER BY expires_at, id LIMIT $2`
+
+// inFlight tells whether a gateway is working on a payment of the account.
+func inFlight(ctx context.Context, q db.Querier, accountID int64) (found bool, err error) {
+	err = q.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM wallet_topups WHERE account_id = $1 AND status = 'processing')`, accountID).Scan(&found)
+	return found, err
+}

@@ -323,6 +323,12 @@ func (s *Service) ExpireDue(ctx context.Context) (int, error) {
 	}
 }
 
+// InFlight tells whether a gateway is working on a payment of the account: its money may
+// come at any moment.
+func (s *Service) InFlight(ctx context.Context, q db.Querier, accountID int64) (bool, error) {
+	return inFlight(ctx, q, accountID)
+}
+
 // topupEvent is the data of wallet.topup_succeeded and wallet.topup_failed.
 type topupEvent struct {
 	ID             int64          `json:"id"`

@@ -1,0 +1,47 @@
+package catalog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"stead.dev/stead/internal/platform/db"
+)
+
+// Terms say how long what takes in the life of a product's services, in days. A member
+// that is nil is the platform's default.
+type Terms struct {
+	RenewBefore *int `json:"renew_before,omitempty" yaml:"renew_before_days,omitempty"`
+	Grace       *int `json:"grace,omitempty" yaml:"grace_days,omitempty"`
+	Suspended   *int `json:"suspended,omitempty" yaml:"suspended_days,omitempty"`
+	Kept        *int `json:"kept,omitempty" yaml:"kept_days,omitempty"`
+}
+
+const maxDays = 365
+
+func (t Terms) check(problems *Problems, at string) {
+	for _, x := range []struct {
+		name  string
+		days  *int
+		least int
+	}{
+		{"renew_before_days", t.RenewBefore, 0}, {"grace_days", t.Grace, 0}, {"suspended_days", t.Suspended, 1}, {"kept_days", t.Kept, 0},
+	} {
+		if x.days != nil && (*x.days < x.least || *x.days > maxDays) {
+			problems.add("%s terms: %s is %d, must be from %d to %d", at, x.name, *x.days, x.least, maxDays)
+		}
+	}
+}
+
+// Terms are those of the plan's product; none for a plan that does not exist.
+func (s *Service) Terms(ctx context.Context, q db.Querier, planID int64) (t Terms, err error) {
+	err = q.QueryRow(ctx, `SELECT p.terms FROM catalog_plans l JOIN catalog_products p ON p.id = l.product_id WHERE l.id = $1`, planID).
+		Scan(asJSON{&t})
+	if errors.Is(err, db.ErrNoRows) {
+		return Terms{}, nil
+	}
+	if err != nil {
+		return Terms{}, fmt.Errorf("catalog: terms of plan %d: %w", planID, err)
+	}
+	return t, nil
+}

@@ -1,0 +1,139 @@
+package services
+
+import (
+	"slices"
+	"time"
+)
+
+// Terms say how long what takes in the life of a product's services, in days.
+type Terms struct {
+	RenewBefore int // before a service expires, its renewal is tried for the first time
+	Grace       int // after it expired, it stays online
+	Suspended   int // after it was suspended for not being paid, it ends
+	Kept        int // after it ended, its final backup is kept and it can be restored
+}
+
+// DefaultTerms are those of a product that names none (resources, section 1).
+var DefaultTerms = Terms{RenewBefore: 3, Grace: 3, Suspended: 14, Kept: 30}
+
+const day = 24 * time.Hour
+
+func days(n int) time.Duration { return time.Duration(n) * day }
+
+// Days before expiry, and before the end, at which the owner is told (resources,
+// sections 1 and 25), the most urgent last.
+var (
+	reminders = []int{30, 14, 7, 3, 1}
+	warnings  = []int{7, 3, 1}
+)
+
+// How often is tried what did not go: a renewal that the wallet did not cover (money
+// that comes in tries it at once), and a suspension while a payment is on its way.
+const (
+	renewAgain   = day
+	paymentAgain = 10 * time.Minute
+)
+
+// act is one step in the life of a service.
+type act string
+
+const (
+	actRenew     act = "renew"
+	actRemind    act = "remind"
+	actExpire    act = "expire"
+	actSuspend   act = "suspend"
+	actWait      act = "wait" // with the suspension, for a payment
+	actWarn      act = "warn"
+	actTerminate act = "terminate"
+)
+
+// todo is what is to be done with a service now, or when it is to be looked at again.
+type todo struct {
+	act  act // empty: nothing now
+	days int // of a reminder or a warning: how many are left
+	next time.Time
+}
+
+// renewing tells whether the service renews by itself.
+func (r record) renewing() bool { return r.autoRenew && r.renewable() == nil }
+
+// attemptAt is when the renewal of a service is tried next.
+func (r record) attemptAt(t Terms) time.Time {
+	if r.nextRenewalAttemptAt != nil {
+		return *r.nextRenewalAttemptAt
+	}
+	return r.expiresAt.Add(-days(t.RenewBefore))
+}
+
+// todo looks at a service. Where two things are due, the one that helps the customer
+// comes first: a renewal before all, a step towards the end last.
+func (r record) todo(t Terms, now time.Time) todo {
+	var next time.Time
+	later := func(at time.Time) {
+		if next.IsZero() || at.Before(next) {
+			next = at
+		}
+	}
+	if r.renewing() {
+		if at := r.attemptAt(t); !now.Before(at) {
+			return todo{act: actRenew}
+		} else {
+			later(at)
+		}
+	}
+	switch {
+	case r.status == Active && !now.Before(*r.expiresAt):
+		return todo{act: actExpire}
+	case r.status == Active:
+		later(*r.expiresAt)
+		if n, at := tell(reminders, *r.expiresAt, r.reminded, now); n > 0 && days(n) < r.periodLength() {
+			return todo{act: actRemind, days: n}
+		} else if !at.IsZero() {
+			later(at)
+		}
+	case r.status == PastDue && !now.Before(*r.graceUntil):
+		return todo{act: actSuspend}
+	case r.status == PastDue:
+		later(*r.graceUntil)
+	case r.status == Suspended && r.terminatesAt != nil && !now.Before(*r.terminatesAt):
+		return todo{act: actTerminate}
+	case r.status == Suspended && r.terminatesAt != nil:
+		later(*r.terminatesAt)
+		if n, at := tell(warnings, *r.terminatesAt, r.warned, now); n > 0 {
+			return todo{act: actWarn, days: n}
+		} else if !at.IsZero() {
+			later(at)
+		}
+	}
+	return todo{next: next}
+}
+
+// periodLength is how long one period of the service is: a reminder that is as long
+// before the end as the period is would come with the renewal itself.
+func (r record) periodLength() time.Duration {
+	return r.expiresAt.Sub(addMonths(*r.expiresAt, -r.periodMonths))
+}
+
+// tell is the mark of marks (days before end, falling) that is to be told of now, 0 for
+// none, and when the next one comes. Of marks that were passed together only the most
+// urgent is told; told is the last one.
+func tell(marks []int, end time.Time, told *int, now time.Time) (mark int, next time.Time) {
+	for _, n := range marks {
+		at := end.Add(-days(n))
+		switch {
+		case told != nil && n >= *told:
+		case now.Before(at):
+			return mark, at
+		default:
+			mark = n
+		}
+	}
+	return mark, time.Time{}
+}
+
+// graceOf is until when a service stays online that has just become past due: the
+// product's days after its expiry, but at least a day after now, for a platform that
+// was itself away.
+func graceOf(expiresAt time.Time, t Terms, now time.Time) time.Time {
+	return slices.MaxFunc([]time.Time{expiresAt.Add(days(t.Grace)), now.Add(day)}, time.Time.Compare)
+}

@@ -1,0 +1,93 @@
+package services
+
+import (
+	"context"
+	"time"
+
+	"stead.dev/stead/internal/platform/db"
+)
+
+// setStep notes when a service is to be looked at again; the zero time is never.
+func setStep(ctx context.Context, tx *db.Tx, id int64, at time.Time) error {
+	var due *time.Time
+	if !at.IsZero() {
+		due = &at
+	}
+	_, err := tx.Exec(ctx, `UPDATE services SET step_at = $1 WHERE id = $2`, due, id)
+	return err
+}
+
+// setTold notes of which days the owner was told.
+func setTold(ctx context.Context, tx *db.Tx, id int64, reminded, warned *int) error {
+	_, err := tx.Exec(ctx, `UPDATE services SET reminded = $1, warned = $2 WHERE id = $3`, reminded, warned, id)
+	return err
+}
+
+func setPastDue(ctx context.Context, tx *db.Tx, id int64, until time.Time) error {
+	_, err := tx.Exec(ctx, `UPDATE services SET status = $1, grace_until = $2 WHERE id = $3`, PastDue, until, id)
+	return err
+}
+
+func setSuspendedUnpaid(ctx context.Context, tx *db.Tx, id int64, terminates time.Time) error {
+	_, err := tx.Exec(ctx, `UPDATE services SET status = $1, suspend_reason = $2, suspended_at = $3, terminates_at = $4, warned = NULL
+		WHERE id = $5`, Suspended, Unpaid, tx.Now, terminates, id)
+	return err
+}
+
+func setAttempt(ctx context.Context, tx *db.Tx, id int64, at time.Time) error {
+	_, err := tx.Exec(ctx, `UPDATE services SET next_renewal_attempt_at = $1 WHERE id = $2`, at, id)
+	return err
+}
+
+// attemptNow has those of an account's services tried again at once whose renewal did
+// not go.
+func attemptNow(ctx context.Context, tx *db.Tx, accountID int64) error {
+	_, err := tx.Exec(ctx, `UPDATE services SET next_renewal_attempt_at = $1, step_at = $1
+		WHERE account_id = $2 AND next_renewal_attempt_at > $1 AND auto_renew AND status IN ('active', 'past_due', 'suspended')
+		AND EXISTS (SELECT 1 FROM services_steps p WHERE p.service_id = services.id AND p.did = 'renew' AND p.failure_key IS NOT NULL
+			AND p.id = (SELECT MAX(l.id) FROM services_steps l WHERE l.service_id = services.id AND l.did = 'renew'))`,
+		tx.Now, accountID)
+	return err
+}
+
+// renewedBefore tells whether the renewal of another service of the account is due that
+// expires before this one.
+func renewedBefore(ctx context.Context, q db.Querier, r record, now time.Time) (first bool, err error) {
+	err = q.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM services
+		WHERE account_id = $1 AND next_renewal_attempt_at <= $2 AND auto_renew AND id <> $3
+		AND (expires_at < $4 OR (expires_at = $4 AND id < $3))
+		AND (status IN ('active', 'past_due') OR (status = 'suspended' AND suspend_reason = 'unpaid')))`,
+		r.accountID, now, r.id, *r.expiresAt).Scan(&first)
+	return first, err
+}
+
+// noteStep keeps what was done with a service.
+func noteStep(ctx context.Context, tx *db.Tx, id int64, did act, failureKey string, left int) error {
+	var key *string
+	if failureKey != "" {
+		key = &failureKey
+	}
+	var daysLeft *int
+	if left > 0 {
+		daysLeft = &left
+	}
+	_, err := tx.Exec(ctx, `INSERT INTO services_steps (service_id, did, failure_key, days, at) VALUES ($1, $2, $3, $4, $5)`,
+		id, did, key, daysLeft, tx.Now)
+	return err
+}
+
+// stepsDue lists services of which a step is due.
+func stepsDue(ctx context.Context, q db.Querier, now time.Time, after int64, limit int) ([]int64, error) {
+	return db.Collect(ctx, q, func(row db.Row) (id int64, err error) {
+		err = row.Scan(&id)
+		return id, err
+	}, `SELECT id FROM services WHERE step_at IS NOT NULL AND step_at <= $1 AND id > $2 ORDER BY id LIMIT $3`, now, after, limit)
+}
+
+func overdueSteps(ctx context.Context, q db.Querier, by time.Time) ([]Overdue, error) {
+	return db.Collect(ctx, q, func(row db.Row) (o Overdue, err error) {
+		err = row.Scan(&o.ServiceID, &o.AccountID, &o.Domain, &o.Status, &o.Due, &o.ExpiresAt)
+		return o, err
+	}, `SELECT id, account_id, domain, status, step_at, expires_at FROM services
+		WHERE step_at IS NOT NULL AND step_at < $1 ORDER BY step_at, id LIMIT 1000`, by)
+}
