@@ -198,38 +198,45 @@ func (s *Service) change(ctx context.Context, accountID, serviceID int64, cause 
 	f func(ctx context.Context, tx *db.Tx, z zone, all []record) (changed bool, err error),
 ) error {
 	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
-		on, err := s.Services.LockSite(ctx, tx, accountID, serviceID)
-		if err != nil {
-			return err
-		}
-		if err := changeable(on); err != nil {
-			return err
-		}
-		z, err := s.ensure(ctx, tx, on)
-		if err != nil {
-			return err
-		}
-		// The job that looks ALIASes up changes the serial without the service.
-		if z, err = lockZone(ctx, tx, z.id); err != nil {
-			return err
-		}
-		all, err := ofZone(ctx, tx, z.id)
-		if err != nil {
-			return err
-		}
-		changed, err := f(ctx, tx, z, all)
-		if err != nil || !changed {
-			return err
-		}
-		if err := insertSnapshot(ctx, tx, z, cause, all); err != nil {
-			return err
-		}
-		if _, err := s.place(ctx, tx, z, false); err != nil {
-			return err
-		}
-		_, err = s.grow(ctx, tx, z)
-		return err
+		return s.changeIn(ctx, tx, accountID, serviceID, cause, f)
 	})
+}
+
+// changeIn is change within a transaction.
+func (s *Service) changeIn(ctx context.Context, tx *db.Tx, accountID, serviceID int64, cause string,
+	f func(ctx context.Context, tx *db.Tx, z zone, all []record) (changed bool, err error),
+) error {
+	on, err := s.Services.LockSite(ctx, tx, accountID, serviceID)
+	if err != nil {
+		return err
+	}
+	if err := changeable(on); err != nil {
+		return err
+	}
+	z, err := s.ensure(ctx, tx, on)
+	if err != nil {
+		return err
+	}
+	// The job that looks ALIASes up changes the serial without the service.
+	if z, err = lockZone(ctx, tx, z.id); err != nil {
+		return err
+	}
+	all, err := ofZone(ctx, tx, z.id)
+	if err != nil {
+		return err
+	}
+	changed, err := f(ctx, tx, z, all)
+	if err != nil || !changed {
+		return err
+	}
+	if err := insertSnapshot(ctx, tx, z, cause, all); err != nil {
+		return err
+	}
+	if _, err := s.place(ctx, tx, z, false); err != nil {
+		return err
+	}
+	_, err = s.grow(ctx, tx, z)
+	return err
 }
 
 // list answers one page of the records of a service's zone.
