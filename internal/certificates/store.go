@@ -111,7 +111,7 @@ func take(ctx context.Context, tx *db.Tx, id int64, until time.Time) (bool, erro
 
 // release lets others at the row, which is due then.
 func release(ctx context.Context, tx *db.Tx, id int64, due time.Time) error {
-	_, err := tx.Exec(ctx, `UPDATE certificates SET busy_until = 0, due_at = $1 WHERE id = $2`, due, id)
+	_, err := tx.Exec(ctx, `UPDATE certificates SET busy_until = 0, queued_until = 0, due_at = $1 WHERE id = $2`, due, id)
 	return err
 }
 
@@ -183,12 +183,13 @@ func remove(ctx context.Context, tx *db.Tx, id int64) error {
 // dueRow names a row that is due.
 type dueRow struct{ id, accountID, serviceID int64 }
 
-// takeDue lists rows that are due, and puts them off until next.
+// takeDue lists rows that are due; they are not listed again until next.
 func takeDue(ctx context.Context, tx *db.Tx, next time.Time, limit int) ([]dueRow, error) {
 	return db.Collect(ctx, tx, func(s db.Row) (d dueRow, err error) {
 		err = s.Scan(&d.id, &d.accountID, &d.serviceID)
 		return d, err
-	}, `UPDATE certificates SET due_at = $1 WHERE id IN (SELECT id FROM certificates WHERE due_at <= $2 ORDER BY due_at LIMIT $3)
+	}, `UPDATE certificates SET queued_until = $1 WHERE id IN
+			(SELECT id FROM certificates WHERE due_at <= $2 AND queued_until <= $2 ORDER BY due_at LIMIT $3)
 		RETURNING id, account_id, service_id`, next, tx.Now, limit)
 }
 

@@ -42,7 +42,10 @@ func (s *Service) Tend(ctx context.Context, accountID, serviceID, id int64) erro
 	if err != nil || !mine {
 		return err
 	}
-	tendErr := s.tend(ctx, on, r)
+	var tendErr error
+	if !s.Clock.Now().Before(r.dueAt) { // else another job was here before
+		tendErr = s.tend(ctx, on, r)
+	}
 	err = s.DB.InTx(context.WithoutCancel(ctx), func(ctx context.Context, tx *db.Tx) error {
 		now, err := get(ctx, tx, id)
 		if errors.Is(err, db.ErrNoRows) {
@@ -58,14 +61,13 @@ func (s *Service) Tend(ctx context.Context, accountID, serviceID, id int64) erro
 
 // due is when to look at a row again that was before and is now.
 func (s *Service) due(now time.Time, on site.Site, before, r row) time.Time {
-	if !on.Online() {
-		return now.Add(time.Hour)
-	}
-	if r.phase != idle {
-		if r.dueAt.Equal(before.dueAt) { // nobody said when
-			return now.Add(youngPause)
-		}
+	switch {
+	case r.dueAt.After(now), !r.dueAt.Equal(before.dueAt): // somebody said when
 		return r.dueAt
+	case !on.Online():
+		return now.Add(time.Hour)
+	case r.phase != idle:
+		return now.Add(youngPause)
 	}
 	next := now.Add(week)
 	for _, t := range []*time.Time{r.renewAt, r.askAt} {

@@ -5,7 +5,7 @@
 -- used. chain to expires_at are of the certificate in use, empty while there is none; secret is its key, sealed.
 -- installed is how far the panel has followed. phase is how far an order is (idle, wanted, ordering); order_url,
 -- order_names and order_secret are of the order that is under way. due_at is when a job looks again, busy_until
--- keeps others off while it does.
+-- keeps others off while it does, queued_until keeps another job from being made for it.
 CREATE TABLE certificates (
     id              {{id}},
     account_id      BIGINT  NOT NULL,
@@ -40,6 +40,7 @@ CREATE TABLE certificates (
     renew_at        BIGINT,
     ask_at          BIGINT,
     busy_until      BIGINT  NOT NULL DEFAULT 0,
+    queued_until    BIGINT  NOT NULL DEFAULT 0,
     warned_days     INTEGER,
     created_at      BIGINT  NOT NULL
 );
