@@ -43,6 +43,10 @@ type Config struct {
 	IPv4, IPv6  string
 	Nameservers []string
 	Location    string
+	// PreviewDomain shows each account's primary site as <account>.<PreviewDomain>, before the DNS of its
+	// domain points here; its records must. It is then the accounts'
+	// OriginURL. Empty is none.
+	PreviewDomain string
 	// HTTPS tells that somebody else answers the sites by HTTPS too, so that it can be forced. A machine with the
 	// facility of certificates answers itself.
 	HTTPS bool
@@ -73,11 +77,14 @@ type Node struct {
 	facilities []facility.Facility
 	// certificates is one of the facilities; nil where nothing answers HTTPS, or somebody else does.
 	certificates *certificates.Driver
+	// interpreter is the facility that runs programs; nil where none is.
+	interpreter facility.Interpreter
 
 	// Files works on the files of the node's accounts.
 	Files *files.Driver
 
 	applying keylock.Locks // orders reading an account's record and applying it, so that the newest one lasts
+	turns    turns
 
 	startingMu sync.Mutex
 	unready    map[panel.Capability]error // facilities that did not start, and why
@@ -123,6 +130,10 @@ func New(ctx context.Context, cfg Config) (_ *Node, err error) {
 		keeper.Follow(n.apply)
 	}
 	for _, f := range n.facilities {
+		if i, ok := f.(facility.Interpreter); ok {
+			n.interpreter = i
+			i.Follow(n.apply)
+		}
 		if w, ok := f.(facility.Writer); ok {
 			w.OnWritten(n.Files.Measure)
 		}
@@ -357,16 +368,38 @@ func (n *Node) sites(rec accounts.Record) []web.Site {
 		sites = append(sites, web.Site{
 			Domain: d.Name, Home: n.accounts.Home(rec), DocumentRoot: d.DocumentRoot,
 			RedirectTo: d.RedirectTo, ForceHTTPS: d.ForceHTTPS, Suspended: rec.Suspended,
-			Certificate: secure.Chain, CertificateKey: secure.Key, HSTS: secure.HSTS,
+			Certificate: secure.Chain, CertificateKey: secure.Key, HSTS: secure.HSTS, GID: rec.User.GID,
 		})
+	}
+	for i := range sites {
+		if n.interpreter != nil {
+			sites[i].PHP = n.interpreter.Socket(n.of(rec))
+		}
+	}
+	if n.cfg.PreviewDomain != "" && len(sites) > 0 {
+		sites[0].Preview = rec.Name + "." + n.cfg.PreviewDomain
 	}
 	return sites
 }
 
 // apply has the account served as its record says now. A facility that fails does not keep the
-// others from it.
+// others from it. Of many calls that wait for one that works, the first does the work of all: a
+// hundred domains that are added at once are not a hundred reloads of the web server.
 func (n *Node) apply(ctx context.Context, ref string) error {
+	asked := n.turns.next()
 	defer n.applying.Lock(ref)()
+	if n.turns.last(ref) > asked {
+		return nil
+	}
+	began := n.turns.next()
+	err := n.applyNow(ctx, ref)
+	if err == nil {
+		n.turns.done(ref, began)
+	}
+	return err
+}
+
+func (n *Node) applyNow(ctx context.Context, ref string) error {
 	rec, err := n.accounts.Get(ref)
 	if err != nil {
 		return err
@@ -417,13 +450,21 @@ func (n *Node) answer(rec accounts.Record) panel.Account {
 	acc := panel.Account{
 		Ref: rec.Ref, Username: rec.Name, PrimaryDomain: rec.Domains[0].Name, Domains: n.domains(rec),
 		Limits: rec.Limits, Status: panel.AccountActive, CreatedAt: rec.CreatedAt,
-		OriginURL: n.cfg.OriginURL, IPv4: n.cfg.IPv4, IPv6: n.cfg.IPv6,
+		OriginURL: n.originURL(rec), IPv4: n.cfg.IPv4, IPv6: n.cfg.IPv6,
 		Nameservers: slices.Clone(n.cfg.Nameservers), Location: n.cfg.Location,
 	}
 	if rec.Suspended {
 		acc.Status = panel.AccountSuspended
 	}
 	return acc
+}
+
+// originURL is where the account's site is seen whatever its DNS says.
+func (n *Node) originURL(rec accounts.Record) string {
+	if n.cfg.PreviewDomain == "" {
+		return n.cfg.OriginURL
+	}
+	return "http://" + rec.Name + "." + n.cfg.PreviewDomain
 }
 
 func (n *Node) domains(rec accounts.Record) []panel.Domain {
@@ -504,6 +545,7 @@ func (n *Node) deleteAccount(ctx context.Context, ref string) error {
 		return nil
 	})
 	if err == nil {
+		n.turns.forget(ref)
 		n.Files.Forget(ref)
 	}
 	return err

@@ -45,6 +45,15 @@ type Counter interface {
 	Count(ctx context.Context, a accounts.Account, into *panel.Usage) error
 }
 
+// Interpreter is a facility that runs the programs of accounts' sites.
+type Interpreter interface {
+	// Socket is where the web server reaches the programs of the account, by FastCGI; empty when none
+	// are run.
+	Socket(a accounts.Account) string
+	// Follow has apply called when an account is to be served otherwise.
+	Follow(apply func(ctx context.Context, ref string) error)
+}
+
 // Lookup finds an account of the machine by its ref; ErrNotFound when there is none. A facility gets
 // one when it is made, because the methods of the panel port name accounts by ref.
 type Lookup func(ref string) (accounts.Account, error)
