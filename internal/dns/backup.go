@@ -1,0 +1,155 @@
+package dns
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/fault"
+)
+
+// kept is one of a customer's records in a backup.
+type kept struct {
+	Name     string  `json:"name"` // relative to the zone
+	Type     Type    `json:"type"`
+	Value    string  `json:"value"`
+	TTL      int     `json:"ttl"`
+	Priority *int    `json:"priority,omitempty"`
+	Weight   *int    `json:"weight,omitempty"`
+	Port     *int    `json:"port,omitempty"`
+	Flags    *int    `json:"flags,omitempty"`
+	Tag      *string `json:"tag,omitempty"`
+	Disabled bool    `json:"disabled,omitempty"`
+}
+
+// keptZone is what a backup has of a service's zone: what customers wrote. The platform's
+// own records follow the platform.
+type keptZone struct {
+	Zone    string `json:"zone"`
+	Records []kept `json:"records"`
+}
+
+func (k kept) fields() fields {
+	return fields{
+		name: k.Name, kind: k.Type, value: k.Value, ttl: k.TTL, priority: k.Priority, weight: k.Weight, port: k.Port, flags: k.Flags,
+		tag: k.Tag, disabled: k.Disabled,
+	}
+}
+
+func keep(f fields) kept {
+	return kept{f.name, f.kind, f.value, f.ttl, f.priority, f.weight, f.port, f.flags, f.tag, f.disabled}
+}
+
+func (r record) customers() bool { return !r.system && r.owner == "" }
+
+// Export answers what customers wrote into the zone of a service, for its backups; nil
+// when it has no zone.
+func (s *Service) Export(ctx context.Context, q db.Querier, accountID, serviceID int64) (json.RawMessage, error) {
+	on, err := s.Services.Site(ctx, q, accountID, serviceID)
+	if err != nil || on.Domain == "" {
+		return nil, err
+	}
+	z, err := zoneNamed(ctx, q, on.Domain)
+	if err != nil || z.id == 0 || z.serviceID != serviceID {
+		return nil, err
+	}
+	all, err := ofZone(ctx, q, z.id)
+	if err != nil {
+		return nil, err
+	}
+	document := keptZone{Zone: z.name, Records: []kept{}}
+	for _, r := range all {
+		if r.customers() {
+			document.Records = append(document.Records, keep(r.fields))
+		}
+	}
+	return json.Marshal(document)
+}
+
+// Import makes what customers wrote into the zone of a service as a backup has it. A
+// record of the platform that is in the way of one of them gives way, as it did when the
+// customer deleted it for that. The zone before is kept as a snapshot.
+func (s *Service) Import(ctx context.Context, tx *db.Tx, accountID, serviceID int64, document json.RawMessage, _ []string) error {
+	var wanted keptZone
+	if err := json.Unmarshal(document, &wanted); err != nil {
+		return fmt.Errorf("dns: document of a backup: %w", err)
+	}
+	return s.changeIn(ctx, tx, accountID, serviceID, "import", func(ctx context.Context, tx *db.Tx, z zone, all []record) (bool, error) {
+		if len(wanted.Records) > maxRecords {
+			return false, fault.LimitReached.New()
+		}
+		add := make([]fields, len(wanted.Records))
+		for i, k := range wanted.Records {
+			f := k.fields()
+			f.name = absolute(z.name, f.name) + "." // a relative name may look like an absolute one
+			parsed, err := f.parse(z.name)
+			if err != nil {
+				return false, err
+			}
+			add[i] = parsed
+		}
+		return s.replace(ctx, tx, z, all, add)
+	})
+}
+
+// replace makes the customers' records of a zone those that are wanted.
+func (s *Service) replace(ctx context.Context, tx *db.Tx, z zone, all []record, wanted []fields) (changed bool, err error) {
+	there := make([]bool, len(wanted))
+	var left []record
+	for _, r := range all {
+		stays := !r.customers()
+		for i, f := range wanted {
+			if !stays && !there[i] && r.same(f) && r.ttl == f.ttl && r.disabled == f.disabled {
+				stays, there[i] = true, true
+			}
+		}
+		if stays {
+			left = append(left, r)
+			continue
+		}
+		changed = true
+		if err := deleteRecord(ctx, tx, r.id); err != nil {
+			return changed, err
+		}
+	}
+	for i, f := range wanted {
+		if there[i] {
+			continue
+		}
+		changed = true
+		if left, err = giveWay(ctx, tx, z, left, f); err != nil {
+			return changed, err
+		}
+		r, err := s.insert(ctx, tx, z, f)
+		if err != nil {
+			return changed, err
+		}
+		left = append(left, r)
+	}
+	return changed, nil
+}
+
+// giveWay takes the platform's addresses away that f excludes, and answers the rest.
+func giveWay(ctx context.Context, tx *db.Tx, z zone, all []record, f fields) ([]record, error) {
+	for {
+		c := conflict(z.name, all, record{fields: f})
+		if c == nil {
+			return all, nil
+		}
+		if c.with == nil || !c.with.system || c.with.fixed() {
+			return all, c.refusal()
+		}
+		id := c.with.id
+		if err := deleteRecord(ctx, tx, id); err != nil {
+			return all, err
+		}
+		var rest []record
+		for _, r := range all {
+			if r.id != id {
+				rest = append(rest, r)
+			}
+		}
+		all = rest
+	}
+}
