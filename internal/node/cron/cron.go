@@ -1,0 +1,488 @@
+package cron
+
+import (
+	"cmp"
+	"container/heap"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"stead.dev/stead/internal/node/accounts"
+	"stead.dev/stead/internal/node/facility"
+	"stead.dev/stead/internal/node/record"
+	"stead.dev/stead/internal/panel"
+)
+
+// Config is what the facility is told.
+type Config struct {
+	Dir    string // of its records
+	Lookup facility.Lookup
+	Now    func() time.Time
+	Log    *slog.Logger
+	// Tell writes lines into the account's cron log; nil does not.
+	Tell func(a accounts.Account, lines ...panel.LogLine) error
+	// Simulated runs nothing.
+	Simulated bool
+}
+
+const (
+	// late is how far behind a run may begin.
+	late = 2 * time.Minute
+	// runsAtOnce bounds an account's.
+	runsAtOnce = 10
+	// jobsMost bounds an account's; plans have smaller bounds.
+	jobsMost = 1000
+	// look is how often the heap is looked into.
+	look = time.Second
+)
+
+// Driver runs the jobs. It implements panel.Cron and facility.Facility.
+type Driver struct {
+	cfg     Config
+	records *record.Store[kept]
+
+	changing sync.Mutex // orders changes of records and what is applied of them
+
+	mu       sync.Mutex
+	accounts map[string]*account // by name
+	due      queue
+	begun    time.Time // the minute whose runs began last
+	stop     context.CancelFunc
+	loop     sync.WaitGroup // looking
+	runs     sync.WaitGroup // running
+	files    sync.Mutex     // over the files that tell of runs
+}
+
+var (
+	_ panel.Cron        = (*Driver)(nil)
+	_ facility.Facility = (*Driver)(nil)
+	_ facility.Starter  = (*Driver)(nil)
+	_ facility.Stopper  = (*Driver)(nil)
+)
+
+// kept is the record of an account.
+type kept struct {
+	Jobs []panel.CronJob `json:"jobs"`
+}
+
+func (k kept) find(id string) int {
+	return slices.IndexFunc(k.Jobs, func(j panel.CronJob) bool { return j.ID == id })
+}
+
+// account is what is applied.
+type account struct {
+	accounts.Account
+	jobs map[string]*job
+	runs int
+}
+
+// job is a job that is applied.
+type job struct {
+	panel.CronJob
+	schedule panel.Schedule
+	of       *account
+	next     time.Time
+	place    int // in the queue; -1 when it is not
+	running  map[*run]bool
+	skipped  int64
+}
+
+// queue has the jobs by when they are due.
+type queue []*job
+
+func (q queue) Len() int           { return len(q) }
+func (q queue) Less(i, j int) bool { return q[i].next.Before(q[j].next) }
+func (q queue) Swap(i, j int) {
+	q[i], q[j] = q[j], q[i]
+	q[i].place, q[j].place = i, j
+}
+
+// Push implements heap.Interface.
+func (q *queue) Push(x any) {
+	j, ok := x.(*job)
+	if !ok {
+		panic("cron: only jobs are queued")
+	}
+	j.place = len(*q)
+	*q = append(*q, j)
+}
+
+// Pop implements heap.Interface.
+func (q *queue) Pop() any {
+	last := len(*q) - 1
+	j := (*q)[last]
+	(*q)[last] = nil
+	*q = (*q)[:last]
+	j.place = -1
+	return j
+}
+
+// New makes the facility. Jobs run from Start on.
+func New(cfg Config) (*Driver, error) {
+	records, err := record.Open[kept](filepath.Join(cfg.Dir, "records"))
+	if err != nil {
+		return nil, fmt.Errorf("cron: %w", err)
+	}
+	d := &Driver{cfg: cfg, records: records, accounts: map[string]*account{}}
+	text, err := os.ReadFile(d.mark())
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("cron: %w", err)
+	}
+	if err == nil {
+		if d.begun, err = time.Parse(time.RFC3339, strings.TrimSpace(string(text))); err != nil {
+			return nil, fmt.Errorf("cron: %s: %w", d.mark(), err)
+		}
+	}
+	return d, nil
+}
+
+// mark is the file that has the minute whose runs began last.
+func (d *Driver) mark() string { return filepath.Join(d.cfg.Dir, "begun") }
+
+// Capability implements facility.Facility.
+func (*Driver) Capability() panel.Capability { return panel.CapCron }
+
+// Start implements facility.Starter.
+func (d *Driver) Start(ctx context.Context) error {
+	if d.cfg.Simulated {
+		return nil
+	}
+	ctx, d.stop = context.WithCancel(context.WithoutCancel(ctx))
+	d.loop.Go(func() {
+		tick := time.NewTicker(look)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+				d.begin(d.cfg.Now())
+			}
+		}
+	})
+	return nil
+}
+
+// Stop implements facility.Stopper.
+func (d *Driver) Stop(context.Context) error {
+	if d.stop != nil {
+		d.stop()
+	}
+	d.loop.Wait()
+	d.mu.Lock()
+	for _, a := range d.accounts {
+		for _, j := range a.jobs {
+			j.end()
+		}
+	}
+	d.mu.Unlock()
+	d.runs.Wait()
+	return nil
+}
+
+// begin starts the runs that are due.
+func (d *Driver) begin(now time.Time) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.due) == 0 || d.due[0].next.After(now) {
+		return
+	}
+	minute := now.Truncate(time.Minute)
+	if d.begun.After(now.Add(late)) { // the clock was put back
+		d.begun = minute.Add(-time.Minute)
+	}
+	noted := d.begun
+	for len(d.due) > 0 && !d.due[0].next.After(now) {
+		j := d.due[0]
+		at := j.next
+		d.plan(j, now)
+		if !at.After(d.begun) || now.Sub(at) > late {
+			continue
+		}
+		if noted.Before(minute) {
+			if err := record.WriteFile(d.mark(), []byte(minute.Format(time.RFC3339)+"\n"), 0o600); err != nil {
+				d.cfg.Log.Error("the minute cannot be noted: cron jobs do not run", "error", err)
+				return
+			}
+			noted = minute
+		}
+		d.start(j, now)
+	}
+	d.begun = noted
+}
+
+// plan puts a job where its next run is, when it has one.
+func (d *Driver) plan(j *job, now time.Time) {
+	j.next = time.Time{}
+	if j.Enabled && !j.of.Suspended {
+		j.next = j.schedule.Next(now)
+	}
+	switch {
+	case j.next.IsZero() && j.place >= 0:
+		heap.Remove(&d.due, j.place)
+	case j.next.IsZero():
+	case j.place >= 0:
+		heap.Fix(&d.due, j.place)
+	default:
+		heap.Push(&d.due, j)
+	}
+}
+
+// start starts a run of the job, unless it has to be left out.
+func (d *Driver) start(j *job, now time.Time) {
+	if d.cfg.Simulated {
+		return
+	}
+	if j.Overlap == panel.OverlapSkip && len(j.running) > 0 || j.of.runs >= runsAtOnce {
+		j.skipped++
+		d.tell(j.of.Account, panel.LogLine{
+			At: now, Source: panel.LogCron, Level: "warning", Path: j.Command,
+			Message: "left out: the run before goes on, or too many run at once",
+		})
+		return
+	}
+	r := newRun(d, j, now)
+	j.running[r] = true
+	j.of.runs++
+	d.runs.Go(func() {
+		done := r.do()
+		d.mu.Lock()
+		delete(j.running, r)
+		r.of.runs--
+		d.mu.Unlock()
+		d.finish(r, done)
+	})
+}
+
+func (d *Driver) tell(a accounts.Account, lines ...panel.LogLine) {
+	if d.cfg.Tell == nil {
+		return
+	}
+	if err := d.cfg.Tell(a, lines...); err != nil {
+		d.cfg.Log.Warn("cron log cannot be written", "account", a.Ref, "error", err)
+	}
+}
+
+// end ends the runs of a job.
+func (j *job) end() {
+	for r := range j.running {
+		r.cancel(errEnded)
+	}
+}
+
+// Apply implements facility.Facility.
+func (d *Driver) Apply(_ context.Context, a accounts.Account) error {
+	d.changing.Lock()
+	defer d.changing.Unlock()
+	return d.apply(a)
+}
+
+func (d *Driver) apply(a accounts.Account) error {
+	k := d.records.Get(a.Name)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	now := d.cfg.Now()
+	on, known := d.accounts[a.Name]
+	if !known {
+		if len(k.Jobs) == 0 {
+			return nil
+		}
+		on = &account{jobs: map[string]*job{}}
+		d.accounts[a.Name] = on
+		if !d.cfg.Simulated {
+			d.endLeftovers(a.Name, k)
+		}
+	}
+	changed := on.Suspended != a.Suspended
+	on.Account = a
+	for id, j := range on.jobs {
+		if k.find(id) < 0 {
+			d.forget(j)
+		}
+	}
+	for _, want := range k.Jobs {
+		j, there := on.jobs[want.ID]
+		if there && j.CronJob == want && !changed {
+			continue
+		}
+		schedule, err := panel.ParseSchedule(want.Expression, want.Timezone)
+		if err != nil {
+			return fmt.Errorf("cron: job %s: %w", want.ID, err)
+		}
+		if !there {
+			j = &job{of: on, place: -1, running: map[*run]bool{}}
+			on.jobs[want.ID] = j
+		}
+		j.CronJob, j.schedule = want, schedule
+		if a.Suspended {
+			j.end()
+		}
+		d.plan(j, now)
+	}
+	return nil
+}
+
+// forget takes a job out, and ends its runs.
+func (d *Driver) forget(j *job) {
+	j.end()
+	j.Enabled = false
+	d.plan(j, d.cfg.Now())
+	delete(j.of.jobs, j.ID)
+}
+
+// Remove implements facility.Facility.
+func (d *Driver) Remove(_ context.Context, a accounts.Account) error {
+	d.changing.Lock()
+	defer d.changing.Unlock()
+	d.mu.Lock()
+	if on, ok := d.accounts[a.Name]; ok {
+		for _, j := range on.jobs {
+			d.forget(j)
+		}
+		delete(d.accounts, a.Name)
+	}
+	d.mu.Unlock()
+	if err := os.RemoveAll(d.runsOf(a.Name)); err != nil {
+		return fmt.Errorf("cron: %w", err)
+	}
+	return d.records.Delete(a.Name)
+}
+
+// CronJobs implements panel.Cron.
+func (d *Driver) CronJobs(_ context.Context, ref string) ([]panel.CronJob, error) {
+	a, err := d.cfg.Lookup(ref)
+	if err != nil {
+		return nil, panel.Wrap("cron.list", ref, err)
+	}
+	jobs := slices.Clone(d.records.Get(a.Name).Jobs)
+	slices.SortFunc(jobs, func(x, y panel.CronJob) int { return strings.Compare(x.ID, y.ID) })
+	return jobs, nil
+}
+
+// SetCronJob implements panel.Cron.
+func (d *Driver) SetCronJob(_ context.Context, ref string, j panel.CronJob) (panel.CronJob, error) {
+	j, err := d.set(ref, j)
+	return j, panel.Wrap("cron.set", ref, err)
+}
+
+func (d *Driver) set(ref string, j panel.CronJob) (panel.CronJob, error) {
+	d.changing.Lock()
+	defer d.changing.Unlock()
+	a, err := d.cfg.Lookup(ref)
+	if err != nil {
+		return panel.CronJob{}, err
+	}
+	if a.Suspended {
+		return panel.CronJob{}, panel.ErrSuspended
+	}
+	if j, err = j.Canonical(); err != nil {
+		return panel.CronJob{}, err
+	}
+	_, err = d.records.Update(a.Name, func(k *kept) error {
+		i := k.find(j.ID)
+		if i < 0 {
+			if len(k.Jobs) >= jobsMost {
+				return fmt.Errorf("%w: %d cron jobs", panel.ErrLimit, jobsMost)
+			}
+			k.Jobs = append(k.Jobs, j)
+			return nil
+		}
+		k.Jobs[i] = j
+		return nil
+	})
+	if err != nil {
+		return panel.CronJob{}, err
+	}
+	return j, d.apply(a)
+}
+
+// RemoveCronJob implements panel.Cron.
+func (d *Driver) RemoveCronJob(_ context.Context, ref, id string) error {
+	return panel.Wrap("cron.remove", ref, d.remove(ref, id))
+}
+
+func (d *Driver) remove(ref, id string) error {
+	d.changing.Lock()
+	defer d.changing.Unlock()
+	a, err := d.cfg.Lookup(ref)
+	if err != nil {
+		return err
+	}
+	_, err = d.records.Update(a.Name, func(k *kept) error {
+		i := k.find(id)
+		if i < 0 {
+			return fmt.Errorf("%w: cron job %q", panel.ErrNotFound, id)
+		}
+		k.Jobs = slices.Delete(k.Jobs, i, i+1)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if err := d.apply(a); err != nil {
+		return err
+	}
+	if err := os.Remove(d.runsFile(a.Name, id)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// CronStates implements panel.Cron.
+func (d *Driver) CronStates(_ context.Context, ref string) ([]panel.CronState, error) {
+	a, err := d.cfg.Lookup(ref)
+	if err != nil {
+		return nil, panel.Wrap("cron.states", ref, err)
+	}
+	states := []panel.CronState{}
+	d.mu.Lock()
+	if on, ok := d.accounts[a.Name]; ok {
+		for id, j := range on.jobs {
+			states = append(states, panel.CronState{ID: id, Running: len(j.running), NextRunAt: j.next, Skipped: j.skipped})
+		}
+	}
+	d.mu.Unlock()
+	for i := range states {
+		past, err := d.past(a.Name, states[i].ID)
+		if err != nil {
+			return nil, panel.Wrap("cron.states", ref, err)
+		}
+		states[i].Runs = past.Runs
+		if states[i].Runs == nil {
+			states[i].Runs = []panel.CronRun{}
+		}
+	}
+	slices.SortFunc(states, func(x, y panel.CronState) int { return cmp.Compare(x.ID, y.ID) })
+	return states, nil
+}
+
+// past is what is known of a job's runs.
+type past struct {
+	Runs    []panel.CronRun `json:"runs"`
+	Running []process       `json:"running,omitempty"`
+}
+
+func (d *Driver) runsOf(account string) string { return filepath.Join(d.cfg.Dir, "runs", account) }
+func (d *Driver) runsFile(account, id string) string {
+	return filepath.Join(d.runsOf(account), id+".json")
+}
+
+func (d *Driver) past(account, id string) (p past, err error) {
+	data, err := os.ReadFile(d.runsFile(account, id))
+	if errors.Is(err, fs.ErrNotExist) {
+		return p, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(data, &p)
+	}
+	return p, err
+}
