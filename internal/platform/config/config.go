@@ -78,6 +78,12 @@ type Config struct {
 	DNSTSIGKey     Secret           `setting:"dns_tsig_key" doc:"key of transfers, as algorithm:name:secret such as hmac-sha256:transfer:…; required with dns_secondaries"`
 	DNSCatalog     string           `setting:"dns_catalog" default:"catalog.stead.invalid" doc:"name of the catalog zone, which tells the secondaries what zones there are"`
 
+	// Certificates of customers' domains.
+	ACMEEmail     string `setting:"acme_email" doc:"address that the certificate authority writes to; setting it agrees to the authority's terms and switches issuing on"`
+	ACMEDirectory string `setting:"acme_directory" default:"https://acme-v02.api.letsencrypt.org/directory" doc:"ACME directory of the certificate authority"`
+	ACMECAFile    string `setting:"acme_ca_file" doc:"PEM file with roots that the directory's own certificate is checked against; without it, the system's"`
+	ACMEAutomatic bool   `setting:"acme_automatic" default:"true" doc:"order a certificate for every hosted domain by itself"`
+
 	// Running and trying.
 	LogLevel             slog.Level    `setting:"log_level" default:"info" doc:"least level that is logged: debug, info, warn or error"`
 	Demo                 bool          `setting:"demo" default:"false" doc:"make a demo catalog, customer and application, and offer the demo payment gateway; never in production"`

@@ -67,10 +67,20 @@ func (c *Config) validate() []error {
 	if len(c.DNSSecondaries) > 0 {
 		check("dns_tsig_key", required(c.DNSTSIGKey.Reveal()))
 	}
+	check("acme_email", optional(c.ACMEEmail, plainMailbox))
+	check("acme_directory", webURL(c.ACMEDirectory))
 	check("stripe_webhook_secret",
 		together("stripe_secret_key", c.StripeSecretKey != "", c.StripeWebhookSecret != ""))
 	check("otlp_endpoint", optional(c.OTLPEndpoint, webURL))
 	return problems
+}
+
+// plainMailbox is mailbox without a name before it.
+func plainMailbox(text string) error {
+	if strings.ContainsAny(text, "<> ,") {
+		return fmt.Errorf("%q is not a mail address alone", text)
+	}
+	return mailbox(text)
 }
 
 func ip(family func(netip.Addr) bool, what string) func(string) error {

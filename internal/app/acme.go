@@ -1,0 +1,40 @@
+package app
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"net/http"
+	"os"
+	"time"
+
+	"stead.dev/stead/internal/certificates"
+)
+
+// authorityTimeout bounds one request to a certificate authority.
+const authorityTimeout = 30 * time.Second
+
+// buildCertificates makes the section that orders and keeps the certificates of hosted domains.
+func (c *core) buildCertificates() error {
+	authority := certificates.Authority{Directory: c.cfg.ACMEDirectory, Email: c.cfg.ACMEEmail, Client: &http.Client{Timeout: authorityTimeout}}
+	if c.cfg.ACMECAFile != "" {
+		text, err := os.ReadFile(c.cfg.ACMECAFile)
+		if err != nil {
+			return fmt.Errorf("acme_ca_file: %w", err)
+		}
+		roots := x509.NewCertPool()
+		if !roots.AppendCertsFromPEM(text) {
+			return fmt.Errorf("acme_ca_file: %s holds no certificate", c.cfg.ACMECAFile)
+		}
+		authority.Client.Transport = &http.Transport{
+			Proxy: http.ProxyFromEnvironment, TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots},
+		}
+	}
+	c.certificates = certificates.New(certificates.Config{
+		DB: c.db, Clock: c.clock, Queue: c.queue, Events: c.outbox, Services: hosted{c.services}, Panels: c.panels, Box: c.box,
+		Domains: hostedDomains{c.hosting}, Zones: proofs{c.dns}, DNS: &certificates.Public{}, Authority: authority,
+		Nameservers: c.cfg.Nameservers, Automatic: c.cfg.ACMEAutomatic, Log: c.log,
+	})
+	c.outbox.Subscribe("site_domain.*", c.certificates.Follow)
+	return nil
+}
