@@ -14,6 +14,7 @@ import (
 
 	"stead.dev/stead/internal/account"
 	"stead.dev/stead/internal/admin"
+	"stead.dev/stead/internal/backups"
 	"stead.dev/stead/internal/catalog"
 	"stead.dev/stead/internal/certificates"
 	"stead.dev/stead/internal/credentials"
@@ -68,6 +69,8 @@ type sections struct {
 	notifications *notifications.Service
 
 	credentials *credentials.Service
+
+	backups *backups.Service
 
 	certificates *certificates.Service
 }
@@ -146,6 +149,11 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 	for _, typ := range notifications.EventTypes() {
 		c.outbox.Subscribe(typ, c.notifications.Follow)
 	}
+	c.backups = backups.New(backups.Config{
+		DB: c.db, Clock: c.clock, Queue: c.queue, Events: c.outbox, Services: hosted{c.services}, Panels: c.panels,
+	})
+	c.backups.SetSource(panel.PartDNS, c.dns)
+	c.services.SetKeeper(c.backups)
 	c.hosting.SetParts(c.parts()...)
 	c.admin = admin.New(admin.Sections{
 		DB: c.db, Accounts: c.accounts, Applications: c.oauth, Catalog: c.catalog, Wallet: c.wallet, Services: c.services,
@@ -156,14 +164,14 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 
 // parts are the sections that keep something of services on their panels.
 func (c *core) parts() []site.Part {
-	return []site.Part{c.certificates}
+	return []site.Part{c.certificates, c.backups}
 }
 
 // routes are the operations of all sections.
 func (c *core) routes() []api.Route {
 	return slices.Concat(c.oauth.Operations(), c.catalog.Operations(), c.accounts.Operations(), c.services.Operations(),
 		c.hosting.Operations(), c.dns.Operations(), c.files.Operations(), c.orders.Operations(), c.wallet.Operations(),
-		c.notifications.Operations(), c.certificates.Operations())
+		c.notifications.Operations(), c.certificates.Operations(), c.backups.Operations())
 }
 
 func (c *core) registerSections(w *river.Workers) {
@@ -176,6 +184,7 @@ func (c *core) registerSections(w *river.Workers) {
 	c.orders.Register(w)
 	c.notifications.Register(w)
 	c.certificates.Register(w)
+	c.backups.Register(w)
 }
 
 func (c *core) scheduleSections(every func(interval time.Duration, args river.JobArgs)) {
@@ -188,6 +197,7 @@ func (c *core) scheduleSections(every func(interval time.Duration, args river.Jo
 	c.orders.Schedule(every)
 	c.notifications.Schedule(every)
 	c.certificates.Schedule(every)
+	c.backups.Schedule(every)
 }
 
 // openPanels opens the hosting panels of this process. A command leaves them to

@@ -36,6 +36,7 @@ type world struct {
 	service        int64
 	hostedDomain   int64 // an addon of the service
 	dnsRecord      int64 // of the service's zone
+	backup         int64 // of the service, complete
 	order          int64 // pending
 	paid           int64
 	topup          int64
@@ -72,6 +73,7 @@ func newWorld(t *testing.T, a *App) *world {
 	if put.status >= 300 {
 		t.Fatalf("write a file: %s", put)
 	}
+	w.backup = w.newBackup()
 	return w
 }
 
@@ -103,6 +105,35 @@ func (w *world) newHostedDomain() int64 {
 		return len(list.Data) == 2 && list.Data[0].Status == "active" && list.Data[1].Status == "active"
 	}, "the domains are active")
 	return id
+}
+
+// newBackup is a backup of the service that is complete.
+func (w *world) newBackup() int64 {
+	w.t.Helper()
+	backups := fmt.Sprintf("/api/v1/services/%d/backups", w.service)
+	id := w.id(w.post(w.t, w.owner.token, backups, `{"parts": ["files", "dns"]}`))
+	w.backupsRest("completed")
+	return id
+}
+
+// backupsRest waits until nothing is under way with the service's backups, and the oldest is in
+// the given state.
+func (w *world) backupsRest(oldest string) {
+	w.t.Helper()
+	testkit.Eventually(w.t, 40*time.Second, func() bool {
+		var list struct {
+			Data []struct {
+				Status string `json:"status"`
+			} `json:"data"`
+		}
+		w.get(w.t, w.owner.token, fmt.Sprintf("/api/v1/services/%d/backups", w.service)).decode(w.t, &list)
+		for _, b := range list.Data {
+			if b.Status == "queued" || b.Status == "running" || b.Status == "restoring" {
+				return false
+			}
+		}
+		return list.Data[len(list.Data)-1].Status == oldest
+	}, "backups are at rest")
 }
 
 // aPlan is a plan of hosting with a price.
@@ -198,7 +229,7 @@ func (w *world) path(op api.Info) string {
 	w.t.Helper()
 	path := op.Path
 	for name, id := range map[string]int64{
-		"{service}": w.service, "{hosted_domain}": w.hostedDomain, "{dns_record}": w.dnsRecord, "{order}": w.order, "{topup}": w.topup, "{application}": w.app,
+		"{service}": w.service, "{hosted_domain}": w.hostedDomain, "{dns_record}": w.dnsRecord, "{backup}": w.backup, "{order}": w.order, "{topup}": w.topup, "{application}": w.app,
 	} {
 		path = strings.ReplaceAll(path, name, strconv.FormatInt(id, 10))
 	}
@@ -242,6 +273,10 @@ func (w *world) example(op api.Info, token string) request {
 		r.body = fmt.Sprintf(`{"name": %q, "type": "TXT", "value": "new"}`, unique("new"))
 	case "PATCH /api/v1/services/{service}/dns/{dns_record}":
 		r.body = fmt.Sprintf(`{"value": %q, "ttl": 600}`, "192.0.2.2")
+	case "POST /api/v1/services/{service}/backups":
+		r.body = `{"parts": ["files"], "note": "before the change"}`
+	case "POST /api/v1/services/{service}/backups/{backup}/restore":
+		r.body = `{"parts": ["files"], "items": ["/public_html/index.html"]}`
 	case "POST /api/v1/apps":
 		r.body = `{"name": "New", "type": "public", "redirect_uris": ["http://127.0.0.1/callback"]}`
 	case "PATCH /api/v1/apps/{application}":
