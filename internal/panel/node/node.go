@@ -17,6 +17,8 @@ type Panel struct {
 	panel.Archives
 	panel.Certificates
 	panel.Backups
+	panel.PHP
+	panel.Logs
 }
 
 var (
@@ -30,6 +32,8 @@ var (
 
 	_ panel.Certificates = Panel{}
 	_ panel.Backups      = Panel{}
+	_ panel.PHP          = Panel{}
+	_ panel.Logs         = Panel{}
 )
 
 // New is the adapter for n; closing n remains its owner's.
@@ -38,6 +42,8 @@ func New(n *node.Node) Panel {
 		Node: n, Files: n.Files, Archives: n.Files,
 		Certificates: facilityOf[panel.Certificates](n, panel.CapCertificates),
 		Backups:      facilityOf[panel.Backups](n, panel.CapBackups),
+		PHP:          facilityOf[panel.PHP](n, panel.CapPHP),
+		Logs:         facilityOf[panel.Logs](n, panel.CapLogs),
 	}
 }
 

@@ -47,6 +47,8 @@ func RunSuite(t *testing.T, open func(t *testing.T) panel.Panel) {
 		{"what is backed up comes back", backUpAndRestore},
 		{"backups refuse what makes no sense, and each other's", backupsRefuse},
 		{"backups outlast their account", backupsOutlastTheirAccount},
+		{"PHP runs as it is set, and refuses what is not to be had", phpSettings},
+		{"logs are read and followed", logs},
 	} {
 		t.Run(test.name, func(t *testing.T) { test.run(t, open(t)) })
 	}

@@ -19,6 +19,8 @@ import (
 	"stead.dev/stead/internal/node/certificates"
 	"stead.dev/stead/internal/node/facility"
 	"stead.dev/stead/internal/node/files"
+	"stead.dev/stead/internal/node/logs"
+	"stead.dev/stead/internal/node/php"
 	"stead.dev/stead/internal/node/web"
 	"stead.dev/stead/internal/panel"
 )
@@ -39,6 +41,8 @@ type Panel struct {
 	*files.Driver
 	panel.Certificates
 	panel.Backups
+	panel.PHP
+	panel.Logs
 	panel.Issuing // by an authority in memory: see certificates.Refusals
 }
 
@@ -51,6 +55,8 @@ var (
 	_ panel.Archives = Panel{}
 
 	_ panel.Backups      = Panel{}
+	_ panel.PHP          = Panel{}
+	_ panel.Logs         = Panel{}
 	_ panel.Certificates = Panel{}
 	_ panel.Issuing      = Panel{}
 )
@@ -92,7 +98,21 @@ func (p *Panel) facilities(dir string, lookup facility.Lookup, now func() time.T
 		return nil, err
 	}
 	p.Backups = kept
-	return []facility.Facility{keeper, kept}, nil
+	programs, err := php.NewSimulated(filepath.Join(dir, "php"), lookup)
+	if err != nil {
+		return nil, err
+	}
+	p.PHP = programs
+	written, err := logs.Open(logs.Config{Dir: filepath.Join(dir, "logs"), Now: now, Log: log})
+	if err != nil {
+		return nil, err
+	}
+	reader, err := logs.New(written, filepath.Join(dir, "logs-state"), lookup)
+	if err != nil {
+		return nil, err
+	}
+	p.Logs = reader
+	return []facility.Facility{keeper, kept, programs, reader}, nil
 }
 
 // Name implements panel.Panel.
