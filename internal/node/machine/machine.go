@@ -15,8 +15,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"time"
 
 	"stead.dev/stead/internal/node"
@@ -26,6 +28,10 @@ import (
 	"stead.dev/stead/internal/node/daemon"
 	"stead.dev/stead/internal/node/facility"
 	"stead.dev/stead/internal/node/limits"
+	"stead.dev/stead/internal/node/logs"
+	"stead.dev/stead/internal/node/php"
+	"stead.dev/stead/internal/node/web"
+	"stead.dev/stead/internal/node/web/nginx"
 )
 
 // Kind says how much of a machine is used.
@@ -53,6 +59,9 @@ type Config struct {
 	IPv4, IPv6  string
 	Nameservers []string
 	Location    string
+
+	// PreviewDomain: see node.Config.
+	PreviewDomain string
 
 	// Host is the address on which daemons listen for the world; empty is all of them. Ports are
 	// those of the services; a port that is 0 is the usual one.
@@ -125,7 +134,7 @@ func Open(ctx context.Context, cfg Config) (*Machine, error) {
 	m := &Machine{supervisor: cfg.Supervisor}
 	nodeConfig := node.Config{
 		Dir: cfg.Dir, Now: cfg.Now, Log: cfg.Log, OriginURL: cfg.OriginURL, IPv4: cfg.IPv4, IPv6: cfg.IPv6,
-		Nameservers: cfg.Nameservers, Location: cfg.Location,
+		Nameservers: cfg.Nameservers, Location: cfg.Location, PreviewDomain: cfg.PreviewDomain,
 	}
 	switch cfg.Kind {
 	case Directories:
@@ -158,7 +167,16 @@ func Open(ctx context.Context, cfg Config) (*Machine, error) {
 				WebGroup: cfg.WebGroup, Shell: "/bin/bash", Limit: limits.Set, Release: limits.Release,
 			})
 		}
-		nodeConfig.Facilities = func(n *node.Node) ([]facility.Facility, error) { return facilities(cfg, n, m.supervisor) }
+		written, err := logs.Open(logs.Config{Dir: filepath.Join(cfg.Dir, "logs"), Now: cfg.Now, Log: cfg.Log})
+		if err != nil {
+			return nil, errors.Join(err, m.closeSupervisor())
+		}
+		if nodeConfig.Web, err = openWeb(ctx, cfg, m.supervisor, written); err != nil {
+			return nil, errors.Join(err, m.closeSupervisor())
+		}
+		nodeConfig.Facilities = func(n *node.Node) ([]facility.Facility, error) {
+			return facilities(cfg, n, m.supervisor, written)
+		}
 	default:
 		return nil, fmt.Errorf("machine: %q is no kind of machine", cfg.Kind)
 	}
@@ -170,14 +188,55 @@ func Open(ctx context.Context, cfg Config) (*Machine, error) {
 }
 
 // facilities are those of a Linux machine, in the order in which they are applied to an account.
-func facilities(cfg Config, n *node.Node, s daemon.Supervisor) ([]facility.Facility, error) {
+func facilities(cfg Config, n *node.Node, s daemon.Supervisor, written *logs.Store) ([]facility.Facility, error) {
 	var all []facility.Facility
 	keeper, err := certificates.Open(cfg.Dir, n.Lookup, cfg.Now)
 	if err != nil {
 		return nil, err
 	}
 	all = append(all, keeper)
+	reader, err := logs.New(written, filepath.Join(cfg.Dir, "state"), n.Lookup)
+	if err != nil {
+		return nil, err
+	}
+	all = append(all, reader)
+	if php.Installed() {
+		programs, err := php.Open(php.Config{
+			Dir: filepath.Join(cfg.Dir, "php"), State: filepath.Join(cfg.Dir, "state"), Logs: written, Supervisor: s,
+			Now: cfg.Now, Log: cfg.Log,
+		}, n.Lookup)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, programs)
+	}
 	return all, nil
+}
+
+// openWeb has nginx serve the sites.
+func openWeb(ctx context.Context, cfg Config, s daemon.Supervisor, written *logs.Store) (web.Server, error) {
+	server, err := nginx.Open(ctx, nginx.Config{
+		Dir: filepath.Join(cfg.Dir, "nginx"), ACME: certificates.Challenges(cfg.Dir), Logs: written, Supervisor: s,
+		Now: cfg.Now, Log: cfg.Log, HTTP: cfg.listen(cfg.Ports.HTTP), HTTPS: cfg.listen(cfg.Ports.HTTPS),
+	})
+	if err != nil {
+		return nil, err
+	}
+	written.OnRotate(server.Reopen)
+	return server, nil
+}
+
+// listen are the addresses on which a daemon listens for the world.
+func (c Config) listen(port int) []string {
+	if c.Host != "" {
+		return []string{net.JoinHostPort(c.Host, strconv.Itoa(port))}
+	}
+	all := []string{fmt.Sprintf("0.0.0.0:%d", port)}
+	if probe, err := net.Listen("tcp6", "[::1]:0"); err == nil { // the machine speaks IPv6
+		_ = probe.Close() // it was only tried
+		all = append(all, fmt.Sprintf("[::]:%d", port))
+	}
+	return all
 }
 
 // Close ends the agent's work. The daemons go on.
