@@ -56,6 +56,8 @@ type adminCmd struct {
 		Show      serviceShow      `cmd:"" help:"Show a service."`
 		Suspend   serviceSuspend   `cmd:"" help:"Take a service offline."`
 		Unsuspend serviceUnsuspend `cmd:"" help:"Bring a suspended service back."`
+		Terminate serviceTerminate `cmd:"" help:"End a suspended service: a final backup is made, then its account is removed."`
+		Restore   serviceRestore   `cmd:"" help:"Bring a terminated service back, with what its final backup has."`
 	} `cmd:"" help:"Customers' services."`
 	Nodes nodesCmd `cmd:"" help:"Hosting machines of their own."`
 }

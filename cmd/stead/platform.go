@@ -187,6 +187,20 @@ func (c *serviceUnsuspend) Run(e *environment) error {
 	return e.administer(func(a *admin.Admin) error { return e.showService(a.UnsuspendService(e.ctx, c.Service)) })
 }
 
+type serviceTerminate struct{ serviceID }
+
+// Run ends a service.
+func (c *serviceTerminate) Run(e *environment) error {
+	return e.administer(func(a *admin.Admin) error { return e.showService(a.TerminateService(e.ctx, c.Service)) })
+}
+
+type serviceRestore struct{ serviceID }
+
+// Run brings a terminated service back.
+func (c *serviceRestore) Run(e *environment) error {
+	return e.administer(func(a *admin.Admin) error { return e.showService(a.RestoreService(e.ctx, c.Service)) })
+}
+
 type demoCmd struct {
 	URL           string `arg:"" help:"Address of the installation, such as http://127.0.0.1:8080."`
 	Site          string `help:"Folder of the web site to publish; by default the documentation of Git when Debian has it." type:"existingdir"`

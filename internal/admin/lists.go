@@ -76,6 +76,17 @@ func (a *Admin) UnsuspendService(ctx context.Context, id int64) (Service, error)
 	return a.move(ctx, id, func(ctx context.Context, tx *db.Tx) error { return a.Services.Unsuspend(ctx, tx, id) })
 }
 
+// TerminateService ends a suspended service. A running server makes the final backup and removes the
+// account.
+func (a *Admin) TerminateService(ctx context.Context, id int64) (Service, error) {
+	return a.move(ctx, id, func(ctx context.Context, tx *db.Tx) error { return a.Services.Terminate(ctx, tx, id) })
+}
+
+// RestoreService brings a terminated service back, as long as its final backup is kept.
+func (a *Admin) RestoreService(ctx context.Context, id int64) (Service, error) {
+	return a.move(ctx, id, func(ctx context.Context, tx *db.Tx) error { return a.Services.Restore(ctx, tx, id) })
+}
+
 func (a *Admin) move(ctx context.Context, id int64, f func(ctx context.Context, tx *db.Tx) error) (Service, error) {
 	if err := a.DB.InTx(ctx, f); err != nil {
 		return Service{}, err

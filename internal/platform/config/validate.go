@@ -8,6 +8,7 @@ import (
 	"net/mail"
 	"net/netip"
 	"net/url"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -35,6 +36,8 @@ func (c *Config) validate() []error {
 	check("node_ipv6", optional(c.NodeIPv6, ip(netip.Addr.Is6, "an IPv6 address")))
 	check("panel", oneOf(c.Panel, PanelNode, PanelNodes, PanelHestia, PanelSandbox))
 	check("node_machine", oneOf(c.NodeMachine, MachineDirectories, MachineLinux))
+	check("backup_store", optional(c.BackupStore, backupStore))
+	check("backup_s3_file", together("backup_store with s3:", strings.HasPrefix(c.BackupStore, "s3:"), c.BackupS3File != ""))
 	check("nodes_listen", addressOrOff(c.NodesListen))
 	check("nodes_url", optional(c.NodesURL, origin))
 	check("agent_listen", address(c.AgentListen))
@@ -90,6 +93,21 @@ func ip(family func(netip.Addr) bool, what string) func(string) error {
 		}
 		return nil
 	}
+}
+
+// backupStore accepts a folder by its whole path, or an address in S3.
+func backupStore(text string) error {
+	if address, ok := strings.CutPrefix(text, "s3:"); ok {
+		u, err := url.Parse(address)
+		if err != nil || u.Host == "" || u.User != nil || u.Scheme != "http" && u.Scheme != "https" || strings.Trim(u.Path, "/") == "" {
+			return errors.New("expected s3:https://host/bucket or s3:https://host/bucket/prefix")
+		}
+		return nil
+	}
+	if !filepath.IsAbs(text) {
+		return errors.New("expected the whole path of a folder, or s3:https://…")
+	}
+	return nil
 }
 
 func oneOf(text string, values ...string) error {
