@@ -1,0 +1,339 @@
+package mail
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"stead.dev/stead/internal/node/accounts"
+	"stead.dev/stead/internal/node/facility"
+	"stead.dev/stead/internal/node/record"
+	"stead.dev/stead/internal/panel"
+)
+
+// book keeps the records and answers the port from them. What makes them real is plugged in.
+type book struct {
+	store    *record.Store[state]
+	accounts facility.Lookup
+	// publish makes the daemons do as the records say.
+	publish func(ctx context.Context) error
+	// measure tells what mailboxes use, by address.
+	measure func(ctx context.Context, account string, s state) (map[string]use, error)
+	// shut ends the sessions of those who may no longer have them.
+	shut func(ctx context.Context, addresses ...string) error
+	// erase removes the mail of a mailbox, or of all of an account.
+	erase func(account string, path ...string) error
+}
+
+// use is what a mailbox uses, by the mail server's own counters.
+type use struct {
+	bytes, messages int64
+	lastLogin       time.Time
+}
+
+func openBook(dir string, lookup facility.Lookup) (book, error) {
+	store, err := record.Open[state](filepath.Join(dir, "accounts"))
+	if err != nil {
+		return book{}, fmt.Errorf("mail: %w", err)
+	}
+	return book{store: store, accounts: lookup}, nil
+}
+
+// Capability implements facility.Facility.
+func (book) Capability() panel.Capability { return panel.CapMail }
+
+// told brings what is known of an account up to date.
+func (s *state) told(a accounts.Account) {
+	s.Ref, s.UID, s.GID, s.Suspended = a.Ref, a.User.UID, a.User.GID, a.Suspended
+	s.Domains = nil
+	for _, d := range a.Domains {
+		s.Domains = append(s.Domains, d.Name)
+	}
+	if s.Secret == "" {
+		s.Secret = newSecret()
+	}
+	// A key ends with its domain: who has the domain next has another.
+	maps.DeleteFunc(s.Keys, func(domain string, _ key) bool { return !s.owns(domain) })
+}
+
+// Apply implements facility.Facility.
+func (b book) Apply(ctx context.Context, a accounts.Account) error {
+	before := b.store.Get(a.Name)
+	after := before
+	after.Keys = maps.Clone(before.Keys)
+	after.told(a)
+	if !reflect.DeepEqual(before, after) {
+		if _, err := b.store.Update(a.Name, func(s *state) error { s.told(a); return nil }); err != nil {
+			return err
+		}
+	}
+	if err := b.publish(ctx); err != nil {
+		return err
+	}
+	if a.Suspended && !before.Suspended {
+		return b.shut(ctx, addresses(before)...)
+	}
+	return nil
+}
+
+func addresses(s state) []string {
+	all := make([]string, len(s.Boxes))
+	for i, m := range s.Boxes {
+		all[i] = m.Address
+	}
+	return all
+}
+
+// Remove implements facility.Facility.
+func (b book) Remove(ctx context.Context, a accounts.Account) error {
+	s := b.store.Get(a.Name)
+	if s.Ref == "" {
+		return nil
+	}
+	// The mailboxes go before the mail: nothing is delivered into what is being erased.
+	emptied, err := b.store.Update(a.Name, func(s *state) error {
+		s.Boxes, s.Domains, s.Keys, s.Secret = nil, nil, nil, ""
+		return nil
+	})
+	if err != nil || emptied.Boxes != nil {
+		return err
+	}
+	if err := b.publish(ctx); err != nil {
+		return err
+	}
+	if err := b.shut(ctx, addresses(s)...); err != nil {
+		return err
+	}
+	if err := b.erase(a.Name); err != nil {
+		return err
+	}
+	return b.store.Delete(a.Name)
+}
+
+// Count implements facility.Counter.
+func (b book) Count(ctx context.Context, a accounts.Account, into *panel.Usage) error {
+	uses, err := b.measure(ctx, a.Name, b.store.Get(a.Name))
+	for _, u := range uses {
+		into.DiskBytes += u.bytes
+		into.Inodes += u.messages
+	}
+	return err
+}
+
+// Mailboxes implements panel.Mail.
+func (b book) Mailboxes(ctx context.Context, ref string) ([]panel.Mailbox, error) {
+	a, err := b.accounts(ref)
+	if err != nil {
+		return nil, panel.Wrap("mail.list", ref, err)
+	}
+	s := b.store.Get(a.Name)
+	uses, err := b.measure(ctx, a.Name, s)
+	if err != nil {
+		return nil, panel.Wrap("mail.list", ref, err)
+	}
+	all := make([]panel.Mailbox, len(s.Boxes))
+	for i, m := range s.Boxes {
+		all[i] = answer(m, uses[m.Address])
+	}
+	return all, nil
+}
+
+// answer is a mailbox as the port tells it.
+func answer(m panel.Mailbox, u use) panel.Mailbox {
+	m.PasswordTag, m.PasswordHash = panel.PasswordTag(m.PasswordHash), ""
+	m.UsedBytes, m.Messages, m.LastLoginAt = u.bytes, u.messages, u.lastLogin
+	return m
+}
+
+// SetMailbox implements panel.Mail.
+func (b book) SetMailbox(ctx context.Context, ref string, m panel.Mailbox) (panel.Mailbox, error) {
+	m, err := b.setMailbox(ctx, ref, m)
+	return m, panel.Wrap("mail.set", ref, err)
+}
+
+func (b book) setMailbox(ctx context.Context, ref string, m panel.Mailbox) (panel.Mailbox, error) {
+	a, err := b.accounts(ref)
+	if err != nil {
+		return m, err
+	}
+	if a.Suspended {
+		return m, panel.ErrSuspended
+	}
+	owns := func(domain string) bool { return a.Find(domain) >= 0 }
+	if m, err = panel.CheckMailbox(m, owns); err != nil {
+		return m, err
+	}
+	m.PasswordTag, m.UsedBytes, m.Messages, m.LastLoginAt = "", 0, 0, time.Time{}
+	if slices.Contains(b.store.Get(a.Name).Gone, m.Address) {
+		local, domain, _ := strings.Cut(m.Address, "@")
+		if err := b.drop(ctx, a.Name, m.Address, domain, local); err != nil {
+			return m, err
+		}
+	}
+	keys, err := b.missingKeys(a.Name, m)
+	if err != nil {
+		return m, err
+	}
+	var before panel.Mailbox
+	s, err := b.store.Update(a.Name, func(s *state) error {
+		s.told(a)
+		i := s.find(m.Address)
+		if i >= 0 {
+			before = s.Boxes[i]
+			if m.PasswordHash == "" {
+				m.PasswordHash = before.PasswordHash
+			}
+		}
+		if m.PasswordHash == "" {
+			return fmt.Errorf("%w: %s has no password", panel.ErrInvalid, m.Address)
+		}
+		if err := s.room(m); err != nil {
+			return err
+		}
+		if i < 0 {
+			s.Boxes = append(s.Boxes, m)
+			slices.SortFunc(s.Boxes, func(a, b panel.Mailbox) int { return strings.Compare(a.Address, b.Address) })
+		} else {
+			s.Boxes[i] = m
+		}
+		for domain, k := range keys {
+			if _, ok := s.Keys[domain]; !ok {
+				if s.Keys == nil {
+					s.Keys = map[string]key{}
+				}
+				s.Keys[domain] = k
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return m, err
+	}
+	if err := b.publish(ctx); err != nil {
+		return m, err
+	}
+	locked := m.Suspended && !before.Suspended || before.PasswordHash != "" && m.PasswordHash != before.PasswordHash ||
+		before.Protocols.IMAP && !m.Protocols.IMAP || before.Protocols.POP3 && !m.Protocols.POP3
+	if locked {
+		if err := b.shut(ctx, m.Address); err != nil {
+			return m, err
+		}
+	}
+	uses, err := b.measure(ctx, a.Name, s)
+	return answer(m, uses[m.Address]), err
+}
+
+// missingKeys makes the keys of the mailbox's domains that have none; making one takes its time, which
+// no other change waits for.
+func (b book) missingKeys(account string, m panel.Mailbox) (map[string]key, error) {
+	keys, have := map[string]key{}, b.store.Get(account).Keys
+	for _, address := range append([]string{m.Address}, m.Aliases...) {
+		domain := domainOf(address)
+		if _, ok := have[domain]; ok {
+			continue
+		}
+		if _, ok := keys[domain]; ok {
+			continue
+		}
+		k, err := newKey()
+		if err != nil {
+			return nil, err
+		}
+		keys[domain] = k
+	}
+	return keys, nil
+}
+
+// room says why an account cannot have a mailbox beside its others.
+func (s state) room(m panel.Mailbox) error {
+	taken := map[string]bool{}
+	for _, other := range s.Boxes {
+		if other.Address == m.Address {
+			continue
+		}
+		if other.CatchAll && m.CatchAll && domainOf(other.Address) == domainOf(m.Address) {
+			return fmt.Errorf("%w: %s catches all of %s", panel.ErrExists, other.Address, domainOf(m.Address))
+		}
+		for _, a := range append([]string{other.Address}, other.Aliases...) {
+			taken[a] = true
+		}
+	}
+	for _, a := range append([]string{m.Address}, m.Aliases...) {
+		if taken[a] {
+			return fmt.Errorf("%w: %s is another mailbox's", panel.ErrExists, a)
+		}
+	}
+	return nil
+}
+
+// RemoveMailbox implements panel.Mail.
+func (b book) RemoveMailbox(ctx context.Context, ref, address string) error {
+	return panel.Wrap("mail.remove", ref, b.removeMailbox(ctx, ref, address))
+}
+
+func (b book) removeMailbox(ctx context.Context, ref, address string) error {
+	a, err := b.accounts(ref)
+	if err != nil {
+		return err
+	}
+	if a.Suspended {
+		return panel.ErrSuspended
+	}
+	address, local, domain, err := panel.MailAddress(address)
+	if err != nil {
+		return err
+	}
+	if b.store.Get(a.Name).find(address) < 0 {
+		return fmt.Errorf("%w: mailbox %s", panel.ErrNotFound, address)
+	}
+	return b.drop(ctx, a.Name, address, domain, local)
+}
+
+// drop removes a mailbox that is there. Nobody gets mail or reads it before it is erased, and the record
+// goes when it is: when this is interrupted, the next call goes on.
+func (b book) drop(ctx context.Context, account, address, domain, local string) error {
+	_, err := b.store.Update(account, func(s *state) error {
+		if !slices.Contains(s.Gone, address) {
+			s.Gone = append(s.Gone, address)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if err := b.publish(ctx); err != nil {
+		return err
+	}
+	if err := b.shut(ctx, address); err != nil {
+		return err
+	}
+	if err := b.erase(account, domain, local); err != nil {
+		return err
+	}
+	_, err = b.store.Update(account, func(s *state) error {
+		s.Boxes = slices.DeleteFunc(s.Boxes, func(m panel.Mailbox) bool { return m.Address == address })
+		s.Gone = slices.DeleteFunc(s.Gone, func(gone string) bool { return gone == address })
+		return nil
+	})
+	return err
+}
+
+// MailDomains implements panel.Mail.
+func (b book) MailDomains(_ context.Context, ref string) ([]panel.MailDomain, error) {
+	a, err := b.accounts(ref)
+	if err != nil {
+		return nil, panel.Wrap("mail.domains", ref, err)
+	}
+	s := b.store.Get(a.Name)
+	all := []panel.MailDomain{}
+	for _, domain := range s.mailDomains() {
+		k := s.Keys[domain]
+		all = append(all, panel.MailDomain{Name: domain, DKIMSelector: k.Selector, DKIMPublicKey: k.Public})
+	}
+	return all, nil
+}

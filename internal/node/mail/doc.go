@@ -1,0 +1,37 @@
+// Package mail keeps the mailboxes of a hosting machine, by instances of Postfix, Dovecot and OpenDKIM
+// that are its own: nothing of it is in the machine's /etc.
+//
+//	the world ──► :25 Postfix ──LMTP──► Dovecot ──► <store>/<account>/<domain>/<local part>/Maildir
+//	customers ──► :587, :465 Postfix ──► OpenDKIM (signs) ──► the world, or LMTP
+//	customers ──► :143, :993, :110, :995 Dovecot
+//
+// # What survives the agent
+//
+// The agent writes tables and goes; all three daemons run without it. Postfix's tables are hash files
+// that are replaced in one step; its processes see a new file by themselves. Dovecot reads its files of
+// passwords and users anew when they change. So a change of a mailbox reloads neither and ends no
+// connection; a domain's first or last mailbox has Postfix reloaded. OpenDKIM reads its tables anew on
+// SIGUSR1.
+//
+// The limit of what a mailbox sends in an hour is kept by a small program of this package (Policy) that
+// Postfix itself starts (spawn(8)). When it does not answer, sending is put off (451), not let through.
+// When OpenDKIM does not answer, mail goes out unsigned: SPF still vouches for it.
+//
+// # Who may what
+//
+//   - The store belongs to root and the group mail, which customers' processes are not in: no program of
+//     a customer, not even its own, reaches mail but through Dovecot. Below it everything belongs to
+//     the account's Linux user, as whom Dovecot delivers and reads; so an account's mail counts to the
+//     account, and a flaw in Dovecot leads to no other's.
+//   - A mailbox sends as its own addresses only, and an account's programs as addresses of its domains
+//     (Submit, a sendmail for them). DKIM signs for the domain of the envelope's sender, which is the
+//     one that was checked, whatever the header says.
+//   - Everything else is refused at the door: mail for addresses that nobody has (550), for full
+//     mailboxes (552), for others (554); mail for what is suspended is put off (450).
+//
+// # Forwarding and loops
+//
+// Forwards are resolved when the tables are written, through all mailboxes of the machine. A circle
+// ends in the mailboxes that keep copies, or else in the one that was written to; one that leads over
+// other servers ends by the number of hops.
+package mail

@@ -1,0 +1,160 @@
+package mail
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"stead.dev/stead/internal/node/accounts"
+	"stead.dev/stead/internal/node/identity"
+)
+
+func groupID(name string) (int, error) {
+	g, err := user.LookupGroup(name)
+	if err != nil {
+		return 0, err
+	}
+	return strconv.Atoi(g.Gid)
+}
+
+// directory makes the account's directory in the store, to which only Dovecot comes.
+func (d *Driver) directory(account string, s state) error {
+	dir := filepath.Join(d.cfg.Store, account)
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		if errors.Is(err, fs.ErrExist) {
+			return nil
+		}
+		return err
+	}
+	return os.Chown(dir, s.UID, s.GID)
+}
+
+// remove erases mail. The path is of names that were checked, in a tree that no customer's program
+// comes to; os.Root keeps it there whatever is in it.
+func (d *Driver) remove(account string, path ...string) error {
+	root, err := os.OpenRoot(d.cfg.Store)
+	if err != nil {
+		return fmt.Errorf("mail: %w", err)
+	}
+	defer func() { _ = root.Close() }() // was read only
+	name := filepath.Join(append([]string{account}, path...)...)
+	if err := root.RemoveAll(name); err != nil {
+		return fmt.Errorf("mail: %w", err)
+	}
+	if len(path) > 1 { // the domain's directory, when it was the last mailbox
+		_ = root.Remove(filepath.Dir(name)) // it is not empty otherwise
+	}
+	return nil
+}
+
+// kick ends sessions. Someone who has none is no error.
+func (d *Driver) kick(ctx context.Context, addresses ...string) error {
+	if !d.running || len(addresses) == 0 {
+		return nil
+	}
+	for _, a := range addresses {
+		err := run(ctx, nil, "/usr/bin/doveadm", "-c", d.conf("dovecot.conf"), "kick", a)
+		if err != nil && !strings.Contains(err.Error(), "exit status 68") { // EX_NOHOST: no such session
+			return fmt.Errorf("mail: %w", err)
+		}
+	}
+	return nil
+}
+
+// use implements book.measure by Dovecot's quota, which counts in its index.
+func (d *Driver) use(ctx context.Context, account string, s state) (map[string]use, error) {
+	uses := map[string]use{}
+	served := s.served()
+	if len(served) == 0 || !d.up() {
+		return uses, nil
+	}
+	var users bytes.Buffer
+	for _, m := range served {
+		users.WriteString(m.Address + "\n")
+	}
+	list, err := os.CreateTemp(filepath.Join(d.cfg.Dir, "state"), "users-")
+	if err != nil {
+		return nil, fmt.Errorf("mail: %w", err)
+	}
+	defer func() { _ = os.Remove(list.Name()) }()
+	_, err = list.Write(users.Bytes())
+	if err = errors.Join(err, list.Close()); err != nil {
+		return nil, fmt.Errorf("mail: %w", err)
+	}
+	out, err := output(ctx, nil, "/usr/bin/doveadm", "-c", d.conf("dovecot.conf"), "-f", "tab", "quota", "get", "-F", list.Name())
+	if err != nil {
+		return nil, fmt.Errorf("mail: %w", err)
+	}
+	for line := range strings.Lines(string(out)) {
+		// Username, quota name, type, value, limit, percent
+		f := strings.Split(strings.TrimRight(line, "\n"), "\t")
+		if len(f) < 4 {
+			continue
+		}
+		n, err := strconv.ParseInt(f[3], 10, 64)
+		if err != nil {
+			continue // the title, or a mailbox that nobody has opened yet
+		}
+		u := uses[f[0]]
+		switch f[2] {
+		case "STORAGE":
+			u.bytes = n << 10
+		case "MESSAGE":
+			u.messages = n
+		}
+		uses[f[0]] = u
+	}
+	err = d.lastLogins(account, s, uses)
+	return uses, err
+}
+
+func (d *Driver) up() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.running
+}
+
+// lastLogins reads when who came, from the files that Dovecot keeps in each mailbox.
+func (d *Driver) lastLogins(account string, s state, uses map[string]use) error {
+	root, err := os.OpenRoot(filepath.Join(d.cfg.Store, account))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("mail: %w", err)
+	}
+	defer func() { _ = root.Close() }() // was read only
+	as := accounts.Account{Record: accounts.Record{User: accounts.User{UID: s.UID, GID: s.GID}}}
+	return identity.Do(as, func() error {
+		for _, m := range s.served() {
+			local, domain, _ := strings.Cut(m.Address, "@")
+			f, err := root.Open(filepath.Join(domain, local, "last-login"))
+			if err != nil {
+				continue // nobody has come yet
+			}
+			data, err := io.ReadAll(io.LimitReader(f, 1<<12))
+			if err = errors.Join(err, f.Close()); err != nil {
+				return fmt.Errorf("mail: %w", err)
+			}
+			// The key, and in the next line the value: seconds since 1970.
+			lines := strings.Split(string(data), "\n")
+			for i := 1; i < len(lines); i++ {
+				if at, err := strconv.ParseInt(lines[i], 10, 64); err == nil && strings.Contains(lines[i-1], "last-login") {
+					u := uses[m.Address]
+					u.lastLogin = time.Unix(at, 0).UTC()
+					uses[m.Address] = u
+				}
+			}
+		}
+		return nil
+	})
+}

@@ -1,0 +1,229 @@
+package mail
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	netmail "net/mail"
+	"net/smtp"
+	"net/textproto"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// login is how the programs of an account send: from this machine only, as addresses of the account's
+// domains. The file is the account's to read, and nobody else's.
+type login struct {
+	Address  string `json:"address"` // host and port
+	User     string `json:"user"`
+	Password string `json:"password"`
+	Sender   string `json:"sender"` // when none is given
+}
+
+// Codes of sysexits.h, by which programs tell what became of a message.
+const (
+	exUsage    = 64
+	exNoUser   = 67
+	exTempFail = 75
+	exNoPerm   = 77
+)
+
+type exit struct {
+	code int
+	err  error
+}
+
+func (e exit) Error() string { return e.err.Error() }
+func (e exit) Unwrap() error { return e.err }
+
+// maxMessage bounds a message, as Postfix does.
+const maxMessage = 50 << 20
+
+// submitTimeout bounds one message.
+const submitTimeout = 2 * time.Minute
+
+// Submit is sendmail(1) for the programs of accounts: it takes a message on stdin, with lines that end
+// like the machine's, and hands it to Postfix as the account that the process runs as. It knows -f, -t,
+// -i and -F; other options of sendmail are passed over.
+func Submit(ctx context.Context, dir string, args []string, stdin io.Reader) error {
+	job, err := parseSendmail(args)
+	if err != nil {
+		return exit{exUsage, err}
+	}
+	data, err := os.ReadFile(filepath.Join(dir, "submit", strconv.Itoa(os.Geteuid())))
+	if err != nil {
+		return exit{exNoPerm, errors.New("this user does not send mail")}
+	}
+	var l login
+	if err := json.Unmarshal(data, &l); err != nil {
+		return fmt.Errorf("%s: %w", filepath.Join(dir, "submit"), err)
+	}
+	message, err := io.ReadAll(io.LimitReader(stdin, maxMessage+1))
+	if err != nil {
+		return err
+	}
+	if len(message) > maxMessage {
+		return exit{exUsage, errors.New("the message is too large")}
+	}
+	if message, err = job.prepare(message); err != nil {
+		return exit{exUsage, err}
+	}
+	if job.sender == "" {
+		job.sender = l.Sender
+	}
+	ctx, cancel := context.WithTimeout(ctx, submitTimeout)
+	defer cancel()
+	return l.send(ctx, job, message)
+}
+
+// sendmail is what sendmail's arguments ask.
+type sendmail struct {
+	sender     string
+	recipients []string
+	fromHeader bool // -t: the recipients stand in the message
+}
+
+func parseSendmail(args []string) (sendmail, error) {
+	var s sendmail
+	for i := 0; i < len(args); i++ {
+		arg := args[i]
+		if arg == "--" {
+			s.recipients = append(s.recipients, args[i+1:]...)
+			break
+		}
+		if !strings.HasPrefix(arg, "-") || arg == "-" {
+			s.recipients = append(s.recipients, arg)
+			continue
+		}
+		switch option := arg[:min(len(arg), 2)]; option {
+		case "-t":
+			s.fromHeader = true
+		case "-f", "-r", "-F", "-B", "-N", "-R", "-V", "-X", "-h", "-O": // with a value
+			value := arg[2:]
+			if value == "" {
+				if i++; i >= len(args) {
+					return s, fmt.Errorf("%s needs a value", option)
+				}
+				value = args[i]
+			}
+			if option == "-f" || option == "-r" {
+				s.sender = value
+			}
+		}
+	}
+	if s.sender != "" {
+		a, err := netmail.ParseAddress(strings.Trim(s.sender, "<>"))
+		if err != nil {
+			return s, fmt.Errorf("%q is no address of a sender", s.sender)
+		}
+		s.sender = a.Address
+	}
+	return s, nil
+}
+
+// prepare completes the recipients and answers the message as it is sent: without Bcc.
+func (s *sendmail) prepare(message []byte) ([]byte, error) {
+	message = bytes.ReplaceAll(message, []byte("\r\n"), []byte("\n"))
+	if s.fromHeader {
+		header, err := textproto.NewReader(bufio.NewReader(bytes.NewReader(append(message, '\n', '\n')))).ReadMIMEHeader()
+		if err != nil {
+			return nil, fmt.Errorf("the message's header: %w", err)
+		}
+		for _, field := range []string{"To", "Cc", "Bcc"} {
+			for _, value := range header[field] {
+				addresses, err := netmail.ParseAddressList(value)
+				if err != nil {
+					return nil, fmt.Errorf("%s: %w", field, err)
+				}
+				for _, a := range addresses {
+					s.recipients = append(s.recipients, a.Address)
+				}
+			}
+		}
+		message = withoutBcc(message)
+	}
+	if len(s.recipients) == 0 {
+		return nil, errors.New("nobody is to get the message")
+	}
+	for i, r := range s.recipients {
+		a, err := netmail.ParseAddress(strings.Trim(r, "<>"))
+		if err != nil {
+			return nil, fmt.Errorf("%q is no address", r)
+		}
+		s.recipients[i] = a.Address
+	}
+	return message, nil
+}
+
+func withoutBcc(message []byte) []byte {
+	header, body, _ := bytes.Cut(message, []byte("\n\n"))
+	var kept [][]byte
+	dropping := false
+	for line := range bytes.SplitSeq(header, []byte("\n")) {
+		if !bytes.HasPrefix(line, []byte(" ")) && !bytes.HasPrefix(line, []byte("\t")) {
+			name, _, _ := bytes.Cut(line, []byte(":"))
+			dropping = strings.EqualFold(string(bytes.TrimSpace(name)), "Bcc")
+		}
+		if !dropping {
+			kept = append(kept, line)
+		}
+	}
+	return bytes.Join([][]byte{bytes.Join(kept, []byte("\n")), body}, []byte("\n\n"))
+}
+
+func (l login) send(ctx context.Context, s sendmail, message []byte) (err error) {
+	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", l.Address)
+	if err != nil {
+		return err
+	}
+	if until, ok := ctx.Deadline(); ok {
+		if err := conn.SetDeadline(until); err != nil {
+			return errors.Join(err, conn.Close())
+		}
+	}
+	client, err := smtp.NewClient(conn, "localhost") // PLAIN is for TLS or for this machine
+	if err != nil {
+		return errors.Join(err, conn.Close())
+	}
+	defer func() { _ = client.Close() }() // after an answer it says nothing
+	if err := client.Auth(smtp.PlainAuth("", l.User, l.Password, "localhost")); err != nil {
+		return refusal(err, exNoPerm)
+	}
+	if err := client.Mail(s.sender); err != nil {
+		return refusal(err, exNoPerm)
+	}
+	for _, r := range s.recipients {
+		if err := client.Rcpt(r); err != nil {
+			return refusal(err, exNoUser)
+		}
+	}
+	w, err := client.Data()
+	if err != nil {
+		return refusal(err, exNoPerm)
+	}
+	if _, err := w.Write(message); err != nil { // ends lines as SMTP does
+		return err
+	}
+	if err := w.Close(); err != nil {
+		return refusal(err, exNoPerm)
+	}
+	_ = client.Quit() // the message is taken
+	return nil
+}
+
+// refusal gives an answer of the server that is for good the exit code.
+func refusal(err error, code int) error {
+	var answer *textproto.Error
+	if errors.As(err, &answer) && answer.Code >= 500 {
+		return exit{code, err}
+	}
+	return err
+}
