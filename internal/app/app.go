@@ -6,6 +6,7 @@ package app
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -29,10 +30,12 @@ type App struct {
 	edge    *api.Edge
 	notices notices
 
-	site      endpoint
-	nodeSite  *endpoint // nil: no embedded node
-	operators *endpoint // nil: switched off
-	machines  *endpoint // where nodes join and report; nil: switched off
+	site     endpoint
+	nodeSite *endpoint // nil: no embedded node
+	// nodeSecure answers the same sites by HTTPS; nil where nobody does, or nginx.
+	nodeSecure *endpoint
+	operators  *endpoint // nil: switched off
+	machines   *endpoint // where nodes join and report; nil: switched off
 
 	nameserver *nameserver.Server // nil: switched off
 	zones      *dns.Feed
@@ -85,6 +88,12 @@ func New(ctx context.Context, cfg config.Config, opts Options) (_ *App, err erro
 	if err != nil {
 		return nil, err
 	}
+	var secureLn net.Listener
+	if nodeLn != nil && cfg.NodeMachine == config.MachineDirectories {
+		if secureLn, err = listen("STEAD_NODE_TLS_LISTEN", cfg.NodeTLSListen); err != nil {
+			return nil, err
+		}
+	}
 	opsLn, err := listen("STEAD_OPS_LISTEN", cfg.OpsListen)
 	if err != nil {
 		return nil, err
@@ -134,6 +143,12 @@ func New(ctx context.Context, cfg config.Config, opts Options) (_ *App, err erro
 	}
 	if nodeLn != nil {
 		a.nodeSite = &endpoint{name: "sites", ln: nodeLn, url: cfg.NodeURL, srv: web.HTTPServer(a.node.Handler(), a.log)}
+	}
+	if secureLn != nil {
+		a.nodeSecure = &endpoint{name: "sites by HTTPS", ln: secureLn, url: address(secureLn, true), srv: web.HTTPServer(a.node.Handler(), a.log)}
+		a.nodeSecure.srv.TLSConfig = &tls.Config{
+			MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}, GetCertificate: a.nodeCertificates.ForHandshake,
+		}
 	}
 	if nodesLn != nil {
 		if a.machines, err = a.newMachines(ctx, nodesLn); err != nil {
@@ -224,7 +239,7 @@ func (a *App) Run(ctx context.Context) error {
 	running.Go(func() { a.hub.Run(background) })
 	running.Go(func() { a.oauth.Run(background) })
 	running.Go(func() { a.nodes.Run(background) })
-	broken := make(chan error, 5)
+	broken := make(chan error, 6)
 	if a.nameserver != nil {
 		running.Go(func() { a.zones.Run(background) })
 		running.Go(func() {
@@ -262,7 +277,7 @@ func (a *App) Run(ctx context.Context) error {
 
 func (a *App) endpoints() []*endpoint {
 	all := []*endpoint{&a.site}
-	for _, e := range []*endpoint{a.nodeSite, a.operators, a.machines} {
+	for _, e := range []*endpoint{a.nodeSite, a.nodeSecure, a.operators, a.machines} {
 		if e != nil {
 			all = append(all, e)
 		}
@@ -308,6 +323,9 @@ func (a *App) stop(ctx context.Context) error {
 	finish(a.site.name, a.site.stop)
 	if a.nodeSite != nil {
 		finish(a.nodeSite.name, a.nodeSite.stop)
+	}
+	if a.nodeSecure != nil {
+		finish(a.nodeSecure.name, a.nodeSecure.stop)
 	}
 	if a.machines != nil {
 		finish(a.machines.name, a.machines.stop)

@@ -46,7 +46,7 @@ func engines(t *testing.T, settings map[string]string, f func(t *testing.T, a *A
 func testConfig(t *testing.T, settings map[string]string) config.Config {
 	t.Helper()
 	all := map[string]string{
-		"data_dir": t.TempDir(), "listen": "127.0.0.1:0", "node_listen": "127.0.0.1:0", "ops_listen": "127.0.0.1:0", "dns_listen": "127.0.0.1:0",
+		"data_dir": t.TempDir(), "listen": "127.0.0.1:0", "node_listen": "127.0.0.1:0", "node_tls_listen": "127.0.0.1:0", "ops_listen": "127.0.0.1:0", "dns_listen": "127.0.0.1:0",
 		"throttle": "false", "shutdown_timeout": "10s",
 	}
 	maps.Copy(all, settings)

@@ -30,6 +30,7 @@ import (
 	"stead.dev/stead/internal/mailer/smtp"
 	"stead.dev/stead/internal/nameserver"
 	"stead.dev/stead/internal/node"
+	nodecertificates "stead.dev/stead/internal/node/certificates"
 	"stead.dev/stead/internal/node/machine"
 	"stead.dev/stead/internal/nodes"
 	"stead.dev/stead/internal/notifications"
@@ -49,22 +50,24 @@ import (
 
 // sections are what the specification calls so, and what they stand on.
 type sections struct {
-	modules  modules
-	limiter  throttle.Limiter
-	mailer   mailer.Mailer
-	node     *node.Node // nil without the embedded node
-	nodes    *nodes.Service
-	panels   panels
-	accounts *account.Service
-	oauth    *oauth.Service
-	catalog  *catalog.Service
-	wallet   *wallet.Service
-	services *services.Service
-	orders   *orders.Service
-	hosting  *hosting.Service
-	dns      *dns.Service
-	files    *files.Service
-	admin    *admin.Admin
+	modules modules
+	limiter throttle.Limiter
+	mailer  mailer.Mailer
+	node    *node.Node // nil without the embedded node
+	// nodeCertificates are what it answers HTTPS with; nil where it does not.
+	nodeCertificates *nodecertificates.Driver
+	nodes            *nodes.Service
+	panels           panels
+	accounts         *account.Service
+	oauth            *oauth.Service
+	catalog          *catalog.Service
+	wallet           *wallet.Service
+	services         *services.Service
+	orders           *orders.Service
+	hosting          *hosting.Service
+	dns              *dns.Service
+	files            *files.Service
+	admin            *admin.Admin
 
 	notifications *notifications.Service
 
@@ -226,12 +229,14 @@ func (c *core) openPanels(ctx context.Context, as role) error {
 }
 
 func (c *core) openNode(ctx context.Context) (err error) {
-	m, err := machine.Open(ctx, machineConfig(c.cfg, c.clock.Now, c.log))
+	host := machineConfig(c.cfg, c.clock.Now, c.log)
+	host.HTTPS = c.cfg.NodeTLSListen != config.Off
+	m, err := machine.Open(ctx, host)
 	if err != nil {
 		return err
 	}
 	c.onClose(func(context.Context) error { return m.Close() })
-	c.node = m.Node
+	c.node, c.nodeCertificates = m.Node, m.Certificates
 	c.panels.fixed[config.PanelNode] = panelnode.New(c.node)
 	return nil
 }

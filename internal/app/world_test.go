@@ -3,7 +3,14 @@ package app
 import (
 	"bytes"
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/json"
+	"encoding/pem"
 	"fmt"
+	"math/big"
 	"mime/multipart"
 	"net/http"
 	"regexp"
@@ -33,6 +40,7 @@ type world struct {
 	plan           int64
 	otherPlan      int64 // another one of the same product
 	domain         string
+	ownCertificate string // request that installs one for the domain
 	service        int64
 	hostedDomain   int64 // an addon of the service
 	dnsRecord      int64 // of the service's zone
@@ -61,6 +69,7 @@ func newWorld(t *testing.T, a *App) *world {
 	w.service = w.serviceOf(w.owner)
 	w.otherPlan = w.aTariff()
 	w.hostedDomain = w.newHostedDomain()
+	w.ownCertificate = ownCertificate(t, w.clock.Now(), w.domain)
 	w.dnsRecord = w.id(w.post(t, w.owner.token, fmt.Sprintf("/api/v1/services/%d/dns", w.service), `{"name": "api", "type": "A", "value": "192.0.2.1"}`))
 	w.order = w.newOrder(w.owner, unique("pending")+".example.com")
 	w.topup = w.id(a.post(t, w.owner.token, "/api/v1/wallet/topups", `{"amount_usd_cents": 1000, "gateway": "demo"}`))
@@ -75,6 +84,34 @@ func newWorld(t *testing.T, a *App) *world {
 	}
 	w.backup = w.newBackup()
 	return w
+}
+
+// ownCertificate is a request that installs a certificate for the domain.
+func ownCertificate(t *testing.T, now time.Time, domain string) string {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), DNSNames: []string{domain}, NotBefore: now.Add(-time.Hour), NotAfter: now.AddDate(0, 3, 0),
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pkcs8, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := json.Marshal(map[string]string{
+		"certificate": string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})),
+		"private_key": string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: pkcs8})),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(body)
 }
 
 // id reads the id of what was created.
@@ -269,6 +306,8 @@ func (w *world) example(op api.Info, token string) request {
 		r.body = fmt.Sprintf(`{"name": "%s.%s", "kind": "subdomain"}`, unique("new"), w.domain)
 	case "PATCH /api/v1/services/{service}/domains/{hosted_domain}":
 		r.body = `{"redirect_to": "https://elsewhere.example.com"}`
+	case "POST /api/v1/services/{service}/ssl":
+		r.body = w.ownCertificate
 	case "POST /api/v1/services/{service}/dns":
 		r.body = fmt.Sprintf(`{"name": %q, "type": "TXT", "value": "new"}`, unique("new"))
 	case "PATCH /api/v1/services/{service}/dns/{dns_record}":

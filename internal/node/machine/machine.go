@@ -40,7 +40,8 @@ type Kind string
 // The kinds of machines.
 const (
 	// Directories is any machine: accounts are directories, sites are served by this process, and
-	// nothing needs to be installed. Its only facility beyond files and sites is backups.
+	// nothing needs to be installed. Its only facilities beyond files and sites are backups and, with
+	// Config.HTTPS, certificates.
 	Directories Kind = "directories"
 	// Linux is a machine that is given to hosting: accounts are Linux users, and the daemons of the
 	// field do the work. The process runs as root.
@@ -62,6 +63,10 @@ type Config struct {
 
 	// PreviewDomain: see node.Config.
 	PreviewDomain string
+
+	// HTTPS tells that this process answers the sites of a machine of Directories by HTTPS too, with
+	// the certificates of Machine.Certificates.
+	HTTPS bool
 
 	// Host is the address on which daemons listen for the world; empty is all of them. Ports are
 	// those of the services; a port that is 0 is the usual one.
@@ -121,6 +126,9 @@ func (c *Config) complete() (err error) {
 // Machine is a node with its daemons.
 type Machine struct {
 	*node.Node
+	// Certificates are what this process answers HTTPS with; nil where it does not.
+	Certificates *certificates.Driver
+
 	supervisor daemon.Supervisor // nil on a machine without daemons
 	own        bool              // the supervisor was made here
 }
@@ -147,8 +155,17 @@ func Open(ctx context.Context, cfg Config) (*Machine, error) {
 			if err != nil {
 				return nil, err
 			}
-			return []facility.Facility{keeper}, nil
+			if !cfg.HTTPS {
+				return []facility.Facility{keeper}, nil
+			}
+			if m.Certificates, err = certificates.Open(cfg.Dir, n.Lookup, cfg.Now); err != nil {
+				return nil, err
+			}
+			return []facility.Facility{m.Certificates, keeper}, nil
 		}
+		sites := web.NewGoServer(cfg.Now, cfg.Log)
+		sites.Challenges = certificates.Challenges(cfg.Dir)
+		nodeConfig.Web = sites
 	case Linux:
 		if err := os.MkdirAll(cfg.Dir, 0o711); err != nil {
 			return nil, fmt.Errorf("machine: %w", err)

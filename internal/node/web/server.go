@@ -5,6 +5,8 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -15,6 +17,10 @@ import (
 
 // GoServer serves sites from this process.
 type GoServer struct {
+	// Challenges is a directory whose files are answered under /.well-known/acme-challenge/ of every
+	// site, before anything else; empty is none. It is set before serving.
+	Challenges string
+
 	now  func() time.Time
 	log  *slog.Logger
 	logs *accessLogs
@@ -105,16 +111,42 @@ func (s *GoServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Robots-Tag", "noindex, nofollow")
 	}
 	rec := &recorder{ResponseWriter: w}
-	s.serveSite(rec, r, site)
+	if !s.serveChallenge(rec, r) {
+		s.serveSite(rec, r, site)
+	}
 	if r.Method == http.MethodHead {
 		rec.bytes = 0 // what was written is only the length of what was not sent
 	}
 	s.logs.add(site, logLine(r, rec.status, rec.bytes, s.now()))
 }
 
+// challengePath is where authorities of certificates look (RFC 8555, section 8.3).
+const challengePath = "/.well-known/acme-challenge/"
+
+// serveChallenge answers what proves to an authority that the site is here: even while it is suspended or redirects.
+func (s *GoServer) serveChallenge(w http.ResponseWriter, r *http.Request) bool {
+	token, ok := strings.CutPrefix(r.URL.Path, challengePath)
+	if !ok || s.Challenges == "" || r.Method != http.MethodGet || strings.Trim(token, tokenLetters) != "" || token == "" {
+		return false
+	}
+	answer, err := os.ReadFile(filepath.Join(s.Challenges, token))
+	if err != nil {
+		return false // the site may have one of its own
+	}
+	w.Header().Set("Content-Type", "application/octet-stream")
+	_, _ = w.Write(answer) // the visitor may be gone
+	return true
+}
+
+// tokenLetters are those of base64url.
+const tokenLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+
 const allowed = "GET, HEAD, OPTIONS"
 
 func (s *GoServer) serveSite(w http.ResponseWriter, r *http.Request, site *Site) {
+	if site.HSTS && r.TLS != nil {
+		w.Header().Set("Strict-Transport-Security", "max-age=31536000")
+	}
 	switch {
 	case site.Suspended:
 		w.Header().Set("Retry-After", "3600")

@@ -29,6 +29,7 @@ func (c *Config) validate() []error {
 
 	check("listen", address(c.Listen))
 	check("node_listen", addressOrOff(c.NodeListen))
+	check("node_tls_listen", addressOrOff(c.NodeTLSListen))
 	check("ops_listen", addressOrOff(c.OpsListen))
 	check("base_url", optional(c.BaseURL, origin))
 	check("node_url", optional(c.NodeURL, origin))
