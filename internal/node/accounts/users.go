@@ -168,10 +168,6 @@ func (u *users) taken(name string) (bool, error) {
 
 // reserve gives the record a name and number on the machine.
 func (u *users) reserve(rec *Record) error {
-	inUse := make(map[int]bool, len(u.store.records))
-	for _, other := range u.store.records {
-		inUse[other.User.UID] = true
-	}
 	for range u.cfg.UIDMax - u.cfg.UIDMin + 1 {
 		id := u.next
 		if id < u.cfg.UIDMin || id > u.cfg.UIDMax {
@@ -189,12 +185,22 @@ func (u *users) reserve(rec *Record) error {
 		if err != nil {
 			return err
 		}
-		if free && !inUse[id] {
+		if free && !u.given(id) {
 			rec.User = User{Name: u.userName(rec.Name), UID: id, GID: id}
 			return nil
 		}
 	}
 	return fmt.Errorf("%w: all numbers of users are in use", panel.ErrLimit)
+}
+
+// given tells whether an account has the number, be it one that is not complete.
+func (u *users) given(id int) bool {
+	for _, rec := range u.store.records {
+		if rec.User.UID == id {
+			return true
+		}
+	}
+	return false
 }
 
 // build makes the user and the home. The jail is opened to others last.

@@ -46,12 +46,19 @@ var process struct {
 	sync.Mutex
 	slot     int
 	lock     *os.File // held until the process ends, however it ends
+	used     int      // numbers of the slot
 	machines int
 }
 
-// users takes a part of the process's slot: a prefix of names, and numbers.
-func users(t testing.TB) (prefix string, least, most int) {
+// Users takes a part of the process's slot: a prefix of names, and numbers from least to most.
+func Users(t testing.TB) (prefix string, least, most int) {
 	t.Helper()
+	return users(t, machineSize)
+}
+
+func users(t testing.TB, size int) (prefix string, least, most int) {
+	t.Helper()
+	must(t, os.MkdirAll(base, 0o711))
 	process.Lock()
 	defer process.Unlock()
 	if process.lock == nil {
@@ -76,10 +83,13 @@ func users(t testing.TB) (prefix string, least, most int) {
 			must(t, db.Remove(context.Background(), u.Name, u.ID))
 		}
 	}
-	part := process.machines % (slotSize / machineSize)
+	if process.used+size > slotSize {
+		process.used = 0 // those of the first tests have long ended
+	}
+	least = firstUID + process.slot*slotSize + process.used
+	process.used += size
 	process.machines++
-	least = firstUID + process.slot*slotSize + part*machineSize
-	return fmt.Sprintf("t%dm%dx", process.slot, part), least, least + machineSize - 1
+	return fmt.Sprintf("t%dm%dx", process.slot, process.machines), least, least + size - 1
 }
 
 func must(t testing.TB, err error) {
@@ -152,15 +162,21 @@ type Machine struct {
 // New is a machine for the time of the test.
 func New(t testing.TB) *Machine {
 	t.Helper()
+	return NewSized(t, machineSize)
+}
+
+// NewSized is a machine for that many accounts.
+func NewSized(t testing.TB, size int) *Machine {
+	t.Helper()
 	dir := Dir(t)
-	store, err := openUsers(t, dir)
+	store, err := openUsers(t, dir, size)
 	must(t, err)
 	t.Cleanup(func() { removeAccounts(t, store) })
 	return &Machine{Dir: dir, Store: store, Supervisor: Supervisor(t, dir), t: t}
 }
 
-func openUsers(t testing.TB, dir string) (*accounts.Store, error) {
-	prefix, least, most := users(t)
+func openUsers(t testing.TB, dir string, size int) (*accounts.Store, error) {
+	prefix, least, most := users(t, size)
 	return accounts.OpenUsers(accounts.UsersConfig{
 		Dir: dir, Now: time.Now, Log: Log(t), Prefix: prefix, UIDMin: least, UIDMax: most, WebGroup: Web, Shell: "/bin/bash",
 		Limit: limits.Set, Release: limits.Release,
@@ -229,7 +245,7 @@ func Node(t testing.TB, make func(dir string, s daemon.Supervisor, lookup facili
 	s := Supervisor(t, dir)
 	cfg := node.Config{
 		Dir: dir, Now: time.Now, Log: Log(t), OriginURL: "http://127.0.0.1:1",
-		Accounts: func() (accounts.Accounts, error) { return openUsers(t, dir) },
+		Accounts: func() (accounts.Accounts, error) { return openUsers(t, dir, machineSize) },
 	}
 	if make != nil {
 		cfg.Facilities = func(n *node.Node) ([]facility.Facility, error) { return make(dir, s, n.Lookup) }

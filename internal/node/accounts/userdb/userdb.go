@@ -16,6 +16,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -46,7 +47,8 @@ type DB struct {
 	writing sync.Mutex
 
 	reading sync.Mutex
-	index   *index
+	stamp   string // what the tables were read from
+	tables  tables // never changed once they are read
 }
 
 // batch is what is changed in one go.
@@ -73,12 +75,12 @@ func (db *DB) Set(ctx context.Context, u User) error {
 	if !nameForm.MatchString(u.Name) || u.ID < 1000 || !plain(u.Home) || !plain(u.Shell) {
 		return fmt.Errorf("userdb: malformed user %+v", u)
 	}
-	index, err := db.known()
+	now, err := db.now()
 	if err != nil {
 		return err
 	}
-	for _, name := range files {
-		if !index.lines[name+":"+lineOf(name, u)] && name != "gshadow" {
+	for name, f := range now {
+		if from, to := f.line(u.Name); from < 0 || string(f.text[from:to]) != lineOf(name, u) {
 			return db.do(ctx, &change{user: u})
 		}
 	}
@@ -157,45 +159,52 @@ func (db *DB) write(changes []*change) error {
 		return err
 	}
 	defer func() { _ = lock.Close() }()
-	passwd, err := db.read("passwd")
+	read, err := db.now()
 	if err != nil {
 		return err
 	}
-	groups, err := db.read("group")
-	if err != nil {
-		return err
+	now := make(tables, len(read)) // a copy: others read the tables meanwhile
+	for name, f := range read {
+		own := *f
+		now[name] = &own
 	}
-	var remove, set []*change
+	var remove, set []User
 	for _, c := range changes {
-		switch err := errors.Join(passwd.free(c.user), groups.free(c.user)); {
+		switch err := now.free(c.user); {
 		case c.remove && err == nil:
-			remove = append(remove, c)
+			remove = append(remove, c.user)
 		case c.remove: // somebody else has the name or the number: there is nothing of ours
 		case err != nil:
 			c.err = err
 		default:
-			set = append(set, c)
+			set = append(set, c.user)
 		}
 	}
 	for _, name := range []string{"passwd", "shadow", "group", "gshadow"} {
-		if err := db.edit(name, remove, removeLine); err != nil {
+		if err := db.edit(name, now[name], remove, false); err != nil {
 			return err
 		}
 	}
 	for _, name := range []string{"gshadow", "group", "shadow", "passwd"} {
-		if err := db.edit(name, set, lineOf); err != nil {
+		if err := db.edit(name, now[name], set, true); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// file is one of the files: its lines, without their ends.
+// file is one of the files. Its text has an additional line end at its beginning, so that a line is
+// found by what it begins with.
 type file struct {
-	lines []string
-	mode  fs.FileMode
-	gid   int
+	text []byte
+	mode fs.FileMode
+	gid  int
 }
+
+// tables are the files by their names; there are machines without gshadow.
+type tables map[string]*file
+
+var files = []string{"passwd", "shadow", "group", "gshadow"}
 
 func (db *DB) read(name string) (*file, error) {
 	path := filepath.Join(db.dir, name)
@@ -207,103 +216,141 @@ func (db *DB) read(name string) (*file, error) {
 	if err := unix.Stat(path, &st); err != nil {
 		return nil, err
 	}
-	return &file{
-		lines: strings.Split(strings.TrimSuffix(string(data), "\n"), "\n"),
-		mode:  fs.FileMode(st.Mode & 0o777), gid: int(st.Gid),
-	}, nil
+	text := append([]byte{'\n'}, data...)
+	if text[len(text)-1] != '\n' {
+		text = append(text, '\n')
+	}
+	return &file{text: text, mode: fs.FileMode(st.Mode & 0o777), gid: int(st.Gid)}, nil
 }
 
-// free tells whether u may have its name and number, in passwd or group.
-func (f *file) free(u User) error {
-	id := strconv.Itoa(u.ID)
-	for _, line := range f.lines {
-		name, rest, _ := strings.Cut(line, ":")
-		fields := strings.SplitN(rest, ":", 3)
-		if len(fields) > 1 && (name == u.Name) != (fields[1] == id) {
+// now answers the files as they are, reading them when they changed.
+func (db *DB) now() (tables, error) {
+	db.reading.Lock()
+	defer db.reading.Unlock()
+	var stamp strings.Builder
+	for _, name := range files {
+		var st unix.Stat_t
+		if err := unix.Stat(filepath.Join(db.dir, name), &st); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("userdb: %s: %w", name, err)
+		}
+		fmt.Fprintf(&stamp, "%d %d %d %d ", st.Ino, st.Size, st.Mtim.Nano(), st.Ctim.Nano())
+	}
+	if db.stamp == stamp.String() {
+		return db.tables, nil
+	}
+	all := tables{}
+	for _, name := range files {
+		f, err := db.read(name)
+		if errors.Is(err, fs.ErrNotExist) && name == "gshadow" {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("userdb: %w", err)
+		}
+		all[name] = f
+	}
+	db.stamp, db.tables = stamp.String(), all
+	return all, nil
+}
+
+// line is where the line of a user is in the text, from its beginning to after its end; -1 when
+// there is none.
+func (f *file) line(user string) (from, to int) {
+	from = bytes.Index(f.text, []byte("\n"+user+":"))
+	if from < 0 {
+		return -1, -1
+	}
+	from++
+	return from, from + bytes.IndexByte(f.text[from:], '\n') + 1
+}
+
+// owner is the name in the line of passwd or group whose number is id; empty when there is none.
+func (f *file) owner(id int) string {
+	mark := []byte(":" + strconv.Itoa(id) + ":")
+	for at := 0; ; {
+		i := bytes.Index(f.text[at:], mark)
+		if i < 0 {
+			return ""
+		}
+		at += i
+		line := f.text[bytes.LastIndexByte(f.text[:at], '\n')+1 : at]
+		if name, _, _ := bytes.Cut(line, []byte(":")); bytes.Count(line, []byte(":")) == 1 {
+			return string(name) // the third field
+		}
+		at++
+	}
+}
+
+// free tells whether u may have its name and number.
+func (t tables) free(u User) error {
+	for _, name := range []string{"passwd", "group"} {
+		f := t[name]
+		owner := f.owner(u.ID)
+		from, _ := f.line(u.Name)
+		if owner != "" && owner != u.Name || owner == "" && from >= 0 {
 			return fmt.Errorf("%w: %s(%d)", ErrTaken, u.Name, u.ID)
 		}
 	}
 	return nil
 }
 
-func removeLine(string, User) string { return "" }
-
-// lineOf is the line of u in the file.
+// lineOf is the line of u in a file.
 func lineOf(name string, u User) string {
 	switch name {
 	case "passwd":
-		return fmt.Sprintf("%s:x:%d:%d::%s:%s", u.Name, u.ID, u.ID, u.Home, u.Shell)
+		return fmt.Sprintf("%s:x:%d:%d::%s:%s\n", u.Name, u.ID, u.ID, u.Home, u.Shell)
 	case "group":
-		return fmt.Sprintf("%s:x:%d:", u.Name, u.ID)
+		return fmt.Sprintf("%s:x:%d:\n", u.Name, u.ID)
 	case "gshadow":
-		return u.Name + ":!::"
+		return u.Name + ":!::\n"
 	case "shadow":
 		// No password matches "*"; "!" and a date of expiry long past keep keys away too.
 		if u.Locked {
-			return u.Name + ":!*::::::1:"
+			return u.Name + ":!*::::::1:\n"
 		}
-		return u.Name + ":*:::::::"
+		return u.Name + ":*:::::::\n"
 	}
 	return ""
 }
 
-// edit gives the users of the changes their lines in a file.
-func (db *DB) edit(name string, changes []*change, line func(name string, u User) string) error {
-	if len(changes) == 0 {
+// edit sets or removes the lines of users in a file.
+func (db *DB) edit(name string, f *file, users []User, set bool) error {
+	if f == nil || len(users) == 0 {
 		return nil
 	}
-	f, err := db.read(name)
-	if errors.Is(err, fs.ErrNotExist) && name == "gshadow" {
-		return nil // there are machines without
+	changed := *f
+	for _, u := range users {
+		line := ""
+		if set {
+			line = lineOf(name, u)
+		}
+		from, to := changed.line(u.Name)
+		if from < 0 {
+			from, to = len(changed.text), len(changed.text)
+		}
+		if line == string(changed.text[from:to]) {
+			continue
+		}
+		changed.text = slices.Concat(changed.text[:from], []byte(line), changed.text[to:])
 	}
-	if err != nil {
+	if bytes.Equal(changed.text, f.text) {
+		return nil
+	}
+	if err := db.replace(name, &changed); err != nil {
 		return err
 	}
-	wanted := make(map[string]string, len(changes)) // the line of a user, once it is not there yet
-	for _, c := range changes {
-		wanted[c.user.Name] = line(name, c.user)
-	}
-	changed := false
-	lines := f.lines[:0:0]
-	for _, have := range f.lines {
-		user, _, _ := strings.Cut(have, ":")
-		want, concerned := wanted[user]
-		switch {
-		case !concerned:
-			lines = append(lines, have)
-			continue
-		case want != "":
-			lines = append(lines, want)
-			wanted[user] = "" // and any further line of the name goes
-		}
-		changed = changed || want != have
-	}
-	for _, c := range changes {
-		if want := wanted[c.user.Name]; want != "" {
-			lines = append(lines, want)
-			wanted[c.user.Name] = ""
-			changed = true
-		}
-	}
-	if !changed {
-		return nil
-	}
-	return db.replace(name, f, lines)
+	*f = changed
+	return nil
 }
 
 // replace writes a file anew with its mode and group, as nobody else's reader may find half of it.
-func (db *DB) replace(name string, f *file, lines []string) (err error) {
+func (db *DB) replace(name string, f *file) (err error) {
 	tmp := filepath.Join(db.dir, name+".stead")
 	out, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
 	}
-	var text bytes.Buffer
-	for _, line := range lines {
-		text.WriteString(line)
-		text.WriteByte('\n')
-	}
-	_, err = out.Write(text.Bytes())
+	_, err = out.Write(f.text[1:])
 	if err == nil {
 		err = out.Chown(0, f.gid)
 	}
@@ -328,13 +375,13 @@ func (db *DB) replace(name string, f *file, lines []string) (err error) {
 
 // Users are the users whose numbers are from least to most.
 func (db *DB) Users(least, most int) ([]User, error) {
-	f, err := db.read("passwd")
+	now, err := db.now()
 	if err != nil {
-		return nil, fmt.Errorf("userdb: %w", err)
+		return nil, err
 	}
 	var all []User
-	for _, line := range f.lines {
-		fields := strings.Split(line, ":")
+	for line := range strings.Lines(string(now["passwd"].text[1:])) {
+		fields := strings.Split(strings.TrimSuffix(line, "\n"), ":")
 		if len(fields) != 7 {
 			continue
 		}
@@ -348,57 +395,20 @@ func (db *DB) Users(least, most int) ([]User, error) {
 
 // Has tells whether a user or group has the name.
 func (db *DB) Has(name string) (bool, error) {
-	index, err := db.known()
-	return err == nil && index.names[name], err
+	now, err := db.now()
+	if err != nil {
+		return false, err
+	}
+	user, _ := now["passwd"].line(name)
+	group, _ := now["group"].line(name)
+	return user >= 0 || group >= 0, nil
 }
 
 // Free tells whether no user and no group has the number.
 func (db *DB) Free(id int) (bool, error) {
-	index, err := db.known()
-	return err == nil && !index.ids[strconv.Itoa(id)], err
-}
-
-// index is what stands in the files, to be asked again and again without reading them.
-type index struct {
-	stamp string
-	names map[string]bool
-	ids   map[string]bool
-	lines map[string]bool // "passwd:" and a line of it, and so on
-}
-
-var files = []string{"passwd", "shadow", "group", "gshadow"}
-
-// known answers the index of the files as they are now.
-func (db *DB) known() (*index, error) {
-	db.reading.Lock()
-	defer db.reading.Unlock()
-	var stamp strings.Builder
-	for _, name := range files {
-		var st unix.Stat_t
-		if err := unix.Stat(filepath.Join(db.dir, name), &st); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("userdb: %s: %w", name, err)
-		}
-		fmt.Fprintf(&stamp, "%d %d %d %d ", st.Ino, st.Size, st.Mtim.Nano(), st.Ctim.Nano())
+	now, err := db.now()
+	if err != nil {
+		return false, err
 	}
-	if db.index != nil && db.index.stamp == stamp.String() {
-		return db.index, nil
-	}
-	x := &index{stamp: stamp.String(), names: map[string]bool{}, ids: map[string]bool{}, lines: map[string]bool{}}
-	for _, name := range files {
-		f, err := db.read(name)
-		if errors.Is(err, fs.ErrNotExist) && name == "gshadow" {
-			continue
-		}
-		if err != nil {
-			return nil, fmt.Errorf("userdb: %w", err)
-		}
-		for _, line := range f.lines {
-			x.lines[name+":"+line] = true
-			if fields := strings.SplitN(line, ":", 4); (name == "passwd" || name == "group") && len(fields) == 4 {
-				x.names[fields[0]], x.ids[fields[2]] = true, true
-			}
-		}
-	}
-	db.index = x
-	return x, nil
+	return now["passwd"].owner(id) == "" && now["group"].owner(id) == "", nil
 }
