@@ -86,7 +86,7 @@ func (r record) todo(t Terms, now time.Time) todo {
 		return todo{act: actExpire}
 	case r.status == Active:
 		later(*r.expiresAt)
-		if n, at := tell(reminders, *r.expiresAt, r.reminded, now); n > 0 && days(n) < r.periodLength() {
+		if n, at := tell(r.reminders(), *r.expiresAt, r.reminded, now); n > 0 {
 			return todo{act: actRemind, days: n}
 		} else if !at.IsZero() {
 			later(at)
@@ -108,10 +108,15 @@ func (r record) todo(t Terms, now time.Time) todo {
 	return todo{next: next}
 }
 
-// periodLength is how long one period of the service is: a reminder that is as long
-// before the end as the period is would come with the renewal itself.
-func (r record) periodLength() time.Duration {
-	return r.expiresAt.Sub(addMonths(*r.expiresAt, -r.periodMonths))
+// reminders are the marks in the second half of the service's period: nobody wants to be
+// reminded of the next renewal by the last one.
+func (r record) reminders() []int {
+	half := r.expiresAt.Sub(addMonths(*r.expiresAt, -r.periodMonths)) / 2
+	i := slices.IndexFunc(reminders, func(n int) bool { return days(n) <= half })
+	if i < 0 {
+		return nil
+	}
+	return reminders[i:]
 }
 
 // tell is the mark of marks (days before end, falling) that is to be told of now, 0 for

@@ -67,12 +67,12 @@ func TestAPaidServiceBecomesActiveOnce(t *testing.T) {
 		w.same("accounts", 1, w.panel.accounts())
 		w.same("requests to the panel", 1, w.panel.creates)
 		w.same("the order", []string{"completed"}, w.outcomes())
-		w.same("events", []string{"service.created", "service.provisioned"}, w.told(id))
+		w.same("events", []string{"service.created", "service.updated", "service.provisioned"}, w.told(id))
 		stored, err := w.events.Of(t.Context(), "service", id)
 		if err != nil {
 			t.Fatal(err)
 		}
-		w.same("previous", `{"status":"provisioning"}`, string(stored[1].Previous))
+		w.same("previous", `{"status":"provisioning"}`, string(stored[2].Previous))
 	})
 }
 
@@ -104,7 +104,7 @@ func TestACrashBetweenPanelAndCommitLeavesOneAccount(t *testing.T) {
 		}
 		w.same("after the crash", Provisioning, w.record(id).status)
 		w.same("accounts", 1, w.panel.accounts())
-		w.same("events", []string{"service.created"}, w.told(id))
+		w.same("events", []string{"service.created", "service.updated"}, w.told(id))
 
 		w.book.broken = nil
 		if err := w.attempt(id, 2); err != nil {
@@ -136,7 +136,7 @@ func TestAPanelThatDoesNotAnswerIsAskedAgain(t *testing.T) {
 			}
 			w.same("in the end", Failed, w.record(id).status)
 			w.same("the order", []string{"failed: " + key}, w.outcomes())
-			w.same("events", []string{"service.created", "service.provision_failed"}, w.told(id))
+			w.same("events", []string{"service.created", "service.updated", "service.provision_failed"}, w.told(id))
 			w.exec(`DELETE FROM test_book`)
 		}
 	})
@@ -227,7 +227,7 @@ func TestJobsAtOnceMakeOneAccountAndCompleteOneOrder(t *testing.T) {
 		w.same("status", Active, w.record(id).status)
 		w.same("accounts", 1, w.panel.accounts())
 		w.same("the order", []string{"completed"}, w.outcomes())
-		w.same("events", []string{"service.created", "service.provisioned"}, w.told(id))
+		w.same("events", []string{"service.created", "service.updated", "service.provisioned"}, w.told(id))
 	})
 }
 
@@ -445,7 +445,7 @@ func TestSuspendingIsFollowedByThePanel(t *testing.T) {
 		if !errors.Is(err, ErrNotSuspended) {
 			t.Errorf("unsuspended twice: %v", err)
 		}
-		w.same("events", []string{"service.created", "service.provisioned", "service.suspended", "service.unsuspended"}, w.told(id))
+		w.same("events", []string{"service.created", "service.updated", "service.provisioned", "service.suspended", "service.unsuspended"}, w.told(id))
 
 		pending := w.reserve(ask("later.test"))
 		err = d.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error { return w.Suspend(ctx, tx, pending, Manual) })

@@ -195,12 +195,17 @@ func (s *Service) tellRenewed(ctx context.Context, tx *db.Tx, before record) err
 	if err != nil {
 		return err
 	}
-	if before.status == Suspended {
+	previous := map[string]any{"expires_at": before.expiresAt}
+	switch before.status {
+	case Suspended: // of the change of state this event tells
 		if err := s.followSuspension(ctx, tx, before, "service.unsuspended"); err != nil {
 			return err
 		}
+	case now.status:
+	default:
+		previous["status"] = before.status
 	}
-	return s.emit(ctx, tx, "service.renewed", now, map[string]any{"status": before.status, "expires_at": before.expiresAt})
+	return s.emit(ctx, tx, "service.renewed", now, previous)
 }
 
 // limitsArgs is the job that brings a service's limits to its panel.

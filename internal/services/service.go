@@ -132,6 +132,9 @@ func (s *Service) Provision(ctx context.Context, tx *db.Tx, id int64) error {
 	if err == nil && r.domain != nil {
 		err = s.names.Claim(ctx, tx, r.accountID, id, *r.domain)
 	}
+	if err == nil {
+		err = s.emitMove(ctx, tx, "service.updated", r)
+	}
 	if err != nil {
 		return err
 	}
