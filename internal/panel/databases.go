@@ -68,8 +68,8 @@ type DatabaseUser struct {
 type Databases interface {
 	// DatabaseEngines are the engines that the panel has.
 	DatabaseEngines(ctx context.Context) ([]DatabaseOffer, error)
-	// Databases lists the account's by name.
-	Databases(ctx context.Context, ref string) ([]Database, error)
+	// ListDatabases lists the account's by name.
+	ListDatabases(ctx context.Context, ref string) ([]Database, error)
 	// SetDatabase makes the database and its user, or changes the password and the bound of the one
 	// that is there. ErrInvalid: the name is none of the account's (DatabaseName), a new database
 	// has no password, or the engine or charset is another than that of the database that is there.

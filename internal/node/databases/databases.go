@@ -405,8 +405,8 @@ func (d *Driver) DatabaseEngines(context.Context) ([]panel.DatabaseOffer, error)
 	return offers, nil
 }
 
-// Databases implements panel.Databases.
-func (d *Driver) Databases(_ context.Context, ref string) ([]panel.Database, error) {
+// ListDatabases implements panel.Databases.
+func (d *Driver) ListDatabases(_ context.Context, ref string) ([]panel.Database, error) {
 	a, err := d.cfg.Lookup(ref)
 	if err != nil {
 		return nil, panel.Wrap("databases.list", ref, err)
@@ -590,8 +590,8 @@ func (d *Driver) ImportDatabase(ctx context.Context, ref, name string, sql io.Re
 	if err == nil {
 		err = s.load(ctx, name, sql)
 		d.stale(name)
-		if err == nil {
-			err = d.settle(ctx, ref, db)
+		if settled := d.settle(context.WithoutCancel(ctx), ref, db); err == nil {
+			err = settled
 		}
 	}
 	return panel.Wrap("databases.import", ref, err)

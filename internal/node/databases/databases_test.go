@@ -65,7 +65,7 @@ func TestADatabaseIsUsedDumpedAndImported(t *testing.T) {
 		m.apply("alice")
 		var u panel.Usage
 		m.must(m.Count(t.Context(), a, &u))
-		list, err := m.Databases(t.Context(), "alice")
+		list, err := m.ListDatabases(t.Context(), "alice")
 		if err != nil || len(list) != 1 || list[0].SizeBytes < 10_000 || u.DiskBytes != list[0].SizeBytes {
 			t.Errorf("size: %+v, %v, usage %d", list, err, u.DiskBytes)
 		}
@@ -328,7 +328,7 @@ func TestADatabaseThatIsTooLargeTakesNothingMore(t *testing.T) {
 		own := m.own(d)
 		fails(t, own, fill)
 		fails(t, own, "CREATE TABLE u (a INT)")
-		if list, err := m.Databases(t.Context(), "fred"); err != nil || !list[0].Full || list[0].SizeBytes < base<<20 {
+		if list, err := m.ListDatabases(t.Context(), "fred"); err != nil || !list[0].Full || list[0].SizeBytes < base<<20 {
 			t.Errorf("%+v, %v", list, err)
 		}
 		if e == panel.PostgreSQL {
@@ -383,7 +383,7 @@ func TestWhatWasInterruptedIsFinished(t *testing.T) {
 			t.Fatal(err)
 		}
 		m.reopen()
-		if list, err := m.Databases(t.Context(), "gina"); err != nil || len(list) != 0 {
+		if list, err := m.ListDatabases(t.Context(), "gina"); err != nil || len(list) != 0 {
 			t.Errorf("what ends is listed: %v, %v", list, err)
 		}
 		m.apply("gina")

@@ -19,6 +19,8 @@ type Panel struct {
 	panel.Backups
 	panel.PHP
 	panel.Logs
+	panel.Databases
+	panel.Cron
 }
 
 var (
@@ -34,6 +36,8 @@ var (
 	_ panel.Backups      = Panel{}
 	_ panel.PHP          = Panel{}
 	_ panel.Logs         = Panel{}
+	_ panel.Databases    = Panel{}
+	_ panel.Cron         = Panel{}
 )
 
 // New is the adapter for n; closing n remains its owner's.
@@ -44,6 +48,8 @@ func New(n *node.Node) Panel {
 		Backups:      facilityOf[panel.Backups](n, panel.CapBackups),
 		PHP:          facilityOf[panel.PHP](n, panel.CapPHP),
 		Logs:         facilityOf[panel.Logs](n, panel.CapLogs),
+		Databases:    facilityOf[panel.Databases](n, panel.CapDatabases),
+		Cron:         facilityOf[panel.Cron](n, panel.CapCron),
 	}
 }
 

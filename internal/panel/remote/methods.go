@@ -226,9 +226,9 @@ func (p *Panel) DatabaseEngines(ctx context.Context) ([]panel.DatabaseOffer, err
 	return call[[]panel.DatabaseOffer](ctx, p, string(panel.CapDatabases)+".DatabaseEngines")
 }
 
-// Databases implements panel.Databases.
-func (p *Panel) Databases(ctx context.Context, ref string) ([]panel.Database, error) {
-	return call[[]panel.Database](ctx, p, string(panel.CapDatabases)+".Databases", ref)
+// ListDatabases implements panel.Databases.
+func (p *Panel) ListDatabases(ctx context.Context, ref string) ([]panel.Database, error) {
+	return call[[]panel.Database](ctx, p, string(panel.CapDatabases)+".ListDatabases", ref)
 }
 
 // SetDatabase implements panel.Databases.

@@ -54,7 +54,7 @@ func TestCapabilitiesAreTheNodes(t *testing.T) {
 		t.Errorf("databases of a machine without: %v", err)
 	}
 	// Nor does the call itself get through, whatever the caller believes.
-	_, err := far.Databases(t.Context(), "1")
+	_, err := far.ListDatabases(t.Context(), "1")
 	refused(t, err, panel.ErrUnsupported)
 }
 

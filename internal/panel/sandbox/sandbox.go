@@ -17,6 +17,8 @@ import (
 	"stead.dev/stead/internal/node"
 	"stead.dev/stead/internal/node/backups"
 	"stead.dev/stead/internal/node/certificates"
+	"stead.dev/stead/internal/node/cron"
+	"stead.dev/stead/internal/node/databases"
 	"stead.dev/stead/internal/node/facility"
 	"stead.dev/stead/internal/node/files"
 	"stead.dev/stead/internal/node/logs"
@@ -43,6 +45,8 @@ type Panel struct {
 	panel.Backups
 	panel.PHP
 	panel.Logs
+	panel.Databases
+	panel.Cron
 	panel.Issuing // by an authority in memory: see certificates.Refusals
 }
 
@@ -57,6 +61,8 @@ var (
 	_ panel.Backups      = Panel{}
 	_ panel.PHP          = Panel{}
 	_ panel.Logs         = Panel{}
+	_ panel.Databases    = Panel{}
+	_ panel.Cron         = Panel{}
 	_ panel.Certificates = Panel{}
 	_ panel.Issuing      = Panel{}
 )
@@ -112,7 +118,17 @@ func (p *Panel) facilities(dir string, lookup facility.Lookup, now func() time.T
 		return nil, err
 	}
 	p.Logs = reader
-	return []facility.Facility{keeper, kept, programs, reader}, nil
+	stores, err := databases.New(databases.Config{Dir: filepath.Join(dir, "databases"), Lookup: lookup, Now: now, Log: log, Simulated: true})
+	if err != nil {
+		return nil, err
+	}
+	p.Databases = stores
+	jobs, err := cron.New(cron.Config{Dir: filepath.Join(dir, "cron"), Lookup: lookup, Now: now, Log: log, Simulated: true})
+	if err != nil {
+		return nil, err
+	}
+	p.Cron = jobs
+	return []facility.Facility{keeper, kept, programs, reader, stores, jobs}, nil
 }
 
 // Name implements panel.Panel.
