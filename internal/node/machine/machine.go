@@ -192,7 +192,20 @@ func Open(ctx context.Context, cfg Config) (*Machine, error) {
 			return nil, errors.Join(err, m.closeSupervisor())
 		}
 		nodeConfig.Facilities = func(n *node.Node) ([]facility.Facility, error) {
-			return facilities(cfg, n, m.supervisor, written)
+			all, err := facilities(cfg, n, m.supervisor, written)
+			if err != nil {
+				return nil, err
+			}
+			// The last: what the others have goes into backups.
+			store, err := openRestic(cfg)
+			if err != nil {
+				return nil, err
+			}
+			keeper, err := openBackups(cfg, n, store, all)
+			if err != nil {
+				return nil, err
+			}
+			return append(all, keeper), nil
 		}
 	default:
 		return nil, fmt.Errorf("machine: %q is no kind of machine", cfg.Kind)
