@@ -28,8 +28,8 @@ type PHPState struct {
 	PHPSettings // Version is the one that runs
 	// Versions are those that can be chosen, the oldest first.
 	Versions []string `json:"versions"`
-	// Choice are the extensions of the version that runs.
-	Choice []PHPExtension `json:"choice"`
+	// Choice are the extensions of each version, in order.
+	Choice map[string][]PHPExtension `json:"choice"`
 }
 
 // PHPExtension is an extension of PHP and whether programs have it.

@@ -249,9 +249,10 @@ func (d *Driver) state(s panel.PHPSettings) panel.PHPState {
 	v := d.version(s.Version)
 	s = v.effective(s)
 	s.Version = v.name
-	state := panel.PHPState{PHPSettings: s, Choice: v.choice(s.Extensions)}
+	state := panel.PHPState{PHPSettings: s, Choice: map[string][]panel.PHPExtension{}}
 	for _, other := range d.versions {
 		state.Versions = append(state.Versions, other.name)
+		state.Choice[other.name] = other.choice(s.Extensions)
 	}
 	return state
 }

@@ -250,7 +250,7 @@ func TestSettingsTakeEffect(t *testing.T) {
 	v := w.usual()
 	state, err := w.PHPSettings(t.Context(), a.Ref)
 	must(t, err)
-	if state.Version != v.name || !slices.Contains(state.Versions, v.name) || len(state.Choice) < 20 {
+	if state.Version != v.name || !slices.Contains(state.Versions, v.name) || len(state.Choice[v.name]) < 20 {
 		t.Errorf("%+v", state)
 	}
 	extension := "sockets"
@@ -263,7 +263,7 @@ func TestSettingsTakeEffect(t *testing.T) {
 		Extensions: []string{extension},
 	})
 	must(t, err)
-	if state.Options["display_errors"] != "1" || state.Options["upload_max_filesize"] != "" || !slices.Contains(state.Choice, panel.PHPExtension{Name: extension, State: panel.PHPEnabled}) {
+	if state.Options["display_errors"] != "1" || state.Options["upload_max_filesize"] != "" || !slices.Contains(state.Choice[v.name], panel.PHPExtension{Name: extension, State: panel.PHPEnabled}) {
 		t.Errorf("%+v", state)
 	}
 	if got := w.run(a, `echo ini_get("memory_limit"), ini_get("display_errors"), date_default_timezone_get(), extension_loaded("sockets") ? "+" : "-";`); got != "300M1Asia/Tashkent+" {

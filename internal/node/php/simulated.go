@@ -46,7 +46,9 @@ func (s *Simulated) Capability() panel.Capability { return panel.CapPHP }
 func (s *Simulated) Apply(context.Context, accounts.Account) error { return nil }
 
 // Remove implements facility.Facility.
-func (s *Simulated) Remove(_ context.Context, a accounts.Account) error { return s.records.Delete(a.Name) }
+func (s *Simulated) Remove(_ context.Context, a accounts.Account) error {
+	return s.records.Delete(a.Name)
+}
 
 // PHPSettings implements panel.PHP.
 func (s *Simulated) PHPSettings(_ context.Context, ref string) (panel.PHPState, error) {
@@ -61,16 +63,20 @@ func simulatedState(set panel.PHPSettings) panel.PHPState {
 	if set.Version == "" {
 		set.Version = simulatedVersions[len(simulatedVersions)-1]
 	}
-	state := panel.PHPState{PHPSettings: set, Versions: slices.Clone(simulatedVersions)}
+	state := panel.PHPState{PHPSettings: set, Versions: slices.Clone(simulatedVersions), Choice: map[string][]panel.PHPExtension{}}
+	var choice []panel.PHPExtension
 	for _, name := range simulatedBuiltIn {
-		state.Choice = append(state.Choice, panel.PHPExtension{Name: name, State: panel.PHPBuiltIn})
+		choice = append(choice, panel.PHPExtension{Name: name, State: panel.PHPBuiltIn})
 	}
 	for _, name := range simulatedOptional {
 		extension := panel.PHPExtension{Name: name, State: panel.PHPDisabled}
 		if slices.Contains(set.Extensions, name) {
 			extension.State = panel.PHPEnabled
 		}
-		state.Choice = append(state.Choice, extension)
+		choice = append(choice, extension)
+	}
+	for _, version := range simulatedVersions {
+		state.Choice[version] = choice
 	}
 	return state
 }

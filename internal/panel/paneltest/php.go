@@ -15,11 +15,11 @@ func phpSettings(t *testing.T, p panel.Panel) {
 	}
 	create(t, p, spec)
 	first, err := php.PHPSettings(t.Context(), ref)
-	if err != nil || !slices.Contains(first.Versions, first.Version) || len(first.Choice) == 0 || len(first.Options) != 0 {
+	if err != nil || !slices.Contains(first.Versions, first.Version) || len(first.Choice[first.Version]) == 0 || len(first.Options) != 0 {
 		t.Fatalf("a new account: %+v, %v", first, err)
 	}
 	wish := panel.PHPSettings{Version: first.Versions[0], Options: map[string]string{"memory_limit": "128M", "max_input_vars": "3000"}}
-	for _, e := range first.Choice {
+	for _, e := range first.Choice[first.Versions[0]] {
 		if e.State == panel.PHPDisabled && len(wish.Extensions) == 0 {
 			wish.Extensions = []string{e.Name}
 		}
