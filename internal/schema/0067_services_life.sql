@@ -8,6 +8,8 @@ ALTER TABLE services ADD COLUMN reminded INTEGER;
 ALTER TABLE services ADD COLUMN warned INTEGER;
 CREATE INDEX services_step ON services (step_at) WHERE step_at IS NOT NULL;
 CREATE INDEX services_renewals_due ON services (account_id, next_renewal_attempt_at) WHERE next_renewal_attempt_at IS NOT NULL;
+UPDATE services SET next_renewal_attempt_at = expires_at - 259200000000
+    WHERE auto_renew AND status IN ('active', 'past_due', 'suspended');
 UPDATE services SET step_at = 0 WHERE status IN ('active', 'past_due', 'suspended');
 
 CREATE TABLE services_steps (

@@ -146,6 +146,9 @@ func (s *Service) comeBack(ctx context.Context, tx *db.Tx, r record, account pan
 	if err != nil {
 		return err
 	}
+	if err := s.planRenewal(ctx, tx, r.id); err != nil {
+		return err
+	}
 	if err := s.keeper.Return(ctx, tx, r.id); err != nil {
 		return err
 	}

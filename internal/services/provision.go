@@ -87,6 +87,9 @@ func (s *Service) activate(ctx context.Context, id int64, account panel.Account)
 		if err == nil {
 			err = insertPeriod(ctx, tx, id, tx.Now, until, r.firstPrice)
 		}
+		if err == nil {
+			err = s.planRenewal(ctx, tx, id)
+		}
 		if err != nil {
 			return err
 		}

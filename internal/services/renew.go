@@ -164,6 +164,9 @@ func (s *Service) renew(ctx context.Context, tx *db.Tx, accountID, id int64, w r
 	if err := insertPeriod(ctx, tx, id, quote.from, quote.until, quote.price); err != nil {
 		return quote, 0, err
 	}
+	if err := s.planRenewal(ctx, tx, id); err != nil {
+		return quote, 0, err
+	}
 	if err := s.tellRenewed(ctx, tx, r); err != nil {
 		return quote, 0, err
 	}

@@ -271,6 +271,9 @@ func (s *Service) update(ctx context.Context, accountID, id int64, p preferences
 		if err := setPreferences(ctx, tx, r); err != nil {
 			return err
 		}
+		if err := s.planRenewal(ctx, tx, id); err != nil {
+			return err
+		}
 		return s.emit(ctx, tx, "service.updated", r, previous)
 	})
 }

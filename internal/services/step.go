@@ -46,13 +46,6 @@ func (s *Service) step(ctx context.Context, id int64) (did act, err error) {
 		if err != nil {
 			return err
 		}
-		if r.renewing() && r.nextRenewalAttemptAt == nil {
-			at := r.attemptAt(terms)
-			if err := setAttempt(ctx, tx, id, at); err != nil {
-				return err
-			}
-			r.nextRenewalAttemptAt = &at
-		}
 		if r.todo(terms, tx.Now).act == actRenew {
 			did = actRenew
 			return s.tryRenew(ctx, tx, r, terms)
@@ -72,6 +65,20 @@ func (s *Service) step(ctx context.Context, id int64) (did act, err error) {
 		return err
 	})
 	return did, err
+}
+
+// planRenewal notes when the renewal of a service is tried, where it renews by itself and
+// that is not known.
+func (s *Service) planRenewal(ctx context.Context, tx *db.Tx, id int64) error {
+	r, err := get(ctx, tx, id)
+	if err != nil || !r.renewing() || r.nextRenewalAttemptAt != nil {
+		return err
+	}
+	terms, err := s.Plans.Terms(ctx, tx, r.planID)
+	if err != nil {
+		return err
+	}
+	return setAttempt(ctx, tx, id, r.attemptAt(terms))
 }
 
 // act does one thing with a locked service and answers what it came to.
