@@ -51,6 +51,12 @@ type Restic struct {
 
 var _ Store = (*Restic)(nil)
 
+// ResticInstalled tells whether the machine has restic where it is looked for.
+func ResticInstalled() bool {
+	_, err := exec.LookPath("restic")
+	return err == nil
+}
+
 // NewRestic opens the store; nothing is asked of the repositories yet.
 func NewRestic(c ResticConfig) (*Restic, error) {
 	if c.Binary == "" {

@@ -196,6 +196,10 @@ func Open(ctx context.Context, cfg Config) (*Machine, error) {
 			if err != nil {
 				return nil, err
 			}
+			if !backups.ResticInstalled() {
+				cfg.Log.Warn("restic is not installed: this machine makes no backups")
+				return all, nil
+			}
 			// The last: what the others have goes into backups.
 			store, err := openRestic(cfg)
 			if err != nil {
