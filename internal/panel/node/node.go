@@ -19,6 +19,9 @@ type Panel struct {
 	panel.Backups
 	panel.PHP
 	panel.Logs
+	panel.FTP
+	panel.Shell
+	panel.Terminal
 	panel.Databases
 	panel.Cron
 }
@@ -36,6 +39,9 @@ var (
 	_ panel.Backups      = Panel{}
 	_ panel.PHP          = Panel{}
 	_ panel.Logs         = Panel{}
+	_ panel.FTP          = Panel{}
+	_ panel.Shell        = Panel{}
+	_ panel.Terminal     = Panel{}
 	_ panel.Databases    = Panel{}
 	_ panel.Cron         = Panel{}
 )
@@ -48,6 +54,9 @@ func New(n *node.Node) Panel {
 		Backups:      facilityOf[panel.Backups](n, panel.CapBackups),
 		PHP:          facilityOf[panel.PHP](n, panel.CapPHP),
 		Logs:         facilityOf[panel.Logs](n, panel.CapLogs),
+		FTP:          facilityOf[panel.FTP](n, panel.CapFTP),
+		Shell:        facilityOf[panel.Shell](n, panel.CapShell),
+		Terminal:     facilityOf[panel.Terminal](n, panel.CapTerminal),
 		Databases:    facilityOf[panel.Databases](n, panel.CapDatabases),
 		Cron:         facilityOf[panel.Cron](n, panel.CapCron),
 	}

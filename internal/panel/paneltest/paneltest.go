@@ -49,6 +49,8 @@ func RunSuite(t *testing.T, open func(t *testing.T) panel.Panel) {
 		{"backups outlast their account", backupsOutlastTheirAccount},
 		{"PHP runs as it is set, and refuses what is not to be had", phpSettings},
 		{"logs are read and followed", logs},
+		{"FTP accounts are set and removed", ftpAccounts},
+		{"the shell is switched, and keys are set as a whole", shellAccess},
 		{"databases are made, dumped, imported and removed", databases},
 		{"cron jobs are set, refused and removed", cron},
 	} {

@@ -21,8 +21,10 @@ import (
 	"stead.dev/stead/internal/node/databases"
 	"stead.dev/stead/internal/node/facility"
 	"stead.dev/stead/internal/node/files"
+	"stead.dev/stead/internal/node/ftp"
 	"stead.dev/stead/internal/node/logs"
 	"stead.dev/stead/internal/node/php"
+	"stead.dev/stead/internal/node/ssh"
 	"stead.dev/stead/internal/node/web"
 	"stead.dev/stead/internal/panel"
 )
@@ -47,6 +49,8 @@ type Panel struct {
 	panel.Logs
 	panel.Databases
 	panel.Cron
+	panel.FTP
+	panel.Shell
 	panel.Issuing // by an authority in memory: see certificates.Refusals
 }
 
@@ -65,6 +69,8 @@ var (
 	_ panel.Cron         = Panel{}
 	_ panel.Certificates = Panel{}
 	_ panel.Issuing      = Panel{}
+	_ panel.FTP          = Panel{}
+	_ panel.Shell        = Panel{}
 )
 
 // Open opens the simulated machine in dir, with all that was made there before.
@@ -128,7 +134,16 @@ func (p *Panel) facilities(dir string, lookup facility.Lookup, now func() time.T
 		return nil, err
 	}
 	p.Cron = jobs
-	return []facility.Facility{keeper, kept, programs, reader, stores, jobs}, nil
+	transfers, err := ftp.NewSimulated(dir, "ftp.sandbox.invalid", lookup)
+	if err != nil {
+		return nil, err
+	}
+	shells, err := ssh.NewSimulated(dir, "ssh.sandbox.invalid", lookup)
+	if err != nil {
+		return nil, err
+	}
+	p.FTP, p.Shell = transfers, shells
+	return []facility.Facility{keeper, kept, programs, reader, stores, jobs, transfers, shells}, nil
 }
 
 // Name implements panel.Panel.

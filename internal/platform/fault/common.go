@@ -35,6 +35,7 @@ var (
 	UnsupportedOperation = Define(KindUnprocessable, "unsupported_operation")
 	ServiceNotActive     = Define(KindUnprocessable, "service_not_active")
 	ServiceSuspended     = Define(KindUnprocessable, "service_suspended")
+	FeatureNotInPlan     = Define(KindUnprocessable, "feature_not_in_plan")
 	PathNotAllowed       = Define(KindUnprocessable, "path_not_allowed")
 	OutOfStock           = Define(KindUnprocessable, "out_of_stock")
 

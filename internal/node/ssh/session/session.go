@@ -28,6 +28,7 @@ import (
 const Word = "ssh-session"
 
 const (
+	agent      = "-"
 	shell      = "/bin/bash"
 	sftpServer = "/usr/lib/openssh/sftp-server"
 )
@@ -61,7 +62,7 @@ func Main(args []string) error {
 	if err := limit(processes, memory); err != nil {
 		return err
 	}
-	if err := confine(home); err != nil {
+	if err := confine(home, socket == agent); err != nil {
 		return err
 	}
 	program, words := become(os.Getenv("SSH_ORIGINAL_COMMAND"), home)
@@ -87,7 +88,7 @@ func parse(args []string) (socket string, processes, memory uint64, err error) {
 // join has the agent put this process into the account's cgroup, and tells whether that bounds its memory.
 // Without an agent the session goes on: nobody's work depends on that it runs just now.
 func join(socket string) bool {
-	if socket == "-" {
+	if socket == agent {
 		return true // it began there
 	}
 	c, err := net.DialTimeout("unix", socket, patience)
@@ -164,8 +165,9 @@ func limit(processes, memory uint64) error {
 	return nil
 }
 
-// confine takes away the files that a session does not need.
-func confine(home string) error {
+// confine takes away the files that a session does not need. own says that it has a view of the file system of
+// its own, in which /tmp is the home's.
+func confine(home string, own bool) error {
 	var rules []landlock.Rule
 	read := func(paths ...string) { rules = append(rules, landlock.RODirs(paths...).IgnoreIfMissing()) }
 	// Of /proc nothing that tells what others run.
@@ -176,6 +178,10 @@ func confine(home string) error {
 		landlock.RWDirs("/dev/pts", "/dev/shm").WithIoctlDev().IgnoreIfMissing(),
 		landlock.RWFiles("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx").WithIoctlDev().IgnoreIfMissing(),
 	)
+	if own {
+		rules = append(rules, landlock.RWDirs("/tmp", "/var/tmp").IgnoreIfMissing())
+		read("/proc") // which shows nothing of others
+	}
 	if err := landlock.V5.BestEffort().RestrictPaths(rules...); err != nil {
 		return fmt.Errorf("session: %w", err)
 	}

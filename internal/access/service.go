@@ -1,0 +1,219 @@
+package access
+
+import (
+	"context"
+	"fmt"
+
+	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/jobs"
+	"stead.dev/stead/internal/platform/page"
+	"stead.dev/stead/internal/site"
+)
+
+// Credentials keeps the passwords that the server makes.
+type Credentials interface {
+	Put(ctx context.Context, tx *db.Tx, accountID, serviceID int64, kind string, subjectID int64, label string) error
+	Secret(ctx context.Context, q db.Querier, kind string, subjectID int64) (password, version string, err error)
+	Version(ctx context.Context, q db.Querier, kind string, subjectID int64) (string, error)
+	Delete(ctx context.Context, tx *db.Tx, kind string, subjectID int64) error
+}
+
+// CredentialKind is what the passwords of FTP accounts are called in Credentials.
+const CredentialKind = "ftp"
+
+// Config is what the section works with; all is needed.
+type Config struct {
+	DB          *db.DB
+	Queue       jobs.Enqueuer
+	Services    site.Services
+	Panels      site.Panels
+	Credentials Credentials
+	BaseURL     string // of the site, where the terminal is
+}
+
+// Service is the section's use cases.
+type Service struct{ Config }
+
+// New makes the section.
+func New(c Config) *Service { return &Service{c} }
+
+// Limits of a plan that the section knows. One that says 0 of shellLimit has no shell.
+const (
+	ftpLimit   = "ftp_accounts"
+	shellLimit = "shell"
+	keyLimit   = "ssh_keys"
+)
+
+// Count implements site.Part.
+func (s *Service) Count(ctx context.Context, q db.Querier, serviceID int64, into map[string]int64) error {
+	n, err := countFTP(ctx, q, serviceID)
+	into[ftpLimit] = n
+	return err
+}
+
+// listFTP answers one page of a service's FTP accounts.
+func (s *Service) listFTP(ctx context.Context, accountID, serviceID int64, p page.Params) ([]ftpAccount, int, error) {
+	if _, err := s.Services.Site(ctx, s.DB, accountID, serviceID); err != nil {
+		return nil, 0, err
+	}
+	return listFTP(ctx, s.DB, accountID, serviceID, p)
+}
+
+// createFTP gives one of the account's services an FTP account with a password that nobody knows yet.
+func (s *Service) createFTP(ctx context.Context, accountID, serviceID int64, w ftpWish) (f ftpAccount, err error) {
+	err = site.Change[panel.FTP](ctx, s.DB, s.Services, s.Panels, panel.CapFTP, accountID, serviceID,
+		func(ctx context.Context, tx *db.Tx, on site.Site) error {
+			row, err := w.parse(on)
+			if err != nil {
+				return err
+			}
+			l, err := site.ParseLimits(on)
+			if err != nil {
+				return err
+			}
+			n, err := countFTP(ctx, tx, serviceID)
+			if err != nil {
+				return err
+			}
+			if err := l.Refuse(ftpLimit, n, n+1); err != nil {
+				return err
+			}
+			id, err := insertFTP(ctx, tx, row)
+			if err != nil {
+				return err
+			}
+			if err := s.Credentials.Put(ctx, tx, accountID, serviceID, CredentialKind, id, row.username); err != nil {
+				return err
+			}
+			if f, err = getFTP(ctx, tx, accountID, serviceID, id); err != nil {
+				return err
+			}
+			return s.enqueue(ctx, tx, accountID, serviceID)
+		})
+	return f, err
+}
+
+// removeFTP ends an FTP account of one of the account's services.
+func (s *Service) removeFTP(ctx context.Context, accountID, serviceID, id int64) error {
+	return site.Change[panel.FTP](ctx, s.DB, s.Services, s.Panels, panel.CapFTP, accountID, serviceID,
+		func(ctx context.Context, tx *db.Tx, _ site.Site) error {
+			f, err := getFTP(ctx, tx, accountID, serviceID, id)
+			if err != nil || f.status == site.Removing {
+				return err
+			}
+			if err := setFTP(ctx, tx, id, site.Removing); err != nil {
+				return err
+			}
+			return s.enqueue(ctx, tx, accountID, serviceID)
+		})
+}
+
+// PasswordReplaced has the panel follow another password of an FTP account. It is called in the transaction
+// that makes it, and refuses where the service takes no changes.
+func (s *Service) PasswordReplaced(ctx context.Context, tx *db.Tx, accountID, serviceID, ftpID int64) error {
+	on, err := s.Services.LockSite(ctx, tx, accountID, serviceID)
+	if err != nil {
+		return err
+	}
+	if err := on.Changeable(); err != nil {
+		return err
+	}
+	f, err := getFTP(ctx, tx, accountID, serviceID, ftpID)
+	if err != nil {
+		return err
+	}
+	if f.status == site.Removing {
+		return fault.NotFound.New()
+	}
+	if err := setFTP(ctx, tx, f.id, site.Pending); err != nil {
+		return err
+	}
+	return s.enqueue(ctx, tx, accountID, serviceID)
+}
+
+// changeShell runs f on a service that takes changes and whose panel has shells.
+func (s *Service) changeShell(ctx context.Context, accountID, serviceID int64, f func(ctx context.Context, tx *db.Tx, on site.Site) error) error {
+	return site.Change[panel.Shell](ctx, s.DB, s.Services, s.Panels, panel.CapShell, accountID, serviceID, f)
+}
+
+// setShell switches the shell of one of the account's services.
+func (s *Service) setShell(ctx context.Context, accountID, serviceID int64, enabled bool) (sh shell, err error) {
+	err = s.changeShell(ctx, accountID, serviceID, func(ctx context.Context, tx *db.Tx, on site.Site) error {
+		l, err := site.ParseLimits(on)
+		if err != nil {
+			return err
+		}
+		if enabled && l.Of(shellLimit) == 0 {
+			return fault.FeatureNotInPlan.New()
+		}
+		if err := touchShell(ctx, tx, accountID, serviceID, &enabled); err != nil {
+			return err
+		}
+		if sh, err = shellOf(ctx, tx, serviceID); err != nil {
+			return err
+		}
+		return s.enqueue(ctx, tx, accountID, serviceID)
+	})
+	return sh, err
+}
+
+// listKeys answers one page of a service's keys.
+func (s *Service) listKeys(ctx context.Context, accountID, serviceID int64, p page.Params) ([]sshKey, int, error) {
+	if _, err := s.Services.Site(ctx, s.DB, accountID, serviceID); err != nil {
+		return nil, 0, err
+	}
+	return listKeys(ctx, s.DB, accountID, serviceID, p)
+}
+
+// createKey has a key open one of the account's services.
+func (s *Service) createKey(ctx context.Context, accountID, serviceID int64, name, text string) (k sshKey, err error) {
+	if k, err = parseKey(name, text); err != nil {
+		return k, err
+	}
+	k.accountID, k.serviceID = accountID, serviceID
+	err = s.changeShell(ctx, accountID, serviceID, func(ctx context.Context, tx *db.Tx, _ site.Site) error {
+		all, err := keysOf(ctx, tx, serviceID)
+		if err != nil {
+			return err
+		}
+		if len(all) >= maxKeys {
+			return fault.LimitReached.With(fault.Fields{"limit": keyLimit, "maximum": maxKeys})
+		}
+		id, err := insertKey(ctx, tx, k)
+		if err != nil {
+			return err
+		}
+		if k, err = getKey(ctx, tx, accountID, serviceID, id); err != nil {
+			return err
+		}
+		return s.followKeys(ctx, tx, accountID, serviceID)
+	})
+	return k, err
+}
+
+// removeKey closes one of the account's services to a key.
+func (s *Service) removeKey(ctx context.Context, accountID, serviceID, id int64) error {
+	return s.changeShell(ctx, accountID, serviceID, func(ctx context.Context, tx *db.Tx, _ site.Site) error {
+		if _, err := getKey(ctx, tx, accountID, serviceID, id); err != nil {
+			return err
+		}
+		if err := removeKey(ctx, tx, id); err != nil {
+			return err
+		}
+		return s.followKeys(ctx, tx, accountID, serviceID)
+	})
+}
+
+func (s *Service) followKeys(ctx context.Context, tx *db.Tx, accountID, serviceID int64) error {
+	if err := touchShell(ctx, tx, accountID, serviceID, nil); err != nil {
+		return err
+	}
+	return s.enqueue(ctx, tx, accountID, serviceID)
+}
+
+// terminalURL is where the terminal of a service is.
+func (s *Service) terminalURL(serviceID int64) string {
+	return fmt.Sprintf("%s/account/services/%d/terminal", s.BaseURL, serviceID)
+}
