@@ -313,8 +313,10 @@ func (w *world) example(op api.Info, token string) request {
 	case "PATCH /api/v1/services/{service}/dns/{dns_record}":
 		r.body = fmt.Sprintf(`{"value": %q, "ttl": 600}`, "192.0.2.2")
 	case "POST /api/v1/services/{service}/backups":
+		w.backupsRest("completed")
 		r.body = `{"parts": ["files"], "note": "before the change"}`
 	case "POST /api/v1/services/{service}/backups/{backup}/restore":
+		w.backupsRest("completed")
 		r.body = `{"parts": ["files"], "items": ["/public_html/index.html"]}`
 	case "POST /api/v1/apps":
 		r.body = `{"name": "New", "type": "public", "redirect_uris": ["http://127.0.0.1/callback"]}`
