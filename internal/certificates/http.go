@@ -121,7 +121,7 @@ func (s *Service) wire(ctx context.Context, r row, domains []Domain, answers map
 		}
 		w.ForceHTTPS = w.ForceHTTPS && d.ForceHTTPS
 	}
-	var against *refusal
+	against := r.met()
 	for _, name := range r.names {
 		if against == nil {
 			against = refused[name]

@@ -166,17 +166,27 @@ func (s *Service) known(on site.Site, all []row, d Domain) *refusal {
 		}
 	}
 	for _, r := range slices.Backward(all) {
-		if r.lastErrorKey == nil || !slices.Contains(r.names, d.Name) {
-			continue
-		}
-		switch *r.lastErrorKey {
-		case errNotPointed.Key:
-			return &refusal{d.Name, errNotPointed, "", ""}
-		case errPreflight.Key:
-			return &refusal{d.Name, errPreflight, *r.lastReason, r.lastError}
+		if refused := r.met(); refused != nil && slices.Contains(r.names, d.Name) {
+			refused.name = d.Name
+			return refused
 		}
 	}
 	return nil
+}
+
+// met is what the last order of a row met that was the fault of its names; nil when nothing was.
+func (r row) met() *refusal {
+	if r.lastErrorKey == nil {
+		return nil
+	}
+	switch *r.lastErrorKey {
+	case errNotPointed.Key:
+		return &refusal{r.names[0], errNotPointed, "", ""}
+	case errPreflight.Key:
+		return &refusal{r.names[0], errPreflight, *r.lastReason, r.lastError}
+	default:
+		return nil
+	}
 }
 
 // wish is what a customer wants.

@@ -211,7 +211,8 @@ func newWorld(t *testing.T, d *db.DB, clk *clock.Fake) *world {
 	t.Helper()
 	silent := slog.New(slog.DiscardHandler)
 	w := &world{t: t, db: d, clk: clk, queue: &queue{}, domains: &domains{all: map[int64][]Domain{}}}
-	clk.Set(time.Now().Truncate(time.Microsecond)) // authorities live in the present
+	// Authorities live in the present, and what they issue begins there.
+	clk.Set(time.Now().Truncate(time.Microsecond).Add(5 * time.Minute))
 	w.services = sitetest.New(t, d)
 	w.events = outbox.New(d, w.queue)
 	simulated, err := sandbox.Open(t.Context(), t.TempDir(), clk.Now, silent)
@@ -226,6 +227,7 @@ func newWorld(t *testing.T, d *db.DB, clk *clock.Fake) *world {
 	go func() { ended <- w.ns.Run(ctx) }()
 	t.Cleanup(func() { stop(); <-ended })
 	w.zones = &zones{server: w.ns, records: map[string][]nameserver.Record{}, texts: map[string]map[string][]string{}}
+	w.add("uz")
 	w.box, err = secret.OpenKeyFile(filepath.Join(t.TempDir(), "key"))
 	w.must(err)
 	w.config = Config{
