@@ -169,7 +169,8 @@ func (w *world) backupsRest(oldest string) {
 				return false
 			}
 		}
-		return list.Data[len(list.Data)-1].Status == oldest
+		// A section that is switched off lists nothing.
+		return len(list.Data) == 0 || list.Data[len(list.Data)-1].Status == oldest
 	}, "backups are at rest")
 }
 
