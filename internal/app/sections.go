@@ -216,6 +216,13 @@ func (c *core) openPanels(ctx context.Context, as role) error {
 			return err
 		}
 	}
+	if c.cfg.HestiaURL != "" {
+		server, err := newHestia(c.cfg, c.clock.Now)
+		if err != nil {
+			return err
+		}
+		c.panels.fixed[config.PanelHestia] = server
+	}
 	if c.cfg.Panel != config.PanelSandbox {
 		return nil
 	}

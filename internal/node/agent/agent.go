@@ -311,6 +311,9 @@ func (a *Agent) Run(ctx context.Context, ln net.Listener, grace time.Duration) e
 	return nil
 }
 
+// retryAfter is the pause after a report that was not heard.
+const retryAfter = 5 * time.Second
+
 // live reports and renews until ctx ends.
 func (a *Agent) live(ctx context.Context) {
 	failing := false
@@ -330,7 +333,11 @@ func (a *Agent) live(ctx context.Context) {
 			a.cfg.Log.InfoContext(ctx, "the control plane hears this node again")
 		}
 		failing = err != nil
-		if !wait(ctx, jitter(a.cfg.ReportEvery)) {
+		pause := a.cfg.ReportEvery
+		if failing {
+			pause = min(pause, retryAfter)
+		}
+		if !wait(ctx, jitter(pause)) {
 			return
 		}
 	}

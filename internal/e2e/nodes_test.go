@@ -1,0 +1,245 @@
+package e2e
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"stead.dev/stead/internal/platform/testkit"
+)
+
+// freeAddress is an address of this machine that nobody listens on. Processes that are killed come back
+// to their addresses, so they cannot choose them anew.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = ln.Close() }()
+	return ln.Addr().String()
+}
+
+// agent is a hosting machine of its own: its data and, while it runs, its process.
+type agent struct {
+	dir, address, sites string
+	env                 []string
+	cmd                 *exec.Cmd
+	log                 bytes.Buffer
+}
+
+// newAgent joins a machine to the control plane.
+func newAgent(t *testing.T, in *installation, control, name string, flags ...string) *agent {
+	t.Helper()
+	a := &agent{dir: filepath.Join(t.TempDir(), "data"), address: freeAddress(t), sites: freeAddress(t)}
+	a.env = []string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "STEAD_DATA_DIR=" + a.dir, "STEAD_AGENT_LISTEN=" + a.address,
+		"STEAD_NODE_LISTEN=" + a.sites,
+	}
+	var invitation struct {
+		Token   string `json:"token"`
+		Command string `json:"command"`
+	}
+	in.must(t, &invitation, append([]string{"admin", "nodes", "add", name}, flags...)...)
+	if !strings.Contains(invitation.Command, "https://"+control) {
+		t.Errorf("the command to run there is %q", invitation.Command)
+	}
+	machine := &installation{env: a.env}
+	stdout, stderr, code := machine.runWith(t, invitation.Token+"\n", "node", "join", "--url", "https://"+control, "--token-stdin", "--address", a.address)
+	if code != 0 {
+		t.Fatalf("join: exit code %d\n%s%s", code, stdout, stderr)
+	}
+	if stdout, _, code := machine.runWith(t, invitation.Token+"\n", "node", "join", "--again", "--url", "https://"+control, "--token-stdin",
+		"--address", a.address); code != 1 {
+		t.Errorf("a token was used twice: exit code %d\n%s", code, stdout)
+	}
+	return a
+}
+
+func (a *agent) start(t *testing.T) {
+	t.Helper()
+	a.cmd = exec.Command(binary, "node")
+	a.cmd.Env, a.cmd.Stderr = a.env, &a.log
+	if err := a.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	cmd := a.cmd
+	t.Cleanup(func() { _ = cmd.Process.Kill() })
+}
+
+// kill ends the agent as a power failure does.
+func (a *agent) kill(t *testing.T) {
+	t.Helper()
+	if err := a.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = a.cmd.Wait() // it was killed
+}
+
+// state is what the control plane says of a node.
+func (in *installation) state(t *testing.T, name string) string {
+	t.Helper()
+	var list struct {
+		Data []struct {
+			Name, State string
+		} `json:"data"`
+	}
+	in.must(t, &list, "admin", "nodes", "list")
+	for _, n := range list.Data {
+		if n.Name == name {
+			return n.State
+		}
+	}
+	return ""
+}
+
+// TestKilledWhileProvisioningOnARemoteNode kills the control plane and the agent in the middle of their
+// work, again and again. SQLite: a job of a killed process is taken up at the next start there, and only
+// after minutes where other replicas might still be at it.
+func TestKilledWhileProvisioningOnARemoteNode(t *testing.T) {
+	control := freeAddress(t)
+	in := newInstallation(t, "STEAD_PANEL=nodes", "STEAD_NODES_LISTEN="+control, "STEAD_NODES_URL=https://"+control)
+	in.env = append(in.env, "STEAD_NODE_LISTEN=off")
+	p := in.serve(t, "--demo")
+	c := p.signIn(t)
+	in.must(t, &struct{}{}, "admin", "wallet", "credit", demoEmail, "5000", "--reason", "a test")
+	_, before, _ := c.charges()
+	plan := c.plan()
+
+	// Without a node nothing is sold, and nothing paid.
+	early, price := c.order(plan, "early.example.com")
+	if status, answer, err := c.call(http.MethodPost, fmt.Sprintf("/api/v1/orders/%d/pay", early), "{}", "early"); err != nil ||
+		status != http.StatusUnprocessableEntity || !strings.Contains(string(answer), "out_of_stock") {
+		t.Fatalf("pay without a node: %d %v %s", status, err, answer)
+	}
+	if _, balance, _ := c.charges(); balance != before {
+		t.Errorf("the balance is %d, want %d", balance, before)
+	}
+
+	a := newAgent(t, in, control, "node1", "--location", "tashkent", "--disk-percent", "10000")
+	a.start(t)
+	defer func() {
+		if t.Failed() {
+			t.Logf("log of the agent:\n%s", tail(a.log.String(), 4000))
+		}
+	}()
+	testkit.Eventually(t, 20*time.Second, func() bool { return in.state(t, "node1") == "active" }, "the node reports")
+
+	const kills, each = 50, 2
+	var orders []int64
+	var domains []string
+	var paying sync.WaitGroup
+	seed := rand.Uint64()                    //nolint:gosec // moments, no secrets
+	random := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // as above
+	t.Logf("seed %d", seed)
+	for done := 0; done < kills; {
+		for range each {
+			domain := fmt.Sprintf("s%d.example.com", len(orders))
+			order, _ := c.order(plan, domain)
+			orders, domains = append(orders, order), append(domains, domain)
+			at := *c
+			paying.Go(func() {
+				_, _, _ = at.call(http.MethodPost, fmt.Sprintf("/api/v1/orders/%d/pay", order), "{}", fmt.Sprint(order))
+			})
+		}
+		time.Sleep(time.Duration(random.IntN(120)) * time.Millisecond) //nolint:forbidigo // the moment must be any
+		if random.IntN(2) == 0 {
+			a.kill(t)
+			done++
+			a.start(t)
+			time.Sleep(time.Duration(random.IntN(60)) * time.Millisecond) //nolint:forbidigo // as above
+		}
+		p.kill(t)
+		done++
+		paying.Wait()
+		p = in.serve(t, "--demo")
+		c = c.at(p)
+	}
+
+	// What was not answered is asked again with its key.
+	for _, order := range orders {
+		paying.Go(func() {
+			for range 100 {
+				status, answer, err := c.call(http.MethodPost, fmt.Sprintf("/api/v1/orders/%d/pay", order), "{}", fmt.Sprint(order))
+				if err != nil || (status != http.StatusConflict && status != http.StatusOK) {
+					t.Errorf("pay order %d: %d %v %s", order, status, err, answer)
+				}
+				if status == http.StatusOK {
+					return
+				}
+			}
+		})
+	}
+	paying.Wait()
+	var services struct {
+		Data []struct {
+			ID                    int64
+			Status, Domain, Panel string
+		} `json:"data"`
+		Meta struct {
+			Total int `json:"total"`
+		} `json:"meta"`
+	}
+	testkit.Eventually(t, 60*time.Second, func() bool {
+		services.Data = nil
+		in.must(t, &services, "admin", "services", "list", "--status", "active", "--per-page", "50")
+		return services.Meta.Total == len(orders)
+	}, "all services are active")
+
+	// Every account is there once, whole, and nothing besides.
+	entries, err := os.ReadDir(filepath.Join(a.dir, "node", "accounts"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(entries) != len(orders) {
+		t.Errorf("%d accounts are on the node, want %d", len(entries), len(orders))
+	}
+	for _, domain := range domains {
+		if status := a.get(t, domain); status != http.StatusOK {
+			t.Errorf("%s: %d", domain, status)
+		}
+	}
+	charged, balance, _ := c.charges()
+	for _, order := range orders {
+		if charged[order] != 1 {
+			t.Errorf("order %d was charged %d times", order, charged[order])
+		}
+	}
+	if want := before - int64(len(orders))*price; balance != want {
+		t.Errorf("the balance is %d, want %d", balance, want)
+	}
+	in.ledgerIsWhole(t)
+	t.Logf("%d accounts after %d kills", len(orders), kills)
+
+	// A node that has services is not taken away by mistake.
+	if _, _, code := in.run(t, "admin", "nodes", "remove", "node1"); code != 3 {
+		t.Errorf("remove: exit code %d", code)
+	}
+}
+
+// get asks the node for a site.
+func (a *agent) get(t *testing.T, domain string) int {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+a.sites, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Host = domain
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _ = io.Copy(io.Discard, answer.Body)
+	_ = answer.Body.Close()
+	return answer.StatusCode
+}

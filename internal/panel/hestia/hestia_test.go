@@ -1,0 +1,230 @@
+package hestia
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/panel/paneltest"
+)
+
+// accounts is the part of the adapter on which the suite is run: its other tests want document roots
+// anywhere in a home, which the server does not have.
+type accounts struct {
+	panel.Accounts
+	panel.Usages
+}
+
+func (accounts) Name() string { return "hestia" }
+
+func TestSuite(t *testing.T) {
+	paneltest.RunSuite(t, func(t *testing.T) panel.Panel {
+		p := newServer(t).open(t)
+		return accounts{p, p}
+	})
+}
+
+var spec = panel.AccountSpec{Ref: "1001", Username: "s1001", PrimaryDomain: "alice.example", Limits: panel.Limits{DiskMB: 8, Domains: 3}}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func refused(t *testing.T, err error, kind panel.Kind) {
+	t.Helper()
+	var e *panel.Error
+	if !errors.As(err, &e) || e.Kind != kind {
+		t.Errorf("error = %v, want %s", err, kind)
+	}
+}
+
+func TestEveryCodeHasItsKind(t *testing.T) {
+	s := newServer(t)
+	p := s.open(t)
+	_, err := p.CreateAccount(t.Context(), spec)
+	must(t, err)
+	for code, kind := range map[int]panel.Kind{
+		1: panel.ErrInternal, 2: panel.ErrInvalid, 3: panel.ErrNotFound, 4: panel.ErrExists, 5: panel.ErrSuspended, 6: panel.ErrInvalid,
+		7: panel.ErrInUse, 8: panel.ErrLimit, 9: panel.ErrInternal, 10: panel.ErrInternal, 11: panel.ErrUnsupported, 12: panel.ErrInternal,
+		13: panel.ErrDiskFull, 14: panel.ErrBusy, 15: panel.ErrUnreachable, 16: panel.ErrUnreachable, 17: panel.ErrUnreachable,
+		18: panel.ErrInternal, 19: panel.ErrInternal, 20: panel.ErrInternal, 99: panel.ErrInternal,
+	} {
+		s.mu.Lock()
+		s.broken["v-delete-web-domain"], s.broken["v-list-web-domains"] = code, code
+		s.mu.Unlock()
+		refused(t, p.RemoveDomain(t.Context(), spec.Ref, "other.example"), kind)
+		_, err := p.Domains(t.Context(), spec.Ref)
+		refused(t, err, kind)
+	}
+}
+
+func TestACrashAnywhereInCreatingIsMadeGood(t *testing.T) {
+	for _, cmd := range []string{"v-list-user-package", "v-make-tmp-file", "v-add-user-package", "v-list-users", "v-add-user", "v-add-web-domain", "v-list-web-domains"} {
+		s := newServer(t)
+		s.broken[cmd] = 19 // after the command did its work
+		_, err := s.open(t).CreateAccount(t.Context(), spec)
+		refused(t, err, panel.ErrInternal)
+		delete(s.broken, cmd)
+		acc, err := s.open(t).CreateAccount(t.Context(), spec) // another process: it remembers nothing
+		must(t, err)
+		if acc.Username != "s1001" || acc.PrimaryDomain != "alice.example" || acc.Limits != spec.Limits || len(acc.Domains) != 1 || len(s.users) != 2 {
+			t.Errorf("after a failure of %s: %+v, users %v", cmd, acc, s.users)
+		}
+		if acc.IPv4 != "192.0.2.10" || acc.OriginURL != "http://192.0.2.10" || acc.Location != "tas" ||
+			!slices.Equal(acc.Nameservers, []string{"ns1.hestia.example", "ns2.hestia.example"}) {
+			t.Errorf("where it is: %+v", acc)
+		}
+	}
+}
+
+func TestSuspendingRepeatsAndRefusesChanges(t *testing.T) {
+	p := newServer(t).open(t)
+	_, err := p.CreateAccount(t.Context(), spec)
+	must(t, err)
+	for range 2 {
+		must(t, p.SuspendAccount(t.Context(), spec.Ref))
+	}
+	acc, err := p.CreateAccount(t.Context(), spec)
+	must(t, err)
+	if acc.Status != panel.AccountSuspended {
+		t.Errorf("status %s", acc.Status)
+	}
+	_, err = p.SetDomain(t.Context(), spec.Ref, panel.Domain{Name: "b.example"})
+	refused(t, err, panel.ErrSuspended)
+	for range 2 {
+		must(t, p.UnsuspendAccount(t.Context(), spec.Ref))
+	}
+	must(t, p.DeleteAccount(t.Context(), spec.Ref))
+	refused(t, p.DeleteAccount(t.Context(), spec.Ref), panel.ErrNotFound)
+	refused(t, p.SuspendAccount(t.Context(), spec.Ref), panel.ErrNotFound)
+}
+
+func TestDomains(t *testing.T) {
+	s := newServer(t)
+	p := s.open(t)
+	ctx := t.Context()
+	_, err := p.CreateAccount(ctx, spec)
+	must(t, err)
+	_, err = p.CreateAccount(ctx, panel.AccountSpec{Ref: "2", Username: "s2", PrimaryDomain: "taken.example"})
+	must(t, err)
+	set := func(d panel.Domain) panel.Domain {
+		t.Helper()
+		var got panel.Domain
+		for range 2 {
+			got, err = p.SetDomain(ctx, spec.Ref, d)
+			must(t, err)
+		}
+		return got
+	}
+	same := func(what string, got, want panel.Domain) {
+		t.Helper()
+		want.TLS = panel.TLSNone
+		if got != want {
+			t.Errorf("%s: %+v, want %+v", what, got, want)
+		}
+	}
+	same("alias", set(panel.Domain{Name: "Alias.Example"}), panel.Domain{Name: "alias.example", DocumentRoot: "/public_html"})
+	same("own root", set(panel.Domain{Name: "shop.example", DocumentRoot: "/shop.example"}), panel.Domain{Name: "shop.example", DocumentRoot: "/shop.example"})
+	same("below the primary's", set(panel.Domain{Name: "shop.example", DocumentRoot: "/public_html/shop"}),
+		panel.Domain{Name: "shop.example", DocumentRoot: "/public_html/shop"})
+	_, err = p.SetDomain(ctx, spec.Ref, panel.Domain{Name: "fourth.example"})
+	refused(t, err, panel.ErrLimit)
+	_, err = p.SetDomain(ctx, "2", panel.Domain{Name: "shop.example"})
+	refused(t, err, panel.ErrExists)
+	_, err = p.SetDomain(ctx, spec.Ref, panel.Domain{Name: "shop.example", DocumentRoot: "/elsewhere"})
+	refused(t, err, panel.ErrUnsupported)
+	_, err = p.SetDomain(ctx, spec.Ref, panel.Domain{Name: "shop.example", DocumentRoot: "/public_html/../../x"})
+	refused(t, err, panel.ErrPathNotAllowed)
+	_, err = p.SetDomain(ctx, spec.Ref, panel.Domain{Name: "shop.example", ForceHTTPS: true})
+	refused(t, err, panel.ErrUnsupported)
+	_, err = p.SetDomain(ctx, spec.Ref, panel.Domain{Name: "shop.example", RedirectTo: "javascript:alert(1)"})
+	refused(t, err, panel.ErrInvalid)
+
+	same("redirect", set(panel.Domain{Name: "shop.example", DocumentRoot: "/shop.example", RedirectTo: "https://New.Example/"}),
+		panel.Domain{Name: "shop.example", DocumentRoot: "/shop.example", RedirectTo: "https://new.example"})
+	same("no redirect", set(panel.Domain{Name: "shop.example", DocumentRoot: "/shop.example"}), panel.Domain{Name: "shop.example", DocumentRoot: "/shop.example"})
+	s.domains["s1001"]["shop.example"]["SSL"] = "yes"
+	for _, force := range []bool{true, false} {
+		if got := set(panel.Domain{Name: "shop.example", DocumentRoot: "/shop.example", ForceHTTPS: force}); got.ForceHTTPS != force || got.TLS != panel.TLSActive {
+			t.Errorf("HTTPS: %+v", got)
+		}
+	}
+
+	refused(t, p.RemoveDomain(ctx, spec.Ref, "alice.example"), panel.ErrInUse)
+	if got := set(panel.Domain{Name: "alias.example", Primary: true}); !got.Primary {
+		t.Errorf("primary: %+v", got)
+	}
+	all, err := p.Domains(ctx, spec.Ref)
+	must(t, err)
+	if len(all) != 3 || all[0].Name != "alias.example" || !all[0].Primary || all[1].Primary {
+		t.Errorf("domains: %+v", all)
+	}
+	must(t, p.RemoveDomain(ctx, spec.Ref, "alice.example"))
+	refused(t, p.RemoveDomain(ctx, spec.Ref, "alice.example"), panel.ErrNotFound)
+	u, err := p.Usage(ctx, spec.Ref)
+	must(t, err)
+	if u.DiskBytes != 3<<20 || *u.TrafficBytes != 7<<20 || u.Domains != 2 || u.Limits != spec.Limits {
+		t.Errorf("usage: %+v", u)
+	}
+}
+
+func TestUsersOfOthersAreLeftAlone(t *testing.T) {
+	s := newServer(t)
+	p := s.open(t)
+	s.users["s1001"] = map[string]string{"NAME": "Somebody Else", "SUSPENDED": "no"}
+	_, err := p.CreateAccount(t.Context(), spec)
+	refused(t, err, panel.ErrExists)
+	refused(t, p.DeleteAccount(t.Context(), spec.Ref), panel.ErrNotFound)
+	if s.users["s1001"] == nil {
+		t.Error("somebody else's user was deleted")
+	}
+}
+
+func TestAServerThatIsNoneIsUnreachable(t *testing.T) {
+	s := newServer(t)
+	for name, h := range map[string]http.HandlerFunc{
+		"an error page": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) },
+		"a redirect":    func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, s.url, http.StatusTemporaryRedirect) },
+		"another page":  func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("0")) },
+	} {
+		srv := httptest.NewTLSServer(h)
+		transport, _ := srv.Client().Transport.(*http.Transport)
+		p, err := New(Config{URL: srv.URL, AccessKey: testKey, TLS: transport.TLSClientConfig, Now: time.Now})
+		must(t, err)
+		t.Log(name)
+		_, err = p.Account(t.Context(), "1")
+		refused(t, err, panel.ErrUnreachable)
+		if strings.Contains(err.Error(), testKey) {
+			t.Error("the key is in the error")
+		}
+		srv.Close()
+		_, err = p.Account(t.Context(), "1")
+		refused(t, err, panel.ErrUnreachable)
+	}
+	if len(s.calls) != 0 {
+		t.Error("the key went where a redirect pointed")
+	}
+	// Of another authority than the one that is trusted.
+	p, err := New(Config{URL: s.url, AccessKey: testKey, Now: time.Now})
+	must(t, err)
+	refused(t, p.SuspendAccount(t.Context(), "1"), panel.ErrUnreachable)
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := s.open(t).SuspendAccount(gone, "1"); !errors.Is(err, context.Canceled) {
+		t.Errorf("a caller who left: %v", err)
+	}
+	for _, c := range []Config{{URL: "http://x", AccessKey: testKey}, {URL: s.url, AccessKey: "short:key"}, {URL: "", AccessKey: testKey}} {
+		if _, err := New(c); err == nil || strings.Contains(err.Error(), "short:key") {
+			t.Errorf("%s: %v", c.URL, err)
+		}
+	}
+}
