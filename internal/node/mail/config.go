@@ -58,6 +58,10 @@ type Config struct {
 	Lines func(account string, line panel.LogLine) error
 	Now   func() time.Time
 	Log   *slog.Logger
+
+	// hasty answers a wrong password at once, for tests that have many; others wait two seconds, and
+	// longer the more there were.
+	hasty bool
 }
 
 const defaultProgramLimit = 300
@@ -311,6 +315,9 @@ func (c Config) dovecot() string {
 	line("ssl_cert = <%s", filepath.Join(c.Dir, "tls", "cert.pem"))
 	line("ssl_key = <%s", filepath.Join(c.Dir, "tls", "key.pem"))
 	line("disable_plaintext_auth = yes\nauth_mechanisms = plain login\nauth_username_format = %%Lu")
+	if c.hasty {
+		line("auth_failure_delay = 0\nservice anvil {\n  unix_listener anvil-auth-penalty {\n    mode = 0\n  }\n}")
+	}
 	line("first_valid_uid = 100\nmail_access_groups = %s", storeGroup)
 	line("mail_location = maildir:~/Maildir\nmail_plugins = quota\nrecipient_delimiter = +")
 	line("mail_max_userip_connections = 20\nmaildir_stat_dirs = no\nlmtp_save_to_detail_mailbox = no\nquota_full_tempfail = no")

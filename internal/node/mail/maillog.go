@@ -189,7 +189,8 @@ func (r *logReader) tell(account string, l panel.LogLine) {
 var (
 	postfixLine = regexp.MustCompile(`^([A-Z][a-z]{2} [ 0-9][0-9] [0-9:]{8}) \S+ postfix\S*/(\w+)\[\d+\]: (NOQUEUE|[0-9A-Za-z]{6,20}): (.*)$`)
 	delivered   = regexp.MustCompile(`^to=<([^>]*)>,(?: orig_to=<([^>]*)>,)? relay=([^,]*),.* dsn=([0-9.]+), status=(\w+) \((.*)\)$`)
-	rejected    = regexp.MustCompile(`^(?:milter-)?reject: \S+ from \S*\[([^\]]*)\][^;]*?: ([45][0-9]{2}) (.*?); from=<([^>]*)>(?: to=<([^>]*)>)?.*?(?: sasl_username=<([^>]*)>)?$`)
+	rejected    = regexp.MustCompile(`^(?:milter-)?reject: \S+ from \S*\[([^\]]*)\][^;]*?: ([45][0-9]{2}) (.*?); from=<([^>]*)>(?: to=<([^>]*)>)?`)
+	notOwned    = regexp.MustCompile(`not owned by user (\S+)$`)
 	clientLine  = regexp.MustCompile(`^client=\S*\[([^\]]*)\](?:.*sasl_username=([^,\s]+))?`)
 	fromLine    = regexp.MustCompile(`^from=<([^>]*)>, size=`)
 	dovecotLine = regexp.MustCompile(`^(\S+) (imap|pop3)-login: Info: (.*)$`)
@@ -283,9 +284,9 @@ func (r *logReader) rejected(at time.Time, said string, o owners) {
 		At: at, Level: "warning", IP: m[1], Status: code,
 		Message: fmt.Sprintf("refused: from <%s> to <%s>: %s %s", m[4], m[5], m[2], m[3]),
 	}
-	sender, recipient := o.of(m[6]), o.of(m[5])
-	if m[6] == "" {
-		sender = ""
+	sender, recipient := "", o.of(m[5])
+	if login := notOwned.FindStringSubmatch(m[3]); login != nil {
+		sender = o.of(login[1])
 	}
 	r.tell(sender, l)
 	if recipient != sender {

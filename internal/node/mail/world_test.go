@@ -70,7 +70,7 @@ func newWorld(t *testing.T) *world {
 	must(t, os.WriteFile(program, binary, 0o755))
 	log := slog.New(slog.NewTextHandler(testWriter{t}, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	w.cfg = Config{
-		Dir: filepath.Join(dir, "m"), Store: filepath.Join(dir, "store"), Hostname: "mx.stead.test", IPv4: "192.0.2.9",
+		Dir: filepath.Join(dir, "m"), Store: filepath.Join(dir, "store"), hasty: true, Hostname: "mx.stead.test", IPv4: "192.0.2.9",
 		SMTP: freePort(t), Submission: freePort(t), Submissions: freePort(t), IMAP: freePort(t), IMAPS: freePort(t), POP3: freePort(t), POP3S: freePort(t), Submit: freePort(t),
 		Relay: "[127.0.0.1]:" + w.out.port, Program: []string{program}, Accounts: w.lookup, Now: time.Now, Log: log,
 		Lines: func(account string, l panel.LogLine) error {
