@@ -4,19 +4,22 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"time"
 
 	"stead.dev/stead/internal/admin"
 	"stead.dev/stead/internal/app"
 	"stead.dev/stead/internal/node/agent"
+	"stead.dev/stead/internal/node/setup"
 	"stead.dev/stead/internal/nodes"
 )
 
 // nodeCmd are the commands of a hosting machine of its own.
 type nodeCmd struct {
-	Run  nodeRun  `cmd:"" default:"1" help:"Serve as a node until told to stop (SIGTERM, SIGINT)."`
-	Join nodeJoin `cmd:"" help:"Make this machine a node, with what stead admin nodes add printed."`
+	Run   nodeRun   `cmd:"" default:"1" help:"Serve as a node until told to stop (SIGTERM, SIGINT)."`
+	Join  nodeJoin  `cmd:"" help:"Make this machine a node, with what stead admin nodes add printed."`
+	Setup nodeSetup `cmd:"" help:"Prepare this Debian machine for hosting: packages, settings, unit. May be run again."`
 }
 
 type nodeRun struct{}
@@ -64,6 +67,36 @@ func (c *nodeJoin) Run(e *environment) error {
 		row(w, "joined as", m.Name)
 		row(w, "next", "stead node")
 	})
+}
+
+type nodeSetup struct {
+	DryRun      bool     `help:"Say what would be done, and do nothing."`
+	DataDir     string   `help:"Where the node keeps everything." default:"/var/lib/stead"`
+	Settings    string   `help:"File of the node's settings; one that is there is left alone." default:"/etc/stead/node.yaml"`
+	AgentListen string   `help:"Address where the control plane calls this machine." default:"0.0.0.0:8443"`
+	IPv4        string   `name:"ipv4" help:"Address of this machine for customers' DNS."`
+	IPv6        string   `name:"ipv6" help:"The same for IPv6."`
+	Nameservers []string `help:"Names of the public name servers."`
+}
+
+// Run sets the machine up.
+func (c *nodeSetup) Run(e *environment) error {
+	program, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	if !c.DryRun && os.Geteuid() != 0 {
+		return errors.New("only root can set a machine up; --dry-run says what it would do")
+	}
+	settings := setup.Settings{
+		DataDir: c.DataDir, ConfigFile: c.Settings, AgentListen: c.AgentListen, Program: program,
+		IPv4: c.IPv4, IPv6: c.IPv6, Nameservers: c.Nameservers,
+	}
+	if err := setup.Execute(e.ctx, setup.Local(), setup.Plan(settings), c.DryRun, e.stdout); err != nil {
+		return err
+	}
+	_, _ = fmt.Fprintln(e.stdout, setup.Next(setup.Local(), settings))
+	return nil
 }
 
 // nodesCmd administer the nodes.
