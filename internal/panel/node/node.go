@@ -24,6 +24,7 @@ type Panel struct {
 	panel.Terminal
 	panel.Databases
 	panel.Cron
+	panel.Mail
 }
 
 var (
@@ -44,6 +45,7 @@ var (
 	_ panel.Terminal     = Panel{}
 	_ panel.Databases    = Panel{}
 	_ panel.Cron         = Panel{}
+	_ panel.Mail         = Panel{}
 )
 
 // New is the adapter for n; closing n remains its owner's.
@@ -59,6 +61,7 @@ func New(n *node.Node) Panel {
 		Terminal:     facilityOf[panel.Terminal](n, panel.CapTerminal),
 		Databases:    facilityOf[panel.Databases](n, panel.CapDatabases),
 		Cron:         facilityOf[panel.Cron](n, panel.CapCron),
+		Mail:         facilityOf[panel.Mail](n, panel.CapMail),
 	}
 }
 

@@ -23,6 +23,7 @@ import (
 	"stead.dev/stead/internal/node/files"
 	"stead.dev/stead/internal/node/ftp"
 	"stead.dev/stead/internal/node/logs"
+	"stead.dev/stead/internal/node/mail"
 	"stead.dev/stead/internal/node/php"
 	"stead.dev/stead/internal/node/ssh"
 	"stead.dev/stead/internal/node/web"
@@ -51,6 +52,7 @@ type Panel struct {
 	panel.Cron
 	panel.FTP
 	panel.Shell
+	panel.Mail
 	panel.Issuing // by an authority in memory: see certificates.Refusals
 }
 
@@ -71,6 +73,7 @@ var (
 	_ panel.Issuing      = Panel{}
 	_ panel.FTP          = Panel{}
 	_ panel.Shell        = Panel{}
+	_ panel.Mail         = Panel{}
 )
 
 // Open opens the simulated machine in dir, with all that was made there before.
@@ -143,7 +146,12 @@ func (p *Panel) facilities(dir string, lookup facility.Lookup, now func() time.T
 		return nil, err
 	}
 	p.FTP, p.Shell = transfers, shells
-	return []facility.Facility{keeper, kept, programs, reader, stores, jobs, transfers, shells}, nil
+	letters, err := mail.OpenSimulated(filepath.Join(dir, "mail"), lookup)
+	if err != nil {
+		return nil, err
+	}
+	p.Mail = letters
+	return []facility.Facility{keeper, kept, programs, reader, stores, jobs, transfers, shells, letters}, nil
 }
 
 // Name implements panel.Panel.
