@@ -62,12 +62,8 @@ type Config struct {
 	Facilities func(n *Node) ([]facility.Facility, error)
 }
 
-// How often the background looks: every account is walked, to see what others wrote into it; and what
-// the machine has is compared with what it should have.
-const (
-	remeasure = time.Hour
-	reconcile = 5 * time.Minute
-)
+// reconcile is how often the background compares what the machine has with what it should have.
+const reconcile = 5 * time.Minute
 
 // Node is a hosting machine. Its methods may be called at the same time from anywhere.
 type Node struct {
@@ -157,7 +153,7 @@ func New(ctx context.Context, cfg Config) (_ *Node, err error) {
 	}
 	var background context.Context
 	background, n.stop = context.WithCancel(context.WithoutCancel(ctx))
-	n.background.Go(func() { n.every(background, remeasure, n.measure) })
+	n.background.Go(func() { n.follow(background) })
 	n.background.Go(func() { n.every(background, reconcile, n.Reconcile) })
 	return n, nil
 }
@@ -266,19 +262,6 @@ func (n *Node) every(ctx context.Context, pause time.Duration, do func(context.C
 	}
 }
 
-// measure puts the meters of all accounts right, one account after the other.
-func (n *Node) measure(ctx context.Context) {
-	for _, rec := range n.accounts.List() {
-		err := n.Files.Measure(ctx, rec.Ref)
-		if ctx.Err() != nil {
-			return
-		}
-		if err != nil && !errors.Is(err, panel.ErrNotFound) {
-			n.cfg.Log.Warn("account cannot be measured", "account", rec.Ref, "error", err)
-		}
-	}
-}
-
 // Reconcile compares what every account should have with what it has, and puts right what differs:
 // somebody edited a file by hand, a daemon lost its configuration.
 func (n *Node) Reconcile(ctx context.Context) {
@@ -341,7 +324,7 @@ func (n *Node) home(ref string) (files.Home, error) {
 	if err != nil {
 		return files.Home{}, err
 	}
-	return files.Home{Account: rec.Name, Dir: n.accounts.Home(rec), Limits: rec.Limits, Suspended: rec.Suspended}, nil
+	return files.Home{Account: rec.Name, User: rec.User, Dir: n.accounts.Home(rec), Limits: rec.Limits, Suspended: rec.Suspended}, nil
 }
 
 // sites are the account's domains by how they are answered: those that are answered alike are one

@@ -222,6 +222,30 @@ func (c *Controllers) Add(name string, pid int) error {
 	return nil
 }
 
+// Holds tells whether a process is in the group; true also where there are no groups.
+func (c *Controllers) Holds(name string, pid int) bool {
+	of, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cgroup")
+	if err != nil {
+		return true // it is gone
+	}
+	group := "/" + parent + "/" + name
+	for line := range strings.Lines(string(of)) { // hierarchy:controllers:group
+		fields := strings.SplitN(strings.TrimSpace(line), ":", 3)
+		if len(fields) != 3 || strings.HasSuffix(fields[2], group) {
+			continue
+		}
+		if fields[1] == "" && c.unified != "" {
+			return false
+		}
+		for _, controller := range strings.Split(fields[1], ",") {
+			if c.mounts[controller] != "" {
+				return false
+			}
+		}
+	}
+	return true
+}
+
 // Members are the processes of the group.
 func (c *Controllers) Members(name string) ([]int, error) {
 	var pids []int

@@ -13,19 +13,23 @@ import (
 	"sync"
 	"syscall"
 
+	"stead.dev/stead/internal/node/accounts"
 	"stead.dev/stead/internal/node/contenttype"
+	"stead.dev/stead/internal/node/identity"
 	"stead.dev/stead/internal/panel"
 )
 
 // Home is where an account's files are and what it may do there.
 type Home struct {
 	Account   string // name of the owner
+	User      accounts.User
 	Dir       string // on this machine
 	Limits    panel.Limits
 	Suspended bool
 }
 
-// Driver works on the homes of this machine with the rights of its own process.
+// Driver works on the homes of this machine: as the accounts' users where they have some, else with
+// the rights of its own process.
 type Driver struct {
 	resolve func(ref string) (Home, error)
 
@@ -48,13 +52,14 @@ func New(resolve func(ref string) (Home, error)) *Driver {
 	return &Driver{resolve: resolve, seed: maphash.MakeSeed(), meters: map[string]*meter{}}
 }
 
-// call is one call on one account: its home, opened.
+// call is one call on one account: its home, opened, and the identity of its user, taken.
 type call struct {
 	context.Context
-	d    *Driver
-	ref  string
-	home Home
-	root *os.Root
+	d     *Driver
+	ref   string
+	home  Home
+	root  *os.Root
+	leave func() // gives up the identity
 }
 
 func (d *Driver) open(ctx context.Context, ref string) (*call, error) {
@@ -65,11 +70,20 @@ func (d *Driver) open(ctx context.Context, ref string) (*call, error) {
 	if err != nil {
 		return nil, err
 	}
-	root, err := os.OpenRoot(home.Dir)
+	leave, err := identity.Enter(home.identity())
 	if err != nil {
 		return nil, err
 	}
-	return &call{Context: ctx, d: d, ref: ref, home: home, root: root}, nil
+	root, err := os.OpenRoot(home.Dir)
+	if err != nil {
+		leave()
+		return nil, err
+	}
+	return &call{Context: ctx, d: d, ref: ref, home: home, root: root, leave: leave}, nil
+}
+
+func (h Home) identity() accounts.Account {
+	return accounts.Account{Record: accounts.Record{Name: h.Account, User: h.User}, Home: h.Dir}
 }
 
 // change is open for a call that changes files.
@@ -82,7 +96,12 @@ func (d *Driver) change(ctx context.Context, ref string) (*call, error) {
 	return c, err
 }
 
-func (c *call) close() { _ = c.root.Close() } // opened for reading names; nothing can be lost
+func (c *call) close() {
+	c.closeRoot()
+	c.leave()
+}
+
+func (c *call) closeRoot() { _ = c.root.Close() } // opened for reading names; nothing can be lost
 
 // swap waits for the account's other renames and returns the end of this one.
 func (c *call) swap() (done func()) {

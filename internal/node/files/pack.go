@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"stead.dev/stead/internal/node/contenttype"
+	"stead.dev/stead/internal/node/identity"
 	"stead.dev/stead/internal/panel"
 )
 
@@ -24,16 +25,17 @@ func (d *Driver) OpenZip(ctx context.Context, ref, p string) (_ io.ReadCloser, e
 	if err != nil {
 		return nil, err
 	}
+	defer c.leave()
 	name, err := CleanPath(p)
 	if err == nil {
 		// Opened as a directory now, so that the caller learns before the first byte that there is none.
 		_, err = c.readDir(name)
 	}
 	if err != nil {
-		c.close()
+		c.closeRoot()
 		return nil, err
 	}
-	return c.packed(newZip, []string{name}, c.close), nil
+	return c.packed(newZip, []string{name}, c.closeRoot), nil
 }
 
 // CreateArchive implements panel.Archives.
@@ -102,11 +104,13 @@ func (c *call) packed(format func(io.Writer) packer, names []string, done func()
 	go func() {
 		defer done()
 		defer stop()
-		p := format(w)
-		err := c.pack(p, names)
-		if err == nil {
-			err = p.Close()
-		}
+		err := identity.Do(c.home.identity(), func() error {
+			p := format(w)
+			if err := c.pack(p, names); err != nil {
+				return err
+			}
+			return p.Close()
+		})
 		explain(&err, "pack", "")
 		w.CloseWithError(err)
 	}()

@@ -58,6 +58,18 @@ func (d *Driver) Occupied(ctx context.Context, ref string) (_ panel.Usage, err e
 	return panel.Usage{DiskBytes: m.bytes, Inodes: m.inodes, Limits: c.home.Limits}, nil
 }
 
+// Full tells whether the account is above its disk limit, as far as is known without walking it.
+func (d *Driver) Full(ref string) bool {
+	home, err := d.resolve(ref)
+	if err != nil || home.Limits.DiskBytes() == 0 {
+		return false
+	}
+	m := d.meter(ref)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.known && m.bytes > home.Limits.DiskBytes()
+}
+
 // Measure walks the account and sets its meter right: others, such as the web server's logs, write
 // into the home too.
 func (d *Driver) Measure(ctx context.Context, ref string) (err error) {
@@ -97,7 +109,14 @@ func (c *call) measure(m *meter) error {
 	m.mu.Lock()
 	bytesBefore, inodesBefore := m.bytes, m.inodes
 	m.mu.Unlock()
-	bytes, inodes, err := c.size(".")
+	var bytes, inodes int64
+	var err error
+	counted := make(chan struct{})
+	go func() { // where the account's identity does not follow: it may have closed directories to itself
+		defer close(counted)
+		bytes, inodes, err = c.size(".")
+	}()
+	<-counted
 	if err != nil {
 		return err
 	}

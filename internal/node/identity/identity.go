@@ -27,35 +27,44 @@ var ErrAnother = errors.New("identity: this is done as another account's user al
 //
 // A descriptor that f opened works everywhere afterwards.
 func Do(a accounts.Account, f func() error) error {
+	leave, err := Enter(a)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	return f()
+}
+
+// Enter begins what Do does and answers how to end it, on the same goroutine and in a defer: for
+// callers that open something together with the identity and close both.
+func Enter(a accounts.Account) (leave func(), err error) {
 	if a.User.UID == 0 {
-		return f()
+		return func() {}, nil
 	}
 	if a.User.UID < 0 || a.User.GID <= 0 || a.User.UID >= math.MaxUint32 || a.User.GID >= math.MaxUint32 {
-		return fmt.Errorf("identity: %d:%d is no user", a.User.UID, a.User.GID)
+		return nil, fmt.Errorf("identity: %d:%d is no user", a.User.UID, a.User.GID)
 	}
 	runtime.LockOSThread() // counts: within another Do the thread stays locked
 	switch now := fileSystemUser(); now {
 	case 0:
 	case a.User.UID:
-		defer runtime.UnlockOSThread()
-		return f()
+		return runtime.UnlockOSThread, nil
 	default:
 		runtime.UnlockOSThread()
-		return ErrAnother
+		return nil, ErrAnother
 	}
 	root, err := become(a.User.UID, a.User.GID)
 	if err != nil {
 		// The thread is in an unknown state. It stays locked, so that it ends with its goroutine and
 		// nothing else ever runs on it.
-		return fmt.Errorf("identity: %w", err)
+		return nil, fmt.Errorf("identity: %w", err)
 	}
-	defer func() {
+	return func() {
 		if err := root.regain(); err != nil {
 			panic("identity: root cannot be regained: " + err.Error())
 		}
 		runtime.UnlockOSThread()
-	}()
-	return f()
+	}, nil
 }
 
 // credentials are what a thread of the process has when it is nobody else.
