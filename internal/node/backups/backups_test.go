@@ -266,7 +266,7 @@ func (n *notes) LoadBackup(_ context.Context, a accounts.Account, dir string, it
 func folder(dir string) (Store, error) { return NewFolder(dir) }
 
 func repositories(dir string) (Store, error) {
-	return NewRestic(ResticConfig{Repository: dir, KeyFile: dir + ".key", CacheDir: dir + ".cache"})
+	return NewRestic(ResticConfig{Repository: dir, KeyFile: dir + ".key", Dir: dir + ".own"})
 }
 
 // stores runs f with each store.
@@ -531,6 +531,7 @@ func TestADamagedBackupTouchesNothing(t *testing.T) {
 		}},
 		"restic, no index":    {repositories, func(w *world) { w.must(os.RemoveAll(filepath.Join(w.dir, "store/1/index"))) }},
 		"restic, no snapshot": {repositories, func(w *world) { w.must(os.RemoveAll(filepath.Join(w.dir, "store/1/snapshots"))) }},
+		"restic, no config":   {repositories, func(w *world) { w.must(os.Remove(filepath.Join(w.dir, "store/1/config"))) }},
 		"restic, nothing":     {repositories, func(w *world) { w.must(os.RemoveAll(filepath.Join(w.dir, "store/1"))) }},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -15,9 +15,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"stead.dev/stead/internal/node/record"
 	"stead.dev/stead/internal/panel"
@@ -35,8 +37,9 @@ type ResticConfig struct {
 	// KeyFile holds the secret that the repositories' passwords derive from. It is made when missing.
 	// Without it no backup can be read.
 	KeyFile string
-	// CacheDir is restic's own, for what it knows of repositories that are far away.
-	CacheDir string
+	// Dir is the store's own on this machine: restic's cache, and what keeps programs that a killed
+	// agent left from meeting those of the next.
+	Dir string
 }
 
 // Restic keeps the streams in restic repositories. restic is told its repository and password by the
@@ -75,8 +78,10 @@ func NewRestic(c ResticConfig) (*Restic, error) {
 	} else if err := os.MkdirAll(c.Repository, 0o700); err != nil {
 		return nil, fmt.Errorf("backups: %w", err)
 	}
-	if err := os.MkdirAll(c.CacheDir, 0o700); err != nil {
-		return nil, fmt.Errorf("backups: %w", err)
+	for _, sub := range []string{"cache", "locks", "beginning", "places"} {
+		if err := os.MkdirAll(filepath.Join(c.Dir, sub), 0o700); err != nil {
+			return nil, fmt.Errorf("backups: %w", err)
+		}
 	}
 	if s.key, err = readKey(c.KeyFile); err != nil {
 		return nil, fmt.Errorf("backups: %w", err)
@@ -130,9 +135,16 @@ func (s *Restic) Name() string {
 	return "local"
 }
 
+// repository is where the account's is: at its ref, or at what places has for it.
 func (s *Restic) repository(ref string) string {
-	return strings.TrimSuffix(s.Repository, "/") + "/" + ref
+	name := ref
+	if other, err := os.ReadFile(s.own("places", ref)); err == nil {
+		name = string(other)
+	}
+	return strings.TrimSuffix(s.Repository, "/") + "/" + name
 }
+
+func (s *Restic) own(kind, ref string) string { return filepath.Join(s.Dir, kind, ref) }
 
 // command is restic on the repository of an account; done frees what it was given.
 func (s *Restic) command(ctx context.Context, ref string, args ...string) (cmd *exec.Cmd, done func(), err error) {
@@ -149,8 +161,9 @@ func (s *Restic) command(ctx context.Context, ref string, args ...string) (cmd *
 	cmd.Dir = "/"
 	cmd.ExtraFiles = []*os.File{pr}
 	cmd.Env = []string{
-		"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + s.CacheDir, "LANG=C.UTF-8", "GOMAXPROCS=2",
-		"RESTIC_REPOSITORY=" + s.repository(ref), "RESTIC_PASSWORD_FILE=/proc/self/fd/3", "RESTIC_CACHE_DIR=" + s.CacheDir,
+		"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + s.Dir, "LANG=C.UTF-8", "GOMAXPROCS=2",
+		"RESTIC_REPOSITORY=" + s.repository(ref), "RESTIC_PASSWORD_FILE=/proc/self/fd/3",
+		"RESTIC_CACHE_DIR=" + filepath.Join(s.Dir, "cache"),
 	}
 	if s.remote() {
 		cmd.Env = append(cmd.Env, "AWS_SHARED_CREDENTIALS_FILE="+s.CredentialsFile)
@@ -170,6 +183,19 @@ func (s *Restic) run(ctx context.Context, ref string, stdin io.Reader, args ...s
 		return nil, err
 	}
 	defer done()
+	if changing[args[0]] {
+		lock, err := s.lock(ctx, ref)
+		if err != nil {
+			return nil, err
+		}
+		defer func() { _ = lock.Close() }() // nothing was written
+		cmd.ExtraFiles = append(cmd.ExtraFiles, lock)
+	}
+	// restic takes the end of its input for the end of the content, also when that is the end of the
+	// agent: it ends with it. Pdeathsig is about the thread that starts it, which must live as long.
+	cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	var out bytes.Buffer
 	stderr := &lastWords{}
 	cmd.Stdout, cmd.Stderr = &out, stderr
@@ -188,6 +214,34 @@ func (s *Restic) run(ctx context.Context, ref string, stdin io.Reader, args ...s
 		return nil, stderr.explain(args[0], err)
 	}
 	return out.Bytes(), nil
+}
+
+// changing are the commands that write into a repository.
+var changing = map[string]bool{"init": true, "backup": true, "forget": true, "unlock": true}
+
+// lock waits until no restic writes into the account's repository, also none that an agent left that
+// was killed: it has inherited the lock.
+func (s *Restic) lock(ctx context.Context, ref string) (*os.File, error) {
+	f, err := os.OpenFile(s.own("locks", ref), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if err == nil {
+			return f, nil
+		}
+		if !errors.Is(err, syscall.EWOULDBLOCK) {
+			return nil, errors.Join(err, f.Close())
+		}
+		select {
+		case <-ctx.Done():
+			return nil, errors.Join(ctx.Err(), f.Close())
+		case <-tick.C:
+		}
+	}
 }
 
 // fatal ends the reader's process before it answers a failure.
@@ -229,8 +283,12 @@ func (w *lastWords) Write(b []byte) (int, error) {
 // explain gives restic's failure a kind.
 func (w *lastWords) explain(command string, err error) error {
 	text := strings.TrimSpace(string(w.text))
+	var exit *exec.ExitError
+	killed := errors.As(err, &exit) && exit.ExitCode() < 0
 	err = fmt.Errorf("restic %s: %w: %s", command, err, text)
 	switch {
+	case killed: // by the kernel, short of memory, or by an operator
+		return fmt.Errorf("%w: %w", panel.ErrBusy, err)
 	case strings.Contains(text, "already locked"):
 		return fmt.Errorf("%w: %w", panel.ErrBusy, err)
 	case strings.Contains(text, "no space left on device"), strings.Contains(text, "quota exceeded"):
@@ -251,15 +309,58 @@ func (s *Restic) ensure(ctx context.Context, ref string) error {
 	if made {
 		return nil
 	}
-	if _, err := s.run(ctx, ref, nil, "cat", "config"); err != nil {
-		if _, err := s.run(ctx, ref, nil, "init"); err != nil {
-			return err
-		}
+	if err := s.begin(ctx, ref); err != nil {
+		return err
 	}
 	s.mu.Lock()
 	s.made[ref] = true
 	s.mu.Unlock()
 	return nil
+}
+
+// begin makes a repository where there is none. Of one whose making was interrupted restic can make
+// nothing any more: it has a key that is not its own. A folder is made anew then, and in S3, where
+// restic removes no repository, another place is taken.
+func (s *Restic) begin(ctx context.Context, ref string) error {
+	beginning := s.own("beginning", ref)
+	switch _, err := os.Stat(beginning); {
+	case err == nil && s.remote():
+		if err := record.WriteFile(s.own("places", ref), []byte(ref+"-"+rand.Text()[:8]), 0o600); err != nil {
+			return err
+		}
+	case err == nil:
+		lock, err := s.lock(ctx, ref)
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(os.RemoveAll(s.repository(ref)), lock.Close()); err != nil {
+			return err
+		}
+	case !errors.Is(err, fs.ErrNotExist):
+		return err
+	default:
+		_, err := s.run(ctx, ref, nil, "cat", "config")
+		if err == nil {
+			return nil
+		}
+		if absent(err) != nil {
+			return err
+		}
+		// One that has lost its configuration is not made over: it may still be saved by hand.
+		if left, unread := os.ReadDir(filepath.Join(s.repository(ref), "keys")); !s.remote() && unread == nil && len(left) > 0 {
+			return damaged(err)
+		}
+	}
+	if err := record.WriteFile(beginning, nil, 0o600); err != nil {
+		return err
+	}
+	if _, err := s.run(ctx, ref, nil, "init"); err != nil {
+		return err
+	}
+	if err := os.Remove(beginning); err != nil {
+		return err
+	}
+	return record.SyncDir(filepath.Dir(beginning))
 }
 
 func backupTag(id string) string { return "backup=" + id }
@@ -432,8 +533,16 @@ func (s *Restic) Drop(ctx context.Context, ref string) error {
 	s.mu.Lock()
 	delete(s.made, ref)
 	s.mu.Unlock()
-	if !s.remote() {
-		return os.RemoveAll(s.repository(ref))
+	var err error
+	if s.remote() {
+		err = absent(s.forget(ctx, ref))
+	} else {
+		err = os.RemoveAll(s.repository(ref))
 	}
-	return absent(s.forget(ctx, ref))
+	for _, kind := range []string{"beginning", "places", "locks"} {
+		if gone := os.Remove(s.own(kind, ref)); gone != nil && !errors.Is(gone, fs.ErrNotExist) {
+			err = errors.Join(err, gone)
+		}
+	}
+	return err
 }
