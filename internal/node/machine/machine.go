@@ -306,6 +306,6 @@ func openRestic(cfg Config) (*backups.Restic, error) {
 	}
 	return backups.NewRestic(backups.ResticConfig{
 		Repository: repository, CredentialsFile: cfg.Backups.CredentialsFile, Region: cfg.Backups.Region,
-		KeyFile: filepath.Join(dir, "key"), CacheDir: filepath.Join(dir, "cache"),
+		KeyFile: filepath.Join(dir, "key"), Dir: filepath.Join(dir, "restic"),
 	})
 }
