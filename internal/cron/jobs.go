@@ -1,0 +1,113 @@
+package cron
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/riverqueue/river"
+
+	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/jobs"
+	"stead.dev/stead/internal/site"
+)
+
+// Register adds the section's workers.
+func (s *Service) Register(w *river.Workers) {
+	river.AddWorker(w, &applyWorker{cron: s})
+}
+
+// Schedule adds the section's periodic jobs: none. What a service consists of is compared with its
+// panel by the section that has its domains.
+func (s *Service) Schedule(func(interval time.Duration, args river.JobArgs)) {}
+
+type applyArgs struct {
+	AccountID int64 `json:"account_id"`
+	ServiceID int64 `json:"service_id"`
+}
+
+func (applyArgs) Kind() string { return "cron.apply" }
+
+// enqueueApply has the panel follow a change. Each change has a job of its own: one that is running may
+// have read the rows before this change.
+func (s *Service) enqueueApply(ctx context.Context, tx *db.Tx, accountID, serviceID int64) error {
+	return s.Queue.Enqueue(ctx, tx, applyArgs{accountID, serviceID}, &river.InsertOpts{Queue: jobs.PanelQueue})
+}
+
+type applyWorker struct {
+	river.WorkerDefaults[applyArgs]
+	cron *Service
+}
+
+func (w *applyWorker) Work(ctx context.Context, job *river.Job[applyArgs]) error {
+	return w.cron.Apply(ctx, job.Args.AccountID, job.Args.ServiceID)
+}
+
+// Apply implements site.Part.
+func (s *Service) Apply(ctx context.Context, accountID, serviceID int64) error {
+	on, err := s.Services.Site(ctx, s.DB, accountID, serviceID)
+	if err != nil {
+		return err
+	}
+	if on.Ended() {
+		return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error { return removeAll(ctx, tx, serviceID) })
+	}
+	if !on.Online() {
+		return nil // not yet, or not now: an event of the service brings us back
+	}
+	cron, err := site.On[panel.Cron](s.Panels, on, panel.CapCron)
+	if errors.Is(err, panel.ErrUnsupported) {
+		return s.refuseAll(ctx, serviceID, err)
+	}
+	if err != nil {
+		return err
+	}
+	return site.Follow(ctx, s.DB, site.Kind[row, panel.CronJob]{
+		Rows: func(ctx context.Context, q db.Querier) ([]row, error) { return ofService(ctx, q, serviceID) },
+		Head: row.head,
+		Wish: func(_ context.Context, r row) (panel.CronJob, error) { return r.wanted(), nil },
+		Same: func(have, wish panel.CronJob) bool { return have == wish },
+		List: func(ctx context.Context) ([]panel.CronJob, error) { return cron.CronJobs(ctx, on.Ref) },
+		Name: func(j panel.CronJob) string { return j.ID },
+		Set: func(ctx context.Context, j panel.CronJob) (panel.CronJob, error) {
+			return cron.SetCronJob(ctx, on.Ref, j)
+		},
+		Remove: func(ctx context.Context, id string) error { return cron.RemoveCronJob(ctx, on.Ref, id) },
+		Note:   note,
+	})
+}
+
+// note writes what became of a row on the panel.
+func note(ctx context.Context, tx *db.Tx, r row, o site.Outcome[panel.CronJob]) error {
+	switch {
+	case o.Gone:
+		return remove(ctx, tx, r)
+	case o.Err != nil:
+		if key := failureKey(o.Err); r.failureKey == nil || *r.failureKey != key {
+			return setStatus(ctx, tx, r, site.Failed, &key)
+		}
+		return nil
+	case r.status != site.Active:
+		return setStatus(ctx, tx, r, site.Active, nil)
+	default:
+		return nil
+	}
+}
+
+// refuseAll notes that the panel has no cron jobs at all; those that were to go have gone.
+func (s *Service) refuseAll(ctx context.Context, serviceID int64, err error) error {
+	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+		rows, readErr := ofService(ctx, tx, serviceID)
+		if readErr != nil {
+			return readErr
+		}
+		for _, r := range rows {
+			o := site.Outcome[panel.CronJob]{Head: r.head(), Gone: r.status == site.Removing, Err: err}
+			if err := note(ctx, tx, r, o); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
