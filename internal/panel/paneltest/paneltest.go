@@ -53,6 +53,7 @@ func RunSuite(t *testing.T, open func(t *testing.T) panel.Panel) {
 		{"the shell is switched, and keys are set as a whole", shellAccess},
 		{"databases are made, dumped, imported and removed", databases},
 		{"cron jobs are set, refused and removed", cron},
+		{"mailboxes are set, refused and removed", mailboxes},
 	} {
 		t.Run(test.name, func(t *testing.T) { test.run(t, open(t)) })
 	}
