@@ -65,7 +65,7 @@ var _ Accounts = (*Store)(nil)
 
 // open reads the accounts under dir and removes those whose making a crash interrupted. One process
 // at a time may have a directory open.
-func open(dir string, now func() time.Time, log *slog.Logger, make func(*Store) (ground, error)) (_ *Store, err error) {
+func open(dir string, now func() time.Time, log *slog.Logger, prepare func(*Store) (ground, error)) (_ *Store, err error) {
 	d := &Store{
 		dir: dir, now: now, log: log,
 		records: map[string]Record{}, names: map[string]string{}, domains: map[string]string{},
@@ -78,7 +78,7 @@ func open(dir string, now func() time.Time, log *slog.Logger, make func(*Store) 
 	if d.lock, err = lockFile(filepath.Join(dir, "state", "lock")); err != nil {
 		return nil, fmt.Errorf("accounts: %s is in use by another process: %w", dir, err)
 	}
-	if d.ground, err = make(d); err == nil {
+	if d.ground, err = prepare(d); err == nil {
 		err = d.load()
 	}
 	if err != nil {

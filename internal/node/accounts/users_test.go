@@ -3,11 +3,12 @@ package accounts_test
 import (
 	"bufio"
 	"context"
+	"crypto/rand"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"os/user"
@@ -250,12 +251,12 @@ func TestKilledAgentLeavesUsersCompleteOrAbsent(t *testing.T) {
 		must(t, err)
 		must(t, agent.Start())
 		lines := bufio.NewScanner(out)
-		for range 1 + rand.IntN(6) {
+		for range 1 + random(t, 6) {
 			if !lines.Scan() {
 				t.Fatal("the agent ended by itself")
 			}
 		}
-		time.Sleep(time.Duration(rand.IntN(15000)) * time.Microsecond) // the moment is the point
+		time.Sleep(time.Duration(random(t, 15000)) * time.Microsecond) // the moment is the point
 		must(t, agent.Process.Kill())
 		_ = agent.Wait() // killed, as told
 
@@ -299,6 +300,15 @@ func TestKilledAgentLeavesUsersCompleteOrAbsent(t *testing.T) {
 		must(t, store.Delete(t.Context(), strconv.Itoa(n), nil))
 	}
 	must(t, store.Close())
+}
+
+// random is a number below most.
+func random(t *testing.T, most uint32) uint32 {
+	t.Helper()
+	var b [4]byte
+	_, err := rand.Read(b[:])
+	must(t, err)
+	return binary.BigEndian.Uint32(b[:]) % most
 }
 
 const churned = 8

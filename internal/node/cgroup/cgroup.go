@@ -67,7 +67,7 @@ func find(mountinfo []byte) *Controllers {
 			}
 		case "cgroup":
 			for _, name := range strings.Split(rest[2], ",") {
-				if slices.Contains(wanted, name) && os.MkdirAll(filepath.Join(dir, parent), 0o755) == nil {
+				if slices.Contains(wanted, name) && os.MkdirAll(filepath.Join(dir, parent), 0o755) == nil { //nolint:gosec // G703: the kernel names it
 					c.mounts[name] = dir
 				}
 			}
@@ -81,7 +81,7 @@ func find(mountinfo []byte) *Controllers {
 
 // prepareUnified hands the controllers down to the groups of this project.
 func (c *Controllers) prepareUnified(dir string) bool {
-	has, err := os.ReadFile(filepath.Join(dir, "cgroup.controllers"))
+	has, err := os.ReadFile(filepath.Join(dir, "cgroup.controllers")) //nolint:gosec // G703: the kernel names it
 	if err != nil {
 		return false
 	}
@@ -90,11 +90,11 @@ func (c *Controllers) prepareUnified(dir string) bool {
 			return false
 		}
 	}
-	if err := os.MkdirAll(filepath.Join(dir, parent), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Join(dir, parent), 0o755); err != nil { //nolint:gosec // G703: the kernel names it
 		return false
 	}
 	for _, at := range []string{dir, filepath.Join(dir, parent)} {
-		if err := os.WriteFile(filepath.Join(at, "cgroup.subtree_control"), []byte("+cpu +memory +pids"), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(at, "cgroup.subtree_control"), []byte("+cpu +memory +pids"), 0o644); err != nil { //nolint:gosec // G703: the kernel names it
 			return false
 		}
 	}

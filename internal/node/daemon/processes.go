@@ -220,7 +220,7 @@ func (p *Processes) start(k *kept, spec Spec, lock *os.File) error {
 
 	boot := bootID()
 	args := append([]string{"-c", launch, "stead", boot, spec.fingerprint()}, spec.Command...)
-	cmd := exec.Command("/bin/sh", args...) //nolint:noctx // it outlives this process
+	cmd := exec.Command("/bin/sh", args...) //nolint:noctx,gosec // it outlives this process; G204: to run what it is told is its purpose
 	cmd.Dir = spec.Dir
 	cmd.Env = append([]string{"PATH=" + searchPath}, spec.Env...)
 	cmd.Stdout, cmd.Stderr = out, out
@@ -546,7 +546,7 @@ func rotate(log string) error {
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(log+".1", data, 0o600); err != nil {
+	if err := os.WriteFile(log+".1", data, 0o600); err != nil { //nolint:gosec // G703: it is in the supervisor's directory
 		return err
 	}
 	return os.Truncate(log, 0)

@@ -82,7 +82,7 @@ var own = sync.OnceValues(func() (*credentials, error) {
 	}
 	c := &credentials{gid: os.Getegid()}
 	for _, g := range groups {
-		c.groups = append(c.groups, uint32(g)) //nolint:gosec // G115: the kernel's own numbers
+		c.groups = append(c.groups, uint32(g))
 	}
 	if err := unix.Capget(&unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}, &c.caps[0]); err != nil {
 		return nil, fmt.Errorf("capget: %w", err)
@@ -125,7 +125,7 @@ func (c *credentials) regain() error {
 }
 
 func setGroups(groups []uint32) error {
-	first := unsafe.Pointer(unsafe.SliceData(groups))
+	first := unsafe.Pointer(unsafe.SliceData(groups)) //nolint:gosec // G103: the kernel reads as many as it is told
 	if _, _, errno := unix.RawSyscall(unix.SYS_SETGROUPS, uintptr(len(groups)), uintptr(first), 0); errno != 0 {
 		return fmt.Errorf("setgroups: %w", errno)
 	}

@@ -108,7 +108,7 @@ func setFileSize(pid, uid int, full bool) error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "/usr/bin/prlimit", "--pid="+strconv.Itoa(pid), "--fsize="+soft)
+	cmd := exec.CommandContext(ctx, "/usr/bin/prlimit", "--pid="+strconv.Itoa(pid), "--fsize="+soft) //nolint:gosec // G204: a number and a word of this function
 	cmd.Dir = "/"
 	cmd.Env = []string{}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(uid)}} //nolint:gosec // G115: the number of an account's user

@@ -15,7 +15,6 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	"stead.dev/stead/internal/node"
 	"stead.dev/stead/internal/node/accounts"
@@ -24,6 +23,7 @@ import (
 	"stead.dev/stead/internal/node/facility"
 	"stead.dev/stead/internal/node/limits"
 	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/platform/clock"
 )
 
 // Web is the group of the web server's workers in tests.
@@ -117,7 +117,7 @@ func Dir(t testing.TB) string {
 // Port is a free port of the loopback.
 func Port(t testing.TB) int {
 	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	ln, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	must(t, err)
 	defer ln.Close()
 	addr, ok := ln.Addr().(*net.TCPAddr)
@@ -135,7 +135,7 @@ func Log(t testing.TB) *slog.Logger {
 // Supervisor supervises daemons, which are ended at the end of the test.
 func Supervisor(t testing.TB, dir string) daemon.Supervisor {
 	t.Helper()
-	s, err := daemon.NewProcesses(daemon.Config{Dir: filepath.Join(dir, "daemons"), Now: time.Now, Log: Log(t)})
+	s, err := daemon.NewProcesses(daemon.Config{Dir: filepath.Join(dir, "daemons"), Now: clock.System(0).Now, Log: Log(t)})
 	must(t, err)
 	t.Cleanup(func() {
 		for _, name := range daemon.Running(filepath.Join(dir, "daemons")) {
@@ -178,7 +178,7 @@ func NewSized(t testing.TB, size int) *Machine {
 func openUsers(t testing.TB, dir string, size int) (*accounts.Store, error) {
 	prefix, least, most := users(t, size)
 	return accounts.OpenUsers(accounts.UsersConfig{
-		Dir: dir, Now: time.Now, Log: Log(t), Prefix: prefix, UIDMin: least, UIDMax: most, WebGroup: Web, Shell: "/bin/bash",
+		Dir: dir, Now: clock.System(0).Now, Log: Log(t), Prefix: prefix, UIDMin: least, UIDMax: most, WebGroup: Web, Shell: "/bin/bash",
 		Limit: limits.Set, Release: limits.Release,
 	})
 }
@@ -237,18 +237,17 @@ func (m *Machine) Lookup(ref string) (accounts.Account, error) {
 
 var _ facility.Lookup = (*Machine)(nil).Lookup
 
-// Node is a whole machine with real users and the facilities that make answers; it is given a
-// supervisor whose daemons end with the test. change, if any, may alter the configuration.
-func Node(t testing.TB, make func(dir string, s daemon.Supervisor, lookup facility.Lookup) ([]facility.Facility, error), change func(*node.Config)) *node.Node {
+// Node is a whole machine with real users and what facilities answers; it is given a supervisor whose daemons end with the test. change, if any, may alter the configuration.
+func Node(t testing.TB, facilities func(dir string, s daemon.Supervisor, lookup facility.Lookup) ([]facility.Facility, error), change func(*node.Config)) *node.Node {
 	t.Helper()
 	dir := Dir(t)
 	s := Supervisor(t, dir)
 	cfg := node.Config{
-		Dir: dir, Now: time.Now, Log: Log(t), OriginURL: "http://127.0.0.1:1",
+		Dir: dir, Now: clock.System(0).Now, Log: Log(t), OriginURL: "http://127.0.0.1:1",
 		Accounts: func() (accounts.Accounts, error) { return openUsers(t, dir, machineSize) },
 	}
-	if make != nil {
-		cfg.Facilities = func(n *node.Node) ([]facility.Facility, error) { return make(dir, s, n.Lookup) }
+	if facilities != nil {
+		cfg.Facilities = func(n *node.Node) ([]facility.Facility, error) { return facilities(dir, s, n.Lookup) }
 	}
 	if change != nil {
 		change(&cfg)

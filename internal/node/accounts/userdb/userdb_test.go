@@ -126,8 +126,12 @@ func TestNamesAndNumbersOfOthersAreRefused(t *testing.T) {
 		t.Error("a user was removed who is another")
 	}
 	for _, bad := range []userdb.User{
-		{Name: "a:b", ID: 2000, Home: "/", Shell: "/"}, {Name: "a\nb", ID: 2000, Home: "/", Shell: "/"}, {Name: "a", ID: 0, Home: "/", Shell: "/"},
-		{Name: "a", ID: 2000, Home: "/a:b", Shell: "/"}, {Name: "a", ID: 2000, Home: "/", Shell: "/bin/sh\nroot2:x:0:0::/:"}, {Name: "-a", ID: 2000, Home: "/", Shell: "/"},
+		{Name: "a:b", ID: 2000, Home: "/", Shell: "/"},
+		{Name: "a\nb", ID: 2000, Home: "/", Shell: "/"},
+		{Name: "a", ID: 0, Home: "/", Shell: "/"},
+		{Name: "a", ID: 2000, Home: "/a:b", Shell: "/"},
+		{Name: "a", ID: 2000, Home: "/", Shell: "/bin/sh\nroot2:x:0:0::/:"},
+		{Name: "-a", ID: 2000, Home: "/", Shell: "/"},
 	} {
 		if err := db.Set(ctx, bad); err == nil {
 			t.Errorf("taken: %+v", bad)
