@@ -1,0 +1,93 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"net"
+	"testing"
+	"time"
+
+	"stead.dev/stead/internal/node/agent"
+	"stead.dev/stead/internal/nodes"
+	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/platform/testkit"
+)
+
+// runNode joins a machine to the control plane at a and runs it until the test ends.
+func runNode(t *testing.T, a *App, token string) {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := ln.Addr().String()
+	_ = ln.Close()
+	cfg := testConfig(t, map[string]string{"agent_listen": address})
+	if err := RunNode(t.Context(), cfg, quietly()); !errors.Is(err, agent.ErrNotJoined) {
+		t.Fatalf("a machine that has not joined runs: %v", err)
+	}
+	if _, err := JoinNode(t.Context(), cfg, agent.Invitation{URL: a.NodesURL(), Token: token, Address: address}); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
+	ended := make(chan error, 1)
+	go func() { ended <- RunNode(ctx, cfg, quietly()) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-ended; err != nil {
+			t.Errorf("node: %v", err)
+		}
+	})
+}
+
+func TestANodeIsAPanelOfEveryReplica(t *testing.T) {
+	both := map[string]string{"panel": "nodes", "nodes_listen": "127.0.0.1:0", "node_listen": "off"}
+	settings := map[string]string{"database_url": testkit.PostgresURL(t), "data_dir": t.TempDir(), "base_url": "http://stead.test"}
+	for k, v := range both {
+		settings[k] = v
+	}
+	one, other := start(t, settings), start(t, settings)
+	if _, ok := one.panels.Panel("node:1"); ok {
+		t.Error("there is a node before one was added")
+	}
+	added, token, err := one.nodes.Add(t.Context(), nodes.NewNode{Name: "node1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	runNode(t, other, token) // joins by one replica
+	name := nodes.PanelName(added.ID)
+	for _, a := range []*App{one, other} {
+		testkit.Eventually(t, heard, func() bool {
+			p, ok := a.panels.Panel(name)
+			if !ok {
+				return false
+			}
+			_, err := panel.Of[panel.Files](p, panel.CapFiles)
+			return err == nil
+		}, "the replica has the node and knows what it can do")
+		p, _ := a.panels.Panel(name)
+		accounts, err := panel.Of[panel.Accounts](p, panel.CapAccounts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		acc, err := accounts.CreateAccount(t.Context(), panel.AccountSpec{Ref: "7", Username: "s7", PrimaryDomain: "seven.example"})
+		if err != nil || acc.Username != "s7" {
+			t.Errorf("account: %+v, %v", acc, err)
+		}
+		if again, _ := a.panels.Panel(name); again != p {
+			t.Error("the connection is made anew for each call")
+		}
+	}
+	if _, err := one.nodes.Remove(t.Context(), "node1", false); err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := one.panels.Panel(name); ok {
+		t.Error("where it was removed it is called still")
+	}
+	began := time.Now() //nolint:forbidigo // how long news take by the machine's clock
+	testkit.Eventually(t, heard, func() bool {
+		_, ok := other.panels.Panel(name)
+		return !ok
+	}, "the other replica has it no more")
+	t.Logf("heard after %v", time.Since(began)) //nolint:forbidigo // as above
+}
