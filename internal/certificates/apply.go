@@ -37,7 +37,7 @@ func (s *Service) Apply(ctx context.Context, accountID, serviceID int64) error {
 	if err != nil {
 		return err
 	}
-	if err := s.wantAll(ctx, on); err != nil {
+	if err := errors.Join(s.forget(ctx, on), s.wantAll(ctx, on)); err != nil {
 		return err
 	}
 	changed := false
@@ -117,6 +117,34 @@ func (s *Service) kind(on site.Site, hosted panel.Certificates, changed *bool) s
 			}
 		},
 	}
+}
+
+// forget lets certificates go, and their keys, of which no name is the service's any more.
+func (s *Service) forget(ctx context.Context, on site.Site) error {
+	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+		if _, err := s.Services.LockSite(ctx, tx, on.AccountID, on.ServiceID); err != nil {
+			return err
+		}
+		all, err := ofService(ctx, tx, on.ServiceID)
+		if err != nil {
+			return err
+		}
+		domains, err := s.Domains.Hosted(ctx, tx, on.AccountID, on.ServiceID)
+		if err != nil || len(domains) == 0 {
+			return err
+		}
+		for _, r := range all {
+			some := slices.ContainsFunc(r.names, func(name string) bool { return hosts(domains, name) }) ||
+				slices.ContainsFunc(domains, func(d Domain) bool { return certificate.Covers(r.names, d.Name) })
+			if some {
+				continue
+			}
+			if err := errors.Join(s.endTexts(ctx, tx, r), remove(ctx, tx, r.id)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // wantAll makes rows for domains that have no certificate, where the operator wants them by themselves.

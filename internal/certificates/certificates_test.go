@@ -70,6 +70,9 @@ func TestACertificateIsIssuedRenewedAndUsed(t *testing.T) {
 		if installed, err = w.panels["it"].(panel.Certificates).InstalledCertificates(t.Context(), "10"); err != nil || len(installed) != 0 {
 			t.Errorf("without its domain: %+v %v", installed, err)
 		}
+		if all, err := ofService(t.Context(), w.db, 10); err != nil || len(all) != 0 {
+			t.Errorf("without its domain its key is kept: %v %v", all, err)
+		}
 		w.services.SetStatus(t, 10, "terminated")
 		w.must(w.Apply(t.Context(), owner, 10))
 		if all, err := ofService(t.Context(), w.db, 10); err != nil || len(all) != 0 {

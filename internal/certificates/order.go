@@ -58,6 +58,10 @@ func (s *Service) attempt(ctx context.Context, on site.Site, r row) error {
 
 // begin makes the key of the certificate to come and says for which names it will be.
 func (w *work) begin(ctx context.Context) error {
+	// A name that is no longer the service's is left out; without any the preflight says so.
+	if still := slices.DeleteFunc(slices.Clone(w.row.names), func(name string) bool { return !hosts(w.domains, name) }); len(still) > 0 {
+		w.row.names = still
+	}
 	if refused := w.preflight(ctx, w.on, w.domains, w.row.names, w.row.challenge); refused != nil {
 		return &failure{key: refused.def.Key, reason: refused.reason, detail: refused.detail}
 	}
@@ -228,13 +232,26 @@ func (w *work) predecessor(ctx context.Context) string {
 	return id
 }
 
-// prove proves to the authority that the names are the service's, and answers the order when it believes it.
-func (w *work) prove(ctx context.Context, o acme.Order) (_ acme.Order, err error) {
+// prove proves to the authority that the names are the service's, and answers the order when it believes it. Should
+// this process die in between, the proofs stay for the one that goes on, or a day.
+func (w *work) prove(ctx context.Context, o acme.Order) (acme.Order, error) {
+	err := w.proveOpen(ctx, o)
+	w.clear(context.WithoutCancel(ctx))
+	if err != nil {
+		return o, err
+	}
+	again, err := w.authority.GetOrder(ctx, w.account, o)
+	again.Location = o.Location
+	return again, err
+}
+
+// proveOpen goes through the authorizations that are not given yet.
+func (w *work) proveOpen(ctx context.Context, o acme.Order) error {
 	var open []acme.Authorization
 	for _, address := range o.Authorizations {
 		a, err := w.authority.GetAuthorization(ctx, w.account, address)
 		if err != nil {
-			return o, err
+			return err
 		}
 		switch a.Status {
 		case acme.StatusValid:
@@ -242,30 +259,28 @@ func (w *work) prove(ctx context.Context, o acme.Order) (_ acme.Order, err error
 			open = append(open, a)
 		default: // the library says what is wrong with it
 			if _, err := w.authority.PollAuthorization(ctx, w.account, a); err != nil {
-				return o, err
+				return err
 			}
 		}
 	}
-	defer func() { err = errors.Join(err, w.clear(context.WithoutCancel(ctx))) }()
 	challenges, err := w.present(ctx, open)
 	if err != nil {
-		return o, err
+		return err
 	}
 	for _, c := range challenges {
-		if c.Status == acme.StatusPending {
-			if _, err := w.authority.InitiateChallenge(ctx, w.account, c); err != nil {
-				return o, err
-			}
+		if c.Status != acme.StatusPending {
+			continue // the authority is at it, or it was tried before
+		}
+		if _, err := w.authority.InitiateChallenge(ctx, w.account, c); err != nil {
+			return err
 		}
 	}
 	for _, a := range open {
 		if _, err := w.authority.PollAuthorization(ctx, w.account, a); err != nil {
-			return o, err
+			return err
 		}
 	}
-	again, err := w.authority.GetOrder(ctx, w.account, o)
-	again.Location = o.Location
-	return again, err
+	return nil
 }
 
 // present puts up the proofs of all authorizations, and waits until they can be seen.
@@ -301,16 +316,24 @@ func (w *work) present(ctx context.Context, open []acme.Authorization) ([]acme.C
 }
 
 // owner names the records of a row in the zones.
-func (w *work) owner() string { return fmt.Sprintf("acme:%d", w.row.id) }
+func (r row) owner() string { return fmt.Sprintf("acme:%d", r.id) }
+
+// endTexts takes the records of a row out of the zones.
+func (s *Service) endTexts(ctx context.Context, tx *db.Tx, r row) error {
+	if r.challenge != DNS {
+		return nil
+	}
+	return s.Zones.SetTexts(ctx, tx, r.accountID, r.serviceID, r.owner(), nil)
+}
 
 func (w *work) presentTexts(ctx context.Context, texts map[string][]string) error {
 	err := w.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
-		return w.Zones.SetTexts(ctx, tx, w.on.AccountID, w.on.ServiceID, w.owner(), texts)
+		return w.Zones.SetTexts(ctx, tx, w.on.AccountID, w.on.ServiceID, w.row.owner(), texts)
 	})
 	if err != nil {
 		return err
 	}
-	placed, err := w.Zones.Placed(ctx, w.DB, w.on.ServiceID, w.owner())
+	placed, err := w.Zones.Placed(ctx, w.DB, w.on.ServiceID, w.row.owner())
 	if err != nil {
 		return err
 	}
@@ -363,22 +386,17 @@ func (w *work) await(ctx context.Context, done func() (bool, error), late error)
 }
 
 // clear takes the proofs away.
-func (w *work) clear(ctx context.Context) error {
+func (w *work) clear(ctx context.Context) {
 	var err error
 	for _, token := range w.tokens {
 		err = errors.Join(err, w.hosted.RemoveChallenge(ctx, w.on.Ref, token))
 	}
 	w.tokens = nil
-	if w.row.challenge == DNS {
-		err = errors.Join(err, w.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
-			return w.Zones.SetTexts(ctx, tx, w.on.AccountID, w.on.ServiceID, w.owner(), nil)
-		}))
-	}
+	err = errors.Join(err, w.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error { return w.endTexts(ctx, tx, w.row) }))
 	if err != nil {
 		// They go with the next order or after a day; the certificate is worth more.
 		w.Log.Warn("certificates: proofs stay", "certificate", w.row.id, "error", err)
 	}
-	return nil
 }
 
 // settled waits until an order is no longer being worked on.
@@ -418,6 +436,9 @@ func (w *work) finish(ctx context.Context, chain, key string) error {
 			return err
 		}
 		if err := insertAttempts(ctx, tx, w.row.serviceID, names, true); err != nil {
+			return err
+		}
+		if err := w.endTexts(ctx, tx, w.row); err != nil {
 			return err
 		}
 		event := "ssl.renewed"

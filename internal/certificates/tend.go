@@ -234,6 +234,11 @@ func (s *Service) fail(ctx context.Context, tx *db.Tx, id int64, f *failure) err
 	if err := setFailure(ctx, tx, r, tx.Now.Add(wait)); err != nil {
 		return err
 	}
+	if r.phase == wanted {
+		if err := s.endTexts(ctx, tx, r); err != nil {
+			return err
+		}
+	}
 	if f.counts {
 		if err := insertAttempts(ctx, tx, r.serviceID, names, false); err != nil {
 			return err
