@@ -16,6 +16,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"stead.dev/stead/internal/node/ssh/session"
 	"stead.dev/stead/internal/platform/config"
 	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/i18n"
@@ -57,6 +58,11 @@ type environment struct {
 }
 
 func main() {
+	// Before anything else: this runs as a customer of a hosting machine, whose session it becomes.
+	if len(os.Args) > 1 && os.Args[1] == session.Word {
+		_, _ = fmt.Fprintln(os.Stderr, "stead:", session.Main(os.Args[2:]))
+		os.Exit(exitFailed)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	// A second signal ends the process at once.
 	context.AfterFunc(ctx, stop)

@@ -36,7 +36,8 @@ type Config struct {
 	// PassivePorts are the first and last port of data connections; zero takes any free one. A machine
 	// behind a firewall opens them.
 	PassivePorts [2]int
-	// Certificate answers the machine's certificate, or that of the name that a client asks for; needed.
+	// Certificate answers the certificate of a name that a client asks for, or an error where there is none.
+	// Then, and where it is nil, the machine's own is shown.
 	Certificate func(*tls.ClientHelloInfo) (*tls.Certificate, error)
 
 	// Connections bounds the control connections of the machine (zero: 500), PerAddress those of one
@@ -81,8 +82,8 @@ var (
 
 // New opens the facility; Start makes it listen.
 func New(c Config) (*Driver, error) {
-	if c.Dir == "" || c.Lookup == nil || c.Disk == nil || c.Now == nil || c.Log == nil || c.Listen == "" || c.Certificate == nil {
-		return nil, errors.New("ftp: Dir, Lookup, Disk, Now, Log, Listen and Certificate are needed")
+	if c.Dir == "" || c.Lookup == nil || c.Disk == nil || c.Now == nil || c.Log == nil || c.Listen == "" {
+		return nil, errors.New("ftp: Dir, Lookup, Disk, Now, Log and Listen are needed")
 	}
 	for _, d := range []struct {
 		v *int
@@ -99,6 +100,10 @@ func New(c Config) (*Driver, error) {
 	if err != nil {
 		return nil, err
 	}
+	certificate, err := c.openCertificate()
+	if err != nil {
+		return nil, err
+	}
 	dummy, err := bcrypt.GenerateFromPassword([]byte("nobody"), cost)
 	if err != nil {
 		return nil, fmt.Errorf("ftp: %w", err)
@@ -106,7 +111,7 @@ func New(c Config) (*Driver, error) {
 	d := &Driver{
 		book: b, cfg: c, guard: newGuard(c.Now), dummy: dummy, slots: make(chan struct{}, 2), sessions: map[uint32]*session{},
 		meters: map[string]*meter{},
-		tls:    &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: c.Certificate},
+		tls:    &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: certificate},
 	}
 	b.host, b.port = c.Host, d.Port
 	b.changed = func(username string, moved bool) {

@@ -639,3 +639,30 @@ func TestWhatIsNotWellFormedIsRefused(t *testing.T) {
 		t.Error("a directory was made elsewhere")
 	}
 }
+
+func TestTheMachinesOwnCertificate(t *testing.T) {
+	w := newWorld(t, func(c *Config) {
+		other := c.Certificate
+		c.Certificate = func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+			if hello.ServerName != "ftp.test" {
+				return nil, errors.New("nobody has it")
+			}
+			return other(hello)
+		}
+	})
+	shown := func(name string) string {
+		r := w.raw()
+		r.protect(&tls.Config{ServerName: name, InsecureSkipVerify: true}) //nolint:gosec // it is looked at below
+		return r.conn.(*tls.Conn).ConnectionState().PeerCertificates[0].SerialNumber.String()
+	}
+	first := shown("other.test")
+	if named := shown("ftp.test"); named != "1" || first == "1" {
+		t.Errorf("for its name %s, for another %s", named, first)
+	}
+	cfg := w.cfg
+	w.must(w.Close())
+	w.open(cfg)
+	if again := shown(""); again != first {
+		t.Error("each start has another certificate")
+	}
+}

@@ -34,4 +34,6 @@ func (Simulated) Capability() panel.Capability { return panel.CapFTP }
 func (Simulated) Apply(context.Context, accounts.Account) error { return nil }
 
 // Remove implements facility.Facility.
-func (s Simulated) Remove(_ context.Context, a accounts.Account) error { return s.records.Delete(a.Name) }
+func (s Simulated) Remove(_ context.Context, a accounts.Account) error {
+	return s.records.Delete(a.Name)
+}

@@ -90,6 +90,9 @@ type Config struct {
 // Ports are where the machine's services listen.
 type Ports struct {
 	HTTP, HTTPS int
+	// FTP is of control connections (21). SSH is of customers' sessions (2222): the machine's own sshd, by
+	// which it is administered, keeps 22.
+	FTP, SSH int
 }
 
 // Backups are where the accounts' backups are kept. A machine of the kind Directories has them as
@@ -112,7 +115,7 @@ func (c *Config) complete() (err error) {
 	for _, set := range []struct {
 		value *int
 		usual int
-	}{{&c.UIDMin, 20000}, {&c.UIDMax, 59999}, {&c.Ports.HTTP, 80}, {&c.Ports.HTTPS, 443}} {
+	}{{&c.UIDMin, 20000}, {&c.UIDMax, 59999}, {&c.Ports.HTTP, 80}, {&c.Ports.HTTPS, 443}, {&c.Ports.FTP, 21}, {&c.Ports.SSH, 2222}} {
 		if *set.value == 0 {
 			*set.value = set.usual
 		}
@@ -244,6 +247,11 @@ func facilities(cfg Config, n *node.Node, s daemon.Supervisor, written *logs.Sto
 		}
 		all = append(all, programs)
 	}
+	ways, err := openAccess(cfg, n, s, keeper)
+	if err != nil {
+		return nil, err
+	}
+	all = append(all, ways...)
 	return all, nil
 }
 

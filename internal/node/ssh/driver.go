@@ -46,6 +46,8 @@ type Config struct {
 	// Session is the program that begins the sessions of a shell: see package session. Its words have no
 	// blanks, quotes or backslashes, and everybody may execute it.
 	Session []string
+	// Off is called when the shell of an account was switched off; nil: nobody cares.
+	Off func(accounts.Account)
 }
 
 const (
@@ -325,6 +327,9 @@ func (d *Driver) Apply(ctx context.Context, a accounts.Account) error {
 		}
 	}
 	if had == "/" && root != "/" {
+		if d.cfg.Off != nil {
+			d.cfg.Off(a)
+		}
 		return endSessions(ctx, a.User.UID)
 	}
 	return nil

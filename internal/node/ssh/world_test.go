@@ -44,14 +44,11 @@ type world struct {
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{Machine: nodetest.New(t), t: t, key: newKey(t), other: newKey(t)}
-	program := filepath.Join(w.Dir, "session")
-	self, err := os.ReadFile("/proc/self/exe")
+	program, err := Program(w.Dir)
 	w.must(err)
-	w.must(os.WriteFile(program, self, 0o755))
-	w.must(os.Chmod(program, 0o755))
 	w.cfg = Config{
 		Dir: w.Dir, Lookup: w.Lookup, Supervisor: w.Supervisor, Now: time.Now, Log: nodetest.Log(t), Listen: "127.0.0.1",
-		Port: nodetest.Port(t), Host: "127.0.0.1", Session: []string{program, session.Word},
+		Port: nodetest.Port(t), Host: "127.0.0.1", Session: program,
 	}
 	w.open()
 	w.alice, w.bob = w.account("alice", w.key), w.account("bob", w.other)
