@@ -30,6 +30,9 @@ type Profile struct {
 	SuspendReason string
 	ClosedAt      *time.Time
 	CreatedAt     time.Time
+	// Sandbox accounts are what a reseller's sandbox keys work on; nobody signs in to
+	// them and no mail reaches them.
+	Sandbox bool
 }
 
 // Open tells that the account is neither suspended nor closed.

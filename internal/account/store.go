@@ -11,14 +11,14 @@ import (
 )
 
 const selectProfile = `SELECT u.id, u.email, u.email_verified_at, u.name, u.locale, u.currency, u.admin, u.suspended_at,
-	u.suspend_reason, u.closed_at, u.created_at,
+	u.suspend_reason, u.closed_at, u.created_at, u.sandbox_of IS NOT NULL,
 	EXISTS (SELECT 1 FROM account_totp t WHERE t.account_id = u.id AND t.confirmed_at IS NOT NULL)
 	FROM account_users u`
 
 func scanProfile(r db.Row) (p Profile, err error) {
 	var verified *time.Time
 	err = r.Scan(&p.ID, &p.Email, &verified, &p.Name, &p.Locale, &p.Currency, &p.Admin, &p.SuspendedAt,
-		&p.SuspendReason, &p.ClosedAt, &p.CreatedAt, &p.TwoFactor)
+		&p.SuspendReason, &p.ClosedAt, &p.CreatedAt, &p.Sandbox, &p.TwoFactor)
 	p.EmailVerified = verified != nil
 	return p, notFound(err)
 }
@@ -41,10 +41,10 @@ func profileByEmail(ctx context.Context, q db.Querier, email string) (Profile, e
 
 func listProfiles(ctx context.Context, q db.Querier, p page.Params) ([]Profile, int, error) {
 	var total int
-	if err := q.QueryRow(ctx, `SELECT count(*) FROM account_users`).Scan(&total); err != nil {
+	if err := q.QueryRow(ctx, `SELECT count(*) FROM account_users WHERE sandbox_of IS NULL`).Scan(&total); err != nil {
 		return nil, 0, err
 	}
-	rows, err := db.Collect(ctx, q, scanProfile, selectProfile+` ORDER BY u.id LIMIT $1 OFFSET $2`, p.Limit(), p.Offset())
+	rows, err := db.Collect(ctx, q, scanProfile, selectProfile+` WHERE u.sandbox_of IS NULL ORDER BY u.id LIMIT $1 OFFSET $2`, p.Limit(), p.Offset())
 	return rows, total, err
 }
 
@@ -76,7 +76,7 @@ func insertUser(ctx context.Context, tx *db.Tx, u newUser) (id int64, err error)
 // passwordOf reads the hash of an open account's password, empty for any other.
 func passwordOf(ctx context.Context, q db.Querier, email string) (id int64, hash string, err error) {
 	err = q.QueryRow(ctx, `SELECT id, password_hash FROM account_users
-		WHERE email = $1 AND closed_at IS NULL`, email).Scan(&id, &hash)
+		WHERE email = $1 AND closed_at IS NULL AND sandbox_of IS NULL`, email).Scan(&id, &hash)
 	if errors.Is(err, db.ErrNoRows) {
 		return 0, "", nil
 	}

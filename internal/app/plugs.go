@@ -213,7 +213,7 @@ type recipients struct{ accounts *account.Service }
 // Recipient implements notifications.Recipients.
 func (r recipients) Recipient(ctx context.Context, q db.Querier, accountID int64) (notifications.Recipient, error) {
 	p, err := r.accounts.Profile(ctx, q, accountID)
-	return notifications.Recipient{Email: p.Email, Name: p.Name, Locale: p.Locale, Open: p.Open()}, err
+	return notifications.Recipient{Email: p.Email, Name: p.Name, Locale: p.Locale, Open: p.Open() && !p.Sandbox}, err
 }
 
 // balances are the wallet as the services see it.
@@ -243,7 +243,7 @@ func (h hosted) LockSite(ctx context.Context, tx *db.Tx, accountID, serviceID in
 func siteOf(accountID, serviceID int64, s services.Hosted) site.Site {
 	return site.Site{
 		AccountID: accountID, ServiceID: serviceID, Panel: s.PanelName, Ref: s.Ref, Username: s.Username, Status: string(s.Status),
-		Domain: s.Domain, Limits: s.Limits, IPv4: s.IPv4, IPv6: s.IPv6,
+		Domain: s.Domain, Limits: s.Limits, IPv4: s.IPv4, IPv6: s.IPv6, Sandbox: s.Sandbox,
 	}
 }
 

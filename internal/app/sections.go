@@ -18,6 +18,8 @@ import (
 	"stead.dev/stead/internal/catalog"
 	"stead.dev/stead/internal/certificates"
 	"stead.dev/stead/internal/credentials"
+	"stead.dev/stead/internal/cron"
+	"stead.dev/stead/internal/databases"
 	"stead.dev/stead/internal/dns"
 	"stead.dev/stead/internal/files"
 	"stead.dev/stead/internal/gateway"
@@ -25,6 +27,7 @@ import (
 	demogateway "stead.dev/stead/internal/gateway/demo"
 	"stead.dev/stead/internal/gateway/stripe"
 	"stead.dev/stead/internal/hosting"
+	"stead.dev/stead/internal/logs"
 	"stead.dev/stead/internal/mailer"
 	"stead.dev/stead/internal/mailer/file"
 	"stead.dev/stead/internal/mailer/smtp"
@@ -39,6 +42,7 @@ import (
 	"stead.dev/stead/internal/panel"
 	panelnode "stead.dev/stead/internal/panel/node"
 	"stead.dev/stead/internal/panel/sandbox"
+	"stead.dev/stead/internal/php"
 	"stead.dev/stead/internal/platform/api"
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/config"
@@ -76,6 +80,11 @@ type sections struct {
 	backups *backups.Service
 
 	certificates *certificates.Service
+	php          *php.Service
+	logs         *logs.Service
+
+	databases *databases.Service
+	cron      *cron.Service
 }
 
 // build makes the sections, each after those it needs, and plugs them together.
@@ -111,7 +120,8 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 	})
 	c.services = services.New(services.Config{
 		DB: c.db, Clock: c.clock, Queue: c.queue, Events: c.outbox, Panels: c.panels, Balances: balances{c.wallet},
-		Plans: tariffs{c.catalog}, Payments: c.wallet, DefaultPanel: c.cfg.Panel,
+		Plans: tariffs{c.catalog}, Payments: c.wallet, Worlds: c.accounts, DefaultPanel: c.cfg.Panel,
+		SandboxPanel: config.PanelSandbox,
 	})
 	onNodes := places{c.nodes, c.catalog}
 	if c.cfg.Panel == config.PanelNodes {
@@ -126,7 +136,7 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 	c.services.SetOrderBook(c.orders)
 	c.services.SetBilling(billing{c.orders})
 	c.hosting = hosting.New(hosting.Config{
-		DB: c.db, Clock: c.clock, Queue: c.queue, Events: c.outbox, Services: hosted{c.services}, Panels: c.panels,
+		DB: c.db, Clock: c.clock, Queue: c.queue, Events: c.outbox, Services: hosted{c.services}, Worlds: c.accounts, Panels: c.panels,
 		Resolver: net.DefaultResolver, ReservedDomains: ownNames(c.cfg),
 	})
 	c.outbox.Subscribe("wallet.topup_succeeded", c.services.Paid)
@@ -156,7 +166,15 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 		DB: c.db, Clock: c.clock, Queue: c.queue, Events: c.outbox, Services: hosted{c.services}, Panels: c.panels,
 	})
 	c.backups.SetSource(panel.PartDNS, c.dns)
+	c.databases = databases.New(databases.Config{
+		DB: c.db, Queue: c.queue, Events: c.outbox, Services: hosted{c.services}, Panels: c.panels, Secrets: c.credentials,
+	})
+	c.credentials.OnReplace(databases.SecretKind, c.databases.Replaced)
+	c.cron = cron.New(cron.Config{DB: c.db, Clock: c.clock, Queue: c.queue, Services: hosted{c.services}, Panels: c.panels})
+	c.backups.SetSource(panel.PartCron, c.cron)
 	c.services.SetKeeper(c.backups)
+	c.php = php.New(php.Config{DB: c.db, Clock: c.clock, Queue: c.queue, Services: hosted{c.services}, Panels: c.panels})
+	c.logs = logs.New(logs.Config{DB: c.db, Services: hosted{c.services}, Panels: c.panels})
 	c.hosting.SetParts(c.parts()...)
 	c.admin = admin.New(admin.Sections{
 		DB: c.db, Accounts: c.accounts, Applications: c.oauth, Catalog: c.catalog, Wallet: c.wallet, Services: c.services,
@@ -167,14 +185,14 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 
 // parts are the sections that keep something of services on their panels.
 func (c *core) parts() []site.Part {
-	return []site.Part{c.certificates, c.backups}
+	return []site.Part{c.certificates, c.php, c.backups, c.databases, c.cron}
 }
 
 // routes are the operations of all sections.
 func (c *core) routes() []api.Route {
 	return slices.Concat(c.oauth.Operations(), c.catalog.Operations(), c.accounts.Operations(), c.services.Operations(),
 		c.hosting.Operations(), c.dns.Operations(), c.files.Operations(), c.orders.Operations(), c.wallet.Operations(),
-		c.notifications.Operations(), c.certificates.Operations(), c.backups.Operations())
+		c.notifications.Operations(), c.php.Operations(), c.logs.Operations(), c.certificates.Operations(), c.backups.Operations(), c.databases.Operations(), c.cron.Operations())
 }
 
 func (c *core) registerSections(w *river.Workers) {
@@ -187,7 +205,10 @@ func (c *core) registerSections(w *river.Workers) {
 	c.orders.Register(w)
 	c.notifications.Register(w)
 	c.certificates.Register(w)
+	c.php.Register(w)
 	c.backups.Register(w)
+	c.databases.Register(w)
+	c.cron.Register(w)
 }
 
 func (c *core) scheduleSections(every func(interval time.Duration, args river.JobArgs)) {
@@ -201,6 +222,8 @@ func (c *core) scheduleSections(every func(interval time.Duration, args river.Jo
 	c.notifications.Schedule(every)
 	c.certificates.Schedule(every)
 	c.backups.Schedule(every)
+	c.databases.Schedule(every)
+	c.cron.Schedule(every)
 }
 
 // openPanels opens the hosting panels of this process. A command leaves them to
@@ -223,8 +246,8 @@ func (c *core) openPanels(ctx context.Context, as role) error {
 		}
 		c.panels.fixed[config.PanelHestia] = server
 	}
-	if c.cfg.Panel != config.PanelSandbox {
-		return nil
+	if c.cfg.NodeListen == config.Off && c.cfg.Panel != config.PanelSandbox {
+		return nil // the process with the embedded node has it, for the sandboxes of resellers
 	}
 	simulated, err := sandbox.Open(ctx, filepath.Join(c.cfg.DataDir, "sandbox"), c.clock.Now, c.log)
 	if err != nil {

@@ -22,7 +22,7 @@ import (
 func live(on site.Site) bool {
 	switch on.Status {
 	case "active", "past_due", "suspended":
-		return on.Domain != ""
+		return on.Domain != "" && !on.Sandbox // a sandbox's names are nobody's
 	default:
 		return false
 	}
@@ -30,7 +30,7 @@ func live(on site.Site) bool {
 
 // changeable says why the zone takes no changes, or nil.
 func changeable(on site.Site) error {
-	if on.Domain == "" {
+	if on.Domain == "" || on.Sandbox {
 		return fault.UnsupportedOperation.New()
 	}
 	return on.Changeable()

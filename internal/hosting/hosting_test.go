@@ -97,7 +97,7 @@ func TestEachOperationAnswersAsDocumented(t *testing.T) {
 			{"", "", "", 0, ""}, // the panel follows
 			{"GET", "/10/domains", "", 200, list(2, primary, fmt.Sprintf(addon, `"https://new.example"`, "active", "self_signed"))},
 			{"PATCH", "/10/domains/2", `{}`, 200, fmt.Sprintf(addon, `"https://new.example"`, "active", "self_signed")},
-			{"GET", "/10/usage", "", 200, `{"disk_mb":{"used":0,"limit":100,"percent":0},"inodes":{"used":5,"limit":-1,"percent":null},"bandwidth_gb":` + none +
+			{"GET", "/10/usage", "", 200, `{"disk_mb":{"used":0,"limit":100,"percent":0},"inodes":{"used":5,"limit":-1,"percent":null},"bandwidth_gb":{"used":0,"limit":-1,"percent":null}` +
 				`,"sites":{"used":2,"limit":3,"percent":66},"domains":{"used":2,"limit":4,"percent":50},"subdomains":{"used":0,"limit":2,"percent":0},` +
 				`"databases":{"used":null,"limit":5,"percent":null},"mailboxes":` + none + `,"ftp_accounts":` + none + `,"cron_jobs":` + none + `,"backups":` + none + `}`},
 			{"DELETE", "/10/domains/2", "", 204, ""},

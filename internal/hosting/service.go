@@ -34,6 +34,7 @@ type Config struct {
 	Queue    jobs.Enqueuer
 	Events   Events
 	Services Services
+	Worlds   site.Worlds
 	Panels   site.Panels
 	Resolver Resolver
 	// ReservedDomains are the operator's own names, lower-case ASCII. Nobody can
@@ -54,10 +55,14 @@ func New(c Config) *Service { return &Service{Config: c} }
 // what happens to services, and are compared with the panels, together with the domains.
 func (s *Service) SetParts(parts ...site.Part) { s.parts = parts }
 
-// Available tells whether the account may have a site under the name: nobody has
-// it, and nobody else has a name above it.
+// Available tells whether the account may have a site under the name: nobody of its
+// world has it, and nobody else has a name above it.
 func (s *Service) Available(ctx context.Context, q db.Querier, accountID int64, name string) (bool, error) {
-	return available(ctx, q, accountID, name, domainname.Parents(name))
+	sandbox, err := s.Worlds.Sandbox(ctx, q, accountID)
+	if err != nil {
+		return false, err
+	}
+	return available(ctx, q, accountID, sandbox, name, domainname.Parents(name))
 }
 
 // Claim makes the name the primary domain of a service that begins to be
@@ -80,13 +85,17 @@ func (s *Service) Claim(ctx context.Context, tx *db.Tx, accountID, serviceID int
 
 // insert adds a row whose name is free.
 func (s *Service) insert(ctx context.Context, tx *db.Tx, d domain) (int64, error) {
-	ok, err := s.Available(ctx, tx, d.accountID, d.name)
+	sandbox, err := s.Worlds.Sandbox(ctx, tx, d.accountID)
+	if err != nil {
+		return 0, err
+	}
+	ok, err := available(ctx, tx, d.accountID, sandbox, d.name, domainname.Parents(d.name))
 	if err != nil {
 		return 0, err
 	}
 	var id int64
 	if ok {
-		id, ok, err = insert(ctx, tx, d)
+		id, ok, err = insert(ctx, tx, d, sandbox)
 	}
 	if err == nil && !ok {
 		err = fault.DomainUnavailable.New()

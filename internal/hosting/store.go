@@ -61,8 +61,8 @@ func getOwn(ctx context.Context, q db.Querier, accountID, serviceID, id int64) (
 }
 
 // available tells whether nobody has the name and no other account one above it.
-func available(ctx context.Context, q db.Querier, accountID int64, name string, above []string) (ok bool, err error) {
-	query, args := `SELECT NOT EXISTS (SELECT 1 FROM hosting_domains WHERE name = $1`, []any{name}
+func available(ctx context.Context, q db.Querier, accountID int64, sandbox bool, name string, above []string) (ok bool, err error) {
+	query, args := `SELECT NOT EXISTS (SELECT 1 FROM hosting_domains WHERE sandbox = $2 AND (name = $1`, []any{name, sandbox}
 	if len(above) > 0 {
 		args = append(args, accountID)
 		places := make([]string, len(above))
@@ -70,18 +70,18 @@ func available(ctx context.Context, q db.Querier, accountID int64, name string, 
 			args = append(args, parent)
 			places[i] = fmt.Sprintf("$%d", len(args))
 		}
-		query += ` OR (account_id <> $2 AND name IN (` + strings.Join(places, ", ") + `))`
+		query += ` OR (account_id <> $3 AND name IN (` + strings.Join(places, ", ") + `))`
 	}
-	err = q.QueryRow(ctx, query+`)`, args...).Scan(&ok)
+	err = q.QueryRow(ctx, query+`))`, args...).Scan(&ok)
 	return ok, err
 }
 
 // insert answers false when the name is taken.
-func insert(ctx context.Context, tx *db.Tx, d domain) (id int64, ok bool, err error) {
+func insert(ctx context.Context, tx *db.Tx, d domain, sandbox bool) (id int64, ok bool, err error) {
 	err = tx.QueryRow(ctx, `INSERT INTO hosting_domains
-			(account_id, service_id, name, kind, document_root, status, created_at, reconcile_at, dns_due_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $7) ON CONFLICT (name) DO NOTHING RETURNING id`,
-		d.accountID, d.serviceID, d.name, d.kind, d.documentRoot, d.status, tx.Now, tx.Now.Add(reconcileEvery)).Scan(&id)
+			(account_id, service_id, name, kind, document_root, status, created_at, reconcile_at, dns_due_at, sandbox)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $7, $9) ON CONFLICT (name, sandbox) DO NOTHING RETURNING id`,
+		d.accountID, d.serviceID, d.name, d.kind, d.documentRoot, d.status, tx.Now, tx.Now.Add(reconcileEvery), sandbox).Scan(&id)
 	if errors.Is(err, db.ErrNoRows) {
 		return 0, false, nil
 	}

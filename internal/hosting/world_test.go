@@ -61,7 +61,7 @@ func newWorld(t *testing.T, d *db.DB, clk *clock.Fake, p panelFull) *world {
 	}
 	w := &world{t: t, db: d, clk: clk, queue: q, events: outbox.New(d, q), machine: &machine{panelFull: p}, dns: &dns{}}
 	w.Service = New(Config{
-		DB: d, Clock: clk, Queue: q, Events: w.events, Services: register{}, Resolver: w.dns,
+		DB: d, Clock: clk, Queue: q, Events: w.events, Services: register{}, Worlds: register{}, Resolver: w.dns,
 		Panels: panels{"it": w.machine, "bare": bare{}}, ReservedDomains: []string{"stead.test"},
 	})
 	w.Register(q.Workers())
@@ -213,6 +213,14 @@ func (r register) LockSite(ctx context.Context, tx *db.Tx, accountID, serviceID 
 	}
 	return r.Site(ctx, tx, accountID, serviceID)
 }
+
+// Sandbox implements site.Worlds.
+func (register) Sandbox(_ context.Context, _ db.Querier, accountID int64) (bool, error) {
+	return accountID == sandboxAccount, nil
+}
+
+// sandboxAccount is an account of a reseller's sandbox.
+const sandboxAccount = 99
 
 func (register) SetDomain(ctx context.Context, tx *db.Tx, serviceID int64, domain string) error {
 	_, err := tx.Exec(ctx, `UPDATE test_services SET domain = $1 WHERE id = $2`, domain, serviceID)

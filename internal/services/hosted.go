@@ -25,6 +25,7 @@ func (s *Service) SetNames(n Names) { s.names = n }
 type Hosted struct {
 	PanelName, Ref string
 	Username       string // of the account there
+	Sandbox        bool   // it is a reseller's sandbox's
 	Status         Status
 	Limits         json.RawMessage
 	IPv4, IPv6     string
@@ -37,7 +38,7 @@ func hosted(r record, err error) (Hosted, error) {
 		domain = *r.domain
 	}
 	return Hosted{
-		Domain: domain, PanelName: r.panel, Ref: r.panelRef, Username: usernameOf(r.id), Status: r.status, Limits: json.RawMessage(r.limits), IPv4: r.place.ipv4, IPv6: r.place.ipv6,
+		Domain: domain, PanelName: r.panel, Ref: r.panelRef, Sandbox: r.sandbox, Username: usernameOf(r.id), Status: r.status, Limits: json.RawMessage(r.limits), IPv4: r.place.ipv4, IPv6: r.place.ipv6,
 	}, err
 }
 

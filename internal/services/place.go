@@ -23,6 +23,9 @@ type Placer interface {
 
 // place is the panel of a new service.
 func (s *Service) place(ctx context.Context, tx *db.Tx, r record) (string, error) {
+	if r.sandbox {
+		return s.SandboxPanel, nil
+	}
 	if s.Placer == nil {
 		return s.DefaultPanel, nil
 	}

@@ -27,7 +27,7 @@ func TestNoQueryReadsAWholeTable(t *testing.T) {
 				_, _, listed := list(ctx, q, 1, f, page.Params{})
 				err = errors.Join(err, listed)
 			}
-			_, ofTaken := domainTaken(ctx, q, 1, "blog.shop.test")
+			_, ofTaken := domainTaken(ctx, q, 1, false, "blog.shop.test")
 			_, ofStuck := stuck(ctx, q, now, 0, reconcileBatch)
 			_, ofDue := dueRenewals(ctx, q, 1, now)
 			return errors.Join(err, ofTaken, ofStuck, ofDue)

@@ -46,6 +46,7 @@ type record struct {
 	periodMonths           int
 	autoRenew              bool
 	renewPrice, firstPrice money.USDCents
+	sandbox                bool
 	failureKey             *string
 	suspendReason          *SuspendReason
 	pendingPlanID          *int64

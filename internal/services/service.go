@@ -17,6 +17,7 @@ import (
 	"stead.dev/stead/internal/platform/money"
 	"stead.dev/stead/internal/platform/outbox"
 	"stead.dev/stead/internal/platform/page"
+	"stead.dev/stead/internal/site"
 )
 
 // OrderBook is told how the order behind a service went. Both may be called
@@ -51,11 +52,14 @@ type Config struct {
 	Panels   Panels
 	Balances Balances
 	Clock    clock.Clock
+	Worlds   site.Worlds
 	Plans    Plans
 	Payments Payments
 	// Placer chooses where a new service is provisioned; nil: on DefaultPanel.
 	Placer       Placer
 	DefaultPanel string
+	// SandboxPanel is where the services of sandboxes are provisioned.
+	SandboxPanel string
 }
 
 // Service is the section's use cases.
@@ -94,7 +98,11 @@ func (s *Service) Reserve(ctx context.Context, tx *db.Tx, n Reservation) (int64,
 	if err := s.checkDomain(ctx, tx, n.AccountID, n.Domain); err != nil {
 		return 0, err
 	}
-	id, err := insert(ctx, tx, n, label)
+	sandbox, err := s.Worlds.Sandbox(ctx, tx, n.AccountID)
+	if err != nil {
+		return 0, err
+	}
+	id, err := insert(ctx, tx, n, label, sandbox)
 	if err != nil {
 		return 0, fmt.Errorf("services: reserve: %w", err)
 	}
@@ -144,7 +152,11 @@ func (s *Service) Provision(ctx context.Context, tx *db.Tx, id int64) error {
 // checkDomain refuses a domain that is taken: by a live service, or as a further
 // name of one.
 func (s *Service) checkDomain(ctx context.Context, tx *db.Tx, accountID int64, domain string) error {
-	taken, err := domainTaken(ctx, tx, accountID, domain)
+	sandbox, err := s.Worlds.Sandbox(ctx, tx, accountID)
+	if err != nil {
+		return err
+	}
+	taken, err := domainTaken(ctx, tx, accountID, sandbox, domain)
 	if err == nil && !taken {
 		var available bool
 		available, err = s.names.Available(ctx, tx, accountID, domain)

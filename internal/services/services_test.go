@@ -58,7 +58,7 @@ func newWorld(t *testing.T, d *db.DB, clk *clock.Fake) *world {
 	w.events = outbox.New(d, q)
 	w.Service = New(Config{
 		DB: d, Queue: q, Events: w.events, Panels: panels{"node": w.panel, "bare": bare{}}, Balances: balances{1: 500}, DefaultPanel: "node",
-		Clock: clk, Plans: plans{}, Payments: &w.used,
+		Clock: clk, Plans: plans{}, Payments: &w.used, Worlds: &w.used, SandboxPanel: "node",
 	})
 	w.SetOrderBook(w.book)
 	w.SetBilling(&w.till)

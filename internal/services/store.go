@@ -16,7 +16,7 @@ import (
 )
 
 const columns = `id, account_id, order_id, type, label, status, domain, client_ref, plan_id, plan_slug, plan_name, limits,
-	period_months, auto_renew, renew_price, first_price, failure_key, suspend_reason, pending_plan_id, pending_plan_at, panel, panel_ref,
+	period_months, auto_renew, renew_price, first_price, sandbox, failure_key, suspend_reason, pending_plan_id, pending_plan_at, panel, panel_ref,
 	username, origin_url, location, ipv4, ipv6, nameservers, created_at, provisioned_at, expires_at,
 	next_renewal_attempt_at, grace_until, suspended_at, terminates_at, reminded, warned`
 
@@ -24,7 +24,7 @@ func scan(row db.Row) (record, error) {
 	var r record
 	var nameservers string
 	err := row.Scan(&r.id, &r.accountID, &r.orderID, &r.typ, &r.label, &r.status, &r.domain, &r.clientRef, &r.planID,
-		&r.planSlug, &r.planName, &r.limits, &r.periodMonths, &r.autoRenew, &r.renewPrice, &r.firstPrice, &r.failureKey,
+		&r.planSlug, &r.planName, &r.limits, &r.periodMonths, &r.autoRenew, &r.renewPrice, &r.firstPrice, &r.sandbox, &r.failureKey,
 		&r.suspendReason, &r.pendingPlanID, &r.pendingPlanAt, &r.panel, &r.panelRef, &r.place.username, &r.place.originURL,
 		&r.place.location, &r.place.ipv4, &r.place.ipv6, &nameservers, &r.createdAt, &r.provisionedAt, &r.expiresAt,
 		&r.nextRenewalAttemptAt, &r.graceUntil, &r.suspendedAt, &r.terminatesAt, &r.reminded, &r.warned)
@@ -117,25 +117,25 @@ func (f filter) where(accountID int64) (string, []any) {
 }
 
 // insert writes a pending service.
-func insert(ctx context.Context, tx *db.Tx, n Reservation, label string) (id int64, err error) {
+func insert(ctx context.Context, tx *db.Tx, n Reservation, label string, sandbox bool) (id int64, err error) {
 	err = tx.QueryRow(ctx, `INSERT INTO services (account_id, order_id, type, label, status, domain, search, plan_id, plan_slug,
-			plan_name, limits, period_months, auto_renew, renew_price, first_price, created_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) RETURNING id`,
+			plan_name, limits, period_months, auto_renew, renew_price, first_price, created_at, sandbox)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17) RETURNING id`,
 		n.AccountID, n.OrderID, n.Type, label, Pending, n.Domain, searchText(label, &n.Domain), n.PlanID, n.PlanSlug,
-		n.PlanName, string(n.Limits), n.PeriodMonths, true, n.RenewPrice, n.FirstPrice, tx.Now).Scan(&id)
+		n.PlanName, string(n.Limits), n.PeriodMonths, true, n.RenewPrice, n.FirstPrice, tx.Now, sandbox).Scan(&id)
 	return id, err
 }
 
 // domainTaken tells whether a live service has the domain, or one of another account
 // has a name above it: whoever has shop.test has blog.shop.test.
-func domainTaken(ctx context.Context, q db.Querier, accountID int64, domain string) (taken bool, err error) {
-	names, args := `$2`, []any{accountID, domain}
+func domainTaken(ctx context.Context, q db.Querier, accountID int64, sandbox bool, domain string) (taken bool, err error) {
+	names, args := `$2`, []any{accountID, domain, sandbox}
 	for _, above := range domainname.Parents(domain) {
 		args = append(args, above)
 		names += fmt.Sprintf(`, $%d`, len(args))
 	}
 	err = q.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM services
-		WHERE domain IN (`+names+`) AND (domain = $2 OR account_id <> $1)
+		WHERE domain IN (`+names+`) AND sandbox = $3 AND (domain = $2 OR account_id <> $1)
 		AND status IN ('provisioning', 'active', 'past_due', 'suspended', 'terminating'))`, args...).Scan(&taken)
 	return taken, err
 }

@@ -45,6 +45,13 @@ type used struct {
 	paying map[int64]bool
 }
 
+func (u *used) Sandbox(_ context.Context, _ db.Querier, accountID int64) (bool, error) {
+	return accountID == sandboxAccount, nil
+}
+
+// sandboxAccount is an account of a sandbox.
+const sandboxAccount = 99
+
 func (u *used) InFlight(_ context.Context, _ db.Querier, accountID int64) (bool, error) {
 	return u.paying[accountID], nil
 }

@@ -21,6 +21,7 @@ type Site struct {
 	Domain               string          // the primary one; empty when it has none
 	Limits               json.RawMessage // of its plan: an object of numbers
 	IPv4, IPv6           string          // where its domains should point; empty when not known
+	Sandbox              bool            // it is a reseller's sandbox's, and nothing of it is real
 }
 
 // Online tells that the service is served and takes changes; one that is past due still does.
@@ -65,6 +66,13 @@ type Services interface {
 	Site(ctx context.Context, q db.Querier, accountID, serviceID int64) (Site, error)
 	// LockSite is Site with the service locked until tx ends.
 	LockSite(ctx context.Context, tx *db.Tx, accountID, serviceID int64) (Site, error)
+}
+
+// Worlds tells the accounts of resellers' sandboxes from real ones. The two worlds share the
+// platform's tables and nothing else: a name may be served once in each.
+type Worlds interface {
+	// Sandbox tells whether the account is a sandbox's.
+	Sandbox(ctx context.Context, q db.Querier, accountID int64) (bool, error)
 }
 
 // Panels finds panels by name.

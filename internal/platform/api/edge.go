@@ -41,6 +41,8 @@ type Switches interface {
 type Config struct {
 	DB       *db.DB
 	Verifier Verifier
+	// Keys is needed where operations are mounted that are called with a key.
+	Keys     KeyVerifier
 	Switches Switches
 	Limiter  throttle.Limiter
 	Answers  *idempotency.Store
@@ -111,6 +113,9 @@ func (e *Edge) check(d *declared) error {
 	}
 	if _, ok := e.Policies[d.throttle]; d.throttle != "" && !ok {
 		return fmt.Errorf("operation %q: unknown throttle %q", d.ID, d.throttle)
+	}
+	if d.Auth == Key && e.Keys == nil {
+		return fmt.Errorf("operation %q: nobody verifies keys", d.ID)
 	}
 	return nil
 }
@@ -235,6 +240,8 @@ func (e *Edge) admit(w http.ResponseWriter, r *http.Request, d *declared) (auth.
 	policy := e.Default
 	if d.throttle != "" {
 		policy = e.Policies[d.throttle]
+	} else if d.Auth == Key {
+		policy = e.Policies[ResellerThrottle]
 	}
 	if throttled := e.throttle(w, r, key, policy); throttled != nil {
 		return p, throttled
@@ -249,6 +256,8 @@ func (e *Edge) admit(w http.ResponseWriter, r *http.Request, d *declared) (auth.
 		return p, fault.InsufficientScope.With(fault.Fields{"scope": d.Scopes[0]})
 	case d.Write && d.Auth != Open && p.Sandbox:
 		return p, fault.SandboxReadOnly.New()
+	case d.Write && p.ReadOnly:
+		return p, fault.ReadOnlyKey.New()
 	}
 	return p, nil
 }
@@ -261,6 +270,9 @@ func (e *Edge) identify(r *http.Request, d *declared) (auth.Principal, error) {
 	}
 	if d.Auth == Own {
 		return auth.Principal{}, nil
+	}
+	if d.Auth == Key {
+		return e.identifyKey(r)
 	}
 	token, err := bearer(r)
 	if err != nil || token == "" {
@@ -277,6 +289,17 @@ func (e *Edge) identify(r *http.Request, d *declared) (auth.Principal, error) {
 		return auth.Principal{}, nil
 	}
 	return p, err
+}
+
+func (e *Edge) identifyKey(r *http.Request) (auth.Principal, error) {
+	key, err := apiKey(r)
+	if err == nil && key == "" {
+		err = fault.Unauthenticated.New()
+	}
+	if err != nil {
+		return auth.Principal{}, err
+	}
+	return e.Keys.VerifyKey(r.Context(), key, e.ClientAddr(r).Unmap())
 }
 
 // bearer reads the Authorization header (RFC 6750, section 2.1).

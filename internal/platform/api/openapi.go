@@ -130,6 +130,8 @@ func (e *Edge) OpenAPI() *huma.OpenAPI {
 						Scopes:           scopeTexts,
 					}},
 				},
+				"apiKey":       {Type: "http", Scheme: "bearer", Description: "A reseller's API key, `rsk_…` or `rsk_test_…`."},
+				"apiKeyHeader": {Type: "apiKey", In: "header", Name: "X-Api-Key", Description: "The same key in a header of its own."},
 			},
 			Headers: map[string]*huma.Param{
 				"RateLimit":        {Description: "What is left of the throttle's window: `r` requests for `t` seconds.", Schema: &huma.Schema{Type: huma.TypeString}},
@@ -234,6 +236,8 @@ func (e *Edge) describe(item *huma.PathItem, d *declared) {
 		}
 	case AnyToken:
 		op.Security = []map[string][]string{{"oauth2": {}}}
+	case Key:
+		op.Security = []map[string][]string{{"apiKey": {}}, {"apiKeyHeader": {}}}
 	case Open, Own:
 		op.Security = []map[string][]string{}
 	}
@@ -283,6 +287,12 @@ func (e *Edge) refusals(op *huma.Operation, d *declared) {
 		defs = append(defs, fault.Unauthenticated, fault.TokenExpired, fault.TokenRevoked)
 		if d.Write {
 			defs = append(defs, fault.SandboxReadOnly)
+		}
+	}
+	if d.Auth == Key {
+		defs = append(defs, fault.Unauthenticated, fault.APIKeyInvalid, fault.APIKeyRevoked, fault.AddressNotAllowed)
+		if d.Write {
+			defs = append(defs, fault.ReadOnlyKey)
 		}
 	}
 	if len(d.Scopes) > 0 {

@@ -67,12 +67,14 @@ type Auth int
 
 // Open operations need no token; Token ones need one with a scope, and
 // AnyToken ones any valid token. Own ones authenticate their caller
-// themselves, as the OAuth endpoints do their clients.
+// themselves, as the OAuth endpoints do their clients. Key ones are called by
+// resellers with an API key.
 const (
 	Open Auth = iota + 1
 	Token
 	AnyToken
 	Own
+	Key
 )
 
 // DomainCheck is the throttle of domain checks (specification, "Limits").
@@ -220,7 +222,7 @@ func (o Operation[In, Out]) declare() (*declared, error) {
 	wrong(o.Summary == "", "a summary is needed")
 	wrong(!o.Section.Known(), "the section is not the specification's")
 	wrong(!strings.HasPrefix(o.Path, "/"), "the path begins with a slash")
-	wrong(o.Auth < Open || o.Auth > Own, "auth is needed")
+	wrong(o.Auth < Open || o.Auth > Key, "auth is needed")
 	wrong(o.Auth == Token && len(o.Scopes) == 0, "a protected operation needs a scope")
 	wrong(o.Auth != Token && len(o.Scopes) > 0, "scopes need Auth: Token")
 	wrong((o.Auth == Own) != (o.ThrottleKey != nil), "who authenticates its callers, and only that, tells them apart")

@@ -47,6 +47,9 @@ type Principal struct {
 	Sandbox bool
 	// FirstParty applications are Stead's own, such as the panel.
 	FirstParty bool
+	// KeyID is the reseller's API key; ReadOnly keys write nothing.
+	KeyID    int64
+	ReadOnly bool
 	// Admin accounts bear the admin role.
 	Admin bool
 	// Locale and Currency are the account's display preferences.
@@ -66,5 +69,8 @@ func (p Principal) HasAny(scopes []string) bool { return slices.ContainsFunc(sco
 // Key names the caller for throttles and idempotency: account and application,
 // so that refreshing a token changes nothing.
 func (p Principal) Key() string {
+	if p.KeyID != 0 {
+		return "k" + strconv.FormatInt(p.KeyID, 10)
+	}
 	return "a" + strconv.FormatInt(p.AccountID, 10) + "/c" + strconv.FormatInt(p.ApplicationID, 10)
 }

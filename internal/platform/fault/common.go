@@ -9,12 +9,16 @@ var (
 	Unauthenticated = Define(KindUnauthenticated, "unauthenticated")
 	TokenExpired    = Define(KindUnauthenticated, "token_expired")
 	TokenRevoked    = Define(KindUnauthenticated, "token_revoked")
+	APIKeyInvalid   = Define(KindUnauthenticated, "api_key_invalid")
+	APIKeyRevoked   = Define(KindUnauthenticated, "api_key_revoked")
 
 	InsufficientScope = Define(KindForbidden, "insufficient_scope")
 	SandboxReadOnly   = Define(KindForbidden, "sandbox_read_only")
 	Forbidden         = Define(KindForbidden, "forbidden")
 	AdminRequired     = Define(KindForbidden, "admin_required")
 	AccountSuspended  = Define(KindForbidden, "account_suspended")
+	AddressNotAllowed = Define(KindForbidden, "ip_not_allowed")
+	ReadOnlyKey       = Define(KindForbidden, "read_only_key")
 
 	NotFound        = Define(KindNotFound, "not_found")
 	SectionDisabled = Define(KindNotFound, "section_disabled")

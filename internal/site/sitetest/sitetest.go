@@ -76,6 +76,14 @@ func find(ctx context.Context, q db.Querier, accountID, serviceID int64, lock st
 	return on, err
 }
 
+// Sandbox implements site.Worlds: account SandboxAccount is a sandbox.
+func (s Services) Sandbox(_ context.Context, _ db.Querier, accountID int64) (bool, error) {
+	return accountID == SandboxAccount, nil
+}
+
+// SandboxAccount is an account of a sandbox.
+const SandboxAccount = 99
+
 // SetDomain makes a service known by another domain.
 func (s Services) SetDomain(ctx context.Context, tx *db.Tx, serviceID int64, domain string) error {
 	_, err := tx.Exec(ctx, `UPDATE test_services SET domain = $1 WHERE id = $2`, domain, serviceID)

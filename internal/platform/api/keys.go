@@ -1,0 +1,62 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"net/netip"
+	"strings"
+
+	"stead.dev/stead/internal/platform/auth"
+	"stead.dev/stead/internal/platform/fault"
+)
+
+// KeyVerifier finds the principal of a reseller's API key. Its errors are faults: of
+// kind Unauthenticated, or fault.AddressNotAllowed.
+type KeyVerifier interface {
+	VerifyKey(ctx context.Context, key string, from netip.Addr) (auth.Principal, error)
+}
+
+// ResellerThrottle is the throttle of operations that are called with a key
+// (specification, "Limits").
+const ResellerThrottle = "reseller"
+
+// resellerBase is where the reseller API lives, and publicBase the interface that
+// some of its operations are the same as.
+const (
+	publicBase   = "/api/v1/"
+	resellerBase = "/api/v1/reseller/"
+)
+
+// Resold is an operation of the interface as resellers call it: the same function
+// below /api/v1/reseller, with a key in the place of a token. What it works on is
+// the key's account's, so nothing but the way of signing in differs.
+func Resold(r Route) Route { return resold{r} }
+
+type resold struct{ Route }
+
+func (r resold) declare() (*declared, error) {
+	d, err := r.Route.declare()
+	if err != nil {
+		return d, err
+	}
+	d.ID, d.Path = "reseller."+d.ID, resellerBase+strings.TrimPrefix(d.Path, publicBase)
+	d.Section, d.Auth, d.Scopes, d.FirstParty = Reseller, Key, nil, false
+	return d, nil
+}
+
+// apiKey reads the key of a request, from Authorization or X-Api-Key (specification,
+// "Reseller API").
+func apiKey(r *http.Request) (string, error) {
+	token, err := bearer(r)
+	header := r.Header.Get("X-Api-Key")
+	switch {
+	case err != nil:
+		return "", err
+	case header == "":
+		return token, nil
+	case token != "" && token != header, len(header) > 512:
+		return "", fault.APIKeyInvalid.New() // which of the two is meant is not ours to guess
+	default:
+		return header, nil
+	}
+}
