@@ -145,8 +145,8 @@ type listIn struct {
 	page.Params
 }
 
-// settings are the members that a mailbox is made and changed with alike.
-type settings struct {
+// Settings are the members that a mailbox is made and changed with alike.
+type Settings struct {
 	QuotaMB          *int64       `json:"quota_mb,omitempty" minimum:"1" maximum:"1048576" doc:"Mebibytes, at most the disk of the plan; 1024 when it is left out"`
 	Aliases          *[]string    `json:"aliases,omitempty" maxItems:"100" doc:"Addresses of the service's domains"`
 	ForwardTo        *[]string    `json:"forward_to,omitempty" maxItems:"20" doc:"Addresses anywhere"`
@@ -171,7 +171,7 @@ type protocolsIn struct {
 	SMTPOut bool `json:"smtp_out"`
 }
 
-func (s settings) change() change {
+func (s Settings) change() change {
 	c := change{
 		quotaMB: s.QuotaMB, aliases: s.Aliases, forwardTo: s.ForwardTo, keepCopy: s.KeepCopy, catchAll: s.CatchAll,
 		sendLimit: s.SendLimitPerHour,
@@ -194,7 +194,7 @@ type createIn struct {
 		LocalPart string `json:"local_part" minLength:"1" maxLength:"64" doc:"Before the @: letters, digits, dots, hyphens and underscores" example:"info"`
 		Domain    string `json:"domain" minLength:"1" maxLength:"255" doc:"One of the service's domains" example:"example.com"`
 		Password  string `json:"password" minLength:"1" maxLength:"200" writeOnly:"true" doc:"10 to 72 characters; never shown again"`
-		settings
+		Settings
 	}
 }
 
@@ -208,7 +208,7 @@ type updateIn struct {
 	Body struct {
 		Password  *string `json:"password,omitempty" minLength:"1" maxLength:"200" writeOnly:"true"`
 		Suspended *bool   `json:"suspended,omitempty" doc:"Nobody signs in or sends, and mail for it is put off"`
-		settings
+		Settings
 	}
 }
 

@@ -127,6 +127,9 @@ func (b box) with(c change, hash string, diskMB int64, domains []Domain) (box, e
 	if hash != "" {
 		m.PasswordHash = hash
 	}
+	if m.QuotaMB < 1 {
+		return b, fault.Invalid("quota_mb", "mail_quota")
+	}
 	if diskMB != site.Unlimited && m.QuotaMB > diskMB && m.QuotaMB > b.what.QuotaMB {
 		return b, errQuota.With(fault.Fields{"maximum": diskMB})
 	}

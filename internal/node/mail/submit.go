@@ -223,6 +223,9 @@ func (l login) send(ctx context.Context, s sendmail, message []byte) (err error)
 func refusal(err error, code int) error {
 	var answer *textproto.Error
 	if errors.As(err, &answer) && answer.Code >= 500 {
+		if strings.HasPrefix(answer.Msg, "5.7.") { // RFC 3463: it is not allowed
+			code = exNoPerm
+		}
 		return exit{code, err}
 	}
 	return err
