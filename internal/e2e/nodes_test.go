@@ -137,7 +137,6 @@ func TestKilledWhileProvisioningOnARemoteNode(t *testing.T) {
 
 	const kills, each = 50, 2
 	var orders []int64
-	var domains []string
 	var paying sync.WaitGroup
 	seed := rand.Uint64()                    //nolint:gosec // moments, no secrets
 	random := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // as above
@@ -146,7 +145,7 @@ func TestKilledWhileProvisioningOnARemoteNode(t *testing.T) {
 		for range each {
 			domain := fmt.Sprintf("s%d.example.com", len(orders))
 			order, _ := c.order(plan, domain)
-			orders, domains = append(orders, order), append(domains, domain)
+			orders = append(orders, order)
 			at := *c
 			paying.Go(func() {
 				_, _, _ = at.call(http.MethodPost, fmt.Sprintf("/api/v1/orders/%d/pay", order), "{}", fmt.Sprint(order))
@@ -204,10 +203,18 @@ func TestKilledWhileProvisioningOnARemoteNode(t *testing.T) {
 	if len(entries) != len(orders) {
 		t.Errorf("%d accounts are on the node, want %d", len(entries), len(orders))
 	}
-	for _, domain := range domains {
-		if status := a.get(t, domain); status != http.StatusOK {
-			t.Errorf("%s: %d", domain, status)
+	for page := 1; len(services.Data) > 0; page++ {
+		for _, service := range services.Data {
+			home := filepath.Join(a.dir, "node", "accounts", fmt.Sprintf("s%d", service.ID))
+			if err := os.WriteFile(filepath.Join(home, "public_html", "index.html"), []byte(service.Domain), 0o644); err != nil {
+				t.Error(err)
+			}
+			if status, page := a.get(t, service.Domain); status != http.StatusOK || page != service.Domain {
+				t.Errorf("%s is answered %d %q", service.Domain, status, page)
+			}
 		}
+		services.Data = nil
+		in.must(t, &services, "admin", "services", "list", "--status", "active", "--per-page", "50", "--page", fmt.Sprint(page+1))
 	}
 	charged, balance, _ := c.charges()
 	for _, order := range orders {
@@ -228,7 +235,7 @@ func TestKilledWhileProvisioningOnARemoteNode(t *testing.T) {
 }
 
 // get asks the node for a site.
-func (a *agent) get(t *testing.T, domain string) int {
+func (a *agent) get(t *testing.T, domain string) (status int, page string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+a.sites, http.NoBody)
 	if err != nil {
@@ -239,7 +246,10 @@ func (a *agent) get(t *testing.T, domain string) int {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, _ = io.Copy(io.Discard, answer.Body)
-	_ = answer.Body.Close()
-	return answer.StatusCode
+	defer func() { _ = answer.Body.Close() }()
+	body, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer.StatusCode, string(body)
 }
