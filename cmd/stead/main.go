@@ -60,7 +60,7 @@ type environment struct {
 func main() {
 	// Before anything else: this runs as a customer of a hosting machine, whose session it becomes.
 	if len(os.Args) > 1 && os.Args[1] == session.Word {
-		_, _ = fmt.Fprintln(os.Stderr, "stead:", session.Main(os.Args[2:]))
+		_, _ = fmt.Fprintln(os.Stderr, "stead:", session.Main(os.Args[2:], os.Environ()))
 		os.Exit(exitFailed)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)

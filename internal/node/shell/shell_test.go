@@ -23,7 +23,7 @@ import (
 // TestMain is also the program that begins sessions.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == session.Word {
-		fmt.Fprintln(os.Stderr, session.Main(os.Args[2:]))
+		fmt.Fprintln(os.Stderr, session.Main(os.Args[2:], os.Environ()))
 		os.Exit(126)
 	}
 	os.Exit(m.Run())

@@ -35,8 +35,8 @@ const (
 
 // Main begins the session. args are the words after Word: the socket of the agent, or "-" for a session that
 // the agent itself began, most processes, and most mebibytes of memory of one of them; 0 is no limit. It
-// returns only when it cannot.
-func Main(args []string) error {
+// returns only when it cannot. environ is the process's.
+func Main(args, environ []string) error {
 	if os.Geteuid() == 0 || os.Getuid() == 0 {
 		return errors.New("session: not for root")
 	}
@@ -46,8 +46,8 @@ func Main(args []string) error {
 	}
 	bounded := join(socket)
 	// passwd has the account's jail; the home is in it.
-	home := filepath.Join(os.Getenv("HOME"), "home")
-	if given := os.Getenv("STEAD_HOME"); given != "" {
+	home := filepath.Join(valueOf(environ, "HOME"), "home")
+	if given := valueOf(environ, homeVariable); given != "" {
 		home = given // by the web terminal, which sets all of the environment itself
 	}
 	if !filepath.IsAbs(home) {
@@ -65,11 +65,23 @@ func Main(args []string) error {
 	if err := confine(home, socket == agent); err != nil {
 		return err
 	}
-	program, words := become(os.Getenv("SSH_ORIGINAL_COMMAND"), home)
-	if err := unix.Exec(program, words, environment(home)); err != nil {
+	program, words := become(valueOf(environ, "SSH_ORIGINAL_COMMAND"), home)
+	if err := unix.Exec(program, words, environment(environ, home)); err != nil {
 		return fmt.Errorf("session: %s: %w", program, err)
 	}
 	return nil
+}
+
+// homeVariable is where the web terminal says where the home is.
+const homeVariable = "STEAD_HOME"
+
+func valueOf(environ []string, name string) string {
+	for _, v := range environ {
+		if value, ok := strings.CutPrefix(v, name+"="); ok {
+			return value
+		}
+	}
+	return ""
 }
 
 func parse(args []string) (socket string, processes, memory uint64, err error) {
@@ -123,14 +135,14 @@ func become(command, home string) (program string, words []string) {
 }
 
 // environment is that of the session: what it was given, and where it is at home.
-func environment(home string) []string {
+func environment(environ []string, home string) []string {
 	set := map[string]string{
 		"HOME": home, "TMPDIR": filepath.Join(home, "tmp"), "SHELL": shell, "PATH": "/usr/local/bin:/usr/bin:/bin",
 	}
 	var env []string
-	for _, v := range os.Environ() {
+	for _, v := range environ {
 		name, _, _ := strings.Cut(v, "=")
-		if _, ours := set[name]; !ours && name != "STEAD_HOME" {
+		if _, ours := set[name]; !ours && name != homeVariable {
 			env = append(env, v)
 		}
 	}
