@@ -388,18 +388,25 @@ func (d *Driver) launch(t task) {
 	r := &run{id: t.ID, cancel: cancel, ended: make(chan struct{})}
 	d.active[t.Ref] = r
 	d.working.Go(func() {
+		defer close(r.ended)
 		defer cancel()
-		d.run(ctx, t)
+		d.run(ctx, &t)
+		// Together, so that whoever reads that it has ended can begin the next.
 		d.mu.Lock()
+		defer d.mu.Unlock()
 		delete(d.active, t.Ref)
-		d.mu.Unlock()
-		close(r.ended)
+		if t.Status == panel.TaskRunning {
+			return
+		}
+		if err := errors.Join(d.write(t), os.Remove(d.marker(t.Ref))); err != nil {
+			d.cfg.Log.Error("outcome of a task of backups cannot be written", "account", t.Ref, "id", t.ID, "error", err)
+		}
 	})
 }
 
-// run does the task and writes what became of it. When the machine stops, the record still says that
-// it is running, and the next start takes it up.
-func (d *Driver) run(ctx context.Context, t task) {
+// run does the task and notes what became of it. When the machine stops, it is still running, and the
+// next start takes it up.
+func (d *Driver) run(ctx context.Context, t *task) {
 	select {
 	case d.slots <- struct{}{}:
 		defer func() { <-d.slots }()
@@ -409,11 +416,11 @@ func (d *Driver) run(ctx context.Context, t task) {
 	if err == nil {
 		switch t.Job {
 		case makes:
-			err = d.make(ctx, &t)
+			err = d.make(ctx, t)
 		case restores:
-			err = d.restore(ctx, &t)
+			err = d.restore(ctx, t)
 		case checks:
-			err = d.check(ctx, &t)
+			err = d.check(ctx, t)
 		}
 	}
 	if d.life.Err() != nil {
@@ -433,9 +440,6 @@ func (d *Driver) run(ctx context.Context, t task) {
 				d.cfg.Log.Warn("what is left of a failed backup cannot be removed", "account", t.Ref, "id", t.ID, "error", err)
 			}
 		}
-	}
-	if err := errors.Join(d.write(t), os.Remove(d.marker(t.Ref))); err != nil {
-		d.cfg.Log.Error("outcome of a task of backups cannot be written", "account", t.Ref, "id", t.ID, "error", err)
 	}
 }
 

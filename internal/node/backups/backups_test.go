@@ -12,6 +12,7 @@ import (
 	"log/slog"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -558,4 +559,27 @@ func TestADamagedBackupTouchesNothing(t *testing.T) {
 			_ = stream.Close()
 		})
 	}
+}
+
+// TestARepositoryIsReadByHand runs what docs/backups.md tells operators.
+func TestARepositoryIsReadByHand(t *testing.T) {
+	w := newWorld(t, repositories)
+	w.put("1", "public_html/index.php", "by hand", 0o640)
+	w.backUp("1", "b1", panel.PartFiles)
+	docs, err := os.ReadFile("../../../docs/backups.md")
+	w.must(err)
+	_, script, _ := strings.Cut(string(docs), "export RESTIC_REPOSITORY=")
+	script, _, _ = strings.Cut("export RESTIC_REPOSITORY="+script, "```")
+	target := t.TempDir()
+	script = strings.NewReplacer(
+		"/mnt/backups/1042", filepath.Join(w.dir, "store/1"), "1042", "1", "< key", "< "+filepath.Join(w.dir, "store.key"), "/tmp/restored", target,
+	).Replace(script)
+	cmd := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", script)
+	cmd.Env = append(os.Environ(), "RESTIC_CACHE_DIR="+t.TempDir())
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%s\n%v: %s", script, err, out)
+	}
+	b, err := os.ReadFile(filepath.Join(target, "public_html/index.php"))
+	w.must(err)
+	w.same("file", "by hand", string(b))
 }
