@@ -325,9 +325,12 @@ func openChurned(t *testing.T, dir string) *accounts.Store {
 	var least, most int
 	_, err := fmt.Sscan(os.Getenv("STEAD_TEST_CHURN_RANGE"), &prefix, &least, &most)
 	must(t, err)
+	kernel, err := limits.Open(dir)
+	must(t, err)
+	t.Cleanup(func() { must(t, kernel.Close()) })
 	store, err := accounts.OpenUsers(accounts.UsersConfig{
 		Dir: dir, Now: time.Now, Log: slog.New(slog.DiscardHandler), Prefix: prefix, UIDMin: least, UIDMax: most,
-		WebGroup: nodetest.Web, Shell: "/bin/sh", Limit: limits.Set, Release: limits.Release, Shared: []string{},
+		WebGroup: nodetest.Web, Shell: "/bin/sh", Limit: kernel.Set, Release: kernel.Release, Shared: []string{},
 	})
 	must(t, err)
 	return store

@@ -1,16 +1,61 @@
-// Package limits has the kernel hold an account's user to the limits of its plan.
+// Package limits has the kernel hold an account's user to the limits of its plan: processes, memory
+// and processor by cgroups, disk and files by quotas, each where the machine has it. Where there are
+// no quotas, Sweeper keeps full accounts from writing.
 package limits
 
 import (
+	"errors"
+
 	"stead.dev/stead/internal/node/accounts"
 	"stead.dev/stead/internal/node/cgroup"
 )
 
+// Kernel holds users to their limits.
+type Kernel struct {
+	groups *cgroup.Controllers
+	quota  *Quota // nil: the file system has none
+}
+
+// Open finds out what the machine has for accounts whose files are below dir.
+func Open(dir string) (*Kernel, error) {
+	quota, err := OpenQuota(dir)
+	if err != nil {
+		return nil, err
+	}
+	return &Kernel{groups: cgroup.Machine(), quota: quota}, nil
+}
+
+// Close ends the use of the kernel's means; the limits stay.
+func (k *Kernel) Close() error {
+	if k.quota == nil {
+		return nil
+	}
+	return k.quota.Close()
+}
+
+// String says in a few words what the machine has.
+func (k *Kernel) String() string {
+	if k.quota == nil {
+		return "cgroups " + k.groups.String() + ", no quota"
+	}
+	return "cgroups " + k.groups.String() + ", quota"
+}
+
 // Set makes the limits those of the record: accounts.UsersConfig.Limit.
-func Set(rec accounts.Record) error {
+func (k *Kernel) Set(rec accounts.Record) error {
 	l := rec.Limits
-	return cgroup.Machine().Set(rec.User.Name, cgroup.Limits{CPUPercent: l.CPUPercent, MemoryMB: l.MemoryMB, Processes: l.Processes})
+	err := k.groups.Set(rec.User.Name, cgroup.Limits{CPUPercent: l.CPUPercent, MemoryMB: l.MemoryMB, Processes: l.Processes})
+	if k.quota == nil {
+		return err
+	}
+	return errors.Join(err, k.quota.Set(rec.User.UID, l.DiskBytes(), l.Inodes))
 }
 
 // Release ends them with the account: accounts.UsersConfig.Release.
-func Release(rec accounts.Record) error { return cgroup.Machine().Remove(rec.User.Name) }
+func (k *Kernel) Release(rec accounts.Record) error {
+	err := k.groups.Remove(rec.User.Name)
+	if k.quota == nil {
+		return err
+	}
+	return errors.Join(err, k.quota.Set(rec.User.UID, 0, 0))
+}

@@ -18,6 +18,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
 
@@ -133,7 +134,7 @@ type Machine struct {
 	Certificates *certificates.Driver
 
 	supervisor daemon.Supervisor // nil on a machine without daemons
-	own        bool              // the supervisor was made here
+	closers    []func() error    // of what was opened here besides the node
 }
 
 // Open opens the machine: it starts the daemons that do not run, adopts those that do, and finishes
@@ -179,20 +180,26 @@ func Open(ctx context.Context, cfg Config) (*Machine, error) {
 			if err != nil {
 				return nil, err
 			}
-			m.own = true
+			m.closers = append(m.closers, m.supervisor.Close)
 		}
+		kernel, err := limits.Open(cfg.Dir)
+		if err != nil {
+			return nil, errors.Join(err, m.closeOwn())
+		}
+		m.closers = append(m.closers, kernel.Close)
+		cfg.Log.Info("machine opens", "dir", cfg.Dir, "limits", kernel.String())
 		nodeConfig.Accounts = func() (accounts.Accounts, error) {
 			return accounts.OpenUsers(accounts.UsersConfig{
 				Dir: cfg.Dir, Now: cfg.Now, Log: cfg.Log, Prefix: cfg.UserPrefix, UIDMin: cfg.UIDMin, UIDMax: cfg.UIDMax,
-				WebGroup: cfg.WebGroup, Shell: "/bin/bash", Limit: limits.Set, Release: limits.Release,
+				WebGroup: cfg.WebGroup, Shell: "/bin/bash", Limit: kernel.Set, Release: kernel.Release,
 			})
 		}
 		written, err := logs.Open(logs.Config{Dir: filepath.Join(cfg.Dir, "logs"), Now: cfg.Now, Log: cfg.Log})
 		if err != nil {
-			return nil, errors.Join(err, m.closeSupervisor())
+			return nil, errors.Join(err, m.closeOwn())
 		}
 		if nodeConfig.Web, err = openWeb(ctx, cfg, m.supervisor, written); err != nil {
-			return nil, errors.Join(err, m.closeSupervisor())
+			return nil, errors.Join(err, m.closeOwn())
 		}
 		nodeConfig.Facilities = func(n *node.Node) ([]facility.Facility, error) {
 			all, err := facilities(cfg, n, m.supervisor, written)
@@ -219,7 +226,7 @@ func Open(ctx context.Context, cfg Config) (*Machine, error) {
 	}
 	var err error
 	if m.Node, err = node.New(ctx, nodeConfig); err != nil {
-		return nil, errors.Join(err, m.closeSupervisor())
+		return nil, errors.Join(err, m.closeOwn())
 	}
 	return m, nil
 }
@@ -282,13 +289,14 @@ func (c Config) listen(port int) []string {
 }
 
 // Close ends the agent's work. The daemons go on.
-func (m *Machine) Close() error { return errors.Join(m.Node.Close(), m.closeSupervisor()) }
+func (m *Machine) Close() error { return errors.Join(m.Node.Close(), m.closeOwn()) }
 
-func (m *Machine) closeSupervisor() error {
-	if !m.own {
-		return nil
+func (m *Machine) closeOwn() error {
+	var err error
+	for _, c := range slices.Backward(m.closers) {
+		err = errors.Join(err, c())
 	}
-	return m.supervisor.Close()
+	return err
 }
 
 // openBackups opens the backups with the parts that the other facilities have.

@@ -176,10 +176,14 @@ func NewSized(t testing.TB, size int) *Machine {
 }
 
 func openUsers(t testing.TB, dir string, size int) (*accounts.Store, error) {
+	t.Helper()
 	prefix, least, most := users(t, size)
+	kernel, err := limits.Open(dir)
+	must(t, err)
+	t.Cleanup(func() { must(t, kernel.Close()) })
 	return accounts.OpenUsers(accounts.UsersConfig{
 		Dir: dir, Now: clock.System(0).Now, Log: Log(t), Prefix: prefix, UIDMin: least, UIDMax: most, WebGroup: Web, Shell: "/bin/bash",
-		Limit: limits.Set, Release: limits.Release,
+		Limit: kernel.Set, Release: kernel.Release,
 	})
 }
 

@@ -1,0 +1,79 @@
+package limits
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"unsafe"
+
+	"stead.dev/stead/internal/node/accounts"
+	"stead.dev/stead/internal/node/cgroup"
+	"stead.dev/stead/internal/panel"
+)
+
+// The kernel writes as many bytes as its own struct has.
+func TestQuotaBlockIsTheKernels(t *testing.T) {
+	if size := unsafe.Sizeof(dqblk{}); size != 72 {
+		t.Errorf("%d bytes, want 72", size)
+	}
+}
+
+func TestLimitsAreSetChangedAndReleased(t *testing.T) {
+	k, err := Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer k.Close()
+	t.Log(k)
+	groups := cgroup.Machine()
+	if groups.String() == "none" {
+		t.Fatal("this machine has no cgroups; the test needs them")
+	}
+	rec := accounts.Record{User: accounts.User{Name: "limitstest", UID: 65500, GID: 65500}}
+	for _, l := range []panel.Limits{{Processes: 7, MemoryMB: 32, CPUPercent: 150, DiskMB: 5}, {}, {Processes: 9}} {
+		rec.Limits = l
+		if err := k.Set(rec); err != nil {
+			t.Fatal(err)
+		}
+		want := "max"
+		if l.Processes > 0 {
+			want = map[int]string{7: "7", 9: "9"}[l.Processes]
+		}
+		out, err := exec.CommandContext(t.Context(), "sh", "-c", "cat /sys/fs/cgroup/pids/stead/limitstest/pids.max /sys/fs/cgroup/stead/limitstest/pids.max 2>/dev/null").Output()
+		if got := strings.TrimSpace(string(out)); got != want {
+			t.Errorf("pids.max is %q, want %q (%v)", got, want, err)
+		}
+	}
+	cmd := exec.CommandContext(t.Context(), "/bin/sleep", "1000")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if groups.Holds("limitstest", cmd.Process.Pid) {
+		t.Error("a process that was never put into the group is in it")
+	}
+	if err := groups.Add("limitstest", cmd.Process.Pid); err != nil {
+		t.Fatal(err)
+	}
+	if pids, err := groups.Members("limitstest"); !groups.Holds("limitstest", cmd.Process.Pid) || len(pids) != 1 || err != nil {
+		t.Errorf("members: %v, %v", pids, err)
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // killed, as told
+	if err := k.Release(rec); err != nil {
+		t.Fatal(err)
+	}
+	if err := k.Release(rec); err != nil {
+		t.Errorf("released again: %v", err)
+	}
+	if _, err := os.Stat("/sys/fs/cgroup/pids/stead/limitstest"); err == nil {
+		t.Error("the group is left")
+	}
+	for _, name := range []string{"", "..", "a/b", "A"} {
+		if err := groups.Set(name, cgroup.Limits{}); err == nil {
+			t.Errorf("%q was taken for a name", name)
+		}
+	}
+}
