@@ -11,6 +11,7 @@ import (
 	"stead.dev/stead/internal/certificates"
 	"stead.dev/stead/internal/dns"
 	"stead.dev/stead/internal/hosting"
+	"stead.dev/stead/internal/mail"
 	"stead.dev/stead/internal/notifications"
 	"stead.dev/stead/internal/oauth"
 	"stead.dev/stead/internal/orders"
@@ -278,4 +279,38 @@ func (p proofs) SetTexts(ctx context.Context, tx *db.Tx, accountID, serviceID in
 func (p proofs) Placed(ctx context.Context, q db.Querier, serviceID int64, owner string) (bool, error) {
 	placed, err := p.Service.Placed(ctx, q, serviceID, owner)
 	return !slices.Contains(placed, false), err
+}
+
+// mailDomains are the domains of services as their mailboxes see them.
+type mailDomains struct{ *hosting.Service }
+
+// MailDomains implements mail.Domains.
+func (m mailDomains) MailDomains(ctx context.Context, q db.Querier, accountID, serviceID int64) ([]mail.Domain, error) {
+	found, err := m.Hosted(ctx, q, accountID, serviceID)
+	var all []mail.Domain
+	for _, d := range found {
+		if d.Served {
+			all = append(all, mail.Domain{ID: d.ID, Name: d.Name})
+		}
+	}
+	return all, err
+}
+
+// mailZones are the zones as mailboxes see them.
+type mailZones struct{ *dns.Service }
+
+// SetRecords implements mail.Zones.
+func (m mailZones) SetRecords(ctx context.Context, tx *db.Tx, accountID, serviceID int64, records []mail.Record) error {
+	all := make([]dns.Record, len(records))
+	for i, r := range records {
+		all[i] = dns.Record{Name: r.Name, Type: dns.Type(r.Type), Value: r.Value}
+		switch all[i].Type {
+		case dns.MX:
+			all[i].Priority = &r.Priority
+		case dns.SRV:
+			weight := 1
+			all[i].Priority, all[i].Weight, all[i].Port = &r.Priority, &weight, &r.Port
+		}
+	}
+	return m.SetSystem(ctx, tx, accountID, serviceID, "mail", all)
 }

@@ -28,6 +28,7 @@ import (
 	"stead.dev/stead/internal/gateway/stripe"
 	"stead.dev/stead/internal/hosting"
 	"stead.dev/stead/internal/logs"
+	"stead.dev/stead/internal/mail"
 	"stead.dev/stead/internal/mailer"
 	"stead.dev/stead/internal/mailer/file"
 	"stead.dev/stead/internal/mailer/smtp"
@@ -85,6 +86,7 @@ type sections struct {
 
 	databases *databases.Service
 	cron      *cron.Service
+	mail      *mail.Service
 }
 
 // build makes the sections, each after those it needs, and plugs them together.
@@ -175,6 +177,10 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 	c.services.SetKeeper(c.backups)
 	c.php = php.New(php.Config{DB: c.db, Clock: c.clock, Queue: c.queue, Services: hosted{c.services}, Panels: c.panels})
 	c.logs = logs.New(logs.Config{DB: c.db, Services: hosted{c.services}, Panels: c.panels})
+	c.mail = mail.New(mail.Config{
+		DB: c.db, Clock: c.clock, Queue: c.queue, Events: c.outbox, Services: hosted{c.services}, Panels: c.panels,
+		Domains: mailDomains{c.hosting}, Zones: mailZones{c.dns}, Resolver: net.DefaultResolver,
+	})
 	c.hosting.SetParts(c.parts()...)
 	c.admin = admin.New(admin.Sections{
 		DB: c.db, Accounts: c.accounts, Applications: c.oauth, Catalog: c.catalog, Wallet: c.wallet, Services: c.services,
@@ -185,14 +191,14 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 
 // parts are the sections that keep something of services on their panels.
 func (c *core) parts() []site.Part {
-	return []site.Part{c.certificates, c.php, c.backups, c.databases, c.cron}
+	return []site.Part{c.certificates, c.php, c.backups, c.databases, c.cron, c.mail}
 }
 
 // routes are the operations of all sections.
 func (c *core) routes() []api.Route {
 	return slices.Concat(c.oauth.Operations(), c.catalog.Operations(), c.accounts.Operations(), c.services.Operations(),
 		c.hosting.Operations(), c.dns.Operations(), c.files.Operations(), c.orders.Operations(), c.wallet.Operations(),
-		c.notifications.Operations(), c.php.Operations(), c.logs.Operations(), c.certificates.Operations(), c.backups.Operations(), c.databases.Operations(), c.cron.Operations())
+		c.notifications.Operations(), c.php.Operations(), c.logs.Operations(), c.certificates.Operations(), c.backups.Operations(), c.databases.Operations(), c.cron.Operations(), c.mail.Operations())
 }
 
 func (c *core) registerSections(w *river.Workers) {
@@ -209,6 +215,7 @@ func (c *core) registerSections(w *river.Workers) {
 	c.backups.Register(w)
 	c.databases.Register(w)
 	c.cron.Register(w)
+	c.mail.Register(w)
 }
 
 func (c *core) scheduleSections(every func(interval time.Duration, args river.JobArgs)) {
@@ -224,6 +231,7 @@ func (c *core) scheduleSections(every func(interval time.Duration, args river.Jo
 	c.backups.Schedule(every)
 	c.databases.Schedule(every)
 	c.cron.Schedule(every)
+	c.mail.Schedule(every)
 }
 
 // openPanels opens the hosting panels of this process. A command leaves them to
