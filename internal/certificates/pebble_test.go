@@ -39,8 +39,8 @@ type pebble struct {
 	client    *http.Client
 }
 
-// startPebble starts an authority that asks the world's name server, and looks for files where the world serves them.
-func (w *world) startPebble() pebble {
+// startPebble starts an authority that asks the world's name server, and looks for files at the port.
+func (w *world) startPebble(port int) pebble {
 	w.t.Helper()
 	dir := w.t.TempDir()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -59,17 +59,13 @@ func (w *world) startPebble() pebble {
 	roots.AppendCertsFromPEM([]byte(pemOf("CERTIFICATE", der)))
 	p := pebble{client: &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}}}}
 
-	_, port, err := net.SplitHostPort(w.fileServer().Listener.Addr().String())
-	w.must(err)
-	httpPort, err := strconv.Atoi(port)
-	w.must(err)
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	w.must(err)
 	address := ln.Addr().String()
 	w.must(ln.Close())
 	config, err := json.Marshal(map[string]any{"pebble": map[string]any{
 		"listenAddress": address, "certificate": filepath.Join(dir, "cert.pem"), "privateKey": filepath.Join(dir, "key.pem"),
-		"httpPort": httpPort, "tlsPort": 1, "ocspResponderURL": "", "externalAccountBindingRequired": false,
+		"httpPort": port, "tlsPort": 1, "ocspResponderURL": "", "externalAccountBindingRequired": false,
 	}})
 	w.must(err)
 	w.must(os.WriteFile(filepath.Join(dir, "config.json"), config, 0o600))
@@ -109,7 +105,7 @@ func (w *world) by(directory string, client *http.Client) {
 
 func TestARealAuthorityIssuesAndRenews(t *testing.T) {
 	engines(t, func(t *testing.T, w *world) {
-		p := w.startPebble()
+		p := w.startPebble(w.fileServer())
 		w.by(p.directory, p.client)
 		w.add("anna.uz", "anna.uz A 127.0.0.1", "www.anna.uz A 127.0.0.1")
 		w.service(10, "node", "anna.uz")
@@ -168,7 +164,7 @@ func TestARealAuthorityIssuesAndRenews(t *testing.T) {
 
 func TestWhatARealAuthorityRefusesChangesNothing(t *testing.T) {
 	engines(t, func(t *testing.T, w *world) {
-		p := w.startPebble()
+		p := w.startPebble(w.fileServer())
 		w.by(p.directory, p.client)
 		w.add("anna.uz", "anna.uz A 127.0.0.1", "elsewhere.anna.uz A 192.0.2.9", "caa.anna.uz A 127.0.0.1", `caa.anna.uz CAA 0 issue "other.example"`)
 		w.service(10, "node", "anna.uz", "elsewhere.anna.uz", "nowhere.anna.uz", "caa.anna.uz", "foreign.uz", "anna.com", "anna.test")
@@ -243,7 +239,7 @@ func (c *cutting) RoundTrip(r *http.Request) (*http.Response, error) {
 // done, and lets a new one go on.
 func TestAnOrderSurvivesACrashAtEachStep(t *testing.T) {
 	engines(t, func(t *testing.T, w *world) {
-		p := w.startPebble()
+		p := w.startPebble(w.fileServer())
 		w.add("anna.uz", "anna.uz A 127.0.0.1", "www.anna.uz A 127.0.0.1")
 		w.service(10, "node", "anna.uz")
 		orders := &counting{next: p.client.Transport}
@@ -397,7 +393,7 @@ func TestLimitsOfAnAuthorityAreKeptTo(t *testing.T) {
 
 func TestAnAuthoritySaysWhenToRenew(t *testing.T) {
 	engines(t, func(t *testing.T, w *world) {
-		p := w.startPebble()
+		p := w.startPebble(w.fileServer())
 		// Debian's pebble knows nothing of renewal information: it is added here.
 		var window atomic.Pointer[[2]time.Time]
 		var asked atomic.Int64

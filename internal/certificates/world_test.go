@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -417,8 +418,8 @@ func (w *world) noSecrets(service int64) {
 	}
 }
 
-// fileServer serves challenges as a web server does.
-func (w *world) fileServer() *httptest.Server {
+// fileServer serves challenges as a web server does, at the port that it answers.
+func (w *world) fileServer() int {
 	srv := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		token, ok := strings.CutPrefix(r.URL.Path, "/.well-known/acme-challenge/")
 		f, err := os.Open(filepath.Join(nodecertificates.Challenges(w.dir), filepath.Base(token)))
@@ -430,7 +431,7 @@ func (w *world) fileServer() *httptest.Server {
 		_, _ = io.Copy(rw, f)
 	}))
 	w.t.Cleanup(srv.Close)
-	return srv
+	return srv.Listener.Addr().(*net.TCPAddr).Port
 }
 
 // challenges are the files of proofs that lie on the machine.
