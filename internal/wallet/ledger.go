@@ -152,7 +152,17 @@ type book struct {
 // purse is a customer's ledger accounts, locked.
 type purse struct {
 	accountID int64
+	sandbox   bool // its money is play money
 	books     map[accountKind]*book
+}
+
+// companyName is the name of the company's ledger account on the other side of the
+// purse's movements. Play money never stands among real money.
+func (p *purse) companyName(name string) string {
+	if p.sandbox {
+		return "sandbox:" + name
+	}
+	return name
 }
 
 func (p *purse) balance(k accountKind) money.USDCents { return p.books[k].balance }

@@ -36,10 +36,11 @@ func readPurse(ctx context.Context, tx *db.Tx, accountID int64) (*purse, error) 
 			kind string
 			b    book
 		)
-		err := r.Scan(&b.id, &kind, &b.balance)
+		err := r.Scan(&b.id, &kind, &b.balance, &p.sandbox)
 		p.books[accountKind(kind)] = &b
 		return struct{}{}, err
-	}, `SELECT id, kind, balance FROM wallet_ledger_accounts WHERE owner_id = $1 ORDER BY id`+tx.ForUpdate(), accountID)
+	}, `SELECT id, kind, balance, EXISTS (SELECT 1 FROM wallet_sandboxes WHERE account_id = owner_id)
+		FROM wallet_ledger_accounts WHERE owner_id = $1 ORDER BY id`+tx.ForUpdate(), accountID)
 	if err != nil {
 		return nil, fmt.Errorf("wallet: lock the ledger accounts of %d: %w", accountID, err)
 	}
@@ -109,7 +110,7 @@ func postLeg(ctx context.Context, tx *db.Tx, p *purse, transactionID int64, l le
 		b := p.books[l.kind]
 		balance := int64(b.balance)
 		id, after = b.id, &balance
-	} else if id, err = companyAccount(ctx, tx, l.kind, l.name); err != nil {
+	} else if id, err = companyAccount(ctx, tx, l.kind, p.companyName(l.name)); err != nil {
 		return err
 	}
 	_, err = tx.Exec(ctx, `INSERT INTO wallet_postings (transaction_id, ledger_account_id, amount, balance_after)
