@@ -20,12 +20,16 @@ import (
 	"time"
 
 	"stead.dev/stead/internal/platform/api"
+	"stead.dev/stead/internal/platform/config"
 	"stead.dev/stead/internal/platform/money"
 	"stead.dev/stead/internal/platform/testkit"
 )
 
-// demo settings give a test a catalog and gateways.
-var demo = map[string]string{"demo": "true", "bank_transfer_details": "IBAN of the test"}
+// demo settings give a test a catalog and gateways; simulated ones a panel that has everything, too.
+var (
+	demo      = map[string]string{"demo": "true", "bank_transfer_details": "IBAN of the test"}
+	simulated = map[string]string{"demo": "true", "bank_transfer_details": "IBAN of the test", "panel": config.PanelSandbox}
+)
 
 // world is a server with a customer who owns one of everything, and a stranger.
 type world struct {
@@ -44,6 +48,9 @@ type world struct {
 	service        int64
 	hostedDomain   int64 // an addon of the service
 	dnsRecord      int64 // of the service's zone
+	database       int64 // active
+	cronJob        int64
+	mailbox        int64 // active
 	backup         int64 // of the service, complete
 	order          int64 // pending
 	paid           int64
@@ -81,6 +88,11 @@ func newWorld(t *testing.T, a *App) *world {
 	})
 	if put.status >= 300 {
 		t.Fatalf("write a file: %s", put)
+	}
+	if a.cfg.Panel == config.PanelSandbox {
+		w.database = w.newDatabase()
+		w.cronJob = w.newCronJob()
+		w.mailbox = w.newMailbox()
 	}
 	w.backup = w.newBackup()
 	return w
@@ -144,6 +156,59 @@ func (w *world) newHostedDomain() int64 {
 	return id
 }
 
+// newDatabase is a database of the service that is there.
+func (w *world) newDatabase() int64 {
+	w.t.Helper()
+	databases := fmt.Sprintf("/api/v1/services/%d/databases", w.service)
+	id := w.id(w.post(w.t, w.owner.token, databases, `{"name": "shop", "engine": "mariadb"}`))
+	testkit.Eventually(w.t, 20*time.Second, func() bool {
+		var list struct {
+			Data []struct {
+				Status string `json:"status"`
+			} `json:"data"`
+		}
+		w.get(w.t, w.owner.token, databases).decode(w.t, &list)
+		return len(list.Data) == 1 && list.Data[0].Status == "active"
+	}, "the database is active")
+	return id
+}
+
+// newCronJob is a cron job of the service that the panel has.
+func (w *world) newCronJob() int64 {
+	w.t.Helper()
+	cron := fmt.Sprintf("/api/v1/services/%d/cron", w.service)
+	id := w.id(w.post(w.t, w.owner.token, cron, `{"expression": "@yearly", "command": "true"}`))
+	testkit.Eventually(w.t, 20*time.Second, func() bool {
+		var list struct {
+			Data []struct {
+				Status  string `json:"status"`
+				Running *bool  `json:"running"`
+			} `json:"data"`
+		}
+		w.get(w.t, w.owner.token, cron).decode(w.t, &list)
+		return len(list.Data) == 1 && list.Data[0].Status == "active" && list.Data[0].Running != nil
+	}, "the cron job is active")
+	return id
+}
+
+// newMailbox is a mailbox of the service that the mail server has.
+func (w *world) newMailbox() int64 {
+	w.t.Helper()
+	mailboxes := fmt.Sprintf("/api/v1/services/%d/mailboxes", w.service)
+	id := w.id(w.post(w.t, w.owner.token, mailboxes, fmt.Sprintf(`{"local_part": "info", "domain": %q, "password": "correct horse"}`, w.domain)))
+	testkit.Eventually(w.t, 20*time.Second, func() bool {
+		var list struct {
+			Data []struct {
+				Status string    `json:"status"`
+				DNS    *struct{} `json:"dns"`
+			} `json:"data"`
+		}
+		w.get(w.t, w.owner.token, mailboxes).decode(w.t, &list)
+		return len(list.Data) == 1 && list.Data[0].Status == "active" && list.Data[0].DNS != nil
+	}, "the mailbox is active")
+	return id
+}
+
 // newBackup is a backup of the service that is complete.
 func (w *world) newBackup() int64 {
 	w.t.Helper()
@@ -174,7 +239,7 @@ func (w *world) backupsRest(oldest string) {
 	}, "backups are at rest")
 }
 
-// aPlan is a plan of hosting with a price.
+// aPlan is a plan of hosting with a price, which allows some of everything.
 func (w *world) aPlan() int64 {
 	w.t.Helper()
 	var catalog struct {
@@ -183,13 +248,16 @@ func (w *world) aPlan() int64 {
 			Plans []struct {
 				ID        int64 `json:"id"`
 				Available bool  `json:"available"`
+				Limits    struct {
+					Databases int64 `json:"databases"`
+				} `json:"limits"`
 			} `json:"plans"`
 		} `json:"data"`
 	}
 	w.get(w.t, w.owner.token, "/api/v1/catalog").decode(w.t, &catalog)
 	for _, product := range catalog.Data {
 		for _, p := range product.Plans {
-			if product.Type == "hosting" && p.Available {
+			if product.Type == "hosting" && p.Available && p.Limits.Databases >= 10 { // room for the examples
 				return p.ID
 			}
 		}
@@ -267,7 +335,7 @@ func (w *world) path(op api.Info) string {
 	w.t.Helper()
 	path := op.Path
 	for name, id := range map[string]int64{
-		"{service}": w.service, "{hosted_domain}": w.hostedDomain, "{dns_record}": w.dnsRecord, "{backup}": w.backup, "{order}": w.order, "{topup}": w.topup, "{application}": w.app,
+		"{service}": w.service, "{hosted_domain}": w.hostedDomain, "{dns_record}": w.dnsRecord, "{backup}": w.backup, "{database}": w.database, "{cron_job}": w.cronJob, "{mailbox}": w.mailbox, "{order}": w.order, "{topup}": w.topup, "{application}": w.app,
 	} {
 		path = strings.ReplaceAll(path, name, strconv.FormatInt(id, 10))
 	}
@@ -309,10 +377,22 @@ func (w *world) example(op api.Info, token string) request {
 		r.body = `{"redirect_to": "https://elsewhere.example.com"}`
 	case "POST /api/v1/services/{service}/ssl":
 		r.body = w.ownCertificate
+	case "POST /api/v1/services/{service}/databases":
+		r.body = fmt.Sprintf(`{"name": %q, "engine": "postgresql"}`, strings.ReplaceAll(unique("n"), "-", "_"))
+	case "POST /api/v1/services/{service}/mailboxes":
+		r.body = fmt.Sprintf(`{"local_part": %q, "domain": %q, "password": "correct horse"}`, unique("new"), w.domain)
+	case "PATCH /api/v1/services/{service}/mailboxes/{mailbox}":
+		r.body = `{"quota_mb": 100, "forward_to": ["me@elsewhere.example.com"], "keep_copy": true}`
+	case "POST /api/v1/services/{service}/cron":
+		r.body = `{"expression": "*/15 * * * *", "timezone": "Asia/Tashkent", "command": "true"}`
+	case "PATCH /api/v1/services/{service}/cron/{cron_job}":
+		r.body = `{"enabled": false}`
 	case "POST /api/v1/services/{service}/dns":
 		r.body = fmt.Sprintf(`{"name": %q, "type": "TXT", "value": "new"}`, unique("new"))
 	case "PATCH /api/v1/services/{service}/dns/{dns_record}":
 		r.body = fmt.Sprintf(`{"value": %q, "ttl": 600}`, "192.0.2.2")
+	case "PATCH /api/v1/services/{service}/php":
+		r.body = `{"version": "8.2", "options": {"memory_limit": "128M"}}`
 	case "POST /api/v1/services/{service}/backups":
 		w.backupsRest("completed")
 		r.body = `{"parts": ["files"], "note": "before the change"}`
