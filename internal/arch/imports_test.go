@@ -55,6 +55,7 @@ var neighbours = map[[2]string]bool{
 	{"internal/node", "internal/panel"}:         true,
 	{"internal/panel/node", "internal/node"}:    true,
 	{"internal/panel/sandbox", "internal/node"}: true,
+	{"internal/panel/remote", "internal/node"}:  true, // its tests: the suite runs on a real node
 }
 
 // treeOf finds the tree that a package is in.

@@ -98,15 +98,11 @@ func (w *world) invitation(dir, token string) agent.Invitation {
 type machine struct {
 	dir      string
 	capacity atomic.Pointer[nodelink.Capacity]
-	logged   strings.Builder
 	stop     func()
 }
 
 // bare is a panel that can do what a test says.
-type bare struct {
-	panel.Accounts
-	caps []panel.Capability
-}
+type bare struct{ panel.Accounts }
 
 func (bare) Name() string { return "bare" }
 

@@ -15,7 +15,7 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
-	"math/rand/v2"
+	"math/rand/v2" //nolint:depguard // jitter, for which the rule itself names it
 	"net"
 	"net/http"
 	"net/url"

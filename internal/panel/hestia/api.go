@@ -55,7 +55,7 @@ var codes = map[int]panel.Kind{
 	7:  panel.ErrInUse,       // E_INUSE
 	8:  panel.ErrLimit,       // E_LIMIT
 	9:  panel.ErrInternal,    // E_PASSWORD: the key is refused
-	10: panel.ErrInternal,    // E_FORBIDEN: the key may not, or our address
+	10: panel.ErrInternal,    // the key may not, or our address
 	11: panel.ErrUnsupported, // E_DISABLED
 	12: panel.ErrInternal,    // E_PARSING
 	13: panel.ErrDiskFull,    // E_DISK

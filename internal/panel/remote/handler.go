@@ -102,7 +102,7 @@ func (h handler) call(w http.ResponseWriter, r *http.Request) {
 func (h handler) part(m method) (reflect.Value, error) {
 	has := reflect.TypeOf(h.panel).Implements(m.Interface)
 	if s, ok := h.panel.(panel.Selective); ok && has {
-		has = s.Can(m.Capability.Name)
+		has = s.Can(m.Name)
 	}
 	if !has {
 		return reflect.Value{}, panel.ErrUnsupported
@@ -168,7 +168,7 @@ func (h handler) refuse(w http.ResponseWriter, r *http.Request, m method, err er
 	w.Header().Set(versionHeader, h.version)
 	f := failureOf(err)
 	if f.Op == "" {
-		f.Op = string(m.Capability.Name) + "." + m.name
+		f.Op = string(m.Name) + "." + m.name
 	}
 	writeFailure(w, f)
 }
@@ -213,7 +213,7 @@ func (h handler) stream(w http.ResponseWriter, r *http.Request, m method, body i
 		case err != nil:
 			f := failureOf(err)
 			if f.Op == "" {
-				f.Op = string(m.Capability.Name) + "." + m.name
+				f.Op = string(m.Name) + "." + m.name
 			}
 			w.Header().Set(errorTrailer, encodeHeader(f))
 			return

@@ -127,7 +127,7 @@ func (p *Panel) Node(ctx context.Context) (Node, error) {
 	if err != nil {
 		return Node{}, p.broken(ctx, op, "", err)
 	}
-	answer, err := p.client.Do(r)
+	answer, err := p.client.Do(r) //nolint:bodyclose // value closes it
 	if err != nil {
 		return Node{}, p.broken(ctx, op, "", err)
 	}
@@ -281,7 +281,7 @@ func call[T any](ctx context.Context, p *Panel, op string, args ...any) (T, erro
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, p.cfg.Timeout, errSlow)
 	defer cancel()
-	answer, err := p.send(ctx, op, bytes.NewReader(data), nil, ref)
+	answer, err := p.send(ctx, op, bytes.NewReader(data), nil, ref) //nolint:bodyclose // value closes it
 	if err != nil {
 		return none, err
 	}
@@ -420,7 +420,7 @@ func (p *Panel) open(ctx context.Context, op string, header http.Header, args []
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	answer, err := p.send(ctx, op, bytes.NewReader(data), header, ref)
+	answer, err := p.send(ctx, op, bytes.NewReader(data), header, ref) //nolint:bodyclose // the download's Close does
 	if err != nil {
 		cancel()
 		return nil, err

@@ -53,7 +53,7 @@ func TestEveryMethodOfThePortCrossesTheWire(t *testing.T) {
 		answer(w, r, m)
 	}))
 	defer srv.Close()
-	client := New(Config{Name: "node:1", Address: srv.Listener.Addr().String(), TLS: srv.Client().Transport.(*http.Transport).TLSClientConfig}) //nolint:errcheck,forcetypeassert // httptest's
+	client := New(Config{Name: "node:1", Address: srv.Listener.Addr().String(), TLS: srv.Client().Transport.(*http.Transport).TLSClientConfig})
 	defer func() { _ = client.Close() }()
 
 	h := handler{version: "v1"}
@@ -143,7 +143,7 @@ func (f *filler) value(t reflect.Type) reflect.Value {
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
 		v.SetInt(f.n)
 	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
-		v.SetUint(uint64(f.n)) //nolint:gosec // small
+		v.SetUint(uint64(f.n))
 	case reflect.Float32, reflect.Float64:
 		v.SetFloat(float64(f.n) + 0.5)
 	case reflect.Pointer:

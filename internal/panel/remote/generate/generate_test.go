@@ -138,12 +138,12 @@ func (g *generator) method(capability, constant, name string, f *ast.FuncType) s
 			}
 		}
 		params = append(params, strings.Join(names, ", ")+" "+typ)
-		switch {
-		case typ == "context.Context":
+		switch typ {
+		case "context.Context":
 			if names[0] != "ctx" {
 				g.t.Fatalf("%s.%s: a context is named ctx", capability, name)
 			}
-		case typ == "io.Reader":
+		case "io.Reader":
 			reader = names[0]
 		default:
 			args = append(args, names...)
@@ -156,7 +156,7 @@ func (g *generator) method(capability, constant, name string, f *ast.FuncType) s
 		}
 	}
 	op := fmt.Sprintf("string(panel.%s)+%q", constant, "."+name)
-	function := ""
+	var function string
 	switch {
 	case reader != "" && results[0] == "io.ReadCloser":
 		function, op = "converse", op+", "+reader
