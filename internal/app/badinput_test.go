@@ -254,7 +254,7 @@ func badQueries(t *testing.T, w *world) {
 }
 
 func TestUnknownMethodsAndPathsHaveTheErrorObject(t *testing.T) {
-	a := start(t, demo)
+	a := start(t, simulated)
 	w := newWorld(t, a)
 	for _, op := range a.Operations() {
 		r := a.do(t, request{method: "BREW", path: w.path(op), token: w.owner.token})

@@ -31,7 +31,7 @@ var stories = []struct {
 }
 
 func TestEveryOperation(t *testing.T) {
-	engines(t, demo, func(t *testing.T, a *App) {
+	engines(t, simulated, func(t *testing.T, a *App) {
 		w := newWorld(t, a)
 		for _, s := range stories {
 			t.Run(s.name, func(t *testing.T) {
@@ -314,7 +314,7 @@ func listsAreCapped(t *testing.T, w *world) {
 }
 
 func TestEveryAnswerBearsItsHeaders(t *testing.T) {
-	settings := map[string]string{"demo": "true", "throttle": "true", "throttle_public": "1000"}
+	settings := map[string]string{"demo": "true", "throttle": "true", "throttle_public": "1000", "panel": "sandbox"}
 	a := start(t, settings)
 	w := newWorld(t, a)
 	for _, op := range a.Operations() {

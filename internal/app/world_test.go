@@ -476,7 +476,7 @@ func (w *world) snapshot() map[string]string {
 	return all
 }
 
-var changesByItself = regexp.MustCompile(`"(dns|charge|credit)":\{[^}]*\}`)
+var changesByItself = regexp.MustCompile(`"(dns|charge|credit)":\{(?:[^{}]|\{[^{}]*\})*\}`)
 
 // lasting is the body without what changes by itself: what the server saw in the
 // DNS, where it looks whenever it likes, and what is left of a period's price.

@@ -370,3 +370,50 @@ func TestJobsHaveThePanelFollow(t *testing.T) {
 		testkit.Eventually(t, 10*time.Second, func() bool { return w.shows()[0].Status == site.Active }, "the job is active")
 	})
 }
+
+func TestJobsComeBackFromABackup(t *testing.T) {
+	engines(t, func(t *testing.T, w *world) {
+		export := func() json.RawMessage {
+			t.Helper()
+			document, err := w.Export(t.Context(), w.db, owner, 10)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return document
+		}
+		load := func(document string) error {
+			return w.db.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error {
+				return w.Import(ctx, tx, owner, 10, json.RawMessage(document), nil)
+			})
+		}
+		if document := export(); document != nil {
+			t.Errorf("of no jobs: %s", document)
+		}
+		stays := w.add(`{"expression":"@hourly","command":"stays"}`)
+		goes := w.add(`{"expression":"1 2 * * 3","timezone":"Asia/Tashkent","command":"comes back","enabled":false,"overlap":"allow","timeout_seconds":60}`)
+		document := string(export())
+		w.do("DELETE", fmt.Sprintf("/10/cron/%d", goes.ID), "own", "")
+		w.add(`{"expression":"@daily","command":"came since"}`)
+		w.apply()
+		for range 2 {
+			if err := load(document); err != nil {
+				t.Fatal(err)
+			}
+			w.apply()
+		}
+		all := w.shows()
+		if len(all) != 2 || all[0].ID != stays.ID || all[1].Command != "comes back" || all[1].Enabled || all[1].Timezone != "Asia/Tashkent" ||
+			all[1].TimeoutSeconds != 60 || string(export()) != document {
+			t.Errorf("after: %+v", all)
+		}
+		for _, bad := range []string{`{`, `[{"expression":"never","command":"x"}]`, `[{"expression":"@daily","command":"a\nb"}]`,
+			"[" + strings.Repeat(`{"expression":"@daily","command":"x"},`, 3) + `{"expression":"@daily","command":"x"}]`} {
+			if err := load(bad); err == nil {
+				t.Errorf("taken: %s", bad)
+			}
+		}
+		if string(export()) != document {
+			t.Error("a document that was refused changed something")
+		}
+	})
+}
