@@ -26,11 +26,11 @@ import (
 	"stead.dev/stead/internal/platform/api"
 	"stead.dev/stead/internal/platform/auth"
 	"stead.dev/stead/internal/platform/clock"
-	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/idempotency"
 	"stead.dev/stead/internal/platform/testkit"
 	"stead.dev/stead/internal/platform/throttle"
+	"stead.dev/stead/internal/site/sitetest"
 )
 
 // machine is the part of an installation that publishing needs: the section Files and a node, with
@@ -46,14 +46,8 @@ func (machine) Verify(_ context.Context, token string) (auth.Principal, error) {
 	return auth.Principal{AccountID: 1, ApplicationID: 1, Scopes: scopes}, nil
 }
 
-func (machine) Target(context.Context, db.Querier, int64, int64) (files.Target, error) {
-	return files.Target{Panel: "node", Ref: "7", Status: "active"}, nil
-}
-
-func (m machine) Panel(string) (panel.Panel, bool) { return m.panel, true }
-
 // provisioned is a demonstration that has come as far as an active service, and where its node is.
-func provisioned(t *testing.T, out *bytes.Buffer, site fs.FS, serve func(http.Handler) http.Handler) *demonstration {
+func provisioned(t *testing.T, out *bytes.Buffer, pages fs.FS, serve func(http.Handler) http.Handler) *demonstration {
 	t.Helper()
 	silent := slog.New(slog.DiscardHandler)
 	n, err := node.New(t.Context(), node.Config{Dir: t.TempDir(), Now: time.Now, Log: silent})
@@ -72,7 +66,9 @@ func provisioned(t *testing.T, out *bytes.Buffer, site fs.FS, serve func(http.Ha
 		MaxBody: 1 << 20, Timeout: time.Minute, Language: "en", BaseURL: "http://stead.test", Version: "test",
 		ClientAddr: func(*http.Request) netip.Addr { return netip.MustParseAddr("203.0.113.9") },
 	})
-	if err := edge.Mount(files.New(d, m, m, 1<<30).Operations()...); err != nil {
+	services := sitetest.New(t, d)
+	services.Add(t, site.Site{ServiceID: 7, AccountID: 1, Panel: "node", Ref: "7", Status: "active"})
+	if err := edge.Mount(files.New(d, services, sitetest.Panels{"node": m.panel}, 1<<30).Operations()...); err != nil {
 		t.Fatal(err)
 	}
 	server := httptest.NewServer(api.Outer(silent, clock.System(0), nil, edge))
@@ -85,7 +81,7 @@ func provisioned(t *testing.T, out *bytes.Buffer, site fs.FS, serve func(http.Ha
 		t.Fatal(err)
 	}
 	t.Cleanup(demo.network.CloseIdleConnections)
-	demo.site, demo.domain, demo.service, demo.paidAt = site, "shop.stead.test", 7, now()
+	demo.site, demo.domain, demo.service, demo.paidAt = pages, "shop.stead.test", 7, now()
 	demo.token = &oauth2.Token{AccessToken: "customer"}
 	if demo.origin, err = newOrigin(sites.URL, demo.domain, demo.network, 20*time.Second); err != nil {
 		t.Fatal(err)
