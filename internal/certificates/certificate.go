@@ -141,7 +141,12 @@ func (r row) life() time.Duration { return r.expiresAt.Sub(*r.issuedAt) }
 // tenth of that, so that what was issued together is not renewed together.
 func renewal(issued, expires time.Time) time.Time {
 	third := expires.Sub(issued) / 3
-	return expires.Add(-third - rand.N(max(third/10, 1)))
+	return expires.Add(-third - upTo(third/10))
+}
+
+// upTo is a random time below most: it spreads what would happen at once.
+func upTo(most time.Duration) time.Duration {
+	return rand.N(max(most, 1)) //nolint:gosec // nobody gains from foreseeing it
 }
 
 // How long failed orders are put off, doubling each time.
@@ -154,7 +159,7 @@ const (
 func pause(failures int) time.Duration {
 	wait := firstPause << min(max(failures-1, 0), 10)
 	wait = min(wait, mostPause)
-	return wait + rand.N(wait/4)
+	return wait + upTo(wait/4)
 }
 
 // How long a name that is not ready is put off: while it is young somebody is at it.
@@ -172,7 +177,7 @@ func unready(age time.Duration) time.Duration {
 	case age < 30*day:
 		wait = adultPause
 	}
-	return wait + rand.N(wait/4)
+	return wait + upTo(wait/4)
 }
 
 // Domain is a hosted domain as this section sees it.

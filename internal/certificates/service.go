@@ -129,7 +129,6 @@ type overview struct {
 	domains []Domain
 	answers map[int64][]string // which domains each certificate answers for
 	refused map[string]*refusal
-	issuing bool // the service's panel can take certificates
 }
 
 // overview answers one page of a service's certificates, and of each domain whether one could be issued as far as is

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"time"
 
 	"github.com/mholt/acmez/v3/acme"
@@ -157,7 +156,7 @@ func (s *Service) askWhen(ctx context.Context, r *row) error {
 	case err != nil:
 		s.Log.Debug("certificates: the authority does not say when to renew", "certificate", r.id, "error", err)
 	default:
-		ask = now.Add(askEvery + rand.N(askEvery/10))
+		ask = now.Add(askEvery + upTo(askEvery/10))
 		window := info.SuggestedWindow
 		if renew.Before(window.Start) || renew.After(window.End) {
 			renew = info.SelectedTime
@@ -230,7 +229,7 @@ func (s *Service) fail(ctx context.Context, tx *db.Tx, id int64, f *failure) err
 	case f.goesOn:
 		wait = youngPause << min(r.failures, 4)
 	}
-	wait = max(wait, f.again+rand.N(max(f.again/10, time.Second)))
+	wait = max(wait, f.again+upTo(max(f.again/10, time.Second)))
 	if err := setFailure(ctx, tx, r, tx.Now.Add(wait)); err != nil {
 		return err
 	}

@@ -158,9 +158,12 @@ func TestTheCustomersOwnRecordsWin(t *testing.T) {
 func TestASetHoldsOnlyWhatCanBeServed(t *testing.T) {
 	onEngines(t, func(t *testing.T, w *world) {
 		for _, r := range []Record{
-			{Name: zoneName, Type: ALIAS, Value: "x.test"}, {Name: "sub." + zoneName, Type: NS, Value: "ns.test"},
-			{Name: zoneName, Type: MX, Value: "mx.test"}, {Name: zoneName, Type: TXT, Value: ""},
-			{Name: "a b." + zoneName, Type: TXT, Value: "x"}, {Name: zoneName, Type: A, Value: "::1"},
+			{Name: zoneName, Type: ALIAS, Value: "x.test"},
+			{Name: "sub." + zoneName, Type: NS, Value: "ns.test"},
+			{Name: zoneName, Type: MX, Value: "mx.test"},
+			{Name: zoneName, Type: TXT, Value: ""},
+			{Name: "a b." + zoneName, Type: TXT, Value: "x"},
+			{Name: zoneName, Type: A, Value: "::1"},
 		} {
 			if err := w.setSystem(10, "mail", Record{Name: zoneName, Type: TXT, Value: "fine"}, r); err == nil {
 				t.Errorf("%+v is taken", r)

@@ -82,7 +82,7 @@ func Open(dir string, lookup facility.Lookup, now func() time.Time) (*Driver, er
 	if err := os.MkdirAll(d.files, 0o700); err != nil {
 		return nil, fmt.Errorf("certificates: %w", err)
 	}
-	if err := os.MkdirAll(d.challenges, 0o755); err != nil { //nolint:gosec // what is in it is for everybody
+	if err := os.MkdirAll(d.challenges, 0o755); err != nil { // what is in it is for everybody
 		return nil, fmt.Errorf("certificates: %w", err)
 	}
 	var err error

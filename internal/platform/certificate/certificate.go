@@ -23,15 +23,15 @@ type Reason string
 
 // The reasons.
 const (
-	NotPEM         Reason = "not_pem"         // no certificate in PEM, or something that does not belong there
-	KeyNotPEM      Reason = "key_not_pem"     // no private key in PEM
-	KeyEncrypted   Reason = "key_encrypted"   // the key needs a passphrase
-	KeyMismatch    Reason = "key_mismatch"    // the key is another certificate's
-	WeakKey        Reason = "weak_key"        // RSA of less than 2048 bits, a small curve, or a kind that browsers do not take
-	WeakSignature  Reason = "weak_signature"  // signed by MD5 or SHA-1
-	ChainOrder     Reason = "chain_order"     // one does not sign the one before it
-	Authority      Reason = "is_authority"    // the first certificate is an authority's, not a server's
-	Purpose        Reason = "purpose"         // not for servers
+	NotPEM         Reason = "not_pem"        // no certificate in PEM, or something that does not belong there
+	KeyNotPEM      Reason = "key_not_pem"    // no private key in PEM
+	KeyEncrypted   Reason = "key_encrypted"  // the key needs a passphrase
+	KeyMismatch    Reason = "key_mismatch"   // the key is another certificate's
+	WeakKey        Reason = "weak_key"       // RSA of less than 2048 bits, a small curve, or a kind that browsers do not take
+	WeakSignature  Reason = "weak_signature" // signed by MD5 or SHA-1
+	ChainOrder     Reason = "chain_order"    // one does not sign the one before it
+	Authority      Reason = "is_authority"   // the first certificate is an authority's, not a server's
+	Purpose        Reason = "purpose"        // not for servers
 	NotYetValid    Reason = "not_yet_valid"
 	Expired        Reason = "expired"
 	NameNotCovered Reason = "name_not_covered" // it does not hold for a name
