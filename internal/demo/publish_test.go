@@ -30,6 +30,7 @@ import (
 	"stead.dev/stead/internal/platform/idempotency"
 	"stead.dev/stead/internal/platform/testkit"
 	"stead.dev/stead/internal/platform/throttle"
+	"stead.dev/stead/internal/site"
 	"stead.dev/stead/internal/site/sitetest"
 )
 
