@@ -13,9 +13,11 @@ import (
 	"os/signal"
 	"runtime/debug"
 	"syscall"
+	"time"
 
 	"github.com/alecthomas/kong"
 
+	"stead.dev/stead/internal/node/mail"
 	"stead.dev/stead/internal/node/ssh/session"
 	"stead.dev/stead/internal/platform/config"
 	"stead.dev/stead/internal/platform/fault"
@@ -66,6 +68,10 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	// A second signal ends the process at once.
 	context.AfterFunc(ctx, stop)
+	// The parts of mail servers that they start themselves.
+	if code, ok := mail.Run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr, time.Now); ok {
+		os.Exit(code)
+	}
 	os.Exit(run(ctx, os.Args[1:], os.Environ(), os.Stdin, os.Stdout, os.Stderr))
 }
 

@@ -118,6 +118,9 @@ func machineConfig(cfg config.Config, now func() time.Time, log *slog.Logger) ma
 	return machine.Config{
 		Kind: machine.Kind(cfg.NodeMachine), Dir: nodeDir(cfg), Now: now, Log: log, OriginURL: cfg.NodeURL, IPv4: v4, IPv6: v6,
 		Nameservers: cfg.Nameservers, Location: cfg.NodeLocation,
+		Mail: machine.Mail{
+			Hostname: cfg.MailHost, Relay: cfg.MailRelay, Postmaster: cfg.MailPostmaster, CertFile: cfg.MailCertFile, KeyFile: cfg.MailKeyFile,
+		},
 		Backups: machine.Backups{Repository: cfg.BackupStore, CredentialsFile: cfg.BackupS3File, Region: cfg.BackupS3Region},
 	}
 }

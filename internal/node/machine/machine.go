@@ -81,6 +81,9 @@ type Config struct {
 	UIDMin, UIDMax int
 	WebGroup       string
 
+	// Mail says how a Linux machine takes part in mail; without a Hostname it does not.
+	Mail Mail
+
 	// Backups say where the accounts' backups are kept.
 	Backups Backups
 
@@ -94,6 +97,29 @@ type Ports struct {
 	// FTP is of control connections (21). SSH is of customers' sessions (2222): the machine's own sshd, by
 	// which it is administered, keeps 22.
 	FTP, SSH int
+	// MariaDB (3306) and PostgreSQL (5432) are for the machine's own accounts, on 127.0.0.1.
+	MariaDB, PostgreSQL int
+}
+
+// Mail is the machine's part in mail.
+type Mail struct {
+	// Hostname is its name in mail, such as mx1.example.com; IPv4 should lead to it in the DNS and back.
+	Hostname string
+	// Relay takes what leaves the machine; empty sends directly. Postmaster gets mail for postmaster@
+	// where a customer has no such mailbox. See mail.Config.
+	Relay, Postmaster string
+	// CertFile and KeyFile are the certificate of Hostname in PEM; they are read again when they change.
+	// Without them mail programs have to trust one that the machine signed itself.
+	CertFile, KeyFile string
+	// Program starts this program, for the parts of it that mail servers start; empty is this process's.
+	Program []string
+	// Ports are where it listens; a port that is 0 is the usual one.
+	Ports MailPorts
+}
+
+// MailPorts are where the services of mail listen. Submit is for the programs of the machine's accounts.
+type MailPorts struct {
+	SMTP, Submission, Submissions, IMAP, IMAPS, POP3, POP3S, Submit int
 }
 
 // Backups are where the accounts' backups are kept. A machine of the kind Directories has them as
@@ -116,7 +142,8 @@ func (c *Config) complete() (err error) {
 	for _, set := range []struct {
 		value *int
 		usual int
-	}{{&c.UIDMin, 20000}, {&c.UIDMax, 59999}, {&c.Ports.HTTP, 80}, {&c.Ports.HTTPS, 443}, {&c.Ports.FTP, 21}, {&c.Ports.SSH, 2222}} {
+	}{{&c.UIDMin, 20000}, {&c.UIDMax, 59999}, {&c.Ports.HTTP, 80}, {&c.Ports.HTTPS, 443}, {&c.Ports.FTP, 21}, {&c.Ports.SSH, 2222},
+		{&c.Ports.MariaDB, 3306}, {&c.Ports.PostgreSQL, 5432}} {
 		if *set.value == 0 {
 			*set.value = set.usual
 		}
@@ -244,6 +271,13 @@ func facilities(cfg Config, n *node.Node, s daemon.Supervisor, written *logs.Sto
 		return nil, err
 	}
 	all = append(all, reader)
+	if cfg.Mail.Hostname != "" {
+		letters, err := openMail(cfg, n, s, written)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, letters)
+	}
 	if php.Installed() {
 		programs, err := php.Open(php.Config{
 			Dir: filepath.Join(cfg.Dir, "php"), State: filepath.Join(cfg.Dir, "state"), Logs: written, Supervisor: s,
@@ -259,6 +293,16 @@ func facilities(cfg Config, n *node.Node, s daemon.Supervisor, written *logs.Sto
 		return nil, err
 	}
 	all = append(all, ways...)
+	stores, err := openDatabases(cfg, n, s)
+	if err != nil {
+		return nil, err
+	}
+	all = append(all, stores...)
+	timed, err := openCron(cfg, n, written)
+	if err != nil {
+		return nil, err
+	}
+	all = append(all, timed)
 	return all, nil
 }
 

@@ -17,8 +17,8 @@ import (
 	"stead.dev/stead/internal/panel"
 )
 
-// Config is what the facility is told. Where the daemons listen is host and port; what is empty is not
-// served. Dir, Store, Hostname, SMTP, Submit, Program, Accounts, Supervisor, Now and Log are needed.
+// Config is what the facility is told. Where the daemons listen is an address and a port, "0.0.0.0" for
+// all of IPv4 and "[::]" for all of IPv4 and IPv6; what is empty is not served. Dir, Store, Hostname, SMTP, Submit, Program, Accounts, Supervisor, Now and Log are needed.
 type Config struct {
 	Dir   string // of configuration, records, queue and sockets; paths of sockets are short, so it is too
 	Store string // of the mail
@@ -54,8 +54,8 @@ type Config struct {
 
 	Accounts   facility.Lookup
 	Supervisor daemon.Supervisor
-	// Lines gets what the daemons say about an account; nil drops it.
-	Lines func(account string, line panel.LogLine) error
+	// Lines gets what the daemons say about an account, whose group may read it; nil drops it.
+	Lines func(account string, gid int, l panel.LogLine) error
 	Now   func() time.Time
 	Log   *slog.Logger
 
@@ -285,7 +285,7 @@ func postfixAddress(listen string) string {
 	if err != nil {
 		return listen
 	}
-	if a.Addr().IsUnspecified() {
+	if a.Addr() == netip.IPv6Unspecified() { // IPv4 too
 		return strconv.Itoa(int(a.Port()))
 	}
 	return net.JoinHostPort(a.Addr().String(), strconv.Itoa(int(a.Port())))
@@ -364,7 +364,14 @@ func listener(line func(string, ...any), name, listen string, tls bool) {
 		line("  inet_listener %s {\n    port = 0\n  }", name)
 		return
 	}
-	line("  inet_listener %s {\n    address = %s\n    port = %d", name, a.Addr(), a.Port())
+	address := a.Addr().String()
+	switch a.Addr() {
+	case netip.IPv4Unspecified():
+		address = "*"
+	case netip.IPv6Unspecified():
+		address = "*, ::"
+	}
+	line("  inet_listener %s {\n    address = %s\n    port = %d", name, address, a.Port())
 	if tls {
 		line("    ssl = yes")
 	}

@@ -181,7 +181,7 @@ func (r *logReader) tell(account string, l panel.LogLine) {
 		return
 	}
 	l.Source = panel.LogMail
-	if err := r.d.cfg.Lines(account, l); err != nil {
+	if err := r.d.cfg.Lines(account, r.d.store.Get(account).GID, l); err != nil {
 		r.d.cfg.Log.Warn("log of mail cannot be kept", "account", account, "error", err)
 	}
 }

@@ -73,7 +73,7 @@ func newWorld(t *testing.T) *world {
 		Dir: filepath.Join(dir, "m"), Store: filepath.Join(dir, "store"), hasty: true, Hostname: "mx.stead.test", IPv4: "192.0.2.9",
 		SMTP: freePort(t), Submission: freePort(t), Submissions: freePort(t), IMAP: freePort(t), IMAPS: freePort(t), POP3: freePort(t), POP3S: freePort(t), Submit: freePort(t),
 		Relay: "[127.0.0.1]:" + w.out.port, Program: []string{program}, Accounts: w.lookup, Now: time.Now, Log: log,
-		Lines: func(account string, l panel.LogLine) error {
+		Lines: func(account string, _ int, l panel.LogLine) error {
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			w.said[account] = append(w.said[account], l)

@@ -71,6 +71,11 @@ type Config struct {
 	BackupStore     string `setting:"backup_store" doc:"where a linux machine keeps backups: a folder, or s3:https://s3.example.com/bucket/prefix; without it, a folder of the machine itself, which is lost with it"`
 	BackupS3File    string `setting:"backup_s3_file" doc:"AWS credentials file with the keys for backup_store, of mode 0600; required with s3:"`
 	BackupS3Region  string `setting:"backup_s3_region" doc:"region of backup_store in S3, where the service has regions"`
+	MailHost        string `setting:"mail_host" doc:"name of a linux machine in mail, such as mx1.example.com, which the DNS leads to its address and back; without it, the machine has no mailboxes"`
+	MailRelay       string `setting:"mail_relay" doc:"mail server that takes what leaves the machine, such as [smtp.example.com]:587; without it, mail is sent directly"`
+	MailPostmaster  string `setting:"mail_postmaster" doc:"who gets mail for postmaster@ of customers' domains that have no such mailbox"`
+	MailCertFile    string `setting:"mail_cert_file" doc:"PEM file with the certificate of mail_host; without it, the machine signs one itself"`
+	MailKeyFile     string `setting:"mail_key_file" doc:"PEM file with its key; required with mail_cert_file"`
 	HestiaURL       string `setting:"hestia_url" doc:"address of a HestiaCP server, such as https://hestia.example.com:8083; it is the panel hestia then"`
 	HestiaAccessKey Secret `setting:"hestia_access_key" doc:"access key of its API, as ACCESS_KEY:SECRET_KEY; required with hestia_url"`
 	HestiaCAFile    string `setting:"hestia_ca_file" doc:"PEM file with the certificate that its own is checked against; without it, the system's authorities"`

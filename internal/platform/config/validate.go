@@ -39,6 +39,8 @@ func (c *Config) validate() []error {
 	check("node_machine", oneOf(c.NodeMachine, MachineDirectories, MachineLinux))
 	check("backup_store", optional(c.BackupStore, backupStore))
 	check("backup_s3_file", together("backup_store with s3:", strings.HasPrefix(c.BackupStore, "s3:"), c.BackupS3File != ""))
+	check("mail_postmaster", optional(c.MailPostmaster, mailbox))
+	check("mail_key_file", together("mail_cert_file", c.MailCertFile != "", c.MailKeyFile != ""))
 	check("nodes_listen", addressOrOff(c.NodesListen))
 	check("nodes_url", optional(c.NodesURL, origin))
 	check("agent_listen", address(c.AgentListen))
