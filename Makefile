@@ -1,6 +1,6 @@
 # Everything that is done with Stead's source. `make run` needs Go and nothing else.
 .DEFAULT_GOAL := help
-.PHONY: help run build test lint fmt bench openapi clean
+.PHONY: help run build test lint fmt bench openapi web clean
 
 # The program needs no C library; one setting for run and build also means one build cache.
 GO_BUILD := CGO_ENABLED=0 go build
@@ -34,6 +34,10 @@ openapi:
 	@mkdir -p api
 	CGO_ENABLED=0 go run ./cmd/stead openapi > api/openapi.json.new
 	mv api/openapi.json.new api/openapi.json
+
+## web: build web/dist, which is committed, from web/terminal (needs npm)
+web:
+	cd web/terminal && npm ci --no-audit --no-fund && npm run build
 
 ## clean: remove what was built; the data stays
 clean:

@@ -32,7 +32,7 @@ func TestEveryPageIsCompleteInEveryLanguage(t *testing.T) {
 	for _, lang := range []string{"en", "ru", "uz"} {
 		pages := map[*browser][]string{
 			out: {"/", "/register", "/login", "/recover", "/recover/nothing", "/email/nothing"},
-			in:  {"/account", "/account/profile", "/account/security", "/account/totp", "/account/confirm", "/account/services", "/account/services/10/credentials"},
+			in:  {"/account", "/account/profile", "/account/security", "/account/totp", "/account/confirm", "/account/services", "/account/services/10/credentials", "/account/services/10/terminal"},
 		}
 		for b, paths := range pages {
 			for _, path := range paths {

@@ -54,7 +54,7 @@ func readPasskey(r *http.Request) (b passkeyBody, err error) {
 	return b, nil
 }
 
-// say answers passkey.js.
+// say answers a script of ours.
 func (ui *UI) say(w http.ResponseWriter, r *http.Request, status int, v any) {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -66,11 +66,11 @@ func (ui *UI) say(w http.ResponseWriter, r *http.Request, status int, v any) {
 	_, _ = w.Write(b)
 }
 
-// refuse tells passkey.js what to show.
+// refuse tells a script of ours what to show.
 func (ui *UI) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	f := fault.From(err)
 	if f.Def == fault.Internal {
-		ui.Log.ErrorContext(r.Context(), "passkey failed", "path", r.URL.Path, "error", err)
+		ui.Log.ErrorContext(r.Context(), "page failed", "path", r.URL.Path, "error", err)
 	}
 	ui.say(w, r, f.Def.Kind.Status(), map[string]string{
 		"error": f.Def.Key, "message": i18n.T(i18n.Lang(r.Context()), "error."+f.Def.Key, f.Fields),

@@ -28,14 +28,18 @@ func (ui *UI) serviceRoutes(mux *http.ServeMux) {
 		return
 	}
 	ui.handle(mux, "GET /account/services", ui.requireSession(ui.showServices))
-	if ui.Credentials == nil {
-		return
-	}
-	// A password is shown to whoever proved lately who it is.
+	// A password is shown, and a terminal opened, to whoever proved lately who it is.
 	recent := func(pattern string, page http.HandlerFunc) { ui.handle(mux, pattern, ui.requireRecent(page)) }
-	recent("GET /account/services/{service}/credentials", ui.showCredentials)
-	recent("POST /account/services/{service}/credentials/{credential}/reveal", ui.revealCredential)
-	recent("POST /account/services/{service}/credentials/{credential}/reset", ui.resetCredential)
+	if ui.Credentials != nil {
+		recent("GET /account/services/{service}/credentials", ui.showCredentials)
+		recent("POST /account/services/{service}/credentials/{credential}/reveal", ui.revealCredential)
+		recent("POST /account/services/{service}/credentials/{credential}/reset", ui.resetCredential)
+	}
+	if ui.Terminals != nil {
+		recent("GET /account/services/{service}/terminal", ui.showTerminal)
+		recent("POST /account/services/{service}/terminal/ticket", ui.terminalTicket)
+		ui.handle(mux, "GET /account/services/{service}/terminal/socket", ui.requireSession(ui.terminalSocket))
+	}
 }
 
 // servicesData is what the page "services" shows.
@@ -51,7 +55,7 @@ func (ui *UI) showServices(w http.ResponseWriter, r *http.Request) {
 		ui.fail(w, r, err)
 		return
 	}
-	ui.render(w, r, http.StatusOK, "services", servicesData{Services: all, Credentials: ui.Credentials != nil})
+	ui.render(w, r, http.StatusOK, "services", servicesData{Services: all, Credentials: ui.Credentials != nil, Terminal: ui.Terminals != nil})
 }
 
 // hosting finds the visitor's service that the address names.

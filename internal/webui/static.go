@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/web"
 )
 
 //go:embed static/style.css static/passkey.js
@@ -17,12 +18,22 @@ var staticFiles embed.FS
 
 // assets are the addresses of what pages load. Each bears the hash of its
 // content, so browsers may keep it for ever.
-type assets struct{ Style, Passkey string }
+type assets struct{ Style, Passkey, Terminal, TerminalStyle string }
 
-var assetNames = assets{Style: assetName("style.css"), Passkey: assetName("passkey.js")}
+var assetNames = assets{
+	Style: assetName("style.css"), Passkey: assetName("passkey.js"), Terminal: assetName("terminal.js"), TerminalStyle: assetName("terminal.css"),
+}
+
+// asset is an embedded file: of this package, or of those that were built.
+func asset(name string) ([]byte, error) {
+	if content, err := staticFiles.ReadFile("static/" + name); err == nil {
+		return content, nil
+	}
+	return web.Dist.ReadFile("dist/" + name)
+}
 
 func assetName(name string) string {
-	content, _ := staticFiles.ReadFile("static/" + name) // embedded: the compiler has seen it
+	content, _ := asset(name) // embedded: the compiler has seen it
 	sum := sha256.Sum256(content)
 	return "/static/" + hex.EncodeToString(sum[:6]) + "/" + name
 }
@@ -32,7 +43,7 @@ func assetName(name string) string {
 func (ui *UI) static() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		name := path.Base(r.URL.Path)
-		content, err := staticFiles.ReadFile("static/" + name)
+		content, err := asset(name)
 		if err != nil {
 			ui.headers(w)
 			ui.fail(w, ui.visit(w, r), fault.NotFound.New())

@@ -55,6 +55,8 @@ type Deps struct {
 	Services Services
 	// Credentials may be nil with Services: no passwords are shown then.
 	Credentials *credentials.Service
+	// Terminals may be nil with Services: there is no terminal then.
+	Terminals Terminals
 	// Demo, when set, shows how to sign in to the demonstration.
 	Demo *Demo
 }
@@ -100,11 +102,13 @@ type UI struct {
 	pages  *pages
 	guard  *http.CrossOriginProtection
 	secure bool // the site is https
+	// terminals has a place for each terminal that may be open in this process.
+	terminals chan struct{}
 }
 
 // New makes the pages.
 func New(d Deps) *UI {
-	ui := &UI{Deps: d, pages: parsePages(), guard: http.NewCrossOriginProtection()}
+	ui := &UI{Deps: d, pages: parsePages(), guard: http.NewCrossOriginProtection(), terminals: make(chan struct{}, mostTerminals)}
 	ui.secure = strings.HasPrefix(d.BaseURL, "https://")
 	if u, err := url.Parse(d.BaseURL); err == nil && u.Host != "" {
 		// Behind a proxy that rewrites Host, the browser still names this origin.

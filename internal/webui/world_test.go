@@ -76,6 +76,7 @@ type site struct {
 	db          *db.DB
 	credentials *credentials.Service
 	log         *bytes.Buffer // of the credentials
+	terminals   *terminals
 }
 
 // hostings are the services of the account that registered first.
@@ -119,11 +120,11 @@ func newSite(t *testing.T) *site {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.db, s.log = d, &bytes.Buffer{}
+	s.db, s.log, s.terminals = d, &bytes.Buffer{}, &terminals{tickets: map[string][3]int64{}}
 	s.credentials = credentials.New(credentials.Config{DB: d, Box: box, Log: slog.New(slog.NewTextHandler(s.log, nil))})
 	s.credentials.OnReplace("ftp", func(context.Context, *db.Tx, int64, int64, int64) error { return nil })
 	webui.New(webui.Deps{
-		Services: hostings{{ID: 10, Name: "Blog <1>", Domain: "blog.example.com", Status: "active"}}, Credentials: s.credentials,
+		Services: hostings{{ID: 10, Name: "Blog <1>", Domain: "blog.example.com", Status: "active"}}, Credentials: s.credentials, Terminals: s.terminals,
 		Accounts: s.accounts, Clock: clk, Log: log, BaseURL: s.url, Company: "Stead & Sons", Support: "help@stead.test", Language: "en",
 		ClientAddr: func(*http.Request) netip.Addr { return netip.MustParseAddr("203.0.113.7") },
 		Demo:       &webui.Demo{Email: "demo@example.com", Password: "demo password"},
