@@ -32,6 +32,13 @@ func find(program string, dirs ...string) (string, error) {
 	return "", fmt.Errorf("databases: %s is not installed", program)
 }
 
+// Installed tells which servers the machine has the programs of.
+func Installed() (mariadb, postgresql bool) {
+	_, err := find("mariadbd", "/usr/sbin", "/usr/libexec")
+	programs, _ := filepath.Glob("/usr/lib/postgresql/[0-9]*/bin/postgres") // the pattern is well formed
+	return err == nil, len(programs) > 0
+}
+
 // credential is the user as whom a server runs; nil when this process is it, or is not root and so
 // can be nobody else.
 func credential(name string) (*syscall.Credential, error) {
