@@ -305,8 +305,10 @@ func TestEachOperationAnswersAsDocumented(t *testing.T) {
 			{`{}`, `"quota_mb":50`, "active"},
 			{`{"quota_mb":100,"suspended":true}`, `"quota_mb":100`, "pending"},
 			{`{"password":"another one 42"}`, `"quota_mb":100`, "pending"},
-			{`{"autoresponder":{"enabled":true,"subject":"Away","body":"I am away","starts_at":"2026-03-01T00:00:00Z"},"catch_all":true,"forward_to":["me@elsewhere.example"],"keep_copy":true,"protocols":{"imap":true,"pop3":false,"smtp_out":false},"send_limit_per_hour":5}`,
-				`"forward_to":["me@elsewhere.example"],"keep_copy":true,"catch_all":true,"autoresponder":{"enabled":true,"subject":"Away","body":"I am away","starts_at":"2026-03-01T00:00:00Z","ends_at":null},"protocols":{"imap":true,"pop3":false,"smtp_out":false},"send_limit_per_hour":5`, "pending"},
+			{
+				`{"autoresponder":{"enabled":true,"subject":"Away","body":"I am away","starts_at":"2026-03-01T00:00:00Z"},"catch_all":true,"forward_to":["me@elsewhere.example"],"keep_copy":true,"protocols":{"imap":true,"pop3":false,"smtp_out":false},"send_limit_per_hour":5}`,
+				`"forward_to":["me@elsewhere.example"],"keep_copy":true,"catch_all":true,"autoresponder":{"enabled":true,"subject":"Away","body":"I am away","starts_at":"2026-03-01T00:00:00Z","ends_at":null},"protocols":{"imap":true,"pop3":false,"smtp_out":false},"send_limit_per_hour":5`, "pending",
+			},
 		} {
 			r := w.do("PATCH", "/10/mailboxes/1", "own", c.body)
 			if r.code != 200 || !strings.Contains(r.body, c.want) || !strings.Contains(r.body, `"status":"`+c.status+`"`) || strings.Contains(r.body, "assword") {
@@ -480,7 +482,8 @@ func TestZonesAndHealth(t *testing.T) {
 		}
 		served := w.zones.records[10]
 		w.zones.records[10] = []Record{
-			{Name: "shop.example", Type: "MX", Value: "aspmx.elsewhere.example"}, {Name: "shop.example", Type: "TXT", Value: "v=spf1 -all"},
+			{Name: "shop.example", Type: "MX", Value: "aspmx.elsewhere.example"},
+			{Name: "shop.example", Type: "TXT", Value: "v=spf1 -all"},
 			{Name: domains[0].DKIMSelector + "._domainkey.shop.example", Type: "TXT", Value: "v=DKIM1; p=AAAA"},
 		}
 		w.must(w.CheckDNS(t.Context())) // not due

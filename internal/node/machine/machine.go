@@ -271,17 +271,18 @@ func facilities(cfg Config, n *node.Node, s daemon.Supervisor, written *logs.Sto
 		return nil, err
 	}
 	all = append(all, reader)
+	var sendmail func(accounts.Account) string
 	if cfg.Mail.Hostname != "" {
 		letters, err := openMail(cfg, n, s, written)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, letters)
+		all, sendmail = append(all, letters), letters.Sendmail
 	}
 	if php.Installed() {
 		programs, err := php.Open(php.Config{
 			Dir: filepath.Join(cfg.Dir, "php"), State: filepath.Join(cfg.Dir, "state"), Logs: written, Supervisor: s,
-			Now: cfg.Now, Log: cfg.Log,
+			Now: cfg.Now, Log: cfg.Log, Sendmail: sendmail,
 		}, n.Lookup)
 		if err != nil {
 			return nil, err

@@ -101,6 +101,11 @@ func portOf(listen string) int {
 	return int(a.Port())
 }
 
+// Sendmail is the command by which the programs of an account send, for PHP's sendmail_path.
+func (d *Driver) Sendmail(accounts.Account) string {
+	return strings.Join(d.cfg.Program, " ") + " " + SubmitCommand + " " + d.cfg.Dir + " -t -i"
+}
+
 // Apply implements facility.Facility.
 func (d *Driver) Apply(ctx context.Context, a accounts.Account) error {
 	if a.User.UID == 0 {
@@ -494,7 +499,7 @@ func (d *Driver) putPostfix(ctx context.Context, t tables) error {
 	for _, file := range changed {
 		err := os.Chown(file+".new.db", 0, d.ids.postfixGID)
 		if err == nil {
-			err = os.Chmod(file+".new.db", 0o640)
+			err = os.Chmod(file+".new.db", 0o640) //nolint:gosec // Postfix reads it by its group
 		}
 		if err == nil {
 			err = os.Rename(file+".new.db", file+".db")
@@ -547,7 +552,7 @@ func (d *Driver) putReplies(ctx context.Context, replies map[string]reply) error
 			err = os.Chown(file+".svbin", 0, r.gid)
 		}
 		if err == nil {
-			err = os.Chmod(file+".svbin", 0o640)
+			err = os.Chmod(file+".svbin", 0o640) //nolint:gosec // the account reads it by its group
 		}
 		if err != nil {
 			return err
@@ -623,7 +628,7 @@ func output(ctx context.Context, stdin []byte, args ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, commandTimeout)
 	defer cancel()
 	var out, said bytes.Buffer
-	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...) //nolint:gosec // tools of the daemons, no shell
 	cmd.Env = []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LANG=C.UTF-8", "HOME=/nonexistent"}
 	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = "/", bytes.NewReader(stdin), &out, &said
 	if err := cmd.Run(); err != nil {

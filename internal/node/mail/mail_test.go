@@ -2,7 +2,6 @@ package mail
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -12,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/emersion/go-imap/v2"
 	"github.com/emersion/go-msgauth/dkim"
 
 	"stead.dev/stead/internal/node/accounts"
@@ -127,9 +125,12 @@ func TestMailGoesInOutAndAcross(t *testing.T) {
 			return false
 		}
 		for _, want := range [][2]string{
-			{"alice", "sent: from <someone@outside.test> to <info@alice.example>"}, {"alice", "sent: from <info@alice.example> to <friend@outside.test>"},
-			{"alice", "refused: from <someone@outside.test> to <nobody@alice.example>: 550"}, {"alice", "info@alice.example signed in by IMAP"},
-			{"alice", "info@alice.example could not sign in by IMAP"}, {"bob", "sent: from <info@alice.example> to <me@bob.example>"},
+			{"alice", "sent: from <someone@outside.test> to <info@alice.example>"},
+			{"alice", "sent: from <info@alice.example> to <friend@outside.test>"},
+			{"alice", "refused: from <someone@outside.test> to <nobody@alice.example>: 550"},
+			{"alice", "info@alice.example signed in by IMAP"},
+			{"alice", "info@alice.example could not sign in by IMAP"},
+			{"bob", "sent: from <info@alice.example> to <me@bob.example>"},
 			{"alice", "refused: from <me@bob.example>"},
 		} {
 			testkit.Eventually(t, 10*time.Second, func() bool { return logged(want[0], want[1]) }, "the log of "+want[0]+" says "+want[1])
@@ -261,10 +262,11 @@ func TestAutoresponderAnswersOnceWithinItsDates(t *testing.T) {
 	testkit.Eventually(t, 10*time.Second, func() bool { return len(w.inbox("now@alice.example")) == 3 }, "all letters are there")
 	w.has("past@alice.example", "hello")
 	w.has("future@alice.example", "hello")
-	got := w.gets("writer@outside.test", 1)
+	w.gets("writer@outside.test", 1)
 	must(t, w.comes("second@outside.test", "now@alice.example", "hello")) // a further writer's answer comes after all of those
 	w.gets("second@outside.test", 1)
-	if got = w.out.to("writer@outside.test"); len(got) != 1 {
+	got := w.out.to("writer@outside.test")
+	if len(got) != 1 {
 		t.Fatalf("%d answers, want 1: %q", len(got), got)
 	}
 	answer := got[0]
@@ -364,7 +366,7 @@ func TestMailGoesOnWithoutTheAgent(t *testing.T) {
 	w.set(alice, box("info@alice.example", func(m *panel.Mailbox) {
 		m.SendLimitPerHour, m.Autoresponder = 2, panel.Autoresponder{Enabled: true, Body: "away"}
 	}))
-	must(t, w.Driver.Close())
+	must(t, w.Close())
 	must(t, w.sup.Close()) // nobody looks after the daemons now
 	pids := map[string]int{}
 	for _, s := range w.specs() {
@@ -490,6 +492,3 @@ func TestPolicyCountsAnHour(t *testing.T) {
 		t.Errorf("without limits: %s", got)
 	}
 }
-
-var _ = imap.SeqSet{}
-var _ = context.Background

@@ -312,7 +312,8 @@ func quote(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`
 }
 
-func (s submit) file() ([]byte, error) { return json.Marshal(s.login) }
+// file is what Submit reads: the password is for the account's programs.
+func (s submit) file() ([]byte, error) { return json.Marshal(s.login) } //nolint:gosec // it is meant to be there
 
 // stateName is the file of one who signs in, whatever its name is.
 func stateName(login string) string { return hex.EncodeToString([]byte(login)) }

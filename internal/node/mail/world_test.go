@@ -1,7 +1,6 @@
 package mail
 
 import (
-	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -228,6 +227,7 @@ func (s *session) Mail(from string, _ *gosmtp.MailOptions) error {
 	s.l = letter{from: from}
 	return nil
 }
+
 func (s *session) Rcpt(to string, _ *gosmtp.RcptOptions) error {
 	s.l.to = append(s.l.to, to)
 	return nil
@@ -374,8 +374,6 @@ func refused(t *testing.T, err error, code string) {
 		t.Errorf("got %v, want %s", err, code)
 	}
 }
-
-var _ = bytes.NewReader
 
 // comesSized is comes with the size that a server declares beforehand (RFC 1870).
 func (w *world) comesSized(from, to string, size int) error {
