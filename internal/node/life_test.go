@@ -80,7 +80,7 @@ func until(t *testing.T, what string, is func() bool) {
 func TestEndThatAFacilityRefusesIsFinishedByTheNextStart(t *testing.T) {
 	dir, m := t.TempDir(), &moody{}
 	n := openMoody(t, dir, m)
-	create(t, n, "1", "a.example")
+	create(t, n, "1", "shop.example")
 	m.set(map[string]bool{"remove": true})
 	if err := n.DeleteAccount(t.Context(), "1"); err == nil {
 		t.Fatal("deleted though a facility failed")
@@ -93,7 +93,7 @@ func TestEndThatAFacilityRefusesIsFinishedByTheNextStart(t *testing.T) {
 			t.Errorf("%s of an account that ends: %v", what, err)
 		}
 	}
-	if status, _ := serve(t, n)("a.example", "/"); status != 404 {
+	if status, _ := serve(t, n)("shop.example", "/"); status != 404 {
 		t.Errorf("its site: status %d", status)
 	}
 	must(t, n.Close())
@@ -101,13 +101,13 @@ func TestEndThatAFacilityRefusesIsFinishedByTheNextStart(t *testing.T) {
 	m.set(nil)
 	n = openMoody(t, dir, m)
 	until(t, "the end is finished", func() bool { return len(n.Refs()) == 0 })
-	if !m.saw(&m.removed, "a") {
+	if !m.saw(&m.removed, "shop") {
 		t.Error("the facility was not asked again")
 	}
 	if err := n.DeleteAccount(t.Context(), "1"); !errors.Is(err, panel.ErrNotFound) {
 		t.Errorf("deleted again: %v", err)
 	}
-	create(t, n, "2", "a.example")
+	create(t, n, "2", "shop.example")
 	must(t, n.Close())
 }
 
@@ -120,19 +120,19 @@ func TestFacilityThatFailsKeepsTheOthersFromNothing(t *testing.T) {
 	if err := n.Unready()["moody"]; err == nil {
 		t.Error("nobody learns that a facility does not start")
 	}
-	spec := panel.AccountSpec{Ref: "1", PrimaryDomain: "a.example"}
+	spec := panel.AccountSpec{Ref: "1", PrimaryDomain: "shop.example"}
 	if _, err := n.CreateAccount(t.Context(), spec); err == nil {
 		t.Error("complete without a facility")
 	}
 	write(t, n, "1", "/public_html/index.html", "A")
-	if status, body := serve(t, n)("a.example", "/"); status != 200 || body != "A" {
+	if status, body := serve(t, n)("shop.example", "/"); status != 200 || body != "A" {
 		t.Errorf("its site: %d %q", status, body)
 	}
 	m.set(nil)
 	_, err := n.CreateAccount(t.Context(), spec) // the job's next attempt
 	must(t, err)
 	n.Reconcile(t.Context())
-	if len(n.Unready()) != 0 || !m.saw(&m.applied, "a") {
+	if len(n.Unready()) != 0 || !m.saw(&m.applied, "shop") {
 		t.Errorf("unready: %v", n.Unready())
 	}
 }
