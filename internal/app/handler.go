@@ -2,6 +2,7 @@ package app
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 	"stead.dev/stead/internal/platform/api"
 	"stead.dev/stead/internal/platform/money"
 	"stead.dev/stead/internal/platform/throttle"
+	"stead.dev/stead/internal/reseller"
 	"stead.dev/stead/internal/webui"
 )
 
@@ -30,13 +32,15 @@ func (a *App) newEdge() (*api.Edge, error) {
 	e := api.NewEdge(api.Config{
 		DB:       a.db,
 		Verifier: a.oauth,
+		Keys:     a.reseller,
 		Switches: a.switches,
 		Limiter:  a.limiter,
 		Answers:  a.answers,
 		Default:  perMinute("public", a.cfg.ThrottlePublic),
 		Policies: map[string]throttle.Policy{
-			api.DomainCheck:     perMinute(api.DomainCheck, a.cfg.ThrottleDomainCheck),
-			oauth.Throttle.Name: perMinute(oauth.Throttle.Name, oauth.Throttle.Limit),
+			api.DomainCheck:      perMinute(api.DomainCheck, a.cfg.ThrottleDomainCheck),
+			api.ResellerThrottle: perMinute(api.ResellerThrottle, a.cfg.ThrottleReseller),
+			oauth.Throttle.Name:  perMinute(oauth.Throttle.Name, oauth.Throttle.Limit),
 		},
 		MaxBody:    int64(a.cfg.MaxBody),
 		Timeout:    operationTimeout,
@@ -47,7 +51,12 @@ func (a *App) newEdge() (*api.Edge, error) {
 		ClientAddr: clientAddr(a.cfg.TrustedProxies),
 	})
 	e.Document(oauth.AuthorizePage())
-	err := e.Mount(a.routes()...)
+	routes := a.routes()
+	resold, err := reseller.Resell(routes)
+	if err != nil {
+		return nil, err
+	}
+	err = e.Mount(slices.Concat(routes, a.reseller.Operations(), resold)...)
 	for _, op := range e.Operations() {
 		a.modules.served[op.Section] = true
 	}
@@ -101,7 +110,7 @@ func (a *App) pages() *webui.UI {
 		Accounts: a.accounts, Catalog: front{a.catalog}, Clock: a.clock, Log: a.log, ClientAddr: clientAddr(a.cfg.TrustedProxies), BaseURL: a.cfg.BaseURL,
 		Company: a.cfg.CompanyName, Support: a.cfg.SupportEmail, Language: a.cfg.DefaultLanguage,
 		Currency: money.Currency(a.cfg.DefaultCurrency),
-		Services: hostings{a.services}, Credentials: a.credentials,
+		Services: hostings{a.services}, Credentials: a.credentials, Terminals: a.access,
 		OAuth: a.oauth, Sections: a.switches,
 		Throttle: func(w http.ResponseWriter, r *http.Request) error { return a.edge.Throttle(w, r, oauth.Throttle.Name) },
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/riverqueue/river"
 
+	"stead.dev/stead/internal/access"
 	"stead.dev/stead/internal/account"
 	"stead.dev/stead/internal/admin"
 	"stead.dev/stead/internal/backups"
@@ -48,6 +49,7 @@ import (
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/config"
 	"stead.dev/stead/internal/platform/throttle"
+	"stead.dev/stead/internal/reseller"
 	"stead.dev/stead/internal/services"
 	"stead.dev/stead/internal/site"
 	"stead.dev/stead/internal/wallet"
@@ -75,8 +77,10 @@ type sections struct {
 	admin            *admin.Admin
 
 	notifications *notifications.Service
+	reseller      *reseller.Service
 
 	credentials *credentials.Service
+	access      *access.Service
 
 	backups *backups.Service
 
@@ -147,6 +151,10 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 	c.services.SetUsages(c.hosting)
 	c.credentials = credentials.New(credentials.Config{DB: c.db, Box: c.box, Log: c.log})
 	c.outbox.Subscribe("service.*", c.credentials.Follow)
+	c.access = access.New(access.Config{
+		DB: c.db, Queue: c.queue, Services: hosted{c.services}, Panels: c.panels, Credentials: c.credentials, BaseURL: c.cfg.BaseURL,
+	})
+	c.credentials.OnReplace(access.CredentialKind, c.access.PasswordReplaced)
 	c.outbox.Subscribe("service.*", c.hosting.Follow)
 	c.dns = dns.New(dns.Config{
 		DB: c.db, Clock: c.clock, Queue: c.queue, Signals: c.hub, Services: hosted{c.services}, Resolver: net.DefaultResolver,
@@ -182,6 +190,7 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 		Domains: mailDomains{c.hosting}, Zones: mailZones{c.dns}, Resolver: net.DefaultResolver,
 	})
 	c.hosting.SetParts(c.parts()...)
+	c.reseller = reseller.New(reseller.Config{DB: c.db, Clock: c.clock, Accounts: c.accounts, Wallet: c.wallet})
 	c.admin = admin.New(admin.Sections{
 		DB: c.db, Accounts: c.accounts, Applications: c.oauth, Catalog: c.catalog, Wallet: c.wallet, Services: c.services,
 		Switches: c.switches, Nodes: c.nodes, Clock: c.clock, NodesURL: c.cfg.NodesURL,
@@ -191,14 +200,14 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 
 // parts are the sections that keep something of services on their panels.
 func (c *core) parts() []site.Part {
-	return []site.Part{c.certificates, c.php, c.backups, c.databases, c.cron, c.mail}
+	return []site.Part{c.certificates, c.php, c.backups, c.databases, c.cron, c.mail, c.access}
 }
 
 // routes are the operations of all sections.
 func (c *core) routes() []api.Route {
 	return slices.Concat(c.oauth.Operations(), c.catalog.Operations(), c.accounts.Operations(), c.services.Operations(),
 		c.hosting.Operations(), c.dns.Operations(), c.files.Operations(), c.orders.Operations(), c.wallet.Operations(),
-		c.notifications.Operations(), c.php.Operations(), c.logs.Operations(), c.certificates.Operations(), c.backups.Operations(), c.databases.Operations(), c.cron.Operations(), c.mail.Operations())
+		c.notifications.Operations(), c.php.Operations(), c.logs.Operations(), c.certificates.Operations(), c.backups.Operations(), c.databases.Operations(), c.cron.Operations(), c.mail.Operations(), c.access.Operations())
 }
 
 func (c *core) registerSections(w *river.Workers) {
@@ -216,6 +225,7 @@ func (c *core) registerSections(w *river.Workers) {
 	c.databases.Register(w)
 	c.cron.Register(w)
 	c.mail.Register(w)
+	c.access.Register(w)
 }
 
 func (c *core) scheduleSections(every func(interval time.Duration, args river.JobArgs)) {

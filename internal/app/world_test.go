@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/ecdsa"
+	"crypto/ed25519"
 	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/x509"
@@ -18,6 +19,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/crypto/ssh"
 
 	"stead.dev/stead/internal/platform/api"
 	"stead.dev/stead/internal/platform/config"
@@ -51,6 +54,8 @@ type world struct {
 	database       int64 // active
 	cronJob        int64
 	mailbox        int64 // active
+	ftpAccount     int64 // active
+	sshKey         int64
 	backup         int64 // of the service, complete
 	order          int64 // pending
 	paid           int64
@@ -93,6 +98,8 @@ func newWorld(t *testing.T, a *App) *world {
 		w.database = w.newDatabase()
 		w.cronJob = w.newCronJob()
 		w.mailbox = w.newMailbox()
+		w.ftpAccount = w.newFTPAccount()
+		w.sshKey = w.id(w.post(t, w.owner.token, fmt.Sprintf("/api/v1/services/%d/ssh-keys", w.service), sshKeyRequest(t)))
 	}
 	w.backup = w.newBackup()
 	return w
@@ -171,6 +178,37 @@ func (w *world) newDatabase() int64 {
 		return len(list.Data) == 1 && list.Data[0].Status == "active"
 	}, "the database is active")
 	return id
+}
+
+// newFTPAccount is an FTP account of the service that the panel has.
+func (w *world) newFTPAccount() int64 {
+	w.t.Helper()
+	ftp := fmt.Sprintf("/api/v1/services/%d/ftp", w.service)
+	id := w.id(w.post(w.t, w.owner.token, ftp, `{"username": "anna"}`))
+	testkit.Eventually(w.t, 20*time.Second, func() bool {
+		var list struct {
+			Data []struct {
+				Status string `json:"status"`
+			} `json:"data"`
+		}
+		w.get(w.t, w.owner.token, ftp).decode(w.t, &list)
+		return len(list.Data) == 1 && list.Data[0].Status == "active"
+	}, "the FTP account is active")
+	return id
+}
+
+// sshKeyRequest is a request that adds a key that nobody has.
+func sshKeyRequest(t *testing.T) string {
+	t.Helper()
+	public, _, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := ssh.NewPublicKey(public)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprintf(`{"name": "laptop", "public_key": %q}`, strings.TrimSpace(string(ssh.MarshalAuthorizedKey(key))))
 }
 
 // newCronJob is a cron job of the service that the panel has.
@@ -335,7 +373,7 @@ func (w *world) path(op api.Info) string {
 	w.t.Helper()
 	path := op.Path
 	for name, id := range map[string]int64{
-		"{service}": w.service, "{hosted_domain}": w.hostedDomain, "{dns_record}": w.dnsRecord, "{backup}": w.backup, "{database}": w.database, "{cron_job}": w.cronJob, "{mailbox}": w.mailbox, "{order}": w.order, "{topup}": w.topup, "{application}": w.app,
+		"{service}": w.service, "{hosted_domain}": w.hostedDomain, "{dns_record}": w.dnsRecord, "{backup}": w.backup, "{database}": w.database, "{cron_job}": w.cronJob, "{mailbox}": w.mailbox, "{ftp_account}": w.ftpAccount, "{ssh_key}": w.sshKey, "{order}": w.order, "{topup}": w.topup, "{application}": w.app,
 	} {
 		path = strings.ReplaceAll(path, name, strconv.FormatInt(id, 10))
 	}
@@ -383,6 +421,12 @@ func (w *world) example(op api.Info, token string) request {
 		r.body = fmt.Sprintf(`{"local_part": %q, "domain": %q, "password": "correct horse"}`, unique("new"), w.domain)
 	case "PATCH /api/v1/services/{service}/mailboxes/{mailbox}":
 		r.body = `{"quota_mb": 100, "forward_to": ["me@elsewhere.example.com"], "keep_copy": true}`
+	case "POST /api/v1/services/{service}/ftp":
+		r.body = fmt.Sprintf(`{"username": %q, "home": "/public_html", "quota_mb": 5}`, unique("new"))
+	case "PUT /api/v1/services/{service}/shell":
+		r.body = `{"enabled": true}`
+	case "POST /api/v1/services/{service}/ssh-keys":
+		r.body = sshKeyRequest(w.t)
 	case "POST /api/v1/services/{service}/cron":
 		r.body = `{"expression": "*/15 * * * *", "timezone": "Asia/Tashkent", "command": "true"}`
 	case "PATCH /api/v1/services/{service}/cron/{cron_job}":
