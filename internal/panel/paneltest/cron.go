@@ -7,7 +7,9 @@ import (
 	"stead.dev/stead/internal/panel"
 )
 
-func cron(t *testing.T, p panel.Panel) {
+// Cron states the contract of panel.Cron; it is part of RunSuite.
+func Cron(t *testing.T, p panel.Panel) {
+	t.Helper()
 	c, err := panel.Of[panel.Cron](p, panel.CapCron)
 	if err != nil {
 		return // a panel without cron jobs

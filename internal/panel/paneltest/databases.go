@@ -9,7 +9,9 @@ import (
 	"stead.dev/stead/internal/panel"
 )
 
-func databases(t *testing.T, p panel.Panel) {
+// Databases states the contract of panel.Databases; it is part of RunSuite.
+func Databases(t *testing.T, p panel.Panel) {
+	t.Helper()
 	db, err := panel.Of[panel.Databases](p, panel.CapDatabases)
 	if err != nil {
 		return // a panel without databases

@@ -51,8 +51,8 @@ func RunSuite(t *testing.T, open func(t *testing.T) panel.Panel) {
 		{"logs are read and followed", logs},
 		{"FTP accounts are set and removed", ftpAccounts},
 		{"the shell is switched, and keys are set as a whole", shellAccess},
-		{"databases are made, dumped, imported and removed", databases},
-		{"cron jobs are set, refused and removed", cron},
+		{"databases are made, dumped, imported and removed", Databases},
+		{"cron jobs are set, refused and removed", Cron},
 		{"mailboxes are set, refused and removed", mailboxes},
 	} {
 		t.Run(test.name, func(t *testing.T) { test.run(t, open(t)) })
