@@ -26,7 +26,7 @@ func newHestia(cfg config.Config, now func() time.Time) (*hestia.Panel, error) {
 		}
 	}
 	return hestia.New(hestia.Config{
-		URL: cfg.HestiaURL, AccessKey: cfg.HestiaAccessKey.Reveal(), Now: now,
+		URL: cfg.HestiaURL, AccessKey: cfg.HestiaAccessKey.Reveal(), Now: now, Timezone: cfg.HestiaTimezone,
 		TLS: &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots},
 	})
 }

@@ -4,9 +4,10 @@
 // as "stead <ref> <primary domain>": so a call that runs twice finds what the first one made, and an
 // account is known whatever its user is called. Limits become a package that is named after them.
 //
-// Capabilities: accounts, usage, sites. The server's databases, mail and cron are not among them: the
-// port asks for what that API does not give (streams of dumps, the state of passwords, what became of
-// runs); customers find them in the server's own panel.
+// Capabilities: accounts, usage, sites, databases, cron. What the API cannot do of these is
+// ErrUnsupported: dumps and imports of databases, cron in another time zone than the server's. Files,
+// mail, FTP and the rest it does not have in the way that the port asks for; customers find them in the
+// server's own panel.
 package hestia
 
 import (
@@ -36,6 +37,8 @@ type Config struct {
 	Contact string
 	// Location is told of all accounts.
 	Location string
+	// Timezone is the server's own, in which its cron runs; empty is UTC.
+	Timezone string
 }
 
 // callTimeout bounds one command. Making a user with its daemons' configurations takes seconds.
@@ -69,6 +72,7 @@ var codes = map[int]panel.Kind{
 }
 
 const (
+	codeMissing     = 3
 	codeSuspended   = 5
 	codeUnsuspended = 6
 )

@@ -27,16 +27,19 @@ type server struct {
 	users    map[string]map[string]string            // v-list-user's members
 	domains  map[string]map[string]map[string]string // of a user, v-list-web-domain's members
 	packages map[string]string
+	cron     map[string]map[string]map[string]string // of a user, by number
+	dbs      map[string]map[string]map[string]string // of a user, by name
 	files    map[string]string
 	calls    []string       // commands in the order in which they came
 	broken   map[string]int // codes that commands answer instead
+	number   int            // of the last cron job
 }
 
 func newServer(t *testing.T) *server {
 	t.Helper()
 	s := &server{
 		t: t, users: map[string]map[string]string{"admin": {"NAME": "System Administrator", "SUSPENDED": "no"}}, domains: map[string]map[string]map[string]string{},
-		packages: map[string]string{"default": ""}, files: map[string]string{}, broken: map[string]int{},
+		packages: map[string]string{"default": ""}, cron: map[string]map[string]map[string]string{}, dbs: map[string]map[string]map[string]string{}, files: map[string]string{}, broken: map[string]int{},
 	}
 	srv := httptest.NewTLSServer(http.HandlerFunc(s.api))
 	t.Cleanup(srv.Close)
@@ -167,6 +170,7 @@ func (s *server) run(cmd string, args []string) (code int, out any) {
 			"NS": "ns1.hestia.example,ns2.hestia.example", "TIME": "09:00:00", "DATE": "2026-03-02",
 		}
 		s.domains[args[0]] = map[string]map[string]string{}
+		s.cron[args[0]], s.dbs[args[0]] = map[string]map[string]string{}, map[string]map[string]string{}
 	case "v-list-user":
 		if u == nil {
 			return 3, nil
@@ -260,6 +264,64 @@ func (s *server) run(cmd string, args []string) (code int, out any) {
 		d["SSL_FORCE"] = "yes"
 	case "v-delete-web-domain-ssl-force":
 		d["SSL_FORCE"] = ""
+	case "v-list-cron-jobs":
+		if u == nil {
+			return 3, nil
+		}
+		return 0, s.cron[args[0]]
+	case "v-add-cron-job":
+		if code := needUser(); code != 0 {
+			return code, nil
+		}
+		if strings.ContainsAny(arg(args, 6), "`\n") || len(args) != 7 {
+			return 2, nil
+		}
+		s.number++
+		s.cron[args[0]][strconv.Itoa(s.number)] = map[string]string{
+			"MIN": args[1], "HOUR": args[2], "DAY": args[3], "MONTH": args[4], "WDAY": args[5], "CMD": args[6], "SUSPENDED": "no",
+		}
+	case "v-delete-cron-job", "v-suspend-cron-job":
+		job := s.cron[arg(args, 0)][arg(args, 1)]
+		switch {
+		case u == nil || job == nil:
+			return 3, nil
+		case cmd == "v-delete-cron-job":
+			delete(s.cron[args[0]], args[1])
+		case job["SUSPENDED"] == "yes":
+			return 5, nil
+		default:
+			job["SUSPENDED"] = "yes"
+		}
+	case "v-list-database-types":
+		return 0, []string{"mysql", "pgsql"}
+	case "v-list-databases":
+		if u == nil {
+			return 3, nil
+		}
+		return 0, s.dbs[args[0]]
+	case "v-add-database":
+		if code := needUser(); code != 0 {
+			return code, nil
+		}
+		name := args[0] + "_" + args[1]
+		if s.dbs[args[0]][name] != nil {
+			return 4, nil
+		}
+		s.dbs[args[0]][name] = map[string]string{
+			"DATABASE": name, "DBUSER": args[0] + "_" + args[2], "HOST": "localhost", "TYPE": args[4], "CHARSET": args[6], "U_DISK": "2", "password": args[3],
+		}
+	case "v-change-database-password", "v-delete-database":
+		d := s.dbs[arg(args, 0)][arg(args, 1)]
+		switch {
+		case u == nil || d == nil:
+			return 3, nil
+		case cmd == "v-delete-database":
+			delete(s.dbs[args[0]], args[1])
+		case u["SUSPENDED"] == "yes":
+			return 5, nil
+		default:
+			d["password"] = args[2]
+		}
 	case "v-add-fs-directory":
 		if u == nil {
 			return 3, nil

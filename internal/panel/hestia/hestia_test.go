@@ -5,6 +5,9 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -175,6 +178,148 @@ func TestDomains(t *testing.T) {
 	if u.DiskBytes != 3<<20 || *u.TrafficBytes != 7<<20 || u.Domains != 2 || u.Limits != spec.Limits {
 		t.Errorf("usage: %+v", u)
 	}
+}
+
+func TestCronJobs(t *testing.T) {
+	s := newServer(t)
+	p := s.open(t)
+	ctx := t.Context()
+	_, err := p.CreateAccount(ctx, spec)
+	must(t, err)
+	// One that somebody made in the server's own panel is none of ours.
+	s.cron["s1001"]["99"] = map[string]string{"CMD": "sudo /usr/local/hestia/bin/v-backup-users", "SUSPENDED": "no"}
+	want, err := panel.CronJob{ID: "7", Expression: "*/5 1 * * *", Command: `date +%H | tee "it's"` + " `x` #", Enabled: true}.Canonical()
+	must(t, err)
+	for range 2 {
+		got, err := p.SetCronJob(ctx, spec.Ref, want)
+		must(t, err)
+		if got != want {
+			t.Errorf("set: %+v", got)
+		}
+	}
+	list := func() []panel.CronJob {
+		t.Helper()
+		all, err := p.CronJobs(ctx, spec.Ref)
+		must(t, err)
+		return all
+	}
+	if all := list(); len(all) != 1 || all[0] != want || len(s.cron["s1001"]) != 2 {
+		t.Errorf("jobs: %+v", all)
+	}
+	// What runs is what was asked for: the line is given to a real shell.
+	for n, job := range s.cron["s1001"] {
+		if n == "99" {
+			continue
+		}
+		if strings.ContainsAny(job["CMD"], "%'\"`\n") || job["MIN"]+" "+job["HOUR"] != "*/5 1" {
+			t.Errorf("the line: %v", job)
+		}
+	}
+	want.Command, want.Overlap, want.Enabled = "echo $((40+2)) 100% > out", panel.OverlapAllow, false
+	_, err = p.SetCronJob(ctx, spec.Ref, want)
+	must(t, err)
+	if all := list(); len(all) != 1 || all[0] != want {
+		t.Errorf("changed: %+v", all)
+	}
+	dir := t.TempDir()
+	for n, job := range s.cron["s1001"] {
+		if n == "99" {
+			continue
+		}
+		run := exec.CommandContext(ctx, "sh", "-c", job["CMD"])
+		run.Dir = dir
+		if out, err := run.CombinedOutput(); err != nil {
+			t.Errorf("%v %s", err, out)
+		}
+	}
+	if out, err := os.ReadFile(filepath.Join(dir, "out")); string(out) != "42 100%\n" {
+		t.Errorf("it wrote %q, %v", out, err)
+	}
+	states, err := p.CronStates(ctx, spec.Ref)
+	must(t, err)
+	if len(states) != 1 || !states[0].NextRunAt.IsZero() || states[0].Runs == nil {
+		t.Errorf("states: %+v", states)
+	}
+	for _, c := range []struct {
+		change func(*panel.CronJob)
+		kind   panel.Kind
+	}{
+		{func(j *panel.CronJob) { j.Timezone = "Asia/Tashkent" }, panel.ErrUnsupported},
+		{func(j *panel.CronJob) { j.Command = strings.Repeat("x", 1000) }, panel.ErrUnsupported},
+		{func(j *panel.CronJob) { j.Command = "a\nb" }, panel.ErrInvalid},
+		{func(j *panel.CronJob) { j.Expression = "x" }, panel.ErrInvalid},
+	} {
+		j := want
+		c.change(&j)
+		_, err := p.SetCronJob(ctx, spec.Ref, j)
+		refused(t, err, c.kind)
+	}
+	must(t, p.RemoveCronJob(ctx, spec.Ref, "7"))
+	refused(t, p.RemoveCronJob(ctx, spec.Ref, "7"), panel.ErrNotFound)
+	if len(s.cron["s1001"]) != 1 {
+		t.Error("somebody else's job was removed")
+	}
+}
+
+func TestDatabases(t *testing.T) {
+	s := newServer(t)
+	p := s.open(t)
+	ctx := t.Context()
+	_, err := p.CreateAccount(ctx, spec)
+	must(t, err)
+	engines, err := p.DatabaseEngines(ctx)
+	must(t, err)
+	if len(engines) != 3 {
+		t.Errorf("engines: %v", engines)
+	}
+	want := panel.Database{Name: "s1001_shop", Engine: panel.MariaDB, Password: "Secret-1", PasswordVersion: "1"}
+	for range 2 {
+		got, err := p.SetDatabase(ctx, spec.Ref, want)
+		must(t, err)
+		if got.Name != want.Name || got.Charset != "utf8mb4" || got.PasswordVersion != "1" || got.Password != "" || got.SizeBytes != 2<<20 {
+			t.Errorf("set: %+v", got)
+		}
+	}
+	password := func() string { return s.dbs["s1001"]["s1001_shop"]["password"] }
+	want.Password, want.PasswordVersion = "Secret-2", "2"
+	_, err = p.SetDatabase(ctx, spec.Ref, want)
+	must(t, err)
+	if password() != "Secret-2" {
+		t.Error("the password is the old one")
+	}
+	want.Engine, want.MaxSizeMB = panel.MySQL, 1 // the server's one type is both
+	got, err := p.SetDatabase(ctx, spec.Ref, want)
+	must(t, err)
+	if got.Engine != panel.MySQL || got.MaxSizeMB != 1 || !got.Full || got.PasswordVersion != "2" {
+		t.Errorf("bound: %+v", got)
+	}
+	// A process that started anew does not know which password is in force, and says so.
+	p = s.open(t)
+	all, err := p.ListDatabases(ctx, spec.Ref)
+	must(t, err)
+	if len(all) != 1 || all[0].PasswordVersion != "" {
+		t.Errorf("listed: %+v", all)
+	}
+	for _, c := range []struct {
+		change func(*panel.Database)
+		kind   panel.Kind
+	}{
+		{func(d *panel.Database) { d.Name = "s2_shop" }, panel.ErrInvalid},
+		{func(d *panel.Database) { d.Name = "s1001_Shop" }, panel.ErrInvalid},
+		{func(d *panel.Database) { d.Engine = panel.PostgreSQL }, panel.ErrInvalid},
+		{func(d *panel.Database) { d.Charset = "latin1" }, panel.ErrInvalid},
+		{func(d *panel.Database) { d.Name, d.Password = "s1001_new", "" }, panel.ErrInvalid},
+	} {
+		d := want
+		c.change(&d)
+		_, err := p.SetDatabase(ctx, spec.Ref, d)
+		refused(t, err, c.kind)
+	}
+	_, err = p.DumpDatabase(ctx, spec.Ref, want.Name)
+	refused(t, err, panel.ErrUnsupported)
+	refused(t, p.ImportDatabase(ctx, spec.Ref, want.Name, strings.NewReader("")), panel.ErrUnsupported)
+	must(t, p.RemoveDatabase(ctx, spec.Ref, want.Name))
+	refused(t, p.RemoveDatabase(ctx, spec.Ref, want.Name), panel.ErrNotFound)
 }
 
 func TestUsersOfOthersAreLeftAlone(t *testing.T) {

@@ -24,6 +24,10 @@ type Panel struct {
 
 	mu    sync.Mutex
 	users map[string]string // names of users by ref, as last seen; checked whenever used
+	// wishes are what databases were asked to be, by name, in what the server cannot keep: the version of
+	// the password, the bound, the name of the engine. A process that started anew knows none, says so, and
+	// is asked once more.
+	wishes map[string]panel.Database
 }
 
 var (
@@ -31,6 +35,9 @@ var (
 	_ panel.Accounts = (*Panel)(nil)
 	_ panel.Usages   = (*Panel)(nil)
 	_ panel.Sites    = (*Panel)(nil)
+
+	_ panel.Databases = (*Panel)(nil)
+	_ panel.Cron      = (*Panel)(nil)
 )
 
 // nobody is a contact at a domain that never exists (RFC 2606).
@@ -49,7 +56,10 @@ func New(cfg Config) (*Panel, error) {
 	if cfg.Contact == "" {
 		cfg.Contact = nobody
 	}
-	return &Panel{cfg: cfg, api: newClient(cfg), users: map[string]string{}}, nil
+	if cfg.Timezone == "" {
+		cfg.Timezone = "UTC"
+	}
+	return &Panel{cfg: cfg, api: newClient(cfg), users: map[string]string{}, wishes: map[string]panel.Database{}}, nil
 }
 
 // Name implements panel.Panel.

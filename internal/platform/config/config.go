@@ -78,6 +78,7 @@ type Config struct {
 	MailKeyFile     string `setting:"mail_key_file" doc:"PEM file with its key; required with mail_cert_file"`
 	HestiaURL       string `setting:"hestia_url" doc:"address of a HestiaCP server, such as https://hestia.example.com:8083; it is the panel hestia then"`
 	HestiaAccessKey Secret `setting:"hestia_access_key" doc:"access key of its API, as ACCESS_KEY:SECRET_KEY; required with hestia_url"`
+	HestiaTimezone  string `setting:"hestia_timezone" default:"UTC" doc:"time zone of that server, in which its cron runs"`
 	HestiaCAFile    string `setting:"hestia_ca_file" doc:"PEM file with the certificate that its own is checked against; without it, the system's authorities"`
 
 	// The name server.
