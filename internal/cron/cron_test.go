@@ -406,8 +406,10 @@ func TestJobsComeBackFromABackup(t *testing.T) {
 			all[1].TimeoutSeconds != 60 || string(export()) != document {
 			t.Errorf("after: %+v", all)
 		}
-		for _, bad := range []string{`{`, `[{"expression":"never","command":"x"}]`, `[{"expression":"@daily","command":"a\nb"}]`,
-			"[" + strings.Repeat(`{"expression":"@daily","command":"x"},`, 3) + `{"expression":"@daily","command":"x"}]`} {
+		for _, bad := range []string{
+			`{`, `[{"expression":"never","command":"x"}]`, `[{"expression":"@daily","command":"a\nb"}]`,
+			"[" + strings.Repeat(`{"expression":"@daily","command":"x"},`, 3) + `{"expression":"@daily","command":"x"}]`,
+		} {
 			if err := load(bad); err == nil {
 				t.Errorf("taken: %s", bad)
 			}

@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 
@@ -31,7 +30,6 @@ type mariaDB struct {
 	supervisor daemon.Supervisor
 	key        []byte
 
-	mu     sync.Mutex
 	admin  *sql.DB
 	number string // version
 }
@@ -127,7 +125,7 @@ func (m *mariaDB) install(ctx context.Context) error {
 		return err
 	}
 	// The superuser is root, known by its socket; it has no password.
-	cmd := exec.CommandContext(ctx, program, "--no-defaults", "--user="+m.User, "--datadir="+fresh,
+	cmd := exec.CommandContext(ctx, program, "--no-defaults", "--user="+m.User, "--datadir="+fresh, //nolint:gosec // of Debian, with names of our own
 		"--auth-root-authentication-method=socket", "--auth-root-socket-user=root", "--skip-test-db", "--skip-name-resolve")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%w: %s", err, lastLine(out))

@@ -346,9 +346,7 @@ func (p *postgres) wanted(l login) found {
 }
 
 func (f found) equal(o found) bool {
-	acl := slices.Equal(f.acl, o.acl)
-	f.acl, o.acl = nil, nil
-	return acl && f.attributes == o.attributes && f.sessions == o.sessions && f.verifier == o.verifier && f.members == o.members &&
+	return slices.Equal(f.acl, o.acl) && f.attributes == o.attributes && f.sessions == o.sessions && f.verifier == o.verifier && f.members == o.members &&
 		f.owner == o.owner && f.readOnly == o.readOnly
 }
 

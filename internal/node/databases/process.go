@@ -86,7 +86,7 @@ func command(ctx context.Context, as, dir, program string, args ...string) (*exe
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.CommandContext(ctx, program, args...)
+	cmd := exec.CommandContext(ctx, program, args...) //nolint:gosec // of Debian, with names that are safe
 	cmd.Dir = dir
 	cmd.Env = []string{"PATH=/usr/bin:/bin", "LC_ALL=C.UTF-8", "HOME=" + dir}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: c}

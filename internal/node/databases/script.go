@@ -74,11 +74,12 @@ func (t *text) quoted(quote byte, backslash bool) error {
 // toEndOfLine takes a comment.
 func (t *text) toEndOfLine() error {
 	for {
-		c, err := t.take()
-		if err != nil && !errors.Is(err, io.EOF) {
+		switch c, err := t.take(); {
+		case errors.Is(err, io.EOF):
+			return nil // the last line needs no end
+		case err != nil:
 			return err
-		}
-		if err != nil || c == '\n' {
+		case c == '\n':
 			return nil
 		}
 	}

@@ -142,8 +142,7 @@ func (c *Config) complete() (err error) {
 	for _, set := range []struct {
 		value *int
 		usual int
-	}{{&c.UIDMin, 20000}, {&c.UIDMax, 59999}, {&c.Ports.HTTP, 80}, {&c.Ports.HTTPS, 443}, {&c.Ports.FTP, 21}, {&c.Ports.SSH, 2222},
-		{&c.Ports.MariaDB, 3306}, {&c.Ports.PostgreSQL, 5432}} {
+	}{{&c.UIDMin, 20000}, {&c.UIDMax, 59999}, {&c.Ports.HTTP, 80}, {&c.Ports.HTTPS, 443}, {&c.Ports.FTP, 21}, {&c.Ports.SSH, 2222}, {&c.Ports.MariaDB, 3306}, {&c.Ports.PostgreSQL, 5432}} {
 		if *set.value == 0 {
 			*set.value = set.usual
 		}

@@ -35,9 +35,13 @@ func Cron(t *testing.T, p panel.Panel) {
 		t.Errorf("states: %+v, %v", states, err)
 	}
 	for _, bad := range []panel.CronJob{
-		{ID: "", Expression: "@daily", Command: "x"}, {ID: "../x", Expression: "@daily", Command: "x"}, {ID: "9", Expression: "61 * * * *", Command: "x"},
-		{ID: "9", Expression: "@daily", Command: "two\nlines"}, {ID: "9", Expression: "@daily", Command: ""},
-		{ID: "9", Expression: "@daily", Command: "x", Timezone: "Nowhere"}, {ID: "9", Expression: "@daily", Command: "x", TimeoutSeconds: 1 << 20},
+		{ID: "", Expression: "@daily", Command: "x"},
+		{ID: "../x", Expression: "@daily", Command: "x"},
+		{ID: "9", Expression: "61 * * * *", Command: "x"},
+		{ID: "9", Expression: "@daily", Command: "two\nlines"},
+		{ID: "9", Expression: "@daily", Command: ""},
+		{ID: "9", Expression: "@daily", Command: "x", Timezone: "Nowhere"},
+		{ID: "9", Expression: "@daily", Command: "x", TimeoutSeconds: 1 << 20},
 	} {
 		_, err := c.SetCronJob(t.Context(), ref, bad)
 		refused(t, err, panel.ErrInvalid)

@@ -58,8 +58,11 @@ func Databases(t *testing.T, p panel.Panel) {
 	}
 	name, engine := have[0].Name, have[0].Engine
 	for _, bad := range []panel.Database{
-		{Name: "other_db", Engine: engine, Password: "x"}, {Name: acc.Username + "_A", Engine: engine, Password: "x"}, {Name: acc.Username, Engine: engine, Password: "x"},
-		{Name: acc.Username + "_new", Engine: "oracle", Password: "x"}, {Name: acc.Username + "_new", Engine: engine, Password: "x", Charset: "klingon"},
+		{Name: "other_db", Engine: engine, Password: "x"},
+		{Name: acc.Username + "_A", Engine: engine, Password: "x"},
+		{Name: acc.Username, Engine: engine, Password: "x"},
+		{Name: acc.Username + "_new", Engine: "oracle", Password: "x"},
+		{Name: acc.Username + "_new", Engine: engine, Password: "x", Charset: "klingon"},
 	} {
 		_, err := db.SetDatabase(t.Context(), ref, bad)
 		refused(t, err, panel.ErrInvalid)
