@@ -221,6 +221,9 @@ func (n *Node) Facility(c panel.Capability) facility.Facility {
 	return n.facilities[i]
 }
 
+// Web is the driver for sites.
+func (n *Node) Web() web.Server { return n.web }
+
 // Handler answers HTTP for the sites. With a driver that serves by a daemon of its own it answers 404.
 func (n *Node) Handler() http.Handler {
 	if h, ok := n.web.(http.Handler); ok {
