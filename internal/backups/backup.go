@@ -186,6 +186,9 @@ type restore struct {
 func (r restore) name() string      { return "r" + strconv.FormatInt(r.id, 10) }
 func (r restore) checkName() string { return "v" + strconv.FormatInt(r.id, 10) }
 
+// returns tells that the restore brings a service back that ended.
+func (r restore) returns() bool { return r.preBackupID == nil }
+
 func (r restore) ended() bool { return r.status == done || r.status == broken }
 
 // wish is what a restore was asked for.

@@ -56,6 +56,7 @@ type Config struct {
 type Service struct {
 	Config
 	sources map[panel.BackupPart]Source
+	names   Source // may be nil
 }
 
 var _ site.Part = (*Service)(nil)
@@ -66,6 +67,10 @@ func New(c Config) *Service { return &Service{Config: c, sources: map[panel.Back
 // SetSource has a part of backups hold the rows of a section. Sources are plugged in
 // before the section is used.
 func (s *Service) SetSource(p panel.BackupPart, from Source) { s.sources[p] = from }
+
+// SetNames plugs in who keeps the domain names of services. They go with the part dns, and come back
+// with a service that ended only: otherwise a service has the names that it has.
+func (s *Service) SetNames(from Source) { s.names = from }
 
 // list answers one page of the backups of one of the account's services.
 func (s *Service) list(ctx context.Context, accountID, serviceID int64, p page.Params) ([]backup, int, error) {

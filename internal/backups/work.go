@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"stead.dev/stead/internal/panel"
@@ -97,11 +98,7 @@ func (s *Service) make(ctx context.Context, b backup) (panel.BackupTask, error) 
 	}
 	in := panel.BackupRequest{ID: b.name(), Parts: b.partNames(), Documents: map[panel.BackupPart]json.RawMessage{}}
 	for _, name := range in.Parts {
-		from, ok := s.sources[name]
-		if !ok {
-			continue
-		}
-		doc, err := from.Export(ctx, s.DB, b.accountID, b.serviceID)
+		doc, err := s.export(ctx, b, name)
 		if err != nil {
 			return task, fmt.Errorf("%w: export of %s: %w", errDatabase, name, err)
 		}
@@ -110,6 +107,49 @@ func (s *Service) make(ctx context.Context, b backup) (panel.BackupTask, error) 
 		}
 	}
 	return p.StartBackup(ctx, ref, in)
+}
+
+// zoned is the document of the part dns: what the zone's section knows, and the names.
+type zoned struct {
+	Zone  json.RawMessage `json:"zone,omitempty"`
+	Names json.RawMessage `json:"names,omitempty"`
+}
+
+// export is the document of a part; nil when no section has something of it.
+func (s *Service) export(ctx context.Context, b backup, name panel.BackupPart) (doc json.RawMessage, err error) {
+	if from := s.sources[name]; from != nil {
+		if doc, err = from.Export(ctx, s.DB, b.accountID, b.serviceID); err != nil {
+			return nil, err
+		}
+	}
+	if name != panel.PartDNS || s.names == nil {
+		return doc, nil
+	}
+	names, err := s.names.Export(ctx, s.DB, b.accountID, b.serviceID)
+	if err != nil || doc == nil && names == nil {
+		return nil, err
+	}
+	return json.Marshal(zoned{doc, names})
+}
+
+// importPart has the sections take back what the document of a part has.
+func (s *Service) importPart(ctx context.Context, tx *db.Tx, r restore, name panel.BackupPart, doc json.RawMessage) error {
+	if name == panel.PartDNS && s.names != nil {
+		var both zoned
+		if err := json.Unmarshal(doc, &both); err != nil {
+			return fmt.Errorf("backups: document: %w", err)
+		}
+		if r.returns() && both.Names != nil {
+			if err := s.names.Import(ctx, tx, r.accountID, r.serviceID, both.Names, nil); err != nil {
+				return err
+			}
+		}
+		doc = both.Zone
+	}
+	if doc == nil || s.sources[name] == nil {
+		return nil
+	}
+	return s.sources[name].Import(ctx, tx, r.accountID, r.serviceID, doc, r.items)
 }
 
 // ended writes the end of a backup's making, tells of it, and makes room.
@@ -324,11 +364,12 @@ func (s *Service) importRows(ctx context.Context, r restore) (time.Duration, err
 		if err != nil || !moved {
 			return err
 		}
-		for _, name := range r.parts {
-			if docs[name] == nil || s.sources[name] == nil {
+		// Backwards, for mailboxes are of names, which the part dns has.
+		for _, name := range slices.Backward(r.parts) {
+			if docs[name] == nil {
 				continue
 			}
-			if err := s.sources[name].Import(ctx, tx, r.accountID, r.serviceID, docs[name], r.items); err != nil {
+			if err := s.importPart(ctx, tx, r, name, docs[name]); err != nil {
 				return fmt.Errorf("backups: import of %s: %w", name, err)
 			}
 		}
@@ -361,10 +402,17 @@ func (s *Service) documents(ctx context.Context, r restore) (map[panel.BackupPar
 // putBack has the panel follow the rows that are back, and then put the rest back.
 func (s *Service) putBack(ctx context.Context, r restore) (time.Duration, error) {
 	task, err := s.task(ctx, r, r.name(), func(p panel.Backups, ref string) (panel.BackupTask, error) {
+		followed := []Source{}
+		if r.returns() {
+			followed = append(followed, s.names)
+		}
 		for _, name := range r.parts {
-			if from, ok := s.sources[name].(applier); ok {
-				if err := from.Apply(ctx, r.accountID, r.serviceID); err != nil {
-					return panel.BackupTask{}, fmt.Errorf("backups: apply %s: %w", name, err)
+			followed = append(followed, s.sources[name])
+		}
+		for _, from := range followed {
+			if part, ok := from.(applier); ok {
+				if err := part.Apply(ctx, r.accountID, r.serviceID); err != nil {
+					return panel.BackupTask{}, fmt.Errorf("backups: apply: %w", err)
 				}
 			}
 		}

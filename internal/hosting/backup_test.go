@@ -1,0 +1,36 @@
+package hosting
+
+import (
+	"context"
+	"testing"
+
+	"stead.dev/stead/internal/platform/db"
+)
+
+func TestAServiceThatComesBackHasItsDomains(t *testing.T) {
+	engines(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		w.service(owner, 10, "shop.example")
+		w.add(10, "blog.example", Addon)
+		w.add(10, "other.example", Alias)
+		w.add(10, "taken.example", Addon)
+		w.must(w.Apply(ctx, owner, 10))
+		before := w.has(10)
+		document, err := w.Export(ctx, w.db, owner, 10)
+		w.must(err)
+
+		w.must(w.free(ctx, 10))
+		w.must(w.machine.DeleteAccount(ctx, "10"))
+		w.exec(`DELETE FROM test_services WHERE id = 10`)
+		w.service(owner, 11, "taken.example")
+		w.service(owner, 10, "shop.example")
+		for range 2 {
+			w.tx(func(ctx context.Context, tx *db.Tx) error { return w.Import(ctx, tx, owner, 10, document, nil) })
+			w.must(w.Apply(ctx, owner, 10))
+		}
+		after := w.has(10)
+		if want := "shop.example=/public_html blog.example=/sites/blog.example other.example=/public_html"; after != want {
+			t.Errorf("domains: %s, want %s (there were %s)", after, want, before)
+		}
+	})
+}
