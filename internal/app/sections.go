@@ -182,6 +182,8 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 	c.credentials.OnReplace(databases.SecretKind, c.databases.Replaced)
 	c.cron = cron.New(cron.Config{DB: c.db, Clock: c.clock, Queue: c.queue, Services: hosted{c.services}, Panels: c.panels})
 	c.backups.SetSource(panel.PartCron, c.cron)
+	c.backups.SetSource(panel.PartDatabases, c.databases)
+	c.backups.SetNames(c.hosting)
 	c.services.SetKeeper(c.backups)
 	c.php = php.New(php.Config{DB: c.db, Clock: c.clock, Queue: c.queue, Services: hosted{c.services}, Panels: c.panels})
 	c.logs = logs.New(logs.Config{DB: c.db, Services: hosted{c.services}, Panels: c.panels})
@@ -189,6 +191,7 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 		DB: c.db, Clock: c.clock, Queue: c.queue, Events: c.outbox, Services: hosted{c.services}, Panels: c.panels,
 		Domains: mailDomains{c.hosting}, Zones: mailZones{c.dns}, Resolver: net.DefaultResolver,
 	})
+	c.backups.SetSource(panel.PartMail, c.mail)
 	c.hosting.SetParts(c.parts()...)
 	c.reseller = reseller.New(reseller.Config{DB: c.db, Clock: c.clock, Accounts: c.accounts, Wallet: c.wallet})
 	c.admin = admin.New(admin.Sections{
