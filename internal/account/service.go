@@ -122,6 +122,15 @@ type Update struct {
 
 // Update changes the profile and answers it.
 func (s *Service) Update(ctx context.Context, id int64, u Update) (p Profile, err error) {
+	err = s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+		p, err = s.UpdateIn(ctx, tx, id, u)
+		return err
+	})
+	return p, err
+}
+
+// UpdateIn is Update as a part of a larger change.
+func (s *Service) UpdateIn(ctx context.Context, tx *db.Tx, id int64, u Update) (p Profile, err error) {
 	if u.Name != nil {
 		name, err := checkName(*u.Name)
 		if err != nil {
@@ -141,31 +150,28 @@ func (s *Service) Update(ctx context.Context, id int64, u Update) (p Profile, er
 		}
 		u.Currency = &currency
 	}
-	err = s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
-		if err := lockUser(ctx, tx, id); err != nil {
-			return err
-		}
-		if p, err = profile(ctx, tx, id); err != nil {
-			return err
-		}
-		if u.Name != nil {
-			p.Name = *u.Name
-		}
-		if u.Locale != nil {
-			p.Locale = *u.Locale
-		}
-		if u.Currency != nil {
-			p.Currency = *u.Currency
-		}
-		if err := setName(ctx, tx, id, p.Name); err != nil {
-			return err
-		}
-		if err := setPreferences(ctx, tx, id, p.Locale, p.Currency); err != nil {
-			return err
-		}
-		return s.signal(ctx, tx, id)
-	})
-	return p, err
+	if err := lockUser(ctx, tx, id); err != nil {
+		return p, err
+	}
+	if p, err = profile(ctx, tx, id); err != nil {
+		return p, err
+	}
+	if u.Name != nil {
+		p.Name = *u.Name
+	}
+	if u.Locale != nil {
+		p.Locale = *u.Locale
+	}
+	if u.Currency != nil {
+		p.Currency = *u.Currency
+	}
+	if err := setName(ctx, tx, id, p.Name); err != nil {
+		return p, err
+	}
+	if err := setPreferences(ctx, tx, id, p.Locale, p.Currency); err != nil {
+		return p, err
+	}
+	return p, s.signal(ctx, tx, id)
 }
 
 func (s *Service) signal(ctx context.Context, tx *db.Tx, id int64) error {

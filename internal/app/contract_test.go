@@ -77,6 +77,8 @@ func TestTheOperationsAreThoseOfTheContract(t *testing.T) {
 			wantAuth, wantScopes = api.AnyToken, nil
 		case "client":
 			wantAuth, wantScopes = api.Own, nil
+		case "key":
+			wantAuth, wantScopes = api.Key, nil
 		}
 		if op.Auth != wantAuth || !slices.Equal(op.Scopes, wantScopes) {
 			t.Errorf("%s: auth %v with %v, want %v with %v", op.ID, op.Auth, op.Scopes, wantAuth, wantScopes)

@@ -28,6 +28,7 @@ var stories = []struct {
 	{"bad queries and headers are refused", badQueries},
 	{"a money operation repeated with its key happens once", repeated},
 	{"unknown members are accepted", unknownMembers},
+	{"a key that is wrong, for reading, or of the sandbox changes nothing", byAKey},
 }
 
 func TestEveryOperation(t *testing.T) {
@@ -61,6 +62,40 @@ func withoutAToken(t *testing.T, w *world) {
 		}
 	}
 	w.unchanged(before, "requests without a token")
+}
+
+// A key that is wrong, of the other world, or for reading only.
+func byAKey(t *testing.T, w *world) {
+	a := w.App
+	before := w.snapshot()
+	for _, op := range a.Operations() {
+		if op.Auth != api.Key {
+			continue
+		}
+		for _, c := range []struct{ key, status, want string }{
+			{"", "401", "unauthenticated"},
+			{"hello", "401", "api_key_invalid"},
+			{"rsk_" + strings.Repeat("x", 43), "401", "api_key_invalid"},
+			{w.owner.token, "401", "api_key_invalid"},
+		} {
+			if r := a.do(t, w.example(op, c.key)); fmt.Sprint(r.status) != c.status || r.key() != c.want {
+				t.Errorf("%s with the key %q: %s", op.ID, c.key, r)
+			}
+		}
+		if op.Write {
+			if r := a.do(t, w.example(op, w.ownersReadKey)); r.status != http.StatusForbidden || r.key() != "read_only_key" {
+				t.Errorf("%s with a key for reading: %s", op.ID, r)
+			}
+		}
+		r := a.do(t, w.example(op, w.ownersTestKey)) // it works, on a world of its own
+		if strings.Contains(op.Path, "{") && (r.status != http.StatusNotFound || r.key() != "not_found") {
+			t.Errorf("%s of the real world with a sandbox key: %s", op.ID, r)
+		}
+		if strings.Contains(string(r.body), w.domain) {
+			t.Errorf("%s shows the sandbox what is real: %s", op.ID, r)
+		}
+	}
+	w.unchanged(before, "keys that open nothing")
 }
 
 func withoutTheScope(t *testing.T, w *world) {

@@ -26,6 +26,7 @@ import (
 	"stead.dev/stead/internal/platform/config"
 	"stead.dev/stead/internal/platform/money"
 	"stead.dev/stead/internal/platform/testkit"
+	"stead.dev/stead/internal/reseller"
 )
 
 // demo settings give a test a catalog and gateways; simulated ones a panel that has everything, too.
@@ -37,30 +38,31 @@ var (
 // world is a server with a customer who owns one of everything, and a stranger.
 type world struct {
 	*App
-	t              *testing.T
-	client, panel  client // a third party's application, and Stead's own
-	owner          customer
-	stranger       customer
-	sandbox        string // token of the owner by a sandbox application
-	ownersPanel    string // token of the owner by Stead's own application
-	strangersPanel string
-	plan           int64
-	otherPlan      int64 // another one of the same product
-	domain         string
-	ownCertificate string // request that installs one for the domain
-	service        int64
-	hostedDomain   int64 // an addon of the service
-	dnsRecord      int64 // of the service's zone
-	database       int64 // active
-	cronJob        int64
-	mailbox        int64 // active
-	ftpAccount     int64 // active
-	sshKey         int64
-	backup         int64 // of the service, complete
-	order          int64 // pending
-	paid           int64
-	topup          int64
-	app            int64 // application of the owner
+	t                                                     *testing.T
+	client, panel                                         client // a third party's application, and Stead's own
+	owner                                                 customer
+	stranger                                              customer
+	sandbox                                               string // token of the owner by a sandbox application
+	ownersPanel                                           string // token of the owner by Stead's own application
+	strangersPanel                                        string
+	plan                                                  int64
+	otherPlan                                             int64  // another one of the same product
+	ownersKey, ownersTestKey, ownersReadKey, strangersKey string // of the reseller API
+	domain                                                string
+	ownCertificate                                        string // request that installs one for the domain
+	service                                               int64
+	hostedDomain                                          int64 // an addon of the service
+	dnsRecord                                             int64 // of the service's zone
+	database                                              int64 // active
+	cronJob                                               int64
+	mailbox                                               int64 // active
+	ftpAccount                                            int64 // active
+	sshKey                                                int64
+	backup                                                int64 // of the service, complete
+	order                                                 int64 // pending
+	paid                                                  int64
+	topup                                                 int64
+	app                                                   int64 // application of the owner
 }
 
 func newWorld(t *testing.T, a *App) *world {
@@ -71,6 +73,8 @@ func newWorld(t *testing.T, a *App) *world {
 	w.sandbox = a.token(t, w.owner.id, a.application(t, true), thirdParty()...)
 	w.ownersPanel = a.token(t, w.owner.id, w.panel, thirdParty()...)
 	w.strangersPanel = a.token(t, w.stranger.id, w.panel, thirdParty()...)
+	w.ownersKey, w.ownersTestKey, w.ownersReadKey = w.aKey(w.owner, reseller.NewKey{}), w.aKey(w.owner, reseller.NewKey{Sandbox: true}), w.aKey(w.owner, reseller.NewKey{ReadOnly: true})
+	w.strangersKey = w.aKey(w.stranger, reseller.NewKey{})
 	w.plan = w.aPlan()
 
 	w.domain = unique("site") + ".example.com"
@@ -304,6 +308,21 @@ func (w *world) aPlan() int64 {
 	return 0
 }
 
+// aKey makes the customer a reseller, and a key of its.
+func (w *world) aKey(c customer, n reseller.NewKey) string {
+	w.t.Helper()
+	n.Name = "Test"
+	_, err := w.reseller.Appoint(w.t.Context(), c.id, "gold", 2000)
+	if err == nil {
+		var token string
+		if _, token, err = w.reseller.CreateKey(w.t.Context(), c.id, n); err == nil {
+			return token
+		}
+	}
+	w.t.Fatal(err)
+	return ""
+}
+
 // aTariff is a plan that the service may move to.
 func (w *world) aTariff() int64 {
 	w.t.Helper()
@@ -392,7 +411,11 @@ func (w *world) path(op api.Info) string {
 func (w *world) example(op api.Info, token string) request {
 	w.t.Helper()
 	r := request{method: op.Method, path: w.path(op), token: token}
-	switch op.Method + " " + op.Path {
+	switch op.Method + " " + strings.Replace(op.Path, "/api/v1/reseller/services", "/api/v1/services", 1) {
+	case "PATCH /api/v1/reseller/me":
+		r.body = `{"auto_renew": false}`
+	case "POST /api/v1/reseller/wallet/topups":
+		r.body = `{"amount_usd_cents": 1000, "gateway": "demo"}`
 	case "POST /api/v1/orders":
 		r.body = fmt.Sprintf(`{"plan_id": %d, "domain": %q}`, w.plan, unique("new")+".example.com")
 	case "POST /api/v1/orders/{order}/pay", "POST /api/v1/orders/{order}/cancel":
@@ -493,6 +516,10 @@ func upload(t *testing.T, name, content string) (body, contentType string) {
 // tokenFor is a token of the customer that may call the operation.
 func (w *world) tokenFor(op api.Info, c customer) string {
 	switch {
+	case op.Auth == api.Key && c.id == w.owner.id:
+		return w.ownersKey
+	case op.Auth == api.Key:
+		return w.strangersKey
 	case !op.FirstParty:
 		return c.token
 	case c.id == w.owner.id:
@@ -520,7 +547,7 @@ func (w *world) snapshot() map[string]string {
 	return all
 }
 
-var changesByItself = regexp.MustCompile(`"(dns|charge|credit)":\{(?:[^{}]|\{[^{}]*\})*\}`)
+var changesByItself = regexp.MustCompile(`"(dns|charge|credit)":\{(?:[^{}]|\{[^{}]*\})*\}|"last_used_at":"[^"]*"`)
 
 // lasting is the body without what changes by itself: what the server saw in the
 // DNS, where it looks whenever it likes, and what is left of a period's price.

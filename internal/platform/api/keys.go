@@ -60,3 +60,12 @@ func apiKey(r *http.Request) (string, error) {
 		return header, nil
 	}
 }
+
+// InfoOf is what can be said of an operation before it is mounted.
+func InfoOf(r Route) (Info, error) {
+	d, err := r.declare()
+	if err != nil {
+		return Info{}, err
+	}
+	return d.Info, nil
+}

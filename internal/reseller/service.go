@@ -1,0 +1,114 @@
+package reseller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"stead.dev/stead/internal/account"
+	"stead.dev/stead/internal/platform/clock"
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/money"
+	"stead.dev/stead/internal/wallet"
+)
+
+// Config is what the front works with; all is needed.
+type Config struct {
+	DB       *db.DB
+	Clock    clock.Clock
+	Accounts *account.Service
+	Wallet   *wallet.Service
+}
+
+// Service is the front's use cases.
+type Service struct{ Config }
+
+// New makes the front.
+func New(c Config) *Service { return &Service{c} }
+
+// Reseller is an account that sells on.
+type Reseller struct {
+	AccountID, SandboxID int64
+	Tier                 string
+	// Discount is what wholesale is below retail, in hundredths of a percent.
+	Discount  int
+	CreatedAt time.Time
+}
+
+// settings are what a reseller has chosen for its account, or for its sandbox.
+type settings struct {
+	lowBalanceThreshold *money.USDCents
+	autoRenew           bool // of new services
+}
+
+func settingsOf(ctx context.Context, q db.Querier, accountID int64) (s settings, err error) {
+	err = q.QueryRow(ctx, `SELECT low_balance_threshold, auto_renew FROM reseller_settings WHERE account_id = $1`, accountID).
+		Scan(&s.lowBalanceThreshold, &s.autoRenew)
+	if errors.Is(err, db.ErrNoRows) {
+		return settings{autoRenew: true}, nil
+	}
+	return s, err
+}
+
+func putSettings(ctx context.Context, tx *db.Tx, accountID int64, s settings) error {
+	_, err := tx.Exec(ctx, `INSERT INTO reseller_settings (account_id, low_balance_threshold, auto_renew) VALUES ($1, $2, $3)
+		ON CONFLICT (account_id) DO UPDATE SET low_balance_threshold = excluded.low_balance_threshold, auto_renew = excluded.auto_renew`,
+		accountID, s.lowBalanceThreshold, s.autoRenew)
+	return err
+}
+
+// playMoney is what a sandbox begins with: a hundred thousand dollars that nobody has.
+const playMoney money.USDCents = 10_000_000
+
+// Appoint makes an account a reseller with the terms of a tier, or changes the terms of
+// one. Its sandbox, an account with play money, is made with it.
+func (s *Service) Appoint(ctx context.Context, accountID int64, tier string, discount int) (r Reseller, err error) {
+	if tier == "" || len(tier) > 40 || discount < 0 || discount > 10_000 {
+		return r, fmt.Errorf("reseller: a tier has a name, and a discount from 0 to 10000 hundredths of a percent")
+	}
+	err = s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+		sandbox, err := s.Accounts.EnsureSandbox(ctx, tx, accountID)
+		if err != nil {
+			return err
+		}
+		if err := s.Wallet.OpenSandbox(ctx, tx, sandbox, playMoney); err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, `INSERT INTO reseller_accounts (account_id, sandbox_id, tier, discount_bp, created_at)
+			VALUES ($1, $2, $3, $4, $5)
+			ON CONFLICT (account_id) DO UPDATE SET tier = excluded.tier, discount_bp = excluded.discount_bp`,
+			accountID, sandbox, tier, discount, tx.Now)
+		if err != nil {
+			return err
+		}
+		r, err = lockReseller(ctx, tx, accountID)
+		return err
+	})
+	return r, err
+}
+
+const resellerColumns = `account_id, sandbox_id, tier, discount_bp, created_at`
+
+func scanReseller(row db.Row) (r Reseller, err error) {
+	err = row.Scan(&r.AccountID, &r.SandboxID, &r.Tier, &r.Discount, &r.CreatedAt)
+	return r, err
+}
+
+func lockReseller(ctx context.Context, tx *db.Tx, accountID int64) (Reseller, error) {
+	r, err := scanReseller(tx.QueryRow(ctx, `SELECT `+resellerColumns+` FROM reseller_accounts WHERE account_id = $1`+tx.ForUpdate(), accountID))
+	if errors.Is(err, db.ErrNoRows) {
+		err = ErrNoReseller
+	}
+	return r, err
+}
+
+// of is the reseller whose key works on the account, in either world.
+func of(ctx context.Context, q db.Querier, accountID int64) (Reseller, error) {
+	r, err := scanReseller(q.QueryRow(ctx, `SELECT `+resellerColumns+` FROM reseller_accounts
+		WHERE account_id = $1 OR sandbox_id = $1`, accountID))
+	if errors.Is(err, db.ErrNoRows) {
+		err = ErrNoReseller
+	}
+	return r, err
+}
