@@ -13,6 +13,7 @@ import (
 	"stead.dev/stead/internal/node/web/nginx"
 	"stead.dev/stead/internal/panel"
 	panelnode "stead.dev/stead/internal/panel/node"
+	"stead.dev/stead/internal/platform/testkit"
 )
 
 // open is a Linux machine for the time of the test and its panel.
@@ -93,11 +94,11 @@ func TestASiteWithProgramsFromBeginToEnd(t *testing.T) {
 	if _, body, _ := get(t, cfg, "alice.example", "/"); body != "FRONT 128M" {
 		t.Errorf("after the change: %q", body)
 	}
-	page, err := p.ReadLog(t.Context(), "1", panel.LogQuery{Type: panel.LogAccess, Limit: 10})
-	must(t, err)
-	if len(page.Lines) != 5 || page.Lines[0].Path != "/" || page.Lines[0].Status != 200 {
-		t.Errorf("log: %+v", page)
-	}
+	testkit.Eventually(t, 10*time.Second, func() bool { // a request is logged when its answer was sent
+		page, err := p.ReadLog(t.Context(), "1", panel.LogQuery{Type: panel.LogAccess, Limit: 10})
+		must(t, err)
+		return len(page.Lines) == 5 && page.Lines[0].Path == "/" && page.Lines[0].Status == 200
+	}, "the requests are in the log")
 	usage, err := p.Usage(t.Context(), "1")
 	must(t, err)
 	if usage.TrafficBytes == nil || *usage.TrafficBytes < 5*100 {
