@@ -432,6 +432,10 @@ func (w *work) finish(ctx context.Context, chain, key string) error {
 	when := renewal(*w.row.issuedAt, *w.row.expiresAt)
 	w.row.renewAt = &when
 	return w.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+		// The service before its rows, as everywhere.
+		if _, err := w.Services.LockSite(ctx, tx, w.row.accountID, w.row.serviceID); err != nil {
+			return err
+		}
 		if err := setCurrent(ctx, tx, w.row); err != nil {
 			return err
 		}

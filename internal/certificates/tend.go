@@ -191,7 +191,7 @@ func (s *Service) order(ctx context.Context, on site.Site, r row) error {
 		}
 	}
 	s.Log.Info("certificates: an order failed", "certificate", r.id, "names", r.names, "error", f)
-	return s.DB.InTx(context.WithoutCancel(ctx), func(ctx context.Context, tx *db.Tx) error { return s.fail(ctx, tx, r.id, f) })
+	return s.DB.InTx(context.WithoutCancel(ctx), func(ctx context.Context, tx *db.Tx) error { return s.fail(ctx, tx, on, r.id, f) })
 }
 
 // within is the failure of an order that would go beyond the limits.
@@ -204,7 +204,10 @@ func (s *Service) within(ctx context.Context, r row) error {
 }
 
 // fail notes that an order failed, puts it off, and tells.
-func (s *Service) fail(ctx context.Context, tx *db.Tx, id int64, f *failure) error {
+func (s *Service) fail(ctx context.Context, tx *db.Tx, on site.Site, id int64, f *failure) error {
+	if _, err := s.Services.LockSite(ctx, tx, on.AccountID, on.ServiceID); err != nil {
+		return err
+	}
 	r, err := get(ctx, tx, id)
 	if err != nil {
 		return err
