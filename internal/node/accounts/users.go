@@ -129,8 +129,8 @@ func (u *users) start() error {
 		if err := unix.Stat(dir, &st); err != nil {
 			return fmt.Errorf("%s: %w", dir, err)
 		}
-		if st.Uid != 0 || st.Mode&0o022 != 0 {
-			return fmt.Errorf("%s must be root's and writable by nobody else, for accounts to be below it", dir)
+		if st.Uid != 0 || st.Mode&0o022 != 0 || st.Mode&0o001 == 0 {
+			return fmt.Errorf("%s must be root's, writable by nobody else and passable by all (0711), for accounts to be below it", dir)
 		}
 		if dir == "/" {
 			break

@@ -135,12 +135,17 @@ func TestNamesOfTheMachineAreNotGivenToAccounts(t *testing.T) {
 	}
 }
 
-func TestDirectoryThatOthersMayWriteIsRefused(t *testing.T) {
-	_, err := accounts.OpenUsers(accounts.UsersConfig{
-		Dir: filepath.Join(t.TempDir(), "m"), Now: time.Now, Log: slog.New(slog.DiscardHandler), UIDMin: 5000, UIDMax: 5002, WebGroup: nodetest.Web, Shell: "/bin/sh",
-	})
-	if err == nil || !strings.Contains(err.Error(), "writable by nobody else") {
-		t.Errorf("error: %v", err)
+func TestDirectoryThatOthersMayWriteOrUsersCannotPassIsRefused(t *testing.T) {
+	for _, mode := range []fs.FileMode{0o777, 0o775, 0o700} {
+		above := filepath.Join(nodetest.Dir(t), "above")
+		must(t, os.Mkdir(above, 0o700))
+		must(t, os.Chmod(above, mode))
+		_, err := accounts.OpenUsers(accounts.UsersConfig{
+			Dir: filepath.Join(above, "m"), Now: time.Now, Log: slog.New(slog.DiscardHandler), UIDMin: 5000, UIDMax: 5002, WebGroup: nodetest.Web, Shell: "/bin/sh",
+		})
+		if err == nil || !strings.Contains(err.Error(), above+" must be root's") {
+			t.Errorf("%o: %v", mode, err)
+		}
 	}
 }
 
