@@ -115,11 +115,21 @@ func RunNode(ctx context.Context, cfg config.Config, opts Options) (err error) {
 // machineConfig is the machine of the embedded node, or of stead node.
 func machineConfig(cfg config.Config, now func() time.Time, log *slog.Logger) machine.Config {
 	v4, v6 := cfg.NodeAddresses()
+	ports := cfg.Ports()
 	return machine.Config{
 		Kind: machine.Kind(cfg.NodeMachine), Dir: nodeDir(cfg), Now: now, Log: log, OriginURL: cfg.NodeURL, IPv4: v4, IPv6: v6,
-		Nameservers: cfg.Nameservers, Location: cfg.NodeLocation,
+		Nameservers: cfg.Nameservers, Location: cfg.NodeLocation, PreviewDomain: cfg.PreviewDomain,
+		Host: cfg.NodeHost, UserPrefix: cfg.NodeUserPrefix,
+		Ports: machine.Ports{
+			HTTP: ports["http"], HTTPS: ports["https"], FTP: ports["ftp"], SSH: ports["ssh"], MariaDB: ports["mariadb"],
+			PostgreSQL: ports["postgresql"],
+		},
 		Mail: machine.Mail{
 			Hostname: cfg.MailHost, Relay: cfg.MailRelay, Postmaster: cfg.MailPostmaster, CertFile: cfg.MailCertFile, KeyFile: cfg.MailKeyFile,
+			Ports: machine.MailPorts{
+				SMTP: ports["smtp"], Submission: ports["submission"], Submissions: ports["submissions"], IMAP: ports["imap"],
+				IMAPS: ports["imaps"], POP3: ports["pop3"], POP3S: ports["pop3s"], Submit: ports["submit"],
+			},
 		},
 		Backups: machine.Backups{Repository: cfg.BackupStore, CredentialsFile: cfg.BackupS3File, Region: cfg.BackupS3Region},
 	}

@@ -26,6 +26,10 @@ type Config struct {
 	OpsListen      string         `setting:"ops_listen" default:"127.0.0.1:8082" doc:"address of metrics and profiles, for operators only; off: none"`
 	BaseURL        string         `setting:"base_url" doc:"public address of the API and the pages, such as https://panel.example.com; without it, http(s)://<listen>"`
 	NodeMachine    string         `setting:"node_machine" default:"directories" doc:"what the machine of the embedded node, or of stead node, is: directories (any machine; accounts are folders, sites are served by Stead itself) or linux (given to hosting and set up by stead node setup: accounts are Linux users, sites and the rest are served by daemons; needs root)"`
+	NodeHost       string         `setting:"node_host" doc:"address on which the daemons of a linux machine listen for the world; without it, all of the machine's"`
+	NodePorts      []string       `setting:"node_ports" doc:"ports of a linux machine's services that are not the usual ones, as name=port, comma separated; names: http, https, ftp, ssh, mariadb, postgresql, smtp, submission, submissions, imap, imaps, pop3, pop3s, submit"`
+	NodeUserPrefix string         `setting:"node_user_prefix" doc:"what stands before the names of a linux machine's account users"`
+	PreviewDomain  string         `setting:"preview_domain" doc:"domain below which every site of a linux machine has an address of its own before its DNS points there, such as preview.example.com with a wildcard record; without it, there are none"`
 	NodeTLSListen  string         `setting:"node_tls_listen" default:"off" doc:"address where the embedded node serves the same sites by HTTPS, such as :443; off: none. Of a machine of Linux users nginx serves them, whatever this says"`
 	NodeURL        string         `setting:"node_url" doc:"public address of the embedded node's sites; without it, http://<node_listen>"`
 	NodeIPv4       string         `setting:"node_ipv4" doc:"IPv4 address of the embedded node for customers' DNS; without it, that of node_url where it is an address"`
