@@ -142,10 +142,10 @@ func debian() Step {
 // Packages are the programs that the facilities drive.
 func Packages() []string {
 	return []string{
-		"ca-certificates", "quota", "util-linux", // the machine
+		"ca-certificates", "perl", "quota", "util-linux", // the machine
 		"nginx", "php-fpm", "php-cli", "php-mysql", "php-pgsql", "php-curl", "php-gd", "php-intl", "php-mbstring", "php-xml", "php-zip", // sites
 		"mariadb-server", "mariadb-client", "postgresql", "postgresql-client", // databases
-		"postfix", "dovecot-core", "dovecot-imapd", "dovecot-pop3d", "dovecot-lmtpd", "dovecot-sieve", // mail
+		"postfix", "dovecot-core", "dovecot-imapd", "dovecot-pop3d", "dovecot-lmtpd", "dovecot-sieve", "opendkim", // mail
 		"openssh-server", // SFTP and shells
 		"restic",         // backups
 	}
@@ -194,7 +194,7 @@ func packages() Step {
 // come in by it.
 var daemons = []string{
 	"nginx.service", "php*-fpm.service", "mariadb.service", "postgresql.service", "postgresql@*.service", "postfix.service",
-	"postfix@-.service", "dovecot.service", "dovecot.socket",
+	"postfix@-.service", "dovecot.service", "dovecot.socket", "opendkim.service",
 }
 
 func daemonsOff() Step {
@@ -269,6 +269,9 @@ func configuration(settings Settings) Step {
 	set("node_machine", "linux")
 	set("node_listen", "off") // nginx serves the sites
 	set("agent_listen", settings.AgentListen)
+	if settings.IPv4 != "" {
+		set("node_url", "http://"+settings.IPv4)
+	}
 	set("node_ipv4", settings.IPv4)
 	set("node_ipv6", settings.IPv6)
 	set("nameservers", strings.Join(settings.Nameservers, ","))

@@ -140,7 +140,7 @@ func TestAMachineIsSetUpOnceAndStaysSo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.NodeMachine != config.MachineLinux || c.DataDir != settings.DataDir || c.NodeListen != config.Off || !slices.Equal(c.Nameservers, settings.Nameservers) {
+	if c.NodeMachine != config.MachineLinux || c.DataDir != settings.DataDir || c.NodeListen != config.Off || c.NodeURL != "http://192.0.2.7" || !slices.Equal(c.Nameservers, settings.Nameservers) {
 		t.Errorf("settings: %+v", c)
 	}
 
