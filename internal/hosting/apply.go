@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 
 	"stead.dev/stead/internal/panel"
 	"stead.dev/stead/internal/platform/db"
@@ -75,11 +76,7 @@ func (s *Service) follow(ctx context.Context, on site.Site) ([]domain, []result,
 	// before the former can go; and what the others are may depend on it.
 	w.removeOthers(ctx, rows, func(d panel.Domain) bool { return !d.Primary })
 	w.set(ctx, primary)
-	for _, d := range rows {
-		if d.kind != Primary && d.status != Removing {
-			w.set(ctx, d)
-		}
-	}
+	w.setOthers(ctx, rows)
 	w.removeOthers(ctx, rows, func(d panel.Domain) bool { return d.Name != primary.name })
 	for _, d := range rows {
 		if d.status == Removing && w.find(d.name) < 0 {
@@ -93,10 +90,33 @@ func (s *Service) follow(ctx context.Context, on site.Site) ([]domain, []result,
 type work struct {
 	panel.Sites
 	ref     string
-	root    string         // the primary domain's
+	root    string // the primary domain's
+
+	mu      sync.Mutex     // domains are set several at a time
 	have    []panel.Domain // kept as the panel has it
 	results []result
 	err     error
+}
+
+// atOnce bounds how many domains are set at a time. What a panel does for all that wait together,
+// such as having its web server read the sites anew, it then does once for many.
+const atOnce = 32
+
+// setOthers has the panel answer to the domains besides the primary one.
+func (w *work) setOthers(ctx context.Context, rows []domain) {
+	var all sync.WaitGroup
+	slots := make(chan struct{}, atOnce)
+	for _, d := range rows {
+		if d.kind == Primary || d.status == Removing {
+			continue
+		}
+		slots <- struct{}{}
+		all.Go(func() {
+			defer func() { <-slots }()
+			w.set(ctx, d)
+		})
+	}
+	all.Wait()
 }
 
 func (w *work) find(name string) int {
@@ -123,12 +143,28 @@ func (w *work) removeOthers(ctx context.Context, rows []domain, which func(panel
 // set has the panel answer to a domain as its row says.
 func (w *work) set(ctx context.Context, d domain) {
 	want := d.wanted(w.root)
-	i := w.find(d.name)
-	if i >= 0 && same(w.have[i], want) {
-		w.results = append(w.results, result{domain: d, now: w.have[i]})
-		return
+	if !w.is(d, want) {
+		now, err := w.SetDomain(ctx, w.ref, want)
+		w.note(d, want, now, err)
 	}
-	now, err := w.SetDomain(ctx, w.ref, want)
+}
+
+// is tells whether the panel has a domain as it is wanted, and notes so.
+func (w *work) is(d domain, want panel.Domain) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	i := w.find(d.name)
+	if i < 0 || !same(w.have[i], want) {
+		return false
+	}
+	w.results = append(w.results, result{domain: d, now: w.have[i]})
+	return true
+}
+
+// note keeps what the panel answered to a domain that was set.
+func (w *work) note(d domain, want, now panel.Domain, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	if err != nil {
 		key, forGood := failureKey(err)
 		if !forGood {
@@ -144,10 +180,10 @@ func (w *work) set(ctx context.Context, d domain) {
 			w.have[j].Primary = false
 		}
 	}
-	if i < 0 {
-		w.have = append(w.have, now)
-	} else {
+	if i := w.find(d.name); i >= 0 {
 		w.have[i] = now
+	} else {
+		w.have = append(w.have, now)
 	}
 }
 
