@@ -31,6 +31,7 @@ type mailboxWire struct {
 	Autoresponder    replyWire     `json:"autoresponder"`
 	Protocols        protocolsWire `json:"protocols"`
 	SendLimitPerHour int           `json:"send_limit_per_hour" doc:"Recipients in an hour"`
+	SpamThreshold    *float64      `json:"spam_threshold" doc:"Null: the mail server has no filter of spam"`
 	LastLoginAt      *time.Time    `json:"last_login_at" doc:"By IMAP or POP3"`
 	CreatedAt        time.Time     `json:"created_at"`
 

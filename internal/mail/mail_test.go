@@ -280,7 +280,7 @@ func (w *world) told(serviceID int64) string {
 func TestEachOperationAnswersAsDocumented(t *testing.T) {
 	engines(t, func(t *testing.T, w *world) {
 		w.service(owner, 10, "shop.example", "blog.example")
-		const created = `{"id":1,"address":"info@shop.example","domain_id":100,"status":"pending","status_reason":null,"quota_mb":50,"used_mb":0,"messages":0,"measured_at":null,"aliases":["sales@blog.example"],"forward_to":[],"keep_copy":false,"catch_all":false,"autoresponder":{"enabled":false,"subject":"","body":"","starts_at":null,"ends_at":null},"protocols":{"imap":true,"pop3":true,"smtp_out":true},"send_limit_per_hour":200,"last_login_at":null,"created_at":"2026-03-02T09:00:00Z","client":null,"dns":null}`
+		const created = `{"id":1,"address":"info@shop.example","domain_id":100,"status":"pending","status_reason":null,"quota_mb":50,"used_mb":0,"messages":0,"measured_at":null,"aliases":["sales@blog.example"],"forward_to":[],"keep_copy":false,"catch_all":false,"autoresponder":{"enabled":false,"subject":"","body":"","starts_at":null,"ends_at":null},"protocols":{"imap":true,"pop3":true,"smtp_out":true},"send_limit_per_hour":200,"spam_threshold":null,"last_login_at":null,"created_at":"2026-03-02T09:00:00Z","client":null,"dns":null}`
 		r := w.do("POST", "/10/mailboxes", "own", `{"local_part":"Info","domain":"Shop.example","password":"correct horse","quota_mb":50,"aliases":["Sales@blog.example"]}`)
 		if r.code != 201 || r.body != created {
 			t.Fatalf("got  %d %s\nwant 201 %s", r.code, r.body, created)

@@ -1,0 +1,30 @@
+package mail
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"stead.dev/stead/internal/node/daemon"
+	"stead.dev/stead/internal/node/facility"
+	"stead.dev/stead/internal/node/nodetest"
+	panelnode "stead.dev/stead/internal/panel/node"
+	"stead.dev/stead/internal/panel/paneltest"
+)
+
+// The port's contract, on a machine with real users.
+func TestContract(t *testing.T) {
+	n := nodetest.Node(t, func(dir string, s daemon.Supervisor, lookup facility.Lookup) ([]facility.Facility, error) {
+		self, err := os.Executable()
+		if err != nil {
+			return nil, err
+		}
+		d, err := Open(Config{
+			Dir: filepath.Join(dir, "m"), Store: filepath.Join(dir, "mailboxes"), Hostname: "mx.stead.test", SMTP: freePort(t), IMAPS: freePort(t),
+			Submit: freePort(t), Program: []string{self}, Accounts: lookup, Supervisor: s, Now: time.Now, Log: nodetest.Log(t),
+		})
+		return []facility.Facility{d}, err
+	}, nil)
+	paneltest.Mailboxes(t, panelnode.New(n))
+}
