@@ -113,11 +113,8 @@ func (s *Service) Restore(ctx context.Context, tx *db.Tx, id int64) error {
 	if !kept {
 		return ErrRestoreWindow.New()
 	}
-	if r.domain != nil {
-		if err := s.checkDomain(ctx, tx, r.accountID, *r.domain); err != nil {
-			return err
-		}
-	}
+	// Claim says whether its names are free. They may still be its own: those of a service that ended
+	// are let go by a job.
 	if err := setReturning(ctx, tx, id); db.IsUnique(err) {
 		return fault.DomainUnavailable.Wrap(err)
 	} else if err != nil {
