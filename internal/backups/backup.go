@@ -79,10 +79,6 @@ type part struct {
 // name is the backup on the panel.
 func (b backup) name() string { return "b" + strconv.FormatInt(b.id, 10) }
 
-func (b backup) has(p panel.BackupPart) bool {
-	return slices.ContainsFunc(b.parts, func(had part) bool { return had.Part == p })
-}
-
 func (b backup) partNames() []panel.BackupPart {
 	names := make([]panel.BackupPart, len(b.parts))
 	for i, p := range b.parts {

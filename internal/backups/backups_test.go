@@ -43,7 +43,7 @@ func TestABackupIsMadeAndDownloaded(t *testing.T) {
 		found := map[string]string{}
 		for archive := tar.NewReader(gz); ; {
 			h, err := archive.Next()
-			if err == io.EOF {
+			if errors.Is(err, io.EOF) {
 				break
 			}
 			w.must(err)
@@ -257,7 +257,6 @@ func TestEveryStepIsTakenUpAfterACrash(t *testing.T) {
 			}, "step "+string(at))
 			// Whatever the step asks of the panel is asked; what it writes is lost.
 			lost := *w.Service
-			lost.Config.DB = w.db
 			lost.Events = dying{crashed}
 			if at == restoring {
 				testkit.Eventually(t, time.Minute, func() bool {

@@ -567,8 +567,8 @@ func (s *Service) check(ctx context.Context, accountID, serviceID int64, began t
 	task, err := s.task(ctx, r, name, func(p panel.Backups, ref string) (panel.BackupTask, error) {
 		return p.StartBackupCheck(ctx, ref, panel.CheckRequest{ID: name, Backup: newest.name()})
 	})
-	switch {
-	case err != nil && s.again(err, began):
+	switch again := s.again(err, began); {
+	case again:
 		return askLater, nil
 	case errors.Is(err, panel.ErrNotFound):
 		task = panel.BackupTask{Status: panel.TaskFailed, Failure: panel.ErrInvalid} // the panel has lost it

@@ -40,7 +40,7 @@ var _ Store = Folder{}
 
 // NewFolder keeps the streams below dir, which is made when missing.
 func NewFolder(dir string) (Folder, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := os.MkdirAll(dir, 0o700); err != nil { //nolint:gosec // the operator's
 		return Folder{}, fmt.Errorf("backups: %w", err)
 	}
 	return Folder{dir}, nil
@@ -102,7 +102,7 @@ type unzipped struct {
 
 func (u *unzipped) Read(b []byte) (int, error) {
 	n, err := u.Reader.Read(b)
-	if err != nil && err != io.EOF {
+	if err != nil && !errors.Is(err, io.EOF) {
 		err = damaged(err)
 	}
 	return n, err
@@ -120,7 +120,7 @@ func (Folder) Check(context.Context, string) error { return nil }
 
 // Delete implements Store.
 func (f Folder) Delete(_ context.Context, ref, id string) error {
-	return os.RemoveAll(filepath.Join(f.dir, ref, id))
+	return os.RemoveAll(filepath.Join(f.dir, ref, id)) //nolint:gosec // checked names
 }
 
 // Drop implements Store.

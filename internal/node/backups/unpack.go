@@ -102,7 +102,7 @@ func entries(r io.Reader, each func(name string, h *tar.Header, body io.Reader) 
 	t := tar.NewReader(r)
 	for {
 		h, err := t.Next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			_, err = io.Copy(io.Discard, r) // to the very end, for the checksum
 			return err
 		}
@@ -375,11 +375,11 @@ func (u *unpacker) file(name string, h *tar.Header, body io.Reader) error {
 	})
 }
 
-// replace has make put something under a passing name, which then takes the place of what is at name:
+// replace has something put under a passing name, which then takes the place of what is at name:
 // a visitor finds the old or the new.
-func (u *unpacker) replace(name string, make func(tmp string) error) error {
+func (u *unpacker) replace(name string, put func(tmp string) error) error {
 	tmp := path.Join(path.Dir(name), unfinished+rand.Text())
-	err := make(tmp)
+	err := put(tmp)
 	if err == nil {
 		var info fs.FileInfo
 		if info, err = u.root.Lstat(name); err == nil && info.IsDir() {

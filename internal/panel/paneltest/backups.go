@@ -123,7 +123,7 @@ func archived(t *testing.T, b panel.Backups, ref, id string) map[string]string {
 	found := map[string]string{}
 	for r := tar.NewReader(gz); ; {
 		h, err := r.Next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return found
 		}
 		must(t, err)
