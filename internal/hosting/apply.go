@@ -102,14 +102,21 @@ type work struct {
 // such as having its web server read the sites anew, it then does once for many.
 const atOnce = 32
 
+// few domains are set one after the other, in their order: it takes little longer.
+const few = 3
+
 // setOthers has the panel answer to the domains besides the primary one.
 func (w *work) setOthers(ctx context.Context, rows []domain) {
+	others := slices.DeleteFunc(slices.Clone(rows), func(d domain) bool { return d.kind == Primary || d.status == Removing })
+	if len(others) <= few {
+		for _, d := range others {
+			w.set(ctx, d)
+		}
+		return
+	}
 	var all sync.WaitGroup
 	slots := make(chan struct{}, atOnce)
-	for _, d := range rows {
-		if d.kind == Primary || d.status == Removing {
-			continue
-		}
+	for _, d := range others {
 		slots <- struct{}{}
 		all.Go(func() {
 			defer func() { <-slots }()
