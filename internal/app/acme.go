@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"stead.dev/stead/internal/certificates"
+	"stead.dev/stead/internal/platform/dnsquery"
 )
 
 // authorityTimeout bounds one request to a certificate authority.
@@ -32,7 +33,7 @@ func (c *core) buildCertificates() error {
 	}
 	c.certificates = certificates.New(certificates.Config{
 		DB: c.db, Clock: c.clock, Queue: c.queue, Events: c.outbox, Services: hosted{c.services}, Panels: c.panels, Box: c.box,
-		Domains: hostedDomains{c.hosting}, Zones: proofs{c.dns}, DNS: &certificates.Public{}, Authority: authority,
+		Domains: hostedDomains{c.hosting}, Zones: proofs{c.dns}, DNS: &certificates.Public{Client: dnsquery.Client{Servers: c.cfg.DNSResolvers}}, Authority: authority,
 		Nameservers: c.cfg.Nameservers, Automatic: c.cfg.ACMEAutomatic, Log: c.log,
 	})
 	c.outbox.Subscribe("site_domain.*", c.certificates.Follow)
