@@ -270,7 +270,7 @@ func (n *Node) every(ctx context.Context, pause time.Duration, do func(context.C
 func (n *Node) Reconcile(ctx context.Context) {
 	n.start(ctx)
 	for _, ref := range n.accounts.Deleting() {
-		if err := n.deleteAccount(ctx, ref); err != nil && ctx.Err() == nil && !errors.Is(err, panel.ErrNotFound) {
+		if err := n.end(ctx, ref, n.accounts.Finish); err != nil && ctx.Err() == nil && !errors.Is(err, panel.ErrNotFound) {
 			n.cfg.Log.Warn("account cannot be removed", "account", ref, "error", err)
 		}
 	}
@@ -512,14 +512,14 @@ func (n *Node) UpdateAccount(ctx context.Context, ref string, limits panel.Limit
 
 // DeleteAccount implements panel.Accounts.
 func (n *Node) DeleteAccount(ctx context.Context, ref string) error {
-	return panel.Wrap("accounts.delete", ref, n.deleteAccount(ctx, ref))
+	return panel.Wrap("accounts.delete", ref, n.end(ctx, ref, n.accounts.Delete))
 }
 
-// deleteAccount also continues a deletion that was interrupted. The sites go first: nothing is
-// served that is half gone.
-func (n *Node) deleteAccount(ctx context.Context, ref string) error {
+// end ends an account by Delete or Finish of the accounts. The sites go first: nothing is served
+// that is half gone.
+func (n *Node) end(ctx context.Context, ref string, way func(context.Context, string, func(context.Context, accounts.Record) error) error) error {
 	defer n.applying.Lock(ref)()
-	err := n.accounts.Delete(ctx, ref, func(ctx context.Context, rec accounts.Record) error {
+	err := way(ctx, ref, func(ctx context.Context, rec accounts.Record) error {
 		if err := n.web.Apply(ctx, rec.Name, nil); err != nil {
 			return err
 		}

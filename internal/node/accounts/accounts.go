@@ -56,6 +56,9 @@ type Accounts interface {
 	// Delete ends the account: from its begin on it is there for nobody. end, if any, removes what
 	// others keep of it; when it fails the account stays as Deleting says.
 	Delete(ctx context.Context, ref string, end func(context.Context, Record) error) error
+	// Finish is Delete for an account whose end has begun. ErrNotFound: for any other, also for one
+	// that was made anew since somebody asked for Deleting.
+	Finish(ctx context.Context, ref string, end func(context.Context, Record) error) error
 	// Settle makes the machine as the record says where somebody changed it: the user, the home's
 	// mode, the limits of the kernel.
 	Settle(ctx context.Context, ref string) error

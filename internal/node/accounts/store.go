@@ -387,11 +387,20 @@ func (d *Store) settle(now, other Record) {
 
 // Delete implements Accounts.
 func (d *Store) Delete(ctx context.Context, ref string, end func(context.Context, Record) error) error {
+	return d.end(ctx, ref, end, false)
+}
+
+// Finish implements Accounts.
+func (d *Store) Finish(ctx context.Context, ref string, end func(context.Context, Record) error) error {
+	return d.end(ctx, ref, end, true)
+}
+
+func (d *Store) end(ctx context.Context, ref string, end func(context.Context, Record) error, begun bool) error {
 	defer d.busy.Lock(ref)()
 	d.mu.RLock()
 	rec, ok := d.records[ref]
 	d.mu.RUnlock()
-	if !ok || rec.Making {
+	if !ok || rec.Making || begun && !rec.Deleting {
 		return fmt.Errorf("%w: account", panel.ErrNotFound)
 	}
 	if !rec.Deleting {

@@ -223,8 +223,12 @@ func TestDeletionThatFailsIsGoneOnWith(t *testing.T) {
 	if _, err := m.Store.Create(t.Context(), spec); !errors.Is(err, panel.ErrExists) {
 		t.Errorf("name given to another one: %v", err)
 	}
+	m.Account("bob", panel.Limits{})
+	if err := m.Store.Finish(t.Context(), "bob", nil); !errors.Is(err, panel.ErrNotFound) {
+		t.Errorf("an account was ended whose end had not begun: %v", err)
+	}
 	var ended string
-	must(t, m.Store.Delete(t.Context(), "alice", func(_ context.Context, rec accounts.Record) error { ended = rec.Ref; return nil }))
+	must(t, m.Store.Finish(t.Context(), "alice", func(_ context.Context, rec accounts.Record) error { ended = rec.Ref; return nil }))
 	if ended != "alice" {
 		t.Error("what others keep was not ended")
 	}
