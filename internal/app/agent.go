@@ -21,6 +21,9 @@ import (
 	"stead.dev/stead/internal/platform/nodelink"
 )
 
+// messageTimeout bounds a message of a node, and its answer.
+const messageTimeout = 20 * time.Second
+
 // newMachines is the address where hosting machines of their own join and report.
 func (a *App) newMachines(ctx context.Context, ln net.Listener) (*endpoint, error) {
 	identity, err := a.nodes.Identity(ctx)
@@ -29,6 +32,8 @@ func (a *App) newMachines(ctx context.Context, ln net.Listener) (*endpoint, erro
 	}
 	srv := a.httpServer(a.nodes.Handler())
 	srv.TLSConfig = identity.Server(nodes.Accept, true)
+	// Messages are small, and anybody may connect.
+	srv.ReadTimeout, srv.WriteTimeout = messageTimeout, messageTimeout
 	return &endpoint{name: "nodes", ln: ln, url: address(ln, true), srv: srv}, nil
 }
 

@@ -148,10 +148,11 @@ var sold = map[string]panel.Capability{
 	"backups": panel.CapBackups,
 }
 
-// Follow frees the room of services that ended, and gives those another that have another plan.
+// follow frees the room of services that ended, gives those another that have another plan, and those
+// theirs again that came back.
 func (p places) follow(s *services.Service) outbox.Subscriber {
 	return func(ctx context.Context, tx *db.Tx, e outbox.Stored) error {
-		if e.Type != "service.tariff_changed" {
+		if e.Type != "service.tariff_changed" && e.Type != "service.restored" {
 			return p.nodes.Follow(ctx, tx, e)
 		}
 		hosted, err := s.Hosted(ctx, tx, e.AccountID, e.SubjectID)
@@ -163,6 +164,9 @@ func (p places) follow(s *services.Service) outbox.Subscriber {
 		}
 		if err := json.Unmarshal(hosted.Limits, &limits); err != nil {
 			return fmt.Errorf("limits of service %d: %w", e.SubjectID, err)
+		}
+		if e.Type == "service.restored" {
+			return p.nodes.Return(ctx, tx, e.SubjectID, hosted.PanelName, max(0, limits.DiskMB))
 		}
 		return p.nodes.Resize(ctx, tx, e.SubjectID, max(0, limits.DiskMB))
 	}

@@ -396,6 +396,15 @@ func TestServicesAreSpreadAndNothingIsOverbooked(t *testing.T) {
 			}
 		}
 		w.must(w.db.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error { return w.Resize(ctx, tx, 77, 250) }))
+		// What comes back comes back to where it was, once.
+		for range 2 {
+			w.must(w.db.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error {
+				return errors.Join(w.Return(ctx, tx, 500, nodes.PanelName(one.ID), 10), w.Return(ctx, tx, 501, "sandbox", 10))
+			}))
+		}
+		if n := w.node("one"); n.Placed != 4 || n.PlacedDiskMB != 310 {
+			t.Errorf("sums after one came back: %+v", n)
+		}
 		if n := w.node("two"); n.Placed != 15 || n.PlacedDiskMB != 1650 {
 			t.Errorf("sums after a larger plan: %+v", n)
 		}

@@ -183,6 +183,19 @@ func (s *Service) Resize(ctx context.Context, tx *db.Tx, serviceID, diskMB int64
 	return resize(ctx, tx, serviceID, diskMB)
 }
 
+// Return gives a service that came back its room on the node that it was on, whether the node has it or
+// not: what was kept of it is there. A service that is on no node, or has its room, is left alone.
+func (s *Service) Return(ctx context.Context, tx *db.Tx, serviceID int64, panelName string, diskMB int64) error {
+	id, ok := PanelID(panelName)
+	if !ok {
+		return nil
+	}
+	if _, has, err := placed(ctx, tx, serviceID); err != nil || has {
+		return err
+	}
+	return takeAnyway(ctx, tx, id, Need{ServiceID: serviceID, DiskMB: diskMB})
+}
+
 // Found is where a node is called.
 type Found struct {
 	ID           int64

@@ -126,9 +126,24 @@ func take(ctx context.Context, tx *db.Tx, id int64, need Need) (bool, error) {
 	if err != nil || n == 0 {
 		return false, err
 	}
-	_, err = tx.Exec(ctx, `INSERT INTO nodes_placements (service_id, node_id, disk_mb, created_at) VALUES ($1, $2, $3, $4)`,
-		need.ServiceID, id, need.DiskMB, tx.Now)
+	err = insertPlacement(ctx, tx, id, need)
 	return err == nil, err
+}
+
+// takeAnyway is take without a bound.
+func takeAnyway(ctx context.Context, tx *db.Tx, id int64, need Need) error {
+	n, err := tx.Exec(ctx, `UPDATE nodes_nodes SET placed_accounts = placed_accounts + 1, placed_disk_mb = placed_disk_mb + $1
+		WHERE id = $2`, need.DiskMB, id)
+	if err != nil || n == 0 {
+		return err
+	}
+	return insertPlacement(ctx, tx, id, need)
+}
+
+func insertPlacement(ctx context.Context, tx *db.Tx, id int64, need Need) error {
+	_, err := tx.Exec(ctx, `INSERT INTO nodes_placements (service_id, node_id, disk_mb, created_at) VALUES ($1, $2, $3, $4)`,
+		need.ServiceID, id, need.DiskMB, tx.Now)
+	return err
 }
 
 // placed is the node of a service; false when it has none.

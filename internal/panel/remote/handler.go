@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"reflect"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"sync"
@@ -79,6 +80,13 @@ func (h handler) call(w http.ResponseWriter, r *http.Request) {
 		h.refuse(w, r, m, err)
 		return
 	}
+	// A fault of one method is its failure, and told to whoever called.
+	defer func() {
+		if v := recover(); v != nil && v != http.ErrAbortHandler { //nolint:errorlint // the value itself is thrown
+			stack := debug.Stack()
+			h.refuse(w, r, m, fmt.Errorf("%w: panic: %v\n%s", panel.ErrInternal, v, stack[:min(len(stack), maxStack)]))
+		}
+	}()
 	out := part.MethodByName(m.name).Call(in)
 	if err, _ := out[len(out)-1].Interface().(error); err != nil {
 		h.refuse(w, r, m, err)
@@ -97,6 +105,9 @@ func (h handler) call(w http.ResponseWriter, r *http.Request) {
 		h.file(w, r, m, file)
 	}
 }
+
+// maxStack is as much of a stack as a log takes.
+const maxStack = 2000
 
 // part is the panel as the method's capability; ErrUnsupported when it does not have it.
 func (h handler) part(m method) (reflect.Value, error) {

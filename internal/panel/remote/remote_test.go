@@ -149,6 +149,14 @@ func TestACallerWhoLeavesEndsTheCallOnTheNode(t *testing.T) {
 	<-ended
 }
 
+func TestAFaultOfANodeIsAFailure(t *testing.T) {
+	far := connect(t, &scripted{account: func(context.Context) (panel.Account, error) { panic("out of luck") }})
+	_, err := far.Account(t.Context(), "1")
+	if e := refused(t, err, panel.ErrInternal); !strings.Contains(e.Error(), "out of luck") {
+		t.Errorf("%v", e)
+	}
+}
+
 func TestACallThatTakesTooLongIsUnreachable(t *testing.T) {
 	in := newInstallation(t)
 	address := in.serve(t, remote.Handler(&scripted{account: func(ctx context.Context) (panel.Account, error) {
