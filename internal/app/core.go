@@ -86,7 +86,7 @@ func newCore(ctx context.Context, cfg config.Config, opts Options, as role) (_ *
 	if c.version == "" {
 		c.version = "dev"
 	}
-	if err := os.MkdirAll(cfg.DataDir, 0o700); err != nil {
+	if err := makeDataDir(cfg); err != nil {
 		return nil, fmt.Errorf("data directory: %w", err)
 	}
 	if c.cfg.DataDir, err = filepath.Abs(cfg.DataDir); err != nil {
@@ -153,6 +153,19 @@ func (c *core) close(ctx context.Context) error {
 	}
 	c.closers = nil
 	return errors.Join(errs...)
+}
+
+// makeDataDir makes the data directory. On a machine of Linux users the homes are below it, so
+// everybody may pass through, and nobody but the owner may look around; what is in it has modes of
+// its own.
+func makeDataDir(cfg config.Config) error {
+	if cfg.NodeMachine != config.MachineLinux || cfg.NodeListen == config.Off {
+		return os.MkdirAll(cfg.DataDir, 0o700)
+	}
+	if err := os.MkdirAll(cfg.DataDir, 0o711); err != nil {
+		return err
+	}
+	return os.Chmod(cfg.DataDir, 0o711)
 }
 
 // openBox finds the key that stored secrets are sealed with.
