@@ -182,7 +182,7 @@ var nameForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
 // known answers whether there is, or was, an account of that ref with something to tell.
 func (d *Driver) known(ref string) error {
-	if !nameForm.MatchString(ref) || ref == "running" || ref == "work" {
+	if !nameForm.MatchString(ref) {
 		return fmt.Errorf("%w: account", panel.ErrNotFound)
 	}
 	if _, err := d.cfg.Accounts(ref); err == nil {

@@ -17,7 +17,7 @@
 //
 // On the disk, below Config.Dir:
 //
-//	<ref>/<id>.json    a backup, a restore or a check: the record
+//	of-<ref>/<id>.json a backup, a restore or a check: the record
 //	running/<ref>      id of the task that is running, for the next start
 //	work/              what facilities dump and load, for root only
 package backups
