@@ -256,7 +256,9 @@ func (h hostedDomains) Hosted(ctx context.Context, q db.Querier, accountID, serv
 	found, err := h.Service.Hosted(ctx, q, accountID, serviceID)
 	all := make([]certificates.Domain, len(found))
 	for i, d := range found {
-		all[i] = certificates.Domain{ID: d.ID, Name: d.Name, Served: d.Served, ForceHTTPS: d.ForceHTTPS, CreatedAt: d.CreatedAt}
+		all[i] = certificates.Domain{
+			ID: d.ID, Name: d.Name, Served: d.Served, Elsewhere: d.Pointing == hosting.NotPointed, ForceHTTPS: d.ForceHTTPS, CreatedAt: d.CreatedAt,
+		}
 	}
 	return all, err
 }

@@ -41,7 +41,11 @@ func (s *Service) Apply(ctx context.Context, accountID, serviceID int64) error {
 		return err
 	}
 	changed := false
-	err = site.Follow(ctx, s.DB, s.kind(on, hosted, &changed))
+	kind := s.kind(on, hosted, &changed)
+	err = site.Follow(ctx, s.DB, kind)
+	if err == nil {
+		err = s.removeOthers(ctx, on, hosted, kind, &changed)
+	}
 	if changed {
 		err = errors.Join(err, s.DB.InTx(context.WithoutCancel(ctx), func(ctx context.Context, tx *db.Tx) error {
 			return s.Domains.Refresh(ctx, tx, accountID, serviceID)
@@ -67,6 +71,8 @@ func (s *Service) kind(on site.Site, hosted panel.Certificates, changed *bool) s
 				return nil, err
 			}
 			answers = assign(rows, domains, s.Clock.Now())
+			// The newest first: it answers for a domain before the former one no longer does.
+			slices.SortStableFunc(rows, func(a, b row) int { return b.chosenAt.Compare(a.chosenAt) })
 			return slices.DeleteFunc(rows, func(r row) bool { return len(answers[r.id]) == 0 || len(r.current.secret) == 0 }), nil
 		},
 		Head: func(r row) site.Head {
@@ -100,11 +106,8 @@ func (s *Service) kind(on site.Site, hosted panel.Certificates, changed *bool) s
 			*changed = *changed || err == nil
 			return onPanel{InstalledCertificate: now}, err
 		},
-		Remove: func(ctx context.Context, name string) error {
-			err := hosted.RemoveCertificate(ctx, on.Ref, name)
-			*changed = *changed || err == nil
-			return err
-		},
+		// Visitors would be shown none until its successor is there: removeOthers removes it then.
+		Remove: func(context.Context, string) error { return nil },
 		Note: func(ctx context.Context, tx *db.Tx, r row, o site.Outcome[onPanel]) error {
 			switch {
 			case o.Err != nil:
@@ -117,6 +120,36 @@ func (s *Service) kind(on site.Site, hosted panel.Certificates, changed *bool) s
 			}
 		},
 	}
+}
+
+// removeOthers takes from the panel what no row wants, once all that is wanted is there.
+func (s *Service) removeOthers(ctx context.Context, on site.Site, hosted panel.Certificates, kind site.Kind[row, onPanel], changed *bool) error {
+	there, err := hosted.InstalledCertificates(ctx, on.Ref)
+	if err != nil {
+		return err
+	}
+	rows, err := kind.Rows(ctx, s.DB)
+	if err != nil {
+		return err
+	}
+	has := func(r row) bool {
+		return slices.ContainsFunc(there, func(c panel.InstalledCertificate) bool {
+			return c.Name == r.onPanel() && c.Fingerprint == r.fingerprint
+		})
+	}
+	if slices.ContainsFunc(rows, func(r row) bool { return !has(r) }) {
+		return nil // refused, and noted so; or changed meanwhile, and another run is on its way
+	}
+	for _, c := range there {
+		if slices.ContainsFunc(rows, func(r row) bool { return r.onPanel() == c.Name }) {
+			continue
+		}
+		if err := hosted.RemoveCertificate(ctx, on.Ref, c.Name); err != nil && !errors.Is(err, panel.ErrNotFound) {
+			return err
+		}
+		*changed = true
+	}
+	return nil
 }
 
 // forget lets certificates go, and their keys, of which no name is the service's any more.

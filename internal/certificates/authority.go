@@ -15,6 +15,7 @@ import (
 
 	"github.com/mholt/acmez/v3/acme"
 
+	"stead.dev/stead/internal/panel"
 	"stead.dev/stead/internal/platform/certificate"
 	"stead.dev/stead/internal/platform/db"
 )
@@ -165,7 +166,8 @@ const defaultRetry = time.Hour
 // judge says what an authority's error means.
 func judge(err error, asked *noted) error {
 	var own *failure
-	if err == nil || errors.As(err, &own) || errors.Is(err, context.Canceled) {
+	var hosting *panel.Error
+	if err == nil || errors.As(err, &own) || errors.As(err, &hosting) || errors.Is(err, context.Canceled) {
 		return err
 	}
 	var p acme.Problem

@@ -124,9 +124,9 @@ func (r row) status(now time.Time) Status {
 	}
 }
 
-// waiting tells that nothing failed yet: the domain is not ready, and will be looked at again.
+// waiting tells that nothing failed yet: the domain is not ready for its first certificate, and will be looked at again.
 func (r row) waiting() bool {
-	return r.automatic && r.lastErrorKey != nil &&
+	return r.automatic && !r.there() && r.lastErrorKey != nil &&
 		(*r.lastErrorKey == errNotPointed.Key || (r.lastReason != nil && *r.lastReason != reasonProof))
 }
 
@@ -185,6 +185,7 @@ type Domain struct {
 	ID         int64
 	Name       string
 	Served     bool // the panel has it
+	Elsewhere  bool // it led elsewhere when somebody last looked
 	ForceHTTPS bool
 	CreatedAt  time.Time
 }

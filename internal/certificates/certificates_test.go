@@ -356,6 +356,69 @@ func TestAnOwnCertificateIsJudgedBeforeItIsUsed(t *testing.T) {
 	})
 }
 
+func TestASuccessorIsThereBeforeTheFormerGoes(t *testing.T) {
+	engines(t, func(t *testing.T, w *world) {
+		w.service(10, "it", "shop.example", "blog.example")
+		w.post(10, `{"domains": ["shop.example", "blog.example"]}`)
+		w.run()
+		watched := &watching{panelFull: w.panels["it"].(panelFull), w: w}
+		w.panels["it"] = watched
+		w.clk.Advance(time.Minute)
+		one := w.post(10, `{"domains": ["blog.example"]}`)
+		w.run()
+		w.clk.Advance(time.Minute)
+		own := issue(t, issueOptions{
+			names: []string{"blog.example", "shop.example"}, from: w.clk.Now().Add(-day), to: w.clk.Now().Add(100 * day), usage: x509.ExtKeyUsageServerAuth,
+		})
+		for range 2 { // the second takes the place of the first
+			w.clk.Advance(time.Minute)
+			body, _ := json.Marshal(map[string]string{"certificate": own.chain, "private_key": own.key})
+			w.post(10, string(body))
+			w.run()
+		}
+		w.clk.Advance(time.Minute)
+		w.post(10, fmt.Sprintf(`{"certificate_id": %d}`, one))
+		w.run()
+		if watched.seen < 8 || len(watched.without) > 0 {
+			t.Errorf("in %d steps visitors were without a certificate: %v", watched.seen, watched.without)
+		}
+		installed, err := watched.InstalledCertificates(t.Context(), "10")
+		w.must(err)
+		if len(installed) != 2 {
+			t.Errorf("on the panel: %+v", installed)
+		}
+	})
+}
+
+// watching looks after each change whether both domains are answered by HTTPS.
+type watching struct {
+	panelFull
+	w       *world
+	seen    int
+	without []string
+}
+
+func (p *watching) look(what string) {
+	p.seen++
+	for _, name := range []string{"shop.example", "blog.example"} {
+		if p.w.tls("it", 10, name) != panel.TLSActive {
+			p.without = append(p.without, what+": "+name)
+		}
+	}
+}
+
+func (p *watching) SetCertificate(ctx context.Context, ref string, c panel.Certificate) (panel.InstalledCertificate, error) {
+	set, err := p.panelFull.SetCertificate(ctx, ref, c)
+	p.look("set " + c.Name)
+	return set, err
+}
+
+func (p *watching) RemoveCertificate(ctx context.Context, ref, name string) error {
+	err := p.panelFull.RemoveCertificate(ctx, ref, name)
+	p.look("remove " + name)
+	return err
+}
+
 func ownOf(i issued, want string) struct{ certificate, chain, key, want string } {
 	return struct{ certificate, chain, key, want string }{i.chain, "", i.key, want}
 }

@@ -152,17 +152,24 @@ func (s *Service) overview(ctx context.Context, accountID, serviceID int64, p pa
 	o.answers = assign(all, o.domains, s.Clock.Now())
 	o.refused = map[string]*refusal{}
 	for _, d := range o.domains {
-		o.refused[d.Name] = s.known(on, all, d)
+		answered := false
+		for _, names := range o.answers {
+			answered = answered || slices.Contains(names, d.Name)
+		}
+		o.refused[d.Name] = s.known(on, all, d, answered)
 	}
 	return o, nil
 }
 
-// known is why a domain cannot have a certificate as far as is known: from what the last order for it met.
-func (s *Service) known(on site.Site, all []row, d Domain) *refusal {
-	if !s.Authority.on() {
-		if _, err := site.On[panel.Issuing](s.Panels, on, panel.CapIssuing); err != nil {
-			return &refusal{d.Name, errPreflight, reasonOff, ""}
-		}
+// known is why a domain cannot have a certificate as far as is known: from the last look into the DNS, unless a
+// certificate answers for it already, and from what the last order for it met.
+func (s *Service) known(on site.Site, all []row, d Domain, answered bool) *refusal {
+	_, err := site.On[panel.Issuing](s.Panels, on, panel.CapIssuing)
+	switch itself := err == nil; {
+	case !itself && !s.Authority.on():
+		return &refusal{d.Name, errPreflight, reasonOff, ""}
+	case !itself && d.Elsewhere && !answered:
+		return &refusal{d.Name, errNotPointed, "", ""}
 	}
 	for _, r := range slices.Backward(all) {
 		if refused := r.met(); refused != nil && slices.Contains(r.names, d.Name) {

@@ -227,7 +227,7 @@ func (s *Service) fail(ctx context.Context, tx *db.Tx, on site.Site, id int64, f
 	}
 	wait := pause(r.failures)
 	switch {
-	case waiting && !r.there():
+	case waiting:
 		wait = unready(tx.Now.Sub(r.createdAt))
 	case f.goesOn:
 		wait = youngPause << min(r.failures, 4)
@@ -251,7 +251,8 @@ func (s *Service) fail(ctx context.Context, tx *db.Tx, on site.Site, id int64, f
 			return err
 		}
 	}
-	if waiting {
+	// What goes on failing is told ever more seldom: the first time, the second, the fourth, the eighth.
+	if waiting || r.failures&(r.failures-1) != 0 {
 		return nil
 	}
 	return s.emit(ctx, tx, "ssl.failed", r)
