@@ -99,7 +99,7 @@ func TestAShellSeesNothingOfOthers(t *testing.T) {
 	w := newWorld(t)
 	w.shell(w.alice, true)
 	c := w.connect(w.alice, w.key)
-	out, err := run(t.Context(), c, `id -un; pwd; echo "$HOME $TMPDIR"; cat public_html/index.html; echo; touch made tmp/made && php -r 'echo 6*7;'; ulimit -c`)
+	out, err := run(t.Context(), c, `id -un; pwd; echo "$HOME $TMPDIR"; cat public_html/index.html; echo; touch made tmp/made && perl -e 'print 6*7'; ulimit -c`)
 	want := w.alice.User.Name + "\n" + w.alice.Home + "\n" + w.alice.Home + " " + w.alice.Home + "/tmp\nsite of alice\n420\n"
 	if err != nil || out != want {
 		t.Errorf("%v: %q, want %q", err, out, want)

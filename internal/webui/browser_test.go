@@ -1,0 +1,149 @@
+package webui_test
+
+import (
+	"context"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/audits"
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+
+	"stead.dev/stead/internal/platform/testkit"
+)
+
+// chromium is a real browser in which the visitor is signed in.
+type chromium struct {
+	t   *testing.T
+	ctx context.Context
+
+	mu       sync.Mutex
+	problems []string
+}
+
+func (b *browser) chromium() *chromium {
+	b.t.Helper()
+	path, err := exec.LookPath("chromium")
+	if err != nil {
+		b.t.Fatalf("%v: run the tests with `make test`, which installs it", err)
+	}
+	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]),
+		chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.Flag("disable-quic", true),
+		chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"),
+	)
+	allocated, release := chromedp.NewExecAllocator(context.Background(), options...)
+	b.t.Cleanup(release)
+	c := &chromium{t: b.t}
+	ctx, cancel := chromedp.NewContext(allocated)
+	b.t.Cleanup(cancel)
+	c.ctx = ctx
+	if err := chromedp.Do(ctx); err != nil { // starts it, for longer than a step
+		b.t.Fatal(err)
+	}
+	c.do(chromedp.EmulateViewport(1000, 740), call(audits.Enable, cdp.Empty{}))
+	if err := chromedp.Listen(ctx, c.notice); err != nil {
+		b.t.Fatal(err)
+	}
+	c.do(call(network.SetCookie, network.SetCookieParams{Name: "stead_session", Value: b.cookie("stead_session"), URL: b.site.url}))
+	return c
+}
+
+// notice keeps what must not happen.
+func (c *chromium) notice(event any) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch e := event.(type) {
+	case *runtime.EventExceptionThrown:
+		c.problems = append(c.problems, e.ExceptionDetails.Text)
+	case *log.EventEntryAdded:
+		if e.Entry.Level == log.EntryLevelError || e.Entry.Level == log.EntryLevelWarning {
+			c.problems = append(c.problems, e.Entry.Text+" "+e.Entry.URL)
+		}
+	case *audits.EventIssueAdded:
+		if d := e.Issue.Details; d != nil && d.ContentSecurityPolicyIssueDetails != nil {
+			c.problems = append(c.problems, "against the policy: "+d.ContentSecurityPolicyIssueDetails.ViolatedDirective)
+		}
+	}
+}
+
+func (c *chromium) said() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.problems)
+}
+
+func (c *chromium) do(steps ...chromedp.Action[chromedp.Void]) {
+	c.t.Helper()
+	ctx, cancel := context.WithTimeout(c.ctx, 30*time.Second)
+	defer cancel()
+	if err := chromedp.Do(ctx, steps...); err != nil {
+		c.t.Fatalf("%v: %q", err, c.said())
+	}
+}
+
+func call[P, R any](command cdp.Command[P, R], params P) chromedp.Action[chromedp.Void] {
+	return chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+		_, err := cdp.Call(ctx, t, command, params)
+		return err
+	})
+}
+
+// becomes waits until an expression is true on the page.
+func (c *chromium) becomes(expression string) {
+	c.t.Helper()
+	ctx, cancel := context.WithTimeout(c.ctx, 30*time.Second)
+	defer cancel()
+	if _, err := chromedp.Run(ctx, chromedp.Poll[bool](expression)); err != nil {
+		text, _ := chromedp.Run(c.ctx, chromedp.Evaluate[string]("document.body.innerText"))
+		c.t.Fatalf("%s: %v: %q\n%s", expression, err, c.said(), text)
+	}
+}
+
+// types presses the keys of small letters.
+func (c *chromium) types(text string) {
+	c.t.Helper()
+	for _, r := range text {
+		key := input.DispatchKeyEventParams{
+			Type: input.DispatchKeyEventTypeKeyDown, Key: string(r), Text: string(r), Code: "Key" + strings.ToUpper(string(r)), WindowsVirtualKeyCode: int64(r) - 32,
+		}
+		up := key
+		up.Type, up.Text = input.DispatchKeyEventTypeKeyUp, ""
+		c.do(call(input.DispatchKeyEvent, key), call(input.DispatchKeyEvent, up))
+	}
+}
+
+func TestTheTerminalInARealBrowser(t *testing.T) {
+	s := newSite(t)
+	b := s.browser(t)
+	b.register("anna@example.com")
+	c := b.chromium()
+	screen := `document.querySelector(".xterm-rows").innerText.replaceAll("\u00a0", " ")`
+	c.do(chromedp.Navigate(s.url + terminalPage))
+	c.becomes(`document.getElementById("terminal-status").textContent === "Connected."`)
+	c.becomes(screen + `.includes("service 10 of ")`)
+	c.types("ls")
+	c.becomes(screen + `.includes("ls")`)
+	c.do(call(input.InsertText, input.InsertTextParams{Text: " sälåm"})) // as a paste, or a method of input
+	c.becomes(screen + `.includes("ls sälåm")`)
+	// The window changes its size, and the other side hears of it.
+	c.do(chromedp.EmulateViewport(700, 500))
+	c.becomes(screen + `.includes("now ")`)
+	// Its own styles are let in by their nonce: without them rows have no height of their own.
+	c.becomes(`document.querySelector(".xterm-rows > div").getBoundingClientRect().height > 5`)
+	c.becomes(`[...document.querySelectorAll("style")].length > 0 && [...document.querySelectorAll("style")].every(e => e.sheet)`)
+	// Whoever leaves the page leaves the terminal.
+	c.do(chromedp.Navigate(s.url + "/account"))
+	c.becomes(`location.pathname === "/account"`)
+	testkit.Eventually(t, 10*time.Second, func() bool { return s.terminals.running() == 0 }, "the terminal ends")
+	if said := c.said(); len(said) > 0 {
+		t.Errorf("the browser says %s", strings.Join(said, "\n"))
+	}
+}
