@@ -309,14 +309,16 @@ func (d *Driver) apply(a accounts.Account) error {
 			d.forget(j)
 		}
 	}
+	var failed error
 	for _, want := range k.Jobs {
 		j, there := on.jobs[want.ID]
 		if there && j.CronJob == want && !changed {
 			continue
 		}
 		schedule, err := panel.ParseSchedule(want.Expression, want.Timezone)
-		if err != nil {
-			return fmt.Errorf("cron: job %s: %w", want.ID, err)
+		if err != nil { // a zone that was abolished; the others run
+			failed = errors.Join(failed, fmt.Errorf("cron: job %s: %w", want.ID, err))
+			continue
 		}
 		if !there {
 			j = &job{of: on, place: -1, running: map[*run]bool{}}
@@ -328,7 +330,7 @@ func (d *Driver) apply(a accounts.Account) error {
 		}
 		d.plan(j, now)
 	}
-	return nil
+	return failed
 }
 
 // forget takes a job out, and ends its runs.

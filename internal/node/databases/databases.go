@@ -413,7 +413,7 @@ func (d *Driver) ListDatabases(_ context.Context, ref string) ([]panel.Database,
 	}
 	all := []panel.Database{}
 	for _, db := range d.records.Get(a.Name).Databases {
-		if !db.Ending && db.Made {
+		if !db.Ending {
 			all = append(all, d.answer(db))
 		}
 	}
@@ -428,6 +428,9 @@ func (d *Driver) answer(db database) panel.Database {
 	out := panel.Database{
 		Name: db.Name, Engine: db.Engine, Charset: db.Charset, MaxSizeMB: db.MaxSizeMB, PasswordVersion: db.Version,
 		SizeBytes: size.bytes, SizedAt: size.at, Full: size.full,
+	}
+	if !db.Made {
+		out.PasswordVersion = "" // nobody gets in yet
 	}
 	s, ok := d.servers[db.Engine]
 	if !ok {
@@ -499,6 +502,7 @@ func (d *Driver) set(ctx context.Context, ref string, in panel.Database) (panel.
 	if err := d.applyOne(ctx, a, db); err != nil {
 		return panel.Database{}, err
 	}
+	db.Made = true
 	return d.answer(db), nil
 }
 

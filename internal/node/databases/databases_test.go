@@ -371,6 +371,9 @@ func TestWhatWasInterruptedIsFinished(t *testing.T) {
 			t.Fatal(err)
 		}
 		m.reopen()
+		if list, err := m.ListDatabases(t.Context(), "gina"); err != nil || len(list) != 1 || list[0].PasswordVersion != "" {
+			t.Errorf("what is not made is not listed as such: %+v, %v", list, err)
+		}
 		m.apply("gina")
 		d := panel.Database{Name: "gina_new", Engine: e}
 		fails(t, m.own(d), "SELECT * FROM old")
@@ -422,6 +425,13 @@ func TestServersOutliveTheAgentAndComeBack(t *testing.T) {
 			t.Errorf("%s: %s %v", name, out, err)
 		}
 		m.must(m.cfg.Supervisor.Restart(t.Context(), name))
+	}
+	// Other settings take the servers' being started anew.
+	pid := m.cfg.Supervisor.PID(mariaDBName)
+	m.cfg.MariaDB.MaxSessions = 77
+	m.reopen()
+	if m.cfg.Supervisor.PID(mariaDBName) == pid || m.state("SELECT @@max_connections") != "77" {
+		t.Error("other settings are not followed")
 	}
 	for _, e := range engines {
 		d := panel.Database{Name: "hugo_" + string(e)[:5], Engine: e}

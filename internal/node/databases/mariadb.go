@@ -80,7 +80,8 @@ func (m *mariaDB) start(ctx context.Context) error {
 			return fmt.Errorf("mariadb: %w", err)
 		}
 	}
-	if err := record.WriteFile(m.config(), []byte(m.settings()), 0o644); err != nil {
+	changed, err := writeChanged(m.config(), m.settings())
+	if err != nil {
 		return fmt.Errorf("mariadb: %w", err)
 	}
 	if err := m.install(ctx); err != nil {
@@ -98,10 +99,14 @@ func (m *mariaDB) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	ran := m.supervisor.PID(mariaDBName) != 0
 	err = m.supervisor.Ensure(ctx, daemon.Spec{
 		Name: mariaDBName, User: m.User, Dir: m.dir, Command: []string{program, "--defaults-file=" + m.config()},
 		Stop: syscall.SIGTERM, StopTimeout: time.Minute, StartTimeout: 2 * time.Minute, Ready: m.admin.PingContext,
 	})
+	if err == nil && ran && changed {
+		err = m.supervisor.Restart(ctx, mariaDBName)
+	}
 	if err != nil {
 		return err
 	}

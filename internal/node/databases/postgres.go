@@ -117,10 +117,13 @@ func (p *postgres) start(ctx context.Context) error {
 	if err := ownDir(p.run(), p.User, 0o700); err != nil {
 		return fmt.Errorf("postgresql: %w", err)
 	}
+	changed := false
 	for file, content := range map[string]string{p.config(): p.settings(), p.hba(): access} {
-		if err := record.WriteFile(file, []byte(content), 0o644); err != nil {
+		now, err := writeChanged(file, content)
+		if err != nil {
 			return fmt.Errorf("postgresql: %w", err)
 		}
+		changed = changed || now
 	}
 	if _, err := os.Stat(p.ident()); errors.Is(err, fs.ErrNotExist) {
 		if err := record.WriteFile(p.ident(), []byte(p.identities(nil)), 0o644); err != nil {
@@ -144,11 +147,15 @@ func (p *postgres) start(ctx context.Context) error {
 			return fmt.Errorf("postgresql: %w", err)
 		}
 	}
+	ran := p.supervisor.PID(postgresName) != 0
 	err = p.supervisor.Ensure(ctx, daemon.Spec{
 		Name: postgresName, User: p.User, Dir: p.dir,
 		Command: []string{filepath.Join(programs, "postgres"), "-D", p.data(), "-c", "config_file=" + p.config()},
 		Reload:  syscall.SIGHUP, Stop: syscall.SIGINT, StopTimeout: time.Minute, StartTimeout: 2 * time.Minute, Ready: p.admin.Ping,
 	})
+	if err == nil && ran && changed {
+		err = p.supervisor.Restart(ctx, postgresName)
+	}
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,8 @@ import (
 	"regexp"
 	"strconv"
 	"syscall"
+
+	"stead.dev/stead/internal/node/record"
 )
 
 var safeName = regexp.MustCompile(`^[a-z0-9_]{1,63}$`)
@@ -78,6 +80,14 @@ func ownDir(dir, owner string, mode fs.FileMode) error {
 		}
 	}
 	return os.Chmod(dir, mode)
+}
+
+// writeChanged writes a file of configuration, unless it is so already, and tells whether it did.
+func writeChanged(file, content string) (bool, error) {
+	if now, err := os.ReadFile(file); err == nil && string(now) == content {
+		return false, nil
+	}
+	return true, record.WriteFile(file, []byte(content), 0o644)
 }
 
 // command runs a program as a server's user, with nothing of this process's environment.

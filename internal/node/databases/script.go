@@ -23,7 +23,7 @@ type text struct {
 
 func newText(r io.Reader) text { return text{r: bufio.NewReaderSize(r, 64<<10), line: 1} }
 
-// take moves the next byte into the statement.
+// take moves the next byte into the statement, unless it is space before its beginning.
 func (t *text) take() (byte, error) {
 	c, err := t.r.ReadByte()
 	if err != nil {
@@ -34,6 +34,9 @@ func (t *text) take() (byte, error) {
 	}
 	if t.buf.Len() >= statementBytes {
 		return 0, fmt.Errorf("%w: line %d: a statement is longer than %d bytes", panel.ErrInvalid, t.line, statementBytes)
+	}
+	if t.buf.Len() == 0 && (c == ' ' || '\t' <= c && c <= '\r') {
+		return c, nil
 	}
 	return c, t.buf.WriteByte(c)
 }
@@ -118,7 +121,7 @@ func (s *mysqlScript) statement() error {
 			_, err := s.r.Discard(len(s.delimiter))
 			return err
 		}
-		if len(bytes.TrimSpace(s.buf.Bytes())) == 0 {
+		if s.buf.Len() == 0 {
 			if done, err := s.command(); done || err != nil {
 				return err
 			}
@@ -151,7 +154,9 @@ func (t *text) dropped(comment func() error) error {
 	before := t.buf.Len() - 1
 	err := comment()
 	t.buf.Truncate(before)
-	t.buf.WriteByte('\n')
+	if before > 0 {
+		t.buf.WriteByte('\n')
+	}
 	return err
 }
 
@@ -323,7 +328,7 @@ func (s *postgresScript) meta() error {
 	if err != nil {
 		return err
 	}
-	if len(command) == 2 && (command[0] == `\restrict` || command[0] == `\unrestrict`) && len(bytes.TrimSpace(s.buf.Bytes())) == 0 {
+	if len(command) == 2 && (command[0] == `\restrict` || command[0] == `\unrestrict`) && before == 0 {
 		return nil
 	}
 	return fmt.Errorf("%w: line %d: psql's commands are not run", panel.ErrInvalid, line)
