@@ -607,9 +607,15 @@ func TestStrangersFindNothing(t *testing.T) {
 		k := made[keyShown](w, w.do("POST", "/10/ssh-keys", "own", fmt.Sprintf(`{"public_key":%q}`, ed(t))))
 		w.apply(10)
 		for _, c := range [][3]string{
-			{"GET", "/10/ftp", ""}, {"POST", "/10/ftp", `{"username":"x"}`}, {"DELETE", fmt.Sprintf("/10/ftp/%d", f.ID), ""},
-			{"PUT", "/10/shell", `{"enabled":true}`}, {"GET", "/10/ssh-keys", ""}, {"POST", "/10/ssh-keys", fmt.Sprintf(`{"public_key":%q}`, ed(t))},
-			{"DELETE", fmt.Sprintf("/10/ssh-keys/%d", k.ID), ""}, {"DELETE", fmt.Sprintf("/20/ssh-keys/%d", k.ID), ""}, {"DELETE", fmt.Sprintf("/20/ftp/%d", f.ID), ""},
+			{"GET", "/10/ftp", ""},
+			{"POST", "/10/ftp", `{"username":"x"}`},
+			{"DELETE", fmt.Sprintf("/10/ftp/%d", f.ID), ""},
+			{"PUT", "/10/shell", `{"enabled":true}`},
+			{"GET", "/10/ssh-keys", ""},
+			{"POST", "/10/ssh-keys", fmt.Sprintf(`{"public_key":%q}`, ed(t))},
+			{"DELETE", fmt.Sprintf("/10/ssh-keys/%d", k.ID), ""},
+			{"DELETE", fmt.Sprintf("/20/ssh-keys/%d", k.ID), ""},
+			{"DELETE", fmt.Sprintf("/20/ftp/%d", f.ID), ""},
 		} {
 			w.expect(c[0], c[1], "other", c[2], 404, "not_found")
 		}
@@ -626,7 +632,8 @@ func TestServicesThatTakeNoChanges(t *testing.T) {
 		w.services.Add(t, site.Site{ServiceID: 40, AccountID: owner, Panel: "bare", Ref: "40", Username: "s40", Status: "active"})
 		writes := func(id int64) [][3]string {
 			return [][3]string{
-				{"POST", fmt.Sprintf("/%d/ftp", id), `{"username":"x"}`}, {"PUT", fmt.Sprintf("/%d/shell", id), `{"enabled":true}`},
+				{"POST", fmt.Sprintf("/%d/ftp", id), `{"username":"x"}`},
+				{"PUT", fmt.Sprintf("/%d/shell", id), `{"enabled":true}`},
 				{"POST", fmt.Sprintf("/%d/ssh-keys", id), fmt.Sprintf(`{"public_key":%q}`, ed(t))},
 			}
 		}

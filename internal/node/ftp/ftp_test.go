@@ -121,7 +121,7 @@ func TestNothingInTheClear(t *testing.T) {
 
 	r = w.raw()
 	r.say("AUTH TLS")
-	old := tls.Client(r.conn, &tls.Config{RootCAs: w.roots, ServerName: "ftp.test", MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}) //nolint:gosec // that it is refused is tested
+	old := tls.Client(r.conn, &tls.Config{RootCAs: w.roots, ServerName: "ftp.test", MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11})
 	if err := old.HandshakeContext(t.Context()); err == nil {
 		t.Error("an old TLS is spoken")
 	}
@@ -652,7 +652,7 @@ func TestTheMachinesOwnCertificate(t *testing.T) {
 	})
 	shown := func(name string) string {
 		r := w.raw()
-		r.protect(&tls.Config{ServerName: name, InsecureSkipVerify: true}) //nolint:gosec // it is looked at below
+		r.protect(&tls.Config{ServerName: name, InsecureSkipVerify: true})
 		return r.conn.(*tls.Conn).ConnectionState().PeerCertificates[0].SerialNumber.String()
 	}
 	first := shown("other.test")

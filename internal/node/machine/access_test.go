@@ -123,7 +123,7 @@ func (v *visitor) must(err error) {
 func (v *visitor) ssh() (*gossh.Client, error) {
 	return gossh.Dial("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(v.port)), &gossh.ClientConfig{
 		User: v.user, Auth: []gossh.AuthMethod{gossh.PublicKeys(v.key)}, Timeout: 20 * time.Second,
-		HostKeyCallback: gossh.InsecureIgnoreHostKey(), //nolint:gosec // a loopback server of the test's
+		HostKeyCallback: gossh.InsecureIgnoreHostKey(), // a loopback server of the test
 	})
 }
 
@@ -151,7 +151,7 @@ func (v *visitor) ftp() (*ftpclient.ServerConn, error) {
 	list, err := v.p.FTPAccounts(v.t.Context(), v.ref)
 	v.must(err)
 	c, err := ftpclient.Dial(net.JoinHostPort("127.0.0.1", strconv.Itoa(list[0].Port)), ftpclient.DialWithTimeout(20*time.Second),
-		ftpclient.DialWithExplicitTLS(&tls.Config{InsecureSkipVerify: true, ClientSessionCache: tls.NewLRUClientSessionCache(4)})) //nolint:gosec // see above
+		ftpclient.DialWithExplicitTLS(&tls.Config{InsecureSkipVerify: true, ClientSessionCache: tls.NewLRUClientSessionCache(4)}))
 	if err != nil {
 		return nil, err
 	}

@@ -54,7 +54,7 @@ func newWorld(t *testing.T, change func(*Config)) *world {
 	}
 	w.Driver, err = New(c)
 	w.must(err)
-	t.Cleanup(func() { w.must(w.Driver.Close()) })
+	t.Cleanup(func() { w.must(w.Close()) })
 	w.alice = w.Account("alice", panel.Limits{Processes: 100, MemoryMB: 4096})
 	w.Account("bob", panel.Limits{})
 	return w
@@ -175,9 +175,9 @@ func TestATerminalSeesNothingOfOthers(t *testing.T) {
 func TestWhatEndsATerminal(t *testing.T) {
 	w := newWorld(t, func(c *Config) { c.PerAccount = 2 })
 	running := func() int {
-		w.Driver.mu.Lock()
-		defer w.Driver.mu.Unlock()
-		return len(w.Driver.open)
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		return len(w.open)
 	}
 	for what, end := range map[string]func(*person){
 		"closing":         func(p *person) { w.must(p.out.Close()) },
@@ -185,7 +185,7 @@ func TestWhatEndsATerminal(t *testing.T) {
 		"switching off":   func(*person) { w.enabled.Store(false); w.must(w.Apply(t.Context(), w.alice)) },
 		"nonsense":        func(p *person) { _, _ = p.typing.Write([]byte("}{\n")) },
 		"a window of 0":   func(p *person) { w.must(p.keys.Resize(panel.TerminalSize{})) },
-		"the end of time": func(*person) { w.must(w.Driver.Close()) },
+		"the end of time": func(*person) { w.must(w.Close()) },
 	} {
 		w.enabled.Store(true)
 		p := w.sit()

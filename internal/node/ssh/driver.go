@@ -199,7 +199,7 @@ UseDNS no
 // Start implements facility.Starter. A server that runs already is left alone, unless its configuration is
 // another now: then it is started again, which ends no session.
 func (d *Driver) Start(ctx context.Context) error {
-	if err := os.Mkdir(privsep, 0o755); err != nil && !errors.Is(err, fs.ErrExist) { //nolint:gosec // G301: as Debian's package makes it
+	if err := os.Mkdir(privsep, 0o755); err != nil && !errors.Is(err, fs.ErrExist) { // as Debian's package makes it
 		return fmt.Errorf("ssh: %w", err)
 	}
 	file, want := d.path("sshd_config"), []byte(d.config())
@@ -245,7 +245,7 @@ func (d *Driver) check(ctx context.Context, config []byte) error {
 		return fmt.Errorf("ssh: %w", err)
 	}
 	defer func() { _ = os.Remove(file) }()
-	if out, err := exec.CommandContext(ctx, sshd, "-t", "-f", file).CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(ctx, sshd, "-t", "-f", file).CombinedOutput(); err != nil { //nolint:gosec // G204: a file of ours
 		return fmt.Errorf("ssh: sshd refuses its configuration: %w: %s", err, bytes.TrimSpace(out))
 	}
 	return nil

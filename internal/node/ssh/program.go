@@ -45,7 +45,7 @@ func install(source, target string) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(target), 0o711); err != nil { //nolint:gosec // G301: passed by all, listed by nobody
+	if err := os.MkdirAll(filepath.Dir(target), 0o711); err != nil {
 		return err
 	}
 	if err := os.Remove(target + ".new"); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -55,13 +55,13 @@ func install(source, target string) error {
 	if path, err := os.Executable(); err == nil && info.Mode().Perm()&0o022 == 0 && info.Mode().Perm()&0o005 == 0o005 && os.Link(path, target+".new") == nil {
 		return os.Rename(target+".new", target)
 	}
-	to, err := os.OpenFile(target+".new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o700)
+	to, err := os.OpenFile(target+".new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
 	}
 	_, err = io.Copy(to, from)
 	if err == nil {
-		err = to.Chmod(0o755) //nolint:gosec // G302: everybody's sessions run it
+		err = to.Chmod(0o755) // everybody's sessions run it
 	}
 	if err = errors.Join(err, to.Sync(), to.Close()); err != nil {
 		return err

@@ -319,7 +319,7 @@ func TestSessionsOutliveTheAgent(t *testing.T) {
 	w.shell(w.alice, true)
 	c := w.connect(w.alice, w.key)
 	before := w.Supervisor.PID(unit)
-	w.must(w.Driver.Close()) // all that the agent's end takes with it
+	w.must(w.Close()) // all that the agent's end takes with it
 	if out, err := run(t.Context(), c, "echo alive"); err != nil || out != "alive\n" {
 		t.Errorf("%q, %v", out, err)
 	}
@@ -336,7 +336,7 @@ func TestSessionsOutliveTheAgent(t *testing.T) {
 		t.Errorf("%q, %v", out, err)
 	}
 	// Another configuration ends no session either.
-	w.must(w.Driver.Close())
+	w.must(w.Close())
 	file := filepath.Join(w.Dir, "ssh/sshd_config")
 	w.must(os.WriteFile(file, []byte("# of an older version\n"), 0o600))
 	w.open()
@@ -392,9 +392,17 @@ func TestWhatIsNoKeyIsRefused(t *testing.T) {
 	w := newWorld(t)
 	good := public(w.key)
 	for _, bad := range []panel.SSHKey{
-		{PublicKey: ""}, {PublicKey: "ssh-ed25519"}, {PublicKey: "ssh-ed25519 AAAA"}, {PublicKey: `command="id" ` + good},
-		{PublicKey: good + "\n" + good}, {PublicKey: good + " comment"}, {PublicKey: " " + good}, {PublicKey: "ssh-rsa " + strings.Fields(good)[1]},
-		{Name: "a\nb", PublicKey: good}, {Name: strings.Repeat("x", 256), PublicKey: good}, {PublicKey: "-----BEGIN OPENSSH PRIVATE KEY-----"},
+		{PublicKey: ""},
+		{PublicKey: "ssh-ed25519"},
+		{PublicKey: "ssh-ed25519 AAAA"},
+		{PublicKey: `command="id" ` + good},
+		{PublicKey: good + "\n" + good},
+		{PublicKey: good + " comment"},
+		{PublicKey: " " + good},
+		{PublicKey: "ssh-rsa " + strings.Fields(good)[1]},
+		{Name: "a\nb", PublicKey: good},
+		{Name: strings.Repeat("x", 256), PublicKey: good},
+		{PublicKey: "-----BEGIN OPENSSH PRIVATE KEY-----"},
 	} {
 		if err := w.SetSSHKeys(t.Context(), "alice", []panel.SSHKey{bad}); !errors.Is(err, panel.ErrInvalid) {
 			t.Errorf("%q: %v", bad, err)

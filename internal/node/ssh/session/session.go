@@ -11,6 +11,7 @@
 package session
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -103,7 +104,9 @@ func join(socket string) bool {
 	if socket == agent {
 		return true // it began there
 	}
-	c, err := net.DialTimeout("unix", socket, patience)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	c, err := new(net.Dialer).DialContext(ctx, "unix", socket)
 	if err != nil {
 		return false
 	}
