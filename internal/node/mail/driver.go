@@ -188,7 +188,8 @@ func (d *Driver) specs() []daemon.Spec {
 			Reload: syscall.SIGHUP, Ready: dials("unix", d.cfg.socket("lmtp")),
 		},
 		{
-			Name: daemonPostfix, Command: []string{"/usr/sbin/postfix", "-c", d.conf("postfix"), "start-fg"},
+			// Postfix's first process itself: start-fg would leave it behind when it is told to stop.
+			Name: daemonPostfix, Command: []string{"/usr/lib/postfix/sbin/master", "-c", d.conf("postfix"), "-s"},
 			Reload: syscall.SIGHUP, Ready: dials("tcp", d.cfg.Submit),
 		},
 	}
@@ -280,14 +281,12 @@ func (d *Driver) configure(ctx context.Context) (changed bool, err error) {
 			}
 		}
 	}
-	for _, check := range [][]string{
-		{"/usr/sbin/postfix", "-c", d.conf("postfix"), "check"},
+	checks := [][]string{
+		{"/usr/sbin/postfix", "-c", d.conf("postfix"), "check"}, // makes what is missing of the queue, too
 		{"/usr/bin/doveconf", "-n", "-c", d.conf("dovecot.conf")},
 		{"/usr/sbin/opendkim", "-n", "-x", d.conf("opendkim.conf")},
-	} {
-		if len(before) == 0 {
-			break
-		}
+	}
+	for _, check := range checks {
 		if err := run(ctx, nil, check...); err != nil {
 			for file, old := range before {
 				if old != nil {
@@ -456,7 +455,11 @@ func (d *Driver) put(ctx context.Context, t tables) error {
 // settle waits until Dovecot looks at its files anew: it does so once in a second.
 func settle(ctx context.Context) error {
 	const granularity = time.Second + 50*time.Millisecond
-	timer := time.NewTimer(granularity)
+	return wait(ctx, granularity)
+}
+
+func wait(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:

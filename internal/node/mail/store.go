@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"stead.dev/stead/internal/node/accounts"
@@ -54,6 +55,59 @@ func (d *Driver) remove(account string, path ...string) error {
 		_ = root.Remove(filepath.Dir(name)) // it is not empty otherwise
 	}
 	return nil
+}
+
+// Remove implements facility.Facility.
+func (d *Driver) Remove(ctx context.Context, a accounts.Account) error {
+	if err := d.book.Remove(ctx, a); err != nil {
+		return err
+	}
+	return d.leave(ctx, a.User.UID)
+}
+
+const (
+	dovecotPrograms = "/usr/lib/dovecot/"
+	leavePause      = 50 * time.Millisecond
+	leaveTries      = 100 // before it is killed, and once more
+)
+
+// leave ends the processes of Dovecot that have last worked as the account's user and bear its id until
+// they work for another. They can become root again, so whoever ends the user's processes cannot end
+// them. Dovecot starts others, and Postfix asks those.
+func (d *Driver) leave(ctx context.Context, uid int) error {
+	if uid == 0 {
+		return nil
+	}
+	signal := syscall.SIGTERM
+	for tries := 0; ; tries++ {
+		all, err := accounts.Processes(uid)
+		if err != nil {
+			return fmt.Errorf("mail: %w", err)
+		}
+		left := 0
+		for _, pid := range all {
+			program, err := os.Readlink(filepath.Join("/proc", strconv.Itoa(pid), "exe"))
+			if err != nil || !strings.HasPrefix(program, dovecotPrograms) {
+				continue // it has ended, or is the account's own
+			}
+			left++
+			if err := syscall.Kill(pid, signal); err != nil && !errors.Is(err, syscall.ESRCH) {
+				return fmt.Errorf("mail: %w", err)
+			}
+		}
+		if left == 0 {
+			return nil
+		}
+		switch tries {
+		case leaveTries:
+			signal = syscall.SIGKILL
+		case 2 * leaveTries:
+			return fmt.Errorf("mail: %d processes do not leave user %d", left, uid)
+		}
+		if err := wait(ctx, leavePause); err != nil {
+			return err
+		}
+	}
 }
 
 // kick ends sessions. Someone who has none is no error.

@@ -93,6 +93,11 @@ func newWorld(t *testing.T) *world {
 		if err := w.Stop(context.Background()); err != nil {
 			t.Error(err)
 		}
+		if pid, err := os.ReadFile(filepath.Join(w.cfg.queue(), "pid", "master.pid")); err == nil {
+			if _, err := os.Stat("/proc/" + strings.TrimSpace(string(pid))); err == nil {
+				t.Errorf("Postfix goes on as process %s", pid)
+			}
+		}
 		_ = w.sup.Close()
 	})
 	w.account(alice, "alice", 61001, "alice.example", "shop.example")
