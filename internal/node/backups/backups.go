@@ -385,6 +385,7 @@ func (d *Driver) forgetEnded(ref string) error {
 // launch runs the task in the background; the caller holds mu.
 func (d *Driver) launch(t task) {
 	ctx, cancel := context.WithCancel(d.life)
+	t.Parts = slices.Clone(t.Parts) // the caller's are answered meanwhile
 	r := &run{id: t.ID, cancel: cancel, ended: make(chan struct{})}
 	d.active[t.Ref] = r
 	d.working.Go(func() {

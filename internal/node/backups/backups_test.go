@@ -40,6 +40,8 @@ type world struct {
 	*Driver
 }
 
+const webGID = 60_999
+
 // ids that no package of the machine has given to anybody.
 var lastUID atomic.Int64
 
@@ -94,6 +96,10 @@ func (w *world) account(ref string) {
 		w.must(os.Mkdir(filepath.Join(a.Home, sub), 0o750))
 		w.must(os.Chown(filepath.Join(a.Home, sub), uid, uid))
 	}
+	// As on a machine with a web server, which comes in by its group.
+	for _, sub := range []string{"", "public_html"} {
+		w.must(os.Chown(filepath.Join(a.Home, sub), uid, webGID))
+	}
 	w.homes[ref] = a
 }
 
@@ -109,11 +115,14 @@ func (w *world) put(ref, name, content string, mode fs.FileMode) {
 	w.Helper()
 	a := w.homes[ref]
 	file := filepath.Join(a.Home, name)
-	for dir := filepath.Dir(file); dir != a.Home; dir = filepath.Dir(dir) {
-		if err := os.MkdirAll(dir, 0o755); err != nil {
+	dir := a.Home
+	for _, sub := range strings.Split(filepath.Dir(name), "/") {
+		dir = filepath.Join(dir, sub)
+		if err := os.Mkdir(dir, 0o755); err == nil {
+			w.must(os.Chown(dir, a.User.UID, a.User.GID))
+		} else if !errors.Is(err, fs.ErrExist) {
 			w.Fatal(err)
 		}
-		w.must(os.Chown(dir, a.User.UID, a.User.GID))
 	}
 	w.must(os.WriteFile(file, []byte(content), 0o600))
 	w.must(os.Chown(file, a.User.UID, a.User.GID))

@@ -10,9 +10,12 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"io/fs"
 	"os"
 	"path"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"stead.dev/stead/internal/node/accounts"
 	"stead.dev/stead/internal/node/identity"
@@ -248,21 +251,65 @@ func (d *Driver) restoreFiles(ctx context.Context, a accounts.Account, b task, p
 		return fmt.Errorf("%w: not all of the items are in the backup", panel.ErrNotFound)
 	}
 	err := d.read(ctx, b, p, func(r io.Reader) error {
-		return identity.Do(a, func() error {
-			root, err := os.OpenRoot(a.Home)
-			if err != nil {
-				return err
-			}
-			defer root.Close()
-			// First what is too much, so that an account at its limit has the room.
-			if err := removeOthers(ctx, root, home, "."); err != nil {
-				return err
-			}
-			u := &unpacker{ctx: ctx, root: root, scope: home.scope, into: into}
-			return u.unpack(r)
-		})
+		root, err := os.OpenRoot(a.Home)
+		if err != nil {
+			return err
+		}
+		defer root.Close()
+		// First what is too much, so that an account at its limit has the room.
+		err = identity.Do(a, func() error { return removeOthers(ctx, root, home, ".") })
+		if err != nil {
+			return err
+		}
+		if err := d.placePublic(a, root, home); err != nil {
+			return err
+		}
+		u := &unpacker{ctx: ctx, root: root, scope: home.scope, into: into}
+		return identity.Do(a, func() error { return u.unpack(r) })
 	})
 	return errors.Join(err, d.measure(ctx, a.Ref))
+}
+
+// placePublic makes the directory of the primary site anew where the account has lost it. It has the
+// group of the home, that of the web server, which the account's user could not give it.
+func (d *Driver) placePublic(a accounts.Account, root *os.Root, home *contents) error {
+	if a.User.UID == 0 || home.beside || home.kinds[key(accounts.PublicHTML)] != isDir {
+		return nil
+	}
+	err := identity.Do(a, func() error {
+		info, err := root.Lstat(accounts.PublicHTML)
+		if err == nil && !info.IsDir() {
+			err = root.Remove(accounts.PublicHTML)
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	at, err := root.Open(".")
+	if err != nil {
+		return err
+	}
+	defer at.Close()
+	var of unix.Stat_t
+	if err := unix.Fstat(int(at.Fd()), &of); err != nil {
+		return err
+	}
+	// By descriptors that follow no link: the customer works in the home meanwhile.
+	if err := unix.Mkdirat(int(at.Fd()), accounts.PublicHTML, 0o700); errors.Is(err, unix.EEXIST) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	dir, err := unix.Openat(int(at.Fd()), accounts.PublicHTML, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = unix.Close(dir) }() // nothing was written
+	return unix.Fchown(dir, a.User.UID, int(of.Gid))
 }
 
 // load passes a facility what it dumped.
