@@ -43,7 +43,7 @@ type serviceWire struct {
 	IPv4                 *string         `json:"ipv4"`
 	IPv6                 *string         `json:"ipv6"`
 	Nameservers          []string        `json:"nameservers"`
-	OriginURL            *string         `json:"origin_url" doc:"Answers for the domain when it is sent as the Host, before DNS points there"`
+	OriginURL            *string         `json:"origin_url" doc:"Shows the site before DNS points there: by itself where the operator has a preview domain, and when the domain is sent as the Host"`
 	PanelURL             *string         `json:"panel_url" doc:"Null: accounts have no panel of their own to sign in to"`
 	AvailableActions     []string        `json:"available_actions" doc:"What can be done with the service in its present state"`
 	MonitorID            *int64          `json:"monitor_id" doc:"The uptime monitor of the service; null when it has none"`
