@@ -64,7 +64,11 @@ func credential(name string) (*syscall.Credential, error) {
 
 // ownDir makes a directory of a server's user.
 func ownDir(dir, owner string, mode fs.FileMode) error {
-	if err := os.MkdirAll(filepath.Dir(dir), 0o711); err != nil {
+	above := filepath.Dir(dir)
+	if err := os.MkdirAll(above, 0o711); err != nil {
+		return err
+	}
+	if err := os.Chmod(above, 0o711); err != nil { //nolint:gosec // to be passed by the server, whatever the umask
 		return err
 	}
 	if err := os.Mkdir(dir, mode); err != nil && !errors.Is(err, fs.ErrExist) {
