@@ -1,6 +1,7 @@
 package ftp
 
 import (
+	"bytes"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -24,13 +25,18 @@ import (
 const ownLife = 3 * 365 * 24 * time.Hour
 
 // ownCertificate is the certificate of the machine itself, signed by nobody: what clients are shown that ask for no name
-// of a site which has a better one. It is kept, so that people who accepted it once are not asked again.
+// of a site which has a better one. It is kept, so that people who accepted it once are not asked again. An
+// operator may put another in its place, signed by somebody.
 func ownCertificate(dir, host string, now time.Time) (*tls.Certificate, error) {
 	file := filepath.Join(dir, "own.pem")
 	data, err := os.ReadFile(file)
 	if err == nil {
 		c, err := tls.X509KeyPair(data, data)
-		if err == nil && c.Leaf != nil && c.Leaf.NotAfter.Sub(now) > ownLife/3 && (host == "" || c.Leaf.VerifyHostname(host) == nil) {
+		if err != nil {
+			return nil, err // it may be an operator's, which is not ours to replace
+		}
+		good := c.Leaf.NotAfter.Sub(now) > ownLife/3 && (host == "" || c.Leaf.VerifyHostname(host) == nil)
+		if good || !bytes.Equal(c.Leaf.RawIssuer, c.Leaf.RawSubject) {
 			return &c, nil
 		}
 	} else if !errors.Is(err, fs.ErrNotExist) {

@@ -199,8 +199,8 @@ UseDNS no
 // Start implements facility.Starter. A server that runs already is left alone, unless its configuration is
 // another now: then it is started again, which ends no session.
 func (d *Driver) Start(ctx context.Context) error {
-	if err := os.Mkdir(privsep, 0o755); err != nil && !errors.Is(err, fs.ErrExist) { // as Debian's package makes it
-		return fmt.Errorf("ssh: %w", err)
+	if err := makePrivsep(); err != nil {
+		return err
 	}
 	file, want := d.path("sshd_config"), []byte(d.config())
 	have, err := os.ReadFile(file)
@@ -235,6 +235,15 @@ func (d *Driver) Start(ctx context.Context) error {
 		d.adopt()
 		d.follow(background)
 	})
+	return nil
+}
+
+// makePrivsep makes sshd's directory as Debian's package does, which also takes it away when the machine's own
+// sshd stops.
+func makePrivsep() error {
+	if err := os.Mkdir(privsep, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("ssh: %w", err)
+	}
 	return nil
 }
 

@@ -98,7 +98,7 @@ func (d *Driver) users() map[string]string {
 	return all
 }
 
-// follow reads the log until ctx ends.
+// follow reads the log, and keeps what sshd needs, until ctx ends.
 func (d *Driver) follow(ctx context.Context) {
 	tick := time.NewTicker(readEvery)
 	defer tick.Stop()
@@ -108,6 +108,9 @@ func (d *Driver) follow(ctx context.Context) {
 			return
 		case <-tick.C:
 			d.readLog()
+			if err := makePrivsep(); err != nil {
+				d.cfg.Log.Error("sshd cannot take anybody", "error", err)
+			}
 		}
 	}
 }
