@@ -191,6 +191,7 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 		DB: c.db, Clock: c.clock, Queue: c.queue, Events: c.outbox, Services: hosted{c.services}, Panels: c.panels,
 		Domains: mailDomains{c.hosting}, Zones: mailZones{c.dns}, Resolver: net.DefaultResolver,
 	})
+	c.outbox.Subscribe("site_domain.*", c.mail.Follow)
 	c.backups.SetSource(panel.PartMail, c.mail)
 	c.hosting.SetParts(c.parts()...)
 	c.reseller = reseller.New(reseller.Config{DB: c.db, Clock: c.clock, Accounts: c.accounts, Wallet: c.wallet})

@@ -568,6 +568,18 @@ func TestTheMailServerIsFollowed(t *testing.T) {
 			t.Errorf("told %d times that it is full:\n%s", n, w.told(10))
 		}
 
+		// An alias of a domain that leaves is not served, and in nobody's way.
+		w.must2(w.do("PATCH", fmt.Sprintf("/10/mailboxes/%d", id), "own", `{"aliases":["sales@blog.example"]}`))
+		w.apply(10)
+		blog := w.domains[10]
+		w.domains[10] = blog[:1]
+		w.must2(w.do("PATCH", fmt.Sprintf("/10/mailboxes/%d", id), "own", `{"quota_mb":101}`))
+		w.apply(10)
+		if all, err = w.machine.Panel.Mailboxes(t.Context(), "10"); err != nil || len(all[0].Aliases) != 0 || all[0].QuotaMB != 101 {
+			t.Errorf("the panel has %+v, %v", all, err)
+		}
+		w.domains[10] = blog
+
 		// A domain that leaves disables its mailboxes; a service that is suspended all.
 		w.domains[10] = w.domains[10][1:]
 		if b := w.shows(10)["info@shop.example"]; b.Status != "disabled" || *b.StatusReason != "domain_removed" || b.DomainID != nil {

@@ -83,6 +83,14 @@ type Domain struct {
 	Name string
 }
 
+// served is the mailbox without aliases of domains that have left the service.
+func (b box) served(domains []Domain) panel.Mailbox {
+	m := b.what
+	m.Aliases = slices.DeleteFunc(slices.Clone(m.Aliases), func(a string) bool { return !owned(domains, domainOf(a)) })
+	m.PasswordTag, m.UsedBytes, m.Messages, m.LastLoginAt = "", 0, 0, time.Time{}
+	return m
+}
+
 func owned(domains []Domain, name string) bool {
 	return slices.ContainsFunc(domains, func(d Domain) bool { return d.Name == name })
 }
@@ -136,10 +144,14 @@ func (b box) with(c change, hash string, diskMB int64, domains []Domain) (box, e
 	if m.SendLimitPerHour < 1 || m.SendLimitPerHour > maxSendLimit {
 		return b, fault.InvalidData("send_limit_per_hour", "mail_send_limit", map[string]any{"Max": maxSendLimit})
 	}
-	if err := checkMembers(m, domains); err != nil {
+	// What it has of domains that have left the service may stay; it is not served (served).
+	had := func(domain string) bool {
+		return domain == b.domain() || slices.ContainsFunc(b.what.Aliases, func(a string) bool { return domainOf(a) == domain })
+	}
+	owns := func(domain string) bool { return owned(domains, domain) || had(domain) }
+	if err := checkMembers(m, owns); err != nil {
 		return b, err
 	}
-	owns := func(domain string) bool { return owned(domains, domain) || domain == b.domain() }
 	m, err := panel.CheckMailbox(m, owns)
 	if err != nil {
 		return b, fault.Validation.Wrap(err) // what was checked above has its own words
@@ -155,13 +167,13 @@ func set[T any](to, from *T) {
 }
 
 // checkMembers says which member of a mailbox cannot be, in words for people.
-func checkMembers(m panel.Mailbox, domains []Domain) error {
+func checkMembers(m panel.Mailbox, owns func(domain string) bool) error {
 	if len(m.Aliases) > panel.MaxMailAliases {
 		return fault.InvalidData("aliases", "mail_too_many", map[string]any{"Max": panel.MaxMailAliases})
 	}
 	for _, a := range m.Aliases {
 		canonical, _, domain, err := panel.MailAddress(a)
-		if err != nil || !owned(domains, domain) || canonical == m.Address {
+		if err != nil || !owns(domain) || canonical == m.Address {
 			return errAddress.With(fault.Fields{"field": "aliases", "address": a})
 		}
 	}

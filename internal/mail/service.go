@@ -259,6 +259,11 @@ func (s *Service) Apply(ctx context.Context, accountID, serviceID int64) error {
 	return s.settle(ctx, mail, on)
 }
 
+// Follow hears of the domains of services, and lets their mailboxes follow.
+func (s *Service) Follow(ctx context.Context, tx *db.Tx, e outbox.Stored) error {
+	return s.enqueueApply(ctx, tx, e.AccountID, e.SubjectID)
+}
+
 // kind is mailboxes as site.Follow has panels follow them.
 func (s *Service) kind(mail panel.Mail, on site.Site, domains []Domain) site.Kind[box, panel.Mailbox] {
 	return site.Kind[box, panel.Mailbox]{
@@ -266,11 +271,7 @@ func (s *Service) kind(mail panel.Mail, on site.Site, domains []Domain) site.Kin
 		Head: func(b box) site.Head {
 			return site.Head{ID: b.id, Revision: b.revision, Name: b.what.Address, Status: b.status}
 		},
-		Wish: func(_ context.Context, b box) (panel.Mailbox, error) {
-			m := b.what
-			m.PasswordTag, m.UsedBytes, m.Messages, m.LastLoginAt = "", 0, 0, time.Time{}
-			return m, nil
-		},
+		Wish: func(_ context.Context, b box) (panel.Mailbox, error) { return b.served(domains), nil },
 		Same: func(have, wish panel.Mailbox) bool {
 			// The panel keeps what it has of a domain that has left, and would refuse it if it were said anew.
 			return panel.SameMailbox(have, wish) || !owned(domains, domainOf(wish.Address))

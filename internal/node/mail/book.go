@@ -96,11 +96,11 @@ func (b book) Remove(ctx context.Context, a accounts.Account) error {
 		return nil
 	}
 	// The mailboxes go before the mail: nothing is delivered into what is being erased.
-	emptied, err := b.store.Update(a.Name, func(s *state) error {
+	_, err := b.store.Update(a.Name, func(s *state) error {
 		s.Boxes, s.Domains, s.Keys, s.Secret = nil, nil, nil, ""
 		return nil
 	})
-	if err != nil || emptied.Boxes != nil {
+	if err != nil {
 		return err
 	}
 	if err := b.publish(ctx); err != nil {

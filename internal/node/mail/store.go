@@ -112,7 +112,7 @@ func (d *Driver) leave(ctx context.Context, uid int) error {
 
 // kick ends sessions. Someone who has none is no error.
 func (d *Driver) kick(ctx context.Context, addresses ...string) error {
-	if !d.running || len(addresses) == 0 {
+	if !d.up() || len(addresses) == 0 {
 		return nil
 	}
 	for _, a := range addresses {
