@@ -40,8 +40,23 @@ func (a *App) newMachines(ctx context.Context, ln net.Listener) (*endpoint, erro
 // agentDir is where an agent keeps who it is.
 func agentDir(cfg config.Config) string { return filepath.Join(cfg.DataDir, "agent") }
 
+// makeNodeDir makes the data directory of a node. Users of accounts pass through to their homes.
+func makeNodeDir(cfg config.Config) error {
+	err := os.MkdirAll(cfg.DataDir, 0o711)
+	if err == nil {
+		err = os.Chmod(cfg.DataDir, 0o711) //nolint:gosec // see above; what is in it has modes of its own
+	}
+	if err != nil {
+		return fmt.Errorf("data directory: %w", err)
+	}
+	return nil
+}
+
 // JoinNode makes this machine a node of a control plane.
 func JoinNode(ctx context.Context, cfg config.Config, in agent.Invitation) (agent.Member, error) {
+	if err := makeNodeDir(cfg); err != nil {
+		return agent.Member{}, err
+	}
 	in.Dir, in.Now = agentDir(cfg), clock.System(cfg.ClockOffset).Now
 	return agent.Join(ctx, in)
 }
@@ -55,8 +70,8 @@ func RunNode(ctx context.Context, cfg config.Config, opts Options) (err error) {
 	if log == nil {
 		log = observe.NewLog(os.Stderr, cfg.LogLevel)
 	}
-	if err := os.MkdirAll(cfg.DataDir, 0o711); err != nil { // accounts' users pass through
-		return fmt.Errorf("data directory: %w", err)
+	if err := makeNodeDir(cfg); err != nil {
+		return err
 	}
 	release, err := lockDataDir(cfg.DataDir)
 	if err != nil {
