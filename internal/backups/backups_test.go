@@ -67,8 +67,11 @@ func TestRefusals(t *testing.T) {
 		w.services.Add(t, site.Site{ServiceID: 12, AccountID: owner, Panel: "bare", Ref: "12", Status: "active"})
 		w.services.Add(t, site.Site{ServiceID: 13, AccountID: owner, Panel: "it", Ref: "13", Status: "terminated"})
 		for _, c := range [][2]string{
-			{"/20/backups", "404 not_found"}, {"/99/backups", "404 not_found"}, {"/11/backups", "422 service_suspended"},
-			{"/12/backups", "422 unsupported_operation"}, {"/13/backups", "422 service_not_active"},
+			{"/20/backups", "404 not_found"},
+			{"/99/backups", "404 not_found"},
+			{"/11/backups", "422 service_suspended"},
+			{"/12/backups", "422 unsupported_operation"},
+			{"/13/backups", "422 service_not_active"},
 		} {
 			w.refused(c[1], "POST", c[0], "own", `{}`)
 		}

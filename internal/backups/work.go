@@ -571,7 +571,7 @@ func (s *Service) check(ctx context.Context, accountID, serviceID int64, began t
 	case again:
 		return askLater, nil
 	case errors.Is(err, panel.ErrNotFound):
-		task = panel.BackupTask{Status: panel.TaskFailed, Failure: panel.ErrInvalid} // the panel has lost it
+		return 0, s.damaged(ctx, newest.id) // the panel has lost it
 	case err != nil:
 		return 0, err
 	}
@@ -581,11 +581,16 @@ func (s *Service) check(ctx context.Context, accountID, serviceID int64, began t
 	if task.Failure != panel.ErrInvalid {
 		return 0, nil
 	}
-	return 0, s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
-		moved, err := setDamaged(ctx, tx, newest.id)
+	return 0, s.damaged(ctx, newest.id)
+}
+
+// damaged tells of a backup that was complete and cannot be read back.
+func (s *Service) damaged(ctx context.Context, id int64) error {
+	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+		moved, err := setDamaged(ctx, tx, id)
 		if err != nil || !moved {
 			return err
 		}
-		return s.emit(ctx, tx, "backup.failed", newest.id, &ErrNotRestorable.Key)
+		return s.emit(ctx, tx, "backup.failed", id, &ErrNotRestorable.Key)
 	})
 }

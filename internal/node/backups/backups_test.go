@@ -470,7 +470,7 @@ func (w *world) download(ref, id string) map[string]string {
 	found := map[string]string{}
 	for {
 		h, err := r.Next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return found
 		}
 		w.must(err)

@@ -389,7 +389,7 @@ func (d *Driver) document(ctx context.Context, b task, p part) (json.RawMessage,
 	defer stream.Close() // read as far as it was wanted
 	r := tar.NewReader(stream)
 	h, err := r.Next()
-	if err == io.EOF || err == nil && h.Name != documentName {
+	if errors.Is(err, io.EOF) || err == nil && h.Name != documentName {
 		return nil, nil
 	}
 	var doc []byte
