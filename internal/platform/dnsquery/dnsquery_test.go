@@ -56,9 +56,9 @@ func serve(t *testing.T, records ...string) netip.AddrPort {
 }
 
 func TestQuestionsAreAnsweredOrSaidToBeOpen(t *testing.T) {
-	long := make([]string, 12)
-	for i := range long {
-		long[i] = fmt.Sprintf(`long.example. 60 IN TXT "%d %s"`, i, strings.Repeat("x", 200))
+	var long []string
+	for i := range 12 {
+		long = append(long, fmt.Sprintf(`long.example. 60 IN TXT "%d %s"`, i, strings.Repeat("x", 200)))
 	}
 	server := serve(t, append(long,
 		`a.example. 60 IN CAA 128 ISSUE "ca.example; account=1"`, `a.example. 60 IN TXT "one" " and two"`, "a.example. 60 IN NS NS1.a.example.",
