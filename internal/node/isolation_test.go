@@ -18,6 +18,7 @@ import (
 	"stead.dev/stead/internal/node/identity"
 	"stead.dev/stead/internal/node/nodetest"
 	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/platform/testkit"
 )
 
 func must(t testing.TB, err error) {
@@ -38,13 +39,7 @@ func create(t *testing.T, n *node.Node, ref string, limits panel.Limits) account
 
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
-	for range 3000 {
-		if is() {
-			return
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	t.Fatal("never: " + what)
+	testkit.Eventually(t, time.Minute, is, what)
 }
 
 // Nothing that the files facility does for one account reaches another's, by no link and no name.

@@ -12,6 +12,7 @@ import (
 	"stead.dev/stead/internal/node/accounts"
 	"stead.dev/stead/internal/node/facility"
 	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/platform/testkit"
 )
 
 // moody is a facility that fails when it is told to, and notes what it was asked.
@@ -68,13 +69,7 @@ func openMoody(t *testing.T, dir string, m *moody) *Node {
 
 func until(t *testing.T, what string, is func() bool) {
 	t.Helper()
-	for range 1000 {
-		if is() {
-			return
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
-	t.Fatal("never: " + what)
+	testkit.Eventually(t, 30*time.Second, is, what)
 }
 
 func TestEndThatAFacilityRefusesIsFinishedByTheNextStart(t *testing.T) {

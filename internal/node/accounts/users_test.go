@@ -265,7 +265,7 @@ func TestKilledAgentLeavesUsersCompleteOrAbsent(t *testing.T) {
 				t.Fatal("the agent ended by itself")
 			}
 		}
-		time.Sleep(time.Duration(random(t, 15000)) * time.Microsecond) // the moment is the point
+		<-time.After(time.Duration(random(t, 15000)) * time.Microsecond) // the moment is the point
 		must(t, agent.Process.Kill())
 		_ = agent.Wait() // killed, as told
 

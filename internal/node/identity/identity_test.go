@@ -18,6 +18,7 @@ import (
 	"stead.dev/stead/internal/node/identity"
 	"stead.dev/stead/internal/node/nodetest"
 	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/platform/testkit"
 )
 
 func must(t testing.TB, err error) {
@@ -217,13 +218,7 @@ func TestCommandEndsWithItsContextAndAllThatItStarted(t *testing.T) {
 
 func until(t *testing.T, is func() bool) {
 	t.Helper()
-	for range 1000 {
-		if is() {
-			return
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
-	t.Fatal("it never came to be so")
+	testkit.Eventually(t, 30*time.Second, is, "it came to be so")
 }
 
 func TestCommandIsHeldToTheLimitsOfThePlan(t *testing.T) {

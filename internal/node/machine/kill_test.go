@@ -19,6 +19,7 @@ import (
 	"stead.dev/stead/internal/node/machine"
 	"stead.dev/stead/internal/node/nodetest"
 	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/platform/testkit"
 )
 
 // The agent of a whole machine is killed at random moments while it provisions accounts on the real
@@ -50,7 +51,7 @@ func TestKilledAgentLeavesAccountsCompleteOrAbsent(t *testing.T) {
 				t.Fatal("the agent ended by itself")
 			}
 		}
-		time.Sleep(time.Duration(random(t, 40000)) * time.Microsecond) // the moment is the point
+		<-time.After(time.Duration(random(t, 40000)) * time.Microsecond) // the moment is the point
 		must(t, agent.Process.Kill())
 		_ = agent.Wait() // killed, as told
 
@@ -79,12 +80,10 @@ func TestKilledAgentLeavesAccountsCompleteOrAbsent(t *testing.T) {
 		}
 		// One of them, complete or absent, is provisioned to the end and served.
 		spec := provisionSpec(int(random(t, provisioned)))
-		for { // an end that was interrupted is finished in the background first
-			if _, err = m.CreateAccount(t.Context(), spec); !errors.Is(err, panel.ErrBusy) {
-				break
-			}
-			time.Sleep(10 * time.Millisecond)
-		}
+		testkit.Eventually(t, time.Minute, func() bool { // an end that was interrupted is finished in the background first
+			_, err = m.CreateAccount(t.Context(), spec)
+			return !errors.Is(err, panel.ErrBusy)
+		}, "the former account is gone")
 		must(t, err)
 		_, err = m.Files.Write(t.Context(), spec.Ref, "/public_html/index.html", []byte(spec.Ref+" is here"), panel.WriteOptions{})
 		must(t, err)
