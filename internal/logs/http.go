@@ -186,10 +186,10 @@ func (s *Service) stream(ctx context.Context, p auth.Principal, serviceID int64,
 	h.Set("X-Accel-Buffering", "no") // a proxy in front must not hold lines back
 	flush := http.NewResponseController(w)
 	if _, err := io.WriteString(w, "retry: "+strconv.Itoa(retry)+"\n\n"); err != nil {
-		return nil //nolint:nilerr // the client left
+		return nil // the client left
 	}
 	if err := flush.Flush(); err != nil {
-		return nil //nolint:nilerr // the client left
+		return nil // the client left
 	}
 	in := bufio.NewScanner(lines)
 	in.Buffer(make([]byte, 0, 64<<10), longest)
@@ -199,10 +199,10 @@ func (s *Service) stream(ctx context.Context, p auth.Principal, serviceID int64,
 			return err
 		}
 		if _, err := w.Write(event); err != nil {
-			return nil //nolint:nilerr // the client left
+			return nil // the client left
 		}
 		if err := flush.Flush(); err != nil {
-			return nil //nolint:nilerr // the client left
+			return nil // the client left
 		}
 	}
 	if err := in.Err(); err != nil && ctx.Err() == nil && !errors.Is(err, io.ErrClosedPipe) {

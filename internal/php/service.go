@@ -50,11 +50,11 @@ func (s *Service) get(ctx context.Context, accountID, serviceID int64) (view, er
 	}
 	state, o, err := s.look(ctx, on)
 	if err != nil {
-		known := false
-		var dbErr error
-		if o, known, dbErr = offered(ctx, s.DB, on.Panel); dbErr != nil {
+		remembered, known, dbErr := offered(ctx, s.DB, on.Panel)
+		if dbErr != nil {
 			return view{}, dbErr
 		}
+		o = remembered
 		if !known && on.Ref == "" {
 			return view{}, fault.ServiceNotActive.New()
 		}

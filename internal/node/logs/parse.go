@@ -149,8 +149,12 @@ func ParseError(line string) (l panel.LogLine, ok bool) {
 }
 
 var phpLevels = []struct{ prefix, level string }{
-	{"PHP Fatal error:", levelCritical}, {"PHP Parse error:", levelCritical}, {"PHP Warning:", levelWarning},
-	{"PHP Recoverable fatal error:", levelError}, {"PHP Notice:", levelInfo}, {"PHP Deprecated:", levelInfo},
+	{"PHP Fatal error:", levelCritical},
+	{"PHP Parse error:", levelCritical},
+	{"PHP Warning:", levelWarning},
+	{"PHP Recoverable fatal error:", levelError},
+	{"PHP Notice:", levelInfo},
+	{"PHP Deprecated:", levelInfo},
 }
 
 // ParsePHP takes a line of PHP's error log apart: "[21-Nov-2026 18:24:00 UTC] PHP Warning:  …". The zone

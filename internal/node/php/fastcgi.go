@@ -86,14 +86,14 @@ func ask(ctx context.Context, socket string, params map[string]string) ([]byte, 
 }
 
 func frame(to *bytes.Buffer, kind byte, content []byte) {
-	to.Write([]byte{fcgiVersion, kind, 0, fcgiID, byte(len(content) >> 8), byte(len(content)), 0, 0})
+	to.Write([]byte{fcgiVersion, kind, 0, fcgiID, byte(len(content) >> 8), byte(len(content)), 0, 0}) //nolint:gosec // G115: at most fcgiMost
 	to.Write(content)
 }
 
 func length(to *bytes.Buffer, n int) {
 	if n < 128 {
-		to.WriteByte(byte(n))
+		to.WriteByte(byte(n)) //nolint:gosec // G115: below 128
 		return
 	}
-	to.Write([]byte{byte(n>>24) | 0x80, byte(n >> 16), byte(n >> 8), byte(n)})
+	to.Write([]byte{byte(n>>24) | 0x80, byte(n >> 16), byte(n >> 8), byte(n)}) //nolint:gosec // G115: at most fcgiMost
 }

@@ -87,7 +87,7 @@ const base = "_stead"
 
 // run is the program with the machine's configuration instead of Debian's.
 func (v *version) run(ctx context.Context, args ...string) (string, error) {
-	cmd := exec.CommandContext(ctx, v.program, append([]string{"-c", v.file("php.ini")}, args...)...)
+	cmd := exec.CommandContext(ctx, v.program, append([]string{"-c", v.file("php.ini")}, args...)...) //nolint:gosec // G204: the machine's own
 	cmd.Env, cmd.Dir = v.environment(), "/"
 	out, err := cmd.CombinedOutput()
 	if err != nil {
