@@ -48,6 +48,18 @@ func (c *crowd) Accept() (net.Conn, error) {
 	}
 }
 
+// find is the connection from an address; nil when it is gone.
+func (c *crowd) find(from net.Addr) net.Conn {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for k := range c.conns {
+		if k.RemoteAddr().String() == from.String() {
+			return k
+		}
+	}
+	return nil
+}
+
 // closeAll ends every connection.
 func (c *crowd) closeAll() {
 	c.mu.Lock()

@@ -54,7 +54,10 @@ func (d mainDriver) ClientConnected(cc ftpserver.ClientContext) (string, error) 
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	s := &session{d: d.Driver, cc: cc}
+	s := &session{d: d.Driver, cc: cc, conn: d.crowd.find(cc.RemoteAddr())}
+	if s.conn == nil {
+		return errRefused.Error(), errRefused
+	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.alarm = time.AfterFunc(unproven, s.close)
 	d.sessions[cc.ID()] = s
@@ -169,6 +172,7 @@ func (d mainDriver) begin(cc ftpserver.ClientContext, a accounts.Account, name s
 type session struct {
 	d        *Driver
 	cc       ftpserver.ClientContext
+	conn     net.Conn        // beneath
 	ctx      context.Context //nolint:containedctx // the session's own life, which no call has
 	cancel   context.CancelFunc
 	alarm    *time.Timer // ends who does not sign in
@@ -181,7 +185,8 @@ type session struct {
 func (s *session) close() {
 	s.gone.Store(true)
 	s.cancel()
-	_ = s.cc.Close() // it ends either way
+	// Not by the library, whose Close is no match for a client that begins TLS at that moment.
+	_ = s.conn.Close() // it ends either way
 }
 
 // user is the FTP account as it is now.
