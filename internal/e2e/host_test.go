@@ -1,0 +1,458 @@
+package e2e
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"encoding/pem"
+	"fmt"
+	"html"
+	"io"
+	"io/fs"
+	"math/big"
+	"net"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/pkg/sftp"
+	"golang.org/x/crypto/ssh"
+
+	"stead.dev/stead/internal/platform/testkit"
+)
+
+// host is an installation whose embedded node is a Linux machine, with an authority that signs for it.
+type host struct {
+	*installation
+	dir   string
+	ports map[string]int
+	ca    *pebbleServer
+}
+
+// newHost makes the installation. Its daemons are ended with the test.
+func newHost(t *testing.T, env ...string) *host {
+	t.Helper()
+	const below = "/var/lib/stead-test" // homes are not below a folder that others may write into
+	if err := os.MkdirAll(below, 0o711); err != nil {
+		t.Fatal(err)
+	}
+	dir, err := os.MkdirTemp(below, "host-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(dir, 0o711); err != nil { // the accounts' users pass through
+		t.Fatal(err)
+	}
+	h := &host{dir: dir, ports: map[string]int{}}
+	names := []string{"http", "https", "ftp", "ssh", "mariadb", "postgresql"}
+	var listed []string
+	for _, name := range append(names, "dns") {
+		h.ports[name] = freePort(t)
+		if name != "dns" {
+			listed = append(listed, fmt.Sprintf("%s=%d", name, h.ports[name]))
+		}
+	}
+	t.Cleanup(func() { h.end(t) })
+	h.ca = startPebble(t, h.ports["http"], h.ports["dns"])
+	prefix := "e" + strings.ToLower(rand.Text()[:5])
+	dns := fmt.Sprintf("127.0.0.1:%d", h.ports["dns"])
+	h.installation = newInstallation(t, append([]string{
+		"STEAD_DATA_DIR=" + filepath.Join(dir, "data"), "STEAD_NODE_MACHINE=linux", "STEAD_NODE_HOST=127.0.0.1",
+		"STEAD_NODE_PORTS=" + strings.Join(listed, ","), "STEAD_NODE_USER_PREFIX=" + prefix, "STEAD_NODE_IPV4=127.0.0.1",
+		fmt.Sprintf("STEAD_NODE_URL=http://127.0.0.1:%d", h.ports["http"]), "STEAD_DNS_LISTEN=" + dns, "STEAD_DNS_RESOLVERS=" + dns,
+		"STEAD_ACME_EMAIL=hostmaster@stead.test", "STEAD_ACME_DIRECTORY=" + h.ca.directory, "STEAD_ACME_CA_FILE=" + h.ca.rootFile,
+	}, env...)...)
+	return h
+}
+
+// end ends the daemons of the host, which outlive the server, and removes its users and files.
+func (h *host) end(t *testing.T) {
+	t.Helper()
+	testkit.Eventually(t, 30*time.Second, func() bool {
+		pids := h.daemons(t)
+		for _, pid := range pids {
+			if process, err := os.FindProcess(pid); err == nil {
+				_ = process.Kill()
+			}
+		}
+		return len(pids) == 0
+	}, "the daemons are gone")
+	prefix := ""
+	for _, e := range h.env {
+		if after, ok := strings.CutPrefix(e, "STEAD_NODE_USER_PREFIX="); ok {
+			prefix = after
+		}
+	}
+	passwd, err := os.ReadFile("/etc/passwd")
+	if err != nil {
+		t.Error(err)
+	}
+	for line := range strings.Lines(string(passwd)) {
+		if name, _, _ := strings.Cut(line, ":"); prefix != "" && strings.HasPrefix(name, prefix) {
+			if out, err := exec.Command("userdel", "-f", name).CombinedOutput(); err != nil {
+				t.Errorf("userdel %s: %v %s", name, err, out)
+			}
+		}
+	}
+	if err := os.RemoveAll(h.dir); err != nil {
+		t.Error(err)
+	}
+}
+
+// daemons are the processes that name the host's folder in their command line.
+func (h *host) daemons(t *testing.T) (pids []int) {
+	t.Helper()
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		var pid int
+		if _, err := fmt.Sscan(e.Name(), &pid); err != nil || pid == os.Getpid() {
+			continue
+		}
+		line, err := os.ReadFile(filepath.Join("/proc", e.Name(), "cmdline"))
+		if err == nil && strings.Contains(string(line), h.dir) {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// buy orders and pays hosting for a domain and waits until it is served.
+func (h *host) buy(t *testing.T, c *customer, domain string) (service int64) {
+	t.Helper()
+	id, _ := c.order(c.plan(), domain)
+	c.must("POST", fmt.Sprintf("/api/v1/orders/%d/pay", id), `{}`, &struct{}{})
+	testkit.Eventually(t, time.Minute, func() bool {
+		var list struct {
+			Data []struct {
+				ID             int64
+				Domain, Status string
+			}
+		}
+		c.must("GET", "/api/v1/services", "", &list)
+		for _, s := range list.Data {
+			if s.Domain == domain && s.Status == "active" {
+				service = s.ID
+			}
+		}
+		return service != 0
+	}, "the service is active")
+	return service
+}
+
+// ownerOf is the user id of a file below the first account's document root.
+func (h *host) ownerOf(t *testing.T, name string) int {
+	t.Helper()
+	homes, err := filepath.Glob(filepath.Join(h.dir, "data/node/accounts/*/home/public_html", name))
+	if err != nil || len(homes) != 1 {
+		t.Fatalf("%v, %v", homes, err)
+	}
+	info, err := os.Stat(homes[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ownerID(info)
+}
+
+// sftp registers a key through the interface and writes a file by SFTP with it.
+func (h *host) sftp(t *testing.T, c *customer, service int64, name string, content func(io.Writer) error) {
+	t.Helper()
+	_, private, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	signer, err := ssh.NewSignerFromKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := json.Marshal(map[string]string{"name": "test", "public_key": string(ssh.MarshalAuthorizedKey(signer.PublicKey()))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.must("POST", fmt.Sprintf("/api/v1/services/%d/ssh-keys", service), string(body), &struct{}{})
+	var way struct {
+		Host, Username, Fingerprint *string
+		Port                        *int
+	}
+	c.must("PUT", fmt.Sprintf("/api/v1/services/%d/shell", service), `{"enabled": false}`, &way)
+	var connection *ssh.Client
+	testkit.Eventually(t, time.Minute, func() bool {
+		c.must("PUT", fmt.Sprintf("/api/v1/services/%d/shell", service), `{"enabled": false}`, &way)
+		if way.Username == nil || way.Port == nil || way.Fingerprint == nil {
+			return false
+		}
+		connection, err = ssh.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", *way.Port), &ssh.ClientConfig{
+			User: *way.Username, Auth: []ssh.AuthMethod{ssh.PublicKeys(signer)}, Timeout: 10 * time.Second,
+			HostKeyCallback: func(_ string, _ net.Addr, key ssh.PublicKey) error {
+				if got := ssh.FingerprintSHA256(key); got != *way.Fingerprint {
+					return fmt.Errorf("the server's key is %s, the interface says %s", got, *way.Fingerprint)
+				}
+				return nil
+			},
+		})
+		return err == nil
+	}, "the key opens SFTP")
+	defer func() { _ = connection.Close() }()
+	session, err := sftp.NewClient(connection)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = session.Close() }()
+	home := "/home"
+	if _, err := session.Stat(home); err != nil {
+		home = ""
+	}
+	f, err := session.Create(home + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := content(f); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+var (
+	revealForm   = regexp.MustCompile(`action="(/account/services/\d+/credentials/\d+/reveal)"`)
+	passwordText = regexp.MustCompile(`id="password">([^<]+)<`)
+)
+
+// reveal signs in to the pages and has the password of the service's one credential shown, once.
+func (p *process) reveal(t *testing.T, service int64) string {
+	t.Helper()
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	browser := &http.Client{Jar: jar, Timeout: time.Minute}
+	ask := func(r *http.Response, err error) string {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = r.Body.Close() }()
+		body, err := io.ReadAll(r.Body)
+		if err != nil || r.StatusCode != http.StatusOK {
+			t.Fatalf("%s: %s, %v", r.Request.URL, r.Status, err)
+		}
+		return string(body)
+	}
+	ask(browser.PostForm(p.url+"/login", url.Values{"email": {demoEmail}, "password": {demoPassword}}))
+	list := fmt.Sprintf("%s/account/services/%d/credentials", p.url, service)
+	form := revealForm.FindStringSubmatch(ask(browser.Get(list)))
+	if form == nil {
+		t.Fatal("there is nothing to be shown")
+	}
+	shown := passwordText.FindStringSubmatch(ask(browser.PostForm(p.url+form[1], nil)))
+	if shown == nil {
+		t.Fatal("the password is not shown")
+	}
+	if again := ask(browser.Get(list)); strings.Contains(again, shown[1]) {
+		t.Error("the password is shown twice")
+	}
+	return html.UnescapeString(shown[1])
+}
+
+// guest is a browser of one site on the host.
+type guest struct {
+	t      *testing.T
+	client *http.Client
+	domain string
+}
+
+type page struct {
+	status         int
+	body, location string
+}
+
+// visitor resolves every name to the host, and trusts the authority.
+func (h *host) visitor(t *testing.T, domain string) *guest {
+	t.Helper()
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dial := func(ctx context.Context, network, address string) (net.Conn, error) {
+		_, port, err := net.SplitHostPort(address)
+		if err != nil {
+			return nil, err
+		}
+		to := h.ports["http"]
+		if port == "443" {
+			to = h.ports["https"]
+		}
+		return (&net.Dialer{}).DialContext(ctx, network, fmt.Sprintf("127.0.0.1:%d", to))
+	}
+	return &guest{t: t, domain: domain, client: &http.Client{
+		Jar: jar, Timeout: time.Minute, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		Transport: &http.Transport{DialContext: dial, TLSClientConfig: &tls.Config{RootCAs: h.ca.issued(t), MinVersion: tls.VersionTLS12}},
+	}}
+}
+
+func (v *guest) do(r *http.Request) page {
+	v.t.Helper()
+	answer, err := v.client.Do(r)
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	defer func() { _ = answer.Body.Close() }()
+	body, err := io.ReadAll(answer.Body)
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	return page{answer.StatusCode, string(body), answer.Header.Get("Location")}
+}
+
+func (v *guest) request(method, address, contentType, body string) page {
+	v.t.Helper()
+	r, err := http.NewRequestWithContext(v.t.Context(), method, address, strings.NewReader(body))
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	if contentType != "" {
+		r.Header.Set("Content-Type", contentType)
+	}
+	return v.do(r)
+}
+
+func (v *guest) get(address string) page { return v.request(http.MethodGet, address, "", "") }
+
+func (v *guest) post(path string, form url.Values, wanted string) {
+	v.t.Helper()
+	got := v.request(http.MethodPost, "https://"+v.domain+path, "application/x-www-form-urlencoded", form.Encode())
+	if got.status != http.StatusOK || !strings.Contains(got.body, wanted) {
+		v.t.Fatalf("%s: status %d, without %q:\n%.3000s", path, got.status, wanted, got.body)
+	}
+}
+
+func (v *guest) shows(address string, texts ...string) {
+	v.t.Helper()
+	got := v.get(address)
+	for _, text := range texts {
+		if got.status != http.StatusOK || !strings.Contains(got.body, text) {
+			v.t.Fatalf("%s: status %d, without %q:\n%.2000s", address, got.status, text, got.body)
+		}
+	}
+}
+
+func (v *guest) eventually(address string, ok func(page) bool, what string) {
+	v.t.Helper()
+	testkit.Eventually(v.t, 4*time.Minute, func() bool { return ok(v.get(address)) }, what)
+}
+
+// pebbleServer is an ACME authority that refuses a fifth of all nonces and checks what it is told.
+type pebbleServer struct {
+	directory, rootFile, management string
+	client                          *http.Client
+}
+
+func startPebble(t *testing.T, httpPort, dnsPort int) *pebbleServer {
+	t.Helper()
+	dir := t.TempDir()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), DNSNames: []string{"localhost"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour), IsCA: true, BasicConstraintsValid: true,
+	}
+	certificate, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	private, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &pebbleServer{rootFile: filepath.Join(dir, "cert.pem")}
+	write := func(name, kind string, der []byte) {
+		if err := os.WriteFile(name, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(s.rootFile, "CERTIFICATE", certificate)
+	write(filepath.Join(dir, "key.pem"), "PRIVATE KEY", private)
+	address, management := fmt.Sprintf("127.0.0.1:%d", freePort(t)), fmt.Sprintf("127.0.0.1:%d", freePort(t))
+	config, err := json.Marshal(map[string]any{"pebble": map[string]any{
+		"listenAddress": address, "managementListenAddress": management, "certificate": s.rootFile, "privateKey": filepath.Join(dir, "key.pem"),
+		"httpPort": httpPort, "tlsPort": 1, "ocspResponderURL": "", "externalAccountBindingRequired": false,
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "config.json"), config, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("pebble", "-config", filepath.Join(dir, "config.json"), "-dnsserver", fmt.Sprintf("127.0.0.1:%d", dnsPort), "-strict")
+	cmd.Env = []string{"PEBBLE_WFE_NONCEREJECT=20", "PEBBLE_VA_NOSLEEP=1", "PATH=/usr/bin"}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate}))
+	s.client = &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}}}
+	s.directory, s.management = "https://"+address+"/dir", "https://"+management
+	testkit.Eventually(t, 20*time.Second, func() bool {
+		r, err := s.client.Get(s.directory)
+		if err != nil {
+			return false
+		}
+		defer func() { _ = r.Body.Close() }()
+		return r.StatusCode == http.StatusOK
+	}, "the authority answers")
+	return s
+}
+
+// issued trusts what the authority signs.
+func (s *pebbleServer) issued(t *testing.T) *x509.CertPool {
+	t.Helper()
+	r, err := s.client.Get(s.management + "/roots/0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = r.Body.Close() }()
+	text, err := io.ReadAll(r.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM(text) {
+		t.Fatalf("no root in %s", text)
+	}
+	return roots
+}
+
+// freePort is a port that nobody listens on.
+func freePort(t *testing.T) int {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = ln.Close() }()
+	return ln.Addr().(*net.TCPAddr).Port
+}
+
+func ownerID(info fs.FileInfo) int { return int(info.Sys().(*syscall.Stat_t).Uid) }
