@@ -59,7 +59,8 @@ type adminCmd struct {
 		Terminate serviceTerminate `cmd:"" help:"End a suspended service: a final backup is made, then its account is removed."`
 		Restore   serviceRestore   `cmd:"" help:"Bring a terminated service back, with what its final backup has."`
 	} `cmd:"" help:"Customers' services."`
-	Nodes nodesCmd `cmd:"" help:"Hosting machines of their own."`
+	Nodes     nodesCmd     `cmd:"" help:"Hosting machines of their own."`
+	Resellers resellersCmd `cmd:"" help:"Accounts that sell on, and their keys."`
 }
 
 // paging are the flags of lists.

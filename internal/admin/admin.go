@@ -41,6 +41,7 @@ type Sections struct {
 	Services     *services.Service
 	Switches     *switches.Switches
 	Nodes        *nodes.Service
+	Resellers    Resellers
 	Clock        clock.Clock
 	// NodesURL is where machines join; empty where it is not configured.
 	NodesURL string
@@ -313,18 +314,36 @@ func (a *Admin) ExportCatalog(ctx context.Context) ([]byte, error) {
 
 // ParseUSD reads an amount of dollars as people write it: 25, 25.5, 25.00.
 func ParseUSD(text string) (money.USDCents, error) {
-	bad := fmt.Errorf("%q is not an amount of US dollars such as 25 or 25.00", text)
-	whole, part, pointed := strings.Cut(strings.TrimPrefix(text, "$"), ".")
+	cents, ok := hundredths(strings.TrimPrefix(text, "$"))
+	if !ok {
+		return 0, fmt.Errorf("%q is not an amount of US dollars such as 25 or 25.00", text)
+	}
+	return money.USDCents(cents), nil
+}
+
+// ParsePercent reads a part of a whole as people write it: 20, 12.5, 12.5%. It answers
+// hundredths of a percent.
+func ParsePercent(text string) (int, error) {
+	basisPoints, ok := hundredths(strings.TrimSuffix(text, "%"))
+	if !ok || basisPoints > 10_000 {
+		return 0, fmt.Errorf("%q is not a percentage such as 20 or 12.5", text)
+	}
+	return int(basisPoints), nil
+}
+
+// hundredths reads a number of at most two decimals.
+func hundredths(text string) (int64, bool) {
+	whole, part, pointed := strings.Cut(text, ".")
+	if whole == "" || len(part) > 2 || (pointed && part == "") {
+		return 0, false
+	}
 	for len(part) < 2 {
 		part += "0"
 	}
 	digits := whole + part
-	if whole == "" || len(part) > 2 || (pointed && strings.HasSuffix(text, ".")) || strings.Trim(digits, "0123456789") != "" {
-		return 0, bad
+	if strings.Trim(digits, "0123456789") != "" {
+		return 0, false
 	}
-	cents, err := strconv.ParseInt(digits, 10, 64)
-	if err != nil {
-		return 0, bad
-	}
-	return money.USDCents(cents), nil
+	n, err := strconv.ParseInt(digits, 10, 64)
+	return n, err == nil
 }

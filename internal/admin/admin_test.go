@@ -23,3 +23,16 @@ func TestAmountsAreReadAsPeopleWriteThem(t *testing.T) {
 		}
 	}
 }
+
+func TestPercentagesAreReadAsPeopleWriteThem(t *testing.T) {
+	for text, want := range map[string]int{"20": 2000, "12.5": 1250, "12.5%": 1250, "0": 0, "0.01": 1, "100": 10_000} {
+		if got, err := admin.ParsePercent(text); err != nil || got != want {
+			t.Errorf("%q is %d, %v, want %d", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"", "%", "-1", "100.01", "1.234", "1.", "a fifth", "20%%", "1e1"} {
+		if got, err := admin.ParsePercent(text); err == nil {
+			t.Errorf("%q is taken for %d", text, got)
+		}
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"stead.dev/stead/internal/account"
+	"stead.dev/stead/internal/admin"
 	"stead.dev/stead/internal/catalog"
 	"stead.dev/stead/internal/certificates"
 	"stead.dev/stead/internal/dns"
@@ -19,6 +20,7 @@ import (
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/money"
 	"stead.dev/stead/internal/platform/switches"
+	"stead.dev/stead/internal/reseller"
 	"stead.dev/stead/internal/services"
 	"stead.dev/stead/internal/site"
 	"stead.dev/stead/internal/wallet"
@@ -315,4 +317,52 @@ func (m mailZones) SetRecords(ctx context.Context, tx *db.Tx, accountID, service
 		}
 	}
 	return m.SetSystem(ctx, tx, accountID, serviceID, "mail", all)
+}
+
+// resellers are the reseller front as operators see it.
+type resellers struct{ *reseller.Service }
+
+// Appoint implements admin.Resellers.
+func (r resellers) Appoint(ctx context.Context, accountID int64, tier string, discount int) (admin.Reseller, error) {
+	appointed, err := r.Service.Appoint(ctx, accountID, tier, discount)
+	return resellerOf(appointed), err
+}
+
+// List implements admin.Resellers.
+func (r resellers) List(ctx context.Context) ([]admin.Reseller, error) {
+	found, err := r.Service.List(ctx)
+	all := make([]admin.Reseller, len(found))
+	for i, f := range found {
+		all[i] = resellerOf(f)
+	}
+	return all, err
+}
+
+func resellerOf(r reseller.Reseller) admin.Reseller {
+	return admin.Reseller{
+		AccountID: r.AccountID, SandboxID: r.SandboxID, Tier: r.Tier, DiscountBasisPoints: r.Discount, CreatedAt: r.CreatedAt,
+	}
+}
+
+// Keys implements admin.Resellers.
+func (r resellers) Keys(ctx context.Context, accountID int64) ([]admin.ResellerKey, error) {
+	found, err := r.Service.Keys(ctx, accountID)
+	all := make([]admin.ResellerKey, len(found))
+	for i, k := range found {
+		all[i] = resellerKeyOf(k)
+	}
+	return all, err
+}
+
+// CreateKey implements admin.Resellers.
+func (r resellers) CreateKey(ctx context.Context, accountID int64, n admin.NewResellerKey) (admin.ResellerKey, string, error) {
+	k, token, err := r.Service.CreateKey(ctx, accountID, reseller.NewKey(n))
+	return resellerKeyOf(k), token, err
+}
+
+func resellerKeyOf(k reseller.Key) admin.ResellerKey {
+	return admin.ResellerKey{
+		ID: k.ID, Name: k.Name, Hint: k.Hint, Sandbox: k.Sandbox, ReadOnly: k.ReadOnly, Addresses: k.Addresses,
+		CreatedAt: k.CreatedAt, LastUsedAt: k.LastUsedAt, LastAddress: k.LastAddress, RevokedAt: k.RevokedAt,
+	}
 }

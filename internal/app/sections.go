@@ -197,7 +197,7 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 	c.reseller = reseller.New(reseller.Config{DB: c.db, Clock: c.clock, Accounts: c.accounts, Wallet: c.wallet})
 	c.admin = admin.New(admin.Sections{
 		DB: c.db, Accounts: c.accounts, Applications: c.oauth, Catalog: c.catalog, Wallet: c.wallet, Services: c.services,
-		Switches: c.switches, Nodes: c.nodes, Clock: c.clock, NodesURL: c.cfg.NodesURL,
+		Switches: c.switches, Nodes: c.nodes, Clock: c.clock, NodesURL: c.cfg.NodesURL, Resellers: resellers{c.reseller},
 	})
 	return nil
 }

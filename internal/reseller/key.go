@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 	"time"
 
@@ -48,6 +49,18 @@ func (k Key) allows(from netip.Addr) bool {
 	return len(k.Addresses) == 0
 }
 
+// network is p as addresses are compared with it: IPv4 is written as IPv4, wherever it came mapped
+// into IPv6 (RFC 4291, section 2.5.5.2).
+func network(p netip.Prefix) (netip.Prefix, error) {
+	if p.Addr().Is4In6() && p.Bits() >= 96 {
+		p = netip.PrefixFrom(p.Addr().Unmap(), p.Bits()-96)
+	}
+	if !p.IsValid() || p.Addr().Is4In6() {
+		return p, fmt.Errorf("reseller: %s is no network", p)
+	}
+	return p.Masked(), nil
+}
+
 // NewKey is what a key is asked to be.
 type NewKey struct {
 	Name      string
@@ -73,6 +86,13 @@ func (s *Service) CreateKey(ctx context.Context, accountID int64, n NewKey) (Key
 	}
 	if len(n.Addresses) > maxAddresses {
 		return Key{}, "", fmt.Errorf("reseller: at most %d networks", maxAddresses)
+	}
+	n.Addresses = slices.Clone(n.Addresses)
+	for i, p := range n.Addresses {
+		var err error
+		if n.Addresses[i], err = network(p); err != nil {
+			return Key{}, "", err
+		}
 	}
 	prefix := livePrefix
 	if n.Sandbox {

@@ -88,6 +88,11 @@ func (s *Service) Appoint(ctx context.Context, accountID int64, tier string, dis
 	return r, err
 }
 
+// List lists all resellers, in the order in which they were appointed.
+func (s *Service) List(ctx context.Context) ([]Reseller, error) {
+	return db.Collect(ctx, s.DB, scanReseller, `SELECT `+resellerColumns+` FROM reseller_accounts ORDER BY created_at, account_id`)
+}
+
 const resellerColumns = `account_id, sandbox_id, tier, discount_bp, created_at`
 
 func scanReseller(row db.Row) (r Reseller, err error) {
