@@ -126,6 +126,7 @@ func TestDaemonOutlivesItsSupervisorAndIsAdopted(t *testing.T) {
 func TestProcessWithAnOldIDIsNotTakenForTheDaemon(t *testing.T) {
 	state, dir := t.TempDir(), t.TempDir()
 	other := exec.CommandContext(t.Context(), "/bin/sleep", "1000")
+	other.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // a daemon of somebody else: its id is that of a session
 	must(t, other.Start())
 	ended := make(chan struct{})
 	go func() { _ = other.Wait(); close(ended) }()
@@ -139,10 +140,16 @@ func TestProcessWithAnOldIDIsNotTakenForTheDaemon(t *testing.T) {
 	if p.PID("sleeper") == other.Process.Pid {
 		t.Error("another process was taken for the daemon")
 	}
+	// Nor is it ended as what a daemon of before the boot left.
+	former := process{pid: other.Process.Pid, start: 7, boot: "before"}
+	must(t, former.end(syscall.SIGTERM, 0))
 	select {
 	case <-ended:
 		t.Error("another process was ended")
 	default:
+	}
+	if !alive(other.Process.Pid) {
+		t.Error("another process is being ended")
 	}
 }
 
@@ -152,7 +159,7 @@ func TestDaemonThatCannotStartSaysWhatItPrinted(t *testing.T) {
 		Name: "broken", Command: []string{"/bin/sh", "-c", "echo the reason >&2; exit 3"},
 		Ready: func(context.Context) error { return errors.New("not yet") },
 	}
-	if err := p.Ensure(t.Context(), spec); err == nil || !strings.Contains(err.Error(), "the reason") {
+	if err := p.Ensure(t.Context(), spec); err == nil || !strings.Contains(err.Error(), "(exit status 3): the reason") {
 		t.Errorf("error: %v", err)
 	}
 	if p.PID("broken") != 0 {

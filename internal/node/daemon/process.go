@@ -98,9 +98,13 @@ func (p process) signal(sig syscall.Signal) error {
 }
 
 // session are the living processes of the session that the process leads or led. The kernel gives
-// its id to nobody else as long as there are any.
+// its id to nobody else as long as there are any; where somebody else has it, there are none, and a
+// session of that id is of the other one.
 func (p process) session() []process {
-	if p.pid <= 1 {
+	if p.pid <= 1 || p.boot != bootID() {
+		return nil
+	}
+	if s, err := statOf(p.pid); err == nil && s.start != p.start {
 		return nil
 	}
 	dirs, err := os.ReadDir("/proc")

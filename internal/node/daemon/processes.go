@@ -51,6 +51,7 @@ type kept struct {
 	spec   Spec
 	now    process
 	ended  chan struct{} // closed when now has ended
+	how    string        // how it ended, when it was a child of this process
 	wanted bool          // false: its end is no failure
 	since  time.Time     // when it was started
 	failed int           // times that it ended soon after its start, in a row
@@ -135,22 +136,27 @@ func (p *Processes) ensure(ctx context.Context, k *kept, spec Spec) error {
 		return err
 	}
 	var last error
-	for range 3 { // a port that is still held is free a moment later
+	for try := range startTries { // a port that is still held is free a moment later
 		if err := p.start(k, spec, lock); err != nil {
 			return err
 		}
 		if last = await(ctx, spec, k.end()); !errors.Is(last, errEnded) {
 			break
 		}
-		if last = fmt.Errorf("daemon: %s ended: %s", spec.Name, p.tail(spec.Name)); p.pause(200*time.Millisecond) != nil {
+		last = fmt.Errorf("daemon: %s ended (%s): %s", spec.Name, k.result(), p.tail(spec.Name))
+		if try == startTries-1 || ctx.Err() != nil || p.pause(200*time.Millisecond<<try) != nil {
 			break
 		}
+		p.cfg.Log.Warn("daemon ended before it was ready and is started again", "daemon", spec.Name, "error", last)
 	}
 	if last != nil {
 		last = errors.Join(last, p.end(k, spec, k.running()))
 	}
 	return last
 }
+
+// startTries are the attempts to start a daemon that ends before it is ready.
+const startTries = 4
 
 // pause waits, or answers that the supervision ends.
 func (p *Processes) pause(d time.Duration) error {
@@ -267,13 +273,18 @@ func credential(name string) (*syscall.Credential, error) {
 func (p *Processes) keep(k *kept, spec Spec, proc process, cmd *exec.Cmd) {
 	ended := make(chan struct{})
 	k.mu.Lock()
-	k.spec, k.now, k.ended, k.wanted, k.since = spec, proc, ended, true, p.cfg.Now()
+	k.spec, k.now, k.ended, k.how, k.wanted, k.since = spec, proc, ended, "", true, p.cfg.Now()
 	k.mu.Unlock()
 	if cmd != nil {
 		// Not among the work that Close waits for: it ends with the daemon.
 		go func() {
 			err := cmd.Wait()
 			p.cfg.Log.Debug("daemon ended", "daemon", spec.Name, "result", err)
+			k.mu.Lock()
+			if k.now == proc {
+				k.how = cmd.ProcessState.String()
+			}
+			k.mu.Unlock()
 			close(ended)
 		}()
 	} else {
@@ -384,6 +395,16 @@ func (k *kept) running() process {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.now
+}
+
+// result says how the daemon ended that ran last.
+func (k *kept) result() string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.how == "" {
+		return "nobody knows how"
+	}
+	return k.how
 }
 
 func (k *kept) end() <-chan struct{} {

@@ -203,10 +203,16 @@ func (*Driver) Capability() panel.Capability { return panel.CapDatabases }
 
 // Start implements facility.Starter.
 func (d *Driver) Start(ctx context.Context) error {
-	for _, s := range d.each() {
-		if err := s.start(ctx); err != nil {
-			return fmt.Errorf("databases: %w", err)
-		}
+	// At once: one that does not start keeps the other from nothing.
+	all := d.each()
+	failed := make([]error, len(all))
+	var starting sync.WaitGroup
+	for i, s := range all {
+		starting.Go(func() { failed[i] = s.start(ctx) })
+	}
+	starting.Wait()
+	if err := errors.Join(failed...); err != nil {
+		return fmt.Errorf("databases: %w", err)
 	}
 	return nil
 }

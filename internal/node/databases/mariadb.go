@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -30,8 +31,8 @@ type mariaDB struct {
 	supervisor daemon.Supervisor
 	key        []byte
 
-	admin  *sql.DB
-	number string // version
+	admin  atomic.Pointer[sql.DB] // nil until the server was started
+	number atomic.Value           // version, a string
 }
 
 func newMariaDB(dir string, i Instance, s daemon.Supervisor, key []byte) *mariaDB {
@@ -87,13 +88,13 @@ func (m *mariaDB) start(ctx context.Context) error {
 	if err := m.install(ctx); err != nil {
 		return fmt.Errorf("mariadb: %w", err)
 	}
-	if m.admin == nil {
+	if m.admin.Load() == nil {
 		admin, err := m.open("root", "", "")
 		if err != nil {
 			return fmt.Errorf("mariadb: %w", err)
 		}
 		admin.SetMaxOpenConns(4)
-		m.admin = admin
+		m.admin.Store(admin)
 	}
 	program, err := find("mariadbd", "/usr/sbin", "/usr/libexec")
 	if err != nil {
@@ -102,7 +103,7 @@ func (m *mariaDB) start(ctx context.Context) error {
 	ran := m.supervisor.PID(mariaDBName) != 0
 	err = m.supervisor.Ensure(ctx, daemon.Spec{
 		Name: mariaDBName, User: m.User, Dir: m.dir, Command: []string{program, "--defaults-file=" + m.config()},
-		Stop: syscall.SIGTERM, StopTimeout: time.Minute, StartTimeout: 2 * time.Minute, Ready: m.admin.PingContext,
+		Stop: syscall.SIGTERM, StopTimeout: time.Minute, StartTimeout: 2 * time.Minute, Ready: m.admin.Load().PingContext,
 	})
 	if err == nil && ran && changed {
 		err = m.supervisor.Restart(ctx, mariaDBName)
@@ -143,11 +144,12 @@ func (m *mariaDB) install(ctx context.Context) error {
 
 // secure sees to it that nobody gets in who is not known, and learns the version.
 func (m *mariaDB) secure(ctx context.Context) error {
-	if err := m.admin.QueryRowContext(ctx, "SELECT VERSION()").Scan(&m.number); err != nil {
-		return fmt.Errorf("mariadb: %w", err)
+	version, err := m.strings(ctx, "SELECT VERSION()")
+	if err != nil {
+		return err
 	}
-	m.number, _, _ = strings.Cut(m.number, "-MariaDB")
-	m.number += "-MariaDB"
+	number, _, _ := strings.Cut(strings.Join(version, ""), "-MariaDB")
+	m.number.Store(number + "-MariaDB")
 	// A server whose tables came from elsewhere may have what an installation of today has not.
 	rows, err := m.strings(ctx, "SELECT CONCAT(QUOTE(User), '@', QUOTE(Host)) FROM mysql.global_priv WHERE User = '' AND Host <> ''")
 	if err != nil {
@@ -163,15 +165,26 @@ func (m *mariaDB) secure(ctx context.Context) error {
 
 func (m *mariaDB) stop(ctx context.Context) error {
 	var err error
-	if m.admin != nil {
-		err = m.admin.Close()
-		m.admin = nil
+	if admin := m.admin.Swap(nil); admin != nil {
+		err = admin.Close()
 	}
 	return errors.Join(err, m.supervisor.Stop(ctx, mariaDBName))
 }
 
-func (m *mariaDB) version() string { return m.number }
-func (m *mariaDB) port() int       { return m.Port }
+func (m *mariaDB) version() string {
+	number, _ := m.number.Load().(string) // empty until the server ran
+	return number
+}
+
+func (m *mariaDB) port() int { return m.Port }
+
+// pool are the agent's own sessions.
+func (m *mariaDB) pool() (*sql.DB, error) {
+	if admin := m.admin.Load(); admin != nil {
+		return admin, nil
+	}
+	return nil, fmt.Errorf("mariadb: %w: the server was not started", panel.ErrUnreachable)
+}
 
 func (m *mariaDB) verifier(password string) (string, error) { return nativeVerifier(password), nil }
 
@@ -191,7 +204,11 @@ func (m *mariaDB) open(user, password, database string) (*sql.DB, error) {
 }
 
 func (m *mariaDB) exec(ctx context.Context, statement string) error {
-	if _, err := m.admin.ExecContext(ctx, statement); err != nil {
+	admin, err := m.pool()
+	if err != nil {
+		return err
+	}
+	if _, err := admin.ExecContext(ctx, statement); err != nil {
 		return m.failure(err)
 	}
 	return nil
@@ -208,7 +225,11 @@ func (m *mariaDB) failure(err error) error {
 
 // strings reads a column of text.
 func (m *mariaDB) strings(ctx context.Context, query string, args ...any) ([]string, error) {
-	rows, err := m.admin.QueryContext(ctx, query, args...)
+	admin, err := m.pool()
+	if err != nil {
+		return nil, err
+	}
+	rows, err := admin.QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, m.failure(err)
 	}
@@ -394,8 +415,12 @@ func (m *mariaDB) size(ctx context.Context, name string, most int64) (int64, hol
 	if most == 0 || occupied <= most {
 		return occupied, holdNone, nil
 	}
+	admin, err := m.pool()
+	if err != nil {
+		return 0, holdNone, err
+	}
 	var used int64
-	err = m.admin.QueryRowContext(ctx, `SELECT COALESCE(SUM(DATA_LENGTH + INDEX_LENGTH), 0) FROM information_schema.TABLES
+	err = admin.QueryRowContext(ctx, `SELECT COALESCE(SUM(DATA_LENGTH + INDEX_LENGTH), 0) FROM information_schema.TABLES
 		WHERE TABLE_SCHEMA = ?`, name).Scan(&used)
 	if err != nil {
 		return 0, holdNone, m.failure(err)

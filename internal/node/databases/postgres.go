@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -32,8 +33,8 @@ type postgres struct {
 	agent      string // the user of this process
 
 	mu     sync.Mutex // over who may be whom
-	admin  *pgxpool.Pool
-	number string // version
+	admin  atomic.Pointer[pgxpool.Pool] // nil until the server was started
+	number atomic.Value                 // version, a string
 }
 
 func newPostgres(dir string, i Instance, s daemon.Supervisor) *postgres {
@@ -113,7 +114,9 @@ func (p *postgres) start(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("postgresql: %w", err)
 	}
+	p.mu.Lock()
 	p.agent = who.Username
+	p.mu.Unlock()
 	if err := ownDir(p.run(), p.User, 0o700); err != nil {
 		return fmt.Errorf("postgresql: %w", err)
 	}
@@ -137,21 +140,23 @@ func (p *postgres) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if p.admin == nil {
+	if p.admin.Load() == nil {
 		c, err := pgxpool.ParseConfig(p.address(superuser, "postgres"))
 		if err != nil {
 			return fmt.Errorf("postgresql: %w", err)
 		}
 		c.MaxConns = 4
-		if p.admin, err = pgxpool.NewWithConfig(context.WithoutCancel(ctx), c); err != nil {
+		admin, err := pgxpool.NewWithConfig(context.WithoutCancel(ctx), c)
+		if err != nil {
 			return fmt.Errorf("postgresql: %w", err)
 		}
+		p.admin.Store(admin)
 	}
 	ran := p.supervisor.PID(postgresName) != 0
 	err = p.supervisor.Ensure(ctx, daemon.Spec{
 		Name: postgresName, User: p.User, Dir: p.dir,
 		Command: []string{filepath.Join(programs, "postgres"), "-D", p.data(), "-c", "config_file=" + p.config()},
-		Reload:  syscall.SIGHUP, Stop: syscall.SIGINT, StopTimeout: time.Minute, StartTimeout: 2 * time.Minute, Ready: p.admin.Ping,
+		Reload:  syscall.SIGHUP, Stop: syscall.SIGINT, StopTimeout: time.Minute, StartTimeout: 2 * time.Minute, Ready: p.admin.Load().Ping,
 	})
 	if err == nil && ran && changed {
 		err = p.supervisor.Restart(ctx, postgresName)
@@ -194,10 +199,12 @@ func (p *postgres) install(ctx context.Context) error {
 
 // secure closes what is open in a new server, and learns the version.
 func (p *postgres) secure(ctx context.Context) error {
-	if err := p.admin.QueryRow(ctx, "SHOW server_version").Scan(&p.number); err != nil {
-		return fmt.Errorf("postgresql: %w", err)
+	version, err := p.strings(ctx, "SELECT current_setting('server_version')")
+	if err != nil {
+		return err
 	}
-	p.number, _, _ = strings.Cut(p.number, " ")
+	number, _, _ := strings.Cut(strings.Join(version, ""), " ")
+	p.number.Store(number)
 	statements, err := p.strings(ctx, `SELECT format('REVOKE ALL ON DATABASE %I FROM PUBLIC', datname) FROM pg_database
 		WHERE datacl IS NULL OR EXISTS (SELECT 1 FROM aclexplode(datacl) WHERE grantee = 0)`)
 	if err != nil {
@@ -210,15 +217,26 @@ func (p *postgres) secure(ctx context.Context) error {
 }
 
 func (p *postgres) stop(ctx context.Context) error {
-	if p.admin != nil {
-		p.admin.Close()
-		p.admin = nil
+	if admin := p.admin.Swap(nil); admin != nil {
+		admin.Close()
 	}
 	return p.supervisor.Stop(ctx, postgresName)
 }
 
-func (p *postgres) version() string { return p.number }
-func (p *postgres) port() int       { return p.Port }
+func (p *postgres) version() string {
+	number, _ := p.number.Load().(string) // empty until the server ran
+	return number
+}
+
+func (p *postgres) port() int { return p.Port }
+
+// pool are the agent's own sessions.
+func (p *postgres) pool() (*pgxpool.Pool, error) {
+	if admin := p.admin.Load(); admin != nil {
+		return admin, nil
+	}
+	return nil, fmt.Errorf("postgresql: %w: the server was not started", panel.ErrUnreachable)
+}
 
 func (p *postgres) verifier(password string) (string, error) { return scramVerifier(password) }
 
@@ -229,9 +247,13 @@ func (p *postgres) address(role, database string) string {
 }
 
 func (p *postgres) exec(ctx context.Context, statements ...string) error {
+	admin, err := p.pool()
+	if err != nil {
+		return err
+	}
 	for _, s := range statements {
 		// The simple protocol: some of these statements cannot be prepared.
-		if _, err := p.admin.Exec(ctx, s, pgx.QueryExecModeSimpleProtocol); err != nil {
+		if _, err := admin.Exec(ctx, s, pgx.QueryExecModeSimpleProtocol); err != nil {
 			return p.failure(err)
 		}
 	}
@@ -249,7 +271,11 @@ func (p *postgres) failure(err error) error {
 
 // strings reads a column of text.
 func (p *postgres) strings(ctx context.Context, query string, args ...any) ([]string, error) {
-	rows, err := p.admin.Query(ctx, query, args...)
+	admin, err := p.pool()
+	if err != nil {
+		return nil, err
+	}
+	rows, err := admin.Query(ctx, query, args...)
 	if err != nil {
 		return nil, p.failure(err)
 	}
@@ -320,7 +346,11 @@ type found struct {
 const noAttributes = "false false false true false false true"
 
 func (p *postgres) found(ctx context.Context, name string) (f found, err error) {
-	err = p.admin.QueryRow(ctx, `SELECT
+	admin, err := p.pool()
+	if err != nil {
+		return f, err
+	}
+	err = admin.QueryRow(ctx, `SELECT
 			concat_ws(' ', r.rolsuper::text, r.rolcreaterole::text, r.rolcreatedb::text, r.rolcanlogin::text, r.rolreplication::text,
 				r.rolbypassrls::text, (r.rolvaliduntil IS NULL OR r.rolvaliduntil = 'infinity')::text),
 			r.rolconnlimit, COALESCE(r.rolpassword, ''),
@@ -416,7 +446,11 @@ func (p *postgres) apply(ctx context.Context, l login) error {
 }
 
 func (p *postgres) endSessions(ctx context.Context, name string) error {
-	_, err := p.admin.Exec(ctx, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = $1", name)
+	admin, err := p.pool()
+	if err != nil {
+		return err
+	}
+	_, err = admin.Exec(ctx, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = $1", name)
 	if err != nil {
 		return p.failure(err)
 	}
@@ -519,7 +553,11 @@ func (p *postgres) others(ctx context.Context, prefix string, but []string) (use
 // size: a user can undo that its transactions are read-only, so one who goes on to twice the bound
 // gets in no more.
 func (p *postgres) size(ctx context.Context, name string, most int64) (bytes int64, full hold, err error) {
-	if err := p.admin.QueryRow(ctx, "SELECT pg_database_size($1)", name).Scan(&bytes); err != nil {
+	admin, err := p.pool()
+	if err != nil {
+		return 0, holdNone, err
+	}
+	if err := admin.QueryRow(ctx, "SELECT pg_database_size($1)", name).Scan(&bytes); err != nil {
 		return 0, holdNone, p.failure(err)
 	}
 	switch {
