@@ -32,7 +32,7 @@ type postgres struct {
 	supervisor daemon.Supervisor
 	agent      string // the user of this process
 
-	mu     sync.Mutex // over who may be whom
+	mu     sync.Mutex                   // over who may be whom
 	admin  atomic.Pointer[pgxpool.Pool] // nil until the server was started
 	number atomic.Value                 // version, a string
 }
