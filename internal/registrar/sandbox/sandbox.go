@@ -1,0 +1,482 @@
+// Package sandbox is a simulated registry: names, their states and their expiry by a clock, kept in a
+// file. What a name begins with asks for a failure:
+//
+//	taken-…        another registrar has it
+//	premium-…      is free at another price
+//	check-fails-…  a check answers nothing
+//	down-…         the registry cannot be reached to register it
+//	refused-…      the registry refuses to register it
+//	lost-…         the registry registers it, and the first answer is lost
+//	moved-…        another registrar has it; its code is "secret-code" and a transfer is done at once
+//	slow-…         the same, and the transfer takes five days
+package sandbox
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"stead.dev/stead/internal/registrar"
+)
+
+// The lengths of what follows expiry, and of a transfer.
+const (
+	GraceFor      = 30 * 24 * time.Hour
+	RedemptionFor = 30 * 24 * time.Hour
+	DeleteFor     = 5 * 24 * time.Hour
+	TransferFor   = 5 * 24 * time.Hour
+	lockedFor     = 60 * 24 * time.Hour
+)
+
+// Code is the authorisation code of others' domains.
+const Code = "secret-code"
+
+// Registry is the simulated registry. Its methods may be called at once.
+type Registry struct {
+	mu   sync.Mutex
+	file string
+	now  func() time.Time
+	data data
+}
+
+type data struct {
+	Next     int                          `json:"next"`
+	Domains  map[string]*domain           `json:"domains"`
+	Contacts map[string]registrar.Contact `json:"contacts"`
+	Messages []registrar.Message          `json:"messages"`
+	Lost     map[string]bool              `json:"lost"` // transactions of which the answer was lost
+}
+
+type domain struct {
+	registrar.Domain
+	Code        string     `json:"code"`
+	TransferEnd *time.Time `json:"transfer_end,omitempty"` // of a transfer to us
+	TransferBy  int        `json:"transfer_by,omitempty"`  // years that it adds
+}
+
+// Open reads the registry from its file, which need not be there; an empty name keeps it in memory.
+func Open(file string, now func() time.Time) (*Registry, error) {
+	r := &Registry{file: file, now: now, data: data{
+		Domains: map[string]*domain{}, Contacts: map[string]registrar.Contact{}, Lost: map[string]bool{},
+	}}
+	if file == "" {
+		return r, nil
+	}
+	content, err := os.ReadFile(file) //nolint:gosec // the operator's own data directory
+	if errors.Is(err, fs.ErrNotExist) {
+		return r, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(content, &r.data)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("registrar sandbox: %w", err)
+	}
+	return r, nil
+}
+
+// Name implements registrar.Registrar.
+func (r *Registry) Name() string { return "sandbox" }
+
+func failure(kind registrar.Kind, message string) error {
+	return &registrar.Error{Kind: kind, Message: message}
+}
+
+// save writes the file whole, beside the old one, and puts it in its place.
+func (r *Registry) save() error {
+	if r.file == "" {
+		return nil
+	}
+	content, err := json.Marshal(r.data)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(r.file), 0o700); err != nil {
+		return err
+	}
+	next := r.file + ".new"
+	f, err := os.OpenFile(next, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600) //nolint:gosec // the operator's own data directory
+	if err != nil {
+		return err
+	}
+	if _, err = f.Write(content); err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(next, r.file)
+}
+
+// find brings a domain to where it is now. It answers nil for a name that nobody has.
+func (r *Registry) find(name string) *domain {
+	now := r.now()
+	d := r.data.Domains[name]
+	if d == nil {
+		if !begins(name, "taken-") && !begins(name, "moved-") && !begins(name, "slow-") {
+			return nil
+		}
+		d = &domain{Code: Code, Domain: registrar.Domain{
+			Name: name, Status: registrar.Active, RegisteredAt: now.AddDate(-3, 0, 0), ExpiresAt: now.AddDate(1, 0, 0),
+		}}
+		if begins(name, "taken-") {
+			d.Locked = true
+		}
+		r.data.Domains[name] = d
+	}
+	if d.TransferEnd != nil && !now.Before(*d.TransferEnd) {
+		d.Ours, d.Locked, d.ExpiresAt = true, false, d.ExpiresAt.AddDate(d.TransferBy, 0, 0)
+		until := d.TransferEnd.Add(lockedFor)
+		d.TransferLockUntil, d.TransferEnd = &until, nil
+	}
+	switch past := now.Sub(d.ExpiresAt); {
+	case !d.Ours || past < 0:
+		d.Status = registrar.Active
+	case past < GraceFor:
+		d.Status = registrar.Grace
+	case past < GraceFor+RedemptionFor:
+		d.Status = registrar.Redemption
+	case past < GraceFor+RedemptionFor+DeleteFor:
+		d.Status = registrar.PendingDelete
+	default:
+		delete(r.data.Domains, name)
+		return nil
+	}
+	return d
+}
+
+func begins(name, with string) bool { return strings.HasPrefix(name, with) }
+
+// own finds a domain of ours.
+func (r *Registry) own(name string) (*domain, error) {
+	d := r.find(name)
+	switch {
+	case d == nil:
+		return nil, failure(registrar.NotFound, "")
+	case !d.Ours:
+		return nil, failure(registrar.NotOurs, "")
+	}
+	return d, nil
+}
+
+func (d *domain) shown() registrar.Domain {
+	out := d.Domain
+	if !d.Ours {
+		return registrar.Domain{Name: d.Name}
+	}
+	out.Nameservers = slices.Clone(d.Nameservers)
+	out.EPPStatuses = []string{"ok"}
+	if d.Locked {
+		out.EPPStatuses = []string{"clientTransferProhibited"}
+	}
+	switch d.Status {
+	case registrar.Grace:
+		out.EPPStatuses = append(out.EPPStatuses, "autoRenewPeriod")
+	case registrar.Redemption:
+		out.EPPStatuses = []string{"redemptionPeriod"}
+	case registrar.PendingDelete:
+		out.EPPStatuses = []string{"pendingDelete"}
+	case registrar.Active:
+	}
+	return out
+}
+
+// Check implements registrar.Registrar.
+func (r *Registry) Check(_ context.Context, names []string) ([]registrar.Availability, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	all := make([]registrar.Availability, 0, len(names))
+	for _, name := range names {
+		if begins(name, "check-fails-") {
+			return nil, failure(registrar.Unreachable, "")
+		}
+		free := r.find(name) == nil
+		a := registrar.Availability{Name: name, Available: &free}
+		if !free {
+			a.Reason = "taken"
+		} else if begins(name, "premium-") {
+			a.Reason, a.Premium = "premium", true
+		}
+		all = append(all, a)
+	}
+	return all, nil
+}
+
+// Info implements registrar.Registrar.
+func (r *Registry) Info(_ context.Context, name string) (registrar.Domain, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	d := r.find(name)
+	if d == nil {
+		return registrar.Domain{}, failure(registrar.NotFound, "")
+	}
+	return d.shown(), nil
+}
+
+// Register implements registrar.Registrar.
+func (r *Registry) Register(_ context.Context, in registrar.Registration) (registrar.Domain, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case begins(in.Name, "down-"):
+		return registrar.Domain{}, failure(registrar.Unreachable, "the registry is down")
+	case begins(in.Name, "refused-"), begins(in.Name, "premium-"):
+		return registrar.Domain{}, failure(registrar.Rejected, "the registry's policy forbids this name")
+	case in.Years < 1 || in.Years > 10:
+		return registrar.Domain{}, failure(registrar.Rejected, "the period is not allowed")
+	}
+	if _, ok := r.data.Contacts[in.Contacts[registrar.Owner]]; !ok {
+		return registrar.Domain{}, failure(registrar.Rejected, "the owner's contact is not there")
+	}
+	if r.find(in.Name) != nil {
+		return registrar.Domain{}, failure(registrar.Exists, "")
+	}
+	now := r.now().UTC()
+	until := now.Add(lockedFor)
+	d := &domain{Code: "sandbox-" + rand.Text(), Domain: registrar.Domain{
+		Name: in.Name, Ours: true, Status: registrar.Active, RegisteredAt: now, ExpiresAt: now.AddDate(in.Years, 0, 0),
+		Nameservers: in.Nameservers, Contacts: in.Contacts, Privacy: in.Privacy, TransferLockUntil: &until,
+	}}
+	r.data.Domains[in.Name] = d
+	return r.lose("lost-", in.Name, in.TransactionID, d)
+}
+
+// lose saves a change, and loses the answer once where the name asks for it.
+func (r *Registry) lose(prefix, name, transactionID string, d *domain) (registrar.Domain, error) {
+	lost := begins(name, prefix) && !r.data.Lost[transactionID]
+	if lost {
+		r.data.Lost[transactionID] = true
+	}
+	if err := r.save(); err != nil {
+		return registrar.Domain{}, &registrar.Error{Kind: registrar.Unknown, Cause: err}
+	}
+	if lost {
+		return registrar.Domain{}, failure(registrar.Unknown, "the connection was lost")
+	}
+	return d.shown(), nil
+}
+
+// Renew implements registrar.Registrar.
+func (r *Registry) Renew(_ context.Context, in registrar.Renewal) (registrar.Domain, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	d, err := r.own(in.Name)
+	if err != nil {
+		return registrar.Domain{}, err
+	}
+	y1, m1, d1 := d.ExpiresAt.UTC().Date()
+	y2, m2, d2 := in.ExpiresAt.UTC().Date()
+	switch {
+	case y1 != y2 || m1 != m2 || d1 != d2:
+		return registrar.Domain{}, failure(registrar.Rejected, "the domain expires at another time")
+	case d.Status != registrar.Active && d.Status != registrar.Grace:
+		return registrar.Domain{}, failure(registrar.Locked, "the domain is to be restored")
+	case in.Years < 1 || d.ExpiresAt.AddDate(in.Years, 0, 0).After(r.now().AddDate(10, 0, 1)):
+		return registrar.Domain{}, failure(registrar.Rejected, "the period is not allowed")
+	}
+	d.ExpiresAt = d.ExpiresAt.AddDate(in.Years, 0, 0)
+	r.find(in.Name)
+	return r.lose("lost-", in.Name, in.TransactionID, d)
+}
+
+// Restore implements registrar.Registrar.
+func (r *Registry) Restore(_ context.Context, transactionID, name string) (registrar.Domain, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	d, err := r.own(name)
+	if err != nil {
+		return registrar.Domain{}, err
+	}
+	if d.Status != registrar.Redemption {
+		return registrar.Domain{}, failure(registrar.Rejected, "the domain is not in redemption")
+	}
+	d.ExpiresAt = d.ExpiresAt.AddDate(1, 0, 0)
+	r.find(name)
+	return r.lose("lost-", name, transactionID, d)
+}
+
+// Transfer implements registrar.Registrar.
+func (r *Registry) Transfer(_ context.Context, in registrar.TransferIn) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	d := r.find(in.Name)
+	switch {
+	case d == nil:
+		return failure(registrar.NotFound, "")
+	case d.Ours || d.TransferEnd != nil:
+		return failure(registrar.Exists, "")
+	case d.Locked:
+		return failure(registrar.Locked, "the domain is locked")
+	case in.AuthCode != d.Code:
+		return failure(registrar.AuthCode, "")
+	}
+	end := r.now().UTC()
+	if begins(in.Name, "slow-") {
+		end = end.Add(TransferFor)
+	}
+	d.TransferEnd, d.TransferBy, d.Contacts = &end, in.Years, in.Contacts
+	r.find(in.Name)
+	return r.saved()
+}
+
+func (r *Registry) saved() error {
+	if err := r.save(); err != nil {
+		return &registrar.Error{Kind: registrar.Unknown, Cause: err}
+	}
+	return nil
+}
+
+// TransferState implements registrar.Registrar.
+func (r *Registry) TransferState(_ context.Context, name string) (registrar.TransferState, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch d := r.find(name); {
+	case d == nil:
+		return "", failure(registrar.NotFound, "")
+	case d.Ours:
+		return registrar.TransferDone, nil
+	case d.TransferEnd != nil:
+		return registrar.TransferPending, nil
+	default:
+		return registrar.TransferNone, nil
+	}
+}
+
+// RequestTransferOut has another registrar ask for a domain of ours, as a test may wish.
+func (r *Registry) RequestTransferOut(name, code string) error {
+	return r.change(name, func(d *domain) error {
+		switch {
+		case d.Locked:
+			return failure(registrar.Locked, "the domain is locked")
+		case d.Code != code:
+			return failure(registrar.AuthCode, "")
+		}
+		d.TransferOutPending = true
+		r.data.Next++
+		r.data.Messages = append(r.data.Messages, registrar.Message{
+			ID: strconv.Itoa(r.data.Next), Name: name, Text: "Transfer requested", At: r.now().UTC(),
+		})
+		return nil
+	})
+}
+
+// change changes a domain of ours.
+func (r *Registry) change(name string, f func(*domain) error) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	d, err := r.own(name)
+	if err != nil {
+		return err
+	}
+	if err := f(d); err != nil {
+		return err
+	}
+	return r.saved()
+}
+
+// AnswerTransfer implements registrar.Registrar.
+func (r *Registry) AnswerTransfer(_ context.Context, name string, approve bool) error {
+	return r.change(name, func(d *domain) error {
+		if !d.TransferOutPending {
+			return failure(registrar.NotFound, "no transfer is asked for")
+		}
+		d.TransferOutPending, d.Ours = false, !approve
+		return nil
+	})
+}
+
+// AuthCode implements registrar.Registrar.
+func (r *Registry) AuthCode(_ context.Context, name string) (string, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	d, err := r.own(name)
+	if err != nil {
+		return "", err
+	}
+	return d.Code, nil
+}
+
+// PutContact implements registrar.Registrar.
+func (r *Registry) PutContact(_ context.Context, handle string, c registrar.Contact) (string, error) {
+	if handle == "" || c.Name == "" || c.Email == "" || len(c.Country) != 2 {
+		return "", failure(registrar.Rejected, "the contact is not complete")
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.data.Contacts[handle] = c
+	return handle, r.saved()
+}
+
+// SetContacts implements registrar.Registrar.
+func (r *Registry) SetContacts(_ context.Context, name string, handles map[registrar.Role]string) error {
+	return r.change(name, func(d *domain) error {
+		for _, h := range handles {
+			if _, ok := r.data.Contacts[h]; !ok {
+				return failure(registrar.Rejected, "the contact is not there")
+			}
+		}
+		d.Contacts = handles
+		return nil
+	})
+}
+
+// SetNameservers implements registrar.Registrar.
+func (r *Registry) SetNameservers(_ context.Context, name string, hosts []string) error {
+	return r.change(name, func(d *domain) error { d.Nameservers = slices.Clone(hosts); return nil })
+}
+
+// SetHosts implements registrar.Registrar.
+func (r *Registry) SetHosts(_ context.Context, name string, hosts []registrar.Host) error {
+	return r.change(name, func(d *domain) error {
+		for _, h := range hosts {
+			if !strings.HasSuffix(h.Name, "."+name) {
+				return failure(registrar.Rejected, h.Name+" is not below the domain")
+			}
+		}
+		d.Hosts = slices.Clone(hosts)
+		return nil
+	})
+}
+
+// SetLock implements registrar.Registrar.
+func (r *Registry) SetLock(_ context.Context, name string, locked bool) error {
+	return r.change(name, func(d *domain) error { d.Locked = locked; return nil })
+}
+
+// SetPrivacy implements registrar.Registrar.
+func (r *Registry) SetPrivacy(_ context.Context, name string, on bool) error {
+	return r.change(name, func(d *domain) error { d.Privacy = on; return nil })
+}
+
+// SetDNSSEC implements registrar.Registrar.
+func (r *Registry) SetDNSSEC(_ context.Context, name string, ds []registrar.DS) error {
+	return r.change(name, func(d *domain) error { d.DS = slices.Clone(ds); return nil })
+}
+
+// Poll implements registrar.Registrar.
+func (r *Registry) Poll(context.Context) (registrar.Message, bool, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.data.Messages) == 0 {
+		return registrar.Message{}, false, nil
+	}
+	return r.data.Messages[0], true, nil
+}
+
+// Acknowledge implements registrar.Registrar.
+func (r *Registry) Acknowledge(_ context.Context, id string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.data.Messages = slices.DeleteFunc(r.data.Messages, func(m registrar.Message) bool { return m.ID == id })
+	return r.saved()
+}
