@@ -72,7 +72,14 @@ type Events interface {
 	Emit(ctx context.Context, tx *db.Tx, e outbox.Event) error
 }
 
-// Config is what the section works with; all but ReservedDomains is needed.
+// Rates tell what accounts pay.
+type Rates interface {
+	// Wholesale is what a reseller's account, or its sandbox, pays less than the catalogue's prices, in
+	// hundredths of a percent; false for who pays those.
+	Wholesale(ctx context.Context, q db.Querier, accountID int64) (basisPoints int, ok bool, err error)
+}
+
+// Config is what the section works with; all but ReservedDomains and Rates is needed.
 type Config struct {
 	DB       *db.DB
 	Catalog  Catalog
@@ -82,6 +89,7 @@ type Config struct {
 	// ReservedDomains are the operator's own names, lower-case ASCII. Nobody can
 	// order them or what is below them.
 	ReservedDomains []string
+	Rates           Rates // nil: everybody pays the catalogue's prices
 }
 
 // Service is the section's use cases.
@@ -109,7 +117,7 @@ func (s *Service) create(ctx context.Context, tx *db.Tx, w wish) (order, error) 
 	if err != nil {
 		return order{}, err
 	}
-	offer, err := s.Catalog.Offer(ctx, tx, w.planID, w.months)
+	offer, err := s.offer(ctx, tx, w)
 	if err == nil {
 		err = offer.refusal()
 	}
@@ -140,6 +148,19 @@ func (s *Service) create(ctx context.Context, tx *db.Tx, w wish) (order, error) 
 		return order{}, fmt.Errorf("orders: create: %w", err)
 	}
 	return s.emitNow(ctx, tx, "order.created", id, "")
+}
+
+// offer is the plan at the price that the account pays. Who pays wholesale has no promotions.
+func (s *Service) offer(ctx context.Context, q db.Querier, w wish) (Offer, error) {
+	offer, err := s.Catalog.Offer(ctx, q, w.planID, w.months)
+	if err != nil || s.Rates == nil {
+		return offer, err
+	}
+	discount, wholesale, err := s.Rates.Wholesale(ctx, q, w.accountID)
+	if wholesale {
+		offer.Price, offer.Setup, offer.FirstPeriodPrice = offer.Price.Less(discount), offer.Setup.Less(discount), nil
+	}
+	return offer, err
 }
 
 // pay pays one of the account's orders from its wallet and begins the work.

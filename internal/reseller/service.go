@@ -88,6 +88,16 @@ func (s *Service) Appoint(ctx context.Context, accountID int64, tier string, dis
 	return r, err
 }
 
+// Wholesale is the discount of the reseller that has the account, in either world, in hundredths of a
+// percent; false for an account that sells nothing on.
+func (s *Service) Wholesale(ctx context.Context, q db.Querier, accountID int64) (int, bool, error) {
+	r, err := of(ctx, q, accountID)
+	if errors.Is(err, ErrNoReseller) {
+		return 0, false, nil
+	}
+	return r.Discount, err == nil, err
+}
+
 // List lists all resellers, in the order in which they were appointed.
 func (s *Service) List(ctx context.Context) ([]Reseller, error) {
 	return db.Collect(ctx, s.DB, scanReseller, `SELECT `+resellerColumns+` FROM reseller_accounts ORDER BY created_at, account_id`)

@@ -11,6 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/rivertype"
+
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/money"
@@ -210,6 +213,54 @@ func TestMoneyThatComesInBringsServicesBackTheFirstDueFirst(t *testing.T) {
 		if err := w.followOnPanel(t.Context(), first); err != nil || w.panel.made[refOf(first)].Status != "active" {
 			t.Errorf("on the panel: %+v, %v", w.panel.made[refOf(first)], err)
 		}
+	})
+}
+
+// breaking is a till that fails for one service in a way that nobody foresaw.
+type breaking struct {
+	purse
+	serviceID int64
+}
+
+func (b breaking) Sell(ctx context.Context, tx *db.Tx, sale Sale) (int64, error) {
+	if sale.ServiceID == b.serviceID {
+		return 0, errors.New("broken")
+	}
+	return b.purse.Sell(ctx, tx, sale)
+}
+
+func TestARenewalThatGoesOnFailingHoldsUpNoOther(t *testing.T) {
+	engines(t, func(t *testing.T, w *world) {
+		w.openPurse()
+		first, second := w.active(ask("first.test")), w.active(ask("second.test"))
+		w.exec(`UPDATE services SET expires_at = expires_at - 60000000 WHERE id = $1`, first)
+		w.SetBilling(breaking{purse{w}, first})
+		w.pay(1, 1_000_000)
+		w.clk.Set(w.record(first).expiresAt.Add(-time.Hour))
+		began := w.clk.Now()
+		worker := &stepWorker{services: w.Service}
+		step := func(id int64) error {
+			return worker.Work(t.Context(), &river.Job[stepArgs]{JobRow: &rivertype.JobRow{CreatedAt: began}, Args: stepArgs{id}})
+		}
+		var snooze *river.JobSnoozeError
+		for range 5 {
+			if err := step(first); err == nil || errors.As(err, &snooze) {
+				t.Fatalf("a broken till: %v", err)
+			}
+			if err := step(second); !errors.As(err, &snooze) {
+				t.Fatalf("the second while the first is due: %v", err)
+			}
+			w.clk.Advance(snooze.Duration)
+		}
+		w.clk.Advance(mostWait)
+		if err := step(second); err != nil {
+			t.Fatalf("the second after its wait: %v", err)
+		}
+		w.same("sales", []string{fmt.Sprint(second)}, w.texts(`SELECT CAST(service_id AS TEXT) FROM test_sales`))
+		if err := step(second); err != nil {
+			t.Fatal(err)
+		}
+		w.same("sales", 1, len(w.texts(`SELECT CAST(service_id AS TEXT) FROM test_sales`)))
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/riverqueue/river"
@@ -59,6 +60,50 @@ type Plans interface {
 	Return(ctx context.Context, tx *db.Tx, planID int64) error
 }
 
+// Rates tell what accounts pay.
+type Rates interface {
+	// Wholesale is what a reseller's account, or its sandbox, pays less than the catalogue's prices, in
+	// hundredths of a percent; false for who pays those.
+	Wholesale(ctx context.Context, q db.Querier, accountID int64) (basisPoints int, ok bool, err error)
+}
+
+// offer is a plan at the price that the account pays.
+func (s *Service) offer(ctx context.Context, q db.Querier, accountID, planID int64, months int) (Offer, error) {
+	offer, err := s.Plans.Offer(ctx, q, planID, months)
+	if err != nil {
+		return offer, err
+	}
+	priced, err := s.priced(ctx, q, accountID, []Offer{offer})
+	if err != nil {
+		return offer, err
+	}
+	return priced[0], nil
+}
+
+// changes are the plans that a service may move to, at the prices that its account pays.
+func (s *Service) changes(ctx context.Context, q db.Querier, r record) ([]Offer, error) {
+	offers, err := s.Plans.Changes(ctx, q, r.planID, r.periodMonths)
+	if err != nil {
+		return nil, err
+	}
+	return s.priced(ctx, q, r.accountID, offers)
+}
+
+func (s *Service) priced(ctx context.Context, q db.Querier, accountID int64, offers []Offer) ([]Offer, error) {
+	if s.Rates == nil {
+		return offers, nil
+	}
+	discount, wholesale, err := s.Rates.Wholesale(ctx, q, accountID)
+	if err != nil || !wholesale {
+		return offers, err
+	}
+	priced := slices.Clone(offers)
+	for i := range priced {
+		priced[i].Price = priced[i].Price.Less(discount)
+	}
+	return priced, nil
+}
+
 // renewableFor is how far ahead a service can be paid.
 const renewableFor = 10 // years
 
@@ -98,7 +143,7 @@ func (s *Service) quoteRenewal(ctx context.Context, q db.Querier, r record, mont
 		w.planID = *r.pendingPlanID
 	}
 	if w.planID != r.planID || months != r.periodMonths {
-		offer, err := s.Plans.Offer(ctx, q, w.planID, months)
+		offer, err := s.offer(ctx, q, r.accountID, w.planID, months)
 		if err != nil {
 			return w, err
 		}

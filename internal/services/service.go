@@ -44,7 +44,7 @@ type Events interface {
 	Emit(ctx context.Context, tx *db.Tx, e outbox.Event) error
 }
 
-// Config is what the section works with; every field but Placer is needed.
+// Config is what the section works with; every field but Placer and Rates is needed.
 type Config struct {
 	DB       *db.DB
 	Queue    jobs.Enqueuer
@@ -57,6 +57,7 @@ type Config struct {
 	Payments Payments
 	// Placer chooses where a new service is provisioned; nil: on DefaultPanel.
 	Placer       Placer
+	Rates        Rates // nil: everybody pays the catalogue's prices
 	DefaultPanel string
 	// SandboxPanel is where the services of sandboxes are provisioned.
 	SandboxPanel string

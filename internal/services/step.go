@@ -26,16 +26,21 @@ var errNotYet = errors.New("services: another service of the account is due befo
 // Step does what is due in the life of one service, one thing in each transaction,
 // until nothing more is. It may run twice, and die at any time: each thing is one
 // commit with its event and its result.
-func (s *Service) Step(ctx context.Context, id int64) error {
+//
+// While another service of the account is renewed first, the error is errNotYet.
+func (s *Service) Step(ctx context.Context, id int64) error { return s.steps(ctx, id, false) }
+
+// steps is Step; one that has waited long enough lets no other go first.
+func (s *Service) steps(ctx context.Context, id int64, waited bool) error {
 	for {
-		did, err := s.step(ctx, id)
+		did, err := s.step(ctx, id, waited)
 		if err != nil || did == "" {
 			return err
 		}
 	}
 }
 
-func (s *Service) step(ctx context.Context, id int64) (did act, err error) {
+func (s *Service) step(ctx context.Context, id int64, waited bool) (did act, err error) {
 	err = s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
 		did = ""
 		r, err := get(ctx, tx, id)
@@ -48,7 +53,7 @@ func (s *Service) step(ctx context.Context, id int64) (did act, err error) {
 		}
 		if r.todo(terms, tx.Now).act == actRenew {
 			did = actRenew
-			return s.tryRenew(ctx, tx, r, terms)
+			return s.tryRenew(ctx, tx, r, waited)
 		}
 		// The wallet's row comes before the service's, so what needs the wallet is done.
 		if r, err = lock(ctx, tx, id); err != nil {
@@ -134,16 +139,18 @@ func (s *Service) suspendUnpaid(ctx context.Context, tx *db.Tx, r record, terms 
 
 // tryRenew renews a service from the wallet. Services of one account are renewed in
 // the order in which they expire, so that money which is not enough for all goes to
-// those that need it first.
-func (s *Service) tryRenew(ctx context.Context, tx *db.Tx, r record, terms Terms) error {
-	first, err := renewedBefore(ctx, tx, r, tx.Now)
-	if err != nil {
-		return err
+// those that need it first; but one whose renewal goes on failing is not waited for.
+func (s *Service) tryRenew(ctx context.Context, tx *db.Tx, r record, waited bool) error {
+	if !waited {
+		first, err := renewedBefore(ctx, tx, r, tx.Now)
+		if err != nil {
+			return err
+		}
+		if first {
+			return errNotYet
+		}
 	}
-	if first {
-		return errNotYet
-	}
-	err = tx.Savepoint(ctx, func(ctx context.Context) error {
+	err := tx.Savepoint(ctx, func(ctx context.Context) error {
 		_, _, err := s.renew(ctx, tx, r.accountID, r.id, renewalWish{})
 		return err
 	})
@@ -262,11 +269,18 @@ type stepWorker struct {
 	services *Service
 }
 
-// Work snoozes while another service of the account goes first.
+// How long a service lets others of its account be renewed first, and how often it looks.
+const (
+	mostWait = 10 * time.Minute
+	minWait  = time.Second
+)
+
+// Work snoozes while another service of the account goes first, the longer the longer it has waited.
 func (w *stepWorker) Work(ctx context.Context, job *river.Job[stepArgs]) error {
-	err := w.services.Step(ctx, job.Args.ServiceID)
+	waited := w.services.Clock.Now().Sub(job.CreatedAt)
+	err := w.services.steps(ctx, job.Args.ServiceID, waited >= mostWait)
 	if errors.Is(err, errNotYet) {
-		return river.JobSnooze(time.Second)
+		return river.JobSnooze(max(minWait, waited/4))
 	}
 	return err
 }

@@ -102,7 +102,7 @@ func (s *Service) tariffs(ctx context.Context, accountID, id int64) (record, []t
 	if err != nil {
 		return r, nil, err
 	}
-	offers, err := s.Plans.Changes(ctx, s.DB, r.planID, r.periodMonths)
+	offers, err := s.changes(ctx, s.DB, r)
 	if err != nil {
 		return r, nil, err
 	}
@@ -134,7 +134,7 @@ func (s *Service) quoteChange(ctx context.Context, q db.Querier, r record, w tar
 	if !w.atRenewal && r.status != Active {
 		return tariffQuote{}, ErrTariffNotAllowed.Wrap(fmt.Errorf("services: service %d is %s", r.id, r.status))
 	}
-	offers, err := s.Plans.Changes(ctx, q, r.planID, r.periodMonths)
+	offers, err := s.changes(ctx, q, r)
 	if err != nil {
 		return tariffQuote{}, err
 	}
@@ -275,7 +275,7 @@ func (s *Service) applyPending(ctx context.Context, tx *db.Tx, id int64) error {
 	if r.pendingPlanID == nil || r.pendingPlanAt.After(tx.Now) || !r.expiresAt.After(tx.Now) {
 		return nil
 	}
-	offer, err := s.Plans.Offer(ctx, tx, *r.pendingPlanID, r.periodMonths)
+	offer, err := s.offer(ctx, tx, r.accountID, *r.pendingPlanID, r.periodMonths)
 	if err != nil {
 		return err
 	}
