@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
@@ -235,9 +236,13 @@ func TestPasswordsGoWithTheirSubjectAndTheirService(t *testing.T) {
 		if list, err := w.List(t.Context(), owner, 10); err != nil || len(list) != 1 {
 			t.Errorf("a suspended service has %v, %v", list, err)
 		}
-		w.tx(func(ctx context.Context, tx *db.Tx) error {
-			return w.Follow(ctx, tx, outbox.Stored{Type: "service.terminated", SubjectID: 10})
-		})
+		ended := outbox.Stored{Type: "service.terminated", SubjectID: 10, CreatedAt: again.MadeAt.Add(-time.Second)}
+		w.tx(func(ctx context.Context, tx *db.Tx) error { return w.Follow(ctx, tx, ended) })
+		if list, err := w.List(t.Context(), owner, 10); err != nil || len(list) != 1 {
+			t.Errorf("a service that ended and came back has %v, %v", list, err)
+		}
+		ended.CreatedAt = again.MadeAt
+		w.tx(func(ctx context.Context, tx *db.Tx) error { return w.Follow(ctx, tx, ended) })
 		if list, err := w.List(t.Context(), owner, 10); err != nil || len(list) != 0 {
 			t.Errorf("an ended service has %v, %v", list, err)
 		}

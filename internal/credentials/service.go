@@ -143,11 +143,12 @@ func (s *Service) audit(ctx context.Context, what string, c Credential) {
 	s.Log.InfoContext(ctx, what, "account", c.AccountID, "service", c.ServiceID, "kind", c.Kind, "credential", c.ID, "label", c.Label)
 }
 
-// Follow hears that a service has ended, and forgets its passwords.
+// Follow hears that a service has ended, and forgets the passwords that it had: not those of a service that
+// has come back since.
 func (s *Service) Follow(ctx context.Context, tx *db.Tx, e outbox.Stored) error {
 	switch e.Type {
 	case "service.provision_failed", "service.terminated":
-		return removeAll(ctx, tx, e.SubjectID)
+		return removeAll(ctx, tx, e.SubjectID, e.CreatedAt)
 	default:
 		return nil
 	}

@@ -3,6 +3,7 @@ package credentials
 import (
 	"context"
 	"errors"
+	"time"
 
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
@@ -78,7 +79,8 @@ func remove(ctx context.Context, tx *db.Tx, kind Kind, subjectID int64) error {
 	return err
 }
 
-func removeAll(ctx context.Context, tx *db.Tx, serviceID int64) error {
-	_, err := tx.Exec(ctx, `DELETE FROM credentials WHERE service_id = $1`, serviceID)
+// removeAll removes the passwords that a service had at a time.
+func removeAll(ctx context.Context, tx *db.Tx, serviceID int64, at time.Time) error {
+	_, err := tx.Exec(ctx, `DELETE FROM credentials WHERE service_id = $1 AND created_at <= $2`, serviceID, at)
 	return err
 }

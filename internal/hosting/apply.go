@@ -31,7 +31,7 @@ func (s *Service) Apply(ctx context.Context, accountID, serviceID int64) error {
 			return err
 		}
 		if on.Ended() {
-			return s.free(ctx, serviceID)
+			return site.End(ctx, s.DB, s.Services, accountID, serviceID, removeAll)
 		}
 		if !on.Online() {
 			return nil // not yet, or not now: an event of the service brings us back
@@ -89,8 +89,8 @@ func (s *Service) follow(ctx context.Context, on site.Site) ([]domain, []result,
 // work is one pass over the domains of an account.
 type work struct {
 	panel.Sites
-	ref     string
-	root    string // the primary domain's
+	ref  string
+	root string // the primary domain's
 
 	mu      sync.Mutex     // domains are set several at a time
 	have    []panel.Domain // kept as the panel has it
@@ -242,26 +242,19 @@ func (s *Service) record(ctx context.Context, tx *db.Tx, serviceID int64, rows [
 }
 
 // ApplyAll has the panel follow in everything that the service consists of: first its domains, then
-// the other sections' parts. One that fails does not hold up the others.
+// the other sections' parts. What it uses is looked at too. One that fails does not hold up the others.
 func (s *Service) ApplyAll(ctx context.Context, accountID, serviceID int64) error {
 	err := s.Apply(ctx, accountID, serviceID)
 	for _, part := range s.parts {
 		err = errors.Join(err, part.Apply(ctx, accountID, serviceID))
 	}
-	return err
+	return errors.Join(err, s.Watch(ctx, accountID, serviceID))
 }
 
 // emit tells of a domain that the panel has, or no longer has.
 func (s *Service) emit(ctx context.Context, tx *db.Tx, eventType string, d domain) error {
 	return s.Events.Emit(ctx, tx, outbox.Event{
 		Type: eventType, AccountID: d.accountID, Subject: "service", SubjectID: d.serviceID, Data: eventOf(d),
-	})
-}
-
-// free lets the names of a service that has ended go.
-func (s *Service) free(ctx context.Context, serviceID int64) error {
-	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
-		return removeAll(ctx, tx, serviceID)
 	})
 }
 

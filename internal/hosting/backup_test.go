@@ -19,7 +19,7 @@ func TestAServiceThatComesBackHasItsDomains(t *testing.T) {
 		document, err := w.Export(ctx, w.db, owner, 10)
 		w.must(err)
 
-		w.must(w.free(ctx, 10))
+		w.tx(func(ctx context.Context, tx *db.Tx) error { return removeAll(ctx, tx, 10) })
 		w.must(w.machine.DeleteAccount(ctx, "10"))
 		w.exec(`DELETE FROM test_services WHERE id = 10`)
 		w.service(owner, 11, "taken.example")

@@ -18,7 +18,9 @@ func TestASandboxHasNamesOfItsOwn(t *testing.T) {
 		if ok, err := w.Available(t.Context(), w.db, sandboxAccount, "blog.shop.example"); err != nil || !ok {
 			t.Errorf("below a real name: %v, %v", ok, err)
 		}
-		w.tx(func(ctx context.Context, tx *db.Tx) error { return w.Claim(ctx, tx, sandboxAccount, 11, "shop.example") })
+		w.tx(func(ctx context.Context, tx *db.Tx) error {
+			return w.Claim(ctx, tx, sandboxAccount, 11, "shop.example")
+		})
 		if ok, err := w.Available(t.Context(), w.db, sandboxAccount, "shop.example"); err != nil || ok {
 			t.Errorf("twice in the sandbox: %v, %v", ok, err)
 		}

@@ -67,18 +67,13 @@ func (s *Service) Measure(ctx context.Context, accountID, serviceID int64) (map[
 	if err != nil {
 		return nil, err
 	}
-	counted, measured, err := s.measure(ctx, on)
+	panels, measured, err := s.panelCounts(ctx, on)
 	if err != nil {
 		return nil, err
 	}
 	used, err := s.countRows(ctx, s.DB, serviceID)
 	if err != nil || !measured {
 		return used, err
-	}
-	const mebibyte = 1 << 20
-	panels := map[string]int64{"disk_mb": (counted.DiskBytes + mebibyte - 1) / mebibyte, "inodes": counted.Inodes}
-	if sent := counted.TrafficBytes; sent != nil {
-		panels["bandwidth_gb"] = *sent >> 30
 	}
 	maps.Copy(used, panels)
 	return used, s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
@@ -119,6 +114,21 @@ func (s *Service) countRows(ctx context.Context, q db.Querier, serviceID int64) 
 var countable = []string{
 	"disk_mb", "inodes", "bandwidth_gb", "sites", "domains", "subdomains", "databases", "mailboxes", "ftp_accounts",
 	"cron_jobs", "backups",
+}
+
+// panelCounts are the panel's own counts by the names of the plan's limits; false when there is nothing to
+// count or nobody who counts.
+func (s *Service) panelCounts(ctx context.Context, on site.Site) (map[string]int64, bool, error) {
+	counted, measured, err := s.measure(ctx, on)
+	if err != nil || !measured {
+		return nil, false, err
+	}
+	const mebibyte = 1 << 20
+	used := map[string]int64{"disk_mb": (counted.DiskBytes + mebibyte - 1) / mebibyte, "inodes": counted.Inodes}
+	if sent := counted.TrafficBytes; sent != nil {
+		used["bandwidth_gb"] = *sent >> 30
+	}
+	return used, true, nil
 }
 
 // measure asks the panel for its own counts; false when there is nothing to count or

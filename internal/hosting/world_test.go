@@ -125,7 +125,8 @@ type machine struct {
 	mu      sync.Mutex
 	fails   map[string]error // by domain; "" for every call
 	changes int
-	before  func() // called before a domain is set
+	before  func()       // called before a domain is set
+	uses    *panel.Usage // nil: what there is
 }
 
 func (m *machine) fail(domain string, err error) {

@@ -237,7 +237,7 @@ func (s *Service) Apply(ctx context.Context, accountID, serviceID int64) error {
 		return err
 	}
 	if on.Ended() {
-		return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error { return end(ctx, tx, serviceID) })
+		return site.End(ctx, s.DB, s.Services, accountID, serviceID, end)
 	}
 	if !on.Online() {
 		return nil // not yet, or not now: an event of the service brings us back

@@ -11,8 +11,10 @@ import (
 	"stead.dev/stead/internal/panel"
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/testkit"
 	"stead.dev/stead/internal/site"
+	"stead.dev/stead/internal/site/sitetest"
 )
 
 // thing is both the row and what the panel has: a name and a size.
@@ -190,4 +192,27 @@ func TestLimitsRefuseGrowthBeyondThem(t *testing.T) {
 			t.Errorf("%s from %d to %d: refused = %v", c.name, c.before, c.after, got)
 		}
 	}
+}
+
+func TestAServiceThatHasComeBackKeepsWhatItHas(t *testing.T) {
+	testkit.Engines(t, func(t *testing.T, d *db.DB, _ *clock.Fake) {
+		services := sitetest.New(t, d)
+		services.Add(t, site.Site{ServiceID: 7, AccountID: 1, Status: "terminated"})
+		calls := 0
+		end := func(accountID int64) error {
+			return site.End(t.Context(), d, services, accountID, 7, func(context.Context, *db.Tx, int64) error { calls++; return nil })
+		}
+		if err := end(1); err != nil || calls != 1 {
+			t.Errorf("terminated: %v, %d calls", err, calls)
+		}
+		if err := end(2); !errors.Is(err, fault.NotFound) || calls != 1 {
+			t.Errorf("a stranger's: %v, %d calls", err, calls)
+		}
+		for _, status := range []string{"provisioning", "active", "suspended"} {
+			services.SetStatus(t, 7, status)
+			if err := end(1); err != nil || calls != 1 {
+				t.Errorf("%s: %v, %d calls", status, err, calls)
+			}
+		}
+	})
 }

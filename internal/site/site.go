@@ -111,3 +111,17 @@ func Change[C any](ctx context.Context, d *db.DB, services Services, panels Pane
 		return f(ctx, tx, s)
 	})
 }
+
+// End runs f on a service that has ended, so that what a section keeps of it goes. The service is locked
+// and looked at anew: one that has come back since it was read keeps what it then has.
+func End(ctx context.Context, d *db.DB, services Services, accountID, serviceID int64,
+	f func(ctx context.Context, tx *db.Tx, serviceID int64) error,
+) error {
+	return d.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+		s, err := services.LockSite(ctx, tx, accountID, serviceID)
+		if err != nil || !s.Ended() {
+			return err
+		}
+		return f(ctx, tx, serviceID)
+	})
+}
