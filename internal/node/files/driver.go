@@ -55,11 +55,12 @@ func New(resolve func(ref string) (Home, error)) *Driver {
 // call is one call on one account: its home, opened, and the identity of its user, taken.
 type call struct {
 	context.Context
-	d     *Driver
-	ref   string
-	home  Home
-	root  *os.Root
-	leave func() // gives up the identity
+	d       *Driver
+	ref     string
+	home    Home
+	root    *os.Root
+	leave   func() // gives up the identity
+	asideAt int64  // the measurement that last counted a tree that this call moved aside
 }
 
 func (d *Driver) open(ctx context.Context, ref string) (*call, error) {
@@ -105,6 +106,15 @@ func (c *call) closeRoot() { _ = c.root.Close() } // opened for reading names; n
 
 // swap waits for the account's other renames and returns the end of this one.
 func (c *call) swap() (done func()) {
+	stirred := c.still()
+	return func() {
+		c.d.meter(c.ref).stir()
+		stirred()
+	}
+}
+
+// still waits for the account's renames and keeps others from beginning until its end.
+func (c *call) still() (done func()) {
 	mu := &c.d.swaps[maphash.String(c.d.seed, c.ref)%uint64(len(c.d.swaps))]
 	mu.Lock()
 	return mu.Unlock

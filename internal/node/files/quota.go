@@ -21,6 +21,11 @@ type meter struct {
 	mu            sync.Mutex
 	known         bool
 	bytes, inodes int64
+	// What of them is held by changes under way, which no walk sees, and what changes put in place so far.
+	heldBytes, heldInodes int64
+	keptBytes, keptInodes int64
+	moved                 int64 // changes that a walk may have seen half
+	measurements          int64
 }
 
 func (d *Driver) meter(ref string) *meter {
@@ -105,29 +110,63 @@ func (m *meter) isKnown() bool {
 	return m.known
 }
 
+// walks are tried in turn until nothing changes during one.
+const walks = 3
+
 func (c *call) measure(m *meter) error {
-	m.mu.Lock()
-	bytesBefore, inodesBefore := m.bytes, m.inodes
-	m.mu.Unlock()
-	var bytes, inodes int64
-	var err error
-	counted := make(chan struct{})
-	go func() { // where the account's identity does not follow: it may have closed directories to itself
-		defer close(counted)
-		bytes, inodes, err = c.size(".")
-	}()
-	<-counted
-	if err != nil {
-		return err
+	for left := walks - 1; ; left-- {
+		m.mu.Lock()
+		moved, keptBytes, keptInodes := m.moved, m.keptBytes, m.keptInodes
+		m.mu.Unlock()
+		var bytes, inodes int64
+		var err error
+		counted := make(chan struct{})
+		go func() { // where the account's identity does not follow: it may have closed directories to itself
+			defer close(counted)
+			bytes, inodes, err = c.size(".")
+		}()
+		<-counted
+		if err != nil {
+			return err
+		}
+		if c.set(m, bytes, inodes, moved, keptBytes, keptInodes, left == 0) {
+			return nil
+		}
 	}
+}
+
+// set takes what a walk counted, or answers false when that may be wrong. The last walk is taken anyway:
+// what was put in place during it may have been seen by it or not, and counting it again errs towards
+// the limit until the next one.
+func (c *call) set(m *meter, bytes, inodes, moved, keptBytes, keptInodes int64, last bool) bool {
+	defer c.still()() // a rename that the walk saw is counted, too
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	// What moved during the walk may have been seen by it or not; counting it again errs towards
-	// the limit until the next walk.
-	m.bytes = bytes + max(m.bytes-bytesBefore, 0)
-	m.inodes = inodes + max(m.inodes-inodesBefore, 0)
+	if m.moved != moved && !last {
+		return false
+	}
+	m.bytes, m.inodes = bytes+m.heldBytes, inodes+m.heldInodes
+	if m.moved != moved {
+		m.bytes += m.keptBytes - keptBytes
+		m.inodes += m.keptInodes - keptInodes
+	}
 	m.known = true
-	return nil
+	m.measurements++
+	return true
+}
+
+// stir notes that something was put in place, moved or removed.
+func (m *meter) stir() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.moved++
+}
+
+// measurement tells the measurements apart.
+func (m *meter) measurement() int64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.measurements
 }
 
 // size counts a tree: the bytes of its files, and everything that has a name.
@@ -232,6 +271,8 @@ func (h *hold) grow(bytes, inodes int64) error {
 	}
 	m.bytes += bytes
 	m.inodes += inodes
+	m.heldBytes += bytes
+	m.heldInodes += inodes
 	h.bytes += bytes
 	h.inodes += inodes
 	return nil
@@ -246,14 +287,31 @@ func (h *hold) room() (bytes int64, bounded bool) {
 }
 
 // keep makes what was taken the account's.
-func (h *hold) keep() { h.kept = true }
+func (h *hold) keep() {
+	m := h.meter
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.heldBytes -= h.bytes
+	m.heldInodes -= h.inodes
+	m.keptBytes += h.bytes
+	m.keptInodes += h.inodes
+	m.moved++
+	h.kept = true
+}
 
 // release gives back what was not kept.
 func (h *hold) release() {
-	if !h.kept {
-		h.meter.give(h.bytes, h.inodes)
-		h.bytes, h.inodes = 0, 0
+	if h.kept {
+		return
 	}
+	m := h.meter
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.heldBytes -= h.bytes
+	m.heldInodes -= h.inodes
+	m.bytes = max(m.bytes-h.bytes, 0)
+	m.inodes = max(m.inodes-h.inodes, 0)
+	h.bytes, h.inodes = 0, 0
 }
 
 // give counts what is gone.
@@ -262,4 +320,15 @@ func (m *meter) give(bytes, inodes int64) {
 	defer m.mu.Unlock()
 	m.bytes = max(m.bytes-bytes, 0)
 	m.inodes = max(m.inodes-inodes, 0)
+	m.moved++
+}
+
+// giveSince counts what was moved to where no walk sees it, unless a measurement did so already.
+func (m *meter) giveSince(measurement, bytes, inodes int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.measurements == measurement {
+		m.bytes = max(m.bytes-bytes, 0)
+		m.inodes = max(m.inodes-inodes, 0)
+	}
 }

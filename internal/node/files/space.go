@@ -20,7 +20,11 @@ func (d *Driver) Take(ctx context.Context, ref string, bytes, inodes int64) (err
 	if err != nil {
 		return err
 	}
-	return h.grow(bytes, inodes)
+	if err := h.grow(bytes, inodes); err != nil {
+		return err
+	}
+	h.keep()
+	return nil
 }
 
 // Give counts room that another facility did not need after all, or freed.

@@ -154,6 +154,7 @@ func (c *call) exchange(from, to string, overwrite bool) (aside string, err erro
 	if err := c.root.Rename(from, to); err != nil {
 		return "", errors.Join(err, c.root.Rename(aside, to))
 	}
+	c.asideAt = c.d.meter(c.ref).measurement()
 	return aside, nil
 }
 
@@ -193,6 +194,7 @@ func (c *call) detach(name string, recursive bool) (aside string, err error) {
 	}
 	if info.IsDir() && recursive {
 		aside = c.stagingName()
+		c.asideAt = c.d.meter(c.ref).measurement()
 		return aside, c.root.Rename(name, aside)
 	}
 	if err := c.root.Remove(name); err != nil {
@@ -214,6 +216,6 @@ func (c *call) bury(aside string) error {
 	if err := c.root.RemoveAll(aside); err != nil {
 		return err
 	}
-	c.d.meter(c.ref).give(bytes, inodes)
+	c.d.meter(c.ref).giveSince(c.asideAt, bytes, inodes)
 	return nil
 }

@@ -1,0 +1,79 @@
+package files
+
+import (
+	"bytes"
+	"io"
+	"sync"
+	"testing"
+
+	"stead.dev/stead/internal/panel"
+)
+
+// telling calls a function when all was read.
+type telling struct {
+	io.Reader
+	ended func()
+}
+
+func (r telling) Read(b []byte) (int, error) {
+	n, err := r.Reader.Read(b)
+	if err == io.EOF {
+		r.ended()
+	}
+	return n, err
+}
+
+// A measurement between the last byte of an upload and its rename sees neither the new file nor that its
+// room is taken; the account has it nevertheless.
+func TestWhatIsBeingWrittenIsCountedWhileItIsMeasured(t *testing.T) {
+	d, home := newHome(t)
+	_, err := d.Mkdir(t.Context(), ref, "/public_html/dir")
+	must(t, err)
+	for size := 400 << 10; size < 500<<10; size += 50 << 10 {
+		_, err := d.Upload(t.Context(), ref, "/public_html/dir/big", telling{
+			Reader: bytes.NewReader(make([]byte, size)), ended: func() { must(t, d.Measure(t.Context(), ref)) },
+		}, panel.WriteOptions{})
+		must(t, err)
+		countsAreRight(t, d, home)
+	}
+	_, err = d.Copy(t.Context(), ref, "/public_html/dir", "/public_html/other", false)
+	must(t, err)
+	countsAreRight(t, d, home)
+}
+
+func TestMeasuringNeverLosesCount(t *testing.T) {
+	d, home := newHome(t)
+	stop := make(chan struct{})
+	var measuring sync.WaitGroup
+	measuring.Go(func() {
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			if err := d.Measure(t.Context(), ref); err != nil {
+				t.Error(err)
+				return
+			}
+		}
+	})
+	for i := range 200 {
+		_, err := d.Write(t.Context(), ref, "/public_html/a/b/big", make([]byte, 1000*(1+i%100)), panel.WriteOptions{Parents: true})
+		must(t, err)
+		_, err = d.Copy(t.Context(), ref, "/public_html/a", "/public_html/c", true)
+		must(t, err)
+		must(t, d.Remove(t.Context(), ref, "/public_html/a", true))
+		believed, err := d.Occupied(t.Context(), ref)
+		must(t, err)
+		counted, err := New(d.resolve).Occupied(t.Context(), ref)
+		must(t, err)
+		if believed.DiskBytes < counted.DiskBytes || believed.Inodes < counted.Inodes {
+			t.Fatalf("believes %+v, counted %+v", believed, counted)
+		}
+	}
+	close(stop)
+	measuring.Wait()
+	must(t, d.Measure(t.Context(), ref))
+	countsAreRight(t, d, home)
+}
