@@ -264,6 +264,20 @@ func TestReloadsAreShared(t *testing.T) {
 	}
 }
 
+// Orders that come one after the other wait for no pause, which is for those that come at once.
+func TestWhoComesAloneIsNotHeldUp(t *testing.T) {
+	runs := 0
+	r := NewReloader(time.Hour, func(context.Context) error { runs++; return nil })
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	for range 5 {
+		must(t, r.Do(ctx))
+	}
+	if runs != 5 {
+		t.Errorf("%d runs", runs)
+	}
+}
+
 // config is a directory of files of which none may hold the word "bad" (says the checker) or
 // "worse" (says the daemon).
 type config struct {

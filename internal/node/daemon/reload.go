@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"stead.dev/stead/internal/platform/clock"
 )
 
 // Reloader does one thing for many callers: each waits for a run that began after its call, and
@@ -12,6 +14,7 @@ import (
 type Reloader struct {
 	run   func(ctx context.Context) error
 	pause time.Duration
+	clock clock.Clock // tells how long a run takes, nothing else
 
 	mu      sync.Mutex
 	next    *round // whom the next run is for; nil when nobody waits for one
@@ -20,14 +23,16 @@ type Reloader struct {
 
 // round is a run and who waits for it.
 type round struct {
-	done chan struct{}
-	err  error
+	done    chan struct{}
+	callers int
+	err     error
 }
 
 // NewReloader is one that calls run. Between the beginnings of two runs it leaves at least pause:
-// the longer, the more callers share a run.
+// the longer, the more callers share a run. After a run that nobody shared, it leaves only as long
+// again as the run took, and no more than pause: who does one thing after the other is not held up.
 func NewReloader(pause time.Duration, run func(ctx context.Context) error) *Reloader {
-	return &Reloader{run: run, pause: pause}
+	return &Reloader{run: run, pause: pause, clock: clock.System(0)}
 }
 
 // Do waits for a run that begins after now and answers its error. When ctx ends first the run
@@ -38,6 +43,7 @@ func (r *Reloader) Do(ctx context.Context) error {
 		r.next = &round{done: make(chan struct{})}
 	}
 	mine := r.next
+	mine.callers++
 	if !r.running {
 		r.running = true
 		go r.work(context.WithoutCancel(ctx))
@@ -56,16 +62,21 @@ func (r *Reloader) work(ctx context.Context) {
 	for {
 		r.mu.Lock()
 		now := r.next
-		r.next = nil
+		r.next = nil // nobody joins it any more
 		if now == nil {
 			r.running = false
 			r.mu.Unlock()
 			return
 		}
 		r.mu.Unlock()
-		spaced := time.After(r.pause)
+		began := r.clock.Now()
 		now.err = r.run(ctx)
+		took := r.clock.Now().Sub(began)
 		close(now.done)
-		<-spaced
+		rest := r.pause - took
+		if now.callers == 1 {
+			rest = min(rest, took)
+		}
+		time.Sleep(rest)
 	}
 }

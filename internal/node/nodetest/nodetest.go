@@ -56,6 +56,12 @@ func Users(t testing.TB) (prefix string, least, most int) {
 	return users(t, machineSize)
 }
 
+// UsersSized are Users for a machine of that many accounts.
+func UsersSized(t testing.TB, size int) (prefix string, least, most int) {
+	t.Helper()
+	return users(t, size)
+}
+
 func users(t testing.TB, size int) (prefix string, least, most int) {
 	t.Helper()
 	must(t, os.MkdirAll(base, 0o711))

@@ -1,0 +1,531 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"html"
+	"io"
+	"mime/multipart"
+	"net"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"stead.dev/stead/internal/demo"
+	"stead.dev/stead/internal/node/machine"
+	"stead.dev/stead/internal/node/nodetest"
+	"stead.dev/stead/internal/node/php"
+	"stead.dev/stead/internal/node/web/nginx"
+	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/platform/testkit"
+)
+
+// hosting is the built program with a whole Linux machine on ports of the loopback, and a customer of it.
+type hosting struct {
+	b         *testing.B
+	url, node string
+	pid       int
+	client    *http.Client // bears the token
+	browser   *http.Client // is signed in to the pages
+	plan      int64
+}
+
+const customerEmail, customerPassword = "demo@stead.example", "stead-demo-password"
+
+// host builds and starts the program. Daemons, users and files are gone when the benchmark ends.
+func host(b *testing.B) *hosting {
+	b.Helper()
+	dir := nodetest.Dir(b)
+	binary := filepath.Join(b.TempDir(), "stead")
+	build := exec.CommandContext(b.Context(), "go", "build", "-o", binary, "../cmd/stead")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	out, err := build.CombinedOutput()
+	if err != nil {
+		b.Fatalf("build: %v %s", err, out)
+	}
+	h := &hosting{b: b}
+	var ports []string
+	for _, name := range []string{"http", "https", "ftp", "ssh", "mariadb", "postgresql"} {
+		port := nodetest.Port(b)
+		ports = append(ports, fmt.Sprintf("%s=%d", name, port))
+		if name == "http" {
+			h.node = fmt.Sprintf("http://127.0.0.1:%d", port)
+		}
+	}
+	listen := fmt.Sprintf("127.0.0.1:%d", nodetest.Port(b))
+	h.url = "http://" + listen
+	prefix := "b" + strings.ToLower(rand.Text()[:5])
+	env := []string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + b.TempDir(), "STEAD_DATA_DIR=" + filepath.Join(dir, "data"), "STEAD_LISTEN=" + listen,
+		"STEAD_OPS_LISTEN=off", "STEAD_DNS_LISTEN=off", "STEAD_THROTTLE=false", "STEAD_NODE_MACHINE=linux", "STEAD_NODE_HOST=127.0.0.1",
+		"STEAD_NODE_PORTS=" + strings.Join(ports, ","), "STEAD_NODE_USER_PREFIX=" + prefix, "STEAD_NODE_URL=" + h.node, "STEAD_MAX_UPLOAD=4GiB",
+	}
+	var log bytes.Buffer
+	server := exec.CommandContext(context.WithoutCancel(b.Context()), binary, "serve", "--demo")
+	server.Env, server.Stderr = env, &log
+	must(b, server.Start())
+	h.pid = server.Process.Pid
+	b.Cleanup(func() {
+		_ = server.Process.Signal(syscall.SIGTERM)
+		_ = server.Wait()
+		if b.Failed() {
+			b.Logf("the server's last words: %.4000s", log.Bytes()[max(0, log.Len()-4000):])
+		}
+		clearMachine(b, dir, prefix)
+	})
+	testkit.Eventually(b, time.Minute, func() bool {
+		res, err := http.Get(h.url + "/readyz")
+		if err != nil {
+			return false
+		}
+		return errors.Join(res.Body.Close()) == nil && res.StatusCode == http.StatusOK
+	}, "the server is ready")
+	credit := exec.CommandContext(b.Context(), binary, "admin", "wallet", "credit", customerEmail, "10000", "--reason", "a benchmark")
+	credit.Env = env
+	if out, err := credit.CombinedOutput(); err != nil {
+		b.Fatalf("credit: %v %s", err, out)
+	}
+	h.client, err = demo.Authorize(b.Context(), demo.Options{URL: h.url, Out: io.Discard, JSON: true, Email: customerEmail, Password: customerPassword})
+	must(b, err)
+	h.client.Timeout = 10 * time.Minute
+	jar, err := cookiejar.New(nil)
+	must(b, err)
+	h.browser = &http.Client{Jar: jar, Timeout: time.Minute}
+	h.text(h.browser.PostForm(h.url+"/login", url.Values{"email": {customerEmail}, "password": {customerPassword}}))
+	var catalog struct {
+		Data []struct {
+			Type  string
+			Plans []struct{ ID int64 }
+		}
+	}
+	h.call(http.MethodGet, "/api/v1/catalog", nil, &catalog)
+	for _, p := range catalog.Data {
+		if p.Type == "hosting" && len(p.Plans) > 0 {
+			h.plan = p.Plans[len(p.Plans)-1].ID
+			break
+		}
+	}
+	return h
+}
+
+// clearMachine ends the daemons below dir, which outlive the server, and removes the users.
+func clearMachine(b *testing.B, dir, prefix string) {
+	testkit.Eventually(b, 30*time.Second, func() bool {
+		left := 0
+		entries, err := os.ReadDir("/proc")
+		must(b, err)
+		for _, e := range entries {
+			pid, err := strconv.Atoi(e.Name())
+			if err != nil || pid == os.Getpid() {
+				continue
+			}
+			line, err := os.ReadFile(filepath.Join("/proc", e.Name(), "cmdline"))
+			if err == nil && bytes.Contains(line, []byte(dir+"/")) {
+				left++
+				_ = syscall.Kill(pid, syscall.SIGKILL)
+			}
+		}
+		return left == 0
+	}, "the daemons are gone")
+	passwd, err := os.ReadFile("/etc/passwd")
+	must(b, err)
+	for line := range strings.Lines(string(passwd)) {
+		if name, _, _ := strings.Cut(line, ":"); strings.HasPrefix(name, prefix) {
+			if out, err := exec.Command("userdel", "-f", name).CombinedOutput(); err != nil {
+				b.Errorf("userdel %s: %v %s", name, err, out)
+			}
+		}
+	}
+}
+
+// text is a page that has to be there.
+func (h *hosting) text(res *http.Response, err error) string {
+	h.b.Helper()
+	must(h.b, err)
+	defer func() { _ = res.Body.Close() }()
+	body, err := io.ReadAll(res.Body)
+	must(h.b, err)
+	if res.StatusCode >= 300 {
+		h.b.Fatalf("%s %s: %s %.500s", res.Request.Method, res.Request.URL, res.Status, body)
+	}
+	return string(body)
+}
+
+// call is one operation that has to succeed.
+func (h *hosting) call(method, path string, in, out any) {
+	h.b.Helper()
+	body, err := json.Marshal(in)
+	must(h.b, err)
+	var reader io.Reader
+	if in != nil {
+		reader = bytes.NewReader(body)
+	}
+	req, err := http.NewRequestWithContext(h.b.Context(), method, h.url+path, reader)
+	must(h.b, err)
+	req.Header.Set("Content-Type", "application/json")
+	answer := h.text(h.client.Do(req))
+	if out != nil {
+		must(h.b, json.Unmarshal([]byte(answer), out))
+	}
+}
+
+// order orders hosting for a domain; what it answers is to be paid.
+func (h *hosting) order(domain string) (order int64) {
+	var o struct{ ID int64 }
+	h.call(http.MethodPost, "/api/v1/orders", map[string]any{"plan_id": h.plan, "domain": domain}, &o)
+	return o.ID
+}
+
+// pay pays an order and waits until its service is active.
+func (h *hosting) pay(order int64) (service int64) {
+	var paid struct {
+		ServiceID int64 `json:"service_id"`
+	}
+	h.call(http.MethodPost, fmt.Sprintf("/api/v1/orders/%d/pay", order), map[string]any{}, &paid)
+	h.await(func() bool {
+		var s struct{ Status string }
+		h.call(http.MethodGet, fmt.Sprintf("/api/v1/services/%d", paid.ServiceID), nil, &s)
+		return s.Status == "active"
+	}, "the service is active")
+	return paid.ServiceID
+}
+
+// await asks again every 10 ms.
+func (h *hosting) await(done func() bool, what string) {
+	h.b.Helper()
+	for end := time.Now().Add(time.Minute); !done(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			h.b.Fatalf("not within a minute: %s", what)
+		}
+	}
+}
+
+var (
+	revealForm   = regexp.MustCompile(`action="(/account/services/\d+/credentials/\d+/reveal)"`)
+	passwordText = regexp.MustCompile(`id="password">([^<]+)<`)
+)
+
+// rowPage writes a row into its database and reads it.
+const rowPage = `<?php
+$db = new PDO('mysql:host=%s;port=%d;dbname=%s', '%s', '%s', [PDO::ATTR_ERRMODE => PDO::ERRMODE_EXCEPTION]);
+$db->exec('CREATE TABLE IF NOT EXISTS visits (id INT PRIMARY KEY, what VARCHAR(40))');
+$db->exec("REPLACE INTO visits VALUES (1, '%s')");
+echo $db->query('SELECT what FROM visits WHERE id = 1')->fetchColumn();
+`
+
+// database makes a database of the service, takes its password from the page that shows it once, and
+// writes the page that reads a row of it.
+func (h *hosting) database(service int64, row string) {
+	at := fmt.Sprintf("/api/v1/services/%d", service)
+	var made struct{ Name string }
+	h.call(http.MethodPost, at+"/databases", map[string]any{"name": "shop", "engine": "mariadb"}, &made)
+	var list struct {
+		Data []struct {
+			Status string
+			Host   *string
+			Port   *int
+			Users  []struct{ Name string }
+		}
+	}
+	h.await(func() bool {
+		h.call(http.MethodGet, at+"/databases", nil, &list)
+		return len(list.Data) == 1 && list.Data[0].Status == "active" && len(list.Data[0].Users) == 1
+	}, "the database is active")
+	db := list.Data[0]
+	form := revealForm.FindStringSubmatch(h.text(h.browser.Get(fmt.Sprintf("%s/account/services/%d/credentials", h.url, service))))
+	if form == nil {
+		h.b.Fatal("no password is to be shown")
+	}
+	shown := passwordText.FindStringSubmatch(h.text(h.browser.PostForm(h.url+form[1], nil)))
+	if shown == nil {
+		h.b.Fatal("the password is not shown")
+	}
+	h.call(http.MethodPut, at+"/files/content", map[string]any{
+		"path":    "/public_html/row.php",
+		"content": fmt.Sprintf(rowPage, *db.Host, *db.Port, made.Name, db.Users[0].Name, html.UnescapeString(shown[1]), row),
+	}, nil)
+}
+
+// visit is a request to a site, and whether it answers as it should.
+func (h *hosting) visit(domain, path, want string) bool {
+	req, err := http.NewRequestWithContext(h.b.Context(), http.MethodGet, h.node+path, nil)
+	must(h.b, err)
+	req.Host = domain
+	res, err := http.DefaultTransport.RoundTrip(req)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = res.Body.Close() }()
+	body, err := io.ReadAll(res.Body)
+	if res.StatusCode == http.StatusOK && string(body) != want && strings.HasSuffix(path, ".php") {
+		h.b.Fatalf("%s%s answers %.500s", domain, path, body)
+	}
+	return err == nil && res.StatusCode == http.StatusOK && string(body) == want
+}
+
+// BenchmarkOrderToSite is from the call that pays an order to the first answer of the site, on a whole
+// Linux machine under the built program: of a PHP page that its customer writes as soon as the service
+// is active, and then of one that reads a row of a database that was made for it. One order after
+// the other, back to back.
+func BenchmarkOrderToSite(b *testing.B) {
+	h := host(b)
+	var active, page, row []time.Duration
+	buy := func(i int) (a, p, r time.Duration) {
+		domain := fmt.Sprintf("order-%d.stead.test", i)
+		order := h.order(domain)
+		began := time.Now()
+		service := h.pay(order)
+		a = time.Since(began)
+		h.call(http.MethodPut, fmt.Sprintf("/api/v1/services/%d/files/content", service),
+			map[string]any{"path": "/public_html/hello.php", "content": "<?php echo 6 * 7;"}, nil)
+		h.await(func() bool { return h.visit(domain, "/hello.php", "42") }, "the page is served")
+		p = time.Since(began)
+		h.database(service, domain)
+		h.await(func() bool { return h.visit(domain, "/row.php", domain) }, "the row is shown")
+		return a, p, time.Since(began)
+	}
+	buy(1000) // the first one of a machine makes what all share
+	i := 0
+	for b.Loop() {
+		a, p, r := buy(i)
+		active, page, row = append(active, a), append(page, p), append(row, r)
+		i++
+	}
+	report(b, active, "active")
+	report(b, page, "php")
+	report(b, row, "row")
+	b.ReportMetric(0, "ns/op")
+}
+
+func report(b *testing.B, took []time.Duration, what string) {
+	slices.Sort(took)
+	ms := func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+	b.ReportMetric(ms(took[len(took)/2]), "p50-"+what+"-ms")
+	b.ReportMetric(ms(took[len(took)-1]), "max-"+what+"-ms")
+}
+
+// BenchmarkAccountOnMachine makes accounts on a whole machine, one after the other, and tells what
+// one costs when there are 10, 100 and 1,000: user, home, quota, nginx, PHP and what else the machine
+// has. The accounts between are made many at once, and share reloads.
+func BenchmarkAccountOnMachine(b *testing.B) {
+	for b.Loop() {
+		dir := nodetest.Dir(b)
+		cfg := machine.Config{
+			Kind: machine.Linux, Dir: dir, Now: time.Now, Log: nodetest.Log(b), Host: "127.0.0.1", WebGroup: nodetest.Web,
+			Supervisor: nodetest.Supervisor(b, dir),
+		}
+		cfg.UserPrefix, cfg.UIDMin, cfg.UIDMax = nodetest.UsersSized(b, 1200)
+		ports := reflect.ValueOf(&cfg.Ports).Elem()
+		for i := range ports.NumField() {
+			ports.Field(i).SetInt(int64(nodetest.Port(b)))
+		}
+		m, err := machine.Open(b.Context(), cfg)
+		must(b, err)
+		b.Cleanup(func() { endMachine(b, m, dir, cfg.UserPrefix) })
+		made := 0
+		next := func() panel.AccountSpec {
+			made++
+			name := fmt.Sprintf("u%d", made)
+			return panel.AccountSpec{Ref: name, Username: name, PrimaryDomain: name + ".example", Limits: panel.Limits{DiskMB: 100, Processes: 20, MemoryMB: 256}}
+		}
+		reloads := func() (int, int) {
+			return m.Web().(*nginx.Server).Reloads(), m.Facility(panel.CapPHP).(*php.Driver).Reloads()
+		}
+		cost := map[int]time.Duration{}
+		for _, n := range []int{10, 100, 1000} {
+			slots := make(chan error, 16)
+			n0, p0 := reloads()
+			began := time.Now()
+			running := 0
+			for made < n-6 {
+				if running == cap(slots) {
+					must(b, <-slots)
+					running--
+				}
+				spec := next()
+				running++
+				go func() { _, err := m.CreateAccount(b.Context(), spec); slots <- err }()
+			}
+			for range running {
+				must(b, <-slots)
+			}
+			n1, p1 := reloads()
+			b.Logf("to %d accounts, 16 at once: %v, %d reloads of nginx, %d of PHP", made, time.Since(began).Round(time.Millisecond), n1-n0, p1-p0)
+			var took []time.Duration
+			for range 11 {
+				spec := next()
+				time.Sleep(1100 * time.Millisecond) // a lone one: no pause between reloads is in it
+				began := time.Now()
+				_, err := m.CreateAccount(b.Context(), spec)
+				must(b, err)
+				took = append(took, time.Since(began))
+			}
+			slices.Sort(took)
+			cost[n] = took[len(took)/2]
+			b.ReportMetric(float64(cost[n].Microseconds())/1000, fmt.Sprintf("ms/%dth", n))
+		}
+		b.ReportMetric(float64(cost[1000])/float64(cost[10]), "ratio")
+		b.ReportMetric(0, "ns/op")
+	}
+}
+
+func endMachine(b *testing.B, m *machine.Machine, dir, prefix string) {
+	must(b, m.Close())
+	clearMachine(b, dir, prefix)
+}
+
+// BenchmarkTransfer uploads a file through the interface of the built program and downloads it, in
+// turns with a copy of the same bytes through a loopback connection to a file ("cat"), and reports the
+// rates, their ratios, and how much more memory the server had at most. STEAD_BENCH_MB is the size of the
+// file; 1024 when it is not set.
+func BenchmarkTransfer(b *testing.B) {
+	size := int64(1024)
+	if set := os.Getenv("STEAD_BENCH_MB"); set != "" {
+		var err error
+		size, err = strconv.ParseInt(set, 10, 64)
+		must(b, err)
+	}
+	size <<= 20
+	h := host(b)
+	service := h.pay(h.order("transfer.stead.test"))
+	dir := nodetest.Dir(b)
+	source := filepath.Join(dir, "source")
+	random(b, source, size)
+	var cats, ups, downs, upRatios, downRatios []float64
+	before := h.memory("VmRSS")
+	for b.Loop() {
+		cat := rate(size, func() { cat(b, source, filepath.Join(dir, "copy")) })
+		must(b, os.Remove(filepath.Join(dir, "copy")))
+		up := rate(size, func() { h.upload(service, source, size) })
+		down := rate(size, func() { h.download(service, filepath.Join(dir, "copy"), size) })
+		same(b, source, filepath.Join(dir, "copy"))
+		must(b, os.Remove(filepath.Join(dir, "copy")))
+		cats, ups, downs = append(cats, cat), append(ups, up), append(downs, down)
+		upRatios, downRatios = append(upRatios, up/cat), append(downRatios, down/cat)
+	}
+	median := func(all []float64) float64 { slices.Sort(all); return all[len(all)/2] }
+	b.ReportMetric(median(cats), "cat-MB/s")
+	b.ReportMetric(median(ups), "up-MB/s")
+	b.ReportMetric(median(downs), "down-MB/s")
+	b.ReportMetric(median(upRatios), "up-ratio")
+	b.ReportMetric(median(downRatios), "down-ratio")
+	b.ReportMetric(float64(before)/1024, "before-MiB")
+	b.ReportMetric(float64(h.memory("VmHWM"))/1024, "peak-MiB")
+	b.ReportMetric(0, "ns/op")
+}
+
+func rate(size int64, do func()) float64 {
+	began := time.Now()
+	do()
+	return float64(size) / 1e6 / time.Since(began).Seconds()
+}
+
+// memory is a line of the server's status, in KiB: VmRSS is what it has, VmHWM what it had at most.
+func (h *hosting) memory(name string) (kib int64) {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", h.pid))
+	must(h.b, err)
+	for line := range strings.Lines(string(status)) {
+		if value, ok := strings.CutPrefix(line, name+":"); ok {
+			kib, err = strconv.ParseInt(strings.Fields(value)[0], 10, 64)
+			must(h.b, err)
+		}
+	}
+	return kib
+}
+
+// random writes a file of a size that does not compress.
+func random(b *testing.B, name string, size int64) {
+	f, err := os.Create(name)
+	must(b, err)
+	block := make([]byte, 1<<20)
+	_, err = rand.Read(block)
+	must(b, err)
+	for i := int64(0); i < size; i += int64(len(block)) {
+		copy(block, strconv.FormatInt(i, 10))
+		_, err = f.Write(block)
+		must(b, err)
+	}
+	must(b, errors.Join(f.Sync(), f.Close()))
+}
+
+// cat sends a file through a connection of the loopback to one who writes it, as
+// "cat from | nc" and "nc -l > to" do, and has it on the disk, as an upload has.
+func cat(b *testing.B, from, to string) {
+	ln, err := new(net.ListenConfig).Listen(b.Context(), "tcp", "127.0.0.1:0")
+	must(b, err)
+	sent := make(chan error, 1)
+	go func() { sent <- send(ln.Addr().String(), from) }()
+	conn, err := ln.Accept()
+	must(b, err)
+	f, err := os.Create(to)
+	must(b, err)
+	// Not io.Copy of the files themselves, which has the kernel do it: cat and nc read and write.
+	_, err = io.CopyBuffer(struct{ io.Writer }{f}, struct{ io.Reader }{conn}, make([]byte, 128<<10))
+	must(b, errors.Join(err, f.Sync(), f.Close(), conn.Close(), <-sent, ln.Close()))
+}
+
+func send(address, from string) error {
+	conn, err := net.Dial("tcp", address)
+	if err != nil {
+		return err
+	}
+	f, err := os.Open(from)
+	if err != nil {
+		return errors.Join(err, conn.Close())
+	}
+	_, err = io.CopyBuffer(struct{ io.Writer }{conn}, struct{ io.Reader }{f}, make([]byte, 128<<10))
+	return errors.Join(err, f.Close(), conn.Close())
+}
+
+// upload sends a file as curl -F does, with its length.
+func (h *hosting) upload(service int64, from string, size int64) {
+	f, err := os.Open(from)
+	must(h.b, err)
+	defer func() { _ = f.Close() }()
+	var head bytes.Buffer
+	form := multipart.NewWriter(&head)
+	_, err = form.CreateFormFile("file", "large.bin")
+	must(h.b, err)
+	tail := "\r\n--" + form.Boundary() + "--\r\n"
+	length := int64(head.Len()) + size + int64(len(tail))
+	req, err := http.NewRequestWithContext(h.b.Context(), http.MethodPost, fmt.Sprintf("%s/api/v1/services/%d/files/upload?path=/&overwrite=true", h.url, service),
+		io.MultiReader(&head, f, strings.NewReader(tail)))
+	must(h.b, err)
+	req.ContentLength = length
+	req.Header.Set("Content-Type", form.FormDataContentType())
+	h.text(h.client.Do(req))
+}
+
+func (h *hosting) download(service int64, to string, size int64) {
+	res, err := h.client.Get(fmt.Sprintf("%s/api/v1/services/%d/files/download?path=/large.bin", h.url, service))
+	must(h.b, err)
+	defer func() { _ = res.Body.Close() }()
+	f, err := os.Create(to)
+	must(h.b, err)
+	n, err := io.CopyBuffer(struct{ io.Writer }{f}, struct{ io.Reader }{res.Body}, make([]byte, 128<<10))
+	must(h.b, errors.Join(err, f.Sync(), f.Close()))
+	if res.StatusCode != http.StatusOK || n != size {
+		h.b.Fatalf("%s, %d bytes", res.Status, n)
+	}
+}
+
+func same(b *testing.B, one, other string) {
+	if out, err := exec.CommandContext(b.Context(), "cmp", one, other).CombinedOutput(); err != nil {
+		b.Fatalf("what came back differs: %s", out)
+	}
+}
