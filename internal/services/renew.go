@@ -3,6 +3,7 @@ package services
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -135,7 +136,8 @@ func (s *Service) quoteRenewal(ctx context.Context, q db.Querier, r record, mont
 	if err := r.renewable(); err != nil {
 		return renewal{}, err
 	}
-	if months == 0 {
+	own := months == 0
+	if own {
 		months = r.periodMonths
 	}
 	w := renewal{planID: r.planID, planName: r.planName, months: months, price: r.renewPrice, from: *r.expiresAt}
@@ -144,6 +146,12 @@ func (s *Service) quoteRenewal(ctx context.Context, q db.Querier, r record, mont
 	}
 	if w.planID != r.planID || months != r.periodMonths {
 		offer, err := s.offer(ctx, q, r.accountID, w.planID, months)
+		if own && errors.Is(err, fault.Validation) {
+			// The plan that was to come is no longer sold so: the service stays what it is, and applyPending
+			// says so in its time.
+			r.pendingPlanID = nil
+			return s.quoteRenewal(ctx, q, r, 0, now)
+		}
 		if err != nil {
 			return w, err
 		}

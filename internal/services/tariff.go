@@ -276,14 +276,16 @@ func (s *Service) applyPending(ctx context.Context, tx *db.Tx, id int64) error {
 		return nil
 	}
 	offer, err := s.offer(ctx, tx, r.accountID, *r.pendingPlanID, r.periodMonths)
-	if err != nil {
+	if err != nil && !errors.Is(err, fault.Validation) {
 		return err
 	}
 	if err := setPending(ctx, tx, id, nil, nil); err != nil {
 		return err
 	}
-	err = tx.Savepoint(ctx, func(ctx context.Context) error { return s.move(ctx, tx, r, offer) })
-	if errors.Is(err, ErrTariffNotAllowed) {
+	if err == nil {
+		err = tx.Savepoint(ctx, func(ctx context.Context) error { return s.move(ctx, tx, r, offer) })
+	}
+	if errors.Is(err, ErrTariffNotAllowed) || errors.Is(err, fault.Validation) {
 		return s.emit(ctx, tx, "service.tariff_change_failed", r, map[string]any{"pending_plan_id": r.pendingPlanID})
 	}
 	return err
@@ -291,24 +293,25 @@ func (s *Service) applyPending(ctx context.Context, tx *db.Tx, id int64) error {
 
 const tariffBatch = 100
 
-// ApplyTariffs moves the services to their next plans whose time has come. A
-// periodic job calls it.
+// ApplyTariffs moves the services to their next plans whose time has come. One that
+// fails does not hold up the others. A periodic job calls it.
 func (s *Service) ApplyTariffs(ctx context.Context) error {
+	var failed error
 	for more, after := true, int64(0); more; {
 		ids, err := tariffsDue(ctx, s.DB, s.Clock.Now(), after, tariffBatch)
 		if err != nil {
-			return fmt.Errorf("services: tariffs: %w", err)
+			return errors.Join(failed, fmt.Errorf("services: tariffs: %w", err))
 		}
 		for _, id := range ids {
 			after = id
 			err := s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error { return s.applyPending(ctx, tx, id) })
 			if err != nil {
-				return fmt.Errorf("services: tariff of service %d: %w", id, err)
+				failed = errors.Join(failed, fmt.Errorf("services: tariff of service %d: %w", id, err))
 			}
 		}
 		more = len(ids) == tariffBatch
 	}
-	return nil
+	return failed
 }
 
 type tariffsArgs struct{}

@@ -313,6 +313,56 @@ func TestATariffThatWaitsForTheRenewal(t *testing.T) {
 	})
 }
 
+func TestAPlanThatIsGoneHoldsUpNobody(t *testing.T) {
+	engines(t, func(t *testing.T, w *world) {
+		gone, broken, other := w.active(ask("gone.test")), w.active(ask("broken.test")), w.active(ask("other.test"))
+		end := *w.record(gone).expiresAt
+		w.exec(`UPDATE services SET pending_plan_id = 77, pending_plan_at = expires_at WHERE id = $1`, gone)
+		w.exec(`UPDATE services SET pending_plan_id = 5, pending_plan_at = expires_at WHERE id = $1`, broken)
+		w.exec(`UPDATE services SET pending_plan_id = 5, pending_plan_at = expires_at WHERE id = $1`, other)
+		if _, answer := w.post("own", gone, "renew", `{"period_months":12}`); answer["error"] != "validation_failed" {
+			t.Errorf("a period that the next plan does not have: %v", answer)
+		}
+		_, quote := w.post("own", gone, "renew", `{"dry_run":true}`)
+		for _, id := range []int64{gone, broken, other} {
+			if status, answer := w.post("own", id, "renew", `{}`); status != 200 {
+				t.Fatalf("%d %v", status, answer)
+			}
+		}
+		if sale := w.till.sales[0]; sale.PlanID != 3 || sale.Price != 499 || quote["plan_id"] != 3.0 {
+			t.Errorf("the plan that is gone: %+v, %v", sale, quote)
+		}
+		w.clk.Set(end.Add(time.Hour))
+		sound := w.Plans
+		w.Plans = &failingPlans{sound, 1}
+		if err := w.ApplyTariffs(t.Context()); err == nil {
+			t.Error("a failure goes unseen")
+		}
+		w.same("plans after the failure", []int64{3, 3, 5}, []int64{w.record(gone).planID, w.record(broken).planID, w.record(other).planID})
+		w.Plans = sound
+		if err := w.ApplyTariffs(t.Context()); err != nil {
+			t.Error(err)
+		}
+		w.same("plans", []int64{3, 5, 5}, []int64{w.record(gone).planID, w.record(broken).planID, w.record(other).planID})
+		if r := w.record(gone); r.pendingPlanID != nil || count(w.told(gone), "service.tariff_change_failed") != 1 {
+			t.Errorf("the change that cannot be: %+v, told %v", r, w.told(gone))
+		}
+	})
+}
+
+// failingPlans fails when the first sales of a plan are counted.
+type failingPlans struct {
+	Plans
+	left int
+}
+
+func (p *failingPlans) Take(ctx context.Context, tx *db.Tx, id int64) (bool, error) {
+	if p.left--; p.left >= 0 {
+		return false, errors.New("broken")
+	}
+	return p.Plans.Take(ctx, tx, id)
+}
+
 func count(all []string, what string) (n int) {
 	for _, s := range all {
 		if s == what {
