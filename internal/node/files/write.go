@@ -170,7 +170,7 @@ func (c *call) fill(name string, src io.Reader, h *hold, mode fs.FileMode, durab
 			_ = c.root.Remove(name) // the next start sweeps it
 		}
 	}()
-	if _, err := io.CopyBuffer(metered{f, h}, patient{c, src}, make([]byte, 128<<10)); err != nil {
+	if _, err := io.CopyBuffer(metered{f, h}, gathered{patient{c, src}}, make([]byte, 128<<10)); err != nil {
 		return err
 	}
 	if err := f.Chmod(mode); err != nil {
@@ -210,6 +210,20 @@ func (m metered) Write(p []byte) (int, error) {
 		return 0, err
 	}
 	return m.w.Write(p)
+}
+
+// gathered reads until there is as much as was asked for, or no more: what comes in small pieces is
+// then neither counted nor written in small ones. An error is the reader's own: nothing that was cut off
+// passes for a whole.
+type gathered struct{ r io.Reader }
+
+func (g gathered) Read(b []byte) (n int, err error) {
+	for n < len(b) && err == nil {
+		var more int
+		more, err = g.r.Read(b[n:])
+		n += more
+	}
+	return n, err
 }
 
 // patient reads until the context ends.
