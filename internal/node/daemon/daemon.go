@@ -29,6 +29,10 @@ type Spec struct {
 	Env     []string // besides PATH
 	Dir     string   // where it runs; empty is the root directory
 	User    string   // who runs it; empty is the supervisor's own user
+	// HideProcesses has it and what it starts see processes of their own user only, unless they are root's
+	// (proc(5), hidepid): for daemons that run what customers write. Where the kernel gives no view of the file
+	// system of its own, as in some containers, they see all.
+	HideProcesses bool
 	// Reload is the signal that makes it read its configuration anew; zero when it cannot.
 	Reload syscall.Signal
 	// Stop is the signal that ends it; zero is SIGTERM. After StopTimeout (zero: 10 s) it is killed.
@@ -107,7 +111,11 @@ func (s Spec) complete() (Spec, error) {
 
 // fingerprint tells specs apart that need another process.
 func (s Spec) fingerprint() string {
-	data, err := json.Marshal([]any{s.Command, s.Env, s.Dir, s.User})
+	what := []any{s.Command, s.Env, s.Dir, s.User}
+	if s.HideProcesses {
+		what = append(what, s.HideProcesses)
+	}
+	data, err := json.Marshal(what)
 	if err != nil {
 		panic("daemon: strings cannot be encoded: " + err.Error())
 	}

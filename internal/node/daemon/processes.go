@@ -211,6 +211,16 @@ func (p *Processes) read(name string) (process, string) {
 // becomes the daemon.
 const launch = `read -r line </proc/$$/stat && printf '%s\n%s\n%s\n' "$line" "$1" "$2" >&4 && shift 2 && exec "$@" 3>&- 4>&-`
 
+// hide comes before launch in a view of the file system that is the daemon's own.
+const hide = `mount -t proc -o nosuid,nodev,noexec,hidepid=2 proc /proc || echo 'processes of others are not hidden' >&2; `
+
+// ownMounts tells whether the kernel lets this process make such views.
+var ownMounts = sync.OnceValue(func() bool {
+	try := exec.Command("/bin/true") //nolint:noctx // it does nothing
+	try.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
+	return try.Run() == nil
+})
+
 // start runs the daemon and keeps it running. The caller holds the lock.
 func (p *Processes) start(k *kept, spec Spec, lock *os.File) error {
 	out, err := os.OpenFile(p.file(spec.Name, ".log"), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
@@ -225,13 +235,20 @@ func (p *Processes) start(k *kept, spec Spec, lock *os.File) error {
 	defer func() { _ = pid.Close() }()
 
 	boot := bootID()
-	args := append([]string{"-c", launch, "stead", boot, spec.fingerprint()}, spec.Command...)
+	program := launch
+	if spec.HideProcesses && ownMounts() {
+		program = hide + launch
+	}
+	args := append([]string{"-c", program, "stead", boot, spec.fingerprint()}, spec.Command...)
 	cmd := exec.Command("/bin/sh", args...) //nolint:noctx,gosec // it outlives this process; G204: to run what it is told is its purpose
 	cmd.Dir = spec.Dir
 	cmd.Env = append([]string{"PATH=" + searchPath}, spec.Env...)
 	cmd.Stdout, cmd.Stderr = out, out
 	cmd.ExtraFiles = []*os.File{lock, pid}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if program != launch {
+		cmd.SysProcAttr.Unshareflags = syscall.CLONE_NEWNS // its mounts are private then
+	}
 	if spec.User != "" {
 		if cmd.SysProcAttr.Credential, err = credential(spec.User); err != nil {
 			return err

@@ -123,6 +123,9 @@ func unit(spec Spec) (string, error) {
 	line("Restart", "always")
 	line("RestartSec", "1")
 	line("LimitNOFILE", "65536")
+	if spec.HideProcesses {
+		line("ProtectProc", "invisible")
+	}
 	b.WriteString("\n[Install]\n")
 	line("WantedBy", "multi-user.target")
 	return b.String(), nil

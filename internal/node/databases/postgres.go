@@ -129,9 +129,11 @@ func (p *postgres) start(ctx context.Context) error {
 		changed = changed || now
 	}
 	if _, err := os.Stat(p.ident()); errors.Is(err, fs.ErrNotExist) {
-		if err := record.WriteFile(p.ident(), []byte(p.identities(nil)), 0o644); err != nil {
+		if err := p.writeIdentities(p.identities(nil)); err != nil {
 			return fmt.Errorf("postgresql: %w", err)
 		}
+	} else if err := p.protect(p.ident()); err != nil {
+		return fmt.Errorf("postgresql: %w", err)
 	}
 	if err := p.install(ctx); err != nil {
 		return fmt.Errorf("postgresql: %w", err)
@@ -470,6 +472,35 @@ func (p *postgres) identities(roles []string) string {
 	return b.String()
 }
 
+// writeIdentities writes the list, which names all databases of the machine, for the server alone.
+func (p *postgres) writeIdentities(content string) error {
+	fresh := p.ident() + ".new"
+	if err := record.WriteFile(fresh, []byte(content), 0o600); err != nil {
+		return err
+	}
+	if err := p.protect(fresh); err != nil {
+		return err
+	}
+	if err := os.Rename(fresh, p.ident()); err != nil {
+		return err
+	}
+	return record.SyncDir(p.dir)
+}
+
+// protect has a file read by the server and changed by the agent.
+func (p *postgres) protect(file string) error {
+	c, err := credential(p.User)
+	if err != nil {
+		return err
+	}
+	if c != nil {
+		if err := os.Chown(file, 0, int(c.Gid)); err != nil {
+			return err
+		}
+	}
+	return os.Chmod(file, 0o640) //nolint:gosec // G302: the server's group is no customer's
+}
+
 // identify writes the list anew when it is not that of the roles that there are.
 func (p *postgres) identify(ctx context.Context) error {
 	p.mu.Lock()
@@ -483,7 +514,7 @@ func (p *postgres) identify(ctx context.Context) error {
 	if now, err := os.ReadFile(p.ident()); err == nil && string(now) == content {
 		return nil
 	}
-	if err := record.WriteFile(p.ident(), []byte(content), 0o644); err != nil {
+	if err := p.writeIdentities(content); err != nil {
 		return err
 	}
 	if err := p.exec(ctx, "SELECT pg_reload_conf()"); err != nil {

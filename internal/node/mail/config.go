@@ -352,7 +352,13 @@ func (c Config) dovecot() string {
 	}
 	// Its bound of memory is also that of Submit, a program of Go's, which reserves much that it does not use.
 	line("service lmtp {\n  vsz_limit = 4G\n  unix_listener %s {\n    user = postfix\n    group = postfix\n    mode = 0600\n  }\n}", c.socket("lmtp"))
-	line("service auth {\n  unix_listener %s {\n    user = postfix\n    group = postfix\n    mode = 0600\n  }\n}", c.socket("auth"))
+	line("service auth {\n  unix_listener %s {\n    user = postfix\n    group = postfix\n    mode = 0600\n  }", c.socket("auth"))
+	// Everybody on the machine may use these as Dovecot has them: to learn of mailboxes, and to put mail into them
+	// past all that Postfix asks.
+	line("  unix_listener auth-userdb {\n    mode = 0660\n    group = %s\n  }\n}", storeGroup)
+	for _, s := range [][2]string{{"lmtp", "lmtp"}, {"indexer", "indexer"}, {"dns-client", "dns-client"}, {"imap-urlauth-login", "imap-urlauth"}} {
+		line("service %s {\n  unix_listener %s {\n    mode = 0\n  }\n}", s[0], s[1])
+	}
 	line("service quota-status {\n  executable = quota-status -p postfix\n  client_limit = 1")
 	line("  unix_listener %s {\n    user = postfix\n    group = postfix\n    mode = 0600\n  }\n}", c.socket("quota-status"))
 	return b.String()

@@ -221,8 +221,8 @@ func (v *version) start(ctx context.Context) (err error) {
 	err = s.Ensure(ctx, daemon.Spec{
 		Name:    v.daemonName(),
 		Command: []string{v.program, "--nodaemonize", "--fpm-config", v.file("php-fpm.conf"), "-c", v.file("php.ini")},
-		Env:     v.environment(),
-		Reload:  syscall.SIGUSR2, Stop: syscall.SIGQUIT, StopTimeout: 2 * graceful,
+		Env:     v.environment(), HideProcesses: true,
+		Reload: syscall.SIGUSR2, Stop: syscall.SIGQUIT, StopTimeout: 2 * graceful,
 		Ready: func(ctx context.Context) error {
 			_, err := v.serving(ctx)
 			return err

@@ -181,7 +181,20 @@ func (s *Server) prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := closeLog(s.file("error.log")); err != nil {
+		return err
+	}
 	return record.WriteFile(s.file("nginx.conf"), main, 0o600)
+}
+
+// closeLog makes the log of what concerns no account, or closes it: nginx would make one that everybody
+// on the machine reads, with the addresses of visitors.
+func closeLog(file string) error {
+	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Chmod(0o600), f.Close())
 }
 
 func (s *Server) file(names ...string) string {
