@@ -41,7 +41,7 @@ const (
 const (
 	Kept             = 30 * 24 * time.Hour
 	KeptBeforeChange = 7 * 24 * time.Hour
-	KeptFinal        = 30 * 24 * time.Hour // of a service that ended, from its end on
+	KeptFinal        = 30 * 24 * time.Hour // of a service that ended, unless its Terms say something else
 	keptFailed       = 7 * 24 * time.Hour
 )
 
@@ -90,11 +90,9 @@ func (b backup) partNames() []panel.BackupPart {
 // downloadable tells whether the archive can be had.
 func (b backup) downloadable() bool { return b.status == Completed || b.status == Restoring }
 
-// keep is how long it is kept once it is made.
+// keep is how long it is kept once it is made. For final ones see Service.keptFinal.
 func (b backup) keep() time.Duration {
 	switch {
-	case b.final:
-		return KeptFinal
 	case b.kind == PreChange:
 		return KeptBeforeChange
 	default:

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -446,6 +447,64 @@ func TestAFinalBackupThatFailsIsTriedAgain(t *testing.T) {
 		w.must(err)
 		w.same("a panel that keeps nothing", true, done)
 	})
+}
+
+func TestWhatNoJobDoesAnyMoreIsTakenUp(t *testing.T) {
+	engines(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		gone, kept := w.made(10, `{}`), w.made(10, `{}`)
+		w.exec(`UPDATE backups SET status = 'deleted' WHERE id = $1`, gone)
+		w.decode(w.do("POST", fmt.Sprintf("/10/backups/%d/restore", kept), "own", `{}`), http.StatusOK, &shown{})
+		w.exec(`DELETE FROM river_job`)
+		waiting := func() []string {
+			w.t.Helper()
+			w.must(w.Sweep(ctx))
+			kinds, err := db.Collect(ctx, w.db, func(row db.Row) (kind string, err error) {
+				err = row.Scan(&kind)
+				return kind, err
+			}, `SELECT kind FROM river_job WHERE kind IN ('backups.make', 'backups.restore', 'backups.remove') ORDER BY kind`)
+			w.must(err)
+			return kinds
+		}
+		w.same("while it may be under way", []string{}, waiting())
+		w.clk.Advance(lostAfter)
+		for range 2 { // the second finds that there are jobs
+			w.same("jobs", []string{"backups.make", "backups.remove", "backups.restore"}, waiting())
+		}
+		w.settle()
+		w.exec(`DELETE FROM river_job`)
+		w.same("when all is done", []string{}, waiting())
+		testkit.Indexed(t, w.db, func(q db.Querier) error {
+			for _, list := range []func(context.Context, db.Querier, time.Time, int64, int) ([]int64, error){unfinished, unfinishedRestores, deleted} {
+				if _, err := list(ctx, q, w.clk.Now(), 0, 10); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	})
+}
+
+func TestRecordsThatCannotBeReadEndABackup(t *testing.T) {
+	engines(t, func(t *testing.T, w *world) {
+		w.SetSource(panel.PartCron, unreadable{w.records})
+		id := w.ask(10, `{"parts":["cron"]}`)
+		if _, err := w.advance(t.Context(), id); err == nil {
+			t.Error("a failure of the database goes unseen")
+		}
+		w.same("status", "queued", w.shows(10)[id].Status)
+		w.clk.Advance(patience)
+		_, err := w.advance(t.Context(), id)
+		w.same("status after a while", "failed", w.shows(10)[id].Status)
+		w.must(err)
+	})
+}
+
+// unreadable has records that cannot be read.
+type unreadable struct{ *records }
+
+func (unreadable) Export(context.Context, db.Querier, int64, int64) (json.RawMessage, error) {
+	return nil, errors.New("broken")
 }
 
 // TestTheJobsDoAllOfIt works the queue as a server does.

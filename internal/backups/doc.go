@@ -24,7 +24,7 @@
 //     ones beyond it are refused; automatic ones make room by the oldest of them.
 //     Those of a moment, pre_change, are not counted.
 //   - Backups are kept for Kept, those before a change for KeptBeforeChange, the
-//     final one of a service that ended for KeptFinal.
+//     final one of a service that ended as long as its product says (Terms).
 //
 // Not promised: that the parts of a backup are of one instant. Each is consistent
 // in itself.

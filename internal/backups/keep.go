@@ -16,8 +16,15 @@ const anotherFinal = 5 * time.Minute
 
 // Keep makes the final backup of a service that is about to end. It is called again and
 // again until it answers true: the backup is complete. A panel that makes no backups
-// keeps nothing, and that is true at once.
+// keeps nothing, and that is true at once; so it is where the product keeps nothing.
 func (s *Service) Keep(ctx context.Context, accountID, serviceID int64) (done bool, err error) {
+	keep, err := s.keptFinal(ctx, s.DB, serviceID)
+	if err != nil {
+		return false, err
+	}
+	if keep <= 0 {
+		return true, nil
+	}
 	_, _, err = s.on(ctx, accountID, serviceID)
 	if errors.Is(err, panel.ErrUnsupported) {
 		return true, nil

@@ -8,6 +8,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 
 	"stead.dev/stead/internal/panel"
@@ -55,14 +56,22 @@ type Config struct {
 // Service is the section's use cases.
 type Service struct {
 	Config
-	sources map[panel.BackupPart]Source
-	names   Source // may be nil
+	sources  map[panel.BackupPart]Source
+	names    Source // may be nil
+	settings map[string]Source
+	terms    Terms // may be nil
+}
+
+// Terms say how long a service that ended can come back.
+type Terms interface {
+	// KeptFor is how long the final backup of a service is kept; zero is not at all.
+	KeptFor(ctx context.Context, q db.Querier, serviceID int64) (time.Duration, error)
 }
 
 var _ site.Part = (*Service)(nil)
 
 // New makes the section.
-func New(c Config) *Service { return &Service{Config: c, sources: map[panel.BackupPart]Source{}} }
+func New(c Config) *Service { return &Service{Config: c, sources: map[panel.BackupPart]Source{}, settings: map[string]Source{}} }
 
 // SetSource has a part of backups hold the rows of a section. Sources are plugged in
 // before the section is used.
@@ -71,6 +80,21 @@ func (s *Service) SetSource(p panel.BackupPart, from Source) { s.sources[p] = fr
 // SetNames plugs in who keeps the domain names of services. They go with the part dns, and come back
 // with a service that ended only: otherwise a service has the names that it has.
 func (s *Service) SetNames(from Source) { s.names = from }
+
+// AddSettings plugs in who has settings of services that are of no part: how one signs in, how programs
+// run. They go with the part dns, too, and come back with a service that ended only.
+func (s *Service) AddSettings(name string, from Source) { s.settings[name] = from }
+
+// SetTerms plugs in who knows how long final backups are kept; without it that is KeptFinal.
+func (s *Service) SetTerms(t Terms) { s.terms = t }
+
+// keptFinal is how long the final backup of a service is kept.
+func (s *Service) keptFinal(ctx context.Context, q db.Querier, serviceID int64) (time.Duration, error) {
+	if s.terms == nil {
+		return KeptFinal, nil
+	}
+	return s.terms.KeptFor(ctx, q, serviceID)
+}
 
 // list answers one page of the backups of one of the account's services.
 func (s *Service) list(ctx context.Context, accountID, serviceID int64, p page.Params) ([]backup, int, error) {

@@ -157,6 +157,24 @@ func remove(ctx context.Context, tx *db.Tx, id int64) error {
 	return err
 }
 
+// unfinished lists backups whose making began before a time and has not ended, in the order of their ids.
+func unfinished(ctx context.Context, q db.Querier, before time.Time, after int64, limit int) ([]int64, error) {
+	return db.Collect(ctx, q, scanID, `SELECT id FROM backups WHERE status IN ('queued', 'running') AND created_at <= $1 AND id > $2
+		ORDER BY id LIMIT $3`, before, after, limit)
+}
+
+// unfinishedRestores is unfinished for restores.
+func unfinishedRestores(ctx context.Context, q db.Querier, before time.Time, after int64, limit int) ([]int64, error) {
+	return db.Collect(ctx, q, scanID, `SELECT id FROM backups_restores WHERE status NOT IN ('completed', 'failed') AND created_at <= $1
+		AND id > $2 ORDER BY id LIMIT $3`, before, after, limit)
+}
+
+// deleted lists backups that were made before a time and are still to go.
+func deleted(ctx context.Context, q db.Querier, before time.Time, after int64, limit int) ([]int64, error) {
+	return db.Collect(ctx, q, scanID, `SELECT id FROM backups WHERE status = 'deleted' AND created_at <= $1 AND id > $2
+		ORDER BY id LIMIT $3`, before, after, limit)
+}
+
 const restoreColumns = `id, account_id, service_id, backup_id, pre_backup_id, parts, items, target, status, error_key, created_at,
 	finished_at`
 

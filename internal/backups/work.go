@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/riverqueue/river"
+
 	"stead.dev/stead/internal/panel"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
@@ -64,7 +66,7 @@ func (s *Service) advance(ctx context.Context, id int64) (time.Duration, error) 
 	task, err := s.make(ctx, b)
 	switch {
 	case err == nil:
-	case ctx.Err() != nil || errors.Is(err, errDatabase):
+	case ctx.Err() != nil || errors.Is(err, errDatabase) && s.Clock.Now().Sub(b.createdAt) < patience:
 		return 0, err
 	case s.again(err, b.createdAt):
 		return askLater, nil
@@ -109,10 +111,13 @@ func (s *Service) make(ctx context.Context, b backup) (panel.BackupTask, error) 
 	return p.StartBackup(ctx, ref, in)
 }
 
-// zoned is the document of the part dns: what the zone's section knows, and the names.
+// zoned is the document of the part dns: what the zone's section knows, and what comes back with a
+// service that ended: the names and the settings.
 type zoned struct {
 	Zone  json.RawMessage `json:"zone,omitempty"`
 	Names json.RawMessage `json:"names,omitempty"`
+
+	Settings map[string]json.RawMessage `json:"settings,omitempty"`
 }
 
 // export is the document of a part; nil when no section has something of it.
@@ -122,34 +127,65 @@ func (s *Service) export(ctx context.Context, b backup, name panel.BackupPart) (
 			return nil, err
 		}
 	}
-	if name != panel.PartDNS || s.names == nil {
+	if name != panel.PartDNS {
 		return doc, nil
 	}
-	names, err := s.names.Export(ctx, s.DB, b.accountID, b.serviceID)
-	if err != nil || doc == nil && names == nil {
-		return nil, err
+	all := zoned{Zone: doc, Settings: map[string]json.RawMessage{}}
+	if s.names != nil {
+		if all.Names, err = s.names.Export(ctx, s.DB, b.accountID, b.serviceID); err != nil {
+			return nil, err
+		}
 	}
-	return json.Marshal(zoned{doc, names})
+	for of, from := range s.settings {
+		doc, err := from.Export(ctx, s.DB, b.accountID, b.serviceID)
+		if err != nil {
+			return nil, err
+		}
+		if doc != nil {
+			all.Settings[of] = doc
+		}
+	}
+	if all.Zone == nil && all.Names == nil && len(all.Settings) == 0 {
+		return nil, nil
+	}
+	return json.Marshal(all)
 }
 
 // importPart has the sections take back what the document of a part has.
 func (s *Service) importPart(ctx context.Context, tx *db.Tx, r restore, name panel.BackupPart, doc json.RawMessage) error {
-	if name == panel.PartDNS && s.names != nil {
-		var both zoned
-		if err := json.Unmarshal(doc, &both); err != nil {
+	if name == panel.PartDNS {
+		var all zoned
+		if err := json.Unmarshal(doc, &all); err != nil {
 			return fmt.Errorf("backups: document: %w", err)
 		}
-		if r.returns() && both.Names != nil {
-			if err := s.names.Import(ctx, tx, r.accountID, r.serviceID, both.Names, nil); err != nil {
+		if r.returns() {
+			if err := s.importOwn(ctx, tx, r, all); err != nil {
 				return err
 			}
 		}
-		doc = both.Zone
+		doc = all.Zone
 	}
 	if doc == nil || s.sources[name] == nil {
 		return nil
 	}
 	return s.sources[name].Import(ctx, tx, r.accountID, r.serviceID, doc, r.items)
+}
+
+// importOwn gives a service that came back its names and settings.
+func (s *Service) importOwn(ctx context.Context, tx *db.Tx, r restore, all zoned) error {
+	if s.names != nil && all.Names != nil {
+		if err := s.names.Import(ctx, tx, r.accountID, r.serviceID, all.Names, nil); err != nil {
+			return err
+		}
+	}
+	for _, of := range slices.Sorted(maps.Keys(all.Settings)) {
+		if from := s.settings[of]; from != nil {
+			if err := from.Import(ctx, tx, r.accountID, r.serviceID, all.Settings[of], nil); err != nil {
+				return fmt.Errorf("%s: %w", of, err)
+			}
+		}
+	}
+	return nil
 }
 
 // ended writes the end of a backup's making, tells of it, and makes room.
@@ -173,6 +209,12 @@ func (s *Service) ended(ctx context.Context, b backup, status Status, key string
 		b.storage = s.storage(ctx, b, found)
 	}
 	err = s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+		if b.final && status == Completed {
+			var err error
+			if keep, err = s.keptFinal(ctx, tx, b.serviceID); err != nil {
+				return err
+			}
+		}
 		expires := tx.Now.Add(keep)
 		b.expiresAt = &expires
 		moved, err := setEnded(ctx, tx, b)
@@ -385,7 +427,7 @@ func (s *Service) importRows(ctx context.Context, r restore) (time.Duration, err
 // documents reads what the backup has for the sections; nothing is asked when none of
 // the parts is theirs.
 func (s *Service) documents(ctx context.Context, r restore) (map[panel.BackupPart]json.RawMessage, error) {
-	asked := false
+	asked := r.returns()
 	for _, name := range r.parts {
 		asked = asked || s.sources[name] != nil
 	}
@@ -405,6 +447,7 @@ func (s *Service) putBack(ctx context.Context, r restore) (time.Duration, error)
 		followed := []Source{}
 		if r.returns() {
 			followed = append(followed, s.names)
+			followed = slices.AppendSeq(followed, maps.Values(s.settings))
 		}
 		for _, name := range r.parts {
 			followed = append(followed, s.sources[name])
@@ -482,7 +525,8 @@ func (s *Service) forget(ctx context.Context, id int64) (time.Duration, error) {
 const sweepBatch = 200
 
 // Sweep begins what is due: automatic backups, checks, and the end of backups whose
-// time is over. A periodic job calls it; each service gets a job of its own.
+// time is over; and it takes up again what no job does any more. A periodic job calls it; each
+// service gets a job of its own.
 func (s *Service) Sweep(ctx context.Context) error {
 	for _, take := range []func(ctx context.Context, tx *db.Tx) (int, error){s.takeBackups, s.takeChecks, s.takeExpired} {
 		for n := sweepBatch; n == sweepBatch; {
@@ -493,6 +537,48 @@ func (s *Service) Sweep(ctx context.Context) error {
 			if err != nil {
 				return fmt.Errorf("backups: sweep: %w", err)
 			}
+		}
+	}
+	for _, l := range []struct {
+		left func(ctx context.Context, q db.Querier, before time.Time, after int64, limit int) ([]int64, error)
+		job  func(id int64) river.JobArgs
+	}{
+		{unfinished, func(id int64) river.JobArgs { return makeArgs{id} }},
+		{unfinishedRestores, func(id int64) river.JobArgs { return restoreArgs{id} }},
+		{deleted, func(id int64) river.JobArgs { return removeArgs{id} }},
+	} {
+		if err := s.takeUp(ctx, l.left, l.job); err != nil {
+			return fmt.Errorf("backups: sweep: %w", err)
+		}
+	}
+	return nil
+}
+
+// lostAfter is when what has not ended is looked at: its job may have been given up.
+const lostAfter = time.Hour
+
+// takeUp gives a job to everything that is left; what has one keeps that.
+func (s *Service) takeUp(ctx context.Context, left func(ctx context.Context, q db.Querier, before time.Time, after int64, limit int) ([]int64, error),
+	job func(id int64) river.JobArgs,
+) error {
+	for after, more := int64(0), true; more; {
+		ids, err := left(ctx, s.DB, s.Clock.Now().Add(-lostAfter), after, sweepBatch)
+		if err != nil {
+			return err
+		}
+		err = s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+			for _, id := range ids {
+				if err := s.enqueue(ctx, tx, job(id)); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		if more = len(ids) == sweepBatch; more {
+			after = ids[len(ids)-1]
 		}
 	}
 	return nil
