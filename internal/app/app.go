@@ -159,7 +159,7 @@ func New(ctx context.Context, cfg config.Config, opts Options) (_ *App, err erro
 		mux := a.metrics.Ops()
 		mux.HandleFunc("GET /healthz", healthy)
 		mux.HandleFunc("GET /readyz", a.ready())
-		a.operators = &endpoint{name: "operations", ln: opsLn, url: address(opsLn, false), srv: a.httpServer(mux)}
+		a.operators = &endpoint{name: "operations", ln: opsLn, url: address(opsLn, false), srv: a.httpServer(withoutCustomers(cfg, mux))}
 	}
 	return a, nil
 }

@@ -132,6 +132,12 @@ type Backups struct {
 	CredentialsFile, Region string
 }
 
+// FirstUID and LastUID bound the numbers of the accounts' users, unless a Config says otherwise.
+const (
+	FirstUID = 20000
+	LastUID  = 59999
+)
+
 func (c *Config) complete() (err error) {
 	if c.Dir == "" || c.Now == nil || c.Log == nil {
 		return errors.New("machine: Dir, Now and Log are needed")
@@ -142,7 +148,7 @@ func (c *Config) complete() (err error) {
 	for _, set := range []struct {
 		value *int
 		usual int
-	}{{&c.UIDMin, 20000}, {&c.UIDMax, 59999}, {&c.Ports.HTTP, 80}, {&c.Ports.HTTPS, 443}, {&c.Ports.FTP, 21}, {&c.Ports.SSH, 2222}, {&c.Ports.MariaDB, 3306}, {&c.Ports.PostgreSQL, 5432}} {
+	}{{&c.UIDMin, FirstUID}, {&c.UIDMax, LastUID}, {&c.Ports.HTTP, 80}, {&c.Ports.HTTPS, 443}, {&c.Ports.FTP, 21}, {&c.Ports.SSH, 2222}, {&c.Ports.MariaDB, 3306}, {&c.Ports.PostgreSQL, 5432}} {
 		if *set.value == 0 {
 			*set.value = set.usual
 		}

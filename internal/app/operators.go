@@ -1,0 +1,103 @@
+package app
+
+import (
+	"bufio"
+	"encoding/hex"
+	"errors"
+	"io/fs"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"stead.dev/stead/internal/node/machine"
+	"stead.dev/stead/internal/platform/config"
+)
+
+// withoutCustomers refuses what programs of customers ask, where they run on this machine: they reach all
+// that listens on it, and profiles and metrics are for operators. Who asks the kernel says.
+func withoutCustomers(cfg config.Config, next http.Handler) http.Handler {
+	if cfg.NodeMachine != config.MachineLinux || cfg.NodeListen == config.Off {
+		return next
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if mayOperate(r) {
+			next.ServeHTTP(w, r)
+			return
+		}
+		http.Error(w, http.StatusText(http.StatusForbidden), http.StatusForbidden)
+	})
+}
+
+func mayOperate(r *http.Request) bool {
+	local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
+	if !ok {
+		return false
+	}
+	here, hereErr := netip.ParseAddrPort(local.String())
+	peer, peerErr := netip.ParseAddrPort(r.RemoteAddr)
+	if hereErr != nil || peerErr != nil {
+		return false
+	}
+	uid, err := socketUser(peer, here)
+	if errors.Is(err, fs.ErrNotExist) {
+		// No socket of this machine. One of the loopback that is gone is of somebody who waits for no answer.
+		return !peer.Addr().Unmap().IsLoopback()
+	}
+	return err == nil && (uid < machine.FirstUID || uid > machine.LastUID)
+}
+
+// socketUser is the user who made the socket with these addresses: proc_pid_net(5), tcp. fs.ErrNotExist: no
+// such socket of this machine is connected.
+func socketUser(own, other netip.AddrPort) (int, error) {
+	for _, table := range []string{"/proc/self/net/tcp", "/proc/self/net/tcp6"} {
+		uid, err := socketIn(table, own, other)
+		if !errors.Is(err, fs.ErrNotExist) {
+			return uid, err
+		}
+	}
+	return 0, fs.ErrNotExist
+}
+
+func socketIn(table string, own, other netip.AddrPort) (int, error) {
+	f, err := os.Open(table)
+	if err != nil {
+		return 0, err // IPv6 may be off
+	}
+	defer f.Close()
+	const established = "01"
+	lines := bufio.NewScanner(f)
+	for lines.Scan() {
+		// sl local_address rem_address st tx_queue:rx_queue tr:tm->when retrnsmt uid …
+		fields := strings.Fields(lines.Text())
+		if len(fields) < 8 || fields[3] != established || !isAddress(fields[1], own) || !isAddress(fields[2], other) {
+			continue
+		}
+		return strconv.Atoi(fields[7])
+	}
+	if err := lines.Err(); err != nil {
+		return 0, err
+	}
+	return 0, fs.ErrNotExist
+}
+
+// isAddress compares an address as the kernel prints it: words of four bytes as this machine has them, which
+// are little-endian on all that Stead is built for, and the port.
+func isAddress(text string, want netip.AddrPort) bool {
+	host, port, _ := strings.Cut(text, ":")
+	if n, err := strconv.ParseUint(port, 16, 16); err != nil || uint16(n) != want.Port() {
+		return false
+	}
+	b, err := hex.DecodeString(host)
+	if err != nil || len(b)%4 != 0 {
+		return false
+	}
+	for word := range slices.Chunk(b, 4) {
+		slices.Reverse(word)
+	}
+	a, ok := netip.AddrFromSlice(b)
+	return ok && a.Unmap() == want.Addr().Unmap().WithZone("")
+}

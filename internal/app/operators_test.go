@@ -1,0 +1,53 @@
+package app
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+
+	"stead.dev/stead/internal/node/machine"
+	"stead.dev/stead/internal/platform/config"
+)
+
+func TestCustomersOfTheMachineReadNoMetrics(t *testing.T) {
+	secret := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprint(w, "metrics") })
+	for _, address := range []string{"127.0.0.1:0", "[::1]:0", "[::]:0"} {
+		ln, err := net.Listen("tcp", address)
+		if err != nil && strings.Contains(address, ":") && !strings.HasPrefix(address, "127") {
+			t.Logf("no IPv6: %v", err)
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for kind, handler := range map[string]http.Handler{
+			config.MachineLinux:       withoutCustomers(config.Config{NodeMachine: config.MachineLinux}, secret),
+			config.MachineDirectories: withoutCustomers(config.Config{NodeMachine: config.MachineDirectories}, secret),
+		} {
+			server := httptest.NewUnstartedServer(handler)
+			if kind == config.MachineLinux {
+				_ = server.Listener.Close()
+				server.Listener = ln
+			}
+			server.Start()
+			t.Cleanup(server.Close)
+			url := strings.Replace(server.URL, "[::]", "127.0.0.1", 1)
+			for uid, want := range map[uint32]string{0: "200", 33: "200", machine.FirstUID: "403", machine.FirstUID + 7: "403", machine.LastUID: "403", machine.LastUID + 1: "200"} {
+				if kind == config.MachineDirectories {
+					want = "200"
+				}
+				cmd := exec.CommandContext(t.Context(), "curl", "-s", "-g", "-o", "/dev/null", "-w", "%{http_code}", url)
+				cmd.Dir, cmd.Env = "/", []string{"PATH=/usr/bin"}
+				cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid}}
+				if out, err := cmd.Output(); err != nil || string(out) != want {
+					t.Errorf("%s, user %d of %s: %s, %v, want %s", url, uid, kind, out, err, want)
+				}
+			}
+		}
+	}
+}
