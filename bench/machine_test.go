@@ -72,7 +72,7 @@ func host(b *testing.B) *hosting {
 	prefix := "b" + strings.ToLower(rand.Text()[:5])
 	env := []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + b.TempDir(), "STEAD_DATA_DIR=" + filepath.Join(dir, "data"), "STEAD_LISTEN=" + listen,
-		"STEAD_OPS_LISTEN=off", "STEAD_DNS_LISTEN=off", "STEAD_THROTTLE=false", "STEAD_NODE_MACHINE=linux", "STEAD_NODE_HOST=127.0.0.1",
+		"STEAD_OPS_LISTEN=off", "STEAD_DNS_LISTEN=off", "STEAD_NODE_LISTEN=127.0.0.1:0", "STEAD_THROTTLE=false", "STEAD_NODE_MACHINE=linux", "STEAD_NODE_HOST=127.0.0.1",
 		"STEAD_NODE_PORTS=" + strings.Join(ports, ","), "STEAD_NODE_USER_PREFIX=" + prefix, "STEAD_NODE_URL=" + h.node, "STEAD_MAX_UPLOAD=4GiB",
 	}
 	var log bytes.Buffer
@@ -319,17 +319,19 @@ func report(b *testing.B, took []time.Duration, what string) {
 	b.ReportMetric(ms(took[len(took)-1]), "max-"+what+"-ms")
 }
 
-// BenchmarkAccountOnMachine makes accounts on a whole machine, one after the other, and tells what
-// one costs when there are 10, 100 and 1,000: user, home, quota, nginx, PHP and what else the machine
-// has. The accounts between are made many at once, and share reloads.
+// BenchmarkAccountOnMachine makes accounts on a whole machine and tells what one costs when there are 10,
+// 100 and 1,000: user, home, quota, nginx, PHP and what else the machine has. The accounts between
+// are made 64 at once, and share reloads; how many those were is in the log (-v). STEAD_BENCH_ACCOUNTS
+// stands for the 1,000 when it is set.
 func BenchmarkAccountOnMachine(b *testing.B) {
+	most := int(setting(b, "STEAD_BENCH_ACCOUNTS", 1000))
 	for b.Loop() {
 		dir := nodetest.Dir(b)
 		cfg := machine.Config{
 			Kind: machine.Linux, Dir: dir, Now: time.Now, Log: nodetest.Log(b), Host: "127.0.0.1", WebGroup: nodetest.Web,
 			Supervisor: nodetest.Supervisor(b, dir),
 		}
-		cfg.UserPrefix, cfg.UIDMin, cfg.UIDMax = nodetest.UsersSized(b, 1200)
+		cfg.UserPrefix, cfg.UIDMin, cfg.UIDMax = nodetest.UsersSized(b, most+100)
 		ports := reflect.ValueOf(&cfg.Ports).Elem()
 		for i := range ports.NumField() {
 			ports.Field(i).SetInt(int64(nodetest.Port(b)))
@@ -347,8 +349,8 @@ func BenchmarkAccountOnMachine(b *testing.B) {
 			return m.Web().(*nginx.Server).Reloads(), m.Facility(panel.CapPHP).(*php.Driver).Reloads()
 		}
 		cost := map[int]time.Duration{}
-		for _, n := range []int{10, 100, 1000} {
-			slots := make(chan error, 16)
+		for _, n := range []int{10, 100, most} {
+			slots := make(chan error, 64)
 			n0, p0 := reloads()
 			began := time.Now()
 			running := 0
@@ -365,7 +367,7 @@ func BenchmarkAccountOnMachine(b *testing.B) {
 				must(b, <-slots)
 			}
 			n1, p1 := reloads()
-			b.Logf("to %d accounts, 16 at once: %v, %d reloads of nginx, %d of PHP", made, time.Since(began).Round(time.Millisecond), n1-n0, p1-p0)
+			b.Logf("to %d accounts, 64 at once: %v, %d reloads of nginx, %d of PHP", made, time.Since(began).Round(time.Millisecond), n1-n0, p1-p0)
 			var took []time.Duration
 			for range 11 {
 				spec := next()
@@ -379,7 +381,7 @@ func BenchmarkAccountOnMachine(b *testing.B) {
 			cost[n] = took[len(took)/2]
 			b.ReportMetric(float64(cost[n].Microseconds())/1000, fmt.Sprintf("ms/%dth", n))
 		}
-		b.ReportMetric(float64(cost[1000])/float64(cost[10]), "ratio")
+		b.ReportMetric(float64(cost[most])/float64(cost[10]), "ratio")
 		b.ReportMetric(0, "ns/op")
 	}
 }
@@ -394,13 +396,7 @@ func endMachine(b *testing.B, m *machine.Machine, dir, prefix string) {
 // rates, their ratios, and how much more memory the server had at most. STEAD_BENCH_MB is the size of the
 // file; 1024 when it is not set.
 func BenchmarkTransfer(b *testing.B) {
-	size := int64(1024)
-	if set := os.Getenv("STEAD_BENCH_MB"); set != "" {
-		var err error
-		size, err = strconv.ParseInt(set, 10, 64)
-		must(b, err)
-	}
-	size <<= 20
+	size := setting(b, "STEAD_BENCH_MB", 1024) << 20
 	h := host(b)
 	service := h.pay(h.order("transfer.stead.test"))
 	dir := nodetest.Dir(b)
@@ -427,6 +423,17 @@ func BenchmarkTransfer(b *testing.B) {
 	b.ReportMetric(float64(before)/1024, "before-MiB")
 	b.ReportMetric(float64(h.memory("VmHWM"))/1024, "peak-MiB")
 	b.ReportMetric(0, "ns/op")
+}
+
+// setting is a number from the environment.
+func setting(b *testing.B, name string, otherwise int64) int64 {
+	text := os.Getenv(name)
+	if text == "" {
+		return otherwise
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	must(b, err)
+	return n
 }
 
 func rate(size int64, do func()) float64 {
