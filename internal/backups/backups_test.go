@@ -18,6 +18,7 @@ import (
 	"stead.dev/stead/internal/panel"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/page"
 	"stead.dev/stead/internal/platform/testkit"
 	"stead.dev/stead/internal/site"
 )
@@ -475,12 +476,25 @@ func TestWhatNoJobDoesAnyMoreIsTakenUp(t *testing.T) {
 		w.exec(`DELETE FROM river_job`)
 		w.same("when all is done", []string{}, waiting())
 		testkit.Indexed(t, w.db, func(q db.Querier) error {
-			for _, list := range []func(context.Context, db.Querier, time.Time, int64, int) ([]int64, error){unfinished, unfinishedRestores, deleted} {
-				if _, err := list(ctx, q, w.clk.Now(), 0, 10); err != nil {
+			for _, left := range []func(context.Context, db.Querier, time.Time, int64, int) ([]int64, error){unfinished, unfinishedRestores, deleted} {
+				if _, err := left(ctx, q, w.clk.Now(), 0, 10); err != nil {
 					return err
 				}
 			}
-			return nil
+			_, _, err := list(ctx, q, owner, 10, page.Params{Page: 1, PerPage: 20})
+			if err == nil {
+				_, err = ofService(ctx, q, 10)
+			}
+			if err == nil {
+				_, err = busy(ctx, q, 10)
+			}
+			if err == nil {
+				_, _, err = count(ctx, q, 10)
+			}
+			if err == nil {
+				_, _, err = finalOf(ctx, q, 10)
+			}
+			return err
 		})
 	})
 }

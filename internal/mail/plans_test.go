@@ -1,0 +1,40 @@
+package mail
+
+import (
+	"errors"
+	"testing"
+
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/page"
+	"stead.dev/stead/internal/platform/testkit"
+)
+
+func TestNoQueryReadsAWholeTable(t *testing.T) {
+	engines(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		testkit.Indexed(t, w.db, func(q db.Querier) error {
+			var failed error
+			note := func(err error) {
+				if !errors.Is(err, fault.NotFound) && !errors.Is(err, db.ErrNoRows) {
+					failed = errors.Join(failed, err)
+				}
+			}
+			_, _, err := list(ctx, q, owner, 10, page.Params{Page: 1, PerPage: 20})
+			note(err)
+			_, err = ofService(ctx, q, 10)
+			note(err)
+			_, err = getOwn(ctx, q, owner, 10, 1)
+			note(err)
+			_, err = count(ctx, q, 10)
+			note(err)
+			_, _, err = serverOf(ctx, q, 10)
+			note(err)
+			_, err = domainsOf(ctx, q, 10)
+			note(err)
+			_, err = healthDue(ctx, q, w.clk.Now(), 10)
+			note(err)
+			return failed
+		})
+	})
+}
