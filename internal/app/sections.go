@@ -185,7 +185,10 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 	c.backups.SetSource(panel.PartDatabases, c.databases)
 	c.backups.SetNames(c.hosting)
 	c.services.SetKeeper(c.backups)
+	c.backups.SetTerms(c.services)
+	c.backups.AddSettings("access", c.access)
 	c.php = php.New(php.Config{DB: c.db, Clock: c.clock, Queue: c.queue, Services: hosted{c.services}, Panels: c.panels})
+	c.backups.AddSettings("php", c.php)
 	c.logs = logs.New(logs.Config{DB: c.db, Services: hosted{c.services}, Panels: c.panels})
 	c.mail = mail.New(mail.Config{
 		DB: c.db, Clock: c.clock, Queue: c.queue, Events: c.outbox, Services: hosted{c.services}, Panels: c.panels,

@@ -54,7 +54,7 @@ func TestABackupIsMadeAndDownloaded(t *testing.T) {
 			found[h.Name] = string(content)
 		}
 		w.same("page", "mine", found["files"+front])
-		w.same("records", `{"a":1}`, found["dns/document.json"])
+		w.same("records", `{"zone":{"a":1}}`, found["dns/document.json"])
 
 		into := map[string]int64{}
 		w.must(w.Count(t.Context(), w.db, 10, into))

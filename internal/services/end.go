@@ -25,6 +25,16 @@ type Keeper interface {
 	Return(ctx context.Context, tx *db.Tx, serviceID int64) error
 }
 
+// KeptFor is how long the final backup of a service is kept: what the product of its plan says.
+func (s *Service) KeptFor(ctx context.Context, q db.Querier, id int64) (time.Duration, error) {
+	r, err := get(ctx, q, id)
+	if err != nil {
+		return 0, err
+	}
+	terms, err := s.Plans.Terms(ctx, q, r.planID)
+	return days(terms.Kept), err
+}
+
 // SetKeeper plugs in who keeps, which itself needs this section.
 func (s *Service) SetKeeper(k Keeper) { s.keeper = k }
 

@@ -1,0 +1,95 @@
+package backups
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+	"time"
+
+	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/testkit"
+)
+
+// terms are a product's.
+type terms time.Duration
+
+func (k terms) KeptFor(context.Context, db.Querier, int64) (time.Duration, error) {
+	return time.Duration(k), nil
+}
+
+// setting is a source of settings: one text.
+type setting struct{ text, taken string }
+
+func (s *setting) Export(context.Context, db.Querier, int64, int64) (json.RawMessage, error) {
+	if s.text == "" {
+		return nil, nil
+	}
+	return json.Marshal(s.text)
+}
+
+func (s *setting) Import(_ context.Context, _ *db.Tx, _, _ int64, document json.RawMessage, _ []string) error {
+	return json.Unmarshal(document, &s.taken)
+}
+
+func TestWhatEndedIsKeptAsLongAsItsProductSays(t *testing.T) {
+	engines(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		w.services.SetStatus(t, 10, "terminating")
+		w.SetTerms(terms(0))
+		done, err := w.Keep(ctx, owner, 10)
+		w.must(err)
+		w.same("done where nothing is kept", true, done)
+		w.same("backups", 0, len(w.ids(`SELECT id FROM backups`)))
+
+		const week = 7 * 24 * time.Hour
+		w.SetTerms(terms(week))
+		testkit.Eventually(t, time.Minute, func() bool {
+			done, err := w.Keep(ctx, owner, 10)
+			w.must(err)
+			w.settle()
+			return done
+		}, "the final backup is made")
+		w.must(w.machine.DeleteAccount(ctx, "10"))
+		w.services.SetStatus(t, 10, "terminated")
+		w.clk.Advance(week - time.Minute)
+		w.must(w.Sweep(ctx))
+		kept, err := w.Kept(ctx, w.db, 10)
+		w.must(err)
+		w.same("kept within the week", true, kept)
+		w.clk.Advance(2 * time.Minute)
+		w.must(w.Sweep(ctx))
+		w.settle()
+		w.same("backups after it", 0, len(w.ids(`SELECT id FROM backups`)))
+	})
+}
+
+func TestSettingsComeBackWithAServiceOnly(t *testing.T) {
+	engines(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		known, none := &setting{text: "as it was"}, &setting{}
+		w.AddSettings("known", known)
+		w.AddSettings("none", none)
+		id := w.made(10, `{"parts":["dns"]}`)
+		known.text = "as it is"
+		w.bringBack(10, id, `{"parts":["dns"]}`)
+		w.same("taken by a restore", "", known.taken)
+
+		known.text = "as it was"
+		w.services.SetStatus(t, 10, "terminating")
+		testkit.Eventually(t, time.Minute, func() bool {
+			done, err := w.Keep(ctx, owner, 10)
+			w.must(err)
+			w.settle()
+			return done
+		}, "the final backup is made")
+		w.must(w.machine.DeleteAccount(ctx, "10"))
+		_, err := w.machine.CreateAccount(ctx, panel.AccountSpec{Ref: "10", Username: "s10", PrimaryDomain: "s10.example"})
+		w.must(err)
+		w.services.SetStatus(t, 10, "active")
+		w.must(w.db.InTx(ctx, func(ctx context.Context, tx *db.Tx) error { return w.Return(ctx, tx, 10) }))
+		w.settle()
+		w.same("taken by a return", "as it was", known.taken)
+		w.same("taken of nothing", "", none.taken)
+	})
+}

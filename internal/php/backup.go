@@ -1,0 +1,65 @@
+package php
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/platform/db"
+)
+
+// Export answers the settings of a service for its backup; nil when nothing was set.
+func (s *Service) Export(ctx context.Context, q db.Querier, accountID, serviceID int64) (json.RawMessage, error) {
+	r, err := of(ctx, q, accountID, serviceID)
+	if err != nil || !r.stored {
+		return nil, err
+	}
+	return json.Marshal(r.PHPSettings)
+}
+
+// Import gives a service that came back the settings that it had. A version that its machine no longer
+// has is left to the machine, and a plan that has less memory by now is a refusal.
+func (s *Service) Import(ctx context.Context, tx *db.Tx, accountID, serviceID int64, document json.RawMessage, _ []string) error {
+	var kept panel.PHPSettings
+	if err := json.Unmarshal(document, &kept); err != nil {
+		return fmt.Errorf("php: document of a backup: %w", err)
+	}
+	on, err := s.Services.LockSite(ctx, tx, accountID, serviceID)
+	if err != nil {
+		return err
+	}
+	before, err := of(ctx, tx, accountID, serviceID)
+	if err != nil {
+		return err
+	}
+	o, known, err := offered(ctx, tx, on.Panel)
+	if err != nil {
+		return err
+	}
+	most, err := memory(on)
+	if err != nil {
+		return err
+	}
+	c := change{options: map[string]json.RawMessage{}}
+	if kept.Version != "" && (!known || slices.Contains(o.versions, kept.Version)) {
+		c.version = &kept.Version
+	}
+	for name, value := range kept.Options {
+		if c.options[name], err = json.Marshal(value); err != nil {
+			return err
+		}
+	}
+	for _, name := range kept.Extensions {
+		c.extensions = append(c.extensions, extension{name, true})
+	}
+	after, err := before.with(c, o, known, most)
+	if err != nil {
+		return err
+	}
+	if err := set(ctx, tx, after); err != nil {
+		return err
+	}
+	return s.enqueueApply(ctx, tx, accountID, serviceID)
+}
