@@ -27,7 +27,7 @@ type accounts struct {
 func (accounts) Name() string { return "hestia" }
 
 func TestSuite(t *testing.T) {
-	paneltest.RunSuite(t, func(t *testing.T) panel.Panel {
+	paneltest.RunSuite(t, []panel.Capability{panel.CapAccounts, panel.CapUsage}, func(t *testing.T) panel.Panel {
 		p := newServer(t).open(t)
 		return accounts{p, p}
 	})

@@ -11,8 +11,13 @@ import (
 	"stead.dev/stead/internal/panel/paneltest"
 )
 
+// capabilities are those of a machine of directories.
+var capabilities = []panel.Capability{
+	panel.CapAccounts, panel.CapUsage, panel.CapSites, panel.CapFiles, panel.CapArchives, panel.CapBackups,
+}
+
 func TestSuite(t *testing.T) {
-	paneltest.RunSuite(t, func(t *testing.T) panel.Panel {
+	paneltest.RunSuite(t, capabilities, func(t *testing.T) panel.Panel {
 		m, err := machine.Open(t.Context(), machine.Config{
 			Kind: machine.Directories, Dir: t.TempDir(), Log: slog.New(slog.DiscardHandler), OriginURL: "http://127.0.0.1:1",
 			Now: func() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) },

@@ -1,6 +1,8 @@
 package paneltest
 
 import (
+	"errors"
+	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -10,9 +12,6 @@ import (
 
 func ftpAccounts(t *testing.T, p panel.Panel) {
 	f := capability[panel.FTP](t, p)
-	if _, err := panel.Of[panel.FTP](p, panel.CapFTP); err != nil {
-		t.Skipf("%s does not have it", p.Name())
-	}
 	create(t, p, spec)
 	none, err := f.FTPAccounts(t.Context(), ref)
 	must(t, err)
@@ -88,9 +87,6 @@ const (
 
 func shellAccess(t *testing.T, p panel.Panel) {
 	s := capability[panel.Shell](t, p)
-	if _, err := panel.Of[panel.Shell](p, panel.CapShell); err != nil {
-		t.Skipf("%s does not have it", p.Name())
-	}
 	account := create(t, p, spec)
 	first, err := s.ShellAccess(t.Context(), ref)
 	must(t, err)
@@ -148,4 +144,31 @@ func shellAccess(t *testing.T, p panel.Panel) {
 	got, err = s.SSHKeys(t.Context(), ref)
 	must(t, err)
 	equal(t, "keys of the account that came after", len(got), 0)
+}
+
+func terminal(t *testing.T, p panel.Panel) {
+	term, shell := capability[panel.Terminal](t, p), capability[panel.Shell](t, p)
+	create(t, p, spec)
+	size := panel.TerminalSize{Columns: 80, Rows: 24}
+	_, err := term.OpenTerminal(t.Context(), ref, size, strings.NewReader(""))
+	refused(t, err, panel.ErrUnsupported) // while the shell is off
+	_, err = term.OpenTerminal(t.Context(), "nobody", size, strings.NewReader(""))
+	refused(t, err, panel.ErrNotFound)
+	_, err = shell.SetShellAccess(t.Context(), ref, true)
+	must(t, err)
+	must(t, shell.SetSSHKeys(t.Context(), ref, nil)) // no key is needed
+
+	typed, keyboard := io.Pipe()
+	defer keyboard.Close()
+	screen, err := term.OpenTerminal(t.Context(), ref, size, typed)
+	must(t, err)
+	keys := panel.NewTerminalWriter(keyboard)
+	must(t, keys.Resize(panel.TerminalSize{Columns: 123, Rows: 40}))
+	_, err = keys.Write([]byte("echo $((6*7)) > ~/answer; stty size > ~/size; exit\n"))
+	must(t, err)
+	_, err = io.ReadAll(screen)
+	must(t, errors.Join(err, screen.Close()))
+	f := capability[panel.Files](t, p)
+	equal(t, "what the shell wrote", read(t, f, "/answer"), "42\n")
+	equal(t, "size after it was changed", read(t, f, "/size"), "40 123\n")
 }

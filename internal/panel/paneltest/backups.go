@@ -13,16 +13,6 @@ import (
 	"stead.dev/stead/internal/platform/testkit"
 )
 
-// backupsOf answers the panel's backups or ends the test.
-func backupsOf(t *testing.T, p panel.Panel) panel.Backups {
-	t.Helper()
-	b, err := panel.Of[panel.Backups](p, panel.CapBackups)
-	if err != nil {
-		t.Skip(err)
-	}
-	return b
-}
-
 // ended waits for a task of backups.
 func ended(t *testing.T, b panel.Backups, ref, id string) panel.BackupTask {
 	t.Helper()
@@ -64,7 +54,7 @@ var filesAndRecords = panel.BackupRequest{
 }
 
 func backUpAndRestore(t *testing.T, p panel.Panel) {
-	b, f := backupsOf(t, p), capability[panel.Files](t, p)
+	b, f := capability[panel.Backups](t, p), capability[panel.Files](t, p)
 	ctx := t.Context()
 	create(t, p, spec)
 	const page = "/public_html/index.html"
@@ -134,7 +124,7 @@ func archived(t *testing.T, b panel.Backups, ref, id string) map[string]string {
 }
 
 func backupsRefuse(t *testing.T, p panel.Panel) {
-	b := backupsOf(t, p)
+	b := capability[panel.Backups](t, p)
 	ctx := t.Context()
 	create(t, p, spec)
 	create(t, p, panel.AccountSpec{Ref: "2", Username: "bob", PrimaryDomain: "bob.example"})
@@ -181,7 +171,7 @@ func backupsRefuse(t *testing.T, p panel.Panel) {
 }
 
 func backupsOutlastTheirAccount(t *testing.T, p panel.Panel) {
-	b, a, f := backupsOf(t, p), capability[panel.Accounts](t, p), capability[panel.Files](t, p)
+	b, a, f := capability[panel.Backups](t, p), capability[panel.Accounts](t, p), capability[panel.Files](t, p)
 	ctx := t.Context()
 	create(t, p, spec)
 	_, err := f.Write(ctx, ref, "/public_html/index.html", []byte("kept"), panel.WriteOptions{})

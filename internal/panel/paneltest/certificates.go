@@ -59,13 +59,10 @@ func tlsOf(t *testing.T, p panel.Panel, name string) panel.TLS {
 }
 
 func certificates(t *testing.T, p panel.Panel) {
-	c, err := panel.Of[panel.Certificates](p, panel.CapCertificates)
-	if err != nil {
-		t.Skip(err)
-	}
+	c := capability[panel.Certificates](t, p)
 	ctx, sites := t.Context(), capability[panel.Sites](t, p)
 	create(t, p, spec)
-	_, err = sites.SetDomain(ctx, ref, panel.Domain{Name: "shop.example"})
+	_, err := sites.SetDomain(ctx, ref, panel.Domain{Name: "shop.example"})
 	must(t, err)
 	equal(t, "HTTPS from the beginning", tlsOf(t, p, "alice.example"), panel.TLSSelfSigned)
 	_, err = sites.SetDomain(ctx, ref, panel.Domain{Name: "alice.example", Primary: true, ForceHTTPS: true})
@@ -138,10 +135,7 @@ func certificates(t *testing.T, p panel.Panel) {
 }
 
 func challenges(t *testing.T, p panel.Panel) {
-	c, err := panel.Of[panel.Certificates](p, panel.CapCertificates)
-	if err != nil {
-		t.Skip(err)
-	}
+	c := capability[panel.Certificates](t, p)
 	ctx := t.Context()
 	create(t, p, spec)
 	good := panel.Challenge{Domain: "www.alice.example", Token: "to-ken_1", KeyAuthorization: "to-ken_1.thumb-print_1"}

@@ -10,10 +10,7 @@ import (
 // Cron states the contract of panel.Cron; it is part of RunSuite.
 func Cron(t *testing.T, p panel.Panel) {
 	t.Helper()
-	c, err := panel.Of[panel.Cron](p, panel.CapCron)
-	if err != nil {
-		return // a panel without cron jobs
-	}
+	c := capability[panel.Cron](t, p)
 	create(t, p, spec)
 	wish := panel.CronJob{ID: "7", Expression: "0 3 * * *", Timezone: "Asia/Tashkent", Command: "true", Enabled: true}
 	for range 2 {
@@ -24,7 +21,7 @@ func Cron(t *testing.T, p panel.Panel) {
 		}
 	}
 	off := panel.CronJob{ID: "8", Expression: "@hourly", Command: "true"}
-	_, err = c.SetCronJob(t.Context(), ref, off)
+	_, err := c.SetCronJob(t.Context(), ref, off)
 	must(t, err)
 	jobs, err := c.CronJobs(t.Context(), ref)
 	if err != nil || len(jobs) != 2 || jobs[0].ID != "7" || jobs[0].Timezone != "Asia/Tashkent" || jobs[1].Timezone != "UTC" || jobs[1].Enabled {

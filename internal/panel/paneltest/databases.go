@@ -12,10 +12,7 @@ import (
 // Databases states the contract of panel.Databases; it is part of RunSuite.
 func Databases(t *testing.T, p panel.Panel) {
 	t.Helper()
-	db, err := panel.Of[panel.Databases](p, panel.CapDatabases)
-	if err != nil {
-		return // a panel without databases
-	}
+	db := capability[panel.Databases](t, p)
 	acc := create(t, p, spec)
 	offers, err := db.DatabaseEngines(t.Context())
 	if err != nil || len(offers) == 0 {

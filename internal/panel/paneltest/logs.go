@@ -8,10 +8,7 @@ import (
 )
 
 func logs(t *testing.T, p panel.Panel) {
-	reader, err := panel.Of[panel.Logs](p, panel.CapLogs)
-	if err != nil {
-		return // a panel without logs
-	}
+	reader := capability[panel.Logs](t, p)
 	create(t, p, spec)
 	for _, of := range panel.LogTypes() {
 		page, err := reader.ReadLog(t.Context(), ref, panel.LogQuery{Type: of, Limit: 10})

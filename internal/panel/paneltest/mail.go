@@ -22,14 +22,11 @@ func mailbox(address string) panel.Mailbox {
 }
 
 func mailboxes(t *testing.T, p panel.Panel) {
-	mail, err := panel.Of[panel.Mail](p, panel.CapMail)
-	if err != nil {
-		t.Skipf("%s does not have it", p.Name())
-	}
+	mail := capability[panel.Mail](t, p)
 	ctx := t.Context()
 	create(t, p, spec)
 	create(t, p, panel.AccountSpec{Ref: "2", Username: "bob", PrimaryDomain: "bob.example"})
-	_, err = capability[panel.Sites](t, p).SetDomain(ctx, ref, panel.Domain{Name: "shop.example"})
+	_, err := capability[panel.Sites](t, p).SetDomain(ctx, ref, panel.Domain{Name: "shop.example"})
 	must(t, err)
 
 	none, err := mail.MailDomains(ctx, ref)

@@ -1,6 +1,6 @@
 // Package paneltest states the contracts of the panel port as tests. Every adapter passes them:
 //
-//	func TestSuite(t *testing.T) { paneltest.RunSuite(t, func(t *testing.T) panel.Panel { … }) }
+//	func TestSuite(t *testing.T) { paneltest.RunSuite(t, capabilities, func(t *testing.T) panel.Panel { … }) }
 package paneltest
 
 import (
@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -15,48 +16,66 @@ import (
 	"stead.dev/stead/internal/panel"
 )
 
-// RunSuite tests a panel. open answers a panel without accounts, for each test anew. Capabilities that
-// the panel does not have are not tested.
-func RunSuite(t *testing.T, open func(t *testing.T) panel.Panel) {
+// RunSuite tests a panel that has the capabilities want, all of them and no others: each contract of
+// theirs is tested, none is skipped. open answers a panel without accounts, for each test anew.
+func RunSuite(t *testing.T, want []panel.Capability, open func(t *testing.T) panel.Panel) {
+	t.Run("the panel has its capabilities", func(t *testing.T) {
+		got := panel.Capabilities(open(t))
+		missing, more := without(want, got), without(got, want)
+		if len(missing)+len(more) > 0 {
+			t.Fatalf("capabilities: %v are missing, %v were not expected", missing, more)
+		}
+	})
 	for _, test := range []struct {
-		name string
-		run  func(t *testing.T, p panel.Panel)
+		name  string
+		run   func(t *testing.T, p panel.Panel)
+		needs []panel.Capability // besides accounts
 	}{
-		{"a created account is answered, again and again", createAccount},
-		{"a name or domain that is taken is refused and leaves nothing behind", createTaken},
-		{"malformed specifications are invalid", createInvalid},
-		{"creating one account from many sides makes one", createTogether},
-		{"suspending stops changes and is undone", suspend},
-		{"limits can be changed", updateLimits},
-		{"a deleted account is gone and its names are free", deleteAccount},
-		{"every method knows no unknown account", unknownRef},
-		{"domains are set and removed, the primary one stays", domains},
-		{"another domain becomes the primary one", primaryDomain},
-		{"domains redirect, and force HTTPS where it is", redirects},
-		{"what is written is read", writeAndRead},
-		{"lines are read in ranges", readLines},
-		{"a version guards a write", etags},
-		{"an upload appears whole or not at all", upload},
-		{"trees are moved, copied and removed", trees},
-		{"no path leads out", paths},
-		{"the disk limit holds", diskLimit},
-		{"files are found by name and by content", search},
-		{"archives go out and come back", archives},
-		{"certificates are set, changed and removed, and bad ones change nothing", certificates},
-		{"challenges are served for their account's domains only", challenges},
-		{"what is backed up comes back", backUpAndRestore},
-		{"backups refuse what makes no sense, and each other's", backupsRefuse},
-		{"backups outlast their account", backupsOutlastTheirAccount},
-		{"PHP runs as it is set, and refuses what is not to be had", phpSettings},
-		{"logs are read and followed", logs},
-		{"FTP accounts are set and removed", ftpAccounts},
-		{"the shell is switched, and keys are set as a whole", shellAccess},
-		{"databases are made, dumped, imported and removed", Databases},
-		{"cron jobs are set, refused and removed", Cron},
-		{"mailboxes are set, refused and removed", mailboxes},
+		{"a created account is answered, again and again", createAccount, nil},
+		{"a name or domain that is taken is refused and leaves nothing behind", createTaken, nil},
+		{"malformed specifications are invalid", createInvalid, nil},
+		{"creating one account from many sides makes one", createTogether, nil},
+		{"suspending stops changes and is undone", suspend, needs(panel.CapFiles)},
+		{"limits can be changed", updateLimits, needs(panel.CapUsage)},
+		{"a deleted account is gone and its names are free", deleteAccount, needs(panel.CapFiles)},
+		{"every method knows no unknown account", unknownRef, nil},
+		{"domains are set and removed, the primary one stays", domains, needs(panel.CapSites)},
+		{"another domain becomes the primary one", primaryDomain, needs(panel.CapSites)},
+		{"domains redirect, and force HTTPS where it is", redirects, needs(panel.CapSites)},
+		{"what is written is read", writeAndRead, needs(panel.CapFiles)},
+		{"lines are read in ranges", readLines, needs(panel.CapFiles)},
+		{"a version guards a write", etags, needs(panel.CapFiles)},
+		{"an upload appears whole or not at all", upload, needs(panel.CapFiles)},
+		{"trees are moved, copied and removed", trees, needs(panel.CapFiles, panel.CapUsage)},
+		{"no path leads out", paths, needs(panel.CapFiles)},
+		{"the disk limit holds", diskLimit, needs(panel.CapFiles, panel.CapUsage)},
+		{"files are found by name and by content", search, needs(panel.CapFiles)},
+		{"archives go out and come back", archives, needs(panel.CapArchives, panel.CapFiles)},
+		{"certificates are set, changed and removed, and bad ones change nothing", certificates, needs(panel.CapCertificates, panel.CapSites)},
+		{"challenges are served for their account's domains only", challenges, needs(panel.CapCertificates)},
+		{"what is backed up comes back", backUpAndRestore, needs(panel.CapBackups, panel.CapFiles)},
+		{"backups refuse what makes no sense, and each other's", backupsRefuse, needs(panel.CapBackups)},
+		{"backups outlast their account", backupsOutlastTheirAccount, needs(panel.CapBackups, panel.CapFiles)},
+		{"PHP runs as it is set, and refuses what is not to be had", phpSettings, needs(panel.CapPHP)},
+		{"logs are read and followed", logs, needs(panel.CapLogs)},
+		{"FTP accounts are set and removed", ftpAccounts, needs(panel.CapFTP)},
+		{"the shell is switched, and keys are set as a whole", shellAccess, needs(panel.CapShell)},
+		{"a terminal is the account's, and ends with its shell", terminal, needs(panel.CapTerminal, panel.CapShell, panel.CapFiles)},
+		{"databases are made, dumped, imported and removed", Databases, needs(panel.CapDatabases, panel.CapUsage)},
+		{"cron jobs are set, refused and removed", Cron, needs(panel.CapCron)},
+		{"mailboxes are set, refused and removed", mailboxes, needs(panel.CapMail, panel.CapSites)},
 	} {
-		t.Run(test.name, func(t *testing.T) { test.run(t, open(t)) })
+		if len(without(test.needs, want)) == 0 {
+			t.Run(test.name, func(t *testing.T) { test.run(t, open(t)) })
+		}
 	}
+}
+
+func needs(c ...panel.Capability) []panel.Capability { return c }
+
+// without answers those of all that are not among others.
+func without(all, others []panel.Capability) []panel.Capability {
+	return slices.DeleteFunc(slices.Clone(all), func(c panel.Capability) bool { return slices.Contains(others, c) })
 }
 
 const ref = "1001"
@@ -65,12 +84,12 @@ var spec = panel.AccountSpec{
 	Ref: ref, Username: "alice", PrimaryDomain: "alice.example", Limits: panel.Limits{DiskMB: 8, Inodes: 500, Domains: 3},
 }
 
-// capability answers the capability C of p or ends the test.
+// capability answers the capability C of p, which the suite tests only where it is expected.
 func capability[C any](t *testing.T, p panel.Panel) C {
 	t.Helper()
 	c, ok := p.(C)
 	if !ok {
-		t.Skipf("%s does not have it", p.Name())
+		t.Fatalf("%s does not have it", p.Name())
 	}
 	return c
 }

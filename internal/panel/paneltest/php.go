@@ -9,10 +9,7 @@ import (
 )
 
 func phpSettings(t *testing.T, p panel.Panel) {
-	php, err := panel.Of[panel.PHP](p, panel.CapPHP)
-	if err != nil {
-		return // a panel without PHP
-	}
+	php := capability[panel.PHP](t, p)
 	create(t, p, spec)
 	first, err := php.PHPSettings(t.Context(), ref)
 	if err != nil || !slices.Contains(first.Versions, first.Version) || len(first.Choice[first.Version]) == 0 || len(first.Options) != 0 {

@@ -40,8 +40,13 @@ func newNode(t *testing.T) panel.Panel {
 	return panelnode.New(m.Node)
 }
 
+// directories are the capabilities of a machine of directories.
+var directories = []panel.Capability{
+	panel.CapAccounts, panel.CapUsage, panel.CapSites, panel.CapFiles, panel.CapArchives, panel.CapBackups,
+}
+
 func TestSuite(t *testing.T) {
-	paneltest.RunSuite(t, func(t *testing.T) panel.Panel { return connect(t, newNode(t)) })
+	paneltest.RunSuite(t, directories, func(t *testing.T) panel.Panel { return connect(t, newNode(t)) })
 }
 
 func TestCapabilitiesAreTheNodes(t *testing.T) {

@@ -26,7 +26,14 @@ func open(t *testing.T) panel.Panel {
 	return p
 }
 
-func TestSuite(t *testing.T) { paneltest.RunSuite(t, open) }
+// capabilities are those of a real machine but the terminal, which there is nothing behind, and with
+// certificates by an authority of its own.
+var capabilities = []panel.Capability{
+	panel.CapAccounts, panel.CapUsage, panel.CapSites, panel.CapFiles, panel.CapArchives, panel.CapCertificates, panel.CapIssuing,
+	panel.CapBackups, panel.CapDatabases, panel.CapCron, panel.CapMail, panel.CapFTP, panel.CapShell, panel.CapPHP, panel.CapLogs,
+}
+
+func TestSuite(t *testing.T) { paneltest.RunSuite(t, capabilities, open) }
 
 func TestSandboxFailsWhenTheDomainAsksForIt(t *testing.T) {
 	accounts := open(t).(panel.Accounts)
