@@ -107,10 +107,10 @@ func insert(ctx context.Context, tx *db.Tx, o order) (id int64, err error) {
 
 func insertItem(ctx context.Context, tx *db.Tx, i item) error {
 	_, err := tx.Exec(ctx, `INSERT INTO orders_items (order_id, kind, status, title, plan_id, domain, quantity, period_months,
-			unit_price, setup, discount, tax, total, service_id)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
+			unit_price, setup, discount, tax, total, service_id, domain_id)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`,
 		i.orderID, i.kind, i.status, i.title, i.planID, i.domain, i.quantity, i.periodMonths, i.unitPrice, i.setup,
-		i.discount, i.tax, i.total, i.serviceID)
+		i.discount, i.tax, i.total, i.serviceID, i.domainID)
 	return err
 }
 

@@ -80,6 +80,8 @@ type Config struct {
 	MailPostmaster  string `setting:"mail_postmaster" doc:"who gets mail for postmaster@ of customers' domains that have no such mailbox"`
 	MailCertFile    string `setting:"mail_cert_file" doc:"PEM file with the certificate of mail_host; without it, the machine signs one itself"`
 	MailKeyFile     string `setting:"mail_key_file" doc:"PEM file with its key; required with mail_cert_file"`
+	Registrar       string `setting:"registrar" doc:"where domains are registered: none, or sandbox (a simulated registry; names such as taken-shop.example ask for what goes wrong). Without it, sandbox in a demonstration and none otherwise"`
+	DomainLookup    string `setting:"domain_lookup" default:"off" doc:"what is asked whether a domain is free where no registrar says so: off, rdap, whois or both; the servers are those of the price book"`
 	HestiaURL       string `setting:"hestia_url" doc:"address of a HestiaCP server, such as https://hestia.example.com:8083; it is the panel hestia then"`
 	HestiaAccessKey Secret `setting:"hestia_access_key" doc:"access key of its API, as ACCESS_KEY:SECRET_KEY; required with hestia_url"`
 	HestiaTimezone  string `setting:"hestia_timezone" default:"UTC" doc:"time zone of that server, in which its cron runs"`
@@ -125,6 +127,15 @@ const (
 	PanelNodes   = "nodes"
 	PanelHestia  = "hestia"
 	PanelSandbox = "sandbox"
+)
+
+// The registrars, and what is asked beside them.
+const (
+	RegistrarNone    = "none"
+	RegistrarSandbox = "sandbox"
+	LookupRDAP       = "rdap"
+	LookupWhois      = "whois"
+	LookupBoth       = "both"
 )
 
 // The kinds of machines that a node may be on.

@@ -36,6 +36,10 @@ func (c *Config) validate() []error {
 	check("node_ipv4", optional(c.NodeIPv4, ip(netip.Addr.Is4, "an IPv4 address")))
 	check("node_ipv6", optional(c.NodeIPv6, ip(netip.Addr.Is6, "an IPv6 address")))
 	check("panel", oneOf(c.Panel, PanelNode, PanelNodes, PanelHestia, PanelSandbox))
+	if c.Registrar != "" {
+		check("registrar", oneOf(c.Registrar, RegistrarNone, RegistrarSandbox))
+	}
+	check("domain_lookup", oneOf(c.DomainLookup, Off, LookupRDAP, LookupWhois, LookupBoth))
 	check("node_machine", oneOf(c.NodeMachine, MachineDirectories, MachineLinux))
 	_, portsErr := parsePorts(c.NodePorts)
 	check("node_ports", portsErr)

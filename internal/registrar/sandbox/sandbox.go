@@ -72,7 +72,7 @@ func Open(file string, now func() time.Time) (*Registry, error) {
 	if file == "" {
 		return r, nil
 	}
-	content, err := os.ReadFile(file) //nolint:gosec // the operator's own data directory
+	content, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return r, nil
 	}
@@ -105,7 +105,7 @@ func (r *Registry) save() error {
 		return err
 	}
 	next := r.file + ".new"
-	f, err := os.OpenFile(next, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600) //nolint:gosec // the operator's own data directory
+	f, err := os.OpenFile(next, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}

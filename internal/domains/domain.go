@@ -1,0 +1,127 @@
+package domains
+
+import (
+	"encoding/json"
+	"time"
+
+	"stead.dev/stead/internal/registrar"
+)
+
+// Status is where a registration is (resources, section 7).
+type Status string
+
+// The states of a registration.
+const (
+	PendingRegistration Status = "pending_registration"
+	PendingTransferIn   Status = "pending_transfer_in"
+	Active              Status = "active"
+	Expired             Status = "expired" // the registry has not said yet what follows
+	Grace               Status = "grace"
+	Redemption          Status = "redemption"
+	PendingDelete       Status = "pending_delete"
+	TransferredOut      Status = "transferred_out"
+	Cancelled           Status = "cancelled" // gone
+	Failed              Status = "failed"
+)
+
+// kept tells whether the registry has the domain for us.
+func (s Status) kept() bool {
+	switch s {
+	case Active, Expired, Grace, Redemption, PendingDelete:
+		return true
+	case PendingRegistration, PendingTransferIn, TransferredOut, Cancelled, Failed:
+	}
+	return false
+}
+
+// renewable tells whether the usual price prolongs it.
+func (s Status) renewable() bool { return s == Active || s == Expired || s == Grace }
+
+// statusOf is what the registry's answer means at a time.
+func statusOf(d registrar.Domain, now time.Time) Status {
+	switch d.Status {
+	case registrar.Grace:
+		return Grace
+	case registrar.Redemption:
+		return Redemption
+	case registrar.PendingDelete:
+		return PendingDelete
+	case registrar.Active:
+	}
+	if !now.Before(d.ExpiresAt) {
+		return Expired
+	}
+	return Active
+}
+
+// domain is a row of the table domains.
+type domain struct {
+	id, accountID                int64
+	sandbox                      bool
+	name, tld                    string
+	status                       Status
+	wholesale, autoRenew         bool
+	privacy, locked, transferOut bool
+	transferLockUntil            *time.Time
+	registeredAt, expiresAt      *time.Time
+	nameservers                  []string
+	registry                     registry
+	clientRef                    *string
+	reminded                     *int
+	renewAt                      *time.Time
+	createdAt                    time.Time
+	last                         *operation // where it was asked for
+	tldNow                       *tld
+}
+
+// registry is what else the registry has of a domain.
+type registry struct {
+	Statuses []string                  `json:"statuses"`
+	Contacts map[registrar.Role]string `json:"contacts"`
+	Hosts    []registrar.Host          `json:"hosts"`
+	DS       []registrar.DS            `json:"ds"`
+}
+
+// with is the row as the registry has it.
+func (d domain) with(r registrar.Domain, now time.Time) domain {
+	d.status, d.privacy, d.locked, d.transferOut = statusOf(r, now), r.Privacy, r.Locked, r.TransferOutPending
+	d.transferLockUntil, d.registeredAt, d.expiresAt = r.TransferLockUntil, &r.RegisteredAt, &r.ExpiresAt
+	d.nameservers = r.Nameservers
+	d.registry = registry{Statuses: r.EPPStatuses, Contacts: r.Contacts, Hosts: r.Hosts, DS: r.DS}
+	return d
+}
+
+// opKind is what is asked of the registrar.
+type opKind string
+
+const (
+	opRegister opKind = "register"
+	opTransfer opKind = "transfer"
+	opRenew    opKind = "renew"
+	opRestore  opKind = "restore"
+)
+
+// operation is a row of the table domains_operations.
+type operation struct {
+	id, domainID, orderID int64
+	kind                  opKind
+	status                string
+	years                 int
+	expiresFrom           *time.Time
+	sealed                []byte
+	failureKey            *string
+	message               string
+	createdAt             time.Time
+}
+
+func (o operation) open() bool { return o.status == "pending" || o.status == "attempted" }
+
+// private is what is sealed of an operation.
+type private struct {
+	Contact     registrar.Contact `json:"contact"`
+	AuthCode    string            `json:"auth_code,omitempty"`
+	Nameservers []string          `json:"nameservers"`
+	Privacy     bool              `json:"privacy"`
+}
+
+func (p private) encode() ([]byte, error) { return json.Marshal(p) }

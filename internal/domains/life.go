@@ -1,0 +1,185 @@
+package domains
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/registrar"
+)
+
+// When a domain renews by itself, how often that is tried, and how often the registry is asked.
+const (
+	renewBefore = 14 * 24 * time.Hour
+	renewEvery  = 24 * time.Hour
+	lookEvery   = 24 * time.Hour
+)
+
+// reminders are the days before expiry on which the owner is told.
+var reminders = []int{30, 14, 7, 3, 1}
+
+// nextStep is when a domain is looked at again: daily, and when it expires.
+func nextStep(d domain, now time.Time) time.Time {
+	next := now.Add(lookEvery)
+	if d.expiresAt != nil && d.expiresAt.After(now) && d.expiresAt.Before(next) {
+		return *d.expiresAt
+	}
+	return next
+}
+
+// Step reads a domain from the registry, tells of what has changed, and renews it when that is due.
+func (s *Service) Step(ctx context.Context, id int64) error {
+	d, err := get(ctx, s.DB, id)
+	if err != nil || !d.status.kept() {
+		return err
+	}
+	r, ok := s.Registrars.Registrar(d.sandbox)
+	if !ok {
+		return nil
+	}
+	now, err := r.Info(ctx, d.name)
+	if err != nil && registrar.KindOf(err) != registrar.NotFound {
+		return fmt.Errorf("domains: %s: %w", d.name, err)
+	}
+	gone := err != nil
+	err = s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error { return s.follow(ctx, tx, id, now, gone) })
+	if err != nil || gone || !now.Ours {
+		return err
+	}
+	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error { return s.renewDue(ctx, tx, id) })
+}
+
+// follow writes what the registry has.
+func (s *Service) follow(ctx context.Context, tx *db.Tx, id int64, now registrar.Domain, gone bool) error {
+	before, err := lock(ctx, tx, id)
+	if err != nil || !before.status.kept() {
+		return err
+	}
+	switch {
+	case gone:
+		if err := end(ctx, tx, id, Cancelled); err != nil {
+			return err
+		}
+		return s.tell(ctx, tx, "domain.deleted", id, nil)
+	case !now.Ours:
+		if err := end(ctx, tx, id, TransferredOut); err != nil {
+			return err
+		}
+		return s.tell(ctx, tx, "domain.transferred_out", id, nil)
+	}
+	d := before.with(now, tx.Now)
+	days := int(d.expiresAt.Sub(tx.Now) / (24 * time.Hour))
+	remind := 0
+	for _, n := range reminders {
+		if d.status == Active && days < n && (d.reminded == nil || n < *d.reminded) {
+			remind = n
+		}
+	}
+	if remind > 0 {
+		d.reminded = &remind
+	}
+	if err := put(ctx, tx, d, nextStep(d, tx.Now)); err != nil {
+		return err
+	}
+	for _, e := range []struct {
+		kind string
+		when bool
+	}{
+		{"domain.expiring", remind > 0},
+		{"domain.expired", before.status == Active && d.status != Active},
+		{"domain.redemption", before.status != Redemption && d.status == Redemption},
+		{"domain.transfer_out_requested", !before.transferOut && d.transferOut},
+	} {
+		if !e.when {
+			continue
+		}
+		if err := s.tell(ctx, tx, e.kind, id, map[string]any{"days": remind}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// renewDue renews a domain from the wallet, or says why not and tries again the next day.
+func (s *Service) renewDue(ctx context.Context, tx *db.Tx, id int64) error {
+	d, err := get(ctx, tx, id)
+	if err != nil || !d.autoRenew || !d.status.renewable() || tx.Now.Before(d.expiresAt.Add(-renewBefore)) ||
+		d.renewAt != nil && tx.Now.Before(*d.renewAt) {
+		return err
+	}
+	open, err := openOperation(ctx, tx, id)
+	if err != nil || open {
+		return err
+	}
+	err = tx.Savepoint(ctx, func(ctx context.Context) error { return s.Renew(ctx, tx, d.accountID, id, 1, false, false) })
+	if err == nil {
+		return renewAgain(ctx, tx, id, tx.Now.Add(renewEvery))
+	}
+	refused := fault.From(err)
+	if refused.Def.Kind != fault.KindUnprocessable {
+		return err
+	}
+	if err := renewAgain(ctx, tx, id, tx.Now.Add(renewEvery)); err != nil {
+		return err
+	}
+	return s.tell(ctx, tx, "domain.renewal_failed", id, map[string]any{"error_key": refused.Def.Key})
+}
+
+const stepBatch = 200
+
+// Steps gives a job to each domain that is due. A periodic job calls it.
+func (s *Service) Steps(ctx context.Context) error {
+	for more := true; more; {
+		err := s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+			ids, err := due(ctx, tx, tx.Now, stepBatch)
+			if err != nil {
+				return err
+			}
+			for _, id := range ids {
+				if err := s.enqueueStep(ctx, tx, id); err != nil {
+					return err
+				}
+				if err := postpone(ctx, tx, id, tx.Now.Add(time.Hour)); err != nil {
+					return err
+				}
+			}
+			more = len(ids) == stepBatch
+			return nil
+		})
+		if err != nil {
+			return fmt.Errorf("domains: steps: %w", err)
+		}
+	}
+	return nil
+}
+
+const maxMessages = 100
+
+// Poll reads the notices of the registrars and has the domains that they are about looked at.
+func (s *Service) Poll(ctx context.Context) error {
+	for _, sandbox := range []bool{false, true} {
+		r, ok := s.Registrars.Registrar(sandbox)
+		if !ok {
+			continue
+		}
+		for range maxMessages {
+			m, ok, err := r.Poll(ctx)
+			if err != nil {
+				return fmt.Errorf("domains: poll: %w", err)
+			}
+			if !ok {
+				break
+			}
+			err = s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error { return stepNow(ctx, tx, m.Name, sandbox) })
+			if err == nil {
+				err = r.Acknowledge(ctx, m.ID)
+			}
+			if err != nil {
+				return fmt.Errorf("domains: poll: %w", err)
+			}
+		}
+	}
+	return nil
+}

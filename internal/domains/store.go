@@ -1,0 +1,206 @@
+package domains
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/page"
+)
+
+const columns = `id, account_id, sandbox, name, tld, status, wholesale, auto_renew, privacy, locked, transfer_out,
+	transfer_lock_until, registered_at, expires_at, nameservers, registry, client_ref, reminded, renew_at, created_at`
+
+func scan(row db.Row) (d domain, err error) {
+	var nameservers, registry string
+	err = row.Scan(&d.id, &d.accountID, &d.sandbox, &d.name, &d.tld, &d.status, &d.wholesale, &d.autoRenew, &d.privacy, &d.locked,
+		&d.transferOut, &d.transferLockUntil, &d.registeredAt, &d.expiresAt, &nameservers, &registry, &d.clientRef, &d.reminded,
+		&d.renewAt, &d.createdAt)
+	if err == nil {
+		err = errors.Join(json.Unmarshal([]byte(nameservers), &d.nameservers), json.Unmarshal([]byte(registry), &d.registry))
+	}
+	return d, err
+}
+
+func found(d domain, err error) (domain, error) {
+	if errors.Is(err, db.ErrNoRows) {
+		return d, fault.NotFound.New()
+	}
+	return d, err
+}
+
+// get reads a domain whoever owns it, for jobs.
+func get(ctx context.Context, q db.Querier, id int64) (domain, error) {
+	return found(scan(q.QueryRow(ctx, `SELECT `+columns+` FROM domains WHERE id = $1`, id)))
+}
+
+func getOwn(ctx context.Context, q db.Querier, accountID, id int64) (domain, error) {
+	return found(scan(q.QueryRow(ctx, `SELECT `+columns+` FROM domains WHERE id = $1 AND account_id = $2`, id, accountID)))
+}
+
+func lock(ctx context.Context, tx *db.Tx, id int64) (domain, error) {
+	return found(scan(tx.QueryRow(ctx, `SELECT `+columns+` FROM domains WHERE id = $1`+tx.ForUpdate(), id)))
+}
+
+func list(ctx context.Context, q db.Querier, accountID int64, p page.Params) (rows []domain, total int, err error) {
+	if err := q.QueryRow(ctx, `SELECT count(*) FROM domains WHERE account_id = $1`, accountID).Scan(&total); err != nil {
+		return nil, 0, err
+	}
+	rows, err = db.Collect(ctx, q, scan, `SELECT `+columns+` FROM domains WHERE account_id = $1 ORDER BY id DESC LIMIT $2 OFFSET $3`,
+		accountID, p.Limit(), p.Offset())
+	return rows, total, err
+}
+
+// fill reads the last operation and the zone of each domain, with one query for each of the two.
+func fill(ctx context.Context, q db.Querier, rows []domain) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	marks, zones := make([]string, len(rows)), make([]string, len(rows))
+	ids, names := make([]any, len(rows)), make([]any, len(rows))
+	for i, d := range rows {
+		marks[i] = fmt.Sprintf("$%d", i+1)
+		zones[i], ids[i], names[i] = marks[i], d.id, d.tld
+	}
+	ops, err := db.Collect(ctx, q, scanOperation, `SELECT `+operationColumns+` FROM domains_operations WHERE id IN (
+		SELECT max(id) FROM domains_operations WHERE domain_id IN (`+strings.Join(marks, ", ")+`) GROUP BY domain_id)`, ids...)
+	if err != nil {
+		return err
+	}
+	tlds, err := db.Collect(ctx, q, scanTLD, `SELECT tld, details FROM domains_tlds WHERE tld IN (`+strings.Join(zones, ", ")+`)`, names...)
+	if err != nil {
+		return err
+	}
+	last, zone := map[int64]*operation{}, map[string]*tld{}
+	for _, o := range ops {
+		last[o.domainID] = &o
+	}
+	for _, t := range tlds {
+		zone[t.TLD] = &t
+	}
+	for i, d := range rows {
+		rows[i].last, rows[i].tldNow = last[d.id], zone[d.tld]
+	}
+	return nil
+}
+
+// isLive tells whether a registration here has the name.
+func isLive(ctx context.Context, q db.Querier, name string, sandbox bool) (live bool, err error) {
+	err = q.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM domains WHERE name = $1 AND sandbox = $2
+		AND status NOT IN ('transferred_out', 'cancelled', 'failed'))`, name, sandbox).Scan(&live)
+	return live, err
+}
+
+func insert(ctx context.Context, tx *db.Tx, d domain) (id int64, err error) {
+	nameservers, err := json.Marshal(d.nameservers)
+	if err != nil {
+		return 0, err
+	}
+	err = tx.QueryRow(ctx, `INSERT INTO domains (account_id, sandbox, name, tld, status, wholesale, auto_renew, privacy, locked,
+			transfer_out, nameservers, registry, client_ref, created_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) RETURNING id`,
+		d.accountID, d.sandbox, d.name, d.tld, d.status, d.wholesale, d.autoRenew, d.privacy, false, false, string(nameservers), "{}",
+		d.clientRef, tx.Now).Scan(&id)
+	if db.IsUnique(err) {
+		return 0, fault.DomainUnavailable.Wrap(err)
+	}
+	return id, err
+}
+
+// put writes what the registry said, and when it is asked again.
+func put(ctx context.Context, tx *db.Tx, d domain, next time.Time) error {
+	nameservers, err := json.Marshal(d.nameservers)
+	if err != nil {
+		return err
+	}
+	registry, err := json.Marshal(d.registry)
+	if err != nil {
+		return err
+	}
+	_, err = tx.Exec(ctx, `UPDATE domains SET status = $1, privacy = $2, locked = $3, transfer_out = $4, transfer_lock_until = $5,
+			registered_at = $6, expires_at = $7, nameservers = $8, registry = $9, reminded = $10, renew_at = $11, step_at = $12 WHERE id = $13`,
+		d.status, d.privacy, d.locked, d.transferOut, d.transferLockUntil, d.registeredAt, d.expiresAt, string(nameservers),
+		string(registry), d.reminded, d.renewAt, next, d.id)
+	return err
+}
+
+// end writes a last state.
+func end(ctx context.Context, tx *db.Tx, id int64, status Status) error {
+	_, err := tx.Exec(ctx, `UPDATE domains SET status = $1, step_at = NULL, renew_at = NULL WHERE id = $2`, status, id)
+	return err
+}
+
+// renewAgain notes when a renewal that was refused is tried again.
+func renewAgain(ctx context.Context, tx *db.Tx, id int64, at time.Time) error {
+	_, err := tx.Exec(ctx, `UPDATE domains SET renew_at = $1 WHERE id = $2`, at, id)
+	return err
+}
+
+// stepNow has the registry asked for a live domain.
+func stepNow(ctx context.Context, tx *db.Tx, name string, sandbox bool) error {
+	_, err := tx.Exec(ctx, `UPDATE domains SET step_at = $1 WHERE name = $2 AND sandbox = $3
+		AND status NOT IN ('transferred_out', 'cancelled', 'failed') AND step_at IS NOT NULL`, tx.Now, name, sandbox)
+	return err
+}
+
+func due(ctx context.Context, q db.Querier, now time.Time, limit int) ([]int64, error) {
+	return db.Collect(ctx, q, func(row db.Row) (id int64, err error) { err = row.Scan(&id); return id, err },
+		`SELECT id FROM domains WHERE step_at <= $1 ORDER BY step_at LIMIT $2`, now, limit)
+}
+
+// postpone gives a domain that is about to be looked at its next time.
+func postpone(ctx context.Context, tx *db.Tx, id int64, at time.Time) error {
+	_, err := tx.Exec(ctx, `UPDATE domains SET step_at = $1 WHERE id = $2`, at, id)
+	return err
+}
+
+const operationColumns = `id, domain_id, order_id, kind, status, years, expires_from, sealed, failure_key, message, created_at`
+
+func scanOperation(row db.Row) (o operation, err error) {
+	err = row.Scan(&o.id, &o.domainID, &o.orderID, &o.kind, &o.status, &o.years, &o.expiresFrom, &o.sealed, &o.failureKey, &o.message,
+		&o.createdAt)
+	return o, err
+}
+
+func getOperation(ctx context.Context, q db.Querier, id int64) (operation, error) {
+	return scanOperation(q.QueryRow(ctx, `SELECT `+operationColumns+` FROM domains_operations WHERE id = $1`, id))
+}
+
+// openOperation tells whether something is asked of the registrar for the domain.
+func openOperation(ctx context.Context, q db.Querier, domainID int64) (open bool, err error) {
+	err = q.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM domains_operations WHERE domain_id = $1 AND status IN ('pending', 'attempted'))`,
+		domainID).Scan(&open)
+	return open, err
+}
+
+func insertOperation(ctx context.Context, tx *db.Tx, o operation) (id int64, err error) {
+	err = tx.QueryRow(ctx, `INSERT INTO domains_operations (domain_id, order_id, kind, status, years, expires_from, sealed, created_at)
+		VALUES ($1, $2, $3, 'pending', $4, $5, $6, $7) RETURNING id`,
+		o.domainID, o.orderID, o.kind, o.years, o.expiresFrom, o.sealed, tx.Now).Scan(&id)
+	if db.IsUnique(err) {
+		return 0, fault.JobRunning.Wrap(err)
+	}
+	return id, err
+}
+
+// setAttempted notes that the registrar is about to be asked.
+func setAttempted(ctx context.Context, tx *db.Tx, id int64) error {
+	_, err := tx.Exec(ctx, `UPDATE domains_operations SET status = 'attempted' WHERE id = $1 AND status = 'pending'`, id)
+	return err
+}
+
+// setFinished ends an open operation and wipes what was sealed; false when it has ended already.
+func setFinished(ctx context.Context, tx *db.Tx, id int64, failureKey *string, message string) (bool, error) {
+	status := "done"
+	if failureKey != nil {
+		status = "failed"
+	}
+	n, err := tx.Exec(ctx, `UPDATE domains_operations SET status = $1, failure_key = $2, message = $3, finished_at = $4, sealed = NULL
+		WHERE id = $5 AND status IN ('pending', 'attempted')`, status, failureKey, message, tx.Now, id)
+	return n == 1, err
+}

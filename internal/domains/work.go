@@ -1,0 +1,280 @@
+package domains
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/registrar"
+)
+
+// giveUp is how long an operation is tried that the registry cannot do just now.
+const giveUp = 24 * time.Hour
+
+var (
+	// errLater says that the registry has to be asked again.
+	errLater = errors.New("domains: the registry is asked again later")
+	// errEnded says that another run has ended the operation.
+	errEnded = errors.New("domains: the operation has ended meanwhile")
+)
+
+// Work brings one operation to the registrar and its outcome home. It may run twice and die at any
+// point. errLater asks for another run.
+func (s *Service) Work(ctx context.Context, id int64) error {
+	o, err := getOperation(ctx, s.DB, id)
+	if err != nil || !o.open() {
+		return err
+	}
+	d, err := get(ctx, s.DB, o.domainID)
+	if err != nil {
+		return err
+	}
+	r, ok := s.Registrars.Registrar(d.sandbox)
+	if !ok {
+		return fmt.Errorf("%w: no registrar is configured", errLater)
+	}
+	a := attempt{Service: s, r: r, d: d, o: o}
+	if o.sealed != nil {
+		plain, err := s.Box.Open(o.sealed, sealedFor(d.id))
+		if err == nil {
+			err = json.Unmarshal(plain, &a.private)
+		}
+		if err != nil {
+			return fmt.Errorf("domains: operation %d: %w", id, err)
+		}
+	}
+	if err = a.run(ctx); errors.Is(err, errEnded) {
+		return nil
+	}
+	return err
+}
+
+// attempt is one run of an operation.
+type attempt struct {
+	*Service
+	r       registrar.Registrar
+	d       domain
+	o       operation
+	private private
+}
+
+// run asks the registry where things stand, acts when it is not done, and ends what is decided.
+func (a *attempt) run(ctx context.Context) error {
+	now, err := a.r.Info(ctx, a.d.name)
+	if err != nil && registrar.KindOf(err) != registrar.NotFound {
+		return fmt.Errorf("%w: %w", errLater, err)
+	}
+	exists := err == nil
+	if a.done(now, exists) {
+		return a.complete(ctx, now)
+	}
+	if key := a.impossible(now, exists); key != "" {
+		return a.fail(ctx, key, "")
+	}
+	if a.o.kind == opTransfer && a.o.status == "attempted" {
+		state, err := a.r.TransferState(ctx, a.d.name)
+		switch {
+		case err != nil:
+			return fmt.Errorf("%w: %w", errLater, err)
+		case state == registrar.TransferPending || state == registrar.TransferDone:
+			return errLater
+		case state == registrar.TransferRejected:
+			return a.fail(ctx, "registrar_rejected", "the transfer was refused")
+		case state == registrar.TransferNone:
+		}
+	}
+	if a.Clock.Now().Sub(a.o.createdAt) > giveUp {
+		return a.fail(ctx, ErrUnreachable.Key, "") // the registry just said that it was not done
+	}
+	err = a.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error { return setAttempted(ctx, tx, a.o.id) })
+	if err != nil {
+		return err
+	}
+	return a.outcome(ctx, a.ask(ctx))
+}
+
+// done tells whether the registry has what the operation is for. Before the first attempt only a renewal
+// may be done already, by the registry itself.
+func (a *attempt) done(now registrar.Domain, exists bool) bool {
+	if !exists || !now.Ours {
+		return false
+	}
+	switch a.o.kind {
+	case opRegister, opTransfer:
+		return a.o.status == "attempted"
+	case opRenew:
+		return now.ExpiresAt.After(a.o.expiresFrom.AddDate(a.o.years, 0, -2)) && now.Status == registrar.Active
+	case opRestore:
+		return a.o.status == "attempted" && now.Status == registrar.Active
+	}
+	return false
+}
+
+// impossible is the key of why the operation can no longer be done, or empty.
+func (a *attempt) impossible(now registrar.Domain, exists bool) string {
+	switch a.o.kind {
+	case opRegister:
+		if exists {
+			return fault.DomainUnavailable.Key
+		}
+	case opTransfer:
+		if !exists || now.Ours {
+			return fault.DomainUnavailable.Key
+		}
+	case opRenew, opRestore:
+		if !exists || !now.Ours || a.o.kind == opRestore && now.Status != registrar.Redemption {
+			return fault.UnsupportedOperation.Key
+		}
+	}
+	return ""
+}
+
+// ask has the registrar do it.
+func (a *attempt) ask(ctx context.Context) error {
+	transactionID := fmt.Sprintf("stead-%d", a.o.id)
+	var contacts map[registrar.Role]string
+	if a.o.kind == opRegister || a.o.kind == opTransfer {
+		handle, err := a.r.PutContact(ctx, fmt.Sprintf("stead-%d", a.d.id), a.private.Contact)
+		if err != nil {
+			return err
+		}
+		contacts = map[registrar.Role]string{
+			registrar.Owner: handle, registrar.Admin: handle, registrar.Tech: handle, registrar.Billing: handle,
+		}
+	}
+	var err error
+	switch a.o.kind {
+	case opRegister:
+		_, err = a.r.Register(ctx, registrar.Registration{
+			TransactionID: transactionID, Name: a.d.name, Years: a.o.years, Contacts: contacts, Nameservers: a.private.Nameservers,
+			Privacy: a.private.Privacy,
+		})
+	case opTransfer:
+		err = a.r.Transfer(ctx, registrar.TransferIn{
+			TransactionID: transactionID, Name: a.d.name, AuthCode: a.private.AuthCode, Years: a.o.years, Contacts: contacts,
+		})
+	case opRenew:
+		_, err = a.r.Renew(ctx, registrar.Renewal{
+			TransactionID: transactionID, Name: a.d.name, Years: a.o.years, ExpiresAt: *a.o.expiresFrom,
+		})
+	case opRestore:
+		_, err = a.r.Restore(ctx, transactionID, a.d.name)
+	}
+	return err
+}
+
+// outcome takes the registrar's answer home. A yes is read from the registry, too; a no that another
+// attempt of ours may have caused is looked at.
+func (a *attempt) outcome(ctx context.Context, err error) error {
+	if err != nil {
+		switch registrar.KindOf(err) {
+		case registrar.Unreachable, registrar.Unknown:
+			return fmt.Errorf("%w: %w", errLater, err)
+		case registrar.NotFound, registrar.Exists, registrar.NotOurs, registrar.AuthCode, registrar.Locked, registrar.Rejected,
+			registrar.Unsupported:
+		}
+	}
+	a.o.status = "attempted"
+	now, infoErr := a.r.Info(ctx, a.d.name)
+	if infoErr != nil && registrar.KindOf(infoErr) != registrar.NotFound {
+		return fmt.Errorf("%w: %w", errLater, infoErr)
+	}
+	switch {
+	case a.done(now, infoErr == nil):
+		return a.complete(ctx, now)
+	case err == nil: // a transfer takes days, and a registry may be slow
+		return errLater
+	}
+	key, message := refusal(err)
+	return a.fail(ctx, key, message)
+}
+
+// refusal is what a customer is told of a refusal of the registrar.
+func refusal(err error) (key, message string) {
+	var e *registrar.Error
+	if errors.As(err, &e) {
+		message = e.Message
+	}
+	switch registrar.KindOf(err) {
+	case registrar.Exists, registrar.NotFound, registrar.NotOurs:
+		return fault.DomainUnavailable.Key, message
+	case registrar.AuthCode:
+		return ErrAuthCodeInvalid.Key, message
+	case registrar.Locked:
+		return ErrLocked.Key, message
+	case registrar.Unsupported:
+		return fault.UnsupportedOperation.Key, message
+	case registrar.Rejected, registrar.Unreachable, registrar.Unknown:
+	}
+	return ErrRejected.Key, message
+}
+
+// doneEvents and failedEvents tell what became of operations.
+var (
+	doneEvents = map[opKind]string{
+		opRegister: "domain.registered", opTransfer: "domain.transfer_in_completed", opRenew: "domain.renewed", opRestore: "domain.renewed",
+	}
+	failedEvents = map[opKind]string{
+		opRegister: "domain.registration_failed", opTransfer: "domain.transfer_in_failed", opRenew: "domain.renewal_failed",
+		opRestore: "domain.renewal_failed",
+	}
+)
+
+// complete takes the money and writes what the registry has, in one commit.
+func (a *attempt) complete(ctx context.Context, now registrar.Domain) error {
+	return a.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+		if err := a.Orders.Complete(ctx, tx, a.o.orderID); err != nil {
+			return err
+		}
+		ended, err := setFinished(ctx, tx, a.o.id, nil, "")
+		if err != nil {
+			return err
+		}
+		if !ended {
+			return errEnded
+		}
+		d, err := lock(ctx, tx, a.d.id)
+		if err != nil {
+			return err
+		}
+		d = d.with(now, tx.Now)
+		d.reminded, d.renewAt = nil, nil
+		if err := put(ctx, tx, d, nextStep(d, tx.Now)); err != nil {
+			return err
+		}
+		return a.tell(ctx, tx, doneEvents[a.o.kind], d.id, nil)
+	})
+}
+
+// fail gives the money back and ends the operation, in one commit.
+func (a *attempt) fail(ctx context.Context, key, message string) error {
+	return a.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+		if err := a.Orders.Fail(ctx, tx, a.o.orderID, key); err != nil {
+			return err
+		}
+		ended, err := setFinished(ctx, tx, a.o.id, &key, message)
+		if err != nil {
+			return err
+		}
+		if !ended {
+			return errEnded
+		}
+		switch a.o.kind {
+		case opRegister, opTransfer:
+			err = end(ctx, tx, a.d.id, Failed)
+		case opRenew, opRestore:
+			err = postpone(ctx, tx, a.d.id, tx.Now) // the registry knows better than the row
+			if err == nil {
+				err = renewAgain(ctx, tx, a.d.id, tx.Now.Add(renewEvery))
+			}
+		}
+		if err != nil {
+			return err
+		}
+		return a.tell(ctx, tx, failedEvents[a.o.kind], a.d.id, map[string]any{"error_key": key})
+	})
+}

@@ -1,0 +1,60 @@
+package orders
+
+import (
+	"context"
+	"fmt"
+
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/money"
+)
+
+// Purchase is something that is paid now and made by a job, which ends it with Complete or Fail.
+type Purchase struct {
+	AccountID    int64
+	Kind         string // resources, section 2
+	Title        string
+	Domain       string
+	DomainID     int64
+	PeriodMonths int
+	Price        money.USDCents
+	Keyed        bool // the request bore an Idempotency-Key
+}
+
+// Begin makes an order and sets its money aside, or refuses with insufficient_funds. It answers the
+// order's id; the order is in processing.
+func (s *Service) Begin(ctx context.Context, tx *db.Tx, p Purchase) (int64, error) {
+	if p.Price < 0 {
+		return 0, fmt.Errorf("orders: a purchase for %d", p.Price)
+	}
+	id, err := insert(ctx, tx, order{
+		accountID: p.AccountID, kind: p.Kind, status: Pending, subtotal: p.Price, total: p.Price, idempotencyKeyUsed: p.Keyed,
+		createdAt: tx.Now, expiresAt: tx.Now.Add(payableFor),
+	})
+	if err == nil {
+		err = insertItem(ctx, tx, item{
+			orderID: id, kind: p.Kind, status: "pending", title: p.Title, domain: &p.Domain, quantity: 1,
+			periodMonths: &p.PeriodMonths, unitPrice: p.Price, total: p.Price, domainID: &p.DomainID,
+		})
+	}
+	if err != nil {
+		return 0, fmt.Errorf("orders: begin: %w", err)
+	}
+	o, err := s.emitNow(ctx, tx, "order.created", id, "")
+	if err != nil {
+		return 0, err
+	}
+	if p.Price > 0 {
+		err := s.Payer.Charge(ctx, tx, Charge{AccountID: o.accountID, OrderID: id, Amount: p.Price, Description: o.number()})
+		if err != nil {
+			return 0, err
+		}
+	}
+	if err := must(setPaid(ctx, tx, id)); err != nil {
+		return 0, err
+	}
+	if err := setItems(ctx, tx, id, Processing); err != nil {
+		return 0, err
+	}
+	_, err = s.emitNow(ctx, tx, "order.paid", id, Pending)
+	return id, err
+}
