@@ -71,7 +71,9 @@ type Terms interface {
 var _ site.Part = (*Service)(nil)
 
 // New makes the section.
-func New(c Config) *Service { return &Service{Config: c, sources: map[panel.BackupPart]Source{}, settings: map[string]Source{}} }
+func New(c Config) *Service {
+	return &Service{Config: c, sources: map[panel.BackupPart]Source{}, settings: map[string]Source{}}
+}
 
 // SetSource has a part of backups hold the rows of a section. Sources are plugged in
 // before the section is used.
