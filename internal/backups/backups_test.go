@@ -450,6 +450,30 @@ func TestAFinalBackupThatFailsIsTriedAgain(t *testing.T) {
 	})
 }
 
+func TestAServiceThatIsAboutToEndIsNotChecked(t *testing.T) {
+	engines(t, func(t *testing.T, w *world) {
+		id := w.made(10, `{}`)
+		w.damage(10, id)
+		check := func() {
+			w.t.Helper()
+			began := w.clk.Now()
+			testkit.Eventually(t, time.Minute, func() bool {
+				wait, err := w.check(t.Context(), owner, 10, began)
+				w.must(err)
+				return wait == 0
+			}, "the check has ended")
+		}
+		for _, status := range []string{"suspended", "terminating", "terminated"} {
+			w.services.SetStatus(t, 10, status)
+			check()
+			w.same(status, "completed", w.shows(10)[id].Status)
+		}
+		w.services.SetStatus(t, 10, "active")
+		check()
+		w.same("active", "failed", w.shows(10)[id].Status)
+	})
+}
+
 func TestWhatNoJobDoesAnyMoreIsTakenUp(t *testing.T) {
 	engines(t, func(t *testing.T, w *world) {
 		ctx := t.Context()

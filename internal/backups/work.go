@@ -633,8 +633,12 @@ func (s *Service) daily(ctx context.Context, accountID, serviceID int64) error {
 }
 
 // check has the newest backup of a service read whole. One that is damaged is told of
-// and not offered any more.
+// and not offered any more. A service that is not online is left for the next week: one whose account
+// goes must not lose its final backup because the panel has no account to look for it.
 func (s *Service) check(ctx context.Context, accountID, serviceID int64, began time.Time) (time.Duration, error) {
+	if on, err := s.Services.Site(ctx, s.DB, accountID, serviceID); err != nil || !on.Online() {
+		return 0, err
+	}
 	all, err := ofService(ctx, s.DB, serviceID)
 	if err != nil {
 		return 0, err
