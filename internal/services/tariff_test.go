@@ -57,6 +57,7 @@ func (u *used) InFlight(_ context.Context, _ db.Querier, accountID int64) (bool,
 }
 
 func (u *used) Measure(context.Context, int64, int64) (map[string]int64, error) { return u.counts, nil }
+
 func (u *used) Known(context.Context, db.Querier, int64) (map[string]int64, error) {
 	return u.counts, nil
 }

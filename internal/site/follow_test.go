@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"testing"
 
 	"stead.dev/stead/internal/panel"
@@ -24,7 +23,6 @@ type thing struct {
 }
 
 type fakePanel struct {
-	mu     sync.Mutex
 	things map[string]int
 	calls  []string
 	refuse map[string]error
@@ -185,8 +183,12 @@ func TestLimitsRefuseGrowthBeyondThem(t *testing.T) {
 		before, after int64
 		refused       bool
 	}{
-		{"databases", 1, 2, false}, {"databases", 2, 3, true}, {"databases", 5, 4, false}, {"databases", 4, 4, false},
-		{"mailboxes", 9, 10, false}, {"unknown", 0, 1, false},
+		{"databases", 1, 2, false},
+		{"databases", 2, 3, true},
+		{"databases", 5, 4, false},
+		{"databases", 4, 4, false},
+		{"mailboxes", 9, 10, false},
+		{"unknown", 0, 1, false},
 	} {
 		if got := l.Refuse(c.name, c.before, c.after) != nil; got != c.refused {
 			t.Errorf("%s from %d to %d: refused = %v", c.name, c.before, c.after, got)
