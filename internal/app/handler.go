@@ -48,7 +48,7 @@ func (a *App) newEdge() (*api.Edge, error) {
 		Currency:   money.Currency(a.cfg.DefaultCurrency),
 		BaseURL:    a.cfg.BaseURL,
 		Version:    interfaceVersion,
-		ClientAddr: clientAddr(a.cfg.TrustedProxies),
+		ClientAddr: a.clientAddr(),
 	})
 	e.Document(oauth.AuthorizePage())
 	routes := a.routes()
@@ -107,7 +107,7 @@ func (a *App) handler() (http.Handler, error) {
 // pages are the site for people.
 func (a *App) pages() *webui.UI {
 	d := webui.Deps{
-		Accounts: a.accounts, Catalog: front{a.catalog}, Clock: a.clock, Log: a.log, ClientAddr: clientAddr(a.cfg.TrustedProxies), BaseURL: a.cfg.BaseURL,
+		Accounts: a.accounts, Catalog: front{a.catalog}, Clock: a.clock, Log: a.log, ClientAddr: a.clientAddr(), BaseURL: a.cfg.BaseURL,
 		Company: a.cfg.CompanyName, Support: a.cfg.SupportEmail, Language: a.cfg.DefaultLanguage,
 		Currency: money.Currency(a.cfg.DefaultCurrency),
 		Services: hostings{a.services}, Credentials: a.credentials, Terminals: a.access,

@@ -2,6 +2,7 @@ package app
 
 import (
 	"bufio"
+	"context"
 	"encoding/hex"
 	"errors"
 	"io/fs"
@@ -12,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"stead.dev/stead/internal/node/machine"
 	"stead.dev/stead/internal/platform/config"
@@ -20,7 +22,7 @@ import (
 // withoutCustomers refuses what programs of customers ask, where they run on this machine: they reach all
 // that listens on it, and profiles and metrics are for operators. Who asks the kernel says.
 func withoutCustomers(cfg config.Config, next http.Handler) http.Handler {
-	if cfg.NodeMachine != config.MachineLinux || cfg.NodeListen == config.Off {
+	if !hosts(cfg) {
 		return next
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -32,13 +34,50 @@ func withoutCustomers(cfg config.Config, next http.Handler) http.Handler {
 	})
 }
 
-func mayOperate(r *http.Request) bool {
-	local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
-	if !ok {
-		return false
+// hosts tells whether programs of customers run on this machine.
+func hosts(cfg config.Config) bool {
+	return cfg.NodeMachine == config.MachineLinux && cfg.NodeListen != config.Off
+}
+
+// clientAddr is who a client is.
+func (a *App) clientAddr() func(*http.Request) netip.Addr {
+	return withoutClaims(a.cfg, clientAddr(a.cfg.TrustedProxies), clientAddr(nil))
+}
+
+// withoutClaims answers who a client is by behind, and by direct where a customer's program on this machine
+// says for whom it asks: a proxy on it is believed, and they have the same address.
+func withoutClaims(cfg config.Config, behind, direct func(*http.Request) netip.Addr) func(*http.Request) netip.Addr {
+	if !hosts(cfg) {
+		return behind
 	}
-	here, hereErr := netip.ParseAddrPort(local.String())
-	peer, peerErr := netip.ParseAddrPort(r.RemoteAddr)
+	return func(r *http.Request) netip.Addr {
+		said, is := behind(r), direct(r)
+		if said != is && !mayOperate(r) {
+			return is
+		}
+		return said
+	}
+}
+
+// mayOperate tells whether it is no customer of this machine who asks.
+func mayOperate(r *http.Request) bool {
+	if known, ok := r.Context().Value(peerKey{}).(func() bool); ok {
+		return known()
+	}
+	local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
+	return ok && noCustomer(local.String(), r.RemoteAddr)
+}
+
+type peerKey struct{}
+
+// rememberPeer has a connection asked once who is at its other end.
+func rememberPeer(ctx context.Context, c net.Conn) context.Context {
+	return context.WithValue(ctx, peerKey{}, sync.OnceValue(func() bool { return noCustomer(c.LocalAddr().String(), c.RemoteAddr().String()) }))
+}
+
+func noCustomer(local, remote string) bool {
+	here, hereErr := netip.ParseAddrPort(local)
+	peer, peerErr := netip.ParseAddrPort(remote)
 	if hereErr != nil || peerErr != nil {
 		return false
 	}

@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"os/exec"
 	"strings"
 	"syscall"
@@ -48,6 +49,23 @@ func TestCustomersOfTheMachineReadNoMetrics(t *testing.T) {
 					t.Errorf("%s, user %d of %s: %s, %v, want %s", url, uid, kind, out, err, want)
 				}
 			}
+		}
+	}
+}
+
+func TestCustomersOfTheMachineAreNoProxy(t *testing.T) {
+	cfg := config.Config{NodeMachine: config.MachineLinux, TrustedProxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}
+	client := withoutClaims(cfg, clientAddr(cfg.TrustedProxies), clientAddr(nil))
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = fmt.Fprint(w, client(r)) }))
+	server.Config.ConnContext = rememberPeer
+	server.Start()
+	t.Cleanup(server.Close)
+	for uid, want := range map[uint32]string{0: "192.0.2.7", 33: "192.0.2.7", machine.FirstUID: "127.0.0.1"} {
+		cmd := exec.CommandContext(t.Context(), "curl", "-s", "-H", "X-Forwarded-For: 192.0.2.7", server.URL)
+		cmd.Dir, cmd.Env = "/", []string{"PATH=/usr/bin"}
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid}}
+		if out, err := cmd.Output(); err != nil || string(out) != want {
+			t.Errorf("user %d: %s, %v, want %s", uid, out, err, want)
 		}
 	}
 }
