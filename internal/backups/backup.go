@@ -92,12 +92,10 @@ func (b backup) downloadable() bool { return b.status == Completed || b.status =
 
 // keep is how long it is kept once it is made. For final ones see Service.keptFinal.
 func (b backup) keep() time.Duration {
-	switch {
-	case b.kind == PreChange:
+	if b.kind == PreChange {
 		return KeptBeforeChange
-	default:
-		return Kept
 	}
+	return Kept
 }
 
 // usable says why the backup cannot be restored or downloaded, or nil.
