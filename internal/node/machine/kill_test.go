@@ -2,16 +2,21 @@ package machine_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"maps"
+	"net/http"
 	"os"
 	"os/exec"
 	"os/user"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -19,7 +24,6 @@ import (
 	"stead.dev/stead/internal/node/machine"
 	"stead.dev/stead/internal/node/nodetest"
 	"stead.dev/stead/internal/panel"
-	"stead.dev/stead/internal/platform/testkit"
 )
 
 // The agent of a whole machine is killed at random moments while it provisions accounts on the real
@@ -35,78 +39,141 @@ func TestKilledAgentLeavesAccountsCompleteOrAbsent(t *testing.T) {
 	must(t, err)
 	program, err := os.Executable()
 	must(t, err)
-	must(t, open(t, cfg).Close()) // the daemons run from now on
+	m := open(t, cfg) // the daemons run from now on
+	// They are the same to the end, whose supervisor is another one: this ends what a failure leaves.
+	pids := daemons(cfg)
+	must(t, m.Close())
+	t.Cleanup(func() {
+		s, err := daemon.NewProcesses(daemon.Config{Dir: cfg.Dir + "/daemons", Now: time.Now, Log: nodetest.Log(t)})
+		must(t, err)
+		cfg.Supervisor = s
+		m, err := machine.Open(context.Background(), cfg)
+		must(t, err)
+		for _, ref := range m.Refs() {
+			if err := m.DeleteAccount(context.Background(), ref); err != nil {
+				t.Error(err)
+			}
+		}
+		if err := errors.Join(m.Close(), s.Close()); err != nil {
+			t.Error(err)
+		}
+	})
 	must(t, cfg.Supervisor.Close())
-	there, absent := 0, 0
-	for round := range rounds {
+	var there, absent int
+	for round := range rounds + 1 { // the last agent only finds what the one before left
 		agent := exec.CommandContext(t.Context(), program, "-test.run=^"+t.Name()+"$")
 		agent.Env = append(os.Environ(), "STEAD_TEST_AGENT="+string(text))
-		agent.Stderr = t.Output()
+		var said bytes.Buffer
+		agent.Stderr = &said
+		_, err := agent.StdinPipe() // its end tells the agent that the test is gone
+		must(t, err)
 		out, err := agent.StdoutPipe()
 		must(t, err)
 		must(t, agent.Start())
 		lines := bufio.NewScanner(out)
-		for range 1 + random(t, 4) {
-			if !lines.Scan() {
-				t.Fatal("the agent ended by itself")
+		works := false
+		for lines.Scan() && !works {
+			n, m := 0, 0
+			if _, err := fmt.Sscanf(lines.Text(), "found %d %d", &n, &m); err == nil {
+				there, absent, works = there+n, absent+m, true
+				break
 			}
+			said.WriteString(lines.Text() + "\n")
+		}
+		for range random(t, 4) {
+			works = works && lines.Scan()
 		}
 		<-time.After(time.Duration(random(t, 40000)) * time.Microsecond) // the moment is the point
 		must(t, agent.Process.Kill())
 		_ = agent.Wait() // killed, as told
-
-		s, err := daemon.NewProcesses(daemon.Config{Dir: cfg.Dir + "/daemons", Now: time.Now, Log: nodetest.Log(t)})
-		must(t, err)
-		cfg.Supervisor = s
-		m := open(t, cfg)
-		names := map[string]bool{}
-		for n := range provisioned {
-			acc, err := m.Account(t.Context(), strconv.Itoa(n))
-			if errors.Is(err, panel.ErrNotFound) {
-				absent++
-				continue
-			}
-			must(t, err)
-			there++
-			if names[acc.Username] {
-				t.Errorf("round %d: %s is there twice", round, acc.Username)
-			}
-			names[acc.Username] = true
-			a, err := m.Lookup(acc.Ref)
-			must(t, err)
-			if u, err := user.Lookup(a.User.Name); err != nil || u.Uid != strconv.Itoa(a.User.UID) {
-				t.Errorf("round %d: user of %s: %v, %v", round, a.Ref, u, err)
-			}
+		if !works {
+			t.Fatalf("round %d: the agent ended by itself: %s", round, said.String())
 		}
-		// One of them, complete or absent, is provisioned to the end and served.
-		spec := provisionSpec(int(random(t, provisioned)))
-		testkit.Eventually(t, time.Minute, func() bool { // an end that was interrupted is finished in the background first
-			_, err = m.CreateAccount(t.Context(), spec)
-			return !errors.Is(err, panel.ErrBusy)
-		}, "the former account is gone")
-		must(t, err)
-		_, err = m.Files.Write(t.Context(), spec.Ref, "/public_html/index.html", []byte(spec.Ref+" is here"), panel.WriteOptions{})
-		must(t, err)
-		if status, body := get(t, cfg, spec.PrimaryDomain); status != 200 || body != spec.Ref+" is here" {
-			t.Errorf("round %d: %s answers %d %q", round, spec.PrimaryDomain, status, body)
-		}
-		must(t, m.Close())
-		must(t, s.Close())
 	}
 	t.Logf("accounts that were there: %d, that were absent: %d", there, absent)
+	if now := daemons(cfg); !maps.Equal(now, pids) {
+		t.Errorf("daemons were started anew: %v, were %v", now, pids)
+	}
+}
 
-	s, err := daemon.NewProcesses(daemon.Config{Dir: cfg.Dir + "/daemons", Now: time.Now, Log: nodetest.Log(t)})
-	must(t, err)
-	cfg.Supervisor = s
-	m := open(t, cfg)
-	for _, ref := range m.Refs() {
-		must(t, m.DeleteAccount(t.Context(), ref))
-	}
-	must(t, m.Close())
+// daemons are the ids of those daemons that go on whatever becomes of the accounts.
+func daemons(cfg machine.Config) map[string]string {
+	pids := map[string]string{}
 	for _, name := range daemon.Running(cfg.Dir + "/daemons") {
-		must(t, s.Stop(context.WithoutCancel(t.Context()), name))
+		line, err := os.ReadFile(cfg.Dir + "/daemons/" + name + ".pid")
+		if err == nil && !strings.HasPrefix(name, "php") {
+			pids[name], _, _ = strings.Cut(string(line), " ")
+		}
 	}
-	must(t, s.Close())
+	return pids
+}
+
+// look is what an agent finds after the end of the one before it.
+func look(m *machine.Machine, cfg machine.Config) (there, absent int, err error) {
+	ctx := context.Background()
+	for capability, err := range m.Unready() {
+		return 0, 0, fmt.Errorf("%s does not start: %w", capability, err)
+	}
+	names := map[string]bool{}
+	for n := range provisioned {
+		acc, err := m.Account(ctx, strconv.Itoa(n))
+		if errors.Is(err, panel.ErrNotFound) {
+			absent++
+			continue
+		}
+		if err != nil {
+			return 0, 0, err
+		}
+		there++
+		if names[acc.Username] {
+			return 0, 0, fmt.Errorf("%s is there twice", acc.Username)
+		}
+		names[acc.Username] = true
+		a, err := m.Lookup(acc.Ref)
+		if err != nil {
+			return 0, 0, err
+		}
+		if u, err := user.Lookup(a.User.Name); err != nil || u.Uid != strconv.Itoa(a.User.UID) {
+			return 0, 0, fmt.Errorf("user of %s: %v, %w", a.Ref, u, err)
+		}
+	}
+	// One of them, complete or absent, is provisioned to the end and served.
+	var b [1]byte
+	if _, err := rand.Read(b[:]); err != nil {
+		return 0, 0, err
+	}
+	spec := provisionSpec(int(b[0]) % provisioned)
+	for over := time.After(2 * time.Minute); ; { // an end that was interrupted is finished in the background first
+		if _, err = m.CreateAccount(ctx, spec); !errors.Is(err, panel.ErrBusy) {
+			break
+		}
+		select {
+		case <-over:
+			return 0, 0, fmt.Errorf("the former account is not gone: %w", err)
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	if err != nil {
+		return 0, 0, err
+	}
+	if _, err := m.Files.Write(ctx, spec.Ref, "/public_html/index.html", []byte(spec.Ref+" is here"), panel.WriteOptions{}); err != nil {
+		return 0, 0, err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, cfg.OriginURL+"/", nil)
+	if err != nil {
+		return 0, 0, err
+	}
+	req.Host = spec.PrimaryDomain
+	res, err := http.DefaultTransport.RoundTrip(req)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	if err == nil && (res.StatusCode != http.StatusOK || string(body) != spec.Ref+" is here") {
+		err = fmt.Errorf("%s answers %d %q", spec.PrimaryDomain, res.StatusCode, body)
+	}
+	return there, absent, err
 }
 
 func random(t *testing.T, most uint32) uint32 {
@@ -135,6 +202,10 @@ type told struct {
 
 // provision makes and ends accounts until the process is killed.
 func provision(t *testing.T, text string) {
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		os.Exit(1)
+	}()
 	var told told
 	must(t, json.Unmarshal([]byte(text), &told))
 	cfg := machine.Config{
@@ -146,7 +217,9 @@ func provision(t *testing.T, text string) {
 	cfg.Supervisor = s
 	m, err := machine.Open(context.Background(), cfg)
 	must(t, err)
-	fmt.Println("open")
+	there, absent, err := look(m, cfg)
+	must(t, err)
+	fmt.Println("found", there, absent)
 	for worker := range 2 {
 		go func() {
 			for i := 0; ; i++ {

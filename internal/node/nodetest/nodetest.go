@@ -11,6 +11,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -85,7 +86,22 @@ func users(t testing.TB, size int) (prefix string, least, most int) {
 		first := firstUID + process.slot*slotSize
 		left, err := db.Users(first, first+slotSize-1)
 		must(t, err)
+		groups, err := os.ReadFile("/etc/group")
+		must(t, err)
+		for line := range strings.Lines(string(groups)) { // a crash leaves a group without its user, too
+			fields := strings.Split(line, ":")
+			if id, err := strconv.Atoi(fields[min(2, len(fields)-1)]); err == nil && len(fields) == 4 && first <= id && id < first+slotSize {
+				left = append(left, userdb.User{Name: fields[0], ID: id})
+			}
+		}
 		for _, u := range left {
+			all, err := accounts.Processes(u.ID)
+			must(t, err)
+			for _, pid := range all {
+				if err := syscall.Kill(pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
+					t.Fatal(err)
+				}
+			}
 			must(t, db.Remove(context.Background(), u.Name, u.ID))
 		}
 	}
