@@ -39,7 +39,7 @@ type Spec struct {
 	Stop        syscall.Signal
 	StopTimeout time.Duration
 	// Ready answers nil when the daemon does its work; it is asked until it does, or StartTimeout
-	// (zero: 30 s) has passed.
+	// (zero: 90 s) has passed.
 	Ready        func(ctx context.Context) error
 	StartTimeout time.Duration
 }
@@ -77,7 +77,7 @@ func New(cfg Config) (Supervisor, error) {
 }
 
 const (
-	usualStartTimeout = 30 * time.Second
+	usualStartTimeout = 90 * time.Second
 	usualStopTimeout  = 10 * time.Second
 )
 
