@@ -177,3 +177,15 @@ func TestADomainThatIsTakenMeanwhileKeepsAServiceAway(t *testing.T) {
 		w.same("status", Terminated, w.record(id).status)
 	})
 }
+
+func TestAFinalBackupIsKeptAsThePlanSays(t *testing.T) {
+	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
+		w := newWorld(t, d, clk)
+		kept, err := w.KeptFor(t.Context(), w.db, w.active(ask("shop.test")))
+		w.same("error", nil, err)
+		w.same("kept", days(DefaultTerms.Kept), kept)
+		if _, err := w.KeptFor(t.Context(), w.db, 999); !errors.Is(err, fault.NotFound) {
+			t.Errorf("of no service: %v", err)
+		}
+	})
+}

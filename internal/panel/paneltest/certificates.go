@@ -145,8 +145,10 @@ func challenges(t *testing.T, p panel.Panel) {
 	for kind, bad := range map[panel.Kind][]panel.Challenge{
 		panel.ErrNotFound: {{Domain: "other.example", Token: "a", KeyAuthorization: "a.b"}},
 		panel.ErrInvalid: {
-			{Domain: "alice.example", Token: "../a", KeyAuthorization: "a.b"}, {Domain: "alice.example", Token: "", KeyAuthorization: "a.b"},
-			{Domain: "alice.example", Token: "a", KeyAuthorization: "<script>"}, {Domain: "", Token: "a", KeyAuthorization: "a.b"},
+			{Domain: "alice.example", Token: "../a", KeyAuthorization: "a.b"},
+			{Domain: "alice.example", Token: "", KeyAuthorization: "a.b"},
+			{Domain: "alice.example", Token: "a", KeyAuthorization: "<script>"},
+			{Domain: "", Token: "a", KeyAuthorization: "a.b"},
 			{Domain: "alice.example", Token: strings.Repeat("a", 200), KeyAuthorization: "a.b"},
 		},
 	} {
