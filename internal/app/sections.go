@@ -197,7 +197,7 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 	c.outbox.Subscribe("site_domain.*", c.mail.Follow)
 	c.backups.SetSource(panel.PartMail, c.mail)
 	c.hosting.SetParts(c.parts()...)
-	c.reseller = reseller.New(reseller.Config{DB: c.db, Clock: c.clock, Accounts: c.accounts, Wallet: c.wallet})
+	c.reseller = reseller.New(reseller.Config{DB: c.db, Clock: c.clock, Accounts: c.accounts, Wallet: c.wallet, Services: c.services, Orders: c.orders})
 	c.orders.Rates, c.services.Rates = c.reseller, c.reseller
 	c.admin = admin.New(admin.Sections{
 		DB: c.db, Accounts: c.accounts, Applications: c.oauth, Catalog: c.catalog, Wallet: c.wallet, Services: c.services,

@@ -414,6 +414,8 @@ func (w *world) example(op api.Info, token string) request {
 	switch op.Method + " " + strings.Replace(op.Path, "/api/v1/reseller/services", "/api/v1/services", 1) {
 	case "PATCH /api/v1/reseller/me":
 		r.body = `{"auto_renew": false}`
+	case "POST /api/v1/services": // of a reseller
+		r.body = fmt.Sprintf(`{"plan_id": %d, "domain": %q, "client_ref": "client-7"}`, w.plan, unique("new")+".example.com")
 	case "POST /api/v1/reseller/wallet/topups":
 		r.body = `{"amount_usd_cents": 1000, "gateway": "demo"}`
 	case "POST /api/v1/orders":
@@ -430,6 +432,8 @@ func (w *world) example(op api.Info, token string) request {
 		r.body = "{}"
 	case "POST /api/v1/services/{service}/tariff":
 		r.body = fmt.Sprintf(`{"plan_id": %d, "when": "renewal"}`, w.otherPlan)
+	case "POST /api/v1/services/{service}/suspend":
+		r.body = `{"reason": "the client asked for it"}`
 	case "PATCH /api/v1/services/{service}":
 		r.body = `{"label": "My site"}`
 	case "POST /api/v1/services/{service}/domains":

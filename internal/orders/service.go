@@ -65,6 +65,10 @@ type Reservation struct {
 	PeriodMonths int
 	RenewPrice   money.USDCents
 	FirstPrice   money.USDCents // of the first period, without the setup
+	// What a reseller notes of it; AutoRenew nil is yes.
+	ClientRef *string
+	Metadata  map[string]string
+	AutoRenew *bool
 }
 
 // Events keeps what happened.
@@ -109,6 +113,40 @@ type wish struct {
 	months    int // 0: the plan's shortest period
 	label     string
 	keyed     bool // the request bore an Idempotency-Key
+
+	clientRef *string
+	metadata  map[string]string
+	autoRenew *bool
+}
+
+// Provision is what a reseller buys: an order that is made and paid in one commit.
+type Provision struct {
+	AccountID    int64
+	PlanID       int64
+	Domain       string
+	PeriodMonths int // 0: the plan's shortest
+	Label        string
+	Keyed        bool // the request bore an Idempotency-Key
+	ClientRef    *string
+	Metadata     map[string]string
+	AutoRenew    *bool // nil: yes
+}
+
+// Buy makes an order, pays it from the wallet and begins the work, or refuses and leaves nothing.
+// It answers the id of the service.
+func (s *Service) Buy(ctx context.Context, tx *db.Tx, p Provision) (int64, error) {
+	made, err := s.create(ctx, tx, wish{
+		accountID: p.AccountID, planID: p.PlanID, domain: p.Domain, months: p.PeriodMonths, label: p.Label, keyed: p.Keyed,
+		clientRef: p.ClientRef, metadata: p.Metadata, autoRenew: p.AutoRenew,
+	})
+	if err != nil {
+		return 0, err
+	}
+	paid, err := s.pay(ctx, tx, p.AccountID, made.id)
+	if err != nil {
+		return 0, err
+	}
+	return *paid.serviceID(), nil
 }
 
 // create makes an order at the prices of now, and the service that it is for.
@@ -139,6 +177,7 @@ func (s *Service) create(ctx context.Context, tx *db.Tx, w wish) (order, error) 
 		AccountID: w.accountID, OrderID: id, Type: offer.ProductType, Label: w.label, Domain: domain,
 		PlanID: offer.PlanID, PlanSlug: offer.PlanSlug, PlanName: offer.PlanName, Limits: offer.Limits,
 		PeriodMonths: offer.PeriodMonths, RenewPrice: offer.Price, FirstPrice: line.unitPrice - line.discount,
+		ClientRef: w.clientRef, Metadata: w.metadata, AutoRenew: w.autoRenew,
 	})
 	if err != nil {
 		return order{}, err

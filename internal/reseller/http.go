@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/netip"
+	"slices"
 	"time"
 
 	"stead.dev/stead/internal/account"
@@ -49,6 +50,10 @@ type updateIn struct {
 
 // Operations are those of the front's own; see Resell for the others.
 func (s *Service) Operations() []api.Route {
+	return slices.Concat(s.meOperations(), s.serviceOperations())
+}
+
+func (s *Service) meOperations() []api.Route {
 	return []api.Route{
 		// Specification, section "Reseller".
 		api.Operation[struct{}, meWire]{

@@ -7,9 +7,11 @@ import (
 	"time"
 
 	"stead.dev/stead/internal/account"
+	"stead.dev/stead/internal/orders"
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/money"
+	"stead.dev/stead/internal/services"
 	"stead.dev/stead/internal/wallet"
 )
 
@@ -19,6 +21,8 @@ type Config struct {
 	Clock    clock.Clock
 	Accounts *account.Service
 	Wallet   *wallet.Service
+	Services *services.Service
+	Orders   *orders.Service
 }
 
 // Service is the front's use cases.

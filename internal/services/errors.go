@@ -13,5 +13,6 @@ var (
 	// ErrDowngradeExceeds says in exceeded which limits of the smaller plan the service is beyond.
 	ErrDowngradeExceeds = fault.Define(fault.KindUnprocessable, "downgrade_exceeds_usage")
 	// ErrPriceChanged says in price what it costs now.
-	ErrPriceChanged = fault.Define(fault.KindUnprocessable, "price_changed")
+	ErrPriceChanged     = fault.Define(fault.KindUnprocessable, "price_changed")
+	ErrClientRefTooLong = fault.Define(fault.KindUnprocessable, "client_ref_too_long")
 )

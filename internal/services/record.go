@@ -31,6 +31,10 @@ type Reservation struct {
 	RenewPrice   money.USDCents
 	// FirstPrice is what the first period costs, without a setup.
 	FirstPrice money.USDCents
+	// What a reseller notes of it; AutoRenew nil is yes.
+	ClientRef *string
+	Metadata  map[string]string
+	AutoRenew *bool
 }
 
 // record is a row of the table services.
@@ -60,6 +64,9 @@ type record struct {
 	graceUntil             *time.Time
 	suspendedAt            *time.Time
 	terminatesAt           *time.Time
+	metadata               string // a JSON object of strings
+	ownerSuspendedAt       *time.Time
+	suspendNote            string
 	reminded, warned       *int // fewest days before expiry, and before the end, of which the owner was told
 }
 

@@ -96,6 +96,9 @@ func (s *Service) Reserve(ctx context.Context, tx *db.Tx, n Reservation) (int64,
 			return 0, err
 		}
 	}
+	if err := checkNotes(n.ClientRef, n.Metadata); err != nil {
+		return 0, err
+	}
 	if err := s.checkDomain(ctx, tx, n.AccountID, n.Domain); err != nil {
 		return 0, err
 	}
@@ -188,10 +191,11 @@ func (s *Service) Suspend(ctx context.Context, tx *db.Tx, id int64, reason Suspe
 	if err != nil {
 		return err
 	}
-	if r.status == Suspended {
+	if r.status == Suspended && !r.suspendedByOwner() {
 		return ErrAlreadySuspended.New()
 	}
-	if _, ok := r.status.after(suspensionOrdered); !ok {
+	// What the owner suspended, an operator may take out of the owner's hands.
+	if _, ok := r.status.after(suspensionOrdered); !ok && !r.suspendedByOwner() {
 		return fault.ServiceNotActive.Wrap(fmt.Errorf("services: a service that is %s cannot be suspended", r.status))
 	}
 	if err := setSuspended(ctx, tx, id, reason); err != nil {
@@ -253,6 +257,8 @@ func (s *Service) get(ctx context.Context, accountID, id int64) (record, money.U
 type preferences struct {
 	label     *string
 	autoRenew *bool
+	clientRef *string // empty takes it away
+	metadata  map[string]string
 }
 
 // update sets the preferences of one of the account's services.
@@ -277,6 +283,9 @@ func (s *Service) update(ctx context.Context, accountID, id int64, p preferences
 		}
 		if p.autoRenew != nil && *p.autoRenew != r.autoRenew {
 			previous["auto_renew"], r.autoRenew = r.autoRenew, *p.autoRenew
+		}
+		if err := r.note(p, previous); err != nil {
+			return err
 		}
 		if len(previous) == 0 {
 			return nil

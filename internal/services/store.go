@@ -18,7 +18,8 @@ import (
 const columns = `id, account_id, order_id, type, label, status, domain, client_ref, plan_id, plan_slug, plan_name, limits,
 	period_months, auto_renew, renew_price, first_price, sandbox, failure_key, suspend_reason, pending_plan_id, pending_plan_at, panel, panel_ref,
 	username, origin_url, location, ipv4, ipv6, nameservers, created_at, provisioned_at, expires_at,
-	next_renewal_attempt_at, grace_until, suspended_at, terminates_at, reminded, warned`
+	next_renewal_attempt_at, grace_until, suspended_at, terminates_at, reminded, warned,
+	metadata, owner_suspended_at, suspend_note`
 
 func scan(row db.Row) (record, error) {
 	var r record
@@ -27,7 +28,8 @@ func scan(row db.Row) (record, error) {
 		&r.planSlug, &r.planName, &r.limits, &r.periodMonths, &r.autoRenew, &r.renewPrice, &r.firstPrice, &r.sandbox, &r.failureKey,
 		&r.suspendReason, &r.pendingPlanID, &r.pendingPlanAt, &r.panel, &r.panelRef, &r.place.username, &r.place.originURL,
 		&r.place.location, &r.place.ipv4, &r.place.ipv6, &nameservers, &r.createdAt, &r.provisionedAt, &r.expiresAt,
-		&r.nextRenewalAttemptAt, &r.graceUntil, &r.suspendedAt, &r.terminatesAt, &r.reminded, &r.warned)
+		&r.nextRenewalAttemptAt, &r.graceUntil, &r.suspendedAt, &r.terminatesAt, &r.reminded, &r.warned,
+		&r.metadata, &r.ownerSuspendedAt, &r.suspendNote)
 	if err != nil {
 		return record{}, err
 	}
@@ -69,6 +71,8 @@ func found(r record, err error) (record, error) {
 type filter struct {
 	status, typ, query string
 	expiresBefore      *time.Time
+	clientRef          *string
+	planID             int64
 }
 
 // list reads one page of an account's services, the newest first.
@@ -107,6 +111,12 @@ func (f filter) where(accountID int64) (string, []any) {
 	if f.typ != "" {
 		and(`type = $%d`, f.typ)
 	}
+	if f.clientRef != nil {
+		and(`client_ref = $%d`, *f.clientRef)
+	}
+	if f.planID != 0 {
+		and(`plan_id = $%d`, f.planID)
+	}
 	if f.query != "" {
 		and(`search LIKE $%d ESCAPE '\'`, "%"+escapeLike.Replace(strings.ToLower(f.query))+"%")
 	}
@@ -118,11 +128,17 @@ func (f filter) where(accountID int64) (string, []any) {
 
 // insert writes a pending service.
 func insert(ctx context.Context, tx *db.Tx, n Reservation, label string, sandbox bool) (id int64, err error) {
+	metadata, err := metadataText(n.Metadata)
+	if err != nil {
+		return 0, err
+	}
 	err = tx.QueryRow(ctx, `INSERT INTO services (account_id, order_id, type, label, status, domain, search, plan_id, plan_slug,
-			plan_name, limits, period_months, auto_renew, renew_price, first_price, created_at, sandbox)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17) RETURNING id`,
+			plan_name, limits, period_months, auto_renew, renew_price, first_price, created_at, sandbox,
+			client_ref, metadata)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19) RETURNING id`,
 		n.AccountID, n.OrderID, n.Type, label, Pending, n.Domain, searchText(label, &n.Domain), n.PlanID, n.PlanSlug,
-		n.PlanName, string(n.Limits), n.PeriodMonths, true, n.RenewPrice, n.FirstPrice, tx.Now, sandbox).Scan(&id)
+		n.PlanName, string(n.Limits), n.PeriodMonths, n.AutoRenew == nil || *n.AutoRenew, n.RenewPrice, n.FirstPrice, tx.Now, sandbox,
+		n.ClientRef, metadata).Scan(&id)
 	return id, err
 }
 
@@ -183,7 +199,8 @@ func setCancelled(ctx context.Context, tx *db.Tx, id int64) error {
 }
 
 func setSuspended(ctx context.Context, tx *db.Tx, id int64, reason SuspendReason) error {
-	_, err := tx.Exec(ctx, `UPDATE services SET status = $1, suspend_reason = $2, suspended_at = $3, step_at = $3 WHERE id = $4`,
+	_, err := tx.Exec(ctx, `UPDATE services SET status = $1, suspend_reason = $2, suspended_at = $3, step_at = $3,
+			owner_suspended_at = NULL, suspend_note = '' WHERE id = $4`,
 		Suspended, reason, tx.Now, id)
 	return err
 }
@@ -196,8 +213,9 @@ func setUnsuspended(ctx context.Context, tx *db.Tx, id int64, to Status) error {
 
 func setPreferences(ctx context.Context, tx *db.Tx, r record) error {
 	_, err := tx.Exec(ctx, `UPDATE services SET label = $1, search = $2, auto_renew = $3,
-		next_renewal_attempt_at = CASE WHEN auto_renew = $3 THEN next_renewal_attempt_at END, step_at = CAST($4 AS BIGINT) WHERE id = $5`,
-		r.label, searchText(r.label, r.domain), r.autoRenew, tx.Now, r.id)
+		next_renewal_attempt_at = CASE WHEN auto_renew = $3 THEN next_renewal_attempt_at END, step_at = CAST($4 AS BIGINT),
+		client_ref = $6, metadata = $7 WHERE id = $5`,
+		r.label, searchText(r.label, r.domain), r.autoRenew, tx.Now, r.id, r.clientRef, r.metadata)
 	return err
 }
 

@@ -1,0 +1,281 @@
+package services
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/money"
+	"stead.dev/stead/internal/platform/page"
+)
+
+// View is a service as the interface shows it.
+type View = serviceWire
+
+// Resold is a service as its reseller sees it (resources, section 23). Its renewal is covered when
+// the wallet pays for it after all that is due before it.
+type Resold struct {
+	View
+	Cost        money.Money       `json:"cost" doc:"What its first period cost, without a setup"`
+	RenewCost   money.Money       `json:"renew_cost" doc:"What its renewal costs you"`
+	Metadata    map[string]string `json:"metadata" doc:"What you noted of it"`
+	SuspendNote *string           `json:"suspend_note" doc:"What you suspended it for"`
+	Sandbox     bool              `json:"sandbox"`
+}
+
+// Filter says which services a reseller's list shows; empty members show all.
+type Filter struct {
+	Status, Query string
+	ClientRef     *string
+	PlanID        int64
+	RenewsBefore  *time.Time
+}
+
+// Bounds of what resellers note (resources, section 23).
+const (
+	maxClientRef     = 64 // characters
+	maxMetadata      = 20 // members
+	maxMetadataKey   = 40
+	maxMetadataValue = 500
+	maxSuspendNote   = 300
+)
+
+// checkNotes refuses what is too much to note of a service.
+func checkNotes(clientRef *string, metadata map[string]string) error {
+	if clientRef != nil {
+		switch {
+		case utf8.RuneCountInString(*clientRef) > maxClientRef:
+			return ErrClientRefTooLong.New()
+		case strings.ContainsFunc(*clientRef, unicode.IsControl):
+			return fault.Invalid("client_ref", "characters")
+		}
+	}
+	if len(metadata) > maxMetadata {
+		return fault.Invalid("metadata", "value")
+	}
+	for key, value := range metadata {
+		if key == "" || utf8.RuneCountInString(key) > maxMetadataKey || utf8.RuneCountInString(value) > maxMetadataValue ||
+			strings.ContainsRune(key+value, 0) {
+			return fault.Invalid("metadata", "value")
+		}
+	}
+	return nil
+}
+
+func metadataText(m map[string]string) (string, error) {
+	if m == nil {
+		m = map[string]string{}
+	}
+	text, err := json.Marshal(m)
+	return string(text), err
+}
+
+// note changes what the owner noted, and adds to previous what it was.
+func (r *record) note(p preferences, previous map[string]any) error {
+	if err := checkNotes(p.clientRef, p.metadata); err != nil {
+		return err
+	}
+	if c := p.clientRef; c != nil {
+		wanted := orNull(*c)
+		if (wanted == nil) != (r.clientRef == nil) || (wanted != nil && *wanted != *r.clientRef) {
+			previous["client_ref"], r.clientRef = r.clientRef, wanted
+		}
+	}
+	if p.metadata == nil {
+		return nil
+	}
+	before := map[string]string{}
+	if err := json.Unmarshal([]byte(r.metadata), &before); err != nil {
+		return fmt.Errorf("services: metadata of service %d: %w", r.id, err)
+	}
+	if maps.Equal(before, p.metadata) {
+		return nil
+	}
+	var err error
+	previous["metadata"] = before
+	r.metadata, err = metadataText(p.metadata)
+	return err
+}
+
+// suspendedByOwner tells that the service's suspension is its owner's to lift.
+func (r record) suspendedByOwner() bool {
+	return r.status == Suspended && *r.suspendReason == Manual && r.ownerSuspendedAt != nil && r.suspendedAt != nil && r.ownerSuspendedAt.Equal(*r.suspendedAt)
+}
+
+// due is a place in the order in which an account's services are renewed.
+type due struct {
+	at time.Time
+	id int64
+}
+
+func (r record) before(d due) bool {
+	return r.expiresAt.Before(d.at) || (r.expiresAt.Equal(d.at) && r.id < d.id)
+}
+
+// renewing is the condition of record.renewing in SQL.
+const renewing = `auto_renew AND (status IN ('active', 'past_due') OR (status = 'suspended' AND suspend_reason = 'unpaid'))`
+
+// uncovered is the first of an account's renewals that the balance does not pay for, in the order in
+// which they are due; nil when it pays for all.
+func uncovered(ctx context.Context, q db.Querier, accountID int64, balance money.USDCents) (*due, error) {
+	var d due
+	err := q.QueryRow(ctx, `SELECT expires_at, id FROM (
+			SELECT expires_at, id, SUM(renew_price) OVER (ORDER BY expires_at, id) AS total FROM services
+			WHERE account_id = $1 AND `+renewing+`) AS due
+		WHERE total > $2 ORDER BY expires_at, id LIMIT 1`, accountID, balance).Scan(&d.at, &d.id)
+	if errors.Is(err, db.ErrNoRows) {
+		return nil, nil // it pays for all
+	}
+	return &d, err
+}
+
+// resold shows services to the reseller that has them.
+func (s *Service) resold(ctx context.Context, q db.Querier, accountID int64, rows []record) ([]Resold, error) {
+	balance, err := s.Balances.Balance(ctx, q, accountID)
+	if err != nil {
+		return nil, err
+	}
+	first, err := uncovered(ctx, q, accountID, balance)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]Resold, len(rows))
+	for i, r := range rows {
+		w := Resold{
+			View: wire(ctx, r, balance), Cost: money.Wire(ctx, r.firstPrice), RenewCost: money.Wire(ctx, r.renewPrice), Sandbox: r.sandbox,
+		}
+		w.RenewalCovered = r.renewing() && (first == nil || r.before(*first))
+		if r.suspendedByOwner() {
+			w.SuspendNote = orNull(r.suspendNote)
+		}
+		if err := json.Unmarshal([]byte(r.metadata), &w.Metadata); err != nil {
+			return nil, fmt.Errorf("services: metadata of service %d: %w", r.id, err)
+		}
+		all[i] = w
+	}
+	return all, nil
+}
+
+// ResoldList is one page of a reseller's services, the newest first.
+func (s *Service) ResoldList(ctx context.Context, accountID int64, f Filter, p page.Params) (*page.List[Resold], error) {
+	rows, total, err := list(ctx, s.DB, accountID, filter{
+		status: f.Status, query: f.Query, clientRef: f.ClientRef, planID: f.PlanID, expiresBefore: f.RenewsBefore,
+	}, p)
+	if err != nil {
+		return nil, err
+	}
+	all, err := s.resold(ctx, s.DB, accountID, rows)
+	return page.Of(p, total, all), err
+}
+
+// ResoldOne is one of a reseller's services.
+func (s *Service) ResoldOne(ctx context.Context, q db.Querier, accountID, id int64) (*Resold, error) {
+	r, err := getOwn(ctx, q, accountID, id)
+	if err != nil {
+		return nil, err
+	}
+	all, err := s.resold(ctx, q, accountID, []record{r})
+	if err != nil {
+		return nil, err
+	}
+	return &all[0], nil
+}
+
+// Notes are what a reseller changes of a service; nil leaves a member as it is.
+type Notes struct {
+	Label     *string
+	AutoRenew *bool
+	ClientRef *string           // empty takes it away
+	Metadata  map[string]string // all of it
+}
+
+// Note changes what a reseller says of one of its services.
+func (s *Service) Note(ctx context.Context, accountID, id int64, n Notes) error {
+	return s.update(ctx, accountID, id, preferences{label: n.Label, autoRenew: n.AutoRenew, clientRef: n.ClientRef, metadata: n.Metadata})
+}
+
+// SuspendOwn takes one of a reseller's services offline for a reason of the reseller's own. Only an
+// active one: time that is not paid runs out.
+func (s *Service) SuspendOwn(ctx context.Context, tx *db.Tx, accountID, id int64, note string) error {
+	if utf8.RuneCountInString(note) > maxSuspendNote || strings.ContainsFunc(note, unicode.IsControl) {
+		return fault.Invalid("reason", "characters")
+	}
+	r, err := lockOwn(ctx, tx, accountID, id)
+	if err != nil {
+		return err
+	}
+	switch r.status {
+	case Active:
+	case Suspended:
+		return ErrAlreadySuspended.New()
+	default:
+		return fault.ServiceNotActive.New()
+	}
+	if err := setSuspended(ctx, tx, id, Manual); err != nil {
+		return err
+	}
+	_, err = tx.Exec(ctx, `UPDATE services SET owner_suspended_at = suspended_at, suspend_note = $1 WHERE id = $2`, note, id)
+	if err != nil {
+		return err
+	}
+	return s.followSuspension(ctx, tx, r, "service.suspended")
+}
+
+// UnsuspendOwn brings back what SuspendOwn took offline. What an operator suspended, or what is not
+// paid, is refused.
+func (s *Service) UnsuspendOwn(ctx context.Context, tx *db.Tx, accountID, id int64) error {
+	r, err := lockOwn(ctx, tx, accountID, id)
+	if err != nil {
+		return err
+	}
+	if r.status != Suspended {
+		return ErrNotSuspended.New()
+	}
+	if !r.suspendedByOwner() {
+		return fault.ServiceSuspended.New()
+	}
+	return s.Unsuspend(ctx, tx, id)
+}
+
+// DueRenewal is a renewal that is to come.
+type DueRenewal struct {
+	ServiceID    int64
+	Label        string
+	Domain       *string
+	ClientRef    *string
+	ExpiresAt    time.Time
+	AttemptAt    *time.Time
+	Cost         money.USDCents
+	RunningTotal money.USDCents // with all that are due before
+	Covered      bool
+}
+
+// Renewals are one page of an account's automatic renewals that are due before a time, in the order
+// in which they are due.
+func (s *Service) Renewals(ctx context.Context, accountID int64, by time.Time, p page.Params) ([]DueRenewal, int, error) {
+	balance, err := s.Balances.Balance(ctx, s.DB, accountID)
+	if err != nil {
+		return nil, 0, err
+	}
+	var total int
+	const matching = ` FROM services WHERE account_id = $1 AND expires_at < $2 AND ` + renewing
+	if err := s.DB.QueryRow(ctx, `SELECT count(*)`+matching, accountID, by).Scan(&total); err != nil {
+		return nil, 0, err
+	}
+	rows, err := db.Collect(ctx, s.DB, func(row db.Row) (d DueRenewal, err error) {
+		err = row.Scan(&d.ServiceID, &d.Label, &d.Domain, &d.ClientRef, &d.ExpiresAt, &d.AttemptAt, &d.Cost, &d.RunningTotal)
+		d.Covered = d.RunningTotal <= balance
+		return d, err
+	}, `SELECT id, label, domain, client_ref, expires_at, next_renewal_attempt_at, renew_price,
+			CAST(SUM(renew_price) OVER (ORDER BY expires_at, id) AS BIGINT)`+matching+`
+		ORDER BY expires_at, id LIMIT $3 OFFSET $4`, accountID, by, p.Limit(), p.Offset())
+	return rows, total, err
+}

@@ -1,0 +1,192 @@
+package services
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/money"
+	"stead.dev/stead/internal/platform/page"
+)
+
+func (w *world) fails(want *fault.Def, f func(ctx context.Context, tx *db.Tx) error) {
+	w.t.Helper()
+	if err := w.db.InTx(w.t.Context(), f); !errors.Is(err, want) {
+		w.t.Errorf("%v, want %s", err, want.Key)
+	}
+}
+
+// sold is a service of a reseller with a price and a tag.
+func sold(domain string, price money.USDCents, tag string) Reservation {
+	n := ask(domain)
+	n.RenewPrice, n.FirstPrice = price, price
+	if tag != "" {
+		n.ClientRef = &tag
+	}
+	return n
+}
+
+func (w *world) resoldList(f Filter) (domains []string, covered []bool) {
+	w.t.Helper()
+	list, err := w.ResoldList(w.t.Context(), 1, f, page.Params{PerPage: 50})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for _, s := range list.Data {
+		domains, covered = append(domains, *s.Domain), append(covered, s.RenewalCovered)
+	}
+	if list.Meta.Total != len(domains) {
+		w.t.Errorf("%d rows of %d", len(domains), list.Meta.Total)
+	}
+	return domains, covered
+}
+
+func TestRenewalsAreCoveredInTheOrderInWhichTheyAreDue(t *testing.T) {
+	engines(t, func(t *testing.T, w *world) { // account 1 has 500
+		off := false
+		first := w.active(sold("a.test", 200, "seven"))
+		w.clk.Advance(time.Hour)
+		w.active(sold("b.test", 300, "eight"))
+		w.clk.Advance(time.Hour)
+		w.active(sold("c.test", 1, "seven"))
+		unrenewed := sold("d.test", 100_000, "")
+		unrenewed.AutoRenew = &off
+		w.active(unrenewed)
+		others := sold("e.test", 100_000, "seven")
+		others.AccountID = 2
+		w.active(others)
+		w.reserve(sold("f.test", 1, ""))
+
+		domains, covered := w.resoldList(Filter{})
+		w.same("services", []string{"f.test", "d.test", "c.test", "b.test", "a.test"}, domains)
+		w.same("covered", []bool{false, false, false, true, true}, covered)
+
+		rows, total, err := w.Renewals(t.Context(), 1, w.clk.Now().AddDate(0, 2, 0), page.Params{Page: 2, PerPage: 2})
+		if err != nil || total != 3 || len(rows) != 1 || rows[0].RunningTotal != 501 || rows[0].Covered || *rows[0].Domain != "c.test" {
+			t.Errorf("page 2 of %d: %+v, %v", total, rows, err)
+		}
+		rows, total, err = w.Renewals(t.Context(), 1, w.record(first).expiresAt.Add(time.Minute), page.Params{})
+		if err != nil || total != 1 || len(rows) != 1 || rows[0].RunningTotal != 200 || !rows[0].Covered || *rows[0].ClientRef != "seven" {
+			t.Errorf("the first of %d: %+v, %v", total, rows, err)
+		}
+
+		seven := "seven"
+		soon := w.record(first).expiresAt.Add(time.Minute)
+		for name, c := range map[string]struct {
+			f    Filter
+			want []string
+		}{
+			"tag":           {Filter{ClientRef: &seven}, []string{"c.test", "a.test"}},
+			"state":         {Filter{Status: "pending"}, []string{"f.test"}},
+			"plan":          {Filter{PlanID: 4}, nil},
+			"renews before": {Filter{RenewsBefore: &soon}, []string{"a.test"}},
+			"text":          {Filter{Query: "B.TE"}, []string{"b.test"}},
+			"two":           {Filter{ClientRef: &seven, Query: "a.t"}, []string{"a.test"}},
+		} {
+			got, _ := w.resoldList(c.f)
+			w.same(name, c.want, got)
+		}
+	})
+}
+
+func TestWhatAResellerNotes(t *testing.T) {
+	engines(t, func(t *testing.T, w *world) {
+		n := sold("a.test", 200, "seven")
+		n.Metadata = map[string]string{"crm": "17"}
+		id := w.active(n)
+		note := func(n Notes) *Resold {
+			t.Helper()
+			if err := w.Note(t.Context(), 1, id, n); err != nil {
+				t.Fatal(err)
+			}
+			s, err := w.ResoldOne(t.Context(), w.db, 1, id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return s
+		}
+		if s := note(Notes{}); *s.ClientRef != "seven" || s.Metadata["crm"] != "17" || s.Cost.USDCents != 200 || s.RenewCost.USDCents != 200 {
+			t.Errorf("%+v", s)
+		}
+		before := len(w.told(id))
+		eight, none := "восемь", ""
+		if s := note(Notes{ClientRef: &eight}); *s.ClientRef != eight || s.Metadata["crm"] != "17" {
+			t.Errorf("%+v", s)
+		}
+		if s := note(Notes{ClientRef: &none, Metadata: map[string]string{}}); s.ClientRef != nil || len(s.Metadata) != 0 {
+			t.Errorf("%+v", s)
+		}
+		note(Notes{ClientRef: &none, Metadata: map[string]string{}}) // nothing changes, nothing is told
+		if n := len(w.told(id)) - before; n != 2 {
+			t.Errorf("%d events", n)
+		}
+
+		many, long := map[string]string{}, strings.Repeat("ж", 65)
+		for i := range 21 {
+			many[fmt.Sprint(i)] = ""
+		}
+		if err := w.Note(t.Context(), 1, id, Notes{ClientRef: &long}); !errors.Is(err, ErrClientRefTooLong) {
+			t.Errorf("a tag of 65 characters: %v", err)
+		}
+		for _, bad := range []map[string]string{many, {"": "x"}, {strings.Repeat("k", 41): "x"}, {"k": strings.Repeat("v", 501)}, {"k": "a\x00"}} {
+			if err := w.Note(t.Context(), 1, id, Notes{Metadata: bad}); !errors.Is(err, fault.Validation) {
+				t.Errorf("%d members: %v", len(bad), err)
+			}
+		}
+		if err := w.Note(t.Context(), 2, id, Notes{ClientRef: &eight}); !errors.Is(err, fault.NotFound) {
+			t.Errorf("of another: %v", err)
+		}
+		tooLong := sold("b.test", 1, long)
+		w.fails(ErrClientRefTooLong, func(ctx context.Context, tx *db.Tx) error {
+			_, err := w.Reserve(ctx, tx, tooLong)
+			return err
+		})
+	})
+}
+
+func TestAResellerLiftsItsOwnSuspensionsOnly(t *testing.T) {
+	engines(t, func(t *testing.T, w *world) {
+		id := w.active(sold("a.test", 200, ""))
+		suspend := func(ctx context.Context, tx *db.Tx) error { return w.SuspendOwn(ctx, tx, 1, id, "did not pay us") }
+		unsuspend := func(ctx context.Context, tx *db.Tx) error { return w.UnsuspendOwn(ctx, tx, 1, id) }
+		abuse := func(ctx context.Context, tx *db.Tx) error { return w.Suspend(ctx, tx, id, Abuse) }
+		lift := func(ctx context.Context, tx *db.Tx) error { return w.Unsuspend(ctx, tx, id) }
+
+		w.fails(ErrNotSuspended, unsuspend)
+		w.in(suspend)
+		s, err := w.ResoldOne(t.Context(), w.db, 1, id)
+		if err != nil || s.Status != Suspended || *s.SuspendReason != Manual || s.SuspendNote == nil || *s.SuspendNote != "did not pay us" {
+			t.Errorf("%+v, %v", s, err)
+		}
+		w.fails(ErrAlreadySuspended, suspend)
+		w.in(unsuspend)
+		if r := w.record(id); r.status != Active {
+			t.Errorf("it is %s", r.status)
+		}
+
+		// What an operator suspends stays, also when the reseller had suspended it before.
+		w.in(abuse)
+		w.fails(fault.ServiceSuspended, unsuspend)
+		w.in(lift)
+		w.in(suspend)
+		w.clk.Advance(time.Second)
+		w.in(abuse)
+		w.fails(fault.ServiceSuspended, unsuspend)
+		w.fails(ErrAlreadySuspended, suspend)
+		w.fails(ErrAlreadySuspended, abuse)
+		if s, err := w.ResoldOne(t.Context(), w.db, 1, id); err != nil || *s.SuspendReason != Abuse || s.SuspendNote != nil {
+			t.Errorf("%+v, %v", s, err)
+		}
+		w.in(lift)
+
+		w.exec(`UPDATE services SET status = 'past_due', grace_until = 1 WHERE id = $1`, id)
+		w.fails(fault.ServiceNotActive, suspend) // or its grace would never be over
+		w.fails(fault.NotFound, func(ctx context.Context, tx *db.Tx) error { return w.SuspendOwn(ctx, tx, 2, id, "") })
+		w.fails(fault.NotFound, func(ctx context.Context, tx *db.Tx) error { return w.UnsuspendOwn(ctx, tx, 2, id) })
+	})
+}
