@@ -331,7 +331,7 @@ func (c Config) listen(port int) []string {
 		return []string{net.JoinHostPort(c.Host, strconv.Itoa(port))}
 	}
 	all := []string{fmt.Sprintf("0.0.0.0:%d", port)}
-	if probe, err := net.Listen("tcp6", "[::1]:0"); err == nil { // the machine speaks IPv6
+	if probe, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp6", "[::1]:0"); err == nil { // the machine speaks IPv6
 		_ = probe.Close() // it was only tried
 		all = append(all, fmt.Sprintf("[::]:%d", port))
 	}
