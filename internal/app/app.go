@@ -31,7 +31,7 @@ type App struct {
 	notices notices
 
 	site     endpoint
-	nodeSite *endpoint // nil: no embedded node
+	nodeSite *endpoint // nil: this process serves no sites
 	// nodeSecure answers the same sites by HTTPS; nil where nobody does, or nginx.
 	nodeSecure *endpoint
 	operators  *endpoint // nil: switched off
@@ -84,12 +84,13 @@ func New(ctx context.Context, cfg config.Config, opts Options) (_ *App, err erro
 	if err != nil {
 		return nil, err
 	}
-	nodeLn, err := listen("STEAD_NODE_LISTEN", cfg.NodeListen)
-	if err != nil {
-		return nil, err
+	var nodeLn, secureLn net.Listener
+	if cfg.NodeMachine == config.MachineDirectories { // another one's daemons listen themselves
+		if nodeLn, err = listen("STEAD_NODE_LISTEN", cfg.NodeListen); err != nil {
+			return nil, err
+		}
 	}
-	var secureLn net.Listener
-	if nodeLn != nil && cfg.NodeMachine == config.MachineDirectories {
+	if nodeLn != nil {
 		if secureLn, err = listen("STEAD_NODE_TLS_LISTEN", cfg.NodeTLSListen); err != nil {
 			return nil, err
 		}
@@ -106,8 +107,12 @@ func New(ctx context.Context, cfg config.Config, opts Options) (_ *App, err erro
 	if cfg.BaseURL == "" {
 		cfg.BaseURL = address(siteLn, cfg.TLS())
 	}
-	if cfg.NodeURL == "" && nodeLn != nil {
+	switch {
+	case cfg.NodeURL != "":
+	case nodeLn != nil:
 		cfg.NodeURL = address(nodeLn, false)
+	case cfg.NodeListen != config.Off:
+		cfg.NodeURL = daemonsURL(cfg)
 	}
 
 	if a.core, err = newCore(ctx, cfg, opts, server); err != nil {
@@ -177,10 +182,10 @@ func (a *App) URL() string { return a.site.url }
 
 // NodeURL is where the embedded node serves sites; empty without one.
 func (a *App) NodeURL() string {
-	if a.nodeSite == nil {
+	if a.cfg.NodeListen == config.Off {
 		return ""
 	}
-	return a.nodeSite.url
+	return a.cfg.NodeURL
 }
 
 // DNSAddr is where the name server listens; empty when off.
