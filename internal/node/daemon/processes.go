@@ -216,7 +216,7 @@ const hide = `mount -t proc -o nosuid,nodev,noexec,hidepid=2 proc /proc || echo 
 
 // ownMounts tells whether the kernel lets this process make such views.
 var ownMounts = sync.OnceValue(func() bool {
-	try := exec.Command("/bin/true") //nolint:noctx // it does nothing
+	try := exec.Command("/bin/true")
 	try.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
 	return try.Run() == nil
 })
