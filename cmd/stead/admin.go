@@ -51,6 +51,10 @@ type adminCmd struct {
 		Import catalogImport `cmd:"" help:"Make the catalog what a YAML file says; plans it does not name are taken off sale."`
 		Export catalogExport `cmd:"" help:"Print the catalog as YAML."`
 	} `cmd:"" help:"Products, plans and prices."`
+	Domains struct {
+		Import domainsImport `cmd:"" help:"Make the price book of domains what a YAML file says; zones it does not name are taken off sale."`
+		Export domainsExport `cmd:"" help:"Print the price book of domains as YAML."`
+	} `cmd:"" help:"Zones of domains and their prices."`
 	Services struct {
 		List      serviceList      `cmd:"" help:"List all customers' services."`
 		Show      serviceShow      `cmd:"" help:"Show a service."`

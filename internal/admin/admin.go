@@ -18,6 +18,7 @@ import (
 
 	"stead.dev/stead/internal/account"
 	"stead.dev/stead/internal/catalog"
+	"stead.dev/stead/internal/domains"
 	"stead.dev/stead/internal/nodes"
 	"stead.dev/stead/internal/oauth"
 	"stead.dev/stead/internal/platform/api"
@@ -41,6 +42,7 @@ type Sections struct {
 	Services     *services.Service
 	Switches     *switches.Switches
 	Nodes        *nodes.Service
+	Domains      *domains.Service
 	Resellers    Resellers
 	Clock        clock.Clock
 	// NodesURL is where machines join; empty where it is not configured.
@@ -310,6 +312,20 @@ func (a *Admin) ImportCatalog(ctx context.Context, file []byte) (r catalog.Repor
 // ExportCatalog writes the catalog as a file that ImportCatalog reads.
 func (a *Admin) ExportCatalog(ctx context.Context) ([]byte, error) {
 	return a.Catalog.Export(ctx, a.DB)
+}
+
+// ImportDomains makes the price book of domains what the file says.
+func (a *Admin) ImportDomains(ctx context.Context, file []byte) (r domains.Report, err error) {
+	err = a.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+		r, err = a.Domains.Import(ctx, tx, file)
+		return err
+	})
+	return r, err
+}
+
+// ExportDomains writes the price book as a file that ImportDomains reads.
+func (a *Admin) ExportDomains(ctx context.Context) ([]byte, error) {
+	return a.Domains.Export(ctx, a.DB)
 }
 
 // ParseUSD reads an amount of dollars as people write it: 25, 25.5, 25.00.

@@ -36,6 +36,9 @@ func (c *core) seedDemo(ctx context.Context) error {
 			if err = c.db.InTx(ctx, c.catalog.SeedDemo); err != nil {
 				return err
 			}
+			if err = c.db.InTx(ctx, c.domains.SeedDemo); err != nil {
+				return err
+			}
 			customer, err = c.accounts.Create(ctx, account.NewAccount{
 				Email: DemoEmail, Name: "Demo customer", Password: DemoPassword, Verified: true,
 			})

@@ -22,6 +22,7 @@ import (
 	"stead.dev/stead/internal/cron"
 	"stead.dev/stead/internal/databases"
 	"stead.dev/stead/internal/dns"
+	"stead.dev/stead/internal/domains"
 	"stead.dev/stead/internal/files"
 	"stead.dev/stead/internal/gateway"
 	"stead.dev/stead/internal/gateway/bank"
@@ -91,6 +92,8 @@ type sections struct {
 	databases *databases.Service
 	cron      *cron.Service
 	mail      *mail.Service
+
+	domains *domains.Service
 }
 
 // build makes the sections, each after those it needs, and plugs them together.
@@ -197,11 +200,14 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 	c.outbox.Subscribe("site_domain.*", c.mail.Follow)
 	c.backups.SetSource(panel.PartMail, c.mail)
 	c.hosting.SetParts(c.parts()...)
+	if err := c.buildDomains(as); err != nil {
+		return err
+	}
 	c.reseller = reseller.New(reseller.Config{DB: c.db, Clock: c.clock, Accounts: c.accounts, Wallet: c.wallet, Services: c.services, Orders: c.orders})
 	c.orders.Rates, c.services.Rates = c.reseller, c.reseller
 	c.admin = admin.New(admin.Sections{
 		DB: c.db, Accounts: c.accounts, Applications: c.oauth, Catalog: c.catalog, Wallet: c.wallet, Services: c.services,
-		Switches: c.switches, Nodes: c.nodes, Clock: c.clock, NodesURL: c.cfg.NodesURL, Resellers: resellers{c.reseller},
+		Switches: c.switches, Nodes: c.nodes, Clock: c.clock, NodesURL: c.cfg.NodesURL, Domains: c.domains, Resellers: resellers{c.reseller},
 	})
 	return nil
 }
@@ -215,7 +221,7 @@ func (c *core) parts() []site.Part {
 func (c *core) routes() []api.Route {
 	return slices.Concat(c.oauth.Operations(), c.catalog.Operations(), c.accounts.Operations(), c.services.Operations(),
 		c.hosting.Operations(), c.dns.Operations(), c.files.Operations(), c.orders.Operations(), c.wallet.Operations(),
-		c.notifications.Operations(), c.php.Operations(), c.logs.Operations(), c.certificates.Operations(), c.backups.Operations(), c.databases.Operations(), c.cron.Operations(), c.mail.Operations(), c.access.Operations())
+		c.notifications.Operations(), c.php.Operations(), c.logs.Operations(), c.certificates.Operations(), c.backups.Operations(), c.databases.Operations(), c.cron.Operations(), c.mail.Operations(), c.access.Operations(), c.domains.Operations())
 }
 
 func (c *core) registerSections(w *river.Workers) {
@@ -234,6 +240,7 @@ func (c *core) registerSections(w *river.Workers) {
 	c.cron.Register(w)
 	c.mail.Register(w)
 	c.access.Register(w)
+	c.domains.Register(w)
 }
 
 func (c *core) scheduleSections(every func(interval time.Duration, args river.JobArgs)) {
@@ -250,6 +257,7 @@ func (c *core) scheduleSections(every func(interval time.Duration, args river.Jo
 	c.databases.Schedule(every)
 	c.cron.Schedule(every)
 	c.mail.Schedule(every)
+	c.domains.Schedule(every)
 }
 
 // openPanels opens the hosting panels of this process. A command leaves them to

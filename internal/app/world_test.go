@@ -63,6 +63,7 @@ type world struct {
 	paid                                                  int64
 	topup                                                 int64
 	app                                                   int64 // application of the owner
+	registration                                          int64 // a domain of the owner
 }
 
 func newWorld(t *testing.T, a *App) *world {
@@ -106,6 +107,7 @@ func newWorld(t *testing.T, a *App) *world {
 		w.sshKey = w.id(w.post(t, w.owner.token, fmt.Sprintf("/api/v1/services/%d/ssh-keys", w.service), sshKeyRequest(t)))
 	}
 	w.backup = w.newBackup()
+	w.registration = w.newRegistration()
 	return w
 }
 
@@ -181,6 +183,25 @@ func (w *world) newDatabase() int64 {
 		w.get(w.t, w.owner.token, databases).decode(w.t, &list)
 		return len(list.Data) == 1 && list.Data[0].Status == "active"
 	}, "the database is active")
+	return id
+}
+
+func registrationRequest(name string) string {
+	return fmt.Sprintf(`{"domain": %q, "contact": {"name": "Anna", "email": "anna@example.com", "phone": "+998901234567",
+		"street": "Navoiy 1", "city": "Tashkent", "country": "UZ"}}`, name)
+}
+
+// newRegistration is a domain that the registry has registered.
+func (w *world) newRegistration() int64 {
+	w.t.Helper()
+	id := w.id(w.post(w.t, w.owner.token, "/api/v1/domains", registrationRequest(unique("own")+".example")))
+	testkit.Eventually(w.t, 20*time.Second, func() bool {
+		var d struct {
+			Status string `json:"status"`
+		}
+		w.get(w.t, w.owner.token, fmt.Sprintf("/api/v1/domains/%d", id)).decode(w.t, &d)
+		return d.Status == "active"
+	}, "the domain is registered")
 	return id
 }
 
@@ -392,7 +413,7 @@ func (w *world) path(op api.Info) string {
 	w.t.Helper()
 	path := op.Path
 	for name, id := range map[string]int64{
-		"{service}": w.service, "{hosted_domain}": w.hostedDomain, "{dns_record}": w.dnsRecord, "{backup}": w.backup, "{database}": w.database, "{cron_job}": w.cronJob, "{mailbox}": w.mailbox, "{ftp_account}": w.ftpAccount, "{ssh_key}": w.sshKey, "{order}": w.order, "{topup}": w.topup, "{application}": w.app,
+		"{service}": w.service, "{hosted_domain}": w.hostedDomain, "{dns_record}": w.dnsRecord, "{backup}": w.backup, "{database}": w.database, "{cron_job}": w.cronJob, "{mailbox}": w.mailbox, "{ftp_account}": w.ftpAccount, "{ssh_key}": w.sshKey, "{domain}": w.registration, "{order}": w.order, "{topup}": w.topup, "{application}": w.app,
 	} {
 		path = strings.ReplaceAll(path, name, strconv.FormatInt(id, 10))
 	}
@@ -418,6 +439,10 @@ func (w *world) example(op api.Info, token string) request {
 		r.body = fmt.Sprintf(`{"plan_id": %d, "domain": %q, "client_ref": "client-7"}`, w.plan, unique("new")+".example.com")
 	case "POST /api/v1/reseller/wallet/topups":
 		r.body = `{"amount_usd_cents": 1000, "gateway": "demo"}`
+	case "GET /api/v1/domains/check":
+		r.path += "?domain=shop.example"
+	case "POST /api/v1/domains":
+		r.body = registrationRequest(unique("new") + ".example")
 	case "POST /api/v1/orders":
 		r.body = fmt.Sprintf(`{"plan_id": %d, "domain": %q}`, w.plan, unique("new")+".example.com")
 	case "POST /api/v1/orders/{order}/pay", "POST /api/v1/orders/{order}/cancel":
@@ -551,7 +576,7 @@ func (w *world) snapshot() map[string]string {
 	return all
 }
 
-var changesByItself = regexp.MustCompile(`"(dns|charge|credit)":\{(?:[^{}]|\{[^{}]*\})*\}|"last_used_at":"[^"]*"`)
+var changesByItself = regexp.MustCompile(`"(dns|charge|credit)":\{(?:[^{}]|\{[^{}]*\})*\}|"(?:last_used|checked)_at":"[^"]*"`)
 
 // lasting is the body without what changes by itself: what the server saw in the
 // DNS, where it looks whenever it likes, and what is left of a period's price.

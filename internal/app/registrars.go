@@ -1,0 +1,78 @@
+package app
+
+import (
+	"context"
+	"net/http"
+	"path/filepath"
+
+	"stead.dev/stead/internal/domains"
+	"stead.dev/stead/internal/orders"
+	"stead.dev/stead/internal/platform/config"
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/registrar"
+	"stead.dev/stead/internal/registrar/rdap"
+	"stead.dev/stead/internal/registrar/sandbox"
+	"stead.dev/stead/internal/registrar/whois"
+)
+
+// registrars are where domains are registered: the configured one, and for sandboxes of resellers a
+// simulated one of their own. Either is nil where this process has none.
+type registrars struct{ real, simulated registrar.Registrar }
+
+// Registrar implements domains.Registrars.
+func (r registrars) Registrar(sandbox bool) (registrar.Registrar, bool) {
+	if sandbox {
+		return r.simulated, r.simulated != nil
+	}
+	return r.real, r.real != nil
+}
+
+// openRegistrars opens the registrars. A command leaves them to the server.
+func (c *core) openRegistrars(as role) (r registrars, err error) {
+	if as != server {
+		return r, nil
+	}
+	dir := filepath.Join(c.cfg.DataDir, "registry")
+	if r.simulated, err = sandbox.Open(filepath.Join(dir, "sandboxes.json"), c.clock.Now); err != nil {
+		return r, err
+	}
+	if c.cfg.Registrar == config.RegistrarSandbox || c.cfg.Registrar == "" && c.cfg.Demo {
+		r.real, err = sandbox.Open(filepath.Join(dir, "registry.json"), c.clock.Now)
+	}
+	return r, err
+}
+
+// buildDomains makes the section of domain registrations.
+func (c *core) buildDomains(as role) error {
+	open, err := c.openRegistrars(as)
+	if err != nil {
+		return err
+	}
+	c.domains = domains.New(domains.Config{
+		DB: c.db, Clock: c.clock, Queue: c.queue, Events: c.outbox, Box: c.box, Orders: purchases{c.orders}, Worlds: c.accounts,
+		Registrars: open, Log: c.log, Nameservers: c.cfg.Nameservers, ReservedDomains: ownNames(c.cfg),
+	})
+	var sources []registrar.Source
+	if c.cfg.DomainLookup == config.LookupRDAP || c.cfg.DomainLookup == config.LookupBoth {
+		sources = append(sources, rdap.New(&http.Client{}, func(ctx context.Context, name string) string {
+			address, _, _ := c.domains.Servers(ctx, name)
+			return address
+		}))
+	}
+	if c.cfg.DomainLookup == config.LookupWhois || c.cfg.DomainLookup == config.LookupBoth {
+		sources = append(sources, whois.New(func(ctx context.Context, name string) whois.Server {
+			_, address, free := c.domains.Servers(ctx, name)
+			return whois.Server{Address: address, Free: free}
+		}))
+	}
+	c.domains.SetSources(sources...)
+	return nil
+}
+
+// purchases are the orders as the domains see them.
+type purchases struct{ *orders.Service }
+
+// Begin implements domains.Orders.
+func (p purchases) Begin(ctx context.Context, tx *db.Tx, n domains.Purchase) (int64, error) {
+	return p.Service.Begin(ctx, tx, orders.Purchase(n))
+}
