@@ -34,7 +34,9 @@ func TestAServiceEndsAndComesBack(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		order(func(ctx context.Context, tx *db.Tx, id int64) error { return a.services.Suspend(ctx, tx, id, services.Manual) })
+		order(func(ctx context.Context, tx *db.Tx, id int64) error {
+			return a.services.Suspend(ctx, tx, id, services.Manual)
+		})
 		order(a.services.Terminate)
 		testkit.Eventually(t, time.Minute, func() bool { return w.statusOf() == "terminated" }, "the service has ended")
 		if r := w.get(t, w.owner.token, w.files("/content?path=/public_html/index.html")); r.status == http.StatusOK {

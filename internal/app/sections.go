@@ -54,6 +54,7 @@ import (
 	"stead.dev/stead/internal/services"
 	"stead.dev/stead/internal/site"
 	"stead.dev/stead/internal/wallet"
+	"stead.dev/stead/internal/webhooks"
 )
 
 // sections are what the specification calls so, and what they stand on.
@@ -79,6 +80,7 @@ type sections struct {
 
 	notifications *notifications.Service
 	reseller      *reseller.Service
+	webhooks      *webhooks.Service
 
 	credentials *credentials.Service
 	access      *access.Service
@@ -205,6 +207,10 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 	}
 	c.reseller = reseller.New(reseller.Config{DB: c.db, Clock: c.clock, Accounts: c.accounts, Wallet: c.wallet, Services: c.services, Orders: c.orders})
 	c.orders.Rates, c.services.Rates = c.reseller, c.reseller
+	c.webhooks = webhooks.New(webhooks.Config{
+		DB: c.db, Clock: c.clock, Queue: c.queue, Events: c.outbox, Box: c.box, Worlds: c.reseller, AllowLoopback: c.cfg.AllowLoopbackTargets,
+	})
+	c.outbox.Subscribe("*", c.webhooks.Follow)
 	c.admin = admin.New(admin.Sections{
 		DB: c.db, Accounts: c.accounts, Applications: c.oauth, Catalog: c.catalog, Wallet: c.wallet, Services: c.services,
 		Switches: c.switches, Nodes: c.nodes, Clock: c.clock, NodesURL: c.cfg.NodesURL, Domains: c.domains, Resellers: resellers{c.reseller},
@@ -221,7 +227,8 @@ func (c *core) parts() []site.Part {
 func (c *core) routes() []api.Route {
 	return slices.Concat(c.oauth.Operations(), c.catalog.Operations(), c.accounts.Operations(), c.services.Operations(),
 		c.hosting.Operations(), c.dns.Operations(), c.files.Operations(), c.orders.Operations(), c.wallet.Operations(),
-		c.notifications.Operations(), c.php.Operations(), c.logs.Operations(), c.certificates.Operations(), c.backups.Operations(), c.databases.Operations(), c.cron.Operations(), c.mail.Operations(), c.access.Operations(), c.domains.Operations())
+		c.notifications.Operations(), c.php.Operations(), c.logs.Operations(), c.certificates.Operations(), c.backups.Operations(), c.databases.Operations(), c.cron.Operations(), c.mail.Operations(), c.access.Operations(), c.domains.Operations(),
+		c.webhooks.Operations())
 }
 
 func (c *core) registerSections(w *river.Workers) {
@@ -241,6 +248,7 @@ func (c *core) registerSections(w *river.Workers) {
 	c.mail.Register(w)
 	c.access.Register(w)
 	c.domains.Register(w)
+	c.webhooks.Register(w)
 }
 
 func (c *core) scheduleSections(every func(interval time.Duration, args river.JobArgs)) {
@@ -258,6 +266,7 @@ func (c *core) scheduleSections(every func(interval time.Duration, args river.Jo
 	c.cron.Schedule(every)
 	c.mail.Schedule(every)
 	c.domains.Schedule(every)
+	c.webhooks.Schedule(every)
 }
 
 // openPanels opens the hosting panels of this process. A command leaves them to

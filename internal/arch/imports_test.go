@@ -25,7 +25,7 @@ const (
 
 // trees gives every package its layer by the tree it is in. A new top-level package gets its line here.
 var trees = map[string]layer{
-	"api": assets, "docs": assets, "web": assets,
+	"api": assets, "docs": assets, "web": assets, "sdk": assets,
 	"internal/platform": platform, "internal/schema": platform, "internal/observe": platform,
 
 	"internal/panel": port, "internal/registrar": port, "internal/gateway": port, "internal/llm": port,
@@ -40,7 +40,7 @@ var trees = map[string]layer{
 	"internal/dns":       section,
 	"internal/databases": section, "internal/mail": section, "internal/access": section, "internal/credentials": section,
 	"internal/certificates": section, "internal/cron": section, "internal/php": section, "internal/logs": section,
-	"internal/backups": section, "internal/notifications": section, "internal/nodes": section,
+	"internal/backups": section, "internal/notifications": section, "internal/webhooks": section, "internal/nodes": section,
 	"internal/content": section, "internal/embeds": section, "internal/agent": section,
 
 	"internal/reseller": front, "internal/mcp": front, "internal/admin": front, "internal/webui": front,

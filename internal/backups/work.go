@@ -670,7 +670,7 @@ func (s *Service) check(ctx context.Context, accountID, serviceID int64, began t
 		return s.pause(began), nil
 	}
 	if task.Failure != panel.ErrInvalid {
-		return 0, nil
+		return 0, nil //nolint:nilerr // it failed for a reason of its own, and is made again in its time
 	}
 	return 0, s.damaged(ctx, newest.id)
 }

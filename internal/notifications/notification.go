@@ -101,6 +101,9 @@ var rules = map[string]rule{
 	"ssl.failed":            {"ssl_failed", Warning, failure("common_name", "domain", "name")},
 	"backup.failed":         {"backup_failed", Warning, failure("domain", "service_id")},
 	"backup.restore_failed": {"backup_restore_failed", Critical, failure("domain", "service_id")},
+	"webhook.endpoint_disabled": {"webhook_disabled", Warning, func(o object) map[string]string {
+		return map[string]string{"Host": o.text("host")}
+	}},
 }
 
 // of makes the notification of an event; false for one that nobody is told of.

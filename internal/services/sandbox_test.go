@@ -13,14 +13,14 @@ import (
 func TestASandboxHasNamesOfItsOwn(t *testing.T) {
 	engines(t, func(t *testing.T, w *world) {
 		w.SandboxPanel = "bare"
-		real := w.active(ask("shop.test"))
+		served := w.active(ask("shop.test"))
 		n := ask("shop.test")
 		n.AccountID = sandboxAccount
 		simulated := w.provisioning(n)
 		if r := w.record(simulated); !r.sandbox || r.panel != "bare" || r.status != Provisioning {
 			t.Errorf("in the sandbox: %+v", r)
 		}
-		if r := w.record(real); r.sandbox || r.panel != "node" {
+		if r := w.record(served); r.sandbox || r.panel != "node" {
 			t.Errorf("the real one: %+v", r)
 		}
 		n.Domain = "blog.shop.test" // below a name of the other world's

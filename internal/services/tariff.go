@@ -76,15 +76,18 @@ func (s *Service) quoteTariff(ctx context.Context, q db.Querier, r record, offer
 	return t, err
 }
 
+// movable tells whether the tariff of a service can change.
+func (r record) movable() bool { return r.status == Active || r.status == PastDue }
+
 // changeable says why the tariff of a service cannot change, or nil.
 func (r record) changeable() error {
 	switch {
+	case r.movable():
+		return nil
 	case r.status == Suspended:
 		return fault.ServiceSuspended.New()
-	case r.status != Active && r.status != PastDue:
-		return fault.ServiceNotActive.New()
 	default:
-		return nil
+		return fault.ServiceNotActive.New()
 	}
 }
 
@@ -95,8 +98,8 @@ func (s *Service) tariffs(ctx context.Context, accountID, id int64) (record, []t
 	if err != nil {
 		return r, nil, err
 	}
-	if r.changeable() != nil {
-		return r, nil, nil // none, for now
+	if !r.movable() {
+		return r, nil, nil // to none, for now
 	}
 	used, err := s.usages.Measure(ctx, accountID, id)
 	if err != nil {

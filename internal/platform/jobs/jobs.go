@@ -46,6 +46,14 @@ func Unfinished() []rivertype.JobState {
 // one process only, so the others leave these jobs to it.
 const PanelQueue = "panel"
 
+// WebhookQueue is for jobs that wait for addresses of customers. Many may hang at
+// once, and nothing else waits behind them.
+const WebhookQueue = "webhooks"
+
+// minWebhookWorkers is how many such jobs run at once at least: they wait more than
+// they work.
+const minWebhookWorkers = 64
+
 // Config of a Queue.
 type Config struct {
 	// MaxWorkers is how many jobs run at once in this process; 0 means that the
@@ -87,7 +95,10 @@ func New(d *db.DB, c Config) (*Queue, error) {
 		JobTimeout:           time.Minute,
 	}
 	if c.MaxWorkers > 0 {
-		rc.Queues = map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: c.MaxWorkers}}
+		rc.Queues = map[string]river.QueueConfig{
+			river.QueueDefault: {MaxWorkers: c.MaxWorkers},
+			WebhookQueue:       {MaxWorkers: max(c.MaxWorkers, minWebhookWorkers)},
+		}
 		if !c.WithoutPanels {
 			rc.Queues[PanelQueue] = river.QueueConfig{MaxWorkers: c.MaxWorkers}
 		}

@@ -12,8 +12,18 @@ func TestADiscountIsRoundedUpToACent(t *testing.T) {
 		less  int
 		want  USDCents
 	}{
-		{500, 2000, 400}, {999, 2000, 800}, {999, 3333, 667}, {1, 9999, 1}, {1, 10_000, 0}, {0, 2000, 0}, {101, 0, 101},
-		{10_000, 1, 9999}, {9999, 1, 9999}, {12_345, 1250, 10_802}, {math.MaxInt64, 0, math.MaxInt64}, {math.MaxInt64, 10_000, 0},
+		{500, 2000, 400},
+		{999, 2000, 800},
+		{999, 3333, 667},
+		{1, 9999, 1},
+		{1, 10_000, 0},
+		{0, 2000, 0},
+		{101, 0, 101},
+		{10_000, 1, 9999},
+		{9999, 1, 9999},
+		{12_345, 1250, 10_802},
+		{math.MaxInt64, 0, math.MaxInt64},
+		{math.MaxInt64, 10_000, 0},
 	} {
 		if got := c.price.Less(c.less); got != c.want {
 			t.Errorf("%d less %d is %d, want %d", c.price, c.less, got, c.want)

@@ -155,6 +155,15 @@ func (o *Outbox) FanOut(ctx context.Context, eventID int64) error {
 	})
 }
 
+// Settled tells whether the subscribers have been told of all events of a subject
+// that come before the one with the sequence. Events are fanned out by as many jobs,
+// so a later one may be told of first; who keeps their order asks here.
+func (o *Outbox) Settled(ctx context.Context, q db.Querier, subject string, id, sequence int64) (settled bool, err error) {
+	err = q.QueryRow(ctx, `SELECT NOT EXISTS (SELECT 1 FROM outbox_events
+		WHERE subject = $1 AND subject_id = $2 AND sequence < $3 AND fan_out AND fanned_at IS NULL)`, subject, id, sequence).Scan(&settled)
+	return settled, err
+}
+
 // Retention is how long events are kept for replay (resources, section 23).
 const Retention = 30 * 24 * time.Hour
 

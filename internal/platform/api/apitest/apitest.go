@@ -33,6 +33,11 @@ func (ts Tokens) Verify(_ context.Context, token string) (auth.Principal, error)
 	return p, nil
 }
 
+// VerifyKey implements api.KeyVerifier: the tokens are keys too.
+func (ts Tokens) VerifyKey(ctx context.Context, key string, _ netip.Addr) (auth.Principal, error) {
+	return ts.Verify(ctx, key)
+}
+
 // AllOn has every section switched on.
 type AllOn struct{}
 
@@ -43,7 +48,11 @@ func (AllOn) Enabled(api.Section) bool { return true }
 // test reaches.
 func NewEdge(t testing.TB, d *db.DB, clk clock.Clock, v api.Verifier, routes []api.Route) *api.Edge {
 	t.Helper()
+	keys, _ := v.(api.KeyVerifier)
 	edge := api.NewEdge(api.Config{
+		Keys: keys, Policies: map[string]throttle.Policy{
+			api.ResellerThrottle: {Name: api.ResellerThrottle, Limit: 10_000, Window: time.Minute},
+		},
 		DB: d, Verifier: v, Switches: AllOn{}, Limiter: throttle.New(d, clk), Answers: idempotency.NewStore(d),
 		Default: throttle.Policy{Name: "default", Limit: 10_000, Window: time.Minute}, MaxBody: 1 << 20,
 		Timeout: time.Minute, Language: "en", BaseURL: BaseURL, Version: "test",

@@ -1,0 +1,304 @@
+package webhooks
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/outbox"
+	"stead.dev/stead/internal/platform/outgoing"
+	"stead.dev/stead/internal/platform/secret"
+	"stead.dev/stead/sdk/go/webhook"
+)
+
+// A turn is how much one job does for an endpoint before others of the queue have theirs.
+const (
+	turnDeliveries = 50
+	turnTime       = 30 * time.Second
+)
+
+// unsettled is how soon an event is looked at again that another one of its subject has to come before.
+const unsettled = time.Second
+
+// work is an attempt that is to be made.
+type work struct {
+	endpoint endpoint
+	delivery delivery
+	body     []byte
+	secrets  []string
+}
+
+// Deliver tells an endpoint what it is due, one event after the other. It ends when nothing is due, when the endpoint
+// is to be left alone, or after its turn.
+func (s *Service) Deliver(ctx context.Context, endpointID int64) error {
+	lease, began := secret.Token("", 12), s.Clock.Now()
+	for range turnDeliveries {
+		w, err := s.take(ctx, endpointID, lease)
+		if err != nil || w == nil {
+			return err
+		}
+		o, err := s.send(ctx, *w)
+		if err != nil {
+			return errors.Join(err, s.release(ctx, endpointID, lease))
+		}
+		if ctx.Err() != nil {
+			// The process stops: whether it arrived is not known, and it is no fault of the endpoint.
+			return errors.Join(ctx.Err(), s.release(context.WithoutCancel(ctx), endpointID, lease))
+		}
+		if err := s.record(ctx, *w, lease, o); err != nil {
+			return err
+		}
+		if s.Clock.Now().Sub(began) >= turnTime {
+			break
+		}
+	}
+	return s.release(ctx, endpointID, lease)
+}
+
+// take takes the endpoint, or goes on with it, and answers what to send next; nil when there is nothing to do now. The
+// endpoint's row is locked, so whatever was written before a job that asks for it started is seen: by it, or by who
+// has the lease.
+func (s *Service) take(ctx context.Context, id int64, lease string) (w *work, err error) {
+	err = s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+		w = nil
+		e, found, err := lockEndpoint(ctx, tx, id)
+		if err != nil || !found {
+			return err
+		}
+		mine := e.leasedTo(lease)
+		if !mine && e.lease != nil && tx.Now.Before(*e.leaseUntil) {
+			return nil // its holder looks again before it goes
+		}
+		if e.status == Active && (e.notBefore == nil || !tx.Now.Before(*e.notBefore)) {
+			if !mine {
+				if err := reopen(ctx, tx, id); err != nil {
+					return err
+				}
+			}
+			if w, err = s.next(ctx, tx, e); err != nil {
+				return err
+			}
+		}
+		if e.lease, e.leaseUntil = nil, nil; w != nil {
+			until := tx.Now.Add(leaseFor)
+			e.lease, e.leaseUntil = &lease, &until
+		}
+		return putEndpoint(ctx, tx, e)
+	})
+	return w, err
+}
+
+// next picks what an endpoint is told next.
+func (s *Service) next(ctx context.Context, tx *db.Tx, e endpoint) (*work, error) {
+	due, err := candidates(ctx, tx, e.id, tx.Now)
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range due {
+		settled, err := s.Events.Settled(ctx, tx, d.subject, d.subjectID, d.sequence)
+		if err != nil {
+			return nil, err
+		}
+		if !settled {
+			continue
+		}
+		v, err := eventOf(ctx, tx, e.accountID, d.eventUID)
+		if err != nil {
+			return nil, err
+		}
+		secrets, err := s.secrets(e, tx.Now)
+		if err != nil {
+			return nil, err
+		}
+		d.state = Sending
+		return &work{endpoint: e, delivery: d, body: []byte(v.body), secrets: secrets}, putDelivery(ctx, tx, d)
+	}
+	if len(due) > 0 {
+		return nil, s.wake(ctx, tx, e.id, tx.Now.Add(unsettled))
+	}
+	return nil, nil
+}
+
+// release gives the endpoint back before all was told, to go on in another turn.
+func (s *Service) release(ctx context.Context, id int64, lease string) error {
+	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+		e, found, err := lockEndpoint(ctx, tx, id)
+		if err != nil || !found || !e.leasedTo(lease) {
+			return err
+		}
+		if err := reopen(ctx, tx, id); err != nil {
+			return err
+		}
+		e.lease, e.leaseUntil = nil, nil
+		if err := putEndpoint(ctx, tx, e); err != nil {
+			return err
+		}
+		return s.wake(ctx, tx, id, tx.Now)
+	})
+}
+
+// send makes one attempt. Its errors are our own; those of the endpoint are outcomes.
+func (s *Service) send(ctx context.Context, w work) (outcome, error) {
+	began := s.Clock.Now()
+	header, err := webhook.Sign(w.delivery.eventUID, began, w.body, w.secrets...)
+	if err != nil {
+		return outcome{}, err
+	}
+	header.Set("Content-Type", "application/json")
+	header.Set("User-Agent", "Stead-Webhooks/1")
+	a, err := s.client.Post(ctx, w.endpoint.url, header, w.body)
+	now := s.Clock.Now()
+	o := outcome{status: a.Status, excerpt: a.Excerpt, duration: now.Sub(began)}
+	switch {
+	case err != nil:
+		o.errorKey = outgoing.Reason(err)
+	case !o.ok():
+		o.errorKey, o.retryAfter = "http_status", retryAfter(strings.TrimSpace(a.Header.Get("Retry-After")), now)
+	}
+	return o, nil
+}
+
+// record writes what became of an attempt, and what follows from it, unless another worker has taken the endpoint.
+func (s *Service) record(ctx context.Context, w work, lease string, o outcome) error {
+	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+		e, found, err := lockEndpoint(ctx, tx, w.endpoint.id)
+		if err != nil || !found || !e.leasedTo(lease) {
+			return err
+		}
+		d := w.delivery
+		now, err := deliveryByID(ctx, tx, d.id)
+		if err != nil || now.state != Sending {
+			return ignoreMissing(err) // forgotten, or dropped, meanwhile
+		}
+		d.nextAttemptAt = nil
+		o.note(&d)
+		if o.ok() {
+			d.state = Success
+			e.consecutiveFailures, e.failingSince, e.notBefore, e.lastSuccessAt = 0, nil, nil, &tx.Now
+			if err := putDelivery(ctx, tx, d); err != nil {
+				return err
+			}
+		} else if err := s.recordFailure(ctx, tx, &e, d, o); err != nil {
+			return err
+		}
+		if err := putEndpoint(ctx, tx, e); err != nil {
+			return err
+		}
+		return settle(ctx, tx, d.eventID)
+	})
+}
+
+// recordFailure plans the next attempt, leaves the endpoint alone for a while, and disables one that is gone or that
+// has done nothing but fail for too long.
+func (s *Service) recordFailure(ctx context.Context, tx *db.Tx, e *endpoint, d delivery, o outcome) error {
+	e.consecutiveFailures++
+	e.lastFailureAt = &tx.Now
+	if e.failingSince == nil {
+		e.failingSince = &tx.Now
+	}
+	after, again := pause(d.attempt)
+	if d.state = Failed; again && !o.gone() {
+		d.state = Retry
+		at := tx.Now.Add(max(after, o.retryAfter))
+		d.nextAttemptAt = &at
+	}
+	if err := putDelivery(ctx, tx, d); err != nil {
+		return err
+	}
+	switch {
+	case o.gone():
+		return s.disable(ctx, tx, e, reasonGone)
+	case tx.Now.Sub(*e.failingSince) >= failingFor:
+		return s.disable(ctx, tx, e, reasonFailing)
+	}
+	if d.state == Retry {
+		next := delivery{
+			eventID: d.eventID, endpointID: d.endpointID, subject: d.subject, subjectID: d.subjectID, sequence: d.sequence,
+			attempt: d.attempt + 1, origin: originScheduled, state: Pending, nextAttemptAt: d.nextAttemptAt, createdAt: tx.Now,
+		}
+		if _, err := insertDelivery(ctx, tx, next); err != nil {
+			return err
+		}
+		if err := s.wake(ctx, tx, e.id, *d.nextAttemptAt); err != nil {
+			return err
+		}
+	}
+	if alone := max(backOff(e.consecutiveFailures), o.retryAfter); alone > 0 {
+		until := tx.Now.Add(alone)
+		e.notBefore = &until
+		return s.wake(ctx, tx, e.id, until)
+	}
+	return nil
+}
+
+// disable ends the deliveries to an endpoint and tells its owner.
+func (s *Service) disable(ctx context.Context, tx *db.Tx, e *endpoint, reason string) error {
+	e.status, e.disabledReason, e.lease, e.leaseUntil = Disabled, &reason, nil, nil
+	if err := discard(ctx, tx, e.id); err != nil {
+		return err
+	}
+	return s.Events.Emit(ctx, tx, outbox.Event{
+		Type: disabledType, AccountID: e.accountID, Subject: "webhook", SubjectID: e.id,
+		Data:     map[string]any{"id": e.id, "host": e.host(), "status": Disabled, "disabled_reason": reason, "client_ref": nil},
+		Previous: map[string]any{"status": Active},
+	})
+}
+
+// test sends webhook.test to an endpoint at once, whatever its status, and answers what became of it. It is not tried
+// again.
+func (s *Service) test(ctx context.Context, accountID, id int64) (d delivery, err error) {
+	e, err := endpointOf(ctx, s.DB, accountID, id, "")
+	if err != nil {
+		return d, notFound(err)
+	}
+	_, sandbox, err := s.Worlds.World(ctx, s.DB, accountID)
+	if err != nil {
+		return d, err
+	}
+	now := s.Clock.Now()
+	v, err := newEvent(outbox.Stored{
+		UID: secret.Token("evt_", 16), Type: testType, AccountID: accountID, Subject: "webhook", SubjectID: id, CreatedAt: now,
+		Data: []byte(`{"id":` + strconv.FormatInt(id, 10) + `}`),
+	}, sandbox)
+	if err != nil {
+		return d, err
+	}
+	secrets, err := s.secrets(e, now)
+	if err != nil {
+		return d, err
+	}
+	o, err := s.send(ctx, work{endpoint: e, delivery: delivery{eventUID: v.uid}, body: []byte(v.body), secrets: secrets})
+	if err != nil {
+		return d, err
+	}
+	err = s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+		if _, err := endpointOf(ctx, tx, accountID, id, tx.ForUpdate()); err != nil {
+			return notFound(err)
+		}
+		v.delivered = o.ok()
+		if v.id, err = insertEvent(ctx, tx, v); err != nil {
+			return err
+		}
+		d = delivery{
+			eventID: v.id, endpointID: id, subject: v.subject, subjectID: v.subjectID, attempt: 1, origin: originManual, state: Failed,
+			createdAt: now, eventUID: v.uid,
+		}
+		if o.ok() {
+			d.state = Success
+		}
+		o.note(&d)
+		d.id, err = insertDelivery(ctx, tx, d)
+		return err
+	})
+	return d, err
+}
+
+func ignoreMissing(err error) error {
+	if errors.Is(err, db.ErrNoRows) {
+		return nil
+	}
+	return err
+}
