@@ -71,8 +71,12 @@ func TestWhatIsRefused(t *testing.T) {
 		"no secret":                 {[]string{exampleSecret}, nil, exampleBody, 0, both, webhook.ErrSecret},
 		"a secret that is none":     {[]string{exampleSecret}, []string{"whsec_%"}, exampleBody, 0, both, webhook.ErrSecret},
 		"an empty secret, hex":      {[]string{exampleSecret}, []string{""}, exampleBody, 0, old, webhook.ErrSecret},
-		"nothing": {[]string{exampleSecret}, []string{exampleSecret}, exampleBody, 0,
-			func(http.Header) http.Header { return http.Header{} }, webhook.ErrSignature},
+		"nothing": {
+			[]string{exampleSecret},
+			[]string{exampleSecret},
+			exampleBody, 0,
+			func(http.Header) http.Header { return http.Header{} }, webhook.ErrSignature,
+		},
 	} {
 		h, err := webhook.Sign(exampleID, sent, []byte(exampleBody), c.signed...)
 		if err != nil {
