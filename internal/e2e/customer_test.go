@@ -125,20 +125,28 @@ func (c *customer) must(method, path, body string, into any) {
 }
 
 // plan is the first plan of hosting on sale.
-func (c *customer) plan() int64 {
+func (c *customer) plan() int64 { return c.planWith(1) }
+
+// planWith is the first plan of hosting on sale that has so many databases.
+func (c *customer) planWith(databases int) int64 {
 	c.t.Helper()
 	var catalog struct {
 		Data []struct {
 			Type  string `json:"type"`
 			Plans []struct {
-				ID int64 `json:"id"`
+				ID     int64 `json:"id"`
+				Limits struct {
+					Databases int `json:"databases"`
+				} `json:"limits"`
 			} `json:"plans"`
 		} `json:"data"`
 	}
 	c.must(http.MethodGet, "/api/v1/catalog", "", &catalog)
 	for _, p := range catalog.Data {
-		if p.Type == "hosting" && len(p.Plans) > 0 {
-			return p.Plans[0].ID
+		for _, plan := range p.Plans {
+			if p.Type == "hosting" && plan.Limits.Databases >= databases {
+				return plan.ID
+			}
 		}
 	}
 	c.t.Fatal("nothing is on sale")

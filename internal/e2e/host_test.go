@@ -57,7 +57,10 @@ func newHost(t *testing.T, env ...string) *host {
 		t.Fatal(err)
 	}
 	h := &host{dir: dir, ports: map[string]int{}}
-	names := []string{"http", "https", "ftp", "ssh", "mariadb", "postgresql"}
+	names := []string{
+		"http", "https", "ftp", "ssh", "mariadb", "postgresql",
+		"smtp", "submission", "submissions", "imap", "imaps", "pop3", "pop3s", "submit",
+	}
 	var listed []string
 	for _, name := range append(names, "dns") {
 		h.ports[name] = freePort(t)
@@ -135,7 +138,7 @@ func (h *host) daemons(t *testing.T) (pids []int) {
 // buy orders and pays hosting for a domain and waits until it is served.
 func (h *host) buy(t *testing.T, c *customer, domain string) (service int64) {
 	t.Helper()
-	id, _ := c.order(c.plan(), domain)
+	id, _ := c.order(c.planWith(2), domain)
 	c.must("POST", fmt.Sprintf("/api/v1/orders/%d/pay", id), `{}`, &struct{}{})
 	testkit.Eventually(t, time.Minute, func() bool {
 		var list struct {
