@@ -139,13 +139,12 @@ func TestThirtyPayAtOnceFromABalanceForTen(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			apps := servers(t)
 			w := newWorld(t, apps[0])
-			price := w.price()
 			buyer := apps[0].customer(t, w.client, 0)
-			apps[0].credit(t, buyer.id, 10*price)
 			orders := make([]int64, 30)
 			for i := range orders {
 				orders[i] = w.newOrder(buyer, unique("rush")+".example.com")
 			}
+			apps[0].credit(t, buyer.id, 10*w.price(buyer, orders[0]))
 			var (
 				wg         sync.WaitGroup
 				mu         sync.Mutex

@@ -629,15 +629,15 @@ func (w *world) setSection(s api.Section, on bool) {
 	testkit.Eventually(w.t, heard, func() bool { return w.switches.Enabled(s) == on }, "the section is switched")
 }
 
-// price is what an order costs at first, in cents.
-func (w *world) price() money.USDCents {
+// price is what a customer's order costs, in cents.
+func (w *world) price(c customer, id int64) money.USDCents {
 	w.t.Helper()
 	var order struct {
 		Total struct {
 			Cents money.USDCents `json:"usd_cents"`
 		} `json:"total"`
 	}
-	w.get(w.t, w.owner.token, fmt.Sprintf("/api/v1/orders/%d", w.order)).decode(w.t, &order)
+	w.get(w.t, c.token, fmt.Sprintf("/api/v1/orders/%d", id)).decode(w.t, &order)
 	if order.Total.Cents <= 0 {
 		w.t.Fatalf("the order costs %d", order.Total.Cents)
 	}
