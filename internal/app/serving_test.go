@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -20,6 +21,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -197,10 +199,16 @@ func TestReadyTellsWhatFails(t *testing.T) {
 	if code, checks := ask(); code != http.StatusServiceUnavailable || checks["jobs"] != "failing" || checks["database"] != "ok" {
 		t.Errorf("before it runs: %d %v", code, checks)
 	}
+	var hearing sync.WaitGroup
+	listen, deaf := context.WithCancel(t.Context())
+	hearing.Go(func() { a.hub.Run(listen) })
+	defer hearing.Wait()
+	defer deaf()
 	a.queueRuns.Store(true)
-	if code, checks := ask(); code != http.StatusOK {
-		t.Errorf("running: %d %v", code, checks)
-	}
+	testkit.Eventually(t, heard, func() bool {
+		code, _ := ask()
+		return code == http.StatusOK
+	}, "all is ready")
 	a.draining.Store(true)
 	if code, checks := ask(); code != http.StatusServiceUnavailable || checks["serving"] != "failing" {
 		t.Errorf("stopping: %d %v", code, checks)
