@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"os/exec"
+	"os/signal"
 	"os/user"
 	"path/filepath"
 	"slices"
@@ -65,11 +66,21 @@ func NewProcesses(cfg Config) (*Processes, error) {
 	if err := os.MkdirAll(cfg.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("daemon: %w", err)
 	}
+	heedHangups()
 	p := &Processes{cfg: cfg, all: map[string]*kept{}}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	p.work.Go(p.rotate)
 	return p, nil
 }
+
+// heedHangups has children take SIGHUP, by which daemons reload, where this process was started with it
+// ignored (nohup(1)): what is ignored stays so in a child, and a shell cannot even trap it. A signal
+// that is caught here is at its default there; here it is still ignored.
+var heedHangups = sync.OnceFunc(func() {
+	if signal.Ignored(syscall.SIGHUP) {
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
+	}
+})
 
 // Close implements Supervisor.
 func (p *Processes) Close() error {
