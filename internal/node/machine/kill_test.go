@@ -50,7 +50,8 @@ func TestKilledAgentLeavesAccountsCompleteOrAbsent(t *testing.T) {
 		m, err := machine.Open(context.Background(), cfg)
 		must(t, err)
 		for _, ref := range m.Refs() {
-			if err := m.DeleteAccount(context.Background(), ref); err != nil {
+			// An end that a kill interrupted may be finished by the machine itself meanwhile.
+			if err := m.DeleteAccount(context.Background(), ref); err != nil && !errors.Is(err, panel.ErrNotFound) {
 				t.Error(err)
 			}
 		}
