@@ -80,6 +80,7 @@ func (c *catalogImport) Run(e *environment) error {
 			row(w, "categories", report.Categories)
 			row(w, "products", report.Products)
 			row(w, "plans", report.Plans)
+			row(w, "add-ons", report.Addons)
 			if len(report.Withdrawn) > 0 {
 				row(w, "taken off sale", strings.Join(report.Withdrawn, " "))
 			}

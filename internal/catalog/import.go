@@ -18,6 +18,7 @@ type Report struct {
 	Categories int `json:"categories"`
 	Products   int `json:"products"`
 	Plans      int `json:"plans"`
+	Addons     int `json:"addons"`
 	// Withdrawn are the slugs of plans that were for sale and no longer are.
 	Withdrawn []string `json:"withdrawn"`
 }
@@ -45,6 +46,12 @@ func (s *Service) Import(ctx context.Context, tx *db.Tx, text []byte) (Report, e
 			return Report{}, fmt.Errorf("catalog: category %s: %w", c.Slug, err)
 		}
 		report.Categories++
+	}
+	for i, a := range f.Addons {
+		if err := putAddon(ctx, tx, a.addon(), i); err != nil {
+			return Report{}, fmt.Errorf("catalog: add-on %s: %w", a.Key, err)
+		}
+		report.Addons++
 	}
 	for i, fp := range f.Products {
 		p := fp.product()
@@ -75,6 +82,13 @@ func (s *Service) Export(ctx context.Context, q db.Querier) ([]byte, error) {
 	}
 	for _, c := range categories {
 		f.Categories = append(f.Categories, fileCategory{Slug: c.Slug, Name: text(c.Name), Description: text(c.Description)})
+	}
+	addons, err := s.Addons(ctx, q)
+	if err != nil {
+		return nil, fmt.Errorf("catalog: export: %w", err)
+	}
+	for _, a := range addons {
+		f.Addons = append(f.Addons, exportAddon(a))
 	}
 	products, err := listProducts(ctx, q, filter{}, noLimit, 0)
 	if err != nil {

@@ -141,7 +141,7 @@ func lockPlansOnSale(ctx context.Context, tx *db.Tx) ([]string, error) {
 // withdrawAll takes everything off sale; what the file names is put back in the
 // same transaction.
 func withdrawAll(ctx context.Context, tx *db.Tx) error {
-	for _, table := range []string{"catalog_plans", "catalog_products", "catalog_categories"} {
+	for _, table := range []string{"catalog_plans", "catalog_products", "catalog_categories", "catalog_addons"} {
 		if _, err := tx.Exec(ctx, `UPDATE `+table+` SET available = FALSE WHERE available`); err != nil {
 			return err
 		}

@@ -25,6 +25,7 @@ func (p *Problems) add(format string, args ...any) { *p = append(*p, fmt.Sprintf
 // The file; docs/catalog.md describes it.
 type file struct {
 	Categories []fileCategory `yaml:"categories"`
+	Addons     []fileAddon    `yaml:"addons,omitempty"`
 	Products   []fileProduct  `yaml:"products"`
 }
 
@@ -175,8 +176,14 @@ func (f file) check(problems *Problems) {
 			pl.check(problems, at)
 		}
 	}
+	addons := f.checkAddons(problems)
 	for _, p := range f.Products {
 		for _, pl := range p.Plans {
+			for _, key := range pl.Addons {
+				if !addons[key] {
+					problems.add("plan %s: addons name add-ons of the file, %q is none", pl.Slug, key)
+				}
+			}
 			for _, other := range append(append([]string{}, pl.UpgradeTo...), pl.DowngradeTo...) {
 				if !plans[other] || other == pl.Slug {
 					problems.add("plan %s: upgrade_to and downgrade_to name other plans of the file, %q is none", pl.Slug, other)
