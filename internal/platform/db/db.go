@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -225,6 +226,9 @@ func (d *DB) once(ctx context.Context, lock string, f func(ctx context.Context, 
 	if err := f(ctx, tx); err != nil {
 		return nil, err
 	}
+	if err := tx.end(ctx); err != nil {
+		return nil, err
+	}
 	if err := t.commit(ctx); err != nil {
 		return nil, fmt.Errorf("db: commit: %w", err)
 	}
@@ -240,7 +244,14 @@ type Tx struct {
 	t         transaction
 	forUpdate string
 	onCommit  []func()
+	atEnd     []ending
 	savepoint int
+}
+
+// ending is work that a transaction does last.
+type ending struct {
+	name string
+	f    func(ctx context.Context) error
 }
 
 // Query reads rows inside the transaction. They must be closed before the next
@@ -263,9 +274,40 @@ func (tx *Tx) Exec(ctx context.Context, query string, args ...any) (int64, error
 // transaction ends. SQLite has a single writer, so there it is empty.
 func (tx *Tx) ForUpdate() string { return tx.forUpdate }
 
+// Enter makes Now the time of a world whose clock is not everybody's, until leave is
+// called. What shares the transaction with that world (an Idempotency-Key, other
+// subscribers of an event) keeps to the machine's time, so leave is never left out.
+func (tx *Tx) Enter(now time.Time) (leave func()) {
+	before := tx.Now
+	tx.Now = now.UTC().Truncate(time.Microsecond)
+	return func() { tx.Now = before }
+}
+
 // OnCommit runs f after the commit, in this process only. It is for making
 // news travel faster, never for effects that must not be lost.
 func (tx *Tx) OnCommit(f func()) { tx.onCommit = append(tx.onCommit, f) }
+
+// AtEnd runs f in this transaction when everything else in it is done, just before it commits; an error of f undoes
+// it all. It is for rows that every transaction wants, such as counters: their locks are taken last, are held
+// shortest, and in the order of the names, so that nobody waits for each other in a circle.
+func (tx *Tx) AtEnd(name string, f func(ctx context.Context) error) {
+	tx.atEnd = append(tx.atEnd, ending{name, f})
+}
+
+// end runs what was left to the end, and what that leaves to the end in turn.
+func (tx *Tx) end(ctx context.Context) error {
+	for len(tx.atEnd) > 0 {
+		endings := tx.atEnd
+		tx.atEnd = nil
+		slices.SortStableFunc(endings, func(a, b ending) int { return strings.Compare(a.name, b.name) })
+		for _, e := range endings {
+			if err := e.f(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
 
 // Savepoint runs f and undoes what it wrote when it fails; the transaction
 // itself goes on and may still commit.
@@ -275,9 +317,9 @@ func (tx *Tx) Savepoint(ctx context.Context, f func(ctx context.Context) error) 
 	if _, err := tx.Exec(ctx, "SAVEPOINT "+name); err != nil {
 		return fmt.Errorf("db: savepoint: %w", err)
 	}
-	commits := len(tx.onCommit)
+	commits, endings := len(tx.onCommit), len(tx.atEnd)
 	if err := f(ctx); err != nil {
-		tx.onCommit = tx.onCommit[:commits]
+		tx.onCommit, tx.atEnd = tx.onCommit[:commits], tx.atEnd[:endings]
 		if _, rbErr := tx.Exec(ctx, "ROLLBACK TO SAVEPOINT "+name); rbErr != nil {
 			return errors.Join(err, fmt.Errorf("db: rollback to savepoint: %w", rbErr))
 		}
