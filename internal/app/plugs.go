@@ -121,7 +121,7 @@ func orderReference(id int64) wallet.Reference { return wallet.Reference{Type: "
 // Charge implements orders.Payer.
 func (p payer) Charge(ctx context.Context, tx *db.Tx, c orders.Charge) error {
 	return p.wallet.Charge(ctx, tx, wallet.Charge{
-		AccountID: c.AccountID, Amount: c.Amount, Reference: orderReference(c.OrderID), Description: c.Description,
+		AccountID: c.AccountID, Amount: c.Amount, Reference: orderReference(c.OrderID), Description: c.Description, ClientRef: c.ClientRef,
 	})
 }
 
@@ -138,7 +138,7 @@ func (p payer) Release(ctx context.Context, tx *db.Tx, orderID int64, descriptio
 // Refund implements orders.Payer.
 func (p payer) Refund(ctx context.Context, tx *db.Tx, c orders.Charge) error {
 	return p.wallet.Refund(ctx, tx, wallet.Charge{
-		AccountID: c.AccountID, Amount: c.Amount, Reference: orderReference(c.OrderID), Description: c.Description,
+		AccountID: c.AccountID, Amount: c.Amount, Reference: orderReference(c.OrderID), Description: c.Description, ClientRef: c.ClientRef,
 	})
 }
 

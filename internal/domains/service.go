@@ -34,6 +34,7 @@ type Purchase struct {
 	PeriodMonths int
 	Price        money.USDCents
 	Keyed        bool
+	ClientRef    *string // the tag that a reseller gave the domain
 }
 
 // Orders take the money. Begin sets it aside, Complete takes it and Fail gives it back; the last two do
@@ -152,7 +153,7 @@ func (s *Service) order(ctx context.Context, tx *db.Tx, w Wish) (domain, error) 
 func (s *Service) begin(ctx context.Context, tx *db.Tx, d domain, o operation, price money.USDCents, p *private, keyed bool) error {
 	orderID, err := s.Orders.Begin(ctx, tx, Purchase{
 		AccountID: d.accountID, Kind: "domain_" + string(o.kind), Title: domainname.Unicode(d.name), Domain: d.name, DomainID: d.id,
-		PeriodMonths: 12 * o.years, Price: price, Keyed: keyed,
+		PeriodMonths: 12 * o.years, Price: price, Keyed: keyed, ClientRef: d.clientRef,
 	})
 	if err != nil {
 		return err

@@ -18,6 +18,7 @@ type Purchase struct {
 	PeriodMonths int
 	Price        money.USDCents
 	Keyed        bool // the request bore an Idempotency-Key
+	ClientRef    *string
 }
 
 // Begin makes an order and sets its money aside, or refuses with insufficient_funds. It answers the
@@ -27,7 +28,7 @@ func (s *Service) Begin(ctx context.Context, tx *db.Tx, p Purchase) (int64, erro
 		return 0, fmt.Errorf("orders: a purchase for %d", p.Price)
 	}
 	id, err := insert(ctx, tx, order{
-		accountID: p.AccountID, kind: p.Kind, status: Pending, subtotal: p.Price, total: p.Price, idempotencyKeyUsed: p.Keyed,
+		accountID: p.AccountID, kind: p.Kind, status: Pending, subtotal: p.Price, total: p.Price, idempotencyKeyUsed: p.Keyed, clientRef: p.ClientRef,
 		createdAt: tx.Now, expiresAt: tx.Now.Add(payableFor),
 	})
 	if err == nil {
@@ -44,7 +45,7 @@ func (s *Service) Begin(ctx context.Context, tx *db.Tx, p Purchase) (int64, erro
 		return 0, err
 	}
 	if p.Price > 0 {
-		err := s.Payer.Charge(ctx, tx, Charge{AccountID: o.accountID, OrderID: id, Amount: p.Price, Description: o.number()})
+		err := s.Payer.Charge(ctx, tx, Charge{AccountID: o.accountID, OrderID: id, Amount: p.Price, Description: o.number(), ClientRef: o.clientRef})
 		if err != nil {
 			return 0, err
 		}

@@ -26,7 +26,7 @@ type orderWire struct {
 	Total              money.Money `json:"total"`
 	CouponCode         *string     `json:"coupon_code" doc:"The coupon that was redeemed; null when there was none"`
 	ServiceID          *int64      `json:"service_id"`
-	ClientRef          *string     `json:"client_ref" doc:"The reseller's own tag"`
+	ClientRef          *string     `json:"client_ref" doc:"The reseller's own tag, as it was when the order was made"`
 	InvoiceID          *int64      `json:"invoice_id" doc:"Null while there is no invoice"`
 	FailureKey         *string     `json:"failure_key" doc:"Why the order failed: an error key"`
 	IdempotencyKeyUsed bool        `json:"idempotency_key_used" doc:"The order was made with an Idempotency-Key"`
@@ -59,7 +59,7 @@ func wire(ctx context.Context, o order) orderWire {
 	w := orderWire{
 		ID: o.id, Number: o.number(), Status: o.status, Kind: o.kind, Items: make([]itemWire, len(o.items)),
 		Subtotal: money.Wire(ctx, o.subtotal), Discount: money.Wire(ctx, o.discount), Tax: money.Wire(ctx, o.tax),
-		Total: money.Wire(ctx, o.total), ServiceID: o.serviceID(), FailureKey: o.failureKey,
+		Total: money.Wire(ctx, o.total), ServiceID: o.serviceID(), ClientRef: o.clientRef, FailureKey: o.failureKey,
 		IdempotencyKeyUsed: o.idempotencyKeyUsed, ExpiresAt: o.expiresAt, CreatedAt: o.createdAt, PaidAt: o.paidAt,
 		CompletedAt: o.completedAt, CancelledAt: o.cancelledAt,
 	}
@@ -82,7 +82,8 @@ func eventOf(ctx context.Context, o order) orderWire {
 
 type listIn struct {
 	page.Params
-	Status string `query:"status" enum:"pending,paid,processing,completed,failed,refunded,cancelled,expired"`
+	Status    string `query:"status" enum:"pending,paid,processing,completed,failed,refunded,cancelled,expired"`
+	ClientRef string `query:"client_ref" maxLength:"256" doc:"Only those with exactly this tag"`
 }
 
 type orderIn struct {
@@ -152,7 +153,7 @@ func (s *Service) Operations() []api.Route {
 }
 
 func (s *Service) listOperation(ctx context.Context, p auth.Principal, in *listIn) (*page.List[orderWire], error) {
-	rows, total, err := list(ctx, s.DB, p.AccountID, in.Status, in.Params)
+	rows, total, err := list(ctx, s.DB, p.AccountID, in.Status, in.ClientRef, in.Params)
 	if err != nil {
 		return nil, err
 	}

@@ -46,6 +46,7 @@ type order struct {
 	kind                           string
 	status                         Status
 	subtotal, discount, tax, total money.USDCents
+	clientRef                      *string // what the reseller tagged it with when it was made
 	failureKey                     *string
 	idempotencyKeyUsed             bool
 	expiresAt, createdAt           time.Time

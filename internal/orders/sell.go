@@ -21,6 +21,7 @@ type Sale struct {
 	Discount             money.USDCents // at most the price
 	Credit               money.USDCents // given back to the wallet, above the discount
 	Keyed                bool           // the request bore an Idempotency-Key
+	ClientRef            *string        // of the service
 }
 
 // Sell makes an order, pays it from the wallet and completes it, or refuses with
@@ -32,7 +33,7 @@ func (s *Service) Sell(ctx context.Context, tx *db.Tx, sale Sale) (int64, error)
 	}
 	id, err := insert(ctx, tx, order{
 		accountID: sale.AccountID, kind: sale.Kind, status: Pending, subtotal: sale.Price, discount: sale.Discount, total: total,
-		idempotencyKeyUsed: sale.Keyed, createdAt: tx.Now, expiresAt: tx.Now.Add(payableFor),
+		idempotencyKeyUsed: sale.Keyed, clientRef: sale.ClientRef, createdAt: tx.Now, expiresAt: tx.Now.Add(payableFor),
 	})
 	if err != nil {
 		return 0, fmt.Errorf("orders: sell: %w", err)
@@ -49,7 +50,7 @@ func (s *Service) Sell(ctx context.Context, tx *db.Tx, sale Sale) (int64, error)
 		return 0, err
 	}
 	if total > 0 {
-		err = s.Payer.Charge(ctx, tx, Charge{AccountID: o.accountID, OrderID: id, Amount: total, Description: o.number()})
+		err = s.Payer.Charge(ctx, tx, Charge{AccountID: o.accountID, OrderID: id, Amount: total, Description: o.number(), ClientRef: o.clientRef})
 		if err != nil {
 			return 0, err
 		}
@@ -67,7 +68,7 @@ func (s *Service) Sell(ctx context.Context, tx *db.Tx, sale Sale) (int64, error)
 		return 0, err
 	}
 	if sale.Credit > 0 {
-		err = s.Payer.Refund(ctx, tx, Charge{AccountID: o.accountID, OrderID: id, Amount: sale.Credit, Description: o.number()})
+		err = s.Payer.Refund(ctx, tx, Charge{AccountID: o.accountID, OrderID: id, Amount: sale.Credit, Description: o.number(), ClientRef: o.clientRef})
 	}
 	return id, err
 }

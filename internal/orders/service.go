@@ -39,6 +39,7 @@ type Charge struct {
 	OrderID     int64
 	Amount      money.USDCents
 	Description string // the order's number
+	ClientRef   *string
 }
 
 // Services makes what is sold.
@@ -168,7 +169,7 @@ func (s *Service) create(ctx context.Context, tx *db.Tx, w wish) (order, error) 
 	}
 	id, err := insert(ctx, tx, order{
 		accountID: w.accountID, kind: "new", status: Pending, subtotal: line.total + line.discount, discount: line.discount,
-		tax: line.tax, total: line.total, idempotencyKeyUsed: w.keyed, createdAt: tx.Now, expiresAt: tx.Now.Add(payableFor),
+		tax: line.tax, total: line.total, idempotencyKeyUsed: w.keyed, clientRef: w.clientRef, createdAt: tx.Now, expiresAt: tx.Now.Add(payableFor),
 	})
 	if err != nil {
 		return order{}, fmt.Errorf("orders: create: %w", err)
@@ -213,7 +214,7 @@ func (s *Service) pay(ctx context.Context, tx *db.Tx, accountID, id int64) (orde
 	}
 	if o.total > 0 {
 		// Of two payments of one order the second waits here for the wallet's row.
-		err := s.Payer.Charge(ctx, tx, Charge{AccountID: accountID, OrderID: id, Amount: o.total, Description: o.number()})
+		err := s.Payer.Charge(ctx, tx, Charge{AccountID: accountID, OrderID: id, Amount: o.total, Description: o.number(), ClientRef: o.clientRef})
 		if err != nil {
 			return order{}, s.unpaid(ctx, tx, o, err)
 		}

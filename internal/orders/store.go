@@ -13,11 +13,11 @@ import (
 )
 
 const columns = `id, account_id, kind, status, subtotal, discount, tax, total, failure_key, idempotency_key_used, expires_at,
-	created_at, paid_at, completed_at, cancelled_at`
+	created_at, paid_at, completed_at, cancelled_at, client_ref`
 
 func scan(row db.Row) (o order, err error) {
 	err = row.Scan(&o.id, &o.accountID, &o.kind, &o.status, &o.subtotal, &o.discount, &o.tax, &o.total, &o.failureKey,
-		&o.idempotencyKeyUsed, &o.expiresAt, &o.createdAt, &o.paidAt, &o.completedAt, &o.cancelledAt)
+		&o.idempotencyKeyUsed, &o.expiresAt, &o.createdAt, &o.paidAt, &o.completedAt, &o.cancelledAt, &o.clientRef)
 	return o, err
 }
 
@@ -54,12 +54,17 @@ func withItems(ctx context.Context, q db.Querier, o order, err error) (order, er
 	return orders[0], err
 }
 
-// list reads one page of an account's orders, the newest first; an empty status
-// shows all.
-func list(ctx context.Context, q db.Querier, accountID int64, status string, p page.Params) (rows []order, total int, err error) {
+// list reads one page of an account's orders, the newest first; an empty status, or
+// tag, shows all.
+func list(ctx context.Context, q db.Querier, accountID int64, status, clientRef string, p page.Params) (rows []order, total int, err error) {
 	where, args := `account_id = $1`, []any{accountID}
 	if status != "" {
-		where, args = where+` AND status = $2`, append(args, status)
+		args = append(args, status)
+		where += fmt.Sprintf(` AND status = $%d`, len(args))
+	}
+	if clientRef != "" {
+		args = append(args, clientRef)
+		where += fmt.Sprintf(` AND client_ref = $%d`, len(args))
 	}
 	if err := q.QueryRow(ctx, `SELECT count(*) FROM orders WHERE `+where, args...).Scan(&total); err != nil {
 		return nil, 0, err
@@ -98,10 +103,10 @@ func fillItems(ctx context.Context, q db.Querier, orders []order) error {
 // insert writes a pending order without its items, which name services that name it.
 func insert(ctx context.Context, tx *db.Tx, o order) (id int64, err error) {
 	err = tx.QueryRow(ctx, `INSERT INTO orders (account_id, kind, status, subtotal, discount, tax, total, idempotency_key_used,
-			expires_at, created_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) RETURNING id`,
+			expires_at, created_at, client_ref)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) RETURNING id`,
 		o.accountID, o.kind, o.status, o.subtotal, o.discount, o.tax, o.total, o.idempotencyKeyUsed, o.expiresAt,
-		o.createdAt).Scan(&id)
+		o.createdAt, o.clientRef).Scan(&id)
 	return id, err
 }
 

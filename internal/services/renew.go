@@ -28,6 +28,7 @@ type Sale struct {
 	Discount             money.USDCents // at most the price
 	Credit               money.USDCents // given back to the wallet, above the discount
 	Keyed                bool           // the request bore an Idempotency-Key
+	ClientRef            *string        // of the service
 }
 
 // Billing takes the money for what services become.
@@ -200,7 +201,7 @@ func (s *Service) renew(ctx context.Context, tx *db.Tx, accountID, id int64, w r
 	}
 	orderID, err := s.billing.Sell(ctx, tx, Sale{
 		AccountID: accountID, ServiceID: id, Kind: "renewal", Title: quote.planName, Domain: before.domain, PlanID: quote.planID,
-		PeriodMonths: quote.months, Price: quote.price, Keyed: w.keyed,
+		PeriodMonths: quote.months, Price: quote.price, Keyed: w.keyed, ClientRef: before.clientRef,
 	})
 	if err != nil {
 		return quote, 0, err

@@ -189,7 +189,7 @@ func (s *Service) changeTariff(ctx context.Context, tx *db.Tx, accountID, id int
 	}
 	orderID, err := s.billing.Sell(ctx, tx, Sale{
 		AccountID: accountID, ServiceID: id, Kind: "tariff_change", Title: t.offer.PlanName, Domain: before.domain,
-		PlanID: w.planID, PeriodMonths: before.periodMonths, Price: t.cost, Discount: t.cost - t.charge, Credit: t.credit, Keyed: w.keyed,
+		PlanID: w.planID, PeriodMonths: before.periodMonths, Price: t.cost, Discount: t.cost - t.charge, Credit: t.credit, Keyed: w.keyed, ClientRef: before.clientRef,
 	})
 	if err != nil {
 		return t, 0, err

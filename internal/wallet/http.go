@@ -124,7 +124,7 @@ func wireTransaction(ctx context.Context, t transaction) transactionWire {
 	w := transactionWire{
 		ID: t.ID, Type: string(t.Type), Status: "completed", Amount: money.Wire(ctx, t.Amount),
 		BalanceAfter: money.Wire(ctx, t.BalanceAfter), Description: t.Description,
-		Reference: referenceWire{Type: t.Reference.Type, ID: t.Reference.ID}, CreatedAt: t.CreatedAt,
+		Reference: referenceWire{Type: t.Reference.Type, ID: t.Reference.ID}, ClientRef: t.ClientRef, CreatedAt: t.CreatedAt,
 	}
 	if w.Description == "" {
 		w.Description = i18n.T(i18n.Lang(ctx), "wallet.transaction."+string(t.Type), map[string]any{"ID": strconv.FormatInt(t.Reference.ID, 10)})

@@ -73,6 +73,7 @@ type movement struct {
 	ref         Reference
 	part        int64
 	description string
+	clientRef   *string // a reseller's tag
 	legs        []leg
 }
 
@@ -140,6 +141,7 @@ type transaction struct {
 	BalanceAfter money.USDCents
 	Description  string
 	Reference    Reference
+	ClientRef    *string
 	CreatedAt    time.Time
 }
 

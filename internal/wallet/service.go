@@ -79,6 +79,8 @@ type Charge struct {
 	Reference Reference
 	// Description is shown in the history; empty means the type's own words.
 	Description string
+	// ClientRef is the tag that a reseller gave to what it buys.
+	ClientRef *string
 }
 
 // Charge moves money from the customer's balance to what is held for them,
@@ -106,7 +108,7 @@ func (s *Service) Charge(ctx context.Context, tx *db.Tx, c Charge) error {
 		return nil
 	}
 	err = post(ctx, tx, p, movement{
-		typ: TypeCharge, ref: c.Reference, description: c.Description,
+		typ: TypeCharge, ref: c.Reference, description: c.Description, clientRef: c.ClientRef,
 		legs: legs(leg{customer, "", -c.Amount}, leg{held, "", c.Amount}),
 	})
 	if errors.Is(err, errShort) {
@@ -159,7 +161,7 @@ func (s *Service) Refund(ctx context.Context, tx *db.Tx, c Charge) error {
 		return nil
 	}
 	err = post(ctx, tx, p, movement{
-		typ: TypeRefund, ref: c.Reference, description: c.Description,
+		typ: TypeRefund, ref: c.Reference, description: c.Description, clientRef: c.ClientRef,
 		legs: legs(leg{revenue, "", -c.Amount}, leg{customer, "", c.Amount}),
 	})
 	if err != nil {
@@ -192,7 +194,7 @@ func (s *Service) settle(ctx context.Context, tx *db.Tx, ref Reference, typ Type
 	}
 	amount := -charge.amount
 	err = post(ctx, tx, p, movement{
-		typ: typ, ref: ref, description: description,
+		typ: typ, ref: ref, description: description, clientRef: charge.clientRef,
 		legs: legs(leg{held, "", -amount}, leg{to, "", amount}),
 	})
 	if err != nil {

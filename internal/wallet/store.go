@@ -64,10 +64,10 @@ func post(ctx context.Context, tx *db.Tx, p *purse, m movement) error {
 	}
 	var id int64
 	err := tx.QueryRow(ctx, `INSERT INTO wallet_transactions
-			(account_id, type, amount, balance_after, description, reference_type, reference_id, part, created_at)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) RETURNING id`,
+			(account_id, type, amount, balance_after, description, reference_type, reference_id, part, created_at, client_ref)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) RETURNING id`,
 		p.accountID, string(m.typ), int64(m.spendable()), int64(p.balance(customer)), m.description,
-		m.ref.Type, m.ref.ID, m.part, tx.Now).Scan(&id)
+		m.ref.Type, m.ref.ID, m.part, tx.Now, m.clientRef).Scan(&id)
 	if err != nil {
 		return fmt.Errorf("wallet: write %s of %s %d: %w", m.typ, m.ref.Type, m.ref.ID, err)
 	}
@@ -139,13 +139,14 @@ func companyAccount(ctx context.Context, tx *db.Tx, k accountKind, name string) 
 type entry struct {
 	accountID int64
 	amount    money.USDCents
+	clientRef *string
 }
 
 // findEntry looks for a movement; its reference, type and part are unique.
 func findEntry(ctx context.Context, q db.Querier, ref Reference, typ Type, part int64) (e entry, found bool, err error) {
-	err = q.QueryRow(ctx, `SELECT account_id, amount FROM wallet_transactions
+	err = q.QueryRow(ctx, `SELECT account_id, amount, client_ref FROM wallet_transactions
 		WHERE reference_type = $1 AND reference_id = $2 AND type = $3 AND part = $4`, ref.Type, ref.ID, string(typ), part).
-		Scan(&e.accountID, &e.amount)
+		Scan(&e.accountID, &e.amount, &e.clientRef)
 	if errors.Is(err, db.ErrNoRows) {
 		return e, false, nil
 	}
@@ -195,10 +196,10 @@ const historyOf = ` FROM wallet_transactions WHERE account_id = $1 AND type <> '
 func history(ctx context.Context, q db.Querier, accountID int64, limit, offset int) ([]transaction, error) {
 	return db.Collect(ctx, q, func(r db.Row) (t transaction, err error) {
 		var typ string
-		err = r.Scan(&t.ID, &typ, &t.Amount, &t.BalanceAfter, &t.Description, &t.Reference.Type, &t.Reference.ID, &t.CreatedAt)
+		err = r.Scan(&t.ID, &typ, &t.Amount, &t.BalanceAfter, &t.Description, &t.Reference.Type, &t.Reference.ID, &t.CreatedAt, &t.ClientRef)
 		t.Type = Type(typ)
 		return t, err
-	}, `SELECT id, type, amount, balance_after, description, reference_type, reference_id, created_at`+historyOf+`
+	}, `SELECT id, type, amount, balance_after, description, reference_type, reference_id, created_at, client_ref`+historyOf+`
 		ORDER BY id DESC LIMIT $2 OFFSET $3`, accountID, limit, offset)
 }
 
