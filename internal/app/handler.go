@@ -11,6 +11,7 @@ import (
 	"stead.dev/stead/internal/platform/money"
 	"stead.dev/stead/internal/platform/throttle"
 	"stead.dev/stead/internal/reseller"
+	"stead.dev/stead/internal/webhooks"
 	"stead.dev/stead/internal/webui"
 )
 
@@ -51,6 +52,7 @@ func (a *App) newEdge() (*api.Edge, error) {
 		ClientAddr: a.clientAddr(),
 	})
 	e.Document(oauth.AuthorizePage())
+	e.Send(webhooks.Webhooks())
 	routes := a.routes()
 	resold, err := reseller.Resell(routes)
 	if err != nil {

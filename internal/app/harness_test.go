@@ -132,6 +132,7 @@ func run(t *testing.T, a *App) {
 		if err := <-ended; err != nil {
 			t.Errorf("run: %v", err)
 		}
+		eventsArePublished(t, a.db)
 		if err := a.Close(); err != nil {
 			t.Errorf("close: %v", err)
 		}

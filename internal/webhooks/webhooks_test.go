@@ -115,6 +115,17 @@ func (w *world) show(id int64) object {
 	return nil
 }
 
+// emit tells of one thing of the first reseller's.
+func (w *world) emit(typ string, service int64, data object) {
+	w.t.Helper()
+	err := w.db.InTx(w.t.Context(), func(ctx context.Context, tx *db.Tx) error {
+		return w.out.Emit(ctx, tx, outbox.Event{Type: typ, AccountID: 1, Subject: "service", SubjectID: service, Data: data})
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
 // happen emits events of services, and fans them out in the order that is given by their job.
 func (w *world) happen(account int64, services ...int64) {
 	w.t.Helper()

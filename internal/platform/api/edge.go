@@ -72,6 +72,7 @@ type Edge struct {
 	registry huma.Registry
 	ops      []*declared
 	pages    []Page
+	sent     []Webhooks
 }
 
 // NewEdge makes an edge without operations.

@@ -106,6 +106,42 @@ func TestTheDocumentSaysWhatMayBeNull(t *testing.T) {
 	}
 }
 
+type madeWire struct {
+	partWire
+	Key string `json:"key"`
+}
+
+type partWire struct {
+	corePartWire
+	Owner *ownerWire `json:"owner"`
+}
+
+type corePartWire struct {
+	ID   int64   `json:"id"`
+	Note *string `json:"note,omitempty"`
+}
+
+func TestTheDocumentHasTheMembersOfEmbeddedTypes(t *testing.T) {
+	edge := api.NewEdge(api.Config{})
+	err := edge.Mount(api.Operation[struct{}, madeWire]{
+		ID: "test.made", Method: "GET", Path: "/api/v1/made", Section: api.Orders, Auth: api.Open, Summary: "Made",
+		Handle: func(context.Context, auth.Principal, *struct{}) (*madeWire, error) { return nil, nil },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	content, err := json.Marshal(edge.OpenAPI().Components.Schemas.Map()["Api_testMade"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `{"properties":{"id":{"format":"int64","type":"integer"},"key":{"type":"string"},"note":{"type":"string"},` +
+		`"owner":{"anyOf":[{"$ref":"#/components/schemas/Api_testOwner"},{"enum":[null],"type":"null"}]}},` +
+		`"required":["id","key","owner"],"type":"object"}`
+	if string(content) != want {
+		t.Errorf("%s\nwant %s", content, want)
+	}
+}
+
 func hasFold(m map[string][]string, name string) bool {
 	for k := range m {
 		if strings.EqualFold(k, name) {

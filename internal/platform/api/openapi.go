@@ -32,12 +32,56 @@ func (t tolerant) MarshalJSON() ([]byte, error) { return json.Marshal(t.Map()) }
 
 func (t tolerant) Schema(typ reflect.Type, allowRef bool, hint string) *huma.Schema {
 	s := t.Registry.Schema(typ, allowRef, hint)
+	t.embed()
 	for name, known := range t.Map() {
 		allowUnknown(known)
 		allowNull(known, t.TypeFromRef(schemaPrefix+name))
 	}
 	allowUnknown(s)
 	return s
+}
+
+// embed puts the members of embedded types that are not exported into the types that embed them, as encoding/json
+// does. huma passes them over.
+func (t tolerant) embed() {
+	for changed := true; changed; {
+		changed = false
+		for _, name := range slices.Collect(maps.Keys(t.Map())) {
+			into, typ := t.Map()[name], t.TypeFromRef(schemaPrefix+name)
+			if typ == nil || typ.Kind() != reflect.Struct || into.Type != huma.TypeObject {
+				continue
+			}
+			for i := range typ.NumField() {
+				f := typ.Field(i)
+				tag, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+				if f.IsExported() || !f.Anonymous || tag != "" || f.Type.Kind() != reflect.Struct {
+					continue
+				}
+				changed = merge(into, t.Registry.Schema(f.Type, false, "")) || changed
+			}
+		}
+	}
+}
+
+// merge puts members of one object that the other has not into it, and tells whether there were any.
+func merge(into, from *huma.Schema) (changed bool) {
+	for name, member := range from.Properties {
+		if _, ok := into.Properties[name]; ok {
+			continue
+		}
+		if into.Properties == nil {
+			into.Properties = map[string]*huma.Schema{}
+		}
+		into.Properties[name], changed = member, true
+		if slices.Contains(from.Required, name) {
+			into.Required = append(into.Required, name)
+		}
+	}
+	if changed {
+		slices.Sort(into.Required)
+		into.PrecomputeMessages()
+	}
+	return changed
 }
 
 // allowNull says of members that point to objects and are always there, as in
@@ -159,6 +203,9 @@ func (e *Edge) OpenAPI() *huma.OpenAPI {
 	}
 	for _, s := range slices.Sorted(maps.Keys(sections)) {
 		doc.Tags = append(doc.Tags, &huma.Tag{Name: s.Title()})
+	}
+	if doc.Webhooks = e.webhooks(); len(doc.Webhooks) > 0 {
+		doc.Tags = append(doc.Tags, &huma.Tag{Name: eventsTag})
 	}
 	return doc
 }
