@@ -147,7 +147,15 @@ type billing struct{ *orders.Service }
 
 // Sell implements services.Billing.
 func (b billing) Sell(ctx context.Context, tx *db.Tx, sale services.Sale) (int64, error) {
-	return b.Service.Sell(ctx, tx, orders.Sale(sale))
+	extras := make([]orders.Extra, len(sale.Extras))
+	for i, e := range sale.Extras {
+		extras[i] = orders.Extra(e)
+	}
+	return b.Service.Sell(ctx, tx, orders.Sale{
+		AccountID: sale.AccountID, ServiceID: sale.ServiceID, Kind: sale.Kind, Title: sale.Title, Domain: sale.Domain, PlanID: sale.PlanID,
+		PeriodMonths: sale.PeriodMonths, Price: sale.Price, Discount: sale.Discount, Credit: sale.Credit, Keyed: sale.Keyed,
+		ClientRef: sale.ClientRef, Extras: extras,
+	})
 }
 
 // tariffs are the catalog as the services see it.

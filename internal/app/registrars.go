@@ -74,5 +74,8 @@ type purchases struct{ *orders.Service }
 
 // Begin implements domains.Orders.
 func (p purchases) Begin(ctx context.Context, tx *db.Tx, n domains.Purchase) (int64, error) {
-	return p.Service.Begin(ctx, tx, orders.Purchase(n))
+	return p.Service.Begin(ctx, tx, orders.Purchase{
+		AccountID: n.AccountID, Kind: n.Kind, Title: n.Title, Domain: n.Domain, DomainID: n.DomainID, PeriodMonths: n.PeriodMonths,
+		Price: n.Price, Keyed: n.Keyed, ClientRef: n.ClientRef,
+	})
 }

@@ -13,10 +13,12 @@ type Purchase struct {
 	AccountID    int64
 	Kind         string // resources, section 2
 	Title        string
-	Domain       string
+	Domain       string // empty: it is about none, and so are the ids when they are 0
 	DomainID     int64
+	ServiceID    int64
 	PeriodMonths int
-	Price        money.USDCents
+	Quantity     int            // 0: one
+	Price        money.USDCents // of all of them
 	Keyed        bool // the request bore an Idempotency-Key
 	ClientRef    *string
 }
@@ -24,8 +26,10 @@ type Purchase struct {
 // Begin makes an order and sets its money aside, or refuses with insufficient_funds. It answers the
 // order's id; the order is in processing.
 func (s *Service) Begin(ctx context.Context, tx *db.Tx, p Purchase) (int64, error) {
-	if p.Price < 0 {
-		return 0, fmt.Errorf("orders: a purchase for %d", p.Price)
+	p.Quantity = max(1, p.Quantity)
+	unit := p.Price / money.USDCents(p.Quantity)
+	if p.Price < 0 || unit*money.USDCents(p.Quantity) != p.Price {
+		return 0, fmt.Errorf("orders: a purchase of %d for %d", p.Quantity, p.Price)
 	}
 	id, err := insert(ctx, tx, order{
 		accountID: p.AccountID, kind: p.Kind, status: Pending, subtotal: p.Price, total: p.Price, idempotencyKeyUsed: p.Keyed, clientRef: p.ClientRef,
@@ -33,8 +37,8 @@ func (s *Service) Begin(ctx context.Context, tx *db.Tx, p Purchase) (int64, erro
 	})
 	if err == nil {
 		err = insertItem(ctx, tx, item{
-			orderID: id, kind: p.Kind, status: "pending", title: p.Title, domain: &p.Domain, quantity: 1,
-			periodMonths: &p.PeriodMonths, unitPrice: p.Price, total: p.Price, domainID: &p.DomainID,
+			orderID: id, kind: p.Kind, status: "pending", title: p.Title, domain: orNull(p.Domain), quantity: p.Quantity,
+			periodMonths: &p.PeriodMonths, unitPrice: unit, total: p.Price, domainID: orNull(p.DomainID), serviceID: orNull(p.ServiceID),
 		})
 	}
 	if err != nil {
@@ -58,4 +62,13 @@ func (s *Service) Begin(ctx context.Context, tx *db.Tx, p Purchase) (int64, erro
 	}
 	_, err = s.emitNow(ctx, tx, "order.paid", id, Pending)
 	return id, err
+}
+
+// orNull is nil for nothing.
+func orNull[T comparable](v T) *T {
+	var nothing T
+	if v == nothing {
+		return nil
+	}
+	return &v
 }

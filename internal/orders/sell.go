@@ -22,28 +22,81 @@ type Sale struct {
 	Credit               money.USDCents // given back to the wallet, above the discount
 	Keyed                bool           // the request bore an Idempotency-Key
 	ClientRef            *string        // of the service
+	Extras               []Extra        // further lines, above the price
+}
+
+// Extra is a line beside the plan: an add-on that is renewed with the service.
+type Extra struct {
+	Title     string
+	Quantity  int
+	UnitPrice money.USDCents // for the period
+}
+
+// line is the extra as an item of the sale.
+func (e Extra) line(sale Sale) (item, error) {
+	total, err := e.UnitPrice.Mul(int64(e.Quantity))
+	return item{
+		kind: "addon", status: "pending", title: e.Title, domain: sale.Domain, quantity: e.Quantity, periodMonths: &sale.PeriodMonths,
+		unitPrice: e.UnitPrice, total: total, serviceID: &sale.ServiceID,
+	}, err
+}
+
+// lines are the items of a sale, the plan first.
+func (sale Sale) lines() ([]item, error) {
+	total := sale.Price - sale.Discount
+	if sale.Discount < 0 || total < 0 || sale.Credit < 0 {
+		return nil, fmt.Errorf("orders: a sale of %d less %d, with %d back", sale.Price, sale.Discount, sale.Credit)
+	}
+	all := []item{{
+		kind: sale.Kind, status: "pending", title: sale.Title, planID: &sale.PlanID, domain: sale.Domain, quantity: 1,
+		periodMonths: &sale.PeriodMonths, unitPrice: sale.Price, discount: sale.Discount, total: total, serviceID: &sale.ServiceID,
+	}}
+	for _, e := range sale.Extras {
+		line, err := e.line(sale)
+		if err != nil {
+			return nil, fmt.Errorf("orders: price of %q: %w", e.Title, err)
+		}
+		all = append(all, line)
+	}
+	return all, nil
+}
+
+// totals are the sums of items: before the discount, and after it.
+func totals(lines []item) (subtotal, total money.USDCents, err error) {
+	for _, line := range lines {
+		if subtotal, err = subtotal.Add(line.total + line.discount); err == nil {
+			total, err = total.Add(line.total)
+		}
+		if err != nil {
+			return 0, 0, fmt.Errorf("orders: sum of an order: %w", err)
+		}
+	}
+	return subtotal, total, nil
 }
 
 // Sell makes an order, pays it from the wallet and completes it, or refuses with
 // insufficient_funds. It answers the order's id.
 func (s *Service) Sell(ctx context.Context, tx *db.Tx, sale Sale) (int64, error) {
-	total := sale.Price - sale.Discount
-	if sale.Discount < 0 || total < 0 || sale.Credit < 0 {
-		return 0, fmt.Errorf("orders: a sale of %d less %d, with %d back", sale.Price, sale.Discount, sale.Credit)
+	lines, err := sale.lines()
+	if err != nil {
+		return 0, err
+	}
+	subtotal, total, err := totals(lines)
+	if err != nil {
+		return 0, err
 	}
 	id, err := insert(ctx, tx, order{
-		accountID: sale.AccountID, kind: sale.Kind, status: Pending, subtotal: sale.Price, discount: sale.Discount, total: total,
+		accountID: sale.AccountID, kind: sale.Kind, status: Pending, subtotal: subtotal, discount: sale.Discount, total: total,
 		idempotencyKeyUsed: sale.Keyed, clientRef: sale.ClientRef, createdAt: tx.Now, expiresAt: tx.Now.Add(payableFor),
 	})
 	if err != nil {
 		return 0, fmt.Errorf("orders: sell: %w", err)
 	}
-	err = insertItem(ctx, tx, item{
-		orderID: id, kind: sale.Kind, status: "pending", title: sale.Title, planID: &sale.PlanID, domain: sale.Domain, quantity: 1,
-		periodMonths: &sale.PeriodMonths, unitPrice: sale.Price, discount: sale.Discount, total: total, serviceID: &sale.ServiceID,
-	})
-	if err != nil {
-		return 0, fmt.Errorf("orders: sell: %w", err)
+	for _, line := range lines {
+		line.orderID = id
+		if err := insertItem(ctx, tx, line); err != nil {
+			return 0, fmt.Errorf("orders: sell: %w", err)
+		}
 	}
 	o, err := s.emitNow(ctx, tx, "order.created", id, "")
 	if err != nil {

@@ -101,6 +101,11 @@ func (s *Service) end(ctx context.Context, id int64) (time.Duration, error) {
 		if err != nil || !moved {
 			return err
 		}
+		if s.addons != nil {
+			if err := s.addons.Ended(ctx, tx, id); err != nil {
+				return err
+			}
+		}
 		return s.emitMove(ctx, tx, "service.terminated", r)
 	})
 }
@@ -158,6 +163,11 @@ func (s *Service) comeBack(ctx context.Context, tx *db.Tx, r record, account pan
 	}
 	if err := s.keeper.Return(ctx, tx, r.id); err != nil {
 		return err
+	}
+	if s.addons != nil {
+		if err := s.addons.Returned(ctx, tx, r.id); err != nil {
+			return err
+		}
 	}
 	return s.emitMove(ctx, tx, "service.restored", r)
 }

@@ -46,7 +46,10 @@ type record struct {
 	planID                 int64
 	planSlug               string
 	planName               string
-	limits                 string
+	limits                 string // of the plan, raised by add-ons
+	planLimits             string
+	addonLimits            string         // by how much, an object of numbers
+	addonPrice             money.USDCents // in renewPrice, too
 	periodMonths           int
 	autoRenew              bool
 	renewPrice, firstPrice money.USDCents

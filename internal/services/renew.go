@@ -29,6 +29,7 @@ type Sale struct {
 	Credit               money.USDCents // given back to the wallet, above the discount
 	Keyed                bool           // the request bore an Idempotency-Key
 	ClientRef            *string        // of the service
+	Extras               []Extra        // further lines of the order, above the price
 }
 
 // Billing takes the money for what services become.
@@ -114,7 +115,9 @@ type renewal struct {
 	planID      int64 // the pending one, where there is one
 	planName    string
 	months      int
-	price       money.USDCents
+	price       money.USDCents // of all
+	planPrice   money.USDCents
+	extras      []Extra // what is renewed with it
 	from, until time.Time
 }
 
@@ -141,7 +144,7 @@ func (s *Service) quoteRenewal(ctx context.Context, q db.Querier, r record, mont
 	if own {
 		months = r.periodMonths
 	}
-	w := renewal{planID: r.planID, planName: r.planName, months: months, price: r.renewPrice, from: *r.expiresAt}
+	w := renewal{planID: r.planID, planName: r.planName, months: months, planPrice: r.renewPrice - r.addonPrice, from: *r.expiresAt}
 	if r.pendingPlanID != nil {
 		w.planID = *r.pendingPlanID
 	}
@@ -159,7 +162,15 @@ func (s *Service) quoteRenewal(ctx context.Context, q db.Querier, r record, mont
 		if !offer.Available && w.planID == r.planID {
 			return w, ErrRenewalNotAllowed.Wrap(fmt.Errorf("services: plan %d is sold for its old periods only", r.planID))
 		}
-		w.planName, w.price = offer.PlanName, offer.Price
+		w.planName, w.planPrice = offer.PlanName, offer.Price
+	}
+	extras, sum, err := s.extras(ctx, q, r, months)
+	if err != nil {
+		return w, err
+	}
+	w.extras = extras
+	if w.price, err = w.planPrice.Add(sum); err != nil {
+		return w, fmt.Errorf("services: renewal of service %d: %w", r.id, err)
 	}
 	if w.until = addMonths(w.from, months); !w.until.After(now) {
 		w.from, w.until = now, addMonths(now, months)
@@ -201,7 +212,7 @@ func (s *Service) renew(ctx context.Context, tx *db.Tx, accountID, id int64, w r
 	}
 	orderID, err := s.billing.Sell(ctx, tx, Sale{
 		AccountID: accountID, ServiceID: id, Kind: "renewal", Title: quote.planName, Domain: before.domain, PlanID: quote.planID,
-		PeriodMonths: quote.months, Price: quote.price, Keyed: w.keyed, ClientRef: before.clientRef,
+		PeriodMonths: quote.months, Price: quote.planPrice, Extras: quote.extras, Keyed: w.keyed, ClientRef: before.clientRef,
 	})
 	if err != nil {
 		return quote, 0, err
@@ -215,8 +226,13 @@ func (s *Service) renew(ctx context.Context, tx *db.Tx, accountID, id int64, w r
 	if err := setRenewed(ctx, tx, id, quote.until); err != nil {
 		return quote, 0, err
 	}
-	if err := insertPeriod(ctx, tx, id, quote.from, quote.until, quote.price); err != nil {
+	if err := insertPeriod(ctx, tx, id, quote.from, quote.until, quote.planPrice); err != nil {
 		return quote, 0, err
+	}
+	if s.addons != nil {
+		if err := s.addons.Renewed(ctx, tx, id, quote.until); err != nil {
+			return quote, 0, err
+		}
 	}
 	if err := s.planRenewal(ctx, tx, id); err != nil {
 		return quote, 0, err
@@ -238,6 +254,7 @@ func (s *Service) unmoved(ctx context.Context, tx *db.Tx, before record) (record
 		return r, err
 	}
 	same := r.status == before.status && r.planID == before.planID && r.expiresAt.Equal(*before.expiresAt) &&
+		r.addonPrice == before.addonPrice && r.addonLimits == before.addonLimits &&
 		(r.pendingPlanID == nil) == (before.pendingPlanID == nil) &&
 		(r.pendingPlanID == nil || *r.pendingPlanID == *before.pendingPlanID)
 	if !same {

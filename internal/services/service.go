@@ -71,6 +71,7 @@ type Service struct {
 	billing Billing
 	usages  Usages
 	keeper  Keeper
+	addons  Addons // nil: services have none
 }
 
 // New makes the section. It needs its setters called before it is

@@ -72,7 +72,11 @@ func (s *Service) quoteTariff(ctx context.Context, q db.Querier, r record, offer
 		return t, err
 	}
 	t.charge, t.credit = max(0, t.cost-value), max(0, value-t.cost)
-	t.exceeded, err = exceeds(offer.Limits, used)
+	limits, err := r.raisedBy(string(offer.Limits))
+	if err != nil {
+		return t, err
+	}
+	t.exceeded, err = exceeds(json.RawMessage(limits), used)
 	return t, err
 }
 
@@ -228,7 +232,7 @@ func (s *Service) stay(ctx context.Context, tx *db.Tx, before record) (tariffQuo
 		return tariffQuote{}, 0, err
 	}
 	offer := Offer{
-		PlanID: r.planID, PlanSlug: r.planSlug, PlanName: r.planName, PeriodMonths: r.periodMonths, Price: r.renewPrice,
+		PlanID: r.planID, PlanSlug: r.planSlug, PlanName: r.planName, PeriodMonths: r.periodMonths, Price: r.renewPrice - r.addonPrice,
 		Limits: json.RawMessage(r.limits), Available: true,
 	}
 	return tariffQuote{offer: offer}, 0, s.tellUpdated(ctx, tx, r.id, map[string]any{"pending_plan_id": r.pendingPlanID})
@@ -347,7 +351,7 @@ func setPending(ctx context.Context, tx *db.Tx, id int64, planID *int64, at *tim
 // setPlan makes a service one of another plan. A change that was to come is
 // overtaken by it.
 func setPlan(ctx context.Context, tx *db.Tx, id int64, o Offer) error {
-	_, err := tx.Exec(ctx, `UPDATE services SET plan_id = $1, plan_slug = $2, plan_name = $3, limits = $4, renew_price = $5,
+	_, err := tx.Exec(ctx, `UPDATE services SET plan_id = $1, plan_slug = $2, plan_name = $3, limits = $4, renew_price = $5 + addon_price,
 			pending_plan_id = NULL, pending_plan_at = NULL WHERE id = $6`,
 		o.PlanID, o.PlanSlug, o.PlanName, string(o.Limits), o.Price, id)
 	return err
