@@ -208,7 +208,7 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 	c.reseller = reseller.New(reseller.Config{DB: c.db, Clock: c.clock, Accounts: c.accounts, Wallet: c.wallet, Services: c.services, Orders: c.orders})
 	c.orders.Rates, c.services.Rates = c.reseller, c.reseller
 	c.webhooks = webhooks.New(webhooks.Config{
-		DB: c.db, Clock: c.clock, Queue: c.queue, Events: c.outbox, Box: c.box, Worlds: c.reseller, AllowLoopback: c.cfg.AllowLoopbackTargets,
+		DB: c.db, Clock: c.clock, Queue: c.queue, Events: c.outbox, Box: c.box, Worlds: c.reseller, Tags: c.services, AllowLoopback: c.cfg.AllowLoopbackTargets,
 	})
 	c.outbox.Subscribe("*", c.webhooks.Follow)
 	c.admin = admin.New(admin.Sections{

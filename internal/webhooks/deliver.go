@@ -262,7 +262,7 @@ func (s *Service) test(ctx context.Context, accountID, id int64) (d delivery, er
 	v, err := newEvent(outbox.Stored{
 		UID: secret.Token("evt_", 16), Type: testType, AccountID: accountID, Subject: "webhook", SubjectID: id, CreatedAt: now,
 		Data: []byte(`{"id":` + strconv.FormatInt(id, 10) + `}`),
-	}, sandbox)
+	}, sandbox, nil)
 	if err != nil {
 		return d, err
 	}

@@ -46,18 +46,28 @@ type event struct {
 	createdAt     time.Time
 }
 
+// tag is what an event's object says of whose it is.
+type tag struct {
+	ClientRef *string `json:"client_ref"`
+	ServiceID int64   `json:"service_id"`
+}
+
+// tagOf reads the object. What is no object, or has another thing under those names, has no tag.
+func tagOf(e outbox.Stored) (t tag) {
+	if json.Unmarshal(e.Data, &t) != nil {
+		t = tag{}
+	}
+	if t.ServiceID == 0 && e.Subject == "service" {
+		t.ServiceID = e.SubjectID
+	}
+	return t
+}
+
 // newEvent makes the body of what the outbox tells.
-func newEvent(e outbox.Stored, sandbox bool) (event, error) {
-	var object struct {
-		ClientRef *string `json:"client_ref"`
-	}
-	// What is no object, or has another thing under that name, has no tag.
-	if json.Unmarshal(e.Data, &object) != nil {
-		object.ClientRef = nil
-	}
+func newEvent(e outbox.Stored, sandbox bool, clientRef *string) (event, error) {
 	b := body{
 		ID: e.UID, Type: e.Type, CreatedAt: e.CreatedAt, APIVersion: "v1", Sandbox: sandbox, Sequence: e.Sequence,
-		Data: bodyData{Object: e.Data, Previous: e.Previous}, ClientRef: object.ClientRef,
+		Data: bodyData{Object: e.Data, Previous: e.Previous}, ClientRef: clientRef,
 	}
 	if len(b.Data.Previous) == 0 || string(b.Data.Previous) == "null" {
 		b.Data.Previous = json.RawMessage("{}")
@@ -72,6 +82,6 @@ func newEvent(e outbox.Stored, sandbox bool) (event, error) {
 	}
 	return event{
 		accountID: e.AccountID, uid: e.UID, typ: e.Type, subject: e.Subject, subjectID: e.SubjectID, sequence: e.Sequence,
-		clientRef: object.ClientRef, body: string(encoded), createdAt: e.CreatedAt,
+		clientRef: clientRef, body: string(encoded), createdAt: e.CreatedAt,
 	}, nil
 }

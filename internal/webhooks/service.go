@@ -21,6 +21,11 @@ type Worlds interface {
 	World(ctx context.Context, q db.Querier, accountID int64) (resells, sandbox bool, err error)
 }
 
+// Tags tells how a reseller has tagged a service; nil is not.
+type Tags interface {
+	ClientRef(ctx context.Context, q db.Querier, serviceID int64) (*string, error)
+}
+
 // Config is what the section works with; all but AllowLoopback is needed.
 type Config struct {
 	DB     *db.DB
@@ -29,6 +34,7 @@ type Config struct {
 	Events *outbox.Outbox
 	Box    *secret.Box
 	Worlds Worlds
+	Tags   Tags
 	// AllowLoopback lets endpoints be on this machine; for tests.
 	AllowLoopback bool
 }
@@ -54,7 +60,14 @@ func (s *Service) Follow(ctx context.Context, tx *db.Tx, e outbox.Stored) error 
 	if err != nil || !resells {
 		return err
 	}
-	v, err := newEvent(e, sandbox)
+	// What belongs to a service bears its tag, unless it has one of its own.
+	t := tagOf(e)
+	if t.ClientRef == nil && t.ServiceID != 0 {
+		if t.ClientRef, err = s.Tags.ClientRef(ctx, tx, t.ServiceID); err != nil {
+			return err
+		}
+	}
+	v, err := newEvent(e, sandbox, t.ClientRef)
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -32,6 +33,17 @@ type worlds struct{}
 
 func (worlds) World(_ context.Context, _ db.Querier, id int64) (bool, bool, error) {
 	return id <= 3, id == 2, nil
+}
+
+// tags: services above 100 have one.
+type tags struct{}
+
+func (tags) ClientRef(_ context.Context, _ db.Querier, id int64) (*string, error) {
+	if id <= 100 {
+		return nil, nil
+	}
+	ref := fmt.Sprint("tag-", id)
+	return &ref, nil
 }
 
 type world struct {
@@ -56,7 +68,7 @@ func engines(t *testing.T, f func(t *testing.T, w *world)) {
 			t.Fatal(err)
 		}
 		w := &world{t: t, db: d, clk: clk, queue: q, out: outbox.New(d, q)}
-		w.Service = webhooks.New(webhooks.Config{DB: d, Clock: clk, Queue: q, Events: w.out, Box: box, Worlds: worlds{}, AllowLoopback: true})
+		w.Service = webhooks.New(webhooks.Config{DB: d, Clock: clk, Queue: q, Events: w.out, Box: box, Worlds: worlds{}, Tags: tags{}, AllowLoopback: true})
 		w.out.Subscribe("*", w.Follow)
 		w.out.Register(q.Workers())
 		w.Register(q.Workers())
@@ -256,6 +268,27 @@ func TestAnEventArrivesSigned(t *testing.T) {
 		}
 		if rows := w.must(200, "own", "GET", "events?delivered=false", "")["data"].([]any); len(rows) != 0 {
 			t.Errorf("%v", rows)
+		}
+	})
+}
+
+func TestWhatBelongsToAServiceBearsItsTag(t *testing.T) {
+	engines(t, func(t *testing.T, w *world) {
+		w.emit("database.created", 7, object{"id": 1, "service_id": 7, "name": "shop", "engine": "mariadb"})
+		w.emit("database.created", 101, object{"id": 2, "service_id": 101, "name": "shop", "engine": "mariadb"})
+		w.emit("service.updated", 102, object{"id": 102, "client_ref": "own"})
+		w.emit("service.updated", 103, object{"id": 103, "client_ref": nil})
+		w.fanOut()
+		tagged := map[string]any{}
+		for _, e := range w.must(200, "own", "GET", "events", "")["data"].([]any) {
+			body := e.(object)["body"].(object)
+			if e.(object)["client_ref"] != body["client_ref"] {
+				t.Errorf("%v", e)
+			}
+			tagged[fmt.Sprint(body["data"].(object)["object"].(object)["id"])] = body["client_ref"]
+		}
+		if want := map[string]any{"1": nil, "2": "tag-101", "102": "own", "103": "tag-103"}; !reflect.DeepEqual(tagged, want) {
+			t.Errorf("%v, want %v", tagged, want)
 		}
 	})
 }
