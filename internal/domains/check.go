@@ -3,7 +3,9 @@ package domains
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"stead.dev/stead/internal/platform/db"
@@ -56,45 +58,57 @@ func named(ctx context.Context, q db.Querier, written string) (string, tld, erro
 	}
 }
 
-// Check tells whether a name can be registered: by our own registrations, the registry, and else by the
-// configured sources in their order. What no one knows stays unknown.
-func (s *Service) Check(ctx context.Context, written string, sandbox, wholesale bool) (Availability, error) {
-	out := Availability{CheckedAt: s.Clock.Now()}
-	name, zone, err := named(ctx, s.DB, written)
-	out.Name = name
-	switch {
-	case errors.Is(err, ErrTLDUnsupported):
-		out.Reason = "tld_unsupported"
-		return out, nil
-	case err != nil:
-		return out, err
-	}
-	for _, own := range s.ReservedDomains {
-		if domainname.Within(name, own) {
-			return out.is(false, "reserved", "registry"), nil
+// Check tells of each name whether it can be registered: by our own registrations, the registry, and else by
+// the configured sources in their order. What no one knows stays unknown. A text that is no name refuses all.
+func (s *Service) Check(ctx context.Context, written []string, sandbox, wholesale bool) ([]Availability, error) {
+	all := make([]Availability, len(written))
+	zones := make([]tld, len(written))
+	var open []int // of all, what a registry is asked
+	for i, text := range written {
+		all[i].CheckedAt = s.Clock.Now()
+		name, zone, err := named(ctx, s.DB, text)
+		all[i].Name, zones[i] = name, zone
+		switch {
+		case errors.Is(err, ErrTLDUnsupported):
+			all[i].Reason = "tld_unsupported"
+			continue
+		case err != nil:
+			return nil, err
+		case slices.ContainsFunc(s.ReservedDomains, func(own string) bool { return domainname.Within(name, own) }):
+			all[i] = all[i].is(false, "reserved", "registry")
+			continue
 		}
-	}
-	live, err := isLive(ctx, s.DB, name, sandbox)
-	if err != nil {
-		return out, err
-	}
-	if live {
-		return out.is(false, "taken", "registry"), nil
-	}
-	found, source := s.ask(ctx, name, sandbox)
-	if found.Available == nil {
-		out.Reason = "lookup_failed"
-		return out, nil
-	}
-	out = out.is(*found.Available, found.Reason, source)
-	if out.Premium = found.Premium; *found.Available && !found.Premium {
-		price, err := zone.of(wholesale).Register.Mul(int64(zone.MinYears))
+		live, err := isLive(ctx, s.DB, name, sandbox)
 		if err != nil {
-			return out, err
+			return nil, err
 		}
-		out.Price = &price
+		if live {
+			all[i] = all[i].is(false, "taken", "registry")
+			continue
+		}
+		open = append(open, i)
 	}
-	return out, nil
+	names := make([]string, len(open))
+	for n, i := range open {
+		names[n] = all[i].Name
+	}
+	answers := s.ask(ctx, names, sandbox)
+	for n, i := range open {
+		a := answers[n]
+		if a.Available == nil {
+			all[i].Reason = "lookup_failed"
+			continue
+		}
+		all[i] = all[i].is(*a.Available, a.Reason, a.source)
+		if all[i].Premium = a.Premium; *a.Available && !a.Premium {
+			price, err := zones[i].of(wholesale).Register.Mul(int64(zones[i].MinYears))
+			if err != nil {
+				return nil, err
+			}
+			all[i].Price = &price
+		}
+	}
+	return all, nil
 }
 
 func (a Availability) is(available bool, reason, source string) Availability {
@@ -102,33 +116,71 @@ func (a Availability) is(available bool, reason, source string) Availability {
 	return a
 }
 
-// ask asks one source after the other until one knows. What goes wrong is logged: for the customer it is
-// that nobody knows.
-func (s *Service) ask(ctx context.Context, name string, sandbox bool) (registrar.Availability, string) {
+// answer is what a source said of a name.
+type answer struct {
+	registrar.Availability
+	source string
+}
+
+// asksAtOnce is how many names are looked up at once where the registry does not know.
+const asksAtOnce = 5
+
+// ask asks the registry of all names, and of those that it does not know one source after the other. What
+// goes wrong is logged: for the customer it is that nobody knows.
+func (s *Service) ask(ctx context.Context, names []string, sandbox bool) []answer {
+	answers := make([]answer, len(names))
+	if len(names) == 0 {
+		return answers
+	}
 	if r, ok := s.Registrars.Registrar(sandbox); ok {
 		within, cancel := context.WithTimeout(ctx, answerIn)
-		all, err := r.Check(within, []string{name})
+		all, err := r.Check(within, names)
 		cancel()
-		if err == nil && len(all) == 1 && all[0].Available != nil {
-			return all[0], "registry"
+		if err != nil || len(all) != len(names) {
+			s.Log.WarnContext(ctx, "domains: a registrar did not say whether names are free", "registrar", r.Name(), "domains", names, "error", err)
+		} else {
+			for i, a := range all {
+				if a.Name == names[i] && a.Available != nil {
+					answers[i] = answer{a, "registry"}
+				}
+			}
 		}
-		s.Log.WarnContext(ctx, "domains: a registrar did not say whether a name is free", "registrar", r.Name(), "domain", name, "error", err)
 	}
-	if sandbox {
-		return registrar.Availability{}, ""
+	if sandbox || len(s.sources) == 0 {
+		return answers
 	}
+	within, cancel := context.WithTimeout(ctx, 2*answerIn)
+	defer cancel()
+	var wait sync.WaitGroup
+	turn := make(chan struct{}, asksAtOnce)
+	for i, name := range names {
+		if answers[i].Available != nil {
+			continue
+		}
+		turn <- struct{}{}
+		wait.Go(func() {
+			defer func() { <-turn }()
+			answers[i] = s.look(within, name)
+		})
+	}
+	wait.Wait()
+	return answers
+}
+
+// look asks one source after the other until one knows.
+func (s *Service) look(ctx context.Context, name string) answer {
 	for _, source := range s.sources {
 		within, cancel := context.WithTimeout(ctx, answerIn)
 		a, err := source.Lookup(within, name)
 		cancel()
 		if err == nil && a.Available != nil {
-			return a, source.Name()
+			return answer{a, source.Name()}
 		}
 		if err != nil {
 			s.Log.WarnContext(ctx, "domains: a source did not say whether a name is free", "source", source.Name(), "domain", name, "error", err)
 		}
 	}
-	return registrar.Availability{}, ""
+	return answer{}
 }
 
 // Servers are where the zone of a name is looked up: the address of its RDAP server, and its WHOIS server

@@ -2,6 +2,8 @@ package domains
 
 import (
 	"encoding/json"
+	"fmt"
+	"strings"
 	"time"
 
 	"stead.dev/stead/internal/registrar"
@@ -70,8 +72,23 @@ type domain struct {
 	reminded                     *int
 	renewAt                      *time.Time
 	createdAt                    time.Time
+	seen                         int64      // readings of the registry that the row has had
+	handle                       string     // what its contacts' handles begin with; empty for older ones
 	last                         *operation // where it was asked for
 	tldNow                       *tld
+}
+
+// contact is the registry's handle of the contact that has the given roles. It is at most 16 characters
+// long, as EPP has it (RFC 5733, section 2.1: clIDType).
+func (d domain) contact(role registrar.Role) string {
+	stem := d.handle
+	if stem == "" {
+		stem = fmt.Sprintf("stead-%d", d.id)
+	}
+	if role == "" {
+		return stem
+	}
+	return stem + strings.ToUpper(string(role[:1]))
 }
 
 // registry is what else the registry has of a domain.

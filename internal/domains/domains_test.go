@@ -57,7 +57,7 @@ func newWorld(t *testing.T, d *db.DB, clk *clock.Fake) *world {
 	w := &world{t: t, db: d, clk: clk, registry: &cutting{Registry: simulated}}
 	events := outbox.New(d, q)
 	w.Service = New(Config{
-		DB: d, Clock: clk, Queue: q, Events: events, Box: box, Orders: purse{}, Worlds: worlds{}, Registrars: registrars{w.registry},
+		DB: d, Clock: clk, Queue: q, Events: events, Box: box, Orders: purse{}, Worlds: worlds{}, Rates: worlds{}, Registrars: registrars{w.registry},
 		Log: slog.New(slog.DiscardHandler), Nameservers: []string{"ns1.stead.test"}, ReservedDomains: []string{"stead.example"},
 	})
 	w.Register(q.Workers())
@@ -72,10 +72,11 @@ func newWorld(t *testing.T, d *db.DB, clk *clock.Fake) *world {
 	scopes := []string{"domains:read", "domains:write"}
 	tokens := apitest.Tokens{
 		"own": {AccountID: 1, ApplicationID: 1, Scopes: scopes}, "other": {AccountID: 2, ApplicationID: 1, Scopes: scopes},
+		"key": {AccountID: reseller, KeyID: 7}, "first": {AccountID: 1, ApplicationID: 1, Scopes: scopes, FirstParty: true},
 	}
 	limit := throttle.Policy{Name: "default", Limit: 10_000, Window: time.Minute}
 	edge := api.NewEdge(api.Config{
-		DB: d, Verifier: tokens, Switches: apitest.AllOn{}, Limiter: throttle.New(d, clk), Answers: idempotency.NewStore(d),
+		DB: d, Verifier: tokens, Keys: tokens, Switches: apitest.AllOn{}, Limiter: throttle.New(d, clk), Answers: idempotency.NewStore(d),
 		Default: limit, Policies: map[string]throttle.Policy{api.DomainCheck: limit}, MaxBody: 1 << 20, Timeout: time.Minute,
 		Language: "en", BaseURL: apitest.BaseURL, Version: "test",
 		ClientAddr: func(*http.Request) netip.Addr { return netip.MustParseAddr("203.0.113.9") },
@@ -87,6 +88,9 @@ func newWorld(t *testing.T, d *db.DB, clk *clock.Fake) *world {
 	return w
 }
 
+// reseller is an account that sells on.
+const reseller = 3
+
 type registrars struct{ r registrar.Registrar }
 
 func (r registrars) Registrar(bool) (registrar.Registrar, bool) { return r.r, r.r != nil }
@@ -94,6 +98,11 @@ func (r registrars) Registrar(bool) (registrar.Registrar, bool) { return r.r, r.
 type worlds struct{}
 
 func (worlds) Sandbox(context.Context, db.Querier, int64) (bool, error) { return false, nil }
+
+// Wholesale implements Rates: account 3 sells on.
+func (worlds) Wholesale(_ context.Context, _ db.Querier, accountID int64) (int, bool, error) {
+	return 0, accountID == reseller, nil
+}
 
 type purse struct{}
 
@@ -545,11 +554,14 @@ func TestNoQueryReadsAWholeTable(t *testing.T) {
 	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
 		testkit.Indexed(t, d, func(q db.Querier) error {
 			ctx := context.Background()
-			_, _, ofList := list(ctx, q, 1, page.Params{})
+			ref, soon := "a", clk.Now()
+			_, _, ofList := list(ctx, q, 1, Filter{}, page.Params{})
+			_, _, ofFiltered := list(ctx, q, 1, Filter{Status: Active, ClientRef: &ref, ExpiresBefore: &soon}, page.Params{})
+			_, _, ofExpiring := list(ctx, q, 1, Filter{ExpiresBefore: &soon}, page.Params{})
 			_, ofDue := due(ctx, q, clk.Now(), stepBatch)
 			_, ofLive := isLive(ctx, q, "a.com", false)
 			_, ofOpen := openOperation(ctx, q, 1)
-			return errors.Join(ofList, ofDue, ofLive, ofOpen, fill(ctx, q, []domain{{id: 1}, {id: 2}}))
+			return errors.Join(ofList, ofFiltered, ofExpiring, ofDue, ofLive, ofOpen, fill(ctx, q, []domain{{id: 1}, {id: 2}}))
 		})
 	})
 }

@@ -3,6 +3,7 @@ package domains
 import (
 	"context"
 	"net/http"
+	"slices"
 	"time"
 
 	"stead.dev/stead/internal/platform/api"
@@ -14,6 +15,9 @@ import (
 	"stead.dev/stead/internal/platform/page"
 	"stead.dev/stead/internal/registrar"
 )
+
+// View is a domain as the interface shows it.
+type View = domainWire
 
 // domainWire is the registration of resources, section 7.
 type domainWire struct {
@@ -61,8 +65,8 @@ type operationWire struct {
 type eventWire struct {
 	domainWire
 
-	ErrorKey any `json:"error_key,omitempty"`
-	Days     any `json:"days,omitempty"`
+	ErrorKey *string `json:"error_key,omitempty" doc:"Why something failed"`
+	Days     *int    `json:"days,omitempty" doc:"How many days are left, of a reminder"`
 }
 
 func wire(ctx context.Context, d domain) domainWire {
@@ -188,7 +192,27 @@ type checkIn struct {
 	Domain string `query:"domain" required:"true" minLength:"1" maxLength:"2048" doc:"The name, in either form" example:"example.com"`
 }
 
-type listIn struct{ page.Params }
+type listIn struct {
+	page.Params
+	Status        string `query:"status" enum:"pending_registration,pending_transfer_in,active,expired,grace,redemption,pending_delete,transferred_out,cancelled,failed"`
+	ClientRef     string `query:"client_ref" maxLength:"256" doc:"Only those with exactly this tag"`
+	ExpiresBefore string `query:"expires_before" format:"date-time" doc:"Only those that expire before"`
+}
+
+func (in listIn) filter() (Filter, error) {
+	f := Filter{Status: Status(in.Status)}
+	if in.ClientRef != "" {
+		f.ClientRef = &in.ClientRef
+	}
+	if in.ExpiresBefore != "" {
+		t, err := time.Parse(time.RFC3339, in.ExpiresBefore)
+		if err != nil {
+			return f, fault.Invalid("expires_before", "expected_date_time")
+		}
+		f.ExpiresBefore = &t
+	}
+	return f, nil
+}
 
 type domainIn struct {
 	Domain int64 `path:"domain" minimum:"1"`
@@ -214,15 +238,21 @@ type orderIn struct {
 		Operation   string       `json:"operation,omitempty" enum:"register,transfer" doc:"register when left out"`
 		Years       int          `json:"years,omitempty" minimum:"1" maximum:"10" doc:"The zone's shortest period when left out; a transfer is for one"`
 		Contact     *contactWire `json:"contact,omitempty" doc:"The registrant. It is handed to the registrar and not kept"`
-		Nameservers []string     `json:"nameservers,omitempty" maxItems:"13" doc:"Ours when left out"`
+		Nameservers []string     `json:"nameservers,omitempty" maxItems:"13" doc:"When left out: ours for a registration, and for a transfer those that the domain has"`
 		AuthCode    string       `json:"auth_code,omitempty" maxLength:"255" writeOnly:"true" doc:"Of a transfer; write-only"`
 		Privacy     bool         `json:"privacy,omitempty"`
 		AutoRenew   *bool        `json:"auto_renew,omitempty" doc:"Renew from the wallet; true when left out"`
+		ClientRef   *string      `json:"client_ref,omitempty" doc:"A tag of your own, at most 64 characters; no data of a client"`
 	}
 }
 
-// Operations are the specification's section "Domains".
+// Operations are the specification's section "Domains", what its owner needs beyond that, and what resellers
+// have of their own.
 func (s *Service) Operations() []api.Route {
+	return slices.Concat(s.publicOperations(), s.settingsOperations(), s.resellerOperations())
+}
+
+func (s *Service) publicOperations() []api.Route {
 	return []api.Route{
 		// Specification, "Open data".
 		api.Operation[tldsIn, page.List[tldWire]]{
@@ -255,6 +285,7 @@ func (s *Service) Operations() []api.Route {
 			Errors: []*fault.Def{
 				fault.DomainInvalid, fault.DomainUnavailable, fault.InsufficientFunds, ErrTLDUnsupported, ErrPeriodNotAllowed,
 				ErrAuthCodeRequired, ErrContactRequired, ErrNameserverInvalid, ErrPrivacyUnsupported, ErrUnreachable,
+				fault.ClientRefTooLong,
 			},
 			Commit: s.orderOperation,
 		},
@@ -262,51 +293,69 @@ func (s *Service) Operations() []api.Route {
 }
 
 func (s *Service) tldsOperation(ctx context.Context, _ auth.Principal, in *tldsIn) (*page.List[tldWire], error) {
+	return s.priceBook(ctx, in.Params, false)
+}
+
+func (s *Service) priceBook(ctx context.Context, p page.Params, wholesale bool) (*page.List[tldWire], error) {
 	total, err := countTLDs(ctx, s.DB)
 	if err != nil {
 		return nil, err
 	}
-	all, err := listTLDs(ctx, s.DB, in.Limit(), in.Offset())
+	all, err := listTLDs(ctx, s.DB, p.Limit(), p.Offset())
 	if err != nil {
 		return nil, err
 	}
 	wires := make([]tldWire, len(all))
 	for i, t := range all {
-		if wires[i], err = wireTLD(ctx, t, false); err != nil {
+		if wires[i], err = wireTLD(ctx, t, wholesale); err != nil {
 			return nil, err
 		}
 	}
-	return page.Of(in.Params, total, wires), nil
+	return page.Of(p, total, wires), nil
 }
 
 func (s *Service) checkOperation(ctx context.Context, _ auth.Principal, in *checkIn) (*checkWire, error) {
-	a, err := s.Check(ctx, in.Domain, false, false)
+	a, err := s.Check(ctx, []string{in.Domain}, false, false)
 	if err != nil {
 		return nil, err
 	}
-	w := wireCheck(ctx, a)
+	w := wireCheck(ctx, a[0])
 	return &w, nil
 }
 
 func (s *Service) listOperation(ctx context.Context, p auth.Principal, in *listIn) (*page.List[domainWire], error) {
-	rows, total, err := list(ctx, s.DB, p.AccountID, in.Params)
+	f, err := in.filter()
+	if err != nil {
+		return nil, err
+	}
+	return s.List(ctx, p.AccountID, f, in.Params)
+}
+
+// List shows one page of an account's domains, the newest first.
+func (s *Service) List(ctx context.Context, accountID int64, f Filter, p page.Params) (*page.List[View], error) {
+	rows, total, err := list(ctx, s.DB, accountID, f, p)
 	if err == nil {
 		err = fill(ctx, s.DB, rows)
 	}
 	if err != nil {
 		return nil, err
 	}
-	wires := make([]domainWire, len(rows))
+	wires := make([]View, len(rows))
 	for i, d := range rows {
 		wires[i] = wire(ctx, d)
 	}
-	return page.Of(in.Params, total, wires), nil
+	return page.Of(p, total, wires), nil
 }
 
 func (s *Service) getOperation(ctx context.Context, p auth.Principal, in *domainIn) (*domainWire, error) {
-	d, err := getOwn(ctx, s.DB, p.AccountID, in.Domain)
+	return s.show(ctx, s.DB, p.AccountID, in.Domain)
+}
+
+// show is a domain of the account.
+func (s *Service) show(ctx context.Context, q db.Querier, accountID, id int64) (*domainWire, error) {
+	d, err := getOwn(ctx, q, accountID, id)
 	if err == nil {
-		d, err = filled(ctx, s.DB, d.id)
+		d, err = filled(ctx, q, d.id)
 	}
 	if err != nil {
 		return nil, err
@@ -317,11 +366,15 @@ func (s *Service) getOperation(ctx context.Context, p auth.Principal, in *domain
 
 func (s *Service) orderOperation(ctx context.Context, tx *db.Tx, p auth.Principal, in *orderIn) (*domainWire, error) {
 	b := in.Body
-	d, err := s.order(ctx, tx, Wish{
+	wish := Wish{
 		AccountID: p.AccountID, Transfer: b.Operation == "transfer", Domain: b.Domain, Years: b.Years, AuthCode: b.AuthCode,
 		Contact: (*registrar.Contact)(b.Contact), Nameservers: b.Nameservers, Privacy: b.Privacy,
 		AutoRenew: b.AutoRenew == nil || *b.AutoRenew, Keyed: in.IdempotencyKey != "",
-	})
+	}
+	if b.ClientRef != nil && *b.ClientRef != "" {
+		wish.ClientRef = b.ClientRef
+	}
+	d, err := s.order(ctx, tx, wish)
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package domains
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -39,35 +40,61 @@ func (s *Service) Step(ctx context.Context, id int64) error {
 	if !ok {
 		return nil
 	}
-	now, err := r.Info(ctx, d.name)
-	if err != nil && registrar.KindOf(err) != registrar.NotFound {
-		return fmt.Errorf("domains: %s: %w", d.name, err)
-	}
-	gone := err != nil
-	err = s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error { return s.follow(ctx, tx, id, now, gone) })
-	if err != nil || gone || !now.Ours {
+	if kept, err := s.observe(ctx, r, id, false); err != nil || !kept {
 		return err
 	}
 	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error { return s.renewDue(ctx, tx, id) })
 }
 
-// follow writes what the registry has.
-func (s *Service) follow(ctx context.Context, tx *db.Tx, id int64, now registrar.Domain, gone bool) error {
+// errSeen says that a domain was read from the registry and written by another meanwhile.
+var errSeen = errors.New("domains: another reading of the registry came first")
+
+// observeTries is how often a domain is read that others change all the time.
+const observeTries = 5
+
+// observe reads a domain from the registry, writes what it has and tells of what has changed. newContacts
+// says that the people behind the handles are others. It answers whether the domain is still ours.
+func (s *Service) observe(ctx context.Context, r registrar.Registrar, id int64, newContacts bool) (kept bool, err error) {
+	for range observeTries {
+		d, err := get(ctx, s.DB, id)
+		if err != nil || !d.status.kept() {
+			return false, err
+		}
+		now, err := r.Info(ctx, d.name)
+		if err != nil && registrar.KindOf(err) != registrar.NotFound {
+			return true, fmt.Errorf("domains: %s: %w", d.name, err)
+		}
+		gone := err != nil
+		err = s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error { return s.follow(ctx, tx, d, now, gone, newContacts) })
+		if !errors.Is(err, errSeen) {
+			return !gone && now.Ours, err
+		}
+	}
+	return true, errSeen
+}
+
+// follow writes what the registry had of a domain when its row was as read, or answers errSeen.
+func (s *Service) follow(ctx context.Context, tx *db.Tx, read domain, now registrar.Domain, gone, newContacts bool) error {
+	id := read.id
 	before, err := lock(ctx, tx, id)
 	if err != nil || !before.status.kept() {
 		return err
 	}
+	if before.seen != read.seen {
+		return errSeen
+	}
+	ended := news{previous: map[string]any{"status": before.status}}
 	switch {
 	case gone:
 		if err := end(ctx, tx, id, Cancelled); err != nil {
 			return err
 		}
-		return s.tell(ctx, tx, "domain.deleted", id, nil)
+		return s.tell(ctx, tx, "domain.deleted", id, ended)
 	case !now.Ours:
 		if err := end(ctx, tx, id, TransferredOut); err != nil {
 			return err
 		}
-		return s.tell(ctx, tx, "domain.transferred_out", id, nil)
+		return s.tell(ctx, tx, "domain.transferred_out", id, ended)
 	}
 	d := before.with(now, tx.Now)
 	days := int(d.expiresAt.Sub(tx.Now) / (24 * time.Hour))
@@ -83,23 +110,28 @@ func (s *Service) follow(ctx context.Context, tx *db.Tx, id int64, now registrar
 	if err := put(ctx, tx, d, nextStep(d, tx.Now)); err != nil {
 		return err
 	}
+	moved := news{}
+	if before.status != d.status {
+		moved = ended
+	}
 	for _, e := range []struct {
 		kind string
 		when bool
+		news news
 	}{
-		{"domain.expiring", remind > 0},
-		{"domain.expired", before.status == Active && d.status != Active},
-		{"domain.redemption", before.status != Redemption && d.status == Redemption},
-		{"domain.transfer_out_requested", !before.transferOut && d.transferOut},
+		{"domain.expiring", remind > 0, news{days: &remind}},
+		{"domain.expired", before.status == Active && d.status != Active, moved},
+		{"domain.redemption", before.status != Redemption && d.status == Redemption, moved},
+		{"domain.transfer_out_requested", !before.transferOut && d.transferOut, news{}},
 	} {
 		if !e.when {
 			continue
 		}
-		if err := s.tell(ctx, tx, e.kind, id, map[string]any{"days": remind}); err != nil {
+		if err := s.tell(ctx, tx, e.kind, id, e.news); err != nil {
 			return err
 		}
 	}
-	return nil
+	return s.tellSettings(ctx, tx, before, d, newContacts)
 }
 
 // renewDue renews a domain from the wallet, or says why not and tries again the next day.
@@ -124,7 +156,7 @@ func (s *Service) renewDue(ctx context.Context, tx *db.Tx, id int64) error {
 	if err := renewAgain(ctx, tx, id, tx.Now.Add(renewEvery)); err != nil {
 		return err
 	}
-	return s.tell(ctx, tx, "domain.renewal_failed", id, map[string]any{"error_key": refused.Def.Key})
+	return s.tell(ctx, tx, "domain.renewal_failed", id, news{errorKey: &refused.Def.Key})
 }
 
 const stepBatch = 200

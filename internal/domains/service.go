@@ -2,11 +2,14 @@ package domains
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"log/slog"
 	"net/mail"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
@@ -50,6 +53,13 @@ type Worlds interface {
 	Sandbox(ctx context.Context, q db.Querier, accountID int64) (bool, error)
 }
 
+// Rates tell who pays wholesale prices.
+type Rates interface {
+	// Wholesale tells whether the account is one that sells on, or its sandbox. Its discount is of the
+	// catalogue; domains have prices of their own.
+	Wholesale(ctx context.Context, q db.Querier, accountID int64) (basisPoints int, ok bool, err error)
+}
+
 // Events keeps what happened.
 type Events interface {
 	Emit(ctx context.Context, tx *db.Tx, e outbox.Event) error
@@ -66,6 +76,7 @@ type Config struct {
 	Worlds     Worlds
 	Registrars Registrars
 	Log        *slog.Logger
+	Rates      Rates // nil: everybody pays retail
 	// Nameservers are those of domains for which nobody names any.
 	Nameservers []string
 	// ReservedDomains are the operator's own names.
@@ -96,7 +107,6 @@ type Wish struct {
 	Nameservers []string
 	Privacy     bool
 	AutoRenew   bool
-	Wholesale   bool
 	ClientRef   *string
 	Keyed       bool
 }
@@ -119,20 +129,24 @@ func (s *Service) order(ctx context.Context, tx *db.Tx, w Wish) (domain, error) 
 	if _, ok := s.Registrars.Registrar(sandbox); !ok {
 		return domain{}, ErrUnreachable.New()
 	}
-	if err := s.accept(&w, zone); err != nil {
+	if err := s.accept(&w, name, zone); err != nil {
 		return domain{}, err
 	}
-	kind, status, cost := opRegister, PendingRegistration, zone.of(w.Wholesale).Register
+	wholesale, err := s.wholesale(ctx, tx, w.AccountID)
+	if err != nil {
+		return domain{}, err
+	}
+	kind, status, cost := opRegister, PendingRegistration, zone.of(wholesale).Register
 	if w.Transfer {
-		kind, status, cost = opTransfer, PendingTransferIn, zone.of(w.Wholesale).Transfer
+		kind, status, cost = opTransfer, PendingTransferIn, zone.of(wholesale).Transfer
 	}
 	price, err := cost.Mul(int64(w.Years))
 	if err != nil {
 		return domain{}, err
 	}
 	d := domain{
-		accountID: w.AccountID, sandbox: sandbox, name: name, tld: zone.TLD, status: status, wholesale: w.Wholesale,
-		autoRenew: w.AutoRenew, privacy: w.Privacy, nameservers: w.Nameservers, clientRef: w.ClientRef,
+		accountID: w.AccountID, sandbox: sandbox, name: name, tld: zone.TLD, status: status, wholesale: wholesale,
+		autoRenew: w.AutoRenew, privacy: w.Privacy, nameservers: w.Nameservers, clientRef: w.ClientRef, handle: newHandle(),
 	}
 	if d.id, err = insert(ctx, tx, d); err != nil {
 		return domain{}, err
@@ -142,7 +156,7 @@ func (s *Service) order(ctx context.Context, tx *db.Tx, w Wish) (domain, error) 
 		return domain{}, err
 	}
 	if w.Transfer {
-		if err := s.tell(ctx, tx, "domain.transfer_in_started", d.id, nil); err != nil {
+		if err := s.tell(ctx, tx, "domain.transfer_in_started", d.id, news{}); err != nil {
 			return domain{}, err
 		}
 	}
@@ -179,7 +193,7 @@ func (s *Service) begin(ctx context.Context, tx *db.Tx, d domain, o operation, p
 func sealedFor(domainID int64) []byte { return fmt.Appendf(nil, "domains_operations of %d", domainID) }
 
 // accept fills in what a wish leaves open, and refuses what the zone does not allow.
-func (s *Service) accept(w *Wish, zone tld) error {
+func (s *Service) accept(w *Wish, name string, zone tld) error {
 	if w.Years == 0 {
 		w.Years = zone.MinYears
 		if w.Transfer {
@@ -196,27 +210,78 @@ func (s *Service) accept(w *Wish, zone tld) error {
 	case w.Contact == nil:
 		return ErrContactRequired.New()
 	}
-	if address, err := mail.ParseAddress(w.Contact.Email); err != nil || address.Address != w.Contact.Email {
-		return ErrContactRequired.Wrap(err)
+	if err := checkContact(*w.Contact); err != nil {
+		return err
+	}
+	if err := checkClientRef(w.ClientRef); err != nil {
+		return err
 	}
 	if len(w.Nameservers) == 0 {
-		w.Nameservers = slices.Clone(s.Nameservers)
-		if w.Nameservers == nil {
-			w.Nameservers = []string{}
+		w.Nameservers = []string{} // a domain that comes keeps those that it has
+		if !w.Transfer {
+			w.Nameservers = append(w.Nameservers, s.Nameservers...)
 		}
 		return nil
 	}
-	if len(w.Nameservers) < zone.NameserverMin || len(w.Nameservers) > zone.NameserverMax {
-		return ErrNameserverInvalid.New()
+	var err error
+	w.Nameservers, err = nameservers(w.Nameservers, zone, name, nil)
+	return err
+}
+
+// wholesale tells whether an account pays the prices of resellers.
+func (s *Service) wholesale(ctx context.Context, q db.Querier, accountID int64) (bool, error) {
+	if s.Rates == nil {
+		return false, nil
 	}
-	for i, host := range w.Nameservers {
-		ascii, err := domainname.Domain(strings.TrimSpace(host))
-		if err != nil || slices.Contains(w.Nameservers[:i], ascii) {
-			return ErrNameserverInvalid.Wrap(err)
-		}
-		w.Nameservers[i] = ascii
+	_, ok, err := s.Rates.Wholesale(ctx, q, accountID)
+	return ok, err
+}
+
+// newHandle is what the handles of a new domain's contacts begin with. Handles are the registry's, of all
+// its registrars: one that is drawn is nobody else's.
+func newHandle() string { return "ST" + rand.Text()[:13] }
+
+// checkContact refuses a contact that has no usable address.
+func checkContact(c registrar.Contact) error {
+	if address, err := mail.ParseAddress(c.Email); err != nil || address.Address != c.Email {
+		return ErrContactRequired.Wrap(err)
 	}
 	return nil
+}
+
+// maxClientRef is in characters (resources, section 23).
+const maxClientRef = 64
+
+func checkClientRef(ref *string) error {
+	switch {
+	case ref == nil:
+		return nil
+	case utf8.RuneCountInString(*ref) > maxClientRef:
+		return fault.ClientRefTooLong.New()
+	case strings.ContainsFunc(*ref, unicode.IsControl):
+		return fault.Invalid("client_ref", "characters")
+	}
+	return nil
+}
+
+// nameservers brings the name servers of a domain to their one form. One that is below the domain itself
+// needs an address there (glue, RFC 9471).
+func nameservers(written []string, zone tld, name string, glue []registrar.Host) ([]string, error) {
+	if len(written) < zone.NameserverMin || len(written) > zone.NameserverMax {
+		return nil, ErrNameserverInvalid.New()
+	}
+	hosts := make([]string, len(written))
+	for i, host := range written {
+		ascii, err := domainname.Domain(strings.TrimSpace(host))
+		if err != nil || slices.Contains(hosts[:i], ascii) {
+			return nil, ErrNameserverInvalid.Wrap(err)
+		}
+		if domainname.Within(ascii, name) && !slices.ContainsFunc(glue, func(h registrar.Host) bool { return h.Name == ascii }) {
+			return nil, ErrNameserverInvalid.New()
+		}
+		hosts[i] = ascii
+	}
+	return hosts, nil
 }
 
 // Renew pays one of the account's domains for more years; from redemption it restores it, with a year.
@@ -234,9 +299,12 @@ func (s *Service) Renew(ctx context.Context, tx *db.Tx, accountID, id int64, yea
 	case restore && d.status == Redemption && years == 1:
 		o.kind, price = opRestore, zone.of(d.wholesale).Restore
 	case restore || !d.status.renewable():
-		return fault.UnsupportedOperation.New()
+		return ErrNotActive.New()
 	case years < 1 || years > zone.MaxYears || d.expiresAt.AddDate(years, 0, 0).After(tx.Now.AddDate(maxYears, 0, 0)):
 		return ErrPeriodNotAllowed.New()
+	}
+	if _, ok := s.Registrars.Registrar(d.sandbox); !ok {
+		return ErrUnreachable.New()
 	}
 	total, err := price.Mul(int64(years))
 	if err != nil {
@@ -256,14 +324,25 @@ func filled(ctx context.Context, q db.Querier, id int64) (domain, error) {
 	return rows[0], err
 }
 
+// news is what an event tells beside the domain.
+type news struct {
+	errorKey *string
+	days     *int
+	previous map[string]any // what changed, as it was
+}
+
 // tell emits an event of the domain as it now is.
-func (s *Service) tell(ctx context.Context, tx *db.Tx, kind string, id int64, more map[string]any) error {
+func (s *Service) tell(ctx context.Context, tx *db.Tx, kind string, id int64, n news) error {
 	d, err := filled(ctx, tx, id)
 	if err != nil {
 		return err
 	}
-	return s.Events.Emit(ctx, tx, outbox.Event{
+	e := outbox.Event{
 		Type: kind, AccountID: d.accountID, Subject: "domain", SubjectID: id,
-		Data: eventWire{wire(money.WithCurrency(ctx, money.USD), d), more["error_key"], more["days"]},
-	})
+		Data: eventWire{wire(money.WithCurrency(ctx, money.USD), d), n.errorKey, n.days},
+	}
+	if n.previous != nil {
+		e.Previous = n.previous
+	}
+	return s.Events.Emit(ctx, tx, e)
 }

@@ -14,13 +14,14 @@ import (
 )
 
 const columns = `id, account_id, sandbox, name, tld, status, wholesale, auto_renew, privacy, locked, transfer_out,
-	transfer_lock_until, registered_at, expires_at, nameservers, registry, client_ref, reminded, renew_at, created_at`
+	transfer_lock_until, registered_at, expires_at, nameservers, registry, client_ref, reminded, renew_at, created_at,
+	seen, handle`
 
 func scan(row db.Row) (d domain, err error) {
 	var nameservers, registry string
 	err = row.Scan(&d.id, &d.accountID, &d.sandbox, &d.name, &d.tld, &d.status, &d.wholesale, &d.autoRenew, &d.privacy, &d.locked,
 		&d.transferOut, &d.transferLockUntil, &d.registeredAt, &d.expiresAt, &nameservers, &registry, &d.clientRef, &d.reminded,
-		&d.renewAt, &d.createdAt)
+		&d.renewAt, &d.createdAt, &d.seen, &d.handle)
 	if err == nil {
 		err = errors.Join(json.Unmarshal([]byte(nameservers), &d.nameservers), json.Unmarshal([]byte(registry), &d.registry))
 	}
@@ -47,12 +48,39 @@ func lock(ctx context.Context, tx *db.Tx, id int64) (domain, error) {
 	return found(scan(tx.QueryRow(ctx, `SELECT `+columns+` FROM domains WHERE id = $1`+tx.ForUpdate(), id)))
 }
 
-func list(ctx context.Context, q db.Querier, accountID int64, p page.Params) (rows []domain, total int, err error) {
-	if err := q.QueryRow(ctx, `SELECT count(*) FROM domains WHERE account_id = $1`, accountID).Scan(&total); err != nil {
+func lockOwn(ctx context.Context, tx *db.Tx, accountID, id int64) (domain, error) {
+	return found(scan(tx.QueryRow(ctx, `SELECT `+columns+` FROM domains WHERE id = $1 AND account_id = $2`+tx.ForUpdate(), id, accountID)))
+}
+
+// Filter says which domains a list shows; empty members show all.
+type Filter struct {
+	Status        Status
+	ClientRef     *string
+	ExpiresBefore *time.Time
+}
+
+// list reads one page of an account's domains, the newest first.
+func list(ctx context.Context, q db.Querier, accountID int64, f Filter, p page.Params) (rows []domain, total int, err error) {
+	where, args := `account_id = $1`, []any{accountID}
+	add := func(condition string, value any) {
+		args = append(args, value)
+		where += fmt.Sprintf(` AND `+condition+` $%d`, len(args))
+	}
+	if f.Status != "" {
+		add(`status =`, f.Status)
+	}
+	if f.ClientRef != nil {
+		add(`client_ref =`, *f.ClientRef)
+	}
+	if f.ExpiresBefore != nil {
+		add(`expires_at <`, *f.ExpiresBefore)
+	}
+	if err := q.QueryRow(ctx, `SELECT count(*) FROM domains WHERE `+where, args...).Scan(&total); err != nil {
 		return nil, 0, err
 	}
-	rows, err = db.Collect(ctx, q, scan, `SELECT `+columns+` FROM domains WHERE account_id = $1 ORDER BY id DESC LIMIT $2 OFFSET $3`,
-		accountID, p.Limit(), p.Offset())
+	n := len(args)
+	rows, err = db.Collect(ctx, q, scan, fmt.Sprintf(`SELECT %s FROM domains WHERE %s ORDER BY id DESC LIMIT $%d OFFSET $%d`, columns, where, n+1, n+2),
+		append(args, p.Limit(), p.Offset())...)
 	return rows, total, err
 }
 
@@ -102,10 +130,10 @@ func insert(ctx context.Context, tx *db.Tx, d domain) (id int64, err error) {
 		return 0, err
 	}
 	err = tx.QueryRow(ctx, `INSERT INTO domains (account_id, sandbox, name, tld, status, wholesale, auto_renew, privacy, locked,
-			transfer_out, nameservers, registry, client_ref, created_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) RETURNING id`,
+			transfer_out, nameservers, registry, client_ref, created_at, handle)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) RETURNING id`,
 		d.accountID, d.sandbox, d.name, d.tld, d.status, d.wholesale, d.autoRenew, d.privacy, false, false, string(nameservers), "{}",
-		d.clientRef, tx.Now).Scan(&id)
+		d.clientRef, tx.Now, d.handle).Scan(&id)
 	if db.IsUnique(err) {
 		return 0, fault.DomainUnavailable.Wrap(err)
 	}
@@ -123,7 +151,7 @@ func put(ctx context.Context, tx *db.Tx, d domain, next time.Time) error {
 		return err
 	}
 	_, err = tx.Exec(ctx, `UPDATE domains SET status = $1, privacy = $2, locked = $3, transfer_out = $4, transfer_lock_until = $5,
-			registered_at = $6, expires_at = $7, nameservers = $8, registry = $9, reminded = $10, renew_at = $11, step_at = $12 WHERE id = $13`,
+			registered_at = $6, expires_at = $7, nameservers = $8, registry = $9, reminded = $10, renew_at = $11, step_at = $12, seen = seen + 1 WHERE id = $13`,
 		d.status, d.privacy, d.locked, d.transferOut, d.transferLockUntil, d.registeredAt, d.expiresAt, string(nameservers),
 		string(registry), d.reminded, d.renewAt, next, d.id)
 	return err
@@ -138,6 +166,18 @@ func end(ctx context.Context, tx *db.Tx, id int64, status Status) error {
 // renewAgain notes when a renewal that was refused is tried again.
 func renewAgain(ctx context.Context, tx *db.Tx, id int64, at time.Time) error {
 	_, err := tx.Exec(ctx, `UPDATE domains SET renew_at = $1 WHERE id = $2`, at, id)
+	return err
+}
+
+// note writes what the owner chose.
+func note(ctx context.Context, tx *db.Tx, d domain) error {
+	_, err := tx.Exec(ctx, `UPDATE domains SET auto_renew = $1, client_ref = $2 WHERE id = $3`, d.autoRenew, d.clientRef, d.id)
+	return err
+}
+
+// stepBy has the registry asked for a domain of ours at the latest at a time.
+func stepBy(ctx context.Context, tx *db.Tx, id int64, at time.Time) error {
+	_, err := tx.Exec(ctx, `UPDATE domains SET step_at = $1 WHERE id = $2 AND step_at > $1`, at, id)
 	return err
 }
 

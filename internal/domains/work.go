@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"stead.dev/stead/internal/platform/db"
@@ -70,7 +72,7 @@ func (a *attempt) run(ctx context.Context) error {
 	}
 	exists := err == nil
 	if a.done(now, exists) {
-		return a.complete(ctx, now)
+		return a.arrive(ctx, now)
 	}
 	if key := a.impossible(now, exists); key != "" {
 		return a.fail(ctx, key, "")
@@ -127,7 +129,7 @@ func (a *attempt) impossible(now registrar.Domain, exists bool) string {
 		}
 	case opRenew, opRestore:
 		if !exists || !now.Ours || a.o.kind == opRestore && now.Status != registrar.Redemption {
-			return fault.UnsupportedOperation.Key
+			return ErrNotActive.Key
 		}
 	}
 	return ""
@@ -138,7 +140,7 @@ func (a *attempt) ask(ctx context.Context) error {
 	transactionID := fmt.Sprintf("stead-%d", a.o.id)
 	var contacts map[registrar.Role]string
 	if a.o.kind == opRegister || a.o.kind == opTransfer {
-		handle, err := a.r.PutContact(ctx, fmt.Sprintf("stead-%d", a.d.id), a.private.Contact)
+		handle, err := a.r.PutContact(ctx, a.d.contact(""), a.private.Contact)
 		if err != nil {
 			return err
 		}
@@ -185,12 +187,69 @@ func (a *attempt) outcome(ctx context.Context, err error) error {
 	}
 	switch {
 	case a.done(now, infoErr == nil):
-		return a.complete(ctx, now)
+		return a.arrive(ctx, now)
 	case err == nil: // a transfer takes days, and a registry may be slow
 		return errLater
 	}
+	if a.o.kind == opTransfer { // that another run of ours may have asked for
+		state, stateErr := a.r.TransferState(ctx, a.d.name)
+		if stateErr != nil && registrar.KindOf(stateErr) != registrar.NotFound {
+			return fmt.Errorf("%w: %w", errLater, stateErr)
+		}
+		if state == registrar.TransferPending || state == registrar.TransferDone {
+			return errLater
+		}
+	}
 	key, message := refusal(err)
 	return a.fail(ctx, key, message)
+}
+
+// arriveIn bounds how long a domain that came waits for its settings.
+const arriveIn = 30 * 24 * time.Hour
+
+// arrive completes an operation that the registry has done. A domain that was transferred gets the name
+// servers and the privacy that were asked for; what the registry refuses of that stays as it is, and the
+// operation's message says so.
+func (a *attempt) arrive(ctx context.Context, now registrar.Domain) error {
+	if a.o.kind != opTransfer {
+		return a.complete(ctx, now, "")
+	}
+	var refused []string
+	asked := false
+	for _, set := range []struct {
+		needed bool
+		ask    func() error
+	}{
+		{len(a.private.Nameservers) > 0 && !sameHosts(now.Nameservers, a.private.Nameservers), func() error {
+			return a.r.SetNameservers(ctx, a.d.name, a.private.Nameservers)
+		}},
+		{a.private.Privacy && !now.Privacy, func() error { return a.r.SetPrivacy(ctx, a.d.name, true) }},
+	} {
+		if !set.needed {
+			continue
+		}
+		asked = true
+		if err := set.ask(); err != nil {
+			kind := registrar.KindOf(err)
+			if (kind == registrar.Unreachable || kind == registrar.Unknown) && a.Clock.Now().Sub(a.o.createdAt) < arriveIn {
+				return fmt.Errorf("%w: %w", errLater, err)
+			}
+			_, message := refusal(err)
+			refused = append(refused, message)
+		}
+	}
+	if asked {
+		var err error
+		if now, err = a.r.Info(ctx, a.d.name); err != nil {
+			return fmt.Errorf("%w: %w", errLater, err)
+		}
+	}
+	return a.complete(ctx, now, strings.Join(refused, "; "))
+}
+
+// sameHosts tells whether two lists name the same hosts. Their order means nothing.
+func sameHosts(a, b []string) bool {
+	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
 }
 
 // refusal is what a customer is told of a refusal of the registrar.
@@ -225,28 +284,39 @@ var (
 )
 
 // complete takes the money and writes what the registry has, in one commit.
-func (a *attempt) complete(ctx context.Context, now registrar.Domain) error {
+func (a *attempt) complete(ctx context.Context, now registrar.Domain, message string) error {
 	return a.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
 		if err := a.Orders.Complete(ctx, tx, a.o.orderID); err != nil {
 			return err
 		}
-		ended, err := setFinished(ctx, tx, a.o.id, nil, "")
+		ended, err := setFinished(ctx, tx, a.o.id, nil, message)
 		if err != nil {
 			return err
 		}
 		if !ended {
 			return errEnded
 		}
-		d, err := lock(ctx, tx, a.d.id)
+		before, err := lock(ctx, tx, a.d.id)
 		if err != nil {
 			return err
 		}
-		d = d.with(now, tx.Now)
+		d := before.with(now, tx.Now)
 		d.reminded, d.renewAt = nil, nil
-		if err := put(ctx, tx, d, nextStep(d, tx.Now)); err != nil {
+		next := nextStep(d, tx.Now)
+		if before.seen != a.d.seen { // what was written meanwhile may be newer
+			next = tx.Now
+		}
+		if err := put(ctx, tx, d, next); err != nil {
 			return err
 		}
-		return a.tell(ctx, tx, doneEvents[a.o.kind], d.id, nil)
+		n := news{previous: map[string]any{"status": before.status}}
+		if before.expiresAt != nil {
+			n.previous["expires_at"] = before.expiresAt
+		}
+		if err := a.tell(ctx, tx, doneEvents[a.o.kind], d.id, n); err != nil || !before.status.kept() {
+			return err
+		}
+		return a.tellSettings(ctx, tx, before, d, false)
 	})
 }
 
@@ -275,6 +345,6 @@ func (a *attempt) fail(ctx context.Context, key, message string) error {
 		if err != nil {
 			return err
 		}
-		return a.tell(ctx, tx, failedEvents[a.o.kind], a.d.id, map[string]any{"error_key": key})
+		return a.tell(ctx, tx, failedEvents[a.o.kind], a.d.id, news{errorKey: &key})
 	})
 }

@@ -14,5 +14,5 @@ var (
 	ErrDowngradeExceeds = fault.Define(fault.KindUnprocessable, "downgrade_exceeds_usage")
 	// ErrPriceChanged says in price what it costs now.
 	ErrPriceChanged     = fault.Define(fault.KindUnprocessable, "price_changed")
-	ErrClientRefTooLong = fault.Define(fault.KindUnprocessable, "client_ref_too_long")
+	ErrClientRefTooLong = fault.ClientRefTooLong
 )

@@ -42,6 +42,7 @@ var (
 	FeatureNotInPlan     = Define(KindUnprocessable, "feature_not_in_plan")
 	PathNotAllowed       = Define(KindUnprocessable, "path_not_allowed")
 	OutOfStock           = Define(KindUnprocessable, "out_of_stock")
+	ClientRefTooLong     = Define(KindUnprocessable, "client_ref_too_long")
 
 	// InsufficientFunds carries required, balance and missing, all Money.
 	InsufficientFunds = Define(KindUnprocessable, "insufficient_funds")
