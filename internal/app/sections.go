@@ -18,6 +18,7 @@ import (
 	"stead.dev/stead/internal/backups"
 	"stead.dev/stead/internal/catalog"
 	"stead.dev/stead/internal/certificates"
+	"stead.dev/stead/internal/clocks"
 	"stead.dev/stead/internal/credentials"
 	"stead.dev/stead/internal/cron"
 	"stead.dev/stead/internal/databases"
@@ -81,6 +82,7 @@ type sections struct {
 	notifications *notifications.Service
 	reseller      *reseller.Service
 	webhooks      *webhooks.Service
+	clocks        *clocks.Service
 
 	credentials *credentials.Service
 	access      *access.Service
@@ -207,6 +209,9 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 	}
 	c.reseller = reseller.New(reseller.Config{DB: c.db, Clock: c.clock, Accounts: c.accounts, Wallet: c.wallet, Services: c.services, Orders: c.orders})
 	c.orders.Rates, c.services.Rates = c.reseller, c.reseller
+	c.clocks = clocks.New(clocks.Config{DB: c.db, Clock: c.clock, Queue: c.queue, Worlds: c.accounts})
+	c.orders.Clocks, c.services.Clocks = c.clocks, c.clocks
+	c.clocks.SetLives(c.orders, c.services)
 	c.webhooks = webhooks.New(webhooks.Config{
 		DB: c.db, Clock: c.clock, Queue: c.queue, Events: c.outbox, Box: c.box, Worlds: c.reseller, Tags: c.services, AllowLoopback: c.cfg.AllowLoopbackTargets,
 	})
@@ -228,7 +233,7 @@ func (c *core) routes() []api.Route {
 	return slices.Concat(c.oauth.Operations(), c.catalog.Operations(), c.accounts.Operations(), c.services.Operations(),
 		c.hosting.Operations(), c.dns.Operations(), c.files.Operations(), c.orders.Operations(), c.wallet.Operations(),
 		c.notifications.Operations(), c.php.Operations(), c.logs.Operations(), c.certificates.Operations(), c.backups.Operations(), c.databases.Operations(), c.cron.Operations(), c.mail.Operations(), c.access.Operations(), c.domains.Operations(),
-		c.webhooks.Operations())
+		c.webhooks.Operations(), c.clocks.Operations())
 }
 
 func (c *core) registerSections(w *river.Workers) {
@@ -249,6 +254,7 @@ func (c *core) registerSections(w *river.Workers) {
 	c.access.Register(w)
 	c.domains.Register(w)
 	c.webhooks.Register(w)
+	c.clocks.Register(w)
 }
 
 func (c *core) scheduleSections(every func(interval time.Duration, args river.JobArgs)) {
@@ -267,6 +273,7 @@ func (c *core) scheduleSections(every func(interval time.Duration, args river.Jo
 	c.mail.Schedule(every)
 	c.domains.Schedule(every)
 	c.webhooks.Schedule(every)
+	c.clocks.Schedule(every)
 }
 
 // openPanels opens the hosting panels of this process. A command leaves them to

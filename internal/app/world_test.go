@@ -455,6 +455,8 @@ func (w *world) example(op api.Info, token string) request {
 		r.body = `{"auto_renew": false}`
 	case "POST /api/v1/services": // of a reseller
 		r.body = fmt.Sprintf(`{"plan_id": %d, "domain": %q, "client_ref": "client-7"}`, w.plan, unique("new")+".example.com")
+	case "POST /api/v1/reseller/clock/advance":
+		r.body = `{"days": 1}`
 	case "POST /api/v1/reseller/webhooks":
 		r.body = `{"url": "https://hooks.example.com/", "events": ["service.suspended"]}`
 	case "PATCH /api/v1/reseller/webhooks/{webhook}":
@@ -601,7 +603,7 @@ func (w *world) snapshot() map[string]string {
 }
 
 // growing lists tell what happened, and jobs go on happening.
-var growing = map[string]bool{"notifications.list": true, "reseller.events.list": true, "reseller.events.get": true}
+var growing = map[string]bool{"notifications.list": true, "reseller.events.list": true, "reseller.events.get": true, "reseller.clock": true}
 
 var changesByItself = regexp.MustCompile(`"(dns|charge|credit)":\{(?:[^{}]|\{[^{}]*\})*\}|"(?:last_used|checked)_at":"[^"]*"`)
 

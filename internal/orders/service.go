@@ -94,7 +94,8 @@ type Config struct {
 	// ReservedDomains are the operator's own names, lower-case ASCII. Nobody can
 	// order them or what is below them.
 	ReservedDomains []string
-	Rates           Rates // nil: everybody pays the catalogue's prices
+	Rates           Rates  // nil: everybody pays the catalogue's prices
+	Clocks          Clocks // nil: every sandbox has the real time
 }
 
 // Service is the section's use cases.
@@ -152,6 +153,11 @@ func (s *Service) Buy(ctx context.Context, tx *db.Tx, p Provision) (int64, error
 
 // create makes an order at the prices of now, and the service that it is for.
 func (s *Service) create(ctx context.Context, tx *db.Tx, w wish) (order, error) {
+	leave, err := s.enter(ctx, tx, w.accountID)
+	if err != nil {
+		return order{}, err
+	}
+	defer leave()
 	domain, err := domainname.ForSite(w.domain, s.ReservedDomains)
 	if err != nil {
 		return order{}, err
@@ -205,6 +211,11 @@ func (s *Service) offer(ctx context.Context, q db.Querier, w wish) (Offer, error
 
 // pay pays one of the account's orders from its wallet and begins the work.
 func (s *Service) pay(ctx context.Context, tx *db.Tx, accountID, id int64) (order, error) {
+	leave, err := s.enter(ctx, tx, accountID)
+	if err != nil {
+		return order{}, err
+	}
+	defer leave()
 	o, err := getOwn(ctx, tx, accountID, id)
 	if err == nil {
 		err = o.payable(tx.Now)
@@ -278,6 +289,11 @@ func (s *Service) unsold(ctx context.Context, tx *db.Tx, i item) error {
 
 // cancel ends one of the account's orders that is not paid.
 func (s *Service) cancel(ctx context.Context, tx *db.Tx, accountID, id int64) (order, error) {
+	leave, err := s.enter(ctx, tx, accountID)
+	if err != nil {
+		return order{}, err
+	}
+	defer leave()
 	o, err := getOwn(ctx, tx, accountID, id)
 	if err != nil {
 		return order{}, err

@@ -49,6 +49,11 @@ func (s *Service) Terminate(ctx context.Context, tx *db.Tx, id int64) error {
 	if err != nil {
 		return err
 	}
+	leave, err := s.enter(ctx, tx, r)
+	if err != nil {
+		return err
+	}
+	defer leave()
 	if r.status == Terminating {
 		return nil
 	}
@@ -97,6 +102,11 @@ func (s *Service) end(ctx context.Context, id int64) (time.Duration, error) {
 		}
 	}
 	return 0, s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+		leave, err := s.enter(ctx, tx, r)
+		if err != nil {
+			return err
+		}
+		defer leave()
 		moved, err := setTerminated(ctx, tx, id, Terminating)
 		if err != nil || !moved {
 			return err
@@ -118,6 +128,11 @@ func (s *Service) Restore(ctx context.Context, tx *db.Tx, id int64) error {
 	if err != nil {
 		return err
 	}
+	leave, err := s.enter(ctx, tx, r)
+	if err != nil {
+		return err
+	}
+	defer leave()
 	if _, ok := r.status.after(restored); !ok {
 		return fault.ServiceNotActive.Wrap(fmt.Errorf("services: a service that is %s cannot be restored", r.status))
 	}

@@ -66,6 +66,11 @@ func (s *Service) activate(ctx context.Context, id int64, account panel.Account)
 		if err != nil {
 			return err
 		}
+		leave, err := s.enter(ctx, tx, r)
+		if err != nil {
+			return err
+		}
+		defer leave()
 		if _, ok := r.status.after(accountMade); !ok {
 			if r.status.live() {
 				return nil // another run of this job was faster
@@ -105,6 +110,11 @@ func (s *Service) giveUp(ctx context.Context, id int64, reason error) error {
 		if err != nil {
 			return err
 		}
+		leave, err := s.enter(ctx, tx, r)
+		if err != nil {
+			return err
+		}
+		defer leave()
 		if _, ok := r.status.after(accountRefused); !ok {
 			return nil
 		}

@@ -203,6 +203,11 @@ func (s *Service) renew(ctx context.Context, tx *db.Tx, accountID, id int64, w r
 	if err != nil {
 		return renewal{}, 0, err
 	}
+	leave, err := s.enter(ctx, tx, before)
+	if err != nil {
+		return renewal{}, 0, err
+	}
+	defer leave()
 	quote, err := s.quoteRenewal(ctx, tx, before, w.months, tx.Now)
 	if err == nil {
 		err = expected(ctx, w.seen, quote.price)

@@ -212,6 +212,11 @@ func (s *Service) SuspendOwn(ctx context.Context, tx *db.Tx, accountID, id int64
 	if err != nil {
 		return err
 	}
+	leave, err := s.enter(ctx, tx, r)
+	if err != nil {
+		return err
+	}
+	defer leave()
 	switch r.status {
 	case Active:
 	case Suspended:

@@ -53,6 +53,7 @@ type Config struct {
 	Balances Balances
 	Clock    clock.Clock
 	Worlds   site.Worlds
+	Clocks   Clocks // nil: every sandbox has the real time
 	Plans    Plans
 	Payments Payments
 	// Placer chooses where a new service is provisioned; nil: on DefaultPanel.
@@ -192,6 +193,11 @@ func (s *Service) Suspend(ctx context.Context, tx *db.Tx, id int64, reason Suspe
 	if err != nil {
 		return err
 	}
+	leave, err := s.enter(ctx, tx, r)
+	if err != nil {
+		return err
+	}
+	defer leave()
 	if r.status == Suspended && !r.suspendedByOwner() {
 		return ErrAlreadySuspended.New()
 	}
@@ -211,6 +217,11 @@ func (s *Service) Unsuspend(ctx context.Context, tx *db.Tx, id int64) error {
 	if err != nil {
 		return err
 	}
+	leave, err := s.enter(ctx, tx, r)
+	if err != nil {
+		return err
+	}
+	defer leave()
 	next, ok := r.status.after(suspensionLifted)
 	if !ok {
 		return ErrNotSuspended.New()
@@ -269,6 +280,11 @@ func (s *Service) update(ctx context.Context, accountID, id int64, p preferences
 		if err != nil {
 			return err
 		}
+		leave, err := s.enter(ctx, tx, r)
+		if err != nil {
+			return err
+		}
+		defer leave()
 		if !slices.Contains(r.status.actions(), "update") {
 			return fault.ServiceNotActive.New()
 		}

@@ -47,6 +47,11 @@ func (s *Service) step(ctx context.Context, id int64, waited bool) (did act, err
 		if err != nil {
 			return err
 		}
+		leave, err := s.enter(ctx, tx, r)
+		if err != nil {
+			return err
+		}
+		defer leave()
 		terms, err := s.Plans.Terms(ctx, tx, r.planID)
 		if err != nil {
 			return err
@@ -180,6 +185,11 @@ func (s *Service) tryRenew(ctx context.Context, tx *db.Tx, r record, waited bool
 func (s *Service) Paid(ctx context.Context, tx *db.Tx, e outbox.Stored) error {
 	switch e.Type {
 	case "wallet.topup_succeeded", "wallet.adjusted":
+		leave, err := s.enterAccount(ctx, tx, e.AccountID)
+		if err != nil {
+			return err
+		}
+		defer leave()
 		return attemptNow(ctx, tx, e.AccountID)
 	default:
 		return nil
@@ -213,7 +223,7 @@ func (s *Service) Steps(ctx context.Context) error {
 		}
 		after = next
 	}
-	return nil
+	return s.stepsAhead(ctx)
 }
 
 // Overdue is a service whose step should have been done.

@@ -228,6 +228,6 @@ func stuck(ctx context.Context, q db.Querier, before time.Time, afterID int64, l
 	return db.Collect(ctx, q, func(row db.Row) (id int64, err error) {
 		err = row.Scan(&id)
 		return id, err
-	}, `SELECT id FROM services WHERE status = 'provisioning' AND id > $1 AND provisioning_at < $2 ORDER BY id LIMIT $3`,
+	}, `SELECT id FROM services WHERE status = 'provisioning' AND id > $1 AND (provisioning_at < $2 OR sandbox) ORDER BY id LIMIT $3`,
 		afterID, before, limit)
 }

@@ -113,9 +113,13 @@ func (s *Service) tariffs(ctx context.Context, accountID, id int64) (record, []t
 	if err != nil {
 		return r, nil, err
 	}
+	now, err := s.now(ctx, s.DB, r)
+	if err != nil {
+		return r, nil, err
+	}
 	quotes := make([]tariffQuote, 0, len(offers))
 	for _, offer := range offers {
-		t, err := s.quoteTariff(ctx, s.DB, r, offer, used, s.Clock.Now())
+		t, err := s.quoteTariff(ctx, s.DB, r, offer, used, now)
 		if err != nil {
 			return r, nil, err
 		}
@@ -174,6 +178,11 @@ func (s *Service) changeTariff(ctx context.Context, tx *db.Tx, accountID, id int
 	if err != nil {
 		return tariffQuote{}, 0, err
 	}
+	leave, err := s.enter(ctx, tx, before)
+	if err != nil {
+		return tariffQuote{}, 0, err
+	}
+	defer leave()
 	if w.planID == before.planID {
 		return s.stay(ctx, tx, before)
 	}
@@ -279,6 +288,11 @@ func (s *Service) applyPending(ctx context.Context, tx *db.Tx, id int64) error {
 	if err != nil {
 		return err
 	}
+	leave, err := s.enter(ctx, tx, r)
+	if err != nil {
+		return err
+	}
+	defer leave()
 	if r.pendingPlanID == nil || r.pendingPlanAt.After(tx.Now) || !r.expiresAt.After(tx.Now) {
 		return nil
 	}

@@ -150,7 +150,11 @@ func (s *Service) tryRenewal(ctx context.Context, q db.Querier, accountID, id in
 	if err != nil {
 		return renewal{}, err
 	}
-	quote, err := s.quoteRenewal(ctx, q, r, w.months, s.Clock.Now())
+	now, err := s.now(ctx, q, r)
+	if err != nil {
+		return renewal{}, err
+	}
+	quote, err := s.quoteRenewal(ctx, q, r, w.months, now)
 	if err == nil {
 		err = expected(ctx, w.seen, quote.price)
 	}
@@ -201,7 +205,11 @@ func (s *Service) tryTariff(ctx context.Context, q db.Querier, accountID, id int
 	if err != nil {
 		return tariffQuote{}, err
 	}
-	return s.quoteChange(ctx, q, r, w, s.Clock.Now())
+	now, err := s.now(ctx, q, r)
+	if err != nil {
+		return tariffQuote{}, err
+	}
+	return s.quoteChange(ctx, q, r, w, now)
 }
 
 // wireIn is a service as it is in the transaction.
