@@ -88,7 +88,7 @@ func byAKey(t *testing.T, w *world) {
 			}
 		}
 		r := a.do(t, w.example(op, w.ownersTestKey)) // it works, on a world of its own
-		if strings.Contains(op.Path, "{") && (r.status != http.StatusNotFound || r.key() != "not_found") {
+		if owned(op) && (r.status != http.StatusNotFound || r.key() != "not_found") {
 			t.Errorf("%s of the real world with a sandbox key: %s", op.ID, r)
 		}
 		if strings.Contains(string(r.body), w.domain) {
@@ -139,7 +139,7 @@ func byAStranger(t *testing.T, w *world) {
 	before := w.snapshot()
 	for _, op := range a.Operations() {
 		r := a.do(t, w.example(op, w.tokenFor(op, w.stranger)))
-		if strings.Contains(op.Path, "{") {
+		if owned(op) {
 			if r.status != http.StatusNotFound || r.key() != "not_found" {
 				t.Errorf("%s of another's: %s", op.ID, r)
 			}

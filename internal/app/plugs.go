@@ -142,6 +142,14 @@ func (p payer) Refund(ctx context.Context, tx *db.Tx, c orders.Charge) error {
 	})
 }
 
+// GiveBack implements orders.Payer.
+func (p payer) GiveBack(ctx context.Context, tx *db.Tx, creditNote int64, c orders.Charge) error {
+	return p.wallet.Refund(ctx, tx, wallet.Charge{
+		AccountID: c.AccountID, Amount: c.Amount, Reference: wallet.Reference{Type: "invoice", ID: creditNote},
+		Description: c.Description, ClientRef: c.ClientRef,
+	})
+}
+
 // billing is the orders as the services see them.
 type billing struct{ *orders.Service }
 
@@ -373,4 +381,13 @@ func resellerKeyOf(k reseller.Key) admin.ResellerKey {
 		ID: k.ID, Name: k.Name, Hint: k.Hint, Sandbox: k.Sandbox, ReadOnly: k.ReadOnly, Addresses: k.Addresses,
 		CreatedAt: k.CreatedAt, LastUsedAt: k.LastUsedAt, LastAddress: k.LastAddress, RevokedAt: k.RevokedAt,
 	}
+}
+
+// clients are the clients of resellers as the pages see them.
+type clients struct{ *reseller.Service }
+
+// Visit implements webui.Clients.
+func (c clients) Visit(ctx context.Context, visit string) (webui.ClientVisit, error) {
+	v, err := c.Service.Visit(ctx, visit)
+	return webui.ClientVisit(v), err
 }

@@ -207,7 +207,10 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 	if err := c.buildDomains(as); err != nil {
 		return err
 	}
-	c.reseller = reseller.New(reseller.Config{DB: c.db, Clock: c.clock, Accounts: c.accounts, Wallet: c.wallet, Services: c.services, Orders: c.orders})
+	c.reseller = reseller.New(reseller.Config{
+		DB: c.db, Clock: c.clock, Accounts: c.accounts, Wallet: c.wallet, Services: c.services, Orders: c.orders, Catalog: c.catalog,
+		Credentials: c.credentials, BaseURL: c.cfg.BaseURL,
+	})
 	c.orders.Rates, c.services.Rates = c.reseller, c.reseller
 	c.clocks = clocks.New(clocks.Config{DB: c.db, Clock: c.clock, Queue: c.queue, Worlds: c.accounts})
 	c.orders.Clocks, c.services.Clocks = c.clocks, c.clocks
@@ -254,6 +257,7 @@ func (c *core) registerSections(w *river.Workers) {
 	c.access.Register(w)
 	c.domains.Register(w)
 	c.webhooks.Register(w)
+	c.reseller.Register(w)
 	c.clocks.Register(w)
 }
 
@@ -273,6 +277,7 @@ func (c *core) scheduleSections(every func(interval time.Duration, args river.Jo
 	c.mail.Schedule(every)
 	c.domains.Schedule(every)
 	c.webhooks.Schedule(every)
+	c.reseller.Schedule(every)
 	c.clocks.Schedule(every)
 }
 

@@ -88,6 +88,7 @@ func newWorld(t *testing.T, a *App) *world {
 		t.Fatalf("pay: %s", r)
 	}
 	w.service = w.serviceOf(w.owner)
+	w.tag()
 	w.otherPlan = w.aTariff()
 	w.hostedDomain = w.newHostedDomain()
 	w.ownCertificate = ownCertificate(t, w.clock.Now(), w.domain)
@@ -113,6 +114,25 @@ func newWorld(t *testing.T, a *App) *world {
 	w.backup = w.newBackup()
 	w.registration = w.newRegistration()
 	return w
+}
+
+// ownersTag is the tag that the owner, as a reseller, has given the service.
+const ownersTag = "the-owner's-client"
+
+func (w *world) tag() {
+	w.t.Helper()
+	r := w.do(w.t, request{
+		method: http.MethodPatch, path: fmt.Sprintf("/api/v1/reseller/services/%d", w.service), token: w.ownersKey,
+		body: fmt.Sprintf(`{"client_ref": %q}`, ownersTag),
+	})
+	if r.status != http.StatusOK {
+		w.t.Fatal(r)
+	}
+}
+
+// owned tells whether an operation is about a thing that somebody owns.
+func owned(op api.Info) bool {
+	return strings.Contains(strings.ReplaceAll(op.Path, "{plan}", ""), "{")
 }
 
 // ownCertificate is a request that installs a certificate for the domain.
@@ -417,7 +437,7 @@ func (w *world) path(op api.Info) string {
 	w.t.Helper()
 	path := op.Path
 	for name, id := range map[string]int64{
-		"{webhook}": w.webhook, "{service}": w.service, "{hosted_domain}": w.hostedDomain, "{dns_record}": w.dnsRecord, "{backup}": w.backup, "{database}": w.database, "{cron_job}": w.cronJob, "{mailbox}": w.mailbox, "{ftp_account}": w.ftpAccount, "{ssh_key}": w.sshKey, "{domain}": w.registration, "{order}": w.order, "{topup}": w.topup, "{application}": w.app,
+		"{webhook}": w.webhook, "{service}": w.service, "{hosted_domain}": w.hostedDomain, "{dns_record}": w.dnsRecord, "{backup}": w.backup, "{database}": w.database, "{cron_job}": w.cronJob, "{mailbox}": w.mailbox, "{ftp_account}": w.ftpAccount, "{ssh_key}": w.sshKey, "{domain}": w.registration, "{order}": w.order, "{topup}": w.topup, "{application}": w.app, "{plan}": w.plan,
 	} {
 		path = strings.ReplaceAll(path, name, strconv.FormatInt(id, 10))
 	}
@@ -426,6 +446,7 @@ func (w *world) path(op api.Info) string {
 		path = strings.ReplaceAll(path, name, "1")
 	}
 	path = strings.ReplaceAll(path, "{event}", w.event)
+	path = strings.ReplaceAll(path, "{client_ref}", ownersTag)
 	if strings.Contains(path, "{") {
 		w.t.Fatalf("%s: the test knows no value for %s; give it one here", op.ID, path)
 	}
@@ -457,6 +478,10 @@ func (w *world) example(op api.Info, token string) request {
 		r.body = fmt.Sprintf(`{"plan_id": %d, "domain": %q, "client_ref": "client-7"}`, w.plan, unique("new")+".example.com")
 	case "POST /api/v1/reseller/clock/advance":
 		r.body = `{"days": 1}`
+	case "POST /api/v1/reseller/quotes":
+		r.body = fmt.Sprintf(`{"items": [{"kind": "new", "plan_id": %d}]}`, w.plan)
+	case "POST /api/v1/services/{service}/reset-password":
+		r.body = "{}"
 	case "POST /api/v1/reseller/webhooks":
 		r.body = `{"url": "https://hooks.example.com/", "events": ["service.suspended"]}`
 	case "PATCH /api/v1/reseller/webhooks/{webhook}":
@@ -603,7 +628,7 @@ func (w *world) snapshot() map[string]string {
 }
 
 // growing lists tell what happened, and jobs go on happening.
-var growing = map[string]bool{"notifications.list": true, "reseller.events.list": true, "reseller.events.get": true, "reseller.clock": true}
+var growing = map[string]bool{"notifications.list": true, "reseller.events.list": true, "reseller.events.get": true, "reseller.audit_log": true, "reseller.clock": true}
 
 var changesByItself = regexp.MustCompile(`"(dns|charge|credit)":\{(?:[^{}]|\{[^{}]*\})*\}|"(?:last_used|checked)_at":"[^"]*"`)
 

@@ -92,7 +92,12 @@ func (s *Service) Delete(ctx context.Context, tx *db.Tx, kind string, subjectID 
 
 // List answers the passwords of one of the account's services, without them.
 func (s *Service) List(ctx context.Context, accountID, serviceID int64) ([]Credential, error) {
-	return ofService(ctx, s.DB, accountID, serviceID)
+	return s.ListIn(ctx, s.DB, accountID, serviceID)
+}
+
+// ListIn is List in a transaction of the caller's.
+func (s *Service) ListIn(ctx context.Context, q db.Querier, accountID, serviceID int64) ([]Credential, error) {
+	return ofService(ctx, q, accountID, serviceID)
 }
 
 // Reveal answers a password once: to whoever asks first after it was made. fault.NotFound when it was shown
@@ -118,25 +123,31 @@ func (s *Service) Reveal(ctx context.Context, accountID, serviceID, id int64) (c
 // Reset makes a new password in the place of the present one, which the panel stops to accept as soon as it
 // has followed.
 func (s *Service) Reset(ctx context.Context, accountID, serviceID, id int64) (c Credential, err error) {
-	err = s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
-		var err error
-		if c, err = getOwn(ctx, tx, accountID, serviceID, id); err != nil {
-			return err
-		}
-		// First the section's rows, whose order of locks begins at the service.
-		follow, ok := s.replaced[c.Kind]
-		if !ok {
-			return fmt.Errorf("credentials: nobody has things of kind %q", c.Kind)
-		}
-		if err := follow(ctx, tx, accountID, serviceID, c.SubjectID); err != nil {
-			return err
-		}
-		return s.make(ctx, tx, id)
+	err = s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) (err error) {
+		c, err = s.ResetIn(ctx, tx, accountID, serviceID, id)
+		return err
 	})
 	if err == nil {
 		s.audit(ctx, "credential replaced", c)
 	}
 	return c, err
+}
+
+// ResetIn is Reset in a transaction of the caller's, who keeps what was done.
+func (s *Service) ResetIn(ctx context.Context, tx *db.Tx, accountID, serviceID, id int64) (Credential, error) {
+	c, err := getOwn(ctx, tx, accountID, serviceID, id)
+	if err != nil {
+		return c, err
+	}
+	// First the section's rows, whose order of locks begins at the service.
+	follow, ok := s.replaced[c.Kind]
+	if !ok {
+		return c, fmt.Errorf("credentials: nobody has things of kind %q", c.Kind)
+	}
+	if err := follow(ctx, tx, accountID, serviceID, c.SubjectID); err != nil {
+		return c, err
+	}
+	return c, s.make(ctx, tx, id)
 }
 
 func (s *Service) audit(ctx context.Context, what string, c Credential) {

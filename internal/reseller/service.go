@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"stead.dev/stead/internal/account"
+	"stead.dev/stead/internal/catalog"
+	"stead.dev/stead/internal/credentials"
 	"stead.dev/stead/internal/orders"
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
@@ -17,12 +19,15 @@ import (
 
 // Config is what the front works with; all is needed.
 type Config struct {
-	DB       *db.DB
-	Clock    clock.Clock
-	Accounts *account.Service
-	Wallet   *wallet.Service
-	Services *services.Service
-	Orders   *orders.Service
+	DB          *db.DB
+	Clock       clock.Clock
+	Accounts    *account.Service
+	Wallet      *wallet.Service
+	Services    *services.Service
+	Orders      *orders.Service
+	Catalog     *catalog.Service
+	Credentials *credentials.Service
+	BaseURL     string // of the site, where links lead
 }
 
 // Service is the front's use cases.

@@ -57,6 +57,8 @@ type Deps struct {
 	Credentials *credentials.Service
 	// Terminals may be nil with Services: there is no terminal then.
 	Terminals Terminals
+	// Clients may be nil, or Credentials: nobody comes in by a reseller's link then.
+	Clients Clients
 	// Demo, when set, shows how to sign in to the demonstration.
 	Demo *Demo
 }
@@ -126,6 +128,7 @@ func (ui *UI) Routes(mux *http.ServeMux) {
 	ui.signInRoutes(mux)
 	ui.accountRoutes(mux)
 	ui.serviceRoutes(mux)
+	ui.clientRoutes(mux)
 }
 
 // maxForm bounds the body of a form, in bytes.

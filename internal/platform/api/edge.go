@@ -42,7 +42,9 @@ type Config struct {
 	DB       *db.DB
 	Verifier Verifier
 	// Keys is needed where operations are mounted that are called with a key.
-	Keys     KeyVerifier
+	Keys KeyVerifier
+	// Trail may be nil: what is done with keys is then kept nowhere.
+	Trail    Trail
 	Switches Switches
 	Limiter  throttle.Limiter
 	Answers  *idempotency.Store
@@ -211,6 +213,11 @@ func (e *Edge) handler(d *declared) http.Handler {
 		p, err := e.admit(w, r, d)
 		note.principal = p
 		r = r.WithContext(e.localize(r, p))
+		ended := func() {}
+		if err == nil {
+			w, ended, err = e.trailed(w, r, d, p)
+		}
+		defer ended()
 		if err != nil {
 			e.WriteError(w, r, err)
 			return

@@ -1,0 +1,155 @@
+package catalog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/i18n"
+	"stead.dev/stead/internal/platform/money"
+	"stead.dev/stead/internal/platform/page"
+)
+
+// ResoldProduct is a product as a reseller sees it.
+type ResoldProduct struct {
+	ID          int64             `json:"id"`
+	Slug        string            `json:"slug"`
+	Name        i18n.Translated   `json:"name"`
+	Description i18n.Translated   `json:"description"`
+	CategoryID  int64             `json:"category_id"`
+	Type        string            `json:"type" doc:"What is sold: hosting, wordpress, vps, reseller, ssl, domain_parking; others may come."`
+	Features    []i18n.Translated `json:"features"`
+	Plans       []ResoldPlan      `json:"plans"`
+}
+
+// ResoldPlan is a plan with what a reseller pays for it.
+type ResoldPlan struct {
+	ID          int64           `json:"id" doc:"The plan_id of services."`
+	Slug        string          `json:"slug"`
+	Name        i18n.Translated `json:"name"`
+	ProductID   int64           `json:"product_id"`
+	Prices      []ResoldPrice   `json:"prices"`
+	Limits      Limits          `json:"limits" doc:"-1 is unlimited."`
+	PHPVersions []string        `json:"php_versions"`
+	Addons      []string        `json:"addons" doc:"Keys of extras that can be attached."`
+	Stock       *int64          `json:"stock" doc:"How many are left; null is no bound."`
+	Available   bool            `json:"available" doc:"Whether it can be ordered now."`
+	Locations   []string        `json:"locations" doc:"Where it is sold; empty is anywhere."`
+	UpgradeTo   []string        `json:"upgrade_to" doc:"Slugs of plans."`
+	DowngradeTo []string        `json:"downgrade_to" doc:"Slugs of plans."`
+}
+
+// ResoldPrice is what a period costs the reseller, and what it costs others.
+type ResoldPrice struct {
+	PeriodMonths           int          `json:"period_months"`
+	Wholesale              money.Money  `json:"wholesale" doc:"What you pay for every period."`
+	WholesaleSetup         money.Money  `json:"wholesale_setup" doc:"What you pay once, with the first period."`
+	Retail                 money.Money  `json:"retail" doc:"What the catalogue asks of customers."`
+	RetailFirstPeriodPrice *money.Money `json:"retail_first_period_price" doc:"Of customers' first period in place of retail; resellers have no such promotion."`
+	RetailSetup            money.Money  `json:"retail_setup"`
+}
+
+func resoldProduct(ctx context.Context, p product, discount int) ResoldProduct {
+	w := ResoldProduct{
+		ID: p.ID, Slug: p.Slug, Name: p.Name.Wire(ctx), Description: p.Description.Wire(ctx), CategoryID: p.CategoryID,
+		Type: p.Type, Features: []i18n.Translated{}, Plans: []ResoldPlan{},
+	}
+	for _, f := range p.Features {
+		w.Features = append(w.Features, f.Wire(ctx))
+	}
+	for _, pl := range p.Plans {
+		w.Plans = append(w.Plans, resoldPlan(ctx, pl, discount))
+	}
+	return w
+}
+
+func resoldPlan(ctx context.Context, p plan, discount int) ResoldPlan {
+	shown := wirePlan(ctx, p)
+	w := ResoldPlan{
+		ID: shown.ID, Slug: shown.Slug, Name: shown.Name, ProductID: p.ProductID, Prices: []ResoldPrice{}, Limits: shown.Limits,
+		PHPVersions: shown.PHPVersions, Addons: shown.Addons, Stock: shown.Stock, Available: shown.Available, Locations: shown.Locations,
+		UpgradeTo: shown.UpgradeTo, DowngradeTo: shown.DowngradeTo,
+	}
+	for _, x := range p.Prices {
+		w.Prices = append(w.Prices, ResoldPrice{
+			PeriodMonths: x.PeriodMonths, Wholesale: money.Wire(ctx, x.Price.Less(discount)),
+			WholesaleSetup: money.Wire(ctx, x.Setup.Less(discount)), Retail: money.Wire(ctx, x.Price),
+			RetailFirstPeriodPrice: money.WireOptional(ctx, x.FirstPeriodPrice), RetailSetup: money.Wire(ctx, x.Setup),
+		})
+	}
+	return w
+}
+
+// ResoldFilter says which products a reseller's list shows; empty members show all.
+type ResoldFilter struct{ Category, Type string }
+
+// Resold is one page of what is for sale, at the prices of who pays the discount less, in hundredths of
+// a percent.
+func (s *Service) Resold(ctx context.Context, q db.Querier, discount int, f ResoldFilter, p page.Params) (*page.List[ResoldProduct], error) {
+	total, err := countProducts(ctx, q, filter{category: f.Category, typ: f.Type})
+	if err != nil {
+		return nil, err
+	}
+	products, err := listProducts(ctx, q, filter{category: f.Category, typ: f.Type}, p.Limit(), p.Offset())
+	if err != nil {
+		return nil, err
+	}
+	rows := make([]ResoldProduct, len(products))
+	for i, pr := range products {
+		rows[i] = resoldProduct(ctx, pr, discount)
+	}
+	return page.Of(p, total, rows), nil
+}
+
+// ResoldPlan is one plan, also one that is no longer for sale: services may still be of it. What does not
+// exist is fault.NotFound.
+func (s *Service) ResoldPlan(ctx context.Context, q db.Querier, discount int, id int64) (*ResoldPlan, error) {
+	pl, _, err := findPlan(ctx, q, id)
+	if errors.Is(err, db.ErrNoRows) {
+		return nil, fault.NotFound.New()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("catalog: read plan %d: %w", id, err)
+	}
+	w := resoldPlan(ctx, pl, discount)
+	return &w, nil
+}
+
+// Place is a location with the plans that are for sale there.
+type Place struct {
+	Name  string
+	Plans []int64
+}
+
+// Places are the locations that plans for sale name, in the order of their names, and the plans that name
+// none and are sold anywhere.
+func (s *Service) Places(ctx context.Context, q db.Querier) (places []Place, anywhere []int64, err error) {
+	products, err := listProducts(ctx, q, filter{}, noLimit, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	at := map[string][]int64{}
+	for _, p := range products {
+		for _, pl := range p.Plans {
+			for _, l := range pl.Locations {
+				at[l] = append(at[l], pl.ID)
+			}
+			if len(pl.Locations) == 0 {
+				anywhere = append(anywhere, pl.ID)
+			}
+		}
+	}
+	for name, plans := range at {
+		places = append(places, Place{name, plans})
+	}
+	slices.SortFunc(places, func(a, b Place) int {
+		if a.Name < b.Name {
+			return -1
+		}
+		return 1
+	})
+	return places, anywhere, nil
+}

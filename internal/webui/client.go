@@ -1,0 +1,146 @@
+package webui
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"stead.dev/stead/internal/credentials"
+	"stead.dev/stead/internal/platform/fault"
+)
+
+// ClientVisit is a visit to the pages of one service.
+type ClientVisit struct {
+	AccountID, ServiceID int64
+	Name, Domain, Status string // of the service
+	Until                time.Time
+}
+
+// Clients are people whom a reseller has given a link to one service. They have no account: what they may see hangs on
+// the visit that the link was exchanged for.
+type Clients interface {
+	// Waits tells whether a link can still be opened.
+	Waits(ctx context.Context, link string) (bool, error)
+	// Enter uses a link up and answers the token of the visit; fault.NotFound when it was used, or is too old.
+	Enter(ctx context.Context, link string) (visit string, err error)
+	// Visit finds a visit; fault.NotFound when it is over.
+	Visit(ctx context.Context, visit string) (ClientVisit, error)
+	// Leave ends a visit.
+	Leave(ctx context.Context, visit string) error
+}
+
+func (ui *UI) clientRoutes(mux *http.ServeMux) {
+	if ui.Clients == nil || ui.Credentials == nil {
+		return
+	}
+	ui.handle(mux, "GET /client/{link}", ui.showClientLink)
+	ui.handle(mux, "POST /client/{link}", ui.enterClient)
+	ui.handle(mux, "GET /client", ui.asClient(ui.showClient))
+	ui.handle(mux, "POST /client/credentials/{credential}/reveal", ui.asClient(ui.revealForClient))
+	ui.handle(mux, "POST /client/credentials/{credential}/reset", ui.asClient(ui.resetForClient))
+	ui.handle(mux, "POST /client/leave", ui.leaveClient)
+}
+
+// clientCookie is the cookie of a visit; the visitor may have an account, and a session of it, beside.
+func (ui *UI) clientCookie() string {
+	if ui.secure {
+		return "__Host-stead_client"
+	}
+	return "stead_client"
+}
+
+// showClientLink asks for a click: what only looks at links, such as a filter of mails, opens none.
+func (ui *UI) showClientLink(w http.ResponseWriter, r *http.Request) {
+	waits, err := ui.Clients.Waits(r.Context(), r.PathValue("link"))
+	switch {
+	case err != nil:
+		ui.fail(w, r, err)
+	case !waits:
+		ui.failPage(w, r, http.StatusNotFound, "client_link")
+	default:
+		ui.render(w, r, http.StatusOK, "client-enter", r.PathValue("link"))
+	}
+}
+
+func (ui *UI) enterClient(w http.ResponseWriter, r *http.Request) {
+	visit, err := ui.Clients.Enter(r.Context(), r.PathValue("link"))
+	switch {
+	case errors.Is(err, fault.NotFound):
+		ui.failPage(w, r, http.StatusNotFound, "client_link")
+	case err != nil:
+		ui.fail(w, r, err)
+	default:
+		ui.setCookie(w, ui.clientCookie(), visit, 3600)
+		ui.redirect(w, r, "/client")
+	}
+}
+
+// asClient lets who is on a visit pass.
+func (ui *UI) asClient(page func(w http.ResponseWriter, r *http.Request, v ClientVisit)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		v, err := ui.Clients.Visit(r.Context(), ui.cookie(r, ui.clientCookie()))
+		switch {
+		case errors.Is(err, fault.NotFound):
+			ui.dropCookie(w, ui.clientCookie())
+			ui.failPage(w, r, http.StatusNotFound, "client_visit")
+		case err != nil:
+			ui.fail(w, r, err)
+		default:
+			page(w, r, v)
+		}
+	}
+}
+
+// clientData is what the page "client" shows.
+type clientData struct {
+	Visit ClientVisit
+	List  []credentials.Credential
+	// Shown is the one whose password is shown this once.
+	Shown    credentials.Credential
+	Password string
+}
+
+func (ui *UI) clientPage(w http.ResponseWriter, r *http.Request, d clientData) {
+	var err error
+	if d.List, err = ui.Credentials.List(r.Context(), d.Visit.AccountID, d.Visit.ServiceID); err != nil {
+		ui.fail(w, r, err)
+		return
+	}
+	ui.render(w, r, http.StatusOK, "client", d)
+}
+
+func (ui *UI) showClient(w http.ResponseWriter, r *http.Request, v ClientVisit) {
+	ui.clientPage(w, r, clientData{Visit: v})
+}
+
+// revealForClient answers the page itself: a password is in no redirect, cookie or address.
+func (ui *UI) revealForClient(w http.ResponseWriter, r *http.Request, v ClientVisit) {
+	d := clientData{Visit: v}
+	id, err := pathID(r, "credential")
+	if err == nil {
+		d.Shown, d.Password, err = ui.Credentials.Reveal(r.Context(), v.AccountID, v.ServiceID, id)
+	}
+	if err != nil {
+		ui.fail(w, r, err)
+		return
+	}
+	ui.clientPage(w, r, d)
+}
+
+func (ui *UI) resetForClient(w http.ResponseWriter, r *http.Request, v ClientVisit) {
+	id, err := pathID(r, "credential")
+	if err == nil {
+		_, err = ui.Credentials.Reset(r.Context(), v.AccountID, v.ServiceID, id)
+	}
+	ui.done(w, r, err, "webui.flash.credential_replaced", "/client")
+}
+
+func (ui *UI) leaveClient(w http.ResponseWriter, r *http.Request) {
+	if err := ui.Clients.Leave(r.Context(), ui.cookie(r, ui.clientCookie())); err != nil {
+		ui.fail(w, r, err)
+		return
+	}
+	ui.dropCookie(w, ui.clientCookie())
+	ui.redirect(w, r, "/")
+}
