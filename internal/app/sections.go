@@ -128,7 +128,7 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 	ending.oauth = c.oauth
 	c.catalog = catalog.New(c.db)
 	c.wallet = wallet.New(wallet.Config{
-		DB: c.db, Clock: c.clock, Events: c.outbox, Box: c.box, Log: c.log, Gateways: gateways(c.cfg),
+		DB: c.db, Clock: c.clock, Events: c.outbox, Box: c.box, Log: c.log, Queue: c.queue, Gateways: gateways(c.cfg),
 		BaseURL: c.cfg.BaseURL, Company: c.cfg.CompanyName,
 	})
 	c.services = services.New(services.Config{

@@ -41,6 +41,8 @@ type Info struct {
 	FeeFixed       money.USDCents
 	// Lifetime is how long an unpaid top-up waits.
 	Lifetime time.Duration
+	// Simulated gateways move no money.
+	Simulated bool
 }
 
 // Fee is what a top-up of amount costs on top.
@@ -64,6 +66,9 @@ type Topup struct {
 	PageURL string
 	// Language is the customer's, the same at every start of one top-up.
 	Language string
+	// Save asks that the means of payment be kept for later; only Saving gateways
+	// are asked.
+	Save bool
 }
 
 // Started is a payment that the customer can make: at URL, or on a page of ours
@@ -116,6 +121,27 @@ type Notifying interface {
 	Webhook(h http.Header, body []byte) ([]Event, error)
 }
 
+// Method is a means of payment that a gateway keeps for a customer.
+type Method struct {
+	// Reference is the gateway's name of it.
+	Reference string
+	// Label is what the customer knows it by, such as "Visa 4242"; it may be empty.
+	Label string
+}
+
+// Saving gateways keep means of payment, and take money from them without the
+// customer.
+type Saving interface {
+	Gateway
+	// FindSaved is what became of an attempt to charge a method for the top-up;
+	// false when there was none.
+	FindSaved(ctx context.Context, t Topup, method string) (Event, bool, error)
+	// ChargeSaved takes the top-up's total from a method. Repeated for the same
+	// top-up it answers the same payment. An error means that the outcome is not
+	// known: FindSaved tells.
+	ChargeSaved(ctx context.Context, t Topup, method string) (Event, error)
+}
+
 // EventKind is what happened to a payment.
 type EventKind string
 
@@ -145,6 +171,9 @@ type Event struct {
 	Currency string // ISO 4217, upper case
 	// FailureKey of Failed says why, as in declined.
 	FailureKey string
+	// Method of Succeeded is the means of payment that was kept, when the top-up had
+	// asked for it.
+	Method *Method
 }
 
 // The failures of adapters.

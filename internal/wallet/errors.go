@@ -14,6 +14,9 @@ var (
 	ErrAmountTooLarge      = fault.Define(fault.KindUnprocessable, "amount_too_large")
 	ErrGatewayUnavailable  = fault.Define(fault.KindUnprocessable, "gateway_unavailable")
 	ErrWalletLimitExceeded = fault.Define(fault.KindUnprocessable, "wallet_limit_exceeded")
+	// ErrPaymentMethodRequired: automatic top-ups need a means of payment that the
+	// gateway keeps.
+	ErrPaymentMethodRequired = fault.Define(fault.KindUnprocessable, "payment_method_required")
 )
 
 // Mistakes of callers: they reach a client as internal_error.

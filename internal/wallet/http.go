@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"strconv"
+	"slices"
 	"time"
 
 	"stead.dev/stead/internal/gateway"
@@ -19,7 +19,7 @@ import (
 
 // Operations of the section (specification, "Orders and wallet").
 func (s *Service) Operations() []api.Route {
-	return []api.Route{
+	return slices.Concat(s.histories(), s.choices(), []api.Route{
 		// Specification, "Orders and wallet": GET /api/v1/wallet.
 		api.Operation[walletIn, walletWire]{
 			ID: "wallet.get", Method: http.MethodGet, Path: "/api/v1/wallet", Section: api.Wallet, Auth: api.Token,
@@ -45,7 +45,7 @@ func (s *Service) Operations() []api.Route {
 			ID: "wallet.topups.get", Method: http.MethodGet, Path: "/api/v1/wallet/topups/{topup}", Section: api.Wallet, Auth: api.Token,
 			Scopes: []string{auth.ScopeWalletRead, auth.ScopeWalletWrite}, Summary: "One top-up", Handle: s.getTopup,
 		},
-	}
+	})
 }
 
 type walletIn struct{ page.Params }
@@ -64,10 +64,11 @@ type walletWire struct {
 }
 
 type autoTopupWire struct {
-	Enabled   bool         `json:"enabled" doc:"False: nothing is topped up by itself, and the rest is null."`
+	Enabled   bool         `json:"enabled" doc:"False: nothing is topped up by itself. What is not chosen yet is null."`
 	Gateway   *string      `json:"gateway"`
-	Amount    *money.Money `json:"amount"`
-	Threshold *money.Money `json:"threshold"`
+	Amount    *money.Money `json:"amount" doc:"What one top-up brings."`
+	Threshold *money.Money `json:"threshold" doc:"A balance that falls below it is topped up, once until it has been above again."`
+	MaxPerDay *money.Money `json:"max_per_day" doc:"At most this is topped up by itself in 24 hours."`
 }
 
 type renewalsWire struct {
@@ -109,13 +110,15 @@ func (s *Service) get(ctx context.Context, p auth.Principal, in *walletIn) (*wal
 	if err != nil {
 		return nil, err
 	}
-	transactions := make([]transactionWire, len(rows))
-	for i, t := range rows {
-		transactions[i] = wireTransaction(ctx, t)
+	chosen, err := readSettings(ctx, s.DB, p.AccountID)
+	if err != nil {
+		return nil, err
 	}
+	transactions := wireTransactions(ctx, rows)
 	return &walletWire{
 		Balance: money.Wire(ctx, b.Spendable), Held: money.Wire(ctx, b.Held), Available: money.Wire(ctx, b.Spendable),
 		Debt: money.Wire(ctx, b.Debt), UpcomingRenewals: renewalsWire{Next30d: money.Wire(ctx, due), Covered: b.Spendable >= due},
+		LowBalanceThreshold: positive(ctx, chosen.LowBalance), AutoTopup: wireAutomatic(ctx, chosen.Auto),
 		Transactions: transactions, Data: transactions, Meta: page.MetaOf(in.Params, total),
 	}, nil
 }
@@ -123,11 +126,8 @@ func (s *Service) get(ctx context.Context, p auth.Principal, in *walletIn) (*wal
 func wireTransaction(ctx context.Context, t transaction) transactionWire {
 	w := transactionWire{
 		ID: t.ID, Type: string(t.Type), Status: "completed", Amount: money.Wire(ctx, t.Amount),
-		BalanceAfter: money.Wire(ctx, t.BalanceAfter), Description: t.Description,
+		BalanceAfter: money.Wire(ctx, t.BalanceAfter), Description: t.words(ctx),
 		Reference: referenceWire{Type: t.Reference.Type, ID: t.Reference.ID}, ClientRef: t.ClientRef, CreatedAt: t.CreatedAt,
-	}
-	if w.Description == "" {
-		w.Description = i18n.T(i18n.Lang(ctx), "wallet.transaction."+string(t.Type), map[string]any{"ID": strconv.FormatInt(t.Reference.ID, 10)})
 	}
 	return w
 }
@@ -145,22 +145,35 @@ type gatewayWire struct {
 	FeeFixed     money.Money `json:"fee_fixed"`
 	Kind         string      `json:"kind" doc:"redirect, card, bank_transfer, crypto; others may come."`
 	Enabled      bool        `json:"enabled"`
+	SavesMethods bool        `json:"saves_methods" doc:"It can keep the means of payment, and wallets can top themselves up through it."`
 }
 
-func (s *Service) listGateways(ctx context.Context, _ auth.Principal, in *gatewaysIn) (*page.List[gatewayWire], error) {
-	var rows []gatewayWire
-	first := min(in.Offset(), len(s.Gateways))
-	for _, g := range s.Gateways[first:min(first+in.Limit(), len(s.Gateways))] {
-		rows = append(rows, wireGateway(ctx, g.Info()))
+func (s *Service) listGateways(ctx context.Context, p auth.Principal, in *gatewaysIn) (*page.List[gatewayWire], error) {
+	sandbox, err := isSandbox(ctx, s.DB, p.AccountID)
+	if err != nil {
+		return nil, err
 	}
-	return page.Of(in.Params, len(s.Gateways), rows), nil
+	var offered []gateway.Gateway
+	for _, g := range s.Gateways {
+		if _, ok := s.gatewayFor(g.Info().Key, sandbox); ok {
+			offered = append(offered, g)
+		}
+	}
+	var rows []gatewayWire
+	first := min(in.Offset(), len(offered))
+	for _, g := range offered[first:min(first+in.Limit(), len(offered))] {
+		rows = append(rows, wireGateway(ctx, g))
+	}
+	return page.Of(in.Params, len(offered), rows), nil
 }
 
-func wireGateway(ctx context.Context, i gateway.Info) gatewayWire {
+func wireGateway(ctx context.Context, g gateway.Gateway) gatewayWire {
+	i := g.Info()
+	_, saving := g.(gateway.Saving)
 	return gatewayWire{
 		Key: i.Key, Name: i18n.T(i18n.Lang(ctx), "gateway."+i.Key+".name", nil), IconURL: optional(i.IconURL), Currencies: i.Currencies,
 		Min: money.Wire(ctx, i.Min), Max: money.Wire(ctx, i.Max), FeePercentBP: i.FeeBasisPoints,
-		FeeFixed: money.Wire(ctx, i.FeeFixed), Kind: string(i.Kind), Enabled: true,
+		FeeFixed: money.Wire(ctx, i.FeeFixed), Kind: string(i.Kind), Enabled: true, SavesMethods: saving,
 	}
 }
 
@@ -169,6 +182,7 @@ type createTopupIn struct {
 		AmountUSDCents money.USDCents `json:"amount_usd_cents" minimum:"1" doc:"What is credited, in US cents. The gateway's fee is paid on top."`
 		Gateway        string         `json:"gateway" minLength:"1" maxLength:"32" doc:"Key of a gateway."`
 		ReturnURL      string         `json:"return_url,omitempty" maxLength:"2000" doc:"Where the payment page leads back to: https, or http on the customer's own machine."`
+		SaveMethod     bool           `json:"save_method,omitempty" doc:"Keep the means of payment for automatic top-ups; of gateways whose saves_methods is true."`
 	}
 }
 
@@ -182,6 +196,7 @@ type topupWire struct {
 	Amount           money.Money `json:"amount" doc:"What is credited."`
 	Fee              money.Money `json:"fee" doc:"What is paid on top."`
 	Status           string      `json:"status" doc:"pending, processing, succeeded, failed, cancelled, expired, refunded, charged_back."`
+	Automatic        bool        `json:"automatic" doc:"The wallet topped itself up."`
 	CheckoutURL      string      `json:"checkout_url" doc:"The payment page. Whoever has it can pay and see the state, and nothing else."`
 	ReturnURL        *string     `json:"return_url"`
 	GatewayReference *string     `json:"gateway_reference"`
@@ -192,7 +207,7 @@ type topupWire struct {
 }
 
 func (s *Service) createTopup(ctx context.Context, tx *db.Tx, p auth.Principal, in *createTopupIn) (*topupWire, error) {
-	t, err := s.create(ctx, tx, p.AccountID, in.Body.Gateway, in.Body.AmountUSDCents, in.Body.ReturnURL)
+	t, err := s.create(ctx, tx, p.AccountID, in.Body.Gateway, in.Body.AmountUSDCents, in.Body.ReturnURL, in.Body.SaveMethod)
 	if err != nil {
 		return nil, err
 	}
@@ -217,7 +232,7 @@ func (s *Service) wireTopup(ctx context.Context, t topup) (*topupWire, error) {
 	}
 	return &topupWire{
 		ID: t.ID, Gateway: t.Gateway, Amount: money.Wire(ctx, t.Amount), Fee: money.Wire(ctx, t.Fee), Status: string(t.Status),
-		CheckoutURL: checkout, ReturnURL: optional(t.ReturnURL), GatewayReference: t.Reference, FailureKey: optional(t.FailureKey),
+		Automatic: t.Automatic, CheckoutURL: checkout, ReturnURL: optional(t.ReturnURL), GatewayReference: t.Reference, FailureKey: optional(t.FailureKey),
 		CreatedAt: t.CreatedAt, ExpiresAt: t.ExpiresAt, CompletedAt: t.CompletedAt,
 	}, nil
 }

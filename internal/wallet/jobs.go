@@ -14,11 +14,15 @@ import (
 func (s *Service) Register(w *river.Workers) {
 	river.AddWorker(w, &expireWorker{service: s})
 	river.AddWorker(w, &reconcileWorker{service: s})
+	river.AddWorker(w, &automaticWorker{service: s})
+	river.AddWorker(w, &chargeWorker{service: s})
+	river.AddWorker(w, &dueWorker{service: s})
 }
 
 // Schedule adds the section's periodic jobs; every is the queue's.
 func (s *Service) Schedule(every func(interval time.Duration, args river.JobArgs)) {
 	every(5*time.Minute, expireArgs{})
+	every(5*time.Minute, dueArgs{})
 	every(24*time.Hour, reconcileArgs{})
 }
 

@@ -155,6 +155,7 @@ type book struct {
 type purse struct {
 	accountID int64
 	sandbox   bool // its money is play money
+	watched   bool // its owner wants to know when the balance changes
 	books     map[accountKind]*book
 }
 

@@ -377,7 +377,7 @@ func payment(id int64) string { return fmt.Sprintf("pi_%d", id) }
 // paidTopup is a top-up by card that was paid, told twice.
 func (w *world) paidTopup(account int64, amount money.USDCents) (x topup, err error) {
 	err = w.do(func(ctx context.Context, tx *db.Tx) (err error) {
-		x, err = w.create(ctx, tx, account, "stripe", amount, "")
+		x, err = w.create(ctx, tx, account, "stripe", amount, "", false)
 		return err
 	})
 	if err != nil {

@@ -78,7 +78,7 @@ func (s *Service) showPayment(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	if !t.Status.open() || r.URL.Query().Has("back") {
+	if !t.Status.open() || t.Automatic || r.URL.Query().Has("back") {
 		s.render(w, r, http.StatusOK, t, nil)
 		return
 	}
@@ -110,7 +110,7 @@ func (s *Service) actOnPayment(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, r, t, fault.InvalidRequest.Wrap(err))
 		return
 	}
-	if t.Status.open() {
+	if t.Status.open() && !t.Automatic { // nobody pays for what is being paid
 		if err := s.act(r.Context(), t, r.PostForm.Get("action")); err != nil {
 			s.refuse(w, r, t, err)
 			return

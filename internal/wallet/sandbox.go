@@ -8,6 +8,15 @@ import (
 	"stead.dev/stead/internal/platform/money"
 )
 
+// isSandbox tells whether the money of an account is play money.
+func isSandbox(ctx context.Context, q db.Querier, accountID int64) (found bool, err error) {
+	err = q.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM wallet_sandboxes WHERE account_id = $1)`, accountID).Scan(&found)
+	if err != nil {
+		return false, fmt.Errorf("wallet: the world of %d: %w", accountID, err)
+	}
+	return found, nil
+}
+
 // OpenSandbox makes the wallet of an account one of play money, and puts an amount of it
 // in. It is called before the account has had any money; repeated it does nothing.
 func (s *Service) OpenSandbox(ctx context.Context, tx *db.Tx, accountID int64, amount money.USDCents) error {
@@ -15,7 +24,7 @@ func (s *Service) OpenSandbox(ctx context.Context, tx *db.Tx, accountID int64, a
 	if err != nil || n == 0 {
 		return err
 	}
-	p, err := lock(ctx, tx, accountID)
+	p, err := s.lock(ctx, tx, accountID)
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/jobs"
 	"stead.dev/stead/internal/platform/money"
 	"stead.dev/stead/internal/platform/outbox"
 )
@@ -34,6 +35,8 @@ type Config struct {
 	Events Events
 	Box    Sealer
 	Log    *slog.Logger
+	// Queue takes what follows from a movement; nil leaves it to the periodic jobs.
+	Queue jobs.Enqueuer
 	// Gateways that are offered, in this order.
 	Gateways []gateway.Gateway
 	// BaseURL is the public address, under which /pay/ is mounted.
@@ -94,7 +97,7 @@ func (s *Service) Charge(ctx context.Context, tx *db.Tx, c Charge) error {
 	if err := c.Reference.check(); err != nil {
 		return err
 	}
-	p, err := lock(ctx, tx, c.AccountID)
+	p, err := s.lock(ctx, tx, c.AccountID)
 	if err != nil {
 		return err
 	}
@@ -147,7 +150,7 @@ func (s *Service) Refund(ctx context.Context, tx *db.Tx, c Charge) error {
 	if err := c.Reference.check(); err != nil {
 		return err
 	}
-	p, err := lock(ctx, tx, c.AccountID)
+	p, err := s.lock(ctx, tx, c.AccountID)
 	if err != nil {
 		return err
 	}
@@ -179,7 +182,7 @@ func (s *Service) settle(ctx context.Context, tx *db.Tx, ref Reference, typ Type
 	if !found {
 		return ErrNothingHeld
 	}
-	p, err := lock(ctx, tx, charge.accountID)
+	p, err := s.lock(ctx, tx, charge.accountID)
 	if err != nil {
 		return err
 	}
@@ -242,7 +245,7 @@ func (s *Service) Credit(ctx context.Context, tx *db.Tx, c Credit) error {
 	if c.Amount <= 0 || c.Amount > s.MaxBalance {
 		return fmt.Errorf("%w: a credit is between one cent and %v", ErrBadAmount, s.MaxBalance)
 	}
-	p, err := lock(ctx, tx, c.AccountID)
+	p, err := s.lock(ctx, tx, c.AccountID)
 	if err != nil {
 		return err
 	}

@@ -10,7 +10,16 @@ import (
 )
 
 // lock locks the customer's ledger accounts, in the order of their ids, and
-// makes them for a new customer.
+// makes them for a new customer. A watched balance is looked at when the
+// transaction is done with it.
+func (s *Service) lock(ctx context.Context, tx *db.Tx, accountID int64) (*purse, error) {
+	p, err := lock(ctx, tx, accountID)
+	if err == nil && p.watched {
+		tx.AtEnd(watchName, func(ctx context.Context) error { return s.watch(ctx, tx, accountID) })
+	}
+	return p, err
+}
+
 func lock(ctx context.Context, tx *db.Tx, accountID int64) (*purse, error) {
 	if accountID <= 0 {
 		return nil, fmt.Errorf("wallet: there is no account %d", accountID)
@@ -36,10 +45,12 @@ func readPurse(ctx context.Context, tx *db.Tx, accountID int64) (*purse, error) 
 			kind string
 			b    book
 		)
-		err := r.Scan(&b.id, &kind, &b.balance, &p.sandbox)
+		var watched bool
+		err := r.Scan(&b.id, &kind, &b.balance, &watched, &p.sandbox)
 		p.books[accountKind(kind)] = &b
+		p.watched = p.watched || watched
 		return struct{}{}, err
-	}, `SELECT id, kind, balance, EXISTS (SELECT 1 FROM wallet_sandboxes WHERE account_id = owner_id)
+	}, `SELECT id, kind, balance, watched, EXISTS (SELECT 1 FROM wallet_sandboxes WHERE account_id = owner_id)
 		FROM wallet_ledger_accounts WHERE owner_id = $1 ORDER BY id`+tx.ForUpdate(), accountID)
 	if err != nil {
 		return nil, fmt.Errorf("wallet: lock the ledger accounts of %d: %w", accountID, err)

@@ -75,6 +75,11 @@ type topup struct {
 	CreatedAt   time.Time
 	ExpiresAt   time.Time
 	CompletedAt *time.Time
+	// Automatic top-ups are taken from a kept means of payment: Method.
+	Automatic bool
+	Method    string
+	// Save: the customer wants the means of payment to be kept.
+	Save bool
 }
 
 // total is what is paid. Both parts were checked when the top-up was made.

@@ -9,14 +9,14 @@ import (
 )
 
 const selectTopup = `SELECT id, account_id, gateway, amount, fee, status, token_hash, token_sealed, language, return_url,
-	redirect_url, gateway_reference, gateway_payment, failure_key, taken_back, created_at, expires_at, completed_at
-	FROM wallet_topups`
+	redirect_url, gateway_reference, gateway_payment, failure_key, taken_back, created_at, expires_at, completed_at,
+	automatic, method, save_method FROM wallet_topups`
 
 func scanTopup(r db.Row) (t topup, err error) {
 	var st string
 	err = r.Scan(&t.ID, &t.AccountID, &t.Gateway, &t.Amount, &t.Fee, &st, &t.TokenHash, &t.TokenSealed, &t.Language,
 		&t.ReturnURL, &t.RedirectURL, &t.Reference, &t.Payment, &t.FailureKey, &t.TakenBack, &t.CreatedAt, &t.ExpiresAt,
-		&t.CompletedAt)
+		&t.CompletedAt, &t.Automatic, &t.Method, &t.Save)
 	t.Status = status(st)
 	return t, err
 }
@@ -39,10 +39,11 @@ func lockTopupByPayment(ctx context.Context, tx *db.Tx, gatewayKey, payment stri
 
 func putTopup(ctx context.Context, tx *db.Tx, t topup) (id int64, err error) {
 	err = tx.QueryRow(ctx, `INSERT INTO wallet_topups
-			(account_id, gateway, amount, fee, status, token_hash, token_sealed, language, return_url, created_at, expires_at)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) RETURNING id`,
+			(account_id, gateway, amount, fee, status, token_hash, token_sealed, language, return_url, created_at, expires_at,
+			automatic, method, save_method)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) RETURNING id`,
 		t.AccountID, t.Gateway, int64(t.Amount), int64(t.Fee), string(t.Status), t.TokenHash, t.TokenSealed, t.Language,
-		t.ReturnURL, t.CreatedAt, t.ExpiresAt).Scan(&id)
+		t.ReturnURL, t.CreatedAt, t.ExpiresAt, t.Automatic, t.Method, t.Save).Scan(&id)
 	if err != nil {
 		return 0, fmt.Errorf("wallet: write top-up: %w", err)
 	}
@@ -74,12 +75,13 @@ func refundedOf(ctx context.Context, q db.Querier, topupID int64) (sum money.USD
 	return sum, nil
 }
 
-// dueTopups are unpaid ones whose time is over.
+// dueTopups are unpaid ones whose time is over. Automatic ones end with the job that
+// knows whether they were paid.
 func dueTopups(ctx context.Context, tx *db.Tx, limit int) ([]topup, error) {
 	return db.Collect(ctx, tx, scanTopup, dueTopupsQuery+tx.ForUpdate(), tx.Now, limit)
 }
 
-const dueTopupsQuery = selectTopup + ` WHERE status IN ('pending', 'processing') AND expires_at <= $1
+const dueTopupsQuery = selectTopup + ` WHERE status IN ('pending', 'processing') AND expires_at <= $1 AND NOT automatic
 	ORDER BY expires_at, id LIMIT $2`
 
 // inFlight tells whether a gateway is working on a payment of the account.

@@ -25,11 +25,25 @@ func (s *Service) gateway(key string) (gateway.Gateway, bool) {
 	return nil, false
 }
 
+// gatewayFor finds a gateway that a wallet may be topped up through: play money costs
+// nothing.
+func (s *Service) gatewayFor(key string, sandbox bool) (gateway.Gateway, bool) {
+	g, ok := s.gateway(key)
+	if !ok || sandbox && !g.Info().Simulated {
+		return nil, false
+	}
+	return g, true
+}
+
 // create makes a top-up. Nothing is asked of the gateway yet: that happens when
 // the customer visits the payment page, outside of any transaction.
-func (s *Service) create(ctx context.Context, tx *db.Tx, accountID int64, gatewayKey string, amount money.USDCents, back string) (topup, error) {
-	g, ok := s.gateway(gatewayKey)
-	if !ok {
+func (s *Service) create(ctx context.Context, tx *db.Tx, accountID int64, gatewayKey string, amount money.USDCents, back string, save bool) (topup, error) {
+	sandbox, err := isSandbox(ctx, tx, accountID)
+	if err != nil {
+		return topup{}, err
+	}
+	g, ok := s.gatewayFor(gatewayKey, sandbox)
+	if _, saving := g.(gateway.Saving); !ok || save && !saving {
 		return topup{}, ErrGatewayUnavailable.New()
 	}
 	info := g.Info()
@@ -52,6 +66,7 @@ func (s *Service) create(ctx context.Context, tx *db.Tx, accountID int64, gatewa
 	t := topup{
 		AccountID: accountID, Gateway: info.Key, Amount: amount, Fee: fee, Status: pending, TokenHash: secret.Hash(token),
 		Language: i18n.Lang(ctx), ReturnURL: back, CreatedAt: tx.Now, ExpiresAt: tx.Now.Add(info.Lifetime),
+		Save: save,
 	}
 	if t.TokenSealed, err = s.Box.Seal([]byte(token), t.TokenHash); err != nil {
 		return topup{}, fmt.Errorf("wallet: seal the payment token: %w", err)
@@ -84,7 +99,7 @@ func (s *Service) checkoutURL(t topup) (string, error) {
 // forGateway is what the gateway is told.
 func (s *Service) forGateway(t topup) (gateway.Topup, error) {
 	page, err := s.checkoutURL(t)
-	return gateway.Topup{ID: t.ID, Amount: t.Amount, Fee: t.Fee, Total: t.total(), PageURL: page, Language: t.Language}, err
+	return gateway.Topup{ID: t.ID, Amount: t.Amount, Fee: t.Fee, Total: t.total(), PageURL: page, Language: t.Language, Save: t.Save}, err
 }
 
 // start begins the payment with the gateway and records where it is. It may be
@@ -196,7 +211,7 @@ func (s *Service) succeed(ctx context.Context, tx *db.Tx, t topup, e gateway.Eve
 	if e.Total != t.total() || e.Currency != "USD" {
 		return fmt.Errorf("%w: top-up %d is of %d USD cents, paid were %d %s", errMismatch, t.ID, t.total(), e.Total, e.Currency)
 	}
-	p, err := lock(ctx, tx, t.AccountID)
+	p, err := s.lock(ctx, tx, t.AccountID)
 	if err != nil {
 		return err
 	}
@@ -216,6 +231,11 @@ func (s *Service) succeed(ctx context.Context, tx *db.Tx, t topup, e gateway.Eve
 	}
 	if err := saveTopup(ctx, tx, t); err != nil {
 		return err
+	}
+	if t.Save && e.Method != nil {
+		if err := putMethod(ctx, tx, t.AccountID, method{Gateway: t.Gateway, Reference: e.Method.Reference, Label: e.Method.Label}); err != nil {
+			return err
+		}
 	}
 	return s.tell(ctx, tx, "wallet.topup_succeeded", t)
 }
@@ -254,7 +274,7 @@ func (s *Service) takeBack(ctx context.Context, tx *db.Tx, t topup, e gateway.Ev
 	if total <= 0 {
 		return nil
 	}
-	p, err := lock(ctx, tx, t.AccountID)
+	p, err := s.lock(ctx, tx, t.AccountID)
 	if err != nil {
 		return err
 	}

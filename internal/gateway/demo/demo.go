@@ -24,6 +24,7 @@ func New() Gateway { return Gateway{} }
 func (Gateway) Info() gateway.Info {
 	return gateway.Info{
 		Key: Key, Kind: gateway.KindRedirect, Currencies: []string{"USD"}, Min: 100, Max: 1_000_000, Lifetime: 24 * time.Hour,
+		Simulated: true,
 	}
 }
 
@@ -45,12 +46,33 @@ func (Gateway) Act(_ context.Context, t gateway.Topup, action string) (gateway.E
 	switch action {
 	case "pay":
 		e.Kind = gateway.Succeeded
+		if t.Save {
+			e.Method = &gateway.Method{Reference: savedCard, Label: "Demo 4242"}
+		}
 	case "decline":
 		e.Kind, e.FailureKey = gateway.Failed, "declined"
 	case "cancel":
 		e.Kind = gateway.Cancelled
 	default:
 		return gateway.Event{}, gateway.ErrInvalid
+	}
+	return e, nil
+}
+
+// savedCard is what the demonstration keeps: it always pays.
+const savedCard = "demo-card"
+
+// FindSaved implements gateway.Saving. A payment is made by being asked for, so there is
+// never one whose outcome nobody has heard.
+func (Gateway) FindSaved(context.Context, gateway.Topup, string) (gateway.Event, bool, error) {
+	return gateway.Event{}, false, nil
+}
+
+// ChargeSaved implements gateway.Saving.
+func (Gateway) ChargeSaved(_ context.Context, t gateway.Topup, method string) (gateway.Event, error) {
+	e := gateway.Event{Kind: gateway.Succeeded, TopupID: t.ID, Reference: reference(t.ID), Total: t.Total, Currency: "USD"}
+	if method != savedCard {
+		e.Kind, e.FailureKey = gateway.Failed, "declined"
 	}
 	return e, nil
 }

@@ -84,6 +84,11 @@ func (g *Gateway) Start(ctx context.Context, t gateway.Topup) (gateway.Started, 
 		// Without it Stripe may charge in the customer's currency.
 		AdaptivePricing: &stripe.CheckoutSessionCreateAdaptivePricingParams{Enabled: stripe.Bool(false)},
 	}
+	if t.Save {
+		// The card is kept with a customer of Stripe's, who agrees on Stripe's page.
+		params.CustomerCreation = stripe.String(string(stripe.CheckoutSessionCustomerCreationAlways))
+		params.PaymentIntentData.SetupFutureUsage = stripe.String(string(stripe.PaymentIntentSetupFutureUsageOffSession))
+	}
 	if t.Fee > 0 {
 		params.LineItems = append(params.LineItems, item(t.Language, "gateway.stripe.fee", t.Fee))
 	}
@@ -132,6 +137,8 @@ func (g *Gateway) Webhook(h http.Header, body []byte) ([]gateway.Event, error) {
 		return sessionEvent(e.Data.Raw, gateway.Failed)
 	case stripe.EventTypeCheckoutSessionExpired:
 		return sessionEvent(e.Data.Raw, gateway.Expired)
+	case stripe.EventTypePaymentIntentSucceeded, stripe.EventTypePaymentIntentPaymentFailed, stripe.EventTypePaymentIntentCanceled:
+		return savedEvent(e.Data.Raw)
 	case stripe.EventTypeChargeRefunded:
 		return refundEvent(e.Data.Raw)
 	case stripe.EventTypeChargeDisputeFundsWithdrawn:
@@ -157,6 +164,9 @@ func sessionEvent(raw json.RawMessage, kind gateway.EventKind) ([]gateway.Event,
 	}
 	if s.PaymentIntent != nil {
 		e.Payment = s.PaymentIntent.ID
+	}
+	if s.Customer != nil && s.Customer.ID != "" {
+		e.Method = &gateway.Method{Reference: s.Customer.ID}
 	}
 	switch {
 	case kind == "" && s.PaymentStatus == stripe.CheckoutSessionPaymentStatusPaid:
