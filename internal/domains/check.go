@@ -132,12 +132,19 @@ func (s *Service) ask(ctx context.Context, names []string, sandbox bool) []answe
 	if len(names) == 0 {
 		return answers
 	}
+	var sources []registrar.Source
+	if !sandbox {
+		sources = s.sources
+	}
 	if r, ok := s.Registrars.Registrar(sandbox); ok {
 		within, cancel := context.WithTimeout(ctx, answerIn)
 		all, err := r.Check(within, names)
 		cancel()
 		if err != nil || len(all) != len(names) {
 			s.Log.WarnContext(ctx, "domains: a registrar did not say whether names are free", "registrar", r.Name(), "domains", names, "error", err)
+			if len(names) > 1 && registrar.KindOf(err) == registrar.Rejected { // for one of them, perhaps
+				sources = append([]registrar.Source{alone{r}}, sources...)
+			}
 		} else {
 			for i, a := range all {
 				if a.Name == names[i] && a.Available != nil {
@@ -146,7 +153,7 @@ func (s *Service) ask(ctx context.Context, names []string, sandbox bool) []answe
 			}
 		}
 	}
-	if sandbox || len(s.sources) == 0 {
+	if len(sources) == 0 {
 		return answers
 	}
 	within, cancel := context.WithTimeout(ctx, 2*answerIn)
@@ -160,16 +167,29 @@ func (s *Service) ask(ctx context.Context, names []string, sandbox bool) []answe
 		turn <- struct{}{}
 		wait.Go(func() {
 			defer func() { <-turn }()
-			answers[i] = s.look(within, name)
+			answers[i] = s.look(within, sources, name)
 		})
 	}
 	wait.Wait()
 	return answers
 }
 
+// alone is the registry, asked of one name.
+type alone struct{ r registrar.Registrar }
+
+func (alone) Name() string { return "registry" }
+
+func (a alone) Lookup(ctx context.Context, name string) (registrar.Availability, error) {
+	all, err := a.r.Check(ctx, []string{name})
+	if err != nil || len(all) != 1 || all[0].Name != name {
+		return registrar.Availability{}, err
+	}
+	return all[0], nil
+}
+
 // look asks one source after the other until one knows.
-func (s *Service) look(ctx context.Context, name string) answer {
-	for _, source := range s.sources {
+func (s *Service) look(ctx context.Context, sources []registrar.Source, name string) answer {
+	for _, source := range sources {
 		within, cancel := context.WithTimeout(ctx, answerIn)
 		a, err := source.Lookup(within, name)
 		cancel()

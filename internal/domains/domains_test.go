@@ -181,6 +181,16 @@ func (c *cutting) Renew(ctx context.Context, r registrar.Renewal) (d registrar.D
 	return d, err
 }
 
+// Check refuses all names when it is asked of several and the syntax of one is wrong, as registries do.
+func (c *cutting) Check(ctx context.Context, names []string) ([]registrar.Availability, error) {
+	for _, name := range names {
+		if strings.HasPrefix(name, "syntax-") {
+			return nil, &registrar.Error{Kind: registrar.Rejected}
+		}
+	}
+	return c.Registry.Check(ctx, names)
+}
+
 func (c *cutting) PutContact(ctx context.Context, h string, p registrar.Contact) (out string, err error) {
 	err = c.cut(func() error { out, err = c.Registry.PutContact(ctx, h, p); return err })
 	return out, err

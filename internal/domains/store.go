@@ -228,19 +228,36 @@ func insertOperation(ctx context.Context, tx *db.Tx, o operation) (id int64, err
 	return id, err
 }
 
-// setAttempted notes that the registrar is about to be asked.
-func setAttempted(ctx context.Context, tx *db.Tx, id int64) error {
-	_, err := tx.Exec(ctx, `UPDATE domains_operations SET status = 'attempted' WHERE id = $1 AND status = 'pending'`, id)
+// takeLease gives an open operation that nobody holds to a worker; false when somebody does.
+func takeLease(ctx context.Context, tx *db.Tx, id int64, lease string, until time.Time) (bool, error) {
+	n, err := tx.Exec(ctx, `UPDATE domains_operations SET lease = $1, lease_until = $2
+		WHERE id = $3 AND status IN ('pending', 'attempted') AND (lease_until IS NULL OR lease_until <= $4)`, lease, until, id, tx.Now)
+	return n == 1, err
+}
+
+func returnLease(ctx context.Context, tx *db.Tx, id int64, lease string) error {
+	_, err := tx.Exec(ctx, `UPDATE domains_operations SET lease = NULL, lease_until = NULL WHERE id = $1 AND lease = $2`, id, lease)
 	return err
 }
 
-// setFinished ends an open operation and wipes what was sealed; false when it has ended already.
-func setFinished(ctx context.Context, tx *db.Tx, id int64, failureKey *string, message string) (bool, error) {
+// setAttempted notes that the registrar is about to be asked; errEnded when the lease is another's.
+func setAttempted(ctx context.Context, tx *db.Tx, id int64, lease string) error {
+	n, err := tx.Exec(ctx, `UPDATE domains_operations SET status = 'attempted'
+		WHERE id = $1 AND lease = $2 AND lease_until > $3 AND status IN ('pending', 'attempted')`, id, lease, tx.Now)
+	if err == nil && n == 0 {
+		err = errEnded
+	}
+	return err
+}
+
+// setFinished ends an open operation and wipes what was sealed; false when it has ended already, or the lease
+// is another's.
+func setFinished(ctx context.Context, tx *db.Tx, id int64, lease string, failureKey *string, message string) (bool, error) {
 	status := "done"
 	if failureKey != nil {
 		status = "failed"
 	}
 	n, err := tx.Exec(ctx, `UPDATE domains_operations SET status = $1, failure_key = $2, message = $3, finished_at = $4, sealed = NULL
-		WHERE id = $5 AND status IN ('pending', 'attempted')`, status, failureKey, message, tx.Now, id)
+		WHERE id = $5 AND lease = $6 AND status IN ('pending', 'attempted')`, status, failureKey, message, tx.Now, id, lease)
 	return n == 1, err
 }

@@ -2,6 +2,7 @@ package domains
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -20,14 +21,50 @@ const giveUp = 24 * time.Hour
 var (
 	// errLater says that the registry has to be asked again.
 	errLater = errors.New("domains: the registry is asked again later")
-	// errEnded says that another run has ended the operation.
+	// errEnded says that another run has ended the operation, or has taken it over.
 	errEnded = errors.New("domains: the operation has ended meanwhile")
+)
+
+// One run of an operation ends before its lease does, so that nothing is asked of the registrar by a worker
+// that another has taken for dead.
+const (
+	runFor   = 100 * time.Second
+	leaseFor = 3 * time.Minute
 )
 
 // Work brings one operation to the registrar and its outcome home. It may run twice and die at any
 // point. errLater asks for another run.
 func (s *Service) Work(ctx context.Context, id int64) error {
 	o, err := getOperation(ctx, s.DB, id)
+	if err != nil || !o.open() {
+		return err
+	}
+	lease := rand.Text()
+	var taken bool
+	err = s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) (err error) {
+		taken, err = takeLease(ctx, tx, id, lease, tx.Now.Add(leaseFor))
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if !taken {
+		return fmt.Errorf("%w: another works on it", errLater)
+	}
+	within, cancel := context.WithTimeout(ctx, runFor)
+	err = s.workOn(within, id, lease)
+	cancel()
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = fmt.Errorf("%w: %w", errLater, err)
+	}
+	return errors.Join(err, s.DB.InTx(context.WithoutCancel(ctx), func(ctx context.Context, tx *db.Tx) error {
+		return returnLease(ctx, tx, id, lease)
+	}))
+}
+
+// workOn runs an operation of which the lease is held.
+func (s *Service) workOn(ctx context.Context, id int64, lease string) error {
+	o, err := getOperation(ctx, s.DB, id) // as whoever had the lease before has left it
 	if err != nil || !o.open() {
 		return err
 	}
@@ -39,7 +76,7 @@ func (s *Service) Work(ctx context.Context, id int64) error {
 	if !ok {
 		return fmt.Errorf("%w: no registrar is configured", errLater)
 	}
-	a := attempt{Service: s, r: r, d: d, o: o}
+	a := attempt{Service: s, r: r, d: d, o: o, lease: lease}
 	if o.sealed != nil {
 		plain, err := s.Box.Open(o.sealed, sealedFor(d.id))
 		if err == nil {
@@ -61,6 +98,7 @@ type attempt struct {
 	r       registrar.Registrar
 	d       domain
 	o       operation
+	lease   string
 	private private
 }
 
@@ -92,7 +130,7 @@ func (a *attempt) run(ctx context.Context) error {
 	if a.Clock.Now().Sub(a.o.createdAt) > giveUp {
 		return a.fail(ctx, ErrUnreachable.Key, "") // the registry just said that it was not done
 	}
-	err = a.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error { return setAttempted(ctx, tx, a.o.id) })
+	err = a.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error { return setAttempted(ctx, tx, a.o.id, a.lease) })
 	if err != nil {
 		return err
 	}
@@ -289,7 +327,7 @@ func (a *attempt) complete(ctx context.Context, now registrar.Domain, message st
 		if err := a.Orders.Complete(ctx, tx, a.o.orderID); err != nil {
 			return err
 		}
-		ended, err := setFinished(ctx, tx, a.o.id, nil, message)
+		ended, err := setFinished(ctx, tx, a.o.id, a.lease, nil, message)
 		if err != nil {
 			return err
 		}
@@ -326,7 +364,7 @@ func (a *attempt) fail(ctx context.Context, key, message string) error {
 		if err := a.Orders.Fail(ctx, tx, a.o.orderID, key); err != nil {
 			return err
 		}
-		ended, err := setFinished(ctx, tx, a.o.id, &key, message)
+		ended, err := setFinished(ctx, tx, a.o.id, a.lease, &key, message)
 		if err != nil {
 			return err
 		}

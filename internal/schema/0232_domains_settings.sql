@@ -8,3 +8,8 @@ ALTER TABLE domains ADD COLUMN handle TEXT NOT NULL DEFAULT '';
 CREATE INDEX domains_account_client ON domains (account_id, client_ref, id);
 CREATE INDEX domains_account_status ON domains (account_id, status, id);
 CREATE INDEX domains_account_expiry ON domains (account_id, expires_at);
+
+-- An operation is worked on by whoever holds its lease, and by nobody else before lease_until: two workers
+-- at once could pay one back that the other has the registry do.
+ALTER TABLE domains_operations ADD COLUMN lease TEXT;
+ALTER TABLE domains_operations ADD COLUMN lease_until BIGINT;
