@@ -210,9 +210,10 @@ func (w *world) newDatabase() int64 {
 	return id
 }
 
+const registrant = `{"name": "Anna", "email": "anna@example.com", "phone": "+998901234567", "street": "Navoiy 1", "city": "Tashkent", "country": "UZ"}`
+
 func registrationRequest(name string) string {
-	return fmt.Sprintf(`{"domain": %q, "contact": {"name": "Anna", "email": "anna@example.com", "phone": "+998901234567",
-		"street": "Navoiy 1", "city": "Tashkent", "country": "UZ"}}`, name)
+	return fmt.Sprintf(`{"domain": %q, "contact": %s}`, name, registrant)
 }
 
 // newRegistration is a domain that the registry has registered.
@@ -466,12 +467,17 @@ func (w *world) aWebhook() (id int64, event string) {
 	return id, sent.EventID
 }
 
+// resoldPaths are the addresses of operations that resellers share with customers.
+var resoldPaths = strings.NewReplacer(
+	"/api/v1/reseller/services", "/api/v1/services", "/api/v1/reseller/domains/{domain}", "/api/v1/domains/{domain}",
+)
+
 // example is a request to the operation that its rules would let pass, made by
 // the bearer of token.
 func (w *world) example(op api.Info, token string) request {
 	w.t.Helper()
 	r := request{method: op.Method, path: w.path(op), token: token}
-	switch op.Method + " " + strings.Replace(op.Path, "/api/v1/reseller/services", "/api/v1/services", 1) {
+	switch op.Method + " " + resoldPaths.Replace(op.Path) {
 	case "PATCH /api/v1/reseller/me":
 		r.body = `{"auto_renew": false}`
 	case "POST /api/v1/services": // of a reseller
@@ -492,7 +498,21 @@ func (w *world) example(op api.Info, token string) request {
 		r.body = `{"amount_usd_cents": 1000, "gateway": "demo"}`
 	case "GET /api/v1/domains/check":
 		r.path += "?domain=shop.example"
-	case "POST /api/v1/domains":
+	case "GET /api/v1/reseller/domains/check":
+		r.path += "?domains=shop.example,other.example"
+	case "PATCH /api/v1/domains/{domain}":
+		r.body = `{"locked": false, "client_ref": "client-7"}`
+	case "POST /api/v1/domains/{domain}/renew":
+		r.body = `{"years": 1}`
+	case "PUT /api/v1/domains/{domain}/nameservers":
+		r.body = `{"nameservers": ["ns1.example.net", "ns2.example.net"]}`
+	case "PUT /api/v1/domains/{domain}/contacts":
+		r.body = fmt.Sprintf(`{"owner": %s}`, registrant)
+	case "PUT /api/v1/domains/{domain}/dnssec":
+		r.body = `{"ds_records": []}`
+	case "POST /api/v1/domains/{domain}/transfer-out":
+		r.body = `{"approve": false}`
+	case "POST /api/v1/domains", "POST /api/v1/reseller/domains":
 		r.body = registrationRequest(unique("new") + ".example")
 	case "POST /api/v1/orders":
 		r.body = fmt.Sprintf(`{"plan_id": %d, "domain": %q}`, w.plan, unique("new")+".example.com")
