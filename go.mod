@@ -39,7 +39,6 @@ require (
 )
 
 require (
-	codeberg.org/go-pdf/fpdf v0.11.0 // indirect
 	filippo.io/edwards25519 v1.2.0 // indirect
 	github.com/beorn7/perks v1.0.1 // indirect
 	github.com/boombuler/barcode v1.0.1 // indirect
@@ -99,6 +98,7 @@ require (
 require github.com/emersion/go-smtp v0.25.1
 
 require (
+	codeberg.org/go-pdf/fpdf v0.11.0
 	github.com/BurntSushi/toml v1.6.0
 	github.com/chromedp/cdproto v0.159.0
 	github.com/chromedp/chromedp v0.22.1

@@ -166,6 +166,18 @@ func (b billing) Sell(ctx context.Context, tx *db.Tx, sale services.Sale) (int64
 	})
 }
 
+// Hold implements services.Billing.
+func (b billing) Hold(ctx context.Context, tx *db.Tx, sale services.Sale) (int64, error) {
+	p := orders.Purchase{
+		AccountID: sale.AccountID, Kind: sale.Kind, Title: sale.Title, ServiceID: sale.ServiceID, PeriodMonths: sale.PeriodMonths,
+		Price: sale.Price, Keyed: sale.Keyed, ClientRef: sale.ClientRef,
+	}
+	if sale.Domain != nil {
+		p.Domain = *sale.Domain
+	}
+	return b.Begin(ctx, tx, p)
+}
+
 // tariffs are the catalog as the services see it.
 type tariffs struct{ *catalog.Service }
 

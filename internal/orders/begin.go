@@ -19,7 +19,7 @@ type Purchase struct {
 	PeriodMonths int
 	Quantity     int            // 0: one
 	Price        money.USDCents // of all of them
-	Keyed        bool // the request bore an Idempotency-Key
+	Keyed        bool           // the request bore an Idempotency-Key
 	ClientRef    *string
 }
 
@@ -31,15 +31,28 @@ func (s *Service) Begin(ctx context.Context, tx *db.Tx, p Purchase) (int64, erro
 	if p.Price < 0 || unit*money.USDCents(p.Quantity) != p.Price {
 		return 0, fmt.Errorf("orders: a purchase of %d for %d", p.Quantity, p.Price)
 	}
+	by, err := s.tax(ctx, tx, p.AccountID)
+	if err != nil {
+		return 0, err
+	}
+	line, err := item{
+		kind: p.Kind, status: "pending", title: p.Title, domain: orNull(p.Domain), quantity: p.Quantity,
+		periodMonths: &p.PeriodMonths, unitPrice: unit, total: p.Price, domainID: orNull(p.DomainID), serviceID: orNull(p.ServiceID),
+	}.taxed(by)
+	if err != nil {
+		return 0, err
+	}
+	all, err := sumsOf([]item{line})
+	if err != nil {
+		return 0, err
+	}
 	id, err := insert(ctx, tx, order{
-		accountID: p.AccountID, kind: p.Kind, status: Pending, subtotal: p.Price, total: p.Price, idempotencyKeyUsed: p.Keyed, clientRef: p.ClientRef,
+		accountID: p.AccountID, kind: p.Kind, status: Pending, sums: all, idempotencyKeyUsed: p.Keyed, clientRef: p.ClientRef,
 		createdAt: tx.Now, expiresAt: tx.Now.Add(payableFor),
 	})
 	if err == nil {
-		err = insertItem(ctx, tx, item{
-			orderID: id, kind: p.Kind, status: "pending", title: p.Title, domain: orNull(p.Domain), quantity: p.Quantity,
-			periodMonths: &p.PeriodMonths, unitPrice: unit, total: p.Price, domainID: orNull(p.DomainID), serviceID: orNull(p.ServiceID),
-		})
+		line.orderID = id
+		err = insertItem(ctx, tx, line)
 	}
 	if err != nil {
 		return 0, fmt.Errorf("orders: begin: %w", err)
@@ -48,16 +61,13 @@ func (s *Service) Begin(ctx context.Context, tx *db.Tx, p Purchase) (int64, erro
 	if err != nil {
 		return 0, err
 	}
-	if p.Price > 0 {
-		err := s.Payer.Charge(ctx, tx, Charge{AccountID: o.accountID, OrderID: id, Amount: p.Price, Description: o.number(), ClientRef: o.clientRef})
+	if o.total > 0 {
+		err := s.Payer.Charge(ctx, tx, Charge{AccountID: o.accountID, OrderID: id, Amount: o.total, Description: o.number(), ClientRef: o.clientRef})
 		if err != nil {
 			return 0, err
 		}
 	}
-	if err := must(setPaid(ctx, tx, id)); err != nil {
-		return 0, err
-	}
-	if err := setItems(ctx, tx, id, Processing); err != nil {
+	if err := must(s.markPaid(ctx, tx, o, by)); err != nil {
 		return 0, err
 	}
 	_, err = s.emitNow(ctx, tx, "order.paid", id, Pending)

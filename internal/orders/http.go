@@ -22,7 +22,9 @@ type orderWire struct {
 	Items              []itemWire  `json:"items"`
 	Subtotal           money.Money `json:"subtotal"`
 	Discount           money.Money `json:"discount"`
-	Tax                money.Money `json:"tax"`
+	Tax                money.Money `json:"tax" doc:"Added to the prices"`
+	TaxIncluded        money.Money `json:"tax_included" doc:"Contained in the prices"`
+	Refunded           money.Money `json:"refunded" doc:"Given back to the wallet after the order was completed"`
 	Total              money.Money `json:"total"`
 	CouponCode         *string     `json:"coupon_code" doc:"The coupon that was redeemed; null when there was none"`
 	ServiceID          *int64      `json:"service_id"`
@@ -48,7 +50,8 @@ type itemWire struct {
 	UnitPrice    money.Money `json:"unit_price" doc:"What each period costs"`
 	Setup        money.Money `json:"setup" doc:"What is paid once"`
 	Discount     money.Money `json:"discount" doc:"What the first period costs less"`
-	Tax          money.Money `json:"tax"`
+	Tax          money.Money `json:"tax" doc:"Added to the price"`
+	TaxIncluded  money.Money `json:"tax_included" doc:"Contained in the price"`
 	Total        money.Money `json:"total"`
 	ServiceID    *int64      `json:"service_id"`
 	DomainID     *int64      `json:"domain_id"`
@@ -60,6 +63,8 @@ func wire(ctx context.Context, o order) orderWire {
 		ID: o.id, Number: o.number(), Status: o.status, Kind: o.kind, Items: make([]itemWire, len(o.items)),
 		Subtotal: money.Wire(ctx, o.subtotal), Discount: money.Wire(ctx, o.discount), Tax: money.Wire(ctx, o.tax),
 		Total: money.Wire(ctx, o.total), ServiceID: o.serviceID(), ClientRef: o.clientRef, FailureKey: o.failureKey,
+		InvoiceID:   o.invoiceID,
+		TaxIncluded: money.Wire(ctx, o.taxIncluded), Refunded: money.Wire(ctx, o.refunded),
 		IdempotencyKeyUsed: o.idempotencyKeyUsed, ExpiresAt: o.expiresAt, CreatedAt: o.createdAt, PaidAt: o.paidAt,
 		CompletedAt: o.completedAt, CancelledAt: o.cancelledAt,
 	}
@@ -67,7 +72,7 @@ func wire(ctx context.Context, o order) orderWire {
 		w.Items[n] = itemWire{
 			ID: i.id, Kind: i.kind, Title: i.title, PlanID: i.planID, Domain: i.domain, Quantity: i.quantity,
 			PeriodMonths: i.periodMonths, UnitPrice: money.Wire(ctx, i.unitPrice), Setup: money.Wire(ctx, i.setup),
-			Discount: money.Wire(ctx, i.discount), Tax: money.Wire(ctx, i.tax), Total: money.Wire(ctx, i.total),
+			Discount: money.Wire(ctx, i.discount), Tax: money.Wire(ctx, i.tax), TaxIncluded: money.Wire(ctx, i.taxIncluded), Total: money.Wire(ctx, i.total),
 			ServiceID: i.serviceID, DomainID: i.domainID, Status: i.status,
 		}
 	}

@@ -42,17 +42,19 @@ func (o Offer) refusal() error {
 
 // order is a row of the table orders with its items.
 type order struct {
-	id, accountID                  int64
-	kind                           string
-	status                         Status
-	subtotal, discount, tax, total money.USDCents
-	clientRef                      *string // what the reseller tagged it with when it was made
-	failureKey                     *string
-	idempotencyKeyUsed             bool
-	expiresAt, createdAt           time.Time
-	paidAt, completedAt            *time.Time
-	cancelledAt                    *time.Time
-	items                          []item
+	id, accountID int64
+	kind          string
+	status        Status
+	sums
+	refunded             money.USDCents // given back after it was completed
+	invoiceID            *int64
+	clientRef            *string // what the reseller tagged it with when it was made
+	failureKey           *string
+	idempotencyKeyUsed   bool
+	expiresAt, createdAt time.Time
+	paidAt, completedAt  *time.Time
+	cancelledAt          *time.Time
+	items                []item
 }
 
 // item is a row of the table orders_items.
@@ -66,6 +68,7 @@ type item struct {
 	quantity                               int
 	periodMonths                           *int
 	unitPrice, setup, discount, tax, total money.USDCents
+	taxIncluded                            money.USDCents // a part of the price, while tax is added to it
 	serviceID, domainID                    *int64
 }
 

@@ -142,6 +142,10 @@ func (purse) Refund(ctx context.Context, tx *db.Tx, c Charge) error {
 	return err
 }
 
+func (p purse) GiveBack(ctx context.Context, tx *db.Tx, _ int64, c Charge) error {
+	return p.Refund(ctx, tx, c)
+}
+
 // yard keeps services in a table; a service has its order's id and 1000 more.
 type yard struct{}
 
@@ -167,6 +171,11 @@ func (yard) Provision(ctx context.Context, tx *db.Tx, id int64) error {
 
 func (yard) CancelPending(ctx context.Context, tx *db.Tx, id int64) error {
 	_, err := tx.Exec(ctx, `UPDATE test_services SET status = 'cancelled' WHERE id = $1 AND status = 'pending'`, id)
+	return err
+}
+
+func (yard) TakeBack(ctx context.Context, tx *db.Tx, id int64, price money.USDCents) error {
+	_, err := tx.Exec(ctx, `UPDATE test_services SET domain = domain || ' less ' || $1 WHERE id = $2`, price.String(), id)
 	return err
 }
 

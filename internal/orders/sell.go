@@ -61,19 +61,6 @@ func (sale Sale) lines() ([]item, error) {
 	return all, nil
 }
 
-// totals are the sums of items: before the discount, and after it.
-func totals(lines []item) (subtotal, total money.USDCents, err error) {
-	for _, line := range lines {
-		if subtotal, err = subtotal.Add(line.total + line.discount); err == nil {
-			total, err = total.Add(line.total)
-		}
-		if err != nil {
-			return 0, 0, fmt.Errorf("orders: sum of an order: %w", err)
-		}
-	}
-	return subtotal, total, nil
-}
-
 // Sell makes an order, pays it from the wallet and completes it, or refuses with
 // insufficient_funds. It answers the order's id.
 func (s *Service) Sell(ctx context.Context, tx *db.Tx, sale Sale) (int64, error) {
@@ -81,12 +68,26 @@ func (s *Service) Sell(ctx context.Context, tx *db.Tx, sale Sale) (int64, error)
 	if err != nil {
 		return 0, err
 	}
-	subtotal, total, err := totals(lines)
+	by, err := s.tax(ctx, tx, sale.AccountID)
+	if err == nil {
+		lines, err = taxed(lines, by)
+	}
 	if err != nil {
 		return 0, err
 	}
+	all, err := sumsOf(lines)
+	if err != nil {
+		return 0, err
+	}
+	back := sale.Credit
+	if back > 0 && s.Books != nil {
+		// Before the wallet: so everybody locks invoices.
+		if back, err = s.Books.CreditService(ctx, tx, sale.AccountID, sale.ServiceID, sale.Credit); err != nil {
+			return 0, err
+		}
+	}
 	id, err := insert(ctx, tx, order{
-		accountID: sale.AccountID, kind: sale.Kind, status: Pending, subtotal: subtotal, discount: sale.Discount, total: total,
+		accountID: sale.AccountID, kind: sale.Kind, status: Pending, sums: all,
 		idempotencyKeyUsed: sale.Keyed, clientRef: sale.ClientRef, createdAt: tx.Now, expiresAt: tx.Now.Add(payableFor),
 	})
 	if err != nil {
@@ -102,16 +103,13 @@ func (s *Service) Sell(ctx context.Context, tx *db.Tx, sale Sale) (int64, error)
 	if err != nil {
 		return 0, err
 	}
-	if total > 0 {
-		err = s.Payer.Charge(ctx, tx, Charge{AccountID: o.accountID, OrderID: id, Amount: total, Description: o.number(), ClientRef: o.clientRef})
+	if o.total > 0 {
+		err = s.Payer.Charge(ctx, tx, Charge{AccountID: o.accountID, OrderID: id, Amount: o.total, Description: o.number(), ClientRef: o.clientRef})
 		if err != nil {
 			return 0, err
 		}
 	}
-	if err := must(setPaid(ctx, tx, id)); err != nil {
-		return 0, err
-	}
-	if err := setItems(ctx, tx, id, Processing); err != nil {
+	if err := must(s.markPaid(ctx, tx, o, by)); err != nil {
 		return 0, err
 	}
 	if _, err := s.emitNow(ctx, tx, "order.paid", id, Pending); err != nil {
@@ -120,8 +118,8 @@ func (s *Service) Sell(ctx context.Context, tx *db.Tx, sale Sale) (int64, error)
 	if err := s.Complete(ctx, tx, id); err != nil {
 		return 0, err
 	}
-	if sale.Credit > 0 {
-		err = s.Payer.Refund(ctx, tx, Charge{AccountID: o.accountID, OrderID: id, Amount: sale.Credit, Description: o.number(), ClientRef: o.clientRef})
+	if back > 0 {
+		err = s.Payer.Refund(ctx, tx, Charge{AccountID: o.accountID, OrderID: id, Amount: back, Description: o.number(), ClientRef: o.clientRef})
 	}
 	return id, err
 }

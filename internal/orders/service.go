@@ -31,6 +31,8 @@ type Payer interface {
 	Release(ctx context.Context, tx *db.Tx, orderID int64, description string) error
 	// Refund gives back a part of what was paid before.
 	Refund(ctx context.Context, tx *db.Tx, c Charge) error
+	// GiveBack gives back what a credit note says.
+	GiveBack(ctx context.Context, tx *db.Tx, creditNote int64, c Charge) error
 }
 
 // Charge is one order's payment.
@@ -50,6 +52,8 @@ type Services interface {
 	Provision(ctx context.Context, tx *db.Tx, serviceID int64) error
 	// CancelPending ends a service that will not be paid.
 	CancelPending(ctx context.Context, tx *db.Tx, serviceID int64) error
+	// TakeBack counts a service's time as paid by so much less.
+	TakeBack(ctx context.Context, tx *db.Tx, serviceID int64, price money.USDCents) error
 }
 
 // Reservation is the service that an order is for.
@@ -95,6 +99,8 @@ type Config struct {
 	// order them or what is below them.
 	ReservedDomains []string
 	Rates           Rates  // nil: everybody pays the catalogue's prices
+	Taxes           Taxes  // nil: nobody is taxed
+	Books           Books  // nil: there are no invoices
 	Clocks          Clocks // nil: every sandbox has the real time
 }
 
@@ -173,9 +179,19 @@ func (s *Service) create(ctx context.Context, tx *db.Tx, w wish) (order, error) 
 	if err != nil {
 		return order{}, err
 	}
+	by, err := s.tax(ctx, tx, w.accountID)
+	if err == nil {
+		line, err = line.taxed(by)
+	}
+	if err != nil {
+		return order{}, err
+	}
+	all, err := sumsOf([]item{line})
+	if err != nil {
+		return order{}, err
+	}
 	id, err := insert(ctx, tx, order{
-		accountID: w.accountID, kind: "new", status: Pending, subtotal: line.total + line.discount, discount: line.discount,
-		tax: line.tax, total: line.total, idempotencyKeyUsed: w.keyed, clientRef: w.clientRef, createdAt: tx.Now, expiresAt: tx.Now.Add(payableFor),
+		accountID: w.accountID, kind: "new", status: Pending, sums: all, idempotencyKeyUsed: w.keyed, clientRef: w.clientRef, createdAt: tx.Now, expiresAt: tx.Now.Add(payableFor),
 	})
 	if err != nil {
 		return order{}, fmt.Errorf("orders: create: %w", err)
@@ -223,6 +239,14 @@ func (s *Service) pay(ctx context.Context, tx *db.Tx, accountID, id int64) (orde
 	if err != nil {
 		return order{}, err
 	}
+	by, err := s.tax(ctx, tx, accountID)
+	if err != nil {
+		return order{}, err
+	}
+	seen := o.items
+	if o, err = o.retaxed(by); err != nil {
+		return order{}, err
+	}
 	if o.total > 0 {
 		// Of two payments of one order the second waits here for the wallet's row.
 		err := s.Payer.Charge(ctx, tx, Charge{AccountID: accountID, OrderID: id, Amount: o.total, Description: o.number(), ClientRef: o.clientRef})
@@ -230,17 +254,19 @@ func (s *Service) pay(ctx context.Context, tx *db.Tx, accountID, id int64) (orde
 			return order{}, s.unpaid(ctx, tx, o, err)
 		}
 	}
-	moved, err := setPaid(ctx, tx, id)
+	moved, err := s.markPaid(ctx, tx, o, by)
 	if err == nil && !moved {
 		err = s.unpaid(ctx, tx, o, errMoved)
-	}
-	if err == nil {
-		err = setItems(ctx, tx, id, Processing)
 	}
 	if err != nil {
 		return order{}, err
 	}
-	for _, i := range o.items {
+	for n, i := range o.items {
+		if was := seen[n]; was.tax != i.tax || was.taxIncluded != i.taxIncluded {
+			if err := setTax(ctx, tx, i); err != nil {
+				return order{}, err
+			}
+		}
 		if err := s.begin(ctx, tx, i); err != nil {
 			return order{}, err
 		}
@@ -359,6 +385,12 @@ func (s *Service) Fail(ctx context.Context, tx *db.Tx, id int64, failureKey stri
 	if _, ok := o.status.after(workFailed); !ok {
 		return fmt.Errorf("orders: order %d is %s and cannot fail", id, o.status)
 	}
+	if o.total > 0 && s.Books != nil {
+		// Before the wallet: so everybody locks invoices.
+		if err := s.Books.CancelOrder(ctx, tx, id); err != nil {
+			return err
+		}
+	}
 	if o.total > 0 {
 		if err := s.Payer.Release(ctx, tx, id, o.number()); err != nil {
 			return err
@@ -443,9 +475,17 @@ func (s *Service) emitNow(ctx context.Context, tx *db.Tx, eventType string, id i
 	if err != nil {
 		return order{}, err
 	}
-	e := outbox.Event{Type: eventType, AccountID: o.accountID, Subject: "order", SubjectID: id, Data: eventOf(ctx, o)}
-	if before != "" {
-		e.Previous = map[string]any{"status": before}
+	if before == "" {
+		return o, s.tell(ctx, tx, eventType, o, nil)
 	}
-	return o, s.Events.Emit(ctx, tx, e)
+	return o, s.tell(ctx, tx, eventType, o, map[string]any{"status": before})
+}
+
+// tell tells of an order; previous are the members that changed, as they were.
+func (s *Service) tell(ctx context.Context, tx *db.Tx, eventType string, o order, previous map[string]any) error {
+	e := outbox.Event{Type: eventType, AccountID: o.accountID, Subject: "order", SubjectID: o.id, Data: eventOf(ctx, o)}
+	if previous != nil {
+		e.Previous = previous
+	}
+	return s.Events.Emit(ctx, tx, e)
 }

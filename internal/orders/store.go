@@ -9,24 +9,26 @@ import (
 
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/money"
 	"stead.dev/stead/internal/platform/page"
 )
 
 const columns = `id, account_id, kind, status, subtotal, discount, tax, total, failure_key, idempotency_key_used, expires_at,
-	created_at, paid_at, completed_at, cancelled_at, client_ref`
+	created_at, paid_at, completed_at, cancelled_at, client_ref, tax_included, invoice_id, refunded`
 
 func scan(row db.Row) (o order, err error) {
 	err = row.Scan(&o.id, &o.accountID, &o.kind, &o.status, &o.subtotal, &o.discount, &o.tax, &o.total, &o.failureKey,
-		&o.idempotencyKeyUsed, &o.expiresAt, &o.createdAt, &o.paidAt, &o.completedAt, &o.cancelledAt, &o.clientRef)
+		&o.idempotencyKeyUsed, &o.expiresAt, &o.createdAt, &o.paidAt, &o.completedAt, &o.cancelledAt, &o.clientRef, &o.taxIncluded,
+		&o.invoiceID, &o.refunded)
 	return o, err
 }
 
 const itemColumns = `id, order_id, kind, status, title, plan_id, domain, quantity, period_months, unit_price, setup, discount,
-	tax, total, service_id, domain_id`
+	tax, total, service_id, domain_id, tax_included`
 
 func scanItem(row db.Row) (i item, err error) {
 	err = row.Scan(&i.id, &i.orderID, &i.kind, &i.status, &i.title, &i.planID, &i.domain, &i.quantity, &i.periodMonths,
-		&i.unitPrice, &i.setup, &i.discount, &i.tax, &i.total, &i.serviceID, &i.domainID)
+		&i.unitPrice, &i.setup, &i.discount, &i.tax, &i.total, &i.serviceID, &i.domainID, &i.taxIncluded)
 	return i, err
 }
 
@@ -103,29 +105,45 @@ func fillItems(ctx context.Context, q db.Querier, orders []order) error {
 // insert writes a pending order without its items, which name services that name it.
 func insert(ctx context.Context, tx *db.Tx, o order) (id int64, err error) {
 	err = tx.QueryRow(ctx, `INSERT INTO orders (account_id, kind, status, subtotal, discount, tax, total, idempotency_key_used,
-			expires_at, created_at, client_ref)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) RETURNING id`,
+			expires_at, created_at, client_ref, tax_included)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) RETURNING id`,
 		o.accountID, o.kind, o.status, o.subtotal, o.discount, o.tax, o.total, o.idempotencyKeyUsed, o.expiresAt,
-		o.createdAt, o.clientRef).Scan(&id)
+		o.createdAt, o.clientRef, o.taxIncluded).Scan(&id)
 	return id, err
 }
 
 func insertItem(ctx context.Context, tx *db.Tx, i item) error {
 	_, err := tx.Exec(ctx, `INSERT INTO orders_items (order_id, kind, status, title, plan_id, domain, quantity, period_months,
-			unit_price, setup, discount, tax, total, service_id, domain_id)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`,
+			unit_price, setup, discount, tax, total, service_id, domain_id, tax_included)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`,
 		i.orderID, i.kind, i.status, i.title, i.planID, i.domain, i.quantity, i.periodMonths, i.unitPrice, i.setup,
-		i.discount, i.tax, i.total, i.serviceID, i.domainID)
+		i.discount, i.tax, i.total, i.serviceID, i.domainID, i.taxIncluded)
 	return err
 }
 
 // The moves of an order. Each answers false when the order is no longer where the
 // move begins; the statement decides.
 
-// setPaid goes from pending over paid to processing in one step.
-func setPaid(ctx context.Context, tx *db.Tx, id int64) (bool, error) {
-	return move(tx.Exec(ctx, `UPDATE orders SET status = $1, paid_at = $2 WHERE id = $3 AND status = $4 AND expires_at > $2`,
-		Processing, tx.Now, id, Pending))
+// setPaid goes from pending over paid to processing in one step, with the tax of the day.
+func setPaid(ctx context.Context, tx *db.Tx, o order) (bool, error) {
+	return move(tx.Exec(ctx, `UPDATE orders SET status = $1, paid_at = $2, tax = $5, tax_included = $6, total = $7
+		WHERE id = $3 AND status = $4 AND expires_at > $2`, Processing, tx.Now, o.id, Pending, o.tax, o.taxIncluded, o.total))
+}
+
+// setTax writes the tax of an item.
+func setTax(ctx context.Context, tx *db.Tx, i item) error {
+	_, err := tx.Exec(ctx, `UPDATE orders_items SET tax = $1, tax_included = $2, total = $3 WHERE id = $4`, i.tax, i.taxIncluded, i.total, i.id)
+	return err
+}
+
+func setInvoice(ctx context.Context, tx *db.Tx, id, invoiceID int64) error {
+	_, err := tx.Exec(ctx, `UPDATE orders SET invoice_id = $1 WHERE id = $2`, invoiceID, id)
+	return err
+}
+
+func addRefunded(ctx context.Context, tx *db.Tx, id int64, amount money.USDCents) error {
+	_, err := tx.Exec(ctx, `UPDATE orders SET refunded = refunded + $1 WHERE id = $2`, amount, id)
+	return err
 }
 
 func setCompleted(ctx context.Context, tx *db.Tx, id int64) (bool, error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/big"
+	"slices"
 	"time"
 
 	"stead.dev/stead/internal/platform/db"
@@ -104,6 +105,30 @@ func cutPeriods(ctx context.Context, tx *db.Tx, serviceID int64, all []period, t
 		if err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// TakeBack counts a service's time as paid by so much less: money that was given back is not given back again when
+// the time is exchanged for another plan. It is taken off the time that ends last.
+func (s *Service) TakeBack(ctx context.Context, tx *db.Tx, serviceID int64, price money.USDCents) error {
+	r, err := lock(ctx, tx, serviceID)
+	if err != nil {
+		return err
+	}
+	all, err := periodsAfter(ctx, tx, r.id, tx.Now)
+	if err != nil {
+		return err
+	}
+	for _, p := range slices.Backward(all) {
+		less := min(price, p.amount)
+		if less == 0 {
+			continue
+		}
+		if _, err := tx.Exec(ctx, `UPDATE services_periods SET amount = amount - $1 WHERE id = $2`, less, p.id); err != nil {
+			return err
+		}
+		price -= less
 	}
 	return nil
 }

@@ -1,0 +1,210 @@
+package orders
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/money"
+)
+
+// Taxes tell how accounts are taxed.
+type Taxes interface {
+	Tax(ctx context.Context, q db.Querier, accountID int64) (money.Tax, error)
+}
+
+// Books keep the invoices of what is paid. Each call is a part of the change that it is about.
+type Books interface {
+	// Invoice makes the invoice of an order that is being paid and answers its id; 0 for one that costs nothing.
+	Invoice(ctx context.Context, tx *db.Tx, b Bill) (int64, error)
+	// CancelOrder takes back the invoice of an order that cannot be made.
+	CancelOrder(ctx context.Context, tx *db.Tx, orderID int64) error
+	// CreditService takes a price back of what was invoiced of a service, and answers what is to be given back: the
+	// price and the tax that had been added to it.
+	CreditService(ctx context.Context, tx *db.Tx, accountID, serviceID int64, price money.USDCents) (money.USDCents, error)
+	// RefundOrder takes back a part of an order's invoice, or with 0 all that is left of it.
+	RefundOrder(ctx context.Context, tx *db.Tx, orderID int64, total money.USDCents, reason string) (Refund, error)
+}
+
+// Refund is what was given back of an order.
+type Refund struct {
+	CreditNote   int64
+	Total, Price money.USDCents // with the tax that was added, and without
+}
+
+// Bill is an order as its invoice tells of it.
+type Bill struct {
+	AccountID, OrderID                                int64
+	Number                                            string
+	ServiceID                                         *int64
+	Tax                                               money.Tax
+	Lines                                             []BillLine
+	Subtotal, Discount, TaxAdded, TaxContained, Total money.USDCents
+}
+
+// BillLine is an item of it.
+type BillLine struct {
+	Kind, Title, Domain                         string
+	PeriodMonths, Quantity                      int
+	UnitPrice, Setup, Discount, TaxAdded, Total money.USDCents
+}
+
+// tax is how an account is taxed.
+func (s *Service) tax(ctx context.Context, q db.Querier, accountID int64) (money.Tax, error) {
+	if s.Taxes == nil {
+		return money.Tax{}, nil
+	}
+	return s.Taxes.Tax(ctx, q, accountID)
+}
+
+// taxed is an item as it is taxed now, whatever it was before.
+func (i item) taxed(by money.Tax) (item, error) {
+	price := i.total - i.tax
+	added, contained, err := by.Of(price)
+	if err == nil {
+		i.tax, i.taxIncluded = added, contained
+		i.total, err = price.Add(added)
+	}
+	if err != nil {
+		return i, fmt.Errorf("orders: tax of %d: %w", price, err)
+	}
+	return i, nil
+}
+
+// taxed are items as they are taxed now.
+func taxed(items []item, by money.Tax) ([]item, error) {
+	out := make([]item, len(items))
+	for n, i := range items {
+		var err error
+		if out[n], err = i.taxed(by); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// sums are those of an order's items.
+type sums struct{ subtotal, discount, tax, taxIncluded, total money.USDCents }
+
+func sumsOf(items []item) (all sums, err error) {
+	for _, i := range items {
+		for _, s := range []struct {
+			sum *money.USDCents
+			add money.USDCents
+		}{
+			{&all.subtotal, i.total - i.tax + i.discount}, {&all.discount, i.discount}, {&all.tax, i.tax},
+			{&all.taxIncluded, i.taxIncluded}, {&all.total, i.total},
+		} {
+			if *s.sum, err = s.sum.Add(s.add); err != nil {
+				return all, fmt.Errorf("orders: sums of an order: %w", err)
+			}
+		}
+	}
+	return all, nil
+}
+
+// retaxed is an order as its owner is taxed now; the day on which it is paid is the one that counts.
+func (o order) retaxed(by money.Tax) (order, error) {
+	items, err := taxed(o.items, by)
+	if err != nil {
+		return o, err
+	}
+	o.items = items
+	o.sums, err = sumsOf(items)
+	return o, err
+}
+
+// markPaid makes an order whose money is set aside a paid one with an invoice. It answers false, and has done
+// nothing, when the order is not pending any more.
+func (s *Service) markPaid(ctx context.Context, tx *db.Tx, o order, by money.Tax) (bool, error) {
+	if moved, err := setPaid(ctx, tx, o); err != nil || !moved {
+		return moved, err
+	}
+	if err := setItems(ctx, tx, o.id, Processing); err != nil {
+		return true, err
+	}
+	if s.Books == nil {
+		return true, nil
+	}
+	invoice, err := s.Books.Invoice(ctx, tx, o.bill(by))
+	if err == nil && invoice != 0 {
+		err = setInvoice(ctx, tx, o.id, invoice)
+	}
+	return true, err
+}
+
+// bill is an order as its invoice tells of it.
+func (o order) bill(by money.Tax) Bill {
+	b := Bill{
+		AccountID: o.accountID, OrderID: o.id, Number: o.number(), ServiceID: o.serviceID(), Tax: by,
+		Subtotal: o.subtotal, Discount: o.discount, TaxAdded: o.tax, TaxContained: o.taxIncluded, Total: o.total,
+	}
+	for _, i := range o.items {
+		line := BillLine{
+			Kind: i.kind, Title: i.title, Quantity: i.quantity, UnitPrice: i.unitPrice, Setup: i.setup, Discount: i.discount,
+			TaxAdded: i.tax, Total: i.total,
+		}
+		if i.domain != nil {
+			line.Domain = *i.domain
+		}
+		if i.periodMonths != nil {
+			line.PeriodMonths = *i.periodMonths
+		}
+		b.Lines = append(b.Lines, line)
+	}
+	return b
+}
+
+// Awaiting is a pending order of the account as its invoice would be now, and until when it can be paid. Any other
+// order is not_found.
+func (s *Service) Awaiting(ctx context.Context, q db.Querier, accountID, id int64) (Bill, time.Time, error) {
+	o, err := getOwn(ctx, q, accountID, id)
+	if err == nil && o.status != Pending {
+		err = fault.NotFound.New()
+	}
+	if err != nil {
+		return Bill{}, time.Time{}, err
+	}
+	by, err := s.tax(ctx, q, accountID)
+	if err == nil {
+		o, err = o.retaxed(by)
+	}
+	return o.bill(by), o.expiresAt, err
+}
+
+// Refund gives back a part of what a completed order cost, or with 0 all that is left of it, to the wallet. What was
+// bought stays; its time counts as paid by so much less when it is exchanged for another plan. The reason stands on
+// the credit note.
+func (s *Service) Refund(ctx context.Context, tx *db.Tx, id int64, total money.USDCents, reason string) (Refund, error) {
+	o, err := get(ctx, tx, id)
+	if err != nil {
+		return Refund{}, err
+	}
+	if o.status != Completed || o.invoiceID == nil || s.Books == nil {
+		return Refund{}, ErrNotRefundable.New()
+	}
+	r, err := s.Books.RefundOrder(ctx, tx, id, total, reason)
+	if err != nil {
+		return r, err
+	}
+	err = s.Payer.GiveBack(ctx, tx, r.CreditNote, Charge{
+		AccountID: o.accountID, OrderID: id, Amount: r.Total, Description: o.number(), ClientRef: o.clientRef,
+	})
+	if err == nil {
+		err = addRefunded(ctx, tx, id, r.Total)
+	}
+	if serviceID := o.serviceID(); err == nil && serviceID != nil {
+		err = s.Services.TakeBack(ctx, tx, *serviceID, r.Price)
+	}
+	if err != nil {
+		return r, err
+	}
+	before := map[string]any{"refunded": money.Wire(money.WithCurrency(ctx, money.USD), o.refunded)}
+	now, err := get(ctx, tx, id)
+	if err != nil {
+		return r, err
+	}
+	return r, s.tell(ctx, tx, "order.refunded", now, before)
+}
