@@ -41,8 +41,9 @@ var trees = map[string]layer{
 	"internal/databases": section, "internal/mail": section, "internal/access": section, "internal/credentials": section,
 	"internal/certificates": section, "internal/cron": section, "internal/php": section, "internal/logs": section,
 	"internal/backups": section, "internal/notifications": section, "internal/webhooks": section, "internal/nodes": section,
-	"internal/clocks":  section,
-	"internal/content": section, "internal/embeds": section, "internal/agent": section,
+	"internal/invoices": section,
+	"internal/clocks":   section,
+	"internal/content":  section, "internal/embeds": section, "internal/agent": section,
 
 	"internal/reseller": front, "internal/mcp": front, "internal/admin": front, "internal/webui": front,
 	"internal/demo": front,

@@ -26,6 +26,13 @@ func (s *Service) Quote(ctx context.Context, q db.Querier, accountID, planID int
 		return Line{}, err
 	}
 	i, err := newItem(offer, "")
+	if err != nil {
+		return Line{}, err
+	}
+	by, err := s.tax(ctx, q, accountID)
+	if err == nil {
+		i, err = i.taxed(by)
+	}
 	return Line{
 		Title: i.title, PlanID: offer.PlanID, PeriodMonths: offer.PeriodMonths, UnitPrice: i.unitPrice, Setup: i.setup,
 		Discount: i.discount, Tax: i.tax, Total: i.total,
