@@ -1,0 +1,148 @@
+package epp
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"stead.dev/stead/internal/registrar"
+)
+
+// The lengths of a handle (RFC 5730, clIDType).
+const handleMin, handleMax = 3, 16
+
+// PutContact implements registrar.Registrar. A handle that another registrar has is lengthened.
+func (c *Client) PutContact(ctx context.Context, handle string, in registrar.Contact) (string, error) {
+	if len(handle) < handleMin || len(handle) > handleMax || in.Name == "" || in.City == "" || in.Email == "" || len(in.Country) != 2 {
+		return "", rejected("the contact is not complete")
+	}
+	voice, err := voice(in.Phone)
+	if err != nil {
+		return "", err
+	}
+	postal := postalInfo{
+		Type: "int", Name: line(in.Name), Street: line(in.Street), City: line(in.City), Region: line(in.Region),
+		PostalCode: line(in.PostalCode), Country: strings.ToUpper(in.Country),
+	}
+	for _, text := range []string{in.Name, in.Organization, in.Street, in.City, in.Region, in.PostalCode} {
+		if strings.ContainsFunc(text, func(r rune) bool { return r >= utf8.RuneSelf }) {
+			postal.Type = "loc" // the other form is ASCII (RFC 5733, section 2.4)
+		}
+	}
+	organization := line(in.Organization)
+	if organization != "" {
+		postal.Organization = &organization
+	}
+	for {
+		create := contactCreate{ID: handle, Postal: postal, Voice: voice, Email: line(in.Email), AuthCode: authCode()}
+		answer, err := c.do(ctx, request{what: "contact create", command: command{Create: &object{create}}, changes: true})
+		if err == nil {
+			if made := answer.Data.ContactMade; made != nil && made.ID != "" {
+				handle = made.ID // some registries choose it themselves
+			}
+			return handle, nil
+		}
+		if registrar.KindOf(err) != registrar.Exists {
+			return "", err
+		}
+		changed := postal
+		changed.Organization = &organization // also where there is none any more
+		update := contactUpdate{ID: handle, Change: contactChange{Postal: &changed, Voice: voice, Email: line(in.Email)}}
+		_, err = c.do(ctx, request{what: "contact update", command: command{Update: &object{update}}, changes: true})
+		if err == nil || registrar.KindOf(err) != registrar.NotOurs {
+			return handle, err
+		}
+		handle = handle[:min(len(handle), handleMax-7)] + "-" + strings.ToLower(rand.Text()[:6])
+	}
+}
+
+// line is a text on one line, without spaces around it (RFC 5733, postalLineType).
+func line(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// voice writes a telephone number of E.164 with a dot behind the country's code, as RFC 5733 (section 2.5) has it.
+func voice(phone string) (string, error) {
+	digits, ok := strings.CutPrefix(strings.NewReplacer(" ", "", "-", "", "(", "", ")", "", ".", "").Replace(phone), "+")
+	if phone == "" {
+		return "", nil
+	}
+	if !ok || len(digits) < 5 || len(digits) > 15 || strings.ContainsFunc(digits, func(r rune) bool { return r < '0' || r > '9' }) {
+		return "", rejected("the telephone number is not an international one")
+	}
+	n := 3
+	switch {
+	case digits[0] == '1', digits[0] == '7':
+		n = 1
+	case slices.Contains(twoDigits, digits[:2]):
+		n = 2
+	}
+	return "+" + digits[:n] + "." + digits[n:], nil
+}
+
+// twoDigits are the country codes of two digits (ITU-T E.164.D). Those that begin with 1 or 7 have one, the rest three.
+var twoDigits = strings.Fields(`20 27 30 31 32 33 34 36 39 40 41 43 44 45 46 47 48 49 51 52 53 54 55 56 57 58 60 61 62 63 64 65 66
+	81 82 84 86 90 91 92 93 94 95 98`)
+
+// private tells whether the registry hides a contact.
+func (c *Client) private(ctx context.Context, handle string) (bool, error) {
+	d, err := c.contact(ctx, handle)
+	return d.Disclose != nil && (d.Disclose.Flag == "0" || d.Disclose.Flag == "false") && len(d.Disclose.Name) > 0, err
+}
+
+// contact reads a contact; of one that is gone or another's it answers nothing.
+func (c *Client) contact(ctx context.Context, handle string) (contactData, error) {
+	answer, err := c.do(ctx, request{what: "contact info", command: command{Info: &object{contactInfo{ID: handle}}}})
+	var e *registrar.Error
+	if errors.As(err, &e) && (e.Kind == registrar.NotFound || e.Kind == registrar.NotOurs) {
+		return contactData{}, nil
+	}
+	if err != nil || answer.Data.Contact == nil {
+		return contactData{}, err
+	}
+	return *answer.Data.Contact, nil
+}
+
+// SetPrivacy implements registrar.Registrar: the registry is told whether to disclose the domain's contacts
+// (RFC 5733, section 2.9). A contact of several domains is hidden, or shown, with all of them.
+func (c *Client) SetPrivacy(ctx context.Context, name string, on bool) error {
+	s, err := c.own(ctx, name)
+	if err != nil {
+		return err
+	}
+	handles := map[registrar.Role]string{registrar.Owner: s.Owner}
+	for _, one := range s.Contacts {
+		handles[registrar.Role(one.Type)] = one.ID
+	}
+	return c.disclose(ctx, handles, !on)
+}
+
+// disclose has contacts shown or hidden.
+func (c *Client) disclose(ctx context.Context, handles map[registrar.Role]string, shown bool) error {
+	var done []string
+	for _, role := range []registrar.Role{registrar.Owner, registrar.Admin, registrar.Tech, registrar.Billing} {
+		handle := handles[role]
+		if handle == "" || slices.Contains(done, handle) {
+			continue
+		}
+		done = append(done, handle)
+		now, err := c.contact(ctx, handle)
+		if err != nil {
+			return err
+		}
+		d := &disclose{Flag: "0", Voice: &empty{}, Email: &empty{}}
+		if shown {
+			d.Flag = "1"
+		}
+		for _, postal := range now.Postal { // the registry may refuse a form that the contact does not have
+			form := []typed{{postal.Type}}
+			d.Name, d.Organization, d.Address = append(d.Name, form...), append(d.Organization, form...), append(d.Address, form...)
+		}
+		update := contactUpdate{ID: handle, Change: contactChange{Disclose: d}}
+		if _, err := c.do(ctx, request{what: "contact update", command: command{Update: &object{update}}, changes: true}); err != nil {
+			return prepared(err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,150 @@
+package epptest
+
+import (
+	"bytes"
+	"embed"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+//go:embed schema/*.xsd
+var schemas embed.FS
+
+// Judge has frames checked by xmllint against the schemas, and answers what is wrong with them.
+func Judge(t testing.TB, frames [][]byte) error {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, schemas); err != nil {
+		t.Fatal(err)
+	}
+	const batch = 500
+	var wrong []error
+	for n := 0; n < len(frames); n += batch {
+		arguments := []string{"--nonet", "--noout", "--schema", filepath.Join(dir, "schema", "all.xsd")}
+		for i, frame := range frames[n:min(n+batch, len(frames))] {
+			file := filepath.Join(dir, fmt.Sprintf("%05d.xml", n+i))
+			if err := os.WriteFile(file, frame, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			arguments = append(arguments, file)
+		}
+		var said bytes.Buffer
+		command := exec.Command("xmllint", arguments...)
+		command.Stderr = &said
+		if err := command.Run(); err != nil {
+			wrong = append(wrong, fmt.Errorf("%w: %s", err, failures(said.String())))
+		}
+	}
+	return errors.Join(wrong...)
+}
+
+// failures are the lines of xmllint that are not about a valid frame.
+func failures(said string) string {
+	var lines []string
+	for line := range strings.Lines(said) {
+		if !strings.HasSuffix(line, " validates\n") {
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines, "")
+}
+
+// node is an element.
+type node struct {
+	xml.Name
+	attributes map[string]string
+	nodes      []*node
+	text       string
+}
+
+// parse reads a document.
+func parse(content []byte) (*node, error) {
+	in := xml.NewDecoder(bytes.NewReader(content))
+	root := &node{}
+	path := []*node{root}
+	for {
+		token, err := in.Token()
+		if errors.Is(err, io.EOF) && len(root.nodes) == 1 {
+			return root.nodes[0], nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		here := path[len(path)-1]
+		switch token := token.(type) {
+		case xml.StartElement:
+			n := &node{Name: token.Name, attributes: map[string]string{}}
+			for _, a := range token.Attr {
+				n.attributes[a.Name.Local] = a.Value
+			}
+			here.nodes = append(here.nodes, n)
+			path = append(path, n)
+		case xml.EndElement:
+			path = path[:len(path)-1]
+		case xml.CharData:
+			here.text += string(token)
+		}
+	}
+}
+
+// first is the first element at a path below n, or an empty one.
+func (n *node) first(path ...string) *node {
+	for _, name := range path {
+		all := n.all(name)
+		if len(all) == 0 {
+			return &node{attributes: map[string]string{}}
+		}
+		n = all[0]
+	}
+	return n
+}
+
+func (n *node) all(name string) (all []*node) {
+	for _, one := range n.nodes {
+		if one.Local == name {
+			all = append(all, one)
+		}
+	}
+	return all
+}
+
+func (n *node) there() bool { return n.Local != "" }
+
+func (n *node) value(path ...string) string { return strings.TrimSpace(n.first(path...).text) }
+
+func (n *node) values(name string) (all []string) {
+	for _, one := range n.all(name) {
+		all = append(all, strings.TrimSpace(one.text))
+	}
+	return all
+}
+
+func escape(text string) string {
+	var b strings.Builder
+	_ = xml.EscapeText(&b, []byte(text))
+	return b.String()
+}
+
+// write writes an element and its children as they were read, with the prefix of the namespace that ns declares.
+func (n *node) write(prefix string) string {
+	var b strings.Builder
+	b.WriteString("<" + prefix + n.Local)
+	for name, value := range n.attributes {
+		if name != "xmlns" {
+			fmt.Fprintf(&b, ` %s="%s"`, name, escape(value))
+		}
+	}
+	b.WriteString(">" + escape(strings.TrimSpace(n.text)))
+	for _, one := range n.nodes {
+		b.WriteString(one.write(prefix))
+	}
+	b.WriteString("</" + prefix + n.Local + ">")
+	return b.String()
+}
