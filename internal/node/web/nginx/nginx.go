@@ -171,6 +171,9 @@ func (s *Server) prepare(ctx context.Context) error {
 			return err
 		}
 	}
+	if err := s.linkChallenges(); err != nil {
+		return err
+	}
 	if err := s.ensureCertificate(); err != nil {
 		return err
 	}
@@ -185,6 +188,27 @@ func (s *Server) prepare(ctx context.Context) error {
 		return err
 	}
 	return record.WriteFile(s.file("nginx.conf"), main, 0o600)
+}
+
+// linkChallenges has the answers to challenges found below a directory by the addresses at which they
+// are asked for.
+func (s *Server) linkChallenges() error {
+	link := s.file("challenges", ".well-known", "acme-challenge")
+	if err := os.MkdirAll(filepath.Dir(link), 0o711); err != nil {
+		return err
+	}
+	for _, dir := range []string{s.file("challenges"), filepath.Dir(link)} {
+		if err := os.Chmod(dir, 0o711); err != nil { //nolint:gosec // G302: passed by all, listed by nobody
+			return err
+		}
+	}
+	if to, err := os.Readlink(link); err == nil && to == s.cfg.ACME {
+		return nil
+	}
+	if err := os.Remove(link); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return os.Symlink(s.cfg.ACME, link)
 }
 
 // closeLog makes the log of what concerns no account, or closes it: nginx would make one that everybody

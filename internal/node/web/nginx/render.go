@@ -79,11 +79,14 @@ type block struct {
 	Names                    string
 	Certificate              string // a file with chain and key
 	AccessLog, ErrorLog      string
-	ACME, Pages              string
+	Challenges, Pages        string
 	Root, From, PHP          string // quoted
 	Target                   string // quoted
 	Suspended, Preview, HSTS bool
 }
+
+// Under is a path below the document root, quoted; it may name variables.
+func (b block) Under(path string) string { return strings.TrimSuffix(b.Root, `"`) + path + `"` }
 
 // account makes the files of an account: the configuration of its sites and copies of their certificates,
 // so that nothing that others remove makes nginx refuse its configuration. own tells whether a name that
@@ -107,7 +110,7 @@ func (s *Server) account(name string, sites []web.Site, own func(host string) bo
 func (s *Server) blocks(account string, site web.Site, own func(host string) bool, files map[string][]byte) (_ []block, err error) {
 	_, directive := s.http2()
 	base := block{
-		Suspended: site.Suspended, ACME: s.cfg.ACME, Pages: filepath.Join(s.cfg.Dir, "pages"),
+		Suspended: site.Suspended, Challenges: s.file("challenges"), Pages: filepath.Join(s.cfg.Dir, "pages"),
 		AccessLog: s.cfg.Logs.File(account, panel.LogAccess), ErrorLog: s.cfg.Logs.File(account, panel.LogError),
 	}
 	if base.Root, err = quote(filepath.Join(site.Home, filepath.FromSlash(site.DocumentRoot))); err != nil {
@@ -126,6 +129,7 @@ func (s *Server) blocks(account string, site web.Site, own func(host string) boo
 			return nil, err
 		}
 	}
+	base.Names = strings.Join(namesOf(site, own), " ")
 	plain, secure := base, base
 	plain.Listen = s.cfg.HTTP
 	for _, address := range s.cfg.HTTPS {
@@ -143,20 +147,20 @@ func (s *Server) blocks(account string, site web.Site, own func(host string) boo
 			secure.Certificate = s.file("conf", name)
 		}
 	}
-	names := strings.Join(namesOf(site, own), " ")
-	plain.Names, secure.Names = names, names
 	var blocks []block
-	if site.ForceHTTPS && len(secure.Listen) > 0 {
+	switch {
+	case len(secure.Listen) == 0:
+		blocks = append(blocks, plain)
+	case site.ForceHTTPS:
 		forced := plain
 		if !site.Suspended && forced.Target == "" {
 			forced.Target = `"https://$host$request_uri"`
 		}
-		blocks = append(blocks, forced)
-	} else {
-		blocks = append(blocks, plain)
-	}
-	if len(secure.Listen) > 0 {
-		blocks = append(blocks, secure)
+		blocks = append(blocks, forced, secure)
+	default: // one for both: half of what nginx has to read
+		both := secure
+		both.Listen = slices.Concat(plain.Listen, secure.Listen)
+		blocks = append(blocks, both)
 	}
 	if site.Preview != "" {
 		preview := base
