@@ -302,7 +302,7 @@ func openConfig(t *testing.T, dir string) *config {
 	}
 	f, err := OpenFiles(FilesConfig{
 		Dir: dir, Log: slog.New(slog.DiscardHandler),
-		Check: func(context.Context) error {
+		Check: func(context.Context, []string) error {
 			if c.checks++; strings.Contains(all(), "bad") {
 				return errors.New("bad word")
 			}

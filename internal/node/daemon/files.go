@@ -39,8 +39,9 @@ type FilesConfig struct {
 	// of Files.
 	Dir  string
 	Mode fs.FileMode // of the files; zero is 0644
-	// Check asks the daemon's checker about the files as they stand. nil: there is none.
-	Check func(ctx context.Context) error
+	// Check asks the daemon's checker about the files as they stand, of which the named ones, in
+	// order, were changed. nil: there is none.
+	Check func(ctx context.Context, changed []string) error
 	// Reload has the daemon read them and answers when it does or refuses.
 	Reload func(ctx context.Context) error
 	// Pause is the least time between the beginnings of two batches.
@@ -248,16 +249,17 @@ func (r *refusal) reload() bool {
 
 // swap puts the files in place and has them checked and read.
 func (f *Files) swap(ctx context.Context, files map[string][]byte) error {
-	if err := f.remember(slices.Sorted(maps.Keys(files))); err != nil {
+	changed := slices.Sorted(maps.Keys(files))
+	if err := f.remember(changed); err != nil {
 		return err
 	}
-	for _, name := range slices.Sorted(maps.Keys(files)) {
+	for _, name := range changed {
 		if err := f.put(name, files[name]); err != nil {
 			return fmt.Errorf("daemon: %w", err)
 		}
 	}
 	if f.cfg.Check != nil {
-		if err := f.cfg.Check(ctx); err != nil {
+		if err := f.cfg.Check(ctx, changed); err != nil {
 			return &refusal{err}
 		}
 	}

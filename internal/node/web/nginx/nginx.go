@@ -180,7 +180,7 @@ func (s *Server) prepare(ctx context.Context) error {
 	if err := s.writeGeneration(); err != nil {
 		return err
 	}
-	main, err := s.renderMain()
+	main, err := s.renderMain(s.file("conf", "sites", "*.conf"))
 	if err != nil {
 		return err
 	}
@@ -248,10 +248,34 @@ func (s *Server) start(ctx context.Context) error {
 	return nil
 }
 
-// check is nginx's own judgement of what is there.
-func (s *Server) check(ctx context.Context) error {
-	cmd := exec.CommandContext(ctx, s.cfg.Program, "-t", //nolint:gosec // G204: the machine's own
-		"-q", "-p", s.cfg.Dir+"/", "-c", s.file("nginx.conf"), "-e", "stderr")
+// check is nginx's own judgement of the sites that were changed. It is not asked about all others too:
+// what one site says does not depend on the others', and reading a thousand of them would double
+// the time that a reload takes. Whether it takes all of them together is seen when it does: see load.
+func (s *Server) check(ctx context.Context, changed []string) error {
+	var sites []string
+	for _, name := range changed {
+		file := s.file("conf", name)
+		if _, err := os.Lstat(file); err == nil && filepath.Ext(name) == ".conf" {
+			sites = append(sites, file)
+		}
+	}
+	if len(sites) == 0 {
+		return nil
+	}
+	main, err := s.renderMain(sites...)
+	if err != nil {
+		return err
+	}
+	file := s.file("check.conf")
+	if err := os.WriteFile(file, main, 0o600); err != nil {
+		return err
+	}
+	return s.judge(ctx, file)
+}
+
+// judge has nginx say whether it would take a configuration.
+func (s *Server) judge(ctx context.Context, file string) error {
+	cmd := exec.CommandContext(ctx, s.cfg.Program, "-t", "-q", "-p", s.cfg.Dir+"/", "-c", file, "-e", "stderr") //nolint:gosec // G204: the machine's own
 	cmd.Dir, cmd.Env = s.cfg.Dir, []string{"TZ=UTC"}
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("nginx refuses its configuration: %w: %s", err, bytes.TrimSpace(out))
@@ -259,8 +283,13 @@ func (s *Server) check(ctx context.Context) error {
 	return nil
 }
 
-// patience is how long a reload may take.
-const patience = 30 * time.Second
+const (
+	// patience is how long a reload may take.
+	patience = 30 * time.Second
+	// suspicion is after how long nginx is asked whether it refuses the whole of its configuration,
+	// which it tells nobody when it is made to read it: it goes on with the former one.
+	suspicion = 2 * time.Second
+)
 
 // load has nginx read its configuration anew. It returns when new workers serve it and none of the
 // former ones takes connections any more.
@@ -276,6 +305,7 @@ func (s *Server) load(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	suspicious := time.After(suspicion)
 	former := workers(s.cfg.Supervisor.PID(Name))
 	if err := s.cfg.Supervisor.Reload(ctx, Name); err != nil {
 		return err
@@ -286,6 +316,10 @@ func (s *Server) load(ctx context.Context) error {
 			return nil
 		}
 		select {
+		case <-suspicious:
+			if err := s.judge(ctx, s.file("nginx.conf")); err != nil {
+				return err
+			}
 		case <-ctx.Done():
 			return errors.Join(fmt.Errorf("nginx did not take over its configuration: %w", ctx.Err()), err)
 		case <-time.After(5 * time.Millisecond):

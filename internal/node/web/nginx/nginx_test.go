@@ -384,6 +384,28 @@ func TestABrokenConfigurationHoldsUpNobody(t *testing.T) {
 	}
 }
 
+// What only all sites together are refused for is found too, soon, and taken back.
+func TestAConfigurationThatIsRefusedAsAWholeIsTakenBack(t *testing.T) {
+	w := newWorld(t)
+	a := w.machine.Account("alice", panel.Limits{})
+	w.put(a, "public_html/index.html", "ALICE")
+	w.apply(a, web.Site{Domain: "alice.example"})
+	other := w.file("conf", "sites", "other.conf")
+	w.must(os.WriteFile(other, []byte("no directive;\n"), 0o600)) // by somebody's hand
+	site := web.Site{Domain: "new.example", Home: a.Home, DocumentRoot: "public_html", GID: a.User.GID}
+	if err := w.Apply(w.Context(), a.Name, []web.Site{site}); err == nil || !strings.Contains(err.Error(), "other.conf") {
+		t.Errorf("%v, want what nginx says of other.conf", err)
+	}
+	if res := w.ask("GET", "http://alice.example/"); res.body != "ALICE" {
+		t.Errorf("alice.example: %d %q", res.StatusCode, res.body)
+	}
+	w.must(os.Remove(other))
+	w.must(w.Apply(w.Context(), a.Name, []web.Site{site}))
+	if res := w.ask("GET", "http://new.example/"); res.body != "ALICE" {
+		t.Errorf("new.example: %d %q", res.StatusCode, res.body)
+	}
+}
+
 func TestAHundredDomainsAtOnceTakeFiveReloads(t *testing.T) {
 	w := newWorld(t, func(c *Config) { c.Interval = 0 })
 	a := w.machine.Account("alice", panel.Limits{})

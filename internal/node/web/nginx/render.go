@@ -51,15 +51,15 @@ func mediaTypes() (types []mediaType, compressed string) {
 
 type mediaType struct{ Type, Extensions string }
 
-// renderMain is nginx.conf.
-func (s *Server) renderMain() ([]byte, error) {
+// renderMain is nginx.conf with the files of sites that are named.
+func (s *Server) renderMain(sites ...string) ([]byte, error) {
 	types, compressed := mediaTypes()
 	flag, directive := s.http2()
 	var b bytes.Buffer
 	err := mainTemplate.Execute(&b, map[string]any{
 		"User": s.cfg.User, "Workers": s.cfg.workers(), "Connections": connections, "Files": openFiles, "Dir": s.cfg.Dir, "ACME": s.cfg.ACME,
 		"HTTP": s.cfg.HTTP, "HTTPS": s.cfg.HTTPS, "HTTP2Flag": flag, "HTTP2Directive": directive,
-		"MaxBody": s.cfg.MaxUpload, "Types": types, "Compressed": compressed,
+		"MaxBody": s.cfg.MaxUpload, "Types": types, "Compressed": compressed, "Sites": sites,
 	})
 	return b.Bytes(), err
 }
