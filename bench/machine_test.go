@@ -27,6 +27,7 @@ import (
 	"time"
 
 	"stead.dev/stead/internal/demo"
+	"stead.dev/stead/internal/node/daemon"
 	"stead.dev/stead/internal/node/machine"
 	"stead.dev/stead/internal/node/nodetest"
 	"stead.dev/stead/internal/node/php"
@@ -333,7 +334,7 @@ func BenchmarkAccountOnMachine(b *testing.B) {
 		}
 		m, err := machine.Open(b.Context(), cfg)
 		must(b, err)
-		b.Cleanup(func() { endMachine(b, m, dir, cfg.UserPrefix) })
+		b.Cleanup(func() { endMachine(b, m, cfg) })
 		made := 0
 		next := func() panel.AccountSpec {
 			made++
@@ -381,9 +382,12 @@ func BenchmarkAccountOnMachine(b *testing.B) {
 	}
 }
 
-func endMachine(b *testing.B, m *machine.Machine, dir, prefix string) {
+func endMachine(b *testing.B, m *machine.Machine, cfg machine.Config) {
 	must(b, m.Close())
-	clearMachine(b, dir, prefix)
+	for _, name := range daemon.Running(filepath.Join(cfg.Dir, "daemons")) { // before their users go
+		must(b, cfg.Supervisor.Stop(context.WithoutCancel(b.Context()), name))
+	}
+	clearMachine(b, cfg.Dir, cfg.UserPrefix)
 }
 
 // BenchmarkTransfer uploads a file through the interface of the built program and downloads it, in

@@ -22,7 +22,7 @@ import (
 
 // Spec describes a daemon.
 type Spec struct {
-	// Name is unique on the machine: "nginx", "php8.2-fpm". With systemd the unit is stead-<Name>.
+	// Name is unique on the machine: "nginx", "php8.2-fpm-1". With systemd the unit is stead-<Name>.
 	Name string
 	// Command runs it in the foreground: the process that is started is the daemon's first.
 	Command []string

@@ -203,7 +203,7 @@ func TestAnAccountIsClosedToItsNeighbour(t *testing.T) {
 	t.Run("shell", func(t *testing.T) { n.judge(t, n.alice.run(n.alice.connect(), "sh ~/attack.sh")+"\n") })
 	// A program of Alice's that somebody made more of than PHP allows: a process of the user where PHP's are.
 	t.Run("a PHP process taken over", func(t *testing.T) {
-		master := n.cfg.Supervisor.PID("php" + n.php() + "-fpm")
+		master := n.cfg.Supervisor.PID("php" + n.php() + "-fpm-1")
 		cmd := exec.CommandContext(t.Context(), "nsenter", "--mount=/proc/"+strconv.Itoa(master)+"/ns/mnt", "-S", strconv.Itoa(n.mine.User.UID),
 			"-G", strconv.Itoa(n.mine.User.GID), "sh", filepath.Join(n.mine.Home, "attack.sh"))
 		cmd.Env = []string{"PATH=/usr/bin:/bin", "HOME=" + n.mine.Home}
@@ -508,7 +508,7 @@ func (n *neighbours) byMail(t *testing.T) {
 }
 
 // openToAll is what says nothing about any account and holds no secret.
-var openToAll = regexp.MustCompile(`^(php/[0-9.]+/(php\.ini|php-fpm\.conf|generation\.conf|fpm\.pid|ini\.d/[0-9a-z.-]+)|ssh/session|nginx/(pages/[0-9a-z_]+\.html|nginx\.pid)|` +
+var openToAll = regexp.MustCompile(`^(php/[0-9.]+/(php\.ini|ini\.d/[0-9a-z.-]+|masters/[0-9]+/(php-fpm\.conf|generation\.conf|fpm\.pid))|ssh/session|nginx/(pages/[0-9a-z_]+\.html|nginx\.pid)|` +
 	`databases/(postgresql/(postgresql|pg_hba)\.conf|mariadb/my\.cnf)|mail/conf/(dovecot\.conf|opendkim\.conf|postfix/(main|master)\.cf)|mail/state/instances)$`)
 
 // filesOfTheMachine: of all that the machine keeps, Alice opens her own and what is the same for everybody.

@@ -102,8 +102,11 @@ func (v *version) pool(a accounts.Account, s panel.PHPSettings) []byte {
 	line("; Written by Stead; changes are lost.")
 	line("[%s]", a.Name)
 	if a.User.UID != 0 {
-		line("user = %s", a.User.Name)
+		// By number: a name is looked up among all users of the machine, for every pool at every
+		// reload, and one that is gone would keep the master from starting.
+		line("user = %d", a.User.UID)
 		line("group = %d", a.User.GID)
+		line("env[USER] = %s", a.User.Name)
 	} else {
 		line("user = %s", v.driver.cfg.WebUser)
 		line("group = %s", v.driver.cfg.WebUser)

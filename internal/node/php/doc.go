@@ -1,12 +1,14 @@
 // Package php runs the PHP programs of accounts by PHP-FPM of the machine's own.
 //
-//	<Dir>/<version>/php-fpm.conf, php.ini   what is the same for all accounts
-//	<Dir>/<version>/ini.d/                  the extensions that every program has
-//	<Dir>/<version>/pools/<account>.conf    the account's pool
-//	<Dir>/run/<account>-<version>.sock      its socket, for the web server's workers only
+//	<Dir>/<version>/php.ini, ini.d/                    what is the same for all accounts
+//	<Dir>/<version>/masters/<n>/php-fpm.conf           a master
+//	<Dir>/<version>/masters/<n>/pools/<account>.conf   an account's pool in it
+//	<Dir>/run/<account>-<version>.sock                 its socket, for the web server's workers only
 //
-// Each version that Debian installed (/usr/sbin/php-fpm8.2) has one master, and each account one pool in
-// the master of its version. A pool has no process while nobody visits (pm = ondemand).
+// Each version that Debian installed (/usr/sbin/php-fpm8.2) has as many masters as its accounts need, each
+// for the pools of so many (perMaster): what a change of one account costs, and whom it makes wait, does
+// not grow with the machine. An account has the same number of master for life, in any version; a version
+// that nobody uses has no process. A pool has none while nobody visits (pm = ondemand).
 //
 // What must hold:
 //

@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"stead.dev/stead/internal/node/accounts"
@@ -49,6 +50,8 @@ type settings struct {
 	panel.PHPSettings
 	// Served is the version that the web server had last: its pool stays until another is served.
 	Served string `json:"served,omitempty"`
+	// Master is the number of the master that has its pool, of whichever version; zero before it had any.
+	Master int `json:"master,omitempty"`
 }
 
 // Driver is the facility.
@@ -59,6 +62,10 @@ type Driver struct {
 	versions []*version // the oldest first
 	webGID   int
 	changing keylock.Locks
+
+	perMaster int
+	placing   sync.Mutex
+	placed    map[int]int // accounts by master
 
 	// apply has the account served as it is by all facilities and the web server; see Follow.
 	apply func(ctx context.Context, ref string) error
@@ -84,7 +91,7 @@ func Open(cfg Config, lookup facility.Lookup) (*Driver, error) {
 	if !plainPath.MatchString(cfg.Dir) {
 		return nil, fmt.Errorf("php: %q cannot be a directory of PHP's", cfg.Dir)
 	}
-	d := &Driver{cfg: cfg, lookup: lookup}
+	d := &Driver{cfg: cfg, lookup: lookup, perMaster: perMaster, placed: map[int]int{}}
 	names, err := installed(cfg.Programs)
 	if err != nil {
 		return nil, fmt.Errorf("php: %w", err)
@@ -95,11 +102,13 @@ func Open(cfg Config, lookup facility.Lookup) (*Driver, error) {
 	for _, name := range names {
 		d.versions = append(d.versions, &version{
 			driver: d, name: name, program: filepath.Join(cfg.Programs, "php-fpm"+name), dir: filepath.Join(cfg.Dir, name),
-			generation: cfg.Now().UnixNano(),
 		})
 	}
 	if d.records, err = record.Open[settings](filepath.Join(cfg.State, "php")); err != nil {
 		return nil, fmt.Errorf("php: %w", err)
+	}
+	for _, s := range d.records.All() {
+		d.placed[s.Master]++
 	}
 	group, err := user.LookupGroup(cfg.WebUser)
 	if err == nil {
@@ -141,7 +150,8 @@ func (d *Driver) Start(ctx context.Context) error {
 		if err := v.prepare(ctx); err != nil {
 			return fmt.Errorf("%s: %w", v.name, err)
 		}
-		if err := v.start(ctx); err != nil {
+		belongs := func(account string, number int) bool { return d.records.Get(account).Master == number }
+		if err := v.resume(ctx, belongs); err != nil {
 			return fmt.Errorf("%s: %w", v.name, err)
 		}
 	}
@@ -160,7 +170,11 @@ func (d *Driver) Start(ctx context.Context) error {
 func (d *Driver) Stop(ctx context.Context) error {
 	var err error
 	for _, v := range d.versions {
-		err = errors.Join(err, d.cfg.Supervisor.Stop(ctx, v.daemonName()))
+		numbers, failed := v.numbers()
+		err = errors.Join(err, failed)
+		for _, n := range numbers {
+			err = errors.Join(err, d.cfg.Supervisor.Stop(ctx, v.daemonName(n)))
+		}
 	}
 	return err
 }
@@ -189,7 +203,10 @@ func (v *version) effective(s panel.PHPSettings) panel.PHPSettings {
 
 // Apply implements facility.Facility.
 func (d *Driver) Apply(ctx context.Context, a accounts.Account) error {
-	s := d.records.Get(a.Name)
+	s, err := d.place(a.Name)
+	if err != nil {
+		return err
+	}
 	if err := d.cfg.Logs.Prepare(a.Name, a.User.UID, a.User.GID, panel.LogPHP); err != nil {
 		return err
 	}
@@ -198,34 +215,64 @@ func (d *Driver) Apply(ctx context.Context, a accounts.Account) error {
 		return fmt.Errorf("%w: the path of the socket of %s is too long", panel.ErrInternal, a.Name)
 	}
 	for _, v := range d.versions {
-		if v.files == nil {
-			return fmt.Errorf("%w: PHP %s has not started", panel.ErrUnreachable, v.name)
-		}
-		var content []byte
+		var err error
 		if !a.Suspended && (v == wanted || v.name == s.Served) {
-			content = v.pool(a, v.effective(s.PHPSettings))
+			err = v.set(ctx, a.Name, s.Master, v.pool(a, v.effective(s.PHPSettings)))
+		} else {
+			err = v.remove(ctx, a.Name, s.Master)
 		}
-		if err := v.files.Apply(ctx, map[string][]byte{a.Name + ".conf": content}); err != nil {
+		if err != nil {
 			return fmt.Errorf("PHP %s: %w", v.name, err)
 		}
 	}
 	return nil
 }
 
+// place is the record of an account with its master: the first that has room when it is placed, and the
+// same from then on.
+func (d *Driver) place(name string) (settings, error) {
+	d.placing.Lock()
+	defer d.placing.Unlock()
+	if s := d.records.Get(name); s.Master != 0 {
+		return s, nil
+	}
+	number := 1
+	for d.placed[number] >= d.perMaster {
+		number++
+	}
+	s, err := d.records.Update(name, func(s *settings) error { s.Master = number; return nil })
+	if err == nil {
+		d.placed[number]++
+	}
+	return s, err
+}
+
+// forget removes the record of an account and gives its place back.
+func (d *Driver) forget(name string) error {
+	d.placing.Lock()
+	defer d.placing.Unlock()
+	number := d.records.Get(name).Master
+	if err := d.records.Delete(name); err != nil {
+		return err
+	}
+	if number != 0 {
+		d.placed[number]--
+	}
+	return nil
+}
+
 // Remove implements facility.Facility.
 func (d *Driver) Remove(ctx context.Context, a accounts.Account) error {
+	number := d.records.Get(a.Name).Master
 	for _, v := range d.versions {
-		if v.files == nil {
-			return fmt.Errorf("%w: PHP %s has not started", panel.ErrUnreachable, v.name)
-		}
-		if err := v.files.Apply(ctx, map[string][]byte{a.Name + ".conf": nil}); err != nil {
+		if err := v.remove(ctx, a.Name, number); err != nil {
 			return err
 		}
 		if err := os.Remove(v.socket(a.Name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
-	return d.records.Delete(a.Name)
+	return d.forget(a.Name)
 }
 
 // Socket implements facility.Interpreter.
@@ -300,7 +347,10 @@ func (d *Driver) set(ctx context.Context, ref string, s panel.PHPSettings) (pane
 	}
 	if err := d.serve(ctx, a); err != nil {
 		// As it was: the customer is told that it failed, so it must not come to pass later.
-		_, back := d.records.Update(a.Name, func(now *settings) error { *now = before; return nil })
+		_, back := d.records.Update(a.Name, func(now *settings) error {
+			now.PHPSettings, now.Served = before.PHPSettings, before.Served
+			return nil
+		})
 		return panel.PHPState{}, errors.Join(err, back)
 	}
 	if former == v {
@@ -325,7 +375,11 @@ func (d *Driver) Reloads() int {
 	n := 0
 	for _, v := range d.versions {
 		v.mu.Lock()
-		n += v.reloads
+		for _, m := range v.masters {
+			m.mu.Lock()
+			n += m.reloads
+			m.mu.Unlock()
+		}
 		v.mu.Unlock()
 	}
 	return n

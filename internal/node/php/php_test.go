@@ -175,13 +175,13 @@ func TestAccountsDoNotReachEachOther(t *testing.T) {
 		return pid != 0
 	}, "bob has a process")
 	// Without open_basedir, as somebody who found a way around it: the kernel alone.
-	pool := filepath.Join(w.cfg.Dir, w.usual().name, "pools/alice.conf")
+	pool := w.usual().file("masters/1/pools/alice.conf")
 	conf, err := os.ReadFile(pool)
 	must(t, err)
 	for _, basedir := range []bool{true, false} {
 		if !basedir {
 			bare := slices.DeleteFunc(strings.SplitAfter(string(conf), "\n"), func(l string) bool { return strings.Contains(l, "open_basedir") })
-			must(t, w.usual().files.Apply(t.Context(), map[string][]byte{"alice.conf": []byte(strings.Join(bare, ""))}))
+			must(t, w.usual().masters[1].files.Apply(t.Context(), map[string][]byte{"alice.conf": []byte(strings.Join(bare, ""))}))
 		}
 		program := fmt.Sprintf(`error_reporting(0);
 			$r = [];
@@ -203,8 +203,8 @@ func TestAccountsDoNotReachEachOther(t *testing.T) {
 			foreach ($r as $k => $v) if ($v !== false && $v !== null) echo $k, ";";
 			echo "end";`,
 			target, target, filepath.Dir(target), b.Home, filepath.Dir(filepath.Dir(b.Home)), filepath.Join(b.Home, "tmp/sess_0123"),
-			w.store.File("bob", panel.LogPHP), filepath.Join(w.cfg.Dir, w.usual().name, "pools/bob.conf"), filepath.Join(b.Home, "public_html/new"),
-			w.Socket(b), pid, pid, pid, w.usual().socket(base))
+			w.store.File("bob", panel.LogPHP), w.usual().file("masters/1/pools/bob.conf"), filepath.Join(b.Home, "public_html/new"),
+			w.Socket(b), pid, pid, pid, w.usual().masters[1].control())
 		if got := w.run(a, program); got != "end" {
 			t.Errorf("open_basedir %v: alice reached %s", basedir, got)
 		}
@@ -302,7 +302,7 @@ func TestSettingsTakeEffect(t *testing.T) {
 	if status, _ := w.get(a, "/run.php"); status != 503 || w.Socket(a) != "" {
 		t.Errorf("suspended: %d", status)
 	}
-	if _, err := os.Stat(v.file("pools/alice.conf")); !errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Stat(v.file("masters/1/pools/alice.conf")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the pool of a suspended account: %v", err)
 	}
 	must(t, w.Remove(t.Context(), a))
@@ -361,10 +361,10 @@ func TestAReloadDropsNoRequestAndABrokenPoolHoldsUpNobody(t *testing.T) {
 		t.Errorf("after the reload: %q", got)
 	}
 	v := w.usual()
-	pool, err := os.ReadFile(v.file("pools/bob.conf"))
+	pool, err := os.ReadFile(v.file("masters/1/pools/bob.conf"))
 	must(t, err)
 	broken := bytes.ReplaceAll(pool, []byte("[bob]"), []byte("[carol]\nuser = nobody-of-that-name"))
-	if err := v.files.Apply(t.Context(), map[string][]byte{"carol.conf": broken}); err == nil {
+	if err := v.masters[1].files.Apply(t.Context(), map[string][]byte{"carol.conf": broken}); err == nil {
 		t.Error("a pool that PHP-FPM refuses was taken")
 	}
 	if got := w.run(a, `echo "alive";`); got != "alive" {
@@ -375,14 +375,72 @@ func TestAReloadDropsNoRequestAndABrokenPoolHoldsUpNobody(t *testing.T) {
 func TestTheAgentMayDie(t *testing.T) {
 	w := newWorld(t)
 	a := w.account("alice", panel.Limits{})
-	pid := w.cfg.Supervisor.PID(w.usual().daemonName())
+	pid := w.cfg.Supervisor.PID(w.usual().daemonName(1))
 	again, err := Open(w.cfg, w.machine.Lookup)
 	must(t, err)
 	must(t, again.Start(t.Context()))
-	if w.cfg.Supervisor.PID(w.usual().daemonName()) != pid {
+	if w.cfg.Supervisor.PID(w.usual().daemonName(1)) != pid {
 		t.Error("another agent started another master")
 	}
 	if got := w.run(a, `echo "alive";`); got != "alive" {
 		t.Errorf("%q", got)
+	}
+}
+
+func TestAccountsAreSpreadOverMasters(t *testing.T) {
+	w := newWorld(t)
+	w.perMaster = 2
+	v := w.usual()
+	pools := func() (all []string) {
+		files, err := filepath.Glob(v.file("masters/*/pools/*.conf"))
+		must(t, err)
+		for _, f := range files {
+			rel, err := filepath.Rel(v.file("masters"), f)
+			must(t, err)
+			all = append(all, rel)
+		}
+		return all
+	}
+	a, b, c := w.account("alice", panel.Limits{}), w.account("bob", panel.Limits{}), w.account("carol", panel.Limits{})
+	if got := pools(); !slices.Equal(got, []string{"1/pools/alice.conf", "1/pools/bob.conf", "2/pools/carol.conf"}) {
+		t.Fatalf("%v", got)
+	}
+	first := v.masters[1].reloads
+	_, err := w.SetPHPSettings(t.Context(), c.Ref, panel.PHPSettings{Options: map[string]string{"max_input_vars": "5000"}})
+	must(t, err)
+	if got := w.run(c, `echo ini_get("max_input_vars");`); got != "5000" || v.masters[1].reloads != first {
+		t.Errorf("%q, %d reloads of the others' master", got, v.masters[1].reloads-first)
+	}
+	// Room that is given back is taken; who has a place keeps it.
+	must(t, w.Remove(t.Context(), b))
+	must(t, w.Remove(t.Context(), b))
+	d := w.account("dave", panel.Limits{})
+	a = w.machine.Update(a.Ref, func(r *accounts.Record) { r.Suspended = true })
+	must(t, w.apply(t.Context(), a.Ref))
+	e := w.account("erin", panel.Limits{})
+	a = w.machine.Update(a.Ref, func(r *accounts.Record) { r.Suspended = false })
+	must(t, w.apply(t.Context(), a.Ref))
+	if got := pools(); !slices.Equal(got, []string{"1/pools/alice.conf", "1/pools/dave.conf", "2/pools/carol.conf", "2/pools/erin.conf"}) {
+		t.Fatalf("%v", got)
+	}
+	// An agent that finds a pool in another master than its account's, and a master without pools.
+	must(t, w.Remove(t.Context(), c))
+	must(t, w.Remove(t.Context(), e))
+	pool, err := os.ReadFile(v.file("masters/1/pools/dave.conf"))
+	must(t, err)
+	must(t, os.WriteFile(v.file("masters/2/pools/dave.conf"), pool, 0o600))
+	again, err := Open(w.cfg, w.machine.Lookup)
+	must(t, err)
+	must(t, again.Start(t.Context()))
+	if got := pools(); !slices.Equal(got, []string{"1/pools/alice.conf", "1/pools/dave.conf"}) {
+		t.Errorf("%v", got)
+	}
+	if w.cfg.Supervisor.PID(v.daemonName(1)) == 0 || w.cfg.Supervisor.PID(v.daemonName(2)) != 0 {
+		t.Error("a master without pools runs, or one with pools does not")
+	}
+	for _, account := range []accounts.Account{a, d} {
+		if got := w.run(account, `echo "alive";`); got != "alive" {
+			t.Errorf("%s: %q", account.Name, got)
+		}
 	}
 }

@@ -10,13 +10,9 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
-	"syscall"
-	"time"
 
-	"stead.dev/stead/internal/node/daemon"
 	"stead.dev/stead/internal/node/record"
 	"stead.dev/stead/internal/panel"
 )
@@ -44,11 +40,9 @@ type version struct {
 	builtIn  []string // names of extensions that every program has
 	loaded   []string // of these, those that the master loads from a file
 	optional []string // that a pool can load
-	files    *daemon.Files
 
-	mu         sync.Mutex
-	generation int64
-	reloads    int
+	mu      sync.Mutex      // held while a master starts
+	masters map[int]*master // those that run; nil before resume
 }
 
 var programName = regexp.MustCompile(`^php-fpm([0-9]+\.[0-9]+)$`)
@@ -69,9 +63,6 @@ func installed(dir string) ([]string, error) {
 	return names, nil
 }
 
-// daemonName is the master's name for the supervisor.
-func (v *version) daemonName() string { return "php" + v.name + "-fpm" }
-
 func (v *version) file(names ...string) string {
 	return filepath.Join(append([]string{v.dir}, names...)...)
 }
@@ -80,10 +71,6 @@ func (v *version) file(names ...string) string {
 func (v *version) socket(account string) string {
 	return filepath.Join(v.driver.cfg.Dir, "run", account+"-"+v.name+".sock")
 }
-
-// base is the pool that a master must have when no account has one; it answers which configuration the
-// master has. The name is none of an account's.
-const base = "_stead"
 
 // run is the program with the machine's configuration instead of Debian's.
 func (v *version) run(ctx context.Context, args ...string) (string, error) {
@@ -110,15 +97,7 @@ func (v *version) prepare(ctx context.Context) error {
 	if err := record.WriteFile(v.file("php.ini"), []byte(phpINI), 0o644); err != nil {
 		return err
 	}
-	if err := v.findExtensions(ctx); err != nil {
-		return err
-	}
-	conf := fmt.Sprintf(masterConf, v.dir, v.dir, base, v.driver.cfg.WebUser, v.driver.cfg.WebUser, v.socket(base), v.driver.cfg.WebUser,
-		v.driver.cfg.WebUser, v.dir, v.dir)
-	if err := record.WriteFile(v.file("php-fpm.conf"), []byte(conf), 0o644); err != nil {
-		return err
-	}
-	return v.writeGeneration()
+	return v.findExtensions(ctx)
 }
 
 // findExtensions asks PHP what it has, and tries what it could have.
@@ -206,81 +185,4 @@ func (v *version) choice(enabled []string) []panel.PHPExtension {
 	}
 	slices.SortFunc(all, func(a, b panel.PHPExtension) int { return strings.Compare(a.Name, b.Name) })
 	return all
-}
-
-// start has the master run with what is there.
-func (v *version) start(ctx context.Context) (err error) {
-	v.files, err = daemon.OpenFiles(daemon.FilesConfig{
-		Dir: v.file("pools"), Mode: 0o600, Pause: v.driver.cfg.Pause, Log: v.driver.cfg.Log, Check: v.check, Reload: v.load,
-	})
-	if err != nil {
-		return err
-	}
-	s := v.driver.cfg.Supervisor
-	adopted := s.PID(v.daemonName()) != 0
-	err = s.Ensure(ctx, daemon.Spec{
-		Name:    v.daemonName(),
-		Command: []string{v.program, "--nodaemonize", "--fpm-config", v.file("php-fpm.conf"), "-c", v.file("php.ini")},
-		Env:     v.environment(), HideProcesses: true,
-		Reload: syscall.SIGUSR2, Stop: syscall.SIGQUIT, StopTimeout: 2 * graceful,
-		Ready: func(ctx context.Context) error {
-			_, err := v.serving(ctx)
-			return err
-		},
-	})
-	if err != nil || !adopted {
-		return err
-	}
-	return v.files.Reload(ctx)
-}
-
-// check is PHP-FPM's own judgement of what is there.
-func (v *version) check(ctx context.Context) error {
-	_, err := v.run(ctx, "--test", "--fpm-config", v.file("php-fpm.conf"))
-	return err
-}
-
-// load has the master read its configuration anew, and returns when it answers with it.
-func (v *version) load(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, 3*graceful)
-	defer cancel()
-	v.mu.Lock()
-	v.generation++
-	v.reloads++
-	want := v.generation
-	err := v.writeGeneration()
-	v.mu.Unlock()
-	if err != nil {
-		return err
-	}
-	if err := v.driver.cfg.Supervisor.Reload(ctx, v.daemonName()); err != nil {
-		return err
-	}
-	for {
-		now, err := v.serving(ctx)
-		if err == nil && now == want {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return errors.Join(fmt.Errorf("PHP %s did not take over its configuration: %w", v.name, ctx.Err()), err)
-		case <-time.After(10 * time.Millisecond):
-		}
-	}
-}
-
-func (v *version) writeGeneration() error {
-	return record.WriteFile(v.file("generation.conf"), fmt.Appendf(nil, "ping.path = /ping\nping.response = %d\n", v.generation), 0o644)
-}
-
-// serving asks the master which configuration it has.
-func (v *version) serving(ctx context.Context) (int64, error) {
-	ctx, cancel := context.WithTimeout(ctx, 3*graceful)
-	defer cancel()
-	out, err := ask(ctx, v.socket(base), map[string]string{"SCRIPT_NAME": "/ping", "SCRIPT_FILENAME": "/ping", "REQUEST_METHOD": "GET", "QUERY_STRING": ""})
-	if err != nil {
-		return 0, err
-	}
-	_, body, _ := bytes.Cut(out, []byte("\r\n\r\n"))
-	return strconv.ParseInt(string(bytes.TrimSpace(body)), 10, 64)
 }
