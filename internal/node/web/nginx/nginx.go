@@ -270,7 +270,7 @@ func (s *Server) check(ctx context.Context, changed []string) error {
 	if err := os.WriteFile(file, main, 0o600); err != nil {
 		return err
 	}
-	return s.judge(ctx, file)
+	return errors.Join(s.judge(ctx, file), os.Remove(file))
 }
 
 // judge has nginx say whether it would take a configuration.
