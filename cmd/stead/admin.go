@@ -63,6 +63,7 @@ type adminCmd struct {
 		Terminate serviceTerminate `cmd:"" help:"End a suspended service: a final backup is made, then its account is removed."`
 		Restore   serviceRestore   `cmd:"" help:"Bring a terminated service back, with what its final backup has."`
 	} `cmd:"" help:"Customers' services."`
+	Orders    ordersCmd    `cmd:"" help:"What customers bought."`
 	Nodes     nodesCmd     `cmd:"" help:"Hosting machines of their own."`
 	Resellers resellersCmd `cmd:"" help:"Accounts that sell on, and their keys."`
 }

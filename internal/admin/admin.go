@@ -44,6 +44,7 @@ type Sections struct {
 	Nodes        *nodes.Service
 	Domains      *domains.Service
 	Resellers    Resellers
+	Refunds      Refunds
 	Clock        clock.Clock
 	// NodesURL is where machines join; empty where it is not configured.
 	NodesURL string

@@ -87,19 +87,19 @@ func (s *Service) SetOrders(o Orders) { s.orders = o }
 
 // Bill is an order that is paid now.
 type Bill struct {
-	AccountID, OrderID                          int64
-	Number                                      string // of the order
-	ServiceID                                   *int64
-	Tax                                         money.Tax
-	Lines                                       []Line
-	Subtotal, Discount, Added, Contained, Total money.USDCents // Added and Contained are the tax
+	AccountID, OrderID                                int64
+	Number                                            string // of the order
+	ServiceID                                         *int64
+	Tax                                               money.Tax
+	Lines                                             []Line
+	Subtotal, Discount, TaxAdded, TaxContained, Total money.USDCents
 }
 
 // Line is an item of an order.
 type Line struct {
-	Kind, Title, Domain                     string
-	PeriodMonths, Quantity                  int
-	UnitPrice, Setup, Discount, Added, Total money.USDCents
+	Kind, Title, Domain                         string
+	PeriodMonths, Quantity                      int
+	UnitPrice, Setup, Discount, TaxAdded, Total money.USDCents
 }
 
 // Tax is how an account is taxed now.
@@ -136,10 +136,10 @@ func (s *Service) drawn(ctx context.Context, q db.Querier, b Bill) (record, erro
 	for _, l := range b.Lines {
 		r.document.Lines = append(r.document.Lines, line{
 			Kind: l.Kind, Title: l.Title, Domain: l.Domain, PeriodMonths: l.PeriodMonths, Quantity: l.Quantity,
-			UnitPrice: l.UnitPrice, Setup: l.Setup, Discount: l.Discount, Tax: l.Added, Total: l.Total,
+			UnitPrice: l.UnitPrice, Setup: l.Setup, Discount: l.Discount, Tax: l.TaxAdded, Total: l.Total,
 		})
 	}
-	r.subtotal, r.discount, r.tax, r.taxIncluded, r.total = b.Subtotal, b.Discount, b.Added, b.Contained, b.Total
+	r.subtotal, r.discount, r.tax, r.taxIncluded, r.total = b.Subtotal, b.Discount, b.TaxAdded, b.TaxContained, b.Total
 	return r, nil
 }
 

@@ -131,7 +131,7 @@ func percent(text string) (int, error) {
 	if text == "" {
 		whole = "0"
 	}
-	n, err := strconv.ParseUint(whole+(decimals+"00")[:2], 10, 31)
+	n, err := strconv.ParseUint(whole+(decimals + "00")[:2], 10, 31)
 	if err != nil || len(decimals) > 2 || n > math.MaxInt16 || strings.HasSuffix(text, ".") {
 		return 0, fmt.Errorf("rate: %q is not a percentage such as 12 or 7.5", text)
 	}

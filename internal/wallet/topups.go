@@ -253,6 +253,10 @@ func (s *Service) giveUp(ctx context.Context, tx *db.Tx, t topup, kind gateway.E
 	return s.tell(ctx, tx, "wallet.topup_failed", t)
 }
 
+// EventTopupReversed tells the other sections of a top-up of which a part, or all, was taken back. Receivers of
+// webhooks are told of the money by wallet.adjusted.
+const EventTopupReversed = "wallet.topup_reversed"
+
 // takeBack reverses money that the gateway gave back to the customer or lost to
 // their bank. What they have spent already becomes their debt.
 func (s *Service) takeBack(ctx context.Context, tx *db.Tx, t topup, e gateway.Event) error {
@@ -294,6 +298,9 @@ func (s *Service) takeBack(ctx context.Context, tx *db.Tx, t topup, e gateway.Ev
 		t.Status = to
 	}
 	if err := saveTopup(ctx, tx, t); err != nil {
+		return err
+	}
+	if err := s.tell(ctx, tx, EventTopupReversed, t); err != nil {
 		return err
 	}
 	return s.adjusted(ctx, tx, p, typ, -(fromCustomer + asDebt), "")

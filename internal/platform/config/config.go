@@ -55,6 +55,16 @@ type Config struct {
 
 	// The company.
 	CompanyName         string `setting:"company_name" default:"Stead" doc:"name on pages and in mails"`
+	CompanyLegalName    string `setting:"company_legal_name" doc:"name on invoices; without it, company_name"`
+	CompanyAddress      string `setting:"company_address" doc:"street and house on invoices"`
+	CompanyCity         string `setting:"company_city" doc:"city on invoices"`
+	CompanyPostalCode   string `setting:"company_postal_code" doc:"postal code on invoices"`
+	CompanyCountry      string `setting:"company_country" doc:"country on invoices: two letters such as UZ"`
+	CompanyTaxNumber    string `setting:"company_tax_number" doc:"tax number on invoices"`
+	CompanyRegistration string `setting:"company_registration" doc:"entry in the register of companies, on invoices"`
+	CompanyTimezone     string `setting:"company_timezone" default:"UTC" doc:"time zone of the books: which day and year an invoice is of"`
+	InvoicePrefix       string `setting:"invoice_prefix" doc:"what stands before the numbers of invoices, such as ACME-; another one begins numbers of its own"`
+	TaxRulesFile        string `setting:"tax_rules_file" doc:"YAML file with the taxes by the country of the buyer; without it, nobody is taxed"`
 	SupportEmail        string `setting:"support_email" doc:"address where customers find help"`
 	DefaultLanguage     string `setting:"default_language" default:"en" doc:"language of those who state none: uz, ru or en"`
 	DefaultCurrency     string `setting:"default_currency" default:"USD" doc:"currency that prices are shown in to those who chose none; billing is in USD"`
@@ -80,7 +90,14 @@ type Config struct {
 	MailPostmaster  string `setting:"mail_postmaster" doc:"who gets mail for postmaster@ of customers' domains that have no such mailbox"`
 	MailCertFile    string `setting:"mail_cert_file" doc:"PEM file with the certificate of mail_host; without it, the machine signs one itself"`
 	MailKeyFile     string `setting:"mail_key_file" doc:"PEM file with its key; required with mail_cert_file"`
-	Registrar       string `setting:"registrar" doc:"where domains are registered: none, or sandbox (a simulated registry; names such as taken-shop.example ask for what goes wrong). Without it, sandbox in a demonstration and none otherwise"`
+	Registrar       string `setting:"registrar" doc:"where domains are registered: none, epp (a registry that speaks it), or sandbox (a simulated registry; names such as taken-shop.example ask for what goes wrong). Without it, sandbox in a demonstration and none otherwise"`
+	EPPAddress      string `setting:"epp_address" doc:"host and port of the registry, such as epp.registry.example:700; required with registrar=epp"`
+	EPPUser         string `setting:"epp_user" doc:"registrar's account there, 3 to 16 characters; required with registrar=epp"`
+	EPPPassword     Secret `setting:"epp_password" doc:"its password, 6 to 16 characters; required with registrar=epp"`
+	EPPCAFile       string `setting:"epp_ca_file" doc:"PEM file with the authorities that the registry's certificate is checked against; without it, the system's"`
+	EPPCertFile     string `setting:"epp_cert_file" doc:"PEM file with the registrar's certificate, where the registry demands one"`
+	EPPKeyFile      string `setting:"epp_key_file" doc:"PEM file with its key; required with epp_cert_file"`
+	EPPSessions     int    `setting:"epp_sessions" default:"2" min:"1" max:"50" doc:"sessions that this process has open with the registry at once; registries allow few"`
 	DomainLookup    string `setting:"domain_lookup" default:"off" doc:"what is asked whether a domain is free where no registrar says so: off, rdap, whois or both; the servers are those of the price book"`
 	HestiaURL       string `setting:"hestia_url" doc:"address of a HestiaCP server, such as https://hestia.example.com:8083; it is the panel hestia then"`
 	HestiaAccessKey Secret `setting:"hestia_access_key" doc:"access key of its API, as ACCESS_KEY:SECRET_KEY; required with hestia_url"`
@@ -132,6 +149,7 @@ const (
 // The registrars, and what is asked beside them.
 const (
 	RegistrarNone    = "none"
+	RegistrarEPP     = "epp"
 	RegistrarSandbox = "sandbox"
 	LookupRDAP       = "rdap"
 	LookupWhois      = "whois"

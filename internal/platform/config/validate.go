@@ -12,6 +12,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
+
+	lang "golang.org/x/text/language"
 
 	"stead.dev/stead/internal/platform/domainname"
 	"stead.dev/stead/internal/platform/i18n"
@@ -37,8 +40,14 @@ func (c *Config) validate() []error {
 	check("node_ipv6", optional(c.NodeIPv6, ip(netip.Addr.Is6, "an IPv6 address")))
 	check("panel", oneOf(c.Panel, PanelNode, PanelNodes, PanelHestia, PanelSandbox))
 	if c.Registrar != "" {
-		check("registrar", oneOf(c.Registrar, RegistrarNone, RegistrarSandbox))
+		check("registrar", oneOf(c.Registrar, RegistrarNone, RegistrarEPP, RegistrarSandbox))
 	}
+	if c.Registrar == RegistrarEPP {
+		check("epp_address", serverAddress(c.EPPAddress))
+		check("epp_user", between(c.EPPUser, 3, 16))
+		check("epp_password", between(c.EPPPassword.Reveal(), 6, 16))
+	}
+	check("epp_key_file", together("epp_cert_file", c.EPPCertFile != "", c.EPPKeyFile != ""))
 	check("domain_lookup", oneOf(c.DomainLookup, Off, LookupRDAP, LookupWhois, LookupBoth))
 	check("node_machine", oneOf(c.NodeMachine, MachineDirectories, MachineLinux))
 	_, portsErr := parsePorts(c.NodePorts)
@@ -66,6 +75,10 @@ func (c *Config) validate() []error {
 	check("shutdown_timeout", notNegative(int64(c.ShutdownTimeout)))
 
 	check("company_name", required(c.CompanyName))
+	check("company_country", optional(c.CompanyCountry, country))
+	_, zoneErr := time.LoadLocation(c.CompanyTimezone)
+	check("company_timezone", zoneErr)
+	check("invoice_prefix", optional(c.InvoicePrefix, invoicePrefix))
 	check("support_email", optional(c.SupportEmail, mailbox))
 	check("default_language", language(c.DefaultLanguage))
 	check("default_currency", currency(c.DefaultCurrency))
@@ -88,6 +101,23 @@ func (c *Config) validate() []error {
 		together("stripe_secret_key", c.StripeSecretKey != "", c.StripeWebhookSecret != ""))
 	check("otlp_endpoint", optional(c.OTLPEndpoint, webURL))
 	return problems
+}
+
+// country accepts the code of a country in capitals.
+func country(text string) error {
+	region, err := lang.ParseRegion(text)
+	if err != nil || len(text) != 2 || !region.IsCountry() || region.String() != text {
+		return fmt.Errorf("%q is not the code of a country, such as UZ", text)
+	}
+	return nil
+}
+
+// invoicePrefix accepts what may stand in a number, and in the name of a file.
+func invoicePrefix(text string) error {
+	if len(text) > 20 || strings.Trim(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-") != "" || strings.HasPrefix(text, "SANDBOX-") {
+		return fmt.Errorf("%q is not at most 20 capitals, digits and hyphens, or begins with SANDBOX-", text)
+	}
+	return nil
 }
 
 // plainMailbox is mailbox without a name before it.
@@ -164,6 +194,23 @@ func address(text string) error {
 	}
 	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
 		return fmt.Errorf("%q has no port number between 0 and 65535", text)
+	}
+	return nil
+}
+
+// serverAddress accepts where somebody else listens.
+func serverAddress(text string) error {
+	host, port, err := net.SplitHostPort(text)
+	if n, portErr := strconv.ParseUint(port, 10, 16); err != nil || portErr != nil || host == "" || n == 0 {
+		return fmt.Errorf("%q is not an address such as server.example:700", text)
+	}
+	return nil
+}
+
+// between accepts what is so long and has no spaces around it; the text itself is not told.
+func between(text string, least, most int) error {
+	if n := len([]rune(text)); n < least || n > most || strings.TrimSpace(text) != text {
+		return fmt.Errorf("must have %d to %d characters", least, most)
 	}
 	return nil
 }
