@@ -36,7 +36,15 @@ func (c *core) openRegistrars(as role) (r registrars, err error) {
 	if r.simulated, err = sandbox.Open(filepath.Join(dir, "sandboxes.json"), c.clock.Now); err != nil {
 		return r, err
 	}
-	if c.cfg.Registrar == config.RegistrarSandbox || c.cfg.Registrar == "" && c.cfg.Demo {
+	switch {
+	case c.cfg.Registrar == config.RegistrarEPP:
+		registry, err := newEPP(c.cfg, c.clock, c.log)
+		if err != nil {
+			return r, err
+		}
+		c.onClose(func(context.Context) error { return registry.Close() })
+		r.real = registry
+	case c.cfg.Registrar == config.RegistrarSandbox || c.cfg.Registrar == "" && c.cfg.Demo:
 		r.real, err = sandbox.Open(filepath.Join(dir, "registry.json"), c.clock.Now)
 	}
 	return r, err

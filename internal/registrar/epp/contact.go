@@ -2,7 +2,8 @@ package epp
 
 import (
 	"context"
-	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"slices"
 	"strings"
@@ -55,8 +56,14 @@ func (c *Client) PutContact(ctx context.Context, handle string, in registrar.Con
 		if err == nil || registrar.KindOf(err) != registrar.NotOurs {
 			return handle, err
 		}
-		handle = handle[:min(len(handle), handleMax-7)] + "-" + strings.ToLower(rand.Text()[:6])
+		handle = c.another(handle)
 	}
+}
+
+// another is the handle in place of one that another registrar has: the same one every time.
+func (c *Client) another(handle string) string {
+	sum := sha256.Sum256([]byte(c.User + "\x00" + handle))
+	return handle[:min(len(handle), handleMax-7)] + "-" + hex.EncodeToString(sum[:3])
 }
 
 // line is a text on one line, without spaces around it (RFC 5733, postalLineType).

@@ -419,6 +419,9 @@ func TestContacts(t *testing.T) {
 	if err != nil || mine == "stead-2" || len(mine) > handleMax || registry.Contact(mine) == "" {
 		t.Errorf("a handle of another's: %q %v", mine, err)
 	}
+	if again, err := c.PutContact(t.Context(), "stead-2", anna); err != nil || again != mine {
+		t.Errorf("the second time: %q %v", again, err)
+	}
 	bad := anna
 	bad.Phone = "0901234567"
 	for what, in := range map[string]registrar.Contact{"nobody": {}, "a number without a country": bad} {
