@@ -14,6 +14,7 @@ import (
 
 	"stead.dev/stead/internal/access"
 	"stead.dev/stead/internal/account"
+	"stead.dev/stead/internal/addons"
 	"stead.dev/stead/internal/admin"
 	"stead.dev/stead/internal/backups"
 	"stead.dev/stead/internal/catalog"
@@ -98,6 +99,7 @@ type sections struct {
 	mail      *mail.Service
 
 	domains *domains.Service
+	addons  *addons.Service
 }
 
 // build makes the sections, each after those it needs, and plugs them together.
@@ -207,14 +209,16 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 	if err := c.buildDomains(as); err != nil {
 		return err
 	}
+	c.buildAddons()
 	c.reseller = reseller.New(reseller.Config{
 		DB: c.db, Clock: c.clock, Accounts: c.accounts, Wallet: c.wallet, Services: c.services, Orders: c.orders, Catalog: c.catalog,
 		Credentials: c.credentials, BaseURL: c.cfg.BaseURL,
 	})
 	c.orders.Rates, c.services.Rates = c.reseller, c.reseller
+	c.addons.Rates = c.reseller
 	c.clocks = clocks.New(clocks.Config{DB: c.db, Clock: c.clock, Queue: c.queue, Worlds: c.accounts})
 	c.orders.Clocks, c.services.Clocks = c.clocks, c.clocks
-	c.clocks.SetLives(c.orders, c.services)
+	c.clocks.SetLives(c.orders, c.services, c.addons)
 	c.webhooks = webhooks.New(webhooks.Config{
 		DB: c.db, Clock: c.clock, Queue: c.queue, Events: c.outbox, Box: c.box, Worlds: c.reseller, Tags: c.services, AllowLoopback: c.cfg.AllowLoopbackTargets,
 	})
@@ -236,7 +240,7 @@ func (c *core) routes() []api.Route {
 	return slices.Concat(c.oauth.Operations(), c.catalog.Operations(), c.accounts.Operations(), c.services.Operations(),
 		c.hosting.Operations(), c.dns.Operations(), c.files.Operations(), c.orders.Operations(), c.wallet.Operations(),
 		c.notifications.Operations(), c.php.Operations(), c.logs.Operations(), c.certificates.Operations(), c.backups.Operations(), c.databases.Operations(), c.cron.Operations(), c.mail.Operations(), c.access.Operations(), c.domains.Operations(),
-		c.webhooks.Operations(), c.clocks.Operations())
+		c.webhooks.Operations(), c.clocks.Operations(), c.addons.Operations())
 }
 
 func (c *core) registerSections(w *river.Workers) {
@@ -259,6 +263,7 @@ func (c *core) registerSections(w *river.Workers) {
 	c.webhooks.Register(w)
 	c.reseller.Register(w)
 	c.clocks.Register(w)
+	c.addons.Register(w)
 }
 
 func (c *core) scheduleSections(every func(interval time.Duration, args river.JobArgs)) {
@@ -279,6 +284,7 @@ func (c *core) scheduleSections(every func(interval time.Duration, args river.Jo
 	c.webhooks.Schedule(every)
 	c.reseller.Schedule(every)
 	c.clocks.Schedule(every)
+	c.addons.Schedule(every)
 }
 
 // openPanels opens the hosting panels of this process. A command leaves them to

@@ -67,6 +67,7 @@ type world struct {
 	topup                                                 int64
 	app                                                   int64 // application of the owner
 	registration                                          int64 // a domain of the owner
+	addon                                                 int64 // of the service
 }
 
 func newWorld(t *testing.T, a *App) *world {
@@ -113,6 +114,7 @@ func newWorld(t *testing.T, a *App) *world {
 	}
 	w.backup = w.newBackup()
 	w.registration = w.newRegistration()
+	w.addon = w.id(w.post(w.t, w.owner.token, fmt.Sprintf("/api/v1/services/%d/addons", w.service), `{"key": "extra_disk"}`))
 	return w
 }
 
@@ -438,7 +440,7 @@ func (w *world) path(op api.Info) string {
 	w.t.Helper()
 	path := op.Path
 	for name, id := range map[string]int64{
-		"{webhook}": w.webhook, "{service}": w.service, "{hosted_domain}": w.hostedDomain, "{dns_record}": w.dnsRecord, "{backup}": w.backup, "{database}": w.database, "{cron_job}": w.cronJob, "{mailbox}": w.mailbox, "{ftp_account}": w.ftpAccount, "{ssh_key}": w.sshKey, "{domain}": w.registration, "{order}": w.order, "{topup}": w.topup, "{application}": w.app, "{plan}": w.plan,
+		"{webhook}": w.webhook, "{addon}": w.addon, "{service}": w.service, "{hosted_domain}": w.hostedDomain, "{dns_record}": w.dnsRecord, "{backup}": w.backup, "{database}": w.database, "{cron_job}": w.cronJob, "{mailbox}": w.mailbox, "{ftp_account}": w.ftpAccount, "{ssh_key}": w.sshKey, "{domain}": w.registration, "{order}": w.order, "{topup}": w.topup, "{application}": w.app, "{plan}": w.plan,
 	} {
 		path = strings.ReplaceAll(path, name, strconv.FormatInt(id, 10))
 	}
@@ -560,6 +562,8 @@ func (w *world) example(op api.Info, token string) request {
 		r.body = fmt.Sprintf(`{"value": %q, "ttl": 600}`, "192.0.2.2")
 	case "PATCH /api/v1/services/{service}/php":
 		r.body = `{"version": "8.2", "options": {"memory_limit": "128M"}}`
+	case "POST /api/v1/services/{service}/addons":
+		r.body = `{"key": "extra_disk"}`
 	case "POST /api/v1/services/{service}/backups":
 		w.backupsRest("completed")
 		r.body = `{"parts": ["files"], "note": "before the change"}`

@@ -37,17 +37,6 @@ type AddonPrice struct {
 	Price        money.USDCents `json:"price"`
 }
 
-// Price of one for a period: that of the file, or as often as it takes that of the longest priced period
-// which the asked one is a multiple of. A month is always priced.
-func (a AddonDetails) Price(months int) (money.USDCents, error) {
-	for i := len(a.Prices) - 1; i >= 0; i-- {
-		if p := a.Prices[i]; months%p.PeriodMonths == 0 {
-			return p.Price.Mul(int64(months / p.PeriodMonths))
-		}
-	}
-	return 0, fmt.Errorf("catalog: an add-on has no price for %d months", months)
-}
-
 // Addons lists the add-ons for sale, in the operator's order. There are as many as an operator writes by hand.
 func (s *Service) Addons(ctx context.Context, q db.Querier) ([]Addon, error) {
 	return db.Collect(ctx, q, scanAddon, selectAddon+` WHERE available ORDER BY position, id LIMIT $1`, noLimit)

@@ -60,12 +60,12 @@ type Contract struct {
 	PeriodMonths int
 	ExpiresAt    *time.Time // nil before it was provisioned
 	Domain       *string
-	Label        string
+	ClientRef    *string // the reseller's own tag
 }
 
 func contract(r record, err error) (Contract, error) {
 	return Contract{
-		Status: r.status, PlanID: r.planID, PeriodMonths: r.periodMonths, ExpiresAt: r.expiresAt, Domain: r.domain, Label: r.label,
+		Status: r.status, PlanID: r.planID, PeriodMonths: r.periodMonths, ExpiresAt: r.expiresAt, Domain: r.domain, ClientRef: r.clientRef,
 	}, err
 }
 
@@ -77,6 +77,12 @@ func (s *Service) Contract(ctx context.Context, q db.Querier, accountID, id int6
 // LockContract is Contract with the service locked until tx ends.
 func (s *Service) LockContract(ctx context.Context, tx *db.Tx, accountID, id int64) (Contract, error) {
 	return contract(lockOwn(ctx, tx, accountID, id))
+}
+
+// Enter lets tx go on at the time of an account's services, which differs for a sandbox whose clock was moved, until
+// leave is called.
+func (s *Service) Enter(ctx context.Context, tx *db.Tx, accountID int64) (leave func(), err error) {
+	return s.enterAccount(ctx, tx, accountID)
 }
 
 // Cost is what a price for each period of so many months makes for the time until end: whole periods back

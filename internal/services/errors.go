@@ -11,8 +11,8 @@ var (
 	ErrRenewalNotAllowed = fault.Define(fault.KindUnprocessable, "renewal_not_allowed")
 	ErrTariffNotAllowed  = fault.Define(fault.KindUnprocessable, "tariff_change_not_allowed")
 	// ErrDowngradeExceeds says in exceeded which limits of the smaller plan the service is beyond.
-	ErrDowngradeExceeds = fault.Define(fault.KindUnprocessable, "downgrade_exceeds_usage")
+	ErrDowngradeExceeds = fault.DowngradeExceeds
 	// ErrPriceChanged says in price what it costs now.
-	ErrPriceChanged     = fault.Define(fault.KindUnprocessable, "price_changed")
+	ErrPriceChanged     = fault.PriceChanged
 	ErrClientRefTooLong = fault.ClientRefTooLong
 )

@@ -43,6 +43,10 @@ var (
 	PathNotAllowed       = Define(KindUnprocessable, "path_not_allowed")
 	OutOfStock           = Define(KindUnprocessable, "out_of_stock")
 	ClientRefTooLong     = Define(KindUnprocessable, "client_ref_too_long")
+	// PriceChanged says in price what it costs now.
+	PriceChanged = Define(KindUnprocessable, "price_changed")
+	// DowngradeExceeds says in exceeded which smaller limits the service is beyond.
+	DowngradeExceeds = Define(KindUnprocessable, "downgrade_exceeds_usage")
 
 	// InsufficientFunds carries required, balance and missing, all Money.
 	InsufficientFunds = Define(KindUnprocessable, "insufficient_funds")
