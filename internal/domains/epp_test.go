@@ -1,0 +1,190 @@
+package domains
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"testing"
+	"time"
+
+	"stead.dev/stead/internal/platform/clock"
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/testkit"
+	"stead.dev/stead/internal/registrar/epp"
+	"stead.dev/stead/internal/registrar/epp/epptest"
+)
+
+// onEPP is a world of which the registrar is a registry that speaks EPP.
+func onEPP(t *testing.T, d *db.DB, clk *clock.Fake) (*world, *epptest.Server) {
+	t.Helper()
+	w := newWorld(t, d, clk)
+	registry := epptest.New(t, clk)
+	c := epp.New(epp.Config{
+		Address: registry.Address, User: epptest.User, Password: epptest.Password, TLS: registry.Trust(), Clock: clk,
+		Log: slog.New(slog.DiscardHandler),
+	})
+	t.Cleanup(func() { _ = c.Close() })
+	w.Registrars = registrars{c}
+	w.exec(`UPDATE test_purse SET balance = 100000000`)
+	return w, registry
+}
+
+// end works on the newest operation until it is decided.
+func (w *world) end(what string) (money string) {
+	w.t.Helper()
+	op := w.op()
+	for runs := 0; ; runs++ {
+		err := w.Work(w.t.Context(), op)
+		if err == nil {
+			break
+		}
+		if runs > 5 || !errors.Is(err, errLater) {
+			w.t.Fatalf("%s: %v", what, err)
+		}
+	}
+	return w.text(`SELECT state FROM test_orders WHERE id = (SELECT order_id FROM domains_operations WHERE id = $1)`, op)
+}
+
+func (w *world) renew(id int64, restore bool) {
+	w.t.Helper()
+	err := w.db.InTx(w.t.Context(), func(ctx context.Context, tx *db.Tx) error { return w.Renew(ctx, tx, 1, id, 1, restore, false) })
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// The connection to the registry is cut at each frame in turn of each operation, before the registry has done what it
+// says and after. Nothing is paid for that the registry does not have, and nothing is done twice.
+func TestTheRegistrysConnectionIsCutAtAnyFrame(t *testing.T) {
+	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
+		w, registry := onEPP(t, d, clk)
+		const captured, released = "held captured", "held released"
+		registered := func(name string) int64 {
+			id := w.order(name, "")
+			if money := w.end(name); money != captured {
+				t.Fatalf("%s: %s", name, money)
+			}
+			return id
+		}
+		until := func(id int64) string { // as the row has it
+			row, err := get(t.Context(), d, id)
+			if err != nil || row.expiresAt == nil {
+				return fmt.Sprint(err)
+			}
+			return row.expiresAt.Format(time.DateOnly)
+		}
+		year := func(n int) string { return clk.Now().AddDate(n, 0, 0).Format(time.DateOnly) }
+		for _, c := range []struct {
+			kind string
+			// begin makes an operation, and says what is to come of it; checks are about the registry.
+			begin func(name string) (id int64, check func() error)
+			money string
+			end   Status
+		}{
+			{"register", func(name string) (int64, func() error) {
+				return w.order(name, `,"privacy":true`), func() error {
+					if n := registry.Created(name); n != 1 || registry.Sponsor(name) != epptest.User {
+						return fmt.Errorf("registered %d times, is %q's", n, registry.Sponsor(name))
+					}
+					return nil
+				}
+			}, captured, Active},
+			{"refused", func(name string) (int64, func() error) {
+				return w.order(name, ""), func() error {
+					if registry.Created(name) != 0 {
+						return errors.New("registered")
+					}
+					return nil
+				}
+			}, released, Failed},
+			{"transfer", func(name string) (int64, func() error) {
+				registry.AddOther(name, "secret-code", false)
+				id := w.order(name, `,"operation":"transfer","auth_code":"secret-code"`)
+				want := year(2)
+				return id, func() error {
+					if registry.Sponsor(name) != epptest.User || until(id) != want {
+						return fmt.Errorf("is %q's until %s, want %s", registry.Sponsor(name), until(id), want)
+					}
+					return nil
+				}
+			}, captured, Active},
+			{"renew", func(name string) (int64, func() error) {
+				id := registered(name)
+				w.renew(id, false)
+				return id, func() error {
+					if n := registry.Renewed(name); n != 1 {
+						return fmt.Errorf("renewed %d times", n)
+					}
+					return nil
+				}
+			}, captured, Active},
+			{"restore", func(name string) (int64, func() error) {
+				id := registered(name)
+				want := year(2)
+				clk.Advance(366*24*time.Hour + epptest.GraceFor)
+				if err := w.Step(t.Context(), id); err != nil {
+					t.Fatal(err)
+				}
+				w.renew(id, true)
+				return id, func() error {
+					if n := registry.Renewed(name); n != 0 || until(id) != want {
+						return fmt.Errorf("renewed %d times, until %s, want %s", n, until(id), want)
+					}
+					return nil
+				}
+			}, captured, Active},
+		} {
+			run := func(n int, moment epptest.Moment) (frames int) {
+				name := fmt.Sprintf("%s-%d-%d.com", c.kind, n, moment)
+				id, check := c.begin(name)
+				before := w.number(`SELECT balance FROM test_purse`)
+				registry.Cut(n, moment)
+				money := w.end(name)
+				frames = registry.Received()
+				registry.Cut(0, 0)
+				if err := check(); err != nil || money != c.money || w.status(id) != string(c.end) {
+					t.Errorf("%s: %s, %s, %v", name, w.status(id), money, err)
+				}
+				if back := w.number(`SELECT balance FROM test_purse`) - before; c.money == captured && back != 0 || c.money == released && back == 0 {
+					t.Errorf("%s: %d came back", name, back)
+				}
+				return frames
+			}
+			frames := run(0, 0)
+			if frames < 3 {
+				t.Fatalf("%s: %d frames", c.kind, frames)
+			}
+			for n := 1; n <= frames; n++ {
+				run(n, epptest.Unread)
+				run(n, epptest.Unanswered)
+			}
+		}
+	})
+}
+
+// What the registry takes up and does not decide is neither paid for nor given back until it does.
+func TestWhatTheRegistryHasNotDecidedWaits(t *testing.T) {
+	for yes, want := range map[bool]struct {
+		money  string
+		status Status
+	}{true: {"held captured", Active}, false: {"held released", Failed}} {
+		testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
+			w, registry := onEPP(t, d, clk)
+			registry.Slow = true
+			id := w.order("slow.com", "")
+			op := w.op()
+			for range 3 {
+				if err := w.Work(t.Context(), op); !errors.Is(err, errLater) {
+					t.Fatalf("%v", err)
+				}
+				clk.Advance(20 * time.Hour) // longer than an operation is tried that the registry does not do
+			}
+			w.same("money", "held", w.text(`SELECT state FROM test_orders`))
+			registry.Decide("slow.com", yes)
+			w.same("money", want.money, w.end("slow.com"))
+			w.same("status", want.status, w.status(id))
+			w.same("registered", 1, registry.Created("slow.com"))
+		})
+	}
+}
