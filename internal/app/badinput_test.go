@@ -157,6 +157,7 @@ func unknownMembers(t *testing.T, w *world) {
 	a := w.App
 	for _, op := range a.Operations() {
 		w.order = w.newOrder(w.owner, unique("unpaid")+".example.com")
+		w.readyFor(op)
 		r := w.example(op, w.tokenFor(op, w.owner))
 		if !protected(op) || r.body == "" || r.contentType != "" || op.Path == "/api/v1/orders/{order}/cancel" {
 			continue

@@ -224,6 +224,7 @@ func repeated(t *testing.T, w *world) {
 		// Each story has an order of its own, which only one payment can pay.
 		story := func() request {
 			w.order = w.newOrder(w.owner, unique("money")+".example.com")
+			w.readyFor(op)
 			r := w.example(op, w.tokenFor(op, w.owner))
 			r.header = map[string]string{"Idempotency-Key": unique("key-")}
 			return r

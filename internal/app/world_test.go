@@ -232,6 +232,13 @@ func (w *world) newRegistration() int64 {
 	return id
 }
 
+// readyFor gives an operation a domain that no other is at work on.
+func (w *world) readyFor(op api.Info) {
+	if strings.HasSuffix(op.Path, "/domains/{domain}/renew") {
+		w.registration = w.newRegistration()
+	}
+}
+
 // newFTPAccount is an FTP account of the service that the panel has.
 func (w *world) newFTPAccount() int64 {
 	w.t.Helper()

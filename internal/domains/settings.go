@@ -229,9 +229,13 @@ func (s *Service) SetDNSSEC(ctx context.Context, accountID, id int64, ds []regis
 	})
 }
 
-// AnswerTransfer lets a domain of the account go to the registrar that asks for it, or keeps it.
+// AnswerTransfer lets a domain of the account go to the registrar that asks for it, or keeps it. To keep one
+// that nobody asks for is done already.
 func (s *Service) AnswerTransfer(ctx context.Context, accountID, id int64, approve bool) error {
 	return s.change(ctx, accountID, id, false, func(ctx context.Context, r registrar.Registrar, d domain) error {
+		if !d.transferOut && !approve {
+			return nil
+		}
 		if !d.transferOut {
 			return &registrar.Error{Kind: registrar.Rejected, Message: "no transfer is asked for"}
 		}
