@@ -67,6 +67,7 @@ type world struct {
 	topup                                                 int64
 	app                                                   int64 // application of the owner
 	registration                                          int64 // a domain of the owner
+	ended                                                 int64 // see restorable
 	addon                                                 int64 // of the service
 }
 
@@ -130,6 +131,29 @@ func (w *world) tag() {
 	if r.status != http.StatusOK {
 		w.t.Fatal(r)
 	}
+}
+
+// restorable is a service of the owner's that has ended and can come back. It is the same one until it does.
+func (w *world) restorable() int64 {
+	w.t.Helper()
+	is := func(status string) bool {
+		var s struct {
+			Status string `json:"status"`
+		}
+		w.get(w.t, w.ownersKey, fmt.Sprintf("/api/v1/reseller/services/%d", w.ended)).decode(w.t, &s)
+		return s.Status == status
+	}
+	if w.ended != 0 && is("terminated") {
+		return w.ended
+	}
+	w.ended = w.id(w.post(w.t, w.ownersKey, "/api/v1/reseller/services", fmt.Sprintf(`{"plan_id": %d, "domain": %q}`, w.plan, unique("ended")+".example.com")))
+	testkit.Eventually(w.t, 20*time.Second, func() bool { return is("active") }, "the service is active")
+	path := fmt.Sprintf("/api/v1/reseller/services/%d?when=now", w.ended)
+	if r := w.do(w.t, request{method: http.MethodDelete, path: path, token: w.ownersKey}); r.status != http.StatusOK {
+		w.t.Fatal(r)
+	}
+	testkit.Eventually(w.t, 60*time.Second, func() bool { return is("terminated") }, "the service has ended")
+	return w.ended
 }
 
 // owned tells whether an operation is about a thing that somebody owns.
@@ -495,6 +519,10 @@ func (w *world) example(op api.Info, token string) request {
 		r.body = `{"days": 1}`
 	case "POST /api/v1/reseller/quotes":
 		r.body = fmt.Sprintf(`{"items": [{"kind": "new", "plan_id": %d}]}`, w.plan)
+	case "POST /api/v1/services/{service}/restore":
+		if token == w.ownersKey {
+			r.path = fmt.Sprintf("/api/v1/reseller/services/%d/restore", w.restorable())
+		}
 	case "POST /api/v1/services/{service}/reset-password":
 		r.body = "{}"
 	case "POST /api/v1/reseller/webhooks":

@@ -50,7 +50,7 @@ type updateIn struct {
 
 // Operations are those of the front's own; see Resell for the others.
 func (s *Service) Operations() []api.Route {
-	return slices.Concat(s.meOperations(), s.shelfOperations(), s.clientOperations(), s.trailOperations(), s.serviceOperations(), s.linkOperations())
+	return slices.Concat(s.meOperations(), s.shelfOperations(), s.clientOperations(), s.trailOperations(), s.serviceOperations(), s.endOperations(), s.linkOperations())
 }
 
 func (s *Service) meOperations() []api.Route {

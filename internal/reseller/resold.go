@@ -11,6 +11,7 @@ import (
 var resold = []string{
 	"GET /api/v1/categories",
 	"GET /api/v1/wallet",
+	"GET /api/v1/wallet/transactions",
 	"GET /api/v1/wallet/gateways",
 	"POST /api/v1/wallet/topups",
 	"GET /api/v1/wallet/topups/{topup}",

@@ -38,8 +38,11 @@ func (s *Service) KeptFor(ctx context.Context, q db.Querier, id int64) (time.Dur
 // SetKeeper plugs in who keeps, which itself needs this section.
 func (s *Service) SetKeeper(k Keeper) { s.keeper = k }
 
-// askKeeper is how often the keeper is asked whether all is kept.
-const askKeeper = 5 * time.Second
+// How often the keeper is asked whether all is kept: the seldomer the longer it takes.
+const (
+	askKeeper     = 5 * time.Second
+	askKeeperSoon = 250 * time.Millisecond
+)
 
 // Terminate ends a suspended service, on an operator's order. A job makes the final
 // backup, removes the account and says that the service is terminated. One that is on
@@ -166,7 +169,11 @@ func (r record) returning() bool { return r.status == Provisioning && r.provisio
 
 // comeBack commits that the account of a returning service is there again.
 func (s *Service) comeBack(ctx context.Context, tx *db.Tx, r record, account panel.Account) error {
-	moved, err := setActive(ctx, tx, r.id, account.Ref, placeOf(account), *r.expiresAt)
+	until, paid, err := s.paidReturn(ctx, tx, r)
+	if err != nil {
+		return err
+	}
+	moved, err := setActive(ctx, tx, r.id, account.Ref, placeOf(account), until)
 	if err == nil && !moved {
 		err = errMoved
 	}
@@ -184,12 +191,25 @@ func (s *Service) comeBack(ctx context.Context, tx *db.Tx, r record, account pan
 			return err
 		}
 	}
+	if paid {
+		if err := s.returned(ctx, tx, r, until); err != nil {
+			return err
+		}
+	}
 	return s.emitMove(ctx, tx, "service.restored", r)
 }
 
 // stayAway commits that the panel will not have a returning service: it is terminated as
 // before, and can be restored again.
-func (s *Service) stayAway(ctx context.Context, tx *db.Tx, r record) error {
+func (s *Service) stayAway(ctx context.Context, tx *db.Tx, r record, failureKey string) error {
+	if r.restoreOrderID != nil {
+		if err := s.orders.Fail(ctx, tx, *r.restoreOrderID, failureKey); err != nil {
+			return fmt.Errorf("services: fail order %d: %w", *r.restoreOrderID, err)
+		}
+		if err := setRestoreOrder(ctx, tx, r.id, nil, r); err != nil {
+			return err
+		}
+	}
 	moved, err := setTerminated(ctx, tx, r.id, Provisioning)
 	if err == nil && !moved {
 		err = errMoved
@@ -227,7 +247,8 @@ func (w *endWorker) Work(ctx context.Context, job *river.Job[endArgs]) error {
 	if err != nil || wait == 0 {
 		return err
 	}
-	return river.JobSnooze(wait)
+	waited := w.services.Clock.Now().Sub(job.CreatedAt)
+	return river.JobSnooze(min(wait, max(askKeeperSoon, waited/4)))
 }
 
 func setTerminating(ctx context.Context, tx *db.Tx, id int64) error {
@@ -237,7 +258,7 @@ func setTerminating(ctx context.Context, tx *db.Tx, id int64) error {
 
 // setTerminated answers false when the service is no longer in the state that it leaves.
 func setTerminated(ctx context.Context, tx *db.Tx, id int64, from Status) (bool, error) {
-	n, err := tx.Exec(ctx, `UPDATE services SET status = $1, terminates_at = NULL, grace_until = NULL WHERE id = $2 AND status = $3`,
+	n, err := tx.Exec(ctx, `UPDATE services SET status = $1, terminates_at = NULL, ends_at_expiry = FALSE, grace_until = NULL WHERE id = $2 AND status = $3`,
 		Terminated, id, from)
 	return n == 1, err
 }

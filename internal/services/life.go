@@ -82,6 +82,15 @@ func (r record) todo(t Terms, now time.Time) todo {
 		}
 	}
 	switch {
+	case r.status == Active && r.endsAtExpiry && !now.Before(*r.expiresAt):
+		return todo{act: actTerminate}
+	case r.status == Active && r.endsAtExpiry:
+		later(*r.expiresAt)
+		if n, at := tell(warnings, *r.expiresAt, r.warned, now); n > 0 {
+			return todo{act: actWarn, days: n}
+		} else if !at.IsZero() {
+			later(at)
+		}
 	case r.status == Active && !now.Before(*r.expiresAt):
 		return todo{act: actExpire}
 	case r.status == Active:

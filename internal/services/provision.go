@@ -119,7 +119,7 @@ func (s *Service) giveUp(ctx context.Context, id int64, reason error) error {
 			return nil
 		}
 		if r.returning() {
-			return s.stayAway(ctx, tx, r)
+			return s.stayAway(ctx, tx, r, failureKey(panel.KindOf(reason)))
 		}
 		key := failureKey(panel.KindOf(reason))
 		if err := s.orders.Fail(ctx, tx, r.orderID, key); err != nil {

@@ -69,6 +69,9 @@ type record struct {
 	terminatesAt           *time.Time
 	metadata               string // a JSON object of strings
 	ownerSuspendedAt       *time.Time
+	endsAtExpiry           bool           // its owner has ordered so
+	restoreOrderID         *int64         // held while it comes back
+	restorePrice           money.USDCents // of the plan, in that order
 	suspendNote            string
 	reminded, warned       *int // fewest days before expiry, and before the end, of which the owner was told
 }

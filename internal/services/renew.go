@@ -37,6 +37,9 @@ type Billing interface {
 	// Sell makes an order, pays it from the wallet and completes it, or refuses with
 	// insufficient_funds. It answers the order's id.
 	Sell(ctx context.Context, tx *db.Tx, sale Sale) (int64, error)
+	// Hold makes an order of something that a job will do, and sets its money aside, or refuses with
+	// insufficient_funds. The order ends with OrderBook's Complete or Fail.
+	Hold(ctx context.Context, tx *db.Tx, sale Sale) (int64, error)
 }
 
 // Offer is a plan at the price of one period, as the catalogue sells it now.

@@ -31,6 +31,7 @@ const (
 	suspensionLifted  event = "suspension_lifted"
 	terminationDue    event = "termination_due"
 	accountRemoved    event = "account_removed"
+	endOrdered        event = "end_ordered" // by the owner
 	restored          event = "restored"
 	notRestored       event = "not_restored" // the panel refuses the account of one that was to come back
 	tariffChanged     event = "tariff_changed"
@@ -41,9 +42,9 @@ const (
 var transitions = map[Status]map[event]Status{
 	Pending:      {orderPaid: Provisioning, orderDropped: Cancelled},
 	Provisioning: {accountMade: Active, accountRefused: Failed, notRestored: Terminated},
-	Active:       {expired: PastDue, renewed: Active, suspensionOrdered: Suspended, tariffChanged: Active},
-	PastDue:      {graceOver: Suspended, renewed: Active, suspensionOrdered: Suspended, tariffChanged: PastDue},
-	Suspended:    {renewed: Active, suspensionLifted: Active, terminationDue: Terminating, tariffChanged: Suspended},
+	Active:       {expired: PastDue, renewed: Active, suspensionOrdered: Suspended, tariffChanged: Active, endOrdered: Terminating},
+	PastDue:      {graceOver: Suspended, renewed: Active, suspensionOrdered: Suspended, tariffChanged: PastDue, endOrdered: Terminating},
+	Suspended:    {renewed: Active, suspensionLifted: Active, terminationDue: Terminating, tariffChanged: Suspended, endOrdered: Terminating},
 	Terminating:  {accountRemoved: Terminated},
 	Terminated:   {restored: Provisioning},
 }

@@ -10,7 +10,7 @@ var everyStatus = []Status{Pending, Provisioning, Active, PastDue, Suspended, Te
 
 var everyEvent = []event{
 	orderPaid, orderDropped, accountMade, accountRefused, expired, graceOver, renewed, suspensionOrdered,
-	suspensionLifted, terminationDue, accountRemoved, restored, notRestored, tariffChanged,
+	suspensionLifted, terminationDue, endOrdered, accountRemoved, restored, notRestored, tariffChanged,
 }
 
 // TestAServiceMovesOnlyAlongTheTable goes through every state and event. What the
@@ -30,14 +30,17 @@ func TestAServiceMovesOnlyAlongTheTable(t *testing.T) {
 		{Active, renewed}:              Active,
 		{Active, suspensionOrdered}:    Suspended,
 		{Active, tariffChanged}:        Active,
+		{Active, endOrdered}:           Terminating,
 		{PastDue, graceOver}:           Suspended,
 		{PastDue, renewed}:             Active,
 		{PastDue, suspensionOrdered}:   Suspended,
 		{PastDue, tariffChanged}:       PastDue,
+		{PastDue, endOrdered}:          Terminating,
 		{Suspended, renewed}:           Active,
 		{Suspended, suspensionLifted}:  Active,
 		{Suspended, terminationDue}:    Terminating,
 		{Suspended, tariffChanged}:     Suspended,
+		{Suspended, endOrdered}:        Terminating,
 		{Terminating, accountRemoved}:  Terminated,
 		{Terminated, restored}:         Provisioning,
 	}

@@ -244,9 +244,7 @@ func (s *Service) Overdue(ctx context.Context, by time.Duration) ([]Overdue, err
 
 // emitWith tells of r with members beside those of the service.
 func (s *Service) emitWith(ctx context.Context, tx *db.Tx, eventType string, r record, more map[string]any) error {
-	return s.Events.Emit(ctx, tx, outbox.Event{
-		Type: eventType, AccountID: r.accountID, Subject: "service", SubjectID: r.id, Data: eventWith{eventOf(r), more},
-	})
+	return s.emitChange(ctx, tx, eventType, r, nil, more)
 }
 
 type stepsArgs struct{}

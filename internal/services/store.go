@@ -19,7 +19,7 @@ const columns = `id, account_id, order_id, type, label, status, domain, client_r
 	period_months, auto_renew, renew_price, first_price, sandbox, failure_key, suspend_reason, pending_plan_id, pending_plan_at, panel, panel_ref,
 	username, origin_url, location, ipv4, ipv6, nameservers, created_at, provisioned_at, expires_at,
 	next_renewal_attempt_at, grace_until, suspended_at, terminates_at, reminded, warned,
-	metadata, owner_suspended_at, suspend_note, addon_price, addon_limits`
+	metadata, owner_suspended_at, suspend_note, addon_price, addon_limits, ends_at_expiry, restore_order_id, restore_price`
 
 func scan(row db.Row) (record, error) {
 	var r record
@@ -29,7 +29,8 @@ func scan(row db.Row) (record, error) {
 		&r.suspendReason, &r.pendingPlanID, &r.pendingPlanAt, &r.panel, &r.panelRef, &r.place.username, &r.place.originURL,
 		&r.place.location, &r.place.ipv4, &r.place.ipv6, &nameservers, &r.createdAt, &r.provisionedAt, &r.expiresAt,
 		&r.nextRenewalAttemptAt, &r.graceUntil, &r.suspendedAt, &r.terminatesAt, &r.reminded, &r.warned,
-		&r.metadata, &r.ownerSuspendedAt, &r.suspendNote, &r.addonPrice, &r.addonLimits)
+		&r.metadata, &r.ownerSuspendedAt, &r.suspendNote, &r.addonPrice, &r.addonLimits,
+		&r.endsAtExpiry, &r.restoreOrderID, &r.restorePrice)
 	if err != nil {
 		return record{}, err
 	}
@@ -210,14 +211,15 @@ func setSuspended(ctx context.Context, tx *db.Tx, id int64, reason SuspendReason
 
 func setUnsuspended(ctx context.Context, tx *db.Tx, id int64, to Status) error {
 	_, err := tx.Exec(ctx, `UPDATE services SET status = $1, suspend_reason = NULL, suspended_at = NULL, grace_until = NULL,
-		terminates_at = NULL, warned = NULL, step_at = $3 WHERE id = $2`, to, id, tx.Now)
+		terminates_at = CASE WHEN ends_at_expiry THEN expires_at END, warned = NULL, step_at = $3 WHERE id = $2`, to, id, tx.Now)
 	return err
 }
 
 func setPreferences(ctx context.Context, tx *db.Tx, r record) error {
 	_, err := tx.Exec(ctx, `UPDATE services SET label = $1, search = $2, auto_renew = $3,
 		next_renewal_attempt_at = CASE WHEN auto_renew = $3 THEN next_renewal_attempt_at END, step_at = CAST($4 AS BIGINT),
-		client_ref = $6, metadata = $7 WHERE id = $5`,
+		client_ref = $6, metadata = $7, ends_at_expiry = ends_at_expiry AND NOT $3,
+		terminates_at = CASE WHEN ends_at_expiry AND $3 THEN NULL ELSE terminates_at END WHERE id = $5`,
 		r.label, searchText(r.label, r.domain), r.autoRenew, tx.Now, r.id, r.clientRef, r.metadata)
 	return err
 }

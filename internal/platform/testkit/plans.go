@@ -25,10 +25,16 @@ func Indexed(t *testing.T, d *db.DB, ask func(q db.Querier) error) {
 		if err != nil {
 			t.Fatalf("%s\n%v", asked.text, err)
 		}
+		made := map[string]bool{} // what the query itself makes, and SQLite scans afterwards
 		for _, step := range plan {
+			for _, how := range []string{"CO-ROUTINE ", "MATERIALIZE "} {
+				if name, ok := strings.CutPrefix(step, how); ok {
+					made["SCAN "+name] = true
+				}
+			}
 			// SQLite says SCAN table, SCAN table USING INDEX for one in the order of an
 			// index, and SCAN CONSTANT ROW for no table.
-			whole := strings.HasPrefix(step, "SCAN ") && !strings.Contains(step, " USING ") && step != "SCAN CONSTANT ROW"
+			whole := strings.HasPrefix(step, "SCAN ") && !strings.Contains(step, " USING ") && step != "SCAN CONSTANT ROW" && !made[step]
 			if whole || strings.Contains(step, "Seq Scan on") {
 				t.Errorf("a whole table is read (%s) by\n%s", strings.TrimSpace(step), asked.text)
 			}

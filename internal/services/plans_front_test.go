@@ -1,0 +1,32 @@
+package services
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"stead.dev/stead/internal/platform/clock"
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/page"
+	"stead.dev/stead/internal/platform/testkit"
+)
+
+func TestNoQueryOfAResellerReadsAWholeTable(t *testing.T) {
+	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
+		now, tag := clk.Now(), "seven"
+		s := New(Config{DB: d, Clock: clk, Balances: balances{1: 500}})
+		testkit.Indexed(t, d, func(q db.Querier) (err error) {
+			ctx := context.Background()
+			for _, f := range []filter{
+				{clientRef: &tag}, {planID: 4}, {clientRef: &tag, status: string(Active), planID: 4, query: "shop", expiresBefore: &now},
+			} {
+				_, _, listed := list(ctx, q, 1, f, page.Params{})
+				err = errors.Join(err, listed)
+			}
+			_, ofDue := uncovered(ctx, q, 1, 500)
+			_, ofStats := s.Stats(ctx, q, 1, now)
+			_, _, ofHistory := history(ctx, q, 1, page.Params{})
+			return errors.Join(err, ofDue, ofStats, ofHistory)
+		})
+	})
+}
