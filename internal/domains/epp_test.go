@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -103,8 +104,8 @@ func TestTheRegistrysConnectionIsCutAtAnyFrame(t *testing.T) {
 				id := w.order(name, `,"operation":"transfer","auth_code":"secret-code"`)
 				want := year(2)
 				return id, func() error {
-					if registry.Sponsor(name) != epptest.User || until(id) != want {
-						return fmt.Errorf("is %q's until %s, want %s", registry.Sponsor(name), until(id), want)
+					if registry.Sponsor(name) != epptest.User || until(id) != want || registry.Contact(registry.Owner(name)) == "" {
+						return fmt.Errorf("is %q's until %s, want %s, with the owner %q", registry.Sponsor(name), until(id), want, registry.Owner(name))
 					}
 					return nil
 				}
@@ -187,4 +188,29 @@ func TestWhatTheRegistryHasNotDecidedWaits(t *testing.T) {
 			w.same("registered", 1, registry.Created("slow.com"))
 		})
 	}
+}
+
+// A transfer takes days, and the domain then comes with the contacts of the registrar that it had.
+func TestATransferThatTakesDaysGetsItsContact(t *testing.T) {
+	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
+		w, registry := onEPP(t, d, clk)
+		registry.Slow = true
+		registry.AddOther("slow.com", "secret-code", false)
+		id := w.order("slow.com", `,"operation":"transfer","auth_code":"secret-code","privacy":true`)
+		for range 3 {
+			if err := w.Work(t.Context(), w.op()); !errors.Is(err, errLater) {
+				t.Fatalf("%v", err)
+			}
+			clk.Advance(30 * time.Hour)
+		}
+		registry.Decide("slow.com", true)
+		w.same("money", "held captured", w.end("slow.com"))
+		w.same("status", Active, w.status(id))
+		if got := registry.Contact(registry.Owner("slow.com")); got != "int|Anna||Tashkent|+998.901234567|anna@example.com" {
+			t.Errorf("the owner is %q", got)
+		}
+		if _, body := w.call("own", "GET", fmt.Sprintf("/api/v1/domains/%d", id), ""); !strings.Contains(body, `"privacy":true`) {
+			t.Error(body)
+		}
+	})
 }

@@ -182,9 +182,7 @@ func (a *attempt) ask(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		contacts = map[registrar.Role]string{
-			registrar.Owner: handle, registrar.Admin: handle, registrar.Tech: handle, registrar.Billing: handle,
-		}
+		contacts = everyRole(handle)
 	}
 	var err error
 	switch a.o.kind {
@@ -245,8 +243,8 @@ func (a *attempt) outcome(ctx context.Context, err error) error {
 // arriveIn bounds how long a domain that came waits for its settings.
 const arriveIn = 30 * 24 * time.Hour
 
-// arrive completes an operation that the registry has done. A domain that was transferred gets the name
-// servers and the privacy that were asked for; what the registry refuses of that stays as it is, and the
+// arrive completes an operation that the registry has done. A domain that was transferred gets the contact,
+// the name servers and the privacy that were asked for; what the registry refuses of that stays as it is, and the
 // operation's message says so.
 func (a *attempt) arrive(ctx context.Context, now registrar.Domain) error {
 	if a.o.kind != opTransfer {
@@ -258,6 +256,7 @@ func (a *attempt) arrive(ctx context.Context, now registrar.Domain) error {
 		needed bool
 		ask    func() error
 	}{
+		{now.Contacts[registrar.Owner] != a.d.contact(""), func() error { return a.takeOver(ctx, now) }},
 		{len(a.private.Nameservers) > 0 && !sameHosts(now.Nameservers, a.private.Nameservers), func() error {
 			return a.r.SetNameservers(ctx, a.d.name, a.private.Nameservers)
 		}},
@@ -283,6 +282,21 @@ func (a *attempt) arrive(ctx context.Context, now registrar.Domain) error {
 		}
 	}
 	return a.complete(ctx, now, strings.Join(refused, "; "))
+}
+
+// takeOver gives a domain that came the contact of its order: it comes with those of the registrar it had.
+func (a *attempt) takeOver(ctx context.Context, now registrar.Domain) error {
+	handle, err := a.r.PutContact(ctx, a.d.contact(""), a.private.Contact)
+	if err != nil || handle == now.Contacts[registrar.Owner] {
+		return err
+	}
+	return a.r.SetContacts(ctx, a.d.name, everyRole(handle))
+}
+
+func everyRole(handle string) map[registrar.Role]string {
+	return map[registrar.Role]string{
+		registrar.Owner: handle, registrar.Admin: handle, registrar.Tech: handle, registrar.Billing: handle,
+	}
 }
 
 // sameHosts tells whether two lists name the same hosts. Their order means nothing.

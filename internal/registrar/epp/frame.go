@@ -56,11 +56,11 @@ type object struct{ About any }
 type extension struct{ Of any }
 
 type login struct {
-	User       string   `xml:"clID"`
-	Password   string   `xml:"pw"`
-	Version    string   `xml:"options>version"`
-	Language   string   `xml:"options>lang"`
-	Objects    []string `xml:"svcs>objURI"`
+	User     string   `xml:"clID"`
+	Password string   `xml:"pw"`
+	Version  string   `xml:"options>version"`
+	Language string   `xml:"options>lang"`
+	Objects  []string `xml:"svcs>objURI"`
 	// Extensions is nil where there are none: an empty list of them is not valid.
 	Extensions *extensions `xml:"svcs>svcExtension"`
 }

@@ -122,6 +122,16 @@ func (r *registry) Sponsor(name string) string {
 	return ""
 }
 
+// Owner is the contact of a domain's owner, or empty.
+func (r *registry) Owner(name string) string {
+	r.state.Lock()
+	defer r.state.Unlock()
+	if d := r.find(name); d != nil {
+		return d.owner
+	}
+	return ""
+}
+
 // Decide ends what waits at a domain: a creation, a transfer.
 func (r *registry) Decide(name string, yes bool) {
 	r.state.Lock()
