@@ -85,6 +85,9 @@ func failure(names ...string) func(object) map[string]string {
 	}
 }
 
+// named names a domain.
+func named(o object) map[string]string { return map[string]string{"Domain": o.text("unicode_name")} }
+
 // rules are the events that people are told of, by type. The text of a kind is
 // notification.<kind>.title and .body in the catalogue.
 var rules = map[string]rule{
@@ -101,6 +104,12 @@ var rules = map[string]rule{
 	"ssl.failed":            {"ssl_failed", Warning, failure("common_name", "domain", "name")},
 	"backup.failed":         {"backup_failed", Warning, failure("domain", "service_id")},
 	"backup.restore_failed": {"backup_restore_failed", Critical, failure("domain", "service_id")},
+	"domain.expiring": {"domain_expiring", Warning, func(o object) map[string]string {
+		days, _ := o["days"].(float64)
+		return map[string]string{"Domain": o.text("unicode_name"), "Days": fmt.Sprintf("%.0f", days)}
+	}},
+	"domain.expired":                {"domain_expired", Critical, named},
+	"domain.transfer_out_requested": {"domain_transfer_out", Critical, named},
 	"webhook.endpoint_disabled": {"webhook_disabled", Warning, func(o object) map[string]string {
 		return map[string]string{"Host": o.text("host")}
 	}},
@@ -159,6 +168,8 @@ func (n notification) link() string {
 		return fmt.Sprintf("/api/v1/services/%d", n.subjectID)
 	case "order":
 		return fmt.Sprintf("/api/v1/orders/%d", n.subjectID)
+	case "domain":
+		return fmt.Sprintf("/api/v1/domains/%d", n.subjectID)
 	case "topup":
 		return fmt.Sprintf("/api/v1/wallet/topups/%d", n.subjectID)
 	default:
