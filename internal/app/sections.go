@@ -23,6 +23,7 @@ import (
 	"stead.dev/stead/internal/credentials"
 	"stead.dev/stead/internal/cron"
 	"stead.dev/stead/internal/databases"
+	"stead.dev/stead/internal/devices"
 	"stead.dev/stead/internal/dns"
 	"stead.dev/stead/internal/domains"
 	"stead.dev/stead/internal/files"
@@ -83,6 +84,7 @@ type sections struct {
 	notifications *notifications.Service
 	reseller      *reseller.Service
 	webhooks      *webhooks.Service
+	devices       *devices.Service
 	clocks        *clocks.Service
 
 	credentials *credentials.Service
@@ -178,6 +180,9 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 	c.notifications = notifications.New(notifications.Config{
 		DB: c.db, Queue: c.queue, Recipients: recipients{c.accounts}, Mailer: c.mailer, Company: c.cfg.CompanyName, Support: c.cfg.SupportEmail,
 	})
+	if err := c.buildDevices(); err != nil {
+		return err
+	}
 	for _, typ := range notifications.EventTypes() {
 		c.outbox.Subscribe(typ, c.notifications.Follow)
 	}
@@ -239,7 +244,7 @@ func (c *core) parts() []site.Part {
 func (c *core) routes() []api.Route {
 	return slices.Concat(c.oauth.Operations(), c.catalog.Operations(), c.accounts.Operations(), c.services.Operations(),
 		c.hosting.Operations(), c.dns.Operations(), c.files.Operations(), c.orders.Operations(), c.wallet.Operations(),
-		c.notifications.Operations(), c.php.Operations(), c.logs.Operations(), c.certificates.Operations(), c.backups.Operations(), c.databases.Operations(), c.cron.Operations(), c.mail.Operations(), c.access.Operations(), c.domains.Operations(),
+		c.notifications.Operations(), c.devices.Operations(), c.php.Operations(), c.logs.Operations(), c.certificates.Operations(), c.backups.Operations(), c.databases.Operations(), c.cron.Operations(), c.mail.Operations(), c.access.Operations(), c.domains.Operations(),
 		c.webhooks.Operations(), c.clocks.Operations(), c.addons.Operations())
 }
 
@@ -252,6 +257,7 @@ func (c *core) registerSections(w *river.Workers) {
 	c.dns.Register(w)
 	c.orders.Register(w)
 	c.notifications.Register(w)
+	c.devices.Register(w)
 	c.certificates.Register(w)
 	c.php.Register(w)
 	c.backups.Register(w)
@@ -275,6 +281,7 @@ func (c *core) scheduleSections(every func(interval time.Duration, args river.Jo
 	c.dns.Schedule(every)
 	c.orders.Schedule(every)
 	c.notifications.Schedule(every)
+	c.devices.Schedule(every)
 	c.certificates.Schedule(every)
 	c.backups.Schedule(every)
 	c.databases.Schedule(every)

@@ -66,6 +66,7 @@ type world struct {
 	paid                                                  int64
 	topup                                                 int64
 	app                                                   int64 // application of the owner
+	device                                                int64 // of the owner
 	registration                                          int64 // a domain of the owner
 	ended                                                 int64 // see restorable
 	addon                                                 int64 // of the service
@@ -99,6 +100,7 @@ func newWorld(t *testing.T, a *App) *world {
 	w.topup = w.id(a.post(t, w.owner.token, "/api/v1/wallet/topups", `{"amount_usd_cents": 1000, "gateway": "demo"}`))
 	w.app = w.id(a.post(t, w.ownersPanel, "/api/v1/apps",
 		`{"name": "Mine", "type": "public", "redirect_uris": ["http://127.0.0.1/callback"]}`))
+	w.device = w.id(a.post(t, w.owner.token, "/api/v1/me/devices", deviceRequest("the-phone-of-the-owner")))
 	put := a.do(t, request{
 		method: http.MethodPut, path: w.files("/content"), token: w.owner.token,
 		body: `{"path": "/public_html/index.html", "content": "<h1>mine</h1>"}`,
@@ -159,6 +161,11 @@ func (w *world) restorable() int64 {
 // owned tells whether an operation is about a thing that somebody owns.
 func owned(op api.Info) bool {
 	return strings.Contains(strings.ReplaceAll(op.Path, "{plan}", ""), "{")
+}
+
+// deviceRequest registers a phone.
+func deviceRequest(token string) string {
+	return fmt.Sprintf(`{"platform": "android", "token": %q, "name": "Phone", "locale": "en", "app_version": "1.0"}`, token)
 }
 
 // ownCertificate is a request that installs a certificate for the domain.
@@ -471,7 +478,7 @@ func (w *world) path(op api.Info) string {
 	w.t.Helper()
 	path := op.Path
 	for name, id := range map[string]int64{
-		"{webhook}": w.webhook, "{addon}": w.addon, "{service}": w.service, "{hosted_domain}": w.hostedDomain, "{dns_record}": w.dnsRecord, "{backup}": w.backup, "{database}": w.database, "{cron_job}": w.cronJob, "{mailbox}": w.mailbox, "{ftp_account}": w.ftpAccount, "{ssh_key}": w.sshKey, "{domain}": w.registration, "{order}": w.order, "{topup}": w.topup, "{application}": w.app, "{plan}": w.plan,
+		"{webhook}": w.webhook, "{addon}": w.addon, "{service}": w.service, "{hosted_domain}": w.hostedDomain, "{dns_record}": w.dnsRecord, "{backup}": w.backup, "{database}": w.database, "{cron_job}": w.cronJob, "{mailbox}": w.mailbox, "{ftp_account}": w.ftpAccount, "{ssh_key}": w.sshKey, "{domain}": w.registration, "{order}": w.order, "{topup}": w.topup, "{application}": w.app, "{plan}": w.plan, "{device}": w.device,
 	} {
 		path = strings.ReplaceAll(path, name, strconv.FormatInt(id, 10))
 	}
@@ -557,6 +564,10 @@ func (w *world) example(op api.Info, token string) request {
 		r.body = "{}"
 	case "POST /api/v1/wallet/topups":
 		r.body = `{"amount_usd_cents": 1000, "gateway": "demo"}`
+	case "POST /api/v1/me/devices":
+		r.body = deviceRequest(unique("a-phone-with-a-long-token-"))
+	case "DELETE /api/v1/me/devices":
+		r.body = `{"token": "the-phone-of-the-owner"}`
 	case "POST /api/v1/notifications/read":
 		r.body = `{"ids": [1]}`
 	case "PATCH /api/v1/me":

@@ -38,6 +38,7 @@ var trees = map[string]layer{
 	"internal/orders": section, "internal/services": section, "internal/hosting": section, "internal/files": section,
 	"internal/addons": section, "internal/domains": section, "internal/monitors": section, "internal/security": section,
 	"internal/dns":       section,
+	"internal/devices":   section,
 	"internal/databases": section, "internal/mail": section, "internal/access": section, "internal/credentials": section,
 	"internal/certificates": section, "internal/cron": section, "internal/php": section, "internal/logs": section,
 	"internal/backups": section, "internal/notifications": section, "internal/webhooks": section, "internal/nodes": section,

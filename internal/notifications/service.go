@@ -28,7 +28,13 @@ type Recipients interface {
 	Recipient(ctx context.Context, q db.Querier, accountID int64) (Recipient, error)
 }
 
-// Config is what the section works with; all but Support is needed.
+// Pushes puts notifications on devices.
+type Pushes interface {
+	// Announce has a new one pushed, with the transaction that makes it.
+	Announce(ctx context.Context, tx *db.Tx, accountID, notificationID int64) error
+}
+
+// Config is what the section works with; all but Support and Pushes is needed.
 type Config struct {
 	DB         *db.DB
 	Queue      jobs.Enqueuer
@@ -36,6 +42,7 @@ type Config struct {
 	Mailer     mailer.Mailer
 	Company    string
 	Support    string // address that answers customers
+	Pushes     Pushes
 }
 
 // Service is the section's use cases.
@@ -51,8 +58,16 @@ func (s *Service) Follow(ctx context.Context, tx *db.Tx, e outbox.Stored) error 
 		return err
 	}
 	id, err := insert(ctx, tx, n)
-	if err != nil || id == 0 || !n.severity.mailed() {
+	if err != nil || id == 0 {
 		return err
+	}
+	if s.Pushes != nil {
+		if err := s.Pushes.Announce(ctx, tx, n.accountID, id); err != nil {
+			return err
+		}
+	}
+	if !n.severity.mailed() {
+		return nil
 	}
 	return s.Queue.Enqueue(ctx, tx, mailArgs{NotificationID: id}, nil)
 }

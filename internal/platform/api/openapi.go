@@ -270,7 +270,7 @@ func (e *Edge) describe(item *huma.PathItem, d *declared) {
 		})
 	}
 	if d.input.body != nil {
-		op.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{"application/json": {Schema: d.input.body}}}
+		op.RequestBody = &huma.RequestBody{Required: e.bodyNeeded(d.input.body), Content: map[string]*huma.MediaType{"application/json": {Schema: d.input.body}}}
 	} else if len(d.accepts) > 0 {
 		op.RequestBody = &huma.RequestBody{Required: true, Content: binary(d.accepts)}
 	}
@@ -305,6 +305,14 @@ func (e *Edge) describe(item *huma.PathItem, d *declared) {
 	}
 }
 
+// bodyNeeded tells whether a body has members that must be there: no body is an empty object.
+func (e *Edge) bodyNeeded(s *huma.Schema) bool {
+	if s.Ref != "" {
+		s = e.registry.SchemaFromRef(s.Ref)
+	}
+	return len(s.Required) > 0
+}
+
 func binary(types []string) map[string]*huma.MediaType {
 	content := map[string]*huma.MediaType{}
 	for _, t := range types {
@@ -321,6 +329,9 @@ func (e *Edge) success(d *declared) *huma.Response {
 	switch {
 	case d.Stream && len(d.contentTypes) > 0:
 		r.Content = binary(d.contentTypes)
+		if media := r.Content["application/json"]; media != nil && d.out != reflect.TypeFor[Empty]() {
+			media.Schema = e.registry.Schema(d.out, true, d.ID) // it also answers as other operations do
+		}
 	case d.out != reflect.TypeFor[Empty]():
 		r.Content = map[string]*huma.MediaType{"application/json": {Schema: e.registry.Schema(d.out, true, d.ID)}}
 	}

@@ -75,6 +75,7 @@ type Config struct {
 	MailFrom            string `setting:"mail_from" doc:"sender of mails, such as Stead <no-reply@example.com>; required with smtp_url"`
 	StripeSecretKey     Secret `setting:"stripe_secret_key" doc:"secret key of the Stripe account; without it, Stripe is not offered"`
 	StripeWebhookSecret Secret `setting:"stripe_webhook_secret" doc:"signing secret of the Stripe webhook endpoint; required with stripe_secret_key"`
+	FCMAccount          Secret `setting:"fcm_account" doc:"JSON key of the Firebase service account that pushes to phones, best given as a file; without it, phones get no pushes"`
 	OTLPEndpoint        string `setting:"otlp_endpoint" doc:"http(s) address of an OpenTelemetry collector; without it, no traces are sent"`
 
 	// Hosting machines of their own.

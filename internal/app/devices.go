@@ -1,0 +1,75 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"net/url"
+
+	"stead.dev/stead/internal/account"
+	"stead.dev/stead/internal/devices"
+	"stead.dev/stead/internal/notifications"
+	"stead.dev/stead/internal/platform/config"
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/push"
+	"stead.dev/stead/internal/push/fcm"
+	"stead.dev/stead/internal/push/webpush"
+)
+
+// buildDevices makes the section of devices, and the ways to push to them.
+func (c *core) buildDevices() error {
+	c.devices = devices.New(devices.Config{
+		DB: c.db, Clock: c.clock, Queue: c.queue, Box: c.box, Notices: notes{c.notifications, c.accounts},
+	})
+	c.notifications.Pushes = c.devices
+	c.devices.SetSender(devices.Web, webpush.New(webpush.Config{
+		Keys: c.devices.Keys, Contact: contact(c.cfg), AllowLoopback: c.cfg.AllowLoopbackTargets,
+	}))
+	if c.cfg.FCMAccount == "" {
+		return nil
+	}
+	phones, err := fcm.New(fcm.Config{Account: []byte(c.cfg.FCMAccount.Reveal())})
+	if err != nil {
+		return err
+	}
+	c.devices.SetSender(devices.Android, phones)
+	c.devices.SetSender(devices.IOS, phones)
+	return nil
+}
+
+// contact is where push services find the operator: an https address, or a mailbox.
+func contact(cfg config.Config) string {
+	u, err := url.Parse(cfg.BaseURL)
+	if err != nil {
+		return cfg.SupportEmail
+	}
+	if u.Scheme == "https" {
+		return cfg.BaseURL
+	}
+	return cmp.Or(cfg.SupportEmail, "webmaster@"+u.Hostname())
+}
+
+// notes are the notifications as devices show them.
+type notes struct {
+	notifications *notifications.Service
+	accounts      *account.Service
+}
+
+var urgencies = map[notifications.Severity]push.Urgency{
+	notifications.Info: push.Low, notifications.Warning: push.Normal, notifications.Critical: push.High,
+}
+
+// Notice implements devices.Notices.
+func (n notes) Notice(ctx context.Context, q db.Querier, id int64, locale string) (devices.Notice, bool, error) {
+	said, found, err := n.notifications.Say(ctx, q, id, locale)
+	if err != nil || !found {
+		return devices.Notice{}, false, err
+	}
+	to, err := recipients{n.accounts}.Recipient(ctx, q, said.AccountID)
+	if err != nil {
+		return devices.Notice{}, false, err
+	}
+	return devices.Notice{
+		AccountID: said.AccountID, Kind: said.Kind, Title: said.Title, Body: said.Body, Link: said.Link,
+		Urgency: urgencies[said.Severity], CreatedAt: said.CreatedAt, Wanted: to.Open && !said.Read,
+	}, true, nil
+}

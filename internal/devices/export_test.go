@@ -1,0 +1,17 @@
+package devices
+
+import (
+	"context"
+	"time"
+)
+
+// The figures that the tests hold the section to.
+const (
+	MaxDevices = maxDevices
+	Retention  = retention
+)
+
+// Push is what the job does.
+func (s *Service) Push(ctx context.Context, deviceID, notificationID int64) (time.Duration, error) {
+	return s.push(ctx, deviceID, notificationID)
+}

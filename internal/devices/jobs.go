@@ -1,0 +1,60 @@
+package devices
+
+import (
+	"context"
+	"time"
+
+	"github.com/riverqueue/river"
+
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/jobs"
+)
+
+// Register adds the section's workers.
+func (s *Service) Register(w *river.Workers) {
+	river.AddWorker(w, &pushWorker{devices: s})
+	river.AddWorker(w, &cleanWorker{devices: s})
+}
+
+// Schedule adds the section's periodic jobs; every is the queue's.
+func (s *Service) Schedule(every func(interval time.Duration, args river.JobArgs)) {
+	every(24*time.Hour, cleanArgs{})
+}
+
+type pushArgs struct {
+	DeviceID       int64 `json:"device_id"`
+	NotificationID int64 `json:"notification_id"`
+}
+
+func (pushArgs) Kind() string { return "devices.push" }
+
+// enqueue puts a push among the jobs that wait for addresses of others: a service that hangs holds up nothing else.
+func (s *Service) enqueue(ctx context.Context, tx *db.Tx, args pushArgs) error {
+	return s.Queue.Enqueue(ctx, tx, args, &river.InsertOpts{Queue: jobs.WebhookQueue})
+}
+
+type pushWorker struct {
+	river.WorkerDefaults[pushArgs]
+	devices *Service
+}
+
+func (w *pushWorker) Work(ctx context.Context, job *river.Job[pushArgs]) error {
+	pause, err := w.devices.push(ctx, job.Args.DeviceID, job.Args.NotificationID)
+	if err == nil && pause > 0 {
+		return river.JobSnooze(pause)
+	}
+	return err
+}
+
+type cleanArgs struct{}
+
+func (cleanArgs) Kind() string { return "devices.clean" }
+
+type cleanWorker struct {
+	river.WorkerDefaults[cleanArgs]
+	devices *Service
+}
+
+func (w *cleanWorker) Work(ctx context.Context, _ *river.Job[cleanArgs]) error {
+	return w.devices.Clean(ctx)
+}

@@ -1,0 +1,221 @@
+package devices
+
+import (
+	"context"
+	"crypto/ecdh"
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"stead.dev/stead/internal/platform/clock"
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/jobs"
+	"stead.dev/stead/internal/platform/secret"
+	"stead.dev/stead/internal/push"
+)
+
+// Notices finds notifications.
+type Notices interface {
+	// Notice reads one in a language; false when it is there no more.
+	Notice(ctx context.Context, q db.Querier, id int64, locale string) (Notice, bool, error)
+}
+
+// Config is what the section works with; all of it is needed.
+type Config struct {
+	DB      *db.DB
+	Clock   clock.Clock
+	Queue   jobs.Enqueuer
+	Box     *secret.Box
+	Notices Notices
+}
+
+// Service is the section's use cases.
+type Service struct {
+	Config
+	senders map[Platform]push.Sender
+}
+
+// New makes the section.
+func New(c Config) *Service { return &Service{Config: c, senders: map[Platform]push.Sender{}} }
+
+// SetSender has devices of the platform pushed to. Devices of others are kept and wait for it.
+func (s *Service) SetSender(p Platform, to push.Sender) { s.senders[p] = to }
+
+// registration is what an application says of the device that it runs on.
+type registration struct {
+	platform                        Platform
+	token, name, locale, appVersion string
+}
+
+// register makes the device with the token the account's, or notes that it was seen.
+func (s *Service) register(ctx context.Context, accountID int64, r registration) (d device, err error) {
+	if to := s.senders[r.platform]; to != nil {
+		if r.token, err = to.Canonical(r.token); err != nil {
+			return d, fault.Invalid("token", "device_token")
+		}
+	}
+	hash := secret.Hash(r.token)
+	sealed, err := s.Box.Seal([]byte(r.token), place(hash))
+	if err != nil {
+		return d, err
+	}
+	err = s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+		d, err = upsert(ctx, tx, device{
+			accountID: accountID, platform: r.platform, hash: hash, token: sealed, name: r.name, locale: r.locale,
+			appVersion: r.appVersion, lastSeenAt: tx.Now, createdAt: tx.Now,
+		})
+		if err != nil {
+			return err
+		}
+		return trim(ctx, tx, accountID, d.id, maxDevices)
+	})
+	return d, err
+}
+
+// remove forgets the account's device with the token, of whatever platform.
+func (s *Service) remove(ctx context.Context, accountID int64, token string) error {
+	written := []string{token}
+	for _, to := range s.senders {
+		if canonical, err := to.Canonical(token); err == nil && canonical != token {
+			written = append(written, canonical)
+		}
+	}
+	return s.forget(ctx, func(ctx context.Context, tx *db.Tx) (found bool, err error) {
+		for _, t := range written {
+			one, err := removeByToken(ctx, tx, accountID, secret.Hash(t))
+			if err != nil {
+				return false, err
+			}
+			found = found || one
+		}
+		return found, nil
+	})
+}
+
+// removeByID forgets the account's device, wherever it is.
+func (s *Service) removeByID(ctx context.Context, accountID, id int64) error {
+	return s.forget(ctx, func(ctx context.Context, tx *db.Tx) (bool, error) { return removeByID(ctx, tx, accountID, id) })
+}
+
+func (s *Service) forget(ctx context.Context, f func(context.Context, *db.Tx) (bool, error)) error {
+	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+		found, err := f(ctx, tx)
+		if err == nil && !found {
+			err = fault.NotFound.New()
+		}
+		return err
+	})
+}
+
+// Announce has a new notification pushed to the account's devices, with the transaction that makes it.
+func (s *Service) Announce(ctx context.Context, tx *db.Tx, accountID, notificationID int64) error {
+	devices, err := ofAccount(ctx, tx, accountID)
+	if err != nil {
+		return err
+	}
+	for _, d := range devices {
+		if s.senders[d.platform] == nil {
+			continue
+		}
+		if err := s.enqueue(ctx, tx, pushArgs{DeviceID: d.id, NotificationID: notificationID}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// push pushes a notification to a device, unless there is no more reason to. It answers how long a push service wants to
+// be left alone before it is tried again.
+func (s *Service) push(ctx context.Context, deviceID, notificationID int64) (pause time.Duration, err error) {
+	d, err := get(ctx, s.DB, deviceID)
+	if errors.Is(err, db.ErrNoRows) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	n, found, err := s.Notices.Notice(ctx, s.DB, notificationID, d.locale)
+	if err != nil {
+		return 0, err
+	}
+	left := n.CreatedAt.Add(fresh).Sub(s.Clock.Now())
+	to := s.senders[d.platform]
+	if !found || !n.Wanted || n.AccountID != d.accountID || left <= 0 || to == nil {
+		return 0, nil
+	}
+	token, err := s.Box.Open(d.token, place(d.hash))
+	if err != nil {
+		return 0, fmt.Errorf("devices: token of device %d: %w", d.id, err)
+	}
+	err = to.Send(ctx, string(token), push.Message{
+		ID: "notification-" + strconv.FormatInt(notificationID, 10), Kind: n.Kind, Title: n.Title, Body: n.Body, Link: n.Link,
+		Urgency: n.Urgency, TTL: left,
+	})
+	var busy *push.Busy
+	switch {
+	case errors.As(err, &busy):
+		return max(busy.After, leastPause), nil
+	case errors.Is(err, push.ErrGone):
+		return 0, s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+			_, err := removeByID(ctx, tx, d.accountID, d.id)
+			return err
+		})
+	case errors.Is(err, push.ErrRejected):
+		return 0, jobs.Cancel(err)
+	}
+	return 0, err
+}
+
+// leastPause is for services that do not say how long they are busy.
+const leastPause = 30 * time.Second
+
+// Clean forgets devices that were not seen for long. A periodic job calls it.
+func (s *Service) Clean(ctx context.Context) error {
+	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error { return clean(ctx, tx, tx.Now.Add(-retention)) })
+}
+
+// Keys is the key pair that browsers subscribe with. It is made when it is first asked for, by whichever process.
+func (s *Service) Keys(ctx context.Context) (k push.Keys, err error) {
+	public, sealed, err := readKeys(ctx, s.DB)
+	if errors.Is(err, db.ErrNoRows) {
+		public, sealed, err = s.makeKeys(ctx)
+	}
+	if err != nil {
+		return k, fmt.Errorf("devices: keys: %w", err)
+	}
+	private, err := s.Box.Open(sealed, []byte(keysPlace))
+	if err != nil {
+		return k, fmt.Errorf("devices: keys: %w", err)
+	}
+	return push.Keys{Public: public, Private: string(private)}, nil
+}
+
+const keysPlace = "devices_keys/1/private_key"
+
+func (s *Service) makeKeys(ctx context.Context) (public string, sealed []byte, err error) {
+	pair, err := ecdh.P256().GenerateKey(rand.Reader)
+	if err != nil {
+		return "", nil, err
+	}
+	text := base64.RawURLEncoding.EncodeToString
+	if sealed, err = s.Box.Seal([]byte(text(pair.Bytes())), []byte(keysPlace)); err != nil {
+		return "", nil, err
+	}
+	err = s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+		// The first one counts.
+		if err := insertKeys(ctx, tx, text(pair.PublicKey().Bytes()), sealed); err != nil {
+			return err
+		}
+		public, sealed, err = readKeys(ctx, tx)
+		return err
+	})
+	return public, sealed, err
+}
+
+// place is where a token is sealed for.
+func place(hash []byte) []byte { return []byte("devices/" + hex.EncodeToString(hash) + "/token") }
