@@ -32,6 +32,7 @@ import (
 	demogateway "stead.dev/stead/internal/gateway/demo"
 	"stead.dev/stead/internal/gateway/stripe"
 	"stead.dev/stead/internal/hosting"
+	"stead.dev/stead/internal/invoices"
 	"stead.dev/stead/internal/logs"
 	"stead.dev/stead/internal/mail"
 	"stead.dev/stead/internal/mailer"
@@ -84,6 +85,7 @@ type sections struct {
 	notifications *notifications.Service
 	reseller      *reseller.Service
 	webhooks      *webhooks.Service
+	invoices      *invoices.Service
 	devices       *devices.Service
 	clocks        *clocks.Service
 
@@ -219,7 +221,7 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 		DB: c.db, Clock: c.clock, Accounts: c.accounts, Wallet: c.wallet, Services: c.services, Orders: c.orders, Catalog: c.catalog,
 		Credentials: c.credentials, BaseURL: c.cfg.BaseURL,
 	})
-	c.orders.Rates, c.services.Rates = c.reseller, c.reseller
+	c.orders.Rates, c.services.Rates, c.domains.Rates = c.reseller, c.reseller, c.reseller
 	c.addons.Rates = c.reseller
 	c.clocks = clocks.New(clocks.Config{DB: c.db, Clock: c.clock, Queue: c.queue, Worlds: c.accounts})
 	c.orders.Clocks, c.services.Clocks = c.clocks, c.clocks
@@ -228,9 +230,12 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 		DB: c.db, Clock: c.clock, Queue: c.queue, Events: c.outbox, Box: c.box, Worlds: c.reseller, Tags: c.services, AllowLoopback: c.cfg.AllowLoopbackTargets,
 	})
 	c.outbox.Subscribe("*", c.webhooks.Follow)
+	if err := c.buildInvoices(); err != nil {
+		return err
+	}
 	c.admin = admin.New(admin.Sections{
 		DB: c.db, Accounts: c.accounts, Applications: c.oauth, Catalog: c.catalog, Wallet: c.wallet, Services: c.services,
-		Switches: c.switches, Nodes: c.nodes, Clock: c.clock, NodesURL: c.cfg.NodesURL, Domains: c.domains, Resellers: resellers{c.reseller},
+		Switches: c.switches, Nodes: c.nodes, Clock: c.clock, NodesURL: c.cfg.NodesURL, Domains: c.domains, Resellers: resellers{c.reseller}, Refunds: refunds{c.db, c.orders},
 	})
 	return nil
 }
@@ -243,7 +248,7 @@ func (c *core) parts() []site.Part {
 // routes are the operations of all sections.
 func (c *core) routes() []api.Route {
 	return slices.Concat(c.oauth.Operations(), c.catalog.Operations(), c.accounts.Operations(), c.services.Operations(),
-		c.hosting.Operations(), c.dns.Operations(), c.files.Operations(), c.orders.Operations(), c.wallet.Operations(),
+		c.hosting.Operations(), c.dns.Operations(), c.files.Operations(), c.orders.Operations(), c.invoices.Operations(), c.wallet.Operations(),
 		c.notifications.Operations(), c.devices.Operations(), c.php.Operations(), c.logs.Operations(), c.certificates.Operations(), c.backups.Operations(), c.databases.Operations(), c.cron.Operations(), c.mail.Operations(), c.access.Operations(), c.domains.Operations(),
 		c.webhooks.Operations(), c.clocks.Operations(), c.addons.Operations())
 }
