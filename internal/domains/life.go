@@ -204,6 +204,9 @@ func (s *Service) Poll(ctx context.Context) error {
 			if !ok {
 				break
 			}
+			if m.Name == "" { // such as that our credit there runs low: for the operator
+				s.Log.WarnContext(ctx, "domains: the registry says", "notice", m.ID, "text", m.Text)
+			}
 			err = s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error { return stepNow(ctx, tx, m.Name, sandbox) })
 			if err == nil {
 				err = r.Acknowledge(ctx, m.ID)
