@@ -68,7 +68,7 @@ func (s shelf) Offer(ctx context.Context, q db.Querier, planID int64, months int
 	}
 	limits, err := json.Marshal(o.Limits)
 	return orders.Offer{
-		PlanID: o.PlanID, PlanSlug: o.PlanSlug, PlanName: o.PlanName, ProductType: o.ProductType, PeriodMonths: o.PeriodMonths,
+		PlanID: o.PlanID, PlanSlug: o.PlanSlug, ProductSlug: o.ProductSlug, PlanName: o.PlanName, ProductType: o.ProductType, PeriodMonths: o.PeriodMonths,
 		Price: o.Price, FirstPeriodPrice: o.FirstPeriodPrice, Setup: o.Setup, Limits: limits,
 		Available: o.Available, SoldOut: o.SoldOut,
 	}, err

@@ -20,6 +20,7 @@ import (
 	"stead.dev/stead/internal/catalog"
 	"stead.dev/stead/internal/certificates"
 	"stead.dev/stead/internal/clocks"
+	"stead.dev/stead/internal/coupons"
 	"stead.dev/stead/internal/credentials"
 	"stead.dev/stead/internal/cron"
 	"stead.dev/stead/internal/databases"
@@ -104,6 +105,7 @@ type sections struct {
 
 	domains *domains.Service
 	addons  *addons.Service
+	coupons *coupons.Service
 }
 
 // build makes the sections, each after those it needs, and plugs them together.
@@ -217,6 +219,8 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 		return err
 	}
 	c.buildAddons()
+	c.coupons = coupons.New(coupons.Config{DB: c.db, Orders: c.orders})
+	c.orders.Coupons = redeemed{c.coupons}
 	c.reseller = reseller.New(reseller.Config{
 		DB: c.db, Clock: c.clock, Accounts: c.accounts, Wallet: c.wallet, Services: c.services, Orders: c.orders, Catalog: c.catalog,
 		Credentials: c.credentials, BaseURL: c.cfg.BaseURL,

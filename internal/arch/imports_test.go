@@ -36,7 +36,7 @@ var trees = map[string]layer{
 
 	"internal/account": section, "internal/oauth": section, "internal/catalog": section, "internal/wallet": section,
 	"internal/orders": section, "internal/services": section, "internal/hosting": section, "internal/files": section,
-	"internal/addons": section, "internal/domains": section, "internal/monitors": section, "internal/security": section,
+	"internal/addons": section, "internal/coupons": section, "internal/domains": section, "internal/monitors": section, "internal/security": section,
 	"internal/dns":       section,
 	"internal/devices":   section,
 	"internal/databases": section, "internal/mail": section, "internal/access": section, "internal/credentials": section,

@@ -195,7 +195,11 @@ func (s *Service) Refund(ctx context.Context, tx *db.Tx, id int64, total money.U
 	if err == nil {
 		err = addRefunded(ctx, tx, id, r.Total)
 	}
-	if serviceID := o.serviceID(); err == nil && serviceID != nil {
+	if err == nil && o.refunded+r.Total == o.total {
+		err = s.giveBackCoupon(ctx, tx, o)
+	}
+	// What was paid for an add-on never counted as paid for the plan.
+	if serviceID := o.serviceID(); err == nil && serviceID != nil && o.kind != "addon" {
 		err = s.Services.TakeBack(ctx, tx, *serviceID, r.Price)
 	}
 	if err != nil {

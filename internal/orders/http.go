@@ -62,7 +62,7 @@ func wire(ctx context.Context, o order) orderWire {
 	w := orderWire{
 		ID: o.id, Number: o.number(), Status: o.status, Kind: o.kind, Items: make([]itemWire, len(o.items)),
 		Subtotal: money.Wire(ctx, o.subtotal), Discount: money.Wire(ctx, o.discount), Tax: money.Wire(ctx, o.tax),
-		Total: money.Wire(ctx, o.total), ServiceID: o.serviceID(), ClientRef: o.clientRef, FailureKey: o.failureKey,
+		Total: money.Wire(ctx, o.total), CouponCode: o.couponCode, ServiceID: o.serviceID(), ClientRef: o.clientRef, FailureKey: o.failureKey,
 		InvoiceID:   o.invoiceID,
 		TaxIncluded: money.Wire(ctx, o.taxIncluded), Refunded: money.Wire(ctx, o.refunded),
 		IdempotencyKeyUsed: o.idempotencyKeyUsed, ExpiresAt: o.expiresAt, CreatedAt: o.createdAt, PaidAt: o.paidAt,
@@ -102,6 +102,7 @@ type createIn struct {
 		Domain       string `json:"domain" minLength:"1" doc:"The domain to host, or a subdomain; international names in either form" example:"example.com"`
 		PeriodMonths *int   `json:"period_months,omitempty" minimum:"1" maximum:"120" doc:"One of the plan's periods; the shortest when left out"`
 		Label        string `json:"label,omitempty" maxLength:"100" doc:"Your name for the service; the domain when left out"`
+		CouponCode   string `json:"coupon_code,omitempty" maxLength:"64" doc:"Takes something off the first period. It is redeemed when the order is paid" example:"WELCOME"`
 	}
 }
 
@@ -121,7 +122,10 @@ func (s *Service) Operations() []api.Route {
 			Summary: "Order a plan for a domain",
 			Description: "The order keeps the prices of now and can be paid for seven days. An order that is not paid does " +
 				"not hold its domain.",
-			Errors: []*fault.Def{ErrPlanUnavailable, ErrOutOfStock, fault.DomainInvalid, fault.DomainUnavailable},
+			Errors: []*fault.Def{
+				ErrPlanUnavailable, ErrOutOfStock, fault.DomainInvalid, fault.DomainUnavailable, fault.CouponInvalid, fault.CouponExpired,
+				fault.CouponExhausted,
+			},
 			Commit: s.createOperation,
 		},
 		// Specification, "Orders and wallet".
@@ -141,7 +145,7 @@ func (s *Service) Operations() []api.Route {
 				"becomes refunded and the money is back in the balance.",
 			Errors: []*fault.Def{
 				fault.NotFound, fault.InsufficientFunds, ErrNotPayable, ErrAlreadyPaid, ErrPlanUnavailable, ErrOutOfStock,
-				fault.DomainUnavailable,
+				fault.DomainUnavailable, fault.CouponInvalid, fault.CouponExpired, fault.CouponExhausted,
 			},
 			Commit: func(ctx context.Context, tx *db.Tx, p auth.Principal, in *orderIn) (*orderWire, error) {
 				return answer(ctx)(s.pay(ctx, tx, p.AccountID, in.Order))
@@ -172,7 +176,7 @@ func (s *Service) listOperation(ctx context.Context, p auth.Principal, in *listI
 func (s *Service) createOperation(ctx context.Context, tx *db.Tx, p auth.Principal, in *createIn) (*orderWire, error) {
 	w := wish{
 		accountID: p.AccountID, planID: in.Body.PlanID, domain: in.Body.Domain, label: in.Body.Label,
-		keyed: in.IdempotencyKey != "",
+		keyed: in.IdempotencyKey != "", coupon: in.Body.CouponCode,
 	}
 	if in.Body.PeriodMonths != nil {
 		w.months = *in.Body.PeriodMonths

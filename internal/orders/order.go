@@ -15,6 +15,7 @@ const payableFor = 7 * 24 * time.Hour
 type Offer struct {
 	PlanID       int64
 	PlanSlug     string
+	ProductSlug  string
 	PlanName     string // in the language of the caller's context
 	ProductType  string
 	PeriodMonths int
@@ -48,7 +49,9 @@ type order struct {
 	sums
 	refunded             money.USDCents // given back after it was completed
 	invoiceID            *int64
-	clientRef            *string // what the reseller tagged it with when it was made
+	couponCode           *string        // whose discount the items have
+	couponDiscount       money.USDCents // a part of the discount
+	clientRef            *string        // what the reseller tagged it with when it was made
 	failureKey           *string
 	idempotencyKeyUsed   bool
 	expiresAt, createdAt time.Time

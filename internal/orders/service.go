@@ -98,10 +98,11 @@ type Config struct {
 	// ReservedDomains are the operator's own names, lower-case ASCII. Nobody can
 	// order them or what is below them.
 	ReservedDomains []string
-	Rates           Rates  // nil: everybody pays the catalogue's prices
-	Taxes           Taxes  // nil: nobody is taxed
-	Books           Books  // nil: there are no invoices
-	Clocks          Clocks // nil: every sandbox has the real time
+	Rates           Rates   // nil: everybody pays the catalogue's prices
+	Taxes           Taxes   // nil: nobody is taxed
+	Books           Books   // nil: there are no invoices
+	Coupons         Coupons // nil: there are none
+	Clocks          Clocks  // nil: every sandbox has the real time
 }
 
 // Service is the section's use cases.
@@ -125,6 +126,8 @@ type wish struct {
 	clientRef *string
 	metadata  map[string]string
 	autoRenew *bool
+
+	coupon string // a code; empty: none
 }
 
 // Provision is what a reseller buys: an order that is made and paid in one commit.
@@ -179,6 +182,10 @@ func (s *Service) create(ctx context.Context, tx *db.Tx, w wish) (order, error) 
 	if err != nil {
 		return order{}, err
 	}
+	line, off, coupon, err := s.discounted(ctx, tx, w, offer, line, tx.Now)
+	if err != nil {
+		return order{}, err
+	}
 	by, err := s.tax(ctx, tx, w.accountID)
 	if err == nil {
 		line, err = line.taxed(by)
@@ -191,7 +198,7 @@ func (s *Service) create(ctx context.Context, tx *db.Tx, w wish) (order, error) 
 		return order{}, err
 	}
 	id, err := insert(ctx, tx, order{
-		accountID: w.accountID, kind: "new", status: Pending, sums: all, idempotencyKeyUsed: w.keyed, clientRef: w.clientRef, createdAt: tx.Now, expiresAt: tx.Now.Add(payableFor),
+		accountID: w.accountID, kind: "new", status: Pending, sums: all, idempotencyKeyUsed: w.keyed, clientRef: w.clientRef, couponCode: coupon, couponDiscount: off, createdAt: tx.Now, expiresAt: tx.Now.Add(payableFor),
 	})
 	if err != nil {
 		return order{}, fmt.Errorf("orders: create: %w", err)
@@ -259,6 +266,9 @@ func (s *Service) pay(ctx context.Context, tx *db.Tx, accountID, id int64) (orde
 		err = s.unpaid(ctx, tx, o, errMoved)
 	}
 	if err != nil {
+		return order{}, err
+	}
+	if err := s.redeem(ctx, tx, o); err != nil {
 		return order{}, err
 	}
 	for n, i := range o.items {
@@ -397,6 +407,9 @@ func (s *Service) Fail(ctx context.Context, tx *db.Tx, id int64, failureKey stri
 		}
 	}
 	if err := must(setFailed(ctx, tx, id, failureKey)); err != nil {
+		return err
+	}
+	if err := s.giveBackCoupon(ctx, tx, o); err != nil {
 		return err
 	}
 	for _, i := range o.items {

@@ -14,12 +14,12 @@ import (
 )
 
 const columns = `id, account_id, kind, status, subtotal, discount, tax, total, failure_key, idempotency_key_used, expires_at,
-	created_at, paid_at, completed_at, cancelled_at, client_ref, tax_included, invoice_id, refunded`
+	created_at, paid_at, completed_at, cancelled_at, client_ref, tax_included, invoice_id, refunded, coupon_code, coupon_discount`
 
 func scan(row db.Row) (o order, err error) {
 	err = row.Scan(&o.id, &o.accountID, &o.kind, &o.status, &o.subtotal, &o.discount, &o.tax, &o.total, &o.failureKey,
 		&o.idempotencyKeyUsed, &o.expiresAt, &o.createdAt, &o.paidAt, &o.completedAt, &o.cancelledAt, &o.clientRef, &o.taxIncluded,
-		&o.invoiceID, &o.refunded)
+		&o.invoiceID, &o.refunded, &o.couponCode, &o.couponDiscount)
 	return o, err
 }
 
@@ -105,10 +105,10 @@ func fillItems(ctx context.Context, q db.Querier, orders []order) error {
 // insert writes a pending order without its items, which name services that name it.
 func insert(ctx context.Context, tx *db.Tx, o order) (id int64, err error) {
 	err = tx.QueryRow(ctx, `INSERT INTO orders (account_id, kind, status, subtotal, discount, tax, total, idempotency_key_used,
-			expires_at, created_at, client_ref, tax_included)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) RETURNING id`,
+			expires_at, created_at, client_ref, tax_included, coupon_code, coupon_discount)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) RETURNING id`,
 		o.accountID, o.kind, o.status, o.subtotal, o.discount, o.tax, o.total, o.idempotencyKeyUsed, o.expiresAt,
-		o.createdAt, o.clientRef, o.taxIncluded).Scan(&id)
+		o.createdAt, o.clientRef, o.taxIncluded, o.couponCode, o.couponDiscount).Scan(&id)
 	return id, err
 }
 
