@@ -51,7 +51,7 @@ func (c *core) openRegistrars(as role) (r registrars, err error) {
 }
 
 // buildDomains makes the section of domain registrations.
-func (c *core) buildDomains(as role) error {
+func (c *core) buildDomains(ctx context.Context, as role) error {
 	open, err := c.openRegistrars(as)
 	if err != nil {
 		return err
@@ -74,6 +74,9 @@ func (c *core) buildDomains(as role) error {
 		}))
 	}
 	c.domains.SetSources(sources...)
+	if as == server && c.cfg.SQLite() { // no other process works on this database
+		return c.domains.ReturnLeases(ctx)
+	}
 	return nil
 }
 

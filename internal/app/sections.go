@@ -20,7 +20,6 @@ import (
 	"stead.dev/stead/internal/catalog"
 	"stead.dev/stead/internal/certificates"
 	"stead.dev/stead/internal/clocks"
-	"stead.dev/stead/internal/coupons"
 	"stead.dev/stead/internal/credentials"
 	"stead.dev/stead/internal/cron"
 	"stead.dev/stead/internal/databases"
@@ -105,7 +104,6 @@ type sections struct {
 
 	domains *domains.Service
 	addons  *addons.Service
-	coupons *coupons.Service
 }
 
 // build makes the sections, each after those it needs, and plugs them together.
@@ -215,12 +213,10 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 	c.outbox.Subscribe("site_domain.*", c.mail.Follow)
 	c.backups.SetSource(panel.PartMail, c.mail)
 	c.hosting.SetParts(c.parts()...)
-	if err := c.buildDomains(as); err != nil {
+	if err := c.buildDomains(ctx, as); err != nil {
 		return err
 	}
 	c.buildAddons()
-	c.coupons = coupons.New(coupons.Config{DB: c.db, Orders: c.orders})
-	c.orders.Coupons = redeemed{c.coupons}
 	c.reseller = reseller.New(reseller.Config{
 		DB: c.db, Clock: c.clock, Accounts: c.accounts, Wallet: c.wallet, Services: c.services, Orders: c.orders, Catalog: c.catalog,
 		Credentials: c.credentials, BaseURL: c.cfg.BaseURL,

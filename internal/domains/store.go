@@ -240,6 +240,11 @@ func returnLease(ctx context.Context, tx *db.Tx, id int64, lease string) error {
 	return err
 }
 
+func returnLeases(ctx context.Context, tx *db.Tx) error {
+	_, err := tx.Exec(ctx, `UPDATE domains_operations SET lease = NULL, lease_until = NULL WHERE status IN ('pending', 'attempted')`)
+	return err
+}
+
 // setAttempted notes that the registrar is about to be asked; errEnded when the lease is another's.
 func setAttempted(ctx context.Context, tx *db.Tx, id int64, lease string) error {
 	n, err := tx.Exec(ctx, `UPDATE domains_operations SET status = 'attempted'

@@ -28,9 +28,15 @@ var (
 // One run of an operation ends before its lease does, so that nothing is asked of the registrar by a worker
 // that another has taken for dead.
 const (
-	runFor   = 100 * time.Second
-	leaseFor = 3 * time.Minute
+	runFor   = 50 * time.Second
+	leaseFor = 90 * time.Second
 )
+
+// ReturnLeases takes all operations from whoever works on them. Only the one process that works on a database
+// may call it, before it begins: it is the killed one's that are still held.
+func (s *Service) ReturnLeases(ctx context.Context) error {
+	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error { return returnLeases(ctx, tx) })
+}
 
 // Work brings one operation to the registrar and its outcome home. It may run twice and die at any
 // point. errLater asks for another run.
