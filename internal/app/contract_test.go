@@ -40,12 +40,13 @@ func contract(t *testing.T) []contractRow {
 
 // beyond are operations that the specification leaves open and that the
 // first-party panel and integrators need: registration of applications,
-// connected applications, sessions, the state of a top-up, the clock of a
-// sandbox, what add-ons cost; and the documents and endpoints of OAuth's own standards.
+// connected applications, sessions, the state of a top-up, histories and choices of the wallet, the clock of a
+// sandbox, what add-ons cost, whom invoices are for; and the documents and endpoints of OAuth's own standards.
 var beyond = []string{
-	"/api/v1/apps", "/api/v1/me/connections", "/api/v1/me/devices", "/api/v1/me/sessions", "/api/v1/wallet/topups/{topup}", "/api/v1/domains/{domain}",
+	"/api/v1/apps", "/api/v1/me/connections", "/api/v1/me/devices", "/api/v1/me/sessions", "/api/v1/wallet", "/api/v1/domains/{domain}",
 	"/api/v1/reseller/domains/{domain}/dnssec", "/api/v1/reseller/domains/{domain}/transfer-out", "/api/v1/reseller/clock", "/api/v1/catalog/addons",
 	"/api/v1/services/{service}/addons/offers", "/api/v1/reseller/services/{service}/addons/offers",
+	"/api/v1/invoices", "/api/v1/orders/{order}/proforma", "/api/v1/me/billing", "/api/v1/reseller/me/billing",
 	"/oauth/revoke", "/oauth/introspect", "/.well-known",
 }
 

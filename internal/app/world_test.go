@@ -64,6 +64,7 @@ type world struct {
 	backup                                                int64 // of the service, complete
 	order                                                 int64 // pending
 	paid                                                  int64
+	invoice                                               int64 // of paid
 	topup                                                 int64
 	app                                                   int64 // application of the owner
 	device                                                int64 // of the owner
@@ -90,6 +91,7 @@ func newWorld(t *testing.T, a *App) *world {
 	if r := a.post(t, w.owner.token, fmt.Sprintf("/api/v1/orders/%d/pay", w.paid), "{}"); r.status != http.StatusOK {
 		t.Fatalf("pay: %s", r)
 	}
+	w.invoice = w.invoiceOf(w.paid)
 	w.service = w.serviceOf(w.owner)
 	w.tag()
 	w.otherPlan = w.aTariff()
@@ -98,6 +100,7 @@ func newWorld(t *testing.T, a *App) *world {
 	w.dnsRecord = w.id(w.post(t, w.owner.token, fmt.Sprintf("/api/v1/services/%d/dns", w.service), `{"name": "api", "type": "A", "value": "192.0.2.1"}`))
 	w.order = w.newOrder(w.owner, unique("pending")+".example.com")
 	w.topup = w.id(a.post(t, w.owner.token, "/api/v1/wallet/topups", `{"amount_usd_cents": 1000, "gateway": "demo"}`))
+	w.keepACard()
 	w.app = w.id(a.post(t, w.ownersPanel, "/api/v1/apps",
 		`{"name": "Mine", "type": "public", "redirect_uris": ["http://127.0.0.1/callback"]}`))
 	w.device = w.id(a.post(t, w.owner.token, "/api/v1/me/devices", deviceRequest("the-phone-of-the-owner")))
@@ -166,6 +169,20 @@ func owned(op api.Info) bool {
 // deviceRequest registers a phone.
 func deviceRequest(token string) string {
 	return fmt.Sprintf(`{"platform": "android", "token": %q, "name": "Phone", "locale": "en", "app_version": "1.0"}`, token)
+}
+
+// keepACard lets the demonstration's gateway keep the owner's card: a top-up is paid with it.
+func (w *world) keepACard() {
+	w.t.Helper()
+	var made struct {
+		CheckoutURL string `json:"checkout_url"`
+	}
+	w.post(w.t, w.owner.token, "/api/v1/wallet/topups", `{"amount_usd_cents": 1000, "gateway": "demo", "save_method": true}`).decode(w.t, &made)
+	_, token, _ := strings.Cut(made.CheckoutURL, "/pay/")
+	r := w.do(w.t, request{method: http.MethodPost, path: "/pay/" + token, body: "action=pay", contentType: "application/x-www-form-urlencoded"})
+	if r.status != http.StatusSeeOther {
+		w.t.Fatalf("the payment: %s", r)
+	}
 }
 
 // ownCertificate is a request that installs a certificate for the domain.
@@ -456,6 +473,16 @@ func (w *world) serviceOf(c customer) (id int64) {
 	return id
 }
 
+// invoiceOf is the invoice of an order of the owner.
+func (w *world) invoiceOf(orderID int64) int64 {
+	w.t.Helper()
+	var order struct {
+		InvoiceID int64 `json:"invoice_id"`
+	}
+	w.get(w.t, w.owner.token, fmt.Sprintf("/api/v1/orders/%d", orderID)).decode(w.t, &order)
+	return order.InvoiceID
+}
+
 func (w *world) files(rest string) string {
 	return fmt.Sprintf("/api/v1/services/%d/files%s", w.service, rest)
 }
@@ -478,7 +505,7 @@ func (w *world) path(op api.Info) string {
 	w.t.Helper()
 	path := op.Path
 	for name, id := range map[string]int64{
-		"{webhook}": w.webhook, "{addon}": w.addon, "{service}": w.service, "{hosted_domain}": w.hostedDomain, "{dns_record}": w.dnsRecord, "{backup}": w.backup, "{database}": w.database, "{cron_job}": w.cronJob, "{mailbox}": w.mailbox, "{ftp_account}": w.ftpAccount, "{ssh_key}": w.sshKey, "{domain}": w.registration, "{order}": w.order, "{topup}": w.topup, "{application}": w.app, "{plan}": w.plan, "{device}": w.device,
+		"{webhook}": w.webhook, "{addon}": w.addon, "{service}": w.service, "{hosted_domain}": w.hostedDomain, "{dns_record}": w.dnsRecord, "{backup}": w.backup, "{database}": w.database, "{cron_job}": w.cronJob, "{mailbox}": w.mailbox, "{ftp_account}": w.ftpAccount, "{ssh_key}": w.sshKey, "{domain}": w.registration, "{order}": w.order, "{invoice}": w.invoice, "{topup}": w.topup, "{application}": w.app, "{plan}": w.plan, "{device}": w.device,
 	} {
 		path = strings.ReplaceAll(path, name, strconv.FormatInt(id, 10))
 	}
@@ -487,6 +514,7 @@ func (w *world) path(op api.Info) string {
 		path = strings.ReplaceAll(path, name, "1")
 	}
 	path = strings.ReplaceAll(path, "{event}", w.event)
+	path = strings.ReplaceAll(path, "{gateway}", "demo")
 	path = strings.ReplaceAll(path, "{client_ref}", ownersTag)
 	if strings.Contains(path, "{") {
 		w.t.Fatalf("%s: the test knows no value for %s; give it one here", op.ID, path)
@@ -562,6 +590,12 @@ func (w *world) example(op api.Info, token string) request {
 		r.body = fmt.Sprintf(`{"plan_id": %d, "domain": %q}`, w.plan, unique("new")+".example.com")
 	case "POST /api/v1/orders/{order}/pay", "POST /api/v1/orders/{order}/cancel":
 		r.body = "{}"
+	case "PUT /api/v1/me/billing":
+		r.body = `{"name": "Example LLC", "company": true, "tax_number": "301234567", "country": "UZ", "address": "Navoiy 1"}`
+	case "PATCH /api/v1/wallet":
+		r.body = `{"low_balance_threshold_usd_cents": 100}`
+	case "GET /api/v1/wallet/statement", "GET /api/v1/wallet/statement.csv":
+		r.path += "?month=2026-11"
 	case "POST /api/v1/wallet/topups":
 		r.body = `{"amount_usd_cents": 1000, "gateway": "demo"}`
 	case "POST /api/v1/me/devices":

@@ -52,7 +52,7 @@ func (s *Service) pdf(r record, lang string) ([]byte, error) {
 	p.SetCreationDate(day)
 	p.SetModificationDate(day)
 	p.SetTitle(p.text("kind."+string(r.kind), nil)+" "+r.number(), true)
-	p.SetAuthor(r.document.Seller.Name, true)
+	p.SetAuthor(drawable(r.document.Seller.Name), true)
 	p.SetLang(lang)
 	p.SetMargins(margin, margin, margin)
 	p.SetAutoPageBreak(false, bottom)

@@ -90,7 +90,7 @@ func ReadRules(content []byte) (Rules, error) {
 // country tells whether a text is the code of a country, in capitals.
 func country(code string) bool {
 	region, err := language.ParseRegion(code)
-	return err == nil && len(code) == 2 && region.IsCountry() && region.String() == code
+	return err == nil && len(code) == 2 && region.IsCountry() && region.Canonicalize().String() == code
 }
 
 func (f fileRule) rule() (*rule, error) {

@@ -59,30 +59,35 @@ func (s *Service) tax(ctx context.Context, q db.Querier, accountID int64) (money
 	return s.Taxes.Tax(ctx, q, accountID)
 }
 
-// taxed is an item as it is taxed now, whatever it was before.
-func (i item) taxed(by money.Tax) (item, error) {
-	price := i.total - i.tax
-	added, contained, err := by.Of(price)
-	if err == nil {
-		i.tax, i.taxIncluded = added, contained
-		i.total, err = price.Add(added)
-	}
-	if err != nil {
-		return i, fmt.Errorf("orders: tax of %d: %w", price, err)
-	}
-	return i, nil
-}
-
-// taxed are items as they are taxed now.
+// taxed are items as they are taxed now, whatever they were before. The tax is that of their sum, of which each has
+// its part: what an order costs does not depend on how it is cut into items.
 func taxed(items []item, by money.Tax) ([]item, error) {
 	out := make([]item, len(items))
+	var price, added, contained money.USDCents
 	for n, i := range items {
+		own := i.total - i.tax
+		addedBefore, containedBefore := added, contained
 		var err error
-		if out[n], err = i.taxed(by); err != nil {
-			return nil, err
+		if price, err = price.Add(own); err == nil {
+			added, contained, err = by.Of(price)
 		}
+		if err != nil {
+			return nil, fmt.Errorf("orders: tax of %d: %w", price, err)
+		}
+		i.tax, i.taxIncluded = added-addedBefore, contained-containedBefore
+		i.total = own + i.tax
+		out[n] = i
 	}
 	return out, nil
+}
+
+// taxed is a single item as it is taxed now.
+func (i item) taxed(by money.Tax) (item, error) {
+	items, err := taxed([]item{i}, by)
+	if err != nil {
+		return i, err
+	}
+	return items[0], nil
 }
 
 // sums are those of an order's items.

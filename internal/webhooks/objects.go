@@ -60,6 +60,8 @@ type orderObject struct {
 	Subtotal    money.Money       `json:"subtotal"`
 	Discount    money.Money       `json:"discount"`
 	Tax         money.Money       `json:"tax"`
+	TaxIncluded money.Money       `json:"tax_included" doc:"Contained in the prices"`
+	Refunded    money.Money       `json:"refunded" doc:"Given back to the wallet after the order was completed"`
 	Total       money.Money       `json:"total"`
 	CouponCode  *string           `json:"coupon_code"`
 	ServiceID   *int64            `json:"service_id"`
@@ -85,6 +87,7 @@ type orderItemObject struct {
 	Setup        money.Money `json:"setup"`
 	Discount     money.Money `json:"discount"`
 	Tax          money.Money `json:"tax"`
+	TaxIncluded  money.Money `json:"tax_included" doc:"Contained in the price"`
 	Total        money.Money `json:"total"`
 	ServiceID    *int64      `json:"service_id"`
 	DomainID     *int64      `json:"domain_id"`
@@ -298,10 +301,57 @@ type endpointObject struct {
 }
 
 type invoiceObject struct {
-	ID     int64  `json:"id"`
-	Number string `json:"number"`
-	Kind   string `json:"kind" enum:"invoice,proforma,credit_note"`
-	Status string `json:"status" enum:"draft,unpaid,paid,cancelled,refunded"`
+	ID          int64         `json:"id"`
+	Number      string        `json:"number"`
+	Kind        string        `json:"kind" enum:"invoice,credit_note,receipt"`
+	Status      string        `json:"status" enum:"paid,refunded"`
+	Seller      partyObject   `json:"seller"`
+	Buyer       partyObject   `json:"buyer"`
+	Lines       []invoiceLine `json:"lines"`
+	TaxName     string        `json:"tax_name"`
+	TaxRate     float64       `json:"tax_rate" doc:"Percent"`
+	TaxNote     *string       `json:"tax_note"`
+	Subtotal    money.Money   `json:"subtotal"`
+	Discount    money.Money   `json:"discount"`
+	Tax         money.Money   `json:"tax" doc:"Added to the price"`
+	TaxIncluded money.Money   `json:"tax_included" doc:"Contained in the price"`
+	Total       money.Money   `json:"total"`
+	Credited    money.Money   `json:"credited"`
+	OrderID     *int64        `json:"order_id"`
+	TopupID     *int64        `json:"topup_id"`
+	ServiceID   *int64        `json:"service_id"`
+	CorrectsID  *int64        `json:"corrects_id" doc:"Of a credit note: the document that it takes back from"`
+	Reason      *string       `json:"reason"`
+	PDFURL      string        `json:"pdf_url"`
+	IssuedAt    *time.Time    `json:"issued_at"`
+	DueAt       *time.Time    `json:"due_at"`
+	PaidAt      *time.Time    `json:"paid_at"`
+}
+
+type partyObject struct {
+	Company      bool   `json:"company"`
+	Name         string `json:"name"`
+	TaxNumber    string `json:"tax_number"`
+	Registration string `json:"registration"`
+	Country      string `json:"country"`
+	Region       string `json:"region"`
+	City         string `json:"city"`
+	PostalCode   string `json:"postal_code"`
+	Address      string `json:"address"`
+	Email        string `json:"email"`
+}
+
+type invoiceLine struct {
+	Kind         string      `json:"kind"`
+	Title        string      `json:"title"`
+	Domain       *string     `json:"domain"`
+	PeriodMonths *int        `json:"period_months"`
+	Quantity     int         `json:"quantity"`
+	UnitPrice    money.Money `json:"unit_price"`
+	Setup        money.Money `json:"setup"`
+	Discount     money.Money `json:"discount"`
+	Tax          money.Money `json:"tax"`
+	Total        money.Money `json:"total"`
 }
 
 type lowBalanceObject struct {

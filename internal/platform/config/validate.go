@@ -106,7 +106,7 @@ func (c *Config) validate() []error {
 // country accepts the code of a country in capitals.
 func country(text string) error {
 	region, err := lang.ParseRegion(text)
-	if err != nil || len(text) != 2 || !region.IsCountry() || region.String() != text {
+	if err != nil || len(text) != 2 || !region.IsCountry() || region.Canonicalize().String() != text {
 		return fmt.Errorf("%q is not the code of a country, such as UZ", text)
 	}
 	return nil
