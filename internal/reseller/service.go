@@ -67,8 +67,9 @@ func putSettings(ctx context.Context, tx *db.Tx, accountID int64, s settings) er
 	return err
 }
 
-// playMoney is what a sandbox begins with: a hundred thousand dollars that nobody has.
-const playMoney money.USDCents = 10_000_000
+// playMoney is what a sandbox begins with: fifty thousand dollars that nobody has. A wallet may have more, so
+// that top-ups can be tried.
+const playMoney money.USDCents = 5_000_000
 
 // Appoint makes an account a reseller with the terms of a tier, or changes the terms of
 // one. Its sandbox, an account with play money, is made with it.
