@@ -21,6 +21,9 @@ func (s *Service) Schedule(every func(interval time.Duration, args river.JobArgs
 	every(time.Minute, resumeArgs{})
 }
 
+// last in the queue: nobody's real work waits for a clock.
+const last = 4
+
 type moveArgs struct {
 	AccountID int64 `json:"account_id"`
 }
@@ -28,7 +31,7 @@ type moveArgs struct {
 func (moveArgs) Kind() string { return "clocks.move" }
 
 func (s *Service) enqueue(ctx context.Context, tx *db.Tx, accountID int64) error {
-	return s.Queue.Enqueue(ctx, tx, moveArgs{accountID}, nil)
+	return s.Queue.Enqueue(ctx, tx, moveArgs{accountID}, &river.InsertOpts{Priority: last})
 }
 
 type moveWorker struct {
@@ -37,7 +40,7 @@ type moveWorker struct {
 }
 
 // Timeout leaves a turn the time to finish what it began.
-func (*moveWorker) Timeout(*river.Job[moveArgs]) time.Duration { return 3 * turn }
+func (*moveWorker) Timeout(*river.Job[moveArgs]) time.Duration { return turn + time.Minute }
 
 func (w *moveWorker) Work(ctx context.Context, job *river.Job[moveArgs]) error {
 	again, pause, err := w.clocks.move(ctx, job.Args.AccountID)
@@ -69,7 +72,7 @@ func (s *Service) Resume(ctx context.Context) error {
 		}
 		for _, id := range ids {
 			err := s.Queue.Enqueue(ctx, tx, moveArgs{id}, &river.InsertOpts{
-				UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: jobs.Unfinished()},
+				Priority: last, UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: jobs.Unfinished()},
 			})
 			if err != nil {
 				return err

@@ -53,7 +53,7 @@ const (
 	mostAhead = 3 * 366 * 24 * time.Hour // of the real time
 	patience  = 2 * time.Minute          // how long work that is not done holds up the time
 	lookAgain = 250 * time.Millisecond   // at such work
-	turn      = 20 * time.Second         // of one job, before others have theirs
+	turn      = 3 * time.Second          // of one job, before others have theirs
 )
 
 // Status tells what a clock does.

@@ -72,7 +72,7 @@ func (s *Service) Due(ctx context.Context, accountID int64) (busy bool, err erro
 		busy = len(ids) > 0
 		for _, id := range ids {
 			switch err := s.steps(ctx, id, false); {
-			case err == nil:
+			case err == nil, errors.Is(err, errMoved): // somebody else was faster
 				did = true
 			case !errors.Is(err, errNotYet):
 				return false, err

@@ -268,6 +268,24 @@ func TestARenewalThatGoesOnFailingHoldsUpNoOther(t *testing.T) {
 	})
 }
 
+// An owner renews what could not be renewed by itself. Money that comes in later buys no second period.
+func TestARenewalByHandEndsWhatFailed(t *testing.T) {
+	engines(t, func(t *testing.T, w *world) {
+		w.openPurse()
+		id := w.active(ask("a.test"))
+		w.clk.Set(w.record(id).expiresAt.Add(-2 * day))
+		w.live()
+		w.exec(`INSERT INTO test_purse (account_id, balance) VALUES (1, 499)`)
+		w.in(func(ctx context.Context, tx *db.Tx) error {
+			_, _, err := w.renew(ctx, tx, 1, id, renewalWish{})
+			return err
+		})
+		w.pay(1, 10_000)
+		w.live()
+		w.same("charges", []string{"499"}, w.texts(`SELECT CAST(amount AS TEXT) FROM test_sales`))
+	})
+}
+
 func TestASwitchedOffRenewalChargesNothing(t *testing.T) {
 	engines(t, func(t *testing.T, w *world) {
 		w.openPurse()

@@ -108,6 +108,11 @@ func (s *Service) Reserve(ctx context.Context, tx *db.Tx, n Reservation) (int64,
 	if err != nil {
 		return 0, err
 	}
+	leave, err := s.enter(ctx, tx, record{sandbox: sandbox, accountID: n.AccountID})
+	if err != nil {
+		return 0, err
+	}
+	defer leave()
 	id, err := insert(ctx, tx, n, label, sandbox)
 	if err != nil {
 		return 0, fmt.Errorf("services: reserve: %w", err)
@@ -125,6 +130,11 @@ func (s *Service) Provision(ctx context.Context, tx *db.Tx, id int64) error {
 	if err != nil {
 		return err
 	}
+	leave, err := s.enter(ctx, tx, r)
+	if err != nil {
+		return err
+	}
+	defer leave()
 	if r.domain != nil {
 		// It may have been taken since the order was made. Of two that are paid at the
 		// same moment the unique index refuses one.

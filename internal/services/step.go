@@ -172,7 +172,7 @@ func (s *Service) tryRenew(ctx context.Context, tx *db.Tx, r record, waited bool
 	if !r.renewing() {
 		return errMoved
 	}
-	if err := setAttempt(ctx, tx, r.id, tx.Now.Add(renewAgain)); err != nil {
+	if err := setRenewalFailed(ctx, tx, r.id, refused.Def.Key, tx.Now.Add(renewAgain)); err != nil {
 		return err
 	}
 	if err := s.emitWith(ctx, tx, "service.renewal_failed", r, map[string]any{"error_key": refused.Def.Key}); err != nil {

@@ -34,6 +34,13 @@ func setSuspendedUnpaid(ctx context.Context, tx *db.Tx, id int64, terminates tim
 	return err
 }
 
+// setRenewalFailed notes why a renewal did not go, and when it is tried again.
+func setRenewalFailed(ctx context.Context, tx *db.Tx, id int64, failureKey string, again time.Time) error {
+	_, err := tx.Exec(ctx, `UPDATE services SET next_renewal_attempt_at = $1, renewal_failure = $2, renewal_failed_at = $3 WHERE id = $4`,
+		again, failureKey, tx.Now, id)
+	return err
+}
+
 func setAttempt(ctx context.Context, tx *db.Tx, id int64, at time.Time) error {
 	_, err := tx.Exec(ctx, `UPDATE services SET next_renewal_attempt_at = $1 WHERE id = $2`, at, id)
 	return err
@@ -44,9 +51,7 @@ func setAttempt(ctx context.Context, tx *db.Tx, id int64, at time.Time) error {
 func attemptNow(ctx context.Context, tx *db.Tx, accountID int64) error {
 	_, err := tx.Exec(ctx, `UPDATE services SET next_renewal_attempt_at = $1, step_at = $1
 		WHERE account_id = $2 AND next_renewal_attempt_at > $1 AND auto_renew AND status IN ('active', 'past_due', 'suspended')
-		AND EXISTS (SELECT 1 FROM services_steps p WHERE p.service_id = services.id AND p.did = 'renew' AND p.failure_key IS NOT NULL
-			AND p.id = (SELECT MAX(l.id) FROM services_steps l WHERE l.service_id = services.id AND l.did = 'renew'))`,
-		tx.Now, accountID)
+		AND renewal_failure IS NOT NULL`, tx.Now, accountID)
 	return err
 }
 

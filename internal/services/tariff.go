@@ -351,7 +351,8 @@ func (w *tariffsWorker) Work(ctx context.Context, _ *river.Job[tariffsArgs]) err
 // setRenewed extends the paid time and ends what came of its end.
 func setRenewed(ctx context.Context, tx *db.Tx, id int64, until time.Time) error {
 	_, err := tx.Exec(ctx, `UPDATE services SET expires_at = $1, status = $2, suspend_reason = NULL, suspended_at = NULL,
-			grace_until = NULL, terminates_at = NULL, ends_at_expiry = FALSE, next_renewal_attempt_at = NULL, reminded = NULL, warned = NULL, step_at = $4
+			grace_until = NULL, terminates_at = NULL, ends_at_expiry = FALSE, next_renewal_attempt_at = NULL, reminded = NULL, warned = NULL, step_at = $4,
+			renewal_failure = NULL, renewal_failed_at = NULL
 		WHERE id = $3`, until, Active, id, tx.Now)
 	return err
 }
