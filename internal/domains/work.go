@@ -140,7 +140,7 @@ func (a *attempt) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return a.outcome(ctx, a.ask(ctx))
+	return a.outcome(ctx, a.ask(ctx, now))
 }
 
 // done tells whether the registry has what the operation is for. Before the first attempt only a renewal
@@ -172,15 +172,20 @@ func (a *attempt) impossible(now registrar.Domain, exists bool) string {
 			return fault.DomainUnavailable.Key
 		}
 	case opRenew, opRestore:
-		if !exists || !now.Ours || a.o.kind == opRestore && now.Status != registrar.Redemption {
+		if !exists || !now.Ours || a.o.kind == opRestore && now.Status != registrar.Redemption && !a.restored(now) {
 			return ErrNotActive.Key
 		}
 	}
 	return ""
 }
 
-// ask has the registrar do it.
-func (a *attempt) ask(ctx context.Context) error {
+// restored tells whether a restore has brought back a domain that has expired and has not got its year yet.
+func (a *attempt) restored(now registrar.Domain) bool {
+	return a.o.kind == opRestore && a.o.status == "attempted" && now.Ours && now.Status == registrar.Grace
+}
+
+// ask has the registrar do it; now is what it has just shown.
+func (a *attempt) ask(ctx context.Context, now registrar.Domain) error {
 	transactionID := fmt.Sprintf("stead-%d", a.o.id)
 	var contacts map[registrar.Role]string
 	if a.o.kind == opRegister || a.o.kind == opTransfer {
@@ -206,6 +211,10 @@ func (a *attempt) ask(ctx context.Context) error {
 			TransactionID: transactionID, Name: a.d.name, Years: a.o.years, ExpiresAt: *a.o.expiresFrom,
 		})
 	case opRestore:
+		if a.restored(now) {
+			_, err = a.r.Renew(ctx, registrar.Renewal{TransactionID: transactionID, Name: a.d.name, Years: 1, ExpiresAt: now.ExpiresAt})
+			break
+		}
 		_, err = a.r.Restore(ctx, transactionID, a.d.name)
 	}
 	return err

@@ -435,8 +435,8 @@ func (c *Client) SetDNSSEC(ctx context.Context, name string, all []registrar.DS)
 // AuthCode implements registrar.Registrar. Where the registry does not tell the code, it is given a new one.
 func (c *Client) AuthCode(ctx context.Context, name string) (string, error) {
 	s, err := c.own(ctx, name)
-	if err != nil || s.domainData.AuthCode != "" {
-		return s.domainData.AuthCode, err
+	if err != nil || s.AuthCode != "" {
+		return s.AuthCode, err
 	}
 	code := authCode()
 	return code, c.change(ctx, domainUpdate{Name: name, Change: &domainChange{AuthInfo: &authInfo{code}}})

@@ -114,27 +114,39 @@ func steps() []step {
 			})
 			return err
 		}},
-		{"glue", func(d registrar.Domain, err error) bool { return ours(d, err) && len(d.Hosts) == 1 },
+		{
+			"glue", func(d registrar.Domain, err error) bool { return ours(d, err) && len(d.Hosts) == 1 },
 			func(ctx context.Context, c *Client, _ registrar.Domain) error {
 				return c.SetHosts(ctx, shop, []registrar.Host{glue})
-			}},
-		{"name servers", func(d registrar.Domain, err error) bool {
-			return ours(d, err) && slices.Equal(d.Nameservers, []string{glue.Name})
+			},
 		},
+		{
+			"name servers", func(d registrar.Domain, err error) bool {
+				return ours(d, err) && slices.Equal(d.Nameservers, []string{glue.Name})
+			},
 			func(ctx context.Context, c *Client, _ registrar.Domain) error {
 				return c.SetNameservers(ctx, shop, []string{glue.Name})
-			}},
-		{"signers", func(d registrar.Domain, err error) bool { return ours(d, err) && slices.Equal(d.DS, ds) },
-			func(ctx context.Context, c *Client, _ registrar.Domain) error { return c.SetDNSSEC(ctx, shop, ds) }},
-		{"lock", func(d registrar.Domain, err error) bool { return ours(d, err) && d.Locked },
-			func(ctx context.Context, c *Client, _ registrar.Domain) error { return c.SetLock(ctx, shop, true) }},
-		{"show", func(d registrar.Domain, err error) bool { return ours(d, err) && !d.Privacy },
-			func(ctx context.Context, c *Client, _ registrar.Domain) error { return c.SetPrivacy(ctx, shop, false) }},
-		{"renew", func(d registrar.Domain, err error) bool { return ours(d, err) && d.ExpiresAt.After(expires) },
-			func(ctx context.Context, c *Client, d registrar.Domain) error {
+			},
+		},
+		{
+			"signers", func(d registrar.Domain, err error) bool { return ours(d, err) && slices.Equal(d.DS, ds) },
+			func(ctx context.Context, c *Client, _ registrar.Domain) error { return c.SetDNSSEC(ctx, shop, ds) },
+		},
+		{
+			"lock", func(d registrar.Domain, err error) bool { return ours(d, err) && d.Locked },
+			func(ctx context.Context, c *Client, _ registrar.Domain) error { return c.SetLock(ctx, shop, true) },
+		},
+		{
+			"show", func(d registrar.Domain, err error) bool { return ours(d, err) && !d.Privacy },
+			func(ctx context.Context, c *Client, _ registrar.Domain) error { return c.SetPrivacy(ctx, shop, false) },
+		},
+		{
+			"renew", func(d registrar.Domain, err error) bool { return ours(d, err) && d.ExpiresAt.After(expires) },
+			func(ctx context.Context, c *Client, _ registrar.Domain) error {
 				_, err := c.Renew(ctx, registrar.Renewal{TransactionID: "stead-8", Name: shop, Years: 2, ExpiresAt: expires})
 				return err
-			}},
+			},
+		},
 	}
 }
 

@@ -155,7 +155,7 @@ func (r *registry) domain(verb string, outer, about, extension *node) (code int,
 		case years < 1 || expires.After(r.clk.Now().AddDate(10, 0, 1)):
 			return 2004, ""
 		}
-		d.expires, d.updated = expires, r.clk.Now()
+		d.expires, d.updated, d.restored = expires, r.clk.Now(), false
 		r.renews[d.name]++
 		return 1000, data(fmt.Sprintf(`<d:renData xmlns:d="%s"><d:name>%s</d:name><d:exDate>%s</d:exDate></d:renData>`, nsDomain, d.name, moment(expires)))
 	case "update":
@@ -317,7 +317,10 @@ func (r *registry) restore(d *domain, restore *node, rgp []string) (code int, mo
 		d.restoring = true
 		return 1000, extending(`<r:upData xmlns:r="` + nsRGP + `"><r:rgpStatus s="pendingRestore"/></r:upData>`)
 	case restore.attributes["op"] == "report" && slices.Contains(rgp, "pendingRestore") && len(restore.first("report").all("statement")) == 2:
-		d.restoring, d.updated, d.expires = false, r.clk.Now(), d.expires.AddDate(1, 0, 0)
+		d.restoring, d.updated, d.restored = false, r.clk.Now(), r.Bare
+		if !r.Bare {
+			d.expires = d.expires.AddDate(1, 0, 0)
+		}
 		return 1000, ""
 	}
 	return 2304, ""

@@ -2,6 +2,7 @@ package epptest
 
 import (
 	"bytes"
+	"context"
 	"embed"
 	"encoding/xml"
 	"errors"
@@ -36,7 +37,7 @@ func Judge(t testing.TB, frames [][]byte) error {
 			arguments = append(arguments, file)
 		}
 		var said bytes.Buffer
-		command := exec.Command("xmllint", arguments...)
+		command := exec.CommandContext(context.WithoutCancel(t.Context()), "xmllint", arguments...)
 		command.Dir, command.Stderr = dir, &said // names that a test's could not spoil
 		if err := command.Run(); err != nil {
 			wrong = append(wrong, fmt.Errorf("%w: %s", err, failures(said.String())))

@@ -32,18 +32,20 @@ type registry struct {
 	creates  map[string]int // commands that were carried out, by domain
 	renews   map[string]int
 	Slow     bool // a transfer to us waits for Decide, and so does a new domain
+	Bare     bool // a restore gives no year
 }
 
 type domain struct {
-	name, roid, sponsor, code    string
-	statuses                     []string
-	owner                        string
-	contacts                     [][2]string
-	servers                      []string
-	ds                           []string
-	created, updated, expires    time.Time
-	pending, restoring, notOwned bool
-	transfer                     *transfer
+	name, roid, sponsor, code string
+	statuses                  []string
+	owner                     string
+	contacts                  [][2]string
+	servers                   []string
+	ds                        []string
+	created, updated, expires time.Time
+	pending, notOwned         bool
+	restoring, restored       bool
+	transfer                  *transfer
 }
 
 type transfer struct {
@@ -213,6 +215,7 @@ func (r *registry) life(d *domain) (statuses, rgp []string) {
 	case d.pending:
 		statuses = append(statuses, "pendingCreate")
 	case d.notOwned || past < GraceFor:
+	case past < GraceFor+RedemptionFor && d.restored: // and not renewed yet
 	case past < GraceFor+RedemptionFor && d.restoring:
 		return append(statuses, "pendingDelete"), []string{"pendingRestore"}
 	case past < GraceFor+RedemptionFor:
