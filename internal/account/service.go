@@ -38,6 +38,13 @@ type Grants interface {
 	EndAll(ctx context.Context, tx *db.Tx, accountID int64) error
 }
 
+// Referrals hear of customers who were brought by others.
+type Referrals interface {
+	// Referred notes that a new account came by a code. A code that means nothing is no
+	// error.
+	Referred(ctx context.Context, tx *db.Tx, accountID int64, code string) error
+}
+
 // Limits bound attempts; a policy whose Limit is 0 bounds nothing.
 type Limits struct {
 	// SignInAccount and SignInAddress count attempts of signing in, per account
@@ -76,7 +83,9 @@ type Config struct {
 	Modules Modules
 	// Grants may be nil where no section issues tokens.
 	Grants Grants
-	Limits Limits
+	// Referrals may be nil.
+	Referrals Referrals
+	Limits    Limits
 	// BaseURL is the address of the pages; links in mails begin with it, and
 	// passkeys are bound to its host.
 	BaseURL string

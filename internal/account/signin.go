@@ -17,6 +17,8 @@ type Registration struct {
 	Name, Email, Password string
 	// Locale may be empty.
 	Locale string
+	// Referral is the code of who brought the new customer; it may be empty.
+	Referral string
 }
 
 // SignUp makes an account and signs its owner in.
@@ -35,6 +37,11 @@ func (s *Service) SignUp(ctx context.Context, r Registration, c Client) (out Out
 		}
 		if err := s.sendLink(ctx, tx, mailWelcome, purposeEmail, id, u.email); err != nil {
 			return err
+		}
+		if r.Referral != "" && s.Referrals != nil {
+			if err := s.Referrals.Referred(ctx, tx, id, r.Referral); err != nil {
+				return err
+			}
 		}
 		out, err = s.open(ctx, tx, id, "password", false, c)
 		return err

@@ -34,6 +34,7 @@ import (
 	"stead.dev/stead/internal/hosting"
 	"stead.dev/stead/internal/invoices"
 	"stead.dev/stead/internal/logs"
+	"stead.dev/stead/internal/loyalty"
 	"stead.dev/stead/internal/mail"
 	"stead.dev/stead/internal/mailer"
 	"stead.dev/stead/internal/mailer/file"
@@ -103,6 +104,7 @@ type sections struct {
 	mail      *mail.Service
 
 	domains *domains.Service
+	loyalty *loyalty.Service
 	addons  *addons.Service
 }
 
@@ -233,6 +235,9 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 	if err := c.buildInvoices(); err != nil {
 		return err
 	}
+	if err := c.buildLoyalty(); err != nil {
+		return err
+	}
 	c.admin = admin.New(admin.Sections{
 		DB: c.db, Accounts: c.accounts, Applications: c.oauth, Catalog: c.catalog, Wallet: c.wallet, Services: c.services,
 		Switches: c.switches, Nodes: c.nodes, Clock: c.clock, NodesURL: c.cfg.NodesURL, Domains: c.domains, Resellers: resellers{c.reseller}, Refunds: refunds{c.db, c.orders},
@@ -250,7 +255,7 @@ func (c *core) routes() []api.Route {
 	return slices.Concat(c.oauth.Operations(), c.catalog.Operations(), c.accounts.Operations(), c.services.Operations(),
 		c.hosting.Operations(), c.dns.Operations(), c.files.Operations(), c.orders.Operations(), c.invoices.Operations(), c.wallet.Operations(),
 		c.notifications.Operations(), c.devices.Operations(), c.php.Operations(), c.logs.Operations(), c.certificates.Operations(), c.backups.Operations(), c.databases.Operations(), c.cron.Operations(), c.mail.Operations(), c.access.Operations(), c.domains.Operations(),
-		c.webhooks.Operations(), c.clocks.Operations(), c.addons.Operations())
+		c.loyalty.Operations(), c.webhooks.Operations(), c.clocks.Operations(), c.addons.Operations())
 }
 
 func (c *core) registerSections(w *river.Workers) {

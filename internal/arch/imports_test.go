@@ -41,7 +41,7 @@ var trees = map[string]layer{
 	"internal/devices":   section,
 	"internal/databases": section, "internal/mail": section, "internal/access": section, "internal/credentials": section,
 	"internal/certificates": section, "internal/cron": section, "internal/php": section, "internal/logs": section,
-	"internal/backups": section, "internal/notifications": section, "internal/webhooks": section, "internal/nodes": section,
+	"internal/backups": section, "internal/notifications": section, "internal/loyalty": section, "internal/webhooks": section, "internal/nodes": section,
 	"internal/invoices": section,
 	"internal/clocks":   section,
 	"internal/content":  section, "internal/embeds": section, "internal/agent": section,

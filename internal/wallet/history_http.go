@@ -101,6 +101,9 @@ func (t transaction) words(ctx context.Context) string {
 	if t.Description != "" {
 		return t.Description
 	}
+	if t.Type == TypeReversal && t.Reference.Type != "topup" {
+		return i18n.T(i18n.Lang(ctx), "wallet.transaction.reclaim", nil)
+	}
 	return i18n.T(i18n.Lang(ctx), "wallet.transaction."+string(t.Type), map[string]any{"ID": strconv.FormatInt(t.Reference.ID, 10)})
 }
 

@@ -274,6 +274,34 @@ func (s *Service) Credit(ctx context.Context, tx *db.Tx, c Credit) error {
 	return s.adjusted(ctx, tx, p, c.Type, c.Amount, c.Reason)
 }
 
+// Reclaim takes a part of a credit back, such as a reward for what is refunded: from what
+// can be spent, the rest as a debt. Reference is the credit's; part tells several of them
+// apart, and repeated for the same part it does nothing.
+func (s *Service) Reclaim(ctx context.Context, tx *db.Tx, c Credit, part int64) error {
+	if c.Amount <= 0 {
+		return ErrBadAmount
+	}
+	if err := c.Reference.check(); err != nil {
+		return err
+	}
+	p, err := s.lock(ctx, tx, c.AccountID)
+	if err != nil {
+		return err
+	}
+	if _, found, err := findEntry(ctx, tx, c.Reference, TypeReversal, part); err != nil || found {
+		return err
+	}
+	fromCustomer := min(c.Amount, p.balance(customer))
+	err = post(ctx, tx, p, movement{
+		typ: TypeReversal, ref: c.Reference, part: part, description: c.Reason,
+		legs: legs(leg{customer, "", -fromCustomer}, leg{debt, "", fromCustomer - c.Amount}, leg{adjustments, "", c.Amount}),
+	})
+	if err != nil {
+		return err
+	}
+	return s.adjusted(ctx, tx, p, TypeReversal, -c.Amount, c.Reason)
+}
+
 // walletEvent is the data of wallet.adjusted.
 type walletEvent struct {
 	Type           Type           `json:"type"`

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"stead.dev/stead/internal/account"
@@ -46,6 +47,8 @@ type signInData struct {
 	Sent bool
 	// Email is the address that is being confirmed.
 	Email string
+	// Referral is the code of who brought the visitor.
+	Referral string
 }
 
 // next is where the form's visitor wants to go on.
@@ -103,8 +106,16 @@ func localeOptions() []option {
 	return out
 }
 
+// referralCode is a code as links bear them; empty for what is none.
+func referralCode(text string) string {
+	if len(text) > 32 || strings.ContainsFunc(text, func(r rune) bool { return (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') }) {
+		return ""
+	}
+	return text
+}
+
 func (ui *UI) showRegister(w http.ResponseWriter, r *http.Request) {
-	d := signInData{Locales: localeOptions()}
+	d := signInData{Locales: localeOptions(), Referral: referralCode(r.URL.Query().Get("ref"))}
 	d.next(r, emptyForm("locale", i18n.Lang(r.Context())))
 	if ui.session(r) != nil {
 		ui.redirect(w, r, d.Next)
@@ -116,7 +127,7 @@ func (ui *UI) showRegister(w http.ResponseWriter, r *http.Request) {
 
 func (ui *UI) register(w http.ResponseWriter, r *http.Request) {
 	f := readForm(r)
-	d := signInData{Locales: localeOptions()}
+	d := signInData{Locales: localeOptions(), Referral: referralCode(f.Get("ref"))}
 	d.next(r, f)
 	ui.allowClient(w, d.Next)
 	locale := f.Get("locale")
@@ -124,7 +135,7 @@ func (ui *UI) register(w http.ResponseWriter, r *http.Request) {
 		locale = i18n.Lang(r.Context())
 	}
 	out, err := ui.Accounts.SignUp(r.Context(), account.Registration{
-		Name: f.Get("name"), Email: f.Get("email"), Password: f.secret("password"), Locale: locale,
+		Name: f.Get("name"), Email: f.Get("email"), Password: f.secret("password"), Locale: locale, Referral: d.Referral,
 	}, ui.client(r))
 	if err != nil {
 		ui.again(w, r, "register", f, d, err)

@@ -70,6 +70,11 @@ type Config struct {
 	DefaultCurrency     string `setting:"default_currency" default:"USD" doc:"currency that prices are shown in to those who chose none; billing is in USD"`
 	BankTransferDetails string `setting:"bank_transfer_details" doc:"where to transfer money to, shown for top-ups by bank transfer; without it, that way is not offered"`
 
+	// Customers who buy much, and who bring others.
+	LoyaltyTiers    []string `setting:"loyalty_tiers" default:"bronze=0,silver=100,gold=500,platinum=2000" doc:"tiers of customers by the dollars they spent in a year, the lowest first, comma separated; gold=500:2 gives 2 percent of what is bought back as a bonus"`
+	ReferralPercent int      `setting:"referral_percent" default:"0" min:"0" max:"50" doc:"part of a referred customer's first order that the one who brought them gets in the wallet; 0: referrals are counted and not rewarded"`
+	ReferralMaxUSD  int      `setting:"referral_max_usd" default:"50" min:"0" max:"10000" doc:"most dollars of one such reward; 0: no bound"`
+
 	// Other services.
 	SMTPURL             Secret `setting:"smtp_url" doc:"smtp://user:password@host:587 or smtps://…; without it, mails are files in data_dir/mail"`
 	MailFrom            string `setting:"mail_from" doc:"sender of mails, such as Stead <no-reply@example.com>; required with smtp_url"`

@@ -1,0 +1,62 @@
+package app
+
+import (
+	"context"
+	"fmt"
+
+	"stead.dev/stead/internal/account"
+	"stead.dev/stead/internal/loyalty"
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/money"
+	"stead.dev/stead/internal/wallet"
+)
+
+// buildLoyalty makes the rewards of customers, and lets them hear of orders and of new
+// accounts. It comes after the resellers.
+func (c *core) buildLoyalty() error {
+	tiers, err := loyalty.ParseTiers(c.cfg.LoyaltyTiers)
+	if err != nil {
+		return fmt.Errorf("loyalty_tiers: %w", err)
+	}
+	c.loyalty = loyalty.New(loyalty.Config{
+		DB: c.db, Clock: c.clock, Wallet: rewards{c.wallet}, Accounts: members{c.accounts}, Rates: c.reseller, BaseURL: c.cfg.BaseURL,
+		Program: loyalty.Program{
+			Tiers: tiers, Referral: int64(c.cfg.ReferralPercent) * 100, ReferralMax: money.USDCents(c.cfg.ReferralMaxUSD) * 100,
+		},
+	})
+	c.accounts.Referrals = c.loyalty
+	c.outbox.Subscribe("order.completed", c.loyalty.Follow)
+	c.outbox.Subscribe("order.refunded", c.loyalty.Follow)
+	return nil
+}
+
+// rewards are the wallet as the rewards of customers see it.
+type rewards struct{ wallet *wallet.Service }
+
+func creditOf(r loyalty.Reward) wallet.Credit {
+	c := wallet.Credit{AccountID: r.AccountID, Amount: r.Amount, Type: wallet.TypeBonus, Reference: orderReference(r.OrderID), Actor: "system"}
+	if r.Kind == loyalty.Referral {
+		// Not the order: it is another customer's.
+		c.Type, c.Reference = wallet.TypeReferralReward, wallet.Reference{Type: "referral", ID: r.ID}
+	}
+	return c
+}
+
+// Give implements loyalty.Wallet.
+func (w rewards) Give(ctx context.Context, tx *db.Tx, r loyalty.Reward) error {
+	return w.wallet.Credit(ctx, tx, creditOf(r))
+}
+
+// Reclaim implements loyalty.Wallet.
+func (w rewards) Reclaim(ctx context.Context, tx *db.Tx, r loyalty.Reward) error {
+	return w.wallet.Reclaim(ctx, tx, creditOf(r), r.Part)
+}
+
+// members are the accounts as the rewards of customers see them.
+type members struct{ accounts *account.Service }
+
+// Member implements loyalty.Accounts.
+func (m members) Member(ctx context.Context, q db.Querier, accountID int64) (loyalty.Member, error) {
+	p, err := m.accounts.Profile(ctx, q, accountID)
+	return loyalty.Member{Email: p.Email, Open: p.Open() && !p.Sandbox}, err
+}
