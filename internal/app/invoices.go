@@ -45,6 +45,7 @@ func (c *core) buildInvoices() error {
 	})
 	c.invoices.SetOrders(bills{c.orders})
 	c.orders.Taxes, c.orders.Books = c.invoices, books{c.invoices}
+	c.services.Taxes = addedTaxes{c.invoices}
 	c.outbox.Subscribe("wallet.topup_succeeded", c.invoices.Follow)
 	c.outbox.Subscribe(wallet.EventTopupReversed, c.invoices.Follow)
 	return nil
@@ -100,6 +101,15 @@ func billOf(n orders.Bill) invoices.Bill {
 		b.Lines = append(b.Lines, invoices.Line(l))
 	}
 	return b
+}
+
+// addedTaxes are the taxes as the services see them.
+type addedTaxes struct{ *invoices.Service }
+
+// Added implements services.Taxes.
+func (a addedTaxes) Added(ctx context.Context, q db.Querier, accountID int64) (int, error) {
+	by, err := a.Tax(ctx, q, accountID)
+	return by.AddedBasisPoints(), err
 }
 
 // refunds are the orders as operators see them.

@@ -189,7 +189,7 @@ func (s *Service) quote(ctx context.Context, accountID int64, i quoteItem) (quot
 // take takes over what something of a service costs.
 func (w *quoted) take(q services.Quote) {
 	w.title, w.planID, w.months, w.unit, w.discount, w.credit = q.Title, q.PlanID, q.PeriodMonths, q.Price, q.Discount, q.Credit
-	w.total = q.Price - q.Discount
+	w.tax, w.total = q.Tax, q.Price-q.Discount+q.Tax
 }
 
 func (w quoted) wire(ctx context.Context) quotedWire {

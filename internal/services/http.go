@@ -30,8 +30,8 @@ type serviceWire struct {
 	Plan                 planWire        `json:"plan"`
 	PeriodMonths         int             `json:"period_months"`
 	AutoRenew            bool            `json:"auto_renew"`
-	RenewPrice           money.Money     `json:"renew_price"`
-	RenewalCovered       bool            `json:"renewal_covered" doc:"The wallet's balance covers the renewal of this service"`
+	RenewPrice           money.Money     `json:"renew_price" doc:"Before the tax that is added to prices, where there is one"`
+	RenewalCovered       bool            `json:"renewal_covered" doc:"The wallet's balance covers the renewal of this service, and its tax"`
 	NextRenewalAttemptAt *time.Time      `json:"next_renewal_attempt_at"`
 	FailureKey           *string         `json:"failure_key" doc:"Why the service could not be provisioned: an error key"`
 	SuspendReason        *SuspendReason  `json:"suspend_reason" enum:"unpaid,abuse,manual,resource_limit"`
@@ -63,13 +63,13 @@ type planChangeWire struct {
 	ApplyAt *time.Time `json:"apply_at"`
 }
 
-func wire(ctx context.Context, r record, balance money.USDCents) serviceWire {
+func wire(ctx context.Context, r record, has funds) serviceWire {
 	w := serviceWire{
 		ID: r.id, Label: r.label, Type: r.typ, Status: r.status, Domain: r.domain, ClientRef: r.clientRef,
 		ExpiresAt: r.expiresAt, UnicodeDomain: r.unicodeDomain(), OrderID: r.orderID,
 		Plan:         planWire{ID: r.planID, Name: r.planName, Slug: r.planSlug},
 		PeriodMonths: r.periodMonths, AutoRenew: r.autoRenew,
-		RenewPrice: money.Wire(ctx, r.renewPrice), RenewalCovered: balance >= r.renewPrice,
+		RenewPrice: money.Wire(ctx, r.renewPrice), RenewalCovered: has.covers(r.renewPrice),
 		NextRenewalAttemptAt: r.nextRenewalAttemptAt, FailureKey: r.failureKey, SuspendReason: r.suspendReason, SuspendedAt: r.suspendedAt,
 		GraceUntil: r.graceUntil, TerminatesAt: r.terminatesAt,
 		Location: orNull(r.place.location), IPv4: orNull(r.place.ipv4), IPv6: orNull(r.place.ipv6),
@@ -202,22 +202,22 @@ func (s *Service) listOperation(ctx context.Context, p auth.Principal, in *listI
 		}
 		f.expiresBefore = &t
 	}
-	rows, total, balance, err := s.list(ctx, p.AccountID, f, in.Params)
+	rows, total, has, err := s.list(ctx, p.AccountID, f, in.Params)
 	if err != nil {
 		return nil, err
 	}
 	wires := make([]serviceWire, len(rows))
 	for i, r := range rows {
-		wires[i] = wire(ctx, r, balance)
+		wires[i] = wire(ctx, r, has)
 	}
 	return page.Of(in.Params, total, wires), nil
 }
 
 func (s *Service) answer(ctx context.Context, p auth.Principal, id int64) (*serviceWire, error) {
-	r, balance, err := s.get(ctx, p.AccountID, id)
+	r, has, err := s.get(ctx, p.AccountID, id)
 	if err != nil {
 		return nil, err
 	}
-	w := wire(ctx, r, balance)
+	w := wire(ctx, r, has)
 	return &w, nil
 }

@@ -23,7 +23,7 @@ func TestNoQueryOfAResellerReadsAWholeTable(t *testing.T) {
 				_, _, listed := list(ctx, q, 1, f, page.Params{})
 				err = errors.Join(err, listed)
 			}
-			_, ofDue := uncovered(ctx, q, 1, 500)
+			_, ofDue := uncovered(ctx, q, 1, funds{balance: 500})
 			_, ofStats := s.Stats(ctx, q, 1, now)
 			_, _, ofHistory := history(ctx, q, 1, page.Params{})
 			return errors.Join(err, ofDue, ofStats, ofHistory)

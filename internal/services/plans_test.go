@@ -29,7 +29,7 @@ func TestNoQueryReadsAWholeTable(t *testing.T) {
 			}
 			_, ofTaken := domainTaken(ctx, q, 1, false, "blog.shop.test")
 			_, ofStuck := stuck(ctx, q, now, 0, reconcileBatch)
-			_, ofDue := dueRenewals(ctx, q, 1, now)
+			_, ofDue := dueRenewals(ctx, q, 1, now, 1200)
 			return errors.Join(err, ofTaken, ofStuck, ofDue)
 		})
 	})

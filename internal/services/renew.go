@@ -119,6 +119,7 @@ type renewal struct {
 	planName    string
 	months      int
 	price       money.USDCents // of all
+	total       money.USDCents // with the tax that is added
 	planPrice   money.USDCents
 	extras      []Extra // what is renewed with it
 	from, until time.Time
@@ -175,6 +176,9 @@ func (s *Service) quoteRenewal(ctx context.Context, q db.Querier, r record, mont
 	if w.price, err = w.planPrice.Add(sum); err != nil {
 		return w, fmt.Errorf("services: renewal of service %d: %w", r.id, err)
 	}
+	if w.total, err = s.gross(ctx, q, r.accountID, w.price); err != nil {
+		return w, err
+	}
 	if w.until = addMonths(w.from, months); !w.until.After(now) {
 		w.from, w.until = now, addMonths(now, months)
 	}
@@ -213,7 +217,7 @@ func (s *Service) renew(ctx context.Context, tx *db.Tx, accountID, id int64, w r
 	defer leave()
 	quote, err := s.quoteRenewal(ctx, tx, before, w.months, tx.Now)
 	if err == nil {
-		err = expected(ctx, w.seen, quote.price)
+		err = expected(ctx, w.seen, quote.total)
 	}
 	if err != nil {
 		return quote, 0, err

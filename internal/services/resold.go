@@ -125,12 +125,12 @@ const renewing = `auto_renew AND (status IN ('active', 'past_due') OR (status = 
 
 // uncovered is the first of an account's renewals that the balance does not pay for, in the order in
 // which they are due; nil when it pays for all.
-func uncovered(ctx context.Context, q db.Querier, accountID int64, balance money.USDCents) (*due, error) {
+func uncovered(ctx context.Context, q db.Querier, accountID int64, has funds) (*due, error) {
 	var d due
 	err := q.QueryRow(ctx, `SELECT expires_at, id FROM (
-			SELECT expires_at, id, SUM(renew_price) OVER (ORDER BY expires_at, id) AS total FROM services
+			SELECT expires_at, id, SUM(`+renewalCost(3)+`) OVER (ORDER BY expires_at, id) AS total FROM services
 			WHERE account_id = $1 AND `+renewing+`) AS due
-		WHERE total > $2 ORDER BY expires_at, id LIMIT 1`, accountID, balance).Scan(&d.at, &d.id)
+		WHERE total > $2 ORDER BY expires_at, id LIMIT 1`, accountID, has.balance, has.tax.BasisPoints).Scan(&d.at, &d.id)
 	if errors.Is(err, db.ErrNoRows) {
 		return nil, nil // it pays for all
 	}
@@ -139,18 +139,18 @@ func uncovered(ctx context.Context, q db.Querier, accountID int64, balance money
 
 // resold shows services to the reseller that has them.
 func (s *Service) resold(ctx context.Context, q db.Querier, accountID int64, rows []record) ([]Resold, error) {
-	balance, err := s.Balances.Balance(ctx, q, accountID)
+	has, err := s.funds(ctx, q, accountID)
 	if err != nil {
 		return nil, err
 	}
-	first, err := uncovered(ctx, q, accountID, balance)
+	first, err := uncovered(ctx, q, accountID, has)
 	if err != nil {
 		return nil, err
 	}
 	all := make([]Resold, len(rows))
 	for i, r := range rows {
 		w := Resold{
-			View: wire(ctx, r, balance), Cost: money.Wire(ctx, r.firstPrice), RenewCost: money.Wire(ctx, r.renewPrice), Sandbox: r.sandbox,
+			View: wire(ctx, r, has), Cost: money.Wire(ctx, r.firstPrice), RenewCost: money.Wire(ctx, r.renewPrice), Sandbox: r.sandbox,
 		}
 		w.RenewalCovered = r.renewing() && (first == nil || r.before(*first))
 		if r.suspendedByOwner() {
@@ -266,7 +266,7 @@ type DueRenewal struct {
 // Renewals are one page of an account's automatic renewals that are due before a time, in the order
 // in which they are due.
 func (s *Service) Renewals(ctx context.Context, accountID int64, by time.Time, p page.Params) ([]DueRenewal, int, error) {
-	balance, err := s.Balances.Balance(ctx, s.DB, accountID)
+	has, err := s.funds(ctx, s.DB, accountID)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -277,10 +277,10 @@ func (s *Service) Renewals(ctx context.Context, accountID int64, by time.Time, p
 	}
 	rows, err := db.Collect(ctx, s.DB, func(row db.Row) (d DueRenewal, err error) {
 		err = row.Scan(&d.ServiceID, &d.Label, &d.Domain, &d.ClientRef, &d.ExpiresAt, &d.AttemptAt, &d.Cost, &d.RunningTotal)
-		d.Covered = d.RunningTotal <= balance
+		d.Covered = d.RunningTotal <= has.balance
 		return d, err
-	}, `SELECT id, label, domain, client_ref, expires_at, next_renewal_attempt_at, renew_price,
-			CAST(SUM(renew_price) OVER (ORDER BY expires_at, id) AS BIGINT)`+matching+`
-		ORDER BY expires_at, id LIMIT $3 OFFSET $4`, accountID, by, p.Limit(), p.Offset())
+	}, `SELECT id, label, domain, client_ref, expires_at, next_renewal_attempt_at, `+renewalCost(5)+`,
+			CAST(SUM(`+renewalCost(5)+`) OVER (ORDER BY expires_at, id) AS BIGINT)`+matching+`
+		ORDER BY expires_at, id LIMIT $3 OFFSET $4`, accountID, by, p.Limit(), p.Offset(), has.tax.BasisPoints)
 	return rows, total, err
 }

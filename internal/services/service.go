@@ -59,6 +59,7 @@ type Config struct {
 	// Placer chooses where a new service is provisioned; nil: on DefaultPanel.
 	Placer       Placer
 	Rates        Rates // nil: everybody pays the catalogue's prices
+	Taxes        Taxes // nil: nothing comes on top of prices
 	DefaultPanel string
 	// SandboxPanel is where the services of sandboxes are provisioned.
 	SandboxPanel string
@@ -193,7 +194,11 @@ func (s *Service) CancelPending(ctx context.Context, tx *db.Tx, id int64) error 
 // DueRenewals is what the automatic renewals of an account's services cost that are
 // due by the given time.
 func (s *Service) DueRenewals(ctx context.Context, q db.Querier, accountID int64, by time.Time) (money.USDCents, error) {
-	return dueRenewals(ctx, q, accountID, by)
+	tax, err := s.added(ctx, q, accountID)
+	if err != nil {
+		return 0, err
+	}
+	return dueRenewals(ctx, q, accountID, by, tax.BasisPoints)
 }
 
 // Suspend takes a service offline for a reason other than money, on an
@@ -254,24 +259,24 @@ func (s *Service) followSuspension(ctx context.Context, tx *db.Tx, before record
 	return s.Queue.Enqueue(ctx, tx, suspensionArgs{ServiceID: before.id}, &river.InsertOpts{Queue: jobs.PanelQueue})
 }
 
-// list answers one page of the account's services and the account's balance.
-func (s *Service) list(ctx context.Context, accountID int64, f filter, p page.Params) ([]record, int, money.USDCents, error) {
+// list answers one page of the account's services and what the account can spend.
+func (s *Service) list(ctx context.Context, accountID int64, f filter, p page.Params) ([]record, int, funds, error) {
 	rows, total, err := list(ctx, s.DB, accountID, f, p)
 	if err != nil {
-		return nil, 0, 0, err
+		return nil, 0, funds{}, err
 	}
-	balance, err := s.Balances.Balance(ctx, s.DB, accountID)
-	return rows, total, balance, err
+	has, err := s.funds(ctx, s.DB, accountID)
+	return rows, total, has, err
 }
 
-// get answers one of the account's services and the account's balance.
-func (s *Service) get(ctx context.Context, accountID, id int64) (record, money.USDCents, error) {
+// get answers one of the account's services and what the account can spend.
+func (s *Service) get(ctx context.Context, accountID, id int64) (record, funds, error) {
 	r, err := getOwn(ctx, s.DB, accountID, id)
 	if err != nil {
-		return r, 0, err
+		return r, funds{}, err
 	}
-	balance, err := s.Balances.Balance(ctx, s.DB, accountID)
-	return r, balance, err
+	has, err := s.funds(ctx, s.DB, accountID)
+	return r, has, err
 }
 
 // preferences are what a customer can change of a service; nil leaves a member

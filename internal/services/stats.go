@@ -35,16 +35,16 @@ func (s *Service) Stats(ctx context.Context, q db.Querier, accountID int64, by t
 	if err != nil {
 		return st, err
 	}
-	balance, err := s.Balances.Balance(ctx, q, accountID)
+	has, err := s.funds(ctx, q, accountID)
 	if err != nil {
 		return st, err
 	}
 	d := &st.Due
-	err = q.QueryRow(ctx, `SELECT COUNT(*), CAST(COALESCE(SUM(renew_price), 0) AS BIGINT),
+	err = q.QueryRow(ctx, `SELECT COUNT(*), CAST(COALESCE(SUM(cost), 0) AS BIGINT),
 			COALESCE(SUM(CASE WHEN total > $3 THEN 1 ELSE 0 END), 0),
-			CAST(COALESCE(SUM(CASE WHEN total > $3 THEN renew_price ELSE 0 END), 0) AS BIGINT)
-		FROM (SELECT renew_price, SUM(renew_price) OVER (ORDER BY expires_at, id) AS total FROM services
-			WHERE account_id = $1 AND expires_at < $2 AND `+renewing+`) AS due`, accountID, by, balance).
+			CAST(COALESCE(SUM(CASE WHEN total > $3 THEN cost ELSE 0 END), 0) AS BIGINT)
+		FROM (SELECT `+renewalCost(4)+` AS cost, SUM(`+renewalCost(4)+`) OVER (ORDER BY expires_at, id) AS total FROM services
+			WHERE account_id = $1 AND expires_at < $2 AND `+renewing+`) AS due`, accountID, by, has.balance, has.tax.BasisPoints).
 		Scan(&d.Count, &d.Cost, &d.Uncovered, &d.UncoveredCost)
 	return st, err
 }
@@ -56,7 +56,8 @@ type Quote struct {
 	PeriodMonths int
 	Price        money.USDCents
 	Discount     money.USDCents // at most the price
-	Credit       money.USDCents // that comes back to the wallet
+	Tax          money.USDCents // that is added
+	Credit       money.USDCents // that comes back to the wallet, with its tax
 }
 
 // QuoteRenewal prices the renewal of one of the account's services, or refuses as that would. 0 months are
@@ -71,7 +72,7 @@ func (s *Service) QuoteRenewal(ctx context.Context, q db.Querier, accountID, id 
 		return Quote{}, err
 	}
 	w, err := s.quoteRenewal(ctx, q, r, months, now)
-	return Quote{Title: w.planName, PlanID: w.planID, PeriodMonths: w.months, Price: w.price}, err
+	return Quote{Title: w.planName, PlanID: w.planID, PeriodMonths: w.months, Price: w.price, Tax: w.total - w.price}, err
 }
 
 // QuoteTariff prices the move of one of the account's services to another plan now, or refuses as that
@@ -87,7 +88,8 @@ func (s *Service) QuoteTariff(ctx context.Context, q db.Querier, accountID, id, 
 	}
 	t, err := s.quoteChange(ctx, q, r, tariffWish{planID: planID}, now)
 	return Quote{
-		Title: t.offer.PlanName, PlanID: planID, PeriodMonths: r.periodMonths, Price: t.cost, Discount: t.cost - t.charge, Credit: t.credit,
+		Title: t.offer.PlanName, PlanID: planID, PeriodMonths: r.periodMonths, Price: t.cost, Discount: t.cost - t.charge, Tax: t.toPay - t.charge,
+		Credit: t.toGive,
 	}, err
 }
 

@@ -93,10 +93,10 @@ func list(ctx context.Context, q db.Querier, accountID int64, f filter, p page.P
 
 // dueRenewals sums what the automatic renewals of an account's services cost that
 // are due by the given time.
-func dueRenewals(ctx context.Context, q db.Querier, accountID int64, by time.Time) (sum money.USDCents, err error) {
-	err = q.QueryRow(ctx, `SELECT CAST(COALESCE(SUM(renew_price), 0) AS BIGINT) FROM services
+func dueRenewals(ctx context.Context, q db.Querier, accountID int64, by time.Time, added int) (sum money.USDCents, err error) {
+	err = q.QueryRow(ctx, `SELECT CAST(COALESCE(SUM(`+renewalCost(3)+`), 0) AS BIGINT) FROM services
 		WHERE account_id = $1 AND expires_at <= $2 AND auto_renew AND status IN ('active', 'past_due', 'suspended')`,
-		accountID, by).Scan(&sum)
+		accountID, by, added).Scan(&sum)
 	return sum, err
 }
 

@@ -53,6 +53,7 @@ type tariffQuote struct {
 	offer          Offer
 	cost           money.USDCents // of the new plan for the time that is paid
 	charge, credit money.USDCents // one of them is zero
+	toPay, toGive  money.USDCents // the same with the tax that is added
 	exceeded       []exceeded
 }
 
@@ -72,6 +73,12 @@ func (s *Service) quoteTariff(ctx context.Context, q db.Querier, r record, offer
 		return t, err
 	}
 	t.charge, t.credit = max(0, t.cost-value), max(0, value-t.cost)
+	if t.toPay, err = s.gross(ctx, q, r.accountID, t.charge); err != nil {
+		return t, err
+	}
+	if t.toGive, err = s.gross(ctx, q, r.accountID, t.credit); err != nil {
+		return t, err
+	}
 	limits, err := r.raisedBy(string(offer.Limits))
 	if err != nil {
 		return t, err
@@ -162,12 +169,12 @@ func (s *Service) quoteChange(ctx context.Context, q db.Querier, r record, w tar
 		return t, err
 	}
 	if w.atRenewal {
-		t.charge, t.credit = 0, 0
+		t.charge, t.credit, t.toPay, t.toGive = 0, 0, 0, 0
 	}
 	if len(t.exceeded) > 0 {
 		return t, ErrDowngradeExceeds.With(fault.Fields{"exceeded": t.exceeded})
 	}
-	return t, expected(ctx, w.seen, t.charge)
+	return t, expected(ctx, w.seen, t.toPay)
 }
 
 // changeTariff moves one of the account's services to another plan: now, for what

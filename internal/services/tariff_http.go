@@ -74,7 +74,7 @@ func tariffOf(ctx context.Context, t tariffQuote) tariffWire {
 	w := tariffWire{
 		Plan:         planWire{ID: t.offer.PlanID, Name: t.offer.PlanName, Slug: t.offer.PlanSlug},
 		PeriodMonths: t.offer.PeriodMonths, RenewPrice: money.Wire(ctx, t.offer.Price), Available: t.offer.Available,
-		Charge: money.Wire(ctx, t.charge), Credit: money.Wire(ctx, t.credit), Exceeded: t.exceeded,
+		Charge: money.Wire(ctx, t.toPay), Credit: money.Wire(ctx, t.toGive), Exceeded: t.exceeded,
 	}
 	if w.Exceeded == nil {
 		w.Exceeded = []exceeded{}
@@ -140,7 +140,7 @@ func (s *Service) renewOperation(ctx context.Context, tx *db.Tx, p auth.Principa
 	now, err := s.wireIn(ctx, tx, p.AccountID, in.Service)
 	return &renewalWire{
 		DryRun: in.Body.DryRun, OrderID: idOrNull(orderID), PlanID: quote.planID, PeriodMonths: quote.months,
-		Total: money.Wire(ctx, quote.price), StartsAt: quote.from, ExpiresAt: quote.until, Service: now,
+		Total: money.Wire(ctx, quote.total), StartsAt: quote.from, ExpiresAt: quote.until, Service: now,
 	}, err
 }
 
@@ -156,7 +156,7 @@ func (s *Service) tryRenewal(ctx context.Context, q db.Querier, accountID, id in
 	}
 	quote, err := s.quoteRenewal(ctx, q, r, w.months, now)
 	if err == nil {
-		err = expected(ctx, w.seen, quote.price)
+		err = expected(ctx, w.seen, quote.total)
 	}
 	return quote, err
 }
@@ -218,8 +218,8 @@ func (s *Service) wireIn(ctx context.Context, tx *db.Tx, accountID, id int64) (s
 	if err != nil {
 		return serviceWire{}, err
 	}
-	balance, err := s.Balances.Balance(ctx, tx, accountID)
-	return wire(ctx, r, balance), err
+	has, err := s.funds(ctx, tx, accountID)
+	return wire(ctx, r, has), err
 }
 
 func idOrNull(id int64) *int64 {
