@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -34,6 +35,21 @@ func newEPP(cfg config.Config, clk clock.Clock, log *slog.Logger) (*epp.Client, 
 		trust.Certificates = []tls.Certificate{own}
 	}
 	return epp.New(epp.Config{
-		Address: cfg.EPPAddress, User: cfg.EPPUser, Password: cfg.EPPPassword.Reveal(), TLS: trust, Clock: clk, Log: log, Sessions: cfg.EPPSessions,
+		Address: cfg.EPPAddress, User: cfg.EPPUser, Password: cfg.EPPPassword.Reveal(), Sponsor: cfg.EPPSponsor, TLS: trust, Clock: clk, Log: log,
+		Sessions: cfg.EPPSessions,
 	}), nil
+}
+
+// registryReady tells the doctor whether the configured registry lets us in; nil where none is configured.
+func registryReady(cfg config.Config) func(context.Context) error {
+	if cfg.Registrar != config.RegistrarEPP {
+		return nil
+	}
+	return func(ctx context.Context) error {
+		registry, err := newEPP(cfg, clock.System(cfg.ClockOffset), slog.New(slog.DiscardHandler))
+		if err != nil {
+			return err
+		}
+		return errors.Join(registry.Ready(ctx), registry.Close())
+	}
 }

@@ -25,6 +25,9 @@ func TestDomainsAreRegisteredOverEPP(t *testing.T) {
 		"demo": "true", "panel": "sandbox", "node_listen": "off", "registrar": "epp", "epp_address": registry.Address,
 		"epp_user": epptest.User, "epp_password": epptest.Password, "epp_ca_file": authority,
 	})
+	if err := registryReady(a.cfg)(t.Context()); err != nil {
+		t.Errorf("the doctor: %v", err)
+	}
 	owner := a.customer(t, a.application(t, false), 100_00)
 	w := &world{App: a, t: t, owner: owner}
 	const balance = 100_00

@@ -63,6 +63,7 @@ func Examine(ctx context.Context, cfg config.Config) doctor.Report {
 		Ledger: func(ctx context.Context, d *db.DB) error {
 			return auditLedger(ctx, wallet.New(wallet.Config{DB: d}))
 		},
+		Registry: registryReady(cfg),
 	})
 }
 

@@ -56,6 +56,8 @@ type Installation struct {
 	// DatabaseFile and KeyFile are where the server would look for them.
 	DatabaseFile, KeyFile, NodeDir string
 	Ledger                         Ledger
+	// Registry tells whether the registry of domain names lets us in; nil where none is configured.
+	Registry func(ctx context.Context) error
 }
 
 // patience bounds each check: a service that does not answer is a finding, not
@@ -80,6 +82,9 @@ func Examine(ctx context.Context, in Installation) Report {
 	e.look(ctx, "server", e.server)
 	e.look(ctx, "certificate", e.certificate)
 	e.look(ctx, "mail", e.mail)
+	if e.Registry != nil {
+		e.look(ctx, "registry", e.registry)
+	}
 	e.look(ctx, "node", e.node)
 	e.look(ctx, "clock", e.clockOffset)
 	return e.report()

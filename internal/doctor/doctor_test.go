@@ -100,6 +100,12 @@ func TestEachThingThatBreaksIsFoundByItsCheck(t *testing.T) {
 		status   doctor.Status
 	}{
 		"nothing": {nil, nil, "database", doctor.OK},
+		"a registry": {nil, func(_ *testing.T, in *doctor.Installation) {
+			in.Registry = func(context.Context) error { return nil }
+		}, "registry", doctor.OK},
+		"a registry that refuses": {nil, func(_ *testing.T, in *doctor.Installation) {
+			in.Registry = func(context.Context) error { return errors.New("the login is refused") }
+		}, "registry", doctor.Fail},
 		"an open data directory": {nil, func(t *testing.T, in *doctor.Installation) {
 			must(t, os.Chmod(in.Config.DataDir, 0o755))
 		}, "data directory", doctor.Warn},

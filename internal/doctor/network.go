@@ -213,3 +213,11 @@ func (e *examination) clockOffset(context.Context) Check {
 		return ok("synchronized")
 	}
 }
+
+// registry logs in where domain names are registered.
+func (e *examination) registry(ctx context.Context) Check {
+	if err := e.Registry(ctx); err != nil {
+		return fail("look at STEAD_EPP_ADDRESS, the account, and the addresses that the registry allows; docs/registrars.md tells more", "%v", err)
+	}
+	return ok("%s lets us in", e.Config.EPPAddress)
+}

@@ -100,6 +100,7 @@ type Config struct {
 	EPPAddress      string `setting:"epp_address" doc:"host and port of the registry, such as epp.registry.example:700; required with registrar=epp"`
 	EPPUser         string `setting:"epp_user" doc:"registrar's account there, 3 to 16 characters; required with registrar=epp"`
 	EPPPassword     Secret `setting:"epp_password" doc:"its password, 6 to 16 characters; required with registrar=epp"`
+	EPPSponsor      string `setting:"epp_sponsor" doc:"how the registry names the registrar at its domains (clID), where that is not epp_user"`
 	EPPCAFile       string `setting:"epp_ca_file" doc:"PEM file with the authorities that the registry's certificate is checked against; without it, the system's"`
 	EPPCertFile     string `setting:"epp_cert_file" doc:"PEM file with the registrar's certificate, where the registry demands one"`
 	EPPKeyFile      string `setting:"epp_key_file" doc:"PEM file with its key; required with epp_cert_file"`

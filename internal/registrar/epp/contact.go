@@ -12,12 +12,16 @@ import (
 	"stead.dev/stead/internal/registrar"
 )
 
-// The lengths of a handle (RFC 5730, clIDType).
-const handleMin, handleMax = 3, 16
+// The lengths of a handle (RFC 5730, clIDType) and of a postal code (RFC 5733, pcType).
+const (
+	handleMin, handleMax = 3, 16
+	postalCodeMax        = 16
+)
 
 // PutContact implements registrar.Registrar. A handle that another registrar has is lengthened.
 func (c *Client) PutContact(ctx context.Context, handle string, in registrar.Contact) (string, error) {
-	if len(handle) < handleMin || len(handle) > handleMax || in.Name == "" || in.City == "" || in.Email == "" || len(in.Country) != 2 {
+	if len(handle) < handleMin || len(handle) > handleMax || in.Name == "" || in.City == "" || in.Email == "" || len(in.Country) != 2 ||
+		len(in.PostalCode) > postalCodeMax {
 		return "", rejected("the contact is not complete")
 	}
 	voice, err := voice(in.Phone)
@@ -44,7 +48,7 @@ func (c *Client) PutContact(ctx context.Context, handle string, in registrar.Con
 			if made := answer.Data.ContactMade; made != nil && made.ID != "" {
 				handle = made.ID // some registries choose it themselves
 			}
-			return handle, nil
+			return handle, c.prove(ctx, handle)
 		}
 		if registrar.KindOf(err) != registrar.Exists {
 			return "", err
@@ -53,16 +57,42 @@ func (c *Client) PutContact(ctx context.Context, handle string, in registrar.Con
 		changed.Organization = &organization // also where there is none any more
 		update := contactUpdate{ID: handle, Change: contactChange{Postal: &changed, Voice: voice, Email: line(in.Email)}}
 		_, err = c.do(ctx, request{what: "contact update", command: command{Update: &object{update}}, changes: true})
-		if err == nil || registrar.KindOf(err) != registrar.NotOurs {
-			return handle, err
+		if err == nil {
+			return handle, c.prove(ctx, handle)
+		}
+		if registrar.KindOf(err) != registrar.NotOurs {
+			return "", err
 		}
 		handle = c.another(handle)
 	}
 }
 
+// prove looks once, at a contact that was just put, whether the registry names us as we believe it does. Were it not
+// so, every domain that we register would seem to be another's.
+func (c *Client) prove(ctx context.Context, handle string) error {
+	c.mu.Lock()
+	proved := c.proved
+	c.mu.Unlock()
+	if proved {
+		return nil
+	}
+	made, err := c.contact(ctx, handle)
+	if err != nil {
+		return err
+	}
+	if made.Sponsor != "" && !strings.EqualFold(made.Sponsor, c.Sponsor) {
+		c.Log.ErrorContext(ctx, "epp: the registry names us otherwise; correct epp_sponsor", "registry", made.Sponsor, "sponsor", c.Sponsor)
+		return &registrar.Error{Kind: registrar.Unreachable, Cause: errors.New("epp: the registry names us " + made.Sponsor + " and not " + c.Sponsor)}
+	}
+	c.mu.Lock()
+	c.proved = true
+	c.mu.Unlock()
+	return nil
+}
+
 // another is the handle in place of one that another registrar has: the same one every time.
 func (c *Client) another(handle string) string {
-	sum := sha256.Sum256([]byte(c.User + "\x00" + handle))
+	sum := sha256.Sum256([]byte(c.Sponsor + "\x00" + handle))
 	return handle[:min(len(handle), handleMax-7)] + "-" + hex.EncodeToString(sum[:3])
 }
 

@@ -88,7 +88,7 @@ func (c *Client) look(ctx context.Context, name string) (sight, error) {
 		return broken(fmt.Errorf("epp: the answer is not about it"))
 	}
 	s := sight{domainData: *answer.Data.Domain, rgp: answer.Extension.RGP.Statuses}
-	s.ours = strings.EqualFold(s.Sponsor, c.User)
+	s.ours = strings.EqualFold(s.Sponsor, c.Sponsor)
 	for _, at := range []struct {
 		text string
 		time *time.Time

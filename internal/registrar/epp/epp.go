@@ -29,9 +29,10 @@ import (
 type Config struct {
 	// Address is the host and port; 700 is that of EPP.
 	Address string
-	// User and Password are those of the registrar's account: 3 to 16 and 6 to 16 characters (RFC 5730). User is
-	// also how the registry names whose a domain is.
+	// User and Password are those of the registrar's account: 3 to 16 and 6 to 16 characters (RFC 5730).
 	User, Password string
+	// Sponsor is how the registry names the registrar at what is its own; User when it is empty.
+	Sponsor string
 	// TLS holds the authorities that the registry is checked against, and the registrar's own certificate where the
 	// registry demands one.
 	TLS   *tls.Config
@@ -53,6 +54,7 @@ type Client struct {
 	idle    []*session
 	closed  bool
 	refused time.Time // when the registry refused to log us in
+	proved  bool      // the registry has named Sponsor at what is ours
 }
 
 var _ registrar.Registrar = (*Client)(nil)
@@ -64,6 +66,9 @@ func New(c Config) *Client {
 	}
 	if c.Timeout == 0 {
 		c.Timeout = time.Minute
+	}
+	if c.Sponsor == "" {
+		c.Sponsor = c.User
 	}
 	return &Client{Config: c, slots: make(chan struct{}, c.Sessions)}
 }
@@ -141,6 +146,16 @@ func (c *Client) acquire(ctx context.Context) (s *session, fresh bool, err error
 	}
 	s, err = c.open(ctx)
 	return s, true, err
+}
+
+// Ready tells whether the registry can be reached and lets us in.
+func (c *Client) Ready(ctx context.Context) error {
+	s, _, err := c.acquire(ctx)
+	if err != nil {
+		return err
+	}
+	c.release(s, true)
+	return nil
 }
 
 // release keeps a session for the next command, or closes it.

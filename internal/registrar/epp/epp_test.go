@@ -294,6 +294,27 @@ func TestALoginThatIsRefusedIsNotTriedOnAndOn(t *testing.T) {
 	}
 }
 
+// A registry may name the registrar otherwise than its login. Nothing is registered before that is told right.
+func TestTheSponsorsNameIsProvedBeforeAnythingIsRegistered(t *testing.T) {
+	_, registry, clk := open(t)
+	config := Config{
+		Address: registry.Address, User: epptest.User, Password: epptest.Password, Sponsor: "somebody", TLS: registry.Trust(), Clock: clk,
+		Log: slog.New(slog.DiscardHandler),
+	}
+	wrong := New(config)
+	defer wrong.Close()
+	for range 2 { // made, and replaced
+		_, err := wrong.PutContact(t.Context(), "stead-1", anna)
+		kind(t, "another name", err, registrar.Unreachable)
+	}
+	config.Sponsor = strings.ToUpper(epptest.User)
+	right := New(config)
+	defer right.Close()
+	_, err := right.PutContact(t.Context(), "stead-2", anna)
+	must(t, err)
+	must(t, right.Ready(t.Context()))
+}
+
 func TestAStrangersCertificateIsNotTrusted(t *testing.T) {
 	clk := clock.NewFake(start)
 	registry, stranger := epptest.New(t, clk), epptest.New(t, clk)

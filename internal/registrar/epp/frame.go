@@ -332,6 +332,7 @@ type contactData struct {
 	Postal []struct {
 		Type string `xml:"type,attr"`
 	} `xml:"postalInfo"`
+	Sponsor  string    `xml:"clID"`
 	Disclose *disclose `xml:"disclose"`
 }
 

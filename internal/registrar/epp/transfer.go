@@ -54,7 +54,7 @@ func (c *Client) TransferState(ctx context.Context, name string) (registrar.Tran
 		return "", err
 	}
 	t := answer.Data.Transfer
-	if t == nil || !strings.EqualFold(t.AskedBy, c.User) {
+	if t == nil || !strings.EqualFold(t.AskedBy, c.Sponsor) {
 		return registrar.TransferNone, nil
 	}
 	switch t.Status {
