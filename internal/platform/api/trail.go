@@ -29,6 +29,12 @@ type Trail interface {
 // trailTime bounds the note of how a call ended, whose client may be gone.
 const trailTime = 5 * time.Second
 
+// trailPath is the path as it was sent, so that it is ASCII whatever its escapes stand for.
+func trailPath(r *http.Request) string {
+	p := r.URL.EscapedPath()
+	return p[:min(len(p), 256)]
+}
+
 // trailed notes a call with a key that changes something. What it answers is to be written to the writer that it
 // returns, and ended to be called afterwards.
 //
@@ -39,7 +45,7 @@ func (e *Edge) trailed(w http.ResponseWriter, r *http.Request, d *declared, p au
 		return w, func() {}, nil
 	}
 	id, err := e.Trail.Began(r.Context(), Call{
-		Principal: p, Operation: d.ID, Method: r.Method, Path: loggedPath(r), RequestID: RequestID(r.Context()), From: e.ClientAddr(r).Unmap(),
+		Principal: p, Operation: d.ID, Method: r.Method, Path: trailPath(r), RequestID: RequestID(r.Context()), From: e.ClientAddr(r).Unmap(),
 	})
 	if err != nil {
 		return w, func() {}, err
