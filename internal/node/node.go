@@ -334,15 +334,13 @@ func (n *Node) home(ref string) (files.Home, error) {
 // site.
 func (n *Node) sites(rec accounts.Record) []web.Site {
 	var sites []web.Site
-	var with []string // the certificate of each site; one of the machine's own is as good as another
 	for _, d := range rec.Domains {
 		state, secure := n.tls(rec.Name, d.Name)
-		certificate := secure.Chain
-		if state == panel.TLSSelfSigned {
-			certificate = ""
+		if state == panel.TLSSelfSigned { // one is as good as another: the server has one for all
+			secure.Chain, secure.Key = "", ""
 		}
 		i := 0
-		for i < len(sites) && (with[i] != certificate || sites[i].DocumentRoot != d.DocumentRoot ||
+		for i < len(sites) && (sites[i].Certificate != secure.Chain || sites[i].DocumentRoot != d.DocumentRoot ||
 			sites[i].RedirectTo != d.RedirectTo || sites[i].ForceHTTPS != d.ForceHTTPS || sites[i].HSTS != secure.HSTS) {
 			i++
 		}
@@ -350,7 +348,6 @@ func (n *Node) sites(rec accounts.Record) []web.Site {
 			sites[i].Aliases = append(sites[i].Aliases, d.Name)
 			continue
 		}
-		with = append(with, certificate)
 		sites = append(sites, web.Site{
 			Domain: d.Name, Home: n.accounts.Home(rec), DocumentRoot: d.DocumentRoot,
 			RedirectTo: d.RedirectTo, ForceHTTPS: d.ForceHTTPS, Suspended: rec.Suspended,
