@@ -17,7 +17,9 @@ import (
 	"time"
 
 	"stead.dev/stead/internal/account"
+	"stead.dev/stead/internal/addons"
 	"stead.dev/stead/internal/catalog"
+	"stead.dev/stead/internal/coupons"
 	"stead.dev/stead/internal/domains"
 	"stead.dev/stead/internal/nodes"
 	"stead.dev/stead/internal/oauth"
@@ -44,6 +46,8 @@ type Sections struct {
 	Nodes        *nodes.Service
 	Domains      *domains.Service
 	Resellers    Resellers
+	Addons       *addons.Service
+	Coupons      *coupons.Service
 	Refunds      Refunds
 	Clock        clock.Clock
 	// NodesURL is where machines join; empty where it is not configured.

@@ -2,6 +2,7 @@ package admin_test
 
 import (
 	"testing"
+	"time"
 
 	"stead.dev/stead/internal/admin"
 	"stead.dev/stead/internal/platform/money"
@@ -20,6 +21,19 @@ func TestAmountsAreReadAsPeopleWriteThem(t *testing.T) {
 	} {
 		if got, err := admin.ParseUSD(text); err == nil {
 			t.Errorf("%q is taken for %d", text, got)
+		}
+	}
+}
+
+func TestMomentsAreDatesOrMoments(t *testing.T) {
+	for text, want := range map[string]string{"2026-12-31": "2026-12-31T00:00:00Z", "2026-12-31T18:00:00+05:00": "2026-12-31T13:00:00Z"} {
+		if got, err := admin.ParseMoment(text); err != nil || got.Format(time.RFC3339) != want {
+			t.Errorf("%q is %s, %v, want %s", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"", "31.12.2026", "2026-13-01", "tomorrow"} {
+		if got, err := admin.ParseMoment(text); err == nil {
+			t.Errorf("%q is taken for %s", text, got)
 		}
 	}
 }

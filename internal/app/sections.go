@@ -20,6 +20,7 @@ import (
 	"stead.dev/stead/internal/catalog"
 	"stead.dev/stead/internal/certificates"
 	"stead.dev/stead/internal/clocks"
+	"stead.dev/stead/internal/coupons"
 	"stead.dev/stead/internal/credentials"
 	"stead.dev/stead/internal/cron"
 	"stead.dev/stead/internal/databases"
@@ -106,6 +107,7 @@ type sections struct {
 	domains *domains.Service
 	loyalty *loyalty.Service
 	addons  *addons.Service
+	coupons *coupons.Service
 }
 
 // build makes the sections, each after those it needs, and plugs them together.
@@ -219,6 +221,8 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 		return err
 	}
 	c.buildAddons()
+	c.coupons = coupons.New(coupons.Config{DB: c.db, Orders: c.orders})
+	c.orders.Coupons = redeemed{c.coupons}
 	c.reseller = reseller.New(reseller.Config{
 		DB: c.db, Clock: c.clock, Accounts: c.accounts, Wallet: c.wallet, Services: c.services, Orders: c.orders, Catalog: c.catalog,
 		Credentials: c.credentials, BaseURL: c.cfg.BaseURL,
@@ -240,7 +244,7 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 	}
 	c.admin = admin.New(admin.Sections{
 		DB: c.db, Accounts: c.accounts, Applications: c.oauth, Catalog: c.catalog, Wallet: c.wallet, Services: c.services,
-		Switches: c.switches, Nodes: c.nodes, Clock: c.clock, NodesURL: c.cfg.NodesURL, Domains: c.domains, Resellers: resellers{c.reseller}, Refunds: refunds{c.db, c.orders},
+		Switches: c.switches, Nodes: c.nodes, Clock: c.clock, NodesURL: c.cfg.NodesURL, Domains: c.domains, Resellers: resellers{c.reseller}, Addons: c.addons, Coupons: c.coupons, Refunds: refunds{c.db, c.orders},
 	})
 	return nil
 }

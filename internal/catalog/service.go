@@ -129,3 +129,19 @@ func (s *Service) Locations(ctx context.Context, q db.Querier, planID int64) ([]
 	}
 	return pl.Locations, nil
 }
+
+// Unknown are those of some slugs that no product and no plan has, on sale or not.
+func (s *Service) Unknown(ctx context.Context, q db.Querier, slugs []string) (unknown []string, err error) {
+	for _, slug := range slugs {
+		var known bool
+		err := q.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM catalog_products WHERE slug = $1) OR EXISTS (SELECT 1 FROM catalog_plans WHERE slug = $1)`,
+			slug).Scan(&known)
+		if err != nil {
+			return nil, fmt.Errorf("catalog: is there %s: %w", slug, err)
+		}
+		if !known {
+			unknown = append(unknown, slug)
+		}
+	}
+	return unknown, nil
+}

@@ -1,0 +1,51 @@
+package main
+
+import (
+	"io"
+
+	"stead.dev/stead/internal/admin"
+)
+
+// addonsCmd are the commands about add-ons that operators make.
+type addonsCmd struct {
+	Waiting addonsWaiting `cmd:"" help:"List the add-ons that were paid for and that an operator is to make, the oldest first."`
+	Made    addonsMade    `cmd:"" help:"Say that an add-on is made: its money is taken, and it is renewed with its service."`
+	Refuse  addonsRefuse  `cmd:"" help:"Say that an add-on cannot be made: its money goes back."`
+}
+
+type addonsWaiting struct{}
+
+// Run lists what waits.
+func (addonsWaiting) Run(e *environment) error {
+	return e.administer(func(a *admin.Admin) error {
+		list, err := a.WaitingAddons(e.ctx)
+		if err != nil {
+			return err
+		}
+		return e.show(map[string]any{"data": list}, func(w io.Writer) {
+			row(w, "ID", "ADD-ON", "QUANTITY", "SERVICE", "ACCOUNT", "SINCE")
+			for _, x := range list {
+				row(w, x.ID, x.Key, x.Quantity, x.ServiceID, x.AccountID, x.CreatedAt.Format("2006-01-02 15:04"))
+			}
+		})
+	})
+}
+
+type addonsMade struct {
+	Addon int64  `arg:"" help:"Its id."`
+	Value string `help:"What the customer is shown of it, such as the address."`
+}
+
+// Run says that it is made.
+func (c *addonsMade) Run(e *environment) error {
+	return e.administer(func(a *admin.Admin) error { return a.MakeAddon(e.ctx, c.Addon, c.Value) })
+}
+
+type addonsRefuse struct {
+	Addon int64 `arg:"" help:"Its id."`
+}
+
+// Run gives the money back.
+func (c *addonsRefuse) Run(e *environment) error {
+	return e.administer(func(a *admin.Admin) error { return a.RefuseAddon(e.ctx, c.Addon) })
+}
