@@ -3,9 +3,9 @@ package services
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -123,18 +123,70 @@ func (r record) before(d due) bool {
 // renewing is the condition of record.renewing in SQL.
 const renewing = `auto_renew AND (status IN ('active', 'past_due') OR (status = 'suspended' AND suspend_reason = 'unpaid'))`
 
+// How many renewals are summed at once to find the first that the balance does not pay for: few at first, because most
+// balances pay for few of very many.
+const (
+	sumAtOnce     = 2000
+	sumAtOnceMore = 4 // times as many the next time
+)
+
 // uncovered is the first of an account's renewals that the balance does not pay for, in the order in
 // which they are due; nil when it pays for all.
 func uncovered(ctx context.Context, q db.Querier, accountID int64, has funds) (*due, error) {
-	var d due
-	err := q.QueryRow(ctx, `SELECT expires_at, id FROM (
-			SELECT expires_at, id, SUM(`+renewalCost(3)+`) OVER (ORDER BY expires_at, id) AS total FROM services
-			WHERE account_id = $1 AND `+renewing+`) AS due
-		WHERE total > $2 ORDER BY expires_at, id LIMIT 1`, accountID, has.balance, has.tax.BasisPoints).Scan(&d.at, &d.id)
-	if errors.Is(err, db.ErrNoRows) {
-		return nil, nil // it pays for all
+	var after due
+	for n := sumAtOnce; ; n *= sumAtOnceMore {
+		s, err := sumRenewals(ctx, q, accountID, after, n, has)
+		if err != nil || s.first != nil || s.count < n {
+			return s.first, err
+		}
+		after, has.balance = s.last, has.balance-s.sum
+		if n > sumAtOnce {
+			continue
+		}
+		// There are very many. Often it pays for all of them, which is known without an order.
+		rest, err := restOfRenewals(ctx, q, accountID, after, has.tax)
+		if err != nil || rest <= has.balance {
+			return nil, err
+		}
 	}
-	return &d, err
+}
+
+// summed is a number of renewals that follow each other.
+type summed struct {
+	count int
+	sum   money.USDCents
+	last  due
+	first *due // that the balance does not pay for; the rest is then of no use
+}
+
+// sumRenewals sums the next renewals of an account, until one of them is not paid for.
+func sumRenewals(ctx context.Context, q db.Querier, accountID int64, after due, n int, has funds) (s summed, err error) {
+	_, err = db.Collect(ctx, q, func(row db.Row) (none struct{}, err error) {
+		var d due
+		var total money.USDCents
+		var place int
+		if err = row.Scan(&d.at, &d.id, &total, &place); err != nil {
+			return none, err
+		}
+		if total > has.balance {
+			s.first = &d
+		}
+		s.count, s.sum, s.last = place, total, d
+		return none, nil
+	}, `SELECT expires_at, id, CAST(total AS BIGINT), place FROM (
+			SELECT expires_at, id, SUM(`+renewalCost(6)+`) OVER (ORDER BY expires_at, id) AS total,
+				ROW_NUMBER() OVER (ORDER BY expires_at, id) AS place, COUNT(*) OVER () AS places
+			FROM (SELECT expires_at, id, renew_price FROM services WHERE account_id = $1 AND `+renewing+`
+				AND (expires_at > $2 OR (expires_at = $2 AND id > $3)) AND expires_at >= $2 ORDER BY expires_at, id LIMIT $4) AS next) AS sums
+		WHERE total > $5 OR place = places ORDER BY expires_at, id LIMIT 1`, accountID, after.at, after.id, n, has.balance, has.tax.BasisPoints)
+	return s, err
+}
+
+// restOfRenewals is what all renewals of an account cost that are due after one.
+func restOfRenewals(ctx context.Context, q db.Querier, accountID int64, after due, tax money.Tax) (sum money.USDCents, err error) {
+	err = q.QueryRow(ctx, `SELECT CAST(COALESCE(SUM(`+renewalCost(4)+`), 0) AS BIGINT) FROM services WHERE account_id = $1 AND `+renewing+`
+		AND (expires_at > $2 OR (expires_at = $2 AND id > $3)) AND expires_at >= $2`, accountID, after.at, after.id, tax.BasisPoints).Scan(&sum)
+	return sum, err
 }
 
 // resold shows services to the reseller that has them.
@@ -143,9 +195,11 @@ func (s *Service) resold(ctx context.Context, q db.Querier, accountID int64, row
 	if err != nil {
 		return nil, err
 	}
-	first, err := uncovered(ctx, q, accountID, has)
-	if err != nil {
-		return nil, err
+	var first *due
+	if slices.ContainsFunc(rows, record.renewing) {
+		if first, err = uncovered(ctx, q, accountID, has); err != nil {
+			return nil, err
+		}
 	}
 	all := make([]Resold, len(rows))
 	for i, r := range rows {

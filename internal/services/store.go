@@ -85,9 +85,18 @@ func list(ctx context.Context, q db.Querier, accountID int64, f filter, p page.P
 	if err := q.QueryRow(ctx, `SELECT count(*) FROM services WHERE `+where, args...).Scan(&total); err != nil {
 		return nil, 0, err
 	}
+	limit, offset, order := min(p.Limit(), total-p.Offset()), p.Offset(), "DESC"
+	if limit <= 0 {
+		return nil, total, nil // past the last page
+	}
+	if offset > total/2 { // counted from the nearer end, so that no page is far
+		offset, order = total-offset-limit, "ASC"
+	}
+	// The index finds the page; only its rows are read.
 	n := len(args)
-	query := fmt.Sprintf(`SELECT %s FROM services WHERE %s ORDER BY id DESC LIMIT $%d OFFSET $%d`, columns, where, n+1, n+2)
-	rows, err = db.Collect(ctx, q, scan, query, append(args, p.Limit(), p.Offset())...)
+	query := fmt.Sprintf(`SELECT %s FROM services WHERE id IN (SELECT id FROM services WHERE %s ORDER BY id %s LIMIT $%d OFFSET $%d) ORDER BY id DESC`,
+		columns, where, order, n+1, n+2)
+	rows, err = db.Collect(ctx, q, scan, query, append(args, limit, offset)...)
 	return rows, total, err
 }
 

@@ -1,0 +1,97 @@
+package services
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"stead.dev/stead/internal/platform/clock"
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/money"
+	"stead.dev/stead/internal/platform/page"
+	"stead.dev/stead/internal/platform/testkit"
+)
+
+// many services of account 1, which expire one after the other and cost 1, 2, 3 … to renew; two of them at a time.
+const many = 2*sumAtOnce + 101
+
+func (w *world) aHost() {
+	w.t.Helper()
+	id := w.active(sold("seed.test", 0, ""))
+	w.exec(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < `+fmt.Sprint(many)+`)
+		INSERT INTO services (account_id, order_id, type, label, status, domain, search, plan_id, plan_slug, plan_name, limits, period_months,
+			auto_renew, renew_price, first_price, created_at, provisioned_at, expires_at, panel, panel_ref, metadata)
+		SELECT account_id, order_id, type, label, status, 'n' || CAST(i AS TEXT) || '.test', 'n' || CAST(i AS TEXT), plan_id, plan_slug, plan_name, limits,
+			period_months, TRUE, i, 0, created_at, provisioned_at, expires_at + i / 2, panel, panel_ref, '{}' FROM services CROSS JOIN n WHERE id = $1`, id)
+	w.exec(`DELETE FROM services_history WHERE service_id = $1`, id)
+	w.exec(`DELETE FROM services_periods WHERE service_id = $1`, id)
+	w.exec(`DELETE FROM services WHERE id = $1`, id)
+}
+
+// TestCoverageOfVeryManyIsThatOfFew: however many renewals are summed at once, the first that is not paid for is the one
+// that adding them up finds.
+func TestCoverageOfVeryManyIsThatOfFew(t *testing.T) {
+	engines(t, func(t *testing.T, w *world) {
+		w.aHost()
+		var all []record
+		for p := 1; ; p++ {
+			rows, _, err := list(t.Context(), w.db, 1, filter{}, page.Params{Page: p, PerPage: page.MaxPerPage})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if all = append(all, rows...); len(rows) == 0 {
+				break
+			}
+		}
+		if len(all) != many || !slices.IsSortedFunc(all, func(a, b record) int { return int(b.id - a.id) }) {
+			t.Fatalf("%d services, or not the newest first", len(all))
+		}
+		slices.SortFunc(all, func(a, b record) int {
+			if d := a.expiresAt.Compare(*b.expiresAt); d != 0 {
+				return d
+			}
+			return int(a.id - b.id)
+		})
+		var sum money.USDCents
+		for _, r := range all {
+			sum += r.renewPrice + (r.renewPrice*1200+5000)/10_000
+		}
+		for _, balance := range []money.USDCents{0, 1, 2, 500, 100_000, 2_000_000, 2_300_000, sum / 2, sum - 1, sum, sum + 1} {
+			var want *due
+			left := balance
+			for _, r := range all {
+				if left -= r.renewPrice + (r.renewPrice*1200+5000)/10_000; left < 0 {
+					want = &due{*r.expiresAt, r.id}
+					break
+				}
+			}
+			got, err := uncovered(t.Context(), w.db, 1, funds{balance: balance, tax: money.Tax{BasisPoints: 1200}})
+			if err != nil || (got == nil) != (want == nil) || (got != nil && (got.id != want.id || !got.at.Equal(want.at))) {
+				t.Errorf("with %d: %v, want %v, %v", balance, got, want, err)
+			}
+		}
+	})
+}
+
+// TestPagesOfAListJoin: every page, counted from whichever end, has what comes after the one before.
+func TestPagesOfAListJoin(t *testing.T) {
+	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
+		w := newWorld(t, d, clk)
+		for i := range 7 {
+			w.reserve(ask(fmt.Sprintf("n%d.test", i)))
+		}
+		for perPage := 1; perPage <= 8; perPage++ {
+			var ids []int64
+			for p := 1; p <= 9; p++ {
+				rows, total, err := list(t.Context(), d, 1, filter{}, page.Params{Page: p, PerPage: perPage})
+				if err != nil || total != 7 || len(rows) != max(0, min(perPage, 7-(p-1)*perPage)) {
+					t.Errorf("page %d of %d: %d rows of %d, %v", p, perPage, len(rows), total, err)
+				}
+				for _, r := range rows {
+					ids = append(ids, r.id)
+				}
+			}
+			w.same("ids", []int64{7, 6, 5, 4, 3, 2, 1}, ids)
+		}
+	})
+}
