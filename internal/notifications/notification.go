@@ -98,6 +98,9 @@ var rules = map[string]rule{
 	"wallet.topup_succeeded": {"payment_received", Info, func(o object) map[string]string {
 		return map[string]string{"Amount": o.cents("amount_usd_cents")}
 	}},
+	"wallet.low_balance": {"low_balance", Warning, func(o object) map[string]string {
+		return map[string]string{"Amount": o.cents("balance_usd_cents"), "Threshold": o.cents("threshold_usd_cents")}
+	}},
 	"wallet.topup_failed": {"payment_failed", Warning, func(o object) map[string]string {
 		return map[string]string{"Amount": o.cents("amount_usd_cents")}
 	}},

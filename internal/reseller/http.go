@@ -85,7 +85,7 @@ func (s *Service) me(ctx context.Context, q db.Querier, p auth.Principal) (*meWi
 	if err != nil {
 		return nil, err
 	}
-	chosen, err := settingsOf(ctx, q, p.AccountID)
+	chosen, err := s.settingsOf(ctx, q, p.AccountID)
 	if err != nil {
 		return nil, err
 	}
@@ -114,13 +114,13 @@ func (s *Service) updateOperation(ctx context.Context, p auth.Principal, in *upd
 		if _, err := s.Accounts.UpdateIn(ctx, tx, p.AccountID, account.Update{Locale: in.Body.Locale}); err != nil {
 			return err
 		}
-		chosen, err := settingsOf(ctx, tx, p.AccountID)
+		chosen, err := s.settingsOf(ctx, tx, p.AccountID)
 		if err != nil {
 			return err
 		}
 		if b := in.Body.LowBalanceThreshold; b != nil {
-			if chosen.lowBalanceThreshold = b; *b == 0 {
-				chosen.lowBalanceThreshold = nil
+			if err := s.Wallet.SetLowBalance(ctx, tx, p.AccountID, *b); err != nil {
+				return err
 			}
 		}
 		if in.Body.AutoRenew != nil {

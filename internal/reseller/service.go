@@ -51,19 +51,24 @@ type settings struct {
 	autoRenew           bool // of new services
 }
 
-func settingsOf(ctx context.Context, q db.Querier, accountID int64) (s settings, err error) {
-	err = q.QueryRow(ctx, `SELECT low_balance_threshold, auto_renew FROM reseller_settings WHERE account_id = $1`, accountID).
-		Scan(&s.lowBalanceThreshold, &s.autoRenew)
+func (s *Service) settingsOf(ctx context.Context, q db.Querier, accountID int64) (found settings, err error) {
+	err = q.QueryRow(ctx, `SELECT auto_renew FROM reseller_settings WHERE account_id = $1`, accountID).Scan(&found.autoRenew)
 	if errors.Is(err, db.ErrNoRows) {
-		return settings{autoRenew: true}, nil
+		found.autoRenew, err = true, nil
 	}
-	return s, err
+	if err != nil {
+		return found, err
+	}
+	threshold, err := s.Wallet.LowBalance(ctx, q, accountID)
+	if threshold > 0 {
+		found.lowBalanceThreshold = &threshold
+	}
+	return found, err
 }
 
 func putSettings(ctx context.Context, tx *db.Tx, accountID int64, s settings) error {
-	_, err := tx.Exec(ctx, `INSERT INTO reseller_settings (account_id, low_balance_threshold, auto_renew) VALUES ($1, $2, $3)
-		ON CONFLICT (account_id) DO UPDATE SET low_balance_threshold = excluded.low_balance_threshold, auto_renew = excluded.auto_renew`,
-		accountID, s.lowBalanceThreshold, s.autoRenew)
+	_, err := tx.Exec(ctx, `INSERT INTO reseller_settings (account_id, auto_renew) VALUES ($1, $2)
+		ON CONFLICT (account_id) DO UPDATE SET auto_renew = excluded.auto_renew`, accountID, s.autoRenew)
 	return err
 }
 

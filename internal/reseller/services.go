@@ -170,7 +170,7 @@ func (s *Service) createOperation(ctx context.Context, tx *db.Tx, p auth.Princip
 		buy.ClientRef = c
 	}
 	if buy.AutoRenew == nil {
-		chosen, err := settingsOf(ctx, tx, p.AccountID)
+		chosen, err := s.settingsOf(ctx, tx, p.AccountID)
 		if err != nil {
 			return nil, err
 		}

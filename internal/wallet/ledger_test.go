@@ -227,6 +227,12 @@ type model struct {
 	charges             map[int64]money.USDCents // held
 	ended               []int64                  // captured or released
 	topups              []*modelTopup
+	rewards             []*modelReward
+}
+
+type modelReward struct {
+	id         int64
+	left, back money.USDCents
 }
 
 type modelTopup struct {
@@ -320,6 +326,31 @@ func (w *world) walk(rt *rapid.T) {
 			if !errors.Is(err, ErrNothingHeld) { // the other way round is refused, the same way is a repetition
 				rt.Fatalf("a charge ended both ways: %v", err)
 			}
+		},
+		"reward": func(rt *rapid.T) {
+			r := &modelReward{id: nextID.Add(1), left: cents.Draw(rt, "amount")}
+			do(func(ctx context.Context, tx *db.Tx) error {
+				return w.Credit(ctx, tx, Credit{AccountID: account, Amount: r.left, Type: TypeReferralReward, Reference: Reference{"referral", r.id}})
+			})
+			m.comes(r.left)
+			m.rewards = append(m.rewards, r)
+		},
+		"reclaim": func(rt *rapid.T) {
+			if len(m.rewards) == 0 {
+				rt.Skip("none")
+			}
+			r := rapid.SampledFrom(m.rewards).Draw(rt, "reward")
+			if r.left == 0 {
+				rt.Skip("nothing is left")
+			}
+			amount := money.USDCents(rapid.Int64Range(1, int64(r.left)).Draw(rt, "amount"))
+			r.left, r.back = r.left-amount, r.back+amount
+			for range rapid.IntRange(1, 2).Draw(rt, "times") {
+				do(func(ctx context.Context, tx *db.Tx) error {
+					return w.Reclaim(ctx, tx, Credit{AccountID: account, Amount: amount, Reference: Reference{"referral", r.id}}, int64(r.back))
+				})
+			}
+			m.goes(amount)
 		},
 		"credit": func(rt *rapid.T) {
 			amount := cents.Draw(rt, "amount")
@@ -432,6 +463,8 @@ func TestRecomputeFindsWhatDoesNotAddUp(t *testing.T) {
 			"transaction": {`UPDATE wallet_postings SET amount = amount + 1 WHERE id = 1`, `UPDATE wallet_postings SET amount = amount - 1 WHERE id = 1`},
 			"chain":       {`UPDATE wallet_postings SET balance_after = balance_after + 1 WHERE balance_after IS NOT NULL`, `UPDATE wallet_postings SET balance_after = balance_after - 1 WHERE balance_after IS NOT NULL`},
 			"debt":        {`UPDATE wallet_ledger_accounts SET balance = balance - 1 WHERE kind = 'debt'`, `UPDATE wallet_ledger_accounts SET balance = balance + 1 WHERE kind = 'debt'`},
+			"held":        {`UPDATE wallet_ledger_accounts SET balance = balance + 7 WHERE kind = 'held'`, `UPDATE wallet_ledger_accounts SET balance = balance - 7 WHERE kind = 'held'`},
+			"world":       {`INSERT INTO wallet_sandboxes (account_id) VALUES (1)`, `DELETE FROM wallet_sandboxes`},
 			"topup":       {`UPDATE wallet_topups SET status = 'failed'`, `UPDATE wallet_topups SET status = 'succeeded'`},
 		} {
 			exec := func(query string) {
