@@ -1,6 +1,7 @@
 package app
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -17,13 +18,15 @@ import (
 // those of an operator.
 func TestDomainsAreRegisteredOverEPP(t *testing.T) {
 	registry := epptest.New(t, clock.System(0))
-	authority := filepath.Join(t.TempDir(), "registry.pem")
-	if err := os.WriteFile(authority, registry.Authority, 0o600); err != nil {
+	registry.Demand()
+	authority, key := filepath.Join(t.TempDir(), "registry.pem"), filepath.Join(t.TempDir(), "key.pem")
+	if err := errors.Join(os.WriteFile(authority, registry.Authority, 0o600), os.WriteFile(key, registry.Key, 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	a := start(t, map[string]string{
 		"demo": "true", "panel": "sandbox", "node_listen": "off", "registrar": "epp", "epp_address": registry.Address,
 		"epp_user": epptest.User, "epp_password": epptest.Password, "epp_ca_file": authority,
+		"epp_cert_file": authority, "epp_key_file": key, // whoever's: the registry of the test looks that there is one
 	})
 	if err := registryReady(a.cfg)(t.Context()); err != nil {
 		t.Errorf("the doctor: %v", err)

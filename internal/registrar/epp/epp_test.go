@@ -2,6 +2,7 @@ package epp
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -232,6 +233,60 @@ func TestACommandThatChangesSomethingIsNeverRepeated(t *testing.T) {
 	}
 	_, err = c.Register(t.Context(), in)
 	kind(t, "again", err, registrar.Exists)
+}
+
+// What a registry sends that is no answer to the command leaves its outcome unknown, and ends the session.
+func TestAnAnswerThatIsNoneIsNotBelieved(t *testing.T) {
+	replace := func(old, with string) func([]byte) []byte {
+		return func(packet []byte) []byte {
+			changed := append([]byte{0, 0, 0, 0}, strings.Replace(string(packet[4:]), old, with, 1)...)
+			binary.BigEndian.PutUint32(changed, uint32(len(changed)))
+			return changed
+		}
+	}
+	for what, spoil := range map[string]func([]byte) []byte{
+		"of another command":  replace("<clTRID>stead", "<clTRID>staed"),
+		"no result":           replace("<result", "<nothing"),
+		"no XML":              replace("<epp", "<<epp"),
+		"a greeting":          replace("response>", "greeting>"),
+		"a code that is none": replace(`code="1000"`, `code="good"`),
+		"endless":             func([]byte) []byte { return []byte{0xff, 0xff, 0xff, 0xff, '<'} },
+		"empty":               func([]byte) []byte { return []byte{0, 0, 0, 4} },
+		"of a negative size":  func([]byte) []byte { return []byte{0, 0, 0, 1, '<'} },
+	} {
+		c, registry, _ := open(t)
+		in := registration(t, c)
+		in.Nameservers = nil
+		registry.Spoil = spoil
+		registry.Cut(1, epptest.Spoiled)
+		_, err := c.Register(t.Context(), in)
+		kind(t, what, err, registrar.Unknown)
+		d, err := c.Info(t.Context(), shop)
+		if err != nil || !d.Ours || registry.Logins() != 2 || registry.Created(shop) != 1 {
+			t.Errorf("%s: %+v %v, %d logins", what, d, err, registry.Logins())
+		}
+	}
+}
+
+func TestARegistryThatHangsIsNotWaitedFor(t *testing.T) {
+	_, registry, clk := open(t)
+	c := New(Config{
+		Address: registry.Address, User: epptest.User, Password: epptest.Password, TLS: registry.Trust(), Clock: clk,
+		Log: slog.New(slog.DiscardHandler), Timeout: 2 * time.Second,
+	})
+	t.Cleanup(func() { _ = c.Close() })
+	in := registration(t, c)
+	in.Nameservers = nil
+	registry.Cut(1, epptest.Never)
+	_, err := c.Register(t.Context(), in)
+	kind(t, "a command", err, registrar.Unknown)
+	if d, err := c.Info(t.Context(), shop); err != nil || !d.Ours {
+		t.Errorf("%+v %v", d, err)
+	}
+	registry.Cut(1, epptest.Never)
+	if _, err := c.Info(t.Context(), shop); err != nil { // on another session
+		t.Error(err)
+	}
 }
 
 func TestSessionsAreUsedAgain(t *testing.T) {

@@ -42,15 +42,21 @@ const (
 	Unanswered
 	// InAnswer: in the middle of the answer.
 	InAnswer
+	// Never: the registry does what it is asked and says nothing; it is the client who has to end it.
+	Never
+	// Spoiled: what Spoil makes of the answer is sent.
+	Spoiled
 )
 
 // Server is the registry.
 type Server struct {
 	*registry
 
-	// Address is where it listens; Authority is the PEM of the certificate that it shows.
-	Address   string
-	Authority []byte
+	// Address is where it listens; Authority is the PEM of the certificate that it shows, and Key of its key.
+	Address        string
+	Authority, Key []byte
+	// Spoil makes another packet of an answer's, its length included.
+	Spoil func(packet []byte) []byte
 	// Extensions are those of its greeting.
 	Extensions []string
 	// LoginCode answers every login, when it is not 0.
@@ -69,17 +75,27 @@ type Server struct {
 	open     []net.Conn
 	logins   int
 	hellos   int
+	demands  bool
 }
 
 // New starts a registry, and stops it with the test.
 func New(t testing.TB, clk clock.Clock) *Server {
 	t.Helper()
-	certificate, authority := certificate(t, clk.Now())
+	certificate, authority, key := certificate(t, clk.Now())
 	s := &Server{
-		registry: newRegistry(clk), Authority: authority,
+		registry: newRegistry(clk), Authority: authority, Key: key,
 		Extensions: []string{"urn:ietf:params:xml:ns:secDNS-1.1", "urn:ietf:params:xml:ns:rgp-1.0", "urn:example:params:xml:ns:else-1.0"},
 	}
 	config := &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{certificate}}
+	config.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		this := config.Clone()
+		if s.demands {
+			this.ClientAuth = tls.RequireAnyClientCert
+		}
+		return this, nil
+	}
 	listener, err := tls.Listen("tcp", "127.0.0.1:0", config)
 	if err != nil {
 		t.Fatal(err)
@@ -104,7 +120,14 @@ func (s *Server) Trust() *tls.Config {
 	return &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: pool, ServerName: "registry.test"}
 }
 
-func certificate(t testing.TB, now time.Time) (tls.Certificate, []byte) {
+// Demand lets in only who shows a certificate.
+func (s *Server) Demand() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.demands = true
+}
+
+func certificate(t testing.TB, now time.Time) (_ tls.Certificate, chain, private []byte) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -121,7 +144,12 @@ func certificate(t testing.TB, now time.Time) (tls.Certificate, []byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
+	secret, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
+		pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret})
 }
 
 // Cut cuts the connection at the nth frame that comes from now on, the first being 1. A login is a frame, and so is a
@@ -186,7 +214,7 @@ func (s *Server) serve(conn net.Conn) error {
 	if err := conn.(*tls.Conn).HandshakeContext(context.Background()); err != nil {
 		return err
 	}
-	if err := s.send(conn, s.greeting(), false); err != nil {
+	if err := s.send(conn, s.greeting(), 0); err != nil {
 		return err
 	}
 	in := false
@@ -210,10 +238,15 @@ func (s *Server) serve(conn net.Conn) error {
 			return err
 		}
 		answer, end := s.answer(frame, &in)
-		if moment == Unanswered {
+		switch moment {
+		case Unanswered:
 			return nil
+		case Never:
+			_, err := io.Copy(io.Discard, conn)
+			return err
+		case BeforeSent, Unread, InAnswer, Spoiled:
 		}
-		if err := s.send(conn, answer, moment == InAnswer); err != nil || end || moment == InAnswer {
+		if err := s.send(conn, answer, moment); err != nil || end || moment == InAnswer {
 			return err
 		}
 	}
@@ -255,11 +288,15 @@ func receive(conn net.Conn) ([]byte, error) {
 	return content, err
 }
 
-func (s *Server) send(conn net.Conn, content string, half bool) error {
+func (s *Server) send(conn net.Conn, content string, moment Moment) error {
 	s.keep([]byte(content))
 	packet := append(binary.BigEndian.AppendUint32(nil, uint32(len(content)+4)), content...) //nolint:gosec // far below the limit
-	if half {
+	switch moment {
+	case InAnswer:
 		packet = packet[:len(packet)/2]
+	case Spoiled:
+		packet = s.Spoil(packet)
+	case BeforeSent, Unread, Unanswered, Never:
 	}
 	_, err := conn.Write(packet)
 	return err
