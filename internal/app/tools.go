@@ -9,6 +9,7 @@ import (
 
 	"stead.dev/stead/internal/admin"
 	"stead.dev/stead/internal/doctor"
+	"stead.dev/stead/internal/invoices"
 	"stead.dev/stead/internal/observe"
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/config"
@@ -63,6 +64,7 @@ func Examine(ctx context.Context, cfg config.Config) doctor.Report {
 		Ledger: func(ctx context.Context, d *db.DB) error {
 			return auditLedger(ctx, wallet.New(wallet.Config{DB: d}))
 		},
+		Invoices: func(ctx context.Context, d *db.DB) error { return invoices.New(invoices.Config{DB: d}).Verify(ctx) },
 		Registry: registryReady(cfg),
 	})
 }

@@ -56,6 +56,8 @@ type Installation struct {
 	// DatabaseFile and KeyFile are where the server would look for them.
 	DatabaseFile, KeyFile, NodeDir string
 	Ledger                         Ledger
+	// Invoices says whether the numbers of invoices are without a gap.
+	Invoices Ledger
 	// Registry tells whether the registry of domain names lets us in; nil where none is configured.
 	Registry func(ctx context.Context) error
 }
@@ -77,6 +79,7 @@ func Examine(ctx context.Context, in Installation) Report {
 	}
 	e.look(ctx, "migrations", e.migrations)
 	e.look(ctx, "ledger", e.ledger)
+	e.look(ctx, "invoices", e.invoices)
 	e.look(ctx, "failed jobs", e.jobs)
 	e.look(ctx, "base URL", e.baseURL)
 	e.look(ctx, "server", e.server)

@@ -46,7 +46,7 @@ func installation(t *testing.T, settings map[string]string) doctor.Installation 
 	in := doctor.Installation{
 		Config: *cfg, Clock: clock.NewFake(testkit.Start), DatabaseFile: filepath.Join(dir, "stead.db"),
 		KeyFile: filepath.Join(dir, "secret.key"), NodeDir: filepath.Join(dir, "node"),
-		Ledger: func(context.Context, *db.DB) error { return nil },
+		Ledger: func(context.Context, *db.DB) error { return nil }, Invoices: func(context.Context, *db.DB) error { return nil },
 	}
 	if _, err := secret.OpenKeyFile(in.KeyFile); err != nil {
 		t.Fatal(err)
@@ -128,6 +128,9 @@ func TestEachThingThatBreaksIsFoundByItsCheck(t *testing.T) {
 		"a ledger that does not add up": {nil, func(_ *testing.T, in *doctor.Installation) {
 			in.Ledger = func(context.Context, *db.DB) error { return errors.New("transaction 7: recorded 0, computed 5") }
 		}, "ledger", doctor.Fail},
+		"invoices with a gap": {nil, func(_ *testing.T, in *doctor.Installation) {
+			in.Invoices = func(context.Context, *db.DB) error { return errors.New("number 7 is not there") }
+		}, "invoices", doctor.Fail},
 		"the demo in public":    {map[string]string{"demo": "true", "base_url": "https://example.com"}, nil, "configuration", doctor.Fail},
 		"the demo here":         {map[string]string{"demo": "true"}, nil, "configuration", doctor.Warn},
 		"no throttle in public": {map[string]string{"throttle": "false", "base_url": "https://example.com"}, nil, "configuration", doctor.Warn},

@@ -165,6 +165,17 @@ func (e *examination) ledger(ctx context.Context) Check {
 	return ok("every transaction sums to zero and every balance is that of its postings")
 }
 
+func (e *examination) invoices(ctx context.Context) Check {
+	if e.db == nil {
+		return skip("no database to look at")
+	}
+	if err := e.Invoices(ctx, e.db); err != nil {
+		return fail("stop selling (stead admin sections off orders wallet), keep a copy of the database, and report it with the message",
+			"%v", err)
+	}
+	return ok("the numbers of invoices have no gap")
+}
+
 func (e *examination) jobs(ctx context.Context) Check {
 	if e.db == nil {
 		return skip("no database to look at")
