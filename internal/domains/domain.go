@@ -108,6 +108,13 @@ func (d domain) with(r registrar.Domain, now time.Time) domain {
 	return d
 }
 
+// unpaid tells whether the registry has prolonged a domain by itself, as many do at expiry, or after an
+// operation was given up.
+func (d domain) unpaid(r registrar.Domain) bool {
+	return d.expiresAt != nil && (r.Status == registrar.Active || r.Status == registrar.Grace) &&
+		r.ExpiresAt.After(d.expiresAt.AddDate(0, 6, 0))
+}
+
 // opKind is what is asked of the registrar.
 type opKind string
 

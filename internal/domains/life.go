@@ -97,6 +97,14 @@ func (s *Service) follow(ctx context.Context, tx *db.Tx, read domain, now regist
 		return s.tell(ctx, tx, "domain.transferred_out", id, ended)
 	}
 	d := before.with(now, tx.Now)
+	if before.unpaid(now) { // until it is paid, it is the owner's as long as it was
+		if d.expiresAt, d.status = before.expiresAt, Active; !tx.Now.Before(*d.expiresAt) {
+			d.status = Grace
+		}
+		if err := s.overstays(ctx, tx, d); err != nil {
+			return err
+		}
+	}
 	days := int(d.expiresAt.Sub(tx.Now) / (24 * time.Hour))
 	remind := 0
 	for _, n := range reminders {
@@ -132,6 +140,17 @@ func (s *Service) follow(ctx context.Context, tx *db.Tx, read domain, now regist
 		}
 	}
 	return s.tellSettings(ctx, tx, before, d, newContacts)
+}
+
+// overstays tells the operator of a domain that nobody has paid for until its grace ended, and that the
+// registry keeps at the platform's expense.
+func (s *Service) overstays(ctx context.Context, q db.Querier, d domain) error {
+	zone, err := findTLD(ctx, q, d.tld, false)
+	if err == nil && s.Clock.Now().After(d.expiresAt.AddDate(0, 0, zone.GraceDays)) {
+		s.Log.ErrorContext(ctx, "domains: the registry has renewed a domain that its owner has not paid for: delete it there",
+			"domain", d.name, "paid_until", d.expiresAt)
+	}
+	return err
 }
 
 // renewDue renews a domain from the wallet, or says why not and tries again the next day.

@@ -447,3 +447,56 @@ func TestAnOperationIsOneWorkersAtATime(t *testing.T) {
 		w.same("held", "held", w.text(`SELECT state FROM test_orders ORDER BY id DESC LIMIT 1`))
 	})
 }
+
+// A registry that renews by itself gives nobody a year for nothing: the domain is as it was until it is paid, and a
+// renewal that is paid is not made again.
+func TestWhatTheRegistryRenewsByItselfIsPaid(t *testing.T) {
+	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
+		w := newWorld(t, d, clk)
+		one, three := w.registered("one.com"), w.registered("three.com")
+		w.exec(`UPDATE domains SET auto_renew = $1`, false)
+		before := w.number(`SELECT balance FROM test_purse`)
+		until := *mustGet(t, d, one).expiresAt
+		clk.Advance(366 * 24 * time.Hour)
+		step := func() {
+			t.Helper()
+			if err := errors.Join(w.Step(t.Context(), one), w.Step(t.Context(), three)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		step()
+		for _, name := range []string{"one.com", "three.com"} {
+			if _, err := w.registry.Registry.Renew(t.Context(), registrar.Renewal{TransactionID: "its own", Name: name, Years: 1, ExpiresAt: until}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		step()
+		step()
+		w.same("unpaid", Grace, w.status(one))
+		w.same("unpaid until", until, *mustGet(t, d, one).expiresAt)
+		w.same("told of expiry", 2, w.told("domain.expired"))
+		w.same("nothing is paid", before, w.number(`SELECT balance FROM test_purse`))
+		w.registry.renews = 0
+		w.put("POST", one, "/renew", `{}`, `"status":"pending"`)
+		if err := w.Work(t.Context(), w.op()); err != nil {
+			t.Fatal(err)
+		}
+		w.same("renewals of one", 0, w.registry.renews)
+		w.put("POST", three, "/renew", `{"years":3}`, `"status":"pending"`)
+		for _, at := range []int{2, 0} { // killed after the renewal, and again
+			w.registry.calls, w.registry.at, w.registry.after = 0, at, true
+			if err := w.Work(t.Context(), w.op()); (err == nil) != (at == 0) {
+				t.Fatal(err)
+			}
+		}
+		w.same("renewals of three", 1, w.registry.renews)
+		w.same("paid", before-4*1400, w.number(`SELECT balance FROM test_purse`))
+		for id, years := range map[int64]int{one: 1, three: 3} {
+			now := mustGet(t, d, id)
+			w.same("paid", Active, now.status)
+			if want := until.AddDate(years, 0, 0); !now.expiresAt.Equal(want) {
+				t.Errorf("%s expires %v, want %v", now.name, now.expiresAt, want)
+			}
+		}
+	})
+}

@@ -207,9 +207,16 @@ func (a *attempt) ask(ctx context.Context, now registrar.Domain) error {
 			TransactionID: transactionID, Name: a.d.name, AuthCode: a.private.AuthCode, Years: a.o.years, Contacts: contacts,
 		})
 	case opRenew:
-		_, err = a.r.Renew(ctx, registrar.Renewal{
-			TransactionID: transactionID, Name: a.d.name, Years: a.o.years, ExpiresAt: *a.o.expiresFrom,
-		})
+		// Years that the registry has added by itself are among those that are paid.
+		left := a.o.years
+		for left > 1 && now.ExpiresAt.After(a.o.expiresFrom.AddDate(a.o.years-left+1, 0, -2)) {
+			left--
+		}
+		from := *a.o.expiresFrom
+		if left < a.o.years {
+			from = now.ExpiresAt
+		}
+		_, err = a.r.Renew(ctx, registrar.Renewal{TransactionID: transactionID, Name: a.d.name, Years: left, ExpiresAt: from})
 	case opRestore:
 		if a.restored(now) {
 			_, err = a.r.Renew(ctx, registrar.Renewal{TransactionID: transactionID, Name: a.d.name, Years: 1, ExpiresAt: now.ExpiresAt})
