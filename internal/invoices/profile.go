@@ -33,8 +33,13 @@ func (p profile) check(rules Rules) (profile, error) {
 		value *string
 		most  int
 	}{
-		{"name", &p.name, 200}, {"tax_number", &p.taxNumber, 40}, {"region", &p.region, 100}, {"city", &p.city, 100},
-		{"postal_code", &p.postalCode, 20}, {"address", &p.address, 200}, {"email", &p.email, 254},
+		{"name", &p.name, 200},
+		{"tax_number", &p.taxNumber, 40},
+		{"region", &p.region, 100},
+		{"city", &p.city, 100},
+		{"postal_code", &p.postalCode, 20},
+		{"address", &p.address, 200},
+		{"email", &p.email, 254},
 	} {
 		if !utf8.ValidString(*m.value) || strings.ContainsFunc(*m.value, unwritable) {
 			return p, fault.Invalid(m.field, "characters")

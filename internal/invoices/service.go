@@ -188,6 +188,9 @@ func (s *Service) issue(ctx context.Context, tx *db.Tx, r record) (id int64, err
 			return fmt.Errorf("invoices: number %s %d: %w", r.kind, r.id, err)
 		}
 		r.sequence = sequence
+		now := tx.Now
+		defer func() { tx.Now = now }()
+		tx.Now = r.issuedAt // a sandbox may have a time of its own
 		return s.Events.Emit(ctx, tx, outbox.Event{
 			Type: "invoice.issued", AccountID: r.accountID, Subject: "invoice", SubjectID: r.id, Data: s.eventOf(ctx, r),
 		})

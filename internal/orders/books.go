@@ -190,6 +190,11 @@ func (s *Service) Refund(ctx context.Context, tx *db.Tx, id int64, total money.U
 	if o.status != Completed || o.invoiceID == nil || s.Books == nil {
 		return Refund{}, ErrNotRefundable.New()
 	}
+	leave, err := s.enter(ctx, tx, o.accountID)
+	if err != nil {
+		return Refund{}, err
+	}
+	defer leave()
 	r, err := s.Books.RefundOrder(ctx, tx, id, total, reason)
 	if err != nil {
 		return r, err
