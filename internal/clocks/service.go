@@ -103,7 +103,7 @@ func (s *Service) Now(ctx context.Context, q db.Querier, accountID int64) (now t
 	return r.at, err == nil && r.at.After(s.Clock.Now()), err
 }
 
-// Ahead are all sandboxes that are ahead of the real time, with their times.
+// Ahead are the sandboxes whose clocks stand ahead of the real time, with their times.
 func (s *Service) Ahead(ctx context.Context, q db.Querier) (map[int64]time.Time, error) {
 	return ahead(ctx, q, s.Clock.Now())
 }

@@ -30,6 +30,7 @@ func remove(ctx context.Context, tx *db.Tx, accountID int64) error {
 	return err
 }
 
+// ahead leaves out those that are on their way: who moves them sees to what is due.
 func ahead(ctx context.Context, q db.Querier, now time.Time) (map[int64]time.Time, error) {
 	type clocked struct {
 		accountID int64
@@ -38,7 +39,7 @@ func ahead(ctx context.Context, q db.Querier, now time.Time) (map[int64]time.Tim
 	found, err := db.Collect(ctx, q, func(r db.Row) (c clocked, err error) {
 		err = r.Scan(&c.accountID, &c.at)
 		return c, err
-	}, `SELECT account_id, at FROM clocks_accounts WHERE at > $1`, now)
+	}, `SELECT account_id, at FROM clocks_accounts WHERE at > $1 AND target IS NULL`, now)
 	all := make(map[int64]time.Time, len(found))
 	for _, c := range found {
 		all[c.accountID] = c.at

@@ -13,7 +13,7 @@ import (
 type Clocks interface {
 	// Now is the time of such a sandbox; false for everybody else.
 	Now(ctx context.Context, q db.Querier, accountID int64) (now time.Time, ahead bool, err error)
-	// Ahead are all such sandboxes, by account.
+	// Ahead are those of them whose clocks stand, by account.
 	Ahead(ctx context.Context, q db.Querier) (map[int64]time.Time, error)
 }
 
@@ -136,7 +136,7 @@ func (s *Service) applyTariffsOf(ctx context.Context, accountID int64, now time.
 	return err
 }
 
-// stepsAhead gives a job to every service of which a step is due by the clock of a sandbox that is ahead.
+// stepsAhead gives a job to every service of which a step is due by the clock of a sandbox that stands ahead.
 func (s *Service) stepsAhead(ctx context.Context) error {
 	if s.Clocks == nil {
 		return nil

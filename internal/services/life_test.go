@@ -14,10 +14,12 @@ import (
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/rivertype"
 
+	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/money"
 	"stead.dev/stead/internal/platform/outbox"
+	"stead.dev/stead/internal/platform/testkit"
 )
 
 func at(s string) time.Time {
@@ -284,6 +286,45 @@ func TestARenewalByHandEndsWhatFailed(t *testing.T) {
 		w.live()
 		w.same("charges", []string{"499"}, w.texts(`SELECT CAST(amount AS TEXT) FROM test_sales`))
 	})
+}
+
+// renewedMeanwhile is a till that finds the wallet empty, because the owner has just renewed the service by hand.
+type renewedMeanwhile struct {
+	purse
+	id    int64
+	until time.Time
+}
+
+func (m renewedMeanwhile) Sell(context.Context, *db.Tx, Sale) (int64, error) {
+	err := m.w.db.InTx(m.w.t.Context(), func(ctx context.Context, tx *db.Tx) error {
+		if err := setRenewed(ctx, tx, m.id, m.until); err != nil {
+			return err
+		}
+		return m.w.planRenewal(ctx, tx, m.id)
+	})
+	if err == nil {
+		err = fault.InsufficientFunds.New()
+	}
+	return 0, err
+}
+
+// SQLite has one writer: there nothing happens meanwhile.
+func TestARenewalByHandAtTheSameMomentIsNoFailure(t *testing.T) {
+	clk := clock.NewFake(testkit.Start)
+	w := newWorld(t, testkit.Open(t, testkit.PostgresURL(t), clk), clk)
+	w.openPurse()
+	id := w.active(ask("a.test"))
+	before := *w.record(id).expiresAt
+	w.SetBilling(renewedMeanwhile{purse{w}, id, addMonths(before, 1)})
+	w.clk.Set(before.Add(-day))
+	if err := w.Step(t.Context(), id); !errors.Is(err, errMoved) {
+		t.Errorf("%v, want that it moved", err)
+	}
+	r := w.record(id)
+	w.same("the next attempt", addMonths(before, 1).Add(-3*day), *r.nextRenewalAttemptAt)
+	if told := w.told(id); slices.Contains(told, "service.renewal_failed") {
+		t.Errorf("told %v", told)
+	}
 }
 
 func TestASwitchedOffRenewalChargesNothing(t *testing.T) {

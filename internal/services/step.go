@@ -58,7 +58,7 @@ func (s *Service) step(ctx context.Context, id int64, waited bool) (did act, err
 		}
 		if r.todo(terms, tx.Now).act == actRenew {
 			did = actRenew
-			return s.tryRenew(ctx, tx, r, waited)
+			return s.tryRenew(ctx, tx, r, terms, waited)
 		}
 		// The wallet's row comes before the service's, so what needs the wallet is done.
 		if r, err = lock(ctx, tx, id); err != nil {
@@ -145,7 +145,7 @@ func (s *Service) suspendUnpaid(ctx context.Context, tx *db.Tx, r record, terms 
 // tryRenew renews a service from the wallet. Services of one account are renewed in
 // the order in which they expire, so that money which is not enough for all goes to
 // those that need it first; but one whose renewal goes on failing is not waited for.
-func (s *Service) tryRenew(ctx context.Context, tx *db.Tx, r record, waited bool) error {
+func (s *Service) tryRenew(ctx context.Context, tx *db.Tx, r record, terms Terms, waited bool) error {
 	if !waited {
 		first, err := renewedBefore(ctx, tx, r, tx.Now)
 		if err != nil {
@@ -169,8 +169,8 @@ func (s *Service) tryRenew(ctx context.Context, tx *db.Tx, r record, waited bool
 	if r, err = lock(ctx, tx, r.id); err != nil {
 		return err
 	}
-	if !r.renewing() {
-		return errMoved
+	if !r.renewing() || tx.Now.Before(r.attemptAt(terms)) {
+		return errMoved // its owner renewed it meanwhile, and that took the money
 	}
 	if err := setRenewalFailed(ctx, tx, r.id, refused.Def.Key, tx.Now.Add(renewAgain)); err != nil {
 		return err
