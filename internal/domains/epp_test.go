@@ -2,6 +2,7 @@ package domains
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -217,6 +218,50 @@ func TestATransferThatTakesDaysGetsItsContact(t *testing.T) {
 		}
 		if _, body := w.call("own", "GET", fmt.Sprintf("/api/v1/domains/%d", id), ""); !strings.Contains(body, `"privacy":true`) {
 			t.Error(body)
+		}
+	})
+}
+
+// What an owner changes is at the registry; the domain then goes to another registrar.
+func TestWhatAnOwnerChangesOverEPP(t *testing.T) {
+	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
+		w, registry := onEPP(t, d, clk)
+		id := w.registered("shop.com")
+		const ds = `{"ds_records":[{"key_tag":7,"algorithm":13,"digest_type":2,"digest":"abcdef0123456789abcdef0123456789abcdef0123456789abcdef0123456789"}]}`
+		for range 2 { // the second time nothing changes
+			w.put("PATCH", id, "", `{"locked":true,"privacy":true}`, `"locked":true`, `"privacy":true`)
+			w.put("PUT", id, "/nameservers", `{"nameservers":["ns1.shop.com","ns.host.example"],"glue_hosts":[{"name":"ns1.shop.com","addresses":["203.0.113.1","2001:db8::1"]}]}`,
+				`"ns1.shop.com"`, `"ns.host.example"`, `"203.0.113.1"`, `"2001:db8::1"`)
+			w.put("PUT", id, "/dnssec", ds, `"enabled":true`, `"key_tag":7`, "ABCDEF")
+			w.put("PUT", id, "/contacts", `{"admin":`+anna+`}`, `"contacts":{`)
+		}
+		w.put("PUT", id, "/nameservers", `{"nameservers":["ns1.host.example","ns2.host.example"],"glue_hosts":[]}`, `"glue_hosts":[]`, "ns2.host.example")
+		w.put("PUT", id, "/dnssec", `{"ds_records":[]}`, `"enabled":false`)
+		path := fmt.Sprintf("/api/v1/domains/%d", id)
+		w.refused("first", "POST", path+"/auth-code", "", "domain_locked")
+		w.put("PATCH", id, "", `{"locked":false,"privacy":false}`, `"locked":false`, `"privacy":false`)
+		status, answer := w.call("first", "POST", path+"/auth-code", "")
+		var code struct {
+			Code string `json:"auth_code"`
+		}
+		if err := json.Unmarshal([]byte(answer), &code); err != nil || status != 200 || len(code.Code) < 8 {
+			t.Fatalf("the code: %d, %v", status, err)
+		}
+		if err := registry.RequestTransferOut("shop.com", code.Code); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Poll(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Step(t.Context(), id); err != nil {
+			t.Fatal(err)
+		}
+		w.same("told", 1, w.told("domain.transfer_out_requested"))
+		if status, body := w.call("first", "POST", path+"/transfer-out", `{"approve":true}`); status != 200 || !strings.Contains(body, `"status":"transferred_out"`) {
+			t.Errorf("%d %s", status, body)
+		}
+		if registry.Sponsor("shop.com") == epptest.User {
+			t.Error("the domain is still here")
 		}
 	})
 }

@@ -148,7 +148,7 @@ type Host struct {
 	Addresses []netip.Addr `json:"addresses"`
 }
 
-// DS is a delegation signer (RFC 4034, section 5). Digest is hexadecimal.
+// DS is a delegation signer (RFC 4034, section 5). Digest is hexadecimal, in capitals.
 type DS struct {
 	KeyTag     uint16 `json:"key_tag"`
 	Algorithm  uint8  `json:"algorithm"`

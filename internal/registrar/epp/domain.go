@@ -99,7 +99,7 @@ func (c *Client) look(ctx context.Context, name string) (sight, error) {
 	}
 	for _, ds := range answer.Extension.DS {
 		s.ds = append(s.ds, registrar.DS{
-			KeyTag: ds.KeyTag, Algorithm: ds.Algorithm, DigestType: ds.DigestType, Digest: strings.ToLower(ds.Digest),
+			KeyTag: ds.KeyTag, Algorithm: ds.Algorithm, DigestType: ds.DigestType, Digest: strings.ToUpper(ds.Digest),
 		})
 	}
 	return s, nil
@@ -410,7 +410,7 @@ func (c *Client) SetDNSSEC(ctx context.Context, name string, all []registrar.DS)
 	}
 	want := slices.Clone(all)
 	for i := range want {
-		want[i].Digest = strings.ToLower(want[i].Digest)
+		want[i].Digest = strings.ToUpper(want[i].Digest)
 	}
 	if len(without(want, s.ds)) == 0 && len(without(s.ds, want)) == 0 {
 		return nil
@@ -422,7 +422,7 @@ func (c *Client) SetDNSSEC(ctx context.Context, name string, all []registrar.DS)
 	if len(want) > 0 {
 		u.Add = &dsList{}
 		for _, ds := range want {
-			u.Add.DS = append(u.Add.DS, dsData{ds.KeyTag, ds.Algorithm, ds.DigestType, strings.ToUpper(ds.Digest)})
+			u.Add.DS = append(u.Add.DS, dsData{ds.KeyTag, ds.Algorithm, ds.DigestType, ds.Digest})
 		}
 	}
 	_, err = c.do(ctx, request{

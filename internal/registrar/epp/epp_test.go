@@ -99,7 +99,7 @@ func ours(d registrar.Domain, err error) bool { return err == nil && d.Ours }
 func steps() []step {
 	expires := start.AddDate(1, 0, 0)
 	glue := registrar.Host{Name: "ns1." + shop, Addresses: []netip.Addr{netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("2001:db8::1")}}
-	ds := []registrar.DS{{KeyTag: 7, Algorithm: 13, DigestType: 2, Digest: "ab12"}}
+	ds := []registrar.DS{{KeyTag: 7, Algorithm: 13, DigestType: 2, Digest: "AB12"}}
 	contacts := func(ctx context.Context, c *Client) (map[registrar.Role]string, error) {
 		handle, err := c.PutContact(ctx, "stead-1", anna)
 		return map[registrar.Role]string{registrar.Owner: handle, registrar.Admin: handle}, err
@@ -419,7 +419,7 @@ func TestWhatTheGreetingDoesNotOfferIsNotAskedFor(t *testing.T) {
 	registry.Extensions = nil
 	_, err := c.Register(t.Context(), registration(t, c))
 	must(t, err)
-	kind(t, "signers", c.SetDNSSEC(t.Context(), shop, []registrar.DS{{KeyTag: 1, Algorithm: 13, DigestType: 2, Digest: "ab"}}), registrar.Unsupported)
+	kind(t, "signers", c.SetDNSSEC(t.Context(), shop, []registrar.DS{{KeyTag: 1, Algorithm: 13, DigestType: 2, Digest: "AB"}}), registrar.Unsupported)
 	must(t, c.SetDNSSEC(t.Context(), shop, nil))
 }
 

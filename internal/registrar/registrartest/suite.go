@@ -186,7 +186,7 @@ func transferOut(t *testing.T, w World) {
 func settings(t *testing.T, w World) {
 	register(t, w)
 	glue := registrar.Host{Name: "ns1." + w.Free, Addresses: []netip.Addr{netip.MustParseAddr("192.0.2.1")}}
-	ds := registrar.DS{KeyTag: 1, Algorithm: 13, DigestType: 2, Digest: "ab"}
+	ds := registrar.DS{KeyTag: 1, Algorithm: 13, DigestType: 2, Digest: "AB"}
 	must(t, w.SetHosts(t.Context(), w.Free, []registrar.Host{glue}))
 	must(t, w.SetNameservers(t.Context(), w.Free, []string{glue.Name}))
 	must(t, w.SetPrivacy(t.Context(), w.Free, true))
