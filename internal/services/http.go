@@ -157,7 +157,7 @@ type updateIn struct {
 // Operations are this section's part of the specification's sections "Services"
 // and "Service management".
 func (s *Service) Operations() []api.Route {
-	return slices.Concat(s.ownOperations(), s.tariffOperations())
+	return slices.Concat(s.ownOperations(), s.tariffOperations(), []api.Route{s.serversOperation()})
 }
 
 func (s *Service) ownOperations() []api.Route {
