@@ -35,60 +35,53 @@ type work struct {
 // is to be left alone, or after its turn.
 func (s *Service) Deliver(ctx context.Context, endpointID int64) error {
 	lease, began := secret.Token("", 12), s.Clock.Now()
-	for range turnDeliveries {
-		w, err := s.take(ctx, endpointID, lease)
-		if err != nil || w == nil {
-			return err
-		}
-		o, err := s.send(ctx, *w)
-		if err != nil {
-			return errors.Join(err, s.release(ctx, endpointID, lease))
+	w, err := s.take(ctx, endpointID, lease)
+	for sent := 1; err == nil && w != nil; sent++ {
+		o, sendErr := s.send(ctx, *w)
+		if sendErr != nil {
+			return errors.Join(sendErr, s.release(ctx, endpointID, lease))
 		}
 		if ctx.Err() != nil {
 			// The process stops: whether it arrived is not known, and it is no fault of the endpoint.
 			return errors.Join(ctx.Err(), s.release(context.WithoutCancel(ctx), endpointID, lease))
 		}
-		if err := s.record(ctx, *w, lease, o); err != nil {
-			return err
-		}
-		if s.Clock.Now().Sub(began) >= turnTime {
-			break
-		}
+		w, err = s.record(ctx, *w, lease, o, sent < turnDeliveries && s.Clock.Now().Sub(began) < turnTime)
 	}
-	return s.release(ctx, endpointID, lease)
+	return err
 }
 
-// take takes the endpoint, or goes on with it, and answers what to send next; nil when there is nothing to do now. The
-// endpoint's row is locked, so whatever was written before a job that asks for it started is seen: by it, or by who
-// has the lease.
+// take takes the endpoint and answers what to send first; nil when there is nothing to do now. The endpoint's row is
+// locked, so whatever was written before a job that asks for it started is seen: by it, or by who has the lease.
 func (s *Service) take(ctx context.Context, id int64, lease string) (w *work, err error) {
 	err = s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
 		w = nil
 		e, found, err := lockEndpoint(ctx, tx, id)
-		if err != nil || !found {
-			return err
+		if err != nil || !found || e.leased(tx.Now) {
+			return err // its holder looks again before it goes
 		}
-		mine := e.leasedTo(lease)
-		if !mine && e.lease != nil && tx.Now.Before(*e.leaseUntil) {
-			return nil // its holder looks again before it goes
-		}
-		if e.status == Active && (e.notBefore == nil || !tx.Now.Before(*e.notBefore)) {
-			if !mine {
-				if err := reopen(ctx, tx, id); err != nil {
-					return err
-				}
-			}
-			if w, err = s.next(ctx, tx, e); err != nil {
+		if e.open(tx.Now) {
+			if err := reopen(ctx, tx, id); err != nil {
 				return err
 			}
 		}
-		if e.lease, e.leaseUntil = nil, nil; w != nil {
-			until := tx.Now.Add(leaseFor)
-			e.lease, e.leaseUntil = &lease, &until
-		}
-		return putEndpoint(ctx, tx, e)
+		w, err = s.proceed(ctx, tx, &e, lease)
+		return err
 	})
 	return w, err
+}
+
+// proceed answers what an endpoint is told next, and leases it for that; without anything to tell, it is nobody's.
+func (s *Service) proceed(ctx context.Context, tx *db.Tx, e *endpoint, lease string) (w *work, err error) {
+	if e.open(tx.Now) {
+		if w, err = s.next(ctx, tx, *e); err != nil {
+			return nil, err
+		}
+	}
+	if e.lease, e.leaseUntil = nil, nil; w != nil {
+		until := tx.Now.Add(leaseFor)
+		e.lease, e.leaseUntil = &lease, &until
+	}
+	return w, putEndpoint(ctx, tx, *e)
 }
 
 // next picks what an endpoint is told next.
@@ -161,34 +154,51 @@ func (s *Service) send(ctx context.Context, w work) (outcome, error) {
 	return o, nil
 }
 
-// record writes what became of an attempt, and what follows from it, unless another worker has taken the endpoint.
-func (s *Service) record(ctx context.Context, w work, lease string, o outcome) error {
-	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+// record writes what became of an attempt, and what follows from it, unless another worker has taken the endpoint. It
+// answers what to send next; the endpoint is given back without that, or when its turn is over.
+func (s *Service) record(ctx context.Context, w work, lease string, o outcome, more bool) (next *work, err error) {
+	err = s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+		next = nil
 		e, found, err := lockEndpoint(ctx, tx, w.endpoint.id)
 		if err != nil || !found || !e.leasedTo(lease) {
 			return err
 		}
-		d := w.delivery
-		now, err := deliveryByID(ctx, tx, d.id)
-		if err != nil || now.state != Sending {
-			return ignoreMissing(err) // forgotten, or dropped, meanwhile
-		}
-		d.nextAttemptAt = nil
-		o.note(&d)
-		if o.ok() {
-			d.state = Success
-			e.consecutiveFailures, e.failingSince, e.notBefore, e.lastSuccessAt = 0, nil, nil, &tx.Now
-			if err := putDelivery(ctx, tx, d); err != nil {
+		now, err := deliveryByID(ctx, tx, w.delivery.id)
+		switch {
+		case errors.Is(err, db.ErrNoRows): // forgotten meanwhile
+		case err != nil:
+			return err
+		case now.state == Sending: // else it was dropped meanwhile
+			if err := s.recordOutcome(ctx, tx, &e, w.delivery, o); err != nil {
 				return err
 			}
-		} else if err := s.recordFailure(ctx, tx, &e, d, o); err != nil {
+		}
+		if more {
+			next, err = s.proceed(ctx, tx, &e, lease)
 			return err
 		}
+		e.lease, e.leaseUntil = nil, nil
 		if err := putEndpoint(ctx, tx, e); err != nil {
 			return err
 		}
-		return settle(ctx, tx, d.eventID)
+		return s.wake(ctx, tx, e.id, tx.Now)
 	})
+	return next, err
+}
+
+func (s *Service) recordOutcome(ctx context.Context, tx *db.Tx, e *endpoint, d delivery, o outcome) error {
+	d.nextAttemptAt = nil
+	o.note(&d)
+	if o.ok() {
+		d.state = Success
+		e.consecutiveFailures, e.failingSince, e.notBefore, e.lastSuccessAt = 0, nil, nil, &tx.Now
+		if err := putDelivery(ctx, tx, d); err != nil {
+			return err
+		}
+	} else if err := s.recordFailure(ctx, tx, e, d, o); err != nil {
+		return err
+	}
+	return settle(ctx, tx, d.eventID)
 }
 
 // recordFailure plans the next attempt, leaves the endpoint alone for a while, and disables one that is gone or that
@@ -294,11 +304,4 @@ func (s *Service) test(ctx context.Context, accountID, id int64) (d delivery, er
 		return err
 	})
 	return d, err
-}
-
-func ignoreMissing(err error) error {
-	if errors.Is(err, db.ErrNoRows) {
-		return nil
-	}
-	return err
 }

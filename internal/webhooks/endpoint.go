@@ -69,6 +69,14 @@ func (e endpoint) wants(typ string) bool {
 // leasedTo tells whether the worker with the token may go on.
 func (e endpoint) leasedTo(token string) bool { return e.lease != nil && *e.lease == token }
 
+// leased tells whether a worker has it.
+func (e endpoint) leased(now time.Time) bool { return e.lease != nil && now.Before(*e.leaseUntil) }
+
+// open tells whether it may be told of something.
+func (e endpoint) open(now time.Time) bool {
+	return e.status == Active && (e.notBefore == nil || !now.Before(*e.notBefore))
+}
+
 // newSecret is shown to the reseller once.
 func newSecret() string {
 	b := make([]byte, secretBytes)

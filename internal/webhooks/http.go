@@ -227,7 +227,7 @@ func (s *Service) Operations() []api.Route {
 
 // listOperation pages what is few: an account has maxEndpoints at most.
 func (s *Service) listOperation(ctx context.Context, p auth.Principal, in *page.Params) (*page.List[endpointWire], error) {
-	rows, err := endpointsOf(ctx, s.DB, p.AccountID)
+	rows, err := endpointsOf(ctx, s.DB, p.AccountID, "")
 	if err != nil {
 		return nil, err
 	}

@@ -220,11 +220,24 @@ type siteDomainObject struct {
 }
 
 type addonObject struct {
-	ID        int64  `json:"id"`
-	ServiceID int64  `json:"service_id"`
-	Key       string `json:"key"`
-	Quantity  int    `json:"quantity"`
-	Status    string `json:"status" enum:"pending,active,suspended,cancelling,cancelled,failed"`
+	ID           int64       `json:"id"`
+	ServiceID    int64       `json:"service_id"`
+	OrderID      int64       `json:"order_id"`
+	Key          string      `json:"key" example:"extra_disk"`
+	Name         string      `json:"name"`
+	Quantity     int         `json:"quantity"`
+	UnitPrice    money.Money `json:"unit_price"`
+	Price        money.Money `json:"price" doc:"Of all of them, each period"`
+	PeriodMonths int         `json:"period_months"`
+	Status       string      `json:"status" enum:"pending,active,suspended,cancelling,cancelled,failed"`
+	Value        *string     `json:"value"`
+	AutoRenew    bool        `json:"auto_renew"`
+	RenewsAt     *time.Time  `json:"renews_at"`
+	EndsAt       *time.Time  `json:"ends_at"`
+	FailureKey   *string     `json:"failure_key"`
+	CreatedAt    time.Time   `json:"created_at"`
+	ActivatedAt  *time.Time  `json:"activated_at"`
+	CancelledAt  *time.Time  `json:"cancelled_at"`
 }
 
 type monitorObject struct {
@@ -301,57 +314,21 @@ type endpointObject struct {
 }
 
 type invoiceObject struct {
-	ID          int64         `json:"id"`
-	Number      string        `json:"number"`
-	Kind        string        `json:"kind" enum:"invoice,credit_note,receipt"`
-	Status      string        `json:"status" enum:"paid,refunded"`
-	Seller      partyObject   `json:"seller"`
-	Buyer       partyObject   `json:"buyer"`
-	Lines       []invoiceLine `json:"lines"`
-	TaxName     string        `json:"tax_name"`
-	TaxRate     float64       `json:"tax_rate" doc:"Percent"`
-	TaxNote     *string       `json:"tax_note"`
-	Subtotal    money.Money   `json:"subtotal"`
-	Discount    money.Money   `json:"discount"`
-	Tax         money.Money   `json:"tax" doc:"Added to the price"`
-	TaxIncluded money.Money   `json:"tax_included" doc:"Contained in the price"`
-	Total       money.Money   `json:"total"`
-	Credited    money.Money   `json:"credited"`
-	OrderID     *int64        `json:"order_id"`
-	TopupID     *int64        `json:"topup_id"`
-	ServiceID   *int64        `json:"service_id"`
-	CorrectsID  *int64        `json:"corrects_id" doc:"Of a credit note: the document that it takes back from"`
-	Reason      *string       `json:"reason"`
-	PDFURL      string        `json:"pdf_url"`
-	IssuedAt    *time.Time    `json:"issued_at"`
-	DueAt       *time.Time    `json:"due_at"`
-	PaidAt      *time.Time    `json:"paid_at"`
-}
-
-type partyObject struct {
-	Company      bool   `json:"company"`
-	Name         string `json:"name"`
-	TaxNumber    string `json:"tax_number"`
-	Registration string `json:"registration"`
-	Country      string `json:"country"`
-	Region       string `json:"region"`
-	City         string `json:"city"`
-	PostalCode   string `json:"postal_code"`
-	Address      string `json:"address"`
-	Email        string `json:"email"`
-}
-
-type invoiceLine struct {
-	Kind         string      `json:"kind"`
-	Title        string      `json:"title"`
-	Domain       *string     `json:"domain"`
-	PeriodMonths *int        `json:"period_months"`
-	Quantity     int         `json:"quantity"`
-	UnitPrice    money.Money `json:"unit_price"`
-	Setup        money.Money `json:"setup"`
-	Discount     money.Money `json:"discount"`
-	Tax          money.Money `json:"tax"`
-	Total        money.Money `json:"total"`
+	ID          int64       `json:"id"`
+	Number      string      `json:"number" example:"INV-2026-000123"`
+	Kind        string      `json:"kind" enum:"invoice,credit_note,receipt"`
+	Status      string      `json:"status" enum:"unpaid,paid,refunded"`
+	Subtotal    money.Money `json:"subtotal"`
+	Discount    money.Money `json:"discount"`
+	Tax         money.Money `json:"tax" doc:"Added to the price"`
+	TaxIncluded money.Money `json:"tax_included" doc:"Contained in the price"`
+	Total       money.Money `json:"total"`
+	OrderID     *int64      `json:"order_id"`
+	TopupID     *int64      `json:"topup_id"`
+	ServiceID   *int64      `json:"service_id"`
+	CorrectsID  *int64      `json:"corrects_id" doc:"Of a credit note: the invoice that it takes back from"`
+	PDFURL      string      `json:"pdf_url"`
+	IssuedAt    time.Time   `json:"issued_at"`
 }
 
 type lowBalanceObject struct {

@@ -74,7 +74,7 @@ func (s *Service) Follow(ctx context.Context, tx *db.Tx, e outbox.Stored) error 
 	if v.id, err = insertEvent(ctx, tx, v); err != nil || v.id == 0 {
 		return err
 	}
-	endpoints, err := endpointsOf(ctx, tx, e.AccountID)
+	endpoints, err := endpointsOf(ctx, tx, e.AccountID, tx.ForUpdate())
 	if err != nil {
 		return err
 	}
@@ -89,13 +89,14 @@ func (s *Service) Follow(ctx context.Context, tx *db.Tx, e outbox.Stored) error 
 	return nil
 }
 
-// open puts an event on its way to an endpoint.
+// open puts an event on its way to an endpoint, whose row is locked: the worker that has it looks again before it goes,
+// and sees the event then.
 func (s *Service) open(ctx context.Context, tx *db.Tx, p endpoint, v event, origin string) error {
 	_, err := insertDelivery(ctx, tx, delivery{
 		eventID: v.id, endpointID: p.id, subject: v.subject, subjectID: v.subjectID, sequence: v.sequence,
 		attempt: 1, origin: origin, state: Pending, nextAttemptAt: &tx.Now, createdAt: tx.Now,
 	})
-	if err != nil || p.status != Active {
+	if err != nil || p.status != Active || p.leased(tx.Now) {
 		return err
 	}
 	return s.wake(ctx, tx, p.id, tx.Now)
@@ -112,7 +113,7 @@ func (s *Service) newEndpoint(ctx context.Context, accountID int64, c settings) 
 		if e.id, err = insertEndpoint(ctx, tx, e); err != nil {
 			return err
 		}
-		others, err := endpointsOf(ctx, tx, accountID)
+		others, err := endpointsOf(ctx, tx, accountID, "")
 		if err != nil {
 			return err
 		}
@@ -203,7 +204,7 @@ func (s *Service) redeliver(ctx context.Context, accountID int64, uid string, en
 		if tx.Now.Sub(v.createdAt) >= retention {
 			return errExpired.New()
 		}
-		endpoints, err := endpointsOf(ctx, tx, accountID)
+		endpoints, err := endpointsOf(ctx, tx, accountID, tx.ForUpdate())
 		if err != nil {
 			return err
 		}

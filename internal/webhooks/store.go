@@ -39,8 +39,8 @@ func lockEndpoint(ctx context.Context, tx *db.Tx, id int64) (endpoint, bool, err
 	return e, err == nil, err
 }
 
-func endpointsOf(ctx context.Context, q db.Querier, accountID int64) ([]endpoint, error) {
-	return db.Collect(ctx, q, scanEndpoint, `SELECT `+endpointColumns+` FROM webhooks_endpoints WHERE account_id = $1 ORDER BY id`, accountID)
+func endpointsOf(ctx context.Context, q db.Querier, accountID int64, lock string) ([]endpoint, error) {
+	return db.Collect(ctx, q, scanEndpoint, `SELECT `+endpointColumns+` FROM webhooks_endpoints WHERE account_id = $1 ORDER BY id`+lock, accountID)
 }
 
 func insertEndpoint(ctx context.Context, tx *db.Tx, e endpoint) (id int64, err error) {
