@@ -77,6 +77,7 @@ type site struct {
 	credentials *credentials.Service
 	log         *bytes.Buffer // of the credentials
 	terminals   *terminals
+	clients     *clients
 }
 
 // hostings are the services of the account that registered first.
@@ -121,10 +122,12 @@ func newSite(t *testing.T) *site {
 		t.Fatal(err)
 	}
 	s.db, s.log, s.terminals = d, &bytes.Buffer{}, &terminals{tickets: map[string][3]int64{}}
+	s.clients = &clients{links: map[string]bool{}, visits: map[string]webui.ClientVisit{}}
 	s.credentials = credentials.New(credentials.Config{DB: d, Box: box, Log: slog.New(slog.NewTextHandler(s.log, nil))})
 	s.credentials.OnReplace("ftp", func(context.Context, *db.Tx, int64, int64, int64) error { return nil })
 	webui.New(webui.Deps{
 		Services: hostings{{ID: 10, Name: "Blog <1>", Domain: "blog.example.com", Status: "active"}}, Credentials: s.credentials, Terminals: s.terminals,
+		Clients:  s.clients,
 		Accounts: s.accounts, Clock: clk, Log: log, BaseURL: s.url, Company: "Stead & Sons", Support: "help@stead.test", Language: "en",
 		ClientAddr: func(*http.Request) netip.Addr { return netip.MustParseAddr("203.0.113.7") },
 		Demo:       &webui.Demo{Email: "demo@example.com", Password: "demo password"},
