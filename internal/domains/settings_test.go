@@ -238,7 +238,6 @@ func TestResellersPayWholesaleAndTagTheirDomains(t *testing.T) {
 		}
 		w.refused("key", "GET", "/api/v1/reseller/domains/check?domains="+strings.Join(many, ","), "", "validation_failed")
 		for _, ref := range []string{"a", "b"} {
-			ref := ref
 			err := d.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error {
 				_, err := w.Service.order(ctx, tx, Wish{
 					AccountID: reseller, Domain: ref + "-shop.com", ClientRef: &ref, AutoRenew: true, Contact: &registrar.Contact{Email: "a@example.com", Name: "A", Country: "UZ"},
