@@ -66,6 +66,7 @@ type adminCmd struct {
 	Orders    ordersCmd    `cmd:"" help:"What customers bought."`
 	Nodes     nodesCmd     `cmd:"" help:"Hosting machines of their own."`
 	Resellers resellersCmd `cmd:"" help:"Accounts that sell on, and their keys."`
+	Clocks    clocksCmd    `cmd:"" help:"Test clocks of sandboxes."`
 	Addons    addonsCmd    `cmd:"" help:"Add-ons that operators make."`
 	Coupons   couponsCmd   `cmd:"" help:"Codes that take something off an order."`
 }

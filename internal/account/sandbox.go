@@ -38,6 +38,12 @@ func (s *Service) EnsureSandbox(ctx context.Context, tx *db.Tx, accountID int64)
 	return id, err
 }
 
+// SandboxOf is the sandbox of an account; fault.NotFound where it has none. A sandbox is its own.
+func (s *Service) SandboxOf(ctx context.Context, q db.Querier, accountID int64) (id int64, err error) {
+	err = q.QueryRow(ctx, `SELECT id FROM account_users WHERE sandbox_of = $1 OR (id = $1 AND sandbox_of IS NOT NULL)`, accountID).Scan(&id)
+	return id, notFound(err)
+}
+
 // Sandbox tells whether the account is a reseller's sandbox.
 func (s *Service) Sandbox(ctx context.Context, q db.Querier, accountID int64) (sandbox bool, err error) {
 	err = q.QueryRow(ctx, `SELECT sandbox_of IS NOT NULL FROM account_users WHERE id = $1`, accountID).Scan(&sandbox)

@@ -19,6 +19,7 @@ import (
 	"stead.dev/stead/internal/account"
 	"stead.dev/stead/internal/addons"
 	"stead.dev/stead/internal/catalog"
+	"stead.dev/stead/internal/clocks"
 	"stead.dev/stead/internal/coupons"
 	"stead.dev/stead/internal/domains"
 	"stead.dev/stead/internal/nodes"
@@ -46,6 +47,7 @@ type Sections struct {
 	Nodes        *nodes.Service
 	Domains      *domains.Service
 	Resellers    Resellers
+	Clocks       *clocks.Service
 	Addons       *addons.Service
 	Coupons      *coupons.Service
 	Refunds      Refunds

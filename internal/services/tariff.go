@@ -149,8 +149,8 @@ func (s *Service) quoteChange(ctx context.Context, q db.Querier, r record, w tar
 	if err := r.changeable(); err != nil {
 		return tariffQuote{}, err
 	}
-	if !w.atRenewal && r.status != Active {
-		return tariffQuote{}, ErrTariffNotAllowed.Wrap(fmt.Errorf("services: service %d is %s", r.id, r.status))
+	if !w.atRenewal && (r.status != Active || !r.expiresAt.After(now)) { // nothing is left that could cost more or less
+		return tariffQuote{}, ErrTariffNotAllowed.Wrap(fmt.Errorf("services: service %d is %s until %v", r.id, r.status, r.expiresAt))
 	}
 	offers, err := s.changes(ctx, q, r)
 	if err != nil {

@@ -272,6 +272,15 @@ func TestATariffIsChangedForTheTimeThatIsLeft(t *testing.T) {
 	})
 }
 
+// Its time has run out, and no job has seen that yet.
+func TestAServiceWithoutTimeLeftChangesNoTariff(t *testing.T) {
+	engines(t, func(t *testing.T, w *world) {
+		id := w.active(ask("a.test"))
+		w.clk.Set(*w.record(id).expiresAt)
+		w.refuses(id, "tariff", `{"plan_id":5}`, 422, "tariff_change_not_allowed")
+	})
+}
+
 func TestATariffThatWaitsForTheRenewal(t *testing.T) {
 	engines(t, func(t *testing.T, w *world) {
 		n := ask("a.test")
