@@ -116,12 +116,22 @@ func (s *Service) Unsuspend(ctx context.Context, id int64) error {
 	return s.change(ctx, id, func(ctx context.Context, tx *db.Tx) error { return setSuspended(ctx, tx, id, nil, "") })
 }
 
+// OnClose has f remove what another section keeps that names a person, when an account is closed.
+func (s *Service) OnClose(f func(ctx context.Context, tx *db.Tx, accountID int64) error) {
+	s.forget = append(s.forget, f)
+}
+
 // Close removes what names a person from an account, for good. What refers to
 // it, such as the ledger, stays.
 func (s *Service) Close(ctx context.Context, id int64) error {
 	return s.change(ctx, id, func(ctx context.Context, tx *db.Tx) error {
 		if s.Grants != nil {
 			if err := s.Grants.EndAll(ctx, tx, id); err != nil {
+				return err
+			}
+		}
+		for _, f := range s.forget {
+			if err := f(ctx, tx, id); err != nil {
 				return err
 			}
 		}

@@ -100,6 +100,7 @@ type Service struct {
 	Config
 	passwords *hasher
 	web       *webauthn.WebAuthn
+	forget    []func(ctx context.Context, tx *db.Tx, accountID int64) error
 }
 
 // New makes a service.

@@ -46,6 +46,7 @@ func (c *core) buildInvoices() error {
 	c.invoices.SetOrders(bills{c.orders})
 	c.orders.Taxes, c.orders.Books = c.invoices, books{c.invoices}
 	c.services.Taxes = addedTaxes{c.invoices}
+	c.accounts.OnClose(c.invoices.Forget)
 	c.outbox.Subscribe("wallet.topup_succeeded", c.invoices.Follow)
 	c.outbox.Subscribe(wallet.EventTopupReversed, c.invoices.Follow)
 	return nil

@@ -234,6 +234,15 @@ func TestAnOrderIsTaxedByTheDayOnWhichItIsPaid(t *testing.T) {
 	if invoice.Buyer.Name != "Beispiel GmbH" || invoice.Total.Cents != after.Total.Cents {
 		t.Errorf("%+v", invoice)
 	}
+	// An account that is closed has its invoices, and no profile.
+	if err := a.accounts.Close(t.Context(), w.owner.id); err != nil {
+		t.Error(err)
+	}
+	var profiles, invoices int
+	err := a.db.QueryRow(t.Context(), `SELECT (SELECT COUNT(*) FROM invoices_profiles), (SELECT COUNT(*) FROM invoices)`).Scan(&profiles, &invoices)
+	if err != nil || profiles != 0 || invoices != 1 {
+		t.Errorf("%d profiles and %d invoices: %v", profiles, invoices, err)
+	}
 }
 
 // TestNumbersHaveNoGapWhateverFails: customers pay at once, some of whom cannot, and a sandbox plays meanwhile.

@@ -384,6 +384,11 @@ func (s *Service) setProfile(ctx context.Context, accountID int64, p profile) (P
 	return now, err
 }
 
+// Forget removes the billing profile of an account that is closed. What was issued stays: the law has it kept.
+func (s *Service) Forget(ctx context.Context, tx *db.Tx, accountID int64) error {
+	return deleteProfile(ctx, tx, accountID)
+}
+
 // Verify fails when a series of numbers has a gap.
 func (s *Service) Verify(ctx context.Context) error {
 	found, err := gaps(ctx, s.DB)

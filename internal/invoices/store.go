@@ -132,6 +132,11 @@ func putProfile(ctx context.Context, tx *db.Tx, accountID int64, p profile) erro
 	return err
 }
 
+func deleteProfile(ctx context.Context, tx *db.Tx, accountID int64) error {
+	_, err := tx.Exec(ctx, `DELETE FROM invoices_profiles WHERE account_id = $1`, accountID)
+	return err
+}
+
 // Gap is a series whose numbers are not 1, 2, 3, … up to the last that was given.
 type Gap struct {
 	Seller string
