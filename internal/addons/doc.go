@@ -12,7 +12,8 @@
 //     are written with every change, the service being locked, so that coverage, limits and renewals need no look here.
 //   - Money moves by orders of kind addon, in the commit of the change; an order has one add-on.
 //   - An add-on ends with its service and comes back with it.
-//   - Locks are taken in the order account (wallet), order, service, add-on.
+//   - Locks are taken in the order account (wallet), order, service, add-on; one that an operator is to make comes
+//     first of all.
 //
 // Not promised: money back for what is cancelled before its paid time is over.
 package addons

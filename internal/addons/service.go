@@ -526,7 +526,7 @@ func (s *Service) Make(ctx context.Context, id int64, value string) error {
 		if err != nil {
 			return err
 		}
-		if c.over() {
+		if !c.there() {
 			return fault.ServiceNotActive.New()
 		}
 		return s.activate(ctx, tx, id, c, value)
@@ -554,10 +554,11 @@ func (s *Service) fail(ctx context.Context, id int64, failureKey string) error {
 	})
 }
 
-// settle runs f on an add-on that waits, at the time of its account.
+// settle runs f on an add-on that waits, at the time of its account. It is locked first, before the order: nothing
+// else changes one that waits, and of two operators at once the second finds it settled.
 func (s *Service) settle(ctx context.Context, id int64, f func(ctx context.Context, tx *db.Tx, a addon) error) error {
 	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
-		a, err := get(ctx, tx, id)
+		a, err := lock(ctx, tx, id)
 		if err == nil && a.status != Pending {
 			err = ErrNotPending.New()
 		}
@@ -573,14 +574,12 @@ func (s *Service) settle(ctx context.Context, id int64, f func(ctx context.Conte
 	})
 }
 
-// over tells that the service has ended, or is about to.
-func (c Contract) over() bool {
-	switch c.Status {
-	case "active", "past_due", "suspended":
-		return false
-	default:
-		return true
-	}
+// there tells that the service has an account that add-ons can be of; ended that it has none any more.
+func (c Contract) there() bool {
+	return slices.Contains([]string{"active", "past_due", "suspended"}, c.Status)
+}
+func (c Contract) ended() bool {
+	return slices.Contains([]string{"terminated", "failed", "cancelled"}, c.Status)
 }
 
 // Settle ends what was cancelled and is no longer paid for, and refuses what operators are to make for services that are
@@ -607,7 +606,7 @@ func (s *Service) Settle(ctx context.Context) error {
 		for _, a := range found {
 			after = a.id
 			c, err := s.Services.Contract(ctx, s.DB, a.accountID, a.serviceID)
-			if err == nil && c.over() && c.Status != "terminating" && c.Status != "provisioning" {
+			if err == nil && c.ended() {
 				err = s.fail(ctx, a.id, fault.ServiceNotActive.Key)
 			}
 			if err != nil && !errors.Is(err, ErrNotPending) {

@@ -40,6 +40,11 @@ func get(ctx context.Context, q db.Querier, id int64) (addon, error) {
 	return found(scan(q.QueryRow(ctx, `SELECT `+columns+` FROM addons WHERE id = $1`, id)))
 }
 
+// lock is get for one that is about to change.
+func lock(ctx context.Context, tx *db.Tx, id int64) (addon, error) {
+	return found(scan(tx.QueryRow(ctx, `SELECT `+columns+` FROM addons WHERE id = $1`+tx.ForUpdate(), id)))
+}
+
 // getOwn reads an add-on of one of the account's services.
 func getOwn(ctx context.Context, q db.Querier, accountID, serviceID, id int64) (addon, error) {
 	return found(scan(q.QueryRow(ctx, `SELECT `+columns+` FROM addons WHERE id = $1 AND service_id = $2 AND account_id = $3`,

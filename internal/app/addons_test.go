@@ -1,6 +1,7 @@
 package app
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"stead.dev/stead/internal/addons"
 	"stead.dev/stead/internal/coupons"
 	"stead.dev/stead/internal/platform/money"
 	"stead.dev/stead/internal/platform/testkit"
@@ -112,6 +114,35 @@ func TestAnAddonLivesWithItsService(t *testing.T) {
 		if o.Status != "completed" || o.Total.Cents != priceBefore+2*unit || renewed.Total != o.Total || len(o.Items) != 2 ||
 			o.Items[1].Kind != "addon" || o.Items[1].Quantity != 2 || o.Items[1].Total.Cents != 2*unit {
 			t.Errorf("renewed for %d by %+v", renewed.Total.Cents, o)
+		}
+
+		// What operators make is paid when they have made it, and the money is back when they cannot.
+		before := w.balanceOf(w.owner)
+		ask := fmt.Sprintf(`{"key": "dedicated_ip", "expected_usd_cents": %d}`, 2*200)
+		refused := w.id(w.post(t, w.owner.token, path+"/addons", ask))
+		if held := before - w.balanceOf(w.owner); held != 400 {
+			t.Errorf("%d are set aside for two months", held)
+		}
+		if err := a.admin.RefuseAddon(t.Context(), refused); err != nil || w.balanceOf(w.owner) != before {
+			t.Errorf("refused: %v, balance %d, before %d", err, w.balanceOf(w.owner), before)
+		}
+		made := w.id(w.post(t, w.owner.token, path+"/addons", ask))
+		var wg sync.WaitGroup
+		results := [3]error{}
+		for i := range results {
+			wg.Go(func() { results[i] = a.admin.MakeAddon(t.Context(), made, "192.0.2.7") })
+		}
+		wg.Wait()
+		done := 0
+		for _, err := range results {
+			if err == nil {
+				done++
+			} else if !errors.Is(err, addons.ErrNotPending) {
+				t.Error(err)
+			}
+		}
+		if done != 1 || price() != priceBefore+2*unit+200 || w.balanceOf(w.owner) != before-400 {
+			t.Errorf("%d made it, renewed for %d, balance %d", done, price(), w.balanceOf(w.owner))
 		}
 		if found, err := a.wallet.Recompute(t.Context()); err != nil || len(found) > 0 {
 			t.Errorf("the books: %v, %v", found, err)

@@ -179,6 +179,17 @@ func (s *Service) Awaiting(ctx context.Context, q db.Querier, accountID, id int6
 	return o.bill(by), o.expiresAt, err
 }
 
+// ofPlans is what of the order's price, without the tax that is added to it, is for plans. What was paid for add-ons
+// never counted as paid for a service's time.
+func (o order) ofPlans() (sum money.USDCents) {
+	for _, i := range o.items {
+		if i.planID != nil {
+			sum += i.total - i.tax
+		}
+	}
+	return sum
+}
+
 // Refund gives back a part of what a completed order cost, or with 0 all that is left of it, to the wallet. What was
 // bought stays; its time counts as paid by so much less when it is exchanged for another plan. The reason stands on
 // the credit note.
@@ -208,9 +219,8 @@ func (s *Service) Refund(ctx context.Context, tx *db.Tx, id int64, total money.U
 	if err == nil && o.refunded+r.Total == o.total {
 		err = s.giveBackCoupon(ctx, tx, o)
 	}
-	// What was paid for an add-on never counted as paid for the plan.
-	if serviceID := o.serviceID(); err == nil && serviceID != nil && o.kind != "addon" {
-		err = s.Services.TakeBack(ctx, tx, *serviceID, r.Price)
+	if serviceID := o.serviceID(); err == nil && serviceID != nil && o.ofPlans() > 0 {
+		err = s.Services.TakeBack(ctx, tx, *serviceID, min(r.Price, o.ofPlans()))
 	}
 	if err != nil {
 		return r, err
