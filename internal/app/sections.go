@@ -86,8 +86,8 @@ type sections struct {
 
 	notifications *notifications.Service
 	reseller      *reseller.Service
-	webhooks      *webhooks.Service
 	invoices      *invoices.Service
+	webhooks      *webhooks.Service
 	devices       *devices.Service
 	clocks        *clocks.Service
 
@@ -225,7 +225,7 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 	c.orders.Coupons = redeemed{c.coupons}
 	c.reseller = reseller.New(reseller.Config{
 		DB: c.db, Clock: c.clock, Accounts: c.accounts, Wallet: c.wallet, Services: c.services, Orders: c.orders, Catalog: c.catalog,
-		Credentials: c.credentials, BaseURL: c.cfg.BaseURL,
+		Credentials: c.credentials, BaseURL: c.cfg.BaseURL, Events: c.outbox,
 	})
 	c.orders.Rates, c.services.Rates, c.domains.Rates = c.reseller, c.reseller, c.reseller
 	c.addons.Rates = c.reseller

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -325,5 +326,31 @@ func TestNoQueryReadsAWholeTable(t *testing.T) {
 			}
 			return errors.Join(err, ofKeys, found)
 		})
+	})
+}
+
+func TestAResellerIsToldOfItsKeys(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		live, _ := w.key(NewKey{ReadOnly: true})
+		sandbox, _ := w.key(NewKey{Sandbox: true})
+		for range 2 { // revoked once
+			if err := w.RevokeKey(t.Context(), live.ID); err != nil {
+				t.Fatal(err)
+			}
+		}
+		told, err := db.Collect(t.Context(), w.DB, func(row db.Row) (s string, err error) {
+			var account, key int64
+			var typ, data string
+			err = row.Scan(&typ, &account, &key, &data)
+			return fmt.Sprintf("%s of %d to %d: %s", typ, key, account, data), err
+		}, `SELECT type, account_id, subject_id, data FROM outbox_events WHERE subject = 'api_key' ORDER BY id`)
+		want := []string{
+			fmt.Sprintf(`api_key.created of %d to %d: {"id":%[1]d,"name":"Test","sandbox":false,"read_only":true}`, live.ID, w.AccountID),
+			fmt.Sprintf(`api_key.created of %d to %d: {"id":%[1]d,"name":"Test","sandbox":true,"read_only":false}`, sandbox.ID, w.SandboxID),
+			fmt.Sprintf(`api_key.revoked of %d to %d: {"id":%[1]d,"name":"Test","sandbox":false,"read_only":true}`, live.ID, w.AccountID),
+		}
+		if err != nil || !slices.Equal(told, want) {
+			t.Errorf("%v\n%q, want\n%q", err, told, want)
+		}
 	})
 }

@@ -13,6 +13,7 @@ import (
 	"stead.dev/stead/internal/platform/auth"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/outbox"
 	"stead.dev/stead/internal/platform/secret"
 )
 
@@ -114,8 +115,10 @@ func (s *Service) CreateKey(ctx context.Context, accountID int64, n NewKey) (Key
 			return fmt.Errorf("reseller: at most %d keys", maxKeys)
 		}
 		k.CreatedAt = tx.Now
-		k.ID, err = insertKey(ctx, tx, k, secret.Hash(token))
-		return err
+		if k.ID, err = insertKey(ctx, tx, k, secret.Hash(token)); err != nil {
+			return err
+		}
+		return s.tellKey(ctx, tx, "api_key.created", k)
 	})
 	return k, token, err
 }
@@ -123,11 +126,45 @@ func (s *Service) CreateKey(ctx context.Context, accountID int64, n NewKey) (Key
 // RevokeKey ends a key from the next request on. One that is revoked stays so.
 func (s *Service) RevokeKey(ctx context.Context, id int64) error {
 	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
-		n, err := tx.Exec(ctx, `UPDATE reseller_keys SET revoked_at = COALESCE(revoked_at, CAST($1 AS BIGINT)) WHERE id = $2`, tx.Now, id)
-		if err == nil && n == 0 {
-			err = fault.NotFound.New()
+		n, err := tx.Exec(ctx, `UPDATE reseller_keys SET revoked_at = $1 WHERE id = $2 AND revoked_at IS NULL`, tx.Now, id)
+		if err != nil {
+			return err
 		}
-		return err
+		k, err := scanKey(tx.QueryRow(ctx, `SELECT `+keyColumns+` FROM reseller_keys k WHERE k.id = $1`, id))
+		switch {
+		case errors.Is(err, db.ErrNoRows):
+			return fault.NotFound.New()
+		case err != nil || n == 0:
+			return err
+		default:
+			return s.tellKey(ctx, tx, "api_key.revoked", k)
+		}
+	})
+}
+
+// keyEvent is a key in the data of its events.
+type keyEvent struct {
+	ID       int64  `json:"id"`
+	Name     string `json:"name"`
+	Sandbox  bool   `json:"sandbox"`
+	ReadOnly bool   `json:"read_only"`
+}
+
+// tellKey tells of a key in the world that it works on.
+func (s *Service) tellKey(ctx context.Context, tx *db.Tx, eventType string, k Key) error {
+	if s.Events == nil {
+		return nil
+	}
+	account := k.AccountID
+	if k.Sandbox {
+		r, err := of(ctx, tx, k.AccountID)
+		if err != nil {
+			return err
+		}
+		account = r.SandboxID
+	}
+	return s.Events.Emit(ctx, tx, outbox.Event{
+		Type: eventType, AccountID: account, Subject: "api_key", SubjectID: k.ID, Data: keyEvent{ID: k.ID, Name: k.Name, Sandbox: k.Sandbox, ReadOnly: k.ReadOnly},
 	})
 }
 

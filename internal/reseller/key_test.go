@@ -62,7 +62,7 @@ func each(t *testing.T, f func(t *testing.T, w *world)) {
 			t.Fatal(err)
 		}
 		w := &world{t: t, clk: clk, Service: New(Config{
-			DB: d, Clock: clk, Accounts: accounts,
+			DB: d, Clock: clk, Accounts: accounts, Events: outbox.New(d, q),
 			Wallet: wallet.New(wallet.Config{DB: d, Clock: clk, Events: outbox.New(d, q), Box: box, Log: quiet, BaseURL: "https://stead.test/"}),
 		})}
 		w.Reseller = w.appoint("anna@stead.test")

@@ -13,11 +13,17 @@ import (
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/money"
+	"stead.dev/stead/internal/platform/outbox"
 	"stead.dev/stead/internal/services"
 	"stead.dev/stead/internal/wallet"
 )
 
-// Config is what the front works with; all is needed.
+// Events keeps what happened.
+type Events interface {
+	Emit(ctx context.Context, tx *db.Tx, e outbox.Event) error
+}
+
+// Config is what the front works with; all but Events is needed.
 type Config struct {
 	DB          *db.DB
 	Clock       clock.Clock
@@ -28,6 +34,7 @@ type Config struct {
 	Catalog     *catalog.Service
 	Credentials *credentials.Service
 	BaseURL     string // of the site, where links lead
+	Events      Events // nil: nobody is told of keys
 }
 
 // Service is the front's use cases.
