@@ -54,7 +54,9 @@ type adminCmd struct {
 	Domains struct {
 		Import domainsImport `cmd:"" help:"Make the price book of domains what a YAML file says; zones it does not name are taken off sale."`
 		Export domainsExport `cmd:"" help:"Print the price book of domains as YAML."`
-	} `cmd:"" help:"Zones of domains and their prices."`
+
+		Waiting domainsWaiting `cmd:"" help:"List the paid operations on domains that the registry has not answered."`
+	} `cmd:"" help:"Zones of domains and their prices, and what waits for the registry."`
 	Services struct {
 		List      serviceList      `cmd:"" help:"List all customers' services."`
 		Show      serviceShow      `cmd:"" help:"Show a service."`

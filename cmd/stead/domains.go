@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"time"
 
 	"stead.dev/stead/internal/admin"
 )
@@ -55,5 +56,23 @@ func (c *domainsExport) Run(e *environment) error {
 		}
 		_, err = e.stdout.Write(file)
 		return err
+	})
+}
+
+type domainsWaiting struct{}
+
+// Run lists what waits for the registry.
+func (domainsWaiting) Run(e *environment) error {
+	return e.administer(func(a *admin.Admin) error {
+		list, err := a.Domains.ListWaiting(e.ctx)
+		if err != nil {
+			return err
+		}
+		return e.show(map[string]any{"data": list}, func(w io.Writer) {
+			row(w, "OPERATION", "DOMAIN", "KIND", "ORDER", "ACCOUNT", "ASKED", "SANDBOX", "SINCE")
+			for _, o := range list {
+				row(w, o.ID, o.Domain, o.Kind, o.OrderID, o.AccountID, o.Asked, o.Sandbox, o.Since.Format(time.RFC3339))
+			}
+		})
 	})
 }

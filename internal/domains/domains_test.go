@@ -366,6 +366,9 @@ func TestARegistryThatCannotBeReachedKeepsTheMoneyUntilItSays(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.same("held", "held", w.text(`SELECT state FROM test_orders`))
+		if list, err := w.ListWaiting(t.Context()); err != nil || len(list) != 1 || list[0].Domain != "down-shop.com" || !list[0].Asked || !list[0].Since.Equal(clk.Now().Add(-25*time.Hour)) {
+			t.Errorf("waiting: %+v %v", list, err)
+		}
 		w.registry.down = false
 		if err := w.Work(t.Context(), op); err != nil {
 			t.Fatal(err)
@@ -571,7 +574,8 @@ func TestNoQueryReadsAWholeTable(t *testing.T) {
 			_, ofDue := due(ctx, q, clk.Now(), stepBatch)
 			_, ofLive := isLive(ctx, q, "a.com", false)
 			_, ofOpen := openOperation(ctx, q, 1)
-			return errors.Join(ofList, ofFiltered, ofExpiring, ofDue, ofLive, ofOpen, fill(ctx, q, []domain{{id: 1}, {id: 2}}))
+			_, ofWaiting := listWaiting(ctx, q)
+			return errors.Join(ofList, ofFiltered, ofExpiring, ofDue, ofLive, ofOpen, ofWaiting, fill(ctx, q, []domain{{id: 1}, {id: 2}}))
 		})
 	})
 }

@@ -163,7 +163,11 @@ func TestTheRegistrysConnectionIsCutAtAnyFrame(t *testing.T) {
 			if frames < 3 {
 				t.Fatalf("%s: %d frames", c.kind, frames)
 			}
-			for n := 1; n <= frames; n++ {
+			every := 1
+			if d.Shared() { // what the engine is matters little here, and it is the slower one
+				every = 3
+			}
+			for n := 1; n <= frames; n += every {
 				run(n, epptest.Unread)
 				run(n, epptest.Unanswered)
 			}

@@ -266,3 +266,34 @@ func setFinished(ctx context.Context, tx *db.Tx, id int64, lease string, failure
 		WHERE id = $5 AND lease = $6 AND status IN ('pending', 'attempted')`, status, failureKey, message, tx.Now, id, lease)
 	return n == 1, err
 }
+
+// Waiting is a paid operation that the registry has not done and not refused.
+type Waiting struct {
+	ID        int64     `json:"id"`
+	DomainID  int64     `json:"domain_id"`
+	AccountID int64     `json:"account_id"`
+	OrderID   int64     `json:"order_id"`
+	Domain    string    `json:"domain"`
+	Kind      string    `json:"kind"`
+	Asked     bool      `json:"asked"` // the registrar may have been asked for it
+	Sandbox   bool      `json:"sandbox"`
+	Since     time.Time `json:"since"`
+}
+
+const maxWaiting = 500
+
+// ListWaiting lists what waits for the registry, the oldest first.
+func (s *Service) ListWaiting(ctx context.Context) ([]Waiting, error) { return listWaiting(ctx, s.DB) }
+
+func listWaiting(ctx context.Context, q db.Querier) ([]Waiting, error) {
+	all, err := db.Collect(ctx, q, func(row db.Row) (w Waiting, err error) {
+		err = row.Scan(&w.ID, &w.DomainID, &w.AccountID, &w.OrderID, &w.Domain, &w.Kind, &w.Asked, &w.Sandbox, &w.Since)
+		return w, err
+	}, `SELECT o.id, d.id, d.account_id, o.order_id, d.name, o.kind, o.status = 'attempted', d.sandbox, o.created_at
+		FROM domains_operations o JOIN domains d ON d.id = o.domain_id
+		WHERE o.status IN ('pending', 'attempted') ORDER BY o.id LIMIT $1`, maxWaiting)
+	if all == nil {
+		all = []Waiting{}
+	}
+	return all, err
+}

@@ -13,3 +13,4 @@ CREATE INDEX domains_account_expiry ON domains (account_id, expires_at);
 -- at once could pay one back that the other has the registry do.
 ALTER TABLE domains_operations ADD COLUMN lease TEXT;
 ALTER TABLE domains_operations ADD COLUMN lease_until BIGINT;
+CREATE INDEX domains_operations_waiting ON domains_operations (id) WHERE status IN ('pending', 'attempted');
