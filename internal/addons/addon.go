@@ -123,8 +123,8 @@ const day = 24 * time.Hour
 // begun is the moment from which an add-on is paid for that is bought now: its days are counted back from the end of
 // the service's paid time, and the day that has begun counts whole. A price is so the same for a day.
 func begun(now, end time.Time) time.Time {
-	days := (end.Sub(now) + day - 1) / day
-	return end.Add(-days * day)
+	left := end.Sub(now) + day - 1
+	return end.Add(-left.Truncate(day))
 }
 
 func raisesText(raises map[string]int64) (string, error) {

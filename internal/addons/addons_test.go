@@ -337,8 +337,10 @@ func TestNobodySeesAnothersAddons(t *testing.T) {
 		w := newWorld(t, d, clk)
 		id := w.bought("own", "1", `{"key": "disk"}`)
 		for _, c := range [][3]string{
-			{http.MethodGet, "/api/v1/services/1/addons", ""}, {http.MethodGet, "/api/v1/services/1/addons/offers", ""},
-			{http.MethodPost, "/api/v1/services/1/addons", `{"key": "disk"}`}, {http.MethodDelete, fmt.Sprintf("/api/v1/services/1/addons/%d", id), ""},
+			{http.MethodGet, "/api/v1/services/1/addons", ""},
+			{http.MethodGet, "/api/v1/services/1/addons/offers", ""},
+			{http.MethodPost, "/api/v1/services/1/addons", `{"key": "disk"}`},
+			{http.MethodDelete, fmt.Sprintf("/api/v1/services/1/addons/%d", id), ""},
 			{http.MethodDelete, fmt.Sprintf("/api/v1/services/2/addons/%d", id), ""},
 		} {
 			if status, answer := w.call("other", c[0], c[1], c[2]); status != http.StatusNotFound {

@@ -578,6 +578,7 @@ func (s *Service) settle(ctx context.Context, id int64, f func(ctx context.Conte
 func (c Contract) there() bool {
 	return slices.Contains([]string{"active", "past_due", "suspended"}, c.Status)
 }
+
 func (c Contract) ended() bool {
 	return slices.Contains([]string{"terminated", "failed", "cancelled"}, c.Status)
 }

@@ -74,7 +74,7 @@ func (c Coupon) check() error {
 
 const (
 	maxAmount money.USDCents = 100_000_000 // a million dollars: what is larger is a mistake
-	maxCount                 = 1_000_000_000
+	maxCount  int            = 1_000_000_000
 )
 
 // fits says why the coupon is not for a purchase, or nil. now is when the order is made.
