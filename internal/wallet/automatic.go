@@ -107,7 +107,7 @@ func (s *Service) beginAutomatic(ctx context.Context, accountID int64) (begun bo
 		if s.Queue == nil {
 			return nil
 		}
-		return s.Queue.Enqueue(ctx, tx, chargeArgs{TopupID: t.ID}, nil)
+		return s.Queue.Enqueue(ctx, tx, chargeArgs{TopupID: t.ID}, &river.InsertOpts{MaxAttempts: chargeAttempts})
 	})
 	return begun, err
 }
@@ -139,8 +139,25 @@ type chargeWorker struct {
 }
 
 // askAgain is when a payment that a gateway has not decided is asked about again; its
-// notification usually comes before.
-const askAgain = time.Hour
+// notification usually comes before. It is also the longest pause between attempts, of
+// which there are some for two months: a payment whose outcome nobody knows is not
+// forgotten.
+const (
+	askAgain       = time.Hour
+	chargeAttempts = 1500
+)
+
+// NextRetry implements river.Worker.
+func (*chargeWorker) NextRetry(job *river.Job[chargeArgs]) time.Time {
+	if job.AttemptedAt == nil {
+		return time.Time{} // River's own
+	}
+	pause := askAgain
+	if job.Attempt < 7 { // 5, 20, 45 seconds and so on
+		pause = min(pause, time.Duration(5*job.Attempt*job.Attempt)*time.Second)
+	}
+	return job.AttemptedAt.Add(pause)
+}
 
 func (w *chargeWorker) Work(ctx context.Context, job *river.Job[chargeArgs]) error {
 	settled, err := w.service.chargeAutomatic(ctx, job.Args.TopupID)

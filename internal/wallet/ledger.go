@@ -157,6 +157,7 @@ type purse struct {
 	sandbox   bool // its money is play money
 	watched   bool // its owner wants to know when the balance changes
 	books     map[accountKind]*book
+	company   *companyAccounts
 }
 
 // companyName is the name of the company's ledger account on the other side of the

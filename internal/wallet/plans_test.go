@@ -17,6 +17,8 @@ func TestNoQueryReadsAWholeTable(t *testing.T) {
 			_, ofCount := countHistory(ctx, q, 1)
 			_, ofBalance := readBalance(ctx, q, 1)
 			_, _, ofEntry := findEntry(ctx, q, order(1), TypeCharge, 0)
+			_, ofEnds := endsOf(ctx, q, order(1))
+			ofEntry = errors.Join(ofEntry, ofEnds)
 			_, ofRefunds := refundedOf(ctx, q, 1)
 			_, ofDue := db.Collect(ctx, q, scanTopup, dueTopupsQuery, w.clk.Now(), batch)
 			for _, query := range []string{` WHERE id = 1 AND account_id = 1`, ` WHERE gateway = 'stripe' AND gateway_payment = 'x'`} {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 
@@ -61,6 +62,7 @@ type Renewals interface {
 type Service struct {
 	Config
 	renewals Renewals
+	company  companyAccounts
 }
 
 // New makes the section. Its operations need SetRenewals first.
@@ -186,14 +188,16 @@ func (s *Service) settle(ctx context.Context, tx *db.Tx, ref Reference, typ Type
 	if err != nil {
 		return err
 	}
-	other := map[Type]Type{TypeCapture: TypeRefund, TypeRefund: TypeCapture}[typ]
-	if _, found, err = findEntry(ctx, tx, ref, other, 0); err != nil {
+	ends, err := endsOf(ctx, tx, ref)
+	if err != nil {
 		return err
-	} else if found {
+	}
+	other := map[Type]Type{TypeCapture: TypeRefund, TypeRefund: TypeCapture}[typ]
+	if slices.Contains(ends, other) {
 		return ErrNothingHeld
 	}
-	if _, found, err = findEntry(ctx, tx, ref, typ, 0); err != nil || found {
-		return err
+	if slices.Contains(ends, typ) {
+		return nil
 	}
 	amount := -charge.amount
 	err = post(ctx, tx, p, movement{

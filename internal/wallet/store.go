@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
+	"sync"
 
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/money"
@@ -14,10 +16,14 @@ import (
 // transaction is done with it.
 func (s *Service) lock(ctx context.Context, tx *db.Tx, accountID int64) (*purse, error) {
 	p, err := lock(ctx, tx, accountID)
-	if err == nil && p.watched {
+	if err != nil {
+		return p, err
+	}
+	p.company = &s.company
+	if p.watched {
 		tx.AtEnd(watchName, func(ctx context.Context) error { return s.watch(ctx, tx, accountID) })
 	}
-	return p, err
+	return p, nil
 }
 
 func lock(ctx context.Context, tx *db.Tx, accountID int64) (*purse, error) {
@@ -82,10 +88,8 @@ func post(ctx context.Context, tx *db.Tx, p *purse, m movement) error {
 	if err != nil {
 		return fmt.Errorf("wallet: write %s of %s %d: %w", m.typ, m.ref.Type, m.ref.ID, err)
 	}
-	for _, l := range m.legs {
-		if err := postLeg(ctx, tx, p, id, l); err != nil {
-			return fmt.Errorf("wallet: post %s of %s %d: %w", m.typ, m.ref.Type, m.ref.ID, err)
-		}
+	if err := postLegs(ctx, tx, p, id, m.legs); err != nil {
+		return fmt.Errorf("wallet: post %s of %s %d: %w", m.typ, m.ref.Type, m.ref.ID, err)
 	}
 	return nil
 }
@@ -111,22 +115,57 @@ func move(ctx context.Context, tx *db.Tx, b *book, l leg) error {
 	return nil
 }
 
-func postLeg(ctx context.Context, tx *db.Tx, p *purse, transactionID int64, l leg) error {
-	var (
-		id    int64
-		after *int64
-		err   error
-	)
-	if l.kind.owned() {
-		b := p.books[l.kind]
-		balance := int64(b.balance)
-		id, after = b.id, &balance
-	} else if id, err = companyAccount(ctx, tx, l.kind, p.companyName(l.name)); err != nil {
-		return err
+// postLegs writes the postings of a transaction in one statement: charges are many.
+func postLegs(ctx context.Context, tx *db.Tx, p *purse, transactionID int64, all []leg) error {
+	if len(all) == 0 {
+		return nil
 	}
-	_, err = tx.Exec(ctx, `INSERT INTO wallet_postings (transaction_id, ledger_account_id, amount, balance_after)
-		VALUES ($1, $2, $3, $4)`, transactionID, id, int64(l.amount), after)
+	var rows []string
+	args := []any{transactionID}
+	for _, l := range all {
+		var (
+			id    int64
+			after *int64
+			err   error
+		)
+		if l.kind.owned() {
+			b := p.books[l.kind]
+			balance := int64(b.balance)
+			id, after = b.id, &balance
+		} else if id, err = p.company.account(ctx, tx, l.kind, p.companyName(l.name)); err != nil {
+			return err
+		}
+		n := len(args)
+		rows = append(rows, fmt.Sprintf("($1, $%d, $%d, $%d)", n+1, n+2, n+3))
+		args = append(args, id, int64(l.amount), after)
+	}
+	_, err := tx.Exec(ctx, `INSERT INTO wallet_postings (transaction_id, ledger_account_id, amount, balance_after) VALUES `+
+		strings.Join(rows, ", "), args...)
 	return err
+}
+
+// companyAccounts remembers the ids of the company's ledger accounts, which never change. The
+// zero one and nil remember nothing yet, and nothing.
+type companyAccounts struct{ known sync.Map }
+
+type companyKey struct {
+	kind accountKind
+	name string
+}
+
+func (c *companyAccounts) account(ctx context.Context, tx *db.Tx, k accountKind, name string) (int64, error) {
+	if c == nil {
+		return companyAccount(ctx, tx, k, name)
+	}
+	key := companyKey{k, name}
+	if id, ok := c.known.Load(key); ok {
+		return id.(int64), nil //nolint:forcetypeassert // nothing else is stored
+	}
+	id, err := companyAccount(ctx, tx, k, name)
+	if err == nil {
+		tx.OnCommit(func() { c.known.Store(key, id) }) // one that was opened just now may be undone
+	}
+	return id, err
 }
 
 // companyAccount finds the account, or opens it at its first use.
@@ -165,6 +204,17 @@ func findEntry(ctx context.Context, q db.Querier, ref Reference, typ Type, part 
 		return e, false, fmt.Errorf("wallet: find %s of %s %d: %w", typ, ref.Type, ref.ID, err)
 	}
 	return e, true, nil
+}
+
+// endsOf are the ways in which the charge of a reference has ended.
+func endsOf(ctx context.Context, q db.Querier, ref Reference) ([]Type, error) {
+	ends, err := db.Collect(ctx, q, func(r db.Row) (t Type, err error) { return t, r.Scan((*string)(&t)) },
+		`SELECT type FROM wallet_transactions WHERE reference_type = $1 AND reference_id = $2 AND type IN ('capture', 'refund') AND part = 0`,
+		ref.Type, ref.ID)
+	if err != nil {
+		return nil, fmt.Errorf("wallet: find the end of %s %d: %w", ref.Type, ref.ID, err)
+	}
+	return ends, nil
 }
 
 func putAdjustment(ctx context.Context, tx *db.Tx, accountID int64, amount money.USDCents, reason, actor string) (Reference, error) {
