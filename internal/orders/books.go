@@ -99,8 +99,11 @@ func sumsOf(items []item) (all sums, err error) {
 			sum *money.USDCents
 			add money.USDCents
 		}{
-			{&all.subtotal, i.total - i.tax + i.discount}, {&all.discount, i.discount}, {&all.tax, i.tax},
-			{&all.taxIncluded, i.taxIncluded}, {&all.total, i.total},
+			{&all.subtotal, i.total - i.tax + i.discount},
+			{&all.discount, i.discount},
+			{&all.tax, i.tax},
+			{&all.taxIncluded, i.taxIncluded},
+			{&all.total, i.total},
 		} {
 			if *s.sum, err = s.sum.Add(s.add); err != nil {
 				return all, fmt.Errorf("orders: sums of an order: %w", err)
