@@ -109,6 +109,9 @@ func transaction(id string) string {
 
 // acquire takes a session, an idle one where one lives. fresh tells that it was opened just now.
 func (c *Client) acquire(ctx context.Context) (s *session, fresh bool, err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, false, err // a session that lives is not spent on it
+	}
 	select {
 	case c.slots <- struct{}{}:
 	case <-ctx.Done():

@@ -100,7 +100,7 @@ func (r *registry) AddContact(id string) {
 	r.contacts[id] = &contact{roid: r.roid(), sponsor: other, at: r.clk.Now()}
 }
 
-// Created and Renewed are how often that was done to a domain.
+// Created is how often a domain was registered.
 func (r *registry) Created(name string) int {
 	r.state.Lock()
 	defer r.state.Unlock()

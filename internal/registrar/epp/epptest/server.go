@@ -184,7 +184,7 @@ func (s *Server) Drop() {
 	s.open = nil
 }
 
-// Logins is how often somebody tried to log in, Hellos how often somebody said hello.
+// Logins is how often somebody tried to log in.
 func (s *Server) Logins() int { s.mu.Lock(); defer s.mu.Unlock(); return s.logins }
 
 // Hellos is how often somebody said hello.
