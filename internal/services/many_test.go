@@ -80,18 +80,23 @@ func TestPagesOfAListJoin(t *testing.T) {
 		for i := range 7 {
 			w.reserve(ask(fmt.Sprintf("n%d.test", i)))
 		}
-		for perPage := 1; perPage <= 8; perPage++ {
-			var ids []int64
-			for p := 1; p <= 9; p++ {
-				rows, total, err := list(t.Context(), d, 1, filter{}, page.Params{Page: p, PerPage: perPage})
-				if err != nil || total != 7 || len(rows) != max(0, min(perPage, 7-(p-1)*perPage)) {
-					t.Errorf("page %d of %d: %d rows of %d, %v", p, perPage, len(rows), total, err)
+		for _, f := range []filter{{}, {query: ".test"}, {query: "n", status: string(Pending)}} {
+			for perPage := 1; perPage <= 8; perPage++ {
+				var ids []int64
+				for p := 1; p <= 9; p++ {
+					rows, total, err := list(t.Context(), d, 1, f, page.Params{Page: p, PerPage: perPage})
+					if err != nil || total != 7 || len(rows) != max(0, min(perPage, 7-(p-1)*perPage)) {
+						t.Errorf("%+v, page %d of %d: %d rows of %d, %v", f, p, perPage, len(rows), total, err)
+					}
+					for _, r := range rows {
+						ids = append(ids, r.id)
+					}
 				}
-				for _, r := range rows {
-					ids = append(ids, r.id)
-				}
+				w.same("ids", []int64{7, 6, 5, 4, 3, 2, 1}, ids)
 			}
-			w.same("ids", []int64{7, 6, 5, 4, 3, 2, 1}, ids)
+		}
+		if rows, total, err := list(t.Context(), d, 1, filter{query: "nowhere"}, page.Params{}); len(rows) != 0 || total != 0 || err != nil {
+			t.Errorf("%d rows of %d, %v", len(rows), total, err)
 		}
 	})
 }

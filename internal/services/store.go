@@ -81,6 +81,9 @@ type filter struct {
 
 // list reads one page of an account's services, the newest first.
 func list(ctx context.Context, q db.Querier, accountID int64, f filter, p page.Params) (rows []record, total int, err error) {
+	if f.query != "" {
+		return search(ctx, q, accountID, f, p)
+	}
 	where, args := f.where(accountID)
 	if err := q.QueryRow(ctx, `SELECT count(*) FROM services WHERE `+where, args...).Scan(&total); err != nil {
 		return nil, 0, err
@@ -97,6 +100,30 @@ func list(ctx context.Context, q db.Querier, accountID int64, f filter, p page.P
 	query := fmt.Sprintf(`SELECT %s FROM services WHERE id IN (SELECT id FROM services WHERE %s ORDER BY id %s LIMIT $%d OFFSET $%d) ORDER BY id DESC`,
 		columns, where, order, n+1, n+2)
 	rows, err = db.Collect(ctx, q, scan, query, append(args, limit, offset)...)
+	return rows, total, err
+}
+
+// search is list for a text, which every service is looked through for: once, to count and to find the page.
+func search(ctx context.Context, q db.Querier, accountID int64, f filter, p page.Params) (rows []record, total int, err error) {
+	where, args := f.where(accountID)
+	n := len(args)
+	var marks []string
+	var ids []any
+	_, err = db.Collect(ctx, q, func(row db.Row) (none struct{}, err error) {
+		var id *int64 // null where the page is empty
+		if err = row.Scan(&total, &id); err == nil && id != nil {
+			ids = append(ids, *id)
+			marks = append(marks, fmt.Sprintf("$%d", len(ids)))
+		}
+		return none, err
+	}, fmt.Sprintf(`WITH found AS MATERIALIZED (SELECT id FROM services WHERE %s)
+		SELECT counted.total, paged.id FROM (SELECT COUNT(*) AS total FROM found) AS counted
+		LEFT JOIN (SELECT id FROM found ORDER BY id DESC LIMIT $%d OFFSET $%d) AS paged ON TRUE`, where, n+1, n+2),
+		append(args, p.Limit(), p.Offset())...)
+	if err != nil || len(ids) == 0 {
+		return nil, total, err
+	}
+	rows, err = db.Collect(ctx, q, scan, `SELECT `+columns+` FROM services WHERE id IN (`+strings.Join(marks, ", ")+`) ORDER BY id DESC`, ids...)
 	return rows, total, err
 }
 
