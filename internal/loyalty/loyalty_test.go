@@ -42,6 +42,7 @@ func (p *purse) move(tx *db.Tx, what string, r Reward, sign money.USDCents) erro
 }
 
 func (p *purse) Give(_ context.Context, tx *db.Tx, r Reward) error { return p.move(tx, "give", r, 1) }
+
 func (p *purse) Reclaim(_ context.Context, tx *db.Tx, r Reward) error {
 	return p.move(tx, "take", r, -1)
 }
