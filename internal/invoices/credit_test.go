@@ -98,6 +98,18 @@ func TestAnOrderThatCannotBeMadeIsCreditedOnce(t *testing.T) {
 		if n := w.numbers(1, CreditNote); len(n) != 1 || w.get(sold.id).status() != Refunded {
 			t.Errorf("%v, %s", n, w.get(sold.id).status())
 		}
+		// One that fails in the transaction in which it was paid.
+		b := w.billFor(1, 2, 9, 1000)
+		w.must(func(ctx context.Context, tx *db.Tx) error {
+			if _, err := w.Invoice(ctx, tx, b); err != nil {
+				return err
+			}
+			return w.CancelOrder(ctx, tx, 2)
+		})
+		rows, _, err := list(t.Context(), w.DB, 1, CreditNote, pageOne)
+		if err != nil || len(rows) != 2 || rows[0].document.Corrects != "INV-2026-000002" {
+			t.Errorf("%+v %v", rows, err)
+		}
 	})
 }
 

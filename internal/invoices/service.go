@@ -215,6 +215,10 @@ func (s *Service) CancelOrder(ctx context.Context, tx *db.Tx, orderID int64) err
 	if err != nil || r.left() == 0 {
 		return err
 	}
+	if r.sequence == 0 { // it was paid in this very transaction: a credit note names a number
+		tx.AtEnd(afterNumbers, func(ctx context.Context) error { return s.CancelOrder(ctx, tx, orderID) })
+		return nil
+	}
 	p, err := r.partOfTotal(r.left())
 	if err == nil {
 		_, err = s.takeBack(ctx, tx, r, p, reasonOrderFailed)
@@ -281,8 +285,14 @@ func (s *Service) RefundOrder(ctx context.Context, tx *db.Tx, orderID int64, tot
 	return Refund{CreditNote: id, Total: p.total(), Price: p.price}, err
 }
 
+// afterNumbers is when the documents of a transaction have their numbers; it sorts after those who give them.
+const afterNumbers = "invoices~"
+
 // takeBack makes the credit note of a part of a locked document. Seller, buyer and tax are those of the document.
 func (s *Service) takeBack(ctx context.Context, tx *db.Tx, r record, p part, reason string) (int64, error) {
+	if r.sequence == 0 {
+		return 0, fmt.Errorf("invoices: %s %d is to be credited before it has a number", r.kind, r.id)
+	}
 	if err := credit(ctx, tx, r.id, p); err != nil {
 		return 0, fmt.Errorf("invoices: credit %s %d: %w", r.kind, r.id, err)
 	}
@@ -315,7 +325,7 @@ func (s *Service) Follow(ctx context.Context, tx *db.Tx, e outbox.Stored) error 
 	}
 	// What is kept is the sum that was taken back, so an event that is told twice, late or early changes nothing.
 	if more := t.TakenBack - r.credited; more > 0 {
-		tx.AtEnd("invoices~", func(ctx context.Context) error { // when the receipt has its number
+		tx.AtEnd(afterNumbers, func(ctx context.Context) error {
 			r, err := lockReceipt(ctx, tx, e.SubjectID)
 			if err == nil {
 				_, err = s.takeBack(ctx, tx, r, part{price: more}, reasonTopup)
