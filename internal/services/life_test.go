@@ -19,6 +19,7 @@ import (
 	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/money"
 	"stead.dev/stead/internal/platform/outbox"
+	"stead.dev/stead/internal/platform/page"
 	"stead.dev/stead/internal/platform/testkit"
 )
 
@@ -351,24 +352,60 @@ func TestASwitchedOffRenewalChargesNothing(t *testing.T) {
 
 func TestAStepThatIsForgottenShows(t *testing.T) {
 	engines(t, func(t *testing.T, w *world) {
+		w.openPurse()
 		id := w.active(ask("a.test"))
+		n := ask("b.test")
+		n.AccountID = sandboxAccount
+		w.active(n) // is nobody's trouble
 		w.clk.Advance(11 * time.Minute)
-		late, err := w.Overdue(t.Context(), 10*time.Minute)
-		if err != nil || len(late) != 1 || late[0].ServiceID != id {
-			t.Errorf("%+v, %v", late, err)
+		check := func(what string, want Health, problems ...Problem) []Unwell {
+			t.Helper()
+			h, err := w.Health(t.Context(), 10*time.Minute)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.same(what, want, h)
+			all, err := w.Unwell(t.Context(), 10*time.Minute, page.Params{Page: 1, PerPage: 50})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := make([]Problem, len(all))
+			for i, u := range all {
+				if got[i] = u.Problem; u.ServiceID != id {
+					t.Errorf("%s: %+v", what, u)
+				}
+			}
+			w.same(what, append([]Problem{}, problems...), got)
+			return all
 		}
-		if err := w.Steps(t.Context()); err != nil {
-			t.Fatal(err)
+		check("without an attempt", Health{NoAttempt: 1}, NoAttempt)
+		for range 2 {
+			if err := w.Steps(t.Context()); err != nil {
+				t.Fatal(err)
+			}
 		}
-		w.same("jobs", 1, w.jobs("services.step"))
-		if err := w.Steps(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		w.same("jobs when asked again", 1, w.jobs("services.step"))
+		w.same("jobs when asked twice", 2, w.jobs("services.step"))
 		w.live()
-		if late, err := w.Overdue(t.Context(), 10*time.Minute); err != nil || len(late) != 0 {
-			t.Errorf("after its step: %+v, %v", late, err)
+		check("after its step", Health{})
+
+		w.clk.Set(w.record(id).expiresAt.Add(-2 * day))
+		w.live()
+		w.clk.Advance(time.Hour)
+		failing := check("its renewal fails", Health{Failing: 1}, Failing)[0]
+		if failing.FailureKey == nil || *failing.FailureKey != "insufficient_funds" || !failing.NextAttemptAt.Equal(failing.Since.Add(day)) {
+			t.Errorf("%+v", failing)
 		}
+		w.pay(1, 499)
+		w.live()
+		check("it is paid", Health{})
+
+		w.clk.Set(w.record(id).expiresAt.Add(-4 * day))
+		w.live()
+		w.clk.Set(w.record(id).expiresAt.Add(time.Hour))
+		w.exec(`UPDATE services SET step_at = NULL WHERE id = $1`, id) // as no code does
+		check("it will never be looked at", Health{NoAttempt: 1}, NoAttempt)
+		w.exec(`UPDATE services SET step_at = expires_at * 2 WHERE id = $1`, id)
+		check("it will be looked at too late", Health{NoAttempt: 1}, NoAttempt)
 	})
 }
 

@@ -226,22 +226,6 @@ func (s *Service) Steps(ctx context.Context) error {
 	return s.stepsAhead(ctx)
 }
 
-// Overdue is a service whose step should have been done.
-type Overdue struct {
-	ServiceID, AccountID int64
-	Domain               *string
-	Status               Status
-	Due                  time.Time
-	ExpiresAt            *time.Time
-}
-
-// Overdue lists the services of which a step has been due for longer than by: those
-// that a broken queue or a panel that does not answer has forgotten. An operator's
-// view of the health of renewals.
-func (s *Service) Overdue(ctx context.Context, by time.Duration) ([]Overdue, error) {
-	return overdueSteps(ctx, s.DB, s.Clock.Now().Add(-by))
-}
-
 // emitWith tells of r with members beside those of the service.
 func (s *Service) emitWith(ctx context.Context, tx *db.Tx, eventType string, r record, more map[string]any) error {
 	return s.emitChange(ctx, tx, eventType, r, nil, more)

@@ -88,11 +88,3 @@ func stepsDue(ctx context.Context, q db.Querier, now time.Time, after int64, lim
 		return id, err
 	}, `SELECT id FROM services WHERE step_at IS NOT NULL AND step_at <= $1 AND id > $2 ORDER BY id LIMIT $3`, now, after, limit)
 }
-
-func overdueSteps(ctx context.Context, q db.Querier, by time.Time) ([]Overdue, error) {
-	return db.Collect(ctx, q, func(row db.Row) (o Overdue, err error) {
-		err = row.Scan(&o.ServiceID, &o.AccountID, &o.Domain, &o.Status, &o.Due, &o.ExpiresAt)
-		return o, err
-	}, `SELECT id, account_id, domain, status, step_at, expires_at FROM services
-		WHERE step_at IS NOT NULL AND step_at < $1 ORDER BY step_at, id LIMIT 1000`, by)
-}

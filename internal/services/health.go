@@ -1,0 +1,81 @@
+package services
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/page"
+)
+
+// Problem says why a service is in the view of the health of renewals.
+type Problem string
+
+// The problems: nothing was tried though it was due, or the renewal was tried and did not go.
+const (
+	NoAttempt Problem = "no_attempt"
+	Failing   Problem = "failing"
+)
+
+// Unwell is a service that needs an operator's eye.
+type Unwell struct {
+	ServiceID, AccountID int64
+	Domain               *string
+	Status               Status
+	Problem              Problem
+	Since                time.Time // something has been due, or the last attempt failed
+	FailureKey           *string   // of the last attempt
+	NextAttemptAt        *time.Time
+	ExpiresAt            *time.Time
+}
+
+// Health counts what Unwell lists.
+type Health struct {
+	NoAttempt, Failing int
+}
+
+// unattempted is the condition for services of the live world of which something has been due for a while without
+// having been tried ($1): by their next step, or by their dates where that was lost. Each part has its index.
+var unattempted = []string{
+	`step_at IS NOT NULL AND step_at < $1`,
+	`step_at IS NULL AND status IN ('active', 'past_due', 'suspended') AND (status <> 'suspended' OR terminates_at IS NOT NULL)
+		AND COALESCE(CASE status WHEN 'active' THEN expires_at WHEN 'past_due' THEN grace_until ELSE terminates_at END, 0) < $1`,
+	`status = 'active' AND expires_at < $1 AND step_at >= $1`,
+}
+
+const failing = `renewal_failure IS NOT NULL AND status IN ('active', 'past_due', 'suspended')`
+
+// Health counts the services that are due without an attempt for longer than by, and those whose renewal fails.
+func (s *Service) Health(ctx context.Context, by time.Duration) (h Health, err error) {
+	before := s.Clock.Now().Add(-by)
+	for _, condition := range unattempted {
+		var n int
+		if err := s.DB.QueryRow(ctx, `SELECT count(*) FROM services WHERE NOT sandbox AND `+condition, before).Scan(&n); err != nil {
+			return h, fmt.Errorf("services: health: %w", err)
+		}
+		h.NoAttempt += n
+	}
+	err = s.DB.QueryRow(ctx, `SELECT count(*) FROM services WHERE NOT sandbox AND `+failing).Scan(&h.Failing)
+	return h, err
+}
+
+// Unwell lists them, first those without an attempt, each kind the oldest first. Steps are looked at every minute, so what
+// has been due for ten was forgotten by a broken queue, by a job that goes on failing, or by us.
+func (s *Service) Unwell(ctx context.Context, by time.Duration, p page.Params) ([]Unwell, error) {
+	const columns = `SELECT id, account_id, domain, status, renewal_failure, next_renewal_attempt_at, expires_at, `
+	query := ``
+	for _, condition := range unattempted {
+		query += columns + `1 AS kind, COALESCE(step_at, expires_at) AS since FROM services WHERE NOT sandbox AND ` + condition + ` UNION ALL `
+	}
+	query += columns + `2 AS kind, renewal_failed_at AS since FROM services WHERE NOT sandbox AND ` + failing + `
+		ORDER BY kind, since, id LIMIT $2 OFFSET $3`
+	return db.Collect(ctx, s.DB, func(row db.Row) (u Unwell, err error) {
+		var kind int
+		err = row.Scan(&u.ServiceID, &u.AccountID, &u.Domain, &u.Status, &u.FailureKey, &u.NextAttemptAt, &u.ExpiresAt, &kind, &u.Since)
+		if u.Problem = NoAttempt; kind == 2 {
+			u.Problem = Failing
+		}
+		return u, err
+	}, query, s.Clock.Now().Add(-by), p.Limit(), p.Offset())
+}
