@@ -30,7 +30,9 @@ type workArgs struct {
 func (workArgs) Kind() string { return "domains.work" }
 
 func (s *Service) enqueueWork(ctx context.Context, tx *db.Tx, id int64) error {
-	return s.Queue.Enqueue(ctx, tx, workArgs{id}, &river.InsertOpts{Queue: jobs.PanelQueue})
+	return s.Queue.Enqueue(ctx, tx, workArgs{id}, &river.InsertOpts{
+		Queue: jobs.PanelQueue, UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: jobs.Unfinished()},
+	})
 }
 
 type workWorker struct {

@@ -180,8 +180,23 @@ func (s *Service) renewDue(ctx context.Context, tx *db.Tx, id int64) error {
 
 const stepBatch = 200
 
-// Steps gives a job to each domain that is due. A periodic job calls it.
+// Steps gives a job to each domain that is due, and to each operation that waits and has none left. A periodic
+// job calls it.
 func (s *Service) Steps(ctx context.Context) error {
+	waiting, err := listWaiting(ctx, s.DB)
+	if err == nil {
+		err = s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+			for _, o := range waiting {
+				if err := s.enqueueWork(ctx, tx, o.ID); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	if err != nil {
+		return fmt.Errorf("domains: what waits: %w", err)
+	}
 	for more := true; more; {
 		err := s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
 			ids, err := due(ctx, tx, tx.Now, stepBatch)

@@ -499,3 +499,28 @@ func TestWhatTheRegistryRenewsByItselfIsPaid(t *testing.T) {
 		}
 	})
 }
+
+// Money is set aside for what waits, so it is never without a job.
+func TestWhatWaitsHasAJob(t *testing.T) {
+	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
+		w := newWorld(t, d, clk)
+		w.order("shop.com", "")
+		const jobs = `SELECT count(*) FROM river_job WHERE kind = 'domains.work'`
+		w.same("jobs", 1, w.number(jobs))
+		w.exec(`DELETE FROM river_job WHERE kind = 'domains.work'`) // as one that was given up
+		for range 2 {
+			if err := w.Steps(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			w.same("jobs", 1, w.number(jobs))
+		}
+		if err := w.Work(t.Context(), w.op()); err != nil {
+			t.Fatal(err)
+		}
+		w.exec(`DELETE FROM river_job WHERE kind = 'domains.work'`)
+		if err := w.Steps(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		w.same("jobs of what is done", 0, w.number(jobs))
+	})
+}

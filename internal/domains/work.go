@@ -92,8 +92,12 @@ func (s *Service) workOn(ctx context.Context, id int64, lease string) error {
 			return fmt.Errorf("domains: operation %d: %w", id, err)
 		}
 	}
-	if err = a.run(ctx); errors.Is(err, errEnded) {
-		return nil
+	if err = a.run(ctx); !errors.Is(err, errEnded) {
+		return err
+	}
+	// Who has taken it over may need another run, and this job is the same as theirs.
+	if o, err = getOperation(ctx, s.DB, id); err == nil && o.open() {
+		err = fmt.Errorf("%w: another has taken it over", errLater)
 	}
 	return err
 }
