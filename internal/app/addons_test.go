@@ -13,6 +13,7 @@ import (
 	"stead.dev/stead/internal/coupons"
 	"stead.dev/stead/internal/platform/money"
 	"stead.dev/stead/internal/platform/testkit"
+	"stead.dev/stead/internal/reseller"
 )
 
 // shopper is a world with nothing but a customer who has 100 dollars.
@@ -224,6 +225,70 @@ func TestACouponGoesToThoseWhoPayFirst(t *testing.T) {
 		create(coupons.Coupon{Code: "WELCOME", Amount: 100, FirstOrder: true})
 		if r := ask(w.owner, unique("site")+".example.com", "WELCOME"); r.key() != "coupon_invalid" {
 			t.Errorf("not the first order: %s", r)
+		}
+	})
+}
+
+// TestAddonsOfASandboxLiveByItsClock: when a reseller moves the clock of its sandbox, what it cancelled there ends with
+// the sandbox's time, and the rest is renewed with its service. The live world has neither seen nor paid any of it.
+func TestAddonsOfASandboxLiveByItsClock(t *testing.T) {
+	engines(t, simulated, func(t *testing.T, a *App) {
+		w := shopper(t, a)
+		key := w.aKey(w.owner, reseller.NewKey{Sandbox: true})
+		w.service = w.id(w.post(t, key, "/api/v1/reseller/services", fmt.Sprintf(`{"plan_id": %d, "domain": %q}`, w.plan, unique("site")+".example.com")))
+		path := fmt.Sprintf("/api/v1/reseller/services/%d", w.service)
+		status := func(path string) string {
+			var x struct{ Status string }
+			w.get(t, key, path).decode(t, &x)
+			return x.Status
+		}
+		testkit.Eventually(t, 20*time.Second, func() bool { return status(path) == "active" }, "the service is active")
+		// Ten days later it costs less, by the sandbox's clock.
+		advance := func(days int) {
+			t.Helper()
+			if r := w.post(t, key, "/api/v1/reseller/clock/advance", fmt.Sprintf(`{"days": %d}`, days)); r.status != http.StatusAccepted {
+				t.Fatal(r)
+			}
+			testkit.Eventually(t, 60*time.Second, func() bool { return status("/api/v1/reseller/clock") == "ready" }, "the clock has arrived")
+		}
+		var offers struct {
+			Data []struct{ Charge, Unit cents }
+		}
+		advance(10)
+		w.get(t, key, path+"/addons/offers").decode(t, &offers)
+		if c := offers.Data[0].Charge.Cents; c >= 80 || c == 0 { // of 80 a month, wholesale
+			t.Errorf("with 20 days left it costs %d", c)
+		}
+		goes := w.id(w.post(t, key, path+"/addons", `{"key": "extra_disk"}`))
+		stays := w.id(w.post(t, key, path+"/addons", `{"key": "extra_backup"}`))
+		if r := w.do(t, request{method: http.MethodDelete, path: fmt.Sprintf("%s/addons/%d", path, goes), token: key}); r.status != http.StatusOK {
+			t.Fatal(r)
+		}
+		advance(40)
+		var list struct {
+			Data []struct {
+				ID        int64
+				Status    string
+				RenewsAt  *time.Time `json:"renews_at"`
+				Cancelled *time.Time `json:"cancelled_at"`
+			}
+		}
+		w.get(t, key, path+"/addons").decode(t, &list)
+		var service struct {
+			Status    string
+			ExpiresAt *time.Time `json:"expires_at"`
+			Renew     cents      `json:"renew_cost"`
+		}
+		w.get(t, key, path).decode(t, &service)
+		if len(list.Data) != 2 || list.Data[0].ID != stays || list.Data[0].Status != "active" || !list.Data[0].RenewsAt.Equal(*service.ExpiresAt) ||
+			list.Data[1].Status != "cancelled" || service.Status != "active" {
+			t.Errorf("%+v of %+v", list.Data, service)
+		}
+		if w.balanceOf(w.owner) != 10_000 {
+			t.Errorf("the live wallet has %d", w.balanceOf(w.owner))
+		}
+		if found, err := a.wallet.Recompute(t.Context()); err != nil || len(found) > 0 {
+			t.Errorf("the books: %v, %v", found, err)
 		}
 	})
 }
