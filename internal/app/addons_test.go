@@ -252,7 +252,7 @@ func TestAddonsOfASandboxLiveByItsClock(t *testing.T) {
 			testkit.Eventually(t, 60*time.Second, func() bool { return status("/api/v1/reseller/clock") == "ready" }, "the clock has arrived")
 		}
 		var offers struct {
-			Data []struct{ Charge, Unit cents }
+			Data []struct{ Charge cents }
 		}
 		advance(10)
 		w.get(t, key, path+"/addons/offers").decode(t, &offers)
@@ -267,17 +267,15 @@ func TestAddonsOfASandboxLiveByItsClock(t *testing.T) {
 		advance(40)
 		var list struct {
 			Data []struct {
-				ID        int64
-				Status    string
-				RenewsAt  *time.Time `json:"renews_at"`
-				Cancelled *time.Time `json:"cancelled_at"`
+				ID       int64
+				Status   string
+				RenewsAt *time.Time `json:"renews_at"`
 			}
 		}
 		w.get(t, key, path+"/addons").decode(t, &list)
 		var service struct {
 			Status    string
 			ExpiresAt *time.Time `json:"expires_at"`
-			Renew     cents      `json:"renew_cost"`
 		}
 		w.get(t, key, path).decode(t, &service)
 		if len(list.Data) != 2 || list.Data[0].ID != stays || list.Data[0].Status != "active" || !list.Data[0].RenewsAt.Equal(*service.ExpiresAt) ||
