@@ -192,7 +192,11 @@ func (s *Service) changed(ctx context.Context, p auth.Principal, id int64, f fun
 }
 
 func (s *Service) renewalsOperation(ctx context.Context, p auth.Principal, in *renewalsIn) (*page.List[renewalWire], error) {
-	rows, total, err := s.Services.Renewals(ctx, p.AccountID, s.Clock.Now().AddDate(0, 0, in.Days), in.Params)
+	now, err := s.Services.Now(ctx, s.DB, p.AccountID)
+	if err != nil {
+		return nil, err
+	}
+	rows, total, err := s.Services.Renewals(ctx, p.AccountID, now.AddDate(0, 0, in.Days), in.Params)
 	if err != nil {
 		return nil, err
 	}

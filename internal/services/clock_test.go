@@ -26,7 +26,7 @@ func TestASandboxLivesByItsOwnClock(t *testing.T) {
 		clocks := moved{}
 		w.Clocks = clocks
 		w.SetKeeper(&keeper{kept: true})
-		real := w.active(ask("a.test"))
+		served := w.active(ask("a.test"))
 		n := ask("b.test")
 		n.AccountID = sandboxAccount
 		clocks[sandboxAccount] = w.clk.Now().AddDate(0, 6, 0)
@@ -36,7 +36,7 @@ func TestASandboxLivesByItsOwnClock(t *testing.T) {
 			t.Errorf("bought at %v: %v until %v", began, r.provisionedAt, r.expiresAt)
 		}
 		clocks[1] = w.clk.Now().AddDate(1, 0, 0) // a clock that the live world must not have
-		before := w.record(real)
+		before := w.record(served)
 		for range 4 * 60 {
 			clocks[sandboxAccount] = clocks[sandboxAccount].Add(6 * time.Hour)
 			if _, err := w.Due(t.Context(), sandboxAccount); err != nil {
@@ -51,8 +51,8 @@ func TestASandboxLivesByItsOwnClock(t *testing.T) {
 			t.Errorf("of the live world: %v, %v", busy, err)
 		}
 		w.same("the simulated one", Terminating, w.record(simulated).status)
-		w.same("the real one", before.status, w.record(real).status)
-		w.same("the real one's end", before.expiresAt, w.record(real).expiresAt)
+		w.same("the real one", before.status, w.record(served).status)
+		w.same("the real one's end", before.expiresAt, w.record(served).expiresAt)
 		if busy, err := w.Due(t.Context(), sandboxAccount); err != nil || !busy {
 			t.Errorf("while an account is being removed: %v, %v", busy, err)
 		}
