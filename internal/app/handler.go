@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"stead.dev/stead/internal/mcp"
 	"stead.dev/stead/internal/oauth"
 	"stead.dev/stead/internal/platform/api"
 	"stead.dev/stead/internal/platform/money"
@@ -60,10 +61,24 @@ func (a *App) newEdge() (*api.Edge, error) {
 		return nil, err
 	}
 	err = e.Mount(slices.Concat(routes, a.reseller.Operations(), resold)...)
+	if err == nil {
+		err = a.mountAgents(e)
+	}
 	for _, op := range e.Operations() {
 		a.modules.served[op.Section] = true
 	}
 	return e, err
+}
+
+// mountAgents mounts what AI agents call, whose tools are operations that are mounted.
+func (a *App) mountAgents(e *api.Edge) error {
+	resellers, err := mcp.New(mcp.Config{
+		Edge: e, Version: interfaceVersion, Title: a.cfg.CompanyName, Instructions: mcp.ResellerInstructions, Tools: mcp.ResellerTools,
+	})
+	if err != nil {
+		return err
+	}
+	return e.Mount(resellers.Reseller())
 }
 
 // handler serves everything of the public address.

@@ -429,7 +429,7 @@ func (e *Edge) runCommit(d *declared, p auth.Principal, w http.ResponseWriter, r
 			return idempotency.Answer{}, false
 		}
 		noteOf(r.Context()).fail(f)
-		return idempotency.Answer{Status: f.Def.Kind.Status(), Body: e.errorBody(r, f)}, true
+		return idempotency.Answer{Status: f.Def.Kind.Status(), Body: e.errorBody(r.Context(), f)}, true
 	})
 	if replayed {
 		w.Header().Set("Idempotency-Replayed", "true")

@@ -107,6 +107,8 @@ type Operation[In, Out any] struct {
 	// the OpenAPI document.
 	Summary     string
 	Description string
+	// Reads says of a POST that it changes nothing: keys that only read may call it.
+	Reads bool
 	// Status of success; 0 means 200, or 204 when Out is Empty.
 	Status int
 	// MaxBody bounds the body in bytes; 0 means the edge's bound. Streams are
@@ -179,7 +181,7 @@ func (o Operation[In, Out]) declare() (*declared, error) {
 		Info: Info{
 			ID: o.ID, Method: o.Method, Path: o.Path, Section: o.Section, Auth: o.Auth, Scopes: o.Scopes,
 			FirstParty: o.FirstParty, Money: o.Commit != nil, Stream: o.Stream != nil,
-			Write: o.Method != http.MethodGet, Status: o.Status,
+			Write: o.Method != http.MethodGet && !o.Reads, Status: o.Status,
 		},
 		throttle: o.Throttle, summary: o.Summary, description: o.Description, maxBody: o.MaxBody,
 		timeout: o.Timeout, allowNUL: o.AllowNUL, errors: o.Errors, contentTypes: o.ContentTypes, accepts: o.Accepts,
@@ -229,6 +231,7 @@ func (o Operation[In, Out]) declare() (*declared, error) {
 	wrong(o.Auth == Own && o.Stream == nil, "an operation that authenticates its callers is a stream")
 	wrong(o.Auth == Open && d.Write, "an open operation cannot write")
 	wrong(o.Timeout < 0 || o.Timeout > 0 && o.Handle == nil, "only a Handle may have a time of its own")
+	wrong(o.Reads && (o.Method != http.MethodPost || o.Commit != nil), "only a POST that moves no money may say that it reads")
 	wrong(o.Commit != nil && o.Method != http.MethodPost, "money moves by POST")
 	for _, s := range o.Scopes {
 		known := false

@@ -67,7 +67,7 @@ func (e *Edge) WriteError(w http.ResponseWriter, r *http.Request, err error) {
 	case fault.KindConflict, fault.KindUnavailable:
 		h.Set("Retry-After", "1")
 	}
-	writeJSON(w, f.Def.Kind.Status(), e.errorBody(r, f))
+	writeJSON(w, f.Def.Kind.Status(), e.errorBody(r.Context(), f))
 }
 
 // challenge tells a client what to do about the refusal (RFC 6750, section 3)
@@ -86,13 +86,13 @@ func (e *Edge) challenge(r *http.Request, f *fault.Error) string {
 
 // errorBody is the error object. Additional members never replace the
 // specified ones.
-func (e *Edge) errorBody(r *http.Request, f *fault.Error) []byte {
-	lang := i18n.Lang(r.Context())
+func (e *Edge) errorBody(ctx context.Context, f *fault.Error) []byte {
+	lang := i18n.Lang(ctx)
 	body := map[string]any{}
 	maps.Copy(body, f.Fields)
 	body["error"] = f.Def.Key
 	body["message"] = i18n.T(lang, "error."+f.Def.Key, f.Fields)
-	if id := RequestID(r.Context()); id != "" {
+	if id := RequestID(ctx); id != "" {
 		body["request_id"] = id
 	}
 	if len(f.Invalid) > 0 {

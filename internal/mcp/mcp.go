@@ -1,0 +1,218 @@
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"stead.dev/stead/internal/platform/api"
+	"stead.dev/stead/internal/platform/auth"
+	"stead.dev/stead/internal/platform/fault"
+)
+
+// Tool names an operation for agents.
+type Tool struct {
+	Name      string // snake_case
+	Title     string
+	Operation string // its id
+}
+
+// Config is what an endpoint is told.
+type Config struct {
+	Edge    *api.Edge // on which the tools are mounted
+	Version string    // of the program
+	Title   string    // of the company
+	// Instructions tell a model what the tools are for.
+	Instructions string
+	Tools        []Tool
+}
+
+// Endpoint answers the messages of agents.
+type Endpoint struct {
+	cfg   Config
+	tools []tool
+}
+
+type tool struct {
+	operation *api.Tool
+	described *sdk.Tool
+}
+
+// New makes an endpoint. A tool whose operation is not mounted, or does not only read, is an error.
+func New(cfg Config) (*Endpoint, error) {
+	e := &Endpoint{cfg: cfg}
+	for _, t := range cfg.Tools {
+		operation, err := cfg.Edge.Tool(t.Operation)
+		if err != nil {
+			return nil, fmt.Errorf("mcp: tool %s: %w", t.Name, err)
+		}
+		no := false
+		e.tools = append(e.tools, tool{operation, &sdk.Tool{
+			Name: t.Name, Title: t.Title, Description: operation.Summary(), InputSchema: operation.Input, OutputSchema: operation.Output,
+			Annotations: &sdk.ToolAnnotations{Title: t.Title, ReadOnlyHint: true, IdempotentHint: true, DestructiveHint: &no, OpenWorldHint: &no},
+		}})
+	}
+	return e, nil
+}
+
+const (
+	// maxMessage bounds a message: the arguments of a tool are few and short.
+	maxMessage = 256 << 10
+	// patience is how long a call may take.
+	patience = 30 * time.Second
+)
+
+// Answer handles the message of a request for a principal; it is the Stream of an api.Operation that Reads.
+func (e *Endpoint) Answer(_ context.Context, p auth.Principal, _ *struct{}, w http.ResponseWriter, r *http.Request) error {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxMessage))
+	var large *http.MaxBytesError
+	switch {
+	case errors.As(err, &large):
+		return fault.PayloadTooLarge.With(fault.Fields{"limit_bytes": maxMessage})
+	case err != nil:
+		return fault.InvalidRequest.Wrap(err)
+	}
+	m, err := read(body)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), patience)
+	defer cancel()
+	r = r.Clone(ctx)
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	// Clients that only know JSON send neither; what is answered is JSON in any case.
+	r.Header.Set("Accept", "application/json, text/event-stream")
+	if r.Header.Get("Content-Type") == "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	server := e.server(ctx, p)
+	a := &answer{header: http.Header{}, status: http.StatusOK}
+	sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, &sdk.StreamableHTTPOptions{
+		Stateless: true, JSONResponse: true, MaxRequestBodyBytes: -1,
+		// It keeps pages from using what listens on a developer's machine without asking who calls. Here every
+		// call is signed in by a header that no page has, and behind a proxy the address is local.
+		DisableLocalhostProtection: true,
+	}).ServeHTTP(a, r)
+	return a.send(w, m)
+}
+
+// message is what has to be known of one.
+type message struct {
+	ID     json.RawMessage `json:"id"`
+	Method string          `json:"method"`
+}
+
+func read(body []byte) (m message, err error) {
+	if trimmed := bytes.TrimSpace(body); len(trimmed) > 0 && trimmed[0] == '[' {
+		return m, fault.InvalidRequest.Wrap(errors.New("mcp: a batch"))
+	}
+	if err := json.Unmarshal(body, &m); err != nil {
+		return m, fault.MalformedJSON.Wrap(err)
+	}
+	return m, nil
+}
+
+// server is the tools of a principal, for one request.
+func (e *Endpoint) server(ctx context.Context, p auth.Principal) *sdk.Server {
+	s := sdk.NewServer(&sdk.Implementation{Name: "stead", Title: e.cfg.Title, Version: e.cfg.Version}, &sdk.ServerOptions{
+		Instructions: e.cfg.Instructions,
+		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}},
+		PageSize:     1 + len(e.tools),
+		SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.CacheScope = "private" },
+	})
+	for _, t := range e.tools {
+		if !t.operation.Allows(p) {
+			continue
+		}
+		s.AddTool(t.described, func(_ context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			// The request's own context: it has the caller's language and currency, and ends with the request.
+			said, err := t.operation.Call(ctx, p, req.Params.Arguments)
+			if err != nil {
+				text := string(bytes.TrimSpace(e.cfg.Edge.ErrorBody(ctx, err)))
+				return &sdk.CallToolResult{IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: text}}}, nil
+			}
+			said = bytes.TrimSpace(said)
+			return &sdk.CallToolResult{StructuredContent: said, Content: []sdk.Content{&sdk.TextContent{Text: string(said)}}}, nil
+		})
+	}
+	return s
+}
+
+// answer keeps what the protocol's library says until it is known whether it is JSON.
+type answer struct {
+	header http.Header
+	status int
+	body   bytes.Buffer
+}
+
+func (a *answer) Header() http.Header         { return a.header }
+func (a *answer) WriteHeader(status int)      { a.status = status }
+func (a *answer) Write(b []byte) (int, error) { return a.body.Write(b) }
+
+// send sends the answer. What the library refuses in plain text is said in the form of the interface, or of
+// JSON-RPC where it is about the message.
+func (a *answer) send(w http.ResponseWriter, m message) error {
+	body := a.body.Bytes()
+	if a.status >= http.StatusBadRequest && !strings.HasPrefix(a.header.Get("Content-Type"), "application/json") {
+		text := strings.TrimSpace(a.body.String())
+		switch {
+		case a.status == http.StatusUnsupportedMediaType:
+			return fault.UnsupportedMediaType.With(fault.Fields{"expected": "application/json"})
+		case a.status != http.StatusBadRequest || len(m.ID) == 0:
+			return fault.InvalidRequest.Wrap(errors.New("mcp: " + text))
+		}
+		code := jsonrpc.CodeInvalidRequest
+		if strings.HasSuffix(text, fmt.Sprintf("%q unsupported", m.Method)) {
+			code = jsonrpc.CodeMethodNotFound
+		}
+		var err error
+		body, err = json.Marshal(map[string]any{"jsonrpc": "2.0", "id": m.ID, "error": jsonrpc.Error{Code: int64(code), Message: text}})
+		if err != nil {
+			return err
+		}
+	}
+	if len(body) > 0 {
+		w.Header().Set("Content-Type", "application/json")
+	}
+	w.WriteHeader(a.status)
+	_, err := w.Write(body)
+	return err
+}
+
+// Document says of an operation what it takes and answers.
+func Document(op *huma.Operation) {
+	text := func(description string) *huma.Schema {
+		return &huma.Schema{Type: huma.TypeString, Description: description}
+	}
+	request := &huma.Schema{
+		Type: huma.TypeObject, Required: []string{"jsonrpc", "method"},
+		Properties: map[string]*huma.Schema{
+			"jsonrpc": {Type: huma.TypeString, Enum: []any{"2.0"}},
+			"id":      {Description: "A string or a number; notifications have none"},
+			"method":  text("`tools/list`, `tools/call`, `initialize`, `ping` and others of the protocol"),
+			"params":  {Type: huma.TypeObject, Description: "With `tools/call`: `name` and `arguments`"},
+		},
+	}
+	response := &huma.Schema{
+		Type: huma.TypeObject, Required: []string{"jsonrpc", "id"},
+		Properties: map[string]*huma.Schema{
+			"jsonrpc": {Type: huma.TypeString, Enum: []any{"2.0"}},
+			"id":      {Description: "That of the request"},
+			"result":  {Type: huma.TypeObject},
+			"error":   {Type: huma.TypeObject, Description: "`code` and `message` of JSON-RPC 2.0"},
+		},
+	}
+	op.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{"application/json": {Schema: request}}}
+	op.Responses["200"].Content = map[string]*huma.MediaType{"application/json": {Schema: response}}
+	op.Responses["202"] = &huma.Response{Description: "A notification was heard"}
+}

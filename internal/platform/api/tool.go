@@ -1,0 +1,239 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"stead.dev/stead/internal/platform/auth"
+	"stead.dev/stead/internal/platform/fault"
+)
+
+// Tool is a mounted operation that only reads, as a program calls it that knows no paths and queries: by the names
+// of its parameters.
+type Tool struct {
+	edge     *Edge
+	declared *declared
+	// Input and Output are the JSON Schemas (2020-12) of the arguments and the answer.
+	Input, Output json.RawMessage
+}
+
+// Tool is the operation of an id. It must be a GET that answers JSON and takes no headers.
+func (e *Edge) Tool(id string) (*Tool, error) {
+	at := slices.IndexFunc(e.ops, func(d *declared) bool { return d.ID == id })
+	if at < 0 {
+		return nil, fmt.Errorf("there is no operation %q to be a tool", id)
+	}
+	d := e.ops[at]
+	if d.Method != http.MethodGet || d.handle == nil {
+		return nil, fmt.Errorf("operation %q does more than read an answer, so it is no tool", id)
+	}
+	input := map[string]any{"type": "object", "additionalProperties": false}
+	properties := map[string]any{}
+	var required []string
+	for _, p := range d.input.params {
+		if p.in == "header" {
+			return nil, fmt.Errorf("operation %q takes the header %s, so it is no tool", id, p.name)
+		}
+		s := *p.schema
+		if s.Description == "" {
+			s.Description = p.doc
+		}
+		properties[p.name] = &s
+		if p.required {
+			required = append(required, p.name)
+		}
+	}
+	input["properties"] = properties
+	if required != nil {
+		input["required"] = required
+	}
+	t := &Tool{edge: e, declared: d}
+	var err error
+	if t.Input, err = e.standalone(input); err == nil {
+		t.Output, err = e.standalone(e.registry.Schema(d.out, true, d.ID))
+	}
+	return t, err
+}
+
+// Info says what can be said of the operation.
+func (t *Tool) Info() Info { return t.declared.Info }
+
+// Summary is the operation's, with its description.
+func (t *Tool) Summary() string {
+	return strings.TrimSpace(t.declared.summary + ".\n" + t.declared.description)
+}
+
+// Allows tells whether a principal may call the operation: whether its section is on, and a scope of it granted.
+func (t *Tool) Allows(p auth.Principal) bool {
+	d := t.declared
+	return t.edge.Switches.Enabled(d.Section) && (len(d.Scopes) == 0 || p.HasAny(d.Scopes)) && (!d.FirstParty || p.FirstParty)
+}
+
+// Call calls the operation for a principal that was admitted to another one, whose request was counted, and answers
+// what a client would have got: JSON, in the language and currency of ctx.
+func (t *Tool) Call(ctx context.Context, p auth.Principal, arguments json.RawMessage) (json.RawMessage, error) {
+	if !t.Allows(p) {
+		return nil, fault.Forbidden.New()
+	}
+	r, err := t.request(ctx, arguments)
+	if err != nil {
+		return nil, err
+	}
+	in, err := t.edge.decode(t.declared, r, nil)
+	if err != nil {
+		return nil, err
+	}
+	out, err := t.declared.handle(ctx, p, in)
+	if err != nil {
+		return nil, err
+	}
+	_, body, err := encode(t.declared, out)
+	return body, err
+}
+
+// request is the call as a client would have made it.
+func (t *Tool) request(ctx context.Context, arguments json.RawMessage) (*http.Request, error) {
+	given := map[string]json.RawMessage{}
+	if len(bytes.TrimSpace(arguments)) > 0 {
+		if err := json.Unmarshal(arguments, &given); err != nil {
+			return nil, fault.MalformedJSON.Wrap(err)
+		}
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, t.declared.Path, nil)
+	if err != nil {
+		return nil, err
+	}
+	query, bad := url.Values{}, invalid{}
+	for _, p := range t.declared.input.params {
+		value, ok := given[p.name]
+		delete(given, p.name)
+		if !ok || string(value) == "null" {
+			if p.in == "path" {
+				bad.add(p.name, fault.Text{ID: "invalid.required"})
+			}
+			continue
+		}
+		text, ok := argument(p.schema, value)
+		switch {
+		case !ok:
+			bad.add(p.name, fault.Text{ID: "invalid.expected_" + p.schema.Type})
+		case p.in == "path":
+			r.SetPathValue(p.name, text)
+		default:
+			query.Set(p.name, text)
+		}
+	}
+	for name := range given {
+		bad.add(name, fault.Text{ID: "invalid.unexpected"})
+	}
+	r.URL.RawQuery = query.Encode()
+	return r, bad.err()
+}
+
+// argument is a JSON value as it stands in an address, when it is of the type of the schema.
+func argument(s *huma.Schema, value json.RawMessage) (string, bool) {
+	if s.Type == huma.TypeArray {
+		var items []json.RawMessage
+		if json.Unmarshal(value, &items) != nil {
+			return "", false
+		}
+		var parts []string
+		for _, i := range items {
+			part, ok := argument(s.Items, i)
+			if !ok || strings.Contains(part, ",") {
+				return "", false
+			}
+			parts = append(parts, part)
+		}
+		return strings.Join(parts, ","), true
+	}
+	if s.Type == huma.TypeString {
+		var text string
+		err := json.Unmarshal(value, &text)
+		return text, err == nil
+	}
+	text := string(value) // a number or a boolean; decode tells whether it is
+	return text, text != "" && text[0] != '"' && text[0] != '{' && text[0] != '['
+}
+
+// standalone is a schema with all that it refers to.
+func (e *Edge) standalone(schema any) (json.RawMessage, error) {
+	const local = "#/$defs/"
+	whole, err := json.Marshal(schema)
+	if err != nil {
+		return nil, err
+	}
+	var root map[string]any
+	if err := json.Unmarshal(whole, &root); err != nil {
+		return nil, err
+	}
+	defs := map[string]any{}
+	var resolve func(v any) error
+	resolve = func(v any) error {
+		switch v := v.(type) {
+		case []any:
+			for _, x := range v {
+				if err := resolve(x); err != nil {
+					return err
+				}
+			}
+		case map[string]any:
+			for _, name := range slices.Sorted(maps.Keys(v)) {
+				ref, ok := v[name].(string)
+				if name != "$ref" || !ok {
+					if err := resolve(v[name]); err != nil {
+						return err
+					}
+					continue
+				}
+				to := strings.TrimPrefix(ref, schemaPrefix)
+				v[name] = local + to
+				if _, known := defs[to]; known {
+					continue
+				}
+				text, err := json.Marshal(e.registry.Map()[to])
+				if err != nil {
+					return err
+				}
+				var def map[string]any
+				if err := json.Unmarshal(text, &def); err != nil {
+					return err
+				}
+				defs[to] = def
+				if err := resolve(def); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}
+	if err := resolve(root); err != nil {
+		return nil, err
+	}
+	if ref, ok := root["$ref"].(string); ok { // the type of the answer is to be seen at once
+		to := strings.TrimPrefix(ref, local)
+		if def, ok := defs[to].(map[string]any); ok {
+			root = maps.Clone(def)
+		}
+	}
+	if len(defs) > 0 {
+		root["$defs"] = defs
+	}
+	return json.Marshal(root)
+}
+
+// ErrorBody is the error object of err, as a client of the interface gets it.
+func (e *Edge) ErrorBody(ctx context.Context, err error) []byte {
+	f := fault.From(err)
+	noteOf(ctx).fail(f)
+	return e.errorBody(ctx, f)
+}
