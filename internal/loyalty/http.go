@@ -3,6 +3,7 @@ package loyalty
 import (
 	"context"
 	"net/http"
+	"slices"
 
 	"stead.dev/stead/internal/platform/api"
 	"stead.dev/stead/internal/platform/auth"
@@ -45,10 +46,13 @@ type loyaltyWire struct {
 	Tiers      []tierWire   `json:"tiers" doc:"All of them, the lowest first"`
 }
 
+// translated are the tiers whose names have texts; an operator's own are called by their key.
+var translated = []string{"bronze", "silver", "gold", "platinum"}
+
 func wireTier(ctx context.Context, t Tier) tierWire {
-	lang, name := i18n.Lang(ctx), t.Key
-	if text := "loyalty.tier." + t.Key; i18n.Has(lang, text) {
-		name = i18n.T(lang, text, nil)
+	name := t.Key
+	if slices.Contains(translated, t.Key) {
+		name = i18n.T(i18n.Lang(ctx), "loyalty.tier."+t.Key, nil)
 	}
 	return tierWire{Key: t.Key, Name: name, From: money.Wire(ctx, t.From), CashbackBasisPoints: t.Cashback}
 }
