@@ -42,13 +42,15 @@ products:
     plans: [%s, %s]
 `
 
-// yearTariffs are the catalog's plans; the prices are those that everybody pays, in cents by months.
-var yearTariffs = []struct {
+type yearTariff struct {
 	name        string
 	prices      map[int]int64
-	renewBefore int
+	renewBefore int // days
 	grace, left int
-}{
+}
+
+// yearTariffs are the catalog's plans; the prices are those that everybody pays, in cents by months.
+var yearTariffs = []yearTariff{
 	{"small", map[int]int64{1: 499, 3: 1399, 12: 4990}, 3, 3, 14},
 	{"large", map[int]int64{1: 1299, 3: 3599, 12: 12990}, 3, 3, 14},
 	{"quick", map[int]int64{1: 777, 3: 2111, 12: 8003}, 7, 1, 5},
@@ -146,23 +148,15 @@ func (y *year) catalog() {
 	if _, err := y.admin.ImportCatalog(y.t.Context(), fmt.Appendf(nil, yearCatalog, plans...)); err != nil {
 		y.t.Fatal(err)
 	}
-	var sold []struct {
-		slug string
-		id   int64
-	}
-	sold, err := db.Collect(y.t.Context(), y.db, func(r db.Row) (p struct {
-		slug string
-		id   int64
-	}, err error,
-	) {
-		err = r.Scan(&p.slug, &p.id)
-		return p, err
+	_, err := db.Collect(y.t.Context(), y.db, func(r db.Row) (_ struct{}, err error) {
+		var slug string
+		var id int64
+		err = r.Scan(&slug, &id)
+		y.plans[slug] = id
+		return struct{}{}, err
 	}, `SELECT slug, id FROM catalog_plans`)
 	if err != nil {
 		y.t.Fatal(err)
-	}
-	for _, p := range sold {
-		y.plans[p.slug] = p.id
 	}
 }
 
@@ -329,15 +323,7 @@ func (y *year) act(r *yearReseller, last bool) {
 		if s == nil || s.next != nil {
 			return
 		}
-		i := slices.IndexFunc(yearTariffs, func(t struct {
-			name        string
-			prices      map[int]int64
-			renewBefore int
-			grace, left int
-		},
-		) bool {
-			return t.name == s.tariff.name
-		})
+		i := slices.IndexFunc(yearTariffs, func(t yearTariff) bool { return t.name == s.tariff.name })
 		other := y.tariffs[yearTariffs[i^1].name]
 		if y.rng.IntN(2) == 0 {
 			call(s, http.StatusOK, "tariff", fmt.Sprintf(`{"plan_id": %d, "when": "renewal"}`, y.plans[other.name]))
