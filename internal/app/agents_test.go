@@ -160,14 +160,14 @@ func TestAnAgentsMessagesByHand(t *testing.T) {
 		status int
 		has    string
 	}{
-		`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`: {200, `"name":"list_client_services"`},
+		`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`:                                                  {200, `"name":"list_client_services"`},
 		`{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"get_balance","arguments":{}}}`: {200, `"id":"a"`},
-		`{"jsonrpc":"2.0","id":2,"method":"ping"}`:                                  {200, `"result"`},
-		`{"jsonrpc":"2.0","id":3,"method":"services/destroy"}`:                      {400, `"code":-32601`},
-		`{"jsonrpc":"2.0","id":4,"method":"tools/call"}`:                            {400, `"code":-32600`},
-		`{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"nothing"}}`: {200, `"error"`},
-		`{"jsonrpc":"2.0","method":"notifications/initialized"}`:                    {202, ``},
-		`[{"jsonrpc":"2.0","id":1,"method":"tools/list"}]`:                          {400, `"error":"invalid_request"`},
+		`{"jsonrpc":"2.0","id":2,"method":"ping"}`:                                                        {200, `"result"`},
+		`{"jsonrpc":"2.0","id":3,"method":"services/destroy"}`:                                            {400, `"code":-32601`},
+		`{"jsonrpc":"2.0","id":4,"method":"tools/call"}`:                                                  {400, `"code":-32600`},
+		`{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"nothing"}}`:                      {200, `"error"`},
+		`{"jsonrpc":"2.0","method":"notifications/initialized"}`:                                          {202, ``},
+		`[{"jsonrpc":"2.0","id":1,"method":"tools/list"}]`:                                                {400, `"error":"invalid_request"`},
 		`{"jsonrpc":`: {400, `"error":"malformed_json"`},
 		``:            {400, `"error":"malformed_json"`},
 		`{"jsonrpc":"2.0","id":6,"method":"tools/list","params":{"x":"` + strings.Repeat("x", 300<<10) + `"}}`: {413, `"error":"payload_too_large"`},

@@ -65,7 +65,10 @@ func TestAResellersDomains(t *testing.T) {
 			key, query string
 			want       int
 		}{
-			{live, "client_ref=anna", 2}, {live, "client_ref=anna&status=active", 1}, {live, "client_ref=bob", 0}, {sandboxed, "", 1},
+			{live, "client_ref=anna", 2},
+			{live, "client_ref=anna&status=active", 1},
+			{live, "client_ref=bob", 0},
+			{sandboxed, "", 1},
 			{live, "expires_before=" + a.clock.Now().AddDate(1, 1, 0).UTC().Format(time.RFC3339), 1},
 		} {
 			if got := total(c.key, c.query); got != c.want {

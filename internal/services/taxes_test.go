@@ -55,7 +55,7 @@ func TestTaxCountsInWhatIsShownAndExpected(t *testing.T) {
 			t.Errorf("%d is due: %v", due, err)
 		}
 		w.clk.Advance(w.record(id).expiresAt.Sub(w.clk.Now()) / 2)
-		status, answer = w.post("own", id, "tariff", `{"plan_id":4,"dry_run":true}`)
+		_, answer = w.post("own", id, "tariff", `{"plan_id":4,"dry_run":true}`)
 		tariff, _ := answer["tariff"].(map[string]any)
 		charge, _ := tariff["charge"].(map[string]any)
 		cents, _ := charge["usd_cents"].(float64)
