@@ -43,9 +43,9 @@ var (
 	PathNotAllowed       = Define(KindUnprocessable, "path_not_allowed")
 	OutOfStock           = Define(KindUnprocessable, "out_of_stock")
 	ClientRefTooLong     = Define(KindUnprocessable, "client_ref_too_long")
-	CouponInvalid   = Define(KindUnprocessable, "coupon_invalid")
-	CouponExpired   = Define(KindUnprocessable, "coupon_expired")
-	CouponExhausted = Define(KindUnprocessable, "coupon_exhausted")
+	CouponInvalid        = Define(KindUnprocessable, "coupon_invalid")
+	CouponExpired        = Define(KindUnprocessable, "coupon_expired")
+	CouponExhausted      = Define(KindUnprocessable, "coupon_exhausted")
 	// PriceChanged says in price what it costs now.
 	PriceChanged = Define(KindUnprocessable, "price_changed")
 	// DowngradeExceeds says in exceeded which smaller limits the service is beyond.
