@@ -106,7 +106,7 @@ func (s *Service) shelfOperations() []api.Route {
 			Summary: "List the locations that plans are sold in", Handle: s.locationsOperation,
 		},
 		api.Operation[quoteIn, quoteWire]{
-			ID: "reseller.quotes", Method: http.MethodPost, Path: "/api/v1/reseller/quotes", Section: api.Reseller, Auth: api.Key,
+			ID: "reseller.quotes", Method: http.MethodPost, Path: "/api/v1/reseller/quotes", Section: api.Reseller, Auth: api.Key, Reads: true,
 			Summary: "Price a basket exactly; nothing is ordered or charged",
 			Description: "What cannot be bought is refused as buying it would be. Of several renewals, and of several moves, of one service " +
 				"each is priced as if it were the only one.",
