@@ -539,7 +539,7 @@ func (y *year) live(services int) {
 // was told of once and at its time, every event arrived, in order, and every ledger sums to zero.
 func TestAYearOfResellers(t *testing.T) {
 	settings := map[string]string{"panel": "sandbox", "node_listen": "off", "node_tls_listen": "off", "dns_listen": "off"}
-	t.Run("sqlite", func(t *testing.T) { newYear(t, start(t, settings), 1).live(5) })
+	t.Run("sqlite", func(t *testing.T) { newYear(t, start(t, settings), 2).live(20) })
 	t.Run("postgres", func(t *testing.T) {
 		settings["database_url"] = testkit.PostgresURL(t)
 		newYear(t, start(t, settings), 20).live(1000)
