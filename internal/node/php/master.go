@@ -21,7 +21,7 @@ import (
 
 // perMaster is how many accounts share a master. A master reads the pools of all of them again when one
 // changes, which takes about two milliseconds for each; a master more takes about ten megabytes.
-const perMaster = 50
+const perMaster = 20
 
 // base is the pool that a master must have when no account has one; it answers which configuration the
 // master has. The name is none of an account's.

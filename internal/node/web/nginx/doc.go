@@ -13,8 +13,9 @@
 //     does not (daemon.Files). Apply returns when no worker with the former configuration takes
 //     connections any more.
 //   - What a site adds to the time of a reload is a tenth of a millisecond and a half: the sites of a
-//     machine are one configuration. So what sites share stands above them, and nothing of OpenSSL's
-//     is made for a site without a certificate.
+//     machine are one configuration. So what sites share stands above them, nothing of OpenSSL's is made
+//     for a site without a certificate, and patterns, of which a request meets two short ones, are not
+//     compiled to machine code.
 //   - Whatever a customer chose (document root, redirect) stands in the configuration as a quoted string:
 //     see quote. No value of a customer's is a directive or a variable.
 //   - The logs that nginx opens as root are in directories of root's (package logs). What the workers
