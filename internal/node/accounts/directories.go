@@ -44,5 +44,6 @@ func (d directories) build(_ context.Context, rec Record) error {
 }
 
 func (directories) settle(context.Context, Record) error { return nil }
+func (directories) clear(context.Context, Record) error  { return nil }
 
 func (d directories) erase(_ context.Context, rec Record) error { return d.store.discard(d.home(rec)) }

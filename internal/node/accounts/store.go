@@ -57,6 +57,8 @@ type ground interface {
 	build(ctx context.Context, rec Record) error
 	// settle makes the machine as the record says where it differs.
 	settle(ctx context.Context, rec Record) error
+	// clear ends what runs of an account, until nothing does.
+	clear(ctx context.Context, rec Record) error
 	// erase removes everything of an account; large trees may go to the trash.
 	erase(ctx context.Context, rec Record) error
 }
@@ -370,8 +372,17 @@ func (d *Store) Settle(ctx context.Context, ref string) error {
 	if err != nil {
 		return err
 	}
-	return d.ground.settle(ctx, rec)
+	err = d.ground.settle(ctx, rec)
+	if err == nil && rec.Suspended {
+		ctx, cancel := context.WithTimeout(ctx, clearing)
+		defer cancel()
+		err = d.ground.clear(ctx, rec)
+	}
+	return err
 }
+
+// clearing is how long Settle waits for the end of what a suspended account runs.
+const clearing = 30 * time.Second
 
 // settle makes now the record that stands and frees the domains that only other had.
 func (d *Store) settle(now, other Record) {

@@ -251,7 +251,11 @@ func (u *users) limit(rec Record) error {
 	return u.cfg.Limit(rec)
 }
 
-// settle implements ground. A suspended account has no processes.
+// briefly is how long a suspension waits for the end of an account's processes. A daemon that has not heard of it
+// yet, as a pool of PHP's, starts them anew as soon as they are killed.
+const briefly = time.Second
+
+// settle implements ground. The processes of a suspended account are ended; see clear.
 func (u *users) settle(ctx context.Context, rec Record) error {
 	if err := u.db.Set(ctx, u.entry(rec)); err != nil {
 		return err
@@ -262,11 +266,19 @@ func (u *users) settle(ctx context.Context, rec Record) error {
 	if err := u.limit(rec); err != nil {
 		return err
 	}
-	if rec.Suspended {
-		return killAll(ctx, rec.User.UID)
+	if !rec.Suspended {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, briefly)
+	defer cancel()
+	if err := killAll(ctx, rec.User.UID); !errors.Is(err, context.DeadlineExceeded) {
+		return err
 	}
 	return nil
 }
+
+// clear implements ground.
+func (u *users) clear(ctx context.Context, rec Record) error { return killAll(ctx, rec.User.UID) }
 
 // settleHome gives the jail and the home the owner and mode that they must have, and the home what
 // Layout has. Everything below the home may change under its hands: the customer works there. So it

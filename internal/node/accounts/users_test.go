@@ -93,6 +93,50 @@ func TestAccountIsAUserWithAHome(t *testing.T) {
 	owned(t, "/etc", 0, 0, 0o755)
 }
 
+// A daemon that starts a process of the account's anew as often as it is killed, as PHP-FPM does, keeps no suspension
+// from being written down; when the daemon has heard of it, nothing of the account runs any more.
+func TestASuspensionIsNotHeldUpByWhoStartsProcessesAnew(t *testing.T) {
+	m := nodetest.New(t)
+	a := m.Account("alice", panel.Limits{})
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	started := make(chan struct{}, 1)
+	go func() {
+		defer close(stopped)
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			cmd := exec.Command("/bin/sleep", "1000")
+			cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(a.User.UID), Gid: uint32(a.User.GID)}}
+			if err := cmd.Start(); err != nil {
+				t.Error(err)
+				return
+			}
+			select {
+			case started <- struct{}{}:
+			default:
+			}
+			_ = cmd.Wait() // it is killed
+		}
+	}()
+	<-started
+	a = m.Update("alice", func(r *accounts.Record) { r.Suspended = true }) // and comes back
+	close(stop)
+	for running := true; running; { // it may have looked just before
+		must(t, m.Store.Settle(t.Context(), "alice"))
+		select {
+		case <-stopped:
+			running = false
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	if left, err := accounts.Processes(a.User.UID); err != nil || len(left) != 0 {
+		t.Errorf("%v of a suspended account run, %v", left, err)
+	}
+}
+
 func TestNamesOfTheMachineAreNotGivenToAccounts(t *testing.T) {
 	dir := nodetest.Dir(t)
 	etc := filepath.Join(dir, "etc")
