@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -39,8 +40,10 @@ type Config struct {
 
 // Endpoint answers the messages of agents.
 type Endpoint struct {
-	cfg   Config
-	tools []tool
+	cfg     Config
+	tools   []tool
+	handler *sdk.StreamableHTTPHandler
+	servers sync.Map // *sdk.Server by the tools that it has: making one takes longer than a call
 }
 
 type tool struct {
@@ -48,9 +51,27 @@ type tool struct {
 	described *sdk.Tool
 }
 
+// call is a request that is being answered; it travels in the context of the protocol's library.
+type call struct {
+	// The request's own context: it has the caller's language and currency, and ends with the request.
+	ctx       context.Context
+	principal auth.Principal
+}
+
+type callKey struct{}
+
 // New makes an endpoint. A tool whose operation is not mounted, or does not only read, is an error.
 func New(cfg Config) (*Endpoint, error) {
 	e := &Endpoint{cfg: cfg}
+	e.handler = sdk.NewStreamableHTTPHandler(func(r *http.Request) *sdk.Server {
+		c, _ := r.Context().Value(callKey{}).(call)
+		return e.server(c.principal)
+	}, &sdk.StreamableHTTPOptions{
+		Stateless: true, JSONResponse: true, MaxRequestBodyBytes: -1,
+		// It keeps pages from using what listens on a developer's machine without asking who calls. Here every
+		// call is signed in by a header that no page has, and behind a proxy the address is local.
+		DisableLocalhostProtection: true,
+	})
 	for _, t := range cfg.Tools {
 		operation, err := cfg.Edge.Tool(t.Operation)
 		if err != nil {
@@ -88,21 +109,15 @@ func (e *Endpoint) Answer(_ context.Context, p auth.Principal, _ *struct{}, w ht
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), patience)
 	defer cancel()
-	r = r.Clone(ctx)
+	r = r.Clone(context.WithValue(ctx, callKey{}, call{ctx, p}))
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	// Clients that only know JSON send neither; what is answered is JSON in any case.
 	r.Header.Set("Accept", "application/json, text/event-stream")
 	if r.Header.Get("Content-Type") == "" {
 		r.Header.Set("Content-Type", "application/json")
 	}
-	server := e.server(ctx, p)
 	a := &answer{header: http.Header{}, status: http.StatusOK}
-	sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, &sdk.StreamableHTTPOptions{
-		Stateless: true, JSONResponse: true, MaxRequestBodyBytes: -1,
-		// It keeps pages from using what listens on a developer's machine without asking who calls. Here every
-		// call is signed in by a header that no page has, and behind a proxy the address is local.
-		DisableLocalhostProtection: true,
-	}).ServeHTTP(a, r)
+	e.handler.ServeHTTP(a, r)
 	return a.send(w, m)
 }
 
@@ -122,30 +137,47 @@ func read(body []byte) (m message, err error) {
 	return m, nil
 }
 
-// server is the tools of a principal, for one request.
-func (e *Endpoint) server(ctx context.Context, p auth.Principal) *sdk.Server {
+// server has the tools that a principal may call.
+func (e *Endpoint) server(p auth.Principal) *sdk.Server {
+	var allowed []tool
+	var names strings.Builder
+	for _, t := range e.tools {
+		if t.operation.Allows(p) {
+			allowed = append(allowed, t)
+			names.WriteString(t.described.Name + " ")
+		}
+	}
+	if s, ok := e.servers.Load(names.String()); ok {
+		return s.(*sdk.Server) //nolint:forcetypeassert // nothing else is stored
+	}
 	s := sdk.NewServer(&sdk.Implementation{Name: "stead", Title: e.cfg.Title, Version: e.cfg.Version}, &sdk.ServerOptions{
 		Instructions: e.cfg.Instructions,
 		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}},
 		PageSize:     1 + len(e.tools),
 		SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.CacheScope = "private" },
 	})
-	for _, t := range e.tools {
-		if !t.operation.Allows(p) {
-			continue
-		}
-		s.AddTool(t.described, func(_ context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-			// The request's own context: it has the caller's language and currency, and ends with the request.
-			said, err := t.operation.Call(ctx, p, req.Params.Arguments)
-			if err != nil {
-				text := string(bytes.TrimSpace(e.cfg.Edge.ErrorBody(ctx, err)))
-				return &sdk.CallToolResult{IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: text}}}, nil
-			}
-			said = bytes.TrimSpace(said)
-			return &sdk.CallToolResult{StructuredContent: said, Content: []sdk.Content{&sdk.TextContent{Text: string(said)}}}, nil
+	for _, t := range allowed {
+		s.AddTool(t.described, func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			return e.call(ctx, t.operation, req.Params.Arguments)
 		})
 	}
+	e.servers.Store(names.String(), s)
 	return s
+}
+
+// call calls an operation for who asks.
+func (e *Endpoint) call(ctx context.Context, operation *api.Tool, arguments json.RawMessage) (*sdk.CallToolResult, error) {
+	c, ok := ctx.Value(callKey{}).(call)
+	if !ok {
+		return nil, errors.New("mcp: a call of nobody's")
+	}
+	said, err := operation.Call(c.ctx, c.principal, arguments)
+	if err != nil {
+		text := string(bytes.TrimSpace(e.cfg.Edge.ErrorBody(c.ctx, err)))
+		return &sdk.CallToolResult{IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: text}}}, nil
+	}
+	said = bytes.TrimSpace(said)
+	return &sdk.CallToolResult{StructuredContent: said, Content: []sdk.Content{&sdk.TextContent{Text: string(said)}}}, nil
 }
 
 // answer keeps what the protocol's library says until it is known whether it is JSON.

@@ -64,9 +64,6 @@ func (e *Edge) Tool(id string) (*Tool, error) {
 	return t, err
 }
 
-// Info says what can be said of the operation.
-func (t *Tool) Info() Info { return t.declared.Info }
-
 // Summary is the operation's, with its description.
 func (t *Tool) Summary() string {
 	return strings.TrimSpace(t.declared.summary + ".\n" + t.declared.description)
