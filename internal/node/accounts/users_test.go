@@ -122,7 +122,7 @@ func TestASuspensionIsNotHeldUpByWhoStartsProcessesAnew(t *testing.T) {
 		}
 	}()
 	<-started
-	a = m.Update("alice", func(r *accounts.Record) { r.Suspended = true }) // and comes back
+	m.Update("alice", func(r *accounts.Record) { r.Suspended = true }) // and comes back
 	close(stop)
 	for running := true; running; { // it may have looked just before
 		must(t, m.Store.Settle(t.Context(), "alice"))
