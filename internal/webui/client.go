@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"time"
 
-	"stead.dev/stead/internal/credentials"
 	"stead.dev/stead/internal/platform/fault"
 )
 
@@ -36,9 +35,9 @@ func (ui *UI) clientRoutes(mux *http.ServeMux) {
 	}
 	ui.handle(mux, "GET /client/{link}", ui.showClientLink)
 	ui.handle(mux, "POST /client/{link}", ui.enterClient)
-	ui.handle(mux, "GET /client", ui.asClient(ui.showClient))
-	ui.handle(mux, "POST /client/credentials/{credential}/reveal", ui.asClient(ui.revealForClient))
-	ui.handle(mux, "POST /client/credentials/{credential}/reset", ui.asClient(ui.resetForClient))
+	ui.handle(mux, "GET /client", ui.asClient(ui.showCredentials))
+	ui.handle(mux, "POST /client/credentials/{credential}/reveal", ui.asClient(ui.revealCredential))
+	ui.handle(mux, "POST /client/credentials/{credential}/reset", ui.asClient(ui.resetCredential))
 	ui.handle(mux, "POST /client/leave", ui.leaveClient)
 }
 
@@ -76,8 +75,8 @@ func (ui *UI) enterClient(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// asClient lets who is on a visit pass.
-func (ui *UI) asClient(page func(w http.ResponseWriter, r *http.Request, v ClientVisit)) http.HandlerFunc {
+// asClient lets who is on a visit pass, to the credentials of its service.
+func (ui *UI) asClient(page credentialsPage) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		v, err := ui.Clients.Visit(r.Context(), ui.cookie(r, ui.clientCookie()))
 		switch {
@@ -87,53 +86,12 @@ func (ui *UI) asClient(page func(w http.ResponseWriter, r *http.Request, v Clien
 		case err != nil:
 			ui.fail(w, r, err)
 		default:
-			page(w, r, v)
+			page(w, r, credentialsData{
+				name: "client", address: "/client", accountID: v.AccountID, Base: "/client/credentials",
+				Service: Hosting{ID: v.ServiceID, Name: v.Name, Domain: v.Domain, Status: v.Status}, Until: v.Until,
+			})
 		}
 	}
-}
-
-// clientData is what the page "client" shows.
-type clientData struct {
-	Visit ClientVisit
-	List  []credentials.Credential
-	// Shown is the one whose password is shown this once.
-	Shown    credentials.Credential
-	Password string
-}
-
-func (ui *UI) clientPage(w http.ResponseWriter, r *http.Request, d clientData) {
-	var err error
-	if d.List, err = ui.Credentials.List(r.Context(), d.Visit.AccountID, d.Visit.ServiceID); err != nil {
-		ui.fail(w, r, err)
-		return
-	}
-	ui.render(w, r, http.StatusOK, "client", d)
-}
-
-func (ui *UI) showClient(w http.ResponseWriter, r *http.Request, v ClientVisit) {
-	ui.clientPage(w, r, clientData{Visit: v})
-}
-
-// revealForClient answers the page itself: a password is in no redirect, cookie or address.
-func (ui *UI) revealForClient(w http.ResponseWriter, r *http.Request, v ClientVisit) {
-	d := clientData{Visit: v}
-	id, err := pathID(r, "credential")
-	if err == nil {
-		d.Shown, d.Password, err = ui.Credentials.Reveal(r.Context(), v.AccountID, v.ServiceID, id)
-	}
-	if err != nil {
-		ui.fail(w, r, err)
-		return
-	}
-	ui.clientPage(w, r, d)
-}
-
-func (ui *UI) resetForClient(w http.ResponseWriter, r *http.Request, v ClientVisit) {
-	id, err := pathID(r, "credential")
-	if err == nil {
-		_, err = ui.Credentials.Reset(r.Context(), v.AccountID, v.ServiceID, id)
-	}
-	ui.done(w, r, err, "webui.flash.credential_replaced", "/client")
 }
 
 func (ui *UI) leaveClient(w http.ResponseWriter, r *http.Request) {
