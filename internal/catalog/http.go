@@ -84,6 +84,12 @@ type categoryWire struct {
 }
 
 type productWire struct {
+	productHead
+	Plans []planWire `json:"plans"`
+}
+
+// productHead is what customers and resellers alike see of a product.
+type productHead struct {
 	ID          int64             `json:"id"`
 	Slug        string            `json:"slug"`
 	Name        i18n.Translated   `json:"name"`
@@ -91,22 +97,26 @@ type productWire struct {
 	CategoryID  int64             `json:"category_id"`
 	Type        string            `json:"type" doc:"What is sold: hosting, wordpress, vps, reseller, ssl, domain_parking; others may come."`
 	Features    []i18n.Translated `json:"features"`
-	Plans       []planWire        `json:"plans"`
 }
 
 type planWire struct {
-	ID          int64           `json:"id" doc:"The plan_id of orders."`
-	Slug        string          `json:"slug"`
-	Name        i18n.Translated `json:"name"`
-	Prices      []priceWire     `json:"prices"`
-	Limits      Limits          `json:"limits" doc:"-1 is unlimited."`
-	PHPVersions []string        `json:"php_versions"`
-	Addons      []string        `json:"addons" doc:"Keys of extras that can be attached."`
-	Stock       *int64          `json:"stock" doc:"How many are left; null is no bound."`
-	Available   bool            `json:"available" doc:"Whether it can be ordered now."`
-	Locations   []string        `json:"locations"`
-	UpgradeTo   []string        `json:"upgrade_to" doc:"Slugs of plans."`
-	DowngradeTo []string        `json:"downgrade_to" doc:"Slugs of plans."`
+	ID     int64           `json:"id" doc:"The plan_id of orders."`
+	Slug   string          `json:"slug"`
+	Name   i18n.Translated `json:"name"`
+	Prices []priceWire     `json:"prices"`
+	planTail
+}
+
+// planTail is what customers and resellers alike see of a plan, after its prices.
+type planTail struct {
+	Limits      Limits   `json:"limits" doc:"-1 is unlimited."`
+	PHPVersions []string `json:"php_versions"`
+	Addons      []string `json:"addons" doc:"Keys of extras that can be attached."`
+	Stock       *int64   `json:"stock" doc:"How many are left; null is no bound."`
+	Available   bool     `json:"available" doc:"Whether it can be ordered now."`
+	Locations   []string `json:"locations" doc:"Where it is sold; empty is anywhere."`
+	UpgradeTo   []string `json:"upgrade_to" doc:"Slugs of plans."`
+	DowngradeTo []string `json:"downgrade_to" doc:"Slugs of plans."`
 }
 
 type priceWire struct {
@@ -117,25 +127,26 @@ type priceWire struct {
 }
 
 func wireProduct(ctx context.Context, p product) productWire {
-	w := productWire{
-		ID: p.ID, Slug: p.Slug, Name: p.Name.Wire(ctx), Description: p.Description.Wire(ctx), CategoryID: p.CategoryID,
-		Type: p.Type, Features: []i18n.Translated{}, Plans: []planWire{},
-	}
-	for _, f := range p.Features {
-		w.Features = append(w.Features, f.Wire(ctx))
-	}
+	w := productWire{productHead: headOf(ctx, p), Plans: []planWire{}}
 	for _, pl := range p.Plans {
 		w.Plans = append(w.Plans, wirePlan(ctx, pl))
 	}
 	return w
 }
 
-func wirePlan(ctx context.Context, p plan) planWire {
-	w := planWire{
-		ID: p.ID, Slug: p.Slug, Name: p.Name.Wire(ctx), Prices: []priceWire{}, Limits: p.Limits,
-		PHPVersions: list(p.PHPVersions), Addons: list(p.Addons), Stock: p.left(), Available: p.OnSale && !p.soldOut(),
-		Locations: list(p.Locations), UpgradeTo: list(p.UpgradeTo), DowngradeTo: list(p.DowngradeTo),
+func headOf(ctx context.Context, p product) productHead {
+	h := productHead{
+		ID: p.ID, Slug: p.Slug, Name: p.Name.Wire(ctx), Description: p.Description.Wire(ctx), CategoryID: p.CategoryID,
+		Type: p.Type, Features: []i18n.Translated{},
 	}
+	for _, f := range p.Features {
+		h.Features = append(h.Features, f.Wire(ctx))
+	}
+	return h
+}
+
+func wirePlan(ctx context.Context, p plan) planWire {
+	w := planWire{ID: p.ID, Slug: p.Slug, Name: p.Name.Wire(ctx), Prices: []priceWire{}, planTail: tailOf(p)}
 	for _, x := range p.Prices {
 		w.Prices = append(w.Prices, priceWire{
 			PeriodMonths: x.PeriodMonths, Price: money.Wire(ctx, x.Price),
@@ -143,6 +154,13 @@ func wirePlan(ctx context.Context, p plan) planWire {
 		})
 	}
 	return w
+}
+
+func tailOf(p plan) planTail {
+	return planTail{
+		Limits: p.Limits, PHPVersions: list(p.PHPVersions), Addons: list(p.Addons), Stock: p.left(), Available: p.OnSale && !p.soldOut(),
+		Locations: list(p.Locations), UpgradeTo: list(p.UpgradeTo), DowngradeTo: list(p.DowngradeTo),
+	}
 }
 
 // list is never null on the wire.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
@@ -15,31 +16,18 @@ import (
 
 // ResoldProduct is a product as a reseller sees it.
 type ResoldProduct struct {
-	ID          int64             `json:"id"`
-	Slug        string            `json:"slug"`
-	Name        i18n.Translated   `json:"name"`
-	Description i18n.Translated   `json:"description"`
-	CategoryID  int64             `json:"category_id"`
-	Type        string            `json:"type" doc:"What is sold: hosting, wordpress, vps, reseller, ssl, domain_parking; others may come."`
-	Features    []i18n.Translated `json:"features"`
-	Plans       []ResoldPlan      `json:"plans"`
+	productHead
+	Plans []ResoldPlan `json:"plans"`
 }
 
 // ResoldPlan is a plan with what a reseller pays for it.
 type ResoldPlan struct {
-	ID          int64           `json:"id" doc:"The plan_id of services."`
-	Slug        string          `json:"slug"`
-	Name        i18n.Translated `json:"name"`
-	ProductID   int64           `json:"product_id"`
-	Prices      []ResoldPrice   `json:"prices"`
-	Limits      Limits          `json:"limits" doc:"-1 is unlimited."`
-	PHPVersions []string        `json:"php_versions"`
-	Addons      []string        `json:"addons" doc:"Keys of extras that can be attached."`
-	Stock       *int64          `json:"stock" doc:"How many are left; null is no bound."`
-	Available   bool            `json:"available" doc:"Whether it can be ordered now."`
-	Locations   []string        `json:"locations" doc:"Where it is sold; empty is anywhere."`
-	UpgradeTo   []string        `json:"upgrade_to" doc:"Slugs of plans."`
-	DowngradeTo []string        `json:"downgrade_to" doc:"Slugs of plans."`
+	ID        int64           `json:"id" doc:"The plan_id of services."`
+	Slug      string          `json:"slug"`
+	Name      i18n.Translated `json:"name"`
+	ProductID int64           `json:"product_id"`
+	Prices    []ResoldPrice   `json:"prices"`
+	planTail
 }
 
 // ResoldPrice is what a period costs the reseller, and what it costs others.
@@ -53,13 +41,7 @@ type ResoldPrice struct {
 }
 
 func resoldProduct(ctx context.Context, p product, discount int) ResoldProduct {
-	w := ResoldProduct{
-		ID: p.ID, Slug: p.Slug, Name: p.Name.Wire(ctx), Description: p.Description.Wire(ctx), CategoryID: p.CategoryID,
-		Type: p.Type, Features: []i18n.Translated{}, Plans: []ResoldPlan{},
-	}
-	for _, f := range p.Features {
-		w.Features = append(w.Features, f.Wire(ctx))
-	}
+	w := ResoldProduct{productHead: headOf(ctx, p), Plans: []ResoldPlan{}}
 	for _, pl := range p.Plans {
 		w.Plans = append(w.Plans, resoldPlan(ctx, pl, discount))
 	}
@@ -67,11 +49,8 @@ func resoldProduct(ctx context.Context, p product, discount int) ResoldProduct {
 }
 
 func resoldPlan(ctx context.Context, p plan, discount int) ResoldPlan {
-	shown := wirePlan(ctx, p)
 	w := ResoldPlan{
-		ID: shown.ID, Slug: shown.Slug, Name: shown.Name, ProductID: p.ProductID, Prices: []ResoldPrice{}, Limits: shown.Limits,
-		PHPVersions: shown.PHPVersions, Addons: shown.Addons, Stock: shown.Stock, Available: shown.Available, Locations: shown.Locations,
-		UpgradeTo: shown.UpgradeTo, DowngradeTo: shown.DowngradeTo,
+		ID: p.ID, Slug: p.Slug, Name: p.Name.Wire(ctx), ProductID: p.ProductID, Prices: []ResoldPrice{}, planTail: tailOf(p),
 	}
 	for _, x := range p.Prices {
 		w.Prices = append(w.Prices, ResoldPrice{
@@ -145,11 +124,6 @@ func (s *Service) Places(ctx context.Context, q db.Querier) (places []Place, any
 	for name, plans := range at {
 		places = append(places, Place{name, plans})
 	}
-	slices.SortFunc(places, func(a, b Place) int {
-		if a.Name < b.Name {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(places, func(a, b Place) int { return strings.Compare(a.Name, b.Name) })
 	return places, anywhere, nil
 }
