@@ -103,6 +103,16 @@ func (s *Service) Now(ctx context.Context, q db.Querier, accountID int64) (now t
 	return r.at, err == nil && r.at.After(s.Clock.Now()), err
 }
 
+// Enter lets tx go on at the time of an account, which differs for a sandbox that is ahead of the real time, until
+// leave is called.
+func (s *Service) Enter(ctx context.Context, tx *db.Tx, accountID int64) (leave func(), err error) {
+	now, ahead, err := s.Now(ctx, tx, accountID)
+	if err != nil || !ahead {
+		return func() {}, err
+	}
+	return tx.Enter(now), nil
+}
+
 // Ahead are the sandboxes whose clocks stand ahead of the real time, with their times.
 func (s *Service) Ahead(ctx context.Context, q db.Querier) (map[int64]time.Time, error) {
 	return ahead(ctx, q, s.Clock.Now())

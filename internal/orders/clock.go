@@ -10,8 +10,8 @@ import (
 
 // Clocks tell the time of sandboxes whose clocks were moved ahead of the real time.
 type Clocks interface {
-	// Now is the time of such a sandbox; false for everybody else.
-	Now(ctx context.Context, q db.Querier, accountID int64) (now time.Time, ahead bool, err error)
+	// Enter lets tx go on at the time of such a sandbox, until leave is called; for everybody else it changes nothing.
+	Enter(ctx context.Context, tx *db.Tx, accountID int64) (leave func(), err error)
 }
 
 // enter lets tx go on at the time of the account, until leave is called.
@@ -19,11 +19,7 @@ func (s *Service) enter(ctx context.Context, tx *db.Tx, accountID int64) (leave 
 	if s.Clocks == nil {
 		return func() {}, nil
 	}
-	now, ahead, err := s.Clocks.Now(ctx, tx, accountID)
-	if err != nil || !ahead {
-		return func() {}, err
-	}
-	return tx.Enter(now), nil
+	return s.Clocks.Enter(ctx, tx, accountID)
 }
 
 // Due ends the orders of an account that were not paid in time. Nothing of it is ever left to do.

@@ -79,12 +79,6 @@ func (s *Service) LockContract(ctx context.Context, tx *db.Tx, accountID, id int
 	return contract(lockOwn(ctx, tx, accountID, id))
 }
 
-// Enter lets tx go on at the time of an account's services, which differs for a sandbox whose clock was moved, until
-// leave is called.
-func (s *Service) Enter(ctx context.Context, tx *db.Tx, accountID int64) (leave func(), err error) {
-	return s.enterAccount(ctx, tx, accountID)
-}
-
 // Cost is what a price for each period of so many months makes for the time until end: whole periods back
 // from the end, and a part of the first one's real length, rounded up.
 func (s *Service) Cost(price money.USDCents, months int, from, end time.Time) (money.USDCents, error) {

@@ -13,6 +13,8 @@ import (
 type Clocks interface {
 	// Now is the time of such a sandbox; false for everybody else.
 	Now(ctx context.Context, q db.Querier, accountID int64) (now time.Time, ahead bool, err error)
+	// Enter lets tx go on at that time, until leave is called; for everybody else it changes nothing.
+	Enter(ctx context.Context, tx *db.Tx, accountID int64) (leave func(), err error)
 	// Ahead are those of them whose clocks stand, by account.
 	Ahead(ctx context.Context, q db.Querier) (map[int64]time.Time, error)
 }
@@ -23,19 +25,16 @@ func (s *Service) enter(ctx context.Context, tx *db.Tx, r record) (leave func(),
 	if !r.sandbox || s.Clocks == nil {
 		return func() {}, nil
 	}
-	return s.enterAccount(ctx, tx, r.accountID)
+	return s.Enter(ctx, tx, r.accountID)
 }
 
-// enterAccount is enter for what is not of one service.
-func (s *Service) enterAccount(ctx context.Context, tx *db.Tx, accountID int64) (leave func(), err error) {
+// Enter lets tx go on at the time of an account's services, which differs for a sandbox whose clock was moved, until
+// leave is called.
+func (s *Service) Enter(ctx context.Context, tx *db.Tx, accountID int64) (leave func(), err error) {
 	if s.Clocks == nil {
 		return func() {}, nil
 	}
-	now, ahead, err := s.Clocks.Now(ctx, tx, accountID)
-	if err != nil || !ahead {
-		return func() {}, err
-	}
-	return tx.Enter(now), nil
+	return s.Clocks.Enter(ctx, tx, accountID)
 }
 
 // now is the time of a service, for what is read.

@@ -17,6 +17,14 @@ func (m moved) Now(_ context.Context, _ db.Querier, accountID int64) (time.Time,
 	return now, ahead, nil
 }
 
+func (m moved) Enter(_ context.Context, tx *db.Tx, accountID int64) (leave func(), err error) {
+	now, ahead := m[accountID]
+	if !ahead {
+		return func() {}, nil
+	}
+	return tx.Enter(now), nil
+}
+
 func (m moved) Ahead(context.Context, db.Querier) (map[int64]time.Time, error) { return m, nil }
 
 func TestASandboxLivesByItsOwnClock(t *testing.T) {

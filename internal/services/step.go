@@ -185,7 +185,7 @@ func (s *Service) tryRenew(ctx context.Context, tx *db.Tx, r record, terms Terms
 func (s *Service) Paid(ctx context.Context, tx *db.Tx, e outbox.Stored) error {
 	switch e.Type {
 	case "wallet.topup_succeeded", "wallet.adjusted":
-		leave, err := s.enterAccount(ctx, tx, e.AccountID)
+		leave, err := s.Enter(ctx, tx, e.AccountID)
 		if err != nil {
 			return err
 		}
