@@ -136,15 +136,8 @@ func (s *Service) Restore(ctx context.Context, tx *db.Tx, id int64) error {
 		return err
 	}
 	defer leave()
-	if _, ok := r.status.after(restored); !ok {
-		return fault.ServiceNotActive.Wrap(fmt.Errorf("services: a service that is %s cannot be restored", r.status))
-	}
-	kept, err := s.keeper.Kept(ctx, tx, id)
-	if err != nil {
+	if err := s.restorable(ctx, tx, r); err != nil {
 		return err
-	}
-	if !kept {
-		return ErrRestoreWindow.New()
 	}
 	// Claim says whether its names are free. They may still be its own: those of a service that ended
 	// are let go by a job.
@@ -162,6 +155,18 @@ func (s *Service) Restore(ctx context.Context, tx *db.Tx, id int64) error {
 		return err
 	}
 	return s.enqueueProvision(ctx, tx, id)
+}
+
+// restorable refuses a service that has not ended, and one of which nothing is kept.
+func (s *Service) restorable(ctx context.Context, q db.Querier, r record) error {
+	if _, ok := r.status.after(restored); !ok {
+		return fault.ServiceNotActive.Wrap(fmt.Errorf("services: a service that is %s cannot be restored", r.status))
+	}
+	kept, err := s.keeper.Kept(ctx, q, r.id)
+	if err == nil && !kept {
+		err = ErrRestoreWindow.New()
+	}
+	return err
 }
 
 // returning tells that a service in provisioning was there before and comes back.

@@ -78,18 +78,11 @@ func (s *Service) RestoreOwn(ctx context.Context, tx *db.Tx, accountID, id int64
 		return err
 	}
 	defer leave()
-	if _, ok := before.status.after(restored); !ok {
-		return fault.ServiceNotActive.Wrap(fmt.Errorf("services: a service that is %s cannot be restored", before.status))
+	if err := s.restorable(ctx, tx, before); err != nil {
+		return err
 	}
 	if before.endedByOperator() {
 		return fault.ServiceSuspended.New()
-	}
-	kept, err := s.keeper.Kept(ctx, tx, id)
-	if err != nil {
-		return err
-	}
-	if !kept {
-		return ErrRestoreWindow.New()
 	}
 	var orderID int64
 	if !before.expiresAt.After(tx.Now) {
