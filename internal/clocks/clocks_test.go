@@ -158,6 +158,22 @@ func TestAClockGoesFromOneDueMomentToTheNext(t *testing.T) {
 		if err != nil || len(ahead) != 1 || !ahead[2].Equal(days(30)) {
 			t.Errorf("ahead: %v, %v", ahead, err)
 		}
+		err = w.DB.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error {
+			everybodys := tx.Now
+			for id, at := range map[int64]time.Time{1: everybodys, 2: days(30), 4: everybodys} {
+				leave, err := w.Enter(ctx, tx, id)
+				if err != nil || !tx.Now.Equal(at) {
+					t.Errorf("entered the time of %d: %v, %v", id, tx.Now, err)
+				}
+				if leave(); !tx.Now.Equal(everybodys) {
+					t.Errorf("left the time of %d: %v", id, tx.Now)
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
 		w.clk.Set(days(40)) // the real time has overtaken it
 		if now, ahead, err := w.Now(t.Context(), w.DB, 2); err != nil || ahead {
 			t.Errorf("behind the real time: %v, %v, %v", now, ahead, err)
