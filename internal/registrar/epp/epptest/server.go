@@ -190,9 +190,6 @@ func (s *Server) Logins() int { s.mu.Lock(); defer s.mu.Unlock(); return s.login
 // Hellos is how often somebody said hello.
 func (s *Server) Hellos() int { s.mu.Lock(); defer s.mu.Unlock(); return s.hellos }
 
-// Frames are all that were read and sent.
-func (s *Server) Frames() [][]byte { s.mu.Lock(); defer s.mu.Unlock(); return slices.Clone(s.frames) }
-
 func (s *Server) accept() {
 	for {
 		conn, err := s.listener.Accept()
