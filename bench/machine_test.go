@@ -126,7 +126,7 @@ func host(b *testing.B) *hosting {
 
 // clearMachine ends the daemons below dir, which outlive the server, and removes the users.
 func clearMachine(b *testing.B, dir, prefix string) {
-	testkit.Eventually(b, 30*time.Second, func() bool {
+	testkit.Eventually(b, time.Minute, func() bool {
 		left := 0
 		entries, err := os.ReadDir("/proc")
 		must(b, err)

@@ -50,7 +50,7 @@ func start(b *testing.B, settings map[string]string) *app.App {
 			b.Errorf("close: %v", err)
 		}
 	})
-	testkit.Eventually(b, 10*time.Second, func() bool {
+	testkit.Eventually(b, time.Minute, func() bool {
 		req, err := http.NewRequestWithContext(b.Context(), http.MethodGet, a.URL()+"/readyz", nil)
 		if err != nil {
 			return false

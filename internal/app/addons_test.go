@@ -214,7 +214,7 @@ func TestACouponGoesToThoseWhoPayFirst(t *testing.T) {
 		if r := w.post(t, w.owner.token, fmt.Sprintf("/api/v1/orders/%d/pay", fails), "{}"); r.status != http.StatusOK {
 			t.Fatal(r)
 		}
-		testkit.Eventually(t, 20*time.Second, func() bool { return w.spentOn(w.owner, fails).Status == "refunded" }, "the money is back")
+		testkit.Eventually(t, time.Minute, func() bool { return w.spentOn(w.owner, fails).Status == "refunded" }, "the money is back")
 		good := w.id(ask(w.owner, unique("site")+".example.com", "ONCE"))
 		if r := w.post(t, w.owner.token, fmt.Sprintf("/api/v1/orders/%d/pay", good), "{}"); r.status != http.StatusOK {
 			t.Errorf("the coupon that came back: %s", r)
@@ -242,7 +242,7 @@ func TestAddonsOfASandboxLiveByItsClock(t *testing.T) {
 			w.get(t, key, path).decode(t, &x)
 			return x.Status
 		}
-		testkit.Eventually(t, 20*time.Second, func() bool { return status(path) == "active" }, "the service is active")
+		testkit.Eventually(t, time.Minute, func() bool { return status(path) == "active" }, "the service is active")
 		// Ten days later it costs less, by the sandbox's clock.
 		advance := func(days int) {
 			t.Helper()

@@ -31,11 +31,11 @@ func TestAWalletTopsItselfUp(t *testing.T) {
 			} `json:"total"`
 		}
 		a.post(t, w.owner.token, "/api/v1/orders/"+strconv.FormatInt(order, 10)+"/pay", "{}").decode(t, &paid)
-		testkit.Eventually(t, 20*time.Second, func() bool {
+		testkit.Eventually(t, time.Minute, func() bool {
 			b, err := a.wallet.Balance(t.Context(), a.db, w.owner.id)
 			return err == nil && int64(b.Spendable) == 4000+1000-paid.Total.Cents+6000
 		}, "the wallet has topped itself up")
-		testkit.Eventually(t, 20*time.Second, func() bool {
+		testkit.Eventually(t, time.Minute, func() bool {
 			var list struct {
 				Data []struct {
 					Kind string `json:"kind"`

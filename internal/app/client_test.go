@@ -30,7 +30,7 @@ func TestAPasswordIsReplacedForAClientAndNobodyElseSeesIt(t *testing.T) {
 		t.Errorf("there is no password yet: %s", r)
 	}
 	w.id(a.post(t, w.owner.token, fmt.Sprintf("/api/v1/services/%d/ftp", w.service), `{"username": "anna"}`))
-	testkit.Eventually(t, 20*time.Second, func() bool {
+	testkit.Eventually(t, time.Minute, func() bool {
 		return strings.Contains(string(a.get(t, w.owner.token, fmt.Sprintf("/api/v1/services/%d/ftp", w.service)).body), `"active"`)
 	}, "the FTP account is active")
 	if r := a.post(t, w.ownersKey, service+"/reset-password", `{"username": "somebody"}`); r.status != http.StatusUnprocessableEntity || r.key() != "validation_failed" {

@@ -88,7 +88,7 @@ func TestABrowserIsToldOfWhatHappens(t *testing.T) {
 		// The browser has unsubscribed.
 		gone.Store(true)
 		tell(2)
-		testkit.Eventually(t, 10*time.Second, func() bool {
+		testkit.Eventually(t, time.Minute, func() bool {
 			a.get(t, c.token, "/api/v1/me/devices").decode(t, &list)
 			return len(list.Data) == 0
 		}, "the device is forgotten")

@@ -38,7 +38,7 @@ func TestAResellersDomains(t *testing.T) {
 		}
 		settled := func(key string, id int64) domain {
 			t.Helper()
-			testkit.Eventually(t, 30*time.Second, func() bool { return get(key, id).LastOperation.Status != "pending" }, "the operation ends")
+			testkit.Eventually(t, time.Minute, func() bool { return get(key, id).LastOperation.Status != "pending" }, "the operation ends")
 			return get(key, id)
 		}
 		total := func(key, query string) (n int) {

@@ -37,7 +37,7 @@ func TestDomainsAreRegisteredOverEPP(t *testing.T) {
 	order := func(name, status string) {
 		t.Helper()
 		id := w.id(a.post(t, owner.token, "/api/v1/domains", registrationRequest(name)))
-		testkit.Eventually(t, 30*time.Second, func() bool {
+		testkit.Eventually(t, time.Minute, func() bool {
 			return strings.Contains(string(a.get(t, owner.token, fmt.Sprintf("/api/v1/domains/%d", id)).body), `"status":"`+status+`"`)
 		}, name+" is "+status)
 	}

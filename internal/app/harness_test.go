@@ -110,7 +110,7 @@ func start(t *testing.T, settings map[string]string) *App {
 		t.Fatal(err)
 	}
 	run(t, a)
-	testkit.Eventually(t, 10*time.Second, func() bool {
+	testkit.Eventually(t, time.Minute, func() bool {
 		r, err := http.Get(a.local() + "/readyz")
 		if err != nil {
 			return false

@@ -40,7 +40,7 @@ func TestAFurtherDomainIsServedByTheNode(t *testing.T) {
 		if r := a.do(t, request{method: http.MethodDelete, path: path, token: w.owner.token}); r.status != http.StatusNoContent {
 			t.Fatalf("remove: %s", r)
 		}
-		testkit.Eventually(t, 10*time.Second, func() bool {
+		testkit.Eventually(t, time.Minute, func() bool {
 			status, _ := visit(t, a.NodeURL(), host)
 			return status == http.StatusNotFound
 		}, "the removed domain is not served")

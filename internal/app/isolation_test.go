@@ -100,7 +100,7 @@ func (w *world) firstOf(path, member string) int64 {
 // rests waits until a thing is in the state.
 func (w *world) rests(path, status string) {
 	w.t.Helper()
-	testkit.Eventually(w.t, 30*time.Second, func() bool {
+	testkit.Eventually(w.t, time.Minute, func() bool {
 		var one struct {
 			Status string `json:"status"`
 		}
@@ -112,7 +112,7 @@ func (w *world) rests(path, status string) {
 // listRests waits until all rows of a list are in the state.
 func (w *world) listRests(path, status string) {
 	w.t.Helper()
-	testkit.Eventually(w.t, 40*time.Second, func() bool {
+	testkit.Eventually(w.t, time.Minute, func() bool {
 		var list struct {
 			Data []struct {
 				Status string `json:"status"`

@@ -53,7 +53,7 @@ func TestACustomerBringsAnother(t *testing.T) {
 		if paid.Total.Cents < 100 {
 			t.Fatalf("paid %d", paid.Total.Cents)
 		}
-		testkit.Eventually(t, 20*time.Second, func() bool {
+		testkit.Eventually(t, time.Minute, func() bool {
 			b, err := a.wallet.Balance(t.Context(), a.db, anna.id)
 			return err == nil && int64(b.Spendable) == 1+paid.Total.Cents/10
 		}, "the one who brought the customer is rewarded")

@@ -33,12 +33,12 @@ func TestTheSandboxPanelSellsAndFailsOnRequest(t *testing.T) {
 		}
 		before := w.balance(w.owner)
 		failed := buy("disk-full.example.com")
-		testkit.Eventually(t, 20*time.Second, func() bool { return order(failed).Status == "refunded" }, "the money comes back")
+		testkit.Eventually(t, time.Minute, func() bool { return order(failed).Status == "refunded" }, "the money comes back")
 		if o := order(failed); o.FailureKey == nil || *o.FailureKey != "disk_full" || w.balance(w.owner) != before {
 			t.Errorf("%+v, balance %d, before %d", o, w.balance(w.owner), before)
 		}
 		good := buy("shop.example.com")
-		testkit.Eventually(t, 20*time.Second, func() bool { return order(good).Status == "completed" }, "the order is completed")
+		testkit.Eventually(t, time.Minute, func() bool { return order(good).Status == "completed" }, "the order is completed")
 		w.service = order(good).ServiceID
 		if put := a.do(t, request{
 			method: "PUT", path: w.files("/content"), token: w.owner.token, body: `{"path":"/public_html/index.html","content":"hello"}`,

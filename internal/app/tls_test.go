@@ -38,7 +38,7 @@ func TestAFreshMachineAnswersHTTPS(t *testing.T) {
 		if r := a.post(t, w.owner.token, fmt.Sprintf("/api/v1/services/%d/ssl", w.service), w.ownCertificate); r.status != http.StatusCreated {
 			t.Fatal(r)
 		}
-		testkit.Eventually(t, 20*time.Second, func() bool { serial, _ := shown("www." + w.domain); return serial == "1" }, "the certificate is in use")
+		testkit.Eventually(t, time.Minute, func() bool { serial, _ := shown("www." + w.domain); return serial == "1" }, "the certificate is in use")
 		// Now HTTPS can be forced.
 		domains := fmt.Sprintf("/api/v1/services/%d/domains", w.service)
 		var list struct {
@@ -48,13 +48,13 @@ func TestAFreshMachineAnswersHTTPS(t *testing.T) {
 			}
 		}
 		w.get(t, w.owner.token, domains).decode(t, &list)
-		testkit.Eventually(t, 20*time.Second, func() bool {
+		testkit.Eventually(t, time.Minute, func() bool {
 			r := a.do(t, request{
 				method: http.MethodPatch, path: fmt.Sprintf("%s/%d", domains, list.Data[0].ID), token: w.owner.token, body: `{"force_https": true}`,
 			})
 			return r.status == http.StatusOK
 		}, "the domain takes force_https")
-		testkit.Eventually(t, 20*time.Second, func() bool {
+		testkit.Eventually(t, time.Minute, func() bool {
 			r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, a.NodeURL(), nil)
 			if err != nil {
 				t.Fatal(err)

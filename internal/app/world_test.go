@@ -155,7 +155,7 @@ func (w *world) restorable() int64 {
 		return w.service // the section is off
 	}
 	w.ended = w.id(w.post(w.t, w.ownersKey, "/api/v1/reseller/services", fmt.Sprintf(`{"plan_id": %d, "domain": %q}`, w.plan, unique("ended")+".example.com")))
-	testkit.Eventually(w.t, 20*time.Second, func() bool { return is("active") }, "the service is active")
+	testkit.Eventually(w.t, time.Minute, func() bool { return is("active") }, "the service is active")
 	path := fmt.Sprintf("/api/v1/reseller/services/%d?when=now", w.ended)
 	if r := w.do(w.t, request{method: http.MethodDelete, path: path, token: w.ownersKey}); r.status != http.StatusOK {
 		w.t.Fatal(r)
@@ -234,7 +234,7 @@ func (w *world) newHostedDomain() int64 {
 	w.t.Helper()
 	domains := fmt.Sprintf("/api/v1/services/%d/domains", w.service)
 	id := w.id(w.post(w.t, w.owner.token, domains, fmt.Sprintf(`{"name": "blog.%s", "kind": "subdomain"}`, w.domain)))
-	testkit.Eventually(w.t, 20*time.Second, func() bool {
+	testkit.Eventually(w.t, time.Minute, func() bool {
 		var list struct {
 			Data []struct {
 				Status string `json:"status"`
@@ -251,7 +251,7 @@ func (w *world) newDatabase() int64 {
 	w.t.Helper()
 	databases := fmt.Sprintf("/api/v1/services/%d/databases", w.service)
 	id := w.id(w.post(w.t, w.owner.token, databases, `{"name": "shop", "engine": "mariadb"}`))
-	testkit.Eventually(w.t, 20*time.Second, func() bool {
+	testkit.Eventually(w.t, time.Minute, func() bool {
 		var list struct {
 			Data []struct {
 				Status string `json:"status"`
@@ -273,7 +273,7 @@ func registrationRequest(name string) string {
 func (w *world) newRegistration() int64 {
 	w.t.Helper()
 	id := w.id(w.post(w.t, w.owner.token, "/api/v1/domains", registrationRequest(unique("own")+".example")))
-	testkit.Eventually(w.t, 20*time.Second, func() bool {
+	testkit.Eventually(w.t, time.Minute, func() bool {
 		var d struct {
 			Status string `json:"status"`
 		}
@@ -295,7 +295,7 @@ func (w *world) newFTPAccount() int64 {
 	w.t.Helper()
 	ftp := fmt.Sprintf("/api/v1/services/%d/ftp", w.service)
 	id := w.id(w.post(w.t, w.owner.token, ftp, `{"username": "anna"}`))
-	testkit.Eventually(w.t, 20*time.Second, func() bool {
+	testkit.Eventually(w.t, time.Minute, func() bool {
 		var list struct {
 			Data []struct {
 				Status string `json:"status"`
@@ -326,7 +326,7 @@ func (w *world) newCronJob() int64 {
 	w.t.Helper()
 	cron := fmt.Sprintf("/api/v1/services/%d/cron", w.service)
 	id := w.id(w.post(w.t, w.owner.token, cron, `{"expression": "@yearly", "command": "true"}`))
-	testkit.Eventually(w.t, 20*time.Second, func() bool {
+	testkit.Eventually(w.t, time.Minute, func() bool {
 		var list struct {
 			Data []struct {
 				Status  string `json:"status"`
@@ -344,7 +344,7 @@ func (w *world) newMailbox() int64 {
 	w.t.Helper()
 	mailboxes := fmt.Sprintf("/api/v1/services/%d/mailboxes", w.service)
 	id := w.id(w.post(w.t, w.owner.token, mailboxes, fmt.Sprintf(`{"local_part": "info", "domain": %q, "password": "correct horse"}`, w.domain)))
-	testkit.Eventually(w.t, 20*time.Second, func() bool {
+	testkit.Eventually(w.t, time.Minute, func() bool {
 		var list struct {
 			Data []struct {
 				Status string    `json:"status"`
@@ -370,7 +370,7 @@ func (w *world) newBackup() int64 {
 // the given state.
 func (w *world) backupsRest(oldest string) {
 	w.t.Helper()
-	testkit.Eventually(w.t, 40*time.Second, func() bool {
+	testkit.Eventually(w.t, time.Minute, func() bool {
 		var list struct {
 			Data []struct {
 				Status string `json:"status"`
@@ -458,7 +458,7 @@ func (w *world) newOrder(c customer, domain string) int64 {
 // serviceOf waits for the customer's first service to become active.
 func (w *world) serviceOf(c customer) (id int64) {
 	w.t.Helper()
-	testkit.Eventually(w.t, 20*time.Second, func() bool {
+	testkit.Eventually(w.t, time.Minute, func() bool {
 		var list struct {
 			Data []struct {
 				ID     int64  `json:"id"`

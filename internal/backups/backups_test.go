@@ -550,7 +550,7 @@ func TestTheJobsDoAllOfIt(t *testing.T) {
 	engines(t, func(t *testing.T, w *world) {
 		w.must(w.queue.Start(context.Background()))
 		t.Cleanup(func() {
-			ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 			defer cancel()
 			w.must(w.queue.Stop(ctx))
 		})

@@ -80,7 +80,7 @@ func TestAVisitorSeesTheCertificateOfARealAuthority(t *testing.T) {
 	}
 	shown := func(fingerprint string) {
 		t.Helper()
-		testkit.Eventually(t, 10*time.Second, func() bool {
+		testkit.Eventually(t, time.Minute, func() bool {
 			status, _, seen := visit("https", "www.anna.uz")
 			return status == http.StatusOK && seen == fingerprint
 		}, "visitors are shown "+fingerprint)
@@ -100,7 +100,7 @@ func TestAVisitorSeesTheCertificateOfARealAuthority(t *testing.T) {
 	w.run()
 	_, err = w.panels["node"].(panel.Sites).SetDomain(t.Context(), "10", panel.Domain{Name: "anna.uz", Primary: true, ForceHTTPS: true})
 	w.must(err)
-	testkit.Eventually(t, 10*time.Second, func() bool {
+	testkit.Eventually(t, time.Minute, func() bool {
 		status, header, _ := visit("http", "anna.uz")
 		_, secured, _ := visit("https", "anna.uz")
 		return status == http.StatusMovedPermanently && header.Get("Location") == "https://anna.uz/" && secured.Get("Strict-Transport-Security") != ""

@@ -85,7 +85,7 @@ func (w *world) startPebble(port int) pebble {
 		}
 	})
 	p.directory = "https://" + address + "/dir"
-	testkit.Eventually(w.t, 20*time.Second, func() bool {
+	testkit.Eventually(w.t, time.Minute, func() bool {
 		res, err := p.client.Get(p.directory)
 		if err != nil {
 			return false

@@ -360,14 +360,14 @@ func TestJobsHaveThePanelFollow(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() {
-			ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 			defer cancel()
 			if err := q.Stop(ctx); err != nil {
 				t.Error(err)
 			}
 		})
 		w.add(`{"expression":"@hourly","command":"true"}`)
-		testkit.Eventually(t, 10*time.Second, func() bool { return w.shows()[0].Status == site.Active }, "the job is active")
+		testkit.Eventually(t, time.Minute, func() bool { return w.shows()[0].Status == site.Active }, "the job is active")
 	})
 }
 

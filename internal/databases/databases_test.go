@@ -435,15 +435,15 @@ func TestJobsHaveThePanelFollow(t *testing.T) {
 		}
 		w.must(q.Start(context.WithoutCancel(t.Context())))
 		t.Cleanup(func() {
-			ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 			defer cancel()
 			if err := q.Stop(ctx); err != nil {
 				t.Error(err)
 			}
 		})
 		id := w.add(10, `{"name":"a","engine":"mysql"}`)
-		testkit.Eventually(t, 10*time.Second, func() bool { return w.shows(10)["s10_a"].Status == Active }, "the database is active")
+		testkit.Eventually(t, time.Minute, func() bool { return w.shows(10)["s10_a"].Status == Active }, "the database is active")
 		w.do("DELETE", fmt.Sprintf("/10/databases/%d", id), "own", "")
-		testkit.Eventually(t, 10*time.Second, func() bool { return len(w.shows(10)) == 0 }, "the database is gone")
+		testkit.Eventually(t, time.Minute, func() bool { return len(w.shows(10)) == 0 }, "the database is gone")
 	})
 }

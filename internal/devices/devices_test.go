@@ -420,6 +420,6 @@ func TestTheQueuePushes(t *testing.T) {
 				t.Error(err)
 			}
 		})
-		testkit.Eventually(t, 10*time.Second, func() bool { return len(w.phones.taken()) == 1 }, "the phone has it")
+		testkit.Eventually(t, time.Minute, func() bool { return len(w.phones.taken()) == 1 }, "the phone has it")
 	})
 }

@@ -26,7 +26,7 @@ import (
 )
 
 // patience bounds one step in the browser; a busy machine needs it.
-const patience = 30 * time.Second
+const patience = time.Minute
 
 // chromium is the browser that all visitors of this run share. It is started by
 // the first of them.

@@ -84,7 +84,7 @@ func newHost(t *testing.T, env ...string) *host {
 // end ends the daemons of the host, which outlive the server, and removes its users and files.
 func (h *host) end(t *testing.T) {
 	t.Helper()
-	testkit.Eventually(t, 30*time.Second, func() bool {
+	testkit.Eventually(t, time.Minute, func() bool {
 		pids := h.daemons(t)
 		for _, pid := range pids {
 			if process, err := os.FindProcess(pid); err == nil {
@@ -417,7 +417,7 @@ func startPebble(t *testing.T, httpPort, dnsPort int) *pebbleServer {
 	roots.AppendCertsFromPEM(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate}))
 	s.client = &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}}}
 	s.directory, s.management = "https://"+address+"/dir", "https://"+management
-	testkit.Eventually(t, 20*time.Second, func() bool {
+	testkit.Eventually(t, time.Minute, func() bool {
 		r, err := s.client.Get(s.directory)
 		if err != nil {
 			return false

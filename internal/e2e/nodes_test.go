@@ -133,7 +133,7 @@ func TestKilledWhileProvisioningOnARemoteNode(t *testing.T) {
 			t.Logf("log of the agent:\n%s", tail(a.log.String(), 4000))
 		}
 	}()
-	testkit.Eventually(t, 20*time.Second, func() bool { return in.state(t, "node1") == "active" }, "the node reports")
+	testkit.Eventually(t, time.Minute, func() bool { return in.state(t, "node1") == "active" }, "the node reports")
 
 	const kills, each = 50, 2
 	var orders []int64

@@ -292,7 +292,7 @@ func anApplicationIsRegisteredAndAllowed(t *testing.T, p *process) {
 	v.shows("Phone app", english("oauth.scope.wallet:read"))
 	v.click(`form[action$="/disconnect"] button`)
 	v.shows(english("webui.flash.application_disconnected"))
-	testkit.Eventually(t, time.Second, func() bool {
+	testkit.Eventually(t, time.Minute, func() bool {
 		return p.api(t, token, http.MethodGet, "/api/v1/me", "", nil) == http.StatusUnauthorized
 	}, "the token ends")
 	if strings.Contains(v.text(), "Phone app") {

@@ -130,7 +130,7 @@ func (in *installation) serve(t *testing.T, args ...string) *process {
 			t.Logf("log of the server:\n%s", tail(p.logged(), 6000))
 		}
 	})
-	testkit.Eventually(t, 30*time.Second, func() bool {
+	testkit.Eventually(t, time.Minute, func() bool {
 		select {
 		case <-p.exited:
 			t.Fatalf("the server ended: %v\n%s", p.err, p.logged())
@@ -199,7 +199,7 @@ func (p *process) ends(t *testing.T) {
 	t.Helper()
 	select {
 	case <-p.exited:
-	case <-time.After(30 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("the server does not end")
 	}
 	if p.err != nil {

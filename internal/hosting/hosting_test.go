@@ -35,7 +35,7 @@ func TestDomainsAreServedForReal(t *testing.T) {
 		}
 		serves := func(host string, status int, want string) {
 			t.Helper()
-			testkit.Eventually(t, 10*time.Second, func() bool {
+			testkit.Eventually(t, time.Minute, func() bool {
 				got, location, body := visit(t, server.URL, host)
 				return got == status && (status == 404 || location+body == want)
 			}, fmt.Sprintf("%s answers %d %q", host, status, want))
@@ -60,7 +60,7 @@ func TestDomainsAreServedForReal(t *testing.T) {
 		patch(alias, `{"redirect_to":""}`)
 		serves("alias.example", 200, "the shop")
 
-		testkit.Eventually(t, 10*time.Second, func() bool { return w.shows(10)["second.example"].Status == "active" }, "it is active")
+		testkit.Eventually(t, time.Minute, func() bool { return w.shows(10)["second.example"].Status == "active" }, "it is active")
 		patch(second, `{"primary":true}`)
 		serves("alias.example", 200, "the second") // it shows the primary domain's site
 		serves("shop.example", 200, "the shop")
@@ -71,7 +71,7 @@ func TestDomainsAreServedForReal(t *testing.T) {
 			}
 			serves(name, 404, "")
 		}
-		testkit.Eventually(t, 10*time.Second, func() bool { return len(w.shows(10)) == 1 }, "the rows are gone")
+		testkit.Eventually(t, time.Minute, func() bool { return len(w.shows(10)) == 1 }, "the rows are gone")
 	})
 }
 
@@ -331,7 +331,7 @@ func TestDriftIsRepaired(t *testing.T) {
 		w.clk.Advance(reconcileEvery)
 		w.must(w.Reconcile(ctx))
 		w.must(w.Reconcile(ctx))
-		testkit.Eventually(t, 10*time.Second, func() bool { return w.has(10) == want }, "the panel is as it should be: "+w.has(10))
+		testkit.Eventually(t, time.Minute, func() bool { return w.has(10) == want }, "the panel is as it should be: "+w.has(10))
 	})
 }
 
@@ -381,9 +381,9 @@ func TestDomainsFollowTheirService(t *testing.T) {
 		}
 		w.start()
 		status("active", "service.unsuspended")
-		testkit.Eventually(t, 10*time.Second, func() bool { return w.shows(10)["alias.example"].Status == "active" }, "the panel follows after the suspension")
+		testkit.Eventually(t, time.Minute, func() bool { return w.shows(10)["alias.example"].Status == "active" }, "the panel follows after the suspension")
 		status("terminated", "service.terminated")
-		testkit.Eventually(t, 10*time.Second, func() bool {
+		testkit.Eventually(t, time.Minute, func() bool {
 			free, err := w.Available(ctx, w.db, stranger, "alias.example")
 			return err == nil && free
 		}, "the names of an ended service are free")

@@ -349,7 +349,7 @@ func (w *world) start() {
 	w.t.Helper()
 	w.must(w.queue.Start(context.Background()))
 	w.t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		if err := w.queue.Stop(ctx); err != nil {
 			w.t.Error(err)

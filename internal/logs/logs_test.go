@@ -220,7 +220,7 @@ func TestAStreamGoesOnWhereItBroke(t *testing.T) {
 		}
 		leave()
 		_ = res.Body.Close()
-		testkit.Eventually(w.T, 10*time.Second, func() bool {
+		testkit.Eventually(w.T, time.Minute, func() bool {
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			return len(w.streams) == 0

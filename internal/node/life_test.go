@@ -69,7 +69,7 @@ func openMoody(t *testing.T, dir string, m *moody) *Node {
 
 func until(t *testing.T, what string, is func() bool) {
 	t.Helper()
-	testkit.Eventually(t, 30*time.Second, is, what)
+	testkit.Eventually(t, time.Minute, is, what)
 }
 
 func TestEndThatAFacilityRefusesIsFinishedByTheNextStart(t *testing.T) {

@@ -330,12 +330,12 @@ func TestTheJobFollows(t *testing.T) {
 	engines(t, func(w *world) {
 		must(w.T, w.queue.Start(context.Background()))
 		defer func() {
-			ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 			defer cancel()
 			must(w.T, w.queue.Stop(ctx))
 		}()
 		w.change(`{"version":"8.2"}`)
-		testkit.Eventually(w.T, 20*time.Second, func() bool { return w.shows().Status == site.Active }, "the panel has followed")
+		testkit.Eventually(w.T, time.Minute, func() bool { return w.shows().Status == site.Active }, "the panel has followed")
 		if state, err := w.machine.PHPSettings(w.Context(), "7"); err != nil || state.Version != "8.2" {
 			w.Errorf("%+v, %v", state, err)
 		}

@@ -12,7 +12,7 @@ import (
 	"stead.dev/stead/internal/platform/testkit"
 )
 
-// many services of account 1, which expire one after the other and cost 1, 2, 3 … to renew; two of them at a time.
+// many services of account 1, which expire one after the other and cost 1, 2, 3 … to renew; two of them every ten minutes.
 const many = 2*sumAtOnce + 101
 
 func (w *world) aHost() {
@@ -22,7 +22,7 @@ func (w *world) aHost() {
 		INSERT INTO services (account_id, order_id, type, label, status, domain, search, plan_id, plan_slug, plan_name, limits, period_months,
 			auto_renew, renew_price, first_price, created_at, provisioned_at, expires_at, panel, panel_ref, metadata)
 		SELECT account_id, order_id, type, label, status, 'n' || CAST(i AS TEXT) || '.test', 'n' || CAST(i AS TEXT), plan_id, plan_slug, plan_name, limits,
-			period_months, TRUE, i, 0, created_at, provisioned_at, expires_at + i / 2, panel, panel_ref, '{}' FROM services CROSS JOIN n WHERE id = $1`, id)
+			period_months, TRUE, i, 0, created_at, provisioned_at, expires_at + i / 2 * 600000000, panel, panel_ref, '{}' FROM services CROSS JOIN n WHERE id = $1`, id)
 	w.exec(`DELETE FROM services_history WHERE service_id = $1`, id)
 	w.exec(`DELETE FROM services_periods WHERE service_id = $1`, id)
 	w.exec(`DELETE FROM services WHERE id = $1`, id)

@@ -82,7 +82,7 @@ func (c *chromium) said() []string {
 
 func (c *chromium) do(steps ...chromedp.Action[chromedp.Void]) {
 	c.t.Helper()
-	ctx, cancel := context.WithTimeout(c.ctx, 30*time.Second)
+	ctx, cancel := context.WithTimeout(c.ctx, time.Minute)
 	defer cancel()
 	if err := chromedp.Do(ctx, steps...); err != nil {
 		c.t.Fatalf("%v: %q", err, c.said())
@@ -99,7 +99,7 @@ func call[P, R any](command cdp.Command[P, R], params P) chromedp.Action[chromed
 // becomes waits until an expression is true on the page.
 func (c *chromium) becomes(expression string) {
 	c.t.Helper()
-	ctx, cancel := context.WithTimeout(c.ctx, 30*time.Second)
+	ctx, cancel := context.WithTimeout(c.ctx, time.Minute)
 	defer cancel()
 	if _, err := chromedp.Run(ctx, chromedp.Poll[bool](expression)); err != nil {
 		text, _ := chromedp.Run(c.ctx, chromedp.Evaluate[string]("document.body.innerText"))
@@ -142,7 +142,7 @@ func TestTheTerminalInARealBrowser(t *testing.T) {
 	// Whoever leaves the page leaves the terminal.
 	c.do(chromedp.Navigate(s.url + "/account"))
 	c.becomes(`location.pathname === "/account"`)
-	testkit.Eventually(t, 10*time.Second, func() bool { return s.terminals.running() == 0 }, "the terminal ends")
+	testkit.Eventually(t, time.Minute, func() bool { return s.terminals.running() == 0 }, "the terminal ends")
 	if said := c.said(); len(said) > 0 {
 		t.Errorf("the browser says %s", strings.Join(said, "\n"))
 	}

@@ -138,7 +138,7 @@ func (b *browser) socket(ticket string, change ...func(header http.Header, q url
 
 func reads(t *testing.T, c *websocket.Conn, want string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	var got strings.Builder
 	for !strings.Contains(got.String(), want) {
@@ -186,7 +186,7 @@ func TestATerminalInTheBrowser(t *testing.T) {
 	if _, _, err := c.Read(t.Context()); websocket.CloseStatus(err) != websocket.StatusNormalClosure {
 		t.Errorf("after the end: %v", err)
 	}
-	testkit.Eventually(t, 5*time.Second, func() bool { return s.terminals.running() == 0 }, "the terminal ends")
+	testkit.Eventually(t, time.Minute, func() bool { return s.terminals.running() == 0 }, "the terminal ends")
 }
 
 func TestWhoOpensNoTerminal(t *testing.T) {
@@ -264,7 +264,7 @@ func TestNonsenseEndsATerminal(t *testing.T) {
 		if err := c.Write(t.Context(), websocket.MessageText, []byte(text)); err != nil {
 			t.Fatal(err)
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		if _, _, err := c.Read(ctx); err == nil || ctx.Err() != nil {
 			t.Errorf("after %.20q: %v", text, err)
 		}
@@ -272,5 +272,5 @@ func TestNonsenseEndsATerminal(t *testing.T) {
 	}
 	c, _ := b.socket(b.ticket())
 	_ = c.CloseNow()
-	testkit.Eventually(t, 5*time.Second, func() bool { return s.terminals.running() == 0 }, "no terminal is left without a browser")
+	testkit.Eventually(t, time.Minute, func() bool { return s.terminals.running() == 0 }, "no terminal is left without a browser")
 }

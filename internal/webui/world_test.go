@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"stead.dev/stead/internal/account"
 	"stead.dev/stead/internal/credentials"
@@ -51,7 +52,7 @@ func (p *postbox) Send(_ context.Context, m mailer.Message) error {
 // link waits for a mail with a link to path and answers the link.
 func (p *postbox) link(t *testing.T, base, path string) (found string) {
 	t.Helper()
-	testkit.Eventually(t, 10e9, func() bool {
+	testkit.Eventually(t, time.Minute, func() bool {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		for _, m := range p.sent {

@@ -120,7 +120,7 @@ func (m *machine) state(account, id string) panel.CronState {
 func (m *machine) ran(account, id string, n int) panel.CronRun {
 	m.t.Helper()
 	var s panel.CronState
-	testkit.Eventually(m.t, 10*time.Second, func() bool {
+	testkit.Eventually(m.t, time.Minute, func() bool {
 		s = m.state(account, id)
 		return len(s.Runs) >= n && s.Running == 0
 	}, "the job ran")
@@ -148,7 +148,7 @@ func TestACommandRunsAsTheAccountsUserInItsHome(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(home, "made")); err != nil {
 		t.Error(err)
 	}
-	testkit.Eventually(t, time.Second, func() bool {
+	testkit.Eventually(t, time.Minute, func() bool {
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		return len(m.told) == 1 && m.told[0].Status == 3 && m.told[0].Level == "error" && m.told[0].Source == panel.LogCron
@@ -192,7 +192,7 @@ func TestOutputIsCutTimesOutAndIsText(t *testing.T) {
 		m.pass(1)
 		m.ran("alice", "odd", min(n, runsKept))
 	}
-	testkit.Eventually(t, 5*time.Second, func() bool {
+	testkit.Eventually(t, time.Minute, func() bool {
 		s := m.state("alice", "odd")
 		return s.Runs[0].StartedAt.Equal(m.now()) && len(s.Runs) == runsKept && s.Runs[0].Output != "" && s.Runs[1].Output == ""
 	}, "ten runs are kept, the newest with its output")
@@ -203,7 +203,7 @@ const blocked = "echo x >> started; until [ -e go ]; do sleep 0.02; done"
 
 func (m *machine) started(home string, n int) {
 	m.t.Helper()
-	testkit.Eventually(m.t, 10*time.Second, func() bool {
+	testkit.Eventually(m.t, time.Minute, func() bool {
 		text, _ := os.ReadFile(filepath.Join(home, "started"))
 		return strings.Count(string(text), "x") >= n
 	}, fmt.Sprintf("%d runs began", n))
@@ -278,7 +278,7 @@ func TestAMinuteBeginsOnce(t *testing.T) {
 	m.pass(1)
 	m.started(home, 1)
 	var pid int
-	testkit.Eventually(t, 5*time.Second, func() bool {
+	testkit.Eventually(t, time.Minute, func() bool {
 		p, err := m.past("alice", "1")
 		m.must(err)
 		if len(p.Running) == 1 {
@@ -297,7 +297,7 @@ func TestAMinuteBeginsOnce(t *testing.T) {
 	if r := m.state("alice", "1").Runs; len(r) != 1 || r[0].End != panel.CronKilled {
 		t.Errorf("what the former agent left: %+v", r)
 	}
-	testkit.Eventually(t, 5*time.Second, func() bool {
+	testkit.Eventually(t, time.Minute, func() bool {
 		_, err := os.Stat("/proc/" + strconv.Itoa(pid))
 		return err != nil
 	}, "the former agent's run is ended")

@@ -29,7 +29,7 @@ func must(t testing.TB, err error) {
 
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
-	testkit.Eventually(t, 30*time.Second, is, what)
+	testkit.Eventually(t, time.Minute, is, what)
 }
 
 func supervise(t *testing.T, dir string) *Processes {
@@ -268,7 +268,7 @@ func TestReloadsAreShared(t *testing.T) {
 func TestWhoComesAloneIsNotHeldUp(t *testing.T) {
 	runs := 0
 	r := NewReloader(time.Hour, func(context.Context) error { runs++; return nil })
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	for range 5 {
 		must(t, r.Do(ctx))

@@ -435,7 +435,7 @@ func TestServersOutliveTheAgentAndComeBack(t *testing.T) {
 	}
 	for _, e := range engines {
 		d := panel.Database{Name: "hugo_" + string(e)[:5], Engine: e}
-		testkit.Eventually(t, 10*time.Second, func() bool {
+		testkit.Eventually(t, time.Minute, func() bool {
 			_, err := m.own(d).ExecContext(t.Context(), "SELECT * FROM t")
 			return err == nil
 		}, "the database is there after a restart")

@@ -218,7 +218,7 @@ func TestCommandEndsWithItsContextAndAllThatItStarted(t *testing.T) {
 
 func until(t *testing.T, is func() bool) {
 	t.Helper()
-	testkit.Eventually(t, 30*time.Second, is, "it came to be so")
+	testkit.Eventually(t, time.Minute, is, "it came to be so")
 }
 
 func TestCommandIsHeldToTheLimitsOfThePlan(t *testing.T) {

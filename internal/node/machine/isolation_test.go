@@ -187,7 +187,7 @@ func TestAnAccountIsClosedToItsNeighbour(t *testing.T) {
 		must(t, err)
 		n.ahead.Store(int64(time.Until(time.Now().Truncate(time.Minute).Add(time.Minute))))
 		var said string
-		testkit.Eventually(t, 40*time.Second, func() bool {
+		testkit.Eventually(t, time.Minute, func() bool {
 			states, err := n.p.CronStates(t.Context(), "alice")
 			must(t, err)
 			for _, s := range states {

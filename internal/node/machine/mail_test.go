@@ -50,7 +50,7 @@ func TestAMachineTakesPartInMail(t *testing.T) {
 	must(t, errors.Join(err, data.Close(), c.Quit()))
 	logs, err := panel.Of[panel.Logs](panelnode.New(m.Node), panel.CapLogs)
 	must(t, err)
-	testkit.Eventually(t, 20*time.Second, func() bool {
+	testkit.Eventually(t, time.Minute, func() bool {
 		page, err := logs.ReadLog(t.Context(), "1", panel.LogQuery{Type: panel.LogMail, Text: "x@outside.example", Limit: 10})
 		return err == nil && len(page.Lines) == 1
 	}, "the letter is in the account's log")

@@ -94,7 +94,7 @@ func TestASiteWithProgramsFromBeginToEnd(t *testing.T) {
 	if _, body, _ := get(t, cfg, "alice.example", "/"); body != "FRONT 128M" {
 		t.Errorf("after the change: %q", body)
 	}
-	testkit.Eventually(t, 10*time.Second, func() bool { // a request is logged when its answer was sent
+	testkit.Eventually(t, time.Minute, func() bool { // a request is logged when its answer was sent
 		page, err := p.ReadLog(t.Context(), "1", panel.LogQuery{Type: panel.LogAccess, Limit: 10})
 		must(t, err)
 		return len(page.Lines) == 5 && page.Lines[0].Path == "/" && page.Lines[0].Status == 200

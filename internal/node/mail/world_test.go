@@ -264,7 +264,7 @@ func (o *outside) to(address string) []letter {
 
 func (w *world) gets(address string, n int) []letter {
 	w.t.Helper()
-	testkit.Eventually(w.t, 20*time.Second, func() bool { return len(w.out.to(address)) >= n }, fmt.Sprintf("%s outside gets %d letters", address, n))
+	testkit.Eventually(w.t, time.Minute, func() bool { return len(w.out.to(address)) >= n }, fmt.Sprintf("%s outside gets %d letters", address, n))
 	return w.out.to(address)
 }
 
@@ -363,7 +363,7 @@ func (w *world) inbox(user string) []string {
 func (w *world) has(user string, subjects ...string) {
 	w.t.Helper()
 	var got []string
-	testkit.Eventually(w.t, 20*time.Second, func() bool {
+	testkit.Eventually(w.t, time.Minute, func() bool {
 		got = w.inbox(user)
 		return len(got) >= len(subjects)
 	}, fmt.Sprintf("%s has %v", user, subjects))

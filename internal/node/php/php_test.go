@@ -169,7 +169,7 @@ func TestAccountsDoNotReachEachOther(t *testing.T) {
 	}
 	target := filepath.Join(b.Home, "public_html/secret.php")
 	pid := 0
-	testkit.Eventually(t, 10*time.Second, func() bool {
+	testkit.Eventually(t, time.Minute, func() bool {
 		w.get(b, "/secret.php")
 		pid = processOf(t, b.User.UID)
 		return pid != 0
@@ -344,7 +344,7 @@ func TestAReloadDropsNoRequestAndABrokenPoolHoldsUpNobody(t *testing.T) {
 			}
 		})
 	}
-	testkit.Eventually(t, 10*time.Second, func() bool { return processOf(t, a.User.UID) != 0 }, "it runs")
+	testkit.Eventually(t, time.Minute, func() bool { return processOf(t, a.User.UID) != 0 }, "it runs")
 	ctx, stop := context.WithCancel(t.Context())
 	wg.Go(func() {
 		for ctx.Err() == nil {

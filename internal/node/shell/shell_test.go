@@ -116,7 +116,7 @@ func (p *person) types(line string) {
 
 func (p *person) sees(want string) {
 	p.t.Helper()
-	testkit.Eventually(p.t, 15*time.Second, func() bool {
+	testkit.Eventually(p.t, time.Minute, func() bool {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		return strings.Contains(p.seen.String(), want)
@@ -127,7 +127,7 @@ func (p *person) leaves(what string) {
 	p.t.Helper()
 	select {
 	case <-p.ended:
-	case <-time.After(15 * time.Second):
+	case <-time.After(time.Minute):
 		p.t.Fatalf("%s: the terminal goes on", what)
 	}
 }
@@ -193,7 +193,7 @@ func TestWhatEndsATerminal(t *testing.T) {
 		p.sees("ready")
 		end(p)
 		p.leaves(what)
-		testkit.Eventually(t, 10*time.Second, func() bool { return running() == 0 }, what+": nothing is left")
+		testkit.Eventually(t, time.Minute, func() bool { return running() == 0 }, what+": nothing is left")
 	}
 	w.enabled.Store(true)
 	w.sit()

@@ -244,7 +244,7 @@ func TestKeysComeAndGo(t *testing.T) {
 	keys := []panel.SSHKey{{Name: "laptop", PublicKey: public(w.key)}, {Name: "second", PublicKey: public(second)}}
 	w.must(w.SetSSHKeys(t.Context(), "alice", keys))
 	w.connect(w.alice, second)
-	testkit.Eventually(t, 10*time.Second, func() bool {
+	testkit.Eventually(t, time.Minute, func() bool {
 		got, err := w.SSHKeys(t.Context(), "alice")
 		w.must(err)
 		return len(got) == 2 && got[0].LastUsedAt == nil && got[1].LastUsedAt != nil
@@ -273,7 +273,7 @@ func TestASuspendedAccountIsClosed(t *testing.T) {
 	if err := s.Wait(); err == nil {
 		t.Error("the session ended by itself")
 	}
-	testkit.Eventually(t, 10*time.Second, func() bool { _, err := files.Getwd(); return err != nil }, "the SFTP session ends")
+	testkit.Eventually(t, time.Minute, func() bool { _, err := files.Getwd(); return err != nil }, "the SFTP session ends")
 	if _, err := w.dial(w.alice.User.Name, gossh.PublicKeys(w.key)); err == nil {
 		t.Error("a suspended account opens")
 	}
@@ -343,7 +343,7 @@ func TestSessionsOutliveTheAgent(t *testing.T) {
 	if data, err := os.ReadFile(file); err != nil || !strings.Contains(string(data), "DisableForwarding yes") {
 		t.Errorf("%s, %v", data, err)
 	}
-	testkit.Eventually(t, 10*time.Second, func() bool {
+	testkit.Eventually(t, time.Minute, func() bool {
 		again, err := w.dial(w.alice.User.Name, gossh.PublicKeys(w.key))
 		if err == nil {
 			_ = again.Close()

@@ -164,7 +164,7 @@ func run(ctx context.Context, c *gossh.Client, command string) (string, error) {
 		return string(r.out), r.err
 	case <-ctx.Done():
 		return "", ctx.Err()
-	case <-time.After(30 * time.Second):
+	case <-time.After(time.Minute):
 		return "", fmt.Errorf("%q does not end", command)
 	}
 }

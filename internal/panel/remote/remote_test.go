@@ -275,7 +275,7 @@ func TestWhatASenderFailsWithIsTheAnswer(t *testing.T) {
 	if !errors.Is(err, broken) {
 		t.Errorf("error = %v", err)
 	}
-	testkit.Eventually(t, 5*time.Second, func() bool { return seen.Load() == true }, "the node sees the upload fail")
+	testkit.Eventually(t, time.Minute, func() bool { return seen.Load() == true }, "the node sees the upload fail")
 }
 
 type failing struct{ err error }

@@ -39,7 +39,7 @@ func newQueue(t *testing.T, d *db.DB, work func(ctx context.Context, n int64) er
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		if err := q.Stop(ctx); err != nil {
 			t.Error(err)
@@ -66,7 +66,7 @@ func TestAJobExistsExactlyWhenItsTransactionDoes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		testkit.Eventually(t, 10*time.Second, func() bool { return sum.Load() == 1 && ticks.Load() == 1 }, "the job and the periodic job ran")
+		testkit.Eventually(t, time.Minute, func() bool { return sum.Load() == 1 && ticks.Load() == 1 }, "the job and the periodic job ran")
 	})
 }
 
@@ -78,7 +78,7 @@ func TestACancelledJobIsNotTriedAgain(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		testkit.Eventually(t, 10*time.Second, func() bool {
+		testkit.Eventually(t, time.Minute, func() bool {
 			var n int
 			err := d.QueryRow(t.Context(), `SELECT count(*) FROM river_job WHERE kind = 'test.count' AND state = 'cancelled'`).Scan(&n)
 			return err == nil && n == 1
@@ -133,7 +133,7 @@ func TestTheJobsOfAKilledProcessAreTakenUpAtStart(t *testing.T) {
 	}
 	var sum atomic.Int64
 	newQueue(t, d, func(_ context.Context, n int64) error { sum.Add(n); return nil }, func() {})
-	testkit.Eventually(t, 10*time.Second, func() bool { return sum.Load() == 1 }, "the job ran again")
+	testkit.Eventually(t, time.Minute, func() bool { return sum.Load() == 1 }, "the job ran again")
 }
 
 // BenchmarkPickUp is the time from committing a job to its worker's start.

@@ -72,7 +72,7 @@ func TestEveryReplicaHearsOfASwitch(t *testing.T) {
 		defer cancel()
 		for _, on := range []bool{false, true, false} {
 			set(t, d, here, api.Files, on, nil)
-			testkit.Eventually(t, 5*time.Second, func() bool { return there.Enabled(api.Files) == on }, "the other replica follows")
+			testkit.Eventually(t, time.Minute, func() bool { return there.Enabled(api.Files) == on }, "the other replica follows")
 		}
 	})
 }

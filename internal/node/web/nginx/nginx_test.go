@@ -484,7 +484,7 @@ func TestLogsAreWrittenRotatedAndLoseNothing(t *testing.T) {
 		}
 	}
 	seen := map[string]bool{}
-	testkit.Eventually(t, 10*time.Second, func() bool {
+	testkit.Eventually(t, time.Minute, func() bool {
 		before := ""
 		for {
 			page, err := small.Read(w.Context(), "alice", panel.LogQuery{Type: panel.LogAccess, Limit: 50, Before: before})
