@@ -3,6 +3,7 @@ package services
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -130,12 +131,18 @@ func refOf(id int64) string { return strconv.FormatInt(id, 10) }
 // usernameOf is the name of the service's account on every panel.
 func usernameOf(id int64) string { return "s" + strconv.FormatInt(id, 10) }
 
-// searchText is what a search looks through.
+// searchText is what a search looks through: the label and the domain in both its forms, each once, because a search
+// looks through it for every service of an account.
 func searchText(label string, domain *string) string {
+	lines := []string{strings.ToLower(label)}
 	if domain != nil {
-		label += "\n" + *domain + "\n" + domainname.Unicode(*domain)
+		for _, name := range []string{*domain, strings.ToLower(domainname.Unicode(*domain))} {
+			if !slices.Contains(lines, name) {
+				lines = append(lines, name)
+			}
+		}
 	}
-	return strings.ToLower(label)
+	return strings.Join(lines, "\n")
 }
 
 // cleanLabel is a label as it is kept: one line, no blanks around it.

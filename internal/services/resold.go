@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"slices"
+	"math"
 	"strings"
 	"time"
 	"unicode"
@@ -123,32 +123,40 @@ func (r record) before(d due) bool {
 // renewing is the condition of record.renewing in SQL.
 const renewing = `auto_renew AND (status IN ('active', 'past_due') OR (status = 'suspended' AND suspend_reason = 'unpaid'))`
 
-// How many renewals are summed at once to find the first that the balance does not pay for: few at first, because most
+// sumAtOnce is how many renewals are summed one by one to find the first that the balance does not pay for. Most
 // balances pay for few of very many.
-const (
-	sumAtOnce     = 2000
-	sumAtOnceMore = 4 // times as many the next time
-)
+const sumAtOnce = 2000
 
-// uncovered is the first of an account's renewals that the balance does not pay for, in the order in
-// which they are due; nil when it pays for all.
-func uncovered(ctx context.Context, q db.Querier, accountID int64, has funds) (*due, error) {
-	var after due
-	for n := sumAtOnce; ; n *= sumAtOnceMore {
-		s, err := sumRenewals(ctx, q, accountID, after, n, has)
-		if err != nil || s.first != nil || s.count < n {
-			return s.first, err
-		}
-		after, has.balance = s.last, has.balance-s.sum
-		if n > sumAtOnce {
-			continue
-		}
-		// There are very many. Often it pays for all of them, which is known without an order.
-		rest, err := restOfRenewals(ctx, q, accountID, after, has.tax)
-		if err != nil || rest <= has.balance {
+// uncovered is the first of an account's renewals that the balance does not pay for, in the order in which they are due;
+// nil when it pays for all. Those that are due later than until need not be looked at.
+func uncovered(ctx context.Context, q db.Querier, accountID int64, until time.Time, has funds) (*due, error) {
+	s, err := sumRenewals(ctx, q, accountID, due{}, sumAtOnce, has)
+	if err != nil || s.first != nil || s.count < sumAtOnce || s.last.at.After(until) {
+		return s.first, err
+	}
+	// There are very many. Whether it pays for all is known without an order; where it does not, the half is looked for in
+	// which it runs out, until few are left to go through.
+	after := s.last
+	has.balance -= s.sum
+	count, sum, err := sumBetween(ctx, q, accountID, after, until, has.tax)
+	if err != nil || sum <= has.balance {
+		return nil, err
+	}
+	for count > sumAtOnce && until.Sub(after.at) > time.Microsecond {
+		middle := after.at.Add(until.Sub(after.at) / 2).Truncate(time.Microsecond)
+		n, sum, err := sumBetween(ctx, q, accountID, after, middle, has.tax)
+		if err != nil {
 			return nil, err
 		}
+		if sum > has.balance {
+			until, count = middle, n
+		} else {
+			after, count = due{middle, math.MaxInt64}, count-n
+			has.balance -= sum
+		}
 	}
+	s, err = sumRenewals(ctx, q, accountID, after, count, has)
+	return s.first, err
 }
 
 // summed is a number of renewals that follow each other.
@@ -182,11 +190,12 @@ func sumRenewals(ctx context.Context, q db.Querier, accountID int64, after due, 
 	return s, err
 }
 
-// restOfRenewals is what all renewals of an account cost that are due after one.
-func restOfRenewals(ctx context.Context, q db.Querier, accountID int64, after due, tax money.Tax) (sum money.USDCents, err error) {
-	err = q.QueryRow(ctx, `SELECT CAST(COALESCE(SUM(`+renewalCost(4)+`), 0) AS BIGINT) FROM services WHERE account_id = $1 AND `+renewing+`
-		AND (expires_at > $2 OR (expires_at = $2 AND id > $3)) AND expires_at >= $2`, accountID, after.at, after.id, tax.BasisPoints).Scan(&sum)
-	return sum, err
+// sumBetween is how many renewals of an account are due after one, until a time, and what they cost.
+func sumBetween(ctx context.Context, q db.Querier, accountID int64, after due, until time.Time, tax money.Tax) (count int, sum money.USDCents, err error) {
+	err = q.QueryRow(ctx, `SELECT COUNT(*), CAST(COALESCE(SUM(`+renewalCost(5)+`), 0) AS BIGINT) FROM services WHERE account_id = $1 AND `+renewing+`
+		AND (expires_at > $2 OR (expires_at = $2 AND id > $3)) AND expires_at >= $2 AND expires_at <= $4`,
+		accountID, after.at, after.id, until, tax.BasisPoints).Scan(&count, &sum)
+	return count, sum, err
 }
 
 // resold shows services to the reseller that has them.
@@ -195,9 +204,15 @@ func (s *Service) resold(ctx context.Context, q db.Querier, accountID int64, row
 	if err != nil {
 		return nil, err
 	}
+	var last time.Time
+	for _, r := range rows {
+		if r.renewing() && r.expiresAt.After(last) {
+			last = *r.expiresAt
+		}
+	}
 	var first *due
-	if slices.ContainsFunc(rows, record.renewing) {
-		if first, err = uncovered(ctx, q, accountID, has); err != nil {
+	if !last.IsZero() {
+		if first, err = uncovered(ctx, q, accountID, last, has); err != nil {
 			return nil, err
 		}
 	}

@@ -40,6 +40,9 @@ func openPool(ctx context.Context, c Config, readOnly bool) (*pgxpool.Pool, erro
 	if c.MaxConns > 0 {
 		pc.MaxConns = int32(min(c.MaxConns, 1000))
 	}
+	// What is asked for is in memory, or on a disk that reads any page as soon as the next. Without it PostgreSQL
+	// counts on a turning disk's and reads a large table whole where an index has the answer.
+	pc.ConnConfig.RuntimeParams["random_page_cost"] = "1.1"
 	if readOnly {
 		pc.ConnConfig.RuntimeParams["default_transaction_read_only"] = "on"
 	}
