@@ -21,50 +21,50 @@ const schemaPrefix = "#/components/schemas/"
 // newRegistry makes schemas of Go types. Members that a schema does not know
 // are accepted: clients of a newer version may send them.
 func newRegistry() huma.Registry {
-	return tolerant{huma.NewMapRegistry(schemaPrefix, schemaName)}
+	return tolerant{huma.NewMapRegistry(schemaPrefix, schemaName), map[string]bool{}}
 }
 
 // tolerant makes every object schema accept unknown members.
-type tolerant struct{ huma.Registry }
+type tolerant struct {
+	huma.Registry
+	whole map[string]bool // the names of schemas that are made
+}
 
 // MarshalJSON writes the schemas, as huma's own registry does.
 func (t tolerant) MarshalJSON() ([]byte, error) { return json.Marshal(t.Map()) }
 
 func (t tolerant) Schema(typ reflect.Type, allowRef bool, hint string) *huma.Schema {
 	s := t.Registry.Schema(typ, allowRef, hint)
-	t.embed()
-	for name, known := range t.Map() {
-		allowUnknown(known)
-		allowNull(known, t.TypeFromRef(schemaPrefix+name))
+	for _, name := range slices.Collect(maps.Keys(t.Map())) {
+		if !t.whole[name] {
+			t.complete(name)
+		}
 	}
 	allowUnknown(s)
 	return s
 }
 
-// embed puts the members of embedded types that are not exported into the types that embed them, as encoding/json
-// does. huma passes them over.
-func (t tolerant) embed() {
-	for changed := true; changed; {
-		changed = false
-		for _, name := range slices.Collect(maps.Keys(t.Map())) {
-			into, typ := t.Map()[name], t.TypeFromRef(schemaPrefix+name)
-			if typ == nil || typ.Kind() != reflect.Struct || into.Type != huma.TypeObject {
-				continue
-			}
-			for i := range typ.NumField() {
-				f := typ.Field(i)
-				tag, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-				if f.IsExported() || !f.Anonymous || tag != "" || f.Type.Kind() != reflect.Struct {
-					continue
-				}
-				changed = merge(into, t.Registry.Schema(f.Type, false, "")) || changed
+// complete makes a schema out of what huma knows of its type. The members of embedded types that are not exported are
+// put into the types that embed them, as encoding/json does; huma passes them over.
+func (t tolerant) complete(name string) {
+	t.whole[name] = true
+	s, typ := t.Map()[name], t.TypeFromRef(schemaPrefix+name)
+	if typ != nil && typ.Kind() == reflect.Struct && s.Type == huma.TypeObject {
+		for i := range typ.NumField() {
+			f := typ.Field(i)
+			tag, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			if !f.IsExported() && f.Anonymous && tag == "" && f.Type.Kind() == reflect.Struct {
+				merge(s, t.Schema(f.Type, false, ""))
 			}
 		}
 	}
+	allowUnknown(s)
+	allowNull(s, typ)
 }
 
-// merge puts members of one object that the other has not into it, and tells whether there were any.
-func merge(into, from *huma.Schema) (changed bool) {
+// merge puts members of one object that the other has not into it.
+func merge(into, from *huma.Schema) {
+	changed := false
 	for name, member := range from.Properties {
 		if _, ok := into.Properties[name]; ok {
 			continue
@@ -81,7 +81,6 @@ func merge(into, from *huma.Schema) (changed bool) {
 		slices.Sort(into.Required)
 		into.PrecomputeMessages()
 	}
-	return changed
 }
 
 // allowNull says of members that point to objects and are always there, as in
