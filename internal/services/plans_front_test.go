@@ -21,10 +21,8 @@ func TestNoQueryOfAResellerReadsAWholeTable(t *testing.T) {
 			for _, f := range []filter{
 				{clientRef: &tag}, {planID: 4}, {clientRef: &tag, status: string(Active), planID: 4, query: "shop", expiresBefore: &now},
 			} {
-				for p := 1; p <= 2; p++ { // the second is not read, but counted
-					_, _, listed := list(ctx, q, 1, f, page.Params{Page: p})
-					err = errors.Join(err, listed)
-				}
+				_, _, listed := list(ctx, q, 1, f, page.Params{})
+				err = errors.Join(err, listed)
 			}
 			_, ofDue := uncovered(ctx, q, 1, now, funds{balance: 500})
 			_, _, ofSum := sumBetween(ctx, q, 1, due{at: now, id: 7}, now, money.Tax{BasisPoints: 1200})

@@ -3,6 +3,7 @@ package services
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -10,6 +11,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"golang.org/x/sync/errgroup"
 
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
@@ -123,40 +126,38 @@ func (r record) before(d due) bool {
 // renewing is the condition of record.renewing in SQL.
 const renewing = `auto_renew AND (status IN ('active', 'past_due') OR (status = 'suspended' AND suspend_reason = 'unpaid'))`
 
-// sumAtOnce is how many renewals are summed one by one to find the first that the balance does not pay for. Most
+// sumAtOnce is how many renewals are gone through one by one to find the first that the balance does not pay for. Most
 // balances pay for few of very many.
-const sumAtOnce = 2000
+const sumAtOnce = 500
 
 // uncovered is the first of an account's renewals that the balance does not pay for, in the order in which they are due;
 // nil when it pays for all. Those that are due later than until need not be looked at.
 func uncovered(ctx context.Context, q db.Querier, accountID int64, until time.Time, has funds) (*due, error) {
-	s, err := sumRenewals(ctx, q, accountID, due{}, sumAtOnce, has)
-	if err != nil || s.first != nil || s.count < sumAtOnce || s.last.at.After(until) {
-		return s.first, err
-	}
-	// There are very many. Whether it pays for all is known without an order; where it does not, the half is looked for in
-	// which it runs out, until few are left to go through.
-	after := s.last
-	has.balance -= s.sum
-	count, sum, err := sumBetween(ctx, q, accountID, after, until, has.tax)
-	if err != nil || sum <= has.balance {
-		return nil, err
-	}
-	for count > sumAtOnce && until.Sub(after.at) > time.Microsecond {
-		middle := after.at.Add(until.Sub(after.at) / 2).Truncate(time.Microsecond)
-		n, sum, err := sumBetween(ctx, q, accountID, after, middle, has.tax)
-		if err != nil {
-			return nil, err
+	var after due
+	for {
+		s, err := sumRenewals(ctx, q, accountID, after, sumAtOnce, has)
+		if err != nil || s.first != nil || s.count < sumAtOnce || s.last.at.After(until) {
+			return s.first, err
 		}
-		if sum > has.balance {
-			until, count = middle, n
-		} else {
-			after, count = due{middle, math.MaxInt64}, count-n
-			has.balance -= sum
+		after, has.balance = s.last, has.balance-s.sum
+		// There are very many. Sums without an order cost a fraction: the half of the time that the balance pays for is
+		// passed over, then half of what is left, until few are.
+		for end := until; end.Sub(after.at) > time.Microsecond; {
+			middle := after.at.Add(end.Sub(after.at) / 2).Truncate(time.Microsecond)
+			count, sum, err := sumBetween(ctx, q, accountID, after, middle, has.tax)
+			if err != nil {
+				return nil, err
+			}
+			if sum > has.balance {
+				end = middle
+			} else {
+				after, has.balance = due{middle, math.MaxInt64}, has.balance-sum
+			}
+			if count <= sumAtOnce {
+				break
+			}
 		}
 	}
-	s, err = sumRenewals(ctx, q, accountID, after, count, has)
-	return s.first, err
 }
 
 // summed is a number of renewals that follow each other.
@@ -185,7 +186,7 @@ func sumRenewals(ctx context.Context, q db.Querier, accountID int64, after due, 
 			SELECT expires_at, id, SUM(`+renewalCost(6)+`) OVER (ORDER BY expires_at, id) AS total,
 				ROW_NUMBER() OVER (ORDER BY expires_at, id) AS place, COUNT(*) OVER () AS places
 			FROM (SELECT expires_at, id, renew_price FROM services WHERE account_id = $1 AND `+renewing+`
-				AND (expires_at > $2 OR (expires_at = $2 AND id > $3)) AND expires_at >= $2 ORDER BY expires_at, id LIMIT $4) AS next) AS sums
+				AND (expires_at, id) > ($2, $3) ORDER BY expires_at, id LIMIT $4) AS next) AS sums
 		WHERE total > $5 OR place = places ORDER BY expires_at, id LIMIT 1`, accountID, after.at, after.id, n, has.balance, has.tax.BasisPoints)
 	return s, err
 }
@@ -193,7 +194,7 @@ func sumRenewals(ctx context.Context, q db.Querier, accountID int64, after due, 
 // sumBetween is how many renewals of an account are due after one, until a time, and what they cost.
 func sumBetween(ctx context.Context, q db.Querier, accountID int64, after due, until time.Time, tax money.Tax) (count int, sum money.USDCents, err error) {
 	err = q.QueryRow(ctx, `SELECT COUNT(*), CAST(COALESCE(SUM(`+renewalCost(5)+`), 0) AS BIGINT) FROM services WHERE account_id = $1 AND `+renewing+`
-		AND (expires_at > $2 OR (expires_at = $2 AND id > $3)) AND expires_at >= $2 AND expires_at <= $4`,
+		AND (expires_at, id) > ($2, $3) AND expires_at <= $4`,
 		accountID, after.at, after.id, until, tax.BasisPoints).Scan(&count, &sum)
 	return count, sum, err
 }
@@ -233,15 +234,22 @@ func (s *Service) resold(ctx context.Context, q db.Querier, accountID int64, row
 	return all, nil
 }
 
-// ResoldList is one page of a reseller's services, the newest first.
+// ResoldList is one page of a reseller's services, the newest first. There may be very many: they are counted while the
+// page is read and its coverage found.
 func (s *Service) ResoldList(ctx context.Context, accountID int64, f Filter, p page.Params) (*page.List[Resold], error) {
-	rows, total, err := list(ctx, s.DB, accountID, filter{
-		status: f.Status, query: f.Query, clientRef: f.ClientRef, planID: f.PlanID, expiresBefore: f.RenewsBefore,
-	}, p)
-	if err != nil {
-		return nil, err
+	wanted := filter{status: f.Status, query: f.Query, clientRef: f.ClientRef, planID: f.PlanID, expiresBefore: f.RenewsBefore}
+	var counting errgroup.Group
+	var total int
+	counting.Go(func() (err error) {
+		total, err = counted(ctx, s.DB, accountID, wanted)
+		return err
+	})
+	rows, err := paged(ctx, s.DB, accountID, wanted, p)
+	var all []Resold
+	if err == nil {
+		all, err = s.resold(ctx, s.DB, accountID, rows)
 	}
-	all, err := s.resold(ctx, s.DB, accountID, rows)
+	err = errors.Join(err, counting.Wait())
 	return page.Of(p, total, all), err
 }
 

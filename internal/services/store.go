@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -80,35 +79,29 @@ type filter struct {
 	planID             int64
 }
 
-// list reads one page of an account's services, the newest first.
-func list(ctx context.Context, q db.Querier, accountID int64, f filter, p page.Params) (rows []record, total int, err error) {
-	where, args := f.where(accountID)
-	// The index finds the page; only its rows are read.
-	paged := func(order string, limit, offset int) ([]record, error) {
-		n := len(args)
-		query := fmt.Sprintf(`SELECT %s FROM services WHERE id IN (SELECT id FROM services WHERE %s ORDER BY id %s LIMIT $%d OFFSET $%d) ORDER BY id DESC`,
-			columns, where, order, n+1, n+2)
-		return db.Collect(ctx, q, scan, query, append(slices.Clip(args), limit, offset)...)
-	}
-	if p.Offset() == 0 {
-		// What does not fill the first page is all there is, and is not looked for again to be counted.
-		if rows, err = paged("DESC", p.Limit(), 0); err != nil || len(rows) < p.Limit() {
-			return rows, len(rows), err
-		}
-	}
-	if err = q.QueryRow(ctx, `SELECT COUNT(*) FROM services WHERE `+where, args...).Scan(&total); err != nil {
+// list reads one page of an account's services, the newest first, and counts those on all pages.
+func list(ctx context.Context, q db.Querier, accountID int64, f filter, p page.Params) ([]record, int, error) {
+	total, err := counted(ctx, q, accountID, f)
+	if err != nil {
 		return nil, 0, err
 	}
-	limit := min(p.Limit(), total-p.Offset())
-	switch {
-	case p.Offset() == 0: // read already
-	case limit <= 0: // past the last page
-	case p.Offset() <= total/2:
-		rows, err = paged("DESC", limit, p.Offset())
-	default: // counted from the nearer end, so that no page is far
-		rows, err = paged("ASC", limit, total-p.Offset()-limit)
-	}
+	rows, err := paged(ctx, q, accountID, f, p)
 	return rows, total, err
+}
+
+func counted(ctx context.Context, q db.Querier, accountID int64, f filter) (total int, err error) {
+	where, args := f.where(accountID)
+	err = q.QueryRow(ctx, `SELECT COUNT(*) FROM services WHERE `+where, args...).Scan(&total)
+	return total, err
+}
+
+// paged is list without the count. An index finds the page; only its rows are read.
+func paged(ctx context.Context, q db.Querier, accountID int64, f filter, p page.Params) ([]record, error) {
+	where, args := f.where(accountID)
+	n := len(args)
+	query := fmt.Sprintf(`SELECT %s FROM services WHERE id IN (SELECT id FROM services WHERE %s ORDER BY id DESC LIMIT $%d OFFSET $%d) ORDER BY id DESC`,
+		columns, where, n+1, n+2)
+	return db.Collect(ctx, q, scan, query, append(args, p.Limit(), p.Offset())...)
 }
 
 // dueRenewals sums what the automatic renewals of an account's services cost that
