@@ -154,6 +154,34 @@ func TestProgramsRunAsTheirAccount(t *testing.T) {
 	}
 }
 
+func TestWhatBeginsWithADotIsNeitherShownNorRun(t *testing.T) {
+	w := newWorld(t)
+	a := w.account("alice", panel.Limits{})
+	w.put(a, "index.php", "<?php echo 'FRONT';")
+	w.put(a, "x.php", `<?php echo "X:", $_SERVER["SCRIPT_NAME"], ":", $_SERVER["PATH_INFO"] ?? "", ":", $_SERVER["DOCUMENT_URI"];`)
+	for _, name := range []string{".env", ".git/config", "a/.b/x", ".run.php", "a/.run.php", ".d/run.php", "a\n/.c", "l\n.php", ".well-known/.env", ".well-knownx/x"} {
+		w.put(a, name, "<?php echo 'RUN'; // SECRET")
+	}
+	w.put(a, ".well-known/security.txt", "contact")
+	w.put(a, "404.html", "OWN 404")
+	for _, path := range []string{
+		"/.env", "/%2eenv", "/.git/config", "/.git/", "/.git", "/.git/none", "/a/.b/x", "/.run.php", "/a/.run.php", "/.d/run.php", "/a%0a/.c",
+		"/.none", "/x.php/.y", "/.y/x.php", "/none/.y", "/.well-known/.env", "/.well-knownx/x", "//.env", "/a/..%2f.env", "/.stead-page", "/none.php", "/none.php/x",
+	} {
+		if status, body := w.get(a, path); status != 404 || body != "OWN 404" {
+			t.Errorf("%s: %d %q", path, status, body)
+		}
+	}
+	for path, want := range map[string]string{
+		"/.well-known/security.txt": "contact", "/.well-known/none": "FRONT", "/none": "FRONT", "/a.b": "FRONT", "/x.phpx": "FRONT",
+		"/x.php": "X:/x.php::/x.php", "/x.php/": "X:/x.php:/:/x.php", "/x.php/a.b/y.php": "X:/x.php:/a.b/y.php:/x.php", "/l%0a.php": "RUN",
+	} {
+		if _, body := w.get(a, path); body != want {
+			t.Errorf("%s: %q, want %q", path, body, want)
+		}
+	}
+}
+
 func TestAccountsDoNotReachEachOther(t *testing.T) {
 	w := newWorld(t)
 	a, b := w.account("alice", panel.Limits{}), w.account("bob", panel.Limits{})

@@ -12,10 +12,11 @@
 //   - The files of an account are checked by nginx before they are taken over, and taken back when nginx
 //     does not (daemon.Files). Apply returns when no worker with the former configuration takes
 //     connections any more.
-//   - What a site adds to the time of a reload is a tenth of a millisecond and a half: the sites of a
-//     machine are one configuration. So what sites share stands above them, nothing of OpenSSL's is made
-//     for a site without a certificate, and patterns, of which a request meets two short ones, are not
-//     compiled to machine code.
+//   - What a site adds to the time of a reload is a tenth of a millisecond: the sites of a machine are
+//     one configuration, and what counts are the blocks, directives and logs of each. So what sites share
+//     stands above them, a site has as few locations as it can, nothing of OpenSSL's is made for one
+//     without a certificate, the pattern that a request meets is not compiled to machine code, and
+//     PHP's sockets are no upstreams, of which nginx compares each with all others.
 //   - Whatever a customer chose (document root, redirect) stands in the configuration as a quoted string:
 //     see quote. No value of a customer's is a directive or a variable.
 //   - The logs that nginx opens as root are in directories of root's (package logs). What the workers

@@ -123,6 +123,9 @@ func (s *Server) blocks(account string, site web.Site, own func(host string) boo
 		if base.PHP, err = quote("unix:" + site.PHP); err != nil {
 			return nil, err
 		}
+		// A socket that is named without a variable is an upstream: nginx compares each with all others
+		// when it reads its configuration, which of a thousand sites took a fifth of the time.
+		base.PHP = strings.TrimSuffix(base.PHP, `"`) + `${stead_nothing}"`
 	}
 	if !site.Suspended && site.RedirectTo != "" {
 		if base.Target, err = target(site.RedirectTo); err != nil {
