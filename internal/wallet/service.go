@@ -93,24 +93,12 @@ type Charge struct {
 // written nothing. A charge of zero is recorded like any other. Repeated for
 // the same reference it does nothing.
 func (s *Service) Charge(ctx context.Context, tx *db.Tx, c Charge) error {
-	if c.Amount < 0 {
-		return ErrBadAmount
-	}
-	if err := c.Reference.check(); err != nil {
-		return err
-	}
-	p, err := s.lock(ctx, tx, c.AccountID)
+	p, err := s.begin(ctx, tx, c.AccountID, c.Reference, c.Amount, 0)
 	if err != nil {
 		return err
 	}
-	done, found, err := findEntry(ctx, tx, c.Reference, TypeCharge, 0)
-	switch {
-	case err != nil:
+	if done, err := recorded(ctx, tx, c.AccountID, c.Reference, TypeCharge, -c.Amount); err != nil || done {
 		return err
-	case found && (done.accountID != c.AccountID || done.amount != -c.Amount):
-		return ErrReferenceReused
-	case found:
-		return nil
 	}
 	err = post(ctx, tx, p, movement{
 		typ: TypeCharge, ref: c.Reference, description: c.Description, clientRef: c.ClientRef,
@@ -120,6 +108,26 @@ func (s *Service) Charge(ctx context.Context, tx *db.Tx, c Charge) error {
 		return insufficient(ctx, c.Amount, p.balance(customer))
 	}
 	return err
+}
+
+// begin locks the customer's ledger accounts for a movement that has a reference and is of at least so much.
+func (s *Service) begin(ctx context.Context, tx *db.Tx, accountID int64, ref Reference, amount, least money.USDCents) (*purse, error) {
+	if amount < least {
+		return nil, ErrBadAmount
+	}
+	if err := ref.check(); err != nil {
+		return nil, err
+	}
+	return s.lock(ctx, tx, accountID)
+}
+
+// recorded tells whether a movement was made before; ErrReferenceReused when one of another customer or amount was.
+func recorded(ctx context.Context, tx *db.Tx, accountID int64, ref Reference, typ Type, amount money.USDCents) (bool, error) {
+	done, found, err := findEntry(ctx, tx, ref, typ, 0)
+	if err == nil && found && (done.accountID != accountID || done.amount != amount) {
+		err = ErrReferenceReused
+	}
+	return found, err
 }
 
 func insufficient(ctx context.Context, required, balance money.USDCents) error {
@@ -146,24 +154,12 @@ func (s *Service) Release(ctx context.Context, tx *db.Tx, ref Reference, descrip
 // period that another plan takes the place of. Repeated for the same reference it
 // does nothing; a reference whose charge was released cannot be refunded.
 func (s *Service) Refund(ctx context.Context, tx *db.Tx, c Charge) error {
-	if c.Amount <= 0 {
-		return ErrBadAmount
-	}
-	if err := c.Reference.check(); err != nil {
-		return err
-	}
-	p, err := s.lock(ctx, tx, c.AccountID)
+	p, err := s.begin(ctx, tx, c.AccountID, c.Reference, c.Amount, 1)
 	if err != nil {
 		return err
 	}
-	done, found, err := findEntry(ctx, tx, c.Reference, TypeRefund, 0)
-	switch {
-	case err != nil:
+	if done, err := recorded(ctx, tx, c.AccountID, c.Reference, TypeRefund, c.Amount); err != nil || done {
 		return err
-	case found && (done.accountID != c.AccountID || done.amount != c.Amount):
-		return ErrReferenceReused
-	case found:
-		return nil
 	}
 	err = post(ctx, tx, p, movement{
 		typ: TypeRefund, ref: c.Reference, description: c.Description, clientRef: c.ClientRef,
@@ -257,13 +253,8 @@ func (s *Service) Credit(ctx context.Context, tx *db.Tx, c Credit) error {
 		if c.Reference, err = putAdjustment(ctx, tx, c.AccountID, c.Amount, c.Reason, c.Actor); err != nil {
 			return err
 		}
-	} else if done, found, err := findEntry(ctx, tx, c.Reference, c.Type, 0); err != nil {
+	} else if done, err := recorded(ctx, tx, c.AccountID, c.Reference, c.Type, c.Amount); err != nil || done {
 		return err
-	} else if found {
-		if done.accountID != c.AccountID || done.amount != c.Amount {
-			return ErrReferenceReused
-		}
-		return nil
 	}
 	err = post(ctx, tx, p, movement{
 		typ: c.Type, ref: c.Reference, description: c.Reason,
@@ -282,13 +273,7 @@ func (s *Service) Credit(ctx context.Context, tx *db.Tx, c Credit) error {
 // can be spent, the rest as a debt. Reference is the credit's; part tells several of them
 // apart, and repeated for the same part it does nothing.
 func (s *Service) Reclaim(ctx context.Context, tx *db.Tx, c Credit, part int64) error {
-	if c.Amount <= 0 {
-		return ErrBadAmount
-	}
-	if err := c.Reference.check(); err != nil {
-		return err
-	}
-	p, err := s.lock(ctx, tx, c.AccountID)
+	p, err := s.begin(ctx, tx, c.AccountID, c.Reference, c.Amount, 1)
 	if err != nil {
 		return err
 	}

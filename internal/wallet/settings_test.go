@@ -117,6 +117,15 @@ func kept(t *testing.T, f func(t *testing.T, w *world, k *keeper)) {
 	})
 }
 
+// autoTopUp is kept with a balance of 600 and automatic top-ups below 500.
+func autoTopUp(t *testing.T, f func(t *testing.T, w *world, k *keeper)) {
+	kept(t, func(t *testing.T, w *world, k *keeper) {
+		w.credit(1, 600)
+		w.automatically("anna", "")
+		f(t, w, k)
+	})
+}
+
 func TestALowBalanceIsToldOnceUntilItHasBeenAbove(t *testing.T) {
 	engines(t, func(t *testing.T, w *world) {
 		w.credit(1, 1000)
@@ -214,9 +223,7 @@ func TestManyChargesAtOnceCrossTheThresholdOnce(t *testing.T) {
 }
 
 func TestTheWalletTopsItselfUpOnceACrossing(t *testing.T) {
-	kept(t, func(t *testing.T, w *world, k *keeper) {
-		w.credit(1, 600)
-		w.automatically("anna", "")
+	autoTopUp(t, func(t *testing.T, w *world, k *keeper) {
 		if n := w.work(); n != 0 {
 			t.Errorf("%d top-ups above the threshold", n)
 		}
@@ -250,9 +257,7 @@ func TestTheWalletTopsItselfUpOnceACrossing(t *testing.T) {
 }
 
 func TestADeclinedCardIsNotTriedAgainForTheSameCrossing(t *testing.T) {
-	kept(t, func(t *testing.T, w *world, k *keeper) {
-		w.credit(1, 600)
-		w.automatically("anna", "")
+	autoTopUp(t, func(t *testing.T, w *world, k *keeper) {
 		k.becomes(gateway.Failed, false)
 		if err := w.charge(1, 300, 1); err != nil {
 			t.Fatal(err)
@@ -279,9 +284,7 @@ func TestADeclinedCardIsNotTriedAgainForTheSameCrossing(t *testing.T) {
 }
 
 func TestAnAnswerThatIsLostIsNoSecondPayment(t *testing.T) {
-	kept(t, func(t *testing.T, w *world, k *keeper) {
-		w.credit(1, 600)
-		w.automatically("anna", "")
+	autoTopUp(t, func(t *testing.T, w *world, k *keeper) {
 		k.becomes(gateway.Succeeded, true)
 		if err := w.charge(1, 300, 1); err != nil {
 			t.Fatal(err)
@@ -301,9 +304,7 @@ func TestAnAnswerThatIsLostIsNoSecondPayment(t *testing.T) {
 }
 
 func TestAPaymentThatWaitsHoldsTheNextOneBack(t *testing.T) {
-	kept(t, func(t *testing.T, w *world, k *keeper) {
-		w.credit(1, 600)
-		w.automatically("anna", "")
+	autoTopUp(t, func(t *testing.T, w *world, k *keeper) {
 		k.becomes(gateway.Waiting, false)
 		if err := w.charge(1, 300, 1); err != nil {
 			t.Fatal(err)
@@ -362,9 +363,7 @@ func TestADayHasItsBound(t *testing.T) {
 }
 
 func TestAMeansOfPaymentThatIsForgottenIsNotCharged(t *testing.T) {
-	kept(t, func(t *testing.T, w *world, k *keeper) {
-		w.credit(1, 600)
-		w.automatically("anna", "")
+	autoTopUp(t, func(t *testing.T, w *world, k *keeper) {
 		if err := w.charge(1, 300, 1); err != nil {
 			t.Fatal(err)
 		}
@@ -392,9 +391,7 @@ func TestAMeansOfPaymentThatIsForgottenIsNotCharged(t *testing.T) {
 }
 
 func TestAGatewayThatIsGoneIsToldOf(t *testing.T) {
-	kept(t, func(t *testing.T, w *world, _ *keeper) {
-		w.credit(1, 600)
-		w.automatically("anna", "")
+	autoTopUp(t, func(t *testing.T, w *world, _ *keeper) {
 		w.Gateways = nil
 		if err := w.charge(1, 300, 1); err != nil {
 			t.Fatal(err)
@@ -432,9 +429,7 @@ func TestChoicesThatMakeNoSenseAreRefused(t *testing.T) {
 }
 
 func TestNobodyPaysAnAutomaticTopUpByHand(t *testing.T) {
-	kept(t, func(t *testing.T, w *world, k *keeper) {
-		w.credit(1, 600)
-		w.automatically("anna", "")
+	autoTopUp(t, func(t *testing.T, w *world, k *keeper) {
 		k.becomes(gateway.Waiting, false)
 		if err := w.charge(1, 300, 1); err != nil {
 			t.Fatal(err)
