@@ -4,8 +4,7 @@ package app
 
 import (
 	"cmp"
-	"math/big"
-	"slices"
+	"fmt"
 	"time"
 )
 
@@ -13,20 +12,9 @@ import (
 // jobs, and nothing of the code that is judged by it.
 
 type modelTariff struct {
-	name             string
-	prices           map[int]int64 // in cents, by months, as the reseller pays
-	renewBefore      int           // days
-	grace, suspended int
-}
-
-type modelMove struct {
-	to string
-	at time.Time
-}
-
-type modelCharge struct {
-	cents int64 // below zero: given back
-	at    time.Time
+	name                          string
+	prices                        map[int]int64 // in cents, by months, as the reseller pays
+	renewBefore, grace, suspended int           // days
 }
 
 type modelPaid struct {
@@ -34,18 +22,23 @@ type modelPaid struct {
 	cents    int64
 }
 
+// modelNote is a state that was reached, or cents that were paid.
+type modelNote struct {
+	What string
+	At   time.Time
+}
+
 type modelService struct {
-	id                    int64
-	tariff, next          *modelTariff
-	nextAt                time.Time
-	months                int
-	price                 int64
-	auto, failed          bool
-	state, reason         string
-	expires, try, deadEnd time.Time
-	paid                  []modelPaid
-	charges               []modelCharge
-	moves                 []modelMove
+	id                int64
+	tariff, next      *modelTariff
+	nextAt            time.Time
+	months            int
+	price             int64
+	auto, failed      bool // to be renewed by itself; and that did not go
+	state, reason     string
+	expires, try, end time.Time // try: when it is renewed; end: of the state
+	paid              []modelPaid
+	charges, moves    []modelNote
 }
 
 type modelReseller struct {
@@ -54,188 +47,157 @@ type modelReseller struct {
 	all     []*modelService
 }
 
-const modelDay = 24 * time.Hour
+func days(n int) time.Duration { return time.Duration(n) * 24 * time.Hour }
 
-func inDays(n int) time.Duration { return time.Duration(n) * modelDay }
-
-// monthsOn is the same day so many months on, or the last one of a month that is too short.
-func monthsOn(t time.Time, n int) time.Time {
-	first := time.Date(t.Year(), t.Month(), 1, t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), time.UTC).AddDate(0, n, 0)
-	return first.AddDate(0, 0, min(t.Day(), first.AddDate(0, 1, -1).Day())-1)
-}
-
-// portion is cents × part ÷ whole, rounded down or up.
-func portion(cents int64, part, whole time.Duration, up bool) int64 {
-	r := new(big.Rat).SetFrac(new(big.Int).Mul(big.NewInt(cents), big.NewInt(int64(part))), big.NewInt(int64(whole)))
-	q, rest := new(big.Int).QuoRem(r.Num(), r.Denom(), new(big.Int))
-	if up && rest.Sign() > 0 {
-		return q.Int64() + 1
-	}
-	return q.Int64()
-}
-
-func (s *modelService) to(state string, at time.Time) {
-	s.state = state
-	s.moves = append(s.moves, modelMove{state, at})
-}
-
-func (s *modelService) renewable() bool {
-	return s.state == "active" || s.state == "past_due" || (s.state == "suspended" && s.reason == "unpaid")
-}
-
-func (s *modelService) lives() bool {
-	return s.state == "active" || s.state == "past_due" || s.state == "suspended"
-}
-
-// begin is a service that is bought, paid and there.
-func (m *modelReseller) begin(id int64, t *modelTariff, months int) *modelService {
-	s := &modelService{id: id, tariff: t, months: months, price: t.prices[months], auto: true, expires: monthsOn(m.now, months)}
-	s.charge(m, s.price)
-	s.paid = []modelPaid{{m.now, s.expires, s.price}}
-	s.try = s.expires.Add(-inDays(t.renewBefore))
-	s.to("provisioning", m.now)
-	s.to("active", m.now)
-	m.all = append(m.all, s)
-	return s
-}
-
-func (s *modelService) charge(m *modelReseller, cents int64) {
-	if m.balance -= cents; cents != 0 {
-		s.charges = append(s.charges, modelCharge{cents, m.now})
-	}
-}
-
-// renew pays one more period, if the money is there.
-func (s *modelService) renew(m *modelReseller) bool {
-	price := s.price
-	if s.next != nil {
-		price = s.next.prices[s.months]
-	}
-	if m.balance < price {
-		return false
-	}
-	s.charge(m, price)
-	from := s.expires
-	if s.expires = monthsOn(from, s.months); !s.expires.After(m.now) {
-		from, s.expires = m.now, monthsOn(m.now, s.months)
-	}
-	s.paid = append(s.paid, modelPaid{from, s.expires, price})
-	s.try, s.failed, s.reason = s.expires.Add(-inDays(s.tariff.renewBefore)), false, ""
-	if s.state != "active" {
-		s.to("active", m.now)
-	}
-	return true
-}
-
-// change moves to another tariff now, for what the rest of the time costs more or less.
-func (s *modelService) change(m *modelReseller, t *modelTariff) {
-	var worth, cost int64
-	for _, p := range s.paid {
-		if from := latest(p.from, m.now); p.to.After(from) {
-			worth += portion(p.cents, p.to.Sub(from), p.to.Sub(p.from), false)
-		}
-	}
-	for end, n := s.expires, 1; end.After(m.now); n++ {
-		begin := monthsOn(s.expires, -n*s.months)
-		cost += portion(t.prices[s.months], end.Sub(latest(begin, m.now)), end.Sub(begin), true)
-		end = begin
-	}
-	s.charge(m, cost-worth)
-	s.paid = []modelPaid{{m.now, s.expires, cost}}
-	s.tariff, s.next, s.price = t, nil, t.prices[s.months]
-}
-
-func latest(a, b time.Time) time.Time {
+func later(a, b time.Time) time.Time {
 	if a.After(b) {
 		return a
 	}
 	return b
 }
 
-// due is when something happens to the service next, whatever time it is; false when nothing does.
-func (s *modelService) due() (at time.Time, ok bool) {
-	soonest := func(t time.Time) {
-		if !ok || t.Before(at) {
-			at, ok = t, true
+// monthsOn is the same day so many months on, or the last one of a month that is too short.
+func monthsOn(t time.Time, n int) time.Time {
+	first := t.AddDate(0, 0, 1-t.Day()).AddDate(0, n, 0)
+	return first.AddDate(0, 0, min(t.Day(), first.AddDate(0, 1, -1).Day())-1)
+}
+
+// begin is a service that is bought, paid and there.
+func (m *modelReseller) begin(id int64, t *modelTariff, months int) {
+	s := &modelService{id: id, tariff: t, months: months, price: t.prices[months], auto: true}
+	m.all = append(m.all, s)
+	s.to(m, "provisioning")
+	s.to(m, "active")
+	s.pay(m, s.price, m.now)
+}
+
+func (s *modelService) to(m *modelReseller, state string) {
+	s.state = state
+	s.moves = append(s.moves, modelNote{state, m.now})
+}
+
+func (s *modelService) charge(m *modelReseller, cents int64) {
+	if m.balance -= cents; cents != 0 {
+		s.charges = append(s.charges, modelNote{fmt.Sprint(cents), m.now})
+	}
+}
+
+// pay is one more period.
+func (s *modelService) pay(m *modelReseller, cents int64, from time.Time) {
+	s.charge(m, cents)
+	s.expires = monthsOn(from, s.months)
+	s.paid = append(s.paid, modelPaid{from, s.expires, cents})
+	s.try, s.failed = s.expires.Add(-days(s.tariff.renewBefore)), false
+}
+
+func (s *modelService) renewable() bool {
+	return s.state == "active" || s.state == "past_due" || (s.state == "suspended" && s.reason == "unpaid")
+}
+
+// renew pays one more period, if the money is there.
+func (s *modelService) renew(m *modelReseller) bool {
+	price, from := s.price, s.expires
+	if s.next != nil {
+		price = s.next.prices[s.months]
+	}
+	if m.balance < price {
+		return false
+	}
+	if !monthsOn(from, s.months).After(m.now) {
+		from = m.now
+	}
+	s.pay(m, price, from)
+	if s.reason = ""; s.state != "active" {
+		s.to(m, "active")
+	}
+	return true
+}
+
+// change moves to another tariff now, for what the rest of the time costs more or less.
+func (s *modelService) change(m *modelReseller, t *modelTariff) {
+	part := func(cents int64, from, to time.Time) (int64, int64) { // of a period that is still to come, in cents × µs, and µs
+		return cents * max(0, to.Sub(later(from, m.now))).Microseconds(), to.Sub(from).Microseconds()
+	}
+	var worth, cost int64
+	for _, p := range s.paid {
+		a, b := part(p.cents, p.from, p.to)
+		worth += a / b
+	}
+	for to, n := s.expires, 1; to.After(m.now); n++ {
+		from := monthsOn(s.expires, -n*s.months)
+		a, b := part(t.prices[s.months], from, to)
+		cost += (a + b - 1) / b
+		to = from
+	}
+	s.charge(m, cost-worth)
+	s.paid = []modelPaid{{m.now, s.expires, cost}}
+	s.tariff, s.next, s.price = t, nil, t.prices[s.months]
+}
+
+// due is what happens to the service next, and when; of what is due at one moment the first here.
+func (s *modelService) due(m *modelReseller) (at time.Time, do func()) {
+	soonest := func(t time.Time, f func()) {
+		if t = later(t, m.now); do == nil || t.Before(at) {
+			at, do = t, f
 		}
+	}
+	if s.next != nil && s.expires.After(later(s.nextAt, m.now)) && s.state != "terminating" && s.state != "terminated" {
+		soonest(s.nextAt, func() { s.tariff, s.price, s.next = s.next, s.next.prices[s.months], nil })
 	}
 	if s.auto && s.renewable() {
-		soonest(s.try)
+		soonest(s.try, func() {
+			if s.failed = !s.renew(m); s.failed {
+				s.try = m.now.Add(days(1))
+			}
+		})
 	}
 	switch {
 	case s.state == "active":
-		soonest(s.expires)
-	case s.state == "past_due", s.state == "suspended" && s.reason == "unpaid", s.state == "terminating":
-		soonest(s.deadEnd)
-	}
-	if s.next != nil && s.expires.After(s.nextAt) && s.lives() {
-		soonest(s.nextAt)
-	}
-	return at, ok
-}
-
-// happen does one thing that is due.
-func (s *modelService) happen(m *modelReseller) {
-	switch {
-	case s.next != nil && s.expires.After(s.nextAt) && !m.now.Before(s.nextAt) && s.expires.After(m.now):
-		s.tariff, s.next, s.price = s.next, nil, s.next.prices[s.months]
-	case s.auto && s.renewable() && !m.now.Before(s.try):
-		if s.failed = !s.renew(m); s.failed {
-			s.try = m.now.Add(modelDay)
-		}
-	case s.state == "active":
-		s.deadEnd = latest(s.expires.Add(inDays(s.tariff.grace)), m.now.Add(modelDay))
-		s.to("past_due", m.now)
+		soonest(s.expires, func() {
+			s.end = later(s.expires.Add(days(s.tariff.grace)), m.now.Add(days(1)))
+			s.to(m, "past_due")
+		})
 	case s.state == "past_due":
-		s.reason, s.deadEnd = "unpaid", m.now.Add(inDays(s.tariff.suspended))
-		s.to("suspended", m.now)
-	case s.state == "suspended":
-		s.deadEnd = m.now
-		s.to("terminating", m.now)
+		soonest(s.end, func() {
+			s.reason, s.end = "unpaid", m.now.Add(days(s.tariff.suspended))
+			s.to(m, "suspended")
+		})
+	case s.state == "suspended" && s.reason == "unpaid":
+		soonest(s.end, func() { s.to(m, "terminating") })
 	case s.state == "terminating":
-		s.to("terminated", m.now)
+		soonest(m.now, func() { s.to(m, "terminated") })
 	}
+	return at, do
 }
 
-// advance lets the time go on.
+// advance lets the time go on. What is due at one moment is seen to in the order in which it expires.
 func (m *modelReseller) advance(to time.Time) {
 	for {
 		var next *modelService
-		var at time.Time
+		var first time.Time
+		var do func()
 		for _, s := range m.all {
-			t, ok := s.due()
-			t = latest(t, m.now)
-			if !ok || t.After(to) {
-				continue
-			}
-			if next == nil || cmp.Or(t.Compare(at), s.before(next)) < 0 {
-				next, at = s, t
+			at, f := s.due(m)
+			if f != nil && !at.After(to) &&
+				(do == nil || cmp.Or(at.Compare(first), s.expires.Compare(next.expires), cmp.Compare(s.id, next.id)) < 0) {
+				next, first, do = s, at, f
 			}
 		}
-		if next == nil {
+		if do == nil {
 			m.now = to
 			return
 		}
-		m.now = at
-		next.happen(m)
+		m.now = first
+		do()
 	}
 }
 
-// before is the order in which services of one account are seen to that are due at one moment.
-func (s *modelService) before(o *modelService) int {
-	return cmp.Or(s.expires.Compare(o.expires), cmp.Compare(s.id, o.id))
-}
-
-// pay is money that comes in: what failed is tried again at once.
-func (m *modelReseller) pay(cents int64) {
+// credit is money that comes in: what failed is tried again at once.
+func (m *modelReseller) credit(cents int64) {
 	m.balance += cents
 	for _, s := range m.all {
-		if s.auto && s.failed && s.lives() && s.try.After(m.now) {
+		if s.failed && s.try.After(m.now) {
 			s.try = m.now
 		}
 	}
-}
-
-func (m *modelReseller) in(states ...string) []*modelService {
-	return slices.DeleteFunc(slices.Clone(m.all), func(s *modelService) bool { return !slices.Contains(states, s.state) })
 }

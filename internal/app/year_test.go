@@ -213,20 +213,20 @@ func (y *year) move(by func() time.Duration) {
 		y.ask(r, http.StatusAccepted, "POST", "/clock/advance", fmt.Sprintf(`{"to": %q}`, to.Format(time.RFC3339Nano)))
 		r.advance(to)
 	}
+	testkit.Eventually(y.t, 5*time.Minute, func() bool {
+		return y.count(`SELECT COUNT(*) FROM clocks_accounts WHERE target IS NOT NULL`) == 0
+	}, "all clocks have arrived")
 	for _, r := range y.all {
 		var clock struct {
 			Now    time.Time
 			Status string
 		}
-		testkit.Eventually(y.t, 2*time.Minute, func() bool {
-			y.ask(r, http.StatusOK, "GET", "/clock", "").decode(y.t, &clock)
-			return clock.Status == "ready"
-		}, "the clock has arrived")
+		y.ask(r, http.StatusOK, "GET", "/clock", "").decode(y.t, &clock)
 		balance, err := y.wallet.Balance(y.t.Context(), y.db, r.account)
 		if err != nil {
 			y.t.Fatal(err)
 		}
-		if int64(balance.Spendable) != r.balance || !clock.Now.Equal(r.now) {
+		if int64(balance.Spendable) != r.balance || !clock.Now.Equal(r.now) || clock.Status != "ready" {
 			y.judge(r)
 			y.t.Fatalf("at %v account %d has %d, the model has %d at %v", clock.Now, r.account, balance.Spendable, r.balance, r.now)
 		}
@@ -248,7 +248,7 @@ func (y *year) credit() {
 		}
 		if cents > 0 {
 			y.App.credit(y.t, r.account, money.USDCents(cents))
-			r.pay(cents)
+			r.credit(cents)
 		}
 	}
 	y.heard()
@@ -298,11 +298,12 @@ func (y *year) buy(r *yearReseller) {
 // for the last: when it is done is not for the test to say.
 func (y *year) act(r *yearReseller, last bool) {
 	y.t.Helper()
-	pick := func(all []*modelService) *modelService {
-		if len(all) == 0 {
+	pick := func(states ...string) *modelService {
+		in := slices.DeleteFunc(slices.Clone(r.all), func(s *modelService) bool { return !slices.Contains(states, s.state) })
+		if len(in) == 0 {
 			return nil
 		}
-		return all[y.rng.IntN(len(all))]
+		return in[y.rng.IntN(len(in))]
 	}
 	call := func(s *modelService, status int, what, body string) {
 		y.t.Helper()
@@ -316,12 +317,12 @@ func (y *year) act(r *yearReseller, last bool) {
 	}
 	switch y.rng.IntN(6) {
 	case 0:
-		if s := pick(r.in("active", "past_due", "suspended")); s != nil {
+		if s := pick("active", "past_due", "suspended"); s != nil {
 			before := s.renewable()
 			call(s, refused(before && s.renew(r.modelReseller)), "renew", "{}")
 		}
 	case 1, 2: // a tariff, now or with the renewal
-		s := pick(r.in("active"))
+		s := pick("active")
 		if s == nil || s.next != nil {
 			return
 		}
@@ -344,31 +345,30 @@ func (y *year) act(r *yearReseller, last bool) {
 			s.change(r.modelReseller, other)
 		}
 	case 3: // offline for a reason of the reseller's, and back
-		if s := pick(r.in("active", "suspended")); s != nil && s.state == "active" {
+		if s := pick("active", "suspended"); s != nil && s.state == "active" {
 			call(s, http.StatusOK, "suspend", `{"reason": "spring cleaning"}`)
 			s.reason = "manual"
-			s.to("suspended", r.now)
+			s.to(r.modelReseller, "suspended")
 		} else if s != nil && last {
 			back := s.reason == "manual"
 			call(s, refused(back), "unsuspend", "{}")
 			if back {
 				s.reason = ""
-				s.to("active", r.now)
+				s.to(r.modelReseller, "active")
 			}
 		}
 	case 4:
-		if s := pick(r.in("active", "past_due", "suspended")); s != nil && (s.auto || last) {
+		if s := pick("active", "past_due", "suspended"); s != nil && (s.auto || last) {
 			s.auto = !s.auto
 			y.ask(r, http.StatusOK, "PATCH", fmt.Sprintf("/services/%d", s.id), fmt.Sprintf(`{"auto_renew": %v}`, s.auto))
-			s.try = s.expires.Add(-inDays(s.tariff.renewBefore))
+			s.try = s.expires.Add(-days(s.tariff.renewBefore))
 		}
 	case 5:
-		if s := pick(r.in("suspended")); s != nil && y.rng.IntN(6) == 0 {
+		if s := pick("suspended"); s != nil && y.rng.IntN(6) == 0 {
 			if _, err := y.admin.TerminateService(y.t.Context(), s.id); err != nil {
 				y.t.Fatal(err)
 			}
-			s.deadEnd = r.now
-			s.to("terminating", r.now)
+			s.to(r.modelReseller, "terminating")
 		}
 	}
 }
@@ -376,16 +376,12 @@ func (y *year) act(r *yearReseller, last bool) {
 // judge compares what was charged, what became of the services and what was told of it with the model.
 func (y *year) judge(r *yearReseller) {
 	y.t.Helper()
-	type moved struct {
-		To string
-		At time.Time
-	}
-	charges, moves := map[int64][]modelCharge{}, map[int64][]moved{}
+	charges, moves := map[int64][]modelNote{}, map[int64][]modelNote{}
 	_, err := db.Collect(y.t.Context(), y.db, func(row db.Row) (_ struct{}, err error) {
-		var id int64
-		var c modelCharge
-		err = row.Scan(&id, &c.cents, &c.at)
-		charges[id] = append(charges[id], c)
+		var id, cents int64
+		var at time.Time
+		err = row.Scan(&id, &cents, &at)
+		charges[id] = append(charges[id], modelNote{fmt.Sprint(cents), at})
 		return struct{}{}, err
 	}, `SELECT i.service_id, -t.amount, t.created_at FROM wallet_transactions t JOIN orders_items i ON i.order_id = t.reference_id
 		WHERE t.account_id = $1 AND t.reference_type = 'order' AND t.type <> 'capture' ORDER BY t.id`, r.account)
@@ -407,7 +403,7 @@ func (y *year) judge(r *yearReseller) {
 			return struct{}{}, err
 		}
 		if before.Status != "" {
-			moves[id] = append(moves[id], moved{now.Status, at})
+			moves[id] = append(moves[id], modelNote{now.Status, at})
 		}
 		return struct{}{}, nil
 	}, `SELECT subject_id, data, COALESCE(previous, '{}'), created_at FROM outbox_events WHERE account_id = $1 AND subject = 'service'
@@ -416,14 +412,10 @@ func (y *year) judge(r *yearReseller) {
 		y.t.Fatal(err)
 	}
 	for _, s := range r.all {
-		if diff := cmp.Diff(s.charges, charges[s.id], cmp.AllowUnexported(modelCharge{})); diff != "" {
+		if diff := cmp.Diff(s.charges, charges[s.id]); diff != "" {
 			y.t.Errorf("charges of service %d of %d (-model +server):\n%s", s.id, r.account, diff)
 		}
-		want := make([]moved, len(s.moves))
-		for i, m := range s.moves {
-			want[i] = moved{m.to, m.at}
-		}
-		if diff := cmp.Diff(want, moves[s.id]); diff != "" {
+		if diff := cmp.Diff(s.moves, moves[s.id]); diff != "" {
 			y.t.Errorf("changes of state of service %d of %d, each with its event (-model +server):\n%s", s.id, r.account, diff)
 		}
 	}
@@ -514,7 +506,7 @@ func (y *year) live(services int) {
 		for _, s := range r.all {
 			states[s.state]++
 			for _, m := range s.moves {
-				states["→ "+m.to]++
+				states["→ "+m.What]++
 			}
 			states["charges"] += len(s.charges)
 		}
