@@ -161,11 +161,11 @@ func (w *world) happen(account int64, services ...int64) {
 // fanOut tells of what has happened, the latest first: as bad as it can be for the order.
 func (w *world) fanOut() {
 	w.t.Helper()
-	ids, err := db.Collect(w.t.Context(), w.db, func(r db.Row) (id int64, err error) { err = r.Scan(&id); return id, err },
-		`SELECT id FROM outbox_events WHERE fan_out AND fanned_at IS NULL ORDER BY id DESC`)
-	for _, id := range ids {
+	uids, err := db.Collect(w.t.Context(), w.db, func(r db.Row) (uid string, err error) { err = r.Scan(&uid); return uid, err },
+		`SELECT uid FROM outbox_events WHERE fan_out AND fanned_at IS NULL ORDER BY id DESC`)
+	for _, uid := range uids {
 		if err == nil {
-			err = w.out.FanOut(w.t.Context(), id)
+			err = w.out.FanOut(w.t.Context(), uid)
 		}
 	}
 	if err != nil {

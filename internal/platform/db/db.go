@@ -248,10 +248,11 @@ type Tx struct {
 	savepoint int
 }
 
-// ending is work that a transaction does last.
+// ending is work that a transaction does last, on what was gathered under its name.
 type ending struct {
 	name string
-	f    func(ctx context.Context) error
+	item any
+	f    func(ctx context.Context, items []any) error
 }
 
 // Query reads rows inside the transaction. They must be closed before the next
@@ -291,19 +292,42 @@ func (tx *Tx) OnCommit(f func()) { tx.onCommit = append(tx.onCommit, f) }
 // it all. It is for rows that every transaction wants, such as counters: their locks are taken last, are held
 // shortest, and in the order of the names, so that nobody waits for each other in a circle.
 func (tx *Tx) AtEnd(name string, f func(ctx context.Context) error) {
-	tx.atEnd = append(tx.atEnd, ending{name, f})
-}
-
-// end runs what was left to the end, and what that leaves to the end in turn.
-func (tx *Tx) end(ctx context.Context) error {
-	for len(tx.atEnd) > 0 {
-		endings := tx.atEnd
-		tx.atEnd = nil
-		slices.SortStableFunc(endings, func(a, b ending) int { return strings.Compare(a.name, b.name) })
-		for _, e := range endings {
-			if err := e.f(ctx); err != nil {
+	Gather(tx, name, f, func(ctx context.Context, all []func(context.Context) error) error {
+		for _, f := range all {
+			if err := f(ctx); err != nil {
 				return err
 			}
+		}
+		return nil
+	})
+}
+
+// Gather leaves item to the end of the transaction (see AtEnd), where f has all that was gathered under the name, in the
+// order in which it came: what a transaction does many times is then written once. All who use a name give the same f.
+func Gather[T any](tx *Tx, name string, item T, f func(ctx context.Context, items []T) error) {
+	tx.atEnd = append(tx.atEnd, ending{name, item, func(ctx context.Context, items []any) error {
+		all := make([]T, len(items))
+		for i, item := range items {
+			all[i] = item.(T) //nolint:forcetypeassert // the name is one caller's
+		}
+		return f(ctx, all)
+	}})
+}
+
+// end runs what was left to the end, and what that leaves to the end in turn: always what has the first name.
+func (tx *Tx) end(ctx context.Context) error {
+	for len(tx.atEnd) > 0 {
+		first := slices.MinFunc(tx.atEnd, func(a, b ending) int { return strings.Compare(a.name, b.name) })
+		var items []any
+		tx.atEnd = slices.DeleteFunc(tx.atEnd, func(e ending) bool {
+			mine := e.name == first.name
+			if mine {
+				items = append(items, e.item)
+			}
+			return mine
+		})
+		if err := first.f(ctx, items); err != nil {
+			return err
 		}
 	}
 	return nil

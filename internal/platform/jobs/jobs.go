@@ -13,6 +13,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -119,28 +121,57 @@ func New(d *db.DB, c Config) (*Queue, error) {
 // Workers is where sections add their workers.
 func (q *Queue) Workers() *river.Workers { return q.workers }
 
-// Enqueue inserts a job in tx.
-func (q *Queue) Enqueue(ctx context.Context, tx *db.Tx, args river.JobArgs, opts *river.InsertOpts) error {
-	var err error
-	liteTx, pgTx := tx.Handles()
-	if q.pg != nil {
-		var inserted *rivertype.JobInsertResult
-		if inserted, err = q.pg.InsertTx(ctx, pgTx, args, opts); err == nil {
-			err = wake(ctx, tx, inserted.Job.Queue)
+// Enqueue inserts a job in tx, when that ends: all jobs of a transaction are one statement.
+func (q *Queue) Enqueue(_ context.Context, tx *db.Tx, args river.JobArgs, opts *river.InsertOpts) error {
+	db.Gather(tx, lastOfAll, river.InsertManyParams{Args: args, InsertOpts: opts}, func(ctx context.Context, all []river.InsertManyParams) error {
+		if err := q.insert(ctx, tx, all); err != nil {
+			return fmt.Errorf("jobs: enqueue %s: %w", kinds(all), err)
 		}
-	} else {
-		_, err = q.lite.InsertTx(ctx, liteTx, args, opts)
+		return nil
+	})
+	return nil
+}
+
+// lastOfAll sorts after the names of everything else that transactions leave to their end.
+const lastOfAll = "~jobs"
+
+func (q *Queue) insert(ctx context.Context, tx *db.Tx, all []river.InsertManyParams) error {
+	liteTx, pgTx := tx.Handles()
+	if q.pg == nil {
+		_, err := q.lite.InsertManyTx(ctx, liteTx, all)
+		return err
 	}
+	inserted, err := q.pg.InsertManyTx(ctx, pgTx, all)
 	if err != nil {
-		return fmt.Errorf("jobs: enqueue %s: %w", args.Kind(), err)
+		return err
+	}
+	woken := map[string]bool{}
+	for _, j := range inserted {
+		if queue := j.Job.Queue; !woken[queue] {
+			woken[queue] = true
+			if err := wake(ctx, tx, queue); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
+}
+
+// kinds names jobs, each kind once.
+func kinds(all []river.InsertManyParams) string {
+	var names []string
+	for _, p := range all {
+		if kind := p.Args.Kind(); !slices.Contains(names, kind) {
+			names = append(names, kind)
+		}
+	}
+	return strings.Join(names, ", ")
 }
 
 // wake tells the workers of all replicas that a job is there once tx commits.
 // River does so itself, but once per FetchCooldown at most and even when the
 // transaction that it told in is rolled back: the next job then waits for the
-// poll. PostgreSQL delivers equal notifications of one transaction once.
+// poll.
 func wake(ctx context.Context, tx *db.Tx, queue string) error {
 	_, err := tx.Exec(ctx, `SELECT pg_notify(current_schema() || '.river_insert', CAST($1 AS TEXT))`,
 		fmt.Sprintf(`{"queue": %q}`, queue))

@@ -1,14 +1,17 @@
 // Package outbox keeps what happened (resources, section 25). An event is a row
 // written in the transaction of its change, so no event is lost and none is
-// told of a change that was rolled back. A job, inserted with it, fans the
-// event out once to the subscribers of its type; they insert jobs of their own
-// for what may fail.
+// told of a change that was rolled back. A job, one for all events of a transaction
+// and inserted with them, fans each out once to the subscribers of its type; they
+// insert jobs of their own for what may fail.
 package outbox
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -78,47 +81,124 @@ func (s subscription) matches(typ string) bool {
 	return typ == s.prefix || (s.prefix == "" || strings.HasSuffix(s.prefix, ".")) && strings.HasPrefix(typ, s.prefix)
 }
 
-// Emit writes the event in tx.
-func (o *Outbox) Emit(ctx context.Context, tx *db.Tx, e Event) error {
+// written is an event that waits for the end of its transaction.
+type written struct {
+	Event
+	data     string
+	previous *string
+	at       time.Time
+}
+
+// last is the name under which events wait for the end of their transaction: after all that may emit more of them, and
+// before the jobs.
+const last = "~events"
+
+// Emit writes the event in tx: as it is now, when tx ends, with all others of tx.
+func (o *Outbox) Emit(_ context.Context, tx *db.Tx, e Event) error {
 	data, err := json.Marshal(e.Data)
 	if err != nil {
 		return fmt.Errorf("outbox: %s: %w", e.Type, err)
 	}
-	var previous *string
+	w := written{Event: e, data: string(data), at: tx.Now}
 	if e.Previous != nil {
 		b, err := json.Marshal(e.Previous)
 		if err != nil {
 			return fmt.Errorf("outbox: %s: %w", e.Type, err)
 		}
 		s := string(b)
-		previous = &s
+		w.previous = &s
 	}
-	fanOut := slices.ContainsFunc(o.subs, func(s subscription) bool { return s.matches(e.Type) })
-	var sequence, id int64
-	err = tx.QueryRow(ctx, `INSERT INTO outbox_sequences AS s (subject, subject_id, last) VALUES ($1, $2, 1)
-		ON CONFLICT (subject, subject_id) DO UPDATE SET last = s.last + 1 RETURNING last`,
-		e.Subject, e.SubjectID).Scan(&sequence)
-	if err != nil {
-		return fmt.Errorf("outbox: number %s: %w", e.Type, err)
-	}
-	err = tx.QueryRow(ctx, `INSERT INTO outbox_events
-			(uid, type, account_id, subject, subject_id, sequence, data, previous, fan_out, created_at)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) RETURNING id`,
-		secret.Token("evt_", 16), e.Type, e.AccountID, e.Subject, e.SubjectID, sequence, string(data), previous, fanOut, tx.Now).Scan(&id)
-	if err != nil {
-		return fmt.Errorf("outbox: write %s: %w", e.Type, err)
-	}
-	if !fanOut {
+	db.Gather(tx, last, w, func(ctx context.Context, all []written) error {
+		for some := range slices.Chunk(all, atOnce) {
+			if err := o.write(ctx, tx, some); err != nil {
+				return fmt.Errorf("outbox: write %s: %w", types(some), err)
+			}
+		}
 		return nil
+	})
+	return nil
+}
+
+// atOnce is how many events are one statement, and told of by one job.
+const atOnce = 100
+
+// write numbers and writes events, with one job that fans them out.
+func (o *Outbox) write(ctx context.Context, tx *db.Tx, events []written) error {
+	next, err := numbers(ctx, tx, events)
+	if err != nil {
+		return err
 	}
-	return o.queue.Enqueue(ctx, tx, fanOutArgs{EventID: id}, nil)
+	var (
+		rows db.Values
+		told fanOutArgs
+	)
+	for _, e := range events {
+		uid := secret.Token("evt_", 16)
+		fanOut := slices.ContainsFunc(o.subs, func(s subscription) bool { return s.matches(e.Type) })
+		if fanOut {
+			told.Events = append(told.Events, uid)
+		}
+		of := subject{e.Subject, e.SubjectID}
+		rows.Add(uid, e.Type, e.AccountID, e.Subject, e.SubjectID, next[of], e.data, e.previous, fanOut, e.at)
+		next[of]++
+	}
+	_, err = tx.Exec(ctx, `INSERT INTO outbox_events
+		(uid, type, account_id, subject, subject_id, sequence, data, previous, fan_out, created_at) VALUES `+rows.String(), rows.Args()...)
+	if err != nil || len(told.Events) == 0 {
+		return err
+	}
+	return o.queue.Enqueue(ctx, tx, told, nil)
+}
+
+// subject is what events are numbered by.
+type subject struct {
+	kind string
+	id   int64
+}
+
+// numbers takes the numbers for events, and answers the first one of each subject. Their rows are locked in the order of
+// the subjects, so that nobody waits for each other in a circle.
+func numbers(ctx context.Context, tx *db.Tx, events []written) (map[subject]int64, error) {
+	count := map[subject]int64{}
+	for _, e := range events {
+		count[subject{e.Subject, e.SubjectID}]++
+	}
+	var rows db.Values
+	for _, s := range slices.SortedFunc(maps.Keys(count), func(a, b subject) int {
+		return cmp.Or(strings.Compare(a.kind, b.kind), cmp.Compare(a.id, b.id))
+	}) {
+		rows.Add(s.kind, s.id, count[s])
+	}
+	first := map[subject]int64{}
+	_, err := db.Collect(ctx, tx, func(row db.Row) (struct{}, error) {
+		var (
+			s    subject
+			last int64
+		)
+		err := row.Scan(&s.kind, &s.id, &last)
+		first[s] = last - count[s] + 1
+		return struct{}{}, err
+	}, `INSERT INTO outbox_sequences AS s (subject, subject_id, last) VALUES `+rows.String()+`
+		ON CONFLICT (subject, subject_id) DO UPDATE SET last = s.last + excluded.last RETURNING subject, subject_id, last`, rows.Args()...)
+	return first, err
+}
+
+// types names events, each type once.
+func types(events []written) string {
+	var names []string
+	for _, e := range events {
+		if !slices.Contains(names, e.Type) {
+			names = append(names, e.Type)
+		}
+	}
+	return strings.Join(names, ", ")
 }
 
 // Register adds the job that fans out.
 func (o *Outbox) Register(w *river.Workers) { river.AddWorker(w, &fanOutWorker{outbox: o}) }
 
 type fanOutArgs struct {
-	EventID int64 `json:"event_id"`
+	Events []string `json:"events"` // by their uid
 }
 
 func (fanOutArgs) Kind() string { return "outbox.fan_out" }
@@ -129,30 +209,49 @@ type fanOutWorker struct {
 }
 
 func (w *fanOutWorker) Work(ctx context.Context, job *river.Job[fanOutArgs]) error {
-	return w.outbox.FanOut(ctx, job.Args.EventID)
+	return w.outbox.FanOut(ctx, job.Args.Events...)
 }
 
-// FanOut tells the subscribers of an event, once: the mark and what they write
-// are one commit.
-func (o *Outbox) FanOut(ctx context.Context, eventID int64) error {
+// FanOut tells the subscribers of events, once: the marks and what they write are one commit. When one of the events
+// cannot be told of, it holds up none of the others.
+func (o *Outbox) FanOut(ctx context.Context, uids ...string) error {
+	err := o.fanOut(ctx, uids)
+	if err == nil || len(uids) == 1 || ctx.Err() != nil {
+		return err
+	}
+	var all []error
+	for _, uid := range uids {
+		all = append(all, o.fanOut(ctx, []string{uid}))
+	}
+	return errors.Join(all...)
+}
+
+func (o *Outbox) fanOut(ctx context.Context, uids []string) error {
 	return o.db.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
-		n, err := tx.Exec(ctx, `UPDATE outbox_events SET fanned_at = $1 WHERE id = $2 AND fanned_at IS NULL`, tx.Now, eventID)
-		if err != nil || n == 0 {
-			return err
-		}
-		e, err := scanEvent(tx.QueryRow(ctx, selectEvent+` WHERE id = $1`, eventID))
+		events, err := untold(ctx, tx, uids)
 		if err != nil {
 			return err
 		}
-		for _, s := range o.subs {
-			if s.matches(e.Type) {
-				if err := s.f(ctx, tx, e); err != nil {
-					return fmt.Errorf("outbox: tell of %s: %w", e.Type, err)
+		for _, e := range events {
+			for _, s := range o.subs {
+				if s.matches(e.Type) {
+					if err := s.f(ctx, tx, e); err != nil {
+						return fmt.Errorf("outbox: tell of %s: %w", e.Type, err)
+					}
 				}
 			}
 		}
 		return nil
 	})
+}
+
+// untold marks the events as told of, and answers those that were not, in the order in which they happened.
+func untold(ctx context.Context, tx *db.Tx, uids []string) ([]Stored, error) {
+	in, args := db.In(2, uids)
+	events, err := db.Collect(ctx, tx, scanEvent, `UPDATE outbox_events SET fanned_at = $1 WHERE uid IN (`+in+`) AND fanned_at IS NULL
+		RETURNING `+columns, append([]any{tx.Now}, args...)...)
+	slices.SortFunc(events, func(a, b Stored) int { return cmp.Compare(a.ID, b.ID) })
+	return events, err
 }
 
 // Settled tells whether the subscribers have been told of all events of a subject
@@ -179,11 +278,10 @@ func (o *Outbox) Clean(ctx context.Context) error {
 
 // Of reads the events of one subject in order.
 func (o *Outbox) Of(ctx context.Context, subject string, id int64) ([]Stored, error) {
-	return db.Collect(ctx, o.db, scanEvent, selectEvent+` WHERE subject = $1 AND subject_id = $2 ORDER BY sequence`, subject, id)
+	return db.Collect(ctx, o.db, scanEvent, `SELECT `+columns+` FROM outbox_events WHERE subject = $1 AND subject_id = $2 ORDER BY sequence`, subject, id)
 }
 
-const selectEvent = `SELECT id, uid, type, account_id, subject, subject_id, sequence, data, COALESCE(previous, 'null'), created_at
-	FROM outbox_events`
+const columns = `id, uid, type, account_id, subject, subject_id, sequence, data, COALESCE(previous, 'null'), created_at`
 
 func scanEvent(r db.Row) (e Stored, err error) {
 	var data, previous string

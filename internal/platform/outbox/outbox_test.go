@@ -76,11 +76,11 @@ func TestSubscribersAreToldOnceAndOnlyOfWhatTheyAskedFor(t *testing.T) {
 		if err != nil || len(events) != 1 {
 			t.Fatal(events, err)
 		}
-		if err := o.FanOut(t.Context(), events[0].ID); err == nil {
+		if err := o.FanOut(t.Context(), events[0].UID); err == nil {
 			t.Fatal("the subscriber's failure was lost")
 		}
 		for range 2 {
-			if err := o.FanOut(t.Context(), events[0].ID); err != nil {
+			if err := o.FanOut(t.Context(), events[0].UID); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -102,7 +102,7 @@ func TestOldEventsAreForgottenUnlessStillToBeTold(t *testing.T) {
 		if err != nil || len(told) != 1 {
 			t.Fatal(told, err)
 		}
-		if err := o.FanOut(t.Context(), told[0].ID); err != nil {
+		if err := o.FanOut(t.Context(), told[0].UID); err != nil {
 			t.Fatal(err)
 		}
 		left := func() (n int) {
