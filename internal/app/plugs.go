@@ -118,11 +118,19 @@ type payer struct{ wallet *wallet.Service }
 
 func orderReference(id int64) wallet.Reference { return wallet.Reference{Type: "order", ID: id} }
 
+// chargeOf is a charge as the wallet sees it.
+func chargeOf(c orders.Charge, about wallet.Reference) wallet.Charge {
+	return wallet.Charge{AccountID: c.AccountID, Amount: c.Amount, Reference: about, Description: c.Description, ClientRef: c.ClientRef}
+}
+
 // Charge implements orders.Payer.
 func (p payer) Charge(ctx context.Context, tx *db.Tx, c orders.Charge) error {
-	return p.wallet.Charge(ctx, tx, wallet.Charge{
-		AccountID: c.AccountID, Amount: c.Amount, Reference: orderReference(c.OrderID), Description: c.Description, ClientRef: c.ClientRef,
-	})
+	return p.wallet.Charge(ctx, tx, chargeOf(c, orderReference(c.OrderID)))
+}
+
+// Pay implements orders.Payer.
+func (p payer) Pay(ctx context.Context, tx *db.Tx, c orders.Charge) error {
+	return p.wallet.Pay(ctx, tx, chargeOf(c, orderReference(c.OrderID)))
 }
 
 // Capture implements orders.Payer.
@@ -137,17 +145,12 @@ func (p payer) Release(ctx context.Context, tx *db.Tx, orderID int64, descriptio
 
 // Refund implements orders.Payer.
 func (p payer) Refund(ctx context.Context, tx *db.Tx, c orders.Charge) error {
-	return p.wallet.Refund(ctx, tx, wallet.Charge{
-		AccountID: c.AccountID, Amount: c.Amount, Reference: orderReference(c.OrderID), Description: c.Description, ClientRef: c.ClientRef,
-	})
+	return p.wallet.Refund(ctx, tx, chargeOf(c, orderReference(c.OrderID)))
 }
 
 // GiveBack implements orders.Payer.
 func (p payer) GiveBack(ctx context.Context, tx *db.Tx, creditNote int64, c orders.Charge) error {
-	return p.wallet.Refund(ctx, tx, wallet.Charge{
-		AccountID: c.AccountID, Amount: c.Amount, Reference: wallet.Reference{Type: "invoice", ID: creditNote},
-		Description: c.Description, ClientRef: c.ClientRef,
-	})
+	return p.wallet.Refund(ctx, tx, chargeOf(c, wallet.Reference{Type: "invoice", ID: creditNote}))
 }
 
 // billing is the orders as the services see them.

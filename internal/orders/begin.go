@@ -51,8 +51,7 @@ func (s *Service) Begin(ctx context.Context, tx *db.Tx, p Purchase) (int64, erro
 		createdAt: tx.Now, expiresAt: tx.Now.Add(payableFor),
 	})
 	if err == nil {
-		line.orderID = id
-		err = insertItem(ctx, tx, line)
+		err = insertItems(ctx, tx, id, []item{line})
 	}
 	if err != nil {
 		return 0, fmt.Errorf("orders: begin: %w", err)

@@ -90,6 +90,14 @@ func (o order) serviceID() *int64 {
 	return nil
 }
 
+// move brings an order that is not stored yet, with its items, to a state.
+func (o *order) move(to Status) {
+	o.status = to
+	for n := range o.items {
+		o.items[n].status = string(to)
+	}
+}
+
 // payable says why the order cannot be paid, or nil.
 func (o order) payable(now time.Time) error {
 	switch o.status {

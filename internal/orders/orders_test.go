@@ -121,6 +121,13 @@ func (purse) Charge(ctx context.Context, tx *db.Tx, c Charge) error {
 	return err
 }
 
+func (p purse) Pay(ctx context.Context, tx *db.Tx, c Charge) error {
+	if err := p.Charge(ctx, tx, c); err != nil {
+		return err
+	}
+	return p.Capture(ctx, tx, c.OrderID)
+}
+
 func (purse) Capture(ctx context.Context, tx *db.Tx, orderID int64) error {
 	_, err := tx.Exec(ctx, `UPDATE test_held SET state = 'captured' WHERE order_id = $1 AND state = 'held'`, orderID)
 	return err

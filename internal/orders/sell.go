@@ -86,40 +86,64 @@ func (s *Service) Sell(ctx context.Context, tx *db.Tx, sale Sale) (int64, error)
 			return 0, err
 		}
 	}
-	id, err := insert(ctx, tx, order{
-		accountID: sale.AccountID, kind: sale.Kind, status: Pending, sums: all,
-		idempotencyKeyUsed: sale.Keyed, clientRef: sale.ClientRef, createdAt: tx.Now, expiresAt: tx.Now.Add(payableFor),
+	o, err := s.begun(ctx, tx, order{
+		accountID: sale.AccountID, kind: sale.Kind, sums: all, idempotencyKeyUsed: sale.Keyed, clientRef: sale.ClientRef, items: lines,
 	})
-	if err != nil {
-		return 0, fmt.Errorf("orders: sell: %w", err)
-	}
-	for _, line := range lines {
-		line.orderID = id
-		if err := insertItem(ctx, tx, line); err != nil {
-			return 0, fmt.Errorf("orders: sell: %w", err)
-		}
-	}
-	o, err := s.emitNow(ctx, tx, "order.created", id, "")
 	if err != nil {
 		return 0, err
 	}
+	charge := Charge{AccountID: o.accountID, OrderID: o.id, Amount: o.total, Description: o.number(), ClientRef: o.clientRef}
 	if o.total > 0 {
-		err = s.Payer.Charge(ctx, tx, Charge{AccountID: o.accountID, OrderID: id, Amount: o.total, Description: o.number(), ClientRef: o.clientRef})
-		if err != nil {
+		if err := s.Payer.Pay(ctx, tx, charge); err != nil {
 			return 0, err
 		}
 	}
-	if err := must(s.markPaid(ctx, tx, o, by)); err != nil {
+	if err := s.ended(ctx, tx, o, by); err != nil {
 		return 0, err
 	}
-	if _, err := s.emitNow(ctx, tx, "order.paid", id, Pending); err != nil {
-		return 0, err
+	if charge.Amount = back; back > 0 {
+		err = s.Payer.Refund(ctx, tx, charge)
 	}
-	if err := s.Complete(ctx, tx, id); err != nil {
-		return 0, err
+	return o.id, err
+}
+
+// begun writes an order that is completed when this transaction commits, and tells that it was made. Nobody ever reads
+// it in another state, so it is written as it will be; the events tell of the states on the way.
+func (s *Service) begun(ctx context.Context, tx *db.Tx, o order) (order, error) {
+	now := tx.Now
+	o.createdAt, o.expiresAt, o.paidAt, o.completedAt = now, now.Add(payableFor), &now, &now
+	o.move(Completed)
+	var err error
+	if o.id, err = insert(ctx, tx, o); err == nil {
+		err = insertItems(ctx, tx, o.id, o.items)
 	}
-	if back > 0 {
-		err = s.Payer.Refund(ctx, tx, Charge{AccountID: o.accountID, OrderID: id, Amount: back, Description: o.number(), ClientRef: o.clientRef})
+	if err != nil {
+		return o, fmt.Errorf("orders: sell: %w", err)
 	}
-	return id, err
+	o.paidAt, o.completedAt = nil, nil
+	o.move(Pending)
+	return o, s.tell(ctx, tx, "order.created", o, nil)
+}
+
+// ended tells that an order of begun was paid and completed, and has its invoice made.
+func (s *Service) ended(ctx context.Context, tx *db.Tx, o order, by money.Tax) error {
+	if s.Books != nil {
+		invoice, err := s.Books.Invoice(ctx, tx, o.bill(by))
+		if err == nil && invoice != 0 {
+			o.invoiceID = &invoice
+			err = setInvoice(ctx, tx, o.id, invoice)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	now := tx.Now
+	o.paidAt = &now
+	o.move(Processing)
+	if err := s.tell(ctx, tx, "order.paid", o, map[string]any{"status": Pending}); err != nil {
+		return err
+	}
+	o.completedAt = &now
+	o.move(Completed)
+	return s.tell(ctx, tx, "order.completed", o, map[string]any{"status": Processing})
 }

@@ -29,6 +29,8 @@ type Payer interface {
 	// Capture takes what was set aside; Release gives it back.
 	Capture(ctx context.Context, tx *db.Tx, orderID int64) error
 	Release(ctx context.Context, tx *db.Tx, orderID int64, description string) error
+	// Pay is Charge and Capture at once, for an order that is made and done in this transaction.
+	Pay(ctx context.Context, tx *db.Tx, c Charge) error
 	// Refund gives back a part of what was paid before.
 	Refund(ctx context.Context, tx *db.Tx, c Charge) error
 	// GiveBack gives back what a credit note says.
@@ -212,8 +214,8 @@ func (s *Service) create(ctx context.Context, tx *db.Tx, w wish) (order, error) 
 	if err != nil {
 		return order{}, err
 	}
-	line.orderID, line.serviceID = id, &serviceID
-	if err := insertItem(ctx, tx, line); err != nil {
+	line.serviceID = &serviceID
+	if err := insertItems(ctx, tx, id, []item{line}); err != nil {
 		return order{}, fmt.Errorf("orders: create: %w", err)
 	}
 	return s.emitNow(ctx, tx, "order.created", id, "")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -102,23 +103,34 @@ func fillItems(ctx context.Context, q db.Querier, orders []order) error {
 	return nil
 }
 
-// insert writes a pending order without its items, which name services that name it.
+// insert writes an order without its items, which name services that name it.
 func insert(ctx context.Context, tx *db.Tx, o order) (id int64, err error) {
 	err = tx.QueryRow(ctx, `INSERT INTO orders (account_id, kind, status, subtotal, discount, tax, total, idempotency_key_used,
-			expires_at, created_at, client_ref, tax_included, coupon_code, coupon_discount)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) RETURNING id`,
+			expires_at, created_at, client_ref, tax_included, coupon_code, coupon_discount, paid_at, completed_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) RETURNING id`,
 		o.accountID, o.kind, o.status, o.subtotal, o.discount, o.tax, o.total, o.idempotencyKeyUsed, o.expiresAt,
-		o.createdAt, o.clientRef, o.taxIncluded, o.couponCode, o.couponDiscount).Scan(&id)
+		o.createdAt, o.clientRef, o.taxIncluded, o.couponCode, o.couponDiscount, o.paidAt, o.completedAt).Scan(&id)
 	return id, err
 }
 
-func insertItem(ctx context.Context, tx *db.Tx, i item) error {
-	_, err := tx.Exec(ctx, `INSERT INTO orders_items (order_id, kind, status, title, plan_id, domain, quantity, period_months,
-			unit_price, setup, discount, tax, total, service_id, domain_id, tax_included)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`,
-		i.orderID, i.kind, i.status, i.title, i.planID, i.domain, i.quantity, i.periodMonths, i.unitPrice, i.setup,
-		i.discount, i.tax, i.total, i.serviceID, i.domainID, i.taxIncluded)
-	return err
+// insertItems writes the items of an order, of which there is at least one, and gives them their ids.
+func insertItems(ctx context.Context, tx *db.Tx, orderID int64, items []item) error {
+	var rows db.Values
+	for _, i := range items {
+		rows.Add(orderID, i.kind, i.status, i.title, i.planID, i.domain, i.quantity, i.periodMonths, i.unitPrice, i.setup,
+			i.discount, i.tax, i.total, i.serviceID, i.domainID, i.taxIncluded)
+	}
+	ids, err := db.Collect(ctx, tx, func(row db.Row) (id int64, err error) { return id, row.Scan(&id) }, `INSERT INTO orders_items
+		(order_id, kind, status, title, plan_id, domain, quantity, period_months, unit_price, setup, discount, tax, total,
+			service_id, domain_id, tax_included) VALUES `+rows.String()+` RETURNING id`, rows.Args()...)
+	if err != nil {
+		return err
+	}
+	slices.Sort(ids) // they are given in the order of the rows, but not answered so
+	for n := range items {
+		items[n].id, items[n].orderID = ids[n], orderID
+	}
+	return nil
 }
 
 // The moves of an order. Each answers false when the order is no longer where the

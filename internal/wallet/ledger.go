@@ -171,6 +171,14 @@ func (p *purse) companyName(name string) string {
 
 func (p *purse) balance(k accountKind) money.USDCents { return p.books[k].balance }
 
+func (p *purse) balances() map[accountKind]money.USDCents {
+	all := map[accountKind]money.USDCents{}
+	for k, b := range p.books {
+		all[k] = b.balance
+	}
+	return all
+}
+
 // takeBack plans how total is taken back of a top-up of amount (and a fee above
 // it) of which before was taken already: from what can be spent, the rest as a
 // debt, and what exceeds the amount from the fee.

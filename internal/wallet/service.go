@@ -100,10 +100,20 @@ func (s *Service) Charge(ctx context.Context, tx *db.Tx, c Charge) error {
 	if done, err := recorded(ctx, tx, c.AccountID, c.Reference, TypeCharge, -c.Amount); err != nil || done {
 		return err
 	}
-	err = post(ctx, tx, p, movement{
-		typ: TypeCharge, ref: c.Reference, description: c.Description, clientRef: c.ClientRef,
-		legs: legs(leg{customer, "", -c.Amount}, leg{held, "", c.Amount}),
-	})
+	return c.post(ctx, tx, p, c.charge())
+}
+
+// Pay is Charge and Capture at once, for what is delivered in this very transaction. The reference is a new one.
+func (s *Service) Pay(ctx context.Context, tx *db.Tx, c Charge) error {
+	p, err := s.begin(ctx, tx, c.AccountID, c.Reference, c.Amount, 0)
+	if err != nil {
+		return err
+	}
+	return c.post(ctx, tx, p, c.charge(), c.end(TypeCapture, revenue, ""))
+}
+
+func (c Charge) post(ctx context.Context, tx *db.Tx, p *purse, all ...movement) error {
+	err := post(ctx, tx, p, all...)
 	if errors.Is(err, errShort) {
 		return insufficient(ctx, c.Amount, p.balance(customer))
 	}
@@ -128,6 +138,22 @@ func recorded(ctx context.Context, tx *db.Tx, accountID int64, ref Reference, ty
 		err = ErrReferenceReused
 	}
 	return found, err
+}
+
+// charge is the movement that sets the money aside.
+func (c Charge) charge() movement {
+	return movement{
+		typ: TypeCharge, ref: c.Reference, description: c.Description, clientRef: c.ClientRef,
+		legs: legs(leg{customer, "", -c.Amount}, leg{held, "", c.Amount}),
+	}
+}
+
+// end is the movement that takes it to where it stays.
+func (c Charge) end(typ Type, to accountKind, description string) movement {
+	return movement{
+		typ: typ, ref: c.Reference, description: description, clientRef: c.ClientRef,
+		legs: legs(leg{held, "", -c.Amount}, leg{to, "", c.Amount}),
+	}
 }
 
 func insufficient(ctx context.Context, required, balance money.USDCents) error {
@@ -195,12 +221,8 @@ func (s *Service) settle(ctx context.Context, tx *db.Tx, ref Reference, typ Type
 	if slices.Contains(ends, typ) {
 		return nil
 	}
-	amount := -charge.amount
-	err = post(ctx, tx, p, movement{
-		typ: typ, ref: ref, description: description, clientRef: charge.clientRef,
-		legs: legs(leg{held, "", -amount}, leg{to, "", amount}),
-	})
-	if err != nil {
+	c := Charge{Amount: -charge.amount, Reference: ref, ClientRef: charge.clientRef}
+	if err := post(ctx, tx, p, c.end(typ, to, description)); err != nil {
 		return err
 	}
 	return repay(ctx, tx, p)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 
 	"stead.dev/stead/internal/platform/db"
@@ -64,83 +63,109 @@ func readPurse(ctx context.Context, tx *db.Tx, accountID int64) (*purse, error) 
 	return p, nil
 }
 
-// post writes a movement. Debits come first: when one is not covered (errShort)
-// nothing has been written.
-func post(ctx context.Context, tx *db.Tx, p *purse, m movement) error {
-	if err := m.check(); err != nil {
-		return err
-	}
-	for _, debits := range []bool{true, false} {
+// post writes movements, each on the balances that the one before it leaves. When a debit of one of them is not covered
+// (errShort) nothing has been written.
+func post(ctx context.Context, tx *db.Tx, p *purse, all ...movement) error {
+	var (
+		posted   []posting
+		balances = p.balances()
+		spent    = make([]money.USDCents, len(all)) // what is left to be spent after each
+	)
+	for n, m := range all {
+		if err := m.check(); err != nil {
+			return err
+		}
 		for _, l := range m.legs {
-			if l.kind.owned() && (l.amount < 0) == debits {
-				if err := move(ctx, tx, p.books[l.kind], l); err != nil {
-					return err
+			entry := posting{of: m.typ, leg: l}
+			if l.kind.owned() {
+				after, err := balances[l.kind].Add(l.amount)
+				if err != nil {
+					return fmt.Errorf("wallet: %w: %w", ErrBadAmount, err)
 				}
+				if after < 0 && l.amount < 0 && l.kind != debt {
+					return errShort
+				}
+				balances[l.kind], entry.after = after, &after
 			}
+			posted = append(posted, entry)
+		}
+		spent[n] = balances[customer]
+	}
+	for _, k := range []accountKind{customer, held, debt} {
+		if err := move(ctx, tx, p.books[k], balances[k]); err != nil {
+			return fmt.Errorf("wallet: %s of %d: %w", k, p.accountID, err)
 		}
 	}
-	var id int64
-	err := tx.QueryRow(ctx, `INSERT INTO wallet_transactions
-			(account_id, type, amount, balance_after, description, reference_type, reference_id, part, created_at, client_ref)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) RETURNING id`,
-		p.accountID, string(m.typ), int64(m.spendable()), int64(p.balance(customer)), m.description,
-		m.ref.Type, m.ref.ID, m.part, tx.Now, m.clientRef).Scan(&id)
-	if err != nil {
-		return fmt.Errorf("wallet: write %s of %s %d: %w", m.typ, m.ref.Type, m.ref.ID, err)
+	ids, err := insertTransactions(ctx, tx, p.accountID, all, spent)
+	if err == nil {
+		err = insertPostings(ctx, tx, p, ids, posted)
 	}
-	if err := postLegs(ctx, tx, p, id, m.legs); err != nil {
-		return fmt.Errorf("wallet: post %s of %s %d: %w", m.typ, m.ref.Type, m.ref.ID, err)
+	if err != nil {
+		return fmt.Errorf("wallet: post %s of %s %d: %w", all[0].typ, all[0].ref.Type, all[0].ref.ID, err)
 	}
 	return nil
 }
 
-// move changes the balance of a customer's ledger account. The statement itself
-// refuses a debit that the balance does not cover.
-func move(ctx context.Context, tx *db.Tx, b *book, l leg) error {
-	if _, err := b.balance.Add(l.amount); err != nil {
-		return fmt.Errorf("wallet: %w: %w", ErrBadAmount, err)
-	}
-	query, amount := `UPDATE wallet_ledger_accounts SET balance = balance + $1 WHERE id = $2 RETURNING balance`, l.amount
-	if l.amount < 0 && l.kind != debt {
-		query = `UPDATE wallet_ledger_accounts SET balance = balance - $1 WHERE id = $2 AND balance >= $1 RETURNING balance`
-		amount = -l.amount
-	}
-	err := tx.QueryRow(ctx, query, int64(amount), b.id).Scan(&b.balance)
-	if errors.Is(err, db.ErrNoRows) {
-		return errShort
-	}
-	if err != nil {
-		return fmt.Errorf("wallet: move on %s: %w", l.kind, err)
-	}
-	return nil
+// posting is a leg of a movement, and what the customer's ledger account holds after it.
+type posting struct {
+	of Type
+	leg
+	after *money.USDCents // nil: the company's
 }
 
-// postLegs writes the postings of a transaction in one statement: charges are many.
-func postLegs(ctx context.Context, tx *db.Tx, p *purse, transactionID int64, all []leg) error {
+// move makes the balance of a locked ledger account what it is now.
+func move(ctx context.Context, tx *db.Tx, b *book, balance money.USDCents) error {
+	if balance == b.balance {
+		return nil
+	}
+	n, err := tx.Exec(ctx, `UPDATE wallet_ledger_accounts SET balance = $1 WHERE id = $2 AND balance = $3`, balance, b.id, b.balance)
+	if err == nil && n != 1 {
+		err = errors.New("the balance is not what it was when it was locked")
+	}
+	b.balance = balance
+	return err
+}
+
+// insertTransactions writes the movements of a customer, no two of one type, in one statement, and answers their ids.
+func insertTransactions(ctx context.Context, tx *db.Tx, accountID int64, all []movement, spendable []money.USDCents) (map[Type]int64, error) {
+	var rows db.Values
+	for n, m := range all {
+		rows.Add(accountID, string(m.typ), m.spendable(), spendable[n], m.description, m.ref.Type, m.ref.ID, m.part, tx.Now, m.clientRef)
+	}
+	ids := make(map[Type]int64, len(all))
+	_, err := db.Collect(ctx, tx, func(row db.Row) (struct{}, error) {
+		var (
+			id  int64
+			typ string
+		)
+		err := row.Scan(&id, &typ)
+		ids[Type(typ)] = id
+		return struct{}{}, err
+	}, `INSERT INTO wallet_transactions
+		(account_id, type, amount, balance_after, description, reference_type, reference_id, part, created_at, client_ref)
+		VALUES `+rows.String()+` RETURNING id, type`, rows.Args()...)
+	return ids, err
+}
+
+// insertPostings writes the postings of transactions in one statement: charges are many.
+func insertPostings(ctx context.Context, tx *db.Tx, p *purse, transactions map[Type]int64, all []posting) error {
 	if len(all) == 0 {
 		return nil
 	}
-	var rows []string
-	args := []any{transactionID}
+	var rows db.Values
 	for _, l := range all {
-		var (
-			id    int64
-			after *int64
-			err   error
-		)
+		var id int64
 		if l.kind.owned() {
-			b := p.books[l.kind]
-			balance := int64(b.balance)
-			id, after = b.id, &balance
-		} else if id, err = p.company.account(ctx, tx, l.kind, p.companyName(l.name)); err != nil {
-			return err
+			id = p.books[l.kind].id
+		} else {
+			var err error
+			if id, err = p.company.account(ctx, tx, l.kind, p.companyName(l.name)); err != nil {
+				return err
+			}
 		}
-		n := len(args)
-		rows = append(rows, fmt.Sprintf("($1, $%d, $%d, $%d)", n+1, n+2, n+3))
-		args = append(args, id, int64(l.amount), after)
+		rows.Add(transactions[l.of], id, l.amount, l.after)
 	}
-	_, err := tx.Exec(ctx, `INSERT INTO wallet_postings (transaction_id, ledger_account_id, amount, balance_after) VALUES `+
-		strings.Join(rows, ", "), args...)
+	_, err := tx.Exec(ctx, `INSERT INTO wallet_postings (transaction_id, ledger_account_id, amount, balance_after) VALUES `+rows.String(), rows.Args()...)
 	return err
 }
 
