@@ -298,10 +298,11 @@ type renewedMeanwhile struct {
 
 func (m renewedMeanwhile) Sell(context.Context, *db.Tx, Sale) (int64, error) {
 	err := m.w.db.InTx(m.w.t.Context(), func(ctx context.Context, tx *db.Tx) error {
-		if err := setRenewed(ctx, tx, m.id, m.until); err != nil {
-			return err
+		r, err := lock(ctx, tx, m.id)
+		if err == nil {
+			_, err = m.w.prolong(ctx, tx, r, m.until)
 		}
-		return m.w.planRenewal(ctx, tx, m.id)
+		return err
 	})
 	if err == nil {
 		err = fault.InsufficientFunds.New()

@@ -242,21 +242,19 @@ func (s *Service) renew(ctx context.Context, tx *db.Tx, accountID, id int64, w r
 	if err != nil {
 		return quote, 0, err
 	}
-	if err := setRenewed(ctx, tx, id, quote.until); err != nil {
+	now, err := s.prolong(ctx, tx, r, quote.until)
+	if err != nil {
 		return quote, 0, err
 	}
 	if err := insertPeriod(ctx, tx, id, quote.from, quote.until, quote.planPrice); err != nil {
 		return quote, 0, err
 	}
-	if s.addons != nil {
+	if len(quote.extras) > 0 {
 		if err := s.addons.Renewed(ctx, tx, id, quote.until); err != nil {
 			return quote, 0, err
 		}
 	}
-	if err := s.planRenewal(ctx, tx, id); err != nil {
-		return quote, 0, err
-	}
-	if err := s.tellRenewed(ctx, tx, r); err != nil {
+	if err := s.tellRenewed(ctx, tx, r, now); err != nil {
 		return quote, 0, err
 	}
 	if r.pendingPlanID != nil && !r.pendingPlanAt.After(tx.Now) {
@@ -282,12 +280,24 @@ func (s *Service) unmoved(ctx context.Context, tx *db.Tx, before record) (record
 	return r, nil
 }
 
-// tellRenewed tells of a renewal, and has the panel bring back what was offline.
-func (s *Service) tellRenewed(ctx context.Context, tx *db.Tx, before record) error {
-	now, err := get(ctx, tx, before.id)
-	if err != nil {
-		return err
+// prolong makes the paid time of a locked service longer, ends what came of its end, and answers it as it then is.
+func (s *Service) prolong(ctx context.Context, tx *db.Tx, r record, until time.Time) (record, error) {
+	r.expiresAt, r.status, r.endsAtExpiry = &until, Active, false
+	r.suspendReason, r.suspendedAt, r.graceUntil, r.terminatesAt = nil, nil, nil, nil
+	r.nextRenewalAttemptAt, r.reminded, r.warned = nil, nil, nil
+	if r.renewing() {
+		terms, err := s.Plans.Terms(ctx, tx, r.planID)
+		if err != nil {
+			return r, err
+		}
+		at := r.attemptAt(terms)
+		r.nextRenewalAttemptAt = &at
 	}
+	return r, setRenewed(ctx, tx, r)
+}
+
+// tellRenewed tells of a renewal, and has the panel bring back what was offline.
+func (s *Service) tellRenewed(ctx context.Context, tx *db.Tx, before, now record) error {
 	previous := map[string]any{"expires_at": before.expiresAt}
 	switch before.status {
 	case Suspended: // of the change of state this event tells

@@ -355,12 +355,12 @@ func (w *tariffsWorker) Work(ctx context.Context, _ *river.Job[tariffsArgs]) err
 	return w.services.ApplyTariffs(ctx)
 }
 
-// setRenewed extends the paid time and ends what came of its end.
-func setRenewed(ctx context.Context, tx *db.Tx, id int64, until time.Time) error {
+// setRenewed writes what prolong made of a service.
+func setRenewed(ctx context.Context, tx *db.Tx, r record) error {
 	_, err := tx.Exec(ctx, `UPDATE services SET expires_at = $1, status = $2, suspend_reason = NULL, suspended_at = NULL,
-			grace_until = NULL, terminates_at = NULL, ends_at_expiry = FALSE, next_renewal_attempt_at = NULL, reminded = NULL, warned = NULL, step_at = $4,
-			renewal_failure = NULL, renewal_failed_at = NULL
-		WHERE id = $3`, until, Active, id, tx.Now)
+			grace_until = NULL, terminates_at = NULL, ends_at_expiry = FALSE, next_renewal_attempt_at = $5, reminded = NULL, warned = NULL,
+			step_at = $4, renewal_failure = NULL, renewal_failed_at = NULL
+		WHERE id = $3`, r.expiresAt, r.status, r.id, tx.Now, r.nextRenewalAttemptAt)
 	return err
 }
 
