@@ -24,12 +24,14 @@ const (
 	benchRounds   = 5
 )
 
-// BenchmarkRenewals is how many renewals are paid in a second: the order with its item, charge and capture in the
-// ledger, the service's next period and all events with their jobs, one commit each. Beside it, in turns, is the least
+// BenchmarkRenewals is how many renewals are paid in a second, as the jobs of services make them, which share a commit
+// when they run at the same time: the order with its item, charge and capture in the ledger, the invoice, the service's
+// next period and all events with their jobs. Beside it, in turns, is the least
 // that moving money takes: two rows changed in one transaction, by as many workers through the same pool. Once
 // everybody has a wallet of their own, once all have the same one.
 func BenchmarkRenewals(b *testing.B) {
 	a := benchApp(b)
+	together, ctx := a.db.NewGroup(), context.Background()
 	for _, hot := range []bool{false, true} {
 		name := "many"
 		if hot {
@@ -40,12 +42,16 @@ func BenchmarkRenewals(b *testing.B) {
 			for b.Loop() {
 				var renewed, bare, ratios []float64
 				for range benchRounds {
-					x := benchRate(b, a, func(ctx context.Context, tx *db.Tx, n int) error {
+					x := benchRate(b, func(n int) error {
 						s := owned[n%len(owned)]
-						_, err := a.services.Renew(ctx, tx, s.account, s.id)
-						return err
+						return together.InTx(ctx, s.account, func(ctx context.Context, tx *db.Tx) error {
+							_, err := a.services.Renew(ctx, tx, s.account, s.id)
+							return err
+						})
 					})
-					y := benchRate(b, a, func(ctx context.Context, tx *db.Tx, n int) error { return benchTransfer(ctx, tx, n, hot) })
+					y := benchRate(b, func(n int) error {
+						return a.db.InTx(ctx, func(ctx context.Context, tx *db.Tx) error { return benchTransfer(ctx, tx, n, hot) })
+					})
 					renewed, bare, ratios = append(renewed, x), append(bare, y), append(ratios, x/y)
 				}
 				for unit, all := range map[string][]float64{"renewals/s": renewed, "transfers/s": bare, "ratio": ratios} {
@@ -54,7 +60,7 @@ func BenchmarkRenewals(b *testing.B) {
 				}
 			}
 			b.ReportMetric(0, "ns/op")
-			if found, err := a.wallet.Recompute(context.Background()); err != nil || len(found) > 0 {
+			if found, err := a.wallet.Recompute(ctx); err != nil || len(found) > 0 {
 				b.Errorf("the books: %v, %v", found, err)
 			}
 		})
@@ -150,7 +156,7 @@ func benchTransfer(ctx context.Context, tx *db.Tx, n int, hot bool) error {
 }
 
 // benchRate has the workers do something again and again, and answers how often a second.
-func benchRate(b *testing.B, a *App, do func(ctx context.Context, tx *db.Tx, n int) error) float64 {
+func benchRate(b *testing.B, do func(n int) error) float64 {
 	b.Helper()
 	var (
 		wg   sync.WaitGroup
@@ -162,7 +168,7 @@ func benchRate(b *testing.B, a *App, do func(ctx context.Context, tx *db.Tx, n i
 		wg.Go(func() {
 			for time.Since(began) < benchRound && !b.Failed() {
 				n := int(next.Add(1))
-				if err := a.db.InTx(context.Background(), func(ctx context.Context, tx *db.Tx) error { return do(ctx, tx, n) }); err != nil {
+				if err := do(n); err != nil {
 					b.Error(err)
 					return
 				}

@@ -68,17 +68,18 @@ type Config struct {
 // Service is the section's use cases.
 type Service struct {
 	Config
-	orders  OrderBook
-	names   Names
-	billing Billing
-	usages  Usages
-	keeper  Keeper
-	addons  Addons // nil: services have none
+	together *db.Group // steps that are done at the same time
+	orders   OrderBook
+	names    Names
+	billing  Billing
+	usages   Usages
+	keeper   Keeper
+	addons   Addons // nil: services have none
 }
 
 // New makes the section. It needs its setters called before it is
 // used.
-func New(c Config) *Service { return &Service{Config: c} }
+func New(c Config) *Service { return &Service{Config: c, together: c.DB.NewGroup()} }
 
 // SetOrderBook plugs in the orders, which themselves need this section.
 func (s *Service) SetOrderBook(o OrderBook) { s.orders = o }

@@ -25,23 +25,28 @@ var errNotYet = errors.New("services: another service of the account is due befo
 
 // Step does what is due in the life of one service, one thing in each transaction,
 // until nothing more is. It may run twice, and die at any time: each thing is one
-// commit with its event and its result.
+// commit with its event and its result, which it may share with what is done for other
+// services at the same time.
 //
 // While another service of the account is renewed first, the error is errNotYet.
 func (s *Service) Step(ctx context.Context, id int64) error { return s.steps(ctx, id, false) }
 
 // steps is Step; one that has waited long enough lets no other go first.
 func (s *Service) steps(ctx context.Context, id int64, waited bool) error {
+	r, err := get(ctx, s.DB, id)
+	if err != nil {
+		return err
+	}
 	for {
-		did, err := s.step(ctx, id, waited)
+		did, err := s.step(ctx, r.accountID, id, waited)
 		if err != nil || did == "" {
 			return err
 		}
 	}
 }
 
-func (s *Service) step(ctx context.Context, id int64, waited bool) (did act, err error) {
-	err = s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+func (s *Service) step(ctx context.Context, accountID, id int64, waited bool) (did act, err error) {
+	err = s.together.InTx(ctx, accountID, func(ctx context.Context, tx *db.Tx) error {
 		did = ""
 		r, err := get(ctx, tx, id)
 		if err != nil {

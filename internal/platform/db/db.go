@@ -176,9 +176,11 @@ func (d *DB) Exclusive(ctx context.Context, name string, f func(ctx context.Cont
 
 type inTxKey struct{}
 
+var errNested = errors.New("db: a transaction is already open here")
+
 func (d *DB) inTx(ctx context.Context, lock string, f func(ctx context.Context, tx *Tx) error) error {
 	if ctx.Value(inTxKey{}) != nil {
-		return errors.New("db: a transaction is already open here")
+		return errNested
 	}
 	ctx = context.WithValue(ctx, inTxKey{}, true)
 	var err error
@@ -213,7 +215,7 @@ func (d *DB) once(ctx context.Context, lock string, f func(ctx context.Context, 
 			_ = t.rollback(ctx)
 		}
 	}()
-	tx := &Tx{t: t, forUpdate: d.engine.forUpdate(), Now: d.clock.Now().UTC().Truncate(time.Microsecond)}
+	tx := &Tx{t: t, forUpdate: d.engine.forUpdate(), retryable: d.engine.retryable, Now: d.clock.Now().UTC().Truncate(time.Microsecond)}
 	if lock != "" {
 		ok, err := t.tryLock(ctx, lock)
 		if err != nil {
@@ -243,6 +245,7 @@ type Tx struct {
 
 	t         transaction
 	forUpdate string
+	retryable func(error) bool
 	onCommit  []func()
 	atEnd     []ending
 	savepoint int
@@ -339,18 +342,18 @@ func (tx *Tx) Savepoint(ctx context.Context, f func(ctx context.Context) error) 
 	tx.savepoint++
 	name := fmt.Sprintf("sp%d", tx.savepoint)
 	if _, err := tx.Exec(ctx, "SAVEPOINT "+name); err != nil {
-		return fmt.Errorf("db: savepoint: %w", err)
+		return savepointError("begin", err)
 	}
 	commits, endings := len(tx.onCommit), len(tx.atEnd)
 	if err := f(ctx); err != nil {
 		tx.onCommit, tx.atEnd = tx.onCommit[:commits], tx.atEnd[:endings]
 		if _, rbErr := tx.Exec(ctx, "ROLLBACK TO SAVEPOINT "+name); rbErr != nil {
-			return errors.Join(err, fmt.Errorf("db: rollback to savepoint: %w", rbErr))
+			return errors.Join(err, savepointError("rollback", rbErr))
 		}
 		return err
 	}
 	if _, err := tx.Exec(ctx, "RELEASE SAVEPOINT "+name); err != nil {
-		return fmt.Errorf("db: release savepoint: %w", err)
+		return savepointError("release", err)
 	}
 	return nil
 }

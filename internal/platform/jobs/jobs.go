@@ -15,6 +15,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -77,6 +78,10 @@ type Queue struct {
 	workers *river.Workers
 	pg      *river.Client[pgx.Tx]
 	lite    *river.Client[*sql.Tx]
+
+	mu     sync.Mutex
+	asleep []string // queues whose workers are to be told of jobs
+	waking bool     // somebody tells them
 }
 
 // New makes a queue on d, which has been migrated. Register workers and
@@ -145,15 +150,11 @@ func (q *Queue) insert(ctx context.Context, tx *db.Tx, all []river.InsertManyPar
 	if err != nil {
 		return err
 	}
-	woken := map[string]bool{}
+	var queues []string
 	for _, j := range inserted {
-		if queue := j.Job.Queue; !woken[queue] {
-			woken[queue] = true
-			if err := wake(ctx, tx, queue); err != nil {
-				return err
-			}
-		}
+		queues = append(queues, j.Job.Queue)
 	}
+	tx.OnCommit(func() { q.wake(queues) })
 	return nil
 }
 
@@ -168,15 +169,46 @@ func kinds(all []river.InsertManyParams) string {
 	return strings.Join(names, ", ")
 }
 
-// wake tells the workers of all replicas that a job is there once tx commits.
-// River does so itself, but once per FetchCooldown at most and even when the
-// transaction that it told in is rolled back: the next job then waits for the
-// poll.
-func wake(ctx context.Context, tx *db.Tx, queue string) error {
-	_, err := tx.Exec(ctx, `SELECT pg_notify(current_schema() || '.river_insert', CAST($1 AS TEXT))`,
-		fmt.Sprintf(`{"queue": %q}`, queue))
-	return err
+// wake tells the workers of all replicas, soon, that there are jobs in the queues. River tells them in the transaction that
+// inserts, but once per FetchCooldown at most and even when that is rolled back: the next job would wait for the poll. All
+// transactions that notify commit one after the other, which none of ours is to wait for; so this is done after the
+// commit, once for all that commit meanwhile. A process that dies before leaves the jobs to the poll.
+func (q *Queue) wake(queues []string) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, name := range queues {
+		if !slices.Contains(q.asleep, name) {
+			q.asleep = append(q.asleep, name)
+		}
+	}
+	if !q.waking && len(q.asleep) > 0 {
+		q.waking = true
+		go q.wakeAll()
+	}
 }
+
+// wakeAll wakes until there is nobody left to be woken.
+func (q *Queue) wakeAll() {
+	for {
+		q.mu.Lock()
+		queues := q.asleep
+		q.asleep = nil
+		if len(queues) == 0 {
+			q.waking = false
+			q.mu.Unlock()
+			return
+		}
+		q.mu.Unlock()
+		for _, name := range queues {
+			ctx, cancel := context.WithTimeout(context.Background(), wakeTimeout)
+			// An error leaves the job to the poll.
+			_, _ = q.db.Pool().Exec(ctx, `SELECT pg_notify(current_schema() || '.river_insert', $1)`, fmt.Sprintf(`{"queue": %q}`, name))
+			cancel()
+		}
+	}
+}
+
+const wakeTimeout = 5 * time.Second
 
 // Every adds a periodic job. Over all replicas one process, the leader, inserts
 // it.
