@@ -97,8 +97,15 @@ func TestPagesOfAListJoin(t *testing.T) {
 					if err != nil || total != 7 || len(rows) != max(0, min(perPage, 7-(p-1)*perPage)) {
 						t.Errorf("%+v, page %d of %d: %d rows of %d, %v", f, p, perPage, len(rows), total, err)
 					}
-					for _, r := range rows {
+					shown, err := w.ResoldList(t.Context(), 1, Filter{Query: f.query, Status: f.status}, page.Params{Page: p, PerPage: perPage})
+					if err != nil || shown.Meta.Total != 7 || len(shown.Data) != len(rows) {
+						t.Fatalf("%+v, page %d of %d for a reseller: %+v, %v", f, p, perPage, shown, err)
+					}
+					for i, r := range rows {
 						ids = append(ids, r.id)
+						if shown.Data[i].ID != r.id {
+							t.Errorf("%+v, page %d of %d for a reseller: %d in the place of %d", f, p, perPage, shown.Data[i].ID, r.id)
+						}
 					}
 				}
 				w.same("ids", []int64{7, 6, 5, 4, 3, 2, 1}, ids)

@@ -238,13 +238,23 @@ func (s *Service) resold(ctx context.Context, q db.Querier, accountID int64, row
 // page is read and its coverage found.
 func (s *Service) ResoldList(ctx context.Context, accountID int64, f Filter, p page.Params) (*page.List[Resold], error) {
 	wanted := filter{status: f.Status, query: f.Query, clientRef: f.ClientRef, planID: f.PlanID, expiresBefore: f.RenewsBefore}
-	var counting errgroup.Group
 	var total int
-	counting.Go(func() (err error) {
+	var counting errgroup.Group
+	count := func() (err error) {
 		total, err = counted(ctx, s.DB, accountID, wanted)
 		return err
-	})
+	}
+	if p.Offset() > 0 {
+		counting.Go(count)
+	}
 	rows, err := paged(ctx, s.DB, accountID, wanted, p)
+	switch {
+	case err != nil || p.Offset() > 0:
+	case len(rows) < p.Limit(): // what does not fill the first page is all there is
+		total = len(rows)
+	default:
+		counting.Go(count)
+	}
 	var all []Resold
 	if err == nil {
 		all, err = s.resold(ctx, s.DB, accountID, rows)
