@@ -31,13 +31,15 @@ func TestAnAgentReadsWhatAResellersKeyDoes(t *testing.T) {
 	keys := &world{App: a, t: t}
 	w := &world{App: a, t: t, owner: owner, ownersKey: keys.aKey(owner, reseller.NewKey{})}
 	reading, sandbox := keys.aKey(owner, reseller.NewKey{ReadOnly: true}), keys.aKey(owner, reseller.NewKey{Sandbox: true})
-	w.plan = w.resoldPlan()
+	w.plan = w.aPlan()
 	var made []int64
 	for _, tag := range []string{"anna", "boris"} {
 		made = append(made, w.id(w.post(t, w.ownersKey, "/api/v1/reseller/services",
 			fmt.Sprintf(`{"plan_id": %d, "domain": "%s.example.com", "client_ref": %q}`, w.plan, unique(tag), tag))))
 	}
-	w.rests(fmt.Sprintf("/api/v1/reseller/services/%d", made[0]), "active")
+	for _, id := range made {
+		w.rests(fmt.Sprintf("/api/v1/reseller/services/%d", id), "active")
+	}
 	connect := func(key string) *sdk.ClientSession {
 		client := sdk.NewClient(&sdk.Implementation{Name: "agent", Version: "1"}, nil)
 		session, err := client.Connect(t.Context(), &sdk.StreamableClientTransport{

@@ -156,20 +156,29 @@ func withMember(t *testing.T, body, member, literal string) string {
 func unknownMembers(t *testing.T, w *world) {
 	a := w.App
 	for _, op := range a.Operations() {
-		w.order = w.newOrder(w.owner, unique("unpaid")+".example.com")
-		w.readyFor(op)
-		r := w.example(op, w.tokenFor(op, w.owner))
-		if !protected(op) || r.body == "" || r.contentType != "" || op.Path == "/api/v1/orders/{order}/cancel" {
+		if !protected(op) || op.Method == http.MethodGet || op.Path == "/api/v1/orders/{order}/cancel" {
 			continue
 		}
-		r.body = withMember(t, r.body, "a_member_of_a_later_version", `{"x": [1]}`)
 		if op.Path == "/api/v1/services/{service}/files/move" {
 			continue // would take away what the other examples work with
 		}
+		if strings.Contains(op.Path, "{order}") {
+			w.order = w.newOrder(w.owner, unique("unpaid")+".example.com")
+		}
+		w.readyFor(op)
+		r := w.example(op, w.tokenFor(op, w.owner))
+		if r.body == "" || r.contentType != "" {
+			continue
+		}
+		r.body = withMember(t, r.body, "a_member_of_a_later_version", `{"x": [1]}`)
 		if got := a.do(t, r); got.status != op.Status && got.status != http.StatusOK && got.status != http.StatusCreated {
 			t.Errorf("%s with an unknown member: %s", op.ID, got)
 		}
 	}
+	// What comes after needs an order that is not paid, and a service that nobody is at work on.
+	w.order = w.newOrder(w.owner, unique("unpaid")+".example.com")
+	w.atRest()
+	w.backupsRest("completed")
 }
 
 func pathTricks(t *testing.T, w *world) {

@@ -22,7 +22,7 @@ func TestAPasswordIsReplacedForAClientAndNobodyElseSeesIt(t *testing.T) {
 	w := &world{App: a, t: t}
 	w.owner = a.customer(t, a.application(t, false), 100_000)
 	w.ownersKey = w.aKey(w.owner, reseller.NewKey{})
-	w.plan = w.resoldPlan()
+	w.plan = w.aPlan()
 	w.service = w.id(w.post(t, w.ownersKey, "/api/v1/reseller/services", fmt.Sprintf(`{"plan_id": %d, "domain": "%s.example.com"}`, w.plan, unique("client"))))
 	service := fmt.Sprintf("/api/v1/reseller/services/%d", w.service)
 	w.rests(service, "active")

@@ -17,13 +17,14 @@ import (
 func aCorner(t *testing.T, a *App, c customer, name, key string) *world {
 	t.Helper()
 	w := &world{App: a, t: t, owner: customer{id: c.id}, ownersKey: key, domain: unique(name) + ".example.com"}
-	w.plan = w.resoldPlan()
+	w.plan = w.aPlan()
 	w.service = w.id(w.post(t, key, "/api/v1/reseller/services", fmt.Sprintf(`{"plan_id": %d, "domain": %q, "client_ref": %q}`, w.plan, w.domain, ownersTag)))
 	service := fmt.Sprintf("/api/v1/reseller/services/%d", w.service)
 	w.rests(service, "active")
 	w.otherPlan = w.firstOf(service+"/tariffs", "plan")
 	w.ownCertificate = ownCertificate(t, a.clock.Now(), w.domain)
 	w.hostedDomain = w.id(w.post(t, key, service+"/domains", fmt.Sprintf(`{"name": "blog.%s", "kind": "subdomain"}`, w.domain)))
+	w.listRests(key, service+"/domains", "active") // mail is for domains that are served
 	w.database = w.id(w.post(t, key, service+"/databases", `{"name": "shop", "engine": "mariadb"}`))
 	w.mailbox = w.id(w.post(t, key, service+"/mailboxes", fmt.Sprintf(`{"local_part": "info", "domain": %q, "password": "correct horse"}`, w.domain)))
 	w.backup = w.id(w.post(t, key, service+"/backups", `{"parts": ["files"]}`))
@@ -40,39 +41,12 @@ func aCorner(t *testing.T, a *App, c customer, name, key string) *world {
 	w.event = sent.EventID
 	w.addon = w.id(w.post(t, key, service+"/addons", `{"key": "extra_disk"}`))
 	w.invoice = w.firstOf("/api/v1/reseller/invoices", "")
-	for _, list := range []string{"/domains", "/databases", "/mailboxes"} {
-		w.listRests(service+list, "active")
+	for _, list := range []string{"/databases", "/mailboxes"} {
+		w.listRests(key, service+list, "active")
 	}
-	w.listRests(service+"/backups", "completed")
+	w.listRests(key, service+"/backups", "completed")
 	w.rests(fmt.Sprintf("/api/v1/reseller/domains/%d", w.registration), "active")
 	return w
-}
-
-// resoldPlan is a plan of hosting that a reseller can order, and which allows some of everything.
-func (w *world) resoldPlan() int64 {
-	w.t.Helper()
-	var catalog struct {
-		Data []struct {
-			Type  string `json:"type"`
-			Plans []struct {
-				ID        int64 `json:"id"`
-				Available bool  `json:"available"`
-				Limits    struct {
-					Databases int64 `json:"databases"`
-				} `json:"limits"`
-			} `json:"plans"`
-		} `json:"data"`
-	}
-	w.get(w.t, w.ownersKey, "/api/v1/reseller/catalog").decode(w.t, &catalog)
-	for _, product := range catalog.Data {
-		for _, p := range product.Plans {
-			if product.Type == "hosting" && p.Available && p.Limits.Databases >= 10 {
-				return p.ID
-			}
-		}
-	}
-	w.t.Fatal("no plan is for sale")
-	return 0
 }
 
 // firstOf is the id of the first row of a list, or of the row's member that is named.
@@ -109,8 +83,8 @@ func (w *world) rests(path, status string) {
 	}, path+" is "+status)
 }
 
-// listRests waits until all rows of a list are in the state.
-func (w *world) listRests(path, status string) {
+// listRests waits until all rows of a list are in the state, as the token sees them.
+func (w *world) listRests(token, path, status string) {
 	w.t.Helper()
 	testkit.Eventually(w.t, time.Minute, func() bool {
 		var list struct {
@@ -118,7 +92,7 @@ func (w *world) listRests(path, status string) {
 				Status string `json:"status"`
 			} `json:"data"`
 		}
-		w.get(w.t, w.ownersKey, path).decode(w.t, &list)
+		w.get(w.t, token, path).decode(w.t, &list)
 		for _, row := range list.Data {
 			if row.Status != status {
 				return false

@@ -350,7 +350,7 @@ func listsAreCapped(t *testing.T, w *world) {
 }
 
 func TestEveryAnswerBearsItsHeaders(t *testing.T) {
-	settings := map[string]string{"demo": "true", "throttle": "true", "throttle_public": "1000", "throttle_reseller": "1000", "panel": "sandbox"}
+	settings := map[string]string{"demo": "true", "throttle": "true", "throttle_public": "100000", "throttle_reseller": "100000", "panel": "sandbox"}
 	a := start(t, settings)
 	w := newWorld(t, a)
 	for _, op := range a.Operations() {
