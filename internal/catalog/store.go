@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/money"
@@ -53,13 +52,13 @@ func listProducts(ctx context.Context, q db.Querier, f filter, limit, offset int
 		return products, err
 	}
 	at := map[int64]*product{}
-	ids := make([]any, len(products))
+	ids := make([]int64, len(products))
 	for i := range products {
 		at[products[i].ID] = &products[i]
 		ids[i] = products[i].ID
 	}
-	plans, err := db.Collect(ctx, q, scanPlan,
-		selectPlan+` WHERE available AND product_id IN (`+placeholders(len(ids))+`) ORDER BY position, id`, ids...)
+	in, args := db.In(1, ids)
+	plans, err := db.Collect(ctx, q, scanPlan, selectPlan+` WHERE available AND product_id IN (`+in+`) ORDER BY position, id`, args...)
 	if err != nil || len(plans) == 0 {
 		return products, err
 	}
@@ -102,10 +101,11 @@ func findPlan(ctx context.Context, q db.Querier, id int64) (pl plan, pr product,
 }
 
 func pricesOf(ctx context.Context, q db.Querier, plans []plan) (map[int64][]price, error) {
-	ids := make([]any, len(plans))
+	ids := make([]int64, len(plans))
 	for i, p := range plans {
 		ids[i] = p.ID
 	}
+	in, args := db.In(1, ids)
 	out := map[int64][]price{}
 	_, err := db.Collect(ctx, q, func(r db.Row) (struct{}, error) {
 		var (
@@ -118,17 +118,8 @@ func pricesOf(ctx context.Context, q db.Querier, plans []plan) (map[int64][]pric
 		out[planID] = append(out[planID], p)
 		return struct{}{}, err
 	}, `SELECT plan_id, period_months, price, first_period_price, setup FROM catalog_prices
-		WHERE plan_id IN (`+placeholders(len(ids))+`) ORDER BY plan_id, period_months`, ids...)
+		WHERE plan_id IN (`+in+`) ORDER BY plan_id, period_months`, args...)
 	return out, err
-}
-
-// placeholders are $1 to $n.
-func placeholders(n int) string {
-	list := make([]string, n)
-	for i := range list {
-		list[i] = fmt.Sprintf("$%d", i+1)
-	}
-	return strings.Join(list, ", ")
 }
 
 func lockPlansOnSale(ctx context.Context, tx *db.Tx) ([]string, error) {

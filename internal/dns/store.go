@@ -227,13 +227,14 @@ type head struct {
 // heads reads those of some zones, or of all.
 func heads(ctx context.Context, q db.Querier, ids []int64) ([]head, error) {
 	query := `SELECT id, name, serial FROM dns_zones`
+	in, args := db.In(1, ids)
 	if ids != nil {
-		query += ` WHERE id IN (` + places(len(ids)) + `)`
+		query += ` WHERE id IN (` + in + `)`
 	}
 	return db.Collect(ctx, q, func(row db.Row) (h head, err error) {
 		err = row.Scan(&h.id, &h.name, &h.serial)
 		return h, err
-	}, query, anys(ids)...)
+	}, query, args...)
 }
 
 // zoneRecord is a record with its zone, read by one statement, so that serial and
@@ -244,6 +245,7 @@ type zoneRecord struct {
 }
 
 func zonesWithRecords(ctx context.Context, q db.Querier, ids []int64) ([]zoneRecord, error) {
+	in, args := db.In(1, ids)
 	return db.Collect(ctx, q, func(row db.Row) (zr zoneRecord, err error) {
 		var resolved string
 		err = row.Scan(append([]any{&zr.zone.id, &zr.name, &zr.serial}, zr.targets(&resolved)...)...)
@@ -252,7 +254,7 @@ func zonesWithRecords(ctx context.Context, q db.Querier, ids []int64) ([]zoneRec
 		}
 		return zr, err
 	}, `SELECT z.id, z.name, z.serial, r.`+strings.ReplaceAll(recordColumns, ", ", ", r.")+`
-		FROM dns_zones z JOIN dns_records r ON r.zone_id = z.id WHERE z.id IN (`+places(len(ids))+`) ORDER BY z.id, r.id`, anys(ids)...)
+		FROM dns_zones z JOIN dns_records r ON r.zone_id = z.id WHERE z.id IN (`+in+`) ORDER BY z.id, r.id`, args...)
 }
 
 // catalog reads the catalog's serial and the zones that belong to it. A zone without
@@ -267,22 +269,6 @@ func catalog(ctx context.Context, q db.Querier) (serial uint32, zones []head, er
 		zones = nil
 	}
 	return serial, zones, err
-}
-
-func places(n int) string {
-	all := make([]string, n)
-	for i := range all {
-		all[i] = fmt.Sprintf("$%d", i+1)
-	}
-	return strings.Join(all, ", ")
-}
-
-func anys(ids []int64) []any {
-	all := make([]any, len(ids))
-	for i, id := range ids {
-		all[i] = id
-	}
-	return all
 }
 
 // getRecord finds a record among those of a zone.

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"stead.dev/stead/internal/platform/db"
@@ -89,18 +88,18 @@ func fill(ctx context.Context, q db.Querier, rows []domain) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	marks, zones := make([]string, len(rows)), make([]string, len(rows))
-	ids, names := make([]any, len(rows)), make([]any, len(rows))
+	ids, names := make([]int64, len(rows)), make([]string, len(rows))
 	for i, d := range rows {
-		marks[i] = fmt.Sprintf("$%d", i+1)
-		zones[i], ids[i], names[i] = marks[i], d.id, d.tld
+		ids[i], names[i] = d.id, d.tld
 	}
+	in, args := db.In(1, ids)
 	ops, err := db.Collect(ctx, q, scanOperation, `SELECT `+operationColumns+` FROM domains_operations WHERE id IN (
-		SELECT max(id) FROM domains_operations WHERE domain_id IN (`+strings.Join(marks, ", ")+`) GROUP BY domain_id)`, ids...)
+		SELECT max(id) FROM domains_operations WHERE domain_id IN (`+in+`) GROUP BY domain_id)`, args...)
 	if err != nil {
 		return err
 	}
-	tlds, err := db.Collect(ctx, q, scanTLD, `SELECT tld, details FROM domains_tlds WHERE tld IN (`+strings.Join(zones, ", ")+`)`, names...)
+	in, args = db.In(1, names)
+	tlds, err := db.Collect(ctx, q, scanTLD, `SELECT tld, details FROM domains_tlds WHERE tld IN (`+in+`)`, args...)
 	if err != nil {
 		return err
 	}

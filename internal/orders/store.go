@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"stead.dev/stead/internal/platform/db"
@@ -87,12 +86,13 @@ func fillItems(ctx context.Context, q db.Querier, orders []order) error {
 		return nil
 	}
 	at := map[int64]int{}
-	marks, ids := make([]string, len(orders)), make([]any, len(orders))
+	ids := make([]int64, len(orders))
 	for i, o := range orders {
-		at[o.id], marks[i], ids[i] = i, fmt.Sprintf("$%d", i+1), o.id
+		at[o.id], ids[i] = i, o.id
 	}
+	in, args := db.In(1, ids)
 	items, err := db.Collect(ctx, q, scanItem,
-		`SELECT `+itemColumns+` FROM orders_items WHERE order_id IN (`+strings.Join(marks, ", ")+`) ORDER BY order_id, id`, ids...)
+		`SELECT `+itemColumns+` FROM orders_items WHERE order_id IN (`+in+`) ORDER BY order_id, id`, args...)
 	if err != nil {
 		return err
 	}
