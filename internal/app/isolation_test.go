@@ -23,6 +23,7 @@ func aCorner(t *testing.T, a *App, c customer, name, key string) *world {
 	w.rests(service, "active")
 	w.otherPlan = w.firstOf(service+"/tariffs", "plan")
 	w.ownCertificate = ownCertificate(t, a.clock.Now(), w.domain)
+	w.listRests(key, service+"/domains", "active") // the service's own, which follows when it is active
 	w.hostedDomain = w.id(w.post(t, key, service+"/domains", fmt.Sprintf(`{"name": "blog.%s", "kind": "subdomain"}`, w.domain)))
 	w.listRests(key, service+"/domains", "active") // mail is for domains that are served
 	w.database = w.id(w.post(t, key, service+"/databases", `{"name": "shop", "engine": "mariadb"}`))

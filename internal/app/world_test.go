@@ -229,8 +229,10 @@ func (w *world) id(r answer) int64 {
 // newHostedDomain is a further domain of the service, which is served already.
 func (w *world) newHostedDomain() int64 {
 	w.t.Helper()
-	id := w.id(w.post(w.t, w.owner.token, fmt.Sprintf("/api/v1/services/%d/domains", w.service), fmt.Sprintf(`{"name": "blog.%s", "kind": "subdomain"}`, w.domain)))
-	w.listRests(w.owner.token, fmt.Sprintf("/api/v1/services/%d/domains", w.service), "active")
+	domains := fmt.Sprintf("/api/v1/services/%d/domains", w.service)
+	w.listRests(w.owner.token, domains, "active") // the service's own, which follows when it is active
+	id := w.id(w.post(w.t, w.owner.token, domains, fmt.Sprintf(`{"name": "blog.%s", "kind": "subdomain"}`, w.domain)))
+	w.listRests(w.owner.token, domains, "active")
 	return id
 }
 
