@@ -179,23 +179,35 @@ func (s *Service) issue(ctx context.Context, tx *db.Tx, r record) (id int64, err
 	if r.id, err = insert(ctx, tx, r); err != nil {
 		return 0, fmt.Errorf("invoices: write the %s: %w", r.kind, err)
 	}
-	tx.AtEnd("invoices:"+r.seller+":"+string(r.kind), func(ctx context.Context) error {
-		sequence, err := next(ctx, tx, r)
-		if err == nil {
-			err = setSequence(ctx, tx, r.id, sequence)
-		}
-		if err != nil {
-			return fmt.Errorf("invoices: number %s %d: %w", r.kind, r.id, err)
-		}
-		r.sequence = sequence
-		now := tx.Now
-		defer func() { tx.Now = now }()
-		tx.Now = r.issuedAt // a sandbox may have a time of its own
-		return s.Events.Emit(ctx, tx, outbox.Event{
-			Type: "invoice.issued", AccountID: r.accountID, Subject: "invoice", SubjectID: r.id, Data: s.eventOf(ctx, r),
-		})
+	db.Gather(tx, fmt.Sprintf("invoices:%s:%s:%d", r.seller, r.kind, r.year), r, func(ctx context.Context, all []record) error {
+		return s.number(ctx, tx, all)
 	})
 	return r.id, nil
+}
+
+// number numbers the documents of one series that a transaction has made, and tells of them.
+func (s *Service) number(ctx context.Context, tx *db.Tx, all []record) error {
+	first, err := next(ctx, tx, all[0], len(all))
+	if err == nil {
+		for i := range all {
+			all[i].sequence = first + int64(i)
+		}
+		err = setSequences(ctx, tx, all)
+	}
+	if err != nil {
+		return fmt.Errorf("invoices: number %d of %s, from %d on: %w", len(all), all[0].kind, all[0].id, err)
+	}
+	for _, r := range all {
+		leave := tx.Enter(r.issuedAt) // a sandbox may have a time of its own
+		err := s.Events.Emit(ctx, tx, outbox.Event{
+			Type: "invoice.issued", AccountID: r.accountID, Subject: "invoice", SubjectID: r.id, Data: s.eventOf(ctx, r),
+		})
+		leave()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // The reasons of credit notes that have a text.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
@@ -92,15 +93,26 @@ func insert(ctx context.Context, tx *db.Tx, r record) (id int64, err error) {
 	return id, err
 }
 
-// next takes the next number of a series. Its row stays locked until the transaction ends.
-func next(ctx context.Context, tx *db.Tx, r record) (sequence int64, err error) {
-	err = tx.QueryRow(ctx, `INSERT INTO invoices_series AS s (seller, kind, year, last) VALUES ($1, $2, $3, 1)
-		ON CONFLICT (seller, kind, year) DO UPDATE SET last = s.last + 1 RETURNING last`, r.seller, r.kind, r.year).Scan(&sequence)
-	return sequence, err
+// next takes the next n numbers of a document's series, and answers the first. The series stays locked until the
+// transaction ends.
+func next(ctx context.Context, tx *db.Tx, r record, n int) (first int64, err error) {
+	err = tx.QueryRow(ctx, `INSERT INTO invoices_series AS s (seller, kind, year, last) VALUES ($1, $2, $3, $4)
+		ON CONFLICT (seller, kind, year) DO UPDATE SET last = s.last + excluded.last RETURNING last`, r.seller, r.kind, r.year, n).Scan(&first)
+	return first - int64(n) + 1, err
 }
 
-func setSequence(ctx context.Context, tx *db.Tx, id, sequence int64) error {
-	_, err := tx.Exec(ctx, `UPDATE invoices SET sequence = $1 WHERE id = $2 AND sequence IS NULL`, sequence, id)
+// setSequences writes the numbers of documents in one statement.
+func setSequences(ctx context.Context, tx *db.Tx, all []record) error {
+	var cases strings.Builder
+	var args []any
+	ids := make([]int64, len(all))
+	for i, r := range all {
+		ids[i] = r.id
+		fmt.Fprintf(&cases, " WHEN $%d THEN CAST($%d AS BIGINT)", len(args)+1, len(args)+2)
+		args = append(args, r.id, r.sequence)
+	}
+	in, more := db.In(len(args)+1, ids)
+	_, err := tx.Exec(ctx, `UPDATE invoices SET sequence = CASE id`+cases.String()+` END WHERE id IN (`+in+`) AND sequence IS NULL`, append(args, more...)...)
 	return err
 }
 

@@ -2,6 +2,7 @@ package services
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"stead.dev/stead/internal/platform/db"
@@ -20,9 +21,9 @@ type Happening struct {
 	CreatedAt      time.Time      `json:"created_at"`
 }
 
-// remember keeps what is told of a service. more are the members beside those of the service.
-func remember(ctx context.Context, tx *db.Tx, eventType string, r record, previous, more map[string]any) error {
-	h := Happening{Type: eventType, Status: r.status, SuspendReason: r.suspendReason, ErrorKey: r.failureKey}
+// remember keeps what is told of a service, when tx ends. more are the members beside those of the service.
+func remember(tx *db.Tx, eventType string, r record, previous, more map[string]any) {
+	h := Happening{Type: eventType, Status: r.status, SuspendReason: r.suspendReason, ErrorKey: r.failureKey, CreatedAt: tx.Now}
 	if before, ok := previous["status"].(Status); ok && before != r.status {
 		h.PreviousStatus = &before
 	}
@@ -32,9 +33,24 @@ func remember(ctx context.Context, tx *db.Tx, eventType string, r record, previo
 	if days, ok := more["days"].(int); ok {
 		h.Days = &days
 	}
-	_, err := tx.Exec(ctx, `INSERT INTO services_history (service_id, type, status, previous_status, suspend_reason, error_key, days, created_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`, r.id, h.Type, h.Status, h.PreviousStatus, h.SuspendReason, h.ErrorKey, h.Days, tx.Now)
-	return err
+	db.Gather(tx, "services.history", remembered{r.id, h}, func(ctx context.Context, all []remembered) error {
+		var rows db.Values
+		for _, r := range all {
+			rows.Add(r.serviceID, r.Type, r.Status, r.PreviousStatus, r.SuspendReason, r.ErrorKey, r.Days, r.CreatedAt)
+		}
+		_, err := tx.Exec(ctx, `INSERT INTO services_history
+			(service_id, type, status, previous_status, suspend_reason, error_key, days, created_at) VALUES `+rows.String(), rows.Args()...)
+		if err != nil {
+			return fmt.Errorf("services: history: %w", err)
+		}
+		return nil
+	})
+}
+
+// remembered is what happened to a service.
+type remembered struct {
+	serviceID int64
+	Happening
 }
 
 // History is one page of what happened to one of the account's services, the newest first.

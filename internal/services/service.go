@@ -341,9 +341,7 @@ func (s *Service) emit(ctx context.Context, tx *db.Tx, eventType string, r recor
 // emitChange tells of r as it now is, with the members that changed as they were and more members than those of the
 // service, and keeps that it happened.
 func (s *Service) emitChange(ctx context.Context, tx *db.Tx, eventType string, r record, previous, more map[string]any) error {
-	if err := remember(ctx, tx, eventType, r, previous, more); err != nil {
-		return fmt.Errorf("services: history of service %d: %w", r.id, err)
-	}
+	remember(tx, eventType, r, previous, more)
 	e := outbox.Event{Type: eventType, AccountID: r.accountID, Subject: "service", SubjectID: r.id, Data: eventOf(r)}
 	if more != nil {
 		e.Data = eventWith{eventOf(r), more}
