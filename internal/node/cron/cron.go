@@ -478,13 +478,19 @@ func (d *Driver) runsFile(account, id string) string {
 	return filepath.Join(d.runsOf(account), id+".json")
 }
 
-func (d *Driver) past(account, id string) (p past, err error) {
+// past reads what is known of a job's runs. Of a file that a loss of power cut short nothing is.
+func (d *Driver) past(account, id string) (past, error) {
 	data, err := os.ReadFile(d.runsFile(account, id))
 	if errors.Is(err, fs.ErrNotExist) {
-		return p, nil
+		return past{}, nil
 	}
-	if err == nil {
-		err = json.Unmarshal(data, &p)
+	if err != nil {
+		return past{}, err
 	}
-	return p, err
+	var p past
+	if err := json.Unmarshal(data, &p); err != nil {
+		d.cfg.Log.Warn("what was known of a cron job's runs is lost", "account", account, "job", id, "error", err)
+		return past{}, nil
+	}
+	return p, nil
 }

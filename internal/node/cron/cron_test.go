@@ -376,6 +376,25 @@ func TestJobsAreKeptAndEndWithTheAccount(t *testing.T) {
 	}
 }
 
+func TestAFileThatALossOfPowerCutShortIsBegunAnew(t *testing.T) {
+	m := newMachine(t)
+	m.account("alice")
+	m.set("alice", panel.CronJob{ID: "a", Command: "true"})
+	m.pass(1)
+	m.ran("alice", "a", 1)
+	m.must(os.Truncate(m.runsFile("alice", "a"), 7))
+	m.reopen()
+	if s := m.state("alice", "a"); len(s.Runs) != 0 {
+		t.Errorf("%+v", s)
+	}
+	m.pass(1)
+	m.ran("alice", "a", 1)
+	left, err := os.ReadDir(m.runsOf("alice"))
+	if err != nil || len(left) != 1 {
+		t.Errorf("%v, %v: one file was expected", left, err)
+	}
+}
+
 func TestALookAtManyJobsCostsNothing(t *testing.T) {
 	m := newMachine(t)
 	account := func(i int) accounts.Account {

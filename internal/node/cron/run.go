@@ -130,14 +130,14 @@ func (r *run) change(f func(*past)) error {
 	}
 	p, err := r.d.past(r.who.Name, r.id)
 	if err != nil {
-		p = past{} // a file that a loss of power cut short
+		return err
 	}
 	f(&p)
 	return r.d.keep(r.who.Name, r.id, p)
 }
 
 // keep writes what is known of a job's runs. It is not synced: a loss of power may take the last runs'
-// outcome along.
+// outcome along. Each writer has a file of its own until it is whole: an agent that is being ended may still write.
 func (d *Driver) keep(account, id string, p past) error {
 	data, err := json.Marshal(p)
 	if err != nil {
@@ -146,11 +146,18 @@ func (d *Driver) keep(account, id string, p past) error {
 	if err := os.MkdirAll(d.runsOf(account), 0o700); err != nil {
 		return err
 	}
-	file := d.runsFile(account, id)
-	if err := os.WriteFile(file+".tmp", data, 0o600); err != nil {
+	f, err := os.CreateTemp(d.runsOf(account), ".*")
+	if err != nil {
 		return err
 	}
-	return os.Rename(file+".tmp", file)
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), d.runsFile(account, id))
+	}
+	if err != nil {
+		err = errors.Join(err, os.Remove(f.Name()))
+	}
+	return err
 }
 
 // process is a run's first process, the leader of a group.
