@@ -62,13 +62,13 @@ func host(b *testing.B) *hosting {
 	h := &hosting{b: b}
 	var ports []string
 	for _, name := range []string{"http", "https", "ftp", "ssh", "mariadb", "postgresql"} {
-		port := nodetest.Port(b)
+		port := testkit.Port(b)
 		ports = append(ports, fmt.Sprintf("%s=%d", name, port))
 		if name == "http" {
 			h.node = fmt.Sprintf("http://127.0.0.1:%d", port)
 		}
 	}
-	listen := fmt.Sprintf("127.0.0.1:%d", nodetest.Port(b))
+	listen := testkit.Address(b)
 	h.url = "http://" + listen
 	prefix := "b" + strings.ToLower(rand.Text()[:5])
 	env := []string{
@@ -330,7 +330,7 @@ func BenchmarkAccountOnMachine(b *testing.B) {
 		cfg.UserPrefix, cfg.UIDMin, cfg.UIDMax = nodetest.UsersSized(b, most+100)
 		ports := reflect.ValueOf(&cfg.Ports).Elem()
 		for i := range ports.NumField() {
-			ports.Field(i).SetInt(int64(nodetest.Port(b)))
+			ports.Field(i).SetInt(int64(testkit.Port(b)))
 		}
 		m, err := machine.Open(b.Context(), cfg)
 		must(b, err)

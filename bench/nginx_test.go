@@ -21,6 +21,7 @@ import (
 	"stead.dev/stead/internal/node/web"
 	"stead.dev/stead/internal/node/web/nginx"
 	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/platform/testkit"
 )
 
 // plainConf is nginx as one would set it up for one site by hand, with the settings that cost
@@ -64,7 +65,7 @@ func BenchmarkNginx(b *testing.B) {
 
 	written, err := logs.Open(logs.Config{Dir: filepath.Join(m.Dir, "logs"), Now: time.Now, Log: nodetest.Log(b)})
 	must(b, err)
-	ours := fmt.Sprintf("127.0.0.1:%d", nodetest.Port(b))
+	ours := testkit.Address(b)
 	server, err := nginx.Open(b.Context(), nginx.Config{
 		Dir: filepath.Join(m.Dir, "nginx"), ACME: filepath.Join(m.Dir, "acme"), Logs: written, Supervisor: m.Supervisor,
 		Now: time.Now, Log: nodetest.Log(b), HTTP: []string{ours}, Workers: 2,
@@ -78,7 +79,7 @@ func BenchmarkNginx(b *testing.B) {
 	root := filepath.Join(dir, "root")
 	must(b, os.MkdirAll(root, 0o755))
 	must(b, os.WriteFile(filepath.Join(root, "page.html"), []byte(text), 0o644))
-	plain := fmt.Sprintf("127.0.0.1:%d", nodetest.Port(b))
+	plain := testkit.Address(b)
 	conf := filepath.Join(dir, "nginx.conf")
 	must(b, os.WriteFile(conf, fmt.Appendf(nil, plainConf, "user www-data;", dir, plain, root), 0o600))
 	must(b, m.Supervisor.Ensure(b.Context(), daemon.Spec{

@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"errors"
-	"net"
 	"testing"
 	"time"
 
@@ -16,12 +15,7 @@ import (
 // runNode joins a machine to the control plane at a and runs it until the test ends.
 func runNode(t *testing.T, a *App, token string) {
 	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := ln.Addr().String()
-	_ = ln.Close()
+	address := testkit.Address(t)
 	cfg := testConfig(t, map[string]string{"agent_listen": address})
 	if err := RunNode(t.Context(), cfg, quietly()); !errors.Is(err, agent.ErrNotJoined) {
 		t.Fatalf("a machine that has not joined runs: %v", err)

@@ -30,7 +30,7 @@ import (
 func TestAVisitorSeesTheCertificateOfARealAuthority(t *testing.T) {
 	clk := clock.NewFake(testkit.Start)
 	w := newWorld(t, testkit.SQLite(t, clk), clk)
-	plain, secure := nodetest.Port(t), nodetest.Port(t)
+	plain, secure := testkit.Port(t), testkit.Port(t)
 	n := nodetest.Node(t, func(dir string, _ daemon.Supervisor, lookup facility.Lookup) ([]facility.Facility, error) {
 		keeper, err := nodecertificates.Open(dir, lookup, w.clk.Now)
 		return []facility.Facility{keeper}, err

@@ -61,10 +61,7 @@ func (w *world) startPebble(port int) pebble {
 		TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
 	}}}}
 
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	w.must(err)
-	address := ln.Addr().String()
-	w.must(ln.Close())
+	address := testkit.Address(w.t)
 	config, err := json.Marshal(map[string]any{"pebble": map[string]any{
 		"listenAddress": address, "certificate": filepath.Join(dir, "cert.pem"), "privateKey": filepath.Join(dir, "key.pem"),
 		"httpPort": port, "tlsPort": 1, "ocspResponderURL": "", "externalAccountBindingRequired": false,

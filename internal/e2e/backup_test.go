@@ -7,9 +7,11 @@ import (
 	"database/sql"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
+	"net"
 	"net/smtp"
 	"os"
 	"path/filepath"
@@ -322,11 +324,31 @@ func (d customersDatabase) check(t *testing.T) {
 	}
 }
 
+// dial connects to a daemon for one short conversation.
+func (h *host) dial(service string) (net.Conn, error) {
+	const most = 20 * time.Second
+	conn, err := net.DialTimeout("tcp", fmt.Sprintf("127.0.0.1:%d", h.ports[service]), most)
+	if err != nil {
+		return nil, err
+	}
+	return bounded{conn}, conn.SetDeadline(time.Now().Add(most))
+}
+
+// bounded is a connection whose deadline stays, whatever a client wants.
+type bounded struct{ net.Conn }
+
+func (bounded) SetReadDeadline(time.Time) error  { return nil }
+func (bounded) SetWriteDeadline(time.Time) error { return nil }
+
 // deliver brings a letter as another mail server does.
 func (h *host) deliver(to string) error {
-	client, err := smtp.Dial(fmt.Sprintf("127.0.0.1:%d", h.ports["smtp"]))
+	conn, err := h.dial("smtp")
 	if err != nil {
 		return err
+	}
+	client, err := smtp.NewClient(conn, "127.0.0.1")
+	if err != nil {
+		return errors.Join(err, conn.Close())
 	}
 	defer func() { _ = client.Close() }()
 	if err := client.Mail("boris@elsewhere.uz"); err != nil {
@@ -347,11 +369,15 @@ func (h *host) deliver(to string) error {
 
 // letters are those in a mailbox, whole.
 func (h *host) letters(user string) (all []string, err error) {
-	c, err := imapclient.DialTLS(fmt.Sprintf("127.0.0.1:%d", h.ports["imaps"]), &imapclient.Options{TLSConfig: &tls.Config{InsecureSkipVerify: true}})
+	conn, err := h.dial("imaps")
 	if err != nil {
 		return nil, err
 	}
+	c := imapclient.New(tls.Client(conn, &tls.Config{InsecureSkipVerify: true}), nil)
 	defer func() { _ = c.Close() }()
+	if err := c.WaitGreeting(); err != nil {
+		return nil, err
+	}
 	if err := c.Login(user, mailPassword).Wait(); err != nil {
 		return nil, err
 	}

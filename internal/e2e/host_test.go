@@ -63,7 +63,7 @@ func newHost(t *testing.T, env ...string) *host {
 	}
 	var listed []string
 	for _, name := range append(names, "dns") {
-		h.ports[name] = freePort(t)
+		h.ports[name] = testkit.Port(t)
 		if name != "dns" {
 			listed = append(listed, fmt.Sprintf("%s=%d", name, h.ports[name]))
 		}
@@ -110,8 +110,25 @@ func (h *host) end(t *testing.T) {
 			}
 		}
 	}
+	if t.Failed() {
+		h.tell(t)
+	}
 	if err := os.RemoveAll(h.dir); err != nil {
 		t.Error(err)
+	}
+}
+
+// tell has the test say what the daemons logged at last.
+func (h *host) tell(t *testing.T) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(h.dir, "data/node/*/log/*.log"))
+	if err != nil {
+		t.Error(err)
+	}
+	for _, name := range files {
+		if text, err := os.ReadFile(name); err == nil && len(text) > 0 {
+			t.Logf("%s:\n%s", filepath.Base(name), tail(string(text), 4000))
+		}
 	}
 }
 
@@ -393,7 +410,7 @@ func startPebble(t *testing.T, httpPort, dnsPort int) *pebbleServer {
 	}
 	write(s.rootFile, "CERTIFICATE", certificate)
 	write(filepath.Join(dir, "key.pem"), "PRIVATE KEY", private)
-	address, management := fmt.Sprintf("127.0.0.1:%d", freePort(t)), fmt.Sprintf("127.0.0.1:%d", freePort(t))
+	address, management := testkit.Address(t), testkit.Address(t)
 	config, err := json.Marshal(map[string]any{"pebble": map[string]any{
 		"listenAddress": address, "managementListenAddress": management, "certificate": s.rootFile, "privateKey": filepath.Join(dir, "key.pem"),
 		"httpPort": httpPort, "tlsPort": 1, "ocspResponderURL": "", "externalAccountBindingRequired": false,
@@ -448,14 +465,4 @@ func (s *pebbleServer) issued(t *testing.T) *x509.CertPool {
 }
 
 // freePort is a port that nobody listens on.
-func freePort(t *testing.T) int {
-	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = ln.Close() }()
-	return ln.Addr().(*net.TCPAddr).Port
-}
-
 func ownerID(info fs.FileInfo) int { return int(info.Sys().(*syscall.Stat_t).Uid) }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -18,18 +17,6 @@ import (
 	"stead.dev/stead/internal/platform/testkit"
 )
 
-// freeAddress is an address of this machine that nobody listens on. Processes that are killed come back
-// to their addresses, so they cannot choose them anew.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = ln.Close() }()
-	return ln.Addr().String()
-}
-
 // agent is a hosting machine of its own: its data and, while it runs, its process.
 type agent struct {
 	dir, address, sites string
@@ -41,7 +28,7 @@ type agent struct {
 // newAgent joins a machine to the control plane.
 func newAgent(t *testing.T, in *installation, control, name string, flags ...string) *agent {
 	t.Helper()
-	a := &agent{dir: filepath.Join(t.TempDir(), "data"), address: freeAddress(t), sites: freeAddress(t)}
+	a := &agent{dir: filepath.Join(t.TempDir(), "data"), address: testkit.Address(t), sites: testkit.Address(t)}
 	a.env = []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "STEAD_DATA_DIR=" + a.dir, "STEAD_AGENT_LISTEN=" + a.address,
 		"STEAD_NODE_LISTEN=" + a.sites,
@@ -107,7 +94,7 @@ func (in *installation) state(t *testing.T, name string) string {
 // work, again and again. SQLite: a job of a killed process is taken up at the next start there, and only
 // after minutes where other replicas might still be at it.
 func TestKilledWhileProvisioningOnARemoteNode(t *testing.T) {
-	control := freeAddress(t)
+	control := testkit.Address(t)
 	in := newInstallation(t, "STEAD_PANEL=nodes", "STEAD_NODES_LISTEN="+control, "STEAD_NODES_URL=https://"+control)
 	in.env = append(in.env, "STEAD_NODE_LISTEN=off")
 	p := in.serve(t, "--demo")

@@ -259,7 +259,7 @@ func TestAWrongRecordKeepsTheVersionBefore(t *testing.T) {
 // TestKnotFollows has a real secondary learn of zones by the catalog, take them and
 // follow their serials.
 func TestKnotFollows(t *testing.T) {
-	port := freePort(t)
+	port := strconv.Itoa(testkit.Port(t))
 	s := start(t, Config{Key: key, Secondaries: []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:" + port)}},
 		example(10), Catalog("catalog.test", 1, []Member{{"z1", "example.com"}}))
 	dir := t.TempDir()
@@ -345,16 +345,6 @@ zone:
 		t.Fatal(err)
 	}
 	testkit.Eventually(t, time.Minute, func() bool { return serial("example.net.") == 3 && serial("example.com.") == 0 }, "Knot follows the catalog")
-}
-
-func freePort(t *testing.T) string {
-	t.Helper()
-	s := New(Config{Log: slog.New(slog.DiscardHandler), Now: time.Now})
-	if err := s.Listen(t.Context(), "127.0.0.1:0"); err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = s.Close() }()
-	return strconv.Itoa(int(netip.MustParseAddrPort(s.Addr()).Port()))
 }
 
 func FuzzParseFile(f *testing.F) {

@@ -184,10 +184,7 @@ func TestKilledSupervisorLeavesOneDaemon(t *testing.T) {
 	}
 	program, err := os.Executable()
 	must(t, err)
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
-	addr := ln.Addr().String()
-	must(t, ln.Close())
+	addr := testkit.Address(t)
 	state := t.TempDir()
 	t.Setenv("STEAD_TEST_LISTEN", addr)
 	p := supervise(t, state)

@@ -12,6 +12,7 @@ import (
 	"stead.dev/stead/internal/node/accounts"
 	"stead.dev/stead/internal/node/daemon"
 	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/platform/testkit"
 )
 
 // A server that does not run is an error of every call, never the end of the agent, and keeps the other
@@ -38,7 +39,7 @@ func TestAServerThatDoesNotStartIsUnreachable(t *testing.T) {
 	m.cfg = Config{
 		Dir: dir + "/databases", Lookup: m.lookup, Now: m.now, Log: silent, Supervisor: supervisor,
 		MariaDB:    &Instance{Port: taken.Addr().(*net.TCPAddr).Port, MemoryMB: 16, MaxSessions: 50},
-		PostgreSQL: &Instance{Port: freePort(t), MemoryMB: 16, MaxSessions: 50},
+		PostgreSQL: &Instance{Port: testkit.Port(t), MemoryMB: 16, MaxSessions: 50},
 	}
 	m.Driver, err = New(m.cfg)
 	m.must(err)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"os"
 	"strings"
 	"sync"
@@ -19,6 +18,7 @@ import (
 	"stead.dev/stead/internal/node/accounts"
 	"stead.dev/stead/internal/node/daemon"
 	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/platform/testkit"
 )
 
 // machine has both servers for real and accounts without directories.
@@ -51,8 +51,8 @@ func newMachine(t *testing.T) *machine {
 	m := &machine{t: t, accounts: map[string]accounts.Account{}, clock: time.Now()}
 	m.cfg = Config{
 		Dir: dir + "/databases", Lookup: m.lookup, Now: m.now, Log: silent, Supervisor: supervisor,
-		MariaDB:    &Instance{Port: freePort(t), MemoryMB: 16, MaxSessions: 50},
-		PostgreSQL: &Instance{Port: freePort(t), MemoryMB: 16, MaxSessions: 50},
+		MariaDB:    &Instance{Port: testkit.Port(t), MemoryMB: 16, MaxSessions: 50},
+		PostgreSQL: &Instance{Port: testkit.Port(t), MemoryMB: 16, MaxSessions: 50},
 	}
 	m.reopen()
 	t.Cleanup(func() {
@@ -75,16 +75,6 @@ func (m *machine) reopen() {
 	}
 	m.Driver = d
 	m.must(d.Start(m.t.Context()))
-}
-
-func freePort(t *testing.T) int {
-	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ln.Close()
-	return ln.Addr().(*net.TCPAddr).Port
 }
 
 func (m *machine) now() time.Time {

@@ -253,7 +253,7 @@ func TestAKilledAgentEndsNoSession(t *testing.T) {
 	prefix, least, most := nodetest.Users(t)
 	// Ends what is left of the daemons.
 	nodetest.Supervisor(t, dir)
-	w := wish{Dir: dir, Prefix: prefix, Least: least, Most: most, Ports: Ports{HTTP: nodetest.Port(t), HTTPS: nodetest.Port(t), FTP: nodetest.Port(t), SSH: nodetest.Port(t), MariaDB: nodetest.Port(t), PostgreSQL: nodetest.Port(t)}}
+	w := wish{Dir: dir, Prefix: prefix, Least: least, Most: most, Ports: Ports{HTTP: testkit.Port(t), HTTPS: testkit.Port(t), FTP: testkit.Port(t), SSH: testkit.Port(t), MariaDB: testkit.Port(t), PostgreSQL: testkit.Port(t)}}
 	// The account is there before the agent that is killed.
 	m, err := Open(t.Context(), w.config())
 	must(t, err)

@@ -30,7 +30,6 @@ import (
 
 	"stead.dev/stead/internal/node/accounts"
 	"stead.dev/stead/internal/node/identity"
-	"stead.dev/stead/internal/node/nodetest"
 	"stead.dev/stead/internal/panel"
 	panelnode "stead.dev/stead/internal/panel/node"
 	"stead.dev/stead/internal/platform/testkit"
@@ -59,7 +58,7 @@ func newNeighbours(t *testing.T) *neighbours {
 		c.Mail.Hostname = "mx.stead.test"
 		ports := reflect.ValueOf(&c.Mail.Ports).Elem()
 		for i := range ports.NumField() {
-			ports.Field(i).SetInt(int64(nodetest.Port(t)))
+			ports.Field(i).SetInt(int64(testkit.Port(t)))
 		}
 	})
 	for capability, err := range n.m.Unready() {

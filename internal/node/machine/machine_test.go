@@ -16,6 +16,7 @@ import (
 	"stead.dev/stead/internal/node/machine"
 	"stead.dev/stead/internal/node/nodetest"
 	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/platform/testkit"
 )
 
 func must(t testing.TB, err error) {
@@ -36,7 +37,7 @@ func config(t *testing.T) machine.Config {
 	cfg.UserPrefix, cfg.UIDMin, cfg.UIDMax = nodetest.Users(t)
 	ports := reflect.ValueOf(&cfg.Ports).Elem()
 	for i := range ports.NumField() {
-		ports.Field(i).SetInt(int64(nodetest.Port(t)))
+		ports.Field(i).SetInt(int64(testkit.Port(t)))
 	}
 	cfg.OriginURL = fmt.Sprintf("http://127.0.0.1:%d", cfg.Ports.HTTP)
 	return cfg

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"stead.dev/stead/internal/node/machine"
-	"stead.dev/stead/internal/node/nodetest"
 	"stead.dev/stead/internal/panel"
 	panelnode "stead.dev/stead/internal/panel/node"
 	"stead.dev/stead/internal/platform/testkit"
@@ -21,7 +20,7 @@ func TestAMachineTakesPartInMail(t *testing.T) {
 	cfg.Mail = machine.Mail{Hostname: "mx.stead.test"}
 	ports := reflect.ValueOf(&cfg.Mail.Ports).Elem()
 	for i := range ports.NumField() {
-		ports.Field(i).SetInt(int64(nodetest.Port(t)))
+		ports.Field(i).SetInt(int64(testkit.Port(t)))
 	}
 	m := open(t, cfg)
 	_, err := m.CreateAccount(t.Context(), panel.AccountSpec{Ref: "1", Username: "post", PrimaryDomain: "post.example"})

@@ -23,7 +23,7 @@ func open(t *testing.T, change func(*Config)) (*Machine, panelnode.Panel, Config
 	prefix, least, most := nodetest.Users(t)
 	cfg := Config{
 		Kind: Linux, Dir: dir, Now: time.Now, Log: nodetest.Log(t), Host: "127.0.0.1", Supervisor: nodetest.Supervisor(t, dir),
-		Ports:      Ports{HTTP: nodetest.Port(t), HTTPS: nodetest.Port(t), FTP: nodetest.Port(t), SSH: nodetest.Port(t), MariaDB: nodetest.Port(t), PostgreSQL: nodetest.Port(t)},
+		Ports:      Ports{HTTP: testkit.Port(t), HTTPS: testkit.Port(t), FTP: testkit.Port(t), SSH: testkit.Port(t), MariaDB: testkit.Port(t), PostgreSQL: testkit.Port(t)},
 		UserPrefix: prefix, UIDMin: least, UIDMax: most, OriginURL: "http://127.0.0.1:1", PreviewDomain: "preview.example",
 	}
 	if change != nil {

@@ -11,6 +11,7 @@ import (
 	"stead.dev/stead/internal/node/nodetest"
 	panelnode "stead.dev/stead/internal/panel/node"
 	"stead.dev/stead/internal/panel/paneltest"
+	"stead.dev/stead/internal/platform/testkit"
 )
 
 // The port's contract, on a machine with real users.
@@ -21,8 +22,8 @@ func TestContract(t *testing.T) {
 			return nil, err
 		}
 		d, err := Open(Config{
-			Dir: filepath.Join(dir, "m"), Store: filepath.Join(dir, "mailboxes"), Hostname: "mx.stead.test", SMTP: freePort(t), IMAPS: freePort(t),
-			Submit: freePort(t), Program: []string{self}, Accounts: lookup, Supervisor: s, Now: time.Now, Log: nodetest.Log(t),
+			Dir: filepath.Join(dir, "m"), Store: filepath.Join(dir, "mailboxes"), Hostname: "mx.stead.test", SMTP: testkit.Address(t), IMAPS: testkit.Address(t),
+			Submit: testkit.Address(t), Program: []string{self}, Accounts: lookup, Supervisor: s, Now: time.Now, Log: nodetest.Log(t),
 		})
 		return []facility.Facility{d}, err
 	}, nil)

@@ -70,7 +70,7 @@ func newWorld(t *testing.T) *world {
 	log := slog.New(slog.NewTextHandler(testWriter{t}, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	w.cfg = Config{
 		Dir: filepath.Join(dir, "m"), Store: filepath.Join(dir, "store"), hasty: true, Hostname: "mx.stead.test", IPv4: "192.0.2.9",
-		SMTP: freePort(t), Submission: freePort(t), Submissions: freePort(t), IMAP: freePort(t), IMAPS: freePort(t), POP3: freePort(t), POP3S: freePort(t), Submit: freePort(t),
+		SMTP: testkit.Address(t), Submission: testkit.Address(t), Submissions: testkit.Address(t), IMAP: testkit.Address(t), IMAPS: testkit.Address(t), POP3: testkit.Address(t), POP3S: testkit.Address(t), Submit: testkit.Address(t),
 		Relay: "[127.0.0.1]:" + w.out.port, Program: []string{program}, Accounts: w.lookup, Now: time.Now, Log: log,
 		Lines: func(account string, _ int, l panel.LogLine) error {
 			w.mu.Lock()
@@ -178,14 +178,6 @@ func must(t *testing.T, err error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-}
-
-func freePort(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
-	defer l.Close()
-	return l.Addr().String()
 }
 
 type testWriter struct{ t *testing.T }
@@ -331,7 +323,11 @@ func (w *world) login(user, password string) (*imapclient.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := c.Login(user, password).Wait(); err != nil {
+	err = c.WaitGreeting()
+	if err == nil {
+		err = c.Login(user, password).Wait()
+	}
+	if err != nil {
 		_ = c.Close()
 		return nil, err
 	}

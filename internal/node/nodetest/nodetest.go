@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -134,19 +133,6 @@ func Dir(t testing.TB) string {
 		}
 	})
 	return dir
-}
-
-// Port is a free port of the loopback.
-func Port(t testing.TB) int {
-	t.Helper()
-	ln, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	must(t, err)
-	defer ln.Close()
-	addr, ok := ln.Addr().(*net.TCPAddr)
-	if !ok {
-		t.Fatal("no TCP address")
-	}
-	return addr.Port
 }
 
 // Log is where the machine logs to: the test's own log.

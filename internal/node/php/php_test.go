@@ -40,7 +40,7 @@ func newWorld(t *testing.T) *world {
 	m := nodetest.New(t)
 	store, err := logs.Open(logs.Config{Dir: filepath.Join(m.Dir, "logs"), Now: time.Now, Log: nodetest.Log(t)})
 	must(t, err)
-	w := &world{T: t, machine: m, store: store, address: fmt.Sprintf("127.0.0.1:%d", nodetest.Port(t))}
+	w := &world{T: t, machine: m, store: store, address: testkit.Address(t)}
 	w.nginx, err = nginx.Open(t.Context(), nginx.Config{
 		Dir: filepath.Join(m.Dir, "nginx"), ACME: filepath.Join(m.Dir, "acme"), Logs: store, Supervisor: m.Supervisor,
 		Now: time.Now, Log: nodetest.Log(t), HTTP: []string{w.address}, Workers: 1, Interval: 10 * time.Millisecond,

@@ -21,6 +21,7 @@ import (
 	"stead.dev/stead/internal/node/nodetest"
 	"stead.dev/stead/internal/node/ssh/session"
 	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/platform/testkit"
 )
 
 // TestMain is also the program that begins sessions.
@@ -48,7 +49,7 @@ func newWorld(t *testing.T) *world {
 	w.must(err)
 	w.cfg = Config{
 		Dir: w.Dir, Lookup: w.Lookup, Supervisor: w.Supervisor, Now: time.Now, Log: nodetest.Log(t), Listen: "127.0.0.1",
-		Port: nodetest.Port(t), Host: "127.0.0.1", Session: program,
+		Port: testkit.Port(t), Host: "127.0.0.1", Session: program,
 	}
 	w.open()
 	w.alice, w.bob = w.account("alice", w.key), w.account("bob", w.other)

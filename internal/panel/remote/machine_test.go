@@ -16,6 +16,7 @@ import (
 	"stead.dev/stead/internal/panel"
 	panelnode "stead.dev/stead/internal/panel/node"
 	"stead.dev/stead/internal/panel/paneltest"
+	"stead.dev/stead/internal/platform/testkit"
 )
 
 // TestMain is also the programs that a machine's daemons start: see cmd/stead.
@@ -67,7 +68,7 @@ func newMachine(t *testing.T) panelnode.Panel {
 	cfg.UserPrefix, cfg.UIDMin, cfg.UIDMax = nodetest.Users(t)
 	for _, ports := range []reflect.Value{reflect.ValueOf(&cfg.Ports).Elem(), reflect.ValueOf(&cfg.Mail.Ports).Elem()} {
 		for i := range ports.NumField() {
-			ports.Field(i).SetInt(int64(nodetest.Port(t)))
+			ports.Field(i).SetInt(int64(testkit.Port(t)))
 		}
 	}
 	cfg.OriginURL = fmt.Sprintf("http://127.0.0.1:%d", cfg.Ports.HTTP)

@@ -41,7 +41,7 @@ func newWorld(t *testing.T, change ...func(*Config)) *world {
 		t.Fatal(err)
 	}
 	w := &world{T: t, machine: m, store: store}
-	w.address, w.tlsAddress = fmt.Sprintf("127.0.0.1:%d", nodetest.Port(t)), fmt.Sprintf("127.0.0.1:%d", nodetest.Port(t))
+	w.address, w.tlsAddress = testkit.Address(t), testkit.Address(t)
 	cfg := Config{
 		Dir: filepath.Join(m.Dir, "nginx"), ACME: filepath.Join(m.Dir, "acme"), Logs: store, Supervisor: m.Supervisor,
 		Now: time.Now, Log: nodetest.Log(t), HTTP: []string{w.address}, HTTPS: []string{w.tlsAddress}, Workers: 2,
