@@ -198,21 +198,23 @@ func TestErrorPagesAndSuspension(t *testing.T) {
 		t.Errorf("POST: %d", res.StatusCode)
 	}
 	w.put(a, "public_html/404.html", "bizda yo‘q")
-	if res := w.ask("GET", "http://alice.example/none"); res.StatusCode != 404 || res.body != "bizda yo‘q" || res.Header.Get("ETag") != "" {
+	if res := w.ask("GET", "http://alice.example/none"); res.StatusCode != 404 || res.body != "bizda yo‘q" || res.Header.Get("ETag") != "" || res.Header.Get("Cache-Control") != "no-store" {
 		t.Errorf("404.html: %d %q %v", res.StatusCode, res.body, res.Header)
 	}
 	w.put(a, "public_html/errors/404.html", "errors/404")
 	if res := w.ask("GET", "http://alice.example/none"); res.StatusCode != 404 || res.body != "errors/404" {
 		t.Errorf("errors/404.html: %d %q", res.StatusCode, res.body)
 	}
-	if res := w.ask("GET", "http://alice.example/.stead-page/404"); res.StatusCode != 404 {
-		t.Errorf("the page's own address: %d", res.StatusCode)
+	for _, path := range []string{"/.stead-page/404", "/.well-known/acme-challenge/.stead-page", "/.well-known/acme-challenge/none"} {
+		if res := w.ask("GET", "http://alice.example"+path); res.StatusCode != 404 || res.body != "errors/404" {
+			t.Errorf("%s: %d %q", path, res.StatusCode, res.body)
+		}
 	}
 	w.put(a, "public_html/index.html", "INDEX")
 	w.apply(a, web.Site{Domain: "alice.example", Suspended: true, RedirectTo: "https://new.example"})
 	for _, method := range []string{"GET", "POST"} {
 		res := w.ask(method, "http://alice.example/")
-		if res.StatusCode != 503 || res.Header.Get("Retry-After") != "3600" || !strings.Contains(res.body, "suspended") || strings.Contains(res.body, "INDEX") {
+		if res.StatusCode != 503 || res.Header.Get("Retry-After") != "3600" || res.Header.Get("Cache-Control") != "no-store" || !strings.Contains(res.body, "suspended") || strings.Contains(res.body, "INDEX") {
 			t.Errorf("suspended %s: %d %v %.50q", method, res.StatusCode, res.Header, res.body)
 		}
 	}
