@@ -464,5 +464,4 @@ func (s *pebbleServer) issued(t *testing.T) *x509.CertPool {
 	return roots
 }
 
-// freePort is a port that nobody listens on.
 func ownerID(info fs.FileInfo) int { return int(info.Sys().(*syscall.Stat_t).Uid) }
