@@ -507,7 +507,7 @@ func (n *neighbours) byMail(t *testing.T) {
 }
 
 // openToAll is what says nothing about any account and holds no secret.
-var openToAll = regexp.MustCompile(`^(php/[0-9.]+/(php\.ini|ini\.d/[0-9a-z.-]+|masters/[0-9]+/(php-fpm\.conf|generation\.conf|fpm\.pid))|ssh/session|nginx/(pages/[0-9a-z_]+\.html|nginx\.pid)|` +
+var openToAll = regexp.MustCompile(`^(php/[0-9.]+/(php\.ini|ini\.d/[0-9a-z.-]+|masters/[0-9]+/(php-fpm\.conf|generation\.conf|fpm\.pid))|ssh/session|nginx/(pages/\.?[0-9a-z_]+\.html|nginx\.pid)|` +
 	`databases/(postgresql/(postgresql|pg_hba)\.conf|mariadb/my\.cnf)|mail/conf/(dovecot\.conf|opendkim\.conf|postfix/(main|master)\.cf)|mail/state/instances)$`)
 
 // filesOfTheMachine: of all that the machine keeps, Alice opens her own and what is the same for everybody.
