@@ -119,14 +119,16 @@ func (l *lane) pass() {
 // together runs all in one transaction, tells them how they ended, and answers it for the first, who leads.
 func (l *lane) together(all []*member) told {
 	ends := make([]told, len(all))
-	// The first one's end is not that of the others.
-	err := l.db.InTx(context.WithoutCancel(all[0].ctx), func(ctx context.Context, tx *Tx) error {
-		for i, m := range all {
-			if ends[i] = m.run(ctx, tx); errors.Is(ends[i].err, errSavepoint) {
-				return ends[i].err
+	// The first one's end is not that of the others. What panics at the end of all does so again where it was called.
+	err := sheltered(func() error {
+		return l.db.InTx(context.WithoutCancel(all[0].ctx), func(ctx context.Context, tx *Tx) error {
+			for i, m := range all {
+				if ends[i] = m.run(ctx, tx); errors.Is(ends[i].err, errSavepoint) {
+					return ends[i].err
+				}
 			}
-		}
-		return nil
+			return nil
+		})
 	})
 	for i, m := range all {
 		if err != nil {
@@ -144,20 +146,26 @@ func (m *member) run(ctx context.Context, tx *Tx) told {
 	if err := m.ctx.Err(); err != nil {
 		return told{err: err}
 	}
-	panicked := false
-	err := tx.Savepoint(ctx, func(context.Context) (err error) {
-		defer func() {
-			if recover() != nil {
-				panicked, err = true, errors.New("db: panic") // it will do so again where it was called
-			}
-		}()
-		return m.f(context.WithValue(m.ctx, inTxKey{}, true), tx)
+	err := tx.Savepoint(ctx, func(context.Context) error {
+		return sheltered(func() error { return m.f(context.WithValue(m.ctx, inTxKey{}, true), tx) })
 	})
 	if errors.Is(err, errSavepoint) {
 		return told{err: err}
 	}
-	return told{alone: panicked || err != nil && tx.retryable(err), err: err}
+	return told{alone: errors.Is(err, errPanic) || err != nil && tx.retryable(err), err: err}
 }
+
+// sheltered runs f, whose panic is errPanic: it hurts nobody but the one who is told to run alone.
+func sheltered(f func() error) (err error) {
+	defer func() {
+		if recover() != nil {
+			err = errPanic
+		}
+	}()
+	return f()
+}
+
+var errPanic = errors.New("db: panic")
 
 // errSavepoint says that it is not known what a savepoint has undone.
 var errSavepoint = errors.New("db: savepoint")

@@ -136,6 +136,31 @@ func TestAPanicAndAnEndedContextAreTheirOwners(t *testing.T) {
 	})
 }
 
+func TestAPanicAtTheEndIsItsOwners(t *testing.T) {
+	testkit.Engines(t, func(t *testing.T, d *db.DB, _ *clock.Fake) {
+		var recovered any
+		fine := func(ctx context.Context, tx *db.Tx) error { return insert(ctx, tx, "fine") }
+		m := meet(t, d, fine, fine)
+		m.rest.Go(func() {
+			defer func() { recovered = recover() }()
+			_ = m.g.InTx(t.Context(), 1, func(_ context.Context, tx *db.Tx) error {
+				tx.AtEnd("panic", func(context.Context) error { panic("mine") })
+				return nil
+			})
+		})
+		testkit.Eventually(t, time.Minute, func() bool { return m.g.Waiting(1) == 3 }, "all wait")
+		if err := errors.Join(m.end()...); err != nil {
+			t.Error(err)
+		}
+		if recovered != "mine" || count(t, d) != 2 {
+			t.Errorf("recovered %v, %d rows", recovered, count(t, d))
+		}
+		if err := m.g.InTx(t.Context(), 1, fine); err != nil { // who comes later does not wait for ever
+			t.Error(err)
+		}
+	})
+}
+
 func TestAGroupIsNotEnteredFromATransaction(t *testing.T) {
 	testkit.Engines(t, func(t *testing.T, d *db.DB, _ *clock.Fake) {
 		g := d.NewGroup()
