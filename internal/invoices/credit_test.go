@@ -3,6 +3,7 @@ package invoices
 import (
 	"context"
 	"errors"
+	"maps"
 	"math/rand/v2"
 	"testing"
 
@@ -117,15 +118,19 @@ func TestTheRestOfAServicesTimeIsCreditedOfItsInvoicesTheNewestFirst(t *testing.
 	each(t, func(w *world, _ *clock.Fake) {
 		old, others, recent := w.sell(1, 1, 9, 1000), w.sell(1, 2, 8, 1000), w.sell(1, 3, 9, 500)
 		stranger := w.sell(2, 4, 9, 700)
+		var byOrder map[int64]money.USDCents
 		credit := func(price money.USDCents) (back money.USDCents) {
 			w.must(func(ctx context.Context, tx *db.Tx) (err error) {
-				back, err = w.CreditService(ctx, tx, 1, 9, price)
+				back, byOrder, err = w.CreditService(ctx, tx, 1, 9, price)
 				return err
 			})
 			return back
 		}
 		if back := credit(600); back != 672 { // 500 of the newest and 100 of the older one, and 12 % of both
 			t.Errorf("%d is given back of 600", back)
+		}
+		if want := map[int64]money.USDCents{3: 560, 1: 112}; !maps.Equal(byOrder, want) {
+			t.Errorf("of the orders %v, want %v", byOrder, want)
 		}
 		for _, c := range []struct {
 			r    record

@@ -239,31 +239,36 @@ func (s *Service) CancelOrder(ctx context.Context, tx *db.Tx, orderID int64) err
 }
 
 // CreditService credits what is left of a service's paid time when it moves to a cheaper plan: a price, of which it
-// answers what is to be given back, the tax that was added to it being part of that. It is taken off the invoices of
-// the service, the newest first. What no invoice covers was paid before there were any, and is given back as it is.
-func (s *Service) CreditService(ctx context.Context, tx *db.Tx, accountID, serviceID int64, price money.USDCents) (money.USDCents, error) {
+// answers what is to be given back, the tax that was added to it being part of that, and of which orders it is. It is
+// taken off the invoices of the service, the newest first. What no invoice covers was paid before there were any, and
+// is given back as it is.
+func (s *Service) CreditService(
+	ctx context.Context, tx *db.Tx, accountID, serviceID int64, price money.USDCents,
+) (total money.USDCents, byOrder map[int64]money.USDCents, err error) {
 	open, err := lockService(ctx, tx, accountID, serviceID)
 	if err != nil {
-		return 0, fmt.Errorf("invoices: of service %d: %w", serviceID, err)
+		return 0, nil, fmt.Errorf("invoices: of service %d: %w", serviceID, err)
 	}
-	var total money.USDCents
+	byOrder = map[int64]money.USDCents{}
 	for _, r := range open {
 		if price == 0 {
 			break
 		}
 		p, err := r.partOfPrice(price)
 		if err != nil {
-			return 0, err
+			return 0, nil, err
 		}
 		if _, err := s.takeBack(ctx, tx, r, p, reasonTariffChange); err != nil {
-			return 0, err
+			return 0, nil, err
 		}
+		byOrder[*r.orderID] = p.total() // an order has one invoice
 		price -= p.price
 		if total, err = total.Add(p.total()); err != nil {
-			return 0, err
+			return 0, nil, err
 		}
 	}
-	return total.Add(price)
+	total, err = total.Add(price)
+	return total, byOrder, err
 }
 
 // Refund is what an operator gave back of an order.

@@ -22,8 +22,9 @@ type Books interface {
 	// CancelOrder takes back the invoice of an order that cannot be made.
 	CancelOrder(ctx context.Context, tx *db.Tx, orderID int64) error
 	// CreditService takes a price back of what was invoiced of a service, and answers what is to be given back: the
-	// price and the tax that had been added to it.
-	CreditService(ctx context.Context, tx *db.Tx, accountID, serviceID int64, price money.USDCents) (money.USDCents, error)
+	// price and the tax that had been added to it; and how much of it is of which order.
+	CreditService(ctx context.Context, tx *db.Tx, accountID, serviceID int64, price money.USDCents) (
+		total money.USDCents, byOrder map[int64]money.USDCents, err error)
 	// RefundOrder takes back a part of an order's invoice, or with 0 all that is left of it.
 	RefundOrder(ctx context.Context, tx *db.Tx, orderID int64, total money.USDCents, reason string) (Refund, error)
 }
@@ -217,21 +218,26 @@ func (s *Service) Refund(ctx context.Context, tx *db.Tx, id int64, total money.U
 		AccountID: o.accountID, OrderID: id, Amount: r.Total, Description: o.number(), ClientRef: o.clientRef,
 	})
 	if err == nil {
-		err = addRefunded(ctx, tx, id, r.Total)
+		o, err = s.givenBack(ctx, tx, id, r.Total)
 	}
-	if err == nil && o.refunded+r.Total == o.total {
+	if err == nil && o.refunded == o.total {
 		err = s.giveBackCoupon(ctx, tx, o)
 	}
 	if serviceID := o.serviceID(); err == nil && serviceID != nil && o.ofPlans() > 0 {
 		err = s.Services.TakeBack(ctx, tx, *serviceID, min(r.Price, o.ofPlans()))
 	}
-	if err != nil {
-		return r, err
+	return r, err
+}
+
+// givenBack notes what was given back of a completed order, tells of it and answers the order.
+func (s *Service) givenBack(ctx context.Context, tx *db.Tx, id int64, total money.USDCents) (order, error) {
+	if err := addRefunded(ctx, tx, id, total); err != nil {
+		return order{}, err
 	}
-	before := map[string]any{"refunded": money.Wire(money.WithCurrency(ctx, money.USD), o.refunded)}
-	now, err := get(ctx, tx, id)
+	o, err := get(ctx, tx, id)
 	if err != nil {
-		return r, err
+		return order{}, err
 	}
-	return r, s.tell(ctx, tx, "order.refunded", now, before)
+	before := map[string]any{"refunded": money.Wire(money.WithCurrency(ctx, money.USD), o.refunded-total)}
+	return o, s.tell(ctx, tx, "order.refunded", o, before)
 }

@@ -51,6 +51,7 @@ func (l *levy) Tax(context.Context, db.Querier, int64) (money.Tax, error) { retu
 type shoebox struct {
 	bills     []Bill
 	cancelled []int64
+	credited  map[int64]money.USDCents // orders that the next credit is of
 }
 
 func (s *shoebox) Invoice(_ context.Context, _ *db.Tx, b Bill) (int64, error) {
@@ -63,8 +64,8 @@ func (s *shoebox) CancelOrder(_ context.Context, _ *db.Tx, id int64) error {
 	return nil
 }
 
-func (s *shoebox) CreditService(_ context.Context, _ *db.Tx, _, _ int64, price money.USDCents) (money.USDCents, error) {
-	return price + price/10, nil
+func (s *shoebox) CreditService(_ context.Context, _ *db.Tx, _, _ int64, price money.USDCents) (money.USDCents, map[int64]money.USDCents, error) {
+	return price + price/10, s.credited, nil
 }
 
 func (s *shoebox) RefundOrder(_ context.Context, _ *db.Tx, id int64, total money.USDCents, _ string) (Refund, error) {
@@ -124,16 +125,25 @@ func TestAnOrderIsTaxedWhenItIsMadeAndWhenItIsPaid(t *testing.T) {
 func TestASaleGivesBackTheTaxOfWhatItCredits(t *testing.T) {
 	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
 		w := newWorld(t, d, clk)
-		w.give(0)
-		w.Books, w.Taxes = &shoebox{}, &levy{}
+		w.give(1000)
+		box := &shoebox{}
+		w.Books, w.Taxes = box, &levy{}
 		domain := "a.test"
-		w.in(func(ctx context.Context, tx *db.Tx) error {
-			_, err := w.Sell(ctx, tx, Sale{
-				AccountID: 1, ServiceID: 9, Kind: "tariff_change", Title: "Small", Domain: &domain, PlanID: 1, PeriodMonths: 1,
-				Price: 100, Discount: 100, Credit: 200,
+		sell := func(s Sale) (id int64) {
+			s.AccountID, s.ServiceID, s.Kind, s.Title, s.Domain, s.PlanID, s.PeriodMonths = 1, 9, "tariff_change", "Small", &domain, 1, 1
+			w.in(func(ctx context.Context, tx *db.Tx) (err error) {
+				id, err = w.Sell(ctx, tx, s)
+				return err
 			})
-			return err
-		})
-		w.same("the balance", int64(220), w.balance())
+			return id
+		}
+		bought := sell(Sale{Price: 500})
+		w.same("the balance", int64(500), w.balance())
+		box.credited = map[int64]money.USDCents{bought: 220}
+		sell(Sale{Price: 100, Discount: 100, Credit: 200})
+		w.same("the balance after it", int64(720), w.balance())
+		// Who counts what was spent, as rewards do, hears that it came back.
+		w.same("refunded of what was bought", int64(220), w.number(`SELECT refunded FROM orders WHERE id = $1`, bought))
+		w.same("what is told of it", []string{"order.created", "order.paid", "order.completed", "order.refunded"}, w.told(bought))
 	})
 }

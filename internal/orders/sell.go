@@ -3,6 +3,8 @@ package orders
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/money"
@@ -79,10 +81,10 @@ func (s *Service) Sell(ctx context.Context, tx *db.Tx, sale Sale) (int64, error)
 	if err != nil {
 		return 0, err
 	}
-	back := sale.Credit
+	back, byOrder := sale.Credit, map[int64]money.USDCents(nil)
 	if back > 0 && s.Books != nil {
 		// Before the wallet: so everybody locks invoices.
-		if back, err = s.Books.CreditService(ctx, tx, sale.AccountID, sale.ServiceID, sale.Credit); err != nil {
+		if back, byOrder, err = s.Books.CreditService(ctx, tx, sale.AccountID, sale.ServiceID, sale.Credit); err != nil {
 			return 0, err
 		}
 	}
@@ -103,6 +105,12 @@ func (s *Service) Sell(ctx context.Context, tx *db.Tx, sale Sale) (int64, error)
 	}
 	if charge.Amount = back; back > 0 {
 		err = s.Payer.Refund(ctx, tx, charge)
+	}
+	// It is no longer spent: who rewards spending hears of it.
+	for _, id := range slices.Sorted(maps.Keys(byOrder)) {
+		if err == nil {
+			_, err = s.givenBack(ctx, tx, id, byOrder[id])
+		}
 	}
 	return o.id, err
 }
