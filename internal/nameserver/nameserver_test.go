@@ -135,6 +135,32 @@ func TestQuestionsAreAnsweredAsTheStandardsSay(t *testing.T) {
 	}
 }
 
+// TestAQuestionThatIsMissingEndsNobody sends no more than a header, which names one question.
+func TestAQuestionThatIsMissingEndsNobody(t *testing.T) {
+	s := start(t, Config{}, example(1))
+	header := []byte{0x12, 0x34, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0}
+	for _, network := range []string{"udp", "tcp"} {
+		c, err := dns.DialTimeout(network, s.Addr(), 5*time.Second)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.SetDeadline(time.Now().Add(time.Minute)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Write(header); err != nil {
+			t.Fatal(err)
+		}
+		answer, err := c.ReadMsg()
+		if err != nil || answer.Rcode != dns.RcodeFormatError || answer.Id != 0x1234 {
+			t.Errorf("%s: %v, %v", network, answer, err)
+		}
+		_ = c.Close()
+		if got := ask(t, s, network, "example.com", dns.TypeA).Rcode; got != dns.RcodeSuccess {
+			t.Errorf("%s: then %s", network, dns.RcodeToString[got])
+		}
+	}
+}
+
 func TestDatagramsAreCutAndTCPAnswersWhole(t *testing.T) {
 	s := start(t, Config{}, example(1))
 	if m := ask(t, s, "udp", "long.example.com", dns.TypeTXT, func(m *dns.Msg) { m.SetEdns0(4096, true) }); !m.Truncated || m.IsEdns0() == nil || !m.IsEdns0().Do() {

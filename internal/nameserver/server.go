@@ -237,7 +237,14 @@ func (s *Server) ServeDNS(w dns.ResponseWriter, r *dns.Msg) {
 			return
 		}
 	}
-	q := r.Question[0] // the server's accept function lets nothing else through
+	// The server's accept function looks at the header alone: a message that ends there has no question,
+	// whatever number it names.
+	if len(r.Question) != 1 {
+		reply.Rcode = dns.RcodeFormatError
+		s.write(w, r, reply)
+		return
+	}
+	q := r.Question[0]
 	switch {
 	case w.TsigStatus() != nil:
 		reply.Rcode = dns.RcodeNotAuth
