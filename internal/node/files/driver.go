@@ -38,8 +38,9 @@ type Driver struct {
 	swaps [64]sync.Mutex
 	seed  maphash.Seed
 
-	mu     sync.Mutex
-	meters map[string]*meter // by ref, which unlike a name is never given twice
+	mu       sync.Mutex
+	meters   map[string]*meter // by ref, which unlike a name is never given twice
+	underWay map[string]bool   // names of staging, which are not given twice either
 }
 
 var (
@@ -49,7 +50,7 @@ var (
 
 // New is a driver for the homes that resolve knows by ref; resolve answers panel.ErrNotFound for others.
 func New(resolve func(ref string) (Home, error)) *Driver {
-	return &Driver{resolve: resolve, seed: maphash.MakeSeed(), meters: map[string]*meter{}}
+	return &Driver{resolve: resolve, seed: maphash.MakeSeed(), meters: map[string]*meter{}, underWay: map[string]bool{}}
 }
 
 // call is one call on one account: its home, opened, and the identity of its user, taken.
@@ -59,8 +60,9 @@ type call struct {
 	ref     string
 	home    Home
 	root    *os.Root
-	leave   func() // gives up the identity
-	asideAt int64  // the measurement that last counted a tree that this call moved aside
+	leave   func()   // gives up the identity
+	asideAt int64    // the measurement that last counted a tree that this call moved aside
+	staged  []string // names that are under way
 }
 
 func (d *Driver) open(ctx context.Context, ref string) (*call, error) {
@@ -99,6 +101,7 @@ func (d *Driver) change(ctx context.Context, ref string) (*call, error) {
 
 func (c *call) close() {
 	c.closeRoot()
+	c.settled(c.staged...)
 	c.leave()
 }
 
@@ -207,6 +210,12 @@ func (d *Driver) List(ctx context.Context, ref, p string, offset, limit int) (_ 
 
 // readDir reads the names in a directory, in order and without those of the staging.
 func (c *call) readDir(dir string) ([]fs.DirEntry, error) {
+	all, err := c.readAll(dir)
+	return slices.DeleteFunc(all, func(e fs.DirEntry) bool { return strings.HasPrefix(e.Name(), staging) }), err
+}
+
+// readAll reads all names in a directory, in order.
+func (c *call) readAll(dir string) ([]fs.DirEntry, error) {
 	f, err := c.root.OpenFile(dir, os.O_RDONLY|syscall.O_DIRECTORY, 0)
 	if err != nil {
 		return nil, err
@@ -214,7 +223,7 @@ func (c *call) readDir(dir string) ([]fs.DirEntry, error) {
 	defer f.Close()
 	all, err := f.ReadDir(-1)
 	slices.SortFunc(all, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
-	return slices.DeleteFunc(all, func(e fs.DirEntry) bool { return strings.HasPrefix(e.Name(), staging) }), err
+	return all, err
 }
 
 // Stat implements panel.Files.

@@ -3,6 +3,8 @@ package files
 import (
 	"bytes"
 	"io"
+	"os"
+	"path/filepath"
 	"sync"
 	"testing"
 
@@ -76,4 +78,24 @@ func TestMeasuringNeverLosesCount(t *testing.T) {
 	measuring.Wait()
 	must(t, d.Measure(t.Context(), ref))
 	countsAreRight(t, d, home)
+}
+
+// What a customer's own programs put under a name of the staging takes room as all else does.
+func TestNamesOfTheStagingHideNothing(t *testing.T) {
+	d, home := newHome(t)
+	_, err := d.Occupied(t.Context(), ref)
+	must(t, err)
+	for _, dir := range []string{".stead-mine", "tmp/.stead-mine", "public_html/shop/.stead-mine"} {
+		must(t, os.MkdirAll(filepath.Join(home, dir, "deeper"), 0o750))
+		must(t, os.WriteFile(filepath.Join(home, dir, "deeper/film"), make([]byte, 500<<10), 0o600))
+	}
+	must(t, d.Measure(t.Context(), ref))
+	if used, err := d.Occupied(t.Context(), ref); err != nil || used.DiskBytes != 3*500<<10 || used.Inodes != 14 || !d.Full(ref) {
+		t.Errorf("%+v, %v", used, err)
+	}
+	// It goes with what it is in, and is counted out.
+	must(t, d.Remove(t.Context(), ref, "/public_html/shop", true))
+	if used, err := d.Occupied(t.Context(), ref); err != nil || used.DiskBytes != 2*500<<10 || used.Inodes != 10 {
+		t.Errorf("after removal: %+v, %v", used, err)
+	}
 }

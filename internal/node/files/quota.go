@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 
@@ -169,9 +170,10 @@ func (m *meter) measurement() int64 {
 	return m.measurements
 }
 
-// size counts a tree: the bytes of its files, and everything that has a name.
+// size counts a tree: the bytes of its files, and everything that has a name. Of what begins as the staging
+// does only that is passed over which is under way: a customer's own programs can make such names, too.
 func (c *call) size(name string) (bytes, inodes int64, err error) {
-	err = c.walk(name, func(_ string, info fs.FileInfo) error {
+	err = c.walkAll(name, c.readSettled, func(_ string, info fs.FileInfo) error {
 		inodes++
 		if info.Mode().IsRegular() {
 			bytes += info.Size()
@@ -181,9 +183,25 @@ func (c *call) size(name string) (bytes, inodes int64, err error) {
 	return bytes, inodes, err
 }
 
+// readSettled reads the names in a directory without those that are under way.
+func (c *call) readSettled(dir string) ([]fs.DirEntry, error) {
+	all, err := c.readAll(dir)
+	if dir != tmpDir {
+		return all, err
+	}
+	c.d.mu.Lock()
+	defer c.d.mu.Unlock()
+	return slices.DeleteFunc(all, func(e fs.DirEntry) bool { return c.d.underWay[tmpDir+"/"+e.Name()] }), err
+}
+
 // walk visits name and, in directories, all below, following no links. It passes over what vanishes
 // meanwhile and over what is being prepared, unless name itself is that.
 func (c *call) walk(name string, visit func(name string, info fs.FileInfo) error) error {
+	return c.walkAll(name, c.readDir, visit)
+}
+
+// walkAll is walk with the names that read answers.
+func (c *call) walkAll(name string, read func(dir string) ([]fs.DirEntry, error), visit func(name string, info fs.FileInfo) error) error {
 	if err := c.Err(); err != nil {
 		return err
 	}
@@ -202,7 +220,7 @@ func (c *call) walk(name string, visit func(name string, info fs.FileInfo) error
 	case !info.IsDir():
 		return nil
 	}
-	entries, err := c.readDir(name)
+	entries, err := read(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -210,7 +228,7 @@ func (c *call) walk(name string, visit func(name string, info fs.FileInfo) error
 		return err
 	}
 	for _, e := range entries {
-		if err := c.walk(path.Join(name, e.Name()), visit); err != nil {
+		if err := c.walkAll(path.Join(name, e.Name()), read, visit); err != nil {
 			return err
 		}
 	}

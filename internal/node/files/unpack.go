@@ -25,6 +25,7 @@ import (
 // What an archive may hold. Deflate packs at most 1032 to 1; web sites come near 10 to 1.
 const (
 	maxMembers      = 100_000
+	maxNames        = 32 << 20 // bytes of all names, kept until the files are written
 	maxDirectory    = 16 << 20 // bytes of a zip's own directory, all of which is read into memory
 	maxLink         = 1024     // bytes of one link
 	maxLinks        = 4 << 20  // bytes of all links, kept until the files are written
@@ -103,6 +104,7 @@ type extraction struct {
 	bytes      int64
 	freed      int64 // bytes of files to be replaced
 	inodes     int64 // new names
+	nameBytes  int
 	linkBytes  int
 	links      []member
 	madeParent map[string]bool
@@ -172,6 +174,9 @@ func (x *extraction) judge(m member) (_ member, err error) {
 	name, err := CleanPath(m.name)
 	if err != nil {
 		return m, err
+	}
+	if x.nameBytes += len(name); x.nameBytes > maxNames {
+		return m, fmt.Errorf("%w: names too long", panel.ErrLimit)
 	}
 	m.name = name
 	if m.same {
@@ -244,6 +249,10 @@ func (x *extraction) see(name string, kind int) error {
 	for dir := path.Dir(name); dir != "." && x.seen[dir] != seenDir; dir = path.Dir(dir) {
 		if x.seen[dir] == seenFile {
 			return fmt.Errorf("%w: below a file of the archive", panel.ErrInvalid)
+		}
+		// Parents are names as well, and one member may bring thousands that no other has.
+		if len(x.seen) >= maxMembers {
+			return fmt.Errorf("%w: more than %d names", panel.ErrLimit, maxMembers)
 		}
 		x.seen[dir] = seenDir
 	}
@@ -347,6 +356,7 @@ func (x *extraction) writeLink(m member) error {
 		return panel.ErrExists
 	}
 	staged := x.stagingName()
+	defer x.settled(staged)
 	if err := x.root.Symlink(m.link, staged); err != nil {
 		return err
 	}

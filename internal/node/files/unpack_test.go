@@ -241,6 +241,17 @@ func TestBombsAreRefusedQuickly(t *testing.T) {
 	}
 	nothingEscaped(t, home)
 
+	// Few members that have very many directories above them.
+	deep := make([]thing, 70)
+	for i := range deep {
+		deep[i].name = fmt.Sprintf("%d%s", i, strings.Repeat("/a", 2000))
+	}
+	home, _, err = extract(t, makeTar(t, deep...))
+	if !errors.Is(err, panel.ErrLimit) || !strings.Contains(fmt.Sprint(err), "names") {
+		t.Errorf("too many names: %.200v", err)
+	}
+	nothingEscaped(t, home)
+
 	// A directory of a zip too large to be read into memory.
 	reader := &budget{r: bytes.NewReader(make([]byte, maxDirectory*2)), left: maxDirectory}
 	var buf [4096]byte

@@ -86,6 +86,7 @@ func (c *call) install(name string, src io.Reader, mode fs.FileMode, opt panel.W
 		return err
 	}
 	staged := c.stagingName()
+	defer c.settled(staged)
 	if err := c.fill(staged, src, h, mode, durable); err != nil {
 		return err
 	}
@@ -153,10 +154,24 @@ func (c *call) parent(name string, create bool) error {
 	return err
 }
 
-// stagingName is a new name that no customer can speak.
+// stagingName is a new name that no customer can speak. Nothing there is measured until it is settled.
 func (c *call) stagingName() string {
 	_ = c.root.Mkdir(tmpDir, 0o700) // gone only when somebody removed it from outside
-	return tmpDir + "/" + staging + rand.Text()
+	name := tmpDir + "/" + staging + rand.Text()
+	c.staged = append(c.staged, name)
+	c.d.mu.Lock()
+	defer c.d.mu.Unlock()
+	c.d.underWay[name] = true
+	return name
+}
+
+// settled ends what stagingName began.
+func (c *call) settled(names ...string) {
+	c.d.mu.Lock()
+	defer c.d.mu.Unlock()
+	for _, name := range names {
+		delete(c.d.underWay, name)
+	}
 }
 
 // fill writes a new file, taking room as the bytes come. A file that could not be filled is removed.
