@@ -235,6 +235,7 @@ func (w *world) bringBack(ref string, in panel.RestoreRequest) panel.BackupTask 
 type notes struct {
 	of     map[string]map[string]string
 	before func() // in a load, once
+	refuse error  // what a load answers
 }
 
 func (*notes) BackupPart() panel.BackupPart { return panel.PartDatabases }
@@ -251,6 +252,9 @@ func (n *notes) DumpBackup(_ context.Context, a accounts.Account, dir string) (i
 func (n *notes) LoadBackup(_ context.Context, a accounts.Account, dir string, items []string) error {
 	if n.before != nil {
 		n.before()
+	}
+	if n.refuse != nil {
+		return n.refuse
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -574,6 +578,21 @@ func TestADamagedBackupTouchesNothing(t *testing.T) {
 			_ = stream.Close()
 		})
 	}
+}
+
+// TestAServerThatRefusesADumpDamagesNoBackup: ErrInvalid of a restore says that the backup is damaged, which
+// is then offered no more.
+func TestAServerThatRefusesADumpDamagesNoBackup(t *testing.T) {
+	w := newWorld(t, folder)
+	w.fill("1")
+	w.backUp("1", "b1", panel.PartFiles, panel.PartDatabases)
+	w.notes.refuse = fmt.Errorf("%w: line 7: unknown collation", panel.ErrInvalid)
+	r := w.bringBack("1", panel.RestoreRequest{ID: "r1", Backup: "b1", Parts: []panel.BackupPart{panel.PartDatabases}})
+	w.same("status", panel.TaskFailed, r.Status)
+	w.same("failure", panel.ErrInternal, r.Failure)
+	w.notes.refuse = nil
+	r = w.bringBack("1", panel.RestoreRequest{ID: "r2", Backup: "b1", Parts: []panel.BackupPart{panel.PartDatabases}})
+	w.same("later", panel.TaskCompleted, r.Status)
 }
 
 // TestARepositoryIsReadByHand runs what docs/backups.md tells operators.

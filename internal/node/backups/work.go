@@ -338,7 +338,12 @@ func (d *Driver) load(ctx context.Context, a accounts.Account, b task, p part, w
 	if err := os.MkdirAll(dir, 0o700); err != nil { // a backup without any
 		return err
 	}
-	return f.LoadBackup(ctx, a, dir, items)
+	err = f.LoadBackup(ctx, a, dir, items)
+	if errors.Is(err, panel.ErrInvalid) {
+		// The checksum held: what a server will not take damages no other part, and not this one for another try.
+		err = fmt.Errorf("%w: %s", panel.ErrInternal, err.Error())
+	}
+	return err
 }
 
 // BackupDocuments implements panel.Backups.
