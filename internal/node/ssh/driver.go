@@ -102,7 +102,7 @@ func New(c Config) (*Driver, error) {
 	if d.fingerprint, err = d.hostKey(); err != nil {
 		return nil, fmt.Errorf("ssh: host key: %w", err)
 	}
-	d.log = &tail{file: d.path("sshd.log")}
+	d.log = openTail(d.path("sshd.log"), d.path("sshd.read"))
 	return d, nil
 }
 

@@ -8,9 +8,12 @@ import (
 	"io/fs"
 	"os"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
+
+	"stead.dev/stead/internal/node/record"
 )
 
 // How often the server's log is read, and how large it may become before it is begun anew. sshd appends, so
@@ -23,9 +26,27 @@ const (
 // tail reads what was added to a file since it last looked.
 type tail struct {
 	file string
+	kept string // where it says how far the file was read, for the next agent
 
 	mu sync.Mutex
 	at int64
+}
+
+// openTail goes on where an agent before read something that mattered: the lines bear no time, so one that
+// is read again would be taken for one of now.
+func openTail(file, kept string) *tail {
+	t := &tail{file: file, kept: kept}
+	if data, err := os.ReadFile(kept); err == nil {
+		t.at, _ = strconv.ParseInt(string(data), 10, 64) // from the beginning, if it cannot be read
+	}
+	return t
+}
+
+// keep has the next agent go on behind what was read.
+func (t *tail) keep() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return record.WriteFile(t.kept, strconv.AppendInt(nil, t.at, 10), 0o600)
 }
 
 // lines answers the complete lines that came.
@@ -44,7 +65,7 @@ func (t *tail) lines() ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	if info.Size() < t.at {
+	if t.at < 0 || info.Size() < t.at {
 		t.at = 0 // begun anew
 	}
 	data, err := io.ReadAll(io.NewSectionReader(f, t.at, min(info.Size()-t.at, mostLog)))
@@ -84,6 +105,11 @@ func (d *Driver) readLog() {
 		}
 		if err := d.used(users[found[1]], found[2], d.cfg.Now().UTC()); err != nil {
 			d.cfg.Log.Warn("use of an SSH key cannot be kept", "user", found[1], "error", err)
+		}
+	}
+	if users != nil {
+		if err := d.log.keep(); err != nil {
+			d.cfg.Log.Warn("how far the log of sshd was read cannot be kept", "error", err)
 		}
 	}
 }

@@ -249,6 +249,15 @@ func TestKeysComeAndGo(t *testing.T) {
 		w.must(err)
 		return len(got) == 2 && got[0].LastUsedAt == nil && got[1].LastUsedAt != nil
 	}, "the use of the second key is noted, and of no other")
+	// The next agent, a day later, reads of nothing that happened since.
+	w.must(w.Close())
+	w.cfg.Now = func() time.Time { return time.Now().Add(24 * time.Hour) }
+	w.open()
+	got, err := w.SSHKeys(t.Context(), "alice")
+	w.must(err)
+	if got[0].LastUsedAt != nil || got[1].LastUsedAt == nil || got[1].LastUsedAt.After(time.Now().Add(time.Hour)) {
+		t.Errorf("after a restart: %+v", got)
+	}
 	w.must(w.SetSSHKeys(t.Context(), "alice", keys[:1]))
 	if _, err := w.dial(w.alice.User.Name, gossh.PublicKeys(second)); err == nil {
 		t.Error("a key that was taken away opens")
