@@ -35,10 +35,11 @@ func (d *Driver) DumpBackup(ctx context.Context, a accounts.Account, dir string)
 		if err != nil {
 			return items, fmt.Errorf("mail: %w", err)
 		}
-		to, err := d.userDir(a, dir, m.Address)
+		to, err := freshDir(dir, m.Address)
 		if err == nil {
-			err = identity.Do(a, func() error { return copyTree(ctx, from, to, ".", ".") })
-			err = errors.Join(err, to.Close())
+			// The copy is root's: it takes nothing of what the account may occupy.
+			c := copying{ctx: ctx, from: from, to: to, as: func(f func() error) error { return identity.Do(a, f) }}
+			err = errors.Join(c.tree(".", "."), to.Close())
 		}
 		if err = errors.Join(err, from.Close()); err != nil {
 			return items, fmt.Errorf("mail: backup of %s: %w", m.Address, err)
@@ -90,16 +91,10 @@ func (d *Driver) openBox(a accounts.Account, address string) (*os.Root, error) {
 	return account.OpenRoot(boxPath(address))
 }
 
-// userDir makes a directory in one of root's in which the account's user may write.
-func (d *Driver) userDir(a accounts.Account, dir, name string) (*os.Root, error) {
+func freshDir(dir, name string) (*os.Root, error) {
 	made := filepath.Join(dir, name)
 	if err := os.Mkdir(made, 0o700); err != nil {
 		return nil, err
-	}
-	if a.User.UID != 0 {
-		if err := os.Chown(made, a.User.UID, a.User.GID); err != nil {
-			return nil, err
-		}
 	}
 	return os.OpenRoot(made)
 }
@@ -114,46 +109,50 @@ func (d *Driver) load(ctx context.Context, a accounts.Account, s state, address 
 		return err
 	}
 	defer func() { _ = account.Close() }() // what was written is synced by its files
-	// The copy is root's: it is given to the user, who then reads it.
-	if err := give(a, from); err != nil {
+	box := boxPath(address)
+	err = identity.Do(a, func() error { return account.MkdirAll(path.Dir(box), 0o700) })
+	if err != nil {
 		return err
 	}
-	return identity.Do(a, func() error {
-		box := boxPath(address)
-		if err := account.MkdirAll(path.Dir(box), 0o700); err != nil {
-			return err
-		}
-		fresh := path.Join(path.Dir(box), ".stead-"+rand.Text())
-		if err := account.Mkdir(fresh, 0o700); err != nil {
-			return err
-		}
-		if err := copyTree(ctx, from, account, ".", fresh); err != nil {
-			return errors.Join(err, account.RemoveAll(fresh))
-		}
-		if err := account.RemoveAll(box); err != nil {
-			return errors.Join(err, account.RemoveAll(fresh))
-		}
-		return account.Rename(fresh, box)
-	})
-}
-
-// give makes the account's user the owner of a tree.
-func give(a accounts.Account, root *os.Root) error {
-	if a.User.UID == 0 {
-		return nil
+	// Root makes the new mailbox and gives it to the user when it is whole: the user may have no room for two.
+	fresh := path.Join(path.Dir(box), ".stead-"+rand.Text())
+	if err := account.Mkdir(fresh, 0o700); err != nil {
+		return err
 	}
-	return fs.WalkDir(root.FS(), ".", func(name string, _ fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		return root.Lchown(name, a.User.UID, a.User.GID)
-	})
+	c := copying{ctx: ctx, from: from, to: account, uid: a.User.UID, gid: a.User.GID, as: func(f func() error) error { return f() }}
+	err = c.tree(".", fresh)
+	if err == nil {
+		err = c.give(fresh)
+	}
+	if err == nil {
+		err = identity.Do(a, func() error {
+			if err := account.RemoveAll(box); err != nil {
+				return err
+			}
+			return account.Rename(fresh, box)
+		})
+	}
+	if err != nil {
+		return errors.Join(err, account.RemoveAll(fresh))
+	}
+	return nil
 }
 
-// copyTree copies directories and files, with their permissions and times. What vanishes meanwhile,
-// as mails do that are read or moved, is passed over.
-func copyTree(ctx context.Context, from, to *os.Root, source, target string) error {
-	dir, err := from.Open(source)
+// copying copies directories and files, with their permissions and times. What vanishes meanwhile, as
+// mails do that are read or moved, is passed over.
+type copying struct {
+	ctx      context.Context
+	from, to *os.Root
+	as       func(func() error) error // has what opens a source run as whoever may read it
+	uid, gid int                      // of what is made; 0: root's
+}
+
+func (c copying) tree(source, target string) error {
+	var dir *os.File
+	err := c.as(func() (err error) {
+		dir, err = c.from.Open(source)
+		return err
+	})
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -165,7 +164,7 @@ func copyTree(ctx context.Context, from, to *os.Root, source, target string) err
 		return err
 	}
 	for _, e := range entries {
-		if err := ctx.Err(); err != nil {
+		if err := c.ctx.Err(); err != nil {
 			return err
 		}
 		if strings.HasPrefix(e.Name(), "dovecot.index") || strings.HasPrefix(e.Name(), "dovecot.list.index") {
@@ -174,11 +173,11 @@ func copyTree(ctx context.Context, from, to *os.Root, source, target string) err
 		name, as := path.Join(source, e.Name()), path.Join(target, e.Name())
 		switch {
 		case e.IsDir():
-			if err = to.Mkdir(as, 0o700); err == nil {
-				err = copyTree(ctx, from, to, name, as)
+			if err = c.to.Mkdir(as, 0o700); err == nil {
+				err = errors.Join(c.tree(name, as), c.give(as))
 			}
 		case e.Type().IsRegular():
-			err = copyFile(from, to, name, as)
+			err = c.file(name, as)
 		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
@@ -187,8 +186,12 @@ func copyTree(ctx context.Context, from, to *os.Root, source, target string) err
 	return nil
 }
 
-func copyFile(from, to *os.Root, source, target string) error {
-	src, err := from.Open(source)
+func (c copying) file(source, target string) error {
+	var src *os.File
+	err := c.as(func() (err error) {
+		src, err = c.from.Open(source)
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -197,7 +200,7 @@ func copyFile(from, to *os.Root, source, target string) error {
 	if err != nil {
 		return err
 	}
-	dst, err := to.OpenFile(target, os.O_WRONLY|os.O_CREATE|os.O_EXCL, info.Mode().Perm())
+	dst, err := c.to.OpenFile(target, os.O_WRONLY|os.O_CREATE|os.O_EXCL, info.Mode().Perm())
 	if err != nil {
 		return err
 	}
@@ -208,5 +211,15 @@ func copyFile(from, to *os.Root, source, target string) error {
 	if err = errors.Join(err, dst.Close()); err != nil {
 		return err
 	}
-	return to.Chtimes(target, info.ModTime(), info.ModTime())
+	if err := c.to.Chtimes(target, info.ModTime(), info.ModTime()); err != nil {
+		return err
+	}
+	return c.give(target)
+}
+
+func (c copying) give(name string) error {
+	if c.uid == 0 {
+		return nil
+	}
+	return c.to.Lchown(name, c.uid, c.gid)
 }

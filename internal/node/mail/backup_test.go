@@ -1,9 +1,11 @@
 package mail
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -106,4 +108,45 @@ func TestMailComesBack(t *testing.T) {
 	ended("r2")
 	w.has("info@alice.example", "kept", "kept")
 	w.has("sales@alice.example", "kept")
+}
+
+// TestACopyOfMailIsNotTheAccounts: what is being backed up takes nothing of the room of an account, which the
+// kernel counts by the owner of files; what is restored is the account's again.
+func TestACopyOfMailIsNotTheAccounts(t *testing.T) {
+	w := newWorld(t)
+	w.set(alice, box("info@alice.example"))
+	must(t, w.comes("somebody@elsewhere.example", "info@alice.example", "kept"))
+	w.has("info@alice.example", "kept")
+	a, err := w.lookup(alice)
+	must(t, err)
+	owned := func(dir string, uid int) (files int) {
+		must(t, filepath.WalkDir(dir, func(name string, e fs.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
+			info, err := e.Info()
+			if err != nil {
+				return err
+			}
+			if st, ok := info.Sys().(*syscall.Stat_t); !ok || int(st.Uid) != uid {
+				t.Errorf("%s is of %v, not of %d", name, st.Uid, uid)
+			}
+			if !e.IsDir() {
+				files++
+			}
+			return nil
+		}))
+		return files
+	}
+	dir := t.TempDir()
+	_, err = w.DumpBackup(t.Context(), a, dir)
+	must(t, err)
+	if owned(dir, os.Geteuid()) == 0 {
+		t.Error("nothing was copied")
+	}
+	must(t, w.LoadBackup(t.Context(), a, dir, nil))
+	if owned(filepath.Join(w.cfg.Store, "alice/alice.example/info"), a.User.UID) == 0 {
+		t.Error("nothing came back")
+	}
+	w.has("info@alice.example", "kept")
 }
