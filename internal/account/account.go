@@ -49,18 +49,22 @@ type Client struct {
 const maxUserAgent = 300
 
 func (c Client) userAgent() string {
-	ua := strings.ToValidUTF8(c.UserAgent, "")
-	ua = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return -1
-		}
-		return r
-	}, ua)
+	ua := withoutControls(c.UserAgent)
 	for len(ua) > maxUserAgent {
 		_, size := utf8.DecodeLastRuneInString(ua[:maxUserAgent+1])
 		ua = ua[:maxUserAgent+1-size]
 	}
 	return ua
+}
+
+// withoutControls is a text that any database takes, on one line.
+func withoutControls(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(s, ""))
 }
 
 // key groups the addresses that one caller has at will, for limits.

@@ -207,7 +207,7 @@ func (s *Service) FinishPasskey(ctx context.Context, session Session, token, nam
 
 // passkeyName is what the person calls the passkey, else the browser's name.
 func passkeyName(name string, c Client) string {
-	name = strings.Join(strings.Fields(strings.ToValidUTF8(name, "")), " ")
+	name = withoutControls(strings.Join(strings.Fields(name), " "))
 	if name == "" {
 		name = c.userAgent()
 	}

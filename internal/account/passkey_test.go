@@ -123,7 +123,7 @@ func (w *world) withPasskey(t *testing.T, s Session) *authenticator {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := w.FinishPasskey(t.Context(), s, c.Token, "  My   phone ", a.create(c.Options), home); err != nil {
+	if err := w.FinishPasskey(t.Context(), s, c.Token, "  My   ph\x00one ", a.create(c.Options), home); err != nil {
 		t.Fatal(err)
 	}
 	return a

@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"maps"
-	"strings"
 
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
@@ -113,7 +112,7 @@ func emailKey(email string) string { return hex.EncodeToString(secret.Hash(email
 func (s *Service) SignIn(ctx context.Context, email, password string, c Client) (out Outcome, err error) {
 	normal, ok := NormalizeEmail(email)
 	if !ok {
-		normal = strings.ToLower(email)
+		normal = emailKey(email) // nobody's; what was typed may be text that no database takes
 	}
 	if err := s.limit(ctx, c.key(), s.Limits.SignInAddress); err != nil {
 		return out, err

@@ -73,7 +73,7 @@ func TestManyRegistrationsAtOnceMakeOneAccount(t *testing.T) {
 func TestAWrongPasswordAndAnUnknownAddressLookTheSame(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.anna(t)
-		for _, c := range [][2]string{{"anna@example.com", otherPassword}, {"eve@example.com", goodPassword}, {"nonsense", goodPassword}, {"anna@example.com", ""}} {
+		for _, c := range [][2]string{{"anna@example.com", otherPassword}, {"eve@example.com", goodPassword}, {"nonsense", goodPassword}, {"anna@\x00example.com", goodPassword}, {"anna@example.com", ""}} {
 			_, err := w.SignIn(t.Context(), c[0], c[1], home)
 			if !errors.Is(err, ErrCredentials) {
 				t.Errorf("%v: %v", c, err)
