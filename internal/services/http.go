@@ -74,7 +74,7 @@ func wire(ctx context.Context, r record, has funds) serviceWire {
 		GraceUntil: r.graceUntil, TerminatesAt: r.terminatesAt,
 		Location: orNull(r.place.location), IPv4: orNull(r.place.ipv4), IPv6: orNull(r.place.ipv6),
 		Nameservers: r.place.nameservers, OriginURL: orNull(r.place.originURL),
-		AvailableActions: r.status.actions(), Tags: []string{}, CreatedAt: r.createdAt, ProvisionedAt: r.provisionedAt,
+		AvailableActions: r.actions(), Tags: []string{}, CreatedAt: r.createdAt, ProvisionedAt: r.provisionedAt,
 	}
 	if r.pendingPlanID != nil {
 		w.PendingChange = &planChangeWire{PlanID: *r.pendingPlanID, ApplyAt: r.pendingPlanAt}

@@ -137,6 +137,11 @@ func (r record) renewable() error {
 	return nil
 }
 
+// actions are what the customer can do with the service. Renewing is none of them where it would be refused.
+func (r record) actions() []string {
+	return slices.DeleteFunc(r.status.actions(), func(action string) bool { return action == "renew" && r.renewable() != nil })
+}
+
 // quoteRenewal prices the renewal of a service for a number of months; 0 is its own
 // period, at the price that it was sold for. A renewal begins where the paid time
 // ends, unless all of what is bought would lie in the past.
@@ -154,17 +159,17 @@ func (s *Service) quoteRenewal(ctx context.Context, q db.Querier, r record, mont
 	}
 	if w.planID != r.planID || months != r.periodMonths {
 		offer, err := s.offer(ctx, q, r.accountID, w.planID, months)
-		if own && errors.Is(err, fault.Validation) {
-			// The plan that was to come is no longer sold so: the service stays what it is, and applyPending
-			// says so in its time.
+		if own && (errors.Is(err, fault.Validation) || err == nil && !offer.Available) {
+			// The plan that was to come is no longer sold, or not so: the service stays what it is and is paid as that,
+			// and applyPending says so in its time.
 			r.pendingPlanID = nil
 			return s.quoteRenewal(ctx, q, r, 0, now)
 		}
 		if err != nil {
 			return w, err
 		}
-		if !offer.Available && w.planID == r.planID {
-			return w, ErrRenewalNotAllowed.Wrap(fmt.Errorf("services: plan %d is sold for its old periods only", r.planID))
+		if !offer.Available {
+			return w, ErrRenewalNotAllowed.Wrap(fmt.Errorf("services: plan %d is not sold for other periods", w.planID))
 		}
 		w.planName, w.planPrice = offer.PlanName, offer.Price
 	}

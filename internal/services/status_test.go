@@ -1,6 +1,7 @@
 package services
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -78,5 +79,18 @@ func TestActionsAndLiveness(t *testing.T) {
 		if diff := cmp.Diff(want.actions, status.actions()); diff != "" {
 			t.Errorf("%s: actions (-want +got):\n%s", status, diff)
 		}
+	}
+}
+
+func TestRenewingIsOfferedWhereMoneyBringsBack(t *testing.T) {
+	for reason, want := range map[SuspendReason][]string{
+		Unpaid: {"update", "renew"}, Abuse: {"update"}, Manual: {"update"}, ResourceLimit: {"update"},
+	} {
+		if diff := cmp.Diff(want, record{status: Suspended, suspendReason: &reason}.actions()); diff != "" {
+			t.Errorf("%s: actions (-want +got):\n%s", reason, diff)
+		}
+	}
+	if got := (record{status: Active}).actions(); !slices.Contains(got, "renew") {
+		t.Errorf("an active service offers %v", got)
 	}
 }
