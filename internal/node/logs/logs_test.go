@@ -18,6 +18,7 @@ import (
 
 	"stead.dev/stead/internal/node/accounts"
 	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/platform/testkit"
 )
 
 var start = time.Date(2026, 11, 21, 18, 24, 0, 0, time.UTC)
@@ -239,6 +240,53 @@ func TestRotationByAgeAndHowMuchIsKept(t *testing.T) {
 	if lines := all(t, d, panel.LogQuery{Type: panel.LogCron, Limit: 10}); len(lines) < 2 || lines[0].Message != "8" || lines[1].Message != "left" {
 		t.Errorf("after a crash: %+v", lines)
 	}
+}
+
+// TestALogThatIsLargeHoldsNobodyUp packs a log that takes hours, and one that its customer makes longer for as
+// long as somebody reads it.
+func TestALogThatIsLargeHoldsNobodyUp(t *testing.T) {
+	const hours, seconds = 1 << 38, 1 << 27 // bytes, none of which occupies anything
+	d := newDriver(t, Policy{MaxBytes: 1}, fixed)
+	rotated := make(chan error, 1)
+	begin := func(volume string, size int64) string {
+		write(t, d.store, panel.LogPHP, "x")
+		must(t, d.store.Rotate())
+		former := d.store.File("alice", panel.LogPHP) + volume
+		must(t, os.Truncate(former, size))
+		t.Cleanup(func() { _ = os.Truncate(former, 0) }) // ends what is still read
+		write(t, d.store, panel.LogPHP, "x")
+		go func() { rotated <- d.store.Rotate() }()
+		testkit.Eventually(t, time.Minute, func() bool {
+			found, err := filepath.Glob(former + ".gz*")
+			must(t, err)
+			return len(found) > 0
+		}, "the log is being packed")
+		return former
+	}
+	ends := func(what string, done <-chan error) {
+		t.Helper()
+		select {
+		case err := <-done:
+			must(t, err)
+		case <-time.After(time.Minute):
+			t.Fatalf("%s waits", what)
+		}
+	}
+
+	former := begin(".1", hours)
+	appended := make(chan error, 1)
+	go func() {
+		appended <- d.store.Append("bob", os.Getegid(), panel.LogCron, panel.LogLine{At: start, Level: "info", Message: "ran"})
+	}()
+	ends("another account's log", appended)
+	must(t, os.Truncate(former, 0))
+	ends("the first rotation", rotated)
+
+	former = begin(".3", seconds)
+	if err := os.Truncate(former, hours); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
+	ends("the second rotation", rotated)
 }
 
 func TestALogIsOnlyAFile(t *testing.T) {

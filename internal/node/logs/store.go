@@ -243,13 +243,15 @@ func (s *Store) Rotate() error {
 	}
 	var failed error
 	rotated := false
+	var former []volume
 	for _, a := range accounts {
 		for _, t := range panel.LogTypes() {
 			if !a.IsDir() || !accountForm.MatchString(a.Name()) {
 				continue
 			}
-			did, err := s.rotate(a.Name(), t)
+			did, before, err := s.rotate(a.Name(), t)
 			rotated = rotated || did
+			former = append(former, before...)
 			if err != nil && !errors.Is(err, fs.ErrNotExist) {
 				failed = errors.Join(failed, fmt.Errorf("logs: %s: %w", s.File(a.Name(), t), err))
 			}
@@ -264,47 +266,52 @@ func (s *Store) Rotate() error {
 	for _, f := range reopen {
 		failed = errors.Join(failed, f())
 	}
+	for _, v := range former {
+		if err := s.pack(v.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			failed = errors.Join(failed, fmt.Errorf("logs: %s: %w", v.path, err))
+		}
+	}
 	return failed
 }
 
-// rotate moves a log that is due out of the way, compresses the one before it and removes those that are
-// too many.
-func (s *Store) rotate(account string, t panel.LogType) (bool, error) {
+// rotate moves a log that is due out of the way and removes those that are too many. It answers those
+// before it that are not compressed yet.
+func (s *Store) rotate(account string, t panel.LogType) (bool, []volume, error) {
 	file := s.File(account, t)
 	info, err := os.Lstat(file)
 	if err != nil || info.Size() == 0 || !info.Mode().IsRegular() {
-		return false, err
+		return false, nil, err
 	}
 	if info.Size() < s.cfg.Policy.MaxBytes && !s.old(file, t) {
-		return false, nil
+		return false, nil, nil
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	all, err := s.volumes(account, t)
 	if err != nil {
-		return false, err
+		return false, nil, err
 	}
 	fresh, number := file+".new", all[len(all)-1].number
 	if left, err := os.Lstat(fresh); err == nil {
 		// A crash came after the exchange: this is the former log.
 		if left.Size() > 0 {
 			if err := os.Rename(fresh, file+"."+strconv.FormatInt(number, 10)); err != nil {
-				return false, err
+				return false, nil, err
 			}
 			number++
 		} else if err := os.Remove(fresh); err != nil {
-			return false, err
+			return false, nil, err
 		}
 	}
 	uid, gid := owner(info)
 	if err := s.create(fresh, uid, gid); err != nil {
-		return false, err
+		return false, nil, err
 	}
 	if err := unix.Renameat2(unix.AT_FDCWD, fresh, unix.AT_FDCWD, file, unix.RENAME_EXCHANGE); err != nil {
-		return false, err
+		return false, nil, err
 	}
 	if err := os.Rename(fresh, file+"."+strconv.FormatInt(number, 10)); err != nil {
-		return true, err
+		return true, nil, err
 	}
 	former := all[:len(all)-1]
 	for len(former) >= s.cfg.Policy.Keep {
@@ -312,19 +319,11 @@ func (s *Store) rotate(account string, t panel.LogType) (bool, error) {
 		former = former[1:]
 		for _, name := range []string{v.path, v.path + ".gz"} {
 			if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return true, err
+				return true, nil, err
 			}
 		}
 	}
-	for _, v := range former {
-		if v.packed {
-			continue
-		}
-		if err := s.pack(v.path, uid, gid); err != nil {
-			return true, err
-		}
-	}
-	return true, nil
+	return true, slices.DeleteFunc(former, func(v volume) bool { return v.packed }), nil
 }
 
 // old tells whether the first line of a log has the age of rotation.
@@ -347,36 +346,61 @@ func (s *Store) old(file string, t panel.LogType) bool {
 	return false
 }
 
-// pack compresses a rotated log; the plain one goes when the packed one is whole.
-func (s *Store) pack(path string, uid, gid int) (err error) {
-	in, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW, 0)
+// pack compresses a rotated log; the plain one goes when the packed one is whole. Nobody waits for it: a
+// log may be as large as its customer likes.
+func (s *Store) pack(path string) (err error) {
+	in, out, size, err := s.beginPack(path)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	tmp := path + ".gz.tmp"
-	if err := os.Remove(tmp); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	if err := s.create(tmp, uid, gid); err != nil {
-		return err
-	}
-	out, err := os.OpenFile(tmp, os.O_WRONLY|unix.O_NOFOLLOW, 0)
-	if err != nil {
-		return err
-	}
 	gz := gzip.NewWriter(out)
-	_, err = io.Copy(gz, in)
+	// What its customer still adds would have no end.
+	_, err = io.Copy(gz, io.LimitReader(in, size))
 	if err = errors.Join(err, gz.Close()); err == nil {
 		err = out.Sync()
 	}
 	if err = errors.Join(err, out.Close()); err != nil {
-		return errors.Join(err, os.Remove(tmp))
+		return errors.Join(err, os.Remove(path+packing))
 	}
-	if err := os.Rename(tmp, path+".gz"); err != nil {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := os.Rename(path+packing, path+".gz"); err != nil {
 		return err
 	}
 	return os.Remove(path)
+}
+
+// packing ends the name of what is being compressed.
+const packing = ".gz.tmp"
+
+// beginPack opens a rotated log, tells its size and makes the file that it is packed into.
+func (s *Store) beginPack(path string) (in, out *os.File, size int64, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	in, err = os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW, 0)
+	if err != nil {
+		return nil, nil, 0, err
+	}
+	defer func() {
+		if err != nil {
+			_ = in.Close() // was read only
+		}
+	}()
+	info, err := in.Stat()
+	if err != nil {
+		return nil, nil, 0, err
+	}
+	tmp := path + packing
+	if err := os.Remove(tmp); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, 0, err
+	}
+	uid, gid := owner(info)
+	if err := s.create(tmp, uid, gid); err != nil {
+		return nil, nil, 0, err
+	}
+	out, err = os.OpenFile(tmp, os.O_WRONLY|unix.O_NOFOLLOW, 0)
+	return in, out, info.Size(), err
 }
 
 // owner is whose a file is.
