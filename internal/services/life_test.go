@@ -329,6 +329,33 @@ func TestARenewalByHandAtTheSameMomentIsNoFailure(t *testing.T) {
 	}
 }
 
+// paidMeanwhile is a till that finds the wallet empty just before money comes in.
+type paidMeanwhile struct{ purse }
+
+func (m paidMeanwhile) Sell(context.Context, *db.Tx, Sale) (int64, error) {
+	m.w.pay(1, 10_000)
+	return 0, fault.InsufficientFunds.New()
+}
+
+// SQLite has one writer: there nothing happens meanwhile.
+func TestMoneyThatComesInWhileARenewalFailsIsUsedAtOnce(t *testing.T) {
+	clk := clock.NewFake(testkit.Start)
+	w := newWorld(t, testkit.Open(t, testkit.PostgresURL(t), clk), clk)
+	w.openPurse()
+	id := w.active(ask("a.test"))
+	w.SetBilling(paidMeanwhile{purse{w}})
+	w.clk.Set(w.record(id).expiresAt.Add(-day))
+	if err := w.Step(t.Context(), id); !errors.Is(err, errMoved) {
+		t.Errorf("%v, want that it moved", err)
+	}
+	w.SetBilling(purse{w})
+	w.live()
+	w.same("charges", []string{"499"}, w.texts(`SELECT CAST(amount AS TEXT) FROM test_sales`))
+	if told := w.told(id); slices.Contains(told, "service.renewal_failed") {
+		t.Errorf("told %v", told)
+	}
+}
+
 func TestASwitchedOffRenewalChargesNothing(t *testing.T) {
 	engines(t, func(t *testing.T, w *world) {
 		w.openPurse()

@@ -234,33 +234,28 @@ func (s *Service) resold(ctx context.Context, q db.Querier, accountID int64, row
 	return all, nil
 }
 
-// ResoldList is one page of a reseller's services, the newest first. There may be very many: they are counted while the
-// page is read and its coverage found.
+// ResoldList is one page of a reseller's services, the newest first. There may be very many, of which a search looks at
+// each: so only those are counted that come after the page, while its coverage is found.
 func (s *Service) ResoldList(ctx context.Context, accountID int64, f Filter, p page.Params) (*page.List[Resold], error) {
 	wanted := filter{status: f.Status, query: f.Query, clientRef: f.ClientRef, planID: f.PlanID, expiresBefore: f.RenewsBefore}
-	var total int
-	var counting errgroup.Group
-	count := func() (err error) {
-		total, err = counted(ctx, s.DB, accountID, wanted)
-		return err
-	}
-	if p.Offset() > 0 {
-		counting.Go(count)
-	}
 	rows, err := paged(ctx, s.DB, accountID, wanted, p)
-	switch {
-	case err != nil || p.Offset() > 0:
-	case len(rows) < p.Limit(): // what does not fill the first page is all there is
-		total = len(rows)
-	default:
-		counting.Go(count)
+	if err != nil {
+		return nil, err
 	}
-	var all []Resold
-	if err == nil {
-		all, err = s.resold(ctx, s.DB, accountID, rows)
+	total, after := 0, 0
+	if len(rows) > 0 {
+		total, wanted.below = p.Offset()+len(rows), rows[len(rows)-1].id
 	}
+	var counting errgroup.Group
+	if len(rows) == p.Limit() || p.Offset() > 0 && len(rows) == 0 { // else this is the last page
+		counting.Go(func() (err error) {
+			after, err = counted(ctx, s.DB, accountID, wanted)
+			return err
+		})
+	}
+	all, err := s.resold(ctx, s.DB, accountID, rows)
 	err = errors.Join(err, counting.Wait())
-	return page.Of(p, total, all), err
+	return page.Of(p, total+after, all), err
 }
 
 // ResoldOne is one of a reseller's services.

@@ -171,11 +171,12 @@ func (s *Service) tryRenew(ctx context.Context, tx *db.Tx, r record, terms Terms
 	if refused.Def.Kind != fault.KindUnprocessable {
 		return err
 	}
+	before := r
 	if r, err = lock(ctx, tx, r.id); err != nil {
 		return err
 	}
-	if !r.renewing() || tx.Now.Before(r.attemptAt(terms)) {
-		return errMoved // its owner renewed it meanwhile, and that took the money
+	if !r.renewing() || !r.attemptAt(terms).Equal(before.attemptAt(terms)) {
+		return errMoved // its owner renewed it meanwhile, and that took the money; or money came in
 	}
 	if err := setRenewalFailed(ctx, tx, r.id, refused.Def.Key, tx.Now.Add(renewAgain)); err != nil {
 		return err

@@ -47,11 +47,11 @@ func setAttempt(ctx context.Context, tx *db.Tx, id int64, at time.Time) error {
 }
 
 // attemptNow has those of an account's services tried again at once whose renewal did
-// not go.
+// not go. One that is due may be tried at this moment, by a step that found the money too early: it is waited for.
 func attemptNow(ctx context.Context, tx *db.Tx, accountID int64) error {
 	_, err := tx.Exec(ctx, `UPDATE services SET next_renewal_attempt_at = $1, step_at = $1
-		WHERE account_id = $2 AND next_renewal_attempt_at > $1 AND auto_renew AND status IN ('active', 'past_due', 'suspended')
-		AND renewal_failure IS NOT NULL`, tx.Now, accountID)
+		WHERE account_id = $2 AND auto_renew AND status IN ('active', 'past_due', 'suspended')
+		AND next_renewal_attempt_at IS NOT NULL AND (next_renewal_attempt_at <= $1 OR renewal_failure IS NOT NULL)`, tx.Now, accountID)
 	return err
 }
 

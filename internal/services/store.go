@@ -77,6 +77,7 @@ type filter struct {
 	expiresBefore      *time.Time
 	clientRef          *string
 	planID             int64
+	below              int64 // ids: those that come after one on a list
 }
 
 // list reads one page of an account's services, the newest first, and counts those on all pages.
@@ -133,6 +134,9 @@ func (f filter) where(accountID int64) (string, []any) {
 	}
 	if f.planID != 0 {
 		and(`plan_id = $%d`, f.planID)
+	}
+	if f.below != 0 {
+		and(`id < $%d`, f.below)
 	}
 	if f.query != "" {
 		text := strings.ToLower(f.query)

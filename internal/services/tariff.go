@@ -222,6 +222,10 @@ func (s *Service) changeTariff(ctx context.Context, tx *db.Tx, accountID, id int
 	if err != nil {
 		return t, 0, err
 	}
+	// What a refund took back meanwhile is not given back once more.
+	if value, err := worth(paid, tx.Now); err != nil || value != t.cost-t.charge+t.credit {
+		return t, 0, errors.Join(err, fault.Conflict.Wrap(errMoved))
+	}
 	if err := cutPeriods(ctx, tx, id, paid, tx.Now); err != nil {
 		return t, 0, err
 	}

@@ -220,6 +220,26 @@ func TestAServiceThatChangesWhileItIsPaidIsAConflict(t *testing.T) {
 	})
 }
 
+func TestTimeThatIsRefundedWhileItsTariffChangesIsAConflict(t *testing.T) {
+	engines(t, func(t *testing.T, w *world) {
+		n := ask("a.test")
+		n.FirstPrice = 499
+		id := w.active(n)
+		err := w.db.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error {
+			w.till.again = func() { // as a refund that was faster
+				if err := w.TakeBack(ctx, tx, id, 400); err != nil {
+					t.Fatal(err)
+				}
+			}
+			_, _, err := w.changeTariff(ctx, tx, 1, id, tariffWish{planID: 5})
+			return err
+		})
+		if !errors.Is(err, fault.Conflict) || w.record(id).planID != 3 {
+			t.Errorf("error = %v", err)
+		}
+	})
+}
+
 func TestATariffIsChangedForTheTimeThatIsLeft(t *testing.T) {
 	engines(t, func(t *testing.T, w *world) {
 		n := ask("a.test")
@@ -360,6 +380,28 @@ func TestAPlanThatIsGoneHoldsUpNobody(t *testing.T) {
 		w.same("plans", []int64{3, 5, 5}, []int64{w.record(gone).planID, w.record(broken).planID, w.record(other).planID})
 		if r := w.record(gone); r.pendingPlanID != nil || count(w.told(gone), "service.tariff_change_failed") != 1 {
 			t.Errorf("the change that cannot be: %+v, told %v", r, w.told(gone))
+		}
+	})
+}
+
+func TestAPlanThatIsSoldOutIsNotPaidFor(t *testing.T) {
+	engines(t, func(t *testing.T, w *world) {
+		id := w.active(ask("a.test"))
+		end := *w.record(id).expiresAt
+		w.exec(`UPDATE services SET pending_plan_id = 6, pending_plan_at = expires_at WHERE id = $1`, id) // chosen before it was
+		w.refuses(id, "renew", `{"period_months":12}`, 422, "renewal_not_allowed")
+		if status, answer := w.post("own", id, "renew", `{}`); status != 200 || answer["plan_id"] != 3.0 {
+			t.Fatalf("%d %v", status, answer)
+		}
+		if sale := w.till.sales[0]; sale.PlanID != 3 || sale.Price != 499 {
+			t.Errorf("it stays what it is, and pays for another plan: %+v", sale)
+		}
+		w.clk.Set(end.Add(time.Hour))
+		if err := w.ApplyTariffs(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if r := w.record(id); r.planID != 3 || r.pendingPlanID != nil || count(w.told(id), "service.tariff_change_failed") != 1 {
+			t.Errorf("%+v, told %v", r, w.told(id))
 		}
 	})
 }
