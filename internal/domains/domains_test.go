@@ -467,6 +467,33 @@ func TestTheLifeOfADomain(t *testing.T) {
 	})
 }
 
+// overtaken is a purse whose lock was held by an operation that has just prolonged the domain.
+type overtaken struct{ purse }
+
+func (o overtaken) Begin(ctx context.Context, tx *db.Tx, p Purchase) (int64, error) {
+	if _, err := tx.Exec(ctx, `UPDATE domains SET expires_at = expires_at + 31536000000000 WHERE id = $1`, p.DomainID); err != nil {
+		return 0, err
+	}
+	return o.purse.Begin(ctx, tx, p)
+}
+
+func TestARenewalThatAnotherHasOvertakenIsNotPaid(t *testing.T) {
+	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
+		w := newWorld(t, d, clk)
+		id := w.order("shop.com", "")
+		if err := w.Work(t.Context(), w.op()); err != nil {
+			t.Fatal(err)
+		}
+		balance := w.number(`SELECT balance FROM test_purse`)
+		w.Orders = overtaken{}
+		if status, body := w.call("own", "POST", fmt.Sprintf("/api/v1/domains/%d/renew", id), `{}`); status != http.StatusConflict || key(body) != "job_running" {
+			t.Errorf("%d %s", status, body)
+		}
+		w.same("operations", 1, w.op())
+		w.same("the balance", balance, w.number(`SELECT balance FROM test_purse`))
+	})
+}
+
 func TestChecks(t *testing.T) {
 	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
 		w := newWorld(t, d, clk)

@@ -310,7 +310,16 @@ func (s *Service) Renew(ctx context.Context, tx *db.Tx, accountID, id int64, yea
 	if err != nil {
 		return err
 	}
-	return s.begin(ctx, tx, d, o, total, nil, keyed)
+	if err := s.begin(ctx, tx, d, o, total, nil, keyed); err != nil {
+		return err
+	}
+	// An operation that ended while this one waited for the wallet has prolonged it: this one would be done already,
+	// and be paid for nothing.
+	now, err := lock(ctx, tx, id)
+	if err == nil && (now.status != d.status || !now.expiresAt.Equal(*d.expiresAt)) {
+		err = fault.JobRunning.New()
+	}
+	return err
 }
 
 // filled reads a domain with what its answer needs.
