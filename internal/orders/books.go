@@ -184,10 +184,10 @@ func (s *Service) Awaiting(ctx context.Context, q db.Querier, accountID, id int6
 }
 
 // ofPlans is what of the order's price, without the tax that is added to it, is for plans. What was paid for add-ons
-// never counted as paid for a service's time.
+// never counted as paid for a service's time. A service that comes back is a renewal that no sale of a plan stands for.
 func (o order) ofPlans() (sum money.USDCents) {
 	for _, i := range o.items {
-		if i.planID != nil {
+		if i.planID != nil || i.kind == "renewal" {
 			sum += i.total - i.tax
 		}
 	}

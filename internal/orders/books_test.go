@@ -122,6 +122,26 @@ func TestAnOrderIsTaxedWhenItIsMadeAndWhenItIsPaid(t *testing.T) {
 	})
 }
 
+func TestTheTimeOfAServiceThatCameBackIsTakenBackWithItsMoney(t *testing.T) {
+	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
+		w := newWorld(t, d, clk)
+		w.give(1000)
+		w.Books, w.Taxes = &shoebox{}, &levy{}
+		w.exec(`INSERT INTO test_services (id, domain, status) VALUES (9, 'a.test', 'active')`)
+		w.in(func(ctx context.Context, tx *db.Tx) error {
+			id, err := w.Begin(ctx, tx, Purchase{AccountID: 1, Kind: "renewal", Title: "Start", ServiceID: 9, PeriodMonths: 1, Price: 500})
+			if err == nil {
+				err = w.Complete(ctx, tx, id)
+			}
+			if err == nil {
+				_, err = w.Refund(ctx, tx, id, 200, "because")
+			}
+			return err
+		})
+		w.same("services of which time was taken back", int64(1), w.number(`SELECT COUNT(*) FROM test_services WHERE domain = 'a.test less $1.80'`))
+	})
+}
+
 func TestASaleGivesBackTheTaxOfWhatItCredits(t *testing.T) {
 	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
 		w := newWorld(t, d, clk)
