@@ -131,10 +131,11 @@ type statement struct {
 
 func monthOf(text string) (from, to time.Time, err error) {
 	from, err = time.Parse("2006-01", text)
-	if err != nil || from.Year() < 1970 {
+	to = from.AddDate(0, 1, 0)
+	if err != nil || from.Year() < 1970 || to.Year() >= 10_000 { // which no date-time can name
 		return from, to, fault.Invalid("month", "month")
 	}
-	return from, from.AddDate(0, 1, 0), nil
+	return from, to, nil
 }
 
 // statementOf sums a month. The opening balance is the sum of all that was before, so

@@ -123,7 +123,7 @@ func TestStatementsJoin(t *testing.T) {
 			}
 		}
 		w.has(1, Balance{Spendable: april.Closing.USDCents, Held: 1000})
-		for _, bad := range []string{"", "?month=2031-13", "?month=2031", "?month=1969-12"} {
+		for _, bad := range []string{"", "?month=2031-13", "?month=2031", "?month=1969-12", "?month=9999-12"} {
 			if status, _ := w.call("anna", http.MethodGet, "/api/v1/wallet/statement"+bad, ""); status != http.StatusUnprocessableEntity {
 				t.Errorf("%q: %d", bad, status)
 			}
