@@ -15,7 +15,7 @@ import (
 func TestTheShopFrontShowsWhatIsSold(t *testing.T) {
 	b := newSite(t).browser(t)
 	a := b.get("/")
-	for _, want := range []string{"Stead &amp; Sons", "Hosting &lt;b&gt;", "$3.00", "for 1 month", "for 12 months", "$1.00 for the first period", "Quick &amp; quiet", "512 MB of disk space", "1 site<", "Traffic without a limit", "Any number of sites", "demo@example.com", `href="/register"`, `href="/login"`, `href="/docs"`} {
+	for _, want := range []string{"Stead &amp; Sons", "Hosting &lt;b&gt;", "$3.00", "for 1 month", "for 12 months", "$1.00 for the first period", "Quick &amp; quiet", "512 MB of disk space", "1536 MB of disk space", "20 GB of disk space", "1 site<", "Traffic without a limit", "Any number of sites", "demo@example.com", `href="/register"`, `href="/login"`, `href="/docs"`} {
 		if !strings.Contains(a.body, want) {
 			t.Errorf("%q is not on the page", want)
 		}

@@ -42,18 +42,38 @@ func (ui *UI) serviceRoutes(mux *http.ServeMux) {
 
 // servicesData is what the page "services" shows.
 type servicesData struct {
-	Services []Hosting
-	// Credentials and Terminal tell which pages each service has.
-	Credentials, Terminal bool
+	Services []serviceRow
+	// Credentials tells that each service has a page of passwords.
+	Credentials bool
+}
+
+type serviceRow struct {
+	Hosting
+	// Terminal tells that one can be opened now.
+	Terminal bool
 }
 
 func (ui *UI) showServices(w http.ResponseWriter, r *http.Request) {
-	all, err := ui.Services.Hosting(r.Context(), ui.session(r).Account.ID)
+	account := ui.session(r).Account.ID
+	all, err := ui.Services.Hosting(r.Context(), account)
 	if err != nil {
 		ui.fail(w, r, err)
 		return
 	}
-	ui.render(w, r, http.StatusOK, "services", servicesData{Services: all, Credentials: ui.Credentials != nil, Terminal: ui.Terminals != nil})
+	d := servicesData{Credentials: ui.Credentials != nil}
+	for _, h := range all {
+		row := serviceRow{Hosting: h}
+		if ui.Terminals != nil {
+			err := ui.Terminals.CheckTerminal(r.Context(), account, h.ID)
+			if err != nil && fault.From(err).Def == fault.Internal {
+				ui.fail(w, r, err)
+				return
+			}
+			row.Terminal = err == nil
+		}
+		d.Services = append(d.Services, row)
+	}
+	ui.render(w, r, http.StatusOK, "services", d)
 }
 
 // hosting finds the visitor's service that the address names.

@@ -274,3 +274,19 @@ func TestNonsenseEndsATerminal(t *testing.T) {
 	_ = c.CloseNow()
 	testkit.Eventually(t, time.Minute, func() bool { return s.terminals.running() == 0 }, "no terminal is left without a browser")
 }
+
+func TestATerminalIsOfferedWhereThereIsOne(t *testing.T) {
+	s := newSite(t)
+	b := s.browser(t)
+	b.register("anna@example.com")
+	offered := func() bool { return strings.Contains(b.get("/account/services").body, terminalPage) }
+	if !offered() {
+		t.Error("no way to the terminal of a service that has one")
+	}
+	for _, err := range []error{fault.UnsupportedOperation.New(), fault.FeatureNotInPlan.New(), fault.ServiceSuspended.New()} {
+		s.terminals.off = err
+		if offered() {
+			t.Errorf("a way to a terminal that answers %v", err)
+		}
+	}
+}

@@ -15,7 +15,6 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
-	"strconv"
 	"strings"
 
 	"stead.dev/stead/internal/account"
@@ -90,12 +89,12 @@ type Plan struct {
 	DiskMB, BandwidthGB, Sites int64
 }
 
-// Disk is the space in whole gigabytes, or megabytes below one.
-func (p Plan) Disk() string {
-	if p.DiskMB < 1024 {
-		return strconv.FormatInt(p.DiskMB, 10) + " MB"
+// DiskGB is the space in gigabytes, and 0 where it is no whole number of them.
+func (p Plan) DiskGB() int64 {
+	if p.DiskMB%1024 != 0 {
+		return 0
 	}
-	return strconv.FormatInt(p.DiskMB/1024, 10) + " GB"
+	return p.DiskMB / 1024
 }
 
 // UI serves the pages.

@@ -135,6 +135,8 @@ func newSite(t *testing.T) *site {
 		Catalog: shelf{{Name: "Hosting <b>", Features: []string{"Quick & quiet"}, Plans: []webui.Plan{
 			{Name: "Start", Price: "$3.00", FirstPrice: "$1.00", Months: 1, DiskMB: 512, BandwidthGB: 10, Sites: 1},
 			{Name: "Year", Price: "$30.00", Months: 12, DiskMB: -1, BandwidthGB: -1, Sites: -1},
+			{Name: "More", Price: "$4.00", Months: 1, DiskMB: 1536, BandwidthGB: 10, Sites: 1},
+			{Name: "Most", Price: "$5.00", Months: 1, DiskMB: 20480, BandwidthGB: 10, Sites: 1},
 		}}},
 	}).Routes(mux)
 	return s
