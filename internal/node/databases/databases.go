@@ -43,6 +43,8 @@ type Instance struct {
 	MemoryMB int    // for its cache; zero: 128
 	// Sessions bounds those of one database's user; zero: 30. MaxSessions bounds all; zero: 500.
 	Sessions, MaxSessions int
+	// LockWait bounds how long a dump waits for a table that a customer's session keeps locked; zero: ten minutes.
+	LockWait time.Duration
 }
 
 func (i Instance) complete(user string) Instance {
@@ -57,6 +59,9 @@ func (i Instance) complete(user string) Instance {
 	}
 	if i.MaxSessions == 0 {
 		i.MaxSessions = 500
+	}
+	if i.LockWait == 0 {
+		i.LockWait = 10 * time.Minute
 	}
 	return i
 }

@@ -1,8 +1,10 @@
 package databases
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -440,5 +442,36 @@ func TestServersOutliveTheAgentAndComeBack(t *testing.T) {
 			return err == nil
 		}, "the database is there after a restart")
 		m.apply("hugo")
+	}
+}
+
+// TestALockedTableEndsADump: a machine makes few backups at a time, and a lock may be held for ever.
+func TestALockedTableEndsADump(t *testing.T) {
+	m := newMachine(t)
+	m.cfg.MariaDB.LockWait, m.cfg.PostgreSQL.LockWait = time.Second, time.Second
+	m.reopen()
+	m.account("iris")
+	for _, e := range engines {
+		d := m.set("iris", "iris_"+string(e), e)
+		own := m.own(d)
+		works(t, own, "CREATE TABLE t (a INT)")
+		customer, err := own.Conn(t.Context())
+		m.must(err)
+		lock := "LOCK TABLES t WRITE"
+		if e == panel.PostgreSQL {
+			lock = "BEGIN; LOCK TABLE t"
+		}
+		if _, err := customer.ExecContext(t.Context(), lock); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		r, err := m.DumpDatabase(ctx, "iris", d.Name)
+		m.must(err)
+		if _, err := io.Copy(io.Discard, r); err == nil || ctx.Err() != nil {
+			t.Errorf("%s: dumped with %v", e, err)
+		}
+		m.must(r.Close())
+		cancel()
+		m.must(customer.Close())
 	}
 }

@@ -64,12 +64,13 @@ character-set-server = utf8mb4
 collation-server = utf8mb4_unicode_ci
 max_connections = %d
 max_allowed_packet = 64M
+lock_wait_timeout = %d
 innodb_buffer_pool_size = %dM
 innodb_log_file_size = 32M
 innodb_file_per_table = 1
 tmpdir = %s
 `, m.User, m.data(), m.socket(), filepath.Join(m.dir, "run", "mariadb.pid"), m.Port, filepath.Join(m.dir, "none"),
-		m.MaxSessions, m.MemoryMB, filepath.Join(m.dir, "tmp"))
+		m.MaxSessions, int(m.LockWait.Seconds()), m.MemoryMB, filepath.Join(m.dir, "tmp"))
 }
 
 func (m *mariaDB) start(ctx context.Context) error {

@@ -608,7 +608,7 @@ func (p *postgres) dump(ctx context.Context, name string) (io.ReadCloser, error)
 	}
 	return startDump(ctx, p.User, p.dir, "", filepath.Join(programs, "pg_dump"), "--host="+p.run(), fmt.Sprintf("--port=%d", p.Port),
 		"--username="+name, "--no-password", "--format=plain", "--no-owner", "--no-privileges", "--no-publications",
-		"--no-subscriptions", "--clean", "--if-exists", "--encoding=UTF8", "--dbname="+name)
+		fmt.Sprintf("--lock-wait-timeout=%d", p.LockWait.Milliseconds()), "--no-subscriptions", "--clean", "--if-exists", "--encoding=UTF8", "--dbname="+name)
 }
 
 // load runs a script in one transaction, unless it ends the transaction itself.
