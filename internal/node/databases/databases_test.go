@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -474,4 +475,40 @@ func TestALockedTableEndsADump(t *testing.T) {
 		cancel()
 		m.must(customer.Close())
 	}
+}
+
+// TestADatabaseThatIsTooLargeIsBackedUpWhole: what its user may no longer do keeps nothing out of a dump.
+func TestADatabaseThatIsTooLargeIsBackedUpWhole(t *testing.T) {
+	onEngines(t, func(t *testing.T, m *machine, e panel.DatabaseEngine) {
+		m.account("holly")
+		d := m.set("holly", "holly_db", e)
+		parts := []string{"CREATE TABLE t (a INT)", "CREATE VIEW v AS SELECT a FROM t"}
+		if e == panel.MariaDB {
+			parts = append(parts, "CREATE TRIGGER g BEFORE INSERT ON t FOR EACH ROW SET NEW.a = NEW.a + 1",
+				"CREATE PROCEDURE p() SELECT 1", "CREATE FUNCTION f() RETURNS INT RETURN 1",
+				"CREATE EVENT e ON SCHEDULE EVERY 1 DAY DO DELETE FROM t", "CREATE SEQUENCE s")
+		} else {
+			parts = append(parts, "CREATE FUNCTION g() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END'",
+				"CREATE TRIGGER g BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION g()", "CREATE SEQUENCE s")
+		}
+		works(t, m.own(d), parts...)
+		works(t, m.own(d), "INSERT INTO t VALUES (41)")
+		lines := func() (said []string) {
+			for line := range strings.Lines(m.dump("holly", "holly_db")) {
+				if !strings.HasPrefix(line, "-- Dump completed on") && !strings.HasPrefix(line, `\`) {
+					said = append(said, line)
+				}
+			}
+			return said
+		}
+		whole := lines()
+		verifier, err := m.servers[e].verifier(password)
+		m.must(err)
+		for _, h := range []hold{holdGrowth, holdAll} {
+			m.must(m.servers[e].apply(t.Context(), login{name: d.Name, verifier: verifier, hold: h, closed: h == holdAll}))
+			if now := lines(); !slices.Equal(whole, now) {
+				t.Errorf("hold %d: dumped\n%s\nwas\n%s", h, strings.Join(now, ""), strings.Join(whole, ""))
+			}
+		}
+	})
 }

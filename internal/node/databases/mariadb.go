@@ -265,8 +265,9 @@ func (m *mariaDB) create(ctx context.Context, name, charset string) error {
 	return m.exec(ctx, "CREATE DATABASE `"+name+"` CHARACTER SET "+charset)
 }
 
-// Privileges that are less than all of a database when it is full: what frees space, and reading.
-const fullPrivileges = "SELECT, DELETE, DROP, LOCK TABLES, SHOW VIEW"
+// Privileges that are less than all of a database when it is full: what frees space, and reading. Without
+// the last two the server dumps no trigger and no event; whoever makes one can do no more by it.
+const fullPrivileges = "SELECT, DELETE, DROP, LOCK TABLES, SHOW VIEW, EVENT, TRIGGER"
 
 func (m *mariaDB) privileges(h hold) []string {
 	if h == holdNone {
