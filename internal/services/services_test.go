@@ -442,13 +442,15 @@ func TestRenewalsThatAreDue(t *testing.T) {
 		first := w.active(ask("first.test"))
 		price := int64(w.record(first).renewPrice)
 		w.clk.Advance(10 * 24 * time.Hour)
-		w.active(ask("second.test"))
+		second := w.active(ask("second.test"))
 		w.same("one of two", price, due(25))
 		w.same("both", 2*price, due(40))
 		if status, body := w.call("own", "PATCH", fmt.Sprintf("/api/v1/services/%d", first), `{"auto_renew":false}`); status != http.StatusOK {
 			t.Fatalf("%d %s", status, body)
 		}
 		w.same("only what renews itself", price, due(40))
+		w.in(func(ctx context.Context, tx *db.Tx) error { return w.Suspend(ctx, tx, second, Abuse) })
+		w.same("not what no money brings back", int64(0), due(40))
 	})
 }
 

@@ -109,8 +109,7 @@ func paged(ctx context.Context, q db.Querier, accountID int64, f filter, p page.
 // are due by the given time.
 func dueRenewals(ctx context.Context, q db.Querier, accountID int64, by time.Time, added int) (sum money.USDCents, err error) {
 	err = q.QueryRow(ctx, `SELECT CAST(COALESCE(SUM(`+renewalCost(3)+`), 0) AS BIGINT) FROM services
-		WHERE account_id = $1 AND expires_at <= $2 AND auto_renew AND status IN ('active', 'past_due', 'suspended')`,
-		accountID, by, added).Scan(&sum)
+		WHERE account_id = $1 AND expires_at <= $2 AND `+renewing, accountID, by, added).Scan(&sum)
 	return sum, err
 }
 
