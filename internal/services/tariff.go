@@ -293,7 +293,7 @@ func (s *Service) move(ctx context.Context, tx *db.Tx, r record, offer Offer) er
 
 // applyPending moves a service whose next period was paid for another plan, and has
 // begun, to that plan. A plan that is no longer to be had fails the change; the
-// service keeps its own.
+// service keeps its own, and what the other one cost more comes back.
 func (s *Service) applyPending(ctx context.Context, tx *db.Tx, id int64) error {
 	r, err := lock(ctx, tx, id)
 	if err != nil {
@@ -318,7 +318,39 @@ func (s *Service) applyPending(ctx context.Context, tx *db.Tx, id int64) error {
 		err = tx.Savepoint(ctx, func(ctx context.Context) error { return s.move(ctx, tx, r, offer) })
 	}
 	if errors.Is(err, ErrTariffNotAllowed) || errors.Is(err, fault.Validation) {
+		if err := s.payBack(ctx, tx, r); err != nil {
+			return err
+		}
 		return s.emit(ctx, tx, "service.tariff_change_failed", r, map[string]any{"pending_plan_id": r.pendingPlanID})
+	}
+	return err
+}
+
+// payBack gives back what the time of a locked service was paid more than its own plan costs, for one that it does not
+// get. What was paid less is its owner's luck. The wallet's row comes after the service's here: who would then wait for
+// each other in a circle is run again.
+func (s *Service) payBack(ctx context.Context, tx *db.Tx, r record) error {
+	paid, err := periodsAfter(ctx, tx, r.id, tx.Now)
+	if err != nil {
+		return err
+	}
+	value, err := worth(paid, tx.Now)
+	if err != nil {
+		return err
+	}
+	own, err := cost(r.renewPrice-r.addonPrice, r.periodMonths, tx.Now, *r.expiresAt)
+	if err != nil || value <= own {
+		return err
+	}
+	_, err = s.billing.Sell(ctx, tx, Sale{
+		AccountID: r.accountID, ServiceID: r.id, Kind: "tariff_change", Title: r.planName, Domain: r.domain, PlanID: r.planID,
+		PeriodMonths: r.periodMonths, Price: own, Discount: own, Credit: value - own, ClientRef: r.clientRef,
+	})
+	if err == nil {
+		err = cutPeriods(ctx, tx, r.id, paid, tx.Now)
+	}
+	if err == nil {
+		err = insertPeriod(ctx, tx, r.id, tx.Now, *r.expiresAt, own)
 	}
 	return err
 }

@@ -406,6 +406,55 @@ func TestAPlanThatIsSoldOutIsNotPaidFor(t *testing.T) {
 	})
 }
 
+// withdrawn has a plan that was sold until now.
+type withdrawn struct {
+	Plans
+	id int64
+}
+
+func (p withdrawn) Take(ctx context.Context, tx *db.Tx, id int64) (bool, error) {
+	if id == p.id {
+		return false, nil
+	}
+	return p.Plans.Take(ctx, tx, id)
+}
+
+func TestWhatWasPaidForAPlanThatIsGoneComesBack(t *testing.T) {
+	engines(t, func(t *testing.T, w *world) {
+		dearer, cheaper := w.active(ask("dearer.test")), w.active(ask("cheaper.test"))
+		end := *w.record(dearer).expiresAt
+		for id, plan := range map[int64]int64{dearer: 4, cheaper: 5} {
+			w.post("own", id, "tariff", fmt.Sprintf(`{"plan_id":%d,"when":"renewal"}`, plan))
+			w.post("own", id, "renew", `{}`)
+		}
+		w.clk.Set(end)
+		sound := w.Plans
+		w.Plans = withdrawn{withdrawn{sound, 4}, 5}
+		for range 2 {
+			if err := w.ApplyTariffs(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r := w.record(dearer)
+		w.same("sales", 3, len(w.till.sales))
+		w.same("what comes back", Sale{
+			AccountID: 1, ServiceID: dearer, Kind: "tariff_change", Title: r.planName, Domain: r.domain, PlanID: 3, PeriodMonths: 1,
+			Price: 499, Discount: 499, Credit: 501,
+		}, w.till.sales[2])
+		for _, id := range []int64{dearer, cheaper} {
+			if r := w.record(id); r.planID != 3 || r.pendingPlanID != nil || count(w.told(id), "service.tariff_change_failed") != 1 {
+				t.Errorf("%+v, told %v", r, w.told(id))
+			}
+		}
+		// What came back is not to be exchanged once more.
+		w.Plans = sound
+		w.post("own", dearer, "tariff", `{"plan_id":5}`)
+		if s := w.till.sales[3]; s.Credit != 399 {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
 // failingPlans fails when the first sales of a plan are counted.
 type failingPlans struct {
 	Plans
