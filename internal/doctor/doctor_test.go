@@ -109,6 +109,14 @@ func TestEachThingThatBreaksIsFoundByItsCheck(t *testing.T) {
 		"an open data directory": {nil, func(t *testing.T, in *doctor.Installation) {
 			must(t, os.Chmod(in.Config.DataDir, 0o755))
 		}, "data directory", doctor.Warn},
+		"a hosting machine's data directory": {nil, func(t *testing.T, in *doctor.Installation) {
+			in.Config.NodeMachine = config.MachineLinux
+			must(t, os.Chmod(in.Config.DataDir, 0o711))
+		}, "data directory", doctor.OK},
+		"a hosting machine's data directory, open": {nil, func(t *testing.T, in *doctor.Installation) {
+			in.Config.NodeMachine = config.MachineLinux
+			must(t, os.Chmod(in.Config.DataDir, 0o755))
+		}, "data directory", doctor.Warn},
 		"no data directory": {nil, func(t *testing.T, in *doctor.Installation) {
 			in.Config.DataDir = filepath.Join(t.TempDir(), "none")
 		}, "data directory", doctor.Skip},

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"stead.dev/stead/internal/platform/config"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/secret"
 	"stead.dev/stead/internal/schema"
@@ -34,6 +35,10 @@ func (e *examination) configuration(context.Context) Check {
 
 func (e *examination) dataDir(context.Context) Check {
 	dir := e.Config.DataDir
+	open, mode := fs.FileMode(0o027), "700"
+	if e.Config.NodeMachine == config.MachineLinux {
+		open, mode = 0o026, "711" // the users of accounts pass through it to their homes
+	}
 	info, err := os.Stat(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -42,8 +47,8 @@ func (e *examination) dataDir(context.Context) Check {
 		return fail("let the user that runs Stead read it", "%v", err)
 	case !info.IsDir():
 		return fail("name a folder in STEAD_DATA_DIR", "%s is not a folder", dir)
-	case info.Mode().Perm()&0o027 != 0:
-		return warn("run: chmod 700 "+dir, "%s is open to other users of the machine (mode %04o)", dir, info.Mode().Perm())
+	case info.Mode().Perm()&open != 0:
+		return warn("run: chmod "+mode+" "+dir, "%s is open to other users of the machine (mode %04o)", dir, info.Mode().Perm())
 	}
 	probe, err := os.CreateTemp(dir, ".doctor-*")
 	if err != nil {
