@@ -38,7 +38,12 @@ type addonsMade struct {
 
 // Run says that it is made.
 func (c *addonsMade) Run(e *environment) error {
-	return e.administer(func(a *admin.Admin) error { return a.MakeAddon(e.ctx, c.Addon, c.Value) })
+	return e.administer(func(a *admin.Admin) error {
+		if err := a.MakeAddon(e.ctx, c.Addon, c.Value); err != nil {
+			return err
+		}
+		return e.show(map[string]any{"id": c.Addon, "made": true}, func(w io.Writer) { row(w, "made", c.Addon) })
+	})
 }
 
 type addonsRefuse struct {
@@ -47,5 +52,10 @@ type addonsRefuse struct {
 
 // Run gives the money back.
 func (c *addonsRefuse) Run(e *environment) error {
-	return e.administer(func(a *admin.Admin) error { return a.RefuseAddon(e.ctx, c.Addon) })
+	return e.administer(func(a *admin.Admin) error {
+		if err := a.RefuseAddon(e.ctx, c.Addon); err != nil {
+			return err
+		}
+		return e.show(map[string]any{"id": c.Addon, "refused": true}, func(w io.Writer) { row(w, "refused", c.Addon) })
+	})
 }

@@ -329,7 +329,7 @@ type walletCredit struct {
 
 // Run credits a wallet.
 func (c *walletCredit) Run(e *environment) error {
-	amount, err := admin.ParseUSD(c.USD)
+	amount, err := readAs(admin.ParseUSD, c.USD)
 	if err != nil {
 		return err
 	}
@@ -373,7 +373,7 @@ type walletConfirm struct {
 
 // Run confirms a bank transfer.
 func (c *walletConfirm) Run(e *environment) error {
-	received, err := admin.ParseUSD(c.USD)
+	received, err := readAs(admin.ParseUSD, c.USD)
 	if err != nil {
 		return err
 	}

@@ -45,7 +45,7 @@ type clocksAdvance struct {
 // Run moves the clock.
 func (c *clocksAdvance) Run(e *environment) error {
 	if c.To.IsZero() && c.Days <= 0 {
-		return errors.New("give --to or --days")
+		return usageError{errors.New("give --to or --days")}
 	}
 	return e.administer(func(a *admin.Admin) error { return e.showClock(a.AdvanceClock(e.ctx, c.Account, c.To, c.Days)) })
 }

@@ -36,9 +36,9 @@ func (c *couponsCreate) Run(e *environment) (err error) {
 		Code: c.Code, MaxTotal: c.MaxTotal, MaxEach: c.MaxEach, FirstOrder: c.FirstOrder, Products: c.Products, MinMonths: c.MinMonths, Note: c.Note,
 	}
 	if c.Percent != "" {
-		n.PercentBasisPoints, err = admin.ParsePercent(c.Percent)
+		n.PercentBasisPoints, err = readAs(admin.ParsePercent, c.Percent)
 	} else {
-		n.Amount, err = admin.ParseUSD(c.USD)
+		n.Amount, err = readAs(admin.ParseUSD, c.USD)
 	}
 	if err != nil {
 		return err
@@ -63,7 +63,7 @@ func momentOf(text string) (*time.Time, error) {
 	if text == "" {
 		return nil, nil
 	}
-	t, err := admin.ParseMoment(text)
+	t, err := readAs(admin.ParseMoment, text)
 	return &t, err
 }
 
@@ -142,7 +142,7 @@ func (couponsList) Run(e *environment) error {
 }
 
 type couponsDisable struct {
-	Code string `arg:""`
+	Code string `arg:"" help:"Its code."`
 }
 
 // Run ends a coupon.

@@ -20,6 +20,7 @@ import (
 	"stead.dev/stead/internal/node/mail"
 	"stead.dev/stead/internal/node/ssh/session"
 	"stead.dev/stead/internal/platform/config"
+	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/i18n"
 )
@@ -107,12 +108,16 @@ func (e *environment) finish(err error) int {
 	var (
 		refusal *fault.Error
 		coded   exitError
+		usage   usageError
 	)
 	switch {
 	case err == nil:
 		return exitOK
 	case errors.As(err, &coded):
 		return int(coded)
+	case errors.As(err, &usage):
+		_, _ = fmt.Fprintln(e.stderr, "stead:", err)
+		return exitUsage
 	case errors.As(err, &refusal) && refusal.Def != fault.Internal:
 		e.printRefusal(refusal)
 		return exitRefused
@@ -125,6 +130,10 @@ func (e *environment) finish(err error) int {
 // printRefusal says in English what a rule refused.
 func (e *environment) printRefusal(f *fault.Error) {
 	text := i18n.T(i18n.English, "error."+f.Def.Key, f.Fields)
+	told := f.Cause != nil && !errors.Is(f.Cause, db.ErrNoRows) && !db.IsUnique(f.Cause) // these say no more than the key
+	if f.Def == fault.Validation && len(f.Invalid) == 0 && told {
+		text, told = f.Cause.Error(), false
+	}
 	for field, reasons := range f.Invalid {
 		for _, r := range reasons {
 			reason := r.Plain
@@ -134,10 +143,22 @@ func (e *environment) printRefusal(f *fault.Error) {
 			text += fmt.Sprintf(" %s: %s", field, reason)
 		}
 	}
-	if f.Cause != nil {
+	if told {
 		text += fmt.Sprintf(" (%v)", f.Cause)
 	}
 	_, _ = fmt.Fprintf(e.stderr, "stead: %s: %s\n", f.Def.Key, text)
+}
+
+// usageError is a value on the command line that cannot be read.
+type usageError struct{ error }
+
+// readAs reads a value of the command line.
+func readAs[T any](read func(string) (T, error), text string) (T, error) {
+	v, err := read(text)
+	if err != nil {
+		err = usageError{err}
+	}
+	return v, err
 }
 
 // exitError ends a command that has already said what is wrong.

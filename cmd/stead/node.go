@@ -54,7 +54,7 @@ func (c *nodeJoin) Run(e *environment) error {
 			return fmt.Errorf("read the token: %w", err)
 		}
 		if token = strings.TrimSpace(string(line)); token == "" {
-			return errors.New("give --token, or --token-stdin and the token on standard input")
+			return usageError{errors.New("give --token, or --token-stdin and the token on standard input")}
 		}
 	}
 	m, err := app.JoinNode(e.ctx, cfg, agent.Invitation{

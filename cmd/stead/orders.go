@@ -22,7 +22,7 @@ type orderRefund struct {
 func (c *orderRefund) Run(e *environment) error {
 	var amount *money.USDCents
 	if c.USD != "" {
-		given, err := admin.ParseUSD(c.USD)
+		given, err := readAs(admin.ParseUSD, c.USD)
 		if err != nil {
 			return err
 		}

@@ -26,7 +26,7 @@ type resellersAppoint struct {
 
 // Run appoints a reseller.
 func (c *resellersAppoint) Run(e *environment) error {
-	basisPoints, err := admin.ParsePercent(c.Discount)
+	basisPoints, err := readAs(admin.ParsePercent, c.Discount)
 	if err != nil {
 		return err
 	}
@@ -131,7 +131,7 @@ type withSecret struct {
 func (c *resellersAddKey) Run(e *environment) error {
 	n := admin.NewResellerKey{Name: c.Name, Sandbox: c.Sandbox, ReadOnly: c.ReadOnly}
 	for _, text := range c.Address {
-		network, err := parseNetwork(text)
+		network, err := readAs(parseNetwork, text)
 		if err != nil {
 			return err
 		}

@@ -27,6 +27,7 @@ import (
 	"stead.dev/stead/internal/platform/api"
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/money"
 	"stead.dev/stead/internal/platform/page"
 	"stead.dev/stead/internal/platform/secret"
@@ -190,10 +191,10 @@ func (a *Admin) Balance(ctx context.Context, who string) (Balance, error) {
 // who does it, for the records.
 func (a *Admin) Credit(ctx context.Context, who string, amount money.USDCents, reason, actor string) (Balance, error) {
 	if strings.TrimSpace(reason) == "" {
-		return Balance{}, errors.New("a credit needs a reason; its owner sees it")
+		return Balance{}, fault.Validation.Wrap(errors.New("a credit needs a reason; its owner sees it"))
 	}
 	if amount <= 0 {
-		return Balance{}, errors.New("a credit is more than nothing")
+		return Balance{}, fault.Validation.Wrap(errors.New("a credit is more than nothing"))
 	}
 	u, err := a.User(ctx, who)
 	if err != nil {
@@ -204,6 +205,9 @@ func (a *Admin) Credit(ctx context.Context, who string, amount money.USDCents, r
 			AccountID: u.ID, Amount: amount, Type: wallet.TypeAdjustment, Reason: reason, Actor: actor,
 		})
 	})
+	if errors.Is(err, wallet.ErrBadAmount) {
+		err = fault.Validation.Wrap(err)
+	}
 	if err != nil {
 		return Balance{}, err
 	}
@@ -294,7 +298,7 @@ func (a *Admin) ListSections() []Section {
 func (a *Admin) SetSections(ctx context.Context, keys []string, on bool) error {
 	for _, k := range keys {
 		if !api.Section(k).Known() {
-			return fmt.Errorf("there is no section %q; stead admin sections list shows them", k)
+			return fault.NotFound.Wrap(fmt.Errorf("there is no section %q; stead admin sections list shows them", k))
 		}
 	}
 	return a.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"stead.dev/stead/internal/coupons"
+	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/money"
 )
 
@@ -54,7 +55,7 @@ type NewCoupon struct {
 func (a *Admin) CreateCoupon(ctx context.Context, n NewCoupon) (Coupon, error) {
 	unknown, err := a.Catalog.Unknown(ctx, a.DB, n.Products)
 	if err == nil && len(unknown) > 0 {
-		err = fmt.Errorf("the catalog has no product or plan %q", unknown[0])
+		err = fault.NotFound.Wrap(fmt.Errorf("the catalog has no product or plan %q", unknown[0]))
 	}
 	if err != nil {
 		return Coupon{}, err

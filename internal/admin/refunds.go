@@ -3,8 +3,10 @@ package admin
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 
+	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/money"
 )
 
@@ -28,13 +30,13 @@ const maxReason = 200
 // the credit note.
 func (a *Admin) RefundOrder(ctx context.Context, orderID int64, amount *money.USDCents, reason string) (Refund, error) {
 	if reason = strings.Join(strings.Fields(reason), " "); reason == "" || len(reason) > maxReason {
-		return Refund{}, errors.New("a refund has a reason of at most 200 bytes, which stands on the credit note")
+		return Refund{}, fault.Validation.Wrap(fmt.Errorf("a refund has a reason of at most %d bytes, which stands on the credit note", maxReason))
 	}
 	if amount == nil {
 		return a.Refunds.Refund(ctx, orderID, 0, reason)
 	}
 	if *amount <= 0 {
-		return Refund{}, errors.New("an amount is more than nothing")
+		return Refund{}, fault.Validation.Wrap(errors.New("an amount is more than nothing"))
 	}
 	return a.Refunds.Refund(ctx, orderID, *amount, reason)
 }

@@ -60,14 +60,34 @@ func TestAnOperatorWorksBesideARunningServer(t *testing.T) {
 			"taken":           {"admin", "users", "create", "anna@example.com"},
 			"no such service": {"admin", "services", "show", "999"},
 			"no such app":     {"admin", "apps", "disable", "nothing"},
+			"no such section": {"admin", "sections", "off", "nothing"},
+			"no such coupon":  {"admin", "coupons", "disable", "nothing"},
+			"no such plan":    {"admin", "coupons", "create", "SOME", "--percent", "5", "--products", "nothing"},
+			"a bad code":      {"admin", "coupons", "create", "x", "--percent", "5"},
+			"a bad node":      {"admin", "nodes", "add", "not a name"},
+			"no reseller":     {"admin", "resellers", "add-key", "anna@example.com", "--name", "Key"},
+			"no sandbox":      {"admin", "clocks", "show", "anna@example.com"},
+			"no reason":       {"admin", "wallet", "credit", "anna@example.com", "1", "--reason", " "},
+			"too much":        {"admin", "wallet", "credit", "anna@example.com", "90000000000000", "--reason", "welcome"},
 		} {
-			if _, stderr, code := in.run(t, args...); code != 3 || strings.Count(strings.TrimSpace(stderr), "\n") != 0 {
+			_, stderr, code := in.run(t, args...)
+			if code != 3 || strings.Count(strings.TrimSpace(stderr), "\n") != 0 {
 				t.Errorf("%s: exit code %d\n%s", name, code, stderr)
+			}
+			for _, inside := range []string{"SQLSTATE", "constraint", "no rows", "<no value>"} {
+				if strings.Contains(stderr, inside) {
+					t.Errorf("%s: an operator is told %s", name, stderr)
+				}
 			}
 		}
 		for name, args := range map[string][]string{
 			"unknown command": {"serv"}, "unknown flag": {"serve", "--demos"}, "missing argument": {"admin", "users", "show"},
 			"missing reason": {"admin", "wallet", "credit", "anna@example.com", "1"},
+			"no amount":      {"admin", "wallet", "credit", "anna@example.com", "twelve", "--reason", "welcome"},
+			"no percentage":  {"admin", "resellers", "appoint", "anna@example.com", "--tier", "gold", "--discount", "half"},
+			"no date":        {"admin", "coupons", "create", "SOME", "--percent", "5", "--ends", "soon"},
+			"no network":     {"admin", "resellers", "add-key", "anna@example.com", "--name", "Key", "--address", "here"},
+			"no time":        {"admin", "clocks", "advance", "anna@example.com"},
 		} {
 			if _, _, code := in.run(t, args...); code != 2 {
 				t.Errorf("%s: exit code %d, want 2", name, code)

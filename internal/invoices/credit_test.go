@@ -5,10 +5,13 @@ import (
 	"errors"
 	"maps"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/i18n"
 	"stead.dev/stead/internal/platform/money"
 	"stead.dev/stead/internal/platform/outbox"
 )
@@ -70,8 +73,12 @@ func TestARefundIsACreditNoteAndNeverMoreThanWhatIsLeft(t *testing.T) {
 		if now := w.get(sold.id); now.status() != Paid || now.left() != 619 {
 			t.Errorf("%s, %d is left", now.status(), now.left())
 		}
-		if _, err := refund(620); !errors.Is(err, ErrRefundTooLarge) {
+		_, err = refund(620)
+		if !errors.Is(err, ErrRefundTooLarge) {
 			t.Errorf("more than is left: %v", err)
+		}
+		if text := i18n.T(i18n.English, "error.refund_too_large", fault.From(err).Fields); !strings.HasSuffix(text, " $6.19.") {
+			t.Errorf("the operator is told: %s", text)
 		}
 		rest, err := refund(0)
 		if err != nil || rest.Total != 619 || rest.Price != 999-446 {

@@ -145,19 +145,24 @@ type NewNode struct {
 	DiskPercent int64 // 0: 100
 }
 
+// maxDiskPercent bounds how many times over a node's disk can be sold.
+const maxDiskPercent = 10_000
+
 func (n *NewNode) validate() error {
 	if n.DiskPercent == 0 {
 		n.DiskPercent = 100
 	}
 	switch {
 	case !nameForm.MatchString(n.Name):
-		return fault.Invalid("name", "pattern")
+		return fault.InvalidData("name", "pattern", map[string]any{"Value": nameForm})
 	case n.Location != "" && !nameForm.MatchString(n.Location):
-		return fault.Invalid("location", "pattern")
+		return fault.InvalidData("location", "pattern", map[string]any{"Value": nameForm})
 	case n.MaxAccounts < 0:
-		return fault.Invalid("max_accounts", "pattern")
-	case n.DiskPercent < 1 || n.DiskPercent > 10_000:
-		return fault.Invalid("disk_percent", "pattern")
+		return fault.InvalidData("max_accounts", "minimum", map[string]any{"Value": 0})
+	case n.DiskPercent < 1:
+		return fault.InvalidData("disk_percent", "minimum", map[string]any{"Value": 1})
+	case n.DiskPercent > maxDiskPercent:
+		return fault.InvalidData("disk_percent", "maximum", map[string]any{"Value": maxDiskPercent})
 	default:
 		return nil
 	}

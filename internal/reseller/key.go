@@ -57,7 +57,7 @@ func network(p netip.Prefix) (netip.Prefix, error) {
 		p = netip.PrefixFrom(p.Addr().Unmap(), p.Bits()-96)
 	}
 	if !p.IsValid() || p.Addr().Is4In6() {
-		return p, fmt.Errorf("reseller: %s is no network", p)
+		return p, mistake("%s is no network", p)
 	}
 	return p.Masked(), nil
 }
@@ -73,6 +73,11 @@ type NewKey struct {
 // ErrNoReseller says that an account does not sell on.
 var ErrNoReseller = errors.New("reseller: the account is no reseller")
 
+// mistake tells the operator what is wrong with terms or a key.
+func mistake(format string, args ...any) error {
+	return fault.Validation.Wrap(fmt.Errorf(format, args...))
+}
+
 const (
 	maxName      = 100
 	maxAddresses = 50
@@ -83,10 +88,10 @@ const (
 func (s *Service) CreateKey(ctx context.Context, accountID int64, n NewKey) (Key, string, error) {
 	n.Name = strings.TrimSpace(n.Name)
 	if n.Name == "" || len(n.Name) > maxName || strings.ContainsFunc(n.Name, isControl) {
-		return Key{}, "", fmt.Errorf("reseller: a key needs a name of one line, at most %d bytes", maxName)
+		return Key{}, "", mistake("a key needs a name of one line, at most %d bytes", maxName)
 	}
 	if len(n.Addresses) > maxAddresses {
-		return Key{}, "", fmt.Errorf("reseller: at most %d networks", maxAddresses)
+		return Key{}, "", mistake("a key has at most %d networks", maxAddresses)
 	}
 	n.Addresses = slices.Clone(n.Addresses)
 	for i, p := range n.Addresses {
@@ -104,7 +109,11 @@ func (s *Service) CreateKey(ctx context.Context, accountID int64, n NewKey) (Key
 		AccountID: accountID, Name: n.Name, Hint: token[len(token)-4:], Sandbox: n.Sandbox, ReadOnly: n.ReadOnly, Addresses: n.Addresses,
 	}
 	err := s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
-		if _, err := lockReseller(ctx, tx, accountID); err != nil {
+		_, err := lockReseller(ctx, tx, accountID)
+		if errors.Is(err, ErrNoReseller) {
+			err = fault.NotFound.Wrap(err)
+		}
+		if err != nil {
 			return err
 		}
 		count, err := countKeys(ctx, tx, accountID)
@@ -112,7 +121,7 @@ func (s *Service) CreateKey(ctx context.Context, accountID int64, n NewKey) (Key
 			return err
 		}
 		if count >= maxKeys {
-			return fmt.Errorf("reseller: at most %d keys", maxKeys)
+			return fault.LimitReached.Wrap(fmt.Errorf("a reseller has at most %d keys that are not revoked", maxKeys))
 		}
 		k.CreatedAt = tx.Now
 		if k.ID, err = insertKey(ctx, tx, k, secret.Hash(token)); err != nil {

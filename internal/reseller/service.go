@@ -3,7 +3,6 @@ package reseller
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"stead.dev/stead/internal/account"
@@ -83,11 +82,14 @@ func putSettings(ctx context.Context, tx *db.Tx, accountID int64, s settings) er
 // that top-ups can be tried.
 const playMoney money.USDCents = 5_000_000
 
+// maxTier bounds the names of tiers, in bytes.
+const maxTier = 40
+
 // Appoint makes an account a reseller with the terms of a tier, or changes the terms of
 // one. Its sandbox, an account with play money, is made with it.
 func (s *Service) Appoint(ctx context.Context, accountID int64, tier string, discount int) (r Reseller, err error) {
-	if tier == "" || len(tier) > 40 || discount < 0 || discount > 10_000 {
-		return r, fmt.Errorf("reseller: a tier has a name, and a discount from 0 to 10000 hundredths of a percent")
+	if tier == "" || len(tier) > maxTier || discount < 0 || discount > 10_000 {
+		return r, mistake("a tier has a name of at most %d bytes, and a discount from 0 to 100 percent", maxTier)
 	}
 	err = s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
 		sandbox, err := s.Accounts.EnsureSandbox(ctx, tx, accountID)
