@@ -210,13 +210,13 @@ func (d *Driver) List(ctx context.Context, ref, p string, offset, limit int) (_ 
 
 // readDir reads the names in a directory, in order and without those of the staging.
 func (c *call) readDir(dir string) ([]fs.DirEntry, error) {
-	all, err := c.readAll(dir)
+	all, err := readAll(c.root, dir)
 	return slices.DeleteFunc(all, func(e fs.DirEntry) bool { return strings.HasPrefix(e.Name(), staging) }), err
 }
 
 // readAll reads all names in a directory, in order.
-func (c *call) readAll(dir string) ([]fs.DirEntry, error) {
-	f, err := c.root.OpenFile(dir, os.O_RDONLY|syscall.O_DIRECTORY, 0)
+func readAll(root *os.Root, dir string) ([]fs.DirEntry, error) {
+	f, err := root.OpenFile(dir, os.O_RDONLY|syscall.O_DIRECTORY, 0)
 	if err != nil {
 		return nil, err
 	}

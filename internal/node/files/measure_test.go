@@ -2,6 +2,8 @@ package files
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -97,5 +99,62 @@ func TestNamesOfTheStagingHideNothing(t *testing.T) {
 	must(t, d.Remove(t.Context(), ref, "/public_html/shop", true))
 	if used, err := d.Occupied(t.Context(), ref); err != nil || used.DiskBytes != 2*500<<10 || used.Inodes != 10 {
 		t.Errorf("after removal: %+v, %v", used, err)
+	}
+}
+
+// flipping is a context that does something when it is asked the second time.
+type flipping struct {
+	context.Context
+	asked int
+	flip  func()
+}
+
+func (c *flipping) Err() error {
+	if c.asked++; c.asked == 2 {
+		c.flip()
+	}
+	return nil
+}
+
+// A customer who replaces directories by links while they are counted would never be found to have too much.
+func TestWhatIsReplacedMeanwhileKeepsNothingFromBeingCounted(t *testing.T) {
+	d, home := newHome(t)
+	must(t, os.WriteFile(filepath.Join(home, "public_html/film"), make([]byte, 2<<20), 0o600))
+	dir := filepath.Join(home, "a")
+	must(t, os.MkdirAll(filepath.Join(dir, "b/c"), 0o750))
+	for asked, with := range []func() error{
+		func() error { return os.Symlink("/", dir) },
+		func() error { return os.Symlink("a", dir) },
+		func() error { return os.WriteFile(dir, nil, 0o600) },
+	} {
+		must(t, os.RemoveAll(dir))
+		must(t, os.MkdirAll(filepath.Join(dir, "b/c"), 0o750))
+		// Entries are counted in order: the home, a, b, c.
+		ctx := &flipping{Context: t.Context(), asked: -2, flip: func() { must(t, errors.Join(os.RemoveAll(dir), with())) }}
+		must(t, d.Measure(ctx, ref))
+		if !d.Full(ref) || ctx.asked < 3 {
+			t.Errorf("%d: not counted", asked)
+		}
+		d.Forget(ref)
+	}
+}
+
+// The work of counting grows with the number of directories, however deep they are in each other.
+func TestVeryDeepDirectoriesAreCounted(t *testing.T) {
+	d, home := newHome(t)
+	const deep = 3_000
+	root, err := os.OpenRoot(home)
+	must(t, err)
+	for range deep {
+		must(t, root.Mkdir("d", 0o750))
+		below, err := root.OpenRoot("d")
+		must(t, errors.Join(err, root.Close()))
+		root = below
+	}
+	must(t, root.WriteFile("film", make([]byte, 2<<20), 0o600))
+	must(t, root.Close())
+	used, err := d.Occupied(t.Context(), ref)
+	if err != nil || used.Inodes != 4+deep+1 || !d.Full(ref) {
+		t.Errorf("%+v, %v", used, err)
 	}
 }

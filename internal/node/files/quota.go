@@ -7,9 +7,9 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"slices"
 	"strings"
 	"sync"
+	"syscall"
 
 	"stead.dev/stead/internal/panel"
 )
@@ -173,35 +173,73 @@ func (m *meter) measurement() int64 {
 // size counts a tree: the bytes of its files, and everything that has a name. Of what begins as the staging
 // does only that is passed over which is under way: a customer's own programs can make such names, too.
 func (c *call) size(name string) (bytes, inodes int64, err error) {
-	err = c.walkAll(name, c.readSettled, func(_ string, info fs.FileInfo) error {
-		inodes++
-		if info.Mode().IsRegular() {
-			bytes += info.Size()
-		}
-		return nil
-	})
-	return bytes, inodes, err
+	t := tally{call: c}
+	err = t.count(c.root, name, 0)
+	return t.bytes, t.inodes, err
 }
 
-// readSettled reads the names in a directory without those that are under way.
-func (c *call) readSettled(dir string) ([]fs.DirEntry, error) {
-	all, err := c.readAll(dir)
-	if dir != tmpDir {
-		return all, err
+// tally counts a tree that its customer may change at the same time, and make as deep as he likes.
+type tally struct {
+	*call
+	bytes, inodes int64
+}
+
+// levels of directories are named in full from the home, or from the last one that was opened: with all of them
+// the work would grow with the square of the depth.
+const levels = 32
+
+func (t *tally) count(root *os.Root, name string, level int) error {
+	if err := t.Err(); err != nil {
+		return err
 	}
-	c.d.mu.Lock()
-	defer c.d.mu.Unlock()
-	return slices.DeleteFunc(all, func(e fs.DirEntry) bool { return c.d.underWay[tmpDir+"/"+e.Name()] }), err
+	info, err := root.Lstat(name)
+	if err != nil {
+		return changed(err)
+	}
+	t.inodes++
+	if info.Mode().IsRegular() {
+		t.bytes += info.Size()
+	}
+	if !info.IsDir() {
+		return nil
+	}
+	if level == levels {
+		if root, err = root.OpenRoot(name); err != nil {
+			return changed(err)
+		}
+		defer root.Close()
+		name, level = ".", 0
+	}
+	entries, err := readAll(root, name)
+	if err != nil {
+		return changed(err)
+	}
+	for _, e := range entries {
+		at := path.Join(name, e.Name())
+		if root == t.root && t.d.isUnderWay(at) {
+			continue
+		}
+		if err := t.count(root, at, level+1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// changed answers the error of what is not for the reason that somebody removed or replaced the name since it
+// was read: by that no customer keeps the rest from being counted.
+func changed(err error) error {
+	for _, is := range []error{fs.ErrNotExist, syscall.ENOTDIR, syscall.ELOOP, errEscapes()} {
+		if errors.Is(err, is) {
+			return nil
+		}
+	}
+	return err
 }
 
 // walk visits name and, in directories, all below, following no links. It passes over what vanishes
 // meanwhile and over what is being prepared, unless name itself is that.
 func (c *call) walk(name string, visit func(name string, info fs.FileInfo) error) error {
-	return c.walkAll(name, c.readDir, visit)
-}
-
-// walkAll is walk with the names that read answers.
-func (c *call) walkAll(name string, read func(dir string) ([]fs.DirEntry, error), visit func(name string, info fs.FileInfo) error) error {
 	if err := c.Err(); err != nil {
 		return err
 	}
@@ -220,7 +258,7 @@ func (c *call) walkAll(name string, read func(dir string) ([]fs.DirEntry, error)
 	case !info.IsDir():
 		return nil
 	}
-	entries, err := read(name)
+	entries, err := c.readDir(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -228,7 +266,7 @@ func (c *call) walkAll(name string, read func(dir string) ([]fs.DirEntry, error)
 		return err
 	}
 	for _, e := range entries {
-		if err := c.walkAll(path.Join(name, e.Name()), read, visit); err != nil {
+		if err := c.walk(path.Join(name, e.Name()), visit); err != nil {
 			return err
 		}
 	}

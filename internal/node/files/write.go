@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -163,6 +164,16 @@ func (c *call) stagingName() string {
 	defer c.d.mu.Unlock()
 	c.d.underWay[name] = true
 	return name
+}
+
+// isUnderWay tells whether a name in a home is one that stagingName gave.
+func (d *Driver) isUnderWay(name string) bool {
+	if !strings.HasPrefix(name, tmpDir+"/"+staging) {
+		return false
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.underWay[name]
 }
 
 // settled ends what stagingName began.
