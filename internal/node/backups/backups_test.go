@@ -617,3 +617,33 @@ func TestARepositoryIsReadByHand(t *testing.T) {
 	w.must(err)
 	w.same("file", "by hand", string(b))
 }
+
+// removing removes something while a tar is written.
+type removing struct{ once func() }
+
+func (r removing) Write(b []byte) (int, error) {
+	r.once()
+	return len(b), nil
+}
+
+// TestADirectoryThatGoesIsPassedOver removes one between its own entry in the stream and those of what is in it:
+// sites do so with what they cache, and the stream may have waited for the store.
+func TestADirectoryThatGoesIsPassedOver(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"cache/page", "index.php"} {
+		file := filepath.Join(dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte("x"), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	w := tar.NewWriter(removing{func() { _ = os.RemoveAll(filepath.Join(dir, "cache")) }})
+	p := &packer{ctx: t.Context(), root: root, tar: w, skip: skipped}
+	if err := p.dir("."); err != nil || p.entries != 2 {
+		t.Errorf("%d entries, %v", p.entries, err)
+	}
+}

@@ -51,6 +51,9 @@ func skipped(name string) bool {
 
 func (p *packer) dir(dir string) error {
 	f, err := p.root.OpenFile(dir, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NOFOLLOW, 0)
+	if gone(err) && dir != "." { // since its own entry was written
+		return nil
+	}
 	if err != nil {
 		return err
 	}
