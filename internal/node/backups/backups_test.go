@@ -647,3 +647,21 @@ func TestADirectoryThatGoesIsPassedOver(t *testing.T) {
 		t.Errorf("%d entries, %v", p.entries, err)
 	}
 }
+
+// TestNamesThatNobodyCanSpeakAreNotBackedUp: a customer's program can make directories in each other without
+// end, whose names would fill the stream and could not be read back.
+func TestNamesThatNobodyCanSpeakAreNotBackedUp(t *testing.T) {
+	root, err := os.OpenRoot(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	const fit = maxName / 251
+	if err := root.MkdirAll(strings.Repeat(strings.Repeat("d", 250)+"/", fit+3), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	p := &packer{ctx: t.Context(), root: root, tar: tar.NewWriter(io.Discard), skip: skipped}
+	if err := p.dir("."); err != nil || p.entries != fit || p.unreadable != 1 {
+		t.Errorf("%d entries, %d unreadable, %v", p.entries, p.unreadable, err)
+	}
+}

@@ -34,6 +34,10 @@ type counted struct {
 	entries, unreadable, bytes int64
 }
 
+// maxName is how many bytes of a name the system takes. Where directories were made one in the other beyond it,
+// the names of all would grow with the square of their number.
+const maxName = 4096
+
 // packer writes a directory tree into a tar.
 type packer struct {
 	ctx  context.Context
@@ -69,6 +73,10 @@ func (p *packer) dir(dir string) error {
 		}
 		if err := p.ctx.Err(); err != nil {
 			return err
+		}
+		if len(name) > maxName {
+			p.unreadable++
+			continue
 		}
 		if err := p.entry(name); err != nil {
 			return fmt.Errorf("%q: %w", name, err)
