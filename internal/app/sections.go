@@ -425,6 +425,11 @@ func ownNames(cfg config.Config) []string {
 			names = append(names, strings.ToLower(u.Hostname()))
 		}
 	}
+	for _, name := range append([]string{cfg.PreviewDomain, cfg.MailHost}, cfg.Nameservers...) {
+		if name != "" {
+			names = append(names, strings.ToLower(strings.TrimSuffix(name, ".")))
+		}
+	}
 	return names
 }
 

@@ -19,6 +19,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -413,11 +414,31 @@ func (n *Node) update(ctx context.Context, ref string, change func(*accounts.Rec
 
 // CreateAccount implements panel.Accounts.
 func (n *Node) CreateAccount(ctx context.Context, spec panel.AccountSpec) (panel.Account, error) {
-	rec, err := n.accounts.Create(ctx, spec)
+	var rec accounts.Record
+	err := n.claimable(spec.Ref, spec.PrimaryDomain)
+	if err == nil {
+		rec, err = n.accounts.Create(ctx, spec)
+	}
 	if err == nil {
 		err = n.apply(ctx, rec.Ref)
 	}
 	return n.answer(rec), panel.Wrap("accounts.create", spec.Ref, err)
+}
+
+// claimable says why an account cannot take a domain that it does not have yet, or nil. Names below PreviewDomain
+// are the accounts' already, by their own names: a site there would be shown in the place of another's.
+func (n *Node) claimable(ref, domain string) error {
+	if n.cfg.PreviewDomain == "" {
+		return nil
+	}
+	name := strings.ToLower(domain) // what is no domain is refused by whoever uses it
+	if rec, err := n.accounts.Get(ref); err == nil && rec.Find(name) >= 0 {
+		return nil
+	}
+	if strings.HasSuffix("."+name, "."+strings.ToLower(n.cfg.PreviewDomain)) {
+		return fmt.Errorf("%w: domain %s is the machine's", panel.ErrExists, name)
+	}
+	return nil
 }
 
 // Account implements panel.Accounts.
@@ -573,6 +594,9 @@ func (n *Node) SetDomain(ctx context.Context, ref string, d panel.Domain) (panel
 func (n *Node) setDomain(ctx context.Context, ref string, d panel.Domain) (_ panel.Domain, err error) {
 	set := accounts.Domain{ForceHTTPS: d.ForceHTTPS}
 	if set.Name, err = panel.CanonicalDomain(d.Name); err != nil {
+		return panel.Domain{}, err
+	}
+	if err := n.claimable(ref, set.Name); err != nil {
 		return panel.Domain{}, err
 	}
 	if d.ForceHTTPS {

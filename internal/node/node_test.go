@@ -215,6 +215,30 @@ func TestDomainsAreAnsweredAsTheyAreSet(t *testing.T) {
 	expect("b.example", 200, "B")
 }
 
+func TestNobodyTakesThePreviewOfAnother(t *testing.T) {
+	n := open(t, t.TempDir())
+	create(t, n, "1", "one.example")
+	create(t, n, "2", "two.preview.example")
+	n.cfg.PreviewDomain = "Preview.example"
+	for _, name := range []string{"one.preview.example", "preview.example", "www.one.preview.example"} {
+		if _, err := n.SetDomain(t.Context(), "1", panel.Domain{Name: name}); !errors.Is(err, panel.ErrExists) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if _, err := n.CreateAccount(t.Context(), panel.AccountSpec{Ref: "3", PrimaryDomain: name}); !errors.Is(err, panel.ErrExists) {
+			t.Errorf("account of %s: %v", name, err)
+		}
+	}
+	// Who has such a name keeps it, and a name that only ends alike is another.
+	for ref, name := range map[string]string{"1": "apreview.example", "2": "two.preview.example"} {
+		if _, err := n.SetDomain(t.Context(), ref, panel.Domain{Name: name}); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := n.CreateAccount(t.Context(), panel.AccountSpec{Ref: "2", PrimaryDomain: "two.preview.example"}); err != nil {
+		t.Errorf("again: %v", err)
+	}
+}
+
 func TestHTTPSIsForcedWhereItIsServed(t *testing.T) {
 	n, err := New(t.Context(), Config{Dir: t.TempDir(), Log: slog.New(slog.DiscardHandler), Now: time.Now, HTTPS: true})
 	must(t, err)
