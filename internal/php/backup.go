@@ -1,6 +1,7 @@
 package php
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -20,7 +21,8 @@ func (s *Service) Export(ctx context.Context, q db.Querier, accountID, serviceID
 }
 
 // Import gives a service that came back the settings that it had. A version that its machine no longer
-// has is left to the machine, and a plan that has less memory by now is a refusal.
+// has is left to the machine, extensions that it no longer has are left out, and a plan that has less
+// memory by now is a refusal.
 func (s *Service) Import(ctx context.Context, tx *db.Tx, accountID, serviceID int64, document json.RawMessage, _ []string) error {
 	var kept panel.PHPSettings
 	if err := json.Unmarshal(document, &kept); err != nil {
@@ -51,7 +53,15 @@ func (s *Service) Import(ctx context.Context, tx *db.Tx, accountID, serviceID in
 			return err
 		}
 	}
+	version := cmp.Or(before.Version, newest(o.versions))
+	if c.version != nil {
+		version = *c.version
+	}
+	has, seen := o.extensions[version]
 	for _, name := range kept.Extensions {
+		if seen && !slices.ContainsFunc(has, func(e panel.PHPExtension) bool { return e.Name == name }) {
+			continue
+		}
 		c.extensions = append(c.extensions, extension{name, true})
 	}
 	after, err := before.with(c, o, known, most)

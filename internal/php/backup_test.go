@@ -51,6 +51,11 @@ func TestAServiceThatComesBackRunsAsItDid(t *testing.T) {
 		if shown := w.shows(); shown.Version != "8.2" {
 			w.Errorf("%+v", shown)
 		}
+		// Nor are its extensions, whether they came with a version or were removed from the machine.
+		must(w.T, takeBack(`{"version":"5.6","extensions":["imagick","mcrypt"]}`))
+		if again := export(); string(again) != string(document) {
+			w.Errorf("%s, was %s", again, document)
+		}
 		if err := takeBack(`{"version":"8.2","options":{"memory_limit":"2048M"}}`); err == nil {
 			w.Error("more memory than the plan has")
 		}
