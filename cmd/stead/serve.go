@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"os"
 	"text/tabwriter"
 
 	"stead.dev/stead/internal/app"
@@ -24,7 +25,7 @@ func (c *serveCmd) Run(e *environment) error {
 	if err != nil {
 		return err
 	}
-	a, err := app.New(e.ctx, cfg, app.Options{Version: e.version, Notices: e.stdout})
+	a, err := app.New(e.ctx, cfg, app.Options{Version: e.version, Notices: e.stdout, Program: os.Args[0]})
 	if err != nil {
 		return err
 	}

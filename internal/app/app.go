@@ -55,7 +55,7 @@ type endpoint struct {
 // New builds a server: when it answers, all addresses are listened on and
 // nothing is served yet.
 func New(ctx context.Context, cfg config.Config, opts Options) (_ *App, err error) {
-	a := &App{notices: notices{out: opts.Notices}}
+	a := &App{notices: notices{out: opts.Notices, program: opts.Program}}
 	var early []net.Listener
 	defer func() {
 		if err == nil {

@@ -32,6 +32,8 @@ type Options struct {
 	// Notices is where a demo's address and login are printed; nobody by
 	// default.
 	Notices io.Writer
+	// Program is how the person who started it called it, for what they are told to type.
+	Program string
 	// Clock; by default the machine's, moved by the configured offset.
 	Clock clock.Clock
 }

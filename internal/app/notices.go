@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -8,7 +9,10 @@ import (
 )
 
 // notices tells the person who started a demo how to use it.
-type notices struct{ out io.Writer }
+type notices struct {
+	out     io.Writer
+	program string
+}
 
 // show writes a box with the addresses and the login of a demo.
 func (n notices) show(a *App) {
@@ -22,7 +26,7 @@ func (n notices) show(a *App) {
 		{"Sign in as", DemoEmail},
 		{"with password", DemoPassword},
 		{"Application", DemoClientID + " (public, PKCE)"},
-		{"Try the main job", "stead demo " + a.URL()},
+		{"Try the main job", cmp.Or(n.program, "stead") + " demo " + a.URL()},
 		{"Stop", "Ctrl-C; the data stays in " + a.cfg.DataDir},
 	}
 	label, width := 0, 0

@@ -20,8 +20,8 @@ import (
 func TestTheDemoBuysAndPublishesASite(t *testing.T) {
 	engines(t, func(t *testing.T, in *installation) {
 		p := in.serve(t, "--demo")
-		if printed := p.printed(); !strings.Contains(printed, p.url) || !strings.Contains(printed, demoPassword) {
-			t.Errorf("the start does not say how to sign in:\n%s", printed)
+		if printed := p.printed(); !strings.Contains(printed, p.url) || !strings.Contains(printed, demoPassword) || !strings.Contains(printed, binary+" demo "+p.url) {
+			t.Errorf("the start does not say how to sign in, and what to type next:\n%s", printed)
 		}
 		stdout, stderr, code := in.run(t, "demo", p.url)
 		if code != 0 {
