@@ -665,3 +665,25 @@ func TestNamesThatNobodyCanSpeakAreNotBackedUp(t *testing.T) {
 		t.Errorf("%d entries, %d unreadable, %v", p.entries, p.unreadable, err)
 	}
 }
+
+// TestAFileOfHolesOccupiesNoBackup: a customer makes one of any size with one call, and reading it takes hours.
+func TestAFileOfHolesOccupiesNoBackup(t *testing.T) {
+	dir := t.TempDir()
+	for name, size := range map[string]int64{"holes": 1 << 40, "small": 1 << 16} {
+		file := filepath.Join(dir, name)
+		if err := errors.Join(os.WriteFile(file, []byte("x"), 0o600), os.Truncate(file, size)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	p := &packer{ctx: ctx, root: root, tar: tar.NewWriter(io.Discard), skip: skipped, most: 1 << 20}
+	if err := p.dir("."); err != nil || p.entries != 2 || p.unreadable != 1 || p.bytes != 1<<16 {
+		t.Errorf("%d entries, %d unreadable, %d bytes, %v", p.entries, p.unreadable, p.bytes, err)
+	}
+}

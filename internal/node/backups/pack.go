@@ -45,6 +45,7 @@ type packer struct {
 	tar  *tar.Writer
 	skip func(name string) bool // of an entry of the tree
 	into string                 // prefix of the names in the tar
+	most int64                  // bytes that the account may have; zero is no limit
 	counted
 }
 
@@ -155,7 +156,16 @@ func (p *packer) file(name string, info fs.FileInfo) error {
 	if err := attributes(f, h); err != nil {
 		return err
 	}
+	if p.most > 0 && info.Size() > p.most && hollow(info) {
+		return p.unread(h) // no restore would have the room for it
+	}
 	return p.write(h, f)
+}
+
+// hollow tells whether a file is mostly holes, which occupy nothing and are read as zeros.
+func hollow(info fs.FileInfo) bool {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	return ok && st.Blocks*512 < info.Size()/2
 }
 
 // gone tells of an entry that was removed or replaced since its directory was read.

@@ -120,7 +120,7 @@ func packFiles(ctx context.Context, a accounts.Account, w *tar.Writer) (c counte
 			return err
 		}
 		defer root.Close()
-		p := &packer{ctx: ctx, root: root, tar: w, skip: skipped}
+		p := &packer{ctx: ctx, root: root, tar: w, skip: skipped, most: a.Limits.DiskBytes()}
 		err = p.dir(".")
 		c = p.counted
 		return err
