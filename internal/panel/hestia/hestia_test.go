@@ -89,6 +89,26 @@ func TestACrashAnywhereInCreatingIsMadeGood(t *testing.T) {
 	}
 }
 
+// TestAnAccountThatLostItsNameIsNotDeleted: making it once more, after an administrator of the server gave its
+// primary domain to somebody else, takes nothing from the customer.
+func TestAnAccountThatLostItsNameIsNotDeleted(t *testing.T) {
+	s := newServer(t)
+	p := s.open(t)
+	_, err := p.CreateAccount(t.Context(), spec)
+	must(t, err)
+	_, err = p.SetDomain(t.Context(), spec.Ref, panel.Domain{Name: "shop.example"})
+	must(t, err)
+	s.mu.Lock()
+	s.domains["other"] = map[string]map[string]string{spec.PrimaryDomain: s.domains[spec.Username][spec.PrimaryDomain]}
+	delete(s.domains[spec.Username], spec.PrimaryDomain)
+	s.mu.Unlock()
+	_, err = p.CreateAccount(t.Context(), spec)
+	refused(t, err, panel.ErrExists)
+	if domains, err := p.Domains(t.Context(), spec.Ref); err != nil || len(domains) != 1 || domains[0].Name != "shop.example" {
+		t.Errorf("left: %+v, %v", domains, err)
+	}
+}
+
 func TestSuspendingRepeatsAndRefusesChanges(t *testing.T) {
 	p := newServer(t).open(t)
 	_, err := p.CreateAccount(t.Context(), spec)

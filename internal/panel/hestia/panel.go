@@ -209,8 +209,13 @@ func (p *Panel) create(ctx context.Context, spec panel.AccountSpec) (panel.Accou
 		case mineErr == nil:
 			err = nil // an earlier call added it
 		case errors.Is(mineErr, panel.ErrNotFound):
-			// Somebody else has the name. What was made for it goes, so that a second call begins anew.
-			err = errors.Join(err, p.api.run(ctx, "v-delete-user", u.login))
+			// Somebody else has the name. What was made for it goes, so that a second call begins anew; a user with
+			// other domains is an account that was whole once, and stays.
+			others, _, listErr := p.domains(ctx, u)
+			if listErr == nil && len(others) == 0 {
+				listErr = p.api.run(ctx, "v-delete-user", u.login)
+			}
+			err = errors.Join(err, listErr)
 		default:
 			err = mineErr
 		}
