@@ -78,3 +78,57 @@ func TestACustomerBringsAnother(t *testing.T) {
 		}
 	})
 }
+
+// TestMovingThereAndBackEarnsNoReward: what comes back of an order is not spent, and is not rewarded.
+func TestMovingThereAndBackEarnsNoReward(t *testing.T) {
+	settings := map[string]string{"loyalty_tiers": "bronze=0:10,gold=500:10"}
+	for name, value := range simulated {
+		settings[name] = value
+	}
+	engines(t, settings, func(t *testing.T, a *App) {
+		app := a.application(t, false)
+		w := &world{App: a, t: t, client: app, owner: a.customer(t, app, 100_000)}
+		w.plan = w.aPlan()
+		a.post(t, w.owner.token, "/api/v1/orders/"+strconv.FormatInt(w.newOrder(w.owner, unique("site")+".example.com"), 10)+"/pay", "{}")
+		path := "/api/v1/services/" + strconv.FormatInt(w.serviceOf(w.owner), 10) + "/tariff"
+		var list struct {
+			Data []struct {
+				Plan struct {
+					ID int64 `json:"id"`
+				} `json:"plan"`
+				Charge struct {
+					Cents int64 `json:"usd_cents"`
+				} `json:"charge"`
+			} `json:"data"`
+		}
+		a.get(t, w.owner.token, path+"s").decode(t, &list)
+		dearest := list.Data[0]
+		for _, p := range list.Data {
+			if p.Charge.Cents > dearest.Charge.Cents {
+				dearest = p
+			}
+		}
+		if dearest.Charge.Cents < 100 {
+			t.Fatalf("no plan is dearer: %+v", list)
+		}
+		for range 3 {
+			for _, plan := range []int64{dearest.Plan.ID, w.plan} {
+				if r := a.do(t, request{method: http.MethodPost, path: path, token: w.owner.token, body: `{"plan_id": ` + strconv.FormatInt(plan, 10) + `}`}); r.status != http.StatusOK {
+					t.Fatalf("%s", r)
+				}
+			}
+		}
+		testkit.Eventually(t, time.Minute, func() bool {
+			var unheard int
+			err := a.db.QueryRow(t.Context(), `SELECT COUNT(*) FROM outbox_events WHERE fan_out AND fanned_at IS NULL`).Scan(&unheard)
+			return err == nil && unheard == 0
+		}, "all have heard")
+		var spent, rewards int64
+		err := a.db.QueryRow(t.Context(), `SELECT CAST(-SUM(CASE WHEN type IN ('charge', 'refund') THEN amount ELSE 0 END) AS BIGINT),
+			CAST(SUM(CASE WHEN type IN ('bonus', 'reversal') THEN amount ELSE 0 END) AS BIGINT)
+			FROM wallet_transactions WHERE account_id = $1`, w.owner.id).Scan(&spent, &rewards)
+		if err != nil || rewards > spent/10 || rewards <= 0 {
+			t.Errorf("%d cents were spent in the end, and %d given for it: %v", spent, rewards, err)
+		}
+	})
+}
