@@ -18,8 +18,8 @@ type couponsCmd struct {
 
 type couponsCreate struct {
 	Code       string   `arg:"" help:"3 to 40 letters, digits, - and _; large and small letters are the same."`
-	Percent    string   `help:"Percent that it takes off the first period, such as 12.5." xor:"off" required:""`
-	USD        string   `name:"usd" help:"US dollars that it takes off the first period, such as 5.00." xor:"off" required:""`
+	Percent    string   `help:"Percent that it takes off the first period, such as 12.5; this or --usd." xor:"off" required:""`
+	USD        string   `name:"usd" help:"US dollars that it takes off the first period, such as 5.00; this or --percent." xor:"off" required:""`
 	MaxTotal   int      `help:"How often it can be redeemed in all."`
 	MaxEach    int      `help:"How often an account can redeem it." default:"1"`
 	FirstOrder bool     `help:"Only for accounts that have bought nothing yet."`
