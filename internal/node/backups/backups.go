@@ -49,9 +49,10 @@ type Driver struct {
 	life    context.Context // of all tasks
 	working sync.WaitGroup
 
-	mu     sync.Mutex
-	active map[string]*run // by ref
-	closed bool
+	mu        sync.Mutex
+	active    map[string]*run // by ref
+	downloads map[string]int  // open ones, by ref
+	closed    bool
 }
 
 // run is a task that is running.
@@ -80,7 +81,7 @@ func New(c Config) (*Driver, error) {
 		}
 	}
 	d := &Driver{
-		cfg: c, slots: make(chan struct{}, c.AtOnce), active: map[string]*run{},
+		cfg: c, slots: make(chan struct{}, c.AtOnce), active: map[string]*run{}, downloads: map[string]int{},
 		measure: func(context.Context, string) error { return nil },
 	}
 	d.life, d.stop = context.WithCancel(context.Background())

@@ -530,6 +530,35 @@ func (w *world) flip(dir string, match func(name string) bool) {
 	w.must(os.WriteFile(largest, b, 0o600))
 }
 
+// TestDownloadsThatNobodyReadsAreFew: each is a program of its own.
+func TestDownloadsThatNobodyReadsAreFew(t *testing.T) {
+	w := newWorld(t, folder)
+	for _, ref := range []string{"1", "2"} {
+		w.put(ref, "public_html/noise", strings.Repeat("x", 1<<20), 0o600)
+		w.backUp(ref, "b1", panel.PartFiles)
+	}
+	open := func(ref string) io.ReadCloser {
+		stream, err := w.OpenBackup(t.Context(), ref, "b1")
+		w.must(err)
+		return stream
+	}
+	first := open("1")
+	for range downloadsMost - 1 {
+		defer open("1").Close()
+	}
+	_, err := w.OpenBackup(t.Context(), "1", "b1")
+	w.refused(err, panel.ErrBusy)
+	w.must(open("2").Close())
+	w.must(first.Close())
+	testkit.Eventually(t, time.Minute, func() bool {
+		again, err := w.OpenBackup(t.Context(), "1", "b1")
+		if err == nil {
+			w.must(again.Close())
+		}
+		return err == nil
+	}, "another is opened when one has ended")
+}
+
 func TestADamagedBackupTouchesNothing(t *testing.T) {
 	anything := func(string) bool { return true }
 	for name, c := range map[string]struct {
