@@ -41,6 +41,7 @@ type Driver struct {
 	mu       sync.Mutex
 	meters   map[string]*meter // by ref, which unlike a name is never given twice
 	underWay map[string]bool   // names of staging, which are not given twice either
+	calls    map[string]int    // that customers make now, by ref
 }
 
 var (
@@ -50,7 +51,7 @@ var (
 
 // New is a driver for the homes that resolve knows by ref; resolve answers panel.ErrNotFound for others.
 func New(resolve func(ref string) (Home, error)) *Driver {
-	return &Driver{resolve: resolve, seed: maphash.MakeSeed(), meters: map[string]*meter{}, underWay: map[string]bool{}}
+	return &Driver{resolve: resolve, seed: maphash.MakeSeed(), meters: map[string]*meter{}, underWay: map[string]bool{}, calls: map[string]int{}}
 }
 
 // call is one call on one account: its home, opened, and the identity of its user, taken.
@@ -61,11 +62,44 @@ type call struct {
 	home    Home
 	root    *os.Root
 	leave   func()   // gives up the identity
+	ended   func()   // counts the call out; nil for one that is not counted
 	asideAt int64    // the measurement that last counted a tree that this call moved aside
 	staged  []string // names that are under way
 }
 
+// mostCalls is how many calls on one account there may be at a time. While a customer takes his time with an
+// upload it has a thread of its own, for its identity, and a process that runs out of those ends.
+const mostCalls = 100
+
+// open is for a customer's call.
 func (d *Driver) open(ctx context.Context, ref string) (*call, error) {
+	d.mu.Lock()
+	most := d.calls[ref] >= mostCalls
+	if !most {
+		d.calls[ref]++
+	}
+	d.mu.Unlock()
+	if most {
+		return nil, fmt.Errorf("%w: %d calls at a time", panel.ErrBusy, mostCalls)
+	}
+	end := func() {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		if d.calls[ref]--; d.calls[ref] == 0 {
+			delete(d.calls, ref)
+		}
+	}
+	c, err := d.enter(ctx, ref)
+	if err != nil {
+		end()
+		return nil, err
+	}
+	c.ended = end
+	return c, nil
+}
+
+// enter opens an account's home.
+func (d *Driver) enter(ctx context.Context, ref string) (*call, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -100,12 +134,18 @@ func (d *Driver) change(ctx context.Context, ref string) (*call, error) {
 }
 
 func (c *call) close() {
-	c.closeRoot()
 	c.settled(c.staged...)
 	c.leave()
+	c.end()
 }
 
-func (c *call) closeRoot() { _ = c.root.Close() } // opened for reading names; nothing can be lost
+// end is what of close another goroutine may do than the one that opened the call.
+func (c *call) end() {
+	_ = c.root.Close() // opened for reading names; nothing can be lost
+	if c.ended != nil {
+		c.ended()
+	}
+}
 
 // swap waits for the account's other renames and returns the end of this one.
 func (c *call) swap() (done func()) {

@@ -256,3 +256,36 @@ func (r *repeated) Read(b []byte) (int, error) {
 	}
 	return len(b), nil
 }
+
+func TestACustomerMakesAsManyCallsAtOnceAsThreadsAreSpared(t *testing.T) {
+	d, _ := newHome(t)
+	var slow []*io.PipeWriter
+	var uploads sync.WaitGroup
+	for i := range mostCalls {
+		r, w := io.Pipe()
+		slow = append(slow, w)
+		uploads.Go(func() {
+			if _, err := d.Upload(t.Context(), ref, fmt.Sprintf("/public_html/%d", i), r, panel.WriteOptions{}); err != nil {
+				t.Error(err)
+			}
+		})
+		_, err := w.Write([]byte("x")) // it waits for more now
+		must(t, err)
+	}
+	if _, err := d.List(t.Context(), ref, "/", 0, 0); !errors.Is(err, panel.ErrBusy) {
+		t.Errorf("one more: %v", err)
+	}
+	must(t, d.Measure(t.Context(), ref)) // which no customer keeps from being done
+	for _, w := range slow {
+		must(t, w.Close())
+	}
+	uploads.Wait()
+	for range mostCalls {
+		z, err := d.OpenZip(t.Context(), ref, "/public_html")
+		must(t, err)
+		defer z.Close()
+	}
+	if _, err := d.OpenZip(t.Context(), ref, "/public_html"); !errors.Is(err, panel.ErrBusy) {
+		t.Errorf("one more archive: %v", err)
+	}
+}

@@ -32,10 +32,10 @@ func (d *Driver) OpenZip(ctx context.Context, ref, p string) (_ io.ReadCloser, e
 		_, err = c.readDir(name)
 	}
 	if err != nil {
-		c.closeRoot()
+		c.end()
 		return nil, err
 	}
-	return c.packed(newZip, []string{name}, c.closeRoot), nil
+	return c.packed(newZip, []string{name}, c.end), nil
 }
 
 // CreateArchive implements panel.Archives.

@@ -50,7 +50,7 @@ func (d *Driver) Forget(ref string) {
 // Occupied answers what the account occupies. It walks the account the first time only.
 func (d *Driver) Occupied(ctx context.Context, ref string) (_ panel.Usage, err error) {
 	defer explain(&err, "usage", ref)
-	c, err := d.open(ctx, ref)
+	c, err := d.enter(ctx, ref)
 	if err != nil {
 		return panel.Usage{}, err
 	}
@@ -80,7 +80,7 @@ func (d *Driver) Full(ref string) bool {
 // into the home too.
 func (d *Driver) Measure(ctx context.Context, ref string) (err error) {
 	defer explain(&err, "measure", ref)
-	c, err := d.open(ctx, ref)
+	c, err := d.enter(ctx, ref)
 	if err != nil {
 		return err
 	}
