@@ -72,6 +72,8 @@ func (s *Service) Check(ctx context.Context, written []string, sandbox, wholesal
 		case errors.Is(err, ErrTLDUnsupported):
 			all[i].Reason = "tld_unsupported"
 			continue
+		case errors.Is(err, fault.DomainInvalid):
+			return nil, &fault.Error{Def: fault.DomainInvalid, Fields: fault.Fields{"domain": text}, Cause: err} // which of many
 		case err != nil:
 			return nil, err
 		case slices.ContainsFunc(s.ReservedDomains, func(own string) bool { return domainname.Within(name, own) }):

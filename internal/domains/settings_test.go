@@ -231,6 +231,9 @@ func TestResellersPayWholesaleAndTagTheirDomains(t *testing.T) {
 			}
 		}
 		w.refused("key", "GET", "/api/v1/reseller/domains/check?domains=a.com,,-", "", "domain_invalid")
+		if _, body := w.call("key", "GET", "/api/v1/reseller/domains/check?domains=a.com,-x.com", ""); !strings.Contains(body, `"domain":"-x.com"`) {
+			t.Errorf("which name is none: %s", body)
+		}
 		w.refused("key", "GET", "/api/v1/reseller/domains/check?domains=,", "", "validation_failed")
 		var many []string
 		for n := range 21 {
