@@ -49,6 +49,9 @@ func (book) Capability() panel.Capability { return panel.CapMail }
 
 // told brings what is known of an account up to date.
 func (s *state) told(a accounts.Account) {
+	if a.Suspended && !s.Suspended {
+		s.Shut = addresses(*s)
+	}
 	s.Ref, s.UID, s.GID, s.Suspended = a.Ref, a.User.UID, a.User.GID, a.Suspended
 	s.Domains = nil
 	for _, d := range a.Domains {
@@ -75,10 +78,22 @@ func (b book) Apply(ctx context.Context, a accounts.Account) error {
 	if err := b.publish(ctx); err != nil {
 		return err
 	}
-	if a.Suspended && !before.Suspended {
-		return b.shut(ctx, addresses(before)...)
+	return b.end(ctx, a.Name, after.Shut...)
+}
+
+// end ends sessions, which are in the record until then: whoever was interrupted comes again.
+func (b book) end(ctx context.Context, account string, of ...string) error {
+	if len(of) == 0 {
+		return nil
 	}
-	return nil
+	if err := b.shut(ctx, of...); err != nil {
+		return err
+	}
+	_, err := b.store.Update(account, func(s *state) error {
+		s.Shut = slices.DeleteFunc(slices.Clone(s.Shut), func(address string) bool { return slices.Contains(of, address) })
+		return nil
+	})
+	return err
 }
 
 func addresses(s state) []string {
@@ -179,10 +194,11 @@ func (b book) setMailbox(ctx context.Context, ref string, m panel.Mailbox) (pane
 	if err != nil {
 		return m, err
 	}
-	var before panel.Mailbox
+	locked := false
 	s, err := b.store.Update(a.Name, func(s *state) error {
 		s.told(a)
 		i := s.find(m.Address)
+		var before panel.Mailbox
 		if i >= 0 {
 			before = s.Boxes[i]
 			if m.PasswordHash == "" {
@@ -201,6 +217,11 @@ func (b book) setMailbox(ctx context.Context, ref string, m panel.Mailbox) (pane
 		} else {
 			s.Boxes[i] = m
 		}
+		locked = m.Suspended && !before.Suspended || before.PasswordHash != "" && m.PasswordHash != before.PasswordHash ||
+			before.Protocols.IMAP && !m.Protocols.IMAP || before.Protocols.POP3 && !m.Protocols.POP3 || slices.Contains(s.Shut, m.Address)
+		if locked && !slices.Contains(s.Shut, m.Address) {
+			s.Shut = append(slices.Clone(s.Shut), m.Address)
+		}
 		for domain, k := range keys {
 			if _, ok := s.Keys[domain]; !ok {
 				if s.Keys == nil {
@@ -217,10 +238,8 @@ func (b book) setMailbox(ctx context.Context, ref string, m panel.Mailbox) (pane
 	if err := b.publish(ctx); err != nil {
 		return m, err
 	}
-	locked := m.Suspended && !before.Suspended || before.PasswordHash != "" && m.PasswordHash != before.PasswordHash ||
-		before.Protocols.IMAP && !m.Protocols.IMAP || before.Protocols.POP3 && !m.Protocols.POP3
 	if locked {
-		if err := b.shut(ctx, m.Address); err != nil {
+		if err := b.end(ctx, a.Name, m.Address); err != nil {
 			return m, err
 		}
 	}

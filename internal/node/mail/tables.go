@@ -24,6 +24,7 @@ type state struct {
 	Boxes     []panel.Mailbox `json:"boxes"`            // by address; what is reported is empty
 	Keys      map[string]key  `json:"keys,omitempty"`   // by domain
 	Gone      []string        `json:"gone,omitempty"`   // addresses of mailboxes that are being removed
+	Shut      []string        `json:"shut,omitempty"`   // addresses whose sessions have yet to end
 	Secret    string          `json:"secret,omitempty"` // of the account's own programs: see Submit
 }
 
