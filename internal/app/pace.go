@@ -71,5 +71,14 @@ func (w *pacedWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
+// FlushError serves http.ResponseController. It is where what is written in small pieces, such as the events of a
+// stream, meets the connection.
+func (w *pacedWriter) FlushError() error {
+	_ = w.c.SetWriteDeadline(deadline(w.pause))
+	err := w.c.Flush()
+	_ = w.c.SetWriteDeadline(time.Time{})
+	return err
+}
+
 // Unwrap gives http.ResponseController the writer beneath.
 func (w *pacedWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }

@@ -302,6 +302,39 @@ func TestATransferMayBeSlowButNotStandStill(t *testing.T) {
 	}
 }
 
+func TestAStreamOfSmallEventsThatNobodyTakesEnds(t *testing.T) {
+	ended := make(chan error, 1)
+	server := httptest.NewServer(pace{read: time.Second, write: 200 * time.Millisecond, leftover: time.Second}.around(
+		http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			event, c := []byte(strings.Repeat("x", 1000)), http.NewResponseController(w)
+			for {
+				if _, err := w.Write(event); err != nil {
+					ended <- err
+					return
+				}
+				if err := c.Flush(); err != nil {
+					ended <- err
+					return
+				}
+			}
+		})))
+	conn, err := net.Dial("tcp", server.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	defer func() { _ = conn.Close() }() // first: the server waits for its requests
+	_, _ = io.WriteString(conn, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+	select {
+	case err := <-ended:
+		if !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Error(err)
+		}
+	case <-time.After(time.Minute):
+		t.Error("a stream that nobody takes is held open")
+	}
+}
+
 func TestWorkMayTakeLongerThanTransfersMayPause(t *testing.T) {
 	const pause = 200 * time.Millisecond
 	server := httptest.NewServer(pace{read: pause, write: pause, leftover: pause}.around(
