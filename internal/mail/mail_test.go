@@ -224,6 +224,8 @@ type shownBox struct {
 	UsedMB       int64   `json:"used_mb"`
 	QuotaMB      int64   `json:"quota_mb"`
 	DomainID     *int64  `json:"domain_id"`
+	Aliases      []string
+	CatchAll     bool `json:"catch_all"`
 	Client       *struct {
 		IMAP *struct {
 			Host, TLS string
@@ -396,6 +398,8 @@ func TestRefusals(t *testing.T) {
 			{"POST", "/10/mailboxes", "own", post("new", "shop.example", good, `,"autoresponder":{"enabled":true}`), 422, "validation_failed"},
 			{"POST", "/10/mailboxes", "own", post("new", "shop.example", good, `,"autoresponder":{"enabled":true,"body":"x","subject":"a\r\nBcc: b@c.example"}`), 422, "validation_failed"},
 			{"POST", "/10/mailboxes", "own", post("new", "shop.example", good, `,"autoresponder":{"enabled":true,"body":"x","starts_at":"2026-03-02T00:00:00Z","ends_at":"2026-03-01T00:00:00Z"}`), 422, "validation_failed"},
+			{"POST", "/10/mailboxes", "own", post("new", "shop.example", good, `,"autoresponder":{"enabled":true,"body":"x","ends_at":"9999-12-31T23:59:59-01:00"}`), 422, "validation_failed"},
+			{"PATCH", at, "own", `{"autoresponder":{"enabled":true,"body":"x","starts_at":"0000-01-01T00:00:00+01:00"}}`, 422, "validation_failed"},
 			{"POST", "/10/mailboxes", "own", `{"local_part":"new","domain":"shop.example"}`, 422, "validation_failed"},
 			{"POST", "/10/mailboxes", "other", post("new", "shop.example", good, ""), 404, "not_found"},
 			{"POST", "/99/mailboxes", "own", post("new", "shop.example", good, ""), 404, "not_found"},

@@ -197,9 +197,15 @@ func checkMembers(m panel.Mailbox, owns func(domain string) bool) error {
 		return fault.Invalid("autoresponder", "mail_reply_empty")
 	case !a.StartsAt.IsZero() && !a.EndsAt.IsZero() && !a.StartsAt.Before(a.EndsAt):
 		return fault.Invalid("autoresponder", "mail_reply_dates")
+	case !written(a.StartsAt) || !written(a.EndsAt):
+		return fault.Invalid("autoresponder", "mail_reply_years")
 	}
 	return nil
 }
+
+// written tells whether a time can be written by RFC 3339 in UTC, in which it is kept and told: the last
+// hours of the year 9999 elsewhere are none of its years.
+func written(t time.Time) bool { return t.UTC().Year() >= 1 && t.UTC().Year() <= 9999 }
 
 // newBox is a mailbox with what is usual.
 func newBox(localPart, domain string, domains []Domain) (box, error) {
