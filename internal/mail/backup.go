@@ -58,36 +58,41 @@ func (s *Service) Import(ctx context.Context, tx *db.Tx, accountID, serviceID in
 	if err != nil {
 		return err
 	}
+	if len(items) > 0 {
+		wanted = slices.DeleteFunc(wanted, func(m panel.Mailbox) bool { return !slices.Contains(items, m.Address) })
+	}
+	// All as they are going to be, before any is looked at: what one gives up another may take back.
+	before := len(all)
+	changed := make([]int, 0, len(wanted)) // places in all; those from before on are new, and have no ids yet
 	for _, m := range wanted {
-		if len(items) > 0 && !slices.Contains(items, m.Address) {
-			continue
+		i := slices.IndexFunc(all, func(o box) bool { return o.what.Address == m.Address })
+		switch {
+		case i < 0:
+			i = len(all)
+			all = append(all, box{id: -int64(i), accountID: accountID, serviceID: serviceID})
+		case all[i].status == site.Removing:
+			return fault.JobRunning.New()
 		}
-		b := box{accountID: accountID, serviceID: serviceID, what: m}
-		if i := slices.IndexFunc(all, func(o box) bool { return o.what.Address == m.Address }); i >= 0 {
-			if all[i].status == site.Removing {
-				return fault.JobRunning.New()
-			}
-			b = all[i]
-			b.what = m
-			if err := clash(all, b); err != nil {
-				return err
-			}
-			if err := setWish(ctx, tx, b); err != nil {
-				return err
-			}
-			continue
-		}
-		if err := clash(all, b); err != nil {
+		all[i].what = m
+		changed = append(changed, i)
+	}
+	for _, i := range changed {
+		if err := clash(all, all[i]); err != nil {
 			return err
+		}
+		if i < before {
+			if err := setWish(ctx, tx, all[i]); err != nil {
+				return err
+			}
+			continue
 		}
 		if err := plan.Refuse("mailboxes", n, n+1); err != nil {
 			return err
 		}
 		n++
-		if b.id, err = insert(ctx, tx, b); err != nil {
+		if _, err := insert(ctx, tx, all[i]); err != nil {
 			return err
 		}
-		all = append(all, b)
 	}
 	return s.enqueueApply(ctx, tx, accountID, serviceID)
 }

@@ -3,11 +3,13 @@ package mail
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
 
 	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/fault"
 )
 
 func TestMailboxesComeBackAsTheyWere(t *testing.T) {
@@ -59,6 +61,35 @@ func TestMailboxesComeBackAsTheyWere(t *testing.T) {
 			if !found {
 				t.Errorf("%s is not as it was: %+v", m.Address, is)
 			}
+		}
+	})
+}
+
+func TestAnAliasComesBackFromTheMailboxThatHasItNow(t *testing.T) {
+	engines(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		w.service(owner, 10, "shop.example")
+		first := w.add(10, "anna", `,"aliases":["sales@shop.example"],"catch_all":true`)
+		second := w.add(10, "boris", "")
+		w.apply(10)
+		document, err := w.Export(ctx, w.db, owner, 10)
+		w.must(err)
+		w.must2(w.do("PATCH", fmt.Sprintf("/10/mailboxes/%d", first), "own", `{"aliases":[],"catch_all":false}`))
+		w.must2(w.do("PATCH", fmt.Sprintf("/10/mailboxes/%d", second), "own", `{"aliases":["sales@shop.example"],"catch_all":true}`))
+		w.apply(10)
+
+		restore := func(items ...string) error {
+			return w.db.InTx(ctx, func(ctx context.Context, tx *db.Tx) error { return w.Import(ctx, tx, owner, 10, document, items) })
+		}
+		if err := restore("anna@shop.example"); !errors.Is(err, fault.AlreadyExists) {
+			t.Errorf("an alias that another keeps: %v", err)
+		}
+		w.must(restore())
+		w.apply(10)
+		all := w.shows(10)
+		if a, b := all["anna@shop.example"], all["boris@shop.example"]; !slices.Equal(a.Aliases, []string{"sales@shop.example"}) || len(b.Aliases) > 0 ||
+			!a.CatchAll || b.CatchAll || a.Status != "active" || b.Status != "active" {
+			t.Errorf("mailboxes: %+v", all)
 		}
 	})
 }
