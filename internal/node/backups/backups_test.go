@@ -716,3 +716,34 @@ func TestAFileOfHolesOccupiesNoBackup(t *testing.T) {
 		t.Errorf("%d entries, %d unreadable, %d bytes, %v", p.entries, p.unreadable, p.bytes, err)
 	}
 }
+
+// TestVeryDeepDirectoriesAreNoHindranceToARestore: they came after the backup, and one of them is closed to its
+// owner.
+func TestVeryDeepDirectoriesAreNoHindranceToARestore(t *testing.T) {
+	w := newWorld(t, folder)
+	w.fill("1")
+	w.backUp("1", "b1", panel.PartFiles)
+	before := w.tree("1")
+	uid := w.homes["1"].User.UID
+	root, err := os.OpenRoot(filepath.Join(w.homes["1"].Home, "public_html"))
+	w.must(err)
+	for i := range 400 {
+		w.must(root.Mkdir("d", 0o700))
+		below, err := root.OpenRoot("d")
+		w.must(err)
+		w.must(root.WriteFile("f", []byte("x"), 0o600))
+		w.must(root.Lchown("f", uid, uid))
+		w.must(root.Lchown("d", uid, uid))
+		if i%100 == 31 {
+			w.must(root.Chmod("d", 0))
+		}
+		w.must(root.Close())
+		root = below
+	}
+	w.must(root.Close())
+	beside := w.bringBack("1", panel.RestoreRequest{ID: "r1", Backup: "b1", Parts: []panel.BackupPart{panel.PartFiles}, Target: "public_html/old"})
+	w.same("beside", panel.TaskCompleted, beside.Status)
+	r := w.bringBack("1", panel.RestoreRequest{ID: "r2", Backup: "b1", Parts: []panel.BackupPart{panel.PartFiles}})
+	w.same("status", panel.TaskCompleted, r.Status)
+	w.same("files", before, w.tree("1"))
+}

@@ -172,7 +172,7 @@ func removeOthers(ctx context.Context, root *os.Root, c *contents, dir string) e
 		case k == isUnread, info.Mode().Type()&^(fs.ModeDir|fs.ModeSymlink) != 0:
 		case !there && !c.beside && c.scope.has(name):
 			err = removeAll(root, name, info)
-		case info.IsDir() && k != isFile:
+		case info.IsDir() && k != isFile && len(name) <= maxName:
 			err = removeOthers(ctx, root, c, name)
 		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -199,6 +199,14 @@ func readNames(root *os.Root, dir string) ([]string, error) {
 
 // removeAll removes a tree, also one whose directories do not let their owner in.
 func removeAll(root *os.Root, name string, info fs.FileInfo) error {
+	return removeBelow(root, name, info, 0)
+}
+
+// levels of directories are named in full: with all of them the work would grow with the square of the depth,
+// which a customer chooses.
+const levels = 32
+
+func removeBelow(root *os.Root, name string, info fs.FileInfo, level int) error {
 	if !info.IsDir() {
 		if err := root.Remove(name); !errors.Is(err, fs.ErrPermission) {
 			return err
@@ -217,11 +225,19 @@ func removeAll(root *os.Root, name string, info fs.FileInfo) error {
 			return err
 		}
 	}
+	below, dir := root, name
+	if level == levels && len(names) > 0 {
+		if below, err = root.OpenRoot(name); err != nil {
+			return err
+		}
+		defer below.Close()
+		dir, level = ".", 0
+	}
 	for _, n := range names {
-		child := path.Join(name, n)
-		info, err := root.Lstat(child)
+		child := path.Join(dir, n)
+		info, err := below.Lstat(child)
 		if err == nil {
-			err = removeAll(root, child, info)
+			err = removeBelow(below, child, info, level+1)
 		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
