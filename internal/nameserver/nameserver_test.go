@@ -1,9 +1,13 @@
 package nameserver
 
 import (
+	"bytes"
 	"context"
+	"encoding/binary"
+	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/netip"
 	"os"
 	"os/exec"
@@ -11,6 +15,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -159,6 +164,63 @@ func TestAQuestionThatIsMissingEndsNobody(t *testing.T) {
 			t.Errorf("%s: then %s", network, dns.RcodeToString[got])
 		}
 	}
+}
+
+// TestAFaultOfOneAnswerEndsNobody has a zone that cannot be looked into.
+func TestAFaultOfOneAnswerEndsNobody(t *testing.T) {
+	s := start(t, Config{}, example(1))
+	s.mu.Lock()
+	s.zones["broken.test."] = &versions{}
+	s.mu.Unlock()
+	question := new(dns.Msg).SetQuestion("broken.test.", dns.TypeA)
+	for _, network := range []string{"udp", "tcp"} {
+		c, err := dns.DialTimeout(network, s.Addr(), 5*time.Second)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.WriteMsg(question); err != nil {
+			t.Fatal(err)
+		}
+		if got := ask(t, s, network, "example.com", dns.TypeA).Rcode; got != dns.RcodeSuccess {
+			t.Errorf("%s: then %s", network, dns.RcodeToString[got])
+		}
+		_ = c.Close()
+	}
+}
+
+// TestAClientThatDoesNotReadIsClosed asks for much and reads nothing: the server waits for it no longer than a while.
+func TestAClientThatDoesNotReadIsClosed(t *testing.T) {
+	var large []Record
+	for i := range 15 {
+		large = append(large, Record{
+			Name: "large.example.com", Type: "TXT", TTL: 60, Data: fmt.Sprintf(`"%d" `, i) + strings.Repeat(`"`+strings.Repeat("x", 250)+`" `, 16),
+		})
+	}
+	s := start(t, Config{}, example(1, large...))
+	c, err := net.Dial("tcp", s.Addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close() }()
+	if err := c.(*net.TCPConn).SetReadBuffer(4096); err != nil {
+		t.Fatal(err)
+	}
+	question, err := new(dns.Msg).SetQuestion("large.example.com.", dns.TypeTXT).Pack()
+	if err != nil {
+		t.Fatal(err)
+	}
+	question = append(binary.BigEndian.AppendUint16(nil, uint16(len(question))), question...)
+	if _, err := c.Write(bytes.Repeat(question, 100)); err != nil { // below what one connection may ask
+		t.Fatal(err)
+	}
+	// What is written to a connection that the other side has closed is refused.
+	testkit.Eventually(t, time.Minute, func() bool {
+		if err := c.SetWriteDeadline(time.Now().Add(time.Second)); err != nil {
+			t.Fatal(err)
+		}
+		_, err := c.Write(question[:1])
+		return errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
+	}, "the connection is closed")
 }
 
 func TestDatagramsAreCutAndTCPAnswersWhole(t *testing.T) {

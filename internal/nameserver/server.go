@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -183,11 +184,11 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 	servers := []*dns.Server{
 		{
-			PacketConn: s.udp, Handler: s, TsigSecret: secrets, UDPSize: maxUDP, ReadTimeout: ioTimeout, WriteTimeout: ioTimeout,
+			PacketConn: s.udp, Handler: s, TsigSecret: secrets, UDPSize: maxUDP, ReadTimeout: ioTimeout,
 		},
 		{
-			Listener: netutil.LimitListener(s.tcp, maxConnections), Handler: s, TsigSecret: secrets,
-			ReadTimeout: ioTimeout, WriteTimeout: ioTimeout, IdleTimeout: func() time.Duration { return idleTimeout },
+			Listener: impatient{netutil.LimitListener(s.tcp, maxConnections)}, Handler: s, TsigSecret: secrets,
+			ReadTimeout: ioTimeout, IdleTimeout: func() time.Duration { return idleTimeout },
 		},
 	}
 	ctx, stop := context.WithCancel(ctx)
@@ -222,8 +223,41 @@ func (s *Server) Run(ctx context.Context) error {
 	return err
 }
 
+// impatient closes connections whose clients do not read their answers. The library has a bound of writing, and does
+// not use it: a few such clients would keep all connections for ever.
+type impatient struct{ net.Listener }
+
+func (l impatient) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return impatientConn{c}, nil
+}
+
+type impatientConn struct{ net.Conn }
+
+// Write writes all of b in time, or closes: after a part of an answer no other can follow.
+func (c impatientConn) Write(b []byte) (int, error) {
+	err := c.SetWriteDeadline(time.Now().Add(ioTimeout)) //nolint:forbidigo // the network's time, not Stead's
+	if err != nil {
+		return 0, err
+	}
+	n, err := c.Conn.Write(b)
+	if err != nil {
+		_ = c.Close()
+	}
+	return n, err
+}
+
 // ServeDNS answers one message.
 func (s *Server) ServeDNS(w dns.ResponseWriter, r *dns.Msg) {
+	// The library runs this in goroutines of its own: a fault of one answer would end the process.
+	defer func() {
+		if v := recover(); v != nil {
+			s.Log.Error("nameserver: a question was not answered", "questions", fmt.Sprint(r.Question), "panic", v, "stack", string(debug.Stack()))
+		}
+	}()
 	reply := new(dns.Msg).SetReply(r)
 	reply.Compress = true
 	datagram := w.RemoteAddr().Network() == "udp"
