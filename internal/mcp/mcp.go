@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"time"
@@ -171,13 +172,24 @@ func (e *Endpoint) call(ctx context.Context, operation *api.Tool, arguments json
 	if !ok {
 		return nil, errors.New("mcp: a call of nobody's")
 	}
-	said, err := operation.Call(c.ctx, c.principal, arguments)
+	said, err := called(c, operation, arguments)
 	if err != nil {
 		text := string(bytes.TrimSpace(e.cfg.Edge.ErrorBody(c.ctx, err)))
 		return &sdk.CallToolResult{IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: text}}}, nil
 	}
 	said = bytes.TrimSpace(said)
 	return &sdk.CallToolResult{StructuredContent: said, Content: []sdk.Content{&sdk.TextContent{Text: string(said)}}}, nil
+}
+
+// called is the operation's answer. The library calls tools in goroutines of its own, where a panic would end the
+// program: here it is an error of this call.
+func called(c call, operation *api.Tool, arguments json.RawMessage) (said json.RawMessage, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("mcp: panic: %v\n%s", v, debug.Stack())
+		}
+	}()
+	return operation.Call(c.ctx, c.principal, arguments)
 }
 
 // answer keeps what the protocol's library says until it is known whether it is JSON.
