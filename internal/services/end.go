@@ -188,7 +188,9 @@ func (s *Service) comeBack(ctx context.Context, tx *db.Tx, r record, account pan
 	if err := s.planRenewal(ctx, tx, r.id); err != nil {
 		return err
 	}
-	if err := s.keeper.Return(ctx, tx, r.id); err != nil {
+	if err := s.keeper.Return(ctx, tx, r.id); errors.Is(err, fault.NotFound) {
+		return ErrRestoreWindow.Wrap(err) // it ended while the panel made the account
+	} else if err != nil {
 		return err
 	}
 	if s.addons != nil {

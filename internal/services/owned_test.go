@@ -201,6 +201,20 @@ func TestAnOwnerPaysForAServiceThatComesBack(t *testing.T) {
 		w.cleanUpTwice(late)
 		w.panel.fails = nil
 
+		// What was kept of it goes while the panel makes its account: the money goes back, and the account goes.
+		if err := w.comesBack(late); err != nil {
+			t.Fatal(err)
+		}
+		accounts := w.panel.accounts()
+		k.broken = fault.NotFound.New()
+		if r := provision(late); r.status != Terminated || r.restoreOrderID != nil {
+			t.Errorf("%s with the order %v", r.status, r.restoreOrderID)
+		}
+		w.same("the orders", []string{"failed: domain_invalid", "failed: restore_window_passed"}, w.outcomes()[outcomes:])
+		w.cleanUpTwice(late)
+		w.same("accounts", accounts, w.panel.accounts())
+		k.broken = nil
+
 		// Its period begins when the panel has it, however long that takes.
 		if err := w.comesBack(late); err != nil {
 			t.Fatal(err)
@@ -214,7 +228,7 @@ func TestAnOwnerPaysForAServiceThatComesBack(t *testing.T) {
 		if r.status != Active || !r.expiresAt.Equal(addMonths(began, r.periodMonths)) || r.restoreOrderID != nil {
 			t.Errorf("%s until %v with the order %v", r.status, r.expiresAt, r.restoreOrderID)
 		}
-		w.same("the orders", []string{"completed", "failed: domain_invalid"}, w.outcomes()[outcomes:]) // sorted
+		w.same("the orders", []string{"completed", "failed: domain_invalid", "failed: restore_window_passed"}, w.outcomes()[outcomes:]) // sorted
 		all, err := periodsAfter(t.Context(), w.db, late, began)
 		if err != nil || len(all) != 1 || all[0].amount != price || !all[0].starts.Equal(began) || !all[0].ends.Equal(*r.expiresAt) {
 			t.Errorf("%+v, %v", all, err)

@@ -32,7 +32,10 @@ func (s *Service) provision(ctx context.Context, id int64, last bool) error {
 	account, err := s.createAccount(ctx, r)
 	switch {
 	case err == nil:
-		return s.activate(ctx, id, account)
+		if err = s.activate(ctx, id, account); errors.Is(err, ErrRestoreWindow) {
+			return s.giveUp(ctx, id, err)
+		}
+		return err
 	case ctx.Err() != nil || (worthRetrying(err) && !last):
 		return err
 	default:
@@ -102,9 +105,13 @@ func (s *Service) activate(ctx context.Context, id int64, account panel.Account)
 	})
 }
 
-// giveUp fails a service that its panel will not have: the order returns the money,
+// giveUp fails a service that its panel will not have, or of which nothing is kept any more: the order returns the money,
 // and a job removes what may have been made.
 func (s *Service) giveUp(ctx context.Context, id int64, reason error) error {
+	key := failureKey(panel.KindOf(reason))
+	if errors.Is(reason, ErrRestoreWindow) {
+		key = ErrRestoreWindow.Key
+	}
 	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
 		r, err := get(ctx, tx, id)
 		if err != nil {
@@ -119,9 +126,8 @@ func (s *Service) giveUp(ctx context.Context, id int64, reason error) error {
 			return nil
 		}
 		if r.returning() {
-			return s.stayAway(ctx, tx, r, failureKey(panel.KindOf(reason)))
+			return s.stayAway(ctx, tx, r, key)
 		}
-		key := failureKey(panel.KindOf(reason))
 		if err := s.orders.Fail(ctx, tx, r.orderID, key); err != nil {
 			return fmt.Errorf("services: fail order %d: %w", r.orderID, err)
 		}
