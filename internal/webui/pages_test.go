@@ -1,8 +1,13 @@
 package webui_test
 
 import (
+	"bytes"
+	"context"
 	"html"
+	"log/slog"
 	"net/http"
+	"net/http/httptest"
+	"net/netip"
 	"net/url"
 	"regexp"
 	"strings"
@@ -10,6 +15,9 @@ import (
 	"time"
 
 	"github.com/pquerna/otp/totp"
+
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/webui"
 )
 
 func TestTheShopFrontShowsWhatIsSold(t *testing.T) {
@@ -426,6 +434,31 @@ func TestARefusedFormIsReadInAnotherLanguage(t *testing.T) {
 	} {
 		if page := b.post("/account/password", refused, "Referer", referer).body; !strings.Contains(page, `href="`+want+`"`) {
 			t.Errorf("from %q there is no %s in %s", referer, want, page)
+		}
+	}
+}
+
+func TestALinkOfAMailIsInNoLog(t *testing.T) {
+	s := newSite(t)
+	var log bytes.Buffer
+	mux := http.NewServeMux()
+	webui.New(webui.Deps{
+		Accounts: s.accounts, Clock: s.clk, Log: slog.New(slog.NewTextHandler(&log, nil)), BaseURL: s.url, Company: "Stead", Language: "en",
+		ClientAddr: func(*http.Request) netip.Addr { return netip.MustParseAddr("203.0.113.7") },
+	}).Routes(mux)
+	err := s.db.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error {
+		_, err := tx.Exec(ctx, `ALTER TABLE account_tokens RENAME TO out_of_order`)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"/recover/", "/email/"} {
+		log.Reset()
+		w := httptest.NewRecorder()
+		mux.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path+"st_ln_of-a-mail", nil))
+		if w.Code != http.StatusInternalServerError || !strings.Contains(log.String(), path+"{token}") || strings.Contains(log.String(), "st_ln_") {
+			t.Errorf("%d %s", w.Code, log.String())
 		}
 	}
 }

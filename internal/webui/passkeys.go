@@ -70,7 +70,7 @@ func (ui *UI) say(w http.ResponseWriter, r *http.Request, status int, v any) {
 func (ui *UI) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	f := fault.From(err)
 	if f.Def == fault.Internal {
-		ui.Log.ErrorContext(r.Context(), "page failed", "path", r.URL.Path, "error", err)
+		ui.Log.ErrorContext(r.Context(), "page failed", "page", r.Pattern, "error", err)
 	}
 	ui.say(w, r, f.Def.Kind.Status(), map[string]string{
 		"error": f.Def.Key, "message": i18n.T(i18n.Lang(r.Context()), "error."+f.Def.Key, f.Fields),

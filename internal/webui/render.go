@@ -153,12 +153,13 @@ func (ui *UI) failPage(w http.ResponseWriter, r *http.Request, status int, id st
 	})
 }
 
-// internal answers what went wrong on our side; the cause goes to the log only.
+// internal answers what went wrong on our side; the cause goes to the log only. The page is named by its pattern: an
+// address may be a secret, such as the link of a mail.
 func (ui *UI) internal(w http.ResponseWriter, r *http.Request, err error) {
 	if errors.Is(err, r.Context().Err()) && r.Context().Err() != nil {
 		return // the visitor left
 	}
-	ui.Log.ErrorContext(r.Context(), "page failed", "path", r.URL.Path, "request_id", api.RequestID(r.Context()), "error", err)
+	ui.Log.ErrorContext(r.Context(), "page failed", "page", r.Pattern, "request_id", api.RequestID(r.Context()), "error", err)
 	lang := i18n.Lang(r.Context())
 	h := w.Header()
 	h.Set("Content-Type", "text/plain; charset=utf-8")
