@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
 	"net/http"
 	"net/url"
 	"slices"
@@ -76,10 +77,14 @@ func (t *Tool) Allows(p auth.Principal) bool {
 }
 
 // Call calls the operation for a principal that was admitted to another one, whose request was counted, and answers
-// what a client would have got: JSON, in the language and currency of ctx.
+// what a client would have got: JSON, in the language and currency of ctx. Where the operation has a throttle of its
+// own, the call counts there.
 func (t *Tool) Call(ctx context.Context, p auth.Principal, arguments json.RawMessage) (json.RawMessage, error) {
 	if !t.Allows(p) {
 		return nil, fault.Forbidden.New()
+	}
+	if err := t.throttle(ctx, p); err != nil {
+		return nil, err
 	}
 	r, err := t.request(ctx, arguments)
 	if err != nil {
@@ -95,6 +100,20 @@ func (t *Tool) Call(ctx context.Context, p auth.Principal, arguments json.RawMes
 	}
 	_, body, err := encode(t.declared, out)
 	return body, err
+}
+
+// throttle counts the call of an operation that has a throttle of its own, together with what else the principal calls
+// it by.
+func (t *Tool) throttle(ctx context.Context, p auth.Principal) error {
+	policy := t.edge.Policies[t.declared.throttle]
+	if policy.Limit <= 0 {
+		return nil
+	}
+	res, err := t.edge.Limiter.Take(ctx, p.Key(), policy)
+	if err != nil || res.Allowed {
+		return err
+	}
+	return fault.RateLimited.With(fault.Fields{"retry_after": max(1, int(math.Ceil(res.Reset.Seconds())))})
 }
 
 // request is the call as a client would have made it.
