@@ -294,6 +294,9 @@ func TestAnOwnCertificateIsJudgedBeforeItIsUsed(t *testing.T) {
 		other := issue(t, good)
 		small, err := rsa.GenerateKey(rand.Reader, 1024)
 		w.must(err)
+		// Of many primes, because it is found soon.
+		large, err := rsa.GenerateMultiPrimeKey(rand.Reader, 8, 4160) //nolint:staticcheck // see above
+		w.must(err)
 		_, edwards, err := ed25519.GenerateKey(rand.Reader)
 		w.must(err)
 		for name, c := range map[string]struct {
@@ -313,6 +316,7 @@ func TestAnOwnCertificateIsJudgedBeforeItIsUsed(t *testing.T) {
 			"for others":         ownOf(with(func(o *issueOptions) { o.names = []string{"elsewhere.example"} }), "ssl_preflight_failed name_not_covered"),
 			"for mail":           ownOf(with(func(o *issueOptions) { o.usage = x509.ExtKeyUsageEmailProtection }), "ssl_preflight_failed purpose"),
 			"a small key":        ownOf(with(func(o *issueOptions) { o.key = small }), "ssl_preflight_failed weak_key"),
+			"a large key":        ownOf(with(func(o *issueOptions) { o.key = large }), "ssl_preflight_failed large_key"),
 			"a key of no use":    ownOf(with(func(o *issueOptions) { o.key = edwards }), "ssl_preflight_failed weak_key"),
 			"an authority's own": ownOf(with(func(o *issueOptions) { o.ca, o.names = true, nil }), "ssl_preflight_failed is_authority"),
 		} {

@@ -28,6 +28,7 @@ const (
 	KeyEncrypted   Reason = "key_encrypted"  // the key needs a passphrase
 	KeyMismatch    Reason = "key_mismatch"   // the key is another certificate's
 	WeakKey        Reason = "weak_key"       // RSA of less than 2048 bits, a small curve, or a kind that browsers do not take
+	LargeKey       Reason = "large_key"      // RSA of more than 4096 bits
 	WeakSignature  Reason = "weak_signature" // signed by MD5 or SHA-1
 	ChainOrder     Reason = "chain_order"    // one does not sign the one before it
 	Authority      Reason = "is_authority"   // the first certificate is an authority's, not a server's
@@ -51,6 +52,10 @@ type Bundle struct {
 	Chain []*x509.Certificate // the server's first; never empty
 	Key   crypto.Signer
 }
+
+// maxRSA is the largest RSA key in bits, which is as large as authorities sign for everybody. What a handshake costs
+// grows with the third power: one with 16384 bits keeps a web server that many share busy for a fifth of a second.
+const maxRSA = 4096
 
 // maxChain bounds a chain; none that is used has more.
 const maxChain = 10
@@ -140,8 +145,11 @@ func (b Bundle) check() error {
 	}
 	switch key := leaf.PublicKey.(type) {
 	case *rsa.PublicKey:
-		if key.N.BitLen() < 2048 {
+		switch bits := key.N.BitLen(); {
+		case bits < 2048:
 			return WeakKey
+		case bits > maxRSA:
+			return LargeKey
 		}
 	case *ecdsa.PublicKey:
 		if key.Curve.Params().BitSize < 256 {
