@@ -162,12 +162,20 @@ func (s *Service) renew(ctx context.Context, peer nodelink.Party, in nodelink.Re
 	return out, err
 }
 
+// No machine has an exabyte, nor a load of a million: what is reckoned with more does not fit into numbers, and the node
+// that said it would keep services from all nodes.
+const (
+	mostMB   = 1 << 40
+	mostLoad = 1e6
+)
+
 func (s *Service) report(ctx context.Context, peer nodelink.Party, in nodelink.Report) (out struct{}, err error) {
 	if err := validAddress(in.Address); err != nil {
 		return out, err
 	}
 	c := in.Capacity
-	if min(c.DiskMB, c.DiskFreeMB, c.MemoryMB, c.MemoryFreeMB) < 0 || c.Load < 0 || c.Accounts < 0 || len(in.Capabilities) > 100 {
+	if min(c.DiskMB, c.DiskFreeMB, c.MemoryMB, c.MemoryFreeMB) < 0 || max(c.DiskMB, c.DiskFreeMB, c.MemoryMB, c.MemoryFreeMB) > mostMB ||
+		c.Load < 0 || c.Load > mostLoad || c.Accounts < 0 || len(in.Capabilities) > 100 {
 		return out, fault.InvalidRequest.New()
 	}
 	return out, s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {

@@ -478,6 +478,40 @@ func TestAFullDiskGetsNoMore(t *testing.T) {
 	})
 }
 
+// TestANodeThatBoastsKeepsNothingFromOthers says that it has more than numbers hold when they are multiplied.
+func TestANodeThatBoastsKeepsNothingFromOthers(t *testing.T) {
+	engines(t, func(t *testing.T, w *world) {
+		_, token := w.add(nodes.NewNode{Name: "boaster"})
+		in := w.invitation(t.TempDir(), token)
+		_, err := agent.Join(t.Context(), in)
+		w.must(err)
+		var reports atomic.Int32
+		a, err := agent.Open(agent.Config{
+			Dir: in.Dir, Panel: bare{}, Now: w.clk.Now, Log: slog.New(slog.DiscardHandler), ReportEvery: 10 * time.Millisecond,
+			Measure: func() (nodelink.Capacity, error) {
+				reports.Add(1)
+				return nodelink.Capacity{DiskMB: 2e17, DiskFreeMB: 2e17}, nil
+			},
+		})
+		w.must(err)
+		ln, err := net.Listen("tcp", "127.0.0.1:0")
+		w.must(err)
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- a.Run(ctx, ln, time.Second) }()
+		defer func() {
+			cancel()
+			w.must(<-ended)
+		}()
+		testkit.Eventually(t, time.Minute, func() bool { return reports.Load() > 1 }, "a report was answered")
+		_, m := w.join(nodes.NewNode{Name: "modest"})
+		w.eventually("modest", func(n nodes.Node) bool { return n.Capacity == *m.capacity.Load() })
+		if name, err := w.place(nodes.Need{ServiceID: 1, DiskMB: 1}); err != nil || name != nodes.PanelName(w.node("modest").ID) {
+			t.Errorf("placed on %q, %v", name, err)
+		}
+	})
+}
+
 func TestTheControlPlaneCallsANodeAndNobodyElseDoes(t *testing.T) {
 	engines(t, func(t *testing.T, w *world) {
 		added, token := w.add(nodes.NewNode{Name: "node1"})
