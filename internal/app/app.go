@@ -304,11 +304,12 @@ func (e *endpoint) serve() error {
 	return err
 }
 
-// stop ends serving. Requests and jobs finish side by side, because each may
+// stop ends serving. What would go on by itself ends at once; requests and jobs finish side by side, because each may
 // take the whole of the time; operators can look until the end.
 func (a *App) stop(ctx context.Context) error {
 	began := a.clock.Now()
 	a.draining.Store(true)
+	close(a.ending)
 	a.log.InfoContext(ctx, "stopping", "timeout", a.cfg.ShutdownTimeout)
 	ctx, cancel := context.WithTimeout(ctx, a.cfg.ShutdownTimeout)
 	defer cancel()

@@ -54,6 +54,8 @@ type core struct {
 	answers  *idempotency.Store
 	queue    *jobs.Queue
 	outbox   *outbox.Outbox
+	// ending is closed when a server begins to stop.
+	ending chan struct{}
 	// schemaVersion is the last migration that was there at the start.
 	schemaVersion int64
 
@@ -73,7 +75,7 @@ const (
 // newCore builds the platform's pieces and the sections in the order in which
 // they need each other. What was built before an error is closed again.
 func newCore(ctx context.Context, cfg config.Config, opts Options, as role) (_ *core, err error) {
-	c := &core{cfg: cfg, version: opts.Version, log: opts.Log, clock: opts.Clock}
+	c := &core{cfg: cfg, version: opts.Version, log: opts.Log, clock: opts.Clock, ending: make(chan struct{})}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, c.close(context.WithoutCancel(ctx)))

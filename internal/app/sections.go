@@ -209,7 +209,7 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 	c.backups.AddSettings("access", c.access)
 	c.php = php.New(php.Config{DB: c.db, Clock: c.clock, Queue: c.queue, Services: hosted{c.services}, Panels: c.panels})
 	c.backups.AddSettings("php", c.php)
-	c.logs = logs.New(logs.Config{DB: c.db, Services: hosted{c.services}, Panels: c.panels})
+	c.logs = logs.New(logs.Config{DB: c.db, Services: hosted{c.services}, Panels: c.panels, Ending: c.ending})
 	c.mail = mail.New(mail.Config{
 		DB: c.db, Clock: c.clock, Queue: c.queue, Events: c.outbox, Services: hosted{c.services}, Panels: c.panels,
 		Domains: mailDomains{c.hosting}, Zones: mailZones{c.dns}, Resolver: net.DefaultResolver,

@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"encoding/pem"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"math/big"
@@ -212,6 +213,33 @@ func TestReadyTellsWhatFails(t *testing.T) {
 	a.draining.Store(true)
 	if code, checks := ask(); code != http.StatusServiceUnavailable || checks["serving"] != "failing" {
 		t.Errorf("stopping: %d %v", code, checks)
+	}
+}
+
+func TestALogThatIsFollowedDoesNotHoldUpTheEnd(t *testing.T) {
+	var log io.ReadCloser
+	t.Cleanup(func() {
+		if _, err := io.ReadAll(log); err != nil { // the server has stopped, which start has an eye on
+			t.Errorf("the stream is cut off: %v", err)
+		}
+		_ = log.Close()
+	})
+	a := start(t, simulated)
+	w := &world{App: a, t: t, owner: a.customer(t, a.application(t, false), 100_000)}
+	w.plan = w.aPlan()
+	w.post(t, w.owner.token, fmt.Sprintf("/api/v1/orders/%d/pay", w.newOrder(w.owner, "followed.example.com")), "{}")
+	r, err := http.NewRequestWithContext(context.WithoutCancel(t.Context()), http.MethodGet,
+		fmt.Sprintf("%s/api/v1/services/%d/logs?follow=1", a.local(), w.serviceOf(w.owner)), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+w.owner.token)
+	res, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if log = res.Body; res.StatusCode != http.StatusOK {
+		t.Fatal(res.Status)
 	}
 }
 

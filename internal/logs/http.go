@@ -180,6 +180,13 @@ func (s *Service) stream(ctx context.Context, p auth.Principal, serviceID int64,
 		return err
 	}
 	defer func() { _ = lines.Close() }() // it was read
+	go func() {
+		select {
+		case <-s.Ending:
+			cancel() // the client comes again, to another server or the next
+		case <-ctx.Done():
+		}
+	}()
 	h := w.Header()
 	h.Set("Content-Type", eventStream)
 	h.Set("Cache-Control", "no-store")

@@ -38,6 +38,7 @@ type world struct {
 	services sitetest.Services
 	store    *nodelogs.Store
 	server   *httptest.Server
+	ending   chan struct{}
 }
 
 func engines(t *testing.T, f func(w *world)) {
@@ -49,14 +50,14 @@ func engines(t *testing.T, f func(w *world)) {
 		t.Cleanup(func() { _ = p.Close() })
 		_, err = p.CreateAccount(t.Context(), panel.AccountSpec{Ref: "7", Username: "alice", PrimaryDomain: "shop.example"})
 		must(t, err)
-		w := &world{T: t, services: sitetest.New(t, d)}
+		w := &world{T: t, services: sitetest.New(t, d), ending: make(chan struct{})}
 		w.store, err = nodelogs.Open(nodelogs.Config{Dir: filepath.Join(dir, "logs"), Now: clk.Now, Log: silent})
 		must(t, err)
 		w.services.Add(t, site.Site{ServiceID: 7, AccountID: 1, Panel: "it", Ref: "7", Status: "active"})
 		w.services.Add(t, site.Site{ServiceID: 8, AccountID: 1, Panel: "bare", Ref: "8", Status: "active"})
 		w.services.Add(t, site.Site{ServiceID: 9, AccountID: 1, Panel: "it", Status: "provisioning"})
 		w.services.Add(t, site.Site{ServiceID: 10, AccountID: 1, Panel: "elsewhere", Ref: "10", Status: "active"})
-		w.Service = New(Config{DB: d, Services: w.services, Panels: sitetest.Panels{"it": p, "bare": bare{}}})
+		w.Service = New(Config{DB: d, Services: w.services, Panels: sitetest.Panels{"it": p, "bare": bare{}}, Ending: w.ending})
 		edge := apitest.NewEdge(t, d, clk, apitest.Tokens{
 			"own":   {AccountID: 1, ApplicationID: 1, Scopes: []string{"services:read"}},
 			"other": {AccountID: 2, ApplicationID: 1, Scopes: auth.Scopes},
@@ -230,6 +231,23 @@ func TestAStreamGoesOnWhereItBroke(t *testing.T) {
 		defer res.Body.Close()
 		if _, messages := events(w.T, bufio.NewReader(res.Body), 2); messages[0] != "two\nlines <b>" || messages[1] != "three" {
 			w.Errorf("again: %q", messages)
+		}
+	})
+}
+
+func TestAStreamEndsWithItsServer(t *testing.T) {
+	engines(t, func(w *world) {
+		ctx, leave := context.WithTimeout(w.Context(), time.Minute)
+		defer leave()
+		res := w.ask(ctx, 7, "own", url.Values{"type": {"mail"}, "follow": {"1"}})
+		defer res.Body.Close()
+		in := bufio.NewReader(res.Body)
+		if first, err := in.ReadString('\n'); err != nil || first != "retry: 3000\n" {
+			w.Fatalf("%q %v", first, err)
+		}
+		close(w.ending)
+		if rest, err := io.ReadAll(in); err != nil {
+			w.Errorf("after %q: %v", rest, err)
 		}
 	})
 }

@@ -12,11 +12,13 @@ import (
 	"stead.dev/stead/internal/site"
 )
 
-// Config is what the section works with; all is needed.
+// Config is what the section works with; all is needed unless said otherwise.
 type Config struct {
 	DB       *db.DB
 	Services site.Services
 	Panels   site.Panels
+	// Ending is closed when the server begins to stop: streams, which would go on, end then. It may be nil.
+	Ending <-chan struct{}
 }
 
 // Service is the section's use cases.
