@@ -226,6 +226,12 @@ func (s *Service) Authenticate(ctx context.Context, token string) (Session, erro
 	return session, err
 }
 
+// SignedIn tells whether a session that was authenticated before has not ended since. It is known by its id: proving
+// again who uses it gives it another token.
+func (s *Service) SignedIn(ctx context.Context, session Session) (bool, error) {
+	return sessionAlive(ctx, s.DB, session.Account.ID, session.ID, s.Clock.Now())
+}
+
 // Sessions lists where the account is signed in, the latest use first.
 func (s *Service) Sessions(ctx context.Context, account int64, p page.Params) (*page.List[Session], error) {
 	rows, total, err := listSessions(ctx, s.DB, account, s.Clock.Now(), p)

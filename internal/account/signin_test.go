@@ -389,11 +389,28 @@ func TestChangesOfCredentialsNeedARecentSignIn(t *testing.T) {
 		if w.alive(t, anna.Token) {
 			t.Error("the token from before the confirmation has its rights")
 		}
+		in := func() bool {
+			t.Helper()
+			in, err := w.SignedIn(t.Context(), s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return in
+		}
+		if !in() {
+			t.Error("what the session has open ends with the confirmation")
+		}
 		if s, err = w.Authenticate(t.Context(), token); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := w.EnrolTOTP(t.Context(), s); err != nil {
 			t.Errorf("%v", err)
+		}
+		if err := w.Suspend(t.Context(), s.Account.ID, "abuse"); err != nil {
+			t.Fatal(err)
+		}
+		if in() {
+			t.Error("what the session has open outlives it")
 		}
 	})
 }

@@ -222,7 +222,7 @@ func typed(ctx context.Context, c *websocket.Conn, to *panel.TerminalWriter) err
 
 // watch returns when the browser is gone, or is no longer signed in.
 func (ui *UI) watch(ctx context.Context, r *http.Request, c *websocket.Conn) {
-	token := ui.cookie(r, ui.sessionCookie())
+	session := *ui.session(r)
 	tick := time.NewTicker(stillThere)
 	defer tick.Stop()
 	for {
@@ -231,7 +231,7 @@ func (ui *UI) watch(ctx context.Context, r *http.Request, c *websocket.Conn) {
 			return
 		case <-tick.C:
 		}
-		if _, err := ui.Accounts.Authenticate(ctx, token); errors.Is(err, fault.Unauthenticated) {
+		if in, err := ui.Accounts.SignedIn(ctx, session); err == nil && !in {
 			return
 		}
 		once, done := context.WithTimeout(ctx, stillThere)
