@@ -4,10 +4,13 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"testing"
 	"time"
 
+	"stead.dev/stead/internal/access"
 	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/outbox"
 	"stead.dev/stead/internal/platform/testkit"
 	"stead.dev/stead/internal/services"
 )
@@ -63,5 +66,38 @@ func TestAServiceEndsAndComesBack(t *testing.T) {
 			w.get(t, w.owner.token, fmt.Sprintf("/api/v1/services/%d/dns?name=api", w.service)).decode(t, &records)
 			return len(records.Data) == 1
 		}, "its records are back")
+	})
+}
+
+// TestAServiceThatIsBackKeepsItsPasswords: the end of a service is told when it has come back already, and what it
+// has did not go. Without its password a database or an FTP account would never follow again.
+func TestAServiceThatIsBackKeepsItsPasswords(t *testing.T) {
+	engines(t, demo, func(t *testing.T, a *App) {
+		w := newWorld(t, a)
+		told, err := a.outbox.Of(t.Context(), "service", w.service)
+		made := slices.IndexFunc(told, func(e outbox.Stored) bool { return e.Type == "service.provisioned" })
+		if err != nil || made < 0 {
+			t.Fatalf("%+v, %v", told, err)
+		}
+		err = a.db.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error {
+			if err := a.credentials.Put(ctx, tx, w.owner.id, w.service, access.CredentialKind, 1, "anna"); err != nil {
+				return err
+			}
+			return a.outbox.Emit(ctx, tx, outbox.Event{
+				Type: "service.terminated", AccountID: w.owner.id, Subject: "service", SubjectID: w.service, Data: told[made].Data,
+			})
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		testkit.Eventually(t, time.Minute, func() bool {
+			var heard int
+			err := a.db.QueryRow(t.Context(), `SELECT count(*) FROM outbox_events WHERE type = 'service.terminated' AND fanned_at IS NOT NULL`).Scan(&heard)
+			return err == nil && heard == 1
+		}, "everybody has heard of it")
+		all, err := a.credentials.List(t.Context(), w.owner.id, w.service)
+		if err != nil || len(all) != 1 {
+			t.Errorf("passwords: %+v, %v", all, err)
+		}
 	})
 }

@@ -167,7 +167,6 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 	c.services.SetNames(c.hosting)
 	c.services.SetUsages(c.hosting)
 	c.credentials = credentials.New(credentials.Config{DB: c.db, Box: c.box, Log: c.log})
-	c.outbox.Subscribe("service.*", c.credentials.Follow)
 	c.access = access.New(access.Config{
 		DB: c.db, Queue: c.queue, Services: hosted{c.services}, Panels: c.panels, Credentials: c.credentials, BaseURL: c.cfg.BaseURL,
 	})

@@ -10,12 +10,10 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
-	"stead.dev/stead/internal/platform/outbox"
 	"stead.dev/stead/internal/platform/secret"
 	"stead.dev/stead/internal/platform/testkit"
 )
@@ -218,7 +216,7 @@ func TestSealedPasswordsOpenInTheirOwnRowOnly(t *testing.T) {
 	})
 }
 
-func TestPasswordsGoWithTheirSubjectAndTheirService(t *testing.T) {
+func TestPasswordsGoWithTheirSubject(t *testing.T) {
 	engines(t, func(t *testing.T, w *world) {
 		first := w.put(7)
 		_, version := w.secret(7)
@@ -229,22 +227,6 @@ func TestPasswordsGoWithTheirSubjectAndTheirService(t *testing.T) {
 		again := w.put(7)
 		if _, next := w.secret(7); again.ID == first.ID || next == version {
 			t.Error("a password that was deleted came back")
-		}
-		w.tx(func(ctx context.Context, tx *db.Tx) error {
-			return w.Follow(ctx, tx, outbox.Stored{Type: "service.suspended", SubjectID: 10})
-		})
-		if list, err := w.List(t.Context(), owner, 10); err != nil || len(list) != 1 {
-			t.Errorf("a suspended service has %v, %v", list, err)
-		}
-		ended := outbox.Stored{Type: "service.terminated", SubjectID: 10, CreatedAt: again.MadeAt.Add(-time.Second)}
-		w.tx(func(ctx context.Context, tx *db.Tx) error { return w.Follow(ctx, tx, ended) })
-		if list, err := w.List(t.Context(), owner, 10); err != nil || len(list) != 1 {
-			t.Errorf("a service that ended and came back has %v, %v", list, err)
-		}
-		ended.CreatedAt = again.MadeAt
-		w.tx(func(ctx context.Context, tx *db.Tx) error { return w.Follow(ctx, tx, ended) })
-		if list, err := w.List(t.Context(), owner, 10); err != nil || len(list) != 0 {
-			t.Errorf("an ended service has %v, %v", list, err)
 		}
 	})
 }

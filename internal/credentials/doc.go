@@ -11,4 +11,6 @@
 //     there is only a new one (Reset).
 //   - Its version is another with each password, and never one that was before: sections compare it with
 //     what the panel was told.
+//   - It goes with what it is for, in the same commit (Delete). The end of a service is heard by the sections
+//     alone: they look whether it has come back.
 package credentials

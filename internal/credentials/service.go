@@ -7,7 +7,6 @@ import (
 	"strconv"
 
 	"stead.dev/stead/internal/platform/db"
-	"stead.dev/stead/internal/platform/outbox"
 	"stead.dev/stead/internal/platform/secret"
 )
 
@@ -152,15 +151,4 @@ func (s *Service) ResetIn(ctx context.Context, tx *db.Tx, accountID, serviceID, 
 
 func (s *Service) audit(ctx context.Context, what string, c Credential) {
 	s.Log.InfoContext(ctx, what, "account", c.AccountID, "service", c.ServiceID, "kind", c.Kind, "credential", c.ID, "label", c.Label)
-}
-
-// Follow hears that a service has ended, and forgets the passwords that it had: not those of a service that
-// has come back since.
-func (s *Service) Follow(ctx context.Context, tx *db.Tx, e outbox.Stored) error {
-	switch e.Type {
-	case "service.provision_failed", "service.terminated":
-		return removeAll(ctx, tx, e.SubjectID, e.CreatedAt)
-	default:
-		return nil
-	}
 }

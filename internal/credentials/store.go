@@ -3,7 +3,6 @@ package credentials
 import (
 	"context"
 	"errors"
-	"time"
 
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
@@ -76,11 +75,5 @@ func takeRevealed(ctx context.Context, tx *db.Tx, accountID, serviceID, id int64
 
 func remove(ctx context.Context, tx *db.Tx, kind Kind, subjectID int64) error {
 	_, err := tx.Exec(ctx, `DELETE FROM credentials WHERE kind = $1 AND subject_id = $2`, kind, subjectID)
-	return err
-}
-
-// removeAll removes the passwords that a service had at a time.
-func removeAll(ctx context.Context, tx *db.Tx, serviceID int64, at time.Time) error {
-	_, err := tx.Exec(ctx, `DELETE FROM credentials WHERE service_id = $1 AND created_at <= $2`, serviceID, at)
 	return err
 }
