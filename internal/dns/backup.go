@@ -121,7 +121,7 @@ func (s *Service) replace(ctx context.Context, tx *db.Tx, z zone, all []record, 
 		if left, err = giveWay(ctx, tx, z, left, f); err != nil {
 			return changed, err
 		}
-		r, err := s.insert(ctx, tx, z, f)
+		r, err := insertRecord(ctx, tx, z, record{fields: f})
 		if err != nil {
 			return changed, err
 		}

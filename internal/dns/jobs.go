@@ -11,6 +11,7 @@ import (
 	"github.com/riverqueue/river"
 
 	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/jobs"
 )
 
 // How often the periodic jobs run.
@@ -44,6 +45,19 @@ func (w *resolveWorker) Work(ctx context.Context, _ *river.Job[resolveArgs]) err
 	return w.dns.ResolveAliases(ctx)
 }
 
+// resolveSoon has the ALIASes of a zone that changed looked up. One job is there for all that wait, however many a
+// customer adds: they wait for servers of the customer's, and everybody's other jobs are in the same queue. What comes
+// while it ends is for the periodic one.
+func (s *Service) resolveSoon(ctx context.Context, tx *db.Tx, z zone) error {
+	due, err := aliasIsDue(ctx, tx, z.id)
+	if err != nil || !due {
+		return err
+	}
+	return s.Queue.Enqueue(ctx, tx, resolveArgs{}, &river.InsertOpts{
+		UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: jobs.Unfinished()},
+	})
+}
+
 type settleArgs struct{}
 
 func (settleArgs) Kind() string { return "dns.settle" }
@@ -59,8 +73,9 @@ func (w *settleWorker) Work(ctx context.Context, _ *river.Job[settleArgs]) error
 
 // How ALIAS targets are looked up.
 const (
-	aliasBatch    = 50
-	aliasAtOnce   = 10
+	aliasBatch    = 100
+	aliasAtOnce   = 100              // they only wait
+	aliasTurn     = 45 * time.Second // of a job, below what the queue gives it
 	aliasTimeout  = 3 * time.Second
 	aliasInterval = 5 * time.Minute
 	aliasMost     = 16 // addresses that are kept
@@ -69,7 +84,9 @@ const (
 // ResolveAliases looks up the ALIAS targets that are due. A target that is not there
 // has no addresses; one that cannot be looked up keeps those that it had.
 func (s *Service) ResolveAliases(ctx context.Context) error {
-	for {
+	turn, cancel := context.WithTimeout(ctx, aliasTurn)
+	defer cancel()
+	for turn.Err() == nil {
 		due, err := aliasesDue(ctx, s.DB, s.Clock.Now(), aliasBatch)
 		if err != nil {
 			return err
@@ -87,6 +104,7 @@ func (s *Service) ResolveAliases(ctx context.Context) error {
 			return nil
 		}
 	}
+	return ctx.Err() // the next turn goes on
 }
 
 // resolved notes what a look found, and grows the zone when it is news.

@@ -235,6 +235,9 @@ func (s *Service) changeIn(ctx context.Context, tx *db.Tx, accountID, serviceID 
 	if _, err := s.place(ctx, tx, z, false); err != nil {
 		return err
 	}
+	if err := s.resolveSoon(ctx, tx, z); err != nil {
+		return err
+	}
 	_, err = s.grow(ctx, tx, z)
 	return err
 }
@@ -280,18 +283,10 @@ func (s *Service) create(ctx context.Context, accountID, serviceID int64, f fiel
 		if len(all) >= maxRecords {
 			return false, fault.LimitReached.New()
 		}
-		created, err = s.insert(ctx, tx, z, parsed)
+		created, err = insertRecord(ctx, tx, z, record{fields: parsed})
 		return true, err
 	})
 	return created, err
-}
-
-func (s *Service) insert(ctx context.Context, tx *db.Tx, z zone, f fields) (record, error) {
-	r, err := insertRecord(ctx, tx, z, record{fields: f})
-	if err == nil && f.kind == ALIAS {
-		err = s.Queue.Enqueue(ctx, tx, resolveArgs{}, nil)
-	}
-	return r, err
 }
 
 // preview says what adding records would do, and changes nothing.
@@ -325,7 +320,7 @@ func (s *Service) importBIND(ctx context.Context, accountID, serviceID int64, wa
 		}
 		added = nil
 		for _, f := range p.add {
-			r, err := s.insert(ctx, tx, z, f)
+			r, err := insertRecord(ctx, tx, z, record{fields: f})
 			if err != nil {
 				return false, err
 			}
@@ -360,9 +355,7 @@ func (s *Service) update(ctx context.Context, accountID, serviceID, id int64, ed
 		if changed.same(r.fields) && !r.system && changed.ttl == r.ttl && changed.disabled == r.disabled {
 			return false, nil
 		}
-		if r, err = updateRecord(ctx, tx, changed); err == nil && r.kind == ALIAS {
-			err = s.Queue.Enqueue(ctx, tx, resolveArgs{}, nil)
-		}
+		r, err = updateRecord(ctx, tx, changed)
 		return true, err
 	})
 	return r, err

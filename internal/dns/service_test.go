@@ -23,6 +23,7 @@ import (
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/jobs"
 	"stead.dev/stead/internal/platform/outbox"
 	"stead.dev/stead/internal/platform/signal"
 	"stead.dev/stead/internal/platform/testkit"
@@ -323,6 +324,54 @@ func TestAnAliasIsServedAsTheAddressesOfItsTarget(t *testing.T) {
 		w.answers["host.other.test."] = nil
 		if got := resolve(); got != "" || w.served[zoneName].Serial == before {
 			t.Errorf("a target that is gone is served: %s", got)
+		}
+	})
+}
+
+// TestManyAliasesAreOneJob: they are looked up at servers of the customer's, while everybody's jobs wait.
+func TestManyAliasesAreOneJob(t *testing.T) {
+	onEngines(t, func(t *testing.T, w *world) {
+		queue, err := jobs.New(w.d, jobs.Config{Logger: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.s.Register(queue.Workers())
+		w.s.Queue = queue
+		waiting := func() (n int) {
+			if err := w.d.QueryRow(t.Context(), `SELECT count(*) FROM river_job WHERE kind = $1`, resolveArgs{}.Kind()).Scan(&n); err != nil {
+				t.Fatal(err)
+			}
+			return n
+		}
+		w.expect("201", "POST", "10/dns", `{"name": "text", "type": "TXT", "value": "x"}`)
+		if n := waiting(); n != 0 {
+			t.Errorf("%d jobs without an ALIAS", n)
+		}
+		names := 0
+		add := func(prefix string) (records []kept) {
+			for range 20 {
+				names++
+				records = append(records, kept{Name: fmt.Sprintf("%s%d", prefix, names), Type: ALIAS, Value: fmt.Sprintf("%d.other.test", names), TTL: 300})
+			}
+			return records
+		}
+		for range 2 {
+			document, err := json.Marshal(keptZone{Zone: zoneName, Records: add("shop")})
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = w.d.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error {
+				return w.s.Import(ctx, tx, owner1, 10, document, nil)
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, k := range add("one")[:3] {
+				w.expect("201", "POST", "10/dns", fmt.Sprintf(`{"name": %q, "type": "ALIAS", "value": %q}`, k.Name, k.Value))
+			}
+			if n := waiting(); n != 1 {
+				t.Errorf("%d jobs wait", n)
+			}
 		}
 	})
 }

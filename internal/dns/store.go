@@ -197,6 +197,13 @@ func aliasesDue(ctx context.Context, q db.Querier, now time.Time, limit int) ([]
 		now, limit)
 }
 
+// aliasIsDue tells whether a zone has an ALIAS that is to be looked up.
+func aliasIsDue(ctx context.Context, tx *db.Tx, zoneID int64) (due bool, err error) {
+	err = tx.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM dns_records WHERE zone_id = $1 AND resolve_at IS NOT NULL AND resolve_at <= $2)`,
+		zoneID, tx.Now).Scan(&due)
+	return due, err
+}
+
 // setResolved writes what a look found; nil keeps what is there. It answers whether
 // that is something else than before. A record that changed meanwhile is left alone.
 func setResolved(ctx context.Context, tx *db.Tx, a alias, found []string, next time.Time) (bool, error) {
