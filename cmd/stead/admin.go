@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/user"
 	"strings"
@@ -88,9 +89,14 @@ func (e *environment) administer(f func(*admin.Admin) error) error {
 	if err != nil {
 		return err
 	}
+	_, missing := os.Stat(app.DatabaseFile(cfg))
 	a, done, err := app.Administer(e.ctx, cfg, e.version)
 	if err != nil {
 		return err
+	}
+	if cfg.DatabaseURL.Reveal() == "" && errors.Is(missing, fs.ErrNotExist) {
+		// Meant where an installation begins; elsewhere the setting was forgotten.
+		_, _ = fmt.Fprintf(e.stderr, "stead: nothing was installed in %s (data_dir): a new installation was begun there\n", cfg.DataDir)
 	}
 	return errors.Join(f(a), done())
 }

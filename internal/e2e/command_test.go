@@ -25,6 +25,17 @@ type user struct {
 // promised; a machine that runs many tests at once is given more.
 const heard = time.Minute
 
+// TestAnInstallationBeginsWithTheFirstCommand: who forgot to say where theirs is, is told that a new one was begun.
+func TestAnInstallationBeginsWithTheFirstCommand(t *testing.T) {
+	in := newInstallation(t)
+	for _, first := range []bool{true, false} {
+		stdout, stderr, code := in.run(t, "admin", "users", "list", "--json")
+		if code != 0 || strings.Contains(stdout, "installation") || strings.Contains(stderr, "a new installation was begun") != first {
+			t.Errorf("first %v: exit code %d\n%s%s", first, code, stdout, stderr)
+		}
+	}
+}
+
 func TestAnOperatorWorksBesideARunningServer(t *testing.T) {
 	engines(t, func(t *testing.T, in *installation) {
 		p := in.serve(t, "--demo")

@@ -42,7 +42,7 @@ type keyWire struct {
 
 type updateIn struct {
 	Body struct {
-		LowBalanceThreshold *money.USDCents `json:"low_balance_threshold_usd_cents,omitempty" minimum:"0" doc:"Zero switches it off"`
+		LowBalanceThreshold *money.USDCents `json:"low_balance_threshold_usd_cents,omitempty" minimum:"0" maximum:"1000000000" doc:"Zero switches it off"`
 		AutoRenew           *bool           `json:"auto_renew,omitempty"`
 		Locale              *string         `json:"locale,omitempty" enum:"uz,ru,en"`
 	}
