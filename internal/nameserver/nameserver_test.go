@@ -223,6 +223,55 @@ func TestAClientThatDoesNotReadIsClosed(t *testing.T) {
 	}, "the connection is closed")
 }
 
+// TestNoNetworkHasAllConnections: one that has enough gets no more, others do, and what is closed can be had again.
+func TestNoNetworkHasAllConnections(t *testing.T) {
+	inner, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := newFair(inner)
+	taken := make(chan net.Conn, 2*maxPerNetwork)
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			if _, err := c.Write([]byte{1}); err == nil {
+				taken <- c
+			}
+		}
+	}()
+	t.Cleanup(func() { _ = l.Close() })
+	had := func(from string) bool {
+		t.Helper()
+		d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
+		c, err := d.DialContext(t.Context(), "tcp", inner.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = c.Close() })
+		n, _ := c.Read(make([]byte, 1))
+		return n == 1
+	}
+	for n := range maxPerNetwork {
+		if !had("127.0.0.1") {
+			t.Fatalf("connection %d is closed", n+1)
+		}
+	}
+	if had("127.0.0.2") {
+		t.Error("a network has more than its share")
+	}
+	if !had("127.0.1.1") {
+		t.Error("another network has nothing")
+	}
+	first := <-taken
+	_, _ = first.Close(), first.Close() // twice gives back one place
+	if !had("127.0.0.2") || had("127.0.0.1") {
+		t.Error("one place was not given back")
+	}
+}
+
 func TestDatagramsAreCutAndTCPAnswersWhole(t *testing.T) {
 	s := start(t, Config{}, example(1))
 	if m := ask(t, s, "udp", "long.example.com", dns.TypeTXT, func(m *dns.Msg) { m.SetEdns0(4096, true) }); !m.Truncated || m.IsEdns0() == nil || !m.IsEdns0().Do() {

@@ -49,12 +49,8 @@ func (l *limiter) take(from netip.Addr) verdict {
 	if l.table == nil {
 		return answerSent
 	}
-	bits := 24
-	if from.Is6() {
-		bits = 56
-	}
-	network, err := from.Prefix(bits)
-	if err != nil {
+	network, ok := networkOf(from)
+	if !ok {
 		return answerDropped // nobody can be answered without an address
 	}
 	b := &l.table[maphash.Comparable(l.seed, network)%buckets]

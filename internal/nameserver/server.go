@@ -140,6 +140,7 @@ func (s *Server) zoneOf(name string, kind uint16) *versions {
 // Bounds of connections.
 const (
 	maxConnections = 1000
+	maxPerNetwork  = 100
 	ioTimeout      = 5 * time.Second
 	idleTimeout    = 10 * time.Second
 	maxUDP         = 1232 // no fragments (DNS flag day 2020)
@@ -187,7 +188,7 @@ func (s *Server) Run(ctx context.Context) error {
 			PacketConn: s.udp, Handler: s, TsigSecret: secrets, UDPSize: maxUDP, ReadTimeout: ioTimeout,
 		},
 		{
-			Listener: impatient{netutil.LimitListener(s.tcp, maxConnections)}, Handler: s, TsigSecret: secrets,
+			Listener: newFair(netutil.LimitListener(s.tcp, maxConnections)), Handler: s, TsigSecret: secrets,
 			ReadTimeout: ioTimeout, IdleTimeout: func() time.Duration { return idleTimeout },
 		},
 	}
@@ -223,33 +224,6 @@ func (s *Server) Run(ctx context.Context) error {
 	return err
 }
 
-// impatient closes connections whose clients do not read their answers. The library has a bound of writing, and does
-// not use it: a few such clients would keep all connections for ever.
-type impatient struct{ net.Listener }
-
-func (l impatient) Accept() (net.Conn, error) {
-	c, err := l.Listener.Accept()
-	if err != nil {
-		return nil, err
-	}
-	return impatientConn{c}, nil
-}
-
-type impatientConn struct{ net.Conn }
-
-// Write writes all of b in time, or closes: after a part of an answer no other can follow.
-func (c impatientConn) Write(b []byte) (int, error) {
-	err := c.SetWriteDeadline(time.Now().Add(ioTimeout)) //nolint:forbidigo // the network's time, not Stead's
-	if err != nil {
-		return 0, err
-	}
-	n, err := c.Conn.Write(b)
-	if err != nil {
-		_ = c.Close()
-	}
-	return n, err
-}
-
 // ServeDNS answers one message.
 func (s *Server) ServeDNS(w dns.ResponseWriter, r *dns.Msg) {
 	// The library runs this in goroutines of its own: a fault of one answer would end the process.
@@ -262,7 +236,7 @@ func (s *Server) ServeDNS(w dns.ResponseWriter, r *dns.Msg) {
 	reply.Compress = true
 	datagram := w.RemoteAddr().Network() == "udp"
 	if datagram {
-		switch s.limit.take(remote(w)) {
+		switch s.limit.take(addressOf(w.RemoteAddr())) {
 		case answerDropped:
 			return
 		case answerTruncated:
@@ -345,15 +319,15 @@ func (s *Server) trusted(w dns.ResponseWriter, r *dns.Msg) bool {
 		dns.CanonicalName(t.Hdr.Name) != s.Key.Name || dns.CanonicalName(t.Algorithm) != s.Key.Algorithm {
 		return false
 	}
-	from := remote(w)
+	from := addressOf(w.RemoteAddr())
 	return slices.ContainsFunc(s.Secondaries, func(a netip.AddrPort) bool { return a.Addr().Unmap() == from })
 }
 
-// remote is the client's address.
-func remote(w dns.ResponseWriter) netip.Addr {
-	a, err := netip.ParseAddrPort(w.RemoteAddr().String())
+// addressOf is the address of a client.
+func addressOf(a net.Addr) netip.Addr {
+	from, err := netip.ParseAddrPort(a.String())
 	if err != nil {
 		return netip.Addr{}
 	}
-	return a.Addr().Unmap()
+	return from.Addr().Unmap()
 }

@@ -14,7 +14,7 @@ func (s *Server) transfer(w dns.ResponseWriter, r, reply *dns.Msg) {
 	z := s.zone(dns.CanonicalName(q.Name))
 	datagram := w.RemoteAddr().Network() == "udp"
 	if !s.trusted(w, r) || (datagram && q.Qtype == dns.TypeAXFR) {
-		s.Log.Info("nameserver: transfer refused", "zone", q.Name, "from", remote(w))
+		s.Log.Info("nameserver: transfer refused", "zone", q.Name, "from", addressOf(w.RemoteAddr()))
 		reply.Rcode = dns.RcodeRefused
 		s.write(w, r, reply)
 		return
@@ -43,11 +43,11 @@ func (s *Server) transfer(w dns.ResponseWriter, r, reply *dns.Msg) {
 	}
 	close(queue)
 	if err := new(dns.Transfer).Out(w, r, queue); err != nil {
-		s.Log.Warn("nameserver: transfer broke off", "zone", z.name, "to", remote(w), "error", err)
+		s.Log.Warn("nameserver: transfer broke off", "zone", z.name, "to", addressOf(w.RemoteAddr()), "error", err)
 		_ = w.Close()
 		return
 	}
-	s.Log.Info("nameserver: zone transferred", "zone", z.name, "serial", z.serial, "to", remote(w), "records", len(records))
+	s.Log.Info("nameserver: zone transferred", "zone", z.name, "serial", z.serial, "to", addressOf(w.RemoteAddr()), "records", len(records))
 }
 
 // serialOf is the version that an IXFR says the client has.
