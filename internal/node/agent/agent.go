@@ -279,7 +279,7 @@ const (
 // Run serves the panel on ln, reports and renews until ctx ends; calls that run then get grace.
 func (a *Agent) Run(ctx context.Context, ln net.Listener, grace time.Duration) error {
 	srv := &http.Server{
-		Handler:           remote.Handler(a.cfg.Panel, a.cfg.Version),
+		Handler:           remote.Ending(ctx, remote.Handler(a.cfg.Panel, a.cfg.Version)),
 		TLSConfig:         a.identity.Server(func(name string) bool { return name == nodelink.Control }, false),
 		ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout,
 		// A control plane that was cut off is missed, and what it asked for ended.

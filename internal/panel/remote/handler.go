@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"path"
 	"reflect"
 	"runtime/debug"
 	"strconv"
@@ -58,6 +59,20 @@ func Handler(p panel.Panel, version string) http.Handler {
 	mux.HandleFunc("GET /"+Version+"/node", h.node)
 	mux.HandleFunc("POST /"+Version+"/{method}", h.call)
 	return mux
+}
+
+// Ending has calls to next that would go on by themselves, a log that is followed and a terminal, end with ctx. Others
+// get the time that the server gives them.
+func Ending(ctx context.Context, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if name := path.Ext(r.URL.Path); name == ".FollowLog" || name == ".OpenTerminal" {
+			within, cancel := context.WithCancel(r.Context())
+			defer cancel()
+			defer context.AfterFunc(ctx, cancel)()
+			r = r.WithContext(within)
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 func (h handler) node(w http.ResponseWriter, _ *http.Request) {

@@ -420,3 +420,29 @@ func TestAConversationGoesBothWaysAtOnce(t *testing.T) {
 	<-hungUp
 	_ = keyboard.Close()
 }
+
+func TestATerminalEndsWithItsNode(t *testing.T) {
+	in := newInstallation(t)
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	address := in.serve(t, remote.Ending(ctx, remote.Handler(&scripted{terminal: func(ctx context.Context, _ io.Reader) (io.ReadCloser, error) {
+		out, w := io.Pipe()
+		context.AfterFunc(ctx, func() { _ = w.Close() })
+		return out, nil
+	}}, "")))
+	far := remote.New(remote.Config{Address: address, TLS: in.control.Client(nodelink.NodeName(7))})
+	typed, keyboard := io.Pipe()
+	defer func() { _ = keyboard.Close() }()
+	within, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	screen, err := far.OpenTerminal(within, "1", panel.TerminalSize{Columns: 80, Rows: 24}, typed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = screen.Close() }()
+	stop()
+	_, _ = io.ReadAll(screen)
+	if within.Err() != nil {
+		t.Error("the terminal outlives the end of its node")
+	}
+}
