@@ -221,11 +221,7 @@ func TestAStreamGoesOnWhereItBroke(t *testing.T) {
 		}
 		leave()
 		_ = res.Body.Close()
-		testkit.Eventually(w.T, time.Minute, func() bool {
-			w.mu.Lock()
-			defer w.mu.Unlock()
-			return len(w.streams) == 0
-		}, "a stream ends with its client")
+		testkit.Eventually(w.T, time.Minute, func() bool { return w.streams.Taken() == 0 }, "a stream ends with its client")
 		w.write(panel.LogMail, panel.LogLine{At: at(2), Level: "info", Message: "three"})
 		res = w.ask(w.Context(), 7, "own", url.Values{"type": {"mail"}, "follow": {"1"}}, "Last-Event-ID", ids[0])
 		defer res.Body.Close()

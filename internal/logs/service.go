@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"io"
-	"sync"
 
 	"stead.dev/stead/internal/panel"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/places"
 	"stead.dev/stead/internal/site"
 )
 
@@ -24,13 +24,13 @@ type Config struct {
 // Service is the section's use cases.
 type Service struct {
 	Config
-
-	mu      sync.Mutex
-	streams map[int64]int // open ones, by account
+	streams places.Places[int64] // open ones, by account
 }
 
 // New makes the section.
-func New(c Config) *Service { return &Service{Config: c, streams: map[int64]int{}} }
+func New(c Config) *Service {
+	return &Service{Config: c, streams: places.Places[int64]{Each: streamsMost}}
+}
 
 // streamsMost bounds an account's streams on one replica.
 const streamsMost = 10
@@ -75,20 +75,10 @@ func (s *Service) follow(ctx context.Context, accountID, serviceID int64, q pane
 	if err != nil {
 		return nil, err
 	}
-	s.mu.Lock()
-	if s.streams[accountID] >= streamsMost {
-		s.mu.Unlock()
+	done, ok := s.streams.Take(accountID)
+	if !ok {
 		return nil, fault.LimitReached.With(fault.Fields{"limit": "log_streams", "maximum": streamsMost})
 	}
-	s.streams[accountID]++
-	s.mu.Unlock()
-	done := sync.OnceFunc(func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if s.streams[accountID]--; s.streams[accountID] == 0 {
-			delete(s.streams, accountID)
-		}
-	})
 	stream, err := logs.FollowLog(ctx, ref, q)
 	if err != nil {
 		done()

@@ -3,20 +3,21 @@ package nameserver
 import (
 	"net"
 	"net/netip"
-	"sync"
 	"time"
+
+	"stead.dev/stead/internal/platform/places"
 )
 
 // fair shares the connections: no network has more than maxPerNetwork, so that nobody keeps all of them for themselves,
 // and clients that do not read their answers lose theirs. The library has a bound of writing, and does not use it.
 type fair struct {
 	net.Listener
-
-	mu   sync.Mutex
-	open map[netip.Prefix]int
+	places places.Places[netip.Prefix]
 }
 
-func newFair(l net.Listener) *fair { return &fair{Listener: l, open: map[netip.Prefix]int{}} }
+func newFair(l net.Listener) *fair {
+	return &fair{l, places.Places[netip.Prefix]{Each: maxPerNetwork}}
+}
 
 // Accept closes connections of networks that have enough.
 func (l *fair) Accept() (net.Conn, error) {
@@ -25,35 +26,18 @@ func (l *fair) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		network, ok := networkOf(addressOf(c.RemoteAddr()))
-		if ok && l.take(network) {
-			return &fairConn{Conn: c, gone: sync.OnceFunc(func() { l.giveBack(network) })}, nil
+		if network, ok := networkOf(addressOf(c.RemoteAddr())); ok {
+			if giveBack, ok := l.places.Take(network); ok {
+				return &fairConn{c, giveBack}, nil
+			}
 		}
 		_ = c.Close()
 	}
 }
 
-func (l *fair) take(network netip.Prefix) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.open[network] >= maxPerNetwork {
-		return false
-	}
-	l.open[network]++
-	return true
-}
-
-func (l *fair) giveBack(network netip.Prefix) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.open[network]--; l.open[network] == 0 {
-		delete(l.open, network)
-	}
-}
-
 type fairConn struct {
 	net.Conn
-	gone func()
+	giveBack func()
 }
 
 // Write writes all of b in time, or closes: after a part of an answer no other can follow.
@@ -71,7 +55,7 @@ func (c *fairConn) Write(b []byte) (int, error) {
 
 // Close gives the network's place back.
 func (c *fairConn) Close() error {
-	c.gone()
+	c.giveBack()
 	return c.Conn.Close()
 }
 

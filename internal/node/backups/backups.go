@@ -21,6 +21,7 @@ import (
 	"stead.dev/stead/internal/node/files"
 	"stead.dev/stead/internal/node/record"
 	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/platform/places"
 )
 
 // Config is what the backups of a machine are told; Parts and AtOnce may be left out.
@@ -49,10 +50,11 @@ type Driver struct {
 	life    context.Context // of all tasks
 	working sync.WaitGroup
 
-	mu        sync.Mutex
-	active    map[string]*run // by ref
-	downloads map[string]int  // open ones, by ref
-	closed    bool
+	downloads places.Places[string] // of accounts, by ref
+
+	mu     sync.Mutex
+	active map[string]*run // by ref
+	closed bool
 }
 
 // run is a task that is running.
@@ -81,8 +83,9 @@ func New(c Config) (*Driver, error) {
 		}
 	}
 	d := &Driver{
-		cfg: c, slots: make(chan struct{}, c.AtOnce), active: map[string]*run{}, downloads: map[string]int{},
-		measure: func(context.Context, string) error { return nil },
+		cfg: c, slots: make(chan struct{}, c.AtOnce), active: map[string]*run{},
+		downloads: places.Places[string]{Each: downloadsMost, All: downloadsMostAll},
+		measure:   func(context.Context, string) error { return nil },
 	}
 	d.life, d.stop = context.WithCancel(context.Background())
 	return d, nil

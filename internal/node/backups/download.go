@@ -17,9 +17,9 @@ func (d *Driver) OpenBackup(ctx context.Context, ref, id string) (io.ReadCloser,
 	if err != nil {
 		return nil, panel.Wrap("backups.open", ref, err)
 	}
-	end, err := d.admit(ref)
-	if err != nil {
-		return nil, panel.Wrap("backups.open", ref, err)
+	end, ok := d.downloads.Take(ref)
+	if !ok {
+		return nil, panel.Wrap("backups.open", ref, fmt.Errorf("%w: backups are being downloaded already", panel.ErrBusy))
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	pr, pw := io.Pipe()
@@ -49,27 +49,6 @@ const (
 	downloadsMost    = 2 // of an account
 	downloadsMostAll = 16
 )
-
-// admit counts a download until end.
-func (d *Driver) admit(ref string) (end func(), err error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	all := 0
-	for _, n := range d.downloads {
-		all += n
-	}
-	if d.downloads[ref] >= downloadsMost || all >= downloadsMostAll {
-		return nil, fmt.Errorf("%w: backups are being downloaded already", panel.ErrBusy)
-	}
-	d.downloads[ref]++
-	return func() {
-		d.mu.Lock()
-		defer d.mu.Unlock()
-		if d.downloads[ref]--; d.downloads[ref] == 0 {
-			delete(d.downloads, ref)
-		}
-	}, nil
-}
 
 // download ends the reading of the store when it is closed early.
 type download struct {

@@ -17,6 +17,7 @@ import (
 	"stead.dev/stead/internal/node/contenttype"
 	"stead.dev/stead/internal/node/identity"
 	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/platform/places"
 )
 
 // Home is where an account's files are and what it may do there.
@@ -38,10 +39,11 @@ type Driver struct {
 	swaps [64]sync.Mutex
 	seed  maphash.Seed
 
+	calls places.Places[string] // that customers make now, by ref
+
 	mu       sync.Mutex
 	meters   map[string]*meter // by ref, which unlike a name is never given twice
 	underWay map[string]bool   // names of staging, which are not given twice either
-	calls    map[string]int    // that customers make now, by ref
 }
 
 var (
@@ -51,7 +53,10 @@ var (
 
 // New is a driver for the homes that resolve knows by ref; resolve answers panel.ErrNotFound for others.
 func New(resolve func(ref string) (Home, error)) *Driver {
-	return &Driver{resolve: resolve, seed: maphash.MakeSeed(), meters: map[string]*meter{}, underWay: map[string]bool{}, calls: map[string]int{}}
+	return &Driver{
+		resolve: resolve, seed: maphash.MakeSeed(), calls: places.Places[string]{Each: mostCalls},
+		meters: map[string]*meter{}, underWay: map[string]bool{},
+	}
 }
 
 // call is one call on one account: its home, opened, and the identity of its user, taken.
@@ -73,21 +78,9 @@ const mostCalls = 100
 
 // open is for a customer's call.
 func (d *Driver) open(ctx context.Context, ref string) (*call, error) {
-	d.mu.Lock()
-	most := d.calls[ref] >= mostCalls
-	if !most {
-		d.calls[ref]++
-	}
-	d.mu.Unlock()
-	if most {
+	end, ok := d.calls.Take(ref)
+	if !ok {
 		return nil, fmt.Errorf("%w: %d calls at a time", panel.ErrBusy, mostCalls)
-	}
-	end := func() {
-		d.mu.Lock()
-		defer d.mu.Unlock()
-		if d.calls[ref]--; d.calls[ref] == 0 {
-			delete(d.calls, ref)
-		}
 	}
 	c, err := d.enter(ctx, ref)
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"stead.dev/stead/internal/node/facility"
 	"stead.dev/stead/internal/node/record"
 	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/platform/places"
 )
 
 // How often the background looks for logs to rotate, and counts what was sent.
@@ -26,8 +27,7 @@ type Driver struct {
 	sent   *record.Store[traffic]
 
 	counting sync.Mutex
-	mu       sync.Mutex
-	streams  map[string]int // open ones, by account
+	streams  places.Places[string] // open ones, by account
 
 	stop       context.CancelFunc
 	background sync.WaitGroup
@@ -46,7 +46,7 @@ func New(store *Store, state string, lookup facility.Lookup) (*Driver, error) {
 	if err != nil {
 		return nil, fmt.Errorf("logs: %w", err)
 	}
-	return &Driver{store: store, lookup: lookup, sent: sent, streams: map[string]int{}}, nil
+	return &Driver{store: store, lookup: lookup, sent: sent, streams: places.Places[string]{Each: streamsMost}}, nil
 }
 
 // Capability implements facility.Facility.

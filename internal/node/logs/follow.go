@@ -42,26 +42,19 @@ func (d *Driver) follow(ctx context.Context, account string, q panel.LogQuery) (
 			after.offset = info.Size()
 		}
 	}
-	d.mu.Lock()
-	if d.streams[account] >= streamsMost {
-		d.mu.Unlock()
+	end, ok := d.streams.Take(account)
+	if !ok {
 		return nil, fmt.Errorf("%w: %d streams are open", panel.ErrBusy, streamsMost)
 	}
-	d.streams[account]++
-	d.mu.Unlock()
 
 	// The context bounds the stream; closing it ends it as well.
 	ctx, cancel := context.WithCancel(ctx)
 	out, in := io.Pipe()
 	f := &follower{store: d.store, account: account, q: q, text: strings.ToLower(q.Text), at: after, skip: known, out: in}
 	go func() {
+		defer end()
 		_ = in.CloseWithError(f.run(ctx))
 		cancel()
-		d.mu.Lock()
-		defer d.mu.Unlock()
-		if d.streams[account]--; d.streams[account] == 0 {
-			delete(d.streams, account)
-		}
 	}()
 	return &stream{out, cancel}, nil
 }
