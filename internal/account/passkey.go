@@ -346,7 +346,7 @@ func (s *Service) validate(ctx context.Context, begun ceremony, data webauthn.Se
 		return 0, nil, ErrPasskey.Wrap(detail(err))
 	}
 	if credential.Authenticator.CloneWarning {
-		return 0, nil, ErrPasskey.Wrap(errors.New("the signature counter went back: the authenticator may be a copy"))
+		return 0, nil, ErrPasskey.Wrapf("the signature counter went back: the authenticator may be a copy")
 	}
 	return h.id, credential, nil
 }

@@ -191,10 +191,10 @@ func (a *Admin) Balance(ctx context.Context, who string) (Balance, error) {
 // who does it, for the records.
 func (a *Admin) Credit(ctx context.Context, who string, amount money.USDCents, reason, actor string) (Balance, error) {
 	if strings.TrimSpace(reason) == "" {
-		return Balance{}, fault.Validation.Wrap(errors.New("a credit needs a reason; its owner sees it"))
+		return Balance{}, fault.Validation.Wrapf("a credit needs a reason; its owner sees it")
 	}
 	if amount <= 0 {
-		return Balance{}, fault.Validation.Wrap(errors.New("a credit is more than nothing"))
+		return Balance{}, fault.Validation.Wrapf("a credit is more than nothing")
 	}
 	u, err := a.User(ctx, who)
 	if err != nil {
@@ -298,7 +298,7 @@ func (a *Admin) ListSections() []Section {
 func (a *Admin) SetSections(ctx context.Context, keys []string, on bool) error {
 	for _, k := range keys {
 		if !api.Section(k).Known() {
-			return fault.NotFound.Wrap(fmt.Errorf("there is no section %q; stead admin sections list shows them", k))
+			return fault.NotFound.Wrapf("there is no section %q; stead admin sections list shows them", k)
 		}
 	}
 	return a.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {

@@ -3,7 +3,6 @@ package admin
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"stead.dev/stead/internal/clocks"
@@ -36,9 +35,9 @@ func (a *Admin) AdvanceClock(ctx context.Context, who string, to time.Time, days
 		st, err := a.Clocks.Advance(ctx, id, to)
 		switch {
 		case errors.Is(err, fault.Validation):
-			err = fault.Validation.Wrap(fmt.Errorf("%v is not later than the sandbox's time, or more than three years ahead of the real one", to.Format(time.RFC3339)))
+			err = fault.Validation.Wrapf("%v is not later than the sandbox's time, or more than three years ahead of the real one", to.Format(time.RFC3339))
 		case errors.Is(err, fault.Conflict):
-			err = fault.Conflict.Wrap(errors.New("the clock is on its way: wait until it has arrived, or reset it"))
+			err = fault.Conflict.Wrapf("the clock is on its way: wait until it has arrived, or reset it")
 		}
 		return st, err
 	})
@@ -56,7 +55,7 @@ func (a *Admin) onClock(ctx context.Context, who string, f func(sandboxID int64)
 	}
 	id, err := a.Accounts.SandboxOf(ctx, a.DB, u.ID)
 	if errors.Is(err, fault.NotFound) {
-		err = fault.NotFound.Wrap(fmt.Errorf("the account %s has no sandbox: only a reseller has one", u.Email))
+		err = fault.NotFound.Wrapf("the account %s has no sandbox: only a reseller has one", u.Email)
 	}
 	if err != nil {
 		return Clock{}, err

@@ -55,7 +55,7 @@ type NewCoupon struct {
 func (a *Admin) CreateCoupon(ctx context.Context, n NewCoupon) (Coupon, error) {
 	unknown, err := a.Catalog.Unknown(ctx, a.DB, n.Products)
 	if err == nil && len(unknown) > 0 {
-		err = fault.NotFound.Wrap(fmt.Errorf("the catalog has no product or plan %q", unknown[0]))
+		err = fault.NotFound.Wrapf("the catalog has no product or plan %q", unknown[0])
 	}
 	if err != nil {
 		return Coupon{}, err

@@ -2,8 +2,6 @@ package admin
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"strings"
 
 	"stead.dev/stead/internal/platform/fault"
@@ -30,13 +28,13 @@ const maxReason = 200
 // the credit note.
 func (a *Admin) RefundOrder(ctx context.Context, orderID int64, amount *money.USDCents, reason string) (Refund, error) {
 	if reason = strings.Join(strings.Fields(reason), " "); reason == "" || len(reason) > maxReason {
-		return Refund{}, fault.Validation.Wrap(fmt.Errorf("a refund has a reason of at most %d bytes, which stands on the credit note", maxReason))
+		return Refund{}, fault.Validation.Wrapf("a refund has a reason of at most %d bytes, which stands on the credit note", maxReason)
 	}
 	if amount == nil {
 		return a.Refunds.Refund(ctx, orderID, 0, reason)
 	}
 	if *amount <= 0 {
-		return Refund{}, fault.Validation.Wrap(errors.New("an amount is more than nothing"))
+		return Refund{}, fault.Validation.Wrapf("an amount is more than nothing")
 	}
 	return a.Refunds.Refund(ctx, orderID, *amount, reason)
 }

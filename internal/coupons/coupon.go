@@ -1,7 +1,6 @@
 package coupons
 
 import (
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -49,30 +48,25 @@ func Normal(code string) string { return strings.ToUpper(strings.TrimSpace(code)
 // maxNote bounds notes, in characters.
 const maxNote = 300
 
-// mistake tells the operator what is wrong with a coupon.
-func mistake(format string, args ...any) error {
-	return fault.Validation.Wrap(fmt.Errorf(format, args...))
-}
-
 // check says what is wrong with a new coupon.
 func (c Coupon) check() error {
 	switch {
 	case !pattern.MatchString(c.Code):
-		return mistake("a code has 3 to 40 letters, digits, - and _: %q", c.Code)
+		return fault.Validation.Wrapf("a code has 3 to 40 letters, digits, - and _: %q", c.Code)
 	case (c.PercentBasisPoints == 0) == (c.Amount == 0):
-		return mistake("a coupon takes off a percentage or an amount, one of them")
+		return fault.Validation.Wrapf("a coupon takes off a percentage or an amount, one of them")
 	case c.PercentBasisPoints < 0 || c.PercentBasisPoints > 10_000:
-		return mistake("a percentage is above 0 and at most 100")
+		return fault.Validation.Wrapf("a percentage is above 0 and at most 100")
 	case c.Amount < 0 || c.Amount > maxAmount:
-		return mistake("an amount is above 0 and at most %s", maxAmount)
+		return fault.Validation.Wrapf("an amount is above 0 and at most %s", maxAmount)
 	case c.MaxTotal < 0 || c.MaxEach < 0 || c.MaxTotal > maxCount || c.MaxEach > maxCount:
-		return mistake("bounds are from 0, for none, to %d", maxCount)
+		return fault.Validation.Wrapf("bounds are from 0, for none, to %d", maxCount)
 	case c.MinMonths < 1 || c.MinMonths > 120:
-		return mistake("the shortest period is from 1 to 120 months")
+		return fault.Validation.Wrapf("the shortest period is from 1 to 120 months")
 	case c.StartsAt != nil && c.EndsAt != nil && !c.EndsAt.After(*c.StartsAt):
-		return mistake("it ends before it begins")
+		return fault.Validation.Wrapf("it ends before it begins")
 	case utf8.RuneCountInString(c.Note) > maxNote || !utf8.ValidString(c.Note) || strings.ContainsFunc(c.Note, unicode.IsControl):
-		return mistake("a note is one line of at most %d characters", maxNote)
+		return fault.Validation.Wrapf("a note is one line of at most %d characters", maxNote)
 	}
 	return nil
 }

@@ -31,8 +31,8 @@ func New(c Config) *Service { return &Service{c} }
 
 // What operators are told of codes.
 var (
-	errExists  = fault.AlreadyExists.Wrap(errors.New("there is a coupon of that code already; codes are not used twice"))
-	errUnknown = fault.NotFound.Wrap(errors.New("there is no coupon of that code"))
+	errExists  = fault.AlreadyExists.Wrapf("there is a coupon of that code already; codes are not used twice")
+	errUnknown = fault.NotFound.Wrapf("there is no coupon of that code")
 )
 
 // Discount is what the coupon of a code takes off a purchase, and the code as it is kept; or coupon_invalid,

@@ -209,7 +209,7 @@ func sameCapabilities(n Node, reported []string) bool {
 func validAddress(address string) error {
 	host, port, err := net.SplitHostPort(address)
 	if n, portErr := strconv.ParseUint(port, 10, 16); err != nil || host == "" || portErr != nil || n == 0 {
-		return fault.InvalidRequest.Wrap(fmt.Errorf("nodes: %q is not an address with a port", address))
+		return fault.InvalidRequest.Wrapf("nodes: %q is not an address with a port", address)
 	}
 	return nil
 }

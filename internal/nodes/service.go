@@ -3,7 +3,6 @@ package nodes
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"time"
 
@@ -112,7 +111,7 @@ func (s *Service) move(ctx context.Context, name string, from, to State) (n Node
 			return err
 		}
 		if n.State != from {
-			return fault.Conflict.Wrap(fmt.Errorf("nodes: the node is %s", n.State))
+			return fault.Conflict.Wrapf("nodes: the node is %s", n.State)
 		}
 		n.State = to
 		return setState(ctx, tx, n.ID, to)
@@ -128,7 +127,7 @@ func (s *Service) Remove(ctx context.Context, name string, force bool) (n Node, 
 			return err
 		}
 		if n.Placed > 0 && !force {
-			return fault.InUse.Wrap(fmt.Errorf("nodes: %d services are on the node", n.Placed))
+			return fault.InUse.Wrapf("nodes: %d services are on the node", n.Placed)
 		}
 		n.State = Removed
 		if err := setRemoved(ctx, tx, n.ID); err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
@@ -57,7 +56,7 @@ func network(p netip.Prefix) (netip.Prefix, error) {
 		p = netip.PrefixFrom(p.Addr().Unmap(), p.Bits()-96)
 	}
 	if !p.IsValid() || p.Addr().Is4In6() {
-		return p, mistake("%s is no network", p)
+		return p, fault.Validation.Wrapf("%s is no network", p)
 	}
 	return p.Masked(), nil
 }
@@ -73,11 +72,6 @@ type NewKey struct {
 // ErrNoReseller says that an account does not sell on.
 var ErrNoReseller = errors.New("reseller: the account is no reseller")
 
-// mistake tells the operator what is wrong with terms or a key.
-func mistake(format string, args ...any) error {
-	return fault.Validation.Wrap(fmt.Errorf(format, args...))
-}
-
 const (
 	maxName      = 100
 	maxAddresses = 50
@@ -88,10 +82,10 @@ const (
 func (s *Service) CreateKey(ctx context.Context, accountID int64, n NewKey) (Key, string, error) {
 	n.Name = strings.TrimSpace(n.Name)
 	if n.Name == "" || len(n.Name) > maxName || strings.ContainsFunc(n.Name, isControl) {
-		return Key{}, "", mistake("a key needs a name of one line, at most %d bytes", maxName)
+		return Key{}, "", fault.Validation.Wrapf("a key needs a name of one line, at most %d bytes", maxName)
 	}
 	if len(n.Addresses) > maxAddresses {
-		return Key{}, "", mistake("a key has at most %d networks", maxAddresses)
+		return Key{}, "", fault.Validation.Wrapf("a key has at most %d networks", maxAddresses)
 	}
 	n.Addresses = slices.Clone(n.Addresses)
 	for i, p := range n.Addresses {
@@ -121,7 +115,7 @@ func (s *Service) CreateKey(ctx context.Context, accountID int64, n NewKey) (Key
 			return err
 		}
 		if count >= maxKeys {
-			return fault.LimitReached.Wrap(fmt.Errorf("a reseller has at most %d keys that are not revoked", maxKeys))
+			return fault.LimitReached.Wrapf("a reseller has at most %d keys that are not revoked", maxKeys)
 		}
 		k.CreatedAt = tx.Now
 		if k.ID, err = insertKey(ctx, tx, k, secret.Hash(token)); err != nil {

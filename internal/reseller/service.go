@@ -11,6 +11,7 @@ import (
 	"stead.dev/stead/internal/orders"
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/money"
 	"stead.dev/stead/internal/platform/outbox"
 	"stead.dev/stead/internal/services"
@@ -89,7 +90,7 @@ const maxTier = 40
 // one. Its sandbox, an account with play money, is made with it.
 func (s *Service) Appoint(ctx context.Context, accountID int64, tier string, discount int) (r Reseller, err error) {
 	if tier == "" || len(tier) > maxTier || discount < 0 || discount > 10_000 {
-		return r, mistake("a tier has a name of at most %d bytes, and a discount from 0 to 100 percent", maxTier)
+		return r, fault.Validation.Wrapf("a tier has a name of at most %d bytes, and a discount from 0 to 100 percent", maxTier)
 	}
 	err = s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
 		sandbox, err := s.Accounts.EnsureSandbox(ctx, tx, accountID)

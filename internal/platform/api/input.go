@@ -224,7 +224,7 @@ func (e *Edge) decodeBody(d *declared, field reflect.Value, body []byte, bad inv
 		body = []byte("{}")
 	}
 	if !utf8.Valid(body) {
-		return fault.MalformedJSON.Wrap(errors.New("the body is not UTF-8"))
+		return fault.MalformedJSON.Wrapf("the body is not UTF-8")
 	}
 	var value any
 	if err := json.Unmarshal(body, &value); err != nil {

@@ -25,7 +25,7 @@ func (e *Edge) throttle(w http.ResponseWriter, r *http.Request, key string, p th
 	if err != nil {
 		return err
 	}
-	reset := int(math.Ceil(res.Reset.Seconds()))
+	reset := seconds(res.Reset)
 	window := int(p.Window / time.Second)
 	h := w.Header()
 	h.Set("RateLimit-Policy", fmt.Sprintf("%q;q=%d;w=%d", p.Name, p.Limit, window))
@@ -36,10 +36,19 @@ func (e *Edge) throttle(w http.ResponseWriter, r *http.Request, key string, p th
 	if res.Allowed {
 		return nil
 	}
-	retry := max(1, reset)
+	retry, refusal := tooMany(res)
 	h.Set("Retry-After", strconv.Itoa(retry))
-	return fault.RateLimited.With(fault.Fields{"retry_after": retry})
+	return refusal
 }
+
+// tooMany refuses what a limiter did not allow, and says in how many seconds it is worth another try.
+func tooMany(res throttle.Result) (retry int, refusal error) {
+	retry = max(1, seconds(res.Reset))
+	return retry, fault.RateLimited.With(fault.Fields{"retry_after": retry})
+}
+
+// seconds rounds up: who comes a moment too early is refused again.
+func seconds(d time.Duration) int { return int(math.Ceil(d.Seconds())) }
 
 // Throttle counts a request that another handler serves under its address, as
 // the edge does with its own.

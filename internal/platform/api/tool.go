@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"math"
 	"net/http"
 	"net/url"
 	"slices"
@@ -113,7 +112,8 @@ func (t *Tool) throttle(ctx context.Context, p auth.Principal) error {
 	if err != nil || res.Allowed {
 		return err
 	}
-	return fault.RateLimited.With(fault.Fields{"retry_after": max(1, int(math.Ceil(res.Reset.Seconds())))})
+	_, err = tooMany(res)
+	return err
 }
 
 // request is the call as a client would have made it.

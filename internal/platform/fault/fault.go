@@ -96,6 +96,9 @@ func (d *Def) New() *Error { return &Error{Def: d} }
 // Wrap is a refusal with its cause, which is logged and never sent.
 func (d *Def) Wrap(cause error) *Error { return &Error{Def: d, Cause: cause} }
 
+// Wrapf is Wrap with the words of fmt.Errorf.
+func (d *Def) Wrapf(format string, args ...any) *Error { return d.Wrap(fmt.Errorf(format, args...)) }
+
 // With is a refusal whose error object carries more members, such as the
 // balance of insufficient_funds.
 func (d *Def) With(f Fields) *Error { return &Error{Def: d, Fields: f} }
