@@ -31,7 +31,7 @@ func (s *Service) Schedule(every func(interval time.Duration, args river.JobArgs
 // enqueue adds no second job to one that is still to do the same.
 func (s *Service) enqueue(ctx context.Context, tx *db.Tx, args river.JobArgs) error {
 	return s.Queue.Enqueue(ctx, tx, args, &river.InsertOpts{
-		Queue: jobs.PanelQueue, UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: jobs.Unfinished()},
+		Queue: jobs.PanelQueue, UniqueOpts: jobs.Once(),
 	})
 }
 

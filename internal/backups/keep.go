@@ -70,7 +70,7 @@ func (s *Service) Return(ctx context.Context, tx *db.Tx, serviceID int64) error 
 		return err
 	}
 	if !ok || b.status != Completed {
-		return fault.NotFound.Wrap(fmt.Errorf("backups: service %d has no final backup", serviceID))
+		return fault.NotFound.Wrapf("backups: service %d has no final backup", serviceID)
 	}
 	if err := setOrdinary(ctx, tx, b.id); err != nil {
 		return err

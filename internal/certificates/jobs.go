@@ -98,7 +98,7 @@ func (s *Service) Sweep(ctx context.Context) error {
 			n = len(due)
 			for _, d := range due {
 				err := s.Queue.Enqueue(ctx, tx, tendArgs{d.accountID, d.serviceID, d.id}, &river.InsertOpts{
-					Queue: jobs.PanelQueue, UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: jobs.Unfinished()},
+					Queue: jobs.PanelQueue, UniqueOpts: jobs.Once(),
 				})
 				if err != nil {
 					return err

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto"
 	"crypto/x509"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -352,7 +351,7 @@ func (w wish) switchOn(r *row, now time.Time) error {
 	}
 	if w.hsts != nil {
 		if *w.hsts && !r.hsts && !r.valid(now) {
-			return fault.UnsupportedOperation.Wrap(fmt.Errorf("certificates: row %d has none that is valid", r.id))
+			return fault.UnsupportedOperation.Wrapf("certificates: row %d has none that is valid", r.id)
 		}
 		r.hsts = *w.hsts
 	}
@@ -428,7 +427,7 @@ func (s *Service) add(ctx context.Context, tx *db.Tx, on site.Site, all []row, r
 		return 0, fault.LimitReached.New()
 	}
 	if w.hsts != nil && *w.hsts {
-		return 0, fault.UnsupportedOperation.Wrap(errors.New("certificates: HSTS before there is a certificate"))
+		return 0, fault.UnsupportedOperation.Wrapf("certificates: HSTS before there is a certificate")
 	}
 	r.accountID, r.serviceID, r.kind, r.phase = on.AccountID, on.ServiceID, ACME, wanted
 	id, err := insert(ctx, tx, r)

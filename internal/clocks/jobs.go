@@ -72,7 +72,7 @@ func (s *Service) Resume(ctx context.Context) error {
 		}
 		for _, id := range ids {
 			err := s.Queue.Enqueue(ctx, tx, moveArgs{id}, &river.InsertOpts{
-				Priority: last, UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: jobs.Unfinished()},
+				Priority: last, UniqueOpts: jobs.Once(),
 			})
 			if err != nil {
 				return err

@@ -2,7 +2,6 @@ package clocks
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"stead.dev/stead/internal/platform/clock"
@@ -145,7 +144,7 @@ func (s *Service) Advance(ctx context.Context, accountID int64, to time.Time) (s
 		}
 		switch now := latest(r.at, tx.Now); {
 		case r.target != nil:
-			return fault.Conflict.Wrap(errors.New("clocks: the clock is on its way"))
+			return fault.Conflict.Wrapf("clocks: the clock is on its way")
 		case !to.After(now), to.After(tx.Now.Add(mostAhead)):
 			return fault.Invalid("to", "clock_time")
 		default:

@@ -54,7 +54,7 @@ func (s *Service) resolveSoon(ctx context.Context, tx *db.Tx, z zone) error {
 		return err
 	}
 	return s.Queue.Enqueue(ctx, tx, resolveArgs{}, &river.InsertOpts{
-		UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: jobs.Unfinished()},
+		UniqueOpts: jobs.Once(),
 	})
 }
 

@@ -31,7 +31,7 @@ func (workArgs) Kind() string { return "domains.work" }
 
 func (s *Service) enqueueWork(ctx context.Context, tx *db.Tx, id int64) error {
 	return s.Queue.Enqueue(ctx, tx, workArgs{id}, &river.InsertOpts{
-		Queue: jobs.PanelQueue, UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: jobs.Unfinished()},
+		Queue: jobs.PanelQueue, UniqueOpts: jobs.Once(),
 	})
 }
 
@@ -61,7 +61,7 @@ func (stepArgs) Kind() string { return "domains.step" }
 
 func (s *Service) enqueueStep(ctx context.Context, tx *db.Tx, id int64) error {
 	return s.Queue.Enqueue(ctx, tx, stepArgs{id}, &river.InsertOpts{
-		Queue: jobs.PanelQueue, UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: jobs.Unfinished()},
+		Queue: jobs.PanelQueue, UniqueOpts: jobs.Once(),
 	})
 }
 

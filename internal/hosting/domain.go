@@ -1,7 +1,6 @@
 package hosting
 
 import (
-	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -128,7 +127,7 @@ func (d domain) with(c change) (domain, error) {
 	}
 	if c.forceHTTPS != nil {
 		if *c.forceHTTPS && !d.forceHTTPS && d.tls != panel.TLSActive {
-			return d, fault.UnsupportedOperation.Wrap(fmt.Errorf("hosting: HTTPS of %s is %s", d.name, d.tls))
+			return d, fault.UnsupportedOperation.Wrapf("hosting: HTTPS of %s is %s", d.name, d.tls)
 		}
 		d.forceHTTPS = *c.forceHTTPS
 	}
@@ -163,7 +162,7 @@ const maxRoot = 512
 // panel judges it again, next to the files; here it is refused at once.
 func cleanRoot(dir string) (string, error) {
 	refuse := func() (string, error) {
-		return "", fault.PathNotAllowed.Wrap(fmt.Errorf("hosting: document root %q", dir))
+		return "", fault.PathNotAllowed.Wrapf("hosting: document root %q", dir)
 	}
 	if len(dir) > maxRoot || !utf8.ValidString(dir) || strings.ContainsFunc(dir, unicode.IsControl) {
 		return refuse()

@@ -70,7 +70,7 @@ func (w *applyAllWorker) Work(ctx context.Context, job *river.Job[applyAllArgs])
 func (s *Service) enqueueReconcile(ctx context.Context, tx *db.Tx, d owned) error {
 	return s.Queue.Enqueue(ctx, tx, applyAllArgs{d.accountID, d.serviceID}, &river.InsertOpts{
 		Queue:      jobs.PanelQueue,
-		UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: jobs.Unfinished()},
+		UniqueOpts: jobs.Once(),
 	})
 }
 

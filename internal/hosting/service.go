@@ -2,7 +2,6 @@ package hosting
 
 import (
 	"context"
-	"fmt"
 
 	"stead.dev/stead/internal/panel"
 	"stead.dev/stead/internal/platform/clock"
@@ -214,13 +213,13 @@ func (s *Service) promote(ctx context.Context, tx *db.Tx, on site.Site, all []do
 	switch d.status {
 	case Active:
 	case Failed: // the service would be known by a name that does not work
-		return d, fault.Conflict.Wrap(fmt.Errorf("hosting: %s failed", d.name))
+		return d, fault.Conflict.Wrapf("hosting: %s failed", d.name)
 	default:
 		return d, fault.JobRunning.New()
 	}
 	former, ok := primaryOf(all)
 	if !ok {
-		return d, fault.Conflict.Wrap(fmt.Errorf("hosting: service %d has no primary domain", on.ServiceID))
+		return d, fault.Conflict.Wrapf("hosting: service %d has no primary domain", on.ServiceID)
 	}
 	if d.documentRoot == nil {
 		d.documentRoot = former.documentRoot

@@ -62,7 +62,7 @@ func (measureArgs) Kind() string { return "mail.measure" }
 func (s *Service) enqueueMeasure(ctx context.Context, tx *db.Tx, w whose) error {
 	return s.Queue.Enqueue(ctx, tx, measureArgs{w.accountID, w.serviceID}, &river.InsertOpts{
 		Queue: jobs.PanelQueue, MaxAttempts: 1, // the next one comes soon
-		UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: jobs.Unfinished()},
+		UniqueOpts: jobs.Once(),
 	})
 }
 

@@ -64,7 +64,7 @@ func (s *Service) Terminate(ctx context.Context, tx *db.Tx, id int64) error {
 		return ErrTerminated.New()
 	}
 	if _, ok := r.status.after(terminationDue); !ok {
-		return ErrNotSuspended.Wrap(fmt.Errorf("services: a service that is %s cannot be terminated", r.status))
+		return ErrNotSuspended.Wrapf("services: a service that is %s cannot be terminated", r.status)
 	}
 	return s.beginTermination(ctx, tx, r)
 }
@@ -160,7 +160,7 @@ func (s *Service) Restore(ctx context.Context, tx *db.Tx, id int64) error {
 // restorable refuses a service that has not ended, and one of which nothing is kept.
 func (s *Service) restorable(ctx context.Context, q db.Querier, r record) error {
 	if _, ok := r.status.after(restored); !ok {
-		return fault.ServiceNotActive.Wrap(fmt.Errorf("services: a service that is %s cannot be restored", r.status))
+		return fault.ServiceNotActive.Wrapf("services: a service that is %s cannot be restored", r.status)
 	}
 	kept, err := s.keeper.Kept(ctx, q, r.id)
 	if err == nil && !kept {
@@ -240,7 +240,7 @@ func (endArgs) Kind() string { return "services.end" }
 // ask again.
 func (s *Service) enqueueEnd(ctx context.Context, tx *db.Tx, id int64) error {
 	return s.Queue.Enqueue(ctx, tx, endArgs{ServiceID: id}, &river.InsertOpts{
-		Queue: jobs.PanelQueue, UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: jobs.Unfinished()},
+		Queue: jobs.PanelQueue, UniqueOpts: jobs.Once(),
 	})
 }
 

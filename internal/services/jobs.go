@@ -46,7 +46,7 @@ func (s *Service) enqueueProvision(ctx context.Context, tx *db.Tx, id int64) err
 	return s.Queue.Enqueue(ctx, tx, provisionArgs{ServiceID: id}, &river.InsertOpts{
 		Queue:       jobs.PanelQueue,
 		MaxAttempts: provisionAttempts,
-		UniqueOpts:  river.UniqueOpts{ByArgs: true, ByState: jobs.Unfinished()},
+		UniqueOpts:  jobs.Once(),
 	})
 }
 

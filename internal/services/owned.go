@@ -42,7 +42,7 @@ func (s *Service) EndOwn(ctx context.Context, tx *db.Tx, accountID, id int64, at
 		return ErrTerminated.New()
 	}
 	if _, ok := r.status.after(endOrdered); !ok {
-		return fault.ServiceNotActive.Wrap(fmt.Errorf("services: a service that is %s cannot be ended", r.status))
+		return fault.ServiceNotActive.Wrapf("services: a service that is %s cannot be ended", r.status)
 	}
 	if r.endedByOperator() {
 		return fault.ServiceSuspended.New()

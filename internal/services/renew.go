@@ -169,7 +169,7 @@ func (s *Service) quoteRenewal(ctx context.Context, q db.Querier, r record, mont
 			return w, err
 		}
 		if !offer.Available {
-			return w, ErrRenewalNotAllowed.Wrap(fmt.Errorf("services: plan %d is not sold for other periods", w.planID))
+			return w, ErrRenewalNotAllowed.Wrapf("services: plan %d is not sold for other periods", w.planID)
 		}
 		w.planName, w.planPrice = offer.PlanName, offer.Price
 	}
@@ -188,7 +188,7 @@ func (s *Service) quoteRenewal(ctx context.Context, q db.Querier, r record, mont
 		w.from, w.until = now, addMonths(now, months)
 	}
 	if w.until.After(now.AddDate(renewableFor, 0, 0)) {
-		return w, ErrRenewalNotAllowed.Wrap(fmt.Errorf("services: service %d is paid far enough ahead", r.id))
+		return w, ErrRenewalNotAllowed.Wrapf("services: service %d is paid far enough ahead", r.id)
 	}
 	return w, nil
 }

@@ -219,7 +219,7 @@ func (s *Service) Suspend(ctx context.Context, tx *db.Tx, id int64, reason Suspe
 	}
 	// What the owner suspended, an operator may take out of the owner's hands.
 	if _, ok := r.status.after(suspensionOrdered); !ok && !r.suspendedByOwner() {
-		return fault.ServiceNotActive.Wrap(fmt.Errorf("services: a service that is %s cannot be suspended", r.status))
+		return fault.ServiceNotActive.Wrapf("services: a service that is %s cannot be suspended", r.status)
 	}
 	if err := setSuspended(ctx, tx, id, reason); err != nil {
 		return err

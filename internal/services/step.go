@@ -258,7 +258,7 @@ func (stepArgs) Kind() string { return "services.step" }
 
 func (s *Service) enqueueStep(ctx context.Context, tx *db.Tx, id int64) error {
 	return s.Queue.Enqueue(ctx, tx, stepArgs{ServiceID: id}, &river.InsertOpts{
-		UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: jobs.Unfinished()},
+		UniqueOpts: jobs.Once(),
 	})
 }
 

@@ -150,7 +150,7 @@ func (s *Service) quoteChange(ctx context.Context, q db.Querier, r record, w tar
 		return tariffQuote{}, err
 	}
 	if !w.atRenewal && (r.status != Active || !r.expiresAt.After(now)) { // nothing is left that could cost more or less
-		return tariffQuote{}, ErrTariffNotAllowed.Wrap(fmt.Errorf("services: service %d is %s until %v", r.id, r.status, r.expiresAt))
+		return tariffQuote{}, ErrTariffNotAllowed.Wrapf("services: service %d is %s until %v", r.id, r.status, r.expiresAt)
 	}
 	offers, err := s.changes(ctx, q, r)
 	if err != nil {
@@ -158,7 +158,7 @@ func (s *Service) quoteChange(ctx context.Context, q db.Querier, r record, w tar
 	}
 	i := slices.IndexFunc(offers, func(o Offer) bool { return o.PlanID == w.planID })
 	if i < 0 || !offers[i].Available {
-		return tariffQuote{}, ErrTariffNotAllowed.Wrap(fmt.Errorf("services: plan %d is not open to service %d", w.planID, r.id))
+		return tariffQuote{}, ErrTariffNotAllowed.Wrapf("services: plan %d is not open to service %d", w.planID, r.id)
 	}
 	used, err := s.usages.Known(ctx, q, r.id)
 	if err != nil {
@@ -242,11 +242,11 @@ func (s *Service) stay(ctx context.Context, tx *db.Tx, before record) (tariffQuo
 		return tariffQuote{}, 0, err
 	}
 	if r.pendingPlanID == nil {
-		return tariffQuote{}, 0, ErrTariffNotAllowed.Wrap(fmt.Errorf("services: service %d has that plan", r.id))
+		return tariffQuote{}, 0, ErrTariffNotAllowed.Wrapf("services: service %d has that plan", r.id)
 	}
 	if r.expiresAt.After(*r.pendingPlanAt) {
 		// The time after the change was paid at the other plan's price.
-		return tariffQuote{}, 0, ErrTariffNotAllowed.Wrap(fmt.Errorf("services: service %d was renewed for its next plan", r.id))
+		return tariffQuote{}, 0, ErrTariffNotAllowed.Wrapf("services: service %d was renewed for its next plan", r.id)
 	}
 	if err := setPending(ctx, tx, r.id, nil, nil); err != nil {
 		return tariffQuote{}, 0, err
@@ -273,7 +273,7 @@ func (s *Service) move(ctx context.Context, tx *db.Tx, r record, offer Offer) er
 		return err
 	}
 	if !taken {
-		return ErrTariffNotAllowed.Wrap(fmt.Errorf("services: plan %d is sold out", offer.PlanID))
+		return ErrTariffNotAllowed.Wrapf("services: plan %d is sold out", offer.PlanID)
 	}
 	if err := s.Plans.Return(ctx, tx, r.planID); err != nil {
 		return err

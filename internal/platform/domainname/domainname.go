@@ -110,7 +110,7 @@ func ForSite(name string, reserved []string) (string, error) {
 	}
 	for _, zone := range reserved {
 		if Within(ascii, zone) {
-			return "", fault.DomainUnavailable.Wrap(fmt.Errorf("%s is reserved", zone))
+			return "", fault.DomainUnavailable.Wrapf("%s is reserved", zone)
 		}
 	}
 	return ascii, nil

@@ -36,13 +36,12 @@ type Enqueuer interface {
 // Cancel makes the job fail for good with err.
 func Cancel(err error) error { return river.JobCancel(err) }
 
-// Unfinished are the states of a job that is still to do something: with them a
-// job that must not be there twice is unique until it is done.
-func Unfinished() []rivertype.JobState {
-	return []rivertype.JobState{
+// Once has a job not inserted while one of its kind, with the same arguments, is still to do something.
+func Once() river.UniqueOpts {
+	return river.UniqueOpts{ByArgs: true, ByState: []rivertype.JobState{
 		rivertype.JobStateAvailable, rivertype.JobStatePending, rivertype.JobStateRetryable,
 		rivertype.JobStateRunning, rivertype.JobStateScheduled,
-	}
+	}}
 }
 
 // PanelQueue is for jobs that need the hosting panels. The embedded node is in
