@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"stead.dev/stead/internal/node/accounts"
 	"stead.dev/stead/internal/node/facility"
@@ -122,7 +123,7 @@ func (d *Driver) load(ctx context.Context, a accounts.Account, s state, address 
 	c := copying{ctx: ctx, from: from, to: account, uid: a.User.UID, gid: a.User.GID, as: func(f func() error) error { return f() }}
 	err = c.tree(".", fresh)
 	if err == nil {
-		err = c.give(fresh)
+		err = c.giveDir(fresh)
 	}
 	if err == nil {
 		err = identity.Do(a, func() error {
@@ -174,7 +175,7 @@ func (c copying) tree(source, target string) error {
 		switch {
 		case e.IsDir():
 			if err = c.to.Mkdir(as, 0o700); err == nil {
-				err = errors.Join(c.tree(name, as), c.give(as))
+				err = errors.Join(c.tree(name, as), c.giveDir(as))
 			}
 		case e.Type().IsRegular():
 			err = c.file(name, as)
@@ -208,18 +209,27 @@ func (c copying) file(source, target string) error {
 	if err == nil {
 		err = dst.Chmod(info.Mode().Perm())
 	}
+	if err == nil {
+		err = c.give(dst)
+	}
 	if err = errors.Join(err, dst.Close()); err != nil {
 		return err
 	}
-	if err := c.to.Chtimes(target, info.ModTime(), info.ModTime()); err != nil {
-		return err
-	}
-	return c.give(target)
+	return c.to.Chtimes(target, info.ModTime(), info.ModTime())
 }
 
-func (c copying) give(name string) error {
+// give has what was made be the user's. It is not named for that: the user may have put something else under its name.
+func (c copying) give(made *os.File) error {
 	if c.uid == 0 {
 		return nil
 	}
-	return c.to.Lchown(name, c.uid, c.gid)
+	return made.Chown(c.uid, c.gid)
+}
+
+func (c copying) giveDir(name string) error {
+	dir, err := c.to.OpenFile(name, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NOFOLLOW, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(c.give(dir), dir.Close())
 }
