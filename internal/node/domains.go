@@ -1,0 +1,184 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"stead.dev/stead/internal/node/accounts"
+	"stead.dev/stead/internal/node/certificates"
+	"stead.dev/stead/internal/node/files"
+	"stead.dev/stead/internal/panel"
+)
+
+// Domains implements panel.Sites.
+func (n *Node) Domains(_ context.Context, ref string) ([]panel.Domain, error) {
+	rec, err := n.accounts.Get(ref)
+	if err != nil {
+		return nil, panel.Wrap("sites.list", ref, err)
+	}
+	return n.domains(rec), nil
+}
+
+func (n *Node) domains(rec accounts.Record) []panel.Domain {
+	all := make([]panel.Domain, 0, len(rec.Domains))
+	for i := range rec.Domains {
+		all = append(all, n.domain(rec, i))
+	}
+	return all
+}
+
+// domain is the account's domain in the words of the port.
+func (n *Node) domain(rec accounts.Record, i int) panel.Domain {
+	d := rec.Domains[i]
+	tls, _ := n.tls(rec.Name, d.Name)
+	return panel.Domain{
+		Name: d.Name, DocumentRoot: "/" + d.DocumentRoot, Primary: i == 0,
+		RedirectTo: d.RedirectTo, ForceHTTPS: d.ForceHTTPS, TLS: tls,
+	}
+}
+
+// tls is how a domain is answered by HTTPS.
+func (n *Node) tls(account, domain string) (panel.TLS, certificates.Site) {
+	if n.certificates != nil {
+		if s, ok := n.certificates.Site(account, domain); ok {
+			return s.TLS, s
+		}
+	} else if n.cfg.HTTPS {
+		return panel.TLSActive, certificates.Site{}
+	}
+	return panel.TLSNone, certificates.Site{}
+}
+
+// claimable says why an account cannot take a domain that it does not have yet, or nil. Names below PreviewDomain
+// are the accounts' already, by their own names: a site there would be shown in the place of another's.
+func (n *Node) claimable(ref, domain string) error {
+	if n.cfg.PreviewDomain == "" {
+		return nil
+	}
+	name := strings.ToLower(domain) // what is no domain is refused by whoever uses it
+	if rec, err := n.accounts.Get(ref); err == nil && rec.Find(name) >= 0 {
+		return nil
+	}
+	if strings.HasSuffix("."+name, "."+strings.ToLower(n.cfg.PreviewDomain)) {
+		return fmt.Errorf("%w: domain %s is the machine's", panel.ErrExists, name)
+	}
+	return nil
+}
+
+// SetDomain implements panel.Sites.
+func (n *Node) SetDomain(ctx context.Context, ref string, d panel.Domain) (panel.Domain, error) {
+	d, err := n.setDomain(ctx, ref, d)
+	return d, panel.Wrap("sites.set", ref, err)
+}
+
+func (n *Node) setDomain(ctx context.Context, ref string, d panel.Domain) (_ panel.Domain, err error) {
+	set := accounts.Domain{ForceHTTPS: d.ForceHTTPS}
+	if set.Name, err = panel.CanonicalDomain(d.Name); err != nil {
+		return panel.Domain{}, err
+	}
+	if err := n.claimable(ref, set.Name); err != nil {
+		return panel.Domain{}, err
+	}
+	if d.ForceHTTPS {
+		if err := n.canForceHTTPS(ref, set.Name); err != nil {
+			return panel.Domain{}, err
+		}
+	}
+	if d.RedirectTo != "" {
+		if set.RedirectTo, err = panel.RedirectURL(d.RedirectTo); err != nil {
+			return panel.Domain{}, err
+		}
+	}
+	if d.DocumentRoot != "" {
+		if set.DocumentRoot, err = n.makeDocumentRoot(ctx, ref, d.DocumentRoot); err != nil {
+			return panel.Domain{}, err
+		}
+	}
+	rec, err := n.update(ctx, ref, func(rec *accounts.Record) error { return place(rec, set, d.Primary) })
+	if err != nil {
+		return panel.Domain{}, err
+	}
+	return n.domain(rec, max(rec.Find(set.Name), 0)), nil
+}
+
+// canForceHTTPS says why visitors of the domain cannot be sent to HTTPS, or nil. What is forced stays so.
+func (n *Node) canForceHTTPS(ref, domain string) error {
+	rec, err := n.accounts.Get(ref)
+	if err != nil {
+		return err
+	}
+	if i := rec.Find(domain); i >= 0 && rec.Domains[i].ForceHTTPS {
+		return nil
+	}
+	if state, _ := n.tls(rec.Name, domain); state != panel.TLSActive {
+		return fmt.Errorf("%w: HTTPS of %s is %s", panel.ErrUnsupported, domain, state)
+	}
+	return nil
+}
+
+// makeDocumentRoot makes the directory that a site is served from and answers its name in the home.
+func (n *Node) makeDocumentRoot(ctx context.Context, ref, dir string) (string, error) {
+	root, err := files.CleanPath(dir)
+	if err != nil {
+		return "", err
+	}
+	if top := topDir(root); root == "." || top == "logs" || top == "tmp" {
+		return "", fmt.Errorf("%w: %s is not for visitors", panel.ErrPathNotAllowed, dir)
+	}
+	_, err = n.Files.Mkdir(ctx, ref, dir)
+	return root, err
+}
+
+// place puts a domain into the record, in the place of the one with its name when there is one.
+func place(rec *accounts.Record, d accounts.Domain, primary bool) error {
+	if d.DocumentRoot == "" {
+		d.DocumentRoot = rec.Domains[0].DocumentRoot
+	}
+	i := rec.Find(d.Name)
+	if i < 0 {
+		if most := rec.Limits.Domains; most > 0 && len(rec.Domains) >= most {
+			return fmt.Errorf("%w: %d domains", panel.ErrLimit, most)
+		}
+		i = len(rec.Domains)
+		rec.Domains = append(rec.Domains, d)
+	}
+	rec.Domains[i] = d
+	if primary {
+		rec.Domains[0], rec.Domains[i] = rec.Domains[i], rec.Domains[0]
+	}
+	return nil
+}
+
+func topDir(name string) string {
+	for path.Dir(name) != "." {
+		name = path.Dir(name)
+	}
+	return name
+}
+
+// RemoveDomain implements panel.Sites.
+func (n *Node) RemoveDomain(ctx context.Context, ref, name string) error {
+	return panel.Wrap("sites.remove", ref, n.removeDomain(ctx, ref, name))
+}
+
+func (n *Node) removeDomain(ctx context.Context, ref, name string) error {
+	name, err := panel.CanonicalDomain(name)
+	if err != nil {
+		return err
+	}
+	_, err = n.update(ctx, ref, func(rec *accounts.Record) error {
+		i := rec.Find(name)
+		switch i {
+		case -1:
+			return fmt.Errorf("%w: domain %s", panel.ErrNotFound, name)
+		case 0:
+			return fmt.Errorf("%w: %s is the primary domain", panel.ErrInUse, name)
+		}
+		rec.Domains = slices.Delete(rec.Domains, i, i+1)
+		return nil
+	})
+	return err
+}
