@@ -163,7 +163,9 @@ func (ui *UI) terminal(r *http.Request, c *websocket.Conn, serviceID int64, size
 	ui.Log.InfoContext(ctx, "terminal opened", "account", account, "service", serviceID, "address", ui.ClientAddr(r).String())
 	go func() {
 		defer cancel()
-		_ = typed(ctx, c, panel.NewTerminalWriter(typing)) // whatever ended it, the terminal ends
+		// Whatever ended it, the terminal ends. Its context is the request's: a read whose context ends drops the
+		// connection, and a browser would not be told that its shell has ended.
+		_ = typed(r.Context(), c, panel.NewTerminalWriter(typing))
 	}()
 	go func() {
 		defer cancel()
