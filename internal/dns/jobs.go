@@ -5,11 +5,11 @@ import (
 	"errors"
 	"net"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/riverqueue/river"
 
+	"stead.dev/stead/internal/platform/atonce"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/jobs"
 )
@@ -126,16 +126,7 @@ func (s *Service) resolved(ctx context.Context, tx *db.Tx, a alias, found []stri
 // lookUp asks for all targets, some at once. nil is one that did not answer.
 func (s *Service) lookUp(ctx context.Context, due []alias) [][]string {
 	found := make([][]string, len(due))
-	room := make(chan struct{}, aliasAtOnce)
-	var wg sync.WaitGroup
-	for i, a := range due {
-		room <- struct{}{}
-		wg.Go(func() {
-			defer func() { <-room }()
-			found[i] = lookUp(ctx, s.Resolver, a.target)
-		})
-	}
-	wg.Wait()
+	atonce.Each(len(due), aliasAtOnce, func(i int) { found[i] = lookUp(ctx, s.Resolver, due[i].target) })
 	return found
 }
 

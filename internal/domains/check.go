@@ -5,9 +5,9 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
+	"stead.dev/stead/internal/platform/atonce"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/domainname"
 	"stead.dev/stead/internal/platform/fault"
@@ -160,19 +160,11 @@ func (s *Service) ask(ctx context.Context, names []string, sandbox bool) []answe
 	}
 	within, cancel := context.WithTimeout(ctx, 2*answerIn)
 	defer cancel()
-	var wait sync.WaitGroup
-	turn := make(chan struct{}, asksAtOnce)
-	for i, name := range names {
-		if answers[i].Available != nil {
-			continue
+	atonce.Each(len(names), asksAtOnce, func(i int) {
+		if answers[i].Available == nil {
+			answers[i] = s.look(within, sources, names[i])
 		}
-		turn <- struct{}{}
-		wait.Go(func() {
-			defer func() { <-turn }()
-			answers[i] = s.look(within, sources, name)
-		})
-	}
-	wait.Wait()
+	})
 	return answers
 }
 

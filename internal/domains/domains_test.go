@@ -523,6 +523,26 @@ func TestChecks(t *testing.T) {
 	})
 }
 
+// broken is a source with a fault.
+type broken struct{ source }
+
+func (broken) Lookup(context.Context, string) (registrar.Availability, error) { panic("a fault") }
+
+// A goroutine's panic would end the process; a request's is answered.
+func TestAFaultOfASourceIsTheRequests(t *testing.T) {
+	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
+		w := newWorld(t, d, clk)
+		w.Registrars = registrars{}
+		w.SetSources(broken{})
+		defer func() {
+			if v := recover(); !strings.Contains(fmt.Sprint(v), "a fault") {
+				t.Errorf("what reaches the request: %v", v)
+			}
+		}()
+		w.call("", "GET", "/api/v1/domains/check?domain=free.com", "")
+	})
+}
+
 type source struct {
 	name string
 	free *bool

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/platform/atonce"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/outbox"
 	"stead.dev/stead/internal/site"
@@ -114,16 +115,7 @@ func (w *work) setOthers(ctx context.Context, rows []domain) {
 		}
 		return
 	}
-	var all sync.WaitGroup
-	slots := make(chan struct{}, atOnce)
-	for _, d := range others {
-		slots <- struct{}{}
-		all.Go(func() {
-			defer func() { <-slots }()
-			w.set(ctx, d)
-		})
-	}
-	all.Wait()
+	atonce.Each(len(others), atOnce, func(i int) { w.set(ctx, others[i]) })
 }
 
 func (w *work) find(name string) int {

@@ -6,9 +6,9 @@ import (
 	"net"
 	"net/netip"
 	"slices"
-	"sync"
 	"time"
 
+	"stead.dev/stead/internal/platform/atonce"
 	"stead.dev/stead/internal/platform/db"
 )
 
@@ -95,16 +95,7 @@ func (s *Service) CheckDNS(ctx context.Context) error {
 // lookUp asks for all names, some at once.
 func (s *Service) lookUp(ctx context.Context, due []dueName) []pointing {
 	found := make([]pointing, len(due))
-	room := make(chan struct{}, dnsAtOnce)
-	var wg sync.WaitGroup
-	for i, d := range due {
-		room <- struct{}{}
-		wg.Go(func() {
-			defer func() { <-room }()
-			found[i] = lookUp(ctx, s.Resolver, d.name)
-		})
-	}
-	wg.Wait()
+	atonce.Each(len(due), dnsAtOnce, func(i int) { found[i] = lookUp(ctx, s.Resolver, due[i].name) })
 	return found
 }
 

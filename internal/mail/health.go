@@ -6,10 +6,10 @@ import (
 	"net"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/platform/atonce"
 	"stead.dev/stead/internal/platform/db"
 )
 
@@ -147,21 +147,14 @@ func (s *Service) CheckDNS(ctx context.Context) error {
 		if err != nil || len(due) == 0 {
 			return err
 		}
-		all := make([]found, len(due))
-		room := make(chan struct{}, healthAtOnce)
-		var wg sync.WaitGroup
+		servers := make([]panel.MailServer, len(due))
 		for i, d := range due {
-			server, _, err := serverOf(ctx, s.DB, d.serviceID)
-			if err != nil {
+			if servers[i], _, err = serverOf(ctx, s.DB, d.serviceID); err != nil {
 				return err
 			}
-			room <- struct{}{}
-			wg.Go(func() {
-				defer func() { <-room }()
-				all[i] = s.look(ctx, d, server)
-			})
 		}
-		wg.Wait()
+		all := make([]found, len(due))
+		atonce.Each(len(due), healthAtOnce, func(i int) { all[i] = s.look(ctx, due[i], servers[i]) })
 		if ctx.Err() != nil {
 			return ctx.Err() // what was not looked at is still due
 		}
