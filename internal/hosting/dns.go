@@ -54,8 +54,9 @@ type Resolver interface {
 // How the DNS is looked at. A young domain is watched, because its owner is
 // just changing it.
 const (
-	dnsBatch    = 50
-	dnsAtOnce   = 10
+	dnsBatch    = 100
+	dnsAtOnce   = 100              // they only wait
+	dnsTurn     = 45 * time.Second // of a job, below what the queue gives it
 	dnsTimeout  = 3 * time.Second
 	dnsYoung    = 48 * time.Hour
 	dnsInterval = 5 * time.Minute // of a young domain
@@ -65,7 +66,9 @@ const (
 
 // CheckDNS looks up the domains that are due. A periodic job calls it.
 func (s *Service) CheckDNS(ctx context.Context) error {
-	for {
+	turn, cancel := context.WithTimeout(ctx, dnsTurn)
+	defer cancel()
+	for turn.Err() == nil {
 		due, err := dnsDue(ctx, s.DB, s.Clock.Now(), dnsBatch)
 		if err != nil {
 			return err
@@ -90,6 +93,7 @@ func (s *Service) CheckDNS(ctx context.Context) error {
 			return err
 		}
 	}
+	return ctx.Err() // the next turn goes on
 }
 
 // lookUp asks for all names, some at once.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"strings"
 	"sync"
 	"testing"
@@ -436,4 +437,36 @@ func TestTheDNSIsLookedAtByAJobNowAndThen(t *testing.T) {
 			t.Errorf("the last page: %+v", r)
 		}
 	})
+}
+
+// crowd answers when so many ask at once.
+type crowd struct {
+	want int
+	mu   sync.Mutex
+	all  chan struct{}
+	here int
+}
+
+func (c *crowd) LookupNetIP(context.Context, string, string) ([]netip.Addr, error) {
+	c.mu.Lock()
+	if c.here++; c.here == c.want {
+		close(c.all)
+	}
+	c.mu.Unlock()
+	select {
+	case <-c.all:
+		return []netip.Addr{netip.MustParseAddr("192.0.2.1")}, nil
+	case <-time.After(time.Minute):
+		return nil, errors.New("asked one after the other")
+	}
+}
+
+// Names whose servers do not answer are waited for together.
+func TestABatchOfNamesIsLookedUpAtOnce(t *testing.T) {
+	s := New(Config{Resolver: &crowd{want: dnsBatch, all: make(chan struct{})}})
+	for _, p := range s.lookUp(t.Context(), make([]dueName, dnsBatch)) {
+		if !p.known {
+			t.Fatal("some were not asked for with the others")
+		}
+	}
 }

@@ -130,8 +130,9 @@ func keyOf(record string) string {
 
 // How the DNS is looked at: a young domain is watched, because its owner is just changing it.
 const (
-	healthBatch    = 50
-	healthAtOnce   = 10
+	healthBatch    = 100
+	healthAtOnce   = 100              // they only wait
+	healthTurn     = 45 * time.Second // of a job, below what the queue gives it
 	healthTimeout  = 5 * time.Second
 	healthYoung    = 48 * time.Hour
 	healthInterval = 5 * time.Minute // of a young domain
@@ -142,7 +143,9 @@ const (
 
 // CheckDNS looks at the domains that are due. A periodic job calls it.
 func (s *Service) CheckDNS(ctx context.Context) error {
-	for {
+	turn, cancel := context.WithTimeout(ctx, healthTurn)
+	defer cancel()
+	for turn.Err() == nil {
 		due, err := healthDue(ctx, s.DB, s.Clock.Now(), healthBatch)
 		if err != nil || len(due) == 0 {
 			return err
@@ -174,6 +177,7 @@ func (s *Service) CheckDNS(ctx context.Context) error {
 			return err
 		}
 	}
+	return ctx.Err() // the next turn goes on
 }
 
 // look asks the DNS about a domain.
