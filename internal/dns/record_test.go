@@ -221,3 +221,26 @@ func FuzzRecord(f *testing.F) {
 		}
 	})
 }
+
+// An import compares each of its records with each of the zone, a million times.
+func TestRecordsAreComparedWithoutWritingThemOut(t *testing.T) {
+	long := fields{name: "a", kind: TXT, value: strings.Repeat("ж", maxText/2)}
+	other := long
+	other.value = "x" + long.value[2:]
+	if n := testing.AllocsPerRun(100, func() {
+		if long.same(other) || !long.same(long) {
+			t.Error("compared wrongly")
+		}
+	}); n > 0 {
+		t.Errorf("a comparison allocates %v times", n)
+	}
+	ten, twenty := 10, 20
+	mx := fields{name: "a", kind: MX, value: "b.example", priority: &ten}
+	dearer := mx
+	dearer.priority = &twenty
+	again, tenToo := mx, 10
+	again.priority = &tenToo
+	if mx.same(dearer) || !mx.same(again) {
+		t.Error("priorities are compared wrongly")
+	}
+}
