@@ -244,3 +244,23 @@ func TestRecordsAreComparedWithoutWritingThemOut(t *testing.T) {
 		t.Error("priorities are compared wrongly")
 	}
 }
+
+// Every name that can be hosted can be served, and written as a file.
+func TestAZoneOfTheLongestNameIsServed(t *testing.T) {
+	nameservers := []string{"ns1.stead.uz"}
+	for _, length := range []int{11, 242, 243, 249, 250, 253} {
+		name := (strings.Repeat(strings.Repeat("a", 49)+".", 5) + "com")[253-length:]
+		z := zone{name: name, serial: 7}
+		all := settle(z, nil, nameservers, "192.0.2.1", "").add
+		if _, err := nameserver.ParseFile(bind(z, all, nameservers), name, defaultTTL, 10); err != nil {
+			t.Errorf("%d characters: %v", length, err)
+		}
+		s := nameserver.New(nameserver.Config{Now: time.Now})
+		if err := s.Set(served(z, all, nameservers)); err != nil {
+			t.Errorf("%d characters: %v", length, err)
+		}
+		if c := served(z, nil, nameservers).Contact; len(c) > 253 || !strings.HasPrefix(c, "hostmaster.") {
+			t.Errorf("of %d characters: %s", len(c), c)
+		}
+	}
+}

@@ -21,6 +21,7 @@ type zone struct {
 const (
 	maxRecords    = 1000 // of a zone
 	keepSnapshots = 30
+	longestName   = 253 // in characters
 )
 
 // nextSerial is greater than the last one (RFC 1982): the time in seconds where that
@@ -33,10 +34,13 @@ func nextSerial(last uint32, now time.Time) uint32 {
 }
 
 // systemRecords are what the platform puts into a zone: the name servers, and the
-// service's addresses for the zone and for www.
-func systemRecords(nameservers []string, ipv4, ipv6 string) []record {
+// service's addresses for the zone and for www, where that can be a name.
+func systemRecords(zone string, nameservers []string, ipv4, ipv6 string) []record {
 	var all []record
 	add := func(name string, kind Type, value string) {
+		if len(absolute(zone, name)) > longestName {
+			return
+		}
 		all = append(all, record{system: true, fields: fields{name: name, kind: kind, value: value, ttl: defaultTTL}})
 	}
 	for _, ns := range nameservers {
@@ -64,7 +68,7 @@ type settlement struct {
 // stays away.
 func settle(z zone, all []record, nameservers []string, ipv4, ipv6 string) settlement {
 	var s settlement
-	wanted := systemRecords(nameservers, ipv4, ipv6)
+	wanted := systemRecords(z.name, nameservers, ipv4, ipv6)
 	kept := make([]record, 0, len(all))
 	gone := map[string]bool{}
 	for _, r := range all {
@@ -137,7 +141,7 @@ func snapshotOf(all []record) (string, error) {
 
 // served is a zone as the name server takes it. An ALIAS is its addresses.
 func served(z zone, all []record, nameservers []string) nameserver.Zone {
-	out := nameserver.Zone{Name: z.name, Serial: z.serial, Primary: nameservers[0], Contact: "hostmaster." + z.name}
+	out := nameserver.Zone{Name: z.name, Serial: z.serial, Primary: nameservers[0], Contact: contact(z.name)}
 	for _, r := range all {
 		add := func(kind Type, data string) {
 			out.Records = append(out.Records, nameserver.Record{
@@ -159,6 +163,16 @@ func served(z zone, all []record, nameservers []string) nameserver.Zone {
 		}
 	}
 	return out
+}
+
+// contact is the mailbox of who is responsible for a zone, in the form of a name: at the zone, or at the closest name
+// above it for which that is no longer than a name can be.
+func contact(zone string) string {
+	const mailbox = "hostmaster."
+	for len(mailbox)+len(zone) > longestName {
+		_, zone, _ = strings.Cut(zone, ".")
+	}
+	return mailbox + zone
 }
 
 // bind is the zone as a file of BIND. What that cannot say stands in comments.
