@@ -239,6 +239,7 @@ func TestWhatAnOwnerChangesOverEPP(t *testing.T) {
 			w.put("PUT", id, "/dnssec", ds, `"enabled":true`, `"key_tag":7`, "ABCDEF")
 			w.put("PUT", id, "/contacts", `{"admin":`+anna+`}`, `"contacts":{`)
 		}
+		w.put("PUT", id, "/contacts", `{"owner":`+anna+`}`, `"privacy":true`) // nobody sees the new owner either
 		w.put("PUT", id, "/nameservers", `{"nameservers":["ns1.host.example","ns2.host.example"],"glue_hosts":[]}`, `"glue_hosts":[]`, "ns2.host.example")
 		w.put("PUT", id, "/dnssec", `{"ds_records":[]}`, `"enabled":false`)
 		path := fmt.Sprintf("/api/v1/domains/%d", id)

@@ -124,6 +124,9 @@ var twoDigits = strings.Fields(`20 27 30 31 32 33 34 36 39 40 41 43 44 45 46 47 
 
 // private tells whether the registry hides a contact.
 func (c *Client) private(ctx context.Context, handle string) (bool, error) {
+	if handle == "" {
+		return false, nil
+	}
 	d, err := c.contact(ctx, handle)
 	return d.Disclose != nil && (d.Disclose.Flag == "0" || d.Disclose.Flag == "false") && len(d.Disclose.Name) > 0, err
 }

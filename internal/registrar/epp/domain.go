@@ -159,9 +159,9 @@ func (c *Client) Info(ctx context.Context, name string) (registrar.Domain, error
 	}
 	if s.Owner != "" {
 		d.Contacts[registrar.Owner] = s.Owner
-		if d.Privacy, err = c.private(ctx, s.Owner); err != nil {
-			return registrar.Domain{}, err
-		}
+	}
+	if d.Privacy, err = c.private(ctx, s.Owner); err != nil {
+		return registrar.Domain{}, err
 	}
 	for _, below := range lower(s.Below) {
 		addresses, err := c.hostAddresses(ctx, below)
@@ -327,6 +327,16 @@ func (c *Client) SetContacts(ctx context.Context, name string, handles map[regis
 	if err != nil {
 		return err
 	}
+	// They were hidden, so those that take their place are before anybody sees whose they are.
+	hidden, err := c.private(ctx, s.Owner)
+	if err != nil {
+		return err
+	}
+	if hidden {
+		if err := c.disclose(ctx, s.others(handles), false); err != nil {
+			return err
+		}
+	}
 	u := domainUpdate{Name: name}
 	want := contacts(handles)
 	if add := without(want, s.Contacts); len(add) > 0 {
@@ -342,6 +352,17 @@ func (c *Client) SetContacts(ctx context.Context, name string, handles map[regis
 		return nil
 	}
 	return c.change(ctx, u)
+}
+
+// others are those of handles that the domain does not have yet.
+func (s *sight) others(handles map[registrar.Role]string) map[registrar.Role]string {
+	rest := map[registrar.Role]string{}
+	for role, handle := range handles {
+		if handle != s.Owner && !slices.ContainsFunc(s.Contacts, func(c domainContact) bool { return c.ID == handle }) {
+			rest[role] = handle
+		}
+	}
+	return rest
 }
 
 // without are the elements of all that are not in others.

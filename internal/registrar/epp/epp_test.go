@@ -521,6 +521,33 @@ func TestContacts(t *testing.T) {
 	}
 }
 
+// Whoever becomes a contact of a domain whose contacts are hidden is hidden too.
+func TestNewContactsOfAPrivateDomainAreHidden(t *testing.T) {
+	c, _, _ := open(t)
+	in := registration(t, c)
+	in.Privacy = true
+	_, err := c.Register(t.Context(), in)
+	must(t, err)
+	owner, err := c.PutContact(t.Context(), "stead-1O", anna)
+	must(t, err)
+	tech, err := c.PutContact(t.Context(), "stead-1T", anna)
+	must(t, err)
+	handles := map[registrar.Role]string{registrar.Owner: owner, registrar.Tech: tech}
+	must(t, c.SetContacts(t.Context(), shop, handles))
+	for role, handle := range handles {
+		if hidden, err := c.private(t.Context(), handle); err != nil || !hidden {
+			t.Errorf("the %s is shown: %v", role, err)
+		}
+	}
+	must(t, c.SetPrivacy(t.Context(), shop, false))
+	shown, err := c.PutContact(t.Context(), "stead-1A", anna)
+	must(t, err)
+	must(t, c.SetContacts(t.Context(), shop, map[registrar.Role]string{registrar.Owner: shown}))
+	if hidden, err := c.private(t.Context(), shown); err != nil || hidden {
+		t.Errorf("the owner of a domain that is not private is hidden: %v", err)
+	}
+}
+
 func TestGlueIsReplaced(t *testing.T) {
 	c, _, _ := open(t)
 	_, err := c.Register(t.Context(), registration(t, c))
