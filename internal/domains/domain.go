@@ -39,8 +39,8 @@ func (s Status) kept() bool {
 // renewable tells whether the usual price prolongs it.
 func (s Status) renewable() bool { return s == Active || s == Expired || s == Grace }
 
-// statusOf is what the registry's answer means at a time.
-func statusOf(d registrar.Domain, now time.Time) Status {
+// statusOf is what the registry's answer means at a time, of a domain that expires then.
+func statusOf(d registrar.Domain, expires, now time.Time) Status {
 	switch d.Status {
 	case registrar.Grace:
 		return Grace
@@ -50,7 +50,7 @@ func statusOf(d registrar.Domain, now time.Time) Status {
 		return PendingDelete
 	case registrar.Active:
 	}
-	if !now.Before(d.ExpiresAt) {
+	if !expires.IsZero() && !now.Before(expires) {
 		return Expired
 	}
 	return Active
@@ -101,17 +101,24 @@ type registry struct {
 
 // with is the row as the registry has it.
 func (d domain) with(r registrar.Domain, now time.Time) domain {
-	d.status, d.privacy, d.locked, d.transferOut = statusOf(r, now), r.Privacy, r.Locked, r.TransferOutPending
-	d.transferLockUntil, d.registeredAt, d.expiresAt = r.TransferLockUntil, &r.RegisteredAt, &r.ExpiresAt
+	if d.expiresAt == nil || !r.ExpiresAt.IsZero() {
+		d.expiresAt = &r.ExpiresAt
+	}
+	d.status, d.privacy, d.locked, d.transferOut = statusOf(r, *d.expiresAt, now), r.Privacy, r.Locked, r.TransferOutPending
+	d.transferLockUntil, d.registeredAt = r.TransferLockUntil, &r.RegisteredAt
 	d.nameservers = r.Nameservers
 	d.registry = registry{Statuses: r.EPPStatuses, Contacts: r.Contacts, Hosts: r.Hosts, DS: r.DS}
 	return d
 }
 
+// dated tells whether it is known when the domain expires: some registries do not say (RFC 5731, section 3.1.2). One of
+// which it is not known is neither told of nor renewed: whether that was done could not be seen.
+func (d domain) dated() bool { return d.expiresAt != nil && !d.expiresAt.IsZero() }
+
 // unpaid tells whether the registry has prolonged a domain by itself, as many do at expiry, or after an
 // operation was given up.
 func (d domain) unpaid(r registrar.Domain) bool {
-	return d.expiresAt != nil && (r.Status == registrar.Active || r.Status == registrar.Grace) &&
+	return d.dated() && (r.Status == registrar.Active || r.Status == registrar.Grace) &&
 		r.ExpiresAt.After(d.expiresAt.AddDate(0, 6, 0))
 }
 

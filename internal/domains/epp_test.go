@@ -226,6 +226,49 @@ func TestATransferThatTakesDaysGetsItsContact(t *testing.T) {
 	})
 }
 
+// A registry need not say when a domain expires: such a one is neither told of nor renewed.
+func TestADomainOfWhichTheRegistrySaysNoEnd(t *testing.T) {
+	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
+		w, registry := onEPP(t, d, clk)
+		registry.Undated = true
+		id := w.registered("shop.com")
+		for range 40 {
+			clk.Advance(24 * time.Hour)
+			if err := w.Step(t.Context(), id); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w.same("status", Active, w.status(id))
+		w.same("operations", 1, w.number(`SELECT count(*) FROM domains_operations`))
+		w.same("told of its end", 0, w.told("domain.expiring")+w.told("domain.expired")+w.told("domain.renewal_failed"))
+		path := fmt.Sprintf("/api/v1/domains/%d", id)
+		if _, body := w.call("own", "GET", path, ""); !strings.Contains(body, `"expires_at":null`) {
+			t.Error(body)
+		}
+		w.refused("own", "POST", path+"/renew", `{}`, "period_not_allowed")
+		registry.Undated = false // it says so from now on
+		if err := w.Step(t.Context(), id); err != nil {
+			t.Fatal(err)
+		}
+		until := *mustGet(t, d, id).expiresAt
+		if !until.After(clk.Now()) {
+			t.Fatalf("it expires %v", until)
+		}
+		registry.Undated = true // and leaves it out once
+		if err := w.Step(t.Context(), id); err != nil {
+			t.Fatal(err)
+		}
+		w.same("expires", until, *mustGet(t, d, id).expiresAt)
+		w.renew(id, false)
+		if err := w.Work(t.Context(), w.op()); !errors.Is(err, errLater) {
+			t.Errorf("renewing what has no date: %v", err)
+		}
+		registry.Undated = false
+		w.same("money", "held captured", w.end("renewal"))
+		w.same("renewals", 1, registry.Renewed("shop.com"))
+	})
+}
+
 // What an owner changes is at the registry; the domain then goes to another registrar.
 func TestWhatAnOwnerChangesOverEPP(t *testing.T) {
 	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {

@@ -77,6 +77,9 @@ func wire(ctx context.Context, d domain) domainWire {
 		DNSSEC: dnssecWire{len(d.registry.DS) > 0, d.registry.DS}, Contacts: d.registry.Contacts,
 		RegistryStatuses: d.registry.Statuses, ClientRef: d.clientRef, CreatedAt: d.createdAt,
 	}
+	if !d.dated() {
+		w.ExpiresAt = nil
+	}
 	if w.Nameservers == nil {
 		w.Nameservers = []string{}
 	}
@@ -96,7 +99,7 @@ func wire(ctx context.Context, d domain) domainWire {
 		p := t.of(d.wholesale)
 		w.PrivacySupported = t.Privacy
 		w.RenewPrice, w.RestorePrice = money.WireOptional(ctx, &p.Renew), money.WireOptional(ctx, &p.Restore)
-		if d.expiresAt != nil && d.status.kept() {
+		if d.dated() && d.status.kept() {
 			grace := d.expiresAt.AddDate(0, 0, t.GraceDays)
 			redemption := grace.AddDate(0, 0, t.RedemptionDays)
 			w.GraceUntil, w.RedemptionUntil = &grace, &redemption

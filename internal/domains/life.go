@@ -108,7 +108,7 @@ func (s *Service) follow(ctx context.Context, tx *db.Tx, read domain, now regist
 	days := int(d.expiresAt.Sub(tx.Now) / (24 * time.Hour))
 	remind := 0
 	for _, n := range reminders {
-		if d.status == Active && days < n && (d.reminded == nil || n < *d.reminded) {
+		if d.dated() && d.status == Active && days < n && (d.reminded == nil || n < *d.reminded) {
 			remind = n
 		}
 	}
@@ -156,7 +156,7 @@ func (s *Service) overstays(ctx context.Context, q db.Querier, d domain) error {
 // renewDue renews a domain from the wallet, or says why not and tries again the next day.
 func (s *Service) renewDue(ctx context.Context, tx *db.Tx, id int64) error {
 	d, err := get(ctx, tx, id)
-	if err != nil || !d.autoRenew || !d.status.renewable() || tx.Now.Before(d.expiresAt.Add(-renewBefore)) ||
+	if err != nil || !d.autoRenew || !d.status.renewable() || !d.dated() || tx.Now.Before(d.expiresAt.Add(-renewBefore)) ||
 		d.renewAt != nil && tx.Now.Before(*d.renewAt) {
 		return err
 	}

@@ -300,7 +300,7 @@ func (s *Service) Renew(ctx context.Context, tx *db.Tx, accountID, id int64, yea
 		o.kind, price = opRestore, zone.of(d.wholesale).Restore
 	case restore || !d.status.renewable():
 		return ErrNotActive.New()
-	case years < 1 || years > zone.MaxYears || d.expiresAt.AddDate(years, 0, 0).After(tx.Now.AddDate(maxYears, 0, 0)):
+	case !d.dated() || years < 1 || years > zone.MaxYears || d.expiresAt.AddDate(years, 0, 0).After(tx.Now.AddDate(maxYears, 0, 0)):
 		return ErrPeriodNotAllowed.New()
 	}
 	if _, ok := s.Registrars.Registrar(d.sandbox); !ok {

@@ -140,6 +140,9 @@ func (a *attempt) run(ctx context.Context) error {
 	if a.Clock.Now().Sub(a.o.createdAt) > giveUp {
 		return a.fail(ctx, ErrUnreachable.Key, "") // the registry just said that it was not done
 	}
+	if a.o.kind == opRenew && now.ExpiresAt.IsZero() {
+		return fmt.Errorf("%w: it does not say when the domain expires", errLater)
+	}
 	err = a.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error { return setAttempted(ctx, tx, a.o.id, a.lease) })
 	if err != nil {
 		return err

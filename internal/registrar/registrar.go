@@ -106,7 +106,7 @@ type Domain struct {
 	Ours               bool
 	Status             Status
 	RegisteredAt       time.Time
-	ExpiresAt          time.Time
+	ExpiresAt          time.Time // zero where the registry does not say
 	Nameservers        []string
 	Hosts              []Host
 	Contacts           map[Role]string // handles

@@ -241,8 +241,11 @@ func (r *registry) infoDomain(d *domain) (code int, more string) {
 	for _, name := range r.below(d.name) {
 		fmt.Fprintf(&b, `<d:host>%s</d:host>`, name)
 	}
-	fmt.Fprintf(&b, `<d:clID>%s</d:clID><d:crID>%s</d:crID><d:crDate>%s</d:crDate><d:upDate>%s</d:upDate><d:exDate>%s</d:exDate>`+
-		`<d:authInfo><d:pw>%s</d:pw></d:authInfo></d:infData>`, d.sponsor, d.sponsor, moment(d.created), moment(d.updated), moment(d.expires), escape(d.code))
+	fmt.Fprintf(&b, `<d:clID>%s</d:clID><d:crID>%s</d:crID><d:crDate>%s</d:crDate><d:upDate>%s</d:upDate>`, d.sponsor, d.sponsor, moment(d.created), moment(d.updated))
+	if !r.Undated {
+		fmt.Fprintf(&b, `<d:exDate>%s</d:exDate>`, moment(d.expires))
+	}
+	fmt.Fprintf(&b, `<d:authInfo><d:pw>%s</d:pw></d:authInfo></d:infData>`, escape(d.code))
 	more = data(b.String())
 	extension := ""
 	if len(d.ds) > 0 {

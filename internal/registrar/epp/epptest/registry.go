@@ -33,6 +33,7 @@ type registry struct {
 	renews   map[string]int
 	Slow     bool // a transfer to us waits for Decide, and so does a new domain
 	Bare     bool // a restore gives no year
+	Undated  bool // it does not say when domains expire
 }
 
 type domain struct {
