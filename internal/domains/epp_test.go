@@ -269,6 +269,29 @@ func TestADomainOfWhichTheRegistrySaysNoEnd(t *testing.T) {
 	})
 }
 
+// Some registries show a domain to nobody but its registrar.
+func TestADomainThatTheRegistryDoesNotShow(t *testing.T) {
+	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
+		w, registry := onEPP(t, d, clk)
+		registry.Closed = true
+		registry.AddOther("taken.com", "secret-code", false)
+		taken := w.order("taken.com", "")
+		w.same("money", "held released", w.end("a name that is taken"))
+		w.same("status", Failed, w.status(taken))
+		registry.Slow = true
+		moved := w.order("taken.com", `,"operation":"transfer","auth_code":"secret-code"`)
+		for range 3 {
+			if err := w.Work(t.Context(), w.op()); !errors.Is(err, errLater) {
+				t.Fatal(err)
+			}
+		}
+		w.same("status", PendingTransferIn, w.status(moved))
+		registry.Decide("taken.com", true)
+		w.same("money", "held captured", w.end("a transfer"))
+		w.same("status", Active, w.status(moved))
+	})
+}
+
 // What an owner changes is at the registry; the domain then goes to another registrar.
 func TestWhatAnOwnerChangesOverEPP(t *testing.T) {
 	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {

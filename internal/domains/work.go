@@ -114,11 +114,10 @@ type attempt struct {
 
 // run asks the registry where things stand, acts when it is not done, and ends what is decided.
 func (a *attempt) run(ctx context.Context) error {
-	now, err := a.r.Info(ctx, a.d.name)
-	if err != nil && registrar.KindOf(err) != registrar.NotFound {
+	now, exists, err := a.info(ctx)
+	if err != nil {
 		return fmt.Errorf("%w: %w", errLater, err)
 	}
-	exists := err == nil
 	if a.done(now, exists) {
 		return a.arrive(ctx, now)
 	}
@@ -148,6 +147,15 @@ func (a *attempt) run(ctx context.Context) error {
 		return err
 	}
 	return a.outcome(ctx, a.ask(ctx, now))
+}
+
+// info is what the registry has of the domain. One that it does not show us is another registrar's.
+func (a *attempt) info(ctx context.Context) (now registrar.Domain, exists bool, err error) {
+	now, err = a.r.Info(ctx, a.d.name)
+	if kind := registrar.KindOf(err); err != nil && (kind == registrar.NotFound || kind == registrar.NotOurs) {
+		return registrar.Domain{}, kind == registrar.NotOurs, nil
+	}
+	return now, err == nil, err
 }
 
 // done tells whether the registry has what the operation is for. Before the first attempt only a renewal
@@ -246,12 +254,12 @@ func (a *attempt) outcome(ctx context.Context, err error) error {
 		}
 	}
 	a.o.status = "attempted"
-	now, infoErr := a.r.Info(ctx, a.d.name)
-	if infoErr != nil && registrar.KindOf(infoErr) != registrar.NotFound {
+	now, exists, infoErr := a.info(ctx)
+	if infoErr != nil {
 		return fmt.Errorf("%w: %w", errLater, infoErr)
 	}
 	switch {
-	case a.done(now, infoErr == nil):
+	case a.done(now, exists):
 		return a.arrive(ctx, now)
 	case err == nil: // a transfer takes days, and a registry may be slow
 		return errLater

@@ -209,7 +209,7 @@ type Registrar interface {
 	Name() string
 	// Check answers for each name, in the order asked.
 	Check(ctx context.Context, names []string) ([]Availability, error)
-	// Info reads a domain; NotFound where nobody has it.
+	// Info reads a domain; NotFound where nobody has it. Of others' domains it may be NotOurs instead.
 	Info(ctx context.Context, name string) (Domain, error)
 	Register(ctx context.Context, r Registration) (Domain, error)
 	Renew(ctx context.Context, r Renewal) (Domain, error)

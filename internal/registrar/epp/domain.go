@@ -74,7 +74,8 @@ func has(all []status, s string) bool {
 	return slices.ContainsFunc(all, func(one status) bool { return one.S == s })
 }
 
-// look reads a domain.
+// look reads a domain. Others' domains some registries show to nobody (RFC 5731, section 3.1.2): of one the error is
+// registrar.NotOurs.
 func (c *Client) look(ctx context.Context, name string) (sight, error) {
 	r := request{what: "domain info", command: command{Info: &object{domainInfo{Name: name}}}}
 	answer, err := c.do(ctx, r)

@@ -12,7 +12,7 @@ import (
 // otherwise whoever finds it done sets them.
 func (c *Client) Transfer(ctx context.Context, in registrar.TransferIn) error {
 	s, err := c.look(ctx, in.Name)
-	if err != nil {
+	if err != nil && registrar.KindOf(err) != registrar.NotOurs {
 		return err
 	}
 	if s.ours {
@@ -37,7 +37,7 @@ func (c *Client) Transfer(ctx context.Context, in registrar.TransferIn) error {
 // TransferState implements registrar.Registrar.
 func (c *Client) TransferState(ctx context.Context, name string) (registrar.TransferState, error) {
 	s, err := c.look(ctx, name)
-	if err != nil {
+	if err != nil && registrar.KindOf(err) != registrar.NotOurs {
 		return "", err
 	}
 	if s.ours {

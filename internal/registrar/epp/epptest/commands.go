@@ -221,6 +221,9 @@ func (r *registry) infoDomain(d *domain) (code int, more string) {
 	for _, one := range statuses {
 		fmt.Fprintf(&b, `<d:status s="%s"/>`, one)
 	}
+	if d.sponsor != User && r.Closed {
+		return 2201, ""
+	}
 	if d.sponsor != User {
 		fmt.Fprintf(&b, `<d:clID>%s</d:clID></d:infData>`, d.sponsor)
 		return 1000, data(b.String())

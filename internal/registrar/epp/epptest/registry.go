@@ -34,6 +34,7 @@ type registry struct {
 	Slow     bool // a transfer to us waits for Decide, and so does a new domain
 	Bare     bool // a restore gives no year
 	Undated  bool // it does not say when domains expire
+	Closed   bool // others' domains are shown to nobody
 }
 
 type domain struct {
