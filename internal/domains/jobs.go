@@ -83,6 +83,11 @@ type stepsWorker struct {
 	domains *Service
 }
 
+// pollFor bounds what a registry that hangs is listened to, below what the queue gives a job: what is due is due all the same.
+const pollFor = 30 * time.Second
+
 func (w *stepsWorker) Work(ctx context.Context, _ *river.Job[stepsArgs]) error {
-	return errors.Join(w.domains.Poll(ctx), w.domains.Steps(ctx))
+	listening, cancel := context.WithTimeout(ctx, pollFor)
+	defer cancel()
+	return errors.Join(w.domains.Poll(listening), w.domains.Steps(ctx))
 }

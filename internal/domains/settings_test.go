@@ -527,3 +527,33 @@ func TestWhatWaitsHasAJob(t *testing.T) {
 		w.same("jobs of what is done", 0, w.number(jobs))
 	})
 }
+
+// silent is a registry that does not answer who listens to it.
+type silent struct {
+	*cutting
+	until time.Time // when it is no longer listened to
+}
+
+func (s *silent) Poll(ctx context.Context) (registrar.Message, bool, error) {
+	s.until, _ = ctx.Deadline()
+	return registrar.Message{}, false, &registrar.Error{Kind: registrar.Unreachable}
+}
+
+func TestARegistryThatIsSilentDoesNotHoldUpWhatIsDue(t *testing.T) {
+	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
+		w := newWorld(t, d, clk)
+		w.order("shop.com", "")
+		w.exec(`DELETE FROM river_job WHERE kind = 'domains.work'`)
+		registry := &silent{cutting: w.registry}
+		w.Registrars = registrars{registry}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		if err := (&stepsWorker{domains: w.Service}).Work(ctx, nil); err == nil {
+			t.Error("the silence is not told")
+		}
+		if ends, _ := ctx.Deadline(); registry.until.IsZero() || ends.Sub(registry.until) < 59*time.Minute {
+			t.Errorf("it is listened to until %v of %v", registry.until, ends)
+		}
+		w.same("jobs", 1, w.number(`SELECT count(*) FROM river_job WHERE kind = 'domains.work'`))
+	})
+}
