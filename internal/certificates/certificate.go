@@ -225,9 +225,15 @@ func assign(rows []row, domains []Domain, now time.Time) map[int64][]string {
 	return of
 }
 
+// ahead is how long before a certificate ends another takes its place, where there is one that lasts longer: it is with
+// the panel by then.
+const ahead = day
+
 func better(a, b row, now time.Time) bool {
-	if a.valid(now) != b.valid(now) {
-		return a.valid(now)
+	for _, at := range []time.Time{now.Add(ahead), now} {
+		if a.valid(at) != b.valid(at) {
+			return a.valid(at)
+		}
 	}
 	if !a.chosenAt.Equal(b.chosenAt) {
 		return a.chosenAt.After(b.chosenAt)

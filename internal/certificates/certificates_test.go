@@ -360,6 +360,47 @@ func TestAnOwnCertificateIsJudgedBeforeItIsUsed(t *testing.T) {
 	})
 }
 
+// A certificate that stands behind an own one is left alone as long as that lasts, and takes its place before it ends.
+func TestAnOwnCertificateThatEndsIsFollowed(t *testing.T) {
+	engines(t, func(t *testing.T, w *world) {
+		w.service(10, "it", "shop.example")
+		behind := w.post(10, `{}`)
+		w.run()
+		w.clk.Advance(time.Minute)
+		own := issue(t, issueOptions{
+			names: []string{"shop.example"}, from: w.clk.Now().Add(-day), to: w.clk.Now().Add(120 * day), usage: x509.ExtKeyUsageServerAuth,
+		})
+		body, _ := json.Marshal(map[string]string{"certificate": own.chain, "private_key": own.key})
+		used := w.post(10, string(body))
+		w.run()
+		first := w.leaf(behind)
+		told := func(id int64) (n int) {
+			w.must(w.db.QueryRow(t.Context(), `SELECT count(*) FROM outbox_events WHERE type = 'ssl.expiring' AND CAST(data AS TEXT) LIKE $1`,
+				fmt.Sprintf(`{"id":%d,%%`, id)).Scan(&n))
+			return n
+		}
+		for n := range 118 {
+			w.after(day)
+			if w.tls("it", 10, "shop.example") != panel.TLSActive {
+				t.Fatalf("after %d days HTTPS is %s", n+1, w.tls("it", 10, "shop.example"))
+			}
+		}
+		if due := w.row(behind).dueAt.Sub(w.clk.Now()); !w.leaf(behind).Equal(first) || told(behind) != 0 || due < unneededPause-time.Minute {
+			t.Errorf("what nobody needs is looked at again after %v and told of %d times", due, told(behind))
+		}
+		for n := range 5 * 8 {
+			w.after(3 * time.Hour)
+			w.must(w.Apply(t.Context(), owner, 10)) // as every hour
+			if w.tls("it", 10, "shop.example") != panel.TLSActive {
+				t.Fatalf("after 118 days and %d hours HTTPS is %s", 3*(n+1), w.tls("it", 10, "shop.example"))
+			}
+		}
+		if fmt.Sprint(w.shown(10, behind)["domains"]) != "[shop.example]" || told(used) != 2 {
+			t.Errorf("in the end there is %v; told %d times", w.shown(10, behind), told(used))
+		}
+	})
+}
+
 func TestASuccessorIsThereBeforeTheFormerGoes(t *testing.T) {
 	engines(t, func(t *testing.T, w *world) {
 		w.service(10, "it", "shop.example", "blog.example")

@@ -23,6 +23,9 @@ const (
 	dueAgain    = 10 * time.Minute
 )
 
+// unneededPause is how often it is looked whether a certificate is needed that is due and is not.
+const unneededPause = time.Hour
+
 // Tend does what is due for a certificate: orders, renews, asks when to renew, warns. A job calls it.
 func (s *Service) Tend(ctx context.Context, accountID, serviceID, id int64) error {
 	var r row
@@ -70,8 +73,12 @@ func (s *Service) due(now time.Time, on site.Site, before, r row) time.Time {
 	}
 	next := now.Add(week)
 	for _, t := range []*time.Time{r.renewAt, r.askAt} {
-		if t != nil && r.autoRenew && t.Before(next) {
+		switch {
+		case t == nil || !r.autoRenew || !t.Before(next):
+		case t.After(now) || before.phase != idle:
 			next = *t
+		default: // it is past and was left so: nobody needs the certificate, or nobody is there to be asked
+			next = now.Add(unneededPause)
 		}
 	}
 	for _, days := range soon {
@@ -118,17 +125,29 @@ func (s *Service) tend(ctx context.Context, on site.Site, r row) error {
 	return errors.Join(err, s.warn(ctx, r.id))
 }
 
-// needed tells whether a domain is answered with the certificate: one that no longer is need not be renewed.
+// needed tells whether the certificate, were it renewed, would answer for a domain: one that would not need not be
+// renewed. One that stands behind another, such as an own one, is renewed when that ends and has no successor.
 func (s *Service) needed(ctx context.Context, r row) (bool, error) {
-	all, err := ofService(ctx, s.DB, r.serviceID)
+	all, domains, err := s.beside(ctx, s.DB, r)
 	if err != nil {
 		return false, err
 	}
-	domains, err := s.Domains.Hosted(ctx, s.DB, r.accountID, r.serviceID)
-	if err != nil {
-		return false, err
+	now := s.Clock.Now()
+	renewed := now.Add(2 * ahead)
+	for i := range all {
+		if all[i].id == r.id {
+			all[i].expiresAt = &renewed
+		}
 	}
-	return len(assign(all, domains, s.Clock.Now())[r.id]) > 0, nil
+	return len(assign(all, domains, now)[r.id]) > 0, nil
+}
+
+// beside are all certificates of the service of a row, and its domains.
+func (s *Service) beside(ctx context.Context, q db.Querier, r row) (all []row, domains []Domain, err error) {
+	if all, err = ofService(ctx, q, r.serviceID); err == nil {
+		domains, err = s.Domains.Hosted(ctx, q, r.accountID, r.serviceID)
+	}
+	return all, domains, err
 }
 
 // How often an authority is asked when to renew (RFC 9773, section 4.3), unless it says so itself.
@@ -273,6 +292,10 @@ func (s *Service) warn(ctx context.Context, id int64) error {
 		}
 		if reached == 0 || (r.warnedDays != nil && *r.warnedDays <= reached) {
 			return nil
+		}
+		all, domains, err := s.beside(ctx, tx, r)
+		if err != nil || len(assign(all, domains, tx.Now)[id]) == 0 {
+			return err // another answers for its domains
 		}
 		if err := setWarned(ctx, tx, id, reached); err != nil {
 			return err
