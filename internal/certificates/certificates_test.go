@@ -1,6 +1,7 @@
 package certificates
 
 import (
+	"cmp"
 	"context"
 	"crypto"
 	"crypto/ecdsa"
@@ -245,6 +246,7 @@ type issueOptions struct {
 	key      crypto.Signer
 	names    []string
 	from, to time.Time
+	issuer   string
 	usage    x509.ExtKeyUsage
 	ca       bool
 }
@@ -260,7 +262,7 @@ func issue(t *testing.T, o issueOptions) issued {
 	authority, err := rsa.GenerateKey(rand.Reader, 2048)
 	must(err)
 	root := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "Authority of the test"}, IsCA: true, BasicConstraintsValid: true,
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: cmp.Or(o.issuer, "Authority of the test")}, IsCA: true, BasicConstraintsValid: true,
 		NotBefore: o.from, NotAfter: o.to, KeyUsage: x509.KeyUsageCertSign,
 	}
 	rootDER, err := x509.CreateCertificate(rand.Reader, root, root, authority.Public(), authority)
@@ -337,6 +339,12 @@ func TestAnOwnCertificateIsJudgedBeforeItIsUsed(t *testing.T) {
 			t.Errorf("installed: %v", got)
 		}
 		w.noSecrets(10)
+		strange := with(func(o *issueOptions) { o.names, o.issuer = []string{"blog.example"}, "Somebody\x00's" })
+		strangeBody, _ := json.Marshal(map[string]string{"certificate": strange.chain, "private_key": strange.key})
+		if got := w.shown(10, w.post(10, string(strangeBody)))["issuer"]; got != "Somebody 's" {
+			t.Errorf("an issuer whose name no database takes: %q", got)
+		}
+		w.run()
 		// The one that was asked for last is used; the own one comes back when that ends.
 		issuedID := w.post(10, `{}`)
 		w.run()

@@ -309,9 +309,9 @@ func currentOf(b certificate.Bundle) current {
 
 func issuer(c *x509.Certificate) string {
 	if c.Issuer.CommonName != "" {
-		return c.Issuer.CommonName
+		return printable(c.Issuer.CommonName)
 	}
-	return strings.Join(c.Issuer.Organization, ", ")
+	return printable(strings.Join(c.Issuer.Organization, ", "))
 }
 
 func sorted(names []string) []string {
