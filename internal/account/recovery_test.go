@@ -273,3 +273,63 @@ func TestWhatHasExpiredIsRemoved(t *testing.T) {
 		}
 	})
 }
+
+// TestALinkThatAThiefAskedForEndsWithItsSession: it would give the account to the thief's address within the hour.
+func TestALinkThatAThiefAskedForEndsWithItsSession(t *testing.T) {
+	for name, end := range map[string]func(t *testing.T, w *world, anna, thief Session) error{
+		"the password is recovered": func(t *testing.T, w *world, _, _ Session) error {
+			if err := w.RequestRecovery(t.Context(), "anna@example.com", home); err != nil {
+				return err
+			}
+			return w.CompleteRecovery(t.Context(), w.linkOf(t, "/recover/"), otherPassword, home)
+		},
+		"the password is changed": func(t *testing.T, w *world, anna, _ Session) error {
+			return w.ChangePassword(t.Context(), anna, goodPassword, otherPassword, home)
+		},
+		"an operator sets a password": func(t *testing.T, w *world, anna, _ Session) error {
+			return w.SetPassword(t.Context(), anna.Account.ID, otherPassword)
+		},
+		"all other sessions are ended": func(t *testing.T, w *world, anna, _ Session) error {
+			return w.EndOtherSessions(t.Context(), anna)
+		},
+		"its session is ended": func(t *testing.T, w *world, anna, thief Session) error {
+			return w.EndSession(t.Context(), anna.Account.ID, thief.ID)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			each(t, func(t *testing.T, w *world) {
+				anna := w.anna(t).Session
+				thief, err := w.SignIn(t.Context(), "anna@example.com", goodPassword, home)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := w.RequestEmail(t.Context(), thief.Session, "thief@example.com"); err != nil {
+					t.Fatal(err)
+				}
+				link := w.linkOf(t, "/email/")
+				if err := end(t, w, anna, thief.Session); err != nil {
+					t.Fatal(err)
+				}
+				if err := w.ConfirmEmail(t.Context(), link, home); !errors.Is(err, ErrLink) {
+					t.Errorf("the thief's link: %v", err)
+				}
+				if p, err := w.Profile(t.Context(), w.DB, anna.Account.ID); err != nil || p.Email != "anna@example.com" {
+					t.Errorf("%+v, %v", p, err)
+				}
+			})
+		})
+	}
+}
+
+func TestTheLinkThatVerifiesTheOwnAddressOutlivesSessions(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		anna := w.anna(t)
+		link := w.linkOf(t, "/email/")
+		if err := w.ChangePassword(t.Context(), anna.Session, goodPassword, otherPassword, home); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.ConfirmEmail(t.Context(), link, home); err != nil {
+			t.Errorf("%v", err)
+		}
+	})
+}

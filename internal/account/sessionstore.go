@@ -93,13 +93,17 @@ func markSecondFactor(ctx context.Context, tx *db.Tx, account, id int64) error {
 	return err
 }
 
+// endSession ends one session of the account, and what it may have asked for.
 func endSession(ctx context.Context, tx *db.Tx, account, id int64) error {
 	n, err := tx.Exec(ctx, `UPDATE account_sessions SET ended_at = $1 WHERE id = $2 AND account_id = $3 AND ended_at IS NULL`,
 		tx.Now, id, account)
 	if err == nil && n == 0 {
 		return fault.NotFound.New()
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return voidNewAddress(ctx, tx, account)
 }
 
 func endSessionByToken(ctx context.Context, tx *db.Tx, hash []byte) error {
@@ -108,9 +112,12 @@ func endSessionByToken(ctx context.Context, tx *db.Tx, hash []byte) error {
 }
 
 // endSessions ends all of the account but one; pass 0 to end all. What was
-// begun for a sign-in ends too.
+// begun for a sign-in ends too, and what an ended one may have asked for.
 func endSessions(ctx context.Context, tx *db.Tx, account, except int64) error {
 	if _, err := tx.Exec(ctx, `DELETE FROM account_ceremonies WHERE account_id = $1`, account); err != nil {
+		return err
+	}
+	if err := voidNewAddress(ctx, tx, account); err != nil {
 		return err
 	}
 	_, err := tx.Exec(ctx, `UPDATE account_sessions SET ended_at = $1 WHERE account_id = $2 AND id <> $3 AND ended_at IS NULL`,

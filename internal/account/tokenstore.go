@@ -70,6 +70,15 @@ func voidTokens(ctx context.Context, tx *db.Tx, account int64, purpose string) e
 	return err
 }
 
+// voidNewAddress ends the link that would give the account another address: whoever lost its session, or the password,
+// must not take the account over by a mail that waits. A link that verifies the address that it has stays.
+func voidNewAddress(ctx context.Context, tx *db.Tx, account int64) error {
+	_, err := tx.Exec(ctx, `UPDATE account_tokens SET used_at = $1, sealed_token = NULL
+		WHERE account_id = $2 AND purpose = $3 AND used_at IS NULL AND email <> (SELECT email FROM account_users WHERE id = $2)`,
+		tx.Now, account, purposeEmail)
+	return err
+}
+
 // mailedToken forgets the token itself: its mail is out.
 func mailedToken(ctx context.Context, tx *db.Tx, id int64) error {
 	_, err := tx.Exec(ctx, `UPDATE account_tokens SET sealed_token = NULL WHERE id = $1`, id)
