@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"html"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -460,5 +461,49 @@ func TestALinkOfAMailIsInNoLog(t *testing.T) {
 		if w.Code != http.StatusInternalServerError || !strings.Contains(log.String(), path+"{token}") || strings.Contains(log.String(), "st_ln_") {
 			t.Errorf("%d %s", w.Code, log.String())
 		}
+	}
+}
+
+// lateBody is a form that is on its way when something happens.
+type lateBody struct {
+	happens func()
+	form    io.Reader
+}
+
+func (b *lateBody) Read(p []byte) (int, error) {
+	if b.happens != nil {
+		b.happens()
+		b.happens = nil
+	}
+	return b.form.Read(p)
+}
+
+// TestAFormOfASessionThatHasEndedDoesNothing: a thief could keep one open for days, and change the address of the
+// account or allow an application long after its owner has thrown the thief out.
+func TestAFormOfASessionThatHasEndedDoesNothing(t *testing.T) {
+	s := newSite(t)
+	b := s.browser(t)
+	b.register("anna@example.com")
+	// The body is asked for once the server reads it, and not before.
+	patient := &http.Transport{ExpectContinueTimeout: time.Minute}
+	defer patient.CloseIdleConnections()
+	b.client.Transport = patient
+	form := url.Values{"name": {"Eve"}, "locale": {"en"}, "currency": {"USD"}}.Encode()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+"/account/profile", &lateBody{func() {
+		if err := s.accounts.SignOut(t.Context(), b.cookie("stead_session")); err != nil {
+			t.Error(err)
+		}
+	}, strings.NewReader(form)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.ContentLength = int64(len(form))
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	r.Header.Set("Expect", "100-continue")
+	if a := b.do(r); a.status != http.StatusSeeOther || !strings.HasPrefix(a.to, "/login") {
+		t.Errorf("%d %s", a.status, a.to)
+	}
+	if p, err := s.accounts.Profile(t.Context(), s.db, 1); err != nil || p.Name != "Anna" {
+		t.Errorf("%+v, %v", p, err)
 	}
 }

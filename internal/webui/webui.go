@@ -10,7 +10,9 @@
 package webui
 
 import (
+	"bytes"
 	"context"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/netip"
@@ -137,16 +139,30 @@ const maxForm = 64 << 10
 func (ui *UI) handle(mux *http.ServeMux, pattern string, page http.HandlerFunc) {
 	mux.Handle(pattern, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ui.headers(w)
+		err := ui.guard.Check(r)
+		if err == nil && r.Method == http.MethodPost {
+			// A body may take its time, so the session is looked up when it is there: one that has ended by then
+			// does nothing any more.
+			r.Body = arrived(w, r.Body)
+		}
 		r = ui.visit(w, r)
-		if err := ui.guard.Check(r); err != nil {
+		if err != nil {
 			ui.failPage(w, r, http.StatusForbidden, "cross_site")
 			return
 		}
-		if r.Method == http.MethodPost {
-			r.Body = http.MaxBytesReader(w, r.Body, maxForm)
-		}
 		page(w, r)
 	}))
+}
+
+// arrived is a body that has been read, as far as a form may be long. One that something is wrong with stays as it
+// is: whoever reads on meets the same error.
+func arrived(w http.ResponseWriter, body io.ReadCloser) io.ReadCloser {
+	bounded := http.MaxBytesReader(w, body, maxForm)
+	read, err := io.ReadAll(bounded)
+	if err != nil {
+		return bounded
+	}
+	return io.NopCloser(bytes.NewReader(read))
 }
 
 // headers of every page. Pages are made for one visitor: nobody may keep them.
