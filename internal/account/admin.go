@@ -104,7 +104,7 @@ func (s *Service) ResetTwoFactor(ctx context.Context, id int64) error {
 // open again.
 func (s *Service) Suspend(ctx context.Context, id int64, reason string) error {
 	return s.change(ctx, id, func(ctx context.Context, tx *db.Tx) error {
-		if err := endSessions(ctx, tx, id, 0); err != nil {
+		if err := s.endSessions(ctx, tx, id, 0); err != nil {
 			return err
 		}
 		return setSuspended(ctx, tx, id, &tx.Now, reason)

@@ -36,6 +36,10 @@ type Signaller interface {
 type Grants interface {
 	// EndAll ends every token of the account, in tx.
 	EndAll(ctx context.Context, tx *db.Tx, accountID int64) error
+	// EndSession ends those that Stead's own applications were given in a session: nobody was asked for them.
+	EndSession(ctx context.Context, tx *db.Tx, accountID, sessionID int64) error
+	// EndOtherSessions ends those of all sessions but one, or of all when that is 0.
+	EndOtherSessions(ctx context.Context, tx *db.Tx, accountID, sessionID int64) error
 }
 
 // Referrals hear of customers who were brought by others.
@@ -243,17 +247,36 @@ func (s *Service) Sessions(ctx context.Context, account int64, p page.Params) (*
 
 // EndSession signs one browser of the account out.
 func (s *Service) EndSession(ctx context.Context, account, id int64) error {
-	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error { return endSession(ctx, tx, account, id) })
+	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+		if err := endSession(ctx, tx, account, id); err != nil || s.Grants == nil {
+			return err
+		}
+		return s.Grants.EndSession(ctx, tx, account, id)
+	})
 }
 
 // EndOtherSessions signs all browsers of the account out, but the given one.
 func (s *Service) EndOtherSessions(ctx context.Context, session Session) error {
 	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
-		return endSessions(ctx, tx, session.Account.ID, session.ID)
+		return s.endSessions(ctx, tx, session.Account.ID, session.ID)
 	})
+}
+
+// endSessions ends all sessions of the account but one, or all when that is 0, and what was given in them.
+func (s *Service) endSessions(ctx context.Context, tx *db.Tx, account, except int64) error {
+	if err := endSessions(ctx, tx, account, except); err != nil || s.Grants == nil {
+		return err
+	}
+	return s.Grants.EndOtherSessions(ctx, tx, account, except)
 }
 
 // SignOut ends the session of a token; there may be none.
 func (s *Service) SignOut(ctx context.Context, token string) error {
-	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error { return endSessionByToken(ctx, tx, secret.Hash(token)) })
+	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+		account, id, err := endSessionByToken(ctx, tx, secret.Hash(token))
+		if err != nil || id == 0 || s.Grants == nil {
+			return err
+		}
+		return s.Grants.EndSession(ctx, tx, account, id)
+	})
 }

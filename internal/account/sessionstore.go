@@ -106,9 +106,14 @@ func endSession(ctx context.Context, tx *db.Tx, account, id int64) error {
 	return voidNewAddress(ctx, tx, account)
 }
 
-func endSessionByToken(ctx context.Context, tx *db.Tx, hash []byte) error {
-	_, err := tx.Exec(ctx, `UPDATE account_sessions SET ended_at = $1 WHERE token_hash = $2 AND ended_at IS NULL`, tx.Now, hash)
-	return err
+// endSessionByToken answers 0 when there is none.
+func endSessionByToken(ctx context.Context, tx *db.Tx, hash []byte) (account, id int64, err error) {
+	err = tx.QueryRow(ctx, `UPDATE account_sessions SET ended_at = $1 WHERE token_hash = $2 AND ended_at IS NULL
+		RETURNING account_id, id`, tx.Now, hash).Scan(&account, &id)
+	if errors.Is(err, db.ErrNoRows) {
+		return 0, 0, nil
+	}
+	return account, id, err
 }
 
 // endSessions ends all of the account but one; pass 0 to end all. What was

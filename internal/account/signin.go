@@ -369,7 +369,7 @@ func (s *Service) replacePassword(ctx context.Context, tx *db.Tx, account int64,
 	if err := setPassword(ctx, tx, account, hash); err != nil {
 		return err
 	}
-	if err := endSessions(ctx, tx, account, remains); err != nil {
+	if err := s.endSessions(ctx, tx, account, remains); err != nil {
 		return err
 	}
 	if err := voidTokens(ctx, tx, account, purposeRecovery); err != nil {

@@ -118,7 +118,7 @@ func (s *Service) ConfirmTOTP(ctx context.Context, session Session, code string,
 			return err
 		}
 		// Others that know only the password must prove the second factor too.
-		if err := endSessions(ctx, tx, account, session.ID); err != nil {
+		if err := s.endSessions(ctx, tx, account, session.ID); err != nil {
 			return err
 		}
 		if codes, err = replaceRecoveryCodes(ctx, tx, account); err != nil {

@@ -71,6 +71,10 @@ func (g grants) EndAll(_ context.Context, tx *db.Tx, account int64) error {
 	return nil
 }
 
+func (grants) EndSession(context.Context, *db.Tx, int64, int64) error { return nil }
+
+func (grants) EndOtherSessions(context.Context, *db.Tx, int64, int64) error { return nil }
+
 // world is the section with everything around it faked but the database.
 type world struct {
 	*Service

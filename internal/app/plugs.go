@@ -57,6 +57,16 @@ func (g *grants) EndAll(ctx context.Context, tx *db.Tx, accountID int64) error {
 	return g.oauth.EndAll(ctx, tx, accountID)
 }
 
+// EndSession implements account.Grants.
+func (g *grants) EndSession(ctx context.Context, tx *db.Tx, accountID, sessionID int64) error {
+	return g.oauth.EndSession(ctx, tx, accountID, sessionID)
+}
+
+// EndOtherSessions implements account.Grants.
+func (g *grants) EndOtherSessions(ctx context.Context, tx *db.Tx, accountID, sessionID int64) error {
+	return g.oauth.EndOtherSessions(ctx, tx, accountID, sessionID)
+}
+
 // shelf is the catalog as the orders see it.
 type shelf struct{ *catalog.Service }
 

@@ -69,6 +69,8 @@ type Changes struct {
 
 // UpdateApplication changes one of the account's applications. Its tokens
 // follow: they lose scopes that it may no longer have, and become sandboxed.
+// When it leaves the sandbox they end, and consent is asked anew: who allowed
+// a sandbox application was told that it can only read.
 func (s *Service) UpdateApplication(ctx context.Context, owner, id int64, c Changes) (a Application, err error) {
 	err = s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
 		a, err = applicationOf(ctx, tx, owner, id)
@@ -83,6 +85,14 @@ func (s *Service) UpdateApplication(ctx context.Context, owner, id int64, c Chan
 		changed, err := r.application()
 		if err != nil {
 			return err
+		}
+		if a.Sandbox && !changed.Sandbox {
+			if err := deleteConsents(ctx, tx, id); err != nil {
+				return err
+			}
+			if err := endGrantsOfApplication(ctx, tx, id, "disconnected"); err != nil {
+				return err
+			}
 		}
 		a.Name, a.RedirectURIs, a.Scopes, a.Sandbox, a.UpdatedAt = changed.Name, changed.RedirectURIs, changed.Scopes, changed.Sandbox, tx.Now
 		if err := updateApplication(ctx, tx, a); err != nil {

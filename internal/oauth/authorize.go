@@ -19,6 +19,9 @@ type Ask struct {
 	Scopes      Scopes
 	// Prompt is "", "none" or "consent".
 	Prompt string
+	// Session is the browser's, in which the account is asked; 0 where there is none. What Stead's own applications
+	// get in it ends with it.
+	Session int64
 
 	state     string
 	challenge *string
@@ -204,7 +207,11 @@ func (s *Service) Approve(ctx context.Context, accountID int64, a *Ask, asked bo
 			return err
 		}
 		expires := tx.Now.Add(CodeLife)
-		id, err := insertGrant(ctx, tx, accountID, app.ID, scopes, expires)
+		var session *int64
+		if app.FirstParty && a.Session != 0 {
+			session = &a.Session
+		}
+		id, err := insertGrant(ctx, tx, grant{accountID: accountID, applicationID: app.ID, scopes: scopes, session: session}, expires)
 		if err != nil {
 			return err
 		}

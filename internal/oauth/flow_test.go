@@ -218,7 +218,7 @@ func TestASandboxTokenReadsAndDoesNotWrite(t *testing.T) {
 	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
 		w := newWorld(t, d, clk)
 		app, _ := w.register(func(r *oauth.Registration) { r.Sandbox = true })
-		access, _ := w.tokens(app)
+		access, refresh := w.tokens(app)
 		if got := w.call(http.MethodGet, "/api/v1/probe", access, ""); got.status != http.StatusOK {
 			t.Errorf("reading answers %d %v", got.status, got.body)
 		}
@@ -228,8 +228,26 @@ func TestASandboxTokenReadsAndDoesNotWrite(t *testing.T) {
 		if _, err := w.s.UpdateApplication(t.Context(), alice, app.ID, oauth.Changes{Sandbox: new(bool)}); err != nil {
 			t.Fatal(err)
 		}
-		if got := w.call(http.MethodPut, "/api/v1/probe", access, ""); got.status != http.StatusOK {
+		// Who allowed it was told that it can only read.
+		if got := w.call(http.MethodPut, "/api/v1/probe", access, ""); got.status != http.StatusUnauthorized || got.str("error") != "token_revoked" {
 			t.Errorf("out of the sandbox, writing answers %d %v", got.status, got.body)
+		}
+		if got := w.refresh(app, refresh); got.status == http.StatusOK {
+			t.Error("its tokens can be refreshed")
+		}
+		ask, err := w.s.Ask(t.Context(), query(app))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if need, err := w.s.NeedsConsent(t.Context(), alice, ask); !need || err != nil {
+			t.Errorf("nobody is asked anew: %v", err)
+		}
+		access, _ = w.tokens(app)
+		if _, err := w.s.UpdateApplication(t.Context(), alice, app.ID, oauth.Changes{Sandbox: new(true)}); err != nil {
+			t.Fatal(err)
+		}
+		if got := w.call(http.MethodPut, "/api/v1/probe", access, ""); got.str("error") != "sandbox_read_only" {
+			t.Errorf("in the sandbox again, writing answers %d %v", got.status, got.body)
 		}
 	})
 }

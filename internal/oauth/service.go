@@ -126,6 +126,22 @@ func (s *Service) EndAll(ctx context.Context, tx *db.Tx, accountID int64) error 
 	return s.tell(ctx, tx, ref{refAccount, accountID})
 }
 
+// EndSession ends what Stead's own applications were given in a session of the account, in tx.
+func (s *Service) EndSession(ctx context.Context, tx *db.Tx, accountID, session int64) error {
+	if err := endGrantsOfSession(ctx, tx, accountID, session, "account"); err != nil {
+		return err
+	}
+	return s.tell(ctx, tx, ref{refAccount, accountID})
+}
+
+// EndOtherSessions is EndSession for all sessions of the account but one, or all when that is 0.
+func (s *Service) EndOtherSessions(ctx context.Context, tx *db.Tx, accountID, session int64) error {
+	if err := endGrantsOfOtherSessions(ctx, tx, accountID, session, "account"); err != nil {
+		return err
+	}
+	return s.tell(ctx, tx, ref{refAccount, accountID})
+}
+
 // useInterval is how often Run writes down which grants were used.
 const useInterval = 15 * time.Second
 

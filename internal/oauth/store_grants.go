@@ -12,11 +12,14 @@ import (
 type grant struct {
 	id, accountID, applicationID int64
 	scopes                       Scopes
+	// session is the browser's that the grant ends with; nil for one that does not.
+	session *int64
 }
 
-func insertGrant(ctx context.Context, tx *db.Tx, account, application int64, scopes Scopes, expires time.Time) (id int64, err error) {
-	err = tx.QueryRow(ctx, `INSERT INTO oauth_grants (account_id, application_id, scopes, created_at, expires_at)
-		VALUES ($1, $2, $3, $4, $5) RETURNING id`, account, application, scopes.String(), tx.Now, expires).Scan(&id)
+func insertGrant(ctx context.Context, tx *db.Tx, g grant, expires time.Time) (id int64, err error) {
+	err = tx.QueryRow(ctx, `INSERT INTO oauth_grants (account_id, application_id, scopes, created_at, expires_at, session_id)
+		VALUES ($1, $2, $3, $4, $5, $6) RETURNING id`,
+		g.accountID, g.applicationID, g.scopes.String(), tx.Now, expires, g.session).Scan(&id)
 	return id, err
 }
 
@@ -50,6 +53,18 @@ func endGrantsOfApplication(ctx context.Context, tx *db.Tx, application int64, r
 func endGrantsOfAccount(ctx context.Context, tx *db.Tx, account int64, reason string) error {
 	_, err := tx.Exec(ctx, `UPDATE oauth_grants SET ended_at = $2, end_reason = $3
 		WHERE account_id = $1 AND ended_at IS NULL`, account, tx.Now, reason)
+	return err
+}
+
+func endGrantsOfSession(ctx context.Context, tx *db.Tx, account, session int64, reason string) error {
+	_, err := tx.Exec(ctx, `UPDATE oauth_grants SET ended_at = $3, end_reason = $4
+		WHERE account_id = $1 AND session_id = $2 AND ended_at IS NULL`, account, session, tx.Now, reason)
+	return err
+}
+
+func endGrantsOfOtherSessions(ctx context.Context, tx *db.Tx, account, session int64, reason string) error {
+	_, err := tx.Exec(ctx, `UPDATE oauth_grants SET ended_at = $3, end_reason = $4
+		WHERE account_id = $1 AND session_id <> $2 AND ended_at IS NULL`, account, session, tx.Now, reason)
 	return err
 }
 

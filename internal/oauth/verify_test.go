@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/url"
 	"path/filepath"
 	"testing"
 	"time"
@@ -207,5 +208,50 @@ func TestUsesAreWrittenDownCoarsely(t *testing.T) {
 		if err != nil || total != 1 || list[0].LastUsedAt == nil || !list[0].LastUsedAt.Equal(clk.Now()) {
 			t.Errorf("connections are %+v (%d), error %v", list, total, err)
 		}
+	})
+}
+
+// TestOurOwnApplicationsAreSignedOutWithTheSession, and applications of others are not: a person sees these, and ends them.
+func TestOurOwnApplicationsAreSignedOutWithTheSession(t *testing.T) {
+	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
+		w := newWorld(t, d, clk)
+		panel := w.panel()
+		other, _ := w.register()
+		in := func(account, session int64, a oauth.Application) string {
+			ask, err := w.s.Ask(t.Context(), query(a))
+			if err != nil {
+				t.Fatal(err)
+			}
+			ask.Session = session
+			to, err := w.s.Approve(t.Context(), account, ask, true)
+			if err != nil {
+				t.Fatal(err)
+			}
+			u, err := url.Parse(to)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return w.exchange(a, u.Query().Get("code")).str("access_token")
+		}
+		want := func(good bool, tokens ...string) {
+			t.Helper()
+			for i, token := range tokens {
+				if w.good(token) != good {
+					t.Errorf("token %d is good: %v", i, !good)
+				}
+			}
+		}
+		first, second, third := in(alice, 1, panel), in(alice, 2, panel), in(alice, 3, panel)
+		foreign, elsewhere, none := in(alice, 1, other), in(admin, 1, panel), in(alice, 0, panel)
+		want(true, first, second, third, foreign, elsewhere, none)
+		w.tx(func(ctx context.Context, tx *db.Tx) error { return w.s.EndSession(ctx, tx, alice, 1) })
+		want(false, first)
+		want(true, second, third, foreign, elsewhere, none)
+		w.tx(func(ctx context.Context, tx *db.Tx) error { return w.s.EndOtherSessions(ctx, tx, alice, 2) })
+		want(false, third)
+		want(true, second, foreign, elsewhere, none)
+		w.tx(func(ctx context.Context, tx *db.Tx) error { return w.s.EndOtherSessions(ctx, tx, alice, 0) })
+		want(false, second)
+		want(true, foreign, elsewhere, none)
 	})
 }

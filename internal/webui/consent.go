@@ -149,7 +149,9 @@ func (ui *UI) decide(w http.ResponseWriter, r *http.Request) {
 }
 
 func (ui *UI) approve(w http.ResponseWriter, r *http.Request, ask *oauth.Ask, asked bool) {
-	to, err := ui.OAuth.Approve(r.Context(), ui.session(r).Account.ID, ask, asked)
+	s := ui.session(r)
+	ask.Session = s.ID
+	to, err := ui.OAuth.Approve(r.Context(), s.Account.ID, ask, asked)
 	if err != nil {
 		ui.askRefused(w, r, err)
 		return

@@ -1,0 +1,88 @@
+package app
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"testing"
+
+	"stead.dev/stead/internal/account"
+)
+
+// panelToken is what one of Stead's own applications gets in a browser's session; nobody is asked for it.
+func (a *App) panelToken(t *testing.T, session string, c client) string {
+	t.Helper()
+	challenge := sha256.Sum256([]byte(verifier))
+	r := a.do(t, request{method: http.MethodGet, path: "/oauth/authorize?" + url.Values{
+		"client_id": {c.id}, "redirect_uri": {c.redirect}, "response_type": {"code"},
+		"code_challenge": {base64.RawURLEncoding.EncodeToString(challenge[:])}, "code_challenge_method": {"S256"},
+	}.Encode(), header: map[string]string{"Cookie": "stead_session=" + session}})
+	back, err := url.Parse(r.header.Get("Location"))
+	if err != nil || r.status != http.StatusFound {
+		t.Fatalf("%s: %v", r, err)
+	}
+	r = a.do(t, request{
+		method: http.MethodPost, path: "/oauth/token", contentType: "application/x-www-form-urlencoded",
+		body: url.Values{
+			"grant_type": {"authorization_code"}, "client_id": {c.id}, "redirect_uri": {c.redirect},
+			"code": {back.Query().Get("code")}, "code_verifier": {verifier},
+		}.Encode(),
+	})
+	var tokens struct {
+		AccessToken string `json:"access_token"`
+	}
+	r.decode(t, &tokens)
+	if got := a.get(t, tokens.AccessToken, "/api/v1/me"); got.status != http.StatusOK {
+		t.Fatalf("%s", got)
+	}
+	return tokens.AccessToken
+}
+
+// TestStealingASessionGivesNoTokensThatOutliveIt: those of Stead's own applications are in no list of connections, and
+// no change of the password ended them.
+func TestStealingASessionGivesNoTokensThatOutliveIt(t *testing.T) {
+	a := start(t, nil)
+	panel := a.firstParty(t)
+	email, first, second := unique("anna")+"@example.com", "correct horse battery", "staple of the wrong colour"
+	if _, err := a.accounts.Create(t.Context(), account.NewAccount{Email: email, Name: "Anna", Password: first}); err != nil {
+		t.Fatal(err)
+	}
+	browser := account.Client{Address: netip.MustParseAddr("203.0.113.7"), UserAgent: "Firefox"}
+	sign := func(password string) account.Outcome {
+		t.Helper()
+		out, err := a.accounts.SignIn(t.Context(), email, password, browser)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	for name, end := range map[string]func(mine, thief account.Outcome) error{
+		"its session is ended": func(mine, thief account.Outcome) error {
+			return a.accounts.EndSession(t.Context(), mine.Session.Account.ID, thief.Session.ID)
+		},
+		"all other sessions are ended": func(mine, _ account.Outcome) error {
+			return a.accounts.EndOtherSessions(t.Context(), mine.Session)
+		},
+		"it is signed out": func(_, thief account.Outcome) error { return a.accounts.SignOut(t.Context(), thief.Token) },
+		"the password is changed": func(mine, _ account.Outcome) error {
+			first, second = second, first
+			return a.accounts.ChangePassword(t.Context(), mine.Session, second, first, browser)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			mine, thief := sign(first), sign(first)
+			own, stolen := a.panelToken(t, mine.Token, panel), a.panelToken(t, thief.Token, panel)
+			if err := end(mine, thief); err != nil {
+				t.Fatal(err)
+			}
+			if got := a.get(t, stolen, "/api/v1/me"); got.status != http.StatusUnauthorized || got.key() != "token_revoked" {
+				t.Errorf("the thief's token: %s", got)
+			}
+			if got := a.get(t, own, "/api/v1/me"); got.status != http.StatusOK {
+				t.Errorf("one's own: %s", got)
+			}
+		})
+	}
+}
