@@ -73,7 +73,7 @@ type Changes struct {
 // a sandbox application was told that it can only read.
 func (s *Service) UpdateApplication(ctx context.Context, owner, id int64, c Changes) (a Application, err error) {
 	err = s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
-		a, err = applicationOf(ctx, tx, owner, id)
+		a, err = lockApplicationOf(ctx, tx, owner, id)
 		if err != nil {
 			return notFound(err)
 		}
@@ -86,17 +86,18 @@ func (s *Service) UpdateApplication(ctx context.Context, owner, id int64, c Chan
 		if err != nil {
 			return err
 		}
-		if a.Sandbox && !changed.Sandbox {
+		leaves := a.Sandbox && !changed.Sandbox
+		a.Name, a.RedirectURIs, a.Scopes, a.Sandbox, a.UpdatedAt = changed.Name, changed.RedirectURIs, changed.Scopes, changed.Sandbox, tx.Now
+		if err := updateApplication(ctx, tx, a); err != nil {
+			return err
+		}
+		if leaves {
 			if err := deleteConsents(ctx, tx, id); err != nil {
 				return err
 			}
 			if err := endGrantsOfApplication(ctx, tx, id, "disconnected"); err != nil {
 				return err
 			}
-		}
-		a.Name, a.RedirectURIs, a.Scopes, a.Sandbox, a.UpdatedAt = changed.Name, changed.RedirectURIs, changed.Scopes, changed.Sandbox, tx.Now
-		if err := updateApplication(ctx, tx, a); err != nil {
-			return err
 		}
 		return s.tell(ctx, tx, ref{refApplication, id})
 	})

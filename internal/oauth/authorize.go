@@ -189,7 +189,7 @@ func (s *Service) Approve(ctx context.Context, accountID int64, a *Ask, asked bo
 		if err != nil {
 			return notFound(err)
 		}
-		if app.Disabled || !app.matches(a.RedirectURI) || !app.Scopes.Has(a.Scopes) {
+		if app.Disabled || !app.matches(a.RedirectURI) || !app.Scopes.Has(a.Scopes) || a.Application.Sandbox && !app.Sandbox {
 			return refuse(ErrInvalidClient, "client_disabled")
 		}
 		holder, err := s.Accounts.Holder(ctx, tx, accountID)

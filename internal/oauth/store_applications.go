@@ -58,6 +58,12 @@ func applicationOf(ctx context.Context, q db.Querier, owner, id int64) (Applicat
 		`SELECT `+applicationColumns+` FROM oauth_applications WHERE id = $1 AND owner_id = $2 AND deleted_at IS NULL`, id, owner))
 }
 
+// lockApplicationOf is applicationOf that keeps it as it is until tx ends.
+func lockApplicationOf(ctx context.Context, tx *db.Tx, owner, id int64) (Application, error) {
+	return scanApplication(tx.QueryRow(ctx,
+		`SELECT `+applicationColumns+` FROM oauth_applications WHERE id = $1 AND owner_id = $2 AND deleted_at IS NULL`+tx.ForUpdate(), id, owner))
+}
+
 func countApplications(ctx context.Context, q db.Querier, owner int64) (n int, err error) {
 	err = q.QueryRow(ctx, `SELECT count(*) FROM oauth_applications WHERE owner_id = $1 AND deleted_at IS NULL`, owner).Scan(&n)
 	return n, err

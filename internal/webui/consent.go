@@ -79,7 +79,7 @@ func (ui *UI) authorize(w http.ResponseWriter, r *http.Request) {
 	case need && ask.Prompt == "none":
 		ui.toApplication(w, r, ask.ConsentRequired().Redirect)
 	case need:
-		ui.consent(w, r, ask)
+		ui.consent(w, r, ask, r.URL.RawQuery)
 	default:
 		ui.approve(w, r, ask, false)
 	}
@@ -113,11 +113,11 @@ type consentData struct {
 	Request string
 }
 
-func (ui *UI) consent(w http.ResponseWriter, r *http.Request, ask *oauth.Ask) {
+func (ui *UI) consent(w http.ResponseWriter, r *http.Request, ask *oauth.Ask, request string) {
 	ui.allowFormAction(w, ask.RedirectURI)
 	ui.render(w, r, http.StatusOK, "consent", consentData{
 		App: ask.Application.Name, Account: ui.session(r).Account.Email, Scopes: ask.Scopes, Sandbox: ask.Application.Sandbox,
-		Target: target(ask.RedirectURI), Request: r.URL.RawQuery,
+		Target: target(ask.RedirectURI), Request: request,
 	})
 }
 
@@ -140,6 +140,10 @@ func (ui *UI) decide(w http.ResponseWriter, r *http.Request) {
 	}
 	switch f.Get("decision") {
 	case "allow":
+		if f.Get("sandbox") != "" && !ask.Application.Sandbox {
+			ui.consent(w, r, ask, f.Get("request")) // the page that was answered said that it can only read
+			return
+		}
 		ui.approve(w, r, ask, true)
 	case "deny":
 		ui.toApplication(w, r, ask.Denied())

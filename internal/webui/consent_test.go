@@ -390,3 +390,36 @@ func TestAUserDisconnectsAnApplicationOnThePage(t *testing.T) {
 		t.Errorf("nobody is asked again: %d", w.Code)
 	}
 }
+
+// TestAYesToASandboxIsNoneToWhatCanWrite: an application may leave the sandbox while its page is being read.
+func TestAYesToASandboxIsNoneToWhatCanWrite(t *testing.T) {
+	s := newSite(t)
+	ann := s.visitor("ann@example.com", "en")
+	app := ann.register("App", oauth.Public)
+	sandbox := func(in bool) {
+		t.Helper()
+		if _, err := s.oauth.UpdateApplication(t.Context(), ann.account, app.ID, oauth.Changes{Sandbox: &in}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const says = "it can only read"
+	sandbox(true)
+	page := ann.get(authorizePath(app))
+	if !strings.Contains(page.Body.String(), says) || !strings.Contains(page.Body.String(), `name="sandbox" value="1"`) {
+		t.Fatalf("the page does not say that it is a sandbox: %s", page.Body)
+	}
+	form := decision(t, page, "allow")
+	form.Set("sandbox", "1")
+	sandbox(false)
+	page = ann.do(http.MethodPost, "/oauth/authorize", form)
+	again := decision(t, page, "allow")
+	if strings.Contains(page.Body.String(), says) {
+		t.Error("the page still says that it is a sandbox")
+	}
+	if need := ann.get(authorizePath(app)); need.Code != http.StatusOK {
+		t.Errorf("the Yes was taken: %d", need.Code)
+	}
+	if back := landed(t, ann.do(http.MethodPost, "/oauth/authorize", again)); back.Get("code") == "" {
+		t.Errorf("a Yes to what it is now: %v", back)
+	}
+}
