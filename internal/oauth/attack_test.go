@@ -518,3 +518,46 @@ func TestNothingSecretIsStoredAsItIs(t *testing.T) {
 		}
 	})
 }
+
+// TestWhoDisconnectsWhileACodeIsGivenLeavesNothingBehind: a grant without a consent is in no list that it could be ended
+// from.
+func TestWhoDisconnectsWhileACodeIsGivenLeavesNothingBehind(t *testing.T) {
+	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
+		w := newWorld(t, d, clk)
+		app, _ := w.register()
+		w.tokens(app)
+		ask, err := w.s.Ask(t.Context(), query(app))
+		if err != nil {
+			t.Fatal(err)
+		}
+		given := make(chan error, 1)
+		began := make(chan struct{})
+		w.tx(func(ctx context.Context, tx *db.Tx) error { // what Disconnect does, as far as it is when the other begins
+			if _, err := tx.Exec(ctx, `DELETE FROM oauth_consents WHERE account_id = $1 AND application_id = $2`, alice, app.ID); err != nil {
+				return err
+			}
+			if _, err := tx.Exec(ctx, `UPDATE oauth_grants SET ended_at = $1, end_reason = 'disconnected' WHERE ended_at IS NULL`, tx.Now); err != nil {
+				return err
+			}
+			go func() {
+				close(began)
+				_, err := w.s.Approve(context.WithoutCancel(t.Context()), alice, ask, false)
+				given <- err
+			}()
+			<-began
+			if d.Engine() != "postgres" {
+				return nil // it waits for this transaction to end
+			}
+			testkit.Eventually(t, time.Minute, func() bool {
+				var waiting bool
+				err := d.QueryRow(t.Context(), `SELECT EXISTS (SELECT 1 FROM pg_stat_activity
+					WHERE datname = current_database() AND wait_event_type = 'Lock')`).Scan(&waiting)
+				return err == nil && (waiting || len(given) > 0)
+			}, "it waits, or is done")
+			return nil
+		})
+		if r := oauth.AsRefusal(<-given); r == nil || r.Def != oauth.ErrConsentRequired {
+			t.Errorf("a code was given: %v", r)
+		}
+	})
+}

@@ -232,7 +232,7 @@ func (s *Service) remember(ctx context.Context, tx *db.Tx, accountID int64, app 
 	if app.FirstParty {
 		return nil
 	}
-	before, err := consented(ctx, tx, accountID, app.ID)
+	before, err := lockConsent(ctx, tx, accountID, app.ID)
 	if err != nil {
 		return err
 	}

@@ -137,10 +137,19 @@ func deleteConsents(ctx context.Context, tx *db.Tx, application int64) error {
 // consented are the scopes that the account has allowed the application; none
 // when it never did.
 func consented(ctx context.Context, q db.Querier, account, application int64) (Scopes, error) {
+	return readConsent(ctx, q, account, application, "")
+}
+
+// lockConsent is consented that keeps it as it is until tx ends: whoever takes it back waits, and ends what tx gives.
+func lockConsent(ctx context.Context, tx *db.Tx, account, application int64) (Scopes, error) {
+	return readConsent(ctx, tx, account, application, tx.ForUpdate())
+}
+
+func readConsent(ctx context.Context, q db.Querier, account, application int64, lock string) (Scopes, error) {
 	found, err := db.Collect(ctx, q, func(r db.Row) (text string, err error) {
 		err = r.Scan(&text)
 		return text, err
-	}, `SELECT scopes FROM oauth_consents WHERE account_id = $1 AND application_id = $2`, account, application)
+	}, `SELECT scopes FROM oauth_consents WHERE account_id = $1 AND application_id = $2`+lock, account, application)
 	if err != nil || len(found) == 0 {
 		return nil, err
 	}
