@@ -129,7 +129,9 @@ func (m *Mailer) Send(ctx context.Context, msg mailer.Message) error {
 	if err != nil {
 		return fmt.Errorf("smtp: %w", err)
 	}
-	if err := client.DialAndSendWithContext(ctx, l); err != nil {
+	// A server that has taken the message has it, however the conversation ends after that: some close the connection at
+	// once. To send it again would be to send it twice.
+	if err := client.DialAndSendWithContext(ctx, l); err != nil && !l.IsDelivered() {
 		return refusal(err)
 	}
 	return nil

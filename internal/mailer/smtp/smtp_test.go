@@ -37,6 +37,7 @@ type server struct {
 	users    []string // who authenticated
 	tls      []bool   // whether each message came over TLS
 	refuse   *gosmtp.SMTPError
+	hangsUp  bool // once it has taken a message
 }
 
 func (s *server) messages() [][]byte {
@@ -52,8 +53,15 @@ type session struct {
 	needs  bool
 }
 
-func (x *session) Reset()        {}
+// Reset comes after each message, and when the client asks for it.
+func (x *session) Reset() {
+	if x.server.hangsUp && len(x.server.messages()) > 0 {
+		_ = x.conn.Conn().Close()
+	}
+}
+
 func (x *session) Logout() error { return nil }
+
 func (x *session) Mail(string, *gosmtp.MailOptions) error {
 	if x.needs && !x.authed {
 		return gosmtp.ErrAuthRequired
@@ -201,6 +209,18 @@ func TestOnlyARefusalForGoodIsOne(t *testing.T) {
 		if err == nil || errors.Is(err, mailer.ErrRejected) != forGood {
 			t.Errorf("code %d: error %v", code, err)
 		}
+	}
+}
+
+// TestWhatAServerHasTakenIsSent, also by one that hangs up at once: the job would send it again, twenty times and more.
+func TestWhatAServerHasTakenIsSent(t *testing.T) {
+	s := start(t, options{})
+	s.hangsUp = true
+	if err := open(t, "smtp://"+s.addr, nil).Send(t.Context(), message); err != nil {
+		t.Errorf("error %v", err)
+	}
+	if n := len(s.messages()); n != 1 {
+		t.Errorf("%d messages", n)
 	}
 }
 
