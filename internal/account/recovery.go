@@ -71,8 +71,12 @@ func (s *Service) startRecovery(ctx context.Context, email string) error {
 		if err := lockUser(ctx, tx, p.ID); err != nil {
 			return err
 		}
+		// It may have got another address until now; nobody who reads the former one's mail gets in.
+		if p, err = profile(ctx, tx, p.ID); err != nil || p.Email != email || !p.Open() {
+			return err
+		}
 		fresh, err := hasFreshToken(ctx, tx, p.ID, purposeRecovery)
-		if err != nil || fresh || !p.Open() {
+		if err != nil || fresh {
 			return err
 		}
 		if err := voidTokens(ctx, tx, p.ID, purposeRecovery); err != nil {

@@ -10,7 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/testkit"
 )
 
 func TestAForgottenPasswordIsReplacedByMail(t *testing.T) {
@@ -330,6 +332,42 @@ func TestTheLinkThatVerifiesTheOwnAddressOutlivesSessions(t *testing.T) {
 		}
 		if err := w.ConfirmEmail(t.Context(), link, home); err != nil {
 			t.Errorf("%v", err)
+		}
+	})
+}
+
+// TestALinkForAnAddressThatIsBeingChangedIsNotMade: it would work at the former address.
+func TestALinkForAnAddressThatIsBeingChangedIsNotMade(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		anna := w.anna(t).Session.Account.ID
+		made, began := make(chan error, 1), make(chan struct{})
+		err := w.DB.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error { // what ConfirmEmail does
+			if err := lockUser(ctx, tx, anna); err != nil {
+				return err
+			}
+			go func() {
+				close(began)
+				made <- w.startRecovery(context.WithoutCancel(t.Context()), "anna@example.com")
+			}()
+			<-began
+			if w.DB.Engine() == "postgres" { // SQLite's other writers wait before they read
+				testkit.Eventually(t, time.Minute, func() bool {
+					var waiting bool
+					err := w.DB.QueryRow(t.Context(), `SELECT EXISTS (SELECT 1 FROM pg_stat_activity
+						WHERE datname = current_database() AND wait_event_type = 'Lock')`).Scan(&waiting)
+					return err == nil && waiting
+				}, "the job waits for the account")
+			}
+			return setEmail(ctx, tx, anna, "new@example.com")
+		})
+		if err := errors.Join(err, <-made); err != nil {
+			t.Fatal(err)
+		}
+		w.work(t)
+		for _, m := range w.post.sent {
+			if strings.Contains(m.Text, "/recover/") {
+				t.Errorf("a link was mailed to %s", m.To)
+			}
 		}
 	})
 }
