@@ -21,6 +21,7 @@ func (c *core) buildDevices() error {
 		DB: c.db, Clock: c.clock, Queue: c.queue, Box: c.box, Notices: notes{c.notifications, c.accounts},
 	})
 	c.notifications.Pushes = c.devices
+	c.oauth.OnEnd(c.devices.Ended)
 	c.devices.SetSender(devices.Web, webpush.New(webpush.Config{
 		Keys: c.devices.Keys, Contact: contact(c.cfg), AllowLoopback: c.cfg.AllowLoopbackTargets,
 	}))

@@ -28,6 +28,7 @@ const (
 // device is a row of the table; the token is sealed in it.
 type device struct {
 	id, accountID int64
+	applicationID int64 // whose registered it
 	platform      Platform
 	hash, token   []byte
 	name          string

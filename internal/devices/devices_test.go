@@ -122,6 +122,7 @@ func engines(t *testing.T, f func(t *testing.T, w *world)) {
 		w.edge = apitest.NewEdge(t, d, clk, apitest.Tokens{
 			"own":   {AccountID: 1, ApplicationID: 1, Scopes: scopes},
 			"other": {AccountID: 2, ApplicationID: 1, Scopes: scopes},
+			"app":   {AccountID: 1, ApplicationID: 2, Scopes: scopes},
 		}, w.Operations())
 		f(t, w)
 	})
@@ -421,5 +422,53 @@ func TestTheQueuePushes(t *testing.T) {
 			}
 		})
 		testkit.Eventually(t, time.Minute, func() bool { return len(w.phones.taken()) == 1 }, "the phone has it")
+	})
+}
+
+// TestADeviceGoesWithItsApplication: one that was disconnected would hear of orders and domains for most of a year.
+func TestADeviceGoesWithItsApplication(t *testing.T) {
+	engines(t, func(t *testing.T, w *world) {
+		notification := int64(0)
+		want := func(tokens ...string) {
+			t.Helper()
+			for _, account := range []int64{1, 2} {
+				notification++
+				w.announce(account, notification)
+			}
+			if errs := w.push(); errs != nil {
+				t.Fatal(errs)
+			}
+			var got []string
+			for _, m := range w.phones.taken() {
+				if token, _, _ := strings.Cut(m, " "); !slices.Contains(got, token) {
+					got = append(got, token)
+				}
+			}
+			if !slices.Equal(got, tokens) {
+				t.Errorf("pushed to %v, want %v", got, tokens)
+			}
+		}
+		end := func(accountID, applicationID int64) {
+			t.Helper()
+			w.announce(accountID, 99) // and what is on its way
+			err := w.db.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error { return w.Ended(ctx, tx, accountID, applicationID) })
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		w.register("own", "phone-1", "")
+		w.register("app", "phone-2", "")
+		w.register("other", "phone-3", "")
+		want("phone-1", "phone-2", "phone-3")
+		end(1, 2)
+		want("phone-1", "phone-3")
+		w.register("app", "phone-1", "") // the device is the other application's from now on
+		end(1, 1)
+		want("phone-1", "phone-3")
+		w.register("own", "phone-4", "")
+		end(0, 1)
+		want("phone-1")
+		end(1, 0)
+		want()
 	})
 }

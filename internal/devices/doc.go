@@ -6,6 +6,8 @@
 //   - A token is a secret: who has it may bother the device. It is sealed, and no answer and no log has it.
 //   - A device that changes hands goes with its token: who registers it last gets its messages, the one before none,
 //     not even those that were on their way.
+//   - A device goes with the application that has registered it: when that may not act for the account any more, it gets
+//     no messages.
 //   - A push service that says that a device is gone has it forgotten. One that is not seen for retention is forgotten
 //     too.
 //   - A notification is pushed at least once while it is new and unread. One that arrives twice has the same id, and a

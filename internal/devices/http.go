@@ -111,7 +111,7 @@ func (s *Service) registerOperation(ctx context.Context, p auth.Principal, in *r
 		locale = known
 	}
 	d, err := s.register(ctx, p.AccountID, registration{
-		platform: b.Platform, token: b.Token, name: strings.TrimSpace(b.Name), locale: locale, appVersion: strings.TrimSpace(b.AppVersion),
+		applicationID: p.ApplicationID, platform: b.Platform, token: b.Token, name: strings.TrimSpace(b.Name), locale: locale, appVersion: strings.TrimSpace(b.AppVersion),
 	})
 	if err != nil {
 		return nil, err

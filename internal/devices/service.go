@@ -48,6 +48,7 @@ func (s *Service) SetSender(p Platform, to push.Sender) { s.senders[p] = to }
 
 // registration is what an application says of the device that it runs on.
 type registration struct {
+	applicationID                   int64
 	platform                        Platform
 	token, name, locale, appVersion string
 }
@@ -66,7 +67,7 @@ func (s *Service) register(ctx context.Context, accountID int64, r registration)
 	}
 	err = s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
 		d, err = upsert(ctx, tx, device{
-			accountID: accountID, platform: r.platform, hash: hash, token: sealed, name: r.name, locale: r.locale,
+			accountID: accountID, applicationID: r.applicationID, platform: r.platform, hash: hash, token: sealed, name: r.name, locale: r.locale,
 			appVersion: r.appVersion, lastSeenAt: tx.Now, createdAt: tx.Now,
 		})
 		if err != nil {
@@ -110,6 +111,19 @@ func (s *Service) forget(ctx context.Context, f func(context.Context, *db.Tx) (b
 		}
 		return err
 	})
+}
+
+// Ended forgets what an application has registered that may not act for the account any more, in tx: what happens there
+// is no longer its business. 0 stands for all of the account's applications, or for all of the application's accounts.
+func (s *Service) Ended(ctx context.Context, tx *db.Tx, accountID, applicationID int64) error {
+	switch {
+	case applicationID == 0:
+		return removeOfAccount(ctx, tx, accountID)
+	case accountID == 0:
+		return removeOfApplication(ctx, tx, applicationID)
+	default:
+		return removeOfConnection(ctx, tx, accountID, applicationID)
+	}
 }
 
 // Announce has a new notification pushed to the account's devices, with the transaction that makes it.

@@ -7,10 +7,10 @@ import (
 	"stead.dev/stead/internal/platform/db"
 )
 
-const columns = `id, account_id, platform, token_hash, token, name, locale, app_version, last_seen_at, created_at`
+const columns = `id, account_id, application_id, platform, token_hash, token, name, locale, app_version, last_seen_at, created_at`
 
 func scan(row db.Row) (d device, err error) {
-	err = row.Scan(&d.id, &d.accountID, &d.platform, &d.hash, &d.token, &d.name, &d.locale, &d.appVersion, &d.lastSeenAt, &d.createdAt)
+	err = row.Scan(&d.id, &d.accountID, &d.applicationID, &d.platform, &d.hash, &d.token, &d.name, &d.locale, &d.appVersion, &d.lastSeenAt, &d.createdAt)
 	return d, err
 }
 
@@ -29,11 +29,11 @@ func upsert(ctx context.Context, tx *db.Tx, d device) (device, error) {
 	if _, err := tx.Exec(ctx, `DELETE FROM devices WHERE token_hash = $1 AND account_id <> $2`, d.hash, d.accountID); err != nil {
 		return d, err
 	}
-	return scan(tx.QueryRow(ctx, `INSERT INTO devices (account_id, platform, token_hash, token, name, locale, app_version, last_seen_at, created_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (token_hash) DO UPDATE SET account_id = excluded.account_id,
-			platform = excluded.platform, token = excluded.token, name = excluded.name, locale = excluded.locale,
+	return scan(tx.QueryRow(ctx, `INSERT INTO devices (account_id, application_id, platform, token_hash, token, name, locale, app_version, last_seen_at, created_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT (token_hash) DO UPDATE SET account_id = excluded.account_id,
+			application_id = excluded.application_id, platform = excluded.platform, token = excluded.token, name = excluded.name, locale = excluded.locale,
 			app_version = excluded.app_version, last_seen_at = excluded.last_seen_at RETURNING `+columns,
-		d.accountID, d.platform, d.hash, d.token, d.name, d.locale, d.appVersion, d.lastSeenAt, d.createdAt))
+		d.accountID, d.applicationID, d.platform, d.hash, d.token, d.name, d.locale, d.appVersion, d.lastSeenAt, d.createdAt))
 }
 
 // trim forgets what an account has beyond n, the longest unseen first; the one that was just registered stays.
@@ -51,6 +51,21 @@ func removeByToken(ctx context.Context, tx *db.Tx, accountID int64, hash []byte)
 func removeByID(ctx context.Context, tx *db.Tx, accountID, id int64) (bool, error) {
 	n, err := tx.Exec(ctx, `DELETE FROM devices WHERE id = $1 AND account_id = $2`, id, accountID)
 	return n > 0, err
+}
+
+func removeOfAccount(ctx context.Context, tx *db.Tx, accountID int64) error {
+	_, err := tx.Exec(ctx, `DELETE FROM devices WHERE account_id = $1`, accountID)
+	return err
+}
+
+func removeOfApplication(ctx context.Context, tx *db.Tx, applicationID int64) error {
+	_, err := tx.Exec(ctx, `DELETE FROM devices WHERE application_id = $1`, applicationID)
+	return err
+}
+
+func removeOfConnection(ctx context.Context, tx *db.Tx, accountID, applicationID int64) error {
+	_, err := tx.Exec(ctx, `DELETE FROM devices WHERE account_id = $1 AND application_id = $2`, accountID, applicationID)
+	return err
 }
 
 func clean(ctx context.Context, tx *db.Tx, before time.Time) error {

@@ -79,6 +79,7 @@ type Service struct {
 	Config
 	cache *cache
 	uses  uses
+	onEnd []Ending
 }
 
 // New makes a service; Run keeps its notes of what was used.
@@ -109,6 +110,22 @@ func (s *Service) tell(ctx context.Context, tx *db.Tx, r ref) error {
 	return s.Hub.Send(ctx, tx, topic, r.kind+"/"+strconv.FormatInt(r.id, 10))
 }
 
+// Ending hears that an application may not act for an account any more, in the transaction that ends it. 0 stands for all
+// of the account's applications, or for all of the application's accounts.
+type Ending func(ctx context.Context, tx *db.Tx, accountID, applicationID int64) error
+
+// OnEnd has f end what else an application made in the name of an account.
+func (s *Service) OnEnd(f Ending) { s.onEnd = append(s.onEnd, f) }
+
+func (s *Service) ended(ctx context.Context, tx *db.Tx, accountID, applicationID int64) error {
+	for _, f := range s.onEnd {
+		if err := f(ctx, tx, accountID, applicationID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // end ends a grant and all its tokens.
 func (s *Service) end(ctx context.Context, tx *db.Tx, grantID int64, reason string) error {
 	if err := endGrant(ctx, tx, grantID, reason); err != nil {
@@ -121,6 +138,9 @@ func (s *Service) end(ctx context.Context, tx *db.Tx, grantID int64, reason stri
 // operator, wants nobody to act for it any more. Consents stay.
 func (s *Service) EndAll(ctx context.Context, tx *db.Tx, accountID int64) error {
 	if err := endGrantsOfAccount(ctx, tx, accountID, "account"); err != nil {
+		return err
+	}
+	if err := s.ended(ctx, tx, accountID, 0); err != nil {
 		return err
 	}
 	return s.tell(ctx, tx, ref{refAccount, accountID})
