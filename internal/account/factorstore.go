@@ -144,6 +144,11 @@ func deletePasskey(ctx context.Context, tx *db.Tx, account, id int64) error {
 	return err
 }
 
+func deletePasskeys(ctx context.Context, tx *db.Tx, account int64) error {
+	_, err := tx.Exec(ctx, `DELETE FROM account_passkeys WHERE account_id = $1`, account)
+	return err
+}
+
 func passkeyAAD(credentialID []byte) []byte {
 	return []byte("account_passkeys/" + hex.EncodeToString(credentialID) + "/credential")
 }

@@ -124,6 +124,12 @@ func (s *Service) CompleteRecovery(ctx context.Context, token, password string, 
 			return err
 		}
 		if link.email == p.Email {
+			if !p.EmailVerified {
+				// Anybody could have registered with the address, and left a way in beside the password.
+				if err := deletePasskeys(ctx, tx, p.ID); err != nil {
+					return err
+				}
+			}
 			// Whoever reads the address's mail has proved to own it.
 			if err := setEmail(ctx, tx, p.ID, p.Email); err != nil {
 				return err

@@ -371,3 +371,30 @@ func TestALinkForAnAddressThatIsBeingChangedIsNotMade(t *testing.T) {
 		}
 	})
 }
+
+// TestWhoRegisteredWithAnothersAddressHasNoWayBackIn, and who has proved to own the address keeps its passkeys.
+func TestWhoRegisteredWithAnothersAddressHasNoWayBackIn(t *testing.T) {
+	for name, verified := range map[string]bool{"a stranger": false, "the owner": true} {
+		t.Run(name, func(t *testing.T) {
+			each(t, func(t *testing.T, w *world) {
+				anna := w.anna(t)
+				if verified {
+					if err := w.ConfirmEmail(t.Context(), w.linkOf(t, "/email/"), home); err != nil {
+						t.Fatal(err)
+					}
+				}
+				w.withPasskey(t, anna.Session)
+				if err := w.RequestRecovery(t.Context(), "anna@example.com", home); err != nil {
+					t.Fatal(err)
+				}
+				if err := w.CompleteRecovery(t.Context(), w.linkOf(t, "/recover/"), otherPassword, home); err != nil {
+					t.Fatal(err)
+				}
+				left, err := w.Passkeys(t.Context(), anna.Session.Account.ID)
+				if err != nil || (len(left) == 1) != verified {
+					t.Errorf("%d passkeys are left, %v", len(left), err)
+				}
+			})
+		})
+	}
+}
