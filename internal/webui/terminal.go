@@ -32,7 +32,8 @@ type Terminals interface {
 }
 
 const (
-	mostTerminals = 200 // open at once in this process
+	// mostTerminals are open at once in this process, mostTerminals/10 of an account: nobody has everybody's.
+	mostTerminals = 200
 	// subprotocol is what page and server speak: binary messages are what is typed and shown, text messages
 	// another size of the window. The ticket comes as a second one, so that it is in no address.
 	subprotocol  = "stead.terminal"
@@ -112,13 +113,12 @@ func (ui *UI) terminalSocket(w http.ResponseWriter, r *http.Request) {
 		ui.fail(w, r, err)
 		return
 	}
-	select {
-	case ui.terminals <- struct{}{}:
-		defer func() { <-ui.terminals }()
-	default:
+	leave, ok := ui.terminals.Take(s.Account.ID)
+	if !ok {
 		ui.fail(w, r, fault.PanelBusy.New())
 		return
 	}
+	defer leave()
 	c, err := websocket.Accept(w, r, &websocket.AcceptOptions{Subprotocols: []string{subprotocol}, InsecureSkipVerify: true}) // sameOrigin has looked
 	if err != nil {
 		return // Accept has answered

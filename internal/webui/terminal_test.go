@@ -254,6 +254,22 @@ func TestWhoOpensNoTerminal(t *testing.T) {
 	}
 }
 
+// TestNobodyHasAllTerminals: an account with many services, or one that opens terminals which its machine refuses.
+func TestNobodyHasAllTerminals(t *testing.T) {
+	s := newSite(t)
+	b := s.browser(t)
+	b.register("anna@example.com")
+	open := 0
+	for ; open < 200; open++ {
+		if _, status := b.socket(b.ticket()); status == http.StatusServiceUnavailable {
+			break
+		}
+	}
+	if open == 0 || open > 20 {
+		t.Errorf("one account has %d terminals", open)
+	}
+}
+
 func TestNonsenseEndsATerminal(t *testing.T) {
 	s := newSite(t)
 	b := s.browser(t)

@@ -25,6 +25,7 @@ import (
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/money"
+	"stead.dev/stead/internal/platform/places"
 )
 
 // Deps are what the pages need. All are required unless said otherwise.
@@ -105,13 +106,16 @@ type UI struct {
 	pages  *pages
 	guard  *http.CrossOriginProtection
 	secure bool // the site is https
-	// terminals has a place for each terminal that may be open in this process.
-	terminals chan struct{}
+	// terminals has a place for each terminal that may be open in this process, by account.
+	terminals places.Places[int64]
 }
 
 // New makes the pages.
 func New(d Deps) *UI {
-	ui := &UI{Deps: d, pages: parsePages(), guard: http.NewCrossOriginProtection(), terminals: make(chan struct{}, mostTerminals)}
+	ui := &UI{
+		Deps: d, pages: parsePages(), guard: http.NewCrossOriginProtection(),
+		terminals: places.Places[int64]{Each: mostTerminals / 10, All: mostTerminals},
+	}
 	ui.secure = strings.HasPrefix(d.BaseURL, "https://")
 	if u, err := url.Parse(d.BaseURL); err == nil && u.Host != "" {
 		// Behind a proxy that rewrites Host, the browser still names this origin.
