@@ -33,6 +33,9 @@ type phones struct {
 	mu   sync.Mutex
 	got  []string // token and message
 	fail error
+
+	hanging chan struct{} // has one for each message to a token with "hang" in it, which waits for release to be closed
+	release chan struct{}
 }
 
 func (p *phones) Canonical(token string) (string, error) {
@@ -43,6 +46,10 @@ func (p *phones) Canonical(token string) (string, error) {
 }
 
 func (p *phones) Send(_ context.Context, token string, m push.Message) error {
+	if strings.Contains(token, "hang") {
+		p.hanging <- struct{}{}
+		<-p.release
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.fail != nil {
@@ -470,5 +477,60 @@ func TestADeviceGoesWithItsApplication(t *testing.T) {
 		want("phone-1")
 		end(1, 0)
 		want()
+	})
+}
+
+// TestDevicesThatHangHoldUpNobodyElse: all accounts share the workers, and whoever gives the address of a browser can have
+// each of its pushes take as long as any may.
+func TestDevicesThatHangHoldUpNobodyElse(t *testing.T) {
+	engines(t, func(t *testing.T, w *world) {
+		w.phones.hanging, w.phones.release = make(chan struct{}, 2*devices.MaxDevices), make(chan struct{})
+		for i := range devices.MaxDevices {
+			w.register("own", fmt.Sprintf("phone-hang-%d", i), "")
+		}
+		w.register("other", "phone-1", "")
+		w.announce(1, 1)
+		w.announce(2, 2)
+		type outcome struct {
+			pause time.Duration
+			err   error
+		}
+		outcomes := make(chan outcome, len(w.queued.pushes))
+		for _, j := range w.queued.pushes {
+			go func() {
+				pause, err := w.Push(t.Context(), j[0], j[1])
+				outcomes <- outcome{pause, err}
+			}()
+		}
+		testkit.Eventually(t, time.Minute, func() bool { return len(w.phones.hanging) == devices.MostSending }, "pushes hang")
+		next := func() (o outcome) {
+			t.Helper()
+			select {
+			case o = <-outcomes:
+			case <-time.After(time.Minute):
+				t.Fatalf("%d pushes hang", len(w.phones.hanging))
+			}
+			return o
+		}
+		for range devices.MaxDevices - devices.MostSending + 1 { // those that wait, and the other account's
+			if o := next(); o.err != nil {
+				t.Error(o.err)
+			}
+		}
+		if got := w.phones.taken(); len(got) != 1 || !strings.HasPrefix(got[0], "phone-1 ") {
+			t.Errorf("pushed %v", got)
+		}
+		close(w.phones.release)
+		for range devices.MostSending {
+			if o := next(); o.err != nil || o.pause != 0 {
+				t.Errorf("%+v", o)
+			}
+		}
+		if errs := w.push(); errs != nil {
+			t.Error(errs)
+		}
+		if got := w.phones.taken(); len(got) < devices.MaxDevices {
+			t.Errorf("%d pushes arrived after all", len(got))
+		}
 	})
 }

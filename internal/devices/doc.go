@@ -10,6 +10,7 @@
 //     no messages.
 //   - A push service that says that a device is gone has it forgotten. One that is not seen for retention is forgotten
 //     too.
+//   - Devices that hang hold up those of their own account, and of nobody else.
 //   - A notification is pushed at least once while it is new and unread. One that arrives twice has the same id, and a
 //     device shows it once.
 package devices

@@ -9,6 +9,8 @@ import (
 const (
 	MaxDevices = maxDevices
 	Retention  = retention
+
+	MostSending = mostSending
 )
 
 // Push is what the job does.

@@ -15,6 +15,7 @@ import (
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/jobs"
+	"stead.dev/stead/internal/platform/places"
 	"stead.dev/stead/internal/platform/secret"
 	"stead.dev/stead/internal/push"
 )
@@ -38,10 +39,14 @@ type Config struct {
 type Service struct {
 	Config
 	senders map[Platform]push.Sender
+	// sending has a place for each push that an account may have on its way at a time.
+	sending places.Places[int64]
 }
 
 // New makes the section.
-func New(c Config) *Service { return &Service{Config: c, senders: map[Platform]push.Sender{}} }
+func New(c Config) *Service {
+	return &Service{Config: c, senders: map[Platform]push.Sender{}, sending: places.Places[int64]{Each: mostSending}}
+}
 
 // SetSender has devices of the platform pushed to. Devices of others are kept and wait for it.
 func (s *Service) SetSender(p Platform, to push.Sender) { s.senders[p] = to }
@@ -166,6 +171,12 @@ func (s *Service) push(ctx context.Context, deviceID, notificationID int64) (pau
 	if err != nil {
 		return 0, fmt.Errorf("devices: token of device %d: %w", d.id, err)
 	}
+	// The addresses of browsers are anybody's, and may be made to hang: they hold up their own account alone.
+	sent, ok := s.sending.Take(d.accountID)
+	if !ok {
+		return sendingPause, nil
+	}
+	defer sent()
 	err = to.Send(ctx, string(token), push.Message{
 		ID: "notification-" + strconv.FormatInt(notificationID, 10), Kind: n.Kind, Title: n.Title, Body: n.Body, Link: n.Link,
 		Urgency: n.Urgency, TTL: left,
@@ -184,6 +195,13 @@ func (s *Service) push(ctx context.Context, deviceID, notificationID int64) (pau
 	}
 	return 0, err
 }
+
+const (
+	// mostSending is how many pushes of an account are on their way at a time in this process: an eighth of what all have.
+	mostSending = 8
+	// sendingPause is until one that waits for others of its account is tried again.
+	sendingPause = 5 * time.Second
+)
 
 // leastPause is for services that do not say how long they are busy.
 const leastPause = 30 * time.Second
