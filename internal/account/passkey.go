@@ -194,6 +194,12 @@ func (s *Service) FinishPasskey(ctx context.Context, session Session, token, nam
 		if _, err := s.lockOpen(ctx, tx, h.id); err != nil {
 			return err
 		}
+		// Many may have been begun while there was room for one.
+		if keys, err := listPasskeys(ctx, tx, h.id); err != nil {
+			return err
+		} else if len(keys) >= maxPasskeys {
+			return fault.LimitReached.New()
+		}
 		if err := insertPasskey(ctx, tx, h.id, credential.ID, sealed, passkeyName(name, c)); err != nil {
 			return err
 		}

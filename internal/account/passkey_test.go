@@ -13,6 +13,8 @@ import (
 
 	"github.com/fxamacker/cbor/v2"
 	"github.com/go-webauthn/webauthn/protocol"
+
+	"stead.dev/stead/internal/platform/fault"
 )
 
 // authenticator is a passkey in software: one ES256 key, no attestation
@@ -264,6 +266,32 @@ func TestASuspendedAccountsPasskeyDoesNotSignIn(t *testing.T) {
 		out, err := w.FinishPasskeySignIn(t.Context(), c.Token, "", a.get(c.Options), home)
 		if err == nil || out.Token != "" {
 			t.Errorf("%+v", out)
+		}
+	})
+}
+
+func TestPasskeysAreBoundedHoweverManyWereBegun(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		anna := w.anna(t)
+		var begun []Challenge
+		for range maxPasskeys + 1 {
+			c, err := w.BeginPasskey(t.Context(), anna.Session)
+			if err != nil {
+				t.Fatal(err)
+			}
+			begun = append(begun, c)
+		}
+		for i, c := range begun {
+			err := w.FinishPasskey(t.Context(), anna.Session, c.Token, "", newAuthenticator(t).create(c.Options), home)
+			if i < maxPasskeys && err != nil {
+				t.Fatal(err)
+			}
+			if i == maxPasskeys && !errors.Is(err, fault.LimitReached) {
+				t.Errorf("one more: %v", err)
+			}
+		}
+		if all, err := w.Passkeys(t.Context(), anna.Session.Account.ID); err != nil || len(all) != maxPasskeys {
+			t.Errorf("%d passkeys, %v", len(all), err)
 		}
 	})
 }
