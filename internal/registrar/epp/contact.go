@@ -56,6 +56,13 @@ func (c *Client) PutContact(ctx context.Context, handle string, in registrar.Con
 		changed := postal
 		changed.Organization = &organization // also where there is none any more
 		update := contactUpdate{ID: handle, Change: contactChange{Postal: &changed, Voice: voice, Email: line(in.Email)}}
+		now, err := c.contact(ctx, handle)
+		if err != nil {
+			return "", err
+		}
+		if now.private() { // in the form that it is given now, too
+			update.Change.Disclose = disclosing(false, append(now.forms(), postal.Type)...)
+		}
 		_, err = c.do(ctx, request{what: "contact update", command: command{Update: &object{update}}, changes: true})
 		if err == nil {
 			return handle, c.prove(ctx, handle)
@@ -128,7 +135,33 @@ func (c *Client) private(ctx context.Context, handle string) (bool, error) {
 		return false, nil
 	}
 	d, err := c.contact(ctx, handle)
-	return d.Disclose != nil && (d.Disclose.Flag == "0" || d.Disclose.Flag == "false") && len(d.Disclose.Name) > 0, err
+	return d.private(), err
+}
+
+func (d contactData) private() bool {
+	return d.Disclose != nil && (d.Disclose.Flag == "0" || d.Disclose.Flag == "false") && len(d.Disclose.Name) > 0
+}
+
+// forms are those that the contact's postal address has.
+func (d contactData) forms() (all []string) {
+	for _, postal := range d.Postal {
+		all = append(all, postal.Type)
+	}
+	return all
+}
+
+// disclosing says that a contact is shown or hidden, in the forms that its postal address has: the registry may refuse others.
+func disclosing(shown bool, forms ...string) *disclose {
+	d := &disclose{Flag: "0", Voice: &empty{}, Email: &empty{}}
+	if shown {
+		d.Flag = "1"
+	}
+	slices.Sort(forms)
+	for _, form := range slices.Compact(forms) {
+		one := typed{form}
+		d.Name, d.Organization, d.Address = append(d.Name, one), append(d.Organization, one), append(d.Address, one)
+	}
+	return d
 }
 
 // contact reads a contact; of one that is gone or another's it answers nothing.
@@ -171,15 +204,7 @@ func (c *Client) disclose(ctx context.Context, handles map[registrar.Role]string
 		if err != nil {
 			return err
 		}
-		d := &disclose{Flag: "0", Voice: &empty{}, Email: &empty{}}
-		if shown {
-			d.Flag = "1"
-		}
-		for _, postal := range now.Postal { // the registry may refuse a form that the contact does not have
-			form := []typed{{postal.Type}}
-			d.Name, d.Organization, d.Address = append(d.Name, form...), append(d.Organization, form...), append(d.Address, form...)
-		}
-		update := contactUpdate{ID: handle, Change: contactChange{Disclose: d}}
+		update := contactUpdate{ID: handle, Change: contactChange{Disclose: disclosing(shown, now.forms()...)}}
 		if _, err := c.do(ctx, request{what: "contact update", command: command{Update: &object{update}}, changes: true}); err != nil {
 			return prepared(err)
 		}

@@ -539,6 +539,14 @@ func TestNewContactsOfAPrivateDomainAreHidden(t *testing.T) {
 			t.Errorf("the %s is shown: %v", role, err)
 		}
 	}
+	local := anna
+	local.Name = "Анна Каримова"
+	_, err = c.PutContact(t.Context(), owner, local)
+	must(t, err)
+	now, err := c.contact(t.Context(), owner)
+	if err != nil || !now.private() || !slices.Contains(now.Disclose.Address, typed{"loc"}) {
+		t.Errorf("in another form it is shown: %+v %v", now.Disclose, err)
+	}
 	must(t, c.SetPrivacy(t.Context(), shop, false))
 	shown, err := c.PutContact(t.Context(), "stead-1A", anna)
 	must(t, err)
