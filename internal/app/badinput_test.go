@@ -244,7 +244,7 @@ func badQueries(t *testing.T, w *world) {
 			notBroken(t, op.ID+" with a strange query", a.do(t, r))
 		}
 		if op.Money {
-			for _, key := range []string{"", " ", `""`, strings.Repeat("k", 256), "ключ", "a\tb"} {
+			for _, key := range []string{"", " ", `""`, strings.Repeat("k", 256), strings.Repeat("k", 400), "ключ", "a\tb", "\xff"} {
 				r := w.example(op, token)
 				r.header = map[string]string{"Idempotency-Key": key}
 				got := a.do(t, r)

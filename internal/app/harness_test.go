@@ -226,7 +226,9 @@ func (a *App) do(t *testing.T, r request) answer {
 	if err != nil {
 		t.Fatalf("%s %s: %v", r.method, r.path, err)
 	}
-	return answer{method: r.method, path: r.path, status: res.StatusCode, header: res.Header, body: b}
+	got := answer{method: r.method, path: r.path, status: res.StatusCode, header: res.Header, body: b}
+	isDescribed(t, got)
+	return got
 }
 
 func (a *App) get(t *testing.T, token, path string) answer {

@@ -77,7 +77,7 @@ type healthWire struct {
 
 type findingWire struct {
 	Expected string   `json:"expected"`
-	Found    []string `json:"found" doc:"Null: the DNS did not answer"`
+	Found    []string `json:"found" nullable:"true" doc:"Null: the DNS did not answer"`
 	OK       bool     `json:"ok"`
 }
 

@@ -402,7 +402,7 @@ func (e *Edge) runCommit(d *declared, p auth.Principal, w http.ResponseWriter, r
 		a.Status, a.Body, err = encode(d, out)
 		return a, err
 	}
-	headers := r.Header.Values("Idempotency-Key")
+	headers := r.Header.Values(idempotencyKey)
 	if len(headers) == 0 {
 		var answer []byte
 		err := e.DB.InTx(r.Context(), func(ctx context.Context, tx *db.Tx) error {
@@ -437,12 +437,16 @@ func (e *Edge) runCommit(d *declared, p auth.Principal, w http.ResponseWriter, r
 	return a.Status, a.Body, err
 }
 
+// choosing is an answer that says whether it is the operation's own status, or 200: a POST that made nothing, such as a
+// preview.
+type choosing interface{ HTTPStatus() int }
+
 func encode(d *declared, out any) (int, []byte, error) {
 	if _, empty := out.(Empty); empty || d.Status == http.StatusNoContent {
 		return http.StatusNoContent, nil, nil
 	}
 	status := d.Status
-	if own, ok := out.(interface{ HTTPStatus() int }); ok { // a POST that may be a preview
+	if own, ok := out.(choosing); ok {
 		status = own.HTTPStatus()
 	}
 	b, err := marshal(out)

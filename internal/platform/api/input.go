@@ -65,10 +65,14 @@ func newInput(reg huma.Registry, t reflect.Type) (*input, error) {
 		}
 		p.required = p.in == "path" || f.Tag.Get("required") == "true"
 		p.schema = huma.SchemaFromField(reg, f, f.Name)
+		p.schema.Nullable = false // it is there or not
 		in.params = append(in.params, p)
 	}
 	return in, nil
 }
+
+// idempotencyKey is the header that makes a request repeatable.
+const idempotencyKey = "Idempotency-Key"
 
 // invalid gathers what is wrong with a request.
 type invalid map[string][]fault.Text
@@ -110,6 +114,10 @@ func (e *Edge) decode(d *declared, r *http.Request, body []byte) (any, error) {
 			if text = p.fallback; text == "" {
 				continue
 			}
+		}
+		if d.Money && p.name == idempotencyKey {
+			v.Elem().FieldByIndex(p.index).SetString(text) // runCommit judges it, of every operation alike
+			continue
 		}
 		if !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
 			if p.in == "path" {

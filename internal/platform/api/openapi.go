@@ -60,6 +60,16 @@ func (t tolerant) complete(name string) {
 	}
 	allowUnknown(s)
 	allowNull(s, typ)
+	for _, member := range s.Properties {
+		namesNull(member)
+	}
+}
+
+// namesNull has null among the values of a member that may be null: an enum is all that there is.
+func namesNull(s *huma.Schema) {
+	if s.Nullable && len(s.Enum) > 0 && !slices.Contains(s.Enum, nil) {
+		s.Enum = append(slices.Clone(s.Enum), nil)
+	}
 }
 
 // merge puts members of one object that the other has not into it.
@@ -253,7 +263,7 @@ func (e *Edge) describe(item *huma.PathItem, d *declared) {
 		Tags: []string{d.Section.Title()}, Responses: map[string]*huma.Response{},
 	}
 	for _, p := range d.input.params {
-		if d.Money && p.name == "Idempotency-Key" {
+		if d.Money && p.name == idempotencyKey {
 			continue // described below, for all of them
 		}
 		param := &huma.Param{Name: p.name, In: p.in, Required: p.required, Description: p.doc, Schema: p.schema}
@@ -264,7 +274,7 @@ func (e *Edge) describe(item *huma.PathItem, d *declared) {
 	}
 	if d.Money {
 		op.Parameters = append(op.Parameters, &huma.Param{
-			Name: "Idempotency-Key", In: "header", Schema: &huma.Schema{Type: huma.TypeString},
+			Name: idempotencyKey, In: "header", Schema: &huma.Schema{Type: huma.TypeString},
 			Description: "1 to 255 printable characters. A retry with the same key within 24 hours is not charged again; it gets the first answer.",
 		})
 	}
@@ -273,7 +283,10 @@ func (e *Edge) describe(item *huma.PathItem, d *declared) {
 	} else if len(d.accepts) > 0 {
 		op.RequestBody = &huma.RequestBody{Required: true, Content: binary(d.accepts)}
 	}
-	op.Responses[strconv.Itoa(d.Status)] = e.success(d)
+	op.Responses[strconv.Itoa(d.Status)] = e.success(d, d.Status)
+	if d.out.Implements(reflect.TypeFor[choosing]()) {
+		op.Responses[strconv.Itoa(http.StatusOK)] = e.success(d, http.StatusOK)
+	}
 	e.refusals(op, d)
 	switch d.Auth {
 	case Token:
@@ -320,8 +333,8 @@ func binary(types []string) map[string]*huma.MediaType {
 	return content
 }
 
-func (e *Edge) success(d *declared) *huma.Response {
-	r := &huma.Response{Description: http.StatusText(d.Status), Headers: map[string]*huma.Param{}}
+func (e *Edge) success(d *declared, status int) *huma.Response {
+	r := &huma.Response{Description: http.StatusText(status), Headers: map[string]*huma.Param{}}
 	for _, h := range []string{"RateLimit", "RateLimit-Policy", "X-Request-Id"} {
 		r.Headers[h] = &huma.Param{Ref: "#/components/headers/" + h}
 	}
@@ -341,13 +354,13 @@ func (e *Edge) success(d *declared) *huma.Response {
 func (e *Edge) refusals(op *huma.Operation, d *declared) {
 	defs := []*fault.Def{fault.SectionDisabled, fault.RateLimited}
 	if d.Auth == Token || d.Auth == AnyToken {
-		defs = append(defs, fault.Unauthenticated, fault.TokenExpired, fault.TokenRevoked)
+		defs = append(defs, fault.Unauthenticated, fault.TokenExpired, fault.TokenRevoked, fault.AccountSuspended)
 		if d.Write {
 			defs = append(defs, fault.SandboxReadOnly)
 		}
 	}
 	if d.Auth == Key {
-		defs = append(defs, fault.Unauthenticated, fault.APIKeyInvalid, fault.APIKeyRevoked, fault.AddressNotAllowed)
+		defs = append(defs, fault.Unauthenticated, fault.APIKeyInvalid, fault.APIKeyRevoked, fault.AddressNotAllowed, fault.AccountSuspended)
 		if d.Write {
 			defs = append(defs, fault.ReadOnlyKey)
 		}
