@@ -33,6 +33,8 @@ type rule struct {
 	severity Severity
 	// words takes from the event's data what the text names.
 	words func(data object) map[string]string
+	// calm tells of which events it is no more than information; nil: of none.
+	calm func(data object) bool
 }
 
 // object is the data of an event.
@@ -72,6 +74,16 @@ func service(o object) map[string]string {
 	return map[string]string{"Service": name}
 }
 
+// left names a service and the days that it has.
+func left(o object) map[string]string {
+	words := service(o)
+	words["Days"] = o.text("days")
+	return words
+}
+
+// suspended tells that a service is.
+func suspended(o object) bool { return o.text("status") == "suspended" }
+
 func failure(names ...string) func(object) map[string]string {
 	return func(o object) map[string]string {
 		words := map[string]string{"Name": "", "Reason": o.text("error_key")}
@@ -91,29 +103,44 @@ func named(o object) map[string]string { return map[string]string{"Domain": o.te
 // rules are the events that people are told of, by type. The text of a kind is
 // notification.<kind>.title and .body in the catalogue.
 var rules = map[string]rule{
-	"service.suspended": {"service_suspended", Critical, service},
-	"order.completed": {"order_completed", Info, func(o object) map[string]string {
+	"service.renewal_upcoming": {
+		kind: "service_expiring", severity: Warning, words: left,
+		calm: func(o object) bool { return o["auto_renew"] == true }, // its renewal is told when it fails
+	},
+	"service.renewal_failed": {
+		kind: "service_renewal_failed", severity: Warning, words: func(o object) map[string]string {
+			words := service(o)
+			words["Reason"] = o.text("error_key")
+			return words
+		},
+		calm: suspended, // it is tried every day, and its end is told
+	},
+	"service.termination_scheduled": {
+		kind: "service_ending", severity: Critical, words: left,
+		calm: func(o object) bool { return !suspended(o) }, // its owner has ended it
+	},
+	"service.suspended": {kind: "service_suspended", severity: Critical, words: service},
+	"order.completed": {kind: "order_completed", severity: Info, words: func(o object) map[string]string {
 		return map[string]string{"Order": o.text("number"), "Total": o.money("total")}
 	}},
-	"wallet.topup_succeeded": {"payment_received", Info, func(o object) map[string]string {
+	"wallet.topup_succeeded": {kind: "payment_received", severity: Info, words: func(o object) map[string]string {
 		return map[string]string{"Amount": o.cents("amount_usd_cents")}
 	}},
-	"wallet.low_balance": {"low_balance", Warning, func(o object) map[string]string {
+	"wallet.low_balance": {kind: "low_balance", severity: Warning, words: func(o object) map[string]string {
 		return map[string]string{"Amount": o.cents("balance_usd_cents"), "Threshold": o.cents("threshold_usd_cents")}
 	}},
-	"wallet.topup_failed": {"payment_failed", Warning, func(o object) map[string]string {
+	"wallet.topup_failed": {kind: "payment_failed", severity: Warning, words: func(o object) map[string]string {
 		return map[string]string{"Amount": o.cents("amount_usd_cents")}
 	}},
-	"ssl.failed":            {"ssl_failed", Warning, failure("common_name", "domain", "name")},
-	"backup.failed":         {"backup_failed", Warning, failure("domain", "service_id")},
-	"backup.restore_failed": {"backup_restore_failed", Critical, failure("domain", "service_id")},
-	"domain.expiring": {"domain_expiring", Warning, func(o object) map[string]string {
-		days, _ := o["days"].(float64)
-		return map[string]string{"Domain": o.text("unicode_name"), "Days": fmt.Sprintf("%.0f", days)}
+	"ssl.failed":            {kind: "ssl_failed", severity: Warning, words: failure("common_name", "domain", "name")},
+	"backup.failed":         {kind: "backup_failed", severity: Warning, words: failure("domain", "service_id")},
+	"backup.restore_failed": {kind: "backup_restore_failed", severity: Critical, words: failure("domain", "service_id")},
+	"domain.expiring": {kind: "domain_expiring", severity: Warning, words: func(o object) map[string]string {
+		return map[string]string{"Domain": o.text("unicode_name"), "Days": o.text("days")}
 	}},
-	"domain.expired":                {"domain_expired", Critical, named},
-	"domain.transfer_out_requested": {"domain_transfer_out", Critical, named},
-	"webhook.endpoint_disabled": {"webhook_disabled", Warning, func(o object) map[string]string {
+	"domain.expired":                {kind: "domain_expired", severity: Critical, words: named},
+	"domain.transfer_out_requested": {kind: "domain_transfer_out", severity: Critical, words: named},
+	"webhook.endpoint_disabled": {kind: "webhook_disabled", severity: Warning, words: func(o object) map[string]string {
 		return map[string]string{"Host": o.text("host")}
 	}},
 }
@@ -127,6 +154,9 @@ func of(e outbox.Stored) (notification, bool, error) {
 	var data object
 	if err := json.Unmarshal(e.Data, &data); err != nil {
 		return notification{}, false, fmt.Errorf("notifications: data of %s: %w", e.UID, err)
+	}
+	if r.calm != nil && r.calm(data) {
+		r.severity = Info
 	}
 	return notification{
 		accountID: e.AccountID, eventUID: e.UID, kind: r.kind, severity: r.severity, subject: e.Subject, subjectID: e.SubjectID,

@@ -201,6 +201,28 @@ func TestWhatCannotWaitIsMailedInTheOwnersLanguage(t *testing.T) {
 	})
 }
 
+// TestTheEndOfAServiceIsToldInTime: an owner who is no reseller hears of no webhooks (resources, sections 1 and 11).
+// What the wallet is going to pay, what fails for days on end, and an end that its owner has ordered need no mail.
+func TestTheEndOfAServiceIsToldInTime(t *testing.T) {
+	engines(t, func(t *testing.T, w *world) {
+		for i, c := range []struct{ typ, data, kind, severity, words string }{
+			{"service.renewal_upcoming", `{"domain":"a.test","status":"active","auto_renew":false,"days":7}`, "service_expiring", "warning", "in 7 days"},
+			{"service.renewal_upcoming", `{"domain":"a.test","status":"active","auto_renew":true,"days":7}`, "service_expiring", "info", "a.test"},
+			{"service.renewal_failed", `{"label":"Shop","status":"active","error_key":"insufficient_funds"}`, "service_renewal_failed", "warning", "not enough money"},
+			{"service.renewal_failed", `{"domain":"a.test","status":"past_due","error_key":"insufficient_funds"}`, "service_renewal_failed", "warning", "a.test"},
+			{"service.renewal_failed", `{"domain":"a.test","status":"suspended","error_key":"insufficient_funds"}`, "service_renewal_failed", "info", "a.test"},
+			{"service.termination_scheduled", `{"domain":"a.test","status":"suspended","days":3}`, "service_ending", "critical", "in 3 days"},
+			{"service.termination_scheduled", `{"domain":"a.test","status":"active","days":20}`, "service_ending", "info", "in 20 days"},
+		} {
+			w.hear(event(fmt.Sprint("evt_", i), c.typ, c.data))
+			_, list := w.call("own", "GET", "", "")
+			if n := list.Data[0]; list.Meta.Total != i+1 || n.Kind != c.kind || n.Severity != c.severity || !strings.Contains(n.Body, c.words) {
+				t.Errorf("%s %s: %+v", c.typ, c.data, n)
+			}
+		}
+	})
+}
+
 func TestEveryKindHasItsWordsInEveryLanguage(t *testing.T) {
 	engines(t, func(t *testing.T, w *world) {
 		for i, typ := range notifications.EventTypes() {
