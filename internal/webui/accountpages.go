@@ -16,23 +16,34 @@ import (
 func (ui *UI) accountRoutes(mux *http.ServeMux) {
 	handle := func(pattern string, page http.HandlerFunc) { ui.handle(mux, pattern, ui.requireSession(page)) }
 	recent := func(pattern string, page http.HandlerFunc) { ui.handle(mux, pattern, ui.requireRecent(page)) }
+	form := func(pattern string, page http.HandlerFunc) { ui.handle(mux, pattern, ui.requireRecentForm(page)) }
 	handle("GET /account", ui.overview)
 	handle("GET /account/profile", ui.showProfile)
 	handle("POST /account/profile", ui.changeProfile)
-	recent("POST /account/email", ui.changeEmail)
+	form("POST /account/email", ui.changeEmail)
 	handle("GET /account/confirm", ui.showConfirm)
 	handle("POST /account/confirm", ui.confirm)
 	handle("GET /account/security", ui.showSecurity)
 	handle("POST /account/password", ui.changePassword)
 	recent("GET /account/totp", ui.showTOTP)
 	recent("POST /account/totp", ui.confirmTOTP)
-	recent("POST /account/totp/disable", ui.disableTOTP)
-	recent("POST /account/recovery-codes", ui.renewCodes)
+	form("POST /account/totp/disable", ui.disableTOTP)
+	form("POST /account/recovery-codes", ui.renewCodes)
 	recent("POST /account/passkeys/options", ui.passkeyOptions)
 	recent("POST /account/passkeys", ui.addPasskey)
-	recent("POST /account/passkeys/{passkey}/delete", ui.deletePasskey)
+	form("POST /account/passkeys/{passkey}/delete", ui.deletePasskey)
 	handle("POST /account/sessions/{session}/end", ui.endSession)
 	handle("POST /account/sessions/end-others", ui.endOthers)
+	// Pages are shown at these addresses after a form; who comes there otherwise, as in another language, finds the form.
+	ui.handle(mux, "GET /account/email", ui.moved("/account/profile"))
+	for _, path := range []string{"password", "totp/disable", "recovery-codes", "passkeys/{passkey}/delete"} {
+		ui.handle(mux, "GET /account/"+path, ui.moved("/account/security"))
+	}
+}
+
+// moved leads to path.
+func (ui *UI) moved(path string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) { ui.redirect(w, r, path) }
 }
 
 func (ui *UI) overview(w http.ResponseWriter, r *http.Request) {
@@ -87,23 +98,35 @@ func (ui *UI) changeEmail(w http.ResponseWriter, r *http.Request) {
 	ui.redirect(w, r, "/account/profile")
 }
 
-func (ui *UI) showConfirm(w http.ResponseWriter, r *http.Request) {
+// confirmData is what the page "confirm" shows.
+type confirmData struct {
+	Form *form
+	// Kept is sent once more, with the password; a name is an option's Label.
+	Kept []option
+}
+
+// confirming keeps where the visitor wants to go on, a path of this site.
+func confirming(r *http.Request, f *form) (confirmData, string) {
 	var d signInData
-	d.next(r, emptyForm())
+	d.next(r, f)
+	return confirmData{Form: f, Kept: []option{{Value: d.Next, Label: "next"}}}, d.Next
+}
+
+func (ui *UI) showConfirm(w http.ResponseWriter, r *http.Request) {
+	d, _ := confirming(r, emptyForm())
 	ui.render(w, r, http.StatusOK, "confirm", d)
 }
 
 func (ui *UI) confirm(w http.ResponseWriter, r *http.Request) {
 	f := readForm(r)
-	var d signInData
-	d.next(r, f)
+	d, next := confirming(r, f)
 	token, err := ui.Accounts.Confirm(r.Context(), *ui.session(r), f.secret("password"), f.Get("code"), ui.client(r))
 	if err != nil {
 		ui.again(w, r, "confirm", f, d, err)
 		return
 	}
 	ui.setSession(w, token, ui.session(r).ExpiresAt)
-	ui.redirect(w, r, d.Next)
+	ui.redirect(w, r, next)
 }
 
 type securityData struct {

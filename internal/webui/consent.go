@@ -37,6 +37,9 @@ func (ui *UI) oauthRoutes(mux *http.ServeMux) {
 	page("GET /account/applications/{application}", ui.requireSession(ui.application))
 	page("POST /account/applications/{application}", ui.requireSession(ui.updateApplication))
 	page("POST /account/applications/{application}/secret", ui.requireSession(ui.rotateSecret))
+	page("GET /account/applications/{application}/secret", func(w http.ResponseWriter, r *http.Request) {
+		ui.redirect(w, r, "/account/applications/"+url.PathEscape(r.PathValue("application")))
+	})
 	page("POST /account/applications/{application}/delete", ui.requireSession(ui.deleteApplication))
 	page("GET /account/connections", ui.requireSession(ui.connections))
 	page("POST /account/connections/{application}/disconnect", ui.requireSession(ui.disconnect))

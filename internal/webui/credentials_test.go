@@ -105,7 +105,7 @@ func TestPasswordsAreShownToNobodyElse(t *testing.T) {
 		refused("a stranger", boris.post(path, nil), http.StatusNotFound)
 		refused("nobody", nobody.post(path, nil), http.StatusSeeOther)
 		refused("another site", anna.post(path, nil, "Sec-Fetch-Site", "cross-site"), http.StatusForbidden)
-		refused("a link", anna.get(path), http.StatusNotFound)
+		refused("a link", anna.get(path), http.StatusSeeOther)
 	}
 	refused("a stranger's list", boris.get(credentialsPage), http.StatusNotFound)
 	for _, path := range []string{"/account/services/11/credentials", "/account/services/x/credentials", "/account/services/-1/credentials"} {
@@ -114,11 +114,18 @@ func TestPasswordsAreShownToNobodyElse(t *testing.T) {
 
 	// A session that was left open somewhere is not enough.
 	s.clk.Advance(20 * time.Minute)
-	for _, a := range []answer{anna.get(credentialsPage), anna.post(reveal, nil), anna.post(reset, nil)} {
-		refused("an old sign-in", a, http.StatusSeeOther)
-		if !strings.HasPrefix(a.to, "/account/confirm?") {
-			t.Errorf("to %s", a.to)
+	list := anna.get(credentialsPage)
+	refused("an old sign-in", list, http.StatusSeeOther)
+	if !strings.HasPrefix(list.to, "/account/confirm?") {
+		t.Errorf("to %s", list.to)
+	}
+	for _, path := range []string{reveal, reset} {
+		a := anna.post(path, nil)
+		refused("an old sign-in", a, http.StatusOK)
+		if !strings.Contains(a.body, `name="password"`) {
+			t.Errorf("%s asks for no password: %s", path, a.body)
 		}
+		refused("a wrong password", anna.post(path, url.Values{"password": {"not this one"}}), http.StatusUnprocessableEntity)
 	}
 	if wrong := anna.post("/account/confirm", url.Values{"password": {"not this one"}, "next": {credentialsPage}}); wrong.status != http.StatusUnprocessableEntity {
 		t.Errorf("%d", wrong.status)

@@ -2,8 +2,10 @@ package webui
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"stead.dev/stead/internal/platform/fault"
@@ -44,6 +46,16 @@ func (f *form) Get(name string) string {
 
 // secret is a value as it was typed; a password may begin with a blank.
 func (f *form) secret(name string) string { return f.values.Get(name) }
+
+// kept are the values but those with the given names, for a form that is sent once more.
+func (f *form) kept(but ...string) (all []option) {
+	for _, name := range slices.Sorted(maps.Keys(f.values)) {
+		if !slices.Contains(but, name) {
+			all = append(all, option{Value: f.values.Get(name), Label: name})
+		}
+	}
+	return all
+}
 
 // refused takes over what err says is wrong with the form and answers whether
 // it is of that kind; other errors are pages of their own.

@@ -18,6 +18,7 @@ import (
 	"github.com/pquerna/otp/totp"
 
 	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/testkit"
 	"stead.dev/stead/internal/webui"
 )
 
@@ -352,6 +353,76 @@ func TestOldSessionsConfirmThePasswordFirst(t *testing.T) {
 	}
 	if a := b.get("/account/totp"); a.status != 200 {
 		t.Errorf("%d", a.status)
+	}
+}
+
+func TestWhatWasSentIsKeptWhileThePasswordIsConfirmed(t *testing.T) {
+	s := newSite(t)
+	b := s.browser(t)
+	b.register("anna@example.com")
+	s.clk.Advance(time.Hour)
+	before := b.cookie("stead_session")
+	kept := `name="email" value="anna@work.example"`
+	sent := url.Values{"email": {"anna@work.example"}}
+	if a := b.post("/account/email", sent); a.status != http.StatusOK || !strings.Contains(a.body, kept) || strings.Contains(a.body, "action=") && strings.Contains(a.body, `action="/account`) {
+		t.Fatalf("%d %s", a.status, a.body)
+	}
+	sent.Set("password", "wrong password")
+	if a := b.post("/account/email", sent); a.status != http.StatusUnprocessableEntity || !strings.Contains(a.body, kept) || !strings.Contains(a.body, `id="e-password"`) || strings.Contains(a.body, "wrong password") {
+		t.Errorf("a wrong password: %d %s", a.status, a.body)
+	}
+	if strings.Contains(b.get("/account/profile").body, "anna@work.example") {
+		t.Error("done without the password")
+	}
+	sent.Set("password", password)
+	if a := b.post("/account/email", sent); a.to != "/account/profile" || b.cookie("stead_session") == before {
+		t.Fatalf("%d %s", a.status, a.body)
+	}
+	if a := b.get("/account/profile"); !strings.Contains(a.body, "We have sent a mail to this address") {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+	testkit.Eventually(t, time.Minute, func() bool { return s.post.sentTo("anna@work.example") }, "a mail to the new address")
+	// The password counts for what comes next, too.
+	if a := b.get("/account/totp"); a.status != http.StatusOK {
+		t.Errorf("%d to %q", a.status, a.to)
+	}
+}
+
+func TestAddressesOfFormsLeadToTheirPages(t *testing.T) {
+	b := newSite(t).browser(t)
+	b.register("anna@example.com")
+	for path, want := range map[string]string{
+		"/account/email?lang=ru": "/account/profile", "/account/password": "/account/security", "/account/totp/disable": "/account/security",
+		"/account/recovery-codes": "/account/security", "/account/passkeys/7/delete": "/account/security",
+		credentialsPage + "/7/reveal": credentialsPage, credentialsPage + "/7/reset": credentialsPage,
+	} {
+		if a := b.get(path); a.status != http.StatusSeeOther || a.to != want {
+			t.Errorf("%s: %d to %q", path, a.status, a.to)
+		}
+	}
+	if a := b.get("/account/security"); !strings.Contains(a.body, `<html lang="ru">`) {
+		t.Error("the language was forgotten on the way")
+	}
+}
+
+func TestTheLanguageOfTheNewAccountIsSpoken(t *testing.T) {
+	b := newSite(t).browser(t)
+	b.get("/register?lang=en")
+	b.post("/register", url.Values{"name": {"Anna"}, "email": {"anna@example.com"}, "password": {password}, "locale": {"uz"}})
+	if a := b.get("/account"); !strings.Contains(a.body, `<html lang="uz">`) {
+		t.Errorf("%s", a.body)
+	}
+}
+
+func TestWhereTheVisitorGoesOnOutlivesRefusals(t *testing.T) {
+	b := newSite(t).browser(t)
+	b.register("anna@example.com")
+	b.post("/logout", nil)
+	fields := url.Values{"email": {"anna@example.com"}, "password": {"wrong password"}, "next": {"/account/totp?x=1"}}
+	for _, from := range []string{"/login?next=%2Faccount%2Ftotp%3Fx%3D1", "/login"} {
+		if a := b.post("/login", fields, "Referer", b.site.url+from); !strings.Contains(html.UnescapeString(a.body), `href="/login?lang=ru&next=%2Faccount%2Ftotp%3Fx%3D1"`) {
+			t.Errorf("after %s: %s", from, a.body)
+		}
 	}
 }
 

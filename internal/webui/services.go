@@ -2,7 +2,9 @@ package webui
 
 import (
 	"context"
+	"fmt"
 	"net/http"
+	"net/url"
 
 	"stead.dev/stead/internal/platform/fault"
 )
@@ -30,8 +32,13 @@ func (ui *UI) serviceRoutes(mux *http.ServeMux) {
 	recent := func(pattern string, page http.HandlerFunc) { ui.handle(mux, pattern, ui.requireRecent(page)) }
 	if ui.Credentials != nil {
 		recent("GET /account/services/{service}/credentials", ui.ofService(ui.showCredentials))
-		recent("POST /account/services/{service}/credentials/{credential}/reveal", ui.ofService(ui.revealCredential))
-		recent("POST /account/services/{service}/credentials/{credential}/reset", ui.ofService(ui.resetCredential))
+		for what, page := range map[string]credentialsPage{"reveal": ui.revealCredential, "reset": ui.resetCredential} {
+			path := "/account/services/{service}/credentials/{credential}/" + what
+			ui.handle(mux, "POST "+path, ui.requireRecentForm(ui.ofService(page)))
+			ui.handle(mux, "GET "+path, func(w http.ResponseWriter, r *http.Request) {
+				ui.redirect(w, r, fmt.Sprintf("/account/services/%s/credentials", url.PathEscape(r.PathValue("service"))))
+			})
+		}
 	}
 	if ui.Terminals != nil {
 		recent("GET /account/services/{service}/terminal", ui.showTerminal)

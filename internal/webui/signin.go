@@ -142,6 +142,7 @@ func (ui *UI) register(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	ui.enter(w, r, out)
+	ui.dropCookie(w, langCookie) // the language that was just chosen wins over one that was kept earlier
 	ui.flash(w, "webui.flash.registered")
 	ui.redirect(w, r, d.Next)
 }

@@ -107,6 +107,35 @@ func (ui *UI) requireRecent(page http.HandlerFunc) http.HandlerFunc {
 	})
 }
 
+// requireRecentForm is requireRecent for a form. What was sent is kept while the password is asked for, and done then.
+func (ui *UI) requireRecentForm(page http.HandlerFunc) http.HandlerFunc {
+	return ui.requireSession(func(w http.ResponseWriter, r *http.Request) {
+		s := ui.session(r)
+		if s.Recent(ui.Clock.Now()) {
+			page(w, r)
+			return
+		}
+		f := readForm(r)
+		d := confirmData{Form: f, Kept: f.kept("password", "code")}
+		if !f.values.Has("password") {
+			ui.render(w, r, http.StatusOK, "confirm", d)
+			return
+		}
+		token, err := ui.Accounts.Confirm(r.Context(), *s, f.secret("password"), f.Get("code"), ui.client(r))
+		if err != nil {
+			ui.again(w, r, "confirm", f, d, err)
+			return
+		}
+		ui.setSession(w, token, s.ExpiresAt)
+		proved, err := ui.Accounts.Authenticate(r.Context(), token)
+		if err != nil {
+			ui.fail(w, r, err)
+			return
+		}
+		page(w, r.WithContext(context.WithValue(r.Context(), visitKey{}, &visit{session: &proved})))
+	})
+}
+
 // backTo is where a visitor goes on after signing in, or in another language:
 // the page that was asked for, or, as a form cannot be sent again, the page it
 // stands on.
@@ -115,6 +144,11 @@ func backTo(r *http.Request) string {
 		return r.URL.RequestURI()
 	}
 	if u, err := url.Parse(r.Referer()); err == nil && u.Host == r.Host && u.Path != "" {
+		// A form that is refused a second time comes from an address that no longer says where its visitor goes on.
+		if q := u.Query(); r.PostForm.Has("next") && !q.Has("next") {
+			q.Set("next", r.PostForm.Get("next"))
+			u.RawQuery = q.Encode()
+		}
 		return safeNext(u.RequestURI())
 	}
 	return "/account"
