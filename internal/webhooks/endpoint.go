@@ -36,7 +36,8 @@ var (
 )
 
 const (
-	maxEndpoints   = 20 // of one account
+	// MaxEndpoints are how many an account may have.
+	MaxEndpoints   = 20
 	maxDescription = 200
 	secretBytes    = 32
 	// secretPrefix is that of Standard Webhooks; what follows is base64.

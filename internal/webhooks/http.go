@@ -109,6 +109,7 @@ type updateIn struct {
 		Description  *string    `json:"description,omitempty" maxLength:"200"`
 		Events       []string   `json:"events,omitempty" minItems:"1" maxItems:"200"`
 		Status       *Status    `json:"status,omitempty" enum:"active,paused" doc:"active also enables one that was disabled"`
+		Enabled      *bool      `json:"enabled,omitempty" doc:"The same in other words: true is active, false is paused"`
 		RecoverSince *time.Time `json:"recover_since,omitempty" doc:"Sends what happened since then and has not arrived"`
 	}
 }
@@ -225,7 +226,7 @@ func (s *Service) Operations() []api.Route {
 	}
 }
 
-// listOperation pages what is few: an account has maxEndpoints at most.
+// listOperation pages what is few: an account has MaxEndpoints at most.
 func (s *Service) listOperation(ctx context.Context, p auth.Principal, in *page.Params) (*page.List[endpointWire], error) {
 	rows, err := endpointsOf(ctx, s.DB, p.AccountID, "")
 	if err != nil {
@@ -253,6 +254,16 @@ func (s *Service) createOperation(ctx context.Context, p auth.Principal, in *cre
 
 func (s *Service) updateOperation(ctx context.Context, p auth.Principal, in *updateIn) (*endpointWire, error) {
 	b := in.Body
+	if b.Enabled != nil {
+		wanted := Paused
+		if *b.Enabled {
+			wanted = Active
+		}
+		if b.Status != nil && *b.Status != wanted {
+			return nil, fault.Invalid("enabled", "value")
+		}
+		b.Status = &wanted
+	}
 	e, err := s.update(ctx, p.AccountID, in.Webhook, settings{url: b.URL, description: b.Description, events: b.Events, status: b.Status}, b.RecoverSince)
 	if err != nil {
 		return nil, err

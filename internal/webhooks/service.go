@@ -117,7 +117,7 @@ func (s *Service) newEndpoint(ctx context.Context, accountID int64, c settings) 
 		if err != nil {
 			return err
 		}
-		if len(others) > maxEndpoints {
+		if len(others) > MaxEndpoints {
 			return errLimit.New()
 		}
 		if e.secret, err = s.seal(e.id, shown); err != nil {

@@ -327,6 +327,26 @@ func TestWhatIsRefused(t *testing.T) {
 	})
 }
 
+func TestAnEndpointIsPausedByEitherName(t *testing.T) {
+	engines(t, func(t *testing.T, w *world) {
+		id, _ := w.endpoint("https://hooks.example.com/")
+		for _, c := range []struct{ body, status string }{
+			{`{"enabled": false}`, "paused"},
+			{`{"enabled": true}`, "active"},
+			{`{"status": "paused", "enabled": false}`, "paused"},
+			{`{"description": "Ours"}`, "paused"},
+			{`{"status": "active"}`, "active"},
+		} {
+			if e := w.must(200, "own", "PATCH", fmt.Sprint("webhooks/", id), c.body); e["status"] != c.status || e["enabled"] != (c.status == "active") {
+				t.Errorf("%s: %v", c.body, e)
+			}
+		}
+		if a := w.must(422, "own", "PATCH", fmt.Sprint("webhooks/", id), `{"status": "active", "enabled": false}`); a["error"] != "validation_failed" {
+			t.Errorf("both: %v", a)
+		}
+	})
+}
+
 func TestBothSecretsSignWhileOneIsRotated(t *testing.T) {
 	engines(t, func(t *testing.T, w *world) {
 		rc := newReceiver(t, nil)
