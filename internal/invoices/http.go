@@ -109,9 +109,10 @@ func pathsOf(p auth.Principal) string {
 	return publicPaths
 }
 
-// eventOf is the document in the data of its event: in USD and English whoever it is told to.
+// eventOf is the document in the data of its event: in USD and English whoever it is told to. Events are sent to
+// resellers, whose keys open the paths of theirs.
 func (s *Service) eventOf(ctx context.Context, r record) invoiceWire {
-	return s.wire(money.WithCurrency(i18n.WithLang(ctx, i18n.English), money.USD), r, publicPaths)
+	return s.wire(money.WithCurrency(i18n.WithLang(ctx, i18n.English), money.USD), r, resellerPaths)
 }
 
 type listIn struct {

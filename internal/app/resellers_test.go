@@ -1,0 +1,44 @@
+package app
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"stead.dev/stead/internal/platform/testkit"
+	"stead.dev/stead/internal/reseller"
+)
+
+// TestAnInvoiceThatAResellerIsToldOfOpensWithItsKey: what the event names as PDF is an address of the interface of
+// resellers, who have no token.
+func TestAnInvoiceThatAResellerIsToldOfOpensWithItsKey(t *testing.T) {
+	engines(t, simulated, func(t *testing.T, a *App) {
+		w := &world{App: a, t: t}
+		w.owner = a.customer(t, a.application(t, false), 100_00)
+		w.plan = w.aPlan()
+		key := w.aKey(w.owner, reseller.NewKey{})
+		w.id(a.post(t, key, "/api/v1/reseller/services", fmt.Sprintf(`{"plan_id": %d, "domain": "shop.example.com"}`, w.plan)))
+		var told struct {
+			Data []struct {
+				Body struct {
+					Data struct {
+						Object struct {
+							PDFURL string `json:"pdf_url"`
+						}
+					}
+				}
+			}
+		}
+		testkit.Eventually(t, time.Minute, func() bool {
+			a.get(t, key, "/api/v1/reseller/events?type=invoice.issued").decode(t, &told)
+			return len(told.Data) > 0
+		}, "the reseller is told of the invoice")
+		address := told.Data[0].Body.Data.Object.PDFURL
+		path, ok := strings.CutPrefix(address, a.cfg.BaseURL)
+		if r := a.get(t, key, path); !ok || r.status != http.StatusOK || r.header.Get("Content-Type") != "application/pdf" {
+			t.Errorf("%s: %d %s", address, r.status, r.header.Get("Content-Type"))
+		}
+	})
+}
