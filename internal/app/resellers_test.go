@@ -11,6 +11,32 @@ import (
 	"stead.dev/stead/internal/reseller"
 )
 
+// TestAResellerIsToldItsLimits: with its terms and its key (contract: "profile, discount, limits, this key").
+func TestAResellerIsToldItsLimits(t *testing.T) {
+	type limits struct {
+		Requests *int `json:"requests_per_minute"`
+		Checks   *int `json:"domain_checks_per_minute"`
+		Keys     int
+		Webhooks int
+	}
+	limitsOf := func(t *testing.T, settings map[string]string) limits {
+		t.Helper()
+		a := start(t, settings)
+		w := &world{App: a, t: t}
+		w.owner = customer{id: a.account(t)}
+		var me struct{ Limits limits }
+		a.get(t, w.aKey(w.owner, reseller.NewKey{}), "/api/v1/reseller/me").decode(t, &me)
+		return me.Limits
+	}
+	l := limitsOf(t, map[string]string{"throttle": "true", "throttle_reseller": "61"})
+	if l.Requests == nil || *l.Requests != 61 || l.Checks == nil || *l.Checks != 20 || l.Keys != 50 || l.Webhooks != 20 {
+		t.Errorf("%+v", l)
+	}
+	if l := limitsOf(t, nil); l.Requests != nil || l.Checks != nil {
+		t.Errorf("without throttles: %+v", l)
+	}
+}
+
 // TestAnInvoiceThatAResellerIsToldOfOpensWithItsKey: what the event names as PDF is an address of the interface of
 // resellers, who have no token.
 func TestAnInvoiceThatAResellerIsToldOfOpensWithItsKey(t *testing.T) {

@@ -224,7 +224,7 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 	c.orders.Coupons = redeemed{c.coupons}
 	c.reseller = reseller.New(reseller.Config{
 		DB: c.db, Clock: c.clock, Accounts: c.accounts, Wallet: c.wallet, Services: c.services, Orders: c.orders, Catalog: c.catalog,
-		Credentials: c.credentials, BaseURL: c.cfg.BaseURL, Events: c.outbox,
+		Credentials: c.credentials, BaseURL: c.cfg.BaseURL, Events: c.outbox, Limits: c.resellerLimits(),
 	})
 	c.orders.Rates, c.services.Rates, c.domains.Rates = c.reseller, c.reseller, c.reseller
 	c.addons.Rates = c.reseller
@@ -396,6 +396,15 @@ func (c *core) signInLimits() account.Limits {
 		return account.Limits{}
 	}
 	return account.DefaultLimits()
+}
+
+// resellerLimits are what bounds resellers, as they are told.
+func (c *core) resellerLimits() reseller.Limits {
+	l := reseller.Limits{Webhooks: webhooks.MaxEndpoints}
+	if c.cfg.Throttle {
+		l.RequestsPerMinute, l.DomainChecksPerMinute = c.cfg.ThrottleReseller, c.cfg.ThrottleDomainCheck
+	}
+	return l
 }
 
 // gateways are the ways to pay that the configuration opens.

@@ -25,8 +25,28 @@ type meWire struct {
 	LowBalanceThreshold *money.Money `json:"low_balance_threshold" doc:"Below it, the reseller is told"`
 	AutoRenew           bool         `json:"auto_renew" doc:"Of services that do not say"`
 	Sandbox             bool         `json:"sandbox"`
+	Limits              limitsWire   `json:"limits"`
 	Key                 keyWire      `json:"key"`
 	CreatedAt           time.Time    `json:"created_at"`
+}
+
+// limitsWire are the bounds of what a reseller may do.
+type limitsWire struct {
+	RequestsPerMinute     *int `json:"requests_per_minute" doc:"Of each key; null: no bound"`
+	DomainChecksPerMinute *int `json:"domain_checks_per_minute" doc:"Of each key; null: no bound"`
+	Keys                  int  `json:"keys" doc:"That are not revoked"`
+	Webhooks              int  `json:"webhooks" doc:"Addresses that are told of events"`
+}
+
+func wireLimits(l Limits) limitsWire {
+	w := limitsWire{Keys: maxKeys, Webhooks: l.Webhooks}
+	if l.RequestsPerMinute > 0 {
+		w.RequestsPerMinute = &l.RequestsPerMinute
+	}
+	if l.DomainChecksPerMinute > 0 {
+		w.DomainChecksPerMinute = &l.DomainChecksPerMinute
+	}
+	return w
 }
 
 // keyWire is a key without its secret.
@@ -58,7 +78,7 @@ func (s *Service) meOperations() []api.Route {
 		// Specification, section "Reseller".
 		api.Operation[struct{}, meWire]{
 			ID: "reseller.me", Method: http.MethodGet, Path: "/api/v1/reseller/me", Section: api.Reseller, Auth: api.Key,
-			Summary: "See your terms and the key that you use",
+			Summary: "See your terms, your limits and the key that you use",
 			Handle: func(ctx context.Context, p auth.Principal, _ *struct{}) (*meWire, error) {
 				return s.me(ctx, s.DB, p)
 			},
@@ -95,7 +115,7 @@ func (s *Service) me(ctx context.Context, q db.Querier, p auth.Principal) (*meWi
 	}
 	w := &meWire{
 		ID: p.AccountID, Email: owner.Email, Name: owner.Name, Locale: own.Locale, Tier: r.Tier, DiscountBasisPoints: r.Discount,
-		AutoRenew: chosen.autoRenew, Sandbox: k.Sandbox, CreatedAt: r.CreatedAt,
+		AutoRenew: chosen.autoRenew, Sandbox: k.Sandbox, CreatedAt: r.CreatedAt, Limits: wireLimits(s.Limits),
 		Key: keyWire{
 			ID: k.ID, Name: k.Name, Hint: k.Hint, ReadOnly: k.ReadOnly, Addresses: k.Addresses, LastUsedAt: k.LastUsedAt, CreatedAt: k.CreatedAt,
 		},

@@ -34,7 +34,15 @@ type Config struct {
 	Catalog     *catalog.Service
 	Credentials *credentials.Service
 	BaseURL     string // of the site, where links lead
+	Limits      Limits
 	Events      Events // nil: nobody is told of keys
+}
+
+// Limits are what bounds every reseller alike.
+type Limits struct {
+	// RequestsPerMinute of a key, and DomainChecksPerMinute among them; 0 is no bound.
+	RequestsPerMinute, DomainChecksPerMinute int
+	Webhooks                                 int
 }
 
 // Service is the front's use cases.
