@@ -59,6 +59,7 @@ func (c *core) buildDomains(ctx context.Context, as role) error {
 	c.domains = domains.New(domains.Config{
 		DB: c.db, Clock: c.clock, Queue: c.queue, Events: c.outbox, Box: c.box, Orders: purchases{c.orders}, Worlds: c.accounts,
 		Registrars: open, Log: c.log, Nameservers: c.cfg.Nameservers, ReservedDomains: ownNames(c.cfg),
+		Hosts: c.hosting,
 	})
 	var sources []registrar.Source
 	if c.cfg.DomainLookup == config.LookupRDAP || c.cfg.DomainLookup == config.LookupBoth {

@@ -68,3 +68,34 @@ func TestAnInvoiceThatAResellerIsToldOfOpensWithItsKey(t *testing.T) {
 		}
 	})
 }
+
+// TestADomainNamesTheServiceThatHasIt: of the account that asks, and of no other.
+func TestADomainNamesTheServiceThatHasIt(t *testing.T) {
+	engines(t, simulated, func(t *testing.T, a *App) {
+		w := &world{App: a, t: t}
+		w.owner = a.customer(t, a.application(t, false), 100_00)
+		w.plan = w.aPlan()
+		key := w.aKey(w.owner, reseller.NewKey{})
+		type domain struct {
+			ServiceID    *int64 `json:"service_id"`
+			Verification struct{ Status string }
+		}
+		id := w.id(a.post(t, key, "/api/v1/reseller/domains", registrationRequest("shop.example")))
+		seen := func() (one domain) {
+			a.get(t, key, fmt.Sprintf("/api/v1/reseller/domains/%d", id)).decode(t, &one)
+			var list struct{ Data []domain }
+			a.get(t, w.owner.token, "/api/v1/domains").decode(t, &list)
+			if len(list.Data) != 1 || (list.Data[0].ServiceID == nil) != (one.ServiceID == nil) {
+				t.Errorf("the list says %+v, the domain %+v", list.Data, one)
+			}
+			return one
+		}
+		if d := seen(); d.ServiceID != nil || d.Verification.Status != "none" {
+			t.Errorf("before: %+v", d)
+		}
+		service := w.id(a.post(t, key, "/api/v1/reseller/services", fmt.Sprintf(`{"plan_id": %d, "domain": "shop.example"}`, w.plan)))
+		if d := seen(); d.ServiceID == nil || *d.ServiceID != service {
+			t.Errorf("with the service %d: %+v", service, d)
+		}
+	})
+}

@@ -75,6 +75,7 @@ type domain struct {
 	seen                         int64      // readings of the registry that the row has had
 	handle                       string     // what its contacts' handles begin with; empty for older ones
 	last                         *operation // where it was asked for
+	serviceID                    *int64     // likewise
 	tldNow                       *tld
 }
 

@@ -36,6 +36,7 @@ type domainWire struct {
 	Nameservers       []string                  `json:"nameservers"`
 	GlueHosts         []registrar.Host          `json:"glue_hosts"`
 	DNSSEC            dnssecWire                `json:"dnssec"`
+	Verification      verificationWire          `json:"verification" doc:"Whether the registrant has to confirm an address"`
 	Contacts          map[registrar.Role]string `json:"contacts" doc:"Handles of the registrar; the contacts themselves are not kept here"`
 	RenewPrice        *money.Money              `json:"renew_price" doc:"Of a year; null where the zone has no price"`
 	RestorePrice      *money.Money              `json:"restore_price"`
@@ -43,6 +44,7 @@ type domainWire struct {
 	RedemptionUntil   *time.Time                `json:"redemption_until" doc:"Until when it can be restored"`
 	LastOperation     *operationWire            `json:"last_operation"`
 	RegistryStatuses  []string                  `json:"registry_statuses" doc:"In the words of EPP"`
+	ServiceID         *int64                    `json:"service_id" doc:"Of your service that has the name among its domains"`
 	ClientRef         *string                   `json:"client_ref"`
 	CreatedAt         time.Time                 `json:"created_at"`
 }
@@ -50,6 +52,12 @@ type domainWire struct {
 type dnssecWire struct {
 	Enabled   bool           `json:"enabled"`
 	DSRecords []registrar.DS `json:"ds_records"`
+}
+
+// verificationWire is none wherever a registry confirms nobody, as those here.
+type verificationWire struct {
+	Status   string     `json:"status" enum:"none,pending,completed,failed"`
+	Deadline *time.Time `json:"deadline"`
 }
 
 type operationWire struct {
@@ -65,8 +73,10 @@ type operationWire struct {
 type eventWire struct {
 	domainWire
 
-	ErrorKey *string `json:"error_key,omitempty" doc:"Why something failed"`
-	Days     *int    `json:"days,omitempty" doc:"How many days are left, of a reminder"`
+	// ServiceID is not told: what events say of a service makes them the service's.
+	ServiceID *int64  `json:"service_id,omitempty"`
+	ErrorKey  *string `json:"error_key,omitempty" doc:"Why something failed"`
+	Days      *int    `json:"days,omitempty" doc:"How many days are left, of a reminder"`
 }
 
 func wire(ctx context.Context, d domain) domainWire {
@@ -75,7 +85,8 @@ func wire(ctx context.Context, d domain) domainWire {
 		RegisteredAt: d.registeredAt, AutoRenew: d.autoRenew, Privacy: d.privacy, Locked: d.locked,
 		TransferLockUntil: d.transferLockUntil, Nameservers: d.nameservers, GlueHosts: d.registry.Hosts,
 		DNSSEC: dnssecWire{len(d.registry.DS) > 0, d.registry.DS}, Contacts: d.registry.Contacts,
-		RegistryStatuses: d.registry.Statuses, ClientRef: d.clientRef, CreatedAt: d.createdAt,
+		RegistryStatuses: d.registry.Statuses, ServiceID: d.serviceID, ClientRef: d.clientRef, CreatedAt: d.createdAt,
+		Verification: verificationWire{Status: "none"},
 	}
 	if !d.dated() {
 		w.ExpiresAt = nil
@@ -340,6 +351,9 @@ func (s *Service) List(ctx context.Context, accountID int64, f Filter, p page.Pa
 	if err == nil {
 		err = fill(ctx, s.DB, rows)
 	}
+	if err == nil {
+		err = s.host(ctx, s.DB, accountID, rows)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -360,11 +374,36 @@ func (s *Service) show(ctx context.Context, q db.Querier, accountID, id int64) (
 	if err == nil {
 		d, err = filled(ctx, q, d.id)
 	}
+	rows := []domain{d}
+	if err == nil {
+		err = s.host(ctx, q, accountID, rows)
+	}
 	if err != nil {
 		return nil, err
 	}
-	w := wire(ctx, d)
+	w := wire(ctx, rows[0])
 	return &w, nil
+}
+
+// host finds the services that have the account's names among their domains.
+func (s *Service) host(ctx context.Context, q db.Querier, accountID int64, rows []domain) error {
+	if s.Hosts == nil || len(rows) == 0 {
+		return nil
+	}
+	names := make([]string, len(rows))
+	for i, d := range rows {
+		names[i] = d.name
+	}
+	by, err := s.Hosts.HostedBy(ctx, q, accountID, names)
+	if err != nil {
+		return err
+	}
+	for i := range rows {
+		if id, ok := by[rows[i].name]; ok {
+			rows[i].serviceID = &id
+		}
+	}
+	return nil
 }
 
 func (s *Service) orderOperation(ctx context.Context, tx *db.Tx, p auth.Principal, in *orderIn) (*domainWire, error) {
@@ -381,6 +420,5 @@ func (s *Service) orderOperation(ctx context.Context, tx *db.Tx, p auth.Principa
 	if err != nil {
 		return nil, err
 	}
-	w := wire(ctx, d)
-	return &w, nil
+	return s.show(ctx, tx, p.AccountID, d.id)
 }

@@ -60,6 +60,12 @@ type Rates interface {
 	Wholesale(ctx context.Context, q db.Querier, accountID int64) (basisPoints int, ok bool, err error)
 }
 
+// Hosts tell which services have names among their domains.
+type Hosts interface {
+	// HostedBy are the account's services, by the names of theirs among the given.
+	HostedBy(ctx context.Context, q db.Querier, accountID int64, names []string) (map[string]int64, error)
+}
+
 // Events keeps what happened.
 type Events interface {
 	Emit(ctx context.Context, tx *db.Tx, e outbox.Event) error
@@ -77,6 +83,7 @@ type Config struct {
 	Registrars Registrars
 	Log        *slog.Logger
 	Rates      Rates // nil: everybody pays retail
+	Hosts      Hosts // nil: nobody does
 	// Nameservers are those of domains for which nobody names any.
 	Nameservers []string
 	// ReservedDomains are the operator's own names.
@@ -348,7 +355,7 @@ func (s *Service) tell(ctx context.Context, tx *db.Tx, kind string, id int64, n 
 	}
 	e := outbox.Event{
 		Type: kind, AccountID: d.accountID, Subject: "domain", SubjectID: id,
-		Data: eventWire{wire(money.WithCurrency(ctx, money.USD), d), n.errorKey, n.days},
+		Data: eventWire{domainWire: wire(money.WithCurrency(ctx, money.USD), d), ErrorKey: n.errorKey, Days: n.days},
 	}
 	if n.previous != nil {
 		e.Previous = n.previous

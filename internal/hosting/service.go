@@ -64,6 +64,14 @@ func (s *Service) Available(ctx context.Context, q db.Querier, accountID int64, 
 	return available(ctx, q, accountID, sandbox, name, domainname.Parents(name))
 }
 
+// HostedBy are the account's services that have names among the given, by name.
+func (s *Service) HostedBy(ctx context.Context, q db.Querier, accountID int64, names []string) (map[string]int64, error) {
+	if len(names) == 0 {
+		return nil, nil //nolint:nilnil // no names, no services
+	}
+	return hostedBy(ctx, q, accountID, names)
+}
+
 // Claim makes the name the primary domain of a service that begins to be
 // provisioned in tx, or answers fault.DomainUnavailable. A claim that is repeated
 // changes nothing.

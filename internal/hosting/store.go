@@ -45,6 +45,20 @@ func list(ctx context.Context, q db.Querier, accountID, serviceID int64, p page.
 	return rows, total, err
 }
 
+// hostedBy reads which services of an account have names.
+func hostedBy(ctx context.Context, q db.Querier, accountID int64, names []string) (map[string]int64, error) {
+	in, args := db.In(2, names)
+	by := map[string]int64{}
+	_, err := db.Collect(ctx, q, func(row db.Row) (none struct{}, err error) {
+		var name string
+		var id int64
+		err = row.Scan(&name, &id)
+		by[name] = id
+		return none, err
+	}, `SELECT name, service_id FROM hosting_domains WHERE account_id = $1 AND name IN (`+in+`)`, append([]any{accountID}, args...)...)
+	return by, err
+}
+
 // ofService reads all domains of a service, the primary one first.
 func ofService(ctx context.Context, q db.Querier, serviceID int64) ([]domain, error) {
 	return db.Collect(ctx, q, scan, `SELECT `+columns+` FROM hosting_domains WHERE service_id = $1`+primaryFirst, serviceID)
