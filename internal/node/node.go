@@ -137,6 +137,11 @@ func New(ctx context.Context, cfg Config) (_ *Node, err error) {
 		}
 	}
 	n.start(ctx)
+	if sites, ok := n.web.(web.Expecter); ok {
+		for _, rec := range n.accounts.List() {
+			sites.Expect(rec.Name, n.sites(rec))
+		}
+	}
 	_, here := n.web.(http.Handler) // else a daemon serves the sites, and did so all the while
 	for _, rec := range n.accounts.List() {
 		err := identity.Do(n.of(rec), func() error { return files.Sweep(n.accounts.Home(rec)) })

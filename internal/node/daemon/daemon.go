@@ -33,6 +33,9 @@ type Spec struct {
 	// (proc(5), hidepid): for daemons that run what customers write. Where the kernel gives no view of the file
 	// system of its own, as in some containers, they see all.
 	HideProcesses bool
+	// Stale are files by which a run that was cut short, by a loss of power or SIGKILL, keeps the next one from
+	// starting: sockets that stand in the way, process ids that are another's by now. They go before each start.
+	Stale []string
 	// Reload is the signal that makes it read its configuration anew; zero when it cannot.
 	Reload syscall.Signal
 	// Stop is the signal that ends it; zero is SIGTERM. After StopTimeout (zero: 10 s) it is killed.

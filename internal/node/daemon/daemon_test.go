@@ -172,6 +172,46 @@ func TestDaemonThatCannotStartSaysWhatItPrinted(t *testing.T) {
 	}
 }
 
+// The next agent knows what runs before it says what should.
+func TestWhatAFormerAgentStartedIsKnownAtOnce(t *testing.T) {
+	state := t.TempDir()
+	first, err := NewProcesses(Config{Dir: state, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
+	must(t, err)
+	spec := sleeper(t.TempDir())
+	must(t, first.Ensure(t.Context(), spec))
+	pid := first.PID("sleeper")
+	must(t, first.Close())
+	p := supervise(t, state)
+	if got := p.PID("sleeper"); got != pid {
+		t.Errorf("pid %d, want %d", got, pid)
+	}
+	must(t, p.Stop(t.Context(), "sleeper"))
+	if got := p.PID("sleeper"); got != 0 {
+		t.Errorf("after its end: pid %d", got)
+	}
+}
+
+// What a run that was cut short left is in nobody's way.
+func TestStaleFilesGoBeforeEachStart(t *testing.T) {
+	dir := t.TempDir()
+	stale := filepath.Join(dir, "stale")
+	spec := Spec{
+		Name: "careful", Command: []string{"/bin/sh", "-c", "test ! -e " + stale + " && : >" + stale + " && exec sleep 1000"}, Stale: []string{stale},
+		Ready: func(context.Context) error { _, err := os.Stat(stale); return err },
+	}
+	must(t, os.WriteFile(stale, nil, 0o600))
+	p := supervise(t, t.TempDir())
+	must(t, p.Ensure(t.Context(), spec))
+	pid := p.PID("careful")
+	must(t, syscall.Kill(pid, syscall.SIGKILL))
+	eventually(t, "it runs again", func() bool {
+		now := p.PID("careful")
+		_, err := os.Stat(stale)
+		return now != 0 && now != pid && err == nil
+	})
+	must(t, p.Stop(t.Context(), "careful"))
+}
+
 // The agent is killed at any moment while it starts a daemon: the next one finds the daemon, once.
 func TestKilledSupervisorLeavesOneDaemon(t *testing.T) {
 	if state := os.Getenv("STEAD_TEST_SUPERVISE"); state != "" {
@@ -432,7 +472,7 @@ func TestUnitFile(t *testing.T) {
 	}}
 	spec := Spec{
 		Name: "nginx", Command: []string{"/bin/true", "-g", `a "b" $c %d \e`}, Env: []string{"A=$b"}, Reload: syscall.SIGHUP,
-		Stop: syscall.SIGQUIT, User: "root",
+		Stop: syscall.SIGQUIT, User: "root", Stale: []string{"/run/a b"},
 	}
 	must(t, s.Ensure(t.Context(), spec))
 	file := filepath.Join(dir, "stead-nginx.service")
@@ -440,6 +480,7 @@ func TestUnitFile(t *testing.T) {
 	must(t, err)
 	for _, line := range []string{
 		`ExecStart="/bin/true" "-g" "a \"b\" $$c %%d \\e"`, `Environment="A=$b"`, "KillSignal=SIGQUIT", "ExecReload=/bin/kill -1 $MAINPID",
+		`ExecStartPre=+/bin/rm -f "/run/a b"`,
 	} {
 		if !strings.Contains(string(text), line+"\n") {
 			t.Errorf("no line %s in\n%s", line, text)
@@ -449,6 +490,10 @@ func TestUnitFile(t *testing.T) {
 		t.Errorf("systemd-analyze: %v: %s", err, out)
 	}
 	must(t, s.Ensure(t.Context(), spec))
+	spec.Stale = append(spec.Stale, "/run/c") // no reason to end what runs
+	must(t, s.Ensure(t.Context(), spec))
+	must(t, Unread(file+".unread").Note()) // an agent was killed when it had written the unit
+	must(t, s.Ensure(t.Context(), spec))
 	must(t, s.Reload(t.Context(), "nginx"))
 	must(t, s.Stop(t.Context(), "nginx"))
 	const unit = "stead-nginx.service"
@@ -456,6 +501,8 @@ func TestUnitFile(t *testing.T) {
 	want := []string{
 		"daemon-reload", "enable --quiet " + unit, "restart " + unit,
 		"daemon-reload", "enable --quiet " + unit, "start " + unit,
+		"daemon-reload", "enable --quiet " + unit, "start " + unit,
+		"daemon-reload", "enable --quiet " + unit, "restart " + unit,
 		show, "reload " + unit, "disable --quiet --now " + unit, "daemon-reload",
 	}
 	if got := strings.Join(calls, "\n"); got != strings.Join(want, "\n") {
@@ -464,8 +511,12 @@ func TestUnitFile(t *testing.T) {
 	if _, err := os.Stat(file); err == nil {
 		t.Error("the unit is left")
 	}
-	spec.Command = []string{"/bin/true", "a\nExecStartPre=/bin/evil"}
-	if err := s.Ensure(t.Context(), spec); err == nil {
-		t.Error("a line was smuggled into the unit")
+	evil := spec
+	evil.Command = []string{"/bin/true", "a\nExecStartPre=/bin/evil"}
+	spec.Stale = []string{"/run/a\nExecStartPre=/bin/evil"}
+	for _, spec := range []Spec{evil, spec} {
+		if err := s.Ensure(t.Context(), spec); err == nil {
+			t.Error("a line was smuggled into the unit")
+		}
 	}
 }

@@ -232,8 +232,13 @@ var ownMounts = sync.OnceValue(func() bool {
 	return try.Run() == nil
 })
 
-// start runs the daemon and keeps it running. The caller holds the lock.
+// start runs the daemon and keeps it running. The caller holds the lock, and has ended the one before.
 func (p *Processes) start(k *kept, spec Spec, lock *os.File) error {
+	for _, file := range spec.Stale {
+		if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("daemon: %w", err)
+		}
+	}
 	out, err := os.OpenFile(p.file(spec.Name, ".log"), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
 		return fmt.Errorf("daemon: %w", err)
@@ -527,16 +532,22 @@ func (p *Processes) Stop(ctx context.Context, name string) error {
 	return nil
 }
 
-// PID implements Supervisor.
+// PID implements Supervisor. A daemon that a former agent started counts also before Ensure.
 func (p *Processes) PID(name string) int {
-	k := p.daemon(name, false)
-	if k == nil {
+	if !nameForm.MatchString(name) {
 		return 0
 	}
-	if proc := k.running(); proc.lives() {
-		return proc.pid
+	var proc process
+	if k := p.daemon(name, false); k != nil {
+		proc = k.running()
 	}
-	return 0
+	if proc == (process{}) {
+		proc, _ = p.read(name)
+	}
+	if !proc.lives() {
+		return 0
+	}
+	return proc.pid
 }
 
 // How much of what a daemon prints is kept: the file it prints into, and older ones.

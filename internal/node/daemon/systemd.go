@@ -68,13 +68,21 @@ func (s *Systemd) Ensure(ctx context.Context, spec Spec) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("daemon: %w", err)
 	}
+	unread := Unread(file + ".unread") // no name of a unit, so systemd passes it over
 	if string(former) != text {
+		if running(string(former)) != running(text) {
+			if err := unread.Note(); err != nil {
+				return err
+			}
+		}
 		if err := record.WriteFile(file, []byte(text), 0o644); err != nil {
 			return fmt.Errorf("daemon: %w", err)
 		}
-		action = "restart"
 	}
 	// Also when the file was right: an agent may have been killed between writing it and this.
+	if unread.Noted() {
+		action = "restart"
+	}
 	if _, err := s.systemctl(ctx, "daemon-reload"); err != nil {
 		return err
 	}
@@ -84,6 +92,9 @@ func (s *Systemd) Ensure(ctx context.Context, spec Spec) error {
 	if _, err := s.systemctl(ctx, action, unitName(spec.Name)); err != nil {
 		return err
 	}
+	if err := unread.Forget(); err != nil {
+		return err
+	}
 	return await(ctx, spec, nil)
 }
 
@@ -91,7 +102,7 @@ func (s *Systemd) Ensure(ctx context.Context, spec Spec) error {
 func unit(spec Spec) (string, error) {
 	var b strings.Builder
 	line := func(key, value string) { fmt.Fprintf(&b, "%s=%s\n", key, value) }
-	for _, text := range slices.Concat(spec.Command, spec.Env, []string{spec.Dir, spec.User}) {
+	for _, text := range slices.Concat(spec.Command, spec.Env, spec.Stale, []string{spec.Dir, spec.User}) {
 		if strings.ContainsAny(text, "\x00\n\r") {
 			return "", fmt.Errorf("daemon: %s: %q cannot stand in a unit", spec.Name, text)
 		}
@@ -105,6 +116,9 @@ func unit(spec Spec) (string, error) {
 	args := make([]string, 0, len(spec.Command))
 	for _, arg := range spec.Command {
 		args = append(args, quote(arg, true))
+	}
+	for _, file := range spec.Stale {
+		b.WriteString(preparation + "+/bin/rm -f " + quote(file, true) + "\n") // as root, whoever runs the daemon
 	}
 	line("ExecStart", strings.Join(args, " "))
 	for _, env := range append([]string{"PATH=" + searchPath}, spec.Env...) {
@@ -129,6 +143,20 @@ func unit(spec Spec) (string, error) {
 	b.WriteString("\n[Install]\n")
 	line("WantedBy", "multi-user.target")
 	return b.String(), nil
+}
+
+// preparation begins the lines of a unit that matter to the next start only.
+const preparation = "ExecStartPre="
+
+// running is what of a unit matters to a daemon that runs.
+func running(unit string) string {
+	var b strings.Builder
+	for line := range strings.Lines(unit) {
+		if !strings.HasPrefix(line, preparation) {
+			b.WriteString(line)
+		}
+	}
+	return b.String()
 }
 
 // quote makes text one word of a unit file, in which nothing is replaced. Variables stand only in

@@ -18,6 +18,13 @@ type Server interface {
 	Close() error
 }
 
+// Expecter is a Server whose sites are served while no process is there that applies them. One that starts tells it of
+// all accounts before it applies the first: else a name beginning with "www." would be taken for nobody's, and shown as
+// another's, until its own account's turn comes.
+type Expecter interface {
+	Expect(account string, sites []Site)
+}
+
 // Site is the names that are answered in one way: from a document root, or by a redirect. "www." of a name is answered too, unless
 // another site has it.
 type Site struct {

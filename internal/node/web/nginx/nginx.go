@@ -94,7 +94,10 @@ type Server struct {
 	reloads    int
 }
 
-var _ web.Server = (*Server)(nil)
+var (
+	_ web.Server   = (*Server)(nil)
+	_ web.Expecter = (*Server)(nil)
+)
 
 var plainPath = regexp.MustCompile(`^/[A-Za-z0-9._/-]+$`)
 
@@ -232,8 +235,8 @@ func (s *Server) start(ctx context.Context) error {
 		Name:    Name,
 		Command: []string{s.cfg.Program, "-p", s.cfg.Dir + "/", "-c", s.file("nginx.conf"), "-e", s.file("error.log"), "-g", "daemon off;"},
 		Env:     []string{"TZ=UTC"}, // the times of its logs
-		Dir:     s.cfg.Dir,
-		Reload:  syscall.SIGHUP, Stop: syscall.SIGQUIT, StopTimeout: 30 * time.Second,
+		Dir:     s.cfg.Dir, Stale: []string{s.file("status.sock")},
+		Reload: syscall.SIGHUP, Stop: syscall.SIGQUIT, StopTimeout: 30 * time.Second,
 		Ready: func(ctx context.Context) error {
 			_, err := s.serving(ctx)
 			return err
@@ -412,6 +415,9 @@ func (s *Server) Apply(ctx context.Context, account string, sites []web.Site) er
 		}
 	}
 }
+
+// Expect implements web.Expecter.
+func (s *Server) Expect(account string, sites []web.Site) { s.note(account, sites) }
 
 // note keeps what an account has.
 func (s *Server) note(account string, sites []web.Site) {

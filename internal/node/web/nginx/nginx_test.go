@@ -289,6 +289,49 @@ func TestTheNamesOfWWWBelongToWhoHasThem(t *testing.T) {
 	expect("www.one.example", "ALICE")
 }
 
+// What another agent applies first takes no name from who comes later.
+func TestANameOfWWWIsItsOwnersWhileAnAgentStarts(t *testing.T) {
+	w := newWorld(t)
+	a, b := w.machine.Account("alice", panel.Limits{}), w.machine.Account("bob", panel.Limits{})
+	w.put(a, "public_html/index.html", "ALICE")
+	w.put(b, "public_html/index.html", "BOB")
+	w.apply(a, web.Site{Domain: "one.example"})
+	w.apply(b, web.Site{Domain: "www.one.example"})
+	w.must(w.Close())
+	again, err := Open(w.Context(), w.cfg)
+	w.must(err)
+	w.Server = again
+	w.Expect(a.Name, []web.Site{{Domain: "one.example", Home: a.Home, DocumentRoot: "public_html", GID: a.User.GID}})
+	w.Expect(b.Name, []web.Site{{Domain: "www.one.example", Home: b.Home, DocumentRoot: "public_html", GID: b.User.GID}})
+	before := w.Reloads()
+	w.apply(a, web.Site{Domain: "one.example"})
+	if res := w.ask("GET", "http://www.one.example/"); res.body != "BOB" {
+		t.Errorf("%q, want BOB", res.body)
+	}
+	w.apply(b, web.Site{Domain: "www.one.example"})
+	if n := w.Reloads() - before; n != 0 {
+		t.Errorf("%d reloads for what is so already", n)
+	}
+}
+
+// A loss of power, or whoever kills for want of memory, leaves nginx no time to put things away.
+func TestNginxStartsAgainAfterItWasCutShort(t *testing.T) {
+	w := newWorld(t)
+	a := w.machine.Account("alice", panel.Limits{})
+	w.put(a, "public_html/index.html", "INDEX")
+	w.apply(a, web.Site{Domain: "alice.example"})
+	pid := w.cfg.Supervisor.PID(Name)
+	w.must(syscall.Kill(-pid, syscall.SIGKILL)) // its session
+	testkit.Eventually(t, time.Minute, func() bool {
+		now := w.cfg.Supervisor.PID(Name)
+		_, err := w.serving(t.Context())
+		return now != 0 && now != pid && err == nil
+	}, "nginx serves again")
+	if res := w.ask("GET", "http://alice.example/"); res.body != "INDEX" {
+		t.Errorf("%d %q", res.StatusCode, res.body)
+	}
+}
+
 func TestNothingOfAnotherAccountIsServed(t *testing.T) {
 	w := newWorld(t)
 	a, b := w.machine.Account("alice", panel.Limits{}), w.machine.Account("bob", panel.Limits{})
