@@ -7,6 +7,7 @@ import (
 
 	"stead.dev/stead/internal/node/limits"
 	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/platform/clock"
 )
 
 // How the background follows what accounts occupy. Whatever is written through this process is counted
@@ -25,14 +26,18 @@ const (
 
 // walked is what the background knows of an account.
 type walked struct {
-	at     time.Time     // when it was walked last
+	at     time.Duration // when it was walked last, since the background began
 	took   time.Duration // that
 	active bool          // it had processes since
 }
 
+// never is before the background began, by more than all pauses.
+const never = -100 * 365 * 24 * time.Hour
+
 // follow walks accounts one after the other, and has full ones write no more.
 func (n *Node) follow(ctx context.Context) {
 	known := map[string]*walked{}
+	since := clock.Stopwatch()
 	sweeper := limits.NewSweeper()
 	sweep := time.NewTicker(sweepPause)
 	defer sweep.Stop()
@@ -45,7 +50,7 @@ func (n *Node) follow(ctx context.Context) {
 		case <-sweep.C:
 			n.sweep(sweeper, known)
 		case <-walk.C:
-			walk.Reset(n.walk(ctx, known))
+			walk.Reset(n.walk(ctx, known, since))
 		}
 	}
 }
@@ -74,23 +79,24 @@ func (n *Node) sweep(sweeper *limits.Sweeper, known map[string]*walked) {
 	}
 }
 
-// walk walks the account that waits longest for it, if any does, and answers when to come again.
-func (n *Node) walk(ctx context.Context, known map[string]*walked) time.Duration {
-	now := n.cfg.Now()
+// walk walks the account that waits longest for it, if any does, and answers when to come again. since tells how long
+// ago the background began: the machine's clock may be put forward or back while it works.
+func (n *Node) walk(ctx context.Context, known map[string]*walked, since func() time.Duration) time.Duration {
+	now := since()
 	var next string
 	var longest time.Duration
 	all := n.accounts.List()
 	for _, rec := range all {
 		w := known[rec.Ref]
 		if w == nil {
-			w = &walked{active: true}
+			w = &walked{at: never, active: true}
 			known[rec.Ref] = w
 		}
 		pause := idlePause
 		if w.active || n.Files.Full(rec.Ref) {
 			pause = max(busyPause, 2*walkShare*w.took)
 		}
-		if due := now.Sub(w.at) - pause; due >= 0 && (next == "" || due > longest) {
+		if due := now - w.at - pause; due >= 0 && (next == "" || due > longest) {
 			next, longest = rec.Ref, due
 		}
 	}
@@ -106,7 +112,7 @@ func (n *Node) walk(ctx context.Context, known map[string]*walked) time.Duration
 	if err != nil && ctx.Err() == nil && !errors.Is(err, panel.ErrNotFound) {
 		n.cfg.Log.Warn("account cannot be measured", "account", next, "error", err)
 	}
-	w.at = n.cfg.Now()
-	w.took = w.at.Sub(now)
+	w.at = since()
+	w.took = w.at - now
 	return max(w.took*(walkShare-1), shortestRest)
 }

@@ -14,7 +14,6 @@ import (
 type Reloader struct {
 	run   func(ctx context.Context) error
 	pause time.Duration
-	clock clock.Clock // tells how long a run takes, nothing else
 
 	mu      sync.Mutex
 	next    *round // whom the next run is for; nil when nobody waits for one
@@ -32,7 +31,7 @@ type round struct {
 // the longer, the more callers share a run. After a run that nobody shared, it leaves only as long
 // again as the run took, and no more than pause: who does one thing after the other is not held up.
 func NewReloader(pause time.Duration, run func(ctx context.Context) error) *Reloader {
-	return &Reloader{run: run, pause: pause, clock: clock.System(0)}
+	return &Reloader{run: run, pause: pause}
 }
 
 // Do waits for a run that begins after now and answers its error. When ctx ends first the run
@@ -69,9 +68,9 @@ func (r *Reloader) work(ctx context.Context) {
 			return
 		}
 		r.mu.Unlock()
-		began := r.clock.Now()
+		watch := clock.Stopwatch()
 		now.err = r.run(ctx)
-		took := r.clock.Now().Sub(began)
+		took := watch()
 		close(now.done)
 		rest := r.pause - took
 		if now.callers == 1 {

@@ -28,6 +28,12 @@ func (s system) Now() time.Time {
 	return Precise(time.Now().Add(s.offset))
 }
 
+// Stopwatch begins to measure and answers how long it has been since, whatever is done to the machine's clock meanwhile.
+func Stopwatch() func() time.Duration {
+	begun := time.Now()
+	return func() time.Duration { return time.Since(begun) }
+}
+
 // Precise brings a time to the form that every Clock returns: UTC, whole microseconds, no monotonic reading.
 func Precise(t time.Time) time.Time {
 	return t.UTC().Truncate(time.Microsecond)
