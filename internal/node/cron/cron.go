@@ -56,6 +56,7 @@ type Driver struct {
 	accounts map[string]*account // by name
 	due      queue
 	begun    time.Time // the minute whose runs began last
+	looked   time.Time // what the clock showed when the queue was looked into last
 	stop     context.CancelFunc
 	loop     sync.WaitGroup // looking
 	runs     sync.WaitGroup // running
@@ -193,11 +194,19 @@ func (d *Driver) Stop(context.Context) error {
 func (d *Driver) begin(now time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	minute := now.Truncate(time.Minute)
+	if d.looked.After(now.Add(late)) { // the clock was put back: what it had planned is too far ahead
+		for _, a := range d.accounts {
+			for _, j := range a.jobs {
+				d.plan(j, minute.Add(-time.Minute))
+			}
+		}
+	}
+	d.looked = now
 	if len(d.due) == 0 || d.due[0].next.After(now) {
 		return
 	}
-	minute := now.Truncate(time.Minute)
-	if d.begun.After(now.Add(late)) { // the clock was put back
+	if d.begun.After(now.Add(late)) { // by a clock that was put back
 		d.begun = minute.Add(-time.Minute)
 	}
 	noted := d.begun

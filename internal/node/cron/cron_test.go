@@ -331,6 +331,27 @@ func TestAMinuteBeginsOnce(t *testing.T) {
 	m.ran("alice", "new", 1)
 }
 
+// A machine whose clock is ahead when it starts, and then put right, runs the jobs that it has.
+func TestAClockThatIsPutBackHoldsUpNoJob(t *testing.T) {
+	m := newMachine(t)
+	m.account("alice")
+	m.set("alice", panel.CronJob{ID: "often", Command: "true"})
+	m.set("alice", panel.CronJob{ID: "daily", Expression: "0 3 * * *", Command: "true"})
+	m.mu.Lock()
+	m.clock = m.clock.Add(5 * time.Hour)
+	m.mu.Unlock()
+	m.pass(2) // what was missed is left out first
+	m.ran("alice", "often", 1)
+	m.mu.Lock()
+	m.clock = m.clock.Add(-5 * time.Hour)
+	m.mu.Unlock()
+	m.pass(1)
+	m.ran("alice", "often", 2)
+	if s := m.state("alice", "daily"); !s.NextRunAt.Equal(time.Date(2026, 1, 1, 3, 0, 0, 0, time.UTC)) {
+		t.Errorf("%+v", s)
+	}
+}
+
 func TestJobsAreKeptAndEndWithTheAccount(t *testing.T) {
 	m := newMachine(t)
 	m.account("alice")

@@ -63,7 +63,7 @@ func (r *run) do() panel.CronRun {
 		r.note(cmd.Process.Pid)
 		err = cmd.Wait()
 	}
-	done.DurationMS = r.d.cfg.Now().Sub(r.at).Milliseconds()
+	done.DurationMS = r.d.since(r.at)
 	switch cause := context.Cause(ctx); {
 	case cmd.Process == nil:
 		done.End = panel.CronFailed
@@ -82,6 +82,9 @@ func (r *run) do() panel.CronRun {
 	done.Output, done.Cut = out.text()
 	return done
 }
+
+// since is how long ago something was, in milliseconds; never less than nothing, whatever the clock shows now.
+func (d *Driver) since(at time.Time) int64 { return max(d.cfg.Now().Sub(at).Milliseconds(), 0) }
 
 // stopped tells that the account is suspended or gone: then the machine ends all that is the account's,
 // and may be faster than Apply.
@@ -192,7 +195,7 @@ func (d *Driver) endLeftovers(account string, k kept) {
 				_ = syscall.Kill(-q.PID, syscall.SIGKILL) // gone meanwhile is as well
 			}
 			p.Runs = slices.Insert(p.Runs, 0, panel.CronRun{
-				StartedAt: q.Began, DurationMS: d.cfg.Now().Sub(q.Began).Milliseconds(), End: panel.CronKilled, ExitCode: 128 + int(syscall.SIGKILL),
+				StartedAt: q.Began, DurationMS: d.since(q.Began), End: panel.CronKilled, ExitCode: 128 + int(syscall.SIGKILL),
 			})
 		}
 		p.Running, p.Runs = nil, p.Runs[:min(len(p.Runs), runsKept)]
