@@ -382,7 +382,8 @@ func (d *Driver) measure(ctx context.Context, s server, db database) (hold, erro
 	d.mu.Unlock()
 	now := d.cfg.Now()
 	most := db.MaxSizeMB << 20
-	if known && now.Sub(last.at) < remeasure && !last.full && (most == 0 || last.bytes <= most) {
+	// A size from the future was taken before the machine's clock was put back.
+	if known && !last.at.After(now) && now.Sub(last.at) < remeasure && !last.full && (most == 0 || last.bytes <= most) {
 		return holdNone, nil
 	}
 	bytes, h, err := s.size(ctx, db.Name, most)

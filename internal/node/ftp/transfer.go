@@ -158,7 +158,7 @@ func (s *session) measure() {
 	now := s.d.cfg.Now()
 	s.d.mu.Lock()
 	m := s.d.meterOf(s.username)
-	fresh := !m.at.IsZero() && now.Sub(m.at) < remeasure
+	fresh := !m.at.IsZero() && !m.at.After(now) && now.Sub(m.at) < remeasure
 	before := m.bytes
 	s.d.mu.Unlock()
 	if fresh {

@@ -428,6 +428,15 @@ func TestTrafficIsCountedOncePerMonth(t *testing.T) {
 	if got := sent(); got != 3 {
 		t.Errorf("in the new month: %d", got)
 	}
+	// The clock was ahead for a moment.
+	write(t, d.store, panel.LogAccess, accessLine(now.AddDate(10, 0, 0), 7, 5))
+	if got := sent(); got != 0 {
+		t.Errorf("in another year: %d", got)
+	}
+	write(t, d.store, panel.LogAccess, accessLine(now, 8, 11))
+	if got := sent(); got != 11 {
+		t.Errorf("after the clock was put back: %d", got)
+	}
 }
 
 func BenchmarkReadTheNewestPage(b *testing.B) {

@@ -24,7 +24,11 @@ func (d *Driver) count(ctx context.Context, account string) (int64, error) {
 	d.counting.Lock()
 	defer d.counting.Unlock()
 	before := d.sent.Get(account)
-	now, err := d.store.countFrom(ctx, account, before)
+	from, month := before, d.store.cfg.Now().UTC().Format(monthForm)
+	if from.Month > month { // counted by a clock that was put back since
+		from.Month, from.Bytes = month, 0
+	}
+	now, err := d.store.countFrom(ctx, account, from)
 	if err != nil {
 		return 0, err
 	}
@@ -33,7 +37,7 @@ func (d *Driver) count(ctx context.Context, account string) (int64, error) {
 			return 0, err
 		}
 	}
-	if now.Month != d.store.cfg.Now().UTC().Format(monthForm) {
+	if now.Month != month {
 		return 0, nil
 	}
 	return now.Bytes, nil
