@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"stead.dev/stead/internal/node/daemon"
 	"stead.dev/stead/internal/panel"
 	"stead.dev/stead/internal/platform/testkit"
 )
@@ -435,6 +437,21 @@ func TestServersOutliveTheAgentAndComeBack(t *testing.T) {
 	m.reopen()
 	if m.cfg.Supervisor.PID(mariaDBName) == pid || m.state("SELECT @@max_connections") != "77" {
 		t.Error("other settings are not followed")
+	}
+	// So do those that were written by an agent that was killed then, for the next one.
+	m.must(m.cfg.Supervisor.Close())
+	next, err := daemon.NewProcesses(daemon.Config{Dir: filepath.Join(filepath.Dir(m.cfg.Dir), "daemons"), Now: time.Now, Log: slog.New(slog.DiscardHandler)})
+	m.must(err)
+	t.Cleanup(func() { _ = next.Close() })
+	m.cfg.Supervisor, m.cfg.MariaDB.MaxSessions, m.cfg.PostgreSQL.MaxSessions = next, 78, 78
+	maria := newMariaDB(filepath.Join(m.cfg.Dir, "mariadb"), m.cfg.MariaDB.complete("mysql"), next, nil)
+	m.must(writeChanged(daemon.Unread(filepath.Join(maria.dir, "unread")), maria.config(), maria.settings()))
+	m.reopen()
+	if got := m.state("SELECT @@max_connections"); got != "78" {
+		t.Errorf("MariaDB has the settings of before: %s", got)
+	}
+	if got, err := m.servers[panel.PostgreSQL].(*postgres).strings(t.Context(), "SHOW max_connections"); err != nil || got[0] != "78" {
+		t.Errorf("PostgreSQL has the settings of before: %v, %v", got, err)
 	}
 	for _, e := range engines {
 		d := panel.Database{Name: "hugo_" + string(e)[:5], Engine: e}

@@ -82,8 +82,8 @@ func (m *mariaDB) start(ctx context.Context) error {
 			return fmt.Errorf("mariadb: %w", err)
 		}
 	}
-	changed, err := writeChanged(m.config(), m.settings())
-	if err != nil {
+	unread := daemon.Unread(filepath.Join(m.dir, "unread"))
+	if err := writeChanged(unread, m.config(), m.settings()); err != nil {
 		return fmt.Errorf("mariadb: %w", err)
 	}
 	if err := m.install(ctx); err != nil {
@@ -106,8 +106,11 @@ func (m *mariaDB) start(ctx context.Context) error {
 		Name: mariaDBName, User: m.User, Dir: m.dir, Command: []string{program, "--defaults-file=" + m.config()},
 		Stop: syscall.SIGTERM, StopTimeout: time.Minute, StartTimeout: 2 * time.Minute, Ready: m.admin.Load().PingContext,
 	})
-	if err == nil && ran && changed {
+	if err == nil && ran && unread.Noted() {
 		err = m.supervisor.Restart(ctx, mariaDBName)
+	}
+	if err == nil {
+		err = unread.Forget()
 	}
 	if err != nil {
 		return err

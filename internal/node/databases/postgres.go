@@ -120,13 +120,11 @@ func (p *postgres) start(ctx context.Context) error {
 	if err := ownDir(p.run(), p.User, 0o700); err != nil {
 		return fmt.Errorf("postgresql: %w", err)
 	}
-	changed := false
+	unread := daemon.Unread(filepath.Join(p.dir, "unread"))
 	for file, content := range map[string]string{p.config(): p.settings(), p.hba(): access} {
-		now, err := writeChanged(file, content)
-		if err != nil {
+		if err := writeChanged(unread, file, content); err != nil {
 			return fmt.Errorf("postgresql: %w", err)
 		}
-		changed = changed || now
 	}
 	if _, err := os.Stat(p.ident()); errors.Is(err, fs.ErrNotExist) {
 		if err := p.writeIdentities(p.identities(nil)); err != nil {
@@ -160,8 +158,11 @@ func (p *postgres) start(ctx context.Context) error {
 		Command: []string{filepath.Join(programs, "postgres"), "-D", p.data(), "-c", "config_file=" + p.config()},
 		Reload:  syscall.SIGHUP, Stop: syscall.SIGINT, StopTimeout: time.Minute, StartTimeout: 2 * time.Minute, Ready: p.admin.Load().Ping,
 	})
-	if err == nil && ran && changed {
+	if err == nil && ran && unread.Noted() {
 		err = p.supervisor.Restart(ctx, postgresName)
+	}
+	if err == nil {
+		err = unread.Forget()
 	}
 	if err != nil {
 		return err

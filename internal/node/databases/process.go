@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"syscall"
 
+	"stead.dev/stead/internal/node/daemon"
 	"stead.dev/stead/internal/node/record"
 )
 
@@ -86,12 +87,15 @@ func ownDir(dir, owner string, mode fs.FileMode) error {
 	return os.Chmod(dir, mode)
 }
 
-// writeChanged writes a file of configuration, unless it is so already, and tells whether it did.
-func writeChanged(file, content string) (bool, error) {
+// writeChanged writes a file of configuration, unless it is so already; then the server has yet to read it.
+func writeChanged(unread daemon.Unread, file, content string) error {
 	if now, err := os.ReadFile(file); err == nil && string(now) == content {
-		return false, nil
+		return nil
 	}
-	return true, record.WriteFile(file, []byte(content), 0o644)
+	if err := unread.Note(); err != nil {
+		return err
+	}
+	return record.WriteFile(file, []byte(content), 0o644)
 }
 
 // command runs a program as a server's user, with nothing of this process's environment.
