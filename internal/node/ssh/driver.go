@@ -207,10 +207,13 @@ func (d *Driver) Start(ctx context.Context) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("ssh: %w", err)
 	}
-	changed := !bytes.Equal(have, want)
-	if changed {
+	unread := daemon.Unread(d.path("sshd_config.unread"))
+	if !bytes.Equal(have, want) {
 		if err := d.check(ctx, want); err != nil {
 			return err
+		}
+		if err := unread.Note(); err != nil {
+			return fmt.Errorf("ssh: %w", err)
 		}
 		if err := record.WriteFile(file, want, 0o600); err != nil {
 			return fmt.Errorf("ssh: %w", err)
@@ -220,8 +223,11 @@ func (d *Driver) Start(ctx context.Context) error {
 	err = d.cfg.Supervisor.Ensure(ctx, daemon.Spec{
 		Name: unit, Command: []string{sshd, "-D", "-f", file, "-E", d.path("sshd.log")}, Dir: "/", Reload: syscall.SIGHUP, Ready: d.ready,
 	})
-	if err == nil && running && changed {
+	if err == nil && running && unread.Noted() {
 		err = d.cfg.Supervisor.Reload(ctx, unit)
+	}
+	if err == nil {
+		err = unread.Forget()
 	}
 	if err != nil {
 		return fmt.Errorf("ssh: %w", err)
@@ -353,7 +359,7 @@ func (d *Driver) words(a accounts.Account) []string {
 func (d *Driver) setKeys(a accounts.Account, content string) error {
 	file := d.path("keys", a.User.Name)
 	have, err := os.ReadFile(file)
-	if err == nil && string(have) == content {
+	if err == nil && string(have) == content && readable(file, a.User.GID) {
 		return nil
 	}
 	if err := record.WriteFile(file, []byte(content), 0o600); err != nil {
@@ -362,7 +368,19 @@ func (d *Driver) setKeys(a accounts.Account, content string) error {
 	if err := os.Chown(file, 0, a.User.GID); err != nil {
 		return err
 	}
-	return os.Chmod(file, 0o640) //nolint:gosec // G302: see above
+	return os.Chmod(file, keysMode) //nolint:gosec // G302: see above
+}
+
+const keysMode = 0o640
+
+// readable tells whether a file of keys was given to the account's group: an agent may have been killed before.
+func readable(file string, gid int) bool {
+	info, err := os.Lstat(file)
+	if err != nil || info.Mode() != keysMode {
+		return false
+	}
+	st, ok := info.Sys().(*syscall.Stat_t)
+	return ok && st.Uid == 0 && int(st.Gid) == gid
 }
 
 func (d *Driver) rootOf(a accounts.Account) string {

@@ -388,6 +388,11 @@ func TestApplyPutsRightAndChangesNothingElse(t *testing.T) {
 		t.Error("a key that somebody added by hand opens")
 	}
 	w.connect(w.alice, w.key)
+	// An agent was killed when it had written the keys, and not yet given them to who reads them.
+	w.must(os.Chmod(keys, 0o600))
+	w.must(os.Chown(keys, 0, 0))
+	w.must(w.Apply(t.Context(), w.alice))
+	w.connect(w.alice, w.key)
 	w.must(w.Remove(t.Context(), w.alice))
 	for _, f := range []string{keys, root, filepath.Join(w.Dir, "ssh/records/alice.json")} {
 		if _, err := os.Lstat(f); err == nil {
