@@ -73,12 +73,15 @@ func (s *Service) due(now time.Time, on site.Site, before, r row) time.Time {
 	}
 	next := now.Add(week)
 	for _, t := range []*time.Time{r.renewAt, r.askAt} {
-		switch {
-		case t == nil || !r.autoRenew || !t.Before(next):
-		case t.After(now) || before.phase != idle:
-			next = *t
-		default: // it is past and was left so: nobody needs the certificate, or nobody is there to be asked
-			next = now.Add(unneededPause)
+		if t == nil || !r.autoRenew {
+			continue
+		}
+		at := *t
+		if !at.After(now) && before.phase == idle { // it was left so: nobody needs the certificate, or nobody is there to be asked
+			at = now.Add(unneededPause)
+		}
+		if at.Before(next) {
+			next = at
 		}
 	}
 	for _, days := range soon {
