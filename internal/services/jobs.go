@@ -2,6 +2,7 @@ package services
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/riverqueue/river"
@@ -56,7 +57,15 @@ type provisionWorker struct {
 }
 
 func (w *provisionWorker) Work(ctx context.Context, job *river.Job[provisionArgs]) error {
-	return w.services.provision(ctx, job.Args.ServiceID, job.Attempt >= job.MaxAttempts)
+	return cleaned(w.services.provision(ctx, job.Args.ServiceID, job.Attempt >= job.MaxAttempts))
+}
+
+// cleaned has a job come again that waits until an account is removed.
+func cleaned(err error) error {
+	if errors.Is(err, errCleaning) {
+		return river.JobSnooze(time.Second)
+	}
+	return err
 }
 
 type cleanUpArgs struct {
@@ -75,7 +84,7 @@ type cleanUpWorker struct {
 }
 
 func (w *cleanUpWorker) Work(ctx context.Context, job *river.Job[cleanUpArgs]) error {
-	return w.services.cleanUp(ctx, job.Args.ServiceID)
+	return cleaned(w.services.cleanUp(ctx, job.Args.ServiceID))
 }
 
 type suspensionArgs struct {

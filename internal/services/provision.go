@@ -29,6 +29,9 @@ func (s *Service) provision(ctx context.Context, id int64, last bool) error {
 	if r.status != Provisioning {
 		return nil
 	}
+	if r.cleaning(s.Clock.Now()) {
+		return errCleaning
+	}
 	account, err := s.createAccount(ctx, r)
 	switch {
 	case err == nil:
@@ -154,15 +157,46 @@ func (s *Service) emitMove(ctx context.Context, tx *db.Tx, eventType string, bef
 	return s.emit(ctx, tx, eventType, now, map[string]any{"status": before.status})
 }
 
-// cleanUp removes the account of a service that failed, or could not come back.
+// errCleaning says that what is left of an earlier account of a service is being removed: it would take the new one with
+// it.
+var errCleaning = errors.New("services: the account that was there before is being removed")
+
+// cleaningTime is longer than a job runs, so that nobody removes an account any more when it is over.
+const cleaningTime = 2 * time.Minute
+
+// cleanUp removes the account of a service that failed, or could not come back. A service that comes back meanwhile has
+// its account made when this has ended.
 func (s *Service) cleanUp(ctx context.Context, id int64) error {
-	r, err := get(ctx, s.DB, id)
-	if err != nil {
+	var r record
+	err := s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) (err error) {
+		if r, err = lock(ctx, tx, id); err != nil || !r.over() {
+			return err
+		}
+		if r.cleaning(tx.Now) {
+			return errCleaning
+		}
+		until := tx.Now.Add(cleaningTime)
+		return setCleaning(ctx, tx, id, &until)
+	})
+	if err != nil || !r.over() {
 		return err
 	}
-	if r.status != Failed && r.status != Terminated {
-		return nil
+	err = s.removeAccount(ctx, r)
+	if ctx.Err() != nil || errors.Is(err, panel.ErrUnreachable) {
+		return err // the panel may still be at it
 	}
+	return errors.Join(err, s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error { return setCleaning(ctx, tx, id, nil) }))
+}
+
+// cleaning tells that what is left of the service's account may be being removed.
+func (r record) cleaning(now time.Time) bool {
+	return r.cleaningUntil != nil && now.Before(*r.cleaningUntil)
+}
+
+// over tells that the service has no account, and that what is left of one is to go.
+func (r record) over() bool { return r.status == Failed || r.status == Terminated }
+
+func (s *Service) removeAccount(ctx context.Context, r record) error {
 	accounts, err := s.accounts(r.panel)
 	if errors.Is(err, panel.ErrUnsupported) {
 		return nil // it makes no accounts, so it has none of ours
@@ -170,7 +204,7 @@ func (s *Service) cleanUp(ctx context.Context, id int64) error {
 	if err != nil {
 		return err
 	}
-	if err := accounts.DeleteAccount(ctx, refOf(id)); !errors.Is(err, panel.ErrNotFound) {
+	if err := accounts.DeleteAccount(ctx, refOf(r.id)); !errors.Is(err, panel.ErrNotFound) {
 		return err
 	}
 	return nil

@@ -189,6 +189,50 @@ func TestCleaningUpRemovesWhatWasHalfMade(t *testing.T) {
 	})
 }
 
+// TestAServiceThatComesBackKeepsItsNewAccount: what is left of an account is being removed when the service comes back. The
+// new one has the same name, and is made when the other is gone.
+func TestAServiceThatComesBackKeepsItsNewAccount(t *testing.T) {
+	engines(t, func(t *testing.T, w *world) {
+		w.SetKeeper(&keeper{kept: true})
+		id := w.active(ask("shop.test"))
+		if err := w.ends(id, false); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.end(t.Context(), id); err != nil {
+			t.Fatal(err)
+		}
+		w.panel.deleting = func() { // while the panel is at it
+			if err := w.comesBack(id); err != nil {
+				t.Error(err)
+			}
+			if err := w.provision(t.Context(), id, true); !errors.Is(err, errCleaning) {
+				t.Errorf("the account is made while the other is removed: %v", err)
+			}
+			if err := w.cleanUp(t.Context(), id); err != nil { // of a service that comes back
+				t.Error(err)
+			}
+		}
+		if err := w.cleanUp(t.Context(), id); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.provision(t.Context(), id, false); err != nil {
+			t.Fatal(err)
+		}
+		w.same("status", Active, w.record(id).status)
+		w.same("accounts", 1, w.panel.accounts())
+
+		// A process that was killed meanwhile holds nothing up for long.
+		w.exec(`UPDATE services SET status = 'provisioning', cleaning_until = $1 WHERE id = $2`, w.clk.Now().Add(cleaningTime), id)
+		if err := w.provision(t.Context(), id, false); !errors.Is(err, errCleaning) {
+			t.Errorf("%v", err)
+		}
+		w.clk.Advance(cleaningTime)
+		if err := w.provision(t.Context(), id, false); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // A run that had given up is overtaken by one whose panel answered late: the account
 // must go, the refund stays.
 func TestAnAccountThatComesTooLateIsRemoved(t *testing.T) {

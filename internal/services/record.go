@@ -74,7 +74,8 @@ type record struct {
 	restoreOrderID         *int64         // held while it comes back
 	restorePrice           money.USDCents // of the plan, in that order
 	suspendNote            string
-	reminded, warned       *int // fewest days before expiry, and before the end, of which the owner was told
+	cleaningUntil          *time.Time // what is left of its account is being removed
+	reminded, warned       *int       // fewest days before expiry, and before the end, of which the owner was told
 }
 
 // place is where a panel serves an account.

@@ -132,6 +132,8 @@ type machine struct {
 	fails   error
 	now     func() time.Time
 	after   func() // called when an account was made, before the answer
+	// deleting is called once when an account is about to be deleted.
+	deleting func()
 }
 
 func (m *machine) Name() string { return "node" }
@@ -197,6 +199,10 @@ func (m *machine) UpdateAccount(ctx context.Context, ref string, l panel.Limits)
 }
 
 func (m *machine) DeleteAccount(_ context.Context, ref string) error {
+	if during := m.deleting; during != nil {
+		m.deleting = nil
+		during()
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if _, ok := m.made[ref]; !ok {

@@ -19,7 +19,7 @@ const columns = `id, account_id, order_id, type, label, status, domain, client_r
 	period_months, auto_renew, renew_price, first_price, sandbox, failure_key, suspend_reason, pending_plan_id, pending_plan_at, panel, panel_ref,
 	username, origin_url, location, ipv4, ipv6, nameservers, created_at, provisioned_at, expires_at,
 	next_renewal_attempt_at, grace_until, suspended_at, terminates_at, reminded, warned,
-	metadata, owner_suspended_at, suspend_note, addon_price, addon_limits, ends_at_expiry, restore_order_id, restore_price`
+	metadata, owner_suspended_at, suspend_note, addon_price, addon_limits, ends_at_expiry, restore_order_id, restore_price, cleaning_until`
 
 func scan(row db.Row) (record, error) {
 	var r record
@@ -30,7 +30,7 @@ func scan(row db.Row) (record, error) {
 		&r.place.location, &r.place.ipv4, &r.place.ipv6, &nameservers, &r.createdAt, &r.provisionedAt, &r.expiresAt,
 		&r.nextRenewalAttemptAt, &r.graceUntil, &r.suspendedAt, &r.terminatesAt, &r.reminded, &r.warned,
 		&r.metadata, &r.ownerSuspendedAt, &r.suspendNote, &r.addonPrice, &r.addonLimits,
-		&r.endsAtExpiry, &r.restoreOrderID, &r.restorePrice)
+		&r.endsAtExpiry, &r.restoreOrderID, &r.restorePrice, &r.cleaningUntil)
 	if err != nil {
 		return record{}, err
 	}
@@ -218,6 +218,11 @@ func setFailed(ctx context.Context, tx *db.Tx, id int64, failureKey string) (boo
 	return n == 1, err
 }
 
+func setCleaning(ctx context.Context, tx *db.Tx, id int64, until *time.Time) error {
+	_, err := tx.Exec(ctx, `UPDATE services SET cleaning_until = $1 WHERE id = $2`, until, id)
+	return err
+}
+
 // setCancelled leaves a service alone that is not pending.
 func setCancelled(ctx context.Context, tx *db.Tx, id int64) error {
 	_, err := tx.Exec(ctx, `UPDATE services SET status = $1 WHERE id = $2 AND status = $3`, Cancelled, id, Pending)
@@ -226,7 +231,7 @@ func setCancelled(ctx context.Context, tx *db.Tx, id int64) error {
 
 func setSuspended(ctx context.Context, tx *db.Tx, id int64, reason SuspendReason) error {
 	_, err := tx.Exec(ctx, `UPDATE services SET status = $1, suspend_reason = $2, suspended_at = $3, step_at = $3,
-			owner_suspended_at = NULL, suspend_note = '' WHERE id = $4`,
+			owner_suspended_at = NULL, suspend_note = '', terminates_at = CASE WHEN ends_at_expiry THEN terminates_at END WHERE id = $4`,
 		Suspended, reason, tx.Now, id)
 	return err
 }
