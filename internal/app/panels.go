@@ -15,6 +15,7 @@ import (
 	"stead.dev/stead/internal/panel/remote"
 	"stead.dev/stead/internal/platform/config"
 	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/jobs"
 	"stead.dev/stead/internal/platform/nodelink"
 	"stead.dev/stead/internal/platform/outbox"
 	"stead.dev/stead/internal/platform/signal"
@@ -101,7 +102,7 @@ func (p *farPanels) panel(id int64) (panel.Panel, bool) {
 	p.forget(id)
 	far := remote.New(remote.Config{
 		Name: nodes.PanelName(id), Address: found.Address, Capabilities: found.Capabilities,
-		TLS: identity.Client(nodelink.NodeName(id)),
+		TLS: identity.Client(nodelink.NodeName(id)), Job: jobs.Working,
 	})
 	p.known[id] = &farPanel{Panel: far, address: found.Address}
 	return far, true

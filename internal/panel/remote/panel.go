@@ -32,6 +32,11 @@ type Config struct {
 	Capabilities []panel.Capability
 	// Timeout bounds a call that answers at once, streams aside; 0: two minutes.
 	Timeout time.Duration
+	// Job tells the calls of jobs, by their contexts: few of them wait at a time for a node that answers nothing. nil: all
+	// calls are bounded so.
+	Job func(ctx context.Context) bool
+	// QuietAfter is how long nothing is answered by a node that is taken to answer nothing; 0: ten seconds.
+	QuietAfter time.Duration
 }
 
 // defaultTimeout is longer than any caller's own patience.
@@ -43,6 +48,7 @@ type Panel struct {
 	cfg    Config
 	client *http.Client
 	base   string
+	line   line
 
 	mu      sync.Mutex
 	known   []panel.Capability // nil: not known yet
@@ -66,6 +72,9 @@ func New(cfg Config) *Panel {
 	if cfg.Timeout == 0 {
 		cfg.Timeout = defaultTimeout
 	}
+	if cfg.QuietAfter == 0 {
+		cfg.QuietAfter = quietAfter
+	}
 	transport := &http.Transport{
 		DialContext:         (&net.Dialer{Timeout: dialTimeout, KeepAlive: pingAfter}).DialContext,
 		TLSClientConfig:     cfg.TLS,
@@ -77,6 +86,7 @@ func New(cfg Config) *Panel {
 	}
 	return &Panel{
 		cfg: cfg, base: "https://" + cfg.Address + "/" + Version + "/", known: cfg.Capabilities,
+		line:   line{after: cfg.QuietAfter, bounded: cfg.Job},
 		client: &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
 	}
 }
@@ -196,6 +206,7 @@ func (p *Panel) send(ctx context.Context, op string, body io.Reader, header http
 	if err != nil {
 		return nil, p.broken(ctx, op, ref, err)
 	}
+	p.line.answered()
 	p.heard(answer.Header.Get(versionHeader))
 	if answer.StatusCode == http.StatusOK {
 		return answer, nil
@@ -279,6 +290,11 @@ func call[T any](ctx context.Context, p *Panel, op string, args ...any) (T, erro
 	if err != nil {
 		return none, err
 	}
+	end, err := p.line.begin(ctx)
+	if err != nil {
+		return none, p.broken(ctx, op, ref, err)
+	}
+	defer end()
 	ctx, cancel := context.WithTimeoutCause(ctx, p.cfg.Timeout, errSlow)
 	defer cancel()
 	answer, err := p.send(ctx, op, bytes.NewReader(data), nil, ref) //nolint:bodyclose // value closes it

@@ -92,6 +92,78 @@ func TestANodeThatIsAwayIsUnreachable(t *testing.T) {
 	refused(t, err, panel.ErrUnreachable)
 }
 
+// TestANodeThatNeverAnswersHoldsFewJobs: a machine takes calls and answers none. Few jobs at a time wait for it; the
+// others go on to those of other machines. It has them all when it answers again.
+func TestANodeThatNeverAnswersHoldsFewJobs(t *testing.T) {
+	in := newInstallation(t)
+	awake := make(chan struct{})
+	var waiting atomic.Int64
+	far := remote.New(remote.Config{
+		Name: "node:7", TLS: in.control.Client(nodelink.NodeName(7)), QuietAfter: time.Millisecond,
+		Capabilities: []panel.Capability{panel.CapAccounts}, Job: func(ctx context.Context) bool { return ctx.Value(request{}) == nil },
+		Address: in.serve(t, remote.Handler(&scripted{account: func(ctx context.Context) (panel.Account, error) {
+			waiting.Add(1)
+			defer waiting.Add(-1)
+			select {
+			case <-awake:
+				return panel.Account{Ref: "1"}, nil
+			case <-ctx.Done():
+				return panel.Account{}, ctx.Err()
+			}
+		}}, "")),
+	})
+	refused := make(chan error, 1)
+	round := func() (giveUp func()) {
+		t.Helper()
+		ctx, cancel := context.WithCancel(t.Context())
+		var calls sync.WaitGroup
+		call := func() {
+			calls.Go(func() {
+				if _, err := far.Account(ctx, "1"); errors.Is(err, panel.ErrUnreachable) {
+					select {
+					case refused <- err:
+					default:
+					}
+				}
+			})
+		}
+		testkit.Eventually(t, time.Minute, func() bool {
+			call()
+			select {
+			case <-refused:
+				return true
+			default:
+				return false
+			}
+		}, "a call is refused while others wait")
+		return func() { cancel(); calls.Wait() }
+	}
+	round()() // those that wait give up; it is still known
+	testkit.Eventually(t, time.Minute, func() bool { return waiting.Load() == 0 }, "the calls have ended on the node")
+	giveUp := round()
+	if n := waiting.Load(); n > 2 {
+		t.Errorf("%d jobs wait for a node that is known to answer nothing", n)
+	}
+	// Who asks in a browser holds no worker, and waits as long as it likes.
+	asked := make(chan error, 1)
+	go func() {
+		_, err := far.Account(context.WithValue(t.Context(), request{}, true), "1")
+		asked <- err
+	}()
+	testkit.Eventually(t, time.Minute, func() bool { return waiting.Load() == 3 }, "a request waits beside the jobs")
+	close(awake)
+	if err := <-asked; err != nil {
+		t.Error(err)
+	}
+	giveUp()
+	if _, err := far.Account(t.Context(), "1"); err != nil {
+		t.Errorf("it answers again: %v", err)
+	}
+}
+
+// request marks the contexts of calls that are no job's.
+type request struct{}
+
 func TestAnotherMachineAtTheAddressIsUnreachable(t *testing.T) {
 	in, other := newInstallation(t), newInstallation(t)
 	served := remote.Handler(newNode(t), "")

@@ -33,6 +33,19 @@ type Enqueuer interface {
 	Enqueue(ctx context.Context, tx *db.Tx, args river.JobArgs, opts *river.InsertOpts) error
 }
 
+type working struct{}
+
+// Working tells that a context is that of a job which is being worked.
+func Working(ctx context.Context) bool { return ctx.Value(working{}) != nil }
+
+// marking has Working know the contexts of jobs.
+type marking struct{ river.MiddlewareDefaults }
+
+// Work implements rivertype.WorkerMiddleware.
+func (*marking) Work(ctx context.Context, _ *rivertype.JobRow, next func(context.Context) error) error {
+	return next(context.WithValue(ctx, working{}, true))
+}
+
 // Cancel makes the job fail for good with err.
 func Cancel(err error) error { return river.JobCancel(err) }
 
@@ -91,7 +104,7 @@ func New(d *db.DB, c Config) (*Queue, error) {
 		ID:         c.ID,
 		Logger:     c.Logger,
 		Workers:    q.workers,
-		Middleware: c.Middleware,
+		Middleware: append([]rivertype.Middleware{&marking{}}, c.Middleware...),
 		// River's polling is what a job waits for on SQLite, which cannot
 		// notify; PostgreSQL notifies and polls only as a fallback.
 		FetchCooldown:     20 * time.Millisecond,

@@ -51,7 +51,13 @@ func newQueue(t *testing.T, d *db.DB, work func(ctx context.Context, n int64) er
 func TestAJobExistsExactlyWhenItsTransactionDoes(t *testing.T) {
 	testkit.Engines(t, func(t *testing.T, d *db.DB, _ *clock.Fake) {
 		var sum, ticks atomic.Int64
-		q := newQueue(t, d, func(_ context.Context, n int64) error { sum.Add(n); return nil }, func() { ticks.Add(1) })
+		q := newQueue(t, d, func(ctx context.Context, n int64) error {
+			if !jobs.Working(ctx) || jobs.Working(t.Context()) {
+				t.Error("a job is not known by its context")
+			}
+			sum.Add(n)
+			return nil
+		}, func() { ticks.Add(1) })
 		boom := errors.New("boom")
 		err := d.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error {
 			if err := q.Enqueue(ctx, tx, countArgs{N: 100}, nil); err != nil {
