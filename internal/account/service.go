@@ -55,7 +55,7 @@ type Limits struct {
 	// and per address they come from. The account's counts strangers together,
 	// and each address that it has signed in from apart.
 	SignInAccount, SignInAddress throttle.Policy
-	// SecondFactor counts codes per account.
+	// SecondFactor counts codes per account, apart from each place where its owner signed in before, and from who is signed in.
 	SecondFactor throttle.Policy
 	// RegisterAddress and RecoverAddress count per address.
 	RegisterAddress, RecoverAddress throttle.Policy

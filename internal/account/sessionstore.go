@@ -73,6 +73,13 @@ func knownAddress(ctx context.Context, q db.Querier, email string, c Client) (kn
 	return known, err
 }
 
+// provedAddress tells whether somebody has proved both factors of an account from the client's address.
+func provedAddress(ctx context.Context, q db.Querier, account int64, c Client) (proved bool, err error) {
+	err = q.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM account_sessions WHERE account_id = $1 AND address = $2 AND second_factor)`,
+		account, c.address()).Scan(&proved)
+	return proved, err
+}
+
 func touchSession(ctx context.Context, tx *db.Tx, id int64) error {
 	_, err := tx.Exec(ctx, `UPDATE account_sessions SET last_seen_at = $1 WHERE id = $2 AND last_seen_at < $1`, tx.Now, id)
 	return err

@@ -164,6 +164,19 @@ func (s *Service) guesser(ctx context.Context, email string, c Client) (string, 
 	return emailKey(email) + "|" + c.key(), nil
 }
 
+// codeGuesser is guesser for the codes of an account: who knows the password only cannot keep the owner out. Known is an
+// address from which both factors were proved.
+func (s *Service) codeGuesser(ctx context.Context, account int64, c Client) (string, error) {
+	known, err := provedAddress(ctx, s.DB, account, c)
+	if err != nil || !known {
+		return accountKey(account), err
+	}
+	return accountKey(account) + "|" + c.key(), nil
+}
+
+// insider names who is signed in to an account, for limits of what only they can try.
+func insider(account int64) string { return accountKey(account) + "|in" }
+
 // verify checks a password against its hash; upgrade is a better hash of it,
 // where there is one.
 func (s *Service) verify(ctx context.Context, password, hash string) (upgrade string, err error) {
@@ -258,7 +271,11 @@ func (s *Service) SecondFactor(ctx context.Context, pending, code string, c Clie
 	if err != nil {
 		return out, err
 	}
-	if err := s.limit(ctx, accountKey(begun.account), s.Limits.SecondFactor); err != nil {
+	guesser, err := s.codeGuesser(ctx, begun.account, c)
+	if err != nil {
+		return out, err
+	}
+	if err := s.limit(ctx, guesser, s.Limits.SecondFactor); err != nil {
 		return out, err
 	}
 	wrong := false
@@ -297,7 +314,7 @@ func (s *Service) Confirm(ctx context.Context, session Session, password, code s
 		return "", err
 	}
 	if session.Account.TwoFactor {
-		if err := s.limit(ctx, accountKey(session.Account.ID), s.Limits.SecondFactor); err != nil {
+		if err := s.limit(ctx, insider(session.Account.ID), s.Limits.SecondFactor); err != nil {
 			return "", err
 		}
 	}

@@ -88,7 +88,7 @@ func (s *Service) ConfirmTOTP(ctx context.Context, session Session, code string,
 		return nil, err
 	}
 	account := session.Account.ID
-	if err := s.limit(ctx, accountKey(account), s.Limits.SecondFactor); err != nil {
+	if err := s.limit(ctx, insider(account), s.Limits.SecondFactor); err != nil {
 		return nil, err
 	}
 	err = s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {

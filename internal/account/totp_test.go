@@ -3,6 +3,7 @@ package account
 import (
 	"context"
 	"errors"
+	"net/netip"
 	"strings"
 	"sync"
 	"testing"
@@ -111,6 +112,36 @@ func TestAFewWrongCodesEndTheSignIn(t *testing.T) {
 			}
 		}
 		t.Errorf("codes are guessed without end: %v", err)
+	})
+}
+
+// TestWhoKnowsThePasswordOnlyDoesNotKeepTheOwnerOut: somebody else tries codes from another place until they are limited.
+func TestWhoKnowsThePasswordOnlyDoesNotKeepTheOwnerOut(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		anna := w.anna(t)
+		seed, codes := w.withTOTP(t, anna.Session)
+		thief := Client{Address: netip.MustParseAddr("198.51.100.66")}
+		try := func(code string, c Client) error {
+			_, err := w.SecondFactor(t.Context(), w.pendingQuietly(t), code, c)
+			return err
+		}
+		for range w.Limits.SecondFactor.Limit {
+			if err := try("000000", thief); !errors.Is(err, ErrCode) {
+				t.Fatal(err)
+			}
+		}
+		if err := try(codes[0], thief); !errors.Is(err, fault.RateLimited) {
+			t.Errorf("the thief may go on: %v", err)
+		}
+		if err := try(codes[0], Client{Address: netip.MustParseAddr("198.51.100.67")}); !errors.Is(err, fault.RateLimited) {
+			t.Errorf("the thief may go on from elsewhere: %v", err)
+		}
+		if err := try(w.code(t, seed), home); err != nil {
+			t.Errorf("the owner, from where she signed in before: %v", err)
+		}
+		if _, err := w.Confirm(t.Context(), anna.Session, goodPassword, codes[1], home); err != nil {
+			t.Errorf("the owner confirms: %v", err)
+		}
 	})
 }
 
