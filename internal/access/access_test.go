@@ -174,7 +174,7 @@ func engines(t *testing.T, f func(t *testing.T, w *world)) {
 			services: sitetest.New(t, d),
 		}
 		w.Service = New(Config{
-			DB: d, Queue: q, Services: w.services, Panels: sitetest.Panels{"it": w.machine, "bare": bare{}}, Credentials: w.vault,
+			DB: d, Queue: q, Services: w.services, Panels: sitetest.Panels{"it": w.machine, "plain": w.machine.Panel, "bare": bare{}}, Credentials: w.vault,
 			BaseURL: "https://stead.test",
 		})
 		w.Register(q.Workers())
@@ -464,6 +464,14 @@ func TestTheShellIsSwitched(t *testing.T) {
 		w.apply(10)
 		if on, err := w.machine.ShellAccess(t.Context(), "10"); err != nil || on.Enabled {
 			t.Errorf("%+v, %v", on, err)
+		}
+
+		// A panel that has shells and no terminals, as the simulated one, leads nobody to one.
+		_, err = w.machine.CreateAccount(t.Context(), panel.AccountSpec{Ref: "31", Username: "s31", PrimaryDomain: "s31.example.com"})
+		w.must(err)
+		w.services.Add(t, site.Site{ServiceID: 31, AccountID: owner, Panel: "plain", Ref: "31", Username: "s31", Status: "active", Limits: json.RawMessage(`{}`)})
+		if plain := made[shellShown](w, w.expect("PUT", "/31/shell", "own", `{"enabled":true}`, 200, "")); plain.Shell != "bash" || plain.WebTerminalURL != nil {
+			t.Errorf("%+v", plain)
 		}
 
 		w.add(30, owner, `{"shell":0}`)

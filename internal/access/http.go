@@ -57,7 +57,7 @@ type shellWire struct {
 	Port           *int        `json:"port"`
 	Username       *string     `json:"username"`
 	Fingerprint    *string     `json:"fingerprint" doc:"Of the server's key: compare it when your client asks"`
-	WebTerminalURL *string     `json:"web_terminal_url" doc:"A terminal in the browser; null without a shell"`
+	WebTerminalURL *string     `json:"web_terminal_url" doc:"A terminal in the browser; null without a shell, and where the hosting server has no terminals"`
 	Status         site.Status `json:"status" enum:"pending,active,failed" doc:"How far the hosting server has followed"`
 	FailureKey     *string     `json:"failure_key"`
 }
@@ -68,8 +68,11 @@ func (s *Service) wireShell(sh shell) *shellWire {
 		Fingerprint: told(sh.fingerprint), Status: sh.status, FailureKey: sh.failureKey,
 	}
 	if sh.enabled {
-		url := s.terminalURL(sh.serviceID)
-		w.Shell, w.WebTerminalURL = "bash", &url
+		w.Shell = "bash"
+		if sh.terminal {
+			url := s.terminalURL(sh.serviceID)
+			w.WebTerminalURL = &url
+		}
 	}
 	return w
 }

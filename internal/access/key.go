@@ -104,4 +104,5 @@ type shell struct {
 	port                 int
 	username             string
 	fingerprint          string
+	terminal             bool // the panel has terminals; told when it is switched
 }

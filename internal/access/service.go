@@ -2,6 +2,7 @@ package access
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"stead.dev/stead/internal/panel"
@@ -154,6 +155,8 @@ func (s *Service) setShell(ctx context.Context, accountID, serviceID int64, enab
 		if sh, err = shellOf(ctx, tx, serviceID); err != nil {
 			return err
 		}
+		_, err = site.On[panel.Terminal](s.Panels, on, panel.CapTerminal)
+		sh.terminal = !errors.Is(err, panel.ErrUnsupported)
 		return s.enqueue(ctx, tx, accountID, serviceID)
 	})
 	return sh, err
