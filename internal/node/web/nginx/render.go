@@ -55,9 +55,10 @@ type mediaType struct{ Type, Extensions string }
 func (s *Server) renderMain(sites ...string) ([]byte, error) {
 	types, compressed := mediaTypes()
 	flag, directive := s.http2()
+	files, connected := ownBounds()
 	var b bytes.Buffer
 	err := mainTemplate.Execute(&b, map[string]any{
-		"User": s.cfg.User, "Workers": s.cfg.workers(), "Connections": connections, "Files": openFiles, "Dir": s.cfg.Dir, "ACME": s.cfg.ACME,
+		"User": s.cfg.User, "Workers": s.cfg.workers(), "Connections": connected, "Files": files, "Dir": s.cfg.Dir, "ACME": s.cfg.ACME,
 		"HTTP": s.cfg.HTTP, "HTTPS": s.cfg.HTTPS, "HTTP2Flag": flag, "HTTP2Directive": directive,
 		"MaxBody": s.cfg.MaxUpload, "Types": types, "Compressed": compressed, "Sites": sites,
 	})
