@@ -111,16 +111,27 @@ func (f front) Shelf(ctx context.Context) ([]webui.Product, error) {
 type hostings struct{ services *services.Service }
 
 // Hosting implements webui.Services.
-func (h hostings) Hosting(ctx context.Context, accountID int64) ([]webui.Hosting, error) {
-	own, err := h.services.OwnHosting(ctx, accountID)
+func (h hostings) Hosting(ctx context.Context, accountID, below int64) ([]webui.Hosting, bool, error) {
+	own, more, err := h.services.OwnHosting(ctx, accountID, below)
 	all := make([]webui.Hosting, len(own))
 	for i, o := range own {
-		all[i] = webui.Hosting{ID: o.ID, Name: o.Label, Domain: o.Domain, Status: string(o.Status)}
-		if o.Label == "" {
-			all[i].Name = o.Domain
-		}
+		all[i] = hostingOf(o)
 	}
-	return all, err
+	return all, more, err
+}
+
+// OneHosting implements webui.Services.
+func (h hostings) OneHosting(ctx context.Context, accountID, id int64) (webui.Hosting, error) {
+	o, err := h.services.OneOwnHosting(ctx, accountID, id)
+	return hostingOf(o), err
+}
+
+func hostingOf(o services.Own) webui.Hosting {
+	h := webui.Hosting{ID: o.ID, Name: o.Label, Domain: o.Domain, Status: string(o.Status)}
+	if o.Label == "" {
+		h.Name = o.Domain
+	}
+	return h
 }
 
 // payer is the wallet as the orders see it.

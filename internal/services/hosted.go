@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/page"
 )
 
@@ -74,24 +75,32 @@ type Own struct {
 	Status Status
 }
 
-// OwnHosting lists the hosting services of an account that were paid and are not over: those among the
-// newest that fit one page.
-func (s *Service) OwnHosting(ctx context.Context, accountID int64) ([]Own, error) {
-	rows, _, err := list(ctx, s.DB, accountID, filter{typ: "hosting"}, page.Params{Page: 1, PerPage: page.MaxPerPage})
-	if err != nil {
-		return nil, err
-	}
-	var all []Own
+// OwnHosting lists the hosting services of an account that were paid and are not over, the newest first: a page of
+// those whose id is below the given one, or of all when it is 0. It tells whether there are more.
+func (s *Service) OwnHosting(ctx context.Context, accountID, below int64) (own []Own, more bool, err error) {
+	rows, total, err := list(ctx, s.DB, accountID, filter{typ: "hosting", there: true, below: below}, page.Params{Page: 1, PerPage: page.MaxPerPage})
 	for _, r := range rows {
-		switch r.status {
-		case Pending, Terminated, Failed, Cancelled:
-			continue
-		}
-		o := Own{ID: r.id, Status: r.status, Label: r.label}
-		if r.domain != nil {
-			o.Domain = *r.domain
-		}
-		all = append(all, o)
+		own = append(own, ownOf(r))
 	}
-	return all, nil
+	return own, total > len(rows), err
+}
+
+// OneOwnHosting finds one of those that OwnHosting lists.
+func (s *Service) OneOwnHosting(ctx context.Context, accountID, id int64) (Own, error) {
+	rows, err := paged(ctx, s.DB, accountID, filter{typ: "hosting", there: true, id: id}, page.Params{Page: 1, PerPage: 1})
+	switch {
+	case err != nil:
+		return Own{}, err
+	case len(rows) == 0 || id == 0: // a filter of 0 is none
+		return Own{}, fault.NotFound.New()
+	}
+	return ownOf(rows[0]), nil
+}
+
+func ownOf(r record) Own {
+	o := Own{ID: r.id, Status: r.status, Label: r.label}
+	if r.domain != nil {
+		o.Domain = *r.domain
+	}
+	return o
 }

@@ -3,11 +3,14 @@ package services
 import (
 	"context"
 	"errors"
+	"fmt"
+	"math"
 	"testing"
 
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/page"
 	"stead.dev/stead/internal/platform/testkit"
 )
 
@@ -51,6 +54,38 @@ func TestAServiceIsKnownByItsNewDomain(t *testing.T) {
 		}
 		if _, err := w.Hosted(t.Context(), w.db, 2, id); !errors.Is(err, fault.NotFound) {
 			t.Errorf("another's: %v", err)
+		}
+	})
+}
+
+func TestOfVeryManyServicesEachIsFoundAgain(t *testing.T) {
+	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
+		w := newWorld(t, d, clk)
+		oldest, newest := w.active(ask("oldest.test")), int64(0)
+		for i := range 2 * page.MaxPerPage {
+			n := ask(fmt.Sprintf("s%d.test", i))
+			if i < page.MaxPerPage {
+				w.provisioning(n)
+				continue
+			}
+			newest = w.reserve(n) // those that are over, or not paid, take nobody's place
+			w.exec(`UPDATE services SET status = $2, failure_key = 'disk_full' WHERE id = $1`, newest, []Status{Failed, Cancelled, Pending}[i%3])
+		}
+		first, more, err := w.OwnHosting(t.Context(), 1, 0)
+		if err != nil || !more || len(first) != page.MaxPerPage {
+			t.Fatalf("%d services, more: %v, %v", len(first), more, err)
+		}
+		rest, more, err := w.OwnHosting(t.Context(), 1, first[len(first)-1].ID)
+		if err != nil || more || len(rest) != 1 || rest[0] != (Own{ID: oldest, Domain: "oldest.test", Label: "oldest.test", Status: Active}) {
+			t.Fatalf("%+v, more: %v, %v", rest, more, err)
+		}
+		if o, err := w.OneOwnHosting(t.Context(), 1, oldest); err != nil || o != rest[0] {
+			t.Errorf("%+v, %v", o, err)
+		}
+		for _, of := range [][2]int64{{2, oldest}, {1, newest}, {1, 0}, {1, math.MaxInt64}} {
+			if o, err := w.OneOwnHosting(t.Context(), of[0], of[1]); !errors.Is(err, fault.NotFound) {
+				t.Errorf("%v: %+v, %v", of, o, err)
+			}
 		}
 	})
 }

@@ -78,6 +78,8 @@ type filter struct {
 	clientRef          *string
 	planID             int64
 	below              int64 // ids: those that come after one on a list
+	id                 int64
+	there              bool // paid, and not over
 }
 
 // list reads one page of an account's services, the newest first, and counts those on all pages.
@@ -136,6 +138,12 @@ func (f filter) where(accountID int64) (string, []any) {
 	}
 	if f.below != 0 {
 		and(`id < $%d`, f.below)
+	}
+	if f.id != 0 {
+		and(`id = $%d`, f.id)
+	}
+	if f.there {
+		where += ` AND status NOT IN ('pending', 'terminated', 'failed', 'cancelled')`
 	}
 	if f.query != "" {
 		text := strings.ToLower(f.query)

@@ -426,6 +426,31 @@ func TestWhereTheVisitorGoesOnOutlivesRefusals(t *testing.T) {
 	}
 }
 
+func TestServicesAreShownPageByPage(t *testing.T) {
+	b := newSite(t).browser(t)
+	b.register("anna@example.com")
+	first, second := b.get("/account/services"), b.get("/account/services?below=8")
+	for page, want := range map[string][]string{
+		first.body:  {"blog.example.com", "shop.example.com", "suspended", "new.example.com", "being set up", `href="/account/services?below=8"`},
+		second.body: {"late.example.com", "expired, not paid yet", "old.example.com", "being deleted"},
+	} {
+		for _, text := range want {
+			if !strings.Contains(page, text) {
+				t.Errorf("%q is not on %s", text, page)
+			}
+		}
+	}
+	if strings.Contains(first.body, "late.example.com") || strings.Contains(second.body, "new.example.com") || strings.Contains(second.body, "Older services") {
+		t.Errorf("%s\n%s", first.body, second.body)
+	}
+	if a := b.get("/account/services/6/credentials"); a.status != http.StatusOK {
+		t.Errorf("of the second page: %d", a.status)
+	}
+	if a := b.get("/account/services?below=x"); a.status != http.StatusNotFound {
+		t.Errorf("%d", a.status)
+	}
+}
+
 func TestTheProfileAndTheSessionsAreManaged(t *testing.T) {
 	s := newSite(t)
 	b, other := s.browser(t), s.browser(t)

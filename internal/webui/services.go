@@ -1,18 +1,23 @@
 package webui
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
 	"net/url"
+	"strconv"
 
 	"stead.dev/stead/internal/platform/fault"
 )
 
 // Services shows what a visitor has.
 type Services interface {
-	// Hosting lists the hosting services of an account that are not over.
-	Hosting(ctx context.Context, accountID int64) ([]Hosting, error)
+	// Hosting lists the hosting services of an account that are not over, the newest first: a page of those whose id is
+	// below the given one, or of all when it is 0. It tells whether there are more.
+	Hosting(ctx context.Context, accountID, below int64) (list []Hosting, more bool, err error)
+	// OneHosting finds one of them, or answers fault.NotFound.
+	OneHosting(ctx context.Context, accountID, id int64) (Hosting, error)
 }
 
 // Hosting is one hosting service of a visitor's.
@@ -52,6 +57,8 @@ type servicesData struct {
 	Services []serviceRow
 	// Credentials tells that each service has a page of passwords.
 	Credentials bool
+	// Older, when not 0, is the id below which the next page begins.
+	Older int64
 }
 
 type serviceRow struct {
@@ -62,7 +69,12 @@ type serviceRow struct {
 
 func (ui *UI) showServices(w http.ResponseWriter, r *http.Request) {
 	account := ui.session(r).Account.ID
-	all, err := ui.Services.Hosting(r.Context(), account)
+	below, err := strconv.ParseInt(cmp.Or(r.URL.Query().Get("below"), "0"), 10, 64)
+	if err != nil {
+		ui.fail(w, r, fault.NotFound.Wrap(err))
+		return
+	}
+	all, more, err := ui.Services.Hosting(r.Context(), account, below)
 	if err != nil {
 		ui.fail(w, r, err)
 		return
@@ -79,6 +91,9 @@ func (ui *UI) showServices(w http.ResponseWriter, r *http.Request) {
 			row.Terminal = err == nil
 		}
 		d.Services = append(d.Services, row)
+		if more {
+			d.Older = h.ID
+		}
 	}
 	ui.render(w, r, http.StatusOK, "services", d)
 }
@@ -89,14 +104,5 @@ func (ui *UI) hosting(r *http.Request) (Hosting, error) {
 	if err != nil {
 		return Hosting{}, err
 	}
-	all, err := ui.Services.Hosting(r.Context(), ui.session(r).Account.ID)
-	if err != nil {
-		return Hosting{}, err
-	}
-	for _, h := range all {
-		if h.ID == id {
-			return h, nil
-		}
-	}
-	return Hosting{}, fault.NotFound.New()
+	return ui.Services.OneHosting(r.Context(), ui.session(r).Account.ID, id)
 }

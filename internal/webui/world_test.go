@@ -23,6 +23,7 @@ import (
 	"stead.dev/stead/internal/platform/api"
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/jobs"
 	"stead.dev/stead/internal/platform/secret"
 	"stead.dev/stead/internal/platform/signal"
@@ -91,11 +92,27 @@ type site struct {
 // hostings are the services of the account that registered first.
 type hostings []webui.Hosting
 
-func (h hostings) Hosting(_ context.Context, accountID int64) ([]webui.Hosting, error) {
-	if accountID != 1 {
-		return nil, nil
+// Hosting shows three a page.
+func (h hostings) Hosting(_ context.Context, accountID, below int64) (list []webui.Hosting, more bool, err error) {
+	for _, one := range h {
+		switch {
+		case accountID != 1 || below != 0 && one.ID >= below:
+		case len(list) == 3:
+			return list, true, nil
+		default:
+			list = append(list, one)
+		}
 	}
-	return h, nil
+	return list, false, nil
+}
+
+func (h hostings) OneHosting(_ context.Context, accountID, id int64) (webui.Hosting, error) {
+	for _, one := range h {
+		if accountID == 1 && one.ID == id {
+			return one, nil
+		}
+	}
+	return webui.Hosting{}, fault.NotFound.New()
 }
 
 type shelf []webui.Product
@@ -134,7 +151,13 @@ func newSite(t *testing.T) *site {
 	s.credentials = credentials.New(credentials.Config{DB: d, Box: box, Log: slog.New(slog.NewTextHandler(s.log, nil))})
 	s.credentials.OnReplace("ftp", func(context.Context, *db.Tx, int64, int64, int64) error { return nil })
 	webui.New(webui.Deps{
-		Services: hostings{{ID: 10, Name: "Blog <1>", Domain: "blog.example.com", Status: "active"}}, Credentials: s.credentials, Terminals: s.terminals,
+		Services: hostings{
+			{ID: 10, Name: "Blog <1>", Domain: "blog.example.com", Status: "active"},
+			{ID: 9, Name: "shop.example.com", Domain: "shop.example.com", Status: "suspended"},
+			{ID: 8, Name: "new.example.com", Domain: "new.example.com", Status: "provisioning"},
+			{ID: 7, Name: "late.example.com", Domain: "late.example.com", Status: "past_due"},
+			{ID: 6, Name: "old.example.com", Domain: "old.example.com", Status: "terminating"},
+		}, Credentials: s.credentials, Terminals: s.terminals,
 		Clients:  s.clients,
 		Accounts: s.accounts, Clock: clk, Log: log, BaseURL: s.url, Company: "Stead & Sons", Support: "help@stead.test", Language: "en",
 		ClientAddr: func(*http.Request) netip.Addr { return netip.MustParseAddr("203.0.113.7") },
