@@ -69,7 +69,7 @@ func isDescribed(t *testing.T, r answer) {
 
 // operation finds the path of the document that a request's is of.
 func (d *description) operation(method, address string) (of, path string) {
-	req, err := http.NewRequest(method, address, nil) //nolint:noctx // it is sent to nobody
+	req, err := http.NewRequest(method, address, nil) // it is sent to nobody
 	if err != nil {
 		return "", "" // an address that is none
 	}
