@@ -65,7 +65,7 @@ type adminCmd struct {
 		Unsuspend serviceUnsuspend `cmd:"" help:"Bring a suspended service back."`
 		Terminate serviceTerminate `cmd:"" help:"End a suspended service: a final backup is made, then its account is removed."`
 		Restore   serviceRestore   `cmd:"" help:"Bring a terminated service back, with what its final backup has."`
-		Health    serviceHealth    `cmd:"" help:"List the services that are due without an attempt, and those whose renewal fails."`
+		Health    serviceHealth    `cmd:"" help:"List the services that are due without an attempt, whose renewal fails, or whose end takes long."`
 	} `cmd:"" help:"Customers' services."`
 	Orders    ordersCmd    `cmd:"" help:"What customers bought."`
 	Nodes     nodesCmd     `cmd:"" help:"Hosting machines of their own."`

@@ -22,6 +22,7 @@ func (c *serviceHealth) Run(e *environment) error {
 		return e.show(h, func(w io.Writer) {
 			row(w, "due without an attempt", h.NoAttempt)
 			row(w, "failing", h.Failing)
+			row(w, "ending for long", h.Ending)
 			if len(h.Data) == 0 {
 				return
 			}

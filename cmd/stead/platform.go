@@ -188,11 +188,20 @@ func (c *serviceUnsuspend) Run(e *environment) error {
 	return e.administer(func(a *admin.Admin) error { return e.showService(a.UnsuspendService(e.ctx, c.Service)) })
 }
 
-type serviceTerminate struct{ serviceID }
+type serviceTerminate struct {
+	serviceID
+	WithoutBackup bool `help:"Of a service that is terminating and whose final backup cannot be made: remove its account nevertheless. It cannot be restored then."`
+}
 
 // Run ends a service.
 func (c *serviceTerminate) Run(e *environment) error {
-	return e.administer(func(a *admin.Admin) error { return e.showService(a.TerminateService(e.ctx, c.Service)) })
+	return e.administer(func(a *admin.Admin) error {
+		end := a.TerminateService
+		if c.WithoutBackup {
+			end = a.EndServiceUnkept
+		}
+		return e.showService(end(e.ctx, c.Service))
+	})
 }
 
 type serviceRestore struct{ serviceID }

@@ -9,13 +9,15 @@ import (
 
 // RenewalHealth is how the renewals of services go.
 type RenewalHealth struct {
-	// NoAttempt is how many are due and were not tried; Failing how many were tried and did not go.
+	// NoAttempt is how many are due and were not tried; Failing how many were tried and did not go; Ending how many
+	// have been on their way to the end for long.
 	NoAttempt int             `json:"no_attempt"`
 	Failing   int             `json:"failing"`
+	Ending    int             `json:"ending"`
 	Data      []UnwellService `json:"data"`
 }
 
-// UnwellService is a service that is due without an attempt, or whose renewal fails.
+// UnwellService is a service that is due without an attempt, whose renewal fails, or whose end takes long.
 type UnwellService struct {
 	ServiceID     int64      `json:"service_id"`
 	AccountID     int64      `json:"account_id"`
@@ -29,14 +31,14 @@ type UnwellService struct {
 }
 
 // RenewalHealth reads a page of the services that are due without an attempt for longer than by, and of those whose
-// renewal fails.
+// renewal fails or whose end takes longer.
 func (a *Admin) RenewalHealth(ctx context.Context, by time.Duration, p page.Params) (h RenewalHealth, err error) {
 	counted, err := a.Services.Health(ctx, by)
 	if err != nil {
 		return h, err
 	}
 	found, err := a.Services.Unwell(ctx, by, p)
-	h = RenewalHealth{NoAttempt: counted.NoAttempt, Failing: counted.Failing, Data: make([]UnwellService, len(found))}
+	h = RenewalHealth{NoAttempt: counted.NoAttempt, Failing: counted.Failing, Ending: counted.Ending, Data: make([]UnwellService, len(found))}
 	for i, u := range found {
 		h.Data[i] = UnwellService{
 			ServiceID: u.ServiceID, AccountID: u.AccountID, Domain: u.Domain, Status: string(u.Status), Problem: string(u.Problem),

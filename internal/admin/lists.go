@@ -82,6 +82,11 @@ func (a *Admin) TerminateService(ctx context.Context, id int64) (Service, error)
 	return a.move(ctx, id, func(ctx context.Context, tx *db.Tx) error { return a.Services.Terminate(ctx, tx, id) })
 }
 
+// EndServiceUnkept ends a service that is terminating without its final backup, which could not be made.
+func (a *Admin) EndServiceUnkept(ctx context.Context, id int64) (Service, error) {
+	return a.move(ctx, id, func(ctx context.Context, tx *db.Tx) error { return a.Services.EndUnkept(ctx, tx, id) })
+}
+
 // RestoreService brings a terminated service back, as long as its final backup is kept.
 func (a *Admin) RestoreService(ctx context.Context, id int64) (Service, error) {
 	return a.move(ctx, id, func(ctx context.Context, tx *db.Tx) error { return a.Services.Restore(ctx, tx, id) })

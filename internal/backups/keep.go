@@ -11,12 +11,21 @@ import (
 	"stead.dev/stead/internal/platform/fault"
 )
 
-// anotherFinal is how long after a final backup failed the next is tried.
-const anotherFinal = 5 * time.Minute
+// How often the final backup of a service is tried, and how long after the first failure the next is. Each pause is twice
+// the one before: eleven hours in all.
+const (
+	finalTries   = 8
+	anotherFinal = 5 * time.Minute
+)
+
+// ErrNotKept says that the final backup of a service was tried as often as it is. An operator mends what is in its way,
+// or has the service end without.
+var ErrNotKept = errors.New("backups: the final backup is not tried any more")
 
 // Keep makes the final backup of a service that is about to end. It is called again and
 // again until it answers true: the backup is complete. A panel that makes no backups
-// keeps nothing, and that is true at once; so it is where the product keeps nothing.
+// keeps nothing, and that is true at once; so it is where the product keeps nothing. A backup that fails is an error: it
+// is tried finalTries times, and then ErrNotKept. What failed is forgotten after a week, and it is tried again.
 func (s *Service) Keep(ctx context.Context, accountID, serviceID int64) (done bool, err error) {
 	keep, err := s.keptFinal(ctx, s.DB, serviceID)
 	if err != nil {
@@ -43,8 +52,17 @@ func (s *Service) Keep(ctx context.Context, accountID, serviceID int64) (done bo
 		if done = ok && b.status == Completed; done {
 			return nil
 		}
-		if ok && b.status == Failed && tx.Now.Sub(*b.finishedAt) < anotherFinal {
-			return fmt.Errorf("backups: the final backup of service %d failed: %s", serviceID, *b.errorKey)
+		if ok && b.status == Failed {
+			failed, err := countFailedFinals(ctx, tx, serviceID)
+			if err != nil {
+				return err
+			}
+			if failed >= finalTries {
+				return fmt.Errorf("%w: service %d, %d times, at last %s", ErrNotKept, serviceID, failed, *b.errorKey)
+			}
+			if tx.Now.Sub(*b.finishedAt) < anotherFinal<<max(0, failed-1) {
+				return fmt.Errorf("backups: the final backup of service %d failed: %s", serviceID, *b.errorKey)
+			}
 		}
 		is, err := busy(ctx, tx, serviceID)
 		if err != nil || is {
@@ -72,7 +90,7 @@ func (s *Service) Return(ctx context.Context, tx *db.Tx, serviceID int64) error 
 	if !ok || b.status != Completed {
 		return fault.NotFound.Wrapf("backups: service %d has no final backup", serviceID)
 	}
-	if err := setOrdinary(ctx, tx, b.id); err != nil {
+	if err := setOrdinary(ctx, tx, serviceID); err != nil {
 		return err
 	}
 	_, err = s.beginRestore(ctx, tx, b, restore{parts: b.partNames()})

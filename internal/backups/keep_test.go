@@ -3,6 +3,7 @@ package backups
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"testing"
 	"time"
 
@@ -91,5 +92,74 @@ func TestSettingsComeBackWithAServiceOnly(t *testing.T) {
 		w.settle()
 		w.same("taken by a return", "as it was", known.taken)
 		w.same("taken of nothing", "", none.taken)
+	})
+}
+
+// TestAFinalBackupIsTriedSoManyTimes: a repository is damaged for good. It was tried every five minutes for ever, and its
+// owner told each time.
+func TestAFinalBackupIsTriedSoManyTimes(t *testing.T) {
+	engines(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		earlier := w.made(10, `{}`)
+		keep := func() error {
+			t.Helper()
+			_, err := w.Keep(ctx, owner, 10)
+			w.settle()
+			return err
+		}
+		finals := func() int { return len(w.ids(`SELECT id FROM backups WHERE final`)) }
+		w.services.SetStatus(t, 10, "terminating")
+		w.machine.fail(panel.ErrInternal)
+		for tried := range finalTries {
+			if tried > 0 {
+				w.clk.Advance(anotherFinal<<(tried-1) - time.Second)
+				if err := keep(); err == nil || errors.Is(err, ErrNotKept) {
+					t.Errorf("in the pause after %d: %v", tried, err)
+				}
+				w.same("tried in a pause", tried, finals())
+				w.clk.Advance(time.Second)
+			}
+			w.must(keep())
+			w.same("tried", tried+1, finals())
+		}
+		for range 2 {
+			if err := keep(); !errors.Is(err, ErrNotKept) {
+				t.Errorf("after all of them: %v", err)
+			}
+			w.clk.Advance(24 * time.Hour)
+		}
+		w.same("tried in all", finalTries, finals())
+
+		// An operator has it end without: what it had before is all that is left, and stays its time.
+		w.services.SetStatus(t, 10, "terminated")
+		w.must(w.Apply(ctx, owner, 10))
+		w.same("an earlier backup", 1, len(w.ids(`SELECT id FROM backups WHERE status = 'completed' AND id = $1`, earlier)))
+		kept, err := w.Kept(ctx, w.db, 10)
+		w.must(err)
+		w.same("kept", false, kept)
+	})
+}
+
+// TestWhatFailedBeforeDoesNotCountAtTheNextEnd: a service came back and ends again.
+func TestWhatFailedBeforeDoesNotCountAtTheNextEnd(t *testing.T) {
+	engines(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		w.services.SetStatus(t, 10, "terminating")
+		w.machine.fail(panel.ErrInternal)
+		_, err := w.Keep(ctx, owner, 10)
+		w.must(err)
+		w.settle()
+		w.machine.fail(nil)
+		w.clk.Advance(anotherFinal)
+		done := false
+		for range 2 {
+			done, err = w.Keep(ctx, owner, 10)
+			w.must(err)
+			w.settle()
+		}
+		w.same("done", true, done)
+		w.must(w.db.InTx(ctx, func(ctx context.Context, tx *db.Tx) error { return w.Return(ctx, tx, 10) }))
+		w.settle()
+		w.same("final ones of a service that is back", 0, len(w.ids(`SELECT id FROM backups WHERE final`)))
 	})
 }

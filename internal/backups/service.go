@@ -260,13 +260,18 @@ func (s *Service) Apply(ctx context.Context, accountID, serviceID int64) error {
 	})
 }
 
-// end lets the backups of a service go that has ended, but for the final one.
+// end lets the backups of a service go that has ended, but for the final one. Where that could not be made, they are all
+// that is left of the service, and go in their own time.
 func (s *Service) end(ctx context.Context, tx *db.Tx, serviceID int64) error {
 	if err := removeSchedule(ctx, tx, serviceID); err != nil {
 		return err
 	}
 	all, err := ofService(ctx, tx, serviceID)
 	if err != nil {
+		return err
+	}
+	final, ok, err := finalOf(ctx, tx, serviceID)
+	if err != nil || ok && final.status == Failed {
 		return err
 	}
 	for _, b := range all {

@@ -134,9 +134,9 @@ func setDamaged(ctx context.Context, tx *db.Tx, id int64) (bool, error) {
 	return n == 1, err
 }
 
-// setOrdinary makes the final backup of a service that came back one like others.
-func setOrdinary(ctx context.Context, tx *db.Tx, id int64) error {
-	_, err := tx.Exec(ctx, `UPDATE backups SET final = FALSE WHERE id = $1`, id)
+// setOrdinary makes the final backup of a service that came back one like others, and so those that failed before it.
+func setOrdinary(ctx context.Context, tx *db.Tx, serviceID int64) error {
+	_, err := tx.Exec(ctx, `UPDATE backups SET final = FALSE WHERE service_id = $1`, serviceID)
 	return err
 }
 
@@ -264,4 +264,9 @@ func finalOf(ctx context.Context, q db.Querier, serviceID int64) (backup, bool, 
 		return b, false, nil
 	}
 	return b, err == nil, err
+}
+
+func countFailedFinals(ctx context.Context, q db.Querier, serviceID int64) (n int, err error) {
+	err = q.QueryRow(ctx, `SELECT count(*) FROM backups WHERE service_id = $1 AND final AND status = 'failed'`, serviceID).Scan(&n)
+	return n, err
 }

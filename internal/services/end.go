@@ -80,10 +80,32 @@ func (s *Service) beginTermination(ctx context.Context, tx *db.Tx, r record) err
 	return s.enqueueEnd(ctx, tx, r.id)
 }
 
+// EndUnkept removes the account of a service that is terminating although its final backup could not be made, on an
+// operator's word.
+func (s *Service) EndUnkept(ctx context.Context, tx *db.Tx, id int64) error {
+	r, err := lock(ctx, tx, id)
+	switch {
+	case err != nil:
+		return err
+	case r.status == Terminated:
+		return ErrTerminated.New()
+	case r.status != Terminating:
+		return fault.ServiceNotActive.Wrapf("services: a service that is %s has its final backup made first", r.status)
+	}
+	return s.enqueueEndArgs(ctx, tx, endArgs{ServiceID: id, Unkept: true})
+}
+
 // end takes a terminating service on: first all is kept, then the account goes. The
 // answer is when to come again; zero when the service has ended. It may die at any
 // point: what was kept is found again, and an account that is gone is no reason to stop.
 func (s *Service) end(ctx context.Context, id int64) (time.Duration, error) {
+	return s.endWith(ctx, id, s.keeper.Keep)
+}
+
+// keepNothing is a Keep for services that end without a final backup.
+func keepNothing(context.Context, int64, int64) (bool, error) { return true, nil }
+
+func (s *Service) endWith(ctx context.Context, id int64, keep func(ctx context.Context, accountID, serviceID int64) (bool, error)) (time.Duration, error) {
 	r, err := get(ctx, s.DB, id)
 	if err != nil || r.status != Terminating {
 		return 0, err
@@ -97,7 +119,7 @@ func (s *Service) end(ctx context.Context, id int64) (time.Duration, error) {
 		return 0, err
 	}
 	if err == nil {
-		if kept, err := s.keeper.Keep(ctx, r.accountID, id); err != nil || !kept {
+		if kept, err := keep(ctx, r.accountID, id); err != nil || !kept {
 			return askKeeper, err
 		}
 		if err := accounts.DeleteAccount(ctx, r.panelRef); err != nil && !errors.Is(err, panel.ErrNotFound) {
@@ -232,6 +254,7 @@ func (s *Service) stayAway(ctx context.Context, tx *db.Tx, r record, failureKey 
 
 type endArgs struct {
 	ServiceID int64 `json:"service_id"`
+	Unkept    bool  `json:"unkept,omitempty"` // without a final backup
 }
 
 func (endArgs) Kind() string { return "services.end" }
@@ -239,7 +262,11 @@ func (endArgs) Kind() string { return "services.end" }
 // enqueueEnd adds no second job to one that is still to do something, so Reconcile may
 // ask again.
 func (s *Service) enqueueEnd(ctx context.Context, tx *db.Tx, id int64) error {
-	return s.Queue.Enqueue(ctx, tx, endArgs{ServiceID: id}, &river.InsertOpts{
+	return s.enqueueEndArgs(ctx, tx, endArgs{ServiceID: id})
+}
+
+func (s *Service) enqueueEndArgs(ctx context.Context, tx *db.Tx, args endArgs) error {
+	return s.Queue.Enqueue(ctx, tx, args, &river.InsertOpts{
 		Queue: jobs.PanelQueue, UniqueOpts: jobs.Once(),
 	})
 }
@@ -250,7 +277,11 @@ type endWorker struct {
 }
 
 func (w *endWorker) Work(ctx context.Context, job *river.Job[endArgs]) error {
-	wait, err := w.services.end(ctx, job.Args.ServiceID)
+	keep := w.services.keeper.Keep
+	if job.Args.Unkept {
+		keep = keepNothing
+	}
+	wait, err := w.services.endWith(ctx, job.Args.ServiceID, keep)
 	if err != nil || wait == 0 {
 		return err
 	}

@@ -5,6 +5,9 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/rivertype"
+
 	"stead.dev/stead/internal/panel"
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
@@ -186,6 +189,38 @@ func TestAFinalBackupIsKeptAsThePlanSays(t *testing.T) {
 		w.same("kept", days(DefaultTerms.Kept), kept)
 		if _, err := w.KeptFor(t.Context(), w.db, 999); !errors.Is(err, fault.NotFound) {
 			t.Errorf("of no service: %v", err)
+		}
+	})
+}
+
+// TestAServiceEndsWithoutItsFinalBackupOnAnOperatorsWordOnly: the backup cannot be made, whatever is tried.
+func TestAServiceEndsWithoutItsFinalBackupOnAnOperatorsWordOnly(t *testing.T) {
+	engines(t, func(t *testing.T, w *world) {
+		if err := w.order(w.EndUnkept, w.active(ask("live.test"))); !errors.Is(err, fault.ServiceNotActive) {
+			t.Errorf("an active service: %v", err)
+		}
+		id, k := w.terminating("shop.test")
+		k.broken = errors.New("the repository is damaged")
+		work := func(args endArgs) error {
+			return (&endWorker{services: w.Service}).Work(t.Context(), &river.Job[endArgs]{JobRow: &rivertype.JobRow{}, Args: args})
+		}
+		if err := work(endArgs{ServiceID: id}); !errors.Is(err, k.broken) {
+			t.Errorf("without a word: %v", err)
+		}
+		w.same("the account is there", 2, w.panel.accounts())
+		if err := w.order(w.EndUnkept, id); err != nil {
+			t.Fatal(err)
+		}
+		w.same("jobs", 2, w.jobs("services.end"))
+		for range 2 {
+			if err := work(endArgs{ServiceID: id, Unkept: true}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w.same("status", Terminated, w.record(id).status)
+		w.same("accounts", 1, w.panel.accounts())
+		if err := w.order(w.EndUnkept, id); !errors.Is(err, ErrTerminated) {
+			t.Errorf("once more: %v", err)
 		}
 	})
 }

@@ -12,11 +12,15 @@ import (
 // Problem says why a service is in the view of the health of renewals.
 type Problem string
 
-// The problems: nothing was tried though it was due, or the renewal was tried and did not go.
+// The problems: nothing was tried though it was due; the renewal was tried and did not go; the end has been under way for
+// a while, because a final backup takes long or fails.
 const (
 	NoAttempt Problem = "no_attempt"
 	Failing   Problem = "failing"
+	Ending    Problem = "ending"
 )
+
+var problems = map[int]Problem{1: NoAttempt, 2: Failing, 3: Ending}
 
 // Unwell is a service that needs an operator's eye.
 type Unwell struct {
@@ -24,7 +28,7 @@ type Unwell struct {
 	Domain               *string
 	Status               Status
 	Problem              Problem
-	Since                time.Time // something has been due, or the last attempt failed
+	Since                time.Time // something has been due, the last attempt failed, or the end began
 	FailureKey           *string   // of the last attempt
 	NextAttemptAt        *time.Time
 	ExpiresAt            *time.Time
@@ -32,7 +36,7 @@ type Unwell struct {
 
 // Health counts what Unwell lists.
 type Health struct {
-	NoAttempt, Failing int
+	NoAttempt, Failing, Ending int
 }
 
 // unattempted is the condition for services of the live world of which something has been due for a while without
@@ -46,7 +50,13 @@ var unattempted = []string{
 
 const failing = `renewal_failure IS NOT NULL AND status IN ('active', 'past_due', 'suspended')`
 
-// Health counts the services that are due without an attempt for longer than by, and those whose renewal fails.
+// endingSince is when a service that is terminating began to.
+const endingSince = `COALESCE((SELECT MAX(h.created_at) FROM services_history h WHERE h.service_id = services.id AND h.status = 'terminating'), created_at)`
+
+const longEnding = `status = 'terminating' AND ` + endingSince + ` < $1`
+
+// Health counts the services that are due without an attempt for longer than by, those whose renewal fails, and those whose
+// end takes longer than by.
 func (s *Service) Health(ctx context.Context, by time.Duration) (h Health, err error) {
 	before := s.Clock.Now().Add(-by)
 	for _, condition := range unattempted {
@@ -57,6 +67,9 @@ func (s *Service) Health(ctx context.Context, by time.Duration) (h Health, err e
 		h.NoAttempt += n
 	}
 	err = s.DB.QueryRow(ctx, `SELECT count(*) FROM services WHERE NOT sandbox AND `+failing).Scan(&h.Failing)
+	if err == nil {
+		err = s.DB.QueryRow(ctx, `SELECT count(*) FROM services WHERE NOT sandbox AND `+longEnding, before).Scan(&h.Ending)
+	}
 	return h, err
 }
 
@@ -68,14 +81,13 @@ func (s *Service) Unwell(ctx context.Context, by time.Duration, p page.Params) (
 	for _, condition := range unattempted {
 		query += columns + `1 AS kind, COALESCE(step_at, expires_at) AS since FROM services WHERE NOT sandbox AND ` + condition + ` UNION ALL `
 	}
-	query += columns + `2 AS kind, renewal_failed_at AS since FROM services WHERE NOT sandbox AND ` + failing + `
+	query += columns + `2 AS kind, renewal_failed_at AS since FROM services WHERE NOT sandbox AND ` + failing + ` UNION ALL `
+	query += columns + `3 AS kind, ` + endingSince + ` AS since FROM services WHERE NOT sandbox AND ` + longEnding + `
 		ORDER BY kind, since, id LIMIT $2 OFFSET $3`
 	return db.Collect(ctx, s.DB, func(row db.Row) (u Unwell, err error) {
 		var kind int
 		err = row.Scan(&u.ServiceID, &u.AccountID, &u.Domain, &u.Status, &u.FailureKey, &u.NextAttemptAt, &u.ExpiresAt, &kind, &u.Since)
-		if u.Problem = NoAttempt; kind == 2 {
-			u.Problem = Failing
-		}
+		u.Problem = problems[kind]
 		return u, err
 	}, query, s.Clock.Now().Add(-by), p.Limit(), p.Offset())
 }
