@@ -4,6 +4,7 @@ import (
 	"context"
 	"os/exec"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -17,6 +18,7 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
+	"stead.dev/stead/internal/platform/i18n"
 	"stead.dev/stead/internal/platform/testkit"
 )
 
@@ -37,7 +39,7 @@ func (b *browser) chromium() *chromium {
 	}
 	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]),
 		chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.Flag("disable-quic", true),
-		chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"),
+		chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost"),
 	)
 	allocated, release := chromedp.NewExecAllocator(context.Background(), options...)
 	b.t.Cleanup(release)
@@ -139,6 +141,15 @@ func TestTheTerminalInARealBrowser(t *testing.T) {
 	// Its own styles are let in by their nonce: without them rows have no height of their own.
 	c.becomes(`document.querySelector(".xterm-rows > div").getBoundingClientRect().height > 5`)
 	c.becomes(`[...document.querySelectorAll("style")].length > 0 && [...document.querySelectorAll("style")].every(e => e.sheet)`)
+	// A shell ends, and without the network there is no other: the page stays and says so.
+	c.do(call(input.InsertText, input.InsertTextParams{Text: "exit"}))
+	c.becomes(`document.getElementById("terminal-status").textContent === "The terminal has ended."`)
+	c.becomes(`(window.online = fetch, window.fetch = () => Promise.reject(new TypeError("Failed to fetch")), true)`)
+	c.do(chromedp.Click(chromedp.CSS("#terminal-again")))
+	c.becomes(`document.getElementById("terminal-status").textContent === "The terminal could not be opened."`)
+	c.becomes(`(window.fetch = window.online, true)`)
+	c.do(chromedp.Click(chromedp.CSS("#terminal-again")))
+	c.becomes(`document.getElementById("terminal-status").textContent === "Connected."`)
 	// Whoever leaves the page leaves the terminal.
 	c.do(chromedp.Navigate(s.url + "/account"))
 	c.becomes(`location.pathname === "/account"`)
@@ -146,4 +157,17 @@ func TestTheTerminalInARealBrowser(t *testing.T) {
 	if said := c.said(); len(said) > 0 {
 		t.Errorf("the browser says %s", strings.Join(said, "\n"))
 	}
+}
+
+// TestWhatABrowserSaysOfPasskeysIsNotShown: its words are English, and for developers.
+func TestWhatABrowserSaysOfPasskeysIsNotShown(t *testing.T) {
+	s := newSite(t)
+	s.url = strings.Replace(s.url, "127.0.0.1", "localhost", 1)
+	b := s.browser(t)
+	b.register("anna@example.com")
+	c := b.chromium()
+	c.do(chromedp.Navigate(s.url + "/account/security?lang=ru"))
+	c.becomes(`(navigator.credentials.create = () => Promise.reject(new DOMException("The user attempted to register", "InvalidStateError")), true)`)
+	c.do(chromedp.Click(chromedp.CSS(`[data-passkey=register] button`)))
+	c.becomes(`document.querySelector("[data-passkey=register] [role=alert]").textContent === ` + strconv.Quote(i18n.T("ru", "webui.security.passkey_failed", nil)))
 }

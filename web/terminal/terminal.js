@@ -19,6 +19,9 @@ const status = document.getElementById("terminal-status");
 const again = document.getElementById("terminal-again");
 const { base, connecting, open, ended, refused } = place.dataset;
 
+// The code of a connection that ends because its shell cannot be started.
+const tryAgainLater = 1013;
+
 const say = (text) => {
   status.textContent = text;
 };
@@ -39,7 +42,12 @@ const connect = async () => {
   };
   let ticket;
   try {
-    const answer = await fetch(`${base}/ticket`, { method: "POST", redirect: "error" });
+    const answer = await fetch(`${base}/ticket`, { method: "POST", redirect: "manual" });
+    if (answer.type === "opaqueredirect") {
+      // The sign-in is too old by now. The page itself leads there.
+      location.reload();
+      return;
+    }
     const body = await answer.json();
     if (!answer.ok) {
       over(body.message || refused);
@@ -47,8 +55,7 @@ const connect = async () => {
     }
     ticket = body.ticket;
   } catch {
-    // A redirect: the sign-in is too old by now. The page itself leads there.
-    location.reload();
+    over(refused); // the network, or something before this site
     return;
   }
 
@@ -82,10 +89,10 @@ const connect = async () => {
   terminal.onResize(({ cols, rows }) => send(JSON.stringify({ columns: cols, rows })));
   const resized = new ResizeObserver(() => fit.fit());
   resized.observe(place);
-  socket.onclose = () => {
+  socket.onclose = ({ code }) => {
     resized.disconnect();
     terminal.options.disableStdin = true;
-    over(opened ? ended : refused);
+    over(opened && code !== tryAgainLater ? ended : refused);
   };
 };
 

@@ -6,6 +6,8 @@
 (() => {
   if (!window.PublicKeyCredential || !PublicKeyCredential.parseRequestOptionsFromJSON) return;
 
+  class Refused extends Error {} // by this site, in the visitor's language; what browsers say is for developers
+
   const post = async (path, body) => {
     const answer = await fetch(path, {
       method: 'POST', credentials: 'same-origin',
@@ -16,7 +18,7 @@
       return new Promise(() => {});
     }
     const said = await answer.json();
-    if (!answer.ok) throw new Error(said.message);
+    if (!answer.ok) throw new Refused(said.message);
     return said;
   };
 
@@ -45,7 +47,7 @@
         location.assign(said.next);
       } catch (err) {
         if (err.name === 'NotAllowedError' || err.name === 'AbortError') return; // the person changed their mind
-        problem.textContent = err.message;
+        problem.textContent = err instanceof Refused ? err.message : form.dataset.failed;
         problem.hidden = false;
       }
     });
