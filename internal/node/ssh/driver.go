@@ -368,7 +368,7 @@ func (d *Driver) setKeys(a accounts.Account, content string) error {
 	if err := os.Chown(file, 0, a.User.GID); err != nil {
 		return err
 	}
-	return os.Chmod(file, keysMode) //nolint:gosec // G302: see above
+	return os.Chmod(file, keysMode)
 }
 
 const keysMode = 0o640
