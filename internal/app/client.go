@@ -29,15 +29,29 @@ func clientAddr(trusted []netip.Prefix) func(*http.Request) netip.Addr {
 		}
 		hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
 		for i := len(hops) - 1; i >= 0; i-- {
-			hop, err := netip.ParseAddr(strings.TrimSpace(hops[i]))
-			if err != nil {
+			hop, ok := hopAddr(strings.TrimSpace(hops[i]))
+			if !ok {
 				break // a proxy of ours writes addresses; what stands before this is not its word
 			}
-			addr = hop.Unmap()
+			addr = hop
 			if !isProxy(addr) {
 				break
 			}
 		}
 		return addr
 	}
+}
+
+// hopAddr reads an address as proxies write it: some add the port, and brackets around one of IPv6.
+func hopAddr(text string) (netip.Addr, bool) {
+	if withPort, err := netip.ParseAddrPort(text); err == nil {
+		return withPort.Addr().Unmap(), true
+	}
+	if inner, ok := strings.CutPrefix(text, "["); ok {
+		if text, ok = strings.CutSuffix(inner, "]"); !ok || !strings.Contains(text, ":") {
+			return netip.Addr{}, false
+		}
+	}
+	addr, err := netip.ParseAddr(text)
+	return addr.Unmap(), err == nil
 }

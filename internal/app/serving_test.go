@@ -49,6 +49,13 @@ func TestAForwardedAddressIsBelievedFromOurProxiesOnly(t *testing.T) {
 		"our proxy on its own behalf":    {"10.0.0.1:5", nil, "10.0.0.1"},
 		"an IPv4 address in IPv6's form": {"[::ffff:10.0.0.1]:5", []string{"::ffff:198.51.100.9"}, "198.51.100.9"},
 		"IPv6":                           {"[fd00::1]:5", []string{"2001:db8::1"}, "2001:db8::1"},
+		"with its port":                  {"10.0.0.1:5", []string{"203.0.113.1, 198.51.100.9:40312"}, "198.51.100.9"},
+		"IPv6 with its port":             {"10.0.0.1:5", []string{"[2001:db8::1]:40312"}, "2001:db8::1"},
+		"IPv6 in brackets":               {"10.0.0.1:5", []string{"[2001:db8::1]"}, "2001:db8::1"},
+		"our proxy with its port":        {"10.0.0.1:5", []string{"198.51.100.9:1, 10.0.0.2:2"}, "198.51.100.9"},
+		"IPv4 in brackets":               {"10.0.0.1:5", []string{"203.0.113.1, [198.51.100.9]"}, "10.0.0.1"},
+		"half a bracket":                 {"10.0.0.1:5", []string{"203.0.113.1, [2001:db8::1"}, "10.0.0.1"},
+		"a port that is none":            {"10.0.0.1:5", []string{"203.0.113.1, 198.51.100.9:99999"}, "10.0.0.1"},
 	} {
 		r := &http.Request{RemoteAddr: c.peer, Header: http.Header{"X-Forwarded-For": c.forwarded}}
 		if got := find(r); got.String() != c.want {
