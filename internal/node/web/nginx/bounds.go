@@ -8,7 +8,7 @@ import "golang.org/x/sys/unix"
 func bounds(most uint64, beyond bool) (files, connected int) {
 	files = openFiles
 	if most < openFiles && !beyond {
-		files = int(most) //nolint:gosec // below openFiles
+		files = int(most)
 	}
 	return files, min(connections, files/2)
 }
