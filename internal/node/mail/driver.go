@@ -7,6 +7,7 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
@@ -119,32 +120,37 @@ func (d *Driver) Start(ctx context.Context) error {
 	if err := d.prepare(); err != nil {
 		return err
 	}
-	changed, err := d.configure(ctx)
-	if err != nil {
+	if err := d.configure(ctx); err != nil {
 		return err
 	}
 	if err := d.write(ctx); err != nil {
 		return err
 	}
+	unread := d.unread().Noted()
 	for _, spec := range d.specs() {
-		if err := d.cfg.Supervisor.Ensure(ctx, spec); err != nil {
-			return fmt.Errorf("mail: %s: %w", spec.Name, err)
-		}
+		former := d.cfg.Supervisor.PID(spec.Name)
+		err := d.cfg.Supervisor.Ensure(ctx, spec)
 		// One that a former agent left running has read the former configuration.
-		pid := strconv.Itoa(d.cfg.Supervisor.PID(spec.Name))
-		started, err := replace(filepath.Join(d.cfg.Dir, "state", "pid-"+spec.Name), []byte(pid), 0o600, 0, 0)
-		if err == nil && changed && !started {
+		if err == nil && unread && former == d.cfg.Supervisor.PID(spec.Name) {
 			err = d.cfg.Supervisor.Reload(ctx, spec.Name)
 		}
 		if err != nil {
 			return fmt.Errorf("mail: %s: %w", spec.Name, err)
 		}
 	}
+	if err := d.unread().Forget(); err != nil {
+		return fmt.Errorf("mail: %w", err)
+	}
 	d.mu.Lock()
 	d.running = true
 	d.mu.Unlock()
 	d.logs = startLogs(d)
 	return nil
+}
+
+// unread stands while the daemons may not have read their configuration and certificate.
+func (d *Driver) unread() daemon.Unread {
+	return daemon.Unread(filepath.Join(d.cfg.Dir, "state", "unread"))
 }
 
 // Stop implements facility.Stopper.
@@ -185,6 +191,7 @@ func (d *Driver) specs() []daemon.Spec {
 		},
 		{
 			Name: daemonDovecot, Command: []string{"/usr/sbin/dovecot", "-F", "-c", d.conf("dovecot.conf")},
+			Stale:  []string{filepath.Join(d.cfg.Dir, "run", "master.pid")},
 			Reload: syscall.SIGHUP, Ready: dials("unix", d.cfg.socket("lmtp")),
 		},
 		{
@@ -251,9 +258,9 @@ func (d *Driver) prepare() (err error) {
 
 // configure writes the daemons' configuration and has it judged by their own checkers; what is refused
 // is taken back.
-func (d *Driver) configure(ctx context.Context) (changed bool, err error) {
-	if changed, err = d.certify(); err != nil {
-		return false, err
+func (d *Driver) configure(ctx context.Context) error {
+	if err := d.certify(); err != nil {
+		return err
 	}
 	files := map[string]string{
 		d.conf("postfix", "main.cf"): d.cfg.postfixMain(), d.conf("postfix", "master.cf"): d.cfg.postfixMaster(),
@@ -263,21 +270,24 @@ func (d *Driver) configure(ctx context.Context) (changed bool, err error) {
 	for file, content := range files {
 		old, err := os.ReadFile(file)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return false, fmt.Errorf("mail: %w", err)
+			return fmt.Errorf("mail: %w", err)
 		}
 		if string(old) == content {
 			continue
 		}
 		before[file] = old
-		if err := place(file, []byte(content), 0o644, 0, 0); err != nil {
-			return false, fmt.Errorf("mail: %w", err)
+		if err = d.unread().Note(); err == nil {
+			err = place(file, []byte(content), 0o644, 0, 0)
+		}
+		if err != nil {
+			return fmt.Errorf("mail: %w", err)
 		}
 	}
 	// The tables must be there for the checkers; the first are empty.
 	for _, name := range []string{tableKeys, tableSigning} {
 		if _, err := os.Stat(d.cfg.table(name)); errors.Is(err, fs.ErrNotExist) {
 			if err := place(d.cfg.table(name), nil, 0o600, d.ids.dkimUID, 0); err != nil {
-				return false, fmt.Errorf("mail: %w", err)
+				return fmt.Errorf("mail: %w", err)
 			}
 		}
 	}
@@ -293,37 +303,51 @@ func (d *Driver) configure(ctx context.Context) (changed bool, err error) {
 					err = errors.Join(err, place(file, old, 0o644, 0, 0))
 				}
 			}
-			return false, fmt.Errorf("mail: %w", err)
+			return fmt.Errorf("mail: %w", err)
 		}
 	}
-	return changed || len(before) > 0, nil
+	return nil
 }
 
 // certify brings the certificate up to date.
-func (d *Driver) certify() (changed bool, err error) {
+func (d *Driver) certify() (err error) {
 	chain, key, ok := []byte(nil), []byte(nil), false
 	if d.cfg.Certificate != nil {
 		chain, key, ok = d.cfg.Certificate(d.cfg.Hostname)
 	}
+	if ok {
+		if _, err := tls.X509KeyPair(chain, key); err != nil {
+			// Perhaps only one of them is the new one yet. With these nobody could sign in any more.
+			d.cfg.Log.Warn("the certificate of mail cannot be used", "error", err)
+			ok = false
+		}
+	}
 	dir := filepath.Join(d.cfg.Dir, "tls")
 	if !ok {
 		if _, err := os.Stat(filepath.Join(dir, "chain.pem")); err == nil {
-			return false, nil
+			return nil
 		}
 		if chain, key, err = selfSigned(d.cfg.Hostname, d.cfg.Now()); err != nil {
-			return false, fmt.Errorf("mail: %w", err)
+			return fmt.Errorf("mail: %w", err)
 		}
 	}
 	both := slices.Concat(key, chain)
 	if old, err := os.ReadFile(filepath.Join(dir, "chain.pem")); err == nil && bytes.Equal(old, both) {
-		return false, nil
+		return nil
 	}
-	for name, content := range map[string][]byte{"cert.pem": chain, "key.pem": key, "chain.pem": both} {
-		if err := place(filepath.Join(dir, name), content, 0o600, 0, 0); err != nil {
-			return false, fmt.Errorf("mail: %w", err)
+	if err := d.unread().Note(); err != nil {
+		return fmt.Errorf("mail: %w", err)
+	}
+	// The one that has both comes last: it says that the others are there.
+	for _, file := range []struct {
+		name    string
+		content []byte
+	}{{"cert.pem", chain}, {"key.pem", key}, {"chain.pem", both}} {
+		if err := place(filepath.Join(dir, file.name), file.content, 0o600, 0, 0); err != nil {
+			return fmt.Errorf("mail: %w", err)
 		}
 	}
-	return true, nil
+	return nil
 }
 
 // selfSigned is a certificate for who has no other: mail servers that send here take any, and mail
@@ -370,11 +394,14 @@ func (d *Driver) write(ctx context.Context) error {
 	if !d.running {
 		return nil
 	}
-	renewed, err := d.certify()
-	if err != nil || !renewed {
+	if err := d.certify(); err != nil || !d.unread().Noted() {
 		return err
 	}
-	return errors.Join(d.cfg.Supervisor.Reload(ctx, daemonDovecot), d.cfg.Supervisor.Reload(ctx, daemonPostfix))
+	err := errors.Join(d.cfg.Supervisor.Reload(ctx, daemonDovecot), d.cfg.Supervisor.Reload(ctx, daemonPostfix))
+	if err == nil {
+		err = d.unread().Forget()
+	}
+	return err
 }
 
 func (d *Driver) put(ctx context.Context, t tables) error {

@@ -27,7 +27,8 @@ type logReader struct {
 	cancel context.CancelFunc
 	done   sync.WaitGroup
 
-	places map[string]int64    // of the files, in bytes
+	places map[string]int64    // of the files, in bytes; one that was put aside ends in aside
+	asked  map[string]bool     // daemons that were asked to begin a log, by its name, since one was put aside
 	queue  map[string]*message // by Postfix's queue id
 }
 
@@ -45,11 +46,12 @@ const (
 	longestLine = 16 << 10     // bytes
 	readAtOnce  = 1_000        // lines between which the place is noted
 	logPlaces   = "log-places" // the file, in the directory of the state
+	aside       = ".1"         // ends the name of a log that was put aside
 )
 
 func startLogs(d *Driver) *logReader {
 	ctx, cancel := context.WithCancel(context.Background())
-	r := &logReader{d: d, cancel: cancel, places: map[string]int64{}, queue: map[string]*message{}}
+	r := &logReader{d: d, cancel: cancel, places: map[string]int64{}, asked: map[string]bool{}, queue: map[string]*message{}}
 	if d.cfg.Lines == nil {
 		return r
 	}
@@ -87,25 +89,43 @@ func (r *logReader) read(ctx context.Context) {
 	}
 }
 
-func (r *logReader) readFile(ctx context.Context, name string, parse func(line string)) (err error) {
-	f, err := os.Open(r.d.cfg.logFile(name))
-	if err != nil {
+func (r *logReader) readFile(ctx context.Context, name string, parse func(line string)) error {
+	if begun, err := r.finish(ctx, name, parse); err != nil || !begun {
 		return err
 	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	info, err := f.Stat()
+	info, err := os.Stat(r.d.cfg.logFile(name))
 	if err != nil {
 		return err
 	}
 	at := r.places[name]
 	if at > info.Size() {
-		at = 0 // it was rotated
+		at = 0 // somebody emptied it
 	}
 	if at == info.Size() && at < rotateAfter {
 		return nil
 	}
-	if _, err := f.Seek(at, io.SeekStart); err != nil {
+	if at, err = r.lines(ctx, name, at, parse); err != nil || ctx.Err() != nil {
 		return err
+	}
+	if at >= rotateAfter {
+		return r.rotate(ctx, name, parse)
+	}
+	return nil
+}
+
+// lines reads the lines of a log from a place on, notes how far it came, and answers it.
+func (r *logReader) lines(ctx context.Context, name string, at int64, parse func(line string)) (_ int64, err error) {
+	file, wasAside := strings.CutSuffix(name, aside)
+	if file = r.d.cfg.logFile(file); wasAside {
+		file += aside
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return at, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	if _, err := f.Seek(at, io.SeekStart); err != nil {
+		return at, err
 	}
 	lines := bufio.NewReaderSize(f, longestLine)
 	for n := 1; ; n++ {
@@ -117,21 +137,22 @@ func (r *logReader) readFile(ctx context.Context, name string, parse func(line s
 		parse(strings.TrimRight(string(line), "\n"))
 		if n%readAtOnce == 0 {
 			if err := r.note(name, at); err != nil || ctx.Err() != nil {
-				return err
+				return at, err
 			}
 		}
 	}
-	if at >= rotateAfter {
-		return r.rotate(ctx, name)
-	}
-	return r.note(name, at)
+	return at, r.note(name, at)
 }
 
 func (r *logReader) note(name string, at int64) error {
-	if r.places[name] == at {
+	if now, known := r.places[name]; known && now == at {
 		return nil
 	}
 	r.places[name] = at
+	return r.keep()
+}
+
+func (r *logReader) keep() error {
 	data, err := json.Marshal(r.places)
 	if err != nil {
 		return err
@@ -140,19 +161,49 @@ func (r *logReader) note(name string, at int64) error {
 }
 
 // rotate puts a log that was read aside; one older one is kept, for the operator.
-func (r *logReader) rotate(ctx context.Context, name string) error {
-	file := r.d.cfg.logFile(name)
-	if err := os.Rename(file, file+".1"); err != nil {
+func (r *logReader) rotate(ctx context.Context, name string, parse func(line string)) error {
+	if err := os.Rename(r.d.cfg.logFile(name), r.d.cfg.logFile(name)+aside); err != nil {
 		return err
 	}
-	if name == "postfix" {
-		if err := r.d.cfg.Supervisor.Reload(ctx, daemonPostfix); err != nil {
-			return err
+	_, err := r.finish(ctx, name, parse)
+	return err
+}
+
+// finish reads what still comes to a log that was put aside, until its daemon has begun another one; begun tells
+// that it has, or that none was put aside.
+func (r *logReader) finish(ctx context.Context, name string, parse func(line string)) (begun bool, err error) {
+	_, missing := os.Stat(r.d.cfg.logFile(name))
+	begun = !errors.Is(missing, fs.ErrNotExist)
+	at, there := r.places[name+aside]
+	if !there {
+		if begun || r.places[name] < rotateAfter {
+			return true, nil
 		}
-	} else if err := run(ctx, nil, "/usr/bin/doveadm", "-c", r.d.conf("dovecot.conf"), "log", "reopen"); err != nil {
-		return err
+		at = r.places[name] // it was put aside just now, or by an agent that was killed then
+		r.places[name], r.places[name+aside], r.asked[name] = 0, at, false
+		if err := r.keep(); err != nil {
+			return false, err
+		}
 	}
-	return r.note(name, 0)
+	if !begun && !r.asked[name] {
+		if err := r.reopen(ctx, name); err != nil {
+			return false, err
+		}
+		r.asked[name] = true
+	}
+	if _, err := r.lines(ctx, name+aside, at, parse); err != nil && !errors.Is(err, fs.ErrNotExist) || !begun || ctx.Err() != nil {
+		return false, err
+	}
+	delete(r.places, name+aside)
+	return true, r.keep()
+}
+
+// reopen has a daemon write into its log anew.
+func (r *logReader) reopen(ctx context.Context, name string) error {
+	if name == "postfix" {
+		return r.d.cfg.Supervisor.Reload(ctx, daemonPostfix)
+	}
+	return run(ctx, nil, "/usr/bin/doveadm", "-c", r.d.conf("dovecot.conf"), "log", "reopen")
 }
 
 // owners says which account a domain or one who signs in belongs to.

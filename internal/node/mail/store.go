@@ -30,13 +30,18 @@ func groupID(name string) (int, error) {
 // directory makes the account's directory in the store, to which only Dovecot comes.
 func (d *Driver) directory(account string, s state) error {
 	dir := filepath.Join(d.cfg.Store, account)
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		if errors.Is(err, fs.ErrExist) {
-			return nil
-		}
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	return os.Chown(dir, s.UID, s.GID)
+	info, err := os.Lstat(dir)
+	if err != nil {
+		return err
+	}
+	// An agent may have been killed when it had made the directory and not given it away.
+	if st, ok := info.Sys().(*syscall.Stat_t); ok && int(st.Uid) == s.UID && int(st.Gid) == s.GID {
+		return nil
+	}
+	return os.Lchown(dir, s.UID, s.GID)
 }
 
 // remove erases mail. The path is of names that were checked, in a tree that no customer's program

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"mime"
 	"net"
 	netmail "net/mail"
 	"net/smtp"
@@ -129,6 +130,11 @@ func parseSendmail(args []string) (sendmail, error) {
 	return s, nil
 }
 
+// parser reads addresses whose names may be in any character set: only the addresses matter.
+var parser = netmail.AddressParser{WordDecoder: &mime.WordDecoder{
+	CharsetReader: func(string, io.Reader) (io.Reader, error) { return strings.NewReader("name"), nil },
+}}
+
 // prepare completes the recipients and answers the message as it is sent: without Bcc.
 func (s *sendmail) prepare(message []byte) ([]byte, error) {
 	message = bytes.ReplaceAll(message, []byte("\r\n"), []byte("\n"))
@@ -139,7 +145,7 @@ func (s *sendmail) prepare(message []byte) ([]byte, error) {
 		}
 		for _, field := range []string{"To", "Cc", "Bcc"} {
 			for _, value := range header[field] {
-				addresses, err := netmail.ParseAddressList(value)
+				addresses, err := parser.ParseList(value)
 				if err != nil {
 					return nil, fmt.Errorf("%s: %w", field, err)
 				}
