@@ -259,4 +259,9 @@ func Document(op *huma.Operation) {
 	op.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{"application/json": {Schema: request}}}
 	op.Responses["200"].Content = map[string]*huma.MediaType{"application/json": {Schema: response}}
 	op.Responses["202"] = &huma.Response{Description: "A notification was heard"}
+	if bad := op.Responses["400"]; bad != nil { // of a message that is JSON-RPC, the refusal is that, too
+		for _, media := range bad.Content {
+			media.Schema = &huma.Schema{AnyOf: []*huma.Schema{media.Schema, response}}
+		}
+	}
 }
