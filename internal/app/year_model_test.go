@@ -36,6 +36,7 @@ type modelService struct {
 	price             int64
 	auto, failed      bool // to be renewed by itself; and that did not go
 	state, reason     string
+	ending            bool      // its time is over while its reseller suspends it
 	expires, try, end time.Time // try: when it is renewed; end: of the state
 	paid              []modelPaid
 	charges, moves    []modelNote
@@ -162,7 +163,9 @@ func (s *modelService) due(m *modelReseller) (at time.Time, do func()) {
 			s.reason, s.end = "unpaid", m.now.Add(days(s.tariff.suspended))
 			s.to(m, "suspended")
 		})
-	case s.state == "suspended" && s.reason == "unpaid":
+	case s.state == "suspended" && s.reason == "manual" && !s.ending: // nobody pays for it
+		soonest(s.expires, func() { s.ending, s.end = true, m.now.Add(days(s.tariff.suspended)) })
+	case s.state == "suspended":
 		soonest(s.end, func() { s.to(m, "terminating") })
 	case s.state == "terminating":
 		soonest(m.now, func() { s.to(m, "terminated") })

@@ -346,8 +346,12 @@ func (y *year) act(r *yearReseller, last bool) {
 		}
 	case 3: // offline for a reason of the reseller's, and back
 		if s := pick("active", "suspended"); s != nil && s.state == "active" {
-			call(s, http.StatusOK, "suspend", `{"reason": "spring cleaning"}`)
-			s.reason = "manual"
+			paid := s.expires.After(r.now) // else it was brought back after its time had run out
+			call(s, refused(paid), "suspend", `{"reason": "spring cleaning"}`)
+			if !paid {
+				return
+			}
+			s.reason, s.ending = "manual", false
 			s.to(r.modelReseller, "suspended")
 		} else if s != nil && last {
 			back := s.reason == "manual"

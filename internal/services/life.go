@@ -113,6 +113,10 @@ func (r record) todo(t Terms, now time.Time) todo {
 		} else if !at.IsZero() {
 			later(at)
 		}
+	case r.suspendedByOwner() && !now.Before(*r.expiresAt):
+		return todo{act: actExpire}
+	case r.suspendedByOwner():
+		later(*r.expiresAt)
 	}
 	return todo{next: next}
 }

@@ -77,6 +77,12 @@ func TestWhatIsDueInTheLifeOfAService(t *testing.T) {
 			r.autoRenew, r.status, r.suspendReason, r.terminatesAt = false, Suspended, ptr(Unpaid), ptr(at("2026-07-02 12:00"))
 		}), "2026-07-02 12:00", todo{act: actTerminate}},
 		{"suspended by an operator", live(func(r *record) { r.status, r.suspendReason = Suspended, ptr(Abuse) }), "2027-01-01 00:00", todo{}},
+		{"suspended by its owner", live(func(r *record) {
+			r.status, r.suspendReason, r.suspendedAt, r.ownerSuspendedAt = Suspended, ptr(Manual), ptr(at("2026-06-01 00:00")), ptr(at("2026-06-01 00:00"))
+		}), "2026-06-15 11:00", todo{next: at("2026-06-15 12:00")}},
+		{"suspended by its owner, its paid time over", live(func(r *record) {
+			r.status, r.suspendReason, r.suspendedAt, r.ownerSuspendedAt = Suspended, ptr(Manual), ptr(at("2026-06-01 00:00")), ptr(at("2026-06-01 00:00"))
+		}), "2026-06-15 12:00", todo{act: actExpire}},
 		{"gone", live(func(r *record) { r.status = Terminated }), "2027-01-01 00:00", todo{}},
 		{"never paid", record{status: Pending, autoRenew: true}, "2027-01-01 00:00", todo{}},
 	} {
@@ -434,6 +440,17 @@ func TestAStepThatIsForgottenShows(t *testing.T) {
 		check("it will never be looked at", Health{NoAttempt: 1}, NoAttempt)
 		w.exec(`UPDATE services SET step_at = expires_at * 2 WHERE id = $1`, id)
 		check("it will be looked at too late", Health{NoAttempt: 1}, NoAttempt)
+
+		w.SetKeeper(&keeper{})
+		if err := w.ends(id, false); err != nil {
+			t.Fatal(err)
+		}
+		w.clk.Advance(10 * time.Minute)
+		check("it has just begun to end", Health{})
+		w.clk.Advance(time.Second)
+		if ending := check("its end takes long", Health{Ending: 1}, Ending)[0]; !ending.Since.Equal(w.clk.Now().Add(-10*time.Minute - time.Second)) {
+			t.Errorf("%+v", ending)
+		}
 	})
 }
 

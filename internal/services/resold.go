@@ -284,8 +284,8 @@ func (s *Service) Note(ctx context.Context, accountID, id int64, n Notes) error 
 	return s.update(ctx, accountID, id, preferences{label: n.Label, autoRenew: n.AutoRenew, clientRef: n.ClientRef, metadata: n.Metadata})
 }
 
-// SuspendOwn takes one of a reseller's services offline for a reason of the reseller's own. Only an
-// active one: time that is not paid runs out.
+// SuspendOwn takes one of a reseller's services offline for a reason of the reseller's own. Only an active one whose paid
+// time is not over: what is not paid ends, whatever its owner does.
 func (s *Service) SuspendOwn(ctx context.Context, tx *db.Tx, accountID, id int64, note string) error {
 	if utf8.RuneCountInString(note) > maxSuspendNote || strings.ContainsFunc(note, unicode.IsControl) {
 		return fault.Invalid("reason", "characters")
@@ -301,6 +301,9 @@ func (s *Service) SuspendOwn(ctx context.Context, tx *db.Tx, accountID, id int64
 	defer leave()
 	switch r.status {
 	case Active:
+		if !r.expiresAt.After(tx.Now) {
+			return fault.ServiceNotActive.Wrapf("services: the paid time of service %d is over", id)
+		}
 	case Suspended:
 		return ErrAlreadySuspended.New()
 	default:

@@ -190,3 +190,57 @@ func TestAResellerLiftsItsOwnSuspensionsOnly(t *testing.T) {
 		w.fails(fault.NotFound, func(ctx context.Context, tx *db.Tx) error { return w.UnsuspendOwn(ctx, tx, 2, id) })
 	})
 }
+
+// TestAServiceThatItsOwnerSuspendedEndsAfterItsPaidTime: it took room for ever, unpaid.
+func TestAServiceThatItsOwnerSuspendedEndsAfterItsPaidTime(t *testing.T) {
+	engines(t, func(t *testing.T, w *world) {
+		w.SetKeeper(&keeper{kept: true})
+		suspend := func(id int64) func(ctx context.Context, tx *db.Tx) error {
+			return func(ctx context.Context, tx *db.Tx) error { return w.SuspendOwn(ctx, tx, 1, id, "does not pay us") }
+		}
+		unsuspend := func(id int64) func(ctx context.Context, tx *db.Tx) error {
+			return func(ctx context.Context, tx *db.Tx) error { return w.UnsuspendOwn(ctx, tx, 1, id) }
+		}
+		off := false
+		unrenewed := sold("b.test", 200, "")
+		unrenewed.AutoRenew = &off
+		ended, back, taken := w.active(sold("a.test", 200, "")), w.active(unrenewed), w.active(sold("c.test", 200, ""))
+		until := *w.record(ended).expiresAt
+		for _, id := range []int64{ended, back, taken} {
+			w.in(suspend(id))
+		}
+		w.live()
+		before := len(w.told(ended))
+		w.clk.Advance(until.Sub(w.clk.Now()) - time.Second)
+		w.live()
+		w.same("told before its paid time is over", before, len(w.told(ended)))
+		w.clk.Advance(time.Second)
+		w.live()
+		r := w.record(ended)
+		w.same("status", Suspended, r.status)
+		w.same("reason", Manual, *r.suspendReason)
+		if r.terminatesAt == nil || !r.terminatesAt.Equal(until.Add(14*day)) {
+			t.Errorf("it ends at %v", r.terminatesAt)
+		}
+		// Brought back without being paid for, it has what one has that is past due, and cannot be put aside again.
+		w.in(unsuspend(back))
+		w.fails(fault.ServiceNotActive, suspend(back))
+		w.live()
+		if r := w.record(back); r.status != PastDue || r.terminatesAt != nil {
+			t.Errorf("brought back: %s, ends at %v", r.status, r.terminatesAt)
+		}
+		w.fails(fault.ServiceNotActive, suspend(back))
+		// What an operator has taken out of the owner's hands is the operator's to end.
+		w.in(func(ctx context.Context, tx *db.Tx) error { return w.Suspend(ctx, tx, taken, Abuse) })
+
+		w.days(15)
+		w.same("after that time", Terminating, w.record(ended).status)
+		w.same("told", []string{
+			"service.termination_scheduled", "service.termination_scheduled", "service.termination_scheduled",
+			"service.termination_scheduled", "service.updated",
+		}, w.told(ended)[before:])
+		w.same("the operator's", Suspended, w.record(taken).status)
+		w.same("steps", []string{"expire", "terminate", "warn", "warn", "warn"},
+			w.texts(`SELECT did FROM services_steps WHERE service_id = $1 AND did <> 'remind' ORDER BY did`, ended))
+	})
+}

@@ -106,7 +106,9 @@ func (s *Service) act(ctx context.Context, tx *db.Tx, r record, terms Terms, wha
 			err = s.emitWith(ctx, tx, "service.renewal_upcoming", r, map[string]any{"days": what.days})
 		}
 	case actExpire:
-		if err = setPastDue(ctx, tx, r.id, graceOf(*r.expiresAt, terms, tx.Now)); err == nil {
+		if r.status == Suspended {
+			err = s.runOut(ctx, tx, r, terms)
+		} else if err = setPastDue(ctx, tx, r.id, graceOf(*r.expiresAt, terms, tx.Now)); err == nil {
 			err = s.emitMove(ctx, tx, "service.past_due", r)
 		}
 	case actSuspend:
@@ -130,6 +132,19 @@ func (s *Service) act(ctx context.Context, tx *db.Tx, r record, terms Terms, wha
 		return "", setStep(ctx, tx, r.id, tx.Now.Add(paymentAgain))
 	}
 	return done, nil
+}
+
+// runOut has a service end whose paid time is over while its owner keeps it suspended: no money renews it, and it would
+// be kept for ever. It ends as late as one that was suspended for not being paid.
+func (s *Service) runOut(ctx context.Context, tx *db.Tx, r record, terms Terms) error {
+	if err := setRunOut(ctx, tx, r.id, tx.Now.Add(days(terms.Suspended)), terms.Suspended); err != nil {
+		return err
+	}
+	now, err := get(ctx, tx, r.id)
+	if err != nil {
+		return err
+	}
+	return s.emitWith(ctx, tx, "service.termination_scheduled", now, map[string]any{"days": terms.Suspended})
 }
 
 // suspendUnpaid takes a service offline, unless a payment is on its way.

@@ -34,6 +34,12 @@ func setSuspendedUnpaid(ctx context.Context, tx *db.Tx, id int64, terminates tim
 	return err
 }
 
+// setRunOut notes when a service ends that stays suspended, and of how many days until then its owner is told now.
+func setRunOut(ctx context.Context, tx *db.Tx, id int64, terminates time.Time, left int) error {
+	_, err := tx.Exec(ctx, `UPDATE services SET terminates_at = $1, warned = $2 WHERE id = $3`, terminates, left, id)
+	return err
+}
+
 // setRenewalFailed notes why a renewal did not go, and when it is tried again.
 func setRenewalFailed(ctx context.Context, tx *db.Tx, id int64, failureKey string, again time.Time) error {
 	_, err := tx.Exec(ctx, `UPDATE services SET next_renewal_attempt_at = $1, renewal_failure = $2, renewal_failed_at = $3 WHERE id = $4`,
