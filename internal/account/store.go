@@ -32,7 +32,12 @@ func notFound(err error) error {
 }
 
 func profile(ctx context.Context, q db.Querier, id int64) (Profile, error) {
-	return scanProfile(q.QueryRow(ctx, selectProfile+` WHERE u.id = $1`, id))
+	p, err := db.Find(ctx, q, "account.profile", id, func(p Profile) int64 { return p.ID },
+		func(ctx context.Context, q db.Querier, ids []int64) ([]Profile, error) {
+			in, args := db.In(1, ids)
+			return db.Collect(ctx, q, scanProfile, selectProfile+` WHERE u.id IN (`+in+`)`, args...)
+		})
+	return p, notFound(err)
 }
 
 func profileByEmail(ctx context.Context, q db.Querier, email string) (Profile, error) {

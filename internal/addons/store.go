@@ -63,8 +63,12 @@ func list(ctx context.Context, q db.Querier, accountID, serviceID int64, p page.
 
 // ofService reads what a service has or is to have, or had when it ended, in the order in which it was bought.
 func ofService(ctx context.Context, q db.Querier, serviceID int64) ([]addon, error) {
-	return db.Collect(ctx, q, scan, `SELECT `+columns+` FROM addons
-		WHERE service_id = $1 AND (status IN ('pending', 'active', 'cancelling') OR with_service) ORDER BY id`, serviceID)
+	return db.FindAll(ctx, q, "addons.service", serviceID, func(a addon) int64 { return a.serviceID },
+		func(ctx context.Context, q db.Querier, ids []int64) ([]addon, error) {
+			in, args := db.In(1, ids)
+			return db.Collect(ctx, q, scan, `SELECT `+columns+` FROM addons
+				WHERE service_id IN (`+in+`) AND (status IN ('pending', 'active', 'cancelling') OR with_service) ORDER BY id`, args...)
+		})
 }
 
 // waiting lists what operators have to make, the oldest first.

@@ -149,6 +149,11 @@ func (p payer) Charge(ctx context.Context, tx *db.Tx, c orders.Charge) error {
 	return p.wallet.Charge(ctx, tx, chargeOf(c, orderReference(c.OrderID)))
 }
 
+// Covers implements orders.Payer.
+func (p payer) Covers(ctx context.Context, tx *db.Tx, accountID int64, amount money.USDCents) error {
+	return p.wallet.Covers(ctx, tx, accountID, amount)
+}
+
 // Pay implements orders.Payer.
 func (p payer) Pay(ctx context.Context, tx *db.Tx, c orders.Charge) error {
 	return p.wallet.Pay(ctx, tx, chargeOf(c, orderReference(c.OrderID)))

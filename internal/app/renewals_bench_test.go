@@ -15,16 +15,16 @@ import (
 	"stead.dev/stead/internal/wallet"
 )
 
-// benchServices is how many services are renewed, benchWorkers how many renewals go on at once, and benchRound how
+// benchServices is how many services are renewed, benchWorkers how many renewals go on at once (as jobs do), and benchRound how
 // long one measurement takes; benchRounds of each are made in turns.
 const (
 	benchServices = 240
-	benchWorkers  = 16
+	benchWorkers  = 128
 	benchRound    = 1500 * time.Millisecond
 	benchRounds   = 5
 )
 
-// BenchmarkRenewals is how many renewals are paid in a second, as the jobs of services make them, which share a commit
+// BenchmarkRenewals is how many renewals are paid in a second, as the jobs of services make them, which are done together
 // when they run at the same time: the order with its item, charge and capture in the ledger, the invoice, the service's
 // next period and all events with their jobs. Beside it, in turns, is the least
 // that moving money takes: two rows changed in one transaction, by as many workers through the same pool. Once
@@ -44,7 +44,7 @@ func BenchmarkRenewals(b *testing.B) {
 				for range benchRounds {
 					x := benchRate(b, func(n int) error {
 						s := owned[n%len(owned)]
-						return together.InTx(ctx, s.account, func(ctx context.Context, tx *db.Tx) error {
+						return together.InTx(ctx, s.account, s.id, func(ctx context.Context, tx *db.Tx) error {
 							_, err := a.services.Renew(ctx, tx, s.account, s.id)
 							return err
 						})

@@ -35,13 +35,21 @@ func (t Terms) check(problems *Problems, at string) {
 
 // Terms are those of the plan's product; none for a plan that does not exist.
 func (s *Service) Terms(ctx context.Context, q db.Querier, planID int64) (t Terms, err error) {
-	err = q.QueryRow(ctx, `SELECT p.terms FROM catalog_plans l JOIN catalog_products p ON p.id = l.product_id WHERE l.id = $1`, planID).
-		Scan(asJSON{&t})
+	type ofPlan struct {
+		planID int64
+		Terms
+	}
+	found, err := db.Find(ctx, q, "catalog.terms", planID, func(p ofPlan) int64 { return p.planID },
+		func(ctx context.Context, q db.Querier, ids []int64) ([]ofPlan, error) {
+			in, args := db.In(1, ids)
+			return db.Collect(ctx, q, func(row db.Row) (p ofPlan, err error) { return p, row.Scan(&p.planID, asJSON{&p.Terms}) },
+				`SELECT l.id, p.terms FROM catalog_plans l JOIN catalog_products p ON p.id = l.product_id WHERE l.id IN (`+in+`)`, args...)
+		})
 	if errors.Is(err, db.ErrNoRows) {
 		return Terms{}, nil
 	}
 	if err != nil {
 		return Terms{}, fmt.Errorf("catalog: terms of plan %d: %w", planID, err)
 	}
-	return t, nil
+	return found.Terms, nil
 }

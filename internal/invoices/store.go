@@ -85,12 +85,10 @@ func insert(ctx context.Context, tx *db.Tx, r record) (id int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	err = tx.QueryRow(ctx, `INSERT INTO invoices (account_id, kind, seller, year, order_id, topup_id, service_id, corrects, document,
-			subtotal, discount, tax, tax_included, total, issued_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) RETURNING id`,
+	return db.InsertMany(ctx, tx, "invoices.insert", `INSERT INTO invoices (account_id, kind, seller, year, order_id, topup_id, service_id,
+		corrects, document, subtotal, discount, tax, tax_included, total, issued_at)`,
 		r.accountID, r.kind, r.seller, r.year, r.orderID, r.topupID, r.serviceID, r.corrects, string(kept), r.subtotal, r.discount,
-		r.tax, r.taxIncluded, r.total, r.issuedAt).Scan(&id)
-	return id, err
+		r.tax, r.taxIncluded, r.total, r.issuedAt)
 }
 
 // next takes the next n numbers of a document's series, and answers the first. The series stays locked until the
@@ -126,12 +124,22 @@ const profileColumns = `company, name, tax_number, country, region, city, postal
 
 // profileOf is the billing profile of an account; false when it has none.
 func profileOf(ctx context.Context, q db.Querier, accountID int64) (p profile, ok bool, err error) {
-	err = q.QueryRow(ctx, `SELECT `+profileColumns+` FROM invoices_profiles WHERE account_id = $1`, accountID).Scan(&p.company, &p.name,
-		&p.taxNumber, &p.country, &p.region, &p.city, &p.postalCode, &p.address, &p.email)
+	type own struct {
+		accountID int64
+		profile
+	}
+	found, err := db.Find(ctx, q, "invoices.profile", accountID, func(p own) int64 { return p.accountID },
+		func(ctx context.Context, q db.Querier, ids []int64) ([]own, error) {
+			in, args := db.In(1, ids)
+			return db.Collect(ctx, q, func(row db.Row) (p own, err error) {
+				err = row.Scan(&p.accountID, &p.company, &p.name, &p.taxNumber, &p.country, &p.region, &p.city, &p.postalCode, &p.address, &p.email)
+				return p, err
+			}, `SELECT account_id, `+profileColumns+` FROM invoices_profiles WHERE account_id IN (`+in+`)`, args...)
+		})
 	if errors.Is(err, db.ErrNoRows) {
 		return profile{}, false, nil
 	}
-	return p, err == nil, err
+	return found.profile, err == nil, err
 }
 
 func putProfile(ctx context.Context, tx *db.Tx, accountID int64, p profile) error {

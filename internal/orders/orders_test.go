@@ -121,6 +121,18 @@ func (purse) Charge(ctx context.Context, tx *db.Tx, c Charge) error {
 	return err
 }
 
+func (purse) Covers(ctx context.Context, tx *db.Tx, accountID int64, amount money.USDCents) error {
+	var balance money.USDCents
+	err := tx.QueryRow(ctx, `SELECT balance FROM test_purse WHERE account_id = $1`, accountID).Scan(&balance)
+	if err != nil && !errors.Is(err, db.ErrNoRows) {
+		return err
+	}
+	if balance < amount {
+		return fault.InsufficientFunds.With(fault.Fields{"required": money.Wire(ctx, amount)})
+	}
+	return nil
+}
+
 func (p purse) Pay(ctx context.Context, tx *db.Tx, c Charge) error {
 	if err := p.Charge(ctx, tx, c); err != nil {
 		return err

@@ -88,6 +88,11 @@ func (s *Service) Sell(ctx context.Context, tx *db.Tx, sale Sale) (int64, error)
 			return 0, err
 		}
 	}
+	if all.total > 0 { // before anything is written: one that is not paid costs those nothing who are sold at once with it
+		if err := s.Payer.Covers(ctx, tx, sale.AccountID, all.total); err != nil {
+			return 0, err
+		}
+	}
 	o, err := s.begun(ctx, tx, order{
 		accountID: sale.AccountID, kind: sale.Kind, sums: all, idempotencyKeyUsed: sale.Keyed, clientRef: sale.ClientRef, items: lines,
 	})

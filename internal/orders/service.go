@@ -29,6 +29,8 @@ type Payer interface {
 	// Capture takes what was set aside; Release gives it back.
 	Capture(ctx context.Context, tx *db.Tx, orderID int64) error
 	Release(ctx context.Context, tx *db.Tx, orderID int64, description string) error
+	// Covers refuses with insufficient_funds what Pay would refuse.
+	Covers(ctx context.Context, tx *db.Tx, accountID int64, amount money.USDCents) error
 	// Pay is Charge and Capture at once, for an order that is made and done in this transaction.
 	Pay(ctx context.Context, tx *db.Tx, c Charge) error
 	// Refund gives back a part of what was paid before.

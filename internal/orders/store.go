@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"stead.dev/stead/internal/platform/db"
@@ -105,32 +104,37 @@ func fillItems(ctx context.Context, q db.Querier, orders []order) error {
 
 // insert writes an order without its items, which name services that name it.
 func insert(ctx context.Context, tx *db.Tx, o order) (id int64, err error) {
-	err = tx.QueryRow(ctx, `INSERT INTO orders (account_id, kind, status, subtotal, discount, tax, total, idempotency_key_used,
-			expires_at, created_at, client_ref, tax_included, coupon_code, coupon_discount, paid_at, completed_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) RETURNING id`,
+	return db.InsertMany(ctx, tx, "orders.insert", `INSERT INTO orders (account_id, kind, status, subtotal, discount, tax, total,
+		idempotency_key_used, expires_at, created_at, client_ref, tax_included, coupon_code, coupon_discount, paid_at, completed_at)`,
 		o.accountID, o.kind, o.status, o.subtotal, o.discount, o.tax, o.total, o.idempotencyKeyUsed, o.expiresAt,
-		o.createdAt, o.clientRef, o.taxIncluded, o.couponCode, o.couponDiscount, o.paidAt, o.completedAt).Scan(&id)
-	return id, err
+		o.createdAt, o.clientRef, o.taxIncluded, o.couponCode, o.couponDiscount, o.paidAt, o.completedAt)
 }
 
 // insertItems writes the items of an order, of which there is at least one, and gives them their ids.
 func insertItems(ctx context.Context, tx *db.Tx, orderID int64, items []item) error {
-	var rows db.Values
-	for _, i := range items {
-		rows.Add(orderID, i.kind, i.status, i.title, i.planID, i.domain, i.quantity, i.periodMonths, i.unitPrice, i.setup,
-			i.discount, i.tax, i.total, i.serviceID, i.domainID, i.taxIncluded)
-	}
-	ids, err := db.Collect(ctx, tx, func(row db.Row) (id int64, err error) { return id, row.Scan(&id) }, `INSERT INTO orders_items
-		(order_id, kind, status, title, plan_id, domain, quantity, period_months, unit_price, setup, discount, tax, total,
-			service_id, domain_id, tax_included) VALUES `+rows.String()+` RETURNING id`, rows.Args()...)
-	if err != nil {
-		return err
-	}
-	slices.Sort(ids) // they are given in the order of the rows, but not answered so
 	for n := range items {
-		items[n].id, items[n].orderID = ids[n], orderID
+		items[n].orderID = orderID
 	}
-	return nil
+	return db.Each(ctx, tx, "orders.items", items, func(ctx context.Context, tx *db.Tx, all [][]item) error {
+		var rows db.Values
+		for _, items := range all {
+			for _, i := range items {
+				rows.Add(i.orderID, i.kind, i.status, i.title, i.planID, i.domain, i.quantity, i.periodMonths, i.unitPrice, i.setup,
+					i.discount, i.tax, i.total, i.serviceID, i.domainID, i.taxIncluded)
+			}
+		}
+		ids, err := db.Inserted(ctx, tx, `INSERT INTO orders_items (order_id, kind, status, title, plan_id, domain, quantity, period_months,
+			unit_price, setup, discount, tax, total, service_id, domain_id, tax_included)`, &rows)
+		if err != nil {
+			return err
+		}
+		for _, items := range all {
+			for n := range items {
+				items[n].id, ids = ids[0], ids[1:]
+			}
+		}
+		return nil
+	})
 }
 
 // The moves of an order. Each answers false when the order is no longer where the
@@ -149,8 +153,15 @@ func setTax(ctx context.Context, tx *db.Tx, i item) error {
 }
 
 func setInvoice(ctx context.Context, tx *db.Tx, id, invoiceID int64) error {
-	_, err := tx.Exec(ctx, `UPDATE orders SET invoice_id = $1 WHERE id = $2`, invoiceID, id)
-	return err
+	return db.Each(ctx, tx, "orders.invoice", [2]int64{id, invoiceID}, func(ctx context.Context, tx *db.Tx, all [][2]int64) error {
+		rows := db.Typed("BIGINT", "BIGINT")
+		for _, of := range all {
+			rows.Add(of[0], of[1])
+		}
+		_, err := tx.Exec(ctx, `WITH invoiced (id, invoice_id) AS (VALUES `+rows.String()+`)
+			UPDATE orders SET invoice_id = invoiced.invoice_id FROM invoiced WHERE orders.id = invoiced.id`, rows.Args()...)
+		return err
+	})
 }
 
 func addRefunded(ctx context.Context, tx *db.Tx, id int64, amount money.USDCents) error {

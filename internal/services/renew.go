@@ -208,6 +208,15 @@ func (s *Service) Renew(ctx context.Context, tx *db.Tx, accountID, id int64) (in
 	return orderID, err
 }
 
+// renew pays the next period of one of the account's services and answers what was bought by which order.
+func (s *Service) renew(ctx context.Context, tx *db.Tx, accountID, id int64, w renewalWish) (renewal, int64, error) {
+	r, err := getOwn(ctx, tx, accountID, id)
+	if err != nil {
+		return renewal{}, 0, err
+	}
+	return s.sellRenewal(ctx, tx, r, w)
+}
+
 // renewalWish is what a customer asks for.
 type renewalWish struct {
 	months int             // 0: the service's own period
@@ -215,13 +224,9 @@ type renewalWish struct {
 	keyed  bool
 }
 
-// renew pays the next period of one of the account's services and answers what was
-// bought by which order.
-func (s *Service) renew(ctx context.Context, tx *db.Tx, accountID, id int64, w renewalWish) (renewal, int64, error) {
-	before, err := getOwn(ctx, tx, accountID, id)
-	if err != nil {
-		return renewal{}, 0, err
-	}
+// sellRenewal pays the next period of a service as tx has read it, and answers what was bought by which order.
+func (s *Service) sellRenewal(ctx context.Context, tx *db.Tx, before record, w renewalWish) (renewal, int64, error) {
+	id := before.id
 	leave, err := s.enter(ctx, tx, before)
 	if err != nil {
 		return renewal{}, 0, err
@@ -235,7 +240,7 @@ func (s *Service) renew(ctx context.Context, tx *db.Tx, accountID, id int64, w r
 		return quote, 0, err
 	}
 	orderID, err := s.billing.Sell(ctx, tx, Sale{
-		AccountID: accountID, ServiceID: id, Kind: "renewal", Title: quote.planName, Domain: before.domain, PlanID: quote.planID,
+		AccountID: before.accountID, ServiceID: id, Kind: "renewal", Title: quote.planName, Domain: before.domain, PlanID: quote.planID,
 		PeriodMonths: quote.months, Price: quote.planPrice, Extras: quote.extras, Keyed: w.keyed, ClientRef: before.clientRef,
 	})
 	if err != nil {

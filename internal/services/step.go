@@ -46,7 +46,7 @@ func (s *Service) steps(ctx context.Context, id int64, waited bool) error {
 }
 
 func (s *Service) step(ctx context.Context, accountID, id int64, waited bool) (did act, err error) {
-	err = s.together.InTx(ctx, accountID, func(ctx context.Context, tx *db.Tx) error {
+	err = s.together.InTx(ctx, accountID, id, func(ctx context.Context, tx *db.Tx) error {
 		did = ""
 		r, err := get(ctx, tx, id)
 		if err != nil {
@@ -176,7 +176,7 @@ func (s *Service) tryRenew(ctx context.Context, tx *db.Tx, r record, terms Terms
 		}
 	}
 	err := tx.Savepoint(ctx, func(ctx context.Context) error {
-		_, _, err := s.renew(ctx, tx, r.accountID, r.id, renewalWish{})
+		_, _, err := s.sellRenewal(ctx, tx, r, renewalWish{})
 		return err
 	})
 	if err == nil {
@@ -273,6 +273,7 @@ func (stepArgs) Kind() string { return "services.step" }
 
 func (s *Service) enqueueStep(ctx context.Context, tx *db.Tx, id int64) error {
 	return s.Queue.Enqueue(ctx, tx, stepArgs{ServiceID: id}, &river.InsertOpts{
+		Queue:      jobs.TogetherQueue,
 		UniqueOpts: jobs.Once(),
 	})
 }

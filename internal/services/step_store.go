@@ -2,6 +2,8 @@ package services
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"time"
 
 	"stead.dev/stead/internal/platform/db"
@@ -62,14 +64,24 @@ func attemptNow(ctx context.Context, tx *db.Tx, accountID int64) error {
 }
 
 // renewedBefore tells whether the renewal of another service of the account is due that
-// expires before this one.
+// expires before this one. Those that are asked for at once do not wait for each other: where the money is not enough
+// for all of them, they are undone, and each is asked for alone.
 func renewedBefore(ctx context.Context, q db.Querier, r record, now time.Time) (first bool, err error) {
-	err = q.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM services
-		WHERE account_id = $1 AND next_renewal_attempt_at <= $2 AND auto_renew AND id <> $3
-		AND (expires_at < $4 OR (expires_at = $4 AND id < $3))
-		AND (status IN ('active', 'past_due') OR (status = 'suspended' AND suspend_reason = 'unpaid')))`,
-		r.accountID, now, r.id, *r.expiresAt).Scan(&first)
-	return first, err
+	name := fmt.Sprintf("services.before:%d", now.UnixMicro()) // sandboxes have times of their own
+	return db.Many(ctx, q, name, r.id, func(ctx context.Context, q db.Querier, ids []int64) ([]bool, error) {
+		in, args := db.In(2, ids)
+		wait, err := db.Collect(ctx, q, func(row db.Row) (id int64, err error) { return id, row.Scan(&id) }, `SELECT id FROM services due
+			WHERE id IN (`+in+`) AND EXISTS (SELECT 1 FROM services s
+				WHERE s.account_id = due.account_id AND s.next_renewal_attempt_at <= $1 AND s.auto_renew AND s.id NOT IN (`+in+`)
+				AND (s.expires_at < due.expires_at OR (s.expires_at = due.expires_at AND s.id < due.id))
+				AND (s.status IN ('active', 'past_due') OR (s.status = 'suspended' AND s.suspend_reason = 'unpaid')))`,
+			append([]any{now}, args...)...)
+		first := make([]bool, len(ids))
+		for i, id := range ids {
+			first[i] = slices.Contains(wait, id)
+		}
+		return first, err
+	})
 }
 
 // noteStep keeps what was done with a service.
@@ -82,9 +94,14 @@ func noteStep(ctx context.Context, tx *db.Tx, id int64, did act, failureKey stri
 	if left > 0 {
 		daysLeft = &left
 	}
-	_, err := tx.Exec(ctx, `INSERT INTO services_steps (service_id, did, failure_key, days, at) VALUES ($1, $2, $3, $4, $5)`,
-		id, did, key, daysLeft, tx.Now)
-	return err
+	return db.Each(ctx, tx, "services.step", []any{id, did, key, daysLeft, tx.Now}, func(ctx context.Context, tx *db.Tx, all [][]any) error {
+		var rows db.Values
+		for _, row := range all {
+			rows.Add(row...)
+		}
+		_, err := tx.Exec(ctx, `INSERT INTO services_steps (service_id, did, failure_key, days, at) VALUES `+rows.String(), rows.Args()...)
+		return err
+	})
 }
 
 // stepsDue lists services of which a step is due.

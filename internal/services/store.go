@@ -45,17 +45,33 @@ func scan(row db.Row) (record, error) {
 
 // get reads a service whoever owns it, for jobs and operators.
 func get(ctx context.Context, q db.Querier, id int64) (record, error) {
-	return found(scan(q.QueryRow(ctx, `SELECT `+columns+` FROM services WHERE id = $1`, id)))
+	return found(db.Find(ctx, q, "services.get", id, func(r record) int64 { return r.id },
+		func(ctx context.Context, q db.Querier, ids []int64) ([]record, error) {
+			in, args := db.In(1, ids)
+			return db.Collect(ctx, q, scan, `SELECT `+columns+` FROM services WHERE id IN (`+in+`)`, args...)
+		}))
 }
 
 // getOwn reads a service of the account.
 func getOwn(ctx context.Context, q db.Querier, accountID, id int64) (record, error) {
-	return found(scan(q.QueryRow(ctx, `SELECT `+columns+` FROM services WHERE id = $1 AND account_id = $2`, id, accountID)))
+	type own struct{ account, id int64 }
+	return found(db.Find(ctx, q, "services.own", own{accountID, id}, func(r record) own { return own{r.accountID, r.id} },
+		func(ctx context.Context, q db.Querier, all []own) ([]record, error) {
+			rows := db.Typed("BIGINT", "BIGINT")
+			for _, o := range all {
+				rows.Add(o.account, o.id)
+			}
+			return db.Collect(ctx, q, scan, `SELECT `+columns+` FROM services WHERE (account_id, id) IN (VALUES `+rows.String()+`)`, rows.Args()...)
+		}))
 }
 
 // lock reads a service that is about to change.
 func lock(ctx context.Context, tx *db.Tx, id int64) (record, error) {
-	return found(scan(tx.QueryRow(ctx, `SELECT `+columns+` FROM services WHERE id = $1`+tx.ForUpdate(), id)))
+	return found(db.Find(ctx, tx, "services.lock", id, func(r record) int64 { return r.id },
+		func(ctx context.Context, tx *db.Tx, ids []int64) ([]record, error) {
+			in, args := db.In(1, ids)
+			return db.Collect(ctx, tx, scan, `SELECT `+columns+` FROM services WHERE id IN (`+in+`) ORDER BY id`+tx.ForUpdate(), args...)
+		}))
 }
 
 // lockOwn is lock for a service of the account.

@@ -393,11 +393,22 @@ func (w *tariffsWorker) Work(ctx context.Context, _ *river.Job[tariffsArgs]) err
 
 // setRenewed writes what prolong made of a service.
 func setRenewed(ctx context.Context, tx *db.Tx, r record) error {
-	_, err := tx.Exec(ctx, `UPDATE services SET expires_at = $1, status = $2, suspend_reason = NULL, suspended_at = NULL,
-			grace_until = NULL, terminates_at = NULL, ends_at_expiry = FALSE, next_renewal_attempt_at = $5, reminded = NULL, warned = NULL,
-			step_at = $4, renewal_failure = NULL, renewal_failed_at = NULL
-		WHERE id = $3`, r.expiresAt, r.status, r.id, tx.Now, r.nextRenewalAttemptAt)
-	return err
+	type prolonged struct {
+		record
+		at time.Time
+	}
+	return db.Each(ctx, tx, "services.renewed", prolonged{r, tx.Now}, func(ctx context.Context, tx *db.Tx, all []prolonged) error {
+		rows := db.Typed("BIGINT", "BIGINT", "TEXT", "BIGINT", "BIGINT")
+		for _, r := range all {
+			rows.Add(r.id, r.expiresAt, r.status, r.nextRenewalAttemptAt, r.at)
+		}
+		_, err := tx.Exec(ctx, `WITH now (id, expires_at, status, attempt_at, at) AS (VALUES `+rows.String()+`)
+			UPDATE services SET expires_at = now.expires_at, status = now.status, next_renewal_attempt_at = now.attempt_at, step_at = now.at,
+				suspend_reason = NULL, suspended_at = NULL, grace_until = NULL, terminates_at = NULL, ends_at_expiry = FALSE,
+				reminded = NULL, warned = NULL, renewal_failure = NULL, renewal_failed_at = NULL
+			FROM now WHERE services.id = now.id`, rows.Args()...)
+		return err
+	})
 }
 
 // setPending notes the plan that comes with the next renewal; nil takes it back.

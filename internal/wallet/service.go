@@ -112,6 +112,15 @@ func (s *Service) Pay(ctx context.Context, tx *db.Tx, c Charge) error {
 	return c.post(ctx, tx, p, c.charge(), c.end(TypeCapture, revenue, ""))
 }
 
+// Covers refuses with insufficient_funds an amount that the customer cannot pay now. The wallet is locked until tx ends.
+func (s *Service) Covers(ctx context.Context, tx *db.Tx, accountID int64, amount money.USDCents) error {
+	p, err := lock(ctx, tx, accountID)
+	if err == nil && p.balance(customer) < amount {
+		err = insufficient(ctx, amount, p.balance(customer))
+	}
+	return err
+}
+
 func (c Charge) post(ctx context.Context, tx *db.Tx, p *purse, all ...movement) error {
 	err := post(ctx, tx, p, all...)
 	if errors.Is(err, errShort) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/money"
@@ -44,21 +45,27 @@ func lock(ctx context.Context, tx *db.Tx, accountID int64) (*purse, error) {
 }
 
 func readPurse(ctx context.Context, tx *db.Tx, accountID int64) (*purse, error) {
-	p := &purse{accountID: accountID, books: map[accountKind]*book{}}
-	_, err := db.Collect(ctx, tx, func(r db.Row) (struct{}, error) {
-		var (
-			kind string
-			b    book
-		)
-		var watched bool
-		err := r.Scan(&b.id, &kind, &b.balance, &watched, &p.sandbox)
-		p.books[accountKind(kind)] = &b
-		p.watched = p.watched || watched
-		return struct{}{}, err
-	}, `SELECT id, kind, balance, watched, EXISTS (SELECT 1 FROM wallet_sandboxes WHERE account_id = owner_id)
-		FROM wallet_ledger_accounts WHERE owner_id = $1 ORDER BY id`+tx.ForUpdate(), accountID)
+	type owned struct {
+		book
+		ownerID          int64
+		kind             string
+		watched, sandbox bool
+	}
+	books, err := db.FindAll(ctx, tx, "wallet.lock", accountID, func(o owned) int64 { return o.ownerID },
+		func(ctx context.Context, tx *db.Tx, ids []int64) ([]owned, error) {
+			in, args := db.In(1, ids)
+			return db.Collect(ctx, tx, func(r db.Row) (o owned, err error) {
+				return o, r.Scan(&o.id, &o.ownerID, &o.kind, &o.balance, &o.watched, &o.sandbox)
+			}, `SELECT id, owner_id, kind, balance, watched, EXISTS (SELECT 1 FROM wallet_sandboxes WHERE account_id = owner_id)
+				FROM wallet_ledger_accounts WHERE owner_id IN (`+in+`) ORDER BY id`+tx.ForUpdate(), args...)
+		})
 	if err != nil {
 		return nil, fmt.Errorf("wallet: lock the ledger accounts of %d: %w", accountID, err)
+	}
+	p := &purse{accountID: accountID, books: map[accountKind]*book{}}
+	for _, o := range books {
+		p.books[accountKind(o.kind)] = &o.book
+		p.watched, p.sandbox = p.watched || o.watched, o.sandbox
 	}
 	return p, nil
 }
@@ -66,104 +73,153 @@ func readPurse(ctx context.Context, tx *db.Tx, accountID int64) (*purse, error) 
 // post writes movements, each on the balances that the one before it leaves. When a debit of one of them is not covered
 // (errShort) nothing has been written.
 func post(ctx context.Context, tx *db.Tx, p *purse, all ...movement) error {
-	var (
-		posted   []posting
-		balances = p.balances()
-		spent    = make([]money.USDCents, len(all)) // what is left to be spent after each
-	)
-	for n, m := range all {
-		if err := m.check(); err != nil {
-			return err
-		}
-		for _, l := range m.legs {
-			entry := posting{of: m.typ, leg: l}
-			if l.kind.owned() {
-				after, err := balances[l.kind].Add(l.amount)
-				if err != nil {
-					return fmt.Errorf("wallet: %w: %w", ErrBadAmount, err)
-				}
-				if after < 0 && l.amount < 0 && l.kind != debt {
-					return errShort
-				}
-				balances[l.kind], entry.after = after, &after
-			}
-			posted = append(posted, entry)
-		}
-		spent[n] = balances[customer]
-	}
-	for _, k := range []accountKind{customer, held, debt} {
-		if err := move(ctx, tx, p.books[k], balances[k]); err != nil {
-			return fmt.Errorf("wallet: %s of %d: %w", k, p.accountID, err)
-		}
-	}
-	ids, err := insertTransactions(ctx, tx, p.accountID, all, spent)
-	if err == nil {
-		err = insertPostings(ctx, tx, p, ids, posted)
-	}
+	refusal, err := db.Many(ctx, tx, "wallet.post", &journal{purse: p, movements: all, at: tx.Now}, postAll)
 	if err != nil {
 		return fmt.Errorf("wallet: post %s of %s %d: %w", all[0].typ, all[0].ref.Type, all[0].ref.ID, err)
 	}
-	return nil
+	return refusal
+}
+
+// journal is what is posted for one customer.
+type journal struct {
+	*purse
+	movements []movement
+	at        time.Time
+	spent     []money.USDCents // what is left to be spent after each
+	posted    []posting
 }
 
 // posting is a leg of a movement, and what the customer's ledger account holds after it.
 type posting struct {
-	of Type
+	of int // which movement
 	leg
 	after *money.USDCents // nil: the company's
 }
 
-// move makes the balance of a locked ledger account what it is now.
-func move(ctx context.Context, tx *db.Tx, b *book, balance money.USDCents) error {
-	if balance == b.balance {
-		return nil
-	}
-	n, err := tx.Exec(ctx, `UPDATE wallet_ledger_accounts SET balance = $1 WHERE id = $2 AND balance = $3`, balance, b.id, b.balance)
-	if err == nil && n != 1 {
-		err = errors.New("the balance is not what it was when it was locked")
-	}
-	b.balance = balance
-	return err
-}
-
-// insertTransactions writes the movements of a customer, no two of one type, in one statement, and answers their ids.
-func insertTransactions(ctx context.Context, tx *db.Tx, accountID int64, all []movement, spendable []money.USDCents) (map[Type]int64, error) {
-	var rows db.Values
-	for n, m := range all {
-		rows.Add(accountID, string(m.typ), m.spendable(), spendable[n], m.description, m.ref.Type, m.ref.ID, m.part, tx.Now, m.clientRef)
-	}
-	ids := make(map[Type]int64, len(all))
-	_, err := db.Collect(ctx, tx, func(row db.Row) (struct{}, error) {
-		var (
-			id  int64
-			typ string
-		)
-		err := row.Scan(&id, &typ)
-		ids[Type(typ)] = id
-		return struct{}{}, err
-	}, `INSERT INTO wallet_transactions
-		(account_id, type, amount, balance_after, description, reference_type, reference_id, part, created_at, client_ref)
-		VALUES `+rows.String()+` RETURNING id, type`, rows.Args()...)
-	return ids, err
-}
-
-// insertPostings writes the postings of transactions in one statement: charges are many.
-func insertPostings(ctx context.Context, tx *db.Tx, p *purse, transactions map[Type]int64, all []posting) error {
-	if len(all) == 0 {
-		return nil
-	}
-	var rows db.Values
-	for _, l := range all {
-		var id int64
-		if l.kind.owned() {
-			id = p.books[l.kind].id
-		} else {
-			var err error
-			if id, err = p.company.account(ctx, tx, l.kind, p.companyName(l.name)); err != nil {
-				return err
-			}
+// postAll posts journals, each on the balances that the one before it leaves, and answers what is refused.
+func postAll(ctx context.Context, tx *db.Tx, all []*journal) (refusals []error, err error) {
+	refusals = make([]error, len(all))
+	first := map[int64]*purse{} // of a customer: the purse that knows how the balances were
+	now := map[*book]money.USDCents{}
+	var taken []*journal
+	for n, b := range all {
+		if known, ok := first[b.accountID]; ok {
+			b.purse = known
 		}
-		rows.Add(transactions[l.of], id, l.amount, l.after)
+		balances, err := b.weigh(now)
+		if err != nil {
+			refusals[n] = err
+			continue
+		}
+		for k, balance := range balances {
+			now[b.books[k]] = balance
+		}
+		first[b.accountID], taken = b.purse, append(taken, b)
+	}
+	if len(taken) == 0 {
+		return refusals, nil
+	}
+	if err := setBalances(ctx, tx, now); err != nil {
+		return nil, err
+	}
+	ids, err := insertTransactions(ctx, tx, taken)
+	if err != nil {
+		return nil, err
+	}
+	return refusals, insertPostings(ctx, tx, taken, ids)
+}
+
+// weigh fills in the postings, on balances of which some are not those of the purse any more, and answers how they
+// leave them.
+func (b *journal) weigh(now map[*book]money.USDCents) (map[accountKind]money.USDCents, error) {
+	balances := b.balances()
+	for k := range balances {
+		if balance, ok := now[b.books[k]]; ok {
+			balances[k] = balance
+		}
+	}
+	for n, m := range b.movements {
+		if err := m.check(); err != nil {
+			return nil, err
+		}
+		for _, l := range m.legs {
+			entry := posting{of: n, leg: l}
+			if l.kind.owned() {
+				after, err := balances[l.kind].Add(l.amount)
+				if err != nil {
+					return nil, fmt.Errorf("wallet: %w: %w", ErrBadAmount, err)
+				}
+				if after < 0 && l.amount < 0 && l.kind != debt {
+					return nil, errShort
+				}
+				balances[l.kind], entry.after = after, &after
+			}
+			b.posted = append(b.posted, entry)
+		}
+		b.spent = append(b.spent, balances[customer])
+	}
+	return balances, nil
+}
+
+// setBalances makes the balances of locked ledger accounts what they are now.
+func setBalances(ctx context.Context, tx *db.Tx, now map[*book]money.USDCents) error {
+	rows, changed := db.Typed("BIGINT", "BIGINT", "BIGINT"), int64(0)
+	for b, balance := range now {
+		if balance != b.balance {
+			rows.Add(b.id, b.balance, balance)
+			changed++
+		}
+	}
+	if changed == 0 {
+		return nil
+	}
+	n, err := tx.Exec(ctx, `WITH moved (id, before, after) AS (VALUES `+rows.String()+`)
+		UPDATE wallet_ledger_accounts SET balance = moved.after FROM moved
+		WHERE wallet_ledger_accounts.id = moved.id AND balance = moved.before`, rows.Args()...)
+	if err == nil && n != changed {
+		err = errors.New("a balance is not what it was when it was locked")
+	}
+	if err != nil {
+		return err
+	}
+	for b, balance := range now {
+		b.balance = balance
+	}
+	return nil
+}
+
+// insertTransactions writes the movements of journals in one statement, and answers their ids, in order.
+func insertTransactions(ctx context.Context, tx *db.Tx, all []*journal) ([]int64, error) {
+	var rows db.Values
+	for _, b := range all {
+		for n, m := range b.movements {
+			rows.Add(b.accountID, string(m.typ), m.spendable(), b.spent[n], m.description, m.ref.Type, m.ref.ID, m.part, b.at, m.clientRef)
+		}
+	}
+	return db.Inserted(ctx, tx, `INSERT INTO wallet_transactions
+		(account_id, type, amount, balance_after, description, reference_type, reference_id, part, created_at, client_ref)`, &rows)
+}
+
+// insertPostings writes the postings of journals in one statement; ids are those of their transactions.
+func insertPostings(ctx context.Context, tx *db.Tx, all []*journal, ids []int64) error {
+	var rows db.Values
+	for _, b := range all {
+		for _, l := range b.posted {
+			var id int64
+			if l.kind.owned() {
+				id = b.books[l.kind].id
+			} else {
+				var err error
+				if id, err = b.company.account(ctx, tx, l.kind, b.companyName(l.name)); err != nil {
+					return err
+				}
+			}
+			rows.Add(ids[l.of], id, l.amount, l.after)
+		}
+		ids = ids[len(b.movements):]
+	}
+	if len(rows.Args()) == 0 {
+		return nil
 	}
 	_, err := tx.Exec(ctx, `INSERT INTO wallet_postings (transaction_id, ledger_account_id, amount, balance_after) VALUES `+rows.String(), rows.Args()...)
 	return err

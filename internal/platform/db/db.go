@@ -188,7 +188,7 @@ func (d *DB) inTx(ctx context.Context, lock string, f func(ctx context.Context, 
 		var tx *Tx
 		tx, err = d.once(ctx, lock, f)
 		if err == nil {
-			for _, g := range tx.onCommit {
+			for _, g := range tx.left.onCommit {
 				g()
 			}
 			return nil
@@ -215,7 +215,7 @@ func (d *DB) once(ctx context.Context, lock string, f func(ctx context.Context, 
 			_ = t.rollback(ctx)
 		}
 	}()
-	tx := &Tx{t: t, forUpdate: d.engine.forUpdate(), retryable: d.engine.retryable, Now: d.clock.Now().UTC().Truncate(time.Microsecond)}
+	tx := &Tx{t: t, forUpdate: d.engine.forUpdate(), left: &left{}, Now: d.clock.Now().UTC().Truncate(time.Microsecond)}
 	if lock != "" {
 		ok, err := t.tryLock(ctx, lock)
 		if err != nil {
@@ -245,10 +245,16 @@ type Tx struct {
 
 	t         transaction
 	forUpdate string
-	retryable func(error) bool
-	onCommit  []func()
-	atEnd     []ending
+	left      *left
 	savepoint int
+	wrote     bool    // or was asked to
+	beside    *beside // those that go on beside it in the same transaction; nil: it has one to itself
+}
+
+// left is what a transaction leaves to its end.
+type left struct {
+	onCommit []func()
+	atEnd    []ending
 }
 
 // ending is work that a transaction does last, on what was gathered under its name.
@@ -261,18 +267,24 @@ type ending struct {
 // Query reads rows inside the transaction. They must be closed before the next
 // statement.
 func (tx *Tx) Query(ctx context.Context, query string, args ...any) (Rows, error) {
+	tx.note(query)
 	return tx.t.Query(ctx, query, args...)
 }
 
 // QueryRow reads one row; with a RETURNING clause it may also write.
 func (tx *Tx) QueryRow(ctx context.Context, query string, args ...any) Row {
+	tx.note(query)
 	return tx.t.QueryRow(ctx, query, args...)
 }
 
 // Exec writes and answers how many rows it touched.
 func (tx *Tx) Exec(ctx context.Context, query string, args ...any) (int64, error) {
+	tx.wrote = true
 	return tx.t.exec(ctx, query, args)
 }
+
+// note notes a statement that may write.
+func (tx *Tx) note(query string) { tx.wrote = tx.wrote || !strings.HasPrefix(query, "SELECT") }
 
 // ForUpdate is the clause that locks the rows a SELECT finds until the
 // transaction ends. SQLite has a single writer, so there it is empty.
@@ -289,7 +301,7 @@ func (tx *Tx) Enter(now time.Time) (leave func()) {
 
 // OnCommit runs f after the commit, in this process only. It is for making
 // news travel faster, never for effects that must not be lost.
-func (tx *Tx) OnCommit(f func()) { tx.onCommit = append(tx.onCommit, f) }
+func (tx *Tx) OnCommit(f func()) { tx.left.onCommit = append(tx.left.onCommit, f) }
 
 // AtEnd runs f in this transaction when everything else in it is done, just before it commits; an error of f undoes
 // it all. It is for rows that every transaction wants, such as counters: their locks are taken last, are held
@@ -308,7 +320,7 @@ func (tx *Tx) AtEnd(name string, f func(ctx context.Context) error) {
 // Gather leaves item to the end of the transaction (see AtEnd), where f has all that was gathered under the name, in the
 // order in which it came: what a transaction does many times is then written once. All who use a name give the same f.
 func Gather[T any](tx *Tx, name string, item T, f func(ctx context.Context, items []T) error) {
-	tx.atEnd = append(tx.atEnd, ending{name, item, func(ctx context.Context, items []any) error {
+	tx.left.atEnd = append(tx.left.atEnd, ending{name, item, func(ctx context.Context, items []any) error {
 		all := make([]T, len(items))
 		for i, item := range items {
 			all[i] = item.(T) //nolint:forcetypeassert // the name is one caller's
@@ -319,10 +331,10 @@ func Gather[T any](tx *Tx, name string, item T, f func(ctx context.Context, item
 
 // end runs what was left to the end, and what that leaves to the end in turn: always what has the first name.
 func (tx *Tx) end(ctx context.Context) error {
-	for len(tx.atEnd) > 0 {
-		first := slices.MinFunc(tx.atEnd, func(a, b ending) int { return strings.Compare(a.name, b.name) })
+	for len(tx.left.atEnd) > 0 {
+		first := slices.MinFunc(tx.left.atEnd, func(a, b ending) int { return strings.Compare(a.name, b.name) })
 		var items []any
-		tx.atEnd = slices.DeleteFunc(tx.atEnd, func(e ending) bool {
+		tx.left.atEnd = slices.DeleteFunc(tx.left.atEnd, func(e ending) bool {
 			mine := e.name == first.name
 			if mine {
 				items = append(items, e.item)
@@ -339,28 +351,41 @@ func (tx *Tx) end(ctx context.Context) error {
 // Savepoint runs f and undoes what it wrote when it fails; the transaction
 // itself goes on and may still commit.
 func (tx *Tx) Savepoint(ctx context.Context, f func(ctx context.Context) error) error {
+	commits, endings := len(tx.left.onCommit), len(tx.left.atEnd)
+	err := tx.savepointed(ctx, f)
+	if err != nil {
+		tx.left.onCommit, tx.left.atEnd = tx.left.onCommit[:commits], tx.left.atEnd[:endings]
+	}
+	return err
+}
+
+func (tx *Tx) savepointed(ctx context.Context, f func(ctx context.Context) error) error {
+	if tx.beside != nil {
+		return tx.beside.savepoint(ctx, tx, f)
+	}
 	tx.savepoint++
 	name := fmt.Sprintf("sp%d", tx.savepoint)
 	if _, err := tx.Exec(ctx, "SAVEPOINT "+name); err != nil {
-		return savepointError("begin", err)
+		return fmt.Errorf("db: begin a savepoint: %w", err)
 	}
-	commits, endings := len(tx.onCommit), len(tx.atEnd)
 	if err := f(ctx); err != nil {
-		tx.onCommit, tx.atEnd = tx.onCommit[:commits], tx.atEnd[:endings]
 		if _, rbErr := tx.Exec(ctx, "ROLLBACK TO SAVEPOINT "+name); rbErr != nil {
-			return errors.Join(err, savepointError("rollback", rbErr))
+			return errors.Join(err, fmt.Errorf("db: roll back to a savepoint: %w", rbErr))
 		}
 		return err
 	}
 	if _, err := tx.Exec(ctx, "RELEASE SAVEPOINT "+name); err != nil {
-		return savepointError("release", err)
+		return fmt.Errorf("db: release a savepoint: %w", err)
 	}
 	return nil
 }
 
 // Handles are the driver's own transactions, for the job queue; one of the two
 // is nil.
-func (tx *Tx) Handles() (*sql.Tx, pgx.Tx) { return tx.t.handles() }
+func (tx *Tx) Handles() (*sql.Tx, pgx.Tx) {
+	tx.wrote = true
+	return tx.t.handles()
+}
 
 // Collect reads all rows of a query through scan.
 func Collect[T any](ctx context.Context, q Querier, scan func(Row) (T, error), query string, args ...any) ([]T, error) {

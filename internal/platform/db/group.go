@@ -3,31 +3,39 @@ package db
 import (
 	"context"
 	"errors"
-	"fmt"
+	"iter"
+	"slices"
 	"sync"
+	"time"
 )
 
-// Group makes transactions that come at the same time in one: they share its commit, and what each leaves to the end
-// (see AtEnd and Gather) is done once for all. One that comes alone waits for nobody; those that come while another is
-// under way are the next one together.
+// Group makes transactions that come at the same time one: they share its commit, what each leaves to the end (see
+// AtEnd and Gather) is done once for all, and what they do by way of Many is done at once where they meet. One that
+// comes alone does not wait for others; those that come while another is under way are the next one together.
 //
-// Each stays a transaction of its own to those who call: what one writes is undone when it fails, and the others go on.
-// Only their locks are held until all are done; so those that lock the same rows name the same key, and meet.
+// Each stays a transaction of its own to those who call. They take turns, each going on until it comes to a Many. One
+// that fails before it has written anything has failed by itself; where one fails later, or the commit does, all is
+// undone, and each is run again alone. Their locks are held until all are done.
 type Group struct{ lanes [groupLanes]lane }
 
 // groupLanes is how many transactions of a group go on at the same time.
-const groupLanes = 4
+const groupLanes = 2
 
 // togetherMost is how many are one transaction at most: those who come later do not wait for too many.
-const togetherMost = 32
+const togetherMost = 64
 
-// lane is where those with some of the keys meet.
+// moment is for how long the first one after several waits, because those who have just ended often come again at once:
+// else it would go alone, and they would be the next one without it.
+const moment = 200 * time.Microsecond
+
+// lane is where those with some of the numbers meet.
 type lane struct {
 	db *DB
 
 	mu      sync.Mutex
 	waiting []*member
 	led     bool // somebody is at work
+	crowded bool // the last transaction was one of several
 }
 
 // NewGroup makes a group.
@@ -42,6 +50,7 @@ func (d *DB) NewGroup() *Group {
 // member is a transaction that waits for others.
 type member struct {
 	ctx  context.Context
+	self int64
 	f    func(ctx context.Context, tx *Tx) error
 	told chan told
 }
@@ -53,33 +62,37 @@ type told struct {
 	err   error // how it ended
 }
 
-// InTx is DB.InTx, for what key stands for. f may run again after it was committed, when the answer of the database was
-// lost: it finds out from what it reads whether there is still something to do.
-func (g *Group) InTx(ctx context.Context, key int64, f func(ctx context.Context, tx *Tx) error) error {
-	return g.lanes[uint64(key)%groupLanes].inTx(ctx, f) //nolint:gosec // any number finds a lane
+// InTx is DB.InTx. Those that lock the same rows meet at the same number; self is what no two are about that go on in
+// one transaction, because the second one would not see what the first one does. f may run again after it was committed,
+// when the answer of the database was lost: it finds out from what it reads whether there is still something to do.
+func (g *Group) InTx(ctx context.Context, meet, self int64, f func(ctx context.Context, tx *Tx) error) error {
+	return g.lanes[uint64(meet)%groupLanes].inTx(&member{ctx, self, f, make(chan told, 1)}) //nolint:gosec // any number finds a lane
 }
 
-func (l *lane) inTx(ctx context.Context, f func(ctx context.Context, tx *Tx) error) error {
-	if ctx.Value(inTxKey{}) != nil {
+func (l *lane) inTx(m *member) error {
+	if m.ctx.Value(inTxKey{}) != nil {
 		return errNested // it would wait for itself
 	}
-	m := &member{ctx, f, make(chan told, 1)}
 	if !l.join(m) {
 		if t := <-m.told; t.alone {
-			return l.db.InTx(ctx, f)
+			return l.db.InTx(m.ctx, m.f)
 		} else if !t.lead {
 			return t.err
 		}
 	}
-	others := l.others()
+	if l.crowded {
+		time.Sleep(moment)
+	}
+	others := l.others(m)
+	l.crowded = len(others) > 0
 	if len(others) == 0 {
 		defer l.pass()
-		return l.db.InTx(ctx, f)
+		return l.db.InTx(m.ctx, m.f)
 	}
 	mine := l.together(append([]*member{m}, others...))
 	l.pass()
 	if mine.alone {
-		return l.db.InTx(ctx, f)
+		return l.db.InTx(m.ctx, m.f)
 	}
 	return mine.err
 }
@@ -96,13 +109,19 @@ func (l *lane) join(m *member) (leads bool) {
 	return true
 }
 
-// others are those who have waited for this one.
-func (l *lane) others() []*member {
+// others are those who have waited for m and go on with it. Of those that are about the same, the first one does.
+func (l *lane) others(m *member) (others []*member) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	n := min(len(l.waiting), togetherMost-1)
-	others := l.waiting[:n:n]
-	l.waiting = l.waiting[n:]
+	about := map[int64]bool{m.self: true}
+	l.waiting = slices.DeleteFunc(l.waiting, func(o *member) bool {
+		if about[o.self] || len(about) == togetherMost {
+			return false
+		}
+		about[o.self] = true
+		others = append(others, o)
+		return true
+	})
 	return others
 }
 
@@ -122,17 +141,15 @@ func (l *lane) together(all []*member) told {
 	// The first one's end is not that of the others. What panics at the end of all does so again where it was called.
 	err := sheltered(func() error {
 		return l.db.InTx(context.WithoutCancel(all[0].ctx), func(ctx context.Context, tx *Tx) error {
-			for i, m := range all {
-				if ends[i] = m.run(ctx, tx); errors.Is(ends[i].err, errSavepoint) {
-					return ends[i].err
-				}
-			}
-			return nil
+			return abreast(ctx, tx, all, ends)
 		})
 	})
 	for i, m := range all {
-		if err != nil {
+		switch {
+		case err != nil:
 			ends[i] = told{alone: true}
+		case ends[i].err != nil && (errors.Is(ends[i].err, errPanic) || l.db.engine.retryable(ends[i].err)):
+			ends[i].alone = true
 		}
 		if i > 0 {
 			m.told <- ends[i]
@@ -141,18 +158,93 @@ func (l *lane) together(all []*member) told {
 	return ends[0]
 }
 
-// run runs one of several in their transaction.
-func (m *member) run(ctx context.Context, tx *Tx) told {
-	if err := m.ctx.Err(); err != nil {
-		return told{err: err}
+// abreast runs all in tx, and notes how each ended. An error undoes them all.
+func abreast(ctx context.Context, tx *Tx, all []*member, ends []told) error {
+	walks := make([]*walk, len(all))
+	for i, m := range all {
+		walks[i] = m.walk(tx)
+		defer walks[i].stop()
 	}
-	err := tx.Savepoint(ctx, func(context.Context) error {
-		return sheltered(func() error { return m.f(context.WithValue(m.ctx, inTxKey{}, true), tx) })
+	for {
+		var behind *walk // who has come least far
+		for _, w := range walks {
+			w.on()
+			if w.asks != nil && (behind == nil || w.answers < behind.answers) {
+				behind = w
+			}
+		}
+		if behind == nil {
+			break
+		}
+		if err := answer(ctx, tx, walks, behind.asks.name); err != nil {
+			return err
+		}
+	}
+	for i, w := range walks {
+		if w.err != nil && w.tx.wrote || w.tx.beside.apart {
+			return errApart
+		}
+		ends[i] = told{err: w.err}
+		if w.err == nil {
+			tx.left.onCommit, tx.left.atEnd = append(tx.left.onCommit, w.tx.left.onCommit...), append(tx.left.atEnd, w.tx.left.atEnd...)
+		}
+		w.tx.left, w.tx.beside = tx.left, nil // what it has left to the end goes on in the name of all
+	}
+	return nil
+}
+
+// walk is one of several that take turns in one transaction.
+type walk struct {
+	tx      *Tx
+	err     error // how it ended
+	asks    *ask  // what it waits for
+	answers int   // that it was given
+	next    func() (*ask, bool)
+	stop    func()
+}
+
+// walk makes ready to run m.
+func (m *member) walk(tx *Tx) *walk {
+	w := &walk{tx: &Tx{Now: tx.Now, t: tx.t, forUpdate: tx.forUpdate, left: &left{}}}
+	w.next, w.stop = iter.Pull(func(yield func(*ask) bool) {
+		w.tx.beside = &beside{yield: yield}
+		if w.err = m.ctx.Err(); w.err == nil {
+			w.err = sheltered(func() error { return m.f(context.WithValue(m.ctx, inTxKey{}, true), w.tx) })
+		}
 	})
-	if errors.Is(err, errSavepoint) {
-		return told{err: err}
+	return w
+}
+
+// on lets it go on until it waits or has ended.
+func (w *walk) on() {
+	if w.asks == nil {
+		w.asks, _ = w.next()
 	}
-	return told{alone: errors.Is(err, errPanic) || err != nil && tx.retryable(err), err: err}
+}
+
+// answer does at once what is asked for under a name.
+func answer(ctx context.Context, tx *Tx, walks []*walk, name string) error {
+	var (
+		ask []*walk
+		ins []any
+	)
+	for _, w := range walks {
+		if w.asks != nil && w.asks.name == name {
+			ask, ins = append(ask, w), append(ins, w.asks.in)
+		}
+	}
+	tx.wrote = false
+	outs, err := ask[0].asks.of(ctx, tx, ins)
+	if err != nil {
+		return err
+	}
+	for i, w := range ask {
+		w.asks.out = outs[i]
+		w.asks = nil
+		w.answers++
+		w.tx.wrote = w.tx.wrote || tx.wrote
+	}
+	return nil
 }
 
 // sheltered runs f, whose panic is errPanic: it hurts nobody but the one who is told to run alone.
@@ -165,11 +257,7 @@ func sheltered(f func() error) (err error) {
 	return f()
 }
 
-var errPanic = errors.New("db: panic")
-
-// errSavepoint says that it is not known what a savepoint has undone.
-var errSavepoint = errors.New("db: savepoint")
-
-func savepointError(doing string, err error) error {
-	return fmt.Errorf("%w: %s: %w", errSavepoint, doing, err)
-}
+var (
+	errPanic = errors.New("db: panic")
+	errApart = errors.New("db: one of several in a transaction is to be undone")
+)
