@@ -305,8 +305,8 @@ func TestAnFTPAccountComesAndGoes(t *testing.T) {
 		if w.machine.changes != changes {
 			t.Error("what was so was set again")
 		}
-		w.expect("DELETE", fmt.Sprintf("/10/ftp/%d", f.ID), "own", "", 204, "")
-		w.expect("DELETE", fmt.Sprintf("/10/ftp/%d", f.ID), "own", "", 204, "")
+		w.expect("DELETE", fmt.Sprintf("/10/ftp/%d", f.ID), "own", "", 200, "")
+		w.expect("DELETE", fmt.Sprintf("/10/ftp/%d", f.ID), "own", "", 200, "")
 		w.expect("POST", "/10/ftp", "own", `{"username":"anna"}`, 422, "already_exists")
 		w.apply(10)
 		if left := list[ftpShown](w, "/10/ftp"); len(left) != 0 || len(w.vault.all) != 0 {
@@ -536,7 +536,7 @@ func TestKeysComeAndGo(t *testing.T) {
 			t.Errorf("%+v, %v", on, err)
 		}
 		all := list[keyShown](w, "/10/ssh-keys")
-		w.expect("DELETE", fmt.Sprintf("/10/ssh-keys/%d", all[0].ID), "own", "", 204, "")
+		w.expect("DELETE", fmt.Sprintf("/10/ssh-keys/%d", all[0].ID), "own", "", 200, "")
 		w.expect("DELETE", fmt.Sprintf("/10/ssh-keys/%d", all[0].ID), "own", "", 404, "not_found")
 		w.apply(10)
 		on, err = w.machine.SSHKeys(t.Context(), "10")

@@ -208,7 +208,7 @@ func TestAMoneyOperationMayAnswerNothing(t *testing.T) {
 		w := newWorld(t, d, clk, 100, money("empty", func(context.Context, *db.Tx) (*api.Empty, error) { return nil, nil }))
 		for i := range 2 {
 			rec := w.do("POST", "/api/v1/empty", "full", "", "Idempotency-Key", "k")
-			if rec.Code != 204 || rec.Body.Len() != 0 || (rec.Header().Get("Idempotency-Replayed") != "") != (i == 1) {
+			if rec.Code != 200 || rec.Body.String() != "{}\n" || (rec.Header().Get("Idempotency-Replayed") != "") != (i == 1) {
 				t.Errorf("%d: %d %s %v", i, rec.Code, rec.Body, rec.Header())
 			}
 		}
@@ -259,7 +259,7 @@ func TestAnOperationMayHaveMoreTimeButNotWithoutItsClient(t *testing.T) {
 			return nil, ctx.Err()
 		},
 	})
-	if rec := w.do("GET", "/api/v1/grind", "", ""); rec.Code != 204 {
+	if rec := w.do("GET", "/api/v1/grind", "", ""); rec.Code != 200 {
 		t.Errorf("%d %s", rec.Code, rec.Body)
 	}
 

@@ -442,9 +442,6 @@ func (e *Edge) runCommit(d *declared, p auth.Principal, w http.ResponseWriter, r
 type choosing interface{ HTTPStatus() int }
 
 func encode(d *declared, out any) (int, []byte, error) {
-	if _, empty := out.(Empty); empty || d.Status == http.StatusNoContent {
-		return http.StatusNoContent, nil, nil
-	}
 	status := d.Status
 	if own, ok := out.(choosing); ok {
 		status = own.HTTPStatus()
@@ -473,10 +470,6 @@ func writeJSON(w http.ResponseWriter, status int, body []byte) {
 		h.Del("Content-Range")
 	}
 	h.Set("Cache-Control", "no-store")
-	if status == http.StatusNoContent {
-		w.WriteHeader(status)
-		return
-	}
 	h.Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	_, _ = w.Write(body) // a client that went away is nobody's error

@@ -344,7 +344,11 @@ func (e *Edge) success(d *declared, status int) *huma.Response {
 		if media := r.Content["application/json"]; media != nil && d.out != reflect.TypeFor[Empty]() {
 			media.Schema = e.registry.Schema(d.out, true, d.ID) // it also answers as other operations do
 		}
-	case d.out != reflect.TypeFor[Empty]():
+	case d.out == reflect.TypeFor[Empty]():
+		if !d.Stream {
+			r.Content = map[string]*huma.MediaType{"application/json": {Schema: &huma.Schema{Type: huma.TypeObject}}}
+		}
+	default:
 		r.Content = map[string]*huma.MediaType{"application/json": {Schema: e.registry.Schema(d.out, true, d.ID)}}
 	}
 	return r

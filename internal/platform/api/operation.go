@@ -80,8 +80,8 @@ const (
 // DomainCheck is the throttle of domain checks (specification, "Limits").
 const DomainCheck = "domain_check"
 
-// Empty is the answer of operations that have nothing to say; it is encoded
-// as 204 without a body.
+// Empty is the answer of operations that have nothing to say: an object without
+// members (specification, "Endpoints": JSON, and 200 or 201).
 type Empty struct{}
 
 // Operation is one operation of the interface: its declaration and exactly one
@@ -109,7 +109,7 @@ type Operation[In, Out any] struct {
 	Description string
 	// Reads says of a POST that it changes nothing: keys that only read may call it.
 	Reads bool
-	// Status of success; 0 means 200, or 204 when Out is Empty.
+	// Status of success; 0 means 200.
 	Status int
 	// MaxBody bounds the body in bytes; 0 means the edge's bound. Streams are
 	// bounded by what they read.
@@ -190,9 +190,6 @@ func (o Operation[In, Out]) declare() (*declared, error) {
 	}
 	if d.Status == 0 {
 		d.Status = http.StatusOK
-		if d.out == reflect.TypeFor[Empty]() && !d.Stream {
-			d.Status = http.StatusNoContent
-		}
 	}
 	forms := 0
 	if o.Handle != nil {
