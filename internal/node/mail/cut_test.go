@@ -71,14 +71,13 @@ func TestACertificateWithAnothersKeyIsNotUsed(t *testing.T) {
 	pair, err := tls.X509KeyPair(chain, key)
 	must(t, err)
 
-	w.cfg.Certificate = func(string) ([]byte, []byte, bool) { return chain, former, true }
-	w.Driver.cfg.Certificate = w.cfg.Certificate
+	w.given.Store(&[2][]byte{chain, former})
 	w.verified = time.Time{}
 	must(t, w.Apply(t.Context(), w.here[alice]))
 	if got := shown(); got != first {
 		t.Errorf("shown: %s, want the former one", got)
 	}
-	w.Driver.cfg.Certificate = func(string) ([]byte, []byte, bool) { return chain, key, true }
+	w.given.Store(&[2][]byte{chain, key})
 	w.verified = time.Time{}
 	must(t, w.Apply(t.Context(), w.here[alice]))
 	testkit.Eventually(t, time.Minute, func() bool { return shown() == pair.Leaf.SerialNumber.String() }, "the new one is shown")

@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -46,6 +47,8 @@ type world struct {
 	here map[string]accounts.Account
 	said map[string][]panel.LogLine
 	*Driver
+
+	given atomic.Pointer[[2][]byte] // certificate and key that the agent has; nil: none
 }
 
 const (
@@ -72,6 +75,12 @@ func newWorld(t *testing.T) *world {
 		Dir: filepath.Join(dir, "m"), Store: filepath.Join(dir, "store"), hasty: true, Hostname: "mx.stead.test", IPv4: "192.0.2.9",
 		SMTP: testkit.Address(t), Submission: testkit.Address(t), Submissions: testkit.Address(t), IMAP: testkit.Address(t), IMAPS: testkit.Address(t), POP3: testkit.Address(t), POP3S: testkit.Address(t), Submit: testkit.Address(t),
 		Relay: "[127.0.0.1]:" + w.out.port, Program: []string{program}, Accounts: w.lookup, Now: time.Now, Log: log,
+		Certificate: func(string) (chain, key []byte, ok bool) {
+			if given := w.given.Load(); given != nil {
+				return given[0], given[1], true
+			}
+			return nil, nil, false
+		},
 		Lines: func(account string, _ int, l panel.LogLine) error {
 			w.mu.Lock()
 			defer w.mu.Unlock()
