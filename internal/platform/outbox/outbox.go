@@ -245,12 +245,15 @@ func (o *Outbox) fanOut(ctx context.Context, uids []string) error {
 	})
 }
 
-// untold marks the events as told of, and answers those that were not, in the order in which they happened.
+// untold marks the events as told of, and answers those that were not, in the order in which they happened to each
+// account: of those of many accounts, who are told at the same time lock what is the accounts' in one order.
 func untold(ctx context.Context, tx *db.Tx, uids []string) ([]Stored, error) {
 	in, args := db.In(2, uids)
 	events, err := db.Collect(ctx, tx, scanEvent, `UPDATE outbox_events SET fanned_at = $1 WHERE uid IN (`+in+`) AND fanned_at IS NULL
 		RETURNING `+columns, append([]any{tx.Now}, args...)...)
-	slices.SortFunc(events, func(a, b Stored) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortFunc(events, func(a, b Stored) int {
+		return cmp.Or(cmp.Compare(a.AccountID, b.AccountID), cmp.Compare(a.ID, b.ID))
+	})
 	return events, err
 }
 
