@@ -3,6 +3,7 @@ package outbox_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -86,6 +87,37 @@ func TestSubscribersAreToldOnceAndOnlyOfWhatTheyAskedFor(t *testing.T) {
 		}
 		if len(told) != 2 {
 			t.Fatalf("told %v: a failure is tried again, a success is not", told)
+		}
+	})
+}
+
+// Jobs that tell of the same accounts at the same time lock what is the accounts' in one order.
+func TestEventsAreToldOfAccountByAccount(t *testing.T) {
+	testkit.Engines(t, func(t *testing.T, d *db.DB, _ *clock.Fake) {
+		o := outbox.New(d, &recorded{})
+		var told []int64
+		o.Subscribe("*", func(_ context.Context, _ *db.Tx, e outbox.Stored) error {
+			told = append(told, 10*e.AccountID+e.SubjectID)
+			return nil
+		})
+		var events []outbox.Event
+		for n, account := range []int64{8, 7, 8, 7} {
+			events = append(events, outbox.Event{Type: "order.paid", AccountID: account, Subject: "order", SubjectID: int64(n)})
+		}
+		emit(t, d, o, events...)
+		var uids []string
+		for _, e := range events {
+			found, err := o.Of(t.Context(), "order", e.SubjectID)
+			if err != nil || len(found) != 1 {
+				t.Fatal(found, err)
+			}
+			uids = append(uids, found[0].UID)
+		}
+		if err := o.FanOut(t.Context(), uids...); err != nil {
+			t.Fatal(err)
+		}
+		if want := []int64{71, 73, 80, 82}; !slices.Equal(told, want) {
+			t.Errorf("told %v, want %v", told, want)
 		}
 	})
 }
