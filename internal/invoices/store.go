@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
@@ -101,16 +100,12 @@ func next(ctx context.Context, tx *db.Tx, r record, n int) (first int64, err err
 
 // setSequences writes the numbers of documents in one statement.
 func setSequences(ctx context.Context, tx *db.Tx, all []record) error {
-	var cases strings.Builder
-	var args []any
-	ids := make([]int64, len(all))
-	for i, r := range all {
-		ids[i] = r.id
-		fmt.Fprintf(&cases, " WHEN $%d THEN CAST($%d AS BIGINT)", len(args)+1, len(args)+2)
-		args = append(args, r.id, r.sequence)
+	rows := db.Typed("BIGINT", "BIGINT")
+	for _, r := range all {
+		rows.Add(r.id, r.sequence)
 	}
-	in, more := db.In(len(args)+1, ids)
-	_, err := tx.Exec(ctx, `UPDATE invoices SET sequence = CASE id`+cases.String()+` END WHERE id IN (`+in+`) AND sequence IS NULL`, append(args, more...)...)
+	_, err := tx.Exec(ctx, `WITH numbered (id, sequence) AS (VALUES `+rows.String()+`)
+		UPDATE invoices SET sequence = numbered.sequence FROM numbered WHERE invoices.id = numbered.id AND invoices.sequence IS NULL`, rows.Args()...)
 	return err
 }
 
