@@ -86,19 +86,9 @@ func periodsAfter(ctx context.Context, q db.Querier, serviceID int64, t time.Tim
 
 // insertPeriod notes what was paid for a time. A time of no length costs nothing.
 func insertPeriod(ctx context.Context, tx *db.Tx, serviceID int64, starts, ends time.Time, amount money.USDCents) error {
-	type paid struct {
-		serviceID    int64
-		starts, ends time.Time
-		amount       money.USDCents
-	}
-	return db.Each(ctx, tx, "services.period", paid{serviceID, starts, ends, amount}, func(ctx context.Context, tx *db.Tx, all []paid) error {
-		var rows db.Values
-		for _, p := range all {
-			rows.Add(p.serviceID, p.starts, p.ends, p.amount)
-		}
-		_, err := tx.Exec(ctx, `INSERT INTO services_periods (service_id, starts_at, ends_at, amount) VALUES `+rows.String(), rows.Args()...)
-		return err
-	})
+	_, err := db.InsertMany(ctx, tx, "services.period", `INSERT INTO services_periods (service_id, starts_at, ends_at, amount)`,
+		serviceID, starts, ends, amount)
+	return err
 }
 
 // cutPeriods ends what was paid at t: what was for later goes, what reaches over t

@@ -94,14 +94,9 @@ func noteStep(ctx context.Context, tx *db.Tx, id int64, did act, failureKey stri
 	if left > 0 {
 		daysLeft = &left
 	}
-	return db.Each(ctx, tx, "services.step", []any{id, did, key, daysLeft, tx.Now}, func(ctx context.Context, tx *db.Tx, all [][]any) error {
-		var rows db.Values
-		for _, row := range all {
-			rows.Add(row...)
-		}
-		_, err := tx.Exec(ctx, `INSERT INTO services_steps (service_id, did, failure_key, days, at) VALUES `+rows.String(), rows.Args()...)
-		return err
-	})
+	_, err := db.InsertMany(ctx, tx, "services.step", `INSERT INTO services_steps (service_id, did, failure_key, days, at)`,
+		id, did, key, daysLeft, tx.Now)
+	return err
 }
 
 // stepsDue lists services of which a step is due.
