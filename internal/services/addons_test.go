@@ -135,7 +135,7 @@ func TestAddonsHearOfTheEndAndTheReturnOfTheirService(t *testing.T) {
 		w.SetAddons(e)
 		id, k := w.terminating("shop.test")
 		k.kept = true
-		if _, err := w.end(t.Context(), id); err != nil {
+		if _, err := w.end(t.Context(), id, false); err != nil {
 			t.Fatal(err)
 		}
 		if e.ended != 1 || w.record(id).status != Terminated {

@@ -97,15 +97,9 @@ func (s *Service) EndUnkept(ctx context.Context, tx *db.Tx, id int64) error {
 
 // end takes a terminating service on: first all is kept, then the account goes. The
 // answer is when to come again; zero when the service has ended. It may die at any
-// point: what was kept is found again, and an account that is gone is no reason to stop.
-func (s *Service) end(ctx context.Context, id int64) (time.Duration, error) {
-	return s.endWith(ctx, id, s.keeper.Keep)
-}
-
-// keepNothing is a Keep for services that end without a final backup.
-func keepNothing(context.Context, int64, int64) (bool, error) { return true, nil }
-
-func (s *Service) endWith(ctx context.Context, id int64, keep func(ctx context.Context, accountID, serviceID int64) (bool, error)) (time.Duration, error) {
+// point: what was kept is found again, and an account that is gone is no reason to stop. One that ends unkept has no
+// final backup.
+func (s *Service) end(ctx context.Context, id int64, unkept bool) (time.Duration, error) {
 	r, err := get(ctx, s.DB, id)
 	if err != nil || r.status != Terminating {
 		return 0, err
@@ -119,8 +113,10 @@ func (s *Service) endWith(ctx context.Context, id int64, keep func(ctx context.C
 		return 0, err
 	}
 	if err == nil {
-		if kept, err := keep(ctx, r.accountID, id); err != nil || !kept {
-			return askKeeper, err
+		if !unkept {
+			if kept, err := s.keeper.Keep(ctx, r.accountID, id); err != nil || !kept {
+				return askKeeper, err
+			}
 		}
 		if err := accounts.DeleteAccount(ctx, r.panelRef); err != nil && !errors.Is(err, panel.ErrNotFound) {
 			return 0, err
@@ -277,11 +273,7 @@ type endWorker struct {
 }
 
 func (w *endWorker) Work(ctx context.Context, job *river.Job[endArgs]) error {
-	keep := w.services.keeper.Keep
-	if job.Args.Unkept {
-		keep = keepNothing
-	}
-	wait, err := w.services.endWith(ctx, job.Args.ServiceID, keep)
+	wait, err := w.services.end(ctx, job.Args.ServiceID, job.Args.Unkept)
 	if err != nil || wait == 0 {
 		return err
 	}

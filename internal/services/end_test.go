@@ -60,13 +60,13 @@ func TestAnAccountGoesWhenAllOfItIsKept(t *testing.T) {
 		w.same("accounts", 1, w.panel.accounts())
 
 		for range 2 {
-			wait, err := w.end(t.Context(), id)
+			wait, err := w.end(t.Context(), id, false)
 			if err != nil || wait == 0 {
 				t.Errorf("not kept yet: %v, %v", wait, err)
 			}
 		}
 		k.broken = errors.New("no backup")
-		if _, err := w.end(t.Context(), id); !errors.Is(err, k.broken) {
+		if _, err := w.end(t.Context(), id, false); !errors.Is(err, k.broken) {
 			t.Errorf("nothing is kept: %v", err)
 		}
 		w.same("the account is there", 1, w.panel.accounts())
@@ -74,7 +74,7 @@ func TestAnAccountGoesWhenAllOfItIsKept(t *testing.T) {
 
 		k.broken, k.kept = nil, true
 		for range 2 {
-			if wait, err := w.end(t.Context(), id); err != nil || wait != 0 {
+			if wait, err := w.end(t.Context(), id, false); err != nil || wait != 0 {
 				t.Errorf("kept: %v, %v", wait, err)
 			}
 		}
@@ -97,7 +97,7 @@ func TestAnEndGoesOnAfterACrash(t *testing.T) {
 			t.Fatal(err)
 		}
 		k.broken = errors.New("there is no account to keep")
-		if wait, err := w.end(t.Context(), id); err != nil || wait != 0 {
+		if wait, err := w.end(t.Context(), id, false); err != nil || wait != 0 {
 			t.Errorf("%v, %v", wait, err)
 		}
 		w.same("status", Terminated, w.record(id).status)
@@ -121,7 +121,7 @@ func TestATerminatedServiceComesBack(t *testing.T) {
 			t.Errorf("restored while it ends: %v", err)
 		}
 		k.kept = true
-		if _, err := w.end(t.Context(), id); err != nil {
+		if _, err := w.end(t.Context(), id, false); err != nil {
 			t.Fatal(err)
 		}
 		k.gone = true
@@ -167,7 +167,7 @@ func TestADomainThatIsTakenMeanwhileKeepsAServiceAway(t *testing.T) {
 		w := newWorld(t, d, clk)
 		id, k := w.terminating("shop.test")
 		k.kept = true
-		if _, err := w.end(t.Context(), id); err != nil {
+		if _, err := w.end(t.Context(), id, false); err != nil {
 			t.Fatal(err)
 		}
 		w.active(ask("shop.test"))

@@ -142,7 +142,7 @@ func TestAnOwnerPaysForAServiceThatComesBack(t *testing.T) {
 			if err := w.ends(id, false); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := w.end(t.Context(), id); err != nil {
+			if _, err := w.end(t.Context(), id, false); err != nil {
 				t.Fatal(err)
 			}
 			return id
@@ -243,7 +243,7 @@ func TestAnOwnerPaysForAServiceThatComesBack(t *testing.T) {
 		abused := w.active(ask("abused.test"))
 		w.in(func(ctx context.Context, tx *db.Tx) error { return w.Suspend(ctx, tx, abused, Abuse) })
 		w.in(func(ctx context.Context, tx *db.Tx) error { return w.Terminate(ctx, tx, abused) })
-		if _, err := w.end(t.Context(), abused); err != nil {
+		if _, err := w.end(t.Context(), abused, false); err != nil {
 			t.Fatal(err)
 		}
 		if err := w.comesBack(abused); !errors.Is(err, fault.ServiceSuspended) {

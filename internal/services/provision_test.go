@@ -198,7 +198,7 @@ func TestAServiceThatComesBackKeepsItsNewAccount(t *testing.T) {
 		if err := w.ends(id, false); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := w.end(t.Context(), id); err != nil {
+		if _, err := w.end(t.Context(), id, false); err != nil {
 			t.Fatal(err)
 		}
 		w.panel.deleting = func() { // while the panel is at it
