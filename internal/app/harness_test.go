@@ -290,6 +290,12 @@ func (a *App) token(t *testing.T, account int64, c client, scopes ...string) str
 	if err != nil {
 		t.Fatal(err)
 	}
+	return a.exchange(t, c, back)
+}
+
+// exchange gives back the code with which an application's visitor came, for a token.
+func (a *App) exchange(t *testing.T, c client, back *url.URL) string {
+	t.Helper()
 	r := a.do(t, request{
 		method: http.MethodPost, path: "/oauth/token", contentType: "application/x-www-form-urlencoded",
 		body: url.Values{

@@ -23,21 +23,11 @@ func (a *App) panelToken(t *testing.T, session string, c client) string {
 	if err != nil || r.status != http.StatusFound {
 		t.Fatalf("%s: %v", r, err)
 	}
-	r = a.do(t, request{
-		method: http.MethodPost, path: "/oauth/token", contentType: "application/x-www-form-urlencoded",
-		body: url.Values{
-			"grant_type": {"authorization_code"}, "client_id": {c.id}, "redirect_uri": {c.redirect},
-			"code": {back.Query().Get("code")}, "code_verifier": {verifier},
-		}.Encode(),
-	})
-	var tokens struct {
-		AccessToken string `json:"access_token"`
-	}
-	r.decode(t, &tokens)
-	if got := a.get(t, tokens.AccessToken, "/api/v1/me"); got.status != http.StatusOK {
+	token := a.exchange(t, c, back)
+	if got := a.get(t, token, "/api/v1/me"); got.status != http.StatusOK {
 		t.Fatalf("%s", got)
 	}
-	return tokens.AccessToken
+	return token
 }
 
 // TestStealingASessionGivesNoTokensThatOutliveIt: those of Stead's own applications are in no list of connections, and
