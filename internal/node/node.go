@@ -29,6 +29,7 @@ import (
 	"stead.dev/stead/internal/node/keylock"
 	"stead.dev/stead/internal/node/web"
 	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/platform/atonce"
 )
 
 // Config is what a node is told.
@@ -279,25 +280,19 @@ func (n *Node) Reconcile(ctx context.Context) {
 		}
 	}
 	// Several at once, as those whose configuration differs wait for reloads that they share.
-	var some sync.WaitGroup
-	slots := make(chan struct{}, 8)
-	for _, rec := range n.accounts.List() {
-		slots <- struct{}{}
+	all := n.accounts.List()
+	atonce.Each(len(all), 8, func(i int) {
 		if ctx.Err() != nil {
-			break
+			return
 		}
-		some.Go(func() {
-			defer func() { <-slots }()
-			err := n.accounts.Settle(ctx, rec.Ref)
-			if err == nil {
-				err = n.apply(ctx, rec.Ref)
-			}
-			if err != nil && ctx.Err() == nil && !errors.Is(err, panel.ErrNotFound) {
-				n.cfg.Log.Warn("account cannot be put right", "account", rec.Ref, "error", err)
-			}
-		})
-	}
-	some.Wait()
+		err := n.accounts.Settle(ctx, all[i].Ref)
+		if err == nil {
+			err = n.apply(ctx, all[i].Ref)
+		}
+		if err != nil && ctx.Err() == nil && !errors.Is(err, panel.ErrNotFound) {
+			n.cfg.Log.Warn("account cannot be put right", "account", all[i].Ref, "error", err)
+		}
+	})
 }
 
 // Refs are the accounts of the machine, those included whose end has begun and not come to its end.
