@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"stead.dev/stead/internal/platform/testkit"
 )
 
@@ -25,10 +27,25 @@ type agent struct {
 	log                 bytes.Buffer
 }
 
+// diskOfItsOwn is a folder on a disk that nothing else fills: a node whose disk is nearly full gets no services.
+func diskOfItsOwn(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := unix.Mount("stead-test", dir, "tmpfs", unix.MS_NODEV|unix.MS_NOSUID, "size=64g,mode=0755"); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := unix.Unmount(dir, unix.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
+}
+
 // newAgent joins a machine to the control plane.
 func newAgent(t *testing.T, in *installation, control, name string, flags ...string) *agent {
 	t.Helper()
-	a := &agent{dir: filepath.Join(t.TempDir(), "data"), address: testkit.Address(t), sites: testkit.Address(t)}
+	a := &agent{dir: filepath.Join(diskOfItsOwn(t), "data"), address: testkit.Address(t), sites: testkit.Address(t)}
 	a.env = []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "STEAD_DATA_DIR=" + a.dir, "STEAD_AGENT_LISTEN=" + a.address,
 		"STEAD_NODE_LISTEN=" + a.sites,

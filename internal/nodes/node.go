@@ -1,6 +1,7 @@
 package nodes
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
@@ -64,12 +65,27 @@ func (n Node) soldDiskMB() int64 { return n.Capacity.DiskMB * n.DiskPercent / 10
 // reserve is the part of a disk that new accounts leave free.
 const reserve = 20 // a twentieth
 
-// fits tells whether the node has room for a service at a time.
-func (n Node) fits(need Need, now time.Time) bool {
-	return n.State == Active && n.alive(now) &&
-		(len(need.Locations) == 0 || slices.Contains(need.Locations, n.Location)) &&
-		(n.MaxAccounts == 0 || n.Placed < n.MaxAccounts) &&
-		n.PlacedDiskMB+need.DiskMB <= n.soldDiskMB() && n.Capacity.DiskFreeMB > n.Capacity.DiskMB/reserve
+// obstacle says what keeps a service from being placed on the node at a time; empty: nothing. missing are
+// capabilities that other nodes have.
+func (n Node) obstacle(need Need, missing []panel.Capability, now time.Time) string {
+	switch {
+	case n.State != Active:
+		return "is " + string(n.State)
+	case !n.alive(now):
+		return "does not report"
+	case len(need.Locations) > 0 && !slices.Contains(need.Locations, n.Location):
+		return "is at another location"
+	case len(missing) > 0:
+		return fmt.Sprintf("lacks %v", missing)
+	case n.MaxAccounts > 0 && n.Placed >= n.MaxAccounts:
+		return fmt.Sprintf("has its %d services", n.MaxAccounts)
+	case n.PlacedDiskMB+need.DiskMB > n.soldDiskMB():
+		return fmt.Sprintf("has sold %d of %d MB of disk", n.PlacedDiskMB, n.soldDiskMB())
+	case n.Capacity.DiskFreeMB <= n.Capacity.DiskMB/reserve:
+		return fmt.Sprintf("has %d MB of its disk free", n.Capacity.DiskFreeMB)
+	default:
+		return ""
+	}
 }
 
 // share of the node that is taken, in parts of a million, for comparing nodes.
@@ -94,22 +110,26 @@ type Need struct {
 	Capabilities []panel.Capability
 }
 
-// candidates are the nodes with room for need, the emptiest first.
-func candidates(all []Node, need Need, now time.Time) []Node {
+// candidates are the nodes with room for need, the emptiest first, and what keeps it from the others.
+func candidates(all []Node, need Need, now time.Time) (fit []Node, obstacles []string) {
 	offered := map[panel.Capability]bool{}
 	for _, n := range all {
 		for _, c := range n.Capabilities {
 			offered[c] = offered[c] || n.serves()
 		}
 	}
-	var fit []Node
 	for _, n := range all {
-		missing := slices.ContainsFunc(need.Capabilities, func(c panel.Capability) bool {
-			return offered[c] && !slices.Contains(n.Capabilities, c)
-		})
-		if !missing && n.fits(need, now) {
-			fit = append(fit, n)
+		var missing []panel.Capability
+		for _, c := range need.Capabilities {
+			if offered[c] && !slices.Contains(n.Capabilities, c) {
+				missing = append(missing, c)
+			}
 		}
+		if obstacle := n.obstacle(need, missing, now); obstacle != "" {
+			obstacles = append(obstacles, n.Name+" "+obstacle)
+			continue
+		}
+		fit = append(fit, n)
 	}
 	slices.SortStableFunc(fit, func(a, b Node) int {
 		if a.share() != b.share() {
@@ -117,7 +137,7 @@ func candidates(all []Node, need Need, now time.Time) []Node {
 		}
 		return int(a.Placed - b.Placed)
 	})
-	return fit
+	return fit, obstacles
 }
 
 const panelPrefix = "node:"

@@ -472,7 +472,8 @@ func TestAFullDiskGetsNoMore(t *testing.T) {
 		_, m := w.join(nodes.NewNode{Name: "one"})
 		m.capacity.Store(&nodelink.Capacity{DiskMB: 1000, DiskFreeMB: 40})
 		w.eventually("one", func(n nodes.Node) bool { return n.Capacity.DiskFreeMB == 40 })
-		if name, err := w.place(nodes.Need{ServiceID: 1, DiskMB: 1}); key(err) != "out_of_stock" {
+		name, err := w.place(nodes.Need{ServiceID: 1, DiskMB: 1})
+		if key(err) != "out_of_stock" || !strings.Contains(err.Error(), "one has 40 MB of its disk free") {
 			t.Errorf("placed on %q, %v", name, err)
 		}
 	})

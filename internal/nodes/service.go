@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strings"
 	"time"
 
 	"stead.dev/stead/internal/panel"
@@ -153,7 +154,8 @@ func (s *Service) Place(ctx context.Context, tx *db.Tx, need Need) (string, erro
 	if err != nil {
 		return "", err
 	}
-	for _, n := range candidates(all, need, tx.Now) {
+	fit, obstacles := candidates(all, need, tx.Now)
+	for _, n := range fit {
 		// Another order may have taken the room since the list was read.
 		ok, err := take(ctx, tx, n.ID, need)
 		if err != nil {
@@ -162,8 +164,9 @@ func (s *Service) Place(ctx context.Context, tx *db.Tx, need Need) (string, erro
 		if ok {
 			return PanelName(n.ID), nil
 		}
+		obstacles = append(obstacles, n.Name+" was taken meanwhile")
 	}
-	return "", fault.OutOfStock.New()
+	return "", fault.OutOfStock.Wrapf("nodes: no room for %d MB: %s", need.DiskMB, strings.Join(obstacles, "; "))
 }
 
 // Follow frees the room of services that ended; the outbox calls it.
