@@ -65,9 +65,9 @@ func list(ctx context.Context, q db.Querier, accountID, serviceID int64, p page.
 func ofService(ctx context.Context, q db.Querier, serviceID int64) ([]addon, error) {
 	return db.FindAll(ctx, q, "addons.service", serviceID, func(a addon) int64 { return a.serviceID },
 		func(ctx context.Context, q db.Querier, ids []int64) ([]addon, error) {
-			in, args := db.In(1, ids)
+			in, args := db.In(q, 1, ids)
 			return db.Collect(ctx, q, scan, `SELECT `+columns+` FROM addons
-				WHERE service_id IN (`+in+`) AND (status IN ('pending', 'active', 'cancelling') OR with_service) ORDER BY id`, args...)
+				WHERE service_id `+in+` AND (status IN ('pending', 'active', 'cancelling') OR with_service) ORDER BY id`, args...)
 		})
 }
 

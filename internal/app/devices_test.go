@@ -45,7 +45,7 @@ func TestABrowserIsToldOfWhatHappens(t *testing.T) {
 			t.Fatal(err)
 		}
 		c := a.customer(t, a.application(t, false), 0)
-		if r := a.post(t, c.token, "/api/v1/me/devices", fmt.Sprintf(`{"platform": "web", "token": %q}`, subscription)); r.status != http.StatusOK {
+		if r := a.post(t, c.token, "/api/v1/me/devices", fmt.Sprintf(`{"platform": "web", "token": %q}`, subscription)); r.status != http.StatusCreated {
 			t.Fatal(r)
 		}
 		var list struct {

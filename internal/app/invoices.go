@@ -74,7 +74,7 @@ func (r receipts) Topup(ctx context.Context, q db.Querier, id int64) (invoices.T
 type books struct{ *invoices.Service }
 
 // Invoice implements orders.Books.
-func (b books) Invoice(ctx context.Context, tx *db.Tx, n orders.Bill) (int64, error) {
+func (b books) Invoice(ctx context.Context, tx *db.Tx, n orders.Bill) error {
 	return b.Service.Invoice(ctx, tx, billOf(n))
 }
 
@@ -95,7 +95,7 @@ func (b bills) Awaiting(ctx context.Context, q db.Querier, accountID, orderID in
 
 func billOf(n orders.Bill) invoices.Bill {
 	b := invoices.Bill{
-		AccountID: n.AccountID, OrderID: n.OrderID, Number: n.Number, ServiceID: n.ServiceID, Tax: n.Tax,
+		InvoiceID: n.InvoiceID, AccountID: n.AccountID, OrderID: n.OrderID, Number: n.Number, ServiceID: n.ServiceID, Tax: n.Tax,
 		Subtotal: n.Subtotal, Discount: n.Discount, TaxAdded: n.TaxAdded, TaxContained: n.TaxContained, Total: n.Total,
 	}
 	for _, l := range n.Lines {

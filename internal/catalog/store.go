@@ -57,8 +57,8 @@ func listProducts(ctx context.Context, q db.Querier, f filter, limit, offset int
 		at[products[i].ID] = &products[i]
 		ids[i] = products[i].ID
 	}
-	in, args := db.In(1, ids)
-	plans, err := db.Collect(ctx, q, scanPlan, selectPlan+` WHERE available AND product_id IN (`+in+`) ORDER BY position, id`, args...)
+	in, args := db.In(q, 1, ids)
+	plans, err := db.Collect(ctx, q, scanPlan, selectPlan+` WHERE available AND product_id `+in+` ORDER BY position, id`, args...)
 	if err != nil || len(plans) == 0 {
 		return products, err
 	}
@@ -105,7 +105,7 @@ func pricesOf(ctx context.Context, q db.Querier, plans []plan) (map[int64][]pric
 	for i, p := range plans {
 		ids[i] = p.ID
 	}
-	in, args := db.In(1, ids)
+	in, args := db.In(q, 1, ids)
 	out := map[int64][]price{}
 	_, err := db.Collect(ctx, q, func(r db.Row) (struct{}, error) {
 		var (
@@ -118,7 +118,7 @@ func pricesOf(ctx context.Context, q db.Querier, plans []plan) (map[int64][]pric
 		out[planID] = append(out[planID], p)
 		return struct{}{}, err
 	}, `SELECT plan_id, period_months, price, first_period_price, setup FROM catalog_prices
-		WHERE plan_id IN (`+in+`) ORDER BY plan_id, period_months`, args...)
+		WHERE plan_id `+in+` ORDER BY plan_id, period_months`, args...)
 	return out, err
 }
 

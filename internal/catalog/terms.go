@@ -41,9 +41,9 @@ func (s *Service) Terms(ctx context.Context, q db.Querier, planID int64) (t Term
 	}
 	found, err := db.Find(ctx, q, "catalog.terms", planID, func(p ofPlan) int64 { return p.planID },
 		func(ctx context.Context, q db.Querier, ids []int64) ([]ofPlan, error) {
-			in, args := db.In(1, ids)
+			in, args := db.In(q, 1, ids)
 			return db.Collect(ctx, q, func(row db.Row) (p ofPlan, err error) { return p, row.Scan(&p.planID, asJSON{&p.Terms}) },
-				`SELECT l.id, p.terms FROM catalog_plans l JOIN catalog_products p ON p.id = l.product_id WHERE l.id IN (`+in+`)`, args...)
+				`SELECT l.id, p.terms FROM catalog_plans l JOIN catalog_products p ON p.id = l.product_id WHERE l.id `+in, args...)
 		})
 	if errors.Is(err, db.ErrNoRows) {
 		return Terms{}, nil

@@ -245,7 +245,7 @@ func forgetAttempts(ctx context.Context, tx *db.Tx, before time.Time) error {
 
 // attempts are when orders for one of the names ended so since then, the oldest first.
 func attempts(ctx context.Context, q db.Querier, names []string, issued bool, since time.Time) (map[string][]time.Time, error) {
-	in, args := db.In(3, names)
+	in, args := db.In(q, 3, names)
 	type attempt struct {
 		name string
 		at   time.Time
@@ -253,7 +253,7 @@ func attempts(ctx context.Context, q db.Querier, names []string, issued bool, si
 	all, err := db.Collect(ctx, q, func(s db.Row) (a attempt, err error) {
 		err = s.Scan(&a.name, &a.at)
 		return a, err
-	}, `SELECT name, at FROM certificates_attempts WHERE issued = $1 AND at > $2 AND name IN (`+in+`) ORDER BY at`, append([]any{issued, since}, args...)...)
+	}, `SELECT name, at FROM certificates_attempts WHERE issued = $1 AND at > $2 AND name `+in+` ORDER BY at`, append([]any{issued, since}, args...)...)
 	found := map[string][]time.Time{}
 	for _, a := range all {
 		found[a.name] = append(found[a.name], a.at)

@@ -140,6 +140,16 @@ type object = map[string]any
 // must is a call below /me/devices that answers with the status.
 func (w *world) must(status int, token, method, path, body string) object {
 	w.t.Helper()
+	code, a := w.call(token, method, path, body)
+	if code != status {
+		w.t.Fatalf("%s %s %s: %d %v, want %d", method, path, body, code, a, status)
+	}
+	return a
+}
+
+// call is a call below /me/devices.
+func (w *world) call(token, method, path, body string) (int, object) {
+	w.t.Helper()
 	r := httptest.NewRequest(method, "/api/v1/me/devices"+path, strings.NewReader(body))
 	r.Header.Set("Authorization", "Bearer "+token)
 	r.Header.Set("Accept-Language", "uz")
@@ -154,19 +164,31 @@ func (w *world) must(status int, token, method, path, body string) object {
 			w.t.Fatalf("%s: %v", rec.Body, err)
 		}
 	}
-	if rec.Code != status {
-		w.t.Fatalf("%s %s %s: %d %v, want %d", method, path, body, rec.Code, a, status)
-	}
 	if strings.Contains(rec.Body.String(), "phone-") {
 		w.t.Errorf("%s %s shows the token: %s", method, path, rec.Body)
 	}
-	return a
+	return rec.Code, a
 }
 
+// register registers a device, be it new or not.
 func (w *world) register(owner, token, more string) int64 {
 	w.t.Helper()
-	a := w.must(200, owner, "POST", "", fmt.Sprintf(`{"platform": "android", "token": %q%s}`, token, more))
+	code, a := w.call(owner, "POST", "", fmt.Sprintf(`{"platform": "android", "token": %q%s}`, token, more))
+	if code != http.StatusOK && code != http.StatusCreated {
+		w.t.Fatalf("register %s: %d %v", token, code, a)
+	}
 	return int64(a["id"].(float64))
+}
+
+func TestADeviceIsMadeOnce(t *testing.T) {
+	engines(t, func(t *testing.T, w *world) {
+		for _, c := range []struct {
+			owner, token string
+			status       int
+		}{{"own", "phone-1", 201}, {"own", "PHONE-1", 200}, {"own", "phone-2", 201}, {"other", "phone-1", 201}, {"own", "phone-2", 200}} {
+			w.must(c.status, c.owner, "POST", "", fmt.Sprintf(`{"platform": "android", "token": %q}`, c.token))
+		}
+	})
 }
 
 func (w *world) list(owner string) []object {
@@ -208,7 +230,7 @@ func TestANotificationIsPushedToEachDevice(t *testing.T) {
 		w.register("own", "phone-2", ``)
 		w.register("other", "phone-3", ``)
 		// One that nothing is pushed to here is kept for later.
-		ios := w.must(200, "own", "POST", "", `{"platform": "ios", "token": "whatever"}`)
+		ios := w.must(201, "own", "POST", "", `{"platform": "ios", "token": "whatever"}`)
 		if ios["reachable"] != false {
 			t.Errorf("%v", ios)
 		}

@@ -4,8 +4,11 @@ import (
 	"cmp"
 	"context"
 	"net/http"
+	"reflect"
 	"strings"
 	"time"
+
+	"github.com/danielgtaylor/huma/v2"
 
 	"stead.dev/stead/internal/platform/api"
 	"stead.dev/stead/internal/platform/auth"
@@ -67,8 +70,9 @@ func (s *Service) Operations() []api.Route {
 	scopes := []string{auth.ScopeProfile}
 	return []api.Route{
 		// Specification, "Account"; resources, section 11.
-		api.Operation[registerIn, deviceWire]{
+		api.Operation[registerIn, registeredWire]{
 			ID: "account.devices.register", Method: http.MethodPost, Path: base, Section: api.Account, Auth: api.Token, Scopes: scopes,
+			Status:  http.StatusCreated,
 			Summary: "Register the device that you run on, or say that it is still there",
 			Handle:  s.registerOperation,
 		},
@@ -100,7 +104,26 @@ func (s *Service) Operations() []api.Route {
 	}
 }
 
-func (s *Service) registerOperation(ctx context.Context, p auth.Principal, in *registerIn) (*deviceWire, error) {
+// registeredWire is a device that was registered.
+type registeredWire struct {
+	deviceWire
+	fresh bool
+}
+
+// Schema implements huma.SchemaProvider.
+func (registeredWire) Schema(r huma.Registry) *huma.Schema {
+	return r.Schema(reflect.TypeFor[deviceWire](), true, "")
+}
+
+// HTTPStatus tells the edge whether it is new here.
+func (w registeredWire) HTTPStatus() int {
+	if w.fresh {
+		return http.StatusCreated
+	}
+	return http.StatusOK
+}
+
+func (s *Service) registerOperation(ctx context.Context, p auth.Principal, in *registerIn) (*registeredWire, error) {
 	b := in.Body
 	locale := i18n.Lang(ctx)
 	if b.Locale != "" {
@@ -110,14 +133,13 @@ func (s *Service) registerOperation(ctx context.Context, p auth.Principal, in *r
 		}
 		locale = known
 	}
-	d, err := s.register(ctx, p.AccountID, registration{
+	d, fresh, err := s.register(ctx, p.AccountID, registration{
 		applicationID: p.ApplicationID, platform: b.Platform, token: b.Token, name: strings.TrimSpace(b.Name), locale: locale, appVersion: strings.TrimSpace(b.AppVersion),
 	})
 	if err != nil {
 		return nil, err
 	}
-	w := s.wire(d)
-	return &w, nil
+	return &registeredWire{s.wire(d), fresh}, nil
 }
 
 // listOperation pages what is few: an account has maxDevices at most.

@@ -58,20 +58,20 @@ type registration struct {
 	token, name, locale, appVersion string
 }
 
-// register makes the device with the token the account's, or notes that it was seen.
-func (s *Service) register(ctx context.Context, accountID int64, r registration) (d device, err error) {
+// register makes the device with the token the account's, or notes that it was seen; fresh tells which.
+func (s *Service) register(ctx context.Context, accountID int64, r registration) (d device, fresh bool, err error) {
 	if to := s.senders[r.platform]; to != nil {
 		if r.token, err = to.Canonical(r.token); err != nil {
-			return d, fault.Invalid("token", "device_token")
+			return d, false, fault.Invalid("token", "device_token")
 		}
 	}
 	hash := secret.Hash(r.token)
 	sealed, err := s.Box.Seal([]byte(r.token), place(hash))
 	if err != nil {
-		return d, err
+		return d, false, err
 	}
 	err = s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
-		d, err = upsert(ctx, tx, device{
+		d, fresh, err = upsert(ctx, tx, device{
 			accountID: accountID, applicationID: r.applicationID, platform: r.platform, hash: hash, token: sealed, name: r.name, locale: r.locale,
 			appVersion: r.appVersion, lastSeenAt: tx.Now, createdAt: tx.Now,
 		})
@@ -80,7 +80,7 @@ func (s *Service) register(ctx context.Context, accountID int64, r registration)
 		}
 		return trim(ctx, tx, accountID, d.id, maxDevices)
 	})
-	return d, err
+	return d, fresh, err
 }
 
 // remove forgets the account's device with the token, of whatever platform.

@@ -25,15 +25,20 @@ func ofAccount(ctx context.Context, q db.Querier, accountID int64) ([]device, er
 
 // upsert writes a device by its token. One that becomes another account's is a new one to it: id and created_at are
 // fresh, so nothing that was on its way to the account before finds it.
-func upsert(ctx context.Context, tx *db.Tx, d device) (device, error) {
+func upsert(ctx context.Context, tx *db.Tx, d device) (stored device, fresh bool, err error) {
 	if _, err := tx.Exec(ctx, `DELETE FROM devices WHERE token_hash = $1 AND account_id <> $2`, d.hash, d.accountID); err != nil {
-		return d, err
+		return d, false, err
 	}
-	return scan(tx.QueryRow(ctx, `INSERT INTO devices (account_id, application_id, platform, token_hash, token, name, locale, app_version, last_seen_at, created_at)
+	err = tx.QueryRow(ctx, `SELECT NOT EXISTS (SELECT 1 FROM devices WHERE token_hash = $1)`, d.hash).Scan(&fresh)
+	if err != nil {
+		return d, false, err
+	}
+	stored, err = scan(tx.QueryRow(ctx, `INSERT INTO devices (account_id, application_id, platform, token_hash, token, name, locale, app_version, last_seen_at, created_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT (token_hash) DO UPDATE SET account_id = excluded.account_id,
 			application_id = excluded.application_id, platform = excluded.platform, token = excluded.token, name = excluded.name, locale = excluded.locale,
 			app_version = excluded.app_version, last_seen_at = excluded.last_seen_at RETURNING `+columns,
 		d.accountID, d.applicationID, d.platform, d.hash, d.token, d.name, d.locale, d.appVersion, d.lastSeenAt, d.createdAt))
+	return stored, fresh, err
 }
 
 // trim forgets what an account has beyond n, the longest unseen first; the one that was just registered stays.

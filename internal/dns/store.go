@@ -233,10 +233,11 @@ type head struct {
 
 // heads reads those of some zones, or of all.
 func heads(ctx context.Context, q db.Querier, ids []int64) ([]head, error) {
-	query := `SELECT id, name, serial FROM dns_zones`
-	in, args := db.In(1, ids)
+	query, args := `SELECT id, name, serial FROM dns_zones`, []any(nil)
 	if ids != nil {
-		query += ` WHERE id IN (` + in + `)`
+		var in string
+		in, args = db.In(q, 1, ids)
+		query += ` WHERE id ` + in
 	}
 	return db.Collect(ctx, q, func(row db.Row) (h head, err error) {
 		err = row.Scan(&h.id, &h.name, &h.serial)
@@ -252,7 +253,7 @@ type zoneRecord struct {
 }
 
 func zonesWithRecords(ctx context.Context, q db.Querier, ids []int64) ([]zoneRecord, error) {
-	in, args := db.In(1, ids)
+	in, args := db.In(q, 1, ids)
 	return db.Collect(ctx, q, func(row db.Row) (zr zoneRecord, err error) {
 		var resolved string
 		err = row.Scan(append([]any{&zr.zone.id, &zr.name, &zr.serial}, zr.targets(&resolved)...)...)
@@ -261,7 +262,7 @@ func zonesWithRecords(ctx context.Context, q db.Querier, ids []int64) ([]zoneRec
 		}
 		return zr, err
 	}, `SELECT z.id, z.name, z.serial, r.`+strings.ReplaceAll(recordColumns, ", ", ", r.")+`
-		FROM dns_zones z JOIN dns_records r ON r.zone_id = z.id WHERE z.id IN (`+in+`) ORDER BY z.id, r.id`, args...)
+		FROM dns_zones z JOIN dns_records r ON r.zone_id = z.id WHERE z.id `+in+` ORDER BY z.id, r.id`, args...)
 }
 
 // catalog reads the catalog's serial and the zones that belong to it. A zone without

@@ -92,14 +92,14 @@ func fill(ctx context.Context, q db.Querier, rows []domain) error {
 	for i, d := range rows {
 		ids[i], names[i] = d.id, d.tld
 	}
-	in, args := db.In(1, ids)
+	in, args := db.In(q, 1, ids)
 	ops, err := db.Collect(ctx, q, scanOperation, `SELECT `+operationColumns+` FROM domains_operations WHERE id IN (
-		SELECT max(id) FROM domains_operations WHERE domain_id IN (`+in+`) GROUP BY domain_id)`, args...)
+		SELECT max(id) FROM domains_operations WHERE domain_id `+in+` GROUP BY domain_id)`, args...)
 	if err != nil {
 		return err
 	}
-	in, args = db.In(1, names)
-	tlds, err := db.Collect(ctx, q, scanTLD, `SELECT tld, details FROM domains_tlds WHERE tld IN (`+in+`)`, args...)
+	in, args = db.In(q, 1, names)
+	tlds, err := db.Collect(ctx, q, scanTLD, `SELECT tld, details FROM domains_tlds WHERE tld `+in, args...)
 	if err != nil {
 		return err
 	}

@@ -52,7 +52,7 @@ func TestEachOperationAnswersAsDocumented(t *testing.T) {
 		},
 		{"GET", "/search?q=h&page=9&path=/public_html", "", 200, `{"data":[],"meta":{"page":9,"per_page":20,"total":2,"last_page":1,"truncated":false}}`},
 		{
-			"POST", "/archive", `{"operation":"create","paths":["/public_html"],"target":"/site.tar.gz"}`, 200,
+			"POST", "/archive", `{"operation":"create","paths":["/public_html"],"target":"/site.tar.gz"}`, 201,
 			`{"operation":"create","entry":{"name":"site.tar.gz","path":"/site.tar.gz","type":"file","size_bytes":*,"mode":"0644","owner":"anna","mime":"application/gzip","etag":"*","modified_at":"*","link_target":null},"extracted":null}`,
 		},
 		{

@@ -99,7 +99,7 @@ func (s *Service) Operations() []api.Route {
 		},
 		api.Operation[archiveIn, archiveWire]{
 			ID: "files.archive", Method: http.MethodPost, Path: base + "/archive", Section: api.Files,
-			Auth: api.Token, Scopes: writers, Summary: "Create an archive, or extract one", Timeout: treeTime,
+			Status: http.StatusCreated, Auth: api.Token, Scopes: writers, Summary: "Create an archive, or extract one", Timeout: treeTime,
 			Description: "Formats: .zip and .tar.gz. create packs `paths` into the new file `target`; extract unpacks the one archive " +
 				"of `paths` into the directory `target`, by default the archive's own. An archive that could do harm writes nothing.",
 			Errors: and(write, fault.AlreadyExists), Handle: s.archive,

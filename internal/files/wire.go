@@ -1,6 +1,7 @@
 package files
 
 import (
+	"net/http"
 	"time"
 
 	"stead.dev/stead/internal/panel"
@@ -98,4 +99,12 @@ type archiveWire struct {
 	Operation string         `json:"operation" enum:"create,extract"`
 	Entry     *entryWire     `json:"entry" doc:"The new archive; of create."`
 	Extracted *extractedWire `json:"extracted" doc:"What was written; of extract."`
+}
+
+// HTTPStatus tells the edge whether something was made.
+func (w archiveWire) HTTPStatus() int {
+	if w.Operation == "create" {
+		return http.StatusCreated
+	}
+	return http.StatusOK
 }

@@ -47,7 +47,7 @@ func list(ctx context.Context, q db.Querier, accountID, serviceID int64, p page.
 
 // hostedBy reads which services of an account have names.
 func hostedBy(ctx context.Context, q db.Querier, accountID int64, names []string) (map[string]int64, error) {
-	in, args := db.In(2, names)
+	in, args := db.In(q, 2, names)
 	by := map[string]int64{}
 	_, err := db.Collect(ctx, q, func(row db.Row) (none struct{}, err error) {
 		var name string
@@ -55,7 +55,7 @@ func hostedBy(ctx context.Context, q db.Querier, accountID int64, names []string
 		err = row.Scan(&name, &id)
 		by[name] = id
 		return none, err
-	}, `SELECT name, service_id FROM hosting_domains WHERE account_id = $1 AND name IN (`+in+`)`, append([]any{accountID}, args...)...)
+	}, `SELECT name, service_id FROM hosting_domains WHERE account_id = $1 AND name `+in, append([]any{accountID}, args...)...)
 	return by, err
 }
 

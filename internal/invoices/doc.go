@@ -11,8 +11,8 @@
 //     transaction of the payment; a payment that is refused has none.
 //   - Numbers of a seller, kind and year are 1, 2, 3, … without a gap. The number
 //     is taken as the last thing of the transaction: its row is the one lock that
-//     all payments share, so it is held for the commit alone, and nothing is
-//     locked after it.
+//     all payments share, so it is held for the document's own rows and the
+//     commit alone, and nothing is locked after it.
 //   - A document is never changed: seller, buyer, lines and tax are as they were
 //     on its day. What credit notes took back of an invoice is noted beside it.
 //   - The credit notes of an invoice never sum to more than it.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -87,6 +88,7 @@ func (s *Service) SetOrders(o Orders) { s.orders = o }
 
 // Bill is an order that is paid now.
 type Bill struct {
+	InvoiceID                                         int64 // of NextID
 	AccountID, OrderID                                int64
 	Number                                            string // of the order
 	ServiceID                                         *int64
@@ -111,18 +113,23 @@ func (s *Service) Tax(ctx context.Context, q db.Querier, accountID int64) (money
 	return s.Rules.tax(p), err
 }
 
-// Invoice makes the invoice of an order, in the transaction in which it is paid, and answers its id; 0 for an order
-// that costs nothing.
-func (s *Service) Invoice(ctx context.Context, tx *db.Tx, b Bill) (int64, error) {
+// NextID is the id of a document that is made later in the same transaction.
+func (s *Service) NextID(ctx context.Context, tx *db.Tx) (int64, error) {
+	return db.NextID(ctx, tx, "invoices")
+}
+
+// Invoice makes the invoice of an order, in the transaction in which it is paid. An order that costs nothing has none.
+func (s *Service) Invoice(ctx context.Context, tx *db.Tx, b Bill) error {
 	if b.Total == 0 {
-		return 0, nil
+		return nil
 	}
 	r, err := s.drawn(ctx, tx, b)
 	if err != nil {
-		return 0, err
+		return err
 	}
-	r.kind, r.orderID, r.issuedAt = Invoice, &b.OrderID, tx.Now
-	return s.issue(ctx, tx, r)
+	r.id, r.kind, r.orderID, r.issuedAt = b.InvoiceID, Invoice, &b.OrderID, tx.Now
+	s.issue(tx, r)
+	return nil
 }
 
 // drawn is a bill as a document of the day.
@@ -173,26 +180,29 @@ func (s *Service) buyer(p profile, a Account) Party {
 	return buyer
 }
 
-// issue writes a document, and leaves its number and the news of it to the end of the transaction.
-func (s *Service) issue(ctx context.Context, tx *db.Tx, r record) (id int64, err error) {
+// numbers begins the names under which documents wait for the end of their transaction, where they are numbered and
+// written: after all that others leave to it, because a series is locked from then on until the commit.
+const numbers = "~invoices"
+
+// afterNumbers is when the documents of a transaction have their numbers; it sorts after those who give them.
+const afterNumbers = numbers + "~"
+
+// issue leaves a document to the end of the transaction.
+func (s *Service) issue(tx *db.Tx, r record) {
 	r.year = r.issuedAt.In(s.Zone).Year()
-	if r.id, err = insert(ctx, tx, r); err != nil {
-		return 0, fmt.Errorf("invoices: write the %s: %w", r.kind, err)
-	}
-	db.Gather(tx, fmt.Sprintf("invoices:%s:%s:%d", r.seller, r.kind, r.year), r, func(ctx context.Context, all []record) error {
+	db.Gather(tx, fmt.Sprintf("%s:%s:%s:%d", numbers, r.seller, r.kind, r.year), r, func(ctx context.Context, all []record) error {
 		return s.number(ctx, tx, all)
 	})
-	return r.id, nil
 }
 
-// number numbers the documents of one series that a transaction has made, and tells of them.
+// number numbers and writes the documents of one series that a transaction has made, and tells of them.
 func (s *Service) number(ctx context.Context, tx *db.Tx, all []record) error {
 	first, err := next(ctx, tx, all[0], len(all))
 	if err == nil {
 		for i := range all {
 			all[i].sequence = first + int64(i)
 		}
-		err = setSequences(ctx, tx, all)
+		err = insert(ctx, tx, all)
 	}
 	if err != nil {
 		return fmt.Errorf("invoices: number %d of %s, from %d on: %w", len(all), all[0].kind, all[0].id, err)
@@ -220,16 +230,25 @@ const (
 // CancelOrder credits all that is left of the invoice of an order that cannot be made. An order without an invoice
 // has nothing to be credited.
 func (s *Service) CancelOrder(ctx context.Context, tx *db.Tx, orderID int64) error {
-	r, err := lockOrder(ctx, tx, orderID)
-	if errors.Is(err, db.ErrNoRows) {
-		return nil
-	}
-	if err != nil || r.left() == 0 {
+	err := s.cancelOrder(ctx, tx, orderID)
+	if !errors.Is(err, db.ErrNoRows) {
 		return err
 	}
-	if r.sequence == 0 { // it was paid in this very transaction: a credit note names a number
-		tx.AtEnd(afterNumbers, func(ctx context.Context) error { return s.CancelOrder(ctx, tx, orderID) })
+	// It may have been paid in this very transaction.
+	tx.AtEnd(afterNumbers, func(ctx context.Context) error {
+		if err := s.cancelOrder(ctx, tx, orderID); !errors.Is(err, db.ErrNoRows) {
+			return err
+		}
 		return nil
+	})
+	return nil
+}
+
+// cancelOrder is CancelOrder where an order without an invoice is db.ErrNoRows.
+func (s *Service) cancelOrder(ctx context.Context, tx *db.Tx, orderID int64) error {
+	r, err := lockOrder(ctx, tx, orderID)
+	if err != nil || r.left() == 0 {
+		return err
 	}
 	p, err := r.partOfTotal(r.left())
 	if err == nil {
@@ -302,62 +321,73 @@ func (s *Service) RefundOrder(ctx context.Context, tx *db.Tx, orderID int64, tot
 	return Refund{CreditNote: id, Total: p.total(), Price: p.price}, err
 }
 
-// afterNumbers is when the documents of a transaction have their numbers; it sorts after those who give them.
-const afterNumbers = "invoices~"
-
 // takeBack makes the credit note of a part of a locked document. Seller, buyer and tax are those of the document.
 func (s *Service) takeBack(ctx context.Context, tx *db.Tx, r record, p part, reason string) (int64, error) {
-	if r.sequence == 0 {
-		return 0, fmt.Errorf("invoices: %s %d is to be credited before it has a number", r.kind, r.id)
-	}
 	if err := credit(ctx, tx, r.id, p); err != nil {
 		return 0, fmt.Errorf("invoices: credit %s %d: %w", r.kind, r.id, err)
 	}
-	note := record{
-		accountID: r.accountID, kind: CreditNote, seller: r.seller, orderID: r.orderID, topupID: r.topupID, serviceID: r.serviceID,
+	id, err := s.NextID(ctx, tx)
+	if err != nil {
+		return 0, fmt.Errorf("invoices: credit %s %d: %w", r.kind, r.id, err)
+	}
+	s.issue(tx, record{
+		id: id, accountID: r.accountID, kind: CreditNote, seller: r.seller, orderID: r.orderID, topupID: r.topupID, serviceID: r.serviceID,
 		corrects: &r.id, subtotal: p.price, tax: p.tax, taxIncluded: p.taxIncluded, total: p.total(), issuedAt: tx.Now,
 		document: document{
 			Seller: r.document.Seller, Buyer: r.document.Buyer, Tax: r.document.Tax, Order: r.document.Order,
 			Gateway: r.document.Gateway, Corrects: r.number(), Reason: reason,
 			Lines: []line{{Kind: "credit", Title: r.number(), Quantity: 1, UnitPrice: p.price, Tax: p.tax, Total: p.total()}},
 		},
-	}
-	return s.issue(ctx, tx, note)
+	})
+	return id, nil
 }
 
 // Follow hears of top-ups: one that succeeded gets a receipt, and what its gateway takes back a credit note.
-func (s *Service) Follow(ctx context.Context, tx *db.Tx, e outbox.Stored) error {
-	t, err := s.Topups.Topup(ctx, tx, e.SubjectID)
-	if err != nil {
-		return fmt.Errorf("invoices: top-up %d: %w", e.SubjectID, err)
-	}
-	r, err := lockReceipt(ctx, tx, e.SubjectID)
-	if errors.Is(err, db.ErrNoRows) {
-		if r, err = s.receipt(ctx, tx, e.SubjectID, t); err != nil {
-			return err
+func (s *Service) Follow(_ context.Context, tx *db.Tx, e outbox.Stored) error {
+	db.Gather(tx, "invoices.topups", e.SubjectID, func(ctx context.Context, ids []int64) error {
+		slices.Sort(ids)
+		for _, id := range slices.Compact(ids) { // it may have been told of several times
+			if err := s.follow(ctx, tx, id); err != nil {
+				return err
+			}
 		}
-	}
+		return nil
+	})
+	return nil
+}
+
+// follow makes what documents of a top-up there are not yet. What is kept is the sum that was taken back, so an event that
+// is told twice, late or early changes nothing.
+func (s *Service) follow(ctx context.Context, tx *db.Tx, topupID int64) error {
+	t, err := s.Topups.Topup(ctx, tx, topupID)
 	if err != nil {
+		return fmt.Errorf("invoices: top-up %d: %w", topupID, err)
+	}
+	r, err := lockReceipt(ctx, tx, topupID)
+	if errors.Is(err, db.ErrNoRows) {
+		err = s.receipt(ctx, tx, topupID, t)
+	}
+	if err != nil || t.TakenBack <= r.credited {
 		return err
 	}
-	// What is kept is the sum that was taken back, so an event that is told twice, late or early changes nothing.
-	if more := t.TakenBack - r.credited; more > 0 {
-		tx.AtEnd(afterNumbers, func(ctx context.Context) error {
-			r, err := lockReceipt(ctx, tx, e.SubjectID)
-			if err == nil {
-				_, err = s.takeBack(ctx, tx, r, part{price: more}, reasonTopup)
-			}
-			return err
-		})
-	}
+	tx.AtEnd(afterNumbers, func(ctx context.Context) error {
+		r, err := lockReceipt(ctx, tx, topupID)
+		if err == nil {
+			_, err = s.takeBack(ctx, tx, r, part{price: t.TakenBack - r.credited}, reasonTopup)
+		}
+		return err
+	})
 	return nil
 }
 
 // receipt makes the receipt of a top-up.
-func (s *Service) receipt(ctx context.Context, tx *db.Tx, topupID int64, t Topup) (record, error) {
+func (s *Service) receipt(ctx context.Context, tx *db.Tx, topupID int64, t Topup) error {
 	r, err := s.blank(ctx, tx, t.AccountID)
+	if err == nil {
+		r.id, err = s.NextID(ctx, tx)
+	}
 	if err != nil {
-		return r, err
+		return err
 	}
 	r.kind, r.topupID, r.issuedAt = Receipt, &topupID, tx.Now
 	r.document.Gateway = t.Gateway
@@ -366,11 +396,11 @@ func (s *Service) receipt(ctx context.Context, tx *db.Tx, topupID int64, t Topup
 		r.document.Lines = append(r.document.Lines, line{Kind: "fee", Title: t.Gateway, Quantity: 1, UnitPrice: t.Fee, Total: t.Fee})
 	}
 	if r.total, err = t.Amount.Add(t.Fee); err != nil {
-		return r, err
+		return err
 	}
 	r.subtotal = r.total
-	r.id, err = s.issue(ctx, tx, r)
-	return r, err
+	s.issue(tx, r)
+	return nil
 }
 
 // proforma is what the invoice of a pending order would be.

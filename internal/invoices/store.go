@@ -78,18 +78,6 @@ func lockReceipt(ctx context.Context, tx *db.Tx, topupID int64) (record, error) 
 
 const ofTopupQuery = `SELECT ` + columns + ` FROM invoices WHERE topup_id = $1 AND kind = 'receipt'`
 
-// insert writes a document that has no number yet.
-func insert(ctx context.Context, tx *db.Tx, r record) (id int64, err error) {
-	kept, err := json.Marshal(r.document)
-	if err != nil {
-		return 0, err
-	}
-	return db.InsertMany(ctx, tx, "invoices.insert", `INSERT INTO invoices (account_id, kind, seller, year, order_id, topup_id, service_id,
-		corrects, document, subtotal, discount, tax, tax_included, total, issued_at)`,
-		r.accountID, r.kind, r.seller, r.year, r.orderID, r.topupID, r.serviceID, r.corrects, string(kept), r.subtotal, r.discount,
-		r.tax, r.taxIncluded, r.total, r.issuedAt)
-}
-
 // next takes the next n numbers of a document's series, and answers the first. The series stays locked until the
 // transaction ends.
 func next(ctx context.Context, tx *db.Tx, r record, n int) (first int64, err error) {
@@ -98,14 +86,20 @@ func next(ctx context.Context, tx *db.Tx, r record, n int) (first int64, err err
 	return first - int64(n) + 1, err
 }
 
-// setSequences writes the numbers of documents in one statement.
-func setSequences(ctx context.Context, tx *db.Tx, all []record) error {
-	rows := db.Typed("BIGINT", "BIGINT")
+// insert writes documents with their numbers.
+func insert(ctx context.Context, tx *db.Tx, all []record) error {
+	var rows db.Values
 	for _, r := range all {
-		rows.Add(r.id, r.sequence)
+		kept, err := json.Marshal(r.document)
+		if err != nil {
+			return err
+		}
+		rows.Add(r.id, r.accountID, r.kind, r.seller, r.year, r.sequence, r.orderID, r.topupID, r.serviceID, r.corrects, string(kept),
+			r.subtotal, r.discount, r.tax, r.taxIncluded, r.total, r.issuedAt)
 	}
-	_, err := tx.Exec(ctx, `WITH numbered (id, sequence) AS (VALUES `+rows.String()+`)
-		UPDATE invoices SET sequence = numbered.sequence FROM numbered WHERE invoices.id = numbered.id AND invoices.sequence IS NULL`, rows.Args()...)
+	table, args := rows.Table(tx)
+	_, err := tx.Exec(ctx, `INSERT INTO invoices (id, account_id, kind, seller, year, sequence, order_id, topup_id, service_id, corrects, document,
+		subtotal, discount, tax, tax_included, total, issued_at) `+table, args...)
 	return err
 }
 
@@ -125,11 +119,11 @@ func profileOf(ctx context.Context, q db.Querier, accountID int64) (p profile, o
 	}
 	found, err := db.Find(ctx, q, "invoices.profile", accountID, func(p own) int64 { return p.accountID },
 		func(ctx context.Context, q db.Querier, ids []int64) ([]own, error) {
-			in, args := db.In(1, ids)
+			in, args := db.In(q, 1, ids)
 			return db.Collect(ctx, q, func(row db.Row) (p own, err error) {
 				err = row.Scan(&p.accountID, &p.company, &p.name, &p.taxNumber, &p.country, &p.region, &p.city, &p.postalCode, &p.address, &p.email)
 				return p, err
-			}, `SELECT account_id, `+profileColumns+` FROM invoices_profiles WHERE account_id IN (`+in+`)`, args...)
+			}, `SELECT account_id, `+profileColumns+` FROM invoices_profiles WHERE account_id `+in, args...)
 		})
 	if errors.Is(err, db.ErrNoRows) {
 		return profile{}, false, nil

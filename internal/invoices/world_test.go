@@ -138,10 +138,18 @@ func (w *world) sell(accountID, orderID, serviceID int64, price money.USDCents) 
 	b := w.billFor(accountID, orderID, serviceID, price)
 	var id int64
 	w.must(func(ctx context.Context, tx *db.Tx) (err error) {
-		id, err = w.Invoice(ctx, tx, b)
+		id, err = w.invoice(ctx, tx, b)
 		return err
 	})
 	return w.get(id)
+}
+
+// invoice makes the invoice of a bill.
+func (w *world) invoice(ctx context.Context, tx *db.Tx, b Bill) (id int64, err error) {
+	if b.InvoiceID, err = w.NextID(ctx, tx); err != nil {
+		return 0, err
+	}
+	return b.InvoiceID, w.Invoice(ctx, tx, b)
 }
 
 func (w *world) get(id int64) record {

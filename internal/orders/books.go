@@ -17,8 +17,10 @@ type Taxes interface {
 
 // Books keep the invoices of what is paid. Each call is a part of the change that it is about.
 type Books interface {
-	// Invoice makes the invoice of an order that is being paid and answers its id; 0 for one that costs nothing.
-	Invoice(ctx context.Context, tx *db.Tx, b Bill) (int64, error)
+	// NextID is the id of an invoice that is made later in the same transaction.
+	NextID(ctx context.Context, tx *db.Tx) (int64, error)
+	// Invoice makes the invoice of an order that is being paid.
+	Invoice(ctx context.Context, tx *db.Tx, b Bill) error
 	// CancelOrder takes back the invoice of an order that cannot be made.
 	CancelOrder(ctx context.Context, tx *db.Tx, orderID int64) error
 	// CreditService takes a price back of what was invoiced of a service, and answers what is to be given back: the
@@ -37,7 +39,7 @@ type Refund struct {
 
 // Bill is an order as its invoice tells of it.
 type Bill struct {
-	AccountID, OrderID                                int64
+	InvoiceID, AccountID, OrderID                     int64
 	Number                                            string
 	ServiceID                                         *int64
 	Tax                                               money.Tax
@@ -134,14 +136,24 @@ func (s *Service) markPaid(ctx context.Context, tx *db.Tx, o order, by money.Tax
 	if err := setItems(ctx, tx, o.id, Processing); err != nil {
 		return true, err
 	}
-	if s.Books == nil {
-		return true, nil
+	var err error
+	if o.invoiceID, err = s.nextInvoice(ctx, tx, o); err != nil || o.invoiceID == nil {
+		return true, err
 	}
-	invoice, err := s.Books.Invoice(ctx, tx, o.bill(by))
-	if err == nil && invoice != 0 {
-		err = setInvoice(ctx, tx, o.id, invoice)
+	if err := setInvoice(ctx, tx, o.id, *o.invoiceID); err != nil {
+		return true, err
 	}
-	return true, err
+	return true, s.Books.Invoice(ctx, tx, o.bill(by))
+}
+
+// nextInvoice is the id of the invoice that an order is to have; nil when it has none, because it costs nothing or nobody
+// keeps books.
+func (s *Service) nextInvoice(ctx context.Context, tx *db.Tx, o order) (*int64, error) {
+	if s.Books == nil || o.total == 0 {
+		return nil, nil //nolint:nilnil // as documented
+	}
+	id, err := s.Books.NextID(ctx, tx)
+	return &id, err
 }
 
 // bill is an order as its invoice tells of it.
@@ -149,6 +161,9 @@ func (o order) bill(by money.Tax) Bill {
 	b := Bill{
 		AccountID: o.accountID, OrderID: o.id, Number: o.number(), ServiceID: o.serviceID(), Tax: by,
 		Subtotal: o.subtotal, Discount: o.discount, TaxAdded: o.tax, TaxContained: o.taxIncluded, Total: o.total,
+	}
+	if o.invoiceID != nil {
+		b.InvoiceID = *o.invoiceID
 	}
 	for _, i := range o.items {
 		line := BillLine{

@@ -3,6 +3,7 @@ package orders
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"stead.dev/stead/internal/platform/money"
@@ -96,6 +97,13 @@ func (o *order) move(to Status) {
 	for n := range o.items {
 		o.items[n].status = string(to)
 	}
+}
+
+// in is the order with its items in another state.
+func (o order) in(state Status) order {
+	o.items = slices.Clone(o.items)
+	o.move(state)
+	return o
 }
 
 // payable says why the order cannot be paid, or nil.

@@ -127,36 +127,31 @@ func (s *Service) begun(ctx context.Context, tx *db.Tx, o order) (order, error) 
 	o.createdAt, o.expiresAt, o.paidAt, o.completedAt = now, now.Add(payableFor), &now, &now
 	o.move(Completed)
 	var err error
-	if o.id, err = insert(ctx, tx, o); err == nil {
+	if o.invoiceID, err = s.nextInvoice(ctx, tx, o); err == nil {
+		o.id, err = insert(ctx, tx, o)
+	}
+	if err == nil {
 		err = insertItems(ctx, tx, o.id, o.items)
 	}
 	if err != nil {
 		return o, fmt.Errorf("orders: sell: %w", err)
 	}
-	o.paidAt, o.completedAt = nil, nil
-	o.move(Pending)
-	return o, s.tell(ctx, tx, "order.created", o, nil)
+	pending := o.in(Pending)
+	pending.paidAt, pending.completedAt, pending.invoiceID = nil, nil, nil
+	return o, s.tell(ctx, tx, "order.created", pending, nil)
 }
 
 // ended tells that an order of begun was paid and completed, and has its invoice made.
 func (s *Service) ended(ctx context.Context, tx *db.Tx, o order, by money.Tax) error {
-	if s.Books != nil {
-		invoice, err := s.Books.Invoice(ctx, tx, o.bill(by))
-		if err == nil && invoice != 0 {
-			o.invoiceID = &invoice
-			err = setInvoice(ctx, tx, o.id, invoice)
-		}
-		if err != nil {
+	if o.invoiceID != nil {
+		if err := s.Books.Invoice(ctx, tx, o.bill(by)); err != nil {
 			return err
 		}
 	}
-	now := tx.Now
-	o.paidAt = &now
-	o.move(Processing)
-	if err := s.tell(ctx, tx, "order.paid", o, map[string]any{"status": Pending}); err != nil {
+	paid := o.in(Processing)
+	paid.completedAt = nil
+	if err := s.tell(ctx, tx, "order.paid", paid, map[string]any{"status": Pending}); err != nil {
 		return err
 	}
-	o.completedAt = &now
-	o.move(Completed)
 	return s.tell(ctx, tx, "order.completed", o, map[string]any{"status": Processing})
 }

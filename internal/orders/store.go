@@ -89,9 +89,9 @@ func fillItems(ctx context.Context, q db.Querier, orders []order) error {
 	for i, o := range orders {
 		at[o.id], ids[i] = i, o.id
 	}
-	in, args := db.In(1, ids)
+	in, args := db.In(q, 1, ids)
 	items, err := db.Collect(ctx, q, scanItem,
-		`SELECT `+itemColumns+` FROM orders_items WHERE order_id IN (`+in+`) ORDER BY order_id, id`, args...)
+		`SELECT `+itemColumns+` FROM orders_items WHERE order_id `+in+` ORDER BY order_id, id`, args...)
 	if err != nil {
 		return err
 	}
@@ -105,9 +105,9 @@ func fillItems(ctx context.Context, q db.Querier, orders []order) error {
 // insert writes an order without its items, which name services that name it.
 func insert(ctx context.Context, tx *db.Tx, o order) (id int64, err error) {
 	return db.InsertMany(ctx, tx, "orders.insert", `INSERT INTO orders (account_id, kind, status, subtotal, discount, tax, total,
-		idempotency_key_used, expires_at, created_at, client_ref, tax_included, coupon_code, coupon_discount, paid_at, completed_at)`,
+		idempotency_key_used, expires_at, created_at, client_ref, tax_included, coupon_code, coupon_discount, paid_at, completed_at, invoice_id)`,
 		o.accountID, o.kind, o.status, o.subtotal, o.discount, o.tax, o.total, o.idempotencyKeyUsed, o.expiresAt,
-		o.createdAt, o.clientRef, o.taxIncluded, o.couponCode, o.couponDiscount, o.paidAt, o.completedAt)
+		o.createdAt, o.clientRef, o.taxIncluded, o.couponCode, o.couponDiscount, o.paidAt, o.completedAt, o.invoiceID)
 }
 
 // insertItems writes the items of an order, of which there is at least one, and gives them their ids.
@@ -153,15 +153,8 @@ func setTax(ctx context.Context, tx *db.Tx, i item) error {
 }
 
 func setInvoice(ctx context.Context, tx *db.Tx, id, invoiceID int64) error {
-	return db.Each(ctx, tx, "orders.invoice", [2]int64{id, invoiceID}, func(ctx context.Context, tx *db.Tx, all [][2]int64) error {
-		rows := db.Typed("BIGINT", "BIGINT")
-		for _, of := range all {
-			rows.Add(of[0], of[1])
-		}
-		_, err := tx.Exec(ctx, `WITH invoiced (id, invoice_id) AS (VALUES `+rows.String()+`)
-			UPDATE orders SET invoice_id = invoiced.invoice_id FROM invoiced WHERE orders.id = invoiced.id`, rows.Args()...)
-		return err
-	})
+	_, err := tx.Exec(ctx, `UPDATE orders SET invoice_id = $1 WHERE id = $2`, invoiceID, id)
+	return err
 }
 
 func addRefunded(ctx context.Context, tx *db.Tx, id int64, amount money.USDCents) error {

@@ -38,8 +38,9 @@ func remember(tx *db.Tx, eventType string, r record, previous, more map[string]a
 		for _, r := range all {
 			rows.Add(r.serviceID, r.Type, r.Status, r.PreviousStatus, r.SuspendReason, r.ErrorKey, r.Days, r.CreatedAt)
 		}
+		table, args := rows.Table(tx)
 		_, err := tx.Exec(ctx, `INSERT INTO services_history
-			(service_id, type, status, previous_status, suspend_reason, error_key, days, created_at) VALUES `+rows.String(), rows.Args()...)
+			(service_id, type, status, previous_status, suspend_reason, error_key, days, created_at) `+table, args...)
 		if err != nil {
 			return fmt.Errorf("services: history: %w", err)
 		}

@@ -69,10 +69,10 @@ func attemptNow(ctx context.Context, tx *db.Tx, accountID int64) error {
 func renewedBefore(ctx context.Context, q db.Querier, r record, now time.Time) (first bool, err error) {
 	name := fmt.Sprintf("services.before:%d", now.UnixMicro()) // sandboxes have times of their own
 	return db.Many(ctx, q, name, r.id, func(ctx context.Context, q db.Querier, ids []int64) ([]bool, error) {
-		in, args := db.In(2, ids)
+		in, args := db.In(q, 2, ids)
 		wait, err := db.Collect(ctx, q, func(row db.Row) (id int64, err error) { return id, row.Scan(&id) }, `SELECT id FROM services due
-			WHERE id IN (`+in+`) AND EXISTS (SELECT 1 FROM services s
-				WHERE s.account_id = due.account_id AND s.next_renewal_attempt_at <= $1 AND s.auto_renew AND s.id NOT IN (`+in+`)
+			WHERE id `+in+` AND EXISTS (SELECT 1 FROM services s
+				WHERE s.account_id = due.account_id AND s.next_renewal_attempt_at <= $1 AND s.auto_renew AND NOT s.id `+in+`
 				AND (s.expires_at < due.expires_at OR (s.expires_at = due.expires_at AND s.id < due.id))
 				AND (s.status IN ('active', 'past_due') OR (s.status = 'suspended' AND s.suspend_reason = 'unpaid')))`,
 			append([]any{now}, args...)...)

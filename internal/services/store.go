@@ -47,8 +47,8 @@ func scan(row db.Row) (record, error) {
 func get(ctx context.Context, q db.Querier, id int64) (record, error) {
 	return found(db.Find(ctx, q, "services.get", id, func(r record) int64 { return r.id },
 		func(ctx context.Context, q db.Querier, ids []int64) ([]record, error) {
-			in, args := db.In(1, ids)
-			return db.Collect(ctx, q, scan, `SELECT `+columns+` FROM services WHERE id IN (`+in+`)`, args...)
+			in, args := db.In(q, 1, ids)
+			return db.Collect(ctx, q, scan, `SELECT `+columns+` FROM services WHERE id `+in, args...)
 		}))
 }
 
@@ -57,11 +57,12 @@ func getOwn(ctx context.Context, q db.Querier, accountID, id int64) (record, err
 	type own struct{ account, id int64 }
 	return found(db.Find(ctx, q, "services.own", own{accountID, id}, func(r record) own { return own{r.accountID, r.id} },
 		func(ctx context.Context, q db.Querier, all []own) ([]record, error) {
-			rows := db.Typed("BIGINT", "BIGINT")
+			var rows db.Values
 			for _, o := range all {
 				rows.Add(o.account, o.id)
 			}
-			return db.Collect(ctx, q, scan, `SELECT `+columns+` FROM services WHERE (account_id, id) IN (VALUES `+rows.String()+`)`, rows.Args()...)
+			table, args := rows.Table(q)
+			return db.Collect(ctx, q, scan, `SELECT `+columns+` FROM services WHERE (account_id, id) IN (`+table+`)`, args...)
 		}))
 }
 
@@ -69,8 +70,8 @@ func getOwn(ctx context.Context, q db.Querier, accountID, id int64) (record, err
 func lock(ctx context.Context, tx *db.Tx, id int64) (record, error) {
 	return found(db.Find(ctx, tx, "services.lock", id, func(r record) int64 { return r.id },
 		func(ctx context.Context, tx *db.Tx, ids []int64) ([]record, error) {
-			in, args := db.In(1, ids)
-			return db.Collect(ctx, tx, scan, `SELECT `+columns+` FROM services WHERE id IN (`+in+`) ORDER BY id`+tx.ForUpdate(), args...)
+			in, args := db.In(tx, 1, ids)
+			return db.Collect(ctx, tx, scan, `SELECT `+columns+` FROM services WHERE id `+in+` ORDER BY id`+tx.ForUpdate(), args...)
 		}))
 }
 

@@ -398,15 +398,16 @@ func setRenewed(ctx context.Context, tx *db.Tx, r record) error {
 		at time.Time
 	}
 	return db.Each(ctx, tx, "services.renewed", prolonged{r, tx.Now}, func(ctx context.Context, tx *db.Tx, all []prolonged) error {
-		rows := db.Typed("BIGINT", "BIGINT", "TEXT", "BIGINT", "BIGINT")
+		var rows db.Values
 		for _, r := range all {
 			rows.Add(r.id, r.expiresAt, r.status, r.nextRenewalAttemptAt, r.at)
 		}
-		_, err := tx.Exec(ctx, `WITH now (id, expires_at, status, attempt_at, at) AS (VALUES `+rows.String()+`)
+		table, args := rows.Table(tx)
+		_, err := tx.Exec(ctx, `WITH now (id, expires_at, status, attempt_at, at) AS (`+table+`)
 			UPDATE services SET expires_at = now.expires_at, status = now.status, next_renewal_attempt_at = now.attempt_at, step_at = now.at,
 				suspend_reason = NULL, suspended_at = NULL, grace_until = NULL, terminates_at = NULL, ends_at_expiry = FALSE,
 				reminded = NULL, warned = NULL, renewal_failure = NULL, renewal_failed_at = NULL
-			FROM now WHERE services.id = now.id`, rows.Args()...)
+			FROM now WHERE services.id = now.id`, args...)
 		return err
 	})
 }

@@ -53,11 +53,11 @@ func readPurse(ctx context.Context, tx *db.Tx, accountID int64) (*purse, error) 
 	}
 	books, err := db.FindAll(ctx, tx, "wallet.lock", accountID, func(o owned) int64 { return o.ownerID },
 		func(ctx context.Context, tx *db.Tx, ids []int64) ([]owned, error) {
-			in, args := db.In(1, ids)
+			in, args := db.In(tx, 1, ids)
 			return db.Collect(ctx, tx, func(r db.Row) (o owned, err error) {
 				return o, r.Scan(&o.id, &o.ownerID, &o.kind, &o.balance, &o.watched, &o.sandbox)
 			}, `SELECT id, owner_id, kind, balance, watched, EXISTS (SELECT 1 FROM wallet_sandboxes WHERE account_id = owner_id)
-				FROM wallet_ledger_accounts WHERE owner_id IN (`+in+`) ORDER BY id`+tx.ForUpdate(), args...)
+				FROM wallet_ledger_accounts WHERE owner_id `+in+` ORDER BY id`+tx.ForUpdate(), args...)
 		})
 	if err != nil {
 		return nil, fmt.Errorf("wallet: lock the ledger accounts of %d: %w", accountID, err)
@@ -163,7 +163,10 @@ func (b *journal) weigh(now map[*book]money.USDCents) (map[accountKind]money.USD
 
 // setBalances makes the balances of locked ledger accounts what they are now.
 func setBalances(ctx context.Context, tx *db.Tx, now map[*book]money.USDCents) error {
-	rows, changed := db.Typed("BIGINT", "BIGINT", "BIGINT"), int64(0)
+	var (
+		rows    db.Values
+		changed int64
+	)
 	for b, balance := range now {
 		if balance != b.balance {
 			rows.Add(b.id, b.balance, balance)
@@ -173,9 +176,10 @@ func setBalances(ctx context.Context, tx *db.Tx, now map[*book]money.USDCents) e
 	if changed == 0 {
 		return nil
 	}
-	n, err := tx.Exec(ctx, `WITH moved (id, before, after) AS (VALUES `+rows.String()+`)
+	table, args := rows.Table(tx)
+	n, err := tx.Exec(ctx, `WITH moved (id, before, after) AS (`+table+`)
 		UPDATE wallet_ledger_accounts SET balance = moved.after FROM moved
-		WHERE wallet_ledger_accounts.id = moved.id AND balance = moved.before`, rows.Args()...)
+		WHERE wallet_ledger_accounts.id = moved.id AND balance = moved.before`, args...)
 	if err == nil && n != changed {
 		err = errors.New("a balance is not what it was when it was locked")
 	}
@@ -218,10 +222,11 @@ func insertPostings(ctx context.Context, tx *db.Tx, all []*journal, ids []int64)
 		}
 		ids = ids[len(b.movements):]
 	}
-	if len(rows.Args()) == 0 {
+	if rows.Empty() {
 		return nil
 	}
-	_, err := tx.Exec(ctx, `INSERT INTO wallet_postings (transaction_id, ledger_account_id, amount, balance_after) VALUES `+rows.String(), rows.Args()...)
+	table, args := rows.Table(tx)
+	_, err := tx.Exec(ctx, `INSERT INTO wallet_postings (transaction_id, ledger_account_id, amount, balance_after) `+table, args...)
 	return err
 }
 

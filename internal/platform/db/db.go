@@ -23,6 +23,12 @@ var ErrLocked = errors.New("db: the lock is held by another transaction")
 
 // Querier reads. *DB and *Tx satisfy it.
 type Querier interface {
+	reader
+	// Engine is "sqlite" or "postgres".
+	Engine() string
+}
+
+type reader interface {
 	Query(ctx context.Context, query string, args ...any) (Rows, error)
 	QueryRow(ctx context.Context, query string, args ...any) Row
 }
@@ -63,7 +69,7 @@ type DB struct {
 
 // engine is what differs between the two databases.
 type engine interface {
-	Querier
+	reader
 	begin(ctx context.Context) (transaction, error)
 	// lockBefore takes a named lock before a transaction exists, where the
 	// engine's locks are not part of transactions; release is then not nil.
@@ -79,7 +85,7 @@ type engine interface {
 
 // transaction is an engine's open transaction.
 type transaction interface {
-	Querier
+	reader
 	exec(ctx context.Context, query string, args []any) (int64, error)
 	tryLock(ctx context.Context, name string) (bool, error)
 	commit(ctx context.Context) error
@@ -215,7 +221,7 @@ func (d *DB) once(ctx context.Context, lock string, f func(ctx context.Context, 
 			_ = t.rollback(ctx)
 		}
 	}()
-	tx := &Tx{t: t, forUpdate: d.engine.forUpdate(), left: &left{}, Now: d.clock.Now().UTC().Truncate(time.Microsecond)}
+	tx := &Tx{t: t, engine: d.engine, left: &left{}, Now: d.clock.Now().UTC().Truncate(time.Microsecond)}
 	if lock != "" {
 		ok, err := t.tryLock(ctx, lock)
 		if err != nil {
@@ -244,7 +250,7 @@ type Tx struct {
 	Now time.Time
 
 	t         transaction
-	forUpdate string
+	engine    engine
 	left      *left
 	savepoint int
 	wrote     bool    // or was asked to
@@ -286,9 +292,12 @@ func (tx *Tx) Exec(ctx context.Context, query string, args ...any) (int64, error
 // note notes a statement that may write.
 func (tx *Tx) note(query string) { tx.wrote = tx.wrote || !strings.HasPrefix(query, "SELECT") }
 
+// Engine is that of the database.
+func (tx *Tx) Engine() string { return tx.engine.name() }
+
 // ForUpdate is the clause that locks the rows a SELECT finds until the
 // transaction ends. SQLite has a single writer, so there it is empty.
-func (tx *Tx) ForUpdate() string { return tx.forUpdate }
+func (tx *Tx) ForUpdate() string { return tx.engine.forUpdate() }
 
 // Enter makes Now the time of a world whose clock is not everybody's, until leave is
 // called. What shares the transaction with that world (an Idempotency-Key, other

@@ -205,7 +205,7 @@ type walk struct {
 
 // walk makes ready to run m.
 func (m *member) walk(tx *Tx) *walk {
-	w := &walk{tx: &Tx{Now: tx.Now, t: tx.t, forUpdate: tx.forUpdate, left: &left{}}}
+	w := &walk{tx: &Tx{Now: tx.Now, t: tx.t, engine: tx.engine, left: &left{}}}
 	w.next, w.stop = iter.Pull(func(yield func(*ask) bool) {
 		w.tx.beside = &beside{yield: yield}
 		if w.err = m.ctx.Err(); w.err == nil {

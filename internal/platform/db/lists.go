@@ -1,53 +1,102 @@
 package db
 
 import (
+	"reflect"
 	"strconv"
 	"strings"
+	"time"
 )
 
-// Values are the rows that one statement writes. The zero one has none.
-type Values struct {
-	text  strings.Builder
-	args  []any
-	types []string
+// Values are the rows that one statement reads or writes, all with the same columns. The zero one has none.
+type Values struct{ rows [][]any }
+
+// Add adds a row. What is NULL is a nil pointer of the column's type.
+func (v *Values) Add(row ...any) { v.rows = append(v.rows, row) }
+
+// Empty tells that there are no rows.
+func (v *Values) Empty() bool { return len(v.rows) == 0 }
+
+// Table is what stands for the rows after INSERT INTO … (…), or in parentheses for a table, and its arguments, from $1
+// on. There must be some rows.
+func (v *Values) Table(q Querier) (query string, args []any) {
+	if hasArrays(q) {
+		return arraysTable(v.rows)
+	}
+	return valuesTable(v.rows)
 }
 
-// Typed makes Values whose columns have SQL types. An INSERT knows them; where rows are read as a table, PostgreSQL
-// does not.
-func Typed(types ...string) *Values { return &Values{types: types} }
-
-// Add adds a row.
-func (v *Values) Add(row ...any) {
-	if len(v.args) > 0 {
-		v.text.WriteString(", ")
-	}
-	v.text.WriteByte('(')
-	for i := range row {
-		if i > 0 {
-			v.text.WriteString(", ")
-		}
-		place := "$" + strconv.Itoa(len(v.args)+i+1)
-		if len(v.args) == 0 && v.types != nil { // the first row's types are those of all
-			place = "CAST(" + place + " AS " + v.types[i] + ")"
-		}
-		v.text.WriteString(place)
-	}
-	v.text.WriteByte(')')
-	v.args = append(v.args, row...)
-}
-
-// String is what comes after VALUES, with placeholders from $1 on.
-func (v *Values) String() string { return v.text.String() }
-
-// Args are the values of the placeholders.
-func (v *Values) Args() []any { return v.args }
-
-// In is what stands between the parentheses of IN (…), with placeholders from $first on, and their values. There must
+// In is the condition that a column is one of the items, with placeholders from $first on, and its arguments. There must
 // be some items.
-func In[T any](first int, items []T) (string, []any) {
-	places, args := make([]string, len(items)), make([]any, len(items))
-	for i, item := range items {
-		places[i], args[i] = "$"+strconv.Itoa(first+i), item
+func In[T any](q Querier, first int, items []T) (condition string, args []any) {
+	if hasArrays(q) {
+		return "= ANY($" + strconv.Itoa(first) + ")", []any{items}
 	}
-	return strings.Join(places, ", "), args
+	places := make([]string, len(items))
+	for i, item := range items {
+		places[i], args = "$"+strconv.Itoa(first+i), append(args, item)
+	}
+	return "IN (" + strings.Join(places, ", ") + ")", args
+}
+
+// hasArrays tells that arguments may be arrays: the statement is then the same, however many there are, and PostgreSQL
+// reads and plans it once.
+func hasArrays(q Querier) bool { return q.Engine() == "postgres" }
+
+// valuesTable is the table as it is written in SQL, with a placeholder for each value.
+func valuesTable(rows [][]any) (query string, args []any) {
+	var b strings.Builder
+	b.WriteString("VALUES ")
+	for n, row := range rows {
+		if n > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteByte('(')
+		for i := range row {
+			if i > 0 {
+				b.WriteString(", ")
+			}
+			b.WriteString("$" + strconv.Itoa(len(args)+i+1))
+		}
+		b.WriteByte(')')
+		args = append(args, row...)
+	}
+	return b.String(), args
+}
+
+// arraysTable is the table with a placeholder for each column, whose values are one array.
+func arraysTable(rows [][]any) (query string, args []any) {
+	places := make([]string, len(rows[0]))
+	args = make([]any, len(places))
+	for c := range places {
+		column := make([]any, len(rows))
+		for n, row := range rows {
+			column[n] = row[c]
+		}
+		places[c], args[c] = "$"+strconv.Itoa(c+1)+"::"+sqlType(column)+"[]", encode(column)
+	}
+	return "SELECT * FROM unnest(" + strings.Join(places, ", ") + ")", args
+}
+
+var timeType = reflect.TypeFor[time.Time]()
+
+// sqlType is the type of a column with the values.
+func sqlType(column []any) string {
+	for _, value := range column {
+		t := reflect.TypeOf(value)
+		if t == nil {
+			continue
+		}
+		if t.Kind() == reflect.Pointer {
+			t = t.Elem()
+		}
+		switch {
+		case t == timeType, t.Kind() >= reflect.Int && t.Kind() <= reflect.Int64:
+			return "BIGINT"
+		case t.Kind() == reflect.Bool:
+			return "BOOLEAN"
+		case t.Kind() == reflect.Slice:
+			return "BYTEA"
+		}
+	}
+	return "TEXT"
 }

@@ -2,6 +2,7 @@ package db
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -150,7 +151,7 @@ func Find[Q Querier, K comparable, V any](ctx context.Context, q Q, name string,
 	}
 }
 
-// InsertMany is Many for an INSERT of one row, up to VALUES, and answers the row's id.
+// InsertMany is Many for an INSERT of one row, up to its values, and answers the row's id.
 func InsertMany(ctx context.Context, tx *Tx, name, insert string, row ...any) (id int64, err error) {
 	return Many(ctx, tx, name, row, func(ctx context.Context, tx *Tx, all [][]any) ([]int64, error) {
 		var rows Values
@@ -163,8 +164,29 @@ func InsertMany(ctx context.Context, tx *Tx, name, insert string, row ...any) (i
 
 // Inserted completes an INSERT with its rows, and answers their ids, in the order of the rows.
 func Inserted(ctx context.Context, tx *Tx, insert string, rows *Values) ([]int64, error) {
-	ids, err := Collect(ctx, tx, func(row Row) (id int64, err error) { return id, row.Scan(&id) },
-		insert+" VALUES "+rows.String()+" RETURNING id", rows.Args()...)
+	table, args := rows.Table(tx)
+	ids, err := Collect(ctx, tx, func(row Row) (id int64, err error) { return id, row.Scan(&id) }, insert+" "+table+" RETURNING id", args...)
 	slices.Sort(ids) // they are given in the order of the rows, but not answered so
 	return ids, err
+}
+
+// NextID takes the next id of a table, for a row that is written with it later in tx. As after an INSERT that is undone,
+// nobody has an id that was taken for nothing.
+func NextID(ctx context.Context, tx *Tx, table string) (int64, error) {
+	return Many(ctx, tx, "id of "+table, struct{}{}, func(ctx context.Context, tx *Tx, all []struct{}) ([]int64, error) {
+		if tx.Engine() == "postgres" {
+			return Collect(ctx, tx, func(row Row) (id int64, err error) { return id, row.Scan(&id) },
+				`SELECT nextval(pg_get_serial_sequence($1, 'id')) FROM generate_series(1, $2)`, table, len(all))
+		}
+		last := int64(len(all))
+		err := tx.QueryRow(ctx, `UPDATE sqlite_sequence SET seq = seq + $1 WHERE name = $2 RETURNING seq`, len(all), table).Scan(&last)
+		if errors.Is(err, ErrNoRows) { // it never had a row
+			_, err = tx.Exec(ctx, `INSERT INTO sqlite_sequence (name, seq) VALUES ($1, $2)`, table, last)
+		}
+		ids := make([]int64, len(all))
+		for i := range ids {
+			ids[i] = last - int64(len(all)-1-i)
+		}
+		return ids, err
+	})
 }

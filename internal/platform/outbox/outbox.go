@@ -119,10 +119,13 @@ func (o *Outbox) Emit(_ context.Context, tx *db.Tx, e Event) error {
 	return nil
 }
 
-// atOnce is how many events are one statement, and told of by one job.
-const atOnce = 100
+// atOnce is how many events are one statement, and toldAtOnce how many are told of by one job.
+const (
+	atOnce     = 1000
+	toldAtOnce = 100
+)
 
-// write numbers and writes events, with one job that fans them out.
+// write numbers and writes events, with the jobs that fan them out.
 func (o *Outbox) write(ctx context.Context, tx *db.Tx, events []written) error {
 	next, err := numbers(ctx, tx, events)
 	if err != nil {
@@ -130,24 +133,30 @@ func (o *Outbox) write(ctx context.Context, tx *db.Tx, events []written) error {
 	}
 	var (
 		rows db.Values
-		told fanOutArgs
+		told []string
 	)
 	for _, e := range events {
 		uid := secret.Token("evt_", 16)
 		fanOut := slices.ContainsFunc(o.subs, func(s subscription) bool { return s.matches(e.Type) })
 		if fanOut {
-			told.Events = append(told.Events, uid)
+			told = append(told, uid)
 		}
 		of := subject{e.Subject, e.SubjectID}
 		rows.Add(uid, e.Type, e.AccountID, e.Subject, e.SubjectID, next[of], e.data, e.previous, fanOut, e.at)
 		next[of]++
 	}
+	table, args := rows.Table(tx)
 	_, err = tx.Exec(ctx, `INSERT INTO outbox_events
-		(uid, type, account_id, subject, subject_id, sequence, data, previous, fan_out, created_at) VALUES `+rows.String(), rows.Args()...)
-	if err != nil || len(told.Events) == 0 {
+		(uid, type, account_id, subject, subject_id, sequence, data, previous, fan_out, created_at) `+table, args...)
+	if err != nil {
 		return err
 	}
-	return o.queue.Enqueue(ctx, tx, told, nil)
+	for some := range slices.Chunk(told, toldAtOnce) {
+		if err := o.queue.Enqueue(ctx, tx, fanOutArgs{some}, nil); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // subject is what events are numbered by.
@@ -169,6 +178,7 @@ func numbers(ctx context.Context, tx *db.Tx, events []written) (map[subject]int6
 	}) {
 		rows.Add(s.kind, s.id, count[s])
 	}
+	table, args := rows.Table(tx)
 	first := map[subject]int64{}
 	_, err := db.Collect(ctx, tx, func(row db.Row) (struct{}, error) {
 		var (
@@ -178,8 +188,8 @@ func numbers(ctx context.Context, tx *db.Tx, events []written) (map[subject]int6
 		err := row.Scan(&s.kind, &s.id, &last)
 		first[s] = last - count[s] + 1
 		return struct{}{}, err
-	}, `INSERT INTO outbox_sequences AS s (subject, subject_id, last) VALUES `+rows.String()+`
-		ON CONFLICT (subject, subject_id) DO UPDATE SET last = s.last + excluded.last RETURNING subject, subject_id, last`, rows.Args()...)
+	}, `INSERT INTO outbox_sequences AS s (subject, subject_id, last) `+table+`
+		ON CONFLICT (subject, subject_id) DO UPDATE SET last = s.last + excluded.last RETURNING subject, subject_id, last`, args...)
 	return first, err
 }
 
@@ -248,8 +258,8 @@ func (o *Outbox) fanOut(ctx context.Context, uids []string) error {
 // untold marks the events as told of, and answers those that were not, in the order in which they happened to each
 // account: of those of many accounts, who are told at the same time lock what is the accounts' in one order.
 func untold(ctx context.Context, tx *db.Tx, uids []string) ([]Stored, error) {
-	in, args := db.In(2, uids)
-	events, err := db.Collect(ctx, tx, scanEvent, `UPDATE outbox_events SET fanned_at = $1 WHERE uid IN (`+in+`) AND fanned_at IS NULL
+	in, args := db.In(tx, 2, uids)
+	events, err := db.Collect(ctx, tx, scanEvent, `UPDATE outbox_events SET fanned_at = $1 WHERE uid `+in+` AND fanned_at IS NULL
 		RETURNING `+columns, append([]any{tx.Now}, args...)...)
 	slices.SortFunc(events, func(a, b Stored) int {
 		return cmp.Or(cmp.Compare(a.AccountID, b.AccountID), cmp.Compare(a.ID, b.ID))
