@@ -19,7 +19,7 @@ import (
 // long one measurement takes; benchRounds of each are made in turns.
 const (
 	benchServices = 240
-	benchWorkers  = 128
+	benchWorkers  = 192
 	benchRound    = 1500 * time.Millisecond
 	benchRounds   = 5
 )

@@ -18,8 +18,8 @@ import (
 // undone, and each is run again alone. Their locks are held until all are done.
 type Group struct{ lanes [groupLanes]lane }
 
-// groupLanes is how many transactions of a group go on at the same time.
-const groupLanes = 2
+// groupLanes is how many transactions of a group go on at the same time: while one waits for the disk, others work.
+const groupLanes = 3
 
 // togetherMost is how many are one transaction at most: those who come later do not wait for too many.
 const togetherMost = 64

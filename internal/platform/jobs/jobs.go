@@ -74,7 +74,7 @@ const minWebhookWorkers = 64
 const TogetherQueue = "together"
 
 // togetherWorkers is how many such jobs run at once at least.
-const togetherWorkers = 128
+const togetherWorkers = 192
 
 // Config of a Queue.
 type Config struct {
