@@ -70,8 +70,18 @@ func (b book) Apply(ctx context.Context, a accounts.Account) error {
 	after := before
 	after.Keys = maps.Clone(before.Keys)
 	after.told(a)
-	if !reflect.DeepEqual(before, after) {
-		if _, err := b.store.Update(a.Name, func(s *state) error { s.told(a); return nil }); err != nil {
+	// A domain that has come back finds its mailboxes, and not the key that it had.
+	keys, err := after.missingKeys(after.mailDomains())
+	if err != nil {
+		return err
+	}
+	if !reflect.DeepEqual(before, after) || len(keys) > 0 {
+		_, err := b.store.Update(a.Name, func(s *state) error {
+			s.told(a)
+			s.addKeys(keys)
+			return nil
+		})
+		if err != nil {
 			return err
 		}
 	}
@@ -190,7 +200,11 @@ func (b book) setMailbox(ctx context.Context, ref string, m panel.Mailbox) (pane
 			return m, err
 		}
 	}
-	keys, err := b.missingKeys(a.Name, m)
+	domains := []string{domainOf(m.Address)}
+	for _, alias := range m.Aliases {
+		domains = append(domains, domainOf(alias))
+	}
+	keys, err := b.store.Get(a.Name).missingKeys(domains)
 	if err != nil {
 		return m, err
 	}
@@ -222,14 +236,7 @@ func (b book) setMailbox(ctx context.Context, ref string, m panel.Mailbox) (pane
 		if locked && !slices.Contains(s.Shut, m.Address) {
 			s.Shut = append(slices.Clone(s.Shut), m.Address)
 		}
-		for domain, k := range keys {
-			if _, ok := s.Keys[domain]; !ok {
-				if s.Keys == nil {
-					s.Keys = map[string]key{}
-				}
-				s.Keys[domain] = k
-			}
-		}
+		s.addKeys(keys)
 		return nil
 	})
 	if err != nil {
@@ -247,13 +254,11 @@ func (b book) setMailbox(ctx context.Context, ref string, m panel.Mailbox) (pane
 	return answer(m, uses[m.Address]), err
 }
 
-// missingKeys makes the keys of the mailbox's domains that have none; making one takes its time, which
-// no other change waits for.
-func (b book) missingKeys(account string, m panel.Mailbox) (map[string]key, error) {
-	keys, have := map[string]key{}, b.store.Get(account).Keys
-	for _, address := range append([]string{m.Address}, m.Aliases...) {
-		domain := domainOf(address)
-		if _, ok := have[domain]; ok {
+// missingKeys makes the keys of domains that have none; making one takes its time, which no other change waits for.
+func (s state) missingKeys(domains []string) (map[string]key, error) {
+	keys := map[string]key{}
+	for _, domain := range domains {
+		if _, ok := s.Keys[domain]; ok {
 			continue
 		}
 		if _, ok := keys[domain]; ok {
@@ -266,6 +271,18 @@ func (b book) missingKeys(account string, m panel.Mailbox) (map[string]key, erro
 		keys[domain] = k
 	}
 	return keys, nil
+}
+
+func (s *state) addKeys(keys map[string]key) {
+	for domain, k := range keys {
+		if _, ok := s.Keys[domain]; ok || !s.owns(domain) {
+			continue // made, or gone, meanwhile
+		}
+		if s.Keys == nil {
+			s.Keys = map[string]key{}
+		}
+		s.Keys[domain] = k
+	}
 }
 
 // room says why an account cannot have a mailbox beside its others.

@@ -50,3 +50,28 @@ func TestSessionsEndThoughItIsInterrupted(t *testing.T) {
 	a.Suspended = true
 	fail(func() error { return s.Apply(t.Context(), a) })
 }
+
+// TestADomainThatComesBackSignsAgain: its mailboxes are there still, and its mail needs a key in the DNS as before.
+func TestADomainThatComesBackSignsAgain(t *testing.T) {
+	domains := []accounts.Domain{{Name: "alice.example"}, {Name: "shop.example"}}
+	a := accounts.Account{Record: accounts.Record{Ref: "1", Name: "alice", Domains: domains}}
+	s, err := OpenSimulated(t.TempDir(), func(string) (accounts.Account, error) { return a, nil })
+	must(t, err)
+	_, err = s.SetMailbox(t.Context(), "1", box("info@shop.example"))
+	must(t, err)
+	before, err := s.MailDomains(t.Context(), "1")
+	must(t, err)
+	a.Domains = domains[:1]
+	must(t, s.Apply(t.Context(), a))
+	a.Domains = domains
+	must(t, s.Apply(t.Context(), a))
+	after, err := s.MailDomains(t.Context(), "1")
+	must(t, err)
+	if len(after) != 1 || after[0].DKIMSelector == "" || after[0].DKIMPublicKey == before[0].DKIMPublicKey {
+		t.Errorf("keys %+v, before %+v", after, before)
+	}
+	must(t, s.Apply(t.Context(), a))
+	if again, err := s.MailDomains(t.Context(), "1"); err != nil || again[0] != after[0] {
+		t.Errorf("another key: %+v, %v", again, err)
+	}
+}
