@@ -162,6 +162,8 @@ func (c Config) postfixMain() string {
 		{"virtual_transport", "lmtp:unix:" + c.socket("lmtp")},
 		{"lmtp_destination_recipient_limit", "1"},
 		{"recipient_delimiter", "+"},
+		// What follows the + is for this machine: elsewhere an address with it may be nobody's.
+		{"propagate_unmatched_extensions", ""},
 		{"append_dot_mydomain", "no"},
 		{"swap_bangpath", "no"},
 		{"allow_percent_hack", "no"},

@@ -220,11 +220,11 @@ func TestForwardsAliasesAndCatchAll(t *testing.T) {
 	w.set(bob, box("me@bob.example"))
 	for _, to := range []string{
 		"sales@alice.example", "INFO+x@Alice.example", "info@shop.example", "typo@alice.example", "away@alice.example",
-		"copy@alice.example", "over@alice.example", "round@alice.example",
+		"copy@alice.example", "over@alice.example", "round@alice.example", "away+tag@alice.example",
 	} {
 		must(t, w.comes("someone@outside.test", to, "to "+to))
 	}
-	w.gets("away@outside.test", 1)
+	w.gets("away@outside.test", 2)
 	w.gets("copy@outside.test", 1)
 	w.has("copy@alice.example", "to copy@alice.example")
 	w.has("me@bob.example", "to over@alice.example")
