@@ -150,7 +150,8 @@ func owner(zone, text string) (string, error) {
 }
 
 // target reads the name of a host that a record leads to: @ is the zone itself, a
-// name without a dot is in the zone, any other is absolute.
+// name without a dot is in the zone, any other is absolute. An address is none: no
+// name ends with a number (RFC 1123, section 2.1).
 func target(zone, text string) (string, bool) {
 	name, err := ascii(text)
 	if err != nil {
@@ -164,7 +165,8 @@ func target(zone, text string) (string, bool) {
 	case !absolute && !strings.Contains(name, "."):
 		name += "." + zone
 	}
-	return name, labels(name) && strings.Contains(name, ".")
+	last := strings.LastIndexByte(name, '.')
+	return name, labels(name) && last >= 0 && !digits(name[last+1:])
 }
 
 // profile takes names as people write them; underscores are what services begin

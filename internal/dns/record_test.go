@@ -72,6 +72,8 @@ func TestARecordThatCannotBeIsRefusedWithTheReason(t *testing.T) {
 		{fields{kind: A, value: "2001:db8::1"}, "a"},
 		{fields{kind: A, value: "192.0.2.256"}, "a"},
 		{fields{kind: AAAA, value: "::ffff:192.0.2.1"}, "aaaa"},
+		{fields{kind: MX, value: "192.0.2.1", priority: number(10)}, "host"},
+		{fields{kind: CNAME, name: "www", value: "192.0.2.1."}, "host"},
 		{fields{kind: A, name: "www.other.test.", value: "192.0.2.1"}, "name_outside"},
 		{fields{kind: A, name: "a.*", value: "192.0.2.1"}, "name"},
 		{fields{kind: A, name: "a b", value: "192.0.2.1"}, "name"},
