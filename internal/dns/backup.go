@@ -93,7 +93,8 @@ func (s *Service) Import(ctx context.Context, tx *db.Tx, accountID, serviceID in
 	})
 }
 
-// replace makes the customers' records of a zone those that are wanted.
+// replace makes the customers' records of a zone those that are wanted. Records of sets are left alone, and are in nobody's
+// way: what gives way to them is placed anew after every change.
 func (s *Service) replace(ctx context.Context, tx *db.Tx, z zone, all []record, wanted []fields) (changed bool, err error) {
 	there := make([]bool, len(wanted))
 	var left []record
@@ -105,7 +106,9 @@ func (s *Service) replace(ctx context.Context, tx *db.Tx, z zone, all []record, 
 			}
 		}
 		if stays {
-			left = append(left, r)
+			if r.owner == "" {
+				left = append(left, r)
+			}
 			continue
 		}
 		changed = true

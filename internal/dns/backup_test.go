@@ -75,3 +75,22 @@ func TestAZoneIsAsItsBackupHasIt(t *testing.T) {
 		}
 	})
 }
+
+// TestWhatAlsoTheSystemWantsIsTakenBack: what a customer had of its own, and the platform put there since, is the customer's
+// again.
+func TestWhatAlsoTheSystemWantsIsTakenBack(t *testing.T) {
+	onEngines(t, func(t *testing.T, w *world) {
+		id, _ := json.Marshal(w.expect("201", "POST", "10/dns", `{"name": "@", "type": "MX", "value": "mx.stead.test", "priority": 10}`)["id"])
+		document := w.export()
+		w.expect("200", "DELETE", "10/dns/"+string(id), "")
+		if err := w.setSystem(10, "mail", Record{Name: zoneName, Type: MX, Value: "mx.stead.test", Priority: number(10)}); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			w.takeBack(document)
+			if got := w.lines("MX"); got != "anna.uz MX 10 mx.stead.test." || w.placed("mail") != "[false]" {
+				t.Errorf("served %s, placed %s", got, w.placed("mail"))
+			}
+		}
+	})
+}
