@@ -99,7 +99,7 @@ func (s *Service) zone(ctx context.Context, accountID, serviceID int64) (zone, e
 }
 
 // ensure makes the zone of a service as it should be: there, and with the system's
-// records of today. The service is locked.
+// records of today. The service is locked, and the zone is then.
 func (s *Service) ensure(ctx context.Context, tx *db.Tx, on site.Site) (zone, error) {
 	if !live(on) {
 		return zone{}, fault.ServiceNotActive.New()
@@ -120,6 +120,8 @@ func (s *Service) ensure(ctx context.Context, tx *db.Tx, on site.Site) (zone, er
 		if z.id, err = insertZone(ctx, tx, z); err != nil {
 			return z, err
 		}
+	} else if z, err = lockZone(ctx, tx, z.id); err != nil { // the job that looks ALIASes up changes the serial without the service
+		return z, err
 	}
 	wanted := z
 	wanted.settledFor, wanted.ipv4, wanted.ipv6 = s.nameservers(), on.IPv4, on.IPv6
@@ -215,10 +217,6 @@ func (s *Service) changeIn(ctx context.Context, tx *db.Tx, accountID, serviceID 
 	}
 	z, err := s.ensure(ctx, tx, on)
 	if err != nil {
-		return err
-	}
-	// The job that looks ALIASes up changes the serial without the service.
-	if z, err = lockZone(ctx, tx, z.id); err != nil {
 		return err
 	}
 	all, err := ofZone(ctx, tx, z.id)
