@@ -65,7 +65,10 @@ func (w *work) begin(ctx context.Context) error {
 	if refused := w.preflight(ctx, w.on, w.domains, w.row.names, w.row.challenge); refused != nil {
 		return &failure{key: refused.def.Key, reason: refused.reason, detail: refused.detail}
 	}
-	names := w.withWWW(ctx)
+	names, err := w.withWWW(ctx)
+	if err != nil {
+		return err
+	}
 	key, err := newKey()
 	if err != nil {
 		return err
@@ -82,20 +85,27 @@ func (w *work) save(ctx context.Context) error {
 	return w.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error { return setOrder(ctx, tx, w.row) })
 }
 
-// withWWW are the names of the row with the "www." names that are answered like them and can be proved too.
-func (w *work) withWWW(ctx context.Context) []string {
+// withWWW are the names of the row with the "www." names that are answered like them and can be proved too. While there
+// is time, one that has a certificate does not lose it because the DNS did not answer.
+func (w *work) withWWW(ctx context.Context) ([]string, error) {
 	names := slices.Clone(w.row.names)
+	now := w.Clock.Now()
+	hasTime := w.row.valid(now) && w.row.expiresAt.Sub(now) > w.row.warning()
 	for _, d := range w.domains {
 		www := "www." + d.Name
 		if !slices.Contains(w.row.names, d.Name) || certificate.Covers(names, www) || strings.HasPrefix(d.Name, "www.") ||
 			len(www) > 253 || len(names) >= maxNames {
 			continue
 		}
-		if w.preflight(ctx, w.on, w.domains, []string{www}, w.row.challenge) == nil {
+		refused := w.preflight(ctx, w.on, w.domains, []string{www}, w.row.challenge)
+		switch {
+		case refused == nil:
 			names = append(names, www)
+		case refused.reason == reasonUnknown && hasTime && certificate.Covers(w.row.sans, www):
+			return nil, &failure{key: refused.def.Key, reason: refused.reason, detail: refused.detail}
 		}
 	}
-	return names
+	return names, nil
 }
 
 // key is the key of the certificate to come.

@@ -172,6 +172,33 @@ func TestARealAuthorityIssuesAndRenews(t *testing.T) {
 	})
 }
 
+// TestWWWKeepsItsCertificateWhileTheDNSIsSilent: visitors of www would be warned for as long as the next one lasts.
+func TestWWWKeepsItsCertificateWhileTheDNSIsSilent(t *testing.T) {
+	engines(t, func(t *testing.T, w *world) {
+		p := w.startPebble(w.fileServer())
+		w.by(p.directory, p.client)
+		w.add("anna.uz", "anna.uz A 127.0.0.1", "www.anna.uz A 127.0.0.1")
+		w.service(10, "node", "anna.uz")
+		id := w.post(10, `{}`)
+		w.run()
+		first := w.leaf(id)
+		dns, _ := w.config.DNS.(*lookups)
+		dns.lost = "www.anna.uz"
+		w.post(10, fmt.Sprintf(`{"certificate_id": %d}`, id))
+		w.run()
+		if got := w.shown(10, id); !w.leaf(id).Equal(first) || got["status"] != "active" || got["last_error_key"] != "ssl_preflight_failed" {
+			t.Errorf("in silence: %v", got)
+		}
+		// With no time left it is better to have one for the rest.
+		w.clk.Set(first.NotAfter.Add(-day))
+		w.post(10, fmt.Sprintf(`{"certificate_id": %d}`, id))
+		w.run()
+		if got := w.leaf(id).DNSNames; w.leaf(id).Equal(first) || fmt.Sprint(got) != "[anna.uz]" {
+			t.Errorf("at its end: %v", got)
+		}
+	})
+}
+
 func TestWhatARealAuthorityRefusesChangesNothing(t *testing.T) {
 	engines(t, func(t *testing.T, w *world) {
 		p := w.startPebble(w.fileServer())

@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"encoding/json"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -177,6 +178,14 @@ func (w *world) add(zone string, records ...string) {
 type lookups struct {
 	dnsquery.Client
 	asked int
+	lost  string // a name about which no answer comes
+}
+
+func (l *lookups) LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error) {
+	if host == l.lost {
+		return nil, errors.New("i/o timeout")
+	}
+	return l.Client.LookupNetIP(ctx, network, host)
 }
 
 func (l *lookups) Serves(ctx context.Context, _, name, text string) (bool, error) {
