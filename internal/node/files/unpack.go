@@ -455,6 +455,10 @@ func zipMembers(archive *zip.Reader, yield func(member, error) bool) {
 		if m.mode.Type() == fs.ModeSymlink {
 			m.link, err = zipLink(f)
 		}
+		const encrypted = 1
+		if f.Flags&encrypted != 0 || m.mode.IsRegular() && f.Method != zip.Store && f.Method != zip.Deflate {
+			err = fmt.Errorf("%w: %q is encrypted, or packed in a way that is not read here", panel.ErrInvalid, m.name)
+		}
 		if !yield(m, err) {
 			return
 		}

@@ -316,3 +316,49 @@ func (f fakeInfo) Sys() any           { return nil }
 
 // tarMode lets a hard link pass for a file, until its type is set.
 func tarMode(m fs.FileMode) fs.FileMode { return m &^ fs.ModeIrregular }
+
+// TestWhatCannotBeUnpackedIsToldBeforeTheFirstFile: zips with passwords, and those that Windows makes of very large files.
+func TestWhatCannotBeUnpackedIsToldBeforeTheFirstFile(t *testing.T) {
+	for name, h := range map[string]zip.FileHeader{
+		"a password":  {Name: "b.txt", Method: zip.Deflate, Flags: 1},
+		"deflate64":   {Name: "b.txt", Method: 9},
+		"a directory": {Name: "b/", Flags: 1},
+	} {
+		var b bytes.Buffer
+		w := zip.NewWriter(&b)
+		first, err := w.Create("a.txt")
+		must(t, err)
+		_, err = first.Write([]byte("a"))
+		must(t, err)
+		h.CompressedSize64, h.UncompressedSize64 = 1, 1
+		if strings.HasSuffix(h.Name, "/") {
+			h.CompressedSize64, h.UncompressedSize64 = 0, 0
+		}
+		raw, err := w.CreateRaw(&h)
+		must(t, err)
+		_, err = raw.Write(make([]byte, h.CompressedSize64))
+		must(t, err)
+		must(t, w.Close())
+		home, _, err := extract(t, b.Bytes())
+		if panel.KindOf(err) != panel.ErrInvalid {
+			t.Errorf("%s: %v", name, err)
+		}
+		if _, err := os.Stat(filepath.Join(home, "public_html", "out")); err == nil {
+			t.Errorf("%s: something was written", name)
+		}
+	}
+}
+
+// TestAFileThatShrinksIsPackedAllTheSame: what a site writes anew while it is packed.
+func TestAFileThatShrinksIsPackedAllTheSame(t *testing.T) {
+	var b bytes.Buffer
+	p := newTarGz(&b)
+	for _, name := range []string{"first", "second"} {
+		must(t, p.add(name, fakeInfo{thing{name: name, content: "0123456789"}}, "", strings.NewReader("012")))
+	}
+	must(t, p.Close())
+	_, got, err := extract(t, b.Bytes())
+	if err != nil || got.Files != 2 || got.Bytes != 20 {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
