@@ -225,8 +225,18 @@ func (p tarPacker) add(name string, info fs.FileInfo, link string, body io.Reade
 	if err := p.WriteHeader(h); err != nil || body == nil {
 		return err
 	}
-	_, err := io.Copy(p.Writer, body)
+	n, err := io.Copy(p.Writer, body)
+	if err == nil && n < h.Size { // it shrank meanwhile, and its length stands before it: zeros fill it up, as with other programs
+		_, err = io.CopyN(p.Writer, zeros{}, h.Size-n)
+	}
 	return err
+}
+
+type zeros struct{}
+
+func (zeros) Read(b []byte) (int, error) {
+	clear(b)
+	return len(b), nil
 }
 
 func (p tarPacker) Close() error { return errors.Join(p.Writer.Close(), p.gz.Close()) }
