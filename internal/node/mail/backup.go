@@ -2,7 +2,6 @@ package mail
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -116,8 +115,12 @@ func (d *Driver) load(ctx context.Context, a accounts.Account, s state, address 
 		return err
 	}
 	// Root makes the new mailbox and gives it to the user when it is whole: the user may have no room for two.
-	fresh := path.Join(path.Dir(box), ".stead-"+rand.Text())
-	if err := account.Mkdir(fresh, 0o700); err != nil {
+	fresh := path.Join(path.Dir(box), ".stead-"+path.Base(box))
+	err = account.RemoveAll(fresh) // of an agent that was killed then
+	if err == nil {
+		err = account.Mkdir(fresh, 0o700)
+	}
+	if err != nil {
 		return err
 	}
 	c := copying{ctx: ctx, from: from, to: account, uid: a.User.UID, gid: a.User.GID, as: func(f func() error) error { return f() }}

@@ -144,7 +144,13 @@ func TestACopyOfMailIsNotTheAccounts(t *testing.T) {
 	if owned(dir, os.Geteuid()) == 0 {
 		t.Error("nothing was copied")
 	}
+	// An agent that is killed while it restores leaves a part of the mailbox, which the next takes away.
+	part := filepath.Join(w.cfg.Store, "alice/alice.example/.stead-info")
+	must(t, os.MkdirAll(filepath.Join(part, "Maildir"), 0o700))
 	must(t, w.LoadBackup(t.Context(), a, dir, nil))
+	if _, err := os.Stat(part); err == nil {
+		t.Error("a part of the mailbox is left")
+	}
 	if owned(filepath.Join(w.cfg.Store, "alice/alice.example/info"), a.User.UID) == 0 {
 		t.Error("nothing came back")
 	}
