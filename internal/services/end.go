@@ -294,10 +294,11 @@ func setTerminated(ctx context.Context, tx *db.Tx, id int64, from Status) (bool,
 }
 
 // setReturning is setProvisioning for a service that comes back, to the panel that it
-// was on.
+// was on. What failed before its end, and what its owner was told of then, is over: money that comes in would renew it a
+// second time.
 func setReturning(ctx context.Context, tx *db.Tx, id int64) error {
-	_, err := tx.Exec(ctx, `UPDATE services SET status = $1, provisioning_at = $2, suspend_reason = NULL, suspended_at = NULL
-		WHERE id = $3`, Provisioning, tx.Now, id)
+	_, err := tx.Exec(ctx, `UPDATE services SET status = $1, provisioning_at = $2, suspend_reason = NULL, suspended_at = NULL,
+		reminded = NULL, warned = NULL, renewal_failure = NULL, renewal_failed_at = NULL WHERE id = $3`, Provisioning, tx.Now, id)
 	return err
 }
 

@@ -116,12 +116,16 @@ func (s *Service) paidReturn(ctx context.Context, tx *db.Tx, r record) (until ti
 	return addMonths(tx.Now, r.periodMonths), true, nil
 }
 
-// returned notes what was paid for a service that is back.
+// returned notes what was paid for a service that is back: its own plan, so another one that was to come with the next
+// renewal does not.
 func (s *Service) returned(ctx context.Context, tx *db.Tx, r record, until time.Time) error {
 	if err := insertPeriod(ctx, tx, r.id, tx.Now, until, r.restorePrice); err != nil {
 		return err
 	}
 	if err := setRestoreOrder(ctx, tx, r.id, nil, r); err != nil {
+		return err
+	}
+	if err := setPending(ctx, tx, r.id, nil, nil); err != nil {
 		return err
 	}
 	if s.addons == nil {

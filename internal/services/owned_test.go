@@ -3,6 +3,7 @@ package services
 import (
 	"context"
 	"errors"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -249,6 +250,44 @@ func TestAnOwnerPaysForAServiceThatComesBack(t *testing.T) {
 		if err := w.comesBack(abused); !errors.Is(err, fault.ServiceSuspended) {
 			t.Errorf("suspended for abuse: %v", err)
 		}
+	})
+}
+
+// A service that ended because it was not paid comes back with a period that is paid: what went wrong before is over.
+func TestAServiceThatComesBackBeginsAnew(t *testing.T) {
+	engines(t, func(t *testing.T, w *world) {
+		w.openPurse()
+		w.SetKeeper(&keeper{kept: true})
+		id := w.active(ask("a.test"))
+		if status, answer := w.post("own", id, "tariff", `{"plan_id": 4, "when": "renewal"}`); status != http.StatusOK {
+			t.Fatal(answer)
+		}
+		w.days(50)
+		if _, err := w.end(t.Context(), id, false); err != nil {
+			t.Fatal(err)
+		}
+		w.same("status", Terminated, w.record(id).status)
+		w.pay(1, 10_000)
+		if err := w.comesBack(id); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.provision(t.Context(), id, false); err != nil {
+			t.Fatal(err)
+		}
+		w.pay(1, 1)
+		w.live()
+		if err := w.ApplyTariffs(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		w.same("charges", []string{"499"}, w.texts(`SELECT CAST(amount AS TEXT) FROM test_sales`))
+		r := w.record(id)
+		w.same("the plan that was paid", []any{int64(3), (*int64)(nil)}, []any{r.planID, r.pendingPlanID})
+		if h, err := w.Health(t.Context(), time.Hour); err != nil || h.Failing != 0 {
+			t.Errorf("%+v, %v", h, err)
+		}
+		before := len(w.told(id))
+		w.days(26)
+		w.same("told", []string{"service.renewal_upcoming", "service.renewal_upcoming"}, w.told(id)[before:])
 	})
 }
 
