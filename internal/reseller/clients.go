@@ -242,7 +242,7 @@ func clientsOf(ctx context.Context, q db.Querier, accountID int64, names []strin
 	}, `SELECT client_ref, SUM(CASE WHEN status IN ('failed', 'cancelled', 'terminated') THEN 0 ELSE 1 END),
 			SUM(CASE WHEN status IN ('active', 'past_due') THEN 1 ELSE 0 END), SUM(CASE WHEN status = 'suspended' THEN 1 ELSE 0 END),
 			SUM(CASE WHEN status IN ('failed', 'cancelled', 'terminated') THEN 1 ELSE 0 END),
-			CAST(SUM(CASE WHEN `+services.Renewing+` THEN renew_price ELSE 0 END) AS BIGINT),
+			CAST(SUM(CASE WHEN `+services.Renewing+` THEN `+services.NextPrice+` ELSE 0 END) AS BIGINT),
 			MIN(CASE WHEN `+services.Renewing+` THEN expires_at END)
 		FROM services`+in, args...)
 	if err != nil {

@@ -69,7 +69,7 @@ func wire(ctx context.Context, r record, has funds) serviceWire {
 		ExpiresAt: r.expiresAt, UnicodeDomain: r.unicodeDomain(), OrderID: r.orderID,
 		Plan:         planWire{ID: r.planID, Name: r.planName, Slug: r.planSlug},
 		PeriodMonths: r.periodMonths, AutoRenew: r.autoRenew,
-		RenewPrice: money.Wire(ctx, r.renewPrice), RenewalCovered: has.covers(r.renewPrice),
+		RenewPrice: money.Wire(ctx, r.renewPrice), RenewalCovered: has.covers(r.nextPrice()),
 		NextRenewalAttemptAt: r.nextRenewalAttemptAt, FailureKey: r.failureKey, SuspendReason: r.suspendReason, SuspendedAt: r.suspendedAt,
 		GraceUntil: r.graceUntil, TerminatesAt: r.terminatesAt,
 		Location: orNull(r.place.location), IPv4: orNull(r.place.ipv4), IPv6: orNull(r.place.ipv6),

@@ -125,7 +125,7 @@ func (s *Service) returned(ctx context.Context, tx *db.Tx, r record, until time.
 	if err := setRestoreOrder(ctx, tx, r.id, nil, r); err != nil {
 		return err
 	}
-	if err := setPending(ctx, tx, r.id, nil, nil); err != nil {
+	if err := setPending(ctx, tx, r.id, nil, nil, nil); err != nil {
 		return err
 	}
 	if s.addons == nil {

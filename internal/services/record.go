@@ -59,6 +59,7 @@ type record struct {
 	suspendReason          *SuspendReason
 	pendingPlanID          *int64
 	pendingPlanAt          *time.Time
+	pendingPrice           *money.USDCents // of the pending plan, as its owner saw it
 	panel, panelRef        string
 	place                  place
 	createdAt              time.Time
@@ -131,6 +132,17 @@ func refOf(id int64) string { return strconv.FormatInt(id, 10) }
 
 // usernameOf is the name of the service's account on every panel.
 func usernameOf(id int64) string { return "s" + strconv.FormatInt(id, 10) }
+
+// nextPrice is what the next renewal costs: at the price of the plan that comes with it, where another one does.
+func (r record) nextPrice() money.USDCents {
+	if r.pendingPrice != nil {
+		return *r.pendingPrice + r.addonPrice
+	}
+	return r.renewPrice
+}
+
+// NextPrice is record.nextPrice in SQL.
+const NextPrice = `COALESCE(pending_price + addon_price, renew_price)`
 
 // searchText is what a search looks through: the label and the domain in both its forms, each once, because a search
 // looks through it for every service of an account.

@@ -185,7 +185,7 @@ func sumRenewals(ctx context.Context, q db.Querier, accountID int64, after due, 
 	}, `SELECT expires_at, id, CAST(total AS BIGINT), place FROM (
 			SELECT expires_at, id, SUM(`+renewalCost(6)+`) OVER (ORDER BY expires_at, id) AS total,
 				ROW_NUMBER() OVER (ORDER BY expires_at, id) AS place, COUNT(*) OVER () AS places
-			FROM (SELECT expires_at, id, renew_price FROM services WHERE account_id = $1 AND `+renewing+`
+			FROM (SELECT expires_at, id, renew_price, pending_price, addon_price FROM services WHERE account_id = $1 AND `+renewing+`
 				AND (expires_at, id) > ($2, $3) ORDER BY expires_at, id LIMIT $4) AS next) AS sums
 		WHERE total > $5 OR place = places ORDER BY expires_at, id LIMIT 1`, accountID, after.at, after.id, n, has.balance, has.tax.BasisPoints)
 	return s, err
@@ -220,7 +220,7 @@ func (s *Service) resold(ctx context.Context, q db.Querier, accountID int64, row
 	all := make([]Resold, len(rows))
 	for i, r := range rows {
 		w := Resold{
-			View: wire(ctx, r, has), Cost: money.Wire(ctx, r.firstPrice), RenewCost: money.Wire(ctx, r.renewPrice), Sandbox: r.sandbox,
+			View: wire(ctx, r, has), Cost: money.Wire(ctx, r.firstPrice), RenewCost: money.Wire(ctx, r.nextPrice()), Sandbox: r.sandbox,
 		}
 		w.RenewalCovered = r.renewing() && (first == nil || r.before(*first))
 		if r.suspendedByOwner() {

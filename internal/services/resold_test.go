@@ -94,6 +94,39 @@ func TestRenewalsAreCoveredInTheOrderInWhichTheyAreDue(t *testing.T) {
 	})
 }
 
+// What the next renewal is sold as is another plan: its price is the one that counts.
+func TestAPlanThatComesWithTheRenewalIsCovered(t *testing.T) {
+	engines(t, func(t *testing.T, w *world) { // account 1 has 500
+		id := w.active(ask("a.test"))
+		w.in(func(ctx context.Context, tx *db.Tx) error {
+			_, err := w.Extend(ctx, tx, id, 1, nil)
+			return err
+		})
+		covered := func(what string, plan int, want bool, cost money.USDCents) {
+			t.Helper()
+			if status, answer := w.post("own", id, "tariff", fmt.Sprintf(`{"plan_id": %d, "when": "renewal"}`, plan)); status != 200 {
+				t.Fatal(answer)
+			}
+			one, err := w.ResoldOne(t.Context(), w.db, 1, id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			due, err := w.DueRenewals(t.Context(), w.db, 1, w.clk.Now().AddDate(1, 0, 0))
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, has, err := w.get(t.Context(), 1, id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.same(what, []any{want, want, cost, cost}, []any{wire(t.Context(), w.record(id), has).RenewalCovered, one.RenewalCovered, one.RenewCost.USDCents, due})
+		}
+		covered("a dearer one", 4, false, 1001)
+		covered("a cheaper one", 5, true, 101)
+		covered("none", 3, true, 500)
+	})
+}
+
 func TestWhatAResellerNotes(t *testing.T) {
 	engines(t, func(t *testing.T, w *world) {
 		n := sold("a.test", 200, "seven")

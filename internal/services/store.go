@@ -16,7 +16,7 @@ import (
 )
 
 const columns = `id, account_id, order_id, type, label, status, domain, client_ref, plan_id, plan_slug, plan_name, limits,
-	period_months, auto_renew, renew_price, first_price, sandbox, failure_key, suspend_reason, pending_plan_id, pending_plan_at, panel, panel_ref,
+	period_months, auto_renew, renew_price, first_price, sandbox, failure_key, suspend_reason, pending_plan_id, pending_plan_at, pending_price, panel, panel_ref,
 	username, origin_url, location, ipv4, ipv6, nameservers, created_at, provisioned_at, expires_at,
 	next_renewal_attempt_at, grace_until, suspended_at, terminates_at, reminded, warned,
 	metadata, owner_suspended_at, suspend_note, addon_price, addon_limits, ends_at_expiry, restore_order_id, restore_price, cleaning_until`
@@ -26,7 +26,7 @@ func scan(row db.Row) (record, error) {
 	var nameservers string
 	err := row.Scan(&r.id, &r.accountID, &r.orderID, &r.typ, &r.label, &r.status, &r.domain, &r.clientRef, &r.planID,
 		&r.planSlug, &r.planName, &r.planLimits, &r.periodMonths, &r.autoRenew, &r.renewPrice, &r.firstPrice, &r.sandbox, &r.failureKey,
-		&r.suspendReason, &r.pendingPlanID, &r.pendingPlanAt, &r.panel, &r.panelRef, &r.place.username, &r.place.originURL,
+		&r.suspendReason, &r.pendingPlanID, &r.pendingPlanAt, &r.pendingPrice, &r.panel, &r.panelRef, &r.place.username, &r.place.originURL,
 		&r.place.location, &r.place.ipv4, &r.place.ipv6, &nameservers, &r.createdAt, &r.provisionedAt, &r.expiresAt,
 		&r.nextRenewalAttemptAt, &r.graceUntil, &r.suspendedAt, &r.terminatesAt, &r.reminded, &r.warned,
 		&r.metadata, &r.ownerSuspendedAt, &r.suspendNote, &r.addonPrice, &r.addonLimits,

@@ -200,7 +200,7 @@ func (s *Service) changeTariff(ctx context.Context, tx *db.Tx, accountID, id int
 	if w.atRenewal {
 		r, err := s.unmoved(ctx, tx, before)
 		if err == nil {
-			err = setPending(ctx, tx, id, &w.planID, r.expiresAt)
+			err = setPending(ctx, tx, id, &w.planID, r.expiresAt, &t.offer.Price)
 		}
 		if err == nil {
 			err = s.tellUpdated(ctx, tx, id, map[string]any{"pending_plan_id": r.pendingPlanID})
@@ -248,7 +248,7 @@ func (s *Service) stay(ctx context.Context, tx *db.Tx, before record) (tariffQuo
 		// The time after the change was paid at the other plan's price.
 		return tariffQuote{}, 0, ErrTariffNotAllowed.Wrapf("services: service %d was renewed for its next plan", r.id)
 	}
-	if err := setPending(ctx, tx, r.id, nil, nil); err != nil {
+	if err := setPending(ctx, tx, r.id, nil, nil, nil); err != nil {
 		return tariffQuote{}, 0, err
 	}
 	offer := Offer{
@@ -311,7 +311,7 @@ func (s *Service) applyPending(ctx context.Context, tx *db.Tx, id int64) error {
 	if err != nil && !errors.Is(err, fault.Validation) {
 		return err
 	}
-	if err := setPending(ctx, tx, id, nil, nil); err != nil {
+	if err := setPending(ctx, tx, id, nil, nil, nil); err != nil {
 		return err
 	}
 	if err == nil {
@@ -412,9 +412,9 @@ func setRenewed(ctx context.Context, tx *db.Tx, r record) error {
 	})
 }
 
-// setPending notes the plan that comes with the next renewal; nil takes it back.
-func setPending(ctx context.Context, tx *db.Tx, id int64, planID *int64, at *time.Time) error {
-	_, err := tx.Exec(ctx, `UPDATE services SET pending_plan_id = $1, pending_plan_at = $2 WHERE id = $3`, planID, at, id)
+// setPending notes the plan that comes with the next renewal, and its price; nil takes it back.
+func setPending(ctx context.Context, tx *db.Tx, id int64, planID *int64, at *time.Time, price *money.USDCents) error {
+	_, err := tx.Exec(ctx, `UPDATE services SET pending_plan_id = $1, pending_plan_at = $2, pending_price = $3 WHERE id = $4`, planID, at, price, id)
 	return err
 }
 
@@ -422,7 +422,7 @@ func setPending(ctx context.Context, tx *db.Tx, id int64, planID *int64, at *tim
 // overtaken by it.
 func setPlan(ctx context.Context, tx *db.Tx, id int64, o Offer) error {
 	_, err := tx.Exec(ctx, `UPDATE services SET plan_id = $1, plan_slug = $2, plan_name = $3, limits = $4, renew_price = $5 + addon_price,
-			pending_plan_id = NULL, pending_plan_at = NULL WHERE id = $6`,
+			pending_plan_id = NULL, pending_plan_at = NULL, pending_price = NULL WHERE id = $6`,
 		o.PlanID, o.PlanSlug, o.PlanName, string(o.Limits), o.Price, id)
 	return err
 }

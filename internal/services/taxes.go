@@ -59,5 +59,5 @@ func (f funds) covers(price money.USDCents) bool {
 // renewalCost is what the renewal of a service costs with the tax on top, in SQL, of which a parameter is the rate.
 // It rounds as money.Tax does.
 func renewalCost(parameter int) string {
-	return fmt.Sprintf(`(renew_price + (renew_price * $%d + 5000) / 10000)`, parameter)
+	return fmt.Sprintf(`(`+NextPrice+` + (`+NextPrice+` * $%d + 5000) / 10000)`, parameter)
 }

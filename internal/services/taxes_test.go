@@ -26,7 +26,8 @@ func TestWhatARenewalCostsIsTheSameInSQL(t *testing.T) {
 					t.Fatal(err)
 				}
 				var got money.USDCents
-				err = d.QueryRow(t.Context(), `SELECT `+renewalCost(1)+` FROM (SELECT CAST($2 AS BIGINT) AS renew_price) AS s`, rate, price).Scan(&got)
+				err = d.QueryRow(t.Context(), `SELECT `+renewalCost(1)+` FROM (SELECT CAST($2 AS BIGINT) AS renew_price,
+					CAST(NULL AS BIGINT) AS pending_price, 0 AS addon_price) AS s`, rate, price).Scan(&got)
 				if err != nil || got != price+on {
 					t.Errorf("%d at %d: %d, %v; want %d", price, rate, got, err, price+on)
 				}
