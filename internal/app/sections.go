@@ -162,8 +162,9 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 		DB: c.db, Clock: c.clock, Queue: c.queue, Events: c.outbox, Services: hosted{c.services}, Worlds: c.accounts, Panels: c.panels,
 		Resolver: net.DefaultResolver, ReservedDomains: ownNames(c.cfg),
 	})
-	c.outbox.Subscribe("wallet.topup_succeeded", c.services.Paid)
-	c.outbox.Subscribe("wallet.adjusted", c.services.Paid)
+	for _, typ := range []string{"wallet.topup_succeeded", "wallet.adjusted", "order.refunded"} {
+		c.outbox.Subscribe(typ, c.services.Paid)
+	}
 	c.services.SetNames(c.hosting)
 	c.services.SetUsages(c.hosting)
 	c.credentials = credentials.New(credentials.Config{DB: c.db, Box: c.box, Log: c.log})

@@ -153,13 +153,19 @@ func (w *world) openPurse() {
 // pay puts money into an account's purse and tells of it, as the wallet does.
 func (w *world) pay(account int64, cents money.USDCents) {
 	w.t.Helper()
+	w.comes("wallet.topup_succeeded", account, cents)
+}
+
+// comes is pay for money of which an event of that type tells.
+func (w *world) comes(event string, account int64, cents money.USDCents) {
+	w.t.Helper()
 	w.in(func(ctx context.Context, tx *db.Tx) error {
 		_, err := tx.Exec(ctx, `INSERT INTO test_purse (account_id, balance) VALUES ($1, $2)
 			ON CONFLICT (account_id) DO UPDATE SET balance = test_purse.balance + excluded.balance`, account, cents)
 		if err != nil {
 			return err
 		}
-		return w.Paid(ctx, tx, outbox.Stored{Type: "wallet.topup_succeeded", AccountID: account})
+		return w.Paid(ctx, tx, outbox.Stored{Type: event, AccountID: account})
 	})
 }
 
@@ -219,7 +225,7 @@ func TestMoneyThatComesInBringsServicesBackTheFirstDueFirst(t *testing.T) {
 		w.pay(1, 600) // for one of them
 		w.live()
 		w.same("one is back", []Status{Active, Suspended}, []Status{w.record(first).status, w.record(second).status})
-		w.pay(1, 400)
+		w.comes("order.refunded", 1, 400)
 		w.live()
 		w.same("both are back", []Status{Active, Active}, []Status{w.record(first).status, w.record(second).status})
 		w.same("charges", []string{"499", "499"}, w.texts(`SELECT CAST(amount AS TEXT) FROM test_sales`))
