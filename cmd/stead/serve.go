@@ -96,7 +96,7 @@ func (doctorCmd) Run(e *environment) error {
 	if err != nil {
 		report = doctor.Unreadable(err)
 	} else {
-		report = app.Examine(e.ctx, *cfg)
+		report = app.Examine(e.ctx, *cfg, e.version)
 	}
 	if e.json {
 		err = e.printJSON(report)

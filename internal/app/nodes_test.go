@@ -3,6 +3,8 @@ package app
 import (
 	"context"
 	"errors"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -32,6 +34,43 @@ func runNode(t *testing.T, a *App, token string) {
 			t.Errorf("node: %v", err)
 		}
 	})
+}
+
+func TestTheDoctorCallsTheNodes(t *testing.T) {
+	a := start(t, map[string]string{"panel": "nodes", "nodes_listen": "127.0.0.1:0", "node_listen": "off", "base_url": "http://stead.test"})
+	invite := func(name string) string {
+		t.Helper()
+		_, token, err := a.nodes.Add(t.Context(), nodes.NewNode{Name: name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return token
+	}
+	found := func(version string) (all []string) {
+		for _, c := range Examine(t.Context(), a.cfg, version).Checks {
+			if c.Name == "nodes" {
+				all = append(all, string(c.Status)+" "+c.Found)
+			}
+		}
+		return all
+	}
+	expect := func(version string, want ...string) {
+		t.Helper()
+		if got := found(version); !slices.EqualFunc(got, want, strings.HasPrefix) {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	invite("invited")
+	expect("test", "fail none has joined")
+	runNode(t, a, invite("node1"))
+	testkit.Eventually(t, heard, func() bool { return strings.HasPrefix(found("test")[0], "ok 1 report and answer; 1 of them") }, "the node has reported")
+	expect("newer", "warn node1 runs version test, this is newer")
+	// One that has joined and does not run.
+	cfg := testConfig(t, nil)
+	if _, err := JoinNode(t.Context(), cfg, agent.Invitation{URL: a.NodesURL(), Token: invite("node2"), Address: testkit.Address(t), Version: "test"}); err != nil {
+		t.Fatal(err)
+	}
+	expect("test", "fail node2 has not reported since")
 }
 
 func TestANodeIsAPanelOfEveryReplica(t *testing.T) {

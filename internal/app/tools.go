@@ -6,14 +6,20 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
+	"sync"
+	"time"
 
 	"stead.dev/stead/internal/admin"
 	"stead.dev/stead/internal/doctor"
 	"stead.dev/stead/internal/invoices"
+	"stead.dev/stead/internal/nodes"
 	"stead.dev/stead/internal/observe"
+	"stead.dev/stead/internal/panel/remote"
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/config"
 	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/nodelink"
 	"stead.dev/stead/internal/schema"
 	"stead.dev/stead/internal/wallet"
 )
@@ -57,16 +63,71 @@ func Migrations(ctx context.Context, cfg config.Config) (all []schema.Migration,
 }
 
 // Examine looks at the configured installation.
-func Examine(ctx context.Context, cfg config.Config) doctor.Report {
+func Examine(ctx context.Context, cfg config.Config, version string) doctor.Report {
+	now := clock.System(cfg.ClockOffset)
 	return doctor.Examine(ctx, doctor.Installation{
-		Config: cfg, Clock: clock.System(cfg.ClockOffset),
+		Config: cfg, Clock: now, Version: version,
 		DatabaseFile: DatabaseFile(cfg), KeyFile: KeyFile(cfg), NodeDir: nodeDir(cfg),
 		Ledger: func(ctx context.Context, d *db.DB) error {
 			return auditLedger(ctx, wallet.New(wallet.Config{DB: d}))
 		},
 		Invoices: func(ctx context.Context, d *db.DB) error { return invoices.New(invoices.Config{DB: d}).Verify(ctx) },
 		Registry: registryReady(cfg),
+		Nodes: func(ctx context.Context, d *db.DB) ([]doctor.Node, error) {
+			return callNodes(ctx, cfg, nodes.New(nodes.Config{DB: d, Clock: now}))
+		},
 	})
+}
+
+// callNodes tells the doctor of the nodes that have joined. It calls all at once.
+func callNodes(ctx context.Context, cfg config.Config, s *nodes.Service) ([]doctor.Node, error) {
+	all, err := s.List(ctx)
+	all = slices.DeleteFunc(all, func(n nodes.Node) bool { return !n.Serves() })
+	if err != nil || len(all) == 0 {
+		return nil, err
+	}
+	if _, err := os.Stat(KeyFile(cfg)); err != nil && cfg.SecretKey == "" {
+		return nil, err // opening it would make a new one
+	}
+	if s.Box, err = openBox(cfg); err != nil {
+		return nil, err
+	}
+	control, err := s.Identity(ctx)
+	if err != nil {
+		return nil, err
+	}
+	found := make([]doctor.Node, len(all))
+	var calls sync.WaitGroup
+	for i, n := range all {
+		calls.Go(func() { found[i] = callNode(ctx, control, n, s.Clock.Now()) })
+	}
+	calls.Wait()
+	return found, nil
+}
+
+func callNode(ctx context.Context, control *nodelink.Identity, n nodes.Node, now time.Time) doctor.Node {
+	found := doctor.Node{
+		Name: n.Name, Address: n.Address, Version: n.Version, Silent: n.Shown(now) == nodes.Offline,
+		DiskFreeMB: n.Capacity.DiskFreeMB, DiskLow: n.LastSeenAt != nil && n.DiskLow(), Closed: n.Closed(now),
+	}
+	if n.CertificateEndsAt != nil {
+		found.CertificateEnds = *n.CertificateEndsAt
+	}
+	for _, at := range []*time.Time{n.JoinedAt, n.LastSeenAt} {
+		if at != nil && at.After(found.LastSeen) {
+			found.LastSeen = *at
+		}
+	}
+	far := remote.New(remote.Config{
+		Name: nodes.PanelName(n.ID), Address: n.Address, TLS: control.Client(nodelink.NodeName(n.ID)), Timeout: lookUp,
+	})
+	defer func() { _ = far.Close() }() // frees the connection and cannot fail
+	said, err := far.Node(ctx)
+	if err == nil {
+		found.Version = said.Version
+	}
+	found.Unreachable = err
+	return found
 }
 
 // OpenAPI is the OpenAPI document of a server without configuration. The

@@ -60,6 +60,10 @@ type Installation struct {
 	Invoices Ledger
 	// Registry tells whether the registry of domain names lets us in; nil where none is configured.
 	Registry func(ctx context.Context) error
+	// Nodes reads which hosting machines have joined, and calls each.
+	Nodes func(ctx context.Context, d *db.DB) ([]Node, error)
+	// Version of this program.
+	Version string
 }
 
 // patience bounds each check: a service that does not answer is a finding, not
@@ -89,6 +93,7 @@ func Examine(ctx context.Context, in Installation) Report {
 		e.look(ctx, "registry", e.registry)
 	}
 	e.look(ctx, "node", e.node)
+	e.lookAll(ctx, "nodes", e.nodes)
 	e.look(ctx, "clock", e.clockOffset)
 	return e.report()
 }
@@ -109,11 +114,17 @@ type examination struct {
 
 // look runs one check in its own time.
 func (e *examination) look(ctx context.Context, name string, check func(context.Context) Check) {
+	e.lookAll(ctx, name, func(ctx context.Context) []Check { return []Check{check(ctx)} })
+}
+
+// lookAll runs one check that may find several things.
+func (e *examination) lookAll(ctx context.Context, name string, check func(context.Context) []Check) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	c := check(ctx)
-	c.Name = name
-	e.checks = append(e.checks, c)
+	for _, c := range check(ctx) {
+		c.Name = name
+		e.checks = append(e.checks, c)
+	}
 }
 
 func (e *examination) report() Report {

@@ -14,6 +14,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -47,6 +48,7 @@ func installation(t *testing.T, settings map[string]string) doctor.Installation 
 		Config: *cfg, Clock: clock.NewFake(testkit.Start), DatabaseFile: filepath.Join(dir, "stead.db"),
 		KeyFile: filepath.Join(dir, "secret.key"), NodeDir: filepath.Join(dir, "node"),
 		Ledger: func(context.Context, *db.DB) error { return nil }, Invoices: func(context.Context, *db.DB) error { return nil },
+		Nodes: func(context.Context, *db.DB) ([]doctor.Node, error) { return nil, nil }, Version: "v1",
 	}
 	if _, err := secret.OpenKeyFile(in.KeyFile); err != nil {
 		t.Fatal(err)
@@ -199,6 +201,60 @@ func TestAMailServerIsGreeted(t *testing.T) {
 			t.Errorf("%q: %+v", greeting, got)
 		}
 		must(t, ln.Close())
+	}
+}
+
+func TestNodesAreLookedAt(t *testing.T) {
+	const day = 24 * time.Hour
+	well := doctor.Node{Name: "n1", Address: "n1.test:8443", Version: "v1", LastSeen: testkit.Start, CertificateEnds: testkit.Start.Add(20 * day)}
+	// with is a node with something else.
+	with := func(change func(n *doctor.Node)) doctor.Node {
+		n := well
+		n.Name = "n2"
+		change(&n)
+		return n
+	}
+	refused := errors.New("connection refused")
+	for name, c := range map[string]struct {
+		panel string
+		nodes []doctor.Node
+		err   error
+		want  []string // how each finding begins
+	}{
+		"none":                 {"node", nil, nil, []string{"skip none has joined"}},
+		"none, and all are":    {"nodes", nil, nil, []string{"fail none has joined"}},
+		"not to be looked at":  {"nodes", nil, errors.New("no such table"), []string{"skip they cannot be looked at: no such table"}},
+		"well":                 {"nodes", []doctor.Node{well, well}, nil, []string{"ok 2 report and answer; 2 of them"}},
+		"one without room":     {"nodes", []doctor.Node{well, with(func(n *doctor.Node) { n.Closed = "is draining" })}, nil, []string{"ok 2 report and answer; 1 of them"}},
+		"a stopped agent":      {"node", []doctor.Node{with(func(n *doctor.Node) { n.Silent, n.Unreachable = true, refused })}, nil, []string{"fail n2 has not reported since 2026-"}},
+		"one that cannot tell": {"node", []doctor.Node{with(func(n *doctor.Node) { n.Silent = true })}, nil, []string{"fail n2 answers, but has not reported since"}},
+		"behind a wall":        {"node", []doctor.Node{well, with(func(n *doctor.Node) { n.Unreachable = refused })}, nil, []string{"fail n2 reports, but n1.test:8443 cannot be called: connection refused"}},
+		"a month without contact": {"node", []doctor.Node{with(func(n *doctor.Node) {
+			n.CertificateEnds, n.Silent, n.Unreachable = testkit.Start, true, refused
+		})}, nil, []string{"fail the certificate of n2 ended on"}},
+		"soon without one": {"node", []doctor.Node{with(func(n *doctor.Node) { n.CertificateEnds = testkit.Start.Add(7 * day) })}, nil, []string{"warn the certificate of n2 ends on"}},
+		"a full disk, the last one": {"nodes", []doctor.Node{with(func(n *doctor.Node) {
+			n.DiskLow, n.DiskFreeMB, n.Closed = true, 12, "has 12 MB of its disk free"
+		})}, nil, []string{"warn n2 has 12 MB of its disk free", "fail no service can be sold: n2 has 12 MB"}},
+		"sold out, but not what is sold": {"node", []doctor.Node{with(func(n *doctor.Node) { n.Closed = "has its 3 services" })}, nil, []string{"ok 1 report and answer; 0 of them"}},
+		"another version":                {"node", []doctor.Node{with(func(n *doctor.Node) { n.Version = "v0" })}, nil, []string{"warn n2 runs version v0, this is v1"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := installation(t, map[string]string{"panel": c.panel})
+			in.Nodes = func(context.Context, *db.DB) ([]doctor.Node, error) { return c.nodes, c.err }
+			var got []string
+			for _, f := range doctor.Examine(t.Context(), in).Checks {
+				if f.Name == "nodes" {
+					got = append(got, string(f.Status)+" "+f.Found)
+					if (f.Status == doctor.Warn || f.Status == doctor.Fail) && f.Do == "" {
+						t.Errorf("%+v says nothing to do", f)
+					}
+				}
+			}
+			if !slices.EqualFunc(got, c.want, strings.HasPrefix) {
+				t.Errorf("%q, want %q", got, c.want)
+			}
+		})
 	}
 }
 

@@ -133,7 +133,7 @@ func lockPeer(ctx context.Context, tx *db.Tx, peer nodelink.Party) (Node, error)
 	if err != nil {
 		return n, stranger(err)
 	}
-	if !n.serves() {
+	if !n.Serves() {
 		return n, fmt.Errorf("%w: the node is %s", errStranger, n.State)
 	}
 	if n.JoinedAt == nil || peer.IssuedAt.Before(n.JoinedAt.Truncate(time.Second)) {

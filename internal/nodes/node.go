@@ -56,8 +56,8 @@ func (n Node) alive(now time.Time) bool {
 	return n.LastSeenAt != nil && now.Sub(*n.LastSeenAt) < nodelink.SilentAfter
 }
 
-// serves tells that the node has an address at which services on it are reached.
-func (n Node) serves() bool { return n.State == Active || n.State == Draining }
+// Serves tells that the node has joined: it has an address at which services on it are reached.
+func (n Node) Serves() bool { return n.State == Active || n.State == Draining }
 
 // soldDiskMB is how much disk may be sold on the node.
 func (n Node) soldDiskMB() int64 { return n.Capacity.DiskMB * n.DiskPercent / 100 }
@@ -81,12 +81,18 @@ func (n Node) obstacle(need Need, missing []panel.Capability, now time.Time) str
 		return fmt.Sprintf("has its %d services", n.MaxAccounts)
 	case n.PlacedDiskMB+need.DiskMB > n.soldDiskMB():
 		return fmt.Sprintf("has sold %d of %d MB of disk", n.PlacedDiskMB, n.soldDiskMB())
-	case n.Capacity.DiskFreeMB <= n.Capacity.DiskMB/reserve:
+	case n.DiskLow():
 		return fmt.Sprintf("has %d MB of its disk free", n.Capacity.DiskFreeMB)
 	default:
 		return ""
 	}
 }
+
+// DiskLow tells that so little of the disk is free that nothing more is placed on the node.
+func (n Node) DiskLow() bool { return n.Capacity.DiskFreeMB <= n.Capacity.DiskMB/reserve }
+
+// Closed says why no service is placed on the node, however small; empty: one can be.
+func (n Node) Closed(now time.Time) string { return n.obstacle(Need{DiskMB: 1}, nil, now) }
 
 // share of the node that is taken, in parts of a million, for comparing nodes.
 func (n Node) share() int64 {
@@ -115,7 +121,7 @@ func candidates(all []Node, need Need, now time.Time) (fit []Node, obstacles []s
 	offered := map[panel.Capability]bool{}
 	for _, n := range all {
 		for _, c := range n.Capabilities {
-			offered[c] = offered[c] || n.serves()
+			offered[c] = offered[c] || n.Serves()
 		}
 	}
 	for _, n := range all {

@@ -476,6 +476,16 @@ func TestAFullDiskGetsNoMore(t *testing.T) {
 		if key(err) != "out_of_stock" || !strings.Contains(err.Error(), "one has 40 MB of its disk free") {
 			t.Errorf("placed on %q, %v", name, err)
 		}
+		all, err := w.List(t.Context())
+		if err != nil || !all[0].DiskLow() || all[0].Closed(w.clk.Now()) != "has 40 MB of its disk free" {
+			t.Errorf("%+v, %v", all, err)
+		}
+		m.capacity.Store(&nodelink.Capacity{DiskMB: 1000, DiskFreeMB: 400})
+		w.eventually("one", func(n nodes.Node) bool { return n.Capacity.DiskFreeMB == 400 })
+		n := w.node("one")
+		if why := n.Closed(w.clk.Now()); n.DiskLow() || why != "" {
+			t.Errorf("with room it is closed because it %s", why)
+		}
 	})
 }
 

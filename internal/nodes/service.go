@@ -211,7 +211,7 @@ func (s *Service) Find(ctx context.Context, id int64) (Found, bool, error) {
 	if missing := new(fault.Error); errors.As(err, &missing) && missing.Def == fault.NotFound {
 		return Found{}, false, nil
 	}
-	if err != nil || !n.serves() {
+	if err != nil || !n.Serves() {
 		return Found{}, false, err
 	}
 	return Found{ID: n.ID, Address: n.Address, Capabilities: n.Capabilities}, true, nil

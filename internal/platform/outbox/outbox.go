@@ -89,8 +89,8 @@ type written struct {
 	at       time.Time
 }
 
-// last is the name under which events wait for the end of their transaction: after all that may emit more of them, and
-// before the jobs.
+// last is the name under which events wait for the end of their transaction: after all that may emit more of them but the
+// numbers of invoices, whose events are written by themselves, and before the jobs.
 const last = "~events"
 
 // Emit writes the event in tx: as it is now, when tx ends, with all others of tx.
