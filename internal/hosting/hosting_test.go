@@ -364,6 +364,29 @@ func TestAPrimaryDomainIsSwapped(t *testing.T) {
 	})
 }
 
+// TestAnAccountServesItsDomainFromTheFirst: whoever hears of a new service works with its domain before the panel was compared.
+func TestAnAccountServesItsDomainFromTheFirst(t *testing.T) {
+	engines(t, func(t *testing.T, w *world) {
+		w.exec(`INSERT INTO test_services VALUES (30, $1, 'it', '30', 'active', 'new.example', $2)`, owner, someLimits)
+		w.tx(func(ctx context.Context, tx *db.Tx) error { return w.Claim(ctx, tx, owner, 30, "new.example") })
+		served := func() bool {
+			t.Helper()
+			all, err := w.Hosted(t.Context(), w.db, owner, 30)
+			w.must(err)
+			return all[0].Served
+		}
+		if served() {
+			t.Error("it is served before there is an account")
+		}
+		for range 2 {
+			w.tx(func(ctx context.Context, tx *db.Tx) error { return w.Serve(ctx, tx, 30) })
+		}
+		if s := w.shows(30)["new.example"].Status; !served() || s != "pending" {
+			t.Errorf("served %v, %s", served(), s)
+		}
+	})
+}
+
 func TestDomainsFollowTheirService(t *testing.T) {
 	engines(t, func(t *testing.T, w *world) {
 		w.service(owner, 10, "shop.example")

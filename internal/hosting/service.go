@@ -90,6 +90,12 @@ func (s *Service) Claim(ctx context.Context, tx *db.Tx, accountID, serviceID int
 	return err
 }
 
+// Serve notes that the panel has made the account of a service, and with it the primary domain: from that commit on a
+// mailbox or a certificate may be asked for. Whether the panel has the domain as its row says is for Apply to see.
+func (s *Service) Serve(ctx context.Context, tx *db.Tx, serviceID int64) error {
+	return setServed(ctx, tx, serviceID)
+}
+
 // insert adds a row whose name is free.
 func (s *Service) insert(ctx context.Context, tx *db.Tx, d domain) (int64, error) {
 	sandbox, err := s.Worlds.Sandbox(ctx, tx, d.accountID)

@@ -125,6 +125,13 @@ func setActive(ctx context.Context, tx *db.Tx, d domain, tls panel.TLS) (bool, e
 	return n == 1, err
 }
 
+// setServed notes that the panel has the primary domain of a service, be it as it should or not.
+func setServed(ctx context.Context, tx *db.Tx, serviceID int64) error {
+	_, err := tx.Exec(ctx, `UPDATE hosting_domains SET activated_at = $1 WHERE service_id = $2 AND kind = 'primary' AND activated_at IS NULL`,
+		tx.Now, serviceID)
+	return err
+}
+
 // setFailed notes that the panel refuses the domain as d says.
 func setFailed(ctx context.Context, tx *db.Tx, d domain, key string) (bool, error) {
 	n, err := tx.Exec(ctx, `UPDATE hosting_domains SET status = $1, failure_key = $2 WHERE id = $3 AND revision = $4`,

@@ -196,14 +196,7 @@ func (s *Service) comeBack(ctx context.Context, tx *db.Tx, r record, account pan
 	if err != nil {
 		return err
 	}
-	moved, err := setActive(ctx, tx, r.id, account.Ref, placeOf(account), until)
-	if err == nil && !moved {
-		err = errMoved
-	}
-	if err != nil {
-		return err
-	}
-	if err := s.planRenewal(ctx, tx, r.id); err != nil {
+	if err := s.open(ctx, tx, r, account, until); err != nil {
 		return err
 	}
 	if err := s.keeper.Return(ctx, tx, r.id); errors.Is(err, fault.NotFound) {

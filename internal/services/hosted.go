@@ -17,6 +17,8 @@ type Names interface {
 	// Claim gives the name to a service that begins to be provisioned in tx, or
 	// answers fault.DomainUnavailable.
 	Claim(ctx context.Context, tx *db.Tx, accountID, serviceID int64, name string) error
+	// Serve notes that the panel has made the account of a service, which serves the name that the service claimed.
+	Serve(ctx context.Context, tx *db.Tx, serviceID int64) error
 }
 
 // SetNames plugs in who keeps the names, which itself needs this section.

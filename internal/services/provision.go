@@ -91,21 +91,29 @@ func (s *Service) activate(ctx context.Context, id int64, account panel.Account)
 			return fmt.Errorf("services: complete order %d: %w", r.orderID, err)
 		}
 		until := addMonths(tx.Now, r.periodMonths)
-		moved, err := setActive(ctx, tx, id, account.Ref, placeOf(account), until)
-		if err == nil && !moved {
-			err = errMoved
+		if err := s.open(ctx, tx, r, account, until); err != nil {
+			return err
 		}
-		if err == nil {
-			err = insertPeriod(ctx, tx, id, tx.Now, until, r.firstPrice)
-		}
-		if err == nil {
-			err = s.planRenewal(ctx, tx, id)
-		}
-		if err != nil {
+		if err := insertPeriod(ctx, tx, id, tx.Now, until, r.firstPrice); err != nil {
 			return err
 		}
 		return s.emitMove(ctx, tx, "service.provisioned", r)
 	})
+}
+
+// open makes a service active that has its account, and whoever hears of it may work with its domain.
+func (s *Service) open(ctx context.Context, tx *db.Tx, r record, account panel.Account, until time.Time) error {
+	moved, err := setActive(ctx, tx, r.id, account.Ref, placeOf(account), until)
+	if err == nil && !moved {
+		err = errMoved
+	}
+	if err == nil && r.domain != nil {
+		err = s.names.Serve(ctx, tx, r.id)
+	}
+	if err == nil {
+		err = s.planRenewal(ctx, tx, r.id)
+	}
+	return err
 }
 
 // giveUp fails a service that its panel will not have, or of which nothing is kept any more: the order returns the money,

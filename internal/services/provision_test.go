@@ -67,6 +67,7 @@ func TestAPaidServiceBecomesActiveOnce(t *testing.T) {
 		w.same("accounts", 1, w.panel.accounts())
 		w.same("requests to the panel", 1, w.panel.creates)
 		w.same("the order", []string{"completed"}, w.outcomes())
+		w.same("whose domain is served", []int64{id}, w.names.served)
 		w.same("events", []string{"service.created", "service.updated", "service.provisioned"}, w.told(id))
 		stored, err := w.events.Of(t.Context(), "service", id)
 		if err != nil {

@@ -91,7 +91,10 @@ func (b balances) Balance(_ context.Context, _ db.Querier, accountID int64) (mon
 }
 
 // names are those that services have besides their own.
-type names struct{ taken map[string]bool }
+type names struct {
+	taken  map[string]bool
+	served []int64 // services
+}
 
 func (n *names) Available(_ context.Context, _ db.Querier, _ int64, name string) (bool, error) {
 	return !n.taken[name], nil
@@ -101,6 +104,11 @@ func (n *names) Claim(_ context.Context, _ *db.Tx, _, _ int64, name string) erro
 	if n.taken[name] {
 		return fault.DomainUnavailable.New()
 	}
+	return nil
+}
+
+func (n *names) Serve(_ context.Context, _ *db.Tx, serviceID int64) error {
+	n.served = append(n.served, serviceID)
 	return nil
 }
 
