@@ -13,6 +13,7 @@ import (
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/testkit"
+	"stead.dev/stead/internal/registrar"
 	"stead.dev/stead/internal/registrar/epp"
 	"stead.dev/stead/internal/registrar/epp/epptest"
 )
@@ -289,6 +290,47 @@ func TestADomainThatTheRegistryDoesNotShow(t *testing.T) {
 		registry.Decide("taken.com", true)
 		w.same("money", "held captured", w.end("a transfer"))
 		w.same("status", Active, w.status(moved))
+	})
+}
+
+// A domain of ours that such a registry no longer shows has gone when somebody has asked for it, or when it shows another
+// one of the zone: without either it may be that we may see nothing there.
+func TestADomainThatTheRegistryNoLongerShowsIsGone(t *testing.T) {
+	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
+		w, registry := onEPP(t, d, clk)
+		registry.Closed = true
+		ask := func(id int64, name string) {
+			t.Helper()
+			code, err := w.AuthCode(t.Context(), 1, id, "the test")
+			if err == nil {
+				err = registry.RequestTransferOut(name, code)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		asked := w.registered("asked.com")
+		ask(asked, "asked.com")
+		if err := w.Step(t.Context(), asked); err != nil {
+			t.Fatal(err)
+		}
+		if status, body := w.call("first", "POST", fmt.Sprintf("/api/v1/domains/%d/transfer-out", asked), `{"approve":true}`); status != 200 || !strings.Contains(body, `"status":"transferred_out"`) {
+			t.Errorf("%d %s", status, body)
+		}
+		first := w.registered("first.com")
+		w.registered("first.example")
+		ask(first, "first.com")
+		registry.Decide("first.com", true) // before we have seen that it was asked for
+		if err := w.Step(t.Context(), first); registrar.KindOf(err) != registrar.NotOurs {
+			t.Errorf("nothing else of the zone: %v", err)
+		}
+		w.same("nobody knows", Active, w.status(first))
+		w.registered("second.com")
+		if err := w.Step(t.Context(), first); err != nil {
+			t.Fatal(err)
+		}
+		w.same("gone", TransferredOut, w.status(first))
+		w.same("told", 2, w.told("domain.transferred_out"))
 	})
 }
 

@@ -61,6 +61,9 @@ func (s *Service) observe(ctx context.Context, r registrar.Registrar, id int64, 
 			return false, err
 		}
 		now, err := r.Info(ctx, d.name)
+		if err != nil && registrar.KindOf(err) == registrar.NotOurs && s.left(ctx, r, d) {
+			now, err = registrar.Domain{Name: d.name}, nil
+		}
 		if err != nil && registrar.KindOf(err) != registrar.NotFound {
 			return true, fmt.Errorf("domains: %s: %w", d.name, err)
 		}
@@ -71,6 +74,20 @@ func (s *Service) observe(ctx context.Context, r registrar.Registrar, id int64, 
 		}
 	}
 	return true, errSeen
+}
+
+// left tells whether a domain that the registry does not show us is another registrar's now. It may as well be that the
+// registry shows us nothing any more; so somebody has asked for the domain, or another one of its zone is shown.
+func (s *Service) left(ctx context.Context, r registrar.Registrar, d domain) bool {
+	if d.transferOut {
+		return true
+	}
+	other, err := readLast(ctx, s.DB, d)
+	if err != nil {
+		return false
+	}
+	shown, err := r.Info(ctx, other)
+	return err == nil && shown.Ours
 }
 
 // follow writes what the registry had of a domain when its row was as read, or answers errSeen.

@@ -123,6 +123,13 @@ func isLive(ctx context.Context, q db.Querier, name string, sandbox bool) (live 
 	return live, err
 }
 
+// readLast is the domain beside d, of its zone, that the registry has shown last.
+func readLast(ctx context.Context, q db.Querier, d domain) (name string, err error) {
+	err = q.QueryRow(ctx, `SELECT name FROM domains WHERE step_at IS NOT NULL AND tld = $1 AND sandbox = $2 AND id <> $3 AND status = 'active'
+		ORDER BY step_at DESC LIMIT 1`, d.tld, d.sandbox, d.id).Scan(&name)
+	return name, err
+}
+
 func insert(ctx context.Context, tx *db.Tx, d domain) (id int64, err error) {
 	nameservers, err := json.Marshal(d.nameservers)
 	if err != nil {
