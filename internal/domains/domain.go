@@ -3,6 +3,7 @@ package domains
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -94,6 +95,7 @@ func (d domain) contact(role registrar.Role) string {
 
 // registry is what else the registry has of a domain.
 type registry struct {
+	Until    time.Time                 `json:"until"` // when it expires there, if nobody pays for it either
 	Statuses []string                  `json:"statuses"`
 	Contacts map[registrar.Role]string `json:"contacts"`
 	Hosts    []registrar.Host          `json:"hosts"`
@@ -108,7 +110,7 @@ func (d domain) with(r registrar.Domain, now time.Time) domain {
 	d.status, d.privacy, d.locked, d.transferOut = statusOf(r, *d.expiresAt, now), r.Privacy, r.Locked, r.TransferOutPending
 	d.transferLockUntil, d.registeredAt = r.TransferLockUntil, &r.RegisteredAt
 	d.nameservers = r.Nameservers
-	d.registry = registry{Statuses: r.EPPStatuses, Contacts: r.Contacts, Hosts: r.Hosts, DS: r.DS}
+	d.registry = registry{Until: r.ExpiresAt, Statuses: r.EPPStatuses, Contacts: r.Contacts, Hosts: r.Hosts, DS: r.DS}
 	return d
 }
 
@@ -119,8 +121,14 @@ func (d domain) dated() bool { return d.expiresAt != nil && !d.expiresAt.IsZero(
 // unpaid tells whether the registry has prolonged a domain by itself, as many do at expiry, or after an
 // operation was given up.
 func (d domain) unpaid(r registrar.Domain) bool {
-	return d.dated() && (r.Status == registrar.Active || r.Status == registrar.Grace) &&
-		r.ExpiresAt.After(d.expiresAt.AddDate(0, 6, 0))
+	return d.dated() && r.ExpiresAt.After(d.expiresAt.AddDate(0, 6, 0))
+}
+
+// returnable tells whether the registry has prolonged a domain at its expiry, and nobody has by hand: until the end of
+// that period (RFC 3915, section 3.1) it takes the domain back, and the company pays nothing for it.
+func (d domain) returnable() bool {
+	return d.dated() && slices.Contains(d.registry.Statuses, "autoRenewPeriod") && !d.transferOut &&
+		d.registry.Until.Before(d.expiresAt.AddDate(1, 6, 0))
 }
 
 // opKind is what is asked of the registrar.

@@ -334,6 +334,67 @@ func TestADomainThatTheRegistryNoLongerShowsIsGone(t *testing.T) {
 	})
 }
 
+// What a registry renews by itself and nobody has paid for is given back to it when the grace ends, and can be restored.
+func TestWhatNobodyHasPaidForIsGivenBack(t *testing.T) {
+	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
+		w, registry := onEPP(t, d, clk)
+		registry.Renews = true
+		free, glued, paid, byHand := w.registered("free.com"), w.registered("glued.com"), w.registered("paid.com"), w.registered("hand.com")
+		w.put("PUT", glued, "/nameservers", `{"nameservers":["ns1.glued.com","ns.host.example"],"glue_hosts":[{"name":"ns1.glued.com","addresses":["203.0.113.1"]}]}`, "ns1.glued.com")
+		w.exec(`UPDATE domains SET auto_renew = (id = $1)`, paid)
+		w.exec(`UPDATE test_purse SET balance = 0`)
+		until := *mustGet(t, d, free).expiresAt
+		all := []int64{free, glued, paid, byHand}
+		step := func() {
+			t.Helper()
+			for _, id := range all {
+				if err := w.Step(t.Context(), id); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		clk.Advance(until.Sub(clk.Now()) + time.Hour)
+		step()
+		clk.Advance(29 * 24 * time.Hour)
+		step()
+		for _, id := range all {
+			w.same("in grace", Grace, w.status(id))
+		}
+		r, _ := w.Registrars.Registrar(false)
+		if _, err := r.Renew(t.Context(), registrar.Renewal{Name: "hand.com", Years: 1, ExpiresAt: until.AddDate(1, 0, 0)}); err != nil {
+			t.Fatal(err)
+		}
+		clk.Advance(22 * time.Hour)
+		w.exec(`UPDATE test_purse SET balance = 1400`) // less than a day after the last try
+		if err := w.Step(t.Context(), free); err != nil {
+			t.Fatal(err)
+		}
+		w.same("an hour before the end", Grace, w.status(free))
+		clk.Advance(time.Hour)
+		registry.Cut(4, epptest.Unanswered) // after a hello, the domain and its contact
+		if err := w.Step(t.Context(), free); registrar.KindOf(err) != registrar.Unknown {
+			t.Errorf("deleted without an answer: %v", err)
+		}
+		w.same("asked for", PendingDelete, w.status(free))
+		w.refused("own", "POST", fmt.Sprintf("/api/v1/domains/%d/renew", free), `{}`, "domain_not_active")
+		step()
+		w.same("told", 1, w.told("domain.redemption"))
+		w.same("free until", until, *mustGet(t, d, free).expiresAt)
+		w.same("what the registry does not take back", Grace, w.status(glued))
+		w.same("what somebody has renewed by hand", Grace, w.status(byHand))
+		w.same("what is paid at last", "held captured", w.end("paid.com"))
+		w.same("paid until", until.AddDate(1, 0, 0), *mustGet(t, d, paid).expiresAt)
+		w.same("renewals", 0, registry.Renewed("paid.com"))
+		w.exec(`UPDATE test_purse SET balance = 100000`)
+		w.renew(free, true)
+		w.same("restored", "held captured", w.end("free.com"))
+		w.same("active", Active, w.status(free))
+		w.same("restored until", until.AddDate(1, 0, 0), *mustGet(t, d, free).expiresAt)
+		step()
+		w.same("stays", Active, w.status(free))
+	})
+}
+
 // What an owner changes is at the registry; the domain then goes to another registrar.
 func TestWhatAnOwnerChangesOverEPP(t *testing.T) {
 	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {

@@ -43,7 +43,57 @@ func (s *Service) Step(ctx context.Context, id int64) error {
 	if kept, err := s.observe(ctx, r, id, false); err != nil || !kept {
 		return err
 	}
-	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error { return s.renewDue(ctx, tx, id) })
+	given := false
+	err = s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) (err error) {
+		if given, err = s.giveBack(ctx, tx, id); err != nil || given {
+			return err
+		}
+		return s.renewDue(ctx, tx, id, false)
+	})
+	if err != nil || !given {
+		return err
+	}
+	return s.remove(ctx, r, id)
+}
+
+// giveBack marks a domain as to be deleted that the registry has renewed by itself and nobody has paid for until its
+// grace ended. Its own renewal is tried a last time; from here on nobody can order one.
+func (s *Service) giveBack(ctx context.Context, tx *db.Tx, id int64) (bool, error) {
+	d, err := lock(ctx, tx, id)
+	if err != nil || d.status != Grace || !d.returnable() {
+		return false, err
+	}
+	zone, err := findTLD(ctx, tx, d.tld, false)
+	if err != nil || tx.Now.Before(d.expiresAt.AddDate(0, 0, zone.GraceDays)) {
+		return false, err
+	}
+	if err := s.renewDue(ctx, tx, id, true); err != nil {
+		return false, err
+	}
+	open, err := openOperation(ctx, tx, id)
+	if err != nil || open {
+		return false, err
+	}
+	return true, setStatus(ctx, tx, d, PendingDelete)
+}
+
+// remove has the registry take a domain back. What it refuses is in grace again, and for the operator.
+func (s *Service) remove(ctx context.Context, r registrar.Registrar, id int64) error {
+	d, err := get(ctx, s.DB, id)
+	if err != nil || d.status != PendingDelete {
+		return err
+	}
+	err = r.Delete(ctx, d.name)
+	if err == nil {
+		s.Log.InfoContext(ctx, "domains: what the registry had renewed and nobody has paid for was deleted there", "domain", d.name, "paid_until", d.expiresAt)
+		_, err = s.observe(ctx, r, id, false)
+		return err
+	}
+	if kind := registrar.KindOf(err); kind == registrar.Unknown || kind == registrar.Unreachable {
+		return fmt.Errorf("domains: %s: %w", d.name, err)
+	}
+	s.overstays(ctx, d, err)
+	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error { return setStatus(ctx, tx, d, Grace) })
 }
 
 // errSeen says that a domain was read from the registry and written by another meanwhile.
@@ -115,11 +165,18 @@ func (s *Service) follow(ctx context.Context, tx *db.Tx, read domain, now regist
 	}
 	d := before.with(now, tx.Now)
 	if before.unpaid(now) { // until it is paid, it is the owner's as long as it was
-		if d.expiresAt, d.status = before.expiresAt, Active; !tx.Now.Before(*d.expiresAt) {
-			d.status = Grace
-		}
-		if err := s.overstays(ctx, tx, d); err != nil {
-			return err
+		d.expiresAt = before.expiresAt
+		if now.Status == registrar.Active || now.Status == registrar.Grace {
+			if d.status = Active; !tx.Now.Before(*d.expiresAt) {
+				d.status = Grace
+			}
+			zone, err := findTLD(ctx, tx, d.tld, false)
+			if err != nil {
+				return err
+			}
+			if !d.returnable() && tx.Now.After(d.expiresAt.AddDate(0, 0, zone.GraceDays)) {
+				s.overstays(ctx, d, nil)
+			}
 		}
 	}
 	days := int(d.expiresAt.Sub(tx.Now) / (24 * time.Hour))
@@ -161,20 +218,16 @@ func (s *Service) follow(ctx context.Context, tx *db.Tx, read domain, now regist
 
 // overstays tells the operator of a domain that nobody has paid for until its grace ended, and that the
 // registry keeps at the platform's expense.
-func (s *Service) overstays(ctx context.Context, q db.Querier, d domain) error {
-	zone, err := findTLD(ctx, q, d.tld, false)
-	if err == nil && s.Clock.Now().After(d.expiresAt.AddDate(0, 0, zone.GraceDays)) {
-		s.Log.ErrorContext(ctx, "domains: the registry has renewed a domain that its owner has not paid for: delete it there",
-			"domain", d.name, "paid_until", d.expiresAt)
-	}
-	return err
+func (s *Service) overstays(ctx context.Context, d domain, refused error) {
+	s.Log.ErrorContext(ctx, "domains: the registry has renewed a domain that its owner has not paid for: delete it there",
+		"domain", d.name, "paid_until", d.expiresAt, "error", refused)
 }
 
-// renewDue renews a domain from the wallet, or says why not and tries again the next day.
-func (s *Service) renewDue(ctx context.Context, tx *db.Tx, id int64) error {
+// renewDue renews a domain from the wallet, or says why not and tries again the next day; a last time also before that.
+func (s *Service) renewDue(ctx context.Context, tx *db.Tx, id int64, last bool) error {
 	d, err := get(ctx, tx, id)
 	if err != nil || !d.autoRenew || !d.status.renewable() || !d.dated() || tx.Now.Before(d.expiresAt.Add(-renewBefore)) ||
-		d.renewAt != nil && tx.Now.Before(*d.renewAt) {
+		!last && d.renewAt != nil && tx.Now.Before(*d.renewAt) {
 		return err
 	}
 	open, err := openOperation(ctx, tx, id)

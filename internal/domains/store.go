@@ -163,6 +163,12 @@ func put(ctx context.Context, tx *db.Tx, d domain, next time.Time) error {
 	return err
 }
 
+// setStatus writes another state, unless the domain was read from the registry meanwhile.
+func setStatus(ctx context.Context, tx *db.Tx, d domain, status Status) error {
+	_, err := tx.Exec(ctx, `UPDATE domains SET status = $1 WHERE id = $2 AND seen = $3`, status, d.id, d.seen)
+	return err
+}
+
 // end writes a last state.
 func end(ctx context.Context, tx *db.Tx, id int64, status Status) error {
 	_, err := tx.Exec(ctx, `UPDATE domains SET status = $1, step_at = NULL, renew_at = NULL WHERE id = $2`, status, id)

@@ -216,6 +216,10 @@ type Registrar interface {
 	// Restore brings a domain back from redemption. One that has expired is prolonged by a year.
 	Restore(ctx context.Context, transactionID, name string) (Domain, error)
 
+	// Delete gives a domain of ours up. The registry keeps it in redemption, and what it was paid for a year that it has
+	// added by itself comes back.
+	Delete(ctx context.Context, name string) error
+
 	// Transfer asks for a domain of another registrar; TransferState tells what came of it.
 	Transfer(ctx context.Context, t TransferIn) error
 	TransferState(ctx context.Context, name string) (TransferState, error)

@@ -299,6 +299,12 @@ func (c *Client) Restore(ctx context.Context, transactionID, name string) (regis
 	return c.Renew(ctx, registrar.Renewal{TransactionID: transactionID, Name: name, Years: 1, ExpiresAt: d.ExpiresAt})
 }
 
+// Delete implements registrar.Registrar.
+func (c *Client) Delete(ctx context.Context, name string) error {
+	_, err := c.do(ctx, request{what: "domain delete", command: command{Delete: &object{domainDelete{Name: name}}}, changes: true})
+	return err
+}
+
 func restoring(step, id, name string, update restoreUpdate) request {
 	return request{
 		what: "restore " + step, id: id, changes: true, needs: nsRGP,

@@ -181,6 +181,11 @@ type domainRenew struct {
 	Period  period   `xml:"period"`
 }
 
+type domainDelete struct {
+	XMLName xml.Name `xml:"urn:ietf:params:xml:ns:domain-1.0 delete"`
+	Name    string   `xml:"name"`
+}
+
 type domainTransfer struct {
 	XMLName  xml.Name  `xml:"urn:ietf:params:xml:ns:domain-1.0 transfer"`
 	Name     string    `xml:"name"`

@@ -28,7 +28,7 @@ func RunSuite(t *testing.T, open func(t *testing.T) World) {
 	t.Helper()
 	for name, part := range map[string]func(*testing.T, World){
 		"registration": registration, "renewal": renewal, "the end": theEnd, "transfer in": transferIn,
-		"transfer out": transferOut, "settings": settings,
+		"transfer out": transferOut, "settings": settings, "deletion": deletion,
 	} {
 		t.Run(name, func(t *testing.T) { part(t, open(t)) })
 	}
@@ -134,6 +134,26 @@ func theEnd(t *testing.T, w World) {
 	w.Advance(10 * 24 * time.Hour)
 	_, err = w.Info(t.Context(), w.Free)
 	want(t, "gone", err, registrar.NotFound)
+}
+
+func deletion(t *testing.T, w World) {
+	d := register(t, w)
+	must(t, w.Delete(t.Context(), w.Free))
+	now, err := w.Info(t.Context(), w.Free)
+	if err != nil || now.Status != registrar.Redemption {
+		t.Errorf("deleted: %+v %v", now, err)
+	}
+	want(t, "deleted again", w.Delete(t.Context(), w.Free), registrar.Locked)
+	back, err := w.Restore(t.Context(), "s1", w.Free)
+	if err != nil || back.Status != registrar.Active || !back.ExpiresAt.Equal(d.ExpiresAt) {
+		t.Errorf("restored: %+v %v", back, err)
+	}
+	must(t, w.Delete(t.Context(), w.Free))
+	w.Advance(w.RedemptionFor + 10*24*time.Hour)
+	_, err = w.Info(t.Context(), w.Free)
+	want(t, "gone", err, registrar.NotFound)
+	want(t, "what is gone", w.Delete(t.Context(), w.Free), registrar.NotFound)
+	want(t, "another's", w.Delete(t.Context(), w.Taken), registrar.NotOurs)
 }
 
 func transferIn(t *testing.T, w World) {

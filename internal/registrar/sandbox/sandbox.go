@@ -60,6 +60,7 @@ type data struct {
 type domain struct {
 	registrar.Domain
 	Code        string     `json:"code"`
+	Deleted     *time.Time `json:"deleted,omitempty"`      // by us, before it ended
 	TransferEnd *time.Time `json:"transfer_end,omitempty"` // of a transfer to us
 	TransferBy  int        `json:"transfer_by,omitempty"`  // years that it adds
 }
@@ -139,7 +140,11 @@ func (r *Registry) find(name string) *domain {
 		until := d.TransferEnd.Add(lockedFor)
 		d.TransferLockUntil, d.TransferEnd = &until, nil
 	}
-	switch past := now.Sub(d.ExpiresAt); {
+	past := now.Sub(d.ExpiresAt)
+	if d.Deleted != nil {
+		past = GraceFor + now.Sub(*d.Deleted)
+	}
+	switch {
 	case !d.Ours || past < 0:
 		d.Status = registrar.Active
 	case past < GraceFor:
@@ -180,13 +185,11 @@ func (d *domain) shown() registrar.Domain {
 		out.EPPStatuses = []string{"clientTransferProhibited"}
 	}
 	switch d.Status {
-	case registrar.Grace:
-		out.EPPStatuses = append(out.EPPStatuses, "autoRenewPeriod")
 	case registrar.Redemption:
 		out.EPPStatuses = []string{"redemptionPeriod"}
 	case registrar.PendingDelete:
 		out.EPPStatuses = []string{"pendingDelete"}
-	case registrar.Active:
+	case registrar.Active, registrar.Grace:
 	}
 	return out
 }
@@ -300,9 +303,23 @@ func (r *Registry) Restore(_ context.Context, transactionID, name string) (regis
 	if d.Status != registrar.Redemption {
 		return registrar.Domain{}, failure(registrar.Rejected, "the domain is not in redemption")
 	}
-	d.ExpiresAt = d.ExpiresAt.AddDate(1, 0, 0)
+	if d.Deleted = nil; !r.now().Before(d.ExpiresAt) {
+		d.ExpiresAt = d.ExpiresAt.AddDate(1, 0, 0)
+	}
 	r.find(name)
 	return r.lose("lost-", name, transactionID, d)
+}
+
+// Delete implements registrar.Registrar.
+func (r *Registry) Delete(_ context.Context, name string) error {
+	return r.change(name, func(d *domain) error {
+		if d.Status != registrar.Active && d.Status != registrar.Grace {
+			return failure(registrar.Locked, "the domain is deleted already")
+		}
+		now := r.now().UTC()
+		d.Deleted = &now
+		return nil
+	})
 }
 
 // Transfer implements registrar.Registrar.

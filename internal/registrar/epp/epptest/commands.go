@@ -158,6 +158,15 @@ func (r *registry) domain(verb string, outer, about, extension *node) (code int,
 		d.expires, d.updated, d.restored = expires, r.clk.Now(), false
 		r.renews[d.name]++
 		return 1000, data(fmt.Sprintf(`<d:renData xmlns:d="%s"><d:name>%s</d:name><d:exDate>%s</d:exDate></d:renData>`, nsDomain, d.name, moment(expires)))
+	case "delete":
+		if slices.Contains(statuses, "pendingDelete") {
+			return 2304, ""
+		}
+		if len(r.below(d.name)) > 0 {
+			return 2305, ""
+		}
+		d.deleted, d.updated = r.clk.Now(), r.clk.Now()
+		return 1001, ""
 	case "update":
 		restore := extension.first("update", "restore")
 		if restore.there() {
@@ -323,8 +332,8 @@ func (r *registry) restore(d *domain, restore *node, rgp []string) (code int, mo
 		d.restoring = true
 		return 1000, extending(`<r:upData xmlns:r="` + nsRGP + `"><r:rgpStatus s="pendingRestore"/></r:upData>`)
 	case restore.attributes["op"] == "report" && slices.Contains(rgp, "pendingRestore") && len(restore.first("report").all("statement")) == 2:
-		d.restoring, d.updated, d.restored = false, r.clk.Now(), r.Bare
-		if !r.Bare {
+		d.restoring, d.updated, d.restored, d.deleted = false, r.clk.Now(), r.Bare, time.Time{}
+		if !r.Bare && !r.clk.Now().Before(d.expires) {
 			d.expires = d.expires.AddDate(1, 0, 0)
 		}
 		return 1000, ""

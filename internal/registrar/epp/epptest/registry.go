@@ -17,6 +17,7 @@ const (
 	GraceFor      = 30 * 24 * time.Hour
 	RedemptionFor = 30 * 24 * time.Hour
 	deleteFor     = 5 * 24 * time.Hour
+	renewedFor    = 45 * 24 * time.Hour
 )
 
 // registry is what is registered. Its domains end by the clock.
@@ -35,6 +36,7 @@ type registry struct {
 	Bare     bool // a restore gives no year
 	Undated  bool // it does not say when domains expire
 	Closed   bool // others' domains are shown to nobody
+	Renews   bool // domains that end are renewed, and may be given back meanwhile
 }
 
 type domain struct {
@@ -45,6 +47,7 @@ type domain struct {
 	servers                   []string
 	ds                        []string
 	created, updated, expires time.Time
+	deleted, renewed          time.Time // by us; by the registry itself
 	pending, notOwned         bool
 	restoring, restored       bool
 	transfer                  *transfer
@@ -197,7 +200,10 @@ func moment(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000
 // find brings a domain to where it is now; nil when it is gone.
 func (r *registry) find(name string) *domain {
 	d := r.domains[name]
-	if d != nil && !d.notOwned && !r.clk.Now().Before(d.expires.Add(GraceFor+RedemptionFor+deleteFor)) {
+	if d != nil && r.Renews && d.deleted.IsZero() && !r.clk.Now().Before(d.expires) {
+		d.renewed, d.expires = d.expires, d.expires.AddDate(1, 0, 0)
+	}
+	if d != nil && !d.notOwned && r.past(d) >= GraceFor+RedemptionFor+deleteFor {
 		delete(r.domains, name)
 		for below := range r.hosts {
 			if strings.HasSuffix(below, "."+name) {
@@ -209,10 +215,18 @@ func (r *registry) find(name string) *domain {
 	return d
 }
 
+// past is how long ago a domain has ended; one that was deleted has no grace.
+func (r *registry) past(d *domain) time.Duration {
+	if !d.deleted.IsZero() {
+		return GraceFor + r.clk.Now().Sub(d.deleted)
+	}
+	return r.clk.Now().Sub(d.expires)
+}
+
 // life is what the clock has made of the domain: its statuses, and those of its grace periods.
 func (r *registry) life(d *domain) (statuses, rgp []string) {
 	statuses = slices.Clone(d.statuses)
-	past := r.clk.Now().Sub(d.expires)
+	past := r.past(d)
 	switch {
 	case d.pending:
 		statuses = append(statuses, "pendingCreate")
@@ -231,7 +245,10 @@ func (r *registry) life(d *domain) (statuses, rgp []string) {
 	if len(statuses) == 0 {
 		statuses = []string{"ok"}
 	}
-	return statuses, nil
+	if !d.renewed.IsZero() && r.clk.Now().Sub(d.renewed) < renewedFor {
+		rgp = []string{"autoRenewPeriod"}
+	}
+	return statuses, rgp
 }
 
 // move gives the domain to who asked for it.
