@@ -110,7 +110,7 @@ type updateIn struct {
 		Events       []string   `json:"events,omitempty" minItems:"1" maxItems:"200"`
 		Status       *Status    `json:"status,omitempty" enum:"active,paused" doc:"active also enables one that was disabled"`
 		Enabled      *bool      `json:"enabled,omitempty" doc:"The same in other words: true is active, false is paused"`
-		RecoverSince *time.Time `json:"recover_since,omitempty" doc:"Sends what happened since then and has not arrived"`
+		RecoverSince *time.Time `json:"recover_since,omitempty" doc:"Sends at once what happened since then and has not arrived, also what waits for another attempt"`
 	}
 }
 
@@ -214,7 +214,9 @@ func (s *Service) Operations() []api.Route {
 		// Specification, "Reseller"; resources, section 23.
 		api.Operation[redeliverIn, eventWithWire]{
 			ID: "reseller.events.redeliver", Method: http.MethodPost, Path: events + "/{event}/redeliver", Section: api.Reseller, Auth: api.Key,
-			Summary: "Send an event again", Errors: []*fault.Def{errExpired},
+			Summary:     "Send an event again",
+			Description: "At once, also to an address that is left alone after failures. Earlier events of its object that have not arrived go first.",
+			Errors:      []*fault.Def{errExpired},
 			Handle: func(ctx context.Context, p auth.Principal, in *redeliverIn) (*eventWithWire, error) {
 				v, err := s.redeliver(ctx, p.AccountID, in.Event, in.Body.EndpointID)
 				if err != nil {

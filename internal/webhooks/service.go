@@ -142,7 +142,8 @@ func (s *Service) change(ctx context.Context, accountID, id int64, f func(ctx co
 	return e, err
 }
 
-// update changes an endpoint; since, when given, is from when on it is sent what it has not received.
+// update changes an endpoint; since, when given, is from when on it is sent what it has not received, and with that all
+// that waits for another attempt.
 func (s *Service) update(ctx context.Context, accountID, id int64, c settings, since *time.Time) (endpoint, error) {
 	return s.change(ctx, accountID, id, func(ctx context.Context, tx *db.Tx, e *endpoint) error {
 		if err := c.apply(e, s.AllowLoopback); err != nil {
@@ -155,6 +156,10 @@ func (s *Service) update(ctx context.Context, accountID, id int64, c settings, s
 			if err := recoverSince(ctx, tx, *e, *since); err != nil {
 				return err
 			}
+			if err := hastenAll(ctx, tx, e.id); err != nil {
+				return err
+			}
+			e.notBefore = nil // its owner says that it can be told again
 		}
 		if e.status != Active {
 			return nil
@@ -218,8 +223,14 @@ func (s *Service) redeliver(ctx context.Context, accountID int64, uid string, en
 			case endpointID != 0, p.status == Disabled, !p.wants(v.typ):
 				continue
 			}
-			if err := hasten(ctx, tx, v.id, p.id); err != nil {
+			if err := hasten(ctx, tx, v, p.id); err != nil {
 				return err
+			}
+			if p.notBefore != nil {
+				p.notBefore = nil
+				if err := putEndpoint(ctx, tx, p); err != nil {
+					return err
+				}
 			}
 			if err := s.open(ctx, tx, p, v, originManual); err != nil {
 				return err

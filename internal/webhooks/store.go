@@ -163,10 +163,18 @@ func putDelivery(ctx context.Context, tx *db.Tx, d delivery) error {
 	return err
 }
 
-// hasten makes the open delivery of an event due at once.
-func hasten(ctx context.Context, tx *db.Tx, eventID, endpointID int64) error {
+// hasten makes an event due at once, and what its subject has open before it: a subject's events arrive in their order.
+func hasten(ctx context.Context, tx *db.Tx, v event, endpointID int64) error {
 	_, err := tx.Exec(ctx, `UPDATE webhooks_deliveries SET next_attempt_at = $1, origin = $2
-		WHERE event_id = $3 AND endpoint_id = $4 AND status = 'pending'`, tx.Now, originManual, eventID, endpointID)
+		WHERE endpoint_id = $3 AND subject = $4 AND subject_id = $5 AND sequence <= $6 AND status IN ('pending', 'sending') AND status = 'pending'`,
+		tx.Now, originManual, endpointID, v.subject, v.subjectID, v.sequence)
+	return err
+}
+
+// hastenAll makes all that waits for its next attempt due at once.
+func hastenAll(ctx context.Context, tx *db.Tx, endpointID int64) error {
+	_, err := tx.Exec(ctx, `UPDATE webhooks_deliveries SET next_attempt_at = $1, origin = $2
+		WHERE endpoint_id = $3 AND status IN ('pending', 'sending') AND status = 'pending' AND next_attempt_at > $1`, tx.Now, originManual, endpointID)
 	return err
 }
 

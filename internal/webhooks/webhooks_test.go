@@ -479,6 +479,50 @@ func TestAnEventIsGivenUpAfterItsAttempts(t *testing.T) {
 	})
 }
 
+// TestWhatWaitsIsSentWhenItsOwnerAsks: the receiver works again, hours before the next attempt.
+func TestWhatWaitsIsSentWhenItsOwnerAsks(t *testing.T) {
+	for name, ask := range map[string]func(w *world, endpoint int64, last string){
+		"recover": func(w *world, endpoint int64, _ string) {
+			w.must(200, "own", "PATCH", fmt.Sprint("webhooks/", endpoint), fmt.Sprintf(`{"recover_since": %q}`, w.clk.Now().Format(time.RFC3339)))
+		},
+		"redeliver": func(w *world, _ int64, last string) {
+			w.must(200, "own", "POST", "events/"+last+"/redeliver", "")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			engines(t, func(t *testing.T, w *world) {
+				rc := newReceiver(t, func(_ int, rw http.ResponseWriter, _ *http.Request) {
+					rw.Header().Set("Retry-After", "36000")
+					rw.WriteHeader(http.StatusServiceUnavailable)
+				})
+				id, _ := w.endpoint(rc.URL)
+				w.happen(1, 7, 7, 7)
+				w.fanOut()
+				w.deliver(id)
+				rc.do = nil
+				w.clk.Advance(time.Hour)
+				w.deliver(id)
+				if n := len(rc.all()); n != 1 {
+					t.Fatalf("%d requests before the next attempt is due", n)
+				}
+				events := w.must(200, "own", "GET", "events?type=service.updated", "")["data"].([]any)
+				ask(w, id, events[0].(object)["id"].(string))
+				w.deliver(id)
+				got := rc.all()[1:]
+				if len(got) != 3 {
+					t.Fatalf("%d of 3 arrive", len(got))
+				}
+				for i, r := range got {
+					var e webhook.Event
+					if err := json.Unmarshal(r.body, &e); err != nil || e.Sequence != int64(i+1) {
+						t.Errorf("%d comes at %d: %v", e.Sequence, i+1, err)
+					}
+				}
+			})
+		})
+	}
+}
+
 func TestAnEndpointThatIsGoneIsDisabledAtOnce(t *testing.T) {
 	engines(t, func(t *testing.T, w *world) {
 		rc := newReceiver(t, status(http.StatusGone))
