@@ -205,10 +205,11 @@ func (s *Service) recordOutcome(ctx context.Context, tx *db.Tx, e *endpoint, d d
 // has done nothing but fail for too long.
 func (s *Service) recordFailure(ctx context.Context, tx *db.Tx, e *endpoint, d delivery, o outcome) error {
 	e.consecutiveFailures++
-	e.lastFailureAt = &tx.Now
-	if e.failingSince == nil {
+	// Time in which nothing was tried says nothing of the endpoint: who is told seldom is not disabled by one failure.
+	if e.failingSince == nil || tx.Now.Sub(*e.lastFailureAt) >= failingFor {
 		e.failingSince = &tx.Now
 	}
+	e.lastFailureAt = &tx.Now
 	after, again := pause(d.attempt)
 	if d.state = Failed; again && !o.gone() {
 		d.state = Retry

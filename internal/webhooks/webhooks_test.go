@@ -523,6 +523,30 @@ func TestWhatWaitsIsSentWhenItsOwnerAsks(t *testing.T) {
 	}
 }
 
+// TestOneFailureDoesNotDisableWhoIsToldSeldom: weeks after an event that was given up, the next one meets a receiver that
+// stumbles once.
+func TestOneFailureDoesNotDisableWhoIsToldSeldom(t *testing.T) {
+	engines(t, func(t *testing.T, w *world) {
+		rc := newReceiver(t, status(http.StatusBadGateway))
+		id, _ := w.endpoint(rc.URL)
+		w.happen(1, 7)
+		w.fanOut()
+		for _, after := range []time.Duration{0, time.Hour, 3 * time.Hour, 20 * 24 * time.Hour} {
+			w.clk.Advance(after)
+			w.deliver(id)
+		}
+		if e := w.show(id); len(rc.all()) != 4 || e["status"] != "active" {
+			t.Fatalf("%d attempts, %v", len(rc.all()), e)
+		}
+		rc.do = nil
+		w.clk.Advance(24 * time.Hour)
+		w.deliver(id)
+		if e := w.show(id); len(rc.all()) != 5 || e["consecutive_failures"] != 0.0 {
+			t.Errorf("%d attempts, %v", len(rc.all()), e)
+		}
+	})
+}
+
 func TestAnEndpointThatIsGoneIsDisabledAtOnce(t *testing.T) {
 	engines(t, func(t *testing.T, w *world) {
 		rc := newReceiver(t, status(http.StatusGone))
