@@ -16,6 +16,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"syscall"
 	"time"
 )
@@ -36,6 +37,10 @@ type Spec struct {
 	// Stale are files by which a run that was cut short, by a loss of power or SIGKILL, keeps the next one from
 	// starting: sockets that stand in the way, process ids that are another's by now. They go before each start.
 	Stale []string
+	// PIDFile is where a daemon notes its first process that starts workers as others, which are put into cgroups of
+	// accounts and so are no longer where systemd looks for them: when the first process was killed they have to go before
+	// another one can have their sockets. It is one of the Stale files.
+	PIDFile string
 	// Reload is the signal that makes it read its configuration anew; zero when it cannot.
 	Reload syscall.Signal
 	// Stop is the signal that ends it; zero is SIGTERM. After StopTimeout (zero: 10 s) it is killed.
@@ -99,6 +104,9 @@ func (s Spec) complete() (Spec, error) {
 	}
 	if s.Dir == "" {
 		s.Dir = "/"
+	}
+	if s.PIDFile != "" && !slices.Contains(s.Stale, s.PIDFile) {
+		s.Stale = append(slices.Clone(s.Stale), s.PIDFile)
 	}
 	if s.Stop == 0 {
 		s.Stop = syscall.SIGTERM

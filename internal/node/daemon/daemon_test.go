@@ -463,6 +463,36 @@ func TestLogsRotate(t *testing.T) {
 	}
 }
 
+// What a daemon started as others lives on when it is killed, and where systemd does not look for it. It keeps the
+// sockets: PHP-FPM does not start beside it.
+func TestWorkersOfAKilledDaemonEndBeforeTheNext(t *testing.T) {
+	dir := t.TempDir()
+	file, out := filepath.Join(dir, "pid"), filepath.Join(dir, "worker")
+	leader := exec.CommandContext(t.Context(), "/bin/sh", "-c", `echo $$ >"$1"; sleep 1000 & echo $! >"$2".new; mv "$2".new "$2"; wait`, "sh", file, out)
+	leader.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	must(t, leader.Start())
+	var worker process
+	testkit.Eventually(t, time.Minute, func() bool {
+		text, _ := os.ReadFile(out)
+		pid, _ := strconv.Atoi(strings.TrimSpace(string(text)))
+		s, err := statOf(pid)
+		worker = process{pid: pid, start: s.start, boot: bootID()}
+		return pid > 1 && err == nil
+	}, "the worker runs")
+	end := endWorkers(file)
+	must(t, leader.Process.Kill())
+	_ = leader.Wait() // killed, as told
+	if !worker.lives() {
+		t.Fatal("the worker ended by itself: nothing is shown")
+	}
+	must(t, exec.CommandContext(t.Context(), end[0], end[1:]...).Run())
+	testkit.Eventually(t, time.Minute, func() bool { return !worker.lives() }, "the worker ended")
+	if _, err := os.Stat(file); err == nil {
+		t.Error("the file is left, whose number is another's some day")
+	}
+	must(t, exec.CommandContext(t.Context(), end[0], end[1:]...).Run()) // nothing to be ended
+}
+
 func TestUnitFile(t *testing.T) {
 	dir := t.TempDir()
 	var calls []string
@@ -472,7 +502,7 @@ func TestUnitFile(t *testing.T) {
 	}}
 	spec := Spec{
 		Name: "nginx", Command: []string{"/bin/true", "-g", `a "b" $c %d \e`}, Env: []string{"A=$b"}, Reload: syscall.SIGHUP,
-		Stop: syscall.SIGQUIT, User: "root", Stale: []string{"/run/a b"},
+		Stop: syscall.SIGQUIT, User: "root", Stale: []string{"/run/a b"}, PIDFile: "/run/nginx.pid",
 	}
 	must(t, s.Ensure(t.Context(), spec))
 	file := filepath.Join(dir, "stead-nginx.service")
@@ -480,7 +510,8 @@ func TestUnitFile(t *testing.T) {
 	must(t, err)
 	for _, line := range []string{
 		`ExecStart="/bin/true" "-g" "a \"b\" $$c %%d \\e"`, `Environment="A=$b"`, "KillSignal=SIGQUIT", "ExecReload=/bin/kill -1 $MAINPID",
-		`ExecStartPre=+/bin/rm -f "/run/a b"`,
+		`ExecStartPre=+/bin/rm -f "/run/a b"`, `ExecStartPre=+/bin/rm -f "/run/nginx.pid"`,
+		`ExecStopPost=-+"/bin/sh" "-c" "test -s \"$$1\" && pkill -KILL -s \"$$(cat \"$$1\")\"; rm -f \"$$1\"" "sh" "/run/nginx.pid"`,
 	} {
 		if !strings.Contains(string(text), line+"\n") {
 			t.Errorf("no line %s in\n%s", line, text)
@@ -490,7 +521,7 @@ func TestUnitFile(t *testing.T) {
 		t.Errorf("systemd-analyze: %v: %s", err, out)
 	}
 	must(t, s.Ensure(t.Context(), spec))
-	spec.Stale = append(spec.Stale, "/run/c") // no reason to end what runs
+	spec.Stale, spec.PIDFile = append(spec.Stale, "/run/c"), "/run/d" // no reason to end what runs
 	must(t, s.Ensure(t.Context(), spec))
 	must(t, Unread(file+".unread").Note()) // an agent was killed when it had written the unit
 	must(t, s.Ensure(t.Context(), spec))

@@ -102,7 +102,7 @@ func (s *Systemd) Ensure(ctx context.Context, spec Spec) error {
 func unit(spec Spec) (string, error) {
 	var b strings.Builder
 	line := func(key, value string) { fmt.Fprintf(&b, "%s=%s\n", key, value) }
-	for _, text := range slices.Concat(spec.Command, spec.Env, spec.Stale, []string{spec.Dir, spec.User}) {
+	for _, text := range slices.Concat(spec.Command, spec.Env, spec.Stale, []string{spec.Dir, spec.User, spec.PIDFile}) {
 		if strings.ContainsAny(text, "\x00\n\r") {
 			return "", fmt.Errorf("daemon: %s: %q cannot stand in a unit", spec.Name, text)
 		}
@@ -121,6 +121,13 @@ func unit(spec Spec) (string, error) {
 		b.WriteString(preparation + "+/bin/rm -f " + quote(file, true) + "\n") // as root, whoever runs the daemon
 	}
 	line("ExecStart", strings.Join(args, " "))
+	if spec.PIDFile != "" {
+		words := make([]string, 0, 5)
+		for _, word := range endWorkers(spec.PIDFile) {
+			words = append(words, quote(word, true))
+		}
+		b.WriteString(aftermath + "-+" + strings.Join(words, " ") + "\n")
+	}
 	for _, env := range append([]string{"PATH=" + searchPath}, spec.Env...) {
 		line("Environment", quote(env, false))
 	}
@@ -145,18 +152,27 @@ func unit(spec Spec) (string, error) {
 	return b.String(), nil
 }
 
-// preparation begins the lines of a unit that matter to the next start only.
-const preparation = "ExecStartPre="
+// preparation and aftermath begin the lines of a unit that matter to the next start, and after the next end, only.
+const (
+	preparation = "ExecStartPre="
+	aftermath   = "ExecStopPost="
+)
 
 // running is what of a unit matters to a daemon that runs.
 func running(unit string) string {
 	var b strings.Builder
 	for line := range strings.Lines(unit) {
-		if !strings.HasPrefix(line, preparation) {
+		if !strings.HasPrefix(line, preparation) && !strings.HasPrefix(line, aftermath) {
 			b.WriteString(line)
 		}
 	}
 	return b.String()
+}
+
+// endWorkers is the command that ends what is left of a daemon whose first process was killed: all of its session, which
+// no other process gets the id of as long as there are any. A daemon that ended by itself has removed the file.
+func endWorkers(pidFile string) []string {
+	return []string{"/bin/sh", "-c", `test -s "$1" && pkill -KILL -s "$(cat "$1")"; rm -f "$1"`, "sh", pidFile}
 }
 
 // quote makes text one word of a unit file, in which nothing is replaced. Variables stand only in

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -409,6 +410,10 @@ func TestTheAgentMayDie(t *testing.T) {
 	must(t, again.Start(t.Context()))
 	if w.cfg.Supervisor.PID(w.usual().daemonName(1)) != pid {
 		t.Error("another agent started another master")
+	}
+	// By it its workers are found when it is killed: see daemon.Spec.
+	if noted, err := os.ReadFile(w.usual().file("masters", "1", "fpm.pid")); err != nil || string(noted) != strconv.Itoa(pid) {
+		t.Errorf("the master %d noted %q, %v", pid, noted, err)
 	}
 	if got := w.run(a, `echo "alive";`); got != "alive" {
 		t.Errorf("%q", got)

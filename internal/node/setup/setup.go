@@ -142,7 +142,7 @@ func debian() Step {
 // Packages are the programs that the facilities drive.
 func Packages() []string {
 	return []string{
-		"ca-certificates", "perl", "quota", "util-linux", // the machine
+		"ca-certificates", "perl", "procps", "quota", "util-linux", // the machine
 		"nginx", "php-fpm", "php-cli", "php-mysql", "php-pgsql", "php-curl", "php-gd", "php-intl", "php-mbstring", "php-xml", "php-zip", // sites
 		"mariadb-server", "mariadb-client", "postgresql", "postgresql-client", // databases
 		"postfix", "dovecot-core", "dovecot-imapd", "dovecot-pop3d", "dovecot-lmtpd", "dovecot-sieve", "opendkim", // mail
