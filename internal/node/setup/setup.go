@@ -74,7 +74,7 @@ type Step struct {
 // Plan is all of it, in order.
 func Plan(settings Settings) []Step {
 	return []Step{
-		debian(), packages(), daemonsOff(), directories(settings), configuration(settings), unit(settings),
+		debian(), packages(), startsAllowed(), daemonsOff(), directories(settings), configuration(settings), unit(settings),
 	}
 }
 
@@ -173,7 +173,7 @@ func packages() Step {
 			return missing, nil
 		},
 		Apply: func(ctx context.Context, s System, missing []string) (err error) {
-			if !s.has(noStart) {
+			if !s.has(noStart) || startsForbidden(s) {
 				if err := write(s.path(noStart), noStartText, 0o755); err != nil {
 					return err
 				}
@@ -187,6 +187,26 @@ func packages() Step {
 			}, missing)...)
 			return err
 		},
+	}
+}
+
+// startsForbidden tells that a setup was killed while packages came: what it forbade no package would ever be allowed
+// again, not even the machine's SSH server after an upgrade.
+func startsForbidden(s System) bool {
+	text, err := os.ReadFile(s.path(noStart))
+	return err == nil && string(text) == noStartText
+}
+
+func startsAllowed() Step {
+	return Step{
+		Name: "services of other packages may start",
+		Missing: func(_ context.Context, s System) ([]string, error) {
+			if startsForbidden(s) {
+				return []string{noStart + " goes, which a setup left that did not come to its end"}, nil
+			}
+			return nil, nil
+		},
+		Apply: func(_ context.Context, s System, _ []string) error { return os.Remove(s.path(noStart)) },
 	}
 }
 

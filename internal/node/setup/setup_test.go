@@ -20,7 +20,7 @@ type machine struct {
 	installed map[string]bool
 	units     map[string]string // state by name
 	ran       []string
-	policy    bool // services were kept from starting while packages came
+	policy    string // what says while packages come whether services may start
 }
 
 func newMachine(t *testing.T, systemd bool) *machine {
@@ -61,7 +61,7 @@ func (m *machine) run(_ context.Context, name string, args ...string) (string, e
 	case name == "dpkg-query":
 		return "dpkg-query: no packages found matching " + last, errors.New("exit status 1")
 	case name == "apt-get" && args[0] == "install":
-		m.policy = strings.Contains(m.read("/usr/sbin/policy-rc.d"), "exit 101")
+		m.policy = m.read("/usr/sbin/policy-rc.d")
 		for _, a := range args {
 			m.installed[a] = true
 		}
@@ -116,7 +116,7 @@ func TestAMachineIsSetUpOnceAndStaysSo(t *testing.T) {
 		t.Errorf("a dry run did %v and said\n%s", m.ran, dry)
 	}
 	m.setup(false)
-	if !m.policy || m.read("/usr/sbin/policy-rc.d") != "" {
+	if !strings.Contains(m.policy, "exit 101") || m.read("/usr/sbin/policy-rc.d") != "" {
 		t.Error("services may start while packages are installed, or never again")
 	}
 	for _, p := range setup.Packages() {
@@ -154,6 +154,31 @@ func TestAMachineIsSetUpOnceAndStaysSo(t *testing.T) {
 	m.setup(false)
 	if m.read(settings.ConfigFile) != "node_machine: linux\n" || m.units["nginx.service"] != "masked" {
 		t.Error("the settings were replaced, or nginx is on")
+	}
+}
+
+func TestASetupThatWasKilledForbidsNothingForEver(t *testing.T) {
+	const policy = "/usr/sbin/policy-rc.d"
+	for what, installed := range map[string]bool{"while packages came": false, "after that": true} {
+		t.Run(what, func(t *testing.T) {
+			m := newMachine(t, true)
+			m.setup(false)
+			m.write(policy, m.policy) // the operator's connection broke, and the program with it
+			m.installed["nginx"] = installed
+			if dry := m.setup(true); m.read(policy) == "" || !strings.Contains(dry, "would do") {
+				t.Errorf("a dry run removed it, or says nothing of it:\n%s", dry)
+			}
+			m.setup(false)
+			if left := m.read(policy); left != "" {
+				t.Errorf("no package may start a service any more: %s", left)
+			}
+		})
+	}
+	m := newMachine(t, true)
+	m.write(policy, "#!/bin/sh\nexit 104\n") // an operator's
+	m.setup(false)
+	if m.read(policy) == "" || m.policy != m.read(policy) {
+		t.Errorf("an operator's was replaced by %q", m.policy)
 	}
 }
 
