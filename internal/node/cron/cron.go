@@ -362,6 +362,8 @@ func (d *Driver) Remove(_ context.Context, a accounts.Account) error {
 		delete(d.accounts, a.Name)
 	}
 	d.mu.Unlock()
+	d.files.Lock() // what a run that ends just now is about to keep is kept before, or not at all
+	defer d.files.Unlock()
 	if err := os.RemoveAll(d.runsOf(a.Name)); err != nil {
 		return fmt.Errorf("cron: %w", err)
 	}

@@ -1,6 +1,7 @@
 package cron
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -391,6 +392,27 @@ func TestJobsAreKeptAndEndWithTheAccount(t *testing.T) {
 	m.pass(2)
 	if jobs, err := m.CronJobs(t.Context(), "alice"); err != nil || len(jobs) != 0 || len(m.due) != 0 {
 		t.Errorf("%+v, %v, %d due", jobs, err, len(m.due))
+	}
+	if _, err := os.Stat(m.runsOf("alice")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("runs are left: %v", err)
+	}
+}
+
+func TestARunThatEndsAfterItsAccountLeavesNothing(t *testing.T) {
+	m := newMachine(t)
+	m.account("alice")
+	m.set("alice", panel.CronJob{Command: "sleep 1000"})
+	m.pass(1)
+	if s := m.state("alice", "1"); s.Running != 1 {
+		t.Fatalf("the job does not run: %+v", s)
+	}
+	a, err := m.Lookup("alice")
+	m.must(err)
+	// Its processes are the last that goes.
+	m.must(m.Store.Delete(t.Context(), "alice", func(ctx context.Context, _ accounts.Record) error { return m.Remove(ctx, a) }))
+	m.must(m.Stop(t.Context()))
+	if len(m.told) > 0 {
+		t.Errorf("into the log of an account that is gone: %+v", m.told)
 	}
 	if _, err := os.Stat(m.runsOf("alice")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("runs are left: %v", err)

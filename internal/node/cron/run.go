@@ -101,8 +101,12 @@ func exitCode(s *os.ProcessState) int {
 	return s.ExitCode()
 }
 
-// finish keeps what a run was.
+// finish keeps what a run was. Of an account that has ended nothing is kept, nor written into a log that would be there
+// again: the last of its processes, and with them this run, end after all else of it is gone.
 func (d *Driver) finish(r *run, done panel.CronRun) {
+	if _, err := d.cfg.Lookup(r.who.Ref); errors.Is(err, panel.ErrNotFound) {
+		return
+	}
 	err := r.change(func(p *past) {
 		for i := range p.Runs {
 			p.Runs[i].Output, p.Runs[i].Cut = "", false

@@ -110,6 +110,8 @@ func (d *Driver) Apply(_ context.Context, a accounts.Account) error {
 
 // Remove implements facility.Facility.
 func (d *Driver) Remove(_ context.Context, a accounts.Account) error {
+	d.counting.Lock() // who counts now would keep the count of what is gone
+	defer d.counting.Unlock()
 	return errors.Join(d.store.Remove(a.Name), d.sent.Delete(a.Name))
 }
 

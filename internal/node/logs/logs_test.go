@@ -389,6 +389,19 @@ func TestStreamsAreBoundedAndEnd(t *testing.T) {
 	}
 }
 
+func TestTrafficOfAnAccountThatHasEndedIsNotKept(t *testing.T) {
+	d := newDriver(t, Policy{}, func() time.Time { return start })
+	a := accounts.Account{Record: accounts.Record{Name: "alice"}}
+	must(t, d.Remove(t.Context(), a))
+	// The background had listed it before.
+	if got, err := d.count(t.Context(), a.Name); got != 0 || err != nil {
+		t.Errorf("%d, %v", got, err)
+	}
+	if left := d.sent.All(); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+}
+
 func TestTrafficIsCountedOncePerMonth(t *testing.T) {
 	now := start
 	d := newDriver(t, Policy{MaxBytes: 1, Keep: 100}, func() time.Time { return now })

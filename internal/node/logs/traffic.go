@@ -24,6 +24,9 @@ func (d *Driver) count(ctx context.Context, account string) (int64, error) {
 	d.counting.Lock()
 	defer d.counting.Unlock()
 	before := d.sent.Get(account)
+	if before == (traffic{}) { // it has ended since the caller heard of it
+		return 0, nil
+	}
 	from, month := before, d.store.cfg.Now().UTC().Format(monthForm)
 	if from.Month > month { // counted by a clock that was put back since
 		from.Month, from.Bytes = month, 0
