@@ -17,6 +17,7 @@ import (
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+	"github.com/pquerna/otp/totp"
 
 	"stead.dev/stead/internal/platform/i18n"
 	"stead.dev/stead/internal/platform/testkit"
@@ -170,4 +171,28 @@ func TestWhatABrowserSaysOfPasskeysIsNotShown(t *testing.T) {
 	c.becomes(`(navigator.credentials.create = () => Promise.reject(new DOMException("The user attempted to register", "InvalidStateError")), true)`)
 	c.do(chromedp.Click(chromedp.CSS(`[data-passkey=register] button`)))
 	c.becomes(`document.querySelector("[data-passkey=register] [role=alert]").textContent === ` + strconv.Quote(i18n.T("ru", "webui.security.passkey_failed", nil)))
+}
+
+// TestARecoveryCodeStandsInOneLine: half a code looks like a code, and they are shown once.
+func TestARecoveryCodeStandsInOneLine(t *testing.T) {
+	s := newSite(t)
+	b := s.browser(t)
+	b.register("anna@example.com")
+	c := b.chromium()
+	c.do(chromedp.Navigate(s.url + "/account/totp"))
+	key, err := chromedp.Run(c.ctx, chromedp.Evaluate[string](`document.querySelector("code").textContent`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	code, err := totp.GenerateCode(key, s.clk.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.becomes(`(document.querySelector("[name=code]").value = "` + code + `", true)`)
+	c.do(chromedp.Click(chromedp.CSS("main form button")))
+	for _, width := range []int64{1280, 390, 320} {
+		c.do(chromedp.EmulateViewport(width, 800))
+		c.becomes(`innerWidth === ` + strconv.FormatInt(width, 10) + ` && document.querySelectorAll(".codes code").length === 10`)
+		c.becomes(`[...document.querySelectorAll(".codes code")].every(e => e.getClientRects().length === 1) && document.documentElement.scrollWidth <= innerWidth`)
+	}
 }
