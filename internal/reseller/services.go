@@ -20,7 +20,7 @@ type listIn struct {
 	ClientRef    string `query:"client_ref" maxLength:"256" doc:"Only those with exactly this tag"`
 	Status       string `query:"status" enum:"pending,provisioning,active,past_due,suspended,terminating,terminated,failed,cancelled"`
 	PlanID       int64  `query:"plan_id" minimum:"1"`
-	RenewsBefore string `query:"renews_before" format:"date-time" doc:"Only those whose paid time ends before"`
+	RenewsBefore string `query:"renews_before" format:"date-time" doc:"Only those that have not ended and whose paid time ends before, also those that do not renew by themselves"`
 	Query        string `query:"q" maxLength:"100" doc:"Part of the label or the domain"`
 }
 

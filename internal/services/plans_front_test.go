@@ -19,7 +19,7 @@ func TestNoQueryOfAResellerReadsAWholeTable(t *testing.T) {
 		testkit.Indexed(t, d, func(q db.Querier) (err error) {
 			ctx := context.Background()
 			for _, f := range []filter{
-				{clientRef: &tag}, {planID: 4}, {below: 7}, {below: 7, query: "shop"}, {below: 7, expiresBefore: &now}, {clientRef: &tag, status: string(Active), planID: 4, query: "shop", expiresBefore: &now},
+				{clientRef: &tag}, {planID: 4}, {below: 7}, {below: 7, query: "shop"}, {below: 7, renewsBefore: &now}, {clientRef: &tag, status: string(Active), planID: 4, query: "shop", renewsBefore: &now},
 			} {
 				_, _, listed := list(ctx, q, 1, f, page.Params{})
 				err = errors.Join(err, listed)

@@ -237,7 +237,7 @@ func (s *Service) resold(ctx context.Context, q db.Querier, accountID int64, row
 // ResoldList is one page of a reseller's services, the newest first. There may be very many, of which a search looks at
 // each: so only those are counted that come after the page, while its coverage is found.
 func (s *Service) ResoldList(ctx context.Context, accountID int64, f Filter, p page.Params) (*page.List[Resold], error) {
-	wanted := filter{status: f.Status, query: f.Query, clientRef: f.ClientRef, planID: f.PlanID, expiresBefore: f.RenewsBefore}
+	wanted := filter{status: f.Status, query: f.Query, clientRef: f.ClientRef, planID: f.PlanID, renewsBefore: f.RenewsBefore}
 	rows, err := paged(ctx, s.DB, accountID, wanted, p)
 	if err != nil {
 		return nil, err

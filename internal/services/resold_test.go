@@ -127,6 +127,21 @@ func TestAPlanThatComesWithTheRenewalIsCovered(t *testing.T) {
 	})
 }
 
+func TestWhatHasEndedIsNotListedAsRenewingBefore(t *testing.T) {
+	engines(t, func(t *testing.T, w *world) {
+		off, later := false, w.clk.Now().AddDate(1, 0, 0)
+		byHand := sold("hand.test", 1, "")
+		byHand.AutoRenew = &off
+		w.active(byHand)
+		w.active(sold("a.test", 1, ""))
+		if err := w.ends(w.active(sold("ended.test", 1, "")), false); err != nil {
+			t.Fatal(err)
+		}
+		got, _ := w.resoldList(Filter{RenewsBefore: &later})
+		w.same("renews before", []string{"a.test", "hand.test"}, got)
+	})
+}
+
 func TestWhatAResellerNotes(t *testing.T) {
 	engines(t, func(t *testing.T, w *world) {
 		n := sold("a.test", 200, "seven")

@@ -92,6 +92,7 @@ func found(r record, err error) (record, error) {
 type filter struct {
 	status, typ, query string
 	expiresBefore      *time.Time
+	renewsBefore       *time.Time // of those that have not ended
 	clientRef          *string
 	planID             int64
 	below              int64 // ids: those that come after one on a list
@@ -173,6 +174,9 @@ func (f filter) where(accountID int64) (string, []any) {
 	}
 	if f.expiresBefore != nil {
 		and(`expires_at < $%d`, *f.expiresBefore)
+	}
+	if f.renewsBefore != nil {
+		and(`status NOT IN ('terminating', 'terminated', 'failed', 'cancelled') AND expires_at < $%d`, *f.renewsBefore)
 	}
 	return where, args
 }
