@@ -2,6 +2,8 @@ package webui_test
 
 import (
 	"context"
+	"net/http"
+	"net/url"
 	"os/exec"
 	"slices"
 	"strconv"
@@ -195,4 +197,17 @@ func TestARecoveryCodeStandsInOneLine(t *testing.T) {
 		c.becomes(`innerWidth === ` + strconv.FormatInt(width, 10) + ` && document.querySelectorAll(".codes code").length === 10`)
 		c.becomes(`[...document.querySelectorAll(".codes code")].every(e => e.getClientRects().length === 1) && document.documentElement.scrollWidth <= innerWidth`)
 	}
+}
+
+// TestALongNameStaysOnThePage: a hundred letters without a space are a name too.
+func TestALongNameStaysOnThePage(t *testing.T) {
+	s := newSite(t)
+	b := s.browser(t)
+	long := strings.Repeat("x", 100)
+	if a := b.post("/register", url.Values{"name": {long}, "email": {"anna@example.com"}, "password": {password}}); a.status != http.StatusSeeOther {
+		t.Fatalf("%d %s", a.status, a.body)
+	}
+	c := b.chromium()
+	c.do(chromedp.EmulateViewport(390, 800), chromedp.Navigate(s.url+"/account"))
+	c.becomes(`document.querySelector("h1")?.innerText.includes("` + long + `") && document.documentElement.scrollWidth <= innerWidth`)
 }
