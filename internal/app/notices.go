@@ -19,12 +19,17 @@ func (n notices) show(a *App) {
 	if n.out == nil || !a.cfg.Demo {
 		return
 	}
+	mails := ""
+	if a.cfg.SMTPURL == "" {
+		mails = mailDir(a.cfg)
+	}
 	rows := [][2]string{
 		{"Shop and account", a.URL()},
 		{"API reference", a.URL() + "/docs/"},
 		{"Customers' sites", a.NodeURL()},
 		{"Sign in as", DemoEmail},
 		{"with password", DemoPassword},
+		{"Mails are files in", mails},
 		{"Application", DemoClientID + " (public, PKCE)"},
 		{"Try the main job", cmp.Or(n.program, "stead") + " demo " + a.URL()},
 		{"Stop", "Ctrl-C; the data stays in " + a.cfg.DataDir},

@@ -388,8 +388,11 @@ func newMailer(cfg config.Config, c clock.Clock) (mailer.Mailer, error) {
 	if from == "" {
 		from = "Stead <no-reply@stead.invalid>"
 	}
-	return file.New(filepath.Join(cfg.DataDir, "mail"), from, c)
+	return file.New(mailDir(cfg), from, c)
 }
+
+// mailDir is where mails go without a mail server.
+func mailDir(cfg config.Config) string { return filepath.Join(cfg.DataDir, "mail") }
 
 // signInLimits bound attempts at signing in, unless throttles are off.
 func (c *core) signInLimits() account.Limits {
