@@ -25,7 +25,7 @@ import (
 // Limits bound a group. Zero means no limit.
 type Limits struct {
 	CPUPercent int // of one core: 150 is one and a half
-	MemoryMB   int // mebibytes
+	MemoryMB   int // mebibytes; nothing of what is over is swapped out, which would be the machine's to bear
 	Processes  int // threads count too
 }
 
@@ -157,9 +157,14 @@ func (c *Controllers) Set(name string, l Limits) error {
 		if l.CPUPercent > 0 {
 			cpu = fmt.Sprintf("%d %d", l.CPUPercent*cpuPeriod/100, cpuPeriod)
 		}
+		swap := "max"
+		if l.MemoryMB > 0 {
+			swap = "0"
+		}
 		return errors.Join(
 			write(dir, "pids.max", number(l.Processes, "max")),
 			write(dir, "memory.max", number(l.MemoryMB<<20, "max")),
+			writeIfThere(dir, "memory.swap.max", swap),
 			write(dir, "cpu.max", cpu),
 		)
 	}
@@ -168,7 +173,7 @@ func (c *Controllers) Set(name string, l Limits) error {
 		err = errors.Join(err, write(filepath.Join(dir, parent, name), "pids.max", number(l.Processes, "max")))
 	}
 	if dir := c.mounts["memory"]; dir != "" {
-		err = errors.Join(err, write(filepath.Join(dir, parent, name), "memory.limit_in_bytes", number(l.MemoryMB<<20, "-1")))
+		err = errors.Join(err, setMemory(filepath.Join(dir, parent, name), number(l.MemoryMB<<20, "-1")))
 	}
 	if dir := c.mounts["cpu"]; dir != "" {
 		dir = filepath.Join(dir, parent, name)
@@ -177,6 +182,26 @@ func (c *Controllers) Set(name string, l Limits) error {
 			write(dir, "cpu.cfs_quota_us", number(l.CPUPercent*cpuPeriod/100, "-1")))
 	}
 	return err
+}
+
+// setMemory bounds memory, and memory and swap together. The first is never above the second: when both rise, only the
+// second try can set the first.
+func setMemory(dir, most string) (err error) {
+	for range 2 {
+		err = errors.Join(write(dir, "memory.limit_in_bytes", most), writeIfThere(dir, "memory.memsw.limit_in_bytes", most))
+		if err == nil {
+			break
+		}
+	}
+	return err
+}
+
+// writeIfThere is write for what kernels that do not count swap do not have.
+func writeIfThere(dir, file, value string) error {
+	if _, err := os.Stat(filepath.Join(dir, file)); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return write(dir, file, value)
 }
 
 // write sets a value unless it is set.

@@ -3,6 +3,7 @@ package limits
 import (
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"testing"
 	"unsafe"
@@ -31,7 +32,7 @@ func TestLimitsAreSetChangedAndReleased(t *testing.T) {
 		t.Fatal("this machine has no cgroups; the test needs them")
 	}
 	rec := accounts.Record{User: accounts.User{Name: "limitstest", UID: 65500, GID: 65500}}
-	for _, l := range []panel.Limits{{Processes: 7, MemoryMB: 32, CPUPercent: 150, DiskMB: 5}, {}, {Processes: 9}} {
+	for _, l := range []panel.Limits{{Processes: 7, MemoryMB: 32, CPUPercent: 150, DiskMB: 5}, {MemoryMB: 64}, {MemoryMB: 16}, {}, {Processes: 9}} {
 		rec.Limits = l
 		if err := k.Set(rec); err != nil {
 			t.Fatal(err)
@@ -43,6 +44,16 @@ func TestLimitsAreSetChangedAndReleased(t *testing.T) {
 		out, err := exec.CommandContext(t.Context(), "sh", "-c", "cat /sys/fs/cgroup/pids/stead/limitstest/pids.max /sys/fs/cgroup/stead/limitstest/pids.max 2>/dev/null").Output()
 		if got := strings.TrimSpace(string(out)); got != want {
 			t.Errorf("pids.max is %q, want %q (%v)", got, want, err)
+		}
+		if l.MemoryMB == 0 {
+			continue
+		}
+		// What is swapped out counts, too: the plan's memory is all that the account has.
+		out, err = exec.CommandContext(t.Context(), "sh", "-c", `cd /sys/fs/cgroup/stead/limitstest 2>/dev/null && echo $(cat memory.max memory.swap.max) ||
+			cd /sys/fs/cgroup/memory/stead/limitstest && echo $(cat memory.limit_in_bytes memory.memsw.limit_in_bytes)`).Output()
+		most := strconv.Itoa(l.MemoryMB << 20)
+		if got := strings.TrimSpace(string(out)); got != most+" 0" && got != most+" "+most {
+			t.Errorf("memory and swap are %q, want %s (%v)", got, most, err)
 		}
 	}
 	cmd := exec.CommandContext(t.Context(), "/bin/sleep", "1000")
