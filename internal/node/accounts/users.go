@@ -304,10 +304,10 @@ func (u *users) settleHome(rec Record) error {
 			group = u.web
 		}
 		err := unix.Mkdirat(home, l.Name, 0o700)
-		if errors.Is(err, unix.EEXIST) {
+		if errors.Is(err, unix.EEXIST) && !rootsDir(home, l.Name) {
 			continue // its mode is the customer's affair
 		}
-		if err != nil {
+		if err != nil && !errors.Is(err, unix.EEXIST) {
 			return fmt.Errorf("%s: %w", l.Name, err)
 		}
 		dir, err := openDir(home, l.Name)
@@ -321,6 +321,14 @@ func (u *users) settleHome(rec Record) error {
 		}
 	}
 	return own(jail, 0, gid, 0o751)
+}
+
+// rootsDir tells whether a name in a home is a directory of root's: an agent was killed between making it and giving it to
+// the account, which could neither use it nor remove it.
+func rootsDir(home int, name string) bool {
+	var st unix.Stat_t
+	err := unix.Fstatat(home, name, &st, unix.AT_SYMLINK_NOFOLLOW)
+	return err == nil && st.Uid == 0 && st.Mode&unix.S_IFMT == unix.S_IFDIR
 }
 
 func openDir(at int, name string) (int, error) {

@@ -82,6 +82,8 @@ func TestAccountIsAUserWithAHome(t *testing.T) {
 	must(t, os.Chmod(a.Home, 0o777))
 	must(t, os.Chown(a.Jail, a.User.UID, a.User.GID))
 	must(t, os.Remove(filepath.Join(a.Home, "logs")))
+	must(t, os.Remove(filepath.Join(a.Home, "tmp")))
+	must(t, os.Mkdir(filepath.Join(a.Home, "tmp"), 0o700)) // by an agent that was killed before it gave it to the account
 	must(t, m.Store.Settle(t.Context(), "alice"))
 	complete(t, m.Store, a.Record)
 	// What the customer may decide stays, and a link in a fixed place is not followed.
