@@ -348,6 +348,9 @@ func (c Config) dovecot() string {
 	line("userdb {\n  driver = passwd-file\n  args = username_format=%%d %s\n}", c.table(tableCatchAll))
 	for _, s := range []struct{ service, plain, tls string }{{"imap", c.IMAP, c.IMAPS}, {"pop3", c.POP3, c.POP3S}} {
 		line("service %s-login {", s.service)
+		// Connections with TLS stay with the process that they came to: with one for each, a hundred would be all that
+		// a machine has, and anybody could take those.
+		line("  service_count = 0\n  process_min_avail = 2\n  vsz_limit = 1G")
 		listener(line, s.service, s.plain, false)
 		listener(line, s.service+"s", s.tls, true)
 		line("}")
@@ -361,7 +364,9 @@ func (c Config) dovecot() string {
 	for _, s := range [][2]string{{"lmtp", "lmtp"}, {"indexer", "indexer"}, {"dns-client", "dns-client"}, {"imap-urlauth-login", "imap-urlauth"}} {
 		line("service %s {\n  unix_listener %s {\n    mode = 0\n  }\n}", s[0], s[1])
 	}
-	line("service quota-status {\n  executable = quota-status -p postfix\n  client_limit = 1")
+	line("service imap {\n  process_limit = 4096\n}")
+	// One for each process of Postfix that takes mail.
+	line("service quota-status {\n  executable = quota-status -p postfix\n  client_limit = 1\n  process_limit = 400")
 	line("  unix_listener %s {\n    user = postfix\n    group = postfix\n    mode = 0600\n  }\n}", c.socket("quota-status"))
 	return b.String()
 }

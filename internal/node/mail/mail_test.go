@@ -2,6 +2,7 @@ package mail
 
 import (
 	"bytes"
+	"crypto/tls"
 	"fmt"
 	"os"
 	"os/exec"
@@ -363,6 +364,30 @@ func TestProtocolsAndSendLimit(t *testing.T) {
 		t.Error(err)
 	}
 	refused(t, w.sends("silent@alice.example", password, "silent@alice.example", "friend@outside.test", ""), "535")
+}
+
+// TestMoreThanAHundredSessions: mail programs keep theirs for hours, and strangers can, too.
+func TestMoreThanAHundredSessions(t *testing.T) {
+	w := newWorld(t)
+	w.set(alice, box("info@alice.example"))
+	for _, address := range []string{w.cfg.IMAPS, w.cfg.POP3S} {
+		for range 120 {
+			c, err := tls.Dial("tcp", address, &tls.Config{InsecureSkipVerify: true})
+			must(t, err)
+			defer c.Close()
+			must(t, c.SetReadDeadline(time.Now().Add(time.Minute)))
+			_, err = c.Read(make([]byte, 100)) // the greeting
+			must(t, err)
+		}
+	}
+	c, err := w.login("info@alice.example", password)
+	must(t, err)
+	must(t, c.Close())
+	log, err := os.ReadFile(w.cfg.logFile("dovecot"))
+	must(t, err)
+	if strings.Contains(string(log), "lower than required") {
+		t.Errorf("bounds that do not fit:\n%s", tail(string(log), 4000))
+	}
 }
 
 func TestMailGoesOnWithoutTheAgent(t *testing.T) {
