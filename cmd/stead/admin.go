@@ -30,6 +30,7 @@ type adminCmd struct {
 		RevokeAdmin    userRevokeAdmin    `cmd:"" help:"Take the admin role back."`
 		Suspend        userSuspend        `cmd:"" help:"Let nobody in to an account and refuse its tokens."`
 		Unsuspend      userUnsuspend      `cmd:"" help:"Open a suspended account."`
+		Close          userClose          `cmd:"" help:"Remove for good what names a person from an account that has nothing left; its books stay."`
 	} `cmd:"" help:"Accounts of customers and operators."`
 	Wallet struct {
 		Show    walletShow    `cmd:"" help:"Show an account's balance."`
@@ -305,6 +306,16 @@ type userUnsuspend struct{ who }
 // Run opens an account.
 func (c *userUnsuspend) Run(e *environment) error {
 	return e.administer(func(a *admin.Admin) error { return e.showUser(a.UnsuspendUser(e.ctx, c.Account)) })
+}
+
+type userClose struct {
+	who
+	LeaveMoney bool `help:"Although there is money in its wallet, or a debt: it stays in the books."`
+}
+
+// Run closes an account.
+func (c *userClose) Run(e *environment) error {
+	return e.administer(func(a *admin.Admin) error { return e.showUser(a.CloseUser(e.ctx, c.Account, c.LeaveMoney)) })
 }
 
 func (e *environment) showBalance(b admin.Balance, err error) error {

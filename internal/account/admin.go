@@ -116,7 +116,7 @@ func (s *Service) Unsuspend(ctx context.Context, id int64) error {
 	return s.change(ctx, id, func(ctx context.Context, tx *db.Tx) error { return setSuspended(ctx, tx, id, nil, "") })
 }
 
-// OnClose has f remove what another section keeps that names a person, when an account is closed.
+// OnClose has f remove what another section keeps that names a person, when an account is closed, or refuse that it is.
 func (s *Service) OnClose(f func(ctx context.Context, tx *db.Tx, accountID int64) error) {
 	s.forget = append(s.forget, f)
 }

@@ -158,6 +158,19 @@ func (a *Admin) ResetTwoFactor(ctx context.Context, who string) (User, error) {
 	return a.change(ctx, who, func(id int64) error { return a.Accounts.ResetTwoFactor(ctx, id) })
 }
 
+// CloseUser removes what names a person from an account, for good. One that has something that is not over is refused, and
+// one with money in its wallet, or a debt, unless that is to be left there.
+func (a *Admin) CloseUser(ctx context.Context, who string, leaveMoney bool) (User, error) {
+	b, err := a.Balance(ctx, who)
+	if err != nil {
+		return User{}, err
+	}
+	if !leaveMoney && (b.Balance != 0 || b.Debt != 0) {
+		return User{}, fault.InUse.Wrapf("its wallet has %v, and a debt of %v", b.Balance, b.Debt)
+	}
+	return a.change(ctx, who, func(id int64) error { return a.Accounts.Close(ctx, id) })
+}
+
 func (a *Admin) change(ctx context.Context, who string, f func(id int64) error) (User, error) {
 	u, err := a.User(ctx, who)
 	if err != nil {
@@ -166,7 +179,7 @@ func (a *Admin) change(ctx context.Context, who string, f func(id int64) error) 
 	if err := f(u.ID); err != nil {
 		return u, err
 	}
-	return a.User(ctx, u.Email)
+	return a.User(ctx, strconv.FormatInt(u.ID, 10))
 }
 
 // Balance is what an account has.

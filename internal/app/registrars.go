@@ -61,6 +61,7 @@ func (c *core) buildDomains(ctx context.Context, as role) error {
 		Registrars: open, Log: c.log, Nameservers: c.cfg.Nameservers, ReservedDomains: ownNames(c.cfg),
 		Hosts: c.hosting,
 	})
+	c.accounts.OnClose(c.domains.Closed)
 	var sources []registrar.Source
 	if c.cfg.DomainLookup == config.LookupRDAP || c.cfg.DomainLookup == config.LookupBoth {
 		sources = append(sources, rdap.New(&http.Client{}, func(ctx context.Context, name string) string {

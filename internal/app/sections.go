@@ -165,6 +165,8 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 	for _, typ := range []string{"wallet.topup_succeeded", "wallet.adjusted", "order.refunded"} {
 		c.outbox.Subscribe(typ, c.services.Paid)
 	}
+	c.accounts.OnClose(c.services.Closed)
+	c.accounts.OnClose(c.wallet.Closed)
 	c.services.SetNames(c.hosting)
 	c.services.SetUsages(c.hosting)
 	c.credentials = credentials.New(credentials.Config{DB: c.db, Box: c.box, Log: c.log})

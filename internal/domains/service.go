@@ -347,6 +347,15 @@ type news struct {
 	previous map[string]any // what changed, as it was
 }
 
+// Closed refuses that an account is closed that has a domain which is not over.
+func (s *Service) Closed(ctx context.Context, tx *db.Tx, accountID int64) error {
+	n, err := live(ctx, tx, accountID)
+	if err == nil && n > 0 {
+		err = fault.InUse.Wrapf("%d of its domains are not over", n)
+	}
+	return err
+}
+
 // tell emits an event of the domain as it now is.
 func (s *Service) tell(ctx context.Context, tx *db.Tx, kind string, id int64, n news) error {
 	d, err := filled(ctx, tx, id)

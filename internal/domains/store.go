@@ -83,6 +83,12 @@ func list(ctx context.Context, q db.Querier, accountID int64, f Filter, p page.P
 	return rows, total, err
 }
 
+// live counts an account's domains that are not over.
+func live(ctx context.Context, q db.Querier, accountID int64) (n int, err error) {
+	err = q.QueryRow(ctx, `SELECT COUNT(*) FROM domains WHERE account_id = $1 AND status NOT IN ('transferred_out', 'cancelled', 'failed')`, accountID).Scan(&n)
+	return n, err
+}
+
 // fill reads the last operation and the zone of each domain, with one query for each of the two.
 func fill(ctx context.Context, q db.Querier, rows []domain) error {
 	if len(rows) == 0 {

@@ -8,6 +8,7 @@ import (
 
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/page"
 )
 
 // endedByOperator tells that a service is, or was when it ended, suspended by an operator for a reason that neither
@@ -63,6 +64,15 @@ func (s *Service) EndOwn(ctx context.Context, tx *db.Tx, accountID, id int64, at
 	}
 	days := int(math.Ceil(float64(left) / float64(day)))
 	return s.emitChange(ctx, tx, "service.termination_scheduled", r, map[string]any{"auto_renew": previous.autoRenew}, map[string]any{"days": days})
+}
+
+// Closed refuses that an account is closed that has a service which is paid and not over.
+func (s *Service) Closed(ctx context.Context, tx *db.Tx, accountID int64) error {
+	_, total, err := list(ctx, tx, accountID, filter{there: true}, page.Params{Page: 1, PerPage: 1})
+	if err == nil && total > 0 {
+		err = fault.InUse.Wrapf("%d of its services are not over", total)
+	}
+	return err
 }
 
 // RestoreOwn brings one of a reseller's terminated services back, as long as its final backup is kept. Where its paid

@@ -305,6 +305,25 @@ func putMethod(ctx context.Context, tx *db.Tx, accountID int64, m method) error 
 	return nil
 }
 
+// Closed forgets how the wallet of an account that is closed is topped up. While a payment is on its way it is not closed.
+func (s *Service) Closed(ctx context.Context, tx *db.Tx, accountID int64) error {
+	if _, err := s.lock(ctx, tx, accountID); err != nil {
+		return err
+	}
+	waiting, err := inFlight(ctx, tx, accountID)
+	if err == nil && waiting {
+		err = fault.InUse.Wrapf("a payment to its wallet is on its way")
+	}
+	if err != nil {
+		return err
+	}
+	if _, err := tx.Exec(ctx, `DELETE FROM wallet_methods WHERE account_id = $1`, accountID); err != nil {
+		return fmt.Errorf("wallet: forget the means of payment of %d: %w", accountID, err)
+	}
+	off, never := false, money.USDCents(0)
+	return s.change(ctx, tx, accountID, settingsChange{LowBalance: &never, Auto: &autoChange{Enabled: &off}})
+}
+
 // dropMethod forgets a means of payment, and the automatic top-ups that use it.
 func (s *Service) dropMethod(ctx context.Context, tx *db.Tx, accountID int64, gatewayKey string) error {
 	if _, err := s.lock(ctx, tx, accountID); err != nil {
