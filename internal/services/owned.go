@@ -2,6 +2,7 @@ package services
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"time"
@@ -19,6 +20,29 @@ func (r record) endedByOperator() bool {
 	}
 	own := *r.suspendReason == Manual && r.ownerSuspendedAt != nil && r.suspendedAt != nil && r.ownerSuspendedAt.Equal(*r.suspendedAt)
 	return !own
+}
+
+// ownActions are what its reseller can do with a service beside what every owner can.
+func (s *Service) ownActions(ctx context.Context, q db.Querier, r record) (actions []string, err error) {
+	switch r.status {
+	case Active:
+		actions = append(actions, "login_link", "suspend")
+	case PastDue:
+		actions = append(actions, "login_link")
+	case Terminated:
+		if kept := s.restorable(ctx, q, r); kept == nil && !r.endedByOperator() {
+			actions = append(actions, "restore")
+		} else if kept != nil && !errors.Is(kept, ErrRestoreWindow) {
+			return nil, kept
+		}
+	}
+	if r.suspendedByOwner() {
+		actions = append(actions, "unsuspend")
+	}
+	if _, ok := r.status.after(endOrdered); ok && !r.endedByOperator() {
+		actions = append(actions, "terminate")
+	}
+	return actions, nil
 }
 
 // EndOwn ends one of a reseller's services, now or with the time that is paid. Nothing is given back for time that is

@@ -71,6 +71,41 @@ func TestAnOwnerEndsAService(t *testing.T) {
 	})
 }
 
+func TestWhatAResellerCanDo(t *testing.T) {
+	engines(t, func(t *testing.T, w *world) {
+		k := &keeper{}
+		w.SetKeeper(k)
+		for name, c := range map[string]struct {
+			is   string // what the service is made
+			kept bool
+			want []string
+		}{
+			"active":          {"", false, []string{"update", "manage_files", "renew", "change_tariff", "login_link", "suspend", "terminate"}},
+			"past due":        {"status = 'past_due', expires_at = 1, grace_until = 2", false, []string{"update", "manage_files", "renew", "change_tariff", "login_link", "terminate"}},
+			"not paid":        {"status = 'suspended', suspend_reason = 'unpaid', suspended_at = 1", false, []string{"update", "renew", "terminate"}},
+			"by the owner":    {"status = 'suspended', suspend_reason = 'manual', suspended_at = 1, owner_suspended_at = 1", false, []string{"update", "unsuspend", "terminate"}},
+			"by an operator":  {"status = 'suspended', suspend_reason = 'manual', suspended_at = 2, owner_suspended_at = 1", false, []string{"update"}},
+			"on its way":      {"status = 'terminating'", false, []string{}},
+			"ended":           {"status = 'terminated'", true, []string{"restore"}},
+			"ended for good":  {"status = 'terminated'", false, []string{}},
+			"ended for abuse": {"status = 'terminated', suspend_reason = 'abuse', suspended_at = 1", true, []string{}},
+			"not there yet":   {"status = 'provisioning', panel_ref = ''", false, []string{"update"}},
+			"failed":          {"status = 'failed', failure_key = 'internal_error'", false, []string{}},
+		} {
+			id := w.active(ask(strings.Map(letters, name) + ".test"))
+			if c.is != "" {
+				w.exec(`UPDATE services SET `+c.is+` WHERE id = $1`, id)
+			}
+			k.kept = c.kept
+			s, err := w.ResoldOne(t.Context(), w.db, 1, id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.same(name, c.want, s.AvailableActions)
+		}
+	})
+}
+
 // letters leaves out of a text what no name has.
 func letters(r rune) rune {
 	if r < 'a' || r > 'z' {

@@ -226,6 +226,11 @@ func (s *Service) resold(ctx context.Context, q db.Querier, accountID int64, row
 		if r.suspendedByOwner() {
 			w.SuspendNote = orNull(r.suspendNote)
 		}
+		own, err := s.ownActions(ctx, q, r)
+		if err != nil {
+			return nil, err
+		}
+		w.AvailableActions = append(w.AvailableActions, own...)
 		if err := json.Unmarshal([]byte(r.metadata), &w.Metadata); err != nil {
 			return nil, fmt.Errorf("services: metadata of service %d: %w", r.id, err)
 		}
