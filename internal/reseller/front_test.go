@@ -26,6 +26,11 @@ type purse struct{}
 
 func (purse) Balance(context.Context, db.Querier, int64) (money.USDCents, error) { return 0, nil }
 
+// keepsNothing has no final backups.
+type keepsNothing struct{ services.Keeper }
+
+func (keepsNothing) Kept(context.Context, db.Querier, int64) (bool, error) { return false, nil }
+
 func (w *world) exec(query string, args ...any) {
 	w.t.Helper()
 	err := w.DB.InTx(w.t.Context(), func(ctx context.Context, tx *db.Tx) error {
@@ -42,6 +47,7 @@ func (w *world) aService(accountID int64, domain, tag string) (id int64) {
 	w.t.Helper()
 	if w.Services == nil {
 		w.Services = services.New(services.Config{DB: w.DB, Clock: w.clk, Balances: purse{}})
+		w.Services.SetKeeper(keepsNothing{})
 	}
 	w.exec(`INSERT INTO services (account_id, order_id, type, label, status, domain, client_ref, search, plan_id, plan_slug, plan_name, limits, period_months,
 			auto_renew, renew_price, first_price, created_at, provisioned_at, expires_at, panel, panel_ref, metadata)
