@@ -66,34 +66,58 @@ func (s *Service) listFTP(ctx context.Context, accountID, serviceID int64, p pag
 func (s *Service) createFTP(ctx context.Context, accountID, serviceID int64, w ftpWish) (f ftpAccount, err error) {
 	err = site.Change[panel.FTP](ctx, s.DB, s.Services, s.Panels, panel.CapFTP, accountID, serviceID,
 		func(ctx context.Context, tx *db.Tx, on site.Site) error {
-			row, err := w.parse(on)
-			if err != nil {
-				return err
-			}
-			l, err := site.ParseLimits(on)
-			if err != nil {
-				return err
-			}
-			n, err := countFTP(ctx, tx, serviceID)
-			if err != nil {
-				return err
-			}
-			if err := l.Refuse(ftpLimit, n, n+1); err != nil {
-				return err
-			}
-			id, err := insertFTP(ctx, tx, row)
-			if err != nil {
-				return err
-			}
-			if err := s.Credentials.Put(ctx, tx, accountID, serviceID, CredentialKind, id, row.username); err != nil {
-				return err
-			}
-			if f, err = getFTP(ctx, tx, accountID, serviceID, id); err != nil {
-				return err
-			}
-			return s.enqueue(ctx, tx, accountID, serviceID)
+			f, err = s.addFTP(ctx, tx, on, w)
+			return err
 		})
 	return f, err
+}
+
+// firstFTP is what the FTP account is called that is made for somebody who needs one.
+const firstFTP = "main"
+
+// FirstFTP gives a service that has no FTP account its first one, at home in the primary site, and answers its user
+// name; it is empty where there is one already.
+func (s *Service) FirstFTP(ctx context.Context, tx *db.Tx, accountID, serviceID int64) (username string, err error) {
+	err = site.ChangeIn[panel.FTP](ctx, tx, s.Services, s.Panels, panel.CapFTP, accountID, serviceID,
+		func(ctx context.Context, tx *db.Tx, on site.Site) error {
+			if n, err := countFTP(ctx, tx, serviceID); err != nil || n > 0 {
+				return err
+			}
+			f, err := s.addFTP(ctx, tx, on, ftpWish{username: firstFTP})
+			username = f.username
+			return err
+		})
+	return username, err
+}
+
+// addFTP writes an FTP account of a locked service.
+func (s *Service) addFTP(ctx context.Context, tx *db.Tx, on site.Site, w ftpWish) (f ftpAccount, err error) {
+	row, err := w.parse(on)
+	if err != nil {
+		return f, err
+	}
+	l, err := site.ParseLimits(on)
+	if err != nil {
+		return f, err
+	}
+	n, err := countFTP(ctx, tx, on.ServiceID)
+	if err != nil {
+		return f, err
+	}
+	if err := l.Refuse(ftpLimit, n, n+1); err != nil {
+		return f, err
+	}
+	id, err := insertFTP(ctx, tx, row)
+	if err != nil {
+		return f, err
+	}
+	if err := s.Credentials.Put(ctx, tx, on.AccountID, on.ServiceID, CredentialKind, id, row.username); err != nil {
+		return f, err
+	}
+	if f, err = getFTP(ctx, tx, on.AccountID, on.ServiceID, id); err != nil {
+		return f, err
+	}
+	return f, s.enqueue(ctx, tx, on.AccountID, on.ServiceID)
 }
 
 // removeFTP ends an FTP account of one of the account's services.

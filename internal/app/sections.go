@@ -227,7 +227,7 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 	c.orders.Coupons = redeemed{c.coupons}
 	c.reseller = reseller.New(reseller.Config{
 		DB: c.db, Clock: c.clock, Accounts: c.accounts, Wallet: c.wallet, Services: c.services, Orders: c.orders, Catalog: c.catalog,
-		Credentials: c.credentials, BaseURL: c.cfg.BaseURL, Events: c.outbox, Limits: c.resellerLimits(),
+		Credentials: c.credentials, FTP: c.access, BaseURL: c.cfg.BaseURL, Events: c.outbox, Limits: c.resellerLimits(),
 	})
 	c.orders.Rates, c.services.Rates, c.domains.Rates = c.reseller, c.reseller, c.reseller
 	c.addons.Rates = c.reseller

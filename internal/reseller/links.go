@@ -44,7 +44,7 @@ type linkWire struct {
 type passwordIn struct {
 	serviceIn
 	Body struct {
-		Username string `json:"username,omitempty" maxLength:"64" doc:"Of an FTP account or a database of the service; all its FTP accounts when left out"`
+		Username string `json:"username,omitempty" maxLength:"64" doc:"Of an FTP account or a database of the service; all its FTP accounts when left out, or a first one that is made"`
 	}
 }
 
@@ -74,8 +74,8 @@ func (s *Service) linkOperations() []api.Route {
 			ID: "reseller.services.reset_password", Method: http.MethodPost, Path: "/api/v1/reseller/services/{service}/reset-password",
 			Section: api.Reseller, Auth: api.Key, Summary: "Replace passwords of a service",
 			Description: "The new ones are made by the server and shown once, to your client, behind the link. The old ones stop to work within seconds. " +
-				"A service without FTP accounts answers unsupported_operation.",
-			Errors: []*fault.Def{fault.NotFound, fault.ServiceNotActive, fault.ServiceSuspended, fault.UnsupportedOperation},
+				"A service without FTP accounts is given one, by which your client comes in; unsupported_operation where its server has no FTP.",
+			Errors: []*fault.Def{fault.NotFound, fault.ServiceNotActive, fault.ServiceSuspended, fault.UnsupportedOperation, fault.LimitReached, fault.AlreadyExists},
 			Handle: s.passwordOperation,
 		},
 	}
@@ -109,28 +109,33 @@ func (s *Service) passwordOperation(ctx context.Context, p auth.Principal, in *p
 			return err
 		}
 		w.LoginLink = *link
+		made := "" // its password is new
+		if in.Body.Username == "" {
+			if made, err = s.FTP.FirstFTP(ctx, tx, p.AccountID, in.Service); err != nil {
+				return err
+			}
+		}
 		all, err := s.Credentials.ListIn(ctx, tx, p.AccountID, in.Service)
 		if err != nil {
 			return err
 		}
 		for _, c := range all {
-			if in.Body.Username == "" && c.Kind == credentials.FTP || in.Body.Username != "" && c.Label == in.Body.Username {
+			if in.Body.Username == "" && c.Kind != credentials.FTP || in.Body.Username != "" && c.Label != in.Body.Username {
+				continue
+			}
+			if c.Label != made {
 				if _, err := s.Credentials.ResetIn(ctx, tx, p.AccountID, in.Service, c.ID); err != nil {
 					return err
 				}
-				if !slices.Contains(w.Usernames, c.Label) {
-					w.Usernames = append(w.Usernames, c.Label)
-				}
+			}
+			if !slices.Contains(w.Usernames, c.Label) {
+				w.Usernames = append(w.Usernames, c.Label)
 			}
 		}
-		switch {
-		case len(w.Usernames) > 0:
-			return nil
-		case in.Body.Username != "":
+		if len(w.Usernames) == 0 {
 			return fault.Invalid("username", "value")
-		default:
-			return fault.UnsupportedOperation.New()
 		}
+		return nil
 	})
 	if err != nil {
 		return nil, err

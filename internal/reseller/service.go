@@ -23,6 +23,13 @@ type Events interface {
 	Emit(ctx context.Context, tx *db.Tx, e outbox.Event) error
 }
 
+// FTP makes the account that a client signs in with.
+type FTP interface {
+	// FirstFTP gives a service that has no FTP account its first one, with a password that nobody knows, and answers its
+	// user name; it is empty where there is one already.
+	FirstFTP(ctx context.Context, tx *db.Tx, accountID, serviceID int64) (username string, err error)
+}
+
 // Config is what the front works with; all but Events is needed.
 type Config struct {
 	DB          *db.DB
@@ -33,6 +40,7 @@ type Config struct {
 	Orders      *orders.Service
 	Catalog     *catalog.Service
 	Credentials *credentials.Service
+	FTP         FTP
 	BaseURL     string // of the site, where links lead
 	Limits      Limits
 	Events      Events // nil: nobody is told of keys

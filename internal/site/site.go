@@ -98,18 +98,25 @@ func Change[C any](ctx context.Context, d *db.DB, services Services, panels Pane
 	accountID, serviceID int64, f func(ctx context.Context, tx *db.Tx, s Site) error,
 ) error {
 	return d.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
-		s, err := services.LockSite(ctx, tx, accountID, serviceID)
-		if err != nil {
-			return err
-		}
-		if err := s.Changeable(); err != nil {
-			return err
-		}
-		if _, err := On[C](panels, s, c); errors.Is(err, panel.ErrUnsupported) {
-			return fault.UnsupportedOperation.Wrap(err)
-		}
-		return f(ctx, tx, s)
+		return ChangeIn[C](ctx, tx, services, panels, c, accountID, serviceID, f)
 	})
+}
+
+// ChangeIn is Change in a transaction of the caller's.
+func ChangeIn[C any](ctx context.Context, tx *db.Tx, services Services, panels Panels, c panel.Capability,
+	accountID, serviceID int64, f func(ctx context.Context, tx *db.Tx, s Site) error,
+) error {
+	s, err := services.LockSite(ctx, tx, accountID, serviceID)
+	if err != nil {
+		return err
+	}
+	if err := s.Changeable(); err != nil {
+		return err
+	}
+	if _, err := On[C](panels, s, c); errors.Is(err, panel.ErrUnsupported) {
+		return fault.UnsupportedOperation.Wrap(err)
+	}
+	return f(ctx, tx, s)
 }
 
 // End runs f on a service that has ended, so that what a section keeps of it goes. The service is locked
