@@ -2,7 +2,10 @@ package app
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"net/http"
+	"os"
 	"path/filepath"
 
 	"stead.dev/stead/internal/domains"
@@ -28,12 +31,11 @@ func (r registrars) Registrar(sandbox bool) (registrar.Registrar, bool) {
 }
 
 // openRegistrars opens the registrars. A command leaves them to the server.
-func (c *core) openRegistrars(as role) (r registrars, err error) {
+func (c *core) openRegistrars(ctx context.Context, as role) (r registrars, err error) {
 	if as != server {
 		return r, nil
 	}
-	dir := filepath.Join(c.cfg.DataDir, "registry")
-	if r.simulated, err = sandbox.Open(filepath.Join(dir, "sandboxes.json"), c.clock.Now); err != nil {
+	if r.simulated, err = c.simulatedRegistry(ctx, "sandboxes"); err != nil {
 		return r, err
 	}
 	switch {
@@ -45,14 +47,27 @@ func (c *core) openRegistrars(as role) (r registrars, err error) {
 		c.onClose(func(context.Context) error { return registry.Close() })
 		r.real = registry
 	case c.cfg.Registrar == config.RegistrarSandbox || c.cfg.Registrar == "" && c.cfg.Demo:
-		r.real, err = sandbox.Open(filepath.Join(dir, "registry.json"), c.clock.Now)
+		r.real, err = c.simulatedRegistry(ctx, "registry")
 	}
 	return r, err
 }
 
+// simulatedRegistry opens one that all replicas share. Older versions kept it in a file.
+func (c *core) simulatedRegistry(ctx context.Context, name string) (*sandbox.Registry, error) {
+	kept := domains.Simulated{DB: c.db, Name: name}
+	content, err := os.ReadFile(filepath.Join(c.cfg.DataDir, "registry", name+".json"))
+	if err == nil {
+		err = kept.Begin(ctx, content)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	return sandbox.New(kept, c.clock.Now), nil
+}
+
 // buildDomains makes the section of domain registrations.
 func (c *core) buildDomains(ctx context.Context, as role) error {
-	open, err := c.openRegistrars(as)
+	open, err := c.openRegistrars(ctx, as)
 	if err != nil {
 		return err
 	}

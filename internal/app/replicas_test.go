@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -11,6 +12,7 @@ import (
 
 	"stead.dev/stead/internal/platform/api"
 	"stead.dev/stead/internal/platform/testkit"
+	"stead.dev/stead/internal/reseller"
 )
 
 // replicas starts two servers on one PostgreSQL database. They share the key
@@ -176,5 +178,27 @@ func TestThirtyPayAtOnceFromABalanceForTen(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// The simulated registry of sandboxes is one, whichever replica is asked: what one has registered, another changes.
+func TestReplicasShareTheSimulatedRegistry(t *testing.T) {
+	one, other := replicas(t, map[string]string{"demo": "true"})
+	w := &world{App: one, t: t}
+	w.owner = one.customer(t, one.application(t, false), 100_00)
+	key := w.aKey(w.owner, reseller.NewKey{Sandbox: true})
+	const base = "/api/v1/reseller/domains"
+	id := w.id(w.post(t, key, base, registrationRequest("shop.example")))
+	path := fmt.Sprintf("%s/%d", base, id)
+	testkit.Eventually(t, heard, func() bool {
+		var d struct{ Status string }
+		other.get(t, key, path).decode(t, &d)
+		return d.Status == "active"
+	}, "the domain is registered")
+	for _, a := range []*App{other, one} {
+		r := a.do(t, request{method: http.MethodPatch, path: path, token: key, body: fmt.Sprintf(`{"locked": %t}`, a == other)})
+		if want := fmt.Sprintf(`"locked":%t`, a == other); r.status != http.StatusOK || !strings.Contains(string(r.body), want) {
+			t.Errorf("%s, want %s", r, want)
+		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"net/netip"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -50,11 +51,7 @@ func newWorld(t *testing.T, d *db.DB, clk *clock.Fake) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	simulated, err := sandbox.Open("", clk.Now)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := &world{t: t, db: d, clk: clk, registry: &cutting{Registry: simulated}}
+	w := &world{t: t, db: d, clk: clk, registry: &cutting{Registry: sandbox.New(nil, clk.Now)}}
 	events := outbox.New(d, q)
 	w.Service = New(Config{
 		DB: d, Clock: clk, Queue: q, Events: events, Box: box, Orders: purse{}, Worlds: worlds{}, Rates: worlds{}, Registrars: registrars{w.registry},
@@ -491,6 +488,42 @@ func TestARenewalThatAnotherHasOvertakenIsNotPaid(t *testing.T) {
 		}
 		w.same("operations", 1, w.op())
 		w.same("the balance", balance, w.number(`SELECT balance FROM test_purse`))
+	})
+}
+
+// Every process has the same simulated registry, and one does not lose what another writes.
+func TestASimulatedRegistryIsOfAllProcesses(t *testing.T) {
+	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
+		kept := Simulated{d, "test"}
+		if err := kept.Begin(t.Context(), []byte(`{"domains": {"old.com": {"Name": "old.com"}}}`)); err != nil {
+			t.Fatal(err)
+		}
+		if err := kept.Begin(t.Context(), []byte(`{}`)); err != nil {
+			t.Fatal(err)
+		}
+		var all sync.WaitGroup
+		for n := range 8 {
+			all.Go(func() {
+				r := sandbox.New(kept, clk.Now)
+				handle, err := r.PutContact(t.Context(), fmt.Sprintf("c%d", n), registrar.Contact{Name: "A", Email: "a@example.com", Country: "UZ"})
+				if err == nil {
+					_, err = r.Register(t.Context(), registrar.Registration{Name: fmt.Sprintf("shop%d.com", n), Years: 1, Contacts: everyRole(handle)})
+				}
+				if err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		r := sandbox.New(kept, clk.Now)
+		for n := range 8 {
+			if got, err := r.Info(t.Context(), fmt.Sprintf("shop%d.com", n)); err != nil || !got.Ours {
+				t.Errorf("%+v %v", got, err)
+			}
+		}
+		if _, err := sandbox.New(Simulated{d, "another"}, clk.Now).Info(t.Context(), "shop0.com"); registrar.KindOf(err) != registrar.NotFound {
+			t.Errorf("another registry: %v", err)
+		}
 	})
 }
 

@@ -145,7 +145,7 @@ func TestADomainGoesToAnotherRegistrar(t *testing.T) {
 		_, code, _ := strings.Cut(strings.TrimSuffix(strings.TrimSpace(answer), `"}`), `"auth_code":"`)
 		ask := func() {
 			t.Helper()
-			if err := w.registry.RequestTransferOut("shop.com", code); err != nil {
+			if err := w.registry.RequestTransferOut(t.Context(), "shop.com", code); err != nil {
 				t.Fatalf("%s: %v", answer, err)
 			}
 			if err := errors.Join(w.Poll(t.Context()), w.Step(t.Context(), id)); err != nil {

@@ -2,28 +2,20 @@ package e2e
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"stead.dev/stead/internal/platform/clock"
+	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/testkit"
 )
-
-// dataDir is where the installation keeps its files.
-func (in *installation) dataDir() (dir string) {
-	for _, v := range in.env {
-		if value, ok := strings.CutPrefix(v, "STEAD_DATA_DIR="); ok {
-			dir = value
-		}
-	}
-	return dir
-}
 
 // TestKilledWhileRegisteringDomains kills the server again and again while names are registered and transferred:
 // money, registry and rows agree in the end, whatever was lost on the way. SQLite: the jobs of a killed process are
@@ -138,11 +130,16 @@ func TestKilledWhileRegisteringDomains(t *testing.T) {
 			RegisteredAt, ExpiresAt time.Time
 		} `json:"domains"`
 	}
-	content, err := os.ReadFile(filepath.Join(in.dataDir(), "registry", "registry.json"))
-	if err == nil {
-		err = json.Unmarshal(content, &registry)
-	}
+	d, err := db.Open(t.Context(), db.Config{Clock: clock.NewFake(time.Unix(0, 0)), Path: filepath.Join(in.get("STEAD_DATA_DIR"), "stead.db")})
 	if err != nil {
+		t.Fatal(err)
+	}
+	var content string
+	err = d.QueryRow(t.Context(), `SELECT content FROM domains_simulated WHERE name = 'registry'`).Scan(&content)
+	if err == nil {
+		err = json.Unmarshal([]byte(content), &registry)
+	}
+	if err = errors.Join(err, d.Close()); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range names {

@@ -1,5 +1,5 @@
-// Package sandbox is a simulated registry: names, their states and their expiry by a clock, kept in a
-// file. What a name begins with asks for a failure:
+// Package sandbox is a simulated registry: names, their states and their expiry by a clock. What a name begins with
+// asks for a failure:
 //
 //	taken-…        another registrar has it
 //	premium-…      is free at another price
@@ -15,11 +15,6 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
-	"errors"
-	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -41,20 +36,30 @@ const (
 // Code is the authorisation code of others' domains.
 const Code = "secret-code"
 
+// Keeper keeps the content of the registry for all processes.
+type Keeper interface {
+	// Keep hands f what is kept, empty at first, and keeps what f answers; nil leaves it. One f is at work at a time. It
+	// may be called again when what it answered could not be kept. The revision is another one with each change.
+	Keep(ctx context.Context, f func(revision int64, content []byte) (next []byte)) error
+}
+
 // Registry is the simulated registry. Its methods may be called at once.
 type Registry struct {
-	mu   sync.Mutex
-	file string
-	now  func() time.Time
-	data data
+	keeper Keeper
+	now    func() time.Time
+
+	mu       sync.Mutex
+	data     data
+	revision int64 // of data
+	changed  bool
 }
 
 type data struct {
-	Next     int                          `json:"next"`
-	Domains  map[string]*domain           `json:"domains"`
-	Contacts map[string]registrar.Contact `json:"contacts"`
-	Messages []registrar.Message          `json:"messages"`
-	Lost     map[string]bool              `json:"lost"` // transactions of which the answer was lost
+	Next     int                 `json:"next"`
+	Domains  map[string]*domain  `json:"domains"`
+	Contacts map[string]struct{} `json:"contacts"` // handles; who is behind them nobody asks for
+	Messages []registrar.Message `json:"messages"`
+	Lost     map[string]bool     `json:"lost"` // transactions of which the answer was lost
 }
 
 type domain struct {
@@ -65,25 +70,13 @@ type domain struct {
 	TransferBy  int        `json:"transfer_by,omitempty"`  // years that it adds
 }
 
-// Open reads the registry from its file, which need not be there; an empty name keeps it in memory.
-func Open(file string, now func() time.Time) (*Registry, error) {
-	r := &Registry{file: file, now: now, data: data{
-		Domains: map[string]*domain{}, Contacts: map[string]registrar.Contact{}, Lost: map[string]bool{},
-	}}
-	if file == "" {
-		return r, nil
-	}
-	content, err := os.ReadFile(file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return r, nil
-	}
-	if err == nil {
-		err = json.Unmarshal(content, &r.data)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("registrar sandbox: %w", err)
-	}
-	return r, nil
+// New makes a registry; one without a keeper is in memory.
+func New(keeper Keeper, now func() time.Time) *Registry {
+	return &Registry{keeper: keeper, now: now, data: empty()}
+}
+
+func empty() data {
+	return data{Domains: map[string]*domain{}, Contacts: map[string]struct{}{}, Lost: map[string]bool{}}
 }
 
 // Name implements registrar.Registrar.
@@ -93,30 +86,38 @@ func failure(kind registrar.Kind, message string) error {
 	return &registrar.Error{Kind: kind, Message: message}
 }
 
-// save writes the file whole, beside the old one, and puts it in its place.
-func (r *Registry) save() error {
-	if r.file == "" {
-		return nil
+// do runs f on what the registry has, and has that kept when f says that it has changed it.
+func do[T any](ctx context.Context, r *Registry, f func() (T, error)) (answer T, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.keeper == nil {
+		return f()
 	}
-	content, err := json.Marshal(r.data)
-	if err != nil {
-		return err
+	kept := r.keeper.Keep(ctx, func(revision int64, content []byte) (next []byte) {
+		if r.changed || revision != r.revision { // what was changed may not have been kept
+			r.data, r.changed = empty(), true
+			if len(content) > 0 {
+				if err = json.Unmarshal(content, &r.data); err != nil {
+					return nil
+				}
+			}
+			r.revision, r.changed = revision, false
+		}
+		if answer, err = f(); r.changed {
+			next, _ = json.Marshal(r.data) // its own, which it can write
+		}
+		return next
+	})
+	if kept != nil {
+		err = &registrar.Error{Kind: registrar.Unknown, Cause: kept}
 	}
-	if err := os.MkdirAll(filepath.Dir(r.file), 0o700); err != nil {
-		return err
-	}
-	next := r.file + ".new"
-	f, err := os.OpenFile(next, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	if _, err = f.Write(content); err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(next, r.file)
+	return answer, err
+}
+
+// act is do of what answers nothing.
+func (r *Registry) act(ctx context.Context, f func() error) error {
+	_, err := do(ctx, r, func() (struct{}, error) { return struct{}{}, f() })
+	return err
 }
 
 // find brings a domain to where it is now. It answers nil for a name that nobody has.
@@ -195,63 +196,63 @@ func (d *domain) shown() registrar.Domain {
 }
 
 // Check implements registrar.Registrar.
-func (r *Registry) Check(_ context.Context, names []string) ([]registrar.Availability, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	all := make([]registrar.Availability, 0, len(names))
-	for _, name := range names {
-		if begins(name, "check-fails-") {
-			return nil, failure(registrar.Unreachable, "")
+func (r *Registry) Check(ctx context.Context, names []string) ([]registrar.Availability, error) {
+	return do(ctx, r, func() ([]registrar.Availability, error) {
+		all := make([]registrar.Availability, 0, len(names))
+		for _, name := range names {
+			if begins(name, "check-fails-") {
+				return nil, failure(registrar.Unreachable, "")
+			}
+			free := r.find(name) == nil
+			a := registrar.Availability{Name: name, Available: &free}
+			if !free {
+				a.Reason = "taken"
+			} else if begins(name, "premium-") {
+				a.Reason, a.Premium = "premium", true
+			}
+			all = append(all, a)
 		}
-		free := r.find(name) == nil
-		a := registrar.Availability{Name: name, Available: &free}
-		if !free {
-			a.Reason = "taken"
-		} else if begins(name, "premium-") {
-			a.Reason, a.Premium = "premium", true
-		}
-		all = append(all, a)
-	}
-	return all, nil
+		return all, nil
+	})
 }
 
 // Info implements registrar.Registrar.
-func (r *Registry) Info(_ context.Context, name string) (registrar.Domain, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	d := r.find(name)
-	if d == nil {
-		return registrar.Domain{}, failure(registrar.NotFound, "")
-	}
-	return d.shown(), nil
+func (r *Registry) Info(ctx context.Context, name string) (registrar.Domain, error) {
+	return do(ctx, r, func() (registrar.Domain, error) {
+		d := r.find(name)
+		if d == nil {
+			return registrar.Domain{}, failure(registrar.NotFound, "")
+		}
+		return d.shown(), nil
+	})
 }
 
 // Register implements registrar.Registrar.
-func (r *Registry) Register(_ context.Context, in registrar.Registration) (registrar.Domain, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	switch {
-	case begins(in.Name, "down-"):
-		return registrar.Domain{}, failure(registrar.Unreachable, "the registry is down")
-	case begins(in.Name, "refused-"), begins(in.Name, "premium-"):
-		return registrar.Domain{}, failure(registrar.Rejected, "the registry's policy forbids this name")
-	case in.Years < 1 || in.Years > 10:
-		return registrar.Domain{}, failure(registrar.Rejected, "the period is not allowed")
-	}
-	if _, ok := r.data.Contacts[in.Contacts[registrar.Owner]]; !ok {
-		return registrar.Domain{}, failure(registrar.Rejected, "the owner's contact is not there")
-	}
-	if r.find(in.Name) != nil {
-		return registrar.Domain{}, failure(registrar.Exists, "")
-	}
-	now := r.now().UTC()
-	until := now.Add(lockedFor)
-	d := &domain{Code: "sandbox-" + rand.Text(), Domain: registrar.Domain{
-		Name: in.Name, Ours: true, Status: registrar.Active, RegisteredAt: now, ExpiresAt: now.AddDate(in.Years, 0, 0),
-		Nameservers: in.Nameservers, Contacts: in.Contacts, Privacy: in.Privacy, TransferLockUntil: &until,
-	}}
-	r.data.Domains[in.Name] = d
-	return r.lose("lost-", in.Name, in.TransactionID, d)
+func (r *Registry) Register(ctx context.Context, in registrar.Registration) (registrar.Domain, error) {
+	return do(ctx, r, func() (registrar.Domain, error) {
+		switch {
+		case begins(in.Name, "down-"):
+			return registrar.Domain{}, failure(registrar.Unreachable, "the registry is down")
+		case begins(in.Name, "refused-"), begins(in.Name, "premium-"):
+			return registrar.Domain{}, failure(registrar.Rejected, "the registry's policy forbids this name")
+		case in.Years < 1 || in.Years > 10:
+			return registrar.Domain{}, failure(registrar.Rejected, "the period is not allowed")
+		}
+		if _, ok := r.data.Contacts[in.Contacts[registrar.Owner]]; !ok {
+			return registrar.Domain{}, failure(registrar.Rejected, "the owner's contact is not there")
+		}
+		if r.find(in.Name) != nil {
+			return registrar.Domain{}, failure(registrar.Exists, "")
+		}
+		now := r.now().UTC()
+		until := now.Add(lockedFor)
+		d := &domain{Code: "sandbox-" + rand.Text(), Domain: registrar.Domain{
+			Name: in.Name, Ours: true, Status: registrar.Active, RegisteredAt: now, ExpiresAt: now.AddDate(in.Years, 0, 0),
+			Nameservers: in.Nameservers, Contacts: in.Contacts, Privacy: in.Privacy, TransferLockUntil: &until,
+		}}
+		r.data.Domains[in.Name] = d
+		return r.lose("lost-", in.Name, in.TransactionID, d)
+	})
 }
 
 // lose saves a change, and loses the answer once where the name asks for it.
@@ -260,9 +261,7 @@ func (r *Registry) lose(prefix, name, transactionID string, d *domain) (registra
 	if lost {
 		r.data.Lost[transactionID] = true
 	}
-	if err := r.save(); err != nil {
-		return registrar.Domain{}, &registrar.Error{Kind: registrar.Unknown, Cause: err}
-	}
+	r.changed = true
 	if lost {
 		return registrar.Domain{}, failure(registrar.Unknown, "the connection was lost")
 	}
@@ -270,49 +269,49 @@ func (r *Registry) lose(prefix, name, transactionID string, d *domain) (registra
 }
 
 // Renew implements registrar.Registrar.
-func (r *Registry) Renew(_ context.Context, in registrar.Renewal) (registrar.Domain, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	d, err := r.own(in.Name)
-	if err != nil {
-		return registrar.Domain{}, err
-	}
-	y1, m1, d1 := d.ExpiresAt.UTC().Date()
-	y2, m2, d2 := in.ExpiresAt.UTC().Date()
-	switch {
-	case y1 != y2 || m1 != m2 || d1 != d2:
-		return registrar.Domain{}, failure(registrar.Rejected, "the domain expires at another time")
-	case d.Status != registrar.Active && d.Status != registrar.Grace:
-		return registrar.Domain{}, failure(registrar.Locked, "the domain is to be restored")
-	case in.Years < 1 || d.ExpiresAt.AddDate(in.Years, 0, 0).After(r.now().AddDate(10, 0, 1)):
-		return registrar.Domain{}, failure(registrar.Rejected, "the period is not allowed")
-	}
-	d.ExpiresAt = d.ExpiresAt.AddDate(in.Years, 0, 0)
-	r.find(in.Name)
-	return r.lose("lost-", in.Name, in.TransactionID, d)
+func (r *Registry) Renew(ctx context.Context, in registrar.Renewal) (registrar.Domain, error) {
+	return do(ctx, r, func() (registrar.Domain, error) {
+		d, err := r.own(in.Name)
+		if err != nil {
+			return registrar.Domain{}, err
+		}
+		y1, m1, d1 := d.ExpiresAt.UTC().Date()
+		y2, m2, d2 := in.ExpiresAt.UTC().Date()
+		switch {
+		case y1 != y2 || m1 != m2 || d1 != d2:
+			return registrar.Domain{}, failure(registrar.Rejected, "the domain expires at another time")
+		case d.Status != registrar.Active && d.Status != registrar.Grace:
+			return registrar.Domain{}, failure(registrar.Locked, "the domain is to be restored")
+		case in.Years < 1 || d.ExpiresAt.AddDate(in.Years, 0, 0).After(r.now().AddDate(10, 0, 1)):
+			return registrar.Domain{}, failure(registrar.Rejected, "the period is not allowed")
+		}
+		d.ExpiresAt = d.ExpiresAt.AddDate(in.Years, 0, 0)
+		r.find(in.Name)
+		return r.lose("lost-", in.Name, in.TransactionID, d)
+	})
 }
 
 // Restore implements registrar.Registrar.
-func (r *Registry) Restore(_ context.Context, transactionID, name string) (registrar.Domain, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	d, err := r.own(name)
-	if err != nil {
-		return registrar.Domain{}, err
-	}
-	if d.Status != registrar.Redemption {
-		return registrar.Domain{}, failure(registrar.Rejected, "the domain is not in redemption")
-	}
-	if d.Deleted = nil; !r.now().Before(d.ExpiresAt) {
-		d.ExpiresAt = d.ExpiresAt.AddDate(1, 0, 0)
-	}
-	r.find(name)
-	return r.lose("lost-", name, transactionID, d)
+func (r *Registry) Restore(ctx context.Context, transactionID, name string) (registrar.Domain, error) {
+	return do(ctx, r, func() (registrar.Domain, error) {
+		d, err := r.own(name)
+		if err != nil {
+			return registrar.Domain{}, err
+		}
+		if d.Status != registrar.Redemption {
+			return registrar.Domain{}, failure(registrar.Rejected, "the domain is not in redemption")
+		}
+		if d.Deleted = nil; !r.now().Before(d.ExpiresAt) {
+			d.ExpiresAt = d.ExpiresAt.AddDate(1, 0, 0)
+		}
+		r.find(name)
+		return r.lose("lost-", name, transactionID, d)
+	})
 }
 
 // Delete implements registrar.Registrar.
-func (r *Registry) Delete(_ context.Context, name string) error {
-	return r.change(name, func(d *domain) error {
+func (r *Registry) Delete(ctx context.Context, name string) error {
+	return r.change(ctx, name, func(d *domain) error {
 		if d.Status != registrar.Active && d.Status != registrar.Grace {
 			return failure(registrar.Locked, "the domain is deleted already")
 		}
@@ -323,55 +322,49 @@ func (r *Registry) Delete(_ context.Context, name string) error {
 }
 
 // Transfer implements registrar.Registrar.
-func (r *Registry) Transfer(_ context.Context, in registrar.TransferIn) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	d := r.find(in.Name)
-	switch {
-	case d == nil:
-		return failure(registrar.NotFound, "")
-	case d.Ours || d.TransferEnd != nil:
-		return failure(registrar.Exists, "")
-	case d.Locked:
-		return failure(registrar.Locked, "the domain is locked")
-	case in.AuthCode != d.Code:
-		return failure(registrar.AuthCode, "")
-	}
-	end := r.now().UTC()
-	if begins(in.Name, "slow-") {
-		end = end.Add(TransferFor)
-	}
-	d.TransferEnd, d.TransferBy, d.Contacts = &end, in.Years, in.Contacts
-	r.find(in.Name)
-	return r.saved()
-}
-
-func (r *Registry) saved() error {
-	if err := r.save(); err != nil {
-		return &registrar.Error{Kind: registrar.Unknown, Cause: err}
-	}
-	return nil
+func (r *Registry) Transfer(ctx context.Context, in registrar.TransferIn) error {
+	return r.act(ctx, func() error {
+		d := r.find(in.Name)
+		switch {
+		case d == nil:
+			return failure(registrar.NotFound, "")
+		case d.Ours || d.TransferEnd != nil:
+			return failure(registrar.Exists, "")
+		case d.Locked:
+			return failure(registrar.Locked, "the domain is locked")
+		case in.AuthCode != d.Code:
+			return failure(registrar.AuthCode, "")
+		}
+		end := r.now().UTC()
+		if begins(in.Name, "slow-") {
+			end = end.Add(TransferFor)
+		}
+		d.TransferEnd, d.TransferBy, d.Contacts = &end, in.Years, in.Contacts
+		r.find(in.Name)
+		r.changed = true
+		return nil
+	})
 }
 
 // TransferState implements registrar.Registrar.
-func (r *Registry) TransferState(_ context.Context, name string) (registrar.TransferState, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	switch d := r.find(name); {
-	case d == nil:
-		return "", failure(registrar.NotFound, "")
-	case d.Ours:
-		return registrar.TransferDone, nil
-	case d.TransferEnd != nil:
-		return registrar.TransferPending, nil
-	default:
-		return registrar.TransferNone, nil
-	}
+func (r *Registry) TransferState(ctx context.Context, name string) (registrar.TransferState, error) {
+	return do(ctx, r, func() (registrar.TransferState, error) {
+		switch d := r.find(name); {
+		case d == nil:
+			return "", failure(registrar.NotFound, "")
+		case d.Ours:
+			return registrar.TransferDone, nil
+		case d.TransferEnd != nil:
+			return registrar.TransferPending, nil
+		default:
+			return registrar.TransferNone, nil
+		}
+	})
 }
 
 // RequestTransferOut has another registrar ask for a domain of ours, as a test may wish.
-func (r *Registry) RequestTransferOut(name, code string) error {
-	return r.change(name, func(d *domain) error {
+func (r *Registry) RequestTransferOut(ctx context.Context, name, code string) error {
+	return r.change(ctx, name, func(d *domain) error {
 		switch {
 		case d.Locked:
 			return failure(registrar.Locked, "the domain is locked")
@@ -388,22 +381,23 @@ func (r *Registry) RequestTransferOut(name, code string) error {
 }
 
 // change changes a domain of ours.
-func (r *Registry) change(name string, f func(*domain) error) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	d, err := r.own(name)
-	if err != nil {
-		return err
-	}
-	if err := f(d); err != nil {
-		return err
-	}
-	return r.saved()
+func (r *Registry) change(ctx context.Context, name string, f func(*domain) error) error {
+	return r.act(ctx, func() error {
+		d, err := r.own(name)
+		if err != nil {
+			return err
+		}
+		if err := f(d); err != nil {
+			return err
+		}
+		r.changed = true
+		return nil
+	})
 }
 
 // AnswerTransfer implements registrar.Registrar.
-func (r *Registry) AnswerTransfer(_ context.Context, name string, approve bool) error {
-	return r.change(name, func(d *domain) error {
+func (r *Registry) AnswerTransfer(ctx context.Context, name string, approve bool) error {
+	return r.change(ctx, name, func(d *domain) error {
 		if !d.TransferOutPending {
 			return failure(registrar.NotFound, "no transfer is asked for")
 		}
@@ -413,30 +407,31 @@ func (r *Registry) AnswerTransfer(_ context.Context, name string, approve bool) 
 }
 
 // AuthCode implements registrar.Registrar.
-func (r *Registry) AuthCode(_ context.Context, name string) (string, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	d, err := r.own(name)
-	if err != nil {
-		return "", err
-	}
-	return d.Code, nil
+func (r *Registry) AuthCode(ctx context.Context, name string) (string, error) {
+	return do(ctx, r, func() (string, error) {
+		d, err := r.own(name)
+		if err != nil {
+			return "", err
+		}
+		return d.Code, nil
+	})
 }
 
 // PutContact implements registrar.Registrar.
-func (r *Registry) PutContact(_ context.Context, handle string, c registrar.Contact) (string, error) {
+func (r *Registry) PutContact(ctx context.Context, handle string, c registrar.Contact) (string, error) {
 	if handle == "" || c.Name == "" || c.Email == "" || len(c.Country) != 2 {
 		return "", failure(registrar.Rejected, "the contact is not complete")
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.data.Contacts[handle] = c
-	return handle, r.saved()
+	return do(ctx, r, func() (string, error) {
+		r.data.Contacts[handle] = struct{}{}
+		r.changed = true
+		return handle, nil
+	})
 }
 
 // SetContacts implements registrar.Registrar.
-func (r *Registry) SetContacts(_ context.Context, name string, handles map[registrar.Role]string) error {
-	return r.change(name, func(d *domain) error {
+func (r *Registry) SetContacts(ctx context.Context, name string, handles map[registrar.Role]string) error {
+	return r.change(ctx, name, func(d *domain) error {
 		for _, h := range handles {
 			if _, ok := r.data.Contacts[h]; !ok {
 				return failure(registrar.Rejected, "the contact is not there")
@@ -448,13 +443,13 @@ func (r *Registry) SetContacts(_ context.Context, name string, handles map[regis
 }
 
 // SetNameservers implements registrar.Registrar.
-func (r *Registry) SetNameservers(_ context.Context, name string, hosts []string) error {
-	return r.change(name, func(d *domain) error { d.Nameservers = slices.Clone(hosts); return nil })
+func (r *Registry) SetNameservers(ctx context.Context, name string, hosts []string) error {
+	return r.change(ctx, name, func(d *domain) error { d.Nameservers = slices.Clone(hosts); return nil })
 }
 
 // SetHosts implements registrar.Registrar.
-func (r *Registry) SetHosts(_ context.Context, name string, hosts []registrar.Host) error {
-	return r.change(name, func(d *domain) error {
+func (r *Registry) SetHosts(ctx context.Context, name string, hosts []registrar.Host) error {
+	return r.change(ctx, name, func(d *domain) error {
 		for _, h := range hosts {
 			if !strings.HasSuffix(h.Name, "."+name) {
 				return failure(registrar.Rejected, h.Name+" is not below the domain")
@@ -466,34 +461,36 @@ func (r *Registry) SetHosts(_ context.Context, name string, hosts []registrar.Ho
 }
 
 // SetLock implements registrar.Registrar.
-func (r *Registry) SetLock(_ context.Context, name string, locked bool) error {
-	return r.change(name, func(d *domain) error { d.Locked = locked; return nil })
+func (r *Registry) SetLock(ctx context.Context, name string, locked bool) error {
+	return r.change(ctx, name, func(d *domain) error { d.Locked = locked; return nil })
 }
 
 // SetPrivacy implements registrar.Registrar.
-func (r *Registry) SetPrivacy(_ context.Context, name string, on bool) error {
-	return r.change(name, func(d *domain) error { d.Privacy = on; return nil })
+func (r *Registry) SetPrivacy(ctx context.Context, name string, on bool) error {
+	return r.change(ctx, name, func(d *domain) error { d.Privacy = on; return nil })
 }
 
 // SetDNSSEC implements registrar.Registrar.
-func (r *Registry) SetDNSSEC(_ context.Context, name string, ds []registrar.DS) error {
-	return r.change(name, func(d *domain) error { d.DS = slices.Clone(ds); return nil })
+func (r *Registry) SetDNSSEC(ctx context.Context, name string, ds []registrar.DS) error {
+	return r.change(ctx, name, func(d *domain) error { d.DS = slices.Clone(ds); return nil })
 }
 
 // Poll implements registrar.Registrar.
-func (r *Registry) Poll(context.Context) (registrar.Message, bool, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if len(r.data.Messages) == 0 {
-		return registrar.Message{}, false, nil
-	}
-	return r.data.Messages[0], true, nil
+func (r *Registry) Poll(ctx context.Context) (m registrar.Message, ok bool, err error) {
+	err = r.act(ctx, func() error {
+		if ok = len(r.data.Messages) > 0; ok {
+			m = r.data.Messages[0]
+		}
+		return nil
+	})
+	return m, ok, err
 }
 
 // Acknowledge implements registrar.Registrar.
-func (r *Registry) Acknowledge(_ context.Context, id string) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.data.Messages = slices.DeleteFunc(r.data.Messages, func(m registrar.Message) bool { return m.ID == id })
-	return r.saved()
+func (r *Registry) Acknowledge(ctx context.Context, id string) error {
+	return r.act(ctx, func() error {
+		r.data.Messages = slices.DeleteFunc(r.data.Messages, func(m registrar.Message) bool { return m.ID == id })
+		r.changed = true
+		return nil
+	})
 }

@@ -1,7 +1,8 @@
 package sandbox
 
 import (
-	"path/filepath"
+	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -10,48 +11,58 @@ import (
 	"stead.dev/stead/internal/registrar/registrartest"
 )
 
+// kept is a keeper in memory, of which a first try is lost.
+type kept struct {
+	revision int64
+	content  []byte
+}
+
+func (k *kept) Keep(_ context.Context, f func(revision int64, content []byte) (next []byte)) error {
+	f(k.revision, k.content)
+	if next := f(k.revision, k.content); next != nil {
+		k.revision, k.content = k.revision+1, next
+	}
+	return nil
+}
+
 func TestTheSandboxIsARegistrar(t *testing.T) {
 	registrartest.RunSuite(t, func(t *testing.T) registrartest.World {
 		clk := clock.NewFake(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))
-		r, err := Open(filepath.Join(t.TempDir(), "registry.json"), clk.Now)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := New(&kept{}, clk.Now)
 		return registrartest.World{
 			Registrar: r, Advance: func(d time.Duration) { clk.Advance(d) }, GraceFor: GraceFor, RedemptionFor: RedemptionFor,
 			Free: "shop.example", Taken: "taken-shop.example", Movable: "moved-shop.example", Code: Code,
-			RequestTransferOut: r.RequestTransferOut,
+			RequestTransferOut: func(name, code string) error { return r.RequestTransferOut(t.Context(), name, code) },
 		}
 	})
 }
 
-func TestWhatIsRegisteredOutlivesTheProcess(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "registry.json")
-	r, err := Open(file, time.Now)
-	if err != nil {
+func TestWhatIsRegisteredIsSeenByAllProcesses(t *testing.T) {
+	k := &kept{}
+	r, other := New(k, time.Now), New(k, time.Now)
+	if _, err := other.Info(t.Context(), "lost-shop.example"); registrar.KindOf(err) != registrar.NotFound {
 		t.Fatal(err)
 	}
-	if _, err := r.PutContact(t.Context(), "c1", registrar.Contact{Name: "A", Email: "a@example.com", Country: "UZ"}); err != nil {
+	person := registrar.Contact{Name: "Anna", Email: "anna@example.com", Country: "UZ"}
+	if _, err := r.PutContact(t.Context(), "c1", person); err != nil {
 		t.Fatal(err)
 	}
 	in := registrar.Registration{TransactionID: "1", Name: "lost-shop.example", Years: 1, Contacts: map[registrar.Role]string{registrar.Owner: "c1"}}
-	if _, err := r.Register(t.Context(), in); registrar.KindOf(err) != registrar.Unknown {
+	if _, err := other.Register(t.Context(), in); registrar.KindOf(err) != registrar.Unknown {
 		t.Fatalf("the answer was not lost: %v", err)
 	}
-	again, err := Open(file, time.Now)
-	if err != nil {
-		t.Fatal(err)
+	for _, one := range []*Registry{r, New(k, time.Now)} {
+		if d, err := one.Info(t.Context(), in.Name); err != nil || !d.Ours {
+			t.Errorf("%+v %v", d, err)
+		}
 	}
-	if d, err := again.Info(t.Context(), in.Name); err != nil || !d.Ours {
-		t.Errorf("%+v %v", d, err)
+	if strings.Contains(string(k.content), "Anna") {
+		t.Errorf("a person is kept: %s", k.content)
 	}
 }
 
 func TestFailuresOnRequest(t *testing.T) {
-	r, err := Open("", time.Now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := New(nil, time.Now)
 	for name, want := range map[string]registrar.Kind{
 		"down-shop.example": registrar.Unreachable, "refused-shop.example": registrar.Rejected, "taken-shop.example": registrar.Rejected,
 	} {
