@@ -102,6 +102,9 @@ func RunNode(ctx context.Context, cfg config.Config, opts Options) (err error) {
 	}
 	mc := machineConfig(cfg, now.Now, log)
 	mc.Location = member.Location
+	if host, _, err := net.SplitHostPort(member.Address); err == nil {
+		mc.Names = append(mc.Names, host)
+	}
 	m, err := machine.Open(ctx, mc)
 	if err != nil {
 		return err
@@ -164,7 +167,7 @@ func machineConfig(cfg config.Config, now func() time.Time, log *slog.Logger) ma
 	ports := cfg.Ports()
 	return machine.Config{
 		Kind: machine.Kind(cfg.NodeMachine), Dir: nodeDir(cfg), Now: now, Log: log, OriginURL: cfg.NodeURL, IPv4: v4, IPv6: v6,
-		Nameservers: cfg.Nameservers, Location: cfg.NodeLocation, PreviewDomain: cfg.PreviewDomain,
+		Nameservers: cfg.Nameservers, Location: cfg.NodeLocation, PreviewDomain: cfg.PreviewDomain, Names: ownNames(cfg),
 		Host: cfg.NodeHost, UserPrefix: cfg.NodeUserPrefix,
 		Ports: machine.Ports{
 			HTTP: ports["http"], HTTPS: ports["https"], FTP: ports["ftp"], SSH: ports["ssh"], MariaDB: ports["mariadb"],

@@ -53,17 +53,17 @@ func (n *Node) tls(account, domain string) (panel.TLS, certificates.Site) {
 }
 
 // claimable says why an account cannot take a domain that it does not have yet, or nil. Names below PreviewDomain
-// are the accounts' already, by their own names: a site there would be shown in the place of another's.
+// are the accounts' already, by their own names: a site there would be shown in the place of another's. The machine's
+// own names lead here, so who had one would be certified to be the machine, and get its mail.
 func (n *Node) claimable(ref, domain string) error {
-	if n.cfg.PreviewDomain == "" {
-		return nil
-	}
 	name := strings.ToLower(domain) // what is no domain is refused by whoever uses it
 	if rec, err := n.accounts.Get(ref); err == nil && rec.Find(name) >= 0 {
 		return nil
 	}
-	if strings.HasSuffix("."+name, "."+strings.ToLower(n.cfg.PreviewDomain)) {
-		return fmt.Errorf("%w: domain %s is the machine's", panel.ErrExists, name)
+	for _, own := range append([]string{n.cfg.PreviewDomain}, n.cfg.Names...) {
+		if own != "" && strings.HasSuffix("."+name, "."+strings.ToLower(own)) {
+			return fmt.Errorf("%w: domain %s is the machine's", panel.ErrExists, name)
+		}
 	}
 	return nil
 }

@@ -47,6 +47,8 @@ type Config struct {
 	// domain points here; its records must. It is then the accounts'
 	// OriginURL. Empty is none.
 	PreviewDomain string
+	// Names are the machine's own, such as the one in mail, and nobody's who has an account.
+	Names []string
 	// HTTPS tells that somebody else answers the sites by HTTPS too, so that it can be forced. A machine with the
 	// facility of certificates answers itself.
 	HTTPS bool

@@ -215,12 +215,12 @@ func TestDomainsAreAnsweredAsTheyAreSet(t *testing.T) {
 	expect("b.example", 200, "B")
 }
 
-func TestNobodyTakesThePreviewOfAnother(t *testing.T) {
+func TestNobodyTakesThePreviewOfAnotherOrANameOfTheMachine(t *testing.T) {
 	n := open(t, t.TempDir())
 	create(t, n, "1", "one.example")
 	create(t, n, "2", "two.preview.example")
-	n.cfg.PreviewDomain = "Preview.example"
-	for _, name := range []string{"one.preview.example", "preview.example", "www.one.preview.example"} {
+	n.cfg.PreviewDomain, n.cfg.Names = "Preview.example", []string{"MX1.example"}
+	for _, name := range []string{"one.preview.example", "preview.example", "www.one.preview.example", "mx1.example", "www.mx1.example"} {
 		if _, err := n.SetDomain(t.Context(), "1", panel.Domain{Name: name}); !errors.Is(err, panel.ErrExists) {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -202,7 +202,7 @@ func TestAMachineJoinsReportsAndIsCalled(t *testing.T) {
 		dir := t.TempDir()
 		member, err := agent.Join(t.Context(), w.invitation(dir, token))
 		w.must(err)
-		if member != (agent.Member{ID: added.ID, Name: "node1", Location: "tas"}) {
+		if member != (agent.Member{ID: added.ID, Name: "node1", Location: "tas", Address: "127.0.0.1:8443"}) {
 			t.Errorf("member: %+v", member)
 		}
 		if info, err := os.Stat(dir + "/membership.json"); err != nil || info.Mode().Perm() != 0o600 {

@@ -106,6 +106,7 @@ type Member struct {
 	ID       int64
 	Name     string
 	Location string
+	Address  string // where the control plane calls
 }
 
 // Join makes the machine a node of the control plane that the token is from.
@@ -228,7 +229,9 @@ func Joined(dir string) (Member, error) {
 	return m.member(), err
 }
 
-func (m membership) member() Member { return Member{ID: m.ID, Name: m.Name, Location: m.Location} }
+func (m membership) member() Member {
+	return Member{ID: m.ID, Name: m.Name, Location: m.Location, Address: m.Address}
+}
 
 // Config is what an agent is told.
 type Config struct {

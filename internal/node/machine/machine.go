@@ -62,8 +62,9 @@ type Config struct {
 	Nameservers []string
 	Location    string
 
-	// PreviewDomain: see node.Config.
+	// PreviewDomain and Names: see node.Config.
 	PreviewDomain string
+	Names         []string
 
 	// HTTPS tells that this process answers the sites of a machine of Directories by HTTPS too, with
 	// the certificates of Machine.Certificates.
@@ -178,7 +179,7 @@ func Open(ctx context.Context, cfg Config) (*Machine, error) {
 	m := &Machine{supervisor: cfg.Supervisor}
 	nodeConfig := node.Config{
 		Dir: cfg.Dir, Now: cfg.Now, Log: cfg.Log, OriginURL: cfg.OriginURL, IPv4: cfg.IPv4, IPv6: cfg.IPv6,
-		Nameservers: cfg.Nameservers, Location: cfg.Location, PreviewDomain: cfg.PreviewDomain,
+		Nameservers: cfg.Nameservers, Location: cfg.Location, PreviewDomain: cfg.PreviewDomain, Names: cfg.Names,
 	}
 	switch cfg.Kind {
 	case Directories:
