@@ -26,6 +26,8 @@ type book struct {
 	measure func(ctx context.Context, account string, s state) (map[string]use, error)
 	// shut ends the sessions of those who may no longer have them.
 	shut func(ctx context.Context, addresses ...string) error
+	// leads tells whether the DNS leads mail for a domain to other servers; nil: nobody is asked.
+	leads func(ctx context.Context, domain string) (elsewhere, known bool)
 	// erase removes the mail of a mailbox, or of all of an account.
 	erase func(account string, path ...string) error
 }
@@ -62,13 +64,14 @@ func (s *state) told(a accounts.Account) {
 	}
 	// A key ends with its domain: who has the domain next has another.
 	maps.DeleteFunc(s.Keys, func(domain string, _ key) bool { return !s.owns(domain) })
+	maps.DeleteFunc(s.Elsewhere, func(domain string, _ bool) bool { return !s.owns(domain) })
 }
 
 // Apply implements facility.Facility.
 func (b book) Apply(ctx context.Context, a accounts.Account) error {
 	before := b.store.Get(a.Name)
 	after := before
-	after.Keys = maps.Clone(before.Keys)
+	after.Keys, after.Elsewhere = maps.Clone(before.Keys), maps.Clone(before.Elsewhere)
 	after.told(a)
 	// A domain that has come back finds its mailboxes, and not the key that it had.
 	keys, err := after.missingKeys(after.mailDomains())
@@ -76,9 +79,12 @@ func (b book) Apply(ctx context.Context, a accounts.Account) error {
 		return err
 	}
 	if !reflect.DeepEqual(before, after) || len(keys) > 0 {
+		// Asked before anybody reads that the account has the domain.
+		found := b.ask(ctx, after.unasked())
 		_, err := b.store.Update(a.Name, func(s *state) error {
 			s.told(a)
 			s.addKeys(keys)
+			s.learn(found)
 			return nil
 		})
 		if err != nil {
@@ -104,6 +110,15 @@ func (b book) end(ctx context.Context, account string, of ...string) error {
 		return nil
 	})
 	return err
+}
+
+// domainsOf are the domains of a mailbox and its aliases.
+func domainsOf(m panel.Mailbox) []string {
+	var all []string
+	for _, address := range append([]string{m.Address}, m.Aliases...) {
+		all = append(all, domainOf(address))
+	}
+	return all
 }
 
 func addresses(s state) []string {
@@ -208,9 +223,12 @@ func (b book) setMailbox(ctx context.Context, ref string, m panel.Mailbox) (pane
 	if err != nil {
 		return m, err
 	}
+	with := state{Domains: domainsOf(m), Boxes: []panel.Mailbox{m}, Elsewhere: b.store.Get(a.Name).Elsewhere}
+	found := b.ask(ctx, with.unasked())
 	locked := false
 	s, err := b.store.Update(a.Name, func(s *state) error {
 		s.told(a)
+		s.learn(found)
 		i := s.find(m.Address)
 		var before panel.Mailbox
 		if i >= 0 {

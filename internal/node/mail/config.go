@@ -48,6 +48,9 @@ type Config struct {
 	// Program starts this program with the arguments of PolicyCommand and SubmitCommand; everyone on the
 	// machine may run it.
 	Program []string
+	// Resolver tells where the DNS leads mail for the domains of accounts; nil: nobody is asked, and all of it is this
+	// machine's.
+	Resolver Resolver
 	// Certificate answers the chain and key for Hostname in PEM; nil, or ok false, is one that the
 	// machine signs itself.
 	Certificate func(hostname string) (chain, key []byte, ok bool)
@@ -152,7 +155,7 @@ func (c Config) postfixMain() string {
 		{"local_recipient_maps", ""},
 		{"alias_maps", ""},
 		{"alias_database", ""},
-		{"relay_domains", ""},
+		{"relay_domains", "hash:" + c.table(tableElsewhere)}, // sent on, but for what comes to the port for other servers
 		{"parent_domain_matches_subdomains", ""},
 
 		{"virtual_mailbox_domains", "hash:" + c.table(tableDomains)},
@@ -161,6 +164,7 @@ func (c Config) postfixMain() string {
 		{"virtual_alias_maps", "hash:" + c.table(tableAliases)},
 		{"virtual_transport", "lmtp:unix:" + c.socket("lmtp")},
 		{"lmtp_destination_recipient_limit", "1"},
+		{"lmtp_generic_maps", "regexp:" + c.unmarked()},
 		{"recipient_delimiter", "+"},
 		// What follows the + is for this machine: elsewhere an address with it may be nobody's.
 		{"propagate_unmatched_extensions", ""},
@@ -174,7 +178,7 @@ func (c Config) postfixMain() string {
 		{"smtpd_forbid_bare_newline_exclusions", ""},
 		{"smtpd_data_restrictions", "reject_unauth_pipelining"},
 		{"smtpd_relay_restrictions", "reject_unauth_destination"},
-		{"smtpd_recipient_restrictions", "reject_non_fqdn_recipient, reject_unlisted_recipient, check_recipient_access hash:" + c.table(tableRecipients)},
+		{"smtpd_recipient_restrictions", c.recipientRestrictions(tableRecipients)},
 		{"smtpd_sender_restrictions", "reject_non_fqdn_sender"},
 		{"smtpd_restriction_classes", restrictFull},
 		{restrictFull, "check_policy_service { unix:" + c.socket("quota-status") + ", timeout=10s, default_action=DUNNO }"},
@@ -222,6 +226,23 @@ func (c Config) postfixMain() string {
 	return b.String()
 }
 
+// recipientRestrictions are what Postfix asks about who is to get mail.
+func (c Config) recipientRestrictions(tables ...string) string {
+	all := "reject_non_fqdn_recipient, reject_unlisted_recipient, check_recipient_access regexp:" + c.marked()
+	for _, name := range tables {
+		all += ", check_recipient_access hash:" + c.table(name)
+	}
+	return all
+}
+
+// marked is the table by which nobody writes to names that are the machine's within it, and unmarked the one by which
+// Dovecot does not see them.
+func (c Config) marked() string   { return filepath.Join(c.Dir, "conf", "postfix", "marked") }
+func (c Config) unmarked() string { return filepath.Join(c.Dir, "conf", "postfix", "unmarked") }
+
+func markedTable() string   { return "/" + regexp.QuoteMeta(hereMark) + "$/ REJECT\n" }
+func unmarkedTable() string { return "/^(.*)" + regexp.QuoteMeta(hereMark) + "$/ ${1}\n" }
+
 // postfixMaster is master.cf: the services, after Postfix's own.
 func (c Config) postfixMaster() string {
 	var b strings.Builder
@@ -241,7 +262,11 @@ func (c Config) postfixMaster() string {
 		listen  string
 		options []string
 	}{
-		{c.SMTP, nil},
+		{c.SMTP, []string{
+			"cleanup_service_name=inbound",
+			"relay_recipient_maps=hash:" + c.table(tableInbound),
+			"smtpd_recipient_restrictions=" + c.recipientRestrictions(tableRecipients, tableInbound),
+		}},
 		{c.Submission, append(tls, signedIn...)},
 		{c.Submissions, append([]string{"smtpd_tls_wrappermode=yes"}, signedIn...)},
 		{c.Submit, append([]string{"smtpd_tls_security_level=none", "smtpd_tls_auth_only=no"}, signedIn...)},
@@ -256,7 +281,10 @@ func (c Config) postfixMaster() string {
 	}
 	b.WriteString(`pickup unix n - n 60 1 pickup
 cleanup unix n - n - 0 cleanup
-qmgr unix n - n 300 1 qmgr
+`)
+	fmt.Fprintf(&b, "inbound unix n - n - 0 cleanup\n  -o { recipient_canonical_maps = hash:%s }\n  -o { recipient_canonical_classes = envelope_recipient }\n",
+		c.table(tableElsewhere))
+	b.WriteString(`qmgr unix n - n 300 1 qmgr
 tlsmgr unix - - n 1000? 1 tlsmgr
 rewrite unix - - n - - trivial-rewrite
 bounce unix - - n - 0 bounce

@@ -45,7 +45,8 @@ type Driver struct {
 	verified time.Time
 	running  bool // Start has brought the daemons up
 
-	logs *logReader
+	logs        *logReader
+	stopLooking func()
 }
 
 var (
@@ -79,6 +80,9 @@ func Open(cfg Config) (*Driver, error) {
 		return nil, err
 	}
 	d.publish, d.measure, d.shut, d.erase = d.write, d.use, d.kick, d.remove
+	if cfg.Resolver != nil {
+		d.leads = cfg.leadsElsewhere
+	}
 	return d, nil
 }
 
@@ -144,7 +148,7 @@ func (d *Driver) Start(ctx context.Context) error {
 	d.mu.Lock()
 	d.running = true
 	d.mu.Unlock()
-	d.logs = startLogs(d)
+	d.logs, d.stopLooking = startLogs(d), d.startLooking()
 	return nil
 }
 
@@ -165,6 +169,7 @@ func (d *Driver) Stop(ctx context.Context) error {
 // Close ends what the facility does in this process; the daemons go on.
 func (d *Driver) Close() error {
 	if d.logs != nil {
+		d.stopLooking()
 		d.logs.stop()
 	}
 	return nil
@@ -264,6 +269,7 @@ func (d *Driver) configure(ctx context.Context) error {
 	}
 	files := map[string]string{
 		d.conf("postfix", "main.cf"): d.cfg.postfixMain(), d.conf("postfix", "master.cf"): d.cfg.postfixMaster(),
+		d.cfg.marked(): markedTable(), d.cfg.unmarked(): unmarkedTable(),
 		d.conf("dovecot.conf"): d.cfg.dovecot(), d.conf("opendkim.conf"): d.cfg.opendkim(),
 	}
 	before := map[string][]byte{}
@@ -544,7 +550,7 @@ func (d *Driver) putPostfix(ctx context.Context, t tables) error {
 	}
 	// Who resolves addresses looks at the domains every ten seconds only; until then mail for a new one
 	// would be refused.
-	if d.running && slices.Contains(changed, d.cfg.table(tableDomains)) {
+	if d.running && (slices.Contains(changed, d.cfg.table(tableDomains)) || slices.Contains(changed, d.cfg.table(tableElsewhere))) {
 		return d.cfg.Supervisor.Reload(ctx, daemonPostfix)
 	}
 	return nil

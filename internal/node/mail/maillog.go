@@ -206,15 +206,17 @@ func (r *logReader) reopen(ctx context.Context, name string) error {
 	return run(ctx, nil, "/usr/bin/doveadm", "-c", r.d.conf("dovecot.conf"), "log", "reopen")
 }
 
-// owners says which account a domain or one who signs in belongs to.
-type owners struct{ domains, logins map[string]string }
+// owners says which account a domain or one who signs in belongs to, and whose mail is here: of domains that lead
+// elsewhere only what came in.
+type owners struct{ domains, logins, here map[string]string }
 
 func ownersOf(all map[string]state) owners {
-	o := owners{map[string]string{}, map[string]string{}}
+	o, routes := owners{map[string]string{}, map[string]string{}, map[string]string{}}, newRoutes(all)
 	for name, s := range all {
 		o.logins[name] = name
 		for _, domain := range s.Domains {
 			o.domains[domain] = name
+			o.here[routes.inner(domain)] = name
 		}
 	}
 	return o
@@ -226,6 +228,9 @@ func (o owners) of(address string) string {
 	}
 	return o.domains[domainOf(strings.ToLower(address))]
 }
+
+// gets is the account that gets mail for an address.
+func (o owners) gets(address string) string { return o.here[domainOf(strings.ToLower(address))] }
 
 func (r *logReader) tell(account string, l panel.LogLine) {
 	if account == "" {
@@ -292,7 +297,7 @@ func (r *logReader) delivered(at time.Time, said string, q message, o owners) {
 	}
 	to, written, relay, status, why := d[1], d[2], d[3], d[5], d[6]
 	if written == "" {
-		written = to
+		written = strings.TrimSuffix(to, hereMark)
 	}
 	code, _ := strconv.Atoi(why[:min(len(why), 3)])
 	l := panel.LogLine{At: at, Level: levelOf(status), IP: q.ip, Status: code}
@@ -303,9 +308,9 @@ func (r *logReader) delivered(at time.Time, said string, q message, o owners) {
 			sender = ""
 		}
 	}
-	recipient := o.of(to)
-	if recipient == "" || strings.Contains(relay, "lmtp") {
-		recipient = o.of(written)
+	recipient := o.gets(to)
+	if other := o.gets(written); other != "" && (recipient == "" || strings.Contains(relay, "lmtp")) {
+		recipient = other
 	}
 	l.Message = fmt.Sprintf("%s: from <%s> to <%s>: %s", status, q.from, written, why)
 	r.tell(sender, l)
@@ -335,7 +340,7 @@ func (r *logReader) rejected(at time.Time, said string, o owners) {
 		At: at, Level: "warning", IP: m[1], Status: code,
 		Message: fmt.Sprintf("refused: from <%s> to <%s>: %s %s", m[4], m[5], m[2], m[3]),
 	}
-	sender, recipient := "", o.of(m[5])
+	sender, recipient := "", o.gets(m[5])
 	if login := notOwned.FindStringSubmatch(m[3]); login != nil {
 		sender = o.of(login[1])
 	}

@@ -20,12 +20,13 @@ type state struct {
 	UID       int             `json:"uid"`
 	GID       int             `json:"gid"`
 	Suspended bool            `json:"suspended,omitempty"`
-	Domains   []string        `json:"domains"`          // the account's, the primary one first
-	Boxes     []panel.Mailbox `json:"boxes"`            // by address; what is reported is empty
-	Keys      map[string]key  `json:"keys,omitempty"`   // by domain
-	Gone      []string        `json:"gone,omitempty"`   // addresses of mailboxes that are being removed
-	Shut      []string        `json:"shut,omitempty"`   // addresses whose sessions have yet to end
-	Secret    string          `json:"secret,omitempty"` // of the account's own programs: see Submit
+	Domains   []string        `json:"domains"`             // the account's, the primary one first
+	Boxes     []panel.Mailbox `json:"boxes"`               // by address; what is reported is empty
+	Keys      map[string]key  `json:"keys,omitempty"`      // by domain
+	Gone      []string        `json:"gone,omitempty"`      // addresses of mailboxes that are being removed
+	Shut      []string        `json:"shut,omitempty"`      // addresses whose sessions have yet to end
+	Secret    string          `json:"secret,omitempty"`    // of the account's own programs: see Submit
+	Elsewhere map[string]bool `json:"elsewhere,omitempty"` // domains, as far as known: whether the DNS leads their mail to other servers
 }
 
 func (s state) owns(domain string) bool { return slices.Contains(s.Domains, domain) }
@@ -82,9 +83,12 @@ const (
 	tableLimits     = "limits" // recipients in an hour, by who signs in
 	tableKeys       = "keys"   // OpenDKIM's
 	tableSigning    = "signing"
+	// Of domains that lead elsewhere: how they are renamed, and what is asked before their mail is taken.
+	tableElsewhere = "elsewhere"
+	tableInbound   = "inbound"
 )
 
-var postfixTables = []string{tableDomains, tableMailboxes, tableAliases, tableRecipients, tableSenders}
+var postfixTables = []string{tableDomains, tableMailboxes, tableAliases, tableRecipients, tableSenders, tableElsewhere, tableInbound}
 
 // tables is everything that the daemons read about the accounts.
 type tables struct {
@@ -120,11 +124,16 @@ func (c Config) render(all map[string]state) tables {
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		s := all[name]
 		for _, domain := range s.mailDomains() {
-			add(tableDomains, "%s %s", domain, name)
+			inner := routes.inner(domain)
+			add(tableDomains, "%s %s", inner, name)
+			if inner != domain {
+				add(tableElsewhere, "%s %s", domain, inner)
+				add(tableElsewhere, "@%s @%s", domain, inner)
+			}
 			if c.Postmaster != "" {
-				if own, ok := routes.box["postmaster@"+domain]; !ok || own.Address == "" {
-					add(tableAliases, "postmaster@%s %s", domain, c.Postmaster)
-					add(tableRecipients, "postmaster@%s DUNNO", domain)
+				if own, ok := routes.box["postmaster@"+inner]; !ok || own.Address == "" {
+					add(tableAliases, "postmaster@%s %s", inner, c.Postmaster)
+					add(routes.asked(domain), "postmaster@%s DUNNO", domain)
 				}
 			}
 			if k, ok := s.Keys[domain]; ok {
@@ -180,19 +189,22 @@ func (c Config) renderBox(add func(table, format string, args ...any), t tables,
 	if s.Suspended {
 		senders = ""
 	}
-	add(tableMailboxes, "%s %s", m.Address, account)
+	add(tableMailboxes, "%s %s", routes.inner(m.Address), account)
 	for _, address := range append([]string{m.Address}, m.Aliases...) {
 		user(tableUsers, address) // of an alias too, so that Postfix can ask whether it is full
-		add(tableAliases, "%s %s", address, strings.Join(routes.of(m), ", "))
-		add(tableRecipients, "%s %s", address, ask)
+		add(tableAliases, "%s %s", routes.inner(address), strings.Join(routes.of(m), ", "))
+		add(routes.asked(address), "%s %s", address, ask)
 		if senders != "" {
 			add(tableSenders, "%s %s", address, senders)
 		}
 	}
 	if m.CatchAll {
 		user(tableCatchAll, domain)
-		add(tableAliases, "@%s %s", domain, strings.Join(routes.of(m), ", "))
-		add(tableRecipients, "%s %s", domain, ask)
+		add(tableAliases, "@%s %s", routes.inner(domain), strings.Join(routes.of(m), ", "))
+		add(routes.asked(domain), "%s %s", domain, ask)
+		if routes.inner(domain) != domain {
+			add(tableInbound, "@%s OK", domain) // that there is such a recipient: see Config.postfixMaster
+		}
 	}
 	if m.Autoresponder.Enabled && kept {
 		t.replies[m.Address] = reply{script: sieve(m), gid: s.GID}
@@ -218,23 +230,47 @@ func keeps(m panel.Mailbox) bool { return len(m.ForwardTo) == 0 || m.KeepCopy }
 
 // routes says where mail goes.
 type routes struct {
-	box      map[string]panel.Mailbox // by address and alias
-	catchAll map[string]panel.Mailbox // by domain
+	box       map[string]panel.Mailbox // by inner address and alias
+	catchAll  map[string]panel.Mailbox // by inner domain
+	elsewhere map[string]bool          // domains that lead to other servers
 }
 
 func newRoutes(all map[string]state) routes {
-	r := routes{map[string]panel.Mailbox{}, map[string]panel.Mailbox{}}
+	r := routes{map[string]panel.Mailbox{}, map[string]panel.Mailbox{}, map[string]bool{}}
+	for _, s := range all {
+		for domain, elsewhere := range s.Elsewhere {
+			if elsewhere && s.owns(domain) {
+				r.elsewhere[domain] = true
+			}
+		}
+	}
 	for _, s := range all {
 		for _, m := range s.served() {
 			for _, a := range append([]string{m.Address}, m.Aliases...) {
-				r.box[a] = m
+				r.box[r.inner(a)] = m
 			}
 			if m.CatchAll {
-				r.catchAll[domainOf(m.Address)] = m
+				r.catchAll[r.inner(domainOf(m.Address))] = m
 			}
 		}
 	}
 	return r
+}
+
+// inner is what an address or a domain of this machine is within it.
+func (r routes) inner(name string) string {
+	if r.elsewhere[name] || r.elsewhere[domainOf(name)] {
+		return name + hereMark
+	}
+	return name
+}
+
+// asked is the table of what is asked before mail for an address is taken.
+func (r routes) asked(name string) string {
+	if r.inner(name) != name {
+		return tableInbound
+	}
+	return tableRecipients
 }
 
 // local finds the mailbox of this machine that an address leads to.
@@ -264,7 +300,7 @@ func (r routes) of(m panel.Mailbox) []string {
 		}
 		seen[m.Address] = true
 		if keeps(m) {
-			ends[m.Address] = true
+			ends[r.inner(m.Address)] = true
 		}
 		for _, f := range m.ForwardTo {
 			if next, ok := r.local(f); ok {
@@ -276,7 +312,7 @@ func (r routes) of(m panel.Mailbox) []string {
 	}
 	follow(m)
 	if len(ends) == 0 {
-		return []string{m.Address}
+		return []string{r.inner(m.Address)}
 	}
 	return slices.Sorted(maps.Keys(ends))
 }

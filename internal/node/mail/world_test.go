@@ -58,6 +58,11 @@ const (
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
+	return newWorldWith(t, func(*Config) {})
+}
+
+func newWorldWith(t *testing.T, change func(*Config)) *world {
+	t.Helper()
 	// Paths of sockets are short, and daemons that are not root pass the directory.
 	dir, err := os.MkdirTemp("/tmp", "sm")
 	must(t, err)
@@ -91,6 +96,7 @@ func newWorld(t *testing.T) *world {
 	w.sup, err = daemon.New(daemon.Config{Dir: filepath.Join(dir, "daemons"), Now: time.Now, Log: log})
 	must(t, err)
 	w.cfg.Supervisor = w.sup
+	change(&w.cfg)
 	w.open()
 	t.Cleanup(func() {
 		if t.Failed() {
