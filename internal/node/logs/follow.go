@@ -165,7 +165,7 @@ func (f *follower) drain(ctx context.Context, v volume) (lines int, err error) {
 	}
 	start := f.at.offset
 	var failed error
-	err = forwards(in, func(line []byte, at, next int64) bool {
+	err = forwards(bounded(ctx, in, v.most-start), func(line []byte, at, next int64) bool {
 		here := position{v.number, start + at}
 		f.at.offset = start + next
 		if f.skip {

@@ -289,6 +289,28 @@ func TestALogThatIsLargeHoldsNobodyUp(t *testing.T) {
 	ends("the second rotation", rotated)
 }
 
+// The account owns the log of its programs: one of terabytes occupies nothing.
+func TestALogThatIsAllHolesHoldsNobodyUp(t *testing.T) {
+	const huge = 1 << 42
+	d := newDriver(t, Policy{}, fixed)
+	write(t, d.store, panel.LogPHP, "[21-Nov-2026 18:24:00 UTC] PHP Warning:  first\n")
+	must(t, os.Truncate(d.store.File("alice", panel.LogPHP), huge))
+	lines := func() {
+		t.Helper()
+		if got := all(t, d, panel.LogQuery{Type: panel.LogPHP, Limit: 10}); len(got) != 1 || got[0].Message != "PHP Warning:  first" {
+			t.Errorf("lines %+v", got)
+		}
+	}
+	lines()
+	must(t, d.store.Rotate()) // the next one packs it
+	write(t, d.store, panel.LogPHP, strings.Repeat("x", 17<<20)+"\n")
+	must(t, d.store.Rotate())
+	if _, err := os.Lstat(d.store.File("alice", panel.LogPHP) + ".1.gz"); err != nil {
+		t.Errorf("not packed: %v", err)
+	}
+	lines()
+}
+
 func TestALogIsOnlyAFile(t *testing.T) {
 	d := newDriver(t, Policy{}, fixed)
 	victim := filepath.Join(t.TempDir(), "victim")

@@ -124,13 +124,13 @@ func (r *reader) volume(v volume, end int64) error {
 	defer f.Close()
 	r.tail = nil
 	if packed {
-		return r.packed(f, v.number, end)
+		return r.packed(f, v, end)
 	}
 	size, err := f.Seek(0, io.SeekEnd)
 	if err != nil {
 		return err
 	}
-	if end < 0 || end > size {
+	if size = min(size, v.most); end < 0 || end > size {
 		end = size
 	}
 	return backwards(r.ctx, f, end, func(line []byte, at int64) bool { return r.line(line, position{v.number, at}) })
@@ -213,7 +213,7 @@ func (r *reader) line(text []byte, at position) bool {
 
 // packed reads a compressed file. It can only be read forwards, so the last lines that match are kept
 // while it is.
-func (r *reader) packed(f io.Reader, number, end int64) error {
+func (r *reader) packed(f io.Reader, v volume, end int64) error {
 	gz, err := gzip.NewReader(bufio.NewReader(f))
 	if err != nil {
 		return err
@@ -243,7 +243,7 @@ func (r *reader) packed(f io.Reader, number, end int64) error {
 		}
 		entry = entry[:0:0]
 	}
-	err = forwards(gz, func(line []byte, at, _ int64) bool {
+	err = forwards(bounded(r.ctx, gz, v.most), func(line []byte, at, _ int64) bool {
 		if end >= 0 && at >= end || r.ctx.Err() != nil {
 			return false
 		}
@@ -263,7 +263,7 @@ func (r *reader) packed(f io.Reader, number, end int64) error {
 	for i := len(last) - 1; i >= 0; i-- {
 		spare := r.budget
 		r.budget = max(spare, 1<<20) // it was counted above, and what was found is answered
-		more := r.line(last[i].line, position{number, last[i].at})
+		more := r.line(last[i].line, position{v.number, last[i].at})
 		r.budget = spare
 		if !more {
 			return nil
@@ -271,12 +271,29 @@ func (r *reader) packed(f io.Reader, number, end int64) error {
 	}
 	if r.budget <= 0 || dropped {
 		r.done = true
-		r.page.Before = position{number, 0}.String()
+		r.page.Before = position{v.number, 0}.String()
 		if dropped && len(last) > 0 {
-			r.page.Before = position{number, last[0].at}.String()
+			r.page.Before = position{v.number, last[0].at}.String()
 		}
 	}
 	return nil
+}
+
+// bounded reads in until ctx ends, and at most so many bytes: a file may have no line that ends.
+func bounded(ctx context.Context, in io.Reader, most int64) io.Reader {
+	return io.LimitReader(attended{ctx, in}, most)
+}
+
+type attended struct {
+	ctx context.Context //nolint:containedctx // of one reading
+	in  io.Reader
+}
+
+func (a attended) Read(p []byte) (int, error) {
+	if err := a.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return a.in.Read(p)
 }
 
 // forwards passes the whole lines of in to each, with where they begin and end, until it answers false.

@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -200,6 +201,19 @@ type volume struct {
 	number int64
 	path   string // of the present one, or of one that was rotated, without ".gz"
 	packed bool   // it is compressed
+	most   int64  // bytes of it that count
+}
+
+// mostOfPrograms is how much of one file counts of what programs log. Their account owns it, and can make it as large as
+// a file can be without occupying anything: whoever reads it to its end, or packs it, is busy for days. All other
+// logs are written line by line by the machine's own daemons.
+const mostOfPrograms = 128 << 20
+
+func mostOf(t panel.LogType) int64 {
+	if t == panel.LogPHP {
+		return mostOfPrograms
+	}
+	return math.MaxInt64
 }
 
 // volumes lists the files of a log, the oldest first; the last is the present one, which may not exist.
@@ -219,7 +233,7 @@ func (s *Store) volumes(account string, t panel.LogType) ([]volume, error) {
 		if err != nil || n <= 0 {
 			continue
 		}
-		v := volume{n, s.File(account, t) + "." + digits, packed}
+		v := volume{n, s.File(account, t) + "." + digits, packed, mostOf(t)}
 		// While one is compressed it is there twice; the plain one is whole.
 		if i := slices.IndexFunc(all, func(o volume) bool { return o.number == n }); i >= 0 {
 			all[i].packed = false
@@ -232,7 +246,7 @@ func (s *Store) volumes(account string, t panel.LogType) ([]volume, error) {
 	if len(all) > 0 {
 		last = all[len(all)-1].number
 	}
-	return append(all, volume{number: last + 1, path: s.File(account, t)}), nil
+	return append(all, volume{number: last + 1, path: s.File(account, t), most: mostOf(t)}), nil
 }
 
 // Rotate rotates the logs that are due.
@@ -267,7 +281,7 @@ func (s *Store) Rotate() error {
 		failed = errors.Join(failed, f())
 	}
 	for _, v := range former {
-		if err := s.pack(v.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := s.pack(v); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			failed = errors.Join(failed, fmt.Errorf("logs: %s: %w", v.path, err))
 		}
 	}
@@ -348,7 +362,8 @@ func (s *Store) old(file string, t panel.LogType) bool {
 
 // pack compresses a rotated log; the plain one goes when the packed one is whole. Nobody waits for it: a
 // log may be as large as its customer likes.
-func (s *Store) pack(path string) (err error) {
+func (s *Store) pack(v volume) (err error) {
+	path := v.path
 	in, out, size, err := s.beginPack(path)
 	if err != nil {
 		return err
@@ -356,7 +371,7 @@ func (s *Store) pack(path string) (err error) {
 	defer in.Close()
 	gz := gzip.NewWriter(out)
 	// What its customer still adds would have no end.
-	_, err = io.Copy(gz, io.LimitReader(in, size))
+	_, err = io.Copy(gz, io.LimitReader(in, min(size, v.most)))
 	if err = errors.Join(err, gz.Close()); err == nil {
 		err = out.Sync()
 	}

@@ -106,7 +106,7 @@ func (s *Store) countVolume(ctx context.Context, v volume, t *traffic) error {
 		return err
 	}
 	start := t.Offset
-	err = forwards(in, func(line []byte, _, next int64) bool {
+	err = forwards(bounded(ctx, in, v.most-start), func(line []byte, _, next int64) bool {
 		t.Offset = start + next
 		if l, sent, ok := ParseAccess(string(line)); ok {
 			switch month := l.At.UTC().Format(monthForm); {
