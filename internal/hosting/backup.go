@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/domainname"
 	"stead.dev/stead/internal/platform/fault"
 )
 
@@ -38,7 +39,8 @@ func (s *Service) Export(ctx context.Context, q db.Querier, _, serviceID int64) 
 }
 
 // Import gives a service that came back the domains that it had. A name that somebody else has by now
-// stays theirs. HTTPS is not forced until the service has certificates again.
+// stays theirs, and one that is the operator's by now the operator's: the document was kept by a machine, and is what
+// that machine says. HTTPS is not forced until the service has certificates again.
 func (s *Service) Import(ctx context.Context, tx *db.Tx, accountID, serviceID int64, document json.RawMessage, _ []string) error {
 	var wanted []kept
 	if err := json.Unmarshal(document, &wanted); err != nil {
@@ -57,6 +59,8 @@ func (s *Service) Import(ctx context.Context, tx *db.Tx, accountID, serviceID in
 			d = rows[i]
 		} else if k.Kind == Primary {
 			continue // the service has another one by now
+		} else if _, err := domainname.ForSite(k.Name, s.ReservedDomains); err != nil {
+			continue
 		} else if d.id, err = s.insert(ctx, tx, d); errors.Is(err, fault.DomainUnavailable) {
 			continue
 		} else if err != nil {

@@ -1,6 +1,7 @@
 package hosting
 
 import (
+	"bytes"
 	"context"
 	"testing"
 
@@ -18,6 +19,8 @@ func TestAServiceThatComesBackHasItsDomains(t *testing.T) {
 		before := w.has(10)
 		document, err := w.Export(ctx, w.db, owner, 10)
 		w.must(err)
+		// What the machine that kept it may say beside.
+		forged := append(bytes.TrimSuffix(document, []byte("]")), `,{"name":"mx.stead.test","kind":"addon","document_root":"/x"},{"name":"no name","kind":"addon","document_root":"/x"}]`...)
 
 		w.tx(func(ctx context.Context, tx *db.Tx) error { return removeAll(ctx, tx, 10) })
 		w.must(w.machine.DeleteAccount(ctx, "10"))
@@ -25,7 +28,7 @@ func TestAServiceThatComesBackHasItsDomains(t *testing.T) {
 		w.service(owner, 11, "taken.example")
 		w.service(owner, 10, "shop.example")
 		for range 2 {
-			w.tx(func(ctx context.Context, tx *db.Tx) error { return w.Import(ctx, tx, owner, 10, document, nil) })
+			w.tx(func(ctx context.Context, tx *db.Tx) error { return w.Import(ctx, tx, owner, 10, forged, nil) })
 			w.must(w.Apply(ctx, owner, 10))
 		}
 		after := w.has(10)
