@@ -41,7 +41,8 @@ type Instance struct {
 	Port     int    // on 127.0.0.1
 	User     string // as whom it runs; empty: "mysql", "postgres"
 	MemoryMB int    // for its cache; zero: 128
-	// Sessions bounds those of one database's user; zero: 30. MaxSessions bounds all; zero: 500.
+	// Sessions bounds those of one database's user; zero: 30. MaxSessions bounds all; zero: 500. The users of an
+	// account have a quarter of all together, however many databases it has.
 	Sessions, MaxSessions int
 	// LockWait bounds how long a dump waits for a table that a customer's session keeps locked; zero: ten minutes.
 	LockWait time.Duration
@@ -124,6 +125,7 @@ const (
 // login is what a server should have of a database's user.
 type login struct {
 	name     string
+	among    int // databases of its account on the server
 	verifier string
 	closed   bool // nobody gets in, but the agent
 	hold     hold
@@ -143,7 +145,7 @@ type server interface {
 	// create makes an empty database, in the place of one of the name.
 	create(ctx context.Context, name, charset string) error
 	// apply makes the database's user as it should be, or does nothing. Sessions that go on with more
-	// than the user now may are ended.
+	// than the user now may are ended, but for their number.
 	apply(ctx context.Context, l login) error
 	// drop ends a database and its user. One that is not there is no error.
 	drop(ctx context.Context, name string) error
@@ -284,7 +286,9 @@ func (d *Driver) applyOne(ctx context.Context, a accounts.Account, db database) 
 	if err != nil {
 		return err
 	}
-	return s.apply(ctx, login{name: db.Name, verifier: db.Verifier, closed: a.Suspended || h == holdAll, hold: h})
+	return s.apply(ctx, login{
+		name: db.Name, among: d.records.Get(a.Name).on(s, d.servers), verifier: db.Verifier, closed: a.Suspended || h == holdAll, hold: h,
+	})
 }
 
 func (d *Driver) noteMade(a accounts.Account, name string) error {
@@ -513,6 +517,11 @@ func (d *Driver) set(ctx context.Context, ref string, in panel.Database) (panel.
 	db := k.Databases[k.find(in.Name)]
 	if err := d.applyOne(ctx, a, db); err != nil {
 		return panel.Database{}, err
+	}
+	if !db.Made { // the others share the account's sessions with it
+		if err := d.applyRest(ctx, a, db); err != nil {
+			return panel.Database{}, err
+		}
 	}
 	db.Made = true
 	return d.answer(db), nil

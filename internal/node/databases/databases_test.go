@@ -275,7 +275,7 @@ func TestWhatSomebodyChangedByHandIsPutRight(t *testing.T) {
 				p := m.servers[e].(*postgres)
 				now, err := p.found(t.Context(), "dave_db")
 				m.must(err)
-				if now.attributes != noAttributes || now.members != 0 || now.owner != "stead" || now.sessions != 30 ||
+				if now.attributes != noAttributes || now.members != 0 || now.owner != "stead" || now.sessions != p.sessions(1) ||
 					fmt.Sprint(now.acl) != "[dave_db=CTc/stead stead=CTc/stead]" {
 					t.Errorf("%s: %+v", what, now)
 				}

@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -294,9 +295,30 @@ func (m *mariaDB) wanted(l login) (create string, grant string) {
 	if l.hold != holdNone {
 		privileges = fullPrivileges
 	}
-	return fmt.Sprintf("USER %s IDENTIFIED VIA %s WITH MAX_USER_CONNECTIONS %d", m.account(l.name), via, m.Sessions),
+	return fmt.Sprintf("USER %s IDENTIFIED VIA %s"+maxSessions+"%d", m.account(l.name), via, m.sessions(l.among)),
 		// The name is a pattern there: an underscore that is not escaped is any character.
 		fmt.Sprintf("GRANT %s ON `%s`.* TO %s", privileges, strings.ReplaceAll(l.name, "_", `\_`), m.account(l.name))
+}
+
+const maxSessions = " WITH MAX_USER_CONNECTIONS "
+
+// bound changes how many sessions a user may have at once, where that is all that is wrong with it: those that it has
+// go on.
+func (m *mariaDB) bound(ctx context.Context, l login) error {
+	now, err := m.strings(ctx, "SHOW CREATE USER "+m.account(l.name))
+	var e *mysql.MySQLError
+	if errors.As(err, &e) || err == nil && len(now) != 1 {
+		return nil // it is made anew
+	}
+	if err != nil {
+		return err
+	}
+	create, _ := m.wanted(l)
+	want, _, _ := strings.Cut("CREATE "+create, maxSessions)
+	if have, number, _ := strings.Cut(now[0], maxSessions); have != want || number == strconv.Itoa(m.sessions(l.among)) {
+		return nil
+	}
+	return m.exec(ctx, "ALTER USER "+m.account(l.name)+maxSessions+strconv.Itoa(m.sessions(l.among)))
 }
 
 // has tells whether the user is as it is wanted and may what it is to, and no more.
@@ -326,6 +348,11 @@ func (m *mariaDB) has(ctx context.Context, l login) (bool, error) {
 
 func (m *mariaDB) apply(ctx context.Context, l login) error {
 	ok, err := m.has(ctx, l)
+	if err == nil && !ok {
+		if err = m.bound(ctx, l); err == nil {
+			ok, err = m.has(ctx, l)
+		}
+	}
 	if err != nil || ok {
 		return err
 	}

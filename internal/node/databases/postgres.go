@@ -375,7 +375,7 @@ func (p *postgres) found(ctx context.Context, name string) (f found, err error) 
 
 func (p *postgres) wanted(l login) found {
 	f := found{
-		attributes: noAttributes, sessions: p.Sessions, verifier: l.verifier, owner: superuser, readOnly: l.hold != holdNone,
+		attributes: noAttributes, sessions: p.sessions(l.among), verifier: l.verifier, owner: superuser, readOnly: l.hold != holdNone,
 		acl: []string{superuser + "=CTc/" + superuser, l.name + "=CTc/" + superuser},
 	}
 	if l.closed {
@@ -395,6 +395,10 @@ func (p *postgres) apply(ctx context.Context, l login) error {
 	now, err := p.found(ctx, l.name)
 	if err != nil || now.equal(want) {
 		return err
+	}
+	alike := now
+	if alike.sessions = want.sessions; alike.equal(want) {
+		return p.exec(ctx, fmt.Sprintf("ALTER ROLE %s CONNECTION LIMIT %d", quote(l.name), want.sessions))
 	}
 	if now.attributes == "" {
 		// Created again after somebody dropped it; what it owned went with it, or it could not have.
