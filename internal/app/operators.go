@@ -83,10 +83,23 @@ func noCustomer(local, remote string) bool {
 	}
 	uid, err := socketUser(peer, here)
 	if errors.Is(err, fs.ErrNotExist) {
-		// No socket of this machine. One of the loopback that is gone is of somebody who waits for no answer.
-		return !peer.Addr().Unmap().IsLoopback()
+		// No socket of this machine; or one that its program has closed, if only for what it sends.
+		return !ofThisMachine(peer.Addr())
 	}
 	return err == nil && (uid < machine.FirstUID || uid > machine.LastUID)
+}
+
+// ofThisMachine tells whether an address is one of this machine's, as far as it says.
+func ofThisMachine(a netip.Addr) bool {
+	a = a.Unmap().WithZone("")
+	if a.IsLoopback() {
+		return true
+	}
+	own, err := net.InterfaceAddrs()
+	return err != nil || slices.ContainsFunc(own, func(o net.Addr) bool {
+		p, err := netip.ParsePrefix(o.String())
+		return err == nil && p.Addr().Unmap() == a
+	})
 }
 
 // socketUser is the user who made the socket with these addresses: proc_pid_net(5), tcp. fs.ErrNotExist: no

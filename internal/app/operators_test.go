@@ -53,6 +53,24 @@ func TestCustomersOfTheMachineReadNoMetrics(t *testing.T) {
 	}
 }
 
+// A program that has sent all and waits for the answer has no established connection any more, whichever address of the
+// machine it went by.
+func TestWhoClosedASocketOfTheMachineMayBeACustomer(t *testing.T) {
+	own, err := net.InterfaceAddrs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range own {
+		address := netip.MustParsePrefix(a.String()).Addr()
+		if remote := netip.AddrPortFrom(address, 9).String(); noCustomer("192.0.2.1:8080", remote) {
+			t.Errorf("%s is no customer", remote)
+		}
+	}
+	if !noCustomer("192.0.2.1:8080", "192.0.2.99:9") {
+		t.Error("a stranger is a customer of the machine")
+	}
+}
+
 func TestCustomersOfTheMachineAreNoProxy(t *testing.T) {
 	cfg := config.Config{NodeMachine: config.MachineLinux, TrustedProxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}
 	client := withoutClaims(cfg, clientAddr(cfg.TrustedProxies), clientAddr(nil))
