@@ -10,7 +10,9 @@ import (
 )
 
 // Register adds the section's workers.
-func (s *Service) Register(w *river.Workers) { river.AddWorker(w, &applyWorker{access: s}) }
+func (s *Service) Register(w *river.Workers) {
+	jobs.Work(w, func(ctx context.Context, a applyArgs) error { return s.Apply(ctx, a.AccountID, a.ServiceID) })
+}
 
 type applyArgs struct {
 	AccountID int64 `json:"account_id"`
@@ -23,13 +25,4 @@ func (applyArgs) Kind() string { return "access.apply" }
 // the rows before this change.
 func (s *Service) enqueue(ctx context.Context, tx *db.Tx, accountID, serviceID int64) error {
 	return s.Queue.Enqueue(ctx, tx, applyArgs{accountID, serviceID}, &river.InsertOpts{Queue: jobs.PanelQueue})
-}
-
-type applyWorker struct {
-	river.WorkerDefaults[applyArgs]
-	access *Service
-}
-
-func (w *applyWorker) Work(ctx context.Context, job *river.Job[applyArgs]) error {
-	return w.access.Apply(ctx, job.Args.AccountID, job.Args.ServiceID)
 }

@@ -16,8 +16,8 @@ import (
 // Register adds this section's workers.
 func (s *Service) Register(w *river.Workers) {
 	river.AddWorker(w, &mailWorker{service: s})
-	river.AddWorker(w, &recoverWorker{service: s})
-	river.AddWorker(w, &cleanWorker{service: s})
+	jobs.Work(w, func(ctx context.Context, a recoverArgs) error { return s.startRecovery(ctx, a.Email) })
+	jobs.Work(w, func(ctx context.Context, _ cleanArgs) error { return s.Clean(ctx) })
 }
 
 // Schedule adds the section's periodic jobs; every is the queue's.
@@ -30,15 +30,6 @@ type cleanArgs struct{}
 
 func (cleanArgs) Kind() string { return "account.clean" }
 
-type cleanWorker struct {
-	river.WorkerDefaults[cleanArgs]
-	service *Service
-}
-
-func (w *cleanWorker) Work(ctx context.Context, _ *river.Job[cleanArgs]) error {
-	return w.service.Clean(ctx)
-}
-
 // Clean removes expired ceremonies, links and sessions.
 func (s *Service) Clean(ctx context.Context) error { return s.DB.InTx(ctx, deleteStale) }
 
@@ -48,15 +39,6 @@ type recoverArgs struct {
 }
 
 func (recoverArgs) Kind() string { return "account.recover" }
-
-type recoverWorker struct {
-	river.WorkerDefaults[recoverArgs]
-	service *Service
-}
-
-func (w *recoverWorker) Work(ctx context.Context, job *river.Job[recoverArgs]) error {
-	return w.service.startRecovery(ctx, job.Args.Email)
-}
 
 // mailArgs asks for one mail to an account's owner. It holds no secret.
 type mailArgs struct {

@@ -5,10 +5,14 @@ import (
 	"time"
 
 	"github.com/riverqueue/river"
+
+	"stead.dev/stead/internal/platform/jobs"
 )
 
 // Register adds the section's workers.
-func (s *Service) Register(w *river.Workers) { river.AddWorker(w, &settleWorker{addons: s}) }
+func (s *Service) Register(w *river.Workers) {
+	jobs.Work(w, func(ctx context.Context, _ settleArgs) error { return s.Settle(ctx) })
+}
 
 // Schedule adds the section's periodic jobs; every is the queue's.
 func (s *Service) Schedule(every func(interval time.Duration, args river.JobArgs)) {
@@ -18,12 +22,3 @@ func (s *Service) Schedule(every func(interval time.Duration, args river.JobArgs
 type settleArgs struct{}
 
 func (settleArgs) Kind() string { return "addons.settle" }
-
-type settleWorker struct {
-	river.WorkerDefaults[settleArgs]
-	addons *Service
-}
-
-func (w *settleWorker) Work(ctx context.Context, _ *river.Job[settleArgs]) error {
-	return w.addons.Settle(ctx)
-}

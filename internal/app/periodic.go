@@ -5,8 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/riverqueue/river"
-
+	"stead.dev/stead/internal/platform/jobs"
 	"stead.dev/stead/internal/platform/throttle"
 )
 
@@ -17,19 +16,12 @@ type cleanArgs struct{}
 
 func (cleanArgs) Kind() string { return "platform.clean" }
 
-type cleanWorker struct {
-	river.WorkerDefaults[cleanArgs]
-	core *core
-}
-
-func (w *cleanWorker) Work(ctx context.Context, _ *river.Job[cleanArgs]) error {
-	return errors.Join(w.core.answers.Clean(ctx), throttle.Clean(ctx, w.core.db), w.core.hub.Clean(ctx), w.core.outbox.Clean(ctx))
-}
-
 // register adds the workers of all sections.
 func (c *core) register() {
 	w := c.queue.Workers()
-	river.AddWorker(w, &cleanWorker{core: c})
+	jobs.Work(w, func(ctx context.Context, _ cleanArgs) error {
+		return errors.Join(c.answers.Clean(ctx), throttle.Clean(ctx, c.db), c.hub.Clean(ctx), c.outbox.Clean(ctx))
+	})
 	c.outbox.Register(w)
 	c.registerSections(w)
 }

@@ -15,12 +15,14 @@ const sweepEvery = time.Minute
 
 // Register adds the section's workers.
 func (s *Service) Register(w *river.Workers) {
-	river.AddWorker(w, &makeWorker{backups: s})
-	river.AddWorker(w, &restoreWorker{backups: s})
-	river.AddWorker(w, &removeWorker{backups: s})
-	river.AddWorker(w, &dailyWorker{backups: s})
-	river.AddWorker(w, &checkWorker{backups: s})
-	river.AddWorker(w, &sweepWorker{backups: s})
+	jobs.Work(w, func(ctx context.Context, a makeArgs) error { return snooze(s.advance(ctx, a.BackupID)) })
+	jobs.Work(w, func(ctx context.Context, a restoreArgs) error { return snooze(s.advanceRestore(ctx, a.RestoreID)) })
+	jobs.Work(w, func(ctx context.Context, a removeArgs) error { return snooze(s.forget(ctx, a.BackupID)) })
+	jobs.Work(w, func(ctx context.Context, a dailyArgs) error { return s.daily(ctx, a.AccountID, a.ServiceID) })
+	jobs.Work(w, func(ctx context.Context, a checkArgs) error {
+		return snooze(s.check(ctx, a.AccountID, a.ServiceID, time.Unix(a.Began, 0)))
+	})
+	jobs.Work(w, func(ctx context.Context, _ sweepArgs) error { return s.Sweep(ctx) })
 }
 
 // Schedule adds the section's periodic jobs; every is the queue's.
@@ -49,29 +51,11 @@ type makeArgs struct {
 
 func (makeArgs) Kind() string { return "backups.make" }
 
-type makeWorker struct {
-	river.WorkerDefaults[makeArgs]
-	backups *Service
-}
-
-func (w *makeWorker) Work(ctx context.Context, job *river.Job[makeArgs]) error {
-	return snooze(w.backups.advance(ctx, job.Args.BackupID))
-}
-
 type restoreArgs struct {
 	RestoreID int64 `json:"restore_id"`
 }
 
 func (restoreArgs) Kind() string { return "backups.restore" }
-
-type restoreWorker struct {
-	river.WorkerDefaults[restoreArgs]
-	backups *Service
-}
-
-func (w *restoreWorker) Work(ctx context.Context, job *river.Job[restoreArgs]) error {
-	return snooze(w.backups.advanceRestore(ctx, job.Args.RestoreID))
-}
 
 type removeArgs struct {
 	BackupID int64 `json:"backup_id"`
@@ -79,30 +63,12 @@ type removeArgs struct {
 
 func (removeArgs) Kind() string { return "backups.remove" }
 
-type removeWorker struct {
-	river.WorkerDefaults[removeArgs]
-	backups *Service
-}
-
-func (w *removeWorker) Work(ctx context.Context, job *river.Job[removeArgs]) error {
-	return snooze(w.backups.forget(ctx, job.Args.BackupID))
-}
-
 type dailyArgs struct {
 	AccountID int64 `json:"account_id"`
 	ServiceID int64 `json:"service_id"`
 }
 
 func (dailyArgs) Kind() string { return "backups.daily" }
-
-type dailyWorker struct {
-	river.WorkerDefaults[dailyArgs]
-	backups *Service
-}
-
-func (w *dailyWorker) Work(ctx context.Context, job *river.Job[dailyArgs]) error {
-	return w.backups.daily(ctx, job.Args.AccountID, job.Args.ServiceID)
-}
 
 type checkArgs struct {
 	AccountID int64 `json:"account_id"`
@@ -112,25 +78,6 @@ type checkArgs struct {
 
 func (checkArgs) Kind() string { return "backups.check" }
 
-type checkWorker struct {
-	river.WorkerDefaults[checkArgs]
-	backups *Service
-}
-
-func (w *checkWorker) Work(ctx context.Context, job *river.Job[checkArgs]) error {
-	a := job.Args
-	return snooze(w.backups.check(ctx, a.AccountID, a.ServiceID, time.Unix(a.Began, 0)))
-}
-
 type sweepArgs struct{}
 
 func (sweepArgs) Kind() string { return "backups.sweep" }
-
-type sweepWorker struct {
-	river.WorkerDefaults[sweepArgs]
-	backups *Service
-}
-
-func (w *sweepWorker) Work(ctx context.Context, _ *river.Job[sweepArgs]) error {
-	return w.backups.Sweep(ctx)
-}

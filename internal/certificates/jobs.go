@@ -15,9 +15,9 @@ const sweepEvery = time.Minute
 
 // Register adds the section's workers.
 func (s *Service) Register(w *river.Workers) {
-	river.AddWorker(w, &applyWorker{certificates: s})
+	jobs.Work(w, func(ctx context.Context, a applyArgs) error { return s.Apply(ctx, a.AccountID, a.ServiceID) })
 	river.AddWorker(w, &tendWorker{certificates: s})
-	river.AddWorker(w, &sweepWorker{certificates: s})
+	jobs.Work(w, func(ctx context.Context, _ sweepArgs) error { return s.Sweep(ctx) })
 }
 
 // Schedule adds the section's periodic jobs; every is the queue's.
@@ -35,15 +35,6 @@ func (applyArgs) Kind() string { return "certificates.apply" }
 // enqueueApply has the panel follow a change.
 func (s *Service) enqueueApply(ctx context.Context, tx *db.Tx, accountID, serviceID int64) error {
 	return s.Queue.Enqueue(ctx, tx, applyArgs{accountID, serviceID}, &river.InsertOpts{Queue: jobs.PanelQueue})
-}
-
-type applyWorker struct {
-	river.WorkerDefaults[applyArgs]
-	certificates *Service
-}
-
-func (w *applyWorker) Work(ctx context.Context, job *river.Job[applyArgs]) error {
-	return w.certificates.Apply(ctx, job.Args.AccountID, job.Args.ServiceID)
 }
 
 type tendArgs struct {
@@ -74,15 +65,6 @@ func (w *tendWorker) Work(ctx context.Context, job *river.Job[tendArgs]) error {
 type sweepArgs struct{}
 
 func (sweepArgs) Kind() string { return "certificates.sweep" }
-
-type sweepWorker struct {
-	river.WorkerDefaults[sweepArgs]
-	certificates *Service
-}
-
-func (w *sweepWorker) Work(ctx context.Context, _ *river.Job[sweepArgs]) error {
-	return w.certificates.Sweep(ctx)
-}
 
 const sweepBatch = 200
 

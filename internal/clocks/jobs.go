@@ -13,7 +13,7 @@ import (
 // Register adds the section's workers.
 func (s *Service) Register(w *river.Workers) {
 	river.AddWorker(w, &moveWorker{clocks: s})
-	river.AddWorker(w, &resumeWorker{clocks: s})
+	jobs.Work(w, func(ctx context.Context, _ resumeArgs) error { return s.Resume(ctx) })
 }
 
 // Schedule adds the section's periodic jobs; every is the queue's.
@@ -53,15 +53,6 @@ func (w *moveWorker) Work(ctx context.Context, job *river.Job[moveArgs]) error {
 type resumeArgs struct{}
 
 func (resumeArgs) Kind() string { return "clocks.resume" }
-
-type resumeWorker struct {
-	river.WorkerDefaults[resumeArgs]
-	clocks *Service
-}
-
-func (w *resumeWorker) Work(ctx context.Context, _ *river.Job[resumeArgs]) error {
-	return w.clocks.Resume(ctx)
-}
 
 // Resume gives a job to every clock that is on its way; one that has a job keeps that. A periodic job calls it.
 func (s *Service) Resume(ctx context.Context) error {

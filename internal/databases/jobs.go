@@ -17,7 +17,7 @@ import (
 
 // Register adds the section's workers.
 func (s *Service) Register(w *river.Workers) {
-	river.AddWorker(w, &applyWorker{databases: s})
+	jobs.Work(w, func(ctx context.Context, a applyArgs) error { return s.Apply(ctx, a.AccountID, a.ServiceID) })
 }
 
 // Schedule adds the section's periodic jobs: none. What a service consists of is compared with its
@@ -35,15 +35,6 @@ func (applyArgs) Kind() string { return "databases.apply" }
 // have read the rows before this change.
 func (s *Service) enqueueApply(ctx context.Context, tx *db.Tx, accountID, serviceID int64) error {
 	return s.Queue.Enqueue(ctx, tx, applyArgs{accountID, serviceID}, &river.InsertOpts{Queue: jobs.PanelQueue})
-}
-
-type applyWorker struct {
-	river.WorkerDefaults[applyArgs]
-	databases *Service
-}
-
-func (w *applyWorker) Work(ctx context.Context, job *river.Job[applyArgs]) error {
-	return w.databases.Apply(ctx, job.Args.AccountID, job.Args.ServiceID)
 }
 
 // Apply implements site.Part.

@@ -13,7 +13,7 @@ import (
 // Register adds the section's workers.
 func (s *Service) Register(w *river.Workers) {
 	river.AddWorker(w, &pushWorker{devices: s})
-	river.AddWorker(w, &cleanWorker{devices: s})
+	jobs.Work(w, func(ctx context.Context, _ cleanArgs) error { return s.Clean(ctx) })
 }
 
 // Schedule adds the section's periodic jobs; every is the queue's.
@@ -49,12 +49,3 @@ func (w *pushWorker) Work(ctx context.Context, job *river.Job[pushArgs]) error {
 type cleanArgs struct{}
 
 func (cleanArgs) Kind() string { return "devices.clean" }
-
-type cleanWorker struct {
-	river.WorkerDefaults[cleanArgs]
-	devices *Service
-}
-
-func (w *cleanWorker) Work(ctx context.Context, _ *river.Job[cleanArgs]) error {
-	return w.devices.Clean(ctx)
-}

@@ -22,8 +22,8 @@ const (
 
 // Register adds the section's workers.
 func (s *Service) Register(w *river.Workers) {
-	river.AddWorker(w, &resolveWorker{dns: s})
-	river.AddWorker(w, &settleWorker{dns: s})
+	jobs.Work(w, func(ctx context.Context, _ resolveArgs) error { return s.ResolveAliases(ctx) })
+	jobs.Work(w, func(ctx context.Context, _ settleArgs) error { return s.Settle(ctx) })
 }
 
 // Schedule adds the section's periodic jobs; every is the queue's.
@@ -35,15 +35,6 @@ func (s *Service) Schedule(every func(interval time.Duration, args river.JobArgs
 type resolveArgs struct{}
 
 func (resolveArgs) Kind() string { return "dns.resolve_aliases" }
-
-type resolveWorker struct {
-	river.WorkerDefaults[resolveArgs]
-	dns *Service
-}
-
-func (w *resolveWorker) Work(ctx context.Context, _ *river.Job[resolveArgs]) error {
-	return w.dns.ResolveAliases(ctx)
-}
 
 // resolveSoon has the ALIASes of a zone that changed looked up. One job is there for all that wait, however many a
 // customer adds: they wait for servers of the customer's, and everybody's other jobs are in the same queue. What comes
@@ -61,15 +52,6 @@ func (s *Service) resolveSoon(ctx context.Context, tx *db.Tx, z zone) error {
 type settleArgs struct{}
 
 func (settleArgs) Kind() string { return "dns.settle" }
-
-type settleWorker struct {
-	river.WorkerDefaults[settleArgs]
-	dns *Service
-}
-
-func (w *settleWorker) Work(ctx context.Context, _ *river.Job[settleArgs]) error {
-	return w.dns.Settle(ctx)
-}
 
 // How ALIAS targets are looked up.
 const (

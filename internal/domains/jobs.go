@@ -14,7 +14,7 @@ import (
 // Register adds the section's workers.
 func (s *Service) Register(w *river.Workers) {
 	river.AddWorker(w, &workWorker{domains: s})
-	river.AddWorker(w, &stepWorker{domains: s})
+	jobs.Work(w, func(ctx context.Context, a stepArgs) error { return s.Step(ctx, a.DomainID) })
 	river.AddWorker(w, &stepsWorker{domains: s})
 }
 
@@ -63,15 +63,6 @@ func (s *Service) enqueueStep(ctx context.Context, tx *db.Tx, id int64) error {
 	return s.Queue.Enqueue(ctx, tx, stepArgs{id}, &river.InsertOpts{
 		Queue: jobs.PanelQueue, UniqueOpts: jobs.Once(),
 	})
-}
-
-type stepWorker struct {
-	river.WorkerDefaults[stepArgs]
-	domains *Service
-}
-
-func (w *stepWorker) Work(ctx context.Context, job *river.Job[stepArgs]) error {
-	return w.domains.Step(ctx, job.Args.DomainID)
 }
 
 type stepsArgs struct{}

@@ -19,10 +19,10 @@ const (
 
 // Register adds the section's workers.
 func (s *Service) Register(w *river.Workers) {
-	river.AddWorker(w, &applyWorker{hosting: s})
-	river.AddWorker(w, &applyAllWorker{hosting: s})
-	river.AddWorker(w, &reconcileWorker{hosting: s})
-	river.AddWorker(w, &dnsWorker{hosting: s})
+	jobs.Work(w, func(ctx context.Context, a applyArgs) error { return s.Apply(ctx, a.AccountID, a.ServiceID) })
+	jobs.Work(w, func(ctx context.Context, a applyAllArgs) error { return s.ApplyAll(ctx, a.AccountID, a.ServiceID) })
+	jobs.Work(w, func(ctx context.Context, _ reconcileArgs) error { return s.Reconcile(ctx) })
+	jobs.Work(w, func(ctx context.Context, _ dnsArgs) error { return s.CheckDNS(ctx) })
 }
 
 // Schedule adds the section's periodic jobs; every is the queue's.
@@ -56,15 +56,6 @@ func (s *Service) enqueueApplyAll(ctx context.Context, tx *db.Tx, accountID, ser
 	return s.Queue.Enqueue(ctx, tx, applyAllArgs{accountID, serviceID}, &river.InsertOpts{Queue: jobs.PanelQueue})
 }
 
-type applyAllWorker struct {
-	river.WorkerDefaults[applyAllArgs]
-	hosting *Service
-}
-
-func (w *applyAllWorker) Work(ctx context.Context, job *river.Job[applyAllArgs]) error {
-	return w.hosting.ApplyAll(ctx, job.Args.AccountID, job.Args.ServiceID)
-}
-
 // enqueueReconcile compares a service of which no change is known, so a job that is
 // there already will do.
 func (s *Service) enqueueReconcile(ctx context.Context, tx *db.Tx, d owned) error {
@@ -74,37 +65,10 @@ func (s *Service) enqueueReconcile(ctx context.Context, tx *db.Tx, d owned) erro
 	})
 }
 
-type applyWorker struct {
-	river.WorkerDefaults[applyArgs]
-	hosting *Service
-}
-
-func (w *applyWorker) Work(ctx context.Context, job *river.Job[applyArgs]) error {
-	return w.hosting.Apply(ctx, job.Args.AccountID, job.Args.ServiceID)
-}
-
 type reconcileArgs struct{}
 
 func (reconcileArgs) Kind() string { return "hosting.reconcile" }
 
-type reconcileWorker struct {
-	river.WorkerDefaults[reconcileArgs]
-	hosting *Service
-}
-
-func (w *reconcileWorker) Work(ctx context.Context, _ *river.Job[reconcileArgs]) error {
-	return w.hosting.Reconcile(ctx)
-}
-
 type dnsArgs struct{}
 
 func (dnsArgs) Kind() string { return "hosting.check_dns" }
-
-type dnsWorker struct {
-	river.WorkerDefaults[dnsArgs]
-	hosting *Service
-}
-
-func (w *dnsWorker) Work(ctx context.Context, _ *river.Job[dnsArgs]) error {
-	return w.hosting.CheckDNS(ctx)
-}

@@ -18,10 +18,10 @@ const (
 
 // Register adds the section's workers.
 func (s *Service) Register(w *river.Workers) {
-	river.AddWorker(w, &applyWorker{mail: s})
-	river.AddWorker(w, &measureWorker{mail: s})
-	river.AddWorker(w, &sweepWorker{mail: s})
-	river.AddWorker(w, &healthWorker{mail: s})
+	jobs.Work(w, func(ctx context.Context, a applyArgs) error { return s.Apply(ctx, a.AccountID, a.ServiceID) })
+	jobs.Work(w, func(ctx context.Context, a measureArgs) error { return s.Measure(ctx, a.AccountID, a.ServiceID) })
+	jobs.Work(w, func(ctx context.Context, _ sweepArgs) error { return s.MeasureDue(ctx) })
+	jobs.Work(w, func(ctx context.Context, _ healthArgs) error { return s.CheckDNS(ctx) })
 }
 
 // Schedule adds the section's periodic jobs; every is the queue's.
@@ -43,15 +43,6 @@ func (s *Service) enqueueApply(ctx context.Context, tx *db.Tx, accountID, servic
 	return s.Queue.Enqueue(ctx, tx, applyArgs{accountID, serviceID}, &river.InsertOpts{Queue: jobs.PanelQueue})
 }
 
-type applyWorker struct {
-	river.WorkerDefaults[applyArgs]
-	mail *Service
-}
-
-func (w *applyWorker) Work(ctx context.Context, job *river.Job[applyArgs]) error {
-	return w.mail.Apply(ctx, job.Args.AccountID, job.Args.ServiceID)
-}
-
 type measureArgs struct {
 	AccountID int64 `json:"account_id"`
 	ServiceID int64 `json:"service_id"`
@@ -66,37 +57,10 @@ func (s *Service) enqueueMeasure(ctx context.Context, tx *db.Tx, w whose) error 
 	})
 }
 
-type measureWorker struct {
-	river.WorkerDefaults[measureArgs]
-	mail *Service
-}
-
-func (w *measureWorker) Work(ctx context.Context, job *river.Job[measureArgs]) error {
-	return w.mail.Measure(ctx, job.Args.AccountID, job.Args.ServiceID)
-}
-
 type sweepArgs struct{}
 
 func (sweepArgs) Kind() string { return "mail.sweep" }
 
-type sweepWorker struct {
-	river.WorkerDefaults[sweepArgs]
-	mail *Service
-}
-
-func (w *sweepWorker) Work(ctx context.Context, _ *river.Job[sweepArgs]) error {
-	return w.mail.MeasureDue(ctx)
-}
-
 type healthArgs struct{}
 
 func (healthArgs) Kind() string { return "mail.check_dns" }
-
-type healthWorker struct {
-	river.WorkerDefaults[healthArgs]
-	mail *Service
-}
-
-func (w *healthWorker) Work(ctx context.Context, _ *river.Job[healthArgs]) error {
-	return w.mail.CheckDNS(ctx)
-}

@@ -5,12 +5,14 @@ import (
 	"time"
 
 	"github.com/riverqueue/river"
+
+	"stead.dev/stead/internal/platform/jobs"
 )
 
 // Register adds the section's workers.
 func (s *Service) Register(w *river.Workers) {
-	river.AddWorker(w, &mailWorker{notifications: s})
-	river.AddWorker(w, &cleanWorker{notifications: s})
+	jobs.Work(w, func(ctx context.Context, a mailArgs) error { return s.mail(ctx, a.NotificationID) })
+	jobs.Work(w, func(ctx context.Context, _ cleanArgs) error { return s.Clean(ctx) })
 }
 
 // Schedule adds the section's periodic jobs; every is the queue's.
@@ -24,24 +26,6 @@ type mailArgs struct {
 
 func (mailArgs) Kind() string { return "notifications.mail" }
 
-type mailWorker struct {
-	river.WorkerDefaults[mailArgs]
-	notifications *Service
-}
-
-func (w *mailWorker) Work(ctx context.Context, job *river.Job[mailArgs]) error {
-	return w.notifications.mail(ctx, job.Args.NotificationID)
-}
-
 type cleanArgs struct{}
 
 func (cleanArgs) Kind() string { return "notifications.clean" }
-
-type cleanWorker struct {
-	river.WorkerDefaults[cleanArgs]
-	notifications *Service
-}
-
-func (w *cleanWorker) Work(ctx context.Context, _ *river.Job[cleanArgs]) error {
-	return w.notifications.Clean(ctx)
-}

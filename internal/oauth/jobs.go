@@ -7,6 +7,7 @@ import (
 	"github.com/riverqueue/river"
 
 	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/jobs"
 )
 
 const (
@@ -22,15 +23,10 @@ type cleanArgs struct{}
 
 func (cleanArgs) Kind() string { return "oauth.clean" }
 
-type cleanWorker struct {
-	river.WorkerDefaults[cleanArgs]
-	s *Service
-}
-
-func (w *cleanWorker) Work(ctx context.Context, _ *river.Job[cleanArgs]) error { return w.s.Clean(ctx) }
-
 // Register adds the section's workers.
-func (s *Service) Register(w *river.Workers) { river.AddWorker(w, &cleanWorker{s: s}) }
+func (s *Service) Register(w *river.Workers) {
+	jobs.Work(w, func(ctx context.Context, _ cleanArgs) error { return s.Clean(ctx) })
+}
 
 // Schedule adds the section's periodic jobs; every is the queue's.
 func (s *Service) Schedule(every func(interval time.Duration, args river.JobArgs)) {

@@ -5,10 +5,14 @@ import (
 	"time"
 
 	"github.com/riverqueue/river"
+
+	"stead.dev/stead/internal/platform/jobs"
 )
 
 // Register adds the section's workers.
-func (s *Service) Register(w *river.Workers) { river.AddWorker(w, &expireWorker{orders: s}) }
+func (s *Service) Register(w *river.Workers) {
+	jobs.Work(w, func(ctx context.Context, _ expireArgs) error { return s.Expire(ctx) })
+}
 
 // Schedule adds the section's periodic jobs; every is the queue's.
 func (s *Service) Schedule(every func(interval time.Duration, args river.JobArgs)) {
@@ -18,12 +22,3 @@ func (s *Service) Schedule(every func(interval time.Duration, args river.JobArgs
 type expireArgs struct{}
 
 func (expireArgs) Kind() string { return "orders.expire" }
-
-type expireWorker struct {
-	river.WorkerDefaults[expireArgs]
-	orders *Service
-}
-
-func (w *expireWorker) Work(ctx context.Context, _ *river.Job[expireArgs]) error {
-	return w.orders.Expire(ctx)
-}

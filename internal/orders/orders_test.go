@@ -18,7 +18,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/riverqueue/river"
 
 	"stead.dev/stead/internal/platform/api/apitest"
 	"stead.dev/stead/internal/platform/clock"
@@ -619,9 +618,8 @@ func TestOrdersThatAreNotPaidInTimeExpire(t *testing.T) {
 			t.Errorf("paid too late: %d %s", status, key)
 		}
 		w.same("until it is swept", Pending, w.state(old))
-		worker := &expireWorker{orders: w.Service}
 		for range 2 {
-			if err := worker.Work(t.Context(), &river.Job[expireArgs]{}); err != nil {
+			if err := w.Expire(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -10,7 +10,9 @@ import (
 )
 
 // Register adds the section's worker.
-func (s *Service) Register(w *river.Workers) { river.AddWorker(w, &applyWorker{php: s}) }
+func (s *Service) Register(w *river.Workers) {
+	jobs.Work(w, func(ctx context.Context, a applyArgs) error { return s.Apply(ctx, a.AccountID, a.ServiceID) })
+}
 
 type applyArgs struct {
 	AccountID int64 `json:"account_id"`
@@ -22,13 +24,4 @@ func (applyArgs) Kind() string { return "php.apply" }
 // enqueueApply has the panel follow a change.
 func (s *Service) enqueueApply(ctx context.Context, tx *db.Tx, accountID, serviceID int64) error {
 	return s.Queue.Enqueue(ctx, tx, applyArgs{accountID, serviceID}, &river.InsertOpts{Queue: jobs.PanelQueue})
-}
-
-type applyWorker struct {
-	river.WorkerDefaults[applyArgs]
-	php *Service
-}
-
-func (w *applyWorker) Work(ctx context.Context, job *river.Job[applyArgs]) error {
-	return w.php.Apply(ctx, job.Args.AccountID, job.Args.ServiceID)
 }

@@ -5,10 +5,14 @@ import (
 	"time"
 
 	"github.com/riverqueue/river"
+
+	"stead.dev/stead/internal/platform/jobs"
 )
 
 // Register adds the front's workers.
-func (s *Service) Register(w *river.Workers) { river.AddWorker(w, &cleanWorker{reseller: s}) }
+func (s *Service) Register(w *river.Workers) {
+	jobs.Work(w, func(ctx context.Context, _ cleanArgs) error { return s.Clean(ctx) })
+}
 
 // Schedule adds the front's periodic jobs; every is the queue's.
 func (s *Service) Schedule(every func(interval time.Duration, args river.JobArgs)) {
@@ -18,12 +22,3 @@ func (s *Service) Schedule(every func(interval time.Duration, args river.JobArgs
 type cleanArgs struct{}
 
 func (cleanArgs) Kind() string { return "reseller.clean" }
-
-type cleanWorker struct {
-	river.WorkerDefaults[cleanArgs]
-	reseller *Service
-}
-
-func (w *cleanWorker) Work(ctx context.Context, _ *river.Job[cleanArgs]) error {
-	return w.reseller.Clean(ctx)
-}

@@ -18,14 +18,14 @@ const provisionAttempts = 7
 // Register adds the section's workers.
 func (s *Service) Register(w *river.Workers) {
 	river.AddWorker(w, &provisionWorker{services: s})
-	river.AddWorker(w, &cleanUpWorker{services: s})
-	river.AddWorker(w, &suspensionWorker{services: s})
+	jobs.Work(w, func(ctx context.Context, a cleanUpArgs) error { return cleaned(s.cleanUp(ctx, a.ServiceID)) })
+	jobs.Work(w, func(ctx context.Context, a suspensionArgs) error { return s.followOnPanel(ctx, a.ServiceID) })
 	river.AddWorker(w, &endWorker{services: s})
-	river.AddWorker(w, &limitsWorker{services: s})
-	river.AddWorker(w, &tariffsWorker{services: s})
-	river.AddWorker(w, &stepsWorker{services: s})
+	jobs.Work(w, func(ctx context.Context, a limitsArgs) error { return s.limitsOnPanel(ctx, a.ServiceID) })
+	jobs.Work(w, func(ctx context.Context, _ tariffsArgs) error { return s.ApplyTariffs(ctx) })
+	jobs.Work(w, func(ctx context.Context, _ stepsArgs) error { return s.Steps(ctx) })
 	river.AddWorker(w, &stepWorker{services: s})
-	river.AddWorker(w, &reconcileWorker{services: s})
+	jobs.Work(w, func(ctx context.Context, _ reconcileArgs) error { return s.Reconcile(ctx) })
 }
 
 // Schedule adds the section's periodic jobs; every is the queue's.
@@ -78,39 +78,12 @@ func (s *Service) enqueueCleanUp(ctx context.Context, tx *db.Tx, id int64) error
 	return s.Queue.Enqueue(ctx, tx, cleanUpArgs{ServiceID: id}, &river.InsertOpts{Queue: jobs.PanelQueue})
 }
 
-type cleanUpWorker struct {
-	river.WorkerDefaults[cleanUpArgs]
-	services *Service
-}
-
-func (w *cleanUpWorker) Work(ctx context.Context, job *river.Job[cleanUpArgs]) error {
-	return cleaned(w.services.cleanUp(ctx, job.Args.ServiceID))
-}
-
 type suspensionArgs struct {
 	ServiceID int64 `json:"service_id"`
 }
 
 func (suspensionArgs) Kind() string { return "services.suspension" }
 
-type suspensionWorker struct {
-	river.WorkerDefaults[suspensionArgs]
-	services *Service
-}
-
-func (w *suspensionWorker) Work(ctx context.Context, job *river.Job[suspensionArgs]) error {
-	return w.services.followOnPanel(ctx, job.Args.ServiceID)
-}
-
 type reconcileArgs struct{}
 
 func (reconcileArgs) Kind() string { return "services.reconcile" }
-
-type reconcileWorker struct {
-	river.WorkerDefaults[reconcileArgs]
-	services *Service
-}
-
-func (w *reconcileWorker) Work(ctx context.Context, _ *river.Job[reconcileArgs]) error {
-	return w.services.Reconcile(ctx)
-}

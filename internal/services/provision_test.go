@@ -31,10 +31,8 @@ func (w *world) attempt(id int64, n int) error {
 
 func (w *world) cleanUpTwice(id int64) {
 	w.t.Helper()
-	worker := &cleanUpWorker{services: w.Service}
 	for range 2 {
-		job := &river.Job[cleanUpArgs]{JobRow: &rivertype.JobRow{Attempt: 1}, Args: cleanUpArgs{ServiceID: id}}
-		if err := worker.Work(w.t.Context(), job); err != nil {
+		if err := w.cleanUp(w.t.Context(), id); err != nil {
 			w.t.Fatal(err)
 		}
 	}
@@ -42,10 +40,8 @@ func (w *world) cleanUpTwice(id int64) {
 
 func (w *world) followTwice(id int64) {
 	w.t.Helper()
-	worker := &suspensionWorker{services: w.Service}
 	for range 2 {
-		job := &river.Job[suspensionArgs]{JobRow: &rivertype.JobRow{Attempt: 1}, Args: suspensionArgs{ServiceID: id}}
-		if err := worker.Work(w.t.Context(), job); err != nil {
+		if err := w.followOnPanel(w.t.Context(), id); err != nil {
 			w.t.Fatal(err)
 		}
 	}
@@ -287,10 +283,9 @@ func TestAServiceWithoutAJobIsFoundAndDriven(t *testing.T) {
 		w.exec(`DELETE FROM river_job`)
 		w.in(func(ctx context.Context, tx *db.Tx) error { return w.enqueueProvision(ctx, tx, kept) })
 		w.same("jobs left", 1, w.jobs("services.provision"))
-		worker := &reconcileWorker{services: w.Service}
 		run := func() {
 			t.Helper()
-			if err := worker.Work(t.Context(), &river.Job[reconcileArgs]{}); err != nil {
+			if err := w.Reconcile(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 		}

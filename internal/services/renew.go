@@ -332,15 +332,6 @@ func (s *Service) enqueueLimits(ctx context.Context, tx *db.Tx, id int64) error 
 	return s.Queue.Enqueue(ctx, tx, limitsArgs{ServiceID: id}, &river.InsertOpts{Queue: jobs.PanelQueue})
 }
 
-type limitsWorker struct {
-	river.WorkerDefaults[limitsArgs]
-	services *Service
-}
-
-func (w *limitsWorker) Work(ctx context.Context, job *river.Job[limitsArgs]) error {
-	return w.services.limitsOnPanel(ctx, job.Args.ServiceID)
-}
-
 // limitsOnPanel gives the account the limits of the service's plan. It looks again
 // after it has acted: of two runs at once, the one that acts last leaves the panel
 // as the row is.

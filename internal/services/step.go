@@ -256,15 +256,6 @@ type stepsArgs struct{}
 
 func (stepsArgs) Kind() string { return "services.steps" }
 
-type stepsWorker struct {
-	river.WorkerDefaults[stepsArgs]
-	services *Service
-}
-
-func (w *stepsWorker) Work(ctx context.Context, _ *river.Job[stepsArgs]) error {
-	return w.services.Steps(ctx)
-}
-
 type stepArgs struct {
 	ServiceID int64 `json:"service_id"`
 }

@@ -9,8 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/riverqueue/river"
-
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/money"
@@ -381,15 +379,6 @@ func (s *Service) ApplyTariffs(ctx context.Context) error {
 type tariffsArgs struct{}
 
 func (tariffsArgs) Kind() string { return "services.apply_tariffs" }
-
-type tariffsWorker struct {
-	river.WorkerDefaults[tariffsArgs]
-	services *Service
-}
-
-func (w *tariffsWorker) Work(ctx context.Context, _ *river.Job[tariffsArgs]) error {
-	return w.services.ApplyTariffs(ctx)
-}
 
 // setRenewed writes what prolong made of a service.
 func setRenewed(ctx context.Context, tx *db.Tx, r record) error {

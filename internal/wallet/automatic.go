@@ -34,16 +34,6 @@ type automaticArgs struct {
 
 func (automaticArgs) Kind() string { return "wallet.automatic" }
 
-type automaticWorker struct {
-	river.WorkerDefaults[automaticArgs]
-	service *Service
-}
-
-func (w *automaticWorker) Work(ctx context.Context, job *river.Job[automaticArgs]) error {
-	_, err := w.service.beginAutomatic(ctx, job.Args.AccountID)
-	return err
-}
-
 // beginAutomatic answers a crossing with a top-up. It does nothing while another automatic
 // one is under way or the day's bound is reached: the wallet stays due, and the sweep looks
 // again.
@@ -267,13 +257,3 @@ const dueAutomaticQuery = `SELECT account_id FROM wallet_settings WHERE auto_sta
 type dueArgs struct{}
 
 func (dueArgs) Kind() string { return "wallet.automatic_due" }
-
-type dueWorker struct {
-	river.WorkerDefaults[dueArgs]
-	service *Service
-}
-
-func (w *dueWorker) Work(ctx context.Context, _ *river.Job[dueArgs]) error {
-	_, err := w.service.AutomaticDue(ctx)
-	return err
-}

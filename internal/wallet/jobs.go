@@ -12,11 +12,20 @@ import (
 
 // Register adds the section's workers.
 func (s *Service) Register(w *river.Workers) {
-	river.AddWorker(w, &expireWorker{service: s})
-	river.AddWorker(w, &reconcileWorker{service: s})
-	river.AddWorker(w, &automaticWorker{service: s})
+	jobs.Work(w, func(ctx context.Context, _ expireArgs) error {
+		_, err := s.ExpireDue(ctx)
+		return err
+	})
+	jobs.Work(w, func(ctx context.Context, _ reconcileArgs) error { return s.reconcile(ctx) })
+	jobs.Work(w, func(ctx context.Context, a automaticArgs) error {
+		_, err := s.beginAutomatic(ctx, a.AccountID)
+		return err
+	})
 	river.AddWorker(w, &chargeWorker{service: s})
-	river.AddWorker(w, &dueWorker{service: s})
+	jobs.Work(w, func(ctx context.Context, _ dueArgs) error {
+		_, err := s.AutomaticDue(ctx)
+		return err
+	})
 }
 
 // Schedule adds the section's periodic jobs; every is the queue's.
@@ -30,34 +39,19 @@ type expireArgs struct{}
 
 func (expireArgs) Kind() string { return "wallet.expire_topups" }
 
-type expireWorker struct {
-	river.WorkerDefaults[expireArgs]
-	service *Service
-}
-
-func (w *expireWorker) Work(ctx context.Context, _ *river.Job[expireArgs]) error {
-	_, err := w.service.ExpireDue(ctx)
-	return err
-}
-
 type reconcileArgs struct{}
 
 func (reconcileArgs) Kind() string { return "wallet.reconcile" }
 
-type reconcileWorker struct {
-	river.WorkerDefaults[reconcileArgs]
-	service *Service
-}
-
-// Work fails for good when the books do not add up, so that the failed job
+// reconcile fails for good when the books do not add up, so that the failed job
 // stands where operators look; the log says what.
-func (w *reconcileWorker) Work(ctx context.Context, _ *river.Job[reconcileArgs]) error {
-	found, err := w.service.Recompute(ctx)
+func (s *Service) reconcile(ctx context.Context) error {
+	found, err := s.Recompute(ctx)
 	if err != nil || len(found) == 0 {
 		return err
 	}
 	for _, d := range found {
-		w.service.Log.ErrorContext(ctx, "wallet: the books do not add up", "kind", d.Kind, "id", d.ID,
+		s.Log.ErrorContext(ctx, "wallet: the books do not add up", "kind", d.Kind, "id", d.ID,
 			"recorded", d.Recorded, "computed", d.Computed)
 	}
 	return jobs.Cancel(errors.New("the books do not add up: see the log and `stead doctor`"))

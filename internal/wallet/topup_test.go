@@ -10,8 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/riverqueue/river"
-
 	"stead.dev/stead/internal/gateway"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
@@ -224,7 +222,7 @@ func TestUnpaidTopUpsExpireAndLateMoneyIsStillCredited(t *testing.T) {
 		w.clk.Advance(25 * time.Hour)
 		fresh := w.topup("anna", "demo", 900, "")
 		for range 2 { // the worker runs twice
-			if err := (&expireWorker{service: w.Service}).Work(t.Context(), &river.Job[expireArgs]{}); err != nil {
+			if _, err := w.ExpireDue(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -245,7 +243,7 @@ func TestUnpaidTopUpsExpireAndLateMoneyIsStillCredited(t *testing.T) {
 		}
 		w.has(1, Balance{Spendable: 700})
 		w.sound()
-		if err := (&reconcileWorker{service: w.Service}).Work(t.Context(), &river.Job[reconcileArgs]{}); err != nil {
+		if err := w.reconcile(t.Context()); err != nil {
 			t.Errorf("reconcile: %v", err)
 		}
 		w.must(func(ctx context.Context, tx *db.Tx) error {
@@ -253,7 +251,7 @@ func TestUnpaidTopUpsExpireAndLateMoneyIsStillCredited(t *testing.T) {
 			return err
 		})
 		for range 2 {
-			if err := (&reconcileWorker{service: w.Service}).Work(t.Context(), &river.Job[reconcileArgs]{}); err == nil {
+			if err := w.reconcile(t.Context()); err == nil {
 				t.Error("reconcile took wrong books for right")
 			}
 		}

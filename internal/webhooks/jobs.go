@@ -13,8 +13,8 @@ import (
 // Register adds the section's workers.
 func (s *Service) Register(w *river.Workers) {
 	river.AddWorker(w, &deliverWorker{webhooks: s})
-	river.AddWorker(w, &sweepWorker{webhooks: s})
-	river.AddWorker(w, &cleanWorker{webhooks: s})
+	jobs.Work(w, func(ctx context.Context, _ sweepArgs) error { return s.Sweep(ctx) })
+	jobs.Work(w, func(ctx context.Context, _ cleanArgs) error { return s.Clean(ctx) })
 }
 
 // Schedule adds the section's periodic jobs; every is the queue's.
@@ -56,24 +56,6 @@ type sweepArgs struct{}
 
 func (sweepArgs) Kind() string { return "webhooks.sweep" }
 
-type sweepWorker struct {
-	river.WorkerDefaults[sweepArgs]
-	webhooks *Service
-}
-
-func (w *sweepWorker) Work(ctx context.Context, _ *river.Job[sweepArgs]) error {
-	return w.webhooks.Sweep(ctx)
-}
-
 type cleanArgs struct{}
 
 func (cleanArgs) Kind() string { return "webhooks.clean" }
-
-type cleanWorker struct {
-	river.WorkerDefaults[cleanArgs]
-	webhooks *Service
-}
-
-func (w *cleanWorker) Work(ctx context.Context, _ *river.Job[cleanArgs]) error {
-	return w.webhooks.Clean(ctx)
-}

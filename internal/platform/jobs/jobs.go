@@ -146,6 +146,11 @@ func New(d *db.DB, c Config) (*Queue, error) {
 // Workers is where sections add their workers.
 func (q *Queue) Workers() *river.Workers { return q.workers }
 
+// Work has f do the jobs of one kind, whose arguments it is given.
+func Work[A river.JobArgs](w *river.Workers, f func(ctx context.Context, args A) error) {
+	river.AddWorker(w, river.WorkFunc(func(ctx context.Context, job *river.Job[A]) error { return f(ctx, job.Args) }))
+}
+
 // Enqueue inserts a job in tx, when that ends: all jobs of a transaction are one statement.
 func (q *Queue) Enqueue(_ context.Context, tx *db.Tx, args river.JobArgs, opts *river.InsertOpts) error {
 	db.Gather(tx, lastOfAll, river.InsertManyParams{Args: args, InsertOpts: opts}, func(ctx context.Context, all []river.InsertManyParams) error {

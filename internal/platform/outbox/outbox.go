@@ -205,22 +205,15 @@ func types(events []written) string {
 }
 
 // Register adds the job that fans out.
-func (o *Outbox) Register(w *river.Workers) { river.AddWorker(w, &fanOutWorker{outbox: o}) }
+func (o *Outbox) Register(w *river.Workers) {
+	jobs.Work(w, func(ctx context.Context, a fanOutArgs) error { return o.FanOut(ctx, a.Events...) })
+}
 
 type fanOutArgs struct {
 	Events []string `json:"events"` // by their uid
 }
 
 func (fanOutArgs) Kind() string { return "outbox.fan_out" }
-
-type fanOutWorker struct {
-	river.WorkerDefaults[fanOutArgs]
-	outbox *Outbox
-}
-
-func (w *fanOutWorker) Work(ctx context.Context, job *river.Job[fanOutArgs]) error {
-	return w.outbox.FanOut(ctx, job.Args.Events...)
-}
 
 // FanOut tells the subscribers of events, once: the marks and what they write are one commit. When one of the events
 // cannot be told of, it holds up none of the others.
