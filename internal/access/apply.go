@@ -14,16 +14,10 @@ import (
 
 // Apply implements site.Part.
 func (s *Service) Apply(ctx context.Context, accountID, serviceID int64) error {
-	on, err := s.Services.Site(ctx, s.DB, accountID, serviceID)
-	if err != nil {
-		return err
-	}
-	if on.Ended() {
-		return site.End(ctx, s.DB, s.Services, accountID, serviceID, s.forget)
-	}
-	if !on.Online() {
-		return nil // not yet, or not now: an event of the service brings us back
-	}
+	return site.Apply(ctx, s.DB, s.Services, accountID, serviceID, s.forget, s.follow)
+}
+
+func (s *Service) follow(ctx context.Context, on site.Site) error {
 	return errors.Join(s.applyFTP(ctx, on), s.applyShell(ctx, on))
 }
 

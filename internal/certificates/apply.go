@@ -20,15 +20,12 @@ type onPanel struct {
 
 // Apply implements site.Part.
 func (s *Service) Apply(ctx context.Context, accountID, serviceID int64) error {
-	on, err := s.Services.Site(ctx, s.DB, accountID, serviceID)
-	if err != nil {
-		return err
-	}
-	if on.Ended() {
-		return site.End(ctx, s.DB, s.Services, accountID, serviceID, removeAll)
-	}
-	if !on.Online() || on.Ref == "" {
-		return nil // not yet, or not now: an event of the service brings us back
+	return site.Apply(ctx, s.DB, s.Services, accountID, serviceID, removeAll, s.follow)
+}
+
+func (s *Service) follow(ctx context.Context, on site.Site) error {
+	if on.Ref == "" {
+		return nil // an event of the service brings us back
 	}
 	hosted, err := site.On[panel.Certificates](s.Panels, on, panel.CapCertificates)
 	if errors.Is(err, panel.ErrUnsupported) {
@@ -48,7 +45,7 @@ func (s *Service) Apply(ctx context.Context, accountID, serviceID int64) error {
 	}
 	if changed {
 		err = errors.Join(err, s.DB.InTx(context.WithoutCancel(ctx), func(ctx context.Context, tx *db.Tx) error {
-			return s.Domains.Refresh(ctx, tx, accountID, serviceID)
+			return s.Domains.Refresh(ctx, tx, on.AccountID, on.ServiceID)
 		}))
 	}
 	return err

@@ -37,25 +37,24 @@ func (s *Service) enqueueApply(ctx context.Context, tx *db.Tx, accountID, servic
 
 // Apply implements site.Part.
 func (s *Service) Apply(ctx context.Context, accountID, serviceID int64) error {
-	on, err := s.Services.Site(ctx, s.DB, accountID, serviceID)
-	if err != nil {
-		return err
-	}
-	if on.Ended() {
-		return site.End(ctx, s.DB, s.Services, accountID, serviceID, removeAll)
-	}
-	if !on.Online() {
-		return nil // not yet, or not now: an event of the service brings us back
-	}
+	return site.Apply(ctx, s.DB, s.Services, accountID, serviceID, removeAll, s.follow)
+}
+
+func (s *Service) follow(ctx context.Context, on site.Site) error {
 	cron, err := site.On[panel.Cron](s.Panels, on, panel.CapCron)
 	if errors.Is(err, panel.ErrUnsupported) {
-		return s.refuseAll(ctx, serviceID, err)
+		return s.kind(nil, on).Refuse(ctx, s.DB, err)
 	}
 	if err != nil {
 		return err
 	}
-	return site.Follow(ctx, s.DB, site.Kind[row, panel.CronJob]{
-		Rows: func(ctx context.Context, q db.Querier) ([]row, error) { return ofService(ctx, q, serviceID) },
+	return site.Follow(ctx, s.DB, s.kind(cron, on))
+}
+
+// kind is cron jobs as site.Follow has panels follow them.
+func (*Service) kind(cron panel.Cron, on site.Site) site.Kind[row, panel.CronJob] {
+	return site.Kind[row, panel.CronJob]{
+		Rows: func(ctx context.Context, q db.Querier) ([]row, error) { return ofService(ctx, q, on.ServiceID) },
 		Head: row.head,
 		Wish: func(_ context.Context, r row) (panel.CronJob, error) { return r.wanted(), nil },
 		Same: func(have, wish panel.CronJob) bool { return have == wish },
@@ -66,7 +65,7 @@ func (s *Service) Apply(ctx context.Context, accountID, serviceID int64) error {
 		},
 		Remove: func(ctx context.Context, id string) error { return cron.RemoveCronJob(ctx, on.Ref, id) },
 		Note:   note,
-	})
+	}
 }
 
 // note writes what became of a row on the panel.
@@ -84,21 +83,4 @@ func note(ctx context.Context, tx *db.Tx, r row, o site.Outcome[panel.CronJob]) 
 	default:
 		return nil
 	}
-}
-
-// refuseAll notes that the panel has no cron jobs at all; those that were to go have gone.
-func (s *Service) refuseAll(ctx context.Context, serviceID int64, err error) error {
-	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
-		rows, readErr := ofService(ctx, tx, serviceID)
-		if readErr != nil {
-			return readErr
-		}
-		for _, r := range rows {
-			o := site.Outcome[panel.CronJob]{Head: r.head(), Gone: r.status == site.Removing, Err: err}
-			if err := note(ctx, tx, r, o); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
 }

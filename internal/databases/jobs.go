@@ -39,19 +39,13 @@ func (s *Service) enqueueApply(ctx context.Context, tx *db.Tx, accountID, servic
 
 // Apply implements site.Part.
 func (s *Service) Apply(ctx context.Context, accountID, serviceID int64) error {
-	on, err := s.Services.Site(ctx, s.DB, accountID, serviceID)
-	if err != nil {
-		return err
-	}
-	if on.Ended() {
-		return site.End(ctx, s.DB, s.Services, accountID, serviceID, s.free)
-	}
-	if !on.Online() {
-		return nil // not yet, or not now: an event of the service brings us back
-	}
+	return site.Apply(ctx, s.DB, s.Services, accountID, serviceID, s.free, s.follow)
+}
+
+func (s *Service) follow(ctx context.Context, on site.Site) error {
 	databases, err := site.On[panel.Databases](s.Panels, on, panel.CapDatabases)
 	if errors.Is(err, panel.ErrUnsupported) {
-		return s.refuseAll(ctx, serviceID, err)
+		return s.kind(nil, on, 0).Refuse(ctx, s.DB, err)
 	}
 	if err != nil {
 		return err
@@ -60,8 +54,13 @@ func (s *Service) Apply(ctx context.Context, accountID, serviceID int64) error {
 	if err != nil {
 		return err
 	}
-	return site.Follow(ctx, s.DB, site.Kind[row, panel.Database]{
-		Rows: func(ctx context.Context, q db.Querier) ([]row, error) { return ofService(ctx, q, serviceID) },
+	return site.Follow(ctx, s.DB, s.kind(databases, on, most))
+}
+
+// kind is databases of at most so many MB each as site.Follow has panels follow them.
+func (s *Service) kind(databases panel.Databases, on site.Site, most int64) site.Kind[row, panel.Database] {
+	return site.Kind[row, panel.Database]{
+		Rows: func(ctx context.Context, q db.Querier) ([]row, error) { return ofService(ctx, q, on.ServiceID) },
 		Head: row.head,
 		Wish: func(ctx context.Context, r row) (panel.Database, error) {
 			d := panel.Database{Name: r.name, Engine: r.engine, Charset: r.charset, MaxSizeMB: most}
@@ -80,7 +79,7 @@ func (s *Service) Apply(ctx context.Context, accountID, serviceID int64) error {
 		},
 		Remove: func(ctx context.Context, name string) error { return databases.RemoveDatabase(ctx, on.Ref, name) },
 		Note:   s.note,
-	})
+	}
 }
 
 // note writes what became of a row on the panel.
@@ -107,23 +106,6 @@ func (s *Service) note(ctx context.Context, tx *db.Tx, r row, o site.Outcome[pan
 	return s.Events.Emit(ctx, tx, outbox.Event{
 		Type: "database.created", AccountID: r.accountID, Subject: "service", SubjectID: r.serviceID,
 		Data: eventWire{ID: r.id, ServiceID: r.serviceID, Name: r.name, Engine: r.engine},
-	})
-}
-
-// refuseAll notes that the panel has no databases at all; those that were to go have gone.
-func (s *Service) refuseAll(ctx context.Context, serviceID int64, err error) error {
-	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
-		rows, readErr := ofService(ctx, tx, serviceID)
-		if readErr != nil {
-			return readErr
-		}
-		for _, r := range rows {
-			o := site.Outcome[panel.Database]{Head: r.head(), Gone: r.status == site.Removing, Err: err}
-			if err := s.note(ctx, tx, r, o); err != nil {
-				return err
-			}
-		}
-		return nil
 	})
 }
 

@@ -232,16 +232,10 @@ func (s *Service) Count(ctx context.Context, q db.Querier, serviceID int64, into
 
 // Apply implements site.Part.
 func (s *Service) Apply(ctx context.Context, accountID, serviceID int64) error {
-	on, err := s.Services.Site(ctx, s.DB, accountID, serviceID)
-	if err != nil {
-		return err
-	}
-	if on.Ended() {
-		return site.End(ctx, s.DB, s.Services, accountID, serviceID, end)
-	}
-	if !on.Online() {
-		return nil // not yet, or not now: an event of the service brings us back
-	}
+	return site.Apply(ctx, s.DB, s.Services, accountID, serviceID, end, s.follow)
+}
+
+func (s *Service) follow(ctx context.Context, on site.Site) error {
 	mail, err := site.On[panel.Mail](s.Panels, on, panel.CapMail)
 	if errors.Is(err, panel.ErrUnsupported) {
 		return nil // then there are no mailboxes: making one is refused
@@ -249,7 +243,7 @@ func (s *Service) Apply(ctx context.Context, accountID, serviceID int64) error {
 	if err != nil {
 		return err
 	}
-	domains, err := s.Domains.MailDomains(ctx, s.DB, accountID, serviceID)
+	domains, err := s.Domains.MailDomains(ctx, s.DB, on.AccountID, on.ServiceID)
 	if err != nil {
 		return err
 	}

@@ -158,19 +158,13 @@ func (s *Service) update(ctx context.Context, accountID, serviceID int64, c chan
 
 // Apply implements site.Part.
 func (s *Service) Apply(ctx context.Context, accountID, serviceID int64) error {
-	on, err := s.Services.Site(ctx, s.DB, accountID, serviceID)
-	if err != nil {
-		return err
-	}
-	if on.Ended() {
-		return site.End(ctx, s.DB, s.Services, accountID, serviceID, remove)
-	}
-	if !on.Online() {
-		return nil // not yet, or not now: an event of the service brings us back
-	}
+	return site.Apply(ctx, s.DB, s.Services, accountID, serviceID, remove, s.follow)
+}
+
+func (s *Service) follow(ctx context.Context, on site.Site) error {
 	php, err := site.On[panel.PHP](s.Panels, on, panel.CapPHP)
 	if errors.Is(err, panel.ErrUnsupported) {
-		return s.unsupported(ctx, accountID, serviceID)
+		return s.unsupported(ctx, on.AccountID, on.ServiceID)
 	}
 	if err != nil {
 		return err

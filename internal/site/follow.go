@@ -90,6 +90,24 @@ func Follow[R, P any](ctx context.Context, d *db.DB, k Kind[R, P]) error {
 	}
 }
 
+// Refuse notes of all rows that the panel refuses them for good, because it can do nothing of that kind; what was to go has
+// gone.
+func (k Kind[R, P]) Refuse(ctx context.Context, d *db.DB, why error) error {
+	return d.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+		rows, err := k.Rows(ctx, tx)
+		if err != nil {
+			return err
+		}
+		for _, r := range rows {
+			h := k.Head(r)
+			if err := k.Note(ctx, tx, r, Outcome[P]{Head: h, Gone: h.Status == Removing, Err: why}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
 // unchanged tells that no row came or changed while the panel was at work.
 func (k Kind[R, P]) unchanged(before, now []R) bool {
 	known := make(map[[2]int64]bool, len(before))

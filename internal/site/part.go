@@ -16,3 +16,21 @@ type Part interface {
 	// section 12): into["databases"] = 3. A part of which nothing is counted adds nothing.
 	Count(ctx context.Context, q db.Querier, serviceID int64, into map[string]int64) error
 }
+
+// Apply is that of a Part: follow makes the panel as the rows of a service are that is served, and end lets those of one go
+// that has ended (see End).
+func Apply(ctx context.Context, d *db.DB, services Services, accountID, serviceID int64,
+	end func(ctx context.Context, tx *db.Tx, serviceID int64) error, follow func(ctx context.Context, on Site) error,
+) error {
+	on, err := services.Site(ctx, d, accountID, serviceID)
+	switch {
+	case err != nil:
+		return err
+	case on.Ended():
+		return End(ctx, d, services, accountID, serviceID, end)
+	case !on.Online():
+		return nil // not yet, or not now: an event of the service brings us back
+	default:
+		return follow(ctx, on)
+	}
+}
