@@ -8,9 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -86,13 +84,7 @@ func (w *world) number(query string, args ...any) (n int64) {
 // call answers the status and the body.
 func (w *world) call(token, method, path, body string) (int, map[string]any) {
 	w.t.Helper()
-	r := httptest.NewRequest(method, path, strings.NewReader(body))
-	r.Header.Set("Authorization", "Bearer "+token)
-	if body != "" {
-		r.Header.Set("Content-Type", "application/json")
-	}
-	rec := httptest.NewRecorder()
-	w.edge.ServeHTTP(rec, r)
+	rec := apitest.Call(w.edge, token, method, path, body)
 	content, err := io.ReadAll(rec.Body)
 	if err != nil {
 		w.t.Fatal(err)

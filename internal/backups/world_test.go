@@ -10,10 +10,8 @@ import (
 	"io/fs"
 	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -227,13 +225,7 @@ func (r reply) key() string {
 }
 
 func (w *world) do(method, target, token, body string) reply {
-	r := httptest.NewRequest(method, "/api/v1/services"+target, strings.NewReader(body))
-	r.Header.Set("Authorization", "Bearer "+token)
-	if body != "" {
-		r.Header.Set("Content-Type", "application/json")
-	}
-	rec := httptest.NewRecorder()
-	w.edge.ServeHTTP(rec, r)
+	rec := apitest.Call(w.edge, token, method, "/api/v1/services"+target, body)
 	return reply{rec.Code, rec.Body.Bytes()}
 }
 

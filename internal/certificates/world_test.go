@@ -307,11 +307,7 @@ func (a answer) key() string {
 
 func (w *world) do(method, path, token, body string) answer {
 	w.t.Helper()
-	r := httptest.NewRequest(method, "/api/v1/services/"+path, strings.NewReader(body))
-	r.Header.Set("Authorization", "Bearer "+token)
-	r.Header.Set("Content-Type", "application/json")
-	rec := httptest.NewRecorder()
-	w.edge.ServeHTTP(rec, r)
+	rec := apitest.Call(w.edge, token, method, "/api/v1/services/"+path, body)
 	a := answer{code: rec.Code, body: rec.Body.String()}
 	_ = json.Unmarshal(rec.Body.Bytes(), &a.json)
 	return a

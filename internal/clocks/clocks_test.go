@@ -6,9 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -93,11 +91,7 @@ type object = map[string]any
 
 func (w *world) call(key, method, path, body string) (int, object) {
 	w.t.Helper()
-	r := httptest.NewRequest(method, "/api/v1/reseller/clock"+path, strings.NewReader(body))
-	r.Header.Set("Authorization", "Bearer "+key)
-	r.Header.Set("Content-Type", "application/json")
-	rec := httptest.NewRecorder()
-	w.edge.ServeHTTP(rec, r)
+	rec := apitest.Call(w.edge, key, method, "/api/v1/reseller/clock"+path, body)
 	a := object{}
 	if err := json.Unmarshal(rec.Body.Bytes(), &a); err != nil {
 		w.t.Fatalf("%s: %v", rec.Body, err)

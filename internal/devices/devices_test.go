@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"path/filepath"
 	"slices"
@@ -150,14 +149,7 @@ func (w *world) must(status int, token, method, path, body string) object {
 // call is a call below /me/devices.
 func (w *world) call(token, method, path, body string) (int, object) {
 	w.t.Helper()
-	r := httptest.NewRequest(method, "/api/v1/me/devices"+path, strings.NewReader(body))
-	r.Header.Set("Authorization", "Bearer "+token)
-	r.Header.Set("Accept-Language", "uz")
-	if body != "" {
-		r.Header.Set("Content-Type", "application/json")
-	}
-	rec := httptest.NewRecorder()
-	w.edge.ServeHTTP(rec, r)
+	rec := apitest.Call(w.edge, token, method, "/api/v1/me/devices"+path, body, "Accept-Language", "uz")
 	a := object{}
 	if rec.Body.Len() > 0 {
 		if err := json.Unmarshal(rec.Body.Bytes(), &a); err != nil {

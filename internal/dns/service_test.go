@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"net/netip"
 	"strings"
 	"testing"
@@ -119,11 +118,7 @@ func onEngines(t *testing.T, f func(t *testing.T, w *world)) {
 
 func (w *world) do(method, path, token, body string) (int, map[string]any, string) {
 	w.t.Helper()
-	r := httptest.NewRequest(method, "/api/v1/services/"+path, strings.NewReader(body))
-	r.Header.Set("Authorization", "Bearer "+token)
-	r.Header.Set("Content-Type", "application/json")
-	rec := httptest.NewRecorder()
-	w.ServeHTTP(rec, r)
+	rec := apitest.Call(w, token, method, "/api/v1/services/"+path, body)
 	var decoded map[string]any
 	_ = json.Unmarshal(rec.Body.Bytes(), &decoded)
 	return rec.Code, decoded, rec.Body.String()

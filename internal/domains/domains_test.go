@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	"net/netip"
 	"path/filepath"
 	"strings"
@@ -222,15 +221,7 @@ func (w *world) text(query string, args ...any) (s string) {
 
 func (w *world) call(token, method, path, body string) (int, string) {
 	w.t.Helper()
-	r := httptest.NewRequestWithContext(w.t.Context(), method, path, strings.NewReader(body))
-	if body != "" {
-		r.Header.Set("Content-Type", "application/json")
-	}
-	if token != "" {
-		r.Header.Set("Authorization", "Bearer "+token)
-	}
-	rec := httptest.NewRecorder()
-	w.edge.ServeHTTP(rec, r)
+	rec := apitest.Call(w.edge, token, method, path, body)
 	return rec.Code, rec.Body.String()
 }
 

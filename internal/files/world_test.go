@@ -145,16 +145,7 @@ func itoa(n int) string {
 
 // do sends a request; the rest are pairs of header names and values.
 func (w *world) do(method, target, token, body string, header ...string) *httptest.ResponseRecorder {
-	r := httptest.NewRequest(method, target, strings.NewReader(body))
-	r.Header.Set("Authorization", "Bearer "+token)
-	if body != "" {
-		r.Header.Set("Content-Type", "application/json")
-	}
-	for i := 0; i < len(header); i += 2 {
-		r.Header.Set(header[i], header[i+1])
-	}
-	rec := httptest.NewRecorder()
-	w.ServeHTTP(rec, r)
+	rec := apitest.Call(w, token, method, target, body, header...)
 	return rec
 }
 

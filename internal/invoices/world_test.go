@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -176,13 +175,7 @@ func (w *world) numbers(accountID int64, kind Kind) (all []string) {
 
 func (w *world) call(token, method, path, body string, header ...string) *httptest.ResponseRecorder {
 	w.t.Helper()
-	r := httptest.NewRequest(method, path, strings.NewReader(body))
-	r.Header.Set("Authorization", "Bearer "+token)
-	for i := 0; i < len(header); i += 2 {
-		r.Header.Set(header[i], header[i+1])
-	}
-	rec := httptest.NewRecorder()
-	w.edge.ServeHTTP(rec, r)
+	rec := apitest.Call(w.edge, token, method, path, body, header...)
 	return rec
 }
 

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -98,10 +97,7 @@ func engines(t *testing.T, f func(t *testing.T, w *world)) {
 
 func (w *world) get(token, path string, to any) {
 	w.t.Helper()
-	r := httptest.NewRequest(http.MethodGet, path, nil)
-	r.Header.Set("Authorization", "Bearer "+token)
-	rec := httptest.NewRecorder()
-	w.edge.ServeHTTP(rec, r)
+	rec := apitest.Call(w.edge, token, http.MethodGet, path, "")
 	if err := json.Unmarshal(rec.Body.Bytes(), to); err != nil || rec.Code != http.StatusOK {
 		w.t.Fatalf("%s: %d %s", path, rec.Code, rec.Body)
 	}

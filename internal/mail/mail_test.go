@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -206,13 +205,7 @@ func (r reply) key() string {
 }
 
 func (w *world) do(method, target, token, body string) reply {
-	r := httptest.NewRequest(method, "/api/v1/services"+target, strings.NewReader(body))
-	r.Header.Set("Authorization", "Bearer "+token)
-	if body != "" {
-		r.Header.Set("Content-Type", "application/json")
-	}
-	rec := httptest.NewRecorder()
-	w.edge.ServeHTTP(rec, r)
+	rec := apitest.Call(w.edge, token, method, "/api/v1/services"+target, body)
 	return reply{rec.Code, strings.TrimSpace(rec.Body.String())}
 }
 

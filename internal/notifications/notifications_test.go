@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -107,11 +106,7 @@ type answer struct {
 
 func (w *world) call(token, method, path, body string) (int, answer) {
 	w.t.Helper()
-	r := httptest.NewRequest(method, "/api/v1/notifications"+path, strings.NewReader(body))
-	r.Header.Set("Authorization", "Bearer "+token)
-	r.Header.Set("Accept-Language", "en")
-	rec := httptest.NewRecorder()
-	w.edge.ServeHTTP(rec, r)
+	rec := apitest.Call(w.edge, token, method, "/api/v1/notifications"+path, body, "Accept-Language", "en")
 	var a answer
 	if err := json.Unmarshal(rec.Body.Bytes(), &a); err != nil {
 		w.t.Fatalf("%s: %v", rec.Body, err)

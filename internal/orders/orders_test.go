@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -239,13 +238,7 @@ func (w *world) same(what string, want, got any) {
 // call sends a request; header are pairs of names and values.
 func (w *world) call(token, method, path, body string, header ...string) (int, []byte) {
 	w.t.Helper()
-	r := httptest.NewRequest(method, path, strings.NewReader(body))
-	r.Header.Set("Authorization", "Bearer "+token)
-	for i := 0; i < len(header); i += 2 {
-		r.Header.Set(header[i], header[i+1])
-	}
-	rec := httptest.NewRecorder()
-	w.edge.ServeHTTP(rec, r)
+	rec := apitest.Call(w.edge, token, method, path, body, header...)
 	return rec.Code, rec.Body.Bytes()
 }
 

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
@@ -131,13 +130,7 @@ func (r reply) key() string {
 }
 
 func (w *world) do(method string, id int, token, body string) reply {
-	r := httptest.NewRequest(method, fmt.Sprintf("/api/v1/services/%d/php", id), strings.NewReader(body))
-	r.Header.Set("Authorization", "Bearer "+token)
-	if body != "" {
-		r.Header.Set("Content-Type", "application/json")
-	}
-	rec := httptest.NewRecorder()
-	w.edge.ServeHTTP(rec, r)
+	rec := apitest.Call(w.edge, token, method, fmt.Sprintf("/api/v1/services/%d/php", id), body)
 	return reply{rec.Code, strings.TrimSpace(rec.Body.String())}
 }
 

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -319,10 +318,7 @@ func (w *world) same(what string, want, got any) {
 // call sends a request and answers status and body.
 func (w *world) call(token, method, path, body string) (int, []byte) {
 	w.t.Helper()
-	r := httptest.NewRequest(method, path, strings.NewReader(body))
-	r.Header.Set("Authorization", "Bearer "+token)
-	rec := httptest.NewRecorder()
-	w.edge.ServeHTTP(rec, r)
+	rec := apitest.Call(w.edge, token, method, path, body)
 	return rec.Code, rec.Body.Bytes()
 }
 

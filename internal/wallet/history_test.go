@@ -6,11 +6,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
+	"stead.dev/stead/internal/platform/api/apitest"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/money"
 )
@@ -133,10 +133,7 @@ func TestStatementsJoin(t *testing.T) {
 
 func (w *world) file(path string) (header http.Header, rows [][]string) {
 	w.t.Helper()
-	r := httptest.NewRequest(http.MethodGet, "/api/v1/wallet/"+path, nil)
-	r.Header.Set("Authorization", "Bearer anna")
-	rec := httptest.NewRecorder()
-	w.edge.ServeHTTP(rec, r)
+	rec := apitest.Call(w.edge, "anna", http.MethodGet, "/api/v1/wallet/"+path, "")
 	rows, err := csv.NewReader(rec.Body).ReadAll()
 	if rec.Code != http.StatusOK || err != nil {
 		w.t.Fatalf("%s: %d, %v", path, rec.Code, err)

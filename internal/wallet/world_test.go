@@ -129,13 +129,7 @@ func newWorld(t testing.TB, d *db.DB, clk *clock.Fake, gateways ...gateway.Gatew
 // call is a request to the API.
 func (w *world) call(token, method, path, body string, headers ...string) (int, []byte) {
 	w.t.Helper()
-	r := httptest.NewRequest(method, path, strings.NewReader(body))
-	r.Header.Set("Authorization", "Bearer "+token)
-	for i := 0; i+1 < len(headers); i += 2 {
-		r.Header.Set(headers[i], headers[i+1])
-	}
-	rec := httptest.NewRecorder()
-	w.edge.ServeHTTP(rec, r)
+	rec := apitest.Call(w.edge, token, method, path, body, headers...)
 	return rec.Code, rec.Body.Bytes()
 }
 

@@ -83,13 +83,7 @@ type object = map[string]any
 
 func (w *world) call(key, method, path, body string) (int, object) {
 	w.t.Helper()
-	r := httptest.NewRequest(method, "/api/v1/reseller/"+path, strings.NewReader(body))
-	r.Header.Set("Authorization", "Bearer "+key)
-	if body != "" {
-		r.Header.Set("Content-Type", "application/json")
-	}
-	rec := httptest.NewRecorder()
-	w.edge.ServeHTTP(rec, r)
+	rec := apitest.Call(w.edge, key, method, "/api/v1/reseller/"+path, body)
 	a := object{}
 	if rec.Body.Len() > 0 {
 		if err := json.Unmarshal(rec.Body.Bytes(), &a); err != nil {

@@ -5,7 +5,9 @@ package apitest
 import (
 	"context"
 	"net/http"
+	"net/http/httptest"
 	"net/netip"
+	"strings"
 	"testing"
 	"time"
 
@@ -62,4 +64,22 @@ func NewEdge(t testing.TB, d *db.DB, clk clock.Clock, v api.Verifier, routes []a
 		t.Fatal(err)
 	}
 	return edge
+}
+
+// Call makes a request with a token, where there is one, and a body of JSON, where there is one; header are pairs of names
+// and values.
+func Call(h http.Handler, token, method, path, body string, header ...string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(method, path, strings.NewReader(body))
+	if token != "" {
+		r.Header.Set("Authorization", "Bearer "+token)
+	}
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	for i := 0; i < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	rec := httptest.NewRecorder()
+	h.ServeHTTP(rec, r)
+	return rec
 }
