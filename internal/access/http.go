@@ -220,11 +220,7 @@ func (s *Service) listFTPOperation(ctx context.Context, p auth.Principal, in *li
 	if err != nil {
 		return nil, err
 	}
-	wires := make([]ftpWire, len(rows))
-	for i, f := range rows {
-		wires[i] = wireFTP(f)
-	}
-	return page.Of(in.Params, total, wires), nil
+	return page.Map(in.Params, total, rows, wireFTP), nil
 }
 
 func (s *Service) createFTPOperation(ctx context.Context, p auth.Principal, in *createFTPIn) (*ftpWire, error) {
@@ -246,9 +242,5 @@ func (s *Service) listKeysOperation(ctx context.Context, p auth.Principal, in *l
 	if err != nil {
 		return nil, err
 	}
-	wires := make([]keyWire, len(rows))
-	for i, k := range rows {
-		wires[i] = wireKey(k)
-	}
-	return page.Of(in.Params, total, wires), nil
+	return page.Map(in.Params, total, rows, wireKey), nil
 }

@@ -148,11 +148,7 @@ func (s *Service) Operations() []api.Route {
 				if err != nil {
 					return nil, err
 				}
-				wires := make([]backupWire, len(rows))
-				for i, b := range rows {
-					wires[i] = wire(b)
-				}
-				return page.Of(in.Params, total, wires), nil
+				return page.Map(in.Params, total, rows, wire), nil
 			},
 		},
 		api.Operation[createIn, backupWire]{

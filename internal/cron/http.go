@@ -152,11 +152,7 @@ func (s *Service) listOperation(ctx context.Context, p auth.Principal, in *listI
 	if err != nil {
 		return nil, err
 	}
-	wires := make([]jobWire, len(all))
-	for i, d := range all {
-		wires[i] = wire(d)
-	}
-	return page.Of(in.Params, total, wires), nil
+	return page.Map(in.Params, total, all, wire), nil
 }
 
 func answer(d described, err error) (*jobWire, error) {

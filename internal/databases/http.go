@@ -138,9 +138,5 @@ func (s *Service) listOperation(ctx context.Context, p auth.Principal, in *listI
 	if err != nil {
 		return nil, err
 	}
-	wires := make([]databaseWire, len(all))
-	for i, d := range all {
-		wires[i] = wire(d)
-	}
-	return page.Of(in.Params, total, wires), nil
+	return page.Map(in.Params, total, all, wire), nil
 }

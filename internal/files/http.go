@@ -122,11 +122,7 @@ func (s *Service) list(ctx context.Context, p auth.Principal, in *listIn) (*page
 	if err != nil {
 		return nil, refusal(err, "path")
 	}
-	rows := make([]entryWire, len(l.Entries))
-	for i, e := range l.Entries {
-		rows[i] = wireEntry(e)
-	}
-	return page.Of(in.Params, l.Total, rows), nil
+	return page.Map(in.Params, l.Total, l.Entries, wireEntry), nil
 }
 
 type mkdirIn struct {

@@ -236,11 +236,7 @@ func (s *Service) Operations() []api.Route {
 				if err != nil {
 					return nil, err
 				}
-				wires := make([]mailboxWire, len(rows))
-				for i, b := range rows {
-					wires[i] = v.wire(b)
-				}
-				return page.Of(in.Params, total, wires), nil
+				return page.Map(in.Params, total, rows, v.wire), nil
 			},
 		},
 		api.Operation[createIn, mailboxWire]{

@@ -80,11 +80,7 @@ func (s *Service) applicationOperations() []api.Route {
 			Auth: api.Token, Scopes: profileScope, FirstParty: true, Summary: "List your applications",
 			Handle: func(ctx context.Context, p auth.Principal, in *listIn) (*page.List[applicationWire], error) {
 				apps, total, err := s.ListApplications(ctx, p.AccountID, in.Limit(), in.Offset())
-				rows := make([]applicationWire, len(apps))
-				for i, a := range apps {
-					rows[i] = wire(a)
-				}
-				return page.Of(in.Params, total, rows), err
+				return page.Map(in.Params, total, apps, wire), err
 			},
 		},
 		api.Operation[createIn, secretWire]{

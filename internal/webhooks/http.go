@@ -303,11 +303,7 @@ func (s *Service) eventsOperation(ctx context.Context, p auth.Principal, in *lis
 	if err != nil {
 		return nil, err
 	}
-	shown := make([]eventWire, len(rows))
-	for i, v := range rows {
-		shown[i] = wireEvent(v)
-	}
-	return page.Of(in.Params, total, shown), nil
+	return page.Map(in.Params, total, rows, wireEvent), nil
 }
 
 func (s *Service) withDeliveries(ctx context.Context, v event) (*eventWithWire, error) {

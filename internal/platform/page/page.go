@@ -54,6 +54,15 @@ func Of[T any](p Params, total int, rows []T) *List[T] {
 	return &List[T]{Data: rows, Meta: MetaOf(p, total)}
 }
 
+// Map is Of for rows that are shown otherwise than they are.
+func Map[R, T any](p Params, total int, rows []R, show func(R) T) *List[T] {
+	shown := make([]T, len(rows))
+	for i, r := range rows {
+		shown[i] = show(r)
+	}
+	return Of(p, total, shown)
+}
+
 // MetaOf is the meta of one page, for lists whose meta holds more.
 func MetaOf(p Params, total int) Meta {
 	last := max(1, (total+p.Limit()-1)/p.Limit())
