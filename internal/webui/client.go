@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/i18n"
 )
 
 // ClientVisit is a visit to the pages of one service.
@@ -100,5 +101,6 @@ func (ui *UI) leaveClient(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	ui.dropCookie(w, ui.clientCookie())
-	ui.redirect(w, r, "/")
+	lang := i18n.Lang(r.Context())
+	ui.render(w, r, http.StatusOK, "error", errorData{Title: i18n.T(lang, "client.title", nil), Text: i18n.T(lang, "client.left", nil)})
 }

@@ -105,10 +105,30 @@ func TestAResellersClientComesInByALinkOnce(t *testing.T) {
 			t.Errorf("%s: %d to %s", path, a.status, a.to)
 		}
 	}
-	if a := b.post("/client/leave", nil); a.status != http.StatusSeeOther {
+	if a := b.post("/client/leave", nil); a.status != http.StatusOK {
 		t.Errorf("leaving: %d", a.status)
 	}
 	if a := b.get("/client"); a.status != http.StatusNotFound {
 		t.Errorf("after leaving: %d", a.status)
+	}
+}
+
+// TestAResellersClientIsNotLedToOurShop: whom the reseller sells to under its own name is shown neither our name nor our prices.
+func TestAResellersClientIsNotLedToOurShop(t *testing.T) {
+	s := newSite(t)
+	s.hasPassword(t)
+	s.clients.links["one"] = true
+	b, from := s.browser(t), []string{"Referer", s.url + "/client"}
+	outward := regexp.MustCompile(`(?:href|action)="/(?:"|docs|login|register|account|logout)|mailto:|Stead`)
+	for _, a := range []answer{
+		b.get("/client/one"), b.post("/client/one", nil, from...), b.get("/client"), b.post("/client/credentials/1/reveal", nil, from...),
+		b.post("/client/leave", nil, from...), b.get("/client"), b.get("/client/one"), b.post("/client/one", nil, from...),
+	} {
+		if found := outward.FindString(a.body); found != "" {
+			t.Errorf("%d with %q: %s", a.status, found, a.body)
+		}
+	}
+	if a := b.get("/login"); outward.FindString(a.body) == "" {
+		t.Error("the shop's own pages lead nowhere either")
 	}
 }

@@ -59,6 +59,8 @@ type view struct {
 	Passkeys passkeys
 	// HasServices tells that there are pages of services.
 	HasServices bool
+	// Client tells that a reseller's client reads this: its hosting is the reseller's, so nothing names our shop or leads there.
+	Client bool
 	Data        any
 }
 
@@ -113,7 +115,7 @@ func (ui *UI) render(w http.ResponseWriter, r *http.Request, status int, name st
 	v := view{
 		Page: name, Lang: i18n.Lang(r.Context()), Session: ui.session(r), Company: ui.Company, Support: ui.Support,
 		Flash: ui.takeFlash(w, r), Path: backTo(r), Asset: assetNames, Passkeys: ui.passkeys(r),
-		HasServices: ui.Services != nil, Data: data,
+		HasServices: ui.Services != nil, Client: strings.HasPrefix(r.URL.Path+"/", "/client/"), Data: data,
 	}
 	var buf bytes.Buffer
 	if err := t.ExecuteTemplate(&buf, "layout", v); err != nil {
