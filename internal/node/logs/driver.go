@@ -88,7 +88,7 @@ func (d *Driver) Tick(ctx context.Context) {
 			d.store.cfg.Log.Warn("traffic cannot be counted", "account", account, "error", err)
 		}
 	}
-	if err := d.store.Rotate(); err != nil {
+	if err := d.store.Rotate(ctx); err != nil {
 		d.store.cfg.Log.Warn("logs cannot be rotated", "error", err)
 	}
 }

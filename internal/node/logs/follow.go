@@ -152,9 +152,9 @@ func (f *follower) drain(ctx context.Context, v volume) (lines int, err error) {
 		return 0, err
 	}
 	defer file.Close()
-	var in io.Reader = file
+	var in io.Reader = attended{ctx, file}
 	if packed {
-		if in, err = unpacked(file); err != nil {
+		if in, err = unpacked(in); err != nil {
 			return 0, err
 		}
 		if _, err := io.CopyN(io.Discard, in, f.at.offset); err != nil && !errors.Is(err, io.EOF) {

@@ -146,7 +146,7 @@ func TestPagesGoThroughRotationAndCompression(t *testing.T) {
 			write(t, d.store, panel.LogAccess, accessLine(start.Add(time.Duration(n)*time.Second), n, 10))
 			n++
 		}
-		must(t, d.store.Rotate())
+		must(t, d.store.Rotate(t.Context()))
 	}
 	write(t, d.store, panel.LogAccess, accessLine(start.Add(time.Duration(n)*time.Second), n, 10)+"half a line")
 	n++
@@ -191,7 +191,7 @@ func TestEntriesOfSeveralLinesStayTogether(t *testing.T) {
 	}
 	for n := range 3 {
 		write(t, d.store, panel.LogPHP, entry(n))
-		must(t, d.store.Rotate())
+		must(t, d.store.Rotate(t.Context()))
 	}
 	write(t, d.store, panel.LogPHP, "goes on with nothing\n"+entry(3)+entry(4))
 	lines := all(t, d, panel.LogQuery{Type: panel.LogPHP, Limit: 2})
@@ -219,10 +219,10 @@ func TestRotationByAgeAndHowMuchIsKept(t *testing.T) {
 	d := newDriver(t, Policy{MaxAge: time.Hour, Keep: 3}, func() time.Time { return now })
 	for n := range 8 {
 		must(t, d.store.Append("alice", os.Getegid(), panel.LogCron, panel.LogLine{At: now, Level: "info", Message: fmt.Sprint(n)}))
-		must(t, d.store.Rotate()) // not yet
+		must(t, d.store.Rotate(t.Context())) // not yet
 		now = now.Add(2 * time.Hour)
-		must(t, d.store.Rotate())
-		must(t, d.store.Rotate()) // an empty log is left alone
+		must(t, d.store.Rotate(t.Context()))
+		must(t, d.store.Rotate(t.Context())) // an empty log is left alone
 	}
 	var got []string
 	for _, l := range all(t, d, panel.LogQuery{Type: panel.LogCron, Limit: 10}) {
@@ -236,7 +236,7 @@ func TestRotationByAgeAndHowMuchIsKept(t *testing.T) {
 	must(t, os.WriteFile(file+".new", []byte(`{"at":"2026-11-21T18:24:00Z","message":"left"}`+"\n"), 0o640))
 	must(t, d.store.Append("alice", os.Getegid(), panel.LogCron, panel.LogLine{At: now, Level: "info", Message: "8"}))
 	now = now.Add(2 * time.Hour)
-	must(t, d.store.Rotate())
+	must(t, d.store.Rotate(t.Context()))
 	if lines := all(t, d, panel.LogQuery{Type: panel.LogCron, Limit: 10}); len(lines) < 2 || lines[0].Message != "8" || lines[1].Message != "left" {
 		t.Errorf("after a crash: %+v", lines)
 	}
@@ -250,12 +250,12 @@ func TestALogThatIsLargeHoldsNobodyUp(t *testing.T) {
 	rotated := make(chan error, 1)
 	begin := func(volume string, size int64) string {
 		write(t, d.store, panel.LogPHP, "x")
-		must(t, d.store.Rotate())
+		must(t, d.store.Rotate(t.Context()))
 		former := d.store.File("alice", panel.LogPHP) + volume
 		must(t, os.Truncate(former, size))
 		t.Cleanup(func() { _ = os.Truncate(former, 0) }) // ends what is still read
 		write(t, d.store, panel.LogPHP, "x")
-		go func() { rotated <- d.store.Rotate() }()
+		go func() { rotated <- d.store.Rotate(t.Context()) }()
 		testkit.Eventually(t, time.Minute, func() bool {
 			found, err := filepath.Glob(former + ".gz*")
 			must(t, err)
@@ -302,13 +302,35 @@ func TestALogThatIsAllHolesHoldsNobodyUp(t *testing.T) {
 		}
 	}
 	lines()
-	must(t, d.store.Rotate()) // the next one packs it
+	must(t, d.store.Rotate(t.Context())) // the next one packs it
 	write(t, d.store, panel.LogPHP, strings.Repeat("x", 17<<20)+"\n")
-	must(t, d.store.Rotate())
+	must(t, d.store.Rotate(t.Context()))
 	if _, err := os.Lstat(d.store.File("alice", panel.LogPHP) + ".1.gz"); err != nil {
 		t.Errorf("not packed: %v", err)
 	}
 	lines()
+}
+
+// Who could write what is packed could make it one that unpacks without end.
+func TestAPackedLogIsNotItsAccounts(t *testing.T) {
+	d := newDriver(t, Policy{MaxBytes: 1}, fixed)
+	write(t, d.store, panel.LogPHP, "x")
+	must(t, d.store.Rotate(t.Context()))
+	former := d.store.File("alice", panel.LogPHP) + ".1"
+	must(t, os.Chown(former, 12345, -1)) // PHP writes as its account
+	write(t, d.store, panel.LogPHP, "x")
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if err := d.store.Rotate(ended); !errors.Is(err, context.Canceled) {
+		t.Errorf("an agent that ends goes on packing: %v", err)
+	}
+	write(t, d.store, panel.LogPHP, "x")
+	must(t, d.store.Rotate(t.Context()))
+	info, err := os.Stat(d.store.File("alice", panel.LogPHP) + ".2.gz")
+	must(t, err)
+	if uid, _ := owner(info); uid != os.Geteuid() {
+		t.Errorf("it is %d's", uid)
+	}
 }
 
 func TestALogIsOnlyAFile(t *testing.T) {
@@ -346,7 +368,7 @@ func TestAFollowerMissesNothing(t *testing.T) {
 		for n := range lines {
 			write(t, d.store, panel.LogAccess, accessLine(start, n, 1))
 			if n%10 == 0 {
-				must(t, d.store.Rotate())
+				must(t, d.store.Rotate(t.Context()))
 			}
 		}
 	})
@@ -367,7 +389,7 @@ func TestAFollowerMissesNothing(t *testing.T) {
 	wg.Wait()
 	must(t, stream.Close())
 	// From a cursor, whatever became of the file since.
-	must(t, d.store.Rotate())
+	must(t, d.store.Rotate(t.Context()))
 	stream, err = d.FollowLog(t.Context(), "1", panel.LogQuery{Type: panel.LogAccess, After: cursors[50]})
 	must(t, err)
 	in = bufio.NewScanner(stream)
@@ -445,7 +467,7 @@ func TestTrafficIsCountedOncePerMonth(t *testing.T) {
 	}
 	write(t, d.store, panel.LogAccess, accessLine(now, 3, 7))
 	now = now.Add(time.Hour)
-	must(t, d.store.Rotate())
+	must(t, d.store.Rotate(t.Context()))
 	write(t, d.store, panel.LogAccess, accessLine(now, 4, 20))
 	must(t, os.Chtimes(d.store.File("alice", panel.LogAccess)+".1", start, start))
 	if got := sent(); got != 1527 {

@@ -3,6 +3,7 @@ package logs
 import (
 	"cmp"
 	"compress/gzip"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -249,8 +250,9 @@ func (s *Store) volumes(account string, t panel.LogType) ([]volume, error) {
 	return append(all, volume{number: last + 1, path: s.File(account, t), most: mostOf(t)}), nil
 }
 
-// Rotate rotates the logs that are due.
-func (s *Store) Rotate() error {
+// Rotate rotates the logs that are due, and packs the former ones. What is not packed when ctx ends is packed the next
+// time.
+func (s *Store) Rotate(ctx context.Context) error {
 	accounts, err := os.ReadDir(s.cfg.Dir)
 	if err != nil {
 		return fmt.Errorf("logs: %w", err)
@@ -281,7 +283,7 @@ func (s *Store) Rotate() error {
 		failed = errors.Join(failed, f())
 	}
 	for _, v := range former {
-		if err := s.pack(v); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := s.pack(ctx, v); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			failed = errors.Join(failed, fmt.Errorf("logs: %s: %w", v.path, err))
 		}
 	}
@@ -362,7 +364,7 @@ func (s *Store) old(file string, t panel.LogType) bool {
 
 // pack compresses a rotated log; the plain one goes when the packed one is whole. Nobody waits for it: a
 // log may be as large as its customer likes.
-func (s *Store) pack(v volume) (err error) {
+func (s *Store) pack(ctx context.Context, v volume) (err error) {
 	path := v.path
 	in, out, size, err := s.beginPack(path)
 	if err != nil {
@@ -371,7 +373,7 @@ func (s *Store) pack(v volume) (err error) {
 	defer in.Close()
 	gz := gzip.NewWriter(out)
 	// What its customer still adds would have no end.
-	_, err = io.Copy(gz, io.LimitReader(in, min(size, v.most)))
+	_, err = io.Copy(gz, bounded(ctx, in, min(size, v.most)))
 	if err = errors.Join(err, gz.Close()); err == nil {
 		err = out.Sync()
 	}
@@ -410,8 +412,9 @@ func (s *Store) beginPack(path string) (in, out *os.File, size int64, err error)
 	if err := os.Remove(tmp); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, 0, err
 	}
-	uid, gid := owner(info)
-	if err := s.create(tmp, uid, gid); err != nil {
+	// The account's group reads it, as the plain one; nobody writes it: it could become one that unpacks without end.
+	_, gid := owner(info)
+	if err := s.create(tmp, os.Geteuid(), gid); err != nil {
 		return nil, nil, 0, err
 	}
 	out, err = os.OpenFile(tmp, os.O_WRONLY|unix.O_NOFOLLOW, 0)

@@ -525,7 +525,7 @@ func TestLogsAreWrittenRotatedAndLoseNothing(t *testing.T) {
 	for i := range requests {
 		w.ask("GET", fmt.Sprintf("http://alice.example/a.txt?n=%d", i), "Referer", `http://x/"`, "User-Agent", "ag\"ent")
 		if i%20 == 19 {
-			w.must(small.Rotate())
+			w.must(small.Rotate(t.Context()))
 		}
 	}
 	seen := map[string]bool{}
