@@ -285,6 +285,29 @@ func TestAutoresponderAnswersOnceWithinItsDates(t *testing.T) {
 	}
 }
 
+// TestWhoForwardsAnswersToo: mail that goes on to a colleague is answered as well, and not kept for that.
+func TestWhoForwardsAnswersToo(t *testing.T) {
+	w := newWorld(t)
+	away := func(to string) func(*panel.Mailbox) {
+		return func(m *panel.Mailbox) {
+			m.ForwardTo, m.Autoresponder = []string{to}, panel.Autoresponder{Enabled: true, Body: "I am away."}
+		}
+	}
+	w.set(alice, box("away@alice.example", away("me@bob.example")))
+	w.set(alice, box("round@alice.example", away("round@bob.example")))
+	w.set(bob, box("me@bob.example"))
+	w.set(bob, box("round@bob.example", away("round@alice.example")))
+	must(t, w.comes("writer@outside.test", "away@alice.example", "hello"))
+	w.gets("writer@outside.test", 1)
+	w.has("me@bob.example", "hello")
+	must(t, w.comes("second@outside.test", "round@alice.example", "in a circle"))
+	w.gets("second@outside.test", 1)
+	w.has("round@alice.example", "in a circle")
+	if got := w.inbox("away@alice.example"); len(got) != 0 {
+		t.Errorf("kept: %q", got)
+	}
+}
+
 func TestSuspension(t *testing.T) {
 	w := newWorld(t)
 	w.set(alice, box("info@alice.example"))

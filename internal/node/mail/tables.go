@@ -206,8 +206,10 @@ func (c Config) renderBox(add func(table, format string, args ...any), t tables,
 			add(tableInbound, "@%s OK", domain) // that there is such a recipient: see Config.postfixMaster
 		}
 	}
-	if m.Autoresponder.Enabled && kept {
+	if m.Autoresponder.Enabled {
 		t.replies[m.Address] = reply{script: sieve(m), gid: s.GID}
+		answering := routes.inner(answering(m.Address))
+		add(tableAliases, "%s %s", answering, answering) // Postfix stops there
 	}
 	if suspended || m.PasswordHash == "" {
 		return
@@ -289,16 +291,40 @@ func (r routes) local(address string) (panel.Mailbox, bool) {
 	return m, ok
 }
 
-// of is where mail for a mailbox ends: itself, other mailboxes, addresses elsewhere. It is never empty:
-// when forwards lead in a circle the mailbox gets it.
+// of is where mail for a mailbox goes: to where it ends, and through the mailboxes on its way that answer it. It is
+// never empty.
 func (r routes) of(m panel.Mailbox) []string {
-	ends, seen := map[string]bool{}, map[string]bool{}
+	ends, passed := r.ends(m)
+	all := maps.Clone(ends)
+	for _, p := range passed {
+		if p.Autoresponder.Enabled && !ends[r.inner(p.Address)] {
+			all[r.inner(answering(p.Address))] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(all))
+}
+
+// answering is where a mailbox gets what it answers and does not keep. The address says so, and not the mailbox's script
+// alone: mail that was under way to the mailbox when it began to forward is kept.
+func answering(address string) string {
+	local, domain, _ := strings.Cut(address, "@")
+	return local + "+" + answerMark + "@" + domain
+}
+
+const answerMark = "_answer"
+
+// ends is where mail for a mailbox ends: itself, other mailboxes, addresses elsewhere. When forwards lead in a circle the
+// mailbox gets it. passed are the mailboxes that say so.
+func (r routes) ends(m panel.Mailbox) (ends map[string]bool, passed []panel.Mailbox) {
+	ends = map[string]bool{}
+	seen := map[string]bool{}
 	var follow func(m panel.Mailbox)
 	follow = func(m panel.Mailbox) {
 		if seen[m.Address] {
 			return
 		}
 		seen[m.Address] = true
+		passed = append(passed, m)
 		if keeps(m) {
 			ends[r.inner(m.Address)] = true
 		}
@@ -312,12 +338,12 @@ func (r routes) of(m panel.Mailbox) []string {
 	}
 	follow(m)
 	if len(ends) == 0 {
-		return []string{r.inner(m.Address)}
+		ends[r.inner(m.Address)] = true
 	}
-	return slices.Sorted(maps.Keys(ends))
+	return ends, passed
 }
 
-// sieve is the script that answers for a mailbox (RFC 5228, 5230, 5260).
+// sieve is the script that answers for a mailbox (RFC 5228, 5230, 5233, 5260).
 func sieve(m panel.Mailbox) string {
 	a := m.Autoresponder
 	var conditions []string
@@ -340,8 +366,14 @@ func sieve(m panel.Mailbox) string {
 	if s := strings.TrimSpace(a.Subject); s != "" {
 		subject = " :subject " + quote(s)
 	}
-	return fmt.Sprintf("require [\"vacation\", \"date\", \"relational\"];\nif %s {\n\tvacation :days 1 :addresses [%s]%s %s;\n}\n",
-		condition, strings.Join(addresses, ", "), subject, quote(a.Body))
+	return fmt.Sprintf(`require ["vacation", "date", "relational", "envelope", "subaddress"];
+if %s {
+	vacation :days 1 :addresses [%s]%s %s;
+}
+if envelope :detail "to" "%s" {
+	discard;
+}
+`, condition, strings.Join(addresses, ", "), subject, quote(a.Body), answerMark)
 }
 
 // quote is a quoted string of Sieve (RFC 5228, 2.4.2).
