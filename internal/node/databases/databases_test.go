@@ -126,11 +126,11 @@ func TestNobodyGetsToAnothersDatabase(t *testing.T) {
 				"USE bob_secrets", "SELECT * FROM bob_secrets.cards", "SHOW TABLES FROM bob_secrets", "SHOW CREATE DATABASE bob_secrets",
 				"CREATE DATABASE evexdb", "CREATE DATABASE bob_more", "DROP DATABASE bob_secrets", "SELECT * FROM mysql.global_priv",
 				"SELECT LOAD_FILE('/etc/passwd') INTO @x FROM mysql.user", "SELECT 1 INTO OUTFILE '" + stolen + "'",
-				"LOAD DATA INFILE '/etc/passwd' INTO TABLE x", "LOAD DATA LOCAL INFILE '/etc/passwd' INTO TABLE x", "SET GLOBAL local_infile = 1",
+				"LOAD DATA INFILE '/etc/passwd' INTO TABLE loot", "LOAD DATA LOCAL INFILE '/etc/passwd' INTO TABLE loot", "SET GLOBAL local_infile = 1",
 				"CREATE USER x@localhost", "GRANT ALL ON *.* TO eve_db@localhost", "SET ROLE root", "INSTALL SONAME 'ha_federatedx'",
 				"CREATE VIEW v AS SELECT * FROM bob_secrets.cards", "CREATE DEFINER = bob_secrets@localhost VIEW v AS SELECT 1",
 				"CREATE DEFINER = root@localhost PROCEDURE p() SELECT * FROM bob_secrets.cards", "KILL 1", "SHOW GRANTS FOR bob_secrets@localhost",
-				"RENAME TABLE bob_secrets.cards TO eve_db.cards", "FLUSH PRIVILEGES", "SHUTDOWN", "CREATE TABLE x (a INT) DATA DIRECTORY = '/tmp'; x",
+				"RENAME TABLE bob_secrets.cards TO eve_db.cards", "FLUSH PRIVILEGES", "SHUTDOWN",
 			},
 			panel.PostgreSQL: {
 				"SELECT pg_read_file('/etc/passwd')", "SELECT pg_ls_dir('/')", "SELECT lo_import('/etc/passwd')", "COPY (SELECT 1) TO '" + stolen + "'",
@@ -141,6 +141,7 @@ func TestNobodyGetsToAnothersDatabase(t *testing.T) {
 				"GRANT pg_read_server_files TO eve_db", "CREATE TABLESPACE x LOCATION '/tmp'", "SET temp_file_limit = -1", "SELECT pg_reload_conf()",
 			},
 		}
+		works(t, own, "CREATE TABLE loot (line TEXT)")
 		for _, statement := range forbidden[e] {
 			fails(t, own, statement)
 		}
@@ -149,6 +150,19 @@ func TestNobodyGetsToAnothersDatabase(t *testing.T) {
 		}
 		switch e {
 		case panel.MariaDB:
+			// What a table has elsewhere nobody would count, and would be there when the account has ended.
+			elsewhere := t.TempDir()
+			m.must(os.Chmod(filepath.Dir(elsewhere), 0o777))
+			m.must(os.Chmod(elsewhere, 0o777))
+			for _, engine := range []string{"InnoDB", "MyISAM", "Aria"} {
+				works(t, own, fmt.Sprintf("CREATE TABLE in_%s (a INT) ENGINE = %s DATA DIRECTORY = '%s'", engine, engine, elsewhere))
+			}
+			if there, err := os.ReadDir(elsewhere); err != nil || len(there) > 0 {
+				t.Errorf("files elsewhere: %v, %v", there, err)
+			}
+			if got := column(t, own, "SELECT COALESCE(LOAD_FILE('/etc/passwd'), 'nothing')"); got != "nothing" {
+				t.Errorf("a file was read: %s", got)
+			}
 			for _, query := range []string{
 				"SHOW DATABASES", "SELECT SCHEMA_NAME FROM information_schema.SCHEMATA", "SELECT TABLE_SCHEMA FROM information_schema.TABLES",
 				"SELECT GRANTEE FROM information_schema.USER_PRIVILEGES", "SELECT GRANTEE FROM information_schema.SCHEMA_PRIVILEGES",
