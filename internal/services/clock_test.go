@@ -43,6 +43,9 @@ func TestASandboxLivesByItsOwnClock(t *testing.T) {
 		if r := w.record(simulated); !r.provisionedAt.Equal(began) || !r.expiresAt.Equal(addMonths(began, 1)) {
 			t.Errorf("bought at %v: %v until %v", began, r.provisionedAt, r.expiresAt)
 		}
+		if sum, err := w.DueRenewals(t.Context(), w.db, sandboxAccount, 31); err != nil || sum != 499 {
+			t.Errorf("%d are due within a month of its time, %v", sum, err)
+		}
 		clocks[1] = w.clk.Now().AddDate(1, 0, 0) // a clock that the live world must not have
 		before := w.record(served)
 		for range 4 * 60 {

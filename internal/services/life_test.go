@@ -235,6 +235,21 @@ func TestMoneyThatComesInBringsServicesBackTheFirstDueFirst(t *testing.T) {
 	})
 }
 
+// A period may be as long as what a service can be paid ahead.
+func TestTenYearsAreRenewedBeforeTheyAreOver(t *testing.T) {
+	engines(t, func(t *testing.T, w *world) {
+		w.openPurse()
+		n := ask("a.test")
+		n.PeriodMonths = 120
+		id := w.active(n)
+		end := *w.record(id).expiresAt
+		w.clk.Set(end.Add(-3 * day))
+		w.pay(1, 499)
+		w.live()
+		w.same("paid until", addMonths(end, 120), *w.record(id).expiresAt)
+	})
+}
+
 // breaking is a till that fails for one service in a way that nobody foresaw.
 type breaking struct {
 	purse

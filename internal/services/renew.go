@@ -110,7 +110,8 @@ func (s *Service) priced(ctx context.Context, q db.Querier, accountID int64, off
 	return priced, nil
 }
 
-// renewableFor is how far ahead a service can be paid.
+// renewableFor is how far ahead a service can be paid. What runs out within a year, the earliest that a product's services
+// renew by themselves, is renewed however long its period is.
 const renewableFor = 10 // years
 
 // renewal is what renewing a service costs and gives.
@@ -187,7 +188,7 @@ func (s *Service) quoteRenewal(ctx context.Context, q db.Querier, r record, mont
 	if w.until = addMonths(w.from, months); !w.until.After(now) {
 		w.from, w.until = now, addMonths(now, months)
 	}
-	if w.until.After(now.AddDate(renewableFor, 0, 0)) {
+	if w.until.After(now.AddDate(renewableFor, 0, 0)) && w.from.After(now.AddDate(1, 0, 0)) {
 		return w, ErrRenewalNotAllowed.Wrapf("services: service %d is paid far enough ahead", r.id)
 	}
 	return w, nil

@@ -111,7 +111,7 @@ func TestAPlanThatComesWithTheRenewalIsCovered(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			due, err := w.DueRenewals(t.Context(), w.db, 1, w.clk.Now().AddDate(1, 0, 0))
+			due, err := w.DueRenewals(t.Context(), w.db, 1, 365)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/riverqueue/river"
 
@@ -193,13 +192,17 @@ func (s *Service) CancelPending(ctx context.Context, tx *db.Tx, id int64) error 
 }
 
 // DueRenewals is what the automatic renewals of an account's services cost that are
-// due by the given time.
-func (s *Service) DueRenewals(ctx context.Context, q db.Querier, accountID int64, by time.Time) (money.USDCents, error) {
+// due within so many days of its time.
+func (s *Service) DueRenewals(ctx context.Context, q db.Querier, accountID int64, within int) (money.USDCents, error) {
 	tax, err := s.added(ctx, q, accountID)
 	if err != nil {
 		return 0, err
 	}
-	return dueRenewals(ctx, q, accountID, by, tax.BasisPoints)
+	now, err := s.Now(ctx, q, accountID)
+	if err != nil {
+		return 0, err
+	}
+	return dueRenewals(ctx, q, accountID, now.AddDate(0, 0, within), tax.BasisPoints)
 }
 
 // Suspend takes a service offline for a reason other than money, on an

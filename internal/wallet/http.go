@@ -106,7 +106,7 @@ func (s *Service) get(ctx context.Context, p auth.Principal, in *walletIn) (*wal
 	if err != nil {
 		return nil, err
 	}
-	due, err := s.renewals.DueRenewals(ctx, s.DB, p.AccountID, s.Clock.Now().AddDate(0, 0, 30))
+	due, err := s.renewals.DueRenewals(ctx, s.DB, p.AccountID, 30)
 	if err != nil {
 		return nil, err
 	}

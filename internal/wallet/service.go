@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
-	"time"
 
 	"stead.dev/stead/internal/gateway"
 	"stead.dev/stead/internal/platform/clock"
@@ -54,8 +53,8 @@ const DefaultMaxBalance money.USDCents = 10_000_000
 
 // Renewals tells what an account's services are going to cost.
 type Renewals interface {
-	// DueRenewals is the sum of the automatic renewals due by the given time.
-	DueRenewals(ctx context.Context, q db.Querier, accountID int64, by time.Time) (money.USDCents, error)
+	// DueRenewals is the sum of the automatic renewals due within so many days of the account's time.
+	DueRenewals(ctx context.Context, q db.Querier, accountID int64, days int) (money.USDCents, error)
 }
 
 // Service keeps the ledger and the top-ups.
