@@ -10,7 +10,6 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -44,15 +43,15 @@ products:
     plans: [%s, %s]
 `
 
-type yearTariff struct {
-	name        string
-	prices      map[int]int64
-	renewBefore int // days
-	grace, left int
+// yearPlan has prices in cents, by months, and the days of its product.
+type yearPlan struct {
+	name                     string
+	prices                   map[int]int64
+	renewBefore, grace, left int
 }
 
-// yearTariffs are the catalog's plans; the prices are those that everybody pays, in cents by months.
-var yearTariffs = []yearTariff{
+// yearPlans are the catalog's, of which two and two are tariffs of the same; the prices are those that everybody pays.
+var yearPlans = []yearPlan{
 	{"small", map[int]int64{1: 499, 3: 1399, 12: 4990}, 3, 3, 14},
 	{"large", map[int]int64{1: 1299, 3: 3599, 12: 12990}, 3, 3, 14},
 	{"quick", map[int]int64{1: 777, 3: 2111, 12: 8003}, 7, 1, 5},
@@ -65,12 +64,13 @@ const yearDiscount = 2000
 // year is a server with resellers whose sandboxes live through a year.
 type year struct {
 	*App
-	t       *testing.T
-	rng     *rand.Rand
-	plans   map[string]int64
-	tariffs map[string]*modelTariff
-	all     []*yearReseller
-	bought  int
+	t      *testing.T
+	rng    *rand.Rand
+	plans  map[string]int64
+	sold   []*yearPlan // those of yearPlans, at what resellers pay
+	all    []*yearReseller
+	bought int
+	seen   map[string]int // what else happened, and how often
 }
 
 type yearReseller struct {
@@ -80,11 +80,14 @@ type yearReseller struct {
 	received *receiver
 	since    int64 // the last event before the endpoint
 	wishes   []yearWish
+	topup    int64  // of the payment that is on its way
+	checkout string // where it is
+	busy     bool   // something is due at once, and nobody says when it is done
 }
 
 // yearWish is a service that is to be bought.
 type yearWish struct {
-	tariff *modelTariff
+	plan   *yearPlan
 	months int
 }
 
@@ -124,7 +127,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 }
 
 func newYear(t *testing.T, a *App, resellers int) *year {
-	y := &year{App: a, t: t, rng: rand.New(rand.NewPCG(2026, 11)), plans: map[string]int64{}, tariffs: map[string]*modelTariff{}}
+	y := &year{App: a, t: t, rng: rand.New(rand.NewPCG(2026, 11)), plans: map[string]int64{}, seen: map[string]int{}}
 	y.catalog()
 	for n := range resellers {
 		y.all = append(y.all, y.reseller(n))
@@ -135,7 +138,7 @@ func newYear(t *testing.T, a *App, resellers int) *year {
 func (y *year) catalog() {
 	y.t.Helper()
 	var plans []any
-	for _, p := range yearTariffs {
+	for _, p := range yearPlans {
 		var prices []string
 		wholesale := map[int]int64{}
 		for months, cents := range p.prices {
@@ -145,7 +148,8 @@ func (y *year) catalog() {
 		plans = append(plans, fmt.Sprintf(`{slug: %s, name: {en: %[1]s, ru: %[1]s, uz: %[1]s}, prices: [%s], limits: {disk_mb: 1000, inodes: -1,
 			bandwidth_gb: -1, sites: 1, domains: 1, subdomains: 1, databases: 1, mailboxes: 1, ftp_accounts: 1, cron_jobs: 1, backups: 1,
 			cpu_percent: 50, memory_mb: 512, processes: 20}}`, p.name, strings.Join(prices, ", ")))
-		y.tariffs[p.name] = &modelTariff{name: p.name, prices: wholesale, renewBefore: p.renewBefore, grace: p.grace, suspended: p.left}
+		p.prices = wholesale
+		y.sold = append(y.sold, &p)
 	}
 	if _, err := y.admin.ImportCatalog(y.t.Context(), fmt.Appendf(nil, yearCatalog, plans...)); err != nil {
 		y.t.Fatal(err)
@@ -206,10 +210,10 @@ func (y *year) ask(r *yearReseller, status int, method, path, body string) answe
 }
 
 // move takes all clocks on, and wants the money of each to be what the model says.
-func (y *year) move(by func() time.Duration) {
+func (y *year) move(by func(*yearReseller) time.Duration) {
 	y.t.Helper()
 	for _, r := range y.all {
-		to := r.now.Add(by())
+		to := r.now.Add(by(r))
 		y.ask(r, http.StatusAccepted, "POST", "/clock/advance", fmt.Sprintf(`{"to": %q}`, to.Format(time.RFC3339Nano)))
 		r.advance(to)
 	}
@@ -233,26 +237,21 @@ func (y *year) move(by func() time.Duration) {
 	}
 }
 
-func (y *year) settle() { y.move(func() time.Duration { return time.Second }) }
-
-// credit puts money into the wallets of some, and of those that want to buy, and waits until all have heard.
-func (y *year) credit() {
-	y.t.Helper()
-	for _, r := range y.all {
-		var cents int64
-		if y.rng.IntN(3) == 0 {
-			cents = 1 + y.rng.Int64N(15_000)
+// settle lets all take effect that is due, and a payment that is on its way put off a suspension.
+func (y *year) settle() {
+	y.move(func(r *yearReseller) time.Duration {
+		by := time.Second
+		for _, s := range r.all {
+			if at, then := s.ends(); r.paying && then == "suspended" && at.Before(r.now.Add(soon)) {
+				by = max(by, at.Add(25*time.Minute).Sub(r.now))
+			}
 		}
-		for _, w := range r.wishes {
-			cents += w.tariff.prices[w.months]
-		}
-		if cents > 0 {
-			y.App.credit(y.t, r.account, money.USDCents(cents))
-			r.credit(cents)
-		}
-	}
-	y.heard()
+		return by
+	})
 }
+
+// soon is how long before a suspension a payment may begin that puts it off.
+const soon = 36 * time.Hour
 
 // heard waits until all have heard of what happened, and have done what they do of it.
 func (y *year) heard() {
@@ -270,122 +269,15 @@ func (y *year) count(query string, args ...any) (n int) {
 	return n
 }
 
-// wish has the reseller want one more service.
-func (y *year) wish(r *yearReseller) {
-	t := y.tariffs[yearTariffs[y.rng.IntN(len(yearTariffs))].name]
-	r.wishes = append(r.wishes, yearWish{t, []int{1, 3, 3, 12, 12, 12, 12, 12, 12, 12}[y.rng.IntN(10)]})
-}
-
-// buy orders what the reseller wants, as long as there is money for it: what was due took its part first.
-func (y *year) buy(r *yearReseller) {
-	y.t.Helper()
-	for ; len(r.wishes) > 0; r.wishes = r.wishes[1:] {
-		w := r.wishes[0]
-		if r.balance < w.tariff.prices[w.months] {
-			return
-		}
-		y.bought++
-		var made struct {
-			ID int64 `json:"id"`
-		}
-		y.ask(r, http.StatusCreated, "POST", "/services", fmt.Sprintf(`{"plan_id": %d, "domain": "s%d.example", "period_months": %d, "client_ref": "c%[2]d"}`,
-			y.plans[w.tariff.name], y.bought, w.months)).decode(y.t, &made)
-		r.begin(made.ID, w.tariff, w.months)
-	}
-}
-
-// act has the reseller, or an operator, do something with one of its services. What makes something due at once is left
-// for the last: when it is done is not for the test to say.
-func (y *year) act(r *yearReseller, last bool) {
-	y.t.Helper()
-	pick := func(states ...string) *modelService {
-		in := slices.DeleteFunc(slices.Clone(r.all), func(s *modelService) bool { return !slices.Contains(states, s.state) })
-		if len(in) == 0 {
-			return nil
-		}
-		return in[y.rng.IntN(len(in))]
-	}
-	call := func(s *modelService, status int, what, body string) {
-		y.t.Helper()
-		y.ask(r, status, "POST", fmt.Sprintf("/services/%d/%s", s.id, what), body)
-	}
-	refused := func(ok bool) int {
-		if ok {
-			return http.StatusOK
-		}
-		return http.StatusUnprocessableEntity
-	}
-	switch y.rng.IntN(6) {
-	case 0:
-		if s := pick("active", "past_due", "suspended"); s != nil {
-			before := s.renewable()
-			call(s, refused(before && s.renew(r.modelReseller)), "renew", "{}")
-		}
-	case 1, 2: // a tariff, now or with the renewal
-		s := pick("active")
-		if s == nil || s.next != nil {
-			return
-		}
-		i := slices.IndexFunc(yearTariffs, func(t yearTariff) bool { return t.name == s.tariff.name })
-		other := y.tariffs[yearTariffs[i^1].name]
-		if y.rng.IntN(2) == 0 {
-			call(s, http.StatusOK, "tariff", fmt.Sprintf(`{"plan_id": %d, "when": "renewal"}`, y.plans[other.name]))
-			s.next, s.nextAt = other, s.expires
-			return
-		}
-		if !s.expires.After(r.now) { // brought back after its time had run out
-			call(s, http.StatusUnprocessableEntity, "tariff", fmt.Sprintf(`{"plan_id": %d}`, y.plans[other.name]))
-			return
-		}
-		trial := *s
-		purse := modelReseller{now: r.now, balance: r.balance}
-		trial.change(&purse, other)
-		call(s, refused(purse.balance >= 0), "tariff", fmt.Sprintf(`{"plan_id": %d}`, y.plans[other.name]))
-		if purse.balance >= 0 {
-			s.change(r.modelReseller, other)
-		}
-	case 3: // offline for a reason of the reseller's, and back
-		if s := pick("active", "suspended"); s != nil && s.state == "active" {
-			paid := s.expires.After(r.now) // else it was brought back after its time had run out
-			call(s, refused(paid), "suspend", `{"reason": "spring cleaning"}`)
-			if !paid {
-				return
-			}
-			s.reason, s.ending = "manual", false
-			s.to(r.modelReseller, "suspended")
-		} else if s != nil && last {
-			back := s.reason == "manual"
-			call(s, refused(back), "unsuspend", "{}")
-			if back {
-				s.reason = ""
-				s.to(r.modelReseller, "active")
-			}
-		}
-	case 4:
-		if s := pick("active", "past_due", "suspended"); s != nil && (s.auto || last) {
-			s.auto = !s.auto
-			y.ask(r, http.StatusOK, "PATCH", fmt.Sprintf("/services/%d", s.id), fmt.Sprintf(`{"auto_renew": %v}`, s.auto))
-			s.try = s.expires.Add(-days(s.tariff.renewBefore))
-		}
-	case 5:
-		if s := pick("suspended"); s != nil && y.rng.IntN(6) == 0 {
-			if _, err := y.admin.TerminateService(y.t.Context(), s.id); err != nil {
-				y.t.Fatal(err)
-			}
-			s.to(r.modelReseller, "terminating")
-		}
-	}
-}
-
 // judge compares what was charged, what became of the services and what was told of it with the model.
 func (y *year) judge(r *yearReseller) {
 	y.t.Helper()
-	charges, moves := map[int64][]modelNote{}, map[int64][]modelNote{}
+	charges, moves := map[int64][]string{}, map[int64][]string{}
 	_, err := db.Collect(y.t.Context(), y.db, func(row db.Row) (_ struct{}, err error) {
 		var id, cents int64
 		var at time.Time
 		err = row.Scan(&id, &cents, &at)
-		charges[id] = append(charges[id], modelNote{fmt.Sprint(cents), at})
+		charges[id] = append(charges[id], modelNote(at, cents))
 		return struct{}{}, err
 	}, `SELECT i.service_id, -t.amount, t.created_at FROM wallet_transactions t JOIN orders_items i ON i.order_id = t.reference_id
 		WHERE t.account_id = $1 AND t.reference_type = 'order' AND t.type <> 'capture' ORDER BY t.id`, r.account)
@@ -407,7 +299,7 @@ func (y *year) judge(r *yearReseller) {
 			return struct{}{}, err
 		}
 		if before.Status != "" {
-			moves[id] = append(moves[id], modelNote{now.Status, at})
+			moves[id] = append(moves[id], modelNote(at, now.Status))
 		}
 		return struct{}{}, nil
 	}, `SELECT subject_id, data, COALESCE(previous, '{}'), created_at FROM outbox_events WHERE account_id = $1 AND subject = 'service'
@@ -468,15 +360,15 @@ func (y *year) delivered(r *yearReseller) int {
 	return len(outbox)
 }
 
-// live lets the year pass, and judges it.
-func (y *year) live(services int) {
+// live lets the year pass, and judges it. What is named must have happened, or the year is too kind to say anything.
+func (y *year) live(services int, must ...string) {
 	y.t.Helper()
 	began := y.clock.Now()
 	for _, r := range y.all {
 		r.now = y.clock.Now().Truncate(time.Second).Add(time.Minute)
 	}
-	y.move(func() time.Duration { return time.Hour }) // from here on they stand
-	end := y.all[0].now.AddDate(1, 1, 0)              // of which the first month is for buying
+	y.move(func(*yearReseller) time.Duration { return time.Hour }) // from here on they stand
+	end := y.all[0].now.AddDate(1, 1, 0)                           // of which the first month is for buying
 	const waves = 3
 	for round := 0; y.all[0].now.Before(end); round++ {
 		for _, r := range y.all {
@@ -494,7 +386,8 @@ func (y *year) live(services int) {
 		for _, r := range y.all {
 			y.buy(r)
 		}
-		y.move(func() time.Duration { return time.Duration(24*9+y.rng.IntN(24*12)) * time.Hour })
+		y.endPayments()
+		y.move(func(*yearReseller) time.Duration { return time.Duration(24*9+y.rng.IntN(24*12)) * time.Hour })
 		if testing.Verbose() {
 			y.t.Logf("round %d: %v, after %v", round, y.all[0].now.Format(time.DateOnly), y.clock.Now().Sub(began))
 		}
@@ -503,14 +396,15 @@ func (y *year) live(services int) {
 		return y.count(`SELECT COUNT(*) FROM outbox_events WHERE fan_out AND fanned_at IS NULL`) == 0 &&
 			y.count(`SELECT COUNT(*) FROM webhooks_deliveries WHERE status IN ('pending', 'sending')`) == 0
 	}, "everybody has heard of everything")
-	events, states := 0, map[string]int{}
+	events, states := 0, y.seen
 	for _, r := range y.all {
 		y.judge(r)
 		events += y.delivered(r)
 		for _, s := range r.all {
 			states[s.state]++
 			for _, m := range s.moves {
-				states["→ "+m.What]++
+				_, state, _ := strings.Cut(m, " ")
+				states["→ "+state]++
 			}
 			states["charges"] += len(s.charges)
 		}
@@ -521,9 +415,9 @@ func (y *year) live(services int) {
 	if y.bought != services {
 		y.t.Errorf("%d services were bought, not %d", y.bought, services)
 	}
-	for _, state := range []string{"active", "terminated", "→ past_due", "→ suspended", "→ terminating"} {
-		if states[state] == 0 {
-			y.t.Errorf("nothing was ever %s: the year is too kind to say anything", state)
+	for _, what := range must {
+		if states[what] == 0 {
+			y.t.Errorf("never: %s", what)
 		}
 	}
 	y.t.Logf("%d steps, %d jobs, %d notifications", y.count(`SELECT COUNT(*) FROM services_steps`), y.count(`SELECT MAX(id) FROM river_job`), y.count(`SELECT COUNT(*) FROM notifications`))
@@ -534,10 +428,11 @@ func (y *year) live(services int) {
 // test clocks of their sandboxes. In the end each was charged exactly what the model says, each of its changes of state
 // was told of once and at its time, every event arrived, in order, and every ledger sums to zero.
 func TestAYearOfResellers(t *testing.T) {
-	settings := map[string]string{"panel": "sandbox", "node_listen": "off", "node_tls_listen": "off", "dns_listen": "off"}
+	settings := map[string]string{"demo": "true", "panel": "sandbox", "node_listen": "off", "node_tls_listen": "off", "dns_listen": "off"}
 	t.Run("sqlite", func(t *testing.T) { newYear(t, start(t, settings), 2).live(20) })
 	t.Run("postgres", func(t *testing.T) {
 		settings["database_url"] = testkit.PostgresURL(t)
-		newYear(t, start(t, settings), 20).live(1000)
+		newYear(t, start(t, settings), 20).live(1000, "active", "terminated", "→ past_due", "→ suspended", "→ terminating",
+			"restored", "pay", "decline", "suspension put off")
 	})
 }
