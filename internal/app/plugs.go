@@ -432,3 +432,38 @@ func (c clients) Visit(ctx context.Context, visit string) (webui.ClientVisit, er
 	v, err := c.Service.Visit(ctx, visit)
 	return webui.ClientVisit(v), err
 }
+
+// keys are those of resellers as the pages see them.
+type keys struct{ *reseller.Service }
+
+// Resells implements webui.Keys.
+func (k keys) Resells(ctx context.Context, accountID int64) (bool, error) {
+	resells, sandbox, err := k.World(ctx, k.DB, accountID)
+	return resells && !sandbox, err
+}
+
+// Keys implements webui.Keys.
+func (k keys) Keys(ctx context.Context, accountID int64) ([]webui.Key, error) {
+	all, err := k.Service.Keys(ctx, accountID)
+	var there []webui.Key
+	for _, one := range all {
+		if one.RevokedAt == nil {
+			there = append(there, webui.Key{
+				ID: one.ID, Hint: one.Hint, CreatedAt: one.CreatedAt, LastUsedAt: one.LastUsedAt,
+				NewKey: webui.NewKey{Name: one.Name, Sandbox: one.Sandbox, ReadOnly: one.ReadOnly, Addresses: one.Addresses},
+			})
+		}
+	}
+	return there, err
+}
+
+// CreateKey implements webui.Keys.
+func (k keys) CreateKey(ctx context.Context, accountID int64, n webui.NewKey) (string, error) {
+	_, token, err := k.Service.CreateKey(ctx, accountID, reseller.NewKey(n))
+	return token, err
+}
+
+// RevokeKey implements webui.Keys.
+func (k keys) RevokeKey(ctx context.Context, accountID, id int64) error {
+	return k.RevokeOwnKey(ctx, accountID, id)
+}

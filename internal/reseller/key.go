@@ -56,7 +56,7 @@ func network(p netip.Prefix) (netip.Prefix, error) {
 		p = netip.PrefixFrom(p.Addr().Unmap(), p.Bits()-96)
 	}
 	if !p.IsValid() || p.Addr().Is4In6() {
-		return p, fault.Validation.Wrapf("%s is no network", p)
+		return p, fault.Invalid("addresses", "key_networks")
 	}
 	return p.Masked(), nil
 }
@@ -82,10 +82,10 @@ const (
 func (s *Service) CreateKey(ctx context.Context, accountID int64, n NewKey) (Key, string, error) {
 	n.Name = strings.TrimSpace(n.Name)
 	if n.Name == "" || len(n.Name) > maxName || strings.ContainsFunc(n.Name, isControl) {
-		return Key{}, "", fault.Validation.Wrapf("a key needs a name of one line, at most %d bytes", maxName)
+		return Key{}, "", fault.Invalid("name", "key_name")
 	}
 	if len(n.Addresses) > maxAddresses {
-		return Key{}, "", fault.Validation.Wrapf("a key has at most %d networks", maxAddresses)
+		return Key{}, "", fault.Invalid("addresses", "key_networks")
 	}
 	n.Addresses = slices.Clone(n.Addresses)
 	for i, p := range n.Addresses {
@@ -128,20 +128,27 @@ func (s *Service) CreateKey(ctx context.Context, accountID int64, n NewKey) (Key
 
 // RevokeKey ends a key from the next request on. One that is revoked stays so.
 func (s *Service) RevokeKey(ctx context.Context, id int64) error {
+	return s.revoke(ctx, `id = $1`, id)
+}
+
+// RevokeOwnKey is RevokeKey for a key of the account's own.
+func (s *Service) RevokeOwnKey(ctx context.Context, accountID, id int64) error {
+	return s.revoke(ctx, `id = $1 AND account_id = $2`, id, accountID)
+}
+
+func (s *Service) revoke(ctx context.Context, which string, args ...any) error {
 	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
-		n, err := tx.Exec(ctx, `UPDATE reseller_keys SET revoked_at = $1 WHERE id = $2 AND revoked_at IS NULL`, tx.Now, id)
-		if err != nil {
-			return err
-		}
-		k, err := scanKey(tx.QueryRow(ctx, `SELECT `+keyColumns+` FROM reseller_keys k WHERE k.id = $1`, id))
+		k, err := scanKey(tx.QueryRow(ctx, `SELECT `+keyColumns+` FROM reseller_keys k WHERE `+which+tx.ForUpdate(), args...))
 		switch {
 		case errors.Is(err, db.ErrNoRows):
 			return fault.NotFound.New()
-		case err != nil || n == 0:
+		case err != nil || k.RevokedAt != nil:
 			return err
-		default:
-			return s.tellKey(ctx, tx, "api_key.revoked", k)
 		}
+		if _, err := tx.Exec(ctx, `UPDATE reseller_keys SET revoked_at = $1 WHERE id = $2`, tx.Now, k.ID); err != nil {
+			return err
+		}
+		return s.tellKey(ctx, tx, "api_key.revoked", k)
 	})
 }
 

@@ -148,6 +148,18 @@ func TestARevokedKeyIsRefusedAtTheNextRequest(t *testing.T) {
 		w.refused(token, here, fault.APIKeyRevoked)
 		w.passes(other, here)
 
+		own, mine := w.key(NewKey{})
+		for _, account := range []int64{w.AccountID + 1000, w.SandboxID} {
+			if err := w.RevokeOwnKey(t.Context(), account, own.ID); !errors.Is(err, fault.NotFound) {
+				t.Errorf("by account %d: %v", account, err)
+			}
+		}
+		w.passes(mine, here)
+		if err := w.RevokeOwnKey(t.Context(), w.AccountID, own.ID); err != nil {
+			t.Fatal(err)
+		}
+		w.refused(mine, here, fault.APIKeyRevoked)
+
 		first := w.find(k.ID).RevokedAt
 		w.clk.Advance(time.Hour)
 		if err := w.RevokeKey(t.Context(), k.ID); err != nil {

@@ -61,7 +61,9 @@ type view struct {
 	HasServices bool
 	// Client tells that a reseller's client reads this: its hosting is the reseller's, so nothing names our shop or leads there.
 	Client bool
-	Data        any
+	// Resells tells that the visitor has a page of keys.
+	Resells bool
+	Data    any
 }
 
 // T is a text of the catalogue. Arguments are pairs of a name and its value.
@@ -115,7 +117,7 @@ func (ui *UI) render(w http.ResponseWriter, r *http.Request, status int, name st
 	v := view{
 		Page: name, Lang: i18n.Lang(r.Context()), Session: ui.session(r), Company: ui.Company, Support: ui.Support,
 		Flash: ui.takeFlash(w, r), Path: backTo(r), Asset: assetNames, Passkeys: ui.passkeys(r),
-		HasServices: ui.Services != nil, Client: strings.HasPrefix(r.URL.Path+"/", "/client/"), Data: data,
+		HasServices: ui.Services != nil, Client: strings.HasPrefix(r.URL.Path+"/", "/client/"), Resells: ui.resells(r), Data: data,
 	}
 	var buf bytes.Buffer
 	if err := t.ExecuteTemplate(&buf, "layout", v); err != nil {

@@ -48,7 +48,7 @@ type Deps struct {
 	Currency money.Currency
 	// OAuth may be nil: there are then no applications and no consent.
 	OAuth *oauth.Service
-	// Sections is required with OAuth.
+	// Sections is required with OAuth and with Keys.
 	Sections Sections
 	// Throttle, when set, counts a request for the authorization endpoint and
 	// refuses what is too much.
@@ -61,6 +61,8 @@ type Deps struct {
 	Terminals Terminals
 	// Clients may be nil, or Credentials: nobody comes in by a reseller's link then.
 	Clients Clients
+	// Keys may be nil: resellers have no page of their keys then.
+	Keys Keys
 	// Demo, when set, shows how to sign in to the demonstration.
 	Demo *Demo
 }
@@ -134,6 +136,7 @@ func (ui *UI) Routes(mux *http.ServeMux) {
 	ui.accountRoutes(mux)
 	ui.serviceRoutes(mux)
 	ui.clientRoutes(mux)
+	ui.keyRoutes(mux)
 }
 
 // maxForm bounds the body of a form, in bytes.

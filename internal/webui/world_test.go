@@ -87,6 +87,7 @@ type site struct {
 	log         *bytes.Buffer // of the credentials
 	terminals   *terminals
 	clients     *clients
+	keys        *resellersKeys
 }
 
 // hostings are the services of the account that registered first.
@@ -147,6 +148,7 @@ func newSite(t *testing.T) *site {
 		t.Fatal(err)
 	}
 	s.db, s.log, s.terminals = d, &bytes.Buffer{}, &terminals{tickets: map[string][3]int64{}}
+	s.keys = &resellersKeys{}
 	s.clients = &clients{links: map[string]bool{}, visits: map[string]webui.ClientVisit{}}
 	s.credentials = credentials.New(credentials.Config{DB: d, Box: box, Log: slog.New(slog.NewTextHandler(s.log, nil))})
 	s.credentials.OnReplace("ftp", func(context.Context, *db.Tx, int64, int64, int64) error { return nil })
@@ -158,7 +160,8 @@ func newSite(t *testing.T) *site {
 			{ID: 7, Name: "late.example.com", Domain: "late.example.com", Status: "past_due"},
 			{ID: 6, Name: "old.example.com", Domain: "old.example.com", Status: "terminating"},
 		}, Credentials: s.credentials, Terminals: s.terminals,
-		Clients:  s.clients,
+		Clients: s.clients,
+		Keys:    s.keys, Sections: everySection{},
 		Accounts: s.accounts, Clock: clk, Log: log, BaseURL: s.url, Company: "Stead & Sons", Support: "help@stead.test", Language: "en",
 		ClientAddr: func(*http.Request) netip.Addr { return netip.MustParseAddr("203.0.113.7") },
 		Demo:       &webui.Demo{Email: "demo@example.com", Password: "demo password"},
