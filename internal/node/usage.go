@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"stead.dev/stead/internal/node/limits"
@@ -24,6 +25,12 @@ const (
 	shortestRest = 5 * time.Millisecond
 )
 
+// watched is what the background knows of accounts, by ref.
+type watched struct {
+	mu sync.Mutex
+	of map[string]*walked
+}
+
 // walked is what the background knows of an account.
 type walked struct {
 	at     time.Duration // when it was walked last, since the background began
@@ -36,27 +43,43 @@ const never = -100 * 365 * 24 * time.Hour
 
 // follow walks accounts one after the other, and has full ones write no more.
 func (n *Node) follow(ctx context.Context) {
-	known := map[string]*walked{}
-	since := clock.Stopwatch()
+	known := &watched{of: map[string]*walked{}}
 	sweeper := limits.NewSweeper()
-	sweep := time.NewTicker(sweepPause)
-	defer sweep.Stop()
-	walk := time.NewTimer(0)
-	defer walk.Stop()
+	since := clock.Stopwatch()
+	beside(ctx, sweepPause, func() { n.sweep(sweeper, known) }, func() time.Duration { return n.walk(ctx, known, since) })
+}
+
+// beside calls sweep again and again, and walk when it says, until ctx ends. Neither waits for the other: an account of
+// millions of files is walked for minutes, in which the processes of all others are to be looked after.
+func beside(ctx context.Context, pause time.Duration, sweep func(), walk func() time.Duration) {
+	var walking sync.WaitGroup
+	defer walking.Wait()
+	walking.Go(func() {
+		next := time.NewTimer(0)
+		defer next.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-next.C:
+				next.Reset(walk())
+			}
+		}
+	})
+	tick := time.NewTicker(pause)
+	defer tick.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-sweep.C:
-			n.sweep(sweeper, known)
-		case <-walk.C:
-			walk.Reset(n.walk(ctx, known, since))
+		case <-tick.C:
+			sweep()
 		}
 	}
 }
 
 // sweep looks after the processes of the accounts that have users.
-func (n *Node) sweep(sweeper *limits.Sweeper, known map[string]*walked) {
+func (n *Node) sweep(sweeper *limits.Sweeper, known *watched) {
 	users := map[int]limits.User{}
 	refs := map[int]string{}
 	for _, rec := range n.accounts.List() {
@@ -72,8 +95,10 @@ func (n *Node) sweep(sweeper *limits.Sweeper, known map[string]*walked) {
 	if err != nil {
 		n.cfg.Log.Warn("processes of accounts cannot be looked after", "error", err)
 	}
+	known.mu.Lock()
+	defer known.mu.Unlock()
 	for uid := range active {
-		if w := known[refs[uid]]; w != nil {
+		if w := known.of[refs[uid]]; w != nil {
 			w.active = true
 		}
 	}
@@ -81,16 +106,34 @@ func (n *Node) sweep(sweeper *limits.Sweeper, known map[string]*walked) {
 
 // walk walks the account that waits longest for it, if any does, and answers when to come again. since tells how long
 // ago the background began: the machine's clock may be put forward or back while it works.
-func (n *Node) walk(ctx context.Context, known map[string]*walked, since func() time.Duration) time.Duration {
+func (n *Node) walk(ctx context.Context, known *watched, since func() time.Duration) time.Duration {
 	now := since()
-	var next string
+	next, w := n.due(known, now)
+	if w == nil {
+		return idleWalk
+	}
+	err := n.Files.Measure(ctx, next)
+	if err != nil && ctx.Err() == nil && !errors.Is(err, panel.ErrNotFound) {
+		n.cfg.Log.Warn("account cannot be measured", "account", next, "error", err)
+	}
+	known.mu.Lock()
+	defer known.mu.Unlock()
+	w.at = since()
+	w.took = w.at - now
+	return max(w.took*(walkShare-1), shortestRest)
+}
+
+// due is the account that waits longest to be walked, if any does.
+func (n *Node) due(known *watched, now time.Duration) (next string, w *walked) {
+	known.mu.Lock()
+	defer known.mu.Unlock()
 	var longest time.Duration
 	all := n.accounts.List()
 	for _, rec := range all {
-		w := known[rec.Ref]
+		w := known.of[rec.Ref]
 		if w == nil {
 			w = &walked{at: never, active: true}
-			known[rec.Ref] = w
+			known.of[rec.Ref] = w
 		}
 		pause := idlePause
 		if w.active || n.Files.Full(rec.Ref) {
@@ -100,19 +143,11 @@ func (n *Node) walk(ctx context.Context, known map[string]*walked, since func() 
 			next, longest = rec.Ref, due
 		}
 	}
-	if len(known) > 2*len(all)+100 { // most of them ended
-		clear(known)
+	if len(known.of) > 2*len(all)+100 { // most of them ended
+		clear(known.of)
 	}
-	w := known[next]
-	if w == nil {
-		return idleWalk
+	if w = known.of[next]; w != nil {
+		w.active = false
 	}
-	w.active = false
-	err := n.Files.Measure(ctx, next)
-	if err != nil && ctx.Err() == nil && !errors.Is(err, panel.ErrNotFound) {
-		n.cfg.Log.Warn("account cannot be measured", "account", next, "error", err)
-	}
-	w.at = since()
-	w.took = w.at - now
-	return max(w.took*(walkShare-1), shortestRest)
+	return next, w
 }
