@@ -24,5 +24,14 @@ func TestTheNameServerServesWhatCustomersChange(t *testing.T) {
 		path := fmt.Sprintf("/api/v1/services/%d/dns", w.service)
 		w.id(a.post(t, w.owner.token, path, `{"name": "news", "type": "TXT", "value": "good"}`))
 		testkit.Eventually(t, time.Minute, func() bool { return lookUp("news") == "good" }, "the record is served")
+
+		// A further domain has a zone of its own.
+		second := "second-" + w.domain
+		w.id(a.post(t, w.owner.token, fmt.Sprintf("/api/v1/services/%d/domains", w.service), fmt.Sprintf(`{"name": %q, "kind": "addon"}`, second)))
+		testkit.Eventually(t, time.Minute, func() bool {
+			c := dns.Client{Timeout: 2 * time.Second}
+			m, _, err := c.Exchange(new(dns.Msg).SetQuestion(second+".", dns.TypeSOA), a.DNSAddr())
+			return err == nil && len(m.Answer) == 1
+		}, "the zone of the further domain is served")
 	})
 }

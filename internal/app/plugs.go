@@ -342,6 +342,21 @@ func (p proofs) Placed(ctx context.Context, q db.Querier, serviceID int64, owner
 	return !slices.Contains(placed, false), err
 }
 
+// zoneDomains are the domains of services as their zones see them.
+type zoneDomains struct{ *hosting.Service }
+
+// Names implements dns.Domains.
+func (z zoneDomains) Names(ctx context.Context, q db.Querier, accountID, serviceID int64) ([]string, error) {
+	found, err := z.Hosted(ctx, q, accountID, serviceID)
+	var all []string
+	for _, d := range found {
+		if d.Served {
+			all = append(all, d.Name)
+		}
+	}
+	return all, err
+}
+
 // mailDomains are the domains of services as their mailboxes see them.
 type mailDomains struct{ *hosting.Service }
 

@@ -176,8 +176,8 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 	c.credentials.OnReplace(access.CredentialKind, c.access.PasswordReplaced)
 	c.outbox.Subscribe("service.*", c.hosting.Follow)
 	c.dns = dns.New(dns.Config{
-		DB: c.db, Clock: c.clock, Queue: c.queue, Signals: c.hub, Services: hosted{c.services}, Resolver: net.DefaultResolver,
-		Nameservers: c.cfg.Nameservers, Catalog: c.cfg.DNSCatalog,
+		DB: c.db, Clock: c.clock, Queue: c.queue, Signals: c.hub, Services: hosted{c.services}, Domains: zoneDomains{c.hosting},
+		Resolver: net.DefaultResolver, Nameservers: c.cfg.Nameservers, Catalog: c.cfg.DNSCatalog,
 	})
 	c.outbox.Subscribe("service.*", c.dns.Follow)
 	c.outbox.Subscribe("site_domain.*", c.dns.Follow)

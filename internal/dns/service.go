@@ -46,6 +46,12 @@ type Resolver interface {
 	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
 }
 
+// Domains are the domains of services.
+type Domains interface {
+	// Names lists those that a service answers to. The account stands in the query.
+	Names(ctx context.Context, q db.Querier, accountID, serviceID int64) ([]string, error)
+}
+
 // Config is what the section works with; all is needed.
 type Config struct {
 	DB       *db.DB
@@ -53,6 +59,7 @@ type Config struct {
 	Queue    jobs.Enqueuer
 	Signals  Signals
 	Services site.Services
+	Domains  Domains
 	Resolver Resolver
 	// Nameservers are the public ones, at least one.
 	Nameservers []string
@@ -104,7 +111,12 @@ func (s *Service) ensure(ctx context.Context, tx *db.Tx, on site.Site) (zone, er
 	if !live(on) {
 		return zone{}, fault.ServiceNotActive.New()
 	}
-	z, err := zoneNamed(ctx, tx, on.Domain)
+	return s.ensureNamed(ctx, tx, on, on.Domain)
+}
+
+// ensureNamed is ensure for the zone of one of the domains of a service that is live.
+func (s *Service) ensureNamed(ctx context.Context, tx *db.Tx, on site.Site, name string) (zone, error) {
+	z, err := zoneNamed(ctx, tx, name)
 	if err != nil {
 		return z, err
 	}
@@ -116,7 +128,7 @@ func (s *Service) ensure(ctx context.Context, tx *db.Tx, on site.Site) (zone, er
 		z = zone{}
 	}
 	if z.id == 0 {
-		z = zone{accountID: on.AccountID, serviceID: on.ServiceID, name: on.Domain, serial: nextSerial(0, tx.Now)}
+		z = zone{accountID: on.AccountID, serviceID: on.ServiceID, name: name, serial: nextSerial(0, tx.Now)}
 		if z.id, err = insertZone(ctx, tx, z); err != nil {
 			return z, err
 		}
@@ -383,14 +395,24 @@ func (s *Service) Follow(ctx context.Context, tx *db.Tx, e outbox.Stored) error 
 		if err := json.Unmarshal(e.Data, &d); err != nil {
 			return fmt.Errorf("dns: event %d: %w", e.ID, err)
 		}
-		return s.end(ctx, tx, namedOfTheOne, e.SubjectID, d.Name)
-	case "service.provisioned", "service.updated", "service.unsuspended", "service.restored", "service.migrated":
-		on, err := s.Services.LockSite(ctx, tx, e.AccountID, e.SubjectID)
-		if err != nil || !live(on) {
+		if err := s.end(ctx, tx, namedOfTheOne, e.SubjectID, d.Name); err != nil {
 			return err
 		}
-		_, err = s.ensure(ctx, tx, on)
-		return err
+		return s.follow(ctx, tx, e)
+	case "service.provisioned", "service.updated", "service.unsuspended", "service.restored", "service.migrated", "site_domain.added":
+		return s.follow(ctx, tx, e)
 	}
 	return nil
+}
+
+// follow makes the zones of a service as they should be.
+func (s *Service) follow(ctx context.Context, tx *db.Tx, e outbox.Stored) error {
+	on, err := s.Services.LockSite(ctx, tx, e.AccountID, e.SubjectID)
+	if err != nil || !live(on) {
+		return err
+	}
+	if _, err := s.ensure(ctx, tx, on); err != nil {
+		return err
+	}
+	return s.settleSites(ctx, tx, on)
 }

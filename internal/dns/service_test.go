@@ -49,6 +49,13 @@ func (ss sites) LockSite(ctx context.Context, tx *db.Tx, accountID, serviceID in
 	return ss.Site(ctx, tx, accountID, serviceID)
 }
 
+// names are the domains of services besides the primary ones.
+type names map[int64][]string
+
+func (ns names) Names(_ context.Context, _ db.Querier, _, serviceID int64) ([]string, error) {
+	return ns[serviceID], nil
+}
+
 // answers are what names lead to; a name that is not among them cannot be looked up.
 type answers map[string][]string
 
@@ -88,6 +95,7 @@ type world struct {
 	clk     *clock.Fake
 	s       *Service
 	sites   sites
+	names   names
 	answers answers
 	feed    *Feed
 	served  servedZones
@@ -96,14 +104,14 @@ type world struct {
 func onEngines(t *testing.T, f func(t *testing.T, w *world)) {
 	t.Helper()
 	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
-		w := &world{t: t, d: d, clk: clk, answers: answers{}, served: servedZones{}, sites: sites{
+		w := &world{t: t, d: d, clk: clk, answers: answers{}, names: names{}, served: servedZones{}, sites: sites{
 			10: {ServiceID: 10, AccountID: owner1, Status: "active", Domain: zoneName, IPv4: "192.0.2.80"},
 			11: {ServiceID: 11, AccountID: owner1, Status: "suspended", Domain: "other.uz"},
 			12: {ServiceID: 12, AccountID: owner1, Status: "provisioning", Domain: "new.uz"},
 		}}
 		hub := signal.NewHub(d, clk, slog.New(slog.DiscardHandler))
 		w.s = New(Config{
-			DB: d, Clock: clk, Queue: noJobs{}, Signals: hub, Services: w.sites, Resolver: w.answers,
+			DB: d, Clock: clk, Queue: noJobs{}, Signals: hub, Services: w.sites, Domains: w.names, Resolver: w.answers,
 			Nameservers: []string{"ns1.stead.test", "ns2.stead.test"}, Catalog: "catalog.test",
 		})
 		w.feed = NewFeed(w.s, w.served, hub, slog.New(slog.DiscardHandler))
