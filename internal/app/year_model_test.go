@@ -24,11 +24,11 @@ type modelService struct {
 	charges, moves       []string // the cents that were paid and the states that were reached, each with its time
 }
 
-// modelPaid is a time and what was paid for it.
+// modelPaid is a time and what was paid for it; began is when its first month did.
 type modelPaid struct {
-	from, to time.Time
-	plan     *yearPlan
-	cents    int64
+	from, to, began time.Time
+	plan            *yearPlan
+	cents           int64
 }
 
 type modelReseller struct {
@@ -91,7 +91,7 @@ func (s *modelService) pay(m *modelReseller, plan *yearPlan, from time.Time) boo
 		return false
 	}
 	s.expires, s.retry = monthsOn(from, s.months), time.Time{}
-	s.paid = append(s.paid, modelPaid{from, s.expires, plan, plan.prices[s.months]})
+	s.paid = append(s.paid, modelPaid{from, s.expires, from, plan, plan.prices[s.months]})
 	return true
 }
 
@@ -134,18 +134,24 @@ func (p modelPaid) rest(now time.Time, up int64) int64 {
 // change moves to another plan now, for its price for the time to come less what was paid for that.
 func (s *modelService) change(m *modelReseller, plan *yearPlan) bool {
 	var cost, less int64
-	for _, p := range s.paid {
-		less += p.rest(m.now, 0)
+	var began time.Time
+	for _, p := range slices.Backward(s.paid) {
+		if less += p.rest(m.now, 0); p.to.After(m.now) {
+			began = p.began
+		}
 	}
 	for n, to := 1, s.expires; to.After(m.now); n++ {
 		from := monthsOn(s.expires, -n*s.months)
-		cost += modelPaid{from, to, plan, plan.prices[s.months]}.rest(m.now, 1)
+		if began.After(from) && monthsOn(began, s.months).Equal(to) { // to is the end of a month that is too short
+			from = began
+		}
+		cost += modelPaid{from: from, to: to, cents: plan.prices[s.months]}.rest(m.now, 1)
 		to = from
 	}
 	if !s.charge(m, cost-less) {
 		return false
 	}
-	s.paid, s.next = []modelPaid{{m.now, s.expires, plan, cost}}, nil
+	s.paid, s.next = []modelPaid{{m.now, s.expires, began, plan, cost}}, nil
 	return true
 }
 

@@ -82,7 +82,7 @@ func (s *Service) LockContract(ctx context.Context, tx *db.Tx, accountID, id int
 // Cost is what a price for each period of so many months makes for the time until end: whole periods back
 // from the end, and a part of the first one's real length, rounded up.
 func (s *Service) Cost(price money.USDCents, months int, from, end time.Time) (money.USDCents, error) {
-	return cost(price, months, from, end)
+	return cost(price, months, from, end, time.Time{})
 }
 
 // Extend says what the add-ons of a service add to each renewal, and by how much they raise limits of its

@@ -16,6 +16,7 @@ type period struct {
 	id           int64
 	starts, ends time.Time
 	amount       money.USDCents
+	began        time.Time // what the period was before another plan took the place of its first
 }
 
 // worth is what of the paid amount is for the time after t: a part of the period's
@@ -42,14 +43,26 @@ func worth(all []period, t time.Time) (sum money.USDCents, err error) {
 	return sum, nil
 }
 
+// beganOf is when the period that is paid first began; the zero time where nothing is paid.
+func beganOf(all []period) time.Time {
+	if len(all) == 0 {
+		return time.Time{}
+	}
+	return all[0].began
+}
+
 // cost is the price of the time from t until end at so much for a number of months:
 // whole periods back from the end, and a part of the first one's real length,
-// rounded up.
-func cost(price money.USDCents, months int, t, end time.Time) (sum money.USDCents, err error) {
+// rounded up. began is when that one did, which the end does not tell where its month is shorter: until 28 February it is
+// a month from the 28th of January on, and from the 31st. The zero time is not known.
+func cost(price money.USDCents, months int, t, end, began time.Time) (sum money.USDCents, err error) {
 	for n := 1; t.Before(end); n++ {
 		begin := addMonths(end, -months*n)
 		last := addMonths(end, -months*(n-1))
 		part := price
+		if began.After(begin) && addMonths(began, months).Equal(last) {
+			begin = began
+		}
 		if begin.Before(t) {
 			part = share(price, last.Sub(t), last.Sub(begin), true)
 		}
@@ -74,20 +87,25 @@ func share(amount money.USDCents, part, whole time.Duration, up bool) money.USDC
 }
 
 func scanPeriod(row db.Row) (p period, err error) {
-	err = row.Scan(&p.id, &p.starts, &p.ends, &p.amount)
+	err = row.Scan(&p.id, &p.starts, &p.ends, &p.amount, &p.began)
 	return p, err
 }
 
 // periodsAfter reads what was paid for a service's time after t.
 func periodsAfter(ctx context.Context, q db.Querier, serviceID int64, t time.Time) ([]period, error) {
-	return db.Collect(ctx, q, scanPeriod, `SELECT id, starts_at, ends_at, amount FROM services_periods
+	return db.Collect(ctx, q, scanPeriod, `SELECT id, starts_at, ends_at, amount, COALESCE(began_at, starts_at) FROM services_periods
 		WHERE service_id = $1 AND ends_at > $2 ORDER BY starts_at, id`, serviceID, t)
 }
 
 // insertPeriod notes what was paid for a time. A time of no length costs nothing.
 func insertPeriod(ctx context.Context, tx *db.Tx, serviceID int64, starts, ends time.Time, amount money.USDCents) error {
-	_, err := db.InsertMany(ctx, tx, "services.period", `INSERT INTO services_periods (service_id, starts_at, ends_at, amount)`,
-		serviceID, starts, ends, amount)
+	return insertRest(ctx, tx, serviceID, starts, ends, starts, amount)
+}
+
+// insertRest is insertPeriod for what is left of a period that began before.
+func insertRest(ctx context.Context, tx *db.Tx, serviceID int64, starts, ends, began time.Time, amount money.USDCents) error {
+	_, err := db.InsertMany(ctx, tx, "services.period", `INSERT INTO services_periods (service_id, starts_at, ends_at, amount, began_at)`,
+		serviceID, starts, ends, amount, began)
 	return err
 }
 

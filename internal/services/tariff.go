@@ -67,7 +67,7 @@ func (s *Service) quoteTariff(ctx context.Context, q db.Querier, r record, offer
 	if err != nil {
 		return t, err
 	}
-	if t.cost, err = cost(offer.Price, offer.PeriodMonths, now, *r.expiresAt); err != nil {
+	if t.cost, err = cost(offer.Price, offer.PeriodMonths, now, *r.expiresAt, beganOf(all)); err != nil {
 		return t, err
 	}
 	t.charge, t.credit = max(0, t.cost-value), max(0, value-t.cost)
@@ -227,7 +227,7 @@ func (s *Service) changeTariff(ctx context.Context, tx *db.Tx, accountID, id int
 	if err := cutPeriods(ctx, tx, id, paid, tx.Now); err != nil {
 		return t, 0, err
 	}
-	if err := insertPeriod(ctx, tx, id, tx.Now, *r.expiresAt, t.cost); err != nil {
+	if err := insertRest(ctx, tx, id, tx.Now, *r.expiresAt, beganOf(paid), t.cost); err != nil {
 		return t, 0, err
 	}
 	return t, orderID, s.move(ctx, tx, r, t.offer)
@@ -336,7 +336,7 @@ func (s *Service) payBack(ctx context.Context, tx *db.Tx, r record) error {
 	if err != nil {
 		return err
 	}
-	own, err := cost(r.renewPrice-r.addonPrice, r.periodMonths, tx.Now, *r.expiresAt)
+	own, err := cost(r.renewPrice-r.addonPrice, r.periodMonths, tx.Now, *r.expiresAt, beganOf(paid))
 	if err != nil || value <= own {
 		return err
 	}
@@ -348,7 +348,7 @@ func (s *Service) payBack(ctx context.Context, tx *db.Tx, r record) error {
 		err = cutPeriods(ctx, tx, r.id, paid, tx.Now)
 	}
 	if err == nil {
-		err = insertPeriod(ctx, tx, r.id, tx.Now, *r.expiresAt, own)
+		err = insertRest(ctx, tx, r.id, tx.Now, *r.expiresAt, beganOf(paid), own)
 	}
 	return err
 }

@@ -485,7 +485,7 @@ func TestChangingBackAndForthEarnsNothing(t *testing.T) {
 		now := time.Date(2026, 1, 31, 10, 0, 0, 0, time.UTC)
 		first := money.USDCents(rapid.Int64Range(0, 2000).Draw(rt, "first")) // a promotion, or dearer than today
 		end := addMonths(now, 1)
-		paid := []period{{1, now, end, first}}
+		paid := []period{{1, now, end, first, now}}
 		kept := first
 		price := money.USDCents(0)
 		least := money.USDCents(0) // what the time that passed cost, rounded down per step
@@ -496,11 +496,11 @@ func TestChangingBackAndForthEarnsNothing(t *testing.T) {
 				break
 			}
 			if started {
-				part, err := cost(price, 1, since, end)
+				part, err := cost(price, 1, since, end, time.Time{})
 				if err != nil {
 					rt.Fatal(err)
 				}
-				left, err := cost(price, 1, now, end)
+				left, err := cost(price, 1, now, end, time.Time{})
 				if err != nil {
 					rt.Fatal(err)
 				}
@@ -508,7 +508,7 @@ func TestChangingBackAndForthEarnsNothing(t *testing.T) {
 			}
 			price = money.USDCents(rapid.Int64Range(0, 5000).Draw(rt, "price"))
 			started, since = true, now
-			c, err := cost(price, 1, now, end)
+			c, err := cost(price, 1, now, end, time.Time{})
 			if err != nil {
 				rt.Fatal(err)
 			}
@@ -523,7 +523,7 @@ func TestChangingBackAndForthEarnsNothing(t *testing.T) {
 					paid[i].ends = now
 				}
 			}
-			paid = append(paid[:len(paid):len(paid)], period{2, now, end, c})
+			paid = append(paid[:len(paid):len(paid)], period{2, now, end, c, now})
 			if len(paid) > 1 && !paid[len(paid)-2].starts.Before(now) {
 				paid = append(paid[:len(paid)-2], paid[len(paid)-1])
 			}
@@ -552,11 +552,53 @@ func TestCostOfTime(t *testing.T) {
 		{time.Date(2026, 1, 31, 0, 0, 0, 0, time.UTC), 1, 2000},
 		{time.Date(2026, 1, 30, 0, 0, 0, 0, time.UTC), 1, 2033},
 	} {
-		if got, err := cost(1000, c.months, c.from, end); got != c.want || err != nil {
+		if got, err := cost(1000, c.months, c.from, end, time.Time{}); got != c.want || err != nil {
 			t.Errorf("cost from %v by %d months = %d, %v; want %d", c.from, c.months, got, err, c.want)
 		}
 	}
-	if _, err := cost(1<<62, 1, end.AddDate(0, -3, 0), end); err == nil {
+	if _, err := cost(1<<62, 1, end.AddDate(0, -3, 0), end, time.Time{}); err == nil {
 		t.Error("a sum beyond all money is no error")
 	}
+}
+
+// A month that ends earlier than it began is a whole month: another plan costs as much for it as who buys that plan pays,
+// and moving back gives that back.
+func TestAShortMonthIsAWholeOne(t *testing.T) {
+	engines(t, func(t *testing.T, w *world) {
+		for _, c := range []struct {
+			bought string
+			months int
+		}{
+			{"2027-01-29 12:00", 1},
+			{"2027-01-31 12:00", 1},
+			{"2027-02-28 12:00", 1},
+			{"2027-03-31 12:00", 1},
+			{"2028-02-29 12:00", 12},
+		} {
+			times := money.USDCents(1)
+			if c.months == 12 {
+				times = 10 // of the price of a month
+			}
+			w.clk.Set(at(c.bought))
+			n := ask("from-" + c.bought[:10] + ".test")
+			n.PeriodMonths, n.RenewPrice, n.FirstPrice = c.months, 499*times, 499*times
+			id := w.active(n)
+			w.till.sales = nil
+			for _, plan := range []int{4, 3, 4} {
+				if status, answer := w.post("own", id, "tariff", fmt.Sprintf(`{"plan_id": %d}`, plan)); status != http.StatusOK {
+					t.Fatal(answer)
+				}
+			}
+			var got []money.USDCents
+			for _, s := range w.till.sales {
+				got = append(got, s.Price-s.Discount-s.Credit)
+			}
+			w.same(c.bought, []money.USDCents{501 * times, -501 * times, 501 * times}, got)
+			// A part of it is so of all of it.
+			w.clk.Advance(w.record(id).expiresAt.Sub(w.clk.Now()) / 2)
+			w.post("own", id, "tariff", `{"plan_id": 3}`)
+			last := w.till.sales[3]
+			w.same("half of "+c.bought, (501*times)/2, last.Credit-last.Price+last.Discount)
+		}
+	})
 }
