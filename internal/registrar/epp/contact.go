@@ -20,7 +20,7 @@ const (
 
 // PutContact implements registrar.Registrar. A handle that another registrar has is lengthened.
 func (c *Client) PutContact(ctx context.Context, handle string, in registrar.Contact) (string, error) {
-	if len(handle) < handleMin || len(handle) > handleMax || in.Name == "" || in.City == "" || in.Email == "" || len(in.Country) != 2 ||
+	if len(handle) < handleMin || len(handle) > handleMax || line(in.Name) == "" || line(in.City) == "" || line(in.Email) == "" || len(in.Country) != 2 ||
 		len(in.PostalCode) > postalCodeMax {
 		return "", rejected("the contact is not complete")
 	}

@@ -7,7 +7,7 @@
 // the caller asks Info.
 //
 // A session that ends in the middle of a command is closed, and so is one that answers a command that was not asked:
-// every answer must bear the transaction id of its command.
+// every answer must bear the transaction id of its command, but the one that says that it cannot be read.
 package epp
 
 import (
@@ -200,7 +200,7 @@ func (c *Client) do(ctx context.Context, r request) (*response, error) {
 		}
 		r.command.ClientID = transaction(r.id)
 		answer, err := s.timed(ctx, c.Timeout, frame{Command: &r.command})
-		if err == nil && (answer.Response == nil || answer.Response.ClientID != r.command.ClientID) {
+		if err == nil && !answer.to(r.command.ClientID) {
 			err = errors.New("epp: the answer is that of another command")
 		}
 		if err != nil {
@@ -212,7 +212,7 @@ func (c *Client) do(ctx context.Context, r request) (*response, error) {
 			return nil, lost(r, fmt.Errorf("%s %s: %w", r.what, r.command.ClientID, err))
 		}
 		code := answer.Response.Result[0].Code
-		c.release(s, code < 2500 && code != 2002 && code != 2200)
+		c.release(s, code < 2500 && code != 2002 && code != 2200 && answer.Response.ClientID != "")
 		c.Log.DebugContext(ctx, "epp", "command", r.what, "transaction", r.command.ClientID, "server_transaction", answer.Response.ServerID,
 			"code", code)
 		if code < 2000 {
@@ -220,6 +220,13 @@ func (c *Client) do(ctx context.Context, r request) (*response, error) {
 		}
 		return nil, c.failure(ctx, r, answer.Response)
 	}
+}
+
+// to tells whether a frame answers the command with the id. A registry that cannot read a command does not know its id, and
+// says so by a code of syntax (RFC 5730, section 3).
+func (f frame) to(id string) bool {
+	r := f.Response
+	return r != nil && (r.ClientID == id || r.ClientID == "" && r.Result[0].Code >= 2000 && r.Result[0].Code < 2100)
 }
 
 // lost is the error of a command that got no answer.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/netip"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -268,6 +269,33 @@ func TestAnAnswerThatIsNoneIsNotBelieved(t *testing.T) {
 		if err != nil || !d.Ours || registry.Logins() != 2 || registry.Created(shop) != 1 {
 			t.Errorf("%s: %+v %v, %d logins", what, d, err, registry.Logins())
 		}
+	}
+}
+
+// A registry that cannot read a command cannot say whose id it bears; it has not carried it out (RFC 5730, section 2.6).
+func TestACommandThatTheRegistryCannotReadIsRefused(t *testing.T) {
+	c, registry, _ := open(t)
+	in := registration(t, c)
+	in.Nameservers = nil
+	registry.Spoil = func(packet []byte) []byte {
+		changed := append([]byte{0, 0, 0, 0}, regexp.MustCompile("<clTRID>.*</clTRID>").ReplaceAll(packet[4:], nil)...)
+		binary.BigEndian.PutUint32(changed, uint32(len(changed))) //nolint:gosec // far below the limit
+		return changed
+	}
+	for code, want := range map[int]registrar.Kind{2001: registrar.Rejected, 2005: registrar.Rejected, 2302: registrar.Unknown} {
+		must(t, c.Ready(t.Context())) // logged in
+		registry.Answer(code)
+		registry.Cut(1, epptest.Spoiled)
+		_, err := c.Register(t.Context(), in)
+		kind(t, fmt.Sprint(code), err, want)
+	}
+	for _, spoil := range []func(*registrar.Contact){
+		func(c *registrar.Contact) { c.Name = " " }, func(c *registrar.Contact) { c.City = " " }, func(c *registrar.Contact) { c.Email = " " },
+	} {
+		bad := anna
+		spoil(&bad)
+		_, err := c.PutContact(t.Context(), "stead-2", bad)
+		kind(t, "a contact that no registry can read", err, registrar.Rejected)
 	}
 }
 
