@@ -73,7 +73,7 @@ type domain struct {
 	reminded                     *int
 	renewAt                      *time.Time
 	createdAt                    time.Time
-	seen                         int64      // readings of the registry that the row has had
+	seen                         int64      // what is newer than the readings of the registry before
 	handle                       string     // what its contacts' handles begin with; empty for older ones
 	last                         *operation // where it was asked for
 	serviceID                    *int64     // likewise

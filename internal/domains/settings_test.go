@@ -217,6 +217,33 @@ func TestAnOldReadingOfTheRegistryIsMadeAgain(t *testing.T) {
 	})
 }
 
+// A notice that comes while the domain is being read may be of what that reading has not seen.
+func TestANoticeThatComesWhileADomainIsReadIsNotLost(t *testing.T) {
+	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
+		w := newWorld(t, d, clk)
+		id := w.registered("shop.com")
+		clk.Advance(61 * 24 * time.Hour)
+		slow := &slowInfo{cutting: w.registry}
+		w.Registrars = registrars{slow}
+		slow.between = func() {
+			code, err := w.AuthCode(t.Context(), 1, id, "the test")
+			if err == nil {
+				err = w.registry.RequestTransferOut(t.Context(), "shop.com", code)
+			}
+			if err == nil {
+				err = w.Poll(t.Context())
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		}
+		if err := w.Step(t.Context(), id); err != nil {
+			t.Fatal(err)
+		}
+		w.same("told", 1, w.told("domain.transfer_out_requested"))
+	})
+}
+
 func TestResellersPayWholesaleAndTagTheirDomains(t *testing.T) {
 	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
 		w := newWorld(t, d, clk)

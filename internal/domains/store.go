@@ -199,9 +199,9 @@ func stepBy(ctx context.Context, tx *db.Tx, id int64, at time.Time) error {
 	return err
 }
 
-// stepNow has the registry asked for a live domain.
+// stepNow has the registry asked for a live domain. What is being read of it just now is older, and is read again.
 func stepNow(ctx context.Context, tx *db.Tx, name string, sandbox bool) error {
-	_, err := tx.Exec(ctx, `UPDATE domains SET step_at = $1 WHERE name = $2 AND sandbox = $3
+	_, err := tx.Exec(ctx, `UPDATE domains SET step_at = $1, seen = seen + 1 WHERE name = $2 AND sandbox = $3
 		AND status NOT IN ('transferred_out', 'cancelled', 'failed') AND step_at IS NOT NULL`, tx.Now, name, sandbox)
 	return err
 }
