@@ -100,6 +100,13 @@ func failure(names ...string) func(object) map[string]string {
 // named names a domain.
 func named(o object) map[string]string { return map[string]string{"Domain": o.text("unicode_name")} }
 
+// refused names a domain, and why it could not be had.
+func refused(o object) map[string]string {
+	words := named(o)
+	words["Reason"] = o.text("error_key")
+	return words
+}
+
 // rules are the events that people are told of, by type. The text of a kind is
 // notification.<kind>.title and .body in the catalogue.
 var rules = map[string]rule{
@@ -140,6 +147,9 @@ var rules = map[string]rule{
 	}},
 	"domain.expired":                {kind: "domain_expired", severity: Critical, words: named},
 	"domain.transfer_out_requested": {kind: "domain_transfer_out", severity: Critical, words: named},
+	"domain.transferred_out":        {kind: "domain_transferred", severity: Critical, words: named}, // perhaps by a thief
+	"domain.registration_failed":    {kind: "domain_registration_failed", severity: Warning, words: refused},
+	"domain.transfer_in_failed":     {kind: "domain_transfer_failed", severity: Warning, words: refused},
 	"webhook.endpoint_disabled": {kind: "webhook_disabled", severity: Warning, words: func(o object) map[string]string {
 		return map[string]string{"Host": o.text("host")}
 	}},

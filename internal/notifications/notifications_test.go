@@ -208,6 +208,9 @@ func TestTheEndOfAServiceIsToldInTime(t *testing.T) {
 			{"service.renewal_failed", `{"domain":"a.test","status":"suspended","error_key":"insufficient_funds"}`, "service_renewal_failed", "info", "a.test"},
 			{"service.termination_scheduled", `{"domain":"a.test","status":"suspended","days":3}`, "service_ending", "critical", "in 3 days"},
 			{"service.termination_scheduled", `{"domain":"a.test","status":"active","days":20}`, "service_ending", "info", "in 20 days"},
+			{"domain.transferred_out", `{"unicode_name":"a.test"}`, "domain_transferred", "critical", "a.test"},
+			{"domain.registration_failed", `{"unicode_name":"a.test","error_key":"domain_unavailable"}`, "domain_registration_failed", "warning", "already taken"},
+			{"domain.transfer_in_failed", `{"unicode_name":"a.test","error_key":"auth_code_invalid"}`, "domain_transfer_failed", "warning", "transfer code"},
 		} {
 			w.hear(event(fmt.Sprint("evt_", i), c.typ, c.data))
 			_, list := w.call("own", "GET", "", "")
