@@ -515,9 +515,15 @@ func (c *Client) ensureHosts(ctx context.Context, names []string) error {
 			continue
 		}
 		name := strings.ToLower(strings.TrimSpace(said.Name.Text))
-		if err := c.makeHost(ctx, registrar.Host{Name: name}); err != nil && registrar.KindOf(err) != registrar.Exists {
-			return prepared(err)
+		err := c.makeHost(ctx, registrar.Host{Name: name})
+		var e *registrar.Error
+		if err == nil || registrar.KindOf(err) == registrar.Exists {
+			continue
 		}
+		if err = prepared(err); errors.As(err, &e) && e.Kind != registrar.Unreachable { // of the host, and not of the domain
+			err = &registrar.Error{Kind: registrar.Rejected, Message: name + ": " + e.Message, Cause: e.Cause}
+		}
+		return err
 	}
 	return nil
 }

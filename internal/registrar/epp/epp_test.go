@@ -299,6 +299,28 @@ func TestACommandThatTheRegistryCannotReadIsRefused(t *testing.T) {
 	}
 }
 
+// That a name server is another's says nothing of the domain that is to have it.
+func TestANameServerThatTheRegistryRefuses(t *testing.T) {
+	c, registry, _ := open(t)
+	registry.AddOther("other.example", "secret-code", false)
+	refused := func(what string, err error) {
+		t.Helper()
+		kind(t, what, err, registrar.Rejected)
+		var e *registrar.Error
+		if errors.As(err, &e); !strings.HasPrefix(e.Message, "ns9.other.example: ") {
+			t.Errorf("%s: %s", what, e.Message)
+		}
+	}
+	in := registration(t, c)
+	in.Nameservers = []string{"ns9.other.example"}
+	_, err := c.Register(t.Context(), in)
+	refused("registered", err)
+	in.Nameservers = nil
+	_, err = c.Register(t.Context(), in)
+	must(t, err)
+	refused("delegated", c.SetNameservers(t.Context(), shop, []string{"ns9.other.example"}))
+}
+
 func TestARegistryThatHangsIsNotWaitedFor(t *testing.T) {
 	_, registry, clk := open(t)
 	c := New(Config{

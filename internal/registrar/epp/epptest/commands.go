@@ -415,8 +415,11 @@ func (r *registry) host(verb string, about *node) (code int, more string) {
 			return 2302, ""
 		}
 		made := &host{roid: r.roid(), sponsor: User, addresses: addresses(about), at: r.clk.Now()}
-		for parent := range r.domains {
-			if strings.HasSuffix(name, "."+parent) && len(made.addresses) == 0 {
+		for parent, d := range r.domains {
+			switch below := strings.HasSuffix(name, "."+parent); {
+			case below && d.sponsor != User:
+				return 2201, ""
+			case below && len(made.addresses) == 0:
 				return 2003, ""
 			}
 		}
