@@ -151,6 +151,7 @@ type operation struct {
 	sealed                []byte
 	failureKey            *string
 	message               string
+	takenUp               bool // the registry has it, and decides later
 	createdAt             time.Time
 }
 

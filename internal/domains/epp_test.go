@@ -178,10 +178,12 @@ func TestTheRegistrysConnectionIsCutAtAnyFrame(t *testing.T) {
 
 // What the registry takes up and does not decide is neither paid for nor given back until it does.
 func TestWhatTheRegistryHasNotDecidedWaits(t *testing.T) {
-	for yes, want := range map[bool]struct {
+	for _, want := range []struct {
+		yes    bool
+		waits  time.Duration // twenty hours: in all longer than an operation is tried that the registry does not do
 		money  string
 		status Status
-	}{true: {"held captured", Active}, false: {"held released", Failed}} {
+	}{{true, 20 * time.Hour, "held captured", Active}, {false, 20 * time.Hour, "held released", Failed}, {false, time.Hour, "held released", Failed}} {
 		testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
 			w, registry := onEPP(t, d, clk)
 			registry.Slow = true
@@ -191,10 +193,10 @@ func TestWhatTheRegistryHasNotDecidedWaits(t *testing.T) {
 				if err := w.Work(t.Context(), op); !errors.Is(err, errLater) {
 					t.Fatalf("%v", err)
 				}
-				clk.Advance(20 * time.Hour) // longer than an operation is tried that the registry does not do
+				clk.Advance(want.waits)
 			}
 			w.same("money", "held", w.text(`SELECT state FROM test_orders`))
-			registry.Decide("slow.com", yes)
+			registry.Decide("slow.com", want.yes)
 			w.same("money", want.money, w.end("slow.com"))
 			w.same("status", want.status, w.status(id))
 			w.same("registered", 1, registry.Created("slow.com"))

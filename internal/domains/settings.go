@@ -318,7 +318,7 @@ func refused(err error) error {
 	}
 	message := fault.Fields{"registrar_message": e.Message}
 	switch e.Kind {
-	case registrar.Unreachable, registrar.Unknown:
+	case registrar.Unreachable, registrar.Unknown, registrar.Undecided:
 		return ErrUnreachable.Wrap(err)
 	case registrar.NotFound, registrar.NotOurs:
 		return ErrNotActive.Wrap(err)

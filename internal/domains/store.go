@@ -217,11 +217,11 @@ func postpone(ctx context.Context, tx *db.Tx, id int64, at time.Time) error {
 	return err
 }
 
-const operationColumns = `id, domain_id, order_id, kind, status, years, expires_from, sealed, failure_key, message, created_at`
+const operationColumns = `id, domain_id, order_id, kind, status, years, expires_from, sealed, failure_key, message, taken_up, created_at`
 
 func scanOperation(row db.Row) (o operation, err error) {
 	err = row.Scan(&o.id, &o.domainID, &o.orderID, &o.kind, &o.status, &o.years, &o.expiresFrom, &o.sealed, &o.failureKey, &o.message,
-		&o.createdAt)
+		&o.takenUp, &o.createdAt)
 	return o, err
 }
 
@@ -270,6 +270,12 @@ func setAttempted(ctx context.Context, tx *db.Tx, id int64, lease string) error 
 	if err == nil && n == 0 {
 		err = errEnded
 	}
+	return err
+}
+
+// setTakenUp notes that the registry has an operation and decides later.
+func setTakenUp(ctx context.Context, tx *db.Tx, id int64, lease string) error {
+	_, err := tx.Exec(ctx, `UPDATE domains_operations SET taken_up = $1 WHERE id = $2 AND lease = $3`, true, id, lease)
 	return err
 }
 

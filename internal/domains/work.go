@@ -115,6 +115,9 @@ type attempt struct {
 // run asks the registry where things stand, acts when it is not done, and ends what is decided.
 func (a *attempt) run(ctx context.Context) error {
 	now, exists, err := a.info(ctx)
+	if err != nil && registrar.KindOf(err) == registrar.Undecided && a.o.status == "attempted" {
+		err = errors.Join(err, a.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error { return setTakenUp(ctx, tx, a.o.id, a.lease) }))
+	}
 	if err != nil {
 		return fmt.Errorf("%w: %w", errLater, err)
 	}
@@ -135,6 +138,9 @@ func (a *attempt) run(ctx context.Context) error {
 			return a.fail(ctx, "registrar_rejected", "the transfer was refused")
 		case state == registrar.TransferNone:
 		}
+	}
+	if a.o.takenUp { // and it is no longer waiting, nor done
+		return a.fail(ctx, ErrRejected.Key, "the registry has refused it")
 	}
 	if a.Clock.Now().Sub(a.o.createdAt) > giveUp {
 		return a.fail(ctx, ErrUnreachable.Key, "") // the registry just said that it was not done
@@ -247,7 +253,7 @@ func (a *attempt) ask(ctx context.Context, now registrar.Domain) error {
 func (a *attempt) outcome(ctx context.Context, err error) error {
 	if err != nil {
 		switch registrar.KindOf(err) {
-		case registrar.Unreachable, registrar.Unknown:
+		case registrar.Unreachable, registrar.Unknown, registrar.Undecided:
 			return fmt.Errorf("%w: %w", errLater, err)
 		case registrar.NotFound, registrar.Exists, registrar.NotOurs, registrar.AuthCode, registrar.Locked, registrar.Rejected,
 			registrar.Unsupported:
@@ -356,7 +362,7 @@ func refusal(err error) (key, message string) {
 		return ErrLocked.Key, message
 	case registrar.Unsupported:
 		return fault.UnsupportedOperation.Key, message
-	case registrar.Rejected, registrar.Unreachable, registrar.Unknown:
+	case registrar.Rejected, registrar.Unreachable, registrar.Unknown, registrar.Undecided:
 	}
 	return ErrRejected.Key, message
 }

@@ -43,11 +43,14 @@ const (
 	Rejected
 	// Unsupported: this registry does not know the request.
 	Unsupported
+	// Undecided: the registry has taken a request up, and will do it or not. Info answers it.
+	Undecided
 )
 
 var kinds = map[Kind]string{
 	Unreachable: "unreachable", Unknown: "outcome unknown", NotFound: "not found", Exists: "exists", NotOurs: "not ours",
 	AuthCode: "authorisation code refused", Locked: "locked", Rejected: "rejected", Unsupported: "unsupported",
+	Undecided: "not decided",
 }
 
 // Error is a request that was not carried out, or of which that is not known.

@@ -128,7 +128,7 @@ func (s *sight) status(now time.Time) registrar.Status {
 	return registrar.Active
 }
 
-// Info implements registrar.Registrar. What the registry has taken up and not decided is registrar.Unknown.
+// Info implements registrar.Registrar. What the registry has taken up and not decided is registrar.Undecided.
 func (c *Client) Info(ctx context.Context, name string) (registrar.Domain, error) {
 	s, err := c.look(ctx, name)
 	if err != nil {

@@ -277,7 +277,7 @@ func (c *Client) failure(ctx context.Context, r request, answer *response) error
 
 // undecided is the error of what the registry has taken up and not decided.
 func undecided(what string) error {
-	return &registrar.Error{Kind: registrar.Unknown, Message: "the registry has not decided yet", Cause: errors.New(what + " is pending")}
+	return &registrar.Error{Kind: registrar.Undecided, Message: "the registry has not decided yet", Cause: errors.New(what + " is pending")}
 }
 
 func rejected(message string) error {

@@ -479,7 +479,7 @@ func TestWhatTheRegistryHasNotDecidedIsUnknown(t *testing.T) {
 	_, err := c.Register(t.Context(), registration(t, c))
 	kind(t, "registered", err, registrar.Unknown)
 	_, err = c.Info(t.Context(), shop)
-	kind(t, "info", err, registrar.Unknown)
+	kind(t, "info", err, registrar.Undecided)
 	registry.Decide(shop, true)
 	m, ok, err := c.Poll(t.Context())
 	if err != nil || !ok || m.Name != shop {
