@@ -59,9 +59,13 @@ type stepArgs struct {
 
 func (stepArgs) Kind() string { return "domains.step" }
 
+// stepTries are in a few seconds; then Steps gives the domain another job, in an hour or at a notice of the registry. One
+// that waited for long between its tries, as after hours without the registry, would stand in the way of that.
+const stepTries = 3
+
 func (s *Service) enqueueStep(ctx context.Context, tx *db.Tx, id int64) error {
 	return s.Queue.Enqueue(ctx, tx, stepArgs{id}, &river.InsertOpts{
-		Queue: jobs.PanelQueue, UniqueOpts: jobs.Once(),
+		Queue: jobs.PanelQueue, UniqueOpts: jobs.Once(), MaxAttempts: stepTries,
 	})
 }
 

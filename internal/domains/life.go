@@ -40,7 +40,12 @@ func (s *Service) Step(ctx context.Context, id int64) error {
 	if !ok {
 		return nil
 	}
-	if kept, err := s.observe(ctx, r, id, false); err != nil || !kept {
+	kept, err := s.observe(ctx, r, id, false)
+	if err != nil && registrar.KindOf(err) == registrar.NotOurs {
+		s.Log.ErrorContext(ctx, "domains: the registry does not show a domain of ours, and nothing says that it has gone", "domain", d.name)
+		return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error { return postpone(ctx, tx, id, tx.Now.Add(lookEvery)) })
+	}
+	if err != nil || !kept {
 		return err
 	}
 	given := false

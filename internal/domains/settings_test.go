@@ -555,6 +555,20 @@ func TestWhatWaitsHasAJob(t *testing.T) {
 	})
 }
 
+// A step that failed for hours does not keep a notice of the registry from being looked at for as long.
+func TestAStepThatFailsMakesRoomForTheNext(t *testing.T) {
+	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
+		w := newWorld(t, d, clk)
+		w.registered("shop.com")
+		clk.Advance(25 * time.Hour)
+		if err := w.Steps(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		w.same("jobs", 1, w.number(`SELECT count(*) FROM river_job WHERE kind = 'domains.step'`))
+		w.same("tries", 1, w.number(`SELECT count(*) FROM river_job WHERE kind = 'domains.step' AND max_attempts <= 3`))
+	})
+}
+
 // silent is a registry that does not answer who listens to it.
 type silent struct {
 	*cutting
