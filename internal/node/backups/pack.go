@@ -156,16 +156,17 @@ func (p *packer) file(name string, info fs.FileInfo) error {
 	if err := attributes(f, h); err != nil {
 		return err
 	}
-	if p.most > 0 && info.Size() > p.most && hollow(info) {
-		return p.unread(h) // no restore would have the room for it
+	if p.most > 0 && p.bytes+info.Size() > p.most && hollow(info) {
+		return p.unread(h) // no restore would have the room for it, and a customer can make any number of them
 	}
 	return p.write(h, f)
 }
 
-// hollow tells whether a file is mostly holes, which occupy nothing and are read as zeros.
+// hollow tells whether a file is mostly holes, which occupy nothing and are read as zeros, or has several names, by each
+// of which it is read once more.
 func hollow(info fs.FileInfo) bool {
 	st, ok := info.Sys().(*syscall.Stat_t)
-	return ok && st.Blocks*512 < info.Size()/2
+	return ok && (st.Blocks*512 < info.Size()/2 || st.Nlink > 1)
 }
 
 // gone tells of an entry that was removed or replaced since its directory was read.

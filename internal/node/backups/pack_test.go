@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -78,6 +79,30 @@ func TestAFileOfHolesOccupiesNoBackup(t *testing.T) {
 	defer cancel()
 	p := &packer{ctx: ctx, root: root, tar: tar.NewWriter(io.Discard), skip: skipped, most: 1 << 20}
 	if err := p.dir("."); err != nil || p.entries != 2 || p.unreadable != 1 || p.bytes != 1<<16 {
+		t.Errorf("%d entries, %d unreadable, %d bytes, %v", p.entries, p.unreadable, p.bytes, err)
+	}
+}
+
+// TestManyFilesOfHolesOccupyNoBackup: nor does one file of many names, which occupies its size once.
+func TestManyFilesOfHolesOccupyNoBackup(t *testing.T) {
+	dir := t.TempDir()
+	full := filepath.Join(dir, "names-0")
+	err := os.WriteFile(full, make([]byte, 1<<19), 0o600)
+	for i := range 20 {
+		holes := filepath.Join(dir, fmt.Sprint("holes-", i))
+		err = errors.Join(err, os.WriteFile(holes, nil, 0o600), os.Truncate(holes, 1<<19), os.Link(full, filepath.Join(dir, fmt.Sprint("names-", i+1))))
+	}
+	if err := errors.Join(err, os.WriteFile(filepath.Join(dir, "own"), make([]byte, 1<<19), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	p := &packer{ctx: t.Context(), root: root, tar: tar.NewWriter(io.Discard), skip: skipped, most: 1 << 20}
+	// Two of all those that occupy less than they say, and the file that does not.
+	if err := p.dir("."); err != nil || p.entries != 42 || p.unreadable != 39 || p.bytes != 3<<19 {
 		t.Errorf("%d entries, %d unreadable, %d bytes, %v", p.entries, p.unreadable, p.bytes, err)
 	}
 }
