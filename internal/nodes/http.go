@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"stead.dev/stead/internal/platform/db"
@@ -83,6 +85,9 @@ func answer[I, O any](log logger, f func(ctx context.Context, peer nodelink.Part
 func (s *Service) join(ctx context.Context, _ nodelink.Party, in nodelink.Join) (out nodelink.Joined, err error) {
 	if err := validAddress(in.Address); err != nil {
 		return out, err
+	}
+	if !plain(in.Version) {
+		return out, fault.InvalidRequest.New()
 	}
 	a, err := s.authority(ctx)
 	if err != nil {
@@ -175,7 +180,7 @@ func (s *Service) report(ctx context.Context, peer nodelink.Party, in nodelink.R
 	}
 	c := in.Capacity
 	if min(c.DiskMB, c.DiskFreeMB, c.MemoryMB, c.MemoryFreeMB) < 0 || max(c.DiskMB, c.DiskFreeMB, c.MemoryMB, c.MemoryFreeMB) > mostMB ||
-		c.Load < 0 || c.Load > mostLoad || c.Accounts < 0 || len(in.Capabilities) > 100 {
+		c.Load < 0 || c.Load > mostLoad || c.Accounts < 0 || len(in.Capabilities) > 100 || !plain(append(in.Capabilities, in.Version)...) {
 		return out, fault.InvalidRequest.New()
 	}
 	return out, s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
@@ -208,8 +213,16 @@ func sameCapabilities(n Node, reported []string) bool {
 // validAddress refuses what cannot be called.
 func validAddress(address string) error {
 	host, port, err := net.SplitHostPort(address)
-	if n, portErr := strconv.ParseUint(port, 10, 16); err != nil || host == "" || portErr != nil || n == 0 {
+	if n, portErr := strconv.ParseUint(port, 10, 16); err != nil || host == "" || portErr != nil || n == 0 || !plain(host) {
 		return fault.InvalidRequest.Wrapf("nodes: %q is not an address with a port", address)
 	}
 	return nil
+}
+
+// plain tells whether texts can be shown as they are: operators read what nodes say of themselves in their terminals,
+// which do what some characters tell them.
+func plain(texts ...string) bool {
+	return !slices.ContainsFunc(texts, func(text string) bool {
+		return len(text) > 255 || strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' })
+	})
 }

@@ -245,6 +245,8 @@ func TestWhoIsNoNodeDoesNotJoin(t *testing.T) {
 			"no token":          w.invitation(t.TempDir(), ""),
 			"another authority": w.invitation(t.TempDir(), strings.Replace(token, pin, strings.Repeat("A", len(pin)), 1)),
 			"no address":        {Dir: t.TempDir(), URL: w.url, Token: token, Now: w.clk.Now},
+			"no shown address":  {Dir: t.TempDir(), URL: w.url, Token: token, Address: "\x1b[2J:8443", Now: w.clk.Now},
+			"no shown version":  {Dir: t.TempDir(), URL: w.url, Token: token, Address: "127.0.0.1:1", Version: "\x1b]0;v1\a", Now: w.clk.Now},
 			"plain http":        {Dir: t.TempDir(), URL: "http://" + w.url, Token: token, Address: "127.0.0.1:1", Now: w.clk.Now},
 		} {
 			if m, err := agent.Join(t.Context(), in); err == nil {
