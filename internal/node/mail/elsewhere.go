@@ -58,12 +58,7 @@ func (c Config) leadsElsewhere(ctx context.Context, domain string) (elsewhere, k
 	if slices.ContainsFunc(hosts, func(h string) bool { return strings.EqualFold(h, c.Hostname) }) {
 		return false, true
 	}
-	ours, known := c.addresses(ctx, c.Hostname)
-	for _, own := range []string{c.IPv4, c.IPv6} {
-		if a, err := netip.ParseAddr(own); err == nil {
-			ours = append(ours, a)
-		}
-	}
+	ours := c.ours(ctx)
 	if len(ours) == 0 {
 		return false, false // nobody knows what leads here
 	}
@@ -81,14 +76,41 @@ func (c Config) leadsElsewhere(ctx context.Context, domain string) (elsewhere, k
 	return elsewhere, known || elsewhere
 }
 
-// addresses are those of a host; ok is false when the DNS does not say.
+// ours are the addresses of this machine, by which the world reaches it and by which Postfix knows itself: to those it
+// sends nothing. None when it is not known how the world reaches it.
+func (c Config) ours(ctx context.Context) []netip.Addr {
+	all, _ := c.addresses(ctx, c.Hostname)
+	for _, own := range []string{c.IPv4, c.IPv6} {
+		if a, err := netip.ParseAddr(own); err == nil {
+			all = append(all, a)
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	own, err := net.InterfaceAddrs()
+	if err != nil {
+		return nil
+	}
+	for _, o := range own {
+		if p, err := netip.ParsePrefix(o.String()); err == nil {
+			all = append(all, p.Addr().Unmap())
+		}
+	}
+	return all
+}
+
+// addresses are those of a host; ok is false when the DNS does not say. Those of the loopback are of a file of this
+// machine.
 func (c Config) addresses(ctx context.Context, host string) (all []netip.Addr, ok bool) {
 	if host == "" { // the null MX of RFC 7505
 		return nil, true
 	}
 	found, err := c.Resolver.LookupNetIP(ctx, "ip", host+".")
 	for _, a := range found {
-		all = append(all, a.Unmap())
+		if a = a.Unmap(); !a.IsLoopback() {
+			all = append(all, a)
+		}
 	}
 	return all, err == nil || isMissing(err)
 }

@@ -75,6 +75,20 @@ func TestWhereTheDNSLeadsMail(t *testing.T) {
 			t.Errorf("%s: elsewhere %v, known %v", domain, elsewhere, known)
 		}
 	}
+	own, err := net.InterfaceAddrs()
+	must(t, err)
+	for _, a := range own {
+		if at := netip.MustParsePrefix(a.String()).Addr(); !at.IsLoopback() {
+			z.set(func(z *zone) { z.a["mail.by-address.example"] = []string{at.String()} })
+			if elsewhere, _ := c.leadsElsewhere(t.Context(), "by-address.example"); elsewhere {
+				t.Errorf("%s is elsewhere", at)
+			}
+		}
+	}
+	z.set(func(z *zone) { z.a["mx.stead.test"] = []string{"127.0.1.1"} })
+	if _, known := (Config{Hostname: "mx.stead.test", Resolver: z}).leadsElsewhere(t.Context(), "gmail.example"); known {
+		t.Error("known, and nobody knows where this machine is")
+	}
 	z.set(func(z *zone) { z.silent = true })
 	if _, known := c.leadsElsewhere(t.Context(), "gmail.example"); known {
 		t.Error("known, and nobody answered")
