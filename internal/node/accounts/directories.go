@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"stead.dev/stead/internal/node/record"
 )
 
 // OpenDirectories keeps accounts as directories, which needs nothing of the machine: the home is
@@ -37,10 +39,10 @@ func (d directories) build(_ context.Context, rec Record) error {
 			return err
 		}
 	}
-	if err := syncDir(home); err != nil {
+	if err := record.SyncDir(home); err != nil {
 		return err
 	}
-	return syncDir(filepath.Dir(home))
+	return record.SyncDir(filepath.Dir(home))
 }
 
 func (directories) settle(context.Context, Record) error { return nil }

@@ -11,12 +11,12 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
 
 	"stead.dev/stead/internal/node/keylock"
+	"stead.dev/stead/internal/node/record"
 	"stead.dev/stead/internal/panel"
 )
 
@@ -450,7 +450,7 @@ func (d *Store) erase(ctx context.Context, rec Record) error {
 	if err := os.Remove(d.stateFile(rec)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return syncDir(filepath.Join(d.dir, "state"))
+	return record.SyncDir(filepath.Join(d.dir, "state"))
 }
 
 // discard moves a home, if there is one, to the trash under a name that nothing else has.
@@ -461,7 +461,7 @@ func (d *Store) discard(home string) error {
 	if err := os.Rename(home, filepath.Join(d.dir, "trash", filepath.Base(home)+"-"+rand.Text())); err != nil {
 		return err
 	}
-	return syncDir(filepath.Dir(home))
+	return record.SyncDir(filepath.Dir(home))
 }
 
 // emptyTrash removes what it can. What it cannot remove now, such as a directory into which an
@@ -495,30 +495,5 @@ func (d *Store) write(rec Record) error {
 	if err != nil {
 		return err
 	}
-	file := d.stateFile(rec)
-	tmp := strings.TrimSuffix(file, ".json") + ".tmp"
-	f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(append(data, '\n'))
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	if err := os.Rename(tmp, file); err != nil {
-		return err
-	}
-	return syncDir(filepath.Dir(file))
-}
-
-// syncDir makes the names in a directory last through a loss of power.
-func syncDir(dir string) error {
-	f, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
+	return record.WriteFile(d.stateFile(rec), append(data, '\n'), 0o600)
 }

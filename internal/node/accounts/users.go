@@ -227,13 +227,13 @@ func (u *users) build(ctx context.Context, rec Record) error {
 	if err := u.limit(rec); err != nil {
 		return err
 	}
-	if err := syncDir(u.home(rec)); err != nil {
+	if err := record.SyncDir(u.home(rec)); err != nil {
 		return err
 	}
-	if err := syncDir(jail); err != nil {
+	if err := record.SyncDir(jail); err != nil {
 		return err
 	}
-	return syncDir(filepath.Dir(jail))
+	return record.SyncDir(filepath.Dir(jail))
 }
 
 func (u *users) entry(rec Record) userdb.User {
