@@ -145,8 +145,7 @@ func itoa(n int) string {
 
 // do sends a request; the rest are pairs of header names and values.
 func (w *world) do(method, target, token, body string, header ...string) *httptest.ResponseRecorder {
-	rec := apitest.Call(w, token, method, target, body, header...)
-	return rec
+	return apitest.Call(w, token, method, target, body, header...)
 }
 
 // put writes a file over the interface.

@@ -79,6 +79,48 @@ func TestFiftyPaidAtOnceHaveFiftyNumbersWithoutAGap(t *testing.T) {
 	})
 }
 
+// TestOneThatFailsAtTheEndTakesNoNumberFromThoseItWasPaidWith: who is one of several in a transaction that is undone has the
+// invoice with the id that was taken when it is paid alone, and the numbers have no gap.
+func TestOneThatFailsAtTheEndTakesNoNumberFromThoseItWasPaidWith(t *testing.T) {
+	each(t, func(w *world, _ *clock.Fake) {
+		const all, failing = 20, 5
+		refused := errors.New("refused when all are numbered")
+		together := w.DB.NewGroup()
+		var paying sync.WaitGroup
+		ends, ids := make([]error, all), make([]int64, all)
+		for n := range int64(all) {
+			b := w.billFor(1, n+1, n+1, 1000)
+			paying.Go(func() {
+				ends[n] = together.InTx(context.Background(), 1, n, func(ctx context.Context, tx *db.Tx) (err error) {
+					if n%failing == 0 {
+						tx.AtEnd("~z", func(context.Context) error { return refused })
+					}
+					ids[n], err = w.invoice(ctx, tx, b)
+					return err
+				})
+			})
+		}
+		paying.Wait()
+		for n, err := range ends {
+			if n%failing == 0 {
+				if !errors.Is(err, refused) {
+					t.Errorf("%d: %v", n, err)
+				}
+				continue
+			}
+			if r := w.get(ids[n]); err != nil || *r.orderID != int64(n+1) {
+				t.Errorf("%d: %v, %+v", n, err, r)
+			}
+		}
+		if got := w.numbers(1, Invoice); len(got) != all-all/failing {
+			t.Errorf("%v", got)
+		}
+		if err := w.Verify(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 func TestNumbersAreOfASellerAKindAndAYear(t *testing.T) {
 	each(t, func(w *world, clk *clock.Fake) {
 		tashkent, err := time.LoadLocation("Asia/Tashkent")

@@ -174,9 +174,7 @@ func (w *world) numbers(accountID int64, kind Kind) (all []string) {
 }
 
 func (w *world) call(token, method, path, body string, header ...string) *httptest.ResponseRecorder {
-	w.t.Helper()
-	rec := apitest.Call(w.edge, token, method, path, body, header...)
-	return rec
+	return apitest.Call(w.edge, token, method, path, body, header...)
 }
 
 // read reads an answer of 200.
