@@ -1,17 +1,13 @@
 package app
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
-	"net/netip"
 	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -97,9 +93,6 @@ func RunNode(ctx context.Context, cfg config.Config, opts Options) (err error) {
 			cfg.NodeURL = address(sites, false)
 		}
 	}
-	if cfg.NodeURL == "" && cfg.NodeMachine == config.MachineLinux {
-		cfg.NodeURL = daemonsURL(cfg)
-	}
 	mc := machineConfig(cfg, now.Now, log)
 	mc.Location = member.Location
 	if host, _, err := net.SplitHostPort(member.Address); err == nil {
@@ -140,25 +133,6 @@ func RunNode(ctx context.Context, cfg config.Config, opts Options) (err error) {
 	}
 	running.Wait()
 	return errors.Join(<-broken, <-broken)
-}
-
-// daemonsURL is where the web server of a Linux machine serves the sites, as far as the settings tell.
-func daemonsURL(cfg config.Config) string {
-	host := "127.0.0.1"
-	v4, v6 := cfg.NodeAddresses()
-	for _, address := range []string{v6, v4, cfg.NodeHost} { // the last one that says something
-		if ip, err := netip.ParseAddr(address); err == nil && !ip.IsUnspecified() {
-			host = address
-		}
-	}
-	port := cmp.Or(cfg.Ports()["http"], 80)
-	if port == 80 {
-		if strings.Contains(host, ":") {
-			host = "[" + host + "]"
-		}
-		return "http://" + host
-	}
-	return "http://" + net.JoinHostPort(host, strconv.Itoa(port))
 }
 
 // machineConfig is the machine of the embedded node, or of stead node.

@@ -107,12 +107,8 @@ func New(ctx context.Context, cfg config.Config, opts Options) (_ *App, err erro
 	if cfg.BaseURL == "" {
 		cfg.BaseURL = address(siteLn, cfg.TLS())
 	}
-	switch {
-	case cfg.NodeURL != "":
-	case nodeLn != nil:
+	if cfg.NodeURL == "" && nodeLn != nil {
 		cfg.NodeURL = address(nodeLn, false)
-	case cfg.NodeListen != config.Off:
-		cfg.NodeURL = daemonsURL(cfg)
 	}
 
 	if a.core, err = newCore(ctx, cfg, opts, server); err != nil {
@@ -171,10 +167,11 @@ func New(ctx context.Context, cfg config.Config, opts Options) (_ *App, err erro
 
 // address is the URL of a listener on this machine.
 func address(ln net.Listener, secure bool) string {
+	to := config.Reachable(ln.Addr().String())
 	if secure {
-		return "https://" + ln.Addr().String()
+		return "https://" + to
 	}
-	return "http://" + ln.Addr().String()
+	return "http://" + to
 }
 
 // URL is where clients reach the API and the pages.

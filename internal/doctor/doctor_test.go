@@ -12,6 +12,8 @@ import (
 	"io"
 	"math/big"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -289,5 +291,23 @@ func TestACertificateIsMeasured(t *testing.T) {
 		if got := finding(t, doctor.Examine(t.Context(), in), "certificate"); got.Status != c.want {
 			t.Errorf("%s: %+v, want %s", name, got, c.want)
 		}
+	}
+}
+
+// TestTheSitesOfALinuxMachineAreLookedForAtItsWebServer: nothing there listens on STEAD_NODE_LISTEN.
+func TestTheSitesOfALinuxMachineAreLookedForAtItsWebServer(t *testing.T) {
+	web := httptest.NewServer(http.NotFoundHandler())
+	defer web.Close()
+	host, port, err := net.SplitHostPort(web.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	settings := map[string]string{"node_machine": "linux", "node_host": host, "node_ports": "http=" + port, "node_listen": "127.0.0.1:1"}
+	if got := finding(t, doctor.Examine(t.Context(), installation(t, settings)), "node"); got.Status != doctor.OK {
+		t.Errorf("%+v", got)
+	}
+	web.Close()
+	if got := finding(t, doctor.Examine(t.Context(), installation(t, settings)), "node"); got.Status != doctor.Warn {
+		t.Errorf("%+v", got)
 	}
 }

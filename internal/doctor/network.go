@@ -179,24 +179,21 @@ func (e *examination) node(ctx context.Context) Check {
 		_ = probe.Close()
 		_ = os.Remove(probe.Name())
 	}
-	host, port, _ := net.SplitHostPort(e.Config.NodeListen) // the configuration was checked
-	if addr, err := netip.ParseAddr(host); host == "" || (err == nil && addr.IsUnspecified()) {
-		host = "127.0.0.1"
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort(host, port)+"/", nil)
+	at := e.Config.SitesAddress()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+at+"/", nil)
 	if err != nil {
 		return fail("correct STEAD_NODE_LISTEN", "%v", err)
 	}
 	req.Host = "doctor.invalid"
 	res, err := client().Do(req)
 	if err != nil {
-		return warn("start the server (stead serve)", "nothing answers at %s", e.Config.NodeListen)
+		return warn("start the server (stead serve)", "nothing answers at %s", at)
 	}
 	_ = res.Body.Close()
 	if loopbackURL(e.Config.NodeURL) && !loopbackURL(e.Config.BaseURL) {
 		return warn("set STEAD_NODE_URL to the address where visitors reach the sites", "it answers; its public address is %s", e.Config.NodeURL)
 	}
-	return ok("it answers at %s", e.Config.NodeListen)
+	return ok("it answers at %s", at)
 }
 
 func (e *examination) clockOffset(context.Context) Check {

@@ -6,9 +6,12 @@
 package config
 
 import (
+	"cmp"
 	"log/slog"
+	"net"
 	"net/netip"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -24,14 +27,14 @@ type Config struct {
 	NodeListen     string         `setting:"node_listen" default:"127.0.0.1:8081" doc:"address where the embedded node serves customers' sites; off: no embedded node"`
 	Panel          string         `setting:"panel" default:"node" doc:"where new services are provisioned: node (the embedded one), nodes (on those hosting machines that have joined, by the room they have), hestia (see hestia_url) or sandbox (a simulated machine whose sites nobody can reach and that fails when a domain such as disk-full.example.com asks for it; for trying integrations)"`
 	OpsListen      string         `setting:"ops_listen" default:"127.0.0.1:8082" doc:"address of metrics and profiles, for operators only; off: none"`
-	BaseURL        string         `setting:"base_url" doc:"public address of the API and the pages, such as https://panel.example.com; without it, http(s)://<listen>"`
+	BaseURL        string         `setting:"base_url" doc:"public address of the API and the pages, such as https://panel.example.com; without it, http(s)://<listen>, with localhost for all addresses"`
 	NodeMachine    string         `setting:"node_machine" default:"directories" doc:"what the machine of the embedded node, or of stead node, is: directories (any machine; accounts are folders, sites are served by Stead itself) or linux (given to hosting and set up by stead node setup: accounts are Linux users, sites and the rest are served by daemons; needs root)"`
 	NodeHost       string         `setting:"node_host" doc:"address on which the daemons of a linux machine listen for the world; without it, all of the machine's"`
 	NodePorts      []string       `setting:"node_ports" doc:"ports of a linux machine's services that are not the usual ones, as name=port, comma separated; names: http, https, ftp, ssh, mariadb, postgresql, smtp, submission, submissions, imap, imaps, pop3, pop3s, submit"`
 	NodeUserPrefix string         `setting:"node_user_prefix" doc:"what stands before the names of a linux machine's account users"`
 	PreviewDomain  string         `setting:"preview_domain" doc:"domain below which every site of a linux machine has an address of its own before its DNS points there, such as preview.example.com with a wildcard record; without it, there are none"`
 	NodeTLSListen  string         `setting:"node_tls_listen" default:"off" doc:"address where the embedded node serves the same sites by HTTPS, such as :443; off: none. Of a machine of Linux users nginx serves them, whatever this says"`
-	NodeURL        string         `setting:"node_url" doc:"public address of the embedded node's sites; without it, http://<node_listen>"`
+	NodeURL        string         `setting:"node_url" doc:"public address of the embedded node's sites; without it, http://<node_listen>, or where the web server of a linux machine listens"`
 	NodeIPv4       string         `setting:"node_ipv4" doc:"IPv4 address of the embedded node for customers' DNS; without it, that of node_url where it is an address"`
 	NodeIPv6       string         `setting:"node_ipv6" doc:"the same for IPv6"`
 	TLSCertFile    string         `setting:"tls_cert_file" doc:"PEM file with the certificate chain for listen; without it, plain HTTP (behind a proxy)"`
@@ -214,9 +217,53 @@ func (c *Config) derive() {
 		if c.TLS() {
 			scheme = "https://"
 		}
-		c.BaseURL = scheme + c.Listen
+		c.BaseURL = scheme + Reachable(c.Listen)
 	}
-	if c.NodeURL == "" && c.NodeListen != Off && hasPort(c.NodeListen) {
-		c.NodeURL = "http://" + c.NodeListen
+	switch {
+	case c.NodeURL != "":
+	case c.NodeMachine == MachineLinux:
+		c.NodeURL = c.daemonsURL()
+	case c.NodeListen != Off && hasPort(c.NodeListen):
+		c.NodeURL = "http://" + Reachable(c.NodeListen)
 	}
+}
+
+// Reachable is where this machine reaches what listens on an address: all addresses of a machine are none to go to.
+func Reachable(listen string) string {
+	host, port, err := net.SplitHostPort(listen)
+	if err != nil {
+		return listen
+	}
+	if ip, err := netip.ParseAddr(host); host == "" || err == nil && ip.IsUnspecified() {
+		host = "localhost"
+	}
+	return net.JoinHostPort(host, port)
+}
+
+// SitesAddress is where this machine reaches the web server of its own sites.
+func (c *Config) SitesAddress() string {
+	if c.NodeMachine != MachineLinux {
+		return Reachable(c.NodeListen)
+	}
+	return Reachable(net.JoinHostPort(c.NodeHost, strconv.Itoa(c.httpPort())))
+}
+
+func (c *Config) httpPort() int { return cmp.Or(c.Ports()["http"], 80) }
+
+// daemonsURL is where the web server of a Linux machine serves the sites, as far as the settings tell.
+func (c *Config) daemonsURL() string {
+	host := "127.0.0.1"
+	v4, v6 := c.NodeAddresses()
+	for _, address := range []string{v6, v4, c.NodeHost} { // the last one that says something
+		if ip, err := netip.ParseAddr(address); err == nil && !ip.IsUnspecified() {
+			host = address
+		}
+	}
+	if c.httpPort() == 80 {
+		if strings.Contains(host, ":") {
+			host = "[" + host + "]"
+		}
+		return "http://" + host
+	}
+	return "http://" + net.JoinHostPort(host, strconv.Itoa(c.httpPort()))
 }

@@ -276,11 +276,33 @@ func TestAddressesFollowFromWhatIsListenedOn(t *testing.T) {
 		"own certificate":  {[]string{"STEAD_TLS_CERT_FILE=c", "STEAD_TLS_KEY_FILE=k"}, "https://127.0.0.1:8080", "http://127.0.0.1:8081"},
 		"public addresses": {[]string{"STEAD_BASE_URL=https://a.example", "STEAD_NODE_URL=http://b.example:81"}, "https://a.example", "http://b.example:81"},
 		"any free port":    {[]string{"STEAD_LISTEN=127.0.0.1:0", "STEAD_NODE_LISTEN=127.0.0.1:0"}, "", ""},
+		"all addresses":    {[]string{"STEAD_LISTEN=:9080", "STEAD_NODE_LISTEN=0.0.0.0:9081"}, "http://localhost:9080", "http://localhost:9081"},
+		"all, by IPv6":     {[]string{"STEAD_LISTEN=[::]:9080", "STEAD_NODE_LISTEN=[::1]:9081"}, "http://localhost:9080", "http://[::1]:9081"},
 		"no node":          {[]string{"STEAD_NODE_LISTEN=off", "STEAD_OPS_LISTEN=off"}, "http://127.0.0.1:8080", ""},
 	} {
 		c := load(t, config.Input{Environ: test.environ})
 		if c.BaseURL != test.base || c.NodeURL != test.node {
 			t.Errorf("%s: %q and %q, want %q and %q", name, c.BaseURL, c.NodeURL, test.base, test.node)
+		}
+	}
+}
+
+// A Linux machine's sites are where its web server listens, which is not STEAD_NODE_LISTEN.
+func TestWhereALinuxMachineServesItsSites(t *testing.T) {
+	for settings, want := range map[string]string{
+		"":                            "http://127.0.0.1",
+		"STEAD_NODE_PORTS=http=18090": "http://127.0.0.1:18090",
+		"STEAD_NODE_IPV4=192.0.2.7 STEAD_NODE_IPV6=2001:db8::7":                        "http://192.0.2.7",
+		"STEAD_NODE_IPV4=192.0.2.7 STEAD_NODE_HOST=192.0.2.9 STEAD_NODE_PORTS=http=81": "http://192.0.2.9:81",
+		"STEAD_NODE_IPV4=192.0.2.8 STEAD_NODE_HOST=0.0.0.0":                            "http://192.0.2.8",
+		"STEAD_NODE_IPV6=2001:db8::7":                                                  "http://[2001:db8::7]",
+		"STEAD_NODE_IPV6=2001:db8::7 STEAD_NODE_PORTS=http=81":                         "http://[2001:db8::7]:81",
+		"STEAD_NODE_LISTEN=off":                                                        "http://127.0.0.1", // of stead node
+		"STEAD_NODE_URL=https://sites.example":                                         "https://sites.example",
+	} {
+		environ := append(strings.Fields(settings), "STEAD_NODE_MACHINE=linux")
+		if got := load(t, config.Input{Environ: environ}).NodeURL; got != want {
+			t.Errorf("%s: %s, want %s", settings, got, want)
 		}
 	}
 }
