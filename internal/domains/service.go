@@ -275,20 +275,25 @@ func checkClientRef(ref *string) error {
 // needs an address there (glue, RFC 9471).
 func nameservers(written []string, zone tld, name string, glue []registrar.Host) ([]string, error) {
 	if len(written) < zone.NameserverMin || len(written) > zone.NameserverMax {
-		return nil, ErrNameserverInvalid.New()
+		return nil, ErrNameserverInvalid.With(fault.Fields{"minimum": zone.NameserverMin, "maximum": zone.NameserverMax})
 	}
 	hosts := make([]string, len(written))
 	for i, host := range written {
 		ascii, err := domainname.Domain(strings.TrimSpace(host))
 		if err != nil || slices.Contains(hosts[:i], ascii) {
-			return nil, ErrNameserverInvalid.Wrap(err)
+			return nil, badNameserver(host)
 		}
 		if domainname.Within(ascii, name) && !slices.ContainsFunc(glue, func(h registrar.Host) bool { return h.Name == ascii }) {
-			return nil, ErrNameserverInvalid.New()
+			return nil, badNameserver(host)
 		}
 		hosts[i] = ascii
 	}
 	return hosts, nil
+}
+
+// badNameserver says which one is meant, as it was written.
+func badNameserver(host string) error {
+	return ErrNameserverInvalid.With(fault.Fields{"nameserver": host})
 }
 
 // Renew pays one of the account's domains for more years; from redemption it restores it, with a year.

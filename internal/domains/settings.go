@@ -147,12 +147,12 @@ func glueHosts(written []registrar.Host, name string) ([]registrar.Host, error) 
 		ascii, err := domainname.Domain(strings.TrimSpace(h.Name))
 		if err != nil || !domainname.Within(ascii, name) || len(h.Addresses) == 0 || len(h.Addresses) > maxAddresses ||
 			slices.ContainsFunc(all[:i], func(n registrar.Host) bool { return n.Name == ascii }) {
-			return nil, ErrNameserverInvalid.Wrap(err)
+			return nil, badNameserver(h.Name)
 		}
 		all[i] = registrar.Host{Name: ascii}
 		for _, a := range h.Addresses {
 			if a = a.Unmap(); !reachable(a) || slices.Contains(all[i].Addresses, a) {
-				return nil, ErrNameserverInvalid.New()
+				return nil, badNameserver(h.Name)
 			}
 			all[i].Addresses = append(all[i].Addresses, a)
 		}

@@ -181,7 +181,7 @@ func (s *Service) nameserversOperation(ctx context.Context, p auth.Principal, in
 			for _, text := range h.Addresses {
 				address, err := netip.ParseAddr(text)
 				if err != nil {
-					return nil, ErrNameserverInvalid.Wrap(err)
+					return nil, badNameserver(h.Name)
 				}
 				hosts[i].Addresses = append(hosts[i].Addresses, address)
 			}

@@ -120,6 +120,18 @@ func TestChangesThatAreRefused(t *testing.T) {
 				w.refused("other", c.method, c.path, c.body, "not_found")
 			}
 		}
+		// Of thirteen name servers it is told which one is meant.
+		for body, want := range map[string]string{
+			ns(`"one.example"`, ``):                `"maximum":13,"message"`,
+			ns(`"one.example","a b"`, ``):          `"nameserver":"a b"`,
+			ns(`"one.example","ns1.shop.com"`, ``): `"nameserver":"ns1.shop.com"`,
+			ns(`"one.example","ns1.shop.com"`, `{"name":"ns1.shop.com","addresses":["10.0.0.1"]}`): `"nameserver":"ns1.shop.com"`,
+			ns(`"one.example","ns1.shop.com"`, `{"name":"ns1.shop.com","addresses":["here"]}`):     `"nameserver":"ns1.shop.com"`,
+		} {
+			if _, answer := w.call("own", "PUT", path(com, "/nameservers"), body); !strings.Contains(answer, want) {
+				t.Errorf("%s: %s, want %s", body, answer, want)
+			}
+		}
 		w.refused("own", "POST", path(com, "/auth-code"), "", "forbidden")
 		w.refused("first", "POST", path(com, "/auth-code"), "", "transfer_lock_60_days")
 		w.refused("first", "POST", path(com, "/transfer-out"), `{"approve":true}`, "registrar_rejected")
