@@ -17,6 +17,7 @@ import (
 	"stead.dev/stead/internal/node/daemon"
 	"stead.dev/stead/internal/node/record"
 	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/platform/atonce"
 )
 
 // perMaster is how many accounts share a master. A master reads the pools of all of them again when one
@@ -66,8 +67,12 @@ func (v *version) numbers() ([]int, error) {
 	return all, nil
 }
 
+// startsAtOnce bounds how many masters are started or adopted at a time. Each may wait for requests that run, for graceful:
+// one after the other those of a full machine would keep the agent from everything else for minutes.
+const startsAtOnce = 16
+
 // resume has the masters run that have pools, and ends those that have none any more. belongs tells
-// whether an account's pool is in the right one.
+// whether an account's pool is in the right one. One that does not start keeps the others from nothing.
 func (v *version) resume(ctx context.Context, belongs func(account string, number int) bool) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -75,34 +80,44 @@ func (v *version) resume(ctx context.Context, belongs func(account string, numbe
 	if err != nil {
 		return err
 	}
+	all, failed := make([]*master, len(numbers)), make([]error, len(numbers))
+	atonce.Each(len(numbers), startsAtOnce, func(i int) {
+		all[i], failed[i] = v.resumeOne(ctx, numbers[i], belongs)
+	})
 	v.masters = map[int]*master{}
-	for _, n := range numbers {
-		m, err := v.open(n)
-		if err != nil {
-			return err
-		}
-		names, err := m.files.Names()
-		if err != nil {
-			return err
-		}
-		pools := 0
-		for _, name := range names {
-			if belongs(strings.TrimSuffix(name, ".conf"), n) {
-				pools++
-			} else if err := os.Remove(m.file("pools", name)); err != nil { // else two masters want one socket
-				return err
-			}
-		}
-		if pools == 0 {
-			err = v.driver.cfg.Supervisor.Stop(ctx, m.daemonName())
-		} else if err = m.start(ctx); err == nil {
-			v.masters[n] = m
-		}
-		if err != nil {
-			return err
+	for _, m := range all {
+		if m != nil {
+			v.masters[m.number] = m
 		}
 	}
-	return nil
+	return errors.Join(failed...)
+}
+
+// resumeOne is the master of a number, which runs; nil where it has no pools.
+func (v *version) resumeOne(ctx context.Context, number int, belongs func(account string, number int) bool) (*master, error) {
+	m, err := v.open(number)
+	if err != nil {
+		return nil, err
+	}
+	names, err := m.files.Names()
+	if err != nil {
+		return nil, err
+	}
+	pools := 0
+	for _, name := range names {
+		if belongs(strings.TrimSuffix(name, ".conf"), number) {
+			pools++
+		} else if err := os.Remove(m.file("pools", name)); err != nil { // else two masters want one socket
+			return nil, err
+		}
+	}
+	if pools == 0 {
+		return nil, v.driver.cfg.Supervisor.Stop(ctx, m.daemonName())
+	}
+	if err := m.start(ctx); err != nil {
+		return nil, err
+	}
+	return m, nil
 }
 
 // running is the master of a number; nil where none runs, which means that no account has a pool in it.

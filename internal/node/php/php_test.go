@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"stead.dev/stead/internal/node/accounts"
+	"stead.dev/stead/internal/node/daemon"
 	"stead.dev/stead/internal/node/logs"
 	"stead.dev/stead/internal/node/nodetest"
 	"stead.dev/stead/internal/node/web"
@@ -417,6 +418,43 @@ func TestTheAgentMayDie(t *testing.T) {
 	}
 	if got := w.run(a, `echo "alive";`); got != "alive" {
 		t.Errorf("%q", got)
+	}
+}
+
+// together is a supervisor that has nobody run before so many are to.
+type together struct {
+	daemon.Supervisor
+	all  sync.WaitGroup
+	late time.Duration
+}
+
+func (s *together) Ensure(ctx context.Context, spec daemon.Spec) error {
+	s.all.Done()
+	come := make(chan struct{})
+	go func() { s.all.Wait(); close(come) }()
+	select {
+	case <-come:
+		return s.Supervisor.Ensure(ctx, spec)
+	case <-time.After(s.late):
+		return errors.New("the others wait for this one")
+	}
+}
+
+// Each may wait for requests that run: one after the other those of a full machine took minutes.
+func TestMastersAreAdoptedAtOnce(t *testing.T) {
+	w := newWorld(t)
+	w.perMaster = 1
+	a, b, c := w.account("alice", panel.Limits{}), w.account("bob", panel.Limits{}), w.account("carol", panel.Limits{})
+	cfg, meeting := w.cfg, &together{Supervisor: w.cfg.Supervisor, late: 20 * time.Second}
+	meeting.all.Add(3)
+	cfg.Supervisor = meeting
+	again, err := Open(cfg, w.machine.Lookup)
+	must(t, err)
+	must(t, again.Start(t.Context()))
+	for _, account := range []accounts.Account{a, b, c} {
+		if got := w.run(account, `echo "alive";`); got != "alive" {
+			t.Errorf("%s: %q", account.Name, got)
+		}
 	}
 }
 
