@@ -18,6 +18,9 @@ func TestEveryDomainOfAServiceIsFound(t *testing.T) {
 		}
 		event("service.provisioned", `{}`)
 		w.expect("201", "POST", "10/dns", `{"name": "old.anna.uz", "type": "CNAME", "value": "elsewhere.test"}`)
+		if err := w.setSystem(10, "mail", Record{Name: "second.uz", Type: MX, Value: "mx.stead.test", Priority: number(10)}); err != nil {
+			t.Fatal(err)
+		}
 		w.names[10] = []string{"blog.second.uz", "shop.anna.uz", "anna.uz", "second.uz", "old.anna.uz"}
 		for range 2 { // the same again changes nothing
 			event("site_domain.added", `{"name": "second.uz"}`)
@@ -37,6 +40,7 @@ func TestEveryDomainOfAServiceIsFound(t *testing.T) {
 			},
 			"second.uz": {
 				"second.uz NS ns1.stead.test.", "second.uz A 192.0.2.80", "www.second.uz A 192.0.2.80", "blog.second.uz A 192.0.2.80",
+				"second.uz MX 10 mx.stead.test.",
 			},
 			"catalog.test": {"PTR second.uz."},
 		} {
