@@ -161,8 +161,10 @@ func (s *Service) quoteRenewal(ctx context.Context, q db.Querier, r record, mont
 	if w.planID != r.planID || months != r.periodMonths {
 		offer, err := s.offer(ctx, q, r.accountID, w.planID, months)
 		if own && (errors.Is(err, fault.Validation) || err == nil && !offer.Available) {
-			// The plan that was to come is no longer sold, or not so: the service stays what it is and is paid as that,
-			// and applyPending says so in its time.
+			if r.pendingPaid() { // for the time before this one
+				return w, ErrRenewalNotAllowed.Wrapf("services: plan %d, which comes, is not sold", w.planID)
+			}
+			// The plan that was to come is no longer sold, or not so: the service stays what it is and is paid as that.
 			r.pendingPlanID = nil
 			return s.quoteRenewal(ctx, q, r, 0, now)
 		}
@@ -268,7 +270,11 @@ func (s *Service) sellRenewal(ctx context.Context, tx *db.Tx, before record, w r
 	if err := s.tellRenewed(ctx, tx, r, now); err != nil {
 		return quote, 0, err
 	}
-	if r.pendingPlanID != nil && !r.pendingPlanAt.After(tx.Now) {
+	switch {
+	case r.pendingPlanID == nil:
+	case *r.pendingPlanID != quote.planID: // this time is not paid for it, so it must not come when it is sold again
+		err = s.dropPending(ctx, tx, r)
+	case !r.pendingPlanAt.After(tx.Now):
 		err = s.applyPending(ctx, tx, id)
 	}
 	return quote, orderID, err

@@ -233,6 +233,23 @@ func (s *Service) changeTariff(ctx context.Context, tx *db.Tx, accountID, id int
 	return t, orderID, s.move(ctx, tx, r, t.offer)
 }
 
+// pendingPaid tells that time was paid for already that the pending plan comes with.
+func (r record) pendingPaid() bool {
+	return r.pendingPlanID != nil && r.expiresAt.After(*r.pendingPlanAt)
+}
+
+// dropPending takes a change back that cannot be.
+func (s *Service) dropPending(ctx context.Context, tx *db.Tx, r record) error {
+	if err := setPending(ctx, tx, r.id, nil, nil, nil); err != nil {
+		return err
+	}
+	now, err := get(ctx, tx, r.id)
+	if err != nil {
+		return err
+	}
+	return s.emit(ctx, tx, "service.tariff_change_failed", now, map[string]any{"pending_plan_id": r.pendingPlanID})
+}
+
 // stay takes back a change that was to come with the next renewal.
 func (s *Service) stay(ctx context.Context, tx *db.Tx, before record) (tariffQuote, int64, error) {
 	r, err := lock(ctx, tx, before.id)
@@ -242,7 +259,7 @@ func (s *Service) stay(ctx context.Context, tx *db.Tx, before record) (tariffQuo
 	if r.pendingPlanID == nil {
 		return tariffQuote{}, 0, ErrTariffNotAllowed.Wrapf("services: service %d has that plan", r.id)
 	}
-	if r.expiresAt.After(*r.pendingPlanAt) {
+	if r.pendingPaid() {
 		// The time after the change was paid at the other plan's price.
 		return tariffQuote{}, 0, ErrTariffNotAllowed.Wrapf("services: service %d was renewed for its next plan", r.id)
 	}

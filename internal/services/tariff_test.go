@@ -396,12 +396,53 @@ func TestAPlanThatIsSoldOutIsNotPaidFor(t *testing.T) {
 		if sale := w.till.sales[0]; sale.PlanID != 3 || sale.Price != 499 {
 			t.Errorf("it stays what it is, and pays for another plan: %+v", sale)
 		}
+		w.Plans = restocked{w.Plans}
 		w.clk.Set(end.Add(time.Hour))
 		if err := w.ApplyTariffs(t.Context()); err != nil {
 			t.Error(err)
 		}
 		if r := w.record(id); r.planID != 3 || r.pendingPlanID != nil || count(w.told(id), "service.tariff_change_failed") != 1 {
 			t.Errorf("%+v, told %v", r, w.told(id))
+		}
+	})
+}
+
+// restocked sells what was sold out.
+type restocked struct{ Plans }
+
+func (p restocked) Offer(ctx context.Context, q db.Querier, id int64, months int) (Offer, error) {
+	o, err := p.Plans.Offer(ctx, q, id, months)
+	o.Available = true
+	return o, err
+}
+
+func (p restocked) Changes(ctx context.Context, q db.Querier, id int64, months int) ([]Offer, error) {
+	offers, err := p.Plans.Changes(ctx, q, id, months)
+	for i := range offers {
+		offers[i].Available = true
+	}
+	return offers, err
+}
+
+func (restocked) Take(context.Context, *db.Tx, int64) (bool, error) { return true, nil }
+
+// A plan that was paid for already, and is not sold when time after that is to be paid, comes; the rest waits for that.
+func TestTimeAfterAPlanThatIsSoldOutIsNotPaidForAnother(t *testing.T) {
+	engines(t, func(t *testing.T, w *world) {
+		id := w.active(ask("a.test"))
+		sold := w.Plans
+		w.Plans = restocked{sold}
+		if status, answer := w.post("own", id, "tariff", `{"plan_id": 6, "when": "renewal"}`); status != 200 {
+			t.Fatal(answer)
+		}
+		if status, answer := w.post("own", id, "renew", `{}`); status != 200 {
+			t.Fatal(answer)
+		}
+		w.Plans = sold
+		w.refuses(id, "renew", `{}`, 422, "renewal_not_allowed")
+		w.Plans = restocked{sold}
+		if status, answer := w.post("own", id, "renew", `{}`); status != 200 || w.till.sales[1].Price != 700 {
+			t.Errorf("%v, sold %+v", answer, w.till.sales)
 		}
 	})
 }
