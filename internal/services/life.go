@@ -57,12 +57,17 @@ type todo struct {
 // renewing tells whether the service renews by itself.
 func (r record) renewing() bool { return r.autoRenew && r.renewable() == nil }
 
-// attemptAt is when the renewal of a service is tried next.
+// attemptAt is when the renewal of a service is tried next. For the first time that is in the second half of its period,
+// whatever its product says: a month would be renewed in the moment in which it is bought.
 func (r record) attemptAt(t Terms) time.Time {
 	if r.nextRenewalAttemptAt != nil {
 		return *r.nextRenewalAttemptAt
 	}
-	return r.expiresAt.Add(-days(t.RenewBefore))
+	return r.expiresAt.Add(-min(days(t.RenewBefore), r.halfPeriod()))
+}
+
+func (r record) halfPeriod() time.Duration {
+	return r.expiresAt.Sub(addMonths(*r.expiresAt, -r.periodMonths)) / 2
 }
 
 // todo looks at a service. Where two things are due, the one that helps the customer
@@ -124,8 +129,7 @@ func (r record) todo(t Terms, now time.Time) todo {
 // reminders are the marks in the second half of the service's period: nobody wants to be
 // reminded of the next renewal by the last one.
 func (r record) reminders() []int {
-	half := r.expiresAt.Sub(addMonths(*r.expiresAt, -r.periodMonths)) / 2
-	i := slices.IndexFunc(reminders, func(n int) bool { return days(n) <= half })
+	i := slices.IndexFunc(reminders, func(n int) bool { return days(n) <= r.halfPeriod() })
 	if i < 0 {
 		return nil
 	}

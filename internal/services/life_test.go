@@ -96,6 +96,20 @@ func TestWhatIsDueInTheLifeOfAService(t *testing.T) {
 	}
 }
 
+func TestARenewalIsTriedInTheSecondHalfOfThePeriod(t *testing.T) {
+	for _, c := range []struct {
+		months, days int
+		want         string
+	}{
+		{1, 3, "2026-06-12 12:00"}, {1, 30, "2026-05-31 00:00"}, {1, 365, "2026-05-31 00:00"}, {12, 30, "2026-05-16 12:00"}, {12, 365, "2025-12-15 00:00"},
+	} {
+		r := record{status: Active, autoRenew: true, periodMonths: c.months, expiresAt: ptr(at("2026-06-15 12:00"))}
+		if got := r.attemptAt(Terms{RenewBefore: c.days}); !got.Equal(at(c.want)) {
+			t.Errorf("%d days before the end of %d months: %v, want %s", c.days, c.months, got, c.want)
+		}
+	}
+}
+
 // live runs the steps of all services as the periodic job and its workers do.
 func (w *world) live() {
 	w.t.Helper()
