@@ -99,3 +99,31 @@ func TestADomainNamesTheServiceThatHasIt(t *testing.T) {
 		}
 	})
 }
+
+// TestARefusedBasketSaysWhichItemItIs: a basket has up to fifty items.
+func TestARefusedBasketSaysWhichItemItIs(t *testing.T) {
+	a := start(t, simulated)
+	w := &world{App: a, t: t}
+	w.owner = a.customer(t, a.application(t, false), 0)
+	key := w.aKey(w.owner, reseller.NewKey{})
+	good := fmt.Sprintf(`{"kind": "new", "plan_id": %d}`, w.aPlan())
+	for bad, want := range map[string]struct{ key, field string }{
+		`{"kind": "new"}`:                                        {"validation_failed", "items[1].plan_id"},
+		`{"kind": "new", "plan_id": 999999}`:                     {"validation_failed", "items[1].plan_id"},
+		`{"kind": "renewal"}`:                                    {"validation_failed", "items[1].service_id"},
+		`{"kind": "renewal", "service_id": 1, "quantity": 2}`:    {"validation_failed", "items[1].quantity"},
+		`{"kind": "renewal", "service_id": 999999}`:              {"not_found", ""},
+		`{"kind": "tariff_change", "service_id": 1}`:             {"validation_failed", "items[1].plan_id"},
+		strings.Replace(good, "}", `, "period_months": 119}`, 1): {"validation_failed", "items[1].period_months"},
+	} {
+		r := a.post(t, key, "/api/v1/reseller/quotes", fmt.Sprintf(`{"items": [%s, %s]}`, good, bad))
+		var said struct {
+			Item   *int                `json:"item"`
+			Errors map[string][]string `json:"errors"`
+		}
+		r.decode(t, &said)
+		if r.key() != want.key || said.Item == nil || *said.Item != 1 || (want.field != "") != (len(said.Errors[want.field]) == 1) {
+			t.Errorf("%s: %s", bad, r)
+		}
+	}
+}

@@ -37,7 +37,7 @@ type createIn struct {
 		ClientRef    *string           `json:"client_ref,omitempty" doc:"Your own tag, at most 64 characters; no data of the client"`
 		Label        string            `json:"label,omitempty" maxLength:"100" doc:"Your name for the service; the domain when left out"`
 		AutoRenew    *bool             `json:"auto_renew,omitempty" doc:"What your settings say when left out"`
-		Metadata     map[string]string `json:"metadata,omitempty" doc:"At most 20 members"`
+		Metadata     map[string]string `json:"metadata,omitempty" doc:"At most 20 members; names of 1 to 40 characters, values of at most 500"`
 	}
 }
 
@@ -47,7 +47,7 @@ type noteIn struct {
 		Label     *string           `json:"label,omitempty" minLength:"1" maxLength:"100"`
 		ClientRef *string           `json:"client_ref,omitempty" doc:"At most 64 characters; empty takes it away"`
 		AutoRenew *bool             `json:"auto_renew,omitempty"`
-		Metadata  map[string]string `json:"metadata,omitempty" doc:"All of it, at most 20 members"`
+		Metadata  map[string]string `json:"metadata,omitempty" doc:"All of it: at most 20 members; names of 1 to 40 characters, values of at most 500"`
 	}
 }
 

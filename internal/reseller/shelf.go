@@ -3,6 +3,8 @@ package reseller
 import (
 	"context"
 	"errors"
+	"fmt"
+	"maps"
 	"net/http"
 
 	"stead.dev/stead/internal/catalog"
@@ -108,7 +110,7 @@ func (s *Service) shelfOperations() []api.Route {
 		api.Operation[quoteIn, quoteWire]{
 			ID: "reseller.quotes", Method: http.MethodPost, Path: "/api/v1/reseller/quotes", Section: api.Reseller, Auth: api.Key, Reads: true,
 			Summary: "Price a basket exactly; nothing is ordered or charged",
-			Description: "What cannot be bought is refused as buying it would be. Of several renewals, and of several moves, of one service " +
+			Description: "What cannot be bought is refused as buying it would be, with the place of the item as item, counted from 0. Of several renewals, and of several moves, of one service " +
 				"each is priced as if it were the only one.",
 			Errors: []*fault.Def{
 				fault.NotFound, orders.ErrPlanUnavailable, orders.ErrOutOfStock, fault.ServiceSuspended, fault.ServiceNotActive,
@@ -149,11 +151,13 @@ type quoted struct {
 func (s *Service) quote(ctx context.Context, accountID int64, i quoteItem) (quoted, error) {
 	i.Quantity = max(1, i.Quantity)
 	w := quoted{item: i}
-	if i.Kind != "new" && i.ServiceID == 0 {
-		return w, fault.Invalid("items", "required")
-	}
-	if i.Kind != "renewal" && i.PlanID == 0 || i.Kind != "new" && i.Quantity > 1 {
-		return w, fault.Invalid("items", "value")
+	switch {
+	case i.Kind != "new" && i.ServiceID == 0:
+		return w, fault.Invalid("service_id", "required")
+	case i.Kind != "renewal" && i.PlanID == 0:
+		return w, fault.Invalid("plan_id", "required")
+	case i.Kind != "new" && i.Quantity > 1:
+		return w, fault.Invalid("quantity", "value")
 	}
 	var err error
 	switch i.Kind {
@@ -168,7 +172,7 @@ func (s *Service) quote(ctx context.Context, accountID int64, i quoteItem) (quot
 		tax, errTax := l.Tax.Mul(n)
 		total, errTotal := l.Total.Mul(n)
 		if errors.Join(errDiscount, errTax, errTotal) != nil {
-			return w, fault.Invalid("items", "value")
+			return w, fault.Invalid("quantity", "value")
 		}
 		w.discount, w.tax, w.total = discount, tax, total
 		return w, nil
@@ -184,6 +188,27 @@ func (s *Service) quote(ctx context.Context, accountID int64, i quoteItem) (quot
 		}
 	}
 	return w, err
+}
+
+// inItem says which item of a basket is refused.
+func inItem(n int, err error) error {
+	var e *fault.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	at := *e
+	at.Fields, at.Invalid = maps.Clone(e.Fields), nil
+	if at.Fields == nil {
+		at.Fields = fault.Fields{}
+	}
+	at.Fields["item"] = n
+	for name, texts := range e.Invalid {
+		if at.Invalid == nil {
+			at.Invalid = map[string][]fault.Text{}
+		}
+		at.Invalid[fmt.Sprintf("items[%d].%s", n, name)] = texts
+	}
+	return &at
 }
 
 // take takes over what something of a service costs.
@@ -214,7 +239,7 @@ func (s *Service) quoteOperation(ctx context.Context, p auth.Principal, in *quot
 	for n, i := range in.Body.Items {
 		q, err := s.quote(ctx, p.AccountID, i)
 		if err != nil {
-			return nil, err
+			return nil, inItem(n, err)
 		}
 		w.Items[n] = q.wire(ctx)
 		for _, x := range []struct {

@@ -62,12 +62,12 @@ func checkNotes(clientRef *string, metadata map[string]string) error {
 		}
 	}
 	if len(metadata) > maxMetadata {
-		return fault.Invalid("metadata", "value")
+		return fault.Invalid("metadata", "metadata")
 	}
 	for key, value := range metadata {
 		if key == "" || utf8.RuneCountInString(key) > maxMetadataKey || utf8.RuneCountInString(value) > maxMetadataValue ||
 			strings.ContainsRune(key+value, 0) {
-			return fault.Invalid("metadata", "value")
+			return fault.Invalid("metadata", "metadata")
 		}
 	}
 	return nil
