@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -231,7 +232,7 @@ func (e *Edge) decodeBody(d *declared, field reflect.Value, body []byte, bad inv
 	if len(strings.TrimSpace(string(body))) == 0 {
 		body = []byte("{}")
 	}
-	if !utf8.Valid(body) {
+	if !utf8.Valid(body) || halved(body) {
 		return fault.MalformedJSON.Wrapf("the body is not UTF-8")
 	}
 	var value any
@@ -311,6 +312,40 @@ func folded(s string) string {
 			r = next
 		}
 	}, s)
+}
+
+// halved finds \ud800 without its other half. The decoder puts U+FFFD in the place of it and says nothing: a file would be
+// written that nobody has sent.
+func halved(body []byte) bool {
+	for {
+		at := bytes.IndexByte(body, '\\')
+		if at < 0 || at+1 == len(body) {
+			return false
+		}
+		body = body[at+1:]
+		first := unit(body)
+		body = body[1:] // what is escaped: a backslash, too
+		if !utf16.IsSurrogate(first) {
+			continue
+		}
+		body = body[4:]
+		if len(body) == 0 || body[0] != '\\' || utf16.DecodeRune(first, unit(body[1:])) == utf8.RuneError {
+			return true
+		}
+		body = body[6:]
+	}
+}
+
+// unit reads what follows the backslash of \u0061; -1 when it is something else.
+func unit(escaped []byte) rune {
+	if len(escaped) < 5 || escaped[0] != 'u' {
+		return -1
+	}
+	n, err := strconv.ParseUint(string(escaped[1:5]), 16, 16)
+	if err != nil {
+		return -1
+	}
+	return rune(n)
 }
 
 func hasNUL(v any) bool {

@@ -174,6 +174,7 @@ func FuzzBody(f *testing.F) {
 	for _, s := range []string{
 		`{"name":"ab","count":3,"note":"x"}`, `{"NAME":"ab","name":"a"}`, `{"name":"ab","count":1e0}`, `[1]`, `null`, `{"name":`,
 		`{"name":"ab","x":{"a":[{"a":1,"A":2}]}}`, "{\"name\":\"\xff\"}", `{"name":"a\u0000b"}`, `{"n\u0061me":"ab"}`, strings.Repeat(`[`, 500),
+		`{"name":"a\ud83d\ude00"}`, `{"name":"a\ud83d\u0061"}`, `{"name":"a\ud83d`, `{"name":"a\ud83d\`, `{"name":"a\\ud83d"}`,
 	} {
 		f.Add(s)
 	}
