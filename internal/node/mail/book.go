@@ -215,15 +215,12 @@ func (b book) setMailbox(ctx context.Context, ref string, m panel.Mailbox) (pane
 			return m, err
 		}
 	}
-	domains := []string{domainOf(m.Address)}
-	for _, alias := range m.Aliases {
-		domains = append(domains, domainOf(alias))
-	}
+	domains := domainsOf(m)
 	keys, err := b.store.Get(a.Name).missingKeys(domains)
 	if err != nil {
 		return m, err
 	}
-	with := state{Domains: domainsOf(m), Boxes: []panel.Mailbox{m}, Elsewhere: b.store.Get(a.Name).Elsewhere}
+	with := state{Domains: domains, Boxes: []panel.Mailbox{m}, Elsewhere: b.store.Get(a.Name).Elsewhere}
 	found := b.ask(ctx, with.unasked())
 	locked := false
 	s, err := b.store.Update(a.Name, func(s *state) error {

@@ -136,7 +136,7 @@ func TestMailForADomainThatLeadsElsewhereGoesThere(t *testing.T) {
 	w.gets("anna@gmail.example", 2)
 
 	// The log tells nobody what others write to such a domain.
-	w.Driver.logs.stop()
+	w.logs.stop()
 	w.mu.Lock()
 	for _, l := range w.said["alice"] {
 		if strings.Contains(l.Message, "from <me@bob.example> to <friend@gmail.example>") {
@@ -147,7 +147,7 @@ func TestMailForADomainThatLeadsElsewhereGoesThere(t *testing.T) {
 		t.Errorf("alice's log: %s", got)
 	}
 	w.mu.Unlock()
-	w.Driver.logs = startLogs(w.Driver)
+	w.logs = startLogs(w.Driver)
 
 	// Its DNS is changed.
 	dns.set(func(z *zone) { z.mx["gmail.example"] = []string{"mx.stead.test"} })

@@ -69,7 +69,7 @@ func NewEdge(t testing.TB, d *db.DB, clk clock.Clock, v api.Verifier, routes []a
 // Call makes a request with a token, where there is one, and a body of JSON, where there is one; header are pairs of names
 // and values.
 func Call(h http.Handler, token, method, path, body string, header ...string) *httptest.ResponseRecorder {
-	r := httptest.NewRequest(method, path, strings.NewReader(body))
+	r := httptest.NewRequestWithContext(context.Background(), method, path, strings.NewReader(body))
 	if token != "" {
 		r.Header.Set("Authorization", "Bearer "+token)
 	}
