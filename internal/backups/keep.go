@@ -74,10 +74,9 @@ func (s *Service) Keep(ctx context.Context, accountID, serviceID int64) (done bo
 	return done, err
 }
 
-// Kept tells whether a service that ended can be restored: its final backup is there.
-func (s *Service) Kept(ctx context.Context, q db.Querier, serviceID int64) (bool, error) {
-	b, ok, err := finalOf(ctx, q, serviceID)
-	return ok && b.status == Completed, err
+// Kept are those of some services that ended which can be restored: their final backups are there.
+func (s *Service) Kept(ctx context.Context, q db.Querier, serviceIDs []int64) ([]int64, error) {
+	return finalsKept(ctx, q, serviceIDs)
 }
 
 // Return begins to restore the final backup of a service whose account was just made

@@ -266,6 +266,14 @@ func finalOf(ctx context.Context, q db.Querier, serviceID int64) (backup, bool, 
 	return b, err == nil, err
 }
 
+// finalsKept are the services whose final backup is complete.
+func finalsKept(ctx context.Context, q db.Querier, serviceIDs []int64) ([]int64, error) {
+	in, args := db.In(q, 1, serviceIDs)
+	return db.Collect(ctx, q, func(row db.Row) (id int64, err error) { return id, row.Scan(&id) }, `SELECT service_id FROM backups
+		WHERE id IN (SELECT MAX(id) FROM backups WHERE service_id `+in+` AND final AND status <> 'deleted' GROUP BY service_id)
+		AND status = 'completed'`, args...)
+}
+
 func countFailedFinals(ctx context.Context, q db.Querier, serviceID int64) (n int, err error) {
 	err = q.QueryRow(ctx, `SELECT count(*) FROM backups WHERE service_id = $1 AND final AND status = 'failed'`, serviceID).Scan(&n)
 	return n, err

@@ -29,7 +29,7 @@ func (purse) Balance(context.Context, db.Querier, int64) (money.USDCents, error)
 // keepsNothing has no final backups.
 type keepsNothing struct{ services.Keeper }
 
-func (keepsNothing) Kept(context.Context, db.Querier, int64) (bool, error) { return false, nil }
+func (keepsNothing) Kept(context.Context, db.Querier, []int64) ([]int64, error) { return nil, nil }
 
 func (w *world) exec(query string, args ...any) {
 	w.t.Helper()

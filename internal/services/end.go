@@ -19,8 +19,8 @@ type Keeper interface {
 	// Keep makes the final backup of a service that is terminating. It is called again and again
 	// until it answers true: all is kept, or its panel keeps nothing.
 	Keep(ctx context.Context, accountID, serviceID int64) (done bool, err error)
-	// Kept tells whether a terminated service can come back.
-	Kept(ctx context.Context, q db.Querier, serviceID int64) (bool, error)
+	// Kept are those of some terminated services that can come back.
+	Kept(ctx context.Context, q db.Querier, serviceIDs []int64) ([]int64, error)
 	// Return begins to put back what was kept, in the transaction that activates the service anew.
 	Return(ctx context.Context, tx *db.Tx, serviceID int64) error
 }
@@ -180,8 +180,8 @@ func (s *Service) restorable(ctx context.Context, q db.Querier, r record) error 
 	if _, ok := r.status.after(restored); !ok {
 		return fault.ServiceNotActive.Wrapf("services: a service that is %s cannot be restored", r.status)
 	}
-	kept, err := s.keeper.Kept(ctx, q, r.id)
-	if err == nil && !kept {
+	kept, err := s.keeper.Kept(ctx, q, []int64{r.id})
+	if err == nil && len(kept) == 0 {
 		err = ErrRestoreWindow.New()
 	}
 	return err

@@ -28,8 +28,11 @@ func (k *keeper) Keep(context.Context, int64, int64) (bool, error) {
 	return k.kept, k.broken
 }
 
-func (k *keeper) Kept(context.Context, db.Querier, int64) (bool, error) {
-	return k.kept && !k.gone, nil
+func (k *keeper) Kept(_ context.Context, _ db.Querier, ids []int64) ([]int64, error) {
+	if !k.kept || k.gone {
+		return nil, nil
+	}
+	return ids, nil
 }
 
 func (k *keeper) Return(_ context.Context, _ *db.Tx, id int64) error {

@@ -2,7 +2,6 @@ package services
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"time"
@@ -22,18 +21,17 @@ func (r record) endedByOperator() bool {
 	return !own
 }
 
-// ownActions are what its reseller can do with a service beside what every owner can.
-func (s *Service) ownActions(ctx context.Context, q db.Querier, r record) (actions []string, err error) {
+// ownActions are what its reseller can do with a service beside what every owner can; kept tells whether what it
+// consisted of is, where it has ended.
+func (r record) ownActions(kept bool) (actions []string) {
 	switch r.status {
 	case Active:
 		actions = append(actions, "login_link", "suspend")
 	case PastDue:
 		actions = append(actions, "login_link")
 	case Terminated:
-		if kept := s.restorable(ctx, q, r); kept == nil && !r.endedByOperator() {
+		if kept && !r.endedByOperator() {
 			actions = append(actions, "restore")
-		} else if kept != nil && !errors.Is(kept, ErrRestoreWindow) {
-			return nil, kept
 		}
 	}
 	if r.suspendedByOwner() {
@@ -42,7 +40,7 @@ func (s *Service) ownActions(ctx context.Context, q db.Querier, r record) (actio
 	if _, ok := r.status.after(endOrdered); ok && !r.endedByOperator() {
 		actions = append(actions, "terminate")
 	}
-	return actions, nil
+	return actions
 }
 
 // EndOwn ends one of a reseller's services, now or with the time that is paid. Nothing is given back for time that is

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -217,6 +218,10 @@ func (s *Service) resold(ctx context.Context, q db.Querier, accountID int64, row
 			return nil, err
 		}
 	}
+	kept, err := s.kept(ctx, q, rows)
+	if err != nil {
+		return nil, err
+	}
 	all := make([]Resold, len(rows))
 	for i, r := range rows {
 		w := Resold{
@@ -226,17 +231,27 @@ func (s *Service) resold(ctx context.Context, q db.Querier, accountID int64, row
 		if r.suspendedByOwner() {
 			w.SuspendNote = orNull(r.suspendNote)
 		}
-		own, err := s.ownActions(ctx, q, r)
-		if err != nil {
-			return nil, err
-		}
-		w.AvailableActions = append(w.AvailableActions, own...)
+		w.AvailableActions = append(w.AvailableActions, r.ownActions(slices.Contains(kept, r.id))...)
 		if err := json.Unmarshal([]byte(r.metadata), &w.Metadata); err != nil {
 			return nil, fmt.Errorf("services: metadata of service %d: %w", r.id, err)
 		}
 		all[i] = w
 	}
 	return all, nil
+}
+
+// kept are the ids of the services that have ended and can come back.
+func (s *Service) kept(ctx context.Context, q db.Querier, rows []record) ([]int64, error) {
+	var ended []int64
+	for _, r := range rows {
+		if r.status == Terminated {
+			ended = append(ended, r.id)
+		}
+	}
+	if len(ended) == 0 {
+		return nil, nil
+	}
+	return s.keeper.Kept(ctx, q, ended)
 }
 
 // ResoldList is one page of a reseller's services, the newest first. There may be very many, of which a search looks at
