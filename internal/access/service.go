@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
+	"strconv"
 
 	"stead.dev/stead/internal/panel"
 	"stead.dev/stead/internal/platform/db"
@@ -133,6 +135,18 @@ func (s *Service) removeFTP(ctx context.Context, accountID, serviceID, id int64)
 			}
 			return s.enqueue(ctx, tx, accountID, serviceID)
 		})
+}
+
+// FTPPlaces tells where FTP accounts of a service sign in, by their ids; those that the panel has not made are left out.
+func (s *Service) FTPPlaces(ctx context.Context, q db.Querier, serviceID int64) (map[int64]string, error) {
+	rows, err := ftpOf(ctx, q, serviceID)
+	places := map[int64]string{}
+	for _, f := range rows {
+		if f.host != "" {
+			places[f.id] = net.JoinHostPort(f.host, strconv.Itoa(f.port))
+		}
+	}
+	return places, err
 }
 
 // PasswordReplaced has the panel follow another password of an FTP account. It is called in the transaction

@@ -3,10 +3,12 @@ package app
 import (
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -90,7 +92,18 @@ func TestAPasswordIsReplacedForAClientAndNobodyElseSeesIt(t *testing.T) {
 		t.Fatalf("behind the link: %s", body)
 	}
 	reveal := regexp.MustCompile(`/client/credentials/\d+/reveal`).FindString(page(http.MethodGet, a.local()+"/client"))
-	shown := regexp.MustCompile(`id="password">([A-Za-z0-9]{24})<`).FindStringSubmatch(page(http.MethodPost, a.local()+reveal))
+	revealed := page(http.MethodPost, a.local()+reveal)
+	var ftp struct {
+		Data []struct {
+			Host string `json:"host"`
+			Port int    `json:"port"`
+		} `json:"data"`
+	}
+	a.get(t, w.owner.token, fmt.Sprintf("/api/v1/services/%d/ftp", w.service)).decode(t, &ftp)
+	if server := net.JoinHostPort(ftp.Data[0].Host, strconv.Itoa(ftp.Data[0].Port)); strings.Count(revealed, "<code>"+server+"</code>") != 2 {
+		t.Errorf("the client is not told to sign in to %s: %s", server, revealed)
+	}
+	shown := regexp.MustCompile(`id="password">([A-Za-z0-9]{24})<`).FindStringSubmatch(revealed)
 	if shown == nil {
 		t.Fatal("no password is shown")
 	}

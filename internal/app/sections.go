@@ -174,6 +174,7 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 		DB: c.db, Queue: c.queue, Services: hosted{c.services}, Panels: c.panels, Credentials: c.credentials, BaseURL: c.cfg.BaseURL,
 	})
 	c.credentials.OnReplace(access.CredentialKind, c.access.PasswordReplaced)
+	c.credentials.OnPlaces(access.CredentialKind, c.access.FTPPlaces)
 	c.outbox.Subscribe("service.*", c.hosting.Follow)
 	c.dns = dns.New(dns.Config{
 		DB: c.db, Clock: c.clock, Queue: c.queue, Signals: c.hub, Services: hosted{c.services}, Domains: zoneDomains{c.hosting},

@@ -21,17 +21,27 @@ type Config struct {
 // or refuses: the service is suspended.
 type Replaced func(ctx context.Context, tx *db.Tx, accountID, serviceID, subjectID int64) error
 
+// Places tells where the subjects of a service are signed in to, such as "ftp.example.com:21", by subject. What has no
+// place yet is left out.
+type Places func(ctx context.Context, q db.Querier, serviceID int64) (map[int64]string, error)
+
 // Service is the section's use cases.
 type Service struct {
 	Config
 	replaced map[Kind]Replaced
+	places   map[Kind]Places
 }
 
 // New makes the section.
-func New(c Config) *Service { return &Service{Config: c, replaced: map[Kind]Replaced{}} }
+func New(c Config) *Service {
+	return &Service{Config: c, replaced: map[Kind]Replaced{}, places: map[Kind]Places{}}
+}
 
 // OnReplace plugs in the section that has subjects of the kind. Call it before anything else.
 func (s *Service) OnReplace(kind string, f Replaced) { s.replaced[Kind(kind)] = f }
+
+// OnPlaces plugs in where the subjects of a kind are signed in to. Call it before anything else.
+func (s *Service) OnPlaces(kind string, f Places) { s.places[Kind(kind)] = f }
 
 // Put makes the password of a subject, which the account's service has and people know by label. One that
 // it has already stays.
@@ -96,7 +106,22 @@ func (s *Service) List(ctx context.Context, accountID, serviceID int64) ([]Crede
 
 // ListIn is List in a transaction of the caller's.
 func (s *Service) ListIn(ctx context.Context, q db.Querier, accountID, serviceID int64) ([]Credential, error) {
-	return ofService(ctx, q, accountID, serviceID)
+	all, err := ofService(ctx, q, accountID, serviceID)
+	if err != nil {
+		return nil, err
+	}
+	for kind, f := range s.places {
+		places, err := f(ctx, q, serviceID)
+		if err != nil {
+			return nil, err
+		}
+		for i, c := range all {
+			if c.Kind == kind {
+				all[i].Place = places[c.SubjectID]
+			}
+		}
+	}
+	return all, nil
 }
 
 // Reveal answers a password once: to whoever asks first after it was made. fault.NotFound when it was shown

@@ -3,6 +3,7 @@ package webui
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"stead.dev/stead/internal/credentials"
@@ -46,6 +47,9 @@ func (ui *UI) showCredentials(w http.ResponseWriter, r *http.Request, d credenti
 	if d.List, err = ui.Credentials.List(r.Context(), d.accountID, d.Service.ID); err != nil {
 		ui.fail(w, r, err)
 		return
+	}
+	if i := slices.IndexFunc(d.List, func(c credentials.Credential) bool { return c.ID == d.Shown.ID }); i >= 0 {
+		d.Shown = d.List[i]
 	}
 	ui.render(w, r, http.StatusOK, d.name, d)
 }
