@@ -29,17 +29,7 @@ func TestAnAccountIsClosedWhenNothingIsLeftOfIt(t *testing.T) {
 		}
 		service := w.orderOf(w.bought("shop.example.com")).ServiceID
 		refused("a service", true)
-		if _, err := a.admin.SuspendService(t.Context(), service, "manual"); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := a.admin.TerminateService(t.Context(), service); err != nil {
-			t.Fatal(err)
-		}
-		refused("a service that ends", true)
-		testkit.Eventually(t, time.Minute, func() bool {
-			s, err := a.admin.Service(t.Context(), service)
-			return err == nil && s.Status == "terminated"
-		}, "the service has ended")
+		w.ends(service, func() { refused("a service that ends", true) })
 
 		w.keepACard()
 		var made struct {
@@ -71,4 +61,20 @@ func TestAnAccountIsClosedWhenNothingIsLeftOfIt(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// ends has an operator end a service; during happens while it does.
+func (w *world) ends(service int64, during func()) {
+	w.t.Helper()
+	if _, err := w.admin.SuspendService(w.t.Context(), service, "manual"); err != nil {
+		w.t.Fatal(err)
+	}
+	if _, err := w.admin.TerminateService(w.t.Context(), service); err != nil {
+		w.t.Fatal(err)
+	}
+	during()
+	testkit.Eventually(w.t, time.Minute, func() bool {
+		s, err := w.admin.Service(w.t.Context(), service)
+		return err == nil && s.Status == "terminated"
+	}, "the service has ended")
 }

@@ -79,10 +79,16 @@ func (w *world) bought(domain string) (orderID int64) {
 	if r := w.post(w.t, w.owner.token, fmt.Sprintf("/api/v1/orders/%d/pay", orderID), ""); r.status != http.StatusOK {
 		w.t.Fatalf("pay for %s: %s", domain, r)
 	}
+	w.orderRests(orderID)
+	return orderID
+}
+
+// orderRests waits until an order that is paid is completed, or its money is back.
+func (w *world) orderRests(orderID int64) {
+	w.t.Helper()
 	testkit.Eventually(w.t, time.Minute, func() bool {
 		return slices.Contains([]string{"completed", "refunded"}, w.orderOf(orderID).Status)
 	}, "the order is at rest")
-	return orderID
 }
 
 type orderSeen struct {
@@ -236,6 +242,8 @@ func TestAnOrderIsTaxedByTheDayOnWhichItIsPaid(t *testing.T) {
 		t.Errorf("%+v", invoice)
 	}
 	// An account that is closed has its invoices, and no profile.
+	w.orderRests(id)
+	w.ends(after.ServiceID, func() {})
 	if err := a.accounts.Close(t.Context(), w.owner.id); err != nil {
 		t.Error(err)
 	}
