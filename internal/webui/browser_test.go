@@ -2,6 +2,7 @@ package webui_test
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/url"
 	"os/exec"
@@ -12,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto"
 	"github.com/chromedp/cdproto/audits"
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/input"
@@ -103,10 +105,15 @@ func call[P, R any](command cdp.Command[P, R], params P) chromedp.Action[chromed
 
 // becomes waits until an expression is true on the page.
 func (c *chromium) becomes(expression string) {
+	const pageLeft = -32000 // "Inspected target navigated or closed"
 	c.t.Helper()
 	ctx, cancel := context.WithTimeout(c.ctx, time.Minute)
 	defer cancel()
-	if _, err := chromedp.Run(ctx, chromedp.Poll[bool](expression)); err != nil {
+	_, err := chromedp.Run(ctx, chromedp.Poll[bool](expression))
+	for left := (*cdproto.Error)(nil); errors.As(err, &left) && left.Code == pageLeft && ctx.Err() == nil; {
+		_, err = chromedp.Run(ctx, chromedp.Poll[bool](expression)) // on the page that came
+	}
+	if err != nil {
 		text, _ := chromedp.Run(c.ctx, chromedp.Evaluate[string]("document.body.innerText"))
 		c.t.Fatalf("%s: %v: %q\n%s", expression, err, c.said(), text)
 	}
