@@ -23,7 +23,7 @@ type Credential struct {
 	Kind      Kind
 	SubjectID int64
 	Label     string // the user's name that the password belongs to
-	Place     string // where it signs in, "host:port"; empty: not known. On lists only
+	Place     string // where it signs in, "host:port"; empty: not known. List alone tells
 	MadeAt    time.Time
 	// RevealedAt is when its owner has seen it; nil while it waits to be seen.
 	RevealedAt *time.Time

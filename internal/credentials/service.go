@@ -99,19 +99,14 @@ func (s *Service) Delete(ctx context.Context, tx *db.Tx, kind string, subjectID 
 	return remove(ctx, tx, Kind(kind), subjectID)
 }
 
-// List answers the passwords of one of the account's services, without them.
+// List answers the passwords of one of the account's services, without them, and where they are used.
 func (s *Service) List(ctx context.Context, accountID, serviceID int64) ([]Credential, error) {
-	return s.ListIn(ctx, s.DB, accountID, serviceID)
-}
-
-// ListIn is List in a transaction of the caller's.
-func (s *Service) ListIn(ctx context.Context, q db.Querier, accountID, serviceID int64) ([]Credential, error) {
-	all, err := ofService(ctx, q, accountID, serviceID)
+	all, err := s.ListIn(ctx, s.DB, accountID, serviceID)
 	if err != nil {
 		return nil, err
 	}
 	for kind, f := range s.places {
-		places, err := f(ctx, q, serviceID)
+		places, err := f(ctx, s.DB, serviceID)
 		if err != nil {
 			return nil, err
 		}
@@ -122,6 +117,11 @@ func (s *Service) ListIn(ctx context.Context, q db.Querier, accountID, serviceID
 		}
 	}
 	return all, nil
+}
+
+// ListIn is List in a transaction of the caller's, without the places.
+func (s *Service) ListIn(ctx context.Context, q db.Querier, accountID, serviceID int64) ([]Credential, error) {
+	return ofService(ctx, q, accountID, serviceID)
 }
 
 // Reveal answers a password once: to whoever asks first after it was made. fault.NotFound when it was shown

@@ -109,9 +109,11 @@ func (c *chromium) becomes(expression string) {
 	c.t.Helper()
 	ctx, cancel := context.WithTimeout(c.ctx, time.Minute)
 	defer cancel()
-	_, err := chromedp.Run(ctx, chromedp.Poll[bool](expression))
-	for left := (*cdproto.Error)(nil); errors.As(err, &left) && left.Code == pageLeft && ctx.Err() == nil; {
-		_, err = chromedp.Run(ctx, chromedp.Poll[bool](expression)) // on the page that came
+	var err error
+	for left := true; left; {
+		_, err = chromedp.Run(ctx, chromedp.Poll[bool](expression))
+		var refused *cdproto.Error
+		left = errors.As(err, &refused) && refused.Code == pageLeft && ctx.Err() == nil // then on the page that came
 	}
 	if err != nil {
 		text, _ := chromedp.Run(c.ctx, chromedp.Evaluate[string]("document.body.innerText"))

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"stead.dev/stead/internal/platform/api"
+	"stead.dev/stead/internal/platform/api/apitest"
 	"stead.dev/stead/internal/platform/auth"
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
@@ -164,19 +165,7 @@ func newWorld(t testing.TB, d *db.DB, clk clock.Clock, limit int, more ...api.Ro
 
 // do sends a request; the rest are pairs of header names and values.
 func (w *world) do(method, target, token, body string, header ...string) *httptest.ResponseRecorder {
-	r := httptest.NewRequest(method, target, strings.NewReader(body))
-	if token != "" {
-		r.Header.Set("Authorization", "Bearer "+token)
-	}
-	if body != "" {
-		r.Header.Set("Content-Type", "application/json")
-	}
-	for i := 0; i < len(header); i += 2 {
-		r.Header.Set(header[i], header[i+1])
-	}
-	rec := httptest.NewRecorder()
-	w.handler.ServeHTTP(rec, r)
-	return rec
+	return apitest.Call(w.handler, token, method, target, body, header...)
 }
 
 func key(rec *httptest.ResponseRecorder) string {
