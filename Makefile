@@ -1,6 +1,6 @@
 # Everything that is done with Stead's source. `make run` needs Go and nothing else.
 .DEFAULT_GOAL := help
-.PHONY: help run build test lint fmt bench openapi web clean
+.PHONY: help run build test test-all lint fmt bench openapi schema web clean
 
 # The program needs no C library; one setting for run and build also means one build cache.
 GO_BUILD := CGO_ENABLED=0 go build
@@ -16,6 +16,10 @@ build:
 ## test: run all tests with the race detector, on SQLite and PostgreSQL (installs PostgreSQL when missing)
 test:
 	@scripts/test
+
+## test-all: the same, and the simulated year with a thousand services instead of 150
+test-all:
+	@scripts/test --all
 
 ## lint: check format, vet, linters, modules and generated files
 lint:
@@ -35,6 +39,10 @@ openapi:
 	CGO_ENABLED=0 go run ./cmd/stead openapi > api/openapi.json.new
 	mv api/openapi.json.new api/openapi.json
 
+## schema: write docs/schema.md from the comments of the migrations
+schema:
+	CGO_ENABLED=0 go test ./internal/platform/schema -run '^TestEachColumnIsDescribed$$' -count=1 -update
+
 ## web: build web/dist, which is committed, from web/terminal (needs npm)
 web:
 	cd web/terminal && npm ci --no-audit --no-fund && npm run build
@@ -45,4 +53,4 @@ clean:
 
 ## help: list these
 help:
-	@sed -n 's/^## \([a-z]*\): /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name text; do printf '  make %-8s %s\n' "$$name" "$$text"; done
+	@sed -n 's/^## \([a-z-]*\): /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name text; do printf '  make %-8s %s\n' "$$name" "$$text"; done

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"stead.dev/stead/internal/app"
-	"stead.dev/stead/internal/demo"
+	"stead.dev/stead/internal/front/demo"
 )
 
 // BenchmarkListServices is the way of every call with a token: throttle, token, scope, language,

@@ -3,12 +3,18 @@ package bench
 import (
 	"bytes"
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
 	"encoding/json"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"html"
 	"io"
+	"math/big"
 	"mime/multipart"
 	"net"
 	"net/http"
@@ -28,14 +34,15 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"stead.dev/stead/internal/demo"
+	"stead.dev/stead/internal/front/demo"
 	"stead.dev/stead/internal/node/daemon"
 	"stead.dev/stead/internal/node/machine"
 	"stead.dev/stead/internal/node/nodetest"
 	"stead.dev/stead/internal/node/php"
 	"stead.dev/stead/internal/node/web/nginx"
-	"stead.dev/stead/internal/panel"
 	"stead.dev/stead/internal/platform/testkit"
+	"stead.dev/stead/internal/port/panel"
+	panelnode "stead.dev/stead/internal/port/panel/node"
 )
 
 // hosting is the built program with a whole Linux machine on ports of the loopback, and a customer of it.
@@ -317,16 +324,27 @@ func report(b *testing.B, took []time.Duration, what string) {
 	b.ReportMetric(ms(took[len(took)-1]), "max-"+what+"-ms")
 }
 
+// The facilities of an account whose cost is told apart.
+const (
+	costAccount     = "account" // user, home, quota, nginx, PHP
+	costMailboxes   = "mailboxes"
+	costDatabase    = "database"
+	costCertificate = "certificate"
+)
+
 // BenchmarkAccountOnMachine makes accounts on whole machines and tells what one costs where there are 10,
-// 100 and 1,000: user, home, quota, nginx, PHP and what else a machine has. The accounts before
+// 100 and 1,000: user, home, quota, nginx, PHP and what else a machine has; five mailboxes, of which the first makes
+// the domain's key of DKIM; a database of MariaDB; and a certificate of its own. The accounts before
 // are made 64 at once, and share reloads; how many those were is in the log (-v). Then each machine makes
-// one in its turn, so that what else the computer does falls on all alike. STEAD_BENCH_ACCOUNTS
-// stands for the 1,000 when it is set.
+// one in its turn, so that what else the computer does falls on all alike. At last all accounts are reconciled,
+// of which none has changed: once so that all is as it should be, and once to see what that costs this process.
+// STEAD_BENCH_ACCOUNTS stands for the 1,000 when it is set.
 func BenchmarkAccountOnMachine(b *testing.B) {
 	const rounds = 15
-	sizes := []int{10, 100, int(setting(b, "STEAD_BENCH_ACCOUNTS", 1000))}
+	most := int(setting(b, "STEAD_BENCH_ACCOUNTS", 1000))
+	sizes := []int{10, min(100, most), most}
 	for b.Loop() {
-		cost := map[int][]time.Duration{}
+		cost := map[string]map[int][]time.Duration{}
 		var machines []*growing
 		for _, n := range sizes {
 			g := newGrowing(b, n+rounds)
@@ -335,23 +353,48 @@ func BenchmarkAccountOnMachine(b *testing.B) {
 		}
 		for range rounds {
 			for i, g := range machines {
-				cost[sizes[i]] = append(cost[sizes[i]], g.one())
+				for what, took := range g.one() {
+					if cost[what] == nil {
+						cost[what] = map[int][]time.Duration{}
+					}
+					cost[what][sizes[i]] = append(cost[what][sizes[i]], took)
+				}
 			}
 		}
-		for n, took := range cost {
-			slices.Sort(took)
-			b.ReportMetric(float64(took[rounds/2].Microseconds())/1000, fmt.Sprintf("ms/%dth", n))
+		for what, bySize := range cost {
+			for n, took := range bySize {
+				slices.Sort(took)
+				b.ReportMetric(float64(took[rounds/2].Microseconds())/1000, fmt.Sprintf("%s-ms/%dth", what, n))
+			}
+			b.ReportMetric(float64(bySize[most][rounds/2])/float64(bySize[10][rounds/2]), what+"-ratio")
 		}
-		b.ReportMetric(float64(cost[sizes[2]][rounds/2])/float64(cost[sizes[0]][rounds/2]), "ratio")
+		last := machines[len(machines)-1]
+		last.m.Reconcile(b.Context())
+		began := processorTime(b)
+		last.m.Reconcile(b.Context())
+		b.ReportMetric((processorTime(b) - began).Seconds(), "reconcile-cpu-s")
 		b.ReportMetric(0, "ns/op")
 	}
+}
+
+// processorTime is what this process has used, and what it started that has ended.
+func processorTime(b *testing.B) (sum time.Duration) {
+	for _, who := range []int{syscall.RUSAGE_SELF, syscall.RUSAGE_CHILDREN} {
+		var u syscall.Rusage
+		must(b, syscall.Getrusage(who, &u))
+		sum += time.Duration(u.Utime.Nano() + u.Stime.Nano())
+	}
+	return sum
 }
 
 // growing is a whole machine on which accounts are made.
 type growing struct {
 	*testing.B
-	m    *machine.Machine
-	made int
+	m            *machine.Machine
+	mail         panel.Mail
+	databases    panel.Databases
+	certificates panel.Certificates
+	made         int
 }
 
 // newGrowing starts a machine with room for most accounts. It is gone with the benchmark.
@@ -359,23 +402,91 @@ func newGrowing(b *testing.B, most int) *growing {
 	dir := nodetest.Dir(b)
 	cfg := machine.Config{
 		Kind: machine.Linux, Dir: dir, Now: time.Now, Log: nodetest.Log(b), Host: "127.0.0.1", WebGroup: nodetest.Web,
-		Supervisor: nodetest.Supervisor(b, dir),
+		Supervisor: nodetest.Supervisor(b, dir), Mail: machine.Mail{Hostname: "mx.stead.test"},
 	}
 	cfg.UserPrefix, cfg.UIDMin, cfg.UIDMax = nodetest.UsersSized(b, most)
-	ports := reflect.ValueOf(&cfg.Ports).Elem()
-	for i := range ports.NumField() {
-		ports.Field(i).SetInt(int64(testkit.Port(b)))
+	for _, ports := range []reflect.Value{reflect.ValueOf(&cfg.Ports).Elem(), reflect.ValueOf(&cfg.Mail.Ports).Elem()} {
+		for i := range ports.NumField() {
+			ports.Field(i).SetInt(int64(testkit.Port(b)))
+		}
 	}
 	m, err := machine.Open(b.Context(), cfg)
 	must(b, err)
 	b.Cleanup(func() { endMachine(b, m, cfg) })
-	return &growing{B: b, m: m}
+	g := &growing{B: b, m: m}
+	port := panelnode.New(m.Node)
+	g.mail, err = panel.Of[panel.Mail](port, panel.CapMail)
+	must(b, err)
+	g.databases, err = panel.Of[panel.Databases](port, panel.CapDatabases)
+	must(b, err)
+	g.certificates, err = panel.Of[panel.Certificates](port, panel.CapCertificates)
+	must(b, err)
+	return g
 }
 
-func (g *growing) next() panel.AccountSpec {
+// next is what makes an account with all that it has, in order.
+func (g *growing) next() []step {
 	g.made++
 	name := fmt.Sprintf("u%d", g.made)
-	return panel.AccountSpec{Ref: name, Username: name, PrimaryDomain: name + ".example", Limits: panel.Limits{DiskMB: 100, Processes: 20, MemoryMB: 256}}
+	domain := name + ".example"
+	chain, key := ownCertificate(g.B, domain)
+	return []step{
+		{costAccount, func() error {
+			_, err := g.m.CreateAccount(g.Context(), panel.AccountSpec{
+				Ref: name, Username: name, PrimaryDomain: domain, Limits: panel.Limits{DiskMB: 100, Processes: 20, MemoryMB: 256},
+			})
+			return err
+		}},
+		{costMailboxes, func() error {
+			for i := range 5 {
+				_, err := g.mail.SetMailbox(g.Context(), name, panel.Mailbox{
+					Address: fmt.Sprintf("box%d@%s", i, domain), PasswordHash: "{BLF-CRYPT}$2a$04$7Zk0wPq0hQGqCkqS0nq0eOVj1yK7hD0b8oJH3jz7VYw0Xv8m8yqTe", QuotaMB: 5,
+				})
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		}},
+		{costDatabase, func() error {
+			account, err := g.m.Account(g.Context(), name)
+			if err != nil {
+				return err
+			}
+			_, err = g.databases.SetDatabase(g.Context(), name, panel.Database{
+				Name: account.Username + "_shop", Engine: panel.MariaDB, Password: rand.Text(), PasswordVersion: "1", MaxSizeMB: 100,
+			})
+			return err
+		}},
+		{costCertificate, func() error {
+			_, err := g.certificates.SetCertificate(g.Context(), name, panel.Certificate{Name: "own", Chain: chain, Key: key, Domains: []string{domain}})
+			return err
+		}},
+	}
+}
+
+// step is a part of what an account is made of.
+type step struct {
+	what string
+	do   func() error
+}
+
+// ownCertificate is one for a domain that nobody trusts.
+func ownCertificate(b *testing.B, domain string) (chain, key string) {
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	must(b, err)
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: domain}, DNSNames: []string{domain},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().AddDate(0, 3, 0),
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
+	must(b, err)
+	pkcs8, err := x509.MarshalPKCS8PrivateKey(private)
+	must(b, err)
+	text := func(kind string, der []byte) string {
+		return string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}))
+	}
+	return text("CERTIFICATE", der), text("PRIVATE KEY", pkcs8)
 }
 
 // fill makes accounts until there are n, 64 at once.
@@ -384,22 +495,33 @@ func (g *growing) fill(n int) {
 	all.SetLimit(64)
 	began := time.Now()
 	for g.made < n {
-		spec := g.next()
-		all.Go(func() error { _, err := g.m.CreateAccount(g.Context(), spec); return err })
+		steps := g.next()
+		all.Go(func() error {
+			for _, s := range steps {
+				if err := s.do(); err != nil {
+					return fmt.Errorf("%s: %w", s.what, err)
+				}
+			}
+			return nil
+		})
 	}
 	must(g.B, all.Wait())
 	g.Logf("%d accounts, 64 at once: %v, %d reloads of nginx, %d of PHP", n, time.Since(began).Round(time.Millisecond),
 		g.m.Web().(*nginx.Server).Reloads(), g.m.Facility(panel.CapPHP).(*php.Driver).Reloads())
 }
 
-// one makes a lone account: no pause between reloads is in what it took.
-func (g *growing) one() time.Duration {
-	spec := g.next()
-	<-time.After(1100 * time.Millisecond)
-	began := time.Now()
-	_, err := g.m.CreateAccount(g.Context(), spec)
-	must(g.B, err)
-	return time.Since(began)
+// one makes a lone account and tells what each part took: no pause between reloads is in it.
+func (g *growing) one() map[string]time.Duration {
+	cost := map[string]time.Duration{}
+	for _, s := range g.next() {
+		if s.what == costAccount || s.what == costCertificate {
+			<-time.After(1100 * time.Millisecond) // sleeps: until a reload need not wait for the one before it
+		}
+		began := time.Now()
+		must(g.B, s.do())
+		cost[s.what] = time.Since(began)
+	}
+	return cost
 }
 
 func endMachine(b *testing.B, m *machine.Machine, cfg machine.Config) {

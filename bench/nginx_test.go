@@ -20,8 +20,8 @@ import (
 	"stead.dev/stead/internal/node/nodetest"
 	"stead.dev/stead/internal/node/web"
 	"stead.dev/stead/internal/node/web/nginx"
-	"stead.dev/stead/internal/panel"
 	"stead.dev/stead/internal/platform/testkit"
+	"stead.dev/stead/internal/port/panel"
 )
 
 // plainConf is nginx as one would set it up for one site by hand, with the settings that cost

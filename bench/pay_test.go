@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"stead.dev/stead/internal/app"
-	"stead.dev/stead/internal/demo"
+	"stead.dev/stead/internal/front/demo"
 )
 
 // BenchmarkPayToFirstByte is how long a customer waits: from the call that pays an order, through

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"stead.dev/stead/internal/node"
-	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/port/panel"
 )
 
 // BenchmarkStatic serves files of several sizes by the embedded node (site by Host, document root

@@ -22,7 +22,7 @@ import (
 	"stead.dev/stead/internal/platform/outbox"
 	"stead.dev/stead/internal/platform/secret"
 	"stead.dev/stead/internal/platform/testkit"
-	"stead.dev/stead/internal/webhooks"
+	"stead.dev/stead/internal/resale/webhooks"
 )
 
 // everybody sells on, and tags nothing.

@@ -3,10 +3,10 @@ package main
 import (
 	"io"
 
-	"stead.dev/stead/internal/admin"
+	"stead.dev/stead/internal/front/admin"
 )
 
-// addonsCmd are the commands about add-ons that operators make.
+// addonsCmd has the commands for add-ons that operators set up.
 type addonsCmd struct {
 	Waiting addonsWaiting `cmd:"" help:"List the add-ons that were paid for and that an operator is to make, the oldest first."`
 	Made    addonsMade    `cmd:"" help:"Say that an add-on is made: its money is taken, and it is renewed with its service."`
@@ -15,7 +15,7 @@ type addonsCmd struct {
 
 type addonsWaiting struct{}
 
-// Run lists what waits.
+// Run lists the waiting add-ons.
 func (addonsWaiting) Run(e *environment) error {
 	return e.administer(func(a *admin.Admin) error {
 		list, err := a.WaitingAddons(e.ctx)
@@ -36,7 +36,7 @@ type addonsMade struct {
 	Value string `help:"What the customer is shown of it, such as the address."`
 }
 
-// Run says that it is made.
+// Run records that an add-on is set up.
 func (c *addonsMade) Run(e *environment) error {
 	return e.administer(func(a *admin.Admin) error {
 		if err := a.MakeAddon(e.ctx, c.Addon, c.Value); err != nil {
@@ -50,7 +50,7 @@ type addonsRefuse struct {
 	Addon int64 `arg:"" help:"Its id."`
 }
 
-// Run gives the money back.
+// Run refuses an add-on and refunds its money.
 func (c *addonsRefuse) Run(e *environment) error {
 	return e.administer(func(a *admin.Admin) error {
 		if err := a.RefuseAddon(e.ctx, c.Addon); err != nil {

@@ -11,10 +11,10 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"stead.dev/stead/internal/account"
-	"stead.dev/stead/internal/admin"
 	"stead.dev/stead/internal/app"
-	"stead.dev/stead/internal/oauth"
+	"stead.dev/stead/internal/front/admin"
+	"stead.dev/stead/internal/identity/account"
+	"stead.dev/stead/internal/identity/oauth"
 	"stead.dev/stead/internal/platform/page"
 )
 
@@ -96,7 +96,7 @@ func (e *environment) administer(f func(*admin.Admin) error) error {
 		return err
 	}
 	if cfg.DatabaseURL.Reveal() == "" && errors.Is(missing, fs.ErrNotExist) {
-		// Meant where an installation begins; elsewhere the setting was forgotten.
+		// An installation may begin here; otherwise the setting was forgotten.
 		_, _ = fmt.Fprintf(e.stderr, "stead: nothing was installed in %s (data_dir): a new installation was begun there\n", cfg.DataDir)
 	}
 	return errors.Join(f(a), done())
@@ -123,8 +123,8 @@ func row(w io.Writer, cells ...any) {
 	_, _ = io.WriteString(w, "\n")
 }
 
-// who are commands about one account.
-type who struct {
+// accountArg is the argument of commands about one account.
+type accountArg struct {
 	Account string `arg:"" help:"Its id or mail address."`
 }
 
@@ -190,8 +190,7 @@ func (e *environment) showWithPassword(u admin.User, password string) error {
 	})
 }
 
-// readPassword reads one line of standard input, so that a password stands in
-// no list of processes and no history.
+// readPassword reads one line of standard input, so that the password is in no process list and no history.
 func (e *environment) readPassword() (string, error) {
 	line, err := bufio.NewReader(e.stdin).ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -204,7 +203,7 @@ func (e *environment) readPassword() (string, error) {
 	return password, nil
 }
 
-// Run makes the account.
+// Run creates the account.
 func (c *userCreate) Run(e *environment) error {
 	n := account.NewAccount{Email: c.Email, Name: c.Name, Admin: c.Admin, Locale: c.Locale, Currency: c.Currency}
 	if c.PasswordStdin {
@@ -240,7 +239,7 @@ func (c *userList) Run(e *environment) error {
 	})
 }
 
-type userShow struct{ who }
+type userShow struct{ accountArg }
 
 // Run shows an account.
 func (c *userShow) Run(e *environment) error {
@@ -248,7 +247,7 @@ func (c *userShow) Run(e *environment) error {
 }
 
 type userSetPassword struct {
-	who
+	accountArg
 	Generate bool `help:"Generate a password and print it; by default it is read from standard input."`
 }
 
@@ -270,21 +269,21 @@ func (c *userSetPassword) Run(e *environment) error {
 	})
 }
 
-type userResetTwoFactor struct{ who }
+type userResetTwoFactor struct{ accountArg }
 
 // Run switches the second factor off.
 func (c *userResetTwoFactor) Run(e *environment) error {
 	return e.administer(func(a *admin.Admin) error { return e.showUser(a.ResetTwoFactor(e.ctx, c.Account)) })
 }
 
-type userGrantAdmin struct{ who }
+type userGrantAdmin struct{ accountArg }
 
 // Run grants the admin role.
 func (c *userGrantAdmin) Run(e *environment) error {
 	return e.administer(func(a *admin.Admin) error { return e.showUser(a.SetAdmin(e.ctx, c.Account, true)) })
 }
 
-type userRevokeAdmin struct{ who }
+type userRevokeAdmin struct{ accountArg }
 
 // Run revokes the admin role.
 func (c *userRevokeAdmin) Run(e *environment) error {
@@ -292,7 +291,7 @@ func (c *userRevokeAdmin) Run(e *environment) error {
 }
 
 type userSuspend struct {
-	who
+	accountArg
 	Reason string `help:"Why, for the records." required:""`
 }
 
@@ -301,15 +300,15 @@ func (c *userSuspend) Run(e *environment) error {
 	return e.administer(func(a *admin.Admin) error { return e.showUser(a.SuspendUser(e.ctx, c.Account, c.Reason)) })
 }
 
-type userUnsuspend struct{ who }
+type userUnsuspend struct{ accountArg }
 
-// Run opens an account.
+// Run lifts the suspension of an account.
 func (c *userUnsuspend) Run(e *environment) error {
 	return e.administer(func(a *admin.Admin) error { return e.showUser(a.UnsuspendUser(e.ctx, c.Account)) })
 }
 
 type userClose struct {
-	who
+	accountArg
 	LeaveMoney bool `help:"Although there is money in its wallet, or a debt: it stays in the books."`
 }
 
@@ -331,7 +330,7 @@ func (e *environment) showBalance(b admin.Balance, err error) error {
 	})
 }
 
-type walletShow struct{ who }
+type walletShow struct{ accountArg }
 
 // Run shows a balance.
 func (c *walletShow) Run(e *environment) error {
@@ -339,7 +338,7 @@ func (c *walletShow) Run(e *environment) error {
 }
 
 type walletCredit struct {
-	who
+	accountArg
 	USD    string `arg:"" name:"usd" help:"US dollars, such as 25 or 25.00."`
 	Reason string `help:"Why; the owner sees it." required:""`
 }
@@ -355,9 +354,9 @@ func (c *walletCredit) Run(e *environment) error {
 	})
 }
 
-// operator is who runs the command, for the records.
+// operator is the person who runs the command, for the records.
 func operator() string {
-	host, _ := os.Hostname() // the records do without
+	host, _ := os.Hostname() // the records work without it
 	u, err := user.Current()
 	if err != nil {
 		return "stead admin on " + host

@@ -5,7 +5,7 @@ import (
 	"io"
 	"time"
 
-	"stead.dev/stead/internal/admin"
+	"stead.dev/stead/internal/front/admin"
 )
 
 // clocksCmd administer the test clocks of sandboxes.
@@ -29,20 +29,20 @@ func (e *environment) showClock(c admin.Clock, err error) error {
 	})
 }
 
-type clocksShow struct{ who }
+type clocksShow struct{ accountArg }
 
-// Run shows the clock.
+// Run shows the test clock.
 func (c *clocksShow) Run(e *environment) error {
 	return e.administer(func(a *admin.Admin) error { return e.showClock(a.SandboxClock(e.ctx, c.Account)) })
 }
 
 type clocksAdvance struct {
-	who
+	accountArg
 	To   time.Time `help:"The time to move it to, such as 2027-01-31T12:00:00Z." format:"2006-01-02T15:04:05Z07:00" xor:"to"`
 	Days int       `help:"How many days to move it by." xor:"to"`
 }
 
-// Run moves the clock.
+// Run advances the clock.
 func (c *clocksAdvance) Run(e *environment) error {
 	if c.To.IsZero() && c.Days <= 0 {
 		return usageError{errors.New("give --to or --days")}
@@ -50,7 +50,7 @@ func (c *clocksAdvance) Run(e *environment) error {
 	return e.administer(func(a *admin.Admin) error { return e.showClock(a.AdvanceClock(e.ctx, c.Account, c.To, c.Days)) })
 }
 
-type clocksReset struct{ who }
+type clocksReset struct{ accountArg }
 
 // Run resets the clock.
 func (c *clocksReset) Run(e *environment) error {

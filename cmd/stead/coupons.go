@@ -6,10 +6,10 @@ import (
 	"strings"
 	"time"
 
-	"stead.dev/stead/internal/admin"
+	"stead.dev/stead/internal/front/admin"
 )
 
-// couponsCmd administer the codes that take something off an order.
+// couponsCmd has the commands for coupons.
 type couponsCmd struct {
 	Create  couponsCreate  `cmd:"" help:"Make a coupon."`
 	List    couponsList    `cmd:"" help:"List all coupons, with what they have taken off."`
@@ -30,7 +30,7 @@ type couponsCreate struct {
 	Note       string   `help:"For operators."`
 }
 
-// Run makes a coupon.
+// Run creates a coupon.
 func (c *couponsCreate) Run(e *environment) (err error) {
 	n := admin.NewCoupon{
 		Code: c.Code, MaxTotal: c.MaxTotal, MaxEach: c.MaxEach, FirstOrder: c.FirstOrder, Products: c.Products, MinMonths: c.MinMonths, Note: c.Note,
@@ -58,7 +58,7 @@ func (c *couponsCreate) Run(e *environment) (err error) {
 	})
 }
 
-// momentOf is nil for nothing.
+// momentOf returns nil for an empty text.
 func momentOf(text string) (*time.Time, error) {
 	if text == "" {
 		return nil, nil

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"stead.dev/stead/internal/admin"
+	"stead.dev/stead/internal/front/admin"
 )
 
 type domainsImport struct {
@@ -61,7 +61,7 @@ func (c *domainsExport) Run(e *environment) error {
 
 type domainsWaiting struct{}
 
-// Run lists what waits for the registry.
+// Run lists the operations that wait for the registry.
 func (domainsWaiting) Run(e *environment) error {
 	return e.administer(func(a *admin.Admin) error {
 		list, err := a.Domains.ListWaiting(e.ctx)

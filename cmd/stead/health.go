@@ -4,7 +4,7 @@ import (
 	"io"
 	"time"
 
-	"stead.dev/stead/internal/admin"
+	"stead.dev/stead/internal/front/admin"
 )
 
 type serviceHealth struct {

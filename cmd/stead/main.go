@@ -1,6 +1,5 @@
-// Command stead runs a hosting company: the server, its migrations, its
-// administration. It parses, calls and prints; what it does is in internal/app,
-// internal/admin, internal/doctor and internal/demo.
+// Command stead runs a hosting company: the server, its migrations, its administration. It parses the command line,
+// calls and prints; the work is in internal/app, internal/front/admin, internal/front/doctor and internal/front/demo.
 package main
 
 import (
@@ -28,7 +27,7 @@ import (
 // Exit codes, for scripts.
 const (
 	exitOK      = 0
-	exitFailed  = 1 // something of the installation is wrong: see the message
+	exitFailed  = 1 // something is wrong with the installation: see the message
 	exitUsage   = 2 // the command line is wrong
 	exitRefused = 3 // a rule refused it: unknown id, name taken, balance too low
 )
@@ -49,7 +48,7 @@ type cli struct {
 	Version  versionCmd `cmd:"" help:"Print the version."`
 }
 
-// environment is what commands work with.
+// environment is the input and output of commands.
 type environment struct {
 	ctx            context.Context //nolint:containedctx // a command line's one context, for all its commands
 	environ        []string
@@ -61,7 +60,7 @@ type environment struct {
 }
 
 func main() {
-	// Before anything else: this runs as a customer of a hosting machine, whose session it becomes.
+	// Before anything else: this process runs as a customer of a hosting machine, and becomes the session's program.
 	if len(os.Args) > 1 && os.Args[1] == session.Word {
 		_, _ = fmt.Fprintln(os.Stderr, "stead:", session.Main(os.Args[2:], os.Environ()))
 		os.Exit(exitFailed)
@@ -69,7 +68,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	// A second signal ends the process at once.
 	context.AfterFunc(ctx, stop)
-	// The parts of mail servers that they start themselves.
+	// Helper processes that mail servers start.
 	if code, ok := mail.Run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr, time.Now); ok {
 		os.Exit(code)
 	}
@@ -127,10 +126,10 @@ func (e *environment) finish(err error) int {
 	}
 }
 
-// printRefusal says in English what a rule refused.
+// printRefusal prints a refusal in English.
 func (e *environment) printRefusal(f *fault.Error) {
 	text := i18n.T(i18n.English, "error."+f.Def.Key, f.Fields)
-	told := f.Cause != nil && !errors.Is(f.Cause, db.ErrNoRows) && !db.IsUnique(f.Cause) // these say no more than the key
+	told := f.Cause != nil && !errors.Is(f.Cause, db.ErrNoRows) && !db.IsUnique(f.Cause) // these causes say no more than the key
 	if f.Def == fault.Validation && len(f.Invalid) == 0 && told {
 		text, told = f.Cause.Error(), false
 	}
@@ -149,10 +148,10 @@ func (e *environment) printRefusal(f *fault.Error) {
 	_, _ = fmt.Fprintf(e.stderr, "stead: %s: %s\n", f.Def.Key, text)
 }
 
-// usageError is a value on the command line that cannot be read.
+// usageError is an invalid value on the command line.
 type usageError struct{ error }
 
-// readAs reads a value of the command line.
+// readAs parses a value of the command line.
 func readAs[T any](read func(string) (T, error), text string) (T, error) {
 	v, err := read(text)
 	if err != nil {
@@ -161,7 +160,7 @@ func readAs[T any](read func(string) (T, error), text string) (T, error) {
 	return v, err
 }
 
-// exitError ends a command that has already said what is wrong.
+// exitError ends a command that has already printed what is wrong.
 type exitError int
 
 func (e exitError) Error() string { return fmt.Sprintf("exit code %d", int(e)) }

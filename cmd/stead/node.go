@@ -8,14 +8,14 @@ import (
 	"strings"
 	"time"
 
-	"stead.dev/stead/internal/admin"
 	"stead.dev/stead/internal/app"
+	"stead.dev/stead/internal/front/admin"
+	"stead.dev/stead/internal/hosting/nodes"
 	"stead.dev/stead/internal/node/agent"
 	"stead.dev/stead/internal/node/setup"
-	"stead.dev/stead/internal/nodes"
 )
 
-// nodeCmd are the commands of a hosting machine of its own.
+// nodeCmd has the commands of a separate hosting machine.
 type nodeCmd struct {
 	Run   nodeRun   `cmd:"" default:"1" help:"Serve as a node until told to stop (SIGTERM, SIGINT)."`
 	Join  nodeJoin  `cmd:"" help:"Make this machine a node, with what stead admin nodes add printed."`
@@ -41,7 +41,7 @@ type nodeJoin struct {
 	Again      bool   `help:"Join anew though this machine has joined before."`
 }
 
-// Run joins.
+// Run joins the machine to a control plane.
 func (c *nodeJoin) Run(e *environment) error {
 	cfg, err := e.load(nil)
 	if err != nil {
@@ -99,7 +99,7 @@ func (c *nodeSetup) Run(e *environment) error {
 	return nil
 }
 
-// nodesCmd administer the nodes.
+// nodesCmd has the commands for nodes.
 type nodesCmd struct {
 	List   nodesList   `cmd:"" help:"List all nodes."`
 	Add    nodesAdd    `cmd:"" help:"Invite a machine to become a node; prints what to run there."`
@@ -136,7 +136,7 @@ func services(n admin.Node) string {
 	return fmt.Sprintf("%d/%d", n.Services, n.MaxAccounts)
 }
 
-// gib is a number of mebibytes in gibibytes.
+// gib formats mebibytes in gibibytes.
 func gib(mb int64) string { return fmt.Sprintf("%.1fG", float64(mb)/1024) }
 
 func dash(s string) string {
@@ -190,7 +190,7 @@ type nodeName struct {
 
 type nodesRejoin struct{ nodeName }
 
-// Run invites a machine in a node's place.
+// Run invites a machine to replace a node's.
 func (c *nodesRejoin) Run(e *environment) error {
 	return e.administer(func(a *admin.Admin) error { return e.showInvitation(a.RejoinNode(e.ctx, c.Name)) })
 }

@@ -3,11 +3,11 @@ package main
 import (
 	"io"
 
-	"stead.dev/stead/internal/admin"
+	"stead.dev/stead/internal/front/admin"
 	"stead.dev/stead/internal/platform/money"
 )
 
-// ordersCmd are the commands about orders.
+// ordersCmd has the commands for orders.
 type ordersCmd struct {
 	Refund orderRefund `cmd:"" help:"Give money of a completed order back to its buyer's wallet, with a credit note."`
 }
@@ -18,7 +18,7 @@ type orderRefund struct {
 	Reason string `help:"Why; the buyer sees it on the credit note." required:""`
 }
 
-// Run gives the money back.
+// Run refunds an order.
 func (c *orderRefund) Run(e *environment) error {
 	var amount *money.USDCents
 	if c.USD != "" {

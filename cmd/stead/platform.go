@@ -6,8 +6,8 @@ import (
 	"os"
 	"strings"
 
-	"stead.dev/stead/internal/admin"
-	"stead.dev/stead/internal/demo"
+	"stead.dev/stead/internal/front/admin"
+	"stead.dev/stead/internal/front/demo"
 )
 
 type sectionList struct{}
@@ -183,7 +183,7 @@ func (c *serviceSuspend) Run(e *environment) error {
 
 type serviceUnsuspend struct{ serviceID }
 
-// Run brings a service back.
+// Run lifts the suspension of a service.
 func (c *serviceUnsuspend) Run(e *environment) error {
 	return e.administer(func(a *admin.Admin) error { return e.showService(a.UnsuspendService(e.ctx, c.Service)) })
 }
@@ -206,7 +206,7 @@ func (c *serviceTerminate) Run(e *environment) error {
 
 type serviceRestore struct{ serviceID }
 
-// Run brings a terminated service back.
+// Run restores a terminated service.
 func (c *serviceRestore) Run(e *environment) error {
 	return e.administer(func(a *admin.Admin) error { return e.showService(a.RestoreService(e.ctx, c.Service)) })
 }

@@ -6,10 +6,10 @@ import (
 	"net/netip"
 	"strings"
 
-	"stead.dev/stead/internal/admin"
+	"stead.dev/stead/internal/front/admin"
 )
 
-// resellersCmd administer the accounts that sell on.
+// resellersCmd has the commands for resellers.
 type resellersCmd struct {
 	Appoint   resellersAppoint   `cmd:"" help:"Make an account a reseller, or change the terms of one."`
 	List      resellersList      `cmd:"" help:"List all resellers."`
@@ -19,7 +19,7 @@ type resellersCmd struct {
 }
 
 type resellersAppoint struct {
-	who
+	accountArg
 	Tier     string `help:"Name of the tier, such as gold." required:""`
 	Discount string `help:"Percent that wholesale is below retail, such as 12.5." required:""`
 }
@@ -66,7 +66,7 @@ func (resellersList) Run(e *environment) error {
 	})
 }
 
-type resellersKeys struct{ who }
+type resellersKeys struct{ accountArg }
 
 // Run lists keys.
 func (c *resellersKeys) Run(e *environment) error {
@@ -114,20 +114,20 @@ func addressesOf(k admin.ResellerKey) string {
 }
 
 type resellersAddKey struct {
-	who
+	accountArg
 	Name     string   `help:"What the key is for." required:""`
 	Sandbox  bool     `help:"A key of the reseller's sandbox: no money, no real machines."`
 	ReadOnly bool     `help:"It may read only."`
 	Address  []string `help:"Network that it may be used from, such as 192.0.2.0/24; may be given more than once. By default any."`
 }
 
-// withSecret is a key as it is shown once.
+// withSecret is a key with its secret, which is shown once.
 type withSecret struct {
 	admin.ResellerKey
 	Key string `json:"key"`
 }
 
-// Run makes a key.
+// Run creates a key.
 func (c *resellersAddKey) Run(e *environment) error {
 	n := admin.NewResellerKey{Name: c.Name, Sandbox: c.Sandbox, ReadOnly: c.ReadOnly}
 	for _, text := range c.Address {
@@ -153,7 +153,7 @@ func (c *resellersAddKey) Run(e *environment) error {
 	})
 }
 
-// parseNetwork reads a network, or an address as the network of itself.
+// parseNetwork parses a network, or a single address as a network.
 func parseNetwork(text string) (netip.Prefix, error) {
 	if a, err := netip.ParseAddr(text); err == nil {
 		return netip.PrefixFrom(a.WithZone(""), a.BitLen()), nil

@@ -7,7 +7,7 @@ import (
 	"text/tabwriter"
 
 	"stead.dev/stead/internal/app"
-	"stead.dev/stead/internal/doctor"
+	"stead.dev/stead/internal/front/doctor"
 	"stead.dev/stead/internal/platform/config"
 )
 

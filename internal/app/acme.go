@@ -8,8 +8,9 @@ import (
 	"os"
 	"time"
 
-	"stead.dev/stead/internal/certificates"
+	"stead.dev/stead/internal/hosting/certificates"
 	"stead.dev/stead/internal/platform/dnsquery"
+	"stead.dev/stead/internal/platform/intx"
 )
 
 // authorityTimeout bounds one request to a certificate authority.
@@ -17,7 +18,7 @@ const authorityTimeout = 30 * time.Second
 
 // buildCertificates makes the section that orders and keeps the certificates of hosted domains.
 func (c *core) buildCertificates() error {
-	authority := certificates.Authority{Directory: c.cfg.ACMEDirectory, Email: c.cfg.ACMEEmail, Client: &http.Client{Timeout: authorityTimeout}}
+	network := http.DefaultTransport
 	if c.cfg.ACMECAFile != "" {
 		text, err := os.ReadFile(c.cfg.ACMECAFile)
 		if err != nil {
@@ -27,15 +28,18 @@ func (c *core) buildCertificates() error {
 		if !roots.AppendCertsFromPEM(text) {
 			return fmt.Errorf("acme_ca_file: %s holds no certificate", c.cfg.ACMECAFile)
 		}
-		authority.Client.Transport = &http.Transport{
+		network = &http.Transport{
 			Proxy: http.ProxyFromEnvironment, TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots},
 		}
+	}
+	authority := certificates.Authority{
+		Directory: c.cfg.ACMEDirectory, Email: c.cfg.ACMEEmail,
+		Client: &http.Client{Timeout: authorityTimeout, Transport: intx.Transport{Next: network}},
 	}
 	c.certificates = certificates.New(certificates.Config{
 		DB: c.db, Clock: c.clock, Queue: c.queue, Events: c.outbox, Services: hosted{c.services}, Panels: c.panels, Box: c.box,
 		Domains: hostedDomains{c.hosting}, Zones: proofs{c.dns}, DNS: &certificates.Public{Client: dnsquery.Client{Servers: c.cfg.DNSResolvers}}, Authority: authority,
 		Nameservers: c.cfg.Nameservers, Automatic: c.cfg.ACMEAutomatic, Log: c.log,
 	})
-	c.outbox.Subscribe("site_domain.*", c.certificates.Follow)
 	return nil
 }

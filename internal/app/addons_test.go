@@ -9,11 +9,11 @@ import (
 	"testing"
 	"time"
 
-	"stead.dev/stead/internal/addons"
-	"stead.dev/stead/internal/coupons"
+	"stead.dev/stead/internal/commerce/addons"
+	"stead.dev/stead/internal/commerce/coupons"
+	"stead.dev/stead/internal/front/reseller"
 	"stead.dev/stead/internal/platform/money"
 	"stead.dev/stead/internal/platform/testkit"
-	"stead.dev/stead/internal/reseller"
 )
 
 // shopper is a world with nothing but a customer who has 100 dollars.

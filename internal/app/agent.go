@@ -11,14 +11,14 @@ import (
 	"sync"
 	"time"
 
+	"stead.dev/stead/internal/hosting/nodes"
 	"stead.dev/stead/internal/node/agent"
 	"stead.dev/stead/internal/node/machine"
-	"stead.dev/stead/internal/nodes"
-	"stead.dev/stead/internal/observe"
-	panelnode "stead.dev/stead/internal/panel/node"
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/config"
 	"stead.dev/stead/internal/platform/nodelink"
+	"stead.dev/stead/internal/platform/observe"
+	panelnode "stead.dev/stead/internal/port/panel/node"
 )
 
 // messageTimeout bounds a message of a node, and its answer.

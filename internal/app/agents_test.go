@@ -10,8 +10,8 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"stead.dev/stead/internal/mcp"
-	"stead.dev/stead/internal/reseller"
+	"stead.dev/stead/internal/front/mcp"
+	"stead.dev/stead/internal/front/reseller"
 )
 
 // bearing bears a key in every request.

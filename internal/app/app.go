@@ -16,11 +16,11 @@ import (
 	"sync/atomic"
 	"time"
 
-	"stead.dev/stead/internal/dns"
-	"stead.dev/stead/internal/nameserver"
+	"stead.dev/stead/internal/hosting/dns"
 	"stead.dev/stead/internal/node/web"
 	"stead.dev/stead/internal/platform/api"
 	"stead.dev/stead/internal/platform/config"
+	"stead.dev/stead/internal/platform/nameserver"
 )
 
 // App is one server process. New builds it, Run serves until its context ends,
@@ -240,8 +240,12 @@ func (a *App) Run(ctx context.Context) error {
 	defer stopBackground()
 	var running sync.WaitGroup
 	running.Go(func() { a.hub.Run(background) })
-	running.Go(func() { a.oauth.Run(background) })
 	running.Go(func() { a.nodes.Run(background) })
+	for _, m := range a.modules {
+		if m.Run != nil {
+			running.Go(func() { m.Run(background) })
+		}
+	}
 	broken := make(chan error, 6)
 	if a.nameserver != nil {
 		running.Go(func() { a.zones.Run(background) })

@@ -8,11 +8,11 @@ import (
 	"testing"
 	"time"
 
-	"stead.dev/stead/internal/access"
+	"stead.dev/stead/internal/commerce/services"
+	"stead.dev/stead/internal/hosting/access"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/outbox"
 	"stead.dev/stead/internal/platform/testkit"
-	"stead.dev/stead/internal/services"
 )
 
 // statusOf is the state of the world's service as its owner sees it.

@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"stead.dev/stead/internal/front/reseller"
 	"stead.dev/stead/internal/platform/testkit"
-	"stead.dev/stead/internal/reseller"
 )
 
 // TestAPasswordIsReplacedForAClientAndNobodyElseSeesIt: a reseller has the password of its client's FTP account replaced;

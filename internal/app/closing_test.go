@@ -47,7 +47,7 @@ func TestAnAccountIsClosedWhenNothingIsLeftOfIt(t *testing.T) {
 		if err != nil || u.ClosedAt == nil || u.Name != "" || u.Email != fmt.Sprintf("closed-%d@account.invalid", w.owner.id) {
 			t.Fatalf("%+v, %v", u, err)
 		}
-		testkit.Eventually(t, 5*time.Second, func() bool {
+		testkit.Eventually(t, time.Minute, func() bool {
 			return a.do(t, request{method: http.MethodGet, path: "/api/v1/me", token: w.owner.token}).status == http.StatusUnauthorized
 		}, "nobody comes in")
 		var cards int

@@ -14,13 +14,16 @@ import (
 	"stead.dev/stead/internal/platform/i18n"
 )
 
-// contractRow is a row of the table of operations.
-type contractRow struct{ section, method, path, auth, notes string }
+// contractRow is an operation as the specification lists it.
+type contractRow struct {
+	section, method, path, scope string
+	money                        bool
+}
 
-// contract is the part of the table whose sections exist so far.
+// contract is the specification's table of operations. It changes with the specification, not with the code.
 func contract(t *testing.T) []contractRow {
 	t.Helper()
-	content, err := os.ReadFile("testdata/operations.tsv")
+	content, err := os.ReadFile("testdata/contract.tsv")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,49 +34,45 @@ func contract(t *testing.T) []contractRow {
 			t.Fatalf("row %d of the table has %d columns", i+1, len(f))
 		}
 		if i > 0 {
-			f = append(f, "")
-			rows = append(rows, contractRow{f[0], f[1], f[2], f[3], f[4]})
+			rows = append(rows, contractRow{section: f[0], method: f[1], path: f[2], scope: f[3], money: len(f) > 4 && f[4] == "money"})
 		}
 	}
 	return rows
 }
 
-// beyond are operations that the specification leaves open and that the
-// first-party panel and integrators need: registration of applications,
-// connected applications, sessions, the state of a top-up, histories and choices of the wallet, the clock of a
-// sandbox, what add-ons cost, whom invoices are for; and the documents and endpoints of OAuth's own standards.
-var beyond = []string{
-	"/api/v1/apps", "/api/v1/me/connections", "/api/v1/me/devices", "/api/v1/me/sessions", "/api/v1/wallet", "/api/v1/domains/{domain}",
-	"/api/v1/reseller/domains/{domain}/dnssec", "/api/v1/reseller/domains/{domain}/transfer-out", "/api/v1/reseller/clock", "/api/v1/catalog/addons",
-	"/api/v1/services/{service}/addons/offers", "/api/v1/reseller/services/{service}/addons/offers",
-	"/api/v1/invoices", "/api/v1/orders/{order}/proforma", "/api/v1/me/billing", "/api/v1/reseller/me/billing",
-	"/oauth/revoke", "/oauth/introspect", "/.well-known",
-}
+// unfinished are the sections of the specification of which not everything is served yet. Operations of other
+// sections must be served; what is served of these must be as specified, too.
+var unfinished = []string{"AI agent", "Content", "Embeds", "MCP", "Monitors", "Security & SLA"}
 
+// TestTheOperationsAreThoseOfTheContract compares what is mounted with the specification. What goes beyond it, for
+// the first-party panel and for integrators, is in api/openapi.json.
 func TestTheOperationsAreThoseOfTheContract(t *testing.T) {
 	a := start(t, nil)
 	mounted := map[string]api.Info{}
 	for _, op := range a.Operations() {
 		mounted[op.Method+" "+op.Path] = op
 	}
+	missing := map[string]int{}
 	for _, row := range contract(t) {
-		if row.auth == "session" {
+		if row.scope == "session" {
 			continue // a page; TestTheOAuthAddressesAnswer
 		}
 		op, ok := mounted[row.method+" "+row.path]
 		if !ok {
-			t.Errorf("%s %s is in the contract and not served", row.method, row.path)
+			missing[row.section]++
+			if !slices.Contains(unfinished, row.section) {
+				t.Errorf("%s %s is in the contract and not served", row.method, row.path)
+			}
 			continue
 		}
-		delete(mounted, row.method+" "+row.path)
 		if got := op.Section.Title(); got != row.section {
 			t.Errorf("%s is in the section %q, want %q", op.ID, got, row.section)
 		}
-		if want := strings.HasPrefix(row.notes, "money"); op.Money != want {
-			t.Errorf("%s: money %v, want %v", op.ID, op.Money, want)
+		if op.Money != row.money {
+			t.Errorf("%s: money %v, want %v", op.ID, op.Money, row.money)
 		}
-		wantAuth, wantScopes := api.Token, strings.Split(row.auth, " or ")
-		switch row.auth {
+		wantAuth, wantScopes := api.Token, strings.Split(row.scope, " or ")
+		switch row.scope {
 		case "open":
 			wantAuth, wantScopes = api.Open, nil
 		case "token":
@@ -87,9 +86,9 @@ func TestTheOperationsAreThoseOfTheContract(t *testing.T) {
 			t.Errorf("%s: auth %v with %v, want %v with %v", op.ID, op.Auth, op.Scopes, wantAuth, wantScopes)
 		}
 	}
-	for key, op := range mounted {
-		if !slices.ContainsFunc(beyond, func(p string) bool { return op.Path == p || strings.HasPrefix(op.Path, p+"/") }) {
-			t.Errorf("%s (%s) is served and in no contract", key, op.ID)
+	for _, section := range unfinished {
+		if missing[section] == 0 {
+			t.Errorf("all operations of %s are served: it is finished", section)
 		}
 	}
 }

@@ -9,17 +9,17 @@ import (
 	"os"
 	"path/filepath"
 
-	"stead.dev/stead/internal/observe"
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/config"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/idempotency"
 	"stead.dev/stead/internal/platform/jobs"
+	"stead.dev/stead/internal/platform/observe"
 	"stead.dev/stead/internal/platform/outbox"
+	"stead.dev/stead/internal/platform/schema"
 	"stead.dev/stead/internal/platform/secret"
 	"stead.dev/stead/internal/platform/signal"
 	"stead.dev/stead/internal/platform/switches"
-	"stead.dev/stead/internal/schema"
 )
 
 // Options are what is not configuration. The zero value of each means a

@@ -4,12 +4,13 @@ import (
 	"context"
 	"errors"
 
-	"stead.dev/stead/internal/account"
-	"stead.dev/stead/internal/oauth"
+	"stead.dev/stead/internal/commerce/sale"
+	"stead.dev/stead/internal/commerce/wallet"
+	"stead.dev/stead/internal/identity/account"
+	"stead.dev/stead/internal/identity/oauth"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/money"
-	"stead.dev/stead/internal/wallet"
 )
 
 // The demonstration's customer and application. They are the same everywhere
@@ -56,7 +57,7 @@ func (c *core) seedDemo(ctx context.Context) error {
 			// The reference makes it one credit, however often the server starts.
 			return c.wallet.Credit(ctx, tx, wallet.Credit{
 				AccountID: customer.ID, Amount: demoCredit, Type: wallet.TypeBonus,
-				Reference: wallet.Reference{Type: "account", ID: customer.ID}, Reason: "Credit to try the demonstration", Actor: "stead",
+				Reference: sale.Reference{Type: "account", ID: customer.ID}, Reason: "Credit to try the demonstration", Actor: "stead",
 			})
 		})
 	})

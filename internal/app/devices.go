@@ -5,14 +5,14 @@ import (
 	"context"
 	"net/url"
 
-	"stead.dev/stead/internal/account"
-	"stead.dev/stead/internal/devices"
-	"stead.dev/stead/internal/notifications"
+	"stead.dev/stead/internal/identity/account"
+	"stead.dev/stead/internal/identity/devices"
+	"stead.dev/stead/internal/identity/notifications"
 	"stead.dev/stead/internal/platform/config"
 	"stead.dev/stead/internal/platform/db"
-	"stead.dev/stead/internal/push"
-	"stead.dev/stead/internal/push/fcm"
-	"stead.dev/stead/internal/push/webpush"
+	"stead.dev/stead/internal/port/push"
+	"stead.dev/stead/internal/port/push/fcm"
+	"stead.dev/stead/internal/port/push/webpush"
 )
 
 // buildDevices makes the section of devices, and the ways to push to them.
@@ -20,8 +20,6 @@ func (c *core) buildDevices() error {
 	c.devices = devices.New(devices.Config{
 		DB: c.db, Clock: c.clock, Queue: c.queue, Box: c.box, Notices: notes{c.notifications, c.accounts},
 	})
-	c.notifications.Pushes = c.devices
-	c.oauth.OnEnd(c.devices.Ended)
 	c.devices.SetSender(devices.Web, webpush.New(webpush.Config{
 		Keys: c.devices.Keys, Contact: contact(c.cfg), AllowLoopback: c.cfg.AllowLoopbackTargets,
 	}))

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"stead.dev/stead/internal/front/reseller"
 	"stead.dev/stead/internal/platform/testkit"
-	"stead.dev/stead/internal/reseller"
 )
 
 // TestAResellersDomains: a reseller registers at wholesale prices under its clients' tags, gets back what the registry

@@ -11,7 +11,7 @@ import (
 
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/config"
-	"stead.dev/stead/internal/registrar/epp"
+	"stead.dev/stead/internal/port/registrar/epp"
 )
 
 // newEPP is the configured registry.

@@ -11,7 +11,7 @@ import (
 
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/testkit"
-	"stead.dev/stead/internal/registrar/epp/epptest"
+	"stead.dev/stead/internal/port/registrar/epp/epptest"
 )
 
 // A customer orders a domain, and a registry that speaks EPP has it; what it refuses is paid back. The settings are

@@ -8,7 +8,7 @@ import (
 
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/outbox"
-	"stead.dev/stead/internal/webhooks/webhookstest"
+	"stead.dev/stead/internal/resale/webhooks/webhookstest"
 )
 
 // eventBody is what would be sent of an event.

@@ -2,18 +2,17 @@ package app
 
 import (
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 
-	"stead.dev/stead/internal/mcp"
-	"stead.dev/stead/internal/oauth"
+	"stead.dev/stead/internal/front/mcp"
+	"stead.dev/stead/internal/front/reseller"
+	"stead.dev/stead/internal/front/webui"
+	"stead.dev/stead/internal/identity/oauth"
 	"stead.dev/stead/internal/platform/api"
 	"stead.dev/stead/internal/platform/money"
 	"stead.dev/stead/internal/platform/throttle"
-	"stead.dev/stead/internal/reseller"
-	"stead.dev/stead/internal/webhooks"
-	"stead.dev/stead/internal/webui"
+	"stead.dev/stead/internal/resale/webhooks"
 )
 
 // operationTimeout bounds operations that are no streams.
@@ -55,17 +54,20 @@ func (a *App) newEdge() (*api.Edge, error) {
 	})
 	e.Document(oauth.AuthorizePage())
 	e.Send(webhooks.Webhooks())
-	routes := a.routes()
+	var routes []api.Route
+	for _, m := range a.modules {
+		routes = append(routes, m.Routes...)
+	}
 	resold, err := reseller.Resell(routes)
 	if err != nil {
 		return nil, err
 	}
-	err = e.Mount(slices.Concat(routes, a.reseller.Operations(), resold)...)
+	err = e.Mount(append(routes, resold...)...)
 	if err == nil {
 		err = a.mountAgents(e)
 	}
 	for _, op := range e.Operations() {
-		a.modules.served[op.Section] = true
+		a.enabled.served[op.Section] = true
 	}
 	return e, err
 }

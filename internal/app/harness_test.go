@@ -21,8 +21,8 @@ import (
 	"testing"
 	"time"
 
-	"stead.dev/stead/internal/account"
-	"stead.dev/stead/internal/oauth"
+	"stead.dev/stead/internal/identity/account"
+	"stead.dev/stead/internal/identity/oauth"
 	"stead.dev/stead/internal/platform/auth"
 	"stead.dev/stead/internal/platform/config"
 	"stead.dev/stead/internal/platform/db"
@@ -46,8 +46,13 @@ func engines(t *testing.T, settings map[string]string, f func(t *testing.T, a *A
 func testConfig(t *testing.T, settings map[string]string) config.Config {
 	t.Helper()
 	all := map[string]string{
-		"data_dir": t.TempDir(), "listen": "127.0.0.1:0", "node_listen": "127.0.0.1:0", "node_tls_listen": "127.0.0.1:0", "ops_listen": "127.0.0.1:0", "dns_listen": "127.0.0.1:0",
+		"listen": "127.0.0.1:0", "node_listen": "127.0.0.1:0", "node_tls_listen": "127.0.0.1:0", "ops_listen": "127.0.0.1:0", "dns_listen": "127.0.0.1:0",
 		"throttle": "false", "shutdown_timeout": "10s", "allow_loopback_targets": "true",
+	}
+	if settings["database_url"] == "" {
+		all["data_dir"] = testkit.DatabaseDir(t)
+	} else {
+		all["data_dir"] = t.TempDir()
 	}
 	maps.Copy(all, settings)
 	cfg, err := config.Load(config.Input{CommandLine: all})

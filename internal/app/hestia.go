@@ -8,8 +8,8 @@ import (
 	"os"
 	"time"
 
-	"stead.dev/stead/internal/panel/hestia"
 	"stead.dev/stead/internal/platform/config"
+	"stead.dev/stead/internal/port/panel/hestia"
 )
 
 // newHestia is the configured HestiaCP server.

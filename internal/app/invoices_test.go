@@ -14,10 +14,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"stead.dev/stead/internal/front/reseller"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/money"
 	"stead.dev/stead/internal/platform/testkit"
-	"stead.dev/stead/internal/reseller"
 )
 
 // cents is an amount of an answer.
@@ -42,9 +42,20 @@ type paper struct {
 	} `json:"buyer"`
 }
 
+// numbered waits until all documents have their numbers.
+func (w *world) numbered() {
+	w.t.Helper()
+	testkit.Eventually(w.t, time.Minute, func() bool {
+		var waiting int
+		err := w.db.QueryRow(context.WithoutCancel(w.t.Context()), `SELECT COUNT(*) FROM invoices WHERE sequence IS NULL`).Scan(&waiting)
+		return err == nil && waiting == 0
+	}, "all documents have their numbers")
+}
+
 // papers are all documents that a token or key shows of a kind, the oldest first.
 func (w *world) papers(token, base, kind string) []paper {
 	w.t.Helper()
+	w.numbered()
 	var list struct {
 		Data []paper `json:"data"`
 	}
@@ -295,6 +306,7 @@ func TestNumbersHaveNoGapWhateverFails(t *testing.T) {
 		if paid != 15 || bought.status >= 300 {
 			t.Errorf("%d were paid, the sandbox: %s", paid, bought)
 		}
+		w.numbered()
 		numbers, err := db.Collect(t.Context(), a.db, func(row db.Row) (n int64, err error) {
 			err = row.Scan(&n)
 			return n, err

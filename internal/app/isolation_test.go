@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"stead.dev/stead/internal/front/reseller"
 	"stead.dev/stead/internal/platform/api"
 	"stead.dev/stead/internal/platform/testkit"
-	"stead.dev/stead/internal/reseller"
 )
 
 // aCorner is a world of one key: one of everything that the reseller API has, made with nothing but the key.

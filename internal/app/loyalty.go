@@ -4,11 +4,12 @@ import (
 	"context"
 	"fmt"
 
-	"stead.dev/stead/internal/account"
-	"stead.dev/stead/internal/loyalty"
+	"stead.dev/stead/internal/commerce/loyalty"
+	"stead.dev/stead/internal/commerce/sale"
+	"stead.dev/stead/internal/commerce/wallet"
+	"stead.dev/stead/internal/identity/account"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/money"
-	"stead.dev/stead/internal/wallet"
 )
 
 // buildLoyalty makes the rewards of customers, and lets them hear of orders and of new
@@ -24,9 +25,6 @@ func (c *core) buildLoyalty() error {
 			Tiers: tiers, Referral: int64(c.cfg.ReferralPercent) * 100, ReferralMax: money.USDCents(c.cfg.ReferralMaxUSD) * 100,
 		},
 	})
-	c.accounts.Referrals = c.loyalty
-	c.outbox.Subscribe("order.completed", c.loyalty.Follow)
-	c.outbox.Subscribe("order.refunded", c.loyalty.Follow)
 	return nil
 }
 
@@ -34,10 +32,10 @@ func (c *core) buildLoyalty() error {
 type rewards struct{ wallet *wallet.Service }
 
 func creditOf(r loyalty.Reward) wallet.Credit {
-	c := wallet.Credit{AccountID: r.AccountID, Amount: r.Amount, Type: wallet.TypeBonus, Reference: orderReference(r.OrderID), Actor: "system"}
+	c := wallet.Credit{AccountID: r.AccountID, Amount: r.Amount, Type: wallet.TypeBonus, Reference: sale.Order(r.OrderID), Actor: "system"}
 	if r.Kind == loyalty.Referral {
 		// Not the order: it is another customer's.
-		c.Type, c.Reference = wallet.TypeReferralReward, wallet.Reference{Type: "referral", ID: r.ID}
+		c.Type, c.Reference = wallet.TypeReferralReward, sale.Reference{Type: "referral", ID: r.ID}
 	}
 	return c
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"stead.dev/stead/internal/account"
+	"stead.dev/stead/internal/identity/account"
 	"stead.dev/stead/internal/platform/testkit"
 )
 

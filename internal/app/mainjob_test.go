@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	mainjob "stead.dev/stead/internal/demo"
+	mainjob "stead.dev/stead/internal/front/demo"
 )
 
 // TestTheMainJob is the end-to-end test: a customer and an integrator who know nothing but the public
@@ -23,7 +23,7 @@ func TestTheMainJob(t *testing.T) {
 			var out bytes.Buffer
 			err := mainjob.Run(t.Context(), mainjob.Options{
 				URL: a.URL(), Out: &out, JSON: true, Email: DemoEmail, Password: DemoPassword, ClientID: DemoClientID,
-				SiteDir: "../demo/site", // a small one: the large one was published by the new customer
+				SiteDir: "../front/demo/site", // a small one: the large one was published by the new customer
 			})
 			if err != nil {
 				t.Fatalf("%v\n%s", err, &out)

@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"stead.dev/stead/internal/hosting/nodes"
 	"stead.dev/stead/internal/node/agent"
-	"stead.dev/stead/internal/nodes"
-	"stead.dev/stead/internal/panel"
 	"stead.dev/stead/internal/platform/testkit"
+	"stead.dev/stead/internal/port/panel"
 )
 
 // runNode joins a machine to the control plane at a and runs it until the test ends.

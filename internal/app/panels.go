@@ -9,18 +9,18 @@ import (
 	"sync"
 	"time"
 
-	"stead.dev/stead/internal/catalog"
-	"stead.dev/stead/internal/nodes"
-	"stead.dev/stead/internal/panel"
-	"stead.dev/stead/internal/panel/remote"
+	"stead.dev/stead/internal/commerce/catalog"
+	"stead.dev/stead/internal/commerce/services"
+	"stead.dev/stead/internal/hosting/nodes"
+	"stead.dev/stead/internal/hosting/site"
 	"stead.dev/stead/internal/platform/config"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/jobs"
 	"stead.dev/stead/internal/platform/nodelink"
 	"stead.dev/stead/internal/platform/outbox"
 	"stead.dev/stead/internal/platform/signal"
-	"stead.dev/stead/internal/services"
-	"stead.dev/stead/internal/site"
+	"stead.dev/stead/internal/port/panel"
+	"stead.dev/stead/internal/port/panel/remote"
 )
 
 // panels are the hosting panels by name: those that the configuration opens, and the nodes that have
@@ -31,7 +31,7 @@ type panels struct {
 }
 
 // Panel implements services.Panels, files.Panels and site.Panels.
-func (p panels) Panel(name string) (panel.Panel, bool) {
+func (p *panels) Panel(name string) (panel.Panel, bool) {
 	if id, ok := nodes.PanelID(name); ok && p.nodes != nil {
 		return p.nodes.panel(id)
 	}

@@ -8,7 +8,7 @@ import (
 	"net/url"
 	"testing"
 
-	"stead.dev/stead/internal/account"
+	"stead.dev/stead/internal/identity/account"
 )
 
 // panelToken is what one of Stead's own applications gets in a browser's session; nobody is asked for it.

@@ -23,12 +23,20 @@ func (c *core) register() {
 		return errors.Join(c.answers.Clean(ctx), throttle.Clean(ctx, c.db), c.hub.Clean(ctx), c.outbox.Clean(ctx))
 	})
 	c.outbox.Register(w)
-	c.registerSections(w)
+	for _, m := range c.modules {
+		if m.Workers != nil {
+			m.Workers(w)
+		}
+	}
 }
 
 // periodic adds the jobs that run by the clock; one of all replicas inserts
 // them.
 func (a *App) periodic() {
 	a.queue.Every(5*time.Minute, cleanArgs{})
-	a.scheduleSections(a.queue.Every)
+	for _, m := range a.modules {
+		if m.Schedule != nil {
+			m.Schedule(a.queue.Every)
+		}
+	}
 }

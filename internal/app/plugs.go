@@ -2,42 +2,40 @@ package app
 
 import (
 	"context"
-	"encoding/json"
 	"maps"
 	"slices"
 
-	"stead.dev/stead/internal/account"
-	"stead.dev/stead/internal/admin"
-	"stead.dev/stead/internal/catalog"
-	"stead.dev/stead/internal/certificates"
-	"stead.dev/stead/internal/dns"
-	"stead.dev/stead/internal/hosting"
-	"stead.dev/stead/internal/mail"
-	"stead.dev/stead/internal/notifications"
-	"stead.dev/stead/internal/oauth"
-	"stead.dev/stead/internal/orders"
+	"stead.dev/stead/internal/commerce/catalog"
+	"stead.dev/stead/internal/commerce/services"
+	"stead.dev/stead/internal/commerce/wallet"
+	"stead.dev/stead/internal/front/admin"
+	"stead.dev/stead/internal/front/reseller"
+	"stead.dev/stead/internal/front/webui"
+	"stead.dev/stead/internal/hosting/certificates"
+	"stead.dev/stead/internal/hosting/dns"
+	"stead.dev/stead/internal/hosting/mail"
+	"stead.dev/stead/internal/hosting/site"
+	"stead.dev/stead/internal/hosting/sitedomains"
+	"stead.dev/stead/internal/identity/account"
+	"stead.dev/stead/internal/identity/notifications"
+	"stead.dev/stead/internal/identity/oauth"
 	"stead.dev/stead/internal/platform/api"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/money"
 	"stead.dev/stead/internal/platform/switches"
-	"stead.dev/stead/internal/reseller"
-	"stead.dev/stead/internal/services"
-	"stead.dev/stead/internal/site"
-	"stead.dev/stead/internal/wallet"
-	"stead.dev/stead/internal/webui"
 )
 
 // Each type here is one section as another asks for it in its own words.
 
-// modules are the sections as the profile lists them: those of which this
+// enabled are the sections as the profile lists them: those of which this
 // server has operations, unless they are switched off.
-type modules struct {
+type enabled struct {
 	switches *switches.Switches
 	served   map[api.Section]bool // filled when the operations are mounted
 }
 
 // Enabled implements account.Modules.
-func (m modules) Enabled(s api.Section) bool { return m.served[s] && m.switches.Enabled(s) }
+func (m enabled) Enabled(s api.Section) bool { return m.served[s] && m.switches.Enabled(s) }
 
 // holders are the accounts as the authorization server sees them.
 type holders struct{ accounts *account.Service }
@@ -46,42 +44,6 @@ type holders struct{ accounts *account.Service }
 func (h holders) Holder(ctx context.Context, q db.Querier, accountID int64) (oauth.Holder, error) {
 	p, err := h.accounts.Profile(ctx, q, accountID)
 	return oauth.Holder{Locale: p.Locale, Currency: p.Currency, Admin: p.Admin, Suspended: !p.Open()}, err
-}
-
-// grants are the applications' tokens as the accounts see them. The
-// authorization server needs the accounts, so it comes second.
-type grants struct{ oauth *oauth.Service }
-
-// EndAll implements account.Grants.
-func (g *grants) EndAll(ctx context.Context, tx *db.Tx, accountID int64) error {
-	return g.oauth.EndAll(ctx, tx, accountID)
-}
-
-// EndSession implements account.Grants.
-func (g *grants) EndSession(ctx context.Context, tx *db.Tx, accountID, sessionID int64) error {
-	return g.oauth.EndSession(ctx, tx, accountID, sessionID)
-}
-
-// EndOtherSessions implements account.Grants.
-func (g *grants) EndOtherSessions(ctx context.Context, tx *db.Tx, accountID, sessionID int64) error {
-	return g.oauth.EndOtherSessions(ctx, tx, accountID, sessionID)
-}
-
-// shelf is the catalog as the orders see it.
-type shelf struct{ *catalog.Service }
-
-// Offer implements orders.Catalog.
-func (s shelf) Offer(ctx context.Context, q db.Querier, planID int64, months int) (orders.Offer, error) {
-	o, err := s.Service.Offer(ctx, q, planID, months)
-	if err != nil {
-		return orders.Offer{}, err
-	}
-	limits, err := json.Marshal(o.Limits)
-	return orders.Offer{
-		PlanID: o.PlanID, PlanSlug: o.PlanSlug, ProductSlug: o.ProductSlug, PlanName: o.PlanName, ProductType: o.ProductType, PeriodMonths: o.PeriodMonths,
-		Price: o.Price, FirstPeriodPrice: o.FirstPeriodPrice, Setup: o.Setup, Limits: limits,
-		Available: o.Available, SoldOut: o.SoldOut,
-	}, err
 }
 
 // front is the catalog as the shop front shows it.
@@ -134,139 +96,6 @@ func hostingOf(o services.Own) webui.Hosting {
 	return h
 }
 
-// payer is the wallet as the orders see it.
-type payer struct{ wallet *wallet.Service }
-
-func orderReference(id int64) wallet.Reference { return wallet.Reference{Type: "order", ID: id} }
-
-// chargeOf is a charge as the wallet sees it.
-func chargeOf(c orders.Charge, about wallet.Reference) wallet.Charge {
-	return wallet.Charge{AccountID: c.AccountID, Amount: c.Amount, Reference: about, Description: c.Description, ClientRef: c.ClientRef}
-}
-
-// Charge implements orders.Payer.
-func (p payer) Charge(ctx context.Context, tx *db.Tx, c orders.Charge) error {
-	return p.wallet.Charge(ctx, tx, chargeOf(c, orderReference(c.OrderID)))
-}
-
-// Covers implements orders.Payer.
-func (p payer) Covers(ctx context.Context, tx *db.Tx, accountID int64, amount money.USDCents) error {
-	return p.wallet.Covers(ctx, tx, accountID, amount)
-}
-
-// Pay implements orders.Payer.
-func (p payer) Pay(ctx context.Context, tx *db.Tx, c orders.Charge) error {
-	return p.wallet.Pay(ctx, tx, chargeOf(c, orderReference(c.OrderID)))
-}
-
-// Capture implements orders.Payer.
-func (p payer) Capture(ctx context.Context, tx *db.Tx, orderID int64) error {
-	return p.wallet.Capture(ctx, tx, orderReference(orderID))
-}
-
-// Release implements orders.Payer.
-func (p payer) Release(ctx context.Context, tx *db.Tx, orderID int64, description string) error {
-	return p.wallet.Release(ctx, tx, orderReference(orderID), description)
-}
-
-// Refund implements orders.Payer.
-func (p payer) Refund(ctx context.Context, tx *db.Tx, c orders.Charge) error {
-	return p.wallet.Refund(ctx, tx, chargeOf(c, orderReference(c.OrderID)))
-}
-
-// GiveBack implements orders.Payer.
-func (p payer) GiveBack(ctx context.Context, tx *db.Tx, creditNote int64, c orders.Charge) error {
-	return p.wallet.Refund(ctx, tx, chargeOf(c, wallet.Reference{Type: "invoice", ID: creditNote}))
-}
-
-// billing is the orders as the services see them.
-type billing struct{ *orders.Service }
-
-// Sell implements services.Billing.
-func (b billing) Sell(ctx context.Context, tx *db.Tx, sale services.Sale) (int64, error) {
-	extras := make([]orders.Extra, len(sale.Extras))
-	for i, e := range sale.Extras {
-		extras[i] = orders.Extra(e)
-	}
-	return b.Service.Sell(ctx, tx, orders.Sale{
-		AccountID: sale.AccountID, ServiceID: sale.ServiceID, Kind: sale.Kind, Title: sale.Title, Domain: sale.Domain, PlanID: sale.PlanID,
-		PeriodMonths: sale.PeriodMonths, Price: sale.Price, Discount: sale.Discount, Credit: sale.Credit, Keyed: sale.Keyed,
-		ClientRef: sale.ClientRef, Extras: extras,
-	})
-}
-
-// Hold implements services.Billing.
-func (b billing) Hold(ctx context.Context, tx *db.Tx, sale services.Sale) (int64, error) {
-	p := orders.Purchase{
-		AccountID: sale.AccountID, Kind: sale.Kind, Title: sale.Title, ServiceID: sale.ServiceID, PeriodMonths: sale.PeriodMonths,
-		Price: sale.Price, Keyed: sale.Keyed, ClientRef: sale.ClientRef,
-	}
-	if sale.Domain != nil {
-		p.Domain = *sale.Domain
-	}
-	return b.Begin(ctx, tx, p)
-}
-
-// tariffs are the catalog as the services see it.
-type tariffs struct{ *catalog.Service }
-
-// Offer implements services.Plans.
-func (t tariffs) Offer(ctx context.Context, q db.Querier, planID int64, months int) (services.Offer, error) {
-	o, err := t.Service.Offer(ctx, q, planID, months)
-	if err != nil {
-		return services.Offer{}, err
-	}
-	return tariffOf(o)
-}
-
-// Changes implements services.Plans.
-func (t tariffs) Changes(ctx context.Context, q db.Querier, planID int64, months int) ([]services.Offer, error) {
-	found, err := t.Service.Changes(ctx, q, planID, months)
-	if err != nil {
-		return nil, err
-	}
-	offers := make([]services.Offer, len(found))
-	for i, o := range found {
-		if offers[i], err = tariffOf(o); err != nil {
-			return nil, err
-		}
-	}
-	return offers, nil
-}
-
-// Terms implements services.Plans.
-func (t tariffs) Terms(ctx context.Context, q db.Querier, planID int64) (services.Terms, error) {
-	own, err := t.Service.Terms(ctx, q, planID)
-	terms := services.DefaultTerms
-	for _, x := range []struct {
-		own *int
-		to  *int
-	}{
-		{own.RenewBefore, &terms.RenewBefore}, {own.Grace, &terms.Grace}, {own.Suspended, &terms.Suspended}, {own.Kept, &terms.Kept},
-	} {
-		if x.own != nil {
-			*x.to = *x.own
-		}
-	}
-	return terms, err
-}
-
-func tariffOf(o catalog.Offer) (services.Offer, error) {
-	limits, err := json.Marshal(o.Limits)
-	return services.Offer{
-		PlanID: o.PlanID, PlanSlug: o.PlanSlug, PlanName: o.PlanName, PeriodMonths: o.PeriodMonths, Price: o.Price,
-		Limits: limits, Available: o.Available,
-	}, err
-}
-
-// reservations are the services as the orders see them.
-type reservations struct{ *services.Service }
-
-// Reserve implements orders.Services.
-func (r reservations) Reserve(ctx context.Context, tx *db.Tx, n orders.Reservation) (int64, error) {
-	return r.Service.Reserve(ctx, tx, services.Reservation(n))
-}
-
 // recipients are the accounts as the notifications see them.
 type recipients struct{ accounts *account.Service }
 
@@ -308,7 +137,7 @@ func siteOf(accountID, serviceID int64, s services.Hosted) site.Site {
 }
 
 // hostedDomains are the domains of services as their certificates see them.
-type hostedDomains struct{ *hosting.Service }
+type hostedDomains struct{ *sitedomains.Service }
 
 // Hosted implements certificates.Domains.
 func (h hostedDomains) Hosted(ctx context.Context, q db.Querier, accountID, serviceID int64) ([]certificates.Domain, error) {
@@ -316,7 +145,7 @@ func (h hostedDomains) Hosted(ctx context.Context, q db.Querier, accountID, serv
 	all := make([]certificates.Domain, len(found))
 	for i, d := range found {
 		all[i] = certificates.Domain{
-			ID: d.ID, Name: d.Name, Served: d.Served, Elsewhere: d.Pointing == hosting.NotPointed, ForceHTTPS: d.ForceHTTPS, CreatedAt: d.CreatedAt,
+			ID: d.ID, Name: d.Name, Served: d.Served, Elsewhere: d.Pointing == sitedomains.NotPointed, ForceHTTPS: d.ForceHTTPS, CreatedAt: d.CreatedAt,
 		}
 	}
 	return all, err
@@ -343,7 +172,7 @@ func (p proofs) Placed(ctx context.Context, q db.Querier, serviceID int64, owner
 }
 
 // zoneDomains are the domains of services as their zones see them.
-type zoneDomains struct{ *hosting.Service }
+type zoneDomains struct{ *sitedomains.Service }
 
 // Names implements dns.Domains.
 func (z zoneDomains) Names(ctx context.Context, q db.Querier, accountID, serviceID int64) ([]string, error) {
@@ -358,7 +187,7 @@ func (z zoneDomains) Names(ctx context.Context, q db.Querier, accountID, service
 }
 
 // mailDomains are the domains of services as their mailboxes see them.
-type mailDomains struct{ *hosting.Service }
+type mailDomains struct{ *sitedomains.Service }
 
 // MailDomains implements mail.Domains.
 func (m mailDomains) MailDomains(ctx context.Context, q db.Querier, accountID, serviceID int64) ([]mail.Domain, error) {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"testing"
 
-	"stead.dev/stead/internal/mail"
+	"stead.dev/stead/internal/hosting/mail"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/outbox"
 )

@@ -8,14 +8,13 @@ import (
 	"os"
 	"path/filepath"
 
-	"stead.dev/stead/internal/domains"
-	"stead.dev/stead/internal/orders"
+	"stead.dev/stead/internal/names/domains"
 	"stead.dev/stead/internal/platform/config"
-	"stead.dev/stead/internal/platform/db"
-	"stead.dev/stead/internal/registrar"
-	"stead.dev/stead/internal/registrar/rdap"
-	"stead.dev/stead/internal/registrar/sandbox"
-	"stead.dev/stead/internal/registrar/whois"
+	"stead.dev/stead/internal/platform/intx"
+	"stead.dev/stead/internal/port/registrar"
+	"stead.dev/stead/internal/port/registrar/rdap"
+	"stead.dev/stead/internal/port/registrar/sandbox"
+	"stead.dev/stead/internal/port/registrar/whois"
 )
 
 // registrars are where domains are registered: the configured one, and for sandboxes of resellers a
@@ -23,7 +22,7 @@ import (
 type registrars struct{ real, simulated registrar.Registrar }
 
 // Registrar implements domains.Registrars.
-func (r registrars) Registrar(sandbox bool) (registrar.Registrar, bool) {
+func (r *registrars) Registrar(sandbox bool) (registrar.Registrar, bool) {
 	if sandbox {
 		return r.simulated, r.simulated != nil
 	}
@@ -72,14 +71,20 @@ func (c *core) buildDomains(ctx context.Context, as role) error {
 		return err
 	}
 	c.domains = domains.New(domains.Config{
-		DB: c.db, Clock: c.clock, Queue: c.queue, Events: c.outbox, Box: c.box, Orders: purchases{c.orders}, Worlds: c.accounts,
-		Registrars: open, Log: c.log, Nameservers: c.cfg.Nameservers, ReservedDomains: ownNames(c.cfg),
-		Hosts: c.hosting,
+		DB: c.db, Clock: c.clock, Queue: c.queue, Events: c.outbox, Box: c.box,
+		Registrars: &open, Log: c.log, Nameservers: c.cfg.Nameservers, ReservedDomains: ownNames(c.cfg),
 	})
-	c.accounts.OnClose(c.domains.Closed)
-	var sources []registrar.Source
+	if as == server && c.cfg.SQLite() { // no other process works on this database
+		return c.domains.ReturnLeases(ctx)
+	}
+	return nil
+}
+
+// lookups are who is asked whether a name is free where the registrar does not say.
+func (c *core) lookups() []registrar.Source {
+	sources := []registrar.Source{}
 	if c.cfg.DomainLookup == config.LookupRDAP || c.cfg.DomainLookup == config.LookupBoth {
-		sources = append(sources, rdap.New(&http.Client{}, func(ctx context.Context, name string) string {
+		sources = append(sources, rdap.New(&http.Client{Transport: intx.Transport{Next: http.DefaultTransport}}, func(ctx context.Context, name string) string {
 			address, _, _ := c.domains.Servers(ctx, name)
 			return address
 		}))
@@ -90,20 +95,5 @@ func (c *core) buildDomains(ctx context.Context, as role) error {
 			return whois.Server{Address: address, Free: free}
 		}))
 	}
-	c.domains.SetSources(sources...)
-	if as == server && c.cfg.SQLite() { // no other process works on this database
-		return c.domains.ReturnLeases(ctx)
-	}
-	return nil
-}
-
-// purchases are the orders as the domains see them.
-type purchases struct{ *orders.Service }
-
-// Begin implements domains.Orders.
-func (p purchases) Begin(ctx context.Context, tx *db.Tx, n domains.Purchase) (int64, error) {
-	return p.Service.Begin(ctx, tx, orders.Purchase{
-		AccountID: n.AccountID, Kind: n.Kind, Title: n.Title, Domain: n.Domain, DomainID: n.DomainID, PeriodMonths: n.PeriodMonths,
-		Price: n.Price, Keyed: n.Keyed, ClientRef: n.ClientRef,
-	})
+	return sources
 }

@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
+	"stead.dev/stead/internal/commerce/wallet"
 	"stead.dev/stead/internal/platform/config"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/testkit"
-	"stead.dev/stead/internal/wallet"
 )
 
 // benchServices is how many services are renewed, benchWorkers how many renewals go on at once (as jobs do), and benchRound how

@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"stead.dev/stead/internal/front/reseller"
 	"stead.dev/stead/internal/platform/api"
 	"stead.dev/stead/internal/platform/testkit"
-	"stead.dev/stead/internal/reseller"
 )
 
 // replicas starts two servers on one PostgreSQL database. They share the key

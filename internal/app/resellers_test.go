@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"stead.dev/stead/internal/front/reseller"
 	"stead.dev/stead/internal/platform/testkit"
-	"stead.dev/stead/internal/reseller"
 )
 
 // TestAResellerIsToldItsLimits: with its terms and its key (contract: "profile, discount, limits, this key").

@@ -6,80 +6,80 @@ import (
 	"net"
 	"net/url"
 	"path/filepath"
-	"slices"
 	"strings"
-	"time"
 
-	"github.com/riverqueue/river"
-
-	"stead.dev/stead/internal/access"
-	"stead.dev/stead/internal/account"
-	"stead.dev/stead/internal/addons"
-	"stead.dev/stead/internal/admin"
-	"stead.dev/stead/internal/backups"
-	"stead.dev/stead/internal/catalog"
-	"stead.dev/stead/internal/certificates"
-	"stead.dev/stead/internal/clocks"
-	"stead.dev/stead/internal/coupons"
-	"stead.dev/stead/internal/credentials"
-	"stead.dev/stead/internal/cron"
-	"stead.dev/stead/internal/databases"
-	"stead.dev/stead/internal/devices"
-	"stead.dev/stead/internal/dns"
-	"stead.dev/stead/internal/domains"
-	"stead.dev/stead/internal/files"
-	"stead.dev/stead/internal/gateway"
-	"stead.dev/stead/internal/gateway/bank"
-	demogateway "stead.dev/stead/internal/gateway/demo"
-	"stead.dev/stead/internal/gateway/stripe"
-	"stead.dev/stead/internal/hosting"
-	"stead.dev/stead/internal/invoices"
-	"stead.dev/stead/internal/logs"
-	"stead.dev/stead/internal/loyalty"
-	"stead.dev/stead/internal/mail"
-	"stead.dev/stead/internal/mailer"
-	"stead.dev/stead/internal/mailer/file"
-	"stead.dev/stead/internal/mailer/smtp"
-	"stead.dev/stead/internal/nameserver"
+	"stead.dev/stead/internal/commerce/addons"
+	"stead.dev/stead/internal/commerce/catalog"
+	"stead.dev/stead/internal/commerce/clocks"
+	"stead.dev/stead/internal/commerce/coupons"
+	"stead.dev/stead/internal/commerce/invoices"
+	"stead.dev/stead/internal/commerce/loyalty"
+	"stead.dev/stead/internal/commerce/orders"
+	"stead.dev/stead/internal/commerce/services"
+	"stead.dev/stead/internal/commerce/wallet"
+	"stead.dev/stead/internal/front/admin"
+	"stead.dev/stead/internal/front/reseller"
+	"stead.dev/stead/internal/hosting/access"
+	"stead.dev/stead/internal/hosting/backups"
+	"stead.dev/stead/internal/hosting/certificates"
+	"stead.dev/stead/internal/hosting/credentials"
+	"stead.dev/stead/internal/hosting/cron"
+	"stead.dev/stead/internal/hosting/databases"
+	"stead.dev/stead/internal/hosting/dns"
+	"stead.dev/stead/internal/hosting/files"
+	"stead.dev/stead/internal/hosting/logs"
+	"stead.dev/stead/internal/hosting/mail"
+	"stead.dev/stead/internal/hosting/nodes"
+	"stead.dev/stead/internal/hosting/php"
+	"stead.dev/stead/internal/hosting/site"
+	"stead.dev/stead/internal/hosting/sitedomains"
+	"stead.dev/stead/internal/identity/account"
+	"stead.dev/stead/internal/identity/devices"
+	"stead.dev/stead/internal/identity/notifications"
+	"stead.dev/stead/internal/identity/oauth"
+	"stead.dev/stead/internal/names/domains"
 	"stead.dev/stead/internal/node"
 	nodecertificates "stead.dev/stead/internal/node/certificates"
 	"stead.dev/stead/internal/node/machine"
-	"stead.dev/stead/internal/nodes"
-	"stead.dev/stead/internal/notifications"
-	"stead.dev/stead/internal/oauth"
-	"stead.dev/stead/internal/orders"
-	"stead.dev/stead/internal/panel"
-	panelnode "stead.dev/stead/internal/panel/node"
-	"stead.dev/stead/internal/panel/sandbox"
-	"stead.dev/stead/internal/php"
 	"stead.dev/stead/internal/platform/api"
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/config"
+	"stead.dev/stead/internal/platform/intx"
+	"stead.dev/stead/internal/platform/module"
+	"stead.dev/stead/internal/platform/nameserver"
 	"stead.dev/stead/internal/platform/throttle"
-	"stead.dev/stead/internal/reseller"
-	"stead.dev/stead/internal/services"
-	"stead.dev/stead/internal/site"
-	"stead.dev/stead/internal/wallet"
-	"stead.dev/stead/internal/webhooks"
+	"stead.dev/stead/internal/port/gateway"
+	"stead.dev/stead/internal/port/gateway/bank"
+	demogateway "stead.dev/stead/internal/port/gateway/demo"
+	"stead.dev/stead/internal/port/gateway/stripe"
+	"stead.dev/stead/internal/port/mailer"
+	"stead.dev/stead/internal/port/mailer/file"
+	"stead.dev/stead/internal/port/mailer/smtp"
+	"stead.dev/stead/internal/port/panel"
+	panelnode "stead.dev/stead/internal/port/panel/node"
+	"stead.dev/stead/internal/port/panel/sandbox"
+	"stead.dev/stead/internal/resale/webhooks"
 )
 
 // sections are what the specification calls so, and what they stand on.
 type sections struct {
-	modules modules
+	modules []module.Module
+	// enabled is which of them this server has, for the profile.
+	enabled enabled
 	limiter throttle.Limiter
 	mailer  mailer.Mailer
 	node    *node.Node // nil without the embedded node
 	// nodeCertificates are what it answers HTTPS with; nil where it does not.
 	nodeCertificates *nodecertificates.Driver
 	nodes            *nodes.Service
-	panels           panels
+	panels           *panels
 	accounts         *account.Service
 	oauth            *oauth.Service
 	catalog          *catalog.Service
 	wallet           *wallet.Service
 	services         *services.Service
 	orders           *orders.Service
-	hosting          *hosting.Service
+	hosting          *sitedomains.Service
 	dns              *dns.Service
 	files            *files.Service
 	admin            *admin.Admin
@@ -121,11 +121,10 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 		return err
 	}
 
-	c.modules = modules{switches: c.switches, served: map[api.Section]bool{}}
-	ending := &grants{}
+	c.enabled = enabled{switches: c.switches, served: map[api.Section]bool{}}
 	c.accounts, err = account.New(account.Config{
 		DB: c.db, Clock: c.clock, Box: c.box, Queue: c.queue, Signals: c.hub, Limiter: c.limiter, Mailer: c.mailer,
-		Modules: c.modules, Grants: ending, Limits: c.signInLimits(), BaseURL: c.cfg.BaseURL,
+		Modules: c.enabled, Limits: c.signInLimits(), BaseURL: c.cfg.BaseURL,
 		Company: c.cfg.CompanyName, Support: c.cfg.SupportEmail,
 		Language: c.cfg.DefaultLanguage, Currency: c.cfg.DefaultCurrency,
 	})
@@ -135,53 +134,27 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 	c.oauth = oauth.New(oauth.Config{
 		DB: c.db, Clock: c.clock, Hub: c.hub, Box: c.box, Accounts: holders{c.accounts}, BaseURL: c.cfg.BaseURL, Log: c.log,
 	})
-	ending.oauth = c.oauth
 	c.catalog = catalog.New(c.db)
 	c.wallet = wallet.New(wallet.Config{
 		DB: c.db, Clock: c.clock, Events: c.outbox, Box: c.box, Log: c.log, Queue: c.queue, Gateways: gateways(c.cfg),
 		BaseURL: c.cfg.BaseURL, Company: c.cfg.CompanyName,
 	})
 	c.services = services.New(services.Config{
-		DB: c.db, Clock: c.clock, Queue: c.queue, Events: c.outbox, Panels: c.panels, Balances: balances{c.wallet},
-		Plans: tariffs{c.catalog}, Payments: c.wallet, Worlds: c.accounts, DefaultPanel: c.cfg.Panel,
-		SandboxPanel: config.PanelSandbox,
+		DB: c.db, Clock: c.clock, Queue: c.queue, Events: c.outbox, Panels: c.panels, SandboxPanel: config.PanelSandbox,
 	})
-	onNodes := places{c.nodes, c.catalog}
-	if c.cfg.Panel == config.PanelNodes {
-		c.services.Placer = onNodes
-	}
-	c.outbox.Subscribe("service.*", onNodes.follow(c.services))
-	c.wallet.SetRenewals(c.services)
-	c.orders = orders.New(orders.Config{
-		DB: c.db, Catalog: shelf{c.catalog}, Payer: payer{c.wallet}, Services: reservations{c.services}, Events: c.outbox,
-		ReservedDomains: ownNames(c.cfg),
-	})
-	c.services.SetOrderBook(c.orders)
-	c.services.SetBilling(billing{c.orders})
-	c.hosting = hosting.New(hosting.Config{
+	c.orders = orders.New(orders.Config{DB: c.db, Events: c.outbox, ReservedDomains: ownNames(c.cfg)})
+	c.hosting = sitedomains.New(sitedomains.Config{
 		DB: c.db, Clock: c.clock, Queue: c.queue, Events: c.outbox, Services: hosted{c.services}, Worlds: c.accounts, Panels: c.panels,
-		Resolver: net.DefaultResolver, ReservedDomains: ownNames(c.cfg),
+		Resolver: intx.Resolver{Next: net.DefaultResolver}, ReservedDomains: ownNames(c.cfg),
 	})
-	for _, typ := range []string{"wallet.topup_succeeded", "wallet.adjusted", "order.refunded"} {
-		c.outbox.Subscribe(typ, c.services.Paid)
-	}
-	c.accounts.OnClose(c.services.Closed)
-	c.accounts.OnClose(c.wallet.Closed)
-	c.services.SetNames(c.hosting)
-	c.services.SetUsages(c.hosting)
 	c.credentials = credentials.New(credentials.Config{DB: c.db, Box: c.box, Log: c.log})
 	c.access = access.New(access.Config{
 		DB: c.db, Queue: c.queue, Services: hosted{c.services}, Panels: c.panels, Credentials: c.credentials, BaseURL: c.cfg.BaseURL,
 	})
-	c.credentials.OnReplace(access.CredentialKind, c.access.PasswordReplaced)
-	c.credentials.OnPlaces(access.CredentialKind, c.access.FTPPlaces)
-	c.outbox.Subscribe("service.*", c.hosting.Follow)
 	c.dns = dns.New(dns.Config{
 		DB: c.db, Clock: c.clock, Queue: c.queue, Signals: c.hub, Services: hosted{c.services}, Domains: zoneDomains{c.hosting},
-		Resolver: net.DefaultResolver, Nameservers: c.cfg.Nameservers, Catalog: c.cfg.DNSCatalog,
+		Resolver: intx.Resolver{Next: net.DefaultResolver}, Nameservers: c.cfg.Nameservers, Catalog: c.cfg.DNSCatalog,
 	})
-	c.outbox.Subscribe("service.*", c.dns.Follow)
-	c.outbox.Subscribe("site_domain.*", c.dns.Follow)
 	if err := c.buildCertificates(); err != nil {
 		return err
 	}
@@ -192,53 +165,32 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 	if err := c.buildDevices(); err != nil {
 		return err
 	}
-	for _, typ := range notifications.EventTypes() {
-		c.outbox.Subscribe(typ, c.notifications.Follow)
-	}
 	c.backups = backups.New(backups.Config{
 		DB: c.db, Clock: c.clock, Queue: c.queue, Events: c.outbox, Services: hosted{c.services}, Panels: c.panels,
 	})
-	c.backups.SetSource(panel.PartDNS, c.dns)
 	c.databases = databases.New(databases.Config{
 		DB: c.db, Queue: c.queue, Events: c.outbox, Services: hosted{c.services}, Panels: c.panels, Secrets: c.credentials,
 	})
-	c.credentials.OnReplace(databases.SecretKind, c.databases.Replaced)
 	c.cron = cron.New(cron.Config{DB: c.db, Clock: c.clock, Queue: c.queue, Services: hosted{c.services}, Panels: c.panels})
-	c.backups.SetSource(panel.PartCron, c.cron)
-	c.backups.SetSource(panel.PartDatabases, c.databases)
-	c.backups.SetNames(c.hosting)
-	c.services.SetKeeper(c.backups)
-	c.backups.SetTerms(c.services)
-	c.backups.AddSettings("access", c.access)
 	c.php = php.New(php.Config{DB: c.db, Clock: c.clock, Queue: c.queue, Services: hosted{c.services}, Panels: c.panels})
-	c.backups.AddSettings("php", c.php)
 	c.logs = logs.New(logs.Config{DB: c.db, Services: hosted{c.services}, Panels: c.panels, Ending: c.ending})
 	c.mail = mail.New(mail.Config{
 		DB: c.db, Clock: c.clock, Queue: c.queue, Events: c.outbox, Services: hosted{c.services}, Panels: c.panels,
-		Domains: mailDomains{c.hosting}, Zones: mailZones{c.dns}, Resolver: net.DefaultResolver,
+		Domains: mailDomains{c.hosting}, Zones: mailZones{c.dns}, Resolver: intx.Resolver{Next: net.DefaultResolver},
 	})
-	c.outbox.Subscribe("site_domain.*", c.mail.Follow)
-	c.backups.SetSource(panel.PartMail, c.mail)
-	c.hosting.SetParts(c.parts()...)
 	if err := c.buildDomains(ctx, as); err != nil {
 		return err
 	}
-	c.buildAddons()
+	c.addons = addons.New(addons.Config{DB: c.db, Clock: c.clock, Events: c.outbox})
 	c.coupons = coupons.New(coupons.Config{DB: c.db, Orders: c.orders})
-	c.orders.Coupons = redeemed{c.coupons}
 	c.reseller = reseller.New(reseller.Config{
 		DB: c.db, Clock: c.clock, Accounts: c.accounts, Wallet: c.wallet, Services: c.services, Orders: c.orders, Catalog: c.catalog,
 		Credentials: c.credentials, FTP: c.access, BaseURL: c.cfg.BaseURL, Events: c.outbox, Limits: c.resellerLimits(),
 	})
-	c.orders.Rates, c.services.Rates, c.domains.Rates = c.reseller, c.reseller, c.reseller
-	c.addons.Rates = c.reseller
-	c.clocks = clocks.New(clocks.Config{DB: c.db, Clock: c.clock, Queue: c.queue, Worlds: c.accounts})
-	c.orders.Clocks, c.services.Clocks = c.clocks, c.clocks
-	c.clocks.SetLives(c.orders, c.services, c.addons)
+	c.clocks = clocks.New(clocks.Config{DB: c.db, Clock: c.clock, Queue: c.queue})
 	c.webhooks = webhooks.New(webhooks.Config{
 		DB: c.db, Clock: c.clock, Queue: c.queue, Events: c.outbox, Box: c.box, Worlds: c.reseller, Tags: c.services, AllowLoopback: c.cfg.AllowLoopbackTargets,
 	})
-	c.outbox.Subscribe("*", c.webhooks.Follow)
 	if err := c.buildInvoices(); err != nil {
 		return err
 	}
@@ -249,72 +201,110 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 		DB: c.db, Accounts: c.accounts, Applications: c.oauth, Catalog: c.catalog, Wallet: c.wallet, Services: c.services,
 		Switches: c.switches, Nodes: c.nodes, Clock: c.clock, NodesURL: c.cfg.NodesURL, Domains: c.domains, Resellers: resellers{c.reseller}, Clocks: c.clocks, Addons: c.addons, Coupons: c.coupons, Refunds: refunds{c.db, c.orders},
 	})
+	c.introduce()
+	c.modules = c.listModules()
+	return c.connect()
+}
+
+// listModules is the one list of what has operations, jobs or subscriptions. Each event is told in this order: who
+// provisions hears of a service before those who tell people of it, and the books hear of money last, after the
+// services that were waiting for it.
+func (c *core) listModules() []module.Module {
+	return []module.Module{
+		c.oauth.Module(),
+		c.catalog.Module(),
+		c.accounts.Module(),
+		{Name: "nodes", Subscriptions: []module.Subscription{{Types: []string{"service.*"}, Follow: places{c.nodes, c.catalog}.follow(c.services)}}},
+		c.services.Module(),
+		c.hosting.Module(),
+		c.dns.Module(),
+		c.files.Module(),
+		c.orders.Module(),
+		c.coupons.Module(),
+		c.wallet.Module(),
+		c.certificates.Module(),
+		c.notifications.Module(),
+		c.devices.Module(),
+		c.php.Module(),
+		c.logs.Module(),
+		c.backups.Module(),
+		c.databases.Module(),
+		c.cron.Module(),
+		c.mail.Module(),
+		c.access.Module(),
+		c.credentials.Module(),
+		c.domains.Module(),
+		c.webhooks.Module(),
+		c.clocks.Module(),
+		c.addons.Module(),
+		c.invoices.Module(),
+		c.loyalty.Module(),
+		c.reseller.Module(),
+	}
+}
+
+// introduce gives each section what it needs of the others, once all of them are there.
+func (c *core) introduce() {
+	c.accounts.Connect(account.Needs{Grants: c.oauth, Referrals: c.loyalty})
+	c.oauth.Connect(oauth.Needs{Ending: c.devices.Ended})
+	c.notifications.Connect(notifications.Needs{Pushes: c.devices})
+	c.wallet.Connect(wallet.Needs{Renewals: c.services})
+	c.services.Connect(services.Needs{
+		Balances: balances{c.wallet}, Plans: c.catalog, Payments: c.wallet, Orders: c.orders, Billing: c.orders, Addons: c.addons,
+		Rates: c.reseller, Taxes: c.invoices, Names: c.hosting, Usages: c.hosting, Keeper: c.backups, Placer: c.placer(),
+		Worlds: c.accounts, Clocks: c.clocks,
+	})
+	c.orders.Connect(orders.Needs{
+		Catalog: c.catalog, Payer: c.wallet, Services: c.services, Rates: c.reseller, Taxes: c.invoices, Books: c.invoices, Coupons: c.coupons,
+		Clocks: c.clocks,
+	})
+	c.addons.Connect(addons.Needs{Catalog: extras{c.catalog}, Services: c.services, Orders: c.orders, Rates: c.reseller})
+	c.clocks.Connect(clocks.Needs{Worlds: c.accounts, Lives: []clocks.Life{c.orders, c.services, c.addons}})
+	c.invoices.Connect(invoices.Needs{Accounts: buyers{c.accounts}, Topups: c.wallet, Orders: c.orders})
+	c.hosting.Connect(sitedomains.Needs{Parts: []site.Part{c.certificates, c.php, c.backups, c.databases, c.cron, c.mail, c.access}})
+	c.credentials.Connect(credentials.Needs{
+		Replaced: map[credentials.Kind]credentials.Replaced{access.CredentialKind: c.access.PasswordReplaced, databases.SecretKind: c.databases.Replaced},
+		Places:   map[credentials.Kind]credentials.Places{access.CredentialKind: c.access.FTPPlaces},
+	})
+	c.backups.Connect(backups.Needs{
+		Sources: map[panel.BackupPart]backups.Source{
+			panel.PartDNS: c.dns, panel.PartCron: c.cron, panel.PartDatabases: c.databases, panel.PartMail: c.mail,
+		},
+		Names: c.hosting, Settings: map[string]backups.Source{"access": c.access, "php": c.php}, Terms: c.services,
+	})
+	c.domains.Connect(domains.Needs{Orders: c.orders, Worlds: c.accounts, Rates: c.reseller, Hosts: c.hosting, Sources: c.lookups()})
+}
+
+// placer chooses where services are provisioned.
+func (c *core) placer() services.Placer {
+	if c.cfg.Panel == config.PanelNodes {
+		return places{c.nodes, c.catalog}
+	}
+	return services.OnePanel(c.cfg.Panel)
+}
+
+// connect checks that no section lacks what it needs, and lets the sections follow events and the closing of accounts.
+func (c *core) connect() error {
+	for _, m := range c.modules {
+		if err := module.Complete(m.Needs...); err != nil {
+			return fmt.Errorf("section %s: %w", m.Name, err)
+		}
+		for _, s := range m.Subscriptions {
+			for _, typ := range s.Types {
+				c.outbox.Subscribe(typ, s.Follow)
+			}
+		}
+		if m.OnClose != nil {
+			c.accounts.OnClose(m.OnClose)
+		}
+	}
 	return nil
-}
-
-// parts are the sections that keep something of services on their panels.
-func (c *core) parts() []site.Part {
-	return []site.Part{c.certificates, c.php, c.backups, c.databases, c.cron, c.mail, c.access}
-}
-
-// routes are the operations of all sections.
-func (c *core) routes() []api.Route {
-	return slices.Concat(c.oauth.Operations(), c.catalog.Operations(), c.accounts.Operations(), c.services.Operations(),
-		c.hosting.Operations(), c.dns.Operations(), c.files.Operations(), c.orders.Operations(), c.invoices.Operations(), c.wallet.Operations(),
-		c.notifications.Operations(), c.devices.Operations(), c.php.Operations(), c.logs.Operations(), c.certificates.Operations(), c.backups.Operations(), c.databases.Operations(), c.cron.Operations(), c.mail.Operations(), c.access.Operations(), c.domains.Operations(),
-		c.loyalty.Operations(), c.webhooks.Operations(), c.clocks.Operations(), c.addons.Operations())
-}
-
-func (c *core) registerSections(w *river.Workers) {
-	c.accounts.Register(w)
-	c.oauth.Register(w)
-	c.wallet.Register(w)
-	c.services.Register(w)
-	c.hosting.Register(w)
-	c.dns.Register(w)
-	c.orders.Register(w)
-	c.notifications.Register(w)
-	c.devices.Register(w)
-	c.certificates.Register(w)
-	c.php.Register(w)
-	c.backups.Register(w)
-	c.databases.Register(w)
-	c.cron.Register(w)
-	c.mail.Register(w)
-	c.access.Register(w)
-	c.domains.Register(w)
-	c.webhooks.Register(w)
-	c.reseller.Register(w)
-	c.clocks.Register(w)
-	c.addons.Register(w)
-}
-
-func (c *core) scheduleSections(every func(interval time.Duration, args river.JobArgs)) {
-	c.accounts.Schedule(every)
-	c.oauth.Schedule(every)
-	c.wallet.Schedule(every)
-	c.services.Schedule(every)
-	c.hosting.Schedule(every)
-	c.dns.Schedule(every)
-	c.orders.Schedule(every)
-	c.notifications.Schedule(every)
-	c.devices.Schedule(every)
-	c.certificates.Schedule(every)
-	c.backups.Schedule(every)
-	c.databases.Schedule(every)
-	c.cron.Schedule(every)
-	c.mail.Schedule(every)
-	c.domains.Schedule(every)
-	c.webhooks.Schedule(every)
-	c.reseller.Schedule(every)
-	c.clocks.Schedule(every)
-	c.addons.Schedule(every)
 }
 
 // openPanels opens the hosting panels of this process. A command leaves them to
 // the server: what changes on a panel is done by jobs.
 func (c *core) openPanels(ctx context.Context, as role) error {
-	c.panels = panels{fixed: map[string]panel.Panel{}}
+	c.panels = &panels{fixed: map[string]panel.Panel{}}
 	if as != server {
 		return nil
 	}
@@ -416,7 +406,7 @@ func (c *core) resellerLimits() reseller.Limits {
 
 // gateways are the ways to pay that the configuration opens.
 func gateways(cfg config.Config) []gateway.Gateway {
-	var all []gateway.Gateway
+	all := []gateway.Gateway{}
 	if cfg.StripeSecretKey != "" {
 		all = append(all, stripe.New(stripe.Config{
 			SecretKey: cfg.StripeSecretKey.Reveal(), WebhookSecret: cfg.StripeWebhookSecret.Reveal(),

@@ -10,18 +10,18 @@ import (
 	"sync"
 	"time"
 
-	"stead.dev/stead/internal/admin"
-	"stead.dev/stead/internal/doctor"
-	"stead.dev/stead/internal/invoices"
-	"stead.dev/stead/internal/nodes"
-	"stead.dev/stead/internal/observe"
-	"stead.dev/stead/internal/panel/remote"
+	"stead.dev/stead/internal/commerce/invoices"
+	"stead.dev/stead/internal/commerce/wallet"
+	"stead.dev/stead/internal/front/admin"
+	"stead.dev/stead/internal/front/doctor"
+	"stead.dev/stead/internal/hosting/nodes"
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/config"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/nodelink"
-	"stead.dev/stead/internal/schema"
-	"stead.dev/stead/internal/wallet"
+	"stead.dev/stead/internal/platform/observe"
+	"stead.dev/stead/internal/platform/schema"
+	"stead.dev/stead/internal/port/panel/remote"
 )
 
 // Migrate brings the configured database up to date and answers what it

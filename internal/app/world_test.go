@@ -20,11 +20,11 @@ import (
 
 	"golang.org/x/crypto/ssh"
 
+	"stead.dev/stead/internal/front/reseller"
 	"stead.dev/stead/internal/platform/api"
 	"stead.dev/stead/internal/platform/config"
 	"stead.dev/stead/internal/platform/money"
 	"stead.dev/stead/internal/platform/testkit"
-	"stead.dev/stead/internal/reseller"
 )
 
 // demo settings give a test a catalog and gateways; simulated ones a panel that has everything, too.

@@ -2,8 +2,10 @@ package arch
 
 import (
 	"go/ast"
+	"go/parser"
 	"go/token"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -38,16 +40,109 @@ func TestTimeIsInjected(t *testing.T) {
 	}
 }
 
+// sleepExcused reports whether a line says why a test sleeps. What must happen at any moment, such as the end of a
+// process, has no condition to wait for.
+func sleepExcused(line string) bool {
+	_, reason, found := strings.Cut(line, "// sleeps: ")
+	return found && strings.TrimSpace(reason) != ""
+}
+
 func TestTestsDoNotSleep(t *testing.T) {
 	for _, f := range files(t) {
 		if !f.test {
 			continue
 		}
-		f.calls("time", func(function string, call *ast.CallExpr) {
-			if place, line := f.at(call); function == "Sleep" && !excused(line) {
-				t.Errorf("%s: a test waits for a condition (testkit.Eventually), never for a time", place)
+		for _, n := range sleeps(f.syntax) {
+			if place, line := f.at(n); !sleepExcused(line) {
+				t.Errorf("%s: a test waits for a condition (testkit.Eventually), never for a time "+
+					"(or say why: // sleeps: reason)", place)
 			}
-		})
+		}
+	}
+}
+
+// sleeps returns the calls of time.Sleep and the receptions from a timer. A select that waits for something else, too,
+// has a deadline and does not sleep.
+func sleeps(syntax ast.Node) (found []ast.Node) {
+	deadlines := map[ast.Node]bool{}
+	ast.Inspect(syntax, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.SelectStmt:
+			var timers []ast.Node
+			others := false
+			for _, c := range n.Body.List {
+				comm := c.(*ast.CommClause).Comm
+				if received, ok := comm.(*ast.ExprStmt); ok && isTimer(received.X) {
+					timers = append(timers, received.X)
+				} else if comm != nil {
+					others = true
+				}
+			}
+			if others {
+				for _, timer := range timers {
+					deadlines[timer] = true
+				}
+			}
+		case *ast.CallExpr:
+			if isTime(n, "Sleep") {
+				found = append(found, n)
+			}
+		case *ast.UnaryExpr:
+			if isTimer(n) && !deadlines[n] {
+				found = append(found, n)
+			}
+		}
+		return true
+	})
+	return found
+}
+
+// isTimer reports whether x is <-time.After(…), <-time.Tick(…), or the same of the channel of a timer made there.
+func isTimer(x ast.Expr) bool {
+	received, ok := x.(*ast.UnaryExpr)
+	if !ok || received.Op != token.ARROW {
+		return false
+	}
+	if channel, ok := received.X.(*ast.SelectorExpr); ok {
+		return channel.Sel.Name == "C" && (isTime(channel.X, "NewTimer") || isTime(channel.X, "NewTicker"))
+	}
+	return isTime(received.X, "After") || isTime(received.X, "Tick")
+}
+
+// isTime reports whether x is a call of a function of package time.
+func isTime(x ast.Expr, function string) bool {
+	call, ok := x.(*ast.CallExpr)
+	if !ok {
+		return false
+	}
+	selector, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok || selector.Sel.Name != function {
+		return false
+	}
+	pkg, ok := selector.X.(*ast.Ident)
+	return ok && pkg.Name == "time"
+}
+
+func TestWhatCountsAsSleeping(t *testing.T) {
+	for body, want := range map[string]int{
+		`time.Sleep(1)`:        1,
+		`<-time.After(1)`:      1,
+		`_ = <-time.Tick(1)`:   1,
+		`<-time.NewTimer(1).C`: 1,
+		`<-done`:               0,
+		`timer := time.NewTimer(1); timer.Stop()`:                               0,
+		`select { case <-time.After(1): }`:                                      1,
+		`select { case <-time.After(1): default: }`:                             1,
+		`select { case <-done: case <-time.After(1): }`:                         0,
+		`select { case done <- 1: case <-time.NewTimer(1).C: <-time.After(1) }`: 1,
+	} {
+		syntax, err := parser.ParseFile(token.NewFileSet(), "", "package p\nfunc f() {\n"+body+"\n}", 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := len(sleeps(syntax)); got != want {
+			t.Errorf("%s: %d, want %d", body, got, want)
+		}
 	}
 }
 
@@ -77,23 +172,97 @@ func TestNoPackageIsADrawerForEverything(t *testing.T) {
 // writing finds the table of a statement that changes one.
 var writing = regexp.MustCompile(`\b(?:INSERT INTO|UPDATE|DELETE FROM)\s+([a-z][a-z0-9_]*)`)
 
-func TestATableHasOneWriter(t *testing.T) {
-	for _, f := range files(t) {
-		tree, height, _ := treeOf(f.dir)
-		if f.test || height != section {
-			continue
+// written are the tables that a node writes: by a statement, or as the table of a collection (site.Table).
+func written(n ast.Node) (tables []string) {
+	switch n := n.(type) {
+	case *ast.BasicLit:
+		for _, match := range writing.FindAllStringSubmatch(n.Value, -1) {
+			tables = append(tables, match[1])
 		}
-		owner := path.Base(tree)
-		ast.Inspect(f.syntax, func(n ast.Node) bool {
-			basic, ok := n.(*ast.BasicLit)
-			if !ok || basic.Kind != token.STRING {
+	case *ast.CompositeLit:
+		of, ok := n.Type.(*ast.SelectorExpr)
+		if !ok || of.Sel.Name != "Table" {
+			return nil
+		}
+		ast.Inspect(n, func(n ast.Node) bool {
+			pair, ok := n.(*ast.KeyValueExpr)
+			if !ok {
 				return true
 			}
-			for _, match := range writing.FindAllStringSubmatch(basic.Value, -1) {
-				if table := match[1]; table != owner && table != owner+"s" && !strings.HasPrefix(table, owner+"_") {
-					place, _ := f.at(n)
-					t.Errorf("%s: %s writes the table %s, which is another's", place, owner, table)
+			if member, ok := pair.Key.(*ast.Ident); !ok || member.Name != "Name" && member.Name != "Others" {
+				return false
+			}
+			ast.Inspect(pair.Value, func(n ast.Node) bool {
+				if name, ok := n.(*ast.BasicLit); ok && name.Kind == token.STRING {
+					if table, err := strconv.Unquote(name.Value); err == nil {
+						tables = append(tables, table)
+					}
 				}
+				return true
+			})
+			return false
+		})
+	}
+	return tables
+}
+
+// tableNames are the names that the tables of a package begin with, where that is not the package's own name.
+var tableNames = map[string]string{
+	"internal/hosting/sitedomains": "hosting", // as its events and its part of the document
+	"internal/platform/switches":   "section_switches",
+	"internal/platform/jobs":       "river_job",       // the library's; at the start jobs are taken back that a killed process had
+	"internal/platform/db":         "sqlite_sequence", // the engine's own, from which ids are taken
+}
+
+func TestATableHasOneWriter(t *testing.T) {
+	writers := map[string]string{}
+	for _, f := range files(t) {
+		tree, floor, ok := treeOf(f.dir)
+		if f.test || !ok || testOnly(f.dir) { // tests make tables of their own
+			continue
+		}
+		if floor == platform {
+			tree = f.dir
+		}
+		owner, named := tableNames[tree]
+		if !named {
+			owner = path.Base(tree)
+		}
+		ast.Inspect(f.syntax, func(n ast.Node) bool {
+			for _, table := range written(n) {
+				if table != owner && table != owner+"s" && !strings.HasPrefix(table, owner+"_") {
+					place, _ := f.at(n)
+					t.Errorf("%s: %s writes the table %s, which is another's", place, tree, table)
+				}
+				if other, known := writers[table]; known && other != tree {
+					t.Errorf("the table %s is written by %s and %s", table, other, tree)
+				}
+				writers[table] = tree
+			}
+			return true
+		})
+	}
+	for tree := range tableNames {
+		if !slices.Contains(slices.Collect(maps.Values(writers)), tree) {
+			t.Errorf("%s writes no table: its entry is left over", tree)
+		}
+	}
+}
+
+// statement finds a string that is a statement of SQL.
+var statement = regexp.MustCompile("^[`\"]\\s*(?:SELECT|INSERT INTO|UPDATE|DELETE FROM|WITH)\\s")
+
+func TestOperationsAndJobsHoldNoStatements(t *testing.T) {
+	without := []string{"doc.go", "errors.go", "http.go", "jobs.go", "module.go"}
+	for _, f := range files(t) {
+		_, floor, _ := treeOf(f.dir)
+		if floor != section && floor != front || !slices.Contains(without, path.Base(f.path)) {
+			continue
+		}
+		ast.Inspect(f.syntax, func(n ast.Node) bool {
+			if basic, ok := n.(*ast.BasicLit); ok && basic.Kind == token.STRING && statement.MatchString(basic.Value) {
+				place, _ := f.at(n)
+				t.Errorf("%s: a statement of SQL belongs into store.go or the file of its resource", place)
 			}
 			return true
 		})

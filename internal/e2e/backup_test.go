@@ -30,8 +30,7 @@ import (
 
 const mailPassword = "a password of a mailbox"
 
-// Everything of a customer's is destroyed, and comes back byte for byte; a backup that was damaged is
-// refused, and touches nothing.
+// Destroys everything of a customer, and restores it byte for byte. A damaged backup is refused, and changes nothing.
 func TestABackupBringsEverythingBackAndADamagedOneNothing(t *testing.T) {
 	const domain = "annas-shop.uz"
 	h := newHost(t, "STEAD_MAIL_HOST=mx.annas-shop.uz", "STEAD_ACME_EMAIL=")
@@ -40,7 +39,7 @@ func TestABackupBringsEverythingBackAndADamagedOneNothing(t *testing.T) {
 	service := h.buy(t, c, domain)
 	at := func(rest string) string { return fmt.Sprintf("/api/v1/services/%d%s", service, rest) }
 
-	// What a customer has: files, two databases, a mailbox with a letter, a record and a cron job.
+	// The customer's content: files, two databases, a mailbox with a message, a record and a cron job.
 	put := func(name string, content []byte) {
 		t.Helper()
 		body, err := json.Marshal(map[string]string{"path": name, "content": base64.StdEncoding.EncodeToString(content), "encoding": "base64"})
@@ -77,7 +76,7 @@ func TestABackupBringsEverythingBackAndADamagedOneNothing(t *testing.T) {
 	before := h.tree(t)
 	backup := h.backup(t, c, service)
 
-	// Destroyed.
+	// Destroy it.
 	status, answer, err := c.call("DELETE", at("/files?path=/public_html/deep&recursive=true"), "", "")
 	if err != nil || status >= 300 {
 		t.Fatalf("%d %s %v", status, answer, err)
@@ -96,7 +95,7 @@ func TestABackupBringsEverythingBackAndADamagedOneNothing(t *testing.T) {
 		return err != nil
 	}, "the mailbox is gone")
 
-	// And back.
+	// Restore it.
 	if state := h.restore(t, c, service, backup); state != "completed" {
 		t.Fatalf("the restore is %s", state)
 	}
@@ -115,7 +114,7 @@ func TestABackupBringsEverythingBackAndADamagedOneNothing(t *testing.T) {
 	}
 	testkit.Eventually(t, time.Minute, func() bool { return has("/dns", "as it was") && has("/cron", "echo kept") }, "record and cron job are back")
 
-	// Damaged: a byte in each pack of the repository.
+	// Damage it: one byte in each pack of the repository.
 	put("/public_html/index.html", []byte("newer than the backup"))
 	before = h.tree(t)
 	packs, err := filepath.Glob(filepath.Join(h.dir, "data/node/backups/repositories/*/data/*/*"))
@@ -138,7 +137,7 @@ func TestABackupBringsEverythingBackAndADamagedOneNothing(t *testing.T) {
 	}
 }
 
-// damage turns a byte of a file over.
+// damage inverts a byte of a file.
 func damage(t *testing.T, name string) {
 	t.Helper()
 	if err := os.Chmod(name, 0o600); err != nil {
@@ -160,7 +159,7 @@ type backupState struct {
 	Restore *struct{ Status string }
 }
 
-// backup makes one by hand and waits until it is complete.
+// backup makes one and waits until it is complete.
 func (h *host) backup(t *testing.T, c *customer, service int64) (id int64) {
 	t.Helper()
 	path := fmt.Sprintf("/api/v1/services/%d/backups", service)
@@ -181,7 +180,7 @@ func (h *host) backupOf(c *customer, service, id int64) (found backupState) {
 	return found
 }
 
-// restore puts all of a backup back and answers how that ended.
+// restore restores a whole backup and returns the final state.
 func (h *host) restore(t *testing.T, c *customer, service, id int64) (state string) {
 	t.Helper()
 	path := fmt.Sprintf("/api/v1/services/%d/backups/%d/restore", service, id)
@@ -198,8 +197,8 @@ func (h *host) restore(t *testing.T, c *customer, service, id int64) (state stri
 	return state
 }
 
-// tree is every file of the first account's home but what the machine itself writes: modes, owners
-// and contents.
+// tree is every file of the first account's home, except those that the machine itself writes: modes, owners and
+// contents.
 func (h *host) tree(t *testing.T) map[string]string {
 	t.Helper()
 	homes, err := filepath.Glob(filepath.Join(h.dir, "data/node/accounts/*/home/public_html"))
@@ -324,7 +323,7 @@ func (d customersDatabase) check(t *testing.T) {
 	}
 }
 
-// dial connects to a daemon for one short conversation.
+// dial connects to a daemon for one short dialogue.
 func (h *host) dial(service string) (net.Conn, error) {
 	const most = 20 * time.Second
 	conn, err := net.DialTimeout("tcp", fmt.Sprintf("127.0.0.1:%d", h.ports[service]), most)
@@ -334,13 +333,13 @@ func (h *host) dial(service string) (net.Conn, error) {
 	return bounded{conn}, conn.SetDeadline(time.Now().Add(most))
 }
 
-// bounded is a connection whose deadline stays, whatever a client wants.
+// bounded is a connection whose deadline a client cannot change.
 type bounded struct{ net.Conn }
 
 func (bounded) SetReadDeadline(time.Time) error  { return nil }
 func (bounded) SetWriteDeadline(time.Time) error { return nil }
 
-// deliver brings a letter as another mail server does.
+// deliver delivers a message like another mail server.
 func (h *host) deliver(to string) error {
 	conn, err := h.dial("smtp")
 	if err != nil {
@@ -367,7 +366,7 @@ func (h *host) deliver(to string) error {
 	return w.Close()
 }
 
-// letters are those in a mailbox, whole.
+// letters are the complete messages of a mailbox.
 func (h *host) letters(user string) (all []string, err error) {
 	conn, err := h.dial("imaps")
 	if err != nil {

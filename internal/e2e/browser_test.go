@@ -28,8 +28,7 @@ import (
 // patience bounds one step in the browser; a busy machine needs it.
 const patience = time.Minute
 
-// chromium is the browser that all visitors of this run share. It is started by
-// the first of them.
+// chromium is the browser of all visitors of this run. The first of them starts it.
 var chromium struct {
 	sync.Once
 	ctx   context.Context
@@ -49,7 +48,7 @@ func startChromium() {
 		chromedp.DisableGPU,
 		chromedp.Flag("disable-quic", true),
 		chromedp.Flag("disable-component-update", true),
-		// A request for anybody else fails at once, and is reported.
+		// A request to any other host fails at once, and is reported.
 		chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1"),
 	)
 	allocated, release := chromedp.NewExecAllocator(context.Background(), options...)
@@ -58,15 +57,15 @@ func startChromium() {
 	chromium.err = chromedp.Do(ctx)
 }
 
-// stopChromium ends the browser if there is one.
+// stopChromium ends the browser, if it runs.
 func stopChromium() {
 	if chromium.close != nil {
 		chromium.close()
 	}
 }
 
-// visitor is a person at a browser of their own: nobody else's cookies, and a
-// screen of 360 points. Every page they come to is looked over.
+// visitor is a person with a browser profile of their own and a screen of 360 points. Every page that it opens is
+// checked.
 type visitor struct {
 	t    *testing.T
 	ctx  context.Context
@@ -74,11 +73,10 @@ type visitor struct {
 
 	mu       sync.Mutex
 	problems []string
-	asked    map[string]bool // addresses that a person or a script asked for, and may be refused
+	asked    map[string]bool // addresses that a person or a script requested, and that may be refused
 }
 
-// newVisitor comes to the site by the name of the machine, because passkeys
-// need one.
+// newVisitor opens the site by the machine's name, because passkeys need one.
 func newVisitor(t *testing.T, p *process) *visitor {
 	t.Helper()
 	chromium.Do(startChromium)
@@ -105,7 +103,7 @@ func (v *visitor) withoutScripts() *visitor {
 	return v
 }
 
-// notice keeps what must not happen on any page.
+// notice records what must not happen on any page.
 func (v *visitor) notice(event any) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -145,8 +143,7 @@ func (v *visitor) notice(event any) {
 	}
 }
 
-// report tells what was noticed, and keeps a picture of the page where the test
-// failed.
+// report reports the recorded events, and stores a screenshot when the test has failed.
 func (v *visitor) report() {
 	v.mu.Lock()
 	for _, p := range v.problems {
@@ -186,7 +183,7 @@ func call[P, R any](command cdp.Command[P, R], params P) chromedp.Action[chromed
 	})
 }
 
-// ask answers what an expression has for its value on the page.
+// ask evaluates an expression on the page.
 func ask[T any](v *visitor, expression string) T {
 	v.t.Helper()
 	ctx, cancel := context.WithTimeout(v.ctx, patience)
@@ -198,8 +195,7 @@ func ask[T any](v *visitor, expression string) T {
 	return value
 }
 
-// comes waits for the page that the steps lead to, looks it over and answers
-// its status.
+// comes waits for the page to which the steps lead, checks it and returns its status.
 func (v *visitor) comes(steps ...chromedp.Action[chromedp.Void]) (status int) {
 	v.t.Helper()
 	ctx, cancel := context.WithTimeout(v.ctx, patience)
@@ -215,7 +211,7 @@ func (v *visitor) comes(steps ...chromedp.Action[chromedp.Void]) (status int) {
 	return int(r.Status)
 }
 
-// open goes to a path of the site, or to an address.
+// open opens a path of the site, or an address.
 func (v *visitor) open(path string) (status int) {
 	v.t.Helper()
 	if strings.HasPrefix(path, "/") {
@@ -246,19 +242,19 @@ func (v *visitor) fill(pairs ...string) {
 	}
 }
 
-// text is what the page says.
+// text is the text of the page.
 func (v *visitor) text() string {
 	v.t.Helper()
 	return ask[string](v, "document.body.innerText")
 }
 
-// list are the texts of all elements that a selector finds.
+// list returns the texts of all elements that a selector finds.
 func (v *visitor) list(selector string) []string {
 	v.t.Helper()
 	return ask[[]string](v, fmt.Sprintf("[...document.querySelectorAll(%q)].map(e => e.innerText)", selector))
 }
 
-// shows fails unless the page says all of it.
+// shows fails unless the page contains all texts.
 func (v *visitor) shows(texts ...string) {
 	v.t.Helper()
 	page := v.text()
@@ -284,8 +280,7 @@ func (v *visitor) signIn(email, password string) (status int) {
 	return v.send("/login")
 }
 
-// overlook answers what is wrong with a page whoever it is for: those who see
-// it on a small screen, hear it read, or use no mouse.
+// overlook returns what is wrong with a page for people with a small screen, a screen reader or no mouse.
 const overlook = `(() => {
   const wrong = [], say = (ok, what) => ok || wrong.push(what);
   const named = e => e.innerText?.trim() || e.getAttribute('aria-label') || e.querySelector('[alt]:not([alt=""])');
@@ -318,8 +313,7 @@ func (v *visitor) look() {
 	}
 }
 
-// program is an application on a computer of its user: it listens on a port of
-// its own for what the authorization brings.
+// program is an application on its user's computer: it listens on a port of its own for the authorization's redirect.
 type program struct {
 	url  string
 	came chan url.Values
@@ -338,7 +332,7 @@ func newProgram(t *testing.T) *program {
 	return c
 }
 
-// answer is the query of the visit that the program gets next.
+// answer is the query of the program's next visit.
 func (c *program) answer(t *testing.T) url.Values {
 	t.Helper()
 	select {

@@ -21,11 +21,12 @@ type user struct {
 	SuspendedAt *string
 }
 
-// heard bounds how long a server takes to hear of a change. A second is what is
-// promised; a machine that runs many tests at once is given more.
+// heard bounds how long a server takes to apply a change. A second is promised; a machine that runs many tests at once
+// gets more.
 const heard = time.Minute
 
-// TestAnInstallationBeginsWithTheFirstCommand: who forgot to say where theirs is, is told that a new one was begun.
+// TestAnInstallationBeginsWithTheFirstCommand checks that an operator who forgot to name the data directory is told
+// that a new installation was created.
 func TestAnInstallationBeginsWithTheFirstCommand(t *testing.T) {
 	in := newInstallation(t)
 	for _, first := range []bool{true, false} {
@@ -170,7 +171,7 @@ func TestAnOperatorWorksBesideARunningServer(t *testing.T) {
 
 func TestDoctorSaysWhatToDo(t *testing.T) {
 	engines(t, func(t *testing.T, in *installation) {
-		// Before the first start there is nothing wrong, only nothing there.
+		// Before the first start nothing is wrong, only missing.
 		if r, code := in.doctor(t); code != 0 && r.status("database") == "fail" {
 			t.Errorf("before the first start: %+v", r)
 		}

@@ -33,8 +33,7 @@ const (
 
 var consentRequest = regexp.MustCompile(`name="request" value="([^"]+)"`)
 
-// signIn is the whole way of a customer's consent: sign-in page, consent page,
-// code, token.
+// signIn takes a customer through sign-in page, consent page, code and token.
 func (p *process) signIn(t *testing.T) *customer {
 	t.Helper()
 	jar, err := cookiejar.New(nil)
@@ -87,10 +86,10 @@ func (p *process) signIn(t *testing.T) *customer {
 	return &customer{t: t, base: p.url, token: token.AccessToken}
 }
 
-// at is the same customer at a server that was started again.
+// at is the same customer at a restarted server.
 func (c *customer) at(p *process) *customer { return &customer{c.t, p.url, c.token} }
 
-// call makes one call; a server that is gone is an error.
+// call makes one call; a missing server is an error.
 func (c *customer) call(method, path, body, key string) (status int, answer []byte, err error) {
 	req, err := http.NewRequestWithContext(c.t.Context(), method, c.base+path, bytes.NewBufferString(body))
 	if err != nil {
@@ -112,7 +111,7 @@ func (c *customer) call(method, path, body, key string) (status int, answer []by
 	return r.StatusCode, answer, err
 }
 
-// must makes a call that has to succeed.
+// must makes a call that must succeed.
 func (c *customer) must(method, path, body string, into any) {
 	c.t.Helper()
 	status, answer, err := c.call(method, path, body, "")
@@ -124,10 +123,10 @@ func (c *customer) must(method, path, body string, into any) {
 	}
 }
 
-// plan is the first plan of hosting on sale.
+// plan is the first hosting plan on sale.
 func (c *customer) plan() int64 { return c.planWith(1) }
 
-// planWith is the first plan of hosting on sale that has so many databases.
+// planWith is the first hosting plan on sale with that many databases.
 func (c *customer) planWith(databases int) int64 {
 	c.t.Helper()
 	var catalog struct {
@@ -157,7 +156,7 @@ type amount struct {
 	Cents int64 `json:"usd_cents"`
 }
 
-// order makes an order and answers its id and what it costs.
+// order creates an order and returns its id and its price.
 func (c *customer) order(plan int64, domain string) (id, cents int64) {
 	c.t.Helper()
 	var o struct {
@@ -168,8 +167,7 @@ func (c *customer) order(plan int64, domain string) (id, cents int64) {
 	return o.ID, o.Total.Cents
 }
 
-// charges counts the charges of each order, and reads the balance and what is
-// held.
+// charges counts the charges of each order, and reads the balance and the held money.
 func (c *customer) charges() (byOrder map[int64]int, balance, held int64) {
 	c.t.Helper()
 	byOrder = map[int64]int{}

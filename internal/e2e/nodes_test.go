@@ -19,7 +19,7 @@ import (
 	"stead.dev/stead/internal/platform/testkit"
 )
 
-// agent is a hosting machine of its own: its data and, while it runs, its process.
+// agent is a separate hosting machine: its data and, while it runs, its process.
 type agent struct {
 	dir, address, sites string
 	env                 []string
@@ -27,7 +27,7 @@ type agent struct {
 	log                 bytes.Buffer
 }
 
-// diskOfItsOwn is a folder on a disk that nothing else fills: a node whose disk is nearly full gets no services.
+// diskOfItsOwn is a folder on a disk that nothing else fills: a node with a nearly full disk gets no services.
 func diskOfItsOwn(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -81,7 +81,7 @@ func (a *agent) start(t *testing.T) {
 	t.Cleanup(func() { _ = cmd.Process.Kill() })
 }
 
-// kill ends the agent as a power failure does.
+// kill ends the agent like a power failure.
 func (a *agent) kill(t *testing.T) {
 	t.Helper()
 	if err := a.cmd.Process.Kill(); err != nil {
@@ -90,7 +90,7 @@ func (a *agent) kill(t *testing.T) {
 	_ = a.cmd.Wait() // it was killed
 }
 
-// state is what the control plane says of a node.
+// state is a node's state at the control plane.
 func (in *installation) state(t *testing.T, name string) string {
 	t.Helper()
 	var list struct {
@@ -120,7 +120,7 @@ func TestKilledWhileProvisioningOnARemoteNode(t *testing.T) {
 	_, before, _ := c.charges()
 	plan := c.plan()
 
-	// Without a node nothing is sold, and nothing paid.
+	// Without a node nothing is sold, and nothing is paid.
 	early, price := c.order(plan, "early.example.com")
 	if status, answer, err := c.call(http.MethodPost, fmt.Sprintf("/api/v1/orders/%d/pay", early), "{}", "early"); err != nil ||
 		status != http.StatusUnprocessableEntity || !strings.Contains(string(answer), "out_of_stock") {
@@ -155,12 +155,12 @@ func TestKilledWhileProvisioningOnARemoteNode(t *testing.T) {
 				_, _, _ = at.call(http.MethodPost, fmt.Sprintf("/api/v1/orders/%d/pay", order), "{}", fmt.Sprint(order))
 			})
 		}
-		<-time.After(time.Duration(random.IntN(120)) * time.Millisecond) // any moment
+		<-time.After(time.Duration(random.IntN(120)) * time.Millisecond) // sleeps: it is killed at any moment
 		if random.IntN(2) == 0 {
 			a.kill(t)
 			done++
 			a.start(t)
-			<-time.After(time.Duration(random.IntN(60)) * time.Millisecond) // any moment
+			<-time.After(time.Duration(random.IntN(60)) * time.Millisecond) // sleeps: it is killed at any moment
 		}
 		p.kill(t)
 		done++
@@ -169,7 +169,7 @@ func TestKilledWhileProvisioningOnARemoteNode(t *testing.T) {
 		c = c.at(p)
 	}
 
-	// What was not answered is asked again with its key.
+	// Repeat unanswered requests with their keys.
 	for _, order := range orders {
 		paying.Go(func() {
 			for range 100 {
@@ -199,7 +199,7 @@ func TestKilledWhileProvisioningOnARemoteNode(t *testing.T) {
 		return services.Meta.Total == len(orders)
 	}, "all services are active")
 
-	// Every account is there once, whole, and nothing besides.
+	// Every account exists once, complete, and there is nothing else.
 	entries, err := os.ReadDir(filepath.Join(a.dir, "node", "accounts"))
 	if err != nil {
 		t.Fatal(err)
@@ -232,13 +232,13 @@ func TestKilledWhileProvisioningOnARemoteNode(t *testing.T) {
 	in.ledgerIsWhole(t)
 	t.Logf("%d accounts after %d kills", len(orders), kills)
 
-	// A node that has services is not taken away by mistake.
+	// A node with services is not removed by mistake.
 	if _, _, code := in.run(t, "admin", "nodes", "remove", "node1"); code != 3 {
 		t.Errorf("remove: exit code %d", code)
 	}
 }
 
-// get asks the node for a site.
+// get requests a site from the node.
 func (a *agent) get(t *testing.T, domain string) (status int, page string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+a.sites, http.NoBody)

@@ -26,7 +26,7 @@ const visitorPassword = "correct horse battery"
 // english is a text of the catalogue.
 func english(id string) string { return i18n.T(i18n.English, id, nil) }
 
-// register makes an account on the pages and stays signed in.
+// register creates an account on the pages and stays signed in.
 func (v *visitor) register(email string) {
 	v.t.Helper()
 	v.open("/register")
@@ -48,8 +48,7 @@ func TestThePagesInARealBrowser(t *testing.T) {
 	t.Run("every page in every language", func(t *testing.T) { everyPageInEveryLanguage(t, p) })
 }
 
-// aCustomerComesAndGoes registers, leaves, mistypes the password, signs in and
-// changes the language.
+// aCustomerComesAndGoes registers, leaves, mistypes the password, signs in and changes the language.
 func aCustomerComesAndGoes(v *visitor, email string) {
 	v.open("/")
 	v.click(`main a[href="/register"]`)
@@ -87,8 +86,7 @@ func aCustomerComesAndGoes(v *visitor, email string) {
 		}
 	}
 
-	// The answer to a form has no address of its own, and can be read in another
-	// language all the same.
+	// The answer to a form has no address of its own, and can be read in another language nevertheless.
 	v.fill("current", "not the password", "password", visitorPassword+"!")
 	if status := v.send("/account/password"); status != http.StatusUnprocessableEntity {
 		v.t.Errorf("a wrong password: status %d", status)
@@ -105,8 +103,7 @@ func aSecondFactorGuardsTheAccount(t *testing.T, p *process) {
 	v.open("/account/security")
 	v.click(`a[href="/account/totp"]`)
 	key := strings.TrimSpace(v.list("main code")[0])
-	// A code works once, so later ones are of later periods; the server takes the
-	// one that comes next.
+	// A code works once, so later ones belong to later periods; the server accepts the next one.
 	code := func(ahead time.Duration) string {
 		c, err := totp.GenerateCode(key, clock.System(ahead).Now())
 		if err != nil {
@@ -142,8 +139,7 @@ func aSecondFactorGuardsTheAccount(t *testing.T, p *process) {
 	v.at("/account")
 }
 
-// withAuthenticator gives the browser a device with a fingerprint sensor, where
-// the finger always lies.
+// withAuthenticator gives the browser a device with a fingerprint sensor that always succeeds.
 func (v *visitor) withAuthenticator() {
 	v.t.Helper()
 	device := &webauthn.VirtualAuthenticatorOptions{
@@ -169,7 +165,7 @@ func aPasskeySignsIn(t *testing.T, p *process) {
 	v.at("/account/security")
 	v.shows("My phone")
 
-	// Removed here, it opens nothing; the browser does not know and offers it.
+	// A passkey that was removed here has no effect; the browser does not know that and offers it.
 	v.click(`form[action^="/account/passkeys/"] button`)
 	v.shows(english("webui.flash.passkey_removed"))
 	v.send("/logout")
@@ -179,8 +175,8 @@ func aPasskeySignsIn(t *testing.T, p *process) {
 	v.shows(english("error.passkey_invalid"))
 }
 
-// passkeysNeedAName: the address that `make run` prints has none, so its page
-// says where to go.
+// passkeysNeedAName checks the page at the address that `make run` prints: it has no name, so the page names the
+// address where passkeys work.
 func passkeysNeedAName(t *testing.T, p *process) {
 	v := newVisitor(t, p)
 	name := v.site
@@ -192,7 +188,7 @@ func passkeysNeedAName(t *testing.T, p *process) {
 	}
 	v.shows(english("webui.security.passkeys_at"), name)
 	v.click(`main a[href="` + name + `/account/security"]`)
-	v.at("/login") // a name has sessions of its own
+	v.at("/login") // the name has sessions of its own
 	v.signIn("address@example.com", visitorPassword)
 	v.at("/account/security")
 	v.shows(english("webui.security.add_passkey"))
@@ -215,8 +211,7 @@ func (p *process) oauth(client, redirect string, scopes ...string) oauth2.Config
 	}
 }
 
-// api calls the API with a token and answers the status; the body is read into
-// out when that is given.
+// api calls the API with a token and returns the status; it decodes the body into out when that is given.
 func (p *process) api(t *testing.T, token, method, path, body string, out any) (status int) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, p.url+path, strings.NewReader(body))
@@ -260,7 +255,7 @@ func anApplicationIsRegisteredAndAllowed(t *testing.T, p *process) {
 		return strings.Replace(config.AuthCodeURL(state, oauth2.S256ChallengeOption(verifier)), p.url, v.site, 1)
 	}
 
-	// The customer is not signed in: the way leads over the sign-in page.
+	// The customer is not signed in, so the sign-in page comes first.
 	v := newVisitor(t, p)
 	v.register("customer@example.com")
 	v.send("/logout")
@@ -338,7 +333,7 @@ func theDemoGatewayIsPaid(t *testing.T, p *process) {
 		}
 	}
 
-	// The page leads back by itself.
+	// The page returns by itself.
 	v.open(begin(`, "return_url": "` + client.url + `?from=checkout"`).CheckoutURL)
 	v.click(`button[value="pay"]`)
 	if came := client.answer(t); came.Get("from") != "checkout" || !came.Has("topup") {
@@ -357,8 +352,7 @@ func theReferenceAsksNobodyElse(t *testing.T, p *process) {
 	v.look()
 }
 
-// everyPageInEveryLanguage opens what the stories do not come to, and the rest
-// in the languages that they do not speak.
+// everyPageInEveryLanguage opens the pages that the other tests do not, and the rest in the other languages.
 func everyPageInEveryLanguage(t *testing.T, p *process) {
 	stranger, customer := newVisitor(t, p), newVisitor(t, p)
 	customer.open("/login")

@@ -44,8 +44,7 @@ func buildAndRun(m *testing.M) int {
 	return m.Run()
 }
 
-// installation is a data directory, a database and nothing else: what stays
-// when the process is gone.
+// installation is a data directory and a database: what remains when the process has ended.
 type installation struct{ env []string }
 
 // engines runs f for an installation on each engine.
@@ -85,7 +84,7 @@ func (in *installation) runWith(t *testing.T, stdin string, args ...string) (std
 	return out.String(), errs.String(), c.ProcessState.ExitCode()
 }
 
-// must runs a command that has to succeed and reads its JSON.
+// must runs a command that must succeed and decodes its JSON.
 func (in *installation) must(t *testing.T, into any, args ...string) {
 	t.Helper()
 	stdout, stderr, code := in.run(t, append(args, "--json")...)
@@ -110,8 +109,7 @@ type process struct {
 	err    error
 }
 
-// serve starts a server and waits until it is ready. It is killed with the
-// test if it still runs then.
+// serve starts a server and waits until it is ready. It is killed with the test if it still runs then.
 func (in *installation) serve(t *testing.T, args ...string) *process {
 	t.Helper()
 	p := &process{cmd: exec.Command(binary, append([]string{"serve"}, args...)...), exited: make(chan struct{})}
@@ -151,7 +149,7 @@ func (in *installation) serve(t *testing.T, args ...string) *process {
 	return p
 }
 
-// findURLs reads the addresses from the line that the server logs.
+// findURLs parses the addresses from the server's log line.
 func (p *process) findURLs() {
 	for line := range strings.Lines(p.logged()) {
 		var l struct {
@@ -177,7 +175,7 @@ func (p *process) printed() string {
 	return p.stdout.String()
 }
 
-// kill ends the process as a power failure does.
+// kill ends the process like a power failure.
 func (p *process) kill(t *testing.T) {
 	t.Helper()
 	if err := p.cmd.Process.Kill(); err != nil {
@@ -186,7 +184,7 @@ func (p *process) kill(t *testing.T) {
 	<-p.exited
 }
 
-// terminate asks the process to end.
+// terminate sends SIGTERM to the process.
 func (p *process) terminate(t *testing.T) {
 	t.Helper()
 	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {

@@ -22,8 +22,8 @@ import (
 	"stead.dev/stead/sdk/go/webhook"
 )
 
-// receiver takes webhooks, misbehaves as mood says, and complains of what must not come: a wrong signature, an event
-// with two bodies, one that comes before another of its subject has been taken.
+// receiver receives webhooks, misbehaves as mood says, and reports what must not arrive: a wrong signature, an event
+// with two bodies, an event before an earlier one of its subject was accepted.
 type receiver struct {
 	*httptest.Server
 	t    *testing.T
@@ -34,8 +34,8 @@ type receiver struct {
 	requests int
 	bodies   map[string][]byte         // by event
 	taken    map[string]webhook.Event  // answered with 200
-	last     map[string]map[int64]bool // sequences that were taken, by subject
-	repeated int                       // arrivals of what had arrived before
+	last     map[string]map[int64]bool // accepted sequences, by subject
+	repeated int                       // number of repeated arrivals
 	arrived  chan struct{}
 }
 
@@ -53,13 +53,13 @@ func newReceiver(t *testing.T, mood func() string) *receiver {
 	return rc
 }
 
-// subject is what an event is of, as the outbox numbers it.
+// subject is the subject of an event, as the outbox numbers it.
 func subject(e webhook.Event) string {
 	var o struct {
 		ID        int64 `json:"id"`
 		ServiceID int64 `json:"service_id"`
 	}
-	_ = json.Unmarshal(e.Data.Object, &o) // what has no id is of the account
+	_ = json.Unmarshal(e.Data.Object, &o) // an object without an id belongs to the account
 	group, _, _ := strings.Cut(e.Type, ".")
 	if o.ServiceID != 0 && group != "order" {
 		return fmt.Sprint("service ", o.ServiceID)
@@ -100,7 +100,7 @@ func (rc *receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// take judges what has come, and says what to answer.
+// take checks a webhook, and returns the answer.
 func (rc *receiver) take(h http.Header, body []byte) (mood string) {
 	rc.requests++
 	var e webhook.Event
@@ -108,7 +108,7 @@ func (rc *receiver) take(h http.Header, body []byte) (mood string) {
 		rc.t.Errorf("%v in %s", err, body)
 		return "fail"
 	}
-	// The sender's clock is moved on, so any time is right.
+	// The sender's clock is offset, so any time is right.
 	v := webhook.Verifier{Secrets: []string{rc.secret}, Tolerance: 100 * 365 * 24 * time.Hour}
 	if err := v.Verify(h, body); err != nil || h.Get(webhook.HeaderID) != e.ID {
 		rc.t.Errorf("%v: %v", err, h)
@@ -125,7 +125,7 @@ func (rc *receiver) take(h http.Header, body []byte) (mood string) {
 	if rc.last[of] == nil {
 		rc.last[of] = map[int64]bool{}
 	}
-	since := strings.HasPrefix(of, "service ") || strings.HasPrefix(of, "order ") // all of these were made after the endpoint
+	since := strings.HasPrefix(of, "service ") || strings.HasPrefix(of, "order ") // all of these were created after the endpoint
 	if since && e.Sequence > 1 && !rc.last[of][e.Sequence-1] && mood != "gone" {
 		rc.t.Errorf("%s: %d comes before %d was taken", of, e.Sequence, e.Sequence-1)
 	}
@@ -135,7 +135,7 @@ func (rc *receiver) take(h http.Header, body []byte) (mood string) {
 	return mood
 }
 
-// labels are those that services were given, as far as that was taken.
+// labels are the labels of services whose change was accepted.
 func (rc *receiver) labels() map[string]bool {
 	rc.mu.Lock()
 	defer rc.mu.Unlock()
@@ -156,14 +156,17 @@ func (rc *receiver) has(id string) bool {
 	return ok
 }
 
-// timePasses lets a month pass for the queue of an installation that does not run: it lives by the machine's clock.
+// timePasses makes a month pass for the queue of a stopped installation: the queue uses the machine's clock.
 func (in *installation) timePasses(t *testing.T) {
 	t.Helper()
 	c := db.Config{Clock: clock.NewFake(time.Unix(0, 0)), URL: in.get("STEAD_DATABASE_URL")}
 	past := func(column string) string { return column + ` = ` + column + ` - interval '30 days'` }
 	if c.URL == "" {
 		c.Path = filepath.Join(in.get("STEAD_DATA_DIR"), "stead.db")
-		past = func(column string) string { return column + ` = datetime(` + column + `, '-30 days')` }
+		// A rescued job's times end in a zone, which SQLite cannot read.
+		past = func(column string) string {
+			return column + ` = datetime(substr(` + column + `, 1, 19), '-30 days')`
+		}
 	}
 	d, err := db.Open(t.Context(), c)
 	if err != nil {
@@ -173,7 +176,7 @@ func (in *installation) timePasses(t *testing.T) {
 		for _, query := range []string{
 			`UPDATE river_job SET ` + past("scheduled_at") + ` WHERE state IN ('scheduled', 'retryable')`,
 			`UPDATE river_job SET ` + past("attempted_at") + ` WHERE state = 'running'`,
-			`DELETE FROM river_job WHERE state = 'completed'`, // a periodic job is there once in its period
+			`DELETE FROM river_job WHERE state = 'completed'`, // a periodic job exists once in its period
 			`DELETE FROM river_leader`,
 		} {
 			if _, err := tx.Exec(ctx, query); err != nil {
@@ -196,7 +199,7 @@ func (in *installation) get(name string) string {
 	return ""
 }
 
-// at is the installation with its clock moved on.
+// at is the installation with an offset clock.
 func (in *installation) at(offset time.Duration) *installation {
 	return &installation{env: append(in.env[:len(in.env):len(in.env)], "STEAD_CLOCK_OFFSET="+offset.String())}
 }
@@ -208,7 +211,7 @@ func TestWebhooksUnderFire(t *testing.T) {
 	engines(t, func(t *testing.T, in *installation) {
 		in.env = append(in.env, "STEAD_ALLOW_LOOPBACK_TARGETS=true")
 		random := rand.New(rand.NewPCG(20, uint64(len(in.env))))
-		var mu sync.Mutex // random is shared by the receivers
+		var mu sync.Mutex // shared by the receivers
 		oneOf := func(n int) int {
 			mu.Lock()
 			defer mu.Unlock()
@@ -231,7 +234,7 @@ func TestWebhooksUnderFire(t *testing.T) {
 		in.must(t, &struct{}{}, "admin", "resellers", "appoint", demoEmail, "--tier", "gold", "--discount", "10")
 		var key struct{ Key string }
 		in.must(t, &key, "admin", "resellers", "add-key", demoEmail, "--name", "test")
-		var base atomic.Value // of the server that runs
+		var base atomic.Value // of the running server
 		base.Store(p.url)
 		reseller := func() *customer { return &customer{t, base.Load().(string), key.Key} }
 		for _, rc := range []*receiver{flaky, steady, gone} {
@@ -250,7 +253,7 @@ func TestWebhooksUnderFire(t *testing.T) {
 			ids[i] = made.ID
 		}
 
-		// Each service is given one label after the other, whether the server is there or not.
+		// Each service gets one label after the other, whether the server runs or not.
 		var (
 			kept    sync.Map // labels whose change was answered
 			stop    = make(chan struct{})
@@ -291,7 +294,7 @@ func TestWebhooksUnderFire(t *testing.T) {
 				case <-steady.arrived:
 				}
 			}
-			// It is killed after so many changes and arrivals.
+			// The server is killed after so many changes and arrivals.
 			for range 5 + oneOf(30) {
 				select {
 				case pause <- struct{}{}:
@@ -306,7 +309,7 @@ func TestWebhooksUnderFire(t *testing.T) {
 		close(stop)
 		clients.Wait()
 
-		// Calm now: what is open arrives, after as long as it takes.
+		// Without failures now: everything open arrives, however long it takes.
 		calm.Store(true)
 		missing := func() (lost []string) {
 			kept.Range(func(label, _ any) bool {

@@ -21,11 +21,11 @@ import (
 	"stead.dev/stead/internal/platform/testkit"
 )
 
-// wordpressSource is where Debian has WordPress.
+// wordpressSource is Debian's folder of WordPress.
 const wordpressSource = "/usr/share/wordpress"
 
-// The application that half of all hosting is sold for, on an account of the real daemons, put there
-// through the interface and SFTP alone: a shop that follows the documentation has no other way.
+// Installs the most common application on an account with real daemons, by the API and SFTP alone: a shop that follows
+// the documentation has no other way.
 func TestWordPressIsInstalledAndServedByHTTPS(t *testing.T) {
 	const domain = "annas-blog.uz"
 	h := newHost(t)
@@ -80,7 +80,7 @@ require_once ABSPATH . 'wp-settings.php';
 	}
 	c.must("PUT", at("/files/content"), string(put), &struct{}{})
 
-	// A certificate from a real authority, and visitors by HTTPS only.
+	// A certificate from a real authority, and HTTPS only.
 	var certificate struct {
 		ID     int64
 		Status string
@@ -99,7 +99,7 @@ require_once ABSPATH . 'wp-settings.php';
 			}
 		}
 		if len(list.Data) == 0 {
-			status, _, _ := c.call("POST", at("/ssl"), `{}`, "") // asked for while none is ordered by itself
+			status, _, _ := c.call("POST", at("/ssl"), `{}`, "") // requested, as none is ordered automatically
 			certificate.Status = fmt.Sprint(status)
 		}
 		return false
@@ -143,7 +143,7 @@ require_once ABSPATH . 'wp-settings.php';
 		t.Error("what is for later shows now")
 	}
 
-	// What is due is done by a cron job of the account.
+	// A cron job of the account does what is due.
 	var job struct{ ID int64 }
 	c.must("POST", at("/cron"), `{"expression": "* * * * *", "command": "cd public_html && php wp-cron.php", "timezone": "UTC"}`, &job)
 	site.eventually("https://"+domain+"/", func(r page) bool { return strings.Contains(r.body, "Written for tomorrow") }, "cron published what was due")
@@ -157,7 +157,7 @@ require_once ABSPATH . 'wp-settings.php';
 		return len(jobs.Data) == 1 && jobs.Data[0].LastExitCode != nil && *jobs.Data[0].LastExitCode == 0
 	}, "the cron job's run is shown")
 
-	// The logs have it, and the account's user is who did it.
+	// The logs have it, with the account's user.
 	var lines struct{ Data []struct{ Path string } }
 	c.must("GET", at("/logs?type=access&q=install.php"), "", &lines)
 	if len(lines.Data) == 0 {
@@ -168,8 +168,8 @@ require_once ABSPATH . 'wp-settings.php';
 	}
 }
 
-// wordpressArchive packs Debian's WordPress as its makers do: links are what they lead to, and
-// Debian's own configuration is left out.
+// wordpressArchive packs Debian's WordPress like its makers: links become their targets, and Debian's own configuration
+// is omitted.
 func wordpressArchive(w io.Writer) error {
 	zipped := gzip.NewWriter(w)
 	packed := tar.NewWriter(zipped)
@@ -222,7 +222,7 @@ func addFile(packed *tar.Writer, from, name string, info fs.FileInfo) error {
 	return err
 }
 
-// rpc calls WordPress as its own applications do.
+// rpc calls WordPress like its own applications.
 func (v *guest) rpc(method, argument string) string {
 	v.t.Helper()
 	got := v.request(http.MethodPost, "https://"+v.domain+"/xmlrpc.php", "text/xml", `<?xml version="1.0"?><methodCall><methodName>`+method+
@@ -240,7 +240,7 @@ func post(title, status string, at time.Time) string {
 		at.UTC().Format("20060102T15:04:05") + `</dateTime.iso8601></value></member></struct>`
 }
 
-// pixel is a picture of one white point.
+// pixel is an image of one white point.
 var pixel = must(base64.StdEncoding.DecodeString("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8/5+hHgAHggJ/PchI7wAAAABJRU5ErkJggg=="))
 
 func must[T any](v T, err error) T {

@@ -10,7 +10,7 @@ import (
 	"stead.dev/stead/internal/node/accounts"
 	"stead.dev/stead/internal/node/certificates"
 	"stead.dev/stead/internal/node/files"
-	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/port/panel"
 )
 
 // Domains implements panel.Sites.
@@ -30,7 +30,7 @@ func (n *Node) domains(rec accounts.Record) []panel.Domain {
 	return all
 }
 
-// domain is the account's domain in the words of the port.
+// domain converts the account's domain to the port's form.
 func (n *Node) domain(rec accounts.Record, i int) panel.Domain {
 	d := rec.Domains[i]
 	tls, _ := n.tls(rec.Name, d.Name)
@@ -40,7 +40,7 @@ func (n *Node) domain(rec accounts.Record, i int) panel.Domain {
 	}
 }
 
-// tls is how a domain is answered by HTTPS.
+// tls is the state of a domain's HTTPS.
 func (n *Node) tls(account, domain string) (panel.TLS, certificates.Site) {
 	if n.certificates != nil {
 		if s, ok := n.certificates.Site(account, domain); ok {
@@ -52,11 +52,11 @@ func (n *Node) tls(account, domain string) (panel.TLS, certificates.Site) {
 	return panel.TLSNone, certificates.Site{}
 }
 
-// claimable says why an account cannot take a domain that it does not have yet, or nil. Names below PreviewDomain
-// are the accounts' already, by their own names: a site there would be shown in the place of another's. The machine's
-// own names lead here, so who had one would be certified to be the machine, and get its mail.
+// claimable returns why an account cannot add a domain, or nil. Names below PreviewDomain belong to the accounts of
+// these names: a site there would replace another's. The machine's own names point here, so their owner could get a
+// certificate for the machine, and its mail.
 func (n *Node) claimable(ref, domain string) error {
-	name := strings.ToLower(domain) // what is no domain is refused by whoever uses it
+	name := strings.ToLower(domain) // the user of the name refuses an invalid domain
 	if rec, err := n.accounts.Get(ref); err == nil && rec.Find(name) >= 0 {
 		return nil
 	}
@@ -104,7 +104,7 @@ func (n *Node) setDomain(ctx context.Context, ref string, d panel.Domain) (_ pan
 	return n.domain(rec, max(rec.Find(set.Name), 0)), nil
 }
 
-// canForceHTTPS says why visitors of the domain cannot be sent to HTTPS, or nil. What is forced stays so.
+// canForceHTTPS returns why visitors of the domain cannot be redirected to HTTPS, or nil. An existing redirect stays.
 func (n *Node) canForceHTTPS(ref, domain string) error {
 	rec, err := n.accounts.Get(ref)
 	if err != nil {
@@ -119,7 +119,7 @@ func (n *Node) canForceHTTPS(ref, domain string) error {
 	return nil
 }
 
-// makeDocumentRoot makes the directory that a site is served from and answers its name in the home.
+// makeDocumentRoot creates a site's document root and returns its name in the home.
 func (n *Node) makeDocumentRoot(ctx context.Context, ref, dir string) (string, error) {
 	root, err := files.CleanPath(dir)
 	if err != nil {
@@ -132,7 +132,7 @@ func (n *Node) makeDocumentRoot(ctx context.Context, ref, dir string) (string, e
 	return root, err
 }
 
-// place puts a domain into the record, in the place of the one with its name when there is one.
+// place adds a domain to the record, or replaces the one with its name.
 func place(rec *accounts.Record, d accounts.Domain, primary bool) error {
 	if d.DocumentRoot == "" {
 		d.DocumentRoot = rec.Domains[0].DocumentRoot

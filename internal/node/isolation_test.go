@@ -17,8 +17,8 @@ import (
 	"stead.dev/stead/internal/node/cgroup"
 	"stead.dev/stead/internal/node/identity"
 	"stead.dev/stead/internal/node/nodetest"
-	"stead.dev/stead/internal/panel"
 	"stead.dev/stead/internal/platform/testkit"
+	"stead.dev/stead/internal/port/panel"
 )
 
 func must(t testing.TB, err error) {

@@ -28,28 +28,27 @@ import (
 	"stead.dev/stead/internal/node/identity"
 	"stead.dev/stead/internal/node/keylock"
 	"stead.dev/stead/internal/node/web"
-	"stead.dev/stead/internal/panel"
 	"stead.dev/stead/internal/platform/atonce"
+	"stead.dev/stead/internal/port/panel"
 )
 
-// Config is what a node is told.
+// Config configures a node.
 type Config struct {
 	Dir string // everything of the node is below it
 	Now func() time.Time
 	Log *slog.Logger
 
-	// Where the world reaches the machine; answered with every account.
+	// The machine's public addresses; reported with every account.
 	OriginURL   string
 	IPv4, IPv6  string
 	Nameservers []string
 	Location    string
-	// PreviewDomain shows each account's primary site as <account>.<PreviewDomain>, before the DNS of its
-	// domain points here; its records must. It is then the accounts'
-	// OriginURL. Empty is none.
+	// PreviewDomain shows each account's primary site as <account>.<PreviewDomain>, before the DNS of its domain points
+	// here; its own records must. It is then the accounts' OriginURL. Empty is none.
 	PreviewDomain string
-	// Names are the machine's own, such as the one in mail, and nobody's who has an account.
+	// Names are the machine's own, such as its mail name; no account can have them.
 	Names []string
-	// HTTPS tells that somebody else answers the sites by HTTPS too, so that it can be forced. A machine with the
+	// HTTPS says that another server answers the sites by HTTPS too, so that it can be forced. A machine with the
 	// facility of certificates answers itself.
 	HTTPS bool
 
@@ -58,30 +57,29 @@ type Config struct {
 
 	// Accounts opens the driver for accounts; nil is one that keeps them as directories below Dir.
 	Accounts func() (accounts.Accounts, error)
-	// Facilities makes what the machine has besides files and sites, in the order in which they are
-	// applied; they are removed in the reverse order. They get the node for its Lookup and Files;
-	// the rest of it is not ready then.
+	// Facilities creates the machine's facilities besides files and sites, in the order in which they are applied; they
+	// are removed in the reverse order. They get the node for its Lookup and Files; the rest of it is not ready then.
 	Facilities func(n *Node) ([]facility.Facility, error)
 }
 
-// reconcile is how often the background compares what the machine has with what it should have.
+// reconcile is how often the background compares the machine with its records.
 const reconcile = 5 * time.Minute
 
-// Node is a hosting machine. Its methods may be called at the same time from anywhere.
+// Node is a hosting machine. It is safe for concurrent use.
 type Node struct {
 	cfg        Config
 	accounts   accounts.Accounts
 	web        web.Server
 	facilities []facility.Facility
-	// certificates is one of the facilities; nil where nothing answers HTTPS, or somebody else does.
+	// certificates is one of the facilities; nil when nothing here answers HTTPS.
 	certificates *certificates.Driver
-	// interpreter is the facility that runs programs; nil where none is.
+	// interpreter is the facility that runs programs; nil when there is none.
 	interpreter facility.Interpreter
 
 	// Files works on the files of the node's accounts.
 	Files *files.Driver
 
-	applying keylock.Locks // orders reading an account's record and applying it, so that the newest one lasts
+	applying keylock.Locks // serializes reading an account's record and applying it, so that the newest one lasts
 	turns    turns
 
 	startingMu sync.Mutex
@@ -92,7 +90,7 @@ type Node struct {
 	closers    []func() error
 }
 
-// New opens the machine: it reads the accounts, ends what a crash interrupted and serves all sites.
+// New opens the machine: it reads the accounts, finishes what a crash interrupted and serves all sites.
 func New(ctx context.Context, cfg Config) (_ *Node, err error) {
 	if cfg.Dir == "" || cfg.Now == nil || cfg.Log == nil {
 		return nil, fmt.Errorf("node: Dir, Now and Log are needed")
@@ -145,7 +143,7 @@ func New(ctx context.Context, cfg Config) (_ *Node, err error) {
 			sites.Expect(rec.Name, n.sites(rec))
 		}
 	}
-	_, here := n.web.(http.Handler) // else a daemon serves the sites, and did so all the while
+	_, here := n.web.(http.Handler) // otherwise a daemon serves the sites, and has done so meanwhile
 	for _, rec := range n.accounts.List() {
 		err := identity.Do(n.of(rec), func() error { return files.Sweep(n.accounts.Home(rec)) })
 		if err != nil {
@@ -165,8 +163,8 @@ func New(ctx context.Context, cfg Config) (_ *Node, err error) {
 	return n, nil
 }
 
-// start starts the facilities that do not run, all at once. One that fails keeps the others from
-// nothing: it is started again with the next reconciliation.
+// start starts the facilities that do not run, in parallel. One that fails does not delay the others: the next
+// reconciliation starts it again.
 func (n *Node) start(ctx context.Context) {
 	n.startingMu.Lock()
 	defer n.startingMu.Unlock()
@@ -192,7 +190,7 @@ func (n *Node) start(ctx context.Context) {
 	n.unready = failed
 }
 
-// Unready are the facilities that did not start, and why not.
+// Unready are the facilities that did not start, and why.
 func (n *Node) Unready() map[panel.Capability]error {
 	n.startingMu.Lock()
 	defer n.startingMu.Unlock()
@@ -206,7 +204,7 @@ func (n *Node) openAccounts() (accounts.Accounts, error) {
 	return accounts.OpenDirectories(n.cfg.Dir, n.cfg.Now, n.cfg.Log)
 }
 
-// Close stops the node; it does not end the accounts' service where a daemon of its own gives it.
+// Close stops the node; daemons of their own keep serving the accounts.
 func (n *Node) Close() error {
 	if n.stop != nil {
 		n.stop()
@@ -219,7 +217,7 @@ func (n *Node) Close() error {
 	return err
 }
 
-// Facility is the part of the machine that is the capability c; nil when it has none.
+// Facility is the facility with the capability c; nil when there is none.
 func (n *Node) Facility(c panel.Capability) facility.Facility {
 	i := slices.IndexFunc(n.facilities, func(f facility.Facility) bool { return f.Capability() == c })
 	if i < 0 {
@@ -231,7 +229,7 @@ func (n *Node) Facility(c panel.Capability) facility.Facility {
 // Web is the driver for sites.
 func (n *Node) Web() web.Server { return n.web }
 
-// Handler answers HTTP for the sites. With a driver that serves by a daemon of its own it answers 404.
+// Handler answers HTTP for the sites. With a driver that uses a daemon it answers 404.
 func (n *Node) Handler() http.Handler {
 	if h, ok := n.web.(http.Handler); ok {
 		return h
@@ -239,8 +237,7 @@ func (n *Node) Handler() http.Handler {
 	return http.NotFoundHandler()
 }
 
-// Serve answers HTTP for the sites on ln until ctx ends, and then lets running answers finish for
-// at most grace.
+// Serve answers HTTP for the sites on ln until ctx ends, and then gives running answers at most grace.
 func (n *Node) Serve(ctx context.Context, ln net.Listener, grace time.Duration) error {
 	srv := web.HTTPServer(n.Handler(), n.cfg.Log)
 	ended := make(chan error, 1)
@@ -258,7 +255,7 @@ func (n *Node) Serve(ctx context.Context, ln net.Listener, grace time.Duration) 
 	return nil
 }
 
-// every calls do at once and then again and again until ctx ends.
+// every calls do at once and then periodically until ctx ends.
 func (n *Node) every(ctx context.Context, pause time.Duration, do func(context.Context)) {
 	tick := time.NewTicker(pause)
 	defer tick.Stop()
@@ -272,8 +269,8 @@ func (n *Node) every(ctx context.Context, pause time.Duration, do func(context.C
 	}
 }
 
-// Reconcile compares what every account should have with what it has, and puts right what differs:
-// somebody edited a file by hand, a daemon lost its configuration.
+// Reconcile compares every account's wanted and present state, and corrects differences: somebody edited a file by
+// hand, a daemon lost its configuration.
 func (n *Node) Reconcile(ctx context.Context) {
 	n.start(ctx)
 	for _, ref := range n.accounts.Deleting() {
@@ -281,7 +278,7 @@ func (n *Node) Reconcile(ctx context.Context) {
 			n.cfg.Log.Warn("account cannot be removed", "account", ref, "error", err)
 		}
 	}
-	// Several at once, as those whose configuration differs wait for reloads that they share.
+	// In parallel, as those whose configuration differs share reloads.
 	all := n.accounts.List()
 	atonce.Each(len(all), 8, func(i int) {
 		if ctx.Err() != nil {
@@ -297,7 +294,7 @@ func (n *Node) Reconcile(ctx context.Context) {
 	})
 }
 
-// Refs are the accounts of the machine, those included whose end has begun and not come to its end.
+// Refs lists the accounts of the machine, including those whose deletion has begun.
 func (n *Node) Refs() []string {
 	refs := n.accounts.Deleting()
 	for _, rec := range n.accounts.List() {
@@ -331,13 +328,12 @@ func (n *Node) home(ref string) (files.Home, error) {
 	return files.Home{Account: rec.Name, User: rec.User, Dir: n.accounts.Home(rec), Limits: rec.Limits, Suspended: rec.Suspended}, nil
 }
 
-// sites are the account's domains by how they are answered: those that are answered alike are one
-// site.
+// sites groups the account's domains by how they are answered: domains that are answered alike are one site.
 func (n *Node) sites(rec accounts.Record) []web.Site {
 	var sites []web.Site
 	for _, d := range rec.Domains {
 		state, secure := n.tls(rec.Name, d.Name)
-		if state == panel.TLSSelfSigned { // one is as good as another: the server has one for all
+		if state == panel.TLSSelfSigned { // they are equivalent: the server has one for all
 			secure.Chain, secure.Key = "", ""
 		}
 		i := 0
@@ -366,9 +362,9 @@ func (n *Node) sites(rec accounts.Record) []web.Site {
 	return sites
 }
 
-// apply has the account served as its record says now. A facility that fails does not keep the
-// others from it. Of many calls that wait for one that works, the first does the work of all: a
-// hundred domains that are added at once are not a hundred reloads of the web server.
+// apply serves the account as its record says now. A facility that fails does not prevent the others. Of many calls
+// that wait for a running one, the first does the work of all: adding a hundred domains at once does not cause a
+// hundred reloads of the web server.
 func (n *Node) apply(ctx context.Context, ref string) error {
 	asked := n.turns.next()
 	defer n.applying.Lock(ref)()
@@ -396,14 +392,14 @@ func (n *Node) applyNow(ctx context.Context, ref string) error {
 	if failed := n.web.Apply(ctx, rec.Name, n.sites(rec)); failed != nil {
 		err = errors.Join(err, fmt.Errorf("%s: %w", panel.CapSites, failed))
 	}
-	if rec.Suspended { // what a facility ran until it heard of the suspension ends
+	if rec.Suspended { // ends what a facility ran until it knew of the suspension
 		err = errors.Join(err, n.accounts.Settle(ctx, ref))
 	}
 	return err
 }
 
-// update changes the record and has it applied; the latter also when the record was so before,
-// because the call may repeat one that was interrupted in between.
+// update changes the record and applies it; it applies an unchanged record too, because the call may repeat one that
+// was interrupted in between.
 func (n *Node) update(ctx context.Context, ref string, change func(*accounts.Record) error) (accounts.Record, error) {
 	rec, err := n.accounts.Update(ctx, ref, change)
 	if err != nil {
@@ -447,7 +443,7 @@ func (n *Node) answer(rec accounts.Record) panel.Account {
 	return acc
 }
 
-// originURL is where the account's site is seen whatever its DNS says.
+// originURL is where the account's site can be seen whatever its DNS says.
 func (n *Node) originURL(rec accounts.Record) string {
 	if n.cfg.PreviewDomain == "" {
 		return n.cfg.OriginURL
@@ -487,8 +483,7 @@ func (n *Node) DeleteAccount(ctx context.Context, ref string) error {
 	return panel.Wrap("accounts.delete", ref, n.end(ctx, ref, n.accounts.Delete))
 }
 
-// end ends an account by Delete or Finish of the accounts. The sites go first: nothing is served
-// that is half gone.
+// end deletes an account by Delete or Finish. The sites go first, so that nothing half deleted is served.
 func (n *Node) end(ctx context.Context, ref string, way func(context.Context, string, func(context.Context, accounts.Record) error) error) error {
 	defer n.applying.Lock(ref)()
 	err := way(ctx, ref, func(ctx context.Context, rec accounts.Record) error {

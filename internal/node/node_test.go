@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/port/panel"
 )
 
 func open(t testing.TB, dir string) *Node {

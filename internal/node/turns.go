@@ -2,15 +2,15 @@ package node
 
 import "sync"
 
-// turns orders what is asked of accounts and when work on them began, so that work which began after
-// somebody asked for it is not done for him again. The zero value is ready for use.
+// turns orders requests for accounts and the starts of work on them, so that work which started after a request is not
+// repeated for it. The zero value is ready for use.
 type turns struct {
 	mu    sync.Mutex
 	now   uint64
-	begun map[string]uint64 // by ref: when the last work began that succeeded
+	begun map[string]uint64 // by ref: when the last successful work started
 }
 
-// next is a moment after all before it.
+// next is a moment after all earlier ones.
 func (t *turns) next() uint64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -18,14 +18,14 @@ func (t *turns) next() uint64 {
 	return t.now
 }
 
-// last is when the last work on the account began that succeeded.
+// last is when the last successful work on the account started.
 func (t *turns) last(ref string) uint64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.begun[ref]
 }
 
-// done notes that work succeeded that had begun then.
+// done records the success of work that started then.
 func (t *turns) done(ref string, began uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -7,14 +7,13 @@ import (
 	"time"
 
 	"stead.dev/stead/internal/node/limits"
-	"stead.dev/stead/internal/panel"
 	"stead.dev/stead/internal/platform/clock"
+	"stead.dev/stead/internal/port/panel"
 )
 
-// How the background follows what accounts occupy. Whatever is written through this process is counted
-// as it comes; what programs and daemons write is found by walking. An account that has processes is
-// walked again after busyPause, any other after idlePause; walking takes at most one part in
-// walkShare of the time.
+// How the background measures usage. Writes through this process are counted as they come; writes of programs and
+// daemons are found by walking. An account with processes is walked again after busyPause, any other after idlePause;
+// walking takes at most one part in walkShare of the time.
 const (
 	sweepPause = 2 * time.Second
 	busyPause  = 10 * time.Second
@@ -25,23 +24,23 @@ const (
 	shortestRest = 5 * time.Millisecond
 )
 
-// watched is what the background knows of accounts, by ref.
+// watched is the background's knowledge of accounts, by ref.
 type watched struct {
 	mu sync.Mutex
 	of map[string]*walked
 }
 
-// walked is what the background knows of an account.
+// walked is the background's knowledge of an account.
 type walked struct {
-	at     time.Duration // when it was walked last, since the background began
-	took   time.Duration // that
-	active bool          // it had processes since
+	at     time.Duration // when it was last walked, since the background started
+	took   time.Duration // the duration of that walk
+	active bool          // it has had processes since
 }
 
-// never is before the background began, by more than all pauses.
+// never is before the background started, by more than all pauses.
 const never = -100 * 365 * 24 * time.Hour
 
-// follow walks accounts one after the other, and has full ones write no more.
+// follow walks accounts one after the other, and stops writes of full ones.
 func (n *Node) follow(ctx context.Context) {
 	known := &watched{of: map[string]*walked{}}
 	sweeper := limits.NewSweeper()
@@ -49,8 +48,8 @@ func (n *Node) follow(ctx context.Context) {
 	beside(ctx, sweepPause, func() { n.sweep(sweeper, known) }, func() time.Duration { return n.walk(ctx, known, since) })
 }
 
-// beside calls sweep again and again, and walk when it says, until ctx ends. Neither waits for the other: an account of
-// millions of files is walked for minutes, in which the processes of all others are to be looked after.
+// beside calls sweep periodically, and walk when it asks for it, until ctx ends. Neither waits for the other: walking
+// an account of millions of files takes minutes, during which the processes of all others need attention.
 func beside(ctx context.Context, pause time.Duration, sweep func(), walk func() time.Duration) {
 	var walking sync.WaitGroup
 	defer walking.Wait()
@@ -78,7 +77,7 @@ func beside(ctx context.Context, pause time.Duration, sweep func(), walk func() 
 	}
 }
 
-// sweep looks after the processes of the accounts that have users.
+// sweep limits the processes of accounts that have users.
 func (n *Node) sweep(sweeper *limits.Sweeper, known *watched) {
 	users := map[int]limits.User{}
 	refs := map[int]string{}
@@ -104,8 +103,8 @@ func (n *Node) sweep(sweeper *limits.Sweeper, known *watched) {
 	}
 }
 
-// walk walks the account that waits longest for it, if any does, and answers when to come again. since tells how long
-// ago the background began: the machine's clock may be put forward or back while it works.
+// walk walks the account that has waited longest, if one is due, and returns when to come again. since is the time
+// since the background started: the machine's clock may be changed while it works.
 func (n *Node) walk(ctx context.Context, known *watched, since func() time.Duration) time.Duration {
 	now := since()
 	next, w := n.due(known, now)
@@ -123,7 +122,7 @@ func (n *Node) walk(ctx context.Context, known *watched, since func() time.Durat
 	return max(w.took*(walkShare-1), shortestRest)
 }
 
-// due is the account that waits longest to be walked, if any does.
+// due is the account that has waited longest for a walk, if any.
 func (n *Node) due(known *watched, now time.Duration) (next string, w *walked) {
 	known.mu.Lock()
 	defer known.mu.Unlock()
@@ -143,7 +142,7 @@ func (n *Node) due(known *watched, now time.Duration) (next string, w *walked) {
 			next, longest = rec.Ref, due
 		}
 	}
-	if len(known.of) > 2*len(all)+100 { // most of them ended
+	if len(known.of) > 2*len(all)+100 { // most of them were deleted
 		clear(known.of)
 	}
 	if w = known.of[next]; w != nil {

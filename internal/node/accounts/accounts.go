@@ -37,30 +37,28 @@ import (
 	"strings"
 	"time"
 
-	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/port/panel"
 )
 
 // Accounts makes accounts on the machine. Directories is the driver for a fresh machine; a driver
 // with a Linux user per account has the same methods.
 type Accounts interface {
-	// Create makes the account, or answers the record that has the ref.
+	// Create creates the account, or returns the existing record with the ref.
 	Create(ctx context.Context, spec panel.AccountSpec) (Record, error)
 	Get(ref string) (Record, error)
-	// List answers all accounts in no particular order.
+	// List returns all accounts in no particular order.
 	List() []Record
-	// Deleting are the refs of accounts whose end has begun and not come to its end: to be found by
-	// nobody but a repeated Delete.
+	// Deleting lists the refs of accounts whose deletion has begun and not finished: only a repeated Delete finds them.
 	Deleting() []string
-	// Update passes the record to change and keeps what comes out, unless change fails.
+	// Update passes the record to change and stores the result, unless change fails.
 	Update(ctx context.Context, ref string, change func(*Record) error) (Record, error)
-	// Delete ends the account: from its begin on it is there for nobody. end, if any, removes what
-	// others keep of it; when it fails the account stays as Deleting says.
+	// Delete deletes the account: from its beginning nobody else finds it. end, if any, removes what others store for
+	// it; when it fails, Deleting still lists the account.
 	Delete(ctx context.Context, ref string, end func(context.Context, Record) error) error
-	// Finish is Delete for an account whose end has begun. ErrNotFound: for any other, also for one
-	// that was made anew since somebody asked for Deleting.
+	// Finish is Delete for an account whose deletion has begun. ErrNotFound: for any other, also for one that was
+	// created again since Deleting was called.
 	Finish(ctx context.Context, ref string, end func(context.Context, Record) error) error
-	// Settle makes the machine as the record says where somebody changed it: the user, the home's
-	// mode, the limits of the kernel.
+	// Settle restores the record's state on the machine: the user, the home's mode, the kernel's limits.
 	Settle(ctx context.Context, ref string) error
 	// Home is the directory of the account's files on this machine.
 	Home(rec Record) string
@@ -70,7 +68,7 @@ type Accounts interface {
 // PublicHTML is the document root of the primary domain.
 const PublicHTML = "public_html"
 
-// Layout is what stands in every home and with which permissions.
+// Layout is the directories of every home and their permissions.
 var Layout = []struct {
 	Name string
 	Mode uint32
@@ -80,7 +78,7 @@ var Layout = []struct {
 	{"tmp", 0o700},
 }
 
-// Record is what the machine knows about an account.
+// Record is the machine's data of an account.
 type Record struct {
 	Ref       string       `json:"ref"`
 	Name      string       `json:"name"`
@@ -88,28 +86,28 @@ type Record struct {
 	Domains   []Domain     `json:"domains"` // the primary one first; never empty
 	Limits    panel.Limits `json:"limits"`
 	Suspended bool         `json:"suspended,omitempty"`
-	Making    bool         `json:"making,omitempty"`   // it is not complete: a start removes it
-	Deleting  bool         `json:"deleting,omitempty"` // its end has begun and is finished on start
+	Making    bool         `json:"making,omitempty"`   // it is incomplete: the next start removes it
+	Deleting  bool         `json:"deleting,omitempty"` // its deletion has begun; the next start finishes it
 	CreatedAt time.Time    `json:"created_at"`
 }
 
-// User is the Linux user as whom everything of an account runs. The zero value is none: the machine
-// keeps accounts as directories, and everything is done by the process's own user.
+// User is the Linux user as whom everything of an account runs. The zero value is none: the machine keeps accounts as
+// directories, and the process's own user does everything.
 type User struct {
 	Name string `json:"name"` // on the machine
 	UID  int    `json:"uid"`
 	GID  int    `json:"gid"`
 }
 
-// Account is an account as the facilities of the machine see it.
+// Account is an account as facilities see it.
 type Account struct {
 	Record
 	Home string // absolute path of the account's files
-	// Jail is the directory around the home that root owns; empty where accounts have no user.
+	// Jail is the directory around the home, owned by root; empty when accounts have no user.
 	Jail string
 }
 
-// Domain is a name and the directory in the home that it serves.
+// Domain is a name and the directory in the home from which it is served.
 type Domain struct {
 	Name         string `json:"name"`
 	DocumentRoot string `json:"document_root"` // slash-separated, without a leading slash
@@ -123,7 +121,7 @@ func (r Record) clone() Record {
 	return r
 }
 
-// Find is the place of a domain among Domains, -1 when the account does not have it.
+// Find is the index of a domain in Domains, -1 when the account does not have it.
 func (r Record) Find(name string) int {
 	return slices.IndexFunc(r.Domains, func(d Domain) bool { return d.Name == name })
 }
@@ -133,7 +131,7 @@ var (
 	namePattern = regexp.MustCompile(`^[a-z][a-z0-9]{0,30}[a-z0-9]$`)
 )
 
-// check brings the specification to its canonical form or says what is wrong with it.
+// check returns the specification in canonical form, or what is wrong with it.
 func check(spec panel.AccountSpec) (panel.AccountSpec, error) {
 	if !refPattern.MatchString(spec.Ref) {
 		return spec, fmt.Errorf("%w: ref %q", panel.ErrInvalid, spec.Ref)
@@ -157,7 +155,7 @@ func checkLimits(l panel.Limits) error {
 	return nil
 }
 
-// checkRecord holds what every record must fulfil, read or to be written.
+// checkRecord checks the invariants of a record, read or to be written.
 func checkRecord(r Record) error {
 	if !refPattern.MatchString(r.Ref) || !namePattern.MatchString(r.Name) || len(r.Domains) == 0 {
 		return fmt.Errorf("%w: account %q named %q with %d domains", panel.ErrInvalid, r.Ref, r.Name, len(r.Domains))

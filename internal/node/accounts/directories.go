@@ -8,16 +8,16 @@ import (
 	"path/filepath"
 	"time"
 
-	"stead.dev/stead/internal/node/record"
+	"stead.dev/stead/internal/platform/atomicfile"
 )
 
-// OpenDirectories keeps accounts as directories, which needs nothing of the machine: the home is
-// accounts/<name>, as Layout says, and everything is done by the process's own user.
+// OpenDirectories keeps accounts as directories, which needs nothing of the machine: the home is accounts/<name>, as
+// Layout says, and the process's own user does everything.
 func OpenDirectories(dir string, now func() time.Time, log *slog.Logger) (*Store, error) {
 	return open(dir, now, log, func(s *Store) (ground, error) { return directories{s}, nil })
 }
 
-// directories is the ground of accounts that are nothing but directories.
+// directories is the ground of accounts that are only directories.
 type directories struct{ store *Store }
 
 func (d directories) home(rec Record) string { return d.store.own(rec) }
@@ -39,10 +39,10 @@ func (d directories) build(_ context.Context, rec Record) error {
 			return err
 		}
 	}
-	if err := record.SyncDir(home); err != nil {
+	if err := atomicfile.SyncDir(home); err != nil {
 		return err
 	}
-	return record.SyncDir(filepath.Dir(home))
+	return atomicfile.SyncDir(filepath.Dir(home))
 }
 
 func (directories) settle(context.Context, Record) error { return nil }

@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/port/panel"
 )
 
 // The process is killed in the middle of its work, many times. After each time every account is

@@ -24,7 +24,7 @@ func ownerOf(info fs.FileInfo) int {
 	return -1
 }
 
-// Processes are the ids of the processes that run as a user, or could become it again.
+// Processes returns the ids of the processes that run as a user, or could switch to it again.
 func Processes(uid int) ([]int, error) {
 	dirs, err := os.ReadDir("/proc")
 	if err != nil {
@@ -44,7 +44,7 @@ func Processes(uid int) ([]int, error) {
 	return all, nil
 }
 
-// runsAs reads the line of user ids of proc_pid_status(5).
+// runsAs parses the line of user ids of proc_pid_status(5).
 func runsAs(status []byte, uid int) bool {
 	lines := bufio.NewScanner(bytes.NewReader(status))
 	want := []byte(strconv.Itoa(uid))
@@ -56,16 +56,16 @@ func runsAs(status []byte, uid int) bool {
 		if !found {
 			continue
 		}
-		// Real, effective, saved. The fourth is the file system's: threads of this very process
-		// bear it while they work on the account's files.
+		// Real, effective, saved. The fourth is the file system's: threads of this process have it while they work on
+		// the account's files.
 		all := bytes.Fields(ids)
 		return slices.ContainsFunc(all[:min(3, len(all))], func(id []byte) bool { return bytes.Equal(id, want) })
 	}
 	return false
 }
 
-// killAll ends every process of a user. The kernel is asked to kill all that the user itself may
-// kill, which is one step that no fork escapes, and no other process is hit: kill(2) with -1.
+// killAll ends every process of a user, by kill(2) with -1 as that user: the kernel kills in one step everything that
+// the user may kill, so no fork escapes and no other process is hit.
 func killAll(ctx context.Context, uid int) error {
 	for pause := time.Millisecond; ; pause = min(2*pause, 200*time.Millisecond) {
 		all, err := Processes(uid)
@@ -78,7 +78,7 @@ func killAll(ctx context.Context, uid int) error {
 			Setsid:     true,
 			Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(uid)}, //nolint:gosec // G115: checked against the range of users
 		}
-		_ = killer.Run() // what counts is who is left
+		_ = killer.Run() // what counts is which processes are left
 		select {
 		case <-ctx.Done():
 			return fmt.Errorf("accounts: %d processes of user %d live on: %w", len(all), uid, ctx.Err())

@@ -16,8 +16,8 @@ import (
 	"time"
 
 	"stead.dev/stead/internal/node/keylock"
-	"stead.dev/stead/internal/node/record"
-	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/platform/atomicfile"
+	"stead.dev/stead/internal/port/panel"
 )
 
 // Store keeps the accounts of one machine below a directory:
@@ -33,7 +33,7 @@ type Store struct {
 	ground ground
 
 	lock     *os.File
-	removing sync.WaitGroup // what empties the trash
+	removing sync.WaitGroup // jobs that empty the trash
 
 	busy keylock.Locks // one change of an account at a time
 
@@ -47,17 +47,16 @@ type Store struct {
 type ground interface {
 	// home is the directory of the account's files.
 	home(rec Record) string
-	// taken tells whether somebody who is no account has the name on the machine.
+	// taken reports whether the name is in use on the machine by something other than an account.
 	taken(name string) (bool, error)
-	// reserve gives the record what has to be known before anything is made. Calls follow each other.
+	// reserve fills in the parts of the record that must be fixed before anything is created. Calls are serialized.
 	reserve(rec *Record) error
-	// build makes everything of a new account. What is there already is what a crash left of an
-	// account that never came to be, or was meant to be gone; it must not show up in the account of
-	// the next customer who gets the name.
+	// build creates everything of a new account. What exists already is left from a crash: an account that was never
+	// completed, or not fully deleted; the next customer with that name must not get it.
 	build(ctx context.Context, rec Record) error
-	// settle makes the machine as the record says where it differs.
+	// settle restores the record's state on the machine.
 	settle(ctx context.Context, rec Record) error
-	// clear ends what runs of an account, until nothing does.
+	// clear ends the account's processes, until none is left.
 	clear(ctx context.Context, rec Record) error
 	// erase removes everything of an account; large trees may go to the trash.
 	erase(ctx context.Context, rec Record) error
@@ -65,8 +64,8 @@ type ground interface {
 
 var _ Accounts = (*Store)(nil)
 
-// open reads the accounts under dir and removes those whose making a crash interrupted. One process
-// at a time may have a directory open.
+// open reads the accounts under dir and removes those whose creation a crash interrupted. One process at a time may
+// have a directory open.
 func open(dir string, now func() time.Time, log *slog.Logger, prepare func(*Store) (ground, error)) (_ *Store, err error) {
 	d := &Store{
 		dir: dir, now: now, log: log,
@@ -90,13 +89,13 @@ func open(dir string, now func() time.Time, log *slog.Logger, prepare func(*Stor
 	return d, nil
 }
 
-// Close gives the directory free for another process.
+// Close releases the directory for another process.
 func (d *Store) Close() error {
 	d.removing.Wait()
 	return d.lock.Close()
 }
 
-// lockFile takes the lock that the kernel drops with the process, however it ends.
+// lockFile takes a lock that the kernel releases with the process, however it ends.
 func lockFile(name string) (*os.File, error) {
 	f, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -108,8 +107,8 @@ func lockFile(name string) (*os.File, error) {
 	return f, nil
 }
 
-// load reads every record. A record that cannot be read stops the start: serving some of the
-// customers while forgetting others would let their names and domains be taken.
+// load reads every record. An unreadable record prevents the start: serving only some customers would let others take
+// the names and domains of the rest.
 func (d *Store) load() error {
 	entries, err := os.ReadDir(filepath.Join(d.dir, "state"))
 	if err != nil {
@@ -118,7 +117,7 @@ func (d *Store) load() error {
 	for _, e := range entries {
 		file := filepath.Join(d.dir, "state", e.Name())
 		switch filepath.Ext(e.Name()) {
-		case ".tmp": // a write that a crash cut short; the record before it, if any, stands
+		case ".tmp": // a write that a crash interrupted; the record before it, if any, is valid
 			if err := os.Remove(file); err != nil {
 				return err
 			}
@@ -169,7 +168,7 @@ func (d *Store) Create(ctx context.Context, spec panel.AccountSpec) (Record, err
 	if err != nil {
 		return Record{}, err
 	}
-	if rec.Making && !rec.CreatedAt.IsZero() { // an attempt that failed and could not be cleared away
+	if rec.Making && !rec.CreatedAt.IsZero() { // an attempt that failed and could not be undone
 		if err := d.forget(ctx, rec); err != nil {
 			return Record{}, err
 		}
@@ -181,10 +180,10 @@ func (d *Store) Create(ctx context.Context, spec panel.AccountSpec) (Record, err
 		return rec, nil
 	}
 	rec.Making, rec.CreatedAt = true, d.now().UTC()
-	// From here on the work is finished or undone, though the caller leaves.
+	// From here on the work is finished or undone, even when the caller leaves.
 	ctx = context.WithoutCancel(ctx)
-	if err := d.write(rec); err != nil { // nothing was made
-		_ = os.Remove(d.stateFile(rec)) // what stays there is removed by the next start
+	if err := d.write(rec); err != nil { // nothing was created
+		_ = os.Remove(d.stateFile(rec)) // the next start removes the rest
 		d.mu.Lock()
 		d.release(rec)
 		d.mu.Unlock()
@@ -202,8 +201,8 @@ func (d *Store) Create(ctx context.Context, spec panel.AccountSpec) (Record, err
 	return rec.clone(), nil
 }
 
-// build makes the account and then the record that says that it is complete. The one that stands
-// already says that it is being made, so that a crash leaves nothing that nobody knows.
+// build creates the account and then writes the record that says that it is complete. The present record says that it
+// is being created, so a crash leaves nothing unknown.
 func (d *Store) build(ctx context.Context, rec Record) error {
 	if err := d.ground.build(ctx, rec); err != nil {
 		return err
@@ -212,8 +211,8 @@ func (d *Store) build(ctx context.Context, rec Record) error {
 	return d.write(rec)
 }
 
-// reserve answers the account that has the ref already, or takes name and domain for a new one,
-// which is the one without a time of creation.
+// reserve returns the account that has the ref already, or takes name and domain for a new one, which has no time of
+// creation.
 func (d *Store) reserve(spec panel.AccountSpec) (Record, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -251,7 +250,7 @@ func (d *Store) reserve(spec panel.AccountSpec) (Record, error) {
 	return rec, nil
 }
 
-// freeName is the stem, or the stem with the smallest number that makes it free.
+// freeName returns the stem, or the stem with the smallest number that is free.
 func (d *Store) freeName(stem string) (string, error) {
 	for n := 1; ; n++ {
 		name := stem
@@ -381,10 +380,10 @@ func (d *Store) Settle(ctx context.Context, ref string) error {
 	return err
 }
 
-// clearing is how long Settle waits for the end of what a suspended account runs.
+// clearing is how long Settle waits until a suspended account's processes have ended.
 const clearing = 30 * time.Second
 
-// settle makes now the record that stands and frees the domains that only other had.
+// settle stores now as the present record, and releases the domains that only other had.
 func (d *Store) settle(now, other Record) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -429,7 +428,7 @@ func (d *Store) end(ctx context.Context, ref string, end func(context.Context, R
 	return d.forget(ctx, rec)
 }
 
-// forget ends an account and frees its names.
+// forget deletes an account and releases its names.
 func (d *Store) forget(ctx context.Context, rec Record) error {
 	if err := d.erase(ctx, rec); err != nil {
 		return err
@@ -438,11 +437,11 @@ func (d *Store) forget(ctx context.Context, rec Record) error {
 	delete(d.records, rec.Ref)
 	d.release(rec)
 	d.mu.Unlock()
-	d.removing.Go(d.emptyTrash) // the account is gone; how long its bytes take is nobody's concern
+	d.removing.Go(d.emptyTrash) // the account is gone; nobody waits for its bytes
 	return nil
 }
 
-// erase removes what the account has, and then its record.
+// erase removes the account's things, and then its record.
 func (d *Store) erase(ctx context.Context, rec Record) error {
 	if err := d.ground.erase(ctx, rec); err != nil {
 		return err
@@ -450,10 +449,10 @@ func (d *Store) erase(ctx context.Context, rec Record) error {
 	if err := os.Remove(d.stateFile(rec)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return record.SyncDir(filepath.Join(d.dir, "state"))
+	return atomicfile.SyncDir(filepath.Join(d.dir, "state"))
 }
 
-// discard moves a home, if there is one, to the trash under a name that nothing else has.
+// discard moves a home, if there is one, to the trash under a unique name.
 func (d *Store) discard(home string) error {
 	if _, err := os.Lstat(home); errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -461,11 +460,11 @@ func (d *Store) discard(home string) error {
 	if err := os.Rename(home, filepath.Join(d.dir, "trash", filepath.Base(home)+"-"+rand.Text())); err != nil {
 		return err
 	}
-	return record.SyncDir(filepath.Dir(home))
+	return atomicfile.SyncDir(filepath.Dir(home))
 }
 
-// emptyTrash removes what it can. What it cannot remove now, such as a directory into which an
-// upload is just being written, goes the next time: the account it was of is gone either way.
+// emptyTrash removes what it can. The next run removes the rest, such as a directory into which an upload is being
+// written.
 func (d *Store) emptyTrash() {
 	trash := filepath.Join(d.dir, "trash")
 	entries, err := os.ReadDir(trash)
@@ -482,18 +481,18 @@ func (d *Store) emptyTrash() {
 // Home implements Accounts.
 func (d *Store) Home(rec Record) string { return d.ground.home(rec) }
 
-// own is the directory below accounts that is the account's.
+// own is the account's directory below accounts.
 func (d *Store) own(rec Record) string { return filepath.Join(d.dir, "accounts", rec.Name) }
 
 func (d *Store) stateFile(rec Record) string {
 	return filepath.Join(d.dir, "state", rec.Name+".json")
 }
 
-// write puts the record on disk so that a crash leaves the old one or the new one.
+// write stores the record so that a crash leaves the old one or the new one.
 func (d *Store) write(rec Record) error {
 	data, err := json.MarshalIndent(rec, "", "\t")
 	if err != nil {
 		return err
 	}
-	return record.WriteFile(d.stateFile(rec), append(data, '\n'), 0o600)
+	return atomicfile.Write(d.stateFile(rec), append(data, '\n'), 0o600)
 }

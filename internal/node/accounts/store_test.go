@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/port/panel"
 )
 
 func now() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) }

@@ -18,11 +18,11 @@ import (
 	"golang.org/x/sys/unix"
 
 	"stead.dev/stead/internal/node/accounts/userdb"
-	"stead.dev/stead/internal/node/record"
-	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/platform/atomicfile"
+	"stead.dev/stead/internal/port/panel"
 )
 
-// UsersConfig is what the driver with Linux users is told.
+// UsersConfig configures the driver with Linux users.
 type UsersConfig struct {
 	Dir string // absolute; it and all above it are root's and writable by nobody else
 	Now func() time.Time
@@ -30,7 +30,7 @@ type UsersConfig struct {
 
 	// Prefix stands before the account's name in the name of its user.
 	Prefix string
-	// UIDMin and UIDMax bound the numbers of users. A number is given again only after all others.
+	// UIDMin and UIDMax bound the numbers of users. A number is reused only after all others.
 	UIDMin, UIDMax int
 	// WebGroup is the group of the web server's workers.
 	WebGroup string
@@ -38,12 +38,11 @@ type UsersConfig struct {
 	Shell string
 	// Etc is where the user database is; empty is /etc.
 	Etc string
-	// Shared are directories in which accounts may leave files besides their home; they are cleared
-	// of an account's when it ends. nil is /tmp, /var/tmp and /dev/shm.
+	// Shared are directories outside the home in which accounts may leave files; an account's files there are removed
+	// when it ends. nil is /tmp, /var/tmp and /dev/shm.
 	Shared []string
 
-	// Limit sets the limits that the kernel holds the account's user to, and Release ends them. nil:
-	// the kernel holds none.
+	// Limit sets the kernel's limits of the account's user, and Release removes them. nil: the kernel enforces none.
 	Limit   func(rec Record) error
 	Release func(rec Record) error
 }
@@ -86,8 +85,7 @@ var prefixForm = regexp.MustCompile(`^[a-z][a-z0-9]{0,11}$`)
 // longestUser is the longest name of a user: LOGIN_NAME_MAX of Linux tools.
 const longestUser = 32
 
-// reservedNames are those that Debian's packages give to users of theirs, besides the ones that
-// are on the machine already.
+// reservedNames are the names of users that Debian's packages create, besides those on the machine.
 var reservedNames = strings.Fields(`root admin administrator sudo adm operator nobody nogroup postmaster hostmaster webmaster abuse
 	mysql mariadb postgres postfix postdrop dovecot dovenull vmail opendkim sshd ftp ftpd proftpd vsftpd nginx apache www http
 	php redis memcache memcached bind named unbound knot nsd pdns restic backup stead polkitd messagebus avahi docker`)
@@ -100,17 +98,17 @@ type users struct {
 	web   int // number of the web server's group
 
 	next  int // number of the next user; guarded by the store's mu, as reserve is called under it
-	known int // numbers below it may have been given, by the file
+	known int // lower numbers may be in use, according to the file
 }
 
-// ahead is how many numbers are taken from the range at a time, so that not every account costs a write.
+// ahead is how many numbers are reserved at a time, so that not every account costs a write.
 const ahead = 64
 
 func (u *users) counter() string { return filepath.Join(u.store.dir, "state", "next-uid") }
 
-// start reads which number the next user gets.
+// start reads the number of the next user.
 func (u *users) start() error {
-	// sshd(8) and the isolation of accounts demand it of all directories down to the jails.
+	// sshd(8) and the isolation of accounts require this of all directories down to the jails.
 	for _, dir := range []string{u.cfg.Dir, filepath.Join(u.cfg.Dir, "accounts")} {
 		if err := os.Chown(dir, 0, 0); err != nil {
 			return err
@@ -177,7 +175,7 @@ func (u *users) reserve(rec *Record) error {
 		u.next = id + 1
 		if u.next > u.known {
 			u.known = u.next + ahead
-			if err := record.WriteFile(u.counter(), []byte(strconv.Itoa(u.known)+"\n"), 0o600); err != nil {
+			if err := atomicfile.Write(u.counter(), []byte(strconv.Itoa(u.known)+"\n"), 0o600); err != nil {
 				return err
 			}
 		}
@@ -193,7 +191,7 @@ func (u *users) reserve(rec *Record) error {
 	return fmt.Errorf("%w: all numbers of users are in use", panel.ErrLimit)
 }
 
-// given tells whether an account has the number, be it one that is not complete.
+// given reports whether an account has the number, including incomplete ones.
 func (u *users) given(id int) bool {
 	for _, rec := range u.store.records {
 		if rec.User.UID == id {
@@ -203,7 +201,7 @@ func (u *users) given(id int) bool {
 	return false
 }
 
-// build makes the user and the home. The jail is opened to others last.
+// build creates the user and the home. It opens the jail to others last.
 func (u *users) build(ctx context.Context, rec Record) error {
 	jail := u.store.own(rec)
 	if err := u.store.discard(jail); err != nil {
@@ -227,13 +225,13 @@ func (u *users) build(ctx context.Context, rec Record) error {
 	if err := u.limit(rec); err != nil {
 		return err
 	}
-	if err := record.SyncDir(u.home(rec)); err != nil {
+	if err := atomicfile.SyncDir(u.home(rec)); err != nil {
 		return err
 	}
-	if err := record.SyncDir(jail); err != nil {
+	if err := atomicfile.SyncDir(jail); err != nil {
 		return err
 	}
-	return record.SyncDir(filepath.Dir(jail))
+	return atomicfile.SyncDir(filepath.Dir(jail))
 }
 
 func (u *users) entry(rec Record) userdb.User {
@@ -251,8 +249,8 @@ func (u *users) limit(rec Record) error {
 	return u.cfg.Limit(rec)
 }
 
-// briefly is how long a suspension waits for the end of an account's processes. A daemon that has not heard of it
-// yet, as a pool of PHP's, starts them anew as soon as they are killed.
+// briefly is how long a suspension waits for the end of an account's processes. A daemon that does not know of it yet,
+// such as a PHP pool, restarts them as soon as they are killed.
 const briefly = time.Second
 
 // settle implements ground. The processes of a suspended account are ended; see clear.
@@ -280,9 +278,8 @@ func (u *users) settle(ctx context.Context, rec Record) error {
 // clear implements ground.
 func (u *users) clear(ctx context.Context, rec Record) error { return killAll(ctx, rec.User.UID) }
 
-// settleHome gives the jail and the home the owner and mode that they must have, and the home what
-// Layout has. Everything below the home may change under its hands: the customer works there. So it
-// holds on to directories by descriptors and follows no link.
+// settleHome sets owner and mode of the jail and the home, and creates the directories of Layout. The customer may
+// change everything below the home at the same time, so it works on descriptors and follows no link.
 func (u *users) settleHome(rec Record) error {
 	uid, gid := rec.User.UID, rec.User.GID
 	jail, err := openDir(unix.AT_FDCWD, u.store.own(rec))
@@ -305,7 +302,7 @@ func (u *users) settleHome(rec Record) error {
 		}
 		err := unix.Mkdirat(home, l.Name, 0o700)
 		if errors.Is(err, unix.EEXIST) && !rootsDir(home, l.Name) {
-			continue // its mode is the customer's affair
+			continue // its mode is up to the customer
 		}
 		if err != nil && !errors.Is(err, unix.EEXIST) {
 			return fmt.Errorf("%s: %w", l.Name, err)
@@ -323,8 +320,8 @@ func (u *users) settleHome(rec Record) error {
 	return own(jail, 0, gid, 0o751)
 }
 
-// rootsDir tells whether a name in a home is a directory of root's: an agent was killed between making it and giving it to
-// the account, which could neither use it nor remove it.
+// rootsDir reports whether a name in a home is a directory of root's: an agent was killed between creating it and
+// giving it to the account, which could neither use nor remove it.
 func rootsDir(home int, name string) bool {
 	var st unix.Stat_t
 	err := unix.Fstatat(home, name, &st, unix.AT_SYMLINK_NOFOLLOW)
@@ -372,7 +369,7 @@ func (u *users) erase(ctx context.Context, rec Record) error {
 	if err := u.db.Set(ctx, locked); err != nil && !errors.Is(err, userdb.ErrTaken) {
 		return err
 	} else if errors.Is(err, userdb.ErrTaken) {
-		// The account never came to have the name: nothing else is to be removed in it.
+		// The account never got the name: remove nothing else under it.
 		return u.store.discard(u.store.own(rec))
 	}
 	if err := killAll(ctx, rec.User.UID); err != nil {
@@ -395,7 +392,7 @@ func (u *users) erase(ctx context.Context, rec Record) error {
 	return u.db.Remove(ctx, rec.User.Name, rec.User.UID)
 }
 
-// clearShared removes what the account left in directories that it shares with others.
+// clearShared removes the account's files in shared directories.
 func (u *users) clearShared(rec Record) error {
 	for _, spool := range []string{"/var/spool/cron/crontabs/", "/var/mail/"} {
 		if err := os.Remove(spool + rec.User.Name); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -450,7 +447,7 @@ func removeOwned(root *os.Root, dir string, uid int) error {
 	return nil
 }
 
-// openTo tells whether others than its owner and group may make files in a directory, or below it.
+// openTo reports whether others than owner and group may create files in a directory, or below it.
 func openTo(info fs.FileInfo) bool { return info.Mode().Perm()&0o001 != 0 }
 
 func ignoreGone(err error) error {

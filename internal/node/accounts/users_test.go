@@ -23,7 +23,7 @@ import (
 	"stead.dev/stead/internal/node/identity"
 	"stead.dev/stead/internal/node/limits"
 	"stead.dev/stead/internal/node/nodetest"
-	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/port/panel"
 )
 
 func must(t testing.TB, err error) {
@@ -311,7 +311,7 @@ func TestKilledAgentLeavesUsersCompleteOrAbsent(t *testing.T) {
 				t.Fatal("the agent ended by itself")
 			}
 		}
-		<-time.After(time.Duration(random(t, 15000)) * time.Microsecond) // the moment is the point
+		<-time.After(time.Duration(random(t, 15000)) * time.Microsecond) // sleeps: the agent is killed at any moment
 		must(t, agent.Process.Kill())
 		_ = agent.Wait() // killed, as told
 

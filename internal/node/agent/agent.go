@@ -24,20 +24,20 @@ import (
 	"strings"
 	"time"
 
-	"stead.dev/stead/internal/node/record"
-	"stead.dev/stead/internal/panel"
-	"stead.dev/stead/internal/panel/remote"
+	"stead.dev/stead/internal/platform/atomicfile"
 	"stead.dev/stead/internal/platform/nodelink"
+	"stead.dev/stead/internal/port/panel"
+	"stead.dev/stead/internal/port/panel/remote"
 )
 
-// membership is what an agent remembers of having joined. Certificate and key stand in one file, so
-// that a crash never leaves one without the other.
+// membership is the stored result of joining. Certificate and key are in one file, so that a crash never leaves one
+// without the other.
 type membership struct {
-	URL         string `json:"url"` // of the control plane's address for nodes
+	URL         string `json:"url"` // the control plane's address for nodes
 	ID          int64  `json:"id"`
 	Name        string `json:"name"`
 	Location    string `json:"location"`
-	Address     string `json:"address"` // where the control plane calls
+	Address     string `json:"address"` // where the control plane calls the agent
 	Certificate string `json:"certificate"`
 	Key         string `json:"key"`
 	Authority   string `json:"authority"`
@@ -77,7 +77,7 @@ func (m membership) save(dir string) error {
 	}
 	data, err := json.MarshalIndent(m, "", "\t")
 	if err == nil {
-		err = record.WriteFile(filepath.Join(dir, membershipFile), append(data, '\n'), 0o600)
+		err = atomicfile.Write(filepath.Join(dir, membershipFile), append(data, '\n'), 0o600)
 	}
 	if err != nil {
 		return fmt.Errorf("agent: %w", err)
@@ -89,19 +89,19 @@ func (m membership) identity(now func() time.Time) (*nodelink.Identity, error) {
 	return nodelink.NewIdentity([]byte(m.Certificate), []byte(m.Key), []byte(m.Authority), now)
 }
 
-// Invitation is what a machine joins with.
+// Invitation is the input for joining.
 type Invitation struct {
 	Dir     string // of the agent
-	URL     string // of the control plane's address for nodes
+	URL     string // the control plane's address for nodes
 	Token   string
 	Address string // host and port where the control plane calls the agent
 	Version string
 	Now     func() time.Time
-	// Again lets a machine that has joined before join anew.
+	// Again lets a machine that has joined before join again.
 	Again bool
 }
 
-// Member is a node as it knows itself.
+// Member describes a joined machine.
 type Member struct {
 	ID       int64
 	Name     string
@@ -109,7 +109,7 @@ type Member struct {
 	Address  string // where the control plane calls
 }
 
-// Join makes the machine a node of the control plane that the token is from.
+// Join makes the machine a node of the control plane that issued the token.
 func Join(ctx context.Context, in Invitation) (Member, error) {
 	if _, err := load(in.Dir); !in.Again && !errors.Is(err, ErrNotJoined) {
 		if err == nil {
@@ -152,7 +152,7 @@ func Join(ctx context.Context, in Invitation) (Member, error) {
 		URL: base, ID: joined.ID, Name: joined.Name, Location: joined.Location, Address: in.Address,
 		Certificate: string(joined.Certificate), Key: string(encoded), Authority: string(joined.Authority),
 	}
-	// The authority in the answer must be the one that the token names, and the certificate ours.
+	// The authority in the answer must match the token's pin, and the certificate our key.
 	root, err := nodelink.ParseCertificate(joined.Authority)
 	if err != nil || nodelink.Pin(root) != pin {
 		return Member{}, errors.Join(errors.New("the control plane answered with another authority than the token's"), err)
@@ -186,10 +186,10 @@ func client(c *tls.Config) *http.Client {
 	}
 }
 
-// Refused says that the control plane does not take the machine for one of its nodes.
+// errRefused says that the control plane does not accept the machine as one of its nodes.
 var errRefused = errors.New("the control plane refuses this machine: its token has been used or has expired, or the node was removed")
 
-// maxAnswer is far more than any answer has.
+// maxAnswer is far more than any answer.
 const maxAnswer = 64 << 10
 
 // send posts a message and reads the answer.
@@ -223,7 +223,7 @@ func send[O any](ctx context.Context, c *http.Client, address string, in any) (o
 	return out, nil
 }
 
-// Joined tells who the machine is; ErrNotJoined when it has not joined.
+// Joined describes the machine; ErrNotJoined when it has not joined.
 func Joined(dir string) (Member, error) {
 	m, err := load(dir)
 	return m.member(), err
@@ -233,14 +233,14 @@ func (m membership) member() Member {
 	return Member{ID: m.ID, Name: m.Name, Location: m.Location, Address: m.Address}
 }
 
-// Config is what an agent is told.
+// Config configures an agent.
 type Config struct {
-	Dir     string // its own, where Join put what it is
+	Dir     string // the agent's own, in which Join stored the membership
 	Panel   panel.Panel
 	Version string
 	Now     func() time.Time
 	Log     *slog.Logger
-	// Measure tells what the machine has.
+	// Measure returns the machine's capacity.
 	Measure func() (nodelink.Capacity, error)
 	// ReportEvery is the mean pause between reports; 0: nodelink.ReportEvery.
 	ReportEvery time.Duration
@@ -279,13 +279,13 @@ const (
 	pingTimeout   = 10 * time.Second
 )
 
-// Run serves the panel on ln, reports and renews until ctx ends; calls that run then get grace.
+// Run serves the panel on ln, reports and renews until ctx ends; running calls then get grace.
 func (a *Agent) Run(ctx context.Context, ln net.Listener, grace time.Duration) error {
 	srv := &http.Server{
 		Handler:           remote.Ending(ctx, remote.Handler(a.cfg.Panel, a.cfg.Version)),
 		TLSConfig:         a.identity.Server(func(name string) bool { return name == nodelink.Control }, false),
 		ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout,
-		// A control plane that was cut off is missed, and what it asked for ended.
+		// Detects a control plane that was cut off, and ends its calls.
 		HTTP2:    &http.HTTP2Config{SendPingTimeout: pingAfter, PingTimeout: pingTimeout},
 		ErrorLog: slog.NewLogLogger(a.cfg.Log.Handler(), slog.LevelDebug),
 	}
@@ -314,7 +314,7 @@ func (a *Agent) Run(ctx context.Context, ln net.Listener, grace time.Duration) e
 	return nil
 }
 
-// retryAfter is the pause after a report that was not heard.
+// retryAfter is the pause after a failed report.
 const retryAfter = 5 * time.Second
 
 // live reports and renews until ctx ends.
@@ -346,7 +346,7 @@ func (a *Agent) live(ctx context.Context) {
 	}
 }
 
-// jitter spreads what many machines do: from three quarters to five quarters of d.
+// jitter spreads the calls of many machines: from three quarters to five quarters of d.
 func jitter(d time.Duration) time.Duration {
 	return d*3/4 + rand.N(d/2+1) //nolint:gosec // spreads load, keeps no secret
 }
@@ -375,7 +375,7 @@ func (a *Agent) report(ctx context.Context) error {
 	return err
 }
 
-// renew takes a new certificate, with a new key. The old one is good until it ends, so nothing waits.
+// renew gets a new certificate, with a new key. The old one is valid until it ends, so nothing waits.
 func (a *Agent) renew(ctx context.Context) error {
 	key, err := nodelink.NewKey()
 	if err != nil {
@@ -402,7 +402,7 @@ func (a *Agent) renew(ctx context.Context) error {
 		return err
 	}
 	a.member = m
-	// The next call shows the new certificate.
+	// The next call uses the new certificate.
 	a.control.CloseIdleConnections()
 	a.cfg.Log.InfoContext(ctx, "the certificate was renewed", "ends", a.identity.NotAfter())
 	return nil

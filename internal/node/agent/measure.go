@@ -13,7 +13,7 @@ import (
 	"stead.dev/stead/internal/platform/nodelink"
 )
 
-// Measure reads what the machine has from the kernel. dir is where the homes are.
+// Measure reads the machine's capacity from the kernel. dir holds the homes.
 func Measure(dir string, accounts int) (nodelink.Capacity, error) {
 	c := nodelink.Capacity{Accounts: accounts, CPUs: runtime.NumCPU()}
 	var disk unix.Statfs_t
@@ -39,7 +39,7 @@ func Measure(dir string, accounts int) (nodelink.Capacity, error) {
 	return c, nil
 }
 
-// readMemory reads the kernel's table, in KiB.
+// readMemory parses the kernel's table, in KiB.
 func readMemory(file string) (map[string]int64, error) {
 	f, err := os.Open(file)
 	if err != nil {

@@ -19,25 +19,25 @@ import (
 	"stead.dev/stead/internal/node/accounts"
 	"stead.dev/stead/internal/node/facility"
 	"stead.dev/stead/internal/node/files"
-	"stead.dev/stead/internal/node/record"
-	"stead.dev/stead/internal/panel"
-	"stead.dev/stead/internal/platform/places"
+	"stead.dev/stead/internal/platform/atomicfile"
+	"stead.dev/stead/internal/platform/semaphore"
+	"stead.dev/stead/internal/port/panel"
 )
 
-// Config is what the backups of a machine are told; Parts and AtOnce may be left out.
+// Config configures the backups of a machine; Parts and AtOnce are optional.
 type Config struct {
-	Dir      string // for records and what is in work; root's only
+	Dir      string // for records and temporary files; root's only
 	Accounts facility.Lookup
 	Store    Store
-	// Parts are the facilities whose things go into backups.
+	// Parts are the facilities with a part in backups.
 	Parts []facility.Backuper
 	Now   func() time.Time
 	Log   *slog.Logger
-	// AtOnce is how many tasks run at the same time; 0 means 2. The others wait.
+	// AtOnce is the number of concurrent tasks; 0 means 2. The others wait.
 	AtOnce int
 }
 
-// keepEnded is how long the outcome of restores and checks, and of backups that failed, is known.
+// keepEnded is how long the results of restores, checks and failed backups are kept.
 const keepEnded = 7 * 24 * time.Hour
 
 // Driver is the machine's part panel.Backups.
@@ -50,14 +50,14 @@ type Driver struct {
 	life    context.Context // of all tasks
 	working sync.WaitGroup
 
-	downloads places.Places[string] // of accounts, by ref
+	downloads semaphore.Keyed[string] // of accounts, by ref
 
 	mu     sync.Mutex
 	active map[string]*run // by ref
 	closed bool
 }
 
-// run is a task that is running.
+// run is a running task.
 type run struct {
 	id     string
 	cancel context.CancelFunc
@@ -72,7 +72,7 @@ var (
 	_ facility.Writer   = (*Driver)(nil)
 )
 
-// New is the driver; Start takes up what was interrupted.
+// New makes the driver; Start continues interrupted tasks.
 func New(c Config) (*Driver, error) {
 	if c.AtOnce == 0 {
 		c.AtOnce = 2
@@ -84,7 +84,7 @@ func New(c Config) (*Driver, error) {
 	}
 	d := &Driver{
 		cfg: c, slots: make(chan struct{}, c.AtOnce), active: map[string]*run{},
-		downloads: places.Places[string]{Each: downloadsMost, All: downloadsMostAll},
+		downloads: semaphore.Keyed[string]{Each: downloadsMost, All: downloadsMostAll},
 		measure:   func(context.Context, string) error { return nil },
 	}
 	d.life, d.stop = context.WithCancel(context.Background())
@@ -114,7 +114,7 @@ func (d *Driver) Remove(_ context.Context, a accounts.Account) error {
 	return d.forget(context.WithoutCancel(d.life), a.Ref)
 }
 
-// interrupt ends the task that runs for ref and waits for it. It is not taken up again.
+// interrupt ends the running task of ref and waits for it. It is not continued.
 func (d *Driver) interrupt(ref string) {
 	d.mu.Lock()
 	r := d.active[ref]
@@ -148,7 +148,7 @@ func (d *Driver) Start(context.Context) error {
 			return fmt.Errorf("backups: %w", err)
 		}
 		t, err := d.task(ref, string(id))
-		if err != nil || t.Status != panel.TaskRunning { // the crash was before the record, or after its end
+		if err != nil || t.Status != panel.TaskRunning { // the crash was before the record, or after the end
 			if err := os.Remove(d.marker(ref)); err != nil {
 				return fmt.Errorf("backups: %w", err)
 			}
@@ -164,7 +164,7 @@ func (d *Driver) Start(context.Context) error {
 // Stop implements facility.Stopper: it ends the tasks, which a later Start takes up.
 func (d *Driver) Stop(context.Context) error { return d.Close() }
 
-// Close ends the tasks of this process; the next takes them up.
+// Close interrupts the tasks of this process; the next process continues them.
 func (d *Driver) Close() error {
 	d.mu.Lock()
 	d.closed = true
@@ -184,7 +184,7 @@ func emptyDir(dir string) error {
 
 var nameForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
-// known answers whether there is, or was, an account of that ref with something to tell.
+// known returns an error unless there is, or was, an account of that ref with backups.
 func (d *Driver) known(ref string) error {
 	if !nameForm.MatchString(ref) {
 		return fmt.Errorf("%w: account", panel.ErrNotFound)
@@ -198,7 +198,7 @@ func (d *Driver) known(ref string) error {
 	return nil
 }
 
-// The prefix keeps refs apart from the names that are the driver's own.
+// The prefix distinguishes refs from the driver's own names.
 func (d *Driver) dir(ref string) string      { return filepath.Join(d.cfg.Dir, "of-"+ref) }
 func (d *Driver) file(ref, id string) string { return filepath.Join(d.dir(ref), id+".json") }
 func (d *Driver) marker(ref string) string   { return filepath.Join(d.cfg.Dir, "running", ref) }
@@ -212,7 +212,7 @@ func (d *Driver) part(p panel.BackupPart) facility.Backuper {
 	return nil
 }
 
-// begin starts a task, or answers the one that is there.
+// begin starts a task, or returns the existing one.
 func (d *Driver) begin(t task) (panel.BackupTask, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -240,7 +240,7 @@ func (d *Driver) begin(t task) (panel.BackupTask, error) {
 	if err := d.write(t); err != nil {
 		return panel.BackupTask{}, err
 	}
-	if err := record.WriteFile(d.marker(t.Ref), []byte(t.ID), 0o600); err != nil {
+	if err := atomicfile.Write(d.marker(t.Ref), []byte(t.ID), 0o600); err != nil {
 		return panel.BackupTask{}, err
 	}
 	d.launch(t)
@@ -250,14 +250,14 @@ func (d *Driver) begin(t task) (panel.BackupTask, error) {
 // launch runs the task in the background; the caller holds mu.
 func (d *Driver) launch(t task) {
 	ctx, cancel := context.WithCancel(d.life)
-	t.Parts = slices.Clone(t.Parts) // the caller's are answered meanwhile
+	t.Parts = slices.Clone(t.Parts) // the caller's slice is returned meanwhile
 	r := &run{id: t.ID, cancel: cancel, ended: make(chan struct{})}
 	d.active[t.Ref] = r
 	d.working.Go(func() {
 		defer close(r.ended)
 		defer cancel()
 		d.run(ctx, &t)
-		// Together, so that whoever reads that it has ended can begin the next.
+		// In one step, so that whoever reads that it has ended can start the next.
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		delete(d.active, t.Ref)
@@ -270,8 +270,8 @@ func (d *Driver) launch(t task) {
 	})
 }
 
-// run does the task and notes what became of it. When the machine stops, it is still running, and the
-// next start takes it up.
+// run executes the task and stores its result. When the machine stops, the task still counts as running, and the next
+// start continues it.
 func (d *Driver) run(ctx context.Context, t *task) {
 	select {
 	case d.slots <- struct{}{}:
@@ -309,7 +309,7 @@ func (d *Driver) run(ctx context.Context, t *task) {
 	}
 }
 
-// failure is the kind of a task's error, with the operating system's words translated.
+// failure classifies a task's error, including those of the operating system.
 func failure(err error) panel.Kind {
 	var known panel.Kind
 	if errors.As(err, &known) {
@@ -354,7 +354,7 @@ func (d *Driver) startBackup(ref string, in panel.BackupRequest) (panel.BackupTa
 	return d.begin(t)
 }
 
-// sorted are the parts in their one order.
+// sorted returns the parts in their fixed order.
 func sorted(parts []panel.BackupPart) ([]panel.BackupPart, error) {
 	var all []panel.BackupPart
 	for _, p := range panel.BackupParts {
@@ -440,7 +440,7 @@ func paths(items []string) ([]string, error) {
 	return clean, nil
 }
 
-// target is the directory that files are restored into.
+// target returns the directory into which files are restored.
 func target(dir string) (string, error) {
 	name, err := files.CleanPath(dir)
 	if err == nil && (name == "." || passing[strings.SplitN(name, "/", 2)[0]]) {
@@ -530,7 +530,7 @@ func (d *Driver) deleteBackup(ctx context.Context, ref, id string) error {
 		}
 		d.interrupt(ref)
 	}
-	// The place of a task is taken, so that none begins while the store is at work.
+	// Occupies the account's task, so that none starts while the store works.
 	d.mu.Lock()
 	if d.closed || d.active[ref] != nil {
 		d.mu.Unlock()
@@ -571,10 +571,10 @@ func (d *Driver) deleteBackup(ctx context.Context, ref, id string) error {
 	if err := os.Remove(d.file(ref, id)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return record.SyncDir(d.dir(ref))
+	return atomicfile.SyncDir(d.dir(ref))
 }
 
-// forget removes all that there is of an account's backups, the records last.
+// forget removes all backups of an account, the records last.
 func (d *Driver) forget(ctx context.Context, ref string) error {
 	if _, err := os.Stat(d.dir(ref)); errors.Is(err, fs.ErrNotExist) {
 		return nil

@@ -27,8 +27,8 @@ import (
 
 	"stead.dev/stead/internal/node/accounts"
 	"stead.dev/stead/internal/node/facility"
-	"stead.dev/stead/internal/panel"
 	"stead.dev/stead/internal/platform/testkit"
+	"stead.dev/stead/internal/port/panel"
 )
 
 // world is a machine with two accounts that have Linux users of their own.

@@ -15,7 +15,7 @@ import (
 
 	"stead.dev/stead/internal/node/accounts"
 	"stead.dev/stead/internal/node/facility"
-	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/port/panel"
 )
 
 // agentEnv makes this program an agent of the test that kills it: directory, uid and store.

@@ -8,7 +8,7 @@ import (
 	"io"
 	"strings"
 
-	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/port/panel"
 )
 
 // OpenBackup implements panel.Backups.
@@ -17,7 +17,7 @@ func (d *Driver) OpenBackup(ctx context.Context, ref, id string) (io.ReadCloser,
 	if err != nil {
 		return nil, panel.Wrap("backups.open", ref, err)
 	}
-	end, ok := d.downloads.Take(ref)
+	end, ok := d.downloads.Acquire(ref)
 	if !ok {
 		return nil, panel.Wrap("backups.open", ref, fmt.Errorf("%w: backups are being downloaded already", panel.ErrBusy))
 	}
@@ -44,7 +44,7 @@ func (d *Driver) OpenBackup(ctx context.Context, ref, id string) (io.ReadCloser,
 	return &download{pr, cancel}, nil
 }
 
-// Each download is a program that reads the store, for as long as its customer takes.
+// Each download is a process that reads the store, for as long as the customer takes.
 const (
 	downloadsMost    = 2 // of an account
 	downloadsMostAll = 16
@@ -61,8 +61,8 @@ func (d *download) Close() error {
 	return d.PipeReader.Close()
 }
 
-// appendPart copies the entries of a part below a directory of its name. The documents of parts that
-// consist of more are the platform's business and may hold what no customer is shown.
+// appendPart copies the entries of a part below a directory of its name. It omits the documents of parts with other
+// content: they belong to the platform and may hold what customers must not see.
 func appendPart(w *tar.Writer, r io.Reader, p panel.BackupPart) error {
 	return entries(r, func(name string, h *tar.Header, body io.Reader) error {
 		if p != panel.PartFiles {

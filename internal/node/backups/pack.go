@@ -16,26 +16,25 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// staging marks names of what is being prepared in a home (package files); nobody's content.
+// staging is the prefix of temporary names in a home (package files), which have no content to keep.
 const staging = ".stead-"
 
-// passing are what a home has for the moment: a restore would take the newer away for the older.
+// passing are the temporary directories of a home: a restore would replace newer content by older.
 var passing = map[string]bool{"logs": true, "tmp": true}
 
-// The records of a tar that are beyond its format: extended attributes as all programs write them,
-// and what could not be read.
+// The tar records for extended attributes, in the usual form, and for what could not be read.
 const (
 	xattrRecord      = "SCHILY.xattr."
 	unreadableRecord = "STEAD.unreadable"
 )
 
-// counted is what a stream holds.
+// counted is the content of a stream, in numbers.
 type counted struct {
 	entries, unreadable, bytes int64
 }
 
-// maxName is how many bytes of a name the system takes. Where directories were made one in the other beyond it,
-// the names of all would grow with the square of their number.
+// maxName is the longest name that the system accepts, in bytes. With directories nested beyond it, the names would
+// grow with the square of their number.
 const maxName = 4096
 
 // packer writes a directory tree into a tar.
@@ -45,11 +44,11 @@ type packer struct {
 	tar  *tar.Writer
 	skip func(name string) bool // of an entry of the tree
 	into string                 // prefix of the names in the tar
-	most int64                  // bytes that the account may have; zero is no limit
+	most int64                  // limit of the account's bytes; zero is no limit
 	counted
 }
 
-// skipped tells what of a home is no content.
+// skipped reports names of a home that are not content.
 func skipped(name string) bool {
 	return passing[name] || strings.HasPrefix(path.Base(name), staging)
 }
@@ -86,7 +85,7 @@ func (p *packer) dir(dir string) error {
 	return nil
 }
 
-// entry writes what stands at name. What vanished while the tree was read is passed over.
+// entry writes the object at name. It skips what vanished while the tree was read.
 func (p *packer) entry(name string) error {
 	info, err := p.root.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -110,7 +109,7 @@ func (p *packer) entry(name string) error {
 	case 0:
 		return p.file(name, info)
 	default:
-		return nil // sockets, pipes and devices have no content to keep
+		return nil // sockets, pipes and devices have no content
 	}
 }
 
@@ -137,7 +136,7 @@ func (p *packer) directory(name string, info fs.FileInfo) error {
 }
 
 func (p *packer) file(name string, info fs.FileInfo) error {
-	// Without O_NONBLOCK the opening of a pipe that took the file's place would wait for a writer.
+	// Without O_NONBLOCK opening a pipe that replaced the file would wait for a writer.
 	f, err := p.root.OpenFile(name, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if gone(err) {
 		return nil
@@ -157,19 +156,19 @@ func (p *packer) file(name string, info fs.FileInfo) error {
 		return err
 	}
 	if p.most > 0 && p.bytes+info.Size() > p.most && hollow(info) {
-		return p.unread(h) // no restore would have the room for it, and a customer can make any number of them
+		return p.unread(h) // no restore would have room for it, and a customer can create any number of them
 	}
 	return p.write(h, f)
 }
 
-// hollow tells whether a file is mostly holes, which occupy nothing and are read as zeros, or has several names, by each
-// of which it is read once more.
+// hollow reports a file that is mostly holes, which use no disk and read as zeros, or that has several names, by each
+// of which it is read again.
 func hollow(info fs.FileInfo) bool {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	return ok && (st.Blocks*512 < info.Size()/2 || st.Nlink > 1)
 }
 
-// gone tells of an entry that was removed or replaced since its directory was read.
+// gone reports an entry that was removed or replaced since its directory was read.
 func gone(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ELOOP) || errors.Is(err, syscall.ENOTDIR)
 }
@@ -181,8 +180,8 @@ func (p *packer) unread(h *tar.Header) error {
 	return p.write(h, nil)
 }
 
-// write puts an entry into the tar. A file that shrinks while it is read is filled up with zeros, as
-// tar programs do: its length stands before it.
+// write writes an entry into the tar. It fills up a file that shrinks meanwhile with zeros, as tar programs do: its
+// length is already written.
 func (p *packer) write(h *tar.Header, body io.Reader) error {
 	p.entries++
 	if err := p.tar.WriteHeader(h); err != nil {
@@ -234,7 +233,7 @@ func header(name string, info fs.FileInfo, link string) *tar.Header {
 	return h
 }
 
-// modeBits are the permissions in the form of chmod(2).
+// modeBits converts permissions to the form of chmod(2).
 func modeBits(m fs.FileMode) int64 {
 	bits := int64(m.Perm())
 	for flag, bit := range map[fs.FileMode]int64{fs.ModeSetuid: 0o4000, fs.ModeSetgid: 0o2000, fs.ModeSticky: 0o1000} {
@@ -245,7 +244,7 @@ func modeBits(m fs.FileMode) int64 {
 	return bits
 }
 
-// attributes adds the extended attributes that are the user's own.
+// attributes adds the user's own extended attributes.
 func attributes(f *os.File, h *tar.Header) error {
 	fd := int(f.Fd())
 	size, err := unix.Flistxattr(fd, nil)
@@ -276,7 +275,7 @@ func attributes(f *os.File, h *tar.Header) error {
 	return nil
 }
 
-// unsupported passes over that a file system has no extended attributes.
+// unsupported ignores that a file system has no extended attributes.
 func unsupported(err error) error {
 	if errors.Is(err, unix.ENOTSUP) || errors.Is(err, unix.ERANGE) {
 		return nil

@@ -21,46 +21,45 @@ import (
 	"syscall"
 	"time"
 
-	"stead.dev/stead/internal/node/record"
-	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/platform/atomicfile"
+	"stead.dev/stead/internal/port/panel"
 )
 
-// ResticConfig says where the repositories are.
+// ResticConfig locates the repositories.
 type ResticConfig struct {
 	Binary string // of restic; empty is "restic"
-	// Repository is the folder or the address in S3 ("s3:https://s3.example.com/bucket/prefix") below
-	// which each account has a repository of its own, named by its ref.
+	// Repository is the folder or the address in S3 ("s3:https://s3.example.com/bucket/prefix") below which each
+	// account has a repository of its own, named by its ref.
 	Repository string
 	// CredentialsFile is an AWS credentials file with the keys for S3, readable by its owner only.
 	CredentialsFile string
 	Region          string // of S3; may be empty
-	// KeyFile holds the secret that the repositories' passwords derive from. It is made when missing.
-	// Without it no backup can be read.
+	// KeyFile holds the secret from which the repositories' passwords are derived. It is created when missing. Without
+	// it no backup can be read.
 	KeyFile string
-	// Dir is the store's own on this machine: restic's cache, and what keeps programs that a killed
-	// agent left from meeting those of the next.
+	// Dir is the store's own on this machine: restic's cache, and the locks against processes of a killed agent.
 	Dir string
 }
 
-// Restic keeps the streams in restic repositories. restic is told its repository and password by the
-// environment and an inherited pipe: neither stands in a list of processes or on the disk.
+// Restic keeps the streams in restic repositories. restic gets its repository and password by the environment and an
+// inherited pipe: neither is in a process list or on the disk.
 type Restic struct {
 	ResticConfig
 	key []byte
 
 	mu   sync.Mutex
-	made map[string]bool // refs whose repository is known to be there
+	made map[string]bool // refs whose repository is known to exist
 }
 
 var _ Store = (*Restic)(nil)
 
-// ResticInstalled tells whether the machine has restic where it is looked for.
+// ResticInstalled reports whether restic is installed.
 func ResticInstalled() bool {
 	_, err := exec.LookPath("restic")
 	return err == nil
 }
 
-// NewRestic opens the store; nothing is asked of the repositories yet.
+// NewRestic opens the store; it does not access the repositories yet.
 func NewRestic(c ResticConfig) (*Restic, error) {
 	if c.Binary == "" {
 		c.Binary = "restic"
@@ -98,12 +97,12 @@ func private(file string) error {
 	return err
 }
 
-// readKey reads the secret, or makes it when there is none.
+// readKey reads the secret, or creates it when there is none.
 func readKey(file string) ([]byte, error) {
 	text, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		text = []byte(rand.Text() + rand.Text() + "\n")
-		err = record.WriteFile(file, text, 0o600)
+		err = atomicfile.Write(file, text, 0o600)
 	}
 	if err != nil {
 		return nil, err
@@ -118,7 +117,7 @@ func readKey(file string) ([]byte, error) {
 	return key, nil
 }
 
-// Password is that of an account's repository: whoever has the key file can read it by hand.
+// Password is the password of an account's repository: with the key file an operator can read it by hand.
 func (s *Restic) Password(ref string) string {
 	mac := hmac.New(sha256.New, s.key)
 	mac.Write([]byte("stead backups " + ref))
@@ -135,7 +134,7 @@ func (s *Restic) Name() string {
 	return "local"
 }
 
-// repository is where the account's is: at its ref, or at what places has for it.
+// repository is the location of the account's repository: its ref, or the one in places.
 func (s *Restic) repository(ref string) string {
 	name := ref
 	if other, err := os.ReadFile(s.own("places", ref)); err == nil {
@@ -146,13 +145,13 @@ func (s *Restic) repository(ref string) string {
 
 func (s *Restic) own(kind, ref string) string { return filepath.Join(s.Dir, kind, ref) }
 
-// command is restic on the repository of an account; done frees what it was given.
+// command is restic on the repository of an account; done frees its resources.
 func (s *Restic) command(ctx context.Context, ref string, args ...string) (cmd *exec.Cmd, done func(), err error) {
 	pr, pw, err := os.Pipe()
 	if err != nil {
 		return nil, nil, err
 	}
-	// A password is shorter than a pipe is wide: nobody has to wait for restic to read it.
+	// A password fits into a pipe's buffer, so the write does not block.
 	_, err = pw.WriteString(s.Password(ref))
 	if err = errors.Join(err, pw.Close()); err != nil {
 		return nil, nil, errors.Join(err, pr.Close())
@@ -176,7 +175,7 @@ func (s *Restic) command(ctx context.Context, ref string, args ...string) (cmd *
 	return cmd, func() { _ = pr.Close() }, nil
 }
 
-// run runs restic to its end and answers what it printed.
+// run runs restic to its end and returns its output.
 func (s *Restic) run(ctx context.Context, ref string, stdin io.Reader, args ...string) ([]byte, error) {
 	cmd, done, err := s.command(ctx, ref, args...)
 	if err != nil {
@@ -191,8 +190,8 @@ func (s *Restic) run(ctx context.Context, ref string, stdin io.Reader, args ...s
 		defer func() { _ = lock.Close() }() // nothing was written
 		cmd.ExtraFiles = append(cmd.ExtraFiles, lock)
 	}
-	// restic takes the end of its input for the end of the content, also when that is the end of the
-	// agent: it ends with it. Pdeathsig is about the thread that starts it, which must live as long.
+	// restic takes the end of its input for the end of the content, also when the agent ends: so it is killed with the
+	// agent. Pdeathsig refers to the starting thread, which must live as long.
 	cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -200,8 +199,8 @@ func (s *Restic) run(ctx context.Context, ref string, stdin io.Reader, args ...s
 	stderr := &lastWords{}
 	cmd.Stdout, cmd.Stderr = &out, stderr
 	if stdin != nil {
-		// restic takes the end of its input for the end of the content: it must not live to see the
-		// end of one that failed.
+		// restic takes the end of its input for the end of the content: it must be killed before it sees the end of a
+		// failed one.
 		cmd.Stdin = &fatal{stdin, func() { _ = cmd.Cancel() }}
 	}
 	if err := cmd.Run(); err != nil {
@@ -219,8 +218,8 @@ func (s *Restic) run(ctx context.Context, ref string, stdin io.Reader, args ...s
 // changing are the commands that write into a repository.
 var changing = map[string]bool{"init": true, "backup": true, "forget": true, "unlock": true}
 
-// lock waits until no restic writes into the account's repository, also none that an agent left that
-// was killed: it has inherited the lock.
+// lock waits until no restic writes into the account's repository, including one of a killed agent, which has inherited
+// the lock.
 func (s *Restic) lock(ctx context.Context, ref string) (*os.File, error) {
 	f, err := os.OpenFile(s.own("locks", ref), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -244,7 +243,7 @@ func (s *Restic) lock(ctx context.Context, ref string) (*os.File, error) {
 	}
 }
 
-// fatal ends the reader's process before it answers a failure.
+// fatal kills the reading process before it returns a failure.
 type fatal struct {
 	io.Reader
 	kill func()
@@ -270,7 +269,7 @@ type failed struct{ error }
 
 func (f failed) Read([]byte) (int, error) { return 0, f.error }
 
-// lastWords keeps the end of what a program says of its failure.
+// lastWords keeps the end of a program's error output.
 type lastWords struct{ text []byte }
 
 func (w *lastWords) Write(b []byte) (int, error) {
@@ -280,7 +279,7 @@ func (w *lastWords) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// explain gives restic's failure a kind.
+// explain classifies restic's failure.
 func (w *lastWords) explain(command string, err error) error {
 	text := strings.TrimSpace(string(w.text))
 	var exit *exec.ExitError
@@ -292,7 +291,7 @@ func (w *lastWords) explain(command string, err error) error {
 	case strings.Contains(text, "already locked"):
 		return fmt.Errorf("%w: %w", panel.ErrBusy, err)
 	case strings.Contains(text, "no space left on device"), strings.Contains(text, "quota exceeded"):
-		// The store's disk, not the customer's.
+		// The store's disk is full, not the customer's.
 		return fmt.Errorf("%w: %w", panel.ErrBusy, err)
 	case strings.Contains(text, "dial tcp"), strings.Contains(text, "connection refused"), strings.Contains(text, "i/o timeout"),
 		strings.Contains(text, "no such host"), strings.Contains(text, "Access Denied"):
@@ -301,7 +300,7 @@ func (w *lastWords) explain(command string, err error) error {
 	return err
 }
 
-// ensure makes the repository of an account should it not be there.
+// ensure creates the repository of an account if it does not exist.
 func (s *Restic) ensure(ctx context.Context, ref string) error {
 	s.mu.Lock()
 	made := s.made[ref]
@@ -318,14 +317,14 @@ func (s *Restic) ensure(ctx context.Context, ref string) error {
 	return nil
 }
 
-// begin makes a repository where there is none. Of one whose making was interrupted restic can make
-// nothing any more: it has a key that is not its own. A folder is made anew then, and in S3, where
-// restic removes no repository, another place is taken.
+// begin creates a repository. restic cannot complete an interrupted creation: the repository has a key of an unknown
+// password. A folder is then created again; in S3, where restic cannot remove a repository, begin chooses another
+// location.
 func (s *Restic) begin(ctx context.Context, ref string) error {
 	beginning := s.own("beginning", ref)
 	switch _, err := os.Stat(beginning); {
 	case err == nil && s.remote():
-		if err := record.WriteFile(s.own("places", ref), []byte(ref+"-"+rand.Text()[:8]), 0o600); err != nil {
+		if err := atomicfile.Write(s.own("places", ref), []byte(ref+"-"+rand.Text()[:8]), 0o600); err != nil {
 			return err
 		}
 	case err == nil:
@@ -346,12 +345,12 @@ func (s *Restic) begin(ctx context.Context, ref string) error {
 		if absent(err) != nil {
 			return err
 		}
-		// One that has lost its configuration is not made over: it may still be saved by hand.
+		// A repository that has lost its configuration is not replaced: an operator may still rescue it.
 		if left, unread := os.ReadDir(filepath.Join(s.repository(ref), "keys")); !s.remote() && unread == nil && len(left) > 0 {
 			return damaged(err)
 		}
 	}
-	if err := record.WriteFile(beginning, nil, 0o600); err != nil {
+	if err := atomicfile.Write(beginning, nil, 0o600); err != nil {
 		return err
 	}
 	if _, err := s.run(ctx, ref, nil, "init"); err != nil {
@@ -360,7 +359,7 @@ func (s *Restic) begin(ctx context.Context, ref string) error {
 	if err := os.Remove(beginning); err != nil {
 		return err
 	}
-	return record.SyncDir(filepath.Dir(beginning))
+	return atomicfile.SyncDir(filepath.Dir(beginning))
 }
 
 func backupTag(id string) string { return "backup=" + id }
@@ -370,7 +369,7 @@ func (s *Restic) Save(ctx context.Context, ref, id string, part panel.BackupPart
 	if err := s.ensure(ctx, ref); err != nil {
 		return "", err
 	}
-	// A restic that was killed leaves a lock; this removes those whose process is gone, and no other.
+	// A killed restic leaves a lock; this removes locks whose process has ended, and no others.
 	if _, err := s.run(ctx, ref, nil, "unlock"); err != nil {
 		return "", err
 	}
@@ -425,7 +424,7 @@ type dump struct {
 	err           error
 }
 
-// Read answers the end of the stream only when restic ended well.
+// Read returns the end of the stream only when restic succeeded.
 func (d *dump) Read(b []byte) (int, error) {
 	if d.ended {
 		return 0, d.err
@@ -452,8 +451,7 @@ func (d *dump) Close() error {
 	return nil
 }
 
-// judge tells a repository that is damaged from one that cannot be reached: of the latter nothing can
-// be read.
+// judge distinguishes a damaged repository from one that cannot be reached.
 func (s *Restic) judge(ctx context.Context, ref string, err error) error {
 	var known panel.Kind
 	if errors.As(err, &known) {
@@ -487,7 +485,7 @@ func (s *Restic) Delete(ctx context.Context, ref, id string) error {
 	return s.forget(ctx, ref, "--tag", backupTag(id))
 }
 
-// absent passes over that there is no repository: the first backup failed before it was made.
+// absent ignores a missing repository: the first backup failed before it was created.
 func absent(err error) error {
 	if err != nil && strings.Contains(err.Error(), "Is there a repository at the following location?") {
 		return nil
@@ -495,7 +493,7 @@ func absent(err error) error {
 	return err
 }
 
-// forget removes the snapshots that the filter finds, and what only they need.
+// forget removes the snapshots that match the filter, and data that only they need.
 func (s *Restic) forget(ctx context.Context, ref string, filter ...string) error {
 	out, err := s.run(ctx, ref, nil, append([]string{"snapshots", "--json"}, filter...)...)
 	if err != nil {
@@ -518,7 +516,7 @@ func (s *Restic) forget(ctx context.Context, ref string, filter ...string) error
 	return err
 }
 
-// there tells that an account may have a repository.
+// there reports whether an account may have a repository.
 func (s *Restic) there(ref string) bool {
 	if s.remote() {
 		return true

@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/port/panel"
 )
 
 // bucket is as much of S3 as restic asks for, in memory.

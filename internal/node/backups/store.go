@@ -10,30 +10,30 @@ import (
 	"os"
 	"path/filepath"
 
-	"stead.dev/stead/internal/node/record"
-	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/platform/atomicfile"
+	"stead.dev/stead/internal/port/panel"
 )
 
-// Store keeps streams: one for each part of each backup of an account. Refs and ids are names of one
-// element that were checked. Calls for one ref follow each other.
+// Store keeps streams: one for each part of each backup of an account. Refs and ids are validated names of one path
+// element. Calls for one ref are serialized.
 type Store interface {
-	// Name is what customers are told: "local", "s3".
+	// Name is reported to customers: "local", "s3".
 	Name() string
-	// Save keeps what r gives until its end, and answers the handle by which Open finds it. When r
-	// fails, nothing is kept under a handle that was answered.
+	// Save stores r until its end, and returns the handle for Open. When r fails, no returned handle refers to stored
+	// content.
 	Save(ctx context.Context, ref, id string, part panel.BackupPart, r io.Reader) (handle string, err error)
-	// Open reads a stream. Reading fails as panel.ErrInvalid when it is damaged, and as
-	// panel.ErrUnreachable when the store is.
+	// Open reads a stream. Reading fails as panel.ErrInvalid when it is damaged, and as panel.ErrUnreachable when the
+	// store cannot be reached.
 	Open(ctx context.Context, ref, id string, part panel.BackupPart, handle string) (io.ReadCloser, error)
-	// Check looks whether the account's store is sound in itself; panel.ErrInvalid when it is not.
+	// Check verifies the structure of the account's store; panel.ErrInvalid when it is damaged.
 	Check(ctx context.Context, ref string) error
-	// Delete removes all streams of a backup, those of interrupted tries too.
+	// Delete removes all streams of a backup, including those of interrupted attempts.
 	Delete(ctx context.Context, ref, id string) error
-	// Drop removes all that the store has of an account.
+	// Drop removes everything of an account.
 	Drop(ctx context.Context, ref string) error
 }
 
-// Folder is the store that needs nothing installed: a compressed tar per part.
+// Folder is the store without dependencies: one compressed tar per part.
 type Folder struct{ dir string }
 
 var _ Store = Folder{}
@@ -59,26 +59,15 @@ func (f Folder) Save(_ context.Context, ref, id string, part panel.BackupPart, r
 	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
 		return "", err
 	}
-	tmp := name + ".tmp"
-	file, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	err := atomicfile.WriteStream(name, 0o600, func(w io.Writer) error {
+		gz := gzip.NewWriter(w)
+		_, err := io.Copy(gz, r)
+		return errors.Join(err, gz.Close())
+	})
 	if err != nil {
 		return "", err
 	}
-	gz := gzip.NewWriter(file)
-	_, err = io.Copy(gz, r)
-	if err == nil {
-		err = gz.Close()
-	}
-	if err == nil {
-		err = file.Sync()
-	}
-	if err = errors.Join(err, file.Close()); err != nil {
-		return "", errors.Join(err, os.Remove(tmp))
-	}
-	if err := os.Rename(tmp, name); err != nil {
-		return "", err
-	}
-	return filepath.Base(name), errors.Join(record.SyncDir(filepath.Dir(name)), record.SyncDir(filepath.Join(f.dir, ref)), record.SyncDir(f.dir))
+	return filepath.Base(name), errors.Join(atomicfile.SyncDir(filepath.Join(f.dir, ref)), atomicfile.SyncDir(f.dir))
 }
 
 // Open implements Store.
@@ -94,7 +83,7 @@ func (f Folder) Open(_ context.Context, ref, id string, part panel.BackupPart, _
 	return &unzipped{gz, file}, nil
 }
 
-// unzipped tells a file that cannot be read as one that is damaged.
+// unzipped reports an unreadable file as damaged.
 type unzipped struct {
 	*gzip.Reader
 	file *os.File
@@ -110,7 +99,7 @@ func (u *unzipped) Read(b []byte) (int, error) {
 
 func (u *unzipped) Close() error { return u.file.Close() }
 
-// damaged is the failure of a backup that is not as it was.
+// damaged is the failure of a damaged backup.
 func damaged(err error) error {
 	return fmt.Errorf("%w: the backup is damaged: %w", panel.ErrInvalid, err)
 }

@@ -10,11 +10,11 @@ import (
 	"strings"
 	"time"
 
-	"stead.dev/stead/internal/node/record"
-	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/platform/atomicfile"
+	"stead.dev/stead/internal/port/panel"
 )
 
-// job is what a task does.
+// job is the work of a task.
 type job string
 
 const (
@@ -32,7 +32,7 @@ type task struct {
 	Failure    panel.Kind                           `json:"failure,omitempty"`
 	Parts      []part                               `json:"parts,omitempty"`
 	Documents  map[panel.BackupPart]json.RawMessage `json:"documents,omitempty"` // of a backup, until it is complete
-	Backup     string                               `json:"backup,omitempty"`    // that is restored or checked
+	Backup     string                               `json:"backup,omitempty"`    // the one that is restored or checked
 	Items      []string                             `json:"items,omitempty"`
 	Target     string                               `json:"target,omitempty"`
 	Storage    string                               `json:"storage,omitempty"`
@@ -62,7 +62,7 @@ func (t task) find(p panel.BackupPart) *part {
 	return &t.Parts[i]
 }
 
-// answer is the task in the words of the port.
+// answer converts the task to the port's form.
 func (t task) answer() panel.BackupTask {
 	return panel.BackupTask{
 		ID: t.ID, Status: t.Status, Failure: t.Failure, Parts: t.states(), StartedAt: t.StartedAt, FinishedAt: t.FinishedAt,
@@ -92,7 +92,7 @@ func (d *Driver) task(ref, id string) (t task, err error) {
 	return t, json.Unmarshal(data, &t)
 }
 
-// backup reads the record of a backup that is complete.
+// backup reads the record of a complete backup.
 func (d *Driver) backup(ref, id string) (task, error) {
 	t, err := d.task(ref, id)
 	if err == nil && !t.restorable() {
@@ -133,7 +133,7 @@ func (d *Driver) write(t task) error {
 	if err != nil {
 		return err
 	}
-	return record.WriteFile(d.file(t.Ref, t.ID), append(data, '\n'), 0o600)
+	return atomicfile.Write(d.file(t.Ref, t.ID), append(data, '\n'), 0o600)
 }
 
 // forgetEnded removes the records of old restores, checks and failures.

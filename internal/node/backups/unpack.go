@@ -19,42 +19,42 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/port/panel"
 )
 
-// scope says which entries of a stream a restore is about.
+// scope selects the entries of a stream for a restore.
 type scope struct {
-	items []string // clean names; none is all
+	items []string // clean names; none means all
 }
 
-// has tells whether an entry is restored.
+// has reports whether an entry is restored.
 func (s scope) has(name string) bool {
 	return len(s.items) == 0 || slices.ContainsFunc(s.items, func(item string) bool { return within(item, name) })
 }
 
-// leads tells whether there may be something in the scope below a directory.
+// leads reports whether the scope may contain something below a directory.
 func (s scope) leads(dir string) bool {
 	return s.has(dir) || slices.ContainsFunc(s.items, func(item string) bool { return within(dir, item) })
 }
 
-// within tells whether name is dir or below it.
+// within reports whether name is dir or below it.
 func within(dir, name string) bool {
 	return dir == "." || name == dir || strings.HasPrefix(name, dir+"/")
 }
 
-// kind is what a stream has at a name.
+// kind is the kind of a stream's entry.
 type kind byte
 
 const (
 	isFile kind = iota + 1
 	isDir
-	isUnread // was there and could not be read: stays as it is, with all below it
+	isUnread // existed and could not be read: stays unchanged, with everything below it
 )
 
 // contents are the entries of a stream by a checksum of their names: a home may have a million.
 type contents struct {
 	scope  scope
-	beside bool // what is there stays
+	beside bool // existing files stay
 	kinds  map[[16]byte]kind
 	bytes  int64
 	found  map[string]bool // items that the stream has
@@ -69,7 +69,7 @@ func key(name string) [16]byte {
 	return [16]byte(sum[:16])
 }
 
-// read takes the entries of a stream in, and reads it to its end.
+// read adds the entries of a stream, and reads it to its end.
 func (c *contents) read(r io.Reader) error {
 	return entries(r, func(name string, h *tar.Header, _ io.Reader) error {
 		for _, item := range c.scope.items {
@@ -97,7 +97,7 @@ func kindOf(h *tar.Header) kind {
 	}
 }
 
-// entries goes through a tar of ours. Names are clean and below the root, whatever wrote the tar.
+// entries iterates over a tar of ours. Names are clean and below the root, whatever wrote the tar.
 func entries(r io.Reader, each func(name string, h *tar.Header, body io.Reader) error) error {
 	t := tar.NewReader(r)
 	for {
@@ -123,7 +123,7 @@ func entries(r io.Reader, each func(name string, h *tar.Header, body io.Reader) 
 	}
 }
 
-// unpacker puts the entries of a stream into a directory.
+// unpacker restores the entries of a stream into a directory.
 type unpacker struct {
 	ctx   context.Context
 	root  *os.Root
@@ -132,18 +132,18 @@ type unpacker struct {
 	dirs  []dirEnd
 }
 
-// dirEnd is what a directory gets when all is in it.
+// dirEnd is what a directory gets after its content.
 type dirEnd struct {
 	name string
 	mode fs.FileMode
 	time time.Time
 }
 
-// unfinished marks what a restore has written and not yet put in its place.
+// unfinished is the prefix of what a restore has written and not yet renamed.
 const unfinished = staging + "restore-"
 
-// removeOthers takes away, in the scope, what the stream does not have, and what an interrupted restore
-// left. It leaves what is no content: what is of the moment, pipes, sockets.
+// removeOthers removes, in the scope, what the stream does not have, and the rest of an interrupted restore. It leaves
+// what is not content: temporary directories, pipes, sockets.
 func removeOthers(ctx context.Context, root *os.Root, c *contents, dir string) error {
 	names, err := readNames(root, dir)
 	if err != nil {
@@ -182,7 +182,7 @@ func removeOthers(ctx context.Context, root *os.Root, c *contents, dir string) e
 	return nil
 }
 
-// readNames lists a directory, which is made accessible to its owner first.
+// readNames lists a directory after making it accessible to its owner.
 func readNames(root *os.Root, dir string) ([]string, error) {
 	f, err := root.OpenFile(dir, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NOFOLLOW, 0)
 	if errors.Is(err, fs.ErrPermission) && dir != "." {
@@ -197,13 +197,13 @@ func readNames(root *os.Root, dir string) ([]string, error) {
 	return names, errors.Join(err, f.Close())
 }
 
-// removeAll removes a tree, also one whose directories do not let their owner in.
+// removeAll removes a tree, also one whose directories are closed to their owner.
 func removeAll(root *os.Root, name string, info fs.FileInfo) error {
 	return removeBelow(root, name, info, 0)
 }
 
-// levels of directories are named in full: with all of them the work would grow with the square of the depth,
-// which a customer chooses.
+// levels of directories are named by their full path: with all of them the work would grow with the square of the
+// depth, which a customer chooses.
 const levels = 32
 
 func removeBelow(root *os.Root, name string, info fs.FileInfo, level int) error {
@@ -246,7 +246,7 @@ func removeBelow(root *os.Root, name string, info fs.FileInfo, level int) error 
 	return root.Remove(name)
 }
 
-// open lets the owner of a directory change what is in it.
+// open lets the owner of a directory change its content.
 func open(root *os.Root, dir string) error {
 	if dir == "." {
 		return nil
@@ -258,7 +258,7 @@ func open(root *os.Root, dir string) error {
 	return root.Chmod(dir, info.Mode()|0o700)
 }
 
-// unpack writes what the scope has of a stream.
+// unpack writes the selected entries of a stream.
 func (u *unpacker) unpack(r io.Reader) error {
 	err := entries(r, func(name string, h *tar.Header, body io.Reader) error {
 		if err := u.ctx.Err(); err != nil {
@@ -275,7 +275,7 @@ func (u *unpacker) unpack(r io.Reader) error {
 	if err != nil {
 		return err
 	}
-	// Only now: a directory may not let its owner write, and every entry changes its time.
+	// Only now: a directory may be closed to its owner, and every entry changes its time.
 	for _, d := range slices.Backward(u.dirs) {
 		err := u.root.Chmod(d.name, d.mode)
 		if err == nil {
@@ -288,7 +288,7 @@ func (u *unpacker) unpack(r io.Reader) error {
 	return u.sync()
 }
 
-// sync has the disk keep what was written before anybody is told so.
+// sync makes the writes durable before success is reported.
 func (u *unpacker) sync() error {
 	f, err := u.root.Open(".")
 	if err != nil {
@@ -314,7 +314,7 @@ func (u *unpacker) entry(name string, h *tar.Header, body io.Reader) error {
 	}
 }
 
-// parents makes directories that the stream has not brought: above the target, and above items.
+// parents creates directories that the stream does not contain: above the target, and above items.
 func (u *unpacker) parents(dir string) error {
 	if dir == "." {
 		return nil
@@ -332,7 +332,7 @@ func (u *unpacker) parents(dir string) error {
 	return u.makeDir(dir)
 }
 
-// makeDir makes a directory in the place of whatever is there: a link would lead its entries away.
+// makeDir creates a directory, and replaces whatever exists: a link would lead its entries elsewhere.
 func (u *unpacker) makeDir(name string) error {
 	info, err := u.root.Lstat(name)
 	switch {
@@ -391,8 +391,7 @@ func (u *unpacker) file(name string, h *tar.Header, body io.Reader) error {
 	})
 }
 
-// replace has something put under a passing name, which then takes the place of what is at name:
-// a visitor finds the old or the new.
+// replace lets put create a temporary name, and renames it to name: a visitor finds the old or the new.
 func (u *unpacker) replace(name string, put func(tmp string) error) error {
 	tmp := path.Join(path.Dir(name), unfinished+rand.Text())
 	err := put(tmp)
@@ -413,7 +412,7 @@ func (u *unpacker) replace(name string, put func(tmp string) error) error {
 	return err
 }
 
-// setTime writes through the descriptor: the name may be another file by now.
+// setTime uses the descriptor: the name may be another file by now.
 func setTime(f *os.File, t time.Time) error {
 	ts := unix.NsecToTimeval(t.UnixNano())
 	at := []unix.Timespec{unix.NsecToTimespec(t.UnixNano()), unix.NsecToTimespec(t.UnixNano())}
@@ -424,7 +423,7 @@ func setTime(f *os.File, t time.Time) error {
 	return err
 }
 
-// setAttributes makes the user's extended attributes those of the entry.
+// setAttributes sets the user's extended attributes to those of the entry.
 func setAttributes(f *os.File, h *tar.Header) error {
 	now := &tar.Header{}
 	if err := attributes(f, now); err != nil {
@@ -449,7 +448,7 @@ func setAttributes(f *os.File, h *tar.Header) error {
 	return nil
 }
 
-// fileMode is the contrary of modeBits.
+// fileMode is the inverse of modeBits.
 func fileMode(bits int64) fs.FileMode {
 	m := fs.FileMode(bits) & fs.ModePerm //nolint:gosec // masked
 	for flag, bit := range map[fs.FileMode]int64{fs.ModeSetuid: 0o4000, fs.ModeSetgid: 0o2000, fs.ModeSticky: 0o1000} {

@@ -19,16 +19,16 @@ import (
 
 	"stead.dev/stead/internal/node/accounts"
 	"stead.dev/stead/internal/node/identity"
-	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/port/panel"
 )
 
-// The names in the streams of other parts than files.
+// The names in the streams of parts other than files.
 const (
 	documentName = "document.json" // first in its stream
-	dataDir      = "data"          // what the facility dumped
+	dataDir      = "data"          // the facility's dump
 )
 
-// measured counts a stream and takes its checksum on its way.
+// measured counts a stream and computes its checksum.
 type measured struct {
 	sum hash.Hash
 	n   int64
@@ -43,7 +43,7 @@ func (m *measured) Write(b []byte) (int, error) {
 
 func (m *measured) hex() string { return hex.EncodeToString(m.sum.Sum(nil)) }
 
-// make makes a backup, part after part. Parts that an interrupted run completed are not made again.
+// make makes a backup, part after part. It skips parts that an interrupted run has completed.
 func (d *Driver) make(ctx context.Context, t *task) error {
 	a, err := d.cfg.Accounts(t.Ref)
 	if err != nil {
@@ -128,7 +128,7 @@ func packFiles(ctx context.Context, a accounts.Account, w *tar.Writer) (c counte
 	return c, err
 }
 
-// packPart writes a document and what a facility dumped.
+// packPart writes a document and a facility's dump.
 func packPart(ctx context.Context, w *tar.Writer, document json.RawMessage, dump string, dumped bool, at time.Time) (c counted, err error) {
 	if document != nil {
 		h := &tar.Header{Format: tar.FormatPAX, Typeflag: tar.TypeReg, Name: documentName, Mode: 0o600, Size: int64(len(document)), ModTime: at}
@@ -161,7 +161,7 @@ func freshDir(dir string) error {
 	return os.Mkdir(dir, 0o700)
 }
 
-// read passes the stream of a part to f, which reads it to its end, and compares the checksum.
+// read passes the stream of a part to f, which reads it to its end, and verifies the checksum.
 func (d *Driver) read(ctx context.Context, backup task, p part, f func(io.Reader) error) error {
 	stream, err := d.cfg.Store.Open(ctx, backup.Ref, backup.ID, p.Part, p.Handle)
 	if err != nil {
@@ -178,13 +178,13 @@ func (d *Driver) read(ctx context.Context, backup task, p part, f func(io.Reader
 	return err
 }
 
-// discard reads a stream for its checksum alone.
+// discard reads a stream only for its checksum.
 func discard(r io.Reader) error {
 	_, err := io.Copy(io.Discard, r)
 	return err
 }
 
-// check reads a backup whole.
+// check reads a whole backup.
 func (d *Driver) check(ctx context.Context, t *task) error {
 	b, err := d.backup(t.Ref, t.Backup)
 	if err != nil {
@@ -202,7 +202,7 @@ func (d *Driver) check(ctx context.Context, t *task) error {
 	return nil
 }
 
-// restore puts parts of a backup back. Everything is read once before anything is changed.
+// restore restores parts of a backup. It reads everything once before it changes anything.
 func (d *Driver) restore(ctx context.Context, t *task) error {
 	b, err := d.backup(t.Ref, t.Backup)
 	if err != nil {
@@ -245,7 +245,7 @@ func (d *Driver) restore(ctx context.Context, t *task) error {
 	return nil
 }
 
-// restoreFiles makes the home, or what of it is meant, as the stream has it.
+// restoreFiles restores the home, or the selected part, from the stream.
 func (d *Driver) restoreFiles(ctx context.Context, a accounts.Account, b task, p part, home *contents, into string) error {
 	if len(home.scope.items) > len(home.found) {
 		return fmt.Errorf("%w: not all of the items are in the backup", panel.ErrNotFound)
@@ -256,7 +256,7 @@ func (d *Driver) restoreFiles(ctx context.Context, a accounts.Account, b task, p
 			return err
 		}
 		defer root.Close()
-		// First what is too much, so that an account at its limit has the room.
+		// First remove what is superfluous, so that an account at its limit has the room.
 		err = identity.Do(a, func() error { return removeOthers(ctx, root, home, ".") })
 		if err != nil {
 			return err
@@ -270,8 +270,8 @@ func (d *Driver) restoreFiles(ctx context.Context, a accounts.Account, b task, p
 	return errors.Join(err, d.measure(ctx, a.Ref))
 }
 
-// placePublic makes the directory of the primary site anew where the account has lost it. It has the
-// group of the home, that of the web server, which the account's user could not give it.
+// placePublic creates the primary site's directory again when the account has lost it. It has the web server's group,
+// which the account's user could not set.
 func (d *Driver) placePublic(a accounts.Account, root *os.Root, home *contents) error {
 	if a.User.UID == 0 || home.beside || home.kinds[key(accounts.PublicHTML)] != isDir {
 		return nil
@@ -312,11 +312,11 @@ func (d *Driver) placePublic(a accounts.Account, root *os.Root, home *contents) 
 	return unix.Fchown(dir, a.User.UID, int(of.Gid))
 }
 
-// load passes a facility what it dumped.
+// load passes a facility its dump.
 func (d *Driver) load(ctx context.Context, a accounts.Account, b task, p part, work string, items []string) error {
 	f := d.part(p.Part)
 	if f == nil {
-		return nil // a document, which is the platform's
+		return nil // a document, which belongs to the platform
 	}
 	if err := freshDir(work); err != nil {
 		return err
@@ -340,7 +340,7 @@ func (d *Driver) load(ctx context.Context, a accounts.Account, b task, p part, w
 	}
 	err = f.LoadBackup(ctx, a, dir, items)
 	if errors.Is(err, panel.ErrInvalid) {
-		// The checksum held: what a server will not take damages no other part, and not this one for another try.
+		// The checksum was right: a refusal by a server damages no other part, and this one may be tried again.
 		err = fmt.Errorf("%w: %s", panel.ErrInternal, err.Error())
 	}
 	return err
@@ -373,7 +373,7 @@ func (d *Driver) documents(ctx context.Context, ref, id string) (map[panel.Backu
 	return docs, nil
 }
 
-// ofComplete is a complete backup of a ref that may be anything.
+// ofComplete returns a complete backup of an unvalidated ref.
 func (d *Driver) ofComplete(ref, id string) (task, error) {
 	if err := d.known(ref); err != nil {
 		return task{}, err
@@ -384,8 +384,7 @@ func (d *Driver) ofComplete(ref, id string) (task, error) {
 // maxDocument bounds a document that is read back, in bytes.
 const maxDocument = 64 << 20
 
-// document reads the first entry of a part's stream, when it is the document. Whether the rest is
-// sound is the matter of a check.
+// document reads the first entry of a part's stream, if it is the document. A check verifies the rest.
 func (d *Driver) document(ctx context.Context, b task, p part) (json.RawMessage, error) {
 	stream, err := d.cfg.Store.Open(ctx, b.Ref, b.ID, p.Part, p.Handle)
 	if err != nil {

@@ -26,8 +26,9 @@ import (
 	"stead.dev/stead/internal/node/accounts"
 	"stead.dev/stead/internal/node/facility"
 	"stead.dev/stead/internal/node/record"
-	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/platform/atomicfile"
 	"stead.dev/stead/internal/platform/certificate"
+	"stead.dev/stead/internal/port/panel"
 )
 
 // Driver implements panel.Certificates on this machine.
@@ -38,8 +39,8 @@ type Driver struct {
 	challenges string // see Challenges
 	records    *record.Store[kept]
 
-	changing sync.Mutex // one change of certificates at a time, with all that follows from it
-	making   sync.Mutex // files of own certificates are made and named, or swept
+	changing sync.Mutex // serializes changes of certificates, with their consequences
+	making   sync.Mutex // guards the creation and removal of own certificates' files
 	follow   func(ctx context.Context, ref string) error
 
 	index index
@@ -50,9 +51,9 @@ var (
 	_ facility.Facility  = (*Driver)(nil)
 )
 
-// kept is what is kept of an account.
+// kept is the stored record of an account.
 type kept struct {
-	Installed  []installed  `json:"installed,omitempty"` // the one that was set last is the last
+	Installed  []installed  `json:"installed,omitempty"` // the last one was set last
 	Own        []selfSigned `json:"own,omitempty"`
 	Challenges []challenge  `json:"challenges,omitempty"`
 }
@@ -64,7 +65,7 @@ type installed struct {
 	Domains     []string  `json:"domains"`
 	HSTS        bool      `json:"hsts,omitempty"`
 	ExpiresAt   time.Time `json:"expires_at"`
-	File        string    `json:"file"` // of both files, without their ending
+	File        string    `json:"file"` // of both files, without their extension
 }
 
 type challenge struct {
@@ -78,11 +79,11 @@ func Open(dir string, lookup facility.Lookup, now func() time.Time) (*Driver, er
 		accounts: lookup, now: now, files: filepath.Join(dir, "certificates", "files"), challenges: Challenges(dir),
 		follow: func(context.Context, string) error { return nil },
 	}
-	// Daemons are root when they read keys.
+	// Daemons read keys as root.
 	if err := os.MkdirAll(d.files, 0o700); err != nil {
 		return nil, fmt.Errorf("certificates: %w", err)
 	}
-	if err := os.MkdirAll(d.challenges, 0o755); err != nil { // what is in it is for everybody
+	if err := os.MkdirAll(d.challenges, 0o755); err != nil { // everybody may read it
 		return nil, fmt.Errorf("certificates: %w", err)
 	}
 	var err error
@@ -92,24 +93,24 @@ func Open(dir string, lookup facility.Lookup, now func() time.Time) (*Driver, er
 	return d, nil
 }
 
-// Challenges is the directory below the machine's whose files a web server answers under
-// /.well-known/acme-challenge/ of every domain.
+// Challenges is the directory below the machine's from which a web server serves /.well-known/acme-challenge/ of every
+// domain.
 func Challenges(dir string) string { return filepath.Join(dir, "acme") }
 
-// Follow has f called when an account's domains are to be answered with other certificates.
+// Follow registers f, to be called when an account's domains need other certificates.
 func (d *Driver) Follow(f func(ctx context.Context, ref string) error) { d.follow = f }
 
 // Capability implements facility.Facility.
 func (*Driver) Capability() panel.Capability { return panel.CapCertificates }
 
-// Site is what a domain is answered with.
+// Site is the certificate of a domain.
 type Site struct {
 	Chain, Key string // files, absolute
 	HSTS       bool
 	TLS        panel.TLS
 }
 
-// Site answers what a domain of the account is answered with; false when there is nothing yet.
+// Site returns the certificate of a domain of the account; false when there is none yet.
 func (d *Driver) Site(account, domain string) (Site, bool) {
 	k := d.records.Get(account)
 	for _, c := range slices.Backward(k.Installed) {
@@ -160,7 +161,7 @@ func (d *Driver) set(ctx context.Context, ref string, c panel.Certificate) (none
 	if err != nil {
 		return none, fmt.Errorf("%w: %w", panel.ErrInvalid, err)
 	}
-	// What is in the files is in their name, so that the same again writes the same.
+	// The name contains a hash of the content, so writing the same certificate again writes the same files.
 	sum := sha256.Sum256([]byte(b.ChainPEM() + key))
 	set := installed{
 		Name: c.Name, Fingerprint: certificate.Fingerprint(b.Leaf()), Domains: c.Domains, HSTS: c.HSTS, ExpiresAt: b.Leaf().NotAfter.UTC(),
@@ -185,7 +186,7 @@ func (i installed) answer() panel.InstalledCertificate {
 	}
 }
 
-// changeable finds an account that takes changes.
+// changeable finds an account that accepts changes.
 func (d *Driver) changeable(ref string) (accounts.Account, error) {
 	a, err := d.accounts(ref)
 	if err == nil && a.Suspended {
@@ -194,7 +195,7 @@ func (d *Driver) changeable(ref string) (accounts.Account, error) {
 	return a, err
 }
 
-// check brings the certificate to its canonical form or says what is wrong with it.
+// check returns the certificate in canonical form, or what is wrong with it.
 func (d *Driver) check(a accounts.Account, c *panel.Certificate) (certificate.Bundle, error) {
 	if !nameForm.MatchString(c.Name) || strings.HasPrefix(c.Name, ownPrefix) || len(c.Domains) == 0 {
 		return certificate.Bundle{}, fmt.Errorf("%w: certificate %q for %d domains", panel.ErrInvalid, c.Name, len(c.Domains))
@@ -222,7 +223,7 @@ func (d *Driver) check(a accounts.Account, c *panel.Certificate) (certificate.Bu
 	return b, nil
 }
 
-// change changes what is kept of an account and has the sites follow; when they do not, all is as before.
+// change changes the record of an account and has the sites follow; when they do not, everything is restored.
 func (d *Driver) change(ctx context.Context, a accounts.Account, f func(*kept) error) error {
 	before := d.records.Get(a.Name)
 	if _, err := d.records.Update(a.Name, f); err != nil {
@@ -233,28 +234,28 @@ func (d *Driver) change(ctx context.Context, a accounts.Account, f func(*kept) e
 			k.Installed = before.Installed
 			return nil
 		})
-		// The caller may be gone; the sites go back all the same.
+		// The caller may be gone; the sites are restored nevertheless.
 		return errors.Join(err, undone, d.follow(context.WithoutCancel(ctx), a.Ref))
 	}
 	return d.sweep(a.Name)
 }
 
-// write makes the files of a certificate.
+// write writes the files of a certificate.
 func (d *Driver) write(account, file, chain, key string) error {
 	dir := filepath.Join(d.files, account)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("certificates: %w", err)
 	}
 	err := errors.Join(
-		record.WriteFile(filepath.Join(dir, file+".key"), []byte(key), 0o600),
-		record.WriteFile(filepath.Join(dir, file+".crt"), []byte(chain), 0o600))
+		atomicfile.Write(filepath.Join(dir, file+".key"), []byte(key), 0o600),
+		atomicfile.Write(filepath.Join(dir, file+".crt"), []byte(chain), 0o600))
 	if err != nil {
 		return fmt.Errorf("certificates: %w", err)
 	}
 	return nil
 }
 
-// sweep removes the files of an account that nothing names.
+// sweep removes files of an account that no record names.
 func (d *Driver) sweep(account string) error {
 	d.making.Lock()
 	defer d.making.Unlock()
@@ -318,10 +319,10 @@ func (d *Driver) InstalledCertificates(_ context.Context, ref string) ([]panel.I
 	return all, nil
 }
 
-// challengeLife is how long a challenge is served that nobody removed.
+// challengeLife is how long a challenge is served that nobody removes.
 const challengeLife = 24 * time.Hour
 
-// maxChallenges bounds those of one account at a time.
+// maxChallenges bounds the challenges of an account.
 const maxChallenges = 400
 
 // SetChallenge implements panel.Certificates.
@@ -341,7 +342,7 @@ func (d *Driver) setChallenge(ref string, c panel.Challenge) error {
 	if bare, _ := strings.CutPrefix(domain, "www."); a.Find(domain) < 0 && a.Find(bare) < 0 {
 		return fmt.Errorf("%w: domain %s", panel.ErrNotFound, domain)
 	}
-	// The token is the name of a file, and both are what an authority sent.
+	// The token becomes a file name, and both come from an authority.
 	if !tokenForm.MatchString(c.Token) || !proofForm.MatchString(c.KeyAuthorization) {
 		return fmt.Errorf("%w: challenge %q", panel.ErrInvalid, c.Token)
 	}
@@ -350,7 +351,7 @@ func (d *Driver) setChallenge(ref string, c panel.Challenge) error {
 			return fmt.Errorf("%w: challenge %q", panel.ErrExists, c.Token)
 		}
 	}
-	// Noted first: what a crash leaves behind is known and goes.
+	// Recorded first: then a crash leaves nothing unknown.
 	_, err = d.records.Update(a.Name, func(k *kept) error {
 		k.Challenges = slices.DeleteFunc(k.Challenges, func(o challenge) bool { return o.Token == c.Token })
 		if len(k.Challenges) >= maxChallenges {
@@ -362,7 +363,7 @@ func (d *Driver) setChallenge(ref string, c panel.Challenge) error {
 	if err != nil {
 		return err
 	}
-	return record.WriteFile(filepath.Join(d.challenges, c.Token), []byte(c.KeyAuthorization), 0o644)
+	return atomicfile.Write(filepath.Join(d.challenges, c.Token), []byte(c.KeyAuthorization), 0o644)
 }
 
 // RemoveChallenge implements panel.Certificates.
@@ -374,7 +375,7 @@ func (d *Driver) RemoveChallenge(_ context.Context, ref, token string) error {
 	return panel.Wrap("certificates.remove_challenge", ref, err)
 }
 
-// endChallenges ends those of an account that which says.
+// endChallenges removes the challenges of an account that which selects.
 func (d *Driver) endChallenges(account string, which func(challenge) bool) error {
 	if !slices.ContainsFunc(d.records.Get(account).Challenges, which) {
 		return nil
@@ -397,7 +398,7 @@ func (d *Driver) endChallenges(account string, which func(challenge) bool) error
 // Apply implements facility.Facility: each domain has a certificate of the machine's own, and what is no longer
 // needed goes.
 func (d *Driver) Apply(_ context.Context, a accounts.Account) error {
-	if d.changing.TryLock() { // else a change sweeps at its end
+	if d.changing.TryLock() { // otherwise the running change sweeps at its end
 		err := d.sweep(a.Name)
 		d.changing.Unlock()
 		if err != nil {
@@ -411,7 +412,7 @@ func (d *Driver) Apply(_ context.Context, a accounts.Account) error {
 	if err := d.endChallenges(a.Name, func(c challenge) bool { return now.Sub(c.At) > challengeLife }); err != nil {
 		return err
 	}
-	// A certificate whose files are lost is forgotten, so that the platform sets it anew.
+	// A certificate whose files are lost is dropped from the record, so that the platform sets it again.
 	lost := func(i installed) bool { return !d.there(a.Name, i.File) }
 	if slices.ContainsFunc(d.records.Get(a.Name).Installed, lost) {
 		if _, err := d.records.Update(a.Name, func(k *kept) error {

@@ -14,10 +14,10 @@ import (
 	"time"
 
 	"stead.dev/stead/internal/node/accounts"
-	"stead.dev/stead/internal/panel"
 	"stead.dev/stead/internal/platform/certificate"
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/testkit"
+	"stead.dev/stead/internal/port/panel"
 )
 
 // world is a machine's certificates with accounts of the test.

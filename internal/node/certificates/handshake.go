@@ -7,10 +7,10 @@ import (
 	"sync"
 
 	"stead.dev/stead/internal/node/accounts"
-	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/port/panel"
 )
 
-// index finds the account of a domain, and keeps certificates that were read.
+// index maps domains to accounts, and caches certificates.
 type index struct {
 	mu      sync.Mutex
 	account map[string]string           // of a domain
@@ -33,7 +33,7 @@ func (x *index) set(account string, domains []accounts.Domain) {
 	}
 }
 
-// of is the account and the domain that answer for the name of a server.
+// of returns the account and the domain that serve a server name.
 func (x *index) of(name string) (account, domain string, ok bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -45,10 +45,10 @@ func (x *index) of(name string) (account, domain string, ok bool) {
 	return account, domain, ok
 }
 
-// maxRead bounds the certificates that are kept in memory.
+// maxRead bounds the cached certificates.
 const maxRead = 4096
 
-// ForHandshake answers the certificate for the name that a client asks for; it is for tls.Config.GetCertificate.
+// ForHandshake returns the certificate for the name that a client requests; it is for tls.Config.GetCertificate.
 func (d *Driver) ForHandshake(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 	name, err := panel.CanonicalHost(hello.ServerName)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"encoding/pem"
 	"testing"
 
-	"stead.dev/stead/internal/panel"
 	"stead.dev/stead/internal/platform/certificate"
+	"stead.dev/stead/internal/port/panel"
 )
 
 // request asks for a certificate with the key, or one of its own.

@@ -14,19 +14,19 @@ import (
 	"strings"
 	"time"
 
-	"stead.dev/stead/internal/panel"
 	"stead.dev/stead/internal/platform/certificate"
+	"stead.dev/stead/internal/port/panel"
 )
 
-// Refusals tells how Simulated refuses to issue for a name whose first label it has.
+// Refusals maps the first label of a name to Simulated's refusal to issue.
 var Refusals = map[string]panel.Kind{
 	"refused":      panel.ErrInvalid,
 	"rate-limited": panel.ErrBusy,
 	"no-authority": panel.ErrUnreachable,
 }
 
-// Simulated is an authority in memory for machines that nobody reaches: its certificates are as long as real ones,
-// and no browser takes them.
+// Simulated is an authority in memory for machines without visitors: its certificates have realistic sizes, and no
+// browser trusts them.
 type Simulated struct {
 	key  *ecdsa.PrivateKey
 	root *x509.Certificate
@@ -94,7 +94,7 @@ func (s *Simulated) issue(r panel.CertificateRequest) (string, error) {
 	}
 	now := s.now().UTC().Truncate(time.Second)
 	template := &x509.Certificate{
-		SerialNumber: serial, Subject: pkix.Name{CommonName: common(r.Names[0])}, DNSNames: r.Names,
+		SerialNumber: serial, Subject: pkix.Name{CommonName: certificate.CommonName(r.Names[0])}, DNSNames: r.Names,
 		NotBefore: now.Add(-time.Hour), NotAfter: now.Add(leafLife), KeyUsage: x509.KeyUsageDigitalSignature,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}, BasicConstraintsValid: true,
 	}

@@ -1,7 +1,6 @@
-// Package cgroup bounds what the processes of an account take of the machine: their number, their
-// memory and the time of the processor. It uses cgroups(7) of version 2 where the machine has their
-// controllers there, those of version 1 where it has them there, and nothing where neither can be
-// used, as in a container without rights to them.
+// Package cgroup limits the resources of an account's processes: their number, their memory and their processor time.
+// It uses cgroups(7) of version 2 when the machine has their controllers there, else those of version 1, and nothing
+// when neither can be used, as in a container without rights to them.
 package cgroup
 
 import (
@@ -25,14 +24,14 @@ import (
 // Limits bound a group. Zero means no limit.
 type Limits struct {
 	CPUPercent int // of one core: 150 is one and a half
-	MemoryMB   int // mebibytes; nothing of what is over is swapped out, which would be the machine's to bear
+	MemoryMB   int // mebibytes; memory above it is not swapped out, which would burden the machine
 	Processes  int // threads count too
 }
 
 // parent holds all groups of this project.
 const parent = "stead"
 
-// Controllers are the ways in which this machine bounds groups.
+// Controllers are the cgroup controllers of this machine.
 type Controllers struct {
 	unified string            // directory of version 2; empty when it is not used
 	mounts  map[string]string // of version 1: "pids", "memory", "cpu" and their directories
@@ -40,7 +39,7 @@ type Controllers struct {
 
 var wanted = []string{"pids", "memory", "cpu"}
 
-// Machine is what this machine has, found out once.
+// Machine describes this machine, detected once.
 var Machine = sync.OnceValue(func() *Controllers {
 	mounts, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
@@ -49,7 +48,7 @@ var Machine = sync.OnceValue(func() *Controllers {
 	return find(mounts)
 })
 
-// find reads proc_pid_mountinfo(5) for hierarchies in which groups can be made.
+// find parses proc_pid_mountinfo(5) for hierarchies in which groups can be created.
 func find(mountinfo []byte) *Controllers {
 	c := &Controllers{mounts: map[string]string{}}
 	lines := bufio.NewScanner(bytes.NewReader(mountinfo))
@@ -79,7 +78,7 @@ func find(mountinfo []byte) *Controllers {
 	return c
 }
 
-// prepareUnified hands the controllers down to the groups of this project.
+// prepareUnified delegates the controllers to the groups of this project.
 func (c *Controllers) prepareUnified(dir string) bool {
 	has, err := os.ReadFile(filepath.Join(dir, "cgroup.controllers")) //nolint:gosec // G703: the kernel names it
 	if err != nil {
@@ -101,7 +100,7 @@ func (c *Controllers) prepareUnified(dir string) bool {
 	return true
 }
 
-// String says in a word what there is: "v2", "v1: cpu memory pids", "none".
+// String summarizes the controllers: "v2", "v1: cpu memory pids", "none".
 func (c *Controllers) String() string {
 	switch {
 	case c.unified != "":
@@ -135,7 +134,7 @@ var nameForm = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,63}$`)
 
 const cpuPeriod = 100_000 // microseconds
 
-// Set makes the group when it is missing and bounds it.
+// Set creates the group when it is missing and sets its limits.
 func (c *Controllers) Set(name string, l Limits) error {
 	if !nameForm.MatchString(name) {
 		return fmt.Errorf("cgroup: %q is no name of a group", name)
@@ -184,8 +183,8 @@ func (c *Controllers) Set(name string, l Limits) error {
 	return err
 }
 
-// setMemory bounds memory, and memory and swap together. The first is never above the second: when both rise, only the
-// second try can set the first.
+// setMemory limits memory, and memory and swap together. The first must not exceed the second: when both rise, only the
+// second attempt can set the first.
 func setMemory(dir, most string) (err error) {
 	for range 2 {
 		err = errors.Join(write(dir, "memory.limit_in_bytes", most), writeIfThere(dir, "memory.memsw.limit_in_bytes", most))
@@ -196,7 +195,7 @@ func setMemory(dir, most string) (err error) {
 	return err
 }
 
-// writeIfThere is write for what kernels that do not count swap do not have.
+// writeIfThere is write for a file that kernels without swap accounting do not have.
 func writeIfThere(dir, file, value string) error {
 	if _, err := os.Stat(filepath.Join(dir, file)); errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -204,7 +203,7 @@ func writeIfThere(dir, file, value string) error {
 	return write(dir, file, value)
 }
 
-// write sets a value unless it is set.
+// write sets a value unless it is set already.
 func write(dir, file, value string) error {
 	file = filepath.Join(dir, file)
 	if have, err := os.ReadFile(file); err == nil && strings.TrimSpace(string(have)) == value {
@@ -216,7 +215,7 @@ func write(dir, file, value string) error {
 	return nil
 }
 
-// Remove removes the group. Processes that have been killed leave it a moment after.
+// Remove removes the group. Killed processes leave it a moment later.
 func (c *Controllers) Remove(name string) error {
 	if !nameForm.MatchString(name) {
 		return fmt.Errorf("cgroup: %q is no name of a group", name)
@@ -236,7 +235,7 @@ func (c *Controllers) Remove(name string) error {
 	return nil
 }
 
-// Add puts a process into the group; one that has ended is no error.
+// Add moves a process into the group; it is no error when the process has ended.
 func (c *Controllers) Add(name string, pid int) error {
 	for _, dir := range c.dirs(name) {
 		err := os.WriteFile(filepath.Join(dir, "cgroup.procs"), []byte(strconv.Itoa(pid)), 0o644)
@@ -247,11 +246,11 @@ func (c *Controllers) Add(name string, pid int) error {
 	return nil
 }
 
-// Holds tells whether a process is in the group; true also where there are no groups.
+// Holds reports whether a process is in the group; true also when there are no groups.
 func (c *Controllers) Holds(name string, pid int) bool {
 	of, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cgroup")
 	if err != nil {
-		return true // it is gone
+		return true // the process has ended
 	}
 	group := "/" + parent + "/" + name
 	for line := range strings.Lines(string(of)) { // hierarchy:controllers:group

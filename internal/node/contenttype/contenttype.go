@@ -1,5 +1,5 @@
-// Package contenttype tells the media type of a file by its name, the same on every machine for the
-// types that web sites are made of.
+// Package contenttype finds the media type of a file by its name, with the same result on every machine for the types
+// of web sites.
 package contenttype
 
 import (
@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Unknown is the type of a file whose name says nothing.
+// Unknown is the type of a file with an unknown extension.
 const Unknown = "application/octet-stream"
 
 var byExtension = map[string]string{
@@ -66,8 +66,7 @@ func ByName(name string) string {
 // All are the types that are the same on every machine, by the name's extension with its dot.
 func All() map[string]string { return maps.Clone(byExtension) }
 
-// Compressible tells whether content of the type usually shrinks; types that are compressed
-// already are not.
+// Compressible reports whether content of the type usually shrinks; compressed types do not.
 func Compressible(mediaType string) bool {
 	t, _, _ := strings.Cut(mediaType, ";")
 	switch t = strings.TrimSpace(t); t {

@@ -19,29 +19,30 @@ import (
 	"stead.dev/stead/internal/node/accounts"
 	"stead.dev/stead/internal/node/facility"
 	"stead.dev/stead/internal/node/record"
-	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/platform/atomicfile"
+	"stead.dev/stead/internal/port/panel"
 )
 
-// Config is what the facility is told.
+// Config configures the facility.
 type Config struct {
 	Dir    string // of its records
 	Lookup facility.Lookup
 	Now    func() time.Time
 	Log    *slog.Logger
-	// Tell writes lines into the account's cron log; nil does not.
+	// Tell writes lines into the account's cron log; nil writes none.
 	Tell func(a accounts.Account, lines ...panel.LogLine) error
 	// Simulated runs nothing.
 	Simulated bool
 }
 
 const (
-	// late is how far behind a run may begin.
+	// late is how late a run may start.
 	late = 2 * time.Minute
-	// runsAtOnce bounds an account's.
+	// runsAtOnce bounds an account's concurrent runs.
 	runsAtOnce = 10
-	// jobsMost bounds an account's; plans have smaller bounds.
+	// jobsMost bounds an account's jobs; plans have smaller bounds.
 	jobsMost = 1000
-	// look is how often the heap is looked into.
+	// look is how often the heap is checked.
 	look = time.Second
 )
 
@@ -50,17 +51,17 @@ type Driver struct {
 	cfg     Config
 	records *record.Store[kept]
 
-	changing sync.Mutex // orders changes of records and what is applied of them
+	changing sync.Mutex // serializes changes of records together with applying them
 
 	mu       sync.Mutex
 	accounts map[string]*account // by name
 	due      queue
-	begun    time.Time // the minute whose runs began last
-	looked   time.Time // what the clock showed when the queue was looked into last
+	begun    time.Time // the minute whose runs were started last
+	looked   time.Time // the time of the last check of the queue
 	stop     context.CancelFunc
-	loop     sync.WaitGroup // looking
-	runs     sync.WaitGroup // running
-	files    sync.Mutex     // over the files that tell of runs
+	loop     sync.WaitGroup // the checking loop
+	runs     sync.WaitGroup // the running jobs
+	files    sync.Mutex     // guards the files that record runs
 }
 
 var (
@@ -70,7 +71,7 @@ var (
 	_ facility.Stopper  = (*Driver)(nil)
 )
 
-// kept is the record of an account.
+// kept is the stored record of an account.
 type kept struct {
 	Jobs []panel.CronJob `json:"jobs"`
 }
@@ -79,25 +80,25 @@ func (k kept) find(id string) int {
 	return slices.IndexFunc(k.Jobs, func(j panel.CronJob) bool { return j.ID == id })
 }
 
-// account is what is applied.
+// account is the applied state of an account.
 type account struct {
 	accounts.Account
 	jobs map[string]*job
 	runs int
 }
 
-// job is a job that is applied.
+// job is the applied state of a job.
 type job struct {
 	panel.CronJob
 	schedule panel.Schedule
 	of       *account
 	next     time.Time
-	place    int // in the queue; -1 when it is not
+	place    int // index in the queue; -1 when it is not in it
 	running  map[*run]bool
 	skipped  int64
 }
 
-// queue has the jobs by when they are due.
+// queue orders the jobs by the time of their next run.
 type queue []*job
 
 func (q queue) Len() int           { return len(q) }
@@ -127,7 +128,7 @@ func (q *queue) Pop() any {
 	return j
 }
 
-// New makes the facility. Jobs run from Start on.
+// New makes the facility. Jobs run after Start.
 func New(cfg Config) (*Driver, error) {
 	records, err := record.Open[kept](filepath.Join(cfg.Dir, "records"))
 	if err != nil {
@@ -146,7 +147,7 @@ func New(cfg Config) (*Driver, error) {
 	return d, nil
 }
 
-// mark is the file that has the minute whose runs began last.
+// mark is the file with the minute whose runs were started last.
 func (d *Driver) mark() string { return filepath.Join(d.cfg.Dir, "begun") }
 
 // Capability implements facility.Facility.
@@ -190,12 +191,12 @@ func (d *Driver) Stop(context.Context) error {
 	return nil
 }
 
-// begin starts the runs that are due.
+// begin starts the due runs.
 func (d *Driver) begin(now time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	minute := now.Truncate(time.Minute)
-	if d.looked.After(now.Add(late)) { // the clock was put back: what it had planned is too far ahead
+	if d.looked.After(now.Add(late)) { // the clock was set back: the planned times are too far ahead
 		for _, a := range d.accounts {
 			for _, j := range a.jobs {
 				d.plan(j, minute.Add(-time.Minute))
@@ -206,7 +207,7 @@ func (d *Driver) begin(now time.Time) {
 	if len(d.due) == 0 || d.due[0].next.After(now) {
 		return
 	}
-	if d.begun.After(now.Add(late)) { // by a clock that was put back
+	if d.begun.After(now.Add(late)) { // by a clock that was set back since
 		d.begun = minute.Add(-time.Minute)
 	}
 	noted := d.begun
@@ -218,7 +219,7 @@ func (d *Driver) begin(now time.Time) {
 			continue
 		}
 		if noted.Before(minute) {
-			if err := record.WriteFile(d.mark(), []byte(minute.Format(time.RFC3339)+"\n"), 0o600); err != nil {
+			if err := atomicfile.Write(d.mark(), []byte(minute.Format(time.RFC3339)+"\n"), 0o600); err != nil {
 				d.cfg.Log.Error("the minute cannot be noted: cron jobs do not run", "error", err)
 				return
 			}
@@ -229,7 +230,7 @@ func (d *Driver) begin(now time.Time) {
 	d.begun = noted
 }
 
-// plan puts a job where its next run is, when it has one.
+// plan queues a job for its next run, when it has one.
 func (d *Driver) plan(j *job, now time.Time) {
 	j.next = time.Time{}
 	if j.Enabled && !j.of.Suspended {
@@ -246,7 +247,7 @@ func (d *Driver) plan(j *job, now time.Time) {
 	}
 }
 
-// start starts a run of the job, unless it has to be left out.
+// start starts a run of the job, unless it must be skipped.
 func (d *Driver) start(j *job, now time.Time) {
 	if d.cfg.Simulated {
 		return
@@ -325,7 +326,7 @@ func (d *Driver) apply(a accounts.Account) error {
 			continue
 		}
 		schedule, err := panel.ParseSchedule(want.Expression, want.Timezone)
-		if err != nil { // a zone that was abolished; the others run
+		if err != nil { // an abolished time zone; the other jobs run
 			failed = errors.Join(failed, fmt.Errorf("cron: job %s: %w", want.ID, err))
 			continue
 		}
@@ -342,7 +343,7 @@ func (d *Driver) apply(a accounts.Account) error {
 	return failed
 }
 
-// forget takes a job out, and ends its runs.
+// forget removes a job, and ends its runs.
 func (d *Driver) forget(j *job) {
 	j.end()
 	j.Enabled = false
@@ -362,7 +363,7 @@ func (d *Driver) Remove(_ context.Context, a accounts.Account) error {
 		delete(d.accounts, a.Name)
 	}
 	d.mu.Unlock()
-	d.files.Lock() // what a run that ends just now is about to keep is kept before, or not at all
+	d.files.Lock() // a run that ends now stores its result before, or not at all
 	defer d.files.Unlock()
 	if err := os.RemoveAll(d.runsOf(a.Name)); err != nil {
 		return fmt.Errorf("cron: %w", err)
@@ -478,7 +479,7 @@ func (d *Driver) CronStates(_ context.Context, ref string) ([]panel.CronState, e
 	return states, nil
 }
 
-// past is what is known of a job's runs.
+// past is the stored history of a job's runs.
 type past struct {
 	Runs    []panel.CronRun `json:"runs"`
 	Running []process       `json:"running,omitempty"`
@@ -489,7 +490,7 @@ func (d *Driver) runsFile(account, id string) string {
 	return filepath.Join(d.runsOf(account), id+".json")
 }
 
-// past reads what is known of a job's runs. Of a file that a loss of power cut short nothing is.
+// past reads the history of a job's runs. A file that a power loss truncated counts as empty.
 func (d *Driver) past(account, id string) (past, error) {
 	data, err := os.ReadFile(d.runsFile(account, id))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -15,8 +15,8 @@ import (
 
 	"stead.dev/stead/internal/node/accounts"
 	"stead.dev/stead/internal/node/nodetest"
-	"stead.dev/stead/internal/panel"
 	"stead.dev/stead/internal/platform/testkit"
+	"stead.dev/stead/internal/port/panel"
 )
 
 // machine is the facility on a machine with real users, and with a clock that the test sets.

@@ -17,13 +17,13 @@ import (
 
 	"stead.dev/stead/internal/node/accounts"
 	"stead.dev/stead/internal/node/identity"
-	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/port/panel"
 )
 
-// runsKept is how many runs of a job are remembered.
+// runsKept is how many runs of a job are stored.
 const runsKept = 10
 
-// errEnded is why a run is ended before its time.
+// errEnded says that a run was ended early.
 var errEnded = errors.New("cron: ended")
 
 // run is a run of a job.
@@ -31,8 +31,8 @@ type run struct {
 	d      *Driver
 	id     string
 	of     *account
-	job    panel.CronJob    // as it was when the run began
-	who    accounts.Account // as it was, too
+	job    panel.CronJob    // as it was when the run started
+	who    accounts.Account // likewise
 	at     time.Time
 	ctx    context.Context //nolint:containedctx // a run is a thing that can be ended from elsewhere
 	cancel context.CancelCauseFunc
@@ -44,10 +44,10 @@ func newRun(d *Driver, j *job, now time.Time) *run {
 	return r
 }
 
-// errTimeout is why a run that takes too long ends.
+// errTimeout says that a run took too long.
 var errTimeout = errors.New("cron: timeout")
 
-// do runs the command to its end.
+// do runs the command until it ends.
 func (r *run) do() panel.CronRun {
 	defer r.cancel(nil)
 	out := &output{}
@@ -57,7 +57,7 @@ func (r *run) do() panel.CronRun {
 	a := r.who
 	cmd := identity.Command(ctx, a, "/bin/sh", "-c", r.job.Command)
 	cmd.Stdout, cmd.Stderr = out, out
-	cmd.WaitDelay = 5 * time.Second // for those that left the group and still have the pipe
+	cmd.WaitDelay = 5 * time.Second // for processes that left the group and still have the pipe
 	err := cmd.Start()
 	if err == nil {
 		r.note(cmd.Process.Pid)
@@ -83,17 +83,17 @@ func (r *run) do() panel.CronRun {
 	return done
 }
 
-// since is how long ago something was, in milliseconds; never less than nothing, whatever the clock shows now.
+// since is the time since at, in milliseconds; never negative, whatever the clock shows now.
 func (d *Driver) since(at time.Time) int64 { return max(d.cfg.Now().Sub(at).Milliseconds(), 0) }
 
-// stopped tells that the account is suspended or gone: then the machine ends all that is the account's,
-// and may be faster than Apply.
+// stopped reports that the account is suspended or deleted: the machine then ends all of its processes, possibly before
+// Apply.
 func (r *run) stopped() bool {
 	a, err := r.d.cfg.Lookup(r.who.Ref)
 	return err != nil || a.Suspended
 }
 
-// exitCode is the shell's way to tell of signals.
+// exitCode reports signals as a shell does.
 func exitCode(s *os.ProcessState) int {
 	if w, ok := s.Sys().(syscall.WaitStatus); ok && w.Signaled() {
 		return 128 + int(w.Signal())
@@ -101,8 +101,8 @@ func exitCode(s *os.ProcessState) int {
 	return s.ExitCode()
 }
 
-// finish keeps what a run was. Of an account that has ended nothing is kept, nor written into a log that would be there
-// again: the last of its processes, and with them this run, end after all else of it is gone.
+// finish stores the result of a run. It stores nothing of a deleted account, and writes no log line, which would create
+// the log again: the last processes, and this run with them, end after everything else of the account is gone.
 func (d *Driver) finish(r *run, done panel.CronRun) {
 	if _, err := d.cfg.Lookup(r.who.Ref); errors.Is(err, panel.ErrNotFound) {
 		return
@@ -128,7 +128,7 @@ func (d *Driver) finish(r *run, done panel.CronRun) {
 	})
 }
 
-// change changes what is known of the job's runs, unless the job is gone.
+// change changes the history of the job, unless the job is deleted.
 func (r *run) change(f func(*past)) error {
 	r.d.files.Lock()
 	defer r.d.files.Unlock()
@@ -143,8 +143,8 @@ func (r *run) change(f func(*past)) error {
 	return r.d.keep(r.who.Name, r.id, p)
 }
 
-// keep writes what is known of a job's runs. It is not synced: a loss of power may take the last runs'
-// outcome along. Each writer has a file of its own until it is whole: an agent that is being ended may still write.
+// keep writes the history of a job. It does not sync: a power loss may lose the last results. Each writer has a
+// temporary file of its own: an agent that is being stopped may still write.
 func (d *Driver) keep(account, id string, p past) error {
 	data, err := json.Marshal(p)
 	if err != nil {
@@ -170,11 +170,11 @@ func (d *Driver) keep(account, id string, p past) error {
 // process is a run's first process, the leader of a group.
 type process struct {
 	PID   int       `json:"pid"`
-	Start uint64    `json:"start"` // in ticks since the machine began
+	Start uint64    `json:"start"` // in ticks since the machine started
 	Began time.Time `json:"began"`
 }
 
-// note writes down who runs, so that the next agent finds it.
+// note records the process, so that the next agent finds it.
 func (r *run) note(pid int) {
 	start, err := startOf(pid)
 	if err != nil {
@@ -185,7 +185,7 @@ func (r *run) note(pid int) {
 	}
 }
 
-// endLeftovers ends runs that an agent before left, and keeps that they were ended.
+// endLeftovers ends runs that a former agent left, and records their end.
 func (d *Driver) endLeftovers(account string, k kept) {
 	d.files.Lock()
 	defer d.files.Unlock()
@@ -196,7 +196,7 @@ func (d *Driver) endLeftovers(account string, k kept) {
 		}
 		for _, q := range p.Running {
 			if start, err := startOf(q.PID); err == nil && start == q.Start {
-				_ = syscall.Kill(-q.PID, syscall.SIGKILL) // gone meanwhile is as well
+				_ = syscall.Kill(-q.PID, syscall.SIGKILL) // it may be gone already
 			}
 			p.Runs = slices.Insert(p.Runs, 0, panel.CronRun{
 				StartedAt: q.Began, DurationMS: d.since(q.Began), End: panel.CronKilled, ExitCode: 128 + int(syscall.SIGKILL),
@@ -209,13 +209,13 @@ func (d *Driver) endLeftovers(account string, k kept) {
 	}
 }
 
-// startOf is when a process started (proc(5), /proc/pid/stat, field 22).
+// startOf is the start time of a process (proc(5), /proc/pid/stat, field 22).
 func startOf(pid int) (uint64, error) {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return 0, err
 	}
-	// The name, in parentheses, may have anything in it.
+	// The name, in parentheses, may contain anything.
 	text := string(data)
 	fields := strings.Fields(text[strings.LastIndexByte(text, ')')+1:])
 	if len(fields) < 20 {
@@ -224,7 +224,7 @@ func startOf(pid int) (uint64, error) {
 	return strconv.ParseUint(fields[19], 10, 64)
 }
 
-// output keeps the beginning of what a run writes.
+// output keeps the beginning of a run's output.
 type output struct {
 	mu   sync.Mutex
 	kept []byte
@@ -247,7 +247,7 @@ func (o *output) text() (string, bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	text := strings.ToValidUTF8(string(o.kept), "\uFFFD")
-	if len(text) > panel.CronOutputBytes { // the replacement is longer than what it replaces
+	if len(text) > panel.CronOutputBytes { // the replacement is longer than the replaced bytes
 		text = strings.ToValidUTF8(text[:panel.CronOutputBytes], "")
 	}
 	return text, o.cut

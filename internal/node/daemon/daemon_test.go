@@ -232,13 +232,12 @@ func TestKilledSupervisorLeavesOneDaemon(t *testing.T) {
 		agent := exec.CommandContext(t.Context(), program, "-test.run=^"+t.Name()+"$")
 		agent.Env = append(os.Environ(), "STEAD_TEST_SUPERVISE="+state)
 		must(t, agent.Start())
-		<-time.After(time.Duration(20+round*7) * time.Millisecond) // the moment is the point
+		<-time.After(time.Duration(20+round*7) * time.Millisecond) // sleeps: the agent is killed at any moment
 		must(t, agent.Process.Kill())
 		_ = agent.Wait() // killed, as told
 		must(t, p.Ensure(t.Context(), listener(t)))
-		if got := listeners(t, addr); got != 1 {
-			t.Fatalf("round %d: %d daemons", round, got)
-		}
+		// One that the dead agent was about to stop may still have been there for Ensure; another is started then.
+		eventually(t, fmt.Sprintf("round %d: there is one daemon", round), func() bool { return listeners(t, addr) == 1 })
 		must(t, p.Stop(t.Context(), "listener"))
 		if got := listeners(t, addr); got != 0 {
 			t.Fatalf("round %d: %d daemons after Stop", round, got)
@@ -283,7 +282,7 @@ func TestReloadsAreShared(t *testing.T) {
 	var runs atomic.Int32
 	r := NewReloader(20*time.Millisecond, func(context.Context) error {
 		runs.Add(1)
-		<-time.After(10 * time.Millisecond) // as long as a quick reload takes
+		<-time.After(10 * time.Millisecond) // sleeps: as long as a quick reload takes
 		return nil
 	})
 	var wg sync.WaitGroup

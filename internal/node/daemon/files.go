@@ -16,7 +16,7 @@ import (
 	"sync"
 	"time"
 
-	"stead.dev/stead/internal/node/record"
+	"stead.dev/stead/internal/platform/atomicfile"
 )
 
 // Files is the configuration of a daemon: a directory of files that are changed together with
@@ -35,31 +35,29 @@ type Files struct {
 
 // FilesConfig describes the files of a daemon.
 type FilesConfig struct {
-	// Dir holds the files and nothing else; it is made when missing. Its sub-directory .undo is
-	// of Files.
+	// Dir holds the files and nothing else; it is created when missing. Its sub-directory .undo belongs to Files.
 	Dir  string
 	Mode fs.FileMode // of the files; zero is 0644
-	// Check asks the daemon's checker about the files as they stand, of which the named ones, in
-	// order, were changed. nil: there is none.
+	// Check runs the daemon's checker on the present files; the named ones, in order, were changed. nil: there is none.
 	Check func(ctx context.Context, changed []string) error
-	// Reload has the daemon read them and answers when it does or refuses.
+	// Reload makes the daemon read the files, and returns when it has accepted or refused them.
 	Reload func(ctx context.Context) error
-	// Pause is the least time between the beginnings of two batches.
+	// Pause is the least time between the starts of two batches.
 	Pause time.Duration
 	Log   *slog.Logger
 }
 
-// change is what one caller wants.
+// change is the request of one caller.
 type change struct {
-	files map[string][]byte // nil: no such file
+	files map[string][]byte // nil: remove the file
 	force bool              // reload also when nothing differs
 	err   error
 }
 
 const undoDir = ".undo"
 
-// OpenFiles opens the configuration in cfg.Dir and puts back what a crash left unchecked. The first
-// change after that reloads the daemon also when the files are right: it may have read the others.
+// OpenFiles opens the configuration in cfg.Dir and undoes what a crash left unchecked. The first change afterwards
+// reloads the daemon even when the files are right: it may have read the others.
 func OpenFiles(cfg FilesConfig) (*Files, error) {
 	if cfg.Mode == 0 {
 		cfg.Mode = 0o644
@@ -81,9 +79,9 @@ func OpenFiles(cfg FilesConfig) (*Files, error) {
 	return f, nil
 }
 
-// Apply makes the named files have the contents, or be absent where the content is nil, and has the
-// daemon follow. Names are relative, with slashes. Where all is so already, nothing happens. When
-// it fails, the daemon runs on with the files of before.
+// Apply sets the contents of the named files, or removes those whose content is nil, and makes the daemon follow. Names
+// are relative, with slashes. When nothing differs, nothing happens. When it fails, the daemon keeps running with the
+// former files.
 func (f *Files) Apply(ctx context.Context, files map[string][]byte) error {
 	for name := range files {
 		if !filepath.IsLocal(name) || filepath.Clean(name) != name || strings.HasPrefix(name, ".") {
@@ -100,7 +98,7 @@ func (f *Files) Apply(ctx context.Context, files map[string][]byte) error {
 	return f.join(ctx, &change{files: files})
 }
 
-// Reload has the daemon read its files again though they are the same: something they name changed.
+// Reload makes the daemon read unchanged files again, because something that they name changed.
 func (f *Files) Reload(ctx context.Context) error { return f.join(ctx, &change{force: true}) }
 
 func (f *Files) join(ctx context.Context, c *change) error {
@@ -113,7 +111,7 @@ func (f *Files) join(ctx context.Context, c *change) error {
 	return c.err
 }
 
-// Names are the files that there are, in order.
+// Names lists the present files, in order.
 func (f *Files) Names() ([]string, error) {
 	var names []string
 	err := filepath.WalkDir(f.cfg.Dir, func(file string, e fs.DirEntry, err error) error {
@@ -131,7 +129,7 @@ func (f *Files) Names() ([]string, error) {
 	return names, err
 }
 
-// same tells whether the files are as wanted.
+// same reports whether the files are as wanted.
 func (f *Files) same(files map[string][]byte) (bool, error) {
 	for name, want := range files {
 		have, err := os.ReadFile(filepath.Join(f.cfg.Dir, name))
@@ -149,7 +147,7 @@ func (f *Files) same(files map[string][]byte) (bool, error) {
 	return true, nil
 }
 
-// The mark stands while the daemon may have read other files than those that stand there.
+// The mark exists while the daemon may have read other files than the present ones.
 func (f *Files) mark() string { return filepath.Join(f.cfg.Dir, undoDir, "unread") }
 
 func (f *Files) unread() bool {
@@ -164,7 +162,7 @@ func (f *Files) unmark() error {
 	return nil
 }
 
-// batch makes the changes of all who wait.
+// batch applies the changes of all waiting callers.
 func (f *Files) batch(ctx context.Context) {
 	f.mu.Lock()
 	all := f.waiting
@@ -173,8 +171,7 @@ func (f *Files) batch(ctx context.Context) {
 	f.make(ctx, all)
 }
 
-// make makes the changes together, and when they are refused each half of them on its own, until
-// those to blame are found.
+// make applies the changes together, and when they are refused each half on its own, until those at fault are found.
 func (f *Files) make(ctx context.Context, all []*change) {
 	if len(all) == 0 {
 		return
@@ -192,16 +189,16 @@ func (f *Files) make(ctx context.Context, all []*change) {
 	}
 }
 
-// refusal is the daemon's no to the files.
+// refusal is the daemon's refusal of the files.
 type refusal struct{ err error }
 
 func (r *refusal) Error() string { return "daemon: the configuration is refused: " + r.err.Error() }
 func (r *refusal) Unwrap() error { return r.err }
 
-// try makes the changes, all or none.
+// try applies the changes, all or none.
 func (f *Files) try(ctx context.Context, all []*change) error {
 	files, force := map[string][]byte{}, f.unread()
-	for _, c := range all { // of two who want a file, the later one
+	for _, c := range all { // of two changes of a file, the later one wins
 		maps.Copy(files, c.files)
 		force = force || c.force
 	}
@@ -226,10 +223,10 @@ func (f *Files) try(ctx context.Context, all []*change) error {
 		return errors.Join(err, back)
 	}
 	if errors.As(err, &refused) && refused.reload() {
-		// The daemon may have read what it refused; it is told to read what it had.
+		// The daemon may have read what it refused: have it read the former files.
 		if again := f.cfg.Reload(ctx); again != nil {
 			f.cfg.Log.Error("daemon does not take its former configuration either", "dir", f.cfg.Dir, "error", again)
-			return err // the mark stays: the next change tries again
+			return err // the mark stays, and the next change retries
 		}
 	} else if force {
 		return err
@@ -237,7 +234,7 @@ func (f *Files) try(ctx context.Context, all []*change) error {
 	return errors.Join(err, f.unmark())
 }
 
-// reloadError tells that the checker let pass what the daemon refused.
+// reloadError says that the daemon refused what the checker accepted.
 type reloadError struct{ error }
 
 func (r reloadError) Unwrap() error { return r.error }
@@ -247,7 +244,7 @@ func (r *refusal) reload() bool {
 	return errors.As(r.err, &e)
 }
 
-// swap puts the files in place and has them checked and read.
+// swap replaces the files and has them checked and read.
 func (f *Files) swap(ctx context.Context, files map[string][]byte) error {
 	changed := slices.Sorted(maps.Keys(files))
 	if err := f.remember(changed); err != nil {
@@ -280,11 +277,11 @@ func (f *Files) put(name string, content []byte) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return err
 	}
-	return record.WriteFile(file, content, f.cfg.Mode)
+	return atomicfile.Write(file, content, f.cfg.Mode)
 }
 
-// The undo of a batch is a directory that is complete when it is named so: the former files below
-// old, by the same names, and the names of all files of the batch in names.
+// The undo of a batch is a directory, complete once it has its name: the former files below old, with the same names,
+// and the names of all files of the batch in names.
 func (f *Files) undoPath(parts ...string) string {
 	return filepath.Join(append([]string{f.cfg.Dir, undoDir}, parts...)...)
 }
@@ -293,7 +290,7 @@ func (f *Files) undoPath(parts ...string) string {
 func (f *Files) remember(names []string) error {
 	err := os.MkdirAll(f.undoPath(), 0o700)
 	if err == nil {
-		err = record.WriteFile(f.mark(), nil, 0o600)
+		err = atomicfile.Write(f.mark(), nil, 0o600)
 	}
 	if err != nil || len(names) == 0 {
 		return err
@@ -304,21 +301,21 @@ func (f *Files) remember(names []string) error {
 		if err := os.MkdirAll(filepath.Dir(old), 0o700); err != nil {
 			return err
 		}
-		// Files are replaced, never written into: a second name keeps the former one.
+		// Files are replaced, never written into: a hard link preserves the former one.
 		if err := os.Link(filepath.Join(f.cfg.Dir, name), old); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
-	if err := record.WriteFile(filepath.Join(prepared, "names"), []byte(strings.Join(names, "\n")), 0o600); err != nil {
+	if err := atomicfile.Write(filepath.Join(prepared, "names"), []byte(strings.Join(names, "\n")), 0o600); err != nil {
 		return err
 	}
 	if err := os.Rename(prepared, f.undoPath("batch")); err != nil {
 		return err
 	}
-	return record.SyncDir(f.undoPath())
+	return atomicfile.SyncDir(f.undoPath())
 }
 
-// forget removes the undo: the batch stands.
+// forget removes the undo: the batch is final.
 func (f *Files) forget() error {
 	if err := os.Rename(f.undoPath("batch"), f.undoPath("done-"+rand.Text())); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("daemon: %w", err)
@@ -326,7 +323,7 @@ func (f *Files) forget() error {
 	return f.clean()
 }
 
-// clean removes what is neither the mark nor a batch to be undone.
+// clean removes everything except the mark and an unfinished batch.
 func (f *Files) clean() error {
 	entries, err := os.ReadDir(f.undoPath())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -343,7 +340,7 @@ func (f *Files) clean() error {
 	return err
 }
 
-// undo puts back the files of before a batch that did not come to its end, if there is one.
+// undo restores the files of an unfinished batch, if there is one.
 func (f *Files) undo() error {
 	data, err := os.ReadFile(f.undoPath("batch", "names"))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -360,7 +357,7 @@ func (f *Files) undo() error {
 	return f.forget()
 }
 
-// putBack gives a file of the batch its former content. It writes none: the disk may be full.
+// putBack restores the former content of a file of the batch. It writes no data: the disk may be full.
 func (f *Files) putBack(name string) error {
 	file := filepath.Join(f.cfg.Dir, name)
 	tmp := file + ".tmp"
@@ -381,5 +378,5 @@ func (f *Files) putBack(name string) error {
 	if err := os.Remove(tmp); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return record.SyncDir(filepath.Dir(file))
+	return atomicfile.SyncDir(filepath.Dir(file))
 }

@@ -12,22 +12,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// process is a process of this machine that cannot be taken for another one: ids are used again,
-// ids with their time of start are not.
+// process is a process of this machine that cannot be confused with another one: ids are reused, ids with their start
+// time are not.
 type process struct {
 	pid   int
 	start uint64 // clock ticks after boot
 	boot  string // which boot
 }
 
-// stat is what proc(5) tells of a process.
+// stat is the data of proc(5) about a process.
 type stat struct {
 	pid, parent, session int
 	state                byte
 	start                uint64
 }
 
-// parseStat reads a line of /proc/<pid>/stat. The name in it may hold blanks and brackets.
+// parseStat parses a line of /proc/<pid>/stat. The name in it may contain blanks and brackets.
 func parseStat(line string) (stat, error) {
 	open, end := strings.IndexByte(line, '('), strings.LastIndexByte(line, ')')
 	if open < 1 || end < open {
@@ -63,7 +63,7 @@ func bootID() string {
 	return strings.TrimSpace(string(data))
 }
 
-// lives tells whether the process runs; one that has ended and waits for its parent does not.
+// lives reports whether the process runs; a zombie does not.
 func (p process) lives() bool {
 	if p.pid <= 1 || p.boot != bootID() {
 		return false
@@ -72,7 +72,7 @@ func (p process) lives() bool {
 	return err == nil && s.start == p.start && s.state != 'Z' && s.state != 'X'
 }
 
-// signal sends a signal to the process and to no other one that got its id meanwhile.
+// signal sends a signal to the process, and never to another one that got its id.
 func (p process) signal(sig syscall.Signal) error {
 	if p.pid <= 1 {
 		return os.ErrProcessDone
@@ -97,9 +97,9 @@ func (p process) signal(sig syscall.Signal) error {
 	return nil
 }
 
-// session are the living processes of the session that the process leads or led. The kernel gives
-// its id to nobody else as long as there are any; where somebody else has it, there are none, and a
-// session of that id is of the other one.
+// session lists the living processes of the session that the process leads or led. While there are any, the kernel
+// gives its id to no other process; when another process has it, there are none, and a session of that id belongs to
+// the other one.
 func (p process) session() []process {
 	if p.pid <= 1 || p.boot != bootID() {
 		return nil
@@ -124,7 +124,7 @@ func (p process) session() []process {
 	return all
 }
 
-// end asks the process to end and kills it, with all that it left, when it does not.
+// end asks the process to end, and kills it and its children when it does not.
 func (p process) end(sig syscall.Signal, patience time.Duration) error {
 	if err := p.signal(sig); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return err
@@ -141,7 +141,7 @@ func (p process) end(sig syscall.Signal, patience time.Duration) error {
 		return true
 	}
 	gone(patience)
-	// Workers whose first process was killed live on and hold its ports.
+	// Workers whose first process was killed keep running and hold its ports.
 	left := p.session()
 	for _, one := range left {
 		if err := one.signal(syscall.SIGKILL); err != nil && !errors.Is(err, os.ErrProcessDone) {

@@ -44,21 +44,21 @@ var _ Supervisor = (*Processes)(nil)
 
 var errEnded = errors.New("daemon: it ended")
 
-// kept is a daemon that is kept running.
+// kept is a supervised daemon.
 type kept struct {
-	changing sync.Mutex // one change at a time
+	changing sync.Mutex // serializes changes
 
 	mu     sync.Mutex
 	spec   Spec
 	now    process
 	ended  chan struct{} // closed when now has ended
-	how    string        // how it ended, when it was a child of this process
+	how    string        // how it ended, if it was a child of this process
 	wanted bool          // false: its end is no failure
 	since  time.Time     // when it was started
-	failed int           // times that it ended soon after its start, in a row
+	failed int           // consecutive times that it ended soon after its start
 }
 
-// NewProcesses is a supervisor with its files in cfg.Dir, which is made when missing.
+// NewProcesses makes a supervisor with its files in cfg.Dir, which it creates when missing.
 func NewProcesses(cfg Config) (*Processes, error) {
 	if cfg.Now == nil || cfg.Log == nil || !filepath.IsAbs(cfg.Dir) {
 		return nil, errors.New("daemon: Now, Log and an absolute Dir are needed")
@@ -73,9 +73,9 @@ func NewProcesses(cfg Config) (*Processes, error) {
 	return p, nil
 }
 
-// heedHangups has children take SIGHUP, by which daemons reload, where this process was started with it
-// ignored (nohup(1)): what is ignored stays so in a child, and a shell cannot even trap it. A signal
-// that is caught here is at its default there; here it is still ignored.
+// heedHangups makes children receive SIGHUP, by which daemons reload, when this process was started with it ignored
+// (nohup(1)): a child inherits that, and a shell cannot even trap it. A signal that is caught here has its default
+// action in the child.
 var heedHangups = sync.OnceFunc(func() {
 	if signal.Ignored(syscall.SIGHUP) {
 		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
@@ -94,7 +94,7 @@ func (p *Processes) Close() error {
 
 func (p *Processes) file(name, kind string) string { return filepath.Join(p.cfg.Dir, name+kind) }
 
-// daemon is the one with the name; nil when it is not known and not to be made.
+// daemon returns the daemon of that name; nil when it is unknown and create is false.
 func (p *Processes) daemon(name string, create bool) *kept {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -126,7 +126,7 @@ func (p *Processes) ensure(ctx context.Context, k *kept, spec Spec) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = lock.Close() }() // what was started holds it on until it is the daemon
+	defer func() { _ = lock.Close() }() // the started process holds the lock until it has become the daemon
 
 	former, runs := p.read(spec.Name)
 	if former.lives() && runs == spec.fingerprint() {
@@ -147,7 +147,7 @@ func (p *Processes) ensure(ctx context.Context, k *kept, spec Spec) error {
 		return err
 	}
 	var last error
-	for try := range startTries { // a port that is still held is free a moment later
+	for try := range startTries { // a port that is still in use is free a moment later
 		if err := p.start(k, spec, lock); err != nil {
 			return err
 		}
@@ -166,10 +166,10 @@ func (p *Processes) ensure(ctx context.Context, k *kept, spec Spec) error {
 	return last
 }
 
-// startTries are the attempts to start a daemon that ends before it is ready.
+// startTries bounds the attempts to start a daemon that ends before it is ready.
 const startTries = 4
 
-// pause waits, or answers that the supervision ends.
+// pause waits, or returns an error when the supervision ends.
 func (p *Processes) pause(d time.Duration) error {
 	select {
 	case <-p.ctx.Done():
@@ -179,7 +179,7 @@ func (p *Processes) pause(d time.Duration) error {
 	}
 }
 
-// lock waits until nobody starts the daemon, in this process or another one.
+// lock waits until no process starts the daemon.
 func (p *Processes) lock(ctx context.Context, name string) (*os.File, error) {
 	f, err := os.OpenFile(p.file(name, ".lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -201,7 +201,7 @@ func (p *Processes) lock(ctx context.Context, name string) (*os.File, error) {
 	}
 }
 
-// read answers the process of the file and the fingerprint of what it runs; zero when there is none.
+// read returns the process of the file and the fingerprint of its spec; zero when there is none.
 func (p *Processes) read(name string) (process, string) {
 	data, err := os.ReadFile(p.file(name, ".pid"))
 	if err != nil {
@@ -218,21 +218,20 @@ func (p *Processes) read(name string) (process, string) {
 	return process{pid: s.pid, start: s.start, boot: lines[1]}, lines[2]
 }
 
-// launch writes the process file by descriptor 4, gives the lock free, which is descriptor 3, and
-// becomes the daemon.
+// launch writes the process file by descriptor 4, releases the lock, which is descriptor 3, and becomes the daemon.
 const launch = `read -r line </proc/$$/stat && printf '%s\n%s\n%s\n' "$line" "$1" "$2" >&4 && shift 2 && exec "$@" 3>&- 4>&-`
 
-// hide comes before launch in a view of the file system that is the daemon's own.
+// hide runs before launch in a mount namespace of the daemon's own.
 const hide = `mount -t proc -o nosuid,nodev,noexec,hidepid=2 proc /proc || echo 'processes of others are not hidden' >&2; `
 
-// ownMounts tells whether the kernel lets this process make such views.
+// ownMounts reports whether the kernel lets this process create mount namespaces.
 var ownMounts = sync.OnceValue(func() bool {
 	try := exec.Command("/bin/true")
 	try.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
 	return try.Run() == nil
 })
 
-// start runs the daemon and keeps it running. The caller holds the lock, and has ended the one before.
+// start runs and supervises the daemon. The caller holds the lock, and has ended the former one.
 func (p *Processes) start(k *kept, spec Spec, lock *os.File) error {
 	for _, file := range spec.Stale {
 		if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -273,7 +272,7 @@ func (p *Processes) start(k *kept, spec Spec, lock *os.File) error {
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("daemon: %s: %w", spec.Name, err)
 	}
-	// It has not been waited for, so the id is still its own.
+	// Nobody has waited for it, so the id is still its own.
 	s, err := statOf(cmd.Process.Pid)
 	if err != nil {
 		return errors.Join(fmt.Errorf("daemon: %s: %w", spec.Name, err), cmd.Process.Kill(), cmd.Wait())
@@ -302,14 +301,14 @@ func credential(name string) (*syscall.Credential, error) {
 	return &syscall.Credential{Uid: all[0], Gid: all[1], Groups: all[2:]}, nil
 }
 
-// keep watches a process that runs, the child cmd or, with nil, one that another agent started.
+// keep supervises a running process: the child cmd or, with nil, one that another agent started.
 func (p *Processes) keep(k *kept, spec Spec, proc process, cmd *exec.Cmd) {
 	ended := make(chan struct{})
 	k.mu.Lock()
 	k.spec, k.now, k.ended, k.how, k.wanted, k.since = spec, proc, ended, "", true, p.cfg.Now()
 	k.mu.Unlock()
 	if cmd != nil {
-		// Not among the work that Close waits for: it ends with the daemon.
+		// Close does not wait for it: it ends with the daemon.
 		go func() {
 			err := cmd.Wait()
 			p.cfg.Log.Debug("daemon ended", "daemon", spec.Name, "result", err)
@@ -330,7 +329,7 @@ func (p *Processes) keep(k *kept, spec Spec, proc process, cmd *exec.Cmd) {
 	}
 }
 
-// poll closes ended when a process that is no child of this one is gone.
+// poll closes ended when a process that is not a child of this one has ended.
 func (p *Processes) poll(proc process, ended chan struct{}) {
 	for proc.lives() {
 		if p.pause(250*time.Millisecond) != nil {
@@ -340,14 +339,14 @@ func (p *Processes) poll(proc process, ended chan struct{}) {
 	close(ended)
 }
 
-// A daemon that ran so long before it ended is started again at once; one that keeps ending, after
-// pauses that grow to longestPause.
+// A daemon that ran for this long is started again at once; one that keeps ending, after pauses that grow to
+// longestPause.
 const (
 	longEnough   = time.Minute
 	longestPause = 30 * time.Second
 )
 
-// watch starts the daemon again when proc ends against the will of its owner.
+// watch starts the daemon again when proc ends unexpectedly.
 func (p *Processes) watch(k *kept, proc process, ended <-chan struct{}) {
 	select {
 	case <-p.ctx.Done():
@@ -377,8 +376,8 @@ func (p *Processes) watch(k *kept, proc process, ended <-chan struct{}) {
 	}
 }
 
-// again starts the daemon in the place of proc, which ended. It answers whether there is nothing
-// left to do for who watches proc.
+// again starts the daemon to replace proc, which has ended. It reports whether the watcher of proc has nothing left to
+// do.
 func (p *Processes) again(k *kept, proc process) bool {
 	k.changing.Lock()
 	defer k.changing.Unlock()
@@ -402,7 +401,7 @@ func (p *Processes) again(k *kept, proc process) bool {
 	return err == nil
 }
 
-// end ends the process and keeps the daemon no longer.
+// end ends the process and its supervision.
 func (p *Processes) end(k *kept, spec Spec, proc process) error {
 	k.mu.Lock()
 	k.wanted = false
@@ -414,7 +413,7 @@ func (p *Processes) end(k *kept, spec Spec, proc process) error {
 	}
 	if known && ended != nil {
 		select {
-		case <-ended: // so that no zombie is left when this answers
+		case <-ended: // wait, so that no zombie is left
 		case <-p.ctx.Done():
 		}
 	}
@@ -430,7 +429,7 @@ func (k *kept) running() process {
 	return k.now
 }
 
-// result says how the daemon ended that ran last.
+// result describes how the daemon ended last.
 func (k *kept) result() string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -550,14 +549,14 @@ func (p *Processes) PID(name string) int {
 	return proc.pid
 }
 
-// How much of what a daemon prints is kept: the file it prints into, and older ones.
+// How much of a daemon's output is kept: the present file, and older ones.
 const (
 	logSize  = 8 << 20
 	oldLogs  = 3
 	logPause = 15 * time.Second
 )
 
-// tail is the end of what the daemon printed, for the error that tells of its end.
+// tail is the end of the daemon's output, for the error about its end.
 func (p *Processes) tail(name string) string {
 	f, err := os.Open(p.file(name, ".log"))
 	if err != nil {
@@ -589,8 +588,8 @@ func (p *Processes) rotate() {
 	}
 }
 
-// rotate copies a log that is full and empties it: the daemon holds it open, and adds to its end
-// wherever that is. What it prints in between may be lost, as with copytruncate of logrotate(8).
+// rotate copies a full log and truncates it: the daemon has it open, and appends. Output in between may be lost, as
+// with copytruncate of logrotate(8).
 func rotate(log string) error {
 	info, err := os.Stat(log)
 	if err != nil || info.Size() < logSize {
@@ -612,7 +611,7 @@ func rotate(log string) error {
 	return os.Truncate(log, 0)
 }
 
-// Running are the names of the daemons that were started below dir and live, whoever supervises them.
+// Running lists the living daemons that were started below dir, whoever supervises them.
 func Running(dir string) []string {
 	p := &Processes{cfg: Config{Dir: dir}}
 	files, err := filepath.Glob(p.file("*", ".pid"))

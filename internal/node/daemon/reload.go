@@ -8,34 +8,32 @@ import (
 	"stead.dev/stead/internal/platform/clock"
 )
 
-// Reloader does one thing for many callers: each waits for a run that began after its call, and
-// callers that come during a run share the next one. So a hundred domains that are added at once
-// cost a few reloads of the web server.
+// Reloader runs one function for many callers: each waits for a run that starts after its call, and callers during a
+// run share the next one. So adding a hundred domains at once costs a few reloads of the web server.
 type Reloader struct {
 	run   func(ctx context.Context) error
 	pause time.Duration
 
 	mu      sync.Mutex
-	next    *round // whom the next run is for; nil when nobody waits for one
+	next    *round // the callers of the next run; nil when there are none
 	running bool
 }
 
-// round is a run and who waits for it.
+// round is a run with its waiting callers.
 type round struct {
 	done    chan struct{}
 	callers int
 	err     error
 }
 
-// NewReloader is one that calls run. Between the beginnings of two runs it leaves at least pause:
-// the longer, the more callers share a run. After a run that nobody shared, it leaves only as long
-// again as the run took, and no more than pause: who does one thing after the other is not held up.
+// NewReloader makes a Reloader for run. It leaves at least pause between the starts of two runs: the longer, the more
+// callers share a run. After a run for one caller it waits only as long as the run took, at most pause, so that a
+// caller of one reload after another is not delayed.
 func NewReloader(pause time.Duration, run func(ctx context.Context) error) *Reloader {
 	return &Reloader{run: run, pause: pause}
 }
 
-// Do waits for a run that begins after now and answers its error. When ctx ends first the run
-// happens nevertheless.
+// Do waits for a run that starts after now and returns its error. When ctx ends first, the run happens nevertheless.
 func (r *Reloader) Do(ctx context.Context) error {
 	r.mu.Lock()
 	if r.next == nil {
@@ -61,7 +59,7 @@ func (r *Reloader) work(ctx context.Context) {
 	for {
 		r.mu.Lock()
 		now := r.next
-		r.next = nil // nobody joins it any more
+		r.next = nil // nobody can join it any more
 		if now == nil {
 			r.running = false
 			r.mu.Unlock()

@@ -17,11 +17,11 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"stead.dev/stead/internal/node/record"
+	"stead.dev/stead/internal/platform/atomicfile"
 )
 
-// Systemd keeps daemons running as units, stead-<name>.service, which are enabled: after a restart
-// of the machine they run before the agent does.
+// Systemd runs daemons as units, stead-<name>.service, which are enabled: after a reboot they run before the agent
+// does.
 type Systemd struct {
 	units     string // directory of the unit files
 	systemctl func(ctx context.Context, args ...string) ([]byte, error)
@@ -32,7 +32,7 @@ type Systemd struct {
 
 var _ Supervisor = (*Systemd)(nil)
 
-// NewSystemd is the supervisor of a machine that systemd runs.
+// NewSystemd makes the supervisor of a machine with systemd.
 func NewSystemd() *Systemd {
 	return &Systemd{units: "/etc/systemd/system", systemctl: systemctl, specs: map[string]Spec{}}
 }
@@ -63,23 +63,23 @@ func (s *Systemd) Ensure(ctx context.Context, spec Spec) error {
 	s.specs[spec.Name] = spec
 	s.mu.Unlock()
 	file := filepath.Join(s.units, unitName(spec.Name))
-	action := "start" // does nothing to one that runs
+	action := "start" // has no effect on a running one
 	former, err := os.ReadFile(file)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("daemon: %w", err)
 	}
-	unread := Unread(file + ".unread") // no name of a unit, so systemd passes it over
+	unread := Unread(file + ".unread") // not the name of a unit, so systemd ignores it
 	if string(former) != text {
 		if running(string(former)) != running(text) {
 			if err := unread.Note(); err != nil {
 				return err
 			}
 		}
-		if err := record.WriteFile(file, []byte(text), 0o644); err != nil {
+		if err := atomicfile.Write(file, []byte(text), 0o644); err != nil {
 			return fmt.Errorf("daemon: %w", err)
 		}
 	}
-	// Also when the file was right: an agent may have been killed between writing it and this.
+	// Also for a right file: an agent may have been killed after writing it.
 	if unread.Noted() {
 		action = "restart"
 	}
@@ -110,7 +110,7 @@ func unit(spec Spec) (string, error) {
 	b.WriteString("# Written by stead; changes are overwritten.\n[Unit]\n")
 	line("Description", "Stead: "+spec.Name)
 	line("After", "network.target")
-	line("StartLimitIntervalSec", "0") // it is never given up
+	line("StartLimitIntervalSec", "0") // systemd never gives it up
 	b.WriteString("\n[Service]\n")
 	line("Type", "exec")
 	args := make([]string, 0, len(spec.Command))
@@ -152,13 +152,13 @@ func unit(spec Spec) (string, error) {
 	return b.String(), nil
 }
 
-// preparation and aftermath begin the lines of a unit that matter to the next start, and after the next end, only.
+// preparation and aftermath begin the lines of a unit that matter only to the next start and after the next end.
 const (
 	preparation = "ExecStartPre="
 	aftermath   = "ExecStopPost="
 )
 
-// running is what of a unit matters to a daemon that runs.
+// running is the part of a unit that matters to a running daemon.
 func running(unit string) string {
 	var b strings.Builder
 	for line := range strings.Lines(unit) {
@@ -169,14 +169,13 @@ func running(unit string) string {
 	return b.String()
 }
 
-// endWorkers is the command that ends what is left of a daemon whose first process was killed: all of its session, which
-// no other process gets the id of as long as there are any. A daemon that ended by itself has removed the file.
+// endWorkers is the command that ends the rest of a daemon whose first process was killed: its whole session, whose id
+// no other process gets while any of it runs. A daemon that ended by itself has removed the file.
 func endWorkers(pidFile string) []string {
 	return []string{"/bin/sh", "-c", `test -s "$1" && pkill -KILL -s "$(cat "$1")"; rm -f "$1"`, "sh", pidFile}
 }
 
-// quote makes text one word of a unit file, in which nothing is replaced. Variables stand only in
-// commands.
+// quote makes text one word of a unit file, without any replacement. Variables occur only in commands.
 func quote(text string, command bool) string {
 	text = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "%", "%%").Replace(text)
 	if command {

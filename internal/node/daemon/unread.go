@@ -6,29 +6,29 @@ import (
 	"io/fs"
 	"os"
 
-	"stead.dev/stead/internal/node/record"
+	"stead.dev/stead/internal/platform/atomicfile"
 )
 
-// Unread names a file that stands while a daemon may run with another configuration than the one that is written: from
-// before its first file is changed until it has read all of them. So it reads them also when the agent was killed in
-// between, or failed, and the next one finds the files right.
+// Unread names a file that exists while a daemon may run with another configuration than the written one: from before
+// the first change of a file until the daemon has read all of them. So it reads them also after an agent was killed or
+// failed in between, and the next one finds the files right.
 type Unread string
 
-// Note makes the file stand.
+// Note creates the file.
 func (u Unread) Note() error {
-	if err := record.WriteFile(string(u), nil, 0o600); err != nil {
+	if err := atomicfile.Write(string(u), nil, 0o600); err != nil {
 		return fmt.Errorf("daemon: %w", err)
 	}
 	return nil
 }
 
-// Noted tells whether it stands.
+// Noted reports whether it exists.
 func (u Unread) Noted() bool {
 	_, err := os.Lstat(string(u))
 	return err == nil
 }
 
-// Forget takes it away: the daemon has read what is written.
+// Forget removes it: the daemon has read the written configuration.
 func (u Unread) Forget() error {
 	if err := os.Remove(string(u)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("daemon: %w", err)

@@ -11,7 +11,7 @@ import (
 	"slices"
 
 	"stead.dev/stead/internal/node/accounts"
-	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/port/panel"
 )
 
 // BackupPart implements facility.Backuper.
@@ -74,7 +74,7 @@ func (d *Driver) loadFrom(ctx context.Context, a accounts.Account, db database, 
 	return d.ImportDatabase(ctx, a.Ref, db.Name, from)
 }
 
-// empty makes a database anew. It has its user afterwards, who may write again when it was full.
+// empty recreates a database without content. Its user can write again afterwards, also when the database was full.
 func (d *Driver) empty(ctx context.Context, a accounts.Account, db database) error {
 	defer d.lock(a.Name)()
 	s, ok := d.servers[db.Engine]

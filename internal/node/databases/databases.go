@@ -18,33 +18,33 @@ import (
 	"stead.dev/stead/internal/node/daemon"
 	"stead.dev/stead/internal/node/facility"
 	"stead.dev/stead/internal/node/record"
-	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/port/panel"
 )
 
-// Config is what the facility is told.
+// Config configures the facility.
 type Config struct {
-	Dir    string // everything of it is below
+	Dir    string // everything of the facility is below
 	Lookup facility.Lookup
 	Now    func() time.Time
 	Log    *slog.Logger
 
-	// The servers run by the supervisor; one that is nil the machine does not have.
+	// The servers that the supervisor runs; nil when the machine does not have one.
 	Supervisor daemon.Supervisor
 	MariaDB    *Instance
 	PostgreSQL *Instance
-	// Simulated keeps databases in the records only: all engines are there, nobody can connect.
+	// Simulated keeps databases in the records only: all engines exist, nobody can connect.
 	Simulated bool
 }
 
 // Instance is a server of the machine.
 type Instance struct {
 	Port     int    // on 127.0.0.1
-	User     string // as whom it runs; empty: "mysql", "postgres"
+	User     string // user as whom it runs; empty: "mysql", "postgres"
 	MemoryMB int    // for its cache; zero: 128
 	// Sessions bounds those of one database's user; zero: 30. MaxSessions bounds all; zero: 500. The users of an
 	// account have a quarter of all together, however many databases it has.
 	Sessions, MaxSessions int
-	// LockWait bounds how long a dump waits for a table that a customer's session keeps locked; zero: ten minutes.
+	// LockWait bounds how long a dump waits for a table that a customer's session has locked; zero: ten minutes.
 	LockWait time.Duration
 }
 
@@ -87,7 +87,7 @@ var (
 	_ facility.Backuper = (*Driver)(nil)
 )
 
-// kept is the record of an account.
+// kept is the stored record of an account.
 type kept struct {
 	Databases []database `json:"databases"`
 }
@@ -99,8 +99,8 @@ type database struct {
 	Verifier  string               `json:"verifier"` // of the user's password
 	Version   string               `json:"version"`  // of the password, the caller's
 	MaxSizeMB int64                `json:"max_size_mb,omitempty"`
-	Made      bool                 `json:"made,omitempty"`   // the server has it, and it is this account's
-	Ending    bool                 `json:"ending,omitempty"` // it is to go
+	Made      bool                 `json:"made,omitempty"`   // the server has it, and it belongs to this account
+	Ending    bool                 `json:"ending,omitempty"` // it is being removed
 }
 
 func (k kept) find(name string) int {
@@ -113,47 +113,47 @@ type measured struct {
 	full  bool
 }
 
-// hold is how a database is held back because of its size.
+// hold is the restriction of a database because of its size.
 type hold int
 
 const (
 	holdNone   hold = iota
-	holdGrowth      // nothing more is taken
-	holdAll         // nobody gets in; for servers that cannot refuse growth for certain
+	holdGrowth      // no further growth
+	holdAll         // no connections; for servers that cannot reliably refuse growth
 )
 
-// login is what a server should have of a database's user.
+// login is the wanted state of a database's user.
 type login struct {
 	name     string
 	among    int // databases of its account on the server
 	verifier string
-	closed   bool // nobody gets in, but the agent
+	closed   bool // only the agent can connect
 	hold     hold
 }
 
-// server keeps databases and their users. Names are safe to be in a statement: see DatabaseName.
+// server manages databases and their users. Names are safe in statements: see DatabaseName.
 type server interface {
-	// start has the server run and returns when it answers.
+	// start starts the server and returns when it answers.
 	start(ctx context.Context) error
 	stop(ctx context.Context) error
 	version() string
 	port() int
-	// verifier is what is kept of a password.
+	// verifier is the stored form of a password.
 	verifier(password string) (string, error)
-	// present tells which of the databases there are, by name.
+	// present reports which of the databases exist, by name.
 	present(ctx context.Context, names []string) (map[string]bool, error)
-	// create makes an empty database, in the place of one of the name.
+	// create creates an empty database, and replaces one of the same name.
 	create(ctx context.Context, name, charset string) error
-	// apply makes the database's user as it should be, or does nothing. Sessions that go on with more
-	// than the user now may are ended, but for their number.
+	// apply changes the database's user as needed. It ends sessions with more rights than the user now has, but not
+	// those above a lowered number.
 	apply(ctx context.Context, l login) error
-	// drop ends a database and its user. One that is not there is no error.
+	// drop removes a database and its user. It is no error when there is none.
 	drop(ctx context.Context, name string) error
-	// others are the users and databases whose names begin so, other than those that are named.
+	// others lists the users and databases with that prefix, other than the named ones.
 	others(ctx context.Context, prefix string, but []string) (users, databases []string, err error)
-	// dropUser ends a user that nobody knows of.
+	// dropUser removes a user without a record.
 	dropUser(ctx context.Context, name string) error
-	// size is what a database occupies, in bytes. full tells whether it is to take nothing more.
+	// size is the size of a database, in bytes. full is the restriction that it needs.
 	size(ctx context.Context, name string, most int64) (bytes int64, full hold, err error)
 	dump(ctx context.Context, name string) (io.ReadCloser, error)
 	// load runs SQL as the database's user.
@@ -167,7 +167,7 @@ func New(cfg Config) (*Driver, error) {
 	if err != nil {
 		return nil, fmt.Errorf("databases: %w", err)
 	}
-	// The servers' users pass through on the way to their own directories.
+	// The servers' users traverse it to reach their own directories.
 	if err := os.Chmod(cfg.Dir, 0o711); err != nil { //nolint:gosec // to be passed, not listed
 		return nil, fmt.Errorf("databases: %w", err)
 	}
@@ -210,7 +210,7 @@ func (*Driver) Capability() panel.Capability { return panel.CapDatabases }
 
 // Start implements facility.Starter.
 func (d *Driver) Start(ctx context.Context) error {
-	// At once: one that does not start keeps the other from nothing.
+	// In parallel, so that one that does not start does not delay the other.
 	all := d.each()
 	failed := make([]error, len(all))
 	var starting sync.WaitGroup
@@ -233,7 +233,7 @@ func (d *Driver) Stop(ctx context.Context) error {
 	return err
 }
 
-// lock waits for the other changes of the account's databases and returns the end of this one.
+// lock waits for other changes of the account's databases and returns the function that ends this one.
 func (d *Driver) lock(account string) (unlock func()) {
 	d.mu.Lock()
 	m, ok := d.busy[account]
@@ -258,7 +258,7 @@ func (d *Driver) Apply(ctx context.Context, a accounts.Account) error {
 	return errors.Join(failed, d.applyOthers(ctx, a))
 }
 
-// applyOne makes the server as the record of one database says.
+// applyOne makes the server match the record of one database.
 func (d *Driver) applyOne(ctx context.Context, a accounts.Account, db database) error {
 	s, ok := d.servers[db.Engine]
 	if !ok {
@@ -301,7 +301,7 @@ func (d *Driver) noteMade(a accounts.Account, name string) error {
 	return err
 }
 
-// end removes a database that is noted as ending, and then the note.
+// end removes a database that is marked as ending, and then the mark.
 func (d *Driver) end(ctx context.Context, a accounts.Account, s server, name string) error {
 	if err := s.drop(ctx, name); err != nil {
 		return err
@@ -316,8 +316,8 @@ func (d *Driver) end(ctx context.Context, a accounts.Account, s server, name str
 	return err
 }
 
-// applyOthers ends users with the account's prefix that no record knows. Databases that no record
-// knows are only reported: data is never removed on the word of a record that may be an old one.
+// applyOthers removes users with the account's prefix that have no record. Databases without a record are only logged:
+// data is never removed because of a record that may be outdated.
 func (d *Driver) applyOthers(ctx context.Context, a accounts.Account) error {
 	k := d.records.Get(a.Name)
 	var failed error
@@ -362,7 +362,7 @@ func (d *Driver) Remove(ctx context.Context, a accounts.Account) error {
 			}
 		}
 	}
-	// PostgreSQL's list of who may be whom is made of the records.
+	// PostgreSQL's identity map is generated from the records.
 	for _, db := range d.records.Get(a.Name).Databases {
 		if s, ok := d.servers[db.Engine]; ok {
 			if err := s.drop(ctx, db.Name); err != nil {
@@ -379,14 +379,14 @@ func (d *Driver) Remove(ctx context.Context, a accounts.Account) error {
 // remeasure is how old a size may become.
 const remeasure = 4 * time.Minute
 
-// measure answers how a database is to be held back, by a size that is not too old.
+// measure returns the restriction of a database, by a size that is recent enough.
 func (d *Driver) measure(ctx context.Context, s server, db database) (hold, error) {
 	d.mu.Lock()
 	last, known := d.sizes[db.Name]
 	d.mu.Unlock()
 	now := d.cfg.Now()
 	most := db.MaxSizeMB << 20
-	// A size from the future was taken before the machine's clock was put back.
+	// A size from the future was taken before the machine's clock was set back.
 	if known && !last.at.After(now) && now.Sub(last.at) < remeasure && !last.full && (most == 0 || last.bytes <= most) {
 		return holdNone, nil
 	}
@@ -446,7 +446,7 @@ func (d *Driver) answer(db database) panel.Database {
 		SizeBytes: size.bytes, SizedAt: size.at, Full: size.full,
 	}
 	if !db.Made {
-		out.PasswordVersion = "" // nobody gets in yet
+		out.PasswordVersion = "" // nobody can connect yet
 	}
 	s, ok := d.servers[db.Engine]
 	if !ok {
@@ -527,7 +527,7 @@ func (d *Driver) set(ctx context.Context, ref string, in panel.Database) (panel.
 	return d.answer(db), nil
 }
 
-// writable finds the account, that it takes changes, and the server for an engine.
+// writable returns the account, if it accepts changes, and the server of an engine.
 func (d *Driver) writable(ref, name string, engine panel.DatabaseEngine) (accounts.Account, server, error) {
 	a, err := d.cfg.Lookup(ref)
 	if err != nil {
@@ -622,14 +622,14 @@ func (d *Driver) ImportDatabase(ctx context.Context, ref, name string, sql io.Re
 	return panel.Wrap("databases.import", ref, err)
 }
 
-// stale has the size taken anew at the next occasion.
+// stale has the size measured again at the next occasion.
 func (d *Driver) stale(name string) {
 	d.mu.Lock()
 	delete(d.sizes, name)
 	d.mu.Unlock()
 }
 
-// settle takes the size of a database that was written to, and holds it back when it became too large.
+// settle measures a database after a write, and restricts it when it has become too large.
 func (d *Driver) settle(ctx context.Context, ref string, db database) error {
 	a, err := d.cfg.Lookup(ref)
 	if err != nil {

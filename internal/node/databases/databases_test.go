@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"stead.dev/stead/internal/node/daemon"
-	"stead.dev/stead/internal/panel"
 	"stead.dev/stead/internal/platform/testkit"
+	"stead.dev/stead/internal/port/panel"
 )
 
 func TestADatabaseIsUsedDumpedAndImported(t *testing.T) {

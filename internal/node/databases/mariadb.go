@@ -21,18 +21,18 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"stead.dev/stead/internal/node/daemon"
-	"stead.dev/stead/internal/node/record"
-	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/platform/atomicfile"
+	"stead.dev/stead/internal/port/panel"
 )
 
-// mariaDB is a MariaDB server of the machine's own.
+// mariaDB is the machine's own MariaDB server.
 type mariaDB struct {
 	Instance
 	dir        string
 	supervisor daemon.Supervisor
 	key        []byte
 
-	admin  atomic.Pointer[sql.DB] // nil until the server was started
+	admin  atomic.Pointer[sql.DB] // nil until the server has started
 	number atomic.Value           // version, a string
 }
 
@@ -45,6 +45,7 @@ const mariaDBName = "mariadb"
 func (m *mariaDB) socket() string { return filepath.Join(m.dir, "run", "mariadb.sock") }
 func (m *mariaDB) data() string   { return filepath.Join(m.dir, "data") }
 func (m *mariaDB) config() string { return filepath.Join(m.dir, "my.cnf") }
+func (m *mariaDB) tmp() string    { return filepath.Join(m.dir, "tmp") }
 
 // settings is the server's whole configuration; nothing of /etc is read.
 func (m *mariaDB) settings() string {
@@ -71,7 +72,7 @@ innodb_log_file_size = 32M
 innodb_file_per_table = 1
 tmpdir = %s
 `, m.User, m.data(), m.socket(), filepath.Join(m.dir, "run", "mariadb.pid"), m.Port, filepath.Join(m.dir, "none"),
-		m.MaxSessions, int(m.LockWait.Seconds()), m.MemoryMB, filepath.Join(m.dir, "tmp"))
+		m.MaxSessions, int(m.LockWait.Seconds()), m.MemoryMB, m.tmp())
 }
 
 func (m *mariaDB) start(ctx context.Context) error {
@@ -119,7 +120,7 @@ func (m *mariaDB) start(ctx context.Context) error {
 	return m.secure(ctx)
 }
 
-// install makes the server's own tables, in a directory that takes its place when it is complete.
+// install creates the server's own tables, in a directory that is renamed when it is complete.
 func (m *mariaDB) install(ctx context.Context) error {
 	if _, err := os.Stat(m.data()); err == nil {
 		return nil
@@ -135,19 +136,21 @@ func (m *mariaDB) install(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// The superuser is root, known by its socket; it has no password.
+	// The superuser is root, known by its socket; it has no password. A server removes the temporary tables of
+	// others that have the same directory for them, so it is never /tmp.
 	cmd := exec.CommandContext(ctx, program, "--no-defaults", "--user="+m.User, "--datadir="+fresh, //nolint:gosec // of Debian, with names of our own
 		"--auth-root-authentication-method=socket", "--auth-root-socket-user=root", "--skip-test-db", "--skip-name-resolve")
+	cmd.Env = append(cmd.Environ(), "TMPDIR="+m.tmp())
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%w: %s", err, lastLine(out))
 	}
 	if err := os.Rename(fresh, m.data()); err != nil {
 		return err
 	}
-	return record.SyncDir(m.dir)
+	return atomicfile.SyncDir(m.dir)
 }
 
-// secure sees to it that nobody gets in who is not known, and learns the version.
+// secure removes unknown users, and reads the version.
 func (m *mariaDB) secure(ctx context.Context) error {
 	version, err := m.strings(ctx, "SELECT VERSION()")
 	if err != nil {
@@ -155,7 +158,7 @@ func (m *mariaDB) secure(ctx context.Context) error {
 	}
 	number, _, _ := strings.Cut(strings.Join(version, ""), "-MariaDB")
 	m.number.Store(number + "-MariaDB")
-	// A server whose tables came from elsewhere may have what an installation of today has not.
+	// Tables of another origin may have objects that a present installation does not.
 	rows, err := m.strings(ctx, "SELECT CONCAT(QUOTE(User), '@', QUOTE(Host)) FROM mysql.global_priv WHERE User = '' AND Host <> ''")
 	if err != nil {
 		return fmt.Errorf("mariadb: %w", err)
@@ -177,13 +180,13 @@ func (m *mariaDB) stop(ctx context.Context) error {
 }
 
 func (m *mariaDB) version() string {
-	number, _ := m.number.Load().(string) // empty until the server ran
+	number, _ := m.number.Load().(string) // empty until the server has run
 	return number
 }
 
 func (m *mariaDB) port() int { return m.Port }
 
-// pool are the agent's own sessions.
+// pool is the agent's own sessions.
 func (m *mariaDB) pool() (*sql.DB, error) {
 	if admin := m.admin.Load(); admin != nil {
 		return admin, nil
@@ -219,7 +222,7 @@ func (m *mariaDB) exec(ctx context.Context, statement string) error {
 	return nil
 }
 
-// failure says of what kind the failure of the agent's own statement is.
+// failure classifies the failure of the agent's own statement.
 func (m *mariaDB) failure(err error) error {
 	var e *mysql.MySQLError
 	if errors.As(err, &e) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
@@ -269,8 +272,8 @@ func (m *mariaDB) create(ctx context.Context, name, charset string) error {
 	return m.exec(ctx, "CREATE DATABASE `"+name+"` CHARACTER SET "+charset)
 }
 
-// Privileges that are less than all of a database when it is full: what frees space, and reading. Without
-// the last two the server dumps no trigger and no event; whoever makes one can do no more by it.
+// The privileges for a full database: reading, and what frees space. Without the last two the server dumps no trigger
+// and no event; they do not allow more writes.
 const fullPrivileges = "SELECT, DELETE, DROP, LOCK TABLES, SHOW VIEW, EVENT, TRIGGER"
 
 func (m *mariaDB) privileges(h hold) []string {
@@ -283,11 +286,11 @@ func (m *mariaDB) privileges(h hold) []string {
 // account names a user in statements.
 func (m *mariaDB) account(name string) string { return "`" + name + "`@`localhost`" }
 
-// wanted are the user and its grants, in the words of SHOW CREATE USER and SHOW GRANTS. The second
-// verifier is of the agent's own password.
+// wanted returns the user and its grants, in the form of SHOW CREATE USER and SHOW GRANTS. The second verifier is of
+// the agent's own password.
 func (m *mariaDB) wanted(l login) (create string, grant string) {
 	own := "mysql_native_password USING '" + nativeVerifier(derive(m.key, l.name)) + "'"
-	via := own + " OR " + own // one alone is shown in other words
+	via := own + " OR " + own // a single one is shown differently
 	if !l.closed {
 		via = "mysql_native_password USING '" + l.verifier + "' OR " + own
 	}
@@ -296,19 +299,18 @@ func (m *mariaDB) wanted(l login) (create string, grant string) {
 		privileges = fullPrivileges
 	}
 	return fmt.Sprintf("USER %s IDENTIFIED VIA %s"+maxSessions+"%d", m.account(l.name), via, m.sessions(l.among)),
-		// The name is a pattern there: an underscore that is not escaped is any character.
+		// The name is a pattern there: an unescaped underscore matches any character.
 		fmt.Sprintf("GRANT %s ON `%s`.* TO %s", privileges, strings.ReplaceAll(l.name, "_", `\_`), m.account(l.name))
 }
 
 const maxSessions = " WITH MAX_USER_CONNECTIONS "
 
-// bound changes how many sessions a user may have at once, where that is all that is wrong with it: those that it has
-// go on.
+// bound changes the number of sessions of a user, when only that differs: existing sessions stay.
 func (m *mariaDB) bound(ctx context.Context, l login) error {
 	now, err := m.strings(ctx, "SHOW CREATE USER "+m.account(l.name))
 	var e *mysql.MySQLError
 	if errors.As(err, &e) || err == nil && len(now) != 1 {
-		return nil // it is made anew
+		return nil // it will be created again
 	}
 	if err != nil {
 		return err
@@ -321,7 +323,7 @@ func (m *mariaDB) bound(ctx context.Context, l login) error {
 	return m.exec(ctx, "ALTER USER "+m.account(l.name)+maxSessions+strconv.Itoa(m.sessions(l.among)))
 }
 
-// has tells whether the user is as it is wanted and may what it is to, and no more.
+// has reports whether the user and its grants are as wanted.
 func (m *mariaDB) has(ctx context.Context, l login) (bool, error) {
 	users, err := m.strings(ctx, "SELECT Host FROM mysql.global_priv WHERE User = ?", l.name)
 	if err != nil || !slices.Equal(users, []string{"localhost"}) {
@@ -332,7 +334,7 @@ func (m *mariaDB) has(ctx context.Context, l login) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	// Its own password aside, that "USER … IDENTIFIED" is how it is made says all but its grants.
+	// Apart from its own password, the statement that creates it says everything but its grants.
 	if len(now) != 1 || now[0] != "CREATE "+create {
 		return false, nil
 	}
@@ -341,7 +343,7 @@ func (m *mariaDB) has(ctx context.Context, l login) (bool, error) {
 		return false, err
 	}
 	for i, g := range grants {
-		grants[i] = strings.ReplaceAll(g, `\\_`, `\_`) // depends on the mode in which they are shown
+		grants[i] = strings.ReplaceAll(g, `\\_`, `\_`) // depends on the SQL mode in which they are shown
 	}
 	return len(grants) == 2 && strings.HasPrefix(grants[0], "GRANT USAGE ON *.* TO "+m.account(l.name)+" ") && grants[1] == grant, nil
 }
@@ -366,7 +368,7 @@ func (m *mariaDB) apply(ctx context.Context, l login) error {
 		}
 	}
 	create, grant := m.wanted(l)
-	// Replacing takes all grants and roles away that somebody gave.
+	// Replacing removes all grants and roles that somebody added.
 	if err := m.exec(ctx, "CREATE OR REPLACE "+create); err != nil {
 		return err
 	}
@@ -382,7 +384,7 @@ func (m *mariaDB) apply(ctx context.Context, l login) error {
 	return fmt.Errorf("mariadb: user %s is not as it was made", l.name)
 }
 
-// endSessions ends what a user still has open with the rights that it had.
+// endSessions ends a user's sessions, which still have the former rights.
 func (m *mariaDB) endSessions(ctx context.Context, name string) error {
 	ids, err := m.strings(ctx, "SELECT ID FROM information_schema.PROCESSLIST WHERE USER = ?", name)
 	if err != nil {
@@ -463,8 +465,8 @@ func (m *mariaDB) size(ctx context.Context, name string, most int64) (int64, hol
 	return occupied, holdGrowth, nil
 }
 
-// dump runs Debian's program as the server's user. The password of the agent's own goes to it by a
-// pipe: the list of processes shows arguments to everybody.
+// dump runs Debian's program as the server's user. It passes the agent's password by a pipe: process arguments are
+// visible to everybody.
 func (m *mariaDB) dump(ctx context.Context, name string) (io.ReadCloser, error) {
 	program, err := find("mariadb-dump", "/usr/bin")
 	if err != nil {
@@ -511,7 +513,7 @@ func (m *mariaDB) load(ctx context.Context, name string, script io.Reader) error
 	}
 }
 
-// lastLine is what a program said last.
+// lastLine is the last line of a program's output.
 func lastLine(out []byte) string {
 	lines := bytes.Split(bytes.TrimSpace(out), []byte("\n"))
 	return string(lines[len(lines)-1])

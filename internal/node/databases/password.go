@@ -15,10 +15,10 @@ import (
 	"path/filepath"
 	"strings"
 
-	"stead.dev/stead/internal/node/record"
+	"stead.dev/stead/internal/platform/atomicfile"
 )
 
-// nativeVerifier is what MariaDB keeps of a password for mysql_native_password.
+// nativeVerifier is MariaDB's stored form of a password for mysql_native_password.
 func nativeVerifier(password string) string {
 	first := sha1.Sum([]byte(password)) //nolint:gosec // as above
 	second := sha1.Sum(first[:])        //nolint:gosec // as above
@@ -27,7 +27,7 @@ func nativeVerifier(password string) string {
 
 const scramIterations = 4096 // PostgreSQL's own; the passwords are long and random
 
-// scramVerifier is what PostgreSQL keeps of a password for SCRAM-SHA-256 (RFC 5803).
+// scramVerifier is PostgreSQL's stored form of a password for SCRAM-SHA-256 (RFC 5803).
 func scramVerifier(password string) (string, error) {
 	salt := make([]byte, 16)
 	if _, err := rand.Read(salt); err != nil {
@@ -47,7 +47,7 @@ func scramVerifier(password string) (string, error) {
 	return fmt.Sprintf("SCRAM-SHA-256$%d:%s$%s:%s", scramIterations, encode(salt), encode(stored[:]), encode(mac(salted, "Server Key"))), nil
 }
 
-// machineKey reads the key from which the agent's own passwords are derived, and makes it once.
+// machineKey reads the key from which the agent's own passwords are derived; the first call creates it.
 func machineKey(dir string) ([]byte, error) {
 	file := filepath.Join(dir, "key")
 	key, err := os.ReadFile(file)
@@ -56,7 +56,7 @@ func machineKey(dir string) ([]byte, error) {
 		if _, err := rand.Read(key); err != nil {
 			return nil, err
 		}
-		return key, record.WriteFile(file, key, 0o600)
+		return key, atomicfile.Write(file, key, 0o600)
 	}
 	if err == nil && len(key) != 32 {
 		err = fmt.Errorf("%s is no key", file)
@@ -64,7 +64,7 @@ func machineKey(dir string) ([]byte, error) {
 	return key, err
 }
 
-// derive is the agent's own password of a user.
+// derive derives the agent's own password of a user.
 func derive(key []byte, user string) string {
 	h := hmac.New(sha256.New, key)
 	h.Write([]byte(user))

@@ -21,19 +21,19 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"stead.dev/stead/internal/node/daemon"
-	"stead.dev/stead/internal/node/record"
-	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/platform/atomicfile"
+	"stead.dev/stead/internal/port/panel"
 )
 
-// postgres is a PostgreSQL server of the machine's own.
+// postgres is the machine's own PostgreSQL server.
 type postgres struct {
 	Instance
 	dir        string
 	supervisor daemon.Supervisor
 	agent      string // the user of this process
 
-	mu     sync.Mutex                   // over who may be whom
-	admin  atomic.Pointer[pgxpool.Pool] // nil until the server was started
+	mu     sync.Mutex                   // guards the identity map
+	admin  atomic.Pointer[pgxpool.Pool] // nil until the server has started
 	number atomic.Value                 // version, a string
 }
 
@@ -43,7 +43,7 @@ func newPostgres(dir string, i Instance, s daemon.Supervisor) *postgres {
 
 const (
 	postgresName = "postgresql"
-	// superuser is the agent's role. Names of customers' roles have an underscore.
+	// superuser is the agent's role. Names of customers' roles contain an underscore.
 	superuser = "stead"
 )
 
@@ -170,7 +170,7 @@ func (p *postgres) start(ctx context.Context) error {
 	return p.secure(ctx)
 }
 
-// install makes the server's own tables, in a directory that takes its place when it is complete.
+// install creates the server's own tables, in a directory that is renamed when it is complete.
 func (p *postgres) install(ctx context.Context) error {
 	if _, err := os.Stat(p.data()); err == nil {
 		return nil
@@ -197,10 +197,10 @@ func (p *postgres) install(ctx context.Context) error {
 	if err := os.Rename(fresh, p.data()); err != nil {
 		return err
 	}
-	return record.SyncDir(p.dir)
+	return atomicfile.SyncDir(p.dir)
 }
 
-// secure closes what is open in a new server, and learns the version.
+// secure restricts a new server, and reads the version.
 func (p *postgres) secure(ctx context.Context) error {
 	version, err := p.strings(ctx, "SELECT current_setting('server_version')")
 	if err != nil {
@@ -233,7 +233,7 @@ func (p *postgres) version() string {
 
 func (p *postgres) port() int { return p.Port }
 
-// pool are the agent's own sessions.
+// pool is the agent's own sessions.
 func (p *postgres) pool() (*pgxpool.Pool, error) {
 	if admin := p.admin.Load(); admin != nil {
 		return admin, nil
@@ -243,7 +243,7 @@ func (p *postgres) pool() (*pgxpool.Pool, error) {
 
 func (p *postgres) verifier(password string) (string, error) { return scramVerifier(password) }
 
-// address is how the agent connects. Nothing is left to the environment.
+// address is the agent's connection string. It depends on no environment.
 func (p *postgres) address(role, database string) string {
 	return fmt.Sprintf("host=%s port=%d user=%s dbname=%s sslmode=disable password='' passfile='' application_name=stead",
 		p.run(), p.Port, role, database)
@@ -263,7 +263,7 @@ func (p *postgres) exec(ctx context.Context, statements ...string) error {
 	return nil
 }
 
-// failure says of what kind the failure of the agent's own statement is.
+// failure classifies the failure of the agent's own statement.
 func (p *postgres) failure(err error) error {
 	var e *pgconn.PgError
 	if errors.As(err, &e) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
@@ -314,7 +314,7 @@ func (p *postgres) create(ctx context.Context, name, charset string) error {
 			return err
 		}
 	}
-	// What pg_hba.conf lets nobody else into is not open meanwhile either.
+	// pg_hba.conf admits nobody else meanwhile either.
 	if err := p.exec(ctx, "DROP DATABASE IF EXISTS "+quote(name)+" WITH (FORCE)",
 		fmt.Sprintf("CREATE DATABASE %s OWNER %s TEMPLATE template0 ENCODING '%s' LOCALE '%s'", quote(name), superuser, charset, locale),
 		"REVOKE ALL ON DATABASE "+quote(name)+" FROM PUBLIC"); err != nil {
@@ -335,7 +335,7 @@ func (p *postgres) privileges(h hold) []string {
 	return []string{"CONNECT"}
 }
 
-// found is a role and its database as the server has them.
+// found is the server's present state of a role and its database.
 type found struct {
 	attributes string
 	sessions   int
@@ -401,7 +401,7 @@ func (p *postgres) apply(ctx context.Context, l login) error {
 		return p.exec(ctx, fmt.Sprintf("ALTER ROLE %s CONNECTION LIMIT %d", quote(l.name), want.sessions))
 	}
 	if now.attributes == "" {
-		// Created again after somebody dropped it; what it owned went with it, or it could not have.
+		// Recreate the role after somebody dropped it; its objects went with it, or it could not have been dropped.
 		roles, err := p.strings(ctx, "SELECT rolname::text FROM pg_roles WHERE rolname = $1", l.name)
 		if err != nil {
 			return err
@@ -464,8 +464,8 @@ func (p *postgres) endSessions(ctx context.Context, name string) error {
 	return nil
 }
 
-// identities lists as whom the agent may connect: as itself and as every customer's role. What is
-// customers' is done as them.
+// identities lists the roles as which the agent may connect: itself and every customer's. Work on customers' data is
+// done as their role.
 func (p *postgres) identities(roles []string) string {
 	var b strings.Builder
 	b.WriteString("# Written by Stead; changes are lost.\n")
@@ -477,10 +477,10 @@ func (p *postgres) identities(roles []string) string {
 	return b.String()
 }
 
-// writeIdentities writes the list, which names all databases of the machine, for the server alone.
+// writeIdentities writes the map, which names all databases of the machine, readable by the server alone.
 func (p *postgres) writeIdentities(content string) error {
 	fresh := p.ident() + ".new"
-	if err := record.WriteFile(fresh, []byte(content), 0o600); err != nil {
+	if err := atomicfile.Write(fresh, []byte(content), 0o600); err != nil {
 		return err
 	}
 	if err := p.protect(fresh); err != nil {
@@ -489,10 +489,10 @@ func (p *postgres) writeIdentities(content string) error {
 	if err := os.Rename(fresh, p.ident()); err != nil {
 		return err
 	}
-	return record.SyncDir(p.dir)
+	return atomicfile.SyncDir(p.dir)
 }
 
-// protect has a file read by the server and changed by the agent.
+// protect makes a file readable by the server and writable by the agent.
 func (p *postgres) protect(file string) error {
 	c, err := credential(p.User)
 	if err != nil {
@@ -506,7 +506,7 @@ func (p *postgres) protect(file string) error {
 	return os.Chmod(file, 0o640) //nolint:gosec // G302: the server's group is no customer's
 }
 
-// identify writes the list anew when it is not that of the roles that there are.
+// identify writes the map again when it does not match the existing roles.
 func (p *postgres) identify(ctx context.Context) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -528,8 +528,8 @@ func (p *postgres) identify(ctx context.Context) error {
 	return nil
 }
 
-// admit sees to it that the agent may be the role. The server reads the list in its own time after it
-// was told to, so it is tried.
+// admit makes sure that the agent may use the role. The server reads the map some time after the signal, so admit
+// retries.
 func (p *postgres) admit(ctx context.Context, name string) error {
 	if err := p.identify(ctx); err != nil {
 		return err
@@ -564,7 +564,7 @@ func (p *postgres) dropUser(ctx context.Context, name string) error {
 	err := p.exec(ctx, "DROP ROLE IF EXISTS "+quote(name))
 	var e *pgconn.PgError
 	const dependent = "2BP01"
-	if errors.As(err, &e) && e.Code == dependent { // it owns something in a database that no record knows
+	if errors.As(err, &e) && e.Code == dependent { // it owns something in a database without a record
 		err = p.exec(ctx, "ALTER ROLE "+quote(name)+" NOLOGIN PASSWORD NULL")
 	}
 	if err != nil {
@@ -586,8 +586,8 @@ func (p *postgres) others(ctx context.Context, prefix string, but []string) (use
 	return slices.DeleteFunc(users, known), slices.DeleteFunc(databases, known), err
 }
 
-// size: a user can undo that its transactions are read-only, so one who goes on to twice the bound
-// gets in no more.
+// size also restricts a user at twice the bound: a user can undo that its transactions are read-only, and is then
+// refused connections.
 func (p *postgres) size(ctx context.Context, name string, most int64) (bytes int64, full hold, err error) {
 	admin, err := p.pool()
 	if err != nil {
@@ -622,7 +622,7 @@ func (p *postgres) load(ctx context.Context, name string, script io.Reader) (err
 	if err != nil {
 		return p.failure(err)
 	}
-	defer func() { _ = own.Close(context.WithoutCancel(ctx)) }() // what is not committed is undone
+	defer func() { _ = own.Close(context.WithoutCancel(ctx)) }() // undoes what is not committed
 	statements := newPostgresScript(script)
 	refused := func(err error) error {
 		var e *pgconn.PgError
@@ -636,8 +636,8 @@ func (p *postgres) load(ctx context.Context, name string, script io.Reader) (err
 		return p.failure(err)
 	}
 	run := func(sql string) error {
-		// One statement, whatever it is taken for there: the extended protocol takes no more. Rows
-		// are passed over as they come.
+		// One statement, however the server parses it: the extended protocol accepts no more. Rows are skipped as they
+		// come.
 		_, err := own.ExecParams(ctx, sql, nil, nil, nil, nil).Close()
 		return err
 	}

@@ -16,12 +16,12 @@ import (
 	"syscall"
 
 	"stead.dev/stead/internal/node/daemon"
-	"stead.dev/stead/internal/node/record"
+	"stead.dev/stead/internal/platform/atomicfile"
 )
 
 var safeName = regexp.MustCompile(`^[a-z0-9_]{1,63}$`)
 
-// safe tells whether a name from a server may be in a statement.
+// safe reports whether a name from a server may be in a statement.
 func safe(name string) bool { return safeName.MatchString(name) }
 
 // find is the absolute path of a program.
@@ -35,15 +35,14 @@ func find(program string, dirs ...string) (string, error) {
 	return "", fmt.Errorf("databases: %s is not installed", program)
 }
 
-// Installed tells which servers the machine has the programs of.
+// Installed reports which servers' programs the machine has.
 func Installed() (mariadb, postgresql bool) {
 	_, err := find("mariadbd", "/usr/sbin", "/usr/libexec")
 	programs, _ := filepath.Glob("/usr/lib/postgresql/[0-9]*/bin/postgres") // the pattern is well formed
 	return err == nil, len(programs) > 0
 }
 
-// credential is the user as whom a server runs; nil when this process is it, or is not root and so
-// can be nobody else.
+// credential is the user as whom a server runs; nil when this process is that user, or is not root and cannot switch.
 func credential(name string) (*syscall.Credential, error) {
 	if os.Geteuid() != 0 {
 		return nil, nil
@@ -87,7 +86,7 @@ func ownDir(dir, owner string, mode fs.FileMode) error {
 	return os.Chmod(dir, mode)
 }
 
-// writeChanged writes a file of configuration, unless it is so already; then the server has yet to read it.
+// writeChanged writes a file of configuration, unless it is the same already; the server has yet to read it then.
 func writeChanged(unread daemon.Unread, file, content string) error {
 	if now, err := os.ReadFile(file); err == nil && string(now) == content {
 		return nil
@@ -95,10 +94,10 @@ func writeChanged(unread daemon.Unread, file, content string) error {
 	if err := unread.Note(); err != nil {
 		return err
 	}
-	return record.WriteFile(file, []byte(content), 0o644)
+	return atomicfile.Write(file, []byte(content), 0o644)
 }
 
-// command runs a program as a server's user, with nothing of this process's environment.
+// command runs a program as a server's user, without this process's environment.
 func command(ctx context.Context, as, dir, program string, args ...string) (*exec.Cmd, error) {
 	c, err := credential(as)
 	if err != nil {
@@ -121,8 +120,7 @@ type dumping struct {
 	err    error
 }
 
-// startDump starts a program and answers what it writes. options are what it reads from descriptor 3;
-// empty for nothing.
+// startDump starts a program and returns its output. The program reads options from descriptor 3; empty for none.
 func startDump(ctx context.Context, as, dir, options, program string, args ...string) (_ io.ReadCloser, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer func() {
@@ -142,7 +140,7 @@ func startDump(ctx context.Context, as, dir, options, program string, args ...st
 			return nil, err
 		}
 		defer r.Close()
-		// What is said is far less than a pipe holds.
+		// The message is far shorter than a pipe's buffer.
 		if _, err := w.WriteString(options); err != nil {
 			return nil, errors.Join(err, w.Close())
 		}
@@ -166,7 +164,7 @@ func startDump(ctx context.Context, as, dir, options, program string, args ...st
 	return d, nil
 }
 
-// Read answers io.EOF only when the program says that it wrote all.
+// Read returns io.EOF only when the program has reported success.
 func (d *dumping) Read(p []byte) (int, error) {
 	if d.ended {
 		return 0, d.err

@@ -9,8 +9,8 @@ import (
 
 	"stead.dev/stead/internal/node/backups"
 	"stead.dev/stead/internal/node/facility"
-	"stead.dev/stead/internal/panel"
 	"stead.dev/stead/internal/platform/testkit"
+	"stead.dev/stead/internal/port/panel"
 )
 
 // TestDatabasesComeBack backs a database up by a real restic, drops its tables, and restores it: the

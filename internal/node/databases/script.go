@@ -8,7 +8,7 @@ import (
 	"io"
 	"strings"
 
-	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/port/panel"
 )
 
 // statementBytes is the longest statement of a script, what MariaDB takes at most.
@@ -23,7 +23,7 @@ type text struct {
 
 func newText(r io.Reader) text { return text{r: bufio.NewReaderSize(r, 64<<10), line: 1} }
 
-// take moves the next byte into the statement, unless it is space before its beginning.
+// take moves the next byte into the statement, except space before its beginning.
 func (t *text) take() (byte, error) {
 	c, err := t.r.ReadByte()
 	if err != nil {
@@ -41,7 +41,7 @@ func (t *text) take() (byte, error) {
 	return c, t.buf.WriteByte(c)
 }
 
-// ahead tells whether the text goes on with s.
+// ahead reports whether the text continues with s.
 func (t *text) ahead(s string) bool {
 	next, _ := t.r.Peek(len(s)) // less at the end
 	return string(next) == s
@@ -55,8 +55,8 @@ func (t *text) unfinished(err error, what string) error {
 	return err
 }
 
-// quoted takes what follows an opening quote up to the closing one. A doubled quote needs no care:
-// it ends one and begins another.
+// quoted takes the text after an opening quote up to the closing one. A doubled quote needs no care: it ends one text
+// and begins another.
 func (t *text) quoted(quote byte, backslash bool) error {
 	for {
 		c, err := t.take()
@@ -88,7 +88,7 @@ func (t *text) toEndOfLine() error {
 	}
 }
 
-// mysqlScript takes a script for MySQL apart into its statements.
+// mysqlScript splits a script for MySQL into its statements.
 type mysqlScript struct {
 	text
 	delimiter string
@@ -96,8 +96,8 @@ type mysqlScript struct {
 
 func newMySQLScript(r io.Reader) *mysqlScript { return &mysqlScript{text: newText(r), delimiter: ";"} }
 
-// next answers a statement without its delimiter; io.EOF when there are no more. The client's command
-// DELIMITER is followed, others go to the server, which knows none.
+// next returns a statement without its delimiter; io.EOF when there are no more. It follows the client's command
+// DELIMITER; other commands go to the server, which refuses them.
 func (s *mysqlScript) next() (string, error) {
 	for {
 		s.buf.Reset()
@@ -148,8 +148,7 @@ func (s *mysqlScript) statement() error {
 	}
 }
 
-// dropped leaves a comment, of which the first byte was taken, out of the statement: one of comments
-// only is none.
+// dropped leaves a comment, whose first byte was taken, out of the statement: comments alone are no statement.
 func (t *text) dropped(comment func() error) error {
 	before := t.buf.Len() - 1
 	err := comment()
@@ -160,7 +159,7 @@ func (t *text) dropped(comment func() error) error {
 	return err
 }
 
-// dash tells whether the dash that was taken begins a comment.
+// dash reports whether the dash that was taken begins a comment.
 func (s *mysqlScript) dash() bool {
 	next, _ := s.r.Peek(2)
 	return len(next) > 0 && next[0] == '-' && (len(next) == 1 || next[1] <= ' ')
@@ -204,7 +203,7 @@ func (s *mysqlScript) command() (done bool, err error) {
 	return true, nil
 }
 
-// postgresScript takes a script for PostgreSQL apart into its statements.
+// postgresScript splits a script for PostgreSQL into its statements.
 type postgresScript struct{ text }
 
 func newPostgresScript(r io.Reader) *postgresScript { return &postgresScript{newText(r)} }
@@ -215,9 +214,8 @@ type postgresStatement struct {
 	copy bool
 }
 
-// next answers a statement; io.EOF when there are no more. Of psql's commands those two are passed
-// over that pg_dump writes; others are refused, because a script with them means something that would
-// not happen.
+// next returns a statement; io.EOF when there are no more. It skips the two psql commands that pg_dump writes, and
+// refuses others, because a script with them relies on an effect that would not happen.
 func (s *postgresScript) next() (postgresStatement, error) {
 	for {
 		s.buf.Reset()
@@ -234,7 +232,7 @@ func (s *postgresScript) next() (postgresStatement, error) {
 	}
 }
 
-// words are what a statement is made of, in lower case and without quoted ones, as far as it matters.
+// words are the words of a statement, in lower case and without quoted ones, as far as they matter.
 type words struct {
 	first    []string
 	stdin    bool // FROM STDIN
@@ -319,7 +317,7 @@ func (s *postgresScript) statement() (w words, err error) {
 	}
 }
 
-// meta passes over a command of psql that pg_dump writes.
+// meta skips a psql command that pg_dump writes.
 func (s *postgresScript) meta() error {
 	before, line := s.buf.Len(), s.line
 	err := s.toEndOfLine()
@@ -336,8 +334,7 @@ func (s *postgresScript) meta() error {
 
 const tagBytes = 64
 
-// dollar takes a text quoted by $tag$, of which the first dollar was taken. A dollar that begins none
-// stands for itself.
+// dollar takes a text quoted by $tag$, whose first dollar was taken. A dollar that begins none stands for itself.
 func (s *postgresScript) dollar() error {
 	next, _ := s.r.Peek(tagBytes)
 	end := bytes.IndexByte(next, '$')
@@ -373,7 +370,7 @@ func (s *postgresScript) takeAll(n int) error {
 	return nil
 }
 
-// nested takes a comment, of which the slash was taken; comments contain comments.
+// nested takes a comment whose slash was taken; comments may contain comments.
 func (s *postgresScript) nested() error {
 	if _, err := s.take(); err != nil { // the star
 		return err

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/port/panel"
 )
 
 func TestScriptsAreTakenApart(t *testing.T) {

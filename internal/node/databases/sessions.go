@@ -5,15 +5,15 @@ import (
 	"errors"
 
 	"stead.dev/stead/internal/node/accounts"
-	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/port/panel"
 )
 
-// sessions is how many each of so many databases of an account may have.
+// sessions is the number of sessions of each of an account's databases.
 func (i Instance) sessions(databases int) int {
 	return max(min(i.Sessions, i.MaxSessions/4/max(databases, 1)), 1)
 }
 
-// on counts the databases that a server has.
+// on counts the databases on a server.
 func (k kept) on(s server, servers map[panel.DatabaseEngine]server) (n int) {
 	for _, db := range k.Databases {
 		if servers[db.Engine] == s {
@@ -23,7 +23,7 @@ func (k kept) on(s server, servers map[panel.DatabaseEngine]server) (n int) {
 	return n
 }
 
-// applyRest is applyOne for the account's databases beside one, on the same server.
+// applyRest is applyOne for the account's other databases on the same server.
 func (d *Driver) applyRest(ctx context.Context, a accounts.Account, but database) error {
 	var failed error
 	for _, db := range d.records.Get(a.Name).Databases {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"testing"
 
-	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/port/panel"
 )
 
 // A plan may have any number of databases: however many there are, the account leaves sessions to the others.

@@ -6,10 +6,10 @@ import (
 	"io"
 	"strings"
 
-	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/port/panel"
 )
 
-// simulated is a server that keeps nothing: what there is, is what the records say.
+// simulated is a server without data: its databases are those of the records.
 type simulated struct {
 	number string
 	on     int
@@ -54,7 +54,7 @@ func (simulated) dump(context.Context, string) (io.ReadCloser, error) {
 	return io.NopCloser(strings.NewReader(simulatedDump)), nil
 }
 
-// load takes what dump gives, and no more: there is nothing that could run other SQL.
+// load accepts what dump writes, and nothing else: there is nothing that could run other SQL.
 func (simulated) load(_ context.Context, _ string, sql io.Reader) error {
 	text, err := io.ReadAll(io.LimitReader(sql, int64(len(simulatedDump))+1))
 	if err != nil {

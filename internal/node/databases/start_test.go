@@ -11,8 +11,8 @@ import (
 
 	"stead.dev/stead/internal/node/accounts"
 	"stead.dev/stead/internal/node/daemon"
-	"stead.dev/stead/internal/panel"
 	"stead.dev/stead/internal/platform/testkit"
+	"stead.dev/stead/internal/port/panel"
 )
 
 // A server that does not run is an error of every call, never the end of the agent, and keeps the other

@@ -17,8 +17,8 @@ import (
 
 	"stead.dev/stead/internal/node/accounts"
 	"stead.dev/stead/internal/node/daemon"
-	"stead.dev/stead/internal/panel"
 	"stead.dev/stead/internal/platform/testkit"
+	"stead.dev/stead/internal/port/panel"
 )
 
 // machine has both servers for real and accounts without directories.

@@ -4,10 +4,10 @@ import (
 	"context"
 
 	"stead.dev/stead/internal/node/accounts"
-	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/port/panel"
 )
 
-// Backuper is a facility whose things go into the backups of accounts as a part of their own.
+// Backuper is a facility with a part of its own in the backups of accounts.
 type Backuper interface {
 	// BackupPart names the part: panel.PartDatabases, panel.PartMail.
 	BackupPart() panel.BackupPart
@@ -23,8 +23,8 @@ type Backuper interface {
 	LoadBackup(ctx context.Context, a accounts.Account, dir string, items []string) error
 }
 
-// Writer is a facility that writes into homes other than through the machine's files. The node passes
-// it what is to be called with the account's ref after it did, so that usage is counted anew.
+// Writer is a facility that writes into homes without the machine's files facility. The node passes it a function to
+// call with the account's ref afterwards, so that usage is counted again.
 type Writer interface {
 	OnWritten(measure func(ctx context.Context, ref string) error)
 }

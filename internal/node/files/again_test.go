@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/port/panel"
 )
 
 const symlink = fs.ModeSymlink | 0o777

@@ -16,11 +16,11 @@ import (
 	"stead.dev/stead/internal/node/accounts"
 	"stead.dev/stead/internal/node/contenttype"
 	"stead.dev/stead/internal/node/identity"
-	"stead.dev/stead/internal/panel"
-	"stead.dev/stead/internal/platform/places"
+	"stead.dev/stead/internal/platform/semaphore"
+	"stead.dev/stead/internal/port/panel"
 )
 
-// Home is where an account's files are and what it may do there.
+// Home is the place of an account's files, and its limits there.
 type Home struct {
 	Account   string // name of the owner
 	User      accounts.User
@@ -29,21 +29,21 @@ type Home struct {
 	Suspended bool
 }
 
-// Driver works on the homes of this machine: as the accounts' users where they have some, else with
-// the rights of its own process.
+// Driver works on the homes of this machine: as the accounts' users when they have one, else with the rights of its own
+// process.
 type Driver struct {
 	resolve func(ref string) (Home, error)
 
-	// swaps serialises, per account, the looking and renaming at the end of a change, so that two
-	// writers that name the same version do not both succeed.
+	// swaps serializes, per account, the final check and rename of a change, so that two writers that name the same
+	// version do not both succeed.
 	swaps [64]sync.Mutex
 	seed  maphash.Seed
 
-	calls places.Places[string] // that customers make now, by ref
+	calls semaphore.Keyed[string] // customers' calls in progress, by ref
 
 	mu       sync.Mutex
-	meters   map[string]*meter // by ref, which unlike a name is never given twice
-	underWay map[string]bool   // names of staging, which are not given twice either
+	meters   map[string]*meter // by ref, which unlike a name is never reused
+	underWay map[string]bool   // names of staging, which are not reused either
 }
 
 var (
@@ -54,31 +54,31 @@ var (
 // New is a driver for the homes that resolve knows by ref; resolve answers panel.ErrNotFound for others.
 func New(resolve func(ref string) (Home, error)) *Driver {
 	return &Driver{
-		resolve: resolve, seed: maphash.MakeSeed(), calls: places.Places[string]{Each: mostCalls},
+		resolve: resolve, seed: maphash.MakeSeed(), calls: semaphore.Keyed[string]{Each: mostCalls},
 		meters: map[string]*meter{}, underWay: map[string]bool{},
 	}
 }
 
-// call is one call on one account: its home, opened, and the identity of its user, taken.
+// call is one call on one account: its opened home, and the identity of its user.
 type call struct {
 	context.Context
 	d       *Driver
 	ref     string
 	home    Home
 	root    *os.Root
-	leave   func()   // gives up the identity
-	ended   func()   // counts the call out; nil for one that is not counted
+	leave   func()   // returns to the process's identity
+	ended   func()   // ends the count of the call; nil for one that is not counted
 	asideAt int64    // the measurement that last counted a tree that this call moved aside
 	staged  []string // names that are under way
 }
 
-// mostCalls is how many calls on one account there may be at a time. While a customer takes his time with an
-// upload it has a thread of its own, for its identity, and a process that runs out of those ends.
+// mostCalls bounds the concurrent calls on one account. A slow upload occupies a thread of its own, for its identity,
+// and a process that runs out of threads ends.
 const mostCalls = 100
 
 // open is for a customer's call.
 func (d *Driver) open(ctx context.Context, ref string) (*call, error) {
-	end, ok := d.calls.Take(ref)
+	end, ok := d.calls.Acquire(ref)
 	if !ok {
 		return nil, fmt.Errorf("%w: %d calls at a time", panel.ErrBusy, mostCalls)
 	}
@@ -132,7 +132,7 @@ func (c *call) close() {
 	c.end()
 }
 
-// end is what of close another goroutine may do than the one that opened the call.
+// end is the part of close that another goroutine than the opening one may do.
 func (c *call) end() {
 	_ = c.root.Close() // opened for reading names; nothing can be lost
 	if c.ended != nil {
@@ -140,7 +140,7 @@ func (c *call) end() {
 	}
 }
 
-// swap waits for the account's other renames and returns the end of this one.
+// swap waits for the account's other renames and returns the function that ends this one.
 func (c *call) swap() (done func()) {
 	stirred := c.still()
 	return func() {
@@ -149,14 +149,14 @@ func (c *call) swap() (done func()) {
 	}
 }
 
-// still waits for the account's renames and keeps others from beginning until its end.
+// still waits for the account's renames and prevents others until its end.
 func (c *call) still() (done func()) {
 	mu := &c.d.swaps[maphash.String(c.d.seed, c.ref)%uint64(len(c.d.swaps))]
 	mu.Lock()
 	return mu.Unlock
 }
 
-// explain gives the error of a method its kind, operation and account.
+// explain adds kind, operation and account to a method's error.
 func explain(err *error, op, ref string) {
 	if *err == nil {
 		return
@@ -170,7 +170,7 @@ func explain(err *error, op, ref string) {
 	*err = panel.Wrap("files."+op, ref, *err)
 }
 
-// kindOf reads the operating system's error.
+// kindOf classifies the operating system's error.
 func kindOf(err error) panel.Kind {
 	for _, k := range []struct {
 		err  error
@@ -274,7 +274,7 @@ func (d *Driver) Stat(ctx context.Context, ref, p string) (_ panel.Entry, err er
 	return c.entry(name)
 }
 
-// entry describes what stands at name.
+// entry describes the object at name.
 func (c *call) entry(name string) (panel.Entry, error) {
 	info, err := c.root.Lstat(name)
 	if err != nil {
@@ -308,9 +308,8 @@ func (c *call) describe(name string, info fs.FileInfo) panel.Entry {
 	return e
 }
 
-// etag names a version of a file. Inode and size are not enough where inodes are used again at
-// once, and clocks of file systems tick slowly; stage therefore gives every file that is written
-// here a time of its own.
+// etag names a version of a file. Inode and size are not enough: inodes are reused at once, and file system clocks are
+// coarse. So stage gives every written file a distinct time.
 func etag(info fs.FileInfo) string {
 	var inode uint64
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
@@ -321,7 +320,7 @@ func etag(info fs.FileInfo) string {
 
 // openFile opens a plain file and nothing else.
 func (c *call) openFile(name string) (*os.File, fs.FileInfo, error) {
-	// Without O_NONBLOCK the opening of a pipe would wait for somebody to write into it.
+	// Without O_NONBLOCK opening a pipe would wait for a writer.
 	f, err := c.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, nil, err
@@ -355,7 +354,7 @@ func (d *Driver) Mkdir(ctx context.Context, ref, p string) (_ panel.Entry, err e
 	return c.entry(name)
 }
 
-// mkdirAll makes a directory and its parents, each counted when it was not there.
+// mkdirAll creates a directory and its parents, and counts each new one.
 func (c *call) mkdirAll(name string) error {
 	if info, err := c.root.Stat(name); err == nil {
 		if !info.IsDir() {
@@ -379,7 +378,7 @@ func (c *call) mkdirAll(name string) error {
 		return err
 	}
 	switch err := c.root.Mkdir(name, 0o755); {
-	case errors.Is(err, fs.ErrExist): // made meanwhile by another call
+	case errors.Is(err, fs.ErrExist): // created meanwhile by another call
 		return nil
 	case err != nil:
 		return err

@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"testing"
 
-	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/port/panel"
 )
 
 const ref = "1"

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"testing"
 
-	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/port/panel"
 )
 
 // telling calls a function when all was read.

@@ -15,7 +15,7 @@ import (
 
 	"stead.dev/stead/internal/node/contenttype"
 	"stead.dev/stead/internal/node/identity"
-	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/port/panel"
 )
 
 // OpenZip implements panel.Archives.
@@ -28,7 +28,7 @@ func (d *Driver) OpenZip(ctx context.Context, ref, p string) (_ io.ReadCloser, e
 	defer c.leave()
 	name, err := CleanPath(p)
 	if err == nil {
-		// Opened as a directory now, so that the caller learns before the first byte that there is none.
+		// Open it as a directory now, so that the caller learns before the first byte that there is none.
 		_, err = c.readDir(name)
 	}
 	if err != nil {
@@ -74,7 +74,7 @@ func (d *Driver) CreateArchive(ctx context.Context, ref string, paths []string, 
 	return c.entry(dst)
 }
 
-// sources are the clean names to be packed: each there, none twice, none below another.
+// sources are the clean names to pack: each exists, without duplicates and without names below others.
 func (c *call) sources(paths []string) ([]string, error) {
 	if len(paths) == 0 {
 		return nil, fmt.Errorf("%w: nothing to pack", panel.ErrInvalid)
@@ -148,7 +148,7 @@ func (c *call) pack(p packer, names []string) error {
 				defer f.Close()
 				return p.add(stored, info, "", patient{c, io.LimitReader(f, info.Size())})
 			}
-			return nil // devices, sockets and pipes are of this machine only
+			return nil // devices, sockets and pipes belong to this machine
 		})
 		if err != nil {
 			return err
@@ -226,7 +226,7 @@ func (p tarPacker) add(name string, info fs.FileInfo, link string, body io.Reade
 		return err
 	}
 	n, err := io.Copy(p.Writer, body)
-	if err == nil && n < h.Size { // it shrank meanwhile, and its length stands before it: zeros fill it up, as with other programs
+	if err == nil && n < h.Size { // it shrank meanwhile, and its length is already written: fill up with zeros, like other programs
 		_, err = io.CopyN(p.Writer, zeros{}, h.Size-n)
 	}
 	return err

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"unicode/utf8"
 
-	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/port/panel"
 )
 
 const (
@@ -18,16 +18,16 @@ const (
 	maxName = 255
 )
 
-// staging marks the names of what is being prepared or removed. CleanPath refuses them and no
-// listing shows them, so a customer can neither see nor disturb a change under way.
+// staging marks temporary names of changes. CleanPath refuses them and no listing shows them, so a customer can neither
+// see nor disturb a change in progress.
 const staging = ".stead-"
 
-// tmpDir is where changes are prepared, in every home.
+// tmpDir is the directory of every home in which changes are prepared.
 const tmpDir = "tmp"
 
-// CleanPath turns a customer's path into a name for an os.Root. The home is "/", and a path without
-// a leading slash is taken from there too. Paths that climb above the home, even if they came back
-// down, are ErrPathNotAllowed; a backslash is a letter like any other.
+// CleanPath converts a customer's path to a name for an os.Root. The home is "/"; a path without a leading slash begins
+// there too. Paths that climb above the home, even when they return, are ErrPathNotAllowed; a backslash is an ordinary
+// character.
 func CleanPath(p string) (string, error) {
 	if len(p) > maxPath || !utf8.ValidString(p) || strings.ContainsRune(p, 0) {
 		return "", fmt.Errorf("%w: malformed path", panel.ErrInvalid)
@@ -55,7 +55,7 @@ func CleanPath(p string) (string, error) {
 	return strings.Join(names, "/"), nil
 }
 
-// Protected names may not be moved, replaced or removed: hosting itself stands on them.
+// Protected names may not be moved, replaced or removed: hosting needs them.
 var protected = map[string]bool{".": true, "public_html": true, "logs": true, tmpDir: true}
 
 // cleanTarget is CleanPath for a path that is to be moved, replaced or removed.
@@ -67,7 +67,7 @@ func cleanTarget(p string) (string, error) {
 	return name, err
 }
 
-// within tells whether name is dir or below it.
+// within reports whether name is dir or below it.
 func within(dir, name string) bool {
 	return dir == "." || name == dir || strings.HasPrefix(name, dir+"/")
 }
@@ -80,14 +80,13 @@ func publicPath(name string) string {
 	return "/" + name
 }
 
-// follow resolves a name whose last element may be a symbolic link, so that writing to a link
-// writes to the file behind it. A link that leads out is refused, by its words here and by os.Root
-// when the name is used.
+// follow resolves a name whose last element may be a symbolic link, so that writing to a link writes to its target. A
+// link that leads out is refused, by its text here and by os.Root when the name is used.
 func follow(root *os.Root, name string) (string, error) {
 	for range 16 {
 		info, err := root.Lstat(name)
 		if errors.Is(err, fs.ErrNotExist) {
-			return name, nil // the use of the name tells whether that is right
+			return name, nil // using the name tells whether that is right
 		}
 		if err != nil || info.Mode().Type() != fs.ModeSymlink {
 			return name, err
@@ -106,8 +105,8 @@ func follow(root *os.Root, name string) (string, error) {
 	return "", fmt.Errorf("%w: too many links", panel.ErrPathNotAllowed)
 }
 
-// errEscapes is the error that os.Root answers for a path that leads out of it. The standard
-// library does not export it, so it is asked for once.
+// errEscapes is the error of os.Root for a path that leads out of it. The standard library does not export it, so it is
+// provoked once.
 var errEscapes = sync.OnceValue(func() error {
 	root, err := os.OpenRoot("/")
 	if err != nil {

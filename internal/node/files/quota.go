@@ -11,21 +11,21 @@ import (
 	"sync"
 	"syscall"
 
-	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/port/panel"
 )
 
-// meter counts what an account occupies, so that a limit is enforced while bytes arrive instead of
-// by walking the account for every write. Walking sets it (Measure); changes made here move it.
+// meter counts the usage of an account, so that a limit is enforced while bytes arrive instead of by walking the
+// account for every write. A walk sets it (Measure); changes made here adjust it.
 type meter struct {
 	measuring sync.Mutex // one walk at a time
 
 	mu            sync.Mutex
 	known         bool
 	bytes, inodes int64
-	// What of them is held by changes under way, which no walk sees, and what changes put in place so far.
+	// Usage by changes in progress, which no walk sees, and changes that were put in place so far.
 	heldBytes, heldInodes int64
 	keptBytes, keptInodes int64
-	moved                 int64 // changes that a walk may have seen half
+	moved                 int64 // changes that a walk may have seen partially
 	measurements          int64
 }
 
@@ -40,14 +40,14 @@ func (d *Driver) meter(ref string) *meter {
 	return m
 }
 
-// Forget drops what is known about an account that ended.
+// Forget drops the data of a deleted account.
 func (d *Driver) Forget(ref string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	delete(d.meters, ref)
 }
 
-// Occupied answers what the account occupies. It walks the account the first time only.
+// Occupied returns the account's usage. It walks the account only the first time.
 func (d *Driver) Occupied(ctx context.Context, ref string) (_ panel.Usage, err error) {
 	defer explain(&err, "usage", ref)
 	c, err := d.enter(ctx, ref)
@@ -64,7 +64,7 @@ func (d *Driver) Occupied(ctx context.Context, ref string) (_ panel.Usage, err e
 	return panel.Usage{DiskBytes: m.bytes, Inodes: m.inodes, Limits: c.home.Limits}, nil
 }
 
-// Full tells whether the account is above its disk limit, as far as is known without walking it.
+// Full reports whether the account is above its disk limit, as far as known without a walk.
 func (d *Driver) Full(ref string) bool {
 	home, err := d.resolve(ref)
 	if err != nil || home.Limits.DiskBytes() == 0 {
@@ -76,8 +76,7 @@ func (d *Driver) Full(ref string) bool {
 	return m.known && m.bytes > home.Limits.DiskBytes()
 }
 
-// Measure walks the account and sets its meter right: others, such as the web server's logs, write
-// into the home too.
+// Measure walks the account and corrects its meter: others, such as the web server's logs, write into the home too.
 func (d *Driver) Measure(ctx context.Context, ref string) (err error) {
 	defer explain(&err, "measure", ref)
 	c, err := d.enter(ctx, ref)
@@ -91,11 +90,11 @@ func (d *Driver) Measure(ctx context.Context, ref string) (err error) {
 	return c.measure(m)
 }
 
-// measured is the account's meter, set.
+// measured returns the account's meter, after a first measurement.
 func (c *call) measured() (*meter, error) {
 	m := c.d.meter(c.ref)
 	if m.isKnown() {
-		return m, nil // also while it is being measured anew: nobody waits for that
+		return m, nil // also during a new measurement: nobody waits for that
 	}
 	m.measuring.Lock()
 	defer m.measuring.Unlock()
@@ -111,7 +110,7 @@ func (m *meter) isKnown() bool {
 	return m.known
 }
 
-// walks are tried in turn until nothing changes during one.
+// walks bounds the attempts until nothing changes during a walk.
 const walks = 3
 
 func (c *call) measure(m *meter) error {
@@ -122,7 +121,7 @@ func (c *call) measure(m *meter) error {
 		var bytes, inodes int64
 		var err error
 		counted := make(chan struct{})
-		go func() { // where the account's identity does not follow: it may have closed directories to itself
+		go func() { // without the account's identity, which may have closed directories to itself
 			defer close(counted)
 			bytes, inodes, err = c.size(".")
 		}()
@@ -136,9 +135,8 @@ func (c *call) measure(m *meter) error {
 	}
 }
 
-// set takes what a walk counted, or answers false when that may be wrong. The last walk is taken anyway:
-// what was put in place during it may have been seen by it or not, and counting it again errs towards
-// the limit until the next one.
+// set stores the result of a walk, or returns false when that may be wrong. It accepts the last walk anyway: the walk
+// may have seen a change during it or not, and counting it again errs on the safe side until the next one.
 func (c *call) set(m *meter, bytes, inodes, moved, keptBytes, keptInodes int64, last bool) bool {
 	defer c.still()() // a rename that the walk saw is counted, too
 	m.mu.Lock()
@@ -156,36 +154,36 @@ func (c *call) set(m *meter, bytes, inodes, moved, keptBytes, keptInodes int64, 
 	return true
 }
 
-// stir notes that something was put in place, moved or removed.
+// stir records that something was put in place, moved or removed.
 func (m *meter) stir() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.moved++
 }
 
-// measurement tells the measurements apart.
+// measurement identifies the present measurement.
 func (m *meter) measurement() int64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.measurements
 }
 
-// size counts a tree: the bytes of its files, and everything that has a name. Of what begins as the staging
-// does only that is passed over which is under way: a customer's own programs can make such names, too.
+// size counts a tree: the bytes of its files, and every name. Of names with the staging prefix it skips only those in
+// progress: a customer's own programs can create such names, too.
 func (c *call) size(name string) (bytes, inodes int64, err error) {
 	t := tally{call: c}
 	err = t.count(c.root, name, 0)
 	return t.bytes, t.inodes, err
 }
 
-// tally counts a tree that its customer may change at the same time, and make as deep as he likes.
+// tally counts a tree that its customer may change at the same time, and nest without limit.
 type tally struct {
 	*call
 	bytes, inodes int64
 }
 
-// levels of directories are named in full from the home, or from the last one that was opened: with all of them
-// the work would grow with the square of the depth.
+// levels of directories are named by their path from the home, or from the last opened one: with all of them the work
+// would grow with the square of the depth.
 const levels = 32
 
 func (t *tally) count(root *os.Root, name string, level int) error {
@@ -226,8 +224,8 @@ func (t *tally) count(root *os.Root, name string, level int) error {
 	return nil
 }
 
-// changed answers the error of what is not for the reason that somebody removed or replaced the name since it
-// was read: by that no customer keeps the rest from being counted.
+// changed returns nil for an error that only says that somebody removed or replaced the name since it was read, so that
+// no customer can prevent the rest from being counted.
 func changed(err error) error {
 	for _, is := range []error{fs.ErrNotExist, syscall.ENOTDIR, syscall.ELOOP, errEscapes()} {
 		if errors.Is(err, is) {
@@ -237,8 +235,8 @@ func changed(err error) error {
 	return err
 }
 
-// walk visits name and, in directories, all below, following no links. It passes over what vanishes
-// meanwhile and over what is being prepared, unless name itself is that.
+// walk visits name and, in directories, everything below, following no links. It skips what vanishes meanwhile and what
+// is being prepared, unless name itself is that.
 func (c *call) walk(name string, visit func(name string, info fs.FileInfo) error) error {
 	if err := c.Err(); err != nil {
 		return err
@@ -273,8 +271,7 @@ func (c *call) walk(name string, visit func(name string, info fs.FileInfo) error
 	return nil
 }
 
-// Sweep removes what a process that died left half prepared in a home. It must run before the
-// account takes changes.
+// Sweep removes the partial changes of a dead process from a home. It must run before the account accepts changes.
 func Sweep(home string) error {
 	root, err := os.OpenRoot(home)
 	if err != nil {
@@ -298,8 +295,7 @@ func Sweep(home string) error {
 	return err
 }
 
-// hold is room taken for a change under way: kept when the change is in place, given back when it
-// is not.
+// hold is room reserved for a change in progress: kept when the change is in place, released when it is not.
 type hold struct {
 	meter         *meter
 	limits        panel.Limits
@@ -313,12 +309,12 @@ func (c *call) hold() (*hold, error) {
 	return &hold{meter: m, limits: c.home.Limits}, err
 }
 
-// grow takes room, all or none.
+// grow reserves room, all or none.
 func (h *hold) grow(bytes, inodes int64) error {
 	m := h.meter
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	// An account may be above its limits, after a smaller plan: only growth is refused.
+	// An account may be above its limits, after a change to a smaller plan: only growth is refused.
 	if most := h.limits.DiskBytes(); most > 0 && bytes > 0 && m.bytes+bytes-h.credit > most {
 		return fmt.Errorf("%w: %d MB", panel.ErrDiskFull, h.limits.DiskMB)
 	}
@@ -334,7 +330,7 @@ func (h *hold) grow(bytes, inodes int64) error {
 	return nil
 }
 
-// room is how many bytes could still be taken, and whether anything bounds them.
+// room is how many bytes can still be reserved, and whether there is a bound.
 func (h *hold) room() (bytes int64, bounded bool) {
 	h.meter.mu.Lock()
 	defer h.meter.mu.Unlock()
@@ -342,7 +338,7 @@ func (h *hold) room() (bytes int64, bounded bool) {
 	return max(most-h.meter.bytes, 0), most > 0
 }
 
-// keep makes what was taken the account's.
+// keep assigns the reserved room to the account.
 func (h *hold) keep() {
 	m := h.meter
 	m.mu.Lock()
@@ -355,7 +351,7 @@ func (h *hold) keep() {
 	h.kept = true
 }
 
-// release gives back what was not kept.
+// release releases what was not kept.
 func (h *hold) release() {
 	if h.kept {
 		return
@@ -370,7 +366,7 @@ func (h *hold) release() {
 	h.bytes, h.inodes = 0, 0
 }
 
-// give counts what is gone.
+// give subtracts removed usage.
 func (m *meter) give(bytes, inodes int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -379,7 +375,7 @@ func (m *meter) give(bytes, inodes int64) {
 	m.moved++
 }
 
-// giveSince counts what was moved to where no walk sees it, unless a measurement did so already.
+// giveSince subtracts what was moved to where no walk sees it, unless a measurement has done so already.
 func (m *meter) giveSince(measurement, bytes, inodes int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

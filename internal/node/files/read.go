@@ -10,7 +10,7 @@ import (
 	"os"
 	"unicode/utf8"
 
-	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/port/panel"
 )
 
 // readLimit bounds what one Read returns unless the caller says otherwise.
@@ -41,8 +41,8 @@ func (d *Driver) Read(ctx context.Context, ref, p string, opt panel.ReadOptions)
 	return content, err
 }
 
-// readLines reads the whole of r, keeps the lines that are wanted and counts all. A file that is
-// not text comes out unchanged when it is wanted whole and fits.
+// readLines reads all of r, keeps the requested lines and counts all. A file that is not text is returned unchanged
+// when it is requested whole and fits.
 func readLines(r io.Reader, opt panel.ReadOptions) (panel.Content, error) {
 	from := max(opt.FromLine, 1)
 	most := int(opt.MaxBytes)
@@ -96,7 +96,7 @@ func readLines(r io.Reader, opt panel.ReadOptions) (panel.Content, error) {
 
 func isText(b []byte) bool { return utf8.Valid(b) && bytes.IndexByte(b, 0) < 0 }
 
-// wholeRunes drops the beginning of a character that was cut.
+// wholeRunes drops a truncated character at the end.
 func wholeRunes(b []byte) []byte {
 	for cut := 1; cut < utf8.UTFMax && cut <= len(b); cut++ {
 		if tail := b[len(b)-cut:]; utf8.RuneStart(tail[0]) {

@@ -12,10 +12,10 @@ import (
 	"strings"
 	"unicode"
 
-	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/port/panel"
 )
 
-// What one search may cost, whatever is asked.
+// Bounds of one search.
 const (
 	defaultResults  = 100
 	maxResults      = 1000
@@ -71,7 +71,7 @@ func (d *Driver) Search(ctx context.Context, ref string, q panel.Query) (_ panel
 	return s.found, err
 }
 
-// errEnough ends a walk that reached one of the search's limits.
+// errEnough ends a walk that has reached one of the search's bounds.
 var errEnough = errors.New("enough")
 
 type search struct {
@@ -117,7 +117,7 @@ func (s *search) content(name string, info fs.FileInfo) error {
 	}
 	f, info, err := s.openFile(name)
 	if err != nil {
-		return nil // vanished or not to be read: there is nothing to find in it
+		return nil // vanished or unreadable: nothing to find in it
 	}
 	defer f.Close()
 	if s.searched >= maxSearched {
@@ -150,8 +150,8 @@ func (s *search) content(name string, info fs.FileInfo) error {
 	return nil
 }
 
-// excerpt is the find with some of its line around it, fit to be shown. Lower-casing can change the
-// length of what precedes the find, so its place is taken as a hint.
+// excerpt is the match with some of its line around it, fit for display. Lower-casing can change the length of the text
+// before the match, so its position is only a hint.
 func excerpt(line []byte, at, length int) string {
 	start := min(max(at-(excerptBytes-min(length, excerptBytes))/2, 0), len(line))
 	end := min(start+excerptBytes, len(line))

@@ -7,7 +7,7 @@ import (
 	"io/fs"
 	"strings"
 
-	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/port/panel"
 )
 
 // Move implements panel.Files.
@@ -54,7 +54,7 @@ func (d *Driver) Copy(ctx context.Context, ref, from, to string, overwrite bool)
 		return panel.Entry{}, fmt.Errorf("%w: onto itself", panel.ErrInvalid)
 	}
 	if _, err := c.root.Lstat(dst); err == nil && !overwrite {
-		return panel.Entry{}, panel.ErrExists // before the work; place looks again
+		return panel.Entry{}, panel.ErrExists // before the work; place checks again
 	}
 	h, err := c.hold()
 	if err != nil {
@@ -73,8 +73,7 @@ func (d *Driver) Copy(ctx context.Context, ref, from, to string, overwrite bool)
 	return c.entry(dst)
 }
 
-// destination checks where src is to go: it is there to go, its new directory is there to take it,
-// and neither lies in the other.
+// destination checks that src exists, that its new directory exists, and that neither contains the other.
 func (c *call) destination(src, to string) (string, error) {
 	if _, err := c.root.Lstat(src); err != nil {
 		return "", err
@@ -116,16 +115,16 @@ func (c *call) copyTree(src, dst string, h *hold) error {
 	})
 }
 
-// place renames from to to. What stands there is replaced only with overwrite, and counted out.
+// place renames from to to. It replaces an existing object only with overwrite, and subtracts its usage.
 func (c *call) place(from, to string, overwrite bool) error {
 	aside, err := c.exchange(from, to, overwrite)
 	if err != nil || aside == "" {
 		return err
 	}
-	return c.bury(aside) // which may take long, so nobody waits for it
+	return c.bury(aside) // may take long, so nobody waits for it
 }
 
-// exchange does the renames of place and answers where the tree is that has yet to be buried.
+// exchange does the renames of place and returns the name of the tree that is still to be removed.
 func (c *call) exchange(from, to string, overwrite bool) (aside string, err error) {
 	defer c.swap()()
 	moved, err := c.root.Lstat(from)
@@ -140,7 +139,7 @@ func (c *call) exchange(from, to string, overwrite bool) (aside string, err erro
 		return "", err
 	case !overwrite:
 		return "", panel.ErrExists
-	case !moved.IsDir() && !old.IsDir(): // in one step: nobody finds nothing there
+	case !moved.IsDir() && !old.IsDir(): // atomically: a reader always finds one of them
 		if err := c.root.Rename(from, to); err != nil {
 			return "", err
 		}
@@ -181,11 +180,11 @@ func (d *Driver) Remove(ctx context.Context, ref, p string, recursive bool) (err
 	if err != nil || aside == "" {
 		return err
 	}
-	return c.bury(aside) // which may take long, so nobody waits for it
+	return c.bury(aside) // may take long, so nobody waits for it
 }
 
-// detach removes what can go in one step and moves a tree aside: gone at once for everybody, and
-// the work follows.
+// detach removes what can be removed in one step and moves a tree aside: it disappears at once, and its removal
+// follows.
 func (c *call) detach(name string, recursive bool) (aside string, err error) {
 	defer c.swap()()
 	info, err := c.root.Lstat(name)
@@ -204,8 +203,8 @@ func (c *call) detach(name string, recursive bool) (aside string, err error) {
 	return "", nil
 }
 
-// bury removes a tree that was moved aside and counts it out. The change has happened already, so
-// a caller who leaves does not stop it.
+// bury removes a tree that was moved aside and subtracts its usage. The change has happened already, so a caller who
+// leaves does not stop it.
 func (c *call) bury(aside string) error {
 	at := *c
 	at.Context = context.WithoutCancel(c.Context)

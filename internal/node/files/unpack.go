@@ -19,10 +19,10 @@ import (
 
 	"golang.org/x/text/encoding/charmap"
 
-	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/port/panel"
 )
 
-// What an archive may hold. Deflate packs at most 1032 to 1; web sites come near 10 to 1.
+// Bounds of an archive. Deflate packs at most 1032 to 1; web sites come near 10 to 1.
 const (
 	maxMembers      = 100_000
 	maxNames        = 32 << 20 // bytes of all names, kept until the files are written
@@ -66,7 +66,7 @@ func (d *Driver) Extract(ctx context.Context, ref, archive, target string, overw
 	if err := c.mkdirAll(dir); err != nil {
 		return panel.Extracted{}, err
 	}
-	// Judged again member by member: the file could have been changed under us.
+	// Check again member by member: the file could have changed meanwhile.
 	x = extraction{call: c, dir: dir, overwrite: overwrite, most: expansion(info.Size())}
 	err = x.run(members, true)
 	return x.done, err
@@ -76,7 +76,7 @@ func expansion(size int64) int64 {
 	return expansionAlways + expansionRatio*min(size, math.MaxInt64>>10)
 }
 
-// member is one thing in an archive, before it is judged.
+// member is one entry of an archive, before it is checked.
 type member struct {
 	name string
 	mode fs.FileMode
@@ -92,7 +92,7 @@ const (
 	seenFile
 )
 
-// extraction is one pass over an archive: the first judges, the second judges and writes.
+// extraction is one pass over an archive: the first checks, the second checks and writes.
 type extraction struct {
 	*call
 	dir       string
@@ -151,7 +151,7 @@ func (x *extraction) run(members iter.Seq2[member, error], write bool) error {
 	if !write {
 		return x.fits(h)
 	}
-	// Links come last: nothing of the archive is written through one of its own links.
+	// Links come last, so that nothing of the archive is written through its own links.
 	for _, m := range x.links {
 		if err := x.writeLink(m); err != nil {
 			return fmt.Errorf("member %q: %w", m.name, err)
@@ -160,13 +160,13 @@ func (x *extraction) run(members iter.Seq2[member, error], write bool) error {
 	return nil
 }
 
-// fits tells before the first write whether the account has the inodes.
+// fits checks before the first write that the account has the inodes.
 func (x *extraction) fits(h *hold) error {
 	defer h.release()
 	return h.grow(0, x.inodes)
 }
 
-// judge refuses what may not be unpacked and answers the member with its clean name in the archive.
+// judge refuses a member that may not be unpacked, and returns others with their clean name in the archive.
 func (x *extraction) judge(m member) (_ member, err error) {
 	if strings.HasPrefix(m.name, "/") {
 		return m, fmt.Errorf("%w: absolute", panel.ErrPathNotAllowed)
@@ -218,8 +218,8 @@ func (x *extraction) judge(m member) (_ member, err error) {
 	return m, x.meet(path.Join(x.dir, name), kind, m)
 }
 
-// copyOf makes a hard link the file that it is: an independent copy, counted in full, of a file
-// earlier in the same archive. A second name of any other file could be of somebody else's.
+// copyOf replaces a hard link by an independent copy, counted in full, of an earlier file of the same archive. A second
+// name of any other file could be a name of somebody else's file.
 func (x *extraction) copyOf(m member) (member, error) {
 	if strings.HasPrefix(m.link, "/") {
 		return m, fmt.Errorf("%w: hard link to %q", panel.ErrPathNotAllowed, m.link)
@@ -240,7 +240,7 @@ func (x *extraction) copyOf(m member) (member, error) {
 	return m, nil
 }
 
-// see refuses a name twice, and a name below one that is no directory.
+// see refuses a duplicate name, and a name below one that is not a directory.
 func (x *extraction) see(name string, kind int) error {
 	if prev := x.seen[name]; prev != 0 && (prev != seenDir || kind != seenDir) {
 		return fmt.Errorf("%w: twice in the archive", panel.ErrInvalid)
@@ -250,7 +250,7 @@ func (x *extraction) see(name string, kind int) error {
 		if x.seen[dir] == seenFile {
 			return fmt.Errorf("%w: below a file of the archive", panel.ErrInvalid)
 		}
-		// Parents are names as well, and one member may bring thousands that no other has.
+		// Parents are names as well, and one member may bring thousands of new ones.
 		if len(x.seen) >= maxMembers {
 			return fmt.Errorf("%w: more than %d names", panel.ErrLimit, maxMembers)
 		}
@@ -259,7 +259,7 @@ func (x *extraction) see(name string, kind int) error {
 	return nil
 }
 
-// meet looks at what stands where the member goes.
+// meet checks the existing object at the member's name.
 func (x *extraction) meet(name string, kind int, m member) error {
 	info, err := x.root.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -291,13 +291,12 @@ func (x *extraction) meet(name string, kind int, m member) error {
 	return nil
 }
 
-// replacedByLink tells what a link of an archive may take the place of: a name, never a directory.
+// replacedByLink reports whether a link of an archive may replace an object: a name, never a directory.
 func replacedByLink(info fs.FileInfo) bool {
 	return info.Mode().IsRegular() || info.Mode().Type() == fs.ModeSymlink
 }
 
-// write unpacks a member that was judged. Permissions are hosting's own, except that a program
-// stays one.
+// write unpacks a checked member. It sets hosting's own permissions, except that a program stays executable.
 func (x *extraction) write(m member) error {
 	name := path.Join(x.dir, m.name)
 	switch m.mode.Type() {
@@ -332,7 +331,7 @@ func (x *extraction) write(m member) error {
 	return nil
 }
 
-// writeLink puts a link in its place in one step, so that a page behind the old one never misses.
+// writeLink replaces a name by a link atomically, so that a page behind the old one is never missing.
 func (x *extraction) writeLink(m member) error {
 	name := path.Join(x.dir, m.name)
 	if err := x.mkdirAll(path.Dir(name)); err != nil {
@@ -371,8 +370,8 @@ func (x *extraction) writeLink(m member) error {
 	return nil
 }
 
-// archived reads a member's content and holds it to the size that was judged. Errors of the
-// archive are the customer's, not the machine's.
+// archived reads a member's content and enforces the checked size. Errors of the archive are the customer's, not the
+// machine's.
 type archived struct {
 	r    io.Reader
 	left int64
@@ -390,7 +389,7 @@ func (a *archived) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// broken is the error for an archive that cannot be read.
+// broken is the error of an archive that cannot be read.
 func broken(err error) error {
 	var known panel.Kind
 	if errors.As(err, &known) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
@@ -399,8 +398,7 @@ func broken(err error) error {
 	return fmt.Errorf("%w: broken archive: %w", panel.ErrInvalid, err)
 }
 
-// openArchive tells the format by the first bytes and gives the members; they can be gone through
-// more than once.
+// openArchive detects the format by the first bytes and returns the members, which can be iterated more than once.
 func openArchive(ctx context.Context, f *os.File, size int64) (iter.Seq2[member, error], error) {
 	var magic [4]byte
 	if _, err := f.ReadAt(magic[:], 0); err != nil && !errors.Is(err, io.EOF) {
@@ -412,7 +410,7 @@ func openArchive(ctx context.Context, f *os.File, size int64) (iter.Seq2[member,
 	case magic[0] == 'P' && magic[1] == 'K':
 		bounded := &budget{r: f, left: maxDirectory}
 		archive, err := zip.NewReader(bounded, size)
-		if err != nil && !errors.Is(err, zip.ErrInsecurePath) { // names are judged by the extraction
+		if err != nil && !errors.Is(err, zip.ErrInsecurePath) { // the extraction checks names
 			return nil, broken(err)
 		}
 		bounded.left = math.MaxInt64
@@ -421,8 +419,8 @@ func openArchive(ctx context.Context, f *os.File, size int64) (iter.Seq2[member,
 	return nil, fmt.Errorf("%w: neither zip nor tar.gz", panel.ErrInvalid)
 }
 
-// budget bounds how much of a zip is read to list it. The number of members in its trailer cannot
-// be trusted, and the reader of the standard library reads on as long as there are members.
+// budget bounds the bytes read to list a zip. The number of members in its trailer cannot be trusted, and the reader of
+// the standard library reads as long as there are members.
 type budget struct {
 	r    io.ReaderAt
 	left int64
@@ -442,7 +440,7 @@ func zipMembers(archive *zip.Reader, yield func(member, error) bool) {
 			m.size = int64(f.UncompressedSize64)
 		}
 		if f.NonUTF8 && !utf8.ValidString(m.name) {
-			// Archives of Windows have names in the machine's old code page; here that is Russian's.
+			// Windows archives have names in the machine's old code page; here the Russian one.
 			if name, err := charmap.CodePage866.NewDecoder().String(m.name); err == nil {
 				m.name = name
 			}
@@ -465,7 +463,7 @@ func zipMembers(archive *zip.Reader, yield func(member, error) bool) {
 	}
 }
 
-// zipLink reads the target of a link, which a zip keeps as content.
+// zipLink reads the target of a link, which a zip stores as content.
 func zipLink(f *zip.File) (string, error) {
 	if f.UncompressedSize64 > maxLink {
 		return "", fmt.Errorf("%w: link of %q too long", panel.ErrLimit, f.Name)
@@ -488,19 +486,19 @@ func tarMembers(ctx context.Context, f *os.File, size int64, yield func(member, 
 		yield(member{}, broken(err))
 		return
 	}
-	// The headers count too: an archive of nothing but headers is a bomb as well.
+	// The headers count too: an archive of headers only is a bomb as well.
 	stream := &swelling{r: gz, left: expansion(size) + 2048*maxMembers}
 	archive := tar.NewReader(stream)
 	for {
 		h, err := archive.Next()
 		switch {
 		case err == io.EOF:
-			// Read on to the checksum at the very end; what some programs pad behind it is no matter.
+			// Read on to the checksum at the very end; padding after it does not matter.
 			if _, err := io.Copy(io.Discard, stream); err != nil && !errors.Is(err, gzip.ErrHeader) {
 				yield(member{}, broken(err))
 			}
 			return
-		case errors.Is(err, tar.ErrInsecurePath): // the extraction judges names itself
+		case errors.Is(err, tar.ErrInsecurePath): // the extraction checks names itself
 		case err != nil:
 			yield(member{}, broken(err))
 			return
@@ -519,7 +517,7 @@ func tarMembers(ctx context.Context, f *os.File, size int64, yield func(member, 
 	}
 }
 
-// swelling ends a stream that unpacks to more than its archive can honestly hold.
+// swelling ends a stream that unpacks to more than a reasonable archive.
 type swelling struct {
 	r    io.Reader
 	left int64

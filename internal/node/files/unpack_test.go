@@ -17,7 +17,7 @@ import (
 
 	"golang.org/x/text/encoding/charmap"
 
-	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/port/panel"
 )
 
 // thing is a member of an archive made for a test.

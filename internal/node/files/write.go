@@ -14,7 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/port/panel"
 )
 
 const newFileMode = 0o644
@@ -31,7 +31,7 @@ func (d *Driver) Upload(ctx context.Context, ref, p string, src io.Reader, opt p
 	return d.put(ctx, ref, p, src, opt)
 }
 
-// put prepares the whole content aside and then renames it into place.
+// put writes the whole content to a temporary file and then renames it.
 func (d *Driver) put(ctx context.Context, ref, p string, src io.Reader, opt panel.WriteOptions) (panel.Entry, error) {
 	c, err := d.change(ctx, ref)
 	if err != nil {
@@ -45,7 +45,7 @@ func (d *Driver) put(ctx context.Context, ref, p string, src io.Reader, opt pane
 	if name, err = follow(c.root, name); err != nil {
 		return panel.Entry{}, err
 	}
-	// Judged now so that nobody streams gigabytes to be refused, and again when it counts.
+	// Check now, so that nobody uploads gigabytes to be refused, and again at the end.
 	old, err := c.replaceable(name, opt)
 	if err != nil {
 		return panel.Entry{}, err
@@ -67,8 +67,8 @@ func (d *Driver) put(ctx context.Context, ref, p string, src io.Reader, opt pane
 	return c.entry(name)
 }
 
-// install fills a file aside and puts it at name, if opt still lets it when all is there. What is
-// durable outlives a loss of power that follows the answer.
+// install fills a temporary file and renames it to name, if opt still allows it then. A durable one survives a power
+// loss after the answer.
 func (c *call) install(name string, src io.Reader, mode fs.FileMode, opt panel.WriteOptions, durable bool) error {
 	old, err := c.replaceable(name, opt)
 	if err != nil {
@@ -112,7 +112,7 @@ func (c *call) install(name string, src io.Reader, mode fs.FileMode, opt panel.W
 	return nil
 }
 
-// syncDir makes the names in a directory last through a loss of power.
+// syncDir makes the names in a directory survive a power loss.
 func (c *call) syncDir(dir string) error {
 	f, err := c.root.Open(dir)
 	if err != nil {
@@ -121,7 +121,7 @@ func (c *call) syncDir(dir string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// replaceable answers the file that stands at name, nil for none, when opt lets it be replaced.
+// replaceable returns the file at name, nil for none, when opt allows its replacement.
 func (c *call) replaceable(name string, opt panel.WriteOptions) (fs.FileInfo, error) {
 	info, err := c.root.Lstat(name)
 	switch {
@@ -142,7 +142,7 @@ func (c *call) replaceable(name string, opt panel.WriteOptions) (fs.FileInfo, er
 	return info, nil
 }
 
-// parent sees to it that the directory of name is there.
+// parent makes sure that the directory of name exists.
 func (c *call) parent(name string, create bool) error {
 	dir := path.Dir(name)
 	if create {
@@ -155,9 +155,9 @@ func (c *call) parent(name string, create bool) error {
 	return err
 }
 
-// stagingName is a new name that no customer can speak. Nothing there is measured until it is settled.
+// stagingName is a new name that no customer can use. Nothing there is measured until settled.
 func (c *call) stagingName() string {
-	_ = c.root.Mkdir(tmpDir, 0o700) // gone only when somebody removed it from outside
+	_ = c.root.Mkdir(tmpDir, 0o700) // it is missing only when somebody removed it from outside
 	name := tmpDir + "/" + staging + rand.Text()
 	c.staged = append(c.staged, name)
 	c.d.mu.Lock()
@@ -166,7 +166,7 @@ func (c *call) stagingName() string {
 	return name
 }
 
-// isUnderWay tells whether a name in a home is one that stagingName gave.
+// isUnderWay reports whether a name in a home comes from stagingName.
 func (d *Driver) isUnderWay(name string) bool {
 	if !strings.HasPrefix(name, tmpDir+"/"+staging) {
 		return false
@@ -176,7 +176,7 @@ func (d *Driver) isUnderWay(name string) bool {
 	return d.underWay[name]
 }
 
-// settled ends what stagingName began.
+// settled ends the use of names from stagingName.
 func (c *call) settled(names ...string) {
 	c.d.mu.Lock()
 	defer c.d.mu.Unlock()
@@ -185,7 +185,7 @@ func (c *call) settled(names ...string) {
 	}
 }
 
-// fill writes a new file, taking room as the bytes come. A file that could not be filled is removed.
+// fill writes a new file, reserving room as the bytes come. It removes a file that could not be filled.
 func (c *call) fill(name string, src io.Reader, h *hold, mode fs.FileMode, durable bool) (err error) {
 	f, err := c.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -218,14 +218,14 @@ func (c *call) fill(name string, src io.Reader, h *hold, mode fs.FileMode, durab
 
 var stamps atomic.Int64
 
-// distinct moves a time within its millisecond, to where no file written just before or after was
-// moved: with it two versions of a file always differ in their etag.
+// distinct moves a time within its millisecond to one that no recently written file has, so that two versions of a file
+// always differ in their etag.
 func distinct(t time.Time) time.Time {
 	return t.Truncate(time.Millisecond).Add(time.Duration(stamps.Add(1) % int64(time.Millisecond)))
 }
 
-// metered writes as long as the hold can grow. It hides the file's own ReadFrom on purpose: that
-// would write first and count after.
+// metered writes as long as the hold can grow. It hides the file's own ReadFrom on purpose: that would write first and
+// count after.
 type metered struct {
 	w io.Writer
 	h *hold
@@ -238,9 +238,8 @@ func (m metered) Write(p []byte) (int, error) {
 	return m.w.Write(p)
 }
 
-// gathered reads until there is as much as was asked for, or no more: what comes in small pieces is
-// then neither counted nor written in small ones. An error is the reader's own: nothing that was cut off
-// passes for a whole.
+// gathered reads until there is as much as was requested, or no more, so that small pieces are neither counted nor
+// written one by one. An error is the reader's own: a truncated stream never passes for a whole one.
 type gathered struct{ r io.Reader }
 
 func (g gathered) Read(b []byte) (n int, err error) {
@@ -265,7 +264,7 @@ func (p patient) Read(b []byte) (int, error) {
 	return p.r.Read(b)
 }
 
-// capped reads up to a limit and answers ErrFileTooLarge beyond it.
+// capped reads up to a limit and returns ErrFileTooLarge beyond it.
 type capped struct {
 	r    io.Reader
 	left int64
@@ -273,7 +272,7 @@ type capped struct {
 
 func (c *capped) Read(b []byte) (int, error) {
 	if int64(len(b)) > c.left+1 {
-		b = b[:c.left+1] // one more byte tells the end of the file from more of it
+		b = b[:c.left+1] // one more byte distinguishes the end of the file from more content
 	}
 	n, err := c.r.Read(b)
 	if c.left -= int64(n); c.left < 0 {

@@ -20,10 +20,10 @@ import (
 	"stead.dev/stead/internal/node/files"
 	"stead.dev/stead/internal/node/identity"
 	"stead.dev/stead/internal/node/record"
-	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/port/panel"
 )
 
-// entry is what is kept of an account: its FTP accounts by user name.
+// entry is the stored record of an account: its FTP accounts by user name.
 type entry struct {
 	Ref   string          `json:"ref"`
 	Users map[string]user `json:"users"`
@@ -31,7 +31,7 @@ type entry struct {
 
 // user is one FTP account.
 type user struct {
-	Home     string `json:"home"` // as files.CleanPath answers it
+	Home     string `json:"home"` // as returned by files.CleanPath
 	QuotaMB  int64  `json:"quota_mb,omitempty"`
 	ReadOnly bool   `json:"readonly,omitempty"`
 
@@ -43,19 +43,19 @@ type user struct {
 	LastLoginAt *time.Time `json:"last_login_at,omitempty"`
 }
 
-// cost of bcrypt: about 60 ms. The passwords are random; this is for those who steal the records.
+// cost of bcrypt: about 60 ms. The passwords are random; it protects against theft of the records.
 const cost = 10
 
-// book keeps the FTP accounts of the machine. It is panel.FTP as far as no server is concerned.
+// book keeps the FTP accounts of the machine. It implements panel.FTP as far as no server is involved.
 type book struct {
 	records *record.Store[entry]
 	lookup  facility.Lookup
 
-	host string // told to customers
+	host string // reported to customers
 	port func() int
 
-	// changed is called when one has other rights, with moved when it has another home or none; nil: nobody
-	// cares.
+	// changed is called when an account's rights have changed, with moved when it has another home or none; it may be
+	// nil.
 	changed func(username string, moved bool)
 }
 
@@ -120,7 +120,7 @@ func (b *book) SetFTPAccount(_ context.Context, ref string, f panel.FTPAccount) 
 	case !there && f.Password == "":
 		return panel.FTPAccount{}, fmt.Errorf("%w: a new FTP account needs a password", panel.ErrInvalid)
 	case f.Password != "" && (!there || before.Version != f.PasswordVersion):
-		// bcrypt looks at 72 bytes and no more.
+		// bcrypt uses 72 bytes only.
 		if len(f.Password) > 72 {
 			return panel.FTPAccount{}, fmt.Errorf("%w: password longer than 72 bytes", panel.ErrInvalid)
 		}
@@ -151,7 +151,7 @@ func (b *book) SetFTPAccount(_ context.Context, ref string, f panel.FTPAccount) 
 	if err != nil {
 		return panel.FTPAccount{}, err
 	}
-	// Sessions of before have the old home and password.
+	// Existing sessions have the old home and password.
 	if after := now.Users[f.Username]; there && b.changed != nil && !sameRights(before, after) {
 		b.changed(f.Username, after.Home != before.Home)
 	}
@@ -162,7 +162,7 @@ func sameRights(a, b user) bool {
 	return a.Home == b.Home && a.QuotaMB == b.QuotaMB && a.ReadOnly == b.ReadOnly && a.Hash == b.Hash
 }
 
-// check answers the home as a name in the account's home.
+// check returns the home as a name in the account's home.
 func check(a accounts.Account, f panel.FTPAccount) (home string, err error) {
 	name, ok := strings.CutPrefix(f.Username, a.Name+"_")
 	if !ok || !own.MatchString(name) {
@@ -174,7 +174,7 @@ func check(a accounts.Account, f panel.FTPAccount) (home string, err error) {
 	return files.CleanPath(f.Home)
 }
 
-// makeHome makes the directory as the account's user.
+// makeHome creates the directory as the account's user.
 func makeHome(a accounts.Account, home string) error {
 	return identity.Do(a, func() error {
 		root, err := os.OpenRoot(a.Home)
@@ -227,7 +227,7 @@ func (b *book) find(username string) (ref string, u user, ok bool) {
 	return e.Ref, u, ok
 }
 
-// update changes what is kept of an FTP account; of one that is gone nothing.
+// update changes the record of an FTP account, if it still exists.
 func (b *book) update(username string, change func(*user)) error {
 	account, _, _ := strings.Cut(username, "_")
 	if _, there := b.records.Get(account).Users[username]; !there {
@@ -243,7 +243,7 @@ func (b *book) update(username string, change func(*user)) error {
 	return err
 }
 
-// kind gives an error of the file system its kind.
+// kind classifies an error of the file system.
 func kind(err error) error {
 	var known panel.Kind
 	if err == nil || errors.As(err, &known) {
@@ -255,5 +255,5 @@ func kind(err error) error {
 	return err
 }
 
-// within is a name in an FTP account's home as a name in the account's home.
+// within converts a name in an FTP account's home to a name in the account's home.
 func (u user) within(name string) string { return path.Join(u.Home, name) }

@@ -2,38 +2,30 @@ package ftp
 
 import (
 	"bytes"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"io/fs"
-	"math/big"
-	"net"
 	"os"
 	"path/filepath"
 	"time"
 
-	"stead.dev/stead/internal/node/record"
+	"stead.dev/stead/internal/platform/atomicfile"
+	"stead.dev/stead/internal/platform/certificate"
 )
 
 // ownLife is how long the machine's own certificate lasts; a new one is made when a third of it is left.
 const ownLife = 3 * 365 * 24 * time.Hour
 
-// ownCertificate is the certificate of the machine itself, signed by nobody: what clients are shown that ask for no name
-// of a site which has a better one. It is kept, so that people who accepted it once are not asked again. An
-// operator may put another in its place, signed by somebody.
+// ownCertificate is the machine's own self-signed certificate, for clients that name no site with a better one. It is
+// stored, so that people who have accepted it are not asked again. An operator may replace it by a trusted one.
 func ownCertificate(dir, host string, now time.Time) (*tls.Certificate, error) {
 	file := filepath.Join(dir, "own.pem")
 	data, err := os.ReadFile(file)
 	if err == nil {
 		c, err := tls.X509KeyPair(data, data)
 		if err != nil {
-			return nil, err // it may be an operator's, which is not ours to replace
+			return nil, err // it may be an operator's, which must not be replaced
 		}
 		good := c.Leaf.NotAfter.Sub(now) > ownLife/3 && (host == "" || c.Leaf.VerifyHostname(host) == nil)
 		if good || !bytes.Equal(c.Leaf.RawIssuer, c.Leaf.RawSubject) {
@@ -42,40 +34,27 @@ func ownCertificate(dir, host string, now time.Time) (*tls.Certificate, error) {
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	var hosts []string
+	if host != "" {
+		hosts = []string{host}
+	}
+	own, err := certificate.SelfSign("FTP", hosts, now, ownLife)
 	if err != nil {
 		return nil, err
 	}
-	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127))
+	key, err := own.KeyPEM()
 	if err != nil {
 		return nil, err
 	}
-	template := &x509.Certificate{
-		SerialNumber: serial, Subject: pkix.Name{CommonName: "FTP"}, NotBefore: now.Add(-time.Hour), NotAfter: now.Add(ownLife),
-		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
-	}
-	if ip := net.ParseIP(host); ip != nil {
-		template.IPAddresses = []net.IP{ip}
-	} else if host != "" {
-		template.DNSNames = []string{host}
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		return nil, err
-	}
-	private, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		return nil, err
-	}
-	data = append(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private})...)
-	if err := record.WriteFile(file, data, 0o600); err != nil {
+	data = []byte(own.ChainPEM() + key)
+	if err := atomicfile.Write(file, data, 0o600); err != nil {
 		return nil, err
 	}
 	c, err := tls.X509KeyPair(data, data)
 	return &c, err
 }
 
-// certificate answers what a client is shown.
+// certificate returns the certificate for a client.
 func (c Config) certificate(own *tls.Certificate) func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	return func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 		if c.Certificate == nil || hello.ServerName == "" {

@@ -17,10 +17,10 @@ import (
 
 	"stead.dev/stead/internal/node/accounts"
 	"stead.dev/stead/internal/node/facility"
-	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/port/panel"
 )
 
-// Config is what the facility is told. What is said to be needed has no default.
+// Config configures the facility. Required members have no default.
 type Config struct {
 	Dir    string // state of the machine; needed
 	Lookup facility.Lookup
@@ -30,14 +30,14 @@ type Config struct {
 
 	// Listen is the address for control connections, such as ":21"; needed.
 	Listen string
-	// Host is the name or address that customers are told; PublicIPv4 is told to clients that ask for a data
-	// connection by PASV, where it is not the address that they came to. Both may be empty.
+	// Host is the name or address that customers see; PublicIPv4 is sent to clients that request a data connection by
+	// PASV, when it is not the address that they connected to. Both may be empty.
 	Host, PublicIPv4 string
 	// PassivePorts are the first and last port of data connections; zero takes any free one. A machine
 	// behind a firewall opens them.
 	PassivePorts [2]int
-	// Certificate answers the certificate of a name that a client asks for, or an error where there is none.
-	// Then, and where it is nil, the machine's own is shown.
+	// Certificate returns the certificate of a name that a client requests, or an error when there is none. Then, and
+	// when it is nil, the machine's own is used.
 	Certificate func(*tls.ClientHelloInfo) (*tls.Certificate, error)
 
 	// Connections bounds the control connections of the machine (zero: 500), PerAddress those of one
@@ -47,7 +47,7 @@ type Config struct {
 	Idle time.Duration
 }
 
-// Disk holds accounts to their limits; files.Driver does.
+// Disk enforces the accounts' limits; files.Driver does.
 type Disk interface {
 	Take(ctx context.Context, ref string, bytes, inodes int64) error
 	Give(ref string, bytes, inodes int64)
@@ -62,7 +62,7 @@ type Driver struct {
 	cfg   Config
 	guard *guard
 	tls   *tls.Config // one for all connections: a data connection resumes the control connection's session
-	dummy []byte      // hash that is compared for names that nobody has
+	dummy []byte      // hash that is compared for unknown names
 	slots chan struct{}
 
 	mu       sync.Mutex
@@ -138,7 +138,7 @@ func (d *Driver) Apply(_ context.Context, a accounts.Account) error {
 
 // Remove implements facility.Facility.
 func (d *Driver) Remove(_ context.Context, a accounts.Account) error {
-	err := d.records.Delete(a.Name) // nobody comes in from here on
+	err := d.records.Delete(a.Name) // nobody can sign in from here on
 	d.endAccount(a.Name)
 	return err
 }
@@ -203,7 +203,7 @@ func (d *Driver) Port() int {
 	return 0
 }
 
-// end drops sessions.
+// end ends the sessions that which selects.
 func (d *Driver) end(which func(*session) bool) {
 	d.mu.Lock()
 	var gone []*session

@@ -16,10 +16,10 @@ import (
 	"stead.dev/stead/internal/node/accounts"
 	"stead.dev/stead/internal/node/files"
 	"stead.dev/stead/internal/node/identity"
-	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/port/panel"
 )
 
-// fileSystem is the home of an FTP account as the library works on it.
+// fileSystem is the home of an FTP account as the library uses it.
 type fileSystem struct{ s *session }
 
 var (
@@ -34,14 +34,14 @@ var (
 // Name implements afero.Fs.
 func (*fileSystem) Name() string { return "home" }
 
-// place is where an operation works.
+// place is the root and the name of an operation.
 type place struct {
 	root *os.Root // the FTP account's home
 	name string   // in it
 	user user
 }
 
-// do runs f on what p names, as the account's user.
+// do runs work on the file that p names, as the account's user.
 func (f *fileSystem) do(p string, work func(place) error) error {
 	u, err := f.s.user()
 	if err != nil {
@@ -67,7 +67,7 @@ func (f *fileSystem) do(p string, work func(place) error) error {
 	return tell(err)
 }
 
-// change is do for what changes something.
+// change is do for an operation that changes something.
 func (f *fileSystem) change(p string, work func(place) error) error {
 	return f.do(p, func(at place) error {
 		if at.user.ReadOnly {
@@ -77,7 +77,7 @@ func (f *fileSystem) change(p string, work func(place) error) error {
 	})
 }
 
-// What clients are told. The errors of the machine name paths that are nobody's business.
+// The errors that clients see. The machine's own errors contain paths that they must not learn.
 var (
 	errReadOnly  = errors.New("this FTP account may only read")
 	errForbidden = errors.New("not allowed")
@@ -87,7 +87,7 @@ var (
 	errFailed    = errors.New("failed")
 )
 
-// tell is err in words for a client.
+// tell converts err for a client.
 func tell(err error) error {
 	switch {
 	case err == nil, errors.Is(err, errReadOnly), errors.Is(err, errForbidden), errors.Is(err, io.EOF):
@@ -113,7 +113,7 @@ func tell(err error) error {
 	return errFailed
 }
 
-// needed tells names on which hosting itself stands: they stay.
+// needed reports names that hosting needs: they must stay.
 func (at place) needed() bool {
 	full := at.user.within(at.name)
 	return full == "." || at.name == "." || slices.ContainsFunc(accounts.Layout, func(l struct {
@@ -202,7 +202,7 @@ func (f *fileSystem) remove(name string, dir bool) error {
 	})
 }
 
-// freed is what an account gets back when a name goes: nothing of a file that has others.
+// freed is the room that an account gets back when a name is removed: nothing for a file with other names.
 func freed(info fs.FileInfo) int64 {
 	if st, ok := info.Sys().(*syscall.Stat_t); !info.Mode().IsRegular() || (ok && st.Nlink > 1) {
 		return 0
@@ -253,7 +253,7 @@ func (f *fileSystem) Chtimes(name string, accessed, modified time.Time) error {
 // Site implements ftpserver.ClientDriverExtensionSite: of SITE's commands only CHMOD is for customers.
 func (*fileSystem) Site(param string) *ftpserver.AnswerCommand {
 	if words := strings.SplitN(param, " ", 3); len(words) == 3 && strings.EqualFold(words[0], "CHMOD") {
-		return nil // as the library does it, by Chmod
+		return nil // the library does it by Chmod
 	}
 	return &ftpserver.AnswerCommand{Code: ftpserver.StatusCommandNotImplemented, Message: "SITE CHMOD mode path"}
 }
@@ -262,7 +262,7 @@ func (*fileSystem) Site(param string) *ftpserver.AnswerCommand {
 // is told by the refusal of it.
 func (*fileSystem) GetAvailableSpace(string) (int64, error) { return 0, errForbidden }
 
-// The rest of afero.Fs is not asked of us.
+// The library does not use the rest of afero.Fs.
 
 // Create implements afero.Fs.
 func (*fileSystem) Create(string) (afero.File, error) { return nil, errForbidden }
@@ -295,7 +295,7 @@ func (f *fileSystem) GetHandle(name string, flags int, _ int64) (ftpserver.FileT
 	return t, nil
 }
 
-// read opens a plain file, and nothing else: without O_NONBLOCK the opening of a pipe would wait.
+// read opens a plain file, and nothing else: without O_NONBLOCK opening a pipe would wait.
 func (f *fileSystem) read(name string) (t *transfer, err error) {
 	err = f.do(name, func(at place) error {
 		file, err := at.root.OpenFile(at.name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
@@ -316,7 +316,7 @@ func (f *fileSystem) read(name string) (t *transfer, err error) {
 	return t, err
 }
 
-// write opens a file to be written from the start, from where the client says, or from its end.
+// write opens a file for writing from the start, from the client's offset, or from its end.
 func (f *fileSystem) write(name string, flags int) (t *transfer, err error) {
 	err = f.change(name, func(at place) error {
 		if at.needed() {
@@ -331,7 +331,7 @@ func (f *fileSystem) write(name string, flags int) (t *transfer, err error) {
 
 func (f *fileSystem) create(at place, flags int) (*transfer, error) {
 	t := &transfer{s: f.s, writes: true, most: at.user.QuotaMB << 20}
-	// A new name costs an inode; whether it is new, O_EXCL tells.
+	// A new name costs an inode; O_EXCL tells whether it is new.
 	if err := f.s.took(0, 1, t.most); err != nil {
 		return nil, err
 	}

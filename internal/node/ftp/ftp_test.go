@@ -20,8 +20,8 @@ import (
 
 	client "github.com/jlaffaye/ftp"
 
-	"stead.dev/stead/internal/panel"
 	"stead.dev/stead/internal/platform/testkit"
+	"stead.dev/stead/internal/port/panel"
 )
 
 func TestFilesGoBothWays(t *testing.T) {

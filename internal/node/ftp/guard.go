@@ -10,11 +10,11 @@ import (
 const (
 	attempts = 10
 	pause    = 10 * time.Minute
-	// remembered bounds the memory that strangers can take. When it is full the oldest go.
+	// remembered bounds the memory that strangers can occupy. When it is full the oldest entries are dropped.
 	remembered = 10_000
 )
 
-// guard refuses addresses that guess.
+// guard refuses addresses that guess passwords.
 type guard struct {
 	now func() time.Time
 
@@ -24,14 +24,14 @@ type guard struct {
 
 type tries struct {
 	n     int
-	until time.Time // when they are forgotten
+	until time.Time // when it is dropped
 }
 
 func newGuard(now func() time.Time) *guard {
 	return &guard{now: now, wrong: map[netip.Prefix]tries{}}
 }
 
-// network is what counts as one address: of IPv6 everybody has a /64.
+// network is what counts as one address: one IPv6 client has a /64.
 func network(a netip.Addr) netip.Prefix {
 	a = a.Unmap().WithZone("")
 	bits := 32
@@ -42,7 +42,7 @@ func network(a netip.Addr) netip.Prefix {
 	return p
 }
 
-// refuses tells whether the address may not try now.
+// refuses reports whether the address may not try now.
 func (g *guard) refuses(a netip.Addr) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -50,7 +50,7 @@ func (g *guard) refuses(a netip.Addr) bool {
 	return t.n >= attempts && g.now().Before(t.until)
 }
 
-// failed notes a wrong password.
+// failed counts a wrong password.
 func (g *guard) failed(a netip.Addr) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -74,7 +74,7 @@ func (g *guard) forget(now time.Time) {
 			delete(g.wrong, n)
 		}
 	}
-	for n := range g.wrong { // in no order, which nobody can use
+	for n := range g.wrong { // in random order, which nobody can exploit
 		if len(g.wrong) < remembered {
 			return
 		}
@@ -82,7 +82,7 @@ func (g *guard) forget(now time.Time) {
 	}
 }
 
-// succeeded forgets what an address did before it knew a password.
+// succeeded drops the failures of an address after a right password.
 func (g *guard) succeeded(a netip.Addr) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// crowd bounds the control connections: all together and of each address. One too many is closed at once,
-// before it costs anything.
+// crowd bounds the control connections: in total and for each address. One too many is closed at once, before it costs
+// anything.
 type crowd struct {
 	net.Listener
 	most, mostOf int
@@ -36,7 +36,7 @@ func (c *crowd) Accept() (net.Conn, error) {
 		c.mu.Lock()
 		if c.all >= c.most || c.of[from] >= c.mostOf {
 			c.mu.Unlock()
-			_ = conn.Close() // nothing was said
+			_ = conn.Close() // nothing was sent
 			continue
 		}
 		c.all++
@@ -102,9 +102,9 @@ func addressOf(a net.Addr) netip.Addr {
 	return netip.Addr{}
 }
 
-// private is the listener of a data connection. It lets through what begins with a TLS handshake and nothing
-// else: a client that asks for its port first and for protection after would get a connection without any
-// from the library. And a connection on which nothing moves ends.
+// private is the listener of a data connection. It admits only what begins with a TLS handshake: otherwise a client
+// that requests its port first and protection afterwards would get an unprotected connection from the library. It also
+// ends an idle connection.
 type private struct {
 	net.Listener
 	idle time.Duration
@@ -121,11 +121,11 @@ func (p private) Accept() (net.Conn, error) {
 
 var errClear = errors.New("ftp: data in the clear")
 
-// handshaking is a connection whose first byte must be of a TLS handshake, and which must speak first.
+// handshaking is a connection that must send first, and whose first byte must be of a TLS handshake.
 type handshaking struct {
 	net.Conn
 	idle  time.Duration
-	alarm *time.Timer // ends it
+	alarm *time.Timer // ends the connection
 	begun atomic.Bool
 }
 

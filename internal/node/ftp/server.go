@@ -16,7 +16,7 @@ import (
 	"stead.dev/stead/internal/node/accounts"
 )
 
-// mainDriver is the facility as the library asks it.
+// mainDriver implements the library's driver.
 type mainDriver struct{ *Driver }
 
 var (
@@ -80,7 +80,7 @@ func (d mainDriver) ClientDisconnected(cc ftpserver.ClientContext) {
 	}
 }
 
-// errRefused is the one answer to who may not come in, so that it tells nothing.
+// errRefused is the one answer to every refused sign-in, so that it reveals nothing.
 var errRefused = errors.New("sign-in refused")
 
 // AuthUser implements ftpserver.MainDriver.
@@ -115,7 +115,7 @@ func (d mainDriver) signIn(cc ftpserver.ClientContext, from netip.Addr, name, pa
 	if known {
 		hash = []byte(u.Hash)
 	}
-	// Two at once: guessers must not take the machine's processors.
+	// Two at a time: guessers must not occupy the machine's processors.
 	d.slots <- struct{}{}
 	wrong := bcrypt.CompareHashAndPassword(hash, []byte(password))
 	<-d.slots
@@ -132,8 +132,8 @@ func (d mainDriver) signIn(cc ftpserver.ClientContext, from netip.Addr, name, pa
 	if err != nil {
 		return nil, err
 	}
-	// Who was suspended, or got another password, between the look and the beginning is dropped here; who
-	// is from now on, by Apply and SetFTPAccount.
+	// Ends a session whose account was suspended, or got another password, between the check and the beginning; Apply
+	// and SetFTPAccount end later ones.
 	now, err := d.lookup(ref)
 	if _, still, there := d.find(name); err != nil || now.Suspended || !there || !sameRights(still, u) {
 		s.close()
@@ -149,7 +149,7 @@ func (d mainDriver) signIn(cc ftpserver.ClientContext, from netip.Addr, name, pa
 	return s, nil
 }
 
-// begin makes the session the account's.
+// begin assigns the session to the account.
 func (d mainDriver) begin(cc ftpserver.ClientContext, a accounts.Account, name string) (*session, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -172,24 +172,24 @@ func (d mainDriver) begin(cc ftpserver.ClientContext, a accounts.Account, name s
 type session struct {
 	d        *Driver
 	cc       ftpserver.ClientContext
-	conn     net.Conn        // beneath
+	conn     net.Conn        // the underlying connection
 	ctx      context.Context //nolint:containedctx // the session's own life, which no call has
 	cancel   context.CancelFunc
-	alarm    *time.Timer // ends who does not sign in
+	alarm    *time.Timer // ends the session when nobody signs in
 	username string      // empty until it has signed in; set once, with d.mu held
 	account  accounts.Account
 	gone     atomic.Bool
 }
 
-// close drops the session with its transfers.
+// close ends the session with its transfers.
 func (s *session) close() {
 	s.gone.Store(true)
 	s.cancel()
-	// Not by the library, whose Close is no match for a client that begins TLS at that moment.
+	// Not by the library, whose Close races with a client that starts TLS at that moment.
 	_ = s.conn.Close() // it ends either way
 }
 
-// user is the FTP account as it is now.
+// user is the present FTP account.
 func (s *session) user() (user, error) {
 	if s.gone.Load() {
 		return user{}, net.ErrClosed

@@ -6,7 +6,7 @@ import (
 
 	"stead.dev/stead/internal/node/accounts"
 	"stead.dev/stead/internal/node/facility"
-	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/port/panel"
 )
 
 // Simulated keeps FTP accounts that nobody can sign in to, for sandbox customers.

@@ -12,10 +12,10 @@ import (
 	"stead.dev/stead/internal/node/identity"
 )
 
-// step is how much room a transfer takes at a time.
+// step is how much room a transfer reserves at a time.
 const step = 1 << 20
 
-// transfer is a file on its way.
+// transfer is an open file of a transfer.
 type transfer struct {
 	file   *os.File
 	s      *session
@@ -23,7 +23,7 @@ type transfer struct {
 	most   int64 // bytes that the FTP account's home may hold; zero: any number
 
 	at, size int64 // where it writes, and how large the file is
-	spare    int64 // room that is taken and not yet filled
+	spare    int64 // reserved room that is not filled yet
 }
 
 var _ ftpserver.FileTransfer = (*transfer)(nil)
@@ -61,7 +61,7 @@ func (t *transfer) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// take takes room in steps, and when a step is too much, what is needed.
+// take reserves room in steps, and when a step is too much, only what is needed.
 func (t *transfer) take(more int64) error {
 	bytes := max(more, step)
 	err := t.s.took(bytes, 0, t.most)
@@ -102,7 +102,7 @@ func (t *transfer) Close() error {
 	return err
 }
 
-// took counts what is about to be written: against the account's limits and the FTP account's own.
+// took counts bytes before they are written: against the account's limits and the FTP account's own.
 func (s *session) took(bytes, inodes, most int64) error {
 	s.d.mu.Lock()
 	m := s.d.meterOf(s.username)
@@ -121,7 +121,7 @@ func (s *session) took(bytes, inodes, most int64) error {
 	return err
 }
 
-// gave counts what is free again.
+// gave returns freed room.
 func (s *session) gave(bytes, inodes int64) {
 	s.d.mu.Lock()
 	m := s.d.meterOf(s.username)
@@ -147,9 +147,9 @@ func (d *Driver) meterOf(username string) *meter {
 }
 
 const (
-	// remeasure is how long a count is believed: others write into the home too.
+	// remeasure is how long a count is trusted: others write into the home too.
 	remeasure = 10 * time.Minute
-	// walkTime bounds a count, so that a tree of millions does not hold up who signs in.
+	// walkTime bounds a count, so that a tree of millions does not delay a sign-in.
 	walkTime = 10 * time.Second
 )
 

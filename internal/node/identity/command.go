@@ -17,8 +17,8 @@ import (
 	"stead.dev/stead/internal/node/cgroup"
 )
 
-// Cmd is a command that runs as an account's user. Its fields are those of exec.Cmd; it is started
-// by its own methods, never by those of the exec.Cmd in it.
+// Cmd is a command that runs as an account's user. Its fields are those of exec.Cmd; it must be started by its own
+// methods, never by those of the embedded exec.Cmd.
 type Cmd struct {
 	*exec.Cmd
 	account accounts.Account
@@ -76,15 +76,15 @@ func (c *Cmd) Start() error {
 	return onThreadThatEnds(c.startHere)
 }
 
-// onThreadThatEnds calls f on a thread that nothing else ever runs on: what it does to itself is
-// inherited by the process that it starts, and by nobody else.
+// onThreadThatEnds calls f on a thread that runs nothing else afterwards: the process that f starts inherits the
+// thread's changes, and nothing else does.
 func onThreadThatEnds(f func() error) error {
 	done := make(chan error, 1)
 	go func() {
-		runtime.LockOSThread() // and never unlocked, so that the thread ends with this goroutine
+		runtime.LockOSThread() // never unlocked, so that the thread ends with this goroutine
 		if unix.Gettid() == unix.Getpid() {
-			// The first thread of a process does not end. As long as this goroutine holds it, another
-			// one gets another thread.
+			// The first thread of a process does not end. While this goroutine occupies it, the next one gets another
+			// thread.
 			done <- onThreadThatEnds(f)
 			runtime.UnlockOSThread()
 			return
@@ -112,8 +112,8 @@ func (c *Cmd) startHere() error {
 	return c.Cmd.Start()
 }
 
-// confine gives the thread a view of the file system of its own. Where the kernel does not let this
-// process make one, in a container without the right to, the modes of files alone keep accounts apart.
+// confine gives the thread a mount namespace of its own. Where the kernel forbids that, as in a container without the
+// right to, file modes alone keep accounts apart.
 func confine(a accounts.Account) error {
 	if err := unix.Unshare(unix.CLONE_NEWNS); err != nil {
 		if errors.Is(err, unix.EPERM) || errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOSYS) {
@@ -128,11 +128,11 @@ func confine(a accounts.Account) error {
 	if err := unix.Mount("tmpfs", "/dev/shm", "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=0700,size=64m"+ids); err != nil && !errors.Is(err, unix.ENOENT) {
 		return fmt.Errorf("/dev/shm: %w", err)
 	}
-	// hidepid of the mount alone is known since Linux 5.8.
+	// hidepid for a single mount exists since Linux 5.8.
 	if err := unix.Mount("proc", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "hidepid=invisible"); err != nil && !errors.Is(err, unix.EPERM) && !errors.Is(err, unix.EINVAL) {
 		return fmt.Errorf("/proc: %w", err)
 	}
-	// The customer may have put a link in the place of tmp, or removed it: it is opened as the user.
+	// The customer may have replaced tmp by a link, or removed it: open it as the user.
 	var tmp int
 	err := Do(a, func() (err error) {
 		dir := filepath.Join(a.Home, "tmp")
@@ -157,7 +157,7 @@ func confine(a accounts.Account) error {
 	return nil
 }
 
-// alone leaves the account's own jail of all that are beside it.
+// alone hides all jails except the account's own.
 func alone(a accounts.Account) error {
 	if a.Jail == "" {
 		return nil
@@ -176,7 +176,7 @@ func alone(a accounts.Account) error {
 	return bind(jail, a.Jail)
 }
 
-// bind mounts an open directory elsewhere.
+// bind mounts an open directory at another path.
 func bind(fd int, dir string) error {
 	if err := unix.Mount("/proc/thread-self/fd/"+strconv.Itoa(fd), dir, "", unix.MS_BIND, ""); err != nil {
 		return fmt.Errorf("%s: %w", dir, err)

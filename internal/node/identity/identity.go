@@ -1,5 +1,5 @@
-// Package identity does things as the Linux user of an account, so that nothing of a customer's is
-// read, written or run as root.
+// Package identity performs work as the Linux user of an account, so that nothing of a customer's is read, written or
+// run as root.
 package identity
 
 import (
@@ -17,7 +17,7 @@ import (
 	"stead.dev/stead/internal/node/accounts"
 )
 
-// ErrAnother is the answer of Do within a Do for another account.
+// ErrAnother says that Do was called within a Do for another account.
 var ErrAnother = errors.New("identity: this is done as another account's user already")
 
 // Do calls f while the file system takes the calling thread for the account's user: its rights are
@@ -35,8 +35,8 @@ func Do(a accounts.Account, f func() error) error {
 	return f()
 }
 
-// Enter begins what Do does and answers how to end it, on the same goroutine and in a defer: for
-// callers that open something together with the identity and close both.
+// Enter starts what Do does and returns a function that ends it, on the same goroutine and in a defer: for callers that
+// open something together with the identity and close both.
 func Enter(a accounts.Account) (leave func(), err error) {
 	if a.User.UID == 0 {
 		return func() {}, nil
@@ -55,8 +55,7 @@ func Enter(a accounts.Account) (leave func(), err error) {
 	}
 	root, err := become(a.User.UID, a.User.GID)
 	if err != nil {
-		// The thread is in an unknown state. It stays locked, so that it ends with its goroutine and
-		// nothing else ever runs on it.
+		// The thread is in an unknown state. It stays locked, so that it ends with its goroutine and runs nothing else.
 		return nil, fmt.Errorf("identity: %w", err)
 	}
 	return func() {
@@ -67,14 +66,14 @@ func Enter(a accounts.Account) (leave func(), err error) {
 	}, nil
 }
 
-// credentials are what a thread of the process has when it is nobody else.
+// credentials are the process's own credentials of a thread.
 type credentials struct {
 	gid    int
 	groups []uint32
 	caps   [2]unix.CapUserData
 }
 
-// own are the process's credentials. They are those of all its threads outside of Do.
+// own are the process's credentials: those of all its threads outside of Do.
 var own = sync.OnceValues(func() (*credentials, error) {
 	groups, err := syscall.Getgroups()
 	if err != nil {
@@ -90,10 +89,9 @@ var own = sync.OnceValues(func() (*credentials, error) {
 	return c, nil
 })
 
-// become makes the thread the user's. All system calls are raw: the wrappers of package syscall
-// change all threads of the process. The kernel would take away the capabilities that override
-// permissions with the id (capabilities(7), "Effect of user ID changes"); all others go too, above all
-// CAP_SYS_RESOURCE, which overrides quotas.
+// become switches the thread to the user. All system calls are raw: the wrappers of package syscall change all threads
+// of the process. The kernel would drop the capabilities that override permissions with the id (capabilities(7),
+// "Effect of user ID changes"); become also drops all others, above all CAP_SYS_RESOURCE, which overrides quotas.
 func become(uid, gid int) (*credentials, error) {
 	root, err := own()
 	if err != nil {
@@ -113,7 +111,7 @@ func become(uid, gid int) (*credentials, error) {
 	return root, nil
 }
 
-// regain makes the thread like all others.
+// regain restores the thread's own credentials.
 func (c *credentials) regain() error {
 	if err := setFileSystemIDs(0, c.gid); err != nil {
 		return err
@@ -139,8 +137,8 @@ func setCapabilities(caps [2]unix.CapUserData) error {
 	return nil
 }
 
-// setFileSystemIDs changes the ids of this thread. The calls answer the former id and no error, so
-// they are asked again with an id that cannot be.
+// setFileSystemIDs changes the ids of this thread. The calls return the former id and no error, so it verifies them
+// with an invalid id.
 func setFileSystemIDs(uid, gid int) error {
 	_, _, _ = unix.RawSyscall(unix.SYS_SETFSGID, uintptr(gid), 0, 0)
 	if now, _, _ := unix.RawSyscall(unix.SYS_SETFSGID, ^uintptr(0), 0, 0); int(now) != gid {

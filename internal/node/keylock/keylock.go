@@ -1,11 +1,9 @@
-// Package keylock gives each key a lock of its own, so that what one account waits for holds up no
-// other account.
+// Package keylock has a lock for each key, so that one account's waiting does not delay another.
 package keylock
 
 import "sync"
 
-// Locks are the locks of any number of keys. The zero value is ready for use; a key that nobody
-// holds takes no memory.
+// Locks are the locks of any number of keys. The zero value is ready for use; a free key takes no memory.
 type Locks struct {
 	mu   sync.Mutex
 	held map[string]*lock
@@ -13,10 +11,10 @@ type Locks struct {
 
 type lock struct {
 	sync.Mutex
-	users int // who holds it or waits for it
+	users int // holders and waiters
 }
 
-// Lock waits until nobody holds the key and answers how to let go of it.
+// Lock waits until the key is free and returns the function that unlocks it.
 func (l *Locks) Lock(key string) (unlock func()) {
 	l.mu.Lock()
 	if l.held == nil {

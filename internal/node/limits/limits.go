@@ -1,6 +1,5 @@
-// Package limits has the kernel hold an account's user to the limits of its plan: processes, memory
-// and processor by cgroups, disk and files by quotas, each where the machine has it. Where there are
-// no quotas, Sweeper keeps full accounts from writing.
+// Package limits makes the kernel enforce the limits of an account's plan: processes, memory and processor by cgroups,
+// disk and files by quotas, each where the machine has it. Without quotas, Sweeper stops full accounts from writing.
 package limits
 
 import (
@@ -10,13 +9,13 @@ import (
 	"stead.dev/stead/internal/node/cgroup"
 )
 
-// Kernel holds users to their limits.
+// Kernel sets the limits of users.
 type Kernel struct {
 	groups *cgroup.Controllers
 	quota  *Quota // nil: the file system has none
 }
 
-// Open finds out what the machine has for accounts whose files are below dir.
+// Open detects what the machine has for accounts whose files are below dir.
 func Open(dir string) (*Kernel, error) {
 	quota, err := OpenQuota(dir)
 	if err != nil {
@@ -25,7 +24,7 @@ func Open(dir string) (*Kernel, error) {
 	return &Kernel{groups: cgroup.Machine(), quota: quota}, nil
 }
 
-// Close ends the use of the kernel's means; the limits stay.
+// Close releases the kernel interfaces; the limits stay.
 func (k *Kernel) Close() error {
 	if k.quota == nil {
 		return nil
@@ -33,7 +32,7 @@ func (k *Kernel) Close() error {
 	return k.quota.Close()
 }
 
-// String says in a few words what the machine has.
+// String summarizes what the machine has.
 func (k *Kernel) String() string {
 	if k.quota == nil {
 		return "cgroups " + k.groups.String() + ", no quota"
@@ -41,7 +40,7 @@ func (k *Kernel) String() string {
 	return "cgroups " + k.groups.String() + ", quota"
 }
 
-// Set makes the limits those of the record: accounts.UsersConfig.Limit.
+// Set applies the limits of the record: accounts.UsersConfig.Limit.
 func (k *Kernel) Set(rec accounts.Record) error {
 	l := rec.Limits
 	err := k.groups.Set(rec.User.Name, cgroup.Limits{CPUPercent: l.CPUPercent, MemoryMB: l.MemoryMB, Processes: l.Processes})
@@ -51,7 +50,7 @@ func (k *Kernel) Set(rec accounts.Record) error {
 	return errors.Join(err, k.quota.Set(rec.User.UID, l.DiskBytes(), l.Inodes))
 }
 
-// Release ends them with the account: accounts.UsersConfig.Release.
+// Release removes them with the account: accounts.UsersConfig.Release.
 func (k *Kernel) Release(rec accounts.Record) error {
 	err := k.groups.Remove(rec.User.Name)
 	if k.quota == nil {

@@ -8,11 +8,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Quota is the kernel's own accounting of what users occupy on a file system: quotactl(2). Where the
-// file system has it, it holds every process of an account to its limits at once, whatever writes.
+// Quota is the kernel's own accounting of users' usage on a file system: quotactl(2). Where the file system has it, it
+// enforces an account's limits for every process at once.
 type Quota struct{ dir *os.File }
 
-// The words of linux/quota.h and linux/dqblk_xfs.h; golang.org/x/sys does not have them.
+// The constants of linux/quota.h and linux/dqblk_xfs.h, which golang.org/x/sys does not have.
 const (
 	getQuota  = 0x800007<<8 | userQuota
 	setQuota  = 0x800008<<8 | userQuota
@@ -31,8 +31,8 @@ type dqblk struct {
 	valid                          uint32
 }
 
-// OpenQuota answers the quota of the file system that dir is on; nil where it has none or none that
-// is switched on (mount option usrquota, or the ext4 feature "quota").
+// OpenQuota returns the quota of dir's file system; nil when it has none that is switched on (mount option usrquota, or
+// the ext4 feature "quota").
 func OpenQuota(dir string) (*Quota, error) {
 	f, err := os.Open(dir)
 	if err != nil {
@@ -45,7 +45,7 @@ func OpenQuota(dir string) (*Quota, error) {
 	return q, nil
 }
 
-// Close ends the use of the quota; the limits stay.
+// Close releases the quota interface; the limits stay.
 func (q *Quota) Close() error { return q.dir.Close() }
 
 func (q *Quota) call(cmd int, uid int, d *dqblk) error {
@@ -56,14 +56,14 @@ func (q *Quota) call(cmd int, uid int, d *dqblk) error {
 	return nil
 }
 
-// Usage is what a user occupies.
+// Usage is the usage of a user.
 func (q *Quota) Usage(uid int) (bytes, inodes int64, err error) {
 	var d dqblk
 	err = q.call(getQuota, uid, &d)
 	return int64(d.space), int64(d.inodes), err //nolint:gosec // G115: of a file system
 }
 
-// Set bounds what a user occupies; zero is no bound.
+// Set limits the usage of a user; zero is no limit.
 func (q *Quota) Set(uid int, bytes, inodes int64) error {
 	var now dqblk
 	if err := q.call(getQuota, uid, &now); err != nil {

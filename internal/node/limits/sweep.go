@@ -18,9 +18,9 @@ import (
 	"stead.dev/stead/internal/node/cgroup"
 )
 
-// User is what a sweep must know of an account's user.
+// User is an account's user, as a sweep needs it.
 type User struct {
-	Name string // also of its cgroup
+	Name string // also the name of its cgroup
 	Full bool   // the account is above its disk limit
 }
 
@@ -32,10 +32,10 @@ type User struct {
 // make room. The limit is lifted when there is room again.
 type Sweeper struct{ groups *cgroup.Controllers }
 
-// NewSweeper is a sweeper for this machine.
+// NewSweeper makes a sweeper for this machine.
 func NewSweeper() *Sweeper { return &Sweeper{groups: cgroup.Machine()} }
 
-// Sweep goes through the machine's processes once. It answers which of the users, by number, have any.
+// Sweep visits the machine's processes once. It reports which of the users, by number, have any.
 func (s *Sweeper) Sweep(users map[int]User) (active map[int]bool, err error) {
 	dirs, err := os.ReadDir("/proc")
 	if err != nil {
@@ -61,7 +61,7 @@ func (s *Sweeper) Sweep(users map[int]User) (active map[int]bool, err error) {
 	return active, err
 }
 
-// look puts one process right.
+// look corrects one process.
 func (s *Sweeper) look(pid, uid int, u User) error {
 	if !s.groups.Holds(u.Name, pid) {
 		if err := s.groups.Add(u.Name, pid); err != nil {
@@ -82,8 +82,7 @@ func (s *Sweeper) look(pid, uid int, u User) error {
 	return nil
 }
 
-// writesNothing reads proc_pid_limits(5). Nobody sets such a limit but this package, perhaps in a
-// former process.
+// writesNothing parses proc_pid_limits(5). Only this package sets such a limit, perhaps in a former process.
 func writesNothing(pid int) (bool, error) {
 	limits, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "limits"))
 	if err != nil {

@@ -13,21 +13,21 @@ import (
 	"stead.dev/stead/internal/node/accounts"
 	"stead.dev/stead/internal/node/facility"
 	"stead.dev/stead/internal/node/record"
-	"stead.dev/stead/internal/panel"
-	"stead.dev/stead/internal/platform/places"
+	"stead.dev/stead/internal/platform/semaphore"
+	"stead.dev/stead/internal/port/panel"
 )
 
 // How often the background looks for logs to rotate, and counts what was sent.
 const every = time.Minute
 
-// Driver is the facility: panel.Logs, and the count of what an account sends to visitors.
+// Driver is the facility: panel.Logs, and the counter of an account's traffic.
 type Driver struct {
 	store  *Store
 	lookup facility.Lookup
 	sent   *record.Store[traffic]
 
 	counting sync.Mutex
-	streams  places.Places[string] // open ones, by account
+	streams  semaphore.Keyed[string] // open ones, by account
 
 	stop       context.CancelFunc
 	background sync.WaitGroup
@@ -40,13 +40,13 @@ var (
 	_ facility.Counter  = (*Driver)(nil)
 )
 
-// New is the facility over a store; it keeps what it counted in state.
+// New makes the facility for a store; it keeps its counters in state.
 func New(store *Store, state string, lookup facility.Lookup) (*Driver, error) {
 	sent, err := record.Open[traffic](filepath.Join(state, "traffic"))
 	if err != nil {
 		return nil, fmt.Errorf("logs: %w", err)
 	}
-	return &Driver{store: store, lookup: lookup, sent: sent, streams: places.Places[string]{Each: streamsMost}}, nil
+	return &Driver{store: store, lookup: lookup, sent: sent, streams: semaphore.Keyed[string]{Each: streamsMost}}, nil
 }
 
 // Capability implements facility.Facility.
@@ -59,7 +59,7 @@ func (d *Driver) Start(ctx context.Context) error {
 	return nil
 }
 
-// Close ends what Start began.
+// Close ends the background work of Start.
 func (d *Driver) Close() error {
 	if d.stop != nil {
 		d.stop()
@@ -81,7 +81,7 @@ func (d *Driver) run(ctx context.Context) {
 	}
 }
 
-// Tick does what the background does: what was sent is counted first, so no line is too old to be.
+// Tick does the background work. It counts traffic before it rotates, so that no line is lost.
 func (d *Driver) Tick(ctx context.Context) {
 	for account := range d.sent.All() {
 		if _, err := d.count(ctx, account); err != nil {
@@ -110,7 +110,7 @@ func (d *Driver) Apply(_ context.Context, a accounts.Account) error {
 
 // Remove implements facility.Facility.
 func (d *Driver) Remove(_ context.Context, a accounts.Account) error {
-	d.counting.Lock() // who counts now would keep the count of what is gone
+	d.counting.Lock() // wait for a running count, which would store a counter of the removed account
 	defer d.counting.Unlock()
 	return errors.Join(d.store.Remove(a.Name), d.sent.Delete(a.Name))
 }

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/port/panel"
 )
 
 const (
@@ -21,7 +21,7 @@ const (
 	streamsMost = 5 // of an account
 )
 
-// follow answers a stream of lines as they are written; see panel.Logs.
+// follow returns a stream of lines as they are written; see panel.Logs.
 func (d *Driver) follow(ctx context.Context, account string, q panel.LogQuery) (io.ReadCloser, error) {
 	after, err := checkQuery(q, q.After)
 	if err != nil {
@@ -42,12 +42,12 @@ func (d *Driver) follow(ctx context.Context, account string, q panel.LogQuery) (
 			after.offset = info.Size()
 		}
 	}
-	end, ok := d.streams.Take(account)
+	end, ok := d.streams.Acquire(account)
 	if !ok {
 		return nil, fmt.Errorf("%w: %d streams are open", panel.ErrBusy, streamsMost)
 	}
 
-	// The context bounds the stream; closing it ends it as well.
+	// The context bounds the stream; closing the stream ends it as well.
 	ctx, cancel := context.WithCancel(ctx)
 	out, in := io.Pipe()
 	f := &follower{store: d.store, account: account, q: q, text: strings.ToLower(q.Text), at: after, skip: known, out: in}
@@ -69,20 +69,20 @@ func (s *stream) Close() error {
 	return s.PipeReader.Close()
 }
 
-// follower writes what is new in a log.
+// follower writes the new lines of a log.
 type follower struct {
 	store   *Store
 	account string
 	q       panel.LogQuery
 	text    string
-	at      position // of what was not passed on yet
+	at      position // position of the next line
 	skip    bool     // the line at it is known
 	out     *io.PipeWriter
 
-	last panel.LogLine // the entry with which lines may go on
+	last panel.LogLine // the entry that further lines may continue
 }
 
-// run follows the log until ctx ends, the reader closes or the account is gone.
+// run follows the log until ctx ends, the reader closes or the account is deleted.
 func (f *follower) run(ctx context.Context) error {
 	poll := time.NewTicker(pollEvery)
 	defer poll.Stop()
@@ -112,8 +112,8 @@ func (f *follower) run(ctx context.Context) error {
 	}
 }
 
-// pass passes on what is there now, over all files from the one of the position. A file that was rotated
-// is left when nothing more came since the pass before, for who writes it may not know yet.
+// pass writes what is there now, over all files from the one of the position. It leaves a rotated file when nothing was
+// added since the pass before, because its writer may not have reopened the log yet.
 func (f *follower) pass(ctx context.Context) (lines int, err error) {
 	for {
 		all, err := f.store.volumes(f.account, f.q.Type)
@@ -142,7 +142,7 @@ func (f *follower) pass(ctx context.Context) (lines int, err error) {
 	}
 }
 
-// drain passes on the lines of a file from the position.
+// drain writes the lines of a file from the position.
 func (f *follower) drain(ctx context.Context, v volume) (lines int, err error) {
 	file, packed, err := open(v)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -181,7 +181,7 @@ func (f *follower) drain(ctx context.Context, v volume) (lines int, err error) {
 	return lines, errors.Join(err, failed)
 }
 
-// line passes one on when it matches.
+// line writes a line when it matches.
 func (f *follower) line(line []byte, at position) error {
 	l, ok := parse(f.q.Type, string(line))
 	if ok {

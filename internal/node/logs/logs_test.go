@@ -17,8 +17,8 @@ import (
 	"time"
 
 	"stead.dev/stead/internal/node/accounts"
-	"stead.dev/stead/internal/panel"
 	"stead.dev/stead/internal/platform/testkit"
+	"stead.dev/stead/internal/port/panel"
 )
 
 var start = time.Date(2026, 11, 21, 18, 24, 0, 0, time.UTC)

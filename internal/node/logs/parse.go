@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/port/panel"
 )
 
 // Levels of lines.
@@ -18,8 +18,8 @@ const (
 	levelDebug    = "debug"
 )
 
-// parse takes a line of a log apart; false when it is not the beginning of an entry but, where entries
-// have several lines, goes on with the one before it.
+// parse parses a line of a log; false when it does not begin an entry but, where entries have several lines, continues
+// the one before it.
 func parse(t panel.LogType, line string) (panel.LogLine, bool) {
 	var (
 		l  panel.LogLine
@@ -41,8 +41,8 @@ func parse(t panel.LogType, line string) (panel.LogLine, bool) {
 
 const accessTime = "02/Jan/2006:15:04:05 -0700"
 
-// ParseAccess takes a line of the access log apart, in the combined format with three more fields: the
-// host, all bytes that were sent, and the seconds it took. sent is the former of the two numbers.
+// ParseAccess parses a line of the access log, in the combined format with three more fields: the host, all sent bytes,
+// and the seconds it took. sent is the former of the two numbers.
 func ParseAccess(line string) (l panel.LogLine, sent int64, ok bool) {
 	// nginx escapes every quotation mark within a value, so the first one begins the request.
 	head, rest, ok := strings.Cut(line, ` "`)
@@ -78,7 +78,7 @@ func ParseAccess(line string) (l panel.LogLine, sent int64, ok bool) {
 	return l, sent, err == nil && sent >= 0
 }
 
-// requestPath is the path, without the query, of a request's first line.
+// requestPath is the path of a request line, without the query.
 func requestPath(request string) string {
 	fields := strings.Fields(request)
 	if len(fields) < 2 {
@@ -112,7 +112,7 @@ var nginxLevels = map[string]string{
 	"crit": levelCritical, "alert": levelCritical, "emerg": levelCritical,
 }
 
-// ParseError takes a line of nginx's error log apart:
+// ParseError parses a line of nginx's error log:
 //
 //	2026/11/21 18:24:00 [error] 12#12: *7 what happened, client: 192.0.2.1, server: a.example, request: "GET / HTTP/1.1", host: "a.example"
 func ParseError(line string) (l panel.LogLine, ok bool) {
@@ -157,8 +157,8 @@ var phpLevels = []struct{ prefix, level string }{
 	{"PHP Deprecated:", levelInfo},
 }
 
-// ParsePHP takes a line of PHP's error log apart: "[21-Nov-2026 18:24:00 UTC] PHP Warning:  …". The zone
-// is the one that the program has set.
+// ParsePHP parses a line of PHP's error log: "[21-Nov-2026 18:24:00 UTC] PHP Warning: …". The zone is the one that the
+// program has set.
 func ParsePHP(line string) (l panel.LogLine, ok bool) {
 	if !strings.HasPrefix(line, "[") {
 		return l, false
@@ -195,7 +195,7 @@ func zoneOf(name string) (*time.Location, error) {
 		return time.UTC, nil
 	}
 	zone, err := time.LoadLocation(name)
-	if err != nil { // an abbreviation: the moment is nearly right
+	if err != nil { // an abbreviation: the time is approximately right
 		return time.UTC, nil //nolint:nilerr // a line with an odd zone is a line all the same
 	}
 	return zone, nil

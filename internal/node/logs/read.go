@@ -16,19 +16,19 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/port/panel"
 )
 
 const (
 	block       = 64 << 10
-	longestLine = 32 << 10 // the rest of a longer line is left out
-	readMost    = 64 << 20 // bytes that one page reads at most
-	entryLines  = 100      // lines of one entry, of a stack trace
+	longestLine = 32 << 10 // the rest of a longer line is omitted
+	readMost    = 64 << 20 // bytes read for one page at most
+	entryLines  = 100      // lines of one entry, such as a stack trace
 	// disorder is how much earlier than its neighbour a line may be: requests are logged when they end.
 	disorder = 10 * time.Minute
 )
 
-// position is a place in a log: the number of the file and the offset in it.
+// position is a position in a log: the number of the file and the offset in it.
 type position struct {
 	volume, offset int64
 }
@@ -46,13 +46,13 @@ func parsePosition(s string) (p position, err error) {
 	return p, nil
 }
 
-// matches tells whether a line is asked for.
+// matches reports whether a line matches the query.
 func matches(q panel.LogQuery, text string, l panel.LogLine) bool {
 	return (q.Since.IsZero() || !l.At.Before(q.Since)) && (q.Until.IsZero() || l.At.Before(q.Until)) &&
 		(text == "" || strings.Contains(strings.ToLower(l.Message+" "+l.Path+" "+l.IP+" "+strconv.Itoa(l.Status)), text))
 }
 
-// checkQuery answers where to begin: the zero position is the end of the log.
+// checkQuery returns where to begin: the zero position is the end of the log.
 func checkQuery(q panel.LogQuery, cursor string) (position, error) {
 	known := false
 	for _, t := range panel.LogTypes() {
@@ -67,7 +67,7 @@ func checkQuery(q panel.LogQuery, cursor string) (position, error) {
 	return parsePosition(cursor)
 }
 
-// Read answers the newest lines of a log that match; see panel.Logs.
+// Read returns the newest lines of a log that match; see panel.Logs.
 func (s *Store) Read(ctx context.Context, account string, q panel.LogQuery) (panel.LogPage, error) {
 	before, err := checkQuery(q, q.Before)
 	if err == nil && (q.Limit < 1 || q.Limit > panel.MaxLogLines) {
@@ -100,7 +100,7 @@ func (s *Store) Read(ctx context.Context, account string, q panel.LogQuery) (pan
 	return r.page, nil
 }
 
-// reader gathers a page.
+// reader collects a page.
 type reader struct {
 	ctx    context.Context
 	q      panel.LogQuery
@@ -109,14 +109,14 @@ type reader struct {
 	page   panel.LogPage
 	done   bool
 
-	tail []string // lines that go on with an entry whose beginning comes next, the last one first
+	tail []string // further lines of an entry whose beginning comes next, the last one first
 }
 
 // volume reads a file backwards from end; -1 is its own end.
 func (r *reader) volume(v volume, end int64) error {
 	f, packed, err := open(v)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // nothing was written yet, or it was too old just now
+		return nil // nothing was written yet, or it was just removed
 	}
 	if err != nil {
 		return err
@@ -145,11 +145,11 @@ func open(v volume) (f *os.File, packed bool, err error) {
 	return f, packed, err
 }
 
-// backwards passes the whole lines of f that end before end to each, the last one first, until it
-// answers false. What follows the last line break is a line that is being written.
+// backwards calls each with the complete lines of f that end before end, the last one first, until each returns false.
+// Text after the last line break is an incomplete line.
 func backwards(ctx context.Context, f io.ReaderAt, end int64, each func(line []byte, at int64) bool) error {
-	var rest []byte // what was read of a line whose beginning was not
-	whole := false  // rest ends with a line's end
+	var rest []byte // the part of a line whose beginning is not read yet
+	whole := false  // rest ends with the end of a line
 	for end > 0 {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -173,7 +173,7 @@ func backwards(ctx context.Context, f io.ReaderAt, end int64, each func(line []b
 			buf = buf[:i]
 		}
 		if rest = buf; len(rest) > longestLine+block {
-			rest = rest[:longestLine] // its end is left out
+			rest = rest[:longestLine] // its end is omitted
 		}
 	}
 	if whole {
@@ -184,7 +184,7 @@ func backwards(ctx context.Context, f io.ReaderAt, end int64, each func(line []b
 
 func clip(line []byte) []byte { return line[:min(len(line), longestLine)] }
 
-// line takes a line, of which the earlier ones come later; false when the page is full.
+// line adds a line; earlier lines come later. It returns false when the page is full.
 func (r *reader) line(text []byte, at position) bool {
 	r.budget -= int64(len(text)) + 1
 	l, ok := parse(r.q.Type, string(text))
@@ -211,8 +211,7 @@ func (r *reader) line(text []byte, at position) bool {
 	return !r.done
 }
 
-// packed reads a compressed file. It can only be read forwards, so the last lines that match are kept
-// while it is.
+// packed reads a compressed file. It can only be read forwards, so the last matching lines are kept meanwhile.
 func (r *reader) packed(f io.Reader, v volume, end int64) error {
 	gz, err := gzip.NewReader(bufio.NewReader(f))
 	if err != nil {
@@ -222,7 +221,7 @@ func (r *reader) packed(f io.Reader, v volume, end int64) error {
 		line []byte
 		at   int64
 	}
-	// More than a page of entries is never needed; entries have several lines at times.
+	// Never more than a page of entries is needed; some entries have several lines.
 	var last []kept
 	most := (r.q.Limit - len(r.page.Lines)) * 2
 	dropped := false
@@ -262,7 +261,7 @@ func (r *reader) packed(f io.Reader, v volume, end int64) error {
 	}
 	for i := len(last) - 1; i >= 0; i-- {
 		spare := r.budget
-		r.budget = max(spare, 1<<20) // it was counted above, and what was found is answered
+		r.budget = max(spare, 1<<20) // it was counted above, and the matches are returned
 		more := r.line(last[i].line, position{v.number, last[i].at})
 		r.budget = spare
 		if !more {
@@ -279,7 +278,7 @@ func (r *reader) packed(f io.Reader, v volume, end int64) error {
 	return nil
 }
 
-// bounded reads in until ctx ends, and at most so many bytes: a file may have no line that ends.
+// bounded reads in until ctx ends, and at most most bytes: a file may have no line end.
 func bounded(ctx context.Context, in io.Reader, most int64) io.Reader {
 	return io.LimitReader(attended{ctx, in}, most)
 }
@@ -296,7 +295,7 @@ func (a attended) Read(p []byte) (int, error) {
 	return a.in.Read(p)
 }
 
-// forwards passes the whole lines of in to each, with where they begin and end, until it answers false.
+// forwards calls each with the complete lines of in, with their beginning and end, until each returns false.
 func forwards(in io.Reader, each func(line []byte, at, next int64) bool) error {
 	b := bufio.NewReaderSize(in, block)
 	var at int64

@@ -23,17 +23,17 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/port/panel"
 )
 
-// Policy says when logs are rotated and how long they are kept.
+// Policy defines when logs are rotated and how long they are kept.
 type Policy struct {
-	MaxBytes int64         // a log that is larger is rotated; zero is 16 MiB
-	MaxAge   time.Duration // one whose first line is older is; zero is a day
-	Keep     int           // rotated files of a log that stay; zero is 14
+	MaxBytes int64         // a larger log is rotated; zero is 16 MiB
+	MaxAge   time.Duration // a log whose first line is older is rotated; zero is a day
+	Keep     int           // number of rotated files; zero is 14
 }
 
-// Config is what a store is told.
+// Config configures a store.
 type Config struct {
 	Dir    string // of all logs
 	Now    func() time.Time
@@ -41,11 +41,11 @@ type Config struct {
 	Policy Policy
 }
 
-// Store is the directory of all accounts' logs. Its methods may be called at the same time from anywhere.
+// Store is the directory of all accounts' logs. It is safe for concurrent use.
 type Store struct {
 	cfg Config
 
-	mu     sync.Mutex // orders appending, rotating and removing
+	mu     sync.Mutex // serializes appending, rotating and removing
 	reopen []func() error
 }
 
@@ -63,7 +63,7 @@ func Open(cfg Config) (*Store, error) {
 	return &Store{cfg: cfg}, nil
 }
 
-// OnRotate has f called after logs were rotated, for a daemon that holds them open.
+// OnRotate registers f, to be called after logs were rotated, for a daemon that has them open.
 func (s *Store) OnRotate(f func() error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -80,8 +80,8 @@ func (s *Store) File(account string, t panel.LogType) string {
 
 var accountForm = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
 
-// Prepare makes the logs of an account that do not exist yet, owned by uid, who writes them, and readable
-// by the group gid. Where the process is not root everything is its own.
+// Prepare creates an account's missing logs, owned by uid, who writes them, and readable by the group gid. Without root
+// the process owns everything.
 func (s *Store) Prepare(account string, uid, gid int, types ...panel.LogType) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -121,8 +121,8 @@ func (s *Store) prepare(account string, uid, gid int, types ...panel.LogType) er
 	return nil
 }
 
-// own gives a file of the store its owner and mode, where they differ. The directories are root's, so
-// nobody else puts another file in its place.
+// own sets owner and mode of a file of the store, where they differ. Root owns the directories, so nobody else can
+// replace a file.
 func (s *Store) own(file string, info fs.FileInfo, uid, gid int, mode fs.FileMode) error {
 	if info.Mode()&fs.ModeSymlink != 0 || !info.Mode().IsRegular() && !info.IsDir() {
 		return fmt.Errorf("%s is no log", file)
@@ -152,7 +152,7 @@ func (s *Store) create(file string, uid, gid int) (err error) {
 	return f.Chmod(0o640)
 }
 
-// Append writes lines that the agent itself has about an account whose group is gid.
+// Append writes the agent's own lines about an account whose group is gid.
 func (s *Store) Append(account string, gid int, t panel.LogType, lines ...panel.LogLine) error {
 	var data []byte
 	for _, line := range lines {
@@ -200,14 +200,14 @@ func (s *Store) Remove(account string) error {
 // volume is a file of a log: the present one has the largest number.
 type volume struct {
 	number int64
-	path   string // of the present one, or of one that was rotated, without ".gz"
+	path   string // of the present one, or of a rotated one, without ".gz"
 	packed bool   // it is compressed
-	most   int64  // bytes of it that count
+	most   int64  // bytes of it that are read
 }
 
-// mostOfPrograms is how much of one file counts of what programs log. Their account owns it, and can make it as large as
-// a file can be without occupying anything: whoever reads it to its end, or packs it, is busy for days. All other
-// logs are written line by line by the machine's own daemons.
+// mostOfPrograms bounds the bytes that are read of a program's log. Its account owns the file, and can make it sparse
+// and huge: reading or compressing all of it would take days. The machine's own daemons write all other logs line by
+// line.
 const mostOfPrograms = 128 << 20
 
 func mostOf(t panel.LogType) int64 {
@@ -235,7 +235,7 @@ func (s *Store) volumes(account string, t panel.LogType) ([]volume, error) {
 			continue
 		}
 		v := volume{n, s.File(account, t) + "." + digits, packed, mostOf(t)}
-		// While one is compressed it is there twice; the plain one is whole.
+		// While one is compressed it exists twice; the plain one is complete.
 		if i := slices.IndexFunc(all, func(o volume) bool { return o.number == n }); i >= 0 {
 			all[i].packed = false
 			continue
@@ -250,8 +250,7 @@ func (s *Store) volumes(account string, t panel.LogType) ([]volume, error) {
 	return append(all, volume{number: last + 1, path: s.File(account, t), most: mostOf(t)}), nil
 }
 
-// Rotate rotates the logs that are due, and packs the former ones. What is not packed when ctx ends is packed the next
-// time.
+// Rotate rotates the due logs, and compresses the former ones. The next call compresses what is left when ctx ends.
 func (s *Store) Rotate(ctx context.Context) error {
 	accounts, err := os.ReadDir(s.cfg.Dir)
 	if err != nil {
@@ -290,8 +289,7 @@ func (s *Store) Rotate(ctx context.Context) error {
 	return failed
 }
 
-// rotate moves a log that is due out of the way and removes those that are too many. It answers those
-// before it that are not compressed yet.
+// rotate renames a due log and removes superfluous ones. It returns the earlier ones that are not compressed yet.
 func (s *Store) rotate(account string, t panel.LogType) (bool, []volume, error) {
 	file := s.File(account, t)
 	info, err := os.Lstat(file)
@@ -309,7 +307,7 @@ func (s *Store) rotate(account string, t panel.LogType) (bool, []volume, error) 
 	}
 	fresh, number := file+".new", all[len(all)-1].number
 	if left, err := os.Lstat(fresh); err == nil {
-		// A crash came after the exchange: this is the former log.
+		// A crash happened after the exchange: this is the former log.
 		if left.Size() > 0 {
 			if err := os.Rename(fresh, file+"."+strconv.FormatInt(number, 10)); err != nil {
 				return false, nil, err
@@ -342,7 +340,7 @@ func (s *Store) rotate(account string, t panel.LogType) (bool, []volume, error) 
 	return true, slices.DeleteFunc(former, func(v volume) bool { return v.packed }), nil
 }
 
-// old tells whether the first line of a log has the age of rotation.
+// old reports whether the first line of a log is old enough for rotation.
 func (s *Store) old(file string, t panel.LogType) bool {
 	f, err := os.OpenFile(file, os.O_RDONLY|unix.O_NOFOLLOW, 0)
 	if err != nil {
@@ -362,8 +360,8 @@ func (s *Store) old(file string, t panel.LogType) bool {
 	return false
 }
 
-// pack compresses a rotated log; the plain one goes when the packed one is whole. Nobody waits for it: a
-// log may be as large as its customer likes.
+// pack compresses a rotated log; it removes the plain one when the compressed one is complete. Nobody waits for it: a
+// log may be very large.
 func (s *Store) pack(ctx context.Context, v volume) (err error) {
 	path := v.path
 	in, out, size, err := s.beginPack(path)
@@ -372,7 +370,7 @@ func (s *Store) pack(ctx context.Context, v volume) (err error) {
 	}
 	defer in.Close()
 	gz := gzip.NewWriter(out)
-	// What its customer still adds would have no end.
+	// The customer can append without end.
 	_, err = io.Copy(gz, bounded(ctx, in, min(size, v.most)))
 	if err = errors.Join(err, gz.Close()); err == nil {
 		err = out.Sync()
@@ -388,10 +386,10 @@ func (s *Store) pack(ctx context.Context, v volume) (err error) {
 	return os.Remove(path)
 }
 
-// packing ends the name of what is being compressed.
+// packing is the suffix of a file that is being compressed.
 const packing = ".gz.tmp"
 
-// beginPack opens a rotated log, tells its size and makes the file that it is packed into.
+// beginPack opens a rotated log, and creates the file for its compressed form.
 func (s *Store) beginPack(path string) (in, out *os.File, size int64, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -412,7 +410,8 @@ func (s *Store) beginPack(path string) (in, out *os.File, size int64, err error)
 	if err := os.Remove(tmp); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, 0, err
 	}
-	// The account's group reads it, as the plain one; nobody writes it: it could become one that unpacks without end.
+	// The account's group can read it, like the plain one; nobody can write it: otherwise it could become one that
+	// unpacks without end.
 	_, gid := owner(info)
 	if err := s.create(tmp, os.Geteuid(), gid); err != nil {
 		return nil, nil, 0, err
@@ -421,7 +420,7 @@ func (s *Store) beginPack(path string) (in, out *os.File, size int64, err error)
 	return in, out, info.Size(), err
 }
 
-// owner is whose a file is.
+// owner returns the owner of a file.
 func owner(info fs.FileInfo) (uid, gid int) {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
 		return int(st.Uid), int(st.Gid)

@@ -6,10 +6,10 @@ import (
 	"io"
 	"io/fs"
 
-	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/port/panel"
 )
 
-// traffic is what an account sent to visitors in a month, and how far its access log was counted.
+// traffic is an account's traffic of a month, and the counted position of its access log.
 type traffic struct {
 	Month  string `json:"month"` // "2026-11", in UTC
 	Bytes  int64  `json:"bytes"`
@@ -19,16 +19,16 @@ type traffic struct {
 
 const monthForm = "2006-01"
 
-// count adds what is new in the account's access log and answers what was sent in the present month.
+// count adds the new lines of the account's access log and returns the traffic of the present month.
 func (d *Driver) count(ctx context.Context, account string) (int64, error) {
 	d.counting.Lock()
 	defer d.counting.Unlock()
 	before := d.sent.Get(account)
-	if before == (traffic{}) { // it has ended since the caller heard of it
+	if before == (traffic{}) { // the account has ended meanwhile
 		return 0, nil
 	}
 	from, month := before, d.store.cfg.Now().UTC().Format(monthForm)
-	if from.Month > month { // counted by a clock that was put back since
+	if from.Month > month { // counted by a clock that was set back since
 		from.Month, from.Bytes = month, 0
 	}
 	now, err := d.store.countFrom(ctx, account, from)
@@ -53,8 +53,7 @@ func (s *Store) countFrom(ctx context.Context, account string, t traffic) (traff
 	}
 	present := all[len(all)-1].number
 	for _, v := range all {
-		// The file before the present one is looked at once more: lines come to it for a moment after
-		// the rotation.
+		// Read the former file once more: lines are added to it for a moment after the rotation.
 		if v.number < t.Volume {
 			continue
 		}
@@ -71,7 +70,7 @@ func (s *Store) countFrom(ctx context.Context, account string, t traffic) (traff
 	return t, nil
 }
 
-// written tells that a rotated file may still be written to: it was a moment ago.
+// written reports that a rotated file may still be written to: it was rotated a moment ago.
 func (s *Store) written(v volume) bool {
 	f, packed, err := open(v)
 	if err != nil {

@@ -15,14 +15,13 @@ import (
 	"stead.dev/stead/internal/node/ssh"
 )
 
-// The first and last port of FTP's data connections. A firewall in front of the machine lets them through.
+// The ports of FTP's data connections. A firewall in front of the machine must let them through.
 const (
 	ftpDataFirst = 30000
 	ftpDataLast  = 30999
 )
 
-// openAccess opens the ways in to accounts besides their sites: FTP, and where sshd is installed SSH and the
-// terminal in the browser.
+// openAccess opens the access to accounts' files: FTP, and where sshd is installed SSH and the terminal in the browser.
 func openAccess(cfg Config, n *node.Node, s daemon.Supervisor, keeper *certificates.Driver) ([]facility.Facility, error) {
 	transfers, err := ftp.New(ftp.Config{
 		Dir: cfg.Dir, Lookup: n.Lookup, Disk: n.Files, Now: cfg.Now, Log: cfg.Log, Listen: net.JoinHostPort(cfg.Host, strconv.Itoa(cfg.Ports.FTP)),
@@ -54,7 +53,7 @@ func openAccess(cfg Config, n *node.Node, s daemon.Supervisor, keeper *certifica
 	return []facility.Facility{transfers, sessions, terminals}, nil
 }
 
-// publicHost is how customers name the machine.
+// publicHost is the machine's name for customers.
 func (c Config) publicHost() string {
 	if c.IPv4 != "" {
 		return c.IPv4

@@ -26,9 +26,9 @@ import (
 
 	"stead.dev/stead/internal/node/nodetest"
 	"stead.dev/stead/internal/node/ssh/session"
-	"stead.dev/stead/internal/panel"
-	panelnode "stead.dev/stead/internal/panel/node"
 	"stead.dev/stead/internal/platform/testkit"
+	"stead.dev/stead/internal/port/panel"
+	panelnode "stead.dev/stead/internal/port/panel/node"
 )
 
 // agentWord makes the test's program an agent, to be killed.

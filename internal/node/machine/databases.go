@@ -10,10 +10,10 @@ import (
 	"stead.dev/stead/internal/node/databases"
 	"stead.dev/stead/internal/node/facility"
 	"stead.dev/stead/internal/node/logs"
-	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/port/panel"
 )
 
-// openDatabases opens the accounts' databases, in those servers that are installed; none when none is.
+// openDatabases opens the accounts' databases, in the installed servers; none when none is installed.
 func openDatabases(cfg Config, n *node.Node, s daemon.Supervisor) ([]facility.Facility, error) {
 	c := databases.Config{Dir: filepath.Join(cfg.Dir, "databases"), Lookup: n.Lookup, Supervisor: s, Now: cfg.Now, Log: cfg.Log}
 	mariadb, postgresql := databases.Installed()

@@ -30,9 +30,9 @@ import (
 
 	"stead.dev/stead/internal/node/accounts"
 	"stead.dev/stead/internal/node/identity"
-	"stead.dev/stead/internal/panel"
-	panelnode "stead.dev/stead/internal/panel/node"
 	"stead.dev/stead/internal/platform/testkit"
+	"stead.dev/stead/internal/port/panel"
+	panelnode "stead.dev/stead/internal/port/panel/node"
 )
 
 // neighbours are two accounts of one machine with everything that accounts have. Alice attacks Bob.

@@ -23,7 +23,7 @@ import (
 	"stead.dev/stead/internal/node/daemon"
 	"stead.dev/stead/internal/node/machine"
 	"stead.dev/stead/internal/node/nodetest"
-	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/port/panel"
 )
 
 // The agent of a whole machine is killed at random moments while it provisions accounts on the real
@@ -84,7 +84,7 @@ func TestKilledAgentLeavesAccountsCompleteOrAbsent(t *testing.T) {
 		for range random(t, 4) {
 			works = works && lines.Scan()
 		}
-		<-time.After(time.Duration(random(t, 40000)) * time.Microsecond) // the moment is the point
+		<-time.After(time.Duration(random(t, 40000)) * time.Microsecond) // sleeps: the agent is killed at any moment
 		must(t, agent.Process.Kill())
 		_ = agent.Wait() // killed, as told
 		if !works {

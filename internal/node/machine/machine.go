@@ -35,17 +35,16 @@ import (
 	"stead.dev/stead/internal/node/web/nginx"
 )
 
-// Kind says how much of a machine is used.
+// Kind is how a machine is used.
 type Kind string
 
 // The kinds of machines.
 const (
-	// Directories is any machine: accounts are directories, sites are served by this process, and
-	// nothing needs to be installed. Its only facilities beyond files and sites are backups and, with
-	// Config.HTTPS, certificates.
+	// Directories is any machine: accounts are directories, this process serves the sites, and nothing needs to be
+	// installed. Its only facilities beyond files and sites are backups and, with Config.HTTPS, certificates.
 	Directories Kind = "directories"
-	// Linux is a machine that is given to hosting: accounts are Linux users, and the daemons of the
-	// field do the work. The process runs as root.
+	// Linux is a dedicated hosting machine: accounts are Linux users, and well-known daemons do the work. The process
+	// runs as root.
 	Linux Kind = "linux"
 )
 
@@ -56,7 +55,7 @@ type Config struct {
 	Now  func() time.Time
 	Log  *slog.Logger
 
-	// Where the world reaches the machine: see node.Config.
+	// The machine's public addresses: see node.Config.
 	OriginURL   string
 	IPv4, IPv6  string
 	Nameservers []string
@@ -66,74 +65,73 @@ type Config struct {
 	PreviewDomain string
 	Names         []string
 
-	// HTTPS tells that this process answers the sites of a machine of Directories by HTTPS too, with
-	// the certificates of Machine.Certificates.
+	// HTTPS says that this process also serves the sites of a Directories machine by HTTPS, with the certificates of
+	// Machine.Certificates.
 	HTTPS bool
 
-	// Host is the address on which daemons listen for the world; empty is all of them. Ports are
-	// those of the services; a port that is 0 is the usual one.
+	// Host is the address on which daemons listen publicly; empty is all addresses. Ports are those of the services; 0
+	// is the usual port.
 	Host  string
 	Ports Ports
 
-	// UserPrefix stands before the names of the accounts' users; UIDMin and UIDMax bound their
-	// numbers (zero: 20000 to 59999); WebGroup is the group of the web server's workers (empty:
-	// www-data).
+	// UserPrefix begins the names of the accounts' users; UIDMin and UIDMax bound their numbers (zero: 20000 to 59999);
+	// WebGroup is the group of the web server's workers (empty: www-data).
 	UserPrefix     string
 	UIDMin, UIDMax int
 	WebGroup       string
 
-	// Mail says how a Linux machine takes part in mail; without a Hostname it does not.
+	// Mail configures mail on a Linux machine; without a Hostname there is none.
 	Mail Mail
 
-	// Backups say where the accounts' backups are kept.
+	// Backups configures the store of the accounts' backups.
 	Backups Backups
 
-	// Supervisor runs the daemons; nil is the one that fits the machine.
+	// Supervisor runs the daemons; nil selects the machine's.
 	Supervisor daemon.Supervisor
 }
 
-// Ports are where the machine's services listen.
+// Ports are the ports of the machine's services.
 type Ports struct {
 	HTTP, HTTPS int
-	// FTP is of control connections (21). SSH is of customers' sessions (2222): the machine's own sshd, by
-	// which it is administered, keeps 22.
+	// FTP is the port of control connections (21). SSH is the port of customers' sessions (2222): the machine's own
+	// sshd, for its administration, keeps 22.
 	FTP, SSH int
 	// MariaDB (3306) and PostgreSQL (5432) are for the machine's own accounts, on 127.0.0.1.
 	MariaDB, PostgreSQL int
 }
 
-// Mail is the machine's part in mail.
+// Mail configures mail.
 type Mail struct {
-	// Hostname is its name in mail, such as mx1.example.com; IPv4 should lead to it in the DNS and back.
+	// Hostname is its mail name, such as mx1.example.com; IPv4 and that name should resolve to each other.
 	Hostname string
-	// Relay takes what leaves the machine; empty sends directly. Postmaster gets mail for postmaster@
-	// where a customer has no such mailbox. See mail.Config.
+	// Relay gets all outgoing mail; empty sends directly. Postmaster gets mail for postmaster@ of domains without such
+	// a mailbox. See mail.Config.
 	Relay, Postmaster string
-	// CertFile and KeyFile are the certificate of Hostname in PEM; they are read again when they change.
-	// Without them mail programs have to trust one that the machine signed itself.
+	// CertFile and KeyFile are the certificate of Hostname in PEM; they are read again when they change. Without them
+	// mail programs have to trust a self-signed one.
 	CertFile, KeyFile string
-	// Program starts this program, for the parts of it that mail servers start; empty is this process's.
+	// Program starts this program, for the helpers that mail servers start; empty is this process's.
 	Program []string
-	// Ports are where it listens; a port that is 0 is the usual one.
+	// Ports are the ports of the mail services; 0 is the usual port.
 	Ports MailPorts
 }
 
-// MailPorts are where the services of mail listen. Submit is for the programs of the machine's accounts.
+// MailPorts are the ports of the mail services. Submit is for the programs of the machine's accounts.
 type MailPorts struct {
 	SMTP, Submission, Submissions, IMAP, IMAPS, POP3, POP3S, Submit int
 }
 
-// Backups are where the accounts' backups are kept. A machine of the kind Directories has them as
-// archives below its own directory; Linux ones have a restic repository for each account.
+// Backups configures the store of the accounts' backups. A machine of the kind Directories keeps archives below its own
+// directory; a Linux one has a restic repository for each account.
 type Backups struct {
-	// Repository is a folder, or an address in S3 ("s3:https://s3.example.com/bucket/prefix"); empty is
-	// a folder below the machine's directory, which does not survive the machine.
+	// Repository is a folder, or an address in S3 ("s3:https://s3.example.com/bucket/prefix"); empty is a folder below
+	// the machine's directory, which is lost with the machine.
 	Repository string
 	// CredentialsFile is an AWS credentials file for S3, of mode 0600; Region may be empty.
 	CredentialsFile, Region string
 }
 
-// FirstUID and LastUID bound the numbers of the accounts' users, unless a Config says otherwise.
+// FirstUID and LastUID are the default bounds of the numbers of the accounts' users.
 const (
 	FirstUID = 20000
 	LastUID  = 59999
@@ -163,15 +161,15 @@ func (c *Config) complete() (err error) {
 // Machine is a node with its daemons.
 type Machine struct {
 	*node.Node
-	// Certificates are what this process answers HTTPS with; nil where it does not.
+	// Certificates are the certificates that this process uses for HTTPS; nil when it does not serve HTTPS.
 	Certificates *certificates.Driver
 
 	supervisor daemon.Supervisor // nil on a machine without daemons
 	closers    []func() error    // of what was opened here besides the node
 }
 
-// Open opens the machine: it starts the daemons that do not run, adopts those that do, and finishes
-// what a crash interrupted.
+// Open opens the machine: it starts the daemons that do not run, adopts those that do, and finishes what a crash
+// interrupted.
 func Open(ctx context.Context, cfg Config) (*Machine, error) {
 	if err := cfg.complete(); err != nil {
 		return nil, err
@@ -243,7 +241,7 @@ func Open(ctx context.Context, cfg Config) (*Machine, error) {
 				cfg.Log.Warn("restic is not installed: this machine makes no backups")
 				return all, nil
 			}
-			// The last: what the others have goes into backups.
+			// The last one, because its backups contain the others.
 			store, err := openRestic(cfg)
 			if err != nil {
 				return nil, err
@@ -264,7 +262,7 @@ func Open(ctx context.Context, cfg Config) (*Machine, error) {
 	return m, nil
 }
 
-// facilities are those of a Linux machine, in the order in which they are applied to an account.
+// facilities are the facilities of a Linux machine, in the order in which they are applied to an account.
 func facilities(cfg Config, n *node.Node, s daemon.Supervisor, written *logs.Store) ([]facility.Facility, error) {
 	var all []facility.Facility
 	keeper, err := certificates.Open(cfg.Dir, n.Lookup, cfg.Now)
@@ -313,7 +311,7 @@ func facilities(cfg Config, n *node.Node, s daemon.Supervisor, written *logs.Sto
 	return all, nil
 }
 
-// openWeb has nginx serve the sites.
+// openWeb opens nginx for the sites.
 func openWeb(ctx context.Context, cfg Config, s daemon.Supervisor, written *logs.Store) (web.Server, error) {
 	server, err := nginx.Open(ctx, nginx.Config{
 		Dir: filepath.Join(cfg.Dir, "nginx"), ACME: certificates.Challenges(cfg.Dir), Logs: written, Supervisor: s,
@@ -326,20 +324,20 @@ func openWeb(ctx context.Context, cfg Config, s daemon.Supervisor, written *logs
 	return server, nil
 }
 
-// listen are the addresses on which a daemon listens for the world.
+// listen are the addresses on which a daemon listens publicly.
 func (c Config) listen(port int) []string {
 	if c.Host != "" {
 		return []string{net.JoinHostPort(c.Host, strconv.Itoa(port))}
 	}
 	all := []string{fmt.Sprintf("0.0.0.0:%d", port)}
-	if probe, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp6", "[::1]:0"); err == nil { // the machine speaks IPv6
-		_ = probe.Close() // it was only tried
+	if probe, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp6", "[::1]:0"); err == nil { // the machine supports IPv6
+		_ = probe.Close() // it was only a probe
 		all = append(all, fmt.Sprintf("[::]:%d", port))
 	}
 	return all
 }
 
-// Close ends the agent's work. The daemons go on.
+// Close ends the agent's work. The daemons keep running.
 func (m *Machine) Close() error { return errors.Join(m.Node.Close(), m.closeOwn()) }
 
 func (m *Machine) closeOwn() error {
@@ -350,7 +348,7 @@ func (m *Machine) closeOwn() error {
 	return err
 }
 
-// openBackups opens the backups with the parts that the other facilities have.
+// openBackups opens the backups, with the parts of the other facilities.
 func openBackups(cfg Config, n *node.Node, store backups.Store, others []facility.Facility) (*backups.Driver, error) {
 	c := backups.Config{Dir: filepath.Join(cfg.Dir, "backups"), Accounts: n.Lookup, Store: store, Now: cfg.Now, Log: cfg.Log}
 	for _, f := range others {
@@ -361,7 +359,7 @@ func openBackups(cfg Config, n *node.Node, store backups.Store, others []facilit
 	return backups.New(c)
 }
 
-// openRestic opens the restic repositories that the backups of a Linux machine are kept in.
+// openRestic opens the restic repositories of a Linux machine's backups.
 func openRestic(cfg Config) (*backups.Restic, error) {
 	dir := filepath.Join(cfg.Dir, "backups")
 	if err := os.MkdirAll(dir, 0o700); err != nil {

@@ -15,8 +15,8 @@ import (
 	"stead.dev/stead/internal/node/daemon"
 	"stead.dev/stead/internal/node/machine"
 	"stead.dev/stead/internal/node/nodetest"
-	"stead.dev/stead/internal/panel"
 	"stead.dev/stead/internal/platform/testkit"
+	"stead.dev/stead/internal/port/panel"
 )
 
 func must(t testing.TB, err error) {

@@ -12,10 +12,10 @@ import (
 	"stead.dev/stead/internal/node/daemon"
 	"stead.dev/stead/internal/node/logs"
 	"stead.dev/stead/internal/node/mail"
-	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/port/panel"
 )
 
-// openMail has Postfix, Dovecot and OpenDKIM keep the mailboxes.
+// openMail opens the mailboxes: Postfix, Dovecot and OpenDKIM.
 func openMail(cfg Config, n *node.Node, s daemon.Supervisor, written *logs.Store) (*mail.Driver, error) {
 	m, p := cfg.Mail, cfg.Mail.Ports
 	program := m.Program
@@ -49,7 +49,7 @@ func (m Mail) certificate(string) (chain, key []byte, ok bool) {
 	return chain, key, chainErr == nil && keyErr == nil
 }
 
-// listenOne is the one address on which a daemon of mail listens; "[::]" stands for IPv4 and IPv6.
+// listenOne is the single address on which a mail daemon listens; "[::]" stands for IPv4 and IPv6.
 func (c Config) listenOne(port, usual int) string {
 	all := c.listen(cmp.Or(port, usual))
 	return all[len(all)-1]

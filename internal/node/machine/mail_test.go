@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"stead.dev/stead/internal/node/machine"
-	"stead.dev/stead/internal/panel"
-	panelnode "stead.dev/stead/internal/panel/node"
 	"stead.dev/stead/internal/platform/testkit"
+	"stead.dev/stead/internal/port/panel"
+	panelnode "stead.dev/stead/internal/port/panel/node"
 )
 
 func TestAMachineTakesPartInMail(t *testing.T) {

@@ -11,9 +11,9 @@ import (
 
 	"stead.dev/stead/internal/node/nodetest"
 	"stead.dev/stead/internal/node/web/nginx"
-	"stead.dev/stead/internal/panel"
-	panelnode "stead.dev/stead/internal/panel/node"
 	"stead.dev/stead/internal/platform/testkit"
+	"stead.dev/stead/internal/port/panel"
+	panelnode "stead.dev/stead/internal/port/panel/node"
 )
 
 // open is a Linux machine for the time of the test and its panel.

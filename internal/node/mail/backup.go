@@ -16,7 +16,7 @@ import (
 	"stead.dev/stead/internal/node/accounts"
 	"stead.dev/stead/internal/node/facility"
 	"stead.dev/stead/internal/node/identity"
-	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/port/panel"
 )
 
 var _ facility.Backuper = (*Driver)(nil)
@@ -37,7 +37,7 @@ func (d *Driver) DumpBackup(ctx context.Context, a accounts.Account, dir string)
 		}
 		to, err := freshDir(dir, m.Address)
 		if err == nil {
-			// The copy is root's: it takes nothing of what the account may occupy.
+			// The copy belongs to root and does not count towards the account's usage.
 			c := copying{ctx: ctx, from: from, to: to, as: func(f func() error) error { return identity.Do(a, f) }}
 			err = errors.Join(c.tree(".", "."), to.Close())
 		}
@@ -59,7 +59,7 @@ func (d *Driver) LoadBackup(ctx context.Context, a accounts.Account, dir string,
 		}
 		from, err := os.OpenRoot(filepath.Join(dir, m.Address))
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // it came after the backup, or had nothing then
+			continue // it is newer than the backup, or was empty then
 		}
 		if err == nil {
 			err = errors.Join(d.load(ctx, a, s, m.Address, from), from.Close())
@@ -80,8 +80,8 @@ func boxPath(address string) string {
 	return path.Join(domain, local)
 }
 
-// openBox opens the directory of a mailbox. The store is closed to the account's user, so it is opened
-// here, and then read as the user.
+// openBox opens the directory of a mailbox. The account's user cannot reach the store, so root opens it, and its
+// content is read as the user.
 func (d *Driver) openBox(a accounts.Account, address string) (*os.Root, error) {
 	account, err := os.OpenRoot(filepath.Join(d.cfg.Store, a.Name))
 	if err != nil {
@@ -99,7 +99,7 @@ func freshDir(dir, name string) (*os.Root, error) {
 	return os.OpenRoot(made)
 }
 
-// load puts a copy of a mailbox in the place of the mailbox.
+// load replaces a mailbox by a copy.
 func (d *Driver) load(ctx context.Context, a accounts.Account, s state, address string, from *os.Root) error {
 	if err := d.directory(a.Name, s); err != nil {
 		return err
@@ -114,9 +114,9 @@ func (d *Driver) load(ctx context.Context, a accounts.Account, s state, address 
 	if err != nil {
 		return err
 	}
-	// Root makes the new mailbox and gives it to the user when it is whole: the user may have no room for two.
+	// Root creates the new mailbox and gives it to the user when it is complete: the user may have no room for two.
 	fresh := path.Join(path.Dir(box), ".stead-"+path.Base(box))
-	err = account.RemoveAll(fresh) // of an agent that was killed then
+	err = account.RemoveAll(fresh) // left by an agent that was killed
 	if err == nil {
 		err = account.Mkdir(fresh, 0o700)
 	}
@@ -142,13 +142,13 @@ func (d *Driver) load(ctx context.Context, a accounts.Account, s state, address 
 	return nil
 }
 
-// copying copies directories and files, with their permissions and times. What vanishes meanwhile, as
-// mails do that are read or moved, is passed over.
+// copying copies directories and files, with their permissions and times. It skips what vanishes meanwhile, such as
+// mails that are read or moved.
 type copying struct {
 	ctx      context.Context
 	from, to *os.Root
-	as       func(func() error) error // has what opens a source run as whoever may read it
-	uid, gid int                      // of what is made; 0: root's
+	as       func(func() error) error // runs the opening of a source as a user who may read it
+	uid, gid int                      // owner of the copy; 0: root
 }
 
 func (c copying) tree(source, target string) error {
@@ -221,7 +221,7 @@ func (c copying) file(source, target string) error {
 	return c.to.Chtimes(target, info.ModTime(), info.ModTime())
 }
 
-// give has what was made be the user's. It is not named for that: the user may have put something else under its name.
+// give gives a created file to the user, by its descriptor: the user may have put something else under its name.
 func (c copying) give(made *os.File) error {
 	if c.uid == 0 {
 		return nil

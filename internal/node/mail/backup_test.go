@@ -11,8 +11,8 @@ import (
 
 	"stead.dev/stead/internal/node/backups"
 	"stead.dev/stead/internal/node/facility"
-	"stead.dev/stead/internal/panel"
 	"stead.dev/stead/internal/platform/testkit"
+	"stead.dev/stead/internal/port/panel"
 )
 
 // mails are the files of the mails of a mailbox, by what is in them.

@@ -13,26 +13,26 @@ import (
 	"stead.dev/stead/internal/node/accounts"
 	"stead.dev/stead/internal/node/facility"
 	"stead.dev/stead/internal/node/record"
-	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/port/panel"
 )
 
-// book keeps the records and answers the port from them. What makes them real is plugged in.
+// book keeps the records and implements the port with them. The server's part is plugged in.
 type book struct {
 	store    *record.Store[state]
 	accounts facility.Lookup
-	// publish makes the daemons do as the records say.
-	publish func(ctx context.Context) error
-	// measure tells what mailboxes use, by address.
+	// publish makes the daemons follow the record of an account.
+	publish func(ctx context.Context, account string) error
+	// measure returns the use of mailboxes, by address.
 	measure func(ctx context.Context, account string, s state) (map[string]use, error)
-	// shut ends the sessions of those who may no longer have them.
+	// shut ends the sessions of users who may no longer have them.
 	shut func(ctx context.Context, addresses ...string) error
-	// leads tells whether the DNS leads mail for a domain to other servers; nil: nobody is asked.
+	// leads reports whether the DNS points a domain's mail to other servers; nil: nobody is asked.
 	leads func(ctx context.Context, domain string) (elsewhere, known bool)
 	// erase removes the mail of a mailbox, or of all of an account.
 	erase func(account string, path ...string) error
 }
 
-// use is what a mailbox uses, by the mail server's own counters.
+// use is the use of a mailbox, by the mail server's own counters.
 type use struct {
 	bytes, messages int64
 	lastLogin       time.Time
@@ -49,7 +49,7 @@ func openBook(dir string, lookup facility.Lookup) (book, error) {
 // Capability implements facility.Facility.
 func (book) Capability() panel.Capability { return panel.CapMail }
 
-// told brings what is known of an account up to date.
+// told updates the record by the account.
 func (s *state) told(a accounts.Account) {
 	if a.Suspended && !s.Suspended {
 		s.Shut = addresses(*s)
@@ -62,7 +62,7 @@ func (s *state) told(a accounts.Account) {
 	if s.Secret == "" {
 		s.Secret = newSecret()
 	}
-	// A key ends with its domain: who has the domain next has another.
+	// A key ends with its domain: the next owner of the domain gets another.
 	maps.DeleteFunc(s.Keys, func(domain string, _ key) bool { return !s.owns(domain) })
 	maps.DeleteFunc(s.Elsewhere, func(domain string, _ bool) bool { return !s.owns(domain) })
 }
@@ -73,13 +73,13 @@ func (b book) Apply(ctx context.Context, a accounts.Account) error {
 	after := before
 	after.Keys, after.Elsewhere = maps.Clone(before.Keys), maps.Clone(before.Elsewhere)
 	after.told(a)
-	// A domain that has come back finds its mailboxes, and not the key that it had.
+	// A domain that returns finds its mailboxes, and not its former key.
 	keys, err := after.missingKeys(after.mailDomains())
 	if err != nil {
 		return err
 	}
 	if !reflect.DeepEqual(before, after) || len(keys) > 0 {
-		// Asked before anybody reads that the account has the domain.
+		// Ask before anybody reads that the account has the domain.
 		found := b.ask(ctx, after.unasked())
 		_, err := b.store.Update(a.Name, func(s *state) error {
 			s.told(a)
@@ -91,13 +91,13 @@ func (b book) Apply(ctx context.Context, a accounts.Account) error {
 			return err
 		}
 	}
-	if err := b.publish(ctx); err != nil {
+	if err := b.publish(ctx, a.Name); err != nil {
 		return err
 	}
 	return b.end(ctx, a.Name, after.Shut...)
 }
 
-// end ends sessions, which are in the record until then: whoever was interrupted comes again.
+// end ends sessions; they stay in the record until then, so an interrupted call is repeated.
 func (b book) end(ctx context.Context, account string, of ...string) error {
 	if len(of) == 0 {
 		return nil
@@ -135,7 +135,7 @@ func (b book) Remove(ctx context.Context, a accounts.Account) error {
 	if s.Ref == "" {
 		return nil
 	}
-	// The mailboxes go before the mail: nothing is delivered into what is being erased.
+	// Remove the mailboxes before the mail, so that nothing is delivered into what is being erased.
 	_, err := b.store.Update(a.Name, func(s *state) error {
 		s.Boxes, s.Domains, s.Keys, s.Secret = nil, nil, nil, ""
 		return nil
@@ -143,7 +143,7 @@ func (b book) Remove(ctx context.Context, a accounts.Account) error {
 	if err != nil {
 		return err
 	}
-	if err := b.publish(ctx); err != nil {
+	if err := b.publish(ctx, a.Name); err != nil {
 		return err
 	}
 	if err := b.shut(ctx, addresses(s)...); err != nil {
@@ -183,7 +183,7 @@ func (b book) Mailboxes(ctx context.Context, ref string) ([]panel.Mailbox, error
 	return all, nil
 }
 
-// answer is a mailbox as the port tells it.
+// answer converts a mailbox to the port's form.
 func answer(m panel.Mailbox, u use) panel.Mailbox {
 	m.PasswordTag, m.PasswordHash = panel.PasswordTag(m.PasswordHash), ""
 	m.UsedBytes, m.Messages, m.LastLoginAt = u.bytes, u.messages, u.lastLogin
@@ -257,7 +257,7 @@ func (b book) setMailbox(ctx context.Context, ref string, m panel.Mailbox) (pane
 	if err != nil {
 		return m, err
 	}
-	if err := b.publish(ctx); err != nil {
+	if err := b.publish(ctx, a.Name); err != nil {
 		return m, err
 	}
 	if locked {
@@ -269,7 +269,7 @@ func (b book) setMailbox(ctx context.Context, ref string, m panel.Mailbox) (pane
 	return answer(m, uses[m.Address]), err
 }
 
-// missingKeys makes the keys of domains that have none; making one takes its time, which no other change waits for.
+// missingKeys generates the keys of domains without one; that takes time, which no other change waits for.
 func (s state) missingKeys(domains []string) (map[string]key, error) {
 	keys := map[string]key{}
 	for _, domain := range domains {
@@ -291,7 +291,7 @@ func (s state) missingKeys(domains []string) (map[string]key, error) {
 func (s *state) addKeys(keys map[string]key) {
 	for domain, k := range keys {
 		if _, ok := s.Keys[domain]; ok || !s.owns(domain) {
-			continue // made, or gone, meanwhile
+			continue // created, or removed, meanwhile
 		}
 		if s.Keys == nil {
 			s.Keys = map[string]key{}
@@ -300,7 +300,7 @@ func (s *state) addKeys(keys map[string]key) {
 	}
 }
 
-// room says why an account cannot have a mailbox beside its others.
+// room returns why an account cannot have a further mailbox.
 func (s state) room(m panel.Mailbox) error {
 	taken := map[string]bool{}
 	for _, other := range s.Boxes {
@@ -345,8 +345,8 @@ func (b book) removeMailbox(ctx context.Context, ref, address string) error {
 	return b.drop(ctx, a.Name, address, domain, local)
 }
 
-// drop removes a mailbox that is there. Nobody gets mail or reads it before it is erased, and the record
-// goes when it is: when this is interrupted, the next call goes on.
+// drop removes a mailbox. Nobody gets mail or reads it before it is erased, and its record goes afterwards: an
+// interrupted removal is continued by the next call.
 func (b book) drop(ctx context.Context, account, address, domain, local string) error {
 	_, err := b.store.Update(account, func(s *state) error {
 		if !slices.Contains(s.Gone, address) {
@@ -357,7 +357,7 @@ func (b book) drop(ctx context.Context, account, address, domain, local string) 
 	if err != nil {
 		return err
 	}
-	if err := b.publish(ctx); err != nil {
+	if err := b.publish(ctx, account); err != nil {
 		return err
 	}
 	if err := b.shut(ctx, address); err != nil {

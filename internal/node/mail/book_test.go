@@ -23,11 +23,11 @@ func TestSessionsEndThoughItIsInterrupted(t *testing.T) {
 	}
 	fail := func(do func() error) {
 		t.Helper()
-		s.publish = func(context.Context) error { return errors.New("no reload") }
+		s.publish = func(context.Context, string) error { return errors.New("no reload") }
 		if err := do(); err == nil {
 			t.Error("it did not fail")
 		}
-		s.publish = func(context.Context) error { return nil }
+		s.publish = func(context.Context, string) error { return nil }
 		ended = nil
 		must(t, do())
 		if !slices.Equal(ended, []string{"info@alice.example"}) {

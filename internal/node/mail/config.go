@@ -14,7 +14,7 @@ import (
 
 	"stead.dev/stead/internal/node/daemon"
 	"stead.dev/stead/internal/node/facility"
-	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/port/panel"
 )
 
 // Config is what the facility is told. Where the daemons listen is an address and a port, "0.0.0.0" for
@@ -22,48 +22,46 @@ import (
 type Config struct {
 	Dir   string // of configuration, records, queue and sockets; paths of sockets are short, so it is too
 	Store string // of the mail
-	// Hostname is the machine's name in mail: what it says to others, what MX records and mail programs
-	// name, and what its certificate is for. Its address should lead back to it in the DNS.
+	// Hostname is the machine's name in mail: in its greetings, in MX records, in mail programs and in its certificate.
+	// Its address should point back to it in the DNS.
 	Hostname   string
-	IPv4, IPv6 string // from which it sends; reported
+	IPv4, IPv6 string // addresses from which it sends; reported
 
-	SMTP        string // from other servers: "0.0.0.0:25"
+	SMTP        string // for other servers: "0.0.0.0:25"
 	Submission  string // :587
 	Submissions string // :465
 	IMAP        string // :143
 	IMAPS       string // :993
 	POP3        string // :110
 	POP3S       string // :995
-	// Submit is where the programs of accounts hand mail in; an address of the loopback.
+	// Submit is where accounts' programs submit mail; an address of the loopback.
 	Submit string
 
-	// Relay takes what leaves the machine, instead of the servers that the DNS names:
-	// "[smtp.example.com]:587". Empty sends directly.
+	// Relay gets all outgoing mail, instead of the servers of the DNS: "[smtp.example.com]:587". Empty sends directly.
 	Relay string
 	// Postmaster gets mail for postmaster@ of domains that have no such mailbox (RFC 5321, 4.5.1).
 	Postmaster string
-	// ProgramLimit is how many recipients the programs of an account may send to in an hour; zero is 300.
+	// ProgramLimit bounds the recipients of an account's programs in an hour; zero is 300.
 	ProgramLimit int
 
-	// Program starts this program with the arguments of PolicyCommand and SubmitCommand; everyone on the
-	// machine may run it.
+	// Program starts this program with the arguments of PolicyCommand and SubmitCommand; everybody on the machine may
+	// run it.
 	Program []string
-	// Resolver tells where the DNS leads mail for the domains of accounts; nil: nobody is asked, and all of it is this
-	// machine's.
+	// Resolver finds where the DNS points the mail of accounts' domains; nil: nobody is asked, and all of it belongs to
+	// this machine.
 	Resolver Resolver
-	// Certificate answers the chain and key for Hostname in PEM; nil, or ok false, is one that the
-	// machine signs itself.
+	// Certificate returns the chain and key for Hostname in PEM; nil, or ok false, uses a self-signed one.
 	Certificate func(hostname string) (chain, key []byte, ok bool)
 
 	Accounts   facility.Lookup
 	Supervisor daemon.Supervisor
-	// Lines gets what the daemons say about an account, whose group may read it; nil drops it.
+	// Lines gets the daemons' messages about an account, whose group may read them; nil drops them.
 	Lines func(account string, gid int, l panel.LogLine) error
 	Now   func() time.Time
 	Log   *slog.Logger
 
-	// hasty answers a wrong password at once, for tests that have many; others wait two seconds, and
-	// longer the more there were.
+	// hasty answers a wrong password at once, for tests; otherwise the answer waits two seconds, and longer after each
+	// failure.
 	hasty bool
 }
 
@@ -76,7 +74,7 @@ func (c Config) programLimit() int {
 	return defaultProgramLimit
 }
 
-// pathForm is what may stand in the daemons' configuration unquoted.
+// pathForm is what the daemons' configuration accepts unquoted.
 var (
 	pathForm  = regexp.MustCompile(`^/[A-Za-z0-9._/+-]*$`)
 	relayForm = regexp.MustCompile(`^(\[[A-Za-z0-9.:-]+\]|[A-Za-z0-9.-]+)(:[0-9]{1,5})?$`)
@@ -122,6 +120,14 @@ func (c Config) check() error {
 	return nil
 }
 
+// dovecotDatabase is the database of Dovecot and Policy, and postfixDatabase that of Postfix.
+func (c Config) dovecotDatabase() string { return c.table("dovecot.sqlite") }
+func (c Config) postfixDatabase() string { return c.table("postfix.sqlite") }
+
+// lookup names a table of Postfix's database for its settings. A process of Postfix that finds a database locked ends
+// at once, with its connection. So only proxymap(8) reads it: its client waits and asks another.
+func (c Config) lookup(table string) string { return "proxy:sqlite:stead_" + table }
+
 func (c Config) table(name string) string  { return filepath.Join(c.Dir, "tables", name) }
 func (c Config) socket(name string) string { return filepath.Join(c.Dir, "s", name) }
 func (c Config) queue() string             { return filepath.Join(c.Dir, "queue") }
@@ -129,7 +135,7 @@ func (c Config) logFile(name string) string {
 	return filepath.Join(c.Dir, "log", name+".log")
 }
 
-// restrictFull is the question whether a mailbox is full, in the table of recipients.
+// restrictFull is the restriction that checks whether a mailbox is full, in the table of recipients.
 const restrictFull = "stead_full"
 
 // postfixMain is main.cf.
@@ -148,25 +154,25 @@ func (c Config) postfixMain() string {
 		{"smtpd_banner", "$myhostname ESMTP"},
 		{"inet_protocols", "all"},
 
-		// Nothing here is for users of the machine itself, and nobody is trusted for where it comes from.
+		// Nothing is for users of the machine itself, and no address is trusted.
 		{"mydestination", ""},
 		{"mynetworks", "127.0.0.0/8 [::1]/128"}, // exempts from rates; permits nothing, see below
 		{"local_transport", "error:5.1.1 Mailbox unavailable"},
 		{"local_recipient_maps", ""},
 		{"alias_maps", ""},
 		{"alias_database", ""},
-		{"relay_domains", "hash:" + c.table(tableElsewhere)}, // sent on, but for what comes to the port for other servers
+		{"relay_domains", c.lookup(tableElsewhere)}, // relayed, except mail at the port for other servers
 		{"parent_domain_matches_subdomains", ""},
 
-		{"virtual_mailbox_domains", "hash:" + c.table(tableDomains)},
-		{"virtual_mailbox_maps", "hash:" + c.table(tableMailboxes)},
+		{"virtual_mailbox_domains", c.lookup(tableDomains)},
+		{"virtual_mailbox_maps", c.lookup(tableMailboxes)},
 		{"virtual_alias_domains", ""},
-		{"virtual_alias_maps", "hash:" + c.table(tableAliases)},
+		{"virtual_alias_maps", c.lookup(tableAliases)},
 		{"virtual_transport", "lmtp:unix:" + c.socket("lmtp")},
 		{"lmtp_destination_recipient_limit", "1"},
 		{"lmtp_generic_maps", "regexp:" + c.unmarked()},
 		{"recipient_delimiter", "+"},
-		// What follows the + is for this machine: elsewhere an address with it may be nobody's.
+		// The text after + is for this machine: elsewhere the address may not exist.
 		{"propagate_unmatched_extensions", ""},
 		{"append_dot_mydomain", "no"},
 		{"swap_bangpath", "no"},
@@ -182,7 +188,7 @@ func (c Config) postfixMain() string {
 		{"smtpd_sender_restrictions", "reject_non_fqdn_sender"},
 		{"smtpd_restriction_classes", restrictFull},
 		{restrictFull, "check_policy_service { unix:" + c.socket("quota-status") + ", timeout=10s, default_action=DUNNO }"},
-		{"smtpd_sender_login_maps", "hash:" + c.table(tableSenders)},
+		{"smtpd_sender_login_maps", c.lookup(tableSenders)},
 		{"smtpd_sasl_type", "dovecot"},
 		{"smtpd_sasl_path", c.socket("auth")},
 		{"smtpd_sasl_security_options", "noanonymous"},
@@ -208,7 +214,7 @@ func (c Config) postfixMain() string {
 		{"smtpd_client_message_rate_limit", "300"},
 		{"smtpd_client_auth_rate_limit", "30"},
 		{"anvil_rate_time_unit", "60s"},
-		{"hopcount_limit", "30"}, // ends circles that lead over other servers
+		{"hopcount_limit", "30"}, // ends loops through other servers
 		{"maximal_queue_lifetime", "3d"},
 		{"bounce_queue_lifetime", "1d"},
 		{"bounce_size_limit", "20000"},
@@ -218,6 +224,14 @@ func (c Config) postfixMain() string {
 		{"milter_default_action", "accept"},
 		{"milter_protocol", "6"},
 	}
+	var proxied []string
+	for _, table := range postfixTables {
+		proxied = append(proxied, c.lookup(table))
+		settings = append(settings, [2]string{"stead_" + table + "_dbpath", c.postfixDatabase()}, [2]string{
+			"stead_" + table + "_query", "SELECT value FROM " + lookups + " WHERE map = '" + table + "' AND name = '%s' ORDER BY account LIMIT 1",
+		})
+	}
+	settings = append(settings, [2]string{"proxy_read_maps", strings.Join(proxied, " ")})
 	var b strings.Builder
 	b.WriteString("# Written by stead; changes are lost.\n")
 	for _, s := range settings {
@@ -226,17 +240,17 @@ func (c Config) postfixMain() string {
 	return b.String()
 }
 
-// recipientRestrictions are what Postfix asks about who is to get mail.
+// recipientRestrictions are Postfix's restrictions of recipients.
 func (c Config) recipientRestrictions(tables ...string) string {
 	all := "reject_non_fqdn_recipient, reject_unlisted_recipient, check_recipient_access regexp:" + c.marked()
 	for _, name := range tables {
-		all += ", check_recipient_access hash:" + c.table(name)
+		all += ", check_recipient_access " + c.lookup(name)
 	}
 	return all
 }
 
-// marked is the table by which nobody writes to names that are the machine's within it, and unmarked the one by which
-// Dovecot does not see them.
+// marked is the table that refuses mail to the machine's internal names, and unmarked the one that hides them from
+// Dovecot.
 func (c Config) marked() string   { return filepath.Join(c.Dir, "conf", "postfix", "marked") }
 func (c Config) unmarked() string { return filepath.Join(c.Dir, "conf", "postfix", "unmarked") }
 
@@ -251,7 +265,7 @@ func (c Config) postfixMaster() string {
 		"smtpd_sasl_auth_enable=yes",
 		"smtpd_client_restrictions=permit_sasl_authenticated,reject",
 		"smtpd_relay_restrictions=permit_sasl_authenticated,reject",
-		// Everything that is sent has a sender who can be asked about it.
+		// Every sent message has a sender who can be asked about it.
 		"smtpd_sender_restrictions=check_sender_access inline:{{<>=REJECT}},reject_non_fqdn_sender,reject_sender_login_mismatch",
 		"smtpd_end_of_data_restrictions=check_policy_service,unix:private/policy",
 		"smtpd_milters=unix:" + c.socket("dkim/milter"),
@@ -264,7 +278,7 @@ func (c Config) postfixMaster() string {
 	}{
 		{c.SMTP, []string{
 			"cleanup_service_name=inbound",
-			"relay_recipient_maps=hash:" + c.table(tableInbound),
+			"relay_recipient_maps=" + c.lookup(tableInbound),
 			"smtpd_recipient_restrictions=" + c.recipientRestrictions(tableRecipients, tableInbound),
 		}},
 		{c.Submission, append(tls, signedIn...)},
@@ -282,8 +296,8 @@ func (c Config) postfixMaster() string {
 	b.WriteString(`pickup unix n - n 60 1 pickup
 cleanup unix n - n - 0 cleanup
 `)
-	fmt.Fprintf(&b, "inbound unix n - n - 0 cleanup\n  -o { recipient_canonical_maps = hash:%s }\n  -o { recipient_canonical_classes = envelope_recipient }\n",
-		c.table(tableElsewhere))
+	fmt.Fprintf(&b, "inbound unix n - n - 0 cleanup\n  -o { recipient_canonical_maps = %s }\n  -o { recipient_canonical_classes = envelope_recipient }\n",
+		c.lookup(tableElsewhere))
 	b.WriteString(`qmgr unix n - n 300 1 qmgr
 tlsmgr unix - - n 1000? 1 tlsmgr
 rewrite unix - - n - - trivial-rewrite
@@ -309,7 +323,7 @@ postlog unix-dgram n - n - 1 postlogd
 	return b.String()
 }
 
-// postfixAddress is a listening address as master(5) wants it.
+// postfixAddress formats a listening address for master(5).
 func postfixAddress(listen string) string {
 	a, err := netip.ParseAddrPort(listen)
 	if err != nil {
@@ -321,7 +335,7 @@ func postfixAddress(listen string) string {
 	return net.JoinHostPort(a.Addr().String(), strconv.Itoa(int(a.Port())))
 }
 
-// policyUser runs Policy: a user that owns nothing and that no customer's program runs as.
+// policyUser runs Policy: a user that owns nothing and runs no customer's program.
 const policyUser = "dovecot"
 
 // storeGroup may enter the store; see the package's comment.
@@ -368,35 +382,50 @@ func (c Config) dovecot() string {
 	line("  last_login_dict = file:%%h/last-login\n  last_login_key = last-login")
 	line("  sieve = file:~/sieve;active=~/.sieve")
 	line("  sieve_before = %s/%%u.sieve", filepath.Join(c.Dir, "replies"))
-	// Loops are ended by Auto-Submitted (RFC 3834) and by who is answered at most once a day; with an
-	// address of its own the answer passes the checks of who may send what, and is signed.
+	// Auto-Submitted (RFC 3834) and one answer per sender and day end loops; with an address of its own the answer
+	// passes the checks of senders, and is signed.
 	line("  sieve_vacation_send_from_recipient = yes\n  sieve_vacation_min_period = 1d\n}")
-	line("passdb {\n  driver = passwd-file\n  args = scheme=BLF-CRYPT username_format=%%u %s/passwd.%%s\n}", filepath.Join(c.Dir, "tables"))
-	line("userdb {\n  driver = passwd-file\n  args = username_format=%%u %s\n}", c.table(tableUsers))
-	line("userdb {\n  driver = passwd-file\n  args = username_format=%%d %s\n}", c.table(tableCatchAll))
+	line("passdb {\n  driver = sql\n  args = %s\n}\nuserdb {\n  driver = sql\n  args = %s\n}", c.dovecotQueries(), c.dovecotQueries())
+	line("service auth-worker {\n  user = $default_internal_user\n}") // PAM would need root
 	for _, s := range []struct{ service, plain, tls string }{{"imap", c.IMAP, c.IMAPS}, {"pop3", c.POP3, c.POP3S}} {
 		line("service %s-login {", s.service)
-		// Connections with TLS stay with the process that they came to: with one for each, a hundred would be all that
-		// a machine has, and anybody could take those.
+		// Several TLS connections share a process: with one process for each, a hundred connections would be the
+		// machine's limit, and anybody could occupy it.
 		line("  service_count = 0\n  process_min_avail = 2\n  vsz_limit = 1G")
 		listener(line, s.service, s.plain, false)
 		listener(line, s.service+"s", s.tls, true)
 		line("}")
 	}
-	// Its bound of memory is also that of Submit, a program of Go's, which reserves much that it does not use.
+	// Its memory limit also applies to Submit, a Go program, which reserves much address space that it does not use.
 	line("service lmtp {\n  vsz_limit = 4G\n  unix_listener %s {\n    user = postfix\n    group = postfix\n    mode = 0600\n  }\n}", c.socket("lmtp"))
 	line("service auth {\n  unix_listener %s {\n    user = postfix\n    group = postfix\n    mode = 0600\n  }", c.socket("auth"))
-	// Everybody on the machine may use these as Dovecot has them: to learn of mailboxes, and to put mail into them
-	// past all that Postfix asks.
+	// By Dovecot's default everybody on the machine could use these sockets: to list mailboxes, and to deliver mail
+	// without Postfix's checks.
 	line("  unix_listener auth-userdb {\n    mode = 0660\n    group = %s\n  }\n}", storeGroup)
 	for _, s := range [][2]string{{"lmtp", "lmtp"}, {"indexer", "indexer"}, {"dns-client", "dns-client"}, {"imap-urlauth-login", "imap-urlauth"}} {
 		line("service %s {\n  unix_listener %s {\n    mode = 0\n  }\n}", s[0], s[1])
 	}
 	line("service imap {\n  process_limit = 4096\n}")
-	// One for each process of Postfix that takes mail.
+	// One for each process of Postfix that receives mail.
 	line("service quota-status {\n  executable = quota-status -p postfix\n  client_limit = 1\n  process_limit = 400")
 	line("  unix_listener %s {\n    user = postfix\n    group = postfix\n    mode = 0600\n  }\n}", c.socket("quota-status"))
 	return b.String()
+}
+
+// dovecotQueries is the file of dovecotSQL.
+func (c Config) dovecotQueries() string { return filepath.Join(c.Dir, "conf", "dovecot-sql.conf") }
+
+// dovecotSQL has Dovecot's queries for sign-ins and deliveries. Dovecot treats NULL as absent. There is no list of all
+// mailboxes, for which doveadm asks even when it is given one.
+func (c Config) dovecotSQL() string {
+	return fmt.Sprintf(`# Written by stead; changes are lost.
+driver = sqlite
+connect = %s
+default_pass_scheme = BLF-CRYPT
+password_query = SELECT password, NULLIF(networks, '') AS allow_nets FROM %s WHERE service = '%%s' AND login = '%%u' ORDER BY account LIMIT 1
+user_query = SELECT uid, gid, home, NULLIF(quota, '') AS quota_rule FROM %s WHERE address IN ('%%u', '@%%d') ORDER BY length(address) DESC, account LIMIT 1
+iterate_query = SELECT address AS user FROM %s LIMIT 0
+`, c.dovecotDatabase(), passwords, users, users)
 }
 
 func listener(line func(string, ...any), name, listen string, tls bool) {
@@ -419,8 +448,8 @@ func listener(line func(string, ...any), name, listen string, tls bool) {
 	line("  }")
 }
 
-// opendkim is opendkim.conf. It signs for the domain of the envelope's sender, because that one was
-// checked against who signed in; a From header is what anybody writes.
+// opendkim is opendkim.conf. It signs for the domain of the envelope sender, which was checked against the sign-in;
+// anybody can write a From header.
 func (c Config) opendkim() string {
 	return fmt.Sprintf(`# Written by stead; changes are lost.
 Socket local:%s
@@ -433,7 +462,7 @@ MinimumKeyBits 1024
 OversignHeaders From
 SenderMacro {mail_addr}
 KeyTable file:%s
-SigningTable refile:%s
+SigningTable file:%s
 InternalHosts 0.0.0.0/0,::/0
 SubDomains no
 Syslog no
@@ -441,7 +470,7 @@ RequireSafeKeys no
 `, c.socket("dkim/milter"), c.table(tableKeys), c.table(tableSigning))
 }
 
-// userIDs are those of the daemons' users.
+// userIDs are the ids of the daemons' users.
 func userIDs(name string) (uid, gid int, err error) {
 	u, err := user.Lookup(name)
 	if err != nil {

@@ -9,9 +9,9 @@ import (
 	"stead.dev/stead/internal/node/daemon"
 	"stead.dev/stead/internal/node/facility"
 	"stead.dev/stead/internal/node/nodetest"
-	panelnode "stead.dev/stead/internal/panel/node"
-	"stead.dev/stead/internal/panel/paneltest"
 	"stead.dev/stead/internal/platform/testkit"
+	panelnode "stead.dev/stead/internal/port/panel/node"
+	"stead.dev/stead/internal/port/panel/paneltest"
 )
 
 // The port's contract, on a machine with real users.

@@ -7,11 +7,13 @@
 //
 // # What survives the agent
 //
-// The agent writes tables and goes; all three daemons run without it. Postfix's tables are hash files
-// that are replaced in one step; its processes see a new file by themselves. Dovecot reads its files of
-// passwords and users anew when they change. So a change of a mailbox reloads neither and ends no
+// The agent writes two SQLite databases and goes; all three daemons run without it. Postfix and Dovecot look
+// up what they need when they need it (see database). So a change of a mailbox reloads neither and ends no
 // connection; a domain's first or last mailbox has Postfix reloaded. OpenDKIM reads its tables anew on
 // SIGUSR1.
+//
+// A change of an account replaces that account's rows, and those of the accounts that forward to it: what it
+// costs does not depend on how many others there are.
 //
 // The limit of what a mailbox sends in an hour is kept by a small program of this package (Policy) that
 // Postfix itself starts (spawn(8)). When it does not answer, sending is put off (451), not let through.
@@ -31,7 +33,7 @@
 //
 // # Forwarding and loops
 //
-// Forwards are resolved when the tables are written, through all mailboxes of the machine. A circle
+// Forwards are resolved when the rows are written, through all mailboxes of the machine. A circle
 // ends in the mailboxes that keep copies, or else in the one that was written to; one that leads over
 // other servers ends by the number of hops.
 package mail

@@ -22,25 +22,25 @@ import (
 // Of a domain that leads elsewhere, what comes in is renamed to one below hereMark, which is nobody's, and Dovecot gets
 // it by its own name again.
 
-// hereMark ends the names of domains that lead elsewhere, where their mailboxes are meant. No host has such a name.
+// hereMark is appended to domains that point elsewhere, to name their mailboxes here. No host has such a name.
 const hereMark = "._here"
 
-// Resolver asks the Domain Name System; *net.Resolver is one.
+// Resolver makes DNS queries; *net.Resolver is one.
 type Resolver interface {
 	LookupMX(ctx context.Context, name string) ([]*net.MX, error)
 	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
 }
 
 const (
-	// lookEvery is how often the DNS is asked about each domain of mail.
+	// lookEvery is how often the DNS is queried for each mail domain.
 	lookEvery = 10 * time.Minute
-	// lookTimeout bounds what is asked about one: who adds a mailbox waits for it.
+	// lookTimeout bounds the queries for one domain: adding a mailbox waits for them.
 	lookTimeout = 3 * time.Second
 	looksAtOnce = 20
 )
 
-// leadsElsewhere tells whether the DNS leads mail for a domain to servers, none of which is this machine (RFC 5321,
-// section 5.1). It is not known when the DNS does not answer.
+// leadsElsewhere reports whether the DNS points a domain's mail to servers other than this machine (RFC 5321, section
+// 5.1). It is unknown when the DNS does not answer.
 func (c Config) leadsElsewhere(ctx context.Context, domain string) (elsewhere, known bool) {
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
@@ -60,7 +60,7 @@ func (c Config) leadsElsewhere(ctx context.Context, domain string) (elsewhere, k
 	}
 	ours := c.ours(ctx)
 	if len(ours) == 0 {
-		return false, false // nobody knows what leads here
+		return false, false // this machine's own addresses are unknown
 	}
 	known = true
 	for _, host := range hosts {
@@ -76,8 +76,8 @@ func (c Config) leadsElsewhere(ctx context.Context, domain string) (elsewhere, k
 	return elsewhere, known || elsewhere
 }
 
-// ours are the addresses of this machine, by which the world reaches it and by which Postfix knows itself: to those it
-// sends nothing. None when it is not known how the world reaches it.
+// ours are this machine's addresses, as the world reaches it and as Postfix knows itself: it sends nothing to those.
+// None when its public address is unknown.
 func (c Config) ours(ctx context.Context) []netip.Addr {
 	all, _ := c.addresses(ctx, c.Hostname)
 	for _, own := range []string{c.IPv4, c.IPv6} {
@@ -100,8 +100,8 @@ func (c Config) ours(ctx context.Context) []netip.Addr {
 	return all
 }
 
-// addresses are those of a host; ok is false when the DNS does not say. Those of the loopback are of a file of this
-// machine.
+// addresses are the addresses of a host; ok is false when the DNS does not answer. Loopback addresses come from a file
+// of this machine.
 func (c Config) addresses(ctx context.Context, host string) (all []netip.Addr, ok bool) {
 	if host == "" { // the null MX of RFC 7505
 		return nil, true
@@ -120,7 +120,7 @@ func isMissing(err error) bool {
 	return errors.As(err, &dns) && dns.IsNotFound
 }
 
-// ask asks about domains; what is not known is left out.
+// ask queries the DNS for domains, and omits unknown results.
 func (b book) ask(ctx context.Context, domains []string) map[string]bool {
 	found := map[string]bool{}
 	if b.leads == nil {
@@ -137,12 +137,12 @@ func (b book) ask(ctx context.Context, domains []string) map[string]bool {
 	return found
 }
 
-// unasked are the domains of mail of which it is not known where they lead.
+// unasked are the mail domains without a known result.
 func (s state) unasked() []string {
 	return slices.DeleteFunc(s.mailDomains(), func(domain string) bool { _, known := s.Elsewhere[domain]; return known })
 }
 
-// learn keeps what was found.
+// learn stores results.
 func (s *state) learn(found map[string]bool) {
 	for domain, elsewhere := range found {
 		if s.Elsewhere == nil {
@@ -154,9 +154,9 @@ func (s *state) learn(found map[string]bool) {
 	}
 }
 
-// lookAround asks about all domains of mail.
+// lookAround queries the DNS for all mail domains.
 func (d *Driver) lookAround(ctx context.Context) error {
-	changed := false
+	var changed []string
 	var failed error
 	for account, s := range d.store.All() {
 		found := d.ask(ctx, s.mailDomains())
@@ -167,17 +167,17 @@ func (d *Driver) lookAround(ctx context.Context) error {
 		if len(found) == 0 {
 			continue
 		}
-		changed = true
+		changed = append(changed, account)
 		_, err := d.store.Update(account, func(s *state) error { s.learn(found); return nil })
 		failed = errors.Join(failed, err)
 	}
-	if changed {
-		failed = errors.Join(failed, d.write(ctx))
+	if len(changed) > 0 {
+		failed = errors.Join(failed, d.publishRows(ctx, changed...))
 	}
 	return failed
 }
 
-// startLooking has the DNS asked again and again, until what it answers is called.
+// startLooking queries the DNS periodically, until stop is called.
 func (d *Driver) startLooking() (stop func()) {
 	if d.leads == nil {
 		return func() {}

@@ -8,9 +8,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"stead.dev/stead/internal/node/accounts"
-	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/platform/testkit"
+	"stead.dev/stead/internal/port/panel"
 )
 
 // zone is the DNS as the world sees it: mail exchangers and addresses by name. A name that is not in it is missing.
@@ -128,6 +130,13 @@ func TestMailForADomainThatLeadsElsewhereGoesThere(t *testing.T) {
 
 	must(t, w.RemoveMailbox(t.Context(), alice, "rest@gmail.example"))
 	refused(t, w.comes("someone@outside.test", "typo@gmail.example", "nobody's"), "550")
+
+	// What the log says is told to whoever has the domain when it is read.
+	testkit.Eventually(t, time.Minute, func() bool {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		return strings.Contains(fmt.Sprint(w.said["alice"]), "sent: from <someone@outside.test> to <anna@gmail.example>")
+	}, "the log says what came in")
 
 	// A domain that is taken away and added again is not believed meanwhile.
 	w.change(alice, func(a *accounts.Account) { a.Domains = a.Domains[:2] })

@@ -11,8 +11,8 @@ import (
 	"fmt"
 )
 
-// key signs what a domain sends (RFC 6376). 2048 bits is what every verifier takes and what fits into a
-// TXT record in the DNS; RFC 8301 asks for it.
+// key signs a domain's outgoing mail (RFC 6376). Every verifier accepts 2048 bits, which fit into a TXT record; RFC
+// 8301 recommends them.
 type key struct {
 	Selector string `json:"selector"`
 	Private  string `json:"private"` // PKCS #1 in PEM
@@ -30,7 +30,7 @@ func newKey() (key, error) {
 	if err != nil {
 		return key{}, fmt.Errorf("DKIM key: %w", err)
 	}
-	// The selector is the key's: another key never stands in the DNS under the name of this one.
+	// The selector is derived from the key, so that no other key has its name in the DNS.
 	sum := sha256.Sum256(public)
 	return key{
 		Selector: "stead-" + hex.EncodeToString(sum[:4]),
@@ -39,7 +39,7 @@ func newKey() (key, error) {
 	}, nil
 }
 
-// newSecret is a password that nobody types.
+// newSecret is a password for programs.
 func newSecret() string { return rand.Text() }
 
 // hashSecret hashes a secret of 128 random bits, for which a fast hash is as good as a slow one.

@@ -15,8 +15,8 @@ import (
 	"github.com/emersion/go-msgauth/dkim"
 
 	"stead.dev/stead/internal/node/accounts"
-	"stead.dev/stead/internal/panel"
 	"stead.dev/stead/internal/platform/testkit"
+	"stead.dev/stead/internal/port/panel"
 )
 
 func TestMailGoesInOutAndAcross(t *testing.T) {
@@ -91,12 +91,15 @@ func TestMailGoesInOutAndAcross(t *testing.T) {
 			}
 		}
 		for _, secret := range []string{
-			w.cfg.table(tableIMAP), w.cfg.table(tableUsers), w.cfg.table(tableLimits), w.cfg.table(tableAliases), w.cfg.table(tableAliases) + ".db", filepath.Join(w.cfg.Dir, "dkim", "keys", "alice.example"),
+			w.cfg.dovecotDatabase(), w.cfg.postfixDatabase(), w.keyFile("alice.example", w.store.Get("alice").Keys["alice.example"]),
 			filepath.Join(w.cfg.Dir, "submit", "61002"), filepath.Join(w.cfg.Dir, "accounts", "bob.json"), filepath.Join(w.cfg.Dir, "tls", "key.pem"),
 			w.cfg.table(tableSigning),
 		} {
 			cmd := exec.CommandContext(t.Context(), "/bin/cat", secret)
 			cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 61001, Gid: 61001}}
+			if _, err := os.Stat(secret); err != nil {
+				t.Error(err)
+			}
 			if out, err := cmd.CombinedOutput(); err == nil {
 				t.Errorf("alice's programs read %s: %s", secret, out)
 			}
@@ -455,8 +458,10 @@ func TestMailGoesOnWithoutTheAgent(t *testing.T) {
 	w.has("new@alice.example", "to the new one")
 
 	// What somebody did to the tables is put right.
-	must(t, os.WriteFile(w.cfg.table(tableIMAP), nil, 0o640))
-	must(t, os.Remove(w.cfg.table(tableAliases)+".db"))
+	must(t, os.WriteFile(w.cfg.table("other"), []byte("no database"), 0o640))
+	must(t, os.Rename(w.cfg.table("other"), w.cfg.dovecotDatabase()))
+	must(t, os.Remove(w.cfg.postfixDatabase()))
+	must(t, os.Remove(w.cfg.table(tableSigning)))
 	w.verified = time.Time{}
 	must(t, w.Apply(t.Context(), w.here[alice]))
 	must(t, w.comes("writer@outside.test", "new@alice.example", "after the repair"))
@@ -509,12 +514,14 @@ func TestPolicyCountsAnHour(t *testing.T) {
 	dir := t.TempDir()
 	must(t, os.MkdirAll(filepath.Join(dir, "tables"), 0o700))
 	must(t, os.MkdirAll(filepath.Join(dir, "sent"), 0o700))
-	must(t, os.WriteFile(filepath.Join(dir, "tables", tableLimits), []byte("a@x.example 3\nb@x.example 1\n"), 0o600))
+	known := &database{path: Config{Dir: dir}.dovecotDatabase(), schema: dovecotSchema}
+	must(t, known.create(t.Context(), map[string][]row{"alice": {{limits, []string{"a@x.example", "3"}}, {limits, []string{"b@x.example", "1"}}}}))
+	must(t, known.close())
 	now := time.Unix(1_800_000_000, 0)
 	ask := func(login string, recipients int) string {
 		var out bytes.Buffer
 		question := fmt.Sprintf("request=smtpd_access_policy\nsasl_username=%s\nrecipient_count=%d\n\n", login, recipients)
-		must(t, Policy(dir, strings.NewReader(question), &out, func() time.Time { return now }))
+		must(t, Policy(t.Context(), dir, strings.NewReader(question), &out, func() time.Time { return now }))
 		return strings.TrimSpace(out.String())
 	}
 	const yes, no = "action=DUNNO", "action=450 4.7.1"
@@ -539,7 +546,7 @@ func TestPolicyCountsAnHour(t *testing.T) {
 			t.Errorf("%s to %d after %s: %s, want %s", c.login, c.recipients, c.later, got, c.want)
 		}
 	}
-	must(t, os.Remove(filepath.Join(dir, "tables", tableLimits)))
+	must(t, os.Remove(known.path))
 	if got := ask("a@x.example", 1); !strings.HasPrefix(got, "action=451") {
 		t.Errorf("without limits: %s", got)
 	}

@@ -16,23 +16,23 @@ import (
 	"sync"
 	"time"
 
-	"stead.dev/stead/internal/node/record"
-	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/platform/atomicfile"
+	"stead.dev/stead/internal/port/panel"
 )
 
-// logReader reads what the daemons log, takes it apart, and gives each account what is about it, and
-// nothing of others'. How far it is lasts over restarts: the daemons log on without it.
+// logReader parses the daemons' logs and gives each account the lines about it, and no others. It stores its position
+// over restarts: the daemons keep logging without it.
 type logReader struct {
 	d      *Driver
 	cancel context.CancelFunc
 	done   sync.WaitGroup
 
-	places map[string]int64    // of the files, in bytes; one that was put aside ends in aside
-	asked  map[string]bool     // daemons that were asked to begin a log, by its name, since one was put aside
+	places map[string]int64    // bytes read of the files; the name of a rotated one ends in aside
+	asked  map[string]bool     // daemons that were asked to reopen a log, by its name, since the last rotation
 	queue  map[string]*message // by Postfix's queue id
 }
 
-// message is what was said of one in Postfix's queue.
+// message is the state of a message in Postfix's queue.
 type message struct {
 	from, ip, login string
 	at              time.Time
@@ -41,12 +41,12 @@ type message struct {
 const (
 	readEvery   = time.Second
 	rotateAfter = 64 << 20     // bytes of a log
-	forget      = 4 * 24 * 60  // minutes after which a message is out of the queue
-	mostQueued  = 200_000      // messages that are remembered
+	forget      = 4 * 24 * 60  // minutes until a message has left the queue
+	mostQueued  = 200_000      // bound of the remembered messages
 	longestLine = 16 << 10     // bytes
-	readAtOnce  = 1_000        // lines between which the place is noted
+	readAtOnce  = 1_000        // lines after which the position is stored
 	logPlaces   = "log-places" // the file, in the directory of the state
-	aside       = ".1"         // ends the name of a log that was put aside
+	aside       = ".1"         // suffix of a rotated log
 )
 
 func startLogs(d *Driver) *logReader {
@@ -56,7 +56,7 @@ func startLogs(d *Driver) *logReader {
 		return r
 	}
 	if data, err := os.ReadFile(r.placesFile()); err == nil {
-		_ = json.Unmarshal(data, &r.places) // from the start, when it is broken
+		_ = json.Unmarshal(data, &r.places) // from the start, when it is damaged
 	}
 	r.done.Go(func() {
 		tick := time.NewTicker(readEvery)
@@ -81,7 +81,7 @@ func (r *logReader) stop() {
 func (r *logReader) placesFile() string { return filepath.Join(r.d.cfg.Dir, "state", logPlaces) }
 
 func (r *logReader) read(ctx context.Context) {
-	known := ownersOf(r.d.store.All())
+	known := owners{r.d.routes, r.d.store}
 	for name, parse := range map[string]func(line string, o owners){"postfix": r.postfix, "dovecot": r.dovecot} {
 		if err := r.readFile(ctx, name, func(line string) { parse(line, known) }); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			r.d.cfg.Log.Warn("log of mail cannot be read", "log", name, "error", err)
@@ -99,7 +99,7 @@ func (r *logReader) readFile(ctx context.Context, name string, parse func(line s
 	}
 	at := r.places[name]
 	if at > info.Size() {
-		at = 0 // somebody emptied it
+		at = 0 // somebody truncated it
 	}
 	if at == info.Size() && at < rotateAfter {
 		return nil
@@ -113,7 +113,7 @@ func (r *logReader) readFile(ctx context.Context, name string, parse func(line s
 	return nil
 }
 
-// lines reads the lines of a log from a place on, notes how far it came, and answers it.
+// lines reads a log from a position, stores and returns the new position.
 func (r *logReader) lines(ctx context.Context, name string, at int64, parse func(line string)) (_ int64, err error) {
 	file, wasAside := strings.CutSuffix(name, aside)
 	if file = r.d.cfg.logFile(file); wasAside {
@@ -131,7 +131,7 @@ func (r *logReader) lines(ctx context.Context, name string, at int64, parse func
 	for n := 1; ; n++ {
 		line, err := lines.ReadSlice('\n')
 		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
-			break // what has no end yet is read next time
+			break // an incomplete line is read next time
 		}
 		at += int64(len(line))
 		parse(strings.TrimRight(string(line), "\n"))
@@ -157,10 +157,10 @@ func (r *logReader) keep() error {
 	if err != nil {
 		return err
 	}
-	return record.WriteFile(r.placesFile(), data, 0o600)
+	return atomicfile.Write(r.placesFile(), data, 0o600)
 }
 
-// rotate puts a log that was read aside; one older one is kept, for the operator.
+// rotate renames a log that was read; one older log is kept, for the operator.
 func (r *logReader) rotate(ctx context.Context, name string, parse func(line string)) error {
 	if err := os.Rename(r.d.cfg.logFile(name), r.d.cfg.logFile(name)+aside); err != nil {
 		return err
@@ -169,8 +169,8 @@ func (r *logReader) rotate(ctx context.Context, name string, parse func(line str
 	return err
 }
 
-// finish reads what still comes to a log that was put aside, until its daemon has begun another one; begun tells
-// that it has, or that none was put aside.
+// finish reads the rest of a rotated log, until its daemon has begun a new one; begun says that it has, or that none
+// was rotated.
 func (r *logReader) finish(ctx context.Context, name string, parse func(line string)) (begun bool, err error) {
 	_, missing := os.Stat(r.d.cfg.logFile(name))
 	begun = !errors.Is(missing, fs.ErrNotExist)
@@ -179,7 +179,7 @@ func (r *logReader) finish(ctx context.Context, name string, parse func(line str
 		if begun || r.places[name] < rotateAfter {
 			return true, nil
 		}
-		at = r.places[name] // it was put aside just now, or by an agent that was killed then
+		at = r.places[name] // rotated just now, or by an agent that was killed then
 		r.places[name], r.places[name+aside], r.asked[name] = 0, at, false
 		if err := r.keep(); err != nil {
 			return false, err
@@ -198,39 +198,13 @@ func (r *logReader) finish(ctx context.Context, name string, parse func(line str
 	return true, r.keep()
 }
 
-// reopen has a daemon write into its log anew.
+// reopen makes a daemon reopen its log.
 func (r *logReader) reopen(ctx context.Context, name string) error {
 	if name == "postfix" {
 		return r.d.cfg.Supervisor.Reload(ctx, daemonPostfix)
 	}
 	return run(ctx, nil, "/usr/bin/doveadm", "-c", r.d.conf("dovecot.conf"), "log", "reopen")
 }
-
-// owners says which account a domain or one who signs in belongs to, and whose mail is here: of domains that lead
-// elsewhere only what came in.
-type owners struct{ domains, logins, here map[string]string }
-
-func ownersOf(all map[string]state) owners {
-	o, routes := owners{map[string]string{}, map[string]string{}, map[string]string{}}, newRoutes(all)
-	for name, s := range all {
-		o.logins[name] = name
-		for _, domain := range s.Domains {
-			o.domains[domain] = name
-			o.here[routes.inner(domain)] = name
-		}
-	}
-	return o
-}
-
-func (o owners) of(address string) string {
-	if account, ok := o.logins[address]; ok {
-		return account
-	}
-	return o.domains[domainOf(strings.ToLower(address))]
-}
-
-// gets is the account that gets mail for an address.
-func (o owners) gets(address string) string { return o.here[domainOf(strings.ToLower(address))] }
 
 func (r *logReader) tell(account string, l panel.LogLine) {
 	if account == "" {
@@ -254,8 +228,8 @@ var (
 	loginIP     = regexp.MustCompile(`rip=([0-9a-fA-F.:]+)`)
 )
 
-// postfix takes a line of Postfix apart: who sends is said when a message comes, to whom it went, and
-// what became of it, with every recipient.
+// postfix parses a line of Postfix: the sender is logged when a message arrives, the recipient and the result with
+// every delivery.
 func (r *logReader) postfix(line string, o owners) {
 	m := postfixLine.FindStringSubmatch(line)
 	if m == nil {
@@ -304,7 +278,7 @@ func (r *logReader) delivered(at time.Time, said string, q message, o owners) {
 	sender := o.of(q.login)
 	if q.login == "" && q.from != "" {
 		sender = o.of(q.from)
-		if q.ip != "" && q.ip != "127.0.0.1" { // anybody may write as anybody
+		if q.ip != "" && q.ip != "127.0.0.1" { // the sender of incoming mail can be forged
 			sender = ""
 		}
 	}
@@ -350,7 +324,7 @@ func (r *logReader) rejected(at time.Time, said string, o owners) {
 	}
 }
 
-// dovecot takes a line of Dovecot apart: who signed in, and who could not.
+// dovecot parses a line of Dovecot: sign-ins and failed ones.
 func (r *logReader) dovecot(line string, o owners) {
 	m := dovecotLine.FindStringSubmatch(line)
 	if m == nil {
@@ -380,7 +354,7 @@ func (r *logReader) dovecot(line string, o owners) {
 	r.tell(o.of(user[1]), l)
 }
 
-// syslogTime is a time of syslog, which names no year: the last one with which it is not to come.
+// syslogTime parses a time of syslog, which has no year: it chooses the last year with which it is not in the future.
 func (r *logReader) syslogTime(s string) time.Time {
 	now := r.d.cfg.Now()
 	at, err := time.ParseInLocation("Jan _2 15:04:05", s, time.Local)

@@ -3,6 +3,7 @@ package mail
 import (
 	"bufio"
 	"context"
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,18 +16,18 @@ import (
 	"time"
 )
 
-// The arguments by which this program runs as one of the facility's own, after the words that start it:
-// see Config.Program.
+// The arguments by which this program runs as one of the facility's helpers, after the words that start it: see
+// Config.Program.
 const (
-	PolicyCommand = "mail-policy" // and the facility's directory: Policy
-	SubmitCommand = "mail-submit" // and the facility's directory, and sendmail's arguments: Submit
+	PolicyCommand = "mail-policy" // followed by the facility's directory: Policy
+	SubmitCommand = "mail-submit" // followed by the facility's directory and sendmail's arguments: Submit
 )
 
 // Policy answers Postfix's questions (SMTPD_POLICY_README) whether whoever signed in may send a message
 // to so many recipients, until in ends. Postfix starts it for each of its processes, as an unprivileged
 // user; what was sent within the last hour is in a file for each who sends, so they count together and
 // over restarts.
-func Policy(dir string, in io.Reader, out io.Writer, now func() time.Time) error {
+func Policy(ctx context.Context, dir string, in io.Reader, out io.Writer, now func() time.Time) error {
 	lines := bufio.NewScanner(in)
 	question := map[string]string{}
 	for lines.Scan() {
@@ -38,7 +39,7 @@ func Policy(dir string, in io.Reader, out io.Writer, now func() time.Time) error
 		action := "DUNNO"
 		if login := question["sasl_username"]; login != "" {
 			recipients, _ := strconv.Atoi(question["recipient_count"])
-			limit, over, err := spend(dir, login, max(recipients, 1), now())
+			limit, over, err := spend(ctx, dir, login, max(recipients, 1), now())
 			switch {
 			case err != nil:
 				action = "451 4.3.0 What was sent cannot be counted now"
@@ -54,16 +55,15 @@ func Policy(dir string, in io.Reader, out io.Writer, now func() time.Time) error
 	return lines.Err()
 }
 
-// window is within what is counted, by the minute.
+// window is the length of the counted time, in minutes.
 const window = 60
 
-// sent counts recipients by the minute since 1970.
+// sent counts recipients by minute since 1970.
 type sent map[int64]int
 
-// spend takes recipients from what login may send to within an hour; over tells that it is not enough,
-// and then it takes none.
-func spend(dir, login string, recipients int, now time.Time) (limit int, over bool, err error) {
-	limit, bound, err := limitOf(dir, login)
+// spend takes recipients from login's limit for an hour; over says that the rest is not enough, and then it takes none.
+func spend(ctx context.Context, dir, login string, recipients int, now time.Time) (limit int, over bool, err error) {
+	limit, bound, err := limitOf(ctx, dir, login)
 	if err != nil || !bound {
 		return 0, false, err
 	}
@@ -81,7 +81,7 @@ func spend(dir, login string, recipients int, now time.Time) (limit int, over bo
 	}
 	counts := sent{}
 	if len(data) > 0 && json.Unmarshal(data, &counts) != nil {
-		counts = sent{} // a crash cut it short: at worst an hour begins anew
+		counts = sent{} // truncated by a crash: at worst an hour starts again
 	}
 	minute, total := now.Unix()/60, 0
 	for m, n := range counts {
@@ -105,24 +105,23 @@ func spend(dir, login string, recipients int, now time.Time) (limit int, over bo
 	return limit, false, err
 }
 
-// limitOf reads the limit of one who signed in; not bound when it has none.
-func limitOf(dir, login string) (limit int, bound bool, err error) {
-	data, err := os.ReadFile(filepath.Join(dir, "tables", tableLimits)) //nolint:gosec // the operator's directory
+// limitOf returns the limit of a signed-in user; not bound when there is none.
+func limitOf(ctx context.Context, dir, login string) (limit int, bound bool, err error) {
+	// Opened each time: the file may have been replaced.
+	db, err := sql.Open("sqlite", dataSource(Config{Dir: dir}.dovecotDatabase(), "query_only(1)")+"&mode=ro")
 	if err != nil {
 		return 0, false, err
 	}
-	for line := range strings.Lines(string(data)) {
-		name, number, _ := strings.Cut(strings.TrimSpace(line), " ")
-		if name == strings.ToLower(login) {
-			limit, err = strconv.Atoi(number)
-			return limit, err == nil, err
-		}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	err = db.QueryRowContext(ctx, "SELECT recipients FROM "+limits+" WHERE login = ? ORDER BY account LIMIT 1", strings.ToLower(login)).Scan(&limit)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, false, nil
 	}
-	return 0, false, nil
+	return limit, err == nil, err
 }
 
-// Run does what args ask when they start with one of this package's commands; ok is false when they do
-// not. It answers the exit code, one of sysexits.h.
+// Run executes args when they start with one of this package's commands; ok is false when they do not. It returns the
+// exit code, one of sysexits.h.
 func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, now func() time.Time) (code int, ok bool) {
 	if len(args) < 2 {
 		return 0, false
@@ -130,7 +129,7 @@ func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	var err error
 	switch args[0] {
 	case PolicyCommand:
-		err = Policy(args[1], stdin, stdout, now)
+		err = Policy(ctx, args[1], stdin, stdout, now)
 	case SubmitCommand:
 		err = Submit(ctx, args[1], args[2:], stdin)
 	default:

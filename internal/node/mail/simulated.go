@@ -4,10 +4,10 @@ import (
 	"context"
 
 	"stead.dev/stead/internal/node/facility"
-	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/port/panel"
 )
 
-// Simulated keeps mailboxes that get no mail, for machines that are not real.
+// Simulated keeps mailboxes without mail, for simulated machines.
 type Simulated struct{ book }
 
 var (
@@ -21,7 +21,7 @@ func OpenSimulated(dir string, lookup facility.Lookup) (*Simulated, error) {
 	if err != nil {
 		return nil, err
 	}
-	b.publish = func(context.Context) error { return nil }
+	b.publish = func(context.Context, string) error { return nil }
 	b.measure = func(context.Context, string, state) (map[string]use, error) { return map[string]use{}, nil }
 	b.shut = func(context.Context, ...string) error { return nil }
 	b.erase = func(string, ...string) error { return nil }

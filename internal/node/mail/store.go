@@ -27,7 +27,7 @@ func groupID(name string) (int, error) {
 	return strconv.Atoi(g.Gid)
 }
 
-// directory makes the account's directory in the store, to which only Dovecot comes.
+// directory creates the account's directory in the store, which only Dovecot can reach.
 func (d *Driver) directory(account string, s state) error {
 	dir := filepath.Join(d.cfg.Store, account)
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
@@ -37,15 +37,15 @@ func (d *Driver) directory(account string, s state) error {
 	if err != nil {
 		return err
 	}
-	// An agent may have been killed when it had made the directory and not given it away.
+	// An agent may have been killed after creating the directory and before giving it away.
 	if st, ok := info.Sys().(*syscall.Stat_t); ok && int(st.Uid) == s.UID && int(st.Gid) == s.GID {
 		return nil
 	}
 	return os.Lchown(dir, s.UID, s.GID)
 }
 
-// remove erases mail. The path is of names that were checked, in a tree that no customer's program
-// comes to; os.Root keeps it there whatever is in it.
+// remove erases mail. The path consists of validated names, in a tree that no customer's program can reach; os.Root
+// confines it whatever the tree contains.
 func (d *Driver) remove(account string, path ...string) error {
 	root, err := os.OpenRoot(d.cfg.Store)
 	if err != nil {
@@ -56,8 +56,8 @@ func (d *Driver) remove(account string, path ...string) error {
 	if err := root.RemoveAll(name); err != nil {
 		return fmt.Errorf("mail: %w", err)
 	}
-	if len(path) > 1 { // the domain's directory, when it was the last mailbox
-		_ = root.Remove(filepath.Dir(name)) // it is not empty otherwise
+	if len(path) > 1 { // the domain's directory, after its last mailbox
+		_ = root.Remove(filepath.Dir(name)) // fails when it is not empty
 	}
 	return nil
 }
@@ -76,9 +76,9 @@ const (
 	leaveTries      = 100 // before it is killed, and once more
 )
 
-// leave ends the processes of Dovecot that have last worked as the account's user and bear its id until
-// they work for another. They can become root again, so whoever ends the user's processes cannot end
-// them. Dovecot starts others, and Postfix asks those.
+// leave ends Dovecot's processes that have last worked as the account's user and keep its id until they work for
+// another. They can become root again, so the user's kill(2) cannot end them. Dovecot starts others, and Postfix uses
+// those.
 func (d *Driver) leave(ctx context.Context, uid int) error {
 	if uid == 0 {
 		return nil
@@ -93,7 +93,7 @@ func (d *Driver) leave(ctx context.Context, uid int) error {
 		for _, pid := range all {
 			program, err := os.Readlink(filepath.Join("/proc", strconv.Itoa(pid), "exe"))
 			if err != nil || !strings.HasPrefix(program, dovecotPrograms) {
-				continue // it has ended, or is the account's own
+				continue // it has ended, or belongs to the account itself
 			}
 			left++
 			if err := syscall.Kill(pid, signal); err != nil && !errors.Is(err, syscall.ESRCH) {
@@ -115,7 +115,7 @@ func (d *Driver) leave(ctx context.Context, uid int) error {
 	}
 }
 
-// kick ends sessions. Someone who has none is no error.
+// kick ends sessions. It is no error when there are none.
 func (d *Driver) kick(ctx context.Context, addresses ...string) error {
 	if !d.up() || len(addresses) == 0 {
 		return nil
@@ -161,7 +161,7 @@ func (d *Driver) use(ctx context.Context, account string, s state) (map[string]u
 		}
 		n, err := strconv.ParseInt(f[3], 10, 64)
 		if err != nil {
-			continue // the title, or a mailbox that nobody has opened yet
+			continue // the title, or a mailbox that was never opened
 		}
 		u := uses[f[0]]
 		switch f[2] {
@@ -182,7 +182,7 @@ func (d *Driver) up() bool {
 	return d.running
 }
 
-// lastLogins reads when who came, from the files that Dovecot keeps in each mailbox.
+// lastLogins reads the times of the last sign-ins from Dovecot's files in each mailbox.
 func (d *Driver) lastLogins(account string, s state, uses map[string]use) error {
 	root, err := os.OpenRoot(filepath.Join(d.cfg.Store, account))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -198,7 +198,7 @@ func (d *Driver) lastLogins(account string, s state, uses map[string]use) error 
 			local, domain, _ := strings.Cut(m.Address, "@")
 			f, err := root.Open(filepath.Join(domain, local, "last-login"))
 			if err != nil {
-				continue // nobody has come yet
+				continue // never signed in
 			}
 			data, err := io.ReadAll(io.LimitReader(f, 1<<12))
 			if err = errors.Join(err, f.Close()); err != nil {

@@ -20,8 +20,8 @@ import (
 	"time"
 )
 
-// login is how the programs of an account send: from this machine only, as addresses of the account's
-// domains. The file is the account's to read, and nobody else's.
+// login is the access by which an account's programs send: from this machine only, as addresses of the account's
+// domains. Only the account can read the file.
 type login struct {
 	Address  string `json:"address"` // host and port
 	User     string `json:"user"`
@@ -29,7 +29,10 @@ type login struct {
 	Sender   string `json:"sender"` // when none is given
 }
 
-// Codes of sysexits.h, by which programs tell what became of a message.
+// file is the content that Submit reads: the password is meant for the account's programs.
+func (l login) file() ([]byte, error) { return json.Marshal(l) } //nolint:gosec // it is meant to be there
+
+// Codes of sysexits.h, which report the result of a message.
 const (
 	exUsage    = 64
 	exNoUser   = 67
@@ -51,9 +54,9 @@ const maxMessage = 50 << 20
 // submitTimeout bounds one message.
 const submitTimeout = 2 * time.Minute
 
-// Submit is sendmail(1) for the programs of accounts: it takes a message on stdin, with lines that end
-// like the machine's, and hands it to Postfix as the account that the process runs as. It knows -f, -t,
-// -i and -F; other options of sendmail are passed over.
+// Submit is sendmail(1) for the programs of accounts: it reads a message from stdin, with the machine's line ends, and
+// submits it to Postfix as the account of the process. It knows -f, -t, -i and -F, and ignores sendmail's other
+// options.
 func Submit(ctx context.Context, dir string, args []string, stdin io.Reader) error {
 	job, err := parseSendmail(args)
 	if err != nil {
@@ -85,11 +88,11 @@ func Submit(ctx context.Context, dir string, args []string, stdin io.Reader) err
 	return l.send(ctx, job, message)
 }
 
-// sendmail is what sendmail's arguments ask.
+// sendmail is the parsed arguments of sendmail.
 type sendmail struct {
 	sender     string
 	recipients []string
-	fromHeader bool // -t: the recipients stand in the message
+	fromHeader bool // -t: the recipients are in the message
 }
 
 func parseSendmail(args []string) (sendmail, error) {
@@ -130,12 +133,12 @@ func parseSendmail(args []string) (sendmail, error) {
 	return s, nil
 }
 
-// parser reads addresses whose names may be in any character set: only the addresses matter.
+// parser parses addresses whose names may be in any character set: only the addresses matter.
 var parser = netmail.AddressParser{WordDecoder: &mime.WordDecoder{
 	CharsetReader: func(string, io.Reader) (io.Reader, error) { return strings.NewReader("name"), nil },
 }}
 
-// prepare completes the recipients and answers the message as it is sent: without Bcc.
+// prepare completes the recipients and returns the message to send: without Bcc.
 func (s *sendmail) prepare(message []byte) ([]byte, error) {
 	message = bytes.ReplaceAll(message, []byte("\r\n"), []byte("\n"))
 	if s.fromHeader {
@@ -199,7 +202,7 @@ func (l login) send(ctx context.Context, s sendmail, message []byte) (err error)
 	if err != nil {
 		return errors.Join(err, conn.Close())
 	}
-	defer func() { _ = client.Close() }() // after an answer it says nothing
+	defer func() { _ = client.Close() }() // the answer is known already
 	if err := client.Auth(smtp.PlainAuth("", l.User, l.Password, "localhost")); err != nil {
 		return refusal(err, exNoPerm)
 	}
@@ -215,17 +218,17 @@ func (l login) send(ctx context.Context, s sendmail, message []byte) (err error)
 	if err != nil {
 		return refusal(err, exNoPerm)
 	}
-	if _, err := w.Write(message); err != nil { // ends lines as SMTP does
+	if _, err := w.Write(message); err != nil { // writes SMTP's line ends
 		return err
 	}
 	if err := w.Close(); err != nil {
 		return refusal(err, exNoPerm)
 	}
-	_ = client.Quit() // the message is taken
+	_ = client.Quit() // the message was accepted
 	return nil
 }
 
-// refusal gives an answer of the server that is for good the exit code.
+// refusal adds the exit code to a permanent refusal by the server.
 func refusal(err error, code int) error {
 	var answer *textproto.Error
 	if errors.As(err, &answer) && answer.Code >= 500 {

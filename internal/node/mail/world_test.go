@@ -25,8 +25,8 @@ import (
 
 	"stead.dev/stead/internal/node/accounts"
 	"stead.dev/stead/internal/node/daemon"
-	"stead.dev/stead/internal/panel"
 	"stead.dev/stead/internal/platform/testkit"
+	"stead.dev/stead/internal/port/panel"
 )
 
 // The daemons start this binary as they would start stead.
@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 
 // world is a machine with mail, two accounts, and everybody else's mail server.
 type world struct {
-	t    *testing.T
+	t    testing.TB
 	cfg  Config
 	sup  daemon.Supervisor
 	out  *outside
@@ -56,12 +56,12 @@ const (
 	bob   = "102"
 )
 
-func newWorld(t *testing.T) *world {
+func newWorld(t testing.TB) *world {
 	t.Helper()
 	return newWorldWith(t, func(*Config) {})
 }
 
-func newWorldWith(t *testing.T, change func(*Config)) *world {
+func newWorldWith(t testing.TB, change func(*Config)) *world {
 	t.Helper()
 	// Paths of sockets are short, and daemons that are not root pass the directory.
 	dir, err := os.MkdirTemp("/tmp", "sm")
@@ -188,14 +188,14 @@ func (w *world) set(ref string, m panel.Mailbox) {
 	must(w.t, err)
 }
 
-func must(t *testing.T, err error) {
+func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
 }
 
-type testWriter struct{ t *testing.T }
+type testWriter struct{ t testing.TB }
 
 func (w testWriter) Write(p []byte) (int, error) {
 	w.t.Log(strings.TrimSpace(string(p)))
@@ -215,7 +215,7 @@ type letter struct {
 	data string
 }
 
-func newOutside(t *testing.T) *outside {
+func newOutside(t testing.TB) *outside {
 	t.Helper()
 	o := &outside{}
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -1,5 +1,5 @@
-// Package nodetest is a hosting machine for tests: directories that accounts can pass, real Linux
-// users, real daemons on free ports, and nothing left of them at the end. It needs root.
+// Package nodetest is a hosting machine for tests: directories that accounts can traverse, real Linux users, real
+// daemons on free ports, all removed at the end. It needs root.
 package nodetest
 
 import (
@@ -22,19 +22,19 @@ import (
 	"stead.dev/stead/internal/node/daemon"
 	"stead.dev/stead/internal/node/facility"
 	"stead.dev/stead/internal/node/limits"
-	"stead.dev/stead/internal/panel"
 	"stead.dev/stead/internal/platform/clock"
+	"stead.dev/stead/internal/port/panel"
 )
 
 // Web is the group of the web server's workers in tests.
 const Web = "www-data"
 
-// base is where the directories of tests are. Not below /tmp: all above an account's jail must be
-// root's and writable by nobody else, as on a real machine.
+// base holds the directories of tests. Not below /tmp: root must own everything above an account's jail, and nobody
+// else may write to it, as on a real machine.
 const base = "/var/lib/stead-test"
 
-// Users of tests have numbers from firstUID on. Each process that runs tests takes a slot of them,
-// and each machine of it a part of the slot, so that tests that run at once get in nobody's way.
+// Users of tests have numbers from firstUID on. Each test process takes a slot of them, and each machine a part of the
+// slot, so that concurrent tests do not collide.
 const (
 	firstUID    = 70000
 	slotSize    = 10000
@@ -80,14 +80,14 @@ func users(t testing.TB, size int) (prefix string, least, most int) {
 		if process.lock == nil {
 			t.Fatal("nodetest: all slots are taken")
 		}
-		// What a process that died left.
+		// The rest of a dead process.
 		db := userdb.Open("/etc")
 		first := firstUID + process.slot*slotSize
 		left, err := db.Users(first, first+slotSize-1)
 		must(t, err)
 		groups, err := os.ReadFile("/etc/group")
 		must(t, err)
-		for line := range strings.Lines(string(groups)) { // a crash leaves a group without its user, too
+		for line := range strings.Lines(string(groups)) { // a crash may leave a group without its user
 			fields := strings.Split(line, ":")
 			if id, err := strconv.Atoi(fields[min(2, len(fields)-1)]); err == nil && len(fields) == 4 && first <= id && id < first+slotSize {
 				left = append(left, userdb.User{Name: fields[0], ID: id})
@@ -105,7 +105,7 @@ func users(t testing.TB, size int) (prefix string, least, most int) {
 		}
 	}
 	if process.used+size > slotSize {
-		process.used = 0 // those of the first tests have long ended
+		process.used = 0 // the first tests have long ended
 	}
 	least = firstUID + process.slot*slotSize + process.used
 	process.used += size
@@ -120,8 +120,8 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// Dir is a directory that the users of accounts can pass and not list. It is short, as the paths of
-// sockets must be, and removed at the end of the test.
+// Dir is a directory that the users of accounts can traverse and not list. It is short, as the paths of sockets must
+// be, and removed at the end of the test.
 func Dir(t testing.TB) string {
 	t.Helper()
 	must(t, os.MkdirAll(base, 0o711))
@@ -135,12 +135,12 @@ func Dir(t testing.TB) string {
 	return dir
 }
 
-// Log is where the machine logs to: the test's own log.
+// Log logs to the test's own log.
 func Log(t testing.TB) *slog.Logger {
 	return slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))
 }
 
-// Supervisor supervises daemons, which are ended at the end of the test.
+// Supervisor supervises daemons, and ends them at the end of the test.
 func Supervisor(t testing.TB, dir string) daemon.Supervisor {
 	t.Helper()
 	s, err := daemon.NewProcesses(daemon.Config{Dir: filepath.Join(dir, "daemons"), Now: clock.System(0).Now, Log: Log(t)})
@@ -158,7 +158,7 @@ func Supervisor(t testing.TB, dir string) daemon.Supervisor {
 	return s
 }
 
-// Machine is a machine with real users and no facilities: what the test of one facility needs.
+// Machine is a machine with real users and no facilities, for the test of one facility.
 type Machine struct {
 	Dir        string
 	Store      *accounts.Store
@@ -167,13 +167,13 @@ type Machine struct {
 	t testing.TB
 }
 
-// New is a machine for the time of the test.
+// New makes a machine for the time of the test.
 func New(t testing.TB) *Machine {
 	t.Helper()
 	return NewSized(t, machineSize)
 }
 
-// NewSized is a machine for that many accounts.
+// NewSized makes a machine for that many accounts.
 func NewSized(t testing.TB, size int) *Machine {
 	t.Helper()
 	dir := Dir(t)
@@ -212,7 +212,7 @@ func removeAccounts(t testing.TB, store *accounts.Store) {
 	}
 }
 
-// Account makes an account with a user of its own. Its ref is the name, its domain <name>.example.
+// Account creates an account with a user of its own. Its ref is the name, its domain <name>.example.
 func (m *Machine) Account(name string, limits panel.Limits) accounts.Account {
 	m.t.Helper()
 	_, err := m.Store.Create(context.Background(), panel.AccountSpec{
@@ -224,7 +224,7 @@ func (m *Machine) Account(name string, limits panel.Limits) accounts.Account {
 	return a
 }
 
-// Update changes the record of an account and answers what it is then.
+// Update changes the record of an account and returns the new account.
 func (m *Machine) Update(ref string, change func(*accounts.Record)) accounts.Account {
 	m.t.Helper()
 	_, err := m.Store.Update(context.Background(), ref, func(rec *accounts.Record) error {

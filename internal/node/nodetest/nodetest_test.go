@@ -10,7 +10,7 @@ import (
 	"stead.dev/stead/internal/node/accounts"
 	"stead.dev/stead/internal/node/identity"
 	"stead.dev/stead/internal/node/nodetest"
-	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/port/panel"
 )
 
 func TestAccountOfATestIsARealUser(t *testing.T) {

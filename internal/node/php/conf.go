@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"stead.dev/stead/internal/node/accounts"
-	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/port/panel"
 )
 
-// graceful is how long a reload waits for requests that run.
+// graceful is how long a reload waits for running requests.
 const graceful = 10 * time.Second
 
 // disabled are functions that no program of a visitor's may call. Programs run as the account's user, so
@@ -20,7 +20,7 @@ const disabled = "exec,passthru,shell_exec,system,proc_open,popen,pcntl_exec,dl,
 	"posix_setpgid,posix_setsid,symlink,link,opcache_get_status,opcache_get_configuration,opcache_reset,opcache_invalidate," +
 	"opcache_compile_file,opcache_is_script_cached"
 
-// phpINI is what holds for every program, and what its customer may not change by any means.
+// phpINI applies to every program, and the customer cannot change it by any means.
 const phpINI = `; Written by Stead; changes are lost.
 [PHP]
 engine = On
@@ -65,7 +65,7 @@ opcache.jit = off
 opcache.protect_memory = 0
 `
 
-// masterConf takes the directory twice, the base pool, the web server's user twice, the socket, the user
+// masterConf has these arguments: the directory twice, the base pool, the web server's user twice, the socket, the user
 // twice and the directory twice.
 const masterConf = `; Written by Stead; changes are lost.
 [global]
@@ -92,8 +92,8 @@ include = %s/generation.conf
 include = %s/pools/*.conf
 `
 
-// pool is the configuration of an account's pool. Every value in it is of the machine's making: the
-// account's name and home, and options in canonical form.
+// pool is the configuration of an account's pool. The machine generates every value in it: the account's name and home,
+// and options in canonical form.
 func (v *version) pool(a accounts.Account, s panel.PHPSettings) []byte {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
@@ -102,8 +102,8 @@ func (v *version) pool(a accounts.Account, s panel.PHPSettings) []byte {
 	line("; Written by Stead; changes are lost.")
 	line("[%s]", a.Name)
 	if a.User.UID != 0 {
-		// By number: a name is looked up among all users of the machine, for every pool at every
-		// reload, and one that is gone would keep the master from starting.
+		// By number: a name would be looked up among all users of the machine, for every pool at every reload, and a
+		// missing one would prevent the master's start.
 		line("user = %d", a.User.UID)
 		line("group = %d", a.User.GID)
 		line("env[USER] = %s", a.User.Name)
@@ -129,7 +129,7 @@ func (v *version) pool(a accounts.Account, s panel.PHPSettings) []byte {
 	line("env[HOME] = %s", a.Home)
 	line("env[TMPDIR] = %s", tmp)
 	line("env[PATH] = /usr/local/bin:/usr/bin:/bin")
-	// The account's directory and nothing beside it that begins alike: hence the slash.
+	// The slash excludes directories whose names begin with the account's.
 	line("php_admin_value[open_basedir] = %s/:/usr/share/php/", a.Home)
 	line("php_admin_value[sys_temp_dir] = %s", tmp)
 	line("php_admin_value[upload_tmp_dir] = %s", tmp)
@@ -156,7 +156,7 @@ func (v *version) pool(a accounts.Account, s panel.PHPSettings) []byte {
 	return []byte(b.String())
 }
 
-// reporting are the sums of PHP's levels of errors.
+// reporting are the sums of PHP's error levels.
 var reporting = map[string]string{
 	"production": "22527", // E_ALL & ~E_DEPRECATED & ~E_STRICT
 	"all":        "32767",
@@ -164,8 +164,8 @@ var reporting = map[string]string{
 	"none":       "0",
 }
 
-// memoryLimit is what one program may have: what the customer wants, but not more than all of the
-// account's programs together.
+// memoryLimit is the memory of one program: the customer's setting, but not more than all of the account's programs
+// together.
 func memoryLimit(l panel.Limits, s panel.PHPSettings) int64 {
 	o, _ := panel.FindPHPOption("memory_limit")
 	most := o.Mebibytes(s.Option("memory_limit"))
@@ -178,12 +178,12 @@ func memoryLimit(l panel.Limits, s panel.PHPSettings) int64 {
 const (
 	childrenUsual = 10
 	childrenMost  = 200
-	// programMB is what a program takes as a rule, which is far less than its limit.
+	// programMB is the usual memory of a program, which is far below its limit.
 	programMB = 64
 )
 
-// children is how many programs of an account may run at once. Memory is divided by what they take as a
-// rule: the account's own limit is held by the kernel.
+// children is the number of an account's concurrent programs. It divides the memory by their usual use: the kernel
+// enforces the account's own limit.
 func children(l panel.Limits, memoryMB int64) int {
 	n := childrenUsual
 	if l.Processes > 0 {

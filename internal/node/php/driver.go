@@ -21,16 +21,16 @@ import (
 	"stead.dev/stead/internal/node/facility"
 	"stead.dev/stead/internal/node/keylock"
 	"stead.dev/stead/internal/node/record"
-	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/port/panel"
 )
 
-// Logs are where the logs of accounts are; see package logs.
+// Logs locates the logs of accounts; see package logs.
 type Logs interface {
 	File(account string, t panel.LogType) string
 	Prepare(account string, uid, gid int, types ...panel.LogType) error
 }
 
-// Config is what the driver is told.
+// Config configures the driver.
 type Config struct {
 	Dir        string // of PHP's own files; absolute, of plain letters, short: sockets are below it
 	State      string // where the records are
@@ -45,12 +45,12 @@ type Config struct {
 	Sendmail func(a accounts.Account) string
 }
 
-// settings is what is kept of an account.
+// settings is the stored record of an account.
 type settings struct {
 	panel.PHPSettings
-	// Served is the version that the web server had last: its pool stays until another is served.
+	// Served is the version that the web server used last: its pool stays until another one serves.
 	Served string `json:"served,omitempty"`
-	// Master is the number of the master that has its pool, of whichever version; zero before it had any.
+	// Master is the number of the master that has its pool, of any version; zero before the first.
 	Master int `json:"master,omitempty"`
 }
 
@@ -67,7 +67,7 @@ type Driver struct {
 	placing   sync.Mutex
 	placed    map[int]int // accounts by master
 
-	// apply has the account served as it is by all facilities and the web server; see Follow.
+	// apply has all facilities and the web server serve the account again; see Follow.
 	apply func(ctx context.Context, ref string) error
 }
 
@@ -84,7 +84,7 @@ var plainPath = regexp.MustCompile(`^/[A-Za-z0-9._/-]+$`)
 // socketMost is the longest path of a socket (unix(7)).
 const socketMost = 107
 
-// Open is the driver for the versions that are installed. None is an error: see Installed.
+// Open makes the driver for the installed versions. None is an error: see Installed.
 func Open(cfg Config, lookup facility.Lookup) (*Driver, error) {
 	cfg.WebUser, cfg.Programs = cmp.Or(cfg.WebUser, "www-data"), cmp.Or(cfg.Programs, "/usr/sbin")
 	cfg.Pause = cmp.Or(cfg.Pause, time.Second)
@@ -120,13 +120,13 @@ func Open(cfg Config, lookup facility.Lookup) (*Driver, error) {
 	return d, nil
 }
 
-// Installed tells whether there is any PHP for a driver.
+// Installed reports whether any PHP is installed.
 func Installed() bool {
 	names, err := installed("/usr/sbin")
 	return err == nil && len(names) > 0
 }
 
-// Follow has apply called when an account's programs are to be served otherwise.
+// Follow registers apply, to be called when an account's socket changes.
 func (d *Driver) Follow(apply func(ctx context.Context, ref string) error) { d.apply = apply }
 
 // Capability implements facility.Facility.
@@ -138,7 +138,7 @@ func (d *Driver) Start(ctx context.Context) error {
 	if err := os.MkdirAll(run, 0o710); err != nil {
 		return err
 	}
-	// Only the web server's workers come to the sockets at all.
+	// Only the web server's workers can reach the sockets.
 	err := os.Chown(run, 0, d.webGID)
 	for _, dir := range []string{d.cfg.Dir, run} {
 		err = errors.Join(err, os.Chmod(dir, map[bool]fs.FileMode{true: 0o710, false: 0o711}[dir == run]))
@@ -155,7 +155,7 @@ func (d *Driver) Start(ctx context.Context) error {
 			return fmt.Errorf("%s: %w", v.name, err)
 		}
 	}
-	// What a crash interrupted between serving another version and removing the former pool.
+	// A crash may have come between serving another version and removing the former pool.
 	for name, s := range d.records.All() {
 		if s.Served != "" {
 			if _, err := d.records.Update(name, func(s *settings) error { s.Served = ""; return nil }); err != nil {
@@ -179,10 +179,10 @@ func (d *Driver) Stop(ctx context.Context) error {
 	return err
 }
 
-// usual is the version of who has chosen none: the newest.
+// usual is the default version: the newest.
 func (d *Driver) usual() *version { return d.versions[len(d.versions)-1] }
 
-// version finds the one that an account has. One that is no longer installed is the next newer one.
+// version returns an account's version. For one that is no longer installed it is the next newer one.
 func (d *Driver) version(name string) *version {
 	if name == "" {
 		return d.usual()
@@ -195,7 +195,7 @@ func (d *Driver) version(name string) *version {
 	return d.usual()
 }
 
-// effective are the settings with what the version does not have left out.
+// effective returns the settings without what the version does not have.
 func (v *version) effective(s panel.PHPSettings) panel.PHPSettings {
 	s.Extensions = slices.DeleteFunc(slices.Clone(s.Extensions), func(name string) bool { return !slices.Contains(v.optional, name) })
 	return s
@@ -228,8 +228,8 @@ func (d *Driver) Apply(ctx context.Context, a accounts.Account) error {
 	return nil
 }
 
-// place is the record of an account with its master: the first that has room when it is placed, and the
-// same from then on.
+// place returns the record of an account with its master: the first one with room when it is placed, and the same
+// afterwards.
 func (d *Driver) place(name string) (settings, error) {
 	d.placing.Lock()
 	defer d.placing.Unlock()
@@ -247,7 +247,7 @@ func (d *Driver) place(name string) (settings, error) {
 	return s, err
 }
 
-// forget removes the record of an account and gives its place back.
+// forget removes the record of an account and releases its place.
 func (d *Driver) forget(name string) error {
 	d.placing.Lock()
 	defer d.placing.Unlock()
@@ -346,7 +346,7 @@ func (d *Driver) set(ctx context.Context, ref string, s panel.PHPSettings) (pane
 		return panel.PHPState{}, err
 	}
 	if err := d.serve(ctx, a); err != nil {
-		// As it was: the customer is told that it failed, so it must not come to pass later.
+		// Restore the former settings: the customer is told of a failure, so the change must not happen later.
 		_, back := d.records.Update(a.Name, func(now *settings) error {
 			now.PHPSettings, now.Served = before.PHPSettings, before.Served
 			return nil
@@ -362,7 +362,7 @@ func (d *Driver) set(ctx context.Context, ref string, s panel.PHPSettings) (pane
 	return d.state(s), d.Apply(ctx, a)
 }
 
-// serve has the account served as it is now.
+// serve has the account served with its present settings.
 func (d *Driver) serve(ctx context.Context, a accounts.Account) error {
 	if d.apply != nil {
 		return d.apply(ctx, a.Ref)
@@ -370,7 +370,7 @@ func (d *Driver) serve(ctx context.Context, a accounts.Account) error {
 	return d.Apply(ctx, a)
 }
 
-// Reloads counts how often masters were made to read their configuration anew.
+// Reloads counts the reloads of masters.
 func (d *Driver) Reloads() int {
 	n := 0
 	for _, v := range d.versions {

@@ -25,8 +25,8 @@ const (
 	fcgiMost     = 65535
 )
 
-// ask sends a request without a body to a FastCGI socket and answers what it prints, headers first. It is
-// how the driver asks its masters which configuration they have; visitors come by the web server.
+// ask sends a request without a body to a FastCGI socket and returns its output, headers first. The driver uses it to
+// ask its masters for their configuration; visitors come through the web server.
 func ask(ctx context.Context, socket string, params map[string]string) ([]byte, error) {
 	conn, err := new(net.Dialer).DialContext(ctx, "unix", socket)
 	if err != nil {

@@ -15,17 +15,17 @@ import (
 	"time"
 
 	"stead.dev/stead/internal/node/daemon"
-	"stead.dev/stead/internal/node/record"
-	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/platform/atomicfile"
 	"stead.dev/stead/internal/platform/atonce"
+	"stead.dev/stead/internal/port/panel"
 )
 
-// perMaster is how many accounts share a master. A master reads the pools of all of them again when one
-// changes, which takes about two milliseconds for each; a master more takes about ten megabytes.
+// perMaster is the number of accounts of a master. A master reads all its pools again when one changes, about two
+// milliseconds each; a further master takes about ten megabytes.
 const perMaster = 20
 
-// base is the pool that a master must have when no account has one; it answers which configuration the
-// master has. The name is none of an account's.
+// base is the pool that a master needs when no account has one; it answers which configuration the master has. No
+// account has that name.
 const base = "_stead"
 
 // master is a PHP-FPM with the pools of some accounts.
@@ -52,7 +52,7 @@ func (m *master) file(names ...string) string {
 // control is the socket of the base pool.
 func (m *master) control() string { return m.version.socket(fmt.Sprintf("%s-%d", base, m.number)) }
 
-// numbers are the masters that have a directory, in no order.
+// numbers are the masters with a directory, in no order.
 func (v *version) numbers() ([]int, error) {
 	entries, err := os.ReadDir(v.file("masters"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -67,12 +67,12 @@ func (v *version) numbers() ([]int, error) {
 	return all, nil
 }
 
-// startsAtOnce bounds how many masters are started or adopted at a time. Each may wait for requests that run, for graceful:
-// one after the other those of a full machine would keep the agent from everything else for minutes.
+// startsAtOnce bounds the masters that are started or adopted at a time. Each may wait for running requests, for
+// graceful: one after the other, those of a full machine would block the agent for minutes.
 const startsAtOnce = 16
 
-// resume has the masters run that have pools, and ends those that have none any more. belongs tells
-// whether an account's pool is in the right one. One that does not start keeps the others from nothing.
+// resume starts the masters that have pools, and ends those without. belongs reports whether an account's pool is in
+// the right one. One that does not start does not prevent the others.
 func (v *version) resume(ctx context.Context, belongs func(account string, number int) bool) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -93,7 +93,7 @@ func (v *version) resume(ctx context.Context, belongs func(account string, numbe
 	return errors.Join(failed...)
 }
 
-// resumeOne is the master of a number, which runs; nil where it has no pools.
+// resumeOne returns the running master of a number; nil when it has no pools.
 func (v *version) resumeOne(ctx context.Context, number int, belongs func(account string, number int) bool) (*master, error) {
 	m, err := v.open(number)
 	if err != nil {
@@ -107,7 +107,7 @@ func (v *version) resumeOne(ctx context.Context, number int, belongs func(accoun
 	for _, name := range names {
 		if belongs(strings.TrimSuffix(name, ".conf"), number) {
 			pools++
-		} else if err := os.Remove(m.file("pools", name)); err != nil { // else two masters want one socket
+		} else if err := os.Remove(m.file("pools", name)); err != nil { // otherwise two masters would use one socket
 			return nil, err
 		}
 	}
@@ -120,7 +120,7 @@ func (v *version) resumeOne(ctx context.Context, number int, belongs func(accoun
 	return m, nil
 }
 
-// running is the master of a number; nil where none runs, which means that no account has a pool in it.
+// running returns the master of a number; nil when none runs, which means that no account has a pool in it.
 func (v *version) running(number int) (*master, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -130,14 +130,14 @@ func (v *version) running(number int) (*master, error) {
 	return v.masters[number], nil
 }
 
-// ensure is the master of a number, which runs from then on.
+// ensure returns the master of a number, and starts it if needed.
 func (v *version) ensure(ctx context.Context, number int) (*master, error) {
 	if m, err := v.running(number); m != nil || err != nil {
 		return m, err
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if m := v.masters[number]; m != nil { // meanwhile
+	if m := v.masters[number]; m != nil { // started meanwhile
 		return m, nil
 	}
 	m, err := v.open(number)
@@ -151,7 +151,7 @@ func (v *version) ensure(ctx context.Context, number int) (*master, error) {
 	return m, nil
 }
 
-// set gives an account a pool in a master.
+// set creates or changes an account's pool in a master.
 func (v *version) set(ctx context.Context, account string, number int, pool []byte) error {
 	m, err := v.ensure(ctx, number)
 	if err != nil {
@@ -160,7 +160,7 @@ func (v *version) set(ctx context.Context, account string, number int, pool []by
 	return m.files.Apply(ctx, map[string][]byte{account + ".conf": pool})
 }
 
-// remove takes an account's pool away, if it has one.
+// remove removes an account's pool, if it has one.
 func (v *version) remove(ctx context.Context, account string, number int) error {
 	m, err := v.running(number)
 	if m == nil || err != nil {
@@ -179,7 +179,7 @@ func (v *version) open(number int) (*master, error) {
 	}
 	web := v.driver.cfg.WebUser
 	conf := fmt.Sprintf(masterConf, m.dir, m.dir, base, web, web, m.control(), web, web, m.dir, m.dir)
-	if err := record.WriteFile(m.file("php-fpm.conf"), []byte(conf), 0o644); err != nil {
+	if err := atomicfile.Write(m.file("php-fpm.conf"), []byte(conf), 0o644); err != nil {
 		return nil, err
 	}
 	if err := m.writeGeneration(); err != nil {
@@ -192,7 +192,7 @@ func (v *version) open(number int) (*master, error) {
 	return m, err
 }
 
-// start has the master run with what is there.
+// start starts the master with the present files.
 func (m *master) start(ctx context.Context) error {
 	s := m.version.driver.cfg.Supervisor
 	adopted := s.PID(m.daemonName()) != 0
@@ -212,13 +212,13 @@ func (m *master) start(ctx context.Context) error {
 	return m.files.Reload(ctx)
 }
 
-// check is PHP-FPM's own judgement of what is there.
+// check runs PHP-FPM's own check of the present files.
 func (m *master) check(ctx context.Context, _ []string) error {
 	_, err := m.version.run(ctx, "--test", "--fpm-config", m.file("php-fpm.conf"))
 	return err
 }
 
-// load has the master read its configuration anew, and returns when it answers with it.
+// load makes the master read its configuration again, and returns when it serves with it.
 func (m *master) load(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 3*graceful)
 	defer cancel()
@@ -248,7 +248,7 @@ func (m *master) load(ctx context.Context) error {
 }
 
 func (m *master) writeGeneration() error {
-	return record.WriteFile(m.file("generation.conf"), fmt.Appendf(nil, "ping.path = /ping\nping.response = %d\n", m.generation), 0o644)
+	return atomicfile.Write(m.file("generation.conf"), fmt.Appendf(nil, "ping.path = /ping\nping.response = %d\n", m.generation), 0o644)
 }
 
 // serving asks the master which configuration it has.

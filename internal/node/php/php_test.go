@@ -23,8 +23,8 @@ import (
 	"stead.dev/stead/internal/node/nodetest"
 	"stead.dev/stead/internal/node/web"
 	"stead.dev/stead/internal/node/web/nginx"
-	"stead.dev/stead/internal/panel"
 	"stead.dev/stead/internal/platform/testkit"
+	"stead.dev/stead/internal/port/panel"
 )
 
 // world is PHP-FPM behind nginx, with real accounts.

@@ -9,10 +9,10 @@ import (
 	"stead.dev/stead/internal/node/accounts"
 	"stead.dev/stead/internal/node/facility"
 	"stead.dev/stead/internal/node/record"
-	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/port/panel"
 )
 
-// Simulated keeps settings as the driver does and runs nothing.
+// Simulated stores settings as the driver does and runs nothing.
 type Simulated struct {
 	lookup  facility.Lookup
 	records *record.Store[panel.PHPSettings]
@@ -23,7 +23,7 @@ var (
 	_ facility.Facility = (*Simulated)(nil)
 )
 
-// What a simulated machine has.
+// The versions and extensions of a simulated machine.
 var (
 	simulatedVersions = []string{"8.1", "8.2", "8.3"}
 	simulatedBuiltIn  = []string{"curl", "gd", "intl", "mbstring", "mysqli", "opcache", "pdo_mysql", "pdo_pgsql", "zip"}

@@ -13,21 +13,20 @@ import (
 	"strings"
 	"sync"
 
-	"stead.dev/stead/internal/node/record"
-	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/platform/atomicfile"
+	"stead.dev/stead/internal/port/panel"
 )
 
-// always are the extensions that the masters load for everybody where they are installed, in the order in
-// which they depend on each other.
+// always are the extensions that the masters load for everybody when they are installed, in the order of their
+// dependences.
 var always = []string{
 	"mysqlnd", "pdo", "calendar", "ctype", "curl", "dom", "exif", "fileinfo", "gd", "gettext", "iconv", "igbinary", "intl", "mbstring",
 	"mysqli", "pdo_mysql", "pgsql", "pdo_pgsql", "phar", "posix", "simplexml", "sqlite3", "pdo_sqlite", "tokenizer", "xml", "xmlreader",
 	"xmlwriter", "xsl", "zip", "bcmath", "gmp", "soap",
 }
 
-// never are those that no program gets: FFI calls any code of the process, which holds the socket of
-// its pool and the memory of the cache that all pools share; the others are debuggers and cannot be
-// loaded by a pool.
+// never are those that no program gets: FFI can call any code of the process, which holds its pool's socket and the
+// cache that all pools share; the others are debuggers and cannot be loaded by a pool.
 var never = []string{"ffi", "opcache", "xdebug", "pcov", "dl_test", "zend_test"}
 
 // version is an installed PHP.
@@ -38,11 +37,11 @@ type version struct {
 	dir     string
 
 	builtIn  []string // names of extensions that every program has
-	loaded   []string // of these, those that the master loads from a file
-	optional []string // that a pool can load
+	loaded   []string // those of them that the master loads from a file
+	optional []string // those that a pool can load
 
 	mu      sync.Mutex      // held while a master starts
-	masters map[int]*master // those that run; nil before resume
+	masters map[int]*master // the running ones; nil before resume
 }
 
 var programName = regexp.MustCompile(`^php-fpm([0-9]+\.[0-9]+)$`)
@@ -67,12 +66,12 @@ func (v *version) file(names ...string) string {
 	return filepath.Join(append([]string{v.dir}, names...)...)
 }
 
-// socket is that of an account's pool.
+// socket is the socket of an account's pool.
 func (v *version) socket(account string) string {
 	return filepath.Join(v.driver.cfg.Dir, "run", account+"-"+v.name+".sock")
 }
 
-// run is the program with the machine's configuration instead of Debian's.
+// run runs the program with the machine's configuration instead of Debian's.
 func (v *version) run(ctx context.Context, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, v.program, append([]string{"-c", v.file("php.ini")}, args...)...) //nolint:gosec // G204: the machine's own
 	cmd.Env, cmd.Dir = v.environment(), "/"
@@ -87,20 +86,20 @@ func (v *version) environment() []string {
 	return []string{"PATH=/usr/local/bin:/usr/bin:/bin", "TZ=UTC", "LANG=C.UTF-8", "PHP_INI_SCAN_DIR=" + v.file("ini.d")}
 }
 
-// prepare writes what is the same for all accounts and finds out which extensions there are.
+// prepare writes the common files and finds the available extensions.
 func (v *version) prepare(ctx context.Context) error {
 	for _, dir := range []string{v.dir, v.file("ini.d")} {
 		if err := os.MkdirAll(dir, 0o711); err != nil {
 			return err
 		}
 	}
-	if err := record.WriteFile(v.file("php.ini"), []byte(phpINI), 0o644); err != nil {
+	if err := atomicfile.Write(v.file("php.ini"), []byte(phpINI), 0o644); err != nil {
 		return err
 	}
 	return v.findExtensions(ctx)
 }
 
-// findExtensions asks PHP what it has, and tries what it could have.
+// findExtensions asks PHP for its extensions, and tries the optional ones.
 func (v *version) findExtensions(ctx context.Context) error {
 	if err := os.RemoveAll(v.file("ini.d")); err != nil {
 		return err
@@ -137,7 +136,7 @@ func (v *version) findExtensions(ctx context.Context) error {
 	if slices.Contains(shared, "opcache") { // before 8.5; since then it is always there
 		ini = "zend_extension=opcache\n" + ini
 	}
-	if err := record.WriteFile(v.file("ini.d", "10-always.ini"), []byte(ini), 0o644); err != nil {
+	if err := atomicfile.Write(v.file("ini.d", "10-always.ini"), []byte(ini), 0o644); err != nil {
 		return err
 	}
 	if out, err = v.run(ctx, "-m"); err != nil {
@@ -170,7 +169,7 @@ func (v *version) findExtensions(ctx context.Context) error {
 	return nil
 }
 
-// choice are the extensions of the version with those switched on that are.
+// choice returns the version's extensions, with those in enabled switched on.
 func (v *version) choice(enabled []string) []panel.PHPExtension {
 	var all []panel.PHPExtension
 	for _, name := range v.builtIn {

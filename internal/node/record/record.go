@@ -1,5 +1,5 @@
-// Package record keeps what a facility must remember about each account: a JSON file each, written
-// whole or not at all, read once on start.
+// Package record stores what a facility must remember about each account: one JSON file each, written atomically, read
+// once at the start.
 package record
 
 import (
@@ -12,9 +12,11 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+
+	"stead.dev/stead/internal/platform/atomicfile"
 )
 
-// Store keeps one T per account name. Its methods may be called at the same time from anywhere.
+// Store keeps one T per account name. It is safe for concurrent use.
 type Store[T any] struct {
 	dir string
 
@@ -24,8 +26,8 @@ type Store[T any] struct {
 
 var nameForm = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
 
-// Open reads the records in dir, which is made when missing. A record that cannot be read is an
-// error: going on without it would take a customer's things for superfluous.
+// Open reads the records in dir, which it creates when missing. An unreadable record is an error: without it a
+// customer's things would count as superfluous.
 func Open[T any](dir string) (*Store[T], error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("records: %w", err)
@@ -39,7 +41,7 @@ func Open[T any](dir string) (*Store[T], error) {
 		file := filepath.Join(dir, e.Name())
 		name, isRecord := strings.CutSuffix(e.Name(), ".json")
 		switch {
-		case filepath.Ext(e.Name()) == ".tmp": // a write that a crash cut short
+		case filepath.Ext(e.Name()) == ".tmp": // a write that a crash interrupted
 			err = os.Remove(file)
 		case isRecord && nameForm.MatchString(name):
 			var v T
@@ -62,15 +64,15 @@ func read[T any](file string) (v T, err error) {
 	return v, err
 }
 
-// Get answers the record of an account, the zero value when there is none. What it refers to
-// (slices, maps) is shared with other callers and not to be changed: see Update.
+// Get returns the record of an account, the zero value when there is none. Its slices and maps are shared with other
+// callers and must not be changed: see Update.
 func (s *Store[T]) Get(name string) T {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.all[name]
 }
 
-// All answers a copy of the map of all records.
+// All returns a copy of the map of all records.
 func (s *Store[T]) All() map[string]T {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -81,8 +83,8 @@ func (s *Store[T]) All() map[string]T {
 	return all
 }
 
-// Update passes a deep copy of the record to change and keeps what comes out, on disk before it
-// answers, unless change fails. Changes of one store follow each other; change must be quick.
+// Update passes a deep copy of the record to change and stores the result durably, unless change fails. Changes of one
+// store are serialized; change must be quick.
 func (s *Store[T]) Update(name string, change func(*T) error) (T, error) {
 	var none T
 	if !nameForm.MatchString(name) {
@@ -105,7 +107,7 @@ func (s *Store[T]) Update(name string, change func(*T) error) (T, error) {
 	if err != nil {
 		return none, fmt.Errorf("records: %w", err)
 	}
-	if err := WriteFile(s.file(name), append(after, '\n'), 0o600); err != nil {
+	if err := atomicfile.Write(s.file(name), append(after, '\n'), 0o600); err != nil {
 		return none, fmt.Errorf("records: %w", err)
 	}
 	s.all[name] = v
@@ -123,39 +125,7 @@ func (s *Store[T]) Delete(name string) error {
 		return fmt.Errorf("records: %w", err)
 	}
 	delete(s.all, name)
-	return SyncDir(s.dir)
+	return atomicfile.SyncDir(s.dir)
 }
 
 func (s *Store[T]) file(name string) string { return filepath.Join(s.dir, name+".json") }
-
-// WriteFile replaces a file so that a crash leaves the old one or the new one, whole.
-func WriteFile(file string, data []byte, mode fs.FileMode) error {
-	tmp := file + ".tmp"
-	f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, mode)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if err == nil {
-		err = f.Chmod(mode) // whatever the umask, and whatever was left there
-	}
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	if err := os.Rename(tmp, file); err != nil {
-		return err
-	}
-	return SyncDir(filepath.Dir(file))
-}
-
-// SyncDir makes the names in a directory last through a loss of power.
-func SyncDir(dir string) error {
-	f, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
-}

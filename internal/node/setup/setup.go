@@ -19,22 +19,24 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"stead.dev/stead/internal/platform/atomicfile"
 )
 
-// Settings are what a machine is prepared for.
+// Settings configure the preparation of a machine.
 type Settings struct {
-	DataDir     string // of the node; made when missing
+	DataDir     string // of the node; created when missing
 	AgentListen string
-	ConfigFile  string // written when there is none; an operator's is left alone
-	Program     string // this program, as the unit starts it
+	ConfigFile  string // written when it is missing; an operator's is left unchanged
+	Program     string // this program's path, for the unit
 	IPv4, IPv6  string // for customers' DNS; may be empty
 	Nameservers []string
 }
 
-// System is the machine. Files are below Root; commands are run by Run.
+// System is the machine. Files are below Root; Run runs commands.
 type System struct {
 	Root string
-	// Run runs a command to its end and answers what it printed.
+	// Run runs a command to its end and returns its output.
 	Run func(ctx context.Context, name string, args ...string) (string, error)
 }
 
@@ -62,23 +64,23 @@ func lastLines(text string) string {
 	return strings.Join(lines[max(0, len(lines)-5):], "; ")
 }
 
-// Step is one thing that should be so.
+// Step is one condition of a prepared machine.
 type Step struct {
 	Name string
-	// Missing tells what is not so yet, a line each; none: nothing is to be done.
+	// Missing returns what is not fulfilled yet, a line each; none: there is nothing to do.
 	Missing func(ctx context.Context, s System) ([]string, error)
-	// Apply makes it so.
+	// Apply fulfils it.
 	Apply func(ctx context.Context, s System, missing []string) error
 }
 
-// Plan is all of it, in order.
+// Plan lists all steps, in order.
 func Plan(settings Settings) []Step {
 	return []Step{
 		debian(), packages(), startsAllowed(), daemonsOff(), directories(settings), configuration(settings), unit(settings),
 	}
 }
 
-// Execute runs the steps and says of each what it found and did. With dry it only looks.
+// Execute runs the steps and prints what each found and did. With dry it only checks.
 func Execute(ctx context.Context, s System, steps []Step, dry bool, out io.Writer) error {
 	for _, step := range steps {
 		missing, err := step.Missing(ctx, s)
@@ -102,7 +104,7 @@ func Execute(ctx context.Context, s System, steps []Step, dry bool, out io.Write
 		if dry {
 			continue
 		}
-		// What a step leaves undone is found here and not by the customers.
+		// Find here what a step has left undone, before customers do.
 		if missing, err = step.Missing(ctx, s); err != nil || len(missing) > 0 {
 			return errors.Join(fmt.Errorf("%s: still missing: %s", step.Name, strings.Join(missing, ", ")), err)
 		}
@@ -117,10 +119,10 @@ func (s System) has(name string) bool {
 	return err == nil
 }
 
-// systemd tells whether it runs the machine.
+// systemd reports whether systemd runs the machine.
 func (s System) systemd() bool { return s.has("/run/systemd/system") }
 
-// debian holds that the machine is one of those for which the packages have these names.
+// debian checks that the packages have these names on the machine.
 func debian() Step {
 	return Step{
 		Name: "the machine runs Debian",
@@ -139,19 +141,19 @@ func debian() Step {
 	}
 }
 
-// Packages are the programs that the facilities drive.
+// Packages are the packages that the facilities need.
 func Packages() []string {
 	return []string{
 		"ca-certificates", "perl", "procps", "quota", "util-linux", // the machine
 		"nginx", "php-fpm", "php-cli", "php-mysql", "php-pgsql", "php-curl", "php-gd", "php-intl", "php-mbstring", "php-xml", "php-zip", // sites
 		"mariadb-server", "mariadb-client", "postgresql", "postgresql-client", // databases
-		"postfix", "dovecot-core", "dovecot-imapd", "dovecot-pop3d", "dovecot-lmtpd", "dovecot-sieve", "opendkim", // mail
+		"postfix", "postfix-sqlite", "dovecot-core", "dovecot-imapd", "dovecot-pop3d", "dovecot-lmtpd", "dovecot-sieve", "dovecot-sqlite", "opendkim", // mail
 		"openssh-server", // SFTP and shells
 		"restic",         // backups
 	}
 }
 
-// noStart keeps packages from starting their services while they are installed (invoke-rc.d(8)).
+// noStart prevents packages from starting their services during the installation (invoke-rc.d(8)).
 const noStart = "/usr/sbin/policy-rc.d"
 
 const noStartText = "#!/bin/sh\n# of stead node setup: nothing starts while it installs\nexit 101\n"
@@ -190,8 +192,8 @@ func packages() Step {
 	}
 }
 
-// startsForbidden tells that a setup was killed while packages came: what it forbade no package would ever be allowed
-// again, not even the machine's SSH server after an upgrade.
+// startsForbidden reports that a setup was killed during the installation: the file would forbid every later start,
+// even of the machine's SSH server after an upgrade.
 func startsForbidden(s System) bool {
 	text, err := os.ReadFile(s.path(noStart))
 	return err == nil && string(text) == noStartText
@@ -210,8 +212,7 @@ func startsAllowed() Step {
 	}
 }
 
-// daemons are the services of the packages. The machine's own SSH server is not among them: operators
-// come in by it.
+// daemons are the services of the packages. The machine's own SSH server is not among them: operators use it.
 var daemons = []string{
 	"nginx.service", "php*-fpm.service", "mariadb.service", "postgresql.service", "postgresql@*.service", "postfix.service",
 	"postfix@-.service", "dovecot.service", "dovecot.socket", "opendkim.service",
@@ -250,7 +251,7 @@ func daemonsOff() Step {
 }
 
 func directories(settings Settings) Step {
-	// Users of accounts pass through to their homes and list nothing.
+	// Users of accounts traverse it to their homes and list nothing.
 	const mode = 0o711
 	return Step{
 		Name: "the node has its directory",
@@ -311,8 +312,7 @@ func configuration(settings Settings) Step {
 
 const unitFile = "/etc/systemd/system/stead-node.service"
 
-// unitText is the agent's unit. KillMode=process: an agent that is stopped or upgraded stops no daemon
-// of the customers.
+// unitText is the agent's unit. KillMode=process: stopping or upgrading an agent stops no customers' daemon.
 func unitText(settings Settings) string {
 	return `[Unit]
 Description=Stead node
@@ -365,7 +365,7 @@ func unit(settings Settings) Step {
 	}
 }
 
-// Next says how the machine goes on being a node.
+// Next explains the next steps for becoming a node.
 func Next(s System, settings Settings) string {
 	start := settings.Program + " --config " + settings.ConfigFile + " node"
 	if s.systemd() {
@@ -374,25 +374,10 @@ func Next(s System, settings Settings) string {
 	return "next: run what stead admin nodes add prints, with --config " + settings.ConfigFile + " before node, then: " + start
 }
 
-// write replaces a file whole, with the folders above it.
+// write replaces a file and creates its parent folders.
 func write(file, text string, mode fs.FileMode) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return err
 	}
-	tmp, err := os.CreateTemp(filepath.Dir(file), ".stead-*")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.Remove(tmp.Name()) }() // after the rename there is nothing to remove
-	_, err = tmp.WriteString(text)
-	if err == nil {
-		err = tmp.Chmod(mode)
-	}
-	if err == nil {
-		err = tmp.Sync()
-	}
-	if err = errors.Join(err, tmp.Close()); err != nil {
-		return err
-	}
-	return os.Rename(tmp.Name(), file)
+	return atomicfile.Write(file, []byte(text), mode)
 }

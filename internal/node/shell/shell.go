@@ -26,20 +26,20 @@ import (
 	"stead.dev/stead/internal/node/accounts"
 	"stead.dev/stead/internal/node/facility"
 	"stead.dev/stead/internal/node/identity"
-	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/port/panel"
 )
 
-// Config is what the facility is told; Lookup, Enabled, Log and Session are needed.
+// Config configures the facility; Lookup, Enabled, Log and Session are required.
 type Config struct {
 	Lookup facility.Lookup
-	// Enabled tells whether an account has a shell.
+	// Enabled reports whether an account has a shell.
 	Enabled func(accounts.Account) bool
 	Log     *slog.Logger
 	// Session is the program that begins sessions, an absolute path first: see package ssh/session.
 	Session []string
 
-	// PerAccount bounds the terminals of an account (zero: 4), All those of the machine (100). Longest is
-	// how long one may take (4 hours), Idle how long nothing may move (30 minutes).
+	// PerAccount bounds the terminals of an account (zero: 4), All those of the machine (100). Longest bounds the time
+	// of one (4 hours), Idle the time without input or output (30 minutes).
 	PerAccount, All int
 	Longest, Idle   time.Duration
 }
@@ -120,13 +120,13 @@ func (d *Driver) end(which func(*terminal) bool) {
 	}
 }
 
-// terminal is a shell that runs.
+// terminal is a running shell.
 type terminal struct {
 	account accounts.Account
 	cancel  context.CancelFunc
-	screen  *os.File      // the master's side
-	alarm   *time.Timer   // ends it
-	idle    time.Duration // unless something moves before
+	screen  *os.File      // the master side
+	alarm   *time.Timer   // ends the terminal
+	idle    time.Duration // unless there is input or output before
 	ended   chan struct{} // closed when the shell has ended
 }
 
@@ -158,7 +158,7 @@ func (d *Driver) OpenTerminal(ctx context.Context, ref string, size panel.Termin
 		close(t.ended)
 		return nil, err
 	}
-	// Who was suspended, or lost the shell, between the look and the entry is not there in vain.
+	// Ends a terminal whose account was suspended, or lost the shell, between the check and the entry.
 	if now, err := d.cfg.Lookup(ref); err != nil || now.Suspended || !d.cfg.Enabled(now) {
 		cancel()
 	}
@@ -167,7 +167,7 @@ func (d *Driver) OpenTerminal(ctx context.Context, ref string, size panel.Termin
 		if err != nil && ctx.Err() == nil {
 			d.cfg.Log.Warn("input of a terminal broke off", "account", ref, "error", err)
 		}
-		cancel() // nobody is there any more
+		cancel() // nobody uses it any more
 	}()
 	return t, nil
 }
@@ -224,7 +224,7 @@ func (d *Driver) start(ctx context.Context, t *terminal, size panel.TerminalSize
 		}
 		d.leave(t)
 		close(t.ended)
-		// What left the session may still hold the line; what was shown before is read meanwhile.
+		// A process that left the session may still have the line open; earlier output is read meanwhile.
 		time.AfterFunc(lastWords, func() { _ = screen.Close() })
 		d.cfg.Log.Info("terminal ended", "account", a.Ref, "with", fmt.Sprint(err))
 	}()
@@ -232,12 +232,12 @@ func (d *Driver) start(ctx context.Context, t *terminal, size panel.TerminalSize
 	return nil
 }
 
-// lastWords is how long what a shell showed last can be read after its end.
+// lastWords is how long the last output of a shell can be read after its end.
 const lastWords = time.Second
 
-// endSession kills what is left of a session, whose jobs have process groups of their own.
+// endSession kills the rest of a session, whose jobs have process groups of their own.
 func endSession(leader int) error {
-	for range 10 { // what is being killed may start something
+	for range 10 { // a process that is being killed may start another
 		entries, err := os.ReadDir("/proc")
 		if err != nil {
 			return err
@@ -260,13 +260,13 @@ func endSession(leader int) error {
 	return nil
 }
 
-// sessionOf is the session of a process that runs; 0 when there is none.
+// sessionOf is the session of a running process; 0 when there is none.
 func sessionOf(pid int) int {
 	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
 		return 0
 	}
-	// proc(5): "pid (name) state ppid pgrp session …", and the name may have anything in it.
+	// proc(5): "pid (name) state ppid pgrp session …", and the name may contain anything.
 	fields := strings.Fields(string(data[bytes.LastIndexByte(data, ')')+1:]))
 	if len(fields) < 4 || fields[0] == "Z" {
 		return 0
@@ -278,7 +278,7 @@ func sessionOf(pid int) int {
 	return id
 }
 
-// prepare makes the line the user's, and as large as its window.
+// prepare gives the line to the user, and sets its size.
 func prepare(line *os.File, a accounts.Account, size panel.TerminalSize) error {
 	if err := line.Chown(a.User.UID, a.User.GID); err != nil {
 		return err
@@ -293,7 +293,7 @@ func windowOf(s panel.TerminalSize) *pty.Winsize {
 	return &pty.Winsize{Rows: uint16(s.Rows), Cols: uint16(s.Columns)} //nolint:gosec // G115: they are valid
 }
 
-// take does what came in.
+// take handles one input.
 func (t *terminal) take(in panel.TerminalInput) error {
 	t.alarm.Reset(t.idle)
 	if in.Resize != nil {
@@ -316,7 +316,7 @@ func (t *terminal) Read(b []byte) (int, error) {
 		t.alarm.Reset(t.idle)
 		return n, nil
 	}
-	// The kernel says EIO when nobody has the line open any more.
+	// The kernel returns EIO when no process has the line open any more.
 	if errors.Is(err, syscall.EIO) || errors.Is(err, os.ErrClosed) {
 		err = io.EOF
 	}

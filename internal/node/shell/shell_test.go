@@ -16,8 +16,8 @@ import (
 	"stead.dev/stead/internal/node/accounts"
 	"stead.dev/stead/internal/node/nodetest"
 	"stead.dev/stead/internal/node/ssh/session"
-	"stead.dev/stead/internal/panel"
 	"stead.dev/stead/internal/platform/testkit"
+	"stead.dev/stead/internal/port/panel"
 )
 
 // TestMain is also the program that begins sessions.

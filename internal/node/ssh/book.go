@@ -11,10 +11,10 @@ import (
 	"stead.dev/stead/internal/node/accounts"
 	"stead.dev/stead/internal/node/facility"
 	"stead.dev/stead/internal/node/record"
-	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/port/panel"
 )
 
-// entry is what is kept of an account.
+// entry is the stored record of an account.
 type entry struct {
 	Ref   string `json:"ref"`
 	Shell bool   `json:"shell,omitempty"`
@@ -28,7 +28,7 @@ type key struct {
 	LastUsedAt  *time.Time `json:"last_used_at,omitempty"`
 }
 
-// book keeps who may come in by SSH. It is panel.Shell as far as no server is concerned.
+// book stores who may sign in by SSH. It implements panel.Shell as far as no server is involved.
 type book struct {
 	records *record.Store[entry]
 	lookup  facility.Lookup
@@ -36,7 +36,7 @@ type book struct {
 	host, fingerprint string
 	port              int
 
-	// apply has the server follow the record; fresh is called before keys are told.
+	// apply makes the server follow the record; fresh is called before keys are listed.
 	apply func(ctx context.Context, a accounts.Account) error
 	fresh func()
 }
@@ -76,7 +76,7 @@ func userOf(a accounts.Account) string {
 	return a.User.Name
 }
 
-// Enabled tells whether the account has a shell.
+// Enabled reports whether the account has a shell.
 func (b *book) Enabled(a accounts.Account) bool { return b.records.Get(a.Name).Shell && !a.Suspended }
 
 // SetShellAccess implements panel.Shell.
@@ -89,7 +89,7 @@ func (b *book) SetShellAccess(ctx context.Context, ref string, enabled bool) (_ 
 	return b.answer(a), err
 }
 
-// change alters what is kept of an account that takes changes, and has the server follow.
+// change changes the record of an account that accepts changes, and has the server follow.
 func (b *book) change(ctx context.Context, ref string, change func(*entry) error) (accounts.Account, error) {
 	a, err := b.lookup(ref)
 	if err != nil {
@@ -148,7 +148,7 @@ func (b *book) SetSSHKeys(ctx context.Context, ref string, keys []panel.SSHKey) 
 	return err
 }
 
-// used notes that somebody came in with a key.
+// used records the use of a key.
 func (b *book) used(account, fingerprint string, at time.Time) error {
 	e := b.records.Get(account)
 	i := slices.IndexFunc(e.Keys, func(k key) bool { return k.Fingerprint == fingerprint })

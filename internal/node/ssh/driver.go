@@ -26,11 +26,11 @@ import (
 	"stead.dev/stead/internal/node/accounts"
 	"stead.dev/stead/internal/node/daemon"
 	"stead.dev/stead/internal/node/facility"
-	"stead.dev/stead/internal/node/record"
-	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/platform/atomicfile"
+	"stead.dev/stead/internal/port/panel"
 )
 
-// Config is what the facility is told; all but Host and Listen is needed.
+// Config configures the facility; all but Host and Listen is required.
 type Config struct {
 	Dir        string // state of the machine; absolute, root's down to it
 	Lookup     facility.Lookup
@@ -41,19 +41,19 @@ type Config struct {
 	// Listen is the address on which sshd listens, all when it is empty, and Port its port.
 	Listen string
 	Port   int
-	// Host is the name or address that customers are told.
+	// Host is the name or address that customers see.
 	Host string
 	// Session is the program that begins the sessions of a shell: see package session. Its words have no
 	// blanks, quotes or backslashes, and everybody may execute it.
 	Session []string
-	// Off is called when the shell of an account was switched off; nil: nobody cares.
+	// Off is called when the shell of an account was switched off; it may be nil.
 	Off func(accounts.Account)
 }
 
 const (
 	sshd = "/usr/sbin/sshd"
 	unit = "sshd"
-	// privsep is where sshd's unprivileged part lives before somebody has signed in; it is built in.
+	// privsep is the directory of sshd's unprivileged part before a sign-in; the path is built in.
 	privsep = "/run/sshd"
 )
 
@@ -76,7 +76,7 @@ var (
 	_ facility.Stopper  = (*Driver)(nil)
 )
 
-// New opens the facility: it makes its host key when there is none. Start makes it listen.
+// New opens the facility, and creates its host key when there is none. Start makes it listen.
 func New(c Config) (*Driver, error) {
 	if c.Dir == "" || c.Lookup == nil || c.Supervisor == nil || c.Now == nil || c.Log == nil || c.Port == 0 || len(c.Session) == 0 {
 		return nil, errors.New("ssh: Dir, Lookup, Supervisor, Now, Log, Port and Session are needed")
@@ -113,7 +113,7 @@ func (d *Driver) path(name ...string) string {
 // Capability implements facility.Facility.
 func (d *Driver) Capability() panel.Capability { return panel.CapShell }
 
-// hostKey makes the machine's key the first time, and answers its fingerprint.
+// hostKey creates the machine's key the first time, and returns its fingerprint.
 func (d *Driver) hostKey() (string, error) {
 	file := d.path("host_ed25519")
 	data, err := os.ReadFile(file)
@@ -127,7 +127,7 @@ func (d *Driver) hostKey() (string, error) {
 			return "", err
 		}
 		data = pem.EncodeToMemory(block)
-		if err := record.WriteFile(file, data, 0o600); err != nil {
+		if err := atomicfile.Write(file, data, 0o600); err != nil {
 			return "", err
 		}
 	} else if err != nil {
@@ -215,7 +215,7 @@ func (d *Driver) Start(ctx context.Context) error {
 		if err := unread.Note(); err != nil {
 			return fmt.Errorf("ssh: %w", err)
 		}
-		if err := record.WriteFile(file, want, 0o600); err != nil {
+		if err := atomicfile.Write(file, want, 0o600); err != nil {
 			return fmt.Errorf("ssh: %w", err)
 		}
 	}
@@ -244,8 +244,8 @@ func (d *Driver) Start(ctx context.Context) error {
 	return nil
 }
 
-// makePrivsep makes sshd's directory as Debian's package does, which also takes it away when the machine's own
-// sshd stops.
+// makePrivsep creates sshd's directory as Debian's package does, which also removes it when the machine's own sshd
+// stops.
 func makePrivsep() error {
 	if err := os.Mkdir(privsep, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("ssh: %w", err)
@@ -253,10 +253,10 @@ func makePrivsep() error {
 	return nil
 }
 
-// check has sshd judge a configuration.
+// check has sshd validate a configuration.
 func (d *Driver) check(ctx context.Context, config []byte) error {
 	file := d.path("sshd_config.new")
-	if err := record.WriteFile(file, config, 0o600); err != nil {
+	if err := atomicfile.Write(file, config, 0o600); err != nil {
 		return fmt.Errorf("ssh: %w", err)
 	}
 	defer func() { _ = os.Remove(file) }()
@@ -266,7 +266,7 @@ func (d *Driver) check(ctx context.Context, config []byte) error {
 	return nil
 }
 
-// ready tells that sshd greets.
+// ready reports that sshd sends its greeting.
 func (d *Driver) ready(ctx context.Context) error {
 	host := d.cfg.Listen
 	if ip := net.ParseIP(host); host == "" || (ip != nil && ip.IsUnspecified()) {
@@ -297,7 +297,7 @@ func (d *Driver) Stop(ctx context.Context) error {
 	return errors.Join(d.Close(), d.cfg.Supervisor.Stop(ctx, unit))
 }
 
-// Close ends the reading of the log; sshd and its sessions go on.
+// Close ends the reading of the log; sshd and its sessions keep running.
 func (d *Driver) Close() error {
 	if d.stop != nil {
 		d.stop()
@@ -327,7 +327,7 @@ func (d *Driver) Apply(ctx context.Context, a accounts.Account) error {
 	if err != nil {
 		return err
 	}
-	// Of key file and root, the one goes first that closes.
+	// Of key file and root, remove the one first that refuses sign-ins.
 	had := d.rootOf(a)
 	steps := []func() error{
 		func() error { return d.setKeys(a, content) },
@@ -350,19 +350,19 @@ func (d *Driver) Apply(ctx context.Context, a accounts.Account) error {
 	return nil
 }
 
-// words are those of the session program: where it asks for its cgroup, and the account's limits.
+// words are the arguments of the session program: the socket for joining its cgroup, and the account's limits.
 func (d *Driver) words(a accounts.Account) []string {
 	return append(slices.Clone(d.cfg.Session), d.socket(), strconv.Itoa(a.Limits.Processes), strconv.Itoa(a.Limits.MemoryMB))
 }
 
-// setKeys writes the account's keys, readable to its user: as whom sshd reads them.
+// setKeys writes the account's keys, readable by its user: sshd reads them as that user.
 func (d *Driver) setKeys(a accounts.Account, content string) error {
 	file := d.path("keys", a.User.Name)
 	have, err := os.ReadFile(file)
 	if err == nil && string(have) == content && readable(file, a.User.GID) {
 		return nil
 	}
-	if err := record.WriteFile(file, []byte(content), 0o600); err != nil {
+	if err := atomicfile.Write(file, []byte(content), 0o600); err != nil {
 		return err
 	}
 	if err := os.Chown(file, 0, a.User.GID); err != nil {
@@ -373,7 +373,7 @@ func (d *Driver) setKeys(a accounts.Account, content string) error {
 
 const keysMode = 0o640
 
-// readable tells whether a file of keys was given to the account's group: an agent may have been killed before.
+// readable reports whether a file of keys was given to the account's group: an agent may have been killed before.
 func readable(file string, gid int) bool {
 	info, err := os.Lstat(file)
 	if err != nil || info.Mode() != keysMode {

@@ -14,12 +14,12 @@ import (
 	"stead.dev/stead/internal/node/ssh/session"
 )
 
-// socket is where a session that begins asks to be bounded by its account's cgroup: only root can put a
-// process there. It sends nothing; the kernel says who it is.
+// socket is where a new session asks to be moved into its account's cgroup: only root can do that. The session sends
+// nothing; the kernel identifies it.
 func (d *Driver) socket() string { return d.path("join") }
 
-// listen answers sessions until ctx ends. A session that nobody answers, because the agent is down, goes on
-// without: the limits that it takes on itself hold, and the next agent puts it there.
+// listen serves sessions until ctx ends. A session without an answer, because the agent is down, continues: it has its
+// own limits, and the next agent moves it.
 func (d *Driver) listen(ctx context.Context) error {
 	if err := os.Remove(d.socket()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("ssh: %w", err)
@@ -47,7 +47,7 @@ func (d *Driver) listen(ctx context.Context) error {
 			if err := d.join(c); err != nil {
 				d.cfg.Log.Warn("session cannot be put into its cgroup", "error", err)
 			}
-			_ = c.Close() // the session goes on
+			_ = c.Close() // the session continues
 		}
 	})
 	return nil
@@ -77,7 +77,7 @@ func (d *Driver) join(c *net.UnixConn) error {
 	return err
 }
 
-// userByID is the Linux user of an account that may have sessions.
+// userByID returns the Linux user of an account that may have sessions.
 func (d *Driver) userByID(uid int) (string, bool) {
 	for _, e := range d.records.All() {
 		if a, err := d.lookup(e.Ref); err == nil && a.User.UID == uid {
@@ -87,7 +87,7 @@ func (d *Driver) userByID(uid int) (string, bool) {
 	return "", false
 }
 
-// adopt puts the sessions into cgroups that began while no agent ran.
+// adopt moves sessions into cgroups that began while no agent ran.
 func (d *Driver) adopt() {
 	for _, e := range d.records.All() {
 		a, err := d.lookup(e.Ref)

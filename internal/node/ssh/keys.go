@@ -8,10 +8,10 @@ import (
 
 	"golang.org/x/crypto/ssh"
 
-	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/port/panel"
 )
 
-// parse reads a key in the form of panel.SSHKey: type and base64, nothing before and nothing after.
+// parse parses a key in the form of panel.SSHKey: type and base64, and nothing else.
 func parse(k panel.SSHKey) (ssh.PublicKey, error) {
 	kind, encoded, ok := strings.Cut(k.PublicKey, " ")
 	data, err := base64.StdEncoding.DecodeString(encoded)
@@ -28,7 +28,7 @@ func parse(k panel.SSHKey) (ssh.PublicKey, error) {
 	return key, nil
 }
 
-// most keys that an account may have; sshd reads them all at every sign-in.
+// mostKeys bounds the keys of an account; sshd reads all of them at every sign-in.
 const mostKeys = 200
 
 // lines are the keys as sshd reads them, each with the options. What goes in was parsed and is written anew:

@@ -13,27 +13,27 @@ import (
 	"sync"
 	"time"
 
-	"stead.dev/stead/internal/node/record"
+	"stead.dev/stead/internal/platform/atomicfile"
 )
 
-// How often the server's log is read, and how large it may become before it is begun anew. sshd appends, so
-// the file can be emptied under it.
+// How often the server's log is read, and its maximum size before it is truncated. sshd appends, so the file can be
+// truncated while it is open.
 const (
 	readEvery = 5 * time.Second
 	mostLog   = 16 << 20
 )
 
-// tail reads what was added to a file since it last looked.
+// tail reads the text added to a file since the last read.
 type tail struct {
 	file string
-	kept string // where it says how far the file was read, for the next agent
+	kept string // file with the position for the next agent
 
 	mu sync.Mutex
 	at int64
 }
 
-// openTail goes on where an agent before read something that mattered: the lines bear no time, so one that
-// is read again would be taken for one of now.
+// openTail continues where a former agent has read something that mattered: the lines have no time, so a line that is
+// read again would count as new.
 func openTail(file, kept string) *tail {
 	t := &tail{file: file, kept: kept}
 	if data, err := os.ReadFile(kept); err == nil {
@@ -42,14 +42,14 @@ func openTail(file, kept string) *tail {
 	return t
 }
 
-// keep has the next agent go on behind what was read.
+// keep stores the position for the next agent.
 func (t *tail) keep() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return record.WriteFile(t.kept, strconv.AppendInt(nil, t.at, 10), 0o600)
+	return atomicfile.Write(t.kept, strconv.AppendInt(nil, t.at, 10), 0o600)
 }
 
-// lines answers the complete lines that came.
+// lines returns the new complete lines.
 func (t *tail) lines() ([]string, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -66,7 +66,7 @@ func (t *tail) lines() ([]string, error) {
 		return nil, err
 	}
 	if t.at < 0 || info.Size() < t.at {
-		t.at = 0 // begun anew
+		t.at = 0 // truncated
 	}
 	data, err := io.ReadAll(io.NewSectionReader(f, t.at, min(info.Size()-t.at, mostLog)))
 	if err != nil {
@@ -83,11 +83,11 @@ func (t *tail) lines() ([]string, error) {
 	return strings.Split(string(data), "\n"), nil
 }
 
-// accepted is what sshd writes when somebody came in. It begins its line: what strangers send as a name
-// stands further on, and without line breaks.
+// accepted matches sshd's message about a sign-in. It begins its line: a name sent by a stranger is further on, and
+// without line breaks.
 var accepted = regexp.MustCompile(`^Accepted publickey for ([a-z][a-z0-9]*) from \S+ port \d+ ssh2: \S+ (SHA256:[A-Za-z0-9+/]{43})\r?$`)
 
-// readLog notes which keys were used.
+// readLog records which keys were used.
 func (d *Driver) readLog() {
 	lines, err := d.log.lines()
 	if err != nil {
@@ -124,7 +124,7 @@ func (d *Driver) users() map[string]string {
 	return all
 }
 
-// follow reads the log, and keeps what sshd needs, until ctx ends.
+// follow reads the log, and maintains sshd's directory, until ctx ends.
 func (d *Driver) follow(ctx context.Context) {
 	tick := time.NewTicker(readEvery)
 	defer tick.Stop()

@@ -11,7 +11,7 @@ import (
 	"stead.dev/stead/internal/node/ssh/session"
 )
 
-// Installed tells whether the machine has the SSH server.
+// Installed reports whether the machine has the SSH server.
 func Installed() bool {
 	_, err := os.Stat(sshd)
 	return err == nil
@@ -51,7 +51,7 @@ func install(source, target string) error {
 	if err := os.Remove(target + ".new"); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	// The same file under another name, where that will do.
+	// A hard link to the file, when that is enough.
 	if path, err := os.Executable(); err == nil && info.Mode().Perm()&0o022 == 0 && info.Mode().Perm()&0o005 == 0o005 && os.Link(path, target+".new") == nil {
 		return os.Rename(target+".new", target)
 	}

@@ -11,15 +11,15 @@ import (
 	"syscall"
 )
 
-// process is one of the machine's.
+// process is a process of the machine.
 type process struct {
 	pid, parent int
 }
 
-// endSessions kills the sessions of a user that are open now: sshd's process for each, which runs as the
-// user, and all below it. What else runs as the user goes on: sites and cron jobs.
+// endSessions kills the open sessions of a user: sshd's process for each, which runs as the user, and all its
+// descendants. Other processes of the user keep running: sites and cron jobs.
 func endSessions(ctx context.Context, uid int) error {
-	for range 10 { // what is being killed may start something
+	for range 10 { // a process that is being killed may start another
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -39,7 +39,7 @@ func endSessions(ctx context.Context, uid int) error {
 	return nil
 }
 
-// sessionsOf are the processes of a user's sessions.
+// sessionsOf lists the processes of a user's sessions.
 func sessionsOf(uid int) ([]int, error) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
@@ -70,7 +70,7 @@ func sessionsOf(uid int) ([]int, error) {
 	return all, nil
 }
 
-// look reads a process; ok is false when it is gone or nothing of it runs any more.
+// look reads a process; ok is false when it has ended.
 func look(pid int) (p process, uid int, ok bool) {
 	dir := filepath.Join("/proc", strconv.Itoa(pid))
 	info, err := os.Stat(dir)
@@ -82,7 +82,7 @@ func look(pid int) (p process, uid int, ok bool) {
 	if err != nil || !isStat {
 		return p, 0, false
 	}
-	// proc(5): "pid (name) state ppid …", and the name may have anything in it.
+	// proc(5): "pid (name) state ppid …", and the name may contain anything.
 	_, rest, found := strings.Cut(string(data[strings.LastIndexByte(string(data), ')')+1:]), " ")
 	fields := strings.Fields(rest)
 	if !found || len(fields) < 2 || fields[0] == "Z" {

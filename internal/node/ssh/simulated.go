@@ -6,10 +6,10 @@ import (
 
 	"stead.dev/stead/internal/node/accounts"
 	"stead.dev/stead/internal/node/facility"
-	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/port/panel"
 )
 
-// Simulated keeps keys that open nothing, for sandbox customers.
+// Simulated keeps keys without effect, for sandbox customers.
 type Simulated struct{ *book }
 
 var (

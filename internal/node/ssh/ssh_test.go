@@ -14,8 +14,8 @@ import (
 	gossh "golang.org/x/crypto/ssh"
 
 	"stead.dev/stead/internal/node/accounts"
-	"stead.dev/stead/internal/panel"
 	"stead.dev/stead/internal/platform/testkit"
+	"stead.dev/stead/internal/port/panel"
 )
 
 func TestFilesBySFTP(t *testing.T) {

@@ -17,14 +17,14 @@ import (
 
 const (
 	flushEvery  = time.Second
-	flushBytes  = 64 << 10  // a busy site does not wait for the second
-	pendingMost = 256 << 10 // lines beyond it are lost: a disk that stands must not eat the memory
+	flushBytes  = 64 << 10  // a busy site does not wait for the next second
+	pendingMost = 256 << 10 // further lines are dropped: a stalled disk must not fill the memory
 	rotateBytes = 10 << 20
 	rotated     = 4 // older logs kept: .1 to .4
 )
 
-// accessLogs collects the lines of all sites and appends them to their files every second. A file is
-// open only while it is appended to, so a machine of ten thousand sites holds none.
+// accessLogs collects the lines of all sites and appends them to their files every second. A file is open only while it
+// is appended to, so a machine of ten thousand sites holds none open.
 type accessLogs struct {
 	log  *slog.Logger
 	kick chan struct{}
@@ -34,7 +34,7 @@ type accessLogs struct {
 	once    sync.Once
 	mu      sync.Mutex
 	pending map[string]*pendingLog // by domain
-	writing sync.Mutex             // one flush at a time
+	writing sync.Mutex             // serializes flushes
 }
 
 type pendingLog struct {
@@ -77,7 +77,7 @@ func (l *accessLogs) close() error {
 func (l *accessLogs) add(site *Site, line []byte) {
 	l.mu.Lock()
 	p := l.pending[site.Domain]
-	if p == nil || p.site.Home != site.Home { // a domain that moved takes no lines along
+	if p == nil || p.site.Home != site.Home { // a moved domain takes no lines along
 		p = &pendingLog{}
 		l.pending[site.Domain] = p
 	}
@@ -90,12 +90,12 @@ func (l *accessLogs) add(site *Site, line []byte) {
 	if full {
 		select {
 		case l.kick <- struct{}{}:
-		default: // it was kicked already
+		default: // a flush is pending already
 		}
 	}
 }
 
-// forget drops what is pending for a site that ended, after a flush that may be writing it.
+// forget drops the pending lines of a deleted site, after a flush that may be writing them.
 func (l *accessLogs) forget(site *Site) {
 	l.writing.Lock()
 	defer l.writing.Unlock()
@@ -118,8 +118,7 @@ func (l *accessLogs) flush() {
 	}
 }
 
-// appendLog writes in the customer's home, so it takes the customer's ways of a link or a pipe in
-// the log's place into account.
+// appendLog writes in the customer's home, so it expects that the customer has replaced the log by a link or a pipe.
 func appendLog(site *Site, lines []byte) (err error) {
 	home, err := os.OpenRoot(site.Home)
 	if err != nil {
@@ -159,7 +158,7 @@ func rotate(home *os.Root, name string) error {
 	return nil
 }
 
-// logLine is a line of the combined format.
+// logLine formats a line of the combined format.
 func logLine(r *http.Request, status int, sent int64, at time.Time) []byte {
 	ip, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
@@ -190,7 +189,7 @@ func logLine(r *http.Request, status int, sent int64, at time.Time) []byte {
 	return append(b, '\n')
 }
 
-// appendEscaped keeps what a client sends from ending its field or its line.
+// appendEscaped prevents a client's text from ending its field or its line.
 func appendEscaped(b []byte, s string) []byte {
 	const hex = "0123456789abcdef"
 	for i := range min(len(s), 2048) {
@@ -203,7 +202,7 @@ func appendEscaped(b []byte, s string) []byte {
 	return b
 }
 
-// recorder notes what was answered, for the log.
+// recorder records the answer for the log.
 type recorder struct {
 	http.ResponseWriter
 	status int
@@ -223,7 +222,7 @@ func (r *recorder) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// ReadFrom keeps the way open for the kernel to send a file without our copying it.
+// ReadFrom lets the kernel send a file without copying it here.
 func (r *recorder) ReadFrom(src io.Reader) (int64, error) {
 	n, err := io.Copy(r.ResponseWriter, src)
 	r.bytes += n

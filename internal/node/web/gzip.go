@@ -9,8 +9,8 @@ import (
 	"sync"
 )
 
-// acceptsGzip reads Accept-Encoding: gzip, x-gzip or * with a weight above zero; what names gzip
-// itself outweighs the star.
+// acceptsGzip parses Accept-Encoding: gzip, x-gzip or * with a weight above zero; an entry for gzip itself takes
+// precedence over the star.
 func acceptsGzip(headers []string) bool {
 	accepted := false
 	for _, header := range headers {
@@ -44,7 +44,7 @@ var gzips = sync.Pool{New: func() any {
 	return w
 }}
 
-// gzipWriter compresses a full answer on its way; other answers (304, 412, 416) pass as they are.
+// gzipWriter compresses a full answer; other answers (304, 412, 416) pass unchanged.
 type gzipWriter struct {
 	http.ResponseWriter
 	head bool

@@ -15,8 +15,8 @@ var frame string
 
 var pageTemplate = template.Must(template.New("page").Parse(frame))
 
-// Page is a page of the node's own, for when the site has none to show. The visitor's language is not
-// known: the text stands there in all.
+// Page is a page of the node's own, for a site without a fitting one. The visitor's language is unknown, so it has the
+// text in all languages.
 func Page(status int, id string) ([]byte, error) {
 	type line struct{ Lang, Text string }
 	data := struct {
@@ -31,7 +31,7 @@ func Page(status int, id string) ([]byte, error) {
 	return body.Bytes(), err
 }
 
-// page answers with a page of the node's own.
+// page writes a page of the node's own.
 func page(w http.ResponseWriter, status int, id string) {
 	body, err := Page(status, id)
 	if err != nil {

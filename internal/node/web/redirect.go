@@ -4,10 +4,10 @@ import (
 	"net/http"
 	"net/url"
 
-	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/port/panel"
 )
 
-// redirect sends the visitor elsewhere for good. There is no body: nobody reads it.
+// redirect sends the visitor elsewhere permanently, without a body.
 func redirect(w http.ResponseWriter, to string) {
 	h := w.Header()
 	h.Set("Location", to)
@@ -15,8 +15,8 @@ func redirect(w http.ResponseWriter, to string) {
 	w.WriteHeader(http.StatusMovedPermanently)
 }
 
-// redirectTarget is where a site's redirect sends this request: a target that is only a host takes
-// path and query along. The host is always the target's own, whatever the path looks like.
+// redirectTarget is the target of a site's redirect for this request: a target that is only a host gets the path and
+// query. The host is always the target's own, whatever the path looks like.
 func redirectTarget(target string, r *http.Request) string {
 	u, err := url.Parse(target)
 	if err != nil || u.Path != "" || u.RawQuery != "" {
@@ -25,12 +25,12 @@ func redirectTarget(target string, r *http.Request) string {
 	return onHost(u.Scheme, u.Host, r)
 }
 
-// secureAddress is the address of the request by HTTPS. The host is the one that found the site, in
-// canonical form; a port was that of plain HTTP.
+// secureAddress is the request's address by HTTPS. The host is the one that found the site, in canonical form; a port
+// was that of plain HTTP.
 func secureAddress(r *http.Request) string {
 	host, err := panel.CanonicalHost(hostname(r.Host))
 	if err != nil {
-		return "/" // no site is found for such a host, so nobody asks
+		return "/" // no site has such a host, so this is unreachable
 	}
 	return onHost("https", host, r)
 }

@@ -12,13 +12,13 @@ import (
 	"sync"
 	"time"
 
-	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/port/panel"
 )
 
 // GoServer serves sites from this process.
 type GoServer struct {
-	// Challenges is a directory whose files are answered under /.well-known/acme-challenge/ of every
-	// site, before anything else; empty is none. It is set before serving.
+	// Challenges is a directory whose files are served under /.well-known/acme-challenge/ of every site, before
+	// anything else; empty is none. It is set before serving.
 	Challenges string
 
 	now  func() time.Time
@@ -26,13 +26,13 @@ type GoServer struct {
 	logs *accessLogs
 
 	mu       sync.Mutex
-	accounts map[string][]*Site // what Apply was told
+	accounts map[string][]*Site // the arguments of Apply
 	hosts    sync.Map           // host name to *Site; read by every request
 }
 
 var _ Server = (*GoServer)(nil)
 
-// NewGoServer is a server without sites. Close ends its writing of logs.
+// NewGoServer makes a server without sites. Close ends its writing of logs.
 func NewGoServer(now func() time.Time, log *slog.Logger) *GoServer {
 	s := &GoServer{now: now, log: log, logs: newAccessLogs(log), accounts: map[string][]*Site{}}
 	return s
@@ -52,7 +52,7 @@ func (s *GoServer) Apply(_ context.Context, account string, sites []Site) error 
 	}
 	for _, old := range s.accounts[account] {
 		for _, host := range old.hosts() {
-			s.hosts.CompareAndDelete(host, old) // unless it was just stored anew
+			s.hosts.CompareAndDelete(host, old) // unless it was just stored again
 		}
 		if len(sites) == 0 {
 			s.logs.forget(old)
@@ -69,8 +69,8 @@ func (s *GoServer) Apply(_ context.Context, account string, sites []Site) error 
 // Close implements Server.
 func (s *GoServer) Close() error { return s.logs.close() }
 
-// site finds who answers for a Host header: its case, port and trailing dot do not matter, and it
-// may be international in either form.
+// site finds the site of a Host header: case, port and trailing dot do not matter, and it may be international in
+// either form.
 func (s *GoServer) site(hostport string) *Site {
 	host, err := panel.CanonicalHost(hostname(hostport))
 	if err != nil {
@@ -99,7 +99,7 @@ func hostname(hostport string) string {
 	return host
 }
 
-// ServeHTTP answers for all sites.
+// ServeHTTP serves all sites.
 func (s *GoServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	site := s.site(r.Host)
@@ -115,15 +115,15 @@ func (s *GoServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.serveSite(rec, r, site)
 	}
 	if r.Method == http.MethodHead {
-		rec.bytes = 0 // what was written is only the length of what was not sent
+		rec.bytes = 0 // the count is of bytes that were not sent
 	}
 	s.logs.add(site, logLine(r, rec.status, rec.bytes, s.now()))
 }
 
-// challengePath is where authorities of certificates look (RFC 8555, section 8.3).
+// challengePath is where certificate authorities look (RFC 8555, section 8.3).
 const challengePath = "/.well-known/acme-challenge/"
 
-// serveChallenge answers what proves to an authority that the site is here: even while it is suspended or redirects.
+// serveChallenge serves the proof for an authority, even while the site is suspended or redirects.
 func (s *GoServer) serveChallenge(w http.ResponseWriter, r *http.Request) bool {
 	token, ok := strings.CutPrefix(r.URL.Path, challengePath)
 	if !ok || s.Challenges == "" || r.Method != http.MethodGet || strings.Trim(token, tokenLetters) != "" || token == "" {
@@ -166,7 +166,7 @@ func (s *GoServer) serveSite(w http.ResponseWriter, r *http.Request, site *Site)
 	}
 }
 
-// Listener settings that keep slow and greedy clients from holding the machine.
+// Listener settings against slow and greedy clients.
 const (
 	headerTimeout  = 10 * time.Second
 	bodyTimeout    = 30 * time.Second // requests for static files have no body worth waiting for
@@ -175,7 +175,7 @@ const (
 	maxHeaderBytes = 32 << 10
 )
 
-// HTTPServer is a server for handler with limits fit for the open internet.
+// HTTPServer makes a server for handler with limits fit for the open internet.
 func HTTPServer(handler http.Handler, log *slog.Logger) *http.Server {
 	return &http.Server{
 		Handler:           handler,

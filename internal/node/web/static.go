@@ -94,7 +94,7 @@ func documentRoot(site *Site) (*os.Root, error) {
 	return home.OpenRoot(site.DocumentRoot)
 }
 
-// open opens for reading, without waiting when it is a pipe.
+// open opens for reading, without blocking on a pipe.
 func open(root *os.Root, name string) (*os.File, fs.FileInfo, error) {
 	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -108,15 +108,15 @@ func open(root *os.Root, name string) (*os.File, fs.FileInfo, error) {
 	return f, info, nil
 }
 
-// redirectToDirectory sends the browser to the address under which relative links work. The address
-// is made from the clean name, as one that begins with two slashes would name another host.
+// redirectToDirectory redirects to the address at which relative links work. It builds the address from the clean name,
+// as one that begins with two slashes would name another host.
 func redirectToDirectory(w http.ResponseWriter, r *http.Request, name string) {
 	to := url.URL{Path: "/" + name + "/", RawQuery: r.URL.RawQuery}
 	w.Header().Set("Location", to.String())
 	w.WriteHeader(http.StatusMovedPermanently)
 }
 
-// fail answers when there is nothing to serve. The site's own /404.html is shown when it has one.
+// fail answers when there is nothing to serve. It shows the site's own /404.html, if there is one.
 func (s *GoServer) fail(w http.ResponseWriter, r *http.Request, site *Site, root *os.Root, err error) {
 	switch {
 	case errors.Is(err, fs.ErrPermission):
@@ -146,16 +146,16 @@ func customNotFound(w http.ResponseWriter, root *os.Root) bool {
 }
 
 const (
-	// smallFile is read into memory, sent with its header in one write, and its content is part of
-	// its validator.
+	// smallFile bounds files that are read into memory and sent with the header in one write; their content is part of
+	// their validator.
 	smallFile = 64 << 10
-	// gzipFrom is where compressing begins to pay.
+	// gzipFrom is the size from which compression pays.
 	gzipFrom = 1 << 10
 )
 
 var buffers = sync.Pool{New: func() any { return new([smallFile]byte) }}
 
-// serveContent sends a file; the standard library decides on conditions and ranges.
+// serveContent sends a file; the standard library handles conditions and ranges.
 func serveContent(w http.ResponseWriter, r *http.Request, f *os.File, info fs.FileInfo) error {
 	content, sum := io.ReadSeeker(f), uint32(0)
 	if info.Size() <= smallFile {
@@ -174,7 +174,7 @@ func serveContent(w http.ResponseWriter, r *http.Request, f *os.File, info fs.Fi
 	tag := etag(info, sum)
 	if contenttype.Compressible(mediaType) && info.Size() >= gzipFrom {
 		h.Add("Vary", "Accept-Encoding")
-		// A range is a range of the plain file: only that can be resumed.
+		// A range refers to the plain file: only that can be resumed.
 		if r.Header.Get("Range") == "" && acceptsGzip(r.Header.Values("Accept-Encoding")) {
 			h.Set("ETag", `"`+tag+`-gz"`)
 			gz := &gzipWriter{ResponseWriter: w, head: r.Method == http.MethodHead}
@@ -190,8 +190,8 @@ func serveContent(w http.ResponseWriter, r *http.Request, f *os.File, info fs.Fi
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// etag names a version of a file: who it is, when it changed, and for small files what is in it,
-// because two writes within one tick of the file system's clock leave the same times.
+// etag names a version of a file: its identity, its time of change, and for small files its content, because two writes
+// within one tick of the file system's clock have the same times.
 func etag(info fs.FileInfo, sum uint32) string {
 	b := make([]byte, 0, 80)
 	b = strconv.AppendInt(b, info.Size(), 36)

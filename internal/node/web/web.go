@@ -8,13 +8,12 @@ package web
 
 import "context"
 
-// Server is told which sites an account has. GoServer is the driver for a fresh machine; one that
-// writes configuration for a daemon has the same methods.
+// Server gets the sites of each account. GoServer is the driver for a fresh machine; one that writes configuration for
+// a daemon has the same methods.
 type Server interface {
-	// Apply makes sites all that is served of the account; none ends its service. Applying the
-	// same again changes nothing.
+	// Apply sets all sites of the account; none ends its service. Applying the same again changes nothing.
 	Apply(ctx context.Context, account string, sites []Site) error
-	// Close writes out what is pending.
+	// Close writes what is pending.
 	Close() error
 }
 
@@ -25,27 +24,27 @@ type Expecter interface {
 	Expect(account string, sites []Site)
 }
 
-// Site is the names that are answered in one way: from a document root, or by a redirect. "www." of a name is answered too, unless
-// another site has it.
+// Site is a group of names that are answered in the same way: from a document root, or by a redirect. "www." of a name
+// is answered too, unless another site has it.
 type Site struct {
 	Domain       string   // names the site and its log; canonical (panel.CanonicalDomain)
 	Aliases      []string // more names; canonical
 	Home         string   // the account's directory on this machine
 	DocumentRoot string   // below Home, slash-separated
-	RedirectTo   string   // where visitors are sent instead; see panel.RedirectURL
-	ForceHTTPS   bool     // visitors who came by plain HTTP are sent to the same address by HTTPS
+	RedirectTo   string   // where visitors are redirected; see panel.RedirectURL
+	ForceHTTPS   bool     // redirects visitors of plain HTTP to the same address by HTTPS
 	Suspended    bool
 
-	// Preview is one more name, under the machine's own domain, that shows the site before the DNS of
-	// its domain points here; search engines are told to leave it alone. Empty is none.
+	// Preview is a further name, under the machine's own domain, that shows the site before the DNS of its domain
+	// points here; search engines are told to ignore it. Empty is none.
 	Preview string
-	// Certificate and CertificateKey are files with the chain and the key for HTTPS in PEM; empty is the
-	// machine's self-signed one. The Go server leaves HTTPS to whoever listens.
+	// Certificate and CertificateKey are files with the chain and the key for HTTPS in PEM; empty uses the machine's
+	// self-signed one. The Go server leaves HTTPS to the listener.
 	Certificate, CertificateKey string
-	HSTS                        bool // browsers are told to come by HTTPS only (RFC 6797)
-	// PHP is the socket of the account's PHP, by FastCGI; empty serves no programs.
+	HSTS                        bool // tells browsers to use HTTPS only (RFC 6797)
+	// PHP is the FastCGI socket of the account's PHP; empty runs no programs.
 	PHP string
-	// GID is the group by which the account reads the logs that the server keeps for it.
+	// GID is the group that may read the account's logs.
 	GID int
 }
 

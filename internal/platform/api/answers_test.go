@@ -22,6 +22,7 @@ import (
 )
 
 func TestEveryAnswerBearsTheHeaders(t *testing.T) {
+	t.Parallel()
 	clk := clock.NewFake(testkit.Start)
 	w := newWorld(t, testkit.SQLite(t, clk), clk, 100)
 	for _, c := range []struct {
@@ -55,6 +56,7 @@ func TestEveryAnswerBearsTheHeaders(t *testing.T) {
 }
 
 func TestWhoeverTriesAddressesIsThrottled(t *testing.T) {
+	t.Parallel()
 	clk := clock.NewFake(testkit.Start)
 	w := newWorld(t, testkit.SQLite(t, clk), clk, 2)
 	for range 2 {
@@ -78,6 +80,7 @@ func stream(id string, f func(w http.ResponseWriter, r *http.Request) error) api
 }
 
 func TestAStreamThatIsRefusedLeavesNothingOfItsAnswer(t *testing.T) {
+	t.Parallel()
 	clk := clock.NewFake(testkit.Start)
 	w := newWorld(t, testkit.SQLite(t, clk), clk, 100, stream("download", func(w http.ResponseWriter, _ *http.Request) error {
 		w.Header().Set("Content-Length", "5")
@@ -102,6 +105,7 @@ func TestAStreamThatIsRefusedLeavesNothingOfItsAnswer(t *testing.T) {
 }
 
 func TestAStreamThatFlushedHasBegun(t *testing.T) {
+	t.Parallel()
 	clk := clock.NewFake(testkit.Start)
 	w := newWorld(t, testkit.SQLite(t, clk), clk, 100, stream("events", func(w http.ResponseWriter, _ *http.Request) error {
 		if err := http.NewResponseController(w).Flush(); err != nil {
@@ -122,6 +126,7 @@ func TestAStreamThatFlushedHasBegun(t *testing.T) {
 }
 
 func TestTheLanguageOfAnAnswer(t *testing.T) {
+	t.Parallel()
 	clk := clock.NewFake(testkit.Start)
 	c := config(testkit.SQLite(t, clk), clk, 100)
 	c.Language = "uz"
@@ -204,6 +209,7 @@ func money[Out any](id string, f func(ctx context.Context, tx *db.Tx) (*Out, err
 }
 
 func TestAMoneyOperationMayAnswerNothing(t *testing.T) {
+	t.Parallel()
 	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
 		w := newWorld(t, d, clk, 100, money("empty", func(context.Context, *db.Tx) (*api.Empty, error) { return nil, nil }))
 		for i := range 2 {
@@ -219,6 +225,7 @@ func TestAMoneyOperationMayAnswerNothing(t *testing.T) {
 }
 
 func TestAMoneyOperationThatDiesMayBeTriedAgain(t *testing.T) {
+	t.Parallel()
 	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
 		die := func(context.Context) error { return nil }
 		w := newWorld(t, d, clk, 100, money("die", func(ctx context.Context, _ *db.Tx) (*thing, error) {
@@ -248,6 +255,7 @@ func TestAMoneyOperationThatDiesMayBeTriedAgain(t *testing.T) {
 }
 
 func TestAnOperationMayHaveMoreTimeButNotWithoutItsClient(t *testing.T) {
+	t.Parallel()
 	clk := clock.NewFake(testkit.Start)
 	w := newWorld(t, testkit.SQLite(t, clk), clk, 100, api.Operation[struct{}, api.Empty]{
 		ID: "things.grind", Method: "GET", Path: "/api/v1/grind", Section: api.Orders, Auth: api.Open, Summary: "Grind",
@@ -284,6 +292,7 @@ func TestAnOperationMayHaveMoreTimeButNotWithoutItsClient(t *testing.T) {
 }
 
 func TestAMoneyOperationThatTakesTooLongIsUndone(t *testing.T) {
+	t.Parallel()
 	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
 		c := config(d, clk, 100)
 		c.Timeout = time.Second

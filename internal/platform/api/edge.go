@@ -26,8 +26,7 @@ import (
 	"stead.dev/stead/internal/platform/throttle"
 )
 
-// Verifier finds the principal of a bearer token. Its errors are faults of
-// kind Unauthenticated.
+// Verifier authenticates a bearer token and returns its principal. Its errors are faults of kind Unauthenticated.
 type Verifier interface {
 	Verify(ctx context.Context, token string) (auth.Principal, error)
 }
@@ -43,7 +42,7 @@ type Config struct {
 	Verifier Verifier
 	// Keys is needed where operations are mounted that are called with a key.
 	Keys KeyVerifier
-	// Trail may be nil: what is done with keys is then kept nowhere.
+	// Trail may be nil: requests made with keys are then not recorded.
 	Trail    Trail
 	Switches Switches
 	Limiter  throttle.Limiter
@@ -123,8 +122,8 @@ func (e *Edge) check(d *declared) error {
 	return nil
 }
 
-// Page is an operation of the interface that a browser opens and another
-// handler serves; it is mounted nowhere here and only stands in the document.
+// Page is an operation of the interface that a browser opens and another handler serves. The edge does not mount it and
+// only adds it to the document.
 type Page struct {
 	Path    string
 	Section Section
@@ -143,8 +142,7 @@ func (e *Edge) Operations() []Info {
 	return out
 }
 
-// ServeHTTP serves an operation, or refuses in the form of the specification's
-// error object what is none.
+// ServeHTTP serves an operation. For an unknown path or method it answers the specification's error object.
 func (e *Edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	cors(w)
 	clean := r.URL.EscapedPath() == path.Clean(r.URL.EscapedPath())
@@ -156,7 +154,7 @@ func (e *Edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		e.mux.ServeHTTP(w, r)
 		return
 	}
-	// Nobody is asked who they are here, so the address is counted.
+	// No caller is authenticated here, so the throttle counts the address.
 	r = r.WithContext(e.localize(r, auth.Principal{}))
 	err := e.throttle(w, r, e.addressKey(r), e.Default)
 	switch {
@@ -169,7 +167,7 @@ func (e *Edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	e.WriteError(w, r, err)
 }
 
-// unrouted tells a path that exists with other methods from one that does not.
+// unrouted distinguishes a path that exists with other methods from one that does not exist.
 func (e *Edge) unrouted(w http.ResponseWriter, r *http.Request) error {
 	var allow []string
 	for _, m := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
@@ -204,7 +202,7 @@ func preflight(w http.ResponseWriter) {
 // handler runs the phases of one operation; see the package comment.
 func (e *Edge) handler(d *declared) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		note := noteOf(r.Context())
+		note := requestLogOf(r.Context())
 		note.operation = d.ID
 		whole := r.Context()
 		ctx, cancel := context.WithTimeout(whole, cmp.Or(d.timeout, e.Timeout))
@@ -215,7 +213,7 @@ func (e *Edge) handler(d *declared) http.Handler {
 		r = r.WithContext(e.localize(r, p))
 		ended := func() {}
 		if err == nil {
-			w, ended, err = e.trailed(w, r, d, p)
+			w, ended, err = e.recordCall(w, r, d, p)
 		}
 		defer ended()
 		if err != nil {
@@ -270,8 +268,8 @@ func (e *Edge) admit(w http.ResponseWriter, r *http.Request, d *declared) (auth.
 	return p, nil
 }
 
-// identify: the section must be on, and the token good where one is needed. On
-// open operations a good token only names whose throttle counts.
+// identify checks that the section is on, and that the token is valid where one is needed. On open operations a valid
+// token only selects the throttle that counts.
 func (e *Edge) identify(r *http.Request, d *declared) (auth.Principal, error) {
 	if !e.Switches.Enabled(d.Section) {
 		return auth.Principal{}, fault.SectionDisabled.New()
@@ -324,8 +322,8 @@ func bearer(r *http.Request) (string, error) {
 	return token, nil
 }
 
-// addressKey names a caller by address. It groups those that one has at will:
-// an IPv6 caller owns at least a /64.
+// addressKey names a caller by address. It groups the addresses that one caller can choose from: an IPv6 caller owns at
+// least a /64.
 func (e *Edge) addressKey(r *http.Request) string {
 	a := e.ClientAddr(r).Unmap()
 	if a.Is6() {
@@ -370,7 +368,7 @@ func (e *Edge) run(d *declared, p auth.Principal, w http.ResponseWriter, r *http
 	case d.input.body != nil:
 		body, err = readBody(r, limit)
 	case d.commit != nil:
-		// It means nothing to the operation, but tells two requests of one key apart.
+		// The operation ignores it, but it distinguishes two requests with one key.
 		body, err = readAll(r, limit)
 	}
 	if err != nil {
@@ -390,8 +388,8 @@ func (e *Edge) run(d *declared, p auth.Principal, w http.ResponseWriter, r *http
 	return encode(d, out)
 }
 
-// runCommit: effect and answer in one transaction, kept under the client's key
-// when it sent one.
+// runCommit executes effect and answer in one transaction, and stores the answer under the client's key when it sent
+// one.
 func (e *Edge) runCommit(d *declared, p auth.Principal, w http.ResponseWriter, r *http.Request, in any, body []byte) (int, []byte, error) {
 	var status int
 	effect := func(ctx context.Context, tx *db.Tx) (a idempotency.Answer, err error) {
@@ -428,7 +426,7 @@ func (e *Edge) runCommit(d *declared, p auth.Principal, w http.ResponseWriter, r
 		if f.Def.Kind != fault.KindUnprocessable && f.Def.Kind != fault.KindNotFound {
 			return idempotency.Answer{}, false
 		}
-		noteOf(r.Context()).fail(f)
+		requestLogOf(r.Context()).fail(f)
 		return idempotency.Answer{Status: f.Def.Kind.Status(), Body: e.errorBody(r.Context(), f)}, true
 	})
 	if replayed {
@@ -437,13 +435,13 @@ func (e *Edge) runCommit(d *declared, p auth.Principal, w http.ResponseWriter, r
 	return a.Status, a.Body, err
 }
 
-// choosing is an answer that says whether it is the operation's own status, or 200: a POST that made nothing, such as a
-// preview.
-type choosing interface{ HTTPStatus() int }
+// statusChooser is an answer that chooses its own status: the operation's, or 200 for a POST that created nothing, such
+// as a preview.
+type statusChooser interface{ HTTPStatus() int }
 
 func encode(d *declared, out any) (int, []byte, error) {
 	status := d.Status
-	if own, ok := out.(choosing); ok {
+	if own, ok := out.(statusChooser); ok {
 		status = own.HTTPStatus()
 	}
 	b, err := marshal(out)
@@ -464,20 +462,19 @@ func marshal(v any) ([]byte, error) {
 func writeJSON(w http.ResponseWriter, status int, body []byte) {
 	h := w.Header()
 	for _, of := range []string{"Content-Length", "Content-Encoding", "Content-Disposition", "ETag", "Last-Modified"} {
-		h.Del(of) // of a stream that was refused after all
+		h.Del(of) // set by a stream before it was refused
 	}
-	if status != http.StatusRequestedRangeNotSatisfiable { // there it says how much there is
+	if status != http.StatusRequestedRangeNotSatisfiable { // a 416 says how much there is
 		h.Del("Content-Range")
 	}
 	h.Set("Cache-Control", "no-store")
 	h.Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write(body) // a client that went away is nobody's error
+	_, _ = w.Write(body) // an error means only that the client has disconnected
 }
 
-// serveStream calls a function that writes its own answer. An error that comes
-// before the first byte is written as any other; later it can only end the
-// connection, so that the client does not take a part for the whole.
+// serveStream calls a function that writes its own answer. An error before the first byte is written like any other. A
+// later error can only end the connection, so that the client does not take a part for the whole.
 func (e *Edge) serveStream(d *declared, p auth.Principal, w http.ResponseWriter, r *http.Request) {
 	in, err := e.decode(d, r, nil)
 	if err != nil {
@@ -491,7 +488,7 @@ func (e *Edge) serveStream(d *declared, p auth.Principal, w http.ResponseWriter,
 			e.WriteError(w, r, err)
 			return
 		}
-		noteOf(r.Context()).fail(fault.From(err))
+		requestLogOf(r.Context()).fail(fault.From(err))
 		panic(http.ErrAbortHandler)
 	}
 }

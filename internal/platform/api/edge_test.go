@@ -39,7 +39,7 @@ func (ts tokens) Verify(_ context.Context, token string) (auth.Principal, error)
 	return p, nil
 }
 
-type sections map[api.Section]bool // switched off
+type sections map[api.Section]bool // the ones that are switched off
 
 func (s sections) Enabled(x api.Section) bool { return !s[x] }
 
@@ -76,7 +76,7 @@ type world struct {
 	entered chan struct{}
 }
 
-// config of an edge whose throttle lets limit requests pass.
+// config is the configuration of an edge whose throttle allows limit requests.
 func config(d *db.DB, clk clock.Clock, limit int) api.Config {
 	return api.Config{
 		DB: d, Switches: sections{}, Limiter: throttle.New(d, clk), Answers: idempotency.NewStore(d),
@@ -175,6 +175,7 @@ func key(rec *httptest.ResponseRecorder) string {
 }
 
 func TestThePhases(t *testing.T) {
+	t.Parallel()
 	clk := clock.NewFake(testkit.Start)
 	w := newWorld(t, testkit.SQLite(t, clk), clk, 1000)
 	big := `{"name":"` + strings.Repeat("x", 2000) + `"}`
@@ -249,6 +250,7 @@ func TestThePhases(t *testing.T) {
 }
 
 func TestRefusalsTellClientsWhatToDo(t *testing.T) {
+	t.Parallel()
 	clk := clock.NewFake(testkit.Start)
 	w := newWorld(t, testkit.SQLite(t, clk), clk, 1000)
 	got := w.do("GET", "/api/v1/things/5", "", "").Header().Get("WWW-Authenticate")
@@ -272,6 +274,7 @@ func TestRefusalsTellClientsWhatToDo(t *testing.T) {
 }
 
 func TestASwitchedOffSectionIsNotThere(t *testing.T) {
+	t.Parallel()
 	clk := clock.NewFake(testkit.Start)
 	w := newWorld(t, testkit.SQLite(t, clk), clk, 1000)
 	w.off[api.Orders] = true
@@ -283,6 +286,7 @@ func TestASwitchedOffSectionIsNotThere(t *testing.T) {
 }
 
 func TestTheThrottleCountsPerCallerAndSaysSo(t *testing.T) {
+	t.Parallel()
 	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
 		w := newWorld(t, d, clk, 3)
 		for i := range 3 {
@@ -305,7 +309,7 @@ func TestTheThrottleCountsPerCallerAndSaysSo(t *testing.T) {
 		if rec := w.do("GET", "/api/v1/things/5", "full", ""); rec.Code != 200 {
 			t.Errorf("the next window: %d", rec.Code)
 		}
-		// Whoever guesses tokens is counted by address.
+		// Guesses of tokens count against the address.
 		for range 3 {
 			w.do("GET", "/api/v1/things/5", "guess", "")
 		}
@@ -316,6 +320,7 @@ func TestTheThrottleCountsPerCallerAndSaysSo(t *testing.T) {
 }
 
 func TestAMoneyOperationIsRepeatable(t *testing.T) {
+	t.Parallel()
 	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
 		w := newWorld(t, d, clk, 1000)
 		pay := func(key, body string) *httptest.ResponseRecorder {
@@ -350,6 +355,7 @@ func TestAMoneyOperationIsRepeatable(t *testing.T) {
 }
 
 func TestOfTwoAtOnceOneIsToldToWait(t *testing.T) {
+	t.Parallel()
 	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
 		w := newWorld(t, d, clk, 1000)
 		w.block = make(chan struct{})
@@ -372,6 +378,7 @@ func TestOfTwoAtOnceOneIsToldToWait(t *testing.T) {
 }
 
 func TestAStreamThatFailsHalfWayEndsTheConnection(t *testing.T) {
+	t.Parallel()
 	clk := clock.NewFake(testkit.Start)
 	w := newWorld(t, testkit.SQLite(t, clk), clk, 1000)
 	srv := httptest.NewServer(w.handler)

@@ -6,13 +6,13 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// Webhooks are the requests that this server sends to addresses of its users. They are mounted nowhere and stand under
-// "webhooks" of the OpenAPI document, so that receivers can check what comes and generate code from it.
+// Webhooks are the requests that this server sends to its users' addresses. They are not mounted; the OpenAPI document
+// lists them under "webhooks", so that receivers can validate requests and generate code.
 type Webhooks struct {
 	// Envelope is the type of a whole body. Its member "type" is the event's type, and its member "data" an object
 	// with the members "object" and "previous".
 	Envelope reflect.Type
-	// Stub is the type of "object" in "data" in the place of one that is too large to be sent; "truncated" is true then.
+	// Stub is the type of "object" in "data" that replaces an object too large to send; "truncated" is true then.
 	Stub reflect.Type
 	// Headers are those of every request.
 	Headers []Header
@@ -37,7 +37,7 @@ const eventsTag = "Events"
 // Send adds requests to the OpenAPI document.
 func (e *Edge) Send(w Webhooks) { e.sent = append(e.sent, w) }
 
-// webhooks describes what is sent: one request for each type of event.
+// webhooks describes the outgoing requests: one for each type of event.
 func (e *Edge) webhooks() map[string]*huma.PathItem {
 	all := map[string]*huma.PathItem{}
 	for _, w := range e.sent {

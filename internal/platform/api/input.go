@@ -66,7 +66,7 @@ func newInput(reg huma.Registry, t reflect.Type) (*input, error) {
 		}
 		p.required = p.in == "path" || f.Tag.Get("required") == "true"
 		p.schema = huma.SchemaFromField(reg, f, f.Name)
-		p.schema.Nullable = false // it is there or not
+		p.schema.Nullable = false // an argument is present or absent, never null
 		in.params = append(in.params, p)
 	}
 	return in, nil
@@ -117,7 +117,7 @@ func (e *Edge) decode(d *declared, r *http.Request, body []byte) (any, error) {
 			}
 		}
 		if d.Money && p.name == idempotencyKey {
-			v.Elem().FieldByIndex(p.index).SetString(text) // runCommit judges it, of every operation alike
+			v.Elem().FieldByIndex(p.index).SetString(text) // runCommit validates it, for all operations alike
 			continue
 		}
 		if !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
@@ -139,8 +139,8 @@ func (e *Edge) decode(d *declared, r *http.Request, body []byte) (any, error) {
 	return v.Interface(), bad.err()
 }
 
-// set parses text into the field and validates it. A path parameter that is
-// not of its type names nothing: 404. A thing has one address: /5, not /05.
+// set parses text into the field and validates it. A path parameter that does not parse names nothing: 404. Each object
+// has one address: /5, not /05.
 func (e *Edge) set(field reflect.Value, p param, text string, bad invalid) error {
 	target := field
 	if field.Kind() == reflect.Pointer {
@@ -172,8 +172,7 @@ func (e *Edge) set(field reflect.Value, p param, text string, bad invalid) error
 	return nil
 }
 
-// parse sets a scalar or a comma-separated list and answers it in the form
-// that schemas are checked against.
+// parse sets a scalar or a comma-separated list and returns it in the form that the schema validator expects.
 func parse(v reflect.Value, text string) (any, bool) {
 	switch v.Kind() {
 	case reflect.String:
@@ -204,7 +203,7 @@ func parse(v reflect.Value, text string) (any, bool) {
 	}
 }
 
-// readBody reads a JSON body within its bound.
+// readBody reads a JSON body of at most limit bytes.
 func readBody(r *http.Request, limit int64) ([]byte, error) {
 	if ct := r.Header.Get("Content-Type"); ct != "" {
 		mt, _, err := mime.ParseMediaType(ct)
@@ -215,7 +214,7 @@ func readBody(r *http.Request, limit int64) ([]byte, error) {
 	return readAll(r, limit)
 }
 
-// readAll reads a body of any type within its bound.
+// readAll reads a body of any type of at most limit bytes.
 func readAll(r *http.Request, limit int64) ([]byte, error) {
 	b, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, limit))
 	var large *http.MaxBytesError
@@ -232,7 +231,7 @@ func (e *Edge) decodeBody(d *declared, field reflect.Value, body []byte, bad inv
 	if len(strings.TrimSpace(string(body))) == 0 {
 		body = []byte("{}")
 	}
-	if !utf8.Valid(body) || halved(body) {
+	if !utf8.Valid(body) || hasLoneSurrogate(body) {
 		return fault.MalformedJSON.Wrapf("the body is not UTF-8")
 	}
 	var value any
@@ -243,7 +242,7 @@ func (e *Edge) decodeBody(d *declared, field reflect.Value, body []byte, bad inv
 		bad.add("body", fault.Text{ID: "invalid.characters"})
 		return nil
 	}
-	if name, ok := repeated(json.NewDecoder(bytes.NewReader(body))); ok {
+	if name, ok := duplicateMember(json.NewDecoder(bytes.NewReader(body))); ok {
 		bad.add(name, fault.Text{ID: "invalid.repeated"})
 		return nil
 	}
@@ -256,8 +255,7 @@ func (e *Edge) decodeBody(d *declared, field reflect.Value, body []byte, bad inv
 	if len(res.Errors) > 0 {
 		return nil
 	}
-	// What the schema lets pass may still not fit the Go type: an integer of 30
-	// digits, a date that is not one.
+	// A value that the schema accepts may still not fit the Go type: an integer of 30 digits, an impossible date.
 	if err := json.Unmarshal(body, field.Addr().Interface()); err != nil {
 		var typeErr *json.UnmarshalTypeError
 		switch {
@@ -272,11 +270,10 @@ func (e *Edge) decodeBody(d *declared, field reflect.Value, body []byte, bad inv
 	return nil
 }
 
-// repeated finds a member that one object of the next value has twice. Which
-// of the two counts differs between readers of JSON, so what is validated and
-// what is decoded would not be the same. Letter case makes no difference,
-// because to the decoder it makes none. The JSON is known to be valid.
-func repeated(dec *json.Decoder) (name string, ok bool) {
+// duplicateMember finds a duplicate member in an object of the next value. Readers of JSON differ in which of the two they
+// take, so the validator and the decoder could see different values. Letter case is ignored, because the decoder
+// ignores it. The JSON is known to be valid.
+func duplicateMember(dec *json.Decoder) (name string, ok bool) {
 	opening, _ := dec.Token()
 	object := opening == json.Delim('{')
 	if !object && opening != json.Delim('[') {
@@ -287,13 +284,13 @@ func repeated(dec *json.Decoder) (name string, ok bool) {
 		if object {
 			t, _ := dec.Token()
 			name, _ = t.(string)
-			f := folded(name)
+			f := foldCase(name)
 			if names[f] {
 				return name, true
 			}
 			names[f] = true
 		}
-		if name, ok = repeated(dec); ok {
+		if name, ok = duplicateMember(dec); ok {
 			return name, true
 		}
 	}
@@ -301,8 +298,8 @@ func repeated(dec *json.Decoder) (name string, ok bool) {
 	return "", false
 }
 
-// folded makes strings equal that strings.EqualFold calls so.
-func folded(s string) string {
+// foldCase makes strings equal that strings.EqualFold considers equal.
+func foldCase(s string) string {
 	return strings.Map(func(r rune) rune {
 		for {
 			next := unicode.SimpleFold(r)
@@ -314,30 +311,30 @@ func folded(s string) string {
 	}, s)
 }
 
-// halved finds \ud800 without its other half. The decoder puts U+FFFD in the place of it and says nothing: a file would be
-// written that nobody has sent.
-func halved(body []byte) bool {
+// hasLoneSurrogate finds \ud800 without its other half. The decoder silently replaces it by U+FFFD, and a file would
+// get content that nobody has sent.
+func hasLoneSurrogate(body []byte) bool {
 	for {
 		at := bytes.IndexByte(body, '\\')
 		if at < 0 || at+1 == len(body) {
 			return false
 		}
 		body = body[at+1:]
-		first := unit(body)
-		body = body[1:] // what is escaped: a backslash, too
+		first := codeUnit(body)
+		body = body[1:] // skip the escaped character, which may be a backslash
 		if !utf16.IsSurrogate(first) {
 			continue
 		}
 		body = body[4:]
-		if len(body) == 0 || body[0] != '\\' || utf16.DecodeRune(first, unit(body[1:])) == utf8.RuneError {
+		if len(body) == 0 || body[0] != '\\' || utf16.DecodeRune(first, codeUnit(body[1:])) == utf8.RuneError {
 			return true
 		}
 		body = body[6:]
 	}
 }
 
-// unit reads what follows the backslash of \u0061; -1 when it is something else.
-func unit(escaped []byte) rune {
+// codeUnit reads what follows the backslash of \u0061; it returns -1 for anything else.
+func codeUnit(escaped []byte) rune {
 	if len(escaped) < 5 || escaped[0] != 'u' {
 		return -1
 	}
@@ -372,10 +369,9 @@ func hasNUL(v any) bool {
 // catalogue and its argument.
 const mark = "\x1f"
 
-// init makes the validator speak in ids of the catalogue, so that what is
-// wrong with a member is said in the caller's language.
+// init makes the validator return ids of the catalogue instead of text, so that clients read errors in their language.
 func init() { //nolint:gochecknoinits // huma's messages are package variables
-	// A list is a list: null would pass by the bounds of its length.
+	// A list is never null: null would pass the checks of its length.
 	huma.DefaultArrayNullable = false
 	for message, id := range map[*string]string{
 		&validation.MsgUnexpectedProperty:                 "unexpected",
@@ -433,7 +429,7 @@ func init() { //nolint:gochecknoinits // huma's messages are package variables
 	}
 }
 
-// violation reads one of the validator's errors: which member, and which text.
+// violation reads one of the validator's errors: the member, and its text.
 func violation(err error) (field string, t fault.Text) {
 	var detail *huma.ErrorDetail
 	if !errors.As(err, &detail) {

@@ -14,6 +14,7 @@ import (
 )
 
 func TestWhatIsValidatedIsWhatIsDecoded(t *testing.T) {
+	t.Parallel()
 	clk := clock.NewFake(testkit.Start)
 	w := newWorld(t, testkit.SQLite(t, clk), clk, 1000)
 	long := strings.Repeat("x", 50)
@@ -46,6 +47,7 @@ func TestWhatIsValidatedIsWhatIsDecoded(t *testing.T) {
 }
 
 func TestAListIsNotNull(t *testing.T) {
+	t.Parallel()
 	clk := clock.NewFake(testkit.Start)
 	w := newWorld(t, testkit.SQLite(t, clk), clk, 1000, tagging)
 	for body, status := range map[string]int{
@@ -152,6 +154,7 @@ func hasFold(m map[string][]string, name string) bool {
 }
 
 func TestAnAddressIsReadStrictly(t *testing.T) {
+	t.Parallel()
 	clk := clock.NewFake(testkit.Start)
 	w := newWorld(t, testkit.SQLite(t, clk), clk, 1000)
 	for _, path := range []string{"/api/v1/things/05", "/api/v1/things/+5", "/api/v1/things/%2B5", "/api/v1/things/5%20", "/api/v1/things/0x5"} {
@@ -169,7 +172,7 @@ func TestAnAddressIsReadStrictly(t *testing.T) {
 	}
 }
 
-// Whatever a body is, what reaches the function keeps the declared bounds.
+// Checks that whatever the body, the function gets values within the declared bounds.
 func FuzzBody(f *testing.F) {
 	for _, s := range []string{
 		`{"name":"ab","count":3,"note":"x"}`, `{"NAME":"ab","name":"a"}`, `{"name":"ab","count":1e0}`, `[1]`, `null`, `{"name":`,

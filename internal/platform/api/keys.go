@@ -10,8 +10,8 @@ import (
 	"stead.dev/stead/internal/platform/fault"
 )
 
-// KeyVerifier finds the principal of a reseller's API key. Its errors are faults: of
-// kind Unauthenticated, or fault.AddressNotAllowed.
+// KeyVerifier authenticates a reseller's API key and returns its principal. Its errors are faults: of kind
+// Unauthenticated, or fault.AddressNotAllowed.
 type KeyVerifier interface {
 	VerifyKey(ctx context.Context, key string, from netip.Addr) (auth.Principal, error)
 }
@@ -20,16 +20,15 @@ type KeyVerifier interface {
 // (specification, "Limits").
 const ResellerThrottle = "reseller"
 
-// resellerBase is where the reseller API lives, and publicBase the interface that
-// some of its operations are the same as.
+// resellerBase is the path of the reseller API, and publicBase the path of the public interface, with which it shares
+// operations.
 const (
 	publicBase   = "/api/v1/"
 	resellerBase = "/api/v1/reseller/"
 )
 
-// Resold is an operation of the interface as resellers call it: the same function
-// below /api/v1/reseller, with a key in the place of a token. What it works on is
-// the key's account's, so nothing but the way of signing in differs.
+// Resold is an operation of the public interface as resellers call it: the same function below /api/v1/reseller, with a
+// key instead of a token. It works on the account of the key, so only the authentication differs.
 func Resold(r Route) Route { return resold{r} }
 
 type resold struct{ Route }
@@ -55,13 +54,13 @@ func apiKey(r *http.Request) (string, error) {
 	case header == "":
 		return token, nil
 	case token != "" && token != header, len(header) > 512:
-		return "", fault.APIKeyInvalid.New() // which of the two is meant is not ours to guess
+		return "", fault.APIKeyInvalid.New() // both are present: refuse instead of choosing one
 	default:
 		return header, nil
 	}
 }
 
-// InfoOf is what can be said of an operation before it is mounted.
+// InfoOf describes an operation before it is mounted.
 func InfoOf(r Route) (Info, error) {
 	d, err := r.declare()
 	if err != nil {

@@ -44,8 +44,8 @@ func (t tolerant) Schema(typ reflect.Type, allowRef bool, hint string) *huma.Sch
 	return s
 }
 
-// complete makes a schema out of what huma knows of its type. The members of embedded types that are not exported are
-// put into the types that embed them, as encoding/json does; huma passes them over.
+// complete corrects the schema that huma has made of a type. It adds the members of embedded unexported types, as
+// encoding/json does; huma omits them.
 func (t tolerant) complete(name string) {
 	t.whole[name] = true
 	s, typ := t.Map()[name], t.TypeFromRef(schemaPrefix+name)
@@ -65,14 +65,14 @@ func (t tolerant) complete(name string) {
 	}
 }
 
-// namesNull has null among the values of a member that may be null: an enum is all that there is.
+// namesNull adds null to the enum of a nullable member: an enum lists all allowed values.
 func namesNull(s *huma.Schema) {
 	if s.Nullable && len(s.Enum) > 0 && !slices.Contains(s.Enum, nil) {
 		s.Enum = append(slices.Clone(s.Enum), nil)
 	}
 }
 
-// merge puts members of one object that the other has not into it.
+// merge adds members of from that into does not have.
 func merge(into, from *huma.Schema) {
 	changed := false
 	for name, member := range from.Properties {
@@ -93,8 +93,8 @@ func merge(into, from *huma.Schema) {
 	}
 }
 
-// allowNull says of members that point to objects and are always there, as in
-// answers, that they may be null. huma says so of scalars only.
+// allowNull marks members as nullable that point to objects and are always present, as in answers. huma does so for
+// scalars only.
 func allowNull(s *huma.Schema, t reflect.Type) {
 	if t == nil || t.Kind() != reflect.Struct {
 		return
@@ -129,23 +129,32 @@ func schemaName(t reflect.Type, hint string) string {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	pkg := t.PkgPath()[strings.LastIndex(t.PkgPath(), "/")+1:]
+	pkg := publicName(t.PkgPath()[strings.LastIndex(t.PkgPath(), "/")+1:])
 	name := t.Name()
 	if name == "" {
 		name = hint
 	}
 	if base, arg, generic := strings.Cut(name, "["); generic {
-		// List[stead.dev/stead/internal/orders.orderWire] is the list of orders.
+		// List[stead.dev/stead/internal/commerce/orders.orderWire] is the list of orders.
 		arg = strings.TrimSuffix(arg, "]")
 		arg = arg[strings.LastIndex(arg, "/")+1:]
 		argPkg, argName, _ := strings.Cut(arg, ".")
-		return title(argPkg) + title(strings.TrimSuffix(argName, "Wire")) + base
+		return title(publicName(argPkg)) + title(strings.TrimSuffix(argName, "Wire")) + base
 	}
 	name = title(strings.TrimSuffix(name, "Wire"))
 	if pkg == "" || pkg == "money" || pkg == "page" || strings.HasPrefix(name, title(strings.TrimSuffix(pkg, "s"))) {
 		return name
 	}
 	return title(pkg) + name
+}
+
+// publicName is the package's name in the names of schemas. It stays the same when a package is renamed, because
+// clients know it.
+func publicName(pkg string) string {
+	if pkg == "sitedomains" {
+		return "hosting"
+	}
+	return pkg
 }
 
 func title(s string) string {
@@ -264,7 +273,7 @@ func (e *Edge) describe(item *huma.PathItem, d *declared) {
 	}
 	for _, p := range d.input.params {
 		if d.Money && p.name == idempotencyKey {
-			continue // described below, for all of them
+			continue // described once, for all operations
 		}
 		param := &huma.Param{Name: p.name, In: p.in, Required: p.required, Description: p.doc, Schema: p.schema}
 		if p.in == "query" && p.schema.Type == huma.TypeArray {
@@ -284,7 +293,7 @@ func (e *Edge) describe(item *huma.PathItem, d *declared) {
 		op.RequestBody = &huma.RequestBody{Required: true, Content: binary(d.accepts)}
 	}
 	op.Responses[strconv.Itoa(d.Status)] = e.success(d, d.Status)
-	if d.out.Implements(reflect.TypeFor[choosing]()) {
+	if d.out.Implements(reflect.TypeFor[statusChooser]()) {
 		op.Responses[strconv.Itoa(http.StatusOK)] = e.success(d, http.StatusOK)
 	}
 	e.refusals(op, d)
@@ -317,7 +326,7 @@ func (e *Edge) describe(item *huma.PathItem, d *declared) {
 	}
 }
 
-// bodyNeeded tells whether a body has members that must be there: no body is an empty object.
+// bodyNeeded reports whether a body has required members: an absent body is an empty object.
 func (e *Edge) bodyNeeded(s *huma.Schema) bool {
 	if s.Ref != "" {
 		s = e.registry.SchemaFromRef(s.Ref)
@@ -342,7 +351,7 @@ func (e *Edge) success(d *declared, status int) *huma.Response {
 	case d.Stream && len(d.contentTypes) > 0:
 		r.Content = binary(d.contentTypes)
 		if media := r.Content["application/json"]; media != nil && d.out != reflect.TypeFor[Empty]() {
-			media.Schema = e.registry.Schema(d.out, true, d.ID) // it also answers as other operations do
+			media.Schema = e.registry.Schema(d.out, true, d.ID) // a stream that may also answer JSON
 		}
 	case d.out == reflect.TypeFor[Empty]():
 		if !d.Stream {

@@ -65,10 +65,9 @@ func (s Section) Known() bool { return titles[s] != "" }
 // Auth says who may call an operation.
 type Auth int
 
-// Open operations need no token; Token ones need one with a scope, and
-// AnyToken ones any valid token. Own ones authenticate their caller
-// themselves, as the OAuth endpoints do their clients. Key ones are called by
-// resellers with an API key.
+// Open operations need no token; Token operations need one with a scope, and AnyToken operations any valid token. Own
+// operations authenticate their caller themselves, as the OAuth endpoints do with clients. Resellers call Key
+// operations with an API key.
 const (
 	Open Auth = iota + 1
 	Token
@@ -80,8 +79,8 @@ const (
 // DomainCheck is the throttle of domain checks (specification, "Limits").
 const DomainCheck = "domain_check"
 
-// Empty is the answer of operations that have nothing to say: an object without
-// members (specification, "Endpoints": JSON, and 200 or 201).
+// Empty is the answer of operations without a result: an object without members (specification, "Endpoints": JSON, and
+// 200 or 201).
 type Empty struct{}
 
 // Operation is one operation of the interface: its declaration and exactly one
@@ -94,28 +93,27 @@ type Operation[In, Out any] struct {
 	Path    string
 	Section Section
 	Auth    Auth
-	// Scopes: a token with any of them may call.
+	// Scopes lists the scopes of which a token needs any one.
 	Scopes []string
 	// FirstParty operations are for Stead's own applications only.
 	FirstParty bool
 	// Throttle names another policy than the surface's own.
 	Throttle string
-	// ThrottleKey tells apart the callers behind one address, where Auth is
-	// Own.
+	// ThrottleKey distinguishes the callers behind one address, where Auth is Own.
 	ThrottleKey func(r *http.Request) string
 	// Summary is one line; Description may say more. Both are in English, for
 	// the OpenAPI document.
 	Summary     string
 	Description string
-	// Reads says of a POST that it changes nothing: keys that only read may call it.
+	// Reads marks a POST that changes nothing: read-only keys may call it.
 	Reads bool
 	// Status of success; 0 means 200.
 	Status int
 	// MaxBody bounds the body in bytes; 0 means the edge's bound. Streams are
 	// bounded by what they read.
 	MaxBody int64
-	// Timeout bounds an operation whose work grows with what it works on; 0 means
-	// the edge's bound. Streams have none. A client that leaves ends it earlier.
+	// Timeout bounds an operation whose work grows with its input; 0 means the edge's bound. Streams have none. A
+	// client that disconnects ends it earlier.
 	Timeout time.Duration
 	// AllowNUL lets strings of the body hold NUL characters, which the
 	// database cannot store.
@@ -126,7 +124,7 @@ type Operation[In, Out any] struct {
 	// document.
 	ContentTypes []string
 	Accepts      []string
-	// Document completes what the document says of a Stream.
+	// Document completes a Stream's description in the document.
 	Document func(op *huma.Operation)
 
 	Handle func(ctx context.Context, p auth.Principal, in *In) (*Out, error)
@@ -139,7 +137,7 @@ type Route interface {
 	declare() (*declared, error)
 }
 
-// Info is what can be said of a mounted operation without its types.
+// Info describes a mounted operation without its types.
 type Info struct {
 	ID, Method, Path string
 	Section          Section
@@ -240,7 +238,7 @@ func (o Operation[In, Out]) declare() (*declared, error) {
 	return d, errors.Join(errs...)
 }
 
-// answer keeps a nil *Out from becoming a non-nil any.
+// answer returns a nil any for a nil *Out, which would otherwise become a non-nil any.
 func answer[Out any](out *Out, err error) (any, error) {
 	if err != nil {
 		return nil, err

@@ -14,41 +14,39 @@ import (
 	"stead.dev/stead/internal/platform/secret"
 )
 
-// note gathers what the request's one log line will say.
-type note struct {
+// requestLog collects the content of the request's one log line.
+type requestLog struct {
 	id        string
 	operation string
 	principal auth.Principal
 	fault     *fault.Error
 }
 
-func (n *note) fail(f *fault.Error) { n.fault = f }
+func (n *requestLog) fail(f *fault.Error) { n.fault = f }
 
-type noteKey struct{}
+type requestLogKey struct{}
 
-// noteOf is the note of the request; outside Outer it is a note that nobody
-// reads.
-func noteOf(ctx context.Context) *note {
-	if n, ok := ctx.Value(noteKey{}).(*note); ok {
+// requestLogOf is the collector of the request. Outside Outer it returns one that nobody reads.
+func requestLogOf(ctx context.Context) *requestLog {
+	if n, ok := ctx.Value(requestLogKey{}).(*requestLog); ok {
 		return n
 	}
-	return &note{}
+	return &requestLog{}
 }
 
-// RequestID is the id that the request's answer bears in X-Request-Id.
-func RequestID(ctx context.Context) string { return noteOf(ctx).id }
+// RequestID is the id of the request, which its answer has as X-Request-Id.
+func RequestID(ctx context.Context) string { return requestLogOf(ctx).id }
 
-// Observer is told of every finished request, for metrics.
+// Observer is called with every finished request, for metrics.
 type Observer func(method, operation string, status int, took time.Duration)
 
-// Outer surrounds everything that is served: it gives the request its id,
-// catches panics, writes one log line, and sets the headers that every answer
-// bears.
+// Outer surrounds every handler of the server: it gives the request its id, catches panics, writes one log line, and
+// sets the headers that every answer has.
 func Outer(log *slog.Logger, c clock.Clock, observe Observer, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := c.Now()
-		n := &note{id: secret.Token("req_", 12)}
-		ctx := context.WithValue(r.Context(), noteKey{}, n)
+		n := &requestLog{id: secret.Token("req_", 12)}
+		ctx := context.WithValue(r.Context(), requestLogKey{}, n)
 		r = r.WithContext(ctx)
 		rec := &recorder{ResponseWriter: w, status: http.StatusOK}
 		h := rec.Header()
@@ -72,14 +70,14 @@ func Outer(log *slog.Logger, c clock.Clock, observe Observer, next http.Handler)
 				observe(r.Method, n.operation, rec.status, took)
 			}
 			if abort {
-				panic(http.ErrAbortHandler) // ends the connection: what was sent is no whole answer
+				panic(http.ErrAbortHandler) // ends the connection: the answer is incomplete
 			}
 		}()
 		next.ServeHTTP(rec, r)
 	})
 }
 
-func logRequest(ctx context.Context, log *slog.Logger, r *http.Request, n *note, rec *recorder, took time.Duration) {
+func logRequest(ctx context.Context, log *slog.Logger, r *http.Request, n *requestLog, rec *recorder, took time.Duration) {
 	level := slog.LevelInfo
 	attrs := []slog.Attr{
 		slog.String("request_id", n.id), slog.String("method", r.Method), slog.String("path", loggedPath(r)),
@@ -97,17 +95,16 @@ func logRequest(ctx context.Context, log *slog.Logger, r *http.Request, n *note,
 		if f.Cause != nil {
 			attrs = append(attrs, slog.String("cause", f.Cause.Error()))
 		}
-		if f.Def.Kind.Status() >= http.StatusInternalServerError && ctx.Err() == nil { // else the client left
+		if f.Def.Kind.Status() >= http.StatusInternalServerError && ctx.Err() == nil { // otherwise the client has disconnected
 			level = slog.LevelError
 		}
 	}
 	log.LogAttrs(ctx, level, "request", attrs...)
 }
 
-// loggedPath is what may be known of the request's address. What the interface
-// names in its paths is no secret; a page's path may be one, such as the link
-// of a mail, so of a page the pattern is said and of an unknown address how it
-// begins. Queries bear codes and are never said.
+// loggedPath is the part of the request's address that may be logged. Paths of the interface hold no secrets. The path
+// of a page may, such as the link of a mail: of a page it returns the pattern, of an unknown address the beginning.
+// Queries hold codes and are never logged.
 func loggedPath(r *http.Request) string {
 	p := r.URL.Path
 	if !strings.HasPrefix(p, "/api/") {
@@ -125,7 +122,7 @@ func loggedPath(r *http.Request) string {
 	return p
 }
 
-// recorder remembers what was answered.
+// recorder records the status and the size of the answer.
 type recorder struct {
 	http.ResponseWriter
 	status int

@@ -15,8 +15,8 @@ import (
 	"stead.dev/stead/internal/platform/throttle"
 )
 
-// throttle counts the request, writes the RateLimit headers (draft-ietf-httpapi-
-// ratelimit-headers, and the older X- ones) and refuses what is too much.
+// throttle counts the request, writes the RateLimit headers (draft-ietf-httpapi-ratelimit-headers, and the older X-
+// ones) and refuses a request above the limit.
 func (e *Edge) throttle(w http.ResponseWriter, r *http.Request, key string, p throttle.Policy) error {
 	if p.Limit <= 0 {
 		return nil // switched off by the operator
@@ -41,30 +41,28 @@ func (e *Edge) throttle(w http.ResponseWriter, r *http.Request, key string, p th
 	return refusal
 }
 
-// tooMany refuses what a limiter did not allow, and says in how many seconds it is worth another try.
+// tooMany refuses a request that a limiter did not allow, and says after how many seconds a retry can succeed.
 func tooMany(res throttle.Result) (retry int, refusal error) {
 	retry = max(1, seconds(res.Reset))
 	return retry, fault.RateLimited.With(fault.Fields{"retry_after": retry})
 }
 
-// seconds rounds up: who comes a moment too early is refused again.
+// seconds rounds up: a client that retries a moment too early is refused again.
 func seconds(d time.Duration) int { return int(math.Ceil(d.Seconds())) }
 
-// Throttle counts a request that another handler serves under its address, as
-// the edge does with its own.
+// Throttle counts a request that another handler serves, by its address, as the edge does with its own requests.
 func (e *Edge) Throttle(w http.ResponseWriter, r *http.Request, policy string) error {
 	return e.throttle(w, r, e.addressKey(r), e.Policies[policy])
 }
 
-// WriteError answers err as the specification's error object. The cause goes
-// to the request's log line and nowhere else.
+// WriteError writes err as the specification's error object. The cause goes to the request's log line and nowhere else.
 func (e *Edge) WriteError(w http.ResponseWriter, r *http.Request, err error) {
 	f := fault.From(err)
 	if context.Cause(r.Context()) != nil && f.Def == fault.Internal {
-		// The client left or the time was up; nothing is wrong with us.
+		// The client has disconnected or the time is up; the server is not at fault.
 		f = fault.Maintenance.Wrap(err)
 	}
-	noteOf(r.Context()).fail(f)
+	requestLogOf(r.Context()).fail(f)
 	h := w.Header()
 	switch f.Def.Kind {
 	case fault.KindUnauthenticated:
@@ -119,7 +117,7 @@ func (e *Edge) errorBody(ctx context.Context, f *fault.Error) []byte {
 	}
 	b, err := marshal(body)
 	if err != nil {
-		// Only a Fields value that is no JSON can cause this; the key still counts.
+		// Only a Fields value that is not JSON can cause this; the key is still right.
 		b = []byte(`{"error":"` + f.Def.Key + `","message":""}` + "\n")
 	}
 	return b

@@ -17,8 +17,8 @@ import (
 	"stead.dev/stead/internal/platform/fault"
 )
 
-// Tool is a mounted operation that only reads, as a program calls it that knows no paths and queries: by the names
-// of its parameters.
+// Tool is a mounted read operation for a program that knows no paths and queries. It is called by the names of its
+// parameters.
 type Tool struct {
 	edge     *Edge
 	declared *declared
@@ -69,14 +69,14 @@ func (t *Tool) Summary() string {
 	return strings.TrimSpace(t.declared.summary + ".\n" + t.declared.description)
 }
 
-// Allows tells whether a principal may call the operation: whether its section is on, and a scope of it granted.
+// Allows reports whether a principal may call the operation: its section is on, and one of its scopes is granted.
 func (t *Tool) Allows(p auth.Principal) bool {
 	d := t.declared
 	return t.edge.Switches.Enabled(d.Section) && (len(d.Scopes) == 0 || p.HasAny(d.Scopes)) && (!d.FirstParty || p.FirstParty)
 }
 
-// Call calls the operation for a principal that was admitted to another one, whose request was counted, and answers
-// what a client would have got: JSON, in the language and currency of ctx. Where the operation has a throttle of its
+// Call calls the operation for a principal that was admitted to another operation, whose request was counted. It
+// returns what a client would get: JSON, in the language and currency of ctx. When the operation has a throttle of its
 // own, the call counts there.
 func (t *Tool) Call(ctx context.Context, p auth.Principal, arguments json.RawMessage) (json.RawMessage, error) {
 	if !t.Allows(p) {
@@ -101,8 +101,8 @@ func (t *Tool) Call(ctx context.Context, p auth.Principal, arguments json.RawMes
 	return body, err
 }
 
-// throttle counts the call of an operation that has a throttle of its own, together with what else the principal calls
-// it by.
+// throttle counts the call of an operation that has a throttle of its own, together with the principal's other calls of
+// it.
 func (t *Tool) throttle(ctx context.Context, p auth.Principal) error {
 	policy := t.edge.Policies[t.declared.throttle]
 	if policy.Limit <= 0 {
@@ -116,7 +116,7 @@ func (t *Tool) throttle(ctx context.Context, p auth.Principal) error {
 	return err
 }
 
-// request is the call as a client would have made it.
+// request is the HTTP request that a client would have sent for the call.
 func (t *Tool) request(ctx context.Context, arguments json.RawMessage) (*http.Request, error) {
 	given := map[string]json.RawMessage{}
 	if len(bytes.TrimSpace(arguments)) > 0 {
@@ -155,7 +155,8 @@ func (t *Tool) request(ctx context.Context, arguments json.RawMessage) (*http.Re
 	return r, bad.err()
 }
 
-// argument is a JSON value as it stands in an address, when it is of the type of the schema.
+// argument formats a JSON value as it appears in an address. It is false when the value has another type than the
+// schema.
 func argument(s *huma.Schema, value json.RawMessage) (string, bool) {
 	if s.Type == huma.TypeArray {
 		var items []json.RawMessage
@@ -177,11 +178,11 @@ func argument(s *huma.Schema, value json.RawMessage) (string, bool) {
 		err := json.Unmarshal(value, &text)
 		return text, err == nil
 	}
-	text := string(value) // a number or a boolean; decode tells whether it is
+	text := string(value) // a number or a boolean; decode checks which
 	return text, text != "" && text[0] != '"' && text[0] != '{' && text[0] != '['
 }
 
-// standalone is a schema with all that it refers to.
+// standalone is a schema together with all schemas that it refers to.
 func (e *Edge) standalone(schema any) (json.RawMessage, error) {
 	const local = "#/$defs/"
 	whole, err := json.Marshal(schema)
@@ -235,7 +236,7 @@ func (e *Edge) standalone(schema any) (json.RawMessage, error) {
 	if err := resolve(root); err != nil {
 		return nil, err
 	}
-	if ref, ok := root["$ref"].(string); ok { // the type of the answer is to be seen at once
+	if ref, ok := root["$ref"].(string); ok { // clients need the type of the answer at the top
 		to := strings.TrimPrefix(ref, local)
 		if def, ok := defs[to].(map[string]any); ok {
 			root = maps.Clone(def)
@@ -250,6 +251,6 @@ func (e *Edge) standalone(schema any) (json.RawMessage, error) {
 // ErrorBody is the error object of err, as a client of the interface gets it.
 func (e *Edge) ErrorBody(ctx context.Context, err error) []byte {
 	f := fault.From(err)
-	noteOf(ctx).fail(f)
+	requestLogOf(ctx).fail(f)
 	return e.errorBody(ctx, f)
 }

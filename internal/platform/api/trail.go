@@ -9,24 +9,24 @@ import (
 	"stead.dev/stead/internal/platform/auth"
 )
 
-// Call is a request that changes something, made with a key.
+// Call describes a write request made with a key.
 type Call struct {
 	Principal auth.Principal
-	// Operation is its id, Method and Path what was requested: no query, no body.
+	// Operation is its id, Method and Path are those of the request: no query, no body.
 	Operation, Method, Path string
 	RequestID               string
 	From                    netip.Addr
 }
 
-// Trail keeps what was done with keys.
+// Trail records the calls made with keys.
 type Trail interface {
-	// Began notes a call before it is made. A call that cannot be noted is not made.
+	// Began records a call before it is executed. When that fails, the call is refused.
 	Began(ctx context.Context, c Call) (id int64, err error)
-	// Ended notes what came of it: the status of the answer, and the error key, if it was an error.
+	// Ended records the result of a call: the status of the answer, and the error key, if it was an error.
 	Ended(ctx context.Context, id int64, status int, errorKey string) error
 }
 
-// trailTime bounds the note of how a call ended, whose client may be gone.
+// trailTime bounds the recording of a call's end, when the client may be gone.
 const trailTime = 5 * time.Second
 
 // trailPath is the path as it was sent, so that it is ASCII whatever its escapes stand for.
@@ -35,12 +35,12 @@ func trailPath(r *http.Request) string {
 	return p[:min(len(p), 256)]
 }
 
-// trailed notes a call with a key that changes something. What it answers is to be written to the writer that it
-// returns, and ended to be called afterwards.
+// recordCall records a write call made with a key. The caller writes the answer to the returned writer, and calls ended
+// afterwards.
 //
-// A call that has no end in the trail was cut off: what it did may be done or not. That is also said of one whose
-// end could not be noted.
-func (e *Edge) trailed(w http.ResponseWriter, r *http.Request, d *declared, p auth.Principal) (http.ResponseWriter, func(), error) {
+// A call without an end in the trail was interrupted: it may be done or not. That also holds when its end could not be
+// recorded.
+func (e *Edge) recordCall(w http.ResponseWriter, r *http.Request, d *declared, p auth.Principal) (http.ResponseWriter, func(), error) {
 	if e.Trail == nil || !d.Write || p.KeyID == 0 {
 		return w, func() {}, nil
 	}
@@ -55,9 +55,9 @@ func (e *Edge) trailed(w http.ResponseWriter, r *http.Request, d *declared, p au
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), trailTime)
 		defer cancel()
 		key := ""
-		if f := noteOf(r.Context()).fault; f != nil {
+		if f := requestLogOf(r.Context()).fault; f != nil {
 			key = f.Def.Key
 		}
-		_ = e.Trail.Ended(ctx, id, rec.status, key) // the answer is out; see above
+		_ = e.Trail.Ended(ctx, id, rec.status, key) // the answer is sent; see above
 	}, nil
 }

@@ -1,4 +1,4 @@
-// Package atonce does several things at a time.
+// Package atonce runs several functions side by side.
 package atonce
 
 import (
@@ -7,9 +7,9 @@ import (
 	"sync"
 )
 
-// Each calls f with every number from 0 to n-1, at most so many at a time, each in a goroutine of its own, and answers
-// when all have ended. A panic of one is its caller's, once the others have ended: whoever called is sheltered, as the
-// requests of the interface and jobs are, and a goroutine is not: there it would end the process for everybody.
+// Each calls f with every number from 0 to n-1, at most atMost at a time, each in a goroutine of its own, and returns
+// when all have ended. When one panics, Each panics in the caller's goroutine after the others have ended. There the
+// handler of requests and jobs recovers it; in a goroutine of its own it would end the process.
 func Each(n, atMost int, f func(i int)) {
 	var (
 		all   sync.WaitGroup

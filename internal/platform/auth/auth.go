@@ -1,5 +1,5 @@
-// Package auth says who calls. It knows no way of finding out: the sections
-// that issue tokens and keys do, and hand the edge a Principal.
+// Package auth describes the caller of a request. It does not authenticate: the sections that issue tokens and keys do,
+// and give the edge a Principal.
 package auth
 
 import (
@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// Scopes of the specification ("Scopes").
+// The scopes of the specification ("Scopes").
 const (
 	ScopeProfile       = "profile"
 	ScopeServicesRead  = "services:read"
@@ -35,7 +35,7 @@ var Scopes = []string{
 // Principal is the authenticated caller of one request. The zero value is
 // nobody, as on open-data routes.
 type Principal struct {
-	// AccountID is whose data the caller sees; ownership stands in every WHERE.
+	// AccountID is the account whose data the caller sees; every WHERE checks it.
 	AccountID int64
 	// ApplicationID and ClientID name the OAuth application.
 	ApplicationID int64
@@ -66,8 +66,8 @@ func (p Principal) HasScope(s string) bool { return slices.Contains(p.Scopes, s)
 // HasAny tells whether the token bears one of the scopes.
 func (p Principal) HasAny(scopes []string) bool { return slices.ContainsFunc(scopes, p.HasScope) }
 
-// Key names the caller for throttles and idempotency: account and application,
-// so that refreshing a token changes nothing.
+// Key identifies the caller for throttles and idempotency: account and application, so that refreshing a token changes
+// nothing.
 func (p Principal) Key() string {
 	if p.KeyID != 0 {
 		return "k" + strconv.FormatInt(p.KeyID, 10)

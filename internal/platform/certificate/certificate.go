@@ -1,4 +1,4 @@
-// Package certificate reads certificates with their keys, as customers and authorities hand them over, and says what
+// Package certificate parses certificates with their keys, as customers and authorities provide them, and explains what
 // is wrong with them.
 package certificate
 
@@ -23,19 +23,19 @@ type Reason string
 
 // The reasons.
 const (
-	NotPEM         Reason = "not_pem"        // no certificate in PEM, or something that does not belong there
+	NotPEM         Reason = "not_pem"        // no certificate in PEM, or an unexpected block
 	KeyNotPEM      Reason = "key_not_pem"    // no private key in PEM
 	KeyEncrypted   Reason = "key_encrypted"  // the key needs a passphrase
-	KeyMismatch    Reason = "key_mismatch"   // the key is another certificate's
-	WeakKey        Reason = "weak_key"       // RSA of less than 2048 bits, a small curve, or a kind that browsers do not take
+	KeyMismatch    Reason = "key_mismatch"   // the key belongs to another certificate
+	WeakKey        Reason = "weak_key"       // RSA of less than 2048 bits, a small curve, or a kind that browsers do not accept
 	LargeKey       Reason = "large_key"      // RSA of more than 4096 bits
 	WeakSignature  Reason = "weak_signature" // signed by MD5 or SHA-1
-	ChainOrder     Reason = "chain_order"    // one does not sign the one before it
+	ChainOrder     Reason = "chain_order"    // a certificate was not signed by the next one
 	Authority      Reason = "is_authority"   // the first certificate is an authority's, not a server's
 	Purpose        Reason = "purpose"        // not for servers
 	NotYetValid    Reason = "not_yet_valid"
 	Expired        Reason = "expired"
-	NameNotCovered Reason = "name_not_covered" // it does not hold for a name
+	NameNotCovered Reason = "name_not_covered" // it is not valid for a name
 )
 
 func (r Reason) Error() string { return "certificate: " + string(r) }
@@ -53,14 +53,14 @@ type Bundle struct {
 	Key   crypto.Signer
 }
 
-// maxRSA is the largest RSA key in bits, which is as large as authorities sign for everybody. What a handshake costs
-// grows with the third power: one with 16384 bits keeps a web server that many share busy for a fifth of a second.
+// maxRSA is the largest RSA key in bits, the largest that public authorities sign. The cost of a handshake grows with
+// the third power: a key of 16384 bits keeps a shared web server busy for a fifth of a second.
 const maxRSA = 4096
 
-// maxChain bounds a chain; none that is used has more.
+// maxChain bounds a chain; no chain in use is longer.
 const maxChain = 10
 
-// ParseChain reads the certificates in PEM texts, the first one first. Text between blocks is left out.
+// ParseChain reads the certificates in PEM texts, the first one first. It skips text between blocks.
 func ParseChain(texts ...string) ([]*x509.Certificate, error) {
 	var chain []*x509.Certificate
 	for _, text := range texts {
@@ -77,7 +77,7 @@ func ParseChain(texts ...string) ([]*x509.Certificate, error) {
 			if err != nil {
 				return nil, fmt.Errorf("%w: %w", NotPEM, err)
 			}
-			// Some hand over the chain with the certificate once more.
+			// Some customers include the certificate in the chain again.
 			if !slices.ContainsFunc(chain, c.Equal) {
 				chain = append(chain, c)
 			}
@@ -100,7 +100,7 @@ func ParseKey(text string) (crypto.Signer, error) {
 		if block, rest = pem.Decode(rest); block == nil {
 			return nil, KeyNotPEM
 		}
-		if block.Type == "EC PARAMETERS" { // as openssl writes before the key
+		if block.Type == "EC PARAMETERS" { // openssl writes it before the key
 			continue
 		}
 		if block.Type == "ENCRYPTED PRIVATE KEY" || strings.Contains(block.Headers["Proc-Type"], "ENCRYPTED") {
@@ -187,7 +187,7 @@ func weak(a x509.SignatureAlgorithm) bool {
 // Leaf is the server's certificate.
 func (b Bundle) Leaf() *x509.Certificate { return b.Chain[0] }
 
-// CheckTime says why the certificate is not valid now, or nil.
+// CheckTime returns the reason why the certificate is not valid now, or nil.
 func (b Bundle) CheckTime(now time.Time) error {
 	switch leaf := b.Leaf(); {
 	case now.Before(leaf.NotBefore):
@@ -199,7 +199,7 @@ func (b Bundle) CheckTime(now time.Time) error {
 	}
 }
 
-// CheckNames says of which name the certificate does not hold, or nil.
+// CheckNames returns an error that names the first name that the certificate does not cover, or nil.
 func (b Bundle) CheckNames(names ...string) error {
 	for _, name := range names {
 		if !Covers(b.Leaf().DNSNames, name) {
@@ -209,7 +209,7 @@ func (b Bundle) CheckNames(names ...string) error {
 	return nil
 }
 
-// Covers tells whether one of the names of a certificate is name or a wildcard for it (RFC 9525, section 6.3). name
+// Covers reports whether one of the names of a certificate is name or a wildcard for it (RFC 9525, section 6.3). name
 // may be a wildcard itself.
 func Covers(names []string, name string) bool {
 	_, parent, _ := strings.Cut(name, ".")
@@ -219,14 +219,15 @@ func Covers(names []string, name string) bool {
 	})
 }
 
-// ChainPEM is the chain in PEM, the server's certificate first. A root at its end is left out: who trusts it has it.
+// ChainPEM is the chain in PEM, the server's certificate first. It omits a root at the end: whoever trusts the root has
+// it.
 func (b Bundle) ChainPEM() string {
 	var out bytes.Buffer
 	for i, c := range b.Chain {
 		if i > 0 && bytes.Equal(c.RawIssuer, c.RawSubject) {
 			continue
 		}
-		_ = pem.Encode(&out, &pem.Block{Type: "CERTIFICATE", Bytes: c.Raw}) // into memory
+		_ = pem.Encode(&out, &pem.Block{Type: "CERTIFICATE", Bytes: c.Raw}) // a write to memory cannot fail
 	}
 	return out.String()
 }

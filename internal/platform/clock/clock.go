@@ -1,7 +1,7 @@
 // Package clock is the only place of Stead that asks the machine for the time.
 //
-// Everything else is given a Clock (or takes tx.Now inside a transaction), so a test can move time forward
-// and a whole installation can be run with its clock set off, to see a fifteen-day token expire today.
+// Everything else takes a Clock (or tx.Now inside a transaction), so a test can move time forward, and a whole
+// installation can run with an offset clock, to see a fifteen-day token expire today.
 package clock
 
 import (
@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// Clock tells the time: UTC, in whole microseconds, which is what the database keeps. A time that was written
-// and read back is therefore equal to the one in memory.
+// Clock returns the time: UTC, in whole microseconds, the precision of the database. So a time that was written and
+// read back is equal to the one in memory.
 type Clock interface {
 	Now() time.Time
 }
 
-// System returns the machine's clock moved by offset. It is safe for concurrent use.
+// System returns the machine's clock plus offset. It is safe for concurrent use.
 func System(offset time.Duration) Clock {
 	return system{offset: offset}
 }
@@ -28,18 +28,19 @@ func (s system) Now() time.Time {
 	return Precise(time.Now().Add(s.offset))
 }
 
-// Stopwatch begins to measure and answers how long it has been since, whatever is done to the machine's clock meanwhile.
+// Stopwatch starts a measurement and returns a function that reports the elapsed time, whatever happens to the
+// machine's clock meanwhile.
 func Stopwatch() func() time.Duration {
 	begun := time.Now()
 	return func() time.Duration { return time.Since(begun) }
 }
 
-// Precise brings a time to the form that every Clock returns: UTC, whole microseconds, no monotonic reading.
+// Precise converts a time to the form that every Clock returns: UTC, whole microseconds, no monotonic reading.
 func Precise(t time.Time) time.Time {
 	return t.UTC().Truncate(time.Microsecond)
 }
 
-// Fake is a Clock that stands still until it is told to move. It is safe for concurrent use.
+// Fake is a Clock that stands still until a test moves it. It is safe for concurrent use.
 type Fake struct {
 	mu  sync.Mutex
 	now time.Time

@@ -73,12 +73,12 @@ type Config struct {
 	DefaultCurrency     string `setting:"default_currency" default:"USD" doc:"currency that prices are shown in to those who chose none; billing is in USD"`
 	BankTransferDetails string `setting:"bank_transfer_details" doc:"where to transfer money to, shown for top-ups by bank transfer; without it, that way is not offered"`
 
-	// Customers who buy much, and who bring others.
+	// Loyalty tiers and referrals.
 	LoyaltyTiers    []string `setting:"loyalty_tiers" default:"bronze=0,silver=100,gold=500,platinum=2000" doc:"tiers of customers by the dollars they spent in a year, the lowest first, comma separated; gold=500:2 gives 2 percent of what is bought back as a bonus"`
 	ReferralPercent int      `setting:"referral_percent" default:"0" min:"0" max:"50" doc:"part of a referred customer's first order that the one who brought them gets in the wallet; 0: referrals are counted and not rewarded"`
 	ReferralMaxUSD  int      `setting:"referral_max_usd" default:"50" min:"0" max:"10000" doc:"most dollars of one such reward; 0: no bound"`
 
-	// Other services.
+	// Mail and other outside services.
 	SMTPURL             Secret `setting:"smtp_url" doc:"smtp://user:password@host:587 or smtps://…; without it, mails are files in data_dir/mail"`
 	MailFrom            string `setting:"mail_from" doc:"sender of mails, such as Stead <no-reply@example.com>; required with smtp_url"`
 	StripeSecretKey     Secret `setting:"stripe_secret_key" doc:"secret key of the Stripe account; without it, Stripe is not offered"`
@@ -86,7 +86,7 @@ type Config struct {
 	FCMAccount          Secret `setting:"fcm_account" doc:"JSON key of the Firebase service account that pushes to phones, best given as a file; without it, phones get no pushes"`
 	OTLPEndpoint        string `setting:"otlp_endpoint" doc:"http(s) address of an OpenTelemetry collector; without it, no traces are sent"`
 
-	// Hosting machines of their own.
+	// Separate hosting machines.
 	NodesListen     string `setting:"nodes_listen" default:"off" doc:"address that hosting machines of their own join and report at, such as 0.0.0.0:8444; its TLS is Stead's own, so nothing may end it on the way; off: none"`
 	NodesURL        string `setting:"nodes_url" doc:"how those machines reach nodes_listen, such as https://panel.example.com:8444"`
 	AgentListen     string `setting:"agent_listen" default:"0.0.0.0:8443" doc:"of stead node: address where the control plane calls this machine"`
@@ -128,7 +128,7 @@ type Config struct {
 	DNSResolvers  []netip.AddrPort `setting:"dns_resolvers" doc:"resolvers that are asked where domains lead before a certificate is ordered, such as 127.0.0.1:53, comma separated; without them, the system's"`
 	ACMEAutomatic bool             `setting:"acme_automatic" default:"true" doc:"order a certificate for every hosted domain by itself"`
 
-	// Running and trying.
+	// Operation and trials.
 	LogLevel             slog.Level    `setting:"log_level" default:"info" doc:"least level that is logged: debug, info, warn or error"`
 	Demo                 bool          `setting:"demo" default:"false" doc:"make a demo catalog, customer and application, and offer the demo payment gateway; never in production"`
 	AllowLoopbackTargets bool          `setting:"allow_loopback_targets" default:"false" doc:"let addresses that users give (webhooks, monitors) point to this machine; for tests"`
@@ -156,7 +156,7 @@ const (
 	PanelSandbox = "sandbox"
 )
 
-// The registrars, and what is asked beside them.
+// The registrars, and the lookups in addition to them.
 const (
 	RegistrarNone    = "none"
 	RegistrarEPP     = "epp"
@@ -210,7 +210,7 @@ func (c *Config) NodeAddresses() (v4, v6 string) {
 }
 
 // derive fills in the addresses that follow from others. With port 0 the address is known only after listening, so
-// it stays empty and the one who listens fills it in.
+// derive leaves it empty and the listener fills it in.
 func (c *Config) derive() {
 	if c.BaseURL == "" && hasPort(c.Listen) {
 		scheme := "http://"
@@ -228,7 +228,8 @@ func (c *Config) derive() {
 	}
 }
 
-// Reachable is where this machine reaches what listens on an address: all addresses of a machine are none to go to.
+// Reachable is the address at which this machine reaches a listener: a wildcard address such as 0.0.0.0 is not a
+// destination.
 func Reachable(listen string) string {
 	host, port, err := net.SplitHostPort(listen)
 	if err != nil {
@@ -250,11 +251,11 @@ func (c *Config) SitesAddress() string {
 
 func (c *Config) httpPort() int { return cmp.Or(c.Ports()["http"], 80) }
 
-// daemonsURL is where the web server of a Linux machine serves the sites, as far as the settings tell.
+// daemonsURL is the address at which the web server of a Linux machine serves the sites, as far as the settings tell.
 func (c *Config) daemonsURL() string {
 	host := "127.0.0.1"
 	v4, v6 := c.NodeAddresses()
-	for _, address := range []string{v6, v4, c.NodeHost} { // the last one that says something
+	for _, address := range []string{v6, v4, c.NodeHost} { // the last one that is set
 		if ip, err := netip.ParseAddr(address); err == nil && !ip.IsUnspecified() {
 			host = address
 		}

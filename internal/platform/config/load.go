@@ -47,7 +47,7 @@ func Load(in Input) (*Config, error) {
 	l.apply(FromEnvironment, environ, envName)
 	l.apply(FromCommandLine, maps.Clone(in.CommandLine), flagName)
 
-	if len(l.problems) == 0 { // a value that could not be read would be judged by its default
+	if len(l.problems) == 0 { // validate would check the default in place of a value that could not be read
 		l.problems = c.validate()
 	}
 	if len(l.problems) > 0 {
@@ -89,7 +89,7 @@ func envName(name string) string { return envPrefix + strings.ToUpper(name) }
 
 func flagName(name string) string { return "--" + strings.ReplaceAll(name, "_", "-") }
 
-// loader fills settings and collects what is wrong.
+// loader fills settings and collects problems.
 type loader struct {
 	settings []setting
 	sources  map[string]Source
@@ -112,8 +112,8 @@ func (l *loader) defaults() {
 	}
 }
 
-// environment picks Stead's variables, keyed by setting name, and STEAD_CONFIG under its own. An empty variable is
-// an unset one: composition files write VARIABLE=${VARIABLE}.
+// environment selects Stead's variables, keyed by setting name, and STEAD_CONFIG under its own. An empty variable
+// counts as unset: composition files write VARIABLE=${VARIABLE}.
 func (l *loader) environment(environ []string) map[string]string {
 	found := map[string]string{}
 	for _, entry := range environ {
@@ -129,8 +129,8 @@ func (l *loader) environment(environ []string) map[string]string {
 	return found
 }
 
-// foreign reports whether a variable with our prefix is not ours: those of the tests, and those that Kubernetes sets
-// in every container for a Service called "stead".
+// foreign reports whether a variable with our prefix is not a setting: those of the tests, and those that Kubernetes
+// sets in every container for a Service called "stead".
 func foreign(key string) bool {
 	return key == "STEAD_PORT" || slices.ContainsFunc([]string{"STEAD_TEST_", "STEAD_PORT_", "STEAD_SERVICE_"},
 		func(prefix string) bool { return strings.HasPrefix(key, prefix) })
@@ -183,7 +183,7 @@ func scalar(node *yaml.Node) (string, bool) {
 	}
 }
 
-// apply sets the values of one source and takes them out of values. label names a setting as this source does.
+// apply sets the values of one source and removes them from values. label names a setting as this source does.
 func (l *loader) apply(source Source, values map[string]string, label func(name string) string) {
 	for _, s := range l.settings {
 		text, given := values[s.name]
@@ -216,7 +216,7 @@ func (l *loader) apply(source Source, values map[string]string, label func(name 
 	l.unknown(values, label)
 }
 
-// unknown reports what is left: a misspelt setting would otherwise be silently without effect.
+// unknown reports the remaining names: a misspelt setting would otherwise silently have no effect.
 func (l *loader) unknown(values map[string]string, label func(name string) string) {
 	names := make([]string, 0, len(l.settings))
 	for _, s := range l.settings {
@@ -304,7 +304,7 @@ func (s setting) bounded(value int64) error {
 	return nil
 }
 
-// list reads what is separated by commas.
+// list splits text at commas.
 func list(text string) []string {
 	var parts []string
 	for part := range strings.SplitSeq(text, ",") {

@@ -112,7 +112,7 @@ func country(text string) error {
 	return nil
 }
 
-// invoicePrefix accepts what may stand in a number, and in the name of a file.
+// invoicePrefix accepts what is allowed in a number and in the name of a file.
 func invoicePrefix(text string) error {
 	if len(text) > 20 || strings.Trim(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-") != "" || strings.HasPrefix(text, "SANDBOX-") {
 		return fmt.Errorf("%q is not at most 20 capitals, digits and hyphens, or begins with SANDBOX-", text)
@@ -198,7 +198,7 @@ func address(text string) error {
 	return nil
 }
 
-// serverAddress accepts where somebody else listens.
+// serverAddress accepts the address of another server.
 func serverAddress(text string) error {
 	host, port, err := net.SplitHostPort(text)
 	if n, portErr := strconv.ParseUint(port, 10, 16); err != nil || portErr != nil || host == "" || n == 0 {
@@ -207,7 +207,7 @@ func serverAddress(text string) error {
 	return nil
 }
 
-// between accepts what is so long and has no spaces around it; the text itself is not told.
+// between accepts a text of that length without spaces around it; its error does not quote the text.
 func between(text string, least, most int) error {
 	if n := len([]rune(text)); n < least || n > most || strings.TrimSpace(text) != text {
 		return fmt.Errorf("must have %d to %d characters", least, most)
@@ -252,7 +252,7 @@ func origin(text string) error {
 	return nil
 }
 
-// secretURL is told apart from webURL in that its error never quotes the text, which holds a password.
+// secretURL differs from webURL in that its error never quotes the text, which holds a password.
 func secretURL(text string, schemes ...string) error {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" || !slices.Contains(schemes, u.Scheme) {
@@ -287,7 +287,7 @@ func domain(text string) error {
 	return nil
 }
 
-// tsigKey quotes nothing of a key, not even its algorithm: that may be a secret in the wrong place.
+// tsigKey quotes nothing of a key in its errors, not even the algorithm: the text may be a secret in the wrong place.
 func tsigKey(algorithm, name, secret string) error {
 	key, err := base64.StdEncoding.DecodeString(secret)
 	switch {

@@ -13,12 +13,13 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"stead.dev/stead/internal/platform/clock"
+	"stead.dev/stead/internal/platform/intx"
 )
 
-// ErrNoRows is what Row.Scan answers when the query found nothing.
+// ErrNoRows is the error of Row.Scan when the query found nothing.
 var ErrNoRows = sql.ErrNoRows
 
-// ErrLocked is answered by InTxLocked when somebody else holds the name.
+// ErrLocked is the error of InTxLocked when another transaction holds the name.
 var ErrLocked = errors.New("db: the lock is held by another transaction")
 
 // Querier reads. *DB and *Tx satisfy it.
@@ -33,12 +34,12 @@ type reader interface {
 	QueryRow(ctx context.Context, query string, args ...any) Row
 }
 
-// Row is the one row of a QueryRow; Scan answers ErrNoRows when there is none.
+// Row is the one row of a QueryRow; Scan returns ErrNoRows when there is none.
 type Row interface {
 	Scan(dest ...any) error
 }
 
-// Rows are read to the end or closed; Err tells what ended the reading.
+// Rows must be read to the end or closed; Err is why the reading ended.
 type Rows interface {
 	Row
 	Next() bool
@@ -46,7 +47,7 @@ type Rows interface {
 	Close()
 }
 
-// Config says which engine to open and how.
+// Config selects and configures the engine.
 type Config struct {
 	// URL is postgres://… for PostgreSQL; empty opens SQLite at Path.
 	URL string
@@ -54,8 +55,7 @@ type Config struct {
 	Path string
 	// Clock gives Tx.Now. Required.
 	Clock clock.Clock
-	// MaxConns bounds the connections of each of the two pools; 0 means a
-	// default that suits the engine.
+	// MaxConns bounds the connections of each of the two pools; 0 means the engine's default.
 	MaxConns int
 	// Tracer, when set, sees every PostgreSQL query.
 	Tracer pgx.QueryTracer
@@ -67,12 +67,12 @@ type DB struct {
 	clock  clock.Clock
 }
 
-// engine is what differs between the two databases.
+// engine is the part that differs between the two databases.
 type engine interface {
 	reader
 	begin(ctx context.Context) (transaction, error)
-	// lockBefore takes a named lock before a transaction exists, where the
-	// engine's locks are not part of transactions; release is then not nil.
+	// lockBefore takes a named lock before a transaction exists, where the engine's locks are not part of transactions;
+	// release is then not nil.
 	lockBefore(name string) (release func(), ok bool)
 	exclusive(ctx context.Context, name string, f func(ctx context.Context) error) error
 	retryable(err error) bool
@@ -120,17 +120,17 @@ func Open(ctx context.Context, c Config) (*DB, error) {
 // Close ends all connections.
 func (d *DB) Close() error { return d.engine.close() }
 
-// Ping tells whether the database answers.
+// Ping reports whether the database answers.
 func (d *DB) Ping(ctx context.Context) error { return d.engine.ping(ctx) }
 
 // Engine is "sqlite" or "postgres", for logs and for choosing job drivers.
 func (d *DB) Engine() string { return d.engine.name() }
 
-// Shared tells whether other processes may work on the same database.
+// Shared reports whether other processes may work on the same database.
 func (d *DB) Shared() bool { return d.engine.name() == "postgres" }
 
-// Writer is the SQLite writing pool, for libraries that bring their own SQL
-// (migrations, the job queue); nil on PostgreSQL.
+// Writer is the SQLite writing pool, for libraries with SQL of their own (migrations, the job queue); nil on
+// PostgreSQL.
 func (d *DB) Writer() *sql.DB { w, _ := d.engine.pools(); return w }
 
 // Pool is the PostgreSQL writing pool, for the same libraries; nil on SQLite.
@@ -146,23 +146,21 @@ func (d *DB) QueryRow(ctx context.Context, query string, args ...any) Row {
 	return d.engine.QueryRow(ctx, query, args...)
 }
 
-// attempts bounds how often a transaction is run again after the engine asked
-// for it (a deadlock or a serialization failure).
+// attempts bounds how often a transaction is repeated when the engine asks for it (a deadlock or a serialization
+// failure).
 const attempts = 8
 
 const rollbackTimeout = 5 * time.Second
 
-// InTx runs f in a transaction and commits when f answers nil. f may run more
-// than once, so it must have no effect outside the transaction; it must not
-// open another one (SQLite has a single writer, so that would wait for itself:
-// it is refused).
+// InTx runs f in a transaction and commits when f returns nil. f may run more than once, so it must have no effect
+// outside the transaction. It must not open another one: SQLite has a single writer, which would wait for itself, so
+// that is refused.
 func (d *DB) InTx(ctx context.Context, f func(ctx context.Context, tx *Tx) error) error {
 	return d.inTx(ctx, "", f)
 }
 
-// InTxLocked is InTx under a lock with the given name, held by at most one
-// transaction of all replicas and gone when that ends, in whatever way. It
-// answers ErrLocked at once when the name is taken.
+// InTxLocked is InTx under a named lock, which at most one transaction of all replicas holds, and which ends with the
+// transaction, however it ends. It returns ErrLocked at once when the name is taken.
 func (d *DB) InTxLocked(ctx context.Context, name string, f func(ctx context.Context, tx *Tx) error) error {
 	release, ok := d.engine.lockBefore(name)
 	if !ok {
@@ -174,21 +172,19 @@ func (d *DB) InTxLocked(ctx context.Context, name string, f func(ctx context.Con
 	return d.inTx(ctx, name, f)
 }
 
-// Exclusive runs f while no other process runs one of the same name; the others
-// wait. f may take long and open transactions. SQLite has one process.
+// Exclusive runs f while no other process runs one of the same name; the others wait. f may take long and open
+// transactions. SQLite has one process.
 func (d *DB) Exclusive(ctx context.Context, name string, f func(ctx context.Context) error) error {
 	return d.engine.exclusive(ctx, name, f)
 }
 
-type inTxKey struct{}
-
 var errNested = errors.New("db: a transaction is already open here")
 
 func (d *DB) inTx(ctx context.Context, lock string, f func(ctx context.Context, tx *Tx) error) error {
-	if ctx.Value(inTxKey{}) != nil {
+	if intx.Marked(ctx) {
 		return errNested
 	}
-	ctx = context.WithValue(ctx, inTxKey{}, true)
+	ctx = intx.Mark(ctx)
 	var err error
 	for range attempts {
 		var tx *Tx
@@ -214,14 +210,15 @@ func (d *DB) once(ctx context.Context, lock string, f func(ctx context.Context, 
 	done := false
 	defer func() {
 		if !done {
-			// The context may be the reason for rolling back; a server that no
-			// longer answers must not hold us.
+			// The end of the context may be the reason for the rollback; a server that no longer answers must not block
+			// us.
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), rollbackTimeout)
 			defer cancel()
 			_ = t.rollback(ctx)
 		}
 	}()
-	tx := &Tx{t: t, engine: d.engine, left: &left{}, Now: d.clock.Now().UTC().Truncate(time.Microsecond)}
+	now := d.clock.Now().UTC().Truncate(time.Microsecond)
+	tx := &Tx{t: t, engine: d.engine, left: &left{}, Now: now, machine: now}
 	if lock != "" {
 		ok, err := t.tryLock(ctx, lock)
 		if err != nil {
@@ -246,9 +243,11 @@ func (d *DB) once(ctx context.Context, lock string, f func(ctx context.Context, 
 
 // Tx is an open transaction. It reads and writes.
 type Tx struct {
-	// Now is the one time of this transaction: UTC, microseconds.
+	// Now is the one time of this transaction: UTC, microseconds. See Enter for whose time it is.
 	Now time.Time
 
+	machine   time.Time // Now when no account's time was entered
+	timeOf    int64     // the account whose time Now is; 0: none
 	t         transaction
 	engine    engine
 	left      *left
@@ -270,8 +269,7 @@ type ending struct {
 	f    func(ctx context.Context, items []any) error
 }
 
-// Query reads rows inside the transaction. They must be closed before the next
-// statement.
+// Query reads rows inside the transaction. They must be closed before the next statement.
 func (tx *Tx) Query(ctx context.Context, query string, args ...any) (Rows, error) {
 	tx.note(query)
 	return tx.t.Query(ctx, query, args...)
@@ -283,33 +281,39 @@ func (tx *Tx) QueryRow(ctx context.Context, query string, args ...any) Row {
 	return tx.t.QueryRow(ctx, query, args...)
 }
 
-// Exec writes and answers how many rows it touched.
+// Exec writes and returns the number of rows.
 func (tx *Tx) Exec(ctx context.Context, query string, args ...any) (int64, error) {
 	tx.wrote = true
 	return tx.t.exec(ctx, query, args)
 }
 
-// note notes a statement that may write.
+// note records a statement that may write.
 func (tx *Tx) note(query string) { tx.wrote = tx.wrote || !strings.HasPrefix(query, "SELECT") }
 
 // Engine is that of the database.
 func (tx *Tx) Engine() string { return tx.engine.name() }
 
-// ForUpdate is the clause that locks the rows a SELECT finds until the
-// transaction ends. SQLite has a single writer, so there it is empty.
+// ForUpdate is the clause that locks the rows of a SELECT until the transaction ends. SQLite has a single writer, so it
+// is empty there.
 func (tx *Tx) ForUpdate() string { return tx.engine.forUpdate() }
 
-// Enter makes Now the time of a world whose clock is not everybody's, until leave is
-// called. What shares the transaction with that world (an Idempotency-Key, other
-// subscribers of an event) keeps to the machine's time, so leave is never left out.
-func (tx *Tx) Enter(now time.Time) (leave func()) {
-	before := tx.Now
-	tx.Now = now.UTC().Truncate(time.Microsecond)
-	return func() { tx.Now = before }
+// Enter sets Now to the time of an account until leave is called: of a sandbox with a test clock, or with the zero time
+// that of the machine, which everybody else has. Others that share the transaction with the account (an
+// Idempotency-Key, other subscribers of an event) need their own time, so leave must always be called.
+func (tx *Tx) Enter(accountID int64, now time.Time) (leave func()) {
+	before, account := tx.Now, tx.timeOf
+	if now.IsZero() {
+		now = tx.machine
+	}
+	tx.Now, tx.timeOf = now.UTC().Truncate(time.Microsecond), accountID
+	return func() { tx.Now, tx.timeOf = before, account }
 }
 
-// OnCommit runs f after the commit, in this process only. It is for making
-// news travel faster, never for effects that must not be lost.
+// TimeOf is the account whose time was entered; 0 when none was.
+func (tx *Tx) TimeOf() int64 { return tx.timeOf }
+
+// OnCommit runs f after the commit, in this process only. It is for making messages arrive faster, never for effects
+// that must not be lost.
 func (tx *Tx) OnCommit(f func()) { tx.left.onCommit = append(tx.left.onCommit, f) }
 
 // AtEnd runs f in this transaction when everything else in it is done, just before it commits; an error of f undoes
@@ -357,8 +361,7 @@ func (tx *Tx) end(ctx context.Context) error {
 	return nil
 }
 
-// Savepoint runs f and undoes what it wrote when it fails; the transaction
-// itself goes on and may still commit.
+// Savepoint runs f and undoes its writes when it fails; the transaction itself continues and may still commit.
 func (tx *Tx) Savepoint(ctx context.Context, f func(ctx context.Context) error) error {
 	commits, endings := len(tx.left.onCommit), len(tx.left.atEnd)
 	err := tx.savepointed(ctx, f)
@@ -389,8 +392,7 @@ func (tx *Tx) savepointed(ctx context.Context, f func(ctx context.Context) error
 	return nil
 }
 
-// Handles are the driver's own transactions, for the job queue; one of the two
-// is nil.
+// Handles are the driver's own transactions, for the job queue; one of the two is nil.
 func (tx *Tx) Handles() (*sql.Tx, pgx.Tx) {
 	tx.wrote = true
 	return tx.t.handles()

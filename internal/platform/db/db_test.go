@@ -28,6 +28,7 @@ func insert(ctx context.Context, tx *db.Tx, topic string) error {
 }
 
 func TestTransactionsCommitWholeOrNotAtAll(t *testing.T) {
+	t.Parallel()
 	testkit.Engines(t, func(t *testing.T, d *db.DB, _ *clock.Fake) {
 		boom := errors.New("boom")
 		err := d.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error {
@@ -51,6 +52,7 @@ func TestTransactionsCommitWholeOrNotAtAll(t *testing.T) {
 }
 
 func TestThePlainHandleCannotWrite(t *testing.T) {
+	t.Parallel()
 	testkit.Engines(t, func(t *testing.T, d *db.DB, _ *clock.Fake) {
 		var id int64
 		err := d.QueryRow(t.Context(), `INSERT INTO signal_messages (topic, payload, created_at) VALUES ('x', '', 1) RETURNING id`).Scan(&id)
@@ -64,6 +66,7 @@ func TestThePlainHandleCannotWrite(t *testing.T) {
 }
 
 func TestSavepointUndoesOnlyItsPart(t *testing.T) {
+	t.Parallel()
 	testkit.Engines(t, func(t *testing.T, d *db.DB, _ *clock.Fake) {
 		var told []string
 		err := d.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error {
@@ -91,6 +94,7 @@ func TestSavepointUndoesOnlyItsPart(t *testing.T) {
 }
 
 func TestTimesTravelAsMicroseconds(t *testing.T) {
+	t.Parallel()
 	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
 		at := time.Date(2026, 5, 1, 12, 30, 0, 123456000, time.FixedZone("UZT", 5*3600))
 		var missing *time.Time
@@ -112,6 +116,7 @@ func TestTimesTravelAsMicroseconds(t *testing.T) {
 }
 
 func TestPlaceholdersMeanPositions(t *testing.T) {
+	t.Parallel()
 	testkit.Engines(t, func(t *testing.T, d *db.DB, _ *clock.Fake) {
 		var a, b, c string
 		err := d.QueryRow(t.Context(), `SELECT CAST($2 AS TEXT), CAST($2 AS TEXT), CAST($1 AS TEXT)`, "one", "two").Scan(&a, &b, &c)
@@ -122,6 +127,7 @@ func TestPlaceholdersMeanPositions(t *testing.T) {
 }
 
 func TestANamedLockIsHeldByOne(t *testing.T) {
+	t.Parallel()
 	testkit.Engines(t, func(t *testing.T, d *db.DB, _ *clock.Fake) {
 		inside, leave := make(chan struct{}), make(chan struct{})
 		var wg sync.WaitGroup
@@ -149,6 +155,7 @@ func TestANamedLockIsHeldByOne(t *testing.T) {
 }
 
 func TestATransactionInsideATransactionIsRefused(t *testing.T) {
+	t.Parallel()
 	testkit.Engines(t, func(t *testing.T, d *db.DB, _ *clock.Fake) {
 		err := d.InTx(t.Context(), func(ctx context.Context, _ *db.Tx) error {
 			return d.InTx(ctx, func(context.Context, *db.Tx) error { return nil })
@@ -160,6 +167,7 @@ func TestATransactionInsideATransactionIsRefused(t *testing.T) {
 }
 
 func TestLostUpdatesDoNotHappen(t *testing.T) {
+	t.Parallel()
 	testkit.Engines(t, func(t *testing.T, d *db.DB, _ *clock.Fake) {
 		err := d.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error {
 			_, err := tx.Exec(ctx, `INSERT INTO throttle_windows (key, started_at, ends_at, used) VALUES ('k', 0, 0, 0)`)
@@ -193,6 +201,7 @@ func TestLostUpdatesDoNotHappen(t *testing.T) {
 }
 
 func TestUniqueAndMissing(t *testing.T) {
+	t.Parallel()
 	testkit.Engines(t, func(t *testing.T, d *db.DB, _ *clock.Fake) {
 		put := func() error {
 			return d.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error {

@@ -12,6 +12,7 @@ import (
 )
 
 func TestWhatIsLeftToTheEndRunsLastInTheOrderOfTheNames(t *testing.T) {
+	t.Parallel()
 	testkit.Engines(t, func(t *testing.T, d *db.DB, _ *clock.Fake) {
 		var ran []string
 		note := func(name string) func(context.Context) error {

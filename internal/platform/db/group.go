@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"stead.dev/stead/internal/platform/intx"
 )
 
 // Group makes transactions that come at the same time one: they share its commit, what each leaves to the end (see
@@ -70,7 +72,7 @@ func (g *Group) InTx(ctx context.Context, meet, self int64, f func(ctx context.C
 }
 
 func (l *lane) inTx(m *member) error {
-	if m.ctx.Value(inTxKey{}) != nil {
+	if intx.Marked(m.ctx) {
 		return errNested // it would wait for itself
 	}
 	if !l.join(m) {
@@ -205,11 +207,11 @@ type walk struct {
 
 // walk makes ready to run m.
 func (m *member) walk(tx *Tx) *walk {
-	w := &walk{tx: &Tx{Now: tx.Now, t: tx.t, engine: tx.engine, left: &left{}}}
+	w := &walk{tx: &Tx{Now: tx.Now, machine: tx.machine, t: tx.t, engine: tx.engine, left: &left{}}}
 	w.next, w.stop = iter.Pull(func(yield func(*ask) bool) {
 		w.tx.beside = &beside{yield: yield}
 		if w.err = m.ctx.Err(); w.err == nil {
-			w.err = sheltered(func() error { return m.f(context.WithValue(m.ctx, inTxKey{}, true), w.tx) })
+			w.err = sheltered(func() error { return m.f(intx.Mark(m.ctx), w.tx) })
 		}
 	})
 	return w

@@ -72,6 +72,7 @@ func insertMany(ctx context.Context, tx *db.Tx, name string, asked *[][]string) 
 }
 
 func TestTransactionsThatMeetShareACommit(t *testing.T) {
+	t.Parallel()
 	testkit.Engines(t, func(t *testing.T, d *db.DB, _ *clock.Fake) {
 		refusal := errors.New("refused")
 		var (
@@ -107,6 +108,7 @@ func TestTransactionsThatMeetShareACommit(t *testing.T) {
 }
 
 func TestOneThatFailsAfterItHasWrittenLeavesNothing(t *testing.T) {
+	t.Parallel()
 	testkit.Engines(t, func(t *testing.T, d *db.DB, _ *clock.Fake) {
 		refusal := errors.New("refused")
 		fine := func(ctx context.Context, tx *db.Tx) error { return insert(ctx, tx, "fine") }
@@ -124,6 +126,7 @@ func TestOneThatFailsAfterItHasWrittenLeavesNothing(t *testing.T) {
 }
 
 func TestASavepointOfOneAmongSeveralUndoesItsOwn(t *testing.T) {
+	t.Parallel()
 	testkit.Engines(t, func(t *testing.T, d *db.DB, _ *clock.Fake) {
 		for _, late := range []bool{false, true} {
 			before := count(t, d)
@@ -153,6 +156,7 @@ func TestASavepointOfOneAmongSeveralUndoesItsOwn(t *testing.T) {
 }
 
 func TestThoseWhoAreAheadWaitForTheOthers(t *testing.T) {
+	t.Parallel()
 	testkit.Engines(t, func(t *testing.T, d *db.DB, _ *clock.Fake) {
 		var first, second [][]string
 		walk := func(name string, longer bool) func(ctx context.Context, tx *db.Tx) error {
@@ -181,6 +185,7 @@ func TestThoseWhoAreAheadWaitForTheOthers(t *testing.T) {
 }
 
 func TestNoTwoOfOneTransactionAreAboutTheSame(t *testing.T) {
+	t.Parallel()
 	testkit.Engines(t, func(t *testing.T, d *db.DB, _ *clock.Fake) {
 		m := meet(t, d)
 		for range 3 {
@@ -209,6 +214,7 @@ func TestNoTwoOfOneTransactionAreAboutTheSame(t *testing.T) {
 }
 
 func TestOneThatSpoilsTheCommitHurtsNobodyElse(t *testing.T) {
+	t.Parallel()
 	testkit.Engines(t, func(t *testing.T, d *db.DB, _ *clock.Fake) {
 		spoilt := errors.New("spoilt at the end")
 		m := meet(t, d,
@@ -226,6 +232,7 @@ func TestOneThatSpoilsTheCommitHurtsNobodyElse(t *testing.T) {
 }
 
 func TestAPanicAndAnEndedContextAreTheirOwners(t *testing.T) {
+	t.Parallel()
 	testkit.Engines(t, func(t *testing.T, d *db.DB, _ *clock.Fake) {
 		var recovered any
 		g := func(ctx context.Context, tx *db.Tx) error { return insert(ctx, tx, "fine") }
@@ -256,6 +263,7 @@ func TestAPanicAndAnEndedContextAreTheirOwners(t *testing.T) {
 }
 
 func TestAPanicAtTheEndIsItsOwners(t *testing.T) {
+	t.Parallel()
 	testkit.Engines(t, func(t *testing.T, d *db.DB, _ *clock.Fake) {
 		var recovered any
 		fine := func(ctx context.Context, tx *db.Tx) error { return insert(ctx, tx, "fine") }
@@ -281,6 +289,7 @@ func TestAPanicAtTheEndIsItsOwners(t *testing.T) {
 }
 
 func TestAGroupIsNotEnteredFromATransaction(t *testing.T) {
+	t.Parallel()
 	testkit.Engines(t, func(t *testing.T, d *db.DB, _ *clock.Fake) {
 		g := d.NewGroup()
 		nothing := func(context.Context, *db.Tx) error { return nil }
@@ -297,6 +306,7 @@ func TestAGroupIsNotEnteredFromATransaction(t *testing.T) {
 }
 
 func TestManyTransactionsOfAGroupLoseNothing(t *testing.T) {
+	t.Parallel()
 	testkit.Engines(t, func(t *testing.T, d *db.DB, _ *clock.Fake) {
 		g := d.NewGroup()
 		const each, callers = 5, 20

@@ -7,17 +7,17 @@ import (
 	"time"
 )
 
-// Values are the rows that one statement reads or writes, all with the same columns. The zero one has none.
+// Values are the rows that one statement reads or writes, all with the same columns. The zero value has none.
 type Values struct{ rows [][]any }
 
-// Add adds a row. What is NULL is a nil pointer of the column's type.
+// Add adds a row. A nil pointer of the column's type is NULL.
 func (v *Values) Add(row ...any) { v.rows = append(v.rows, row) }
 
-// Empty tells that there are no rows.
+// Empty reports whether there are no rows.
 func (v *Values) Empty() bool { return len(v.rows) == 0 }
 
-// Table is what stands for the rows after INSERT INTO … (…), or in parentheses for a table, and its arguments, from $1
-// on. There must be some rows.
+// Table returns the text that stands for the rows after INSERT INTO … (…), or in parentheses for a table, and its
+// arguments, from $1 on. There must be at least one row.
 func (v *Values) Table(q Querier) (query string, args []any) {
 	if hasArrays(q) {
 		return arraysTable(v.rows)
@@ -25,8 +25,8 @@ func (v *Values) Table(q Querier) (query string, args []any) {
 	return valuesTable(v.rows)
 }
 
-// In is the condition that a column is one of the items, with placeholders from $first on, and its arguments. There must
-// be some items.
+// In returns the condition that a column is one of the items, with placeholders from $first on, and its arguments.
+// There must be at least one item.
 func In[T any](q Querier, first int, items []T) (condition string, args []any) {
 	if hasArrays(q) {
 		return "= ANY($" + strconv.Itoa(first) + ")", []any{items}
@@ -38,11 +38,11 @@ func In[T any](q Querier, first int, items []T) (condition string, args []any) {
 	return "IN (" + strings.Join(places, ", ") + ")", args
 }
 
-// hasArrays tells that arguments may be arrays: the statement is then the same, however many there are, and PostgreSQL
-// reads and plans it once.
+// hasArrays reports whether arguments may be arrays: the statement is then the same for any number of items, and
+// PostgreSQL parses and plans it once.
 func hasArrays(q Querier) bool { return q.Engine() == "postgres" }
 
-// valuesTable is the table as it is written in SQL, with a placeholder for each value.
+// valuesTable is the table in SQL with a placeholder for each value.
 func valuesTable(rows [][]any) (query string, args []any) {
 	var b strings.Builder
 	b.WriteString("VALUES ")
@@ -79,7 +79,7 @@ func arraysTable(rows [][]any) (query string, args []any) {
 
 var timeType = reflect.TypeFor[time.Time]()
 
-// sqlType is the type of a column with the values.
+// sqlType is the SQL type of a column of values.
 func sqlType(column []any) string {
 	for _, value := range column {
 		t := reflect.TypeOf(value)

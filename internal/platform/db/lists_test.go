@@ -18,6 +18,7 @@ type mood string
 
 // TestRowsAreATable reads rows of every kind of value back from the engine.
 func TestRowsAreATable(t *testing.T) {
+	t.Parallel()
 	type row struct {
 		n    int64
 		few  *int64
@@ -61,6 +62,7 @@ func TestRowsAreATable(t *testing.T) {
 }
 
 func TestManyRowsAreWrittenInTheirOrder(t *testing.T) {
+	t.Parallel()
 	testkit.Engines(t, func(t *testing.T, d *db.DB, _ *clock.Fake) {
 		const many = 2_000
 		err := d.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error {
@@ -97,6 +99,7 @@ func TestManyRowsAreWrittenInTheirOrder(t *testing.T) {
 
 // TestAnIDThatWasTakenIsNobodyElses takes ids before and between rows that take theirs themselves.
 func TestAnIDThatWasTakenIsNobodyElses(t *testing.T) {
+	t.Parallel()
 	testkit.Engines(t, func(t *testing.T, d *db.DB, _ *clock.Fake) {
 		var ids []int64
 		for range 3 {
@@ -126,6 +129,7 @@ func TestAnIDThatWasTakenIsNobodyElses(t *testing.T) {
 }
 
 func TestThoseWhoMeetTakeIDsOfTheirOwn(t *testing.T) {
+	t.Parallel()
 	testkit.Engines(t, func(t *testing.T, d *db.DB, _ *clock.Fake) {
 		ids := make([]int64, 5)
 		take := func(n int) func(ctx context.Context, tx *db.Tx) error {

@@ -33,15 +33,15 @@ func openPostgres(ctx context.Context, c Config) (engine, error) {
 func openPool(ctx context.Context, c Config, readOnly bool) (*pgxpool.Pool, error) {
 	pc, err := pgxpool.ParseConfig(c.URL)
 	if err != nil {
-		// The error of the parser may repeat the URL with its password.
+		// The parser's error may repeat the URL with its password.
 		return nil, errors.New("db: the database URL cannot be read")
 	}
 	pc.MaxConns = 12
 	if c.MaxConns > 0 {
 		pc.MaxConns = int32(min(c.MaxConns, 1000))
 	}
-	// What is asked for is in memory, or on a disk that reads any page as soon as the next. Without it PostgreSQL
-	// counts on a turning disk's and reads a large table whole where an index has the answer.
+	// The data is in memory, or on a disk with fast random access. Without this setting PostgreSQL assumes a rotating
+	// disk, and reads a large table completely where an index has the answer.
 	pc.ConnConfig.RuntimeParams["random_page_cost"] = "1.1"
 	if readOnly {
 		pc.ConnConfig.RuntimeParams["default_transaction_read_only"] = "on"
@@ -70,8 +70,8 @@ func (p *postgres) close() error {
 	return nil
 }
 
-// exclusive holds a session lock on a connection of its own; the lock is gone
-// with the connection, so a killed process never leaves it behind.
+// exclusive holds a session lock on a connection of its own; the lock ends with the connection, so a killed process
+// never leaves it behind.
 func (p *postgres) exclusive(ctx context.Context, name string, f func(ctx context.Context) error) error {
 	conn, err := p.writer.Acquire(ctx)
 	if err != nil {
@@ -87,8 +87,7 @@ func (p *postgres) exclusive(ctx context.Context, name string, f func(ctx contex
 	return f(ctx)
 }
 
-// retryable: a serialization failure or a deadlock; the engine asks for the
-// transaction to be run again.
+// retryable reports a serialization failure or a deadlock, after which the engine asks to repeat the transaction.
 func (p *postgres) retryable(err error) bool {
 	var pe *pgconn.PgError
 	return errors.As(err, &pe) && (pe.Code == "40001" || pe.Code == "40P01")
@@ -130,7 +129,7 @@ func (t *pgTx) tryLock(ctx context.Context, name string) (ok bool, err error) {
 	return ok, err
 }
 
-// lockID is the number under which PostgreSQL knows a named lock.
+// lockID is PostgreSQL's number of a named lock.
 func lockID(name string) int64 {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(name))

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"net/url"
 	"os"
-	"strings"
 	"sync"
 
 	"github.com/jackc/pgx/v5"
@@ -52,12 +51,11 @@ func openSQLite(ctx context.Context, c Config) (engine, error) {
 	return &sqliteEngine{writer: writer, reader: reader, held: map[string]bool{}}, nil
 }
 
-// private makes the file for its owner alone and takes it from all others if it
-// is there: it holds what customers trust us with, and the data directory may
-// have been made by somebody who let all look into it. SQLite gives the files
-// beside it the same mode.
+// private creates the file for its owner alone, and removes the rights of others from an existing one: it holds
+// customers' secrets, and others may be able to list the data directory. SQLite gives its companion files the same
+// mode.
 func private(path string) error {
-	// An open file that is there would lose its locks when this one closes.
+	// Closing a second handle of an open file would release SQLite's locks.
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 	if err == nil {
 		err = f.Close()
@@ -77,14 +75,12 @@ func private(path string) error {
 	return nil
 }
 
-// busyTimeout is how long one attempt waits while another process writes, such
-// as `stead admin` beside a server. SQLite does not hear a cancelled context
-// meanwhile, so it is short; InTx tries again.
+// busyTimeout is how long one attempt waits while another process writes, such as `stead admin` beside a server. SQLite
+// ignores a cancelled context meanwhile, so it is short; InTx retries.
 const busyTimeout = "busy_timeout(2000)"
 
-// openFile opens the file with the given pragmas on every connection. BEGIN is
-// IMMEDIATE: a transaction that may write takes the write lock at once, so it
-// never fails half way because another one wrote.
+// openFile opens the file with the given pragmas on every connection. BEGIN is IMMEDIATE: a transaction that may write
+// takes the write lock at once, so it never fails half way because of another writer.
 func openFile(ctx context.Context, path string, pragmas ...string) (*sql.DB, error) {
 	q := url.Values{"_txlock": {"immediate"}, "_pragma": append([]string{busyTimeout}, pragmas...)}
 	d, err := sql.Open("sqlite", "file:"+(&url.URL{Path: path}).EscapedPath()+"?"+q.Encode())
@@ -104,7 +100,7 @@ func (s *sqliteEngine) pools() (*sql.DB, *pgxpool.Pool) { return s.writer, nil }
 func (s *sqliteEngine) ping(ctx context.Context) error  { return s.reader.PingContext(ctx) }
 func (s *sqliteEngine) close() error                    { return errors.Join(s.reader.Close(), s.writer.Close()) }
 
-// lockBefore: the file belongs to one process, so a set in memory is a lock.
+// lockBefore uses a set in memory: the file belongs to one process.
 func (s *sqliteEngine) lockBefore(name string) (release func(), ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -162,7 +158,7 @@ func (t *sqlTx) exec(ctx context.Context, query string, args []any) (int64, erro
 	return res.RowsAffected()
 }
 
-// tryLock: the name was taken by lockBefore, before the transaction.
+// tryLock succeeds always: lockBefore took the name before the transaction.
 func (t *sqlTx) tryLock(context.Context, string) (bool, error) { return true, nil }
 func (t *sqlTx) commit(context.Context) error                  { return t.tx.Commit() }
 func (t *sqlTx) rollback(context.Context) error                { return t.tx.Rollback() }
@@ -191,15 +187,9 @@ func (r sqlRows) Next() bool             { return r.rows.Next() }
 func (r sqlRows) Err() error             { return r.rows.Err() }
 func (r sqlRows) Close()                 { _ = r.rows.Close() }
 
-// IsUnique tells whether err is a refused duplicate: a unique index or a
-// primary key.
+// IsUnique reports whether err is a refused duplicate: of a unique index or a primary key.
 func IsUnique(err error) bool {
 	return violates(err, "23505", sqlite3.SQLITE_CONSTRAINT_UNIQUE, sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY)
-}
-
-// IsCheck tells whether err is a refused CHECK constraint with the given name.
-func IsCheck(err error, constraint string) bool {
-	return violates(err, "23514", sqlite3.SQLITE_CONSTRAINT_CHECK) && strings.Contains(err.Error(), constraint)
 }
 
 func violates(err error, sqlState string, codes ...int) bool {

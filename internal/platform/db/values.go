@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// encode turns times in the arguments into what the columns hold. The caller's
-// slice is left alone.
+// encode converts times in the arguments to the form of the columns. It does not change the caller's slice.
 func encode(args []any) []any {
 	out := args
 	set := func(i int, v any) {
@@ -31,7 +30,7 @@ func encode(args []any) []any {
 	return out
 }
 
-// scan reads into dest, turning microseconds back into times.
+// scan reads into dest and converts microseconds to times.
 func scan(read func(dest ...any) error, dest []any) error {
 	var micros []timeDest
 	for i, d := range dest {

@@ -1,5 +1,5 @@
-// Package dnsquery asks the Domain Name System what the standard library's resolver does not: CAA, TXT and addresses
-// at a certain server, and records past any cache of this process.
+// Package dnsquery makes DNS queries that the standard library's resolver cannot: CAA, TXT and addresses from a certain
+// server, and records past any cache of this process.
 package dnsquery
 
 import (
@@ -12,14 +12,16 @@ import (
 	"time"
 
 	"github.com/miekg/dns"
+
+	"stead.dev/stead/internal/platform/intx"
 )
 
-// ErrNoAnswer says that no server answered, or that they failed: nothing is known.
+// ErrNoAnswer says that no server answered, or that all failed: nothing is known about the name.
 var ErrNoAnswer = errors.New("dnsquery: no answer")
 
 // Client asks servers. The zero value asks those of /etc/resolv.conf.
 type Client struct {
-	// Servers are recursive resolvers, or authoritative servers for all that is asked.
+	// Servers are recursive resolvers, or authoritative servers for all names that are queried.
 	Servers []netip.AddrPort
 	Timeout time.Duration // of one question to one server; zero is 3 s
 }
@@ -65,8 +67,8 @@ func (c *Client) NS(ctx context.Context, name string) ([]string, error) {
 	return slices.Compact(found), err
 }
 
-// LookupNetIP is that of net.Resolver: the addresses of a host, sorted. A host without addresses has none; that is no
-// error.
+// LookupNetIP has the signature of net.Resolver's: the addresses of a host, sorted. A host without addresses returns
+// none and no error.
 func (c *Client) LookupNetIP(ctx context.Context, _, host string) ([]netip.Addr, error) {
 	var found []netip.Addr
 	for _, kind := range []uint16{dns.TypeA, dns.TypeAAAA} {
@@ -90,8 +92,11 @@ func (c *Client) LookupNetIP(ctx context.Context, _, host string) ([]netip.Addr,
 	return slices.Compact(found), nil
 }
 
-// each calls f with the records of the answer, aliases followed by the server. A name that does not exist has none.
+// each calls f with the records of the answer; the server follows aliases. A name that does not exist has no records.
 func (c *Client) each(ctx context.Context, name string, kind uint16, f func(dns.RR)) error {
+	if err := intx.Check(ctx); err != nil {
+		return err
+	}
 	servers, err := c.servers()
 	if err != nil {
 		return err

@@ -1,6 +1,5 @@
-// Package domainname is what the platform knows about names of the Domain Name System: their one
-// form for storing and comparing, and which of them a customer can have a site under. It looks
-// nothing up.
+// Package domainname has the rules for names of the Domain Name System: their canonical form for storing and comparing,
+// and which of them a customer can have a site under. It makes no queries.
 package domainname
 
 import (
@@ -32,13 +31,12 @@ func Host(name string) (string, error) {
 	return host, nil
 }
 
-// maxWritten bounds what is read as an international name, in bytes: more than any writing of a name
-// of 253 characters takes.
+// maxWritten bounds the length of an international name that is parsed, in bytes: more than any spelling of a name of
+// 253 characters needs.
 const maxWritten = 2048
 
-// toASCII writes international labels in punycode. The time that takes grows with the square of a
-// label's length, so a text that cannot be a name is not tried. Bytes that are no text idna would take
-// for the replacement character.
+// toASCII converts international labels to punycode. The time for that grows with the square of a label's length, so it
+// refuses a text that cannot be a name first. idna would read invalid UTF-8 as the replacement character.
 func toASCII(name string) (string, error) {
 	if len(name) > maxWritten {
 		return "", fmt.Errorf("%w: %d bytes are no name", ErrMalformed, len(name))
@@ -49,7 +47,7 @@ func toASCII(name string) (string, error) {
 	return idna.Lookup.ToASCII(name)
 }
 
-// plainHost is the fast way for nearly every request: a name that is canonical already.
+// plainHost is the fast path for nearly every request: a name that is canonical already.
 func plainHost(host string) bool {
 	if host == "" || len(host) > 253 {
 		return false
@@ -89,20 +87,20 @@ func Domain(name string) (string, error) {
 	return host, nil
 }
 
-// specialUse are top-level names that nobody can register and that may be hosted
-// all the same, for trials and tests (RFC 6761).
+// specialUse are top-level names that nobody can register, and that may be hosted nevertheless, for trials and tests
+// (RFC 6761).
 var specialUse = map[string]bool{"test": true, "example": true, "localhost": true}
 
-// ForSite is Domain for a name that a customer may have a site under: one that can be registered, or
-// a subdomain of one, and none of the operator's reserved names or what is below them. Blanks around
-// it are a slip of who typed it. It answers fault.DomainInvalid and fault.DomainUnavailable.
+// ForSite is Domain for a name that a customer may have a site under: one that can be registered, or a subdomain of
+// one, and none of the operator's reserved names or names below them. It ignores blanks around the name. It returns
+// fault.DomainInvalid and fault.DomainUnavailable.
 func ForSite(name string, reserved []string) (string, error) {
-	// Every name is looked at as an international one, so that punycode is valid punycode.
+	// Convert every name, so that punycode in it is validated.
 	ascii, err := toASCII(strings.TrimSuffix(strings.TrimSpace(name), "."))
 	if err != nil {
 		return "", fault.DomainInvalid.Wrap(err)
 	}
-	if ascii, err = Domain(ascii); err != nil { // lengths, which Lookup does not look at
+	if ascii, err = Domain(ascii); err != nil { // Domain checks lengths, which Lookup does not
 		return "", fault.DomainInvalid.Wrap(err)
 	}
 	if _, err := registrable(ascii); err != nil {
@@ -116,9 +114,9 @@ func ForSite(name string, reserved []string) (string, error) {
 	return ascii, nil
 }
 
-// registrable is the part of a canonical name that can be registered: one label more than a public
-// suffix. The list answers any last label that it does not know, so those, and addresses with them,
-// are told apart: an unknown suffix has no dot and is not ICANN's.
+// registrable is the part of a canonical name that can be registered: one label more than a public suffix. The list
+// accepts any unknown last label, so unknown suffixes, and addresses with them, are excluded: an unknown suffix has no
+// dot and is not ICANN's.
 func registrable(ascii string) (string, error) {
 	base, err := publicsuffix.EffectiveTLDPlusOne(ascii)
 	if err != nil {
@@ -131,8 +129,8 @@ func registrable(ascii string) (string, error) {
 	return base, nil
 }
 
-// Parents are the names that the canonical name is below, from the nearest to the one that can be
-// registered: whoever has one of them has the name.
+// Parents are the names above the canonical name, from the nearest to the one that can be registered: the owner of one
+// of them owns the name.
 func Parents(name string) []string {
 	base, err := registrable(name)
 	if err != nil {

@@ -1,6 +1,6 @@
 package fault
 
-// The refusals that more than one section answers.
+// The refusals that several sections share.
 var (
 	InvalidRequest       = Define(KindBadRequest, "invalid_request")
 	MalformedJSON        = Define(KindBadRequest, "malformed_json")
@@ -46,9 +46,9 @@ var (
 	CouponInvalid        = Define(KindUnprocessable, "coupon_invalid")
 	CouponExpired        = Define(KindUnprocessable, "coupon_expired")
 	CouponExhausted      = Define(KindUnprocessable, "coupon_exhausted")
-	// PriceChanged says in price what it costs now.
+	// PriceChanged has the present price as price.
 	PriceChanged = Define(KindUnprocessable, "price_changed")
-	// DowngradeExceeds says in exceeded which smaller limits the service is beyond.
+	// DowngradeExceeds lists as exceeded the smaller limits that the service exceeds.
 	DowngradeExceeds = Define(KindUnprocessable, "downgrade_exceeds_usage")
 
 	// InsufficientFunds carries required, balance and missing, all Money.

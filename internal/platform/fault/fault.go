@@ -90,17 +90,16 @@ func Defs() []*Def {
 // Error makes a Def a target for errors.Is; it is never returned itself.
 func (d *Def) Error() string { return d.Key }
 
-// New is a refusal without more to say.
+// New returns the refusal without details.
 func (d *Def) New() *Error { return &Error{Def: d} }
 
-// Wrap is a refusal with its cause, which is logged and never sent.
+// Wrap returns the refusal with its cause, which is logged and never sent.
 func (d *Def) Wrap(cause error) *Error { return &Error{Def: d, Cause: cause} }
 
-// Wrapf is Wrap with the words of fmt.Errorf.
+// Wrapf is Wrap with a cause formatted as by fmt.Errorf.
 func (d *Def) Wrapf(format string, args ...any) *Error { return d.Wrap(fmt.Errorf(format, args...)) }
 
-// With is a refusal whose error object carries more members, such as the
-// balance of insufficient_funds.
+// With returns the refusal with additional members in its error object, such as the balance of insufficient_funds.
 func (d *Def) With(f Fields) *Error { return &Error{Def: d, Fields: f} }
 
 // Fields are additional public members of the error object. They are also the

@@ -1,8 +1,8 @@
 // Package i18n holds every text that a customer reads, in Uzbek, Russian and English.
 //
 // The texts are in locales/<section>.<lang>.toml, message files of go-i18n; code names a text by its id
-// ("error.not_found") and never contains prose. A section adds its own three files; a test holds that the three
-// have the same ids, placeholders and plural forms, and that no id is in two sections.
+// ("error.not_found") and never contains prose. A section adds its own three files; a test checks that the three have
+// the same ids, placeholders and plural forms, and that no id is in two sections.
 package i18n
 
 import (
@@ -38,14 +38,14 @@ var locales embed.FS
 
 // catalogue is the parsed form of the embedded files.
 type catalogue struct {
-	// A localizer is asked for exactly one supported tag, so go-i18n's own matching, which sends uz-Cyrl to
-	// Russian, never has a choice to make.
+	// Each localizer knows exactly one supported tag. So go-i18n's own matching, which sends uz-Cyrl to Russian, never
+	// chooses.
 	localizers map[string]*goi18n.Localizer
 	ids        map[string]map[string]bool // language → id
 }
 
 // load parses the catalogues at their first use, not at the start of every command. They are part of the binary, so
-// a broken one is a build that its tests refuse, not something that can happen to a user.
+// tests catch a broken one before users do.
 var load = sync.OnceValue(func() *catalogue {
 	c, err := parse(locales)
 	if err != nil {
@@ -112,8 +112,8 @@ func Has(lang, id string) bool {
 // IDs lists the ids of all texts in order.
 func IDs() []string { return slices.Sorted(maps.Keys(load().ids[Fallback])) }
 
-// Lookup returns the supported language that a single tag means ("ru", "ru-RU", "uz-Cyrl", "uz_UZ"), and whether
-// there is one. The language alone decides, never the script: whoever asks for Uzbek in Cyrillic gets Uzbek.
+// Lookup returns the supported language of a single tag ("ru", "ru-RU", "uz-Cyrl", "uz_UZ"), and whether there is one.
+// The language alone decides, never the script: a request for Uzbek in Cyrillic gets Uzbek.
 func Lookup(tag string) (string, bool) {
 	parsed, err := language.Parse(tag)
 	if err != nil {
@@ -160,7 +160,7 @@ func supported(tag language.Tag) (string, bool) {
 
 type contextKey struct{}
 
-// choice is what a context says about language.
+// choice is the language choice of a context.
 type choice struct {
 	lang     string
 	resolved bool

@@ -1,12 +1,10 @@
-// Package idempotency makes money-moving requests repeatable (specification,
-// "General rules" and "Limits"; resources, section 24).
+// Package idempotency makes money-moving requests repeatable (specification, "General rules" and "Limits"; resources,
+// section 24).
 //
-// A request with an Idempotency-Key runs under a lock named by (principal,
-// operation, key), and its effect and its encoded answer are one commit. So
-// whatever dies, either both exist or neither: a retry is answered with the
-// same bytes or does the work for the first time. The lock belongs to the
-// transaction and dies with its process, so nothing has to expire before a
-// client may try again.
+// A request with an Idempotency-Key runs under a lock named by (principal, operation, key), and its effect and its
+// encoded answer are one commit. So after any crash either both exist or neither: a retry gets the same bytes, or
+// executes the request for the first time. The lock belongs to the transaction and ends with its process, so a client
+// never waits for a lease to expire.
 package idempotency
 
 import (
@@ -62,13 +60,12 @@ func ParseKey(header string) (string, error) {
 	return key, nil
 }
 
-// Do answers the claim: with what is stored, or by running effect in a
-// transaction and storing its answer in the same. refuse turns an error of
-// effect into the answer that is stored in its place; where it declines, the
-// error is returned and nothing is stored.
+// Do answers the claim: with the stored answer, or by running effect in a transaction that also stores its answer.
+// refuse converts an error of effect into the answer to store; when it declines, Do returns the error and stores
+// nothing.
 //
-// It answers fault.IdempotencyInProgress while another request holds the key,
-// and fault.IdempotencyKeyReused when the key came with another fingerprint.
+// Do returns fault.IdempotencyInProgress while another request holds the key, and fault.IdempotencyKeyReused when the
+// key came with another fingerprint.
 func (s *Store) Do(ctx context.Context, c Claim,
 	effect func(ctx context.Context, tx *db.Tx) (Answer, error),
 	refuse func(err error) (Answer, bool),

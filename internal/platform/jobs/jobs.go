@@ -1,10 +1,8 @@
 // Package jobs is the job queue: River, on the platform's own database.
 //
-// A job is inserted in the transaction of the change that needs it (Enqueue),
-// so it exists exactly when the change does. It carries ids, is a call to a
-// service's method, and may run twice: look, then act. A failed job is tried
-// again with growing pauses; Cancel gives up, Snooze waits without counting
-// an attempt.
+// A job is inserted in the transaction of the change that needs it (Enqueue), so it exists exactly when the change
+// does. It carries ids, calls a service's method, and may run twice: it reads the present state, then acts. A failed
+// job is retried with growing pauses; Cancel gives up, Snooze waits without counting an attempt.
 package jobs
 
 import (
@@ -28,28 +26,34 @@ import (
 	"stead.dev/stead/internal/platform/db"
 )
 
-// Enqueuer inserts jobs; sections take this much of a Queue.
+// Enqueuer inserts jobs; it is the part of a Queue that sections need.
 type Enqueuer interface {
 	Enqueue(ctx context.Context, tx *db.Tx, args river.JobArgs, opts *river.InsertOpts) error
 }
 
-type working struct{}
+// Discard is the Enqueuer of who does no jobs: what is enqueued is dropped.
+type Discard struct{}
 
-// Working tells that a context is that of a job which is being worked.
-func Working(ctx context.Context) bool { return ctx.Value(working{}) != nil }
+// Enqueue implements Enqueuer.
+func (Discard) Enqueue(context.Context, *db.Tx, river.JobArgs, *river.InsertOpts) error { return nil }
 
-// marking has Working know the contexts of jobs.
-type marking struct{ river.MiddlewareDefaults }
+type runningKey struct{}
+
+// Working reports whether the context is that of a running job.
+func Working(ctx context.Context) bool { return ctx.Value(runningKey{}) != nil }
+
+// contextMarker marks the contexts of running jobs for Working.
+type contextMarker struct{ river.MiddlewareDefaults }
 
 // Work implements rivertype.WorkerMiddleware.
-func (*marking) Work(ctx context.Context, _ *rivertype.JobRow, next func(context.Context) error) error {
-	return next(context.WithValue(ctx, working{}, true))
+func (*contextMarker) Work(ctx context.Context, _ *rivertype.JobRow, next func(context.Context) error) error {
+	return next(context.WithValue(ctx, runningKey{}, true))
 }
 
 // Cancel makes the job fail for good with err.
 func Cancel(err error) error { return river.JobCancel(err) }
 
-// Once has a job not inserted while one of its kind, with the same arguments, is still to do something.
+// Once makes a job unique: it is not inserted while one of its kind, with the same arguments, is unfinished.
 func Once() river.UniqueOpts {
 	return river.UniqueOpts{ByArgs: true, ByState: []rivertype.JobState{
 		rivertype.JobStateAvailable, rivertype.JobStatePending, rivertype.JobStateRetryable,
@@ -57,16 +61,14 @@ func Once() river.UniqueOpts {
 	}}
 }
 
-// PanelQueue is for jobs that need the hosting panels. The embedded node is in
-// one process only, so the others leave these jobs to it.
+// PanelQueue is for jobs that need the hosting panels. The embedded node is in one process only, so other processes do
+// not take these jobs.
 const PanelQueue = "panel"
 
-// WebhookQueue is for jobs that wait for addresses of customers. Many may hang at
-// once, and nothing else waits behind them.
+// WebhookQueue is for jobs that wait for addresses of customers. Many may hang at once without delaying other jobs.
 const WebhookQueue = "webhooks"
 
-// minWebhookWorkers is how many such jobs run at once at least: they wait more than
-// they work.
+// minWebhookWorkers is the minimum number of such jobs at a time: they wait more than they work.
 const minWebhookWorkers = 64
 
 // TogetherQueue is for jobs that share transactions with others of their kind (db.Group): while one is at work, the
@@ -98,9 +100,9 @@ type Queue struct {
 	pg      *river.Client[pgx.Tx]
 	lite    *river.Client[*sql.Tx]
 
-	mu     sync.Mutex
-	asleep []string // queues whose workers are to be told of jobs
-	waking bool     // somebody tells them
+	mu        sync.Mutex
+	toNotify  []string // queues whose workers must be notified
+	notifying bool     // a goroutine is notifying them
 }
 
 // New makes a queue on d, which has been migrated. Register workers and
@@ -111,12 +113,12 @@ func New(d *db.DB, c Config) (*Queue, error) {
 		ID:         c.ID,
 		Logger:     c.Logger,
 		Workers:    q.workers,
-		Middleware: append([]rivertype.Middleware{&marking{}}, c.Middleware...),
-		// River's polling is what a job waits for on SQLite, which cannot
-		// notify; PostgreSQL notifies and polls only as a fallback.
+		Middleware: append([]rivertype.Middleware{&contextMarker{}}, c.Middleware...),
+		// Polling bounds the latency of a job on SQLite, which cannot notify; PostgreSQL notifies, and polls only as a
+		// fallback.
 		FetchCooldown:     20 * time.Millisecond,
 		FetchPollInterval: time.Second,
-		// Jobs of a killed process are taken up again after this.
+		// Another process takes over the jobs of a killed process after this time.
 		RescueStuckJobsAfter: 2 * time.Minute,
 		JobTimeout:           time.Minute,
 	}
@@ -146,12 +148,12 @@ func New(d *db.DB, c Config) (*Queue, error) {
 // Workers is where sections add their workers.
 func (q *Queue) Workers() *river.Workers { return q.workers }
 
-// Work has f do the jobs of one kind, whose arguments it is given.
+// Work registers f for the jobs of one kind, and calls it with their arguments.
 func Work[A river.JobArgs](w *river.Workers, f func(ctx context.Context, args A) error) {
 	river.AddWorker(w, river.WorkFunc(func(ctx context.Context, job *river.Job[A]) error { return f(ctx, job.Args) }))
 }
 
-// Enqueue inserts a job in tx, when that ends: all jobs of a transaction are one statement.
+// Enqueue inserts a job at the end of tx: all jobs of a transaction are one statement.
 func (q *Queue) Enqueue(_ context.Context, tx *db.Tx, args river.JobArgs, opts *river.InsertOpts) error {
 	db.Gather(tx, lastOfAll, river.InsertManyParams{Args: args, InsertOpts: opts}, func(ctx context.Context, all []river.InsertManyParams) error {
 		if err := q.insert(ctx, tx, all); err != nil {
@@ -162,7 +164,7 @@ func (q *Queue) Enqueue(_ context.Context, tx *db.Tx, args river.JobArgs, opts *
 	return nil
 }
 
-// lastOfAll sorts after the names of everything else that transactions leave to their end.
+// lastOfAll sorts after the names of all other work that transactions defer to their end.
 const lastOfAll = "~jobs"
 
 func (q *Queue) insert(ctx context.Context, tx *db.Tx, all []river.InsertManyParams) error {
@@ -194,39 +196,40 @@ func kinds(all []river.InsertManyParams) string {
 	return strings.Join(names, ", ")
 }
 
-// wake tells the workers of all replicas, soon, that there are jobs in the queues. River tells them in the transaction that
-// inserts, but once per FetchCooldown at most and even when that is rolled back: the next job would wait for the poll. All
-// transactions that notify commit one after the other, which none of ours is to wait for; so this is done after the
-// commit, once for all that commit meanwhile. A process that dies before leaves the jobs to the poll.
+// wake notifies the workers of all replicas, soon, of new jobs in the queues. River's own notification runs in the
+// inserting transaction, at most once per FetchCooldown, even when that transaction is rolled back: the next job would
+// then wait for the poll. PostgreSQL also commits notifying transactions one after the other, and ours must not wait
+// for each other. So wake notifies after the commit, once for all commits meanwhile. If the process dies before, the
+// poll finds the jobs.
 func (q *Queue) wake(queues []string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, name := range queues {
-		if !slices.Contains(q.asleep, name) {
-			q.asleep = append(q.asleep, name)
+		if !slices.Contains(q.toNotify, name) {
+			q.toNotify = append(q.toNotify, name)
 		}
 	}
-	if !q.waking && len(q.asleep) > 0 {
-		q.waking = true
+	if !q.notifying && len(q.toNotify) > 0 {
+		q.notifying = true
 		go q.wakeAll()
 	}
 }
 
-// wakeAll wakes until there is nobody left to be woken.
+// wakeAll notifies until no queue is left.
 func (q *Queue) wakeAll() {
 	for {
 		q.mu.Lock()
-		queues := q.asleep
-		q.asleep = nil
+		queues := q.toNotify
+		q.toNotify = nil
 		if len(queues) == 0 {
-			q.waking = false
+			q.notifying = false
 			q.mu.Unlock()
 			return
 		}
 		q.mu.Unlock()
 		for _, name := range queues {
 			ctx, cancel := context.WithTimeout(context.Background(), wakeTimeout)
-			// An error leaves the job to the poll.
+			// After an error the poll finds the jobs.
 			_, _ = q.db.Pool().Exec(ctx, `SELECT pg_notify(current_schema() || '.river_insert', $1)`, fmt.Sprintf(`{"queue": %q}`, name))
 			cancel()
 		}
@@ -235,8 +238,7 @@ func (q *Queue) wakeAll() {
 
 const wakeTimeout = 5 * time.Second
 
-// Every adds a periodic job. Over all replicas one process, the leader, inserts
-// it.
+// Every adds a periodic job. One process of all replicas, the leader, inserts it.
 func (q *Queue) Every(interval time.Duration, args river.JobArgs) {
 	job := river.NewPeriodicJob(river.PeriodicInterval(interval),
 		func() (river.JobArgs, *river.InsertOpts) {
@@ -261,9 +263,8 @@ func (q *Queue) Start(ctx context.Context) error {
 	return q.lite.Start(ctx)
 }
 
-// release gives back the jobs of a killed process, without waiting for the
-// rescuer: on SQLite this process is the only one that works, so whatever is
-// running when it starts is not.
+// release makes the jobs of a killed process available without waiting for the rescuer: on SQLite this is the only
+// process, so a job in the state running when it starts is not running.
 func (q *Queue) release(ctx context.Context) error {
 	err := q.db.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
 		_, err := tx.Exec(ctx, `UPDATE river_job SET state = 'available' WHERE state = 'running'`)

@@ -49,6 +49,7 @@ func newQueue(t *testing.T, d *db.DB, work func(ctx context.Context, n int64) er
 }
 
 func TestAJobExistsExactlyWhenItsTransactionDoes(t *testing.T) {
+	t.Parallel()
 	testkit.Engines(t, func(t *testing.T, d *db.DB, _ *clock.Fake) {
 		var sum, ticks atomic.Int64
 		q := newQueue(t, d, func(ctx context.Context, n int64) error {
@@ -77,6 +78,7 @@ func TestAJobExistsExactlyWhenItsTransactionDoes(t *testing.T) {
 }
 
 func TestACancelledJobIsNotTriedAgain(t *testing.T) {
+	t.Parallel()
 	testkit.Engines(t, func(t *testing.T, d *db.DB, _ *clock.Fake) {
 		var runs atomic.Int64
 		q := newQueue(t, d, func(context.Context, int64) error { runs.Add(1); return jobs.Cancel(errors.New("no use")) }, func() {})
@@ -113,7 +115,7 @@ func TestAJobRightAfterAnotherIsPickedUpAtOnce(t *testing.T) {
 			enqueue(nil)
 			<-began
 		}
-		// A poll of PostgreSQL comes once a second: polls alone would take nine.
+		// PostgreSQL is polled once a second: polls alone would take nine seconds.
 		if took := time.Since(start); took > 8*time.Second {
 			t.Errorf("ten jobs, one after the other, took %v", took)
 		}
@@ -121,6 +123,7 @@ func TestAJobRightAfterAnotherIsPickedUpAtOnce(t *testing.T) {
 }
 
 func TestTheJobsOfAKilledProcessAreTakenUpAtStart(t *testing.T) {
+	t.Parallel()
 	d := testkit.SQLite(t, clock.System(0))
 	q, err := jobs.New(d, jobs.Config{Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {

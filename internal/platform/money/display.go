@@ -148,7 +148,7 @@ var defaultRates = &Rates{rates: map[Currency]Rate{
 	KZT: 525 * MicrosPerUnit,
 }}
 
-// DefaultRates is the table in force where the context carries none.
+// DefaultRates is the table that applies when the context has none.
 func DefaultRates() *Rates { return defaultRates }
 
 // Of returns the rate of a currency, and whether the table has one.
@@ -201,7 +201,7 @@ type Money struct {
 
 type contextKey struct{}
 
-// display is what a context says about showing money.
+// display is how a context shows money.
 type display struct {
 	currency Currency
 	rates    *Rates

@@ -98,14 +98,14 @@ func mulDiv(a, num, den int64) (int64, error) {
 	case !negative && quotient <= math.MaxInt64:
 		return int64(quotient), nil
 	case negative && quotient <= 1<<63:
-		// 1<<63 becomes MinInt64, whose negative is itself: right.
+		// 1<<63 becomes MinInt64, whose negative is itself, which is right.
 		return -int64(quotient), nil //nolint:gosec // as said
 	default:
 		return 0, ErrOverflow
 	}
 }
 
-// magnitude is |n|; it is right for MinInt64 too, whose absolute value only uint64 holds.
+// magnitude is |n|; it is also right for MinInt64, whose absolute value only uint64 holds.
 func magnitude(n int64) uint64 {
 	if n < 0 {
 		return -uint64(n) //nolint:gosec // two's complement: exact for every negative number

@@ -6,20 +6,20 @@ import (
 	"strings"
 )
 
-// Tax is what a buyer's purchases are taxed by. The zero Tax is none.
+// Tax is the tax of a buyer's purchases. The zero Tax is none.
 type Tax struct {
 	// Name as it stands on invoices, such as "VAT".
 	Name string
 	// BasisPoints is the rate, in hundredths of a percent.
 	BasisPoints int
-	// Included tells that prices contain the tax; else it is added to them.
+	// Included says that prices contain the tax; otherwise it is added to them.
 	Included bool
-	// Note names why the rate is what it is, such as reverse_charge; empty when there is nothing to say.
+	// Note explains the rate, such as reverse_charge; empty when no explanation is needed.
 	Note string
 }
 
-// Of is what of a price, after its discount, is tax: added comes on top, contained is a part of the price. At
-// least one of them is zero. A half cent is rounded up.
+// Of is the tax on a price after its discount: added comes on top, contained is a part of the price. At least one of
+// them is zero. A half cent is rounded up.
 func (t Tax) Of(price USDCents) (added, contained USDCents, err error) {
 	if t.Included {
 		contained, err = price.MulDiv(int64(t.BasisPoints), int64(wholeBasisPoints+t.BasisPoints))
@@ -29,7 +29,7 @@ func (t Tax) Of(price USDCents) (added, contained USDCents, err error) {
 	return added, contained, err
 }
 
-// AddedBasisPoints is the rate of what comes on top of prices.
+// AddedBasisPoints is the rate that is added to prices.
 func (t Tax) AddedBasisPoints() int {
 	if t.Included {
 		return 0

@@ -26,7 +26,7 @@ const (
 	ControlLifetime   = 7 * 24 * time.Hour
 )
 
-// skew is how much earlier than now a certificate begins, because clocks of machines differ.
+// skew is how long before now a certificate becomes valid, because clocks of machines differ.
 const skew = 10 * time.Minute
 
 // Control is the name of the control plane in certificates.
@@ -47,7 +47,7 @@ func NodeID(name string) (int64, bool) {
 	return id, err == nil && id > 0 && NodeName(id) == name
 }
 
-// NewKey makes a party's private key. It never leaves the machine it was made on.
+// NewKey generates a party's private key. It never leaves its machine.
 func NewKey() (*ecdsa.PrivateKey, error) { return ecdsa.GenerateKey(elliptic.P256(), rand.Reader) }
 
 // Authority issues the certificates of one installation.
@@ -81,7 +81,7 @@ func NewAuthority(now time.Time) (certificate, key []byte, err error) {
 	return encodeCertificate(der), key, nil
 }
 
-// OpenAuthority is the authority that NewAuthority made.
+// OpenAuthority loads an authority that NewAuthority made.
 func OpenAuthority(certificate, key []byte) (*Authority, error) {
 	cert, err := ParseCertificate(certificate)
 	if err != nil {
@@ -89,7 +89,7 @@ func OpenAuthority(certificate, key []byte) (*Authority, error) {
 	}
 	parsed, err := x509.ParsePKCS8PrivateKey(key)
 	if err != nil {
-		return nil, errors.New("nodelink: the authority's key cannot be read") // the cause could quote it
+		return nil, errors.New("nodelink: the authority's key cannot be read") // the cause could quote the key
 	}
 	signer, ok := parsed.(*ecdsa.PrivateKey)
 	if !ok || !signer.PublicKey.Equal(cert.PublicKey) {
@@ -108,7 +108,7 @@ type Issued struct {
 	NotAfter    time.Time
 }
 
-// Issue certifies that the holder of a public key is who name says.
+// Issue certifies that the holder of a public key is the party of that name.
 func (a *Authority) Issue(public crypto.PublicKey, name string, now time.Time, lifetime time.Duration) (Issued, error) {
 	uri, err := url.Parse(name)
 	if err != nil {
@@ -131,8 +131,8 @@ func (a *Authority) Issue(public crypto.PublicKey, name string, now time.Time, l
 	return Issued{Certificate: encodeCertificate(der), Serial: serial.Text(16), NotAfter: t.NotAfter}, nil
 }
 
-// Sign issues a certificate for a signing request (PKCS #10, PEM). Only its key is taken; the sender
-// has shown that it holds the private part.
+// Sign issues a certificate for a signing request (PKCS #10, PEM). It uses only the request's key; the signature proves
+// that the sender holds the private part.
 func (a *Authority) Sign(request []byte, name string, now time.Time, lifetime time.Duration) (Issued, error) {
 	block, _ := pem.Decode(request)
 	if block == nil || block.Type != requestType {
@@ -157,7 +157,7 @@ const (
 	keyType         = "PRIVATE KEY"
 )
 
-// NewRequest asks to certify a key.
+// NewRequest is a signing request for a key.
 func NewRequest(key *ecdsa.PrivateKey) ([]byte, error) {
 	der, err := x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{}, key)
 	if err != nil {
@@ -200,7 +200,7 @@ func newSerial() (*big.Int, error) {
 	return serial, nil
 }
 
-// Pin is how a join token names the authority.
+// Pin is the fingerprint by which a join token names the authority.
 func Pin(cert *x509.Certificate) string {
 	sum := sha256.Sum256(cert.Raw)
 	return base64.RawURLEncoding.EncodeToString(sum[:])
@@ -209,8 +209,8 @@ func Pin(cert *x509.Certificate) string {
 // Pin of the authority's certificate.
 func (a *Authority) Pin() string { return Pin(a.cert) }
 
-// JoinToken is what a machine joins with: a secret that is good once, and the authority's pin, so that
-// the machine knows whom it gives the secret to.
+// JoinToken is what a machine joins with: a secret for one use, and the authority's pin, so that the machine can verify
+// the server before it sends the secret.
 func JoinToken(secret, pin string) string { return secret + "." + pin }
 
 // SplitToken reads what JoinToken wrote.

@@ -37,7 +37,7 @@ type Renewed struct {
 	NotAfter    time.Time `json:"not_after"`
 }
 
-// Capacity is what a machine has, and how much of it is taken.
+// Capacity is the size of a machine, and how much of it is in use.
 type Capacity struct {
 	DiskMB       int64   `json:"disk_mb"` // of the file system of the homes
 	DiskFreeMB   int64   `json:"disk_free_mb"`
@@ -48,7 +48,7 @@ type Capacity struct {
 	Accounts     int     `json:"accounts"`
 }
 
-// Report is a sign of life.
+// Report is a node's periodic report.
 type Report struct {
 	Version      string   `json:"version"`
 	Address      string   `json:"address"`
@@ -56,7 +56,7 @@ type Report struct {
 	Capacity     Capacity `json:"capacity"`
 }
 
-// ReportEvery is the pause between reports; SilentAfter without one a node is taken for offline.
+// ReportEvery is the pause between reports; after SilentAfter without one a node counts as offline.
 const (
 	ReportEvery = 30 * time.Second
 	SilentAfter = 100 * time.Second

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Identity is a party's certificate and key, and whose certificates it trusts. The certificate may be
-// replaced while connections are made with it.
+// Identity is a party's certificate and key, and the authority that it trusts. The certificate may be replaced while
+// connections are made with it.
 type Identity struct {
 	now     func() time.Time
 	roots   *x509.CertPool
@@ -28,9 +28,9 @@ func NewIdentity(certificate, key, authority []byte, now func() time.Time) (*Ide
 	return i, i.Replace(certificate, key, authority)
 }
 
-// Replace changes the certificate that new connections are made with.
+// Replace changes the certificate for new connections.
 func (i *Identity) Replace(certificate, key, authority []byte) error {
-	// Whoever does not have the authority's certificate yet finds it in the chain.
+	// A peer that does not have the authority's certificate yet finds it in the chain.
 	pair, err := tls.X509KeyPair(append(append([]byte{}, certificate...), authority...), key)
 	if err != nil {
 		return fmt.Errorf("nodelink: certificate and key: %w", err)
@@ -39,10 +39,10 @@ func (i *Identity) Replace(certificate, key, authority []byte) error {
 	return nil
 }
 
-// Name is who the identity is.
+// Name is the party's name.
 func (i *Identity) Name() string { return nameOf(i.current.Load().Leaf) }
 
-// RenewAt is when the certificate is to be replaced: half of its life before it ends.
+// RenewAt is when to renew the certificate: half of its life before it ends.
 func (i *Identity) RenewAt() time.Time {
 	leaf := i.current.Load().Leaf
 	return leaf.NotBefore.Add(leaf.NotAfter.Sub(leaf.NotBefore) / 2)
@@ -58,8 +58,8 @@ func nameOf(cert *x509.Certificate) string {
 	return cert.URIs[0].String()
 }
 
-// Server is TLS for a listener: it lets in whom accept accepts by name. With guests, callers without a
-// certificate come in too, and the handler asks Peer.
+// Server is TLS for a listener that accepts the parties whose name accept approves. With guests, it also accepts
+// callers without a certificate, and the handler asks Peer.
 func (i *Identity) Server(accept func(name string) bool, guests bool) *tls.Config {
 	mode := tls.RequireAnyClientCert
 	if guests {
@@ -67,7 +67,7 @@ func (i *Identity) Server(accept func(name string) bool, guests bool) *tls.Confi
 	}
 	return &tls.Config{
 		MinVersion: tls.VersionTLS13, NextProtos: []string{"h2"}, Time: i.now, ClientAuth: mode,
-		// A certificate that was withdrawn must not live on in a ticket.
+		// A ticket must not outlive a revoked certificate.
 		SessionTicketsDisabled: true,
 		GetCertificate:         func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return i.current.Load(), nil },
 		VerifyConnection: func(s tls.ConnectionState) error {
@@ -84,7 +84,7 @@ func (i *Identity) Client(peer string) *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS13, NextProtos: []string{"h2"}, Time: i.now, ServerName: "stead",
 		GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return i.current.Load(), nil },
-		// The default verification looks for a host name; VerifyConnection does all of it, by name of the party.
+		// The default verification checks a host name; VerifyConnection does all of it, by the name of the party.
 		InsecureSkipVerify: true, //nolint:gosec // see above
 		VerifyConnection: func(s tls.ConnectionState) error {
 			return i.verify(s, x509.ExtKeyUsageServerAuth, func(name string) bool { return name == peer })
@@ -110,8 +110,8 @@ func verify(chain []*x509.Certificate, roots *x509.CertPool, now time.Time, usag
 	return nil
 }
 
-// Pinned is TLS for the first call of a machine that has only a token: the authority is the one with
-// that pin, and the other side is its control plane.
+// Pinned is TLS for the first call of a machine that has only a token: the peer is the control plane of the authority
+// with that pin.
 func Pinned(pin string, now func() time.Time) *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS13, NextProtos: []string{"h2"}, Time: now, ServerName: "stead",
@@ -133,10 +133,10 @@ func Pinned(pin string, now func() time.Time) *tls.Config {
 	}
 }
 
-// Party is who the other side of a connection has proved to be.
+// Party is the proved identity of the other side of a connection.
 type Party struct {
 	Name     string    // empty for a guest
-	IssuedAt time.Time // when its certificate was, to the second
+	IssuedAt time.Time // when its certificate was issued, to the second
 }
 
 // Peer is the other side of a connection.

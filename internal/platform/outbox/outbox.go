@@ -1,8 +1,6 @@
-// Package outbox keeps what happened (resources, section 25). An event is a row
-// written in the transaction of its change, so no event is lost and none is
-// told of a change that was rolled back. A job, one for all events of a transaction
-// and inserted with them, fans each out once to the subscribers of its type; they
-// insert jobs of their own for what may fail.
+// Package outbox stores events (resources, section 25). An event is a row written in the transaction of its change, so
+// no event is lost, and none describes a change that was rolled back. One job for all events of a transaction, inserted
+// with them, delivers each once to the subscribers of its type; these insert jobs of their own for work that may fail.
 package outbox
 
 import (
@@ -23,23 +21,22 @@ import (
 	"stead.dev/stead/internal/platform/secret"
 )
 
-// Event is what a section tells.
+// Event describes a change that a section has made.
 type Event struct {
 	// Type is a kind of resources, section 25, such as "order.paid".
 	Type string
-	// AccountID is whose event it is.
+	// AccountID is the account that the event belongs to.
 	AccountID int64
-	// Subject and SubjectID name the thing that changed; events of one subject
-	// are numbered in order.
+	// Subject and SubjectID name the object that changed; the events of one subject are numbered in order.
 	Subject   string
 	SubjectID int64
-	// Data is the object after the change; Previous the members that changed,
-	// as they were. Both are stored as JSON and must hold no secret.
+	// Data is the object after the change; Previous holds the changed members with their former values. Both are stored
+	// as JSON and must hold no secret.
 	Data     any
 	Previous any
 }
 
-// Stored is an event as it was kept.
+// Stored is an event as it is stored.
 type Stored struct {
 	ID        int64
 	UID       string
@@ -53,7 +50,13 @@ type Stored struct {
 	CreatedAt time.Time
 }
 
-// Subscriber is told of an event in the transaction that marks it as told.
+// Events stores events in the transaction of their change. Sections emit through it: in production it is the Outbox, in
+// a section's tests a list.
+type Events interface {
+	Emit(ctx context.Context, tx *db.Tx, e Event) error
+}
+
+// Subscriber handles an event in the transaction that marks it as delivered.
 type Subscriber func(ctx context.Context, tx *db.Tx, e Stored) error
 
 // Outbox writes events.
@@ -71,8 +74,7 @@ type subscription struct {
 // New makes an outbox. Subscribe and Register before the queue starts.
 func New(d *db.DB, q jobs.Enqueuer) *Outbox { return &Outbox{db: d, queue: q} }
 
-// Subscribe tells f of the events of a type; "order.*" are all of a group, "*"
-// are all.
+// Subscribe calls f with the events of a type; "order.*" are all of a group, "*" are all.
 func (o *Outbox) Subscribe(pattern string, f Subscriber) {
 	o.subs = append(o.subs, subscription{strings.TrimSuffix(pattern, "*"), f})
 }
@@ -81,25 +83,25 @@ func (s subscription) matches(typ string) bool {
 	return typ == s.prefix || (s.prefix == "" || strings.HasSuffix(s.prefix, ".")) && strings.HasPrefix(typ, s.prefix)
 }
 
-// written is an event that waits for the end of its transaction.
-type written struct {
+// pending is an event that waits for the end of its transaction.
+type pending struct {
 	Event
 	data     string
 	previous *string
 	at       time.Time
 }
 
-// last is the name under which events wait for the end of their transaction: after all that may emit more of them but the
-// numbers of invoices, whose events are written by themselves, and before the jobs.
-const last = "~events"
+// eventsAtEnd names the events among what a transaction defers to its end. It sorts after everything that may emit more of
+// them, and before the jobs.
+const eventsAtEnd = "~events"
 
-// Emit writes the event in tx: as it is now, when tx ends, with all others of tx.
+// Emit writes the event, with its present content, at the end of tx, together with all others of tx.
 func (o *Outbox) Emit(_ context.Context, tx *db.Tx, e Event) error {
 	data, err := json.Marshal(e.Data)
 	if err != nil {
 		return fmt.Errorf("outbox: %s: %w", e.Type, err)
 	}
-	w := written{Event: e, data: string(data), at: tx.Now}
+	w := pending{Event: e, data: string(data), at: tx.Now}
 	if e.Previous != nil {
 		b, err := json.Marshal(e.Previous)
 		if err != nil {
@@ -108,8 +110,8 @@ func (o *Outbox) Emit(_ context.Context, tx *db.Tx, e Event) error {
 		s := string(b)
 		w.previous = &s
 	}
-	db.Gather(tx, last, w, func(ctx context.Context, all []written) error {
-		for some := range slices.Chunk(all, atOnce) {
+	db.Gather(tx, eventsAtEnd, w, func(ctx context.Context, all []pending) error {
+		for some := range slices.Chunk(all, eventsPerStatement) {
 			if err := o.write(ctx, tx, some); err != nil {
 				return fmt.Errorf("outbox: write %s: %w", types(some), err)
 			}
@@ -119,14 +121,14 @@ func (o *Outbox) Emit(_ context.Context, tx *db.Tx, e Event) error {
 	return nil
 }
 
-// atOnce is how many events are one statement, and toldAtOnce how many are told of by one job.
+// The number of events in one statement, and for one job.
 const (
-	atOnce     = 1000
-	toldAtOnce = 100
+	eventsPerStatement = 1000
+	eventsPerJob       = 100
 )
 
-// write numbers and writes events, with the jobs that fan them out.
-func (o *Outbox) write(ctx context.Context, tx *db.Tx, events []written) error {
+// write numbers and writes events, with the jobs that deliver them.
+func (o *Outbox) write(ctx context.Context, tx *db.Tx, events []pending) error {
 	next, err := numbers(ctx, tx, events)
 	if err != nil {
 		return err
@@ -151,7 +153,7 @@ func (o *Outbox) write(ctx context.Context, tx *db.Tx, events []written) error {
 	if err != nil {
 		return err
 	}
-	for some := range slices.Chunk(told, toldAtOnce) {
+	for some := range slices.Chunk(told, eventsPerJob) {
 		if err := o.queue.Enqueue(ctx, tx, fanOutArgs{some}, nil); err != nil {
 			return err
 		}
@@ -159,15 +161,15 @@ func (o *Outbox) write(ctx context.Context, tx *db.Tx, events []written) error {
 	return nil
 }
 
-// subject is what events are numbered by.
+// subject is the object by which events are numbered.
 type subject struct {
 	kind string
 	id   int64
 }
 
-// numbers takes the numbers for events, and answers the first one of each subject. Their rows are locked in the order of
-// the subjects, so that nobody waits for each other in a circle.
-func numbers(ctx context.Context, tx *db.Tx, events []written) (map[subject]int64, error) {
+// numbers reserves the numbers for events, and returns the first one of each subject. It locks their rows in the order
+// of the subjects, so that transactions cannot deadlock.
+func numbers(ctx context.Context, tx *db.Tx, events []pending) (map[subject]int64, error) {
 	count := map[subject]int64{}
 	for _, e := range events {
 		count[subject{e.Subject, e.SubjectID}]++
@@ -194,7 +196,7 @@ func numbers(ctx context.Context, tx *db.Tx, events []written) (map[subject]int6
 }
 
 // types names events, each type once.
-func types(events []written) string {
+func types(events []pending) string {
 	var names []string
 	for _, e := range events {
 		if !slices.Contains(names, e.Type) {
@@ -204,19 +206,19 @@ func types(events []written) string {
 	return strings.Join(names, ", ")
 }
 
-// Register adds the job that fans out.
+// Register adds the job that delivers events.
 func (o *Outbox) Register(w *river.Workers) {
 	jobs.Work(w, func(ctx context.Context, a fanOutArgs) error { return o.FanOut(ctx, a.Events...) })
 }
 
 type fanOutArgs struct {
-	Events []string `json:"events"` // by their uid
+	Events []string `json:"events"` // uids of events
 }
 
 func (fanOutArgs) Kind() string { return "outbox.fan_out" }
 
-// FanOut tells the subscribers of events, once: the marks and what they write are one commit. When one of the events
-// cannot be told of, it holds up none of the others.
+// FanOut delivers events to their subscribers, once: the marks and the subscribers' writes are one commit. An event
+// that fails does not delay the others.
 func (o *Outbox) FanOut(ctx context.Context, uids ...string) error {
 	err := o.fanOut(ctx, uids)
 	if err == nil || len(uids) == 1 || ctx.Err() != nil {
@@ -231,7 +233,7 @@ func (o *Outbox) FanOut(ctx context.Context, uids ...string) error {
 
 func (o *Outbox) fanOut(ctx context.Context, uids []string) error {
 	return o.db.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
-		events, err := untold(ctx, tx, uids)
+		events, err := markDelivered(ctx, tx, uids)
 		if err != nil {
 			return err
 		}
@@ -248,9 +250,9 @@ func (o *Outbox) fanOut(ctx context.Context, uids []string) error {
 	})
 }
 
-// untold marks the events as told of, and answers those that were not, in the order in which they happened to each
-// account: of those of many accounts, who are told at the same time lock what is the accounts' in one order.
-func untold(ctx context.Context, tx *db.Tx, uids []string) ([]Stored, error) {
+// markDelivered marks the events as delivered, and returns those that were not, in order for each account. Of several
+// accounts, jobs that run at the same time lock the accounts' rows in one order.
+func markDelivered(ctx context.Context, tx *db.Tx, uids []string) ([]Stored, error) {
 	in, args := db.In(tx, 2, uids)
 	events, err := db.Collect(ctx, tx, scanEvent, `UPDATE outbox_events SET fanned_at = $1 WHERE uid `+in+` AND fanned_at IS NULL
 		RETURNING `+columns, append([]any{tx.Now}, args...)...)
@@ -260,9 +262,8 @@ func untold(ctx context.Context, tx *db.Tx, uids []string) ([]Stored, error) {
 	return events, err
 }
 
-// Settled tells whether the subscribers have been told of all events of a subject
-// that come before the one with the sequence. Events are fanned out by as many jobs,
-// so a later one may be told of first; who keeps their order asks here.
+// Settled reports whether the subscribers have handled all events of a subject before the one with that sequence.
+// Several jobs deliver events, so a later one may be delivered first; a subscriber that keeps their order asks here.
 func (o *Outbox) Settled(ctx context.Context, q db.Querier, subject string, id, sequence int64) (settled bool, err error) {
 	err = q.QueryRow(ctx, `SELECT NOT EXISTS (SELECT 1 FROM outbox_events
 		WHERE subject = $1 AND subject_id = $2 AND sequence < $3 AND fan_out AND fanned_at IS NULL)`, subject, id, sequence).Scan(&settled)
@@ -272,8 +273,7 @@ func (o *Outbox) Settled(ctx context.Context, q db.Querier, subject string, id, 
 // Retention is how long events are kept for replay (resources, section 23).
 const Retention = 30 * 24 * time.Hour
 
-// Clean removes events older than Retention; a periodic job calls it. An event
-// that is still to be told to subscribers stays.
+// Clean removes events older than Retention; a periodic job calls it. An event that is not delivered yet stays.
 func (o *Outbox) Clean(ctx context.Context) error {
 	return o.db.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
 		_, err := tx.Exec(ctx, `DELETE FROM outbox_events WHERE created_at < $1 AND (fanned_at IS NOT NULL OR NOT fan_out)`,

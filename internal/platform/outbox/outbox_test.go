@@ -15,7 +15,7 @@ import (
 	"stead.dev/stead/internal/platform/testkit"
 )
 
-// recorded counts what is enqueued.
+// recorded counts enqueued jobs.
 type recorded []string
 
 func (r *recorded) Enqueue(_ context.Context, _ *db.Tx, args river.JobArgs, _ *river.InsertOpts) error {
@@ -39,6 +39,7 @@ func emit(t *testing.T, d *db.DB, o *outbox.Outbox, events ...outbox.Event) {
 }
 
 func TestEventsOfASubjectAreNumberedInOrder(t *testing.T) {
+	t.Parallel()
 	testkit.Engines(t, func(t *testing.T, d *db.DB, _ *clock.Fake) {
 		o := outbox.New(d, &recorded{})
 		emit(t, d, o,
@@ -56,6 +57,7 @@ func TestEventsOfASubjectAreNumberedInOrder(t *testing.T) {
 }
 
 func TestSubscribersAreToldOnceAndOnlyOfWhatTheyAskedFor(t *testing.T) {
+	t.Parallel()
 	testkit.Engines(t, func(t *testing.T, d *db.DB, _ *clock.Fake) {
 		queue := &recorded{}
 		o := outbox.New(d, queue)
@@ -91,8 +93,9 @@ func TestSubscribersAreToldOnceAndOnlyOfWhatTheyAskedFor(t *testing.T) {
 	})
 }
 
-// Jobs that tell of the same accounts at the same time lock what is the accounts' in one order.
+// Jobs that deliver events of the same accounts at the same time lock the accounts' rows in one order.
 func TestEventsAreToldOfAccountByAccount(t *testing.T) {
+	t.Parallel()
 	testkit.Engines(t, func(t *testing.T, d *db.DB, _ *clock.Fake) {
 		o := outbox.New(d, &recorded{})
 		var told []int64
@@ -123,6 +126,7 @@ func TestEventsAreToldOfAccountByAccount(t *testing.T) {
 }
 
 func TestOldEventsAreForgottenUnlessStillToBeTold(t *testing.T) {
+	t.Parallel()
 	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
 		o := outbox.New(d, &recorded{})
 		o.Subscribe("order.*", func(context.Context, *db.Tx, outbox.Stored) error { return nil })

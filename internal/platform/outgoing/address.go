@@ -11,8 +11,8 @@ import (
 // ErrTarget says that an address may not be called.
 var ErrTarget = errors.New("outgoing: the address is not a public one")
 
-// special are the networks that are no hosts of the public Internet (IANA's special-purpose registries,
-// RFC 6890), beyond what netip.Addr tells by itself.
+// special are the IPv4 networks without hosts of the public Internet (IANA's special-purpose registries, RFC 6890),
+// beyond what netip.Addr itself reports.
 var special = []netip.Prefix{
 	netip.MustParsePrefix("0.0.0.0/8"),       // this network
 	netip.MustParsePrefix("100.64.0.0/10"),   // carrier-grade NAT, RFC 6598
@@ -25,11 +25,11 @@ var special = []netip.Prefix{
 	netip.MustParsePrefix("240.0.0.0/4"),     // reserved, and broadcast
 }
 
-// global is what of IPv6 is given out to hosts; the rest is reserved, local or embeds IPv4 (RFC 4291, NAT64 of
+// global is the part of IPv6 that is assigned to hosts; the rest is reserved, local or embeds IPv4 (RFC 4291, NAT64 of
 // RFC 6052 and RFC 8215).
 var global = netip.MustParsePrefix("2000::/3")
 
-// inner are the parts of global that embed IPv4 addresses or are for no host.
+// inner are the parts of global that embed IPv4 addresses or have no hosts.
 var inner = []netip.Prefix{
 	netip.MustParsePrefix("2001::/23"),     // protocol assignments, with Teredo
 	netip.MustParsePrefix("2001:db8::/32"), // documentation
@@ -37,8 +37,8 @@ var inner = []netip.Prefix{
 	netip.MustParsePrefix("3fff::/20"),     // documentation
 }
 
-// Public tells whether an address is a host's on the public Internet. Addresses that carry an IPv4 address in
-// an IPv6 one (mapped, NAT64, 6to4, Teredo) are judged by what they carry, when mapped, and refused otherwise.
+// Public reports whether an address belongs to a host on the public Internet. Of IPv6 addresses that carry an IPv4
+// address, mapped ones are judged by that address, and others (NAT64, 6to4, Teredo) are refused.
 func Public(a netip.Addr) bool {
 	if !a.IsValid() || a.Zone() != "" {
 		return false
@@ -65,9 +65,9 @@ func within(networks []netip.Prefix, a netip.Addr) bool {
 // maxURL is how long an address may be, in bytes.
 const maxURL = 2048
 
-// Check tells whether an address is one that may be given: https with a host, no user and no fragment, and not
-// plainly an internal one. What its name resolves to is judged when it is called. With loopback allowed, an
-// address of this machine may be http too.
+// Check reports whether a customer may register an address: https with a host, no user and no fragment, and not
+// obviously an internal one. Its resolution is checked when it is called. With allowLoopback, an address of this
+// machine may also be http.
 func Check(address string, allowLoopback bool) error {
 	if len(address) > maxURL || strings.ContainsFunc(address, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '\\' }) {
 		return ErrTarget

@@ -14,25 +14,27 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"stead.dev/stead/internal/platform/intx"
 )
 
 // Config of a Client.
 type Config struct {
-	// AllowLoopback lets addresses be this machine's; for tests.
+	// AllowLoopback accepts addresses of this machine; for tests.
 	AllowLoopback bool
-	// Timeout bounds a call from the look-up of the name to the end of what is read of the answer.
+	// Timeout bounds a call from the lookup of the name to the end of reading the answer.
 	Timeout time.Duration
-	// RootCAs are trusted in the place of the system's; nil means the system's.
+	// RootCAs replace the system's trusted authorities; nil means the system's.
 	RootCAs *x509.CertPool
 }
 
-// Client calls addresses that customers give. It is safe for concurrent use.
+// Client calls addresses that customers register. It is safe for concurrent use.
 type Client struct {
 	http          *http.Client
 	allowLoopback bool
 }
 
-// Bounds of what is taken from an answer, in bytes.
+// Bounds of what is read from an answer, in bytes.
 const (
 	maxExcerpt = 1 << 10
 	maxHeader  = 16 << 10
@@ -45,7 +47,7 @@ func New(c Config) *Client {
 	client.http = &http.Client{
 		Timeout:       c.Timeout,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		Transport: &http.Transport{
+		Transport: intx.Transport{Next: &http.Transport{
 			Proxy:                  nil, // a proxy would resolve the name itself
 			DialContext:            dialer.DialContext,
 			TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: c.RootCAs},
@@ -55,13 +57,13 @@ func New(c Config) *Client {
 			MaxIdleConnsPerHost:    1,
 			IdleConnTimeout:        30 * time.Second,
 			ForceAttemptHTTP2:      true,
-			DisableCompression:     true, // an answer is not unpacked: it could be a bomb
-		},
+			DisableCompression:     true, // no decompression: the answer could be a zip bomb
+		}},
 	}
 	return client
 }
 
-// judge sees each address that is about to be connected to, after resolution.
+// judge checks each address after resolution, before the connection.
 func (c *Client) judge(_, address string, _ syscall.RawConn) error {
 	to, err := netip.ParseAddrPort(address)
 	if err != nil {
@@ -73,7 +75,7 @@ func (c *Client) judge(_, address string, _ syscall.RawConn) error {
 	return ErrTarget
 }
 
-// Answer is what of an answer is kept.
+// Answer is the part of an answer that is kept.
 type Answer struct {
 	Status int
 	Header http.Header
@@ -81,8 +83,8 @@ type Answer struct {
 	Excerpt string
 }
 
-// Post sends body to the address. An answer of any status is an answer; redirects are not followed. An answer whose
-// body breaks off is one too: its status was said.
+// Post sends body to the address. An answer of any status is a success; it does not follow redirects. An answer whose
+// body breaks off is one too: its status is known.
 func (c *Client) Post(ctx context.Context, address string, header http.Header, body []byte) (Answer, error) {
 	if err := Check(address, c.allowLoopback); err != nil {
 		return Answer{}, err
@@ -99,16 +101,16 @@ func (c *Client) Post(ctx context.Context, address string, header http.Header, b
 		return Answer{}, fmt.Errorf("outgoing: %w", err)
 	}
 	defer func() { _ = resp.Body.Close() }()
-	read, _ := io.ReadAll(io.LimitReader(resp.Body, maxExcerpt)) // what came counts
+	read, _ := io.ReadAll(io.LimitReader(resp.Body, maxExcerpt)) // the part that was read counts
 	return Answer{Status: resp.StatusCode, Header: resp.Header, Excerpt: text(read)}, nil
 }
 
-// text makes of bytes what any database and any reader take.
+// text converts bytes to text that every database and reader accepts.
 func text(b []byte) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(string(b), "\uFFFD"), "\x00", "\uFFFD")
 }
 
-// Reason is the public key of why a call had no answer (resources, section 8: a check's error_key).
+// Reason is the public key that explains why a call had no answer (resources, section 8: a check's error_key).
 func Reason(err error) string {
 	var (
 		lookup  *net.DNSError

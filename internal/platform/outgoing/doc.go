@@ -1,8 +1,8 @@
-// Package outgoing calls addresses that customers give, such as the receivers of webhooks.
+// Package outgoing calls addresses that customers register, such as the receivers of webhooks.
 //
-// Whoever gives an address must not reach with it what only this machine reaches: its own services, the
-// private network, the metadata service of a cloud. The address that is really connected to is what is
-// judged, after the name was resolved and for each connection, so a name that resolves to something else
-// the second time gains nothing. Redirects are not followed and no proxy is used, for both would connect
-// elsewhere. How long a call takes and how much of its answer is read are bounded.
+// A customer's address must not reach what only this machine reaches: its own services, the private network, the
+// metadata service of a cloud. The client checks the address that it really connects to, after the name was resolved
+// and for each connection, so a name that resolves to something else the second time gains nothing. It follows no
+// redirects and uses no proxy, for both would connect elsewhere. The time of a call and the bytes read of its answer
+// are bounded.
 package outgoing

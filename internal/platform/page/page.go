@@ -27,7 +27,7 @@ func (p Params) Limit() int {
 	return min(p.PerPage, MaxPerPage)
 }
 
-// Offset is how many rows to pass over.
+// Offset is how many rows to skip.
 func (p Params) Offset() int {
 	return (min(max(p.Page, 1), MaxPage) - 1) * p.Limit()
 }
@@ -54,7 +54,7 @@ func Of[T any](p Params, total int, rows []T) *List[T] {
 	return &List[T]{Data: rows, Meta: MetaOf(p, total)}
 }
 
-// Map is Of for rows that are shown otherwise than they are.
+// Map is Of for rows that show converts first.
 func Map[R, T any](p Params, total int, rows []R, show func(R) T) *List[T] {
 	shown := make([]T, len(rows))
 	for i, r := range rows {

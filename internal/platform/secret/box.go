@@ -1,8 +1,8 @@
-// Package secret keeps secrets: it encrypts those that Stead must read again (a TOTP seed, a gateway's key) and
-// makes and hashes the tokens that it only has to recognise.
+// Package secret protects secrets: it encrypts those that Stead must read again (a TOTP seed, a gateway's key), and
+// generates and hashes the tokens that it only has to recognise.
 //
-// The encryption key lives outside the database, in a file that is made at the first start or in a setting that all
-// replicas share. Whoever has only the database, or only a backup of it, has no secrets.
+// The encryption key lives outside the database, in a file that is made at the first start, or in a setting that all
+// replicas share. Somebody with only the database, or a backup of it, cannot read secrets.
 package secret
 
 import (
@@ -19,11 +19,11 @@ import (
 
 var (
 	// ErrKeyMissing says that a secret was sealed with a key that this Box does not hold. The key file was lost,
-	// replaced, or belongs to another installation; nothing but the right file brings the secret back.
+	// replaced, or belongs to another installation; only the right file can open the secret.
 	ErrKeyMissing = errors.New("secret: sealed with a key that this installation does not have: " +
 		"restore the key file of the data directory from its backup, or give all replicas the same key")
 
-	// ErrNotAuthentic says that a sealed secret was altered, or stands in a place it was not sealed for.
+	// ErrNotAuthentic says that a sealed secret was altered, or stored at a place other than the one it was sealed for.
 	ErrNotAuthentic = errors.New("secret: sealed value was altered or belongs to another row")
 )
 
@@ -34,9 +34,9 @@ type Box struct {
 	keys   map[uint32]bool // the ids that the keyset holds
 }
 
-// Seal encrypts plaintext (XAES-256-GCM, random nonce). The additional data is not stored: it names the place of the
-// value, such as "account_totp/42/seed", and Open must be given the same, so that a sealed value moved to another
-// row or column does not open there.
+// Seal encrypts plaintext (XAES-256-GCM, random nonce). The additional data is not stored: it names the location of the
+// value, such as "account_totp/42/seed", and Open needs the same, so that a sealed value moved to another row or column
+// does not open there.
 func (b *Box) Seal(plaintext, aad []byte) ([]byte, error) {
 	sealed, err := b.cipher.Encrypt(plaintext, aad)
 	if err != nil {
@@ -52,7 +52,7 @@ func (b *Box) Open(sealed, aad []byte) ([]byte, error) {
 	}
 	plaintext, err := b.cipher.Decrypt(sealed, aad)
 	if err != nil {
-		return nil, ErrNotAuthentic // tink says no more than that either, on purpose
+		return nil, ErrNotAuthentic // tink gives no more detail either, on purpose
 	}
 	return plaintext, nil
 }
@@ -66,8 +66,8 @@ func keyID(sealed []byte) (uint32, bool) {
 	return binary.BigEndian.Uint32(sealed[1:length]), true
 }
 
-// ParseKeyset returns the Box of a keyset in tink's JSON form: the content of a key file. Replicas that share no
-// disk are given it as a setting.
+// ParseKeyset returns the Box of a keyset in tink's JSON form: the content of a key file. Replicas without a shared
+// disk get it as a setting.
 func ParseKeyset(content []byte) (*Box, error) {
 	handle, err := parseHandle(content)
 	if err != nil {

@@ -8,11 +8,13 @@ import (
 	"path/filepath"
 
 	"github.com/tink-crypto/tink-go/v2/keyset"
+
+	"stead.dev/stead/internal/platform/atomicfile"
 )
 
-// OpenKeyFile returns the Box of the key file at path and makes the file, with a fresh key, when there is none. The
-// file appears whole and on the disk, or not at all; of several processes that start at once one makes it and all
-// use it. A file that anyone but its owner may read is refused.
+// OpenKeyFile returns the Box of the key file at path, and creates the file with a fresh key when it does not exist.
+// The write is atomic and durable; of several processes that start at once, one creates the file and all use it. It
+// refuses a file that anyone but the owner may read.
 func OpenKeyFile(path string) (*Box, error) {
 	content, err := readKeyFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -31,9 +33,9 @@ func OpenKeyFile(path string) (*Box, error) {
 	return box, nil
 }
 
-// Rotate adds a fresh key to the key file and returns the Box that seals with it. The older keys stay, to open what
-// they sealed. Running processes must be started again to seal with the new key; until then they cannot open what
-// is sealed with it.
+// Rotate adds a fresh key to the key file and returns the Box that seals with it. The older keys stay, to open secrets
+// that they sealed. Running processes must restart to seal with the new key; until then they cannot open secrets sealed
+// with it.
 func Rotate(path string) (*Box, error) {
 	content, err := readKeyFile(path)
 	if err != nil {
@@ -49,8 +51,8 @@ func Rotate(path string) (*Box, error) {
 	if content, err = encodeHandle(handle); err != nil {
 		return nil, err
 	}
-	if err := placeFile(path, content, os.Rename); err != nil {
-		return nil, err
+	if err := atomicfile.Write(path, content, 0o600); err != nil {
+		return nil, fmt.Errorf("secret: key file: %w", err)
 	}
 	return newBox(handle)
 }
@@ -80,47 +82,11 @@ func createKeyFile(path string) error {
 	if err != nil {
 		return err
 	}
-	// A link fails when the name is taken, where a rename would replace the key that another process just made.
-	err = placeFile(path, content, os.Link)
-	if errors.Is(err, fs.ErrExist) {
-		return nil
-	}
-	return err
-}
-
-// placeFile writes content beside path, forces it to the disk and then gives it its name with place (os.Link or
-// os.Rename), so that path never names half a file.
-func placeFile(path string, content []byte, place func(from, to string) error) error {
-	dir := filepath.Dir(path)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return fmt.Errorf("secret: key file: %w", err)
 	}
-	file, err := os.CreateTemp(dir, ".key-*") // mode 0600
-	if err != nil {
-		return fmt.Errorf("secret: key file: %w", err)
-	}
-	defer func() { _ = os.Remove(file.Name()) }() // after a rename there is nothing left to remove
-
-	_, err = file.Write(content)
-	if err == nil {
-		err = file.Sync()
-	}
-	if err = errors.Join(err, file.Close()); err != nil {
-		return fmt.Errorf("secret: key file: %w", err)
-	}
-	if err := place(file.Name(), path); err != nil {
-		return fmt.Errorf("secret: key file: %w", err)
-	}
-	return syncDir(dir)
-}
-
-// syncDir forces a directory's entries to the disk: without it a crash could take the new name back.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return fmt.Errorf("secret: key file: %w", err)
-	}
-	if err := errors.Join(d.Sync(), d.Close()); err != nil {
+	// Another process may have created one just now.
+	if err := atomicfile.Create(path, content, 0o600); err != nil && !errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("secret: key file: %w", err)
 	}
 	return nil

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// base62 keeps a token one word: it is selected by a double click and needs no escaping anywhere.
+// base62 makes a token one word: a double click selects it, and it needs no escaping anywhere.
 const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 // Token returns prefix followed by random letters and digits worth at least nbytes bytes of entropy. The prefix
@@ -33,14 +33,14 @@ func Token(prefix string, nbytes int) string {
 	return token.String()
 }
 
-// Hash is what is stored of a token. Tokens are random and long, so a plain SHA-256 cannot be guessed back;
-// passwords are neither and have their own hash.
+// Hash is the stored form of a token. Tokens are random and long, so a plain SHA-256 cannot be reversed by guessing;
+// passwords are neither, and have their own hash.
 func Hash(token string) []byte {
 	sum := sha256.Sum256([]byte(token))
 	return sum[:]
 }
 
-// Equal compares secrets, or hashes of them, in a time that tells nothing of where they differ.
+// Equal compares secrets, or hashes of them, in constant time.
 func Equal(a, b []byte) bool {
 	return subtle.ConstantTimeCompare(a, b) == 1
 }

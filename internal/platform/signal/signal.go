@@ -1,15 +1,12 @@
-// Package signal carries short news to every replica within a second: a token
-// was revoked, a section was switched off.
+// Package signal delivers short messages to every replica within a second: a token was revoked, a section was switched
+// off.
 //
-// A message is a row written in the transaction of the change, so it exists
-// exactly when the change does. Every process reads new rows four times a
-// second, in the order of their numbers and never by their time: the clocks of
-// replicas differ. A row may be delivered twice, and a process that starts
-// hears some that are older than it; subscribers forget what they cached, so
-// neither matters.
+// A message is a row written in the transaction of the change, so it exists exactly when the change does. Every process
+// polls new rows four times a second, in the order of their numbers and never by their time: the clocks of replicas
+// differ. A row may be delivered twice, and a process that starts reads some older rows; subscribers drop what they
+// cached, so neither matters.
 //
-// When reading fails for longer than a second the hub says so (Fresh), and
-// whoever caches must stop trusting its cache.
+// When reading fails for longer than a second the hub reports it (Fresh), and every cache must be bypassed.
 package signal
 
 import (
@@ -26,13 +23,13 @@ import (
 
 const (
 	interval = 250 * time.Millisecond
-	// late is how long a number is waited for after a later one was read: longer
-	// than any transaction takes between sending and committing.
-	late = 30 * time.Second
-	// keep is how long rows stay.
-	keep = 10 * time.Minute
-	// trust is how old the last successful reading may be.
-	trust = time.Second
+	// gapTimeout is how long to wait for a missing number after a later one was read: longer than any transaction takes
+	// between sending and committing.
+	gapTimeout = 30 * time.Second
+	// retention is how long rows stay.
+	retention = 10 * time.Minute
+	// freshness is how old the last successful reading may be.
+	freshness = time.Second
 )
 
 // Send writes a message in tx.
@@ -42,7 +39,7 @@ func (h *Hub) Send(ctx context.Context, tx *db.Tx, topic, payload string) error 
 	if err != nil {
 		return err
 	}
-	// This process need not wait for its own reading.
+	// This process delivers its own message at once.
 	tx.OnCommit(func() { h.deliver(topic, payload) })
 	return nil
 }
@@ -56,8 +53,8 @@ type Hub struct {
 	mu   sync.RWMutex
 	subs map[string][]func(payload string)
 
-	// All messages up to done were read or will never come; seen are those
-	// after it that were read, and when. Both are used by Run only.
+	// All messages up to done were read or will never come; seen are those after it that were read, and when. Only Run
+	// uses both.
 	done int64
 	seen map[int64]time.Time
 
@@ -79,9 +76,9 @@ func (h *Hub) Subscribe(topic string, f func(payload string)) {
 	h.subs[topic] = append(h.subs[topic], f)
 }
 
-// Fresh tells whether this process has heard all news older than a second.
+// Fresh reports whether this process has read all messages older than a second.
 func (h *Hub) Fresh() bool {
-	return h.clock.Now().UnixNano()-h.lastRead.Load() < int64(trust)
+	return h.clock.Now().UnixNano()-h.lastRead.Load() < int64(freshness)
 }
 
 // Run reads until ctx ends.
@@ -124,7 +121,7 @@ func (h *Hub) read(ctx context.Context) error {
 		h.deliver(m.topic, m.payload)
 	}
 	for id, at := range h.seen {
-		if began.Sub(at) > late {
+		if began.Sub(at) > gapTimeout {
 			h.done = max(h.done, id)
 		}
 	}
@@ -145,7 +142,7 @@ func (h *Hub) deliver(topic, payload string) {
 // Clean removes old messages; a periodic job calls it.
 func (h *Hub) Clean(ctx context.Context) error {
 	return h.db.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
-		_, err := tx.Exec(ctx, `DELETE FROM signal_messages WHERE created_at < $1`, tx.Now.Add(-keep))
+		_, err := tx.Exec(ctx, `DELETE FROM signal_messages WHERE created_at < $1`, tx.Now.Add(-retention))
 		return err
 	})
 }

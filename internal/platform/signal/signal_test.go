@@ -15,6 +15,7 @@ import (
 )
 
 func TestEveryReplicaHearsWhatWasCommitted(t *testing.T) {
+	t.Parallel()
 	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
 		log := slog.New(slog.DiscardHandler)
 		here, there := signal.NewHub(d, clk, log), signal.NewHub(d, clk, log)
@@ -72,6 +73,7 @@ func TestEveryReplicaHearsWhatWasCommitted(t *testing.T) {
 }
 
 func TestReplicasNeedNotAgreeOnTheTime(t *testing.T) {
+	t.Parallel()
 	url := testkit.PostgresURL(t)
 	slow, fast := clock.NewFake(testkit.Start), clock.NewFake(testkit.Start.Add(5*time.Minute))
 	log := slog.New(slog.DiscardHandler)
@@ -88,14 +90,15 @@ func TestReplicasNeedNotAgreeOnTheTime(t *testing.T) {
 			t.Fatal(err)
 		}
 		testkit.Eventually(t, time.Minute, func() bool { return heard.Load() == int32(i+1) }, "the message of a replica whose clock is behind")
-		fast.Advance(time.Minute) // what was read before is done with
+		fast.Advance(time.Minute) // earlier messages are done
 	}
 	cancel()
 	<-ended
 }
 
-// The number of a message says when it was sent, not when it was committed.
+// The number of a message is assigned when it is sent, not when it is committed.
 func TestAMessageThatIsCommittedLateIsHeard(t *testing.T) {
+	t.Parallel()
 	clk := clock.NewFake(testkit.Start)
 	url := testkit.PostgresURL(t)
 	d := testkit.Open(t, url, clk)

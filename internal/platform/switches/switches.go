@@ -1,6 +1,5 @@
-// Package switches holds which sections of the platform the operator has
-// switched off (specification, "General rules"): they answer 404 and vanish
-// from GET /api/v1/me. A change is heard by every replica within a second.
+// Package switches holds which sections of the platform the operator has switched off (specification, "General rules"):
+// they answer 404 and disappear from GET /api/v1/me. Every replica applies a change within a second.
 package switches
 
 import (
@@ -26,7 +25,7 @@ type Switches struct {
 	log *slog.Logger
 	off atomic.Pointer[map[api.Section]bool]
 
-	// reading keeps an older look at the database from replacing a newer one.
+	// reading keeps an older reading of the database from replacing a newer one.
 	reading sync.Mutex
 }
 

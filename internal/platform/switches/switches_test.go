@@ -38,6 +38,7 @@ func set(t *testing.T, d *db.DB, s *switches.Switches, section api.Section, on b
 }
 
 func TestASectionIsOnUntilSwitchedOff(t *testing.T) {
+	t.Parallel()
 	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
 		s, _ := load(t, d, clk)
 		if !s.Enabled(api.Orders) || !s.Enabled("one of a later version") {
@@ -62,6 +63,7 @@ func TestASectionIsOnUntilSwitchedOff(t *testing.T) {
 }
 
 func TestEveryReplicaHearsOfASwitch(t *testing.T) {
+	t.Parallel()
 	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
 		here, _ := load(t, d, clk)
 		there, hub := load(t, d, clk)

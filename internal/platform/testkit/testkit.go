@@ -20,12 +20,16 @@ import (
 
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
-	"stead.dev/stead/internal/schema"
+	"stead.dev/stead/internal/platform/schema"
 )
 
 // PostgresEnv names the variable with the URL of a PostgreSQL server where
 // tests may create databases.
 const PostgresEnv = "STEAD_TEST_POSTGRES_URL"
+
+// dataEnv names the variable with the folder for the files of SQLite databases,
+// which is in memory where there is room. scripts/with-postgres sets it.
+const dataEnv = "STEAD_TEST_DATA"
 
 // Start is the time on a test's clock when it begins.
 var Start = time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
@@ -56,16 +60,37 @@ func SQLite(t testing.TB, clk clock.Clock) *db.DB {
 	if template.err != nil {
 		t.Fatalf("SQLite template: %v", template.err)
 	}
-	path := filepath.Join(t.TempDir(), "stead.db")
+	path := filepath.Join(DatabaseDir(t), "stead.db")
 	if err := os.WriteFile(path, template.bytes, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return open(t, db.Config{Path: path, Clock: clk})
 }
 
+// DatabaseDir is a fresh folder for a SQLite database, removed with the test. It
+// is in memory where there is room, so nothing may be kept there that needs a
+// particular file system. A benchmark's is on the disk, whose time it measures.
+func DatabaseDir(t testing.TB) string {
+	t.Helper()
+	parent := os.Getenv(dataEnv)
+	if _, ok := t.(*testing.B); ok || parent == "" {
+		return t.TempDir()
+	}
+	dir, err := os.MkdirTemp(parent, "stead-data-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Errorf("remove databases: %v", err)
+		}
+	})
+	return dir
+}
+
 func sqliteTemplate() ([]byte, error) {
 	ctx := context.Background()
-	dir, err := os.MkdirTemp("", "stead-template-")
+	dir, err := os.MkdirTemp(os.Getenv(dataEnv), "stead-template-")
 	if err != nil {
 		return nil, err
 	}
@@ -107,8 +132,9 @@ func open(t testing.TB, c db.Config) *db.DB {
 
 var pgTemplate struct {
 	sync.Once
-	name string
-	err  error
+	name     string
+	strategy string
+	err      error
 }
 
 // PostgresURL is the URL of a fresh, migrated PostgreSQL database, dropped with
@@ -120,7 +146,7 @@ func PostgresURL(t testing.TB) string {
 		t.Fatalf("%s is not set: run the tests with `make test`, which starts a PostgreSQL server for them", PostgresEnv)
 	}
 	ctx := context.Background()
-	pgTemplate.Do(func() { pgTemplate.name, pgTemplate.err = postgresTemplate(ctx, server) })
+	pgTemplate.Do(func() { pgTemplate.name, pgTemplate.strategy, pgTemplate.err = postgresTemplate(ctx, server) })
 	if pgTemplate.err != nil {
 		t.Fatalf("PostgreSQL template: %v", pgTemplate.err)
 	}
@@ -129,7 +155,7 @@ func PostgresURL(t testing.TB) string {
 	// do two of them at once.
 	deadline := time.Now().Add(20 * time.Second) //nolint:forbidigo // real waiting for a real server
 	for {
-		err := admin(ctx, server, "CREATE DATABASE "+name+" TEMPLATE "+pgTemplate.name)
+		err := admin(ctx, server, "CREATE DATABASE "+name+" TEMPLATE "+pgTemplate.name+pgTemplate.strategy)
 		if err == nil {
 			break
 		}
@@ -148,38 +174,47 @@ func PostgresURL(t testing.TB) string {
 }
 
 // postgresTemplate is a migrated database that tests are copied from: one for
-// each version of the migrations, shared by the processes of a test run.
-func postgresTemplate(ctx context.Context, server string) (name string, err error) {
+// each version of the migrations, shared by the processes of a test run. The
+// strategy is how CREATE DATABASE copies it: by files, half of the work of a copy
+// that is written ahead, where the server knows both (from version 15 on).
+func postgresTemplate(ctx context.Context, server string) (name, strategy string, err error) {
 	name = "stead_template_" + schema.Fingerprint()
 	conn, err := pgx.Connect(ctx, server)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	defer func() { err = errors.Join(err, conn.Close(ctx)) }()
+	var version int
+	if err := conn.QueryRow(ctx, "SELECT current_setting('server_version_num')::int").Scan(&version); err != nil {
+		return "", "", err
+	}
+	if version >= 150000 {
+		strategy = " STRATEGY file_copy"
+	}
 	const lock = 7_340_221
 	if _, err := conn.Exec(ctx, "SELECT pg_advisory_lock($1)", lock); err != nil {
-		return "", err
+		return "", "", err
 	}
 	var ready bool
 	if err := conn.QueryRow(ctx, "SELECT EXISTS (SELECT FROM pg_database WHERE datname = $1)", name).Scan(&ready); err != nil || ready {
-		return name, err
+		return name, strategy, err
 	}
 	building := name + "_building"
 	for _, q := range []string{"DROP DATABASE IF EXISTS " + building + " WITH (FORCE)", "CREATE DATABASE " + building} {
 		if _, err := conn.Exec(ctx, q); err != nil {
-			return "", err
+			return "", "", err
 		}
 	}
 	d, err := db.Open(ctx, db.Config{URL: withDatabase(server, building), Clock: clock.System(0)})
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	_, err = schema.Migrate(ctx, d)
 	if err := errors.Join(err, d.Close()); err != nil {
-		return "", err
+		return "", "", err
 	}
 	_, err = conn.Exec(ctx, fmt.Sprintf("ALTER DATABASE %s RENAME TO %s", building, name))
-	return name, err
+	return name, strategy, err
 }
 
 func admin(ctx context.Context, server, query string) (err error) {

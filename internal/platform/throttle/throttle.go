@@ -1,7 +1,6 @@
-// Package throttle counts requests per key in windows (specification,
-// "Limits"): a window opens with a key's first request, holds as many as the
-// policy allows, and ends after the policy's time. So a client never gets more
-// than its number in a window, and the headers' reset time is exact.
+// Package throttle counts requests per key in windows (specification, "Limits"): a window opens with a key's first
+// request, allows the policy's number of requests, and ends after the policy's time. So a client never gets more than
+// its number in a window, and the headers' reset time is exact.
 package throttle
 
 import (
@@ -13,7 +12,7 @@ import (
 	"stead.dev/stead/internal/platform/db"
 )
 
-// Policy is how many requests a window allows.
+// Policy is the number of requests that a window allows.
 type Policy struct {
 	// Name stands in the RateLimit headers and keeps the counts of policies
 	// apart.
@@ -26,11 +25,11 @@ type Policy struct {
 type Result struct {
 	Allowed   bool
 	Remaining int
-	// Reset is when the window ends, from now.
+	// Reset is the time until the window ends.
 	Reset time.Duration
 }
 
-// Limiter counts a request and tells whether it may pass.
+// Limiter counts a request and decides whether it may pass.
 type Limiter interface {
 	Take(ctx context.Context, key string, p Policy) (Result, error)
 }
@@ -80,8 +79,7 @@ func (m *Memory) Take(_ context.Context, key string, p Policy) (Result, error) {
 	return result(w.used, w.ends, now, p), nil
 }
 
-// sweep drops ended windows now and then, so that memory follows the callers
-// of the last minutes, not of all time.
+// sweep drops ended windows now and then, so that memory follows the callers of the last minutes only.
 func (m *Memory) sweep(now time.Time) {
 	if now.Before(m.sweepAt) {
 		return

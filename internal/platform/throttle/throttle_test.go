@@ -16,6 +16,7 @@ import (
 var policy = throttle.Policy{Name: "p", Limit: 5, Window: time.Minute}
 
 func TestAWindowHoldsItsNumberAndNoMore(t *testing.T) {
+	t.Parallel()
 	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
 		l := throttle.New(d, clk)
 		var allowed atomic.Int32
@@ -55,6 +56,7 @@ func TestAWindowHoldsItsNumberAndNoMore(t *testing.T) {
 }
 
 func TestReplicasShareTheCount(t *testing.T) {
+	t.Parallel()
 	clk := clock.NewFake(testkit.Start)
 	url := testkit.PostgresURL(t)
 	a, b := throttle.New(testkit.Open(t, url, clk), clk), throttle.New(testkit.Open(t, url, clk), clk)

@@ -34,7 +34,7 @@ const (
 	HeaderServiceOfPrevious = "X-Service-Signature-Previous"
 )
 
-// Why a webhook is refused.
+// The reasons for refusing a webhook.
 var (
 	ErrSignature = errors.New("webhook: no signature is right")
 	ErrTimestamp = errors.New("webhook: the timestamp is missing, or too far from now")
@@ -42,10 +42,10 @@ var (
 	ErrBody      = errors.New("webhook: the body is too large or cannot be read")
 )
 
-// DefaultTolerance is how far the time of a webhook may be from the receiver's.
+// DefaultTolerance is the allowed difference between the time of a webhook and the receiver's.
 const DefaultTolerance = 5 * time.Minute
 
-// MaxBody is the largest body that Request reads, in bytes; what a server sends is smaller.
+// MaxBody is the largest body that Request reads, in bytes; a server sends less.
 const MaxBody = 64 << 10
 
 const (
@@ -53,8 +53,8 @@ const (
 	version      = "v1,"
 )
 
-// Event is the body of a webhook. The same ID may arrive more than once, always with the same content: keep the ids
-// that were seen. Sequence rises with each event of one object.
+// Event is the body of a webhook. The same ID may arrive more than once, always with the same content: store the ids
+// that were processed. Sequence increases with each event of one object.
 type Event struct {
 	ID         string    `json:"id"`
 	Type       string    `json:"type"`
@@ -65,18 +65,18 @@ type Event struct {
 	Data       struct {
 		Object    json.RawMessage `json:"object"`
 		Previous  json.RawMessage `json:"previous"`
-		Truncated bool            `json:"truncated"` // the object was too large: only its id is here
+		Truncated bool            `json:"truncated"` // the object was too large: only its id is included
 	} `json:"data"`
 	ClientRef *string `json:"client_ref"`
 }
 
 // Verifier checks webhooks. Its zero value refuses all.
 type Verifier struct {
-	// Secrets are those that are right now, as they were shown ("whsec_…"): several while one is rotated.
+	// Secrets are the valid secrets, as they were shown ("whsec_…"): several during a rotation.
 	Secrets []string
-	// Tolerance is how far the time of a webhook may be from now; zero means DefaultTolerance.
+	// Tolerance is the allowed difference between the time of a webhook and now; zero means DefaultTolerance.
 	Tolerance time.Duration
-	// Now tells the time; nil means the machine's clock.
+	// Now returns the time; nil means the machine's clock.
 	Now func() time.Time
 }
 
@@ -155,8 +155,8 @@ func (v Verifier) near(t time.Time) bool {
 	return now().Sub(t).Abs() <= tolerance
 }
 
-// Sign makes the headers of a webhook, for servers and for the tests of receivers. The secrets are given with the
-// newest first; a second one signs as the one before it.
+// Sign makes the headers of a webhook, for servers and for the tests of receivers. The secrets are in order, the newest
+// first; a second one signs as the previous one.
 func Sign(id string, at time.Time, body []byte, secrets ...string) (http.Header, error) {
 	if len(secrets) == 0 {
 		return nil, ErrSecret
@@ -180,7 +180,7 @@ func Sign(id string, at time.Time, body []byte, secrets ...string) (http.Header,
 	return h, nil
 }
 
-// standard is the signature of Standard Webhooks; its key is what the secret encodes.
+// standard is the signature of Standard Webhooks; its key is the decoded secret.
 func standard(secret, id, sent string, body []byte) (string, error) {
 	encoded, ok := strings.CutPrefix(secret, secretPrefix)
 	key, err := base64.StdEncoding.DecodeString(encoded)

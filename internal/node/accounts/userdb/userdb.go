@@ -23,6 +23,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"stead.dev/stead/internal/platform/atomicfile"
 )
 
 // User is a user and the group of the same name and number.
@@ -34,7 +36,7 @@ type User struct {
 	Locked bool // it cannot log in by any means
 }
 
-// ErrTaken is the answer when a name or number belongs to somebody else.
+// ErrTaken says that the name or number belongs to another user.
 var ErrTaken = errors.New("userdb: the user name or number is taken")
 
 // DB is a user database.
@@ -47,11 +49,11 @@ type DB struct {
 	writing sync.Mutex
 
 	reading sync.Mutex
-	stamp   string // what the tables were read from
-	tables  tables // never changed once they are read
+	stamp   string // identifies the files from which the tables were read
+	tables  tables // never changed after they are read
 }
 
-// batch is what is changed in one go.
+// batch is the changes of one write.
 type batch struct {
 	changes []*change
 	done    chan struct{}
@@ -64,13 +66,12 @@ type change struct {
 	err    error
 }
 
-// Open is the database whose files are in dir, which is /etc but for tests.
+// Open returns the database whose files are in dir, which is /etc except in tests.
 func Open(dir string) *DB { return &DB{dir: dir} }
 
 var nameForm = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,31}$`)
 
-// Set has the user be in the database as u says. ErrTaken: the name belongs to another number, or
-// the number to another name.
+// Set creates or changes the user. ErrTaken: the name has another number, or the number another name.
 func (db *DB) Set(ctx context.Context, u User) error {
 	if !nameForm.MatchString(u.Name) || u.ID < 1000 || !plain(u.Home) || !plain(u.Shell) {
 		return fmt.Errorf("userdb: malformed user %+v", u)
@@ -84,14 +85,14 @@ func (db *DB) Set(ctx context.Context, u User) error {
 			return db.do(ctx, &change{user: u})
 		}
 	}
-	return nil // as it mostly is
+	return nil // the usual case
 }
 
 func plain(file string) bool {
 	return strings.HasPrefix(file, "/") && !strings.ContainsAny(file, ":\n\x00")
 }
 
-// Remove takes the user with this name and number out of the database. One that is not there is no error.
+// Remove removes the user with this name and number. It is no error when there is none.
 func (db *DB) Remove(ctx context.Context, name string, id int) error {
 	if !nameForm.MatchString(name) || id < 1000 {
 		return fmt.Errorf("userdb: malformed user %s(%d)", name, id)
@@ -99,7 +100,7 @@ func (db *DB) Remove(ctx context.Context, name string, id int) error {
 	return db.do(ctx, &change{user: User{Name: name, ID: id}, remove: true})
 }
 
-// do joins the next batch. A change that began is finished, whatever becomes of ctx.
+// do joins the next batch. A change that has begun is finished, even when ctx ends.
 func (db *DB) do(ctx context.Context, c *change) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -116,7 +117,7 @@ func (db *DB) do(ctx context.Context, c *change) error {
 		<-mine.done
 		return c.err
 	}
-	db.writing.Lock() // meanwhile others join
+	db.writing.Lock() // others join meanwhile
 	defer db.writing.Unlock()
 	db.queue.Lock()
 	db.next = nil
@@ -132,7 +133,7 @@ func (db *DB) do(ctx context.Context, c *change) error {
 	return c.err
 }
 
-// lock keeps useradd, passwd, vipw and all others who write the files away.
+// lock excludes useradd, passwd, vipw and all others who write the files.
 func (db *DB) lock() (*os.File, error) {
 	f, err := os.OpenFile(filepath.Join(db.dir, ".pwd.lock"), os.O_WRONLY|os.O_CREATE, 0o600)
 	if err != nil {
@@ -147,12 +148,11 @@ func (db *DB) lock() (*os.File, error) {
 		if !errors.Is(err, unix.EAGAIN) && !errors.Is(err, unix.EACCES) && !errors.Is(err, unix.EINTR) {
 			return nil, errors.Join(err, f.Close())
 		}
-		time.Sleep(pause) // held for milliseconds; somebody in vipw holds up nothing but new accounts
+		time.Sleep(pause) // held for milliseconds; an open vipw delays new accounts only
 	}
 }
 
-// write makes the changes. A user stands in passwd last and leaves it first: whoever is found there
-// is complete.
+// write applies the changes. A user is added to passwd last and removed from it first: a user found there is complete.
 func (db *DB) write(changes []*change) error {
 	lock, err := db.lock()
 	if err != nil {
@@ -173,7 +173,7 @@ func (db *DB) write(changes []*change) error {
 		switch err := now.free(c.user); {
 		case c.remove && err == nil:
 			remove = append(remove, c.user)
-		case c.remove: // somebody else has the name or the number: there is nothing of ours
+		case c.remove: // somebody else has the name or the number, so nothing is ours
 		case err != nil:
 			c.err = err
 		default:
@@ -193,15 +193,15 @@ func (db *DB) write(changes []*change) error {
 	return nil
 }
 
-// file is one of the files. Its text has an additional line end at its beginning, so that a line is
-// found by what it begins with.
+// file is one of the files. Its text has an additional line end at its beginning, so that a line can be found by its
+// beginning.
 type file struct {
 	text []byte
 	mode fs.FileMode
 	gid  int
 }
 
-// tables are the files by their names; there are machines without gshadow.
+// tables are the files by name; some machines have no gshadow.
 type tables map[string]*file
 
 var files = []string{"passwd", "shadow", "group", "gshadow"}
@@ -223,7 +223,7 @@ func (db *DB) read(name string) (*file, error) {
 	return &file{text: text, mode: fs.FileMode(st.Mode & 0o777), gid: int(st.Gid)}, nil
 }
 
-// now answers the files as they are, reading them when they changed.
+// now returns the present files, and reads them again when they changed.
 func (db *DB) now() (tables, error) {
 	db.reading.Lock()
 	defer db.reading.Unlock()
@@ -253,8 +253,7 @@ func (db *DB) now() (tables, error) {
 	return all, nil
 }
 
-// line is where the line of a user is in the text, from its beginning to after its end; -1 when
-// there is none.
+// line returns the position of a user's line, from its beginning to after its end; -1 when there is none.
 func (f *file) line(user string) (from, to int) {
 	from = bytes.Index(f.text, []byte("\n"+user+":"))
 	if from < 0 {
@@ -264,7 +263,7 @@ func (f *file) line(user string) (from, to int) {
 	return from, from + bytes.IndexByte(f.text[from:], '\n') + 1
 }
 
-// owner is the name in the line of passwd or group whose number is id; empty when there is none.
+// owner is the name in the line of passwd or group with the number id; empty when there is none.
 func (f *file) owner(id int) string {
 	mark := []byte(":" + strconv.Itoa(id) + ":")
 	for at := 0; ; {
@@ -281,7 +280,7 @@ func (f *file) owner(id int) string {
 	}
 }
 
-// free tells whether u may have its name and number.
+// free reports whether u may have its name and number.
 func (t tables) free(u User) error {
 	for _, name := range []string{"passwd", "group"} {
 		f := t[name]
@@ -304,7 +303,7 @@ func lineOf(name string, u User) string {
 	case "gshadow":
 		return u.Name + ":!::\n"
 	case "shadow":
-		// No password matches "*"; "!" and a date of expiry long past keep keys away too.
+		// No password matches "*"; "!" and a past date of expiry also refuse keys.
 		if u.Locked {
 			return u.Name + ":!*::::::1:\n"
 		}
@@ -336,44 +335,15 @@ func (db *DB) edit(name string, f *file, users []User, set bool) error {
 	if bytes.Equal(changed.text, f.text) {
 		return nil
 	}
-	if err := db.replace(name, &changed); err != nil {
+	// The file has its mode and group from the beginning, so nobody else can read it meanwhile.
+	if err := atomicfile.WriteOwned(filepath.Join(db.dir, name), changed.text[1:], changed.mode, 0, changed.gid); err != nil {
 		return err
 	}
 	*f = changed
 	return nil
 }
 
-// replace writes a file anew with its mode and group, as nobody else's reader may find half of it.
-func (db *DB) replace(name string, f *file) (err error) {
-	tmp := filepath.Join(db.dir, name+".stead")
-	out, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = out.Write(f.text[1:])
-	if err == nil {
-		err = out.Chown(0, f.gid)
-	}
-	if err == nil {
-		err = out.Chmod(f.mode)
-	}
-	if err == nil {
-		err = out.Sync()
-	}
-	if err = errors.Join(err, out.Close()); err != nil {
-		return errors.Join(err, os.Remove(tmp))
-	}
-	if err := os.Rename(tmp, filepath.Join(db.dir, name)); err != nil {
-		return err
-	}
-	dir, err := os.Open(db.dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(dir.Sync(), dir.Close())
-}
-
-// Users are the users whose numbers are from least to most.
+// Users are the users with numbers from least to most.
 func (db *DB) Users(least, most int) ([]User, error) {
 	now, err := db.now()
 	if err != nil {
@@ -393,7 +363,7 @@ func (db *DB) Users(least, most int) ([]User, error) {
 	return all, nil
 }
 
-// Has tells whether a user or group has the name.
+// Has reports whether a user or group has the name.
 func (db *DB) Has(name string) (bool, error) {
 	now, err := db.now()
 	if err != nil {
@@ -404,7 +374,7 @@ func (db *DB) Has(name string) (bool, error) {
 	return user >= 0 || group >= 0, nil
 }
 
-// Free tells whether no user and no group has the number.
+// Free reports whether no user and no group has the number.
 func (db *DB) Free(id int) (bool, error) {
 	now, err := db.now()
 	if err != nil {

@@ -25,7 +25,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Word is the program's argument that makes it begin a session.
+// Word is the argument that makes the program begin a session.
 const Word = "ssh-session"
 
 const (
@@ -34,9 +34,9 @@ const (
 	sftpServer = "/usr/lib/openssh/sftp-server"
 )
 
-// Main begins the session. args are the words after Word: the socket of the agent, or "-" for a session that
-// the agent itself began, most processes, and most mebibytes of memory of one of them; 0 is no limit. It
-// returns only when it cannot. environ is the process's.
+// Main begins the session. args are the words after Word: the socket of the agent, or "-" for a session that the agent
+// itself began, the maximum number of processes, and the maximum memory of one of them in mebibytes; 0 is no limit. It
+// returns only when it fails. environ is the process's.
 func Main(args, environ []string) error {
 	if os.Geteuid() == 0 || os.Getuid() == 0 {
 		return errors.New("session: not for root")
@@ -46,10 +46,10 @@ func Main(args, environ []string) error {
 		return err
 	}
 	bounded := join(socket)
-	// passwd has the account's jail; the home is in it.
+	// passwd has the account's jail, which contains the home.
 	home := filepath.Join(valueOf(environ, "HOME"), "home")
 	if given := valueOf(environ, homeVariable); given != "" {
-		home = given // by the web terminal, which sets all of the environment itself
+		home = given // from the web terminal, which sets the whole environment itself
 	}
 	if !filepath.IsAbs(home) {
 		return fmt.Errorf("session: %q is no home", home)
@@ -58,7 +58,7 @@ func Main(args, environ []string) error {
 		return fmt.Errorf("session: %w", err)
 	}
 	if bounded {
-		memory = 0 // of all processes together, which is what the plan says, the cgroup counts it
+		memory = 0 // the cgroup limits all processes together, as the plan says
 	}
 	if err := limit(processes, memory); err != nil {
 		return err
@@ -73,7 +73,7 @@ func Main(args, environ []string) error {
 	return nil
 }
 
-// homeVariable is where the web terminal says where the home is.
+// homeVariable is how the web terminal passes the home.
 const homeVariable = "STEAD_HOME"
 
 func valueOf(environ []string, name string) string {
@@ -98,8 +98,8 @@ func parse(args []string) (socket string, processes, memory uint64, err error) {
 	return args[0], processes, memory, nil
 }
 
-// join has the agent put this process into the account's cgroup, and tells whether that bounds its memory.
-// Without an agent the session goes on: nobody's work depends on that it runs just now.
+// join asks the agent to move this process into the account's cgroup, and reports whether that limits its memory.
+// Without an agent the session continues: nobody's work depends on a running agent.
 func join(socket string) bool {
 	if socket == agent {
 		return true // it began there
@@ -118,13 +118,13 @@ func join(socket string) bool {
 	return err == nil && n == 1 && answer[0] == Bounded
 }
 
-// Bounded is the agent's answer: the cgroup holds the memory of the session.
+// Bounded is the agent's answer: the cgroup limits the memory of the session.
 const Bounded = 'b'
 
-// patience is how long the agent may take.
+// patience bounds the wait for the agent.
 const patience = 2 * time.Second
 
-// become is the program that the session is, and its words.
+// become returns the session's program and its arguments.
 func become(command, home string) (program string, words []string) {
 	first, _, _ := strings.Cut(command, " ")
 	switch {
@@ -137,7 +137,7 @@ func become(command, home string) (program string, words []string) {
 	}
 }
 
-// environment is that of the session: what it was given, and where it is at home.
+// environment is the session's environment: the given one with the home.
 func environment(environ []string, home string) []string {
 	set := map[string]string{
 		"HOME": home, "TMPDIR": filepath.Join(home, "tmp"), "SHELL": shell, "PATH": "/usr/local/bin:/usr/bin:/bin",
@@ -155,7 +155,7 @@ func environment(environ []string, home string) []string {
 	return env
 }
 
-// limit sets what the kernel holds the session to.
+// limit sets the kernel's limits of the session.
 func limit(processes, memory uint64) error {
 	set := []struct {
 		resource int
@@ -180,12 +180,12 @@ func limit(processes, memory uint64) error {
 	return nil
 }
 
-// confine takes away the files that a session does not need. own says that it has a view of the file system of
-// its own, in which /tmp is the home's.
+// confine hides the files that a session does not need. own says that it has a mount namespace of its own, in which
+// /tmp is the home's.
 func confine(home string, own bool) error {
 	var rules []landlock.Rule
 	read := func(paths ...string) { rules = append(rules, landlock.RODirs(paths...).IgnoreIfMissing()) }
-	// Of /proc nothing that tells what others run.
+	// From /proc nothing about other users' processes.
 	read("/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc", "/opt", "/proc/self", "/proc/sys", "/sys/devices/system/cpu", "/run/mysqld", "/run/systemd/resolve", "/var/lib/dpkg")
 	rules = append(rules,
 		landlock.ROFiles("/proc/cpuinfo", "/proc/meminfo", "/proc/stat", "/proc/loadavg", "/proc/uptime", "/proc/version", "/proc/filesystems").IgnoreIfMissing(),
@@ -195,7 +195,7 @@ func confine(home string, own bool) error {
 	)
 	if own {
 		rules = append(rules, landlock.RWDirs("/tmp", "/var/tmp").IgnoreIfMissing())
-		read("/proc") // which shows nothing of others
+		read("/proc") // it shows nothing of others then
 	}
 	if err := landlock.V5.BestEffort().RestrictPaths(rules...); err != nil {
 		return fmt.Errorf("session: %w", err)

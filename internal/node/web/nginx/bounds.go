@@ -13,7 +13,7 @@ func bounds(most uint64, beyond bool) (files, connected int) {
 	return files, min(connections, files/2)
 }
 
-// ownBounds are the bounds of what this process starts.
+// ownBounds are the bounds of this process's children.
 func ownBounds() (files, connected int) {
 	var now unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &now); err != nil {

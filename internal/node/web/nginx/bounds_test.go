@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"stead.dev/stead/internal/node/web"
-	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/port/panel"
 )
 
 func TestWorkersTakeTheFilesThatTheMachineGives(t *testing.T) {

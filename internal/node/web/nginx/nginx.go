@@ -4,20 +4,13 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"log/slog"
 	"maps"
-	"math/big"
 	"net"
 	"net/http"
 	"os"
@@ -34,9 +27,10 @@ import (
 	"time"
 
 	"stead.dev/stead/internal/node/daemon"
-	"stead.dev/stead/internal/node/record"
 	"stead.dev/stead/internal/node/web"
-	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/platform/atomicfile"
+	"stead.dev/stead/internal/platform/certificate"
+	"stead.dev/stead/internal/port/panel"
 )
 
 // Name is the daemon's name for the supervisor.
@@ -45,30 +39,30 @@ const Name = "nginx"
 // Program is nginx as Debian installs it.
 const Program = "/usr/sbin/nginx"
 
-// Logs are where the logs of accounts are; see package logs.
+// Logs locates the logs of accounts; see package logs.
 type Logs interface {
 	// File is the path of a log.
 	File(account string, t panel.LogType) string
-	// Prepare makes the logs of an account that do not exist yet, owned by uid and readable by gid.
+	// Prepare creates an account's missing logs, owned by uid and readable by gid.
 	Prepare(account string, uid, gid int, types ...panel.LogType) error
 }
 
-// Config is what the server is told.
+// Config configures the server.
 type Config struct {
 	Dir        string // of nginx's own files; absolute, of plain letters
-	ACME       string // directory with the answers to challenges, a file each, named by its token
+	ACME       string // directory with the answers to challenges, one file each, named by its token
 	Logs       Logs
 	Supervisor daemon.Supervisor
 	Now        func() time.Time
 	Log        *slog.Logger
 
 	HTTP  []string // addresses to listen on: "192.0.2.1:80", "[2001:db8::1]:80"
-	HTTPS []string // likewise; empty answers no HTTPS
+	HTTPS []string // likewise; empty disables HTTPS
 
-	User      string        // of the workers; empty is www-data, or the process's own when that is not root
+	User      string        // of the workers; empty is www-data, or the process's own without root
 	Workers   int           // zero is one per processor
-	MaxUpload string        // in nginx's words; empty is 512m
-	Interval  time.Duration // between two reloads at least; zero is a second
+	MaxUpload string        // in nginx's syntax; empty is 512m
+	Interval  time.Duration // minimum between two reloads; zero is a second
 	Program   string        // empty is Program
 }
 
@@ -79,7 +73,7 @@ const (
 	openFiles   = 131072
 )
 
-// Server is web.Server by nginx.
+// Server implements web.Server by nginx.
 type Server struct {
 	cfg     Config
 	uid     int // of the workers
@@ -87,9 +81,9 @@ type Server struct {
 	files   *daemon.Files
 
 	mu         sync.Mutex
-	sites      map[string][]web.Site // by account, as Apply was told
-	hosts      map[string]string     // every name that was given, to its account
-	concerned  map[string][]string   // accounts of whose names an account has, or had, the "www."
+	sites      map[string][]web.Site // by account, the arguments of Apply
+	hosts      map[string]string     // every name, to its account
+	concerned  map[string][]string   // accounts whose names have a "www." that an account has, or had
 	generation int64
 	reloads    int
 }
@@ -101,8 +95,7 @@ var (
 
 var plainPath = regexp.MustCompile(`^/[A-Za-z0-9._/-]+$`)
 
-// Open prepares the directory, starts nginx or adopts the one that runs, and has it take over what is
-// there.
+// Open prepares the directory, starts nginx or adopts a running one, and has it load the present files.
 func Open(ctx context.Context, cfg Config) (_ *Server, err error) {
 	cfg.Program = cmp.Or(cfg.Program, Program)
 	cfg.MaxUpload = cmp.Or(cfg.MaxUpload, "512m")
@@ -130,10 +123,10 @@ func Open(ctx context.Context, cfg Config) (_ *Server, err error) {
 	return s, nil
 }
 
-// findUser finds the user as whom the workers run.
+// findUser finds the user of the workers.
 func (s *Server) findUser() error {
 	if s.uid != 0 {
-		s.cfg.User = "" // nginx could not change it
+		s.cfg.User = "" // nginx could not switch to it
 		return nil
 	}
 	s.cfg.User = cmp.Or(s.cfg.User, "www-data")
@@ -144,7 +137,7 @@ func (s *Server) findUser() error {
 	return err
 }
 
-// prepare writes what is the same for all sites.
+// prepare writes the common files.
 func (s *Server) prepare(ctx context.Context) error {
 	for _, dir := range []string{s.cfg.Dir, s.file("tmp"), s.file("pages"), s.cfg.ACME} {
 		if err := os.MkdirAll(dir, 0o711); err != nil {
@@ -168,7 +161,7 @@ func (s *Server) prepare(ctx context.Context) error {
 	} {
 		body, err := web.Page(page.status, page.text)
 		if err == nil {
-			err = record.WriteFile(s.file("pages", name+".html"), body, 0o644)
+			err = atomicfile.Write(s.file("pages", name+".html"), body, 0o644)
 		}
 		if err != nil {
 			return err
@@ -190,11 +183,10 @@ func (s *Server) prepare(ctx context.Context) error {
 	if err := closeLog(s.file("error.log")); err != nil {
 		return err
 	}
-	return record.WriteFile(s.file("nginx.conf"), main, 0o600)
+	return atomicfile.Write(s.file("nginx.conf"), main, 0o600)
 }
 
-// linkChallenges has the answers to challenges found below a directory by the addresses at which they
-// are asked for.
+// linkChallenges makes the answers to challenges available at the paths at which they are requested.
 func (s *Server) linkChallenges() error {
 	link := s.file("challenges", ".well-known", "acme-challenge")
 	if err := os.MkdirAll(filepath.Dir(link), 0o711); err != nil {
@@ -214,8 +206,8 @@ func (s *Server) linkChallenges() error {
 	return os.Symlink(s.cfg.ACME, link)
 }
 
-// closeLog makes the log of what concerns no account, or closes it: nginx would make one that everybody
-// on the machine reads, with the addresses of visitors.
+// closeLog creates the log of what concerns no account, or restricts it: nginx would create one that everybody on the
+// machine can read, with the addresses of visitors.
 func closeLog(file string) error {
 	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
@@ -228,13 +220,13 @@ func (s *Server) file(names ...string) string {
 	return filepath.Join(append([]string{s.cfg.Dir}, names...)...)
 }
 
-// start has nginx run with what is there.
+// start runs nginx with the present files.
 func (s *Server) start(ctx context.Context) error {
 	adopted := s.cfg.Supervisor.PID(Name) != 0
 	err := s.cfg.Supervisor.Ensure(ctx, daemon.Spec{
 		Name:    Name,
 		Command: []string{s.cfg.Program, "-p", s.cfg.Dir + "/", "-c", s.file("nginx.conf"), "-e", s.file("error.log"), "-g", "daemon off;"},
-		Env:     []string{"TZ=UTC"}, // the times of its logs
+		Env:     []string{"TZ=UTC"}, // for the times in its logs
 		Dir:     s.cfg.Dir, Stale: []string{s.file("status.sock")},
 		Reload: syscall.SIGHUP, Stop: syscall.SIGQUIT, StopTimeout: 30 * time.Second,
 		Ready: func(ctx context.Context) error {
@@ -251,9 +243,8 @@ func (s *Server) start(ctx context.Context) error {
 	return nil
 }
 
-// check is nginx's own judgement of the sites that were changed. It is not asked about all others too:
-// what one site says does not depend on the others', and reading a thousand of them would double
-// the time that a reload takes. Whether it takes all of them together is seen when it does: see load.
+// check runs nginx's own check of the changed sites only: what one site says does not depend on others, and reading a
+// thousand of them would double the time of a reload. load finds out whether nginx accepts all of them together.
 func (s *Server) check(ctx context.Context, changed []string) error {
 	var sites []string
 	for _, name := range changed {
@@ -276,7 +267,7 @@ func (s *Server) check(ctx context.Context, changed []string) error {
 	return errors.Join(s.judge(ctx, file), os.Remove(file))
 }
 
-// judge has nginx say whether it would take a configuration.
+// judge runs nginx's check of a configuration.
 func (s *Server) judge(ctx context.Context, file string) error {
 	cmd := exec.CommandContext(ctx, s.cfg.Program, "-t", "-q", "-p", s.cfg.Dir+"/", "-c", file, "-e", "stderr") //nolint:gosec // G204: the machine's own
 	cmd.Dir, cmd.Env = s.cfg.Dir, []string{"TZ=UTC"}
@@ -287,15 +278,15 @@ func (s *Server) judge(ctx context.Context, file string) error {
 }
 
 const (
-	// patience is how long a reload may take.
+	// patience bounds the time of a reload.
 	patience = 30 * time.Second
-	// suspicion is after how long nginx is asked whether it refuses the whole of its configuration,
-	// which it tells nobody when it is made to read it: it goes on with the former one.
+	// suspicion is the time after which nginx is asked whether it refuses the whole configuration. nginx reports that
+	// to nobody when it is told to reload: it continues with the former one.
 	suspicion = 2 * time.Second
 )
 
-// load has nginx read its configuration anew. It returns when new workers serve it and none of the
-// former ones takes connections any more.
+// load makes nginx reload its configuration. It returns when new workers serve it and none of the former ones accepts
+// connections any more.
 func (s *Server) load(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -330,13 +321,12 @@ func (s *Server) load(ctx context.Context) error {
 	}
 }
 
-// writeGeneration writes what nginx will answer on its socket, for who wants to know which configuration
-// it has.
+// writeGeneration writes the configuration's number, which nginx answers on its socket.
 func (s *Server) writeGeneration() error {
-	return record.WriteFile(s.file("generation.conf"), fmt.Appendf(nil, "return 200 \"%d\";\n", s.generation), 0o600)
+	return atomicfile.Write(s.file("generation.conf"), fmt.Appendf(nil, "return 200 \"%d\";\n", s.generation), 0o600)
 }
 
-// serving asks nginx which configuration it serves.
+// serving asks nginx for the number of the configuration that it serves.
 func (s *Server) serving(ctx context.Context) (int64, error) {
 	transport := &http.Transport{
 		DisableKeepAlives: true,
@@ -378,13 +368,13 @@ func workers(pid int) []int {
 	return all
 }
 
-// accepts tells whether a worker still takes connections: one that ends says so in its title.
+// accepts reports whether a worker still accepts connections: an ending one says so in its title.
 func accepts(pid int) bool {
 	title, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
 	return err == nil && len(title) > 0 && !bytes.Contains(title, []byte("shutting down"))
 }
 
-// Reloads counts how often nginx was made to read its configuration anew.
+// Reloads counts the reloads of nginx.
 func (s *Server) Reloads() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -407,8 +397,8 @@ func (s *Server) Apply(ctx context.Context, account string, sites []web.Site) er
 		if err != nil {
 			return fmt.Errorf("nginx: %w", err)
 		}
-		// Another account may have taken or given back a name meanwhile, and its change may have come
-		// before this one, made later.
+		// Another account may have taken or released a name meanwhile, and its later change may have been applied
+		// before this one.
 		again, err := s.render(account)
 		if err != nil || maps.EqualFunc(files, again, bytes.Equal) {
 			return err
@@ -419,11 +409,11 @@ func (s *Server) Apply(ctx context.Context, account string, sites []web.Site) er
 // Expect implements web.Expecter.
 func (s *Server) Expect(account string, sites []web.Site) { s.note(account, sites) }
 
-// note keeps what an account has.
+// note stores the sites of an account.
 func (s *Server) note(account string, sites []web.Site) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	// Whose "www." the account takes or gives back is made anew with it, until it is applied again.
+	// Accounts whose "www." names the account takes or releases are rendered again with it, until it is applied again.
 	concerned := s.concerned[account]
 	concern := func(host string) {
 		if bare, ok := strings.CutPrefix(host, "www."); ok && s.hosts[bare] != "" && s.hosts[bare] != account {
@@ -454,8 +444,8 @@ func (s *Server) note(account string, sites []web.Site) {
 	}
 }
 
-// render makes the files that belong to an account's present sites: its own, and those of the accounts
-// that are concerned; nil is a file that is too much.
+// render makes the files for an account's present sites: its own, and those of the accounts concerned; a nil file is to
+// be removed.
 func (s *Server) render(account string) (map[string][]byte, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -466,7 +456,7 @@ func (s *Server) render(account string) (map[string][]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		for _, file := range present { // what is not made below is too much
+		for _, file := range present { // files that are not made below are superfluous
 			files[file] = nil
 		}
 		if len(s.sites[name]) == 0 {
@@ -479,7 +469,7 @@ func (s *Server) render(account string) (map[string][]byte, error) {
 	return files, nil
 }
 
-// present are the files that an account has.
+// present lists the existing files of an account.
 func (s *Server) present(account string) ([]string, error) {
 	var names []string
 	if _, err := os.Lstat(s.file("conf", siteFile(account))); err == nil {
@@ -501,7 +491,7 @@ func (s *Server) present(account string) ([]string, error) {
 func siteFile(account string) string       { return "sites/" + account + ".conf" }
 func certificateDir(account string) string { return "certificates/" + account + "/" }
 
-// Reopen has nginx open its logs anew, after they were moved.
+// Reopen makes nginx reopen its logs after they were renamed.
 func (s *Server) Reopen() error {
 	pid := s.cfg.Supervisor.PID(Name)
 	if pid == 0 {
@@ -516,7 +506,7 @@ func (s *Server) Close() error { return nil }
 // Stop ends nginx, for machines that are given up and for tests.
 func (s *Server) Stop(ctx context.Context) error { return s.cfg.Supervisor.Stop(ctx, Name) }
 
-// version is of nginx.
+// version is the version of nginx.
 type version [3]int
 
 func (v version) less(o version) bool { return slices.Compare(v[:], o[:]) < 0 }
@@ -540,14 +530,14 @@ func versionOf(ctx context.Context, program string) (v version, err error) {
 	return v, nil
 }
 
-// The self-signed certificate lasts long and is made anew a month before its end.
+// The life of the self-signed certificate; it is replaced a month before its end.
 const (
 	selfSignedFor   = 10 * 365 * 24 * time.Hour
 	selfSignedAhead = 30 * 24 * time.Hour
 )
 
-// ensureCertificate makes the certificate for names that have none of their own. It only says that it
-// is no real one.
+// ensureCertificate creates the certificate for names without one of their own. Its name says that it is not a real
+// one.
 func (s *Server) ensureCertificate() error {
 	file, now := s.file("default.pem"), s.cfg.Now()
 	if pair, err := tls.LoadX509KeyPair(file, file); err == nil && pair.Leaf.NotAfter.After(now.Add(selfSignedAhead)) {
@@ -555,28 +545,13 @@ func (s *Server) ensureCertificate() error {
 	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		s.cfg.Log.Warn("the self-signed certificate cannot be read and is made anew", "error", err)
 	}
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	b, err := certificate.SelfSign("no certificate yet", []string{"stead.invalid"}, now, selfSignedFor)
 	if err != nil {
 		return err
 	}
-	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120))
+	key, err := b.KeyPEM()
 	if err != nil {
 		return err
 	}
-	template := &x509.Certificate{
-		SerialNumber: serial, Subject: pkix.Name{CommonName: "no certificate yet"}, DNSNames: []string{"stead.invalid"},
-		NotBefore: now.Add(-time.Hour), NotAfter: now.Add(selfSignedFor),
-		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	if err != nil {
-		return err
-	}
-	private, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		return err
-	}
-	return record.WriteFile(file, slices.Concat(
-		pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
-		pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private})), 0o600)
+	return atomicfile.Write(file, []byte(b.ChainPEM()+key), 0o600)
 }

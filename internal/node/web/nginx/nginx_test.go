@@ -20,8 +20,8 @@ import (
 	"stead.dev/stead/internal/node/logs"
 	"stead.dev/stead/internal/node/nodetest"
 	"stead.dev/stead/internal/node/web"
-	"stead.dev/stead/internal/panel"
 	"stead.dev/stead/internal/platform/testkit"
+	"stead.dev/stead/internal/port/panel"
 )
 
 // world is an nginx with real accounts.

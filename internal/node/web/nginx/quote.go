@@ -4,14 +4,14 @@ import (
 	"fmt"
 	"strings"
 
-	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/port/panel"
 )
 
 var quoting = strings.NewReplacer(`\`, `\\`, `"`, `\"`, `$`, `${stead_dollar}`)
 
-// quote makes a value one argument of a directive, with the meaning it has: nginx reads neither a
-// variable nor the end of the argument in it. Within quotes nginx takes every other byte as it is, also
-// a line break. A dollar sign has no escape in nginx, so it is a variable that holds one (see main.conf).
+// quote makes a value one argument of a directive, unchanged: nginx finds neither a variable nor the argument's end in
+// it. Within quotes nginx accepts every other byte as it is, also a line break. nginx has no escape for a dollar sign,
+// so a variable holds one (see main.conf).
 func quote(s string) (string, error) {
 	if strings.ContainsRune(s, 0) {
 		return "", fmt.Errorf("%w: %q cannot be configured", panel.ErrInvalid, s)

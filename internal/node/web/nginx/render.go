@@ -16,7 +16,7 @@ import (
 
 	"stead.dev/stead/internal/node/contenttype"
 	"stead.dev/stead/internal/node/web"
-	"stead.dev/stead/internal/panel"
+	"stead.dev/stead/internal/port/panel"
 )
 
 var (
@@ -29,7 +29,7 @@ var (
 	siteTemplate = template.Must(template.New("sites").Parse(siteText))
 )
 
-// mediaTypes are the types block and what is worth compressing.
+// mediaTypes returns the types block and the types to compress.
 func mediaTypes() (types []mediaType, compressed string) {
 	byType := map[string][]string{}
 	for extension, t := range contenttype.All() {
@@ -40,7 +40,7 @@ func mediaTypes() (types []mediaType, compressed string) {
 	for t, extensions := range byType {
 		slices.Sort(extensions)
 		types = append(types, mediaType{t, strings.Join(extensions, " ")})
-		if contenttype.Compressible(t) && t != "text/html" { // nginx has that one always
+		if contenttype.Compressible(t) && t != "text/html" { // nginx always compresses that one
 			shrinking = append(shrinking, t)
 		}
 	}
@@ -51,7 +51,7 @@ func mediaTypes() (types []mediaType, compressed string) {
 
 type mediaType struct{ Type, Extensions string }
 
-// renderMain is nginx.conf with the files of sites that are named.
+// renderMain renders nginx.conf with the named files of sites.
 func (s *Server) renderMain(sites ...string) ([]byte, error) {
 	types, compressed := mediaTypes()
 	flag, directive := s.http2()
@@ -65,7 +65,7 @@ func (s *Server) renderMain(sites ...string) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// http2 is how this nginx is told to speak HTTP/2: a flag of listen, since 1.25.1 a directive.
+// http2 is this nginx's syntax for HTTP/2: a flag of listen, since 1.25.1 a directive.
 func (s *Server) http2() (flag, directive string) {
 	if s.version.less(version{1, 25, 1}) {
 		return " http2", ""
@@ -78,7 +78,7 @@ type block struct {
 	Listen                   []string
 	HTTP2Directive           string
 	Names                    string
-	Certificate              string // a file with chain and key
+	Certificate              string // file with chain and key
 	AccessLog, ErrorLog      string
 	Challenges, Pages        string
 	Root, From, PHP          string // quoted
@@ -86,7 +86,7 @@ type block struct {
 	Suspended, Preview, HSTS bool
 }
 
-// Under is a path below the document root, quoted; it may name variables.
+// Under is a path below the document root, quoted; it may contain variables.
 func (b block) Under(path string) string { return strings.TrimSuffix(b.Root, `"`) + path + `"` }
 
 // account makes the files of an account: the configuration of its sites and copies of their certificates,
@@ -124,8 +124,8 @@ func (s *Server) blocks(account string, site web.Site, own func(host string) boo
 		if base.PHP, err = quote("unix:" + site.PHP); err != nil {
 			return nil, err
 		}
-		// A socket that is named without a variable is an upstream: nginx compares each with all others
-		// when it reads its configuration, which of a thousand sites took a fifth of the time.
+		// nginx makes an upstream of a socket without a variable and compares each with all others when it reads its
+		// configuration: a fifth of the time with a thousand sites.
 		base.PHP = strings.TrimSuffix(base.PHP, `"`) + `${stead_nothing}"`
 	}
 	if !site.Suspended && site.RedirectTo != "" {
@@ -143,8 +143,8 @@ func (s *Server) blocks(account string, site web.Site, own func(host string) boo
 	secure.HTTP2Directive = directive
 	secure.HSTS = site.HSTS && !site.Suspended
 	if site.Certificate != "" {
-		name, content, err := certificate(account, site)
-		if err != nil { // the site goes on with the machine's own certificate
+		name, content, err := certificateFile(account, site)
+		if err != nil { // the site uses the machine's own certificate
 			s.cfg.Log.Error("certificate cannot be used", "site", site.Domain, "error", err)
 		} else {
 			files[name] = content
@@ -161,7 +161,7 @@ func (s *Server) blocks(account string, site web.Site, own func(host string) boo
 			forced.Target = `"https://$host$request_uri"`
 		}
 		blocks = append(blocks, forced, secure)
-	default: // one for both: half of what nginx has to read
+	default: // one for both: half of the text for nginx
 		both := secure
 		both.Listen = slices.Concat(plain.Listen, secure.Listen)
 		blocks = append(blocks, both)
@@ -176,7 +176,7 @@ func (s *Server) blocks(account string, site web.Site, own func(host string) boo
 	return blocks, nil
 }
 
-// namesOf are the names that a site answers to: "www." of a name too, unless it is a site of its own.
+// namesOf are the names of a site, each also with "www.", unless that is a site of its own.
 func namesOf(site web.Site, own func(host string) bool) []string {
 	var names []string
 	for _, name := range append([]string{site.Domain}, site.Aliases...) {
@@ -188,7 +188,7 @@ func namesOf(site web.Site, own func(host string) bool) []string {
 	return names
 }
 
-// target is the argument of return: a redirect to a host only takes path and query along.
+// target is the argument of return: a redirect to a host gets the path and query.
 func target(address string) (string, error) {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -201,9 +201,9 @@ func target(address string) (string, error) {
 	return quoted, err
 }
 
-// certificate reads a site's certificate and key, which must belong together, as one file named after
-// its content: a certificate that is renewed makes the configuration another one.
-func certificate(account string, site web.Site) (name string, content []byte, err error) {
+// certificateFile returns a site's certificate and key, which must match, as one file named after its content: a
+// renewed certificate changes the configuration.
+func certificateFile(account string, site web.Site) (name string, content []byte, err error) {
 	chain, err := os.ReadFile(site.Certificate)
 	if err != nil {
 		return "", nil, err

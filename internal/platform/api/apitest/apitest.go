@@ -1,5 +1,4 @@
-// Package apitest serves a section's operations to its tests, through the edge
-// that serves them in earnest.
+// Package apitest serves a section's operations to its tests, through the same edge as in production.
 package apitest
 
 import (
@@ -23,7 +22,7 @@ import (
 // BaseURL is the address of the server that NewEdge makes.
 const BaseURL = "http://stead.test"
 
-// Tokens are the valid tokens and whose they are.
+// Tokens maps the valid tokens to their principals.
 type Tokens map[string]auth.Principal
 
 // Verify implements api.Verifier.

@@ -1,0 +1,195 @@
+package addons
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"stead.dev/stead/internal/commerce/sale"
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/fault"
+)
+
+// Renewal lists what is renewed with a service for a number of months. For the service's own period the prices are those
+// that it was sold for, else those of the catalogue.
+func (s *Service) Renewal(ctx context.Context, q db.Querier, accountID, serviceID int64, months int, own bool) ([]sale.Extra, error) {
+	all, err := ofService(ctx, q, serviceID)
+	if err != nil {
+		return nil, err
+	}
+	all = slices.DeleteFunc(all, func(a addon) bool { return a.status != Active })
+	if len(all) == 0 {
+		return nil, nil
+	}
+	discount, err := s.discount(ctx, q, accountID)
+	if err != nil {
+		return nil, err
+	}
+	lines := make([]sale.Extra, len(all))
+	for i, a := range all {
+		lines[i] = sale.Extra{Title: a.name, Quantity: a.quantity, UnitPrice: a.unitPrice}
+		if own {
+			continue
+		}
+		p, ok, err := s.Catalog.Addon(ctx, q, a.key)
+		if err == nil && !ok {
+			err = fmt.Errorf("addons: nothing is known of %s", a.key)
+		}
+		if err != nil {
+			return nil, err
+		}
+		unit, err := p.price(months)
+		if err != nil {
+			return nil, err
+		}
+		lines[i].UnitPrice = unit.Less(discount)
+	}
+	return lines, nil
+}
+
+// Renewed hears that what Renewal listed is paid until a time. The service is locked.
+func (s *Service) Renewed(ctx context.Context, tx *db.Tx, serviceID int64, until time.Time) error {
+	return s.each(ctx, tx, serviceID, func(a addon) error {
+		if moved, err := setPaid(ctx, tx, a.id, until); err != nil || !moved {
+			return err
+		}
+		_, err := s.emitNow(ctx, tx, "addon.renewed", a.id, "")
+		return err
+	})
+}
+
+// Ended hears that a service was terminated: what it has ends with it. What operators are to make is refused by Settle,
+// because the order's lock comes before the service's. What the service's row says of its add-ons stays: it comes back
+// with the same limits.
+func (s *Service) Ended(ctx context.Context, tx *db.Tx, serviceID int64) error {
+	return s.each(ctx, tx, serviceID, func(a addon) error {
+		switch a.status {
+		case Active:
+			if moved, err := setEnded(ctx, tx, a.id); err != nil || !moved {
+				return err
+			}
+			_, err := s.emitNow(ctx, tx, "addon.cancelled", a.id, Active)
+			return err
+		case Cancelling: // of which was told when it was cancelled
+			_, err := setCancelled(ctx, tx, a.id)
+			return err
+		default:
+			return nil
+		}
+	})
+}
+
+// Returned hears that a terminated service is back, and so is what it had.
+func (s *Service) Returned(ctx context.Context, tx *db.Tx, serviceID int64) error {
+	err := s.each(ctx, tx, serviceID, func(a addon) error {
+		if moved, err := setReturned(ctx, tx, a.id); err != nil || !moved {
+			return err
+		}
+		_, err := s.emitNow(ctx, tx, "addon.activated", a.id, Cancelled)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return s.extend(ctx, tx, serviceID)
+}
+
+// each does f with all add-ons of a service, in the time of its account.
+func (s *Service) each(ctx context.Context, tx *db.Tx, serviceID int64, f func(addon) error) error {
+	all, err := ofService(ctx, tx, serviceID)
+	if err != nil || len(all) == 0 {
+		return err
+	}
+	leave, err := s.Services.Enter(ctx, tx, all[0].accountID)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	for _, a := range all {
+		if err := f(a); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Settle ends what was cancelled and is no longer paid for, and refuses what operators are to make for services that are
+// over. One that fails does not hold up the others. A periodic job calls it.
+func (s *Service) Settle(ctx context.Context) error {
+	var failed error
+	for more := true; more; {
+		found, err := over(ctx, s.DB, s.Clock.Now(), batch)
+		if err != nil {
+			return errors.Join(failed, fmt.Errorf("addons: settle: %w", err))
+		}
+		for _, a := range found {
+			if err := s.finish(ctx, a); err != nil {
+				failed = errors.Join(failed, fmt.Errorf("addons: end of %d: %w", a.id, err))
+			}
+		}
+		more = len(found) == batch && failed == nil // what failed would be found again
+	}
+	for after, more := int64(0), true; more; {
+		found, err := waiting(ctx, s.DB, after, batch)
+		if err != nil {
+			return errors.Join(failed, fmt.Errorf("addons: settle: %w", err))
+		}
+		for _, a := range found {
+			after = a.id
+			c, err := s.Services.Contract(ctx, s.DB, a.accountID, a.serviceID)
+			if err == nil && hasEnded(c) {
+				err = s.fail(ctx, a.id, fault.ServiceNotActive.Key)
+			}
+			if err != nil && !errors.Is(err, ErrNotPending) {
+				failed = errors.Join(failed, fmt.Errorf("addons: refusal of %d: %w", a.id, err))
+			}
+		}
+		more = len(found) == batch
+	}
+	return failed
+}
+
+// finish ends an add-on that was cancelled.
+func (s *Service) finish(ctx context.Context, a addon) error {
+	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+		leave, err := s.Services.Enter(ctx, tx, a.accountID)
+		if err != nil {
+			return err
+		}
+		defer leave()
+		if _, err := s.Services.LockContract(ctx, tx, a.accountID, a.serviceID); err != nil {
+			return err
+		}
+		moved, err := setCancelled(ctx, tx, a.id)
+		if err != nil || !moved {
+			return err
+		}
+		return s.extend(ctx, tx, a.serviceID)
+	})
+}
+
+// Due ends what a sandbox cancelled and is no longer paid for by its clock. Nothing of it is ever left to do.
+func (s *Service) Due(ctx context.Context, accountID int64) (busy bool, err error) {
+	now, err := s.Services.Now(ctx, s.DB, accountID)
+	if err != nil {
+		return false, err
+	}
+	found, err := overOf(ctx, s.DB, accountID, now)
+	for _, a := range found {
+		if err == nil {
+			err = s.finish(ctx, a)
+		}
+	}
+	return false, err
+}
+
+// Next is when something is due with the add-ons of an account for the first time after t; the zero time when nothing is.
+func (s *Service) Next(ctx context.Context, q db.Querier, accountID int64, t time.Time) (time.Time, error) {
+	at, err := firstOver(ctx, q, accountID, t)
+	if err != nil || at == nil {
+		return time.Time{}, err
+	}
+	return *at, nil
+}

@@ -1,0 +1,99 @@
+package addons
+
+import (
+	"context"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/fault"
+)
+
+// Waiting is an add-on that an operator is to make.
+type Waiting struct {
+	ID, AccountID, ServiceID int64
+	Key, Name                string
+	Quantity                 int
+	CreatedAt                time.Time
+}
+
+// batch is how many rows are read at once.
+const batch = 200
+
+// Waiting lists what operators are to make, the oldest first.
+func (s *Service) Waiting(ctx context.Context) ([]Waiting, error) {
+	found, err := waiting(ctx, s.DB, 0, batch)
+	all := make([]Waiting, len(found))
+	for i, a := range found {
+		all[i] = Waiting{a.id, a.accountID, a.serviceID, a.key, a.name, a.quantity, a.createdAt}
+	}
+	return all, err
+}
+
+// maxValue bounds what an operator says of an add-on, in characters.
+const maxValue = 200
+
+// Make says that an operator has made an add-on. The value is shown to the customer, such as the address. Its money is
+// taken; from now on it is renewed with its service.
+func (s *Service) Make(ctx context.Context, id int64, value string) error {
+	value = strings.TrimSpace(value)
+	if utf8.RuneCountInString(value) > maxValue || !utf8.ValidString(value) || strings.ContainsFunc(value, unicode.IsControl) {
+		return fault.Invalid("value", "characters")
+	}
+	return s.settle(ctx, id, func(ctx context.Context, tx *db.Tx, a addon) error {
+		if err := s.Orders.Complete(ctx, tx, a.orderID); err != nil {
+			return err
+		}
+		c, err := s.Services.LockContract(ctx, tx, a.accountID, a.serviceID)
+		if err != nil {
+			return err
+		}
+		if !hasAccount(c) {
+			return fault.ServiceNotActive.New()
+		}
+		return s.activate(ctx, tx, id, c, value)
+	})
+}
+
+// Refuse says that an operator cannot make an add-on: its money goes back.
+func (s *Service) Refuse(ctx context.Context, id int64) error {
+	return s.fail(ctx, id, "addon_unavailable")
+}
+
+func (s *Service) fail(ctx context.Context, id int64, failureKey string) error {
+	return s.settle(ctx, id, func(ctx context.Context, tx *db.Tx, a addon) error {
+		if err := s.Orders.Fail(ctx, tx, a.orderID, failureKey); err != nil {
+			return err
+		}
+		moved, err := setFailed(ctx, tx, id, failureKey)
+		if err == nil && !moved {
+			err = ErrNotPending.New()
+		}
+		if err == nil {
+			_, err = s.emitNow(ctx, tx, "addon.failed", id, Pending)
+		}
+		return err
+	})
+}
+
+// settle runs f on an add-on that waits, at the time of its account. It is locked first, before the order: nothing
+// else changes one that waits, and of two operators at once the second finds it settled.
+func (s *Service) settle(ctx context.Context, id int64, f func(ctx context.Context, tx *db.Tx, a addon) error) error {
+	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+		a, err := lock(ctx, tx, id)
+		if err == nil && a.status != Pending {
+			err = ErrNotPending.New()
+		}
+		if err != nil {
+			return err
+		}
+		leave, err := s.Services.Enter(ctx, tx, a.accountID)
+		if err != nil {
+			return err
+		}
+		defer leave()
+		return f(ctx, tx, a)
+	})
+}

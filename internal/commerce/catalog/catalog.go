@@ -1,0 +1,136 @@
+package catalog
+
+import (
+	"slices"
+
+	"stead.dev/stead/internal/platform/i18n"
+	"stead.dev/stead/internal/platform/money"
+)
+
+// Unlimited is the value of a limit that does not bound.
+const Unlimited = -1
+
+// Limits of a plan. Unlimited means no bound.
+type Limits struct {
+	DiskMB      int64 `json:"disk_mb" yaml:"disk_mb"`
+	Inodes      int64 `json:"inodes" yaml:"inodes"`
+	BandwidthGB int64 `json:"bandwidth_gb" yaml:"bandwidth_gb"`
+	Sites       int64 `json:"sites" yaml:"sites"`
+	Domains     int64 `json:"domains" yaml:"domains"`
+	Subdomains  int64 `json:"subdomains" yaml:"subdomains"`
+	Databases   int64 `json:"databases" yaml:"databases"`
+	Mailboxes   int64 `json:"mailboxes" yaml:"mailboxes"`
+	FTPAccounts int64 `json:"ftp_accounts" yaml:"ftp_accounts"`
+	CronJobs    int64 `json:"cron_jobs" yaml:"cron_jobs"`
+	Backups     int64 `json:"backups" yaml:"backups"`
+	CPUPercent  int64 `json:"cpu_percent" yaml:"cpu_percent"`
+	MemoryMB    int64 `json:"memory_mb" yaml:"memory_mb"`
+	Processes   int64 `json:"processes" yaml:"processes"`
+}
+
+// unlimited bounds nothing; the file's limits are laid over it.
+func unlimited() Limits {
+	return Limits{
+		DiskMB: Unlimited, Inodes: Unlimited, BandwidthGB: Unlimited, Sites: Unlimited, Domains: Unlimited,
+		Subdomains: Unlimited, Databases: Unlimited, Mailboxes: Unlimited, FTPAccounts: Unlimited,
+		CronJobs: Unlimited, Backups: Unlimited, CPUPercent: Unlimited, MemoryMB: Unlimited, Processes: Unlimited,
+	}
+}
+
+// each visits every limit with its name.
+func (l Limits) each(visit func(name string, value int64)) {
+	visit("disk_mb", l.DiskMB)
+	visit("inodes", l.Inodes)
+	visit("bandwidth_gb", l.BandwidthGB)
+	visit("sites", l.Sites)
+	visit("domains", l.Domains)
+	visit("subdomains", l.Subdomains)
+	visit("databases", l.Databases)
+	visit("mailboxes", l.Mailboxes)
+	visit("ftp_accounts", l.FTPAccounts)
+	visit("cron_jobs", l.CronJobs)
+	visit("backups", l.Backups)
+	visit("cpu_percent", l.CPUPercent)
+	visit("memory_mb", l.MemoryMB)
+	visit("processes", l.Processes)
+}
+
+// category groups products.
+type category struct {
+	ID          int64
+	Slug        string
+	Name        i18n.Text
+	Description i18n.Text
+	Products    int // for sale
+}
+
+// product is a family of plans.
+type product struct {
+	ID           int64
+	Slug         string
+	CategoryID   int64
+	CategorySlug string
+	Type         string
+	Name         i18n.Text
+	Description  i18n.Text
+	Features     []i18n.Text
+	Terms        Terms
+	Plans        []plan
+}
+
+// plan is what is ordered.
+type plan struct {
+	ID        int64
+	Slug      string
+	ProductID int64
+	Name      i18n.Text
+	details
+	// Stock is how many may be sold, nil for no bound; Sold counts while there is
+	// one.
+	Stock *int64
+	Sold  int64
+	// OnSale plans are in the operator's file.
+	OnSale bool
+	Prices []price
+}
+
+// details of a plan are opaque to SQL and stored as JSON.
+type details struct {
+	Limits      Limits   `json:"limits"`
+	PHPVersions []string `json:"php_versions"`
+	Addons      []string `json:"addons"`
+	Locations   []string `json:"locations"`
+	UpgradeTo   []string `json:"upgrade_to"`
+	DowngradeTo []string `json:"downgrade_to"`
+}
+
+// left is how many can still be sold, nil for no bound. An operator who lowers
+// the stock below what is sold leaves none, not a negative number.
+func (p plan) left() *int64 {
+	if p.Stock == nil {
+		return nil
+	}
+	n := max(0, *p.Stock-p.Sold)
+	return &n
+}
+
+func (p plan) soldOut() bool {
+	left := p.left()
+	return left != nil && *left == 0
+}
+
+// price of a plan for a period.
+type price struct {
+	PeriodMonths     int
+	Price            money.USDCents
+	FirstPeriodPrice *money.USDCents
+	Setup            money.USDCents
+}
+
+func (p plan) price(months int) (price, bool) {
+	i := slices.IndexFunc(p.Prices, func(x price) bool { return x.PeriodMonths == months })
+	if i < 0 {
+		return price{}, false
+	}
+	return p.Prices[i], true
+}

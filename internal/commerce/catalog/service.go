@@ -1,0 +1,153 @@
+package catalog
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"stead.dev/stead/internal/commerce/sale"
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/i18n"
+)
+
+//go:embed demo.yaml
+var demo []byte
+
+// Service reads and fills the catalog.
+type Service struct{ db *db.DB }
+
+// New makes the section on d.
+func New(d *db.DB) *Service { return &Service{db: d} }
+
+// Offer is the plan at the price of a period; 0 months ask for the shortest. A plan that does not exist, or is
+// not sold for such a period, is a validation_failed refusal; one that is off
+// sale or sold out is answered with Available false, and the caller decides.
+func (s *Service) Offer(ctx context.Context, q db.Querier, planID int64, months int) (sale.Offer, error) {
+	pl, pr, err := findPlan(ctx, q, planID)
+	if errors.Is(err, db.ErrNoRows) {
+		return sale.Offer{}, fault.Invalid("plan_id", "plan_unknown")
+	}
+	if err != nil {
+		return sale.Offer{}, fmt.Errorf("catalog: read plan %d: %w", planID, err)
+	}
+	if months == 0 && len(pl.Prices) > 0 {
+		months = pl.Prices[0].PeriodMonths // the shortest comes first
+	}
+	limits, err := json.Marshal(pl.Limits)
+	if err != nil {
+		return sale.Offer{}, err
+	}
+	lang := i18n.Lang(ctx)
+	o := sale.Offer{
+		PlanID: pl.ID, PlanSlug: pl.Slug, PlanName: pl.Name.In(lang), ProductID: pr.ID, ProductSlug: pr.Slug,
+		ProductName: pr.Name.In(lang), ProductType: pr.Type, PeriodMonths: months, Limits: limits,
+		Available: pl.OnSale && !pl.soldOut(), SoldOut: pl.OnSale && pl.soldOut(),
+	}
+	p, ok := pl.price(months)
+	if !ok {
+		return sale.Offer{}, fault.InvalidData("period_months", "period_not_sold", map[string]any{"Periods": periods(pl.Prices)})
+	}
+	o.Price, o.FirstPeriodPrice, o.Setup = p.Price, p.FirstPeriodPrice, p.Setup
+	return o, nil
+}
+
+// Changes are the plans that a service of a plan may move to, at the price of the
+// same period: those that the plan names, or, where it names none, the others of its
+// product. Plans that are not sold for the period are left out.
+func (s *Service) Changes(ctx context.Context, q db.Querier, planID int64, months int) ([]sale.Offer, error) {
+	pl, _, err := findPlan(ctx, q, planID)
+	if errors.Is(err, db.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("catalog: read plan %d: %w", planID, err)
+	}
+	ids, err := siblings(ctx, q, pl)
+	if err != nil {
+		return nil, fmt.Errorf("catalog: plans beside %d: %w", planID, err)
+	}
+	offers := make([]sale.Offer, 0, len(ids))
+	for _, id := range ids {
+		o, err := s.Offer(ctx, q, id, months)
+		if errors.Is(err, fault.Validation) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		offers = append(offers, o)
+	}
+	return offers, nil
+}
+
+func periods(prices []price) string {
+	months := make([]string, len(prices))
+	for i, p := range prices {
+		months[i] = strconv.Itoa(p.PeriodMonths)
+	}
+	return strings.Join(months, ", ")
+}
+
+// Take counts one sale of a plan against its stock and tells whether there was
+// one left; the statement is the guard, so the last one is sold once. Plans
+// without a stock are not counted: their row would be what all buyers wait for.
+func (s *Service) Take(ctx context.Context, tx *db.Tx, planID int64) (bool, error) {
+	n, err := tx.Exec(ctx, `UPDATE catalog_plans SET sold = sold + 1 WHERE id = $1 AND available AND sold < stock`, planID)
+	unbounded := 0
+	if err == nil && n == 0 {
+		err = tx.QueryRow(ctx, `SELECT COUNT(*) FROM catalog_plans WHERE id = $1 AND available AND stock IS NULL`, planID).Scan(&unbounded)
+	}
+	if err != nil {
+		return false, fmt.Errorf("catalog: take of plan %d: %w", planID, err)
+	}
+	return n == 1 || unbounded == 1, nil
+}
+
+// Return undoes one Take, for an order that came to nothing.
+func (s *Service) Return(ctx context.Context, tx *db.Tx, planID int64) error {
+	_, err := tx.Exec(ctx, `UPDATE catalog_plans SET sold = sold - 1 WHERE id = $1 AND sold > 0 AND stock IS NOT NULL`, planID)
+	if err != nil {
+		return fmt.Errorf("catalog: return of plan %d: %w", planID, err)
+	}
+	return nil
+}
+
+// SeedDemo fills the catalog of `stead serve --demo`.
+func (s *Service) SeedDemo(ctx context.Context, tx *db.Tx) error {
+	_, err := s.Import(ctx, tx, demo)
+	return err
+}
+
+// Locations are where the plan is sold; none: anywhere. A plan that is not there is sold nowhere in
+// particular.
+func (s *Service) Locations(ctx context.Context, q db.Querier, planID int64) ([]string, error) {
+	pl, _, err := findPlan(ctx, q, planID)
+	if errors.Is(err, db.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("catalog: read plan %d: %w", planID, err)
+	}
+	return pl.Locations, nil
+}
+
+// Unknown are those of some slugs that no product and no plan has, on sale or not.
+func (s *Service) Unknown(ctx context.Context, q db.Querier, slugs []string) (unknown []string, err error) {
+	for _, slug := range slugs {
+		var known bool
+		err := q.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM catalog_products WHERE slug = $1) OR EXISTS (SELECT 1 FROM catalog_plans WHERE slug = $1)`,
+			slug).Scan(&known)
+		if err != nil {
+			return nil, fmt.Errorf("catalog: is there %s: %w", slug, err)
+		}
+		if !known {
+			unknown = append(unknown, slug)
+		}
+	}
+	return unknown, nil
+}

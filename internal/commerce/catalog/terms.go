@@ -1,0 +1,69 @@
+package catalog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"stead.dev/stead/internal/commerce/sale"
+	"stead.dev/stead/internal/platform/db"
+)
+
+// Terms say how long what takes in the life of a product's services, in days. A member
+// that is nil is the platform's default.
+type Terms struct {
+	RenewBefore *int `json:"renew_before,omitempty" yaml:"renew_before_days,omitempty"`
+	Grace       *int `json:"grace,omitempty" yaml:"grace_days,omitempty"`
+	Suspended   *int `json:"suspended,omitempty" yaml:"suspended_days,omitempty"`
+	Kept        *int `json:"kept,omitempty" yaml:"kept_days,omitempty"`
+}
+
+const maxDays = 365
+
+func (t Terms) check(problems *Problems, at string) {
+	for _, x := range []struct {
+		name  string
+		days  *int
+		least int
+	}{
+		{"renew_before_days", t.RenewBefore, 0}, {"grace_days", t.Grace, 0}, {"suspended_days", t.Suspended, 1}, {"kept_days", t.Kept, 0},
+	} {
+		if x.days != nil && (*x.days < x.least || *x.days > maxDays) {
+			problems.add("%s terms: %s is %d, must be from %d to %d", at, x.name, *x.days, x.least, maxDays)
+		}
+	}
+}
+
+// orDefault are the terms with the platform's own where the product names none.
+func (t Terms) orDefault() sale.Terms {
+	all := sale.DefaultTerms
+	for _, x := range []struct{ own, to *int }{
+		{t.RenewBefore, &all.RenewBefore}, {t.Grace, &all.Grace}, {t.Suspended, &all.Suspended}, {t.Kept, &all.Kept},
+	} {
+		if x.own != nil {
+			*x.to = *x.own
+		}
+	}
+	return all
+}
+
+// Terms are those of the plan's product; the platform's own for a plan that does not exist.
+func (s *Service) Terms(ctx context.Context, q db.Querier, planID int64) (sale.Terms, error) {
+	type ofPlan struct {
+		planID int64
+		Terms
+	}
+	found, err := db.Find(ctx, q, "catalog.terms", planID, func(p ofPlan) int64 { return p.planID },
+		func(ctx context.Context, q db.Querier, ids []int64) ([]ofPlan, error) {
+			in, args := db.In(q, 1, ids)
+			return db.Collect(ctx, q, func(row db.Row) (p ofPlan, err error) { return p, row.Scan(&p.planID, asJSON{&p.Terms}) },
+				`SELECT l.id, p.terms FROM catalog_plans l JOIN catalog_products p ON p.id = l.product_id WHERE l.id `+in, args...)
+		})
+	if errors.Is(err, db.ErrNoRows) {
+		return sale.DefaultTerms, nil
+	}
+	if err != nil {
+		return sale.Terms{}, fmt.Errorf("catalog: terms of plan %d: %w", planID, err)
+	}
+	return found.orDefault(), nil
+}

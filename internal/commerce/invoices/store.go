@@ -1,0 +1,203 @@
+package invoices
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/page"
+)
+
+const columns = `id, account_id, kind, seller, year, COALESCE(sequence, 0), order_id, topup_id, service_id, corrects, document, subtotal,
+	discount, tax, tax_included, total, credited, credited_tax, issued_at`
+
+func scan(row db.Row) (r record, err error) {
+	var kept string
+	err = row.Scan(&r.id, &r.accountID, &r.kind, &r.seller, &r.year, &r.sequence, &r.orderID, &r.topupID, &r.serviceID, &r.corrects,
+		&kept, &r.subtotal, &r.discount, &r.tax, &r.taxIncluded, &r.total, &r.credited, &r.creditedTax, &r.issuedAt)
+	if err != nil {
+		return r, err
+	}
+	if err := json.Unmarshal([]byte(kept), &r.document); err != nil {
+		return r, fmt.Errorf("invoices: document %d: %w", r.id, err)
+	}
+	return r, nil
+}
+
+// get reads a document whoever has it.
+func get(ctx context.Context, q db.Querier, id int64) (record, error) {
+	return scan(q.QueryRow(ctx, `SELECT `+columns+` FROM invoices WHERE id = $1`, id))
+}
+
+// getOwn reads a document of the account.
+func getOwn(ctx context.Context, q db.Querier, accountID, id int64) (record, error) {
+	r, err := scan(q.QueryRow(ctx, `SELECT `+columns+` FROM invoices WHERE id = $1 AND account_id = $2`, id, accountID))
+	if errors.Is(err, db.ErrNoRows) {
+		err = fault.NotFound.New()
+	}
+	return r, err
+}
+
+// list reads one page of an account's documents, the newest first; an empty kind shows all.
+func list(ctx context.Context, q db.Querier, accountID int64, kind Kind, p page.Params) (rows []record, total int, err error) {
+	where, args := `account_id = $1`, []any{accountID}
+	if kind != "" {
+		where, args = where+` AND kind = $2`, append(args, kind)
+	}
+	if err := q.QueryRow(ctx, `SELECT count(*) FROM invoices WHERE `+where, args...).Scan(&total); err != nil {
+		return nil, 0, err
+	}
+	n := len(args)
+	query := fmt.Sprintf(`SELECT %s FROM invoices WHERE %s ORDER BY id DESC LIMIT $%d OFFSET $%d`, columns, where, n+1, n+2)
+	rows, err = db.Collect(ctx, q, scan, query, append(args, p.Limit(), p.Offset())...)
+	return rows, total, err
+}
+
+// lockOrder locks the invoice of an order.
+func lockOrder(ctx context.Context, tx *db.Tx, orderID int64) (record, error) {
+	return scan(tx.QueryRow(ctx, ofOrderQuery+tx.ForUpdate(), orderID))
+}
+
+const ofOrderQuery = `SELECT ` + columns + ` FROM invoices WHERE order_id = $1 AND kind = 'invoice'`
+
+// lockService locks the invoices of a service of which something is left, the newest first.
+func lockService(ctx context.Context, tx *db.Tx, accountID, serviceID int64) ([]record, error) {
+	return db.Collect(ctx, tx, scan, ofServiceQuery+tx.ForUpdate(), serviceID, accountID)
+}
+
+const ofServiceQuery = `SELECT ` + columns + ` FROM invoices WHERE service_id = $1 AND account_id = $2 AND kind = 'invoice'
+	AND credited < total - tax ORDER BY id DESC`
+
+// lockReceipt locks the receipt of a top-up.
+func lockReceipt(ctx context.Context, tx *db.Tx, topupID int64) (record, error) {
+	return scan(tx.QueryRow(ctx, ofTopupQuery+tx.ForUpdate(), topupID))
+}
+
+const ofTopupQuery = `SELECT ` + columns + ` FROM invoices WHERE topup_id = $1 AND kind = 'receipt'`
+
+// insert writes documents that have no numbers yet.
+func insert(ctx context.Context, tx *db.Tx, all []record) error {
+	var rows db.Values
+	for _, r := range all {
+		kept, err := json.Marshal(r.document)
+		if err != nil {
+			return err
+		}
+		rows.Add(r.id, r.accountID, r.kind, r.seller, r.year, r.orderID, r.topupID, r.serviceID, r.corrects, string(kept),
+			r.subtotal, r.discount, r.tax, r.taxIncluded, r.total, r.issuedAt)
+	}
+	table, args := rows.Table(tx)
+	_, err := tx.Exec(ctx, `INSERT INTO invoices (id, account_id, kind, seller, year, order_id, topup_id, service_id, corrects, document,
+		subtotal, discount, tax, tax_included, total, issued_at) `+table, args...)
+	return err
+}
+
+// anyUnnumbered tells whether a document has no number.
+func anyUnnumbered(ctx context.Context, q db.Querier) (found bool, err error) {
+	err = q.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM invoices WHERE sequence IS NULL)`).Scan(&found)
+	return found, err
+}
+
+// unnumbered reads documents without numbers, the oldest first.
+func unnumbered(ctx context.Context, q db.Querier, limit int) ([]record, error) {
+	return db.Collect(ctx, q, scan, `SELECT `+columns+` FROM invoices WHERE sequence IS NULL ORDER BY id LIMIT $1`, limit)
+}
+
+// takeNumbers takes the next n numbers of a series, and answers the first. The series stays locked until the
+// transaction ends.
+func takeNumbers(ctx context.Context, tx *db.Tx, of series, n int) (first int64, err error) {
+	err = tx.QueryRow(ctx, `INSERT INTO invoices_series AS s (seller, kind, year, last) VALUES ($1, $2, $3, $4)
+		ON CONFLICT (seller, kind, year) DO UPDATE SET last = s.last + excluded.last RETURNING last`, of.seller, of.kind, of.year, n).Scan(&first)
+	return first - int64(n) + 1, err
+}
+
+// setNumbers writes the numbers of documents that had none.
+func setNumbers(ctx context.Context, tx *db.Tx, all []record) error {
+	var rows db.Values
+	for _, r := range all {
+		rows.Add(r.id, r.sequence)
+	}
+	table, args := rows.Table(tx)
+	n, err := tx.Exec(ctx, `WITH given (id, sequence) AS (`+table+`)
+		UPDATE invoices SET sequence = given.sequence FROM given WHERE invoices.id = given.id AND invoices.sequence IS NULL`, args...)
+	if err == nil && n != int64(len(all)) {
+		err = fmt.Errorf("%d of %d documents have a number already", int64(len(all))-n, len(all))
+	}
+	return err
+}
+
+// setDocument writes the words of a document that nobody has seen with a number.
+func setDocument(ctx context.Context, tx *db.Tx, r record) error {
+	kept, err := json.Marshal(r.document)
+	if err == nil {
+		_, err = tx.Exec(ctx, `UPDATE invoices SET document = $1 WHERE id = $2`, string(kept), r.id)
+	}
+	return err
+}
+
+// credit notes what was taken back of a locked document.
+func credit(ctx context.Context, tx *db.Tx, id int64, p part) error {
+	_, err := tx.Exec(ctx, `UPDATE invoices SET credited = credited + $1, credited_tax = credited_tax + $2 WHERE id = $3`, p.price, p.tax, id)
+	return err
+}
+
+const profileColumns = `company, name, tax_number, country, region, city, postal_code, address, email`
+
+// profileOf is the billing profile of an account; false when it has none.
+func profileOf(ctx context.Context, q db.Querier, accountID int64) (p profile, ok bool, err error) {
+	type own struct {
+		accountID int64
+		profile
+	}
+	found, err := db.Find(ctx, q, "invoices.profile", accountID, func(p own) int64 { return p.accountID },
+		func(ctx context.Context, q db.Querier, ids []int64) ([]own, error) {
+			in, args := db.In(q, 1, ids)
+			return db.Collect(ctx, q, func(row db.Row) (p own, err error) {
+				err = row.Scan(&p.accountID, &p.company, &p.name, &p.taxNumber, &p.country, &p.region, &p.city, &p.postalCode, &p.address, &p.email)
+				return p, err
+			}, `SELECT account_id, `+profileColumns+` FROM invoices_profiles WHERE account_id `+in, args...)
+		})
+	if errors.Is(err, db.ErrNoRows) {
+		return profile{}, false, nil
+	}
+	return found.profile, err == nil, err
+}
+
+func putProfile(ctx context.Context, tx *db.Tx, accountID int64, p profile) error {
+	_, err := tx.Exec(ctx, `INSERT INTO invoices_profiles (account_id, `+profileColumns+`, updated_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+		ON CONFLICT (account_id) DO UPDATE SET company = excluded.company, name = excluded.name, tax_number = excluded.tax_number,
+			country = excluded.country, region = excluded.region, city = excluded.city, postal_code = excluded.postal_code,
+			address = excluded.address, email = excluded.email, updated_at = excluded.updated_at`,
+		accountID, p.company, p.name, p.taxNumber, p.country, p.region, p.city, p.postalCode, p.address, p.email, tx.Now)
+	return err
+}
+
+func deleteProfile(ctx context.Context, tx *db.Tx, accountID int64) error {
+	_, err := tx.Exec(ctx, `DELETE FROM invoices_profiles WHERE account_id = $1`, accountID)
+	return err
+}
+
+// Gap is a series whose numbers are not 1, 2, 3, … up to the last that was given.
+type Gap struct {
+	Seller string
+	Kind   Kind
+	Year   int
+	Last   int64 // given
+	Count  int64 // found
+	Most   int64 // the highest found
+}
+
+// gaps finds them. Documents that wait for their number are none. Every series is read as a whole, along its index.
+func gaps(ctx context.Context, q db.Querier) ([]Gap, error) {
+	return db.Collect(ctx, q, func(row db.Row) (g Gap, err error) {
+		err = row.Scan(&g.Seller, &g.Kind, &g.Year, &g.Last, &g.Count, &g.Most)
+		return g, err
+	}, `SELECT s.seller, s.kind, s.year, s.last, COUNT(i.sequence), COALESCE(MAX(i.sequence), 0) FROM invoices_series s
+		LEFT JOIN invoices i ON i.seller = s.seller AND i.kind = s.kind AND i.year = s.year
+		GROUP BY s.seller, s.kind, s.year, s.last
+		HAVING COUNT(i.sequence) <> s.last OR COALESCE(MAX(i.sequence), 0) <> s.last ORDER BY s.seller, s.kind, s.year`)
+}

@@ -1,0 +1,147 @@
+package services
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"stead.dev/stead/internal/platform/db"
+)
+
+// enter lets tx go on at the time of the service, until leave is called. The live world has one time: its services'
+// clocks are not even asked for.
+func (s *Service) enter(ctx context.Context, tx *db.Tx, r record) (leave func(), err error) {
+	if !r.sandbox {
+		return tx.Enter(r.accountID, time.Time{}), nil
+	}
+	return s.Enter(ctx, tx, r.accountID)
+}
+
+// Enter lets tx go on at the time of an account's services, which differs for a sandbox whose clock was moved, until
+// leave is called.
+func (s *Service) Enter(ctx context.Context, tx *db.Tx, accountID int64) (leave func(), err error) {
+	return s.Clocks.Enter(ctx, tx, accountID)
+}
+
+// now is the time of a service, for what is read.
+func (s *Service) now(ctx context.Context, q db.Querier, r record) (time.Time, error) {
+	if !r.sandbox {
+		return s.Clock.Now(), nil
+	}
+	return s.Now(ctx, q, r.accountID)
+}
+
+// Now is the time of an account's services.
+func (s *Service) Now(ctx context.Context, q db.Querier, accountID int64) (time.Time, error) {
+	if now, ahead, err := s.Clocks.Now(ctx, q, accountID); err != nil || ahead {
+		return now, err
+	}
+	return s.Clock.Now(), nil
+}
+
+// Due does all that is due with the services of a sandbox, in the order in which they expire. busy tells that something
+// is not done: a panel is at work, or a step has to wait.
+func (s *Service) Due(ctx context.Context, accountID int64) (busy bool, err error) {
+	for did := true; did; {
+		did = false
+		now, err := s.Now(ctx, s.DB, accountID)
+		if err != nil {
+			return false, err
+		}
+		ids, err := dueOf(ctx, s.DB, accountID, now)
+		if err != nil {
+			return false, err
+		}
+		busy = len(ids) > 0
+		for _, id := range ids {
+			switch err := s.steps(ctx, id, false); {
+			case err == nil, errors.Is(err, errMoved): // somebody else was faster
+				did = true
+			case !errors.Is(err, errNotYet):
+				return false, err
+			}
+		}
+		if err := s.applyTariffsOf(ctx, accountID, now); err != nil {
+			return false, err
+		}
+	}
+	moving, err := inMotion(ctx, s.DB, accountID)
+	return busy || moving, err
+}
+
+// Next is when something is due with the services of an account for the first time after t.
+func (s *Service) Next(ctx context.Context, q db.Querier, accountID int64, t time.Time) (time.Time, error) {
+	return nextDue(ctx, q, accountID, t)
+}
+
+// dueOf lists an account's services of which a step is due, in the order in which they expire.
+func dueOf(ctx context.Context, q db.Querier, accountID int64, now time.Time) ([]int64, error) {
+	return db.Collect(ctx, q, func(row db.Row) (id int64, err error) {
+		err = row.Scan(&id)
+		return id, err
+	}, `SELECT id FROM services WHERE account_id = $1 AND sandbox AND step_at IS NOT NULL AND step_at <= $2 ORDER BY expires_at, id`,
+		accountID, now)
+}
+
+// inMotion tells whether a panel is at work on one of a sandbox's services, for its account to be made or removed.
+func inMotion(ctx context.Context, q db.Querier, accountID int64) (moving bool, err error) {
+	err = q.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM services WHERE account_id = $1 AND sandbox
+		AND status IN ('provisioning', 'terminating'))`, accountID).Scan(&moving)
+	return moving, err
+}
+
+func nextDue(ctx context.Context, q db.Querier, accountID int64, t time.Time) (time.Time, error) {
+	var step, tariff *time.Time
+	err := q.QueryRow(ctx, `SELECT (SELECT MIN(step_at) FROM services WHERE account_id = $1 AND sandbox AND step_at IS NOT NULL AND step_at > $2),
+		(SELECT MIN(pending_plan_at) FROM services WHERE account_id = $1 AND sandbox AND pending_plan_at IS NOT NULL AND pending_plan_at > $2
+			AND expires_at > pending_plan_at AND status IN ('active', 'past_due', 'suspended'))`, accountID, t).Scan(&step, &tariff)
+	var first time.Time
+	for _, at := range []*time.Time{step, tariff} {
+		if at != nil && (first.IsZero() || at.Before(first)) {
+			first = *at
+		}
+	}
+	return first, err
+}
+
+// applyTariffsOf is ApplyTariffs for a sandbox.
+func (s *Service) applyTariffsOf(ctx context.Context, accountID int64, now time.Time) error {
+	ids, err := db.Collect(ctx, s.DB, func(row db.Row) (id int64, err error) {
+		err = row.Scan(&id)
+		return id, err
+	}, `SELECT id FROM services WHERE account_id = $1 AND sandbox AND pending_plan_at IS NOT NULL AND pending_plan_at <= $2
+		AND expires_at > $2 AND status IN ('active', 'past_due', 'suspended') ORDER BY id`, accountID, now)
+	for _, id := range ids {
+		if err == nil {
+			err = s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error { return s.applyPending(ctx, tx, id) })
+		}
+	}
+	return err
+}
+
+// stepsAhead gives a job to every service of which a step is due by the clock of a sandbox that stands ahead.
+func (s *Service) stepsAhead(ctx context.Context) error {
+	err := s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+		ahead, err := s.Clocks.Ahead(ctx, tx)
+		if err != nil {
+			return err
+		}
+		for accountID, now := range ahead {
+			ids, err := dueOf(ctx, tx, accountID, now)
+			if err != nil {
+				return err
+			}
+			for _, id := range ids {
+				if err := s.enqueueStep(ctx, tx, id); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("services: steps of sandboxes: %w", err)
+	}
+	return nil
+}

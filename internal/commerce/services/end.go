@@ -1,0 +1,297 @@
+package services
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/riverqueue/river"
+
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/jobs"
+	"stead.dev/stead/internal/port/panel"
+)
+
+// Keeper keeps what a service consisted of when it ends, so that it can come back.
+type Keeper interface {
+	// Keep makes the final backup of a service that is terminating. It is called again and again
+	// until it answers true: all is kept, or its panel keeps nothing.
+	Keep(ctx context.Context, accountID, serviceID int64) (done bool, err error)
+	// Kept are those of some terminated services that can come back.
+	Kept(ctx context.Context, q db.Querier, serviceIDs []int64) ([]int64, error)
+	// Return begins to put back what was kept, in the transaction that activates the service anew.
+	Return(ctx context.Context, tx *db.Tx, serviceID int64) error
+}
+
+// KeptFor is how long the final backup of a service is kept: what the product of its plan says.
+func (s *Service) KeptFor(ctx context.Context, q db.Querier, id int64) (time.Duration, error) {
+	r, err := get(ctx, q, id)
+	if err != nil {
+		return 0, err
+	}
+	terms, err := s.Plans.Terms(ctx, q, r.planID)
+	return days(terms.Kept), err
+}
+
+// How often the keeper is asked whether all is kept: the seldomer the longer it takes.
+const (
+	askKeeper     = 5 * time.Second
+	askKeeperSoon = 250 * time.Millisecond
+)
+
+// Terminate ends a suspended service, on an operator's order. A job makes the final
+// backup, removes the account and says that the service is terminated. One that is on
+// this way already is left on it.
+func (s *Service) Terminate(ctx context.Context, tx *db.Tx, id int64) error {
+	r, err := lock(ctx, tx, id)
+	if err != nil {
+		return err
+	}
+	leave, err := s.enter(ctx, tx, r)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	if r.status == Terminating {
+		return nil
+	}
+	if r.status == Terminated {
+		return ErrTerminated.New()
+	}
+	if _, ok := r.status.after(terminationDue); !ok {
+		return ErrNotSuspended.Wrapf("services: a service that is %s cannot be terminated", r.status)
+	}
+	return s.beginTermination(ctx, tx, r)
+}
+
+// beginTermination sends a locked service on its way to the end.
+func (s *Service) beginTermination(ctx context.Context, tx *db.Tx, r record) error {
+	if err := setTerminating(ctx, tx, r.id); err != nil {
+		return err
+	}
+	if err := s.emitMove(ctx, tx, "service.updated", r); err != nil {
+		return err
+	}
+	return s.enqueueEnd(ctx, tx, r.id)
+}
+
+// EndUnkept removes the account of a service that is terminating although its final backup could not be made, on an
+// operator's word.
+func (s *Service) EndUnkept(ctx context.Context, tx *db.Tx, id int64) error {
+	r, err := lock(ctx, tx, id)
+	switch {
+	case err != nil:
+		return err
+	case r.status == Terminated:
+		return ErrTerminated.New()
+	case r.status != Terminating:
+		return fault.ServiceNotActive.Wrapf("services: a service that is %s has its final backup made first", r.status)
+	}
+	return s.enqueueEndArgs(ctx, tx, endArgs{ServiceID: id, Unkept: true})
+}
+
+// end takes a terminating service on: first all is kept, then the account goes. The
+// answer is when to come again; zero when the service has ended. It may die at any
+// point: what was kept is found again, and an account that is gone is no reason to stop. One that ends unkept has no
+// final backup.
+func (s *Service) end(ctx context.Context, id int64, unkept bool) (time.Duration, error) {
+	r, err := get(ctx, s.DB, id)
+	if err != nil || r.status != Terminating {
+		return 0, err
+	}
+	accounts, err := s.accounts(r.panel)
+	if err != nil {
+		return 0, err
+	}
+	_, err = accounts.Account(ctx, r.panelRef)
+	if err != nil && !errors.Is(err, panel.ErrNotFound) {
+		return 0, err
+	}
+	if err == nil {
+		if !unkept {
+			if kept, err := s.Keeper.Keep(ctx, r.accountID, id); err != nil || !kept {
+				return askKeeper, err
+			}
+		}
+		if err := accounts.DeleteAccount(ctx, r.panelRef); err != nil && !errors.Is(err, panel.ErrNotFound) {
+			return 0, err
+		}
+	}
+	return 0, s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+		leave, err := s.enter(ctx, tx, r)
+		if err != nil {
+			return err
+		}
+		defer leave()
+		moved, err := setTerminated(ctx, tx, id, Terminating)
+		if err != nil || !moved {
+			return err
+		}
+		if err := s.Addons.Ended(ctx, tx, id); err != nil {
+			return err
+		}
+		return s.emitMove(ctx, tx, "service.terminated", r)
+	})
+}
+
+// Restore brings a terminated service back, on an operator's order, as long as what was
+// kept of it is there. The account is made anew by a job, under the same ref; once it
+// is there the service is active until it was paid for, and what was kept is put back.
+func (s *Service) Restore(ctx context.Context, tx *db.Tx, id int64) error {
+	r, err := lock(ctx, tx, id)
+	if err != nil {
+		return err
+	}
+	leave, err := s.enter(ctx, tx, r)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	if err := s.restorable(ctx, tx, r); err != nil {
+		return err
+	}
+	// Claim says whether its names are free. They may still be its own: those of a service that ended
+	// are let go by a job.
+	if err := setReturning(ctx, tx, id); db.IsUnique(err) {
+		return fault.DomainUnavailable.Wrap(err)
+	} else if err != nil {
+		return err
+	}
+	if r.domain != nil {
+		if err := s.Names.Claim(ctx, tx, r.accountID, id, *r.domain); err != nil {
+			return err
+		}
+	}
+	if err := s.emitMove(ctx, tx, "service.updated", r); err != nil {
+		return err
+	}
+	return s.enqueueProvision(ctx, tx, id)
+}
+
+// restorable refuses a service that has not ended, and one of which nothing is kept.
+func (s *Service) restorable(ctx context.Context, q db.Querier, r record) error {
+	if _, ok := r.status.after(restored); !ok {
+		return fault.ServiceNotActive.Wrapf("services: a service that is %s cannot be restored", r.status)
+	}
+	kept, err := s.Keeper.Kept(ctx, q, []int64{r.id})
+	if err == nil && len(kept) == 0 {
+		err = ErrRestoreWindow.New()
+	}
+	return err
+}
+
+// returning tells that a service in provisioning was there before and comes back.
+func (r record) returning() bool { return r.status == Provisioning && r.provisionedAt != nil }
+
+// comeBack commits that the account of a returning service is there again.
+func (s *Service) comeBack(ctx context.Context, tx *db.Tx, r record, account panel.Account) error {
+	until, paid, err := s.paidReturn(ctx, tx, r)
+	if err != nil {
+		return err
+	}
+	if err := s.open(ctx, tx, r, account, until); err != nil {
+		return err
+	}
+	if err := s.Keeper.Return(ctx, tx, r.id); errors.Is(err, fault.NotFound) {
+		return ErrRestoreWindow.Wrap(err) // it ended while the panel made the account
+	} else if err != nil {
+		return err
+	}
+	if err := s.Addons.Returned(ctx, tx, r.id); err != nil {
+		return err
+	}
+	if paid {
+		if err := s.returned(ctx, tx, r, until); err != nil {
+			return err
+		}
+	}
+	return s.emitMove(ctx, tx, "service.restored", r)
+}
+
+// stayAway commits that the panel will not have a returning service: it is terminated as
+// before, and can be restored again.
+func (s *Service) stayAway(ctx context.Context, tx *db.Tx, r record, failureKey string) error {
+	if r.restoreOrderID != nil {
+		if err := s.Orders.Fail(ctx, tx, *r.restoreOrderID, failureKey); err != nil {
+			return fmt.Errorf("services: fail order %d: %w", *r.restoreOrderID, err)
+		}
+		if err := setRestoreOrder(ctx, tx, r.id, nil, r); err != nil {
+			return err
+		}
+	}
+	moved, err := setTerminated(ctx, tx, r.id, Provisioning)
+	if err == nil && !moved {
+		err = errMoved
+	}
+	if err != nil {
+		return err
+	}
+	if err := s.emitMove(ctx, tx, "service.terminated", r); err != nil {
+		return err
+	}
+	return s.enqueueCleanUp(ctx, tx, r.id)
+}
+
+type endArgs struct {
+	ServiceID int64 `json:"service_id"`
+	Unkept    bool  `json:"unkept,omitempty"` // without a final backup
+}
+
+func (endArgs) Kind() string { return "services.end" }
+
+// enqueueEnd adds no second job to one that is still to do something, so Reconcile may
+// ask again.
+func (s *Service) enqueueEnd(ctx context.Context, tx *db.Tx, id int64) error {
+	return s.enqueueEndArgs(ctx, tx, endArgs{ServiceID: id})
+}
+
+func (s *Service) enqueueEndArgs(ctx context.Context, tx *db.Tx, args endArgs) error {
+	return s.Queue.Enqueue(ctx, tx, args, &river.InsertOpts{
+		Queue: jobs.PanelQueue, UniqueOpts: jobs.Once(),
+	})
+}
+
+type endWorker struct {
+	river.WorkerDefaults[endArgs]
+	services *Service
+}
+
+func (w *endWorker) Work(ctx context.Context, job *river.Job[endArgs]) error {
+	wait, err := w.services.end(ctx, job.Args.ServiceID, job.Args.Unkept)
+	if err != nil || wait == 0 {
+		return err
+	}
+	waited := w.services.Clock.Now().Sub(job.CreatedAt)
+	return river.JobSnooze(min(wait, max(askKeeperSoon, waited/4)))
+}
+
+func setTerminating(ctx context.Context, tx *db.Tx, id int64) error {
+	_, err := tx.Exec(ctx, `UPDATE services SET status = $1, step_at = NULL, next_renewal_attempt_at = NULL WHERE id = $2`, Terminating, id)
+	return err
+}
+
+// setTerminated answers false when the service is no longer in the state that it leaves.
+func setTerminated(ctx context.Context, tx *db.Tx, id int64, from Status) (bool, error) {
+	n, err := tx.Exec(ctx, `UPDATE services SET status = $1, terminates_at = NULL, ends_at_expiry = FALSE, grace_until = NULL WHERE id = $2 AND status = $3`,
+		Terminated, id, from)
+	return n == 1, err
+}
+
+// setReturning is setProvisioning for a service that comes back, to the panel that it
+// was on. What failed before its end, and what its owner was told of then, is over: money that comes in would renew it a
+// second time.
+func setReturning(ctx context.Context, tx *db.Tx, id int64) error {
+	_, err := tx.Exec(ctx, `UPDATE services SET status = $1, provisioning_at = $2, suspend_reason = NULL, suspended_at = NULL,
+		reminded = NULL, warned = NULL, renewal_failure = NULL, renewal_failed_at = NULL WHERE id = $3`, Provisioning, tx.Now, id)
+	return err
+}
+
+// ending lists terminating services, in the order of their ids.
+func ending(ctx context.Context, q db.Querier, afterID int64, limit int) ([]int64, error) {
+	return db.Collect(ctx, q, func(row db.Row) (id int64, err error) {
+		err = row.Scan(&id)
+		return id, err
+	}, `SELECT id FROM services WHERE status = 'terminating' AND id > $1 ORDER BY id LIMIT $2`, afterID, limit)
+}

@@ -1,0 +1,110 @@
+package services
+
+import (
+	"context"
+	"encoding/json"
+
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/page"
+)
+
+// Names keeps which service has which domain name; a service's own domain is one
+// of the names that it may have.
+type Names interface {
+	// Available tells whether the account may have a site under the name.
+	Available(ctx context.Context, q db.Querier, accountID int64, name string) (bool, error)
+	// Claim gives the name to a service that begins to be provisioned in tx, or
+	// answers fault.DomainUnavailable.
+	Claim(ctx context.Context, tx *db.Tx, accountID, serviceID int64, name string) error
+	// Serve notes that the panel has made the account of a service, which serves the name that the service claimed.
+	Serve(ctx context.Context, tx *db.Tx, serviceID int64) error
+}
+
+// Hosted is a service for the section that manages what it consists of.
+type Hosted struct {
+	PanelName, Ref string
+	Username       string // of the account there
+	Sandbox        bool   // it is a reseller's sandbox's
+	Status         Status
+	Limits         json.RawMessage
+	IPv4, IPv6     string
+	Domain         string // the primary one; empty when it has none
+}
+
+func hosted(r record, err error) (Hosted, error) {
+	domain := ""
+	if r.domain != nil {
+		domain = *r.domain
+	}
+	return Hosted{
+		Domain: domain, PanelName: r.panel, Ref: r.panelRef, Sandbox: r.sandbox, Username: usernameOf(r.id), Status: r.status, Limits: json.RawMessage(r.limits), IPv4: r.place.ipv4, IPv6: r.place.ipv6,
+	}, err
+}
+
+// Hosted finds one of the account's services.
+func (s *Service) Hosted(ctx context.Context, q db.Querier, accountID, id int64) (Hosted, error) {
+	return hosted(getOwn(ctx, q, accountID, id))
+}
+
+// LockHosted is Hosted with the service locked until tx ends.
+func (s *Service) LockHosted(ctx context.Context, tx *db.Tx, accountID, id int64) (Hosted, error) {
+	return hosted(lockOwn(ctx, tx, accountID, id))
+}
+
+// SetDomain makes a service known by another of its domain names.
+func (s *Service) SetDomain(ctx context.Context, tx *db.Tx, id int64, domain string) error {
+	r, err := lock(ctx, tx, id)
+	if err != nil {
+		return err
+	}
+	leave, err := s.enter(ctx, tx, r)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	previous := map[string]any{"domain": r.domain}
+	r.domain = &domain
+	if err := setDomain(ctx, tx, r); err != nil {
+		return err
+	}
+	return s.emit(ctx, tx, "service.updated", r, previous)
+}
+
+// Own is one of an account's hosting services, for the pages.
+type Own struct {
+	ID     int64
+	Domain string // empty when it has none
+	Label  string
+	Status Status
+}
+
+// OwnHosting lists the hosting services of an account that were paid and are not over, the newest first: a page of
+// those whose id is below the given one, or of all when it is 0. It tells whether there are more.
+func (s *Service) OwnHosting(ctx context.Context, accountID, below int64) (own []Own, more bool, err error) {
+	rows, total, err := list(ctx, s.DB, accountID, filter{typ: "hosting", there: true, below: below}, page.Params{Page: 1, PerPage: page.MaxPerPage})
+	for _, r := range rows {
+		own = append(own, ownOf(r))
+	}
+	return own, total > len(rows), err
+}
+
+// OneOwnHosting finds one of those that OwnHosting lists.
+func (s *Service) OneOwnHosting(ctx context.Context, accountID, id int64) (Own, error) {
+	rows, err := paged(ctx, s.DB, accountID, filter{typ: "hosting", there: true, id: id}, page.Params{Page: 1, PerPage: 1})
+	switch {
+	case err != nil:
+		return Own{}, err
+	case len(rows) == 0 || id == 0: // a filter of 0 is none
+		return Own{}, fault.NotFound.New()
+	}
+	return ownOf(rows[0]), nil
+}
+
+func ownOf(r record) Own {
+	o := Own{ID: r.id, Status: r.status, Label: r.label}
+	if r.domain != nil {
+		o.Domain = *r.domain
+	}
+	return o
+}

@@ -1,0 +1,668 @@
+package services
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/rivertype"
+
+	"stead.dev/stead/internal/commerce/sale"
+	"stead.dev/stead/internal/platform/clock"
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/money"
+	"stead.dev/stead/internal/platform/outbox"
+	"stead.dev/stead/internal/platform/page"
+	"stead.dev/stead/internal/platform/testkit"
+)
+
+func at(s string) time.Time {
+	t, err := time.Parse("2006-01-02 15:04", s)
+	if err != nil {
+		panic(err)
+	}
+	return t.UTC()
+}
+
+func ptr[T any](v T) *T { return &v }
+
+func TestWhatIsDueInTheLifeOfAService(t *testing.T) {
+	live := func(change func(*record)) record {
+		r := record{status: Active, autoRenew: true, periodMonths: 12, expiresAt: ptr(at("2026-06-15 12:00"))}
+		if change != nil {
+			change(&r)
+		}
+		return r
+	}
+	byHand := func(r *record) { r.autoRenew = false }
+	for _, c := range []struct {
+		name string
+		r    record
+		now  string
+		want todo
+	}{
+		{"long before", live(nil), "2026-01-01 00:00", todo{next: at("2026-05-16 12:00")}},
+		{"a month before", live(nil), "2026-05-16 12:00", todo{act: actRemind, days: 30}},
+		{"told of that", live(func(r *record) { r.reminded = ptr(30) }), "2026-05-17 00:00", todo{next: at("2026-06-01 12:00")}},
+		{"several passed, one is told", live(func(r *record) { r.reminded = ptr(30) }), "2026-06-09 00:00", todo{act: actRemind, days: 7}},
+		{"three days before", live(func(r *record) { r.reminded = ptr(3) }), "2026-06-12 12:00", todo{act: actRenew}},
+		{"a renewal before a reminder", live(nil), "2026-06-12 12:00", todo{act: actRenew}},
+		{"not covered, again tomorrow", live(func(r *record) {
+			r.reminded, r.nextRenewalAttemptAt = ptr(1), ptr(at("2026-06-14 12:00"))
+		}), "2026-06-14 11:00", todo{next: at("2026-06-14 12:00")}},
+		{"expired", live(func(r *record) { r.nextRenewalAttemptAt = ptr(at("2026-06-16 00:00")) }), "2026-06-15 12:00", todo{act: actExpire}},
+		{"by hand, last reminder", live(byHand), "2026-06-15 11:59", todo{act: actRemind, days: 1}},
+		{"by hand, expired", live(byHand), "2026-06-15 12:00", todo{act: actExpire}},
+		{"a month is too short for a reminder of a month", live(func(r *record) { r.periodMonths = 1 }), "2026-05-16 12:00", todo{next: at("2026-06-01 12:00")}},
+		{"in grace", live(func(r *record) {
+			r.autoRenew, r.status, r.graceUntil = false, PastDue, ptr(at("2026-06-18 12:00"))
+		}), "2026-06-18 11:00", todo{next: at("2026-06-18 12:00")}},
+		{"grace over", live(func(r *record) {
+			r.autoRenew, r.status, r.graceUntil = false, PastDue, ptr(at("2026-06-18 12:00"))
+		}), "2026-06-18 12:00", todo{act: actSuspend}},
+		{"grace over, but covered", live(func(r *record) {
+			r.status, r.graceUntil, r.nextRenewalAttemptAt = PastDue, ptr(at("2026-06-18 12:00")), ptr(at("2026-06-18 12:00"))
+		}), "2026-06-18 12:00", todo{act: actRenew}},
+		{"a week before the end", live(func(r *record) {
+			r.autoRenew, r.status, r.suspendReason, r.terminatesAt = false, Suspended, ptr(Unpaid), ptr(at("2026-07-02 12:00"))
+		}), "2026-06-25 12:00", todo{act: actWarn, days: 7}},
+		{"the end", live(func(r *record) {
+			r.autoRenew, r.status, r.suspendReason, r.terminatesAt = false, Suspended, ptr(Unpaid), ptr(at("2026-07-02 12:00"))
+		}), "2026-07-02 12:00", todo{act: actTerminate}},
+		{"suspended by an operator", live(func(r *record) { r.status, r.suspendReason = Suspended, ptr(Abuse) }), "2027-01-01 00:00", todo{}},
+		{"suspended by its owner", live(func(r *record) {
+			r.status, r.suspendReason, r.suspendedAt, r.ownerSuspendedAt = Suspended, ptr(Manual), ptr(at("2026-06-01 00:00")), ptr(at("2026-06-01 00:00"))
+		}), "2026-06-15 11:00", todo{next: at("2026-06-15 12:00")}},
+		{"suspended by its owner, its paid time over", live(func(r *record) {
+			r.status, r.suspendReason, r.suspendedAt, r.ownerSuspendedAt = Suspended, ptr(Manual), ptr(at("2026-06-01 00:00")), ptr(at("2026-06-01 00:00"))
+		}), "2026-06-15 12:00", todo{act: actExpire}},
+		{"gone", live(func(r *record) { r.status = Terminated }), "2027-01-01 00:00", todo{}},
+		{"never paid", record{status: Pending, autoRenew: true}, "2027-01-01 00:00", todo{}},
+	} {
+		got := c.r.todo(sale.DefaultTerms, at(c.now))
+		if c.want.act != "" {
+			got.next = time.Time{}
+		}
+		if got != c.want {
+			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
+		}
+	}
+}
+
+func TestARenewalIsTriedInTheSecondHalfOfThePeriod(t *testing.T) {
+	for _, c := range []struct {
+		months, days int
+		want         string
+	}{
+		{1, 3, "2026-06-12 12:00"}, {1, 30, "2026-05-31 00:00"}, {1, 365, "2026-05-31 00:00"}, {12, 30, "2026-05-16 12:00"}, {12, 365, "2025-12-15 00:00"},
+	} {
+		r := record{status: Active, autoRenew: true, periodMonths: c.months, expiresAt: ptr(at("2026-06-15 12:00"))}
+		if got := r.attemptAt(sale.Terms{RenewBefore: c.days}); !got.Equal(at(c.want)) {
+			t.Errorf("%d days before the end of %d months: %v, want %s", c.days, c.months, got, c.want)
+		}
+	}
+}
+
+// live runs the steps of all services as the periodic job and its workers do.
+func (w *world) live() {
+	w.t.Helper()
+	for again := true; again; {
+		again = false
+		due, err := stepsDue(w.t.Context(), w.db, w.clk.Now(), 0, 10_000)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		// In no particular order, as workers take them.
+		rand.Shuffle(len(due), func(i, j int) { due[i], due[j] = due[j], due[i] })
+		for _, id := range due {
+			again = true
+			if err := w.Step(w.t.Context(), id); err != nil && !errors.Is(err, errNotYet) {
+				w.t.Fatal(err)
+			}
+		}
+	}
+}
+
+func (w *world) days(n int) {
+	w.t.Helper()
+	for range n * 4 {
+		w.clk.Advance(6 * time.Hour)
+		w.live()
+	}
+}
+
+// purse is a till that takes from balances in a table.
+type purse struct{ w *world }
+
+func (p purse) Sell(ctx context.Context, tx *db.Tx, sold sale.Sale) (int64, error) {
+	n, err := tx.Exec(ctx, `UPDATE test_purse SET balance = balance - $1 WHERE account_id = $2 AND balance >= $1`, sold.Price, sold.AccountID)
+	if err != nil {
+		return 0, err
+	}
+	if n == 0 {
+		return 0, fault.InsufficientFunds.New()
+	}
+	_, err = tx.Exec(ctx, `INSERT INTO test_sales (service_id, amount, at) VALUES ($1, $2, $3)`, sold.ServiceID, sold.Price, tx.Now)
+	return 1, err
+}
+
+func (p purse) Begin(ctx context.Context, tx *db.Tx, n sale.Purchase) (int64, error) {
+	return p.Sell(ctx, tx, sale.Sale{
+		AccountID: n.AccountID, ServiceID: n.ServiceID, Kind: n.Kind, Title: n.Title, Domain: n.Domain, PeriodMonths: n.PeriodMonths,
+		Price: n.Price, Keyed: n.Keyed, ClientRef: n.ClientRef,
+	})
+}
+
+func (w *world) openPurse() {
+	w.t.Helper()
+	w.exec(`CREATE TABLE test_purse (account_id BIGINT PRIMARY KEY, balance BIGINT NOT NULL CHECK (balance >= 0))`)
+	w.exec(`CREATE TABLE test_sales (service_id BIGINT NOT NULL, amount BIGINT NOT NULL, at BIGINT NOT NULL)`)
+	w.Billing = purse{w}
+}
+
+// pay puts money into an account's purse and tells of it, as the wallet does.
+func (w *world) pay(account int64, cents money.USDCents) {
+	w.t.Helper()
+	w.comes("wallet.topup_succeeded", account, cents)
+}
+
+// comes is pay for money of which an event of that type tells.
+func (w *world) comes(event string, account int64, cents money.USDCents) {
+	w.t.Helper()
+	w.in(func(ctx context.Context, tx *db.Tx) error {
+		_, err := tx.Exec(ctx, `INSERT INTO test_purse (account_id, balance) VALUES ($1, $2)
+			ON CONFLICT (account_id) DO UPDATE SET balance = test_purse.balance + excluded.balance`, account, cents)
+		if err != nil {
+			return err
+		}
+		return w.Paid(ctx, tx, outbox.Stored{Type: event, AccountID: account})
+	})
+}
+
+func TestAServiceThatIsNotPaidEndsStepByStepAndIsToldOfEach(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w *world) {
+		w.openPurse()
+		w.Keeper = &keeper{kept: true}
+		w.used.paying = map[int64]bool{}
+		id := w.active(ask("a.test"))
+		end := *w.record(id).expiresAt
+		w.live()
+		if next := w.record(id).nextRenewalAttemptAt; next == nil || !next.Equal(end.Add(-3*day)) {
+			t.Errorf("the renewal is tried at %v", next)
+		}
+		w.days(int(end.Sub(w.clk.Now())/day) - 1)
+		w.same("before its end", Active, w.record(id).status)
+		w.days(2)
+		w.same("after its end", PastDue, w.record(id).status)
+
+		w.used.paying[1] = true // a payment is on its way when grace is over
+		w.days(3)
+		w.same("while a payment is on its way", PastDue, w.record(id).status)
+		w.used.paying[1] = false
+		w.days(1)
+		r := w.record(id)
+		w.same("after grace", Suspended, r.status)
+		w.same("because", Unpaid, *r.suspendReason)
+
+		w.days(15)
+		w.same("after its suspension", Terminating, w.record(id).status)
+		var told []string
+		for _, e := range w.told(id) {
+			if len(told) == 0 || told[len(told)-1] != e {
+				told = append(told, e)
+			}
+		}
+		w.same("told", []string{
+			"service.created", "service.updated", "service.provisioned", "service.renewal_upcoming", "service.renewal_failed", "service.renewal_upcoming",
+			"service.renewal_failed", "service.renewal_upcoming", "service.renewal_failed", "service.past_due", "service.renewal_failed",
+			"service.suspended", "service.renewal_failed",
+			"service.termination_scheduled", "service.renewal_failed", "service.termination_scheduled", "service.renewal_failed",
+			"service.termination_scheduled", "service.renewal_failed", "service.updated",
+		}, told)
+	})
+}
+
+func TestMoneyThatComesInBringsServicesBackTheFirstDueFirst(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w *world) {
+		w.openPurse()
+		w.Keeper = &keeper{kept: true}
+		first := w.active(ask("a.test"))
+		w.clk.Advance(time.Hour)
+		second := w.active(ask("b.test"))
+		w.days(36)
+		w.same("both", []Status{Suspended, Suspended}, []Status{w.record(first).status, w.record(second).status})
+
+		w.pay(1, 600) // for one of them
+		w.live()
+		w.same("one is back", []Status{Active, Suspended}, []Status{w.record(first).status, w.record(second).status})
+		w.comes("order.refunded", 1, 400)
+		w.live()
+		w.same("both are back", []Status{Active, Active}, []Status{w.record(first).status, w.record(second).status})
+		w.same("charges", []string{"499", "499"}, w.texts(`SELECT CAST(amount AS TEXT) FROM test_sales`))
+		if err := w.followOnPanel(t.Context(), first); err != nil || w.panel.made[refOf(first)].Status != "active" {
+			t.Errorf("on the panel: %+v, %v", w.panel.made[refOf(first)], err)
+		}
+	})
+}
+
+// A period may be as long as what a service can be paid ahead.
+func TestTenYearsAreRenewedBeforeTheyAreOver(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w *world) {
+		w.openPurse()
+		n := ask("a.test")
+		n.PeriodMonths = 120
+		id := w.active(n)
+		end := *w.record(id).expiresAt
+		w.clk.Set(end.Add(-3 * day))
+		w.pay(1, 499)
+		w.live()
+		w.same("paid until", addMonths(end, 120), *w.record(id).expiresAt)
+	})
+}
+
+// breaking is a till that fails for one service in a way that nobody foresaw.
+type breaking struct {
+	purse
+	serviceID int64
+}
+
+func (b breaking) Sell(ctx context.Context, tx *db.Tx, sold sale.Sale) (int64, error) {
+	if sold.ServiceID == b.serviceID {
+		return 0, errors.New("broken")
+	}
+	return b.purse.Sell(ctx, tx, sold)
+}
+
+func TestARenewalThatGoesOnFailingHoldsUpNoOther(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w *world) {
+		w.openPurse()
+		first, second := w.active(ask("first.test")), w.active(ask("second.test"))
+		w.exec(`UPDATE services SET expires_at = expires_at - 60000000 WHERE id = $1`, first)
+		w.Billing = breaking{purse{w}, first}
+		w.pay(1, 1_000_000)
+		w.clk.Set(w.record(first).expiresAt.Add(-time.Hour))
+		began := w.clk.Now()
+		worker := &stepWorker{services: w.Service}
+		step := func(id int64) error {
+			return worker.Work(t.Context(), &river.Job[stepArgs]{JobRow: &rivertype.JobRow{CreatedAt: began}, Args: stepArgs{id}})
+		}
+		var snooze *river.JobSnoozeError
+		for range 5 {
+			if err := step(first); err == nil || errors.As(err, &snooze) {
+				t.Fatalf("a broken till: %v", err)
+			}
+			if err := step(second); !errors.As(err, &snooze) {
+				t.Fatalf("the second while the first is due: %v", err)
+			}
+			w.clk.Advance(snooze.Duration)
+		}
+		w.clk.Advance(mostWait)
+		if err := step(second); err != nil {
+			t.Fatalf("the second after its wait: %v", err)
+		}
+		w.same("sales", []string{fmt.Sprint(second)}, w.texts(`SELECT CAST(service_id AS TEXT) FROM test_sales`))
+		if err := step(second); err != nil {
+			t.Fatal(err)
+		}
+		w.same("sales", 1, len(w.texts(`SELECT CAST(service_id AS TEXT) FROM test_sales`)))
+	})
+}
+
+// An owner renews what could not be renewed by itself. Money that comes in later buys no second period.
+func TestARenewalByHandEndsWhatFailed(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w *world) {
+		w.openPurse()
+		id := w.active(ask("a.test"))
+		w.clk.Set(w.record(id).expiresAt.Add(-2 * day))
+		w.live()
+		w.exec(`INSERT INTO test_purse (account_id, balance) VALUES (1, 499)`)
+		w.in(func(ctx context.Context, tx *db.Tx) error {
+			_, _, err := w.renew(ctx, tx, 1, id, renewalWish{})
+			return err
+		})
+		w.pay(1, 10_000)
+		w.live()
+		w.same("charges", []string{"499"}, w.texts(`SELECT CAST(amount AS TEXT) FROM test_sales`))
+	})
+}
+
+// renewedMeanwhile is a till that finds the wallet empty, because the owner has just renewed the service by hand.
+type renewedMeanwhile struct {
+	purse
+	id    int64
+	until time.Time
+}
+
+func (m renewedMeanwhile) Sell(context.Context, *db.Tx, sale.Sale) (int64, error) {
+	err := m.w.db.InTx(m.w.t.Context(), func(ctx context.Context, tx *db.Tx) error {
+		r, err := lock(ctx, tx, m.id)
+		if err == nil {
+			_, err = m.w.prolong(ctx, tx, r, m.until)
+		}
+		return err
+	})
+	if err == nil {
+		err = fault.InsufficientFunds.New()
+	}
+	return 0, err
+}
+
+// SQLite has one writer: there nothing happens meanwhile.
+func TestARenewalByHandAtTheSameMomentIsNoFailure(t *testing.T) {
+	t.Parallel()
+	clk := clock.NewFake(testkit.Start)
+	w := newWorld(t, testkit.Open(t, testkit.PostgresURL(t), clk), clk)
+	w.openPurse()
+	id := w.active(ask("a.test"))
+	before := *w.record(id).expiresAt
+	w.Billing = renewedMeanwhile{purse{w}, id, addMonths(before, 1)}
+	w.clk.Set(before.Add(-day))
+	if err := w.Step(t.Context(), id); !errors.Is(err, errMoved) {
+		t.Errorf("%v, want that it moved", err)
+	}
+	r := w.record(id)
+	w.same("the next attempt", addMonths(before, 1).Add(-3*day), *r.nextRenewalAttemptAt)
+	if told := w.told(id); slices.Contains(told, "service.renewal_failed") {
+		t.Errorf("told %v", told)
+	}
+}
+
+// paidMeanwhile is a till that finds the wallet empty just before money comes in.
+type paidMeanwhile struct{ purse }
+
+func (m paidMeanwhile) Sell(context.Context, *db.Tx, sale.Sale) (int64, error) {
+	m.w.pay(1, 10_000)
+	return 0, fault.InsufficientFunds.New()
+}
+
+// SQLite has one writer: there nothing happens meanwhile.
+func TestMoneyThatComesInWhileARenewalFailsIsUsedAtOnce(t *testing.T) {
+	t.Parallel()
+	clk := clock.NewFake(testkit.Start)
+	w := newWorld(t, testkit.Open(t, testkit.PostgresURL(t), clk), clk)
+	w.openPurse()
+	id := w.active(ask("a.test"))
+	w.Billing = paidMeanwhile{purse{w}}
+	w.clk.Set(w.record(id).expiresAt.Add(-day))
+	if err := w.Step(t.Context(), id); !errors.Is(err, errMoved) {
+		t.Errorf("%v, want that it moved", err)
+	}
+	w.Billing = purse{w}
+	w.live()
+	w.same("charges", []string{"499"}, w.texts(`SELECT CAST(amount AS TEXT) FROM test_sales`))
+	if told := w.told(id); slices.Contains(told, "service.renewal_failed") {
+		t.Errorf("told %v", told)
+	}
+}
+
+func TestASwitchedOffRenewalChargesNothing(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w *world) {
+		w.openPurse()
+		w.Keeper = &keeper{kept: true}
+		w.pay(1, 10_000)
+		id := w.active(ask("a.test"))
+		w.live()
+		if status, answer := w.call("own", "PATCH", fmt.Sprintf("/api/v1/services/%d", id), `{"auto_renew":false}`); status != 200 {
+			t.Fatalf("%d %s", status, answer)
+		}
+		w.days(33)
+		w.same("status", PastDue, w.record(id).status)
+		w.same("charges", 0, len(w.texts(`SELECT CAST(amount AS TEXT) FROM test_sales`)))
+		if r := w.record(id); r.nextRenewalAttemptAt != nil {
+			t.Errorf("an attempt is planned for %v", r.nextRenewalAttemptAt)
+		}
+		w.call("own", "PATCH", fmt.Sprintf("/api/v1/services/%d", id), `{"auto_renew":true}`)
+		w.live()
+		w.same("renewed", Active, w.record(id).status)
+	})
+}
+
+func TestAStepThatIsForgottenShows(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w *world) {
+		w.openPurse()
+		id := w.active(ask("a.test"))
+		n := ask("b.test")
+		n.AccountID = sandboxAccount
+		w.active(n) // is nobody's trouble
+		w.clk.Advance(11 * time.Minute)
+		check := func(what string, want Health, problems ...Problem) []Unwell {
+			t.Helper()
+			h, err := w.Health(t.Context(), 10*time.Minute)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.same(what, want, h)
+			all, err := w.Unwell(t.Context(), 10*time.Minute, page.Params{Page: 1, PerPage: 50})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := make([]Problem, len(all))
+			for i, u := range all {
+				if got[i] = u.Problem; u.ServiceID != id {
+					t.Errorf("%s: %+v", what, u)
+				}
+			}
+			w.same(what, append([]Problem{}, problems...), got)
+			return all
+		}
+		check("without an attempt", Health{NoAttempt: 1}, NoAttempt)
+		for range 2 {
+			if err := w.Steps(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w.same("jobs when asked twice", 2, w.jobs("services.step"))
+		w.live()
+		check("after its step", Health{})
+
+		w.clk.Set(w.record(id).expiresAt.Add(-2 * day))
+		w.live()
+		w.clk.Advance(time.Hour)
+		failing := check("its renewal fails", Health{Failing: 1}, Failing)[0]
+		if failing.FailureKey == nil || *failing.FailureKey != "insufficient_funds" || !failing.NextAttemptAt.Equal(failing.Since.Add(day)) {
+			t.Errorf("%+v", failing)
+		}
+		w.pay(1, 499)
+		w.live()
+		check("it is paid", Health{})
+
+		w.clk.Set(w.record(id).expiresAt.Add(-4 * day))
+		w.live()
+		w.clk.Set(w.record(id).expiresAt.Add(time.Hour))
+		w.exec(`UPDATE services SET step_at = NULL WHERE id = $1`, id) // as no code does
+		check("it will never be looked at", Health{NoAttempt: 1}, NoAttempt)
+		w.exec(`UPDATE services SET step_at = expires_at * 2 WHERE id = $1`, id)
+		check("it will be looked at too late", Health{NoAttempt: 1}, NoAttempt)
+
+		w.Keeper = &keeper{}
+		if err := w.ends(id, false); err != nil {
+			t.Fatal(err)
+		}
+		w.clk.Advance(10 * time.Minute)
+		check("it has just begun to end", Health{})
+		w.clk.Advance(time.Second)
+		if ending := check("its end takes long", Health{Ending: 1}, Ending)[0]; !ending.Since.Equal(w.clk.Now().Add(-10*time.Minute - time.Second)) {
+			t.Errorf("%+v", ending)
+		}
+	})
+}
+
+// model computes, for one account, what a year of its services charges: no rows, no
+// jobs, hour by hour.
+type model struct {
+	balance money.USDCents
+	all     []*modelService
+}
+
+type modelService struct {
+	id      int64
+	expires time.Time
+	months  int
+	price   money.USDCents
+	attempt time.Time
+	state   Status
+	until   time.Time // of grace, or of the suspension
+	charges []string
+}
+
+func (m *model) tick(now time.Time) {
+	slices.SortFunc(m.all, func(a, b *modelService) int {
+		if c := a.expires.Compare(b.expires); c != 0 {
+			return c
+		}
+		return int(a.id - b.id)
+	})
+	for _, s := range slices.Clone(m.all) {
+		for s.state != Terminating {
+			if !now.Before(s.attempt) {
+				if m.balance >= s.price {
+					m.balance -= s.price
+					s.charges = append(s.charges, fmt.Sprintf("%d@%s", s.price, now.Format("01-02 15")))
+					if s.expires = addMonths(s.expires, s.months); !s.expires.After(now) {
+						s.expires = addMonths(now, s.months)
+					}
+					s.attempt, s.state = s.expires.Add(-3*day), Active
+					continue
+				}
+				s.attempt = now.Add(day)
+			}
+			switch {
+			case s.state == Active && !now.Before(s.expires):
+				s.state, s.until = PastDue, s.expires.Add(3*day)
+				if least := now.Add(day); s.until.Before(least) {
+					s.until = least
+				}
+				continue
+			case s.state == PastDue && !now.Before(s.until):
+				s.state, s.until = Suspended, now.Add(14*day)
+				continue
+			case s.state == Suspended && !now.Before(s.until):
+				s.state = Terminating
+			}
+			break
+		}
+	}
+}
+
+// paid is money that comes in: what failed is tried again.
+func (m *model) paid(now time.Time, cents money.USDCents) {
+	m.balance += cents
+	for _, s := range m.all {
+		if s.attempt.After(now) && s.attempt.After(s.expires.Add(-3*day)) && s.state != Terminating {
+			s.attempt = now
+		}
+	}
+}
+
+// A year of many services of several accounts that pay now and then: each has exactly
+// the charges and the end that the model has, and each state is told of once.
+func TestAYearIsChargedAsTheModelSays(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w *world) {
+		w.openPurse()
+		w.Keeper = &keeper{}
+		rng := rand.New(rand.NewPCG(7, 11))
+		models := map[int64]*model{}
+		for account := int64(1); account <= 4; account++ {
+			models[account] = &model{}
+			w.exec(`INSERT INTO test_purse (account_id, balance) VALUES ($1, 0)`, account)
+		}
+		for n := range 24 {
+			w.clk.Advance(time.Duration(rng.IntN(30)) * time.Hour)
+			account := int64(n%4) + 1
+			a := ask(fmt.Sprintf("s%d.test", n))
+			a.AccountID, a.PeriodMonths, a.RenewPrice = account, []int{1, 1, 3, 12}[rng.IntN(4)], money.USDCents(200+rng.IntN(900))
+			id := w.active(a)
+			e := *w.record(id).expiresAt
+			m := models[account]
+			m.all = append(m.all, &modelService{id: id, expires: e, months: a.PeriodMonths, price: a.RenewPrice, attempt: e.Add(-3 * day), state: Active})
+			w.live()
+			m.tick(w.clk.Now())
+		}
+		for range 380 {
+			w.clk.Advance(24 * time.Hour)
+			for account := int64(1); account <= 4; account++ {
+				m := models[account]
+				if account < 4 && rng.IntN(12) == 0 { // the last one never pays
+					cents := money.USDCents(rng.IntN(3000))
+					w.pay(account, cents)
+					m.paid(w.clk.Now(), cents)
+				}
+			}
+			w.live()
+			for _, m := range models {
+				m.tick(w.clk.Now())
+			}
+		}
+		ended := 0
+		for account, m := range models {
+			var left int64
+			if err := w.db.QueryRow(t.Context(), `SELECT balance FROM test_purse WHERE account_id = $1`, account).Scan(&left); err != nil {
+				t.Fatal(err)
+			}
+			w.same(fmt.Sprint("balance of ", account), m.balance, money.USDCents(left))
+			for _, s := range m.all {
+				got, err := db.Collect(t.Context(), w.db, func(row db.Row) (string, error) {
+					var amount int64
+					var when time.Time
+					err := row.Scan(&amount, &when)
+					return fmt.Sprintf("%d@%s", amount, when.Format("01-02 15")), err
+				}, `SELECT amount, at FROM test_sales WHERE service_id = $1 ORDER BY at`, s.id)
+				if err != nil {
+					t.Fatal(err)
+				}
+				w.same(fmt.Sprint("charges of ", s.id), strings.Join(s.charges, " "), strings.Join(got, " "))
+				w.same(fmt.Sprint("state of ", s.id), s.state, w.record(s.id).status)
+				if s.state == Terminating {
+					ended++
+				}
+				w.sameStates(s.id)
+			}
+		}
+		if ended == 0 {
+			t.Error("no service ended: the year is too kind to say anything")
+		}
+	})
+}
+
+// sameStates wants an event of every change of state, each once: an event says where
+// the state came from, and so they form a chain.
+func (w *world) sameStates(id int64) {
+	w.t.Helper()
+	events, err := w.events.Of(w.t.Context(), "service", id)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	status := ""
+	for _, e := range events {
+		var data, previous struct{ Status string }
+		if err := json.Unmarshal(e.Data, &data); err != nil {
+			w.t.Fatal(err)
+		}
+		if err := json.Unmarshal(e.Previous, &previous); err != nil {
+			w.t.Fatal(err)
+		}
+		if previous.Status != "" && previous.Status != status {
+			w.t.Errorf("service %d: %s goes from %q, but it was %q", id, e.Type, previous.Status, status)
+		}
+		status = data.Status
+	}
+	if now := string(w.record(id).status); status != now {
+		w.t.Errorf("service %d: the events end in %q, it is %q", id, status, now)
+	}
+}

@@ -1,0 +1,12 @@
+package services
+
+import "stead.dev/stead/internal/platform/module"
+
+// Module is what the section adds to the program.
+func (s *Service) Module() module.Module {
+	return module.Module{
+		Name: "services", Routes: s.Operations(), Workers: s.Register, Schedule: s.Schedule, OnClose: s.Closed,
+		Subscriptions: []module.Subscription{{Types: []string{"wallet.topup_succeeded", "wallet.adjusted", "order.refunded"}, Follow: s.Paid}},
+		Needs:         []any{s.Config, s.Needs},
+	}
+}

@@ -1,0 +1,390 @@
+package services
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/page"
+	"stead.dev/stead/internal/port/panel"
+)
+
+// ends orders the end of one of account 1's services.
+func (w *world) ends(id int64, atPeriodEnd bool) error {
+	return w.db.InTx(w.t.Context(), func(ctx context.Context, tx *db.Tx) error { return w.EndOwn(ctx, tx, 1, id, atPeriodEnd) })
+}
+
+func (w *world) comesBack(id int64) error {
+	return w.db.InTx(w.t.Context(), func(ctx context.Context, tx *db.Tx) error { return w.RestoreOwn(ctx, tx, 1, id, true) })
+}
+
+// steps does what is due with a service.
+func (w *world) stepsOf(id int64) {
+	w.t.Helper()
+	if err := w.Step(w.t.Context(), id); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func TestAnOwnerEndsAService(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w *world) {
+		w.Keeper = &keeper{kept: true}
+		for name, c := range map[string]struct {
+			before string // what the service is made
+			atEnd  bool
+			want   error
+			status Status
+		}{
+			"active":                 {"", false, nil, Terminating},
+			"past due":               {"status = 'past_due', expires_at = 1, grace_until = 2", true, nil, Terminating},
+			"not paid":               {"status = 'suspended', suspend_reason = 'unpaid', suspended_at = 1, expires_at = 1", false, nil, Terminating},
+			"by the owner":           {"status = 'suspended', suspend_reason = 'manual', suspended_at = 1, owner_suspended_at = 1", false, nil, Terminating},
+			"on its way":             {"status = 'terminating'", false, nil, Terminating},
+			"for abuse":              {"status = 'suspended', suspend_reason = 'abuse', suspended_at = 1", false, fault.ServiceSuspended, Suspended},
+			"by an operator":         {"status = 'suspended', suspend_reason = 'manual', suspended_at = 2, owner_suspended_at = 1", true, fault.ServiceSuspended, Suspended},
+			"for what it takes":      {"status = 'suspended', suspend_reason = 'resource_limit', suspended_at = 1", false, fault.ServiceSuspended, Suspended},
+			"ended":                  {"status = 'terminated'", false, ErrTerminated, Terminated},
+			"with its paid time":     {"", true, nil, Active},
+			"not there yet":          {"status = 'provisioning', panel_ref = ''", true, fault.ServiceNotActive, Provisioning},
+			"failed":                 {"status = 'failed', failure_key = 'internal_error'", false, fault.ServiceNotActive, Failed},
+			"suspended, at its time": {"status = 'suspended', suspend_reason = 'manual', suspended_at = 1, owner_suspended_at = 1", true, nil, Suspended},
+		} {
+			id := w.active(ask(strings.Map(letters, name) + ".test"))
+			if c.before != "" {
+				w.exec(`UPDATE services SET `+c.before+` WHERE id = $1`, id)
+			}
+			if err := w.ends(id, c.atEnd); !errors.Is(err, c.want) || (err == nil) != (c.want == nil) {
+				t.Errorf("%s: %v, want %v", name, err, c.want)
+			}
+			if r := w.record(id); r.status != c.status {
+				t.Errorf("%s: it is %s, want %s", name, r.status, c.status)
+			}
+			if err := w.db.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error { return w.EndOwn(ctx, tx, 2, id, c.atEnd) }); !errors.Is(err, fault.NotFound) {
+				t.Errorf("%s, of another: %v", name, err)
+			}
+		}
+	})
+}
+
+func TestWhatAResellerCanDo(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w *world) {
+		k := &keeper{}
+		w.Keeper = k
+		for name, c := range map[string]struct {
+			is   string // what the service is made
+			kept bool
+			want []string
+		}{
+			"active":          {"", false, []string{"update", "manage_files", "renew", "change_tariff", "login_link", "suspend", "terminate"}},
+			"past due":        {"status = 'past_due', expires_at = 1, grace_until = 2", false, []string{"update", "manage_files", "renew", "change_tariff", "login_link", "terminate"}},
+			"not paid":        {"status = 'suspended', suspend_reason = 'unpaid', suspended_at = 1", false, []string{"update", "renew", "terminate"}},
+			"by the owner":    {"status = 'suspended', suspend_reason = 'manual', suspended_at = 1, owner_suspended_at = 1", false, []string{"update", "unsuspend", "terminate"}},
+			"by an operator":  {"status = 'suspended', suspend_reason = 'manual', suspended_at = 2, owner_suspended_at = 1", false, []string{"update"}},
+			"on its way":      {"status = 'terminating'", false, []string{}},
+			"ended":           {"status = 'terminated'", true, []string{"restore"}},
+			"ended for good":  {"status = 'terminated'", false, []string{}},
+			"ended for abuse": {"status = 'terminated', suspend_reason = 'abuse', suspended_at = 1", true, []string{}},
+			"not there yet":   {"status = 'provisioning', panel_ref = ''", false, []string{"update"}},
+			"failed":          {"status = 'failed', failure_key = 'internal_error'", false, []string{}},
+		} {
+			id := w.active(ask(strings.Map(letters, name) + ".test"))
+			if c.is != "" {
+				w.exec(`UPDATE services SET `+c.is+` WHERE id = $1`, id)
+			}
+			k.kept = c.kept
+			s, err := w.ResoldOne(t.Context(), w.db, 1, id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.same(name, c.want, s.AvailableActions)
+		}
+	})
+}
+
+// letters leaves out of a text what no name has.
+func letters(r rune) rune {
+	if r < 'a' || r > 'z' {
+		return -1
+	}
+	return r
+}
+
+func TestAServiceEndsWithItsPaidTime(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w *world) {
+		w.Keeper = &keeper{kept: true}
+		id := w.active(ask("shop.test"))
+		until := *w.record(id).expiresAt
+		for range 2 { // the second time changes nothing
+			if err := w.ends(id, true); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r := w.record(id)
+		if r.status != Active || r.autoRenew || r.terminatesAt == nil || !r.terminatesAt.Equal(until) || r.nextRenewalAttemptAt != nil {
+			t.Errorf("%+v", r)
+		}
+		told := w.told(id)
+		w.same("told", []string{"service.provisioned", "service.termination_scheduled"}, told[len(told)-2:])
+
+		// Suspended meanwhile and brought back, it ends all the same.
+		w.in(func(ctx context.Context, tx *db.Tx) error { return w.SuspendOwn(ctx, tx, 1, id, "") })
+		w.in(func(ctx context.Context, tx *db.Tx) error { return w.UnsuspendOwn(ctx, tx, 1, id) })
+		before := len(w.told(id))
+		w.clk.Advance(until.Sub(w.clk.Now()) - 36*time.Hour)
+		w.stepsOf(id)
+		w.clk.Advance(36*time.Hour - time.Second)
+		w.stepsOf(id)
+		w.same("is active to the last second", Active, w.record(id).status)
+		w.clk.Advance(time.Second)
+		w.stepsOf(id)
+		w.same("status", Terminating, w.record(id).status)
+		// It was warned three days and one day before, and never reminded of a renewal or called past due.
+		w.same("told", []string{"service.termination_scheduled", "service.termination_scheduled", "service.updated"}, w.told(id)[before:])
+		w.same("nothing is sold", 0, len(w.till.sales))
+
+		// A change of mind: automatic renewal takes it back, and so does a renewal.
+		on := true
+		for name, back := range map[string]func(id int64) error{
+			"renews by itself": func(id int64) error { return w.Note(t.Context(), 1, id, Notes{AutoRenew: &on}) },
+			"renewed": func(id int64) error {
+				return w.db.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error {
+					_, _, err := w.renew(ctx, tx, 1, id, renewalWish{})
+					return err
+				})
+			},
+		} {
+			id := w.active(ask("x" + strings.Map(letters, name) + ".test"))
+			if err := errors.Join(w.ends(id, true), back(id)); err != nil {
+				t.Fatal(err)
+			}
+			if r := w.record(id); r.endsAtExpiry || r.terminatesAt != nil {
+				t.Errorf("%s: it still ends at %v", name, r.terminatesAt)
+			}
+		}
+	})
+}
+
+func TestAnOwnerPaysForAServiceThatComesBack(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w *world) {
+		k := &keeper{kept: true}
+		w.Keeper = k
+		ended := func(domain string) int64 {
+			id := w.active(ask(domain))
+			if err := w.ends(id, false); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := w.end(t.Context(), id, false); err != nil {
+				t.Fatal(err)
+			}
+			return id
+		}
+		provision := func(id int64) record {
+			t.Helper()
+			if err := w.provision(t.Context(), id, false); err != nil {
+				t.Fatal(err)
+			}
+			return w.record(id)
+		}
+
+		// What is paid already is not paid again.
+		early := ended("early.test")
+		until := *w.record(early).expiresAt
+		if err := w.comesBack(early); err != nil {
+			t.Fatal(err)
+		}
+		if r := provision(early); r.status != Active || !r.expiresAt.Equal(until) || len(w.till.sales) != 0 {
+			t.Errorf("%s until %v, %d sales", r.status, r.expiresAt, len(w.till.sales))
+		}
+
+		late := ended("late.test")
+		w.clk.Advance(w.record(late).expiresAt.Sub(w.clk.Now()))
+		price := w.record(late).renewPrice
+		outcomes := len(w.outcomes())
+
+		k.gone = true
+		if err := w.comesBack(late); !errors.Is(err, ErrRestoreWindow) {
+			t.Errorf("too late: %v", err)
+		}
+		k.gone = false
+		w.till.short = true
+		if err := w.comesBack(late); !errors.Is(err, fault.InsufficientFunds) {
+			t.Errorf("without money: %v", err)
+		}
+		w.till.short = false
+		if err := w.db.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error { return w.RestoreOwn(ctx, tx, 2, late, false) }); !errors.Is(err, fault.NotFound) {
+			t.Errorf("of another: %v", err)
+		}
+		w.same("nothing was sold", 0, len(w.till.sales))
+		w.same("status", Terminated, w.record(late).status)
+
+		// The panel refuses it: the money goes back, and it can come back again.
+		if err := w.comesBack(late); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.comesBack(late); !errors.Is(err, fault.ServiceNotActive) {
+			t.Errorf("twice: %v", err)
+		}
+		w.panel.fails = panel.ErrInvalid
+		if r := provision(late); r.status != Terminated || r.restoreOrderID != nil {
+			t.Errorf("%s with the order %v", r.status, r.restoreOrderID)
+		}
+		w.same("the order", []string{"failed: domain_invalid"}, w.outcomes()[outcomes:])
+		w.cleanUpTwice(late)
+		w.panel.fails = nil
+
+		// What was kept of it goes while the panel makes its account: the money goes back, and the account goes.
+		if err := w.comesBack(late); err != nil {
+			t.Fatal(err)
+		}
+		accounts := w.panel.accounts()
+		k.broken = fault.NotFound.New()
+		if r := provision(late); r.status != Terminated || r.restoreOrderID != nil {
+			t.Errorf("%s with the order %v", r.status, r.restoreOrderID)
+		}
+		w.same("the orders", []string{"failed: domain_invalid", "failed: restore_window_passed"}, w.outcomes()[outcomes:])
+		w.cleanUpTwice(late)
+		w.same("accounts", accounts, w.panel.accounts())
+		k.broken = nil
+
+		// Its period begins when the panel has it, however long that takes.
+		if err := w.comesBack(late); err != nil {
+			t.Fatal(err)
+		}
+		w.clk.Advance(5 * time.Hour)
+		began := w.clk.Now()
+		for range 2 {
+			provision(late)
+		}
+		r := w.record(late)
+		if r.status != Active || !r.expiresAt.Equal(addMonths(began, r.periodMonths)) || r.restoreOrderID != nil {
+			t.Errorf("%s until %v with the order %v", r.status, r.expiresAt, r.restoreOrderID)
+		}
+		w.same("the orders", []string{"completed", "failed: domain_invalid", "failed: restore_window_passed"}, w.outcomes()[outcomes:]) // sorted
+		all, err := periodsAfter(t.Context(), w.db, late, began)
+		if err != nil || len(all) != 1 || all[0].amount != price || !all[0].starts.Equal(began) || !all[0].ends.Equal(*r.expiresAt) {
+			t.Errorf("%+v, %v", all, err)
+		}
+		for _, sold := range w.till.sales {
+			if sold.Kind != "renewal" || sold.Price != price || sold.ServiceID != late || !sold.Keyed {
+				t.Errorf("%+v", sold)
+			}
+		}
+
+		// What an operator suspended, no owner brings back.
+		abused := w.active(ask("abused.test"))
+		w.in(func(ctx context.Context, tx *db.Tx) error { return w.Suspend(ctx, tx, abused, Abuse) })
+		w.in(func(ctx context.Context, tx *db.Tx) error { return w.Terminate(ctx, tx, abused) })
+		if _, err := w.end(t.Context(), abused, false); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.comesBack(abused); !errors.Is(err, fault.ServiceSuspended) {
+			t.Errorf("suspended for abuse: %v", err)
+		}
+	})
+}
+
+// A service that ended because it was not paid comes back with a period that is paid: what went wrong before is over.
+func TestAServiceThatComesBackBeginsAnew(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w *world) {
+		w.openPurse()
+		w.Keeper = &keeper{kept: true}
+		id := w.active(ask("a.test"))
+		if status, answer := w.post("own", id, "tariff", `{"plan_id": 4, "when": "renewal"}`); status != http.StatusOK {
+			t.Fatal(answer)
+		}
+		w.days(50)
+		if _, err := w.end(t.Context(), id, false); err != nil {
+			t.Fatal(err)
+		}
+		w.same("status", Terminated, w.record(id).status)
+		w.pay(1, 10_000)
+		if err := w.comesBack(id); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.provision(t.Context(), id, false); err != nil {
+			t.Fatal(err)
+		}
+		w.pay(1, 1)
+		w.live()
+		if err := w.ApplyTariffs(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		w.same("charges", []string{"499"}, w.texts(`SELECT CAST(amount AS TEXT) FROM test_sales`))
+		r := w.record(id)
+		w.same("the plan that was paid", []any{int64(3), (*int64)(nil)}, []any{r.planID, r.pendingPlanID})
+		if h, err := w.Health(t.Context(), time.Hour); err != nil || h.Failing != 0 {
+			t.Errorf("%+v, %v", h, err)
+		}
+		before := len(w.told(id))
+		w.days(26)
+		w.same("told", []string{"service.renewal_upcoming", "service.renewal_upcoming"}, w.told(id)[before:])
+	})
+}
+
+func TestAServiceHasAHistory(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w *world) {
+		id := w.active(ask("shop.test"))
+		w.in(func(ctx context.Context, tx *db.Tx) error { return w.Suspend(ctx, tx, id, Abuse) })
+		w.in(func(ctx context.Context, tx *db.Tx) error { return w.Unsuspend(ctx, tx, id) })
+		list, err := w.History(t.Context(), 1, id, page.Params{PerPage: 2})
+		if err != nil || len(list.Data) != 2 || list.Meta.Total != 5 {
+			t.Fatalf("%+v, %v", list, err)
+		}
+		newest, before := list.Data[0], list.Data[1]
+		if newest.Type != "service.unsuspended" || newest.Status != Active || *newest.PreviousStatus != Suspended || newest.SuspendReason != nil {
+			t.Errorf("%+v", newest)
+		}
+		if before.Type != "service.suspended" || before.Status != Suspended || *before.PreviousStatus != Active || *before.SuspendReason != Abuse {
+			t.Errorf("%+v", before)
+		}
+		if _, err := w.History(t.Context(), 2, id, page.Params{}); !errors.Is(err, fault.NotFound) {
+			t.Errorf("of another: %v", err)
+		}
+		told := w.told(id)
+		w.same("as many as were told", len(told), list.Meta.Total)
+		failed := w.provisioning(ask("failed.test"))
+		w.panel.fails = panel.ErrInvalid
+		if err := w.provision(t.Context(), failed, false); err != nil {
+			t.Fatal(err)
+		}
+		list, err = w.History(t.Context(), 1, failed, page.Params{})
+		if err != nil || list.Data[0].ErrorKey == nil || *list.Data[0].ErrorKey != "domain_invalid" {
+			t.Errorf("%+v, %v", list, err)
+		}
+	})
+}
+
+func TestAResellerInNumbers(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w *world) { // account 1 has 500
+		w.active(sold("a.test", 200, ""))
+		w.clk.Advance(time.Hour)
+		w.active(sold("b.test", 301, ""))
+		w.clk.Advance(time.Hour)
+		w.active(sold("c.test", 1, ""))
+		w.reserve(sold("d.test", 1, ""))
+		other := sold("e.test", 7, "")
+		other.AccountID = 2
+		w.active(other)
+		st, err := w.Stats(t.Context(), w.db, 1, w.clk.Now().AddDate(0, 2, 0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.same("by status", map[Status]int64{Active: 3, Pending: 1}, st.ByStatus)
+		w.same("due", DueStats{Count: 3, Cost: 502, Uncovered: 2, UncoveredCost: 302}, st.Due)
+		if st, err = w.Stats(t.Context(), w.db, 3, w.clk.Now()); err != nil || len(st.ByStatus) != 0 || st.Due != (DueStats{}) {
+			t.Errorf("of nothing: %+v, %v", st, err)
+		}
+	})
+}

@@ -1,0 +1,157 @@
+package services
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"stead.dev/stead/internal/platform/domainname"
+	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/money"
+	"stead.dev/stead/internal/port/panel"
+)
+
+// record is a row of the table services.
+type record struct {
+	id, accountID, orderID int64
+	typ, label             string
+	status                 Status
+	domain, clientRef      *string
+	planID                 int64
+	planSlug               string
+	planName               string
+	limits                 string // of the plan, raised by add-ons
+	planLimits             string
+	addonLimits            string         // by how much, an object of numbers
+	addonPrice             money.USDCents // in renewPrice, too
+	periodMonths           int
+	autoRenew              bool
+	renewPrice, firstPrice money.USDCents
+	sandbox                bool
+	failureKey             *string
+	suspendReason          *SuspendReason
+	pendingPlanID          *int64
+	pendingPlanAt          *time.Time
+	pendingPrice           *money.USDCents // of the pending plan, as its owner saw it
+	panel, panelRef        string
+	place                  place
+	createdAt              time.Time
+	provisionedAt          *time.Time
+	expiresAt              *time.Time
+	nextRenewalAttemptAt   *time.Time
+	graceUntil             *time.Time
+	suspendedAt            *time.Time
+	terminatesAt           *time.Time
+	metadata               string // a JSON object of strings
+	ownerSuspendedAt       *time.Time
+	endsAtExpiry           bool           // its owner has ordered so
+	restoreOrderID         *int64         // held while it comes back
+	restorePrice           money.USDCents // of the plan, in that order
+	suspendNote            string
+	cleaningUntil          *time.Time // what is left of its account is being removed
+	reminded, warned       *int       // fewest days before expiry, and before the end, of which the owner was told
+}
+
+// place is where a panel serves an account.
+type place struct {
+	username, originURL, location, ipv4, ipv6 string
+	nameservers                               []string
+}
+
+func placeOf(a panel.Account) place {
+	return place{
+		username: a.Username, originURL: a.OriginURL, location: a.Location,
+		ipv4: a.IPv4, ipv6: a.IPv6, nameservers: a.Nameservers,
+	}
+}
+
+// unicodeDomain is the domain as people write it.
+func (r record) unicodeDomain() *string {
+	if r.domain == nil {
+		return nil
+	}
+	shown := domainname.Unicode(*r.domain)
+	return &shown
+}
+
+// spec is the account that the service asks of its panel. It depends on nothing
+// but the row, so that a job that runs twice asks twice for the same.
+func (r record) spec() (panel.AccountSpec, error) {
+	spec := panel.AccountSpec{Ref: refOf(r.id), Username: usernameOf(r.id)}
+	if r.domain != nil {
+		spec.PrimaryDomain = *r.domain
+	}
+	plan := struct {
+		panel.Limits
+		Subdomains int `json:"subdomains"`
+	}{}
+	if err := json.Unmarshal([]byte(r.limits), &plan); err != nil {
+		return spec, fmt.Errorf("services: limits of service %d: %w", r.id, err)
+	}
+	// A plan without a limit says -1, a panel 0. A plan counts domains and
+	// subdomains apart; to a panel all of them are names.
+	spec.Limits = panel.Limits{
+		DiskMB: max(0, plan.DiskMB), Inodes: max(0, plan.Inodes),
+		CPUPercent: max(0, plan.CPUPercent), MemoryMB: max(0, plan.MemoryMB), Processes: max(0, plan.Processes),
+	}
+	if plan.Domains > 0 && plan.Subdomains >= 0 {
+		spec.Limits.Domains = plan.Domains + plan.Subdomains
+	}
+	return spec, nil
+}
+
+// refOf is the service's name on every panel.
+func refOf(id int64) string { return strconv.FormatInt(id, 10) }
+
+// usernameOf is the name of the service's account on every panel.
+func usernameOf(id int64) string { return "s" + strconv.FormatInt(id, 10) }
+
+// nextPrice is what the next renewal costs: at the price of the plan that comes with it, where another one does.
+func (r record) nextPrice() money.USDCents {
+	if r.pendingPrice != nil {
+		return *r.pendingPrice + r.addonPrice
+	}
+	return r.renewPrice
+}
+
+// NextPrice is record.nextPrice in SQL.
+const NextPrice = `COALESCE(pending_price + addon_price, renew_price)`
+
+// searchText is what a search looks through: the label and the domain in both its forms, each once, because a search
+// looks through it for every service of an account.
+func searchText(label string, domain *string) string {
+	lines := []string{strings.ToLower(label)}
+	if domain != nil {
+		for _, name := range []string{*domain, strings.ToLower(domainname.Unicode(*domain))} {
+			if !slices.Contains(lines, name) {
+				lines = append(lines, name)
+			}
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// cleanLabel is a label as it is kept: one line, no blanks around it.
+func cleanLabel(label string) (string, error) {
+	label = strings.TrimSpace(label)
+	if label == "" {
+		return "", fault.Invalid("label", "required")
+	}
+	if strings.ContainsFunc(label, unicode.IsControl) {
+		return "", fault.Invalid("label", "characters")
+	}
+	return label, nil
+}
+
+// addMonths goes n calendar months on. A day that the month does not have is its
+// last one: a month after 31 January is 28 or 29 February.
+func addMonths(t time.Time, n int) time.Time {
+	year, month, day := t.Date()
+	last := time.Date(year, month+time.Month(n)+1, 0, 0, 0, 0, 0, t.Location()).Day()
+	hour, minute, second := t.Clock()
+	return time.Date(year, month+time.Month(n), min(day, last), hour, minute, second, t.Nanosecond(), t.Location())
+}

@@ -1,0 +1,301 @@
+package services
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"stead.dev/stead/internal/commerce/sale"
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/money"
+	"stead.dev/stead/internal/platform/page"
+)
+
+func (w *world) fails(want *fault.Def, f func(ctx context.Context, tx *db.Tx) error) {
+	w.t.Helper()
+	if err := w.db.InTx(w.t.Context(), f); !errors.Is(err, want) {
+		w.t.Errorf("%v, want %s", err, want.Key)
+	}
+}
+
+// sold is a service of a reseller with a price and a tag.
+func sold(domain string, price money.USDCents, tag string) sale.Reservation {
+	n := ask(domain)
+	n.RenewPrice, n.FirstPrice = price, price
+	if tag != "" {
+		n.ClientRef = &tag
+	}
+	return n
+}
+
+func (w *world) resoldList(f Filter) (domains []string, covered []bool) {
+	w.t.Helper()
+	list, err := w.ResoldList(w.t.Context(), 1, f, page.Params{PerPage: 50})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for _, s := range list.Data {
+		domains, covered = append(domains, *s.Domain), append(covered, s.RenewalCovered)
+	}
+	if list.Meta.Total != len(domains) {
+		w.t.Errorf("%d rows of %d", len(domains), list.Meta.Total)
+	}
+	return domains, covered
+}
+
+func TestRenewalsAreCoveredInTheOrderInWhichTheyAreDue(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w *world) { // account 1 has 500
+		off := false
+		first := w.active(sold("a.test", 200, "seven"))
+		w.clk.Advance(time.Hour)
+		w.active(sold("b.test", 300, "eight"))
+		w.clk.Advance(time.Hour)
+		w.active(sold("c.test", 1, "seven"))
+		unrenewed := sold("d.test", 100_000, "")
+		unrenewed.AutoRenew = &off
+		w.active(unrenewed)
+		others := sold("e.test", 100_000, "seven")
+		others.AccountID = 2
+		w.active(others)
+		w.reserve(sold("f.test", 1, ""))
+
+		domains, covered := w.resoldList(Filter{})
+		w.same("services", []string{"f.test", "d.test", "c.test", "b.test", "a.test"}, domains)
+		w.same("covered", []bool{false, false, false, true, true}, covered)
+
+		rows, total, err := w.Renewals(t.Context(), 1, w.clk.Now().AddDate(0, 2, 0), page.Params{Page: 2, PerPage: 2})
+		if err != nil || total != 3 || len(rows) != 1 || rows[0].RunningTotal != 501 || rows[0].Covered || *rows[0].Domain != "c.test" {
+			t.Errorf("page 2 of %d: %+v, %v", total, rows, err)
+		}
+		rows, total, err = w.Renewals(t.Context(), 1, w.record(first).expiresAt.Add(time.Minute), page.Params{})
+		if err != nil || total != 1 || len(rows) != 1 || rows[0].RunningTotal != 200 || !rows[0].Covered || *rows[0].ClientRef != "seven" {
+			t.Errorf("the first of %d: %+v, %v", total, rows, err)
+		}
+
+		seven := "seven"
+		soon := w.record(first).expiresAt.Add(time.Minute)
+		for name, c := range map[string]struct {
+			f    Filter
+			want []string
+		}{
+			"tag":           {Filter{ClientRef: &seven}, []string{"c.test", "a.test"}},
+			"state":         {Filter{Status: "pending"}, []string{"f.test"}},
+			"plan":          {Filter{PlanID: 4}, nil},
+			"renews before": {Filter{RenewsBefore: &soon}, []string{"a.test"}},
+			"text":          {Filter{Query: "B.TE"}, []string{"b.test"}},
+			"two":           {Filter{ClientRef: &seven, Query: "a.t"}, []string{"a.test"}},
+		} {
+			got, _ := w.resoldList(c.f)
+			w.same(name, c.want, got)
+		}
+	})
+}
+
+// What the next renewal is sold as is another plan: its price is the one that counts.
+func TestAPlanThatComesWithTheRenewalIsCovered(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w *world) { // account 1 has 500
+		id := w.active(ask("a.test"))
+		w.in(func(ctx context.Context, tx *db.Tx) error {
+			_, err := w.Extend(ctx, tx, id, 1, nil)
+			return err
+		})
+		covered := func(what string, plan int, want bool, cost money.USDCents) {
+			t.Helper()
+			if status, answer := w.post("own", id, "tariff", fmt.Sprintf(`{"plan_id": %d, "when": "renewal"}`, plan)); status != 200 {
+				t.Fatal(answer)
+			}
+			one, err := w.ResoldOne(t.Context(), w.db, 1, id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			due, err := w.DueRenewals(t.Context(), w.db, 1, 365)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, has, err := w.get(t.Context(), 1, id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.same(what, []any{want, want, cost, cost}, []any{wire(t.Context(), w.record(id), has).RenewalCovered, one.RenewalCovered, one.RenewCost.USDCents, due})
+		}
+		covered("a dearer one", 4, false, 1001)
+		covered("a cheaper one", 5, true, 101)
+		covered("none", 3, true, 500)
+	})
+}
+
+func TestWhatHasEndedIsNotListedAsRenewingBefore(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w *world) {
+		off, later := false, w.clk.Now().AddDate(1, 0, 0)
+		byHand := sold("hand.test", 1, "")
+		byHand.AutoRenew = &off
+		w.active(byHand)
+		w.active(sold("a.test", 1, ""))
+		if err := w.ends(w.active(sold("ended.test", 1, "")), false); err != nil {
+			t.Fatal(err)
+		}
+		got, _ := w.resoldList(Filter{RenewsBefore: &later})
+		w.same("renews before", []string{"a.test", "hand.test"}, got)
+	})
+}
+
+func TestWhatAResellerNotes(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w *world) {
+		n := sold("a.test", 200, "seven")
+		n.Metadata = map[string]string{"crm": "17"}
+		id := w.active(n)
+		note := func(n Notes) *Resold {
+			t.Helper()
+			if err := w.Note(t.Context(), 1, id, n); err != nil {
+				t.Fatal(err)
+			}
+			s, err := w.ResoldOne(t.Context(), w.db, 1, id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return s
+		}
+		if s := note(Notes{}); *s.ClientRef != "seven" || s.Metadata["crm"] != "17" || s.Cost.USDCents != 200 || s.RenewCost.USDCents != 200 {
+			t.Errorf("%+v", s)
+		}
+		before := len(w.told(id))
+		eight, none := "восемь", ""
+		if s := note(Notes{ClientRef: &eight}); *s.ClientRef != eight || s.Metadata["crm"] != "17" {
+			t.Errorf("%+v", s)
+		}
+		if s := note(Notes{ClientRef: &none, Metadata: map[string]string{}}); s.ClientRef != nil || len(s.Metadata) != 0 {
+			t.Errorf("%+v", s)
+		}
+		note(Notes{ClientRef: &none, Metadata: map[string]string{}}) // nothing changes, nothing is told
+		if n := len(w.told(id)) - before; n != 2 {
+			t.Errorf("%d events", n)
+		}
+
+		many, long := map[string]string{}, strings.Repeat("ж", 65)
+		for i := range 21 {
+			many[fmt.Sprint(i)] = ""
+		}
+		if err := w.Note(t.Context(), 1, id, Notes{ClientRef: &long}); !errors.Is(err, ErrClientRefTooLong) {
+			t.Errorf("a tag of 65 characters: %v", err)
+		}
+		for _, bad := range []map[string]string{many, {"": "x"}, {strings.Repeat("k", 41): "x"}, {"k": strings.Repeat("v", 501)}, {"k": "a\x00"}} {
+			if err := w.Note(t.Context(), 1, id, Notes{Metadata: bad}); !errors.Is(err, fault.Validation) {
+				t.Errorf("%d members: %v", len(bad), err)
+			}
+		}
+		if err := w.Note(t.Context(), 2, id, Notes{ClientRef: &eight}); !errors.Is(err, fault.NotFound) {
+			t.Errorf("of another: %v", err)
+		}
+		tooLong := sold("b.test", 1, long)
+		w.fails(ErrClientRefTooLong, func(ctx context.Context, tx *db.Tx) error {
+			_, err := w.Reserve(ctx, tx, tooLong)
+			return err
+		})
+	})
+}
+
+func TestAResellerLiftsItsOwnSuspensionsOnly(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w *world) {
+		id := w.active(sold("a.test", 200, ""))
+		suspend := func(ctx context.Context, tx *db.Tx) error { return w.SuspendOwn(ctx, tx, 1, id, "did not pay us") }
+		unsuspend := func(ctx context.Context, tx *db.Tx) error { return w.UnsuspendOwn(ctx, tx, 1, id) }
+		abuse := func(ctx context.Context, tx *db.Tx) error { return w.Suspend(ctx, tx, id, Abuse) }
+		lift := func(ctx context.Context, tx *db.Tx) error { return w.Unsuspend(ctx, tx, id) }
+
+		w.fails(ErrNotSuspended, unsuspend)
+		w.in(suspend)
+		s, err := w.ResoldOne(t.Context(), w.db, 1, id)
+		if err != nil || s.Status != Suspended || *s.SuspendReason != Manual || s.SuspendNote == nil || *s.SuspendNote != "did not pay us" {
+			t.Errorf("%+v, %v", s, err)
+		}
+		w.fails(ErrAlreadySuspended, suspend)
+		w.in(unsuspend)
+		if r := w.record(id); r.status != Active {
+			t.Errorf("it is %s", r.status)
+		}
+
+		// What an operator suspends stays, also when the reseller had suspended it before.
+		w.in(abuse)
+		w.fails(fault.ServiceSuspended, unsuspend)
+		w.in(lift)
+		w.in(suspend)
+		w.clk.Advance(time.Second)
+		w.in(abuse)
+		w.fails(fault.ServiceSuspended, unsuspend)
+		w.fails(ErrAlreadySuspended, suspend)
+		w.fails(ErrAlreadySuspended, abuse)
+		if s, err := w.ResoldOne(t.Context(), w.db, 1, id); err != nil || *s.SuspendReason != Abuse || s.SuspendNote != nil {
+			t.Errorf("%+v, %v", s, err)
+		}
+		w.in(lift)
+
+		w.exec(`UPDATE services SET status = 'past_due', grace_until = 1 WHERE id = $1`, id)
+		w.fails(fault.ServiceNotActive, suspend) // or its grace would never be over
+		w.fails(fault.NotFound, func(ctx context.Context, tx *db.Tx) error { return w.SuspendOwn(ctx, tx, 2, id, "") })
+		w.fails(fault.NotFound, func(ctx context.Context, tx *db.Tx) error { return w.UnsuspendOwn(ctx, tx, 2, id) })
+	})
+}
+
+// TestAServiceThatItsOwnerSuspendedEndsAfterItsPaidTime: it took room for ever, unpaid.
+func TestAServiceThatItsOwnerSuspendedEndsAfterItsPaidTime(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w *world) {
+		w.Keeper = &keeper{kept: true}
+		suspend := func(id int64) func(ctx context.Context, tx *db.Tx) error {
+			return func(ctx context.Context, tx *db.Tx) error { return w.SuspendOwn(ctx, tx, 1, id, "does not pay us") }
+		}
+		unsuspend := func(id int64) func(ctx context.Context, tx *db.Tx) error {
+			return func(ctx context.Context, tx *db.Tx) error { return w.UnsuspendOwn(ctx, tx, 1, id) }
+		}
+		off := false
+		unrenewed := sold("b.test", 200, "")
+		unrenewed.AutoRenew = &off
+		ended, back, taken := w.active(sold("a.test", 200, "")), w.active(unrenewed), w.active(sold("c.test", 200, ""))
+		until := *w.record(ended).expiresAt
+		for _, id := range []int64{ended, back, taken} {
+			w.in(suspend(id))
+		}
+		w.live()
+		before := len(w.told(ended))
+		w.clk.Advance(until.Sub(w.clk.Now()) - time.Second)
+		w.live()
+		w.same("told before its paid time is over", before, len(w.told(ended)))
+		w.clk.Advance(time.Second)
+		w.live()
+		r := w.record(ended)
+		w.same("status", Suspended, r.status)
+		w.same("reason", Manual, *r.suspendReason)
+		if r.terminatesAt == nil || !r.terminatesAt.Equal(until.Add(14*day)) {
+			t.Errorf("it ends at %v", r.terminatesAt)
+		}
+		// Brought back without being paid for, it has what one has that is past due, and cannot be put aside again.
+		w.in(unsuspend(back))
+		w.fails(fault.ServiceNotActive, suspend(back))
+		w.live()
+		if r := w.record(back); r.status != PastDue || r.terminatesAt != nil {
+			t.Errorf("brought back: %s, ends at %v", r.status, r.terminatesAt)
+		}
+		w.fails(fault.ServiceNotActive, suspend(back))
+		// What an operator has taken out of the owner's hands is the operator's to end.
+		w.in(func(ctx context.Context, tx *db.Tx) error { return w.Suspend(ctx, tx, taken, Abuse) })
+
+		w.days(15)
+		w.same("after that time", Terminating, w.record(ended).status)
+		w.same("told", []string{
+			"service.termination_scheduled", "service.termination_scheduled", "service.termination_scheduled",
+			"service.termination_scheduled", "service.updated",
+		}, w.told(ended)[before:])
+		w.same("the operator's", Suspended, w.record(taken).status)
+		w.same("steps", []string{"expire", "terminate", "warn", "warn", "warn"},
+			w.texts(`SELECT did FROM services_steps WHERE service_id = $1 AND did <> 'remind' ORDER BY did`, ended))
+	})
+}

@@ -1,0 +1,43 @@
+package services
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/fault"
+)
+
+// The same names live in both worlds, and neither is in the way of the other.
+func TestASandboxHasNamesOfItsOwn(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w *world) {
+		w.SandboxPanel = "bare"
+		served := w.active(ask("shop.test"))
+		n := ask("shop.test")
+		n.AccountID = sandboxAccount
+		simulated := w.provisioning(n)
+		if r := w.record(simulated); !r.sandbox || r.panel != "bare" || r.status != Provisioning {
+			t.Errorf("in the sandbox: %+v", r)
+		}
+		if r := w.record(served); r.sandbox || r.panel != "node" {
+			t.Errorf("the real one: %+v", r)
+		}
+		n.Domain = "blog.shop.test" // below a name of the other world's
+		w.reserve(n)
+		again := func(accountID int64) error {
+			return w.db.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error {
+				n := ask("shop.test")
+				n.AccountID = accountID
+				_, err := w.Reserve(ctx, tx, n)
+				return err
+			})
+		}
+		for _, accountID := range []int64{2, sandboxAccount} {
+			if err := again(accountID); !errors.Is(err, fault.DomainUnavailable) {
+				t.Errorf("account %d gets a name of its world twice: %v", accountID, err)
+			}
+		}
+	})
+}

@@ -1,0 +1,59 @@
+package services
+
+import (
+	"encoding/json"
+	"net/http"
+	"testing"
+
+	"stead.dev/stead/internal/platform/api/apitest"
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/page"
+	"stead.dev/stead/internal/platform/testkit"
+)
+
+func TestServersAreTheMachinesThatAnAccountHasToItself(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w *world) {
+		w.edge = apitest.NewEdge(t, w.db, w.clk, apitest.Tokens{
+			"own": {AccountID: 1, ApplicationID: 1, Scopes: []string{"profile"}}, "other": {AccountID: 2, ApplicationID: 1, Scopes: []string{"profile"}},
+		}, w.Operations())
+		place := func(typ, domain string) int64 {
+			n := ask(domain)
+			n.Type, n.Limits = typ, json.RawMessage(`{"disk_mb":81920,"memory_mb":4096,"cpu_percent":200,"bandwidth_gb":-1}`)
+			return w.active(n)
+		}
+		place("hosting", "site.test")
+		vps := place("vps", "one.test")
+		dedicated := place("dedicated", "two.test")
+		over := place("vps", "three.test")
+		w.exec(`UPDATE services SET status = 'terminated' WHERE id = $1`, over)
+		n := ask("unpaid.test")
+		n.Type = "vps"
+		w.reserve(n)
+
+		ids, total := w.ids("/api/v1/servers")
+		w.same("servers", []int64{dedicated, vps}, ids)
+		w.same("total", 2, total)
+		ids, total = w.ids("/api/v1/servers?per_page=1&page=2")
+		w.same("the second page", []int64{vps}, ids)
+		w.same("its total", 2, total)
+		status, body := w.call("own", http.MethodGet, "/api/v1/servers?per_page=1", "")
+		var list struct {
+			Data []serverWire `json:"data"`
+		}
+		if err := json.Unmarshal(body, &list); err != nil || status != http.StatusOK {
+			t.Fatalf("%d %s: %v", status, body, err)
+		}
+		s := list.Data[0]
+		if s.Type != "dedicated" || *s.Hostname != "two.test" || *s.Resources.MemoryMB != 4096 || *s.Resources.BandwidthGB != -1 || s.ExpiresAt == nil {
+			t.Errorf("%+v", s)
+		}
+		if status, body := w.call("other", http.MethodGet, "/api/v1/servers", ""); status != http.StatusOK || string(body[:10]) != `{"data":[]` {
+			t.Errorf("another's: %d %s", status, body)
+		}
+		testkit.Indexed(t, w.db, func(q db.Querier) error {
+			_, _, err := servers(t.Context(), q, 1, page.Params{})
+			return err
+		})
+	})
+}

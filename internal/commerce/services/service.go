@@ -1,0 +1,360 @@
+package services
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/riverqueue/river"
+
+	"stead.dev/stead/internal/commerce/sale"
+	"stead.dev/stead/internal/hosting/site"
+	"stead.dev/stead/internal/platform/clock"
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/jobs"
+	"stead.dev/stead/internal/platform/money"
+	"stead.dev/stead/internal/platform/outbox"
+	"stead.dev/stead/internal/platform/page"
+	"stead.dev/stead/internal/port/panel"
+)
+
+// OrderBook is told how the order behind a service went. Both may be called
+// again with the same order.
+type OrderBook interface {
+	// Complete takes the money that was held for the order.
+	Complete(ctx context.Context, tx *db.Tx, orderID int64) error
+	// Fail gives it back. failureKey is one of the public error keys.
+	Fail(ctx context.Context, tx *db.Tx, orderID int64, failureKey string) error
+}
+
+// Panels finds a hosting panel by its name in the settings.
+type Panels interface {
+	Panel(name string) (panel.Panel, bool)
+}
+
+// Balances tells what an account can spend.
+type Balances interface {
+	Balance(ctx context.Context, q db.Querier, accountID int64) (money.USDCents, error)
+}
+
+// Config is what the section works with; every field is needed.
+type Config struct {
+	DB     *db.DB
+	Queue  jobs.Enqueuer
+	Events outbox.Events
+	Panels Panels
+	Clock  clock.Clock
+	// SandboxPanel is where the services of sandboxes are provisioned.
+	SandboxPanel string
+}
+
+// Needs is what the section needs of others; every field is required.
+type Needs struct {
+	Balances Balances
+	Plans    Plans
+	Payments Payments
+	Orders   OrderBook
+	Billing  Billing
+	Addons   Addons
+	Rates    sale.Rates
+	Taxes    sale.Taxes
+	Names    Names
+	Usages   Usages
+	Keeper   Keeper
+	Placer   Placer
+	Worlds   site.Worlds
+	Clocks   sale.Clocks
+}
+
+// Service is the section's use cases.
+type Service struct {
+	Config
+	Needs
+	together *db.Group // steps that are done at the same time
+}
+
+// New makes the section. Connect comes before its use.
+func New(c Config) *Service { return &Service{Config: c, together: c.DB.NewGroup()} }
+
+// Connect gives the section what it needs of others, before anything else is asked of it.
+func (s *Service) Connect(n Needs) { s.Needs = n }
+
+// Reserve makes the pending service of a new order. A domain that is taken is
+// refused; one that other unpaid orders want is not: who pays first gets it.
+func (s *Service) Reserve(ctx context.Context, tx *db.Tx, n sale.Reservation) (int64, error) {
+	label := n.Domain
+	if n.Label != "" {
+		var err error
+		if label, err = cleanLabel(n.Label); err != nil {
+			return 0, err
+		}
+	}
+	if err := checkNotes(n.ClientRef, n.Metadata); err != nil {
+		return 0, err
+	}
+	if err := s.checkDomain(ctx, tx, n.AccountID, n.Domain); err != nil {
+		return 0, err
+	}
+	sandbox, err := s.Worlds.Sandbox(ctx, tx, n.AccountID)
+	if err != nil {
+		return 0, err
+	}
+	leave, err := s.enter(ctx, tx, record{sandbox: sandbox, accountID: n.AccountID})
+	if err != nil {
+		return 0, err
+	}
+	defer leave()
+	id, err := insert(ctx, tx, n, label, sandbox)
+	if err != nil {
+		return 0, fmt.Errorf("services: reserve: %w", err)
+	}
+	r, err := get(ctx, tx, id)
+	if err != nil {
+		return 0, err
+	}
+	return id, s.emit(ctx, tx, "service.created", r, nil)
+}
+
+// Provision begins the provisioning of a service whose order is being paid in tx.
+func (s *Service) Provision(ctx context.Context, tx *db.Tx, id int64) error {
+	r, err := get(ctx, tx, id)
+	if err != nil {
+		return err
+	}
+	leave, err := s.enter(ctx, tx, r)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	if r.domain != nil {
+		// It may have been taken since the order was made. Of two that are paid at the
+		// same moment the unique index refuses one.
+		if err := s.checkDomain(ctx, tx, r.accountID, *r.domain); err != nil {
+			return err
+		}
+	}
+	panelName, err := s.place(ctx, tx, r)
+	if err != nil {
+		return err
+	}
+	moved, err := setProvisioning(ctx, tx, id, panelName)
+	if db.IsUnique(err) {
+		return fault.DomainUnavailable.Wrap(err)
+	}
+	if err == nil && !moved {
+		err = fmt.Errorf("services: service %d is not pending", id)
+	}
+	if err == nil && r.domain != nil {
+		err = s.Names.Claim(ctx, tx, r.accountID, id, *r.domain)
+	}
+	if err == nil {
+		err = s.emitMove(ctx, tx, "service.updated", r)
+	}
+	if err != nil {
+		return err
+	}
+	return s.enqueueProvision(ctx, tx, id)
+}
+
+// checkDomain refuses a domain that is taken: by a live service, or as a further
+// name of one.
+func (s *Service) checkDomain(ctx context.Context, tx *db.Tx, accountID int64, domain string) error {
+	sandbox, err := s.Worlds.Sandbox(ctx, tx, accountID)
+	if err != nil {
+		return err
+	}
+	taken, err := domainTaken(ctx, tx, accountID, sandbox, domain)
+	if err == nil && !taken {
+		var available bool
+		available, err = s.Names.Available(ctx, tx, accountID, domain)
+		taken = !available
+	}
+	if err == nil && taken {
+		err = fault.DomainUnavailable.New()
+	}
+	return err
+}
+
+// CancelPending ends a service whose order will not be paid. One that is not
+// pending is left alone.
+func (s *Service) CancelPending(ctx context.Context, tx *db.Tx, id int64) error {
+	return setCancelled(ctx, tx, id)
+}
+
+// DueRenewals is what the automatic renewals of an account's services cost that are
+// due within so many days of its time.
+func (s *Service) DueRenewals(ctx context.Context, q db.Querier, accountID int64, within int) (money.USDCents, error) {
+	tax, err := s.added(ctx, q, accountID)
+	if err != nil {
+		return 0, err
+	}
+	now, err := s.Now(ctx, q, accountID)
+	if err != nil {
+		return 0, err
+	}
+	return dueRenewals(ctx, q, accountID, now.AddDate(0, 0, within), tax.BasisPoints)
+}
+
+// Suspend takes a service offline for a reason other than money, on an
+// operator's order. The panel follows by a job.
+func (s *Service) Suspend(ctx context.Context, tx *db.Tx, id int64, reason SuspendReason) error {
+	r, err := lock(ctx, tx, id)
+	if err != nil {
+		return err
+	}
+	leave, err := s.enter(ctx, tx, r)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	if r.status == Suspended && !r.suspendedByOwner() {
+		return ErrAlreadySuspended.New()
+	}
+	// What the owner suspended, an operator may take out of the owner's hands.
+	if _, ok := r.status.after(suspensionOrdered); !ok && !r.suspendedByOwner() {
+		return fault.ServiceNotActive.Wrapf("services: a service that is %s cannot be suspended", r.status)
+	}
+	if err := setSuspended(ctx, tx, id, reason); err != nil {
+		return err
+	}
+	return s.followSuspension(ctx, tx, r, "service.suspended")
+}
+
+// Unsuspend brings a suspended service back, on an operator's order.
+func (s *Service) Unsuspend(ctx context.Context, tx *db.Tx, id int64) error {
+	r, err := lock(ctx, tx, id)
+	if err != nil {
+		return err
+	}
+	leave, err := s.enter(ctx, tx, r)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	next, ok := r.status.after(suspensionLifted)
+	if !ok {
+		return ErrNotSuspended.New()
+	}
+	if err := setUnsuspended(ctx, tx, id, next); err != nil {
+		return err
+	}
+	return s.followSuspension(ctx, tx, r, "service.unsuspended")
+}
+
+// followSuspension tells of the change from before, and lets the panel follow.
+func (s *Service) followSuspension(ctx context.Context, tx *db.Tx, before record, eventType string) error {
+	now, err := get(ctx, tx, before.id)
+	if err != nil {
+		return err
+	}
+	if err := s.emit(ctx, tx, eventType, now, map[string]any{"status": before.status, "suspend_reason": before.suspendReason}); err != nil {
+		return err
+	}
+	return s.Queue.Enqueue(ctx, tx, suspensionArgs{ServiceID: before.id}, &river.InsertOpts{Queue: jobs.PanelQueue})
+}
+
+// list answers one page of the account's services and what the account can spend.
+func (s *Service) list(ctx context.Context, accountID int64, f filter, p page.Params) ([]record, int, funds, error) {
+	rows, total, err := list(ctx, s.DB, accountID, f, p)
+	if err != nil {
+		return nil, 0, funds{}, err
+	}
+	has, err := s.funds(ctx, s.DB, accountID)
+	return rows, total, has, err
+}
+
+// get answers one of the account's services and what the account can spend.
+func (s *Service) get(ctx context.Context, accountID, id int64) (record, funds, error) {
+	r, err := getOwn(ctx, s.DB, accountID, id)
+	if err != nil {
+		return r, funds{}, err
+	}
+	has, err := s.funds(ctx, s.DB, accountID)
+	return r, has, err
+}
+
+// preferences are what a customer can change of a service; nil leaves a member
+// as it is.
+type preferences struct {
+	label     *string
+	autoRenew *bool
+	clientRef *string // empty takes it away
+	metadata  map[string]string
+}
+
+// update sets the preferences of one of the account's services.
+func (s *Service) update(ctx context.Context, accountID, id int64, p preferences) error {
+	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+		r, err := lockOwn(ctx, tx, accountID, id)
+		if err != nil {
+			return err
+		}
+		leave, err := s.enter(ctx, tx, r)
+		if err != nil {
+			return err
+		}
+		defer leave()
+		if !slices.Contains(r.status.actions(), "update") {
+			return fault.ServiceNotActive.New()
+		}
+		previous := map[string]any{}
+		if p.label != nil {
+			label, err := cleanLabel(*p.label)
+			if err != nil {
+				return err
+			}
+			if label != r.label {
+				previous["label"], r.label = r.label, label
+			}
+		}
+		if p.autoRenew != nil && *p.autoRenew != r.autoRenew {
+			previous["auto_renew"], r.autoRenew = r.autoRenew, *p.autoRenew
+		}
+		if err := r.note(p, previous); err != nil {
+			return err
+		}
+		if len(previous) == 0 {
+			return nil
+		}
+		if err := setPreferences(ctx, tx, r); err != nil {
+			return err
+		}
+		if err := s.planRenewal(ctx, tx, id); err != nil {
+			return err
+		}
+		return s.emit(ctx, tx, "service.updated", r, previous)
+	})
+}
+
+// emit tells of r as it now is.
+func (s *Service) emit(ctx context.Context, tx *db.Tx, eventType string, r record, previous map[string]any) error {
+	return s.emitChange(ctx, tx, eventType, r, previous, nil)
+}
+
+// emitChange tells of r as it now is, with the members that changed as they were and more members than those of the
+// service, and keeps that it happened.
+func (s *Service) emitChange(ctx context.Context, tx *db.Tx, eventType string, r record, previous, more map[string]any) error {
+	if err := sale.CheckTime(tx, r.accountID); err != nil {
+		return err
+	}
+	remember(tx, eventType, r, previous, more)
+	e := outbox.Event{Type: eventType, AccountID: r.accountID, Subject: "service", SubjectID: r.id, Data: eventOf(r)}
+	if more != nil {
+		e.Data = eventWith{eventOf(r), more}
+	}
+	if previous != nil {
+		e.Previous = previous
+	}
+	return s.Events.Emit(ctx, tx, e)
+}
+
+// accounts is the part of the named panel that makes and ends accounts.
+func (s *Service) accounts(name string) (panel.Accounts, error) {
+	p, ok := s.Panels.Panel(name)
+	if !ok {
+		return nil, panel.Wrap("accounts", "", errors.Join(panel.ErrUnreachable, fmt.Errorf("no panel is named %q", name)))
+	}
+	return panel.Of[panel.Accounts](p, panel.CapAccounts)
+}

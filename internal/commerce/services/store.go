@@ -1,0 +1,292 @@
+package services
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"stead.dev/stead/internal/commerce/sale"
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/domainname"
+	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/money"
+	"stead.dev/stead/internal/platform/page"
+)
+
+const columns = `id, account_id, order_id, type, label, status, domain, client_ref, plan_id, plan_slug, plan_name, limits,
+	period_months, auto_renew, renew_price, first_price, sandbox, failure_key, suspend_reason, pending_plan_id, pending_plan_at, pending_price, panel, panel_ref,
+	username, origin_url, location, ipv4, ipv6, nameservers, created_at, provisioned_at, expires_at,
+	next_renewal_attempt_at, grace_until, suspended_at, terminates_at, reminded, warned,
+	metadata, owner_suspended_at, suspend_note, addon_price, addon_limits, ends_at_expiry, restore_order_id, restore_price, cleaning_until`
+
+func scan(row db.Row) (record, error) {
+	var r record
+	var nameservers string
+	err := row.Scan(&r.id, &r.accountID, &r.orderID, &r.typ, &r.label, &r.status, &r.domain, &r.clientRef, &r.planID,
+		&r.planSlug, &r.planName, &r.planLimits, &r.periodMonths, &r.autoRenew, &r.renewPrice, &r.firstPrice, &r.sandbox, &r.failureKey,
+		&r.suspendReason, &r.pendingPlanID, &r.pendingPlanAt, &r.pendingPrice, &r.panel, &r.panelRef, &r.place.username, &r.place.originURL,
+		&r.place.location, &r.place.ipv4, &r.place.ipv6, &nameservers, &r.createdAt, &r.provisionedAt, &r.expiresAt,
+		&r.nextRenewalAttemptAt, &r.graceUntil, &r.suspendedAt, &r.terminatesAt, &r.reminded, &r.warned,
+		&r.metadata, &r.ownerSuspendedAt, &r.suspendNote, &r.addonPrice, &r.addonLimits,
+		&r.endsAtExpiry, &r.restoreOrderID, &r.restorePrice, &r.cleaningUntil)
+	if err != nil {
+		return record{}, err
+	}
+	if r.limits, err = r.raisedBy(r.planLimits); err != nil {
+		return record{}, err
+	}
+	if err := json.Unmarshal([]byte(nameservers), &r.place.nameservers); err != nil {
+		return record{}, fmt.Errorf("services: name servers of service %d: %w", r.id, err)
+	}
+	return r, nil
+}
+
+// get reads a service whoever owns it, for jobs and operators.
+func get(ctx context.Context, q db.Querier, id int64) (record, error) {
+	return found(db.Find(ctx, q, "services.get", id, func(r record) int64 { return r.id },
+		func(ctx context.Context, q db.Querier, ids []int64) ([]record, error) {
+			in, args := db.In(q, 1, ids)
+			return db.Collect(ctx, q, scan, `SELECT `+columns+` FROM services WHERE id `+in, args...)
+		}))
+}
+
+// getOwn reads a service of the account.
+func getOwn(ctx context.Context, q db.Querier, accountID, id int64) (record, error) {
+	type own struct{ account, id int64 }
+	return found(db.Find(ctx, q, "services.own", own{accountID, id}, func(r record) own { return own{r.accountID, r.id} },
+		func(ctx context.Context, q db.Querier, all []own) ([]record, error) {
+			var rows db.Values
+			for _, o := range all {
+				rows.Add(o.account, o.id)
+			}
+			table, args := rows.Table(q)
+			return db.Collect(ctx, q, scan, `SELECT `+columns+` FROM services WHERE (account_id, id) IN (`+table+`)`, args...)
+		}))
+}
+
+// lock reads a service that is about to change.
+func lock(ctx context.Context, tx *db.Tx, id int64) (record, error) {
+	return found(db.Find(ctx, tx, "services.lock", id, func(r record) int64 { return r.id },
+		func(ctx context.Context, tx *db.Tx, ids []int64) ([]record, error) {
+			in, args := db.In(tx, 1, ids)
+			return db.Collect(ctx, tx, scan, `SELECT `+columns+` FROM services WHERE id `+in+` ORDER BY id`+tx.ForUpdate(), args...)
+		}))
+}
+
+// lockOwn is lock for a service of the account.
+func lockOwn(ctx context.Context, tx *db.Tx, accountID, id int64) (record, error) {
+	return found(scan(tx.QueryRow(ctx,
+		`SELECT `+columns+` FROM services WHERE id = $1 AND account_id = $2`+tx.ForUpdate(), id, accountID)))
+}
+
+func found(r record, err error) (record, error) {
+	if errors.Is(err, db.ErrNoRows) {
+		return r, fault.NotFound.New()
+	}
+	return r, err
+}
+
+// filter says which services a list shows; empty members show all.
+type filter struct {
+	status, typ, query string
+	expiresBefore      *time.Time
+	renewsBefore       *time.Time // of those that have not ended
+	clientRef          *string
+	planID             int64
+	below              int64 // ids: those that come after one on a list
+	id                 int64
+	there              bool // paid, and not over
+}
+
+// list reads one page of an account's services, the newest first, and counts those on all pages.
+func list(ctx context.Context, q db.Querier, accountID int64, f filter, p page.Params) ([]record, int, error) {
+	total, err := counted(ctx, q, accountID, f)
+	if err != nil {
+		return nil, 0, err
+	}
+	rows, err := paged(ctx, q, accountID, f, p)
+	return rows, total, err
+}
+
+func counted(ctx context.Context, q db.Querier, accountID int64, f filter) (total int, err error) {
+	where, args := f.where(accountID)
+	err = q.QueryRow(ctx, `SELECT COUNT(*) FROM services WHERE `+where, args...).Scan(&total)
+	return total, err
+}
+
+// paged is list without the count. An index finds the page; only its rows are read.
+func paged(ctx context.Context, q db.Querier, accountID int64, f filter, p page.Params) ([]record, error) {
+	where, args := f.where(accountID)
+	n := len(args)
+	query := fmt.Sprintf(`SELECT %s FROM services WHERE id IN (SELECT id FROM services WHERE %s ORDER BY id DESC LIMIT $%d OFFSET $%d) ORDER BY id DESC`,
+		columns, where, n+1, n+2)
+	return db.Collect(ctx, q, scan, query, append(args, p.Limit(), p.Offset())...)
+}
+
+// dueRenewals sums what the automatic renewals of an account's services cost that
+// are due by the given time.
+func dueRenewals(ctx context.Context, q db.Querier, accountID int64, by time.Time, added int) (sum money.USDCents, err error) {
+	err = q.QueryRow(ctx, `SELECT CAST(COALESCE(SUM(`+renewalCost(3)+`), 0) AS BIGINT) FROM services
+		WHERE account_id = $1 AND expires_at <= $2 AND `+renewing, accountID, by, added).Scan(&sum)
+	return sum, err
+}
+
+// escapeLike makes % and _ of a search stand for themselves.
+var escapeLike = strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`)
+
+func (f filter) where(accountID int64) (string, []any) {
+	where, args := `account_id = $1`, []any{accountID}
+	and := func(condition string, arg any) {
+		args = append(args, arg)
+		where += fmt.Sprintf(" AND "+condition, len(args))
+	}
+	if f.status != "" {
+		and(`status = $%d`, f.status)
+	}
+	if f.typ != "" {
+		and(`type = $%d`, f.typ)
+	}
+	if f.clientRef != nil {
+		and(`client_ref = $%d`, *f.clientRef)
+	}
+	if f.planID != 0 {
+		and(`plan_id = $%d`, f.planID)
+	}
+	if f.below != 0 {
+		and(`id < $%d`, f.below)
+	}
+	if f.id != 0 {
+		and(`id = $%d`, f.id)
+	}
+	if f.there {
+		where += ` AND status NOT IN ('pending', 'terminated', 'failed', 'cancelled')`
+	}
+	if f.query != "" {
+		text := strings.ToLower(f.query)
+		pattern := escapeLike.Replace(text)
+		like := `search LIKE $%d`
+		if pattern != text { // else ESCAPE costs PostgreSQL a third of the search
+			like += ` ESCAPE '\'`
+		}
+		and(like, "%"+pattern+"%")
+	}
+	if f.expiresBefore != nil {
+		and(`expires_at < $%d`, *f.expiresBefore)
+	}
+	if f.renewsBefore != nil {
+		and(`status NOT IN ('terminating', 'terminated', 'failed', 'cancelled') AND expires_at < $%d`, *f.renewsBefore)
+	}
+	return where, args
+}
+
+// insert writes a pending service.
+func insert(ctx context.Context, tx *db.Tx, n sale.Reservation, label string, sandbox bool) (id int64, err error) {
+	metadata, err := metadataText(n.Metadata)
+	if err != nil {
+		return 0, err
+	}
+	err = tx.QueryRow(ctx, `INSERT INTO services (account_id, order_id, type, label, status, domain, search, plan_id, plan_slug,
+			plan_name, limits, period_months, auto_renew, renew_price, first_price, created_at, sandbox,
+			client_ref, metadata)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19) RETURNING id`,
+		n.AccountID, n.OrderID, n.Type, label, Pending, n.Domain, searchText(label, &n.Domain), n.PlanID, n.PlanSlug,
+		n.PlanName, string(n.Limits), n.PeriodMonths, n.AutoRenew == nil || *n.AutoRenew, n.RenewPrice, n.FirstPrice, tx.Now, sandbox,
+		n.ClientRef, metadata).Scan(&id)
+	return id, err
+}
+
+// domainTaken tells whether a live service has the domain, or one of another account
+// has a name above it: whoever has shop.test has blog.shop.test.
+func domainTaken(ctx context.Context, q db.Querier, accountID int64, sandbox bool, domain string) (taken bool, err error) {
+	names, args := `$2`, []any{accountID, domain, sandbox}
+	for _, above := range domainname.Parents(domain) {
+		args = append(args, above)
+		names += fmt.Sprintf(`, $%d`, len(args))
+	}
+	err = q.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM services
+		WHERE domain IN (`+names+`) AND sandbox = $3 AND (domain = $2 OR account_id <> $1)
+		AND status IN ('provisioning', 'active', 'past_due', 'suspended', 'terminating'))`, args...).Scan(&taken)
+	return taken, err
+}
+
+// setDomain writes the domain that the service is known by.
+func setDomain(ctx context.Context, tx *db.Tx, r record) error {
+	_, err := tx.Exec(ctx, `UPDATE services SET domain = $1, search = $2 WHERE id = $3`, r.domain, searchText(r.label, r.domain), r.id)
+	return err
+}
+
+// setProvisioning answers false when the service is no longer pending.
+func setProvisioning(ctx context.Context, tx *db.Tx, id int64, panelName string) (bool, error) {
+	n, err := tx.Exec(ctx, `UPDATE services SET status = $1, provisioning_at = $2, panel = $3 WHERE id = $4 AND status = $5`,
+		Provisioning, tx.Now, panelName, id, Pending)
+	return n == 1, err
+}
+
+// setActive answers false when the service is no longer in provisioning.
+func setActive(ctx context.Context, tx *db.Tx, id int64, ref string, p place, expiresAt time.Time) (bool, error) {
+	if p.nameservers == nil {
+		p.nameservers = []string{}
+	}
+	nameservers, err := json.Marshal(p.nameservers)
+	if err != nil {
+		return false, err
+	}
+	n, err := tx.Exec(ctx, `UPDATE services SET status = $1, panel_ref = $2, username = $3, origin_url = $4, location = $5,
+			ipv4 = $6, ipv6 = $7, nameservers = $8, provisioned_at = $9, expires_at = $10, step_at = $9
+		WHERE id = $11 AND status = $12`,
+		Active, ref, p.username, p.originURL, p.location, p.ipv4, p.ipv6, string(nameservers), tx.Now, expiresAt, id, Provisioning)
+	return n == 1, err
+}
+
+// setFailed answers false when the service is no longer in provisioning.
+func setFailed(ctx context.Context, tx *db.Tx, id int64, failureKey string) (bool, error) {
+	n, err := tx.Exec(ctx, `UPDATE services SET status = $1, failure_key = $2 WHERE id = $3 AND status = $4`,
+		Failed, failureKey, id, Provisioning)
+	return n == 1, err
+}
+
+func setCleaning(ctx context.Context, tx *db.Tx, id int64, until *time.Time) error {
+	_, err := tx.Exec(ctx, `UPDATE services SET cleaning_until = $1 WHERE id = $2`, until, id)
+	return err
+}
+
+// setCancelled leaves a service alone that is not pending.
+func setCancelled(ctx context.Context, tx *db.Tx, id int64) error {
+	_, err := tx.Exec(ctx, `UPDATE services SET status = $1 WHERE id = $2 AND status = $3`, Cancelled, id, Pending)
+	return err
+}
+
+func setSuspended(ctx context.Context, tx *db.Tx, id int64, reason SuspendReason) error {
+	_, err := tx.Exec(ctx, `UPDATE services SET status = $1, suspend_reason = $2, suspended_at = $3, step_at = $3,
+			owner_suspended_at = NULL, suspend_note = '', terminates_at = CASE WHEN ends_at_expiry THEN terminates_at END WHERE id = $4`,
+		Suspended, reason, tx.Now, id)
+	return err
+}
+
+func setUnsuspended(ctx context.Context, tx *db.Tx, id int64, to Status) error {
+	_, err := tx.Exec(ctx, `UPDATE services SET status = $1, suspend_reason = NULL, suspended_at = NULL, grace_until = NULL,
+		terminates_at = CASE WHEN ends_at_expiry THEN expires_at END, warned = NULL, step_at = $3 WHERE id = $2`, to, id, tx.Now)
+	return err
+}
+
+func setPreferences(ctx context.Context, tx *db.Tx, r record) error {
+	_, err := tx.Exec(ctx, `UPDATE services SET label = $1, search = $2, auto_renew = $3,
+		next_renewal_attempt_at = CASE WHEN auto_renew = $3 THEN next_renewal_attempt_at END, step_at = CAST($4 AS BIGINT),
+		client_ref = $6, metadata = $7, ends_at_expiry = ends_at_expiry AND NOT $3,
+		terminates_at = CASE WHEN ends_at_expiry AND $3 THEN NULL ELSE terminates_at END WHERE id = $5`,
+		r.label, searchText(r.label, r.domain), r.autoRenew, tx.Now, r.id, r.clientRef, r.metadata)
+	return err
+}
+
+// stuck lists services that have been in provisioning since before the given
+// time, in the order of their ids.
+func stuck(ctx context.Context, q db.Querier, before time.Time, afterID int64, limit int) ([]int64, error) {
+	return db.Collect(ctx, q, func(row db.Row) (id int64, err error) {
+		err = row.Scan(&id)
+		return id, err
+	}, `SELECT id FROM services WHERE status = 'provisioning' AND id > $1 AND (provisioning_at < $2 OR sandbox) ORDER BY id LIMIT $3`,
+		afterID, before, limit)
+}

@@ -1,0 +1,54 @@
+package services
+
+import (
+	"context"
+	"fmt"
+
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/money"
+)
+
+// added is the tax that is added to an account's prices.
+func (s *Service) added(ctx context.Context, q db.Querier, accountID int64) (money.Tax, error) {
+	by, err := s.Taxes.Tax(ctx, q, accountID)
+	return money.Tax{BasisPoints: by.AddedBasisPoints()}, err
+}
+
+// gross is what an account pays for a price.
+func (s *Service) gross(ctx context.Context, q db.Querier, accountID int64, price money.USDCents) (money.USDCents, error) {
+	tax, err := s.added(ctx, q, accountID)
+	if err != nil {
+		return 0, err
+	}
+	on, _, err := tax.Of(price)
+	if err != nil {
+		return 0, err
+	}
+	return price.Add(on)
+}
+
+// funds are what an account can spend, and the tax that comes on top of what it buys.
+type funds struct {
+	balance money.USDCents
+	tax     money.Tax
+}
+
+func (s *Service) funds(ctx context.Context, q db.Querier, accountID int64) (f funds, err error) {
+	if f.balance, err = s.Balances.Balance(ctx, q, accountID); err != nil {
+		return f, err
+	}
+	f.tax, err = s.added(ctx, q, accountID)
+	return f, err
+}
+
+// covers tells whether what there is to spend pays for a price.
+func (f funds) covers(price money.USDCents) bool {
+	on, _, err := f.tax.Of(price)
+	return err == nil && price <= f.balance-on
+}
+
+// renewalCost is what the renewal of a service costs with the tax on top, in SQL, of which a parameter is the rate.
+// It rounds as money.Tax does.
+func renewalCost(parameter int) string {
+	return fmt.Sprintf(`(`+NextPrice+` + (`+NextPrice+` * $%d + 5000) / 10000)`, parameter)
+}

@@ -1,0 +1,357 @@
+package wallet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"stead.dev/stead/internal/commerce/sale"
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/money"
+)
+
+// lock locks the customer's ledger accounts, in the order of their ids, and
+// makes them for a new customer. A watched balance is looked at when the
+// transaction is done with it.
+func (s *Service) lock(ctx context.Context, tx *db.Tx, accountID int64) (*purse, error) {
+	p, err := lock(ctx, tx, accountID)
+	if err != nil {
+		return p, err
+	}
+	p.company = &s.company
+	if p.watched {
+		tx.AtEnd(watchName, func(ctx context.Context) error { return s.watch(ctx, tx, accountID) })
+	}
+	return p, nil
+}
+
+func lock(ctx context.Context, tx *db.Tx, accountID int64) (*purse, error) {
+	if accountID <= 0 {
+		return nil, fmt.Errorf("wallet: there is no account %d", accountID)
+	}
+	p, err := readPurse(ctx, tx, accountID)
+	if err != nil || len(p.books) == 3 {
+		return p, err
+	}
+	for _, k := range []accountKind{customer, held, debt} {
+		_, err := tx.Exec(ctx, `INSERT INTO wallet_ledger_accounts (kind, owner_id, balance) VALUES ($1, $2, 0)
+			ON CONFLICT (owner_id, kind, name) DO NOTHING`, string(k), accountID)
+		if err != nil {
+			return nil, fmt.Errorf("wallet: open the ledger accounts of %d: %w", accountID, err)
+		}
+	}
+	return readPurse(ctx, tx, accountID)
+}
+
+func readPurse(ctx context.Context, tx *db.Tx, accountID int64) (*purse, error) {
+	type owned struct {
+		book
+		ownerID          int64
+		kind             string
+		watched, sandbox bool
+	}
+	books, err := db.FindAll(ctx, tx, "wallet.lock", accountID, func(o owned) int64 { return o.ownerID },
+		func(ctx context.Context, tx *db.Tx, ids []int64) ([]owned, error) {
+			in, args := db.In(tx, 1, ids)
+			return db.Collect(ctx, tx, func(r db.Row) (o owned, err error) {
+				return o, r.Scan(&o.id, &o.ownerID, &o.kind, &o.balance, &o.watched, &o.sandbox)
+			}, `SELECT id, owner_id, kind, balance, watched, EXISTS (SELECT 1 FROM wallet_sandboxes WHERE account_id = owner_id)
+				FROM wallet_ledger_accounts WHERE owner_id `+in+` ORDER BY id`+tx.ForUpdate(), args...)
+		})
+	if err != nil {
+		return nil, fmt.Errorf("wallet: lock the ledger accounts of %d: %w", accountID, err)
+	}
+	p := &purse{accountID: accountID, books: map[accountKind]*book{}}
+	for _, o := range books {
+		p.books[accountKind(o.kind)] = &o.book
+		p.watched, p.sandbox = p.watched || o.watched, o.sandbox
+	}
+	return p, nil
+}
+
+// post writes movements, each on the balances that the one before it leaves. When a debit of one of them is not covered
+// (errShort) nothing has been written.
+func post(ctx context.Context, tx *db.Tx, p *purse, all ...movement) error {
+	refusal, err := db.Many(ctx, tx, "wallet.post", &journal{purse: p, movements: all, at: tx.Now}, postAll)
+	if err != nil {
+		return fmt.Errorf("wallet: post %s of %s %d: %w", all[0].typ, all[0].ref.Type, all[0].ref.ID, err)
+	}
+	return refusal
+}
+
+// journal is what is posted for one customer.
+type journal struct {
+	*purse
+	movements []movement
+	at        time.Time
+	spent     []money.USDCents // what is left to be spent after each
+	posted    []posting
+}
+
+// posting is a leg of a movement, and what the customer's ledger account holds after it.
+type posting struct {
+	of int // which movement
+	leg
+	after *money.USDCents // nil: the company's
+}
+
+// postAll posts journals, each on the balances that the one before it leaves, and answers what is refused.
+func postAll(ctx context.Context, tx *db.Tx, all []*journal) (refusals []error, err error) {
+	refusals = make([]error, len(all))
+	first := map[int64]*purse{} // of a customer: the purse that knows how the balances were
+	now := map[*book]money.USDCents{}
+	var taken []*journal
+	for n, b := range all {
+		if known, ok := first[b.accountID]; ok {
+			b.purse = known
+		}
+		balances, err := b.weigh(now)
+		if err != nil {
+			refusals[n] = err
+			continue
+		}
+		for k, balance := range balances {
+			now[b.books[k]] = balance
+		}
+		first[b.accountID], taken = b.purse, append(taken, b)
+	}
+	if len(taken) == 0 {
+		return refusals, nil
+	}
+	if err := setBalances(ctx, tx, now); err != nil {
+		return nil, err
+	}
+	ids, err := insertTransactions(ctx, tx, taken)
+	if err != nil {
+		return nil, err
+	}
+	return refusals, insertPostings(ctx, tx, taken, ids)
+}
+
+// weigh fills in the postings, on balances of which some are not those of the purse any more, and answers how they
+// leave them.
+func (b *journal) weigh(now map[*book]money.USDCents) (map[accountKind]money.USDCents, error) {
+	balances := b.balances()
+	for k := range balances {
+		if balance, ok := now[b.books[k]]; ok {
+			balances[k] = balance
+		}
+	}
+	for n, m := range b.movements {
+		if err := m.check(); err != nil {
+			return nil, err
+		}
+		for _, l := range m.legs {
+			entry := posting{of: n, leg: l}
+			if l.kind.owned() {
+				after, err := balances[l.kind].Add(l.amount)
+				if err != nil {
+					return nil, fmt.Errorf("wallet: %w: %w", ErrBadAmount, err)
+				}
+				if after < 0 && l.amount < 0 && l.kind != debt {
+					return nil, errShort
+				}
+				balances[l.kind], entry.after = after, &after
+			}
+			b.posted = append(b.posted, entry)
+		}
+		b.spent = append(b.spent, balances[customer])
+	}
+	return balances, nil
+}
+
+// setBalances makes the balances of locked ledger accounts what they are now.
+func setBalances(ctx context.Context, tx *db.Tx, now map[*book]money.USDCents) error {
+	var (
+		rows    db.Values
+		changed int64
+	)
+	for b, balance := range now {
+		if balance != b.balance {
+			rows.Add(b.id, b.balance, balance)
+			changed++
+		}
+	}
+	if changed == 0 {
+		return nil
+	}
+	table, args := rows.Table(tx)
+	n, err := tx.Exec(ctx, `WITH moved (id, before, after) AS (`+table+`)
+		UPDATE wallet_ledger_accounts SET balance = moved.after FROM moved
+		WHERE wallet_ledger_accounts.id = moved.id AND balance = moved.before`, args...)
+	if err == nil && n != changed {
+		err = errors.New("a balance is not what it was when it was locked")
+	}
+	if err != nil {
+		return err
+	}
+	for b, balance := range now {
+		b.balance = balance
+	}
+	return nil
+}
+
+// insertTransactions writes the movements of journals in one statement, and answers their ids, in order.
+func insertTransactions(ctx context.Context, tx *db.Tx, all []*journal) ([]int64, error) {
+	var rows db.Values
+	for _, b := range all {
+		for n, m := range b.movements {
+			rows.Add(b.accountID, string(m.typ), m.spendable(), b.spent[n], m.description, m.ref.Type, m.ref.ID, m.part, b.at, m.clientRef)
+		}
+	}
+	return db.Inserted(ctx, tx, `INSERT INTO wallet_transactions
+		(account_id, type, amount, balance_after, description, reference_type, reference_id, part, created_at, client_ref)`, &rows)
+}
+
+// insertPostings writes the postings of journals in one statement; ids are those of their transactions.
+func insertPostings(ctx context.Context, tx *db.Tx, all []*journal, ids []int64) error {
+	var rows db.Values
+	for _, b := range all {
+		for _, l := range b.posted {
+			var id int64
+			if l.kind.owned() {
+				id = b.books[l.kind].id
+			} else {
+				var err error
+				if id, err = b.company.account(ctx, tx, l.kind, b.companyName(l.name)); err != nil {
+					return err
+				}
+			}
+			rows.Add(ids[l.of], id, l.amount, l.after)
+		}
+		ids = ids[len(b.movements):]
+	}
+	if rows.Empty() {
+		return nil
+	}
+	table, args := rows.Table(tx)
+	_, err := tx.Exec(ctx, `INSERT INTO wallet_postings (transaction_id, ledger_account_id, amount, balance_after) `+table, args...)
+	return err
+}
+
+// companyAccounts remembers the ids of the company's ledger accounts, which never change. The
+// zero one and nil remember nothing yet, and nothing.
+type companyAccounts struct{ known sync.Map }
+
+type companyKey struct {
+	kind accountKind
+	name string
+}
+
+func (c *companyAccounts) account(ctx context.Context, tx *db.Tx, k accountKind, name string) (int64, error) {
+	if c == nil {
+		return companyAccount(ctx, tx, k, name)
+	}
+	key := companyKey{k, name}
+	if id, ok := c.known.Load(key); ok {
+		return id.(int64), nil //nolint:forcetypeassert // nothing else is stored
+	}
+	id, err := companyAccount(ctx, tx, k, name)
+	if err == nil {
+		tx.OnCommit(func() { c.known.Store(key, id) }) // one that was opened just now may be undone
+	}
+	return id, err
+}
+
+// companyAccount finds the account, or opens it at its first use.
+func companyAccount(ctx context.Context, tx *db.Tx, k accountKind, name string) (id int64, err error) {
+	find := func() error {
+		return tx.QueryRow(ctx, `SELECT id FROM wallet_ledger_accounts WHERE owner_id = 0 AND kind = $1 AND name = $2`,
+			string(k), name).Scan(&id)
+	}
+	if err = find(); !errors.Is(err, db.ErrNoRows) {
+		return id, err
+	}
+	_, err = tx.Exec(ctx, `INSERT INTO wallet_ledger_accounts (kind, owner_id, name) VALUES ($1, 0, $2)
+		ON CONFLICT (owner_id, kind, name) DO NOTHING`, string(k), name)
+	if err != nil {
+		return 0, err
+	}
+	return id, find()
+}
+
+// entry is a transaction as other movements of its reference need it.
+type entry struct {
+	accountID int64
+	amount    money.USDCents
+	clientRef *string
+}
+
+// findEntry looks for a movement; its reference, type and part are unique.
+func findEntry(ctx context.Context, q db.Querier, ref sale.Reference, typ Type, part int64) (e entry, found bool, err error) {
+	err = q.QueryRow(ctx, `SELECT account_id, amount, client_ref FROM wallet_transactions
+		WHERE reference_type = $1 AND reference_id = $2 AND type = $3 AND part = $4`, ref.Type, ref.ID, string(typ), part).
+		Scan(&e.accountID, &e.amount, &e.clientRef)
+	if errors.Is(err, db.ErrNoRows) {
+		return e, false, nil
+	}
+	if err != nil {
+		return e, false, fmt.Errorf("wallet: find %s of %s %d: %w", typ, ref.Type, ref.ID, err)
+	}
+	return e, true, nil
+}
+
+// endsOf are the ways in which the charge of a reference has ended.
+func endsOf(ctx context.Context, q db.Querier, ref sale.Reference) ([]Type, error) {
+	ends, err := db.Collect(ctx, q, func(r db.Row) (t Type, err error) { return t, r.Scan((*string)(&t)) },
+		`SELECT type FROM wallet_transactions WHERE reference_type = $1 AND reference_id = $2 AND type IN ('capture', 'refund') AND part = 0`,
+		ref.Type, ref.ID)
+	if err != nil {
+		return nil, fmt.Errorf("wallet: find the end of %s %d: %w", ref.Type, ref.ID, err)
+	}
+	return ends, nil
+}
+
+func putAdjustment(ctx context.Context, tx *db.Tx, accountID int64, amount money.USDCents, reason, actor string) (sale.Reference, error) {
+	ref := sale.Reference{Type: "adjustment"}
+	err := tx.QueryRow(ctx, `INSERT INTO wallet_adjustments (account_id, amount, reason, actor, created_at)
+		VALUES ($1, $2, $3, $4, $5) RETURNING id`, accountID, int64(amount), reason, actor, tx.Now).Scan(&ref.ID)
+	if err != nil {
+		return ref, fmt.Errorf("wallet: write adjustment: %w", err)
+	}
+	return ref, nil
+}
+
+func readBalance(ctx context.Context, q db.Querier, accountID int64) (Balance, error) {
+	var b Balance
+	_, err := db.Collect(ctx, q, func(r db.Row) (struct{}, error) {
+		var (
+			kind    string
+			balance money.USDCents
+		)
+		err := r.Scan(&kind, &balance)
+		switch accountKind(kind) {
+		case customer:
+			b.Spendable = balance
+		case held:
+			b.Held = balance
+		case debt:
+			b.Debt = -balance
+		}
+		return struct{}{}, err
+	}, `SELECT kind, balance FROM wallet_ledger_accounts WHERE owner_id = $1`, accountID)
+	if err != nil {
+		return b, fmt.Errorf("wallet: read the balance of %d: %w", accountID, err)
+	}
+	return b, nil
+}
+
+// Captures are the company's side of charges that the customer sees already.
+const historyOf = ` FROM wallet_transactions WHERE account_id = $1 AND type <> 'capture'`
+
+func history(ctx context.Context, q db.Querier, accountID int64, limit, offset int) ([]transaction, error) {
+	return db.Collect(ctx, q, func(r db.Row) (t transaction, err error) {
+		var typ string
+		err = r.Scan(&t.ID, &typ, &t.Amount, &t.BalanceAfter, &t.Description, &t.Reference.Type, &t.Reference.ID, &t.CreatedAt, &t.ClientRef)
+		t.Type = Type(typ)
+		return t, err
+	}, `SELECT id, type, amount, balance_after, description, reference_type, reference_id, created_at, client_ref`+historyOf+`
+		ORDER BY id DESC LIMIT $2 OFFSET $3`, accountID, limit, offset)
+}
+
+func countHistory(ctx context.Context, q db.Querier, accountID int64) (n int, err error) {
+	err = q.QueryRow(ctx, `SELECT COUNT(*)`+historyOf, accountID).Scan(&n)
+	return n, err
+}

@@ -1,0 +1,382 @@
+// Package admin has the use cases of `stead admin`: what an operator does to an installation. It works beside running
+// servers, on their database: its changes reach them by signals within a second, and work of a hosting panel becomes a
+// job for them.
+//
+// It owns no tables. Changes go through the sections, with their rules; lists over all customers are read here.
+package admin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"stead.dev/stead/internal/commerce/addons"
+	"stead.dev/stead/internal/commerce/catalog"
+	"stead.dev/stead/internal/commerce/clocks"
+	"stead.dev/stead/internal/commerce/coupons"
+	"stead.dev/stead/internal/commerce/services"
+	"stead.dev/stead/internal/commerce/wallet"
+	"stead.dev/stead/internal/hosting/nodes"
+	"stead.dev/stead/internal/identity/account"
+	"stead.dev/stead/internal/identity/oauth"
+	"stead.dev/stead/internal/names/domains"
+	"stead.dev/stead/internal/platform/api"
+	"stead.dev/stead/internal/platform/clock"
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/money"
+	"stead.dev/stead/internal/platform/page"
+	"stead.dev/stead/internal/platform/secret"
+	"stead.dev/stead/internal/platform/switches"
+)
+
+// Sections are the administered sections; all but NodesURL are required.
+type Sections struct {
+	DB           *db.DB
+	Accounts     *account.Service
+	Applications *oauth.Service
+	Catalog      *catalog.Service
+	Wallet       *wallet.Service
+	Services     *services.Service
+	Switches     *switches.Switches
+	Nodes        *nodes.Service
+	Domains      *domains.Service
+	Resellers    Resellers
+	Clocks       *clocks.Service
+	Addons       *addons.Service
+	Coupons      *coupons.Service
+	Refunds      Refunds
+	Clock        clock.Clock
+	// NodesURL is where machines join; empty when it is not configured.
+	NodesURL string
+}
+
+// Admin is the use cases.
+type Admin struct{ Sections }
+
+// New makes the use cases.
+func New(s Sections) *Admin { return &Admin{s} }
+
+// User is an account as operators see it.
+type User struct {
+	ID            int64      `json:"id"`
+	Email         string     `json:"email"`
+	EmailVerified bool       `json:"email_verified"`
+	Name          string     `json:"name"`
+	Locale        string     `json:"locale"`
+	Currency      string     `json:"currency"`
+	Admin         bool       `json:"admin"`
+	TwoFactor     bool       `json:"two_factor"`
+	SuspendedAt   *time.Time `json:"suspended_at"`
+	SuspendReason string     `json:"suspend_reason"`
+	ClosedAt      *time.Time `json:"closed_at"`
+	CreatedAt     time.Time  `json:"created_at"`
+}
+
+func userOf(p account.Profile) User {
+	return User{
+		ID: p.ID, Email: p.Email, EmailVerified: p.EmailVerified, Name: p.Name, Locale: p.Locale, Currency: p.Currency,
+		Admin: p.Admin, TwoFactor: p.TwoFactor, SuspendedAt: p.SuspendedAt, SuspendReason: p.SuspendReason,
+		ClosedAt: p.ClosedAt, CreatedAt: p.CreatedAt,
+	}
+}
+
+// passwordBytes is the strength of generated passwords.
+const passwordBytes = 12
+
+// CreateUser creates an account. Without a password it generates one and returns it this once.
+func (a *Admin) CreateUser(ctx context.Context, n account.NewAccount) (u User, generated string, err error) {
+	if n.Password == "" {
+		generated = secret.Token("", passwordBytes)
+		n.Password = generated
+	}
+	if n.Name == "" {
+		n.Name, _, _ = strings.Cut(n.Email, "@")
+	}
+	// The operator vouches for the address.
+	n.Verified = true
+	p, err := a.Accounts.Create(ctx, n)
+	return userOf(p), generated, err
+}
+
+// Users reads a page of all accounts.
+func (a *Admin) Users(ctx context.Context, p page.Params) (*page.List[User], error) {
+	found, err := a.Accounts.List(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	users := make([]User, len(found.Data))
+	for i, profile := range found.Data {
+		users[i] = userOf(profile)
+	}
+	return &page.List[User]{Data: users, Meta: found.Meta}, nil
+}
+
+// User finds an account by id or mail address.
+func (a *Admin) User(ctx context.Context, who string) (User, error) {
+	p, err := a.Accounts.Find(ctx, who)
+	return userOf(p), err
+}
+
+// SetPassword sets the account's password, or generates and returns one, and ends its sessions and tokens.
+func (a *Admin) SetPassword(ctx context.Context, who, password string) (u User, generated string, err error) {
+	if u, err = a.User(ctx, who); err != nil {
+		return u, "", err
+	}
+	if password == "" {
+		generated = secret.Token("", passwordBytes)
+		password = generated
+	}
+	return u, generated, a.Accounts.SetPassword(ctx, u.ID, password)
+}
+
+// SetAdmin grants or revokes the admin role.
+func (a *Admin) SetAdmin(ctx context.Context, who string, admin bool) (User, error) {
+	return a.change(ctx, who, func(id int64) error { return a.Accounts.SetAdmin(ctx, id, admin) })
+}
+
+// SuspendUser ends the account's sessions and refuses its tokens.
+func (a *Admin) SuspendUser(ctx context.Context, who, reason string) (User, error) {
+	return a.change(ctx, who, func(id int64) error { return a.Accounts.Suspend(ctx, id, reason) })
+}
+
+// UnsuspendUser opens the account again.
+func (a *Admin) UnsuspendUser(ctx context.Context, who string) (User, error) {
+	return a.change(ctx, who, func(id int64) error { return a.Accounts.Unsuspend(ctx, id) })
+}
+
+// ResetTwoFactor switches the second factor off for an owner who lost it.
+func (a *Admin) ResetTwoFactor(ctx context.Context, who string) (User, error) {
+	return a.change(ctx, who, func(id int64) error { return a.Accounts.ResetTwoFactor(ctx, id) })
+}
+
+// CloseUser removes personal data from an account, for good. It refuses an account with live services or domains, and
+// one with money or a debt, unless leaveMoney is set.
+func (a *Admin) CloseUser(ctx context.Context, who string, leaveMoney bool) (User, error) {
+	b, err := a.Balance(ctx, who)
+	if err != nil {
+		return User{}, err
+	}
+	if !leaveMoney && (b.Balance != 0 || b.Debt != 0) {
+		return User{}, fault.InUse.Wrapf("its wallet has %v, and a debt of %v", b.Balance, b.Debt)
+	}
+	return a.change(ctx, who, func(id int64) error { return a.Accounts.Close(ctx, id) })
+}
+
+func (a *Admin) change(ctx context.Context, who string, f func(id int64) error) (User, error) {
+	u, err := a.User(ctx, who)
+	if err != nil {
+		return u, err
+	}
+	if err := f(u.ID); err != nil {
+		return u, err
+	}
+	return a.User(ctx, strconv.FormatInt(u.ID, 10))
+}
+
+// Balance is the state of an account's wallet.
+type Balance struct {
+	Account int64          `json:"account"`
+	Balance money.USDCents `json:"balance_usd_cents"`
+	Held    money.USDCents `json:"held_usd_cents"`
+	Debt    money.USDCents `json:"debt_usd_cents"`
+}
+
+// Balance reads an account's wallet.
+func (a *Admin) Balance(ctx context.Context, who string) (Balance, error) {
+	u, err := a.User(ctx, who)
+	if err != nil {
+		return Balance{}, err
+	}
+	b, err := a.Wallet.Balance(ctx, a.DB, u.ID)
+	return Balance{Account: u.ID, Balance: b.Spendable, Held: b.Held, Debt: b.Debt}, err
+}
+
+// Credit credits an account. Its owner sees the reason; actor is the operator, for the records.
+func (a *Admin) Credit(ctx context.Context, who string, amount money.USDCents, reason, actor string) (Balance, error) {
+	if strings.TrimSpace(reason) == "" {
+		return Balance{}, fault.Validation.Wrapf("a credit needs a reason; its owner sees it")
+	}
+	if amount <= 0 {
+		return Balance{}, fault.Validation.Wrapf("a credit is more than nothing")
+	}
+	u, err := a.User(ctx, who)
+	if err != nil {
+		return Balance{}, err
+	}
+	err = a.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+		return a.Wallet.Credit(ctx, tx, wallet.Credit{
+			AccountID: u.ID, Amount: amount, Type: wallet.TypeAdjustment, Reason: reason, Actor: actor,
+		})
+	})
+	if errors.Is(err, wallet.ErrBadAmount) {
+		err = fault.Validation.Wrap(err)
+	}
+	if err != nil {
+		return Balance{}, err
+	}
+	return a.Balance(ctx, u.Email)
+}
+
+// ConfirmTopup credits a top-up by bank transfer whose money has arrived. received must equal the amount to pay.
+func (a *Admin) ConfirmTopup(ctx context.Context, topup int64, received money.USDCents) error {
+	return a.Wallet.ConfirmBankTransfer(ctx, topup, received)
+}
+
+// Application is an OAuth application as operators see it.
+type Application struct {
+	ID           int64     `json:"id"`
+	ClientID     string    `json:"client_id"`
+	OwnerID      int64     `json:"owner_id"`
+	Name         string    `json:"name"`
+	Type         string    `json:"type"`
+	RedirectURIs []string  `json:"redirect_uris"`
+	Scopes       []string  `json:"scopes"`
+	Sandbox      bool      `json:"sandbox"`
+	FirstParty   bool      `json:"first_party"`
+	Disabled     bool      `json:"disabled"`
+	CreatedAt    time.Time `json:"created_at"`
+	// ClientSecret is returned when it was just created, and never again.
+	ClientSecret string `json:"client_secret,omitempty"`
+}
+
+func applicationOf(app oauth.Application) Application {
+	return Application{
+		ID: app.ID, ClientID: app.ClientID, OwnerID: app.OwnerID, Name: app.Name, Type: string(app.Type),
+		RedirectURIs: app.RedirectURIs, Scopes: app.Scopes, Sandbox: app.Sandbox, FirstParty: app.FirstParty,
+		Disabled: app.Disabled, CreatedAt: app.CreatedAt,
+	}
+}
+
+// Applications reads a page of all applications, oldest first.
+func (a *Admin) Applications(ctx context.Context, p page.Params) ([]Application, error) {
+	found, err := a.Sections.Applications.AllApplications(ctx, p.Limit(), p.Offset())
+	apps := make([]Application, len(found))
+	for i, app := range found {
+		apps[i] = applicationOf(app)
+	}
+	return apps, err
+}
+
+// CreateApplication registers an application for an account.
+func (a *Admin) CreateApplication(ctx context.Context, owner string, r oauth.Registration) (Application, error) {
+	u, err := a.User(ctx, owner)
+	if err != nil {
+		return Application{}, err
+	}
+	made, clientSecret, err := a.Sections.Applications.CreateApplication(ctx, u.ID, r)
+	app := applicationOf(made)
+	app.ClientSecret = clientSecret
+	return app, err
+}
+
+// DisableApplication refuses the application's tokens until it is enabled again.
+func (a *Admin) DisableApplication(ctx context.Context, clientID string, disabled bool) (app Application, err error) {
+	err = a.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+		found, err := a.Sections.Applications.SetDisabled(ctx, tx, clientID, disabled)
+		app = applicationOf(found)
+		return err
+	})
+	return app, err
+}
+
+// Section is a section of the platform and whether it is on.
+type Section struct {
+	Key     api.Section `json:"key"`
+	Title   string      `json:"title"`
+	Enabled bool        `json:"enabled"`
+}
+
+// ListSections lists all sections in the specification's order.
+func (a *Admin) ListSections() []Section {
+	all := api.Sections()
+	out := make([]Section, len(all))
+	for i, s := range all {
+		out[i] = Section{Key: s, Title: s.Title(), Enabled: a.Switches.Enabled(s)}
+	}
+	return out
+}
+
+// SetSections switches sections on or off, all of them or none.
+func (a *Admin) SetSections(ctx context.Context, keys []string, on bool) error {
+	for _, k := range keys {
+		if !api.Section(k).Known() {
+			return fault.NotFound.Wrapf("there is no section %q; stead admin sections list shows them", k)
+		}
+	}
+	return a.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+		for _, k := range slices.Sorted(slices.Values(keys)) {
+			if err := a.Switches.Set(ctx, tx, api.Section(k), on); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// ImportCatalog replaces the catalogue by the file.
+func (a *Admin) ImportCatalog(ctx context.Context, file []byte) (r catalog.Report, err error) {
+	err = a.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+		r, err = a.Catalog.Import(ctx, tx, file)
+		return err
+	})
+	return r, err
+}
+
+// ExportCatalog writes the catalogue as a file for ImportCatalog.
+func (a *Admin) ExportCatalog(ctx context.Context) ([]byte, error) {
+	return a.Catalog.Export(ctx, a.DB)
+}
+
+// ImportDomains replaces the price book of domains by the file.
+func (a *Admin) ImportDomains(ctx context.Context, file []byte) (r domains.Report, err error) {
+	err = a.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+		r, err = a.Domains.Import(ctx, tx, file)
+		return err
+	})
+	return r, err
+}
+
+// ExportDomains writes the price book as a file for ImportDomains.
+func (a *Admin) ExportDomains(ctx context.Context) ([]byte, error) {
+	return a.Domains.Export(ctx, a.DB)
+}
+
+// ParseUSD parses an amount of dollars: 25, 25.5, 25.00.
+func ParseUSD(text string) (money.USDCents, error) {
+	cents, ok := hundredths(strings.TrimPrefix(text, "$"))
+	if !ok {
+		return 0, fmt.Errorf("%q is not an amount of US dollars such as 25 or 25.00", text)
+	}
+	return money.USDCents(cents), nil
+}
+
+// ParsePercent parses a percentage: 20, 12.5, 12.5%. It returns hundredths of a percent.
+func ParsePercent(text string) (int, error) {
+	basisPoints, ok := hundredths(strings.TrimSuffix(text, "%"))
+	if !ok || basisPoints > 10_000 {
+		return 0, fmt.Errorf("%q is not a percentage such as 20 or 12.5", text)
+	}
+	return int(basisPoints), nil
+}
+
+// hundredths parses a number of at most two decimals.
+func hundredths(text string) (int64, bool) {
+	whole, part, pointed := strings.Cut(text, ".")
+	if whole == "" || len(part) > 2 || (pointed && part == "") {
+		return 0, false
+	}
+	for len(part) < 2 {
+		part += "0"
+	}
+	digits := whole + part
+	if strings.Trim(digits, "0123456789") != "" {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(digits, 10, 64)
+	return n, err == nil
+}

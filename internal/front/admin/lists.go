@@ -1,0 +1,130 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"stead.dev/stead/internal/commerce/services"
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/money"
+	"stead.dev/stead/internal/platform/page"
+)
+
+// Service is a service as operators see it.
+type Service struct {
+	ID            int64      `json:"id"`
+	AccountID     int64      `json:"account_id"`
+	Email         string     `json:"email"`
+	OrderID       int64      `json:"order_id"`
+	Type          string     `json:"type"`
+	Label         string     `json:"label"`
+	Domain        *string    `json:"domain"`
+	Plan          string     `json:"plan"`
+	Status        string     `json:"status"`
+	SuspendReason *string    `json:"suspend_reason"`
+	Panel         string     `json:"panel"`
+	CreatedAt     time.Time  `json:"created_at"`
+	ExpiresAt     *time.Time `json:"expires_at"`
+}
+
+const selectService = `SELECT s.id, s.account_id, u.email, s.order_id, s.type, s.label, s.domain, s.plan_slug, s.status,
+		s.suspend_reason, s.panel, s.created_at, s.expires_at
+	FROM services s JOIN account_users u ON u.id = s.account_id`
+
+func scanService(r db.Row) (s Service, err error) {
+	err = r.Scan(&s.ID, &s.AccountID, &s.Email, &s.OrderID, &s.Type, &s.Label, &s.Domain, &s.Plan, &s.Status,
+		&s.SuspendReason, &s.Panel, &s.CreatedAt, &s.ExpiresAt)
+	return s, err
+}
+
+// ListServices reads a page of all customers' services, oldest first; status, when given, selects a state.
+func (a *Admin) ListServices(ctx context.Context, status string, p page.Params) (*page.List[Service], error) {
+	const matching = ` WHERE CAST($1 AS TEXT) = '' OR s.status = $1`
+	var total int
+	if err := a.DB.QueryRow(ctx, `SELECT COUNT(*) FROM services s`+matching, status).Scan(&total); err != nil {
+		return nil, err
+	}
+	rows, err := db.Collect(ctx, a.DB, scanService, selectService+matching+` ORDER BY s.id LIMIT $2 OFFSET $3`,
+		status, p.Limit(), p.Offset())
+	if err != nil {
+		return nil, err
+	}
+	return page.Of(p, total, rows), nil
+}
+
+// Service reads one service.
+func (a *Admin) Service(ctx context.Context, id int64) (Service, error) {
+	s, err := scanService(a.DB.QueryRow(ctx, selectService+` WHERE s.id = $1`, id))
+	if errors.Is(err, db.ErrNoRows) {
+		err = fault.NotFound.New()
+	}
+	return s, err
+}
+
+// SuspendService takes a service offline, by a running server.
+func (a *Admin) SuspendService(ctx context.Context, id int64, reason string) (Service, error) {
+	return a.move(ctx, id, func(ctx context.Context, tx *db.Tx) error {
+		return a.Services.Suspend(ctx, tx, id, services.SuspendReason(reason))
+	})
+}
+
+// UnsuspendService brings it back.
+func (a *Admin) UnsuspendService(ctx context.Context, id int64) (Service, error) {
+	return a.move(ctx, id, func(ctx context.Context, tx *db.Tx) error { return a.Services.Unsuspend(ctx, tx, id) })
+}
+
+// TerminateService ends a suspended service. A running server makes the final backup and removes the account.
+func (a *Admin) TerminateService(ctx context.Context, id int64) (Service, error) {
+	return a.move(ctx, id, func(ctx context.Context, tx *db.Tx) error { return a.Services.Terminate(ctx, tx, id) })
+}
+
+// EndServiceUnkept ends a terminating service without its final backup, which could not be made.
+func (a *Admin) EndServiceUnkept(ctx context.Context, id int64) (Service, error) {
+	return a.move(ctx, id, func(ctx context.Context, tx *db.Tx) error { return a.Services.EndUnkept(ctx, tx, id) })
+}
+
+// RestoreService restores a terminated service, as long as its final backup is kept.
+func (a *Admin) RestoreService(ctx context.Context, id int64) (Service, error) {
+	return a.move(ctx, id, func(ctx context.Context, tx *db.Tx) error { return a.Services.Restore(ctx, tx, id) })
+}
+
+func (a *Admin) move(ctx context.Context, id int64, f func(ctx context.Context, tx *db.Tx) error) (Service, error) {
+	if err := a.DB.InTx(ctx, f); err != nil {
+		return Service{}, err
+	}
+	return a.Service(ctx, id)
+}
+
+// Topup is a payment that an operator may have to confirm.
+type Topup struct {
+	ID        int64          `json:"id"`
+	AccountID int64          `json:"account_id"`
+	Email     string         `json:"email"`
+	Gateway   string         `json:"gateway"`
+	Status    string         `json:"status"`
+	Amount    money.USDCents `json:"amount_usd_cents"`
+	// Total is the payment of the customer: the amount and the gateway's fee.
+	Total     money.USDCents `json:"total_usd_cents"`
+	CreatedAt time.Time      `json:"created_at"`
+	ExpiresAt time.Time      `json:"expires_at"`
+}
+
+// OpenTopups reads a page of the unpaid top-ups, oldest first.
+func (a *Admin) OpenTopups(ctx context.Context, p page.Params) (*page.List[Topup], error) {
+	const open = ` FROM wallet_topups t JOIN account_users u ON u.id = t.account_id WHERE t.status IN ('pending', 'processing')`
+	var total int
+	if err := a.DB.QueryRow(ctx, `SELECT COUNT(*)`+open).Scan(&total); err != nil {
+		return nil, err
+	}
+	rows, err := db.Collect(ctx, a.DB, func(r db.Row) (t Topup, err error) {
+		err = r.Scan(&t.ID, &t.AccountID, &t.Email, &t.Gateway, &t.Status, &t.Amount, &t.Total, &t.CreatedAt, &t.ExpiresAt)
+		return t, err
+	}, `SELECT t.id, t.account_id, u.email, t.gateway, t.status, t.amount, t.amount + t.fee, t.created_at, t.expires_at`+
+		open+` ORDER BY t.id LIMIT $1 OFFSET $2`, p.Limit(), p.Offset())
+	if err != nil {
+		return nil, err
+	}
+	return page.Of(p, total, rows), nil
+}

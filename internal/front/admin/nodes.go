@@ -1,0 +1,104 @@
+package admin
+
+import (
+	"context"
+	"time"
+
+	"stead.dev/stead/internal/hosting/nodes"
+	"stead.dev/stead/internal/platform/nodelink"
+)
+
+// Node is a hosting machine as operators see it.
+type Node struct {
+	ID             int64             `json:"id"`
+	Name           string            `json:"name"`
+	Location       string            `json:"location"`
+	State          string            `json:"state"`
+	Services       int64             `json:"services"`
+	MaxAccounts    int64             `json:"max_accounts"`
+	SoldDiskMB     int64             `json:"sold_disk_mb"`
+	SellableDiskMB int64             `json:"sellable_disk_mb"`
+	Address        string            `json:"address"`
+	Version        string            `json:"version"`
+	Capabilities   []string          `json:"capabilities"`
+	Capacity       nodelink.Capacity `json:"capacity"`
+	CertificateEnd *time.Time        `json:"certificate_ends_at"`
+	JoinedAt       *time.Time        `json:"joined_at"`
+	LastSeenAt     *time.Time        `json:"last_seen_at"`
+}
+
+func (a *Admin) node(n nodes.Node) Node {
+	shown := Node{
+		ID: n.ID, Name: n.Name, Location: n.Location, State: string(n.Shown(a.Clock.Now())), Services: n.Placed,
+		MaxAccounts: n.MaxAccounts, SoldDiskMB: n.PlacedDiskMB, SellableDiskMB: n.Capacity.DiskMB * n.DiskPercent / 100,
+		Address: n.Address, Version: n.Version, Capabilities: []string{}, Capacity: n.Capacity,
+		CertificateEnd: n.CertificateEndsAt, JoinedAt: n.JoinedAt, LastSeenAt: n.LastSeenAt,
+	}
+	for _, c := range n.Capabilities {
+		shown.Capabilities = append(shown.Capabilities, string(c))
+	}
+	return shown
+}
+
+// ListNodes lists all separate hosting machines.
+func (a *Admin) ListNodes(ctx context.Context) ([]Node, error) {
+	found, err := a.Nodes.List(ctx)
+	list := make([]Node, len(found))
+	for i, n := range found {
+		list[i] = a.node(n)
+	}
+	return list, err
+}
+
+// Invitation is a machine's token for joining. It is shown once.
+type Invitation struct {
+	Node      Node      `json:"node"`
+	URL       string    `json:"url"`
+	Token     string    `json:"token"`
+	ExpiresAt time.Time `json:"expires_at"`
+	Command   string    `json:"command"`
+}
+
+func (a *Admin) invitation(n nodes.Node, token string, err error) (Invitation, error) {
+	if err != nil {
+		return Invitation{}, err
+	}
+	address := a.NodesURL
+	if address == "" {
+		address = "URL"
+	}
+	i := Invitation{Node: a.node(n), URL: a.NodesURL, Token: token, Command: "stead node join --url " + address +
+		" --token " + token + " --address THIS_MACHINE:8443"}
+	if n.TokenExpiresAt != nil {
+		i.ExpiresAt = *n.TokenExpiresAt
+	}
+	return i, nil
+}
+
+// AddNode invites a machine to become a node.
+func (a *Admin) AddNode(ctx context.Context, n nodes.NewNode) (Invitation, error) {
+	return a.invitation(a.Nodes.Add(ctx, n))
+}
+
+// RejoinNode invites a machine to replace a node's.
+func (a *Admin) RejoinNode(ctx context.Context, name string) (Invitation, error) {
+	return a.invitation(a.Nodes.Rejoin(ctx, name))
+}
+
+// DrainNode stops placing services on a node.
+func (a *Admin) DrainNode(ctx context.Context, name string) (Node, error) {
+	n, err := a.Nodes.Drain(ctx, name)
+	return a.node(n), err
+}
+
+// ResumeNode undoes DrainNode.
+func (a *Admin) ResumeNode(ctx context.Context, name string) (Node, error) {
+	n, err := a.Nodes.Resume(ctx, name)
+	return a.node(n), err
+}
+
+// RemoveNode ends a node.
+func (a *Admin) RemoveNode(ctx context.Context, name string, force bool) (Node, error) {
+	n, err := a.Nodes.Remove(ctx, name, force)
+	return a.node(n), err
+}

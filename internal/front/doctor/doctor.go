@@ -1,0 +1,163 @@
+// Package doctor examines an installation from outside, and says what is wrong and what to do about it. It changes
+// nothing, needs no running server, and continues after a failure, so that one report has all findings.
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"stead.dev/stead/internal/platform/clock"
+	"stead.dev/stead/internal/platform/config"
+	"stead.dev/stead/internal/platform/db"
+)
+
+// Status is the result of a check.
+type Status string
+
+// The results, from good to bad. A check is skipped when its object does not exist, or could not be reached for a
+// reason that another check reports.
+const (
+	OK   Status = "ok"
+	Skip Status = "skip"
+	Warn Status = "warn"
+	Fail Status = "fail"
+)
+
+// Check is one finding.
+type Check struct {
+	Name   string `json:"name"`
+	Status Status `json:"status"`
+	// Found is the observation, Do the remedy.
+	Found string `json:"found"`
+	Do    string `json:"do,omitempty"`
+}
+
+// Report is all findings in the order of the checks.
+type Report struct {
+	Checks []Check `json:"checks"`
+	// Worst of the findings; a skipped check counts as good.
+	Worst Status `json:"worst"`
+}
+
+// Ledger recomputes the money of the wallet from its postings: an error says what does not add up.
+type Ledger func(ctx context.Context, d *db.DB) error
+
+// Installation is the examined installation.
+type Installation struct {
+	Config config.Config
+	Clock  clock.Clock
+	// DatabaseFile and KeyFile are where the server would look for them.
+	DatabaseFile, KeyFile, NodeDir string
+	Ledger                         Ledger
+	// Invoices checks that the numbers of invoices have no gap.
+	Invoices Ledger
+	// Registry checks that the registry of domain names accepts our login; nil when none is configured.
+	Registry func(ctx context.Context) error
+	// Nodes lists the hosting machines that have joined, and calls each.
+	Nodes func(ctx context.Context, d *db.DB) ([]Node, error)
+	// Version of this program.
+	Version string
+}
+
+// patience bounds each check: a service that does not answer is a finding, not a reason to wait.
+const patience = 5 * time.Second
+
+// Examine makes the report.
+func Examine(ctx context.Context, in Installation) Report {
+	e := &examination{Installation: in}
+	e.look(ctx, "configuration", e.configuration)
+	e.look(ctx, "data directory", e.dataDir)
+	e.look(ctx, "disk space", e.disk)
+	e.look(ctx, "key file", e.key)
+	e.look(ctx, "database", e.database)
+	if e.db != nil {
+		defer func() { _ = e.db.Close() }()
+	}
+	e.look(ctx, "migrations", e.migrations)
+	e.look(ctx, "ledger", e.ledger)
+	e.look(ctx, "invoices", e.invoices)
+	e.look(ctx, "failed jobs", e.jobs)
+	e.look(ctx, "base URL", e.baseURL)
+	e.look(ctx, "server", e.server)
+	e.look(ctx, "certificate", e.certificate)
+	e.look(ctx, "mail", e.mail)
+	if e.Registry != nil {
+		e.look(ctx, "registry", e.registry)
+	}
+	e.look(ctx, "node", e.node)
+	e.lookAll(ctx, "nodes", e.nodes)
+	e.look(ctx, "clock", e.clockOffset)
+	return e.report()
+}
+
+// Unreadable is the report of an installation whose configuration cannot be read; nothing else can be checked.
+func Unreadable(err error) Report {
+	return Report{Worst: Fail, Checks: []Check{{
+		Name: "configuration", Status: Fail, Found: err.Error(), Do: "correct the settings; `stead config` explains them",
+	}}}
+}
+
+type examination struct {
+	Installation
+	db     *db.DB
+	checks []Check
+}
+
+// look runs one check with its own timeout.
+func (e *examination) look(ctx context.Context, name string, check func(context.Context) Check) {
+	e.lookAll(ctx, name, func(ctx context.Context) []Check { return []Check{check(ctx)} })
+}
+
+// lookAll runs one check that may have several findings.
+func (e *examination) lookAll(ctx context.Context, name string, check func(context.Context) []Check) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for _, c := range check(ctx) {
+		c.Name = name
+		e.checks = append(e.checks, c)
+	}
+}
+
+func (e *examination) report() Report {
+	r := Report{Checks: e.checks, Worst: OK}
+	for _, worse := range []Status{Warn, Fail} {
+		if slices.ContainsFunc(e.checks, func(c Check) bool { return c.Status == worse }) {
+			r.Worst = worse
+		}
+	}
+	return r
+}
+
+func ok(format string, args ...any) Check { return found(OK, "", format, args) }
+
+func skip(found string) Check { return Check{Status: Skip, Found: found} }
+
+func warn(do, format string, args ...any) Check {
+	return found(Warn, do, format, args)
+}
+
+func fail(do, format string, args ...any) Check {
+	return found(Fail, do, format, args)
+}
+
+// found formats an observation as one line; drivers' errors may have several.
+func found(status Status, do, format string, args []any) Check {
+	return Check{Status: status, Found: strings.Join(strings.Fields(fmt.Sprintf(format, args...)), " "), Do: do}
+}
+
+// Write prints the report for people.
+func (r Report) Write(w io.Writer) error {
+	table := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
+	for _, c := range r.Checks {
+		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\n", c.Status, c.Name, c.Found) // tabwriter reports errors at Flush
+		if c.Do != "" {
+			_, _ = fmt.Fprintf(table, "\t\t→ %s\n", c.Do)
+		}
+	}
+	return table.Flush()
+}

@@ -1,0 +1,96 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"stead.dev/stead/internal/platform/config"
+	"stead.dev/stead/internal/platform/nodelink"
+)
+
+// Node is a hosting machine that has joined.
+type Node struct {
+	Name, Address, Version string
+	// LastSeen is when it joined or reported last; Silent says that a report is overdue.
+	LastSeen time.Time
+	Silent   bool
+	// Unreachable is why it could not be called; nil: it answered.
+	Unreachable     error
+	CertificateEnds time.Time
+	DiskFreeMB      int64
+	DiskLow         bool // too low for further services
+	// Closed is why no service, however small, is placed there; empty: it has room.
+	Closed string
+}
+
+// certificateLate is the remaining life of a certificate that should have been renewed long ago: renewal is at half of
+// its life.
+const certificateLate = nodelink.NodeLifetime / 4
+
+// nodes checks the separate hosting machines; a problem of one is a finding of its own.
+func (e *examination) nodes(ctx context.Context) []Check {
+	if e.db == nil {
+		return []Check{skip("no database to look at")}
+	}
+	all, err := e.Nodes(ctx, e.db)
+	switch {
+	case err != nil:
+		return []Check{skip(fmt.Sprintf("they cannot be looked at: %v", err))}
+	case len(all) == 0 && e.Config.Panel == config.PanelNodes:
+		return []Check{fail("run: stead admin nodes add", "none has joined, so no service can be sold")}
+	case len(all) == 0:
+		return []Check{skip("none has joined")}
+	}
+	var (
+		findings []Check
+		closed   []string
+	)
+	for _, n := range all {
+		findings = append(findings, e.nodeProblems(n)...)
+		if n.Closed != "" {
+			closed = append(closed, n.Name+" "+n.Closed)
+		}
+	}
+	if len(closed) == len(all) && e.Config.Panel == config.PanelNodes {
+		findings = append(findings, fail("run: stead admin nodes add", "no service can be sold: %s", strings.Join(closed, "; ")))
+	}
+	if len(findings) == 0 {
+		findings = []Check{ok("%d report and answer; %d of them have room", len(all), len(all)-len(closed))}
+	}
+	return findings
+}
+
+// nodeProblems returns the problems of one node.
+func (e *examination) nodeProblems(n Node) (findings []Check) {
+	left := n.CertificateEnds.Sub(e.Clock.Now())
+	seen := n.LastSeen.UTC().Format(time.DateTime)
+	switch {
+	case left <= 0:
+		findings = append(findings, fail("run: stead admin nodes rejoin "+n.Name+", and there what it prints",
+			"the certificate of %s ended on %s", n.Name, n.CertificateEnds.Format(time.DateOnly)))
+	case n.Silent && n.Unreachable != nil:
+		findings = append(findings, fail("look at the machine and at its agent there: systemctl status stead-node",
+			"%s has not reported since %s UTC, and %s cannot be called: %v", n.Name, seen, n.Address, n.Unreachable))
+	case n.Silent:
+		findings = append(findings, fail("let it reach STEAD_NODES_URL, and look into the log of stead-node there",
+			"%s answers, but has not reported since %s UTC", n.Name, seen))
+	case n.Unreachable != nil:
+		findings = append(findings, fail("let the control plane reach the port of its agent; docs/nodes.md tells of the ports",
+			"%s reports, but %s cannot be called: %v", n.Name, n.Address, n.Unreachable))
+	}
+	if left > 0 && left < certificateLate {
+		findings = append(findings, warn("look into the log of stead-node there: it renews at half of the certificate's life",
+			"the certificate of %s ends on %s", n.Name, n.CertificateEnds.Format(time.DateOnly)))
+	}
+	if n.DiskLow {
+		findings = append(findings, warn("free space there, or have its customers move: it gets no more services",
+			"%s has %d MB of its disk free", n.Name, n.DiskFreeMB))
+	}
+	if n.Version != e.Version {
+		findings = append(findings, warn("upgrade the older one: what it does not know yet is refused",
+			"%s runs version %s, this is %s", n.Name, n.Version, e.Version))
+	}
+	return findings
+}

@@ -1,0 +1,203 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"stead.dev/stead/internal/platform/config"
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/schema"
+	"stead.dev/stead/internal/platform/secret"
+)
+
+func (e *examination) configuration(context.Context) Check {
+	c := e.Config
+	local := loopbackURL(c.BaseURL)
+	switch {
+	case c.Demo && !local:
+		return fail("set STEAD_DEMO=false: the demo account's password is known to everybody",
+			"demo mode is on at the public address %s", c.BaseURL)
+	case !c.Throttle && !local:
+		return warn("set STEAD_THROTTLE=true", "requests are not limited at the public address %s", c.BaseURL)
+	case c.AllowLoopbackTargets && !local:
+		return warn("set STEAD_ALLOW_LOOPBACK_TARGETS=false", "customers may point webhooks and monitors at this machine")
+	case c.Demo:
+		return warn("set STEAD_DEMO=false before real customers come", "complete; demo mode is on")
+	default:
+		return ok("complete")
+	}
+}
+
+func (e *examination) dataDir(context.Context) Check {
+	dir := e.Config.DataDir
+	open, mode := fs.FileMode(0o027), "700"
+	if e.Config.NodeMachine == config.MachineLinux {
+		open, mode = 0o026, "711" // the users of accounts traverse it to reach their homes
+	}
+	info, err := os.Stat(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return skip(dir + " does not exist yet; the first start makes it")
+	case err != nil:
+		return fail("let the user that runs Stead read it", "%v", err)
+	case !info.IsDir():
+		return fail("name a folder in STEAD_DATA_DIR", "%s is not a folder", dir)
+	case info.Mode().Perm()&open != 0:
+		return warn("run: chmod "+mode+" "+dir, "%s is open to other users of the machine (mode %04o)", dir, info.Mode().Perm())
+	}
+	probe, err := os.CreateTemp(dir, ".doctor-*")
+	if err != nil {
+		return fail("let the user that runs Stead write there (doctor runs as the present user)", "%v", err)
+	}
+	_ = probe.Close()
+	if err := os.Remove(probe.Name()); err != nil {
+		return fail("remove the file by hand", "%v", err)
+	}
+	return ok("%s is writable and closed to others", dir)
+}
+
+// Limits of free space: below the first the database may stop soon, below the second customers' uploads may fill it.
+const (
+	criticalSpace = 256 << 20
+	littleSpace   = 2 << 30
+)
+
+func (e *examination) disk(context.Context) Check {
+	var s unix.Statfs_t
+	if err := unix.Statfs(e.Config.DataDir, &s); err != nil {
+		return skip("the data directory cannot be measured")
+	}
+	free := s.Bavail * uint64(s.Bsize) //nolint:gosec // a block has a positive size
+	mib := free >> 20
+	switch {
+	case free < criticalSpace:
+		return fail("free space or move the data directory: without space nothing can be sold or paid", "%d MiB are free", mib)
+	case free < littleSpace:
+		return warn("free space soon", "%d MiB are free", mib)
+	case s.Files > 0 && s.Ffree < s.Files/100:
+		return warn("remove files: sites of many small files use up inodes first", "less than 1%% of the inodes are free")
+	default:
+		return ok("%d MiB are free", mib)
+	}
+}
+
+func (e *examination) key(context.Context) Check {
+	if e.Config.SecretKey != "" {
+		if _, err := secret.ParseKeyset([]byte(e.Config.SecretKey.Reveal())); err != nil {
+			return fail("give STEAD_SECRET_KEY the content of a key file", "%v", err)
+		}
+		return ok("from STEAD_SECRET_KEY")
+	}
+	if _, err := os.Stat(e.KeyFile); errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Stat(e.DatabaseFile); err == nil {
+			return fail("restore the key file from its backup: stored secrets (two-factor seeds) cannot be read without it",
+				"there is a database but no key file at %s", e.KeyFile)
+		}
+		return skip(e.KeyFile + " does not exist yet; the first start makes it")
+	}
+	if _, err := secret.OpenKeyFile(e.KeyFile); err != nil {
+		return fail("see the message; never replace the file by a new one", "%v", err)
+	}
+	return ok("%s; keep a backup of it apart from the database's", e.KeyFile)
+}
+
+func (e *examination) database(ctx context.Context) Check {
+	if e.Config.SQLite() {
+		if _, err := os.Stat(e.DatabaseFile); errors.Is(err, fs.ErrNotExist) {
+			return skip(e.DatabaseFile + " does not exist yet; the first start makes it")
+		}
+	}
+	d, err := db.Open(ctx, db.Config{URL: e.Config.DatabaseURL.Reveal(), Path: e.DatabaseFile, Clock: e.Clock, MaxConns: 2})
+	if err != nil {
+		return fail("check that the database runs and that STEAD_DATABASE_URL names it", "%v", err)
+	}
+	e.db = d
+	if !d.Shared() {
+		var verdict string
+		if err := d.QueryRow(ctx, "PRAGMA quick_check(1)").Scan(&verdict); err != nil && ctx.Err() == nil {
+			return fail("restore the database from its backup", "the file cannot be read: %v", err)
+		}
+		if verdict != "" && verdict != "ok" {
+			return fail("stop the server, keep a copy of the file, restore the database from its backup", "the file is damaged: %s", verdict)
+		}
+		return ok("SQLite at %s", e.DatabaseFile)
+	}
+	var now time.Time
+	if err := d.QueryRow(ctx, "SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT)").Scan(&now); err != nil {
+		return fail("see the message", "the database answers no queries: %v", err)
+	}
+	if off := e.Clock.Now().Add(-e.Config.ClockOffset).Sub(now).Abs(); off > 2*time.Second {
+		return warn("synchronize the clocks of all machines (chrony, systemd-timesyncd)",
+			"PostgreSQL; its clock and this machine's differ by %v", off.Round(time.Millisecond))
+	}
+	return ok("PostgreSQL answers")
+}
+
+func (e *examination) migrations(ctx context.Context) Check {
+	if e.db == nil {
+		return skip("no database to look at")
+	}
+	all, err := schema.Status(ctx, e.db)
+	if errors.Is(err, schema.ErrUnreleased) {
+		return fail("move the database away and begin with an empty one", "%v", err)
+	}
+	if err != nil {
+		return fail("run: stead migrate", "%v", err)
+	}
+	pending := 0
+	for _, m := range all {
+		if !m.Applied {
+			pending++
+		}
+	}
+	if pending > 0 {
+		return fail("run: stead migrate (or restart the server, which does the same)", "%d of %d are not applied", pending, len(all))
+	}
+	return ok("all %d applied", len(all))
+}
+
+func (e *examination) ledger(ctx context.Context) Check {
+	if e.db == nil {
+		return skip("no database to look at")
+	}
+	if err := e.Ledger(ctx, e.db); err != nil {
+		return fail("stop selling (stead admin sections off orders wallet), keep a copy of the database, and report it with the message",
+			"%v", err)
+	}
+	return ok("every transaction sums to zero and every balance is that of its postings")
+}
+
+func (e *examination) invoices(ctx context.Context) Check {
+	if e.db == nil {
+		return skip("no database to look at")
+	}
+	if err := e.Invoices(ctx, e.db); err != nil {
+		return fail("stop selling (stead admin sections off orders wallet), keep a copy of the database, and report it with the message",
+			"%v", err)
+	}
+	return ok("the numbers of invoices have no gap")
+}
+
+func (e *examination) jobs(ctx context.Context) Check {
+	if e.db == nil {
+		return skip("no database to look at")
+	}
+	var given, waiting int
+	err := e.db.QueryRow(ctx, `SELECT COUNT(CASE WHEN state = 'discarded' THEN 1 END), COUNT(CASE WHEN state = 'retryable' THEN 1 END)
+		FROM river_job WHERE state IN ('discarded', 'retryable')`).Scan(&given, &waiting)
+	switch {
+	case err != nil:
+		return skip("the queue cannot be read")
+	case given > 0:
+		return warn("look for level ERROR and msg \"job\" in the log; each says its kind and cause", "%d jobs failed for good", given)
+	case waiting > 0:
+		return warn("look for level WARN and msg \"job\" in the log", "%d jobs failed and will be tried again", waiting)
+	default:
+		return ok("none")
+	}
+}

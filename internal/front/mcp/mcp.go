@@ -1,0 +1,267 @@
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"stead.dev/stead/internal/platform/api"
+	"stead.dev/stead/internal/platform/auth"
+	"stead.dev/stead/internal/platform/fault"
+)
+
+// Tool names an operation for agents.
+type Tool struct {
+	Name      string // snake_case
+	Title     string
+	Operation string // its id
+}
+
+// Config configures an endpoint.
+type Config struct {
+	Edge    *api.Edge // on which the tools are mounted
+	Version string    // of the program
+	Title   string    // of the company
+	// Instructions explain to a model what the tools are for.
+	Instructions string
+	Tools        []Tool
+}
+
+// Endpoint answers the messages of agents.
+type Endpoint struct {
+	cfg     Config
+	tools   []tool
+	handler *sdk.StreamableHTTPHandler
+	servers sync.Map // *sdk.Server by its set of tools: creating one takes longer than a call
+}
+
+type tool struct {
+	operation *api.Tool
+	described *sdk.Tool
+}
+
+// call is a request in progress; it travels in the context of the protocol's library.
+type call struct {
+	// The request's own context: it has the caller's language and currency, and ends with the request.
+	ctx       context.Context
+	principal auth.Principal
+}
+
+type callKey struct{}
+
+// New makes an endpoint. A tool whose operation is not mounted, or is not read-only, is an error.
+func New(cfg Config) (*Endpoint, error) {
+	e := &Endpoint{cfg: cfg}
+	e.handler = sdk.NewStreamableHTTPHandler(func(r *http.Request) *sdk.Server {
+		c, _ := r.Context().Value(callKey{}).(call)
+		return e.server(c.principal)
+	}, &sdk.StreamableHTTPOptions{
+		Stateless: true, JSONResponse: true, MaxRequestBodyBytes: -1,
+		// The protection keeps web pages from calling unauthenticated servers on a developer's machine. Here a header
+		// that no page has authenticates every call, and behind a proxy the address is local.
+		DisableLocalhostProtection: true,
+	})
+	for _, t := range cfg.Tools {
+		operation, err := cfg.Edge.Tool(t.Operation)
+		if err != nil {
+			return nil, fmt.Errorf("mcp: tool %s: %w", t.Name, err)
+		}
+		no := false
+		e.tools = append(e.tools, tool{operation, &sdk.Tool{
+			Name: t.Name, Title: t.Title, Description: operation.Summary(), InputSchema: operation.Input, OutputSchema: operation.Output,
+			Annotations: &sdk.ToolAnnotations{Title: t.Title, ReadOnlyHint: true, IdempotentHint: true, DestructiveHint: &no, OpenWorldHint: &no},
+		}})
+	}
+	return e, nil
+}
+
+const (
+	// maxMessage bounds a message: tools have few and short arguments.
+	maxMessage = 256 << 10
+	// patience bounds the time of a call.
+	patience = 30 * time.Second
+)
+
+// Answer handles the message of a request for a principal; it is the Stream of a read-only api.Operation.
+func (e *Endpoint) Answer(_ context.Context, p auth.Principal, _ *struct{}, w http.ResponseWriter, r *http.Request) error {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxMessage))
+	var large *http.MaxBytesError
+	switch {
+	case errors.As(err, &large):
+		return fault.PayloadTooLarge.With(fault.Fields{"limit_bytes": maxMessage})
+	case err != nil:
+		return fault.InvalidRequest.Wrap(err)
+	}
+	m, err := read(body)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), patience)
+	defer cancel()
+	r = r.Clone(context.WithValue(ctx, callKey{}, call{ctx, p}))
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	// Clients that only know JSON send neither; the answer is JSON in any case.
+	r.Header.Set("Accept", "application/json, text/event-stream")
+	if r.Header.Get("Content-Type") == "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	a := &answer{header: http.Header{}, status: http.StatusOK}
+	e.handler.ServeHTTP(a, r)
+	return a.send(w, m)
+}
+
+// message is the part of a message that this package reads.
+type message struct {
+	ID     json.RawMessage `json:"id"`
+	Method string          `json:"method"`
+}
+
+func read(body []byte) (m message, err error) {
+	if trimmed := bytes.TrimSpace(body); len(trimmed) > 0 && trimmed[0] == '[' {
+		return m, fault.InvalidRequest.Wrap(errors.New("mcp: a batch"))
+	}
+	if err := json.Unmarshal(body, &m); err != nil {
+		return m, fault.MalformedJSON.Wrap(err)
+	}
+	return m, nil
+}
+
+// server returns a server with the tools that a principal may call.
+func (e *Endpoint) server(p auth.Principal) *sdk.Server {
+	var allowed []tool
+	var names strings.Builder
+	for _, t := range e.tools {
+		if t.operation.Allows(p) {
+			allowed = append(allowed, t)
+			names.WriteString(t.described.Name + " ")
+		}
+	}
+	if s, ok := e.servers.Load(names.String()); ok {
+		return s.(*sdk.Server) //nolint:forcetypeassert // nothing else is stored
+	}
+	s := sdk.NewServer(&sdk.Implementation{Name: "stead", Title: e.cfg.Title, Version: e.cfg.Version}, &sdk.ServerOptions{
+		Instructions: e.cfg.Instructions,
+		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}},
+		PageSize:     1 + len(e.tools),
+		SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.CacheScope = "private" },
+	})
+	for _, t := range allowed {
+		s.AddTool(t.described, func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			return e.call(ctx, t.operation, req.Params.Arguments)
+		})
+	}
+	e.servers.Store(names.String(), s)
+	return s
+}
+
+// call calls an operation for the principal of the request.
+func (e *Endpoint) call(ctx context.Context, operation *api.Tool, arguments json.RawMessage) (*sdk.CallToolResult, error) {
+	c, ok := ctx.Value(callKey{}).(call)
+	if !ok {
+		return nil, errors.New("mcp: a call of nobody's")
+	}
+	said, err := called(c, operation, arguments)
+	if err != nil {
+		text := string(bytes.TrimSpace(e.cfg.Edge.ErrorBody(c.ctx, err)))
+		return &sdk.CallToolResult{IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: text}}}, nil
+	}
+	said = bytes.TrimSpace(said)
+	return &sdk.CallToolResult{StructuredContent: said, Content: []sdk.Content{&sdk.TextContent{Text: string(said)}}}, nil
+}
+
+// called returns the operation's answer. The library calls tools in goroutines of its own, where a panic would end the
+// program: here it becomes an error of this call.
+func called(c call, operation *api.Tool, arguments json.RawMessage) (said json.RawMessage, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("mcp: panic: %v\n%s", v, debug.Stack())
+		}
+	}()
+	return operation.Call(c.ctx, c.principal, arguments)
+}
+
+// answer buffers the library's answer until it is known to be JSON.
+type answer struct {
+	header http.Header
+	status int
+	body   bytes.Buffer
+}
+
+func (a *answer) Header() http.Header         { return a.header }
+func (a *answer) WriteHeader(status int)      { a.status = status }
+func (a *answer) Write(b []byte) (int, error) { return a.body.Write(b) }
+
+// send sends the answer. A refusal of the library in plain text is converted to the interface's error object, or to
+// JSON-RPC when it is about the message.
+func (a *answer) send(w http.ResponseWriter, m message) error {
+	body := a.body.Bytes()
+	if a.status >= http.StatusBadRequest && !strings.HasPrefix(a.header.Get("Content-Type"), "application/json") {
+		text := strings.TrimSpace(a.body.String())
+		switch {
+		case a.status == http.StatusUnsupportedMediaType:
+			return fault.UnsupportedMediaType.With(fault.Fields{"expected": "application/json"})
+		case a.status != http.StatusBadRequest || len(m.ID) == 0:
+			return fault.InvalidRequest.Wrap(errors.New("mcp: " + text))
+		}
+		code := jsonrpc.CodeInvalidRequest
+		if strings.HasSuffix(text, fmt.Sprintf("%q unsupported", m.Method)) {
+			code = jsonrpc.CodeMethodNotFound
+		}
+		var err error
+		body, err = json.Marshal(map[string]any{"jsonrpc": "2.0", "id": m.ID, "error": jsonrpc.Error{Code: int64(code), Message: text}})
+		if err != nil {
+			return err
+		}
+	}
+	if len(body) > 0 {
+		w.Header().Set("Content-Type", "application/json")
+	}
+	w.WriteHeader(a.status)
+	_, err := w.Write(body)
+	return err
+}
+
+// Document describes the request and the answer of an operation.
+func Document(op *huma.Operation) {
+	text := func(description string) *huma.Schema {
+		return &huma.Schema{Type: huma.TypeString, Description: description}
+	}
+	request := &huma.Schema{
+		Type: huma.TypeObject, Required: []string{"jsonrpc", "method"},
+		Properties: map[string]*huma.Schema{
+			"jsonrpc": {Type: huma.TypeString, Enum: []any{"2.0"}},
+			"id":      {Description: "A string or a number; notifications have none"},
+			"method":  text("`tools/list`, `tools/call`, `initialize`, `ping` and others of the protocol"),
+			"params":  {Type: huma.TypeObject, Description: "With `tools/call`: `name` and `arguments`"},
+		},
+	}
+	response := &huma.Schema{
+		Type: huma.TypeObject, Required: []string{"jsonrpc", "id"},
+		Properties: map[string]*huma.Schema{
+			"jsonrpc": {Type: huma.TypeString, Enum: []any{"2.0"}},
+			"id":      {Description: "That of the request"},
+			"result":  {Type: huma.TypeObject},
+			"error":   {Type: huma.TypeObject, Description: "`code` and `message` of JSON-RPC 2.0"},
+		},
+	}
+	op.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{"application/json": {Schema: request}}}
+	op.Responses["200"].Content = map[string]*huma.MediaType{"application/json": {Schema: response}}
+	op.Responses["202"] = &huma.Response{Description: "A notification was heard"}
+	if bad := op.Responses["400"]; bad != nil { // the refusal of a JSON-RPC message is JSON-RPC too
+		for _, media := range bad.Content {
+			media.Schema = &huma.Schema{AnyOf: []*huma.Schema{media.Schema, response}}
+		}
+	}
+}

@@ -1,0 +1,632 @@
+package webui_test
+
+import (
+	"bytes"
+	"context"
+	"html"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pquerna/otp/totp"
+
+	"stead.dev/stead/internal/front/webui"
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/testkit"
+)
+
+func TestTheShopFrontShowsWhatIsSold(t *testing.T) {
+	t.Parallel()
+	b := newSite(t).browser(t)
+	a := b.get("/")
+	for _, want := range []string{"Stead &amp; Sons", "Hosting &lt;b&gt;", "$3.00", "for 1 month", "for 12 months", "$1.00 for the first period", "Quick &amp; quiet", "512 MB of disk space", "1536 MB of disk space", "20 GB of disk space", "1 site<", "Traffic without a limit", "Any number of sites", "demo@example.com", `href="/register"`, `href="/login"`, `href="/docs"`} {
+		if !strings.Contains(a.body, want) {
+			t.Errorf("%q is not on the page", want)
+		}
+	}
+	if a.status != 200 || strings.Contains(a.body, "webui.") || strings.Contains(a.body, "no value") {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+}
+
+func TestEveryPageIsCompleteInEveryLanguage(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	in, out := s.browser(t), s.browser(t)
+	in.register("anna@example.com")
+	for _, lang := range []string{"en", "ru", "uz"} {
+		pages := map[*browser][]string{
+			out: {"/", "/register", "/login", "/recover", "/recover/nothing", "/email/nothing"},
+			in:  {"/account", "/account/profile", "/account/security", "/account/totp", "/account/confirm", "/account/services", "/account/services/10/credentials", "/account/services/10/terminal"},
+		}
+		for b, paths := range pages {
+			for _, path := range paths {
+				a := b.get(path + "?lang=" + lang)
+				if !strings.Contains(a.body, `<html lang="`+lang+`">`) || strings.Contains(a.body, "webui.") || strings.Contains(a.body, "no value") ||
+					!strings.HasSuffix(strings.TrimSpace(a.body), "</html>") {
+					t.Errorf("%s in %s: %d %s", path, lang, a.status, a.body)
+				}
+			}
+		}
+	}
+}
+
+func TestTheLanguageIsKept(t *testing.T) {
+	t.Parallel()
+	b := newSite(t).browser(t)
+	b.get("/?lang=uz")
+	if a := b.get("/login"); !strings.Contains(a.body, `<html lang="uz">`) {
+		t.Error("the language was forgotten")
+	}
+}
+
+func TestPagesForbidWhatTheyDoNotNeed(t *testing.T) {
+	t.Parallel()
+	b := newSite(t).browser(t)
+	h := b.get("/login").header
+	csp := h.Get("Content-Security-Policy")
+	for _, want := range []string{"default-src 'none'", "script-src 'self'", "style-src 'self'", "form-action 'self';", "frame-ancestors 'none'", "base-uri 'none'"} {
+		if !strings.Contains(csp, want) {
+			t.Errorf("%q is not in %q", want, csp)
+		}
+	}
+	if strings.Contains(csp, "unsafe") || h.Get("Cache-Control") != "no-store" || h.Get("X-Frame-Options") != "DENY" || h.Get("X-Content-Type-Options") != "nosniff" {
+		t.Errorf("%v", h)
+	}
+	if body := b.get("/login").body; regexp.MustCompile(`(?i)\son\w+=|<style|style=|<script>|https?://`).MatchString(body) {
+		t.Errorf("the page needs what its policy forbids, or another site: %s", body)
+	}
+	if a := b.get("/no-such-page"); a.status != http.StatusNotFound || !strings.Contains(a.body, "</html>") {
+		t.Errorf("%d", a.status)
+	}
+}
+
+func TestStylesAreKeptForEverUnderTheirHash(t *testing.T) {
+	t.Parallel()
+	b := newSite(t).browser(t)
+	path := regexp.MustCompile(`/static/\w+/style\.css`).FindString(b.get("/").body)
+	if a := b.get(path); a.status != 200 || !strings.Contains(a.header.Get("Cache-Control"), "immutable") || !strings.HasPrefix(a.header.Get("Content-Type"), "text/css") {
+		t.Errorf("%s: %d %v", path, a.status, a.header)
+	}
+	for _, path := range []string{"/static/x/pages.go", "/static/", "/static/..%2f..%2fetc/passwd"} {
+		if a := b.get(path); a.status != http.StatusNotFound {
+			t.Errorf("%s: %d", path, a.status)
+		}
+	}
+}
+
+func TestAFormKeepsItsInputAndSaysWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	b := newSite(t).browser(t)
+	a := b.post("/register", url.Values{"name": {`"><script>alert(1)</script>`}, "email": {"nonsense"}, "password": {"a secret"}, "locale": {"ru"}})
+	if a.status != http.StatusUnprocessableEntity {
+		t.Fatalf("%d", a.status)
+	}
+	for _, want := range []string{`value="nonsense"`, `aria-invalid="true"`, `id="e-email"`, `id="e-password"`, `<option value="ru" selected>`} {
+		if !strings.Contains(a.body, want) {
+			t.Errorf("%q is not on the page", want)
+		}
+	}
+	if strings.Contains(a.body, "<script>alert") || strings.Contains(a.body, "a secret") {
+		t.Error("the page repeats what it must not")
+	}
+}
+
+func TestSignInAndOut(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	b := s.browser(t)
+	b.register("anna@example.com")
+	if a := b.get("/account"); a.status != 200 || !strings.Contains(a.body, "anna@example.com") {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+	token := b.cookie("stead_session")
+	if a := b.post("/logout", nil); a.status != http.StatusSeeOther || b.cookie("stead_session") != "" {
+		t.Errorf("%d", a.status)
+	}
+	if _, err := s.accounts.Authenticate(t.Context(), token); err == nil {
+		t.Error("the session lives on after signing out")
+	}
+	if a := b.get("/account/security?x=1"); a.to != "/login?next="+url.QueryEscape("/account/security?x=1") {
+		t.Errorf("to %q", a.to)
+	}
+	if a := b.login("anna@example.com", "wrong password", "/account"); a.status != http.StatusUnprocessableEntity || !strings.Contains(a.body, `value="anna@example.com"`) || b.cookie("stead_session") != "" {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+	if a := b.login("anna@example.com", password, "/account/security?x=1"); a.to != "/account/security?x=1" {
+		t.Errorf("%d to %q", a.status, a.to)
+	}
+}
+
+func TestTheSessionCookieIsOutOfReach(t *testing.T) {
+	t.Parallel()
+	b := newSite(t).browser(t)
+	a := b.post("/register", url.Values{"name": {"Anna"}, "email": {"anna@example.com"}, "password": {password}})
+	for _, line := range a.header.Values("Set-Cookie") {
+		if !strings.Contains(line, "HttpOnly") || !strings.Contains(line, "SameSite=Lax") || !strings.Contains(line, "Path=/") {
+			t.Errorf("%s", line)
+		}
+	}
+}
+
+func TestASessionThatWasKnownBeforeIsNotSignedIn(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	victim, attacker := s.browser(t), s.browser(t)
+	attacker.register("eve@example.com")
+	planted := attacker.cookie("stead_session")
+	at, err := url.Parse(s.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.browser(t).register("anna@example.com")
+	victim.client.Jar.SetCookies(at, []*http.Cookie{{Name: "stead_session", Value: planted, Path: "/"}})
+	victim.login("anna@example.com", password, "")
+	if now := victim.cookie("stead_session"); now == planted || now == "" {
+		t.Errorf("the token is %q", now)
+	}
+	if session, err := s.accounts.Authenticate(t.Context(), planted); err == nil {
+		t.Errorf("the planted token is signed in as %s", session.Account.Email)
+	}
+}
+
+func TestNoRedirectLeavesTheSite(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.browser(t).register("anna@example.com")
+	for _, next := range []string{
+		"https://evil.example/", "//evil.example", `/\evil.example`, `\\evil.example`, "/\t/evil.example", "javascript:alert(1)", "http:evil.example",
+		"/%0d%0aSet-Cookie:x=y\r\nX: y", "///evil.example", "evil.example", "/ /evil.example", "",
+	} {
+		b := s.browser(t)
+		b.get("/login?next=" + url.QueryEscape(next))
+		if a := b.login("anna@example.com", password, next); a.to != "/account" {
+			t.Errorf("%q leads to %q", next, a.to)
+		}
+		if a := b.get("/login?next=" + url.QueryEscape(next)); a.to != "/account" {
+			t.Errorf("already signed in, %q leads to %q", next, a.to)
+		}
+	}
+	b := s.browser(t)
+	if a := b.login("anna@example.com", password, "/oauth/authorize?client_id=x&state=%2F%2F"); a.to != "/oauth/authorize?client_id=x&state=%2F%2F" {
+		t.Errorf("%q", a.to)
+	}
+}
+
+func TestFormsOfOtherSitesAreRefused(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	b := s.browser(t)
+	b.register("anna@example.com")
+	for _, path := range []string{"/logout", "/login", "/register", "/account/password", "/account/profile", "/account/sessions/end-others", "/recover", "/login/passkey/options"} {
+		for _, headers := range [][]string{{"Sec-Fetch-Site", "cross-site"}, {"Sec-Fetch-Site", "same-site"}, {"Sec-Fetch-Site", "", "Origin", "https://evil.example"}} {
+			if a := b.post(path, nil, headers...); a.status != http.StatusForbidden {
+				t.Errorf("%s with %v: %d", path, headers, a.status)
+			}
+		}
+	}
+	if a := b.get("/account"); a.status != 200 {
+		t.Errorf("signed out by another site: %d", a.status)
+	}
+}
+
+func TestSigningInForAClientMayEndAtTheClient(t *testing.T) {
+	t.Parallel()
+	b := newSite(t).browser(t)
+	policyOf := func(redirect string) string {
+		next := "/oauth/authorize?client_id=x&redirect_uri=" + url.QueryEscape(redirect)
+		_, after, _ := strings.Cut(b.get("/login?next="+url.QueryEscape(next)).header.Get("Content-Security-Policy"), "form-action ")
+		directive, _, _ := strings.Cut(after, ";")
+		return directive
+	}
+	for redirect, want := range map[string]string{
+		"https://app.example/cb?x=1":                       "'self' https://app.example",
+		"http://127.0.0.1:4321/cb":                         "'self' http://127.0.0.1:4321",
+		"com.example.app:/cb":                              "'self' com.example.app:",
+		"https://app.example; script-src *":                "'self'",
+		"https://app.example/; script-src 'unsafe-inline'": "'self' https://app.example",
+		"https://*/cb":                                     "'self'",
+		"javascript:alert(1)":                              "'self'",
+		"/cb":                                              "'self'",
+	} {
+		if got := policyOf(redirect); got != want {
+			t.Errorf("%q gives %q, want %q", redirect, got, want)
+		}
+	}
+}
+
+var keyOnPage = regexp.MustCompile(`<code>([A-Z2-7]{32})</code>`)
+
+func TestTwoFactorSignInThroughThePages(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	b := s.browser(t)
+	b.register("anna@example.com")
+	page := b.get("/account/totp").body
+	if !strings.Contains(page, `src="data:image/png;base64,`) {
+		t.Error("no QR code")
+	}
+	key := keyOnPage.FindStringSubmatch(page)
+	if key == nil {
+		t.Fatalf("no key on %s", page)
+	}
+	code := func() string {
+		c, err := totp.GenerateCode(key[1], s.clk.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	if a := b.post("/account/totp", url.Values{"code": {"000000"}}); a.status != http.StatusUnprocessableEntity || keyOnPage.FindString(a.body) == "" {
+		t.Errorf("a wrong code: %d", a.status)
+	}
+	a := b.post("/account/totp", url.Values{"code": {code()}})
+	recovery := regexp.MustCompile(`[a-z2-7]{4}(-[a-z2-7]{4}){3}`).FindAllString(a.body, -1)
+	if a.status != 200 || len(recovery) != 10 {
+		t.Fatalf("%d, %d recovery codes", a.status, len(recovery))
+	}
+	if again := b.get("/account/security").body; strings.Contains(again, recovery[0]) {
+		t.Error("the recovery codes are shown again")
+	}
+	s.clk.Advance(time.Minute)
+
+	other := s.browser(t)
+	if a := other.login("anna@example.com", password, "/account/profile"); a.to != "/login/code?next=%2Faccount%2Fprofile" {
+		t.Fatalf("%d to %q", a.status, a.to)
+	}
+	if a := other.get("/account"); a.status != http.StatusSeeOther {
+		t.Errorf("the password alone opens the account: %d", a.status)
+	}
+	if a := other.get("/login/code?next=%2Faccount%2Fprofile"); a.status != 200 {
+		t.Errorf("%d", a.status)
+	}
+	used := code()
+	if a := other.post("/login/code", url.Values{"code": {used}, "next": {"/account/profile"}}); a.to != "/account/profile" {
+		t.Fatalf("%d %s", a.status, a.body)
+	}
+	third := s.browser(t)
+	third.login("anna@example.com", password, "")
+	if a := third.post("/login/code", url.Values{"code": {used}}); a.status != http.StatusUnprocessableEntity || !strings.Contains(html.UnescapeString(a.body), "already used") {
+		t.Errorf("a replayed code: %d", a.status)
+	}
+	if a := third.post("/login/code", url.Values{"code": {recovery[0]}}); a.to != "/account" {
+		t.Errorf("a recovery code: %d %s", a.status, a.body)
+	}
+	if a := s.browser(t).get("/login/code"); a.to != "/login?next=%2Faccount" {
+		t.Errorf("without a pending sign-in: %d to %q", a.status, a.to)
+	}
+}
+
+func TestAPasswordIsRecoveredThroughThePages(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	signedIn := s.browser(t)
+	signedIn.register("anna@example.com")
+	b := s.browser(t)
+	known, unknown := b.post("/recover", url.Values{"email": {"anna@example.com"}}), b.post("/recover", url.Values{"email": {"nobody@example.com"}})
+	if known.status != 200 || known.body != unknown.body {
+		t.Error("the page tells whether there is such an account")
+	}
+	link := s.post.link(t, s.url, "/recover/")
+	for range 2 { // as a mail scanner and then the person do
+		if a := b.get(link); a.status != 200 {
+			t.Fatalf("%d %s", a.status, a.body)
+		}
+	}
+	if a := b.post(link, url.Values{"password": {"a whole other password"}}); a.to != "/login" {
+		t.Fatalf("%d %s", a.status, a.body)
+	}
+	if a := b.get(link); a.status != http.StatusUnprocessableEntity {
+		t.Errorf("the link works twice: %d", a.status)
+	}
+	if a := signedIn.get("/account"); a.status != http.StatusSeeOther {
+		t.Errorf("a session of before lives on: %d", a.status)
+	}
+	if a := b.login("anna@example.com", "a whole other password", ""); a.to != "/account" {
+		t.Errorf("%d", a.status)
+	}
+}
+
+func TestAnAddressIsConfirmedByAButtonNotByALink(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	b := s.browser(t)
+	b.register("anna@example.com")
+	link := s.post.link(t, s.url, "/email/")
+	b.get(link)
+	if !strings.Contains(b.get("/account").body, "not confirmed") {
+		t.Error("opening the link was enough")
+	}
+	if a := b.post(link, nil); a.to != "/account" {
+		t.Fatalf("%d %s", a.status, a.body)
+	}
+	if strings.Contains(b.get("/account").body, "not confirmed") {
+		t.Error("the address is not confirmed")
+	}
+}
+
+func TestOldSessionsConfirmThePasswordFirst(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	b := s.browser(t)
+	b.register("anna@example.com")
+	s.clk.Advance(time.Hour)
+	if a := b.get("/account/totp"); a.to != "/account/confirm?next=%2Faccount%2Ftotp" {
+		t.Fatalf("%d to %q", a.status, a.to)
+	}
+	if a := b.post("/account/confirm", url.Values{"password": {"wrong password"}, "next": {"/account/totp"}}); a.status != http.StatusUnprocessableEntity {
+		t.Errorf("%d", a.status)
+	}
+	if a := b.post("/account/confirm", url.Values{"password": {password}, "next": {"/account/totp"}}); a.to != "/account/totp" {
+		t.Fatalf("%d %s", a.status, a.body)
+	}
+	if a := b.get("/account/totp"); a.status != 200 {
+		t.Errorf("%d", a.status)
+	}
+}
+
+func TestWhatWasSentIsKeptWhileThePasswordIsConfirmed(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	b := s.browser(t)
+	b.register("anna@example.com")
+	s.clk.Advance(time.Hour)
+	before := b.cookie("stead_session")
+	kept := `name="email" value="anna@work.example"`
+	sent := url.Values{"email": {"anna@work.example"}}
+	if a := b.post("/account/email", sent); a.status != http.StatusOK || !strings.Contains(a.body, kept) || strings.Contains(a.body, "action=") && strings.Contains(a.body, `action="/account`) {
+		t.Fatalf("%d %s", a.status, a.body)
+	}
+	sent.Set("password", "wrong password")
+	if a := b.post("/account/email", sent); a.status != http.StatusUnprocessableEntity || !strings.Contains(a.body, kept) || !strings.Contains(a.body, `id="e-password"`) || strings.Contains(a.body, "wrong password") {
+		t.Errorf("a wrong password: %d %s", a.status, a.body)
+	}
+	if strings.Contains(b.get("/account/profile").body, "anna@work.example") {
+		t.Error("done without the password")
+	}
+	sent.Set("password", password)
+	if a := b.post("/account/email", sent); a.to != "/account/profile" || b.cookie("stead_session") == before {
+		t.Fatalf("%d %s", a.status, a.body)
+	}
+	if a := b.get("/account/profile"); !strings.Contains(a.body, "We have sent a mail to this address") {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+	testkit.Eventually(t, time.Minute, func() bool { return s.post.sentTo("anna@work.example") }, "a mail to the new address")
+	// The password counts for what comes next, too.
+	if a := b.get("/account/totp"); a.status != http.StatusOK {
+		t.Errorf("%d to %q", a.status, a.to)
+	}
+}
+
+func TestAddressesOfFormsLeadToTheirPages(t *testing.T) {
+	t.Parallel()
+	b := newSite(t).browser(t)
+	b.register("anna@example.com")
+	for path, want := range map[string]string{
+		"/account/email?lang=ru": "/account/profile", "/account/password": "/account/security", "/account/totp/disable": "/account/security",
+		"/account/recovery-codes": "/account/security", "/account/passkeys/7/delete": "/account/security",
+		credentialsPage + "/7/reveal": credentialsPage, credentialsPage + "/7/reset": credentialsPage,
+	} {
+		if a := b.get(path); a.status != http.StatusSeeOther || a.to != want {
+			t.Errorf("%s: %d to %q", path, a.status, a.to)
+		}
+	}
+	if a := b.get("/account/security"); !strings.Contains(a.body, `<html lang="ru">`) {
+		t.Error("the language was forgotten on the way")
+	}
+}
+
+func TestTheLanguageOfTheNewAccountIsSpoken(t *testing.T) {
+	t.Parallel()
+	b := newSite(t).browser(t)
+	b.get("/register?lang=en")
+	b.post("/register", url.Values{"name": {"Anna"}, "email": {"anna@example.com"}, "password": {password}, "locale": {"uz"}})
+	if a := b.get("/account"); !strings.Contains(a.body, `<html lang="uz">`) {
+		t.Errorf("%s", a.body)
+	}
+}
+
+func TestWhereTheVisitorGoesOnOutlivesRefusals(t *testing.T) {
+	t.Parallel()
+	b := newSite(t).browser(t)
+	b.register("anna@example.com")
+	b.post("/logout", nil)
+	fields := url.Values{"email": {"anna@example.com"}, "password": {"wrong password"}, "next": {"/account/totp?x=1"}}
+	for _, from := range []string{"/login?next=%2Faccount%2Ftotp%3Fx%3D1", "/login"} {
+		if a := b.post("/login", fields, "Referer", b.site.url+from); !strings.Contains(html.UnescapeString(a.body), `href="/login?lang=ru&next=%2Faccount%2Ftotp%3Fx%3D1"`) {
+			t.Errorf("after %s: %s", from, a.body)
+		}
+	}
+}
+
+func TestServicesAreShownPageByPage(t *testing.T) {
+	t.Parallel()
+	b := newSite(t).browser(t)
+	b.register("anna@example.com")
+	first, second := b.get("/account/services"), b.get("/account/services?below=8")
+	for page, want := range map[string][]string{
+		first.body:  {"blog.example.com", "shop.example.com", "suspended", "new.example.com", "being set up", `href="/account/services?below=8"`},
+		second.body: {"late.example.com", "expired, not paid yet", "old.example.com", "being deleted"},
+	} {
+		for _, text := range want {
+			if !strings.Contains(page, text) {
+				t.Errorf("%q is not on %s", text, page)
+			}
+		}
+	}
+	if strings.Contains(first.body, "late.example.com") || strings.Contains(second.body, "new.example.com") || strings.Contains(second.body, "Older services") {
+		t.Errorf("%s\n%s", first.body, second.body)
+	}
+	if a := b.get("/account/services/6/credentials"); a.status != http.StatusOK {
+		t.Errorf("of the second page: %d", a.status)
+	}
+	if a := b.get("/account/services?below=x"); a.status != http.StatusNotFound {
+		t.Errorf("%d", a.status)
+	}
+}
+
+func TestTheProfileAndTheSessionsAreManaged(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	b, other := s.browser(t), s.browser(t)
+	b.register("anna@example.com")
+	other.login("anna@example.com", password, "")
+	a := b.post("/account/profile", url.Values{"name": {"Anna <i>Maria</i>"}, "locale": {"ru"}, "currency": {"UZS"}})
+	if a.to != "/account/profile" {
+		t.Fatalf("%d %s", a.status, a.body)
+	}
+	page := b.get("/account").body
+	if !strings.Contains(page, "Anna &lt;i&gt;Maria&lt;/i&gt;") || !strings.Contains(page, `<html lang="ru">`) {
+		t.Errorf("%s", page)
+	}
+	if a := b.post("/account/sessions/end-others", nil); a.to != "/account/security" {
+		t.Errorf("%d", a.status)
+	}
+	if a := other.get("/account"); a.status != http.StatusSeeOther {
+		t.Errorf("the other session lives on: %d", a.status)
+	}
+	if a := b.post("/account/sessions/99999/end", nil); a.status != http.StatusNotFound {
+		t.Errorf("%d", a.status)
+	}
+	if a := b.post("/account/password", url.Values{"current": {"wrong password"}, "password": {"a whole other password"}}); a.status != http.StatusUnprocessableEntity || !strings.Contains(a.body, `id="e-current"`) {
+		t.Errorf("%d", a.status)
+	}
+}
+
+func TestOversizedAndBrokenFormsAreRefusedPolitely(t *testing.T) {
+	t.Parallel()
+	b := newSite(t).browser(t)
+	for name, fields := range map[string]url.Values{
+		"huge":      {"email": {strings.Repeat("a", 1<<20)}},
+		"not UTF-8": {"email": {"\xff\xfe"}, "password": {"\xff"}, "name": {"\x00"}},
+		"empty":     nil,
+	} {
+		for _, path := range []string{"/login", "/register", "/recover", "/login/code"} {
+			if a := b.post(path, fields); a.status >= 500 {
+				t.Errorf("%s %s: %d", name, path, a.status)
+			}
+		}
+	}
+	for _, path := range []string{"/login/passkey", "/login/passkey/options"} {
+		for _, body := range []string{"", "{", "null", `{"credential":{}}`} {
+			r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, b.address(path), strings.NewReader(body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Header.Set("Content-Type", "application/json")
+			if a := b.do(r); a.status >= 500 {
+				t.Errorf("%s %q: %d", path, body, a.status)
+			}
+		}
+	}
+}
+
+func TestPasskeysAreOfferedWhereTheyWork(t *testing.T) {
+	t.Parallel()
+	b := newSite(t).browser(t)
+	b.register("anna@example.com")
+	named := strings.Replace(b.site.url, "127.0.0.1", "localhost", 1)
+	if page := b.get("/account/security").body; strings.Contains(page, "data-passkey") || !strings.Contains(page, `href="`+named+`/account/security"`) {
+		t.Errorf("under an address without a name: %s", page)
+	}
+	if page := b.get("/login").body; strings.Contains(page, "data-passkey") {
+		t.Errorf("under an address without a name: %s", page)
+	}
+	if page := b.get(named + "/login").body; !strings.Contains(page, "data-passkey") {
+		t.Errorf("under a name: %s", page)
+	}
+}
+
+func TestARefusedFormIsReadInAnotherLanguage(t *testing.T) {
+	t.Parallel()
+	b := newSite(t).browser(t)
+	b.register("anna@example.com")
+	refused := url.Values{"current": {"wrong password"}, "password": {"a whole other password"}}
+	for referer, want := range map[string]string{
+		b.site.url + "/account/security": "/account/security?lang=ru",
+		"https://other.example/page":     "/account?lang=ru",
+		"":                               "/account?lang=ru",
+	} {
+		if page := b.post("/account/password", refused, "Referer", referer).body; !strings.Contains(page, `href="`+want+`"`) {
+			t.Errorf("from %q there is no %s in %s", referer, want, page)
+		}
+	}
+}
+
+func TestALinkOfAMailIsInNoLog(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	var log bytes.Buffer
+	mux := http.NewServeMux()
+	webui.New(webui.Deps{
+		Accounts: s.accounts, Clock: s.clk, Log: slog.New(slog.NewTextHandler(&log, nil)), BaseURL: s.url, Company: "Stead", Language: "en",
+		ClientAddr: func(*http.Request) netip.Addr { return netip.MustParseAddr("203.0.113.7") },
+	}).Routes(mux)
+	err := s.db.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error {
+		_, err := tx.Exec(ctx, `ALTER TABLE account_tokens RENAME TO out_of_order`)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"/recover/", "/email/"} {
+		log.Reset()
+		w := httptest.NewRecorder()
+		mux.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path+"st_ln_of-a-mail", nil))
+		if w.Code != http.StatusInternalServerError || !strings.Contains(log.String(), path+"{token}") || strings.Contains(log.String(), "st_ln_") {
+			t.Errorf("%d %s", w.Code, log.String())
+		}
+	}
+}
+
+// lateBody is a form that is on its way when something happens.
+type lateBody struct {
+	happens func()
+	form    io.Reader
+}
+
+func (b *lateBody) Read(p []byte) (int, error) {
+	if b.happens != nil {
+		b.happens()
+		b.happens = nil
+	}
+	return b.form.Read(p)
+}
+
+// TestAFormOfASessionThatHasEndedDoesNothing: a thief could keep one open for days, and change the address of the
+// account or allow an application long after its owner has thrown the thief out.
+func TestAFormOfASessionThatHasEndedDoesNothing(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	b := s.browser(t)
+	b.register("anna@example.com")
+	// The body is asked for once the server reads it, and not before.
+	patient := &http.Transport{ExpectContinueTimeout: time.Minute}
+	defer patient.CloseIdleConnections()
+	b.client.Transport = patient
+	form := url.Values{"name": {"Eve"}, "locale": {"en"}, "currency": {"USD"}}.Encode()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+"/account/profile", &lateBody{func() {
+		if err := s.accounts.SignOut(t.Context(), b.cookie("stead_session")); err != nil {
+			t.Error(err)
+		}
+	}, strings.NewReader(form)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.ContentLength = int64(len(form))
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	r.Header.Set("Expect", "100-continue")
+	if a := b.do(r); a.status != http.StatusSeeOther || !strings.HasPrefix(a.to, "/login") {
+		t.Errorf("%d %s", a.status, a.to)
+	}
+	if p, err := s.accounts.Profile(t.Context(), s.db, 1); err != nil || p.Name != "Anna" {
+		t.Errorf("%+v, %v", p, err)
+	}
+}

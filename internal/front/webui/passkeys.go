@@ -1,0 +1,169 @@
+package webui
+
+import (
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"stead.dev/stead/internal/identity/account"
+	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/i18n"
+)
+
+// challengeCookie holds the ceremony of a browser's authenticator.
+const challengeCookie = "stead_challenge"
+
+// passkeys tells a page whether passkeys work on it, and if not, the origin at which they do; it is empty when they
+// work nowhere.
+type passkeys struct {
+	Here      bool
+	Elsewhere string
+}
+
+func (ui *UI) passkeys(r *http.Request) passkeys {
+	origin := ui.Accounts.PasskeyOrigin()
+	if origin == "" {
+		return passkeys{}
+	}
+	// Behind a proxy that rewrites Host, the public address decides.
+	if origin == ui.BaseURL || strings.HasSuffix(origin, "://"+r.Host) {
+		return passkeys{Here: true}
+	}
+	return passkeys{Elsewhere: origin}
+}
+
+// passkeyBody is the request of passkey.js.
+type passkeyBody struct {
+	// Step is "code" when the passkey completes a sign-in by password.
+	Step       string          `json:"step"`
+	Next       string          `json:"next"`
+	Name       string          `json:"name"`
+	Credential json.RawMessage `json:"credential"`
+}
+
+// readPasskey parses JSON; other sites cannot send it without a preflight, and the guard has checked the request.
+func readPasskey(r *http.Request) (b passkeyBody, err error) {
+	if r.Header.Get("Content-Type") != "application/json" {
+		return b, fault.UnsupportedMediaType.With(fault.Fields{"expected": "application/json"})
+	}
+	if err := json.NewDecoder(r.Body).Decode(&b); err != nil {
+		return b, fault.MalformedJSON.Wrap(err)
+	}
+	return b, nil
+}
+
+// say answers a script of ours.
+func (ui *UI) say(w http.ResponseWriter, r *http.Request, status int, v any) {
+	b, err := json.Marshal(v)
+	if err != nil {
+		ui.internal(w, r, err)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(b)
+}
+
+// refuse tells a script of ours which text to show.
+func (ui *UI) refuse(w http.ResponseWriter, r *http.Request, err error) {
+	f := fault.From(err)
+	if f.Def == fault.Internal {
+		ui.Log.ErrorContext(r.Context(), "page failed", "page", r.Pattern, "error", err)
+	}
+	ui.say(w, r, f.Def.Kind.Status(), map[string]string{
+		"error": f.Def.Key, "message": i18n.T(i18n.Lang(r.Context()), "error."+f.Def.Key, f.Fields),
+	})
+}
+
+func (ui *UI) ask(w http.ResponseWriter, r *http.Request, c account.Challenge) {
+	ui.setCookie(w, challengeCookie, c.Token, 600)
+	ui.say(w, r, http.StatusOK, c.Options)
+}
+
+func (ui *UI) pendingFor(r *http.Request, b passkeyBody) string {
+	if b.Step != "code" {
+		return ""
+	}
+	return ui.cookie(r, pendingCookie)
+}
+
+func (ui *UI) passkeySignInOptions(w http.ResponseWriter, r *http.Request) {
+	b, err := readPasskey(r)
+	if err != nil {
+		ui.refuse(w, r, err)
+		return
+	}
+	c, err := ui.Accounts.BeginPasskeySignIn(r.Context(), ui.pendingFor(r, b), ui.client(r))
+	if err != nil {
+		ui.refuse(w, r, err)
+		return
+	}
+	ui.ask(w, r, c)
+}
+
+func (ui *UI) passkeySignIn(w http.ResponseWriter, r *http.Request) {
+	b, err := readPasskey(r)
+	if err != nil {
+		ui.refuse(w, r, err)
+		return
+	}
+	out, err := ui.Accounts.FinishPasskeySignIn(r.Context(), ui.cookie(r, challengeCookie), ui.pendingFor(r, b), b.Credential, ui.client(r))
+	ui.dropCookie(w, challengeCookie)
+	if err != nil {
+		ui.refuse(w, r, err)
+		return
+	}
+	ui.enter(w, r, out)
+	ui.say(w, r, http.StatusOK, map[string]string{"next": safeNext(b.Next)})
+}
+
+func (ui *UI) passkeyOptions(w http.ResponseWriter, r *http.Request) {
+	c, err := ui.Accounts.BeginPasskey(r.Context(), *ui.session(r))
+	if err != nil {
+		ui.refuse(w, r, err)
+		return
+	}
+	ui.ask(w, r, c)
+}
+
+func (ui *UI) addPasskey(w http.ResponseWriter, r *http.Request) {
+	b, err := readPasskey(r)
+	if err == nil {
+		err = ui.Accounts.FinishPasskey(r.Context(), *ui.session(r), ui.cookie(r, challengeCookie), b.Name, b.Credential, ui.client(r))
+		ui.dropCookie(w, challengeCookie)
+	}
+	if err != nil {
+		ui.refuse(w, r, err)
+		return
+	}
+	ui.flash(w, "webui.flash.passkey_added")
+	ui.say(w, r, http.StatusOK, map[string]string{"next": "/account/security"})
+}
+
+func (ui *UI) deletePasskey(w http.ResponseWriter, r *http.Request) {
+	id, err := pathID(r, "passkey")
+	if err == nil {
+		err = ui.Accounts.DeletePasskey(r.Context(), *ui.session(r), id, ui.client(r))
+	}
+	ui.done(w, r, err, "webui.flash.passkey_removed", "/account/security")
+}
+
+// pathID parses an id of the address; an invalid one names nothing.
+func pathID(r *http.Request, name string) (int64, error) {
+	id, err := strconv.ParseInt(r.PathValue(name), 10, 64)
+	if err != nil {
+		return 0, fault.NotFound.Wrap(err)
+	}
+	return id, nil
+}
+
+// done answers a form without fields: it redirects to next, or explains the failure.
+func (ui *UI) done(w http.ResponseWriter, r *http.Request, err error, flash, next string) {
+	if err != nil {
+		ui.fail(w, r, err)
+		return
+	}
+	ui.flash(w, flash)
+	ui.redirect(w, r, next)
+}

@@ -1,0 +1,172 @@
+package webui
+
+import (
+	"bytes"
+	"embed"
+	"errors"
+	"fmt"
+	"html/template"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"path"
+	"strings"
+	"time"
+
+	"stead.dev/stead/internal/identity/account"
+	"stead.dev/stead/internal/platform/api"
+	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/i18n"
+)
+
+//go:embed pages/*.html
+var pageFiles embed.FS
+
+// pages are the parsed templates by name; each has the layout around it.
+type pages struct{ byName map[string]*template.Template }
+
+// parsePages parses the embedded templates; tests catch one that does not parse.
+func parsePages() *pages {
+	layout := template.Must(template.New("layout").ParseFS(pageFiles, "pages/layout.html"))
+	names, err := fs.Glob(pageFiles, "pages/*.html")
+	if err != nil {
+		panic(fmt.Sprintf("webui: embedded pages: %v", err))
+	}
+	p := &pages{byName: map[string]*template.Template{}}
+	for _, name := range names {
+		if name == "pages/layout.html" {
+			continue
+		}
+		t := template.Must(template.Must(layout.Clone()).ParseFS(pageFiles, name))
+		p.byName[strings.TrimSuffix(path.Base(name), ".html")] = t
+	}
+	return p
+}
+
+// view is the data of a template: the page's own Data and what every page shows.
+type view struct {
+	Page    string
+	Lang    string
+	Session *account.Session
+	Company string
+	Support string
+	// Flash is the id of a text about the last form's result.
+	Flash string
+	// Path is this page's address, for the language switch.
+	Path     string
+	Asset    assets
+	Passkeys passkeys
+	// HasServices says that there are pages of services.
+	HasServices bool
+	// Client says that the reader is a reseller's client: the page names nothing of our shop and links to nothing
+	// there.
+	Client bool
+	// Resells says that the visitor has a page of keys.
+	Resells bool
+	Data    any
+}
+
+// T is a text of the catalogue. Arguments are pairs of a name and its value.
+func (v view) T(id string, pairs ...any) (string, error) {
+	if len(pairs)%2 != 0 {
+		return "", fmt.Errorf("text %s: arguments are pairs", id)
+	}
+	data := map[string]any{}
+	for i := 0; i < len(pairs); i += 2 {
+		name, ok := pairs[i].(string)
+		if !ok {
+			return "", fmt.Errorf("text %s: a name is no string", id)
+		}
+		data[name] = pairs[i+1]
+	}
+	return i18n.T(v.Lang, id, data), nil
+}
+
+// language is a choice of the language switch. Its name is in that language, for readers of no other, so it is not a
+// text of the catalogue.
+type language struct{ Code, Name string }
+
+var languages = []language{{i18n.Uzbek, "O\u02bbzbekcha"}, {i18n.Russian, "Русский"}, {i18n.English, "English"}}
+
+// Languages are the choices of the language switch.
+func (view) Languages() []language { return languages }
+
+// InLanguage is this page's address in another language.
+func (v view) InLanguage(lang string) string {
+	u, err := url.Parse(v.Path)
+	if err != nil {
+		return "/?lang=" + lang
+	}
+	q := u.Query()
+	q.Set("lang", lang)
+	u.RawQuery = q.Encode()
+	return u.String()
+}
+
+// Date formats a time; all pages show UTC.
+func (v view) Date(t time.Time) string { return t.UTC().Format("2006-01-02 15:04") + " UTC" }
+
+// render writes the page pages/<name>.html. It renders the page completely before it sends the first byte, so a mistake
+// in a template is a 500 and not half a page.
+func (ui *UI) render(w http.ResponseWriter, r *http.Request, status int, name string, data any) {
+	t := ui.pages.byName[name]
+	if t == nil {
+		ui.internal(w, r, fmt.Errorf("no page %q", name))
+		return
+	}
+	v := view{
+		Page: name, Lang: i18n.Lang(r.Context()), Session: ui.session(r), Company: ui.Company, Support: ui.Support,
+		Flash: ui.takeFlash(w, r), Path: backTo(r), Asset: assetNames, Passkeys: ui.passkeys(r),
+		HasServices: ui.Services != nil, Client: strings.HasPrefix(r.URL.Path+"/", "/client/"), Resells: ui.resells(r), Data: data,
+	}
+	var buf bytes.Buffer
+	if err := t.ExecuteTemplate(&buf, "layout", v); err != nil {
+		ui.internal(w, r, fmt.Errorf("page %q: %w", name, err))
+		return
+	}
+	h := w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Language", v.Lang)
+	w.WriteHeader(status)
+	_, _ = w.Write(buf.Bytes()) // an error means only that the visitor has left
+}
+
+// errorData is what the page "error" shows.
+type errorData struct{ Title, Text, RequestID string }
+
+// fail writes the page that explains a refusal.
+func (ui *UI) fail(w http.ResponseWriter, r *http.Request, err error) {
+	f := fault.From(err)
+	if f.Def == fault.Internal {
+		ui.internal(w, r, err)
+		return
+	}
+	lang := i18n.Lang(r.Context())
+	ui.render(w, r, f.Def.Kind.Status(), "error", errorData{
+		Title: i18n.T(lang, "webui.error.title", nil), Text: i18n.T(lang, "error."+f.Def.Key, f.Fields),
+		RequestID: api.RequestID(r.Context()),
+	})
+}
+
+// failPage is fail for refusals by the pages themselves.
+func (ui *UI) failPage(w http.ResponseWriter, r *http.Request, status int, id string) {
+	lang := i18n.Lang(r.Context())
+	ui.render(w, r, status, "error", errorData{
+		Title: i18n.T(lang, "webui.error.title", nil), Text: i18n.T(lang, "webui.error."+id, nil),
+		RequestID: api.RequestID(r.Context()),
+	})
+}
+
+// internal handles a failure of ours; the cause is only logged. The page is named by its pattern: an address may be a
+// secret, such as the link of a mail.
+func (ui *UI) internal(w http.ResponseWriter, r *http.Request, err error) {
+	if errors.Is(err, r.Context().Err()) && r.Context().Err() != nil {
+		return // the visitor has left
+	}
+	ui.Log.ErrorContext(r.Context(), "page failed", "page", r.Pattern, "request_id", api.RequestID(r.Context()), "error", err)
+	lang := i18n.Lang(r.Context())
+	h := w.Header()
+	h.Set("Content-Type", "text/plain; charset=utf-8")
+	w.WriteHeader(http.StatusInternalServerError)
+	_, _ = fmt.Fprintf(w, "%s\n%s\n", i18n.T(lang, "error.internal_error", nil), api.RequestID(r.Context()))
+}

@@ -1,0 +1,226 @@
+package webui
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"stead.dev/stead/internal/identity/account"
+	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/i18n"
+	"stead.dev/stead/internal/platform/money"
+)
+
+const (
+	langCookie  = "stead_lang"
+	flashCookie = "stead_flash"
+)
+
+type visitKey struct{}
+
+// visit describes the visitor of a request.
+type visit struct {
+	session *account.Session
+	// err is why the session could not be looked up.
+	err error
+}
+
+// visit finds the visitor's session and language and puts them into the request's context.
+func (ui *UI) visit(w http.ResponseWriter, r *http.Request) *http.Request {
+	v := &visit{}
+	if token := ui.cookie(r, ui.sessionCookie()); token != "" {
+		s, err := ui.Accounts.Authenticate(r.Context(), token)
+		switch {
+		case err == nil:
+			v.session = &s
+		case errors.Is(err, fault.Unauthenticated):
+			ui.dropCookie(w, ui.sessionCookie())
+		default:
+			v.err = err
+		}
+	}
+	ctx := context.WithValue(r.Context(), visitKey{}, v)
+	ctx = i18n.WithLang(ctx, ui.language(w, r, v.session))
+	currency := ui.Currency
+	if v.session != nil {
+		if c, ok := money.ParseCurrency(v.session.Account.Currency); ok {
+			currency = c
+		}
+	}
+	return r.WithContext(money.WithCurrency(ctx, currency))
+}
+
+// language is chosen by ?lang=, which is stored; else the stored one, else the account's, else the browser's, else the
+// site's.
+func (ui *UI) language(w http.ResponseWriter, r *http.Request, s *account.Session) string {
+	if lang, ok := i18n.Lookup(r.URL.Query().Get("lang")); ok {
+		ui.setCookie(w, langCookie, lang, 365*24*3600)
+		return lang
+	}
+	if lang, ok := i18n.Lookup(ui.cookie(r, langCookie)); ok {
+		return lang
+	}
+	if s != nil {
+		return s.Account.Locale
+	}
+	if lang, ok := i18n.Accepted(r.Header.Get("Accept-Language")); ok {
+		return lang
+	}
+	return ui.Language
+}
+
+// session is the visitor's session, nil when nobody is signed in.
+func (ui *UI) session(r *http.Request) *account.Session {
+	if v, ok := r.Context().Value(visitKey{}).(*visit); ok {
+		return v.session
+	}
+	return nil
+}
+
+// requireSession redirects visitors without a session to the sign-in and back.
+func (ui *UI) requireSession(page http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		v, _ := r.Context().Value(visitKey{}).(*visit)
+		switch {
+		case v != nil && v.err != nil:
+			ui.fail(w, r, v.err)
+		case v == nil || v.session == nil:
+			ui.redirect(w, r, "/login?next="+url.QueryEscape(backTo(r)))
+		default:
+			page(w, r)
+		}
+	}
+}
+
+// requireRecent is requireSession for changes of credentials, which also need a recent sign-in.
+func (ui *UI) requireRecent(page http.HandlerFunc) http.HandlerFunc {
+	return ui.requireSession(func(w http.ResponseWriter, r *http.Request) {
+		if !ui.session(r).Recent(ui.Clock.Now()) {
+			ui.redirect(w, r, "/account/confirm?next="+url.QueryEscape(backTo(r)))
+			return
+		}
+		page(w, r)
+	})
+}
+
+// requireRecentForm is requireRecent for a form. It keeps the input while it asks for the password, and submits it
+// then.
+func (ui *UI) requireRecentForm(page http.HandlerFunc) http.HandlerFunc {
+	return ui.requireSession(func(w http.ResponseWriter, r *http.Request) {
+		s := ui.session(r)
+		if s.Recent(ui.Clock.Now()) {
+			page(w, r)
+			return
+		}
+		f := readForm(r)
+		d := confirmData{Form: f, Kept: f.kept("password", "code")}
+		if !f.values.Has("password") {
+			ui.render(w, r, http.StatusOK, "confirm", d)
+			return
+		}
+		token, err := ui.Accounts.Confirm(r.Context(), *s, f.secret("password"), f.Get("code"), ui.client(r))
+		if err != nil {
+			ui.again(w, r, "confirm", f, d, err)
+			return
+		}
+		ui.setSession(w, token, s.ExpiresAt)
+		proved, err := ui.Accounts.Authenticate(r.Context(), token)
+		if err != nil {
+			ui.fail(w, r, err)
+			return
+		}
+		page(w, r.WithContext(context.WithValue(r.Context(), visitKey{}, &visit{session: &proved})))
+	})
+}
+
+// backTo is where a visitor continues after signing in, or in another language: the requested page, or, as a form
+// cannot be submitted again, the page that contains it.
+func backTo(r *http.Request) string {
+	if r.Method == http.MethodGet || r.Method == http.MethodHead {
+		return r.URL.RequestURI()
+	}
+	if u, err := url.Parse(r.Referer()); err == nil && u.Host == r.Host && u.Path != "" {
+		// A form that is refused a second time has an address without the visitor's destination.
+		if q := u.Query(); r.PostForm.Has("next") && !q.Has("next") {
+			q.Set("next", r.PostForm.Get("next"))
+			u.RawQuery = q.Encode()
+		}
+		return safeNext(u.RequestURI())
+	}
+	return "/account"
+}
+
+// safeNext returns next when it is a path of this site, else the account's page. Browsers read "//host", "/\host" and
+// paths with control characters as other sites, so these are refused.
+func safeNext(next string) string {
+	const fallback = "/account"
+	if len(next) > 4096 || !strings.HasPrefix(next, "/") || strings.HasPrefix(next, "//") || strings.ContainsRune(next, '\\') {
+		return fallback
+	}
+	for _, c := range next {
+		if c <= ' ' || c == 0x7f {
+			return fallback
+		}
+	}
+	u, err := url.Parse(next)
+	if err != nil || u.Scheme != "" || u.Host != "" || u.User != nil || strings.HasPrefix(u.Path, "//") {
+		return fallback
+	}
+	return next
+}
+
+// redirect answers a form: it sends the browser to path.
+func (ui *UI) redirect(w http.ResponseWriter, r *http.Request, path string) {
+	http.Redirect(w, r, path, http.StatusSeeOther) //nolint:gosec // callers pass constants, or paths that safeNext let through
+}
+
+// client is the sender of the request, as the account section needs it.
+func (ui *UI) client(r *http.Request) account.Client {
+	return account.Client{Address: ui.ClientAddr(r), UserAgent: r.UserAgent()}
+}
+
+// sessionCookie is the cookie's name: on https the prefix makes browsers accept the cookie from this very host only.
+func (ui *UI) sessionCookie() string {
+	if ui.secure {
+		return "__Host-stead_session"
+	}
+	return "stead_session"
+}
+
+func (ui *UI) cookie(r *http.Request, name string) string {
+	c, err := r.Cookie(name)
+	if err != nil || len(c.Value) > 256 {
+		return ""
+	}
+	return c.Value
+}
+
+// setCookie sets a cookie with this site's attributes; maxAge is in seconds, and a negative one deletes it.
+func (ui *UI) setCookie(w http.ResponseWriter, name, value string, maxAge int) {
+	http.SetCookie(w, &http.Cookie{ //nolint:gosec // Secure where the site is https; on a fresh machine it is not
+		Name: name, Value: value, MaxAge: maxAge, Path: "/", HttpOnly: true, Secure: ui.secure, SameSite: http.SameSiteLaxMode,
+	})
+}
+
+func (ui *UI) dropCookie(w http.ResponseWriter, name string) {
+	ui.setCookie(w, name, "", -1)
+}
+
+// flash shows the text with the given id on the next page. The cookie holds only the id, so nobody can insert a text.
+func (ui *UI) flash(w http.ResponseWriter, id string) {
+	ui.setCookie(w, flashCookie, id, 60)
+}
+
+func (ui *UI) takeFlash(w http.ResponseWriter, r *http.Request) string {
+	id := ui.cookie(r, flashCookie)
+	if id == "" {
+		return ""
+	}
+	ui.dropCookie(w, flashCookie)
+	if !strings.HasPrefix(id, "webui.flash.") || !i18n.Has(i18n.Fallback, id) {
+		return ""
+	}
+	return id
+}

@@ -1,0 +1,298 @@
+package webui_test
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/cookiejar"
+	"net/http/httptest"
+	"net/netip"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"stead.dev/stead/internal/front/webui"
+	"stead.dev/stead/internal/hosting/credentials"
+	"stead.dev/stead/internal/identity/account"
+	"stead.dev/stead/internal/platform/api"
+	"stead.dev/stead/internal/platform/clock"
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/jobs"
+	"stead.dev/stead/internal/platform/secret"
+	"stead.dev/stead/internal/platform/signal"
+	"stead.dev/stead/internal/platform/testkit"
+	"stead.dev/stead/internal/platform/throttle"
+	"stead.dev/stead/internal/port/mailer"
+)
+
+const password = "correct horse battery"
+
+type everySection struct{}
+
+func (everySection) Enabled(api.Section) bool { return true }
+
+// postbox keeps what the section's jobs send.
+type postbox struct {
+	mu   sync.Mutex
+	sent []mailer.Message
+}
+
+func (p *postbox) Send(_ context.Context, m mailer.Message) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.sent = append(p.sent, m)
+	return nil
+}
+
+func (p *postbox) sentTo(address string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.ContainsFunc(p.sent, func(m mailer.Message) bool { return m.To == address })
+}
+
+// link waits for a mail with a link to path and answers the link.
+func (p *postbox) link(t *testing.T, base, path string) (found string) {
+	t.Helper()
+	testkit.Eventually(t, time.Minute, func() bool {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		for _, m := range p.sent {
+			if _, rest, ok := strings.Cut(m.Text, base+path); ok {
+				token, _, _ := strings.Cut(rest, "\n")
+				found = base + path + token
+				return true
+			}
+		}
+		return false
+	}, "a mail with a link to "+path)
+	return found
+}
+
+// site is the pages, served, with the account section and its jobs behind them.
+type site struct {
+	url      string
+	accounts *account.Service
+	clk      *clock.Fake
+	post     *postbox
+
+	db          *db.DB
+	credentials *credentials.Service
+	log         *bytes.Buffer // of the credentials
+	terminals   *terminals
+	clients     *clients
+	keys        *resellersKeys
+}
+
+// hostings are the services of the account that registered first.
+type hostings []webui.Hosting
+
+// Hosting shows three a page.
+func (h hostings) Hosting(_ context.Context, accountID, below int64) (list []webui.Hosting, more bool, err error) {
+	for _, one := range h {
+		switch {
+		case accountID != 1 || below != 0 && one.ID >= below:
+		case len(list) == 3:
+			return list, true, nil
+		default:
+			list = append(list, one)
+		}
+	}
+	return list, false, nil
+}
+
+func (h hostings) OneHosting(_ context.Context, accountID, id int64) (webui.Hosting, error) {
+	for _, one := range h {
+		if accountID == 1 && one.ID == id {
+			return one, nil
+		}
+	}
+	return webui.Hosting{}, fault.NotFound.New()
+}
+
+type shelf []webui.Product
+
+func (s shelf) Shelf(context.Context) ([]webui.Product, error) { return s, nil }
+
+func newSite(t *testing.T) *site {
+	t.Helper()
+	clk := clock.NewFake(testkit.Start)
+	d := testkit.SQLite(t, clk)
+	log := slog.New(slog.DiscardHandler)
+	mux := http.NewServeMux()
+	server := httptest.NewServer(api.Outer(log, clk, nil, mux))
+	t.Cleanup(server.Close)
+	s := &site{url: server.URL, clk: clk, post: &postbox{}}
+	queue, err := jobs.New(d, jobs.Config{MaxWorkers: 2, Logger: log})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.accounts = newAccounts(t, d, s, queue, log)
+	s.accounts.Register(queue.Workers())
+	if err := queue.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := queue.Stop(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	box, err := secret.OpenKeyFile(filepath.Join(t.TempDir(), "key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.db, s.log, s.terminals = d, &bytes.Buffer{}, &terminals{tickets: map[string][3]int64{}}
+	s.keys = &resellersKeys{}
+	s.clients = &clients{links: map[string]bool{}, visits: map[string]webui.ClientVisit{}}
+	s.credentials = credentials.New(credentials.Config{DB: d, Box: box, Log: slog.New(slog.NewTextHandler(s.log, nil))})
+	s.credentials.Connect(credentials.Needs{Places: map[credentials.Kind]credentials.Places{}, Replaced: map[credentials.Kind]credentials.Replaced{
+		"ftp": func(context.Context, *db.Tx, int64, int64, int64) error { return nil },
+	}})
+	webui.New(webui.Deps{
+		Services: hostings{
+			{ID: 10, Name: "Blog <1>", Domain: "blog.example.com", Status: "active"},
+			{ID: 9, Name: "shop.example.com", Domain: "shop.example.com", Status: "suspended"},
+			{ID: 8, Name: "new.example.com", Domain: "new.example.com", Status: "provisioning"},
+			{ID: 7, Name: "late.example.com", Domain: "late.example.com", Status: "past_due"},
+			{ID: 6, Name: "old.example.com", Domain: "old.example.com", Status: "terminating"},
+		}, Credentials: s.credentials, Terminals: s.terminals,
+		Clients: s.clients,
+		Keys:    s.keys, Sections: everySection{},
+		Accounts: s.accounts, Clock: clk, Log: log, BaseURL: s.url, Company: "Stead & Sons", Support: "help@stead.test", Language: "en",
+		ClientAddr: func(*http.Request) netip.Addr { return netip.MustParseAddr("203.0.113.7") },
+		Demo:       &webui.Demo{Email: "demo@example.com", Password: "demo password"},
+		Catalog: shelf{{Name: "Hosting <b>", Features: []string{"Quick & quiet"}, Plans: []webui.Plan{
+			{Name: "Start", Price: "$3.00", FirstPrice: "$1.00", Months: 1, DiskMB: 512, BandwidthGB: 10, Sites: 1},
+			{Name: "Year", Price: "$30.00", Months: 12, DiskMB: -1, BandwidthGB: -1, Sites: -1},
+			{Name: "More", Price: "$4.00", Months: 1, DiskMB: 1536, BandwidthGB: 10, Sites: 1},
+			{Name: "Most", Price: "$5.00", Months: 1, DiskMB: 20480, BandwidthGB: 10, Sites: 1},
+		}}},
+	}).Routes(mux)
+	return s
+}
+
+func newAccounts(t *testing.T, d *db.DB, s *site, queue jobs.Enqueuer, log *slog.Logger) *account.Service {
+	t.Helper()
+	box, err := secret.OpenKeyFile(filepath.Join(t.TempDir(), "key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	accounts, err := account.New(account.Config{
+		DB: d, Clock: s.clk, Box: box, Queue: queue, Signals: signal.NewHub(d, s.clk, log), Limiter: throttle.New(d, s.clk),
+		Mailer: s.post, Modules: everySection{}, Limits: account.DefaultLimits(), BaseURL: s.url, Company: "Stead & Sons",
+		Language: "en", Currency: "USD",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	accounts.Connect(account.Needs{Grants: account.NoGrants{}, Referrals: account.NoReferrals{}})
+	return accounts
+}
+
+// browser is a visitor: it keeps cookies and does not follow redirects.
+type browser struct {
+	t      *testing.T
+	site   *site
+	client *http.Client
+}
+
+func (s *site) browser(t *testing.T) *browser {
+	t.Helper()
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &browser{t: t, site: s, client: &http.Client{
+		Jar:           jar,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}
+}
+
+// answer is what a page said.
+type answer struct {
+	status int
+	to     string // where it redirects
+	body   string
+	header http.Header
+}
+
+func (b *browser) do(r *http.Request) answer {
+	b.t.Helper()
+	res, err := b.client.Do(r)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	defer func() { _ = res.Body.Close() }()
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if res.StatusCode >= 500 {
+		b.t.Errorf("%s %s: %d %s", r.Method, r.URL, res.StatusCode, body)
+	}
+	return answer{res.StatusCode, res.Header.Get("Location"), string(body), res.Header}
+}
+
+func (b *browser) get(path string) answer {
+	b.t.Helper()
+	r, err := http.NewRequestWithContext(b.t.Context(), http.MethodGet, b.address(path), nil)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return b.do(r)
+}
+
+func (b *browser) address(path string) string {
+	if strings.HasPrefix(path, "http") {
+		return path
+	}
+	return b.site.url + path
+}
+
+// post sends a form as a browser on this site does; headers are pairs.
+func (b *browser) post(path string, fields url.Values, headers ...string) answer {
+	b.t.Helper()
+	r, err := http.NewRequestWithContext(b.t.Context(), http.MethodPost, b.address(path), strings.NewReader(fields.Encode()))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	r.Header.Set("Sec-Fetch-Site", "same-origin")
+	for i := 0; i+1 < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	return b.do(r)
+}
+
+func (b *browser) cookie(name string) string {
+	u, err := url.Parse(b.site.url)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	for _, c := range b.client.Jar.Cookies(u) {
+		if c.Name == name {
+			return c.Value
+		}
+	}
+	return ""
+}
+
+// register makes an account and stays signed in.
+func (b *browser) register(email string) {
+	b.t.Helper()
+	a := b.post("/register", url.Values{"name": {"Anna"}, "email": {email}, "password": {password}})
+	if a.status != http.StatusSeeOther || a.to != "/account" {
+		b.t.Fatalf("%d %s %s", a.status, a.to, a.body)
+	}
+}
+
+func (b *browser) login(email, pass, next string) answer {
+	b.t.Helper()
+	return b.post("/login", url.Values{"email": {email}, "password": {pass}, "next": {next}})
+}

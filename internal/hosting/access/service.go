@@ -1,0 +1,221 @@
+package access
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+
+	"stead.dev/stead/internal/hosting/site"
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/jobs"
+	"stead.dev/stead/internal/platform/page"
+	"stead.dev/stead/internal/port/panel"
+)
+
+// Credentials keeps the passwords that the server makes.
+type Credentials interface {
+	Put(ctx context.Context, tx *db.Tx, accountID, serviceID int64, kind string, subjectID int64, label string) error
+	Secret(ctx context.Context, q db.Querier, kind string, subjectID int64) (password, version string, err error)
+	Version(ctx context.Context, q db.Querier, kind string, subjectID int64) (string, error)
+	Delete(ctx context.Context, tx *db.Tx, kind string, subjectID int64) error
+}
+
+// CredentialKind is what the passwords of FTP accounts are called in Credentials.
+const CredentialKind = "ftp"
+
+// Config is what the section works with; all is needed.
+type Config struct {
+	DB          *db.DB
+	Queue       jobs.Enqueuer
+	Services    site.Services
+	Panels      site.Panels
+	Credentials Credentials
+	BaseURL     string // of the site, where the terminal is
+}
+
+// Service is the section's use cases.
+type Service struct{ Config }
+
+// New makes the section.
+func New(c Config) *Service { return &Service{c} }
+
+// Limits of a plan that the section knows. One that says 0 of shellLimit has no shell.
+const (
+	shellLimit = "shell"
+	keyLimit   = "ssh_keys"
+)
+
+// Count implements site.Part.
+func (s *Service) Count(ctx context.Context, q db.Querier, serviceID int64, into map[string]int64) error {
+	return s.ftp().Count(ctx, q, serviceID, into)
+}
+
+// listFTP answers one page of a service's FTP accounts.
+func (s *Service) listFTP(ctx context.Context, accountID, serviceID int64, p page.Params) ([]ftpAccount, int, error) {
+	_, rows, total, err := s.ftp().Page(ctx, accountID, serviceID, p)
+	return rows, total, err
+}
+
+// createFTP gives one of the account's services an FTP account with a password that nobody knows yet.
+func (s *Service) createFTP(ctx context.Context, accountID, serviceID int64, w ftpWish) (f ftpAccount, err error) {
+	err = s.ftp().Change(ctx, accountID, serviceID, func(ctx context.Context, tx *db.Tx, on site.Site) error {
+		f, err = s.addFTP(ctx, tx, on, w)
+		return err
+	})
+	return f, err
+}
+
+// firstFTP is what the FTP account is called that is made for somebody who needs one.
+const firstFTP = "main"
+
+// FirstFTP gives a service that has no FTP account its first one, at home in the primary site, and answers its user
+// name; it is empty where there is one already.
+func (s *Service) FirstFTP(ctx context.Context, tx *db.Tx, accountID, serviceID int64) (username string, err error) {
+	err = site.ChangeIn[panel.FTP](ctx, tx, s.Services, s.Panels, panel.CapFTP, accountID, serviceID,
+		func(ctx context.Context, tx *db.Tx, on site.Site) error {
+			count := map[string]int64{}
+			if err := s.Count(ctx, tx, serviceID, count); err != nil || count[s.ftp().Limit] > 0 {
+				return err
+			}
+			f, err := s.addFTP(ctx, tx, on, ftpWish{username: firstFTP})
+			username = f.username
+			return err
+		})
+	return username, err
+}
+
+// addFTP writes an FTP account of a locked service.
+func (s *Service) addFTP(ctx context.Context, tx *db.Tx, on site.Site, w ftpWish) (f ftpAccount, err error) {
+	row, err := w.parse(on)
+	if err != nil {
+		return f, err
+	}
+	id, err := s.insertFTP(ctx, tx, on, row)
+	if err != nil {
+		return f, err
+	}
+	if f, err = s.ftp().Get(ctx, tx, on.AccountID, on.ServiceID, id); err != nil {
+		return f, err
+	}
+	return f, s.ftp().Enqueue(ctx, tx, on.AccountID, on.ServiceID)
+}
+
+// insertFTP adds an FTP account of a locked service, with a new password, where the plan has room for one. It answers
+// fault.AlreadyExists when the service has the user name, also while it is on its way out.
+func (s *Service) insertFTP(ctx context.Context, tx *db.Tx, on site.Site, row ftpAccount) (id int64, err error) {
+	if err := s.ftp().Room(ctx, tx, on, 1); err != nil {
+		return 0, err
+	}
+	if id, err = s.ftp().Insert(ctx, tx, on.AccountID, on.ServiceID, row.values()); err != nil {
+		return 0, err
+	}
+	return id, s.Credentials.Put(ctx, tx, on.AccountID, on.ServiceID, CredentialKind, id, row.username)
+}
+
+// FTPPlaces tells where FTP accounts of a service sign in, by their ids; those that the panel has not made are left out.
+func (s *Service) FTPPlaces(ctx context.Context, q db.Querier, serviceID int64) (map[int64]string, error) {
+	rows, err := s.ftp().OfService(ctx, q, serviceID)
+	places := map[int64]string{}
+	for _, f := range rows {
+		if f.host != "" {
+			places[f.ID] = net.JoinHostPort(f.host, strconv.Itoa(f.port))
+		}
+	}
+	return places, err
+}
+
+// PasswordReplaced has the panel follow another password of an FTP account. It is called in the transaction
+// that makes it, and refuses where the service takes no changes.
+func (s *Service) PasswordReplaced(ctx context.Context, tx *db.Tx, accountID, serviceID, ftpID int64) error {
+	return s.ftp().Renewed(ctx, tx, accountID, serviceID, ftpID, fault.NotFound)
+}
+
+// changeShell runs f on a service that takes changes and whose panel has shells.
+func (s *Service) changeShell(ctx context.Context, accountID, serviceID int64, f func(ctx context.Context, tx *db.Tx, on site.Site) error) error {
+	return site.Change[panel.Shell](ctx, s.DB, s.Services, s.Panels, panel.CapShell, accountID, serviceID, f)
+}
+
+// setShell switches the shell of one of the account's services.
+func (s *Service) setShell(ctx context.Context, accountID, serviceID int64, enabled bool) (sh shell, err error) {
+	err = s.changeShell(ctx, accountID, serviceID, func(ctx context.Context, tx *db.Tx, on site.Site) error {
+		l, err := site.ParseLimits(on)
+		if err != nil {
+			return err
+		}
+		if enabled && l.Of(shellLimit) == 0 {
+			return fault.FeatureNotInPlan.New()
+		}
+		if err := touchShell(ctx, tx, accountID, serviceID, &enabled); err != nil {
+			return err
+		}
+		if sh, err = shellOf(ctx, tx, serviceID); err != nil {
+			return err
+		}
+		_, err = site.On[panel.Terminal](s.Panels, on, panel.CapTerminal)
+		sh.terminal = !errors.Is(err, panel.ErrUnsupported)
+		return s.ftp().Enqueue(ctx, tx, accountID, serviceID)
+	})
+	return sh, err
+}
+
+// listKeys answers one page of a service's keys.
+func (s *Service) listKeys(ctx context.Context, accountID, serviceID int64, p page.Params) ([]sshKey, int, error) {
+	if _, err := s.Services.Site(ctx, s.DB, accountID, serviceID); err != nil {
+		return nil, 0, err
+	}
+	return listKeys(ctx, s.DB, accountID, serviceID, p)
+}
+
+// createKey has a key open one of the account's services.
+func (s *Service) createKey(ctx context.Context, accountID, serviceID int64, name, text string) (k sshKey, err error) {
+	if k, err = parseKey(name, text); err != nil {
+		return k, err
+	}
+	k.accountID, k.serviceID = accountID, serviceID
+	err = s.changeShell(ctx, accountID, serviceID, func(ctx context.Context, tx *db.Tx, _ site.Site) error {
+		all, err := keysOf(ctx, tx, serviceID)
+		if err != nil {
+			return err
+		}
+		if len(all) >= maxKeys {
+			return fault.LimitReached.With(fault.Fields{"limit": keyLimit, "maximum": maxKeys})
+		}
+		id, err := insertKey(ctx, tx, k)
+		if err != nil {
+			return err
+		}
+		if k, err = getKey(ctx, tx, accountID, serviceID, id); err != nil {
+			return err
+		}
+		return s.followKeys(ctx, tx, accountID, serviceID)
+	})
+	return k, err
+}
+
+// removeKey closes one of the account's services to a key.
+func (s *Service) removeKey(ctx context.Context, accountID, serviceID, id int64) error {
+	return s.changeShell(ctx, accountID, serviceID, func(ctx context.Context, tx *db.Tx, _ site.Site) error {
+		if _, err := getKey(ctx, tx, accountID, serviceID, id); err != nil {
+			return err
+		}
+		if err := removeKey(ctx, tx, id); err != nil {
+			return err
+		}
+		return s.followKeys(ctx, tx, accountID, serviceID)
+	})
+}
+
+func (s *Service) followKeys(ctx context.Context, tx *db.Tx, accountID, serviceID int64) error {
+	if err := touchShell(ctx, tx, accountID, serviceID, nil); err != nil {
+		return err
+	}
+	return s.ftp().Enqueue(ctx, tx, accountID, serviceID)
+}
+
+// terminalURL is where the terminal of a service is.
+func (s *Service) terminalURL(serviceID int64) string {
+	return fmt.Sprintf("%s/account/services/%d/terminal", s.BaseURL, serviceID)
+}

@@ -1,0 +1,169 @@
+package backups
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"testing"
+	"time"
+
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/testkit"
+	"stead.dev/stead/internal/port/panel"
+)
+
+// terms are a product's.
+type terms time.Duration
+
+func (k terms) KeptFor(context.Context, db.Querier, int64) (time.Duration, error) {
+	return time.Duration(k), nil
+}
+
+// setting is a source of settings: one text.
+type setting struct{ text, taken string }
+
+func (s *setting) Export(context.Context, db.Querier, int64, int64) (json.RawMessage, error) {
+	if s.text == "" {
+		return nil, nil
+	}
+	return json.Marshal(s.text)
+}
+
+func (s *setting) Import(_ context.Context, _ *db.Tx, _, _ int64, document json.RawMessage, _ []string) error {
+	return json.Unmarshal(document, &s.taken)
+}
+
+func TestWhatEndedIsKeptAsLongAsItsProductSays(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		w.services.SetStatus(t, 10, "terminating")
+		w.Terms = terms(0)
+		done, err := w.Keep(ctx, owner, 10)
+		w.must(err)
+		w.same("done where nothing is kept", true, done)
+		w.same("backups", 0, len(w.ids(`SELECT id FROM backups`)))
+
+		const week = 7 * 24 * time.Hour
+		w.Terms = terms(week)
+		testkit.Eventually(t, time.Minute, func() bool {
+			done, err := w.Keep(ctx, owner, 10)
+			w.must(err)
+			w.settle()
+			return done
+		}, "the final backup is made")
+		w.must(w.machine.DeleteAccount(ctx, "10"))
+		w.services.SetStatus(t, 10, "terminated")
+		w.clk.Advance(week - time.Minute)
+		w.must(w.Sweep(ctx))
+		kept, err := w.Kept(ctx, w.db, []int64{9, 10})
+		w.must(err)
+		w.same("kept within the week", []int64{10}, kept)
+		w.clk.Advance(2 * time.Minute)
+		w.must(w.Sweep(ctx))
+		w.settle()
+		w.same("backups after it", 0, len(w.ids(`SELECT id FROM backups`)))
+	})
+}
+
+func TestSettingsComeBackWithAServiceOnly(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		known, none := &setting{text: "as it was"}, &setting{}
+		w.Settings["known"] = known
+		w.Settings["none"] = none
+		id := w.made(10, `{"parts":["dns"]}`)
+		known.text = "as it is"
+		w.bringBack(10, id, `{"parts":["dns"]}`)
+		w.same("taken by a restore", "", known.taken)
+
+		known.text = "as it was"
+		w.services.SetStatus(t, 10, "terminating")
+		testkit.Eventually(t, time.Minute, func() bool {
+			done, err := w.Keep(ctx, owner, 10)
+			w.must(err)
+			w.settle()
+			return done
+		}, "the final backup is made")
+		w.must(w.machine.DeleteAccount(ctx, "10"))
+		_, err := w.machine.CreateAccount(ctx, panel.AccountSpec{Ref: "10", Username: "s10", PrimaryDomain: "s10.example"})
+		w.must(err)
+		w.services.SetStatus(t, 10, "active")
+		w.must(w.db.InTx(ctx, func(ctx context.Context, tx *db.Tx) error { return w.Return(ctx, tx, 10) }))
+		w.settle()
+		w.same("taken by a return", "as it was", known.taken)
+		w.same("taken of nothing", "", none.taken)
+	})
+}
+
+// TestAFinalBackupIsTriedSoManyTimes: a repository is damaged for good. It was tried every five minutes for ever, and its
+// owner told each time.
+func TestAFinalBackupIsTriedSoManyTimes(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		earlier := w.made(10, `{}`)
+		keep := func() error {
+			t.Helper()
+			_, err := w.Keep(ctx, owner, 10)
+			w.settle()
+			return err
+		}
+		finals := func() int { return len(w.ids(`SELECT id FROM backups WHERE final`)) }
+		w.services.SetStatus(t, 10, "terminating")
+		w.machine.fail(panel.ErrInternal)
+		for tried := range finalTries {
+			if tried > 0 {
+				w.clk.Advance(anotherFinal<<(tried-1) - time.Second)
+				if err := keep(); err == nil || errors.Is(err, ErrNotKept) {
+					t.Errorf("in the pause after %d: %v", tried, err)
+				}
+				w.same("tried in a pause", tried, finals())
+				w.clk.Advance(time.Second)
+			}
+			w.must(keep())
+			w.same("tried", tried+1, finals())
+		}
+		for range 2 {
+			if err := keep(); !errors.Is(err, ErrNotKept) {
+				t.Errorf("after all of them: %v", err)
+			}
+			w.clk.Advance(24 * time.Hour)
+		}
+		w.same("tried in all", finalTries, finals())
+
+		// An operator has it end without: what it had before is all that is left, and stays its time.
+		w.services.SetStatus(t, 10, "terminated")
+		w.must(w.Apply(ctx, owner, 10))
+		w.same("an earlier backup", 1, len(w.ids(`SELECT id FROM backups WHERE status = 'completed' AND id = $1`, earlier)))
+		kept, err := w.Kept(ctx, w.db, []int64{9, 10})
+		w.must(err)
+		w.same("kept", 0, len(kept))
+	})
+}
+
+// TestWhatFailedBeforeDoesNotCountAtTheNextEnd: a service came back and ends again.
+func TestWhatFailedBeforeDoesNotCountAtTheNextEnd(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		w.services.SetStatus(t, 10, "terminating")
+		w.machine.fail(panel.ErrInternal)
+		_, err := w.Keep(ctx, owner, 10)
+		w.must(err)
+		w.settle()
+		w.machine.fail(nil)
+		w.clk.Advance(anotherFinal)
+		done := false
+		for range 2 {
+			done, err = w.Keep(ctx, owner, 10)
+			w.must(err)
+			w.settle()
+		}
+		w.same("done", true, done)
+		w.must(w.db.InTx(ctx, func(ctx context.Context, tx *db.Tx) error { return w.Return(ctx, tx, 10) }))
+		w.settle()
+		w.same("final ones of a service that is back", 0, len(w.ids(`SELECT id FROM backups WHERE final`)))
+	})
+}

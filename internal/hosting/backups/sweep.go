@@ -1,0 +1,172 @@
+package backups
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/riverqueue/river"
+
+	"stead.dev/stead/internal/hosting/site"
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/port/panel"
+)
+
+// sweepBatch is how many rows that are left a sweep takes up at once.
+const sweepBatch = 200
+
+// Sweep begins what is due: automatic backups, checks, and the end of backups whose
+// time is over; and it takes up again what no job does any more. A periodic job calls it; each
+// service gets a job of its own.
+func (s *Service) Sweep(ctx context.Context) error {
+	for _, take := range []func(ctx context.Context, tx *db.Tx, limit int) (int, error){s.takeBackups, s.takeChecks, s.takeExpired} {
+		if err := site.Sweep(ctx, s.DB, take); err != nil {
+			return fmt.Errorf("backups: sweep: %w", err)
+		}
+	}
+	for _, l := range []struct {
+		left func(ctx context.Context, q db.Querier, before time.Time, after int64, limit int) ([]int64, error)
+		job  func(id int64) river.JobArgs
+	}{
+		{unfinished, func(id int64) river.JobArgs { return makeArgs{id} }},
+		{unfinishedRestores, func(id int64) river.JobArgs { return restoreArgs{id} }},
+		{deleted, func(id int64) river.JobArgs { return removeArgs{id} }},
+	} {
+		if err := s.takeUp(ctx, l.left, l.job); err != nil {
+			return fmt.Errorf("backups: sweep: %w", err)
+		}
+	}
+	return nil
+}
+
+// lostAfter is when what has not ended is looked at: its job may have been given up.
+const lostAfter = time.Hour
+
+// takeUp gives a job to everything that is left; what has one keeps that.
+func (s *Service) takeUp(ctx context.Context, left func(ctx context.Context, q db.Querier, before time.Time, after int64, limit int) ([]int64, error),
+	job func(id int64) river.JobArgs,
+) error {
+	for after, more := int64(0), true; more; {
+		ids, err := left(ctx, s.DB, s.Clock.Now().Add(-lostAfter), after, sweepBatch)
+		if err != nil {
+			return err
+		}
+		err = s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+			for _, id := range ids {
+				if err := s.enqueue(ctx, tx, job(id)); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		if more = len(ids) == sweepBatch; more {
+			after = ids[len(ids)-1]
+		}
+	}
+	return nil
+}
+
+func (s *Service) takeBackups(ctx context.Context, tx *db.Tx, limit int) (int, error) {
+	next := func(serviceID int64) time.Time { return nextAt(tx.Now, serviceID, backupEvery) }
+	due, err := takeDue(ctx, tx, "due_at", next, limit)
+	for _, o := range due {
+		err = errors.Join(err, s.enqueue(ctx, tx, dailyArgs{o.accountID, o.serviceID}))
+	}
+	return len(due), err
+}
+
+func (s *Service) takeChecks(ctx context.Context, tx *db.Tx, limit int) (int, error) {
+	next := func(serviceID int64) time.Time { return nextAt(tx.Now, serviceID, checkEvery) }
+	due, err := takeDue(ctx, tx, "check_at", next, limit)
+	for _, o := range due {
+		err = errors.Join(err, s.enqueue(ctx, tx, checkArgs{o.accountID, o.serviceID, tx.Now.Unix()}))
+	}
+	return len(due), err
+}
+
+func (s *Service) takeExpired(ctx context.Context, tx *db.Tx, limit int) (int, error) {
+	ids, err := takeExpired(ctx, tx, limit)
+	for _, id := range ids {
+		err = errors.Join(err, s.enqueue(ctx, tx, removeArgs{id}))
+	}
+	return len(ids), err
+}
+
+// daily begins the automatic backup of a service. One that is not online, whose plan
+// has none, or that is busy has its next one tomorrow.
+func (s *Service) daily(ctx context.Context, accountID, serviceID int64) error {
+	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+		on, err := s.Services.LockSite(ctx, tx, accountID, serviceID)
+		if err != nil {
+			return err
+		}
+		l, err := site.ParseLimits(on)
+		if err != nil {
+			return err
+		}
+		is, err := busy(ctx, tx, serviceID)
+		if err != nil || is || !on.Online() || l.Of("backups") == 0 {
+			return err
+		}
+		_, err = s.begin(ctx, tx, backup{accountID: accountID, serviceID: serviceID, kind: Auto, parts: queued(panel.BackupParts)})
+		return err
+	})
+}
+
+// check has the newest backup of a service read whole. One that is damaged is told of
+// and not offered any more. A service that is not online is left for the next week: one whose account
+// goes must not lose its final backup because the panel has no account to look for it.
+func (s *Service) check(ctx context.Context, accountID, serviceID int64, began time.Time) (time.Duration, error) {
+	if on, err := s.Services.Site(ctx, s.DB, accountID, serviceID); err != nil || !on.Online() {
+		return 0, err
+	}
+	all, err := ofService(ctx, s.DB, serviceID)
+	if err != nil {
+		return 0, err
+	}
+	var newest *backup
+	for i := range all {
+		if all[i].status == Completed {
+			newest = &all[i]
+			break
+		}
+	}
+	if newest == nil {
+		return 0, nil
+	}
+	name := fmt.Sprintf("c%d-%d", newest.id, began.Unix())
+	r := restore{accountID: accountID, serviceID: serviceID}
+	task, err := s.task(ctx, r, name, func(p panel.Backups, ref string) (panel.BackupTask, error) {
+		return p.StartBackupCheck(ctx, ref, panel.CheckRequest{ID: name, Backup: newest.name()})
+	})
+	switch again := s.again(err, began); {
+	case again:
+		return askLater, nil
+	case errors.Is(err, panel.ErrNotFound):
+		return 0, s.damaged(ctx, newest.id) // the panel has lost it
+	case err != nil:
+		return 0, err
+	}
+	if task.Status == panel.TaskRunning {
+		return s.pause(began), nil
+	}
+	if task.Failure != panel.ErrInvalid {
+		return 0, nil //nolint:nilerr // it failed for a reason of its own, and is made again in its time
+	}
+	return 0, s.damaged(ctx, newest.id)
+}
+
+// damaged tells of a backup that was complete and cannot be read back.
+func (s *Service) damaged(ctx context.Context, id int64) error {
+	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+		moved, err := setDamaged(ctx, tx, id)
+		if err != nil || !moved {
+			return err
+		}
+		return s.emit(ctx, tx, "backup.failed", id, &ErrNotRestorable.Key)
+	})
+}

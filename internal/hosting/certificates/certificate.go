@@ -1,0 +1,245 @@
+package certificates
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"stead.dev/stead/internal/hosting/site"
+	"stead.dev/stead/internal/platform/certificate"
+)
+
+// Kind is where a certificate is from.
+type Kind string
+
+// The kinds of certificates.
+const (
+	ACME   Kind = "acme"   // issued by an authority, renewed by itself
+	Custom Kind = "custom" // installed by the customer
+)
+
+// Challenge is how it is proved that a name is the customer's.
+type Challenge string
+
+// The challenges.
+const (
+	HTTP Challenge = "http" // a file of the site (RFC 8555, section 8.3)
+	DNS  Challenge = "dns"  // a record of the zone (section 8.4)
+)
+
+// phase is how far an order is.
+type phase string
+
+const (
+	idle     phase = "idle"
+	wanted   phase = "wanted"
+	ordering phase = "ordering"
+)
+
+// Status is the state of a certificate as customers see it (resources, section 19).
+type Status string
+
+// The states.
+const (
+	Pending  Status = "pending"  // will be ordered
+	Issuing  Status = "issuing"  // the first one is being ordered
+	Active   Status = "active"   // in use
+	Renewing Status = "renewing" // in use, and its successor is being ordered
+	Expiring Status = "expiring" // in use, and no successor is in sight
+	Expired  Status = "expired"
+	Failed   Status = "failed" // there is none; it is tried again
+)
+
+// row is a row of the table certificates.
+type row struct {
+	id, accountID, serviceID int64
+	kind                     Kind
+	names                    []string
+	challenge                Challenge
+	automatic                bool // nobody asked for it
+	autoRenew, hsts          bool
+	chosenAt                 time.Time
+	revision                 int64
+	installed                site.Status
+	installedKey             *string
+
+	current
+	renewAt, askAt *time.Time // when to renew, and when to ask the authority again when that is
+
+	phase phase
+	order
+	failures      int
+	lastAttemptAt *time.Time
+	lastErrorKey  *string
+	lastReason    *string
+	lastError     string
+	dueAt         time.Time
+	warnedDays    *int
+	createdAt     time.Time
+}
+
+// current is the certificate in use; zero when there is none.
+type current struct {
+	chain               string
+	secret              []byte // its key, sealed
+	sans                []string
+	issuer, fingerprint string
+	issuedAt, expiresAt *time.Time
+}
+
+// order is an order that is under way.
+type order struct {
+	url    string
+	names  []string
+	secret []byte // the key of the certificate to come, sealed
+}
+
+func (r row) there() bool { return r.chain != "" }
+
+func (r row) valid(now time.Time) bool { return r.there() && now.Before(*r.expiresAt) }
+
+// soon is how long before its end a certificate is called expiring, in days, and when it is told.
+var soon = []int{14, 7, 1}
+
+const day = 24 * time.Hour
+
+func (r row) status(now time.Time) Status {
+	switch {
+	case !r.there() && r.phase == ordering:
+		return Issuing
+	case !r.there() && r.lastErrorKey != nil && !r.waiting():
+		return Failed
+	case !r.there():
+		return Pending
+	case !now.Before(*r.expiresAt):
+		return Expired
+	case r.phase == ordering:
+		return Renewing
+	case r.expiresAt.Sub(now) < r.warning():
+		return Expiring
+	default:
+		return Active
+	}
+}
+
+// waiting tells that nothing failed yet: the domain is not ready for its first certificate, and will be looked at again.
+func (r row) waiting() bool {
+	return r.automatic && !r.there() && r.lastErrorKey != nil &&
+		(*r.lastErrorKey == errNotPointed.Key || (r.lastReason != nil && *r.lastReason != reasonProof))
+}
+
+// warning is how long before its end a certificate is told of, unless it lives shorter altogether.
+func (r row) warning() time.Duration {
+	return min(time.Duration(soon[0])*day, r.life()/6)
+}
+
+func (r row) life() time.Duration { return r.expiresAt.Sub(*r.issuedAt) }
+
+// renewal is when to renew without the authority's word: a third of the lifetime before the end, earlier by up to a
+// tenth of that, so that what was issued together is not renewed together.
+func renewal(issued, expires time.Time) time.Time {
+	third := expires.Sub(issued) / 3
+	return expires.Add(-third - upTo(third/10))
+}
+
+// upTo is a random time below most: it spreads what would happen at once.
+func upTo(most time.Duration) time.Duration {
+	return rand.N(max(most, 1)) //nolint:gosec // nobody gains from foreseeing it
+}
+
+// How long failed orders are put off, doubling each time.
+const (
+	firstPause = 30 * time.Minute
+	mostPause  = 24 * time.Hour
+)
+
+// pause is how long to wait after so many failures in a row, within a quarter of it.
+func pause(failures int) time.Duration {
+	wait := firstPause << min(max(failures-1, 0), 10)
+	wait = min(wait, mostPause)
+	return wait + upTo(wait/4)
+}
+
+// How long a name that is not ready is put off: while it is young somebody is at it.
+const (
+	youngPause = 5 * time.Minute
+	adultPause = time.Hour
+	oldPause   = 12 * time.Hour
+)
+
+func unready(age time.Duration) time.Duration {
+	wait := oldPause
+	switch {
+	case age < 2*day:
+		wait = youngPause
+	case age < 30*day:
+		wait = adultPause
+	}
+	return wait + upTo(wait/4)
+}
+
+// Domain is a hosted domain as this section sees it.
+type Domain struct {
+	ID         int64
+	Name       string
+	Served     bool // the panel has it
+	Elsewhere  bool // it led elsewhere when somebody last looked
+	ForceHTTPS bool
+	CreatedAt  time.Time
+}
+
+// hosts tells whether a name is a domain of the service, the "www." of one, or a wildcard below one.
+func hosts(domains []Domain, name string) bool {
+	bare, _ := strings.CutPrefix(name, "*.")
+	without, _ := strings.CutPrefix(bare, "www.")
+	return slices.ContainsFunc(domains, func(d Domain) bool { return d.Name == bare || d.Name == without })
+}
+
+// assign says which of the certificates answers for each domain: of those that hold for it the valid one that was
+// asked for last. One that has expired is better than none: browsers say so, and HSTS stays.
+func assign(rows []row, domains []Domain, now time.Time) map[int64][]string {
+	of := map[int64][]string{}
+	for _, d := range domains {
+		if !d.Served {
+			continue
+		}
+		var best *row
+		for i := range rows {
+			r := &rows[i]
+			if !r.there() || !certificate.Covers(r.sans, d.Name) {
+				continue
+			}
+			if best == nil || better(*r, *best, now) {
+				best = r
+			}
+		}
+		if best != nil {
+			of[best.id] = append(of[best.id], d.Name)
+		}
+	}
+	for _, names := range of {
+		slices.Sort(names)
+	}
+	return of
+}
+
+// ahead is how long before a certificate ends another takes its place, where there is one that lasts longer: it is with
+// the panel by then.
+const ahead = day
+
+func better(a, b row, now time.Time) bool {
+	for _, at := range []time.Time{now.Add(ahead), now} {
+		if a.valid(at) != b.valid(at) {
+			return a.valid(at)
+		}
+	}
+	if !a.chosenAt.Equal(b.chosenAt) {
+		return a.chosenAt.After(b.chosenAt)
+	}
+	return a.id > b.id
+}
+
+// onPanel is the name of the certificate on the panel.
+func (r row) onPanel() string { return "c" + strconv.FormatInt(r.id, 10) }

@@ -1,0 +1,501 @@
+package certificates
+
+import (
+	"context"
+	"crypto"
+	"crypto/x509"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mholt/acmez/v3/acme"
+
+	"stead.dev/stead/internal/hosting/site"
+	"stead.dev/stead/internal/platform/certificate"
+	"stead.dev/stead/internal/platform/clock"
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/domainname"
+	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/jobs"
+	"stead.dev/stead/internal/platform/outbox"
+	"stead.dev/stead/internal/platform/page"
+	"stead.dev/stead/internal/platform/secret"
+	"stead.dev/stead/internal/port/panel"
+)
+
+// Domains are the hosted domains of services.
+type Domains interface {
+	Hosted(ctx context.Context, q db.Querier, accountID, serviceID int64) ([]Domain, error)
+	// Refresh has the domains read from the panel again, because how they are answered by HTTPS has changed.
+	Refresh(ctx context.Context, tx *db.Tx, accountID, serviceID int64) error
+}
+
+// Zones are the zones that this platform serves.
+type Zones interface {
+	// ZoneOf is the zone of the service that the name is in.
+	ZoneOf(ctx context.Context, q db.Querier, serviceID int64, name string) (zone string, ok bool, err error)
+	// SetTexts makes texts the TXT records that owner has in the zones of the service, by name; none ends them.
+	SetTexts(ctx context.Context, tx *db.Tx, accountID, serviceID int64, owner string, texts map[string][]string) error
+	// Placed tells whether all of them are in a zone: a customer's record may be in the way.
+	Placed(ctx context.Context, q db.Querier, serviceID int64, owner string) (bool, error)
+}
+
+// Authority is who issues certificates by ACME (RFC 8555).
+type Authority struct {
+	Directory string // address of its directory
+	Email     string // where it writes to; empty is nobody. Without a directory or an address nothing is issued
+	Client    *http.Client
+	// Poll is how often the authority is asked how far it is, and Patience for how long; zero is 2 s and 90 s.
+	Poll, Patience time.Duration
+}
+
+func (a Authority) on() bool { return a.Directory != "" && a.Email != "" }
+
+// Config is what the section works with; all is needed but Automatic.
+type Config struct {
+	DB        *db.DB
+	Clock     clock.Clock
+	Queue     jobs.Enqueuer
+	Events    outbox.Events
+	Services  site.Services
+	Panels    site.Panels
+	Box       *secret.Box
+	Domains   Domains
+	Zones     Zones
+	DNS       Lookups
+	Authority Authority
+	// Nameservers are the platform's, by name: a zone that is delegated to none of them is served elsewhere.
+	Nameservers []string
+	// Automatic has a certificate ordered for every hosted domain by itself.
+	Automatic bool
+	Log       *slog.Logger
+}
+
+// Service is the section's use cases.
+type Service struct {
+	Config
+	authority *acme.Client
+}
+
+// New makes the section.
+func New(c Config) *Service {
+	if c.Authority.Client == nil {
+		c.Authority.Client = &http.Client{Timeout: 30 * time.Second}
+	}
+	if c.Authority.Poll == 0 {
+		c.Authority.Poll = 2 * time.Second
+	}
+	if c.Authority.Patience == 0 {
+		c.Authority.Patience = 90 * time.Second
+	}
+	client := *c.Authority.Client
+	client.Transport = notingRetries{client.Transport}
+	return &Service{Config: c, authority: &acme.Client{
+		Directory: c.Authority.Directory, HTTPClient: &client, UserAgent: "Stead", PollInterval: c.Authority.Poll, PollTimeout: c.Authority.Patience,
+	}}
+}
+
+// seal hides the key of a row's certificate.
+func (s *Service) seal(id int64, key crypto.Signer) ([]byte, error) {
+	text, err := certificate.EncodeKey(key)
+	if err != nil {
+		return nil, err
+	}
+	return s.Box.Seal([]byte(text), place(id))
+}
+
+// unseal answers a key in PEM.
+func (s *Service) unseal(id int64, sealed []byte) (string, error) {
+	text, err := s.Box.Open(sealed, place(id))
+	return string(text), err
+}
+
+// place names where a key is sealed for: a row has one in use, and one whose certificate is to come.
+func place(id int64) []byte { return fmt.Appendf(nil, "certificates/%d/secret", id) }
+
+// overview is what the list answers.
+type overview struct {
+	rows    []row
+	total   int
+	domains []Domain
+	answers map[int64][]string // which domains each certificate answers for
+	refused map[string]*refusal
+}
+
+// overview answers one page of a service's certificates, and of each domain whether one could be issued as far as is
+// known without asking anybody.
+func (s *Service) overview(ctx context.Context, accountID, serviceID int64, p page.Params) (overview, error) {
+	on, err := s.Services.Site(ctx, s.DB, accountID, serviceID)
+	if err != nil {
+		return overview{}, err
+	}
+	var o overview
+	if o.domains, err = s.Domains.Hosted(ctx, s.DB, accountID, serviceID); err != nil {
+		return o, err
+	}
+	if o.rows, o.total, err = listOwn(ctx, s.DB, accountID, serviceID, p); err != nil {
+		return o, err
+	}
+	all, err := ofService(ctx, s.DB, serviceID)
+	if err != nil {
+		return o, err
+	}
+	o.answers = assign(all, o.domains, s.Clock.Now())
+	o.refused = map[string]*refusal{}
+	for _, d := range o.domains {
+		answered := false
+		for _, names := range o.answers {
+			answered = answered || slices.Contains(names, d.Name)
+		}
+		o.refused[d.Name] = s.known(on, all, d, answered)
+	}
+	return o, nil
+}
+
+// known is why a domain cannot have a certificate as far as is known: from the last look into the DNS, unless a
+// certificate answers for it already, and from what the last order for it met.
+func (s *Service) known(on site.Site, all []row, d Domain, answered bool) *refusal {
+	_, err := site.On[panel.Issuing](s.Panels, on, panel.CapIssuing)
+	switch itself := err == nil; {
+	case !itself && !s.Authority.on():
+		return &refusal{d.Name, errPreflight, reasonOff, ""}
+	case !itself && d.Elsewhere && !answered:
+		return &refusal{d.Name, errNotPointed, "", ""}
+	}
+	for _, r := range slices.Backward(all) {
+		if refused := r.met(); refused != nil && slices.Contains(r.names, d.Name) {
+			refused.name = d.Name
+			return refused
+		}
+	}
+	return nil
+}
+
+// met is what the last order of a row met that was the fault of its names; nil when nothing was.
+func (r row) met() *refusal {
+	if r.lastErrorKey == nil {
+		return nil
+	}
+	switch *r.lastErrorKey {
+	case errNotPointed.Key:
+		return &refusal{r.names[0], errNotPointed, "", ""}
+	case errPreflight.Key:
+		return &refusal{r.names[0], errPreflight, *r.lastReason, r.lastError}
+	default:
+		return nil
+	}
+}
+
+// wish is what a customer wants.
+type wish struct {
+	id        int64    // of a certificate that is there; 0: none
+	names     []string // to issue for
+	challenge Challenge
+	autoRenew *bool
+	hsts      *bool
+
+	chain, intermediates, key string // of an own certificate
+}
+
+// request issues, renews, installs or changes a certificate of one of the account's services. fresh tells that there
+// was none of its kind.
+func (s *Service) request(ctx context.Context, accountID, serviceID int64, w wish) (r row, fresh bool, err error) {
+	on, err := s.Services.Site(ctx, s.DB, accountID, serviceID)
+	if err != nil {
+		return row{}, false, err
+	}
+	if err := on.Changeable(); err != nil {
+		return row{}, false, err
+	}
+	domains, err := s.Domains.Hosted(ctx, s.DB, accountID, serviceID)
+	if err != nil {
+		return row{}, false, err
+	}
+	switch {
+	case w.chain != "":
+		r, err = s.install(ctx, on, domains, w)
+		return r, true, err
+	case w.id != 0 && len(w.names) == 0 && (w.autoRenew != nil || w.hsts != nil):
+		r, err = s.switches(ctx, on, w)
+		return r, false, err
+	default:
+		return s.issue(ctx, on, domains, w)
+	}
+}
+
+// change runs f on a service that takes changes.
+func (s *Service) change(ctx context.Context, on site.Site, f func(ctx context.Context, tx *db.Tx) (int64, error)) (row, error) {
+	var r row
+	err := site.Change[panel.Certificates](ctx, s.DB, s.Services, s.Panels, panel.CapCertificates, on.AccountID, on.ServiceID,
+		func(ctx context.Context, tx *db.Tx, _ site.Site) error {
+			id, err := f(ctx, tx)
+			if err != nil {
+				return err
+			}
+			r, err = getOwn(ctx, tx, on.AccountID, on.ServiceID, id)
+			return err
+		})
+	return r, err
+}
+
+// install keeps an own certificate.
+func (s *Service) install(ctx context.Context, on site.Site, domains []Domain, w wish) (row, error) {
+	b, err := certificate.Parse(w.key, w.chain, w.intermediates)
+	if err == nil {
+		err = b.CheckTime(s.Clock.Now())
+	}
+	if err != nil {
+		return row{}, unusable(err)
+	}
+	leaf := b.Leaf()
+	covered := slices.ContainsFunc(domains, func(d Domain) bool { return certificate.Covers(leaf.DNSNames, d.Name) })
+	if !covered {
+		return row{}, unusable(certificate.NameNotCovered)
+	}
+	r := row{
+		accountID: on.AccountID, serviceID: on.ServiceID, kind: Custom, names: sorted(leaf.DNSNames), challenge: HTTP, phase: idle,
+		hsts: w.hsts != nil && *w.hsts, current: currentOf(b),
+	}
+	return s.change(ctx, on, func(ctx context.Context, tx *db.Tx) (int64, error) {
+		all, err := ofService(ctx, tx, on.ServiceID)
+		if err != nil {
+			return 0, err
+		}
+		if len(all) >= maxRows {
+			return 0, fault.LimitReached.New()
+		}
+		// One that is replaced by another for the same names is no longer needed.
+		for _, old := range all {
+			if old.kind == Custom && slices.Equal(old.names, r.names) {
+				if err := remove(ctx, tx, old.id); err != nil {
+					return 0, err
+				}
+			}
+		}
+		id, err := insert(ctx, tx, r)
+		if err != nil {
+			return 0, err
+		}
+		sealed, err := s.seal(id, b.Key)
+		if err != nil {
+			return 0, err
+		}
+		if err := setSecret(ctx, tx, id, sealed); err != nil {
+			return 0, err
+		}
+		return id, s.enqueueApply(ctx, tx, on.AccountID, on.ServiceID)
+	})
+}
+
+// maxRows bounds the certificates of a service.
+const maxRows = 200
+
+func currentOf(b certificate.Bundle) current {
+	leaf := b.Leaf()
+	from, to := clock.Precise(leaf.NotBefore), clock.Precise(leaf.NotAfter)
+	return current{
+		chain: b.ChainPEM(), sans: sorted(leaf.DNSNames), issuer: issuer(leaf), fingerprint: certificate.Fingerprint(leaf),
+		issuedAt: &from, expiresAt: &to,
+	}
+}
+
+func issuer(c *x509.Certificate) string {
+	if c.Issuer.CommonName != "" {
+		return printable(c.Issuer.CommonName)
+	}
+	return printable(strings.Join(c.Issuer.Organization, ", "))
+}
+
+func sorted(names []string) []string {
+	all := make([]string, len(names))
+	for i, name := range names {
+		all[i] = strings.ToLower(strings.TrimSuffix(name, "."))
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// switches changes what a certificate does besides being there.
+func (s *Service) switches(ctx context.Context, on site.Site, w wish) (row, error) {
+	return s.change(ctx, on, func(ctx context.Context, tx *db.Tx) (int64, error) {
+		r, err := getOwn(ctx, tx, on.AccountID, on.ServiceID, w.id)
+		if err != nil {
+			return 0, err
+		}
+		if err := w.switchOn(&r, s.Clock.Now()); err != nil {
+			return 0, err
+		}
+		if err := setSwitches(ctx, tx, r); err != nil {
+			return 0, err
+		}
+		return r.id, s.enqueueApply(ctx, tx, on.AccountID, on.ServiceID)
+	})
+}
+
+// switchOn writes the switches of a wish into a row. HSTS binds browsers to HTTPS for long, so it takes a valid
+// certificate.
+func (w wish) switchOn(r *row, now time.Time) error {
+	if w.autoRenew != nil {
+		if *w.autoRenew && r.kind == Custom {
+			return fault.Invalid("auto_renew", "ssl_own_renews")
+		}
+		r.autoRenew = *w.autoRenew
+	}
+	if w.hsts != nil {
+		if *w.hsts && !r.hsts && !r.valid(now) {
+			return fault.UnsupportedOperation.Wrapf("certificates: row %d has none that is valid", r.id)
+		}
+		r.hsts = *w.hsts
+	}
+	return nil
+}
+
+// maxNames bounds the names of one certificate.
+const maxNames = 50
+
+// issue has a certificate ordered, or the one for the same names renewed.
+func (s *Service) issue(ctx context.Context, on site.Site, domains []Domain, w wish) (row, bool, error) {
+	if w.id != 0 {
+		old, err := getOwn(ctx, s.DB, on.AccountID, on.ServiceID, w.id)
+		if err != nil {
+			return row{}, false, err
+		}
+		if old.kind != ACME || len(w.names) > 0 {
+			return row{}, false, fault.Invalid("certificate_id", "ssl_own_renews")
+		}
+		w.names = old.names
+		if w.challenge == "" {
+			w.challenge = old.challenge
+		}
+	}
+	names, err := w.canonical(domains)
+	if err != nil {
+		return row{}, false, err
+	}
+	if w.challenge == "" {
+		w.challenge = HTTP
+		if slices.ContainsFunc(names, isWildcard) {
+			w.challenge = DNS
+		}
+	}
+	asked, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	if refused := s.preflight(asked, on, domains, names, w.challenge); refused != nil {
+		return row{}, false, refused.fault()
+	}
+	fresh := false
+	r, err := s.change(ctx, on, func(ctx context.Context, tx *db.Tx) (int64, error) {
+		all, err := ofService(ctx, tx, on.ServiceID)
+		if err != nil {
+			return 0, err
+		}
+		if err := s.bounded(ctx, tx, names); err != nil {
+			return 0, err
+		}
+		i := slices.IndexFunc(all, func(r row) bool { return r.kind == ACME && slices.Equal(r.names, names) })
+		if i < 0 {
+			fresh = true
+			return s.add(ctx, tx, on, all, row{names: names, challenge: w.challenge, autoRenew: w.autoRenew == nil || *w.autoRenew}, w)
+		}
+		r := all[i]
+		if r.phase == ordering {
+			return 0, fault.JobRunning.New()
+		}
+		r.challenge = w.challenge
+		if err := w.switchOn(&r, s.Clock.Now()); err != nil {
+			return 0, err
+		}
+		if err := setWanted(ctx, tx, r); err != nil {
+			return 0, err
+		}
+		return r.id, s.enqueueTend(ctx, tx, r)
+	})
+	return r, fresh, err
+}
+
+// add makes the row of a certificate that is to be ordered.
+func (s *Service) add(ctx context.Context, tx *db.Tx, on site.Site, all []row, r row, w wish) (int64, error) {
+	if len(all) >= maxRows {
+		return 0, fault.LimitReached.New()
+	}
+	if w.hsts != nil && *w.hsts {
+		return 0, fault.UnsupportedOperation.Wrapf("certificates: HSTS before there is a certificate")
+	}
+	r.accountID, r.serviceID, r.kind, r.phase = on.AccountID, on.ServiceID, ACME, wanted
+	id, err := insert(ctx, tx, r)
+	if err != nil {
+		return 0, err
+	}
+	r.id = id
+	return id, s.enqueueTend(ctx, tx, r)
+}
+
+// canonical are the names of a wish as they are stored; without any that of the primary domain.
+func (w wish) canonical(domains []Domain) ([]string, error) {
+	if len(w.names) == 0 && len(domains) > 0 {
+		return []string{domains[0].Name}, nil
+	}
+	if len(w.names) > maxNames {
+		return nil, fault.LimitReached.New()
+	}
+	var names []string
+	for _, name := range w.names {
+		bare, wild := strings.CutPrefix(strings.TrimSpace(name), "*.")
+		domain, err := domainname.Domain(bare)
+		if err != nil {
+			return nil, fault.DomainInvalid.Wrap(err)
+		}
+		if wild {
+			domain = "*." + domain
+		}
+		names = append(names, domain)
+	}
+	return sorted(names), nil
+}
+
+func isWildcard(name string) bool { return strings.HasPrefix(name, "*.") }
+
+// How many orders may fail for a name in an hour, and how many certificates a name may have in a week. Authorities
+// count so too, and refuse for longer.
+const (
+	mostFailures = 5
+	mostIssued   = 5
+	week         = 7 * day
+)
+
+// bounded refuses an order that would go beyond the limits.
+func (s *Service) bounded(ctx context.Context, q db.Querier, names []string) error {
+	now := s.Clock.Now()
+	for _, limit := range []struct {
+		issued bool
+		most   int
+		within time.Duration
+	}{{false, mostFailures, time.Hour}, {true, mostIssued, week}} {
+		found, err := attempts(ctx, q, names, limit.issued, now.Add(-limit.within))
+		if err != nil {
+			return err
+		}
+		for _, name := range names {
+			if at := found[name]; len(at) >= limit.most {
+				again := at[len(at)-limit.most].Add(limit.within)
+				return limited(name, again)
+			}
+		}
+	}
+	if !s.Authority.on() {
+		return nil
+	}
+	a, err := getAuthority(ctx, q, s.Authority.Directory)
+	if err == nil && a.pausedUntil != nil && now.Before(*a.pausedUntil) {
+		return limited(names[0], *a.pausedUntil)
+	}
+	return err
+}
+
+// limited refuses until then.
+func limited(name string, again time.Time) error {
+	return errLimited.With(fault.Fields{"domain": name, "retry_at": again.UTC().Format(time.RFC3339)})
+}

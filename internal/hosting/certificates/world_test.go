@@ -1,0 +1,452 @@
+package certificates
+
+import (
+	"context"
+	"crypto/x509"
+	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/riverqueue/river"
+
+	"stead.dev/stead/internal/hosting/site"
+	"stead.dev/stead/internal/hosting/site/sitetest"
+	"stead.dev/stead/internal/node"
+	nodecertificates "stead.dev/stead/internal/node/certificates"
+	"stead.dev/stead/internal/node/facility"
+	"stead.dev/stead/internal/platform/api/apitest"
+	"stead.dev/stead/internal/platform/auth"
+	"stead.dev/stead/internal/platform/certificate"
+	"stead.dev/stead/internal/platform/clock"
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/dnsquery"
+	"stead.dev/stead/internal/platform/nameserver"
+	"stead.dev/stead/internal/platform/outbox"
+	"stead.dev/stead/internal/platform/secret"
+	"stead.dev/stead/internal/platform/testkit"
+	"stead.dev/stead/internal/port/panel"
+	panelnode "stead.dev/stead/internal/port/panel/node"
+	"stead.dev/stead/internal/port/panel/sandbox"
+)
+
+const (
+	owner    = 1
+	stranger = 2
+)
+
+// world is the section with services in a table of the test's, a real panel, and a name server of its own.
+type world struct {
+	t        *testing.T
+	db       *db.DB
+	clk      *clock.Fake
+	services sitetest.Services
+	panels   sitetest.Panels
+	queue    *queue
+	events   *outbox.Outbox
+	domains  *domains
+	zones    *zones
+	ns       *nameserver.Server
+	dir      string // the machine's, on a node
+	box      *secret.Box
+	edge     http.Handler
+	config   Config
+	*Service
+}
+
+// queue keeps jobs until the test runs them.
+type queue struct {
+	mu   sync.Mutex
+	jobs []river.JobArgs
+}
+
+func (q *queue) Enqueue(_ context.Context, _ *db.Tx, args river.JobArgs, _ *river.InsertOpts) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.jobs = append(q.jobs, args)
+	return nil
+}
+
+func (q *queue) take() []river.JobArgs {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	all := q.jobs
+	q.jobs = nil
+	return all
+}
+
+// domains are those of services, by service.
+type domains struct {
+	all       map[int64][]Domain
+	refreshed int
+}
+
+func (d *domains) Hosted(_ context.Context, _ db.Querier, _, serviceID int64) ([]Domain, error) {
+	return slices.Clone(d.all[serviceID]), nil
+}
+
+func (d *domains) Refresh(context.Context, *db.Tx, int64, int64) error {
+	d.refreshed++
+	return nil
+}
+
+// zones serves the texts of the section besides the records of the test.
+type zones struct {
+	mu      sync.Mutex
+	server  *nameserver.Server
+	serial  uint32
+	records map[string][]nameserver.Record // by zone
+	texts   map[string]map[string][]string // by owner, by name
+	taken   bool                           // a record of the customer's is in the way
+	set     int
+}
+
+func (z *zones) ZoneOf(_ context.Context, _ db.Querier, _ int64, name string) (string, bool, error) {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	for zone := range z.records {
+		if name == zone || strings.HasSuffix(name, "."+zone) {
+			return zone, true, nil
+		}
+	}
+	return "", false, nil
+}
+
+func (z *zones) SetTexts(_ context.Context, _ *db.Tx, _, _ int64, owner string, texts map[string][]string) error {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	z.set++
+	delete(z.texts, owner)
+	if len(texts) > 0 {
+		z.texts[owner] = texts
+	}
+	return z.serve()
+}
+
+func (z *zones) Placed(context.Context, db.Querier, int64, string) (bool, error) {
+	return !z.taken, nil
+}
+
+func (z *zones) serve() error {
+	z.serial++
+	for zone, records := range z.records {
+		all := slices.Clone(records)
+		for _, texts := range z.texts {
+			for name, values := range texts {
+				for _, value := range values {
+					if strings.HasSuffix(name, "."+zone) {
+						all = append(all, nameserver.Record{Name: name, Type: "TXT", TTL: 60, Data: `"` + value + `"`})
+					}
+				}
+			}
+		}
+		err := z.server.Set(nameserver.Zone{Name: zone, Serial: z.serial, Primary: "ns1.stead.uz", Contact: "hostmaster.stead.uz", Records: all})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// add serves records of a zone, "name type data" each.
+func (w *world) add(zone string, records ...string) {
+	w.t.Helper()
+	w.zones.mu.Lock()
+	defer w.zones.mu.Unlock()
+	w.zones.records[zone] = []nameserver.Record{{Name: zone, Type: "NS", TTL: 60, Data: "ns1.stead.uz."}}
+	for _, r := range records {
+		words := strings.SplitN(r, " ", 3)
+		w.zones.records[zone] = append(w.zones.records[zone], nameserver.Record{Name: words[0], Type: words[1], TTL: 60, Data: words[2]})
+	}
+	w.must(w.zones.serve())
+}
+
+// lookups asks the test's name server.
+type lookups struct {
+	dnsquery.Client
+	asked int
+	lost  string // a name about which no answer comes
+}
+
+func (l *lookups) LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error) {
+	if host == l.lost {
+		return nil, errors.New("i/o timeout")
+	}
+	return l.Client.LookupNetIP(ctx, network, host)
+}
+
+func (l *lookups) Serves(ctx context.Context, _, name, text string) (bool, error) {
+	l.asked++
+	found, err := l.TXT(ctx, name)
+	return slices.Contains(found, text), err
+}
+
+// onNode answers a machine with certificates, whose clock is clk.
+func (w *world) onNode() panel.Panel {
+	w.t.Helper()
+	w.dir = w.t.TempDir()
+	n, err := node.New(w.t.Context(), node.Config{
+		Dir: w.dir, Now: w.clk.Now, Log: slog.New(slog.DiscardHandler), IPv4: "127.0.0.1",
+		Facilities: func(n *node.Node) ([]facility.Facility, error) {
+			keeper, err := nodecertificates.Open(w.dir, n.Lookup, w.clk.Now)
+			return []facility.Facility{keeper}, err
+		},
+	})
+	w.must(err)
+	w.t.Cleanup(func() { _ = n.Close() })
+	return panelnode.New(n)
+}
+
+// engines runs f on both engines; the panel "it" is the sandbox's, "node" a real machine's.
+func engines(t *testing.T, f func(t *testing.T, w *world)) {
+	t.Helper()
+	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) { f(t, newWorld(t, d, clk)) })
+}
+
+func newWorld(t *testing.T, d *db.DB, clk *clock.Fake) *world {
+	t.Helper()
+	silent := slog.New(slog.DiscardHandler)
+	w := &world{t: t, db: d, clk: clk, queue: &queue{}, domains: &domains{all: map[int64][]Domain{}}}
+	// Authorities live in the present, and what they issue begins there.
+	clk.Set(time.Now().Truncate(time.Microsecond).Add(5 * time.Minute))
+	w.services = sitetest.New(t, d)
+	w.events = outbox.New(d, w.queue)
+	simulated, err := sandbox.Open(t.Context(), t.TempDir(), clk.Now, silent)
+	w.must(err)
+	t.Cleanup(func() { _ = simulated.Close() })
+	w.panels = sitetest.Panels{"it": simulated, "bare": bare{}}
+	w.panels["node"] = w.onNode()
+	w.ns = nameserver.New(nameserver.Config{Now: time.Now, Log: silent})
+	w.must(w.ns.Listen(t.Context(), "127.0.0.1:0"))
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- w.ns.Run(ctx) }()
+	t.Cleanup(func() { stop(); <-ended })
+	w.zones = &zones{server: w.ns, records: map[string][]nameserver.Record{}, texts: map[string]map[string][]string{}}
+	w.add("uz")
+	w.box, err = secret.OpenKeyFile(filepath.Join(t.TempDir(), "key"))
+	w.must(err)
+	w.config = Config{
+		DB: d, Clock: clk, Queue: w.queue, Events: w.events, Services: w.services, Panels: w.panels, Box: w.box, Domains: w.domains, Zones: w.zones,
+		DNS:         &lookups{Client: dnsquery.Client{Servers: []netip.AddrPort{netip.MustParseAddrPort(w.ns.Addr())}, Timeout: 5 * time.Second}},
+		Nameservers: []string{"ns1.stead.uz"}, Log: silent,
+	}
+	w.begin()
+	return w
+}
+
+// begin makes the section anew, as a process that starts.
+func (w *world) begin() {
+	w.t.Helper()
+	w.Service = New(w.config)
+	w.edge = apitest.NewEdge(w.t, w.db, w.clk, apitest.Tokens{
+		"own":   {AccountID: owner, ApplicationID: 1, Scopes: []string{"services:read", "services:write"}},
+		"other": {AccountID: stranger, ApplicationID: 1, Scopes: auth.Scopes},
+	}, w.Operations())
+}
+
+type bare struct{}
+
+func (bare) Name() string { return "bare" }
+
+func (w *world) must(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// service makes a service with domains on a panel.
+func (w *world) service(id int64, on string, names ...string) {
+	w.t.Helper()
+	w.services.Add(w.t, site.Site{
+		ServiceID: id, AccountID: owner, Panel: on, Ref: fmt.Sprint(id), Status: "active", Domain: names[0], IPv4: "127.0.0.1",
+	})
+	accounts, ok := w.panels[on].(panel.Accounts)
+	for i, name := range names {
+		w.domains.all[id] = append(w.domains.all[id], Domain{ID: id*100 + int64(i), Name: name, Served: true, CreatedAt: w.clk.Now()})
+		if !ok {
+			continue
+		}
+		if i == 0 {
+			_, err := accounts.CreateAccount(w.t.Context(), panel.AccountSpec{Ref: fmt.Sprint(id), PrimaryDomain: name})
+			w.must(err)
+			continue
+		}
+		_, err := w.panels[on].(panel.Sites).SetDomain(w.t.Context(), fmt.Sprint(id), panel.Domain{Name: name})
+		w.must(err)
+	}
+}
+
+type answer struct {
+	code int
+	body string
+	json map[string]any
+}
+
+func (a answer) key() string {
+	key, _ := a.json["error"].(string)
+	if reason, ok := a.json["reason"].(string); ok {
+		key += " " + reason
+	}
+	return key
+}
+
+func (w *world) do(method, path, token, body string) answer {
+	w.t.Helper()
+	rec := apitest.Call(w.edge, token, method, "/api/v1/services/"+path, body)
+	a := answer{code: rec.Code, body: rec.Body.String()}
+	_ = json.Unmarshal(rec.Body.Bytes(), &a.json)
+	return a
+}
+
+// post asks for a certificate and answers its id.
+func (w *world) post(service int64, body string) int64 {
+	w.t.Helper()
+	a := w.do("POST", fmt.Sprintf("%d/ssl", service), "own", body)
+	if a.code != 201 && a.code != 200 {
+		w.t.Fatalf("POST %s: %d %s", body, a.code, a.body)
+	}
+	return int64(a.json["id"].(float64))
+}
+
+// run does the jobs that wait, each twice.
+func (w *world) run() {
+	w.t.Helper()
+	for jobs := w.queue.take(); len(jobs) > 0; jobs = w.queue.take() {
+		for _, j := range jobs {
+			for range 2 {
+				w.must(w.work(w.t.Context(), j))
+			}
+		}
+	}
+}
+
+func (w *world) work(ctx context.Context, job river.JobArgs) error {
+	switch j := job.(type) {
+	case tendArgs:
+		return w.Tend(ctx, j.AccountID, j.ServiceID, j.CertificateID)
+	case applyArgs:
+		return w.Apply(ctx, j.AccountID, j.ServiceID)
+	case sweepArgs:
+		return w.Sweep(ctx)
+	default:
+		return nil // another's
+	}
+}
+
+// after lets time pass and does what is due then.
+func (w *world) after(d time.Duration) {
+	w.t.Helper()
+	w.clk.Advance(d)
+	w.must(w.Sweep(w.t.Context()))
+	w.run()
+}
+
+// shown is a certificate as the list shows it.
+func (w *world) shown(service, id int64) map[string]any {
+	w.t.Helper()
+	a := w.do("GET", fmt.Sprintf("%d/ssl", service), "own", "")
+	for _, c := range a.json["data"].([]any) {
+		if m := c.(map[string]any); int64(m["id"].(float64)) == id {
+			return m
+		}
+	}
+	w.t.Fatalf("certificate %d is not in %s", id, a.body)
+	return nil
+}
+
+func (w *world) status(service, id int64) string { return fmt.Sprint(w.shown(service, id)["status"]) }
+
+// tls is how a domain is answered by HTTPS on its panel.
+func (w *world) tls(on string, service int64, name string) panel.TLS {
+	w.t.Helper()
+	all, err := w.panels[on].(panel.Sites).Domains(w.t.Context(), fmt.Sprint(service))
+	w.must(err)
+	for _, d := range all {
+		if d.Name == name {
+			return d.TLS
+		}
+	}
+	return ""
+}
+
+func (w *world) told() string {
+	w.t.Helper()
+	rows, err := db.Collect(w.t.Context(), w.db, func(r db.Row) (s string, err error) { return s, r.Scan(&s) },
+		`SELECT type FROM outbox_events ORDER BY id`)
+	w.must(err)
+	return strings.Join(rows, " ")
+}
+
+// row reads a certificate as it is stored.
+func (w *world) row(id int64) row {
+	w.t.Helper()
+	r, err := get(w.t.Context(), w.db, id)
+	w.must(err)
+	return r
+}
+
+// leaf is the certificate in use.
+func (w *world) leaf(id int64) *x509.Certificate {
+	w.t.Helper()
+	chain, err := certificate.ParseChain(w.row(id).chain)
+	w.must(err)
+	return chain[0]
+}
+
+// noSecrets checks that no table's text and no answer has a key.
+func (w *world) noSecrets(service int64) {
+	w.t.Helper()
+	if a := w.do("GET", fmt.Sprintf("%d/ssl", service), "own", ""); strings.Contains(a.body, "PRIVATE") {
+		w.t.Error("the list shows a key")
+	}
+	all, err := ofService(w.t.Context(), w.db, service)
+	w.must(err)
+	for _, r := range all {
+		if strings.Contains(string(r.current.secret), "PRIVATE") || strings.Contains(string(r.order.secret), "PRIVATE") || strings.Contains(r.chain, "PRIVATE") {
+			w.t.Error("a key is stored as it is")
+		}
+	}
+}
+
+// fileServer serves challenges as a web server does, at the port that it answers.
+func (w *world) fileServer() int {
+	srv := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		token, ok := strings.CutPrefix(r.URL.Path, "/.well-known/acme-challenge/")
+		f, err := os.Open(filepath.Join(nodecertificates.Challenges(w.dir), filepath.Base(token)))
+		if !ok || err != nil {
+			http.NotFound(rw, r)
+			return
+		}
+		defer f.Close()
+		_, _ = io.Copy(rw, f)
+	}))
+	w.t.Cleanup(srv.Close)
+	return srv.Listener.Addr().(*net.TCPAddr).Port
+}
+
+// challenges are the files of proofs that lie on the machine.
+func (w *world) challenges() int {
+	w.t.Helper()
+	entries, err := os.ReadDir(nodecertificates.Challenges(w.dir))
+	w.must(err)
+	return len(entries)
+}
+
+func pemOf(kind string, der []byte) string {
+	return string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}))
+}

@@ -1,0 +1,45 @@
+package cron
+
+import (
+	"context"
+
+	"github.com/riverqueue/river"
+
+	"stead.dev/stead/internal/hosting/site"
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/port/panel"
+)
+
+// collection describes the cron jobs of services.
+func (s *Service) collection() site.Collection[row, panel.Cron, panel.CronJob] {
+	return site.Collection[row, panel.Cron, panel.CronJob]{
+		DB: s.DB, Queue: s.Queue, Services: s.Services, Panels: s.Panels,
+		Capability: panel.CapCron, Limit: "cron_jobs",
+		Job: func(t site.Target) river.JobArgs { return applyArgs{t} },
+		Table: site.Table{
+			Name: "cron_jobs", Columns: "expression, timezone, command, enabled, overlap, timeout_seconds, created_at",
+			HidesRemoving: true,
+		},
+		Scan: scan,
+		On: func(_ context.Context, _ site.Site, cron panel.Cron) (site.Kind[row, panel.CronJob], error) {
+			return site.Kind[row, panel.CronJob]{
+				Wish: func(_ context.Context, r row) (panel.CronJob, error) { return r.wanted(), nil },
+				Same: func(have, wish panel.CronJob) bool { return have == wish },
+				List: cron.CronJobs, Set: cron.SetCronJob, Remove: cron.RemoveCronJob,
+				Name: func(j panel.CronJob) string { return j.ID },
+			}, nil
+		},
+	}
+}
+
+func scan(s db.Row) (r row, err error) {
+	err = s.Scan(r.Fields(&r.expression, &r.timezone, &r.command, &r.enabled, &r.overlap, &r.timeoutSeconds, &r.createdAt)...)
+	return r, err
+}
+
+func (w wish) values() site.Values {
+	return site.Values{
+		"expression": w.expression, "timezone": w.timezone, "command": w.command, "enabled": w.enabled, "overlap": w.overlap,
+		"timeout_seconds": w.timeoutSeconds,
+	}
+}

@@ -1,0 +1,139 @@
+package databases
+
+import (
+	"context"
+	"slices"
+
+	"stead.dev/stead/internal/hosting/site"
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/jobs"
+	"stead.dev/stead/internal/platform/outbox"
+	"stead.dev/stead/internal/platform/page"
+	"stead.dev/stead/internal/port/panel"
+)
+
+// SecretKind is what Secrets calls the passwords of this section.
+const SecretKind = "database"
+
+// Secrets makes and keeps passwords.
+type Secrets interface {
+	// Put makes the password of a database, whose user people know by label, unless it has one.
+	Put(ctx context.Context, tx *db.Tx, accountID, serviceID int64, kind string, databaseID int64, label string) error
+	// Secret answers the password and its version; fault.NotFound when it has none.
+	Secret(ctx context.Context, q db.Querier, kind string, databaseID int64) (password, version string, err error)
+	// Delete forgets it.
+	Delete(ctx context.Context, tx *db.Tx, kind string, databaseID int64) error
+}
+
+// Config is what the section works with; all is needed.
+type Config struct {
+	DB       *db.DB
+	Queue    jobs.Enqueuer
+	Events   outbox.Events
+	Services site.Services
+	Panels   site.Panels
+	Secrets  Secrets
+}
+
+// Service is the section's use cases.
+type Service struct{ Config }
+
+var _ site.Part = (*Service)(nil)
+
+// New makes the section.
+func New(c Config) *Service { return &Service{Config: c} }
+
+// create adds a database to one of the account's services.
+func (s *Service) create(ctx context.Context, accountID, serviceID int64, w wish) (d described, err error) {
+	c := s.collection()
+	err = c.Change(ctx, accountID, serviceID, func(ctx context.Context, tx *db.Tx, on site.Site) error {
+		r, err := w.row(on)
+		if err != nil {
+			return err
+		}
+		all, err := c.OfService(ctx, tx, serviceID)
+		if err != nil {
+			return err
+		}
+		if i := slices.IndexFunc(all, func(o row) bool { return o.name == r.name }); i >= 0 {
+			if all[i].Status == site.Removing {
+				return fault.JobRunning.New()
+			}
+			return fault.AlreadyExists.New()
+		}
+		id, err := s.add(ctx, tx, on, r)
+		if err != nil {
+			return err
+		}
+		d.on = on
+		if d.row, err = c.Get(ctx, tx, accountID, serviceID, id); err != nil {
+			return err
+		}
+		if d.mostMB, err = mostMB(on); err != nil {
+			return err
+		}
+		return c.Enqueue(ctx, tx, accountID, serviceID)
+	})
+	return d, err
+}
+
+// add writes a database of a locked service, with a new password, where the plan has room for one.
+func (s *Service) add(ctx context.Context, tx *db.Tx, on site.Site, r row) (id int64, err error) {
+	c := s.collection()
+	if err := c.Room(ctx, tx, on, 1); err != nil {
+		return 0, err
+	}
+	if id, err = c.Insert(ctx, tx, on.AccountID, on.ServiceID, r.values()); err != nil {
+		return 0, err
+	}
+	return id, s.Secrets.Put(ctx, tx, on.AccountID, on.ServiceID, SecretKind, id, r.name)
+}
+
+// Replaced has the panel take the new password of a database. It is called in the transaction in which
+// the password changes, and refuses when the service takes no changes.
+func (s *Service) Replaced(ctx context.Context, tx *db.Tx, accountID, serviceID, id int64) error {
+	return s.collection().Renewed(ctx, tx, accountID, serviceID, id, fault.JobRunning)
+}
+
+// described is a database, and what the panel tells of it.
+type described struct {
+	row
+	on     site.Site
+	mostMB int64
+	now    *panel.Database // nil: not there, or the panel does not answer
+}
+
+// list answers one page of a service's databases.
+func (s *Service) list(ctx context.Context, accountID, serviceID int64, p page.Params) ([]described, int, error) {
+	on, rows, total, err := s.collection().Page(ctx, accountID, serviceID, p)
+	if err != nil {
+		return nil, 0, err
+	}
+	most, err := mostMB(on)
+	if err != nil {
+		return nil, 0, err
+	}
+	var have map[string]panel.Database
+	if len(rows) > 0 {
+		have = site.Ask(ctx, s.Panels, on, panel.CapDatabases, panel.Databases.ListDatabases, databaseName)
+	}
+	all := make([]described, len(rows))
+	for i, r := range rows {
+		all[i] = described{row: r, on: on, mostMB: most}
+		if now, ok := have[r.name]; ok {
+			all[i].now = &now
+		}
+	}
+	return all, total, nil
+}
+
+// Apply implements site.Part.
+func (s *Service) Apply(ctx context.Context, accountID, serviceID int64) error {
+	return s.collection().Apply(ctx, accountID, serviceID)
+}
+
+// Count implements site.Part.
+func (s *Service) Count(ctx context.Context, q db.Querier, serviceID int64, into map[string]int64) error {
+	return s.collection().Count(ctx, q, serviceID, into)
+}

@@ -1,0 +1,418 @@
+package dns
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/netip"
+	"strconv"
+	"strings"
+
+	"stead.dev/stead/internal/hosting/site"
+	"stead.dev/stead/internal/platform/clock"
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/jobs"
+	"stead.dev/stead/internal/platform/outbox"
+	"stead.dev/stead/internal/platform/page"
+)
+
+// live tells whether the service has a zone.
+func live(on site.Site) bool {
+	switch on.Status {
+	case "active", "past_due", "suspended":
+		return on.Domain != "" && !on.Sandbox // a sandbox's names are nobody's
+	default:
+		return false
+	}
+}
+
+// changeable says why the zone takes no changes, or nil.
+func changeable(on site.Site) error {
+	if on.Domain == "" || on.Sandbox {
+		return fault.UnsupportedOperation.New()
+	}
+	return on.Changeable()
+}
+
+// Signals carries news to all replicas.
+type Signals interface {
+	Send(ctx context.Context, tx *db.Tx, topic, payload string) error
+}
+
+// Resolver looks the targets of ALIAS records up; *net.Resolver is one.
+type Resolver interface {
+	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
+}
+
+// Domains are the domains of services.
+type Domains interface {
+	// Names lists those that a service answers to. The account stands in the query.
+	Names(ctx context.Context, q db.Querier, accountID, serviceID int64) ([]string, error)
+}
+
+// Config is what the section works with; all is needed.
+type Config struct {
+	DB       *db.DB
+	Clock    clock.Clock
+	Queue    jobs.Enqueuer
+	Signals  Signals
+	Services site.Services
+	Domains  Domains
+	Resolver Resolver
+	// Nameservers are the public ones, at least one.
+	Nameservers []string
+	// Catalog is the name of the catalog zone.
+	Catalog string
+}
+
+// Service is the section's use cases.
+type Service struct{ Config }
+
+// New makes the section.
+func New(c Config) *Service { return &Service{c} }
+
+// topic is the signal that a zone changed; its payload is the zone's id, or nothing
+// when zones came or went.
+const topic = "dns.zone"
+
+func (s *Service) signal(ctx context.Context, tx *db.Tx, zoneID int64) error {
+	return s.Signals.Send(ctx, tx, topic, strconv.FormatInt(zoneID, 10))
+}
+
+// zone reads the zone of one of the account's services, made should it not be there.
+func (s *Service) zone(ctx context.Context, accountID, serviceID int64) (zone, error) {
+	on, err := s.Services.Site(ctx, s.DB, accountID, serviceID)
+	if err != nil {
+		return zone{}, err
+	}
+	if err := changeable(on); err != nil && on.Status != "suspended" {
+		return zone{}, err
+	}
+	z, err := zoneNamed(ctx, s.DB, on.Domain)
+	if err != nil || (z.serviceID == serviceID && z.settledFor != "") {
+		return z, err
+	}
+	err = s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+		on, err := s.Services.LockSite(ctx, tx, accountID, serviceID)
+		if err != nil {
+			return err
+		}
+		z, err = s.ensure(ctx, tx, on)
+		return err
+	})
+	return z, err
+}
+
+// ensure makes the zone of a service as it should be: there, and with the system's
+// records of today. The service is locked, and the zone is then.
+func (s *Service) ensure(ctx context.Context, tx *db.Tx, on site.Site) (zone, error) {
+	if !live(on) {
+		return zone{}, fault.ServiceNotActive.New()
+	}
+	return s.ensureNamed(ctx, tx, on, on.Domain)
+}
+
+// ensureNamed is ensure for the zone of one of the domains of a service that is live.
+func (s *Service) ensureNamed(ctx context.Context, tx *db.Tx, on site.Site, name string) (zone, error) {
+	z, err := zoneNamed(ctx, tx, name)
+	if err != nil {
+		return z, err
+	}
+	if z.id != 0 && z.serviceID != on.ServiceID {
+		// A name is one service's; who had it before has left the zone behind.
+		if err := s.end(ctx, tx, namedOfTheOne, z.serviceID, z.name); err != nil {
+			return z, err
+		}
+		z = zone{}
+	}
+	if z.id == 0 {
+		z = zone{accountID: on.AccountID, serviceID: on.ServiceID, name: name, serial: nextSerial(0, tx.Now)}
+		if z.id, err = insertZone(ctx, tx, z); err != nil {
+			return z, err
+		}
+	} else if z, err = lockZone(ctx, tx, z.id); err != nil { // the job that looks ALIASes up changes the serial without the service
+		return z, err
+	}
+	wanted := z
+	wanted.settledFor, wanted.ipv4, wanted.ipv6 = s.nameservers(), on.IPv4, on.IPv6
+	if wanted == z {
+		return z, nil
+	}
+	return s.settleZone(ctx, tx, z, wanted)
+}
+
+func (s *Service) nameservers() string { return strings.Join(s.Nameservers, " ") }
+
+// settleZone makes the system's records of a zone those of wanted.
+func (s *Service) settleZone(ctx context.Context, tx *db.Tx, z, wanted zone) (zone, error) {
+	all, err := ofZone(ctx, tx, z.id)
+	if err != nil {
+		return z, err
+	}
+	fresh := z.settledFor == ""
+	todo := settle(z, all, s.Nameservers, wanted.ipv4, wanted.ipv6)
+	if !fresh {
+		if err := insertSnapshot(ctx, tx, z, "system", all); err != nil {
+			return z, err
+		}
+	}
+	for _, r := range todo.remove {
+		if err := deleteRecord(ctx, tx, r.id); err != nil {
+			return z, err
+		}
+	}
+	for _, r := range todo.add {
+		if _, err := insertRecord(ctx, tx, z, r); err != nil {
+			return z, err
+		}
+	}
+	if err := setSettled(ctx, tx, wanted); err != nil {
+		return z, err
+	}
+	if _, err := s.place(ctx, tx, wanted, false); err != nil {
+		return z, err
+	}
+	if fresh {
+		if err := bumpCatalog(ctx, tx); err != nil {
+			return z, err
+		}
+	}
+	return s.grow(ctx, tx, wanted)
+}
+
+// grow gives a zone that has changed its next serial and tells the name servers.
+func (s *Service) grow(ctx context.Context, tx *db.Tx, z zone) (zone, error) {
+	z.serial = nextSerial(z.serial, tx.Now)
+	if err := setSerial(ctx, tx, z); err != nil {
+		return z, err
+	}
+	return z, s.signal(ctx, tx, z.id)
+}
+
+// end deletes zones.
+func (s *Service) end(ctx context.Context, tx *db.Tx, condition string, args ...any) error {
+	ids, err := deleteZones(ctx, tx, condition, args...)
+	if err != nil || len(ids) == 0 {
+		return err
+	}
+	for _, id := range ids {
+		if err := s.signal(ctx, tx, id); err != nil {
+			return err
+		}
+	}
+	return bumpCatalog(ctx, tx)
+}
+
+// change runs f on the zone of a service that takes changes, with the service locked,
+// so that changes follow each other. What f returns as changed gets a snapshot of what
+// was before, and a serial.
+func (s *Service) change(ctx context.Context, accountID, serviceID int64, cause string,
+	f func(ctx context.Context, tx *db.Tx, z zone, all []record) (changed bool, err error),
+) error {
+	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+		return s.changeIn(ctx, tx, accountID, serviceID, cause, f)
+	})
+}
+
+// changeIn is change within a transaction.
+func (s *Service) changeIn(ctx context.Context, tx *db.Tx, accountID, serviceID int64, cause string,
+	f func(ctx context.Context, tx *db.Tx, z zone, all []record) (changed bool, err error),
+) error {
+	on, err := s.Services.LockSite(ctx, tx, accountID, serviceID)
+	if err != nil {
+		return err
+	}
+	if err := changeable(on); err != nil {
+		return err
+	}
+	z, err := s.ensure(ctx, tx, on)
+	if err != nil {
+		return err
+	}
+	all, err := ofZone(ctx, tx, z.id)
+	if err != nil {
+		return err
+	}
+	changed, err := f(ctx, tx, z, all)
+	if err != nil || !changed {
+		return err
+	}
+	if err := insertSnapshot(ctx, tx, z, cause, all); err != nil {
+		return err
+	}
+	if _, err := s.place(ctx, tx, z, false); err != nil {
+		return err
+	}
+	if err := s.resolveSoon(ctx, tx, z); err != nil {
+		return err
+	}
+	_, err = s.grow(ctx, tx, z)
+	return err
+}
+
+// list answers one page of the records of a service's zone.
+func (s *Service) list(ctx context.Context, accountID, serviceID int64, f filter, p page.Params) ([]record, int, error) {
+	z, err := s.zone(ctx, accountID, serviceID)
+	if err != nil {
+		return nil, 0, err
+	}
+	if f.name != "" {
+		if f.name, err = owner(z.name, f.name); err != nil {
+			return nil, 0, err
+		}
+	}
+	return list(ctx, s.DB, z.id, f, p)
+}
+
+// export answers the zone of a service as a zone file.
+func (s *Service) export(ctx context.Context, accountID, serviceID int64) (text, name string, err error) {
+	z, err := s.zone(ctx, accountID, serviceID)
+	if err != nil {
+		return "", "", err
+	}
+	all, err := ofZone(ctx, s.DB, z.id)
+	if err != nil {
+		return "", "", err
+	}
+	return bind(z, all, s.Nameservers), z.name, nil
+}
+
+// create adds a record.
+func (s *Service) create(ctx context.Context, accountID, serviceID int64, f fields) (record, error) {
+	var created record
+	err := s.change(ctx, accountID, serviceID, "create", func(ctx context.Context, tx *db.Tx, z zone, all []record) (bool, error) {
+		parsed, err := f.parse(z.name)
+		if err != nil {
+			return false, err
+		}
+		if c := conflict(z.name, all, record{fields: parsed}); c != nil {
+			return false, c.refusal()
+		}
+		if len(all) >= maxRecords {
+			return false, fault.LimitReached.New()
+		}
+		created, err = insertRecord(ctx, tx, z, record{fields: parsed})
+		return true, err
+	})
+	return created, err
+}
+
+// preview says what adding records would do, and changes nothing.
+func (s *Service) preview(ctx context.Context, accountID, serviceID int64, want func(zone string, all []record) (plan, error)) (plan, error) {
+	z, err := s.zone(ctx, accountID, serviceID)
+	if err != nil {
+		return plan{}, err
+	}
+	all, err := ofZone(ctx, s.DB, z.id)
+	if err != nil {
+		return plan{}, err
+	}
+	return want(z.name, all)
+}
+
+// importBIND adds the records of a zone file: all that the zone does not have, or
+// none when one of them cannot be.
+func (s *Service) importBIND(ctx context.Context, accountID, serviceID int64, want func(zone string, all []record) (plan, error)) (plan, []record, error) {
+	var p plan
+	var added []record
+	err := s.change(ctx, accountID, serviceID, "import", func(ctx context.Context, tx *db.Tx, z zone, all []record) (bool, error) {
+		var err error
+		if p, err = want(z.name, all); err != nil {
+			return false, err
+		}
+		if len(p.refused) > 0 {
+			return false, errConflict.With(fault.Fields{"reason": "import", "conflicts": refusalsOf(ctx, p)})
+		}
+		if len(all)+len(p.add) > maxRecords {
+			return false, fault.LimitReached.New()
+		}
+		added = nil
+		for _, f := range p.add {
+			r, err := insertRecord(ctx, tx, z, record{fields: f})
+			if err != nil {
+				return false, err
+			}
+			added = append(added, r)
+		}
+		return len(added) > 0, nil
+	})
+	return p, added, err
+}
+
+// update changes a record as edit says. A system record becomes the customer's own.
+func (s *Service) update(ctx context.Context, accountID, serviceID, id int64, edit func(*fields)) (record, error) {
+	var r record
+	err := s.change(ctx, accountID, serviceID, "update", func(ctx context.Context, tx *db.Tx, z zone, all []record) (bool, error) {
+		var err error
+		if r, err = getRecord(all, id); err != nil {
+			return false, err
+		}
+		if r.fixed() {
+			return false, (&clash{"system_record", &r}).refusal()
+		}
+		changed := r
+		changed.name = absolute(z.name, r.name) + "." // a relative name may look like an absolute one
+		edit(&changed.fields)
+		if changed.fields, err = changed.parse(z.name); err != nil {
+			return false, err
+		}
+		changed.system = false
+		if c := conflict(z.name, all, changed); c != nil {
+			return false, c.refusal()
+		}
+		if changed.same(r.fields) && !r.system && changed.ttl == r.ttl && changed.disabled == r.disabled {
+			return false, nil
+		}
+		r, err = updateRecord(ctx, tx, changed)
+		return true, err
+	})
+	return r, err
+}
+
+// remove deletes a record.
+func (s *Service) remove(ctx context.Context, accountID, serviceID, id int64) error {
+	return s.change(ctx, accountID, serviceID, "delete", func(ctx context.Context, tx *db.Tx, _ zone, all []record) (bool, error) {
+		r, err := getRecord(all, id)
+		if err != nil {
+			return false, err
+		}
+		if r.fixed() {
+			return false, (&clash{"system_record", &r}).refusal()
+		}
+		return true, deleteRecord(ctx, tx, id)
+	})
+}
+
+// Follow hears what happens to services and their domains, and lets zones follow.
+func (s *Service) Follow(ctx context.Context, tx *db.Tx, e outbox.Stored) error {
+	switch e.Type {
+	case "service.terminated", "service.provision_failed":
+		return errors.Join(deleteSets(ctx, tx, e.SubjectID), s.end(ctx, tx, ofTheService, e.SubjectID))
+	case "site_domain.removed":
+		var d struct{ Name string }
+		if err := json.Unmarshal(e.Data, &d); err != nil {
+			return fmt.Errorf("dns: event %d: %w", e.ID, err)
+		}
+		if err := s.end(ctx, tx, namedOfTheOne, e.SubjectID, d.Name); err != nil {
+			return err
+		}
+		return s.follow(ctx, tx, e)
+	case "service.provisioned", "service.updated", "service.unsuspended", "service.restored", "service.migrated", "site_domain.added":
+		return s.follow(ctx, tx, e)
+	}
+	return nil
+}
+
+// follow makes the zones of a service as they should be.
+func (s *Service) follow(ctx context.Context, tx *db.Tx, e outbox.Stored) error {
+	on, err := s.Services.LockSite(ctx, tx, e.AccountID, e.SubjectID)
+	if err != nil || !live(on) {
+		return err
+	}
+	if _, err := s.ensure(ctx, tx, on); err != nil {
+		return err
+	}
+	return s.settleSites(ctx, tx, on)
+}

@@ -1,0 +1,216 @@
+package dns
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/outbox"
+)
+
+func (w *world) setSystem(service int64, owner string, records ...Record) error {
+	w.t.Helper()
+	return w.d.InTx(w.t.Context(), func(ctx context.Context, tx *db.Tx) error {
+		return w.s.SetSystem(ctx, tx, owner1, service, owner, records)
+	})
+}
+
+func (w *world) placed(owner string) string {
+	w.t.Helper()
+	placed, err := w.s.Placed(w.t.Context(), w.d, 10, owner)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return fmt.Sprint(placed)
+}
+
+// lines are the served records of some types.
+func (w *world) lines(kinds ...string) string {
+	w.t.Helper()
+	w.follow()
+	var found []string
+	for l := range strings.SplitSeq(w.zoneLines(zoneName), "\n") {
+		if words := strings.Fields(l); len(words) > 1 && slices.Contains(kinds, words[1]) {
+			found = append(found, l)
+		}
+	}
+	return strings.Join(found, ", ")
+}
+
+func TestASetOfTheSystemStandsBesideTheCustomersRecords(t *testing.T) {
+	t.Parallel()
+	onEngines(t, func(t *testing.T, w *world) {
+		w.expect("201", "POST", "10/dns", `{"name": "_acme-challenge", "type": "TXT", "value": "mine"}`)
+		mail := []Record{
+			{Name: zoneName, Type: MX, Value: "mx.stead.test", Priority: number(10)},
+			{Name: zoneName, Type: TXT, Value: "v=spf1 include:stead.test ~all"},
+			{Name: "_imaps._tcp." + zoneName, Type: SRV, Value: "imap.stead.test", Priority: number(0), Weight: number(1), Port: number(993)},
+			{Name: "elsewhere.uz", Type: TXT, Value: "in no zone here"},
+		}
+		for range 2 { // the same again changes nothing
+			if err := w.setSystem(10, "mail", mail...); err != nil {
+				t.Fatal(err)
+			}
+			if err := w.setSystem(10, "acme", Record{Name: "_acme-challenge." + zoneName, Type: TXT, Value: "ours", TTL: 60}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := w.placed("mail"); got != "[true true true false]" {
+			t.Errorf("placed: %s", got)
+		}
+		want := `anna.uz MX 10 mx.stead.test., anna.uz TXT "v=spf1 include:stead.test ~all", _acme-challenge.anna.uz TXT "mine", ` +
+			`_acme-challenge.anna.uz TXT "ours", _imaps._tcp.anna.uz SRV 0 1 993 imap.stead.test.`
+		sorted := strings.Split(w.lines("MX", "TXT", "SRV"), ", ")
+		wanted := strings.Split(want, ", ")
+		slices.Sort(sorted)
+		slices.Sort(wanted)
+		if !slices.Equal(sorted, wanted) {
+			t.Errorf("served:\n%q\nwant\n%q", sorted, wanted)
+		}
+		var snapshots int
+		if err := w.d.QueryRow(t.Context(), `SELECT count(*) FROM dns_snapshots`).Scan(&snapshots); err != nil || snapshots != 3 {
+			t.Errorf("%d snapshots of 3 changes (%v)", snapshots, err)
+		}
+		// The customer cannot change them, and sees whose they are.
+		for _, r := range w.expect("200", "GET", "10/dns?type=MX", "")["data"].([]any) {
+			mx := r.(map[string]any)
+			if mx["system"] != true {
+				t.Errorf("a system record is shown as %v", mx)
+			}
+			w.expect("422 dns_record_conflict system_record", "DELETE", fmt.Sprintf("10/dns/%.0f", mx["id"]), "")
+			w.expect("422 dns_record_conflict system_record", "PATCH", fmt.Sprintf("10/dns/%.0f", mx["id"]), `{"disabled": true}`)
+		}
+		// What was exported is all there.
+		_, _, text := w.do("GET", "10/dns?format=bind", "owner", "")
+		body, _ := json.Marshal(map[string]string{"bind": text})
+		if got := w.expect("201", "POST", "10/dns", string(body)); len(got["added"].([]any)) != 0 {
+			t.Errorf("importing the export adds %v", got["added"])
+		}
+		// Another zone of the service, and other name servers.
+		w.s.Nameservers = []string{"ns9.stead.test"}
+		w.sites[10].IPv4 = "192.0.2.81"
+		if err := w.s.Settle(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got := w.lines("MX", "A"); strings.Count(got, "192.0.2.81") != 2 || !strings.Contains(got, "mx.stead.test") {
+			t.Errorf("after settling: %s", got)
+		}
+		if err := errors.Join(w.setSystem(10, "mail"), w.setSystem(10, "acme")); err != nil {
+			t.Fatal(err)
+		}
+		if got := w.lines("MX", "TXT", "SRV"); got != `_acme-challenge.anna.uz TXT "mine"` {
+			t.Errorf("after the sets went: %s", got)
+		}
+	})
+}
+
+func TestTheCustomersOwnRecordsWin(t *testing.T) {
+	t.Parallel()
+	onEngines(t, func(t *testing.T, w *world) {
+		err := w.setSystem(10, "mail",
+			Record{Name: zoneName, Type: MX, Value: "mx.stead.test", Priority: number(10)},
+			Record{Name: zoneName, Type: TXT, Value: "v=spf1 include:stead.test ~all"},
+			Record{Name: "_dmarc." + zoneName, Type: TXT, Value: "v=DMARC1; p=none"},
+			Record{Name: "mail." + zoneName, Type: A, Value: "192.0.2.90"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		own := func(body string) string {
+			return fmt.Sprintf("10/dns/%.0f", w.expect("201", "POST", "10/dns", body)["id"])
+		}
+		own(`{"type": "TXT", "name": "@", "value": "google-site-verification=x"}`)
+		if got := w.placed("mail"); got != "[true true true true]" {
+			t.Errorf("beside what is about something else: %s", got)
+		}
+		for i, body := range []string{
+			`{"type": "MX", "name": "@", "value": "mx.elsewhere.test", "priority": 5}`,
+			`{"type": "TXT", "name": "@", "value": "V=SPF1 -all"}`,
+			`{"type": "TXT", "name": "_dmarc", "value": "v=DMARC1;p=reject"}`,
+			`{"type": "CNAME", "name": "mail", "value": "mail.elsewhere.test"}`,
+		} {
+			before := w.served[zoneName].Serial
+			record := own(body)
+			want := []bool{true, true, true, true}
+			want[i] = false
+			if got := w.placed("mail"); got != fmt.Sprint(want) {
+				t.Errorf("beside %s: %s", body, got)
+			}
+			w.expect("200", "PATCH", record, `{"disabled": true}`)
+			if got := w.placed("mail"); got != "[true true true true]" {
+				t.Errorf("beside a disabled %s: %s", body, got)
+			}
+			w.expect("200", "PATCH", record, `{"disabled": false}`)
+			w.expect("200", "DELETE", record, "")
+			if got := w.placed("mail"); got != "[true true true true]" {
+				t.Errorf("when %s went: %s", body, got)
+			}
+			w.follow()
+			if w.served[zoneName].Serial == before {
+				t.Error("the serial stays")
+			}
+		}
+	})
+}
+
+func TestASetHoldsOnlyWhatCanBeServed(t *testing.T) {
+	t.Parallel()
+	onEngines(t, func(t *testing.T, w *world) {
+		for _, r := range []Record{
+			{Name: zoneName, Type: ALIAS, Value: "x.test"},
+			{Name: "sub." + zoneName, Type: NS, Value: "ns.test"},
+			{Name: zoneName, Type: MX, Value: "mx.test"},
+			{Name: zoneName, Type: TXT, Value: ""},
+			{Name: "a b." + zoneName, Type: TXT, Value: "x"},
+			{Name: zoneName, Type: A, Value: "::1"},
+		} {
+			if err := w.setSystem(10, "mail", Record{Name: zoneName, Type: TXT, Value: "fine"}, r); err == nil {
+				t.Errorf("%+v is taken", r)
+			}
+		}
+		if err := w.setSystem(10, "", Record{Name: zoneName, Type: TXT, Value: "fine"}); err == nil {
+			t.Error("a set without an owner is taken")
+		}
+		if got := w.lines("TXT"); got != "" {
+			t.Errorf("served: %s", got)
+		}
+	})
+}
+
+func TestASetWaitsForItsZoneAndGoesWithTheService(t *testing.T) {
+	t.Parallel()
+	onEngines(t, func(t *testing.T, w *world) {
+		if err := w.setSystem(10, "mail", Record{Name: "deep." + zoneName, Type: TXT, Value: "waiting"}); err != nil {
+			t.Fatal(err)
+		}
+		if got := w.placed("mail"); got != "[false]" {
+			t.Errorf("before there is a zone: %s", got)
+		}
+		w.follows(outbox.Stored{Type: "service.provisioned", AccountID: owner1, SubjectID: 10})
+		if got := w.placed("mail"); got != "[true]" {
+			t.Errorf("when there is one: %s", got)
+		}
+		for _, c := range []struct {
+			service int64
+			name    string
+			zone    string
+			ok      bool
+		}{{10, zoneName, zoneName, true}, {10, "a.b." + zoneName, zoneName, true}, {11, "a." + zoneName, zoneName, false}, {10, "x.uz", "", false}} {
+			zone, ok, err := w.s.ZoneOf(t.Context(), w.d, c.service, c.name)
+			if err != nil || zone != c.zone || ok != c.ok {
+				t.Errorf("%d %s: in %q %v %v", c.service, c.name, zone, ok, err)
+			}
+		}
+		w.sites[10].Status = "terminated"
+		w.follows(outbox.Stored{Type: "service.terminated", AccountID: owner1, SubjectID: 10})
+		w.sites[10].Status = "active"
+		w.follows(outbox.Stored{Type: "service.provisioned", AccountID: owner1, SubjectID: 10})
+		if got := w.lines("TXT"); got != "" {
+			t.Errorf("of the service before is served %s", got)
+		}
+	})
+}

@@ -1,0 +1,260 @@
+package files
+
+import (
+	"context"
+	"net/http"
+	"path"
+	"strings"
+	"time"
+
+	"stead.dev/stead/internal/platform/api"
+	"stead.dev/stead/internal/platform/auth"
+	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/page"
+	"stead.dev/stead/internal/port/panel"
+)
+
+// Any of them may call; the specification gives the AI agent's scopes the project's files.
+var (
+	readers = []string{auth.ScopeServicesRead, auth.ScopeAIRead}
+	writers = []string{auth.ScopeServicesWrite, auth.ScopeAIWrite}
+)
+
+// What works on whole trees and archives may take longer than other operations: as long as an
+// account of many gigabytes needs, on a disk that others use too.
+const (
+	treeTime   = 15 * time.Minute
+	searchTime = 2 * time.Minute // it reads no more than so much
+)
+
+const base = "/api/v1/services/{service}/files"
+
+// Operations are the eleven operations of "Files" (specification, table of sections; contract,
+// section 22).
+func (s *Service) Operations() []api.Route {
+	return []api.Route{
+		api.Operation[listIn, page.List[entryWire]]{
+			ID: "files.list", Method: http.MethodGet, Path: base, Section: api.Files,
+			Auth: api.Token, Scopes: readers, Summary: "List a directory",
+			Description: "Directories come first, each group by name. Symbolic links are listed and never followed.",
+			Errors:      common, Handle: s.list,
+		},
+		api.Operation[readIn, contentWire]{
+			ID: "files.read", Method: http.MethodGet, Path: base + "/content", Section: api.Files,
+			Auth: api.Token, Scopes: readers, Summary: "Read a file, or some of its lines",
+			Description: "Text comes as utf-8, anything else whole as base64. At most 2 MiB; a longer text is cut and says `truncated`.",
+			Errors:      and(common, ErrFileNotText, ErrFileTooLarge), Handle: s.read,
+		},
+		api.Operation[writeIn, entryWire]{
+			ID: "files.write", Method: http.MethodPut, Path: base + "/content", Section: api.Files,
+			Auth: api.Token, Scopes: writers, Summary: "Write a file whole",
+			Description: "With `etag`, only when that version is still there. Missing directories are made. At most 2 MiB; use an upload for more.",
+			MaxBody:     maxWriteBody, AllowNUL: true,
+			Errors: and(write, ErrETagMismatch, ErrFileTooLarge), Handle: s.write,
+		},
+		api.Operation[mkdirIn, entryWire]{
+			ID: "files.mkdir", Method: http.MethodPost, Path: base + "/directories", Section: api.Files, Status: http.StatusCreated,
+			Auth: api.Token, Scopes: writers, Summary: "Make a directory",
+			Description: "Missing parents are made. A directory that is there already is answered as it is.",
+			Errors:      and(write, fault.AlreadyExists), Handle: s.mkdir,
+		},
+		api.Operation[moveIn, entryWire]{
+			ID: "files.move", Method: http.MethodPost, Path: base + "/move", Section: api.Files,
+			Auth: api.Token, Scopes: writers, Summary: "Move or rename", Timeout: treeTime,
+			Errors: and(write, fault.AlreadyExists), Handle: s.move,
+		},
+		api.Operation[moveIn, entryWire]{
+			ID: "files.copy", Method: http.MethodPost, Path: base + "/copy", Section: api.Files, Status: http.StatusCreated,
+			Auth: api.Token, Scopes: writers, Summary: "Copy a file or a directory", Timeout: treeTime,
+			Errors: and(write, fault.AlreadyExists), Handle: s.copy,
+		},
+		api.Operation[removeIn, api.Empty]{
+			ID: "files.delete", Method: http.MethodDelete, Path: base, Section: api.Files,
+			Auth: api.Token, Scopes: writers, Summary: "Delete a file or a directory", Timeout: treeTime,
+			Errors: and(common, fault.InUse), Handle: s.remove,
+		},
+		api.Operation[uploadIn, uploadedWire]{
+			ID: "files.upload", Method: http.MethodPost, Path: base + "/upload", Section: api.Files, Status: http.StatusCreated,
+			Auth: api.Token, Scopes: writers, Summary: "Upload files of any size",
+			Description: "multipart/form-data: `path`, the directory, as a query parameter or as a field before the files; " +
+				"`overwrite`, likewise; one or more parts `file`. Files are stored in the order they come, each whole or not at all.",
+			Accepts: []string{"multipart/form-data"},
+			Errors: and(write, fault.AlreadyExists, fault.InvalidRequest, fault.UnsupportedMediaType,
+				fault.PayloadTooLarge, fault.Validation),
+			Stream: s.upload,
+		},
+		api.Operation[downloadIn, api.Empty]{
+			ID: "files.download", Method: http.MethodGet, Path: base + "/download", Section: api.Files,
+			Auth: api.Token, Scopes: readers, Summary: "Download a file, or a directory as a zip file",
+			Description:  "A file has an ETag and can be fetched in ranges.",
+			ContentTypes: []string{"application/octet-stream", zipType},
+			Errors:       and(common, ErrRange), Stream: s.download,
+		},
+		api.Operation[searchIn, foundWire]{
+			ID: "files.search", Method: http.MethodGet, Path: base + "/search", Section: api.Files,
+			Auth: api.Token, Scopes: readers, Summary: "Find files by name or by content", Timeout: searchTime,
+			Description: "A name matches when it contains `q`, or matches it as a pattern when `q` has * ? or [. Case is ignored. " +
+				"`meta.truncated` says that there may be more than was found.",
+			Errors: common, Handle: s.search,
+		},
+		api.Operation[archiveIn, archiveWire]{
+			ID: "files.archive", Method: http.MethodPost, Path: base + "/archive", Section: api.Files,
+			Status: http.StatusCreated, Auth: api.Token, Scopes: writers, Summary: "Create an archive, or extract one", Timeout: treeTime,
+			Description: "Formats: .zip and .tar.gz. create packs `paths` into the new file `target`; extract unpacks the one archive " +
+				"of `paths` into the directory `target`, by default the archive's own. An archive that could do harm writes nothing.",
+			Errors: and(write, fault.AlreadyExists), Handle: s.archive,
+		},
+	}
+}
+
+type listIn struct {
+	Service int64  `path:"service"`
+	Path    string `query:"path" default:"/" doc:"Directory, from the account's home."`
+	page.Params
+}
+
+func (s *Service) list(ctx context.Context, p auth.Principal, in *listIn) (*page.List[entryWire], error) {
+	files, ref, err := open[panel.Files](ctx, s, panel.CapFiles, p, in.Service)
+	if err != nil {
+		return nil, err
+	}
+	l, err := files.List(ctx, ref, in.Path, in.Offset(), in.Limit())
+	if err != nil {
+		return nil, refusal(err, "path")
+	}
+	return page.Map(in.Params, l.Total, l.Entries, wireEntry), nil
+}
+
+type mkdirIn struct {
+	Service int64 `path:"service"`
+	Body    struct {
+		Path string `json:"path" minLength:"1"`
+	}
+}
+
+func (s *Service) mkdir(ctx context.Context, p auth.Principal, in *mkdirIn) (*entryWire, error) {
+	files, ref, err := open[panel.Files](ctx, s, panel.CapFiles, p, in.Service)
+	if err != nil {
+		return nil, err
+	}
+	return blame("path").answer(files.Mkdir(ctx, ref, in.Body.Path))
+}
+
+type moveIn struct {
+	Service int64 `path:"service"`
+	Body    struct {
+		From      string `json:"from" minLength:"1"`
+		To        string `json:"to" minLength:"1" doc:"The new path, not the directory to put it into."`
+		Overwrite bool   `json:"overwrite,omitempty" doc:"Replace what is there."`
+	}
+}
+
+func (s *Service) move(ctx context.Context, p auth.Principal, in *moveIn) (*entryWire, error) {
+	files, ref, err := open[panel.Files](ctx, s, panel.CapFiles, p, in.Service)
+	if err != nil {
+		return nil, err
+	}
+	return blame("to").answer(files.Move(ctx, ref, in.Body.From, in.Body.To, in.Body.Overwrite))
+}
+
+func (s *Service) copy(ctx context.Context, p auth.Principal, in *moveIn) (*entryWire, error) {
+	files, ref, err := open[panel.Files](ctx, s, panel.CapFiles, p, in.Service)
+	if err != nil {
+		return nil, err
+	}
+	return blame("to").answer(files.Copy(ctx, ref, in.Body.From, in.Body.To, in.Body.Overwrite))
+}
+
+type removeIn struct {
+	Service   int64  `path:"service"`
+	Path      string `query:"path" required:"true" minLength:"1"`
+	Recursive bool   `query:"recursive" doc:"Delete a directory with all that is in it."`
+}
+
+func (s *Service) remove(ctx context.Context, p auth.Principal, in *removeIn) (*api.Empty, error) {
+	files, ref, err := open[panel.Files](ctx, s, panel.CapFiles, p, in.Service)
+	if err != nil {
+		return nil, err
+	}
+	return nil, refusal(files.Remove(ctx, ref, in.Path, in.Recursive), "path")
+}
+
+type searchIn struct {
+	Service int64  `path:"service"`
+	Q       string `query:"q" required:"true" minLength:"1" maxLength:"200"`
+	In      string `query:"in" enum:"name,content" default:"name"`
+	Path    string `query:"path" default:"/" doc:"Directory to search, with all below it."`
+	page.Params
+}
+
+func (s *Service) search(ctx context.Context, p auth.Principal, in *searchIn) (*foundWire, error) {
+	files, ref, err := open[panel.Files](ctx, s, panel.CapFiles, p, in.Service)
+	if err != nil {
+		return nil, err
+	}
+	found, err := files.Search(ctx, ref, panel.Query{
+		Path: in.Path, Text: in.Q, InContent: in.In == "content", MaxResults: maxFinds,
+	})
+	if err != nil {
+		return nil, refusal(err, "q")
+	}
+	from := min(in.Offset(), len(found.Matches))
+	to := min(from+in.Limit(), len(found.Matches))
+	out := &foundWire{
+		Data: []matchWire{},
+		Meta: foundMeta{Meta: page.MetaOf(in.Params, len(found.Matches)), Truncated: found.Truncated},
+	}
+	for _, m := range found.Matches[from:to] {
+		out.Data = append(out.Data, wireMatch(m))
+	}
+	return out, nil
+}
+
+type archiveIn struct {
+	Service int64 `path:"service"`
+	Body    struct {
+		Operation string   `json:"operation" enum:"create,extract"`
+		Paths     []string `json:"paths" minItems:"1" maxItems:"1000"`
+		Target    string   `json:"target,omitempty"`
+		Overwrite bool     `json:"overwrite,omitempty" doc:"Extracting: replace files that are there."`
+	}
+}
+
+func (s *Service) archive(ctx context.Context, p auth.Principal, in *archiveIn) (*archiveWire, error) {
+	archives, ref, err := open[panel.Archives](ctx, s, panel.CapArchives, p, in.Service)
+	if err != nil {
+		return nil, err
+	}
+	if in.Body.Operation == "extract" {
+		return extract(ctx, archives, ref, in)
+	}
+	lower := strings.ToLower(in.Body.Target)
+	if !strings.HasSuffix(lower, ".zip") && !strings.HasSuffix(lower, ".tar.gz") && !strings.HasSuffix(lower, ".tgz") {
+		return nil, fault.Invalid("target", "file_archive_name")
+	}
+	e, err := archives.CreateArchive(ctx, ref, in.Body.Paths, in.Body.Target)
+	if err != nil {
+		return nil, refusal(err, "target")
+	}
+	created := wireEntry(e)
+	return &archiveWire{Operation: in.Body.Operation, Entry: &created}, nil
+}
+
+func extract(ctx context.Context, archives panel.Archives, ref string, in *archiveIn) (*archiveWire, error) {
+	if len(in.Body.Paths) != 1 {
+		return nil, fault.Invalid("paths", "file_one_archive")
+	}
+	target := in.Body.Target
+	if target == "" {
+		// Only the last name is taken off; what remains is judged by the panel as it is.
+		target, _ = path.Split(in.Body.Paths[0])
+	}
+	done, err := archives.Extract(ctx, ref, in.Body.Paths[0], target, in.Body.Overwrite)
+	if err != nil {
+		return nil, refusalOf(err, "paths", "file_archive")
+	}
+	return &archiveWire{
+		Operation: in.Body.Operation,
+		Extracted: &extractedWire{Files: done.Files, Directories: done.Directories, Bytes: done.Bytes},
+	}, nil
+}

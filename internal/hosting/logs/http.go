@@ -1,0 +1,235 @@
+package logs
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"stead.dev/stead/internal/platform/api"
+	"stead.dev/stead/internal/platform/auth"
+	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/port/panel"
+)
+
+// lineWire is a line of a log (resources, section 22).
+type lineWire struct {
+	At      time.Time     `json:"at"`
+	Source  panel.LogType `json:"source" enum:"access,error,php,mail,cron"`
+	Level   string        `json:"level" enum:"debug,info,warning,error,critical"`
+	Message string        `json:"message"`
+	IP      *string       `json:"ip" doc:"Of the visitor or the other server"`
+	Status  *int          `json:"status" doc:"Of HTTP or SMTP, or the exit code of a program"`
+	Path    *string       `json:"path" doc:"Of the request, without its query, or the command"`
+	Cursor  string        `json:"cursor" doc:"Where the line stands"`
+}
+
+func wireOf(l panel.LogLine) lineWire {
+	w := lineWire{At: l.At, Source: l.Source, Level: l.Level, Message: l.Message, Cursor: l.Cursor}
+	if l.IP != "" {
+		w.IP = &l.IP
+	}
+	if l.Path != "" {
+		w.Path = &l.Path
+	}
+	if l.Status != 0 || l.Source == panel.LogCron {
+		w.Status = &l.Status
+	}
+	return w
+}
+
+// listWire is the envelope of lists. A log has no pages that can be counted: what counts is next_cursor.
+type listWire struct {
+	Data []lineWire `json:"data"`
+	Meta metaWire   `json:"meta"`
+}
+
+type metaWire struct {
+	Page       int     `json:"page" doc:"Always 1"`
+	PerPage    int     `json:"per_page" doc:"The limit"`
+	Total      int     `json:"total" doc:"Lines of this answer"`
+	LastPage   int     `json:"last_page" doc:"Always 1"`
+	NextCursor *string `json:"next_cursor" doc:"The cursor of older lines; null when there are none. A search may go on though an answer was short or empty"`
+}
+
+type listIn struct {
+	Service int64         `path:"service" minimum:"1"`
+	Type    panel.LogType `query:"type" enum:"access,error,php,mail,cron" default:"access"`
+	Q       string        `query:"q" maxLength:"200" doc:"Lines that contain it, upper and lower case alike"`
+	Since   string        `query:"since" format:"date-time" doc:"Not before"`
+	Until   string        `query:"until" format:"date-time" doc:"Before"`
+	Cursor  string        `query:"cursor" maxLength:"64" doc:"next_cursor of a former answer; with follow the cursor of the last line that is known"`
+	Limit   int           `query:"limit" minimum:"1" maximum:"500" default:"100"`
+	Follow  bool          `query:"follow" doc:"1 streams lines as they are written"`
+	LastID  string        `header:"Last-Event-ID" maxLength:"64" doc:"With follow: the id of the last event that was received"`
+}
+
+// query is the request in the words of the panel.
+func (in *listIn) query() (panel.LogQuery, error) {
+	q := panel.LogQuery{Type: in.Type, Text: in.Q, Limit: in.Limit}
+	for name, of := range map[string]struct {
+		text string
+		at   *time.Time
+	}{"since": {in.Since, &q.Since}, "until": {in.Until, &q.Until}} {
+		if of.text == "" {
+			continue
+		}
+		at, err := time.Parse(time.RFC3339, of.text)
+		if err != nil {
+			return q, fault.Invalid(name, "logs_time")
+		}
+		*of.at = at
+	}
+	if in.Follow {
+		q.After = cmp.Or(in.LastID, in.Cursor)
+	} else {
+		q.Before = in.Cursor
+	}
+	return q, nil
+}
+
+const eventStream = "text/event-stream"
+
+// Operations are this section's part of the specification's section "Service management"; resources,
+// section 22.
+func (s *Service) Operations() []api.Route {
+	return []api.Route{
+		// Specification, section "Service management": logs.
+		api.Operation[listIn, listWire]{
+			ID: "logs.list", Method: http.MethodGet, Path: "/api/v1/services/{service}/logs", Section: api.ServiceManagement,
+			Auth: api.Token, Scopes: []string{auth.ScopeServicesRead}, Summary: "Read a log of a service, the newest line first, or follow it",
+			Description: "With `follow=1` the answer is a stream of server-sent events, each a line as JSON with the line's cursor as its id: " +
+				"those after `Last-Event-ID`, or those to come. Comments show that the stream lives. It ends after an hour; come again " +
+				"with `Last-Event-ID`.",
+			Errors: []*fault.Def{
+				fault.NotFound, fault.ServiceNotActive, fault.UnsupportedOperation, fault.PanelUnreachable, fault.PanelBusy, fault.LimitReached,
+				fault.Validation,
+			},
+			Stream: s.serve,
+			Document: func(op *huma.Operation) {
+				op.Responses["200"].Content[eventStream] = &huma.MediaType{Schema: &huma.Schema{Type: "string"}}
+			},
+		},
+	}
+}
+
+func (s *Service) serve(ctx context.Context, p auth.Principal, in *listIn, w http.ResponseWriter, _ *http.Request) error {
+	q, err := in.query()
+	if err != nil {
+		return err
+	}
+	if in.Follow {
+		return s.stream(ctx, p, in.Service, q, w)
+	}
+	// A search may read much; who waits for it may leave, but not for ever.
+	ctx, cancel := context.WithTimeout(ctx, readTime)
+	defer cancel()
+	page, err := s.read(ctx, p.AccountID, in.Service, q)
+	if err != nil {
+		return err
+	}
+	answer := listWire{Data: make([]lineWire, len(page.Lines)), Meta: metaWire{Page: 1, PerPage: q.Limit, Total: len(page.Lines), LastPage: 1}}
+	for i, l := range page.Lines {
+		answer.Data[i] = wireOf(l)
+	}
+	if page.Before != "" {
+		answer.Meta.NextCursor = &page.Before
+	}
+	body, err := encode(answer)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	_, _ = w.Write(body) // the client left
+	return nil
+}
+
+func encode(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(v)
+	return b.Bytes(), err
+}
+
+const (
+	readTime   = 30 * time.Second
+	streamTime = time.Hour
+	// retry is how long a client waits before it comes again, in milliseconds.
+	retry = 3000
+	// longest is the longest line that a panel sends.
+	longest = 1 << 20
+)
+
+// stream passes a log on as server-sent events.
+func (s *Service) stream(ctx context.Context, p auth.Principal, serviceID int64, q panel.LogQuery, w http.ResponseWriter) error {
+	ctx, cancel := context.WithTimeout(ctx, streamTime)
+	defer cancel()
+	lines, err := s.follow(ctx, p.AccountID, serviceID, q)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = lines.Close() }() // it was read
+	go func() {
+		select {
+		case <-s.Ending:
+			cancel() // the client comes again, to another server or the next
+		case <-ctx.Done():
+		}
+	}()
+	h := w.Header()
+	h.Set("Content-Type", eventStream)
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Accel-Buffering", "no") // a proxy in front must not hold lines back
+	flush := http.NewResponseController(w)
+	if _, err := io.WriteString(w, "retry: "+strconv.Itoa(retry)+"\n\n"); err != nil {
+		return nil // the client left
+	}
+	if err := flush.Flush(); err != nil {
+		return nil // the client left
+	}
+	in := bufio.NewScanner(lines)
+	in.Buffer(make([]byte, 0, 64<<10), longest)
+	for in.Scan() {
+		event, err := eventOf(in.Bytes())
+		if err != nil {
+			return err
+		}
+		if _, err := w.Write(event); err != nil {
+			return nil // the client left
+		}
+		if err := flush.Flush(); err != nil {
+			return nil // the client left
+		}
+	}
+	if err := in.Err(); err != nil && ctx.Err() == nil && !errors.Is(err, io.ErrClosedPipe) {
+		return fmt.Errorf("logs: stream of service %d: %w", serviceID, err)
+	}
+	return nil
+}
+
+// eventOf is a line of a panel's stream as an event; an empty one is a comment.
+func eventOf(line []byte) ([]byte, error) {
+	if len(bytes.TrimSpace(line)) == 0 {
+		return []byte(": \n\n"), nil
+	}
+	var l panel.LogLine
+	if err := json.Unmarshal(line, &l); err != nil {
+		return nil, fmt.Errorf("logs: a line of the panel: %w", err)
+	}
+	data, err := encode(wireOf(l))
+	if err != nil {
+		return nil, err
+	}
+	return fmt.Appendf(nil, "id: %s\ndata: %s\n", l.Cursor, data), nil // the data ends with a line break
+}

@@ -1,0 +1,577 @@
+package mail
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/riverqueue/river"
+	"golang.org/x/crypto/bcrypt"
+
+	"stead.dev/stead/internal/hosting/site"
+	"stead.dev/stead/internal/hosting/site/sitetest"
+	"stead.dev/stead/internal/platform/clock"
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/outbox"
+	"stead.dev/stead/internal/platform/testkit"
+	"stead.dev/stead/internal/port/panel"
+	"stead.dev/stead/internal/port/panel/sandbox"
+)
+
+const (
+	owner    = 1
+	stranger = 2
+)
+
+// world is the section with services in a table of the test's and the sandbox's panel.
+type world struct {
+	t        *testing.T
+	db       *db.DB
+	clk      *clock.Fake
+	services sitetest.Services
+	machine  *machine
+	queue    *queue
+	events   *outbox.Outbox
+	domains  domains
+	zones    *zones
+	dns      *dns
+	*Service
+	sitetest.Edge
+}
+
+type queue struct{ jobs []river.JobArgs }
+
+func (q *queue) Enqueue(_ context.Context, _ *db.Tx, args river.JobArgs, _ *river.InsertOpts) error {
+	q.jobs = append(q.jobs, args)
+	return nil
+}
+
+type domains map[int64][]Domain
+
+func (d domains) MailDomains(_ context.Context, _ db.Querier, _, serviceID int64) ([]Domain, error) {
+	return d[serviceID], nil
+}
+
+type zones struct{ records map[int64][]Record }
+
+func (z *zones) SetRecords(_ context.Context, _ *db.Tx, _, serviceID int64, records []Record) error {
+	z.records[serviceID] = records
+	return nil
+}
+
+// dns answers from the records of the zones, and others by name.
+type dns struct {
+	zones *zones
+	fail  bool
+	ptr   string
+}
+
+func (d *dns) find(name, kind string) (all []Record, err error) {
+	if d.fail {
+		return nil, &net.DNSError{Err: "server misbehaving", IsTemporary: true}
+	}
+	for _, set := range d.zones.records {
+		for _, r := range set {
+			if r.Name+"." == name && r.Type == kind {
+				all = append(all, r)
+			}
+		}
+	}
+	if all == nil {
+		return nil, &net.DNSError{Err: "no such host", IsNotFound: true}
+	}
+	return all, nil
+}
+
+func (d *dns) LookupMX(_ context.Context, name string) (all []*net.MX, err error) {
+	found, err := d.find(name, "MX")
+	for _, r := range found {
+		all = append(all, &net.MX{Host: r.Value + ".", Pref: uint16(r.Priority)})
+	}
+	return all, err
+}
+
+func (d *dns) LookupTXT(_ context.Context, name string) (all []string, err error) {
+	found, err := d.find(name, "TXT")
+	for _, r := range found {
+		all = append(all, r.Value)
+	}
+	return all, err
+}
+
+func (d *dns) LookupAddr(context.Context, string) ([]string, error) {
+	return []string{d.ptr + "."}, nil
+}
+
+// machine is a panel whose counters the test sets and that fails when it is told to.
+type machine struct {
+	sandbox.Panel
+	mu    sync.Mutex
+	fails error
+	used  map[string]int64
+	sets  int
+}
+
+func (m *machine) Mailboxes(ctx context.Context, ref string) ([]panel.Mailbox, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	all, err := m.Panel.Mailboxes(ctx, ref)
+	for i := range all {
+		all[i].UsedBytes, all[i].Messages = m.used[all[i].Address], m.used[all[i].Address]>>10
+	}
+	return all, err
+}
+
+func (m *machine) SetMailbox(ctx context.Context, ref string, b panel.Mailbox) (panel.Mailbox, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.sets++
+	if m.fails != nil {
+		return b, panel.Wrap("mail.set", ref, m.fails)
+	}
+	return m.Panel.SetMailbox(ctx, ref, b)
+}
+
+func engines(t *testing.T, f func(t *testing.T, w *world)) {
+	t.Helper()
+	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
+		p := sitetest.Open(t, clk.Now, sandbox.Open)
+		w := &world{t: t, db: d, clk: clk, services: sitetest.New(t, d), machine: &machine{Panel: p, used: map[string]int64{}}, queue: &queue{}, domains: domains{}}
+		w.zones = &zones{map[int64][]Record{}}
+		w.dns = &dns{zones: w.zones, ptr: "mail.sandbox.invalid"}
+		w.events = outbox.New(d, w.queue)
+		w.Service = New(Config{
+			DB: d, Clock: clk, Queue: w.queue, Events: w.events, Services: w.services, Panels: sitetest.Panels{"it": w.machine, "bare": sitetest.Bare{}},
+			Domains: w.domains, Zones: w.zones, Resolver: w.dns, HashCost: bcrypt.MinCost,
+		})
+		w.Edge = sitetest.NewEdge(t, d, clk, w.Operations())
+		f(t, w)
+	})
+}
+
+func (w *world) must(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) service(accountID, id int64, names ...string) {
+	w.t.Helper()
+	ref := fmt.Sprint(id)
+	_, err := w.machine.CreateAccount(w.t.Context(), panel.AccountSpec{Ref: ref, Username: "s" + ref, PrimaryDomain: names[0]})
+	w.must(err)
+	for i, name := range names {
+		_, err := w.machine.SetDomain(w.t.Context(), ref, panel.Domain{Name: name})
+		w.must(err)
+		w.domains[id] = append(w.domains[id], Domain{ID: id*10 + int64(i), Name: name})
+	}
+	w.services.Add(w.t, site.Site{
+		ServiceID: id, AccountID: accountID, Panel: "it", Ref: ref, Username: "s" + ref, Status: "active", Domain: names[0], IPv4: "192.0.2.1",
+		Limits: json.RawMessage(`{"disk_mb": 2000, "mailboxes": 3}`),
+	})
+}
+
+type shownBox struct {
+	ID           int64
+	Address      string
+	Status       string
+	StatusReason *string `json:"status_reason"`
+	UsedMB       int64   `json:"used_mb"`
+	QuotaMB      int64   `json:"quota_mb"`
+	DomainID     *int64  `json:"domain_id"`
+	Aliases      []string
+	CatchAll     bool `json:"catch_all"`
+	Client       *struct {
+		IMAP *struct {
+			Host, TLS string
+			Port      int
+		}
+		SMTP *struct{ Port int }
+	}
+	DNS *map[string]json.RawMessage
+}
+
+func (w *world) shows(serviceID int64) map[string]shownBox {
+	w.t.Helper()
+	r := w.Do("GET", fmt.Sprintf("/%d/mailboxes", serviceID), "own", "")
+	var l struct{ Data []shownBox }
+	if err := json.Unmarshal([]byte(r.Body), &l); err != nil || r.Code != 200 {
+		w.t.Fatalf("list: %+v", r)
+	}
+	all := map[string]shownBox{}
+	for _, b := range l.Data {
+		all[b.Address] = b
+	}
+	return all
+}
+
+func (w *world) add(serviceID int64, local, more string) int64 {
+	w.t.Helper()
+	d := w.domains[serviceID][0].Name
+	r := w.Do("POST", fmt.Sprintf("/%d/mailboxes", serviceID), "own", fmt.Sprintf(`{"local_part":%q,"domain":%q,"password":"correct horse"%s}`, local, d, more))
+	if r.Code != 201 {
+		w.t.Fatalf("add %s: %+v", local, r)
+	}
+	var b shownBox
+	w.must(json.Unmarshal([]byte(r.Body), &b))
+	return b.ID
+}
+
+func (w *world) apply(serviceID int64) {
+	w.t.Helper()
+	w.must(w.Apply(w.t.Context(), owner, serviceID))
+	w.must(w.Apply(w.t.Context(), owner, serviceID)) // a job may run twice
+}
+
+func (w *world) told(serviceID int64) string {
+	w.t.Helper()
+	events, err := w.events.Of(w.t.Context(), "service", serviceID)
+	w.must(err)
+	var all []string
+	for _, e := range events {
+		all = append(all, e.Type+" "+string(e.Data))
+	}
+	return strings.Join(all, "\n")
+}
+
+func TestEachOperationAnswersAsDocumented(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w *world) {
+		w.service(owner, 10, "shop.example", "blog.example")
+		const created = `{"id":1,"address":"info@shop.example","domain_id":100,"status":"pending","status_reason":null,"quota_mb":50,"used_mb":0,"messages":0,"measured_at":null,"aliases":["sales@blog.example"],"forward_to":[],"keep_copy":false,"catch_all":false,"autoresponder":{"enabled":false,"subject":"","body":"","starts_at":null,"ends_at":null},"protocols":{"imap":true,"pop3":true,"smtp_out":true},"send_limit_per_hour":200,"spam_threshold":null,"last_login_at":null,"created_at":"2026-03-02T09:00:00Z","client":null,"dns":null}`
+		r := w.Do("POST", "/10/mailboxes", "own", `{"local_part":"Info","domain":"Shop.example","password":"correct horse","quota_mb":50,"aliases":["Sales@blog.example"]}`)
+		if r.Code != 201 || r.Body != created {
+			t.Fatalf("got  %d %s\nwant 201 %s", r.Code, r.Body, created)
+		}
+		if len(w.queue.jobs) != 1 || w.queue.jobs[0].Kind() != "mail.apply" {
+			t.Errorf("jobs %+v", w.queue.jobs)
+		}
+		w.apply(10)
+		if w.machine.sets != 1 {
+			t.Errorf("the panel was changed %d times, want once", w.machine.sets)
+		}
+		b := w.shows(10)["info@shop.example"]
+		if b.Status != "active" || b.Client.IMAP.Host != "mail.sandbox.invalid" || b.Client.IMAP.Port != 993 || b.Client.IMAP.TLS != "tls" || b.Client.SMTP.Port != 465 {
+			t.Errorf("shown %+v", b)
+		}
+		on, err := w.machine.Panel.Mailboxes(t.Context(), "10")
+		w.must(err)
+		if len(on) != 1 || on[0].QuotaMB != 50 || on[0].Aliases[0] != "sales@blog.example" {
+			t.Errorf("the panel has %+v", on)
+		}
+		for _, c := range []struct{ body, want, status string }{
+			{`{}`, `"quota_mb":50`, "active"},
+			{`{"quota_mb":100,"suspended":true}`, `"quota_mb":100`, "pending"},
+			{`{"password":"another one 42"}`, `"quota_mb":100`, "pending"},
+			{
+				`{"autoresponder":{"enabled":true,"subject":"Away","body":"I am away","starts_at":"2026-03-01T00:00:00Z"},"catch_all":true,"forward_to":["me@elsewhere.example"],"keep_copy":true,"protocols":{"imap":true,"pop3":false,"smtp_out":false},"send_limit_per_hour":5}`,
+				`"forward_to":["me@elsewhere.example"],"keep_copy":true,"catch_all":true,"autoresponder":{"enabled":true,"subject":"Away","body":"I am away","starts_at":"2026-03-01T00:00:00Z","ends_at":null},"protocols":{"imap":true,"pop3":false,"smtp_out":false},"send_limit_per_hour":5`, "pending",
+			},
+		} {
+			r := w.Do("PATCH", "/10/mailboxes/1", "own", c.body)
+			if r.Code != 200 || !strings.Contains(r.Body, c.want) || !strings.Contains(r.Body, `"status":"`+c.status+`"`) || strings.Contains(r.Body, "assword") {
+				t.Errorf("%s: %+v", c.body, r)
+			}
+			w.apply(10)
+		}
+		if s := w.shows(10)["info@shop.example"].Status; s != "suspended" {
+			t.Errorf("status %s", s)
+		}
+		var hash string
+		w.must(w.db.QueryRow(t.Context(), `SELECT password_hash FROM mail_boxes`).Scan(&hash))
+		if err := bcrypt.CompareHashAndPassword([]byte(strings.TrimPrefix(hash, "{BLF-CRYPT}")), []byte("another one 42")); err != nil {
+			t.Error(err)
+		}
+		for range 2 {
+			if r := w.Do("DELETE", "/10/mailboxes/1", "own", ""); r.Code != 200 {
+				t.Errorf("delete: %+v", r)
+			}
+		}
+		if s := w.shows(10)["info@shop.example"].Status; s != "removing" {
+			t.Errorf("status %s", s)
+		}
+		r = w.Do("POST", "/10/mailboxes", "own", `{"local_part":"info","domain":"shop.example","password":"correct horse"}`)
+		if r.Key() != "job_running" {
+			t.Errorf("the address before its mailbox is gone: %+v", r)
+		}
+		w.apply(10)
+		if all := w.shows(10); len(all) != 0 {
+			t.Errorf("left %+v", all)
+		}
+		data := `{"id":1,"service_id":10,"address":"info@shop.example","quota_mb":`
+		if got, want := w.told(10), "mailbox.created "+data+"50}\nmailbox.suspended "+data+"100}"; got != want {
+			t.Errorf("told\n%s\nwant\n%s", got, want)
+		}
+	})
+}
+
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w *world) {
+		w.service(owner, 10, "shop.example", "blog.example")
+		w.service(stranger, 20, "victim.example")
+		for id, on := range map[int64]string{12: "bare", 13: "it"} {
+			s := site.Site{ServiceID: id, AccountID: owner, Panel: on, Ref: fmt.Sprint(id), Username: "u", Status: "active", Domain: "x.example"}
+			if id == 13 {
+				s.Status = "suspended"
+			}
+			w.services.Add(t, s)
+		}
+		w.add(10, "info", `,"aliases":["sales@blog.example"],"catch_all":true`)
+		second := w.add(10, "second", "")
+		w.apply(10)
+		before := w.Do("GET", "/10/mailboxes", "own", "").Body
+		post := func(local, domain, password, more string) string {
+			return fmt.Sprintf(`{"local_part":%q,"domain":%q,"password":%q%s}`, local, domain, password, more)
+		}
+		const good = "correct horse"
+		at := fmt.Sprintf("/10/mailboxes/%d", second)
+		for _, c := range []struct {
+			method, target, token, body string
+			code                        int
+			key                         string
+		}{
+			{"POST", "/10/mailboxes", "own", post("in fo", "shop.example", good, ""), 422, "mailbox_address_invalid"},
+			{"POST", "/10/mailboxes", "own", post("a@b", "shop.example", good, ""), 422, "mailbox_address_invalid"},
+			{"POST", "/10/mailboxes", "own", post("a\nb", "shop.example", good, ""), 422, "mailbox_address_invalid"},
+			{"POST", "/10/mailboxes", "own", post("a+b", "shop.example", good, ""), 422, "mailbox_address_invalid"},
+			{"POST", "/10/mailboxes", "own", post(".a", "shop.example", good, ""), 422, "mailbox_address_invalid"},
+			{"POST", "/10/mailboxes", "own", post("почта", "shop.example", good, ""), 422, "mailbox_address_invalid"},
+			{"POST", "/10/mailboxes", "own", post("new", "victim.example", good, ""), 422, "validation_failed"},
+			{"POST", "/10/mailboxes", "own", post("new", "shop.example", "short", ""), 422, "validation_failed"},
+			{"POST", "/10/mailboxes", "own", post("new", "shop.example", "aaaaaaaaaaaaaa", ""), 422, "validation_failed"},
+			{"POST", "/10/mailboxes", "own", post("postman", "shop.example", "Postman-2026", ""), 422, "validation_failed"},
+			{"POST", "/10/mailboxes", "own", post("new", "shop.example", strings.Repeat("abcde", 15), ""), 422, "validation_failed"},
+			{"POST", "/10/mailboxes", "own", post("INFO", "shop.example", good, ""), 422, "already_exists"},
+			{"POST", "/10/mailboxes", "own", post("sales", "blog.example", good, ""), 422, "already_exists"},
+			{"POST", "/10/mailboxes", "own", post("new", "shop.example", good, `,"aliases":["second@shop.example"]`), 422, "already_exists"},
+			{"POST", "/10/mailboxes", "own", post("new", "shop.example", good, `,"catch_all":true`), 422, "already_exists"},
+			{"POST", "/10/mailboxes", "own", post("new", "shop.example", good, `,"aliases":["x@victim.example"]`), 422, "mailbox_address_invalid"},
+			{"POST", "/10/mailboxes", "own", post("new", "shop.example", good, `,"forward_to":["|/bin/sh"]`), 422, "mailbox_address_invalid"},
+			{"POST", "/10/mailboxes", "own", post("new", "shop.example", good, `,"forward_to":["new@shop.example"]`), 422, "mailbox_address_invalid"},
+			{"POST", "/10/mailboxes", "own", post("new", "shop.example", good, `,"quota_mb":2001`), 422, "quota_exceeds_plan"},
+			{"POST", "/10/mailboxes", "own", post("new", "shop.example", good, `,"quota_mb":0`), 422, "validation_failed"},
+			{"POST", "/10/mailboxes", "own", post("new", "shop.example", good, `,"send_limit_per_hour":501`), 422, "validation_failed"},
+			{"POST", "/10/mailboxes", "own", post("new", "shop.example", good, `,"autoresponder":{"enabled":true}`), 422, "validation_failed"},
+			{"POST", "/10/mailboxes", "own", post("new", "shop.example", good, `,"autoresponder":{"enabled":true,"body":"x","subject":"a\r\nBcc: b@c.example"}`), 422, "validation_failed"},
+			{"POST", "/10/mailboxes", "own", post("new", "shop.example", good, `,"autoresponder":{"enabled":true,"body":"x","starts_at":"2026-03-02T00:00:00Z","ends_at":"2026-03-01T00:00:00Z"}`), 422, "validation_failed"},
+			{"POST", "/10/mailboxes", "own", post("new", "shop.example", good, `,"autoresponder":{"enabled":true,"body":"x","ends_at":"9999-12-31T23:59:59-01:00"}`), 422, "validation_failed"},
+			{"PATCH", at, "own", `{"autoresponder":{"enabled":true,"body":"x","starts_at":"0000-01-01T00:00:00+01:00"}}`, 422, "validation_failed"},
+			{"POST", "/10/mailboxes", "own", `{"local_part":"new","domain":"shop.example"}`, 422, "validation_failed"},
+			{"POST", "/10/mailboxes", "other", post("new", "shop.example", good, ""), 404, "not_found"},
+			{"POST", "/99/mailboxes", "own", post("new", "shop.example", good, ""), 404, "not_found"},
+			{"POST", "/12/mailboxes", "own", post("new", "x.example", good, ""), 422, "unsupported_operation"},
+			{"POST", "/13/mailboxes", "own", post("new", "x.example", good, ""), 422, "service_suspended"},
+			{"GET", "/10/mailboxes", "other", "", 404, "not_found"},
+			{"PATCH", at, "other", `{"password":"correct horse"}`, 404, "not_found"},
+			{"PATCH", strings.Replace(at, "10", "20", 1), "other", `{"suspended":true}`, 404, "not_found"},
+			{"PATCH", at, "own", `{"quota_mb":5000}`, 422, "quota_exceeds_plan"},
+			{"PATCH", at, "own", `{"password":"second-second"}`, 422, "validation_failed"},
+			{"PATCH", at, "own", `{"aliases":["info@shop.example"]}`, 422, "already_exists"},
+			{"PATCH", at, "own", `{"aliases":["second@shop.example"]}`, 422, "mailbox_address_invalid"},
+			{"PATCH", "/10/mailboxes/999", "own", `{}`, 404, "not_found"},
+			{"DELETE", at, "other", "", 404, "not_found"},
+			{"DELETE", "/13/mailboxes/1", "own", "", 422, "service_suspended"},
+		} {
+			if r := w.Do(c.method, c.target, c.token, c.body); r.Code != c.code || r.Key() != c.key {
+				t.Errorf("%s %s %s: %d %s, want %d %s", c.method, c.target, c.body, r.Code, r.Body, c.code, c.key)
+			}
+		}
+		if after := w.Do("GET", "/10/mailboxes", "own", "").Body; after != before {
+			t.Errorf("refused requests changed\n%s\nto\n%s", before, after)
+		}
+		w.add(10, "third", "")
+		if r := w.Do("POST", "/10/mailboxes", "own", post("fourth", "shop.example", good, "")); r.Key() != "limit_reached" {
+			t.Errorf("one too many: %+v", r)
+		}
+		into := map[string]int64{}
+		w.must(w.Count(t.Context(), w.db, 10, into))
+		if into["mailboxes"] != 3 {
+			t.Errorf("counted %v", into)
+		}
+	})
+}
+
+func TestZonesAndHealth(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w *world) {
+		w.service(owner, 10, "shop.example", "blog.example")
+		w.apply(10)
+		if len(w.zones.records) != 0 {
+			t.Errorf("a service without mail has records %+v", w.zones.records)
+		}
+		w.add(10, "info", "")
+		w.apply(10)
+		names := map[string]string{}
+		for _, r := range w.zones.records[10] {
+			names[r.Type+" "+r.Name] = r.Value
+		}
+		domains, err := w.machine.MailDomains(t.Context(), "10")
+		w.must(err)
+		for name, want := range map[string]string{
+			"MX shop.example":  "mail.sandbox.invalid",
+			"TXT shop.example": "v=spf1 mx ip4:192.0.2.1 ip6:2001:db8::1 ~all",
+			"TXT " + domains[0].DKIMSelector + "._domainkey.shop.example": "v=DKIM1; k=rsa; p=" + domains[0].DKIMPublicKey,
+			"TXT _dmarc.shop.example":                                     "v=DMARC1; p=none",
+			"SRV _imaps._tcp.shop.example":                                "mail.sandbox.invalid",
+		} {
+			if names[name] != want {
+				t.Errorf("%s is %q, want %q", name, names[name], want)
+			}
+		}
+		ok := func() string {
+			var all []string
+			b := w.shows(10)["info@shop.example"]
+			for _, name := range []string{"mx", "spf", "dkim", "dmarc", "ptr"} {
+				var f struct {
+					OK    bool
+					Found []string
+				}
+				w.must(json.Unmarshal((*b.DNS)[name], &f))
+				all = append(all, fmt.Sprintf("%s=%t", name, f.OK))
+				if f.Found == nil {
+					all = append(all, "?")
+				}
+			}
+			return strings.Join(all, " ")
+		}
+		if got := ok(); got != "mx=false ? spf=false ? dkim=false ? dmarc=false ? ptr=false ?" {
+			t.Errorf("before the first look: %s", got)
+		}
+		w.must(w.CheckDNS(t.Context()))
+		if got := ok(); got != "mx=true spf=true dkim=true dmarc=true ptr=true" {
+			t.Errorf("as it should be: %s", got)
+		}
+		served := w.zones.records[10]
+		w.zones.records[10] = []Record{
+			{Name: "shop.example", Type: "MX", Value: "aspmx.elsewhere.example"},
+			{Name: "shop.example", Type: "TXT", Value: "v=spf1 -all"},
+			{Name: domains[0].DKIMSelector + "._domainkey.shop.example", Type: "TXT", Value: "v=DKIM1; p=AAAA"},
+		}
+		w.must(w.CheckDNS(t.Context())) // not due
+		w.clk.Advance(6 * time.Minute)
+		w.dns.ptr = "host-1.isp.example"
+		w.must(w.CheckDNS(t.Context()))
+		if got := ok(); got != "mx=false spf=false dkim=false dmarc=false ptr=false" {
+			t.Errorf("with the customer's own: %s", got)
+		}
+		w.dns.fail = true
+		w.clk.Advance(6 * time.Minute)
+		w.must(w.CheckDNS(t.Context()))
+		if got := ok(); got != "mx=false ? spf=false ? dkim=false ? dmarc=false ? ptr=false" {
+			t.Errorf("when the DNS does not answer: %s", got)
+		}
+		w.zones.records[10] = served
+		w.must2(w.Do("DELETE", fmt.Sprintf("/10/mailboxes/%d", w.shows(10)["info@shop.example"].ID), "own", ""))
+		w.apply(10)
+		if got := w.zones.records[10]; len(got) != 0 {
+			t.Errorf("records without mailboxes: %+v", got)
+		}
+	})
+}
+
+func (w *world) must2(r sitetest.Reply) {
+	w.t.Helper()
+	if r.Code >= 300 {
+		w.t.Fatalf("%+v", r)
+	}
+}
+
+func TestTheMailServerIsFollowed(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w *world) {
+		w.service(owner, 10, "shop.example", "blog.example")
+		id := w.add(10, "info", `,"quota_mb":100`)
+		w.machine.fails = panel.ErrUnreachable
+		if err := w.Apply(t.Context(), owner, 10); !errors.Is(err, panel.ErrUnreachable) {
+			t.Errorf("got %v", err)
+		}
+		if s := w.shows(10)["info@shop.example"].Status; s != "pending" {
+			t.Errorf("status %s", s)
+		}
+		w.machine.fails = panel.ErrDiskFull
+		w.apply(10)
+		if b := w.shows(10)["info@shop.example"]; b.Status != "failed" || b.StatusReason == nil || *b.StatusReason != "disk_full" {
+			t.Errorf("shown %+v", b)
+		}
+		w.machine.fails = nil
+		w.must2(w.Do("PATCH", fmt.Sprintf("/10/mailboxes/%d", id), "own", `{}`))
+		w.apply(10)
+		if s := w.shows(10)["info@shop.example"].Status; s != "active" {
+			t.Errorf("status after another try %s", s)
+		}
+
+		// Somebody changed the panel by hand.
+		w.must(w.machine.RemoveMailbox(t.Context(), "10", "info@shop.example"))
+		_, err := w.machine.Panel.SetMailbox(t.Context(), "10", panel.Mailbox{Address: "ghost@shop.example", PasswordHash: "{BLF-CRYPT}$2a$04$7Zk0wPq0hQGqCkqS0nq0eO"})
+		w.must(err)
+		w.apply(10)
+		all, err := w.machine.Panel.Mailboxes(t.Context(), "10")
+		w.must(err)
+		if len(all) != 1 || all[0].Address != "info@shop.example" {
+			t.Errorf("the panel has %+v", all)
+		}
+
+		// What is used is told, and once that it is full.
+		w.queue.jobs = nil
+		w.clk.Advance(6 * time.Minute)
+		w.must(w.MeasureDue(t.Context()))
+		w.must(w.MeasureDue(t.Context()))
+		if len(w.queue.jobs) != 1 {
+			t.Errorf("jobs %+v", w.queue.jobs)
+		}
+		for _, used := range []int64{50, 99, 100, 95, 99, 20, 99} {
+			w.machine.used["info@shop.example"] = used<<20 - 5
+			w.must(w.Measure(t.Context(), owner, 10))
+		}
+		if b := w.shows(10)["info@shop.example"]; b.UsedMB != 99 {
+			t.Errorf("used %d", b.UsedMB)
+		}
+		if n := strings.Count(w.told(10), "mailbox.quota_reached"); n != 2 {
+			t.Errorf("told %d times that it is full:\n%s", n, w.told(10))
+		}
+
+		// An alias of a domain that leaves is not served, and in nobody's way.
+		w.must2(w.Do("PATCH", fmt.Sprintf("/10/mailboxes/%d", id), "own", `{"aliases":["sales@blog.example"]}`))
+		w.apply(10)
+		blog := w.domains[10]
+		w.domains[10] = blog[:1]
+		w.must2(w.Do("PATCH", fmt.Sprintf("/10/mailboxes/%d", id), "own", `{"quota_mb":101}`))
+		w.apply(10)
+		if all, err = w.machine.Panel.Mailboxes(t.Context(), "10"); err != nil || len(all[0].Aliases) != 0 || all[0].QuotaMB != 101 {
+			t.Errorf("the panel has %+v, %v", all, err)
+		}
+		w.domains[10] = blog
+
+		// A domain that leaves disables its mailboxes; a service that is suspended all.
+		w.domains[10] = w.domains[10][1:]
+		if b := w.shows(10)["info@shop.example"]; b.Status != "disabled" || *b.StatusReason != "domain_removed" || b.DomainID != nil {
+			t.Errorf("shown %+v", b)
+		}
+		w.apply(10)
+		w.services.SetStatus(t, 10, "suspended")
+		w.apply(10)
+		w.add2(10)
+		w.services.SetStatus(t, 10, "terminated")
+		w.apply(10)
+		if all := w.shows(10); len(all) != 0 {
+			t.Errorf("left %+v", all)
+		}
+	})
+}
+
+// add2 checks that a suspended service takes no mailbox.
+func (w *world) add2(serviceID int64) {
+	w.t.Helper()
+	r := w.Do("POST", fmt.Sprintf("/%d/mailboxes", serviceID), "own", `{"local_part":"x","domain":"blog.example","password":"correct horse"}`)
+	if r.Key() != "service_suspended" {
+		w.t.Errorf("got %+v", r)
+	}
+}

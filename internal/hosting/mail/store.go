@@ -1,0 +1,231 @@
+package mail
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/riverqueue/river"
+
+	"stead.dev/stead/internal/hosting/site"
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/port/panel"
+)
+
+// collection describes the mailboxes of services.
+func (s *Service) collection() site.Collection[box, panel.Mail, panel.Mailbox] {
+	return site.Collection[box, panel.Mail, panel.Mailbox]{
+		DB: s.DB, Queue: s.Queue, Services: s.Services, Panels: s.Panels,
+		Capability: panel.CapMail, Limit: "mailboxes",
+		Job: func(t site.Target) river.JobArgs { return applyArgs{t} },
+		Table: site.Table{
+			Name: "mail_boxes", Order: "address", Others: []string{"mail_domains", "mail_services"},
+			Columns: `address, password_hash, quota_mb, aliases, forward_to, keep_copy, catch_all,
+				reply_enabled, reply_subject, reply_body, reply_from, reply_until, imap, pop3, smtp_out, send_limit, suspended,
+				told_suspended, used_bytes, messages, last_login_at, measured_at, is_full, created_at, activated_at`,
+		},
+		Scan:      scan,
+		On:        s.kind,
+		Keys:      map[panel.Kind]*fault.Def{panel.ErrInvalid: errAddress},
+		Activated: func(ctx context.Context, tx *db.Tx, b box) error { return s.emit(ctx, tx, "mailbox.created", b) },
+		Observed:  s.observed,
+	}
+}
+
+func scan(row db.Row) (box, error) {
+	var (
+		b                      box
+		aliases, forwards      string
+		from, until, lastLogin *time.Time
+		m                      = &b.what
+		reply                  = &b.what.Autoresponder
+	)
+	err := row.Scan(b.Fields(&m.Address, &m.PasswordHash, &m.QuotaMB, &aliases, &forwards, &m.KeepCopy, &m.CatchAll,
+		&reply.Enabled, &reply.Subject, &reply.Body, &from, &until, &m.Protocols.IMAP, &m.Protocols.POP3, &m.Protocols.SMTPOut,
+		&m.SendLimitPerHour, &m.Suspended, &b.toldSuspended, &m.UsedBytes, &m.Messages,
+		&lastLogin, &b.measuredAt, &b.full, &b.createdAt, &b.activatedAt)...)
+	if err != nil {
+		return b, err
+	}
+	set(&reply.StartsAt, from)
+	set(&reply.EndsAt, until)
+	set(&m.LastLoginAt, lastLogin)
+	if err := errors.Join(json.Unmarshal([]byte(aliases), &m.Aliases), json.Unmarshal([]byte(forwards), &m.ForwardTo)); err != nil {
+		return b, fmt.Errorf("mail: mailbox %d: %w", b.ID, err)
+	}
+	return b, nil
+}
+
+func texts(all []string) (string, error) {
+	if all == nil {
+		all = []string{}
+	}
+	data, err := json.Marshal(all)
+	return string(data), err
+}
+
+// orNull is a time as it is stored: null for zero.
+func orNull(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}
+
+// values are what should be of a mailbox.
+func (b box) values() (site.Values, error) {
+	m, reply := b.what, b.what.Autoresponder
+	aliases, err := texts(m.Aliases)
+	if err != nil {
+		return nil, err
+	}
+	forwards, err := texts(m.ForwardTo)
+	return site.Values{
+		"address": m.Address, "domain": b.domain(), "password_hash": m.PasswordHash, "quota_mb": m.QuotaMB, "aliases": aliases,
+		"forward_to": forwards, "keep_copy": m.KeepCopy, "catch_all": m.CatchAll, "reply_enabled": reply.Enabled,
+		"reply_subject": reply.Subject, "reply_body": reply.Body, "reply_from": orNull(reply.StartsAt), "reply_until": orNull(reply.EndsAt),
+		"imap": m.Protocols.IMAP, "pop3": m.Protocols.POP3, "smtp_out": m.Protocols.SMTPOut, "send_limit": m.SendLimitPerHour,
+		"suspended": m.Suspended,
+	}, err
+}
+
+// insert adds a mailbox of a locked service, where the plan has room for one.
+func (s *Service) insert(ctx context.Context, tx *db.Tx, on site.Site, b box) (id int64, err error) {
+	if err := s.collection().Room(ctx, tx, on, 1); err != nil {
+		return 0, err
+	}
+	values, err := b.values()
+	if err != nil {
+		return 0, err
+	}
+	return s.collection().Insert(ctx, tx, on.AccountID, on.ServiceID, values)
+}
+
+// setWish writes what should be; the panel has to follow.
+func (s *Service) setWish(ctx context.Context, tx *db.Tx, b box) error {
+	values, err := b.values()
+	if err != nil {
+		return err
+	}
+	return s.collection().Update(ctx, tx, b.ID, values)
+}
+
+// setToldSuspended notes that the panel has a mailbox suspended, or not; false when that was noted before, or b has changed.
+func setToldSuspended(ctx context.Context, tx *db.Tx, b box) (bool, error) {
+	n, err := tx.Exec(ctx, `UPDATE mail_boxes SET told_suspended = $1 WHERE id = $2 AND revision = $3 AND told_suspended <> $1`,
+		b.what.Suspended, b.ID, b.Revision)
+	return n == 1, err
+}
+
+// setUse writes what the mail server counted.
+func setUse(ctx context.Context, tx *db.Tx, id int64, m panel.Mailbox, isFull bool) error {
+	_, err := tx.Exec(ctx, `UPDATE mail_boxes SET used_bytes = $1, messages = $2, last_login_at = COALESCE($3, last_login_at), measured_at = $4,
+			is_full = $5 WHERE id = $6`,
+		m.UsedBytes, m.Messages, orNull(m.LastLoginAt), tx.Now, isFull, id)
+	return err
+}
+
+// putServer keeps where a service's mail is reached.
+func putServer(ctx context.Context, tx *db.Tx, accountID, serviceID int64, server panel.MailServer) error {
+	data, err := json.Marshal(server)
+	if err != nil {
+		return err
+	}
+	_, err = tx.Exec(ctx, `INSERT INTO mail_services (service_id, account_id, server, due_at) VALUES ($1, $2, $3, $4)
+		ON CONFLICT (service_id) DO UPDATE SET server = excluded.server`, serviceID, accountID, string(data), tx.Now.Add(measureEvery))
+	return err
+}
+
+// serverOf is where a service's mail is reached; ok is false while that is not known.
+func serverOf(ctx context.Context, q db.Querier, serviceID int64) (server panel.MailServer, ok bool, err error) {
+	var data string
+	err = q.QueryRow(ctx, `SELECT server FROM mail_services WHERE service_id = $1`, serviceID).Scan(&data)
+	if errors.Is(err, db.ErrNoRows) {
+		return server, false, nil
+	}
+	if err == nil {
+		err = json.Unmarshal([]byte(data), &server)
+	}
+	return server, err == nil, err
+}
+
+// takeDue lists services whose mailboxes are due to be measured, and puts them off until next.
+func takeDue(ctx context.Context, tx *db.Tx, next time.Time, limit int) ([]site.Target, error) {
+	return db.Collect(ctx, tx, site.ScanTarget, `UPDATE mail_services SET due_at = $1 WHERE service_id IN (
+			SELECT service_id FROM mail_services WHERE due_at <= $2 ORDER BY due_at LIMIT $3)
+		RETURNING account_id, service_id`, next, tx.Now, limit)
+}
+
+// mailDomain is a row of the table mail_domains.
+type mailDomain struct {
+	id, serviceID       int64
+	name                string
+	selector, publicKey string
+	found               found
+	checkedAt           *time.Time
+	createdAt           time.Time
+}
+
+const domainColumns = `id, service_id, name, selector, public_key, found, checked_at, created_at`
+
+func scanDomain(row db.Row) (mailDomain, error) {
+	var d mailDomain
+	var data string
+	err := row.Scan(&d.id, &d.serviceID, &d.name, &d.selector, &d.publicKey, &data, &d.checkedAt, &d.createdAt)
+	if err == nil {
+		err = json.Unmarshal([]byte(data), &d.found)
+	}
+	return d, err
+}
+
+func domainsOf(ctx context.Context, q db.Querier, serviceID int64) ([]mailDomain, error) {
+	return db.Collect(ctx, q, scanDomain, `SELECT `+domainColumns+` FROM mail_domains WHERE service_id = $1 ORDER BY name`, serviceID)
+}
+
+// putDomains makes the domains of a service those that the panel has; one whose key is another is looked
+// at anew.
+func putDomains(ctx context.Context, tx *db.Tx, accountID, serviceID int64, all []panel.MailDomain) error {
+	before, err := domainsOf(ctx, tx, serviceID)
+	if err != nil {
+		return err
+	}
+	known := make(map[string]mailDomain, len(before))
+	for _, d := range before {
+		known[d.name] = d
+	}
+	for _, d := range all {
+		old, ok := known[d.Name]
+		delete(known, d.Name)
+		if ok && old.selector == d.DKIMSelector && old.publicKey == d.DKIMPublicKey {
+			continue
+		}
+		_, err := tx.Exec(ctx, `INSERT INTO mail_domains (account_id, service_id, name, selector, public_key, due_at, created_at)
+			VALUES ($1, $2, $3, $4, $5, $6, $6)
+			ON CONFLICT (service_id, name) DO UPDATE SET selector = excluded.selector, public_key = excluded.public_key, due_at = excluded.due_at`,
+			accountID, serviceID, d.Name, d.DKIMSelector, d.DKIMPublicKey, tx.Now)
+		if err != nil {
+			return err
+		}
+	}
+	for _, gone := range known {
+		if _, err := tx.Exec(ctx, `DELETE FROM mail_domains WHERE id = $1`, gone.id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func healthDue(ctx context.Context, q db.Querier, now time.Time, limit int) ([]mailDomain, error) {
+	return db.Collect(ctx, q, scanDomain, `SELECT `+domainColumns+` FROM mail_domains WHERE due_at <= $1 ORDER BY due_at LIMIT $2`, now, limit)
+}
+
+func setFound(ctx context.Context, tx *db.Tx, id int64, f found, next time.Time) error {
+	data, err := json.Marshal(f)
+	if err == nil {
+		_, err = tx.Exec(ctx, `UPDATE mail_domains SET found = $1, checked_at = $2, due_at = $3 WHERE id = $4`, string(data), tx.Now, next, id)
+	}
+	return err
+}

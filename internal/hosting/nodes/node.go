@@ -1,0 +1,195 @@
+package nodes
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/nodelink"
+	"stead.dev/stead/internal/port/panel"
+)
+
+// State of a node.
+type State string
+
+// The states of a node. Offline is computed: see Node.Shown.
+const (
+	Joining  State = "joining"
+	Active   State = "active"
+	Draining State = "draining" // keeps what it has and gets nothing more
+	Removed  State = "removed"
+	Offline  State = "offline"
+)
+
+// Node is a hosting machine.
+type Node struct {
+	ID           int64
+	Name         string
+	Location     string // as plans name it; empty suits plans that name none
+	State        State
+	MaxAccounts  int64 // 0: no bound
+	DiskPercent  int64 // how much of the disk may be sold: 150 is half as much again as there is
+	Placed       int64 // services
+	PlacedDiskMB int64 // that their plans allow
+	Address      string
+	Version      string
+	Capabilities []panel.Capability
+	Capacity     nodelink.Capacity
+	CertificateEndsAt, TokenExpiresAt,
+	JoinedAt, LastSeenAt *time.Time
+	CreatedAt time.Time
+}
+
+// Shown is the node's state as it is at a time.
+func (n Node) Shown(now time.Time) State {
+	if (n.State == Active || n.State == Draining) && !n.alive(now) {
+		return Offline
+	}
+	return n.State
+}
+
+func (n Node) alive(now time.Time) bool {
+	return n.LastSeenAt != nil && now.Sub(*n.LastSeenAt) < nodelink.SilentAfter
+}
+
+// Serves tells that the node has joined: it has an address at which services on it are reached.
+func (n Node) Serves() bool { return n.State == Active || n.State == Draining }
+
+// soldDiskMB is how much disk may be sold on the node.
+func (n Node) soldDiskMB() int64 { return n.Capacity.DiskMB * n.DiskPercent / 100 }
+
+// reserve is the part of a disk that new accounts leave free.
+const reserve = 20 // a twentieth
+
+// obstacle says what keeps a service from being placed on the node at a time; empty: nothing. missing are
+// capabilities that other nodes have.
+func (n Node) obstacle(need Need, missing []panel.Capability, now time.Time) string {
+	switch {
+	case n.State != Active:
+		return "is " + string(n.State)
+	case !n.alive(now):
+		return "does not report"
+	case len(need.Locations) > 0 && !slices.Contains(need.Locations, n.Location):
+		return "is at another location"
+	case len(missing) > 0:
+		return fmt.Sprintf("lacks %v", missing)
+	case n.MaxAccounts > 0 && n.Placed >= n.MaxAccounts:
+		return fmt.Sprintf("has its %d services", n.MaxAccounts)
+	case n.PlacedDiskMB+need.DiskMB > n.soldDiskMB():
+		return fmt.Sprintf("has sold %d of %d MB of disk", n.PlacedDiskMB, n.soldDiskMB())
+	case n.DiskLow():
+		return fmt.Sprintf("has %d MB of its disk free", n.Capacity.DiskFreeMB)
+	default:
+		return ""
+	}
+}
+
+// DiskLow tells that so little of the disk is free that nothing more is placed on the node.
+func (n Node) DiskLow() bool { return n.Capacity.DiskFreeMB <= n.Capacity.DiskMB/reserve }
+
+// Closed says why no service is placed on the node, however small; empty: one can be.
+func (n Node) Closed(now time.Time) string { return n.obstacle(Need{DiskMB: 1}, nil, now) }
+
+// share of the node that is taken, in parts of a million, for comparing nodes.
+func (n Node) share() int64 {
+	if n.soldDiskMB() == 0 {
+		return 1_000_000
+	}
+	share := n.PlacedDiskMB * 1_000_000 / n.soldDiskMB()
+	if n.MaxAccounts > 0 {
+		share = max(share, n.Placed*1_000_000/n.MaxAccounts)
+	}
+	return share
+}
+
+// Need is what a service asks of the node that it is placed on.
+type Need struct {
+	ServiceID int64
+	DiskMB    int64    // that its plan allows; 0 where the plan sets no bound
+	Locations []string // that its plan is sold in; none: anywhere
+	// Capabilities that its plan promises. Those that no node has are not asked for: the company does not
+	// have them.
+	Capabilities []panel.Capability
+}
+
+// candidates are the nodes with room for need, the emptiest first, and what keeps it from the others.
+func candidates(all []Node, need Need, now time.Time) (fit []Node, obstacles []string) {
+	offered := map[panel.Capability]bool{}
+	for _, n := range all {
+		for _, c := range n.Capabilities {
+			offered[c] = offered[c] || n.Serves()
+		}
+	}
+	for _, n := range all {
+		var missing []panel.Capability
+		for _, c := range need.Capabilities {
+			if offered[c] && !slices.Contains(n.Capabilities, c) {
+				missing = append(missing, c)
+			}
+		}
+		if obstacle := n.obstacle(need, missing, now); obstacle != "" {
+			obstacles = append(obstacles, n.Name+" "+obstacle)
+			continue
+		}
+		fit = append(fit, n)
+	}
+	slices.SortStableFunc(fit, func(a, b Node) int {
+		if a.share() != b.share() {
+			return int(a.share() - b.share())
+		}
+		return int(a.Placed - b.Placed)
+	})
+	return fit, obstacles
+}
+
+const panelPrefix = "node:"
+
+// PanelName is the name of a node as a panel.
+func PanelName(id int64) string { return panelPrefix + strconv.FormatInt(id, 10) }
+
+// PanelID reads what PanelName wrote.
+func PanelID(name string) (int64, bool) {
+	text, ok := strings.CutPrefix(name, panelPrefix)
+	if !ok {
+		return 0, false
+	}
+	id, err := strconv.ParseInt(text, 10, 64)
+	return id, err == nil && PanelName(id) == name
+}
+
+var nameForm = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?$`)
+
+// NewNode is a node that an operator adds.
+type NewNode struct {
+	Name        string
+	Location    string
+	MaxAccounts int64
+	DiskPercent int64 // 0: 100
+}
+
+// maxDiskPercent bounds how many times over a node's disk can be sold.
+const maxDiskPercent = 10_000
+
+func (n *NewNode) validate() error {
+	if n.DiskPercent == 0 {
+		n.DiskPercent = 100
+	}
+	switch {
+	case !nameForm.MatchString(n.Name):
+		return fault.InvalidData("name", "pattern", map[string]any{"Value": nameForm})
+	case n.Location != "" && !nameForm.MatchString(n.Location):
+		return fault.InvalidData("location", "pattern", map[string]any{"Value": nameForm})
+	case n.MaxAccounts < 0:
+		return fault.InvalidData("max_accounts", "minimum", map[string]any{"Value": 0})
+	case n.DiskPercent < 1:
+		return fault.InvalidData("disk_percent", "minimum", map[string]any{"Value": 1})
+	case n.DiskPercent > maxDiskPercent:
+		return fault.InvalidData("disk_percent", "maximum", map[string]any{"Value": maxDiskPercent})
+	default:
+		return nil
+	}
+}

@@ -1,0 +1,569 @@
+package nodes_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"stead.dev/stead/internal/hosting/nodes"
+	"stead.dev/stead/internal/node/agent"
+	"stead.dev/stead/internal/platform/clock"
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/nodelink"
+	"stead.dev/stead/internal/platform/outbox"
+	"stead.dev/stead/internal/platform/secret"
+	"stead.dev/stead/internal/platform/signal"
+	"stead.dev/stead/internal/platform/testkit"
+	"stead.dev/stead/internal/port/panel"
+	"stead.dev/stead/internal/port/panel/remote"
+)
+
+// world is a control plane that nodes can reach.
+type world struct {
+	t   *testing.T
+	db  *db.DB
+	clk *clock.Fake
+	*nodes.Service
+	url string
+}
+
+func newWorld(t *testing.T, d *db.DB, clk *clock.Fake) *world {
+	t.Helper()
+	box, err := secret.OpenKeyFile(t.TempDir() + "/key")
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := slog.New(slog.DiscardHandler)
+	w := &world{t: t, db: d, clk: clk, Service: nodes.New(nodes.Config{
+		DB: d, Clock: clk, Box: box, Signals: signal.NewHub(d, clk, log), Log: log,
+	})}
+	identity, err := w.Identity(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.url = serve(t, &http.Server{Handler: w.Handler(), TLSConfig: identity.Server(nodes.Accept, true), ReadHeaderTimeout: time.Second})
+	return w
+}
+
+func serve(t *testing.T, srv *http.Server) string {
+	t.Helper()
+	srv.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- srv.ServeTLS(ln, "", "") }()
+	t.Cleanup(func() {
+		_ = srv.Close()
+		<-ended
+	})
+	return "https://" + ln.Addr().String()
+}
+
+func engines(t *testing.T, f func(t *testing.T, w *world)) {
+	t.Helper()
+	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) { f(t, newWorld(t, d, clk)) })
+}
+
+func (w *world) must(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) add(n nodes.NewNode) (nodes.Node, string) {
+	w.t.Helper()
+	added, token, err := w.Add(w.t.Context(), n)
+	w.must(err)
+	return added, token
+}
+
+func (w *world) invitation(dir, token string) agent.Invitation {
+	return agent.Invitation{Dir: dir, URL: w.url, Token: token, Address: "127.0.0.1:8443", Version: "v1", Now: w.clk.Now}
+}
+
+// machine is a hosting machine that runs an agent.
+type machine struct {
+	dir      string
+	capacity atomic.Pointer[nodelink.Capacity]
+	stop     func()
+}
+
+// bare is a panel that can do what a test says.
+type bare struct{ panel.Accounts }
+
+func (bare) Name() string { return "bare" }
+
+func (bare) Account(context.Context, string) (panel.Account, error) {
+	return panel.Account{Username: "here"}, nil
+}
+
+// join makes a machine a node and runs it.
+func (w *world) join(n nodes.NewNode) (nodes.Node, *machine) {
+	w.t.Helper()
+	added, token := w.add(n)
+	m := &machine{dir: w.t.TempDir()}
+	_, err := agent.Join(w.t.Context(), w.invitation(m.dir, token))
+	w.must(err)
+	w.run(m)
+	w.eventually(added.Name, func(n nodes.Node) bool { return n.Shown(w.clk.Now()) == nodes.Active })
+	return added, m
+}
+
+func (w *world) run(m *machine) {
+	w.t.Helper()
+	if m.capacity.Load() == nil {
+		m.capacity.Store(&nodelink.Capacity{DiskMB: 1000, DiskFreeMB: 900, MemoryMB: 512, CPUs: 2, Load: 0.25})
+	}
+	a, err := agent.Open(agent.Config{
+		Dir: m.dir, Panel: bare{}, Version: "v2", Now: w.clk.Now, Log: slog.New(slog.DiscardHandler), ReportEvery: 10 * time.Millisecond,
+		Measure: func() (nodelink.Capacity, error) { return *m.capacity.Load(), nil },
+	})
+	w.must(err)
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	w.must(err)
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- a.Run(ctx, ln, time.Second) }()
+	var once sync.Once
+	m.stop = func() {
+		once.Do(func() {
+			cancel()
+			if err := <-ended; err != nil {
+				w.t.Error(err)
+			}
+		})
+	}
+	w.t.Cleanup(m.stop)
+}
+
+func (w *world) node(name string) nodes.Node {
+	w.t.Helper()
+	all, err := w.List(w.t.Context())
+	w.must(err)
+	for _, n := range all {
+		if n.Name == name {
+			return n
+		}
+	}
+	return nodes.Node{}
+}
+
+func (w *world) eventually(name string, ok func(nodes.Node) bool) {
+	w.t.Helper()
+	testkit.Eventually(w.t, time.Minute, func() bool { return ok(w.node(name)) }, "node "+name)
+}
+
+func (w *world) place(need nodes.Need) (name string, err error) {
+	w.t.Helper()
+	err = w.db.InTx(w.t.Context(), func(ctx context.Context, tx *db.Tx) error {
+		name, err = w.Place(ctx, tx, need)
+		return err
+	})
+	return name, err
+}
+
+func (w *world) ended(serviceID int64, event string) {
+	w.t.Helper()
+	w.must(w.db.InTx(w.t.Context(), func(ctx context.Context, tx *db.Tx) error {
+		return w.Follow(ctx, tx, outbox.Stored{Type: event, SubjectID: serviceID})
+	}))
+}
+
+func key(err error) string {
+	var f *fault.Error
+	if errors.As(err, &f) {
+		return f.Def.Key
+	}
+	return fmt.Sprint(err)
+}
+
+func TestAMachineJoinsReportsAndIsCalled(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w *world) {
+		added, token := w.add(nodes.NewNode{Name: "node1", Location: "tas"})
+		if added.State != nodes.Joining || strings.Contains(fmt.Sprintf("%+v", added), token) {
+			t.Errorf("added: %+v", added)
+		}
+		if _, _, err := w.Add(t.Context(), nodes.NewNode{Name: "node1"}); key(err) != "already_exists" {
+			t.Errorf("the same name again: %v", err)
+		}
+		dir := t.TempDir()
+		member, err := agent.Join(t.Context(), w.invitation(dir, token))
+		w.must(err)
+		if member != (agent.Member{ID: added.ID, Name: "node1", Location: "tas", Address: "127.0.0.1:8443"}) {
+			t.Errorf("member: %+v", member)
+		}
+		if info, err := os.Stat(dir + "/membership.json"); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("the key's file: %v %v", info, err)
+		}
+		if n := w.node("node1"); n.State != nodes.Active || n.Shown(w.clk.Now()) != nodes.Offline {
+			t.Errorf("before the first report: %+v", n)
+		}
+
+		// A token is good once, and a machine joins once.
+		if _, err := agent.Join(t.Context(), w.invitation(t.TempDir(), token)); err == nil {
+			t.Error("a token was used twice")
+		}
+		if _, err := agent.Join(t.Context(), w.invitation(dir, token)); err == nil {
+			t.Error("a machine joined twice")
+		}
+
+		m := &machine{dir: dir}
+		w.run(m)
+		w.eventually("node1", func(n nodes.Node) bool { return n.Shown(w.clk.Now()) == nodes.Active })
+		n := w.node("node1")
+		if n.Version != "v2" || n.Capacity.DiskMB != 1000 || n.Capacity.Load != 0.25 || len(n.Capabilities) != 1 || n.Capabilities[0] != panel.CapAccounts {
+			t.Errorf("as it reported: %+v", n)
+		}
+		m.stop()
+		w.clk.Advance(nodelink.SilentAfter)
+		if n := w.node("node1"); n.Shown(w.clk.Now()) != nodes.Offline {
+			t.Errorf("silent: %+v", n)
+		}
+	})
+}
+
+func TestWhoIsNoNodeDoesNotJoin(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w *world) {
+		_, token := w.add(nodes.NewNode{Name: "node1"})
+		_, pin, err := nodelink.SplitToken(token)
+		w.must(err)
+		for name, in := range map[string]agent.Invitation{
+			"another secret":    w.invitation(t.TempDir(), nodelink.JoinToken("st_node_guess", pin)),
+			"no token":          w.invitation(t.TempDir(), ""),
+			"another authority": w.invitation(t.TempDir(), strings.Replace(token, pin, strings.Repeat("A", len(pin)), 1)),
+			"no address":        {Dir: t.TempDir(), URL: w.url, Token: token, Now: w.clk.Now},
+			"no shown address":  {Dir: t.TempDir(), URL: w.url, Token: token, Address: "\x1b[2J:8443", Now: w.clk.Now},
+			"no shown version":  {Dir: t.TempDir(), URL: w.url, Token: token, Address: "127.0.0.1:1", Version: "\x1b]0;v1\a", Now: w.clk.Now},
+			"plain http":        {Dir: t.TempDir(), URL: "http://" + w.url, Token: token, Address: "127.0.0.1:1", Now: w.clk.Now},
+		} {
+			if m, err := agent.Join(t.Context(), in); err == nil {
+				t.Errorf("%s joined as %+v", name, m)
+			}
+		}
+		w.clk.Advance(61 * time.Minute)
+		if _, err := agent.Join(t.Context(), w.invitation(t.TempDir(), token)); err == nil {
+			t.Error("an old token was taken")
+		}
+		for _, n := range []nodes.NewNode{{}, {Name: "A"}, {Name: "../x"}, {Name: "a", Location: "x y"}, {Name: "a", MaxAccounts: -1}, {Name: "a", DiskPercent: -5}} {
+			if _, _, err := w.Add(t.Context(), n); key(err) != "validation_failed" {
+				t.Errorf("%+v: %v", n, err)
+			}
+		}
+	})
+}
+
+func TestARemovedNodeIsRefusedAtOnce(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w *world) {
+		added, m := w.join(nodes.NewNode{Name: "node1"})
+		if _, ok, err := w.Find(t.Context(), added.ID); !ok || err != nil {
+			t.Fatalf("it is not found: %v", err)
+		}
+		_, err := w.Remove(t.Context(), "node1", false)
+		w.must(err)
+		if _, ok, err := w.Find(t.Context(), added.ID); ok || err != nil {
+			t.Errorf("it is called still (%v)", err)
+		}
+		// Its certificate is good for weeks; nobody listens.
+		var seen *time.Time
+		read := func() {
+			w.must(w.db.QueryRow(t.Context(), `SELECT last_seen_at FROM nodes_nodes WHERE id = $1`, added.ID).Scan(&seen))
+		}
+		read()
+		before := *seen
+		w.clk.Advance(time.Minute)
+		m.stop()
+		w.run(&machine{dir: m.dir})
+		if _, err := w.Drain(t.Context(), "node1"); key(err) != "not_found" {
+			t.Errorf("drain: %v", err)
+		}
+		read()
+		if !seen.Equal(before) {
+			t.Error("a removed node was heard")
+		}
+		// The name is free.
+		if again, _ := w.add(nodes.NewNode{Name: "node1"}); again.ID == added.ID {
+			t.Error("the same node")
+		}
+	})
+}
+
+func TestAMachineInANodesPlaceEndsTheFormer(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w *world) {
+		added, m := w.join(nodes.NewNode{Name: "node1"})
+		w.clk.Advance(time.Minute)
+		_, token, err := w.Rejoin(t.Context(), "node1")
+		w.must(err)
+		in := w.invitation(t.TempDir(), token)
+		in.Address = "127.0.0.1:9999"
+		member, err := agent.Join(t.Context(), in)
+		w.must(err)
+		if member.ID != added.ID {
+			t.Errorf("member: %+v", member)
+		}
+		joined := w.node("node1")
+		w.clk.Advance(time.Minute)
+		m.stop() // its last report has been made, or refused
+		w.run(&machine{dir: m.dir})
+		if n := w.node("node1"); n.Address != "127.0.0.1:9999" || (n.LastSeenAt != nil && n.LastSeenAt.After(*joined.JoinedAt)) {
+			t.Errorf("the former machine was heard: %+v", n)
+		}
+		w.run(&machine{dir: in.Dir})
+		w.eventually("node1", func(n nodes.Node) bool { return n.Shown(w.clk.Now()) == nodes.Active })
+	})
+}
+
+func TestACertificateIsRenewedBeforeItEnds(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w *world) {
+		_, m := w.join(nodes.NewNode{Name: "node1"})
+		first := w.node("node1").CertificateEndsAt
+		kept := func() string {
+			data, err := os.ReadFile(m.dir + "/membership.json")
+			w.must(err)
+			return string(data)
+		}
+		before := kept()
+		w.clk.Advance(nodelink.NodeLifetime/2 + time.Hour)
+		// The control plane's own is of a shorter life and is renewed by itself.
+		_, err := w.Identity(t.Context())
+		w.must(err)
+		w.eventually("node1", func(n nodes.Node) bool { return n.CertificateEndsAt.After(first.Add(24 * time.Hour)) })
+		testkit.Eventually(t, time.Minute, func() bool { return kept() != before }, "the machine keeps it")
+		m.stop()
+		// Long after the first certificate ended the second is good.
+		w.clk.Advance(nodelink.NodeLifetime/2 + time.Hour)
+		_, err = w.Identity(t.Context())
+		w.must(err)
+		w.run(&machine{dir: m.dir})
+		w.eventually("node1", func(n nodes.Node) bool { return n.Shown(w.clk.Now()) == nodes.Active })
+	})
+}
+
+func TestServicesAreSpreadAndNothingIsOverbooked(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w *world) {
+		one, _ := w.join(nodes.NewNode{Name: "one", MaxAccounts: 3})
+		two, _ := w.join(nodes.NewNode{Name: "two", DiskPercent: 150})
+		// 3 by number, 15 by disk.
+		const each = 100
+		var (
+			ordering sync.WaitGroup
+			mu       sync.Mutex
+			count    = map[string]int{}
+		)
+		for i := range 30 {
+			ordering.Go(func() {
+				name, err := w.place(nodes.Need{ServiceID: int64(i + 1), DiskMB: each})
+				mu.Lock()
+				defer mu.Unlock()
+				if err != nil {
+					name = key(err)
+				}
+				count[name]++
+			})
+		}
+		ordering.Wait()
+		if count[nodes.PanelName(one.ID)] != 3 || count[nodes.PanelName(two.ID)] != 15 || count["out_of_stock"] != 12 {
+			t.Errorf("placed: %v", count)
+		}
+		if n := w.node("two"); n.Placed != 15 || n.PlacedDiskMB != 1500 {
+			t.Errorf("sums: %+v", n)
+		}
+		// What ends makes room, once.
+		var id int64
+		w.must(w.db.QueryRow(t.Context(), `SELECT min(service_id) FROM nodes_placements WHERE node_id = $1`, two.ID).Scan(&id))
+		for range 2 {
+			w.ended(id, "service.terminated")
+		}
+		if n := w.node("two"); n.Placed != 14 || n.PlacedDiskMB != 1400 {
+			t.Errorf("sums: %+v", n)
+		}
+		w.ended(id+1, "service.suspended")
+		for range 2 { // a service keeps its node
+			name, err := w.place(nodes.Need{ServiceID: 77, DiskMB: each})
+			w.must(err)
+			if name != nodes.PanelName(two.ID) {
+				t.Errorf("placed on %s", name)
+			}
+		}
+		w.must(w.db.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error { return w.Resize(ctx, tx, 77, 250) }))
+		// What comes back comes back to where it was, once.
+		for range 2 {
+			w.must(w.db.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error {
+				return errors.Join(w.Return(ctx, tx, 500, nodes.PanelName(one.ID), 10), w.Return(ctx, tx, 501, "sandbox", 10))
+			}))
+		}
+		if n := w.node("one"); n.Placed != 4 || n.PlacedDiskMB != 310 {
+			t.Errorf("sums after one came back: %+v", n)
+		}
+		if n := w.node("two"); n.Placed != 15 || n.PlacedDiskMB != 1650 {
+			t.Errorf("sums after a larger plan: %+v", n)
+		}
+	})
+}
+
+func TestANodeIsChosenThatFits(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w *world) {
+		tas, m := w.join(nodes.NewNode{Name: "tas", Location: "tas"})
+		fra, _ := w.join(nodes.NewNode{Name: "fra", Location: "fra"})
+		service := int64(0)
+		want := func(what, name string, need nodes.Need) {
+			t.Helper()
+			service++
+			need.ServiceID = service
+			got, err := w.place(need)
+			if err != nil {
+				got = key(err)
+			}
+			if got != name {
+				t.Errorf("%s: placed on %s, want %s", what, got, name)
+			}
+		}
+		want("the first", nodes.PanelName(tas.ID), nodes.Need{DiskMB: 10})
+		want("the emptier", nodes.PanelName(fra.ID), nodes.Need{DiskMB: 5})
+		want("a location", nodes.PanelName(tas.ID), nodes.Need{DiskMB: 10, Locations: []string{"tas"}})
+		want("either", nodes.PanelName(fra.ID), nodes.Need{Locations: []string{"fra", "tas"}})
+		want("nowhere", "out_of_stock", nodes.Need{Locations: []string{"nyc"}})
+		want("too large", "out_of_stock", nodes.Need{DiskMB: 1000})
+		want("a capability that nobody has", nodes.PanelName(fra.ID), nodes.Need{Capabilities: []panel.Capability{panel.CapMail}})
+		w.must(w.db.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error {
+			_, err := tx.Exec(ctx, `UPDATE nodes_nodes SET capabilities = '["accounts","x"]' WHERE id = $1`, tas.ID)
+			return err
+		}))
+		m.stop()
+		w.must(w.db.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error {
+			_, err := tx.Exec(ctx, `UPDATE nodes_nodes SET capabilities = '["accounts","x"]' WHERE id = $1`, tas.ID)
+			return err
+		}))
+		want("a capability that one has", nodes.PanelName(tas.ID), nodes.Need{Capabilities: []panel.Capability{"accounts", "x"}})
+		for range 2 {
+			n, err := w.Drain(t.Context(), "fra")
+			w.must(err)
+			if n.State != nodes.Draining {
+				t.Errorf("drained: %+v", n)
+			}
+		}
+		want("the other is drained", nodes.PanelName(tas.ID), nodes.Need{})
+		_, err := w.Resume(t.Context(), "fra")
+		w.must(err)
+		want("it is resumed", nodes.PanelName(fra.ID), nodes.Need{})
+		if _, err := w.Remove(t.Context(), "fra", false); key(err) != "in_use" {
+			t.Errorf("remove a node with services: %v", err)
+		}
+		_, err = w.Remove(t.Context(), "fra", true)
+		w.must(err)
+		want("it is removed", nodes.PanelName(tas.ID), nodes.Need{})
+		w.clk.Advance(nodelink.SilentAfter)
+		want("all are silent", "out_of_stock", nodes.Need{})
+	})
+}
+
+func TestAFullDiskGetsNoMore(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w *world) {
+		_, m := w.join(nodes.NewNode{Name: "one"})
+		m.capacity.Store(&nodelink.Capacity{DiskMB: 1000, DiskFreeMB: 40})
+		w.eventually("one", func(n nodes.Node) bool { return n.Capacity.DiskFreeMB == 40 })
+		name, err := w.place(nodes.Need{ServiceID: 1, DiskMB: 1})
+		if key(err) != "out_of_stock" || !strings.Contains(err.Error(), "one has 40 MB of its disk free") {
+			t.Errorf("placed on %q, %v", name, err)
+		}
+		all, err := w.List(t.Context())
+		if err != nil || !all[0].DiskLow() || all[0].Closed(w.clk.Now()) != "has 40 MB of its disk free" {
+			t.Errorf("%+v, %v", all, err)
+		}
+		m.capacity.Store(&nodelink.Capacity{DiskMB: 1000, DiskFreeMB: 400})
+		w.eventually("one", func(n nodes.Node) bool { return n.Capacity.DiskFreeMB == 400 })
+		n := w.node("one")
+		if why := n.Closed(w.clk.Now()); n.DiskLow() || why != "" {
+			t.Errorf("with room it is closed because it %s", why)
+		}
+	})
+}
+
+// TestANodeThatBoastsKeepsNothingFromOthers says that it has more than numbers hold when they are multiplied.
+func TestANodeThatBoastsKeepsNothingFromOthers(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w *world) {
+		_, token := w.add(nodes.NewNode{Name: "boaster"})
+		in := w.invitation(t.TempDir(), token)
+		_, err := agent.Join(t.Context(), in)
+		w.must(err)
+		var reports atomic.Int32
+		a, err := agent.Open(agent.Config{
+			Dir: in.Dir, Panel: bare{}, Now: w.clk.Now, Log: slog.New(slog.DiscardHandler), ReportEvery: 10 * time.Millisecond,
+			Measure: func() (nodelink.Capacity, error) {
+				reports.Add(1)
+				return nodelink.Capacity{DiskMB: 2e17, DiskFreeMB: 2e17}, nil
+			},
+		})
+		w.must(err)
+		ln, err := net.Listen("tcp", "127.0.0.1:0")
+		w.must(err)
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- a.Run(ctx, ln, time.Second) }()
+		defer func() {
+			cancel()
+			w.must(<-ended)
+		}()
+		testkit.Eventually(t, time.Minute, func() bool { return reports.Load() > 1 }, "a report was answered")
+		_, m := w.join(nodes.NewNode{Name: "modest"})
+		w.eventually("modest", func(n nodes.Node) bool { return n.Capacity == *m.capacity.Load() })
+		if name, err := w.place(nodes.Need{ServiceID: 1, DiskMB: 1}); err != nil || name != nodes.PanelName(w.node("modest").ID) {
+			t.Errorf("placed on %q, %v", name, err)
+		}
+	})
+}
+
+func TestTheControlPlaneCallsANodeAndNobodyElseDoes(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w *world) {
+		added, token := w.add(nodes.NewNode{Name: "node1"})
+		ln, err := net.Listen("tcp", "127.0.0.1:0")
+		w.must(err)
+		in := w.invitation(t.TempDir(), token)
+		in.Address = ln.Addr().String()
+		_, err = agent.Join(t.Context(), in)
+		w.must(err)
+		a, err := agent.Open(agent.Config{
+			Dir: in.Dir, Panel: bare{}, Now: w.clk.Now, Log: slog.New(slog.DiscardHandler),
+			Measure: func() (nodelink.Capacity, error) { return nodelink.Capacity{}, nil },
+		})
+		w.must(err)
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- a.Run(ctx, ln, time.Second) }()
+		found, ok, err := w.Find(t.Context(), added.ID)
+		if !ok || err != nil {
+			t.Fatalf("not found: %v", err)
+		}
+		identity, err := w.Identity(t.Context())
+		w.must(err)
+		far := remote.New(remote.Config{Name: "node", Address: found.Address, TLS: identity.Client(nodelink.NodeName(added.ID))})
+		if acc, err := far.Account(t.Context(), "1"); err != nil || acc.Username != "here" {
+			t.Errorf("account: %+v, %v", acc, err)
+		}
+		_ = far.Close()
+		cancel()
+		w.must(<-ended)
+	})
+}

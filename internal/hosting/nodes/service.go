@@ -1,0 +1,218 @@
+package nodes
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"time"
+
+	"stead.dev/stead/internal/platform/clock"
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/nodelink"
+	"stead.dev/stead/internal/platform/outbox"
+	"stead.dev/stead/internal/platform/secret"
+	"stead.dev/stead/internal/port/panel"
+)
+
+// Topic is told which nodes changed, so that replicas look anew.
+const Topic = "nodes"
+
+// Signals carries news to all replicas.
+type Signals interface {
+	Send(ctx context.Context, tx *db.Tx, topic, payload string) error
+}
+
+// Config is what the section works with; every field is needed.
+type Config struct {
+	DB      *db.DB
+	Clock   clock.Clock
+	Box     *secret.Box
+	Signals Signals
+	Log     *slog.Logger
+}
+
+// Service is the section's use cases.
+type Service struct {
+	Config
+	self self
+}
+
+// New makes the section.
+func New(c Config) *Service { return &Service{Config: c} }
+
+// tokenLife is how long a join token is good.
+const tokenLife = time.Hour
+
+const (
+	tokenPrefix = "st_node_"
+	tokenBytes  = 24
+)
+
+// Add invites a machine to become a node. The token is answered now and never again.
+func (s *Service) Add(ctx context.Context, n NewNode) (added Node, token string, err error) {
+	if err := n.validate(); err != nil {
+		return Node{}, "", err
+	}
+	return s.invite(ctx, func(ctx context.Context, tx *db.Tx, hash []byte, expires time.Time) (int64, error) {
+		id, err := insert(ctx, tx, n, hash, expires)
+		if db.IsUnique(err) {
+			err = fault.AlreadyExists.Wrap(err)
+		}
+		return id, err
+	})
+}
+
+// Rejoin invites the machine that stands in for a node: a new one with the old one's data, or the same
+// that lost its key. The node's name, services and state stay.
+func (s *Service) Rejoin(ctx context.Context, name string) (Node, string, error) {
+	return s.invite(ctx, func(ctx context.Context, tx *db.Tx, hash []byte, expires time.Time) (int64, error) {
+		n, err := lockNamed(ctx, tx, name)
+		if err != nil {
+			return 0, err
+		}
+		return n.ID, setToken(ctx, tx, n.ID, hash, expires)
+	})
+}
+
+func (s *Service) invite(ctx context.Context, f func(ctx context.Context, tx *db.Tx, hash []byte, expires time.Time) (int64, error),
+) (n Node, token string, err error) {
+	a, err := s.authority(ctx)
+	if err != nil {
+		return Node{}, "", err
+	}
+	key := secret.Token(tokenPrefix, tokenBytes)
+	err = s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+		id, err := f(ctx, tx, secret.Hash(key), tx.Now.Add(tokenLife))
+		if err == nil {
+			n, err = get(ctx, tx, id)
+		}
+		return err
+	})
+	return n, nodelink.JoinToken(key, a.Pin()), err
+}
+
+// List answers all nodes but those that were removed.
+func (s *Service) List(ctx context.Context) ([]Node, error) { return list(ctx, s.DB) }
+
+// Drain has a node get no more services; it keeps those it has.
+func (s *Service) Drain(ctx context.Context, name string) (Node, error) {
+	return s.move(ctx, name, Active, Draining)
+}
+
+// Resume undoes Drain.
+func (s *Service) Resume(ctx context.Context, name string) (Node, error) {
+	return s.move(ctx, name, Draining, Active)
+}
+
+func (s *Service) move(ctx context.Context, name string, from, to State) (n Node, err error) {
+	err = s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+		if n, err = lockNamed(ctx, tx, name); err != nil || n.State == to {
+			return err
+		}
+		if n.State != from {
+			return fault.Conflict.Wrapf("nodes: the node is %s", n.State)
+		}
+		n.State = to
+		return setState(ctx, tx, n.ID, to)
+	})
+	return n, err
+}
+
+// Remove ends a node: from then on its certificate is good for nothing. One that has services is
+// refused unless force says that they are lost.
+func (s *Service) Remove(ctx context.Context, name string, force bool) (n Node, err error) {
+	err = s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+		if n, err = lockNamed(ctx, tx, name); err != nil {
+			return err
+		}
+		if n.Placed > 0 && !force {
+			return fault.InUse.Wrapf("nodes: %d services are on the node", n.Placed)
+		}
+		n.State = Removed
+		if err := setRemoved(ctx, tx, n.ID); err != nil {
+			return err
+		}
+		return s.Signals.Send(ctx, tx, Topic, PanelName(n.ID))
+	})
+	return n, err
+}
+
+// Place chooses the node of a service that begins to be provisioned in tx and gives it room there; it
+// answers the node's name as a panel. A service that has a node keeps it. fault.OutOfStock: no node has
+// room.
+func (s *Service) Place(ctx context.Context, tx *db.Tx, need Need) (string, error) {
+	id, ok, err := placed(ctx, tx, need.ServiceID)
+	if err != nil {
+		return "", err
+	}
+	if ok {
+		return PanelName(id), nil
+	}
+	all, err := list(ctx, tx)
+	if err != nil {
+		return "", err
+	}
+	fit, obstacles := candidates(all, need, tx.Now)
+	for _, n := range fit {
+		// Another order may have taken the room since the list was read.
+		ok, err := take(ctx, tx, n.ID, need)
+		if err != nil {
+			return "", err
+		}
+		if ok {
+			return PanelName(n.ID), nil
+		}
+		obstacles = append(obstacles, n.Name+" was taken meanwhile")
+	}
+	return "", fault.OutOfStock.Wrapf("nodes: no room for %d MB: %s", need.DiskMB, strings.Join(obstacles, "; "))
+}
+
+// Follow frees the room of services that ended; the outbox calls it.
+func (s *Service) Follow(ctx context.Context, tx *db.Tx, e outbox.Stored) error {
+	switch e.Type {
+	case "service.provision_failed", "service.terminated":
+		return giveBack(ctx, tx, e.SubjectID)
+	default:
+		return nil
+	}
+}
+
+// Resize gives a service whose plan changed another amount of its node's disk, whether the node has it
+// or not: the plan has been sold.
+func (s *Service) Resize(ctx context.Context, tx *db.Tx, serviceID, diskMB int64) error {
+	return resize(ctx, tx, serviceID, diskMB)
+}
+
+// Return gives a service that came back its room on the node that it was on, whether the node has it or
+// not: what was kept of it is there. A service that is on no node, or has its room, is left alone.
+func (s *Service) Return(ctx context.Context, tx *db.Tx, serviceID int64, panelName string, diskMB int64) error {
+	id, ok := PanelID(panelName)
+	if !ok {
+		return nil
+	}
+	if _, has, err := placed(ctx, tx, serviceID); err != nil || has {
+		return err
+	}
+	return takeAnyway(ctx, tx, id, Need{ServiceID: serviceID, DiskMB: diskMB})
+}
+
+// Found is where a node is called.
+type Found struct {
+	ID           int64
+	Address      string
+	Capabilities []panel.Capability
+}
+
+// Find tells where a node is called; false when there is no such node, or none any more.
+func (s *Service) Find(ctx context.Context, id int64) (Found, bool, error) {
+	n, err := get(ctx, s.DB, id)
+	if missing := new(fault.Error); errors.As(err, &missing) && missing.Def == fault.NotFound {
+		return Found{}, false, nil
+	}
+	if err != nil || !n.Serves() {
+		return Found{}, false, err
+	}
+	return Found{ID: n.ID, Address: n.Address, Capabilities: n.Capabilities}, true, nil
+}

@@ -1,0 +1,89 @@
+package sitedomains
+
+import (
+	"context"
+	"errors"
+
+	"stead.dev/stead/internal/hosting/site"
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/outbox"
+	"stead.dev/stead/internal/port/panel"
+)
+
+// Apply makes the panel as the domains of a service are.
+func (s *Service) Apply(ctx context.Context, accountID, serviceID int64) error {
+	return s.collection().Apply(ctx, accountID, serviceID)
+}
+
+// atOnce bounds how many domains are set at a time.
+const atOnce = 32
+
+// kind is how the domains of a service follow. Another primary domain must be there before the former can go; and what the
+// others are may depend on it.
+func kind(_ context.Context, _ site.Site, sites panel.Sites) (site.Kind[domain, panel.Domain], error) {
+	return site.Kind[domain, panel.Domain]{
+		Wish: func(_ context.Context, d domain) (panel.Domain, error) { return d.wanted(d.primaryRoot), nil },
+		Same: same,
+		List: sites.Domains, Set: sites.SetDomain, Remove: sites.RemoveDomain,
+		Name:   func(d panel.Domain) string { return d.Name },
+		Main:   func(d domain) bool { return d.kind == Primary },
+		Last:   func(d panel.Domain) bool { return d.Primary },
+		AtOnce: atOnce,
+	}, nil
+}
+
+// same tells whether the panel has a domain as it is wanted. One that the panel has as the primary domain is no longer that once
+// another one is, which is set first.
+func same(have, want panel.Domain) bool {
+	have.TLS = want.TLS
+	have.Primary = have.Primary && want.Primary
+	return have == want
+}
+
+// ApplyAll has the panel follow in everything that the service consists of: first its domains, then
+// the other sections' parts. What it uses is looked at too. One that fails does not hold up the others.
+func (s *Service) ApplyAll(ctx context.Context, accountID, serviceID int64) error {
+	err := s.Apply(ctx, accountID, serviceID)
+	for _, part := range s.Parts {
+		err = errors.Join(err, part.Apply(ctx, accountID, serviceID))
+	}
+	return errors.Join(err, s.Watch(ctx, accountID, serviceID))
+}
+
+// emit tells of a domain that the panel has, or no longer has. The primary one comes and goes with its service.
+func (s *Service) emit(ctx context.Context, tx *db.Tx, eventType string, d domain) error {
+	if d.kind == Primary {
+		return nil
+	}
+	return s.Events.Emit(ctx, tx, outbox.Event{
+		Type: eventType, AccountID: d.AccountID, Subject: "service", SubjectID: d.ServiceID, Data: eventOf(d),
+	})
+}
+
+// Reconcile has the panel compared with the rows of every service that is due. A
+// periodic job calls it.
+func (s *Service) Reconcile(ctx context.Context) error {
+	return site.Sweep(ctx, s.DB, func(ctx context.Context, tx *db.Tx, limit int) (int, error) {
+		due, err := takeDue(ctx, tx, tx.Now.Add(reconcileEvery), limit)
+		if err != nil {
+			return 0, err
+		}
+		for _, t := range due {
+			if err := s.enqueueReconcile(ctx, tx, t); err != nil {
+				return 0, err
+			}
+		}
+		return len(due), nil
+	})
+}
+
+// Follow hears what happens to services, and lets their domains follow.
+func (s *Service) Follow(ctx context.Context, tx *db.Tx, e outbox.Stored) error {
+	switch e.Type {
+	case "service.provisioned", "service.restored", "service.suspended", "service.unsuspended", "service.provision_failed", "service.terminated",
+		"service.tariff_changed":
+		return s.enqueueApplyAll(ctx, tx, site.Target{AccountID: e.AccountID, ServiceID: e.SubjectID})
+	default:
+		return nil
+	}
+}

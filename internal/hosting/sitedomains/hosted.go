@@ -1,0 +1,47 @@
+package sitedomains
+
+import (
+	"context"
+	"time"
+
+	"stead.dev/stead/internal/hosting/site"
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/port/panel"
+)
+
+// Hosted is a domain of a service as other sections see it.
+type Hosted struct {
+	ID         int64
+	Name       string // lower-case ASCII
+	Kind       Kind
+	Served     bool // the panel has it, and it is not about to go
+	ForceHTTPS bool
+	TLS        panel.TLS
+	Pointing   PointStatus // as of the last look into the DNS
+	CreatedAt  time.Time
+}
+
+// Hosted lists the domains of an account's service, the primary one first.
+func (s *Service) Hosted(ctx context.Context, q db.Querier, accountID, serviceID int64) ([]Hosted, error) {
+	on, err := s.Services.Site(ctx, q, accountID, serviceID)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := s.collection().OfService(ctx, q, serviceID)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]Hosted, len(rows))
+	for i, d := range rows {
+		all[i] = Hosted{
+			ID: d.ID, Name: d.name, Kind: d.kind, Served: d.activatedAt != nil && d.Status != site.Removing, ForceHTTPS: d.forceHTTPS,
+			TLS: d.tls, Pointing: d.dns.status(on.Addresses()), CreatedAt: d.createdAt,
+		}
+	}
+	return all, nil
+}
+
+// Refresh has the domains compared with the panel once more, because what it reports of them has changed.
+func (s *Service) Refresh(ctx context.Context, tx *db.Tx, accountID, serviceID int64) error {
+	return s.collection().Enqueue(ctx, tx, accountID, serviceID)
+}

@@ -1,0 +1,215 @@
+package sitedomains
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"stead.dev/stead/internal/hosting/site"
+	"stead.dev/stead/internal/platform/api"
+	"stead.dev/stead/internal/platform/auth"
+	"stead.dev/stead/internal/platform/domainname"
+	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/page"
+	"stead.dev/stead/internal/port/panel"
+)
+
+// domainWire is a hosted domain (specification, section "Service management").
+type domainWire struct {
+	ID           int64       `json:"id"`
+	Name         string      `json:"name" doc:"Lower-case ASCII"`
+	UnicodeName  string      `json:"unicode_name" doc:"The name as people write it"`
+	Kind         Kind        `json:"kind" enum:"primary,addon,alias,subdomain"`
+	DocumentRoot *string     `json:"document_root" doc:"Path in the service's home; null for an alias, which shows the primary domain's site"`
+	RedirectTo   *string     `json:"redirect_to" doc:"Where visitors are sent (301) instead of being served; without a path of its own it takes path and query along"`
+	ForceHTTPS   bool        `json:"force_https"`
+	Primary      bool        `json:"primary"`
+	Status       site.Status `json:"status" enum:"pending,active,failed,removing" doc:"How far the hosting server has followed"`
+	FailureKey   *string     `json:"failure_key" doc:"Why it failed: an error key"`
+	DNS          dnsWire     `json:"dns"`
+	TLS          tlsWire     `json:"tls"`
+	CreatedAt    time.Time   `json:"created_at"`
+}
+
+type dnsWire struct {
+	Status    PointStatus `json:"status" enum:"pointed,not_pointed,unknown"`
+	Expected  []string    `json:"expected" doc:"Addresses that A and AAAA records should hold"`
+	Found     []string    `json:"found"`
+	CheckedAt *time.Time  `json:"checked_at" doc:"The DNS is looked at every few minutes at most"`
+}
+
+type tlsWire struct {
+	Status panel.TLS `json:"status" doc:"none, self_signed, active, expired; more may be added"`
+}
+
+func wire(d domain, on site.Site) domainWire {
+	expected := on.Addresses()
+	w := domainWire{
+		ID: d.ID, Name: d.name, UnicodeName: domainname.Unicode(d.name), Kind: d.kind, DocumentRoot: d.documentRoot,
+		RedirectTo: d.redirectTo, ForceHTTPS: d.forceHTTPS, Primary: d.kind == Primary, Status: d.Status, FailureKey: d.FailureKey,
+		DNS: dnsWire{Status: d.dns.status(expected), Expected: expected, Found: d.dns.found, CheckedAt: d.dns.checkedAt},
+		TLS: tlsWire{d.tls}, CreatedAt: d.createdAt,
+	}
+	if w.DNS.Found == nil {
+		w.DNS.Found = []string{}
+	}
+	return w
+}
+
+// eventWire is a domain in the data of its events.
+type eventWire struct {
+	ID        int64  `json:"id"`
+	ServiceID int64  `json:"service_id"`
+	Name      string `json:"name"`
+	Kind      Kind   `json:"kind"`
+}
+
+func eventOf(d domain) eventWire {
+	return eventWire{ID: d.ID, ServiceID: d.ServiceID, Name: d.name, Kind: d.kind}
+}
+
+// usageWire has a member for each limit of a plan that is counted.
+type usageWire struct {
+	DiskMB      meterWire `json:"disk_mb"`
+	Inodes      meterWire `json:"inodes"`
+	BandwidthGB meterWire `json:"bandwidth_gb"`
+	Sites       meterWire `json:"sites"`
+	Domains     meterWire `json:"domains"`
+	Subdomains  meterWire `json:"subdomains"`
+	Databases   meterWire `json:"databases"`
+	Mailboxes   meterWire `json:"mailboxes"`
+	FTPAccounts meterWire `json:"ftp_accounts"`
+	CronJobs    meterWire `json:"cron_jobs"`
+	Backups     meterWire `json:"backups"`
+}
+
+type meterWire struct {
+	Used    *int64 `json:"used" doc:"Null: the hosting server does not count it"`
+	Limit   int64  `json:"limit" doc:"Of the plan; -1 is unlimited"`
+	Percent *int64 `json:"percent" doc:"Null without a limit or a count"`
+}
+
+func usageOf(meters map[string]meter) *usageWire {
+	m := func(name string) meterWire {
+		return meterWire{Used: meters[name].used, Limit: meters[name].limit, Percent: meters[name].percent()}
+	}
+	return &usageWire{
+		DiskMB: m("disk_mb"), Inodes: m("inodes"), BandwidthGB: m("bandwidth_gb"), Sites: m("sites"), Domains: m("domains"),
+		Subdomains: m("subdomains"), Databases: m("databases"), Mailboxes: m("mailboxes"), FTPAccounts: m("ftp_accounts"),
+		CronJobs: m("cron_jobs"), Backups: m("backups"),
+	}
+}
+
+type createIn struct {
+	site.ServiceIn
+	Body struct {
+		Name         string `json:"name" minLength:"1" maxLength:"255" doc:"In Unicode or ASCII" example:"shop.example.com"`
+		Kind         Kind   `json:"kind" enum:"addon,alias,subdomain" doc:"An addon and a subdomain have a site of their own, an alias shows the primary domain's"`
+		DocumentRoot string `json:"document_root,omitempty" maxLength:"512" doc:"Path in the service's home; /sites/ and the name when it is left out" example:"/sites/shop"`
+	}
+}
+
+type domainIn struct {
+	site.ServiceIn
+	HostedDomain int64 `path:"hosted_domain" minimum:"1"`
+}
+
+type updateIn struct {
+	domainIn
+	Body struct {
+		DocumentRoot *string `json:"document_root,omitempty" minLength:"1" maxLength:"512"`
+		Primary      *bool   `json:"primary,omitempty" doc:"True makes it the primary domain in the place of the present one, which becomes an addon"`
+		RedirectTo   *string `json:"redirect_to,omitempty" maxLength:"2048" doc:"An http or https URL; empty ends the redirect"`
+		ForceHTTPS   *bool   `json:"force_https,omitempty" doc:"Only where the domain has a valid certificate; one that expires later does not end it"`
+	}
+}
+
+const (
+	base  = "/api/v1/services/{service}"
+	named = base + "/domains/{hosted_domain}"
+)
+
+// Operations are this section's part of the specification's section "Service
+// management"; resources, sections 1 and 12.
+func (s *Service) Operations() []api.Route {
+	read, write := []string{auth.ScopeServicesRead}, []string{auth.ScopeServicesWrite}
+	return []api.Route{
+		// Specification, section "Service management": usage.
+		api.Operation[site.ServiceIn, usageWire]{
+			ID: "hosting.usage", Method: http.MethodGet, Path: base + "/usage", Section: api.ServiceManagement,
+			Auth: api.Token, Scopes: read, Summary: "See what a service uses of its plan",
+			Errors: []*fault.Def{fault.NotFound, fault.PanelUnreachable, fault.PanelBusy},
+			Handle: func(ctx context.Context, p auth.Principal, in *site.ServiceIn) (*usageWire, error) {
+				meters, err := s.usage(ctx, p.AccountID, in.Service)
+				if err != nil {
+					return nil, err
+				}
+				return usageOf(meters), nil
+			},
+		},
+		// Specification, section "Service management": domains.
+		api.Operation[site.ListIn, page.List[domainWire]]{
+			ID: "hosting.domains.list", Method: http.MethodGet, Path: base + "/domains", Section: api.ServiceManagement,
+			Auth: api.Token, Scopes: read, Summary: "List the domains of a service, the primary one first",
+			Errors: []*fault.Def{fault.NotFound}, Handle: s.listOperation,
+		},
+		api.Operation[createIn, domainWire]{
+			ID: "hosting.domains.create", Method: http.MethodPost, Path: base + "/domains", Section: api.ServiceManagement,
+			Status: http.StatusCreated, Auth: api.Token, Scopes: write, Summary: "Add a domain to a service",
+			Description: "The answer is `pending`; the hosting server follows within seconds, and the domain becomes `active` or `failed`.",
+			Errors:      site.Changing(fault.LimitReached, fault.PathNotAllowed, fault.DomainInvalid, fault.DomainUnavailable, fault.AlreadyExists),
+			Handle: func(ctx context.Context, p auth.Principal, in *createIn) (*domainWire, error) {
+				b := in.Body
+				return answer(s.create(ctx, p.AccountID, in.Service, wish{name: b.Name, kind: b.Kind, documentRoot: b.DocumentRoot}))
+			},
+		},
+		api.Operation[updateIn, domainWire]{
+			ID: "hosting.domains.update", Method: http.MethodPatch, Path: named, Section: api.ServiceManagement,
+			Auth: api.Token, Scopes: write, Summary: "Change a domain of a service, or make it the primary one",
+			Description: "Changes are `pending` until the hosting server has followed. A change of a `failed` domain tries it again.",
+			Errors:      site.Changing(fault.LimitReached, fault.PathNotAllowed, fault.Conflict, fault.JobRunning),
+			Handle:      s.updateOperation,
+		},
+		api.Operation[domainIn, api.Empty]{
+			ID: "hosting.domains.delete", Method: http.MethodDelete, Path: named, Section: api.ServiceManagement,
+			Auth: api.Token, Scopes: write, Summary: "Remove a domain from a service",
+			Description: "Files stay. The domain is `removing` until the hosting server has followed. The primary domain cannot be removed.",
+			Errors:      site.Changing(fault.InUse),
+			Handle: func(ctx context.Context, p auth.Principal, in *domainIn) (*api.Empty, error) {
+				return nil, s.remove(ctx, p.AccountID, in.Service, in.HostedDomain)
+			},
+		},
+	}
+}
+
+func (s *Service) listOperation(ctx context.Context, p auth.Principal, in *site.ListIn) (*page.List[domainWire], error) {
+	on, rows, total, err := s.collection().Page(ctx, p.AccountID, in.Service, in.Params)
+	if err != nil {
+		return nil, err
+	}
+	wires := make([]domainWire, len(rows))
+	for i, d := range rows {
+		wires[i] = wire(d, on)
+	}
+	return page.Of(in.Params, total, wires), nil
+}
+
+func (s *Service) updateOperation(ctx context.Context, p auth.Principal, in *updateIn) (*domainWire, error) {
+	b := in.Body
+	c := change{documentRoot: b.DocumentRoot, redirectTo: b.RedirectTo, forceHTTPS: b.ForceHTTPS}
+	if b.Primary != nil {
+		if !*b.Primary {
+			return nil, fault.Invalid("primary", "hosting_primary")
+		}
+		c.primary = true
+	}
+	return answer(s.update(ctx, p.AccountID, in.Service, in.HostedDomain, c))
+}
+
+func answer(d domain, on site.Site, err error) (*domainWire, error) {
+	if err != nil {
+		return nil, err
+	}
+	w := wire(d, on)
+	return &w, nil
+}

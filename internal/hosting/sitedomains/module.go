@@ -1,0 +1,12 @@
+package sitedomains
+
+import "stead.dev/stead/internal/platform/module"
+
+// Module is what the section adds to the program.
+func (s *Service) Module() module.Module {
+	return module.Module{
+		Name: "sitedomains", Routes: s.Operations(), Workers: s.Register, Schedule: s.Schedule,
+		Subscriptions: []module.Subscription{{Types: []string{"service.*"}, Follow: s.Follow}},
+		Needs:         []any{s.Config, s.Needs},
+	}
+}

@@ -1,0 +1,277 @@
+package sitedomains
+
+import (
+	"context"
+	"errors"
+
+	"stead.dev/stead/internal/hosting/site"
+	"stead.dev/stead/internal/platform/clock"
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/domainname"
+	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/jobs"
+	"stead.dev/stead/internal/platform/outbox"
+)
+
+// Services finds services and keeps by which domain they are known.
+type Services interface {
+	site.Services
+	// SetDomain makes the service known by another domain.
+	SetDomain(ctx context.Context, tx *db.Tx, serviceID int64, domain string) error
+}
+
+// Config is what the section works with; all but ReservedDomains is needed.
+type Config struct {
+	DB       *db.DB
+	Clock    clock.Clock
+	Queue    jobs.Enqueuer
+	Events   outbox.Events
+	Services Services
+	Worlds   site.Worlds
+	Panels   site.Panels
+	Resolver Resolver
+	// ReservedDomains are the operator's own names, lower-case ASCII. Nobody can
+	// add them or what is below them.
+	ReservedDomains []string
+}
+
+// Needs is what the section needs of others; every field is required.
+type Needs struct {
+	// Parts are the other sections that keep something of services on their panels. They follow
+	// what happens to services, and are compared with the panels, together with the domains.
+	Parts []site.Part
+}
+
+// Service is the section's use cases.
+type Service struct {
+	Config
+	Needs
+}
+
+// New makes the section.
+func New(c Config) *Service { return &Service{Config: c} }
+
+// Connect gives the section what it needs of others, before anything else is asked of it.
+func (s *Service) Connect(n Needs) { s.Needs = n }
+
+// Available tells whether the account may have a site under the name: nobody of its
+// world has it, and nobody else has a name above it.
+func (s *Service) Available(ctx context.Context, q db.Querier, accountID int64, name string) (bool, error) {
+	sandbox, err := s.Worlds.Sandbox(ctx, q, accountID)
+	if err != nil {
+		return false, err
+	}
+	return available(ctx, q, accountID, sandbox, name, domainname.Parents(name))
+}
+
+// HostedBy are the account's services that have names among the given, by name.
+func (s *Service) HostedBy(ctx context.Context, q db.Querier, accountID int64, names []string) (map[string]int64, error) {
+	if len(names) == 0 {
+		return nil, nil //nolint:nilnil // no names, no services
+	}
+	return hostedBy(ctx, q, accountID, names)
+}
+
+// Claim makes the name the primary domain of a service that begins to be
+// provisioned in tx, or answers fault.DomainUnavailable. A claim that is repeated
+// changes nothing.
+func (s *Service) Claim(ctx context.Context, tx *db.Tx, accountID, serviceID int64, name string) error {
+	all, err := s.collection().OfService(ctx, tx, serviceID)
+	if err != nil {
+		return err
+	}
+	if p, ok := primaryOf(all); ok && p.name == name {
+		return nil
+	}
+	root := firstRoot
+	_, err = s.insert(ctx, tx, domain{
+		Item: site.Item{AccountID: accountID, ServiceID: serviceID}, name: name, kind: Primary, documentRoot: &root,
+	})
+	return err
+}
+
+// Serve notes that the panel has made the account of a service, and with it the primary domain: from that commit on a
+// mailbox or a certificate may be asked for. Whether the panel has the domain as its row says is for Apply to see.
+func (s *Service) Serve(ctx context.Context, tx *db.Tx, serviceID int64) error {
+	return setServed(ctx, tx, serviceID)
+}
+
+// insert adds a row whose name is free.
+func (s *Service) insert(ctx context.Context, tx *db.Tx, d domain) (int64, error) {
+	sandbox, err := s.Worlds.Sandbox(ctx, tx, d.AccountID)
+	if err != nil {
+		return 0, err
+	}
+	ok, err := available(ctx, tx, d.AccountID, sandbox, d.name, domainname.Parents(d.name))
+	if err != nil {
+		return 0, err
+	}
+	if !ok {
+		return 0, fault.DomainUnavailable.New()
+	}
+	id, err := s.collection().Insert(ctx, tx, d.AccountID, d.ServiceID, site.Values{
+		"name": d.name, "kind": d.kind, "document_root": d.documentRoot, "reconcile_at": tx.Now.Add(reconcileEvery), "dns_due_at": tx.Now,
+		"sandbox": sandbox,
+	})
+	if errors.Is(err, fault.AlreadyExists) {
+		err = fault.DomainUnavailable.New()
+	}
+	return id, err
+}
+
+// changeDomains runs f on the domains of a service that takes changes.
+func (s *Service) changeDomains(ctx context.Context, accountID, serviceID int64,
+	f func(ctx context.Context, tx *db.Tx, on site.Site, all []domain) error,
+) error {
+	c := s.collection()
+	return c.Change(ctx, accountID, serviceID, func(ctx context.Context, tx *db.Tx, on site.Site) error {
+		all, err := c.OfService(ctx, tx, serviceID)
+		if err != nil {
+			return err
+		}
+		return f(ctx, tx, on, all)
+	})
+}
+
+// create adds a domain to one of the account's services.
+func (s *Service) create(ctx context.Context, accountID, serviceID int64, w wish) (domain, site.Site, error) {
+	d, err := w.parse(s.ReservedDomains)
+	if err != nil {
+		return d, site.Site{}, err
+	}
+	d.AccountID, d.ServiceID = accountID, serviceID
+	var on site.Site
+	err = s.changeDomains(ctx, accountID, serviceID, func(ctx context.Context, tx *db.Tx, found site.Site, all []domain) error {
+		on = found
+		if err := admit(on, all, d); err != nil {
+			return err
+		}
+		id, err := s.insert(ctx, tx, d)
+		if err != nil {
+			return err
+		}
+		if d, err = s.collection().Get(ctx, tx, accountID, serviceID, id); err != nil {
+			return err
+		}
+		return s.collection().Enqueue(ctx, tx, accountID, serviceID)
+	})
+	return d, on, err
+}
+
+// admit says why a service that has all cannot have d as well.
+func admit(on site.Site, all []domain, d domain) error {
+	for _, other := range all {
+		if other.name == d.name {
+			return fault.AlreadyExists.New()
+		}
+	}
+	if d.kind == Subdomain && !below(all, d.name) {
+		return fault.Invalid("name", "hosting_subdomain")
+	}
+	l, err := site.ParseLimits(on)
+	if err != nil {
+		return err
+	}
+	return refuse(l, count(all), count(append(all, d)))
+}
+
+// update changes a domain of one of the account's services.
+func (s *Service) update(ctx context.Context, accountID, serviceID, id int64, c change) (domain, site.Site, error) {
+	var (
+		d  domain
+		on site.Site
+	)
+	err := s.changeDomains(ctx, accountID, serviceID, func(ctx context.Context, tx *db.Tx, found site.Site, all []domain) error {
+		on = found
+		old, err := s.collection().Get(ctx, tx, accountID, serviceID, id)
+		if err != nil {
+			return err
+		}
+		if old.Status == site.Removing {
+			return fault.JobRunning.New()
+		}
+		if d, err = old.with(c); err != nil {
+			return err
+		}
+		if c.primary && old.kind != Primary {
+			if d, err = s.promote(ctx, tx, on, all, d); err != nil {
+				return err
+			}
+		}
+		if d.sameWish(old) && old.Status != site.Failed {
+			d = old
+			return nil
+		}
+		if err := s.collection().Update(ctx, tx, id, d.values()); err != nil {
+			return err
+		}
+		if d, err = s.collection().Get(ctx, tx, accountID, serviceID, id); err != nil {
+			return err
+		}
+		return s.collection().Enqueue(ctx, tx, accountID, serviceID)
+	})
+	return d, on, err
+}
+
+// promote makes d the primary domain in the place of the present one, which goes
+// on as an addon with the root that it has. An alias takes over the site that it
+// showed; the other aliases follow the new primary domain.
+func (s *Service) promote(ctx context.Context, tx *db.Tx, on site.Site, all []domain, d domain) (domain, error) {
+	switch d.Status {
+	case site.Active:
+	case site.Failed: // the service would be known by a name that does not work
+		return d, fault.Conflict.Wrapf("hosting: %s failed", d.name)
+	default:
+		return d, fault.JobRunning.New()
+	}
+	former, ok := primaryOf(all)
+	if !ok {
+		return d, fault.Conflict.Wrapf("hosting: service %d has no primary domain", on.ServiceID)
+	}
+	if d.documentRoot == nil {
+		d.documentRoot = former.documentRoot
+	}
+	former.kind, d.kind = Addon, Primary
+	after := make([]domain, len(all))
+	for i, other := range all {
+		switch other.ID {
+		case d.ID:
+			other = d
+		case former.ID:
+			other = former
+		}
+		after[i] = other
+	}
+	l, err := site.ParseLimits(on)
+	if err != nil {
+		return d, err
+	}
+	if err := refuse(l, count(all), count(after)); err != nil {
+		return d, err
+	}
+	// The former first: there is one primary domain at any time.
+	if err := s.collection().Update(ctx, tx, former.ID, former.values()); err != nil {
+		return d, err
+	}
+	return d, s.Services.SetDomain(ctx, tx, on.ServiceID, d.name)
+}
+
+// remove lets a domain of one of the account's services go.
+func (s *Service) remove(ctx context.Context, accountID, serviceID, id int64) error {
+	return s.changeDomains(ctx, accountID, serviceID, func(ctx context.Context, tx *db.Tx, _ site.Site, all []domain) error {
+		d, err := s.collection().Get(ctx, tx, accountID, serviceID, id)
+		if err != nil {
+			return err
+		}
+		switch {
+		case d.Status == site.Removing:
+			return nil
+		case d.kind == Primary, dependent(all, d.name):
+			return fault.InUse.New()
+		}
+		if err := s.collection().SetRemoving(ctx, tx, id); err != nil {
+			return err
+		}
+		return s.collection().Enqueue(ctx, tx, accountID, serviceID)
+	})
+}

@@ -1,0 +1,107 @@
+package sitedomains
+
+import (
+	"context"
+	"errors"
+
+	"stead.dev/stead/internal/hosting/site"
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/outbox"
+)
+
+// marks are the percents of a limit at which the owner of a service is told (resources, section 25), rising.
+var marks = []int64{80, 100}
+
+// slack is how many percent below a mark the use must fall before the mark is told of anew: use that wavers
+// about a mark is told of once.
+const slack = 5
+
+// crossed is the mark that is to be noted for a use of so many percent, when the owner was told of one before
+// (0: of none), and whether to tell of it now.
+func crossed(told, percent int64) (mark int64, tell bool) {
+	for _, m := range marks {
+		switch {
+		case percent >= m:
+			mark = m
+		case m <= told && percent >= m-slack:
+			mark = m
+		}
+	}
+	return mark, mark > told
+}
+
+// watched are the limits of which owners are told: those that fill up unseen. What is made by a request says
+// by itself that its limit is reached.
+var watched = []string{"disk_mb", "inodes", "bandwidth_gb"}
+
+// limitWire is a limit in the data of service.limit_reached.
+type limitWire struct {
+	ServiceID int64  `json:"service_id"`
+	Domain    string `json:"domain"`
+	Limit     string `json:"limit"`
+	Percent   int64  `json:"percent"` // the mark: 80 or 100
+	Used      int64  `json:"used"`
+	Maximum   int64  `json:"maximum"`
+}
+
+// Watch asks the panel what a service uses, and tells its owner of each limit that it comes near or reaches.
+func (s *Service) Watch(ctx context.Context, accountID, serviceID int64) error {
+	on, err := s.Services.Site(ctx, s.DB, accountID, serviceID)
+	if err != nil || !on.Online() {
+		return err
+	}
+	used, ok, err := s.panelCounts(ctx, on)
+	if err != nil || !ok {
+		return err
+	}
+	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+		// Of two that look at once the second one reads what the first one told.
+		on, err := s.Services.LockSite(ctx, tx, accountID, serviceID)
+		if err != nil || !on.Online() {
+			return err
+		}
+		if err := putUsage(ctx, tx, serviceID, used); err != nil {
+			return err
+		}
+		return s.tellLimits(ctx, tx, on, used)
+	})
+}
+
+// tellLimits tells of the limits that the use has come to since the last time.
+func (s *Service) tellLimits(ctx context.Context, tx *db.Tx, on site.Site, used map[string]int64) error {
+	plan, err := site.ParseLimits(on)
+	if err != nil {
+		return err
+	}
+	told, err := limitsTold(ctx, tx, on.ServiceID)
+	if err != nil {
+		return err
+	}
+	changed := false
+	for _, name := range watched {
+		m := meter{limit: plan.Of(name)}
+		if n, ok := used[name]; ok {
+			m.used = &n
+		}
+		percent := m.percent()
+		if percent == nil {
+			changed = changed || told[name] != 0
+			delete(told, name)
+			continue
+		}
+		mark, tell := crossed(told[name], *percent)
+		changed = changed || mark != told[name]
+		told[name] = mark
+		if !tell {
+			continue
+		}
+		err = errors.Join(err, s.Events.Emit(ctx, tx, outbox.Event{
+			Type: "service.limit_reached", AccountID: on.AccountID, Subject: "service", SubjectID: on.ServiceID,
+			Data: limitWire{on.ServiceID, on.Domain, name, mark, *m.used, m.limit},
+		}))
+	}
+	if err != nil || !changed {
+		return err
+	}
+	return setLimitsTold(ctx, tx, on.ServiceID, told)
+}

@@ -1,0 +1,198 @@
+package account
+
+import (
+	"net/netip"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/net/idna"
+	"golang.org/x/text/unicode/norm"
+
+	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/i18n"
+	"stead.dev/stead/internal/platform/money"
+)
+
+// Profile is an account without its secrets.
+type Profile struct {
+	ID            int64
+	Email         string
+	EmailVerified bool
+	Name          string
+	Locale        string
+	Currency      string
+	Admin         bool
+	// TwoFactor says that a sign-in needs a second factor.
+	TwoFactor     bool
+	SuspendedAt   *time.Time
+	SuspendReason string
+	ClosedAt      *time.Time
+	CreatedAt     time.Time
+	// Sandbox accounts belong to a reseller's sandbox keys; nobody signs in to them and no mail reaches them.
+	Sandbox bool
+}
+
+// Open reports whether the account is neither suspended nor closed.
+func (p Profile) Open() bool { return p.SuspendedAt == nil && p.ClosedAt == nil }
+
+// Client is the sender of a request: its address and its user agent.
+type Client struct {
+	Address   netip.Addr
+	UserAgent string
+}
+
+// maxUserAgent bounds the stored length of a user agent.
+const maxUserAgent = 300
+
+func (c Client) userAgent() string {
+	ua := withoutControls(c.UserAgent)
+	for len(ua) > maxUserAgent {
+		_, size := utf8.DecodeLastRuneInString(ua[:maxUserAgent+1])
+		ua = ua[:maxUserAgent+1-size]
+	}
+	return ua
+}
+
+// withoutControls converts a text to one line that every database accepts.
+func withoutControls(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(s, ""))
+}
+
+// key groups the addresses that one caller can choose from, for limits.
+func (c Client) key() string {
+	a := c.Address.Unmap()
+	if a.Is6() {
+		if p, err := a.Prefix(64); err == nil {
+			return p.String()
+		}
+	}
+	return a.String()
+}
+
+func (c Client) address() string {
+	if !c.Address.IsValid() {
+		return ""
+	}
+	return c.Address.Unmap().String()
+}
+
+// maxWrittenEmail is more bytes than any spelling of an address of 254 characters needs.
+const maxWrittenEmail = 2048
+
+// NormalizeEmail converts an address to its one stored spelling: lower case, the domain in ASCII. It returns false for
+// an invalid address.
+func NormalizeEmail(s string) (string, bool) {
+	// Punycode takes the square of a label's length, and anybody may try to sign in.
+	if len(s) > maxWrittenEmail {
+		return "", false
+	}
+	local, domain, ok := strings.Cut(strings.TrimSpace(s), "@")
+	if !ok || local == "" || len(local) > 64 || strings.HasPrefix(local, ".") || strings.HasSuffix(local, ".") || strings.Contains(local, "..") {
+		return "", false
+	}
+	for _, r := range local {
+		if !strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.!#$%&'*+-/=?^_`{|}~", r) {
+			return "", false
+		}
+	}
+	ascii, err := idna.Lookup.ToASCII(domain)
+	if err != nil || !strings.Contains(ascii, ".") && ascii != "localhost" || len(ascii) > 253 || len(local)+1+len(ascii) > 254 {
+		return "", false
+	}
+	return strings.ToLower(local) + "@" + strings.ToLower(ascii), true
+}
+
+// The bounds of a password, in characters. The upper one only bounds the work of hashing.
+const (
+	minPassword = 10
+	maxPassword = 256
+)
+
+// normalizePassword gives one form to the same characters typed on different keyboards.
+func normalizePassword(s string) string { return norm.NFC.String(s) }
+
+// checkPassword refuses passwords that are easy to guess. There are no composition rules: they make passwords worse
+// (NIST SP 800-63B).
+func checkPassword(field, password, email, name string) error {
+	password = normalizePassword(password)
+	n := utf8.RuneCountInString(password)
+	switch {
+	case n < minPassword:
+		return fault.InvalidData(field, "min_length", map[string]any{"Value": minPassword})
+	case n > maxPassword:
+		return fault.InvalidData(field, "max_length", map[string]any{"Value": maxPassword})
+	}
+	lower := strings.ToLower(password)
+	local, _, _ := strings.Cut(email, "@")
+	distinct := map[rune]bool{}
+	for _, r := range lower {
+		distinct[r] = true
+	}
+	if len(distinct) < 4 || commonPasswords[lower] || lower == email || lower == local || lower == strings.ToLower(name) {
+		return fault.Invalid(field, "account_password_guessable")
+	}
+	return nil
+}
+
+// commonPasswords are the passwords of sufficient length that lead published lists of leaked ones.
+var commonPasswords = func() map[string]bool {
+	m := map[string]bool{}
+	for _, p := range strings.Fields(`
+		1234567890 12345678910 123456789a 0123456789 0987654321 9876543210 1q2w3e4r5t 1q2w3e4r5t6y qwertyuiop qwerty12345
+		qwerty123456 qwertyuiop123 qazwsxedcrfv 1qaz2wsx3edc zaq12wsxcde3 asdfghjkl123 asdfghjkl; zxcvbnm123 password12
+		password123 password1234 password12345 passw0rd123 p@ssw0rd123 p@ssword123 iloveyou123 iloveyou12 football123
+		baseball123 basketball liverpool1 superman123 administrator administrator1 welcome123 welcome1234 letmein123
+		sunshine123 princess123 abcdefghij abcdefghijk abcdef123456 abc1234567 abcd123456 a123456789 aa12345678
+		aa123456789 q123456789 qwe123456789 qwer123456 changeme123 trustno1trustno1 samsung123 michael123 charlie123
+		computer123 internet123 1111122222 1122334455 11223344556677 147258369 1472583690 7777777777 йцукенгшщз
+		пароль1234 пароль12345 qwerty1234567 testtest123 adminadmin admin12345 admin123456 rootroot123 useruser123`) {
+		m[p] = true
+	}
+	return m
+}()
+
+// checkName returns the name in its stored form.
+func checkName(name string) (string, error) {
+	name = strings.Join(strings.Fields(norm.NFC.String(name)), " ")
+	n := utf8.RuneCountInString(name)
+	switch {
+	case n == 0:
+		return "", fault.Invalid("name", "required")
+	case n > 100:
+		return "", fault.InvalidData("name", "max_length", map[string]any{"Value": 100})
+	case strings.ContainsFunc(name, unicode.IsControl) || !utf8.ValidString(name):
+		return "", fault.Invalid("name", "characters")
+	case strings.Contains(name, "://") || strings.Contains(strings.ToLower(name), "www."):
+		// Names appear in our mails: a registration must not send links to strangers.
+		return "", fault.Invalid("name", "account_name_link")
+	}
+	return name, nil
+}
+
+func checkLocale(locale string) error {
+	for _, l := range i18n.Supported() {
+		if l == locale {
+			return nil
+		}
+	}
+	return fault.InvalidData("locale", "one_of", map[string]any{"Value": strings.Join(i18n.Supported(), ", ")})
+}
+
+// checkCurrency returns the code of a display currency in its stored form.
+func checkCurrency(code string) (string, error) {
+	if c, ok := money.ParseCurrency(code); ok {
+		return string(c), nil
+	}
+	var known []string
+	for _, c := range money.Currencies() {
+		known = append(known, string(c))
+	}
+	return "", fault.InvalidData("currency", "one_of", map[string]any{"Value": strings.Join(known, ", ")})
+}

@@ -1,0 +1,151 @@
+package account
+
+import (
+	"context"
+	"strconv"
+
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/page"
+	"stead.dev/stead/internal/platform/secret"
+)
+
+// NewAccount is an operator's input for a new account.
+type NewAccount struct {
+	Email, Name string
+	// Password may be empty: the owner then sets one by recovery.
+	Password string
+	// Locale and Currency may be empty.
+	Locale, Currency string
+	Admin            bool
+	// Verified accepts the address as the owner's without a mail.
+	Verified bool
+}
+
+// Create makes an account and signs nobody in.
+func (s *Service) Create(ctx context.Context, n NewAccount) (p Profile, err error) {
+	if n.Password == "" {
+		n.Password = secret.Token("", 32)
+	}
+	u, err := s.newUser(ctx, n)
+	if err != nil {
+		return p, err
+	}
+	err = s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+		id, err := insertUser(ctx, tx, u)
+		if err != nil {
+			return err
+		}
+		p, err = profile(ctx, tx, id)
+		return err
+	})
+	return p, taken(err)
+}
+
+// List reads a page of all accounts in the order they were made.
+func (s *Service) List(ctx context.Context, p page.Params) (*page.List[Profile], error) {
+	rows, total, err := listProfiles(ctx, s.DB, p)
+	if err != nil {
+		return nil, err
+	}
+	return page.Of(p, total, rows), nil
+}
+
+// Find reads an account by its id in decimal or its address.
+func (s *Service) Find(ctx context.Context, who string) (Profile, error) {
+	if id, err := strconv.ParseInt(who, 10, 64); err == nil {
+		return profile(ctx, s.DB, id)
+	}
+	email, ok := NormalizeEmail(who)
+	if !ok {
+		return Profile{}, fault.NotFound.New()
+	}
+	return profileByEmail(ctx, s.DB, email)
+}
+
+// SetPassword replaces the password of an account, and ends its sessions and the tokens of its applications.
+func (s *Service) SetPassword(ctx context.Context, id int64, password string) error {
+	p, err := profile(ctx, s.DB, id)
+	if err != nil {
+		return err
+	}
+	if err := checkPassword("password", password, p.Email, p.Name); err != nil {
+		return err
+	}
+	hash, err := s.passwords.hash(ctx, password)
+	if err != nil {
+		return err
+	}
+	return s.change(ctx, id, func(ctx context.Context, tx *db.Tx) error {
+		if err := s.Grants.EndAll(ctx, tx, id); err != nil {
+			return err
+		}
+		return s.replacePassword(ctx, tx, id, hash, 0, Client{})
+	})
+}
+
+// SetAdmin grants or revokes the admin role.
+func (s *Service) SetAdmin(ctx context.Context, id int64, admin bool) error {
+	return s.change(ctx, id, func(ctx context.Context, tx *db.Tx) error { return setAdmin(ctx, tx, id, admin) })
+}
+
+// ResetTwoFactor switches the second factor off for an owner who has lost the phone and the recovery codes.
+func (s *Service) ResetTwoFactor(ctx context.Context, id int64) error {
+	return s.change(ctx, id, func(ctx context.Context, tx *db.Tx) error { return s.disableTOTP(ctx, tx, id, Client{}) })
+}
+
+// Suspend ends all sessions of an account and refuses further sign-ins. Tokens of its applications stay, but every
+// check refuses them until the account is open again.
+func (s *Service) Suspend(ctx context.Context, id int64, reason string) error {
+	return s.change(ctx, id, func(ctx context.Context, tx *db.Tx) error {
+		if err := s.endSessions(ctx, tx, id, 0); err != nil {
+			return err
+		}
+		return setSuspended(ctx, tx, id, &tx.Now, reason)
+	})
+}
+
+// Unsuspend opens a suspended account again.
+func (s *Service) Unsuspend(ctx context.Context, id int64) error {
+	return s.change(ctx, id, func(ctx context.Context, tx *db.Tx) error { return setSuspended(ctx, tx, id, nil, "") })
+}
+
+// OnClose registers f to remove another section's personal data when an account is closed, or to refuse the closing.
+func (s *Service) OnClose(f func(ctx context.Context, tx *db.Tx, accountID int64) error) {
+	s.forget = append(s.forget, f)
+}
+
+// Close removes all personal data from an account, for good. Rows that others refer to, such as the ledger, stay.
+func (s *Service) Close(ctx context.Context, id int64) error {
+	return s.change(ctx, id, func(ctx context.Context, tx *db.Tx) error {
+		if err := s.Grants.EndAll(ctx, tx, id); err != nil {
+			return err
+		}
+		for _, f := range s.forget {
+			if err := f(ctx, tx, id); err != nil {
+				return err
+			}
+		}
+		return closeUser(ctx, tx, id, "closed-"+strconv.FormatInt(id, 10)+"@account.invalid")
+	})
+}
+
+// change locks an account that is not closed, changes it, and signals every replica.
+func (s *Service) change(ctx context.Context, id int64, f func(ctx context.Context, tx *db.Tx) error) error {
+	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+		if err := lockUser(ctx, tx, id); err != nil {
+			return err
+		}
+		p, err := profile(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		if p.ClosedAt != nil {
+			return fault.NotFound.New()
+		}
+		if err := f(ctx, tx); err != nil {
+			return err
+		}
+		return s.signal(ctx, tx, id)
+	})
+}

@@ -1,0 +1,122 @@
+package account
+
+import (
+	"context"
+	"time"
+
+	"stead.dev/stead/internal/platform/api"
+	"stead.dev/stead/internal/platform/auth"
+	"stead.dev/stead/internal/platform/page"
+)
+
+// Modules lists the sections that this server has and that are switched on.
+type Modules interface {
+	Enabled(s api.Section) bool
+}
+
+type meWire struct {
+	ID            int64     `json:"id"`
+	Email         string    `json:"email"`
+	EmailVerified bool      `json:"email_verified"`
+	Name          string    `json:"name"`
+	Locale        string    `json:"locale" enum:"uz,ru,en"`
+	Currency      string    `json:"currency" doc:"Display currency; billing is in USD."`
+	Modules       []string  `json:"modules" doc:"Sections of the platform that are switched on."`
+	TwoFactor     bool      `json:"two_factor"`
+	CreatedAt     time.Time `json:"created_at"`
+}
+
+func (s *Service) meWire(p Profile) *meWire {
+	w := &meWire{
+		ID: p.ID, Email: p.Email, EmailVerified: p.EmailVerified, Name: p.Name, Locale: p.Locale, Currency: p.Currency,
+		Modules: []string{}, TwoFactor: p.TwoFactor, CreatedAt: p.CreatedAt,
+	}
+	for _, section := range api.Sections() {
+		if s.Modules.Enabled(section) {
+			w.Modules = append(w.Modules, string(section))
+		}
+	}
+	return w
+}
+
+type updateMeIn struct {
+	Body struct {
+		Locale   *string `json:"locale,omitempty" enum:"uz,ru,en" doc:"Language of texts and mails."`
+		Currency *string `json:"currency,omitempty" doc:"Display currency, an ISO 4217 code such as UZS."`
+	}
+}
+
+type listSessionsIn struct{ page.Params }
+
+type sessionIn struct {
+	ID int64 `path:"session" minimum:"1"`
+}
+
+type sessionWire struct {
+	ID           int64     `json:"id"`
+	Method       string    `json:"method" enum:"password,passkey"`
+	SecondFactor bool      `json:"second_factor"`
+	Address      string    `json:"address"`
+	UserAgent    string    `json:"user_agent"`
+	CreatedAt    time.Time `json:"created_at"`
+	LastSeenAt   time.Time `json:"last_seen_at"`
+	ExpiresAt    time.Time `json:"expires_at"`
+}
+
+// Operations are this section's part of the interface (specification,
+// "Account").
+func (s *Service) Operations() []api.Route {
+	return []api.Route{
+		// Specification, "Account": GET /api/v1/me.
+		api.Operation[struct{}, meWire]{
+			ID: "account.get", Method: "GET", Path: "/api/v1/me", Section: api.Account, Auth: api.Token,
+			Scopes: []string{auth.ScopeProfile}, Summary: "The account: profile, display preferences, enabled modules",
+			Handle: func(ctx context.Context, p auth.Principal, _ *struct{}) (*meWire, error) {
+				found, err := s.Profile(ctx, s.DB, p.AccountID)
+				if err != nil {
+					return nil, err
+				}
+				return s.meWire(found), nil
+			},
+		},
+		// Specification, "Account": PATCH /api/v1/me.
+		api.Operation[updateMeIn, meWire]{
+			ID: "account.update", Method: "PATCH", Path: "/api/v1/me", Section: api.Account, Auth: api.Token,
+			Scopes: []string{auth.ScopeProfile}, Summary: "Change the display preferences: locale and currency",
+			Handle: func(ctx context.Context, p auth.Principal, in *updateMeIn) (*meWire, error) {
+				changed, err := s.Update(ctx, p.AccountID, Update{Locale: in.Body.Locale, Currency: in.Body.Currency})
+				if err != nil {
+					return nil, err
+				}
+				return s.meWire(changed), nil
+			},
+		},
+		// For the panel; the specification leaves sessions to the pages.
+		api.Operation[listSessionsIn, page.List[sessionWire]]{
+			ID: "account.sessions", Method: "GET", Path: "/api/v1/me/sessions", Section: api.Account, Auth: api.Token,
+			Scopes: []string{auth.ScopeProfile}, FirstParty: true, Summary: "Browsers that are signed in to the account",
+			Handle: func(ctx context.Context, p auth.Principal, in *listSessionsIn) (*page.List[sessionWire], error) {
+				list, err := s.Sessions(ctx, p.AccountID, in.Params)
+				if err != nil {
+					return nil, err
+				}
+				out := page.List[sessionWire]{Data: make([]sessionWire, len(list.Data)), Meta: list.Meta}
+				for i, x := range list.Data {
+					out.Data[i] = sessionWire{
+						ID: x.ID, Method: x.Method, SecondFactor: x.SecondFactor, Address: x.Address, UserAgent: x.UserAgent,
+						CreatedAt: x.CreatedAt, LastSeenAt: x.LastSeenAt, ExpiresAt: x.ExpiresAt,
+					}
+				}
+				return &out, nil
+			},
+		},
+		// For the panel; the specification leaves sessions to the pages.
+		api.Operation[sessionIn, api.Empty]{
+			ID: "account.end_session", Method: "DELETE", Path: "/api/v1/me/sessions/{session}", Section: api.Account,
+			Auth: api.Token, Scopes: []string{auth.ScopeProfile}, FirstParty: true, Summary: "Sign a browser out",
+			Handle: func(ctx context.Context, p auth.Principal, in *sessionIn) (*api.Empty, error) {
+				return nil, s.EndSession(ctx, p.AccountID, in.ID)
+			},
+		},
+	}
+}

@@ -1,0 +1,303 @@
+package account
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"runtime"
+	"strconv"
+	"time"
+
+	"github.com/go-webauthn/webauthn/webauthn"
+
+	"stead.dev/stead/internal/platform/clock"
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/jobs"
+	"stead.dev/stead/internal/platform/page"
+	"stead.dev/stead/internal/platform/secret"
+	"stead.dev/stead/internal/platform/throttle"
+	"stead.dev/stead/internal/port/mailer"
+)
+
+// Topic is the signal that an account changed in a way that others may have cached: suspension, role, preferences,
+// password. The payload is the account's id in decimal.
+const Topic = "account"
+
+// Signaller sends messages to every replica (signal.Hub).
+type Signaller interface {
+	Send(ctx context.Context, tx *db.Tx, topic, payload string) error
+}
+
+// Grants are the tokens by which applications act for the account.
+type Grants interface {
+	// EndAll ends every token of the account, in tx.
+	EndAll(ctx context.Context, tx *db.Tx, accountID int64) error
+	// EndSession ends those that Stead's own applications got in a session without a consent.
+	EndSession(ctx context.Context, tx *db.Tx, accountID, sessionID int64) error
+	// EndOtherSessions ends those of all sessions except one, or of all when that is 0.
+	EndOtherSessions(ctx context.Context, tx *db.Tx, accountID, sessionID int64) error
+}
+
+// Referrals records customers who were referred by others.
+type Referrals interface {
+	// Referred records that a new account came with a referral code. An unknown code is no error.
+	Referred(ctx context.Context, tx *db.Tx, accountID int64, code string) error
+}
+
+// Limits bound attempts; a policy with Limit 0 sets no bound.
+type Limits struct {
+	// SignInAccount and SignInAddress count sign-in attempts, per account and per client address. An account's count
+	// treats all unknown addresses together, and each address that it has signed in from separately.
+	SignInAccount, SignInAddress throttle.Policy
+	// SecondFactor counts codes per account, separately for each address where its owner has signed in before, and for
+	// a signed-in session.
+	SecondFactor throttle.Policy
+	// RegisterAddress and RecoverAddress count per address.
+	RegisterAddress, RecoverAddress throttle.Policy
+	// MailAccount counts the mails that anybody can trigger to one address.
+	MailAccount throttle.Policy
+}
+
+// DefaultLimits allow people to mistype and stop bots.
+func DefaultLimits() Limits {
+	return Limits{
+		SignInAccount:   throttle.Policy{Name: "sign_in_account", Limit: 20, Window: 15 * time.Minute},
+		SignInAddress:   throttle.Policy{Name: "sign_in_address", Limit: 60, Window: 15 * time.Minute},
+		SecondFactor:    throttle.Policy{Name: "second_factor", Limit: 10, Window: 15 * time.Minute},
+		RegisterAddress: throttle.Policy{Name: "register_address", Limit: 30, Window: time.Hour},
+		RecoverAddress:  throttle.Policy{Name: "recover_address", Limit: 20, Window: time.Hour},
+		MailAccount:     throttle.Policy{Name: "account_mail", Limit: 5, Window: time.Hour},
+	}
+}
+
+// Config of a Service. All fields are required unless said otherwise.
+type Config struct {
+	DB      *db.DB
+	Clock   clock.Clock
+	Box     *secret.Box
+	Queue   jobs.Enqueuer
+	Signals Signaller
+	Limiter throttle.Limiter
+	Mailer  mailer.Mailer
+	Modules Modules
+	Limits  Limits
+	// BaseURL is the address of the pages; links in mails begin with it, and
+	// passkeys are bound to its host.
+	BaseURL string
+	// Company and Support appear in mails; Support may be empty.
+	Company, Support string
+	// Language and Currency of new accounts that name none.
+	Language, Currency string
+}
+
+// Needs is what the section needs of others; every field is required.
+type Needs struct {
+	Grants    Grants
+	Referrals Referrals
+}
+
+// NoGrants is the Grants of who issues no tokens.
+type NoGrants struct{}
+
+// EndAll implements Grants.
+func (NoGrants) EndAll(context.Context, *db.Tx, int64) error { return nil }
+
+// EndSession implements Grants.
+func (NoGrants) EndSession(context.Context, *db.Tx, int64, int64) error { return nil }
+
+// EndOtherSessions implements Grants.
+func (NoGrants) EndOtherSessions(context.Context, *db.Tx, int64, int64) error { return nil }
+
+// NoReferrals is the Referrals of who rewards nobody.
+type NoReferrals struct{}
+
+// Referred implements Referrals.
+func (NoReferrals) Referred(context.Context, *db.Tx, int64, string) error { return nil }
+
+// Service is the use cases of this section.
+type Service struct {
+	Config
+	Needs
+	passwords *hasher
+	web       *webauthn.WebAuthn
+	forget    []func(ctx context.Context, tx *db.Tx, accountID int64) error
+}
+
+// New makes a service. Connect comes before its use.
+func New(c Config) (*Service, error) {
+	base, err := url.Parse(c.BaseURL)
+	if err != nil || base.Hostname() == "" {
+		return nil, fmt.Errorf("account: the base URL %q has no host", c.BaseURL)
+	}
+	web, err := newWebAuthn(c.Company, base)
+	if err != nil {
+		return nil, fmt.Errorf("account: passkeys: %w", err)
+	}
+	passwords, err := newHasher(max(2, runtime.NumCPU()), argonParams)
+	if err != nil {
+		return nil, fmt.Errorf("account: passwords: %w", err)
+	}
+	return &Service{Config: c, passwords: passwords, web: web}, nil
+}
+
+// Connect gives the section what it needs of others, before anything else is asked of it.
+func (s *Service) Connect(n Needs) { s.Needs = n }
+
+// Profile reads an account.
+func (s *Service) Profile(ctx context.Context, q db.Querier, id int64) (Profile, error) {
+	return profile(ctx, q, id)
+}
+
+// Update changes the visible data of an account; nil keeps a member.
+type Update struct {
+	Name, Locale, Currency *string
+}
+
+// Update changes the profile and returns it.
+func (s *Service) Update(ctx context.Context, id int64, u Update) (p Profile, err error) {
+	err = s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+		p, err = s.UpdateIn(ctx, tx, id, u)
+		return err
+	})
+	return p, err
+}
+
+// UpdateIn is Update inside a larger transaction.
+func (s *Service) UpdateIn(ctx context.Context, tx *db.Tx, id int64, u Update) (p Profile, err error) {
+	if u.Name != nil {
+		name, err := checkName(*u.Name)
+		if err != nil {
+			return p, err
+		}
+		u.Name = &name
+	}
+	if u.Locale != nil {
+		if err := checkLocale(*u.Locale); err != nil {
+			return p, err
+		}
+	}
+	if u.Currency != nil {
+		currency, err := checkCurrency(*u.Currency)
+		if err != nil {
+			return p, err
+		}
+		u.Currency = &currency
+	}
+	if err := lockUser(ctx, tx, id); err != nil {
+		return p, err
+	}
+	if p, err = profile(ctx, tx, id); err != nil {
+		return p, err
+	}
+	if u.Name != nil {
+		p.Name = *u.Name
+	}
+	if u.Locale != nil {
+		p.Locale = *u.Locale
+	}
+	if u.Currency != nil {
+		p.Currency = *u.Currency
+	}
+	if err := setName(ctx, tx, id, p.Name); err != nil {
+		return p, err
+	}
+	if err := setPreferences(ctx, tx, id, p.Locale, p.Currency); err != nil {
+		return p, err
+	}
+	return p, s.signal(ctx, tx, id)
+}
+
+func (s *Service) signal(ctx context.Context, tx *db.Tx, id int64) error {
+	return s.Signals.Send(ctx, tx, Topic, strconv.FormatInt(id, 10))
+}
+
+// limit counts an attempt and refuses one above the policy.
+func (s *Service) limit(ctx context.Context, key string, p throttle.Policy) error {
+	if p.Limit <= 0 {
+		return nil
+	}
+	r, err := s.Limiter.Take(ctx, key, p)
+	if err != nil {
+		return err
+	}
+	if !r.Allowed {
+		return fault.RateLimited.With(fault.Fields{"retry_after": int(r.Reset/time.Second) + 1})
+	}
+	return nil
+}
+
+// Authenticate finds the session of a browser's token. It reads the database each time, so a session that ended
+// anywhere has ended here.
+func (s *Service) Authenticate(ctx context.Context, token string) (Session, error) {
+	now := s.Clock.Now()
+	session, err := sessionByToken(ctx, s.DB, secret.Hash(token), now)
+	if errors.Is(err, fault.NotFound) {
+		return Session{}, fault.Unauthenticated.Wrap(err)
+	}
+	if err != nil {
+		return Session{}, err
+	}
+	if session.Account, err = profile(ctx, s.DB, session.Account.ID); err != nil {
+		return Session{}, err
+	}
+	if !session.Account.Open() {
+		return Session{}, fault.Unauthenticated.New()
+	}
+	if now.Sub(session.LastSeenAt) >= seenEvery {
+		err = s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error { return touchSession(ctx, tx, session.ID) })
+	}
+	return session, err
+}
+
+// SignedIn reports whether an authenticated session has not ended since. It looks up the id, because reauthentication
+// changes the token.
+func (s *Service) SignedIn(ctx context.Context, session Session) (bool, error) {
+	return sessionAlive(ctx, s.DB, session.Account.ID, session.ID, s.Clock.Now())
+}
+
+// Sessions lists the account's sessions, the latest use first.
+func (s *Service) Sessions(ctx context.Context, account int64, p page.Params) (*page.List[Session], error) {
+	rows, total, err := listSessions(ctx, s.DB, account, s.Clock.Now(), p)
+	if err != nil {
+		return nil, err
+	}
+	return page.Of(p, total, rows), nil
+}
+
+// EndSession signs one browser of the account out.
+func (s *Service) EndSession(ctx context.Context, account, id int64) error {
+	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+		if err := endSession(ctx, tx, account, id); err != nil {
+			return err
+		}
+		return s.Grants.EndSession(ctx, tx, account, id)
+	})
+}
+
+// EndOtherSessions signs out all browsers of the account except the given one.
+func (s *Service) EndOtherSessions(ctx context.Context, session Session) error {
+	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+		return s.endSessions(ctx, tx, session.Account.ID, session.ID)
+	})
+}
+
+// endSessions ends all sessions of the account except one, or all when that is 0, and the grants given in them.
+func (s *Service) endSessions(ctx context.Context, tx *db.Tx, account, except int64) error {
+	if err := endSessions(ctx, tx, account, except); err != nil {
+		return err
+	}
+	return s.Grants.EndOtherSessions(ctx, tx, account, except)
+}
+
+// SignOut ends the session of a token, if there is one.
+func (s *Service) SignOut(ctx context.Context, token string) error {
+	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+		account, id, err := endSessionByToken(ctx, tx, secret.Hash(token))
+		if err != nil || id == 0 {
+			return err
+		}
+		return s.Grants.EndSession(ctx, tx, account, id)
+	})
+}

@@ -1,0 +1,12 @@
+package notifications
+
+import "stead.dev/stead/internal/platform/module"
+
+// Module is what the section adds to the program.
+func (s *Service) Module() module.Module {
+	return module.Module{
+		Name: "notifications", Routes: s.Operations(), Workers: s.Register, Schedule: s.Schedule,
+		Subscriptions: []module.Subscription{{Types: EventTypes(), Follow: s.Follow}},
+		Needs:         []any{s.Config, s.Needs},
+	}
+}

@@ -1,0 +1,222 @@
+package notifications
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"stead.dev/stead/internal/platform/i18n"
+	"stead.dev/stead/internal/platform/outbox"
+)
+
+// Severity says how soon somebody should look.
+type Severity string
+
+// The severities of resources, section 11.
+const (
+	Info     Severity = "info"
+	Warning  Severity = "warning"
+	Critical Severity = "critical"
+)
+
+// mailed reports whether a notification is also sent by mail.
+func (s Severity) mailed() bool { return s != Info }
+
+// retention is how long notifications are kept.
+const retention = 90 * 24 * time.Hour
+
+// rule makes notifications from the events of one type.
+type rule struct {
+	kind     string
+	severity Severity
+	// words takes from the event's data the values that the text needs.
+	words func(data object) map[string]string
+	// calm reports that an event is only information; nil: never.
+	calm func(data object) bool
+}
+
+// object is the data of an event.
+type object map[string]any
+
+// text is a member as text: a string or a whole number; empty for anything else.
+func (o object) text(name string) string {
+	switch v := o[name].(type) {
+	case string:
+		return v
+	case float64:
+		return fmt.Sprintf("%.0f", v)
+	default:
+		return ""
+	}
+}
+
+// money is the display text of a Money member.
+func (o object) money(name string) string {
+	m, _ := o[name].(map[string]any)
+	s, _ := m["display"].(string)
+	return s
+}
+
+// cents is an amount in USD cents as it is shown.
+func (o object) cents(name string) string {
+	n, _ := o[name].(float64)
+	return fmt.Sprintf("$%.2f", n/100)
+}
+
+// service names a service by its domain, else by its label.
+func service(o object) map[string]string {
+	name := o.text("domain")
+	if name == "" {
+		name = o.text("label")
+	}
+	return map[string]string{"Service": name}
+}
+
+// daysLeft names a service and its remaining days.
+func daysLeft(o object) map[string]string {
+	words := service(o)
+	words["Days"] = o.text("days")
+	return words
+}
+
+// suspended reports whether the service is suspended.
+func suspended(o object) bool { return o.text("status") == "suspended" }
+
+func failure(names ...string) func(object) map[string]string {
+	return func(o object) map[string]string {
+		words := map[string]string{"Name": "", "Reason": o.text("error_key")}
+		for _, n := range names {
+			if v := o.text(n); v != "" {
+				words["Name"] = v
+				break
+			}
+		}
+		return words
+	}
+}
+
+// named names a domain.
+func named(o object) map[string]string { return map[string]string{"Domain": o.text("unicode_name")} }
+
+// refused names a domain, and why the registry refused it.
+func refused(o object) map[string]string {
+	words := named(o)
+	words["Reason"] = o.text("error_key")
+	return words
+}
+
+// rules are the events that owners are notified of, by type. The text of a kind is notification.<kind>.title and .body
+// in the catalogue.
+var rules = map[string]rule{
+	"service.renewal_upcoming": {
+		kind: "service_expiring", severity: Warning, words: daysLeft,
+		calm: func(o object) bool { return o["auto_renew"] == true }, // a failed renewal has its own notification
+	},
+	"service.renewal_failed": {
+		kind: "service_renewal_failed", severity: Warning, words: func(o object) map[string]string {
+			words := service(o)
+			words["Reason"] = o.text("error_key")
+			return words
+		},
+		calm: suspended, // Stead retries every day, and the end has its own notification
+	},
+	"service.termination_scheduled": {
+		kind: "service_ending", severity: Critical, words: daysLeft,
+		calm: func(o object) bool { return !suspended(o) }, // its owner has ended it
+	},
+	"service.suspended": {kind: "service_suspended", severity: Critical, words: service},
+	"order.completed": {kind: "order_completed", severity: Info, words: func(o object) map[string]string {
+		return map[string]string{"Order": o.text("number"), "Total": o.money("total")}
+	}},
+	"wallet.topup_succeeded": {kind: "payment_received", severity: Info, words: func(o object) map[string]string {
+		return map[string]string{"Amount": o.cents("amount_usd_cents")}
+	}},
+	"wallet.low_balance": {kind: "low_balance", severity: Warning, words: func(o object) map[string]string {
+		return map[string]string{"Amount": o.cents("balance_usd_cents"), "Threshold": o.cents("threshold_usd_cents")}
+	}},
+	"wallet.topup_failed": {kind: "payment_failed", severity: Warning, words: func(o object) map[string]string {
+		return map[string]string{"Amount": o.cents("amount_usd_cents")}
+	}},
+	"ssl.failed":            {kind: "ssl_failed", severity: Warning, words: failure("common_name", "domain", "name")},
+	"backup.failed":         {kind: "backup_failed", severity: Warning, words: failure("domain", "service_id")},
+	"backup.restore_failed": {kind: "backup_restore_failed", severity: Critical, words: failure("domain", "service_id")},
+	"domain.expiring": {kind: "domain_expiring", severity: Warning, words: func(o object) map[string]string {
+		return map[string]string{"Domain": o.text("unicode_name"), "Days": o.text("days")}
+	}},
+	"domain.expired":                {kind: "domain_expired", severity: Critical, words: named},
+	"domain.transfer_out_requested": {kind: "domain_transfer_out", severity: Critical, words: named},
+	"domain.transferred_out":        {kind: "domain_transferred", severity: Critical, words: named}, // perhaps by a thief
+	"domain.registration_failed":    {kind: "domain_registration_failed", severity: Warning, words: refused},
+	"domain.transfer_in_failed":     {kind: "domain_transfer_failed", severity: Warning, words: refused},
+	"webhook.endpoint_disabled": {kind: "webhook_disabled", severity: Warning, words: func(o object) map[string]string {
+		return map[string]string{"Host": o.text("host")}
+	}},
+}
+
+// of makes the notification of an event; false when the event has none.
+func of(e outbox.Stored) (notification, bool, error) {
+	r, ok := rules[e.Type]
+	if !ok {
+		return notification{}, false, nil
+	}
+	var data object
+	if err := json.Unmarshal(e.Data, &data); err != nil {
+		return notification{}, false, fmt.Errorf("notifications: data of %s: %w", e.UID, err)
+	}
+	if r.calm != nil && r.calm(data) {
+		r.severity = Info
+	}
+	return notification{
+		accountID: e.AccountID, eventUID: e.UID, kind: r.kind, severity: r.severity, subject: e.Subject, subjectID: e.SubjectID,
+		words: r.words(data),
+	}, true, nil
+}
+
+// notification is a row of the table.
+type notification struct {
+	id, accountID int64
+	eventUID      string
+	kind          string
+	severity      Severity
+	subject       string
+	subjectID     int64
+	words         map[string]string
+	createdAt     time.Time
+	readAt        *time.Time
+}
+
+// title and body are the texts in a language. A reason that is an error key is replaced by that error's text.
+func (n notification) title(lang string) string { return n.say(lang, ".title") }
+func (n notification) body(lang string) string  { return n.say(lang, ".body") }
+
+func (n notification) say(lang, part string) string {
+	data := map[string]any{"Reason": ""}
+	for name, v := range n.words {
+		data[name] = v
+	}
+	if key := n.words["Reason"]; key != "" && i18n.Has(lang, "error."+key) {
+		data["Reason"] = i18n.T(lang, "error."+key, nil)
+	}
+	return i18n.T(lang, "notification."+n.kind+part, data)
+}
+
+// link is the page or the operation that the notification refers to, below the installation's address.
+func (n notification) link() string {
+	switch n.subject {
+	case "service":
+		return fmt.Sprintf("/api/v1/services/%d", n.subjectID)
+	case "order":
+		return fmt.Sprintf("/api/v1/orders/%d", n.subjectID)
+	case "domain":
+		return fmt.Sprintf("/api/v1/domains/%d", n.subjectID)
+	case "topup":
+		return fmt.Sprintf("/api/v1/wallet/topups/%d", n.subjectID)
+	default:
+		return ""
+	}
+}
+
+// EventTypes are the types of events that Follow handles.
+func EventTypes() []string { return slices.Sorted(maps.Keys(rules)) }

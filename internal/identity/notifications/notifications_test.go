@@ -1,0 +1,275 @@
+package notifications_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"stead.dev/stead/internal/identity/notifications"
+	"stead.dev/stead/internal/platform/api/apitest"
+	"stead.dev/stead/internal/platform/clock"
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/i18n"
+	"stead.dev/stead/internal/platform/jobs"
+	"stead.dev/stead/internal/platform/outbox"
+	"stead.dev/stead/internal/platform/testkit"
+	"stead.dev/stead/internal/port/mailer"
+)
+
+type owners map[int64]notifications.Recipient
+
+func (o owners) Recipient(_ context.Context, _ db.Querier, id int64) (notifications.Recipient, error) {
+	r, ok := o[id]
+	if !ok {
+		return r, errors.New("no such account")
+	}
+	return r, nil
+}
+
+// post keeps what is sent; rejects is answered as long as it is set.
+type post struct {
+	sent    []mailer.Message
+	rejects error
+}
+
+func (p *post) Send(_ context.Context, m mailer.Message) error {
+	if p.rejects != nil {
+		return p.rejects
+	}
+	if err := m.Check(); err != nil {
+		return err
+	}
+	p.sent = append(p.sent, m)
+	return nil
+}
+
+type world struct {
+	t    *testing.T
+	db   *db.DB
+	clk  *clock.Fake
+	post *post
+	*notifications.Service
+	queue *jobs.Queue
+	edge  http.Handler
+}
+
+func engines(t *testing.T, f func(t *testing.T, w *world)) {
+	t.Helper()
+	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
+		q, err := jobs.New(d, jobs.Config{MaxWorkers: 2, Logger: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := &world{t: t, db: d, clk: clk, post: &post{}, queue: q}
+		w.Service = notifications.New(notifications.Config{
+			DB: d, Queue: q, Mailer: w.post, Company: "Stead", Support: "help@stead.test",
+			Recipients: owners{
+				1: {Email: "ann@stead.test", Name: "Ann", Locale: "ru", Open: true},
+				2: {Email: "bob@stead.test", Name: "Bob", Locale: "en"},
+			},
+		})
+		w.Connect(notifications.Needs{Pushes: notifications.NoDevices{}})
+		w.Register(q.Workers())
+		scopes := []string{"profile"}
+		w.edge = apitest.NewEdge(t, d, clk, apitest.Tokens{
+			"own":   {AccountID: 1, ApplicationID: 1, Scopes: scopes},
+			"other": {AccountID: 2, ApplicationID: 1, Scopes: scopes},
+		}, w.Operations())
+		f(t, w)
+	})
+}
+
+// hear tells the section of an event as the outbox does.
+func (w *world) hear(e outbox.Stored) {
+	w.t.Helper()
+	if err := w.db.InTx(w.t.Context(), func(ctx context.Context, tx *db.Tx) error { return w.Follow(ctx, tx, e) }); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+type answer struct {
+	Data []struct {
+		ID                          int64
+		Kind, Severity, Title, Body string
+		Link                        *string
+		ReadAt                      *time.Time `json:"read_at"`
+	}
+	Meta   struct{ Total, Unread int }
+	Marked int64
+	Error  string
+}
+
+func (w *world) call(token, method, path, body string) (int, answer) {
+	w.t.Helper()
+	rec := apitest.Call(w.edge, token, method, "/api/v1/notifications"+path, body, "Accept-Language", "en")
+	var a answer
+	if err := json.Unmarshal(rec.Body.Bytes(), &a); err != nil {
+		w.t.Fatalf("%s: %v", rec.Body, err)
+	}
+	return rec.Code, a
+}
+
+func event(uid, typ, data string) outbox.Stored {
+	return outbox.Stored{UID: uid, Type: typ, AccountID: 1, Subject: "service", SubjectID: 9, Data: json.RawMessage(data)}
+}
+
+func TestAnEventIsNotedOnceAndReadByItsOwnerOnly(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w *world) {
+		for range 2 { // told twice
+			w.hear(event("evt_1", "service.suspended", `{"domain":"shop.test","label":"Shop"}`))
+		}
+		w.hear(event("evt_2", "order.completed", `{"number":"ORD-1","total":{"display":"$4.99"}}`))
+		w.hear(event("evt_3", "service.updated", `{}`)) // nobody is told
+		_, list := w.call("own", "GET", "", "")
+		if list.Meta.Total != 2 || list.Meta.Unread != 2 {
+			t.Fatalf("%+v", list)
+		}
+		newest, first := list.Data[0], list.Data[1]
+		if newest.Kind != "order_completed" || newest.Title != "Order ORD-1 is complete" || first.Severity != "critical" ||
+			first.Title != "Service shop.test is suspended" || *first.Link != "/api/v1/services/9" {
+			t.Errorf("%+v", list.Data)
+		}
+		if _, strangers := w.call("other", "GET", "", ""); strangers.Meta.Total != 0 {
+			t.Errorf("a stranger sees %+v", strangers)
+		}
+		ids := fmt.Sprintf(`{"ids":[%d]}`, first.ID)
+		if _, a := w.call("other", "POST", "/read", ids); a.Marked != 0 {
+			t.Error("a stranger marked it")
+		}
+		for _, want := range []int64{1, 0} {
+			if status, a := w.call("own", "POST", "/read", ids); status != 200 || a.Marked != want {
+				t.Errorf("marked %d, want %d", a.Marked, want)
+			}
+		}
+		if _, left := w.call("own", "GET", "?unread=true", ""); left.Meta.Total != 1 || left.Meta.Unread != 1 || left.Data[0].ID != newest.ID {
+			t.Errorf("unread: %+v", left)
+		}
+		if _, a := w.call("own", "POST", "/read", `{"all":true}`); a.Marked != 1 {
+			t.Errorf("all: %+v", a)
+		}
+		many := `{"ids":[1` + strings.Repeat(",1", 100) + `]}`
+		for _, body := range []string{`{}`, `{"ids":[]}`, `{"ids":[1],"all":true}`, `{"all":false}`, many} {
+			if status, a := w.call("own", "POST", "/read", body); status != 422 || a.Error != "validation_failed" {
+				t.Errorf("%.40s: %d %s", body, status, a.Error)
+			}
+		}
+	})
+}
+
+func TestWhatCannotWaitIsMailedInTheOwnersLanguage(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		if err := w.queue.Start(ctx); err != nil {
+			t.Fatal(err)
+		}
+		defer func() {
+			if err := w.queue.Stop(context.WithoutCancel(ctx)); err != nil {
+				t.Error(err)
+			}
+		}()
+		w.hear(event("evt_0", "order.completed", `{"number":"ORD-1"}`)) // can wait
+		closed := event("evt_1", "service.suspended", `{"domain":"b.test"}`)
+		closed.AccountID = 2
+		w.hear(closed)
+		w.hear(event("evt_2", "ssl.failed", `{"common_name":"shop.test\r\nBcc: all@stead.test","error_key":"ssl_rate_limited"}`))
+		done := func() bool {
+			var n int
+			if err := w.db.QueryRow(ctx, `SELECT count(*) FROM river_job WHERE kind = 'notifications.mail' AND state = 'completed'`).Scan(&n); err != nil {
+				t.Fatal(err)
+			}
+			return n == 2
+		}
+		testkit.Eventually(t, time.Minute, done, "the mails are sent")
+		if len(w.post.sent) != 1 {
+			t.Fatalf("sent %d mails", len(w.post.sent))
+		}
+		m := w.post.sent[0]
+		if m.To != "ann@stead.test" || strings.ContainsAny(m.Subject, "\r\n") || !strings.Contains(m.Subject, "сертификат") ||
+			!strings.Contains(m.Text, "help@stead.test") || !strings.Contains(m.Text, i18n.T("ru", "error.ssl_rate_limited", nil)) {
+			t.Errorf("%+v", m)
+		}
+	})
+}
+
+// TestTheEndOfAServiceIsToldInTime: an owner who is no reseller hears of no webhooks (resources, sections 1 and 11).
+// What the wallet is going to pay, what fails for days on end, and an end that its owner has ordered need no mail.
+func TestTheEndOfAServiceIsToldInTime(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w *world) {
+		for i, c := range []struct{ typ, data, kind, severity, words string }{
+			{"service.renewal_upcoming", `{"domain":"a.test","status":"active","auto_renew":false,"days":7}`, "service_expiring", "warning", "in 7 days"},
+			{"service.renewal_upcoming", `{"domain":"a.test","status":"active","auto_renew":true,"days":7}`, "service_expiring", "info", "a.test"},
+			{"service.renewal_failed", `{"label":"Shop","status":"active","error_key":"insufficient_funds"}`, "service_renewal_failed", "warning", "not enough money"},
+			{"service.renewal_failed", `{"domain":"a.test","status":"past_due","error_key":"insufficient_funds"}`, "service_renewal_failed", "warning", "a.test"},
+			{"service.renewal_failed", `{"domain":"a.test","status":"suspended","error_key":"insufficient_funds"}`, "service_renewal_failed", "info", "a.test"},
+			{"service.termination_scheduled", `{"domain":"a.test","status":"suspended","days":3}`, "service_ending", "critical", "in 3 days"},
+			{"service.termination_scheduled", `{"domain":"a.test","status":"active","days":20}`, "service_ending", "info", "in 20 days"},
+			{"domain.transferred_out", `{"unicode_name":"a.test"}`, "domain_transferred", "critical", "a.test"},
+			{"domain.registration_failed", `{"unicode_name":"a.test","error_key":"domain_unavailable"}`, "domain_registration_failed", "warning", "already taken"},
+			{"domain.transfer_in_failed", `{"unicode_name":"a.test","error_key":"auth_code_invalid"}`, "domain_transfer_failed", "warning", "transfer code"},
+		} {
+			w.hear(event(fmt.Sprint("evt_", i), c.typ, c.data))
+			_, list := w.call("own", "GET", "", "")
+			if n := list.Data[0]; list.Meta.Total != i+1 || n.Kind != c.kind || n.Severity != c.severity || !strings.Contains(n.Body, c.words) {
+				t.Errorf("%s %s: %+v", c.typ, c.data, n)
+			}
+		}
+	})
+}
+
+func TestEveryKindHasItsWordsInEveryLanguage(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w *world) {
+		for i, typ := range notifications.EventTypes() {
+			w.hear(event(fmt.Sprint("evt_", i), typ, `{}`)) // an event with less than it should have is no failure
+		}
+		_, list := w.call("own", "GET", "?per_page=50", "")
+		if len(list.Data) != len(notifications.EventTypes()) {
+			t.Fatalf("%d notifications", len(list.Data))
+		}
+		for _, n := range list.Data {
+			for _, lang := range i18n.Supported() {
+				for _, part := range []string{"title", "body"} {
+					if id := "notification." + n.Kind + "." + part; !i18n.Has(lang, id) {
+						t.Errorf("%s is missing in %s", id, lang)
+					}
+				}
+			}
+			if strings.Contains(n.Title+n.Body, "<no value>") {
+				t.Errorf("%+v", n)
+			}
+		}
+	})
+}
+
+func TestOldNotificationsAreForgotten(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w *world) {
+		w.hear(event("evt_1", "order.completed", `{}`))
+		w.clk.Advance(89 * 24 * time.Hour)
+		w.hear(event("evt_2", "order.completed", `{}`))
+		left := func() int {
+			t.Helper()
+			if err := w.Clean(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			_, list := w.call("own", "GET", "", "")
+			return list.Meta.Total
+		}
+		if n := left(); n != 2 {
+			t.Errorf("before ninety days: %d", n)
+		}
+		w.clk.Advance(2 * 24 * time.Hour)
+		if n := left(); n != 1 {
+			t.Errorf("after ninety days: %d", n)
+		}
+	})
+}

@@ -1,0 +1,22 @@
+package notifications
+
+import (
+	"testing"
+
+	"stead.dev/stead/internal/platform/clock"
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/page"
+	"stead.dev/stead/internal/platform/testkit"
+)
+
+func TestNoQueryReadsAWholeTable(t *testing.T) {
+	t.Parallel()
+	testkit.Engines(t, func(t *testing.T, d *db.DB, _ *clock.Fake) {
+		for _, unread := range []bool{false, true} {
+			testkit.Indexed(t, d, func(q db.Querier) error {
+				_, _, _, err := list(t.Context(), q, 1, unread, page.Params{Page: 1, PerPage: 20})
+				return err
+			})
+		}
+	})
+}

@@ -1,0 +1,144 @@
+package notifications
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/i18n"
+	"stead.dev/stead/internal/platform/jobs"
+	"stead.dev/stead/internal/platform/outbox"
+	"stead.dev/stead/internal/platform/page"
+	"stead.dev/stead/internal/port/mailer"
+)
+
+// Recipient is the owner of an account, as mails need it.
+type Recipient struct {
+	Email  string
+	Name   string
+	Locale string
+	Open   bool // neither suspended nor closed
+}
+
+// Recipients finds the owners of accounts.
+type Recipients interface {
+	Recipient(ctx context.Context, q db.Querier, accountID int64) (Recipient, error)
+}
+
+// Pushes puts notifications on devices.
+type Pushes interface {
+	// Announce pushes a new notification, after the transaction that creates it.
+	Announce(ctx context.Context, tx *db.Tx, accountID, notificationID int64) error
+}
+
+// Config configures the section; all but Support is required.
+type Config struct {
+	DB         *db.DB
+	Queue      jobs.Enqueuer
+	Recipients Recipients
+	Mailer     mailer.Mailer
+	Company    string
+	Support    string // address that answers customers' mail
+}
+
+// Needs is what the section needs of others; every field is required.
+type Needs struct {
+	Pushes Pushes
+}
+
+// NoDevices is the Pushes of who has no devices to put notifications on.
+type NoDevices struct{}
+
+// Announce implements Pushes.
+func (NoDevices) Announce(context.Context, *db.Tx, int64, int64) error { return nil }
+
+// Service is the section's use cases.
+type Service struct {
+	Config
+	Needs
+}
+
+// New makes the section.
+func New(c Config) *Service { return &Service{Config: c} }
+
+// Connect gives the section what it needs of others, before anything else is asked of it.
+func (s *Service) Connect(n Needs) { s.Needs = n }
+
+// Follow handles an event and stores the owner's notification.
+func (s *Service) Follow(ctx context.Context, tx *db.Tx, e outbox.Stored) error {
+	n, ok, err := of(e)
+	if err != nil || !ok {
+		return err
+	}
+	id, err := insert(ctx, tx, n)
+	if err != nil || id == 0 {
+		return err
+	}
+	if err := s.Pushes.Announce(ctx, tx, n.accountID, id); err != nil {
+		return err
+	}
+	if !n.severity.mailed() {
+		return nil
+	}
+	return s.Queue.Enqueue(ctx, tx, mailArgs{NotificationID: id}, nil)
+}
+
+// mail sends a notification to its owner.
+func (s *Service) mail(ctx context.Context, id int64) error {
+	n, err := get(ctx, s.DB, id)
+	if errors.Is(err, db.ErrNoRows) {
+		return nil // deleted meanwhile
+	}
+	if err != nil {
+		return err
+	}
+	to, err := s.Recipients.Recipient(ctx, s.DB, n.accountID)
+	if err != nil || !to.Open {
+		return err
+	}
+	text := func(key string, data map[string]any) string { return i18n.T(to.Locale, "notification.mail."+key, data) }
+	parts := []string{text("greeting", map[string]any{"Name": to.Name}), n.body(to.Locale), text("signature", map[string]any{"Company": s.Company})}
+	if s.Support != "" {
+		parts = append(parts, text("support", map[string]any{"Support": s.Support}))
+	}
+	err = s.Mailer.Send(ctx, mailer.Message{
+		ID: "notification-" + strconv.FormatInt(id, 10), To: to.Email, Subject: oneLine(n.title(to.Locale)), Text: strings.Join(parts, "\n\n") + "\n",
+	})
+	if errors.Is(err, mailer.ErrRejected) {
+		return jobs.Cancel(err)
+	}
+	return err
+}
+
+// oneLine keeps a name that a customer chose from being more than a part of a line.
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// most is how many notifications one request can mark.
+const most = 100
+
+// markRead marks an account's notifications: those with the ids, or all.
+func (s *Service) markRead(ctx context.Context, accountID int64, ids []int64, all bool) (marked int64, err error) {
+	switch {
+	case all == (len(ids) > 0):
+		return 0, fault.Invalid("ids", "notifications_which")
+	case len(ids) > most:
+		return 0, fault.InvalidData("ids", "too_many", map[string]any{"Max": most})
+	}
+	err = s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+		marked, err = read(ctx, tx, accountID, ids)
+		return err
+	})
+	return marked, err
+}
+
+func (s *Service) list(ctx context.Context, accountID int64, unread bool, p page.Params) ([]notification, int, int, error) {
+	return list(ctx, s.DB, accountID, unread, p)
+}
+
+// Clean deletes notifications after their retention. A periodic job calls it.
+func (s *Service) Clean(ctx context.Context) error {
+	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error { return clean(ctx, tx, tx.Now.Add(-retention)) })
+}

@@ -1,0 +1,79 @@
+package notifications
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/page"
+)
+
+const columns = `id, account_id, event_uid, kind, severity, subject, subject_id, words, created_at, read_at`
+
+func scan(row db.Row) (n notification, err error) {
+	var words string
+	err = row.Scan(&n.id, &n.accountID, &n.eventUID, &n.kind, &n.severity, &n.subject, &n.subjectID, &words, &n.createdAt, &n.readAt)
+	if err == nil {
+		err = json.Unmarshal([]byte(words), &n.words)
+	}
+	return n, err
+}
+
+func get(ctx context.Context, q db.Querier, id int64) (notification, error) {
+	return scan(q.QueryRow(ctx, `SELECT `+columns+` FROM notifications WHERE id = $1`, id))
+}
+
+// list reads one page of an account's notifications, the newest first, and the number of unread ones.
+func list(ctx context.Context, q db.Querier, accountID int64, unread bool, p page.Params) (rows []notification, total, left int, err error) {
+	if err := q.QueryRow(ctx, `SELECT count(*) FROM notifications WHERE account_id = $1 AND read_at IS NULL`, accountID).Scan(&left); err != nil {
+		return nil, 0, 0, err
+	}
+	where := ` FROM notifications WHERE account_id = $1`
+	if unread {
+		where += ` AND read_at IS NULL`
+	}
+	if err := q.QueryRow(ctx, `SELECT count(*)`+where, accountID).Scan(&total); err != nil {
+		return nil, 0, 0, err
+	}
+	rows, err = db.Collect(ctx, q, scan, `SELECT `+columns+where+` ORDER BY id DESC LIMIT $2 OFFSET $3`, accountID, p.Limit(), p.Offset())
+	return rows, total, left, err
+}
+
+// insert returns 0 for an event that has its notification already.
+func insert(ctx context.Context, tx *db.Tx, n notification) (id int64, err error) {
+	words, err := json.Marshal(n.words)
+	if err != nil {
+		return 0, err
+	}
+	err = tx.QueryRow(ctx, `INSERT INTO notifications (account_id, event_uid, kind, severity, subject, subject_id, words, created_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (event_uid) DO NOTHING RETURNING id`,
+		n.accountID, n.eventUID, n.kind, n.severity, n.subject, n.subjectID, string(words), tx.Now).Scan(&id)
+	if errors.Is(err, db.ErrNoRows) {
+		return 0, nil
+	}
+	return id, err
+}
+
+// read marks the account's notifications with the given ids as read, or all when there are none.
+func read(ctx context.Context, tx *db.Tx, accountID int64, ids []int64) (int64, error) {
+	query, args := `UPDATE notifications SET read_at = $1 WHERE account_id = $2 AND read_at IS NULL`, []any{tx.Now, accountID}
+	if len(ids) > 0 {
+		marks := make([]string, len(ids))
+		for i, id := range ids {
+			args = append(args, id)
+			marks[i] = fmt.Sprintf("$%d", len(args))
+		}
+		query += ` AND id IN (` + strings.Join(marks, ", ") + `)`
+	}
+	return tx.Exec(ctx, query, args...)
+}
+
+// clean deletes the notifications from before t.
+func clean(ctx context.Context, tx *db.Tx, t time.Time) error {
+	_, err := tx.Exec(ctx, `DELETE FROM notifications WHERE created_at < $1`, t)
+	return err
+}

@@ -1,0 +1,233 @@
+package oauth
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"stead.dev/stead/internal/platform/db"
+)
+
+// grant is one authorization with its code and tokens.
+type grant struct {
+	id, accountID, applicationID int64
+	scopes                       Scopes
+	// session is the browser session that the grant ends with, if any.
+	session *int64
+}
+
+func insertGrant(ctx context.Context, tx *db.Tx, g grant, expires time.Time) (id int64, err error) {
+	err = tx.QueryRow(ctx, `INSERT INTO oauth_grants (account_id, application_id, scopes, created_at, expires_at, session_id)
+		VALUES ($1, $2, $3, $4, $5, $6) RETURNING id`,
+		g.accountID, g.applicationID, g.scopes.String(), tx.Now, expires, g.session).Scan(&id)
+	return id, err
+}
+
+// extendGrant locks the grant for this transaction and prolongs it; ErrNoRows when it has ended.
+func extendGrant(ctx context.Context, tx *db.Tx, id int64, expires time.Time) (g grant, err error) {
+	var scopes string
+	err = tx.QueryRow(ctx, `UPDATE oauth_grants SET expires_at = $2, last_used_at = $3 WHERE id = $1 AND ended_at IS NULL
+		RETURNING id, account_id, application_id, scopes`, id, expires, tx.Now).Scan(&g.id, &g.accountID, &g.applicationID, &scopes)
+	g.scopes, _ = parseScopes(scopes)
+	return g, err
+}
+
+func endGrant(ctx context.Context, tx *db.Tx, id int64, reason string) error {
+	_, err := tx.Exec(ctx, `UPDATE oauth_grants SET ended_at = $2, end_reason = $3 WHERE id = $1 AND ended_at IS NULL`, id, tx.Now, reason)
+	return err
+}
+
+func endGrantsOfConnection(ctx context.Context, tx *db.Tx, account, application int64, reason string) error {
+	_, err := tx.Exec(ctx, `UPDATE oauth_grants SET ended_at = $3, end_reason = $4
+		WHERE account_id = $1 AND application_id = $2 AND ended_at IS NULL`, account, application, tx.Now, reason)
+	return err
+}
+
+func endGrantsOfApplication(ctx context.Context, tx *db.Tx, application int64, reason string) error {
+	_, err := tx.Exec(ctx, `UPDATE oauth_grants SET ended_at = $2, end_reason = $3
+		WHERE application_id = $1 AND ended_at IS NULL`, application, tx.Now, reason)
+	return err
+}
+
+func endGrantsOfAccount(ctx context.Context, tx *db.Tx, account int64, reason string) error {
+	_, err := tx.Exec(ctx, `UPDATE oauth_grants SET ended_at = $2, end_reason = $3
+		WHERE account_id = $1 AND ended_at IS NULL`, account, tx.Now, reason)
+	return err
+}
+
+func endGrantsOfSession(ctx context.Context, tx *db.Tx, account, session int64, reason string) error {
+	_, err := tx.Exec(ctx, `UPDATE oauth_grants SET ended_at = $3, end_reason = $4
+		WHERE account_id = $1 AND session_id = $2 AND ended_at IS NULL`, account, session, tx.Now, reason)
+	return err
+}
+
+func endGrantsOfOtherSessions(ctx context.Context, tx *db.Tx, account, session int64, reason string) error {
+	_, err := tx.Exec(ctx, `UPDATE oauth_grants SET ended_at = $3, end_reason = $4
+		WHERE account_id = $1 AND session_id <> $2 AND ended_at IS NULL`, account, session, tx.Now, reason)
+	return err
+}
+
+func noteUse(ctx context.Context, tx *db.Tx, id int64, at time.Time) error {
+	_, err := tx.Exec(ctx, `UPDATE oauth_grants SET last_used_at = $2
+		WHERE id = $1 AND (last_used_at IS NULL OR last_used_at < $2)`, id, at)
+	return err
+}
+
+// code is an authorization code as it was issued.
+type code struct {
+	grantID     int64
+	redirectURI string
+	challenge   *string
+	expiresAt   time.Time
+}
+
+func insertCode(ctx context.Context, tx *db.Tx, hash []byte, c code) error {
+	_, err := tx.Exec(ctx, `INSERT INTO oauth_codes (hash, grant_id, redirect_uri, challenge, created_at, expires_at)
+		VALUES ($1, $2, $3, $4, $5, $6)`, hash, c.grantID, c.redirectURI, c.challenge, tx.Now, c.expiresAt)
+	return err
+}
+
+// useCode marks an unused code of the application as used. This one statement decides between two concurrent uses.
+func useCode(ctx context.Context, tx *db.Tx, hash []byte, application int64) (c code, found bool, err error) {
+	err = tx.QueryRow(ctx, `UPDATE oauth_codes SET used_at = $3
+		WHERE hash = $1 AND used_at IS NULL AND grant_id IN (SELECT id FROM oauth_grants WHERE application_id = $2)
+		RETURNING grant_id, redirect_uri, challenge, expires_at`, hash, application, tx.Now).
+		Scan(&c.grantID, &c.redirectURI, &c.challenge, &c.expiresAt)
+	return c, err == nil, orNone(err)
+}
+
+// grantOfUsedCode finds the grant of a code that is presented again.
+func grantOfUsedCode(ctx context.Context, tx *db.Tx, hash []byte, application int64) (id int64, found bool, err error) {
+	err = tx.QueryRow(ctx, `SELECT g.id FROM oauth_codes c JOIN oauth_grants g ON g.id = c.grant_id
+		WHERE c.hash = $1 AND g.application_id = $2 AND c.used_at IS NOT NULL`, hash, application).Scan(&id)
+	return id, err == nil, orNone(err)
+}
+
+func insertAccess(ctx context.Context, tx *db.Tx, hash []byte, grantID int64, scopes Scopes, expires time.Time) error {
+	_, err := tx.Exec(ctx, `INSERT INTO oauth_access_tokens (hash, grant_id, scopes, created_at, expires_at)
+		VALUES ($1, $2, $3, $4, $5)`, hash, grantID, scopes.String(), tx.Now, expires)
+	return err
+}
+
+func insertRefresh(ctx context.Context, tx *db.Tx, hash []byte, grantID int64, parent *int64, expires time.Time) error {
+	_, err := tx.Exec(ctx, `INSERT INTO oauth_refresh_tokens (hash, grant_id, parent_id, created_at, expires_at)
+		VALUES ($1, $2, $3, $4, $5)`, hash, grantID, parent, tx.Now, expires)
+	return err
+}
+
+// refresh is a refresh token as it was presented.
+type refresh struct {
+	id, grantID int64
+	expiresAt   time.Time
+}
+
+// useRefresh marks an unused refresh token of the application as used; of many concurrent uses, one succeeds.
+func useRefresh(ctx context.Context, tx *db.Tx, hash []byte, application int64) (r refresh, found bool, err error) {
+	err = tx.QueryRow(ctx, `UPDATE oauth_refresh_tokens SET used_at = $3
+		WHERE hash = $1 AND used_at IS NULL AND grant_id IN (SELECT id FROM oauth_grants WHERE application_id = $2)
+		RETURNING id, grant_id, expires_at`, hash, application, tx.Now).Scan(&r.id, &r.grantID, &r.expiresAt)
+	return r, err == nil, orNone(err)
+}
+
+func usedRefresh(ctx context.Context, tx *db.Tx, hash []byte, application int64) (r refresh, found bool, err error) {
+	err = tx.QueryRow(ctx, `SELECT t.id, t.grant_id, t.expires_at FROM oauth_refresh_tokens t JOIN oauth_grants g ON g.id = t.grant_id
+		WHERE t.hash = $1 AND g.application_id = $2 AND t.used_at IS NOT NULL`, hash, application).Scan(&r.id, &r.grantID, &r.expiresAt)
+	return r, err == nil, orNone(err)
+}
+
+func keepAnswer(ctx context.Context, tx *db.Tx, refreshID int64, sealed []byte) error {
+	_, err := tx.Exec(ctx, `UPDATE oauth_refresh_tokens SET answer = $2 WHERE id = $1`, refreshID, sealed)
+	return err
+}
+
+// takeAnswer returns the kept answer of a used refresh token: once, within the grace, while the grant lives. The first
+// use of a token from that answer deletes it (forgetAnswers).
+func takeAnswer(ctx context.Context, tx *db.Tx, refreshID int64, usedAfter time.Time) (sealed []byte, found bool, err error) {
+	err = tx.QueryRow(ctx, `UPDATE oauth_refresh_tokens SET answered_again_at = $3
+		WHERE id = $1 AND answered_again_at IS NULL AND answer IS NOT NULL AND used_at > $2
+			AND grant_id IN (SELECT id FROM oauth_grants WHERE ended_at IS NULL)
+		RETURNING answer`, refreshID, usedAfter, tx.Now).Scan(&sealed)
+	return sealed, err == nil, orNone(err)
+}
+
+// forgetAnswers deletes the kept answers of a grant: once a new token is used, its answer was not lost.
+func forgetAnswers(ctx context.Context, tx *db.Tx, grantID int64) error {
+	_, err := tx.Exec(ctx, `UPDATE oauth_refresh_tokens SET answer = NULL WHERE grant_id = $1 AND answer IS NOT NULL`, grantID)
+	return err
+}
+
+// issued is an access or refresh token with the data that decides whether it is valid.
+type issued struct {
+	id, grantID, accountID, applicationID int64
+	clientID                              string
+	scopes                                Scopes // limited to what the application may have today
+	sandbox, firstParty                   bool
+	createdAt, expiresAt                  time.Time
+	// revoked says that the token, its grant, or its application has ended.
+	revoked bool
+}
+
+func scanIssued(r db.Row) (t issued, err error) {
+	var (
+		scopes, allowed                   string
+		revoked, ended, disabled, deleted *time.Time
+	)
+	err = r.Scan(&t.id, &t.grantID, &t.accountID, &t.applicationID, &t.clientID, &scopes, &allowed, &t.sandbox, &t.firstParty,
+		&t.createdAt, &t.expiresAt, &revoked, &ended, &disabled, &deleted)
+	asked, _ := parseScopes(scopes)
+	may, _ := parseScopes(allowed)
+	t.scopes = asked.And(may)
+	t.revoked = revoked != nil || ended != nil || disabled != nil || deleted != nil
+	return t, err
+}
+
+func accessByHash(ctx context.Context, q db.Querier, hash []byte) (t issued, found bool, err error) {
+	t, err = scanIssued(q.QueryRow(ctx, `SELECT t.id, g.id, g.account_id, a.id, a.client_id, t.scopes, a.scopes, a.sandbox, a.first_party,
+			t.created_at, t.expires_at, t.revoked_at, g.ended_at, a.disabled_at, a.deleted_at
+		FROM oauth_access_tokens t JOIN oauth_grants g ON g.id = t.grant_id JOIN oauth_applications a ON a.id = g.application_id
+		WHERE t.hash = $1`, hash))
+	return t, err == nil, orNone(err)
+}
+
+func refreshByHash(ctx context.Context, q db.Querier, hash []byte) (t issued, found bool, err error) {
+	t, err = scanIssued(q.QueryRow(ctx, `SELECT t.id, g.id, g.account_id, a.id, a.client_id, g.scopes, a.scopes, a.sandbox, a.first_party,
+			t.created_at, t.expires_at, t.used_at, g.ended_at, a.disabled_at, a.deleted_at
+		FROM oauth_refresh_tokens t JOIN oauth_grants g ON g.id = t.grant_id JOIN oauth_applications a ON a.id = g.application_id
+		WHERE t.hash = $1`, hash))
+	return t, err == nil, orNone(err)
+}
+
+func revokeAccess(ctx context.Context, tx *db.Tx, id int64) error {
+	_, err := tx.Exec(ctx, `UPDATE oauth_access_tokens SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL`, id, tx.Now)
+	return err
+}
+
+// orNone returns nil for "no such row".
+func orNone(err error) error {
+	if errors.Is(err, db.ErrNoRows) {
+		return nil
+	}
+	return err
+}
+
+func dropAnswers(ctx context.Context, tx *db.Tx, usedBefore time.Time) (int64, error) {
+	return tx.Exec(ctx, `UPDATE oauth_refresh_tokens SET answer = NULL WHERE id IN
+		(SELECT id FROM oauth_refresh_tokens WHERE answer IS NOT NULL AND used_at < $1 LIMIT $2)`, usedBefore, cleanBatch)
+}
+
+// deleteExpired deletes a batch of a table's rows that expired long ago.
+func deleteExpired(table string) func(ctx context.Context, tx *db.Tx) (int64, error) {
+	query := `DELETE FROM ` + table + ` WHERE id IN (SELECT id FROM ` + table + ` WHERE expires_at < $1 ORDER BY expires_at LIMIT $2)`
+	return func(ctx context.Context, tx *db.Tx) (int64, error) {
+		return tx.Exec(ctx, query, tx.Now.Add(-keepExpired), cleanBatch)
+	}
+}
+
+// deleteDeleted deletes applications that were deleted and have no grant left.
+func deleteDeleted(ctx context.Context, tx *db.Tx) (int64, error) {
+	return tx.Exec(ctx, `DELETE FROM oauth_applications WHERE id IN (
+		SELECT a.id FROM oauth_applications a WHERE a.deleted_at < $1
+			AND NOT EXISTS (SELECT 1 FROM oauth_grants g WHERE g.application_id = a.id)
+			AND NOT EXISTS (SELECT 1 FROM oauth_consents c WHERE c.application_id = a.id)
+		LIMIT $2)`, tx.Now.Add(-keepExpired), cleanBatch)
+}

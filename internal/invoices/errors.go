@@ -1,6 +1,0 @@
-package invoices
-
-import "stead.dev/stead/internal/platform/fault"
-
-// ErrRefundTooLarge: more is to be given back than is left of the invoice. It carries left, Money.
-var ErrRefundTooLarge = fault.Define(fault.KindUnprocessable, "refund_too_large")

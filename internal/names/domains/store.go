@@ -1,0 +1,323 @@
+package domains
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/page"
+)
+
+const columns = `id, account_id, sandbox, name, tld, status, wholesale, auto_renew, privacy, locked, transfer_out,
+	transfer_lock_until, registered_at, expires_at, nameservers, registry, client_ref, reminded, renew_at, created_at,
+	seen, handle`
+
+func scan(row db.Row) (d domain, err error) {
+	var nameservers, registry string
+	err = row.Scan(&d.id, &d.accountID, &d.sandbox, &d.name, &d.tld, &d.status, &d.wholesale, &d.autoRenew, &d.privacy, &d.locked,
+		&d.transferOut, &d.transferLockUntil, &d.registeredAt, &d.expiresAt, &nameservers, &registry, &d.clientRef, &d.reminded,
+		&d.renewAt, &d.createdAt, &d.seen, &d.handle)
+	if err == nil {
+		err = errors.Join(json.Unmarshal([]byte(nameservers), &d.nameservers), json.Unmarshal([]byte(registry), &d.registry))
+	}
+	return d, err
+}
+
+func found(d domain, err error) (domain, error) {
+	if errors.Is(err, db.ErrNoRows) {
+		return d, fault.NotFound.New()
+	}
+	return d, err
+}
+
+// get reads a domain of any owner, for jobs.
+func get(ctx context.Context, q db.Querier, id int64) (domain, error) {
+	return found(scan(q.QueryRow(ctx, `SELECT `+columns+` FROM domains WHERE id = $1`, id)))
+}
+
+func getOwn(ctx context.Context, q db.Querier, accountID, id int64) (domain, error) {
+	return found(scan(q.QueryRow(ctx, `SELECT `+columns+` FROM domains WHERE id = $1 AND account_id = $2`, id, accountID)))
+}
+
+func lock(ctx context.Context, tx *db.Tx, id int64) (domain, error) {
+	return found(scan(tx.QueryRow(ctx, `SELECT `+columns+` FROM domains WHERE id = $1`+tx.ForUpdate(), id)))
+}
+
+func lockOwn(ctx context.Context, tx *db.Tx, accountID, id int64) (domain, error) {
+	return found(scan(tx.QueryRow(ctx, `SELECT `+columns+` FROM domains WHERE id = $1 AND account_id = $2`+tx.ForUpdate(), id, accountID)))
+}
+
+// Filter selects the domains of a list; an empty member selects all.
+type Filter struct {
+	Status        Status
+	ClientRef     *string
+	ExpiresBefore *time.Time
+}
+
+// list reads one page of an account's domains, the newest first.
+func list(ctx context.Context, q db.Querier, accountID int64, f Filter, p page.Params) (rows []domain, total int, err error) {
+	where, args := `account_id = $1`, []any{accountID}
+	add := func(condition string, value any) {
+		args = append(args, value)
+		where += fmt.Sprintf(` AND `+condition+` $%d`, len(args))
+	}
+	if f.Status != "" {
+		add(`status =`, f.Status)
+	}
+	if f.ClientRef != nil {
+		add(`client_ref =`, *f.ClientRef)
+	}
+	if f.ExpiresBefore != nil {
+		add(`expires_at <`, *f.ExpiresBefore)
+	}
+	if err := q.QueryRow(ctx, `SELECT count(*) FROM domains WHERE `+where, args...).Scan(&total); err != nil {
+		return nil, 0, err
+	}
+	n := len(args)
+	rows, err = db.Collect(ctx, q, scan, fmt.Sprintf(`SELECT %s FROM domains WHERE %s ORDER BY id DESC LIMIT $%d OFFSET $%d`, columns, where, n+1, n+2),
+		append(args, p.Limit(), p.Offset())...)
+	return rows, total, err
+}
+
+// live counts an account's live domains.
+func live(ctx context.Context, q db.Querier, accountID int64) (n int, err error) {
+	err = q.QueryRow(ctx, `SELECT COUNT(*) FROM domains WHERE account_id = $1 AND status NOT IN ('transferred_out', 'cancelled', 'failed')`, accountID).Scan(&n)
+	return n, err
+}
+
+// fill reads the last operation and the zone of each domain, with one query for each of the two.
+func fill(ctx context.Context, q db.Querier, rows []domain) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	ids, names := make([]int64, len(rows)), make([]string, len(rows))
+	for i, d := range rows {
+		ids[i], names[i] = d.id, d.tld
+	}
+	in, args := db.In(q, 1, ids)
+	ops, err := db.Collect(ctx, q, scanOperation, `SELECT `+operationColumns+` FROM domains_operations WHERE id IN (
+		SELECT max(id) FROM domains_operations WHERE domain_id `+in+` GROUP BY domain_id)`, args...)
+	if err != nil {
+		return err
+	}
+	in, args = db.In(q, 1, names)
+	tlds, err := db.Collect(ctx, q, scanTLD, `SELECT tld, details FROM domains_tlds WHERE tld `+in, args...)
+	if err != nil {
+		return err
+	}
+	last, zone := map[int64]*operation{}, map[string]*tld{}
+	for _, o := range ops {
+		last[o.domainID] = &o
+	}
+	for _, t := range tlds {
+		zone[t.TLD] = &t
+	}
+	for i, d := range rows {
+		rows[i].last, rows[i].tldNow = last[d.id], zone[d.tld]
+	}
+	return nil
+}
+
+// isLive reports whether a live registration here has the name.
+func isLive(ctx context.Context, q db.Querier, name string, sandbox bool) (live bool, err error) {
+	err = q.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM domains WHERE name = $1 AND sandbox = $2
+		AND status NOT IN ('transferred_out', 'cancelled', 'failed'))`, name, sandbox).Scan(&live)
+	return live, err
+}
+
+// readLast is the other domain of d's zone that the registry has shown last.
+func readLast(ctx context.Context, q db.Querier, d domain) (name string, err error) {
+	err = q.QueryRow(ctx, `SELECT name FROM domains WHERE step_at IS NOT NULL AND tld = $1 AND sandbox = $2 AND id <> $3 AND status = 'active'
+		ORDER BY step_at DESC LIMIT 1`, d.tld, d.sandbox, d.id).Scan(&name)
+	return name, err
+}
+
+func insert(ctx context.Context, tx *db.Tx, d domain) (id int64, err error) {
+	nameservers, err := json.Marshal(d.nameservers)
+	if err != nil {
+		return 0, err
+	}
+	err = tx.QueryRow(ctx, `INSERT INTO domains (account_id, sandbox, name, tld, status, wholesale, auto_renew, privacy, locked,
+			transfer_out, nameservers, registry, client_ref, created_at, handle)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) RETURNING id`,
+		d.accountID, d.sandbox, d.name, d.tld, d.status, d.wholesale, d.autoRenew, d.privacy, false, false, string(nameservers), "{}",
+		d.clientRef, tx.Now, d.handle).Scan(&id)
+	if db.IsUnique(err) {
+		return 0, fault.DomainUnavailable.Wrap(err)
+	}
+	return id, err
+}
+
+// put stores the registry's answer, and when it is asked again.
+func put(ctx context.Context, tx *db.Tx, d domain, next time.Time) error {
+	nameservers, err := json.Marshal(d.nameservers)
+	if err != nil {
+		return err
+	}
+	registry, err := json.Marshal(d.registry)
+	if err != nil {
+		return err
+	}
+	_, err = tx.Exec(ctx, `UPDATE domains SET status = $1, privacy = $2, locked = $3, transfer_out = $4, transfer_lock_until = $5,
+			registered_at = $6, expires_at = $7, nameservers = $8, registry = $9, reminded = $10, renew_at = $11, step_at = $12, seen = seen + 1 WHERE id = $13`,
+		d.status, d.privacy, d.locked, d.transferOut, d.transferLockUntil, d.registeredAt, d.expiresAt, string(nameservers),
+		string(registry), d.reminded, d.renewAt, next, d.id)
+	return err
+}
+
+// setStatus stores a state, unless a reading of the registry was stored meanwhile.
+func setStatus(ctx context.Context, tx *db.Tx, d domain, status Status) error {
+	_, err := tx.Exec(ctx, `UPDATE domains SET status = $1 WHERE id = $2 AND seen = $3`, status, d.id, d.seen)
+	return err
+}
+
+// end stores a final state.
+func end(ctx context.Context, tx *db.Tx, id int64, status Status) error {
+	_, err := tx.Exec(ctx, `UPDATE domains SET status = $1, step_at = NULL, renew_at = NULL WHERE id = $2`, status, id)
+	return err
+}
+
+// renewAgain stores when a refused renewal is retried.
+func renewAgain(ctx context.Context, tx *db.Tx, id int64, at time.Time) error {
+	_, err := tx.Exec(ctx, `UPDATE domains SET renew_at = $1 WHERE id = $2`, at, id)
+	return err
+}
+
+// note stores the owner's choices.
+func note(ctx context.Context, tx *db.Tx, d domain) error {
+	_, err := tx.Exec(ctx, `UPDATE domains SET auto_renew = $1, client_ref = $2 WHERE id = $3`, d.autoRenew, d.clientRef, d.id)
+	return err
+}
+
+// stepBy has the registry asked about a domain of ours by a time at the latest.
+func stepBy(ctx context.Context, tx *db.Tx, id int64, at time.Time) error {
+	_, err := tx.Exec(ctx, `UPDATE domains SET step_at = $1 WHERE id = $2 AND step_at > $1`, at, id)
+	return err
+}
+
+// stepNow has the registry asked about a live domain. A reading in progress is older, and is repeated.
+func stepNow(ctx context.Context, tx *db.Tx, name string, sandbox bool) error {
+	_, err := tx.Exec(ctx, `UPDATE domains SET step_at = $1, seen = seen + 1 WHERE name = $2 AND sandbox = $3
+		AND status NOT IN ('transferred_out', 'cancelled', 'failed') AND step_at IS NOT NULL`, tx.Now, name, sandbox)
+	return err
+}
+
+func due(ctx context.Context, q db.Querier, now time.Time, limit int) ([]int64, error) {
+	return db.Collect(ctx, q, func(row db.Row) (id int64, err error) { err = row.Scan(&id); return id, err },
+		`SELECT id FROM domains WHERE step_at <= $1 ORDER BY step_at LIMIT $2`, now, limit)
+}
+
+// postpone stores the next reading of a domain that is about to be read.
+func postpone(ctx context.Context, tx *db.Tx, id int64, at time.Time) error {
+	_, err := tx.Exec(ctx, `UPDATE domains SET step_at = $1 WHERE id = $2`, at, id)
+	return err
+}
+
+const operationColumns = `id, domain_id, order_id, kind, status, years, expires_from, sealed, failure_key, message, taken_up, created_at`
+
+func scanOperation(row db.Row) (o operation, err error) {
+	err = row.Scan(&o.id, &o.domainID, &o.orderID, &o.kind, &o.status, &o.years, &o.expiresFrom, &o.sealed, &o.failureKey, &o.message,
+		&o.takenUp, &o.createdAt)
+	return o, err
+}
+
+func getOperation(ctx context.Context, q db.Querier, id int64) (operation, error) {
+	return scanOperation(q.QueryRow(ctx, `SELECT `+operationColumns+` FROM domains_operations WHERE id = $1`, id))
+}
+
+// openOperation reports whether the domain has an open operation.
+func openOperation(ctx context.Context, q db.Querier, domainID int64) (open bool, err error) {
+	err = q.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM domains_operations WHERE domain_id = $1 AND status IN ('pending', 'attempted'))`,
+		domainID).Scan(&open)
+	return open, err
+}
+
+func insertOperation(ctx context.Context, tx *db.Tx, o operation) (id int64, err error) {
+	err = tx.QueryRow(ctx, `INSERT INTO domains_operations (domain_id, order_id, kind, status, years, expires_from, sealed, created_at)
+		VALUES ($1, $2, $3, 'pending', $4, $5, $6, $7) RETURNING id`,
+		o.domainID, o.orderID, o.kind, o.years, o.expiresFrom, o.sealed, tx.Now).Scan(&id)
+	if db.IsUnique(err) {
+		return 0, fault.JobRunning.Wrap(err)
+	}
+	return id, err
+}
+
+// takeLease leases an open operation to a worker; false when another holds the lease.
+func takeLease(ctx context.Context, tx *db.Tx, id int64, lease string, until time.Time) (bool, error) {
+	n, err := tx.Exec(ctx, `UPDATE domains_operations SET lease = $1, lease_until = $2
+		WHERE id = $3 AND status IN ('pending', 'attempted') AND (lease_until IS NULL OR lease_until <= $4)`, lease, until, id, tx.Now)
+	return n == 1, err
+}
+
+func returnLease(ctx context.Context, tx *db.Tx, id int64, lease string) error {
+	_, err := tx.Exec(ctx, `UPDATE domains_operations SET lease = NULL, lease_until = NULL WHERE id = $1 AND lease = $2`, id, lease)
+	return err
+}
+
+func returnLeases(ctx context.Context, tx *db.Tx) error {
+	_, err := tx.Exec(ctx, `UPDATE domains_operations SET lease = NULL, lease_until = NULL WHERE status IN ('pending', 'attempted')`)
+	return err
+}
+
+// setAttempted records that the registrar is about to be asked; errEnded when another holds the lease.
+func setAttempted(ctx context.Context, tx *db.Tx, id int64, lease string) error {
+	n, err := tx.Exec(ctx, `UPDATE domains_operations SET status = 'attempted'
+		WHERE id = $1 AND lease = $2 AND lease_until > $3 AND status IN ('pending', 'attempted')`, id, lease, tx.Now)
+	if err == nil && n == 0 {
+		err = errEnded
+	}
+	return err
+}
+
+// setTakenUp records that the registry has accepted an operation and decides later.
+func setTakenUp(ctx context.Context, tx *db.Tx, id int64, lease string) error {
+	_, err := tx.Exec(ctx, `UPDATE domains_operations SET taken_up = $1 WHERE id = $2 AND lease = $3`, true, id, lease)
+	return err
+}
+
+// setFinished ends an open operation and erases its sealed data; false when it has ended already, or another holds the
+// lease.
+func setFinished(ctx context.Context, tx *db.Tx, id int64, lease string, failureKey *string, message string) (bool, error) {
+	status := "done"
+	if failureKey != nil {
+		status = "failed"
+	}
+	n, err := tx.Exec(ctx, `UPDATE domains_operations SET status = $1, failure_key = $2, message = $3, finished_at = $4, sealed = NULL
+		WHERE id = $5 AND lease = $6 AND status IN ('pending', 'attempted')`, status, failureKey, message, tx.Now, id, lease)
+	return n == 1, err
+}
+
+// Waiting is a paid operation that the registry has neither completed nor refused.
+type Waiting struct {
+	ID        int64     `json:"id"`
+	DomainID  int64     `json:"domain_id"`
+	AccountID int64     `json:"account_id"`
+	OrderID   int64     `json:"order_id"`
+	Domain    string    `json:"domain"`
+	Kind      string    `json:"kind"`
+	Asked     bool      `json:"asked"` // the registrar may have received it
+	Sandbox   bool      `json:"sandbox"`
+	Since     time.Time `json:"since"`
+}
+
+const maxWaiting = 500
+
+// ListWaiting lists the operations that wait for the registry, the oldest first.
+func (s *Service) ListWaiting(ctx context.Context) ([]Waiting, error) { return listWaiting(ctx, s.DB) }
+
+func listWaiting(ctx context.Context, q db.Querier) ([]Waiting, error) {
+	all, err := db.Collect(ctx, q, func(row db.Row) (w Waiting, err error) {
+		err = row.Scan(&w.ID, &w.DomainID, &w.AccountID, &w.OrderID, &w.Domain, &w.Kind, &w.Asked, &w.Sandbox, &w.Since)
+		return w, err
+	}, `SELECT o.id, d.id, d.account_id, o.order_id, d.name, o.kind, o.status = 'attempted', d.sandbox, o.created_at
+		FROM domains_operations o JOIN domains d ON d.id = o.domain_id
+		WHERE o.status IN ('pending', 'attempted') ORDER BY o.id LIMIT $1`, maxWaiting)
+	if all == nil {
+		all = []Waiting{}
+	}
+	return all, err
+}

@@ -1,0 +1,36 @@
+// Package observe makes a running Stead visible to operators: logs, metrics and traces.
+//
+// Logs are one JSON object a line on standard error: one line for each request (package api writes it) and one for each
+// job. Metrics have few labels, and none that a caller can choose. Traces are made only when a collector is configured;
+// without one they cost nothing.
+package observe
+
+import (
+	"context"
+	"io"
+	"log/slog"
+
+	"go.opentelemetry.io/otel/trace"
+)
+
+// NewLog is a log of JSON lines at level and above. A line that is written during a traced request or job has the
+// trace's id.
+func NewLog(w io.Writer, level slog.Leveler) *slog.Logger {
+	return slog.New(traced{slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level})})
+}
+
+type traced struct{ slog.Handler }
+
+// Handle implements slog.Handler.
+func (t traced) Handle(ctx context.Context, r slog.Record) error {
+	if span := trace.SpanContextFromContext(ctx); span.IsValid() {
+		r.AddAttrs(slog.String("trace_id", span.TraceID().String()))
+	}
+	return t.Handler.Handle(ctx, r)
+}
+
+// WithAttrs implements slog.Handler.
+func (t traced) WithAttrs(attrs []slog.Attr) slog.Handler { return traced{t.Handler.WithAttrs(attrs)} }
+
+// WithGroup implements slog.Handler.
+func (t traced) WithGroup(name string) slog.Handler { return traced{t.Handler.WithGroup(name)} }

@@ -1,0 +1,134 @@
+package observe
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"stead.dev/stead/internal/platform/db"
+)
+
+// Metrics of one process, in a registry of their own.
+type Metrics struct {
+	registry *prometheus.Registry
+	requests *prometheus.HistogramVec
+	jobs     *prometheus.HistogramVec
+	inFlight prometheus.Gauge
+}
+
+// NewMetrics makes the metrics of a process of the given version.
+func NewMetrics(version string) *Metrics {
+	m := &Metrics{
+		registry: prometheus.NewRegistry(),
+		requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "stead_http_request_duration_seconds",
+			Help:    "Finished requests by operation (empty for pages and unknown addresses), method and status.",
+			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30},
+		}, []string{"operation", "method", "status"}),
+		jobs: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "stead_job_duration_seconds",
+			Help:    "Worked jobs by kind and outcome: done, failed (tried again unless it was the last time), cancelled, snoozed.",
+			Buckets: []float64{.001, .005, .01, .05, .1, .5, 1, 5, 10, 30, 60},
+		}, []string{"kind", "outcome"}),
+		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "stead_http_requests_in_flight", Help: "Requests that are being served.",
+		}),
+	}
+	build := prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "stead_build_info", Help: "Always 1; the label says which version runs.",
+		ConstLabels: prometheus.Labels{"version": version},
+	})
+	build.Set(1)
+	m.registry.MustRegister(m.requests, m.jobs, m.inFlight, build, collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return m
+}
+
+// Request counts a finished request; it is an api.Observer.
+func (m *Metrics) Request(method, operation string, status int, took time.Duration) {
+	m.requests.WithLabelValues(operation, knownMethod(method), strconv.Itoa(status)).Observe(took.Seconds())
+}
+
+// InFlight counts the requests that next is serving.
+func (m *Metrics) InFlight(next http.Handler) http.Handler {
+	return promhttp.InstrumentHandlerInFlight(m.inFlight, next)
+}
+
+// knownMethod keeps callers from inventing values of a label.
+func knownMethod(method string) string {
+	switch method {
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete,
+		http.MethodOptions:
+		return method
+	default:
+		return "other"
+	}
+}
+
+// Handler serves the metrics in Prometheus' text form.
+func (m *Metrics) Handler() http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{Registry: m.registry})
+}
+
+// Database adds the figures of the pool that writes and of the job queue.
+func (m *Metrics) Database(d *db.DB) {
+	m.registry.MustRegister(queueDepth{d})
+	if w := d.Writer(); w != nil {
+		m.registry.MustRegister(collectors.NewDBStatsCollector(w, "sqlite_writer"))
+		return
+	}
+	pool := d.Pool()
+	gauge := func(name, help string, value func() float64) {
+		m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value))
+	}
+	gauge("stead_db_connections", "Open connections of the writing pool.",
+		func() float64 { return float64(pool.Stat().TotalConns()) })
+	gauge("stead_db_connections_in_use", "Connections of the writing pool that are in use.",
+		func() float64 { return float64(pool.Stat().AcquiredConns()) })
+	gauge("stead_db_connections_max", "Bound of the writing pool.",
+		func() float64 { return float64(pool.Stat().MaxConns()) })
+	m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
+		Name: "stead_db_connection_waits_total", Help: "How often a caller waited for a connection of the writing pool.",
+	}, func() float64 { return float64(pool.Stat().EmptyAcquireCount()) }))
+}
+
+// queueDepth counts unfinished jobs when metrics are read.
+type queueDepth struct{ db *db.DB }
+
+var queueDesc = prometheus.NewDesc("stead_jobs", "Unfinished jobs of all replicas by state.", []string{"state"}, nil)
+
+func (queueDepth) Describe(ch chan<- *prometheus.Desc) { ch <- queueDesc }
+
+// Collect returns nothing when the database does not answer quickly: the other metrics matter most just then.
+func (q queueDepth) Collect(ch chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	counts := map[string]int{}
+	rows, err := q.db.Query(ctx, `SELECT CAST(state AS TEXT), COUNT(*) FROM river_job
+		WHERE state IN ('available', 'running', 'retryable', 'scheduled') GROUP BY state`)
+	if err != nil {
+		return
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var (
+			state string
+			n     int
+		)
+		if rows.Scan(&state, &n) != nil {
+			return
+		}
+		counts[state] = n
+	}
+	if rows.Err() != nil {
+		return
+	}
+	for _, state := range []string{"available", "running", "retryable", "scheduled"} {
+		ch <- prometheus.MustNewConstMetric(queueDesc, prometheus.GaugeValue, float64(counts[state]), state)
+	}
+}

@@ -1,0 +1,69 @@
+-- +goose Up
+
+-- Answers of operations that move money, kept for 24 hours under the client's Idempotency-Key. A row is written in the
+-- transaction of its effect.
+CREATE TABLE idempotency_answers (
+    principal   TEXT      NOT NULL, -- who asked: account and application, or a reseller's key
+    operation   TEXT      NOT NULL, -- method and path of the request
+    key         TEXT      NOT NULL, -- the client's Idempotency-Key
+    fingerprint {{bytes}} NOT NULL, -- hash of the request; another request with the same key is refused
+    status      INTEGER   NOT NULL, -- HTTP status of the answer
+    body        {{bytes}} NOT NULL, -- body of the answer, as it was sent
+    created_at  BIGINT    NOT NULL, -- when the request was answered
+    expires_at  BIGINT    NOT NULL, -- when the key may be used anew
+    PRIMARY KEY (principal, operation, key)
+);
+CREATE INDEX idempotency_answers_expiry ON idempotency_answers (expires_at);
+
+-- Requests counted for each throttle key and window, when several replicas share the work. A lost row only forgives
+-- requests.
+CREATE {{unlogged}} TABLE throttle_windows (
+    key        TEXT    NOT NULL PRIMARY KEY, -- policy and caller
+    started_at BIGINT  NOT NULL,             -- the caller's first request in the window
+    ends_at    BIGINT  NOT NULL,             -- when the next request opens another window
+    used       INTEGER NOT NULL              -- requests counted in the window
+);
+CREATE INDEX throttle_windows_end ON throttle_windows (ends_at);
+
+-- Events: what happened, written in the transaction of the change and handed to the subscribers by a job.
+CREATE TABLE outbox_events (
+    id         {{id}},
+    uid        TEXT    NOT NULL UNIQUE, -- public id of the event, evt_…
+    type       TEXT    NOT NULL,        -- kind of event, such as order.paid
+    account_id BIGINT  NOT NULL,        -- the account that the event concerns
+    subject    TEXT    NOT NULL,        -- kind of thing that changed, such as service
+    subject_id BIGINT  NOT NULL,        -- id of the thing that changed
+    sequence   BIGINT  NOT NULL,        -- number of the event among those of its subject, from 1
+    data       TEXT    NOT NULL,        -- JSON object: the thing after the change
+    previous   TEXT,                    -- JSON object: the members that changed, as they were; NULL when none is told
+    fan_out    BOOLEAN NOT NULL,        -- whether somebody subscribes to the type
+    fanned_at  BIGINT,                  -- when the subscribers were told; NULL before that
+    created_at BIGINT  NOT NULL,        -- when it happened; for a sandbox with a test clock, in the sandbox's time
+    UNIQUE (subject, subject_id, sequence)
+);
+CREATE INDEX outbox_events_account ON outbox_events (account_id, id);
+CREATE INDEX outbox_events_created ON outbox_events (created_at);
+
+-- The last sequence number given to the events of a subject.
+CREATE TABLE outbox_sequences (
+    subject    TEXT   NOT NULL, -- kind of thing, as in outbox_events
+    subject_id BIGINT NOT NULL, -- id of the thing
+    last       BIGINT NOT NULL, -- the number of its newest event
+    PRIMARY KEY (subject, subject_id)
+);
+
+-- News that every replica must hear within a second. Each replica reads the rows that are new to it.
+CREATE TABLE signal_messages (
+    id         {{id}},
+    topic      TEXT   NOT NULL, -- what the message is about; readers choose by it
+    payload    TEXT   NOT NULL, -- the message, in the form of its topic
+    created_at BIGINT NOT NULL  -- when it was sent; old rows are deleted
+);
+CREATE INDEX signal_messages_created ON signal_messages (created_at);
+
+-- Sections of the platform that the operator has switched off or on again. A section without a row is on.
+CREATE TABLE section_switches (
+    section    TEXT    NOT NULL PRIMARY KEY, -- name of the section
+    enabled    BOOLEAN NOT NULL,             -- whether its operations are answered
+    changed_at BIGINT  NOT NULL              -- when the operator last switched it
+);

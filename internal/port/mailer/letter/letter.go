@@ -1,0 +1,37 @@
+// Package letter formats a message for sending (RFC 5322), in the same way for every adapter.
+package letter
+
+import (
+	"errors"
+	"fmt"
+	"net/mail"
+	"strings"
+	"time"
+
+	gomail "github.com/wneessen/go-mail"
+
+	"stead.dev/stead/internal/port/mailer"
+)
+
+// Compose formats m, sent by from at the given time. An error is mailer.ErrRejected: the message can never be sent.
+func Compose(from *mail.Address, m mailer.Message, at time.Time) (*gomail.Msg, error) {
+	if err := m.Check(); err != nil {
+		return nil, err
+	}
+	l := gomail.NewMsg(gomail.WithNoDefaultUserAgent())
+	l.FromMailAddress(from)
+	if err := l.To(m.To); err != nil {
+		return nil, errors.Join(mailer.ErrRejected, fmt.Errorf("recipient: %w", err))
+	}
+	_, host, _ := strings.Cut(from.Address, "@")
+	l.SetMessageIDWithValue(m.ID + "@" + host)
+	l.SetDateWithValue(at)
+	l.Subject(m.Subject)
+	// Suppresses out-of-office replies (RFC 3834, section 5).
+	l.SetGenHeader("Auto-Submitted", "auto-generated")
+	l.SetBodyString(gomail.TypeTextPlain, m.Text)
+	if m.HTML != "" {
+		l.AddAlternativeString(gomail.TypeTextHTML, m.HTML)
+	}
+	return l, nil
+}

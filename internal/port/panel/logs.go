@@ -1,0 +1,73 @@
+package panel
+
+import (
+	"context"
+	"io"
+	"time"
+)
+
+// CapLogs is Logs.
+const CapLogs Capability = "logs"
+
+// LogType selects a log of an account.
+type LogType string
+
+// The logs of an account. More may come.
+const (
+	LogAccess LogType = "access" // requests to its sites
+	LogError  LogType = "error"  // the web server's messages about them
+	LogPHP    LogType = "php"    // errors of its PHP programs
+	LogMail   LogType = "mail"   // mail that it received and sent
+	LogCron   LogType = "cron"   // runs of its cron jobs
+)
+
+// LogTypes lists all logs, in the order in which they are shown.
+func LogTypes() []LogType { return []LogType{LogAccess, LogError, LogPHP, LogMail, LogCron} }
+
+// LogLine is a parsed line of a log (resources, section 22).
+type LogLine struct {
+	Cursor  string    `json:"cursor,omitempty"` // the position of the line; opaque
+	At      time.Time `json:"at"`
+	Source  LogType   `json:"source"`
+	Level   string    `json:"level"` // debug, info, warning, error, critical
+	Message string    `json:"message"`
+	IP      string    `json:"ip,omitempty"`     // of the visitor or the other server
+	Status  int       `json:"status,omitempty"` // of HTTP or SMTP, or the exit code of a program
+	Path    string    `json:"path,omitempty"`   // of the request, or the command
+}
+
+// LogQuery asks for lines.
+type LogQuery struct {
+	Type  LogType   `json:"type"`
+	Text  string    `json:"text,omitempty"`  // lines that contain it, upper and lower case alike; empty is all
+	Since time.Time `json:"since,omitzero"`  // not before
+	Until time.Time `json:"until,omitzero"`  // before
+	After string    `json:"after,omitempty"` // FollowLog: the cursor of the last line that is known
+	// Before continues a page: only lines that stand before this cursor.
+	Before string `json:"before,omitempty"`
+	Limit  int    `json:"limit,omitempty"` // lines of a page, 1 to MaxLogLines
+}
+
+// MaxLogLines bounds a page of a log.
+const MaxLogLines = 500
+
+// LogPage is a page of a log, the newest line first.
+type LogPage struct {
+	Lines []LogLine `json:"lines"`
+	// Before continues with older lines; empty when there are none. A page may be short, even empty, and
+	// go on nevertheless: a search reads only so much at a time.
+	Before string `json:"before,omitempty"`
+}
+
+// Logs reads what the daemons of a machine wrote about an account.
+type Logs interface {
+	// ReadLog answers the newest lines of a log that match, newest first. Rotation hides none of those
+	// that are kept. A log into which nothing was written yet is empty. ErrInvalid: an unknown type, a
+	// cursor that was never given out, a limit out of range.
+	ReadLog(ctx context.Context, ref string, q LogQuery) (LogPage, error)
+	// FollowLog returns a stream of matching lines, oldest first, each a LogLine in JSON on a line of its own, as they
+	// are written: those after q.After, else new ones. Empty lines are keep-alives. The stream ends when it is closed,
+	// when ctx ends, or when the account is deleted; it ignores Since, Until, Before and Limit. ErrBusy: the account
+	// has the maximum number of streams.
+	FollowLog(ctx context.Context, ref string, q LogQuery) (io.ReadCloser, error)
+}

@@ -1,0 +1,252 @@
+package webhooks
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/page"
+)
+
+const endpointColumns = `id, account_id, url, description, events, status, disabled_reason, secret, previous_secret, previous_expires_at,
+	consecutive_failures, failing_since, last_success_at, last_failure_at, not_before, lease, lease_until, created_at`
+
+func scanEndpoint(row db.Row) (e endpoint, err error) {
+	var events string
+	err = row.Scan(&e.id, &e.accountID, &e.url, &e.description, &events, &e.status, &e.disabledReason, &e.secret, &e.previous,
+		&e.previousExpiresAt, &e.consecutiveFailures, &e.failingSince, &e.lastSuccessAt, &e.lastFailureAt, &e.notBefore, &e.lease,
+		&e.leaseUntil, &e.createdAt)
+	if err == nil {
+		err = json.Unmarshal([]byte(events), &e.events)
+	}
+	return e, err
+}
+
+func endpointOf(ctx context.Context, q db.Querier, accountID, id int64, lock string) (endpoint, error) {
+	return scanEndpoint(q.QueryRow(ctx, `SELECT `+endpointColumns+` FROM webhooks_endpoints WHERE account_id = $1 AND id = $2`+lock, accountID, id))
+}
+
+// lockEndpoint returns false when the endpoint was deleted.
+func lockEndpoint(ctx context.Context, tx *db.Tx, id int64) (endpoint, bool, error) {
+	e, err := scanEndpoint(tx.QueryRow(ctx, `SELECT `+endpointColumns+` FROM webhooks_endpoints WHERE id = $1`+tx.ForUpdate(), id))
+	if errors.Is(err, db.ErrNoRows) {
+		return e, false, nil
+	}
+	return e, err == nil, err
+}
+
+func endpointsOf(ctx context.Context, q db.Querier, accountID int64, lock string) ([]endpoint, error) {
+	return db.Collect(ctx, q, scanEndpoint, `SELECT `+endpointColumns+` FROM webhooks_endpoints WHERE account_id = $1 ORDER BY id`+lock, accountID)
+}
+
+func insertEndpoint(ctx context.Context, tx *db.Tx, e endpoint) (id int64, err error) {
+	err = tx.QueryRow(ctx, `INSERT INTO webhooks_endpoints (account_id, url, description, events, status, secret, consecutive_failures, created_at)
+		VALUES ($1, '', '', '[]', $2, $3, 0, $4) RETURNING id`, e.accountID, e.status, []byte{}, e.createdAt).Scan(&id)
+	return id, err
+}
+
+// putEndpoint writes all columns that can change.
+func putEndpoint(ctx context.Context, tx *db.Tx, e endpoint) error {
+	events, err := json.Marshal(e.events)
+	if err != nil {
+		return err
+	}
+	_, err = tx.Exec(ctx, `UPDATE webhooks_endpoints SET url = $1, description = $2, events = $3, status = $4, disabled_reason = $5,
+			secret = $6, previous_secret = $7, previous_expires_at = $8, consecutive_failures = $9, failing_since = $10,
+			last_success_at = $11, last_failure_at = $12, not_before = $13, lease = $14, lease_until = $15 WHERE id = $16`,
+		e.url, e.description, string(events), e.status, e.disabledReason, e.secret, e.previous, e.previousExpiresAt,
+		e.consecutiveFailures, e.failingSince, e.lastSuccessAt, e.lastFailureAt, e.notBefore, e.lease, e.leaseUntil, e.id)
+	return err
+}
+
+func deleteEndpoint(ctx context.Context, tx *db.Tx, accountID, id int64) (bool, error) {
+	n, err := tx.Exec(ctx, `DELETE FROM webhooks_endpoints WHERE account_id = $1 AND id = $2`, accountID, id)
+	return n > 0, err
+}
+
+const eventColumns = `id, account_id, uid, type, subject, subject_id, sequence, client_ref, body, delivered, created_at`
+
+func scanEvent(row db.Row) (e event, err error) {
+	err = row.Scan(&e.id, &e.accountID, &e.uid, &e.typ, &e.subject, &e.subjectID, &e.sequence, &e.clientRef, &e.body, &e.delivered, &e.createdAt)
+	return e, err
+}
+
+// insertEvent returns 0 for an event that exists already.
+func insertEvent(ctx context.Context, tx *db.Tx, e event) (id int64, err error) {
+	err = tx.QueryRow(ctx, `INSERT INTO webhooks_events (uid, account_id, type, subject, subject_id, sequence, client_ref, body, delivered, created_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT (uid) DO NOTHING RETURNING id`,
+		e.uid, e.accountID, e.typ, e.subject, e.subjectID, e.sequence, e.clientRef, e.body, e.delivered, e.createdAt).Scan(&id)
+	if errors.Is(err, db.ErrNoRows) {
+		return 0, nil
+	}
+	return id, err
+}
+
+func eventOf(ctx context.Context, q db.Querier, accountID int64, uid string) (event, error) {
+	return scanEvent(q.QueryRow(ctx, `SELECT `+eventColumns+` FROM webhooks_events WHERE uid = $1 AND account_id = $2`, uid, accountID))
+}
+
+// filter selects events; an empty member selects all.
+type filter struct {
+	typ, clientRef string
+	since          *time.Time
+	delivered      *bool
+}
+
+func listEvents(ctx context.Context, q db.Querier, accountID int64, f filter, p page.Params) (rows []event, total int, err error) {
+	where, args := ` FROM webhooks_events WHERE account_id = $1`, []any{accountID}
+	add := func(condition string, v any) {
+		args = append(args, v)
+		where += fmt.Sprintf(` AND `+condition, len(args))
+	}
+	if f.typ != "" {
+		add(`type = $%d`, f.typ)
+	}
+	if f.clientRef != "" {
+		add(`client_ref = $%d`, f.clientRef)
+	}
+	if f.since != nil {
+		add(`created_at >= $%d`, *f.since)
+	}
+	if f.delivered != nil {
+		add(`delivered = $%d`, *f.delivered)
+	}
+	if err := q.QueryRow(ctx, `SELECT count(*)`+where, args...).Scan(&total); err != nil {
+		return nil, 0, err
+	}
+	n := len(args)
+	rows, err = db.Collect(ctx, q, scanEvent, `SELECT `+eventColumns+where+fmt.Sprintf(` ORDER BY id DESC LIMIT $%d OFFSET $%d`, n+1, n+2),
+		append(args, p.Limit(), p.Offset())...)
+	return rows, total, err
+}
+
+const deliveryColumns = `d.id, d.event_id, d.endpoint_id, d.subject, d.subject_id, d.sequence, d.attempt, d.origin, d.status, d.http_status,
+	d.duration_ms, d.response_excerpt, d.error_key, d.next_attempt_at, d.created_at, v.uid`
+
+const deliveryFrom = ` FROM webhooks_deliveries d JOIN webhooks_events v ON v.id = d.event_id`
+
+func scanDelivery(row db.Row) (d delivery, err error) {
+	err = row.Scan(&d.id, &d.eventID, &d.endpointID, &d.subject, &d.subjectID, &d.sequence, &d.attempt, &d.origin, &d.state, &d.httpStatus,
+		&d.durationMS, &d.excerpt, &d.errorKey, &d.nextAttemptAt, &d.createdAt, &d.eventUID)
+	return d, err
+}
+
+func deliveriesOf(ctx context.Context, q db.Querier, eventID int64) ([]delivery, error) {
+	return db.Collect(ctx, q, scanDelivery, `SELECT `+deliveryColumns+deliveryFrom+` WHERE d.event_id = $1 ORDER BY d.id`, eventID)
+}
+
+func deliveryByID(ctx context.Context, q db.Querier, id int64) (delivery, error) {
+	return scanDelivery(q.QueryRow(ctx, `SELECT `+deliveryColumns+deliveryFrom+` WHERE d.id = $1`, id))
+}
+
+// insertDelivery returns 0 when the endpoint has an open delivery of the event.
+func insertDelivery(ctx context.Context, tx *db.Tx, d delivery) (id int64, err error) {
+	err = tx.QueryRow(ctx, `INSERT INTO webhooks_deliveries (event_id, endpoint_id, subject, subject_id, sequence, attempt, origin, status,
+			http_status, duration_ms, response_excerpt, error_key, next_attempt_at, created_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
+		ON CONFLICT (endpoint_id, event_id) WHERE status IN ('pending', 'sending') DO NOTHING RETURNING id`,
+		d.eventID, d.endpointID, d.subject, d.subjectID, d.sequence, d.attempt, d.origin, d.state,
+		d.httpStatus, d.durationMS, d.excerpt, d.errorKey, d.nextAttemptAt, d.createdAt).Scan(&id)
+	if errors.Is(err, db.ErrNoRows) {
+		return 0, nil
+	}
+	return id, err
+}
+
+func putDelivery(ctx context.Context, tx *db.Tx, d delivery) error {
+	_, err := tx.Exec(ctx, `UPDATE webhooks_deliveries SET status = $1, http_status = $2, duration_ms = $3, response_excerpt = $4,
+		error_key = $5, next_attempt_at = $6 WHERE id = $7`, d.state, d.httpStatus, d.durationMS, d.excerpt, d.errorKey, d.nextAttemptAt, d.id)
+	return err
+}
+
+// hasten makes an event's delivery due at once, with the open ones of its subject before it: a subject's events arrive
+// in order.
+func hasten(ctx context.Context, tx *db.Tx, v event, endpointID int64) error {
+	_, err := tx.Exec(ctx, `UPDATE webhooks_deliveries SET next_attempt_at = $1, origin = $2
+		WHERE endpoint_id = $3 AND subject = $4 AND subject_id = $5 AND sequence <= $6 AND status IN ('pending', 'sending') AND status = 'pending'`,
+		tx.Now, originManual, endpointID, v.subject, v.subjectID, v.sequence)
+	return err
+}
+
+// hastenAll makes all deliveries that wait for a retry due at once.
+func hastenAll(ctx context.Context, tx *db.Tx, endpointID int64) error {
+	_, err := tx.Exec(ctx, `UPDATE webhooks_deliveries SET next_attempt_at = $1, origin = $2
+		WHERE endpoint_id = $3 AND status IN ('pending', 'sending') AND status = 'pending' AND next_attempt_at > $1`, tx.Now, originManual, endpointID)
+	return err
+}
+
+// The queries below name both open states even where one is meant: the indexes of open deliveries are partial, and the
+// planner uses them only when the condition is stated.
+
+// candidates are due deliveries without an open predecessor of the same subject, the longest due first.
+func candidates(ctx context.Context, q db.Querier, endpointID int64, now time.Time) ([]delivery, error) {
+	return db.Collect(ctx, q, scanDelivery, `SELECT `+deliveryColumns+deliveryFrom+`
+		WHERE d.endpoint_id = $1 AND d.status IN ('pending', 'sending') AND d.status = 'pending' AND d.next_attempt_at <= $2 AND NOT EXISTS (
+			SELECT 1 FROM webhooks_deliveries o WHERE o.endpoint_id = d.endpoint_id AND o.subject = d.subject
+			AND o.subject_id = d.subject_id AND o.sequence < d.sequence AND o.status IN ('pending', 'sending'))
+		ORDER BY d.next_attempt_at, d.id LIMIT 20`, endpointID, now)
+}
+
+// reopen returns the deliveries of a dead worker to the queue.
+func reopen(ctx context.Context, tx *db.Tx, endpointID int64) error {
+	_, err := tx.Exec(ctx, `UPDATE webhooks_deliveries SET status = 'pending' WHERE endpoint_id = $1 AND status IN ('pending', 'sending') AND status = 'sending'`,
+		endpointID)
+	return err
+}
+
+// discard drops the open deliveries of a disabled endpoint.
+func discard(ctx context.Context, tx *db.Tx, endpointID int64) error {
+	_, err := tx.Exec(ctx, `UPDATE webhooks_deliveries SET status = 'discarded', next_attempt_at = NULL
+		WHERE endpoint_id = $1 AND status IN ('pending', 'sending')`, endpointID)
+	return err
+}
+
+// settle records whether the event has arrived at each endpoint.
+func settle(ctx context.Context, tx *db.Tx, eventID int64) error {
+	_, err := tx.Exec(ctx, `UPDATE webhooks_events SET delivered =
+			EXISTS (SELECT 1 FROM webhooks_deliveries d WHERE d.event_id = webhooks_events.id)
+			AND NOT EXISTS (SELECT 1 FROM webhooks_deliveries d WHERE d.event_id = webhooks_events.id AND NOT EXISTS (
+				SELECT 1 FROM webhooks_deliveries o WHERE o.event_id = d.event_id AND o.endpoint_id = d.endpoint_id AND o.status = 'success'))
+		WHERE id = $1`, eventID)
+	return err
+}
+
+// recoverSince creates deliveries of the events since then that have not reached the endpoint and have no open
+// delivery.
+func recoverSince(ctx context.Context, tx *db.Tx, e endpoint, since time.Time) error {
+	args := []any{e.id, tx.Now, e.accountID, since, testType}
+	chosen := ""
+	if !e.wants(all) {
+		marks := make([]string, len(e.events))
+		for i, typ := range e.events {
+			args = append(args, typ)
+			marks[i] = fmt.Sprintf("$%d", len(args))
+		}
+		chosen = ` AND v.type IN (` + strings.Join(marks, ", ") + `)`
+	}
+	_, err := tx.Exec(ctx, `INSERT INTO webhooks_deliveries (event_id, endpoint_id, subject, subject_id, sequence, attempt, origin, status, next_attempt_at, created_at)
+		SELECT v.id, CAST($1 AS BIGINT), v.subject, v.subject_id, v.sequence, 1, 'manual', 'pending', CAST($2 AS BIGINT), CAST($2 AS BIGINT)
+		FROM webhooks_events v WHERE v.account_id = $3 AND v.created_at >= $4 AND v.type <> $5`+chosen+` AND NOT EXISTS (
+			SELECT 1 FROM webhooks_deliveries o WHERE o.event_id = v.id AND o.endpoint_id = $1 AND o.status IN ('pending', 'sending', 'success'))
+		ORDER BY v.id`, args...)
+	return err
+}
+
+// waiting are the endpoints with due deliveries and without a worker.
+func waiting(ctx context.Context, q db.Querier, now time.Time) ([]int64, error) {
+	return db.Collect(ctx, q, func(row db.Row) (id int64, err error) {
+		err = row.Scan(&id)
+		return id, err
+	}, `SELECT e.id FROM webhooks_endpoints e WHERE e.status = 'active' AND (e.not_before IS NULL OR e.not_before <= $1)
+		AND (e.lease IS NULL OR e.lease_until <= $1) AND EXISTS (SELECT 1 FROM webhooks_deliveries d
+			WHERE d.endpoint_id = e.id AND d.status IN ('pending', 'sending') AND d.next_attempt_at <= $1)`, now)
+}
+
+func clean(ctx context.Context, tx *db.Tx, before time.Time) error {
+	_, err := tx.Exec(ctx, `DELETE FROM webhooks_events WHERE created_at < $1`, before)
+	return err
+}
