@@ -267,7 +267,7 @@ func (h *host) database(t *testing.T, c *customer, p *process, service int64, na
 
 func (d customersDatabase) do(t *testing.T, query string) (text string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	if d.engine == "postgresql" {
 		conn, err := pgx.Connect(ctx, fmt.Sprintf("postgres://%s:%s@%s:%d/%s?sslmode=disable", d.user, d.password, d.host, d.port, d.name))

@@ -26,7 +26,7 @@ import (
 )
 
 // patience bounds one step in the browser; a busy machine needs it.
-const patience = time.Minute
+const patience = 3 * time.Minute
 
 // chromium is the browser of all visitors of this run. The first of them starts it.
 var chromium struct {

@@ -217,7 +217,7 @@ func (h *host) sftp(t *testing.T, c *customer, service int64, name string, conte
 			return false
 		}
 		connection, err = ssh.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", *way.Port), &ssh.ClientConfig{
-			User: *way.Username, Auth: []ssh.AuthMethod{ssh.PublicKeys(signer)}, Timeout: 10 * time.Second,
+			User: *way.Username, Auth: []ssh.AuthMethod{ssh.PublicKeys(signer)}, Timeout: time.Minute,
 			HostKeyCallback: func(_ string, _ net.Addr, key ssh.PublicKey) error {
 				if got := ssh.FingerprintSHA256(key); got != *way.Fingerprint {
 					return fmt.Errorf("the server's key is %s, the interface says %s", got, *way.Fingerprint)
@@ -432,7 +432,7 @@ func startPebble(t *testing.T, httpPort, dnsPort int) *pebbleServer {
 	})
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate}))
-	s.client = &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}}}
+	s.client = &http.Client{Timeout: time.Minute, Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}}}
 	s.directory, s.management = "https://"+address+"/dir", "https://"+management
 	testkit.Eventually(t, time.Minute, func() bool {
 		r, err := s.client.Get(s.directory)

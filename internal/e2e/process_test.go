@@ -71,7 +71,7 @@ func (in *installation) run(t *testing.T, args ...string) (stdout, stderr string
 
 func (in *installation) runWith(t *testing.T, stdin string, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	var out, errs bytes.Buffer
 	c := exec.CommandContext(ctx, binary, args...)

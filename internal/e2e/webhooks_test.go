@@ -347,7 +347,7 @@ func TestWebhooksUnderFire(t *testing.T) {
 		for range 10 {
 			offset += 26 * time.Hour
 			again()
-			enough, look := time.After(4*time.Second), time.NewTicker(200*time.Millisecond)
+			enough, look := time.After(10*time.Second), time.NewTicker(200*time.Millisecond)
 			for waiting := true; waiting; {
 				select {
 				case <-enough:

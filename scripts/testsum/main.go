@@ -4,6 +4,11 @@
 //	N passed, N failed, N skipped
 //
 // It exits with 1 when a test failed, when one was skipped and when none ran.
+//
+// Its arguments are a command that runs tests and writes the same kind of output. When a few tests failed, it runs that
+// command once more for each of their packages, with `-run` and the package added: a test that fails on a busy machine
+// and passes alone is unsteady, which is told in capitals, and counts as passed; the exit status then is 3. Without
+// arguments nothing runs again.
 package main
 
 import (
@@ -12,19 +17,40 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
+	"slices"
 	"strings"
 )
 
 func main() {
-	total, err := summarize(os.Stdin, os.Stdout)
+	r := newReport(os.Stdout)
+	err := r.read(os.Stdin)
+	if command := os.Args[1:]; err == nil && len(command) > 0 {
+		err = r.again(func(pkg, pattern string) (io.Reader, error) { return output(command, "-run", pattern, pkg) })
+	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "testsum:", err)
 		os.Exit(1)
 	}
+	total := r.total()
 	fmt.Println(total)
-	if !total.good() {
+	switch {
+	case !total.good():
 		os.Exit(1)
+	case r.unsteady:
+		os.Exit(3)
 	}
+}
+
+// output is what a command writes. That it fails is no error: its output says of what.
+func output(command []string, more ...string) (io.Reader, error) {
+	c := exec.Command(command[0], slices.Concat(command[1:], more)...) //nolint:gosec // the command of scripts/test
+	c.Stderr = os.Stderr
+	text, err := c.Output()
+	if c.ProcessState == nil {
+		return nil, err
+	}
+	return strings.NewReader(string(text)), nil
 }
 
 // event is a line of `go test -json` (go doc test2json); ImportPath is there for the output of builds.
@@ -49,83 +75,159 @@ func (t tally) String() string {
 
 func (t tally) good() bool { return t.failed == 0 && t.skipped == 0 && t.passed > 0 }
 
-// test identifies whose output is kept; a package's own has no name.
+// test identifies a test or a subtest. The one without a name is its package, where that failed by itself: it does not
+// build, it exits early, it leaks goroutines.
 type test struct {
 	pkg, name string
 }
 
-func summarize(in io.Reader, out io.Writer) (tally, error) {
-	var total tally
-	kept := map[test]*strings.Builder{} // what running tests have said, until it is known whether they pass
-	failed := map[string]int{}          // failed tests of a package
+// report is what is known of all tests.
+type report struct {
+	out     io.Writer
+	output  map[test]*strings.Builder // what running tests have said, until it is known whether they pass
+	results map[test]string           // pass, fail or skip; of what ran twice, the second one
 
+	final    bool // something failed that no second run excuses
+	unsteady bool // something passed in the second run only
+}
+
+func newReport(out io.Writer) *report {
+	return &report{out: out, output: map[test]*strings.Builder{}, results: map[test]string{}}
+}
+
+func (r *report) read(in io.Reader) error {
 	lines := bufio.NewReader(in)
 	for {
 		line, err := lines.ReadBytes('\n')
 		if len(line) > 0 {
 			var e event
 			if json.Unmarshal(line, &e) != nil || e.Action == "" {
-				fmt.Fprintf(out, "%s", line) // the go command itself, in plain words
+				fmt.Fprintf(r.out, "%s", line) // the go command itself, in plain words
 			} else {
-				handle(e, out, &total, kept, failed)
+				r.handle(e)
 			}
 		}
 		if err == io.EOF {
-			return total, nil
+			return nil
 		}
 		if err != nil {
-			return total, err
+			return err
 		}
 	}
 }
 
-func handle(e event, out io.Writer, total *tally, kept map[test]*strings.Builder, failed map[string]int) {
+func (r *report) handle(e event) {
 	id := test{e.Package, e.Test}
-	said := func() string {
-		defer delete(kept, id)
-		if kept[id] == nil {
-			return ""
-		}
-		return kept[id].String()
-	}
 	switch e.Action {
 	case "build-output":
-		fmt.Fprint(out, e.Output)
+		fmt.Fprint(r.out, e.Output)
 	case "output":
-		if kept[id] == nil {
-			kept[id] = &strings.Builder{}
+		if r.output[id] == nil {
+			r.output[id] = &strings.Builder{}
 		}
-		kept[id].WriteString(e.Output)
+		r.output[id].WriteString(e.Output)
 	case "pass", "fail", "skip":
-		text := said()
+		text := ""
+		if r.output[id] != nil {
+			text = r.output[id].String()
+			delete(r.output, id)
+		}
 		if e.Test == "" {
-			finish(e, text, out, total, failed)
+			r.finish(e, text)
 			return
 		}
-		switch e.Action {
-		case "pass":
-			total.passed++
-		case "fail":
-			total.failed++
-			failed[e.Package]++
-			fmt.Fprintf(out, "%s\n%s", e.Package, text)
-		case "skip":
-			total.skipped++
-			fmt.Fprintf(out, "%s\n%s", e.Package, text)
+		r.results[id] = e.Action
+		if e.Action != "pass" {
+			fmt.Fprintf(r.out, "%s\n%s", e.Package, text)
+		}
+		if e.Action == "fail" && (strings.Contains(text, "DATA RACE") || strings.Contains(text, "race detected") || strings.Contains(text, "panic:")) {
+			r.final = true
 		}
 	}
 }
 
-// finish writes the line of a package. One that fails without a failed test (it does not build, it exits early, it
-// leaks goroutines) counts as one failure. A package without test files is "skipped" by go test and is no test.
-func finish(e event, text string, out io.Writer, total *tally, failed map[string]int) {
+// finish writes the line of a package. One that fails without a failed test counts as one failure. A package without
+// test files is "skipped" by go test and is no test.
+func (r *report) finish(e event, text string) {
 	switch e.Action {
 	case "pass":
-		fmt.Fprintf(out, "ok    %s  %.1fs\n", e.Package, e.Elapsed)
+		fmt.Fprintf(r.out, "ok    %s  %.1fs\n", e.Package, e.Elapsed)
 	case "fail":
-		if failed[e.Package] == 0 {
-			total.failed++
+		if len(r.failed(e.Package)) == 0 {
+			r.results[test{pkg: e.Package}] = "fail"
+			r.final = true
 		}
-		fmt.Fprintf(out, "%sFAIL  %s  %.1fs\n", text, e.Package, e.Elapsed)
+		fmt.Fprintf(r.out, "%sFAIL  %s  %.1fs\n", text, e.Package, e.Elapsed)
 	}
+}
+
+// failed lists the tests of a package that failed, or had a subtest that did.
+func (r *report) failed(pkg string) (names []string) {
+	for id, result := range r.results {
+		if id.pkg == pkg && result == "fail" && id.name != "" {
+			name, _, _ := strings.Cut(id.name, "/")
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// mostAgain is how many failed tests run again at most: where more failed, it is not the machine.
+const mostAgain = 5
+
+// again runs the failed tests once more and tells which of them pass then. A race, a panic and a package that failed by
+// itself are never excused, so nothing runs again beside them.
+func (r *report) again(run func(pkg, pattern string) (io.Reader, error)) error {
+	failed := map[string][]string{}
+	count := 0
+	for id := range r.results {
+		if _, known := failed[id.pkg]; !known {
+			failed[id.pkg] = r.failed(id.pkg)
+			count += len(failed[id.pkg])
+		}
+	}
+	if r.final || count == 0 || count > mostAgain {
+		return nil
+	}
+	var unsteady []string
+	for pkg, names := range failed {
+		if len(names) == 0 {
+			continue
+		}
+		fmt.Fprintf(r.out, "=== again, alone: %s of %s\n", strings.Join(names, ", "), pkg)
+		in, err := run(pkg, "^("+strings.Join(names, "|")+")$")
+		if err != nil {
+			return err
+		}
+		if err := r.read(in); err != nil {
+			return err
+		}
+		still := r.failed(pkg)
+		for _, name := range names {
+			if !slices.Contains(still, name) {
+				unsteady = append(unsteady, pkg+" "+name)
+			}
+		}
+	}
+	r.unsteady = len(unsteady) > 0
+	slices.Sort(unsteady)
+	for _, name := range unsteady {
+		fmt.Fprintf(r.out, "UNSTEADY: %s failed beside the others and passed when it ran again alone: this is an open bug\n", name)
+	}
+	return nil
+}
+
+func (r *report) total() (t tally) {
+	for _, result := range r.results {
+		switch result {
+		case "pass":
+			t.passed++
+		case "fail":
+			t.failed++
+		case "skip":
+			t.skipped++
+		}
+	}
+	return t
 }

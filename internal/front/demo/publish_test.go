@@ -77,7 +77,7 @@ func provisioned(t *testing.T, out *bytes.Buffer, pages fs.FS, serve func(http.H
 	sites := httptest.NewServer(serve(n.Handler()))
 	t.Cleanup(sites.Close)
 
-	demo, err := newDemonstration(Options{URL: server.URL, Out: out, JSON: true, Timeout: 20 * time.Second})
+	demo, err := newDemonstration(Options{URL: server.URL, Out: out, JSON: true, Timeout: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -89,7 +89,7 @@ func (c *chromium) said() []string {
 
 func (c *chromium) do(steps ...chromedp.Action[chromedp.Void]) {
 	c.t.Helper()
-	ctx, cancel := context.WithTimeout(c.ctx, time.Minute)
+	ctx, cancel := context.WithTimeout(c.ctx, 5*time.Minute)
 	defer cancel()
 	if err := chromedp.Do(ctx, steps...); err != nil {
 		c.t.Fatalf("%v: %q", err, c.said())
@@ -107,7 +107,7 @@ func call[P, R any](command cdp.Command[P, R], params P) chromedp.Action[chromed
 func (c *chromium) becomes(expression string) {
 	const pageLeft = -32000 // "Inspected target navigated or closed"
 	c.t.Helper()
-	ctx, cancel := context.WithTimeout(c.ctx, time.Minute)
+	ctx, cancel := context.WithTimeout(c.ctx, 5*time.Minute)
 	defer cancel()
 	var err error
 	for left := true; left; {

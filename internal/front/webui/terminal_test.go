@@ -138,7 +138,7 @@ func (b *browser) socket(ticket string, change ...func(header http.Header, q url
 
 func reads(t *testing.T, c *websocket.Conn, want string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	var got strings.Builder
 	for !strings.Contains(got.String(), want) {
@@ -284,7 +284,7 @@ func TestNonsenseEndsATerminal(t *testing.T) {
 		if err := c.Write(t.Context(), websocket.MessageText, []byte(text)); err != nil {
 			t.Fatal(err)
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 		if _, _, err := c.Read(ctx); err == nil || ctx.Err() != nil {
 			t.Errorf("after %.20q: %v", text, err)
 		}

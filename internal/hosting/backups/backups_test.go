@@ -569,7 +569,7 @@ func TestTheJobsDoAllOfIt(t *testing.T) {
 	engines(t, func(t *testing.T, w *world) {
 		w.must(w.queue.Start(context.Background()))
 		t.Cleanup(func() {
-			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+			ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 			defer cancel()
 			w.must(w.queue.Stop(ctx))
 		})

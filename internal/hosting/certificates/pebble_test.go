@@ -57,7 +57,7 @@ func (w *world) startPebble(port int) pebble {
 	w.must(os.WriteFile(filepath.Join(dir, "key.pem"), []byte(text), 0o600))
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM([]byte(pemOf("CERTIFICATE", der)))
-	p := pebble{client: &http.Client{Timeout: 10 * time.Second, Transport: hurried{&http.Transport{
+	p := pebble{client: &http.Client{Timeout: time.Minute, Transport: hurried{&http.Transport{
 		TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
 	}}}}
 
@@ -288,7 +288,7 @@ func TestAnOrderSurvivesACrashAtEachStep(t *testing.T) {
 		w.add("anna.uz", "anna.uz A 127.0.0.1", "www.anna.uz A 127.0.0.1")
 		w.service(10, "node", "anna.uz")
 		orders := &counting{next: p.client.Transport}
-		client := &http.Client{Timeout: 10 * time.Second, Transport: orders}
+		client := &http.Client{Timeout: time.Minute, Transport: orders}
 		w.by(p.directory, client)
 		id := w.post(10, `{}`)
 		w.run()
@@ -301,7 +301,7 @@ func TestAnOrderSurvivesACrashAtEachStep(t *testing.T) {
 			w.post(10, fmt.Sprintf(`{"certificate_id": %d}`, id))
 			cut := &cutting{next: orders, after: step%2 == 1}
 			cut.left.Store(step)
-			w.by(p.directory, &http.Client{Timeout: 10 * time.Second, Transport: cut})
+			w.by(p.directory, &http.Client{Timeout: time.Minute, Transport: cut})
 			var process sync.WaitGroup
 			process.Go(func() {
 				for _, j := range w.queue.take() {
@@ -444,7 +444,7 @@ func TestAnAuthoritySaysWhenToRenew(t *testing.T) {
 		// Debian's pebble knows nothing of renewal information: it is added here.
 		var window atomic.Pointer[[2]time.Time]
 		var asked atomic.Int64
-		client := &http.Client{Timeout: 10 * time.Second, Transport: informed{next: p.client.Transport, window: &window, asked: &asked}}
+		client := &http.Client{Timeout: time.Minute, Transport: informed{next: p.client.Transport, window: &window, asked: &asked}}
 		w.by(p.directory, client)
 		w.add("anna.uz", "anna.uz A 127.0.0.1")
 		w.service(10, "node", "anna.uz")

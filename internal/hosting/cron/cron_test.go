@@ -322,7 +322,7 @@ func TestJobsHaveThePanelFollow(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() {
-			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+			ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 			defer cancel()
 			if err := q.Stop(ctx); err != nil {
 				t.Error(err)

@@ -237,7 +237,7 @@ func TestAStreamGoesOnWhereItBroke(t *testing.T) {
 func TestAStreamEndsWithItsServer(t *testing.T) {
 	t.Parallel()
 	engines(t, func(w *world) {
-		ctx, leave := context.WithTimeout(w.Context(), time.Minute)
+		ctx, leave := context.WithTimeout(w.Context(), 5*time.Minute)
 		defer leave()
 		res := w.ask(ctx, 7, "own", url.Values{"type": {"mail"}, "follow": {"1"}})
 		defer res.Body.Close()

@@ -301,7 +301,7 @@ func TestTheJobFollows(t *testing.T) {
 	engines(t, func(w *world) {
 		must(w.T, w.queue.Start(context.Background()))
 		defer func() {
-			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+			ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 			defer cancel()
 			must(w.T, w.queue.Stop(ctx))
 		}()

@@ -308,7 +308,7 @@ func (w *world) start() {
 	w.t.Helper()
 	w.must(w.queue.Start(context.Background()))
 	w.t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 		defer cancel()
 		if err := w.queue.Stop(ctx); err != nil {
 			w.t.Error(err)

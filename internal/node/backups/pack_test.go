@@ -75,7 +75,7 @@ func TestAFileOfHolesOccupiesNoBackup(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer root.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	p := &packer{ctx: ctx, root: root, tar: tar.NewWriter(io.Discard), skip: skipped, most: 1 << 20}
 	if err := p.dir("."); err != nil || p.entries != 2 || p.unreadable != 1 || p.bytes != 1<<16 {

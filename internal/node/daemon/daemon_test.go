@@ -304,7 +304,7 @@ func TestReloadsAreShared(t *testing.T) {
 func TestWhoComesAloneIsNotHeldUp(t *testing.T) {
 	runs := 0
 	r := NewReloader(time.Hour, func(context.Context) error { runs++; return nil })
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	for range 5 {
 		must(t, r.Do(ctx))

@@ -496,7 +496,7 @@ func TestALockedTableEndsADump(t *testing.T) {
 		if _, err := customer.ExecContext(t.Context(), lock); err != nil {
 			t.Fatal(err)
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 		r, err := m.DumpDatabase(ctx, "iris", d.Name)
 		m.must(err)
 		if _, err := io.Copy(io.Discard, r); err == nil || ctx.Err() != nil {

@@ -122,7 +122,7 @@ func (v *visitor) must(err error) {
 
 func (v *visitor) ssh() (*gossh.Client, error) {
 	return gossh.Dial("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(v.port)), &gossh.ClientConfig{
-		User: v.user, Auth: []gossh.AuthMethod{gossh.PublicKeys(v.key)}, Timeout: 20 * time.Second,
+		User: v.user, Auth: []gossh.AuthMethod{gossh.PublicKeys(v.key)}, Timeout: time.Minute,
 		HostKeyCallback: gossh.InsecureIgnoreHostKey(), // a loopback server of the test
 	})
 }

@@ -114,7 +114,7 @@ func (w *world) dial(user string, auth ...gossh.AuthMethod) (*gossh.Client, erro
 	access, err := w.ShellAccess(w.t.Context(), "alice")
 	w.must(err)
 	return gossh.Dial("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(w.cfg.Port)), &gossh.ClientConfig{
-		User: user, Auth: auth, Timeout: 20 * time.Second,
+		User: user, Auth: auth, Timeout: time.Minute,
 		HostKeyCallback: func(_ string, _ net.Addr, key gossh.PublicKey) error {
 			if got := gossh.FingerprintSHA256(key); got != access.Fingerprint {
 				return fmt.Errorf("the server's key is %s, told is %s", got, access.Fingerprint)

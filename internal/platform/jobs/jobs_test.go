@@ -39,7 +39,7 @@ func newQueue(t *testing.T, d *db.DB, work func(ctx context.Context, n int64) er
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 		defer cancel()
 		if err := q.Stop(ctx); err != nil {
 			t.Error(err)

@@ -135,7 +135,7 @@ func TestReasons(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = closed.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	for _, c := range []struct {
 		address string

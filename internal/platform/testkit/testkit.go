@@ -236,9 +236,14 @@ func withDatabase(server, name string) string {
 	return u.String()
 }
 
-// Eventually waits until ok answers true; it fails the test after timeout.
+// patience is how many times longer than on a quiet machine something may take on one that is busy: what waits longer
+// only fails later.
+const patience = 5
+
+// Eventually waits until ok answers true. It fails the test when that takes patience times longer than timeout.
 func Eventually(t testing.TB, timeout time.Duration, ok func() bool, what string) {
 	t.Helper()
+	timeout *= patience
 	deadline := time.Now().Add(timeout) //nolint:forbidigo // real waiting
 	for !ok() {
 		if time.Now().After(deadline) { //nolint:forbidigo // real waiting

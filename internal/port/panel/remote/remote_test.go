@@ -505,7 +505,7 @@ func TestATerminalEndsWithItsNode(t *testing.T) {
 	far := remote.New(remote.Config{Address: address, TLS: in.control.Client(nodelink.NodeName(7))})
 	typed, keyboard := io.Pipe()
 	defer func() { _ = keyboard.Close() }()
-	within, cancel := context.WithTimeout(t.Context(), time.Minute)
+	within, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	screen, err := far.OpenTerminal(within, "1", panel.TerminalSize{Columns: 80, Rows: 24}, typed)
 	if err != nil {
