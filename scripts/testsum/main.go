@@ -13,6 +13,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -44,7 +45,7 @@ func main() {
 
 // output is what a command writes. That it fails is no error: its output says of what.
 func output(command []string, more ...string) (io.Reader, error) {
-	c := exec.Command(command[0], slices.Concat(command[1:], more)...) //nolint:gosec // the command of scripts/test
+	c := exec.CommandContext(context.Background(), command[0], slices.Concat(command[1:], more)...) //nolint:gosec // the command of scripts/test
 	c.Stderr = os.Stderr
 	text, err := c.Output()
 	if c.ProcessState == nil {
