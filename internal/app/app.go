@@ -130,11 +130,7 @@ func New(ctx context.Context, cfg config.Config, opts Options) (_ *App, err erro
 	if err := a.newNameserver(ctx); err != nil {
 		return nil, err
 	}
-	handler, err := a.handler()
-	if err != nil {
-		return nil, err
-	}
-	a.site = endpoint{name: "api", ln: siteLn, url: cfg.BaseURL, srv: a.httpServer(handler)}
+	a.site = endpoint{name: "api", ln: siteLn, url: cfg.BaseURL, srv: a.httpServer(a.handler())}
 	if cfg.TLS() {
 		cert, err := loadCertificate(cfg.TLSCertFile, cfg.TLSKeyFile, a.clock, a.log)
 		if err != nil {

@@ -13,12 +13,12 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
+	"github.com/danielgtaylor/huma/v2"
 	"github.com/swaggest/swgui"
 	"github.com/swaggest/swgui/v5emb"
-
-	"stead.dev/stead/internal/platform/api"
 )
 
 // OpenAPIPath is where the OpenAPI document is served.
@@ -26,8 +26,8 @@ const OpenAPIPath = "/api/v1/openapi.json"
 
 // openAPI is the OpenAPI 3.1 document as it is committed and served: stable
 // and indented, so that a change of the interface is a readable difference.
-func openAPI(e *api.Edge) ([]byte, error) {
-	compact, err := json.Marshal(e.OpenAPI())
+func openAPI(doc *huma.OpenAPI) ([]byte, error) {
+	compact, err := json.Marshal(doc)
 	if err != nil {
 		return nil, fmt.Errorf("OpenAPI: %w", err)
 	}
@@ -39,9 +39,13 @@ func openAPI(e *api.Edge) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// document serves bytes that do not change while the process runs, compressed
-// for those who accept it.
-func document(contentType string, plain []byte) (http.Handler, error) {
+// served is a document with what clients ask of it.
+type served struct {
+	plain, packed []byte
+	tag           string
+}
+
+func pack(plain []byte) (served, error) {
 	var packed bytes.Buffer
 	z, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)
 	if err == nil {
@@ -50,25 +54,41 @@ func document(contentType string, plain []byte) (http.Handler, error) {
 	if err == nil {
 		err = z.Close()
 	}
-	if err != nil {
-		return nil, err
-	}
 	sum := sha256.Sum256(plain)
-	tag := hex.EncodeToString(sum[:12])
+	return served{plain, packed.Bytes(), hex.EncodeToString(sum[:12])}, err
+}
+
+// documentation serves the OpenAPI document, compressed for those who accept it.
+// It is written when somebody first asks for it, because that takes longer than
+// the rest of a start.
+func (a *App) documentation() http.Handler {
+	described := a.edge.OpenAPI() // now, because it adds to the schemas that requests are validated by
+	written := sync.OnceValues(func() (served, error) {
+		plain, err := openAPI(described)
+		if err != nil {
+			return served{}, err
+		}
+		return pack(plain)
+	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		doc, err := written()
+		if err != nil {
+			a.edge.WriteError(w, r, err)
+			return
+		}
 		h := w.Header()
-		h.Set("Content-Type", contentType)
+		h.Set("Content-Type", "application/json")
 		h.Set("Cache-Control", "public, max-age=60")
 		h.Set("Access-Control-Allow-Origin", "*")
 		h.Set("Vary", "Accept-Encoding")
-		body, etag := plain, `"`+tag+`"`
+		body, etag := doc.plain, `"`+doc.tag+`"`
 		if acceptsGzip(r) {
-			body, etag = packed.Bytes(), `"`+tag+`-gzip"`
+			body, etag = doc.packed, `"`+doc.tag+`-gzip"`
 			h.Set("Content-Encoding", "gzip")
 		}
 		h.Set("ETag", etag)
 		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(body))
-	}), nil
+	})
 }
 
 func acceptsGzip(r *http.Request) bool {

@@ -84,15 +84,8 @@ func (a *App) mountAgents(e *api.Edge) error {
 }
 
 // handler serves everything of the public address.
-func (a *App) handler() (http.Handler, error) {
-	doc, err := openAPI(a.edge)
-	if err != nil {
-		return nil, err
-	}
-	openAPIDoc, err := document("application/json", doc)
-	if err != nil {
-		return nil, err
-	}
+func (a *App) handler() http.Handler {
+	openAPIDoc := a.documentation()
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", healthy)
 	mux.HandleFunc("GET /readyz", a.ready())
@@ -121,7 +114,7 @@ func (a *App) handler() (http.Handler, error) {
 			mux.ServeHTTP(w, r)
 		}
 	})
-	return a.metrics.InFlight(a.traces.Handler(api.Outer(a.log, a.clock, a.metrics.Request, defaultPace.around(a.guarded(served))))), nil
+	return a.metrics.InFlight(a.traces.Handler(api.Outer(a.log, a.clock, a.metrics.Request, defaultPace.around(a.guarded(served)))))
 }
 
 // pages are the site for people.

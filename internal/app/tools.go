@@ -151,7 +151,7 @@ func OpenAPI(ctx context.Context) (doc []byte, err error) {
 	if a.edge, err = a.newEdge(); err != nil {
 		return nil, err
 	}
-	return openAPI(a.edge)
+	return openAPI(a.edge.OpenAPI())
 }
 
 // Administer opens the configured installation for the commands of
