@@ -2,11 +2,12 @@ package account
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/base64"
 	"fmt"
 
 	"github.com/alexedwards/argon2id"
-
-	"stead.dev/stead/internal/platform/secret"
+	"golang.org/x/crypto/argon2"
 )
 
 // argonParams are OWASP's for argon2id: 19 MiB and two passes take about as long as a person does not notice, and bound
@@ -17,14 +18,18 @@ var argonParams = &argon2id.Params{Memory: 19 * 1024, Iterations: 2, Parallelism
 type hasher struct {
 	params *argon2id.Params
 	slots  chan struct{}
-	// dummy is the hash of no password. check uses it when there is no account, so that the answer takes as long as
-	// with one.
+	// dummy is random, so the hash of no password that anybody knows. check uses it when there is no account, so that
+	// the answer takes as long as with one.
 	dummy string
 }
 
-func newHasher(atOnce int, params *argon2id.Params) (*hasher, error) {
-	dummy, err := argon2id.CreateHash(secret.Token("", 32), params)
-	return &hasher{params: params, slots: make(chan struct{}, atOnce), dummy: dummy}, err
+func newHasher(atOnce int, params *argon2id.Params) *hasher {
+	random := make([]byte, params.SaltLength+params.KeyLength)
+	_, _ = rand.Read(random) // never fails
+	text := base64.RawStdEncoding.EncodeToString
+	dummy := fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, params.Memory, params.Iterations, params.Parallelism,
+		text(random[:params.SaltLength]), text(random[params.SaltLength:]))
+	return &hasher{params: params, slots: make(chan struct{}, atOnce), dummy: dummy}
 }
 
 func (h *hasher) enter(ctx context.Context) error {

@@ -135,11 +135,7 @@ func New(c Config) (*Service, error) {
 	if err != nil {
 		return nil, fmt.Errorf("account: passkeys: %w", err)
 	}
-	passwords, err := newHasher(max(2, runtime.NumCPU()), argonParams)
-	if err != nil {
-		return nil, fmt.Errorf("account: passwords: %w", err)
-	}
-	return &Service{Config: c, passwords: passwords, web: web}, nil
+	return &Service{Config: c, passwords: newHasher(max(2, runtime.NumCPU()), argonParams), web: web}, nil
 }
 
 // Connect gives the section what it needs of others, before anything else is asked of it.

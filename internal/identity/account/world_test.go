@@ -106,9 +106,7 @@ func newWorld(t *testing.T, d *db.DB, clk *clock.Fake) *world {
 		t.Fatal(err)
 	}
 	w.Connect(Needs{Grants: w.ended, Referrals: NoReferrals{}})
-	if w.passwords, err = newHasher(4, cheap); err != nil {
-		t.Fatal(err)
-	}
+	w.passwords = newHasher(4, cheap)
 	return w
 }
 
