@@ -9,6 +9,37 @@ import (
 	"stead.dev/stead/internal/platform/db"
 )
 
+// change locks a service and runs f with it, at its time.
+func (s *Service) change(ctx context.Context, tx *db.Tx, id int64, f func(r record) error) error {
+	r, err := lock(ctx, tx, id)
+	return s.inTimeOf(ctx, tx, r, err, f)
+}
+
+// changeOwn is change for a service of the account.
+func (s *Service) changeOwn(ctx context.Context, tx *db.Tx, accountID, id int64, f func(r record) error) error {
+	r, err := lockOwn(ctx, tx, accountID, id)
+	return s.inTimeOf(ctx, tx, r, err, f)
+}
+
+// read is change without the lock, for what has to lock rows of an order or of a wallet first.
+func (s *Service) read(ctx context.Context, tx *db.Tx, id int64, f func(r record) error) error {
+	r, err := get(ctx, tx, id)
+	return s.inTimeOf(ctx, tx, r, err, f)
+}
+
+// inTimeOf runs f with a service at the service's time, unless err says that the service was not found.
+func (s *Service) inTimeOf(ctx context.Context, tx *db.Tx, r record, err error, f func(r record) error) error {
+	if err != nil {
+		return err
+	}
+	leave, err := s.enter(ctx, tx, r)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	return f(r)
+}
+
 // enter lets tx go on at the time of the service, until leave is called. The live world has one time: its services'
 // clocks are not even asked for.
 func (s *Service) enter(ctx context.Context, tx *db.Tx, r record) (leave func(), err error) {

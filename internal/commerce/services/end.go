@@ -45,25 +45,18 @@ const (
 // backup, removes the account and says that the service is terminated. One that is on
 // this way already is left on it.
 func (s *Service) Terminate(ctx context.Context, tx *db.Tx, id int64) error {
-	r, err := lock(ctx, tx, id)
-	if err != nil {
-		return err
-	}
-	leave, err := s.enter(ctx, tx, r)
-	if err != nil {
-		return err
-	}
-	defer leave()
-	if r.status == Terminating {
-		return nil
-	}
-	if r.status == Terminated {
-		return ErrTerminated.New()
-	}
-	if _, ok := r.status.after(terminationDue); !ok {
-		return ErrNotSuspended.Wrapf("services: a service that is %s cannot be terminated", r.status)
-	}
-	return s.beginTermination(ctx, tx, r)
+	return s.change(ctx, tx, id, func(r record) error {
+		if r.status == Terminating {
+			return nil
+		}
+		if r.status == Terminated {
+			return ErrTerminated.New()
+		}
+		if _, ok := r.status.after(terminationDue); !ok {
+			return ErrNotSuspended.Wrapf("services: a service that is %s cannot be terminated", r.status)
+		}
+		return s.beginTermination(ctx, tx, r)
+	})
 }
 
 // beginTermination sends a locked service on its way to the end.
@@ -120,19 +113,16 @@ func (s *Service) end(ctx context.Context, id int64, unkept bool) (time.Duration
 		}
 	}
 	return 0, s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
-		leave, err := s.enter(ctx, tx, r)
-		if err != nil {
-			return err
-		}
-		defer leave()
-		moved, err := setTerminated(ctx, tx, id, Terminating)
-		if err != nil || !moved {
-			return err
-		}
-		if err := s.Addons.Ended(ctx, tx, id); err != nil {
-			return err
-		}
-		return s.emitMove(ctx, tx, "service.terminated", r)
+		return s.inTimeOf(ctx, tx, r, nil, func(record) error {
+			moved, err := setTerminated(ctx, tx, id, Terminating)
+			if err != nil || !moved {
+				return err
+			}
+			if err := s.Addons.Ended(ctx, tx, id); err != nil {
+				return err
+			}
+			return s.emitMove(ctx, tx, "service.terminated", r)
+		})
 	})
 }
 
@@ -140,34 +130,27 @@ func (s *Service) end(ctx context.Context, id int64, unkept bool) (time.Duration
 // kept of it is there. The account is made anew by a job, under the same ref; once it
 // is there the service is active until it was paid for, and what was kept is put back.
 func (s *Service) Restore(ctx context.Context, tx *db.Tx, id int64) error {
-	r, err := lock(ctx, tx, id)
-	if err != nil {
-		return err
-	}
-	leave, err := s.enter(ctx, tx, r)
-	if err != nil {
-		return err
-	}
-	defer leave()
-	if err := s.restorable(ctx, tx, r); err != nil {
-		return err
-	}
-	// Claim says whether its names are free. They may still be its own: those of a service that ended
-	// are let go by a job.
-	if err := setReturning(ctx, tx, id); db.IsUnique(err) {
-		return fault.DomainUnavailable.Wrap(err)
-	} else if err != nil {
-		return err
-	}
-	if r.domain != nil {
-		if err := s.Names.Claim(ctx, tx, r.accountID, id, *r.domain); err != nil {
+	return s.change(ctx, tx, id, func(r record) error {
+		if err := s.restorable(ctx, tx, r); err != nil {
 			return err
 		}
-	}
-	if err := s.emitMove(ctx, tx, "service.updated", r); err != nil {
-		return err
-	}
-	return s.enqueueProvision(ctx, tx, id)
+		// Claim says whether its names are free. They may still be its own: those of a service that ended
+		// are let go by a job.
+		if err := setReturning(ctx, tx, id); db.IsUnique(err) {
+			return fault.DomainUnavailable.Wrap(err)
+		} else if err != nil {
+			return err
+		}
+		if r.domain != nil {
+			if err := s.Names.Claim(ctx, tx, r.accountID, id, *r.domain); err != nil {
+				return err
+			}
+		}
+		if err := s.emitMove(ctx, tx, "service.updated", r); err != nil {
+			return err
+		}
+		return s.enqueueProvision(ctx, tx, id)
+	})
 }
 
 // restorable refuses a service that has not ended, and one of which nothing is kept.

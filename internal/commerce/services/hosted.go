@@ -54,21 +54,14 @@ func (s *Service) LockHosted(ctx context.Context, tx *db.Tx, accountID, id int64
 
 // SetDomain makes a service known by another of its domain names.
 func (s *Service) SetDomain(ctx context.Context, tx *db.Tx, id int64, domain string) error {
-	r, err := lock(ctx, tx, id)
-	if err != nil {
-		return err
-	}
-	leave, err := s.enter(ctx, tx, r)
-	if err != nil {
-		return err
-	}
-	defer leave()
-	previous := map[string]any{"domain": r.domain}
-	r.domain = &domain
-	if err := setDomain(ctx, tx, r); err != nil {
-		return err
-	}
-	return s.emit(ctx, tx, "service.updated", r, previous)
+	return s.change(ctx, tx, id, func(r record) error {
+		previous := map[string]any{"domain": r.domain}
+		r.domain = &domain
+		if err := setDomain(ctx, tx, r); err != nil {
+			return err
+		}
+		return s.emit(ctx, tx, "service.updated", r, previous)
+	})
 }
 
 // Own is one of an account's hosting services, for the pages.

@@ -50,43 +50,36 @@ func (r record) ownActions(kept bool) (actions []string) {
 //
 // That it ends with its paid time is taken back by switching on its automatic renewal, or by renewing it.
 func (s *Service) EndOwn(ctx context.Context, tx *db.Tx, accountID, id int64, atPeriodEnd bool) error {
-	r, err := lockOwn(ctx, tx, accountID, id)
-	if err != nil {
-		return err
-	}
-	leave, err := s.enter(ctx, tx, r)
-	if err != nil {
-		return err
-	}
-	defer leave()
-	switch r.status {
-	case Terminating:
-		return nil
-	case Terminated:
-		return ErrTerminated.New()
-	}
-	if _, ok := r.status.after(endOrdered); !ok {
-		return fault.ServiceNotActive.Wrapf("services: a service that is %s cannot be ended", r.status)
-	}
-	if r.endedByOperator() {
-		return fault.ServiceSuspended.New()
-	}
-	left := r.expiresAt.Sub(tx.Now)
-	if !atPeriodEnd || left <= 0 {
-		return s.beginTermination(ctx, tx, r)
-	}
-	if r.endsAtExpiry {
-		return nil
-	}
-	if err := setEnding(ctx, tx, r); err != nil {
-		return err
-	}
-	previous := r
-	if r, err = get(ctx, tx, id); err != nil {
-		return err
-	}
-	days := int(math.Ceil(float64(left) / float64(day)))
-	return s.emitChange(ctx, tx, "service.termination_scheduled", r, map[string]any{"auto_renew": previous.autoRenew}, map[string]any{"days": days})
+	return s.changeOwn(ctx, tx, accountID, id, func(r record) error {
+		switch r.status {
+		case Terminating:
+			return nil
+		case Terminated:
+			return ErrTerminated.New()
+		}
+		if _, ok := r.status.after(endOrdered); !ok {
+			return fault.ServiceNotActive.Wrapf("services: a service that is %s cannot be ended", r.status)
+		}
+		if r.endedByOperator() {
+			return fault.ServiceSuspended.New()
+		}
+		left := r.expiresAt.Sub(tx.Now)
+		if !atPeriodEnd || left <= 0 {
+			return s.beginTermination(ctx, tx, r)
+		}
+		if r.endsAtExpiry {
+			return nil
+		}
+		if err := setEnding(ctx, tx, r); err != nil {
+			return err
+		}
+		now, err := get(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		days := int(math.Ceil(float64(left) / float64(day)))
+		return s.emitChange(ctx, tx, "service.termination_scheduled", now, map[string]any{"auto_renew": r.autoRenew}, map[string]any{"days": days})
+	})
 }
 
 // Closed refuses that an account is closed that has a service which is paid and not over.
@@ -103,38 +96,32 @@ func (s *Service) Closed(ctx context.Context, tx *db.Tx, accountID int64) error 
 // has the service, which the period begins with, and comes back when the panel refuses it.
 func (s *Service) RestoreOwn(ctx context.Context, tx *db.Tx, accountID, id int64, keyed bool) error {
 	before, err := getOwn(ctx, tx, accountID, id)
-	if err != nil {
-		return err
-	}
-	leave, err := s.enter(ctx, tx, before)
-	if err != nil {
-		return err
-	}
-	defer leave()
-	if err := s.restorable(ctx, tx, before); err != nil {
-		return err
-	}
-	if before.endedByOperator() {
-		return fault.ServiceSuspended.New()
-	}
-	var orderID int64
-	if !before.expiresAt.After(tx.Now) {
-		// The wallet's row is locked before the service's.
-		orderID, err = s.Billing.Begin(ctx, tx, sale.Purchase{
-			AccountID: accountID, ServiceID: id, Kind: "renewal", Title: before.planName, Domain: before.domain,
-			PeriodMonths: before.periodMonths, Price: before.renewPrice, Keyed: keyed, ClientRef: before.clientRef,
-		})
-		if err != nil {
+	return s.inTimeOf(ctx, tx, before, err, func(record) error {
+		if err := s.restorable(ctx, tx, before); err != nil {
 			return err
 		}
-	}
-	if _, err := s.unmoved(ctx, tx, before); err != nil {
-		return err
-	}
-	if err := s.Restore(ctx, tx, id); err != nil || orderID == 0 {
-		return err
-	}
-	return setRestoreOrder(ctx, tx, id, &orderID, before)
+		if before.endedByOperator() {
+			return fault.ServiceSuspended.New()
+		}
+		var orderID int64
+		if !before.expiresAt.After(tx.Now) {
+			// The wallet's row is locked before the service's.
+			orderID, err = s.Billing.Begin(ctx, tx, sale.Purchase{
+				AccountID: accountID, ServiceID: id, Kind: "renewal", Title: before.planName, Domain: before.domain,
+				PeriodMonths: before.periodMonths, Price: before.renewPrice, Keyed: keyed, ClientRef: before.clientRef,
+			})
+			if err != nil {
+				return err
+			}
+		}
+		if _, err := s.unmoved(ctx, tx, before); err != nil {
+			return err
+		}
+		if err := s.Restore(ctx, tx, id); err != nil || orderID == 0 {
+			return err
+		}
+		return setRestoreOrder(ctx, tx, id, &orderID, before)
+	})
 }
 
 // paidReturn takes the money that is held for a service which comes back, and answers until when that pays it; false

@@ -68,36 +68,29 @@ func (s *Service) createAccount(ctx context.Context, r record) (panel.Account, e
 func (s *Service) activate(ctx context.Context, id int64, account panel.Account) error {
 	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
 		// The row is not locked yet: the order's and the wallet's rows come first.
-		r, err := get(ctx, tx, id)
-		if err != nil {
-			return err
-		}
-		leave, err := s.enter(ctx, tx, r)
-		if err != nil {
-			return err
-		}
-		defer leave()
-		if _, ok := r.status.after(accountMade); !ok {
-			if r.status.live() {
-				return nil // another run of this job was faster
+		return s.read(ctx, tx, id, func(r record) error {
+			if _, ok := r.status.after(accountMade); !ok {
+				if r.status.live() {
+					return nil // another run of this job was faster
+				}
+				// Another run gave up while the panel was making the account.
+				return s.enqueueCleanUp(ctx, tx, id)
 			}
-			// Another run gave up while the panel was making the account.
-			return s.enqueueCleanUp(ctx, tx, id)
-		}
-		if r.returning() {
-			return s.comeBack(ctx, tx, r, account)
-		}
-		if err := s.Orders.Complete(ctx, tx, r.orderID); err != nil {
-			return fmt.Errorf("services: complete order %d: %w", r.orderID, err)
-		}
-		until := addMonths(tx.Now, r.periodMonths)
-		if err := s.open(ctx, tx, r, account, until); err != nil {
-			return err
-		}
-		if err := insertPeriod(ctx, tx, id, tx.Now, until, r.firstPrice); err != nil {
-			return err
-		}
-		return s.emitMove(ctx, tx, "service.provisioned", r)
+			if r.returning() {
+				return s.comeBack(ctx, tx, r, account)
+			}
+			if err := s.Orders.Complete(ctx, tx, r.orderID); err != nil {
+				return fmt.Errorf("services: complete order %d: %w", r.orderID, err)
+			}
+			until := addMonths(tx.Now, r.periodMonths)
+			if err := s.open(ctx, tx, r, account, until); err != nil {
+				return err
+			}
+			if err := insertPeriod(ctx, tx, id, tx.Now, until, r.firstPrice); err != nil {
+				return err
+			}
+			return s.emitMove(ctx, tx, "service.provisioned", r)
+		})
 	})
 }
 
@@ -124,35 +117,28 @@ func (s *Service) giveUp(ctx context.Context, id int64, reason error) error {
 		key = ErrRestoreWindow.Key
 	}
 	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
-		r, err := get(ctx, tx, id)
-		if err != nil {
-			return err
-		}
-		leave, err := s.enter(ctx, tx, r)
-		if err != nil {
-			return err
-		}
-		defer leave()
-		if _, ok := r.status.after(accountRefused); !ok {
-			return nil
-		}
-		if r.returning() {
-			return s.stayAway(ctx, tx, r, key)
-		}
-		if err := s.Orders.Fail(ctx, tx, r.orderID, key); err != nil {
-			return fmt.Errorf("services: fail order %d: %w", r.orderID, err)
-		}
-		moved, err := setFailed(ctx, tx, id, key)
-		if err == nil && !moved {
-			err = errMoved
-		}
-		if err != nil {
-			return err
-		}
-		if err := s.emitMove(ctx, tx, "service.provision_failed", r); err != nil {
-			return err
-		}
-		return s.enqueueCleanUp(ctx, tx, id)
+		return s.read(ctx, tx, id, func(r record) error {
+			if _, ok := r.status.after(accountRefused); !ok {
+				return nil
+			}
+			if r.returning() {
+				return s.stayAway(ctx, tx, r, key)
+			}
+			if err := s.Orders.Fail(ctx, tx, r.orderID, key); err != nil {
+				return fmt.Errorf("services: fail order %d: %w", r.orderID, err)
+			}
+			moved, err := setFailed(ctx, tx, id, key)
+			if err == nil && !moved {
+				err = errMoved
+			}
+			if err != nil {
+				return err
+			}
+			if err := s.emitMove(ctx, tx, "service.provision_failed", r); err != nil {
+				return err
+			}
+			return s.enqueueCleanUp(ctx, tx, id)
+		})
 	})
 }
 

@@ -310,33 +310,26 @@ func (s *Service) SuspendOwn(ctx context.Context, tx *db.Tx, accountID, id int64
 	if utf8.RuneCountInString(note) > maxSuspendNote || strings.ContainsFunc(note, unicode.IsControl) {
 		return fault.Invalid("reason", "characters")
 	}
-	r, err := lockOwn(ctx, tx, accountID, id)
-	if err != nil {
-		return err
-	}
-	leave, err := s.enter(ctx, tx, r)
-	if err != nil {
-		return err
-	}
-	defer leave()
-	switch r.status {
-	case Active:
-		if !r.expiresAt.After(tx.Now) {
-			return fault.ServiceNotActive.Wrapf("services: the paid time of service %d is over", id)
+	return s.changeOwn(ctx, tx, accountID, id, func(r record) error {
+		switch r.status {
+		case Active:
+			if !r.expiresAt.After(tx.Now) {
+				return fault.ServiceNotActive.Wrapf("services: the paid time of service %d is over", id)
+			}
+		case Suspended:
+			return ErrAlreadySuspended.New()
+		default:
+			return fault.ServiceNotActive.New()
 		}
-	case Suspended:
-		return ErrAlreadySuspended.New()
-	default:
-		return fault.ServiceNotActive.New()
-	}
-	if err := setSuspended(ctx, tx, id, Manual); err != nil {
-		return err
-	}
-	_, err = tx.Exec(ctx, `UPDATE services SET owner_suspended_at = suspended_at, suspend_note = $1 WHERE id = $2`, note, id)
-	if err != nil {
-		return err
-	}
-	return s.followSuspension(ctx, tx, r, "service.suspended")
+		if err := setSuspended(ctx, tx, id, Manual); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, `UPDATE services SET owner_suspended_at = suspended_at, suspend_note = $1 WHERE id = $2`, note, id)
+		if err != nil {
+			return err
+		}
+		return s.followSuspension(ctx, tx, r, "service.suspended")
+	})
 }
 
 // UnsuspendOwn brings back what SuspendOwn took offline. What an operator suspended, or what is not

@@ -83,10 +83,9 @@ func (s *Service) Connect(n Needs) { s.Needs = n }
 
 // Reserve makes the pending service of a new order. A domain that is taken is
 // refused; one that other unpaid orders want is not: who pays first gets it.
-func (s *Service) Reserve(ctx context.Context, tx *db.Tx, n sale.Reservation) (int64, error) {
+func (s *Service) Reserve(ctx context.Context, tx *db.Tx, n sale.Reservation) (id int64, err error) {
 	label := n.Domain
 	if n.Label != "" {
-		var err error
 		if label, err = cleanLabel(n.Label); err != nil {
 			return 0, err
 		}
@@ -98,64 +97,51 @@ func (s *Service) Reserve(ctx context.Context, tx *db.Tx, n sale.Reservation) (i
 		return 0, err
 	}
 	sandbox, err := s.Worlds.Sandbox(ctx, tx, n.AccountID)
-	if err != nil {
-		return 0, err
-	}
-	leave, err := s.enter(ctx, tx, record{sandbox: sandbox, accountID: n.AccountID})
-	if err != nil {
-		return 0, err
-	}
-	defer leave()
-	id, err := insert(ctx, tx, n, label, sandbox)
-	if err != nil {
-		return 0, fmt.Errorf("services: reserve: %w", err)
-	}
-	r, err := get(ctx, tx, id)
-	if err != nil {
-		return 0, err
-	}
-	return id, s.emit(ctx, tx, "service.created", r, nil)
+	err = s.inTimeOf(ctx, tx, record{sandbox: sandbox, accountID: n.AccountID}, err, func(record) error {
+		if id, err = insert(ctx, tx, n, label, sandbox); err != nil {
+			return fmt.Errorf("services: reserve: %w", err)
+		}
+		r, err := get(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		return s.emit(ctx, tx, "service.created", r, nil)
+	})
+	return id, err
 }
 
 // Provision begins the provisioning of a service whose order is being paid in tx.
 func (s *Service) Provision(ctx context.Context, tx *db.Tx, id int64) error {
-	r, err := get(ctx, tx, id)
-	if err != nil {
-		return err
-	}
-	leave, err := s.enter(ctx, tx, r)
-	if err != nil {
-		return err
-	}
-	defer leave()
-	if r.domain != nil {
-		// It may have been taken since the order was made. Of two that are paid at the
-		// same moment the unique index refuses one.
-		if err := s.checkDomain(ctx, tx, r.accountID, *r.domain); err != nil {
+	return s.read(ctx, tx, id, func(r record) error {
+		if r.domain != nil {
+			// It may have been taken since the order was made. Of two that are paid at the
+			// same moment the unique index refuses one.
+			if err := s.checkDomain(ctx, tx, r.accountID, *r.domain); err != nil {
+				return err
+			}
+		}
+		panelName, err := s.place(ctx, tx, r)
+		if err != nil {
 			return err
 		}
-	}
-	panelName, err := s.place(ctx, tx, r)
-	if err != nil {
-		return err
-	}
-	moved, err := setProvisioning(ctx, tx, id, panelName)
-	if db.IsUnique(err) {
-		return fault.DomainUnavailable.Wrap(err)
-	}
-	if err == nil && !moved {
-		err = fmt.Errorf("services: service %d is not pending", id)
-	}
-	if err == nil && r.domain != nil {
-		err = s.Names.Claim(ctx, tx, r.accountID, id, *r.domain)
-	}
-	if err == nil {
-		err = s.emitMove(ctx, tx, "service.updated", r)
-	}
-	if err != nil {
-		return err
-	}
-	return s.enqueueProvision(ctx, tx, id)
+		moved, err := setProvisioning(ctx, tx, id, panelName)
+		if db.IsUnique(err) {
+			return fault.DomainUnavailable.Wrap(err)
+		}
+		if err == nil && !moved {
+			err = fmt.Errorf("services: service %d is not pending", id)
+		}
+		if err == nil && r.domain != nil {
+			err = s.Names.Claim(ctx, tx, r.accountID, id, *r.domain)
+		}
+		if err == nil {
+			err = s.emitMove(ctx, tx, "service.updated", r)
+		}
+		if err != nil {
+			return err
+		}
+		return s.enqueueProvision(ctx, tx, id)
+	})
 }
 
 // checkDomain refuses a domain that is taken: by a live service, or as a further
@@ -200,47 +186,33 @@ func (s *Service) DueRenewals(ctx context.Context, q db.Querier, accountID int64
 // Suspend takes a service offline for a reason other than money, on an
 // operator's order. The panel follows by a job.
 func (s *Service) Suspend(ctx context.Context, tx *db.Tx, id int64, reason SuspendReason) error {
-	r, err := lock(ctx, tx, id)
-	if err != nil {
-		return err
-	}
-	leave, err := s.enter(ctx, tx, r)
-	if err != nil {
-		return err
-	}
-	defer leave()
-	if r.status == Suspended && !r.suspendedByOwner() {
-		return ErrAlreadySuspended.New()
-	}
-	// What the owner suspended, an operator may take out of the owner's hands.
-	if _, ok := r.status.after(suspensionOrdered); !ok && !r.suspendedByOwner() {
-		return fault.ServiceNotActive.Wrapf("services: a service that is %s cannot be suspended", r.status)
-	}
-	if err := setSuspended(ctx, tx, id, reason); err != nil {
-		return err
-	}
-	return s.followSuspension(ctx, tx, r, "service.suspended")
+	return s.change(ctx, tx, id, func(r record) error {
+		if r.status == Suspended && !r.suspendedByOwner() {
+			return ErrAlreadySuspended.New()
+		}
+		// What the owner suspended, an operator may take out of the owner's hands.
+		if _, ok := r.status.after(suspensionOrdered); !ok && !r.suspendedByOwner() {
+			return fault.ServiceNotActive.Wrapf("services: a service that is %s cannot be suspended", r.status)
+		}
+		if err := setSuspended(ctx, tx, id, reason); err != nil {
+			return err
+		}
+		return s.followSuspension(ctx, tx, r, "service.suspended")
+	})
 }
 
 // Unsuspend brings a suspended service back, on an operator's order.
 func (s *Service) Unsuspend(ctx context.Context, tx *db.Tx, id int64) error {
-	r, err := lock(ctx, tx, id)
-	if err != nil {
-		return err
-	}
-	leave, err := s.enter(ctx, tx, r)
-	if err != nil {
-		return err
-	}
-	defer leave()
-	next, ok := r.status.after(suspensionLifted)
-	if !ok {
-		return ErrNotSuspended.New()
-	}
-	if err := setUnsuspended(ctx, tx, id, next); err != nil {
-		return err
-	}
-	return s.followSuspension(ctx, tx, r, "service.unsuspended")
+	return s.change(ctx, tx, id, func(r record) error {
+		next, ok := r.status.after(suspensionLifted)
+		if !ok {
+			return ErrNotSuspended.New()
+		}
+		if err := setUnsuspended(ctx, tx, id, next); err != nil {
+			return err
+		}
+		return s.followSuspension(ctx, tx, r, "service.unsuspended")
+	})
 }
 
 // followSuspension tells of the change from before, and lets the panel follow.
@@ -287,44 +259,37 @@ type preferences struct {
 // update sets the preferences of one of the account's services.
 func (s *Service) update(ctx context.Context, accountID, id int64, p preferences) error {
 	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
-		r, err := lockOwn(ctx, tx, accountID, id)
-		if err != nil {
-			return err
-		}
-		leave, err := s.enter(ctx, tx, r)
-		if err != nil {
-			return err
-		}
-		defer leave()
-		if !slices.Contains(r.status.actions(), "update") {
-			return fault.ServiceNotActive.New()
-		}
-		previous := map[string]any{}
-		if p.label != nil {
-			label, err := cleanLabel(*p.label)
-			if err != nil {
+		return s.changeOwn(ctx, tx, accountID, id, func(r record) error {
+			if !slices.Contains(r.status.actions(), "update") {
+				return fault.ServiceNotActive.New()
+			}
+			previous := map[string]any{}
+			if p.label != nil {
+				label, err := cleanLabel(*p.label)
+				if err != nil {
+					return err
+				}
+				if label != r.label {
+					previous["label"], r.label = r.label, label
+				}
+			}
+			if p.autoRenew != nil && *p.autoRenew != r.autoRenew {
+				previous["auto_renew"], r.autoRenew = r.autoRenew, *p.autoRenew
+			}
+			if err := r.note(p, previous); err != nil {
 				return err
 			}
-			if label != r.label {
-				previous["label"], r.label = r.label, label
+			if len(previous) == 0 {
+				return nil
 			}
-		}
-		if p.autoRenew != nil && *p.autoRenew != r.autoRenew {
-			previous["auto_renew"], r.autoRenew = r.autoRenew, *p.autoRenew
-		}
-		if err := r.note(p, previous); err != nil {
-			return err
-		}
-		if len(previous) == 0 {
-			return nil
-		}
-		if err := setPreferences(ctx, tx, r); err != nil {
-			return err
-		}
-		if err := s.planRenewal(ctx, tx, id); err != nil {
-			return err
-		}
-		return s.emit(ctx, tx, "service.updated", r, previous)
+			if err := setPreferences(ctx, tx, r); err != nil {
+				return err
+			}
+			if err := s.planRenewal(ctx, tx, id); err != nil {
+				return err
+			}
+			return s.emit(ctx, tx, "service.updated", r, previous)
+		})
 	})
 }
 
