@@ -16,8 +16,9 @@ import (
 // where they are given, one of the statuses.
 func refused(t *testing.T, what string, r answer, statuses ...int) {
 	t.Helper()
+	key := r.key()
 	known := slices.ContainsFunc(fault.Defs(), func(d *fault.Def) bool {
-		return d.Key == r.key() && d.Kind.Status() == r.status
+		return d.Key == key && d.Kind.Status() == r.status
 	})
 	if r.status < 400 || r.status >= 500 || !known {
 		t.Errorf("%s: %s", what, r)

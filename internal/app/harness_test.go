@@ -30,11 +30,17 @@ import (
 	"stead.dev/stead/internal/platform/testkit"
 )
 
-// engines runs f against a server on each engine.
+// engines runs f against a server on each engine, at the same time as each other and as other tests: nothing may come
+// after it in a test.
 func engines(t *testing.T, settings map[string]string, f func(t *testing.T, a *App)) {
 	t.Helper()
-	t.Run("sqlite", func(t *testing.T) { f(t, start(t, settings)) })
+	t.Parallel()
+	t.Run("sqlite", func(t *testing.T) {
+		t.Parallel()
+		f(t, start(t, settings))
+	})
 	t.Run("postgres", func(t *testing.T) {
+		t.Parallel()
 		withURL := map[string]string{"database_url": testkit.PostgresURL(t)}
 		maps.Copy(withURL, settings)
 		f(t, start(t, withURL))

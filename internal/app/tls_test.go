@@ -19,7 +19,7 @@ func TestAFreshMachineAnswersHTTPS(t *testing.T) {
 		w := newWorld(t, a)
 		address := strings.TrimPrefix(a.nodeSecure.url, "https://")
 		shown := func(name string) (issuer string, ok bool) {
-			conn, err := tls.DialWithDialer(&net.Dialer{Timeout: 5 * time.Second}, "tcp", address, &tls.Config{
+			conn, err := tls.DialWithDialer(&net.Dialer{Timeout: time.Minute}, "tcp", address, &tls.Config{
 				ServerName: name, InsecureSkipVerify: true, MinVersion: tls.VersionTLS12, // who signed it is what is looked at
 			})
 			if err != nil {
