@@ -123,7 +123,7 @@ type places struct {
 
 // Place implements services.Placer.
 func (p places) Place(ctx context.Context, tx *db.Tx, s services.Placement) (string, error) {
-	limits, err := site.ParseLimits(site.Site{ServiceID: s.ServiceID, Limits: s.Limits})
+	limits, err := site.ParseLimits(s.ServiceID, s.Limits)
 	if err != nil {
 		return "", err
 	}

@@ -24,7 +24,6 @@ import (
 
 	"stead.dev/stead/internal/hosting/site"
 	"stead.dev/stead/internal/hosting/site/sitetest"
-	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/jobs"
@@ -33,39 +32,18 @@ import (
 	"stead.dev/stead/internal/port/panel/sandbox"
 )
 
-const (
-	owner    = 1
-	stranger = 2
-)
+const owner, stranger = sitetest.Owner, sitetest.Stranger
 
-// machine is the sandbox panel, with terminals that repeat what is typed, and failures on request.
+// machine notes the passwords that it is told, and has terminals that repeat what is typed.
 type machine struct {
 	sandbox.Panel
+	sitetest.Failures
 	mu      sync.Mutex
-	fails   error
-	changes int
-	secrets map[string]string // passwords by user name, as the panel was told
-	before  func()            // called before the next change
-}
-
-func (m *machine) change(of string) error {
-	m.mu.Lock()
-	before := m.before
-	m.before = nil
-	m.changes++
-	err := m.fails
-	m.mu.Unlock()
-	if before != nil {
-		before()
-	}
-	if err != nil {
-		return panel.Wrap(of, "", err)
-	}
-	return nil
+	secrets map[string]string // passwords by user name
 }
 
 func (m *machine) SetFTPAccount(ctx context.Context, ref string, a panel.FTPAccount) (panel.FTPAccount, error) {
-	if err := m.change("ftp.set"); err != nil {
+	if err := m.Change("ftp.set", ref); err != nil {
 		return a, err
 	}
 	m.mu.Lock()
@@ -75,14 +53,14 @@ func (m *machine) SetFTPAccount(ctx context.Context, ref string, a panel.FTPAcco
 }
 
 func (m *machine) SetShellAccess(ctx context.Context, ref string, on bool) (panel.ShellAccess, error) {
-	if err := m.change("shell.set"); err != nil {
+	if err := m.Change("shell.set", ref); err != nil {
 		return panel.ShellAccess{}, err
 	}
 	return m.Panel.SetShellAccess(ctx, ref, on)
 }
 
 func (m *machine) SetSSHKeys(ctx context.Context, ref string, keys []panel.SSHKey) error {
-	if err := m.change("shell.set_keys"); err != nil {
+	if err := m.Change("shell.set_keys", ref); err != nil {
 		return err
 	}
 	return m.Panel.SetSSHKeys(ctx, ref, keys)
@@ -97,107 +75,52 @@ func (m *machine) OpenTerminal(_ context.Context, _ string, _ panel.TerminalSize
 	return out, nil
 }
 
-// vault keeps passwords as package credentials does.
-type vault struct {
-	mu  sync.Mutex
-	all map[int64][2]string // password and version
-	n   int
-}
-
-func (v *vault) Put(_ context.Context, _ *db.Tx, _, _ int64, kind string, id int64, label string) error {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	v.n++
-	v.all[id] = [2]string{fmt.Sprintf("password %d of %s %s", v.n, kind, label), fmt.Sprint("v", v.n)}
-	return nil
-}
-
-func (v *vault) Secret(_ context.Context, _ db.Querier, _ string, id int64) (password, version string, err error) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	s, ok := v.all[id]
-	if !ok {
-		return "", "", fault.NotFound.New()
-	}
-	return s[0], s[1], nil
-}
-
-func (v *vault) Version(ctx context.Context, q db.Querier, kind string, id int64) (string, error) {
-	_, version, err := v.Secret(ctx, q, kind, id)
-	return version, err
-}
-
-func (v *vault) Delete(_ context.Context, _ *db.Tx, _ string, id int64) error {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	delete(v.all, id)
-	return nil
-}
-
 type world struct {
-	t        *testing.T
-	db       *db.DB
-	clk      *clock.Fake
-	queue    *jobs.Queue
-	machine  *machine
-	vault    *vault
-	services sitetest.Services
+	sitetest.World
+	queue   *jobs.Queue
+	machine *machine
+	vault   *sitetest.Vault
 	*Service
-	sitetest.Edge
 }
 
 func engines(t *testing.T, f func(t *testing.T, w *world)) {
 	t.Helper()
-	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
-		p := sitetest.Open(t, func() time.Time { return testkit.Start }, sandbox.Open)
-		q := sitetest.Queue(t, d)
-		w := &world{
-			t: t, db: d, clk: clk, queue: q, machine: &machine{Panel: p, secrets: map[string]string{}}, vault: &vault{all: map[int64][2]string{}},
-			services: sitetest.New(t, d),
-		}
+	sitetest.Engines(t, func(base sitetest.World) {
+		m := &machine{Panel: sitetest.Open(base.T, func() time.Time { return testkit.Start }, sandbox.Open), secrets: map[string]string{}}
+		w := &world{World: base, queue: sitetest.Queue(base.T, base.DB), machine: m, vault: &sitetest.Vault{}}
 		w.Service = New(Config{
-			DB: d, Queue: q, Services: w.services, Panels: sitetest.Panels{"it": w.machine, "plain": w.machine.Panel, "bare": sitetest.Bare{}}, Credentials: w.vault,
-			BaseURL: "https://stead.test",
+			DB: base.DB, Queue: w.queue, Services: base.Services, Credentials: w.vault, BaseURL: "https://stead.test",
+			Panels: sitetest.Panels{"it": m, "plain": m.Panel, "bare": sitetest.Bare{}},
 		})
-		w.Register(q.Workers())
-		w.Edge = sitetest.NewEdge(t, d, clk, w.Operations())
-		w.add(10, owner, `{"ftp_accounts":2}`)
-		w.add(20, stranger, `{}`)
-		f(t, w)
+		w.Register(w.queue.Workers())
+		w.Mount(w.Operations())
+		w.add(10, owner, site.Limits{"ftp_accounts": 2})
+		w.add(20, stranger, site.Limits{})
+		f(base.T, w)
 	})
 }
 
 // add makes a service that is provisioned.
-func (w *world) add(id, account int64, limits string) {
-	w.t.Helper()
-	ref := fmt.Sprint(id)
-	_, err := w.machine.CreateAccount(w.t.Context(), panel.AccountSpec{Ref: ref, Username: "s" + ref, PrimaryDomain: "s" + ref + ".example.com"})
-	w.must(err)
-	w.services.Add(w.t, site.Site{ServiceID: id, AccountID: account, Panel: "it", Ref: ref, Username: "s" + ref, Status: "active", Limits: json.RawMessage(limits)})
-}
-
-func (w *world) must(err error) {
-	w.t.Helper()
-	if err != nil {
-		w.t.Fatal(err)
-	}
+func (w *world) add(id, account int64, limits site.Limits) {
+	w.T.Helper()
+	w.Sell(w.machine, site.Site{ServiceID: id, AccountID: account, Limits: limits})
 }
 
 func (w *world) apply(id int64) {
-	w.t.Helper()
+	w.T.Helper()
 	account := int64(owner)
 	if id == 20 {
 		account = stranger
 	}
-	w.must(w.Apply(w.t.Context(), account, id))
+	w.Must(w.Apply(w.T.Context(), account, id))
 }
 
 // expect is do for one answer: a status, or a status and an error key.
 func (w *world) expect(method, target, token, body string, code int, key string) sitetest.Reply {
-	w.t.Helper()
+	w.T.Helper()
 	r := w.Do(method, target, token, body)
 	if r.Code != code || r.Key() != key {
-		w.t.Errorf("%s %s %s: %+v, want %d %s", method, target, body, r, code, key)
+		w.T.Errorf("%s %s %s: %+v, want %d %s", method, target, body, r, code, key)
 	}
 	return r
 }
@@ -215,20 +138,14 @@ type ftpShown struct {
 	Password, Secret, PasswordHash string
 }
 
-func list[T any](w *world, target string) []T {
-	w.t.Helper()
-	r := w.expect("GET", target, "own", "", 200, "")
-	var l struct{ Data []T }
-	w.must(json.Unmarshal([]byte(r.Body), &l))
-	return l.Data
-}
+func list[T any](w *world, target string) []T { return sitetest.List[T](&w.World, target) }
 
 func made[T any](w *world, r sitetest.Reply) (v T) {
-	w.t.Helper()
+	w.T.Helper()
 	if r.Code >= 300 {
-		w.t.Fatalf("%+v", r)
+		w.T.Fatalf("%+v", r)
 	}
-	w.must(json.Unmarshal([]byte(r.Body), &v))
+	w.Must(json.Unmarshal([]byte(r.Body), &v))
 	return v
 }
 
@@ -249,7 +166,7 @@ func TestAnFTPAccountComesAndGoes(t *testing.T) {
 		if err != nil || len(on) != 1 || on[0].Username != "s10_anna" || on[0].Home != "/public_html/shop" || on[0].QuotaMB != 5 || !on[0].ReadOnly {
 			t.Errorf("%+v, %v", on, err)
 		}
-		password, _, err := w.vault.Secret(t.Context(), w.db, "ftp", f.ID)
+		password, _, err := w.vault.Secret(t.Context(), w.DB, "ftp", f.ID)
 		if err != nil || w.machine.secrets["s10_anna"] != password {
 			t.Errorf("the panel was told %q: %v", w.machine.secrets["s10_anna"], err)
 		}
@@ -258,17 +175,17 @@ func TestAnFTPAccountComesAndGoes(t *testing.T) {
 				t.Errorf("a password in %s", r.Body)
 			}
 		}
-		changes := w.machine.changes
+		changes := w.machine.Changes()
 		w.apply(10)
-		if w.machine.changes != changes {
+		if w.machine.Changes() != changes {
 			t.Error("what was so was set again")
 		}
 		w.expect("DELETE", fmt.Sprintf("/10/ftp/%d", f.ID), "own", "", 200, "")
 		w.expect("DELETE", fmt.Sprintf("/10/ftp/%d", f.ID), "own", "", 200, "")
 		w.expect("POST", "/10/ftp", "own", `{"username":"anna"}`, 422, "already_exists")
 		w.apply(10)
-		if left := list[ftpShown](w, "/10/ftp"); len(left) != 0 || len(w.vault.all) != 0 {
-			t.Errorf("%+v, %v", left, w.vault.all)
+		if left := list[ftpShown](w, "/10/ftp"); len(left) != 0 || w.vault.Count() != 0 {
+			t.Errorf("%+v, %v", left, w.vault.Count())
 		}
 		w.expect("POST", "/10/ftp", "own", `{"username":"s10_anna"}`, 201, "")
 		w.apply(10)
@@ -309,8 +226,8 @@ func TestWhatNoFTPAccountMayBe(t *testing.T) {
 		} {
 			w.expect("POST", "/10/ftp", "own", body, 422, key)
 		}
-		if got := list[ftpShown](w, "/10/ftp"); len(got) != 0 || len(w.vault.all) != 0 {
-			t.Errorf("%+v, %v", got, w.vault.all)
+		if got := list[ftpShown](w, "/10/ftp"); len(got) != 0 || w.vault.Count() != 0 {
+			t.Errorf("%+v, %v", got, w.vault.Count())
 		}
 		// A password that is sent is not the password.
 		w.expect("POST", "/10/ftp", "own", `{"username":"one","password":"chosen by me"}`, 201, "")
@@ -322,7 +239,7 @@ func TestWhatNoFTPAccountMayBe(t *testing.T) {
 		w.expect("POST", "/10/ftp", "own", `{"username":"three"}`, 422, "limit_reached")
 		w.expect("POST", "/10/ftp", "own", `{"username":"one"}`, 422, "limit_reached")
 		count := map[string]int64{}
-		w.must(w.Count(t.Context(), w.db, 10, count))
+		w.Must(w.Count(t.Context(), w.DB, 10, count))
 		if count["ftp_accounts"] != 2 {
 			t.Errorf("%v", count)
 		}
@@ -336,14 +253,15 @@ func TestAPasswordThatWasReplacedReachesThePanel(t *testing.T) {
 		w.apply(10)
 		first := w.machine.secrets["s10_anna"]
 		replace := func(service int64) error {
-			return w.db.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error {
+			return w.DB.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error {
 				if err := w.PasswordReplaced(ctx, tx, owner, service, f.ID); err != nil {
 					return err
 				}
-				return w.vault.Put(ctx, tx, owner, service, "ftp", f.ID, "s10_anna")
+				w.vault.Renew(f.ID)
+				return nil
 			})
 		}
-		w.must(replace(10))
+		w.Must(replace(10))
 		if got := list[ftpShown](w, "/10/ftp")[0]; got.Status != "pending" {
 			t.Errorf("%+v", got)
 		}
@@ -354,7 +272,7 @@ func TestAPasswordThatWasReplacedReachesThePanel(t *testing.T) {
 		if err := replace(20); !errors.Is(err, fault.NotFound) {
 			t.Errorf("by another service: %v", err)
 		}
-		w.services.SetStatus(t, 10, "suspended")
+		w.Services.SetStatus(t, 10, "suspended")
 		if err := replace(10); !errors.Is(err, fault.ServiceSuspended) {
 			t.Errorf("of a suspended service: %v", err)
 		}
@@ -366,20 +284,20 @@ func TestThePanelRefuses(t *testing.T) {
 	engines(t, func(t *testing.T, w *world) {
 		w.expect("POST", "/10/ftp", "own", `{"username":"anna"}`, 201, "")
 		w.expect("PUT", "/10/shell", "own", `{"enabled":true}`, 200, "")
-		w.machine.fails = panel.ErrPathNotAllowed
+		w.machine.Fail(panel.ErrPathNotAllowed)
 		w.apply(10)
 		if got := list[ftpShown](w, "/10/ftp")[0]; got.Status != "failed" || got.FailureKey == nil || *got.FailureKey != "path_not_allowed" {
 			t.Errorf("%+v", got)
 		}
-		if got, err := shellOf(t.Context(), w.db, 10); err != nil || got.status != site.Failed {
+		if got, err := shellOf(t.Context(), w.DB, 10); err != nil || got.status != site.Failed {
 			t.Errorf("%+v, %v", got, err)
 		}
-		w.machine.fails = panel.ErrUnreachable
+		w.machine.Fail(panel.ErrUnreachable)
 		w.expect("PUT", "/10/shell", "own", `{"enabled":true}`, 200, "")
 		if err := w.Apply(t.Context(), owner, 10); !errors.Is(err, panel.ErrUnreachable) {
 			t.Errorf("a job that must be tried again says %v", err)
 		}
-		w.machine.fails = nil
+		w.machine.Fail(nil)
 		w.apply(10)
 		if got := list[ftpShown](w, "/10/ftp")[0]; got.Status != "active" {
 			t.Errorf("%+v", got)
@@ -422,7 +340,7 @@ func TestTheShellIsSwitched(t *testing.T) {
 
 		// What somebody switched by hand comes back.
 		_, err := w.machine.Panel.SetShellAccess(t.Context(), "10", true)
-		w.must(err)
+		w.Must(err)
 		w.apply(10)
 		if on, err := w.machine.ShellAccess(t.Context(), "10"); err != nil || on.Enabled {
 			t.Errorf("%+v, %v", on, err)
@@ -430,13 +348,13 @@ func TestTheShellIsSwitched(t *testing.T) {
 
 		// A panel that has shells and no terminals, as the simulated one, leads nobody to one.
 		_, err = w.machine.CreateAccount(t.Context(), panel.AccountSpec{Ref: "31", Username: "s31", PrimaryDomain: "s31.example.com"})
-		w.must(err)
-		w.services.Add(t, site.Site{ServiceID: 31, AccountID: owner, Panel: "plain", Ref: "31", Username: "s31", Status: "active", Limits: json.RawMessage(`{}`)})
+		w.Must(err)
+		w.Services.Add(t, site.Site{ServiceID: 31, AccountID: owner, Panel: "plain", Ref: "31", Username: "s31", Status: "active", Limits: site.Limits{}})
 		if plain := made[shellShown](w, w.expect("PUT", "/31/shell", "own", `{"enabled":true}`, 200, "")); plain.Shell != "bash" || plain.WebTerminalURL != nil {
 			t.Errorf("%+v", plain)
 		}
 
-		w.add(30, owner, `{"shell":0}`)
+		w.add(30, owner, site.Limits{"shell": 0})
 		w.expect("PUT", "/30/shell", "own", `{"enabled":true}`, 422, "feature_not_in_plan")
 		w.expect("PUT", "/30/shell", "own", `{"enabled":false}`, 200, "")
 	})
@@ -479,7 +397,7 @@ func TestKeysComeAndGo(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, w *world) {
 		ec, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-		w.must(err)
+		w.Must(err)
 		bodies := map[string]string{"laptop": ed(t), "rsa": rsaKey(t, 2048), "ec": publicKey(t, &ec.PublicKey)}
 		for name, key := range bodies {
 			k := made[keyShown](w, w.expect("POST", "/10/ssh-keys", "own", fmt.Sprintf(`{"name":%q,"public_key":%q}`, name, "  "+key+" me@there\n"), 201, ""))
@@ -506,9 +424,9 @@ func TestKeysComeAndGo(t *testing.T) {
 		if err != nil || len(on) != 3 || on[0].PublicKey == all[0].PublicKey {
 			t.Errorf("%+v, %v", on, err)
 		}
-		changes := w.machine.changes
+		changes := w.machine.Changes()
 		w.apply(10)
-		if w.machine.changes != changes {
+		if w.machine.Changes() != changes {
 			t.Error("what was so was set again")
 		}
 	})
@@ -519,14 +437,14 @@ func TestWhatIsNoKey(t *testing.T) {
 	engines(t, func(t *testing.T, w *world) {
 		good := ed(t)
 		_, private, err := ed25519.GenerateKey(rand.Reader)
-		w.must(err)
+		w.Must(err)
 		block, err := ssh.MarshalPrivateKey(private, "")
-		w.must(err)
+		w.Must(err)
 		weak := &dsa.PublicKey{Parameters: dsa.Parameters{P: new(big.Int).Lsh(big.NewInt(1), 1023), Q: new(big.Int).Lsh(big.NewInt(1), 159), G: big.NewInt(2)}, Y: big.NewInt(3)}
 		signer, err := ssh.NewSignerFromKey(private)
-		w.must(err)
+		w.Must(err)
 		cert := &ssh.Certificate{Key: signer.PublicKey(), CertType: ssh.UserCert, ValidBefore: ssh.CertTimeInfinity}
-		w.must(cert.SignCert(rand.Reader, signer))
+		w.Must(cert.SignCert(rand.Reader, signer))
 		for text, reason := range map[string]string{
 			"hello": "malformed", "ssh-ed25519": "malformed", "ssh-ed25519 AAAA": "malformed", " ": "malformed",
 			"ssh-ed25519 " + base64.StdEncoding.EncodeToString([]byte("not a key")): "malformed",
@@ -541,7 +459,7 @@ func TestWhatIsNoKey(t *testing.T) {
 			rsaKey(t, 2047):                                                         "too_short",
 		} {
 			body, err := json.Marshal(map[string]string{"name": "x", "public_key": text})
-			w.must(err)
+			w.Must(err)
 			r := w.expect("POST", "/10/ssh-keys", "own", string(body), 422, "ssh_key_invalid")
 			if !strings.Contains(r.Body, reason) {
 				t.Errorf("%.40q: %s, want %s", text, r.Body, reason)
@@ -603,7 +521,7 @@ func TestServicesThatTakeNoChanges(t *testing.T) {
 	engines(t, func(t *testing.T, w *world) {
 		f := made[ftpShown](w, w.Do("POST", "/10/ftp", "own", `{"username":"anna"}`))
 		w.apply(10)
-		w.services.Add(t, site.Site{ServiceID: 40, AccountID: owner, Panel: "bare", Ref: "40", Username: "s40", Status: "active"})
+		w.Services.Add(t, site.Site{ServiceID: 40, AccountID: owner, Panel: "bare", Ref: "40", Username: "s40", Status: "active"})
 		writes := func(id int64) [][3]string {
 			return [][3]string{
 				{"POST", fmt.Sprintf("/%d/ftp", id), `{"username":"x"}`},
@@ -614,23 +532,23 @@ func TestServicesThatTakeNoChanges(t *testing.T) {
 		for _, c := range writes(40) {
 			w.expect(c[0], c[1], "own", c[2], 422, "unsupported_operation")
 		}
-		w.must(w.Apply(t.Context(), owner, 40))
-		w.services.SetStatus(t, 10, "suspended")
+		w.Must(w.Apply(t.Context(), owner, 40))
+		w.Services.SetStatus(t, 10, "suspended")
 		for _, c := range append(writes(10), [3]string{"DELETE", fmt.Sprintf("/10/ftp/%d", f.ID), ""}) {
 			w.expect(c[0], c[1], "own", c[2], 422, "service_suspended")
 		}
-		changes := w.machine.changes
+		changes := w.machine.Changes()
 		w.apply(10)
-		if w.machine.changes != changes {
+		if w.machine.Changes() != changes {
 			t.Error("a suspended service was changed on the panel")
 		}
-		w.services.SetStatus(t, 10, "terminated")
+		w.Services.SetStatus(t, 10, "terminated")
 		w.apply(10)
 		var n int
-		w.must(w.db.QueryRow(t.Context(), `SELECT (SELECT count(*) FROM access_ftp_accounts WHERE service_id = 10) +
+		w.Must(w.DB.QueryRow(t.Context(), `SELECT (SELECT count(*) FROM access_ftp_accounts WHERE service_id = 10) +
 			(SELECT count(*) FROM access_shells WHERE service_id = 10) + (SELECT count(*) FROM access_ssh_keys WHERE service_id = 10)`).Scan(&n))
-		if n != 0 || len(w.vault.all) != 0 {
-			t.Errorf("%d rows are left of a service that has ended, and %v", n, w.vault.all)
+		if n != 0 || w.vault.Count() != 0 {
+			t.Errorf("%d rows are left of a service that has ended, and %v", n, w.vault.Count())
 		}
 	})
 }
@@ -639,14 +557,14 @@ func TestAChangeDuringTheWorkIsNotLost(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, w *world) {
 		w.expect("PUT", "/10/shell", "own", `{"enabled":true}`, 200, "")
-		w.machine.before = func() { w.expect("PUT", "/10/shell", "own", `{"enabled":false}`, 200, "") }
+		w.machine.Before(func() { w.expect("PUT", "/10/shell", "own", `{"enabled":false}`, 200, "") })
 		w.apply(10)
 		if on, err := w.machine.ShellAccess(t.Context(), "10"); err != nil || on.Enabled {
 			t.Errorf("the shell that was switched off meanwhile is on: %+v, %v", on, err)
 		}
 		key := ed(t)
 		w.expect("POST", "/10/ssh-keys", "own", fmt.Sprintf(`{"public_key":%q}`, key), 201, "")
-		w.machine.before = func() { w.expect("POST", "/10/ssh-keys", "own", fmt.Sprintf(`{"public_key":%q}`, ed(t)), 201, "") }
+		w.machine.Before(func() { w.expect("POST", "/10/ssh-keys", "own", fmt.Sprintf(`{"public_key":%q}`, ed(t)), 201, "") })
 		w.apply(10)
 		if on, err := w.machine.SSHKeys(t.Context(), "10"); err != nil || len(on) != 2 {
 			t.Errorf("%+v, %v", on, err)
@@ -665,14 +583,14 @@ func TestATicketOpensATerminalOnce(t *testing.T) {
 		w.apply(10)
 		ticket := func() string {
 			token, err := w.Ticket(t.Context(), owner, 10, holder)
-			w.must(err)
+			w.Must(err)
 			return token
 		}
 		if _, err := w.Ticket(t.Context(), stranger, 10, holder); !errors.Is(err, fault.NotFound) {
 			t.Errorf("a stranger: %v", err)
 		}
 		good := ticket()
-		w.must(w.UseTicket(t.Context(), good, owner, 10, holder))
+		w.Must(w.UseTicket(t.Context(), good, owner, 10, holder))
 		if err := w.UseTicket(t.Context(), good, owner, 10, holder); !errors.Is(err, fault.Forbidden) {
 			t.Errorf("a second time: %v", err)
 		}
@@ -681,7 +599,7 @@ func TestATicketOpensATerminalOnce(t *testing.T) {
 			"another service": func(s string) error { return w.UseTicket(t.Context(), s, owner, 20, holder) },
 			"another browser": func(s string) error { return w.UseTicket(t.Context(), s, owner, 10, holder+1) },
 			"too late": func(s string) error {
-				w.clk.Advance(ticketLife)
+				w.Clock.Advance(ticketLife)
 				return w.UseTicket(t.Context(), s, owner, 10, holder)
 			},
 		} {
@@ -713,12 +631,12 @@ func TestATicketOpensATerminalOnce(t *testing.T) {
 
 		in, typing := io.Pipe()
 		out, err := w.OpenTerminal(t.Context(), owner, 10, panel.TerminalSize{Columns: 80, Rows: 24}, in)
-		w.must(err)
+		w.Must(err)
 		go func() { _, _ = panel.NewTerminalWriter(typing).Write([]byte("hello")); _ = typing.Close() }()
 		if got, err := io.ReadAll(out); err != nil || string(got) != "hello" {
 			t.Errorf("%q, %v", got, err)
 		}
-		w.services.SetStatus(t, 10, "suspended")
+		w.Services.SetStatus(t, 10, "suspended")
 		if _, err := w.Ticket(t.Context(), owner, 10, holder); !errors.Is(err, fault.ServiceSuspended) {
 			t.Errorf("suspended: %v", err)
 		}
@@ -728,7 +646,7 @@ func TestATicketOpensATerminalOnce(t *testing.T) {
 func TestQuestionsUseAnIndex(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, w *world) {
-		sitetest.IndexedCollection(t, w.db, w.ftp(), owner, 10, func(q db.Querier) error {
+		sitetest.IndexedCollection(t, w.DB, w.ftp(), owner, 10, func(q db.Querier) error {
 			_, err := keysOf(t.Context(), q, 10)
 			return err
 		})

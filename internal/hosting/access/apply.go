@@ -78,17 +78,13 @@ func (s *Service) applyShell(ctx context.Context, on site.Site) error {
 	if err != nil {
 		return err
 	}
-	l, err := site.ParseLimits(on)
-	if err != nil {
-		return err
-	}
 	for {
 		row, keys, err := s.wantedShell(ctx, on)
 		if err != nil {
 			return err
 		}
 		// A plan that the service moved to may have none.
-		row.enabled = row.enabled && l.Of(shellLimit) != 0
+		row.enabled = row.enabled && on.Limits.Of(shellLimit) != 0
 		now, used, err := followShell(ctx, shells, on, row, keys)
 		if err != nil && !site.ForGood(err) {
 			return err

@@ -74,10 +74,6 @@ func (s *Service) Import(ctx context.Context, tx *db.Tx, accountID, serviceID in
 
 // importShell gives a service the keys of a backup, and the shell where its plan has one.
 func (s *Service) importShell(ctx context.Context, tx *db.Tx, on site.Site, k kept) error {
-	l, err := site.ParseLimits(on)
-	if err != nil {
-		return err
-	}
 	for _, key := range k.Keys {
 		row, err := parseKey(key.Name, key.PublicKey)
 		if err != nil {
@@ -89,7 +85,7 @@ func (s *Service) importShell(ctx context.Context, tx *db.Tx, on site.Site, k ke
 		}
 	}
 	var enable *bool // nil leaves it as it is
-	if k.Shell && l.Of(shellLimit) != 0 {
+	if k.Shell && on.Limits.Of(shellLimit) != 0 {
 		enable = &k.Shell
 	}
 	return touchShell(ctx, tx, on.AccountID, on.ServiceID, enable)

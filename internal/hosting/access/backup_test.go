@@ -1,50 +1,43 @@
 package access
 
 import (
-	"context"
-	"encoding/json"
 	"strings"
 	"testing"
 
-	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/hosting/site"
 )
 
 func TestAServiceThatComesBackHasTheWaysInThatItHad(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, w *world) {
 		ctx := t.Context()
-		w.add(30, owner, `{"ftp_accounts":2,"shell":1}`)
-		export := func() json.RawMessage {
-			document, err := w.Export(ctx, w.db, owner, 30)
-			w.must(err)
-			return document
-		}
-		if document := export(); document != nil {
+		w.add(30, owner, site.Limits{"ftp_accounts": 2, "shell": 1})
+		if document := w.Exported(w, 30); document != "" {
 			t.Errorf("of nothing: %s", document)
 		}
 		f := made[ftpShown](w, w.expect("POST", "/30/ftp", "own", `{"username":"anna","home":"/public_html/shop","quota_mb":5,"readonly":true}`, 201, ""))
 		_, err := w.setShell(ctx, owner, 30, true)
-		w.must(err)
+		w.Must(err)
 		_, err = w.createKey(ctx, owner, 30, "laptop", ed(t))
-		w.must(err)
+		w.Must(err)
 		w.apply(30)
-		password, _, err := w.vault.Secret(ctx, w.db, CredentialKind, f.ID)
-		w.must(err)
-		document := export()
-		if strings.Contains(string(document), password) {
+		password, _, err := w.vault.Secret(ctx, w.DB, CredentialKind, f.ID)
+		w.Must(err)
+		document := w.Exported(w, 30)
+		if strings.Contains(document, password) {
 			t.Errorf("a password in the backup: %s", document)
 		}
 
-		w.services.SetStatus(t, 30, "terminated")
+		w.Services.SetStatus(t, 30, "terminated")
 		w.apply(30)
-		w.services.SetStatus(t, 30, "active")
-		if document := export(); document != nil {
+		w.Services.SetStatus(t, 30, "active")
+		if document := w.Exported(w, 30); document != "" {
 			t.Errorf("left: %s", document)
 		}
 		for range 2 { // the second time nothing is new
-			w.must(w.db.InTx(ctx, func(ctx context.Context, tx *db.Tx) error { return w.Import(ctx, tx, owner, 30, document, nil) }))
+			w.Must(w.Reimport(w, 30, document))
 			w.apply(30)
-			if again := export(); string(again) != string(document) {
+			if again := w.Exported(w, 30); again != document {
 				t.Errorf("%s, was %s", again, document)
 			}
 		}
@@ -62,13 +55,11 @@ func TestAServiceThatComesBackHasTheWaysInThatItHad(t *testing.T) {
 		}
 
 		// A plan that has less by now is a refusal, and one without a shell has none.
-		w.add(31, owner, `{"ftp_accounts":0,"shell":0}`)
-		if err := w.db.InTx(ctx, func(ctx context.Context, tx *db.Tx) error { return w.Import(ctx, tx, owner, 31, document, nil) }); err == nil {
+		w.add(31, owner, site.Limits{"ftp_accounts": 0, "shell": 0})
+		if err := w.Reimport(w, 31, document); err == nil {
 			t.Error("more FTP accounts than the plan has")
 		}
-		w.must(w.db.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
-			return w.Import(ctx, tx, owner, 31, json.RawMessage(`{"shell":true}`), nil)
-		}))
+		w.Must(w.Reimport(w, 31, `{"shell":true}`))
 		w.apply(31)
 		if sh, err := w.machine.ShellAccess(ctx, "31"); err != nil || sh.Enabled {
 			t.Errorf("%+v, %v", sh, err)

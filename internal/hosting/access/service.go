@@ -141,11 +141,7 @@ func (s *Service) changeShell(ctx context.Context, accountID, serviceID int64, f
 // setShell switches the shell of one of the account's services.
 func (s *Service) setShell(ctx context.Context, accountID, serviceID int64, enabled bool) (sh shell, err error) {
 	err = s.changeShell(ctx, accountID, serviceID, func(ctx context.Context, tx *db.Tx, on site.Site) error {
-		l, err := site.ParseLimits(on)
-		if err != nil {
-			return err
-		}
-		if enabled && l.Of(shellLimit) == 0 {
+		if enabled && on.Limits.Of(shellLimit) == 0 {
 			return fault.FeatureNotInPlan.New()
 		}
 		if err := touchShell(ctx, tx, accountID, serviceID, &enabled); err != nil {

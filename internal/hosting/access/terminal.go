@@ -29,11 +29,7 @@ func (s *Service) terminals(ctx context.Context, q db.Querier, accountID, servic
 	if err := on.Changeable(); err != nil {
 		return nil, on, err
 	}
-	l, err := site.ParseLimits(on)
-	if err != nil {
-		return nil, on, err
-	}
-	if l.Of(shellLimit) == 0 {
+	if on.Limits.Of(shellLimit) == 0 {
 		return nil, on, fault.FeatureNotInPlan.New()
 	}
 	row, err := shellOf(ctx, q, serviceID)

@@ -2,7 +2,6 @@ package backups
 
 import (
 	"archive/tar"
-	"bytes"
 	"compress/gzip"
 	"context"
 	"encoding/json"
@@ -27,38 +26,38 @@ func TestABackupIsMadeAndDownloaded(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, w *world) {
 		w.write(10, front, "mine")
-		w.exec(`INSERT INTO test_records VALUES (10, '{"a":1}')`)
+		w.Exec(`INSERT INTO test_records VALUES (10, '{"a":1}')`)
 		id := w.made(10, `{"parts":["dns","files"],"note":" before the update "}`)
 		b := w.shows(10)[id]
 		w.same("kind", "manual", b.Kind)
 		w.same("note", "before the update", *b.Note)
 		w.same("storage", "local", *b.Storage)
-		w.same("until", w.clk.Now().Add(Kept), *b.ExpiresAt)
+		w.same("until", w.Clock.Now().Add(Kept), *b.ExpiresAt)
 		if len(b.Parts) != 2 || b.Parts[0].Part != "files" || b.Parts[0].Status != "completed" || b.Parts[1].Count != 1 || b.SizeMB != 1 || !b.Downloadable {
 			t.Errorf("backup: %+v", b)
 		}
 		w.same("told", []string{"backup.completed"}, w.told(10))
 
-		r := w.do("GET", fmt.Sprintf("/10/backups/%d/download", id), "own", "")
-		w.same("download", http.StatusOK, r.code)
-		gz, err := gzip.NewReader(bytes.NewReader(r.body))
-		w.must(err)
+		r := w.Do("GET", fmt.Sprintf("/10/backups/%d/download", id), "own", "")
+		w.same("download", http.StatusOK, r.Code)
+		gz, err := gzip.NewReader(strings.NewReader(r.Body))
+		w.Must(err)
 		found := map[string]string{}
 		for archive := tar.NewReader(gz); ; {
 			h, err := archive.Next()
 			if errors.Is(err, io.EOF) {
 				break
 			}
-			w.must(err)
+			w.Must(err)
 			content, err := io.ReadAll(archive)
-			w.must(err)
+			w.Must(err)
 			found[h.Name] = string(content)
 		}
 		w.same("page", "mine", found["files"+front])
 		w.same("records", `{"zone":{"a":1}}`, found["dns/document.json"])
 
 		into := map[string]int64{}
-		w.must(w.Count(t.Context(), w.db, 10, into))
+		w.Must(w.Count(t.Context(), w.DB, 10, into))
 		w.same("counted", int64(1), into["backups"])
 	})
 }
@@ -68,8 +67,8 @@ func TestRefusals(t *testing.T) {
 	engines(t, func(t *testing.T, w *world) {
 		w.service(owner, 11, "suspended")
 		w.service(stranger, 20, "active")
-		w.services.Add(t, site.Site{ServiceID: 12, AccountID: owner, Panel: "bare", Ref: "12", Status: "active"})
-		w.services.Add(t, site.Site{ServiceID: 13, AccountID: owner, Panel: "it", Ref: "13", Status: "terminated"})
+		w.Services.Add(t, site.Site{ServiceID: 12, AccountID: owner, Panel: "bare", Ref: "12", Status: "active"})
+		w.Services.Add(t, site.Site{ServiceID: 13, AccountID: owner, Panel: "it", Ref: "13", Status: "terminated"})
 		for _, c := range [][2]string{
 			{"/20/backups", "404 not_found"},
 			{"/99/backups", "404 not_found"},
@@ -112,11 +111,11 @@ func TestARestoreKeepsWhatItReplaces(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, w *world) {
 		w.write(10, front, "before")
-		w.exec(`INSERT INTO test_records VALUES (10, '{"a":1}')`)
+		w.Exec(`INSERT INTO test_records VALUES (10, '{"a":1}')`)
 		id := w.made(10, `{}`)
 		w.write(10, front, "after")
 		w.write(10, "/public_html/new.html", "new")
-		w.exec(`UPDATE test_records SET document = '{"a":2}'`)
+		w.Exec(`UPDATE test_records SET document = '{"a":2}'`)
 
 		b := w.bringBack(10, id, `{}`)
 		w.same("status", "completed", b.Status)
@@ -134,7 +133,7 @@ func TestARestoreKeepsWhatItReplaces(t *testing.T) {
 		for _, other := range w.shows(10) {
 			if other.Kind == "pre_change" {
 				before = other.ID
-				w.same("kept until", w.clk.Now().Add(KeptBeforeChange), *other.ExpiresAt)
+				w.same("kept until", w.Clock.Now().Add(KeptBeforeChange), *other.ExpiresAt)
 			}
 		}
 		w.bringBack(10, before, `{}`)
@@ -148,14 +147,14 @@ func TestPartsAndItemsAreRestored(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, w *world) {
 		w.write(10, front, "before")
-		w.exec(`INSERT INTO test_records VALUES (10, '{"a":1}')`)
+		w.Exec(`INSERT INTO test_records VALUES (10, '{"a":1}')`)
 		id := w.made(10, `{"parts":["files","dns"]}`)
 		w.write(10, front, "after")
-		w.exec(`UPDATE test_records SET document = '{"a":2}'`)
+		w.Exec(`UPDATE test_records SET document = '{"a":2}'`)
 		w.bringBack(10, id, `{"parts":["dns"]}`)
 		w.same("page", "after", w.read(10, front))
 		w.same("records", `{"a":1}`, w.records10())
-		w.exec(`UPDATE test_records SET document = '{"a":3}'`)
+		w.Exec(`UPDATE test_records SET document = '{"a":3}'`)
 		w.bringBack(10, id, `{"target":"/restored"}`)
 		w.same("page", "after", w.read(10, front))
 		w.same("beside", "before", w.read(10, "/restored"+front))
@@ -171,10 +170,10 @@ func TestADamagedBackupIsRefusedBeforeAnythingIsTouched(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, w *world) {
 		w.write(10, front, strings.Repeat("before", 1000))
-		w.exec(`INSERT INTO test_records VALUES (10, '{"a":1}')`)
+		w.Exec(`INSERT INTO test_records VALUES (10, '{"a":1}')`)
 		id := w.made(10, `{"parts":["files","dns"]}`)
 		w.write(10, front, "as it is")
-		w.exec(`UPDATE test_records SET document = '{"a":2}'`)
+		w.Exec(`UPDATE test_records SET document = '{"a":2}'`)
 		w.damage(10, id)
 		b := w.bringBack(10, id, `{}`)
 		w.same("status", "failed", b.Status)
@@ -195,7 +194,7 @@ func TestRecordsThatCannotComeBackLeaveTheFilesAlone(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, w *world) {
 		w.write(10, front, "before")
-		w.exec(`INSERT INTO test_records VALUES (10, '{"a":1}')`)
+		w.Exec(`INSERT INTO test_records VALUES (10, '{"a":1}')`)
 		id := w.made(10, `{}`)
 		w.write(10, front, "after")
 		w.records.refuses = fault.LimitReached.New()
@@ -211,17 +210,17 @@ func TestAPanelOutOfReachIsWaitedFor(t *testing.T) {
 	engines(t, func(t *testing.T, w *world) {
 		w.write(10, front, "mine")
 		id := w.ask(10, `{}`)
-		w.machine.fail(panel.ErrUnreachable)
+		w.machine.Fail(panel.ErrUnreachable)
 		wait, err := w.advance(t.Context(), id)
-		w.must(err)
+		w.Must(err)
 		w.same("asked again", askLater, wait)
-		w.machine.fail(nil)
+		w.machine.Fail(nil)
 		w.settle()
 		w.same("status", "completed", w.shows(10)[id].Status)
 
 		id2 := w.ask(10, `{}`)
-		w.machine.fail(panel.ErrUnreachable)
-		w.clk.Advance(patience)
+		w.machine.Fail(panel.ErrUnreachable)
+		w.Clock.Advance(patience)
 		w.settle()
 		b := w.shows(10)[id2]
 		w.same("status", "failed", b.Status)
@@ -240,32 +239,32 @@ func TestEveryStepIsTakenUpAfterACrash(t *testing.T) {
 		ctx := t.Context()
 		w.write(10, front, "before")
 		id := w.ask(10, `{}`)
-		b, err := get(ctx, w.db, id)
-		w.must(err)
+		b, err := get(ctx, w.DB, id)
+		w.Must(err)
 		for range 2 {
 			_, err := w.make(ctx, b) // started, and not written
-			w.must(err)
+			w.Must(err)
 		}
 		w.settle()
 		w.same("status", "completed", w.shows(10)[id].Status)
 		w.write(10, front, "after")
 
-		w.decode(w.do("POST", fmt.Sprintf("/10/backups/%d/restore", id), "own", `{}`), http.StatusOK, &shown{})
+		w.decode(w.Do("POST", fmt.Sprintf("/10/backups/%d/restore", id), "own", `{}`), http.StatusOK, &shown{})
 		restoreID := w.ids(`SELECT id FROM backups_restores`)[0]
 		crashed := errors.New("crash")
 		for _, at := range []step{waiting, verifying, importing, restoring} {
 			testkit.Eventually(t, time.Minute, func() bool {
 				for _, id := range w.ids(`SELECT id FROM backups WHERE status IN ('queued', 'running')`) {
 					_, err := w.advance(ctx, id)
-					w.must(err)
+					w.Must(err)
 				}
-				r, err := getRestore(ctx, w.db, restoreID)
-				w.must(err)
+				r, err := getRestore(ctx, w.DB, restoreID)
+				w.Must(err)
 				if r.status == at || r.ended() {
 					return true
 				}
 				_, err = w.advanceRestore(ctx, restoreID)
-				w.must(err)
+				w.Must(err)
 				return false
 			}, "step "+string(at))
 			// Whatever the step asks of the panel is asked; what it writes is lost.
@@ -292,32 +291,32 @@ func TestAutomaticBackupsAreMadeEveryDayAndMakeRoom(t *testing.T) {
 		w.service(owner, 11, "active")
 		for id := int64(10); id < 12; id++ {
 			for range 2 {
-				w.must(w.Apply(ctx, owner, id))
+				w.Must(w.Apply(ctx, owner, id))
 			}
 		}
 		due := func() map[int64]time.Time {
 			found := map[int64]time.Time{}
 			for _, id := range []int64{10, 11} {
 				var at time.Time
-				w.must(w.db.QueryRow(ctx, `SELECT due_at FROM backups_schedules WHERE service_id = $1`, id).Scan(&at))
+				w.Must(w.DB.QueryRow(ctx, `SELECT due_at FROM backups_schedules WHERE service_id = $1`, id).Scan(&at))
 				found[id] = at
 			}
 			return found
 		}
 		first := due()
-		if first[10].Equal(first[11]) || !first[10].After(w.clk.Now()) || first[10].After(w.clk.Now().Add(backupEvery)) {
+		if first[10].Equal(first[11]) || !first[10].After(w.Clock.Now()) || first[10].After(w.Clock.Now().Add(backupEvery)) {
 			t.Errorf("due: %v", first)
 		}
 		day := func() {
-			w.clk.Advance(backupEvery)
+			w.Clock.Advance(backupEvery)
 			for range 2 {
-				w.must(w.Sweep(ctx))
+				w.Must(w.Sweep(ctx))
 			}
 			w.same("a job for each service", 2, len(w.ids(`SELECT id FROM river_job WHERE kind = 'backups.daily' AND state = 'available'`)))
-			w.exec(`DELETE FROM river_job`)
+			w.Exec(`DELETE FROM river_job`)
 			for id := int64(10); id < 12; id++ {
 				for range 2 {
-					w.must(w.daily(ctx, owner, id))
+					w.Must(w.daily(ctx, owner, id))
 				}
 			}
 			w.settle()
@@ -339,19 +338,19 @@ func TestAutomaticBackupsAreMadeEveryDayAndMakeRoom(t *testing.T) {
 			t.Error("a manual backup made room")
 		}
 		list, err := w.machine.ListBackups(ctx, "10")
-		w.must(err)
+		w.Must(err)
 		w.same("on the panel", 2, len(list))
 
 		// The end of the time of one.
-		w.clk.Advance(Kept)
-		w.must(w.Sweep(ctx))
+		w.Clock.Advance(Kept)
+		w.Must(w.Sweep(ctx))
 		w.settle()
 		if _, kept := w.shows(10)[manual]; kept {
 			t.Error("a backup outlived its time")
 		}
-		w.services.SetStatus(t, 11, "suspended")
+		w.Services.SetStatus(t, 11, "suspended")
 		before := len(w.shows(11))
-		w.must(w.daily(ctx, owner, 11))
+		w.Must(w.daily(ctx, owner, 11))
 		w.same("a suspended service has no new one", before, len(w.shows(11)))
 	})
 }
@@ -363,15 +362,15 @@ func TestADamagedBackupIsFoundByTheWeeklyCheck(t *testing.T) {
 		id := w.made(10, `{"parts":["files"]}`)
 		look := func() {
 			testkit.Eventually(t, time.Minute, func() bool {
-				wait, err := w.check(t.Context(), owner, 10, w.clk.Now())
-				w.must(err)
+				wait, err := w.check(t.Context(), owner, 10, w.Clock.Now())
+				w.Must(err)
 				return wait == 0
 			}, "checked")
 		}
 		look()
 		w.same("sound", "completed", w.shows(10)[id].Status)
 		w.damage(10, id)
-		w.clk.Advance(checkEvery)
+		w.Clock.Advance(checkEvery)
 		look()
 		b := w.shows(10)[id]
 		w.same("damaged", "failed", b.Status)
@@ -385,51 +384,51 @@ func TestAServiceThatEndsLeavesItsFinalBackup(t *testing.T) {
 	engines(t, func(t *testing.T, w *world) {
 		ctx := t.Context()
 		w.write(10, front, "the last state")
-		w.exec(`INSERT INTO test_records VALUES (10, '{"a":1}')`)
+		w.Exec(`INSERT INTO test_records VALUES (10, '{"a":1}')`)
 		ordinary := w.made(10, `{"parts":["files"]}`)
-		w.must(w.Apply(ctx, owner, 10))
-		w.services.SetStatus(t, 10, "terminating")
-		w.must(w.machine.SuspendAccount(ctx, "10"))
+		w.Must(w.Apply(ctx, owner, 10))
+		w.Services.SetStatus(t, 10, "terminating")
+		w.Must(w.machine.SuspendAccount(ctx, "10"))
 		testkit.Eventually(t, time.Minute, func() bool {
 			done, err := w.Keep(ctx, owner, 10)
-			w.must(err)
+			w.Must(err)
 			w.settle()
 			return done
 		}, "the final backup is made")
 		w.same("one final", 1, len(w.ids(`SELECT id FROM backups WHERE final`)))
 
-		w.must(w.machine.DeleteAccount(ctx, "10"))
-		w.services.SetStatus(t, 10, "terminated")
-		w.exec(`DELETE FROM test_records`)
-		w.must(w.Apply(ctx, owner, 10))
+		w.Must(w.machine.DeleteAccount(ctx, "10"))
+		w.Services.SetStatus(t, 10, "terminated")
+		w.Exec(`DELETE FROM test_records`)
+		w.Must(w.Apply(ctx, owner, 10))
 		w.settle()
 		all := w.shows(10)
 		if _, there := all[ordinary]; there || len(all) != 1 {
 			t.Errorf("left: %+v", all)
 		}
-		kept, err := w.Kept(ctx, w.db, []int64{9, 10})
-		w.must(err)
+		kept, err := w.Kept(ctx, w.DB, []int64{9, 10})
+		w.Must(err)
 		w.same("kept", []int64{10}, kept)
 		w.same("schedules", 0, len(w.ids(`SELECT service_id FROM backups_schedules`)))
 		final := w.ids(`SELECT id FROM backups WHERE final`)[0]
-		if r := w.do("GET", fmt.Sprintf("/10/backups/%d/download", final), "own", ""); r.code != http.StatusOK {
-			t.Errorf("download of what was kept: %d %s", r.code, r.body)
+		if r := w.Do("GET", fmt.Sprintf("/10/backups/%d/download", final), "own", ""); r.Code != http.StatusOK {
+			t.Errorf("download of what was kept: %d %s", r.Code, r.Body)
 		}
 
 		_, err = w.machine.CreateAccount(ctx, panel.AccountSpec{Ref: "10", Username: "s10", PrimaryDomain: "s10.example"})
-		w.must(err)
-		w.services.SetStatus(t, 10, "active")
-		w.must(w.db.InTx(ctx, func(ctx context.Context, tx *db.Tx) error { return w.Return(ctx, tx, 10) }))
+		w.Must(err)
+		w.Services.SetStatus(t, 10, "active")
+		w.Must(w.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error { return w.Return(ctx, tx, 10) }))
 		w.settle()
 		w.same("page", "the last state", w.read(10, front))
 		w.same("records", `{"a":1}`, w.records10())
-		kept, err = w.Kept(ctx, w.db, []int64{9, 10})
-		w.must(err)
+		kept, err = w.Kept(ctx, w.DB, []int64{9, 10})
+		w.Must(err)
 		w.same("an ordinary backup by now", 0, len(kept))
 
 		// Its time ends.
-		w.clk.Advance(KeptFinal)
-		w.must(w.Sweep(ctx))
+		w.Clock.Advance(KeptFinal)
+		w.Must(w.Sweep(ctx))
 		w.settle()
 		w.same("backups", 0, len(w.shows(10)))
 	})
@@ -439,25 +438,25 @@ func TestAFinalBackupThatFailsIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, w *world) {
 		ctx := t.Context()
-		w.services.SetStatus(t, 10, "terminating")
+		w.Services.SetStatus(t, 10, "terminating")
 		done, err := w.Keep(ctx, owner, 10)
-		w.must(err)
+		w.Must(err)
 		w.same("done", false, done)
-		w.machine.fail(panel.ErrDiskFull)
+		w.machine.Fail(panel.ErrDiskFull)
 		w.settle()
-		w.machine.fail(nil)
+		w.machine.Fail(nil)
 		if done, err := w.Keep(ctx, owner, 10); err == nil || done {
 			t.Errorf("after a failure: %v, %v", done, err)
 		}
-		w.clk.Advance(anotherFinal)
+		w.Clock.Advance(anotherFinal)
 		for !done {
 			done, err = w.Keep(ctx, owner, 10)
-			w.must(err)
+			w.Must(err)
 			w.settle()
 		}
-		w.services.Add(t, site.Site{ServiceID: 12, AccountID: owner, Panel: "bare", Ref: "12", Status: "terminating"})
+		w.Services.Add(t, site.Site{ServiceID: 12, AccountID: owner, Panel: "bare", Ref: "12", Status: "terminating"})
 		done, err = w.Keep(ctx, owner, 12)
-		w.must(err)
+		w.Must(err)
 		w.same("a panel that keeps nothing", true, done)
 	})
 }
@@ -468,20 +467,20 @@ func TestAServiceThatIsAboutToEndIsNotChecked(t *testing.T) {
 		id := w.made(10, `{}`)
 		w.damage(10, id)
 		check := func() {
-			w.t.Helper()
-			began := w.clk.Now()
+			w.T.Helper()
+			began := w.Clock.Now()
 			testkit.Eventually(t, time.Minute, func() bool {
 				wait, err := w.check(t.Context(), owner, 10, began)
-				w.must(err)
+				w.Must(err)
 				return wait == 0
 			}, "the check has ended")
 		}
 		for _, status := range []string{"suspended", "terminating", "terminated"} {
-			w.services.SetStatus(t, 10, status)
+			w.Services.SetStatus(t, 10, status)
 			check()
 			w.same(status, "completed", w.shows(10)[id].Status)
 		}
-		w.services.SetStatus(t, 10, "active")
+		w.Services.SetStatus(t, 10, "active")
 		check()
 		w.same("active", "failed", w.shows(10)[id].Status)
 	})
@@ -492,30 +491,30 @@ func TestWhatNoJobDoesAnyMoreIsTakenUp(t *testing.T) {
 	engines(t, func(t *testing.T, w *world) {
 		ctx := t.Context()
 		gone, kept := w.made(10, `{}`), w.made(10, `{}`)
-		w.exec(`UPDATE backups SET status = 'deleted' WHERE id = $1`, gone)
-		w.decode(w.do("POST", fmt.Sprintf("/10/backups/%d/restore", kept), "own", `{}`), http.StatusOK, &shown{})
-		w.exec(`DELETE FROM river_job`)
+		w.Exec(`UPDATE backups SET status = 'deleted' WHERE id = $1`, gone)
+		w.decode(w.Do("POST", fmt.Sprintf("/10/backups/%d/restore", kept), "own", `{}`), http.StatusOK, &shown{})
+		w.Exec(`DELETE FROM river_job`)
 		waiting := func() []string {
-			w.t.Helper()
-			w.must(w.Sweep(ctx))
-			kinds, err := db.Collect(ctx, w.db, func(row db.Row) (kind string, err error) {
+			w.T.Helper()
+			w.Must(w.Sweep(ctx))
+			kinds, err := db.Collect(ctx, w.DB, func(row db.Row) (kind string, err error) {
 				err = row.Scan(&kind)
 				return kind, err
 			}, `SELECT kind FROM river_job WHERE kind IN ('backups.make', 'backups.restore', 'backups.remove') ORDER BY kind`)
-			w.must(err)
+			w.Must(err)
 			return kinds
 		}
 		w.same("while it may be under way", []string{}, waiting())
-		w.clk.Advance(lostAfter)
+		w.Clock.Advance(lostAfter)
 		for range 2 { // the second finds that there are jobs
 			w.same("jobs", []string{"backups.make", "backups.remove", "backups.restore"}, waiting())
 		}
 		w.settle()
-		w.exec(`DELETE FROM river_job`)
+		w.Exec(`DELETE FROM river_job`)
 		w.same("when all is done", []string{}, waiting())
-		testkit.Indexed(t, w.db, func(q db.Querier) error {
+		testkit.Indexed(t, w.DB, func(q db.Querier) error {
 			for _, left := range []func(context.Context, db.Querier, time.Time, int64, int) ([]int64, error){unfinished, unfinishedRestores, deleted} {
-				if _, err := left(ctx, q, w.clk.Now(), 0, 10); err != nil {
+				if _, err := left(ctx, q, w.Clock.Now(), 0, 10); err != nil {
 					return err
 				}
 			}
@@ -549,10 +548,10 @@ func TestRecordsThatCannotBeReadEndABackup(t *testing.T) {
 			t.Error("a failure of the database goes unseen")
 		}
 		w.same("status", "queued", w.shows(10)[id].Status)
-		w.clk.Advance(patience)
+		w.Clock.Advance(patience)
 		_, err := w.advance(t.Context(), id)
 		w.same("status after a while", "failed", w.shows(10)[id].Status)
-		w.must(err)
+		w.Must(err)
 	})
 }
 
@@ -567,17 +566,17 @@ func (unreadable) Export(context.Context, db.Querier, int64, int64) (json.RawMes
 func TestTheJobsDoAllOfIt(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, w *world) {
-		w.must(w.queue.Start(context.Background()))
+		w.Must(w.queue.Start(context.Background()))
 		t.Cleanup(func() {
 			ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 			defer cancel()
-			w.must(w.queue.Stop(ctx))
+			w.Must(w.queue.Stop(ctx))
 		})
 		w.write(10, front, "before")
 		id := w.ask(10, `{"parts":["files"]}`)
 		testkit.Eventually(t, time.Minute, func() bool { return w.shows(10)[id].Status == "completed" }, "completed")
 		w.write(10, front, "after")
-		w.decode(w.do("POST", fmt.Sprintf("/10/backups/%d/restore", id), "own", `{}`), http.StatusOK, &shown{})
+		w.decode(w.Do("POST", fmt.Sprintf("/10/backups/%d/restore", id), "own", `{}`), http.StatusOK, &shown{})
 		testkit.Eventually(t, time.Minute, func() bool { return w.shows(10)[id].Status == "completed" }, "restored")
 		w.same("page", "before", w.read(10, front))
 	})

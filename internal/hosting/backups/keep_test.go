@@ -37,10 +37,10 @@ func TestWhatEndedIsKeptAsLongAsItsProductSays(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, w *world) {
 		ctx := t.Context()
-		w.services.SetStatus(t, 10, "terminating")
+		w.Services.SetStatus(t, 10, "terminating")
 		w.Terms = terms(0)
 		done, err := w.Keep(ctx, owner, 10)
-		w.must(err)
+		w.Must(err)
 		w.same("done where nothing is kept", true, done)
 		w.same("backups", 0, len(w.ids(`SELECT id FROM backups`)))
 
@@ -48,19 +48,19 @@ func TestWhatEndedIsKeptAsLongAsItsProductSays(t *testing.T) {
 		w.Terms = terms(week)
 		testkit.Eventually(t, time.Minute, func() bool {
 			done, err := w.Keep(ctx, owner, 10)
-			w.must(err)
+			w.Must(err)
 			w.settle()
 			return done
 		}, "the final backup is made")
-		w.must(w.machine.DeleteAccount(ctx, "10"))
-		w.services.SetStatus(t, 10, "terminated")
-		w.clk.Advance(week - time.Minute)
-		w.must(w.Sweep(ctx))
-		kept, err := w.Kept(ctx, w.db, []int64{9, 10})
-		w.must(err)
+		w.Must(w.machine.DeleteAccount(ctx, "10"))
+		w.Services.SetStatus(t, 10, "terminated")
+		w.Clock.Advance(week - time.Minute)
+		w.Must(w.Sweep(ctx))
+		kept, err := w.Kept(ctx, w.DB, []int64{9, 10})
+		w.Must(err)
 		w.same("kept within the week", []int64{10}, kept)
-		w.clk.Advance(2 * time.Minute)
-		w.must(w.Sweep(ctx))
+		w.Clock.Advance(2 * time.Minute)
+		w.Must(w.Sweep(ctx))
 		w.settle()
 		w.same("backups after it", 0, len(w.ids(`SELECT id FROM backups`)))
 	})
@@ -79,18 +79,18 @@ func TestSettingsComeBackWithAServiceOnly(t *testing.T) {
 		w.same("taken by a restore", "", known.taken)
 
 		known.text = "as it was"
-		w.services.SetStatus(t, 10, "terminating")
+		w.Services.SetStatus(t, 10, "terminating")
 		testkit.Eventually(t, time.Minute, func() bool {
 			done, err := w.Keep(ctx, owner, 10)
-			w.must(err)
+			w.Must(err)
 			w.settle()
 			return done
 		}, "the final backup is made")
-		w.must(w.machine.DeleteAccount(ctx, "10"))
+		w.Must(w.machine.DeleteAccount(ctx, "10"))
 		_, err := w.machine.CreateAccount(ctx, panel.AccountSpec{Ref: "10", Username: "s10", PrimaryDomain: "s10.example"})
-		w.must(err)
-		w.services.SetStatus(t, 10, "active")
-		w.must(w.db.InTx(ctx, func(ctx context.Context, tx *db.Tx) error { return w.Return(ctx, tx, 10) }))
+		w.Must(err)
+		w.Services.SetStatus(t, 10, "active")
+		w.Must(w.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error { return w.Return(ctx, tx, 10) }))
 		w.settle()
 		w.same("taken by a return", "as it was", known.taken)
 		w.same("taken of nothing", "", none.taken)
@@ -111,34 +111,34 @@ func TestAFinalBackupIsTriedSoManyTimes(t *testing.T) {
 			return err
 		}
 		finals := func() int { return len(w.ids(`SELECT id FROM backups WHERE final`)) }
-		w.services.SetStatus(t, 10, "terminating")
-		w.machine.fail(panel.ErrInternal)
+		w.Services.SetStatus(t, 10, "terminating")
+		w.machine.Fail(panel.ErrInternal)
 		for tried := range finalTries {
 			if tried > 0 {
-				w.clk.Advance(anotherFinal<<(tried-1) - time.Second)
+				w.Clock.Advance(anotherFinal<<(tried-1) - time.Second)
 				if err := keep(); err == nil || errors.Is(err, ErrNotKept) {
 					t.Errorf("in the pause after %d: %v", tried, err)
 				}
 				w.same("tried in a pause", tried, finals())
-				w.clk.Advance(time.Second)
+				w.Clock.Advance(time.Second)
 			}
-			w.must(keep())
+			w.Must(keep())
 			w.same("tried", tried+1, finals())
 		}
 		for range 2 {
 			if err := keep(); !errors.Is(err, ErrNotKept) {
 				t.Errorf("after all of them: %v", err)
 			}
-			w.clk.Advance(24 * time.Hour)
+			w.Clock.Advance(24 * time.Hour)
 		}
 		w.same("tried in all", finalTries, finals())
 
 		// An operator has it end without: what it had before is all that is left, and stays its time.
-		w.services.SetStatus(t, 10, "terminated")
-		w.must(w.Apply(ctx, owner, 10))
+		w.Services.SetStatus(t, 10, "terminated")
+		w.Must(w.Apply(ctx, owner, 10))
 		w.same("an earlier backup", 1, len(w.ids(`SELECT id FROM backups WHERE status = 'completed' AND id = $1`, earlier)))
-		kept, err := w.Kept(ctx, w.db, []int64{9, 10})
-		w.must(err)
+		kept, err := w.Kept(ctx, w.DB, []int64{9, 10})
+		w.Must(err)
 		w.same("kept", 0, len(kept))
 	})
 }
@@ -148,21 +148,21 @@ func TestWhatFailedBeforeDoesNotCountAtTheNextEnd(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, w *world) {
 		ctx := t.Context()
-		w.services.SetStatus(t, 10, "terminating")
-		w.machine.fail(panel.ErrInternal)
+		w.Services.SetStatus(t, 10, "terminating")
+		w.machine.Fail(panel.ErrInternal)
 		_, err := w.Keep(ctx, owner, 10)
-		w.must(err)
+		w.Must(err)
 		w.settle()
-		w.machine.fail(nil)
-		w.clk.Advance(anotherFinal)
+		w.machine.Fail(nil)
+		w.Clock.Advance(anotherFinal)
 		done := false
 		for range 2 {
 			done, err = w.Keep(ctx, owner, 10)
-			w.must(err)
+			w.Must(err)
 			w.settle()
 		}
 		w.same("done", true, done)
-		w.must(w.db.InTx(ctx, func(ctx context.Context, tx *db.Tx) error { return w.Return(ctx, tx, 10) }))
+		w.Must(w.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error { return w.Return(ctx, tx, 10) }))
 		w.settle()
 		w.same("final ones of a service that is back", 0, len(w.ids(`SELECT id FROM backups WHERE final`)))
 	})

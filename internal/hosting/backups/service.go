@@ -119,15 +119,11 @@ func (s *Service) create(ctx context.Context, accountID, serviceID int64, parts 
 		if err := refuseBusy(ctx, tx, serviceID); err != nil {
 			return err
 		}
-		l, err := site.ParseLimits(on)
-		if err != nil {
-			return err
-		}
 		_, manual, err := count(ctx, tx, serviceID)
 		if err != nil {
 			return err
 		}
-		if err := l.Refuse("backups", manual, manual+1); err != nil {
+		if err := on.Limits.Refuse("backups", manual, manual+1); err != nil {
 			return err
 		}
 		b, err = s.begin(ctx, tx, backup{accountID: accountID, serviceID: serviceID, kind: Manual, parts: queued(parts), note: note})

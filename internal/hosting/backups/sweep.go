@@ -104,12 +104,8 @@ func (s *Service) daily(ctx context.Context, accountID, serviceID int64) error {
 		if err != nil {
 			return err
 		}
-		l, err := site.ParseLimits(on)
-		if err != nil {
-			return err
-		}
 		is, err := busy(ctx, tx, serviceID)
-		if err != nil || is || !on.Online() || l.Of("backups") == 0 {
+		if err != nil || is || !on.Online() || on.Limits.Of("backups") == 0 {
 			return err
 		}
 		_, err = s.begin(ctx, tx, backup{accountID: accountID, serviceID: serviceID, kind: Auto, parts: queued(panel.BackupParts)})

@@ -214,11 +214,7 @@ func (s *Service) storage(ctx context.Context, b backup, on site.Site) string {
 // makeRoom lets the oldest automatic backups go that are too many for the plan. One
 // always stays.
 func (s *Service) makeRoom(ctx context.Context, tx *db.Tx, on site.Site) error {
-	l, err := site.ParseLimits(on)
-	if err != nil {
-		return err
-	}
-	most := l.Of("backups")
+	most := on.Limits.Of("backups")
 	if most == site.Unlimited {
 		return nil
 	}

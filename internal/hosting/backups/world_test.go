@@ -20,9 +20,6 @@ import (
 
 	"stead.dev/stead/internal/hosting/site"
 	"stead.dev/stead/internal/hosting/site/sitetest"
-	"stead.dev/stead/internal/platform/api/apitest"
-	"stead.dev/stead/internal/platform/auth"
-	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/jobs"
 	"stead.dev/stead/internal/platform/outbox"
@@ -32,92 +29,59 @@ import (
 )
 
 const (
-	owner    = 1
-	stranger = 2
+	owner    = sitetest.Owner
+	stranger = sitetest.Stranger
 	front    = "/public_html/index.html"
 )
 
-// world is the section with services in a table of the test's and a real panel.
+// world is the section with services on a machine.
 type world struct {
-	t        *testing.T
-	db       *db.DB
-	clk      *clock.Fake
-	queue    *jobs.Queue
-	dir      string // of the panel
-	machine  *machine
-	records  *records
-	services sitetest.Services
+	sitetest.World
+	queue   *jobs.Queue
+	dir     string // of the machine
+	machine *machine
+	records *records
 	*Service
-	edge http.Handler
 }
 
 func engines(t *testing.T, f func(t *testing.T, w *world)) {
 	t.Helper()
-	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
-		silent := slog.New(slog.DiscardHandler)
-		q, err := jobs.New(d, jobs.Config{MaxWorkers: 4, Logger: silent})
-		if err != nil {
-			t.Fatal(err)
-		}
-		w := &world{t: t, db: d, clk: clk, queue: q, dir: t.TempDir(), services: sitetest.New(t, d), records: &records{}}
-		p, err := sandbox.Open(t.Context(), w.dir, clk.Now, silent)
-		w.must(err)
-		t.Cleanup(func() { w.must(p.Close()) })
+	sitetest.Engines(t, func(base sitetest.World) {
+		w := &world{World: base, queue: sitetest.Queue(base.T, base.DB), dir: base.T.TempDir(), records: &records{}}
+		p, err := sandbox.Open(base.T.Context(), w.dir, base.Clock.Now, slog.New(slog.DiscardHandler))
+		w.Must(err)
+		base.T.Cleanup(func() { w.Must(p.Close()) })
 		w.machine = &machine{Panel: p}
 		w.Service = New(Config{
-			DB: d, Clock: clk, Queue: q, Events: outbox.New(d, q), Services: w.services, Panels: sitetest.Panels{"it": w.machine, "bare": bare{}},
+			DB: base.DB, Clock: base.Clock, Queue: w.queue, Events: outbox.New(base.DB, w.queue), Services: base.Services,
+			Panels: sitetest.Panels{"it": w.machine, "bare": sitetest.Bare{}},
 		})
 		w.Connect(Needs{
 			Sources: map[panel.BackupPart]Source{panel.PartDNS: w.records}, Names: NoRows{}, Settings: map[string]Source{}, Terms: terms(KeptFinal),
 		})
-		w.Register(q.Workers())
-		w.exec(`CREATE TABLE test_records (service_id BIGINT NOT NULL, document TEXT NOT NULL)`)
-		w.edge = apitest.NewEdge(t, d, clk, apitest.Tokens{
-			"own":   {AccountID: owner, ApplicationID: 1, Scopes: []string{"services:read", "services:write"}},
-			"other": {AccountID: stranger, ApplicationID: 1, Scopes: auth.Scopes},
-		}, w.Operations())
+		w.Register(w.queue.Workers())
+		w.Exec(`CREATE TABLE test_records (service_id BIGINT NOT NULL, document TEXT NOT NULL)`)
+		w.Mount(w.Operations())
 		w.service(owner, 10, "active")
-		f(t, w)
+		f(base.T, w)
 	})
 }
 
-// bare is a panel that can do nothing.
-type bare struct{}
-
-func (bare) Name() string { return "bare" }
-
-// machine is a panel that fails when it is told to.
+// machine makes no backups and opens none while it fails.
 type machine struct {
 	sandbox.Panel
-	mu    sync.Mutex
-	fails error
-}
-
-func (m *machine) fail(err error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.fails = err
-}
-
-func (m *machine) failure() error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.fails == nil {
-		return nil
-	}
-	return panel.Wrap("backups", "", m.fails)
+	sitetest.Failures
 }
 
 func (m *machine) BackupTask(ctx context.Context, ref, id string) (panel.BackupTask, error) {
-	if err := m.failure(); err != nil {
+	if err := m.Failure("backups.task", ref); err != nil {
 		return panel.BackupTask{}, err
 	}
 	return m.Panel.BackupTask(ctx, ref, id)
 }
 
-// OpenBackup implements panel.Backups.
 func (m *machine) OpenBackup(ctx context.Context, ref, id string) (io.ReadCloser, error) {
-	if err := m.failure(); err != nil {
+	if err := m.Failure("backups.open", ref); err != nil {
 		return nil, err
 	}
 	return m.Panel.OpenBackup(ctx, ref, id)
@@ -164,87 +128,49 @@ func (r *records) Apply(context.Context, int64, int64) error {
 
 // service sells a service whose plan has two backups.
 func (w *world) service(accountID, id int64, status string) {
-	w.t.Helper()
-	ref := fmt.Sprint(id)
-	_, err := w.machine.CreateAccount(w.t.Context(), panel.AccountSpec{Ref: ref, Username: "s" + ref, PrimaryDomain: "s" + ref + ".example"})
-	w.must(err)
-	w.services.Add(w.t, site.Site{
-		ServiceID: id, AccountID: accountID, Panel: "it", Ref: ref, Username: "s" + ref, Status: status,
-		Limits: json.RawMessage(`{"backups":2}`),
-	})
-}
-
-func (w *world) must(err error) {
-	w.t.Helper()
-	if err != nil {
-		w.t.Fatal(err)
-	}
-}
-
-func (w *world) exec(statement string, args ...any) {
-	w.t.Helper()
-	w.must(w.db.InTx(w.t.Context(), func(ctx context.Context, tx *db.Tx) error {
-		_, err := tx.Exec(ctx, statement, args...)
-		return err
-	}))
+	w.T.Helper()
+	w.Sell(w.machine, site.Site{ServiceID: id, AccountID: accountID, Status: status, Limits: site.Limits{"backups": 2}})
 }
 
 func (w *world) same(what string, want, got any) {
-	w.t.Helper()
+	w.T.Helper()
 	if diff := cmp.Diff(want, got); diff != "" {
-		w.t.Errorf("%s (-want +got):\n%s", what, diff)
+		w.T.Errorf("%s (-want +got):\n%s", what, diff)
 	}
 }
 
 // write puts a text into a file of the service.
 func (w *world) write(serviceID int64, path, text string) {
-	w.t.Helper()
-	_, err := w.machine.Write(w.t.Context(), fmt.Sprint(serviceID), path, []byte(text), panel.WriteOptions{Parents: true})
-	w.must(err)
+	w.T.Helper()
+	_, err := w.machine.Write(w.T.Context(), fmt.Sprint(serviceID), path, []byte(text), panel.WriteOptions{Parents: true})
+	w.Must(err)
 }
 
 // read is the text in a file of the service; empty when there is none.
 func (w *world) read(serviceID int64, path string) string {
-	w.t.Helper()
-	c, err := w.machine.Read(w.t.Context(), fmt.Sprint(serviceID), path, panel.ReadOptions{})
+	w.T.Helper()
+	c, err := w.machine.Read(w.T.Context(), fmt.Sprint(serviceID), path, panel.ReadOptions{})
 	if errors.Is(err, panel.ErrNotFound) {
 		return ""
 	}
-	w.must(err)
+	w.Must(err)
 	return string(c.Data)
-}
-
-// reply is what a request got.
-type reply struct {
-	code int
-	body []byte
-}
-
-func (r reply) key() string {
-	var e struct{ Error string }
-	_ = json.Unmarshal(r.body, &e) // no object has no key
-	return e.Error
-}
-
-func (w *world) do(method, target, token, body string) reply {
-	rec := apitest.Call(w.edge, token, method, "/api/v1/services"+target, body)
-	return reply{rec.Code, rec.Body.Bytes()}
 }
 
 // refused makes a request that is to be refused.
 func (w *world) refused(want, method, target, token, body string) {
-	w.t.Helper()
-	if r := w.do(method, target, token, body); fmt.Sprintf("%d %s", r.code, r.key()) != want {
-		w.t.Errorf("%s %s %s: %d %s, want %s", method, target, body, r.code, r.body, want)
+	w.T.Helper()
+	if r := w.Do(method, target, token, body); fmt.Sprintf("%d %s", r.Code, r.Key()) != want {
+		w.T.Errorf("%s %s %s: %d %s, want %s", method, target, body, r.Code, r.Body, want)
 	}
 }
 
-func (w *world) decode(r reply, code int, into any) {
-	w.t.Helper()
-	if r.code != code {
-		w.t.Fatalf("status %d: %s", r.code, r.body)
+func (w *world) decode(r sitetest.Reply, code int, into any) {
+	w.T.Helper()
+	if r.Code != code {
+		w.T.Fatalf("status %d: %s", r.Code, r.Body)
 	}
-	w.must(json.Unmarshal(r.body, into))
+	w.Must(json.Unmarshal([]byte(r.Body), into))
 }
 
 // shown is a backup as the interface shows it.
@@ -271,46 +197,40 @@ type shown struct {
 
 // shows is the list of a service's backups, by id.
 func (w *world) shows(serviceID int64) map[int64]shown {
-	w.t.Helper()
-	var l struct{ Data []shown }
-	w.decode(w.do("GET", fmt.Sprintf("/%d/backups?per_page=50", serviceID), "own", ""), http.StatusOK, &l)
-	all := map[int64]shown{}
-	for _, b := range l.Data {
-		all[b.ID] = b
-	}
-	return all
+	w.T.Helper()
+	return sitetest.ByKey(&w.World, fmt.Sprintf("/%d/backups?per_page=50", serviceID), func(b shown) int64 { return b.ID })
 }
 
 // ask asks for a backup by hand and answers its id.
 func (w *world) ask(serviceID int64, body string) int64 {
-	w.t.Helper()
+	w.T.Helper()
 	var b shown
-	w.decode(w.do("POST", fmt.Sprintf("/%d/backups", serviceID), "own", body), http.StatusCreated, &b)
+	w.decode(w.Do("POST", fmt.Sprintf("/%d/backups", serviceID), "own", body), http.StatusCreated, &b)
 	w.same("status", "queued", b.Status)
 	return b.ID
 }
 
 // settle does what the jobs do, each step twice, until nothing is under way.
 func (w *world) settle() {
-	w.t.Helper()
-	ctx := w.t.Context()
-	testkit.Eventually(w.t, time.Minute, func() bool {
+	w.T.Helper()
+	ctx := w.T.Context()
+	testkit.Eventually(w.T, time.Minute, func() bool {
 		for _, id := range w.ids(`SELECT id FROM backups WHERE status IN ('queued', 'running') ORDER BY id`) {
 			for range 2 {
 				_, err := w.advance(ctx, id)
-				w.must(err)
+				w.Must(err)
 			}
 		}
 		for _, id := range w.ids(`SELECT id FROM backups_restores WHERE status NOT IN ('completed', 'failed') ORDER BY id`) {
 			for range 2 {
 				_, err := w.advanceRestore(ctx, id)
-				w.must(err)
+				w.Must(err)
 			}
 		}
 		for _, id := range w.ids(`SELECT id FROM backups WHERE status = 'deleted' ORDER BY id`) {
 			for range 2 {
 				_, err := w.forget(ctx, id)
-				w.must(err)
+				w.Must(err)
 			}
 		}
 		return len(w.ids(`SELECT id FROM backups WHERE status IN ('queued', 'running', 'deleted')
@@ -319,28 +239,28 @@ func (w *world) settle() {
 }
 
 func (w *world) ids(query string, args ...any) []int64 {
-	w.t.Helper()
-	found, err := db.Collect(w.t.Context(), w.db, scanID, query, args...)
-	w.must(err)
+	w.T.Helper()
+	found, err := db.Collect(w.T.Context(), w.DB, scanID, query, args...)
+	w.Must(err)
 	return found
 }
 
 // made is a backup that is complete.
 func (w *world) made(serviceID int64, body string) int64 {
-	w.t.Helper()
+	w.T.Helper()
 	id := w.ask(serviceID, body)
 	w.settle()
 	if b := w.shows(serviceID)[id]; b.Status != "completed" {
-		w.t.Fatalf("backup: %+v", b)
+		w.T.Fatalf("backup: %+v", b)
 	}
 	return id
 }
 
 // bringBack restores a backup and answers what became of it.
 func (w *world) bringBack(serviceID, id int64, body string) shown {
-	w.t.Helper()
+	w.T.Helper()
 	var b shown
-	w.decode(w.do("POST", fmt.Sprintf("/%d/backups/%d/restore", serviceID, id), "own", body), http.StatusOK, &b)
+	w.decode(w.Do("POST", fmt.Sprintf("/%d/backups/%d/restore", serviceID, id), "own", body), http.StatusOK, &b)
 	w.same("status", "restoring", b.Status)
 	w.settle()
 	return w.shows(serviceID)[id]
@@ -348,21 +268,21 @@ func (w *world) bringBack(serviceID, id int64, body string) shown {
 
 // told are the types of a service's events.
 func (w *world) told(serviceID int64) []string {
-	w.t.Helper()
-	types, err := db.Collect(w.t.Context(), w.db, func(r db.Row) (s string, err error) {
+	w.T.Helper()
+	types, err := db.Collect(w.T.Context(), w.DB, func(r db.Row) (s string, err error) {
 		err = r.Scan(&s)
 		return s, err
 	}, `SELECT type FROM outbox_events WHERE subject = 'service' AND subject_id = $1 ORDER BY sequence`, serviceID)
-	w.must(err)
+	w.Must(err)
 	return types
 }
 
 // damage changes the middle half of every file of a backup.
 func (w *world) damage(serviceID, id int64) {
-	w.t.Helper()
+	w.T.Helper()
 	n := 0
 	dir := filepath.Join(w.dir, "backups", "archives", fmt.Sprint(serviceID), fmt.Sprintf("b%d", id))
-	w.must(filepath.WalkDir(dir, func(p string, e fs.DirEntry, err error) error {
+	w.Must(filepath.WalkDir(dir, func(p string, e fs.DirEntry, err error) error {
 		if err != nil || !e.Type().IsRegular() {
 			return err
 		}
@@ -377,13 +297,13 @@ func (w *world) damage(serviceID, id int64) {
 		return os.WriteFile(p, b, 0o600)
 	}))
 	if n == 0 {
-		w.t.Fatal("there is nothing to damage")
+		w.T.Fatal("there is nothing to damage")
 	}
 }
 
 func (w *world) records10() string {
-	w.t.Helper()
-	document, err := w.records.Export(w.t.Context(), w.db, owner, 10)
-	w.must(err)
+	w.T.Helper()
+	document, err := w.records.Export(w.T.Context(), w.DB, owner, 10)
+	w.Must(err)
 	return string(bytes.TrimSpace(document))
 }

@@ -25,7 +25,7 @@ func TestACertificateIsIssuedRenewedAndUsed(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, w *world) {
 		w.service(10, "it", "shop.example", "blog.example")
-		a := w.do("POST", "10/ssl", "own", `{}`)
+		a := w.do("POST", "/10/ssl", "own", `{}`)
 		if a.code != 201 || a.json["status"] != "pending" || a.json["common_name"] != "shop.example" {
 			t.Fatalf("%d %s", a.code, a.body)
 		}
@@ -48,7 +48,7 @@ func TestACertificateIsIssuedRenewedAndUsed(t *testing.T) {
 			w.after(2 * day)
 		}
 		second := w.leaf(id)
-		if second.Equal(first) || second.NotAfter.Before(w.clk.Now().Add(85*day)) {
+		if second.Equal(first) || second.NotAfter.Before(w.Clock.Now().Add(85*day)) {
 			t.Fatal("it was not renewed when a third of its life was left")
 		}
 		if ecdsaOf(second).Equal(ecdsaOf(first)) {
@@ -62,22 +62,22 @@ func TestACertificateIsIssuedRenewedAndUsed(t *testing.T) {
 		w.post(10, fmt.Sprintf(`{"certificate_id": %d, "hsts": true}`, id))
 		w.run()
 		installed, err := w.panels["it"].(panel.Certificates).InstalledCertificates(t.Context(), "10")
-		w.must(err)
+		w.Must(err)
 		if len(installed) != 1 || !installed[0].HSTS {
 			t.Errorf("on the panel: %+v", installed)
 		}
 		// A domain that goes, and a service that ends.
 		w.domains.all[10] = w.domains.all[10][1:]
-		w.must(w.Apply(t.Context(), owner, 10))
+		w.Must(w.Apply(t.Context(), owner, 10))
 		if installed, err = w.panels["it"].(panel.Certificates).InstalledCertificates(t.Context(), "10"); err != nil || len(installed) != 0 {
 			t.Errorf("without its domain: %+v %v", installed, err)
 		}
-		if all, err := ofService(t.Context(), w.db, 10); err != nil || len(all) != 0 {
+		if all, err := ofService(t.Context(), w.DB, 10); err != nil || len(all) != 0 {
 			t.Errorf("without its domain its key is kept: %v %v", all, err)
 		}
-		w.services.SetStatus(t, 10, "terminated")
-		w.must(w.Apply(t.Context(), owner, 10))
-		if all, err := ofService(t.Context(), w.db, 10); err != nil || len(all) != 0 {
+		w.Services.SetStatus(t, 10, "terminated")
+		w.Must(w.Apply(t.Context(), owner, 10))
+		if all, err := ofService(t.Context(), w.DB, 10); err != nil || len(all) != 0 {
 			t.Errorf("of an ended service there is %v %v", all, err)
 		}
 	})
@@ -93,15 +93,15 @@ func TestEveryDomainGetsACertificateByItselfWhereThatIsWanted(t *testing.T) {
 		w.service(10, "it", "shop.example", "refused.example")
 		w.service(11, "bare", "bare.example")
 		for range 2 {
-			w.must(w.Apply(t.Context(), owner, 10))
-			w.must(w.Apply(t.Context(), owner, 11))
+			w.Must(w.Apply(t.Context(), owner, 10))
+			w.Must(w.Apply(t.Context(), owner, 11))
 			w.run()
 		}
-		a := w.do("GET", "10/ssl", "own", "")
+		a := w.do("GET", "/10/ssl", "own", "")
 		if n := len(a.json["data"].([]any)); n != 2 || w.tls("it", 10, "shop.example") != panel.TLSActive {
 			t.Errorf("%d certificates: %s", n, a.body)
 		}
-		if a := w.do("GET", "11/ssl", "own", ""); len(a.json["data"].([]any)) != 0 {
+		if a := w.do("GET", "/11/ssl", "own", ""); len(a.json["data"].([]any)) != 0 {
 			t.Errorf("where nothing takes certificates: %s", a.body)
 		}
 	})
@@ -190,7 +190,7 @@ func TestRequestsAreRefused(t *testing.T) {
 		w.service(12, "bare", "bare.example")
 		w.service(13, "it", "sleeping.example")
 		w.service(14, "node", "anna.uz")
-		w.services.SetStatus(t, 13, "suspended")
+		w.Services.SetStatus(t, 13, "suspended")
 		id := w.post(10, `{"domains": ["blog.example"]}`)
 		w.run()
 		for _, c := range []struct {
@@ -198,36 +198,36 @@ func TestRequestsAreRefused(t *testing.T) {
 			code              int
 			key               string
 		}{
-			{"10/ssl", "own", `{"domains": ["elsewhere.example"]}`, 422, "ssl_preflight_failed not_hosted"},
-			{"10/ssl", "own", `{"domains": ["shop.example", "deep.shop.example"]}`, 422, "ssl_preflight_failed not_hosted"},
-			{"10/ssl", "own", `{"domains": ["*.shop.example"], "challenge": "http"}`, 422, "ssl_preflight_failed wildcard_by_dns"},
-			{"10/ssl", "own", `{"domains": ["a b"]}`, 422, "domain_invalid"},
-			{"10/ssl", "own", `{"domains": ["127.0.0.1"]}`, 422, "domain_invalid"},
-			{"10/ssl", "own", `{"challenge": "tls"}`, 422, "validation_failed"},
-			{"10/ssl", "own", `{"hsts": true}`, 422, "unsupported_operation"},
-			{"10/ssl", "own", fmt.Sprintf(`{"certificate_id": %d, "domains": ["shop.example"]}`, id), 422, "validation_failed"},
-			{"10/ssl", "own", `{"certificate_id": 999}`, 404, "not_found"},
-			{"10/ssl", "own", `{"private_key": "x"}`, 422, "validation_failed"},
-			{"10/ssl", "own", `{"certificate": "x"}`, 422, "validation_failed"},
-			{"10/ssl", "own", `{"certificate": "x", "private_key": "y", "domains": ["shop.example"]}`, 422, "validation_failed"},
-			{"12/ssl", "own", `{}`, 422, "ssl_preflight_failed issuing_off"},
-			{"13/ssl", "own", `{}`, 422, "service_suspended"},
-			{"14/ssl", "own", `{}`, 422, "ssl_preflight_failed issuing_off"},
-			{"10/ssl", "other", `{}`, 404, "not_found"},
-			{"99/ssl", "own", `{}`, 404, "not_found"},
-			{"10/ssl", "other", fmt.Sprintf(`{"certificate_id": %d}`, id), 404, "not_found"},
+			{"/10/ssl", "own", `{"domains": ["elsewhere.example"]}`, 422, "ssl_preflight_failed not_hosted"},
+			{"/10/ssl", "own", `{"domains": ["shop.example", "deep.shop.example"]}`, 422, "ssl_preflight_failed not_hosted"},
+			{"/10/ssl", "own", `{"domains": ["*.shop.example"], "challenge": "http"}`, 422, "ssl_preflight_failed wildcard_by_dns"},
+			{"/10/ssl", "own", `{"domains": ["a b"]}`, 422, "domain_invalid"},
+			{"/10/ssl", "own", `{"domains": ["127.0.0.1"]}`, 422, "domain_invalid"},
+			{"/10/ssl", "own", `{"challenge": "tls"}`, 422, "validation_failed"},
+			{"/10/ssl", "own", `{"hsts": true}`, 422, "unsupported_operation"},
+			{"/10/ssl", "own", fmt.Sprintf(`{"certificate_id": %d, "domains": ["shop.example"]}`, id), 422, "validation_failed"},
+			{"/10/ssl", "own", `{"certificate_id": 999}`, 404, "not_found"},
+			{"/10/ssl", "own", `{"private_key": "x"}`, 422, "validation_failed"},
+			{"/10/ssl", "own", `{"certificate": "x"}`, 422, "validation_failed"},
+			{"/10/ssl", "own", `{"certificate": "x", "private_key": "y", "domains": ["shop.example"]}`, 422, "validation_failed"},
+			{"/12/ssl", "own", `{}`, 422, "ssl_preflight_failed issuing_off"},
+			{"/13/ssl", "own", `{}`, 422, "service_suspended"},
+			{"/14/ssl", "own", `{}`, 422, "ssl_preflight_failed issuing_off"},
+			{"/10/ssl", "other", `{}`, 404, "not_found"},
+			{"/99/ssl", "own", `{}`, 404, "not_found"},
+			{"/10/ssl", "other", fmt.Sprintf(`{"certificate_id": %d}`, id), 404, "not_found"},
 		} {
 			if a := w.do("POST", c.path, c.token, c.body); a.code != c.code || a.key() != c.key {
 				t.Errorf("%s %s: %d %s, want %d %s", c.path, c.body, a.code, a.body, c.code, c.key)
 			}
 		}
-		if a := w.do("GET", "10/ssl", "other", ""); a.code != 404 {
+		if a := w.do("GET", "/10/ssl", "other", ""); a.code != 404 {
 			t.Errorf("a stranger reads %d", a.code)
 		}
-		if a := w.do("GET", "14/ssl", "own", ""); a.code != 200 || !strings.Contains(a.body, "issuing_off") {
+		if a := w.do("GET", "/14/ssl", "own", ""); a.code != 200 || !strings.Contains(a.body, "issuing_off") {
 			t.Errorf("where issuing is off: %s", a.body)
 		}
-		if all, err := ofService(t.Context(), w.db, 10); err != nil || len(all) != 1 {
+		if all, err := ofService(t.Context(), w.DB, 10); err != nil || len(all) != 1 {
 			t.Errorf("refused requests left %v %v", all, err)
 		}
 		// What the authority would refuse for a while is not asked of it.
@@ -235,7 +235,7 @@ func TestRequestsAreRefused(t *testing.T) {
 			w.post(10, fmt.Sprintf(`{"certificate_id": %d}`, id))
 			w.run()
 		}
-		if a := w.do("POST", "10/ssl", "own", fmt.Sprintf(`{"certificate_id": %d}`, id)); a.key() != "ssl_rate_limited" || a.json["retry_at"] == nil {
+		if a := w.do("POST", "/10/ssl", "own", fmt.Sprintf(`{"certificate_id": %d}`, id)); a.key() != "ssl_rate_limited" || a.json["retry_at"] == nil {
 			t.Errorf("the sixth in a week: %s", a.body)
 		}
 	})
@@ -290,7 +290,7 @@ func TestAnOwnCertificateIsJudgedBeforeItIsUsed(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, w *world) {
 		w.service(10, "it", "shop.example", "blog.example")
-		now := w.clk.Now()
+		now := w.Clock.Now()
 		good := issueOptions{names: []string{"shop.example", "*.shop.example"}, from: now.Add(-day), to: now.Add(100 * day), usage: x509.ExtKeyUsageServerAuth}
 		with := func(edit func(*issueOptions)) issued {
 			o := good
@@ -300,12 +300,12 @@ func TestAnOwnCertificateIsJudgedBeforeItIsUsed(t *testing.T) {
 		ok := issue(t, good)
 		other := issue(t, good)
 		small, err := rsa.GenerateKey(rand.Reader, 1024)
-		w.must(err)
+		w.Must(err)
 		// Of many primes, because it is found soon.
 		large, err := rsa.GenerateMultiPrimeKey(rand.Reader, 8, 4160) //nolint:staticcheck // see above
-		w.must(err)
+		w.Must(err)
 		_, edwards, err := ed25519.GenerateKey(rand.Reader)
-		w.must(err)
+		w.Must(err)
 		for name, c := range map[string]struct {
 			certificate, chain, key string
 			want                    string
@@ -328,11 +328,11 @@ func TestAnOwnCertificateIsJudgedBeforeItIsUsed(t *testing.T) {
 			"an authority's own": ownOf(with(func(o *issueOptions) { o.ca, o.names = true, nil }), "ssl_preflight_failed is_authority"),
 		} {
 			body, _ := json.Marshal(map[string]string{"certificate": c.certificate, "chain": c.chain, "private_key": c.key})
-			if a := w.do("POST", "10/ssl", "own", string(body)); a.code != 422 || a.key() != c.want {
+			if a := w.do("POST", "/10/ssl", "own", string(body)); a.code != 422 || a.key() != c.want {
 				t.Errorf("%s: %d %s, want %s", name, a.code, a.body, c.want)
 			}
 		}
-		if all, err := ofService(t.Context(), w.db, 10); err != nil || len(all) != 0 {
+		if all, err := ofService(t.Context(), w.DB, 10); err != nil || len(all) != 0 {
 			t.Errorf("refused certificates left %v %v", all, err)
 		}
 		body, _ := json.Marshal(map[string]any{"certificate": "Bag Attributes\n" + ok.chain + ok.root, "private_key": ok.key, "hsts": true})
@@ -361,7 +361,7 @@ func TestAnOwnCertificateIsJudgedBeforeItIsUsed(t *testing.T) {
 		if again == id || fmt.Sprint(w.shown(10, again)["domains"]) != "[shop.example]" {
 			t.Errorf("installed again: %v", w.shown(10, again))
 		}
-		if a := w.do("POST", "10/ssl", "own", fmt.Sprintf(`{"certificate_id": %d, "auto_renew": true}`, again)); a.key() != "validation_failed" {
+		if a := w.do("POST", "/10/ssl", "own", fmt.Sprintf(`{"certificate_id": %d, "auto_renew": true}`, again)); a.key() != "validation_failed" {
 			t.Errorf("renewing an own certificate: %s", a.body)
 		}
 		for range 20 { // to its end, told on the way
@@ -380,16 +380,16 @@ func TestAnOwnCertificateThatEndsIsFollowed(t *testing.T) {
 		w.service(10, "it", "shop.example")
 		behind := w.post(10, `{}`)
 		w.run()
-		w.clk.Advance(time.Minute)
+		w.Clock.Advance(time.Minute)
 		own := issue(t, issueOptions{
-			names: []string{"shop.example"}, from: w.clk.Now().Add(-day), to: w.clk.Now().Add(120 * day), usage: x509.ExtKeyUsageServerAuth,
+			names: []string{"shop.example"}, from: w.Clock.Now().Add(-day), to: w.Clock.Now().Add(120 * day), usage: x509.ExtKeyUsageServerAuth,
 		})
 		body, _ := json.Marshal(map[string]string{"certificate": own.chain, "private_key": own.key})
 		used := w.post(10, string(body))
 		w.run()
 		first := w.leaf(behind)
 		told := func(id int64) (n int) {
-			w.must(w.db.QueryRow(t.Context(), `SELECT count(*) FROM outbox_events WHERE type = 'ssl.expiring' AND CAST(data AS TEXT) LIKE $1`,
+			w.Must(w.DB.QueryRow(t.Context(), `SELECT count(*) FROM outbox_events WHERE type = 'ssl.expiring' AND CAST(data AS TEXT) LIKE $1`,
 				fmt.Sprintf(`{"id":%d,%%`, id)).Scan(&n))
 			return n
 		}
@@ -399,12 +399,12 @@ func TestAnOwnCertificateThatEndsIsFollowed(t *testing.T) {
 				t.Fatalf("after %d days HTTPS is %s", n+1, w.tls("it", 10, "shop.example"))
 			}
 		}
-		if due := w.row(behind).dueAt.Sub(w.clk.Now()); !w.leaf(behind).Equal(first) || told(behind) != 0 || due < unneededPause-time.Minute {
+		if due := w.row(behind).dueAt.Sub(w.Clock.Now()); !w.leaf(behind).Equal(first) || told(behind) != 0 || due < unneededPause-time.Minute {
 			t.Errorf("what nobody needs is looked at again after %v and told of %d times", due, told(behind))
 		}
 		for n := range 5 * 8 {
 			w.after(3 * time.Hour)
-			w.must(w.Apply(t.Context(), owner, 10)) // as every hour
+			w.Must(w.Apply(t.Context(), owner, 10)) // as every hour
 			if w.tls("it", 10, "shop.example") != panel.TLSActive {
 				t.Fatalf("after 118 days and %d hours HTTPS is %s", 3*(n+1), w.tls("it", 10, "shop.example"))
 			}
@@ -423,27 +423,27 @@ func TestASuccessorIsThereBeforeTheFormerGoes(t *testing.T) {
 		w.run()
 		watched := &watching{panelFull: w.panels["it"].(panelFull), w: w}
 		w.panels["it"] = watched
-		w.clk.Advance(time.Minute)
+		w.Clock.Advance(time.Minute)
 		one := w.post(10, `{"domains": ["blog.example"]}`)
 		w.run()
-		w.clk.Advance(time.Minute)
+		w.Clock.Advance(time.Minute)
 		own := issue(t, issueOptions{
-			names: []string{"blog.example", "shop.example"}, from: w.clk.Now().Add(-day), to: w.clk.Now().Add(100 * day), usage: x509.ExtKeyUsageServerAuth,
+			names: []string{"blog.example", "shop.example"}, from: w.Clock.Now().Add(-day), to: w.Clock.Now().Add(100 * day), usage: x509.ExtKeyUsageServerAuth,
 		})
 		for range 2 { // the second takes the place of the first
-			w.clk.Advance(time.Minute)
+			w.Clock.Advance(time.Minute)
 			body, _ := json.Marshal(map[string]string{"certificate": own.chain, "private_key": own.key})
 			w.post(10, string(body))
 			w.run()
 		}
-		w.clk.Advance(time.Minute)
+		w.Clock.Advance(time.Minute)
 		w.post(10, fmt.Sprintf(`{"certificate_id": %d}`, one))
 		w.run()
 		if watched.seen < 8 || len(watched.without) > 0 {
 			t.Errorf("in %d steps visitors were without a certificate: %v", watched.seen, watched.without)
 		}
 		installed, err := watched.InstalledCertificates(t.Context(), "10")
-		w.must(err)
+		w.Must(err)
 		if len(installed) != 2 {
 			t.Errorf("on the panel: %+v", installed)
 		}

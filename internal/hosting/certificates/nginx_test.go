@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"stead.dev/stead/internal/hosting/site/sitetest"
 	"stead.dev/stead/internal/node"
 	nodecertificates "stead.dev/stead/internal/node/certificates"
 	"stead.dev/stead/internal/node/daemon"
@@ -30,21 +31,21 @@ import (
 func TestAVisitorSeesTheCertificateOfARealAuthority(t *testing.T) {
 	t.Parallel()
 	clk := clock.NewFake(testkit.Start)
-	w := newWorld(t, testkit.SQLite(t, clk), clk)
+	w := newWorld(sitetest.NewWorld(t, testkit.SQLite(t, clk), clk))
 	plain, secure := testkit.Port(t), testkit.Port(t)
 	n := nodetest.Node(t, func(dir string, _ daemon.Supervisor, lookup facility.Lookup) ([]facility.Facility, error) {
-		keeper, err := nodecertificates.Open(dir, lookup, w.clk.Now)
+		keeper, err := nodecertificates.Open(dir, lookup, w.Clock.Now)
 		return []facility.Facility{keeper}, err
 	}, func(c *node.Config) {
 		dir := nodetest.Dir(t)
 		written, err := logs.Open(logs.Config{Dir: filepath.Join(dir, "logs"), Now: time.Now, Log: nodetest.Log(t)})
-		w.must(err)
+		w.Must(err)
 		c.Web, err = nginx.Open(t.Context(), nginx.Config{
 			Dir: filepath.Join(dir, "nginx"), ACME: nodecertificates.Challenges(c.Dir), Logs: written, Supervisor: nodetest.Supervisor(t, dir),
 			Now: time.Now, Log: nodetest.Log(t), HTTP: []string{fmt.Sprintf("127.0.0.1:%d", plain)}, HTTPS: []string{fmt.Sprintf("127.0.0.1:%d", secure)},
 			Workers: 1, Interval: 10 * time.Millisecond,
 		})
-		w.must(err)
+		w.Must(err)
 		w.dir = c.Dir
 	})
 	w.panels["node"] = panelnode.New(n)
@@ -53,7 +54,7 @@ func TestAVisitorSeesTheCertificateOfARealAuthority(t *testing.T) {
 	w.add("anna.uz", "anna.uz A 127.0.0.1", "www.anna.uz A 127.0.0.1")
 	w.service(10, "node", "anna.uz")
 	_, err := w.panels["node"].(panel.Files).Write(t.Context(), "10", "/public_html/index.html", []byte("hello"), panel.WriteOptions{})
-	w.must(err)
+	w.Must(err)
 
 	// visit answers what a browser sees, and the certificate that it is shown.
 	visit := func(scheme, host string) (status int, header http.Header, fingerprint string) {
@@ -68,10 +69,10 @@ func TestAVisitorSeesTheCertificateOfARealAuthority(t *testing.T) {
 			DisableKeepAlives: true,
 		}
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, scheme+"://127.0.0.1:"+strconv.Itoa(port)+"/", nil)
-		w.must(err)
+		w.Must(err)
 		r.Host = host
 		res, err := transport.RoundTrip(r)
-		w.must(err)
+		w.Must(err)
 		defer res.Body.Close()
 		_, _ = io.Copy(io.Discard, res.Body)
 		if res.TLS != nil {
@@ -100,7 +101,7 @@ func TestAVisitorSeesTheCertificateOfARealAuthority(t *testing.T) {
 	w.post(10, fmt.Sprintf(`{"certificate_id": %d, "hsts": true}`, id))
 	w.run()
 	_, err = w.panels["node"].(panel.Sites).SetDomain(t.Context(), "10", panel.Domain{Name: "anna.uz", Primary: true, ForceHTTPS: true})
-	w.must(err)
+	w.Must(err)
 	testkit.Eventually(t, time.Minute, func() bool {
 		status, header, _ := visit("http", "anna.uz")
 		_, secured, _ := visit("https", "anna.uz")
@@ -116,8 +117,8 @@ func TestAVisitorSeesTheCertificateOfARealAuthority(t *testing.T) {
 	shown(second)
 	// A renewal that fails.
 	w.add("anna.uz", "anna.uz A 192.0.2.1")
-	w.clk.Advance(4 * 365 * day)
-	w.must(w.Sweep(t.Context()))
+	w.Clock.Advance(4 * 365 * day)
+	w.Must(w.Sweep(t.Context()))
 	w.run()
 	if w.shown(10, id)["last_error_key"] != "domain_not_pointed" {
 		t.Errorf("%v", w.shown(10, id))

@@ -41,48 +41,48 @@ type pebble struct {
 
 // startPebble starts an authority that asks the world's name server, and looks for files at the port.
 func (w *world) startPebble(port int) pebble {
-	w.t.Helper()
-	dir := w.t.TempDir()
+	w.T.Helper()
+	dir := w.T.TempDir()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	w.must(err)
+	w.Must(err)
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1), DNSNames: []string{"localhost"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
 		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(day), IsCA: true, BasicConstraintsValid: true,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	w.must(err)
+	w.Must(err)
 	text, err := certificate.EncodeKey(key)
-	w.must(err)
-	w.must(os.WriteFile(filepath.Join(dir, "cert.pem"), []byte(pemOf("CERTIFICATE", der)), 0o600))
-	w.must(os.WriteFile(filepath.Join(dir, "key.pem"), []byte(text), 0o600))
+	w.Must(err)
+	w.Must(os.WriteFile(filepath.Join(dir, "cert.pem"), []byte(pemOf("CERTIFICATE", der)), 0o600))
+	w.Must(os.WriteFile(filepath.Join(dir, "key.pem"), []byte(text), 0o600))
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM([]byte(pemOf("CERTIFICATE", der)))
 	p := pebble{client: &http.Client{Timeout: time.Minute, Transport: hurried{&http.Transport{
 		TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
 	}}}}
 
-	address := testkit.Address(w.t)
+	address := testkit.Address(w.T)
 	config, err := json.Marshal(map[string]any{"pebble": map[string]any{
 		"listenAddress": address, "certificate": filepath.Join(dir, "cert.pem"), "privateKey": filepath.Join(dir, "key.pem"),
 		"httpPort": port, "tlsPort": 1, "ocspResponderURL": "", "externalAccountBindingRequired": false,
 	}})
-	w.must(err)
-	w.must(os.WriteFile(filepath.Join(dir, "config.json"), config, 0o600))
+	w.Must(err)
+	w.Must(os.WriteFile(filepath.Join(dir, "config.json"), config, 0o600))
 	var out bytes.Buffer
-	cmd := exec.CommandContext(w.t.Context(), "pebble", "-config", filepath.Join(dir, "config.json"), "-dnsserver", w.ns.Addr(), "-strict")
+	cmd := exec.CommandContext(w.T.Context(), "pebble", "-config", filepath.Join(dir, "config.json"), "-dnsserver", w.ns.Addr(), "-strict")
 	cmd.Env = []string{"PEBBLE_WFE_NONCEREJECT=20", "PEBBLE_VA_NOSLEEP=1", "PEBBLE_AUTHZREUSE=0", "PATH=/usr/bin"}
 	cmd.Stdout, cmd.Stderr = &out, &out
-	w.must(cmd.Start())
-	w.t.Cleanup(func() {
+	w.Must(cmd.Start())
+	w.T.Cleanup(func() {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
-		if w.t.Failed() {
+		if w.T.Failed() {
 			lines := strings.Split(out.String(), "\n")
-			w.t.Logf("pebble says:\n%s", strings.Join(lines[max(0, len(lines)-20):], "\n"))
+			w.T.Logf("pebble says:\n%s", strings.Join(lines[max(0, len(lines)-20):], "\n"))
 		}
 	})
 	p.directory = "https://" + address + "/dir"
-	testkit.Eventually(w.t, time.Minute, func() bool {
+	testkit.Eventually(w.T, time.Minute, func() bool {
 		res, err := p.client.Get(p.directory)
 		if err != nil {
 			return false
@@ -106,7 +106,7 @@ func (h hurried) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // by has certificates issued by an authority.
 func (w *world) by(directory string, client *http.Client) {
-	w.t.Helper()
+	w.T.Helper()
 	w.config.Authority = Authority{
 		Directory: directory, Email: "hostmaster@stead.uz", Client: client, Poll: 50 * time.Millisecond, Patience: 20 * time.Second,
 	}
@@ -151,19 +151,19 @@ func TestARealAuthorityIssuesAndRenews(t *testing.T) {
 			t.Errorf("told: %s", got)
 		}
 		installed, err := w.panels["node"].(panel.Certificates).InstalledCertificates(t.Context(), "10")
-		w.must(err)
+		w.Must(err)
 		if len(installed) != 1 || installed[0].Fingerprint != certificate.Fingerprint(w.leaf(byDNS)) {
 			t.Errorf("on the panel: %+v", installed)
 		}
 		w.noSecrets(10)
 		// A revoked one is replaced when its customer asks.
 		key, err := w.unseal(byDNS, w.row(byDNS).current.secret)
-		w.must(err)
+		w.Must(err)
 		signer, err := certificate.ParseKey(key)
-		w.must(err)
+		w.Must(err)
 		account, err := w.account(t.Context())
-		w.must(err)
-		w.must(w.authority.RevokeCertificate(t.Context(), account, w.leaf(byDNS), signer, acme.ReasonKeyCompromise))
+		w.Must(err)
+		w.Must(w.authority.RevokeCertificate(t.Context(), account, w.leaf(byDNS), signer, acme.ReasonKeyCompromise))
 		revoked := w.leaf(byDNS)
 		w.post(10, fmt.Sprintf(`{"certificate_id": %d}`, byDNS))
 		w.run()
@@ -192,7 +192,7 @@ func TestWWWKeepsItsCertificateWhileTheDNSIsSilent(t *testing.T) {
 			t.Errorf("in silence: %v", got)
 		}
 		// With no time left it is better to have one for the rest.
-		w.clk.Set(first.NotAfter.Add(-day))
+		w.Clock.Set(first.NotAfter.Add(-day))
 		w.post(10, fmt.Sprintf(`{"certificate_id": %d}`, id))
 		w.run()
 		if got := w.leaf(id).DNSNames; w.leaf(id).Equal(first) || fmt.Sprint(got) != "[anna.uz]" {
@@ -219,7 +219,7 @@ func TestWhatARealAuthorityRefusesChangesNothing(t *testing.T) {
 			{`{"domains": ["*.anna.com"]}`, "ssl_preflight_failed dns_elsewhere"},
 			{`{"domains": ["anna.test"]}`, "ssl_preflight_failed name_refused"},
 		} {
-			if a := w.do("POST", "10/ssl", "own", c[0]); a.code != 422 || a.key() != c[1] {
+			if a := w.do("POST", "/10/ssl", "own", c[0]); a.code != 422 || a.key() != c[1] {
 				t.Errorf("%s: %d %s, want %s", c[0], a.code, a.body, c[1])
 			}
 		}
@@ -229,7 +229,7 @@ func TestWhatARealAuthorityRefusesChangesNothing(t *testing.T) {
 		p = w.startPebble(w.fileServer())
 		w.by(p.directory, p.client)
 		w.dir = t.TempDir()
-		w.must(os.MkdirAll(filepath.Join(w.dir, "acme"), 0o755))
+		w.Must(os.MkdirAll(filepath.Join(w.dir, "acme"), 0o755))
 		w.post(10, fmt.Sprintf(`{"certificate_id": %d}`, id))
 		w.run()
 		got := w.shown(10, id)
@@ -245,7 +245,7 @@ func TestWhatARealAuthorityRefusesChangesNothing(t *testing.T) {
 			w.post(10, fmt.Sprintf(`{"certificate_id": %d}`, id))
 			w.run()
 		}
-		if a := w.do("POST", "10/ssl", "own", fmt.Sprintf(`{"certificate_id": %d}`, id)); a.key() != "ssl_rate_limited" {
+		if a := w.do("POST", "/10/ssl", "own", fmt.Sprintf(`{"certificate_id": %d}`, id)); a.key() != "ssl_rate_limited" {
 			t.Errorf("the sixth in an hour: %s", a.body)
 		}
 		// A record of the customer's in the way.
@@ -295,8 +295,8 @@ func TestAnOrderSurvivesACrashAtEachStep(t *testing.T) {
 		issued := w.leaf(id)
 		orders.issued.Store(0)
 		for step := int64(1); ; step++ {
-			w.clk.Advance(8 * day) // the limits are for one week
-			w.must(w.Sweep(t.Context()))
+			w.Clock.Advance(8 * day) // the limits are for one week
+			w.Must(w.Sweep(t.Context()))
 			w.queue.take()
 			w.post(10, fmt.Sprintf(`{"certificate_id": %d}`, id))
 			cut := &cutting{next: orders, after: step%2 == 1}
@@ -331,9 +331,9 @@ func TestAnOrderSurvivesACrashAtEachStep(t *testing.T) {
 				t.Errorf("cut at request %d: the authority issued %d certificates", step, n)
 			}
 		}
-		w.clk.Advance(2 * day)
+		w.Clock.Advance(2 * day)
 		_, err := w.panels["node"].(panel.Sites).SetDomain(t.Context(), "10", panel.Domain{Name: "anna.uz", Primary: true})
-		w.must(err)
+		w.Must(err)
 		if n := w.challenges(); n != 0 {
 			t.Errorf("%d proofs are left", n)
 		}
@@ -414,7 +414,7 @@ func TestLimitsOfAnAuthorityAreKeptTo(t *testing.T) {
 				t.Errorf("asked %d times before Retry-After", asked.Load())
 			}
 			// Another domain is only held up when the limit is everybody's.
-			a := w.do("POST", fmt.Sprintf("%d/ssl", service+1), "own", `{}`)
+			a := w.do("POST", fmt.Sprintf("/%d/ssl", service+1), "own", `{}`)
 			if (a.key() == "ssl_rate_limited") != (detail == ofAll) {
 				t.Errorf("another domain after %q: %s", detail, a.body)
 			}
@@ -427,11 +427,11 @@ func TestLimitsOfAnAuthorityAreKeptTo(t *testing.T) {
 		// A CAA record is seen before anybody is asked.
 		w.add("caa.uz", "caa.uz A 127.0.0.1", `caa.uz CAA 0 issue "other.example"`, `open.caa.uz CAA 0 issue "authority.uz; validationmethods=http-01"`, "open.caa.uz A 127.0.0.1")
 		w.service(30, "node", "caa.uz", "open.caa.uz")
-		if a := w.do("POST", "30/ssl", "own", `{}`); a.key() != "ssl_preflight_failed caa_forbids" || !strings.Contains(a.body, "other.example") {
+		if a := w.do("POST", "/30/ssl", "own", `{}`); a.key() != "ssl_preflight_failed caa_forbids" || !strings.Contains(a.body, "other.example") {
 			t.Errorf("with a CAA record: %s", a.body)
 		}
-		w.clk.Advance(9 * day)
-		if a := w.do("POST", "30/ssl", "own", `{"domains": ["open.caa.uz"]}`); a.code != 201 {
+		w.Clock.Advance(9 * day)
+		if a := w.do("POST", "/30/ssl", "own", `{"domains": ["open.caa.uz"]}`); a.code != 201 {
 			t.Errorf("with a CAA record for the authority: %s", a.body)
 		}
 	})
@@ -448,7 +448,7 @@ func TestAnAuthoritySaysWhenToRenew(t *testing.T) {
 		w.by(p.directory, client)
 		w.add("anna.uz", "anna.uz A 127.0.0.1")
 		w.service(10, "node", "anna.uz")
-		later := w.clk.Now().Add(100 * day)
+		later := w.Clock.Now().Add(100 * day)
 		window.Store(&[2]time.Time{later, later.Add(day)})
 		id := w.post(10, `{}`)
 		w.run()
@@ -464,7 +464,7 @@ func TestAnAuthoritySaysWhenToRenew(t *testing.T) {
 			t.Fatalf("asked %d times; renewed at %v, not within a day from %v", asked.Load(), r.renewAt, later)
 		}
 		// It is about to be revoked, say: the window is now.
-		now := w.clk.Now()
+		now := w.Clock.Now()
 		window.Store(&[2]time.Time{now.Add(time.Hour), now.Add(2 * time.Hour)})
 		w.after(25 * time.Hour)
 		if r := w.row(id); slices.Equal([]string{r.fingerprint}, []string{before.fingerprint}) {

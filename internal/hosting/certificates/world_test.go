@@ -28,42 +28,31 @@ import (
 	"stead.dev/stead/internal/node"
 	nodecertificates "stead.dev/stead/internal/node/certificates"
 	"stead.dev/stead/internal/node/facility"
-	"stead.dev/stead/internal/platform/api/apitest"
-	"stead.dev/stead/internal/platform/auth"
 	"stead.dev/stead/internal/platform/certificate"
-	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/dnsquery"
 	"stead.dev/stead/internal/platform/nameserver"
 	"stead.dev/stead/internal/platform/outbox"
 	"stead.dev/stead/internal/platform/secret"
-	"stead.dev/stead/internal/platform/testkit"
 	"stead.dev/stead/internal/port/panel"
 	panelnode "stead.dev/stead/internal/port/panel/node"
 	"stead.dev/stead/internal/port/panel/sandbox"
 )
 
-const (
-	owner    = 1
-	stranger = 2
-)
+const owner, stranger = sitetest.Owner, sitetest.Stranger
 
 // world is the section with services in a table of the test's, a real panel, and a name server of its own.
 type world struct {
-	t        *testing.T
-	db       *db.DB
-	clk      *clock.Fake
-	services sitetest.Services
-	panels   sitetest.Panels
-	queue    *queue
-	events   *outbox.Outbox
-	domains  *domains
-	zones    *zones
-	ns       *nameserver.Server
-	dir      string // the machine's, on a node
-	box      *secret.Box
-	edge     http.Handler
-	config   Config
+	sitetest.World
+	panels  sitetest.Panels
+	queue   *queue
+	events  *outbox.Outbox
+	domains *domains
+	zones   *zones
+	ns      *nameserver.Server
+	dir     string // the machine's, on a node
+	box     *secret.Box
+	config  Config
 	*Service
 }
 
@@ -163,7 +152,7 @@ func (z *zones) serve() error {
 
 // add serves records of a zone, "name type data" each.
 func (w *world) add(zone string, records ...string) {
-	w.t.Helper()
+	w.T.Helper()
 	w.zones.mu.Lock()
 	defer w.zones.mu.Unlock()
 	w.zones.records[zone] = []nameserver.Record{{Name: zone, Type: "NS", TTL: 60, Data: "ns1.stead.uz."}}
@@ -171,7 +160,7 @@ func (w *world) add(zone string, records ...string) {
 		words := strings.SplitN(r, " ", 3)
 		w.zones.records[zone] = append(w.zones.records[zone], nameserver.Record{Name: words[0], Type: words[1], TTL: 60, Data: words[2]})
 	}
-	w.must(w.zones.serve())
+	w.Must(w.zones.serve())
 }
 
 // lookups asks the test's name server.
@@ -196,51 +185,48 @@ func (l *lookups) Serves(ctx context.Context, _, name, text string) (bool, error
 
 // onNode answers a machine with certificates, whose clock is clk.
 func (w *world) onNode() panel.Panel {
-	w.t.Helper()
-	w.dir = w.t.TempDir()
-	n, err := node.New(w.t.Context(), node.Config{
-		Dir: w.dir, Now: w.clk.Now, Log: slog.New(slog.DiscardHandler), IPv4: "127.0.0.1",
+	w.T.Helper()
+	w.dir = w.T.TempDir()
+	n, err := node.New(w.T.Context(), node.Config{
+		Dir: w.dir, Now: w.Clock.Now, Log: slog.New(slog.DiscardHandler), IPv4: "127.0.0.1",
 		Facilities: func(n *node.Node) ([]facility.Facility, error) {
-			keeper, err := nodecertificates.Open(w.dir, n.Lookup, w.clk.Now)
+			keeper, err := nodecertificates.Open(w.dir, n.Lookup, w.Clock.Now)
 			return []facility.Facility{keeper}, err
 		},
 	})
-	w.must(err)
-	w.t.Cleanup(func() { _ = n.Close() })
+	w.Must(err)
+	w.T.Cleanup(func() { _ = n.Close() })
 	return panelnode.New(n)
 }
 
 // engines runs f on both engines; the panel "it" is the sandbox's, "node" a real machine's.
 func engines(t *testing.T, f func(t *testing.T, w *world)) {
 	t.Helper()
-	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) { f(t, newWorld(t, d, clk)) })
+	sitetest.Engines(t, func(base sitetest.World) { f(base.T, newWorld(base)) })
 }
 
-func newWorld(t *testing.T, d *db.DB, clk *clock.Fake) *world {
-	t.Helper()
-	silent := slog.New(slog.DiscardHandler)
-	w := &world{t: t, db: d, clk: clk, queue: &queue{}, domains: &domains{all: map[int64][]Domain{}}}
+func newWorld(base sitetest.World) *world {
+	base.T.Helper()
+	t, d, clk, silent := base.T, base.DB, base.Clock, slog.New(slog.DiscardHandler)
+	w := &world{World: base, queue: &queue{}, domains: &domains{all: map[int64][]Domain{}}}
 	// Authorities live in the present, and what they issue begins there.
 	clk.Set(time.Now().Truncate(time.Microsecond).Add(5 * time.Minute))
-	w.services = sitetest.New(t, d)
 	w.events = outbox.New(d, w.queue)
-	simulated, err := sandbox.Open(t.Context(), t.TempDir(), clk.Now, silent)
-	w.must(err)
-	t.Cleanup(func() { _ = simulated.Close() })
-	w.panels = sitetest.Panels{"it": simulated, "bare": bare{}}
+	w.panels = sitetest.Panels{"it": sitetest.Open(t, clk.Now, sandbox.Open), "bare": sitetest.Bare{}}
 	w.panels["node"] = w.onNode()
 	w.ns = nameserver.New(nameserver.Config{Now: time.Now, Log: silent})
-	w.must(w.ns.Listen(t.Context(), "127.0.0.1:0"))
+	w.Must(w.ns.Listen(t.Context(), "127.0.0.1:0"))
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- w.ns.Run(ctx) }()
 	t.Cleanup(func() { stop(); <-ended })
 	w.zones = &zones{server: w.ns, records: map[string][]nameserver.Record{}, texts: map[string]map[string][]string{}}
 	w.add("uz")
+	var err error
 	w.box, err = secret.OpenKeyFile(filepath.Join(t.TempDir(), "key"))
-	w.must(err)
+	w.Must(err)
 	w.config = Config{
-		DB: d, Clock: clk, Queue: w.queue, Events: w.events, Services: w.services, Panels: w.panels, Box: w.box, Domains: w.domains, Zones: w.zones,
+		DB: d, Clock: clk, Queue: w.queue, Events: w.events, Services: w.Services, Panels: w.panels, Box: w.box, Domains: w.domains, Zones: w.zones,
 		DNS:         &lookups{Client: dnsquery.Client{Servers: []netip.AddrPort{netip.MustParseAddrPort(w.ns.Addr())}, Timeout: 5 * time.Second}},
 		Nameservers: []string{"ns1.stead.uz"}, Log: silent,
 	}
@@ -250,44 +236,30 @@ func newWorld(t *testing.T, d *db.DB, clk *clock.Fake) *world {
 
 // begin makes the section anew, as a process that starts.
 func (w *world) begin() {
-	w.t.Helper()
+	w.T.Helper()
 	w.Service = New(w.config)
-	w.edge = apitest.NewEdge(w.t, w.db, w.clk, apitest.Tokens{
-		"own":   {AccountID: owner, ApplicationID: 1, Scopes: []string{"services:read", "services:write"}},
-		"other": {AccountID: stranger, ApplicationID: 1, Scopes: auth.Scopes},
-	}, w.Operations())
-}
-
-type bare struct{}
-
-func (bare) Name() string { return "bare" }
-
-func (w *world) must(err error) {
-	w.t.Helper()
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	w.Mount(w.Operations())
 }
 
 // service makes a service with domains on a panel.
 func (w *world) service(id int64, on string, names ...string) {
-	w.t.Helper()
-	w.services.Add(w.t, site.Site{
+	w.T.Helper()
+	w.Services.Add(w.T, site.Site{
 		ServiceID: id, AccountID: owner, Panel: on, Ref: fmt.Sprint(id), Status: "active", Domain: names[0], IPv4: "127.0.0.1",
 	})
 	accounts, ok := w.panels[on].(panel.Accounts)
 	for i, name := range names {
-		w.domains.all[id] = append(w.domains.all[id], Domain{ID: id*100 + int64(i), Name: name, Served: true, CreatedAt: w.clk.Now()})
+		w.domains.all[id] = append(w.domains.all[id], Domain{ID: id*100 + int64(i), Name: name, Served: true, CreatedAt: w.Clock.Now()})
 		if !ok {
 			continue
 		}
 		if i == 0 {
-			_, err := accounts.CreateAccount(w.t.Context(), panel.AccountSpec{Ref: fmt.Sprint(id), PrimaryDomain: name})
-			w.must(err)
+			_, err := accounts.CreateAccount(w.T.Context(), panel.AccountSpec{Ref: fmt.Sprint(id), PrimaryDomain: name})
+			w.Must(err)
 			continue
 		}
-		_, err := w.panels[on].(panel.Sites).SetDomain(w.t.Context(), fmt.Sprint(id), panel.Domain{Name: name})
-		w.must(err)
+		_, err := w.panels[on].(panel.Sites).SetDomain(w.T.Context(), fmt.Sprint(id), panel.Domain{Name: name})
+		w.Must(err)
 	}
 }
 
@@ -306,30 +278,30 @@ func (a answer) key() string {
 }
 
 func (w *world) do(method, path, token, body string) answer {
-	w.t.Helper()
-	rec := apitest.Call(w.edge, token, method, "/api/v1/services/"+path, body)
-	a := answer{code: rec.Code, body: rec.Body.String()}
-	_ = json.Unmarshal(rec.Body.Bytes(), &a.json)
+	w.T.Helper()
+	r := w.Do(method, path, token, body)
+	a := answer{code: r.Code, body: r.Body}
+	_ = json.Unmarshal([]byte(r.Body), &a.json)
 	return a
 }
 
 // post asks for a certificate and answers its id.
 func (w *world) post(service int64, body string) int64 {
-	w.t.Helper()
-	a := w.do("POST", fmt.Sprintf("%d/ssl", service), "own", body)
+	w.T.Helper()
+	a := w.do("POST", fmt.Sprintf("/%d/ssl", service), "own", body)
 	if a.code != 201 && a.code != 200 {
-		w.t.Fatalf("POST %s: %d %s", body, a.code, a.body)
+		w.T.Fatalf("POST %s: %d %s", body, a.code, a.body)
 	}
 	return int64(a.json["id"].(float64))
 }
 
 // run does the jobs that wait, each twice.
 func (w *world) run() {
-	w.t.Helper()
+	w.T.Helper()
 	for jobs := w.queue.take(); len(jobs) > 0; jobs = w.queue.take() {
 		for _, j := range jobs {
 			for range 2 {
-				w.must(w.work(w.t.Context(), j))
+				w.Must(w.work(w.T.Context(), j))
 			}
 		}
 	}
@@ -350,22 +322,22 @@ func (w *world) work(ctx context.Context, job river.JobArgs) error {
 
 // after lets time pass and does what is due then.
 func (w *world) after(d time.Duration) {
-	w.t.Helper()
-	w.clk.Advance(d)
-	w.must(w.Sweep(w.t.Context()))
+	w.T.Helper()
+	w.Clock.Advance(d)
+	w.Must(w.Sweep(w.T.Context()))
 	w.run()
 }
 
 // shown is a certificate as the list shows it.
 func (w *world) shown(service, id int64) map[string]any {
-	w.t.Helper()
-	a := w.do("GET", fmt.Sprintf("%d/ssl", service), "own", "")
+	w.T.Helper()
+	a := w.do("GET", fmt.Sprintf("/%d/ssl", service), "own", "")
 	for _, c := range a.json["data"].([]any) {
 		if m := c.(map[string]any); int64(m["id"].(float64)) == id {
 			return m
 		}
 	}
-	w.t.Fatalf("certificate %d is not in %s", id, a.body)
+	w.T.Fatalf("certificate %d is not in %s", id, a.body)
 	return nil
 }
 
@@ -373,9 +345,9 @@ func (w *world) status(service, id int64) string { return fmt.Sprint(w.shown(ser
 
 // tls is how a domain is answered by HTTPS on its panel.
 func (w *world) tls(on string, service int64, name string) panel.TLS {
-	w.t.Helper()
-	all, err := w.panels[on].(panel.Sites).Domains(w.t.Context(), fmt.Sprint(service))
-	w.must(err)
+	w.T.Helper()
+	all, err := w.panels[on].(panel.Sites).Domains(w.T.Context(), fmt.Sprint(service))
+	w.Must(err)
 	for _, d := range all {
 		if d.Name == name {
 			return d.TLS
@@ -384,41 +356,35 @@ func (w *world) tls(on string, service int64, name string) panel.TLS {
 	return ""
 }
 
-func (w *world) told() string {
-	w.t.Helper()
-	rows, err := db.Collect(w.t.Context(), w.db, func(r db.Row) (s string, err error) { return s, r.Scan(&s) },
-		`SELECT type FROM outbox_events ORDER BY id`)
-	w.must(err)
-	return strings.Join(rows, " ")
-}
+func (w *world) told() string { return strings.Join(w.EventTypes(), " ") }
 
 // row reads a certificate as it is stored.
 func (w *world) row(id int64) row {
-	w.t.Helper()
-	r, err := get(w.t.Context(), w.db, id)
-	w.must(err)
+	w.T.Helper()
+	r, err := get(w.T.Context(), w.DB, id)
+	w.Must(err)
 	return r
 }
 
 // leaf is the certificate in use.
 func (w *world) leaf(id int64) *x509.Certificate {
-	w.t.Helper()
+	w.T.Helper()
 	chain, err := certificate.ParseChain(w.row(id).chain)
-	w.must(err)
+	w.Must(err)
 	return chain[0]
 }
 
 // noSecrets checks that no table's text and no answer has a key.
 func (w *world) noSecrets(service int64) {
-	w.t.Helper()
-	if a := w.do("GET", fmt.Sprintf("%d/ssl", service), "own", ""); strings.Contains(a.body, "PRIVATE") {
-		w.t.Error("the list shows a key")
+	w.T.Helper()
+	if a := w.do("GET", fmt.Sprintf("/%d/ssl", service), "own", ""); strings.Contains(a.body, "PRIVATE") {
+		w.T.Error("the list shows a key")
 	}
-	all, err := ofService(w.t.Context(), w.db, service)
-	w.must(err)
+	all, err := ofService(w.T.Context(), w.DB, service)
+	w.Must(err)
 	for _, r := range all {
 		if strings.Contains(string(r.current.secret), "PRIVATE") || strings.Contains(string(r.order.secret), "PRIVATE") || strings.Contains(r.chain, "PRIVATE") {
-			w.t.Error("a key is stored as it is")
+			w.T.Error("a key is stored as it is")
 		}
 	}
 }
@@ -435,15 +401,15 @@ func (w *world) fileServer() int {
 		defer f.Close()
 		_, _ = io.Copy(rw, f)
 	}))
-	w.t.Cleanup(srv.Close)
+	w.T.Cleanup(srv.Close)
 	return srv.Listener.Addr().(*net.TCPAddr).Port
 }
 
 // challenges are the files of proofs that lie on the machine.
 func (w *world) challenges() int {
-	w.t.Helper()
+	w.T.Helper()
 	entries, err := os.ReadDir(nodecertificates.Challenges(w.dir))
-	w.must(err)
+	w.Must(err)
 	return len(entries)
 }
 

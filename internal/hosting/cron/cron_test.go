@@ -2,7 +2,6 @@ package cron
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -13,47 +12,33 @@ import (
 
 	"stead.dev/stead/internal/hosting/site"
 	"stead.dev/stead/internal/hosting/site/sitetest"
-	"stead.dev/stead/internal/platform/clock"
-	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/jobs"
 	"stead.dev/stead/internal/platform/testkit"
 	"stead.dev/stead/internal/port/panel"
 	"stead.dev/stead/internal/port/panel/sandbox"
 )
 
-const (
-	owner    = 1
-	stranger = 2
-)
+const owner, stranger = sitetest.Owner, sitetest.Stranger
 
-// world is the section with services in a table of the test's and the sandbox's panel.
+// world is the section with services on a machine, whose jobs ran as the test says.
 type world struct {
-	t        *testing.T
-	db       *db.DB
-	clk      *clock.Fake
-	services sitetest.Services
-	machine  *machine
+	sitetest.World
+	machine *machine
 	*Service
-	sitetest.Edge
 }
 
-// machine is a panel that fails when it is told to, whose jobs ran as it is told.
+// machine has cron jobs. It answers no question about their runs while it hangs.
 type machine struct {
 	sandbox.Panel
-	mu      sync.Mutex
-	fails   error
-	runs    []panel.CronRun
-	changes int
-	hang    bool
+	sitetest.Failures
+	mu   sync.Mutex
+	runs []panel.CronRun
+	hang bool
 }
 
 func (m *machine) SetCronJob(ctx context.Context, ref string, j panel.CronJob) (panel.CronJob, error) {
-	m.mu.Lock()
-	m.changes++
-	err := m.fails
-	m.mu.Unlock()
-	if err != nil {
-		return panel.CronJob{}, panel.Wrap("cron.set", ref, err)
+	if err := m.Change("cron.set", ref); err != nil {
+		return panel.CronJob{}, err
 	}
 	return m.Panel.SetCronJob(ctx, ref, j)
 }
@@ -81,58 +66,42 @@ func (m *machine) change(f func(m *machine)) {
 
 func engines(t *testing.T, f func(t *testing.T, w *world)) {
 	t.Helper()
-	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
-		p := sitetest.Open(t, clk.Now, sandbox.Open)
-		q := sitetest.Queue(t, d)
-		w := &world{t: t, db: d, clk: clk, services: sitetest.New(t, d), machine: &machine{Panel: p}}
-		w.Service = New(Config{DB: d, Clock: clk, Queue: q, Services: w.services, Panels: sitetest.Panels{"it": w.machine, "bare": sitetest.Bare{}}})
+	sitetest.Engines(t, func(base sitetest.World) {
+		w := &world{World: base, machine: &machine{Panel: sitetest.Open(base.T, base.Clock.Now, sandbox.Open)}}
+		q := sitetest.Queue(base.T, base.DB)
+		w.Service = New(Config{
+			DB: base.DB, Clock: base.Clock, Queue: q, Services: base.Services,
+			Panels: sitetest.Panels{"it": w.machine, "bare": sitetest.Bare{}},
+		})
 		w.Register(q.Workers())
-		w.Edge = sitetest.NewEdge(t, d, clk, w.Operations())
+		w.Mount(w.Operations())
 		for id, account := range map[int64]int64{10: owner, 11: stranger} {
-			name := fmt.Sprintf("s%d", id)
-			if _, err := p.CreateAccount(t.Context(), panel.AccountSpec{Ref: fmt.Sprint(id), Username: name, PrimaryDomain: name + ".example"}); err != nil {
-				t.Fatal(err)
-			}
-			w.services.Add(t, site.Site{
-				ServiceID: id, AccountID: account, Panel: "it", Ref: fmt.Sprint(id), Username: name, Status: "active",
-				Limits: json.RawMessage(`{"cron_jobs":3}`),
-			})
+			w.Sell(w.machine, site.Site{ServiceID: id, AccountID: account, Limits: site.Limits{"cron_jobs": 3}})
 		}
-		f(t, w)
+		f(base.T, w)
 	})
 }
 
-// answers does a request that succeeds and answers the job.
-func (w *world) answers(method, target, body string, code int) jobWire {
-	w.t.Helper()
-	r := w.Do(method, target, "own", body)
-	var j jobWire
-	if err := json.Unmarshal([]byte(r.Body), &j); err != nil || r.Code != code {
-		w.t.Fatalf("%s %s %s: %+v", method, target, body, r)
-	}
+func (w *world) add(body string) (j jobWire) {
+	w.T.Helper()
+	w.Read(http.StatusCreated, "POST", "/10/cron", body, &j)
 	return j
 }
 
-func (w *world) add(body string) jobWire {
-	w.t.Helper()
-	return w.answers("POST", "/10/cron", body, http.StatusCreated)
+func (w *world) update(target, body string) (j jobWire) {
+	w.T.Helper()
+	w.Read(http.StatusOK, "PATCH", target, body, &j)
+	return j
 }
 
 func (w *world) shows() []jobWire {
-	w.t.Helper()
-	r := w.Do("GET", "/10/cron", "own", "")
-	var l struct{ Data []jobWire }
-	if err := json.Unmarshal([]byte(r.Body), &l); err != nil || r.Code != http.StatusOK {
-		w.t.Fatalf("list: %+v", r)
-	}
-	return l.Data
+	w.T.Helper()
+	return sitetest.List[jobWire](&w.World, "/10/cron")
 }
 
 func (w *world) apply() {
-	w.t.Helper()
-	if err := w.Apply(w.t.Context(), owner, 10); err != nil {
-		w.t.Fatal(err)
-	}
+	w.T.Helper()
+	w.Must(w.Apply(w.T.Context(), owner, 10))
 }
 
 func TestAJobIsAddedChangedShownAndDeleted(t *testing.T) {
@@ -144,7 +113,7 @@ func TestAJobIsAddedChangedShownAndDeleted(t *testing.T) {
 			t.Errorf("added: %+v", j)
 		}
 		w.apply()
-		at := w.clk.Now().Add(-time.Hour)
+		at := w.Clock.Now().Add(-time.Hour)
 		w.machine.change(func(m *machine) {
 			m.runs = []panel.CronRun{{StartedAt: at, DurationMS: 1500, End: panel.CronExited, ExitCode: 3, Output: "oh"}, {StartedAt: at.Add(-time.Hour)}}
 		})
@@ -153,13 +122,13 @@ func TestAJobIsAddedChangedShownAndDeleted(t *testing.T) {
 			*s.LastEnd != panel.CronExited || !s.NextRunAt.Equal(*j.NextRunAt) {
 			t.Errorf("shown: %+v", s)
 		}
-		changes := w.machine.changes
+		changes := w.machine.Changes()
 		w.apply()
-		if w.machine.changes != changes {
+		if w.machine.Changes() != changes {
 			t.Error("what is as it should be was changed")
 		}
 		one := fmt.Sprintf("/10/cron/%d", j.ID)
-		j = w.answers("PATCH", one, `{"expression":"@daily","enabled":false}`, http.StatusOK)
+		j = w.update(one, `{"expression":"@daily","enabled":false}`)
 		if *j.Preset != "@daily" || j.Enabled || j.NextRunAt != nil || j.Status != site.Pending || j.Timezone != "Europe/Berlin" {
 			t.Errorf("changed: %+v", j)
 		}
@@ -168,11 +137,11 @@ func TestAJobIsAddedChangedShownAndDeleted(t *testing.T) {
 		if err != nil || len(have) != 1 || have[0].Enabled || have[0].Expression != "@daily" || have[0].Command != "php cron.php > /dev/null" {
 			t.Errorf("on the panel: %+v, %v", have, err)
 		}
-		if j = w.answers("PATCH", one, `{"enabled":false}`, http.StatusOK); j.Status != site.Active {
+		if j = w.update(one, `{"enabled":false}`); j.Status != site.Active {
 			t.Errorf("a change that changes nothing: %+v", j)
 		}
 		used := map[string]int64{}
-		if err := w.Count(t.Context(), w.db, 10, used); err != nil || used["cron_jobs"] != 1 {
+		if err := w.Count(t.Context(), w.DB, 10, used); err != nil || used["cron_jobs"] != 1 {
 			t.Errorf("count: %v, %v", used, err)
 		}
 		if r := w.Do("DELETE", one, "own", ""); r.Code != http.StatusOK {
@@ -192,17 +161,13 @@ func TestRequestsThatAreRefused(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, w *world) {
 		for id, s := range map[int64][2]string{12: {"bare", "active"}, 13: {"it", "suspended"}, 14: {"it", "provisioning"}} {
-			w.services.Add(t, site.Site{ServiceID: id, AccountID: owner, Panel: s[0], Ref: "x", Username: "x", Status: s[1]})
+			w.Services.Add(t, site.Site{ServiceID: id, AccountID: owner, Panel: s[0], Ref: "x", Username: "x", Status: s[1]})
 		}
 		id := w.add(`{"expression":"@hourly","command":"true"}`).ID
 		one := fmt.Sprintf("/10/cron/%d", id)
 		before := fmt.Sprintf("%+v", w.shows())
 		job := func(expression string) string { return fmt.Sprintf(`{"expression":%q,"command":"x"}`, expression) }
-		for _, c := range []struct {
-			method, target, token, body string
-			code                        int
-			key                         string
-		}{
+		w.Refused([]sitetest.Refusal{
 			{"POST", "/10/cron", "own", job("* * * *"), 422, "cron_expression_invalid"},
 			{"POST", "/10/cron", "own", job("* * * * * *"), 422, "cron_expression_invalid"},
 			{"POST", "/10/cron", "own", job("0 0 31 2 *"), 422, "cron_expression_invalid"},
@@ -236,27 +201,12 @@ func TestRequestsThatAreRefused(t *testing.T) {
 			{"PATCH", fmt.Sprintf("/13/cron/%d", id), "own", `{"enabled":false}`, 422, "service_suspended"},
 			{"DELETE", one, "other", "", 404, "not_found"},
 			{"DELETE", fmt.Sprintf("/11/cron/%d", id), "other", "", 404, "not_found"},
-		} {
-			if r := w.Do(c.method, c.target, c.token, c.body); r.Code != c.code || r.Key() != c.key {
-				t.Errorf("%s %s %.80s: %d %s, want %d %s", c.method, c.target, c.body, r.Code, r.Body, c.code, c.key)
-			}
-		}
+		}...)
 		if after := w.shows(); len(after) != 1 || after[0].Expression != "@hourly" || !after[0].Enabled {
 			t.Errorf("refused requests changed\n%s\nto\n%+v", before, after)
 		}
 		// Of many at once the limit holds.
-		var wg sync.WaitGroup
-		var mu sync.Mutex
-		keys := map[string]int{}
-		for range 6 {
-			wg.Go(func() {
-				r := w.Do("POST", "/10/cron", "own", job("@daily"))
-				mu.Lock()
-				defer mu.Unlock()
-				keys[fmt.Sprint(r.Code, r.Key())]++
-			})
-		}
-		wg.Wait()
+		keys := sitetest.AtOnce(6, func(int) sitetest.Reply { return w.Do("POST", "/10/cron", "own", job("@daily")) })
 		if keys["201"] != 2 || keys["422limit_reached"] != 4 {
 			t.Errorf("%v", keys)
 		}
@@ -267,17 +217,17 @@ func TestAPanelThatFailsAndServicesThatEnd(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, w *world) {
 		j := w.add(`{"expression":"@hourly","command":"true"}`)
-		w.machine.change(func(m *machine) { m.fails = panel.ErrUnreachable })
+		w.machine.Fail(panel.ErrUnreachable)
 		if err := w.Apply(t.Context(), owner, 10); !errors.Is(err, panel.ErrUnreachable) {
 			t.Errorf("the job is not tried again: %v", err)
 		}
-		w.machine.change(func(m *machine) { m.fails = panel.ErrLimit })
+		w.machine.Fail(panel.ErrLimit)
 		w.apply()
 		if s := w.shows()[0]; s.Status != site.Failed || *s.FailureKey != "limit_reached" || s.NextRunAt != nil {
 			t.Errorf("%+v", s)
 		}
-		w.machine.change(func(m *machine) { m.fails = nil })
-		if again := w.answers("PATCH", fmt.Sprintf("/10/cron/%d", j.ID), `{}`, http.StatusOK); again.Status != site.Pending {
+		w.machine.Fail(nil)
+		if again := w.update(fmt.Sprintf("/10/cron/%d", j.ID), `{}`); again.Status != site.Pending {
 			t.Errorf("trying again: %+v", again)
 		}
 		w.apply()
@@ -298,12 +248,12 @@ func TestAPanelThatFailsAndServicesThatEnd(t *testing.T) {
 		if err != nil || len(have) != 1 || have[0].Command != "true" || !have[0].Enabled {
 			t.Errorf("%+v, %v", have, err)
 		}
-		w.services.SetStatus(t, 10, "suspended")
+		w.Services.SetStatus(t, 10, "suspended")
 		w.apply()
 		if s := w.shows()[0]; s.NextRunAt != nil {
 			t.Errorf("suspended: %+v", s)
 		}
-		w.services.SetStatus(t, 10, "terminated")
+		w.Services.SetStatus(t, 10, "terminated")
 		w.apply()
 		if all := w.shows(); len(all) != 0 {
 			t.Errorf("after the end: %+v", all)
@@ -314,20 +264,7 @@ func TestAPanelThatFailsAndServicesThatEnd(t *testing.T) {
 func TestJobsHaveThePanelFollow(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, w *world) {
-		q, ok := w.Queue.(*jobs.Queue)
-		if !ok {
-			t.Fatal("no queue")
-		}
-		if err := q.Start(context.WithoutCancel(t.Context())); err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() {
-			ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
-			defer cancel()
-			if err := q.Stop(ctx); err != nil {
-				t.Error(err)
-			}
-		})
+		w.Start(w.Queue.(*jobs.Queue))
 		w.add(`{"expression":"@hourly","command":"true"}`)
 		testkit.Eventually(t, time.Minute, func() bool { return w.shows()[0].Status == site.Active }, "the job is active")
 	})
@@ -336,48 +273,33 @@ func TestJobsHaveThePanelFollow(t *testing.T) {
 func TestJobsComeBackFromABackup(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, w *world) {
-		export := func() json.RawMessage {
-			t.Helper()
-			document, err := w.Export(t.Context(), w.db, owner, 10)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return document
-		}
-		load := func(document string) error {
-			return w.db.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error {
-				return w.Import(ctx, tx, owner, 10, json.RawMessage(document), nil)
-			})
-		}
-		if document := export(); document != nil {
+		if document := w.Exported(w, 10); document != "" {
 			t.Errorf("of no jobs: %s", document)
 		}
 		stays := w.add(`{"expression":"@hourly","command":"stays"}`)
 		goes := w.add(`{"expression":"1 2 * * 3","timezone":"Asia/Tashkent","command":"comes back","enabled":false,"overlap":"allow","timeout_seconds":60}`)
-		document := string(export())
+		document := w.Exported(w, 10)
 		w.Do("DELETE", fmt.Sprintf("/10/cron/%d", goes.ID), "own", "")
 		w.add(`{"expression":"@daily","command":"came since"}`)
 		w.apply()
 		for range 2 {
-			if err := load(document); err != nil {
-				t.Fatal(err)
-			}
+			w.Must(w.Reimport(w, 10, document))
 			w.apply()
 		}
 		all := w.shows()
 		if len(all) != 2 || all[0].ID != stays.ID || all[1].Command != "comes back" || all[1].Enabled || all[1].Timezone != "Asia/Tashkent" ||
-			all[1].TimeoutSeconds != 60 || string(export()) != document {
+			all[1].TimeoutSeconds != 60 || w.Exported(w, 10) != document {
 			t.Errorf("after: %+v", all)
 		}
 		for _, bad := range []string{
 			`{`, `[{"expression":"never","command":"x"}]`, `[{"expression":"@daily","command":"a\nb"}]`,
 			"[" + strings.Repeat(`{"expression":"@daily","command":"x"},`, 3) + `{"expression":"@daily","command":"x"}]`,
 		} {
-			if err := load(bad); err == nil {
+			if err := w.Reimport(w, 10, bad); err == nil {
 				t.Errorf("taken: %s", bad)
 			}
 		}
-		if string(export()) != document {
+		if w.Exported(w, 10) != document {
 			t.Error("a document that was refused changed something")
 		}
 	})
@@ -385,5 +307,5 @@ func TestJobsComeBackFromABackup(t *testing.T) {
 
 func TestNoQueryReadsAWholeTable(t *testing.T) {
 	t.Parallel()
-	engines(t, func(t *testing.T, w *world) { sitetest.IndexedCollection(t, w.db, w.collection(), owner, 10) })
+	engines(t, func(t *testing.T, w *world) { sitetest.IndexedCollection(t, w.DB, w.collection(), owner, 10) })
 }

@@ -83,11 +83,7 @@ func (w wish) row(on site.Site) (row, error) {
 
 // mostMB is how large a database of the service may become; zero is no bound.
 func mostMB(on site.Site) (int64, error) {
-	limits, err := site.ParseLimits(on)
-	if err != nil {
-		return 0, err
-	}
-	if most := limits.Of("disk_mb"); most != site.Unlimited {
+	if most := on.Limits.Of("disk_mb"); most != site.Unlimited {
 		return max(most, 1), nil
 	}
 	return 0, nil

@@ -1,45 +1,34 @@
 package mail
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"testing"
 
-	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
 )
 
 func TestMailboxesComeBackAsTheyWere(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, w *world) {
-		ctx := t.Context()
 		w.service(owner, 10, "shop.example")
-		export := func() json.RawMessage {
-			document, err := w.Export(ctx, w.db, owner, 10)
-			w.must(err)
-			return document
-		}
-		takeBack := func(document json.RawMessage) {
-			w.must(w.db.InTx(ctx, func(ctx context.Context, tx *db.Tx) error { return w.Import(ctx, tx, owner, 10, document, nil) }))
-			w.apply(10)
-		}
-		if document := export(); document != nil {
+		if document := w.Exported(w, 10); document != "" {
 			t.Errorf("of none: %s", document)
 		}
 		stays := w.add(10, "info", `,"aliases":["sales@shop.example"]`)
 		goes := w.add(10, "boss", `,"quota_mb":77,"forward_to":["me@elsewhere.example"],"keep_copy":true`)
 		w.apply(10)
-		document := export()
+		document := w.Exported(w, 10)
 
 		w.must2(w.Do("DELETE", fmt.Sprintf("/10/mailboxes/%d", goes), "own", ""))
 		w.must2(w.Do("PATCH", fmt.Sprintf("/10/mailboxes/%d", stays), "own", `{"password":"another horse","aliases":[]}`))
 		w.apply(10)
 		w.add(10, "new", "")
 		for range 2 {
-			takeBack(document)
+			w.Must(w.Reimport(w, 10, document))
+			w.apply(10)
 		}
 		all := w.shows(10)
 		if len(all) != 3 || all["info@shop.example"].ID != stays || all["boss@shop.example"].QuotaMB != 77 || all["boss@shop.example"].Status != "active" {
@@ -51,8 +40,8 @@ func TestMailboxesComeBackAsTheyWere(t *testing.T) {
 			Aliases      []string
 			ForwardTo    []string `json:"forward_to"`
 		}
-		w.must(json.Unmarshal(document, &was))
-		w.must(json.Unmarshal(export(), &is))
+		w.Must(json.Unmarshal([]byte(document), &was))
+		w.Must(json.Unmarshal([]byte(w.Exported(w, 10)), &is))
 		for _, m := range was {
 			found := false
 			for _, n := range is {
@@ -69,24 +58,20 @@ func TestMailboxesComeBackAsTheyWere(t *testing.T) {
 func TestAnAliasComesBackFromTheMailboxThatHasItNow(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, w *world) {
-		ctx := t.Context()
 		w.service(owner, 10, "shop.example")
 		first := w.add(10, "anna", `,"aliases":["sales@shop.example"],"catch_all":true`)
 		second := w.add(10, "boris", "")
 		w.apply(10)
-		document, err := w.Export(ctx, w.db, owner, 10)
-		w.must(err)
+		document := w.Exported(w, 10)
 		w.must2(w.Do("PATCH", fmt.Sprintf("/10/mailboxes/%d", first), "own", `{"aliases":[],"catch_all":false}`))
 		w.must2(w.Do("PATCH", fmt.Sprintf("/10/mailboxes/%d", second), "own", `{"aliases":["sales@shop.example"],"catch_all":true}`))
 		w.apply(10)
 
-		restore := func(items ...string) error {
-			return w.db.InTx(ctx, func(ctx context.Context, tx *db.Tx) error { return w.Import(ctx, tx, owner, 10, document, items) })
-		}
+		restore := func(items ...string) error { return w.Reimport(w, 10, document, items...) }
 		if err := restore("anna@shop.example"); !errors.Is(err, fault.AlreadyExists) {
 			t.Errorf("an alias that another keeps: %v", err)
 		}
-		w.must(restore())
+		w.Must(restore())
 		w.apply(10)
 		all := w.shows(10)
 		if a, b := all["anna@shop.example"], all["boris@shop.example"]; !slices.Equal(a.Aliases, []string{"sales@shop.example"}) || len(b.Aliases) > 0 ||

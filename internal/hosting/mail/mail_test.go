@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -16,33 +16,24 @@ import (
 
 	"stead.dev/stead/internal/hosting/site"
 	"stead.dev/stead/internal/hosting/site/sitetest"
-	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/outbox"
-	"stead.dev/stead/internal/platform/testkit"
 	"stead.dev/stead/internal/port/panel"
 	"stead.dev/stead/internal/port/panel/sandbox"
 )
 
-const (
-	owner    = 1
-	stranger = 2
-)
+const owner, stranger = sitetest.Owner, sitetest.Stranger
 
-// world is the section with services in a table of the test's and the sandbox's panel.
+// world is the section with services on a machine, whose records the DNS answers from.
 type world struct {
-	t        *testing.T
-	db       *db.DB
-	clk      *clock.Fake
-	services sitetest.Services
-	machine  *machine
-	queue    *queue
-	events   *outbox.Outbox
-	domains  domains
-	zones    *zones
-	dns      *dns
+	sitetest.World
+	machine *machine
+	queue   *queue
+	events  *outbox.Outbox
+	domains domains
+	zones   *zones
+	dns     *dns
 	*Service
-	sitetest.Edge
 }
 
 type queue struct{ jobs []river.JobArgs }
@@ -109,18 +100,14 @@ func (d *dns) LookupAddr(context.Context, string) ([]string, error) {
 	return []string{d.ptr + "."}, nil
 }
 
-// machine is a panel whose counters the test sets and that fails when it is told to.
+// machine has mailboxes, of which it counts what the test says.
 type machine struct {
 	sandbox.Panel
-	mu    sync.Mutex
-	fails error
-	used  map[string]int64
-	sets  int
+	sitetest.Failures
+	used map[string]int64
 }
 
 func (m *machine) Mailboxes(ctx context.Context, ref string) ([]panel.Mailbox, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
 	all, err := m.Panel.Mailboxes(ctx, ref)
 	for i := range all {
 		all[i].UsedBytes, all[i].Messages = m.used[all[i].Address], m.used[all[i].Address]>>10
@@ -129,53 +116,39 @@ func (m *machine) Mailboxes(ctx context.Context, ref string) ([]panel.Mailbox, e
 }
 
 func (m *machine) SetMailbox(ctx context.Context, ref string, b panel.Mailbox) (panel.Mailbox, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.sets++
-	if m.fails != nil {
-		return b, panel.Wrap("mail.set", ref, m.fails)
+	if err := m.Change("mail.set", ref); err != nil {
+		return b, err
 	}
 	return m.Panel.SetMailbox(ctx, ref, b)
 }
 
 func engines(t *testing.T, f func(t *testing.T, w *world)) {
 	t.Helper()
-	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
-		p := sitetest.Open(t, clk.Now, sandbox.Open)
-		w := &world{t: t, db: d, clk: clk, services: sitetest.New(t, d), machine: &machine{Panel: p, used: map[string]int64{}}, queue: &queue{}, domains: domains{}}
-		w.zones = &zones{map[int64][]Record{}}
+	sitetest.Engines(t, func(base sitetest.World) {
+		w := &world{World: base, queue: &queue{}, domains: domains{}, zones: &zones{map[int64][]Record{}}}
+		w.machine = &machine{Panel: sitetest.Open(base.T, base.Clock.Now, sandbox.Open), used: map[string]int64{}}
 		w.dns = &dns{zones: w.zones, ptr: "mail.sandbox.invalid"}
-		w.events = outbox.New(d, w.queue)
+		w.events = outbox.New(base.DB, w.queue)
 		w.Service = New(Config{
-			DB: d, Clock: clk, Queue: w.queue, Events: w.events, Services: w.services, Panels: sitetest.Panels{"it": w.machine, "bare": sitetest.Bare{}},
+			DB: base.DB, Clock: base.Clock, Queue: w.queue, Events: w.events, Services: base.Services,
+			Panels:  sitetest.Panels{"it": w.machine, "bare": sitetest.Bare{}},
 			Domains: w.domains, Zones: w.zones, Resolver: w.dns, HashCost: bcrypt.MinCost,
 		})
-		w.Edge = sitetest.NewEdge(t, d, clk, w.Operations())
-		f(t, w)
+		w.Mount(w.Operations())
+		f(base.T, w)
 	})
-}
-
-func (w *world) must(err error) {
-	w.t.Helper()
-	if err != nil {
-		w.t.Fatal(err)
-	}
 }
 
 func (w *world) service(accountID, id int64, names ...string) {
-	w.t.Helper()
-	ref := fmt.Sprint(id)
-	_, err := w.machine.CreateAccount(w.t.Context(), panel.AccountSpec{Ref: ref, Username: "s" + ref, PrimaryDomain: names[0]})
-	w.must(err)
+	w.T.Helper()
+	w.Sell(w.machine, site.Site{
+		ServiceID: id, AccountID: accountID, Domain: names[0], IPv4: "192.0.2.1", Limits: site.Limits{"disk_mb": 2000, "mailboxes": 3},
+	})
 	for i, name := range names {
-		_, err := w.machine.SetDomain(w.t.Context(), ref, panel.Domain{Name: name})
-		w.must(err)
+		_, err := w.machine.SetDomain(w.T.Context(), fmt.Sprint(id), panel.Domain{Name: name})
+		w.Must(err)
 		w.domains[id] = append(w.domains[id], Domain{ID: id*10 + int64(i), Name: name})
 	}
-	w.services.Add(w.t, site.Site{
-		ServiceID: id, AccountID: accountID, Panel: "it", Ref: ref, Username: "s" + ref, Status: "active", Domain: names[0], IPv4: "192.0.2.1",
-		Limits: json.RawMessage(`{"disk_mb": 2000, "mailboxes": 3}`),
-	})
 }
 
 type shownBox struct {
@@ -199,41 +172,29 @@ type shownBox struct {
 }
 
 func (w *world) shows(serviceID int64) map[string]shownBox {
-	w.t.Helper()
-	r := w.Do("GET", fmt.Sprintf("/%d/mailboxes", serviceID), "own", "")
-	var l struct{ Data []shownBox }
-	if err := json.Unmarshal([]byte(r.Body), &l); err != nil || r.Code != 200 {
-		w.t.Fatalf("list: %+v", r)
-	}
-	all := map[string]shownBox{}
-	for _, b := range l.Data {
-		all[b.Address] = b
-	}
-	return all
+	w.T.Helper()
+	return sitetest.ByKey(&w.World, fmt.Sprintf("/%d/mailboxes", serviceID), func(b shownBox) string { return b.Address })
 }
 
 func (w *world) add(serviceID int64, local, more string) int64 {
-	w.t.Helper()
+	w.T.Helper()
 	d := w.domains[serviceID][0].Name
-	r := w.Do("POST", fmt.Sprintf("/%d/mailboxes", serviceID), "own", fmt.Sprintf(`{"local_part":%q,"domain":%q,"password":"correct horse"%s}`, local, d, more))
-	if r.Code != 201 {
-		w.t.Fatalf("add %s: %+v", local, r)
-	}
 	var b shownBox
-	w.must(json.Unmarshal([]byte(r.Body), &b))
+	w.Read(http.StatusCreated, "POST", fmt.Sprintf("/%d/mailboxes", serviceID),
+		fmt.Sprintf(`{"local_part":%q,"domain":%q,"password":"correct horse"%s}`, local, d, more), &b)
 	return b.ID
 }
 
 func (w *world) apply(serviceID int64) {
-	w.t.Helper()
-	w.must(w.Apply(w.t.Context(), owner, serviceID))
-	w.must(w.Apply(w.t.Context(), owner, serviceID)) // a job may run twice
+	w.T.Helper()
+	w.Must(w.Apply(w.T.Context(), owner, serviceID))
+	w.Must(w.Apply(w.T.Context(), owner, serviceID)) // a job may run twice
 }
 
 func (w *world) told(serviceID int64) string {
-	w.t.Helper()
-	events, err := w.events.Of(w.t.Context(), "service", serviceID)
-	w.must(err)
+	w.T.Helper()
+	events, err := w.events.Of(w.T.Context(), "service", serviceID)
+	w.Must(err)
 	var all []string
 	for _, e := range events {
 		all = append(all, e.Type+" "+string(e.Data))
@@ -254,15 +215,15 @@ func TestEachOperationAnswersAsDocumented(t *testing.T) {
 			t.Errorf("jobs %+v", w.queue.jobs)
 		}
 		w.apply(10)
-		if w.machine.sets != 1 {
-			t.Errorf("the panel was changed %d times, want once", w.machine.sets)
+		if w.machine.Changes() != 1 {
+			t.Errorf("the panel was changed %d times, want once", w.machine.Changes())
 		}
 		b := w.shows(10)["info@shop.example"]
 		if b.Status != "active" || b.Client.IMAP.Host != "mail.sandbox.invalid" || b.Client.IMAP.Port != 993 || b.Client.IMAP.TLS != "tls" || b.Client.SMTP.Port != 465 {
 			t.Errorf("shown %+v", b)
 		}
 		on, err := w.machine.Panel.Mailboxes(t.Context(), "10")
-		w.must(err)
+		w.Must(err)
 		if len(on) != 1 || on[0].QuotaMB != 50 || on[0].Aliases[0] != "sales@blog.example" {
 			t.Errorf("the panel has %+v", on)
 		}
@@ -285,7 +246,7 @@ func TestEachOperationAnswersAsDocumented(t *testing.T) {
 			t.Errorf("status %s", s)
 		}
 		var hash string
-		w.must(w.db.QueryRow(t.Context(), `SELECT password_hash FROM mail_boxes`).Scan(&hash))
+		w.Must(w.DB.QueryRow(t.Context(), `SELECT password_hash FROM mail_boxes`).Scan(&hash))
 		if err := bcrypt.CompareHashAndPassword([]byte(strings.TrimPrefix(hash, "{BLF-CRYPT}")), []byte("another one 42")); err != nil {
 			t.Error(err)
 		}
@@ -322,7 +283,7 @@ func TestRefusals(t *testing.T) {
 			if id == 13 {
 				s.Status = "suspended"
 			}
-			w.services.Add(t, s)
+			w.Services.Add(t, s)
 		}
 		w.add(10, "info", `,"aliases":["sales@blog.example"],"catch_all":true`)
 		second := w.add(10, "second", "")
@@ -333,11 +294,7 @@ func TestRefusals(t *testing.T) {
 		}
 		const good = "correct horse"
 		at := fmt.Sprintf("/10/mailboxes/%d", second)
-		for _, c := range []struct {
-			method, target, token, body string
-			code                        int
-			key                         string
-		}{
+		w.Refused([]sitetest.Refusal{
 			{"POST", "/10/mailboxes", "own", post("in fo", "shop.example", good, ""), 422, "mailbox_address_invalid"},
 			{"POST", "/10/mailboxes", "own", post("a@b", "shop.example", good, ""), 422, "mailbox_address_invalid"},
 			{"POST", "/10/mailboxes", "own", post("a\nb", "shop.example", good, ""), 422, "mailbox_address_invalid"},
@@ -379,11 +336,7 @@ func TestRefusals(t *testing.T) {
 			{"PATCH", "/10/mailboxes/999", "own", `{}`, 404, "not_found"},
 			{"DELETE", at, "other", "", 404, "not_found"},
 			{"DELETE", "/13/mailboxes/1", "own", "", 422, "service_suspended"},
-		} {
-			if r := w.Do(c.method, c.target, c.token, c.body); r.Code != c.code || r.Key() != c.key {
-				t.Errorf("%s %s %s: %d %s, want %d %s", c.method, c.target, c.body, r.Code, r.Body, c.code, c.key)
-			}
-		}
+		}...)
 		if after := w.Do("GET", "/10/mailboxes", "own", "").Body; after != before {
 			t.Errorf("refused requests changed\n%s\nto\n%s", before, after)
 		}
@@ -392,7 +345,7 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("one too many: %+v", r)
 		}
 		into := map[string]int64{}
-		w.must(w.Count(t.Context(), w.db, 10, into))
+		w.Must(w.Count(t.Context(), w.DB, 10, into))
 		if into["mailboxes"] != 3 {
 			t.Errorf("counted %v", into)
 		}
@@ -414,7 +367,7 @@ func TestZonesAndHealth(t *testing.T) {
 			names[r.Type+" "+r.Name] = r.Value
 		}
 		domains, err := w.machine.MailDomains(t.Context(), "10")
-		w.must(err)
+		w.Must(err)
 		for name, want := range map[string]string{
 			"MX shop.example":  "mail.sandbox.invalid",
 			"TXT shop.example": "v=spf1 mx ip4:192.0.2.1 ip6:2001:db8::1 ~all",
@@ -434,7 +387,7 @@ func TestZonesAndHealth(t *testing.T) {
 					OK    bool
 					Found []string
 				}
-				w.must(json.Unmarshal((*b.DNS)[name], &f))
+				w.Must(json.Unmarshal((*b.DNS)[name], &f))
 				all = append(all, fmt.Sprintf("%s=%t", name, f.OK))
 				if f.Found == nil {
 					all = append(all, "?")
@@ -445,7 +398,7 @@ func TestZonesAndHealth(t *testing.T) {
 		if got := ok(); got != "mx=false ? spf=false ? dkim=false ? dmarc=false ? ptr=false ?" {
 			t.Errorf("before the first look: %s", got)
 		}
-		w.must(w.CheckDNS(t.Context()))
+		w.Must(w.CheckDNS(t.Context()))
 		if got := ok(); got != "mx=true spf=true dkim=true dmarc=true ptr=true" {
 			t.Errorf("as it should be: %s", got)
 		}
@@ -455,16 +408,16 @@ func TestZonesAndHealth(t *testing.T) {
 			{Name: "shop.example", Type: "TXT", Value: "v=spf1 -all"},
 			{Name: domains[0].DKIMSelector + "._domainkey.shop.example", Type: "TXT", Value: "v=DKIM1; p=AAAA"},
 		}
-		w.must(w.CheckDNS(t.Context())) // not due
-		w.clk.Advance(6 * time.Minute)
+		w.Must(w.CheckDNS(t.Context())) // not due
+		w.Clock.Advance(6 * time.Minute)
 		w.dns.ptr = "host-1.isp.example"
-		w.must(w.CheckDNS(t.Context()))
+		w.Must(w.CheckDNS(t.Context()))
 		if got := ok(); got != "mx=false spf=false dkim=false dmarc=false ptr=false" {
 			t.Errorf("with the customer's own: %s", got)
 		}
 		w.dns.fail = true
-		w.clk.Advance(6 * time.Minute)
-		w.must(w.CheckDNS(t.Context()))
+		w.Clock.Advance(6 * time.Minute)
+		w.Must(w.CheckDNS(t.Context()))
 		if got := ok(); got != "mx=false ? spf=false ? dkim=false ? dmarc=false ? ptr=false" {
 			t.Errorf("when the DNS does not answer: %s", got)
 		}
@@ -478,9 +431,9 @@ func TestZonesAndHealth(t *testing.T) {
 }
 
 func (w *world) must2(r sitetest.Reply) {
-	w.t.Helper()
+	w.T.Helper()
 	if r.Code >= 300 {
-		w.t.Fatalf("%+v", r)
+		w.T.Fatalf("%+v", r)
 	}
 }
 
@@ -489,19 +442,19 @@ func TestTheMailServerIsFollowed(t *testing.T) {
 	engines(t, func(t *testing.T, w *world) {
 		w.service(owner, 10, "shop.example", "blog.example")
 		id := w.add(10, "info", `,"quota_mb":100`)
-		w.machine.fails = panel.ErrUnreachable
+		w.machine.Fail(panel.ErrUnreachable)
 		if err := w.Apply(t.Context(), owner, 10); !errors.Is(err, panel.ErrUnreachable) {
 			t.Errorf("got %v", err)
 		}
 		if s := w.shows(10)["info@shop.example"].Status; s != "pending" {
 			t.Errorf("status %s", s)
 		}
-		w.machine.fails = panel.ErrDiskFull
+		w.machine.Fail(panel.ErrDiskFull)
 		w.apply(10)
 		if b := w.shows(10)["info@shop.example"]; b.Status != "failed" || b.StatusReason == nil || *b.StatusReason != "disk_full" {
 			t.Errorf("shown %+v", b)
 		}
-		w.machine.fails = nil
+		w.machine.Fail(nil)
 		w.must2(w.Do("PATCH", fmt.Sprintf("/10/mailboxes/%d", id), "own", `{}`))
 		w.apply(10)
 		if s := w.shows(10)["info@shop.example"].Status; s != "active" {
@@ -509,27 +462,27 @@ func TestTheMailServerIsFollowed(t *testing.T) {
 		}
 
 		// Somebody changed the panel by hand.
-		w.must(w.machine.RemoveMailbox(t.Context(), "10", "info@shop.example"))
+		w.Must(w.machine.RemoveMailbox(t.Context(), "10", "info@shop.example"))
 		_, err := w.machine.Panel.SetMailbox(t.Context(), "10", panel.Mailbox{Address: "ghost@shop.example", PasswordHash: "{BLF-CRYPT}$2a$04$7Zk0wPq0hQGqCkqS0nq0eO"})
-		w.must(err)
+		w.Must(err)
 		w.apply(10)
 		all, err := w.machine.Panel.Mailboxes(t.Context(), "10")
-		w.must(err)
+		w.Must(err)
 		if len(all) != 1 || all[0].Address != "info@shop.example" {
 			t.Errorf("the panel has %+v", all)
 		}
 
 		// What is used is told, and once that it is full.
 		w.queue.jobs = nil
-		w.clk.Advance(6 * time.Minute)
-		w.must(w.MeasureDue(t.Context()))
-		w.must(w.MeasureDue(t.Context()))
+		w.Clock.Advance(6 * time.Minute)
+		w.Must(w.MeasureDue(t.Context()))
+		w.Must(w.MeasureDue(t.Context()))
 		if len(w.queue.jobs) != 1 {
 			t.Errorf("jobs %+v", w.queue.jobs)
 		}
 		for _, used := range []int64{50, 99, 100, 95, 99, 20, 99} {
 			w.machine.used["info@shop.example"] = used<<20 - 5
-			w.must(w.Measure(t.Context(), owner, 10))
+			w.Must(w.Measure(t.Context(), owner, 10))
 		}
 		if b := w.shows(10)["info@shop.example"]; b.UsedMB != 99 {
 			t.Errorf("used %d", b.UsedMB)
@@ -556,10 +509,10 @@ func TestTheMailServerIsFollowed(t *testing.T) {
 			t.Errorf("shown %+v", b)
 		}
 		w.apply(10)
-		w.services.SetStatus(t, 10, "suspended")
+		w.Services.SetStatus(t, 10, "suspended")
 		w.apply(10)
 		w.add2(10)
-		w.services.SetStatus(t, 10, "terminated")
+		w.Services.SetStatus(t, 10, "terminated")
 		w.apply(10)
 		if all := w.shows(10); len(all) != 0 {
 			t.Errorf("left %+v", all)
@@ -569,9 +522,9 @@ func TestTheMailServerIsFollowed(t *testing.T) {
 
 // add2 checks that a suspended service takes no mailbox.
 func (w *world) add2(serviceID int64) {
-	w.t.Helper()
+	w.T.Helper()
 	r := w.Do("POST", fmt.Sprintf("/%d/mailboxes", serviceID), "own", `{"local_part":"x","domain":"blog.example","password":"correct horse"}`)
 	if r.Key() != "service_suspended" {
-		w.t.Errorf("got %+v", r)
+		w.T.Errorf("got %+v", r)
 	}
 }

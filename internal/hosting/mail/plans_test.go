@@ -11,10 +11,10 @@ import (
 func TestNoQueryReadsAWholeTable(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, w *world) {
-		sitetest.IndexedCollection(t, w.db, w.collection(), owner, 10, func(q db.Querier) error {
+		sitetest.IndexedCollection(t, w.DB, w.collection(), owner, 10, func(q db.Querier) error {
 			_, _, serverErr := serverOf(t.Context(), q, 10)
 			_, domainsErr := domainsOf(t.Context(), q, 10)
-			_, healthErr := healthDue(t.Context(), q, w.clk.Now(), 10)
+			_, healthErr := healthDue(t.Context(), q, w.Clock.Now(), 10)
 			return errors.Join(serverErr, domainsErr, healthErr)
 		})
 	})

@@ -122,15 +122,11 @@ func (s *Service) create(ctx context.Context, accountID, serviceID int64, localP
 		}
 	}
 	return s.write(ctx, accountID, serviceID, func(ctx context.Context, tx *db.Tx, on site.Site, all []box, domains []Domain) (int64, error) {
-		plan, err := site.ParseLimits(on)
-		if err != nil {
-			return 0, err
-		}
 		b, err := newBox(localPart, domain, domains)
 		if err != nil {
 			return 0, err
 		}
-		disk := plan.Of("disk_mb")
+		disk := on.Limits.Of("disk_mb")
 		if disk != site.Unlimited && disk > 0 {
 			b.what.QuotaMB = min(b.what.QuotaMB, disk) // what is usual fits into any plan
 		}
@@ -168,11 +164,7 @@ func (s *Service) update(ctx context.Context, accountID, serviceID, id int64, c 
 		if old.Status == site.Removing {
 			return 0, fault.JobRunning.New()
 		}
-		plan, err := site.ParseLimits(on)
-		if err != nil {
-			return 0, err
-		}
-		b, err := old.with(c, hash, plan.Of("disk_mb"), domains)
+		b, err := old.with(c, hash, on.Limits.Of("disk_mb"), domains)
 		if err != nil {
 			return 0, err
 		}

@@ -1,64 +1,51 @@
 package php
 
 import (
-	"context"
-	"encoding/json"
 	"testing"
 
 	"stead.dev/stead/internal/hosting/site"
-	"stead.dev/stead/internal/platform/db"
 )
 
 func TestAServiceThatComesBackRunsAsItDid(t *testing.T) {
 	t.Parallel()
-	engines(t, func(w *world) {
-		ctx := t.Context()
-		export := func() json.RawMessage {
-			document, err := w.Export(ctx, w.db, owner, service)
-			must(w.T, err)
-			return document
-		}
-		takeBack := func(document string) error {
-			return w.db.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
-				return w.Import(ctx, tx, owner, service, json.RawMessage(document), nil)
-			})
-		}
-		if document := export(); document != nil {
-			w.Errorf("of nothing: %s", document)
+	engines(t, func(t *testing.T, w *world) {
+		takeBack := func(document string) error { return w.Reimport(w, service, document) }
+		if document := w.Exported(w, service); document != "" {
+			t.Errorf("of nothing: %s", document)
 		}
 		w.apply()
 		w.shows() // what there is to choose from is known from now on
 		w.change(`{"version":"8.2","options":{"memory_limit":"128M","display_errors":true},"extensions":[{"name":"imagick","state":"enabled"}]}`)
 		w.apply()
-		document := export()
+		document := w.Exported(w, service)
 
-		w.services.SetStatus(w.T, service, "terminated")
+		w.Services.SetStatus(w.T, service, "terminated")
 		w.apply()
-		w.services.SetStatus(w.T, service, "active")
-		if document := export(); document != nil {
-			w.Errorf("left: %s", document)
+		w.Services.SetStatus(w.T, service, "active")
+		if document := w.Exported(w, service); document != "" {
+			t.Errorf("left: %s", document)
 		}
 		for range 2 {
-			must(w.T, takeBack(string(document)))
+			w.Must(takeBack(document))
 			w.apply()
-			if again := export(); string(again) != string(document) {
-				w.Errorf("%s, was %s", again, document)
+			if again := w.Exported(w, service); again != document {
+				t.Errorf("%s, was %s", again, document)
 			}
 		}
 		if shown := w.shows(); shown.Status != site.Active || shown.Version != "8.2" || shown.Options["memory_limit"].Value != "128M" {
-			w.Errorf("%+v", shown)
+			t.Errorf("%+v", shown)
 		}
-		must(w.T, takeBack(`{"version":"5.6"}`)) // which the machine no longer has
+		w.Must(takeBack(`{"version":"5.6"}`)) // which the machine no longer has
 		if shown := w.shows(); shown.Version != "8.2" {
-			w.Errorf("%+v", shown)
+			t.Errorf("%+v", shown)
 		}
 		// Nor are its extensions, whether they came with a version or were removed from the machine.
-		must(w.T, takeBack(`{"version":"5.6","extensions":["imagick","mcrypt"]}`))
-		if again := export(); string(again) != string(document) {
-			w.Errorf("%s, was %s", again, document)
+		w.Must(takeBack(`{"version":"5.6","extensions":["imagick","mcrypt"]}`))
+		if again := w.Exported(w, service); again != document {
+			t.Errorf("%s, was %s", again, document)
 		}
 		if err := takeBack(`{"version":"8.2","options":{"memory_limit":"2048M"}}`); err == nil {
-			w.Error("more memory than the plan has")
+			t.Error("more memory than the plan has")
 		}
 	})
 }

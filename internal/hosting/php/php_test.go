@@ -2,19 +2,16 @@ package php
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"stead.dev/stead/internal/hosting/site"
 	"stead.dev/stead/internal/hosting/site/sitetest"
-	"stead.dev/stead/internal/platform/clock"
-	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/jobs"
 	"stead.dev/stead/internal/platform/testkit"
 	"stead.dev/stead/internal/port/panel"
@@ -22,179 +19,141 @@ import (
 )
 
 const (
-	owner    = 1
-	stranger = 2
-	service  = 7
+	owner   = sitetest.Owner
+	service = 7
 )
 
-// machine is a panel that fails when it is told to, and counts its changes.
+// machine has settings of PHP, which it does not tell while it fails.
 type machine struct {
 	sandbox.Panel
-	mu      sync.Mutex
-	failure error
-	changes int
-}
-
-func (m *machine) fail(err error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.failure = err
-}
-
-func (m *machine) failed() error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.failure
+	sitetest.Failures
 }
 
 func (m *machine) PHPSettings(ctx context.Context, ref string) (panel.PHPState, error) {
-	if err := m.failed(); err != nil {
-		return panel.PHPState{}, panel.Wrap("php.get", ref, err)
+	if err := m.Failure("php.get", ref); err != nil {
+		return panel.PHPState{}, err
 	}
 	return m.Panel.PHPSettings(ctx, ref)
 }
 
 func (m *machine) SetPHPSettings(ctx context.Context, ref string, s panel.PHPSettings) (panel.PHPState, error) {
-	m.mu.Lock()
-	m.changes++
-	m.mu.Unlock()
+	if err := m.Change("php.set", ref); err != nil {
+		return panel.PHPState{}, err
+	}
 	return m.Panel.SetPHPSettings(ctx, ref, s)
 }
 
-// world is the section with a service on the sandbox panel.
+// world is the section with a service on a machine.
 type world struct {
-	*testing.T
+	sitetest.World
 	*Service
-	db       *db.DB
-	services sitetest.Services
-	machine  *machine
-	queue    *jobs.Queue
-	sitetest.Edge
+	machine *machine
+	queue   *jobs.Queue
 }
 
-func engines(t *testing.T, f func(w *world)) {
+func engines(t *testing.T, f func(t *testing.T, w *world)) {
 	t.Helper()
-	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) { f(newWorld(t, d, clk)) })
-}
-
-func newWorld(t *testing.T, d *db.DB, clk *clock.Fake) *world {
-	t.Helper()
-	p, q := sitetest.Open(t, clk.Now, sandbox.Open), sitetest.Queue(t, d)
-	w := &world{T: t, db: d, services: sitetest.New(t, d), machine: &machine{Panel: p}, queue: q}
-	w.Service = New(Config{DB: d, Clock: clk, Queue: q, Services: w.services, Panels: sitetest.Panels{"it": w.machine, "bare": sitetest.Bare{}}})
-	w.Register(q.Workers())
-	_, err := p.CreateAccount(t.Context(), panel.AccountSpec{Ref: fmt.Sprint(service), PrimaryDomain: "shop.example"})
-	must(t, err)
-	w.services.Add(t, site.Site{
-		ServiceID: service, AccountID: owner, Panel: "it", Ref: fmt.Sprint(service), Status: "active", Limits: json.RawMessage(`{"memory_mb":512}`),
+	sitetest.Engines(t, func(base sitetest.World) {
+		w := &world{World: base, machine: &machine{Panel: sitetest.Open(base.T, base.Clock.Now, sandbox.Open)}, queue: sitetest.Queue(base.T, base.DB)}
+		w.Service = New(Config{
+			DB: base.DB, Clock: base.Clock, Queue: w.queue, Services: base.Services,
+			Panels: sitetest.Panels{"it": w.machine, "bare": sitetest.Bare{}},
+		})
+		w.Register(w.queue.Workers())
+		w.Mount(w.Operations())
+		w.Sell(w.machine, site.Site{ServiceID: service, AccountID: owner, Limits: site.Limits{"memory_mb": 512}})
+		w.Services.Add(base.T, site.Site{ServiceID: 8, AccountID: owner, Panel: "bare", Ref: "8", Status: "active"})
+		w.Services.Add(base.T, site.Site{ServiceID: 9, AccountID: owner, Panel: "it", Status: "provisioning"})
+		f(base.T, w)
 	})
-	w.services.Add(t, site.Site{ServiceID: 8, AccountID: owner, Panel: "bare", Ref: "8", Status: "active"})
-	w.services.Add(t, site.Site{ServiceID: 9, AccountID: owner, Panel: "it", Status: "provisioning"})
-	w.Edge = sitetest.NewEdge(t, d, clk, w.Operations())
-	return w
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 func (w *world) do(method string, id int, token, body string) sitetest.Reply {
 	return w.Do(method, fmt.Sprintf("/%d/php", id), token, body)
 }
 
-func (w *world) shows() wire {
-	w.Helper()
-	r := w.do("GET", service, "own", "")
-	var shown wire
-	if err := json.Unmarshal([]byte(r.Body), &shown); err != nil || r.Code != 200 {
-		w.Fatalf("get: %+v", r)
-	}
+func (w *world) shows() (shown wire) {
+	w.T.Helper()
+	w.Read(http.StatusOK, "GET", fmt.Sprintf("/%d/php", service), "", &shown)
 	return shown
 }
 
-func (w *world) change(body string) wire {
-	w.Helper()
-	r := w.do("PATCH", service, "own", body)
-	var shown wire
-	if err := json.Unmarshal([]byte(r.Body), &shown); err != nil || r.Code != 200 {
-		w.Fatalf("%s: %+v", body, r)
-	}
+func (w *world) change(body string) (shown wire) {
+	w.T.Helper()
+	w.Read(http.StatusOK, "PATCH", fmt.Sprintf("/%d/php", service), body, &shown)
 	return shown
 }
 
 func (w *world) apply() {
-	w.Helper()
-	must(w.T, w.Apply(w.Context(), owner, service))
+	w.T.Helper()
+	w.Must(w.Apply(w.T.Context(), owner, service))
 }
 
 func TestAServiceOfWhichNothingWasSetShowsWhatThePanelHas(t *testing.T) {
 	t.Parallel()
-	engines(t, func(w *world) {
+	engines(t, func(t *testing.T, w *world) {
 		shown := w.shows()
 		if shown.Version != "8.3" || len(shown.Available) != 3 || shown.Status != site.Active || shown.Available[0].EOL == nil ||
 			shown.Available[0].Supported || !shown.Available[2].Supported {
-			w.Errorf("%+v", shown)
+			t.Errorf("%+v", shown)
 		}
 		limit := shown.Options["memory_limit"]
 		if limit.Value != "256M" || limit.Max != "512M" || fmt.Sprint(limit.Range) != "[32M 2048M]" || limit.Type != panel.PHPSize {
-			w.Errorf("memory_limit: %+v", limit)
+			t.Errorf("memory_limit: %+v", limit)
 		}
 		if o := shown.Options["display_errors"]; o.Value != false || o.Max != nil || len(o.Range) != 0 {
-			w.Errorf("display_errors: %+v", o)
+			t.Errorf("display_errors: %+v", o)
 		}
 		if !slices.Contains(shown.Extensions, extensionWire{"imagick", panel.PHPDisabled}) || !slices.Contains(shown.Extensions, extensionWire{"mbstring", panel.PHPBuiltIn}) {
-			w.Errorf("extensions: %+v", shown.Extensions)
+			t.Errorf("extensions: %+v", shown.Extensions)
 		}
 	})
 }
 
 func TestAChangeIsFollowed(t *testing.T) {
 	t.Parallel()
-	engines(t, func(w *world) {
+	engines(t, func(t *testing.T, w *world) {
 		w.apply()
 		shown := w.change(`{"version":"8.2","options":{"memory_limit":"128M","display_errors":true,"max_input_vars":5000,"date.timezone":"Asia/Tashkent"},
 			"extensions":[{"name":"imagick","state":"enabled"},{"name":"mbstring","state":"enabled"}]}`)
-		if shown.Status != site.Pending || shown.Version != "8.2" || shown.Options["memory_limit"].Value != "128M" || w.machine.changes != 0 {
-			w.Errorf("%+v after %d changes of the panel", shown, w.machine.changes)
+		if shown.Status != site.Pending || shown.Version != "8.2" || shown.Options["memory_limit"].Value != "128M" || w.machine.Changes() != 0 {
+			t.Errorf("%+v after %d changes of the panel", shown, w.machine.Changes())
 		}
 		w.apply()
 		w.apply()
-		if w.machine.changes != 1 {
-			w.Errorf("%d changes of the panel", w.machine.changes)
+		if w.machine.Changes() != 1 {
+			t.Errorf("%d changes of the panel", w.machine.Changes())
 		}
 		shown = w.shows()
 		if shown.Status != site.Active || shown.Options["display_errors"].Value != true || shown.Options["max_input_vars"].Value != float64(5000) ||
 			!slices.Contains(shown.Extensions, extensionWire{"imagick", panel.PHPEnabled}) {
-			w.Errorf("%+v", shown)
+			t.Errorf("%+v", shown)
 		}
-		if state, err := w.machine.PHPSettings(w.Context(), "7"); err != nil || state.Version != "8.2" || state.Option("date.timezone") != "Asia/Tashkent" {
-			w.Errorf("%+v, %v", state, err)
+		if state, err := w.machine.PHPSettings(w.T.Context(), "7"); err != nil || state.Version != "8.2" || state.Option("date.timezone") != "Asia/Tashkent" {
+			t.Errorf("%+v, %v", state, err)
 		}
 		// What is left out stays, null is the default, and what is so already costs nothing.
 		shown = w.change(`{"options":{"memory_limit":null}}`)
 		if shown.Options["memory_limit"].Value != "256M" || shown.Options["display_errors"].Value != true || shown.Version != "8.2" {
-			w.Errorf("%+v", shown)
+			t.Errorf("%+v", shown)
 		}
 		w.apply()
 		if again := w.change(`{"options":{"display_errors":"on"},"extensions":[{"name":"redis","state":"disabled"}]}`); again.Status != site.Active {
-			w.Errorf("the same again: %+v", again)
+			t.Errorf("the same again: %+v", again)
 		}
 		// Somebody changed the panel by hand.
-		_, err := w.machine.Panel.SetPHPSettings(w.Context(), "7", panel.PHPSettings{Version: "8.1"})
-		must(w.T, err)
+		_, err := w.machine.Panel.SetPHPSettings(w.T.Context(), "7", panel.PHPSettings{Version: "8.1"})
+		w.Must(err)
 		w.apply()
-		if state, err := w.machine.PHPSettings(w.Context(), "7"); err != nil || state.Version != "8.2" {
-			w.Errorf("after the comparison: %+v, %v", state, err)
+		if state, err := w.machine.PHPSettings(w.T.Context(), "7"); err != nil || state.Version != "8.2" {
+			t.Errorf("after the comparison: %+v, %v", state, err)
 		}
 	})
 }
 
 func TestWhatMakesNoSenseIsRefusedAndChangesNothing(t *testing.T) {
 	t.Parallel()
-	engines(t, func(w *world) {
+	engines(t, func(t *testing.T, w *world) {
 		w.apply()
 		for body, want := range map[string]string{
 			`{"version":"5.6"}`:                                             "php_version_unavailable",
@@ -218,102 +177,97 @@ func TestWhatMakesNoSenseIsRefusedAndChangesNothing(t *testing.T) {
 			`{"options":`: "malformed_json",
 		} {
 			if r := w.do("PATCH", service, "own", body); r.Key() != want {
-				w.Errorf("%s: %+v, want %s", body, r, want)
+				t.Errorf("%s: %+v, want %s", body, r, want)
 			}
 		}
 		if r := w.do("PATCH", service, "own", `{"options":{"max_input_vars":1}}`); !strings.Contains(r.Body, `"minimum":100`) || !strings.Contains(r.Body, `"option":"max_input_vars"`) {
-			w.Errorf("range: %+v", r)
+			t.Errorf("range: %+v", r)
 		}
 		if shown := w.shows(); shown.Status != site.Active || shown.Version != "8.3" || len(shown.Conflicts) != 0 {
-			w.Errorf("after refusals: %+v", shown)
+			t.Errorf("after refusals: %+v", shown)
 		}
-		w.services.SetStatus(w.T, service, "suspended")
+		w.Services.SetStatus(w.T, service, "suspended")
 		if r := w.do("PATCH", service, "own", `{"version":"8.2"}`); r.Key() != "service_suspended" {
-			w.Errorf("suspended: %+v", r)
+			t.Errorf("suspended: %+v", r)
 		}
 		for method, body := range map[string]string{"GET": "", "PATCH": `{}`} {
 			if r := w.do(method, service, "other", body); r.Code != 404 {
-				w.Errorf("%s of a stranger: %+v", method, r)
+				t.Errorf("%s of a stranger: %+v", method, r)
 			}
 			if r := w.do(method, 8, "own", body); r.Key() != "unsupported_operation" {
-				w.Errorf("%s without PHP: %+v", method, r)
+				t.Errorf("%s without PHP: %+v", method, r)
 			}
 		}
 		if r := w.do("GET", 9, "own", ""); r.Code != 200 { // what its panel offers is known
-			w.Errorf("not provisioned: %+v", r)
+			t.Errorf("not provisioned: %+v", r)
 		}
 	})
 }
 
 func TestConflictsAreTold(t *testing.T) {
 	t.Parallel()
-	engines(t, func(w *world) {
+	engines(t, func(t *testing.T, w *world) {
 		shown := w.change(`{"options":{"upload_max_filesize":"256M","post_max_size":"128M","memory_limit":"64M"}}`)
 		if len(shown.Conflicts) != 2 || shown.Conflicts[0].Message == "" || shown.Conflicts[1].Options[0] != "post_max_size" {
-			w.Errorf("%+v", shown.Conflicts)
+			t.Errorf("%+v", shown.Conflicts)
 		}
 	})
 }
 
 func TestAPanelThatIsNotThere(t *testing.T) {
 	t.Parallel()
-	engines(t, func(w *world) {
-		w.machine.fail(panel.ErrUnreachable)
+	engines(t, func(t *testing.T, w *world) {
+		w.machine.Fail(panel.ErrUnreachable)
 		if r := w.do("GET", service, "own", ""); r.Key() != "panel_unreachable" {
-			w.Errorf("nobody saw it: %+v", r)
+			t.Errorf("nobody saw it: %+v", r)
 		}
 		// A version that nobody knows of is judged by the job.
 		if r := w.do("PATCH", service, "own", `{"version":"7.4"}`); r.Code != 200 {
-			w.Errorf("%+v", r)
+			t.Errorf("%+v", r)
 		}
-		if err := w.Apply(w.Context(), owner, service); !errors.Is(err, panel.ErrUnreachable) {
-			w.Errorf("apply: %v", err)
+		if err := w.Apply(w.T.Context(), owner, service); !errors.Is(err, panel.ErrUnreachable) {
+			t.Errorf("apply: %v", err)
 		}
-		w.machine.fail(nil)
+		w.machine.Fail(nil)
 		w.apply()
 		if shown := w.shows(); shown.Status != site.Failed || shown.FailureKey == nil || *shown.FailureKey != "php_version_unavailable" {
-			w.Errorf("%+v", shown)
+			t.Errorf("%+v", shown)
 		}
 		w.change(`{"version":"8.1"}`)
 		w.apply()
-		w.machine.fail(panel.ErrUnreachable)
+		w.machine.Fail(panel.ErrUnreachable)
 		if shown := w.shows(); shown.Status != site.Active || shown.Version != "8.1" || len(shown.Extensions) == 0 || len(shown.Available) != 3 {
-			w.Errorf("from what is known: %+v", shown)
+			t.Errorf("from what is known: %+v", shown)
 		}
 	})
 }
 
 func TestARowEndsWithItsService(t *testing.T) {
 	t.Parallel()
-	engines(t, func(w *world) {
+	engines(t, func(t *testing.T, w *world) {
 		w.change(`{"version":"8.2"}`)
-		w.services.SetStatus(w.T, service, "terminated")
+		w.Services.SetStatus(w.T, service, "terminated")
 		w.apply()
 		w.apply()
-		if r, err := w.of(w.Context(), w.db, owner, service); err != nil || r.stored() {
-			w.Errorf("%+v, %v", r, err)
+		if r, err := w.of(w.T.Context(), w.DB, owner, service); err != nil || r.stored() {
+			t.Errorf("%+v, %v", r, err)
 		}
 	})
 }
 
 func TestTheJobFollows(t *testing.T) {
 	t.Parallel()
-	engines(t, func(w *world) {
-		must(w.T, w.queue.Start(context.Background()))
-		defer func() {
-			ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
-			defer cancel()
-			must(w.T, w.queue.Stop(ctx))
-		}()
+	engines(t, func(t *testing.T, w *world) {
+		w.Start(w.queue)
 		w.change(`{"version":"8.2"}`)
 		testkit.Eventually(w.T, time.Minute, func() bool { return w.shows().Status == site.Active }, "the panel has followed")
-		if state, err := w.machine.PHPSettings(w.Context(), "7"); err != nil || state.Version != "8.2" {
-			w.Errorf("%+v, %v", state, err)
+		if state, err := w.machine.PHPSettings(w.T.Context(), "7"); err != nil || state.Version != "8.2" {
+			t.Errorf("%+v, %v", state, err)
 		}
 	})
 }
 
 func TestNoQueryReadsAWholeTable(t *testing.T) {
 	t.Parallel()
-	engines(t, func(w *world) { sitetest.IndexedCollection(w.T, w.db, w.collection(), owner, service) })
+	engines(t, func(t *testing.T, w *world) { sitetest.IndexedCollection(w.T, w.DB, w.collection(), owner, service) })
 }

@@ -78,11 +78,7 @@ func (s *Service) view(on site.Site, r row, o offer, runs string) (view, error) 
 
 // memory is the plan's memory in mebibytes; zero is no limit.
 func memory(on site.Site) (int64, error) {
-	limits, err := site.ParseLimits(on)
-	if err != nil {
-		return 0, err
-	}
-	return max(limits.Of("memory_mb"), 0), nil
+	return max(on.Limits.Of("memory_mb"), 0), nil
 }
 
 // look asks the panel what the service has, and keeps what it offers.

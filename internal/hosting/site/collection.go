@@ -83,15 +83,11 @@ func (c Collection[R, C, P]) Enqueue(ctx context.Context, tx *db.Tx, accountID, 
 
 // Room refuses with fault.LimitReached when the plan has no room for so many more.
 func (c Collection[R, C, P]) Room(ctx context.Context, tx *db.Tx, on Site, more int64) error {
-	limits, err := ParseLimits(on)
-	if err != nil {
-		return err
-	}
 	n, err := c.count(ctx, tx, on.ServiceID)
 	if err != nil {
 		return err
 	}
-	return limits.Refuse(c.Limit, n, n+more)
+	return on.Limits.Refuse(c.Limit, n, n+more)
 }
 
 // Remove lets a thing of one of the account's services go. One that is on its way out already stays so.

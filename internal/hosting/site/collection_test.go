@@ -81,7 +81,7 @@ func newStall(t *testing.T, d *db.DB) *stall {
 		name TEXT, size BIGINT, activated_at BIGINT, created_at BIGINT)`)
 	exec(t, d, `CREATE TABLE test_more (service_id BIGINT)`)
 	services := sitetest.New(t, d)
-	services.Add(t, site.Site{ServiceID: 7, AccountID: 1, Panel: "it", Ref: "7", Status: "active", Limits: []byte(`{"goods":2}`)})
+	services.Add(t, site.Site{ServiceID: 7, AccountID: 1, Panel: "it", Ref: "7", Status: "active", Limits: site.Limits{"goods": 2}})
 	services.Add(t, site.Site{ServiceID: 8, AccountID: 1, Panel: "bare", Ref: "8", Status: "active"})
 	services.Add(t, site.Site{ServiceID: 9, AccountID: 1, Panel: "it", Ref: "9", Status: "terminated"})
 	s := &stall{panel: &fakePanel{things: map[string]int{}}}

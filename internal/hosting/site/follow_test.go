@@ -175,7 +175,7 @@ func TestThePanelFollowsTheRows(t *testing.T) {
 }
 
 func TestLimitsRefuseGrowthBeyondThem(t *testing.T) {
-	l, err := site.ParseLimits(site.Site{Limits: []byte(`{"databases":2,"mailboxes":-1}`)})
+	l, err := site.ParseLimits(7, []byte(`{"databases":2,"mailboxes":-1}`))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,11 +14,10 @@ const Unlimited = -1
 // limit.
 type Limits map[string]int64
 
-// ParseLimits reads the limits of the service's plan.
-func ParseLimits(s Site) (Limits, error) {
-	var l Limits
-	if err := json.Unmarshal(s.Limits, &l); err != nil {
-		return nil, fmt.Errorf("site: limits of service %d: %w", s.ServiceID, err)
+// ParseLimits reads the limits of the plan of a service: an object of numbers.
+func ParseLimits(serviceID int64, plan json.RawMessage) (l Limits, err error) {
+	if err := json.Unmarshal(plan, &l); err != nil {
+		return nil, fmt.Errorf("site: limits of service %d: %w", serviceID, err)
 	}
 	return l, nil
 }

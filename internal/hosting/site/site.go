@@ -2,7 +2,6 @@ package site
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -18,10 +17,10 @@ type Site struct {
 	Ref                  string // the account there; empty while nothing is provisioned
 	Username             string // of the account there
 	Status               string
-	Domain               string          // the primary one; empty when it has none
-	Limits               json.RawMessage // of its plan: an object of numbers
-	IPv4, IPv6           string          // where its domains should point; empty when not known
-	Sandbox              bool            // it is a reseller's sandbox's, and nothing of it is real
+	Domain               string // the primary one; empty when it has none
+	Limits               Limits // of its plan
+	IPv4, IPv6           string // where its domains should point; empty when not known
+	Sandbox              bool   // it is a reseller's sandbox's, and nothing of it is real
 }
 
 // Online tells that the service is served and takes changes; one that is past due still does.

@@ -12,7 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"stead.dev/stead/internal/platform/clock"
+	"stead.dev/stead/internal/hosting/site"
+	"stead.dev/stead/internal/hosting/site/sitetest"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/outbox"
@@ -24,16 +25,17 @@ import (
 // embedded node and its web server.
 func TestDomainsAreServedForReal(t *testing.T) {
 	t.Parallel()
-	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
+	sitetest.Engines(t, func(base sitetest.World) {
+		t := base.T
 		n, p := onNode(t)
-		w := newWorld(t, d, clk, p)
+		w := newWorld(base, p)
 		server := httptest.NewServer(n.Handler())
 		t.Cleanup(server.Close)
-		w.start()
+		w.Start(w.queue)
 		w.service(owner, 10, "shop.example")
 		write := func(path, content string) {
 			_, err := p.Write(t.Context(), "10", path, []byte(content), panel.WriteOptions{Parents: true})
-			w.must(err)
+			w.Must(err)
 		}
 		serves := func(host string, status int, want string) {
 			t.Helper()
@@ -110,8 +112,8 @@ func TestEachOperationAnswersAsDocumented(t *testing.T) {
 			{"GET", "/10/domains", "", 200, list(1, primary)},
 		} {
 			if s.method == "" {
-				w.must(w.Apply(t.Context(), owner, 10))
-				w.must(w.Apply(t.Context(), owner, 10)) // a job may run twice
+				w.Must(w.Apply(t.Context(), owner, 10))
+				w.Must(w.Apply(t.Context(), owner, 10)) // a job may run twice
 				continue
 			}
 			if r := w.Do(s.method, s.target, "own", s.body); r.Code != s.code || r.Body != s.want {
@@ -120,7 +122,7 @@ func TestEachOperationAnswersAsDocumented(t *testing.T) {
 		}
 		var told []string
 		events, err := w.events.Of(t.Context(), "service", 10)
-		w.must(err)
+		w.Must(err)
 		for _, e := range events {
 			told = append(told, e.Type+" "+string(e.Data))
 		}
@@ -137,20 +139,21 @@ func TestRefusals(t *testing.T) {
 		w.service(owner, 10, "shop.example")
 		w.service(owner, 11, "mine.example")
 		w.service(stranger, 20, "victim.example")
-		w.exec(`INSERT INTO test_services VALUES (12, 1, 'bare', '12', 'active', 'bare.example', '{}'), (13, 1, 'it', '13', 'suspended', 's.example', '{}'),
-			(14, 1, 'it', '', 'provisioning', 'p.example', '{}'), (15, 1, 'lost', '15', 'active', 'l.example', '{}')`)
+		for id, s := range map[int64]site.Site{
+			12: {Panel: "bare", Ref: "12", Status: "active"}, 13: {Panel: "it", Ref: "13", Status: "suspended"},
+			14: {Panel: "it", Status: "provisioning"}, 15: {Panel: "lost", Ref: "15", Status: "active"},
+		} {
+			s.ServiceID, s.AccountID = id, owner
+			w.Services.Add(t, s)
+		}
 		addon := w.add(10, "addon.example", Addon)
 		alias := w.add(10, "alias.example", Alias)
 		sub := w.add(10, "blog.addon.example", Subdomain)
-		w.must(w.Apply(t.Context(), owner, 10))
+		w.Must(w.Apply(t.Context(), owner, 10))
 		pending := w.add(10, "new.shop.example", Subdomain)
 		at := func(id int64) string { return fmt.Sprintf("/10/domains/%d", id) }
 		before := fmt.Sprint(w.shows(10))
-		for _, c := range []struct {
-			method, target, token, body string
-			code                        int
-			key                         string
-		}{
+		w.Refused([]sitetest.Refusal{
 			{"POST", "/10/domains", "own", `{"name":"localhost","kind":"addon"}`, 422, "domain_invalid"},
 			{"POST", "/10/domains", "own", `{"name":"x.example","kind":"primary"}`, 422, "validation_failed"},
 			{"POST", "/10/domains", "own", `{"name":"x.example"}`, 422, "validation_failed"},
@@ -187,11 +190,7 @@ func TestRefusals(t *testing.T) {
 			{"DELETE", at(sub), "other", "", 404, "not_found"},
 			{"DELETE", at(999), "own", "", 404, "not_found"},
 			{"DELETE", "/13/domains/1", "own", "", 422, "service_suspended"},
-		} {
-			if r := w.Do(c.method, c.target, c.token, c.body); r.Code != c.code || r.Key() != c.key {
-				t.Errorf("%s %s %s: %d %s, want %d %s", c.method, c.target, c.body, r.Code, r.Body, c.code, c.key)
-			}
-		}
+		}...)
 		if after := fmt.Sprint(w.shows(10)); after != before {
 			t.Errorf("refused requests changed\n%s\nto\n%s", before, after)
 		}
@@ -229,7 +228,7 @@ func TestOfManyAtOnceTheLimitAndTheNameHold(t *testing.T) {
 		for range 4 {
 			post("name", 11, "same.example")
 			wg.Go(func() { // an order for the same name is paid meanwhile
-				err := w.db.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error {
+				err := w.DB.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error {
 					return w.Claim(ctx, tx, stranger, 20, "same.example")
 				})
 				mu.Lock()
@@ -268,7 +267,7 @@ func TestAPanelThatFails(t *testing.T) {
 			t.Errorf("one domain's trouble is all domains': %+v", all)
 		}
 		w.machine.fail("new.example", panel.ErrExists)
-		w.must(w.Apply(ctx, owner, 10))
+		w.Must(w.Apply(ctx, owner, 10))
 		if d := w.shows(10)["new.example"]; d.Status != "failed" || d.FailureKey == nil || *d.FailureKey != "domain_unavailable" {
 			t.Errorf("refused for good: %+v", d)
 		}
@@ -279,7 +278,7 @@ func TestAPanelThatFails(t *testing.T) {
 		if r := w.Do("PATCH", fmt.Sprintf("/10/domains/%d", id), "own", `{}`); r.Code != 200 || !strings.Contains(r.Body, `"pending"`) {
 			t.Errorf("trying again: %+v", r)
 		}
-		w.must(w.Apply(ctx, owner, 10))
+		w.Must(w.Apply(ctx, owner, 10))
 		if d := w.shows(10)["new.example"]; d.Status != "active" || d.FailureKey != nil {
 			t.Errorf("after trying again: %+v", d)
 		}
@@ -295,7 +294,7 @@ func TestWhatChangesWhileThePanelWorksIsNotLost(t *testing.T) {
 			w.Do("PATCH", fmt.Sprintf("/10/domains/%d", id), "own", `{"redirect_to":"https://late.example"}`)
 			w.add(10, "late.example", Alias)
 		}
-		w.must(w.Apply(t.Context(), owner, 10))
+		w.Must(w.Apply(t.Context(), owner, 10))
 		want := "shop.example=/public_html new.example=/sites/new.example>https://late.example late.example=/public_html"
 		if got := w.has(10); got != want {
 			t.Errorf("the panel has %s", got)
@@ -321,24 +320,24 @@ func TestDriftIsRepaired(t *testing.T) {
 		w.service(owner, 10, "shop.example")
 		w.add(10, "alias.example", Alias)
 		ctx := t.Context()
-		w.must(w.Apply(ctx, owner, 10))
+		w.Must(w.Apply(ctx, owner, 10))
 		want := w.has(10)
 		changes := w.machine.changes
-		w.must(w.Apply(ctx, owner, 10))
+		w.Must(w.Apply(ctx, owner, 10))
 		if w.machine.changes != changes {
 			t.Error("what is as it should be was changed")
 		}
 		// Somebody works on the panel by hand.
-		w.must(w.machine.RemoveDomain(ctx, "10", "alias.example"))
+		w.Must(w.machine.RemoveDomain(ctx, "10", "alias.example"))
 		for _, d := range []panel.Domain{{Name: "foreign.example", Primary: true}, {Name: "shop.example", DocumentRoot: "/elsewhere", RedirectTo: "https://evil.example"}} {
-			_, err := w.machine.panelFull.SetDomain(ctx, "10", d)
-			w.must(err)
+			_, err := w.machine.fullPanel.SetDomain(ctx, "10", d)
+			w.Must(err)
 		}
-		w.start()
-		w.must(w.Reconcile(ctx)) // not due yet
-		w.clk.Advance(reconcileEvery)
-		w.must(w.Reconcile(ctx))
-		w.must(w.Reconcile(ctx))
+		w.Start(w.queue)
+		w.Must(w.Reconcile(ctx)) // not due yet
+		w.Clock.Advance(reconcileEvery)
+		w.Must(w.Reconcile(ctx))
+		w.Must(w.Reconcile(ctx))
 		testkit.Eventually(t, time.Minute, func() bool { return w.has(10) == want }, "the panel is as it should be: "+w.has(10))
 	})
 }
@@ -349,12 +348,12 @@ func TestAPrimaryDomainIsSwapped(t *testing.T) {
 		w.service(owner, 10, "old.example")
 		alias := w.add(10, "new.example", Alias)
 		ctx := t.Context()
-		w.must(w.Apply(ctx, owner, 10))
+		w.Must(w.Apply(ctx, owner, 10))
 		if r := w.Do("PATCH", fmt.Sprintf("/10/domains/%d", alias), "own", `{"primary":true}`); r.Code != 200 || !strings.Contains(r.Body, `"kind":"primary"`) {
 			t.Fatalf("%+v", r)
 		}
 		var known string
-		w.must(w.db.QueryRow(ctx, `SELECT domain FROM test_services WHERE id = 10`).Scan(&known))
+		w.Must(w.DB.QueryRow(ctx, `SELECT domain FROM test_services WHERE id = 10`).Scan(&known))
 		if known != "new.example" {
 			t.Errorf("the service is known by %s", known)
 		}
@@ -362,7 +361,7 @@ func TestAPrimaryDomainIsSwapped(t *testing.T) {
 		if r := w.Do("DELETE", fmt.Sprintf("/10/domains/%d", w.shows(10)["old.example"].ID), "own", ""); r.Code != 200 {
 			t.Fatalf("%+v", r)
 		}
-		w.must(w.Apply(ctx, owner, 10))
+		w.Must(w.Apply(ctx, owner, 10))
 		if got := w.has(10); got != "new.example=/public_html" {
 			t.Errorf("the panel has %s", got)
 		}
@@ -376,19 +375,21 @@ func TestAPrimaryDomainIsSwapped(t *testing.T) {
 func TestAnAccountServesItsDomainFromTheFirst(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, w *world) {
-		w.exec(`INSERT INTO test_services VALUES (30, $1, 'it', '30', 'active', 'new.example', $2)`, owner, someLimits)
-		w.tx(func(ctx context.Context, tx *db.Tx) error { return w.Claim(ctx, tx, owner, 30, "new.example") })
+		on := w.site(owner, 30, "new.example")
+		on.Panel, on.Ref, on.Status = "it", "30", "active"
+		w.Services.Add(t, on)
+		w.Tx(func(ctx context.Context, tx *db.Tx) error { return w.Claim(ctx, tx, owner, 30, "new.example") })
 		served := func() bool {
 			t.Helper()
-			all, err := w.Hosted(t.Context(), w.db, owner, 30)
-			w.must(err)
+			all, err := w.Hosted(t.Context(), w.DB, owner, 30)
+			w.Must(err)
 			return all[0].Served
 		}
 		if served() {
 			t.Error("it is served before there is an account")
 		}
 		for range 2 {
-			w.tx(func(ctx context.Context, tx *db.Tx) error { return w.Serve(ctx, tx, 30) })
+			w.Tx(func(ctx context.Context, tx *db.Tx) error { return w.Serve(ctx, tx, 30) })
 		}
 		if s := w.shows(30)["new.example"].Status; !served() || s != "pending" {
 			t.Errorf("served %v, %s", served(), s)
@@ -403,25 +404,25 @@ func TestDomainsFollowTheirService(t *testing.T) {
 		ctx := t.Context()
 		w.add(10, "alias.example", Alias)
 		status := func(status, event string) {
-			w.exec(`UPDATE test_services SET status = $1 WHERE id = 10`, status)
-			w.tx(func(ctx context.Context, tx *db.Tx) error {
+			w.Services.SetStatus(t, 10, status)
+			w.Tx(func(ctx context.Context, tx *db.Tx) error {
 				return w.events.Emit(ctx, tx, outbox.Event{Type: event, AccountID: owner, Subject: "service", SubjectID: 10, Data: struct{}{}})
 			})
 		}
 		status("suspended", "service.suspended")
-		w.must(w.Apply(ctx, owner, 10))
+		w.Must(w.Apply(ctx, owner, 10))
 		if d := w.shows(10)["alias.example"]; d.Status != "pending" {
 			t.Errorf("while suspended: %+v", d)
 		}
-		w.start()
+		w.Start(w.queue)
 		status("active", "service.unsuspended")
 		testkit.Eventually(t, time.Minute, func() bool { return w.shows(10)["alias.example"].Status == "active" }, "the panel follows after the suspension")
 		status("terminated", "service.terminated")
 		testkit.Eventually(t, time.Minute, func() bool {
-			free, err := w.Available(ctx, w.db, stranger, "alias.example")
+			free, err := w.Available(ctx, w.DB, stranger, "alias.example")
 			return err == nil && free
 		}, "the names of an ended service are free")
-		w.tx(func(ctx context.Context, tx *db.Tx) error {
+		w.Tx(func(ctx context.Context, tx *db.Tx) error {
 			return errors.Join(w.Claim(ctx, tx, stranger, 20, "shop.example"), w.Claim(ctx, tx, stranger, 20, "shop.example"))
 		})
 	})
@@ -441,8 +442,8 @@ func TestTheDNSIsLookedAtByAJobNowAndThen(t *testing.T) {
 		if w.dns.asked != 0 {
 			t.Fatal("a request asked the DNS")
 		}
-		w.must(w.CheckDNS(t.Context()))
-		w.must(w.CheckDNS(t.Context()))
+		w.Must(w.CheckDNS(t.Context()))
+		w.Must(w.CheckDNS(t.Context()))
 		if w.dns.asked != 4 {
 			t.Errorf("asked %d times for four names", w.dns.asked)
 		}
@@ -451,19 +452,19 @@ func TestTheDNSIsLookedAtByAJobNowAndThen(t *testing.T) {
 			"silent.example": "unknown []", "missing.example": "not_pointed []",
 		} {
 			d := w.shows(10)[name].DNS
-			if got := fmt.Sprint(d.Status, " ", d.Found); got != want || d.CheckedAt == nil || !d.CheckedAt.Equal(w.clk.Now()) {
+			if got := fmt.Sprint(d.Status, " ", d.Found); got != want || d.CheckedAt == nil || !d.CheckedAt.Equal(w.Clock.Now()) {
 				t.Errorf("%s: %s at %v, want %s", name, got, d.CheckedAt, want)
 			}
 		}
-		w.clk.Advance(dnsInterval)
-		w.must(w.CheckDNS(t.Context()))
+		w.Clock.Advance(dnsInterval)
+		w.Must(w.CheckDNS(t.Context()))
 		if w.dns.asked != 8 {
 			t.Errorf("asked %d times after a while", w.dns.asked)
 		}
-		w.clk.Advance(dnsYoung)
-		w.must(w.CheckDNS(t.Context()))
-		w.clk.Advance(dnsInterval)
-		w.must(w.CheckDNS(t.Context()))
+		w.Clock.Advance(dnsYoung)
+		w.Must(w.CheckDNS(t.Context()))
+		w.Clock.Advance(dnsInterval)
+		w.Must(w.CheckDNS(t.Context()))
 		if w.dns.asked != 12 {
 			t.Errorf("asked %d times for names that are no longer young", w.dns.asked)
 		}

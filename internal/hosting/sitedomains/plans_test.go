@@ -12,12 +12,12 @@ func TestNoQueryReadsAWholeTable(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, w *world) {
 		ctx := t.Context()
-		sitetest.IndexedCollection(t, w.db, w.collection(), owner, 10,
+		sitetest.IndexedCollection(t, w.DB, w.collection(), owner, 10,
 			func(q db.Querier) error {
 				_, err := available(ctx, q, owner, false, "a.b.test", []string{"b.test"})
 				return err
 			},
-			func(q db.Querier) error { _, err := dnsDue(ctx, q, w.clk.Now(), 10); return err },
+			func(q db.Querier) error { _, err := dnsDue(ctx, q, w.Clock.Now(), 10); return err },
 			func(q db.Querier) error { return usageErr(ctx, q) },
 		)
 	})

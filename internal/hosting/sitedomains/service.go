@@ -168,11 +168,7 @@ func admit(on site.Site, all []domain, d domain) error {
 	if d.kind == Subdomain && !below(all, d.name) {
 		return fault.Invalid("name", "hosting_subdomain")
 	}
-	l, err := site.ParseLimits(on)
-	if err != nil {
-		return err
-	}
-	return refuse(l, count(all), count(append(all, d)))
+	return refuse(on.Limits, count(all), count(append(all, d)))
 }
 
 // update changes a domain of one of the account's services.
@@ -242,11 +238,7 @@ func (s *Service) promote(ctx context.Context, tx *db.Tx, on site.Site, all []do
 		}
 		after[i] = other
 	}
-	l, err := site.ParseLimits(on)
-	if err != nil {
-		return d, err
-	}
-	if err := refuse(l, count(all), count(after)); err != nil {
+	if err := refuse(on.Limits, count(all), count(after)); err != nil {
 		return d, err
 	}
 	// The former first: there is one primary domain at any time.

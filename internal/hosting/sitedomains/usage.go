@@ -40,17 +40,13 @@ func (s *Service) usage(ctx context.Context, accountID, serviceID int64) (map[st
 	if err != nil {
 		return nil, err
 	}
-	plan, err := site.ParseLimits(on)
-	if err != nil {
-		return nil, err
-	}
 	used, err := s.Measure(ctx, accountID, serviceID)
 	if err != nil {
 		return nil, err
 	}
 	meters := map[string]meter{}
 	for _, name := range countable {
-		m := meter{limit: plan.Of(name)}
+		m := meter{limit: on.Limits.Of(name)}
 		if n, ok := used[name]; ok {
 			m.used = &n
 		}

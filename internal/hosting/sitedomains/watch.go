@@ -69,17 +69,13 @@ func (s *Service) Watch(ctx context.Context, accountID, serviceID int64) error {
 
 // tellLimits tells of the limits that the use has come to since the last time.
 func (s *Service) tellLimits(ctx context.Context, tx *db.Tx, on site.Site, used map[string]int64) error {
-	plan, err := site.ParseLimits(on)
-	if err != nil {
-		return err
-	}
 	told, err := limitsTold(ctx, tx, on.ServiceID)
 	if err != nil {
 		return err
 	}
 	changed := false
 	for _, name := range watched {
-		m := meter{limit: plan.Of(name)}
+		m := meter{limit: on.Limits.Of(name)}
 		if n, ok := used[name]; ok {
 			m.used = &n
 		}

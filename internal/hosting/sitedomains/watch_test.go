@@ -32,15 +32,15 @@ func (m *machine) Usage(ctx context.Context, ref string) (panel.Usage, error) {
 	if uses != nil {
 		return *uses, nil
 	}
-	return m.panelFull.Usage(ctx, ref)
+	return m.fullPanel.Usage(ctx, ref)
 }
 
 func (w *world) uses(u panel.Usage) {
-	w.t.Helper()
+	w.T.Helper()
 	w.machine.mu.Lock()
 	w.machine.uses = &u
 	w.machine.mu.Unlock()
-	w.must(w.ApplyAll(w.t.Context(), owner, 10))
+	w.Must(w.ApplyAll(w.T.Context(), owner, 10))
 }
 
 func TestTheOwnerIsToldOfALimitThatFillsUp(t *testing.T) {
@@ -50,18 +50,18 @@ func TestTheOwnerIsToldOfALimitThatFillsUp(t *testing.T) {
 		const mb = 1 << 20
 		told := func(want ...string) {
 			t.Helper()
-			all, err := db.Collect(t.Context(), w.db, func(row db.Row) (s string, err error) {
+			all, err := db.Collect(t.Context(), w.DB, func(row db.Row) (s string, err error) {
 				var accountID, subjectID int64
 				err = row.Scan(&accountID, &subjectID, &s)
 				return fmt.Sprint(accountID, " ", subjectID, " ", s), err
 			}, `SELECT account_id, subject_id, data FROM outbox_events WHERE type = 'service.limit_reached' ORDER BY id`)
-			w.must(err)
+			w.Must(err)
 			if !slices.Equal(all, want) {
 				t.Fatalf("told %q, want %q", all, want)
 			}
 		}
 		event := func(limit string, percent, used, most int) string {
-			return fmt.Sprintf(`1 10 {"service_id":10,"domain":"","limit":%q,"percent":%d,"used":%d,"maximum":%d}`, limit, percent, used, most)
+			return fmt.Sprintf(`1 10 {"service_id":10,"domain":"shop.example","limit":%q,"percent":%d,"used":%d,"maximum":%d}`, limit, percent, used, most)
 		}
 		sent := int64(0)
 		use := panel.Usage{DiskBytes: 79 * mb, Inodes: 1_000_000, TrafficBytes: &sent}
@@ -78,24 +78,26 @@ func TestTheOwnerIsToldOfALimitThatFillsUp(t *testing.T) {
 		told(nearly, full)
 
 		// A larger plan has room again; a limit that is new is told of, an unlimited one never.
-		w.exec(`UPDATE test_services SET limits = '{"disk_mb":1000,"inodes":1000000,"bandwidth_gb":-1}' WHERE id = 10`)
+		var limits string
+		w.Must(w.DB.QueryRow(t.Context(), `SELECT limits FROM test_services WHERE id = 10`).Scan(&limits))
+		w.Exec(`UPDATE test_services SET limits = '{"disk_mb":1000,"inodes":1000000,"bandwidth_gb":-1}' WHERE id = 10`)
 		w.uses(use)
 		files := event("inodes", 100, 1_000_000, 1_000_000)
 		told(nearly, full, files)
-		w.exec(`UPDATE test_services SET limits = $1 WHERE id = 10`, someLimits)
+		w.Exec(`UPDATE test_services SET limits = $1 WHERE id = 10`, limits)
 		w.uses(use)
 		told(nearly, full, files, full)
 
 		// One that is offline is not asked about, and the requests that show the use tell nothing.
 		use.DiskBytes = 10 * mb
 		w.uses(use)
-		w.exec(`UPDATE test_services SET status = 'suspended' WHERE id = 10`)
+		w.Services.SetStatus(t, 10, "suspended")
 		use.DiskBytes = 100 * mb
 		w.uses(use)
 		if r := w.Do("GET", "/10/usage", "own", ""); r.Code != 200 {
 			t.Errorf("%+v", r)
 		}
 		told(nearly, full, files, full)
-		w.tx(func(ctx context.Context, tx *db.Tx) error { return w.collection().End(ctx, tx, 10) })
+		w.Tx(func(ctx context.Context, tx *db.Tx) error { return w.collection().End(ctx, tx, 10) })
 	})
 }

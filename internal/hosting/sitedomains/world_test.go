@@ -2,7 +2,6 @@ package sitedomains
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -18,9 +17,7 @@ import (
 	"stead.dev/stead/internal/hosting/site"
 	"stead.dev/stead/internal/hosting/site/sitetest"
 	"stead.dev/stead/internal/node"
-	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
-	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/jobs"
 	"stead.dev/stead/internal/platform/outbox"
 	"stead.dev/stead/internal/platform/testkit"
@@ -29,46 +26,36 @@ import (
 	"stead.dev/stead/internal/port/panel/sandbox"
 )
 
-const (
-	owner    = 1
-	stranger = 2
-)
+const owner, stranger = sitetest.Owner, sitetest.Stranger
 
-// world is the section with services in a table of the test's and a real panel.
+// world is the section with services on a machine.
 type world struct {
-	t       *testing.T
-	db      *db.DB
-	clk     *clock.Fake
+	sitetest.World
 	queue   *jobs.Queue
 	events  *outbox.Outbox
 	machine *machine
 	dns     *dns
 	*Service
-	sitetest.Edge
 }
 
-const servicesTable = `CREATE TABLE test_services (id BIGINT NOT NULL, account_id BIGINT NOT NULL, panel TEXT NOT NULL, ref TEXT NOT NULL,
-	status TEXT NOT NULL, domain TEXT NOT NULL, limits TEXT NOT NULL)`
-
-func newWorld(t *testing.T, d *db.DB, clk *clock.Fake, p panelFull) *world {
-	t.Helper()
-	q := sitetest.Queue(t, d)
-	w := &world{t: t, db: d, clk: clk, queue: q, events: outbox.New(d, q), machine: &machine{panelFull: p}, dns: &dns{}}
+func newWorld(base sitetest.World, p fullPanel) *world {
+	base.T.Helper()
+	q := sitetest.Queue(base.T, base.DB)
+	w := &world{World: base, queue: q, events: outbox.New(base.DB, q), machine: &machine{fullPanel: p}, dns: &dns{}}
 	w.Service = New(Config{
-		DB: d, Clock: clk, Queue: q, Events: w.events, Services: register{}, Worlds: register{}, Resolver: w.dns,
-		Panels: panels{"it": w.machine, "bare": sitetest.Bare{}}, ReservedDomains: []string{"stead.test"},
+		DB: base.DB, Clock: base.Clock, Queue: q, Events: w.events, Services: base.Services, Worlds: base.Services, Resolver: w.dns,
+		Panels: sitetest.Panels{"it": w.machine, "bare": sitetest.Bare{}}, ReservedDomains: []string{"stead.test"},
 	})
 	w.Connect(Needs{Parts: []site.Part{}})
 	w.Register(q.Workers())
 	w.events.Register(q.Workers())
 	w.events.Subscribe("service.*", w.Follow)
-	w.exec(servicesTable)
-	w.Edge = sitetest.NewEdge(t, d, clk, w.Operations())
+	w.Mount(w.Operations())
 	return w
 }
 
-// panelFull is what the real panels can do.
-type panelFull interface {
+// fullPanel is what the real panels can do.
+type fullPanel interface {
 	panel.Panel
 	panel.Accounts
 	panel.Usages
@@ -76,7 +63,7 @@ type panelFull interface {
 	panel.Files
 }
 
-func onNode(t *testing.T) (*node.Node, panelFull) {
+func onNode(t *testing.T) (*node.Node, fullPanel) {
 	t.Helper()
 	n, err := node.New(t.Context(), node.Config{Dir: t.TempDir(), Now: time.Now, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
@@ -86,7 +73,7 @@ func onNode(t *testing.T) (*node.Node, panelFull) {
 	return n, panelnode.New(n)
 }
 
-func onSandbox(t *testing.T) panelFull {
+func onSandbox(t *testing.T) fullPanel {
 	t.Helper()
 	return sitetest.Open(t, func() time.Time { return testkit.Start }, sandbox.Open)
 }
@@ -94,16 +81,12 @@ func onSandbox(t *testing.T) panelFull {
 // engines runs f on both engines with the sandbox panel.
 func engines(t *testing.T, f func(t *testing.T, w *world)) {
 	t.Helper()
-	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) { f(t, newWorld(t, d, clk, onSandbox(t))) })
+	sitetest.Engines(t, func(base sitetest.World) { f(base.T, newWorld(base, onSandbox(base.T))) })
 }
-
-type panels map[string]panel.Panel
-
-func (ps panels) Panel(name string) (panel.Panel, bool) { p, ok := ps[name]; return p, ok }
 
 // machine is a panel that fails when it is told to, and counts its changes.
 type machine struct {
-	panelFull
+	fullPanel
 	mu      sync.Mutex
 	fails   map[string]error // by domain; "" for every call
 	changes int
@@ -127,7 +110,7 @@ func (m *machine) Domains(ctx context.Context, ref string) ([]panel.Domain, erro
 	if err := m.failure(""); err != nil {
 		return nil, panel.Wrap("sites.list", ref, err)
 	}
-	return m.panelFull.Domains(ctx, ref)
+	return m.fullPanel.Domains(ctx, ref)
 }
 
 func (m *machine) SetDomain(ctx context.Context, ref string, d panel.Domain) (panel.Domain, error) {
@@ -142,7 +125,7 @@ func (m *machine) SetDomain(ctx context.Context, ref string, d panel.Domain) (pa
 	if err := m.failure(d.Name); err != nil {
 		return panel.Domain{}, panel.Wrap("sites.set", ref, err)
 	}
-	return m.panelFull.SetDomain(ctx, ref, d)
+	return m.fullPanel.SetDomain(ctx, ref, d)
 }
 
 // dns answers what the test says and counts its questions.
@@ -170,93 +153,27 @@ func (r *dns) LookupNetIP(_ context.Context, _, host string) ([]netip.Addr, erro
 	}
 }
 
-// register has the services in the table of the test.
-type register struct{}
-
-func (r register) Site(ctx context.Context, q db.Querier, accountID, serviceID int64) (site.Site, error) {
-	s := site.Site{ServiceID: serviceID, AccountID: accountID, IPv4: "192.0.2.1"}
-	var limits string
-	err := q.QueryRow(ctx, `SELECT panel, ref, status, limits FROM test_services WHERE id = $1 AND account_id = $2`, serviceID, accountID).
-		Scan(&s.Panel, &s.Ref, &s.Status, &limits)
-	s.Limits = json.RawMessage(limits)
-	if errors.Is(err, db.ErrNoRows) {
-		err = fault.NotFound.New()
+// site is a service of the tests, with the limits of its plan.
+func (w *world) site(accountID, id int64, domain string) site.Site {
+	return site.Site{
+		ServiceID: id, AccountID: accountID, Domain: domain, IPv4: "192.0.2.1",
+		Limits: site.Limits{"disk_mb": 100, "inodes": -1, "sites": 3, "domains": 4, "subdomains": 2, "databases": 5},
 	}
-	return s, err
 }
-
-func (r register) LockSite(ctx context.Context, tx *db.Tx, accountID, serviceID int64) (site.Site, error) {
-	var id int64
-	err := tx.QueryRow(ctx, `SELECT id FROM test_services WHERE id = $1 AND account_id = $2`+tx.ForUpdate(), serviceID, accountID).Scan(&id)
-	if errors.Is(err, db.ErrNoRows) {
-		return site.Site{}, fault.NotFound.New()
-	}
-	if err != nil {
-		return site.Site{}, err
-	}
-	return r.Site(ctx, tx, accountID, serviceID)
-}
-
-// Sandbox implements site.Worlds.
-func (register) Sandbox(_ context.Context, _ db.Querier, accountID int64) (bool, error) {
-	return accountID == sandboxAccount, nil
-}
-
-// sandboxAccount is an account of a reseller's sandbox.
-const sandboxAccount = 99
-
-func (register) SetDomain(ctx context.Context, tx *db.Tx, serviceID int64, domain string) error {
-	_, err := tx.Exec(ctx, `UPDATE test_services SET domain = $1 WHERE id = $2`, domain, serviceID)
-	return err
-}
-
-const someLimits = `{"disk_mb":100,"inodes":-1,"sites":3,"domains":4,"subdomains":2,"databases":5}`
 
 // service sells a service, as the sections do, and has its primary domain applied.
 func (w *world) service(accountID, id int64, domain string) {
-	w.t.Helper()
-	ref := fmt.Sprint(id)
-	_, err := w.machine.CreateAccount(w.t.Context(), panel.AccountSpec{Ref: ref, Username: "s" + ref, PrimaryDomain: domain, Limits: panel.Limits{DiskMB: 100}})
-	w.must(err)
-	w.tx(func(ctx context.Context, tx *db.Tx) error {
-		_, err := tx.Exec(ctx, `INSERT INTO test_services VALUES ($1, $2, 'it', $3, 'active', $4, $5)`, id, accountID, ref, domain, someLimits)
-		if err == nil {
-			err = w.Claim(ctx, tx, accountID, id, domain)
-		}
-		return err
-	})
-	w.must(w.Apply(w.t.Context(), accountID, id))
-}
-
-func (w *world) must(err error) {
-	w.t.Helper()
-	if err != nil {
-		w.t.Fatal(err)
-	}
-}
-
-func (w *world) tx(f func(ctx context.Context, tx *db.Tx) error) {
-	w.t.Helper()
-	w.must(w.db.InTx(w.t.Context(), f))
-}
-
-func (w *world) exec(statement string, args ...any) {
-	w.t.Helper()
-	w.tx(func(ctx context.Context, tx *db.Tx) error {
-		_, err := tx.Exec(ctx, statement, args...)
-		return err
-	})
+	w.T.Helper()
+	w.SellWithin(w.machine, w.site(accountID, id, domain), panel.Limits{DiskMB: 100})
+	w.Tx(func(ctx context.Context, tx *db.Tx) error { return w.Claim(ctx, tx, accountID, id, domain) })
+	w.Must(w.Apply(w.T.Context(), accountID, id))
 }
 
 // add adds a domain to a service of the owner and answers its id.
 func (w *world) add(serviceID int64, name string, kind Kind) int64 {
-	w.t.Helper()
-	r := w.Do("POST", fmt.Sprintf("/%d/domains", serviceID), "own", fmt.Sprintf(`{"name":%q,"kind":%q}`, name, kind))
-	if r.Code != http.StatusCreated {
-		w.t.Fatalf("add %s: %+v", name, r)
-	}
+	w.T.Helper()
 	var d struct{ ID int64 }
-	w.must(json.Unmarshal([]byte(r.Body), &d))
+	w.Read(http.StatusCreated, "POST", fmt.Sprintf("/%d/domains", serviceID), fmt.Sprintf(`{"name":%q,"kind":%q}`, name, kind), &d)
 	return d.ID
 }
 
@@ -274,24 +191,15 @@ type shown struct {
 }
 
 func (w *world) shows(serviceID int64) map[string]shown {
-	w.t.Helper()
-	r := w.Do("GET", fmt.Sprintf("/%d/domains", serviceID), "own", "")
-	var l struct{ Data []shown }
-	if err := json.Unmarshal([]byte(r.Body), &l); err != nil || r.Code != http.StatusOK {
-		w.t.Fatalf("list: %+v", r)
-	}
-	all := map[string]shown{}
-	for _, d := range l.Data {
-		all[d.Name] = d
-	}
-	return all
+	w.T.Helper()
+	return sitetest.ByKey(&w.World, fmt.Sprintf("/%d/domains", serviceID), func(d shown) string { return d.Name })
 }
 
 // has is what the panel has of the service, in one line.
 func (w *world) has(serviceID int64) string {
-	w.t.Helper()
-	all, err := w.machine.panelFull.Domains(w.t.Context(), fmt.Sprint(serviceID))
-	w.must(err)
+	w.T.Helper()
+	all, err := w.machine.fullPanel.Domains(w.T.Context(), fmt.Sprint(serviceID))
+	w.Must(err)
 	var line []string
 	for _, d := range all {
 		s := d.Name + "=" + d.DocumentRoot
@@ -301,19 +209,6 @@ func (w *world) has(serviceID int64) string {
 		line = append(line, s)
 	}
 	return strings.Join(line, " ")
-}
-
-// start works jobs until the test ends.
-func (w *world) start() {
-	w.t.Helper()
-	w.must(w.queue.Start(context.Background()))
-	w.t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
-		defer cancel()
-		if err := w.queue.Stop(ctx); err != nil {
-			w.t.Error(err)
-		}
-	})
 }
 
 // visit asks a real server for the front page of a host.

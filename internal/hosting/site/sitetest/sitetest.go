@@ -29,11 +29,12 @@ func New(t testing.TB, d *db.DB) Services {
 // Add makes a service; its Limits default to none.
 func (s Services) Add(t testing.TB, on site.Site) {
 	t.Helper()
-	if on.Limits == nil {
-		on.Limits = json.RawMessage(`{}`)
+	limits, err := json.Marshal(on.Limits)
+	if err != nil {
+		t.Fatal(err)
 	}
 	s.exec(t, `INSERT INTO test_services VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`, on.ServiceID, on.AccountID, on.Panel, on.Ref,
-		on.Username, on.Status, on.Domain, string(on.Limits), on.IPv4)
+		on.Username, on.Status, on.Domain, string(limits), on.IPv4)
 }
 
 // SetStatus moves a service to another state.
@@ -69,9 +70,11 @@ func find(ctx context.Context, q db.Querier, accountID, serviceID int64, lock st
 	err := q.QueryRow(ctx, `SELECT panel, ref, username, status, domain, limits, ipv4 FROM test_services
 		WHERE id = $1 AND account_id = $2`+lock, serviceID, accountID).
 		Scan(&on.Panel, &on.Ref, &on.Username, &on.Status, &on.Domain, &limits, &on.IPv4)
-	on.Limits = json.RawMessage(limits)
 	if errors.Is(err, db.ErrNoRows) {
-		err = fault.NotFound.New()
+		return on, fault.NotFound.New()
+	}
+	if err == nil {
+		on.Limits, err = site.ParseLimits(serviceID, json.RawMessage(limits))
 	}
 	return on, err
 }
