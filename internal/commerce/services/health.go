@@ -24,19 +24,22 @@ var problems = map[int]Problem{1: NoAttempt, 2: Failing, 3: Ending}
 
 // Unwell is a service that needs an operator's eye.
 type Unwell struct {
-	ServiceID, AccountID int64
-	Domain               *string
-	Status               Status
-	Problem              Problem
-	Since                time.Time // something has been due, the last attempt failed, or the end began
-	FailureKey           *string   // of the last attempt
-	NextAttemptAt        *time.Time
-	ExpiresAt            *time.Time
+	ServiceID     int64      `json:"service_id"`
+	AccountID     int64      `json:"account_id"`
+	Domain        *string    `json:"domain"`
+	Status        Status     `json:"status"`
+	Problem       Problem    `json:"problem"`
+	Since         time.Time  `json:"since"`       // something has been due, the last attempt failed, or the end began
+	FailureKey    *string    `json:"failure_key"` // of the last attempt
+	NextAttemptAt *time.Time `json:"next_attempt_at"`
+	ExpiresAt     *time.Time `json:"expires_at"`
 }
 
 // Health counts what Unwell lists.
 type Health struct {
-	NoAttempt, Failing, Ending int
+	NoAttempt int `json:"no_attempt"`
+	Failing   int `json:"failing"`
+	Ending    int `json:"ending"`
 }
 
 // unattempted is the condition for services of the live world of which something has been due for a while without
@@ -84,10 +87,14 @@ func (s *Service) Unwell(ctx context.Context, by time.Duration, p page.Params) (
 	query += columns + `2 AS kind, renewal_failed_at AS since FROM services WHERE NOT sandbox AND ` + failing + ` UNION ALL `
 	query += columns + `3 AS kind, ` + endingSince + ` AS since FROM services WHERE NOT sandbox AND ` + longEnding + `
 		ORDER BY kind, since, id LIMIT $2 OFFSET $3`
-	return db.Collect(ctx, s.DB, func(row db.Row) (u Unwell, err error) {
+	all, err := db.Collect(ctx, s.DB, func(row db.Row) (u Unwell, err error) {
 		var kind int
 		err = row.Scan(&u.ServiceID, &u.AccountID, &u.Domain, &u.Status, &u.FailureKey, &u.NextAttemptAt, &u.ExpiresAt, &kind, &u.Since)
 		u.Problem = problems[kind]
 		return u, err
 	}, query, s.Clock.Now().Add(-by), p.Limit(), p.Offset())
+	if all == nil {
+		all = []Unwell{} // a list for programs, also when it is empty
+	}
+	return all, err
 }
