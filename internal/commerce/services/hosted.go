@@ -75,7 +75,7 @@ type Own struct {
 // OwnHosting lists the hosting services of an account that were paid and are not over, the newest first: a page of
 // those whose id is below the given one, or of all when it is 0. It tells whether there are more.
 func (s *Service) OwnHosting(ctx context.Context, accountID, below int64) (own []Own, more bool, err error) {
-	rows, total, err := list(ctx, s.DB, accountID, filter{typ: "hosting", there: true, below: below}, page.Params{Page: 1, PerPage: page.MaxPerPage})
+	rows, total, err := list(ctx, s.DB, accountID, Filter{typ: "hosting", there: true, Below: below}, page.Params{Page: 1, PerPage: page.MaxPerPage})
 	for _, r := range rows {
 		own = append(own, ownOf(r))
 	}
@@ -84,7 +84,7 @@ func (s *Service) OwnHosting(ctx context.Context, accountID, below int64) (own [
 
 // OneOwnHosting finds one of those that OwnHosting lists.
 func (s *Service) OneOwnHosting(ctx context.Context, accountID, id int64) (Own, error) {
-	rows, err := paged(ctx, s.DB, accountID, filter{typ: "hosting", there: true, id: id}, page.Params{Page: 1, PerPage: 1})
+	rows, err := paged(ctx, s.DB, accountID, Filter{typ: "hosting", there: true, id: id}, page.Params{Page: 1, PerPage: 1})
 	switch {
 	case err != nil:
 		return Own{}, err

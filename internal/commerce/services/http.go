@@ -15,6 +15,9 @@ import (
 	"stead.dev/stead/internal/platform/page"
 )
 
+// View is a service as the interface shows it.
+type View = serviceWire
+
 // serviceWire is the Service of the specification with the fields of resources,
 // section 1.
 type serviceWire struct {
@@ -63,7 +66,7 @@ type planChangeWire struct {
 	ApplyAt *time.Time `json:"apply_at"`
 }
 
-func wire(ctx context.Context, r record, has funds) serviceWire {
+func wire(ctx context.Context, r record, has Funds) serviceWire {
 	w := serviceWire{
 		ID: r.id, Label: r.label, Type: r.typ, Status: r.status, Domain: r.domain, ClientRef: r.clientRef,
 		ExpiresAt: r.expiresAt, UnicodeDomain: r.unicodeDomain(), OrderID: r.orderID,
@@ -194,7 +197,7 @@ func (s *Service) ownOperations() []api.Route {
 }
 
 func (s *Service) listOperation(ctx context.Context, p auth.Principal, in *listIn) (*page.List[serviceWire], error) {
-	f := filter{status: in.Status, typ: in.Type, query: in.Query}
+	f := Filter{Status: in.Status, typ: in.Type, Query: in.Query}
 	if in.ExpiresBefore != "" {
 		t, err := time.Parse(time.RFC3339, in.ExpiresBefore)
 		if err != nil {

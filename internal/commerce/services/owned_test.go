@@ -10,7 +10,6 @@ import (
 
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
-	"stead.dev/stead/internal/platform/page"
 	"stead.dev/stead/internal/port/panel"
 )
 
@@ -99,7 +98,7 @@ func TestWhatAResellerCanDo(t *testing.T) {
 				w.exec(`UPDATE services SET `+c.is+` WHERE id = $1`, id)
 			}
 			k.kept = c.kept
-			s, err := w.ResoldOne(t.Context(), w.db, 1, id)
+			s, err := w.OwnedOne(t.Context(), w.db, 1, id)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -334,57 +333,21 @@ func TestAServiceThatComesBackBeginsAnew(t *testing.T) {
 func TestAServiceHasAHistory(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, w *world) {
+		history := func(id int64) []string {
+			return w.texts(`SELECT type || ' ' || COALESCE(previous_status, '') || ' ' || status || ' ' || COALESCE(suspend_reason, '') || ' ' ||
+				COALESCE(error_key, '') FROM services_history WHERE service_id = $1 ORDER BY id DESC`, id)
+		}
 		id := w.active(ask("shop.test"))
 		w.in(func(ctx context.Context, tx *db.Tx) error { return w.Suspend(ctx, tx, id, Abuse) })
 		w.in(func(ctx context.Context, tx *db.Tx) error { return w.Unsuspend(ctx, tx, id) })
-		list, err := w.History(t.Context(), 1, id, page.Params{PerPage: 2})
-		if err != nil || len(list.Data) != 2 || list.Meta.Total != 5 {
-			t.Fatalf("%+v, %v", list, err)
-		}
-		newest, before := list.Data[0], list.Data[1]
-		if newest.Type != "service.unsuspended" || newest.Status != Active || *newest.PreviousStatus != Suspended || newest.SuspendReason != nil {
-			t.Errorf("%+v", newest)
-		}
-		if before.Type != "service.suspended" || before.Status != Suspended || *before.PreviousStatus != Active || *before.SuspendReason != Abuse {
-			t.Errorf("%+v", before)
-		}
-		if _, err := w.History(t.Context(), 2, id, page.Params{}); !errors.Is(err, fault.NotFound) {
-			t.Errorf("of another: %v", err)
-		}
-		told := w.told(id)
-		w.same("as many as were told", len(told), list.Meta.Total)
+		all := history(id)
+		w.same("the newest", []string{"service.unsuspended suspended active  ", "service.suspended active suspended abuse "}, all[:2])
+		w.same("as many as were told", len(w.told(id)), len(all))
 		failed := w.provisioning(ask("failed.test"))
 		w.panel.fails = panel.ErrInvalid
 		if err := w.provision(t.Context(), failed, false); err != nil {
 			t.Fatal(err)
 		}
-		list, err = w.History(t.Context(), 1, failed, page.Params{})
-		if err != nil || list.Data[0].ErrorKey == nil || *list.Data[0].ErrorKey != "domain_invalid" {
-			t.Errorf("%+v, %v", list, err)
-		}
-	})
-}
-
-func TestAResellerInNumbers(t *testing.T) {
-	t.Parallel()
-	engines(t, func(t *testing.T, w *world) { // account 1 has 500
-		w.active(sold("a.test", 200, ""))
-		w.clk.Advance(time.Hour)
-		w.active(sold("b.test", 301, ""))
-		w.clk.Advance(time.Hour)
-		w.active(sold("c.test", 1, ""))
-		w.reserve(sold("d.test", 1, ""))
-		other := sold("e.test", 7, "")
-		other.AccountID = 2
-		w.active(other)
-		st, err := w.Stats(t.Context(), w.db, 1, w.clk.Now().AddDate(0, 2, 0))
-		if err != nil {
-			t.Fatal(err)
-		}
-		w.same("by status", map[Status]int64{Active: 3, Pending: 1}, st.ByStatus)
-		w.same("due", DueStats{Count: 3, Cost: 502, Uncovered: 2, UncoveredCost: 302}, st.Due)
-		if st, err = w.Stats(t.Context(), w.db, 3, w.clk.Now()); err != nil || len(st.ByStatus) != 0 || st.Due != (DueStats{}) {
-			t.Errorf("of nothing: %+v, %v", st, err)
-		}
+		w.same("a failure", "service.provision_failed provisioning failed  domain_invalid", history(failed)[0])
 	})
 }

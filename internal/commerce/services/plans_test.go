@@ -14,17 +14,23 @@ import (
 func TestNoQueryReadsAWholeTable(t *testing.T) {
 	t.Parallel()
 	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
-		now := clk.Now()
+		now, tag := clk.Now(), "seven"
 		testkit.Indexed(t, d, func(q db.Querier) (err error) {
 			ctx := context.Background()
-			for _, f := range []filter{
+			for _, f := range []Filter{
 				{},
-				{status: string(Active)},
+				{Status: string(Active)},
 				{typ: "hosting"},
-				{query: "shop"},
-				{query: "_100%"},
+				{Query: "shop"},
+				{Query: "_100%"},
 				{expiresBefore: &now},
-				{status: string(Active), typ: "hosting", query: "shop", expiresBefore: &now},
+				{Status: string(Active), typ: "hosting", Query: "shop", expiresBefore: &now},
+				{ClientRef: &tag},
+				{PlanID: 4},
+				{Below: 7},
+				{Below: 7, Query: "shop"},
+				{Below: 7, RenewsBefore: &now},
+				{ClientRef: &tag, Status: string(Active), PlanID: 4, Query: "shop", RenewsBefore: &now},
 			} {
 				_, _, listed := list(ctx, q, 1, f, page.Params{})
 				err = errors.Join(err, listed)

@@ -118,6 +118,9 @@ func (r record) nextPrice() money.USDCents {
 	return r.renewPrice
 }
 
+// Renewing is the condition of record.renewing in SQL, also for reports of fronts.
+const Renewing = `auto_renew AND (status IN ('active', 'past_due') OR (status = 'suspended' AND suspend_reason = 'unpaid'))`
+
 // NextPrice is record.nextPrice in SQL.
 const NextPrice = `COALESCE(pending_price + addon_price, renew_price)`
 

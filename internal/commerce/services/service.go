@@ -228,22 +228,22 @@ func (s *Service) followSuspension(ctx context.Context, tx *db.Tx, before record
 }
 
 // list answers one page of the account's services and what the account can spend.
-func (s *Service) list(ctx context.Context, accountID int64, f filter, p page.Params) ([]record, int, funds, error) {
+func (s *Service) list(ctx context.Context, accountID int64, f Filter, p page.Params) ([]record, int, Funds, error) {
 	rows, total, err := list(ctx, s.DB, accountID, f, p)
 	if err != nil {
-		return nil, 0, funds{}, err
+		return nil, 0, Funds{}, err
 	}
-	has, err := s.funds(ctx, s.DB, accountID)
+	has, err := s.Funds(ctx, s.DB, accountID)
 	return rows, total, has, err
 }
 
 // get answers one of the account's services and what the account can spend.
-func (s *Service) get(ctx context.Context, accountID, id int64) (record, funds, error) {
+func (s *Service) get(ctx context.Context, accountID, id int64) (record, Funds, error) {
 	r, err := getOwn(ctx, s.DB, accountID, id)
 	if err != nil {
-		return r, funds{}, err
+		return r, Funds{}, err
 	}
-	has, err := s.funds(ctx, s.DB, accountID)
+	has, err := s.Funds(ctx, s.DB, accountID)
 	return r, has, err
 }
 

@@ -82,6 +82,11 @@ func (s Status) actions() []string {
 	}
 }
 
+// Statuses are all that a service can be in, in the order of its life.
+func Statuses() []Status {
+	return []Status{Pending, Provisioning, Active, PastDue, Suspended, Terminating, Terminated, Failed, Cancelled}
+}
+
 // SuspendReason says why a service is suspended.
 type SuspendReason string
 

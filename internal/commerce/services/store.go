@@ -89,20 +89,21 @@ func found(r record, err error) (record, error) {
 	return r, err
 }
 
-// filter says which services a list shows; empty members show all.
-type filter struct {
-	status, typ, query string
-	expiresBefore      *time.Time
-	renewsBefore       *time.Time // of those that have not ended
-	clientRef          *string
-	planID             int64
-	below              int64 // ids: those that come after one on a list
-	id                 int64
-	there              bool // paid, and not over
+// Filter says which services a list shows; empty members show all.
+type Filter struct {
+	Status, Query string
+	RenewsBefore  *time.Time // of those that have not ended
+	ClientRef     *string
+	PlanID        int64
+	Below         int64 // ids: those that come after one on a list
+	typ           string
+	expiresBefore *time.Time
+	id            int64
+	there         bool // paid, and not over
 }
 
 // list reads one page of an account's services, the newest first, and counts those on all pages.
-func list(ctx context.Context, q db.Querier, accountID int64, f filter, p page.Params) ([]record, int, error) {
+func list(ctx context.Context, q db.Querier, accountID int64, f Filter, p page.Params) ([]record, int, error) {
 	total, err := counted(ctx, q, accountID, f)
 	if err != nil {
 		return nil, 0, err
@@ -111,14 +112,14 @@ func list(ctx context.Context, q db.Querier, accountID int64, f filter, p page.P
 	return rows, total, err
 }
 
-func counted(ctx context.Context, q db.Querier, accountID int64, f filter) (total int, err error) {
+func counted(ctx context.Context, q db.Querier, accountID int64, f Filter) (total int, err error) {
 	where, args := f.where(accountID)
 	err = q.QueryRow(ctx, `SELECT COUNT(*) FROM services WHERE `+where, args...).Scan(&total)
 	return total, err
 }
 
 // paged is list without the count. An index finds the page; only its rows are read.
-func paged(ctx context.Context, q db.Querier, accountID int64, f filter, p page.Params) ([]record, error) {
+func paged(ctx context.Context, q db.Querier, accountID int64, f Filter, p page.Params) ([]record, error) {
 	where, args := f.where(accountID)
 	n := len(args)
 	query := fmt.Sprintf(`SELECT %s FROM services WHERE id IN (SELECT id FROM services WHERE %s ORDER BY id DESC LIMIT $%d OFFSET $%d) ORDER BY id DESC`,
@@ -129,34 +130,34 @@ func paged(ctx context.Context, q db.Querier, accountID int64, f filter, p page.
 // dueRenewals sums what the automatic renewals of an account's services cost that
 // are due by the given time.
 func dueRenewals(ctx context.Context, q db.Querier, accountID int64, by time.Time, added int) (sum money.USDCents, err error) {
-	err = q.QueryRow(ctx, `SELECT CAST(COALESCE(SUM(`+renewalCost(3)+`), 0) AS BIGINT) FROM services
-		WHERE account_id = $1 AND expires_at <= $2 AND `+renewing, accountID, by, added).Scan(&sum)
+	err = q.QueryRow(ctx, `SELECT CAST(COALESCE(SUM(`+RenewalCost(3)+`), 0) AS BIGINT) FROM services
+		WHERE account_id = $1 AND expires_at <= $2 AND `+Renewing, accountID, by, added).Scan(&sum)
 	return sum, err
 }
 
 // escapeLike makes % and _ of a search stand for themselves.
 var escapeLike = strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`)
 
-func (f filter) where(accountID int64) (string, []any) {
+func (f Filter) where(accountID int64) (string, []any) {
 	where, args := `account_id = $1`, []any{accountID}
 	and := func(condition string, arg any) {
 		args = append(args, arg)
 		where += fmt.Sprintf(" AND "+condition, len(args))
 	}
-	if f.status != "" {
-		and(`status = $%d`, f.status)
+	if f.Status != "" {
+		and(`status = $%d`, f.Status)
 	}
 	if f.typ != "" {
 		and(`type = $%d`, f.typ)
 	}
-	if f.clientRef != nil {
-		and(`client_ref = $%d`, *f.clientRef)
+	if f.ClientRef != nil {
+		and(`client_ref = $%d`, *f.ClientRef)
 	}
-	if f.planID != 0 {
-		and(`plan_id = $%d`, f.planID)
+	if f.PlanID != 0 {
+		and(`plan_id = $%d`, f.PlanID)
 	}
-	if f.below != 0 {
-		and(`id < $%d`, f.below)
+	if f.Below != 0 {
+		and(`id < $%d`, f.Below)
 	}
 	if f.id != 0 {
 		and(`id = $%d`, f.id)
@@ -164,8 +165,8 @@ func (f filter) where(accountID int64) (string, []any) {
 	if f.there {
 		where += ` AND status NOT IN ('pending', 'terminated', 'failed', 'cancelled')`
 	}
-	if f.query != "" {
-		text := strings.ToLower(f.query)
+	if f.Query != "" {
+		text := strings.ToLower(f.Query)
 		pattern := escapeLike.Replace(text)
 		like := `search LIKE $%d`
 		if pattern != text { // else ESCAPE costs PostgreSQL a third of the search
@@ -176,8 +177,8 @@ func (f filter) where(accountID int64) (string, []any) {
 	if f.expiresBefore != nil {
 		and(`expires_at < $%d`, *f.expiresBefore)
 	}
-	if f.renewsBefore != nil {
-		and(`status NOT IN ('terminating', 'terminated', 'failed', 'cancelled') AND expires_at < $%d`, *f.renewsBefore)
+	if f.RenewsBefore != nil {
+		and(`status NOT IN ('terminating', 'terminated', 'failed', 'cancelled') AND expires_at < $%d`, *f.RenewsBefore)
 	}
 	return where, args
 }

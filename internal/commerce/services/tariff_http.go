@@ -218,7 +218,7 @@ func (s *Service) wireIn(ctx context.Context, tx *db.Tx, accountID, id int64) (s
 	if err != nil {
 		return serviceWire{}, err
 	}
-	has, err := s.funds(ctx, tx, accountID)
+	has, err := s.Funds(ctx, tx, accountID)
 	return wire(ctx, r, has), err
 }
 

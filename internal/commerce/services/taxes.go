@@ -27,28 +27,29 @@ func (s *Service) gross(ctx context.Context, q db.Querier, accountID int64, pric
 	return price.Add(on)
 }
 
-// funds are what an account can spend, and the tax that comes on top of what it buys.
-type funds struct {
-	balance money.USDCents
-	tax     money.Tax
+// Funds are what an account can spend, and the tax that comes on top of what it buys.
+type Funds struct {
+	Balance money.USDCents
+	Tax     money.Tax
 }
 
-func (s *Service) funds(ctx context.Context, q db.Querier, accountID int64) (f funds, err error) {
-	if f.balance, err = s.Balances.Balance(ctx, q, accountID); err != nil {
+// Funds reads those of an account.
+func (s *Service) Funds(ctx context.Context, q db.Querier, accountID int64) (f Funds, err error) {
+	if f.Balance, err = s.Balances.Balance(ctx, q, accountID); err != nil {
 		return f, err
 	}
-	f.tax, err = s.added(ctx, q, accountID)
+	f.Tax, err = s.added(ctx, q, accountID)
 	return f, err
 }
 
 // covers tells whether what there is to spend pays for a price.
-func (f funds) covers(price money.USDCents) bool {
-	on, _, err := f.tax.Of(price)
-	return err == nil && price <= f.balance-on
+func (f Funds) covers(price money.USDCents) bool {
+	on, _, err := f.Tax.Of(price)
+	return err == nil && price <= f.Balance-on
 }
 
-// renewalCost is what the renewal of a service costs with the tax on top, in SQL, of which a parameter is the rate.
+// RenewalCost is what the renewal of a service costs with the tax on top, in SQL, of which a parameter is the rate.
 // It rounds as money.Tax does.
-func renewalCost(parameter int) string {
+func RenewalCost(parameter int) string {
 	return fmt.Sprintf(`(`+NextPrice+` + (`+NextPrice+` * $%d + 5000) / 10000)`, parameter)
 }

@@ -29,12 +29,12 @@ func TestWhatARenewalCostsIsTheSameInSQL(t *testing.T) {
 					t.Fatal(err)
 				}
 				var got money.USDCents
-				err = d.QueryRow(t.Context(), `SELECT `+renewalCost(1)+` FROM (SELECT CAST($2 AS BIGINT) AS renew_price,
+				err = d.QueryRow(t.Context(), `SELECT `+RenewalCost(1)+` FROM (SELECT CAST($2 AS BIGINT) AS renew_price,
 					CAST(NULL AS BIGINT) AS pending_price, 0 AS addon_price) AS s`, rate, price).Scan(&got)
 				if err != nil || got != price+on {
 					t.Errorf("%d at %d: %d, %v; want %d", price, rate, got, err, price+on)
 				}
-				if has := (funds{price + on, money.Tax{BasisPoints: rate}}); !has.covers(price) || has.covers(price+1) {
+				if has := (Funds{price + on, money.Tax{BasisPoints: rate}}); !has.covers(price) || has.covers(price+1) {
 					t.Errorf("%d at %d: what covers it is not the least that does", price, rate)
 				}
 			}

@@ -41,7 +41,7 @@ type clientWire struct {
 type clientOneWire struct {
 	clientWire
 	Spent       money.Money         `json:"spent" doc:"What you ever paid for what bore the tag when it was paid, less what came back"`
-	ServiceList []services.Resold   `json:"service_list" doc:"The newest 50; all: GET /api/v1/reseller/services?client_ref="`
+	ServiceList []Resold            `json:"service_list" doc:"The newest 50; all: GET /api/v1/reseller/services?client_ref="`
 	DomainList  []clientsDomainWire `json:"domain_list" doc:"The newest 50; all: GET /api/v1/reseller/domains?client_ref="`
 }
 
@@ -110,7 +110,15 @@ func (s *Service) statsOperation(ctx context.Context, p auth.Principal, in *stat
 	if err != nil {
 		return nil, err
 	}
-	st, err := s.Services.Stats(ctx, s.DB, p.AccountID, now.AddDate(0, 0, in.Days))
+	byStatus, err := countServices(ctx, s.DB, p.AccountID)
+	if err != nil {
+		return nil, err
+	}
+	has, err := s.Services.Funds(ctx, s.DB, p.AccountID)
+	if err != nil {
+		return nil, err
+	}
+	due, err := sumDue(ctx, s.DB, p.AccountID, now.AddDate(0, 0, in.Days), has)
 	if err != nil {
 		return nil, err
 	}
@@ -130,15 +138,15 @@ func (s *Service) statsOperation(ctx context.Context, p auth.Principal, in *stat
 	w := &statsWire{
 		Services: statsServices{ByStatus: map[services.Status]int64{}},
 		Renewals: statsRenewals{
-			Days: in.Days, Count: st.Due.Count, Cost: money.Wire(ctx, st.Due.Cost), UncoveredCount: st.Due.Uncovered,
-			Uncovered: money.Wire(ctx, st.Due.UncoveredCost),
+			Days: in.Days, Count: due.Count, Cost: money.Wire(ctx, due.Cost), UncoveredCount: due.Uncovered,
+			Uncovered: money.Wire(ctx, due.UncoveredCost),
 		},
 		Spend:   statsSpend{ThisMonth: money.Wire(ctx, this), LastMonth: money.Wire(ctx, last)},
 		Balance: money.Wire(ctx, balance.Spendable), Held: money.Wire(ctx, balance.Held),
 	}
 	for _, status := range services.Statuses() {
-		w.Services.ByStatus[status] = st.ByStatus[status]
-		w.Services.Total += st.ByStatus[status]
+		w.Services.ByStatus[status] = byStatus[status]
+		w.Services.Total += byStatus[status]
 	}
 	return w, nil
 }
@@ -172,7 +180,7 @@ func (s *Service) clientOperation(ctx context.Context, p auth.Principal, in *cli
 	if c.services+c.ended+c.domains+c.pastDomains == 0 {
 		return nil, fault.NotFound.New()
 	}
-	list, err := s.Services.ResoldList(ctx, p.AccountID, services.Filter{ClientRef: &in.ClientRef}, page.Params{PerPage: page.MaxPerPage})
+	list, err := s.resoldList(ctx, p.AccountID, services.Filter{ClientRef: &in.ClientRef}, page.Params{PerPage: page.MaxPerPage})
 	if err != nil {
 		return nil, err
 	}

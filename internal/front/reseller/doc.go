@@ -3,7 +3,8 @@
 //
 // What a reseller does to a service is the function of the public interface, mounted a second time
 // with a key in the place of a token (api.Resold): there is no copy of any. Of its own the front has
-// the keys, the resellers' terms, and lists that cut across sections.
+// the keys, the resellers' terms, what a reseller is told of its services beyond what every owner is (coverage of
+// their renewals, history, numbers), and lists that cut across sections.
 //
 // What holds:
 //

@@ -30,20 +30,20 @@ type historyIn struct {
 // endOperations end services, restore them, and list their history (specification, section "Reseller").
 func (s *Service) endOperations() []api.Route {
 	return []api.Route{
-		api.Operation[endIn, services.Resold]{
+		api.Operation[endIn, Resold]{
 			ID: "reseller.services.end", Method: http.MethodDelete, Path: "/api/v1/reseller/services/{service}", Section: api.Reseller,
 			Auth: api.Key, Status: http.StatusOK, Summary: "End a service, now or with its paid time",
 			Description: "A final backup is made before its account is removed, and kept as long as the product says; nothing is given back for " +
 				"time that is left. An end with the paid time is taken back by auto_renew: true, or by renewing; a service that is past due " +
 				"ends now. What the operator suspended is the operator's to end.",
 			Errors: []*fault.Def{fault.NotFound, fault.ServiceNotActive, fault.ServiceSuspended, services.ErrTerminated},
-			Handle: func(ctx context.Context, p auth.Principal, in *endIn) (*services.Resold, error) {
+			Handle: func(ctx context.Context, p auth.Principal, in *endIn) (*Resold, error) {
 				return s.changed(ctx, p, in.Service, func(ctx context.Context, tx *db.Tx) error {
 					return s.Services.EndOwn(ctx, tx, p.AccountID, in.Service, in.When == "period_end")
 				})
 			},
 		},
-		api.Operation[restoreIn, services.Resold]{
+		api.Operation[restoreIn, Resold]{
 			ID: "reseller.services.restore", Method: http.MethodPost, Path: "/api/v1/reseller/services/{service}/restore", Section: api.Reseller,
 			Auth: api.Key, Summary: "Bring a service back that has ended",
 			Description: "As long as its final backup is kept. Where its paid time is over, a period is paid at the price of its renewal: the " +
@@ -52,18 +52,18 @@ func (s *Service) endOperations() []api.Route {
 				fault.NotFound, fault.InsufficientFunds, fault.Conflict, fault.ServiceNotActive, fault.ServiceSuspended, fault.DomainUnavailable,
 				services.ErrRestoreWindow,
 			},
-			Commit: func(ctx context.Context, tx *db.Tx, p auth.Principal, in *restoreIn) (*services.Resold, error) {
+			Commit: func(ctx context.Context, tx *db.Tx, p auth.Principal, in *restoreIn) (*Resold, error) {
 				if err := s.Services.RestoreOwn(ctx, tx, p.AccountID, in.Service, in.IdempotencyKey != ""); err != nil {
 					return nil, err
 				}
-				return s.Services.ResoldOne(ctx, tx, p.AccountID, in.Service)
+				return s.resoldOne(ctx, tx, p.AccountID, in.Service)
 			},
 		},
-		api.Operation[historyIn, page.List[services.Happening]]{
+		api.Operation[historyIn, page.List[Happening]]{
 			ID: "reseller.services.events", Method: http.MethodGet, Path: "/api/v1/reseller/services/{service}/events", Section: api.Reseller,
 			Auth: api.Key, Summary: "List what happened to a service, the newest first", Errors: []*fault.Def{fault.NotFound},
-			Handle: func(ctx context.Context, p auth.Principal, in *historyIn) (*page.List[services.Happening], error) {
-				return s.Services.History(ctx, p.AccountID, in.Service, in.Params)
+			Handle: func(ctx context.Context, p auth.Principal, in *historyIn) (*page.List[Happening], error) {
+				return s.history(ctx, p.AccountID, in.Service, in.Params)
 			},
 		},
 	}

@@ -22,10 +22,12 @@ import (
 	"stead.dev/stead/internal/platform/testkit"
 )
 
-// purse pays for nothing.
-type purse struct{}
+// purse is what every account can spend.
+type purse struct{ *world }
 
-func (purse) Balance(context.Context, db.Querier, int64) (money.USDCents, error) { return 0, nil }
+func (p purse) Balance(context.Context, db.Querier, int64) (money.USDCents, error) {
+	return p.balance, nil
+}
 
 // keepsNothing has no final backups.
 type keepsNothing struct{ services.Keeper }
@@ -49,7 +51,7 @@ func (w *world) aService(accountID int64, domain, tag string) (id int64) {
 	if w.Services == nil {
 		w.Services = services.New(services.Config{DB: w.DB, Clock: w.clk})
 		w.Services.Connect(services.Needs{
-			Balances: purse{}, Keeper: keepsNothing{}, Rates: sale.Retail{}, Taxes: sale.Untaxed{}, Addons: services.NoAddons{}, Clocks: sale.RealTime{},
+			Balances: purse{w}, Keeper: keepsNothing{}, Rates: sale.Retail{}, Taxes: sale.Untaxed{}, Addons: services.NoAddons{}, Clocks: sale.RealTime{},
 		})
 	}
 	w.exec(`INSERT INTO services (account_id, order_id, type, label, status, domain, client_ref, search, plan_id, plan_slug, plan_name, limits, period_months,

@@ -19,6 +19,7 @@ import (
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/jobs"
+	"stead.dev/stead/internal/platform/money"
 	"stead.dev/stead/internal/platform/outbox"
 	"stead.dev/stead/internal/platform/secret"
 	"stead.dev/stead/internal/platform/signal"
@@ -35,6 +36,7 @@ type world struct {
 	t   *testing.T
 	clk *clock.Fake
 	Reseller
+	balance money.USDCents // of everybody, as their services see it
 }
 
 type everySection struct{}

@@ -196,7 +196,7 @@ func (s *Service) Visit(ctx context.Context, token string) (v Visit, err error) 
 	if !owner.Open() || k.RevokedAt != nil {
 		return v, fault.NotFound.New()
 	}
-	one, err := s.Services.ResoldOne(ctx, s.DB, v.AccountID, v.ServiceID)
+	one, err := s.resoldOne(ctx, s.DB, v.AccountID, v.ServiceID)
 	if err != nil {
 		return v, err
 	}

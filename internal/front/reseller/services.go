@@ -80,11 +80,11 @@ type renewalWire struct {
 // "Reseller"; resources, section 23).
 func (s *Service) serviceOperations() []api.Route {
 	return []api.Route{
-		api.Operation[listIn, page.List[services.Resold]]{
+		api.Operation[listIn, page.List[Resold]]{
 			ID: "reseller.services.list", Method: http.MethodGet, Path: "/api/v1/reseller/services", Section: api.Reseller, Auth: api.Key,
 			Summary: "List your services, the newest first", Handle: s.listOperation,
 		},
-		api.Operation[createIn, services.Resold]{
+		api.Operation[createIn, Resold]{
 			ID: "reseller.services.create", Method: http.MethodPost, Path: "/api/v1/reseller/services", Section: api.Reseller, Auth: api.Key,
 			Status: http.StatusCreated, Summary: "Order a service and pay it from the wallet",
 			Description: "All of it or nothing: the order, its payment and the beginning of the work are one. If the service cannot " +
@@ -95,42 +95,42 @@ func (s *Service) serviceOperations() []api.Route {
 			},
 			Commit: s.createOperation,
 		},
-		api.Operation[serviceIn, services.Resold]{
+		api.Operation[serviceIn, Resold]{
 			ID: "reseller.services.get", Method: http.MethodGet, Path: "/api/v1/reseller/services/{service}", Section: api.Reseller,
 			Auth: api.Key, Summary: "Get a service", Errors: []*fault.Def{fault.NotFound},
-			Handle: func(ctx context.Context, p auth.Principal, in *serviceIn) (*services.Resold, error) {
-				return s.Services.ResoldOne(ctx, s.DB, p.AccountID, in.Service)
+			Handle: func(ctx context.Context, p auth.Principal, in *serviceIn) (*Resold, error) {
+				return s.resoldOne(ctx, s.DB, p.AccountID, in.Service)
 			},
 		},
-		api.Operation[noteIn, services.Resold]{
+		api.Operation[noteIn, Resold]{
 			ID: "reseller.services.update", Method: http.MethodPatch, Path: "/api/v1/reseller/services/{service}", Section: api.Reseller,
 			Auth: api.Key, Summary: "Change a service's label, tag, metadata or automatic renewal",
 			Errors: []*fault.Def{fault.NotFound, fault.ServiceNotActive, services.ErrClientRefTooLong},
-			Handle: func(ctx context.Context, p auth.Principal, in *noteIn) (*services.Resold, error) {
+			Handle: func(ctx context.Context, p auth.Principal, in *noteIn) (*Resold, error) {
 				b := in.Body
 				n := services.Notes{Label: b.Label, AutoRenew: b.AutoRenew, ClientRef: b.ClientRef, Metadata: b.Metadata}
 				if err := s.Services.Note(ctx, p.AccountID, in.Service, n); err != nil {
 					return nil, err
 				}
-				return s.Services.ResoldOne(ctx, s.DB, p.AccountID, in.Service)
+				return s.resoldOne(ctx, s.DB, p.AccountID, in.Service)
 			},
 		},
-		api.Operation[suspendIn, services.Resold]{
+		api.Operation[suspendIn, Resold]{
 			ID: "reseller.services.suspend", Method: http.MethodPost, Path: "/api/v1/reseller/services/{service}/suspend",
 			Section: api.Reseller, Auth: api.Key, Summary: "Take an active service offline",
 			Errors: []*fault.Def{fault.NotFound, fault.ServiceNotActive, services.ErrAlreadySuspended},
-			Handle: func(ctx context.Context, p auth.Principal, in *suspendIn) (*services.Resold, error) {
+			Handle: func(ctx context.Context, p auth.Principal, in *suspendIn) (*Resold, error) {
 				return s.changed(ctx, p, in.Service, func(ctx context.Context, tx *db.Tx) error {
 					return s.Services.SuspendOwn(ctx, tx, p.AccountID, in.Service, in.Body.Reason)
 				})
 			},
 		},
-		api.Operation[serviceIn, services.Resold]{
+		api.Operation[serviceIn, Resold]{
 			ID: "reseller.services.unsuspend", Method: http.MethodPost, Path: "/api/v1/reseller/services/{service}/unsuspend",
 			Section: api.Reseller, Auth: api.Key, Summary: "Bring back a service that you suspended",
 			Description: "What the operator suspended, or what is not paid, answers service_suspended.",
 			Errors:      []*fault.Def{fault.NotFound, fault.ServiceSuspended, services.ErrNotSuspended},
-			Handle: func(ctx context.Context, p auth.Principal, in *serviceIn) (*services.Resold, error) {
+			Handle: func(ctx context.Context, p auth.Principal, in *serviceIn) (*Resold, error) {
 				return s.changed(ctx, p, in.Service, func(ctx context.Context, tx *db.Tx) error {
 					return s.Services.UnsuspendOwn(ctx, tx, p.AccountID, in.Service)
 				})
@@ -143,7 +143,7 @@ func (s *Service) serviceOperations() []api.Route {
 	}
 }
 
-func (s *Service) listOperation(ctx context.Context, p auth.Principal, in *listIn) (*page.List[services.Resold], error) {
+func (s *Service) listOperation(ctx context.Context, p auth.Principal, in *listIn) (*page.List[Resold], error) {
 	f := services.Filter{Status: in.Status, Query: in.Query, PlanID: in.PlanID}
 	if in.ClientRef != "" {
 		f.ClientRef = &in.ClientRef
@@ -155,10 +155,10 @@ func (s *Service) listOperation(ctx context.Context, p auth.Principal, in *listI
 		}
 		f.RenewsBefore = &t
 	}
-	return s.Services.ResoldList(ctx, p.AccountID, f, in.Params)
+	return s.resoldList(ctx, p.AccountID, f, in.Params)
 }
 
-func (s *Service) createOperation(ctx context.Context, tx *db.Tx, p auth.Principal, in *createIn) (*services.Resold, error) {
+func (s *Service) createOperation(ctx context.Context, tx *db.Tx, p auth.Principal, in *createIn) (*Resold, error) {
 	buy := orders.Provision{
 		AccountID: p.AccountID, PlanID: in.Body.PlanID, Domain: in.Body.Domain, Label: in.Body.Label, Keyed: in.IdempotencyKey != "",
 		Metadata: in.Body.Metadata, AutoRenew: in.Body.AutoRenew,
@@ -180,15 +180,15 @@ func (s *Service) createOperation(ctx context.Context, tx *db.Tx, p auth.Princip
 	if err != nil {
 		return nil, err
 	}
-	return s.Services.ResoldOne(ctx, tx, p.AccountID, id)
+	return s.resoldOne(ctx, tx, p.AccountID, id)
 }
 
 // changed calls f and returns the service afterwards.
-func (s *Service) changed(ctx context.Context, p auth.Principal, id int64, f func(ctx context.Context, tx *db.Tx) error) (*services.Resold, error) {
+func (s *Service) changed(ctx context.Context, p auth.Principal, id int64, f func(ctx context.Context, tx *db.Tx) error) (*Resold, error) {
 	if err := s.DB.InTx(ctx, f); err != nil {
 		return nil, err
 	}
-	return s.Services.ResoldOne(ctx, s.DB, p.AccountID, id)
+	return s.resoldOne(ctx, s.DB, p.AccountID, id)
 }
 
 func (s *Service) renewalsOperation(ctx context.Context, p auth.Principal, in *renewalsIn) (*page.List[renewalWire], error) {
@@ -196,16 +196,5 @@ func (s *Service) renewalsOperation(ctx context.Context, p auth.Principal, in *r
 	if err != nil {
 		return nil, err
 	}
-	rows, total, err := s.Services.Renewals(ctx, p.AccountID, now.AddDate(0, 0, in.Days), in.Params)
-	if err != nil {
-		return nil, err
-	}
-	wires := make([]renewalWire, len(rows))
-	for i, r := range rows {
-		wires[i] = renewalWire{
-			ServiceID: r.ServiceID, Label: r.Label, Domain: r.Domain, ClientRef: r.ClientRef, ExpiresAt: r.ExpiresAt, AttemptAt: r.AttemptAt,
-			Cost: money.Wire(ctx, r.Cost), Covered: r.Covered, RunningTotal: money.Wire(ctx, r.RunningTotal),
-		}
-	}
-	return page.Of(in.Params, total, wires), nil
+	return s.renewals(ctx, p.AccountID, now.AddDate(0, 0, in.Days), in.Params)
 }

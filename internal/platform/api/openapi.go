@@ -129,8 +129,8 @@ func schemaName(t reflect.Type, hint string) string {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	pkg := publicName(t.PkgPath()[strings.LastIndex(t.PkgPath(), "/")+1:])
 	name := t.Name()
+	pkg := publicName(t.PkgPath()[strings.LastIndex(t.PkgPath(), "/")+1:], name)
 	if name == "" {
 		name = hint
 	}
@@ -139,7 +139,7 @@ func schemaName(t reflect.Type, hint string) string {
 		arg = strings.TrimSuffix(arg, "]")
 		arg = arg[strings.LastIndex(arg, "/")+1:]
 		argPkg, argName, _ := strings.Cut(arg, ".")
-		return title(publicName(argPkg)) + title(strings.TrimSuffix(argName, "Wire")) + base
+		return title(publicName(argPkg, argName)) + title(strings.TrimSuffix(argName, "Wire")) + base
 	}
 	name = title(strings.TrimSuffix(name, "Wire"))
 	if pkg == "" || pkg == "money" || pkg == "page" || strings.HasPrefix(name, title(strings.TrimSuffix(pkg, "s"))) {
@@ -148,13 +148,17 @@ func schemaName(t reflect.Type, hint string) string {
 	return title(pkg) + name
 }
 
-// publicName is the package's name in the names of schemas. It stays the same when a package is renamed, because
-// clients know it.
-func publicName(pkg string) string {
-	if pkg == "sitedomains" {
+// publicName is the package's name in the name of a type's schema. It stays the same when a package is renamed or a type
+// moves, because clients know it.
+func publicName(pkg, name string) string {
+	switch {
+	case pkg == "sitedomains":
 		return "hosting"
+	case pkg == "reseller" && (name == "Resold" || name == "Happening"):
+		return "services"
+	default:
+		return pkg
 	}
-	return pkg
 }
 
 func title(s string) string {

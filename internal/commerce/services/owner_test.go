@@ -9,10 +9,12 @@ import (
 	"time"
 
 	"stead.dev/stead/internal/commerce/sale"
+	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/money"
 	"stead.dev/stead/internal/platform/page"
+	"stead.dev/stead/internal/platform/testkit"
 )
 
 func (w *world) fails(want *fault.Def, f func(ctx context.Context, tx *db.Tx) error) {
@@ -32,24 +34,24 @@ func sold(domain string, price money.USDCents, tag string) sale.Reservation {
 	return n
 }
 
-func (w *world) resoldList(f Filter) (domains []string, covered []bool) {
+func (w *world) ownedList(f Filter) (domains []string) {
 	w.t.Helper()
-	list, err := w.ResoldList(w.t.Context(), 1, f, page.Params{PerPage: 50})
+	all, err := w.Owned(w.t.Context(), w.db, 1, f, page.Params{PerPage: 50})
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	for _, s := range list.Data {
-		domains, covered = append(domains, *s.Domain), append(covered, s.RenewalCovered)
+	for _, o := range all {
+		domains = append(domains, *o.Domain)
 	}
-	if list.Meta.Total != len(domains) {
-		w.t.Errorf("%d rows of %d", len(domains), list.Meta.Total)
+	if n, err := w.CountOwned(w.t.Context(), w.db, 1, f); err != nil || n != len(domains) {
+		w.t.Errorf("%d rows of %d, %v", len(domains), n, err)
 	}
-	return domains, covered
+	return domains
 }
 
-func TestRenewalsAreCoveredInTheOrderInWhichTheyAreDue(t *testing.T) {
+func TestAnOwnerListsItsServices(t *testing.T) {
 	t.Parallel()
-	engines(t, func(t *testing.T, w *world) { // account 1 has 500
+	engines(t, func(t *testing.T, w *world) {
 		off := false
 		first := w.active(sold("a.test", 200, "seven"))
 		w.clk.Advance(time.Hour)
@@ -63,26 +65,13 @@ func TestRenewalsAreCoveredInTheOrderInWhichTheyAreDue(t *testing.T) {
 		others.AccountID = 2
 		w.active(others)
 		w.reserve(sold("f.test", 1, ""))
-
-		domains, covered := w.resoldList(Filter{})
-		w.same("services", []string{"f.test", "d.test", "c.test", "b.test", "a.test"}, domains)
-		w.same("covered", []bool{false, false, false, true, true}, covered)
-
-		rows, total, err := w.Renewals(t.Context(), 1, w.clk.Now().AddDate(0, 2, 0), page.Params{Page: 2, PerPage: 2})
-		if err != nil || total != 3 || len(rows) != 1 || rows[0].RunningTotal != 501 || rows[0].Covered || *rows[0].Domain != "c.test" {
-			t.Errorf("page 2 of %d: %+v, %v", total, rows, err)
-		}
-		rows, total, err = w.Renewals(t.Context(), 1, w.record(first).expiresAt.Add(time.Minute), page.Params{})
-		if err != nil || total != 1 || len(rows) != 1 || rows[0].RunningTotal != 200 || !rows[0].Covered || *rows[0].ClientRef != "seven" {
-			t.Errorf("the first of %d: %+v, %v", total, rows, err)
-		}
-
 		seven := "seven"
 		soon := w.record(first).expiresAt.Add(time.Minute)
 		for name, c := range map[string]struct {
 			f    Filter
 			want []string
 		}{
+			"all":           {Filter{}, []string{"f.test", "d.test", "c.test", "b.test", "a.test"}},
 			"tag":           {Filter{ClientRef: &seven}, []string{"c.test", "a.test"}},
 			"state":         {Filter{Status: "pending"}, []string{"f.test"}},
 			"plan":          {Filter{PlanID: 4}, nil},
@@ -90,8 +79,36 @@ func TestRenewalsAreCoveredInTheOrderInWhichTheyAreDue(t *testing.T) {
 			"text":          {Filter{Query: "B.TE"}, []string{"b.test"}},
 			"two":           {Filter{ClientRef: &seven, Query: "a.t"}, []string{"a.test"}},
 		} {
-			got, _ := w.resoldList(c.f)
-			w.same(name, c.want, got)
+			w.same(name, c.want, w.ownedList(c.f))
+		}
+	})
+}
+
+// TestPagesOfAListJoin: every page has what comes after the one before.
+func TestPagesOfAListJoin(t *testing.T) {
+	t.Parallel()
+	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
+		w := newWorld(t, d, clk)
+		for i := range 7 {
+			w.reserve(ask(fmt.Sprintf("n%d.test", i)))
+		}
+		for _, f := range []Filter{{}, {Query: ".test"}, {Query: "n", Status: string(Pending)}} {
+			for perPage := 1; perPage <= 8; perPage++ {
+				var ids []int64
+				for p := 1; p <= 9; p++ {
+					rows, total, err := list(t.Context(), d, 1, f, page.Params{Page: p, PerPage: perPage})
+					if err != nil || total != 7 || len(rows) != max(0, min(perPage, 7-(p-1)*perPage)) {
+						t.Errorf("%+v, page %d of %d: %d rows of %d, %v", f, p, perPage, len(rows), total, err)
+					}
+					for _, r := range rows {
+						ids = append(ids, r.id)
+					}
+				}
+				w.same("ids", []int64{7, 6, 5, 4, 3, 2, 1}, ids)
+			}
+		}
+		if rows, total, err := list(t.Context(), d, 1, Filter{Query: "nowhere"}, page.Params{}); len(rows) != 0 || total != 0 || err != nil {
+			t.Errorf("%d rows of %d, %v", len(rows), total, err)
 		}
 	})
 }
@@ -110,7 +127,7 @@ func TestAPlanThatComesWithTheRenewalIsCovered(t *testing.T) {
 			if status, answer := w.post("own", id, "tariff", fmt.Sprintf(`{"plan_id": %d, "when": "renewal"}`, plan)); status != 200 {
 				t.Fatal(answer)
 			}
-			one, err := w.ResoldOne(t.Context(), w.db, 1, id)
+			one, err := w.OwnedOne(t.Context(), w.db, 1, id)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -122,7 +139,7 @@ func TestAPlanThatComesWithTheRenewalIsCovered(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			w.same(what, []any{want, want, cost, cost}, []any{wire(t.Context(), w.record(id), has).RenewalCovered, one.RenewalCovered, one.RenewCost.USDCents, due})
+			w.same(what, []any{want, cost, cost}, []any{wire(t.Context(), w.record(id), has).RenewalCovered, one.NextPrice, due})
 		}
 		covered("a dearer one", 4, false, 1001)
 		covered("a cheaper one", 5, true, 101)
@@ -141,7 +158,7 @@ func TestWhatHasEndedIsNotListedAsRenewingBefore(t *testing.T) {
 		if err := w.ends(w.active(sold("ended.test", 1, "")), false); err != nil {
 			t.Fatal(err)
 		}
-		got, _ := w.resoldList(Filter{RenewsBefore: &later})
+		got := w.ownedList(Filter{RenewsBefore: &later})
 		w.same("renews before", []string{"a.test", "hand.test"}, got)
 	})
 }
@@ -152,18 +169,18 @@ func TestWhatAResellerNotes(t *testing.T) {
 		n := sold("a.test", 200, "seven")
 		n.Metadata = map[string]string{"crm": "17"}
 		id := w.active(n)
-		note := func(n Notes) *Resold {
+		note := func(n Notes) Owned {
 			t.Helper()
 			if err := w.Note(t.Context(), 1, id, n); err != nil {
 				t.Fatal(err)
 			}
-			s, err := w.ResoldOne(t.Context(), w.db, 1, id)
+			s, err := w.OwnedOne(t.Context(), w.db, 1, id)
 			if err != nil {
 				t.Fatal(err)
 			}
 			return s
 		}
-		if s := note(Notes{}); *s.ClientRef != "seven" || s.Metadata["crm"] != "17" || s.Cost.USDCents != 200 || s.RenewCost.USDCents != 200 {
+		if s := note(Notes{}); *s.ClientRef != "seven" || s.Metadata["crm"] != "17" || s.FirstPrice != 200 || s.NextPrice != 200 {
 			t.Errorf("%+v", s)
 		}
 		before := len(w.told(id))
@@ -213,7 +230,7 @@ func TestAResellerLiftsItsOwnSuspensionsOnly(t *testing.T) {
 
 		w.fails(ErrNotSuspended, unsuspend)
 		w.in(suspend)
-		s, err := w.ResoldOne(t.Context(), w.db, 1, id)
+		s, err := w.OwnedOne(t.Context(), w.db, 1, id)
 		if err != nil || s.Status != Suspended || *s.SuspendReason != Manual || s.SuspendNote == nil || *s.SuspendNote != "did not pay us" {
 			t.Errorf("%+v, %v", s, err)
 		}
@@ -233,7 +250,7 @@ func TestAResellerLiftsItsOwnSuspensionsOnly(t *testing.T) {
 		w.fails(fault.ServiceSuspended, unsuspend)
 		w.fails(ErrAlreadySuspended, suspend)
 		w.fails(ErrAlreadySuspended, abuse)
-		if s, err := w.ResoldOne(t.Context(), w.db, 1, id); err != nil || *s.SuspendReason != Abuse || s.SuspendNote != nil {
+		if s, err := w.OwnedOne(t.Context(), w.db, 1, id); err != nil || *s.SuspendReason != Abuse || s.SuspendNote != nil {
 			t.Errorf("%+v, %v", s, err)
 		}
 		w.in(lift)
