@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/jackc/pgx/v5"
+
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/config"
 	"stead.dev/stead/internal/platform/db"
@@ -36,6 +38,8 @@ type Options struct {
 	Program string
 	// Clock; by default the machine's, moved by the configured offset.
 	Clock clock.Clock
+	// Tracer sees every PostgreSQL query; by default the traces' one.
+	Tracer pgx.QueryTracer
 }
 
 // core is what the server and the commands of administration have in common.
@@ -113,7 +117,10 @@ func newCore(ctx context.Context, cfg config.Config, opts Options, as role) (_ *
 		}
 		c.onClose(func(context.Context) error { return release() })
 	}
-	if c.db, err = openDB(ctx, c.cfg, c.clock, c.traces); err != nil {
+	if opts.Tracer == nil {
+		opts.Tracer = c.traces.QueryTracer()
+	}
+	if c.db, err = openDB(ctx, c.cfg, c.clock, opts.Tracer); err != nil {
 		return nil, err
 	}
 	c.onClose(func(context.Context) error { return c.db.Close() })
@@ -183,9 +190,9 @@ func openBox(cfg config.Config) (*secret.Box, error) {
 // KeyFile is where the key of stored secrets lies.
 func KeyFile(cfg config.Config) string { return filepath.Join(cfg.DataDir, "secret.key") }
 
-func openDB(ctx context.Context, cfg config.Config, c clock.Clock, t *observe.Traces) (*db.DB, error) {
+func openDB(ctx context.Context, cfg config.Config, c clock.Clock, t pgx.QueryTracer) (*db.DB, error) {
 	return db.Open(ctx, db.Config{
-		URL: cfg.DatabaseURL.Reveal(), Path: DatabaseFile(cfg), Clock: c, Tracer: t.QueryTracer(),
+		URL: cfg.DatabaseURL.Reveal(), Path: DatabaseFile(cfg), Clock: c, Tracer: t,
 	})
 }
 

@@ -52,7 +52,7 @@ var theDocument = sync.OnceValues(func() (*description, error) {
 
 // isDescribed fails the test when an answer of an operation is not what the document says: its status, and the members
 // of its JSON with their types.
-func isDescribed(t *testing.T, r answer) {
+func isDescribed(t testing.TB, r answer) {
 	t.Helper()
 	d, err := theDocument()
 	if err != nil {

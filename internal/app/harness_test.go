@@ -180,7 +180,7 @@ func (a answer) String() string {
 }
 
 // decode reads the JSON of an answer.
-func (a answer) decode(t *testing.T, v any) {
+func (a answer) decode(t testing.TB, v any) {
 	t.Helper()
 	if err := json.Unmarshal(a.body, v); err != nil {
 		t.Fatalf("%v in %s", err, a)
@@ -202,7 +202,7 @@ var noRedirect = &http.Client{
 	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 }
 
-func (a *App) do(t *testing.T, r request) answer {
+func (a *App) do(t testing.TB, r request) answer {
 	t.Helper()
 	var body io.Reader
 	if r.body != "" {
@@ -242,12 +242,12 @@ func (a *App) do(t *testing.T, r request) answer {
 	return got
 }
 
-func (a *App) get(t *testing.T, token, path string) answer {
+func (a *App) get(t testing.TB, token, path string) answer {
 	t.Helper()
 	return a.do(t, request{method: http.MethodGet, path: path, token: token})
 }
 
-func (a *App) post(t *testing.T, token, path, body string) answer {
+func (a *App) post(t testing.TB, token, path, body string) answer {
 	t.Helper()
 	return a.do(t, request{method: http.MethodPost, path: path, token: token, body: body})
 }
@@ -266,7 +266,7 @@ type client struct {
 }
 
 // application makes a public application with all scopes of third parties.
-func (a *App) application(t *testing.T, sandbox bool) client {
+func (a *App) application(t testing.TB, sandbox bool) client {
 	t.Helper()
 	c := client{id: unique("test-app-"), redirect: "http://127.0.0.1/callback"}
 	err := a.db.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error {
@@ -283,7 +283,7 @@ func (a *App) application(t *testing.T, sandbox bool) client {
 
 // token lets the account allow the application the scopes, and exchanges the
 // code at the token endpoint.
-func (a *App) token(t *testing.T, account int64, c client, scopes ...string) string {
+func (a *App) token(t testing.TB, account int64, c client, scopes ...string) string {
 	t.Helper()
 	challenge := sha256.Sum256([]byte(verifier))
 	ask, err := a.oauth.Ask(t.Context(), url.Values{
@@ -305,7 +305,7 @@ func (a *App) token(t *testing.T, account int64, c client, scopes ...string) str
 }
 
 // exchange gives back the code with which an application's visitor came, for a token.
-func (a *App) exchange(t *testing.T, c client, back *url.URL) string {
+func (a *App) exchange(t testing.TB, c client, back *url.URL) string {
 	t.Helper()
 	r := a.do(t, request{
 		method: http.MethodPost, path: "/oauth/token", contentType: "application/x-www-form-urlencoded",
@@ -342,7 +342,7 @@ type customer struct {
 }
 
 // customer makes an account with a balance and a token with every scope.
-func (a *App) customer(t *testing.T, c client, balance money.USDCents) customer {
+func (a *App) customer(t testing.TB, c client, balance money.USDCents) customer {
 	t.Helper()
 	id := a.account(t)
 	if balance > 0 {
@@ -352,7 +352,7 @@ func (a *App) customer(t *testing.T, c client, balance money.USDCents) customer 
 }
 
 // account makes an account.
-func (a *App) account(t *testing.T) int64 {
+func (a *App) account(t testing.TB) int64 {
 	t.Helper()
 	p, err := a.accounts.Create(t.Context(), account.NewAccount{
 		Email: unique("customer") + "@example.com", Name: "A Customer", Verified: true,
@@ -364,7 +364,7 @@ func (a *App) account(t *testing.T) int64 {
 }
 
 // credit gives the account money.
-func (a *App) credit(t *testing.T, id int64, amount money.USDCents) {
+func (a *App) credit(t testing.TB, id int64, amount money.USDCents) {
 	t.Helper()
 	if _, err := a.admin.Credit(t.Context(), strconv.FormatInt(id, 10), amount, "a test", "test"); err != nil {
 		t.Fatal(err)

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -30,7 +31,7 @@ const (
 // that moving money takes: two rows changed in one transaction, by as many workers through the same pool. Once
 // everybody has a wallet of their own, once all have the same one.
 func BenchmarkRenewals(b *testing.B) {
-	a := benchApp(b)
+	a := benchApp(b, nil)
 	together, ctx := a.db.NewGroup(), context.Background()
 	for _, hot := range []bool{false, true} {
 		name := "many"
@@ -68,12 +69,14 @@ func BenchmarkRenewals(b *testing.B) {
 }
 
 // benchApp is a server that does not run: nobody works the jobs meanwhile.
-func benchApp(b *testing.B) *App {
+func benchApp(b *testing.B, settings map[string]string) *App {
 	b.Helper()
-	cfg, err := config.Load(config.Input{CommandLine: map[string]string{
+	all := map[string]string{
 		"data_dir": b.TempDir(), "listen": "127.0.0.1:0", "node_listen": config.Off, "ops_listen": config.Off, "dns_listen": config.Off,
 		"panel": config.PanelSandbox, "demo": "true", "database_url": testkit.PostgresURL(b),
-	}})
+	}
+	maps.Copy(all, settings)
+	cfg, err := config.Load(config.Input{CommandLine: all})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -100,13 +103,8 @@ func benchOwned(b *testing.B, a *App, hot bool) []benchService {
 	}
 	owned := make([]benchService, benchServices)
 	err := a.db.InTx(b.Context(), func(ctx context.Context, tx *db.Tx) error {
-		for _, query := range []string{
-			`CREATE TABLE IF NOT EXISTS bench_accounts (id BIGINT PRIMARY KEY, balance BIGINT NOT NULL)`,
-			fmt.Sprintf(`INSERT INTO bench_accounts SELECT n, 1000000000 FROM generate_series(1, %d) n ON CONFLICT DO NOTHING`, 2*benchServices),
-		} {
-			if _, err := tx.Exec(ctx, query); err != nil {
-				return err
-			}
+		if err := benchAccounts(ctx, tx); err != nil {
+			return err
 		}
 		for i := range owned {
 			owned[i] = benchService{account: int64(world + i), id: int64(world + i)}
@@ -140,6 +138,15 @@ func benchOwned(b *testing.B, a *App, hot bool) []benchService {
 		b.Fatal(err)
 	}
 	return owned
+}
+
+// benchAccounts makes the rows of the bare transfer.
+func benchAccounts(ctx context.Context, tx *db.Tx) error {
+	_, err := tx.Exec(ctx, `CREATE TABLE IF NOT EXISTS bench_accounts (id BIGINT PRIMARY KEY, balance BIGINT NOT NULL)`)
+	if err == nil {
+		_, err = tx.Exec(ctx, `INSERT INTO bench_accounts SELECT n, 1000000000 FROM generate_series(1, $1) n ON CONFLICT DO NOTHING`, 2*benchServices)
+	}
+	return err
 }
 
 // benchTransfer is the bare transfer: from one of the accounts, or from the one that is hot.

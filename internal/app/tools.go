@@ -19,7 +19,6 @@ import (
 	"stead.dev/stead/internal/platform/config"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/nodelink"
-	"stead.dev/stead/internal/platform/observe"
 	"stead.dev/stead/internal/platform/schema"
 	"stead.dev/stead/internal/port/panel/remote"
 )
@@ -37,7 +36,7 @@ func Migrate(ctx context.Context, cfg config.Config) (applied []string, err erro
 		}
 		defer func() { err = errors.Join(err, release()) }()
 	}
-	d, err := openDB(ctx, cfg, clock.System(cfg.ClockOffset), &observe.Traces{})
+	d, err := openDB(ctx, cfg, clock.System(cfg.ClockOffset), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +52,7 @@ func Migrations(ctx context.Context, cfg config.Config) (all []schema.Migration,
 			return nil, errors.New("there is no database yet in " + cfg.DataDir + "; run: stead migrate")
 		}
 	}
-	d, err := openDB(ctx, cfg, clock.System(cfg.ClockOffset), &observe.Traces{})
+	d, err := openDB(ctx, cfg, clock.System(cfg.ClockOffset), nil)
 	if err != nil {
 		return nil, err
 	}
