@@ -37,7 +37,7 @@ func (c *core) buildCertificates() error {
 		Client: &http.Client{Timeout: authorityTimeout, Transport: intx.Transport{Next: network}},
 	}
 	c.certificates = certificates.New(certificates.Config{
-		DB: c.db, Clock: c.clock, Queue: c.queue, Events: c.outbox, Services: hosted{c.services}, Panels: c.panels, Box: c.box,
+		Base: c.siteBase(), Clock: c.clock, Events: c.outbox, Box: c.box,
 		Domains: hostedDomains{c.hosting}, Zones: proofs{c.dns}, DNS: &certificates.Public{Client: dnsquery.Client{Servers: c.cfg.DNSResolvers}}, Authority: authority,
 		Nameservers: c.cfg.Nameservers, Automatic: c.cfg.ACMEAutomatic, Log: c.log,
 	})

@@ -117,6 +117,11 @@ func (b balances) Balance(ctx context.Context, q db.Querier, accountID int64) (m
 // hosted are the services as the sections see them that manage what they consist of.
 type hosted struct{ *services.Service }
 
+// siteBase is what the sections of services work with.
+func (c *core) siteBase() site.Base {
+	return site.Base{DB: c.db, Queue: c.queue, Services: hosted{c.services}, Panels: c.panels}
+}
+
 // Site implements site.Services.
 func (h hosted) Site(ctx context.Context, q db.Querier, accountID, serviceID int64) (site.Site, error) {
 	found, err := h.Hosted(ctx, q, accountID, serviceID)

@@ -143,14 +143,13 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 		DB: c.db, Clock: c.clock, Queue: c.queue, Events: c.outbox, Panels: c.panels, SandboxPanel: config.PanelSandbox,
 	})
 	c.orders = orders.New(orders.Config{DB: c.db, Events: c.outbox, ReservedDomains: ownNames(c.cfg)})
+	base := c.siteBase()
 	c.hosting = sitedomains.New(sitedomains.Config{
-		DB: c.db, Clock: c.clock, Queue: c.queue, Events: c.outbox, Services: hosted{c.services}, Worlds: c.accounts, Panels: c.panels,
+		Base: base, Clock: c.clock, Events: c.outbox, Primaries: c.services, Worlds: c.accounts,
 		Resolver: intx.Resolver{Next: net.DefaultResolver}, ReservedDomains: ownNames(c.cfg),
 	})
 	c.credentials = credentials.New(credentials.Config{DB: c.db, Box: c.box, Log: c.log})
-	c.access = access.New(access.Config{
-		DB: c.db, Queue: c.queue, Services: hosted{c.services}, Panels: c.panels, Credentials: c.credentials, BaseURL: c.cfg.BaseURL,
-	})
+	c.access = access.New(access.Config{Base: base, Credentials: c.credentials, BaseURL: c.cfg.BaseURL})
 	c.dns = dns.New(dns.Config{
 		DB: c.db, Clock: c.clock, Queue: c.queue, Signals: c.hub, Services: hosted{c.services}, Domains: zoneDomains{c.hosting},
 		Resolver: intx.Resolver{Next: net.DefaultResolver}, Nameservers: c.cfg.Nameservers, Catalog: c.cfg.DNSCatalog,
@@ -165,17 +164,13 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 	if err := c.buildDevices(); err != nil {
 		return err
 	}
-	c.backups = backups.New(backups.Config{
-		DB: c.db, Clock: c.clock, Queue: c.queue, Events: c.outbox, Services: hosted{c.services}, Panels: c.panels,
-	})
-	c.databases = databases.New(databases.Config{
-		DB: c.db, Queue: c.queue, Events: c.outbox, Services: hosted{c.services}, Panels: c.panels, Secrets: c.credentials,
-	})
-	c.cron = cron.New(cron.Config{DB: c.db, Clock: c.clock, Queue: c.queue, Services: hosted{c.services}, Panels: c.panels})
-	c.php = php.New(php.Config{DB: c.db, Clock: c.clock, Queue: c.queue, Services: hosted{c.services}, Panels: c.panels})
+	c.backups = backups.New(backups.Config{Base: base, Clock: c.clock, Events: c.outbox})
+	c.databases = databases.New(databases.Config{Base: base, Events: c.outbox, Secrets: c.credentials})
+	c.cron = cron.New(cron.Config{Base: base, Clock: c.clock})
+	c.php = php.New(php.Config{Base: base, Clock: c.clock})
 	c.logs = logs.New(logs.Config{DB: c.db, Services: hosted{c.services}, Panels: c.panels, Ending: c.ending})
 	c.mail = mail.New(mail.Config{
-		DB: c.db, Clock: c.clock, Queue: c.queue, Events: c.outbox, Services: hosted{c.services}, Panels: c.panels,
+		Base: base, Clock: c.clock, Events: c.outbox,
 		Domains: mailDomains{c.hosting}, Zones: mailZones{c.dns}, Resolver: intx.Resolver{Next: net.DefaultResolver},
 	})
 	if err := c.buildDomains(ctx, as); err != nil {

@@ -88,10 +88,8 @@ func engines(t *testing.T, f func(t *testing.T, w *world)) {
 	sitetest.Engines(t, func(base sitetest.World) {
 		m := &machine{Panel: sitetest.Open(base.T, func() time.Time { return testkit.Start }, sandbox.Open), secrets: map[string]string{}}
 		w := &world{World: base, queue: sitetest.Queue(base.T, base.DB), machine: m, vault: &sitetest.Vault{}}
-		w.Service = New(Config{
-			DB: base.DB, Queue: w.queue, Services: base.Services, Credentials: w.vault, BaseURL: "https://stead.test",
-			Panels: sitetest.Panels{"it": m, "plain": m.Panel, "bare": sitetest.Bare{}},
-		})
+		w.Service = New(Config{Base: w.On(w.queue, m), Credentials: w.vault, BaseURL: "https://stead.test"})
+		w.Panels.(sitetest.Panels)["plain"] = m.Panel
 		w.Register(w.queue.Workers())
 		w.Mount(w.Operations())
 		w.add(10, owner, site.Limits{"ftp_accounts": 2})

@@ -10,7 +10,6 @@ import (
 	"stead.dev/stead/internal/hosting/site"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
-	"stead.dev/stead/internal/platform/jobs"
 	"stead.dev/stead/internal/platform/page"
 	"stead.dev/stead/internal/port/panel"
 )
@@ -28,10 +27,7 @@ const CredentialKind = "ftp"
 
 // Config is what the section works with; all is needed.
 type Config struct {
-	DB          *db.DB
-	Queue       jobs.Enqueuer
-	Services    site.Services
-	Panels      site.Panels
+	site.Base
 	Credentials Credentials
 	BaseURL     string // of the site, where the terminal is
 }

@@ -17,14 +17,13 @@ import (
 // ftp describes the FTP accounts of services.
 func (s *Service) ftp() site.Collection[ftpAccount, panel.FTP, panel.FTPAccount] {
 	return site.Collection[ftpAccount, panel.FTP, panel.FTPAccount]{
-		DB: s.DB, Queue: s.Queue, Services: s.Services, Panels: s.Panels,
+		Base:       s.Base,
 		Capability: panel.CapFTP, Limit: "ftp_accounts",
 		Job: func(t site.Target) river.JobArgs { return applyArgs{t} },
-		Table: site.Table{
-			Name: "access_ftp_accounts", Columns: "username, home, quota_mb, readonly, host, port, used_mb, last_login_at, created_at",
+		Table: site.Table[ftpAccount]{
+			Name: "access_ftp_accounts", Scan: scanFTP, Columns: "username, home, quota_mb, readonly, host, port, used_mb, last_login_at, created_at",
 			Unique: "service_id, username", Others: []string{"access_shells", "access_ssh_keys", "access_tickets"},
 		},
-		Scan:     scanFTP,
 		On:       s.kindFTP,
 		Observed: observedFTP,
 		Forget: func(ctx context.Context, tx *db.Tx, f ftpAccount) error {

@@ -15,7 +15,6 @@ import (
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
-	"stead.dev/stead/internal/platform/jobs"
 	"stead.dev/stead/internal/platform/outbox"
 	"stead.dev/stead/internal/platform/page"
 	"stead.dev/stead/internal/port/panel"
@@ -40,12 +39,9 @@ type applier interface {
 
 // Config is what the section works with; all is needed.
 type Config struct {
-	DB       *db.DB
-	Clock    clock.Clock
-	Queue    jobs.Enqueuer
-	Events   outbox.Events
-	Services site.Services
-	Panels   site.Panels
+	site.Base
+	Clock  clock.Clock
+	Events outbox.Events
 }
 
 // Needs is what the section needs of others; every field is required.

@@ -52,10 +52,7 @@ func engines(t *testing.T, f func(t *testing.T, w *world)) {
 		w.Must(err)
 		base.T.Cleanup(func() { w.Must(p.Close()) })
 		w.machine = &machine{Panel: p}
-		w.Service = New(Config{
-			DB: base.DB, Clock: base.Clock, Queue: w.queue, Events: outbox.New(base.DB, w.queue), Services: base.Services,
-			Panels: sitetest.Panels{"it": w.machine, "bare": sitetest.Bare{}},
-		})
+		w.Service = New(Config{Base: w.On(w.queue, w.machine), Clock: base.Clock, Events: outbox.New(base.DB, w.queue)})
 		w.Connect(Needs{
 			Sources: map[panel.BackupPart]Source{panel.PartDNS: w.records}, Names: NoRows{}, Settings: map[string]Source{}, Terms: terms(KeptFinal),
 		})

@@ -19,7 +19,6 @@ import (
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/domainname"
 	"stead.dev/stead/internal/platform/fault"
-	"stead.dev/stead/internal/platform/jobs"
 	"stead.dev/stead/internal/platform/outbox"
 	"stead.dev/stead/internal/platform/page"
 	"stead.dev/stead/internal/platform/secret"
@@ -56,12 +55,9 @@ func (a Authority) on() bool { return a.Directory != "" && a.Email != "" }
 
 // Config is what the section works with; all is needed but Automatic.
 type Config struct {
-	DB        *db.DB
+	site.Base
 	Clock     clock.Clock
-	Queue     jobs.Enqueuer
 	Events    outbox.Events
-	Services  site.Services
-	Panels    site.Panels
 	Box       *secret.Box
 	Domains   Domains
 	Zones     Zones

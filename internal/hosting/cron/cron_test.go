@@ -69,10 +69,7 @@ func engines(t *testing.T, f func(t *testing.T, w *world)) {
 	sitetest.Engines(t, func(base sitetest.World) {
 		w := &world{World: base, machine: &machine{Panel: sitetest.Open(base.T, base.Clock.Now, sandbox.Open)}}
 		q := sitetest.Queue(base.T, base.DB)
-		w.Service = New(Config{
-			DB: base.DB, Clock: base.Clock, Queue: q, Services: base.Services,
-			Panels: sitetest.Panels{"it": w.machine, "bare": sitetest.Bare{}},
-		})
+		w.Service = New(Config{Base: w.On(q, w.machine), Clock: base.Clock})
 		w.Register(q.Workers())
 		w.Mount(w.Operations())
 		for id, account := range map[int64]int64{10: owner, 11: stranger} {

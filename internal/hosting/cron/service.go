@@ -7,27 +7,28 @@ import (
 	"stead.dev/stead/internal/hosting/site"
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
-	"stead.dev/stead/internal/platform/jobs"
 	"stead.dev/stead/internal/platform/page"
 	"stead.dev/stead/internal/port/panel"
 )
 
 // Config is what the section works with; all is needed.
 type Config struct {
-	DB       *db.DB
-	Clock    clock.Clock
-	Queue    jobs.Enqueuer
-	Services site.Services
-	Panels   site.Panels
+	site.Base
+	Clock clock.Clock
 }
 
 // Service is the section's use cases.
-type Service struct{ Config }
-
-var _ site.Part = (*Service)(nil)
+type Service struct {
+	Config
+	site.Part
+}
 
 // New makes the section.
-func New(c Config) *Service { return &Service{Config: c} }
+func New(c Config) *Service {
+	s := &Service{Config: c}
+	s.Part = s.collection()
+	return s
+}
 
 // create adds a job to one of the account's services.
 func (s *Service) create(ctx context.Context, accountID, serviceID int64, w wish) (d described, err error) {
@@ -141,14 +142,4 @@ func (s *Service) list(ctx context.Context, accountID, serviceID int64, p page.P
 		all[i] = d
 	}
 	return all, total, nil
-}
-
-// Apply implements site.Part.
-func (s *Service) Apply(ctx context.Context, accountID, serviceID int64) error {
-	return s.collection().Apply(ctx, accountID, serviceID)
-}
-
-// Count implements site.Part.
-func (s *Service) Count(ctx context.Context, q db.Querier, serviceID int64, into map[string]int64) error {
-	return s.collection().Count(ctx, q, serviceID, into)
 }

@@ -13,14 +13,13 @@ import (
 // collection describes the cron jobs of services.
 func (s *Service) collection() site.Collection[row, panel.Cron, panel.CronJob] {
 	return site.Collection[row, panel.Cron, panel.CronJob]{
-		DB: s.DB, Queue: s.Queue, Services: s.Services, Panels: s.Panels,
+		Base:       s.Base,
 		Capability: panel.CapCron, Limit: "cron_jobs",
 		Job: func(t site.Target) river.JobArgs { return applyArgs{t} },
-		Table: site.Table{
-			Name: "cron_jobs", Columns: "expression, timezone, command, enabled, overlap, timeout_seconds, created_at",
+		Table: site.Table[row]{
+			Name: "cron_jobs", Scan: scan, Columns: "expression, timezone, command, enabled, overlap, timeout_seconds, created_at",
 			HidesRemoving: true,
 		},
-		Scan: scan,
 		On: func(_ context.Context, _ site.Site, cron panel.Cron) (site.Kind[row, panel.CronJob], error) {
 			return site.Kind[row, panel.CronJob]{
 				Wish: func(_ context.Context, r row) (panel.CronJob, error) { return r.wanted(), nil },

@@ -74,10 +74,7 @@ func engines(t *testing.T, f func(t *testing.T, w *world)) {
 			World: base, machine: &machine{Panel: sitetest.Open(base.T, base.Clock.Now, sandbox.Open)}, secrets: &sitetest.Vault{}, events: &events{},
 		}
 		q := sitetest.Queue(base.T, base.DB)
-		w.Service = New(Config{
-			DB: base.DB, Queue: q, Events: w.events, Services: base.Services, Secrets: w.secrets,
-			Panels: sitetest.Panels{"it": w.machine, "bare": sitetest.Bare{}},
-		})
+		w.Service = New(Config{Base: w.On(q, w.machine), Events: w.events, Secrets: w.secrets})
 		w.Register(q.Workers())
 		w.Mount(w.Operations())
 		f(base.T, w)

@@ -16,11 +16,10 @@ import (
 // collection describes the databases of services.
 func (s *Service) collection() site.Collection[row, panel.Databases, panel.Database] {
 	return site.Collection[row, panel.Databases, panel.Database]{
-		DB: s.DB, Queue: s.Queue, Services: s.Services, Panels: s.Panels,
+		Base:       s.Base,
 		Capability: panel.CapDatabases, Limit: "databases",
 		Job:   func(t site.Target) river.JobArgs { return applyArgs{t} },
-		Table: site.Table{Name: "databases", Columns: "name, engine, charset, created_at, activated_at"},
-		Scan:  scan,
+		Table: site.Table[row]{Name: "databases", Scan: scan, Columns: "name, engine, charset, created_at, activated_at"},
 		On:    s.kind,
 		Activated: func(ctx context.Context, tx *db.Tx, r row) error {
 			return s.Events.Emit(ctx, tx, outbox.Event{

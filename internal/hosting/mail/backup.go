@@ -38,7 +38,7 @@ func (s *Service) Import(ctx context.Context, tx *db.Tx, accountID, serviceID in
 			switch {
 			case i < 0:
 				i = len(all)
-				all = append(all, box{Item: site.Item{ID: -int64(i)}})
+				all = append(all, box{Item: site.Item{Owned: site.Owned{ID: -int64(i)}}})
 			case all[i].Status == site.Removing:
 				return fault.JobRunning.New()
 			}

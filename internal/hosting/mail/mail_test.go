@@ -130,8 +130,7 @@ func engines(t *testing.T, f func(t *testing.T, w *world)) {
 		w.dns = &dns{zones: w.zones, ptr: "mail.sandbox.invalid"}
 		w.events = outbox.New(base.DB, w.queue)
 		w.Service = New(Config{
-			DB: base.DB, Clock: base.Clock, Queue: w.queue, Events: w.events, Services: base.Services,
-			Panels:  sitetest.Panels{"it": w.machine, "bare": sitetest.Bare{}},
+			Base: w.On(w.queue, w.machine), Clock: base.Clock, Events: w.events,
 			Domains: w.domains, Zones: w.zones, Resolver: w.dns, HashCost: bcrypt.MinCost,
 		})
 		w.Mount(w.Operations())

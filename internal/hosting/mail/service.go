@@ -9,7 +9,6 @@ import (
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
-	"stead.dev/stead/internal/platform/jobs"
 	"stead.dev/stead/internal/platform/outbox"
 	"stead.dev/stead/internal/platform/page"
 	"stead.dev/stead/internal/port/panel"
@@ -23,12 +22,9 @@ type Domains interface {
 
 // Config is what the section works with; all but HashCost is needed.
 type Config struct {
-	DB       *db.DB
+	site.Base
 	Clock    clock.Clock
-	Queue    jobs.Enqueuer
 	Events   outbox.Events
-	Services site.Services
-	Panels   site.Panels
 	Domains  Domains
 	Zones    Zones
 	Resolver Resolver

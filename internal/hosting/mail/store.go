@@ -18,16 +18,15 @@ import (
 // collection describes the mailboxes of services.
 func (s *Service) collection() site.Collection[box, panel.Mail, panel.Mailbox] {
 	return site.Collection[box, panel.Mail, panel.Mailbox]{
-		DB: s.DB, Queue: s.Queue, Services: s.Services, Panels: s.Panels,
+		Base:       s.Base,
 		Capability: panel.CapMail, Limit: "mailboxes",
 		Job: func(t site.Target) river.JobArgs { return applyArgs{t} },
-		Table: site.Table{
-			Name: "mail_boxes", Order: "address", Others: []string{"mail_domains", "mail_services"},
+		Table: site.Table[box]{
+			Name: "mail_boxes", Scan: scan, Order: "address", Others: []string{"mail_domains", "mail_services"},
 			Columns: `address, password_hash, quota_mb, aliases, forward_to, keep_copy, catch_all,
 				reply_enabled, reply_subject, reply_body, reply_from, reply_until, imap, pop3, smtp_out, send_limit, suspended,
 				told_suspended, used_bytes, messages, last_login_at, measured_at, is_full, created_at, activated_at`,
 		},
-		Scan:      scan,
 		On:        s.kind,
 		Keys:      map[panel.Kind]*fault.Def{panel.ErrInvalid: errAddress},
 		Activated: func(ctx context.Context, tx *db.Tx, b box) error { return s.emit(ctx, tx, "mailbox.created", b) },

@@ -55,10 +55,7 @@ func engines(t *testing.T, f func(t *testing.T, w *world)) {
 	t.Helper()
 	sitetest.Engines(t, func(base sitetest.World) {
 		w := &world{World: base, machine: &machine{Panel: sitetest.Open(base.T, base.Clock.Now, sandbox.Open)}, queue: sitetest.Queue(base.T, base.DB)}
-		w.Service = New(Config{
-			DB: base.DB, Clock: base.Clock, Queue: w.queue, Services: base.Services,
-			Panels: sitetest.Panels{"it": w.machine, "bare": sitetest.Bare{}},
-		})
+		w.Service = New(Config{Base: w.On(w.queue, w.machine), Clock: base.Clock})
 		w.Register(w.queue.Workers())
 		w.Mount(w.Operations())
 		w.Sell(w.machine, site.Site{ServiceID: service, AccountID: owner, Limits: site.Limits{"memory_mb": 512}})

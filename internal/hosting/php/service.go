@@ -8,26 +8,27 @@ import (
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
-	"stead.dev/stead/internal/platform/jobs"
 	"stead.dev/stead/internal/port/panel"
 )
 
 // Config is what the section works with; all is needed.
 type Config struct {
-	DB       *db.DB
-	Clock    clock.Clock
-	Queue    jobs.Enqueuer
-	Services site.Services
-	Panels   site.Panels
+	site.Base
+	Clock clock.Clock
 }
 
 // Service is the section's use cases.
-type Service struct{ Config }
-
-var _ site.Part = (*Service)(nil)
+type Service struct {
+	Config
+	site.Part
+}
 
 // New makes the section.
-func New(c Config) *Service { return &Service{c} }
+func New(c Config) *Service {
+	s := &Service{Config: c}
+	s.Part = s.collection()
+	return s
+}
 
 // view is a service's PHP as it is shown: what should be, and what there is to choose from.
 type view struct {
@@ -150,14 +151,6 @@ func (s *Service) update(ctx context.Context, accountID, serviceID int64, c chan
 	})
 	return v, err
 }
-
-// Apply implements site.Part.
-func (s *Service) Apply(ctx context.Context, accountID, serviceID int64) error {
-	return s.collection().Apply(ctx, accountID, serviceID)
-}
-
-// Count implements site.Part: plans count nothing of PHP.
-func (s *Service) Count(context.Context, db.Querier, int64, map[string]int64) error { return nil }
 
 // kind is how the settings of a service follow.
 func (s *Service) kind(_ context.Context, on site.Site, php panel.PHP) (site.Kind[row, panel.PHPSettings], error) {

@@ -16,11 +16,10 @@ import (
 // collection describes the settings of services: one row, or none where nothing was set.
 func (s *Service) collection() site.Collection[row, panel.PHP, panel.PHPSettings] {
 	return site.Collection[row, panel.PHP, panel.PHPSettings]{
-		DB: s.DB, Queue: s.Queue, Services: s.Services, Panels: s.Panels,
+		Base:       s.Base,
 		Capability: panel.CapPHP,
 		Job:        func(t site.Target) river.JobArgs { return applyArgs{t} },
-		Table:      site.Table{Name: "php_settings", Key: "service_id", Columns: "version, options, extensions"},
-		Scan:       scan,
+		Table:      site.Table[row]{Name: "php_settings", Scan: scan, Key: "service_id", Columns: "version, options, extensions"},
 		On:         s.kind,
 		Keys:       map[panel.Kind]*fault.Def{panel.ErrUnsupported: ErrVersion, panel.ErrInvalid: ErrRange},
 	}
@@ -39,7 +38,7 @@ func scan(s db.Row) (r row, err error) {
 func (s *Service) of(ctx context.Context, q db.Querier, accountID, serviceID int64) (row, error) {
 	r, err := s.collection().Get(ctx, q, accountID, serviceID, serviceID)
 	if errors.Is(err, fault.NotFound) {
-		return row{Item: site.Item{ServiceID: serviceID, AccountID: accountID, Status: site.Active}}, nil
+		return row{Item: site.Item{Owned: site.Owned{ServiceID: serviceID, AccountID: accountID}, Status: site.Active}}, nil
 	}
 	return r, err
 }

@@ -15,6 +15,14 @@ import (
 	"stead.dev/stead/internal/port/panel"
 )
 
+// Base is what the sections of services work with; all is needed.
+type Base struct {
+	DB       *db.DB
+	Queue    jobs.Enqueuer
+	Services Services
+	Panels   Panels
+}
+
 // Target names the service that a job is about. The arguments of a section's job embed it and add their kind.
 type Target struct {
 	AccountID int64 `json:"account_id"`
@@ -36,21 +44,15 @@ type Target struct {
 //     rows are.
 //   - Locks are taken in one order: the service first, then its rows. What Apply writes needs no lock of the service.
 type Collection[R Row, C, P any] struct {
-	DB       *db.DB
-	Queue    jobs.Enqueuer
-	Services Services
-	Panels   Panels
+	Base
+	Table[R]
 
 	Capability panel.Capability // which C is
 	Limit      string           // of a plan, how many a service may have; empty where plans do not count
 	// Job returns the arguments of the job that calls Apply.
 	Job func(Target) river.JobArgs
 
-	Table Table
-	// Scan reads a row: the columns of Item (Item.Fields), then those of Table.Columns.
-	Scan func(db.Row) (R, error)
-
-	// On describes how a service's panel is made to follow: all of a Kind but Ref, Rows, Head and Note.
+	// On describes how a service's panel is made to follow: all of a Kind but Ref, Head and Note. Rows are all rows of the service unless it says others.
 	On func(ctx context.Context, on Site, c C) (Kind[R, P], error)
 	// Keys are the error keys of what the panel refuses for good, where they are others than FailureKey's. It may be nil.
 	Keys map[panel.Kind]*fault.Def
@@ -169,7 +171,7 @@ func (c Collection[R, C, P]) Import(ctx context.Context, tx *db.Tx, accountID, s
 	f func(on Site, rows []R) error,
 ) error {
 	if err := json.Unmarshal(document, wanted); err != nil {
-		return fmt.Errorf("%s: document of a backup: %w", c.Table.Name, err)
+		return fmt.Errorf("%s: document of a backup: %w", c.Name, err)
 	}
 	on, err := c.Services.LockSite(ctx, tx, accountID, serviceID)
 	if err != nil {
@@ -209,7 +211,9 @@ func (c Collection[R, C, P]) Follow(ctx context.Context, on Site) error {
 // kind completes what the section says of a service's panel.
 func (c Collection[R, C, P]) kind(k Kind[R, P], on Site) Kind[R, P] {
 	k.Ref = on.Ref
-	k.Rows = func(ctx context.Context, q db.Querier) ([]R, error) { return c.OfService(ctx, q, on.ServiceID) }
+	if k.Rows == nil {
+		k.Rows = func(ctx context.Context, q db.Querier) ([]R, error) { return c.OfService(ctx, q, on.ServiceID) }
+	}
 	k.Head = func(r R) Head {
 		i := r.AsItem()
 		return Head{ID: i.ID, Revision: i.Revision, Name: r.PanelName(), Status: i.Status}
@@ -226,7 +230,7 @@ func (c Collection[R, C, P]) note(ctx context.Context, tx *db.Tx, r R, o Outcome
 	case o.Err != nil:
 		return c.failed(ctx, tx, r.AsItem(), c.failureKey(o.Err))
 	case o.Status != Active:
-		changed, err := wrote(ctx, tx, `UPDATE `+c.Table.Name+` SET status = $1, failure_key = NULL WHERE `+c.Table.key()+` = $2 AND revision = $3`,
+		changed, err := wrote(ctx, tx, `UPDATE `+c.Name+` SET status = $1, failure_key = NULL WHERE `+c.key()+` = $2 AND revision = $3`,
 			Active, o.ID, o.Revision)
 		if err != nil || !changed {
 			return err
@@ -246,7 +250,7 @@ func (c Collection[R, C, P]) activated(ctx context.Context, tx *db.Tx, r R) erro
 	if c.Activated == nil {
 		return nil
 	}
-	first, err := wrote(ctx, tx, `UPDATE `+c.Table.Name+` SET activated_at = $1 WHERE `+c.Table.key()+` = $2 AND activated_at IS NULL`, tx.Now, r.AsItem().ID)
+	first, err := wrote(ctx, tx, `UPDATE `+c.Name+` SET activated_at = $1 WHERE `+c.key()+` = $2 AND activated_at IS NULL`, tx.Now, r.AsItem().ID)
 	if err != nil || !first {
 		return err
 	}
@@ -258,7 +262,7 @@ func (c Collection[R, C, P]) failed(ctx context.Context, tx *db.Tx, i Item, key 
 	if i.FailureKey != nil && *i.FailureKey == key {
 		return nil
 	}
-	_, err := wrote(ctx, tx, `UPDATE `+c.Table.Name+` SET status = $1, failure_key = $2 WHERE `+c.Table.key()+` = $3 AND revision = $4`,
+	_, err := wrote(ctx, tx, `UPDATE `+c.Name+` SET status = $1, failure_key = $2 WHERE `+c.key()+` = $3 AND revision = $4`,
 		Failed, key, i.ID, i.Revision)
 	return err
 }
@@ -274,7 +278,7 @@ func (c Collection[R, C, P]) failureKey(err error) string {
 // removed ends the row of a thing that the panel no longer has.
 func (c Collection[R, C, P]) removed(ctx context.Context, tx *db.Tx, r R) error {
 	i := r.AsItem()
-	gone, err := wrote(ctx, tx, `DELETE FROM `+c.Table.Name+` WHERE `+c.Table.key()+` = $1 AND revision = $2 AND status = $3`, i.ID, i.Revision, Removing)
+	gone, err := wrote(ctx, tx, `DELETE FROM `+c.Name+` WHERE `+c.key()+` = $1 AND revision = $2 AND status = $3`, i.ID, i.Revision, Removing)
 	if err != nil || !gone {
 		return err
 	}
@@ -302,7 +306,7 @@ func (c Collection[R, C, P]) End(ctx context.Context, tx *db.Tx, serviceID int64
 			}
 		}
 	}
-	for _, table := range append([]string{c.Table.Name}, c.Table.Others...) {
+	for _, table := range append([]string{c.Name}, c.Others...) {
 		if _, err := tx.Exec(ctx, `DELETE FROM `+table+` WHERE service_id = $1`, serviceID); err != nil {
 			return err
 		}

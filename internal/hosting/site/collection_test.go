@@ -86,14 +86,18 @@ func newStall(t *testing.T, d *db.DB) *stall {
 	services.Add(t, site.Site{ServiceID: 9, AccountID: 1, Panel: "it", Ref: "9", Status: "terminated"})
 	s := &stall{panel: &fakePanel{things: map[string]int{}}}
 	s.Collection = site.Collection[good, shelves, thing]{
-		DB: d, Queue: enqueuer{s}, Services: services,
-		Panels:     sitetest.Panels{"it": shelfPanel{s.panel.kind(7, nil)}, "bare": sitetest.Bare{}},
+		Base: site.Base{
+			DB: d, Queue: enqueuer{s}, Services: services,
+			Panels: sitetest.Panels{"it": shelfPanel{s.panel.kind(7, nil)}, "bare": sitetest.Bare{}},
+		},
 		Capability: "things", Limit: "goods",
-		Job:   func(t site.Target) river.JobArgs { return goodsArgs{t} },
-		Table: site.Table{Name: "test_goods", Columns: "name, size", Others: []string{"test_more"}},
-		Scan: func(row db.Row) (g good, err error) {
-			err = row.Scan(g.Fields(&g.name, &g.size)...)
-			return g, err
+		Job: func(t site.Target) river.JobArgs { return goodsArgs{t} },
+		Table: site.Table[good]{
+			Name: "test_goods", Columns: "name, size", Others: []string{"test_more"},
+			Scan: func(row db.Row) (g good, err error) {
+				err = row.Scan(g.Fields(&g.name, &g.size)...)
+				return g, err
+			},
 		},
 		On: func(_ context.Context, _ site.Site, p shelves) (site.Kind[good, thing], error) {
 			return site.Kind[good, thing]{

@@ -62,6 +62,8 @@ type Kind[R, P any] struct {
 	// the former main one.
 	Main func(R) bool
 	Last func(P) bool
+	// AllBeforeLast keeps the things of Last until the panel has all rows as they should be.
+	AllBeforeLast bool
 	// AtOnce is how many are set at a time, where they are more than a few; one after the other when it is zero. What a
 	// panel does for all that wait together, such as having its web server read the sites anew, it then does once for many.
 	AtOnce int
@@ -181,7 +183,7 @@ func (k Kind[R, P]) follow(ctx context.Context, d *db.DB) ([]R, []Outcome[P], er
 	// What goes makes room for what comes.
 	err = p.remove(ctx, func(t P) bool { return k.Last == nil || !k.Last(t) })
 	p.set(ctx)
-	if k.Last != nil {
+	if k.Last != nil && (!k.AllBeforeLast || p.complete()) {
 		err = errors.Join(err, p.remove(ctx, func(P) bool { return true }))
 	}
 	for i, r := range rows {
@@ -207,6 +209,11 @@ func (p *pass[R, P]) remove(ctx context.Context, which func(P) bool) (failed err
 		delete(p.on, name)
 	}
 	return failed
+}
+
+// complete tells that the panel has all that rows want.
+func (p *pass[R, P]) complete() bool {
+	return errors.Join(p.failed...) == nil && !slices.ContainsFunc(p.outcomes, func(o Outcome[P]) bool { return o.Err != nil })
 }
 
 // few things are set one after the other, in their order: it takes little longer.

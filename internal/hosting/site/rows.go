@@ -14,20 +14,28 @@ import (
 	"stead.dev/stead/internal/platform/page"
 )
 
-// Item is what the rows of all collections have. Rows embed it.
+// Owned says whose a row is. Rows of a Table embed it.
+type Owned struct{ ID, AccountID, ServiceID int64 }
+
+// Item is what the rows of all collections have. They embed it.
 type Item struct {
-	ID, AccountID, ServiceID int64
-	Status                   Status
-	FailureKey               *string // an error key; nil unless the row is Failed
-	Revision                 int64   // rises with each change of what should be
+	Owned
+	Status     Status
+	FailureKey *string // an error key; nil unless the row is Failed
+	Revision   int64   // rises with each change of what should be
 }
 
 // AsItem implements Row, for the rows that embed an Item.
 func (i Item) AsItem() Item { return i }
 
+// Fields are where a row is scanned to: the columns of Owned, and more.
+func (o *Owned) Fields(more ...any) []any {
+	return append([]any{&o.ID, &o.AccountID, &o.ServiceID}, more...)
+}
+
 // Fields are where a row is scanned to: the columns of Item, and more.
 func (i *Item) Fields(more ...any) []any {
-	return append([]any{&i.ID, &i.AccountID, &i.ServiceID, &i.Status, &i.FailureKey, &i.Revision}, more...)
+	return i.Owned.Fields(append([]any{&i.Status, &i.FailureKey, &i.Revision}, more...)...)
 }
 
 // Row is a row of a collection. It embeds an Item.
@@ -36,32 +44,41 @@ type Row interface {
 	PanelName() string // on the panel, unique within the service
 }
 
-// Table is where the rows of a collection are. It has the columns of Item and created_at.
-type Table struct {
+// Table holds rows R of services. It has the columns of Item, or of Owned when no panel follows it.
+type Table[R any] struct {
 	Name    string
-	Key     string // the column of Item.ID; "id" when empty
-	Columns string // those besides Item's, by commas
-	Order   string // of rows; by the key when empty
-	Unique  string // columns of which no two rows have the same; Insert answers fault.AlreadyExists then
-	// HidesRemoving: what is on its way out has gone already for whoever asks for a row or a page.
+	Key     string // the column of Owned.ID; "id" when empty
+	Columns string // those besides Item's or Owned's, by commas
+	// Plain tables have no status, failure_key and revision: no panel follows their rows.
+	Plain     bool
+	Order     string // of rows; by the key when empty
+	ListOrder string // of pages, where it is another
+	Unique    string // columns of which no two rows have the same; Insert answers fault.AlreadyExists then
+	// HidesRemoving leaves rows that are Removing out of what Get and List read.
 	HidesRemoving bool
 	Others        []string // the section's other tables whose rows of a service go when the service has ended
+
+	// Scan reads a row: by Fields of Item or Owned the columns that these have, then those of Columns.
+	Scan func(db.Row) (R, error)
 }
 
-func (t Table) key() string { return cmp.Or(t.Key, "id") }
+func (t Table[R]) key() string { return cmp.Or(t.Key, "id") }
 
-func (t Table) order() string { return " ORDER BY " + cmp.Or(t.Order, t.key()) }
+func (t Table[R]) order() string { return " ORDER BY " + cmp.Or(t.Order, t.key()) }
 
-func (t Table) selected() string {
-	columns := t.key() + ", account_id, service_id, status, failure_key, revision"
+func (t Table[R]) selected() string {
+	columns := t.key() + ", account_id, service_id"
+	if !t.Plain {
+		columns += ", status, failure_key, revision"
+	}
 	if t.Columns != "" {
 		columns += ", " + t.Columns
 	}
 	return "SELECT " + columns
 }
 
-// own is the condition for rows of an account's service that are shown; its parameters are $1 and $2.
-func (t Table) own() string {
+// own is the condition for rows of an account's service that Get and List read; its parameters are $1 and $2.
+func (t Table[R]) own() string {
 	where := " FROM " + t.Name + " WHERE service_id = $1 AND account_id = $2"
 	if t.HidesRemoving {
 		where += " AND status <> 'removing'"
@@ -81,24 +98,40 @@ func (v Values) assigned(first int) (columns, parameters []string, values []any)
 	return columns, parameters, values
 }
 
+func (t Table[R]) pageOrder() string {
+	if t.ListOrder != "" {
+		return " ORDER BY " + t.ListOrder
+	}
+	return t.order()
+}
+
 // List reads one page of the rows of an account's service.
-func (c Collection[R, C, P]) List(ctx context.Context, q db.Querier, accountID, serviceID int64, p page.Params) (rows []R, total int, err error) {
-	if err := q.QueryRow(ctx, `SELECT count(*)`+c.Table.own(), serviceID, accountID).Scan(&total); err != nil {
+func (t Table[R]) List(ctx context.Context, q db.Querier, accountID, serviceID int64, p page.Params) (rows []R, total int, err error) {
+	if err := q.QueryRow(ctx, `SELECT count(*)`+t.own(), serviceID, accountID).Scan(&total); err != nil {
 		return nil, 0, err
 	}
-	rows, err = db.Collect(ctx, q, c.Scan, c.Table.selected()+c.Table.own()+c.Table.order()+` LIMIT $3 OFFSET $4`,
+	rows, err = db.Collect(ctx, q, t.Scan, t.selected()+t.own()+t.pageOrder()+` LIMIT $3 OFFSET $4`,
 		serviceID, accountID, p.Limit(), p.Offset())
 	return rows, total, err
 }
 
 // OfService reads all rows of a service.
-func (c Collection[R, C, P]) OfService(ctx context.Context, q db.Querier, serviceID int64) ([]R, error) {
-	return db.Collect(ctx, q, c.Scan, c.Table.selected()+` FROM `+c.Table.Name+` WHERE service_id = $1`+c.Table.order(), serviceID)
+func (t Table[R]) OfService(ctx context.Context, q db.Querier, serviceID int64) ([]R, error) {
+	return db.Collect(ctx, q, t.Scan, t.selected()+` FROM `+t.Name+` WHERE service_id = $1`+t.order(), serviceID)
 }
 
 // Get reads a row of the account's service.
-func (c Collection[R, C, P]) Get(ctx context.Context, q db.Querier, accountID, serviceID, id int64) (R, error) {
-	r, err := c.Scan(q.QueryRow(ctx, c.Table.selected()+c.Table.own()+` AND `+c.Table.key()+` = $3`, serviceID, accountID, id))
+func (t Table[R]) Get(ctx context.Context, q db.Querier, accountID, serviceID, id int64) (R, error) {
+	return Found(t.Scan(q.QueryRow(ctx, t.selected()+t.own()+` AND `+t.key()+` = $3`, serviceID, accountID, id)))
+}
+
+// Find reads a row, whose ever it is: for jobs.
+func (t Table[R]) Find(ctx context.Context, q db.Querier, id int64) (R, error) {
+	return Found(t.Scan(q.QueryRow(ctx, t.selected()+` FROM `+t.Name+` WHERE `+t.key()+` = $1`, id)))
+}
+
+// Found answers a row that was read, or fault.NotFound where there is none.
+func Found[R any](r R, err error) (R, error) {
 	if errors.Is(err, db.ErrNoRows) {
 		return r, fault.NotFound.New()
 	}
@@ -106,25 +139,48 @@ func (c Collection[R, C, P]) Get(ctx context.Context, q db.Querier, accountID, s
 }
 
 // count is how many rows of a service are not on their way out.
-func (c Collection[R, C, P]) count(ctx context.Context, q db.Querier, serviceID int64) (n int64, err error) {
-	err = q.QueryRow(ctx, `SELECT count(*) FROM `+c.Table.Name+` WHERE service_id = $1 AND status <> 'removing'`, serviceID).Scan(&n)
+func (t Table[R]) count(ctx context.Context, q db.Querier, serviceID int64) (n int64, err error) {
+	err = q.QueryRow(ctx, `SELECT count(*) FROM `+t.Name+` WHERE service_id = $1 AND status <> 'removing'`, serviceID).Scan(&n)
 	return n, err
 }
 
-// Insert adds a row of a service that is locked; the panel has to follow (Enqueue).
-func (c Collection[R, C, P]) Insert(ctx context.Context, tx *db.Tx, accountID, serviceID int64, v Values) (id int64, err error) {
-	const first = 5
+// Insert adds a row of a service that is locked.
+func (t Table[R]) Insert(ctx context.Context, tx *db.Tx, accountID, serviceID int64, v Values) (id int64, err error) {
+	const first = 4
 	columns, parameters, values := v.assigned(first)
-	query := `INSERT INTO ` + c.Table.Name + ` (account_id, service_id, status, created_at, ` + strings.Join(columns, ", ") +
-		`) VALUES ($1, $2, $3, $4, ` + strings.Join(parameters, ", ") + `)`
-	if c.Table.Unique != "" {
-		query += ` ON CONFLICT (` + c.Table.Unique + `) DO NOTHING`
+	query := `INSERT INTO ` + t.Name + ` (account_id, service_id, created_at, ` + strings.Join(columns, ", ") +
+		`) VALUES ($1, $2, $3, ` + strings.Join(parameters, ", ") + `)`
+	if t.Unique != "" {
+		query += ` ON CONFLICT (` + t.Unique + `) DO NOTHING`
 	}
-	err = tx.QueryRow(ctx, query+` RETURNING `+c.Table.key(), append([]any{accountID, serviceID, Pending, tx.Now}, values...)...).Scan(&id)
+	err = tx.QueryRow(ctx, query+` RETURNING `+t.key(), append([]any{accountID, serviceID, tx.Now}, values...)...).Scan(&id)
 	if errors.Is(err, db.ErrNoRows) {
 		return 0, fault.AlreadyExists.New()
 	}
 	return id, err
+}
+
+// Set writes columns of a row.
+func (t Table[R]) Set(ctx context.Context, tx *db.Tx, id int64, v Values) error {
+	columns, parameters, values := v.assigned(2)
+	for i, parameter := range parameters {
+		columns[i] += " = " + parameter
+	}
+	_, err := tx.Exec(ctx, `UPDATE `+t.Name+` SET `+strings.Join(columns, ", ")+` WHERE `+t.key()+` = $1`, append([]any{id}, values...)...)
+	return err
+}
+
+// Delete deletes a row.
+func (t Table[R]) Delete(ctx context.Context, tx *db.Tx, id int64) error {
+	_, err := tx.Exec(ctx, `DELETE FROM `+t.Name+` WHERE `+t.key()+` = $1`, id)
+	return err
+}
+
+// Insert adds a row of a service that is locked; the panel has to follow (Enqueue).
+func (c Collection[R, C, P]) Insert(ctx context.Context, tx *db.Tx, accountID, serviceID int64, v Values) (id int64, err error) {
+	v = maps.Clone(v)
+	v["status"] = Pending
+	return c.Table.Insert(ctx, tx, accountID, serviceID, v)
 }
 
 // Update writes what should be of a row of a service that is locked; the panel has to follow (Enqueue).
@@ -140,11 +196,11 @@ func (c Collection[R, C, P]) SetRemoving(ctx context.Context, tx *db.Tx, id int6
 func (c Collection[R, C, P]) set(ctx context.Context, tx *db.Tx, id int64, status Status, v Values) error {
 	const first = 3
 	columns, parameters, values := v.assigned(first)
-	query := `UPDATE ` + c.Table.Name + ` SET status = $1, failure_key = NULL, revision = revision + 1`
+	query := `UPDATE ` + c.Name + ` SET status = $1, failure_key = NULL, revision = revision + 1`
 	for i := range columns {
 		query += ", " + columns[i] + " = " + parameters[i]
 	}
-	_, err := tx.Exec(ctx, query+` WHERE `+c.Table.key()+` = $2`, append([]any{status, id}, values...)...)
+	_, err := tx.Exec(ctx, query+` WHERE `+c.key()+` = $2`, append([]any{status, id}, values...)...)
 	return err
 }
 

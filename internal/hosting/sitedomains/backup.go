@@ -35,7 +35,7 @@ func (s *Service) Import(ctx context.Context, tx *db.Tx, accountID, serviceID in
 	c := s.collection()
 	return c.Import(ctx, tx, accountID, serviceID, document, &wanted, func(_ site.Site, rows []domain) error {
 		for _, k := range wanted {
-			d := domain{Item: site.Item{AccountID: accountID, ServiceID: serviceID}, name: k.Name, kind: k.Kind, documentRoot: k.DocumentRoot}
+			d := domain{Item: site.Item{Owned: site.Owned{AccountID: accountID, ServiceID: serviceID}}, name: k.Name, kind: k.Kind, documentRoot: k.DocumentRoot}
 			if i := slices.IndexFunc(rows, func(r domain) bool { return r.name == k.Name }); i >= 0 {
 				d = rows[i]
 			} else if k.Kind == Primary {

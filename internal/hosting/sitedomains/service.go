@@ -9,27 +9,23 @@ import (
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/domainname"
 	"stead.dev/stead/internal/platform/fault"
-	"stead.dev/stead/internal/platform/jobs"
 	"stead.dev/stead/internal/platform/outbox"
 )
 
-// Services finds services and keeps by which domain they are known.
-type Services interface {
-	site.Services
+// Primaries keeps the primary domains, by which services are known.
+type Primaries interface {
 	// SetDomain makes the service known by another domain.
 	SetDomain(ctx context.Context, tx *db.Tx, serviceID int64, domain string) error
 }
 
 // Config is what the section works with; all but ReservedDomains is needed.
 type Config struct {
-	DB       *db.DB
-	Clock    clock.Clock
-	Queue    jobs.Enqueuer
-	Events   outbox.Events
-	Services Services
-	Worlds   site.Worlds
-	Panels   site.Panels
-	Resolver Resolver
+	site.Base
+	Clock     clock.Clock
+	Events    outbox.Events
+	Primaries Primaries
+	Worlds    site.Worlds
+	Resolver  Resolver
 	// ReservedDomains are the operator's own names, lower-case ASCII. Nobody can
 	// add them or what is below them.
 	ReservedDomains []string
@@ -85,7 +81,7 @@ func (s *Service) Claim(ctx context.Context, tx *db.Tx, accountID, serviceID int
 	}
 	root := firstRoot
 	_, err = s.insert(ctx, tx, domain{
-		Item: site.Item{AccountID: accountID, ServiceID: serviceID}, name: name, kind: Primary, documentRoot: &root,
+		Item: site.Item{Owned: site.Owned{AccountID: accountID, ServiceID: serviceID}}, name: name, kind: Primary, documentRoot: &root,
 	})
 	return err
 }
@@ -245,7 +241,7 @@ func (s *Service) promote(ctx context.Context, tx *db.Tx, on site.Site, all []do
 	if err := s.collection().Update(ctx, tx, former.ID, former.values()); err != nil {
 		return d, err
 	}
-	return d, s.Services.SetDomain(ctx, tx, on.ServiceID, d.name)
+	return d, s.Primaries.SetDomain(ctx, tx, on.ServiceID, d.name)
 }
 
 // remove lets a domain of one of the account's services go.

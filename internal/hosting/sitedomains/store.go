@@ -19,16 +19,15 @@ import (
 // collection describes the domains of services. Plans limit them by kind: see counts.
 func (s *Service) collection() site.Collection[domain, panel.Sites, panel.Domain] {
 	return site.Collection[domain, panel.Sites, panel.Domain]{
-		DB: s.DB, Queue: s.Queue, Services: s.Services, Panels: s.Panels,
+		Base:       s.Base,
 		Capability: panel.CapSites,
 		Job:        func(t site.Target) river.JobArgs { return applyArgs{t} },
-		Table: site.Table{
-			Name: "hosting_domains", Unique: "name, sandbox", Others: []string{"hosting_usage"},
+		Table: site.Table[domain]{
+			Name: "hosting_domains", Scan: scan, Unique: "name, sandbox", Others: []string{"hosting_usage"},
 			Columns: `name, kind, document_root, redirect_to, force_https, tls, created_at, activated_at, dns_known, dns_found, dns_checked_at,
 				COALESCE((SELECT p.document_root FROM hosting_domains p WHERE p.service_id = hosting_domains.service_id AND p.kind = 'primary'), '')`,
 			Order: `CASE WHEN kind = 'primary' THEN 0 ELSE 1 END, id`, // the primary one first
 		},
-		Scan:      scan,
 		On:        kind,
 		Keys:      map[panel.Kind]*fault.Def{panel.ErrExists: fault.DomainUnavailable, panel.ErrInvalid: fault.DomainInvalid},
 		Activated: func(ctx context.Context, tx *db.Tx, d domain) error { return s.emit(ctx, tx, "site_domain.added", d) },

@@ -43,8 +43,8 @@ func newWorld(base sitetest.World, p fullPanel) *world {
 	q := sitetest.Queue(base.T, base.DB)
 	w := &world{World: base, queue: q, events: outbox.New(base.DB, q), machine: &machine{fullPanel: p}, dns: &dns{}}
 	w.Service = New(Config{
-		DB: base.DB, Clock: base.Clock, Queue: q, Events: w.events, Services: base.Services, Worlds: base.Services, Resolver: w.dns,
-		Panels: sitetest.Panels{"it": w.machine, "bare": sitetest.Bare{}}, ReservedDomains: []string{"stead.test"},
+		Base: w.On(q, w.machine), Clock: base.Clock, Events: w.events, Primaries: base.Services, Worlds: base.Services, Resolver: w.dns,
+		ReservedDomains: []string{"stead.test"},
 	})
 	w.Connect(Needs{Parts: []site.Part{}})
 	w.Register(q.Workers())

@@ -10,8 +10,9 @@ import (
 // map or a channel that is nil, an element of a list or a map of such, and a list of such that is nil. Values of
 // other kinds, such as texts, numbers and lists of them, may be empty. needs are structs.
 //
-// An interface that holds a struct, such as an adapter around another section, is looked into. What a pointer points to,
-// and fields that are structs themselves, are not: these are settings, of which each section knows what may be empty.
+// An interface that holds a struct, such as an adapter around another section, is looked into. An embedded
+// struct is too. What a pointer points to, and other fields that are structs, are not: these are settings, of which each
+// section knows what may be empty.
 func Complete(needs ...any) error {
 	var errs []error
 	for _, n := range needs {
@@ -33,7 +34,7 @@ func missing(v reflect.Value, at string) (errs []error) {
 		}
 	case reflect.Struct:
 		for field, value := range v.Fields() {
-			if value.Kind() != reflect.Struct { // a struct is settings
+			if value.Kind() != reflect.Struct || field.Anonymous { // a struct that is not embedded is settings
 				errs = append(errs, missing(value, at+"."+field.Name)...)
 			}
 		}

@@ -17,7 +17,10 @@ type nobody struct{}
 
 func (nobody) ask() {}
 
+type shared struct{ Shared asked }
+
 type needs struct {
+	shared
 	One   asked
 	Func  func()
 	Many  []asked
@@ -30,7 +33,7 @@ type needs struct {
 }
 
 func full() needs {
-	return needs{One: somebody{new(int)}, Func: func() {}, Many: []asked{}, Named: map[string]asked{}}
+	return needs{shared: shared{somebody{new(int)}}, One: somebody{new(int)}, Func: func() {}, Many: []asked{}, Named: map[string]asked{}}
 }
 
 func TestCompleteNamesWhatIsNotSet(t *testing.T) {
@@ -38,13 +41,14 @@ func TestCompleteNamesWhatIsNotSet(t *testing.T) {
 		t.Error(err)
 	}
 	for want, change := range map[string]func(*needs){
-		"needs.One ":        func(n *needs) { n.One = nil },
-		"needs.One.inner ":  func(n *needs) { n.One = somebody{} },
-		"needs.Func ":       func(n *needs) { n.Func = nil },
-		"needs.Many ":       func(n *needs) { n.Many = nil },
-		"needs.Many[1] ":    func(n *needs) { n.Many = []asked{nobody{}, nil} },
-		"needs.Named ":      func(n *needs) { n.Named = nil },
-		"needs.Named[dns] ": func(n *needs) { n.Named = map[string]asked{"dns": nil} },
+		"needs.One ":           func(n *needs) { n.One = nil },
+		"needs.shared.Shared ": func(n *needs) { n.Shared = nil },
+		"needs.One.inner ":     func(n *needs) { n.One = somebody{} },
+		"needs.Func ":          func(n *needs) { n.Func = nil },
+		"needs.Many ":          func(n *needs) { n.Many = nil },
+		"needs.Many[1] ":       func(n *needs) { n.Many = []asked{nobody{}, nil} },
+		"needs.Named ":         func(n *needs) { n.Named = nil },
+		"needs.Named[dns] ":    func(n *needs) { n.Named = map[string]asked{"dns": nil} },
 	} {
 		n := full()
 		change(&n)

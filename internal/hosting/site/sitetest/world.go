@@ -58,6 +58,11 @@ func (w *World) Mount(operations []api.Route, further ...apitest.Tokens) {
 	w.Edge = NewEdge(w.T, w.DB, w.Clock, operations, further...)
 }
 
+// On is what a section of the world works with: a queue, the panel "it", and the panel "bare", which can do nothing.
+func (w *World) On(q jobs.Enqueuer, it panel.Panel) site.Base {
+	return site.Base{DB: w.DB, Queue: q, Services: w.Services, Panels: Panels{"it": it, "bare": Bare{}}}
+}
+
 // Must fails the test when there is an error.
 func (w *World) Must(err error) {
 	w.T.Helper()
