@@ -287,7 +287,7 @@ func TestThePanelRefuses(t *testing.T) {
 		if got := list[ftpShown](w, "/10/ftp")[0]; got.Status != "failed" || got.FailureKey == nil || *got.FailureKey != "path_not_allowed" {
 			t.Errorf("%+v", got)
 		}
-		if got, err := shellOf(t.Context(), w.DB, 10); err != nil || got.status != site.Failed {
+		if got, err := w.shellOf(t.Context(), w.DB, 10); err != nil || got.Status != site.Failed {
 			t.Errorf("%+v, %v", got, err)
 		}
 		w.machine.Fail(panel.ErrUnreachable)
@@ -645,7 +645,7 @@ func TestQuestionsUseAnIndex(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, w *world) {
 		sitetest.IndexedCollection(t, w.DB, w.ftp(), owner, 10, func(q db.Querier) error {
-			_, err := keysOf(t.Context(), q, 10)
+			_, err := keys.OfService(t.Context(), q, 10)
 			return err
 		})
 	})

@@ -18,7 +18,7 @@ func (s *Service) Apply(ctx context.Context, accountID, serviceID int64) error {
 }
 
 func (s *Service) follow(ctx context.Context, on site.Site) error {
-	return errors.Join(s.ftp().Follow(ctx, on), s.applyShell(ctx, on))
+	return errors.Join(s.ftp().Follow(ctx, on), s.followShell(ctx, on))
 }
 
 // kindFTP is how the FTP accounts of a service follow.
@@ -68,110 +68,86 @@ func sameTime(a, b *time.Time) bool {
 	return a.Truncate(time.Microsecond).Equal(b.Truncate(time.Microsecond))
 }
 
-// applyShell makes the panel's shell and keys of a service as the rows are. It looks again after it has
-// acted: of two runs at once, the one that acts last leaves the panel as the rows are.
-func (s *Service) applyShell(ctx context.Context, on site.Site) error {
-	shells, err := site.On[panel.Shell](s.Panels, on, panel.CapShell)
-	if errors.Is(err, panel.ErrUnsupported) {
+// followShell has the panel follow the shell and the keys of a service, where it has shells.
+func (s *Service) followShell(ctx context.Context, on site.Site) error {
+	if _, err := site.On[panel.Shell](s.Panels, on, panel.CapShell); errors.Is(err, panel.ErrUnsupported) {
 		return nil
+	}
+	_, err := s.shellOf(ctx, s.DB, on.ServiceID)
+	if errors.Is(err, fault.NotFound) {
+		// With a row, where SFTP is to be had is known before anybody asks.
+		err = s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+			return s.changeShell(ctx, tx, on.AccountID, on.ServiceID, nil)
+		})
 	}
 	if err != nil {
 		return err
 	}
-	for {
-		row, keys, err := s.wantedShell(ctx, on)
-		if err != nil {
-			return err
-		}
-		// A plan that the service moved to may have none.
-		row.enabled = row.enabled && on.Limits.Of(shellLimit) != 0
-		now, used, err := followShell(ctx, shells, on, row, keys)
-		if err != nil && !site.ForGood(err) {
-			return err
-		}
-		settled, err := s.noteShell(ctx, row, keys, now, used, err)
-		if err != nil || settled {
+	return s.shells().Follow(ctx, on)
+}
+
+// shellState is the shell of a service with its keys, as the panel is to have it, or has it.
+type shellState struct {
+	panel.ShellAccess
+	keys []panel.SSHKey
+}
+
+// kindShell is how the shell and the keys of a service follow.
+func (s *Service) kindShell(_ context.Context, on site.Site, p panel.Shell) (site.Kind[shell, shellState], error) {
+	var have shellState
+	sameKeys := func(a, b []panel.SSHKey) bool {
+		return slices.EqualFunc(a, b, func(a, b panel.SSHKey) bool { return a.Name == b.Name && a.PublicKey == b.PublicKey })
+	}
+	return site.Kind[shell, shellState]{
+		Wish: func(ctx context.Context, row shell) (shellState, error) {
+			all, err := keys.OfService(ctx, s.DB, on.ServiceID)
+			// A plan that the service moved to may have no shell.
+			return shellState{panel.ShellAccess{Enabled: row.enabled && on.Limits.Of(shellLimit) != 0}, wantedKeys(all)}, err
+		},
+		Same: func(have, wish shellState) bool {
+			return have.Enabled == wish.Enabled && sameKeys(have.keys, wish.keys)
+		},
+		List: func(ctx context.Context, ref string) (all []shellState, err error) {
+			if have.ShellAccess, err = p.ShellAccess(ctx, ref); err == nil {
+				have.keys, err = p.SSHKeys(ctx, ref)
+			}
+			return []shellState{have}, err
+		},
+		Name: func(shellState) string { return onlyShell },
+		Set: func(ctx context.Context, ref string, wish shellState) (now shellState, err error) {
+			now = have
+			if have.Enabled != wish.Enabled { // what closes is done first
+				if now.ShellAccess, err = p.SetShellAccess(ctx, ref, wish.Enabled); err != nil {
+					return now, err
+				}
+			}
+			if !sameKeys(have.keys, wish.keys) {
+				err = p.SetSSHKeys(ctx, ref, wish.keys)
+			}
+			return now, err
+		},
+		// Without a row it stays as it is.
+		Remove: func(context.Context, string, string) error { return nil },
+	}, nil
+}
+
+// observedShell writes where the panel says that the shell is, and when its keys were last used.
+func (s *Service) observedShell(ctx context.Context, tx *db.Tx, row shell, now shellState) error {
+	if row.host != now.Host || row.port != now.Port || row.username != now.Username || row.fingerprint != now.Fingerprint {
+		if err := setReportedShell(ctx, tx, row, now.ShellAccess); err != nil {
 			return err
 		}
 	}
-}
-
-// wantedShell reads the rows of a service, and makes the first when there is none: where SFTP is to be had is
-// known then, before anybody asks.
-func (s *Service) wantedShell(ctx context.Context, on site.Site) (row shell, keys []sshKey, err error) {
-	err = s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
-		row, err = shellOf(ctx, tx, on.ServiceID)
-		if errors.Is(err, fault.NotFound) {
-			if err = touchShell(ctx, tx, on.AccountID, on.ServiceID, nil); err == nil {
-				row, err = shellOf(ctx, tx, on.ServiceID)
-			}
-		}
-		if err == nil {
-			keys, err = keysOf(ctx, tx, on.ServiceID)
-		}
+	all, err := keys.OfService(ctx, tx, row.ServiceID)
+	if err != nil {
 		return err
-	})
-	return row, keys, err
-}
-
-// followShell does what distinguishes the panel from the rows, and answers what the panel then is: what
-// closes is done first.
-func followShell(ctx context.Context, p panel.Shell, on site.Site, row shell, keys []sshKey) (now panel.ShellAccess, used []panel.SSHKey, err error) {
-	if now, err = p.ShellAccess(ctx, on.Ref); err != nil {
-		return now, nil, err
 	}
-	if now.Enabled != row.enabled {
-		if now, err = p.SetShellAccess(ctx, on.Ref, row.enabled); err != nil {
-			return now, nil, err
-		}
-	}
-	if used, err = p.SSHKeys(ctx, on.Ref); err != nil {
-		return now, nil, err
-	}
-	same := func(a, b panel.SSHKey) bool { return a.Name == b.Name && a.PublicKey == b.PublicKey }
-	if want := wantedKeys(keys); !slices.EqualFunc(used, want, same) {
-		err = p.SetSSHKeys(ctx, on.Ref, want)
-	}
-	return now, used, err
-}
-
-// noteShell writes how far the panel came; settled is false when the rows are others by now.
-func (s *Service) noteShell(ctx context.Context, was shell, keys []sshKey, now panel.ShellAccess, used []panel.SSHKey, failed error) (settled bool, err error) {
-	err = s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
-		row, err := shellOf(ctx, tx, was.serviceID)
-		if errors.Is(err, fault.NotFound) { // the service has ended
-			settled = true
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		if settled = row.revision == was.revision; !settled {
-			return nil
-		}
-		told := row.host == now.Host && row.port == now.Port && row.username == now.Username && row.fingerprint == now.Fingerprint
-		switch {
-		case failed != nil:
-			if err := failShell(ctx, tx, row, site.FailureKey(failed)); err != nil {
-				return err
-			}
-		case row.status != site.Active || !told:
-			if err := noteShell(ctx, tx, row, now); err != nil {
-				return err
-			}
-		}
-		return noteUses(ctx, tx, keys, used)
-	})
-	return settled, err
-}
-
-func noteUses(ctx context.Context, tx *db.Tx, keys []sshKey, used []panel.SSHKey) error {
-	for _, k := range keys {
-		i := slices.IndexFunc(used, func(u panel.SSHKey) bool { return u.PublicKey == k.publicKey })
-		if i < 0 || used[i].LastUsedAt == nil || sameTime(k.lastUsedAt, used[i].LastUsedAt) {
+	for _, k := range all {
+		i := slices.IndexFunc(now.keys, func(u panel.SSHKey) bool { return u.PublicKey == k.publicKey })
+		if i < 0 || now.keys[i].LastUsedAt == nil || sameTime(k.lastUsedAt, now.keys[i].LastUsedAt) {
 			continue
 		}
-		if err := keyUsed(ctx, tx, k.id, *used[i].LastUsedAt); err != nil {
+		if err := keys.Set(ctx, tx, k.ID, site.Values{"last_used_at": *now.keys[i].LastUsedAt}); err != nil {
 			return err
 		}
 	}

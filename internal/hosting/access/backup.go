@@ -35,25 +35,25 @@ func (s *Service) Export(ctx context.Context, q db.Querier, accountID, serviceID
 		return nil, err
 	}
 	var k kept
-	all, err := s.ftp().OfService(ctx, q, serviceID)
+	accounts, err := s.ftp().OfService(ctx, q, serviceID)
 	if err != nil {
 		return nil, err
 	}
-	for _, f := range all {
+	for _, f := range accounts {
 		if f.Status != site.Removing {
 			k.FTP = append(k.FTP, keptFTP{strings.TrimPrefix(f.username, on.Username+"_"), f.home, f.quotaMB, f.readOnly})
 		}
 	}
-	sh, err := shellOf(ctx, q, serviceID)
+	sh, err := s.shellOf(ctx, q, serviceID)
 	if err != nil && !errors.Is(err, fault.NotFound) {
 		return nil, err
 	}
 	k.Shell = sh.enabled
-	keys, err := keysOf(ctx, q, serviceID)
+	all, err := keys.OfService(ctx, q, serviceID)
 	if err != nil {
 		return nil, err
 	}
-	k.Keys = wantedKeys(keys)
+	k.Keys = wantedKeys(all)
 	if len(k.FTP) == 0 && len(k.Keys) == 0 && !k.Shell {
 		return nil, nil
 	}
@@ -79,8 +79,7 @@ func (s *Service) importShell(ctx context.Context, tx *db.Tx, on site.Site, k ke
 		if err != nil {
 			return err
 		}
-		row.accountID, row.serviceID = on.AccountID, on.ServiceID
-		if _, err := insertKey(ctx, tx, row); err != nil && !errors.Is(err, fault.AlreadyExists) {
+		if _, err := keys.Insert(ctx, tx, on.AccountID, on.ServiceID, row.values()); err != nil && !errors.Is(err, fault.AlreadyExists) {
 			return err
 		}
 	}
@@ -88,7 +87,7 @@ func (s *Service) importShell(ctx context.Context, tx *db.Tx, on site.Site, k ke
 	if k.Shell && on.Limits.Of(shellLimit) != 0 {
 		enable = &k.Shell
 	}
-	return touchShell(ctx, tx, on.AccountID, on.ServiceID, enable)
+	return s.changeShell(ctx, tx, on.AccountID, on.ServiceID, enable)
 }
 
 func (s *Service) importFTP(ctx context.Context, tx *db.Tx, on site.Site, rows []ftpAccount, wanted []keptFTP) error {

@@ -65,12 +65,12 @@ type shellWire struct {
 func (s *Service) wireShell(sh shell) *shellWire {
 	w := &shellWire{
 		Enabled: sh.enabled, Shell: "none", Host: told(sh.host), Port: told(sh.port), Username: told(sh.username),
-		Fingerprint: told(sh.fingerprint), Status: sh.status, FailureKey: sh.failureKey,
+		Fingerprint: told(sh.fingerprint), Status: sh.Status, FailureKey: sh.FailureKey,
 	}
 	if sh.enabled {
 		w.Shell = "bash"
 		if sh.terminal {
-			url := s.terminalURL(sh.serviceID)
+			url := s.terminalURL(sh.ServiceID)
 			w.WebTerminalURL = &url
 		}
 	}
@@ -90,7 +90,7 @@ type keyWire struct {
 
 func wireKey(k sshKey) keyWire {
 	return keyWire{
-		ID: k.id, Name: k.name, Type: k.kind, FingerprintSHA256: k.fingerprint, PublicKey: k.publicKey, CreatedAt: k.createdAt, LastUsedAt: k.lastUsedAt,
+		ID: k.ID, Name: k.name, Type: k.kind, FingerprintSHA256: k.fingerprint, PublicKey: k.publicKey, CreatedAt: k.createdAt, LastUsedAt: k.lastUsedAt,
 	}
 }
 

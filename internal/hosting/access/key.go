@@ -18,7 +18,7 @@ import (
 
 // sshKey is a row of access_ssh_keys.
 type sshKey struct {
-	id, accountID, serviceID int64
+	site.Owned
 
 	name, kind, publicKey, fingerprint string
 
@@ -93,16 +93,19 @@ func wantedKeys(keys []sshKey) []panel.SSHKey {
 	return all
 }
 
-// shell is a row of access_shells.
+// shell is a row of access_shells: whether a service has a shell, and where the panel says that it is.
 type shell struct {
-	accountID, serviceID int64
-	enabled              bool
-	status               site.Status
-	failureKey           *string
-	revision             int64
-	host                 string
-	port                 int
-	username             string
-	fingerprint          string
-	terminal             bool // the panel has terminals; told when it is switched
+	site.Item
+	enabled     bool
+	host        string
+	port        int
+	username    string
+	fingerprint string
+	terminal    bool // the panel has terminals; known when the shell is switched
 }
+
+// onlyShell is the name on the panel of the one shell that a service has.
+const onlyShell = "shell"
+
+// PanelName implements site.Row.
+func (shell) PanelName() string { return onlyShell }

@@ -129,26 +129,21 @@ func (s *Service) PasswordReplaced(ctx context.Context, tx *db.Tx, accountID, se
 	return s.ftp().Renewed(ctx, tx, accountID, serviceID, ftpID, fault.NotFound)
 }
 
-// changeShell runs f on a service that takes changes and whose panel has shells.
-func (s *Service) changeShell(ctx context.Context, accountID, serviceID int64, f func(ctx context.Context, tx *db.Tx, on site.Site) error) error {
-	return site.Change[panel.Shell](ctx, s.DB, s.Services, s.Panels, panel.CapShell, accountID, serviceID, f)
-}
-
 // setShell switches the shell of one of the account's services.
 func (s *Service) setShell(ctx context.Context, accountID, serviceID int64, enabled bool) (sh shell, err error) {
-	err = s.changeShell(ctx, accountID, serviceID, func(ctx context.Context, tx *db.Tx, on site.Site) error {
+	err = s.shells().Change(ctx, accountID, serviceID, func(ctx context.Context, tx *db.Tx, on site.Site) error {
 		if enabled && on.Limits.Of(shellLimit) == 0 {
 			return fault.FeatureNotInPlan.New()
 		}
-		if err := touchShell(ctx, tx, accountID, serviceID, &enabled); err != nil {
+		if err := s.changeShell(ctx, tx, accountID, serviceID, &enabled); err != nil {
 			return err
 		}
-		if sh, err = shellOf(ctx, tx, serviceID); err != nil {
+		if sh, err = s.shellOf(ctx, tx, serviceID); err != nil {
 			return err
 		}
 		_, err = site.On[panel.Terminal](s.Panels, on, panel.CapTerminal)
 		sh.terminal = !errors.Is(err, panel.ErrUnsupported)
-		return s.ftp().Enqueue(ctx, tx, accountID, serviceID)
+		return s.shells().Enqueue(ctx, tx, accountID, serviceID)
 	})
 	return sh, err
 }
@@ -158,7 +153,7 @@ func (s *Service) listKeys(ctx context.Context, accountID, serviceID int64, p pa
 	if _, err := s.Services.Site(ctx, s.DB, accountID, serviceID); err != nil {
 		return nil, 0, err
 	}
-	return listKeys(ctx, s.DB, accountID, serviceID, p)
+	return keys.List(ctx, s.DB, accountID, serviceID, p)
 }
 
 // createKey has a key open one of the account's services.
@@ -166,45 +161,45 @@ func (s *Service) createKey(ctx context.Context, accountID, serviceID int64, nam
 	if k, err = parseKey(name, text); err != nil {
 		return k, err
 	}
-	k.accountID, k.serviceID = accountID, serviceID
-	err = s.changeShell(ctx, accountID, serviceID, func(ctx context.Context, tx *db.Tx, _ site.Site) error {
-		all, err := keysOf(ctx, tx, serviceID)
+	err = s.changeKeys(ctx, accountID, serviceID, func(ctx context.Context, tx *db.Tx) error {
+		all, err := keys.OfService(ctx, tx, serviceID)
 		if err != nil {
 			return err
 		}
 		if len(all) >= maxKeys {
 			return fault.LimitReached.With(fault.Fields{"limit": keyLimit, "maximum": maxKeys})
 		}
-		id, err := insertKey(ctx, tx, k)
+		id, err := keys.Insert(ctx, tx, accountID, serviceID, k.values())
 		if err != nil {
 			return err
 		}
-		if k, err = getKey(ctx, tx, accountID, serviceID, id); err != nil {
-			return err
-		}
-		return s.followKeys(ctx, tx, accountID, serviceID)
+		k, err = keys.Get(ctx, tx, accountID, serviceID, id)
+		return err
 	})
 	return k, err
 }
 
 // removeKey closes one of the account's services to a key.
 func (s *Service) removeKey(ctx context.Context, accountID, serviceID, id int64) error {
-	return s.changeShell(ctx, accountID, serviceID, func(ctx context.Context, tx *db.Tx, _ site.Site) error {
-		if _, err := getKey(ctx, tx, accountID, serviceID, id); err != nil {
+	return s.changeKeys(ctx, accountID, serviceID, func(ctx context.Context, tx *db.Tx) error {
+		if _, err := keys.Get(ctx, tx, accountID, serviceID, id); err != nil {
 			return err
 		}
-		if err := removeKey(ctx, tx, id); err != nil {
-			return err
-		}
-		return s.followKeys(ctx, tx, accountID, serviceID)
+		return keys.Delete(ctx, tx, id)
 	})
 }
 
-func (s *Service) followKeys(ctx context.Context, tx *db.Tx, accountID, serviceID int64) error {
-	if err := touchShell(ctx, tx, accountID, serviceID, nil); err != nil {
-		return err
-	}
-	return s.ftp().Enqueue(ctx, tx, accountID, serviceID)
+// changeKeys runs f on the keys of a service that takes changes, and has the panel follow.
+func (s *Service) changeKeys(ctx context.Context, accountID, serviceID int64, f func(ctx context.Context, tx *db.Tx) error) error {
+	return s.shells().Change(ctx, accountID, serviceID, func(ctx context.Context, tx *db.Tx, _ site.Site) error {
+		if err := f(ctx, tx); err != nil {
+			return err
+		}
+		if err := s.changeShell(ctx, tx, accountID, serviceID, nil); err != nil {
+			return err
+		}
+		return s.shells().Enqueue(ctx, tx, accountID, serviceID)
+	})
 }
 
 // terminalURL is where the terminal of a service is.

@@ -32,7 +32,7 @@ func (s *Service) terminals(ctx context.Context, q db.Querier, accountID, servic
 	if on.Limits.Of(shellLimit) == 0 {
 		return nil, on, fault.FeatureNotInPlan.New()
 	}
-	row, err := shellOf(ctx, q, serviceID)
+	row, err := s.shellOf(ctx, q, serviceID)
 	if err != nil && !errors.Is(err, fault.NotFound) {
 		return nil, on, err
 	}
