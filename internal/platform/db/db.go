@@ -87,7 +87,14 @@ type engine interface {
 type transaction interface {
 	reader
 	exec(ctx context.Context, query string, args []any) (int64, error)
-	tryLock(ctx context.Context, name string) (bool, error)
+	// queue sends a statement no later than the next one that is not queued, and before it.
+	queue(ctx context.Context, s statement) error
+	// flush sends what is queued.
+	flush(ctx context.Context) error
+	// unqueue drops what is queued from a statement on, or everything where that is not queued any more.
+	unqueue(query string) (found bool)
+	// tryLock takes a named lock, or returns ErrLocked.
+	tryLock(ctx context.Context, name string) error
 	commit(ctx context.Context) error
 	rollback(ctx context.Context) error
 	handles() (*sql.Tx, pgx.Tx)
@@ -220,12 +227,8 @@ func (d *DB) once(ctx context.Context, lock string, f func(ctx context.Context, 
 	now := d.clock.Now().UTC().Truncate(time.Microsecond)
 	tx := &Tx{t: t, engine: d.engine, left: &left{}, Now: now, machine: now}
 	if lock != "" {
-		ok, err := t.tryLock(ctx, lock)
-		if err != nil {
+		if err := t.tryLock(ctx, lock); err != nil {
 			return nil, fmt.Errorf("db: lock: %w", err)
-		}
-		if !ok {
-			return nil, ErrLocked
 		}
 	}
 	if err := f(ctx, tx); err != nil {
@@ -286,6 +289,37 @@ func (tx *Tx) Exec(ctx context.Context, query string, args ...any) (int64, error
 	tx.wrote = true
 	return tx.t.exec(ctx, query, args)
 }
+
+// statement is one that is queued. check may replace its error, or make one of the number of rows; nil takes both as
+// they are.
+type statement struct {
+	query string
+	args  []any
+	check func(n int64, err error) error
+}
+
+// checked returns what a queued statement comes to.
+func (s statement) checked(n int64, err error) error {
+	if s.check == nil {
+		return err
+	}
+	return s.check(n, err)
+}
+
+// Queue writes like Exec, but need not wait for the answer: on PostgreSQL the statement travels with the next one, or with
+// the commit, in one round trip. The order of statements stays. check is told how it went; a nil check wants no error. The
+// error may come from a later call that uses tx, or from Flush, and tx must then be given up.
+func (tx *Tx) Queue(ctx context.Context, check func(n int64, err error) error, query string, args ...any) error {
+	tx.wrote = true
+	s := statement{query, args, check}
+	if tx.beside != nil {
+		return s.checked(tx.t.exec(ctx, query, args)) // the error is not for the others
+	}
+	return tx.t.queue(ctx, s)
+}
+
+// Flush sends what is queued, and returns the first error of it.
+func (tx *Tx) Flush(ctx context.Context) error { return tx.t.flush(ctx) }
 
 // note records a statement that may write.
 func (tx *Tx) note(query string) { tx.wrote = tx.wrote || !strings.HasPrefix(query, "SELECT") }
@@ -377,16 +411,24 @@ func (tx *Tx) savepointed(ctx context.Context, f func(ctx context.Context) error
 	}
 	tx.savepoint++
 	name := fmt.Sprintf("sp%d", tx.savepoint)
-	if _, err := tx.Exec(ctx, "SAVEPOINT "+name); err != nil {
+	begin := "SAVEPOINT " + name
+	if err := tx.Queue(ctx, nil, begin); err != nil {
 		return fmt.Errorf("db: begin a savepoint: %w", err)
 	}
-	if err := f(ctx); err != nil {
+	err := f(ctx)
+	if err == nil {
+		err = tx.Flush(ctx) // what f has queued fails here or not at all
+	}
+	if err != nil {
+		if tx.t.unqueue(begin) {
+			return err // nothing of it was sent
+		}
 		if _, rbErr := tx.Exec(ctx, "ROLLBACK TO SAVEPOINT "+name); rbErr != nil {
 			return errors.Join(err, fmt.Errorf("db: roll back to a savepoint: %w", rbErr))
 		}
 		return err
 	}
-	if _, err := tx.Exec(ctx, "RELEASE SAVEPOINT "+name); err != nil {
+	if err := tx.Queue(ctx, nil, "RELEASE SAVEPOINT "+name); err != nil {
 		return fmt.Errorf("db: release a savepoint: %w", err)
 	}
 	return nil

@@ -1,11 +1,13 @@
 package db
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -101,32 +103,113 @@ func (p *postgres) QueryRow(ctx context.Context, query string, args ...any) Row 
 	return pgRow{p.reader.QueryRow(ctx, query, encode(args)...)}
 }
 
+// begin takes a connection. BEGIN is sent with the first statement.
 func (p *postgres) begin(ctx context.Context) (transaction, error) {
-	tx, err := p.writer.Begin(ctx)
+	conn, err := p.writer.Acquire(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return &pgTx{tx}, nil
+	return &pgTx{conn: conn, queued: []statement{{query: "BEGIN"}}}, nil
 }
 
-type pgTx struct{ tx pgx.Tx }
+// pgTx sends what is queued and the next statement in one round trip.
+type pgTx struct {
+	conn   *pgxpool.Conn
+	queued []statement
+}
+
+func (t *pgTx) queue(_ context.Context, s statement) error {
+	t.queued = append(t.queued, s)
+	return nil
+}
+
+func (t *pgTx) unqueue(query string) (found bool) {
+	n := slices.IndexFunc(t.queued, func(s statement) bool { return s.query == query })
+	t.queued = t.queued[:max(n, 0)]
+	return n >= 0
+}
+
+// send sends what is queued, and next behind it, in one round trip, and returns the answer to next. It must be closed.
+func (t *pgTx) send(ctx context.Context, next ...statement) (pgx.BatchResults, error) {
+	queued, batch := t.queued, &pgx.Batch{}
+	for _, s := range slices.Concat(queued, next) {
+		batch.Queue(s.query, encode(s.args)...)
+	}
+	t.queued = nil
+	answers := t.conn.SendBatch(ctx, batch)
+	for _, s := range queued {
+		tag, err := answers.Exec()
+		if err := s.checked(tag.RowsAffected(), err); err != nil {
+			_ = answers.Close() // what stands behind a statement that failed has failed with it
+			return nil, err
+		}
+	}
+	return answers, nil
+}
+
+func (t *pgTx) flush(ctx context.Context) error {
+	if len(t.queued) == 0 {
+		return nil
+	}
+	answers, err := t.send(ctx)
+	if err != nil {
+		return err
+	}
+	return answers.Close()
+}
+
+func (t *pgTx) rows(ctx context.Context, query string, args []any) (pgx.Rows, error) {
+	if len(t.queued) == 0 {
+		return t.conn.Query(ctx, query, args...)
+	}
+	answers, err := t.send(ctx, statement{query: query, args: args})
+	if err != nil {
+		return nil, err
+	}
+	rows, err := answers.Query()
+	if err != nil {
+		_ = answers.Close() // it says the same
+		return nil, err
+	}
+	return &batchRows{rows, answers}, nil
+}
+
+func (t *pgTx) do(ctx context.Context, query string, args []any) (pgconn.CommandTag, error) {
+	if len(t.queued) == 0 {
+		return t.conn.Exec(ctx, query, args...)
+	}
+	answers, err := t.send(ctx, statement{query: query, args: args})
+	if err != nil {
+		return pgconn.CommandTag{}, err
+	}
+	tag, err := answers.Exec()
+	return tag, cmp.Or(err, answers.Close())
+}
 
 func (t *pgTx) Query(ctx context.Context, query string, args ...any) (Rows, error) {
-	return pgQuery(ctx, t.tx, query, args)
+	rows, err := t.rows(ctx, query, encode(args))
+	if err != nil {
+		return nil, err
+	}
+	return pgRows{rows}, nil
 }
 
 func (t *pgTx) QueryRow(ctx context.Context, query string, args ...any) Row {
-	return pgRow{t.tx.QueryRow(ctx, query, encode(args)...)}
+	rows, err := t.rows(ctx, query, encode(args))
+	return pgRow{firstRow{rows, err}}
 }
 
 func (t *pgTx) exec(ctx context.Context, query string, args []any) (int64, error) {
-	tag, err := t.tx.Exec(ctx, query, encode(args)...)
+	tag, err := t.do(ctx, query, encode(args))
 	return tag.RowsAffected(), err
 }
 
-func (t *pgTx) tryLock(ctx context.Context, name string) (ok bool, err error) {
-	err = t.tx.QueryRow(ctx, "SELECT pg_try_advisory_xact_lock($1)", lockID(name)).Scan(&ok)
-	return ok, err
+func (t *pgTx) tryLock(ctx context.Context, name string) error {
+	n, err := t.exec(ctx, "SELECT 1 WHERE pg_try_advisory_xact_lock($1)", []any{lockID(name)})
+	if err == nil && n == 0 {
+		err = ErrLocked
+	}
+	return err
 }
 
 // lockID is PostgreSQL's number of a named lock.
@@ -136,9 +219,53 @@ func lockID(name string) int64 {
 	return int64(h.Sum64()) //nolint:gosec // a hash: its sign means nothing
 }
 
-func (t *pgTx) commit(ctx context.Context) error   { return t.tx.Commit(ctx) }
-func (t *pgTx) rollback(ctx context.Context) error { return t.tx.Rollback(ctx) }
-func (t *pgTx) handles() (*sql.Tx, pgx.Tx)         { return nil, t.tx }
+// commit sends COMMIT with what is queued, unless that has yet to be checked.
+func (t *pgTx) commit(ctx context.Context) error {
+	if slices.ContainsFunc(t.queued, func(s statement) bool { return s.check != nil }) {
+		if err := t.flush(ctx); err != nil {
+			return err
+		}
+	}
+	tag, err := t.do(ctx, "COMMIT", nil)
+	if err == nil && tag.String() != "COMMIT" {
+		err = pgx.ErrTxCommitRollback // a statement had failed
+	}
+	if err == nil {
+		t.conn.Release()
+	}
+	return err
+}
+
+func (t *pgTx) rollback(ctx context.Context) (err error) {
+	if t.conn.Conn().PgConn().TxStatus() != 'I' {
+		_, err = t.conn.Exec(ctx, "ROLLBACK")
+	}
+	t.conn.Release() // which closes a connection that is not idle
+	return err
+}
+
+func (t *pgTx) handles() (*sql.Tx, pgx.Tx) { return nil, driverTx{t: t} }
+
+// driverTx is the transaction as the job queue uses it to insert jobs, for which these methods are enough.
+type driverTx struct {
+	pgx.Tx // nil
+	t      *pgTx
+}
+
+func (d driverTx) Conn() *pgx.Conn { return d.t.conn.Conn() }
+
+func (d driverTx) Exec(ctx context.Context, query string, args ...any) (pgconn.CommandTag, error) {
+	return d.t.do(ctx, query, args)
+}
+
+func (d driverTx) Query(ctx context.Context, query string, args ...any) (pgx.Rows, error) {
+	return d.t.rows(ctx, query, args)
+}
+
+func (d driverTx) QueryRow(ctx context.Context, query string, args ...any) pgx.Row {
+	rows, err := d.t.rows(ctx, query, args)
+	return firstRow{rows, err}
+}
 
 type pgQuerier interface {
 	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
@@ -150,6 +277,46 @@ func pgQuery(ctx context.Context, q pgQuerier, query string, args []any) (Rows, 
 		return nil, err
 	}
 	return pgRows{rows}, nil
+}
+
+// batchRows are the rows of the last statement of a batch.
+type batchRows struct {
+	pgx.Rows
+	answers pgx.BatchResults
+}
+
+func (r *batchRows) Next() bool {
+	more := r.Rows.Next()
+	if !more {
+		r.Close()
+	}
+	return more
+}
+
+func (r *batchRows) Close() {
+	r.Rows.Close()
+	_ = r.answers.Close() // an error of the rows is theirs
+}
+
+// firstRow is the first of some rows.
+type firstRow struct {
+	rows pgx.Rows
+	err  error
+}
+
+func (r firstRow) Scan(dest ...any) error {
+	if r.err != nil {
+		return r.err
+	}
+	defer r.rows.Close()
+	if !r.rows.Next() {
+		return cmp.Or(r.rows.Err(), pgx.ErrNoRows)
+	}
+	if err := r.rows.Scan(dest...); err != nil {
+		return err
+	}
+	r.rows.Close()
+	return r.rows.Err()
 }
 
 type pgRow struct{ row pgx.Row }

@@ -158,11 +158,19 @@ func (t *sqlTx) exec(ctx context.Context, query string, args []any) (int64, erro
 	return res.RowsAffected()
 }
 
+// queue executes the statement: there are no round trips to save.
+func (t *sqlTx) queue(ctx context.Context, s statement) error {
+	return s.checked(t.exec(ctx, s.query, s.args))
+}
+
+func (t *sqlTx) flush(context.Context) error { return nil }
+func (t *sqlTx) unqueue(string) bool         { return false }
+
 // tryLock succeeds always: lockBefore took the name before the transaction.
-func (t *sqlTx) tryLock(context.Context, string) (bool, error) { return true, nil }
-func (t *sqlTx) commit(context.Context) error                  { return t.tx.Commit() }
-func (t *sqlTx) rollback(context.Context) error                { return t.tx.Rollback() }
-func (t *sqlTx) handles() (*sql.Tx, pgx.Tx)                    { return t.tx, nil }
+func (t *sqlTx) tryLock(context.Context, string) error { return nil }
+func (t *sqlTx) commit(context.Context) error          { return t.tx.Commit() }
+func (t *sqlTx) rollback(context.Context) error        { return t.tx.Rollback() }
+func (t *sqlTx) handles() (*sql.Tx, pgx.Tx)            { return t.tx, nil }
 
 type sqlQuerier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
