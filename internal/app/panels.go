@@ -2,8 +2,6 @@ package app
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
@@ -11,8 +9,8 @@ import (
 
 	"stead.dev/stead/internal/commerce/catalog"
 	"stead.dev/stead/internal/commerce/services"
+	"stead.dev/stead/internal/commerce/services/provisioning"
 	"stead.dev/stead/internal/hosting/nodes"
-	"stead.dev/stead/internal/hosting/site"
 	"stead.dev/stead/internal/platform/config"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/jobs"
@@ -30,7 +28,7 @@ type panels struct {
 	nodes *farPanels // nil in commands: what changes on a panel is done by jobs
 }
 
-// Panel implements services.Panels, files.Panels and site.Panels.
+// Panel implements files.Panels and site.Panels.
 func (p *panels) Panel(name string) (panel.Panel, bool) {
 	if id, ok := nodes.PanelID(name); ok && p.nodes != nil {
 		return p.nodes.panel(id)
@@ -121,22 +119,18 @@ type places struct {
 	catalog *catalog.Service
 }
 
-// Place implements services.Placer.
-func (p places) Place(ctx context.Context, tx *db.Tx, s services.Placement) (string, error) {
-	limits, err := site.ParseLimits(s.ServiceID, s.Limits)
-	if err != nil {
-		return "", err
-	}
+// Place implements provisioning.Placer.
+func (p places) Place(ctx context.Context, tx *db.Tx, s provisioning.Placement) (string, error) {
 	locations, err := p.catalog.Locations(ctx, tx, s.PlanID)
 	if err != nil {
 		return "", err
 	}
 	need := nodes.Need{
-		ServiceID: s.ServiceID, DiskMB: max(0, limits.Of("disk_mb")), Locations: locations,
+		ServiceID: s.ServiceID, DiskMB: max(0, s.Limits.Of("disk_mb")), Locations: locations,
 		Capabilities: []panel.Capability{panel.CapAccounts, panel.CapSites, panel.CapFiles},
 	}
 	for limit, c := range sold {
-		if limits.Of(limit) != 0 {
+		if s.Limits.Of(limit) != 0 {
 			need.Capabilities = append(need.Capabilities, c)
 		}
 	}
@@ -156,20 +150,14 @@ func (p places) follow(s *services.Service) outbox.Subscriber {
 		if e.Type != "service.tariff_changed" && e.Type != "service.restored" {
 			return p.nodes.Follow(ctx, tx, e)
 		}
-		hosted, err := s.Hosted(ctx, tx, e.AccountID, e.SubjectID)
+		of, err := s.Site(ctx, tx, e.AccountID, e.SubjectID)
 		if err != nil {
 			return err
 		}
-		var limits struct {
-			DiskMB int64 `json:"disk_mb"`
-		}
-		if err := json.Unmarshal(hosted.Limits, &limits); err != nil {
-			return fmt.Errorf("limits of service %d: %w", e.SubjectID, err)
-		}
 		if e.Type == "service.restored" {
-			return p.nodes.Return(ctx, tx, e.SubjectID, hosted.PanelName, max(0, limits.DiskMB))
+			return p.nodes.Return(ctx, tx, e.SubjectID, of.Panel, max(0, of.Limits["disk_mb"]))
 		}
-		return p.nodes.Resize(ctx, tx, e.SubjectID, max(0, limits.DiskMB))
+		return p.nodes.Resize(ctx, tx, e.SubjectID, max(0, of.Limits["disk_mb"]))
 	}
 }
 

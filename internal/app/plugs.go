@@ -114,36 +114,9 @@ func (b balances) Balance(ctx context.Context, q db.Querier, accountID int64) (m
 	return balance.Spendable, err
 }
 
-// hosted are the services as the sections see them that manage what they consist of.
-type hosted struct{ *services.Service }
-
 // siteBase is what the sections of services work with.
 func (c *core) siteBase() site.Base {
-	return site.Base{DB: c.db, Queue: c.queue, Services: hosted{c.services}, Panels: c.panels}
-}
-
-// Site implements site.Services.
-func (h hosted) Site(ctx context.Context, q db.Querier, accountID, serviceID int64) (site.Site, error) {
-	found, err := h.Hosted(ctx, q, accountID, serviceID)
-	return siteOf(accountID, serviceID, found, err)
-}
-
-// LockSite implements site.Services.
-func (h hosted) LockSite(ctx context.Context, tx *db.Tx, accountID, serviceID int64) (site.Site, error) {
-	found, err := h.LockHosted(ctx, tx, accountID, serviceID)
-	return siteOf(accountID, serviceID, found, err)
-}
-
-// siteOf answers a service that was found, or the error with which it was not.
-func siteOf(accountID, serviceID int64, s services.Hosted, err error) (site.Site, error) {
-	if err != nil {
-		return site.Site{}, err
-	}
-	limits, err := site.ParseLimits(serviceID, s.Limits)
-	return site.Site{
-		AccountID: accountID, ServiceID: serviceID, Panel: s.PanelName, Ref: s.Ref, Username: s.Username, Status: string(s.Status),
-		Domain: s.Domain, Limits: limits, IPv4: s.IPv4, IPv6: s.IPv6, Sandbox: s.Sandbox,
-	}, err
+	return site.Base{DB: c.db, Queue: c.queue, Services: c.services, Panels: c.panels}
 }
 
 // hostedDomains are the domains of services as their certificates see them.

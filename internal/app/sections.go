@@ -16,6 +16,7 @@ import (
 	"stead.dev/stead/internal/commerce/loyalty"
 	"stead.dev/stead/internal/commerce/orders"
 	"stead.dev/stead/internal/commerce/services"
+	"stead.dev/stead/internal/commerce/services/provisioning"
 	"stead.dev/stead/internal/commerce/wallet"
 	"stead.dev/stead/internal/front/admin"
 	"stead.dev/stead/internal/front/reseller"
@@ -78,6 +79,7 @@ type sections struct {
 	catalog          *catalog.Service
 	wallet           *wallet.Service
 	services         *services.Service
+	provisioning     *provisioning.Service
 	orders           *orders.Service
 	hosting          *sitedomains.Service
 	dns              *dns.Service
@@ -139,8 +141,9 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 		DB: c.db, Clock: c.clock, Events: c.outbox, Box: c.box, Log: c.log, Queue: c.queue, Gateways: gateways(c.cfg),
 		BaseURL: c.cfg.BaseURL, Company: c.cfg.CompanyName,
 	})
-	c.services = services.New(services.Config{
-		DB: c.db, Clock: c.clock, Queue: c.queue, Events: c.outbox, Panels: c.panels, SandboxPanel: config.PanelSandbox,
+	c.services = services.New(services.Config{DB: c.db, Clock: c.clock, Queue: c.queue, Events: c.outbox})
+	c.provisioning = provisioning.New(provisioning.Config{
+		DB: c.db, Clock: c.clock, Queue: c.queue, Panels: c.panels, SandboxPanel: config.PanelSandbox,
 	})
 	c.orders = orders.New(orders.Config{DB: c.db, Events: c.outbox, ReservedDomains: ownNames(c.cfg)})
 	base := c.siteBase()
@@ -151,13 +154,13 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 	c.credentials = credentials.New(credentials.Config{DB: c.db, Box: c.box, Log: c.log})
 	c.access = access.New(access.Config{Base: base, Credentials: c.credentials, BaseURL: c.cfg.BaseURL})
 	c.dns = dns.New(dns.Config{
-		DB: c.db, Clock: c.clock, Queue: c.queue, Signals: c.hub, Services: hosted{c.services}, Domains: zoneDomains{c.hosting},
+		DB: c.db, Clock: c.clock, Queue: c.queue, Signals: c.hub, Services: c.services, Domains: zoneDomains{c.hosting},
 		Resolver: intx.Resolver{Next: net.DefaultResolver}, Nameservers: c.cfg.Nameservers, Catalog: c.cfg.DNSCatalog,
 	})
 	if err := c.buildCertificates(); err != nil {
 		return err
 	}
-	c.files = files.New(c.db, hosted{c.services}, c.panels, int64(c.cfg.MaxUpload))
+	c.files = files.New(c.db, c.services, c.panels, int64(c.cfg.MaxUpload))
 	c.notifications = notifications.New(notifications.Config{
 		DB: c.db, Queue: c.queue, Recipients: recipients{c.accounts}, Mailer: c.mailer, Company: c.cfg.CompanyName, Support: c.cfg.SupportEmail,
 	})
@@ -168,7 +171,7 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 	c.databases = databases.New(databases.Config{Base: base, Events: c.outbox, Secrets: c.credentials})
 	c.cron = cron.New(cron.Config{Base: base, Clock: c.clock})
 	c.php = php.New(php.Config{Base: base, Clock: c.clock})
-	c.logs = logs.New(logs.Config{DB: c.db, Services: hosted{c.services}, Panels: c.panels, Ending: c.ending})
+	c.logs = logs.New(logs.Config{DB: c.db, Services: c.services, Panels: c.panels, Ending: c.ending})
 	c.mail = mail.New(mail.Config{
 		Base: base, Clock: c.clock, Events: c.outbox,
 		Domains: mailDomains{c.hosting}, Zones: mailZones{c.dns}, Resolver: intx.Resolver{Next: net.DefaultResolver},
@@ -211,6 +214,7 @@ func (c *core) listModules() []module.Module {
 		c.accounts.Module(),
 		{Name: "nodes", Subscriptions: []module.Subscription{{Types: []string{"service.*"}, Follow: places{c.nodes, c.catalog}.follow(c.services)}}},
 		c.services.Module(),
+		c.provisioning.Module(),
 		c.hosting.Module(),
 		c.dns.Module(),
 		c.files.Module(),
@@ -246,9 +250,10 @@ func (c *core) introduce() {
 	c.wallet.Connect(wallet.Needs{Renewals: c.services})
 	c.services.Connect(services.Needs{
 		Balances: balances{c.wallet}, Plans: c.catalog, Payments: c.wallet, Orders: c.orders, Billing: c.orders, Addons: c.addons,
-		Rates: c.reseller, Taxes: c.invoices, Names: c.hosting, Usages: c.hosting, Keeper: c.backups, Placer: c.placer(),
+		Rates: c.reseller, Taxes: c.invoices, Names: c.hosting, Usages: c.hosting, Keeper: c.backups, Provisioner: c.provisioning,
 		Worlds: c.accounts, Clocks: c.clocks,
 	})
+	c.provisioning.Connect(provisioning.Needs{Services: c.services, Keeper: c.backups, Placer: c.placer()})
 	c.orders.Connect(orders.Needs{
 		Catalog: c.catalog, Payer: c.wallet, Services: c.services, Rates: c.reseller, Taxes: c.invoices, Books: c.invoices, Coupons: c.coupons,
 		Clocks: c.clocks,
@@ -271,11 +276,11 @@ func (c *core) introduce() {
 }
 
 // placer chooses where services are provisioned.
-func (c *core) placer() services.Placer {
+func (c *core) placer() provisioning.Placer {
 	if c.cfg.Panel == config.PanelNodes {
 		return places{c.nodes, c.catalog}
 	}
-	return services.OnePanel(c.cfg.Panel)
+	return provisioning.OnePanel(c.cfg.Panel)
 }
 
 // connect checks that no section lacks what it needs, and lets the sections follow events and the closing of accounts.

@@ -102,7 +102,7 @@ func (s *Service) Extend(ctx context.Context, tx *db.Tx, id int64, price money.U
 	if err != nil || r.addonLimits == string(limits) {
 		return true, err
 	}
-	return true, s.enqueueLimits(ctx, tx, id)
+	return true, s.Provisioner.EnqueueLimits(ctx, tx, id)
 }
 
 // CheckExtend refuses when the service uses more than its plan would allow with limits raised by no more

@@ -6,19 +6,13 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/riverqueue/river"
-
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
-	"stead.dev/stead/internal/platform/jobs"
 	"stead.dev/stead/internal/port/panel"
 )
 
-// Keeper keeps what a service consisted of when it ends, so that it can come back.
+// Keeper has what services consisted of that have ended, so that they can come back.
 type Keeper interface {
-	// Keep makes the final backup of a service that is terminating. It is called again and again
-	// until it answers true: all is kept, or its panel keeps nothing.
-	Keep(ctx context.Context, accountID, serviceID int64) (done bool, err error)
 	// Kept are those of some terminated services that can come back.
 	Kept(ctx context.Context, q db.Querier, serviceIDs []int64) ([]int64, error)
 	// Return begins to put back what was kept, in the transaction that activates the service anew.
@@ -34,12 +28,6 @@ func (s *Service) KeptFor(ctx context.Context, q db.Querier, id int64) (time.Dur
 	terms, err := s.Plans.Terms(ctx, q, r.planID)
 	return days(terms.Kept), err
 }
-
-// How often the keeper is asked whether all is kept: the seldomer the longer it takes.
-const (
-	askKeeper     = 5 * time.Second
-	askKeeperSoon = 250 * time.Millisecond
-)
 
 // Terminate ends a suspended service, on an operator's order. A job makes the final
 // backup, removes the account and says that the service is terminated. One that is on
@@ -67,7 +55,7 @@ func (s *Service) beginTermination(ctx context.Context, tx *db.Tx, r record) err
 	if err := s.emitMove(ctx, tx, "service.updated", r); err != nil {
 		return err
 	}
-	return s.enqueueEnd(ctx, tx, r.id)
+	return s.Provisioner.EnqueueEnd(ctx, tx, r.id, false)
 }
 
 // EndUnkept removes the account of a service that is terminating although its final backup could not be made, on an
@@ -82,48 +70,7 @@ func (s *Service) EndUnkept(ctx context.Context, tx *db.Tx, id int64) error {
 	case r.status != Terminating:
 		return fault.ServiceNotActive.Wrapf("services: a service that is %s has its final backup made first", r.status)
 	}
-	return s.enqueueEndArgs(ctx, tx, endArgs{ServiceID: id, Unkept: true})
-}
-
-// end takes a terminating service on: first all is kept, then the account goes. The
-// answer is when to come again; zero when the service has ended. It may die at any
-// point: what was kept is found again, and an account that is gone is no reason to stop. One that ends unkept has no
-// final backup.
-func (s *Service) end(ctx context.Context, id int64, unkept bool) (time.Duration, error) {
-	r, err := get(ctx, s.DB, id)
-	if err != nil || r.status != Terminating {
-		return 0, err
-	}
-	accounts, err := s.accounts(r.panel)
-	if err != nil {
-		return 0, err
-	}
-	_, err = accounts.Account(ctx, r.panelRef)
-	if err != nil && !errors.Is(err, panel.ErrNotFound) {
-		return 0, err
-	}
-	if err == nil {
-		if !unkept {
-			if kept, err := s.Keeper.Keep(ctx, r.accountID, id); err != nil || !kept {
-				return askKeeper, err
-			}
-		}
-		if err := accounts.DeleteAccount(ctx, r.panelRef); err != nil && !errors.Is(err, panel.ErrNotFound) {
-			return 0, err
-		}
-	}
-	return 0, s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
-		return s.inTimeOf(ctx, tx, r, nil, func(record) error {
-			moved, err := setTerminated(ctx, tx, id, Terminating)
-			if err != nil || !moved {
-				return err
-			}
-			if err := s.Addons.Ended(ctx, tx, id); err != nil {
-				return err
-			}
-			return s.emitMove(ctx, tx, "service.terminated", r)
-		})
-	})
+	return s.Provisioner.EnqueueEnd(ctx, tx, id, true)
 }
 
 // Restore brings a terminated service back, on an operator's order, as long as what was
@@ -149,7 +96,7 @@ func (s *Service) Restore(ctx context.Context, tx *db.Tx, id int64) error {
 		if err := s.emitMove(ctx, tx, "service.updated", r); err != nil {
 			return err
 		}
-		return s.enqueueProvision(ctx, tx, id)
+		return s.Provisioner.EnqueueProvision(ctx, tx, id)
 	})
 }
 
@@ -214,40 +161,7 @@ func (s *Service) stayAway(ctx context.Context, tx *db.Tx, r record, failureKey 
 	if err := s.emitMove(ctx, tx, "service.terminated", r); err != nil {
 		return err
 	}
-	return s.enqueueCleanUp(ctx, tx, r.id)
-}
-
-type endArgs struct {
-	ServiceID int64 `json:"service_id"`
-	Unkept    bool  `json:"unkept,omitempty"` // without a final backup
-}
-
-func (endArgs) Kind() string { return "services.end" }
-
-// enqueueEnd adds no second job to one that is still to do something, so Reconcile may
-// ask again.
-func (s *Service) enqueueEnd(ctx context.Context, tx *db.Tx, id int64) error {
-	return s.enqueueEndArgs(ctx, tx, endArgs{ServiceID: id})
-}
-
-func (s *Service) enqueueEndArgs(ctx context.Context, tx *db.Tx, args endArgs) error {
-	return s.Queue.Enqueue(ctx, tx, args, &river.InsertOpts{
-		Queue: jobs.PanelQueue, UniqueOpts: jobs.Once(),
-	})
-}
-
-type endWorker struct {
-	river.WorkerDefaults[endArgs]
-	services *Service
-}
-
-func (w *endWorker) Work(ctx context.Context, job *river.Job[endArgs]) error {
-	wait, err := w.services.end(ctx, job.Args.ServiceID, job.Args.Unkept)
-	if err != nil || wait == 0 {
-		return err
-	}
-	waited := w.services.Clock.Now().Sub(job.CreatedAt)
-	return river.JobSnooze(min(wait, max(askKeeperSoon, waited/4)))
+	return s.Provisioner.EnqueueCleanUp(ctx, tx, r.id)
 }
 
 func setTerminating(ctx context.Context, tx *db.Tx, id int64) error {

@@ -5,9 +5,6 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/riverqueue/river"
-	"github.com/riverqueue/river/rivertype"
-
 	"stead.dev/stead/internal/commerce/sale"
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
@@ -15,6 +12,13 @@ import (
 	"stead.dev/stead/internal/platform/testkit"
 	"stead.dev/stead/internal/port/panel"
 )
+
+// keeping is the keeper of the world as it then is.
+type keeping struct{ *world }
+
+func (k keeping) Keep(ctx context.Context, accountID, serviceID int64) (bool, error) {
+	return k.Keeper.(*keeper).Keep(ctx, accountID, serviceID)
+}
 
 // keeper keeps in memory.
 type keeper struct {
@@ -65,13 +69,13 @@ func TestAnAccountGoesWhenAllOfItIsKept(t *testing.T) {
 		w.same("accounts", 1, w.panel.accounts())
 
 		for range 2 {
-			wait, err := w.end(t.Context(), id, false)
+			wait, err := w.prov.End(t.Context(), id, false)
 			if err != nil || wait == 0 {
 				t.Errorf("not kept yet: %v, %v", wait, err)
 			}
 		}
 		k.broken = errors.New("no backup")
-		if _, err := w.end(t.Context(), id, false); !errors.Is(err, k.broken) {
+		if _, err := w.prov.End(t.Context(), id, false); !errors.Is(err, k.broken) {
 			t.Errorf("nothing is kept: %v", err)
 		}
 		w.same("the account is there", 1, w.panel.accounts())
@@ -79,7 +83,7 @@ func TestAnAccountGoesWhenAllOfItIsKept(t *testing.T) {
 
 		k.broken, k.kept = nil, true
 		for range 2 {
-			if wait, err := w.end(t.Context(), id, false); err != nil || wait != 0 {
+			if wait, err := w.prov.End(t.Context(), id, false); err != nil || wait != 0 {
 				t.Errorf("kept: %v, %v", wait, err)
 			}
 		}
@@ -103,14 +107,14 @@ func TestAnEndGoesOnAfterACrash(t *testing.T) {
 			t.Fatal(err)
 		}
 		k.broken = errors.New("there is no account to keep")
-		if wait, err := w.end(t.Context(), id, false); err != nil || wait != 0 {
+		if wait, err := w.prov.End(t.Context(), id, false); err != nil || wait != 0 {
 			t.Errorf("%v, %v", wait, err)
 		}
 		w.same("status", Terminated, w.record(id).status)
 
 		other, _ := w.terminating("other.test")
 		w.exec(`DELETE FROM river_job`)
-		if err := w.Reconcile(t.Context()); err != nil {
+		if err := w.prov.Reconcile(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		w.same("a job again", 1, w.jobs("services.end"))
@@ -128,7 +132,7 @@ func TestATerminatedServiceComesBack(t *testing.T) {
 			t.Errorf("restored while it ends: %v", err)
 		}
 		k.kept = true
-		if _, err := w.end(t.Context(), id, false); err != nil {
+		if _, err := w.prov.End(t.Context(), id, false); err != nil {
 			t.Fatal(err)
 		}
 		k.gone = true
@@ -142,7 +146,7 @@ func TestATerminatedServiceComesBack(t *testing.T) {
 		w.in(func(ctx context.Context, tx *db.Tx) error { return w.Restore(ctx, tx, id) })
 		w.same("status", Provisioning, w.record(id).status)
 		w.panel.fails = panel.ErrInvalid
-		if err := w.provision(t.Context(), id, false); err != nil {
+		if err := w.prov.Provision(t.Context(), id, false); err != nil {
 			t.Fatal(err)
 		}
 		w.same("refused", Terminated, w.record(id).status)
@@ -151,7 +155,7 @@ func TestATerminatedServiceComesBack(t *testing.T) {
 
 		w.in(func(ctx context.Context, tx *db.Tx) error { return w.Restore(ctx, tx, id) })
 		for range 2 {
-			if err := w.provision(t.Context(), id, false); err != nil {
+			if err := w.prov.Provision(t.Context(), id, false); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -175,7 +179,7 @@ func TestADomainThatIsTakenMeanwhileKeepsAServiceAway(t *testing.T) {
 		w := newWorld(t, d, clk)
 		id, k := w.terminating("shop.test")
 		k.kept = true
-		if _, err := w.end(t.Context(), id, false); err != nil {
+		if _, err := w.prov.End(t.Context(), id, false); err != nil {
 			t.Fatal(err)
 		}
 		w.active(ask("shop.test"))
@@ -211,10 +215,7 @@ func TestAServiceEndsWithoutItsFinalBackupOnAnOperatorsWordOnly(t *testing.T) {
 		}
 		id, k := w.terminating("shop.test")
 		k.broken = errors.New("the repository is damaged")
-		work := func(args endArgs) error {
-			return (&endWorker{services: w.Service}).Work(t.Context(), &river.Job[endArgs]{JobRow: &rivertype.JobRow{}, Args: args})
-		}
-		if err := work(endArgs{ServiceID: id}); !errors.Is(err, k.broken) {
+		if _, err := w.prov.End(t.Context(), id, false); !errors.Is(err, k.broken) {
 			t.Errorf("without a word: %v", err)
 		}
 		w.same("the account is there", 2, w.panel.accounts())
@@ -223,7 +224,7 @@ func TestAServiceEndsWithoutItsFinalBackupOnAnOperatorsWordOnly(t *testing.T) {
 		}
 		w.same("jobs", 2, w.jobs("services.end"))
 		for range 2 {
-			if err := work(endArgs{ServiceID: id, Unkept: true}); err != nil {
+			if _, err := w.prov.End(t.Context(), id, true); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 
+	"stead.dev/stead/internal/hosting/site"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/page"
@@ -21,34 +22,28 @@ type Names interface {
 	Serve(ctx context.Context, tx *db.Tx, serviceID int64) error
 }
 
-// Hosted is a service for the section that manages what it consists of.
-type Hosted struct {
-	PanelName, Ref string
-	Username       string // of the account there
-	Sandbox        bool   // it is a reseller's sandbox's
-	Status         Status
-	Limits         json.RawMessage
-	IPv4, IPv6     string
-	Domain         string // the primary one; empty when it has none
-}
-
-func hosted(r record, err error) (Hosted, error) {
-	domain := ""
-	if r.domain != nil {
-		domain = *r.domain
+func hosted(r record, err error) (site.Site, error) {
+	if err != nil {
+		return site.Site{}, err
 	}
-	return Hosted{
-		Domain: domain, PanelName: r.panel, Ref: r.panelRef, Sandbox: r.sandbox, Username: usernameOf(r.id), Status: r.status, Limits: json.RawMessage(r.limits), IPv4: r.place.ipv4, IPv6: r.place.ipv6,
-	}, err
+	limits, err := site.ParseLimits(r.id, json.RawMessage(r.limits))
+	of := site.Site{
+		ServiceID: r.id, AccountID: r.accountID, Panel: r.panel, Ref: r.panelRef, Username: usernameOf(r.id), Status: string(r.status),
+		Limits: limits, IPv4: r.place.ipv4, IPv6: r.place.ipv6, Sandbox: r.sandbox,
+	}
+	if r.domain != nil {
+		of.Domain = *r.domain
+	}
+	return of, err
 }
 
-// Hosted finds one of the account's services.
-func (s *Service) Hosted(ctx context.Context, q db.Querier, accountID, id int64) (Hosted, error) {
+// Site is one of the account's services, for the sections that manage what it consists of.
+func (s *Service) Site(ctx context.Context, q db.Querier, accountID, id int64) (site.Site, error) {
 	return hosted(getOwn(ctx, q, accountID, id))
 }
 
-// LockHosted is Hosted with the service locked until tx ends.
-func (s *Service) LockHosted(ctx context.Context, tx *db.Tx, accountID, id int64) (Hosted, error) {
+// LockSite is Site with the service locked until tx ends.
+func (s *Service) LockSite(ctx context.Context, tx *db.Tx, accountID, id int64) (site.Site, error) {
 	return hosted(lockOwn(ctx, tx, accountID, id))
 }
 

@@ -41,7 +41,7 @@ func TestAServiceIsKnownByItsNewDomain(t *testing.T) {
 		w := newWorld(t, d, clk)
 		id := w.active(ask("shop.test"))
 		w.in(func(ctx context.Context, tx *db.Tx) error {
-			if _, err := w.LockHosted(ctx, tx, 1, id); err != nil {
+			if _, err := w.LockSite(ctx, tx, 1, id); err != nil {
 				return err
 			}
 			return w.SetDomain(ctx, tx, id, "xn--bcher-kva.test")
@@ -50,11 +50,11 @@ func TestAServiceIsKnownByItsNewDomain(t *testing.T) {
 		w.same("found by its new name", 1, len(w.texts(`SELECT domain FROM services WHERE search LIKE '%bücher%'`)))
 		told := w.told(id)
 		w.same("told", "service.updated", told[len(told)-1])
-		h, err := w.Hosted(t.Context(), w.db, 1, id)
-		if err != nil || h.PanelName != "node" || h.Ref != refOf(id) || h.Status != Active || h.IPv4 != "203.0.113.7" {
+		h, err := w.Site(t.Context(), w.db, 1, id)
+		if err != nil || h.Panel != "node" || h.Ref != refOf(id) || h.Status != string(Active) || h.IPv4 != "203.0.113.7" {
 			t.Errorf("hosted: %+v, %v", h, err)
 		}
-		if _, err := w.Hosted(t.Context(), w.db, 2, id); !errors.Is(err, fault.NotFound) {
+		if _, err := w.Site(t.Context(), w.db, 2, id); !errors.Is(err, fault.NotFound) {
 			t.Errorf("another's: %v", err)
 		}
 	})

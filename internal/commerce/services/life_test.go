@@ -249,7 +249,7 @@ func TestMoneyThatComesInBringsServicesBackTheFirstDueFirst(t *testing.T) {
 		w.live()
 		w.same("both are back", []Status{Active, Active}, []Status{w.record(first).status, w.record(second).status})
 		w.same("charges", []string{"499", "499"}, w.texts(`SELECT CAST(amount AS TEXT) FROM test_sales`))
-		if err := w.followOnPanel(t.Context(), first); err != nil || w.panel.made[refOf(first)].Status != "active" {
+		if err := w.prov.FollowSuspension(t.Context(), first); err != nil || w.panel.made[refOf(first)].Status != "active" {
 			t.Errorf("on the panel: %+v, %v", w.panel.made[refOf(first)], err)
 		}
 	})

@@ -181,14 +181,14 @@ func TestAnOwnerPaysForAServiceThatComesBack(t *testing.T) {
 			if err := w.ends(id, false); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := w.end(t.Context(), id, false); err != nil {
+			if _, err := w.prov.End(t.Context(), id, false); err != nil {
 				t.Fatal(err)
 			}
 			return id
 		}
 		provision := func(id int64) record {
 			t.Helper()
-			if err := w.provision(t.Context(), id, false); err != nil {
+			if err := w.prov.Provision(t.Context(), id, false); err != nil {
 				t.Fatal(err)
 			}
 			return w.record(id)
@@ -282,7 +282,7 @@ func TestAnOwnerPaysForAServiceThatComesBack(t *testing.T) {
 		abused := w.active(ask("abused.test"))
 		w.in(func(ctx context.Context, tx *db.Tx) error { return w.Suspend(ctx, tx, abused, Abuse) })
 		w.in(func(ctx context.Context, tx *db.Tx) error { return w.Terminate(ctx, tx, abused) })
-		if _, err := w.end(t.Context(), abused, false); err != nil {
+		if _, err := w.prov.End(t.Context(), abused, false); err != nil {
 			t.Fatal(err)
 		}
 		if err := w.comesBack(abused); !errors.Is(err, fault.ServiceSuspended) {
@@ -302,7 +302,7 @@ func TestAServiceThatComesBackBeginsAnew(t *testing.T) {
 			t.Fatal(answer)
 		}
 		w.days(50)
-		if _, err := w.end(t.Context(), id, false); err != nil {
+		if _, err := w.prov.End(t.Context(), id, false); err != nil {
 			t.Fatal(err)
 		}
 		w.same("status", Terminated, w.record(id).status)
@@ -310,7 +310,7 @@ func TestAServiceThatComesBackBeginsAnew(t *testing.T) {
 		if err := w.comesBack(id); err != nil {
 			t.Fatal(err)
 		}
-		if err := w.provision(t.Context(), id, false); err != nil {
+		if err := w.prov.Provision(t.Context(), id, false); err != nil {
 			t.Fatal(err)
 		}
 		w.pay(1, 1)
@@ -345,7 +345,7 @@ func TestAServiceHasAHistory(t *testing.T) {
 		w.same("as many as were told", len(w.told(id)), len(all))
 		failed := w.provisioning(ask("failed.test"))
 		w.panel.fails = panel.ErrInvalid
-		if err := w.provision(t.Context(), failed, false); err != nil {
+		if err := w.prov.Provision(t.Context(), failed, false); err != nil {
 			t.Fatal(err)
 		}
 		w.same("a failure", "service.provision_failed provisioning failed  domain_invalid", history(failed)[0])

@@ -36,7 +36,7 @@ func TestNoQueryReadsAWholeTable(t *testing.T) {
 				err = errors.Join(err, listed)
 			}
 			_, ofTaken := domainTaken(ctx, q, 1, false, "blog.shop.test")
-			_, ofStuck := stuck(ctx, q, now, 0, reconcileBatch)
+			_, ofStuck := stuck(ctx, q, now, 0, 100)
 			_, ofDue := dueRenewals(ctx, q, 1, now, 1200)
 			return errors.Join(err, ofTaken, ofStuck, ofDue)
 		})

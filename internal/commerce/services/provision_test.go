@@ -10,9 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/riverqueue/river"
-	"github.com/riverqueue/river/rivertype"
-
+	"stead.dev/stead/internal/commerce/services/provisioning"
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
@@ -21,18 +19,15 @@ import (
 	"stead.dev/stead/internal/port/panel/sandbox"
 )
 
-// attempt runs the provisioning job as the queue would, for the nth time.
+// attempt makes the account as the queue would, for the nth time.
 func (w *world) attempt(id int64, n int) error {
-	worker := &provisionWorker{services: w.Service}
-	return worker.Work(w.t.Context(), &river.Job[provisionArgs]{
-		JobRow: &rivertype.JobRow{Attempt: n, MaxAttempts: provisionAttempts}, Args: provisionArgs{ServiceID: id},
-	})
+	return w.prov.Provision(w.t.Context(), id, n >= provisioning.Attempts)
 }
 
 func (w *world) cleanUpTwice(id int64) {
 	w.t.Helper()
 	for range 2 {
-		if err := w.cleanUp(w.t.Context(), id); err != nil {
+		if err := w.prov.CleanUp(w.t.Context(), id); err != nil {
 			w.t.Fatal(err)
 		}
 	}
@@ -41,7 +36,7 @@ func (w *world) cleanUpTwice(id int64) {
 func (w *world) followTwice(id int64) {
 	w.t.Helper()
 	for range 2 {
-		if err := w.followOnPanel(w.t.Context(), id); err != nil {
+		if err := w.prov.FollowSuspension(w.t.Context(), id); err != nil {
 			w.t.Fatal(err)
 		}
 	}
@@ -126,13 +121,13 @@ func TestAPanelThatDoesNotAnswerIsAskedAgain(t *testing.T) {
 			n := ask(string(kind[:4]) + ".test")
 			id := w.provisioning(n)
 			w.panel.fails = kind
-			for attempt := 1; attempt < provisionAttempts; attempt++ {
+			for attempt := 1; attempt < provisioning.Attempts; attempt++ {
 				if err := w.attempt(id, attempt); !errors.Is(err, kind) {
 					t.Fatalf("%s, attempt %d: %v", kind, attempt, err)
 				}
 				w.same("meanwhile", Provisioning, w.record(id).status)
 			}
-			if err := w.attempt(id, provisionAttempts); err != nil {
+			if err := w.attempt(id, provisioning.Attempts); err != nil {
 				t.Fatal(err)
 			}
 			w.same("in the end", Failed, w.record(id).status)
@@ -202,24 +197,24 @@ func TestAServiceThatComesBackKeepsItsNewAccount(t *testing.T) {
 		if err := w.ends(id, false); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := w.end(t.Context(), id, false); err != nil {
+		if _, err := w.prov.End(t.Context(), id, false); err != nil {
 			t.Fatal(err)
 		}
 		w.panel.deleting = func() { // while the panel is at it
 			if err := w.comesBack(id); err != nil {
 				t.Error(err)
 			}
-			if err := w.provision(t.Context(), id, true); !errors.Is(err, errCleaning) {
+			if err := w.prov.Provision(t.Context(), id, true); !errors.Is(err, provisioning.ErrCleaning) {
 				t.Errorf("the account is made while the other is removed: %v", err)
 			}
-			if err := w.cleanUp(t.Context(), id); err != nil { // of a service that comes back
+			if err := w.prov.CleanUp(t.Context(), id); err != nil { // of a service that comes back
 				t.Error(err)
 			}
 		}
-		if err := w.cleanUp(t.Context(), id); err != nil {
+		if err := w.prov.CleanUp(t.Context(), id); err != nil {
 			t.Fatal(err)
 		}
-		if err := w.provision(t.Context(), id, false); err != nil {
+		if err := w.prov.Provision(t.Context(), id, false); err != nil {
 			t.Fatal(err)
 		}
 		w.same("status", Active, w.record(id).status)
@@ -227,11 +222,11 @@ func TestAServiceThatComesBackKeepsItsNewAccount(t *testing.T) {
 
 		// A process that was killed meanwhile holds nothing up for long.
 		w.exec(`UPDATE services SET status = 'provisioning', cleaning_until = $1 WHERE id = $2`, w.clk.Now().Add(cleaningTime), id)
-		if err := w.provision(t.Context(), id, false); !errors.Is(err, errCleaning) {
+		if err := w.prov.Provision(t.Context(), id, false); !errors.Is(err, provisioning.ErrCleaning) {
 			t.Errorf("%v", err)
 		}
 		w.clk.Advance(cleaningTime)
-		if err := w.provision(t.Context(), id, false); err != nil {
+		if err := w.prov.Provision(t.Context(), id, false); err != nil {
 			t.Error(err)
 		}
 	})
@@ -245,7 +240,7 @@ func TestAnAccountThatComesTooLateIsRemoved(t *testing.T) {
 		w := newWorld(t, d, clk)
 		id := w.provisioning(ask("shop.test"))
 		w.panel.after = func() {
-			if err := w.giveUp(t.Context(), id, panel.ErrUnreachable); err != nil {
+			if err := w.Refused(t.Context(), id, "panel_unreachable"); err != nil {
 				t.Error(err)
 			}
 		}
@@ -291,17 +286,17 @@ func TestAServiceWithoutAJobIsFoundAndDriven(t *testing.T) {
 			lost = append(lost, w.provisioning(ask(fmt.Sprintf("lost%d.test", n))))
 		}
 		w.exec(`DELETE FROM river_job`)
-		w.in(func(ctx context.Context, tx *db.Tx) error { return w.enqueueProvision(ctx, tx, kept) })
+		w.in(func(ctx context.Context, tx *db.Tx) error { return w.prov.EnqueueProvision(ctx, tx, kept) })
 		w.same("jobs left", 1, w.jobs("services.provision"))
 		run := func() {
 			t.Helper()
-			if err := w.Reconcile(t.Context()); err != nil {
+			if err := w.prov.Reconcile(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 		}
 		run()
 		w.same("jobs, too early", 1, w.jobs("services.provision"))
-		clk.Advance(stuckAfter + time.Second)
+		clk.Advance(2*time.Minute + time.Second)
 		run()
 		run()
 		w.same("jobs", 1+len(lost), w.jobs("services.provision"))
@@ -401,12 +396,12 @@ func TestAMissingOrUnablePanelDoesNotLoseTheService(t *testing.T) {
 	t.Parallel()
 	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
 		w := newWorld(t, d, clk)
-		w.Placer = OnePanel("gone")
+		w.prov.Placer = provisioning.OnePanel("gone")
 		id := w.provisioning(ask("gone.test"))
 		if err := w.attempt(id, 1); !errors.Is(err, panel.ErrUnreachable) {
 			t.Errorf("panel that is not configured: %v", err)
 		}
-		w.Placer = OnePanel("bare")
+		w.prov.Placer = provisioning.OnePanel("bare")
 		bareID := w.provisioning(ask("bare.test"))
 		if err := w.attempt(bareID, 1); err != nil {
 			t.Fatal(err)
@@ -426,7 +421,7 @@ func TestAPanelThatHangsIsUnreachable(t *testing.T) {
 		if err := w.attempt(id, 1); !errors.Is(err, panel.ErrUnreachable) {
 			t.Errorf("the first time: %v", err)
 		}
-		if err := w.attempt(id, provisionAttempts); err != nil {
+		if err := w.attempt(id, provisioning.Attempts); err != nil {
 			t.Fatal(err)
 		}
 		w.same("the order", []string{"failed: panel_unreachable"}, w.outcomes())
@@ -447,7 +442,7 @@ func TestServicesOnTheSandboxPanel(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	w.Panels = panels{"node": p}
+	w.prov.Panels = panels{"node": p}
 	r := w.record(w.active(ask("shop.test")))
 	w.same("origin", "http://sandbox.invalid", r.place.originURL)
 	w.same("user", "s1", r.place.username)

@@ -1,8 +1,6 @@
 package services
 
 import (
-	"encoding/json"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -77,35 +75,6 @@ func (r record) unicodeDomain() *string {
 	shown := domainname.Unicode(*r.domain)
 	return &shown
 }
-
-// spec is the account that the service asks of its panel. It depends on nothing
-// but the row, so that a job that runs twice asks twice for the same.
-func (r record) spec() (panel.AccountSpec, error) {
-	spec := panel.AccountSpec{Ref: refOf(r.id), Username: usernameOf(r.id)}
-	if r.domain != nil {
-		spec.PrimaryDomain = *r.domain
-	}
-	plan := struct {
-		panel.Limits
-		Subdomains int `json:"subdomains"`
-	}{}
-	if err := json.Unmarshal([]byte(r.limits), &plan); err != nil {
-		return spec, fmt.Errorf("services: limits of service %d: %w", r.id, err)
-	}
-	// A plan without a limit says -1, a panel 0. A plan counts domains and
-	// subdomains apart; to a panel all of them are names.
-	spec.Limits = panel.Limits{
-		DiskMB: max(0, plan.DiskMB), Inodes: max(0, plan.Inodes),
-		CPUPercent: max(0, plan.CPUPercent), MemoryMB: max(0, plan.MemoryMB), Processes: max(0, plan.Processes),
-	}
-	if plan.Domains > 0 && plan.Subdomains >= 0 {
-		spec.Limits.Domains = plan.Domains + plan.Subdomains
-	}
-	return spec, nil
-}
-
-// refOf is the service's name on every panel.
-func refOf(id int64) string { return strconv.FormatInt(id, 10) }
 
 // usernameOf is the name of the service's account on every panel.
 func usernameOf(id int64) string { return "s" + strconv.FormatInt(id, 10) }

@@ -7,12 +7,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/riverqueue/river"
-
 	"stead.dev/stead/internal/commerce/sale"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
-	"stead.dev/stead/internal/platform/jobs"
 	"stead.dev/stead/internal/platform/money"
 )
 
@@ -289,42 +286,4 @@ func (s *Service) tellRenewed(ctx context.Context, tx *db.Tx, before, now record
 		previous["status"] = before.status
 	}
 	return s.emit(ctx, tx, "service.renewed", now, previous)
-}
-
-// limitsArgs is the job that brings a service's limits to its panel.
-type limitsArgs struct {
-	ServiceID int64 `json:"service_id"`
-}
-
-func (limitsArgs) Kind() string { return "services.limits" }
-
-func (s *Service) enqueueLimits(ctx context.Context, tx *db.Tx, id int64) error {
-	return s.Queue.Enqueue(ctx, tx, limitsArgs{ServiceID: id}, &river.InsertOpts{Queue: jobs.PanelQueue})
-}
-
-// limitsOnPanel gives the account the limits of the service's plan. It looks again
-// after it has acted: of two runs at once, the one that acts last leaves the panel
-// as the row is.
-func (s *Service) limitsOnPanel(ctx context.Context, id int64) error {
-	for {
-		r, err := get(ctx, s.DB, id)
-		if err != nil || r.panelRef == "" || !r.status.live() {
-			return err
-		}
-		accounts, err := s.accounts(r.panel)
-		if err != nil {
-			return err
-		}
-		spec, err := r.spec()
-		if err != nil {
-			return err
-		}
-		if _, err := accounts.UpdateAccount(ctx, r.panelRef, spec.Limits); err != nil {
-			return err
-		}
-		now, err := get(ctx, s.DB, id)
-		if err != nil || now.limits == r.limits {
-			return err
-		}
-	}
 }

@@ -13,7 +13,7 @@ import (
 func TestASandboxHasNamesOfItsOwn(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, w *world) {
-		w.SandboxPanel = "bare"
+		w.prov.SandboxPanel = "bare"
 		served := w.active(ask("shop.test"))
 		n := ask("shop.test")
 		n.AccountID = sandboxAccount

@@ -2,13 +2,12 @@ package services
 
 import (
 	"context"
-	"errors"
+	"encoding/json"
 	"fmt"
 	"slices"
 
-	"github.com/riverqueue/river"
-
 	"stead.dev/stead/internal/commerce/sale"
+	"stead.dev/stead/internal/commerce/services/provisioning"
 	"stead.dev/stead/internal/hosting/site"
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
@@ -17,7 +16,6 @@ import (
 	"stead.dev/stead/internal/platform/money"
 	"stead.dev/stead/internal/platform/outbox"
 	"stead.dev/stead/internal/platform/page"
-	"stead.dev/stead/internal/port/panel"
 )
 
 // OrderBook is told how the order behind a service went. Both may be called
@@ -27,11 +25,6 @@ type OrderBook interface {
 	Complete(ctx context.Context, tx *db.Tx, orderID int64) error
 	// Fail gives it back. failureKey is one of the public error keys.
 	Fail(ctx context.Context, tx *db.Tx, orderID int64, failureKey string) error
-}
-
-// Panels finds a hosting panel by its name in the settings.
-type Panels interface {
-	Panel(name string) (panel.Panel, bool)
 }
 
 // Balances tells what an account can spend.
@@ -44,28 +37,25 @@ type Config struct {
 	DB     *db.DB
 	Queue  jobs.Enqueuer
 	Events outbox.Events
-	Panels Panels
 	Clock  clock.Clock
-	// SandboxPanel is where the services of sandboxes are provisioned.
-	SandboxPanel string
 }
 
 // Needs is what the section needs of others; every field is required.
 type Needs struct {
-	Balances Balances
-	Plans    Plans
-	Payments Payments
-	Orders   OrderBook
-	Billing  Billing
-	Addons   Addons
-	Rates    sale.Rates
-	Taxes    sale.Taxes
-	Names    Names
-	Usages   Usages
-	Keeper   Keeper
-	Placer   Placer
-	Worlds   site.Worlds
-	Clocks   sale.Clocks
+	Balances    Balances
+	Plans       Plans
+	Payments    Payments
+	Orders      OrderBook
+	Billing     Billing
+	Addons      Addons
+	Rates       sale.Rates
+	Taxes       sale.Taxes
+	Names       Names
+	Usages      Usages
+	Keeper      Keeper
+	Provisioner Provisioner
+	Worlds      site.Worlds
+	Clocks      sale.Clocks
 }
 
 // Service is the section's use cases.
@@ -120,7 +110,11 @@ func (s *Service) Provision(ctx context.Context, tx *db.Tx, id int64) error {
 				return err
 			}
 		}
-		panelName, err := s.place(ctx, tx, r)
+		limits, err := site.ParseLimits(id, json.RawMessage(r.limits))
+		if err != nil {
+			return err
+		}
+		panelName, err := s.Provisioner.Place(ctx, tx, provisioning.Placement{ServiceID: id, PlanID: r.planID, Limits: limits, Sandbox: r.sandbox})
 		if err != nil {
 			return err
 		}
@@ -140,7 +134,7 @@ func (s *Service) Provision(ctx context.Context, tx *db.Tx, id int64) error {
 		if err != nil {
 			return err
 		}
-		return s.enqueueProvision(ctx, tx, id)
+		return s.Provisioner.EnqueueProvision(ctx, tx, id)
 	})
 }
 
@@ -224,7 +218,7 @@ func (s *Service) followSuspension(ctx context.Context, tx *db.Tx, before record
 	if err := s.emit(ctx, tx, eventType, now, map[string]any{"status": before.status, "suspend_reason": before.suspendReason}); err != nil {
 		return err
 	}
-	return s.Queue.Enqueue(ctx, tx, suspensionArgs{ServiceID: before.id}, &river.InsertOpts{Queue: jobs.PanelQueue})
+	return s.Provisioner.EnqueueSuspension(ctx, tx, before.id)
 }
 
 // list answers one page of the account's services and what the account can spend.
@@ -313,13 +307,4 @@ func (s *Service) emitChange(ctx context.Context, tx *db.Tx, eventType string, r
 		e.Previous = previous
 	}
 	return s.Events.Emit(ctx, tx, e)
-}
-
-// accounts is the part of the named panel that makes and ends accounts.
-func (s *Service) accounts(name string) (panel.Accounts, error) {
-	p, ok := s.Panels.Panel(name)
-	if !ok {
-		return nil, panel.Wrap("accounts", "", errors.Join(panel.ErrUnreachable, fmt.Errorf("no panel is named %q", name)))
-	}
-	return panel.Of[panel.Accounts](p, panel.CapAccounts)
 }

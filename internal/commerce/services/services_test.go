@@ -19,6 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"stead.dev/stead/internal/commerce/sale"
+	"stead.dev/stead/internal/commerce/services/provisioning"
 	"stead.dev/stead/internal/platform/api/apitest"
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
@@ -45,6 +46,7 @@ type world struct {
 	till   till
 	used   used
 	*Service
+	prov *provisioning.Service
 	edge http.Handler
 }
 
@@ -57,14 +59,19 @@ func newWorld(t *testing.T, d *db.DB, clk *clock.Fake) *world {
 	w := &world{t: t, db: d, clk: clk, queue: q, panel: &machine{made: map[string]panel.Account{}, now: clk.Now}, book: &book{}}
 	w.events = outbox.New(d, q)
 	w.Service = New(Config{
-		DB: d, Queue: q, Events: w.events, Panels: panels{"node": w.panel, "bare": bare{}}, Clock: clk, SandboxPanel: "node",
+		DB: d, Queue: q, Events: w.events, Clock: clk,
 	})
+	w.prov = provisioning.New(provisioning.Config{
+		DB: d, Queue: q, Panels: panels{"node": w.panel, "bare": bare{}}, Clock: clk, SandboxPanel: "node",
+	})
+	w.prov.Connect(provisioning.Needs{Services: w.Service, Keeper: keeping{w}, Placer: provisioning.OnePanel("node")})
 	w.Connect(Needs{
 		Balances: balances{1: 500}, Plans: plans{}, Payments: &w.used, Orders: w.book, Billing: &w.till, Addons: NoAddons{},
-		Rates: sale.Retail{}, Taxes: sale.Untaxed{}, Names: &w.names, Usages: &w.used, Keeper: &keeper{}, Placer: OnePanel("node"),
+		Rates: sale.Retail{}, Taxes: sale.Untaxed{}, Names: &w.names, Usages: &w.used, Keeper: &keeper{}, Provisioner: w.prov,
 		Worlds: &w.used, Clocks: sale.RealTime{},
 	})
 	w.Register(q.Workers())
+	w.prov.Register(q.Workers())
 	w.events.Register(q.Workers())
 	w.exec(`CREATE TABLE test_book (order_id BIGINT NOT NULL, outcome TEXT NOT NULL)`)
 	scopes := []string{"services:read", "services:write"}
@@ -226,6 +233,9 @@ func (m *machine) accounts() int {
 	return len(m.made)
 }
 
+// refOf is the service's name on its panel.
+func refOf(id int64) string { return fmt.Sprint(id) }
+
 // in runs f in a transaction and wants it to succeed.
 func (w *world) in(f func(ctx context.Context, tx *db.Tx) error) {
 	w.t.Helper()
@@ -270,7 +280,7 @@ func (w *world) provisioning(n sale.Reservation) int64 {
 func (w *world) active(n sale.Reservation) int64 {
 	w.t.Helper()
 	id := w.provisioning(n)
-	if err := w.provision(w.t.Context(), id, false); err != nil {
+	if err := w.prov.Provision(w.t.Context(), id, false); err != nil {
 		w.t.Fatal(err)
 	}
 	return id
@@ -497,7 +507,7 @@ func TestAStrangerSeesAndChangesNothing(t *testing.T) {
 			}
 		}
 		w.same("label", "shop.test", w.record(id).label)
-		if _, err := w.Hosted(t.Context(), d, 2, id); !errors.Is(err, fault.NotFound) {
+		if _, err := w.Site(t.Context(), d, 2, id); !errors.Is(err, fault.NotFound) {
 			t.Errorf("hosted: %v", err)
 		}
 	})

@@ -304,7 +304,7 @@ func (s *Service) move(ctx context.Context, tx *db.Tx, r record, offer sale.Offe
 	if err := s.emit(ctx, tx, "service.tariff_changed", now, map[string]any{"plan_id": r.planID}); err != nil {
 		return err
 	}
-	return s.enqueueLimits(ctx, tx, r.id)
+	return s.Provisioner.EnqueueLimits(ctx, tx, r.id)
 }
 
 // applyPending moves a service whose next period was paid for another plan, and has

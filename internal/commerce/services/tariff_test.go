@@ -279,7 +279,7 @@ func TestATariffIsChangedForTheTimeThatIsLeft(t *testing.T) {
 			AccountID: 1, ServiceID: id, Kind: "tariff_change", Title: "Plan 4", Domain: r.domain, PlanID: 4, PeriodMonths: 1,
 			Price: 750, Discount: 374,
 		}, w.till.sales[0])
-		if err := w.limitsOnPanel(t.Context(), id); err != nil || w.panel.made[refOf(id)].Limits.DiskMB != 1000 {
+		if err := w.prov.FollowLimits(t.Context(), id); err != nil || w.panel.made[refOf(id)].Limits.DiskMB != 1000 {
 			t.Errorf("limits on the panel: %+v, %v", w.panel.made[refOf(id)].Limits, err)
 		}
 		// Back at the same moment: what was paid for it comes back, never more.

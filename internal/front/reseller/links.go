@@ -83,16 +83,12 @@ func (s *Service) linkOperations() []api.Route {
 
 // makeLink creates a link to the pages of one of the account's services.
 func (s *Service) makeLink(ctx context.Context, tx *db.Tx, p auth.Principal, serviceID int64) (*linkWire, error) {
-	h, err := s.Services.Hosted(ctx, tx, p.AccountID, serviceID)
+	of, err := s.Services.Site(ctx, tx, p.AccountID, serviceID)
 	if err != nil {
 		return nil, err
 	}
-	switch h.Status {
-	case services.Active, services.PastDue:
-	case services.Suspended:
-		return nil, fault.ServiceSuspended.New()
-	default:
-		return nil, fault.ServiceNotActive.New()
+	if err := of.Changeable(); err != nil {
+		return nil, err
 	}
 	token, expires := secret.Token(linkPrefix, linkBytes), tx.Now.Add(linkLife)
 	_, err = tx.Exec(ctx, `INSERT INTO reseller_links (account_id, service_id, key_id, token_hash, expires_at, created_at)

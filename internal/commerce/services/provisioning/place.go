@@ -1,9 +1,9 @@
-package services
+package provisioning
 
 import (
 	"context"
-	"encoding/json"
 
+	"stead.dev/stead/internal/hosting/site"
 	"stead.dev/stead/internal/platform/db"
 )
 
@@ -11,7 +11,8 @@ import (
 type Placement struct {
 	ServiceID int64
 	PlanID    int64
-	Limits    json.RawMessage // of the plan
+	Limits    site.Limits // of the plan
+	Sandbox   bool        // it is a reseller's sandbox's
 }
 
 // Placer chooses the panel of a service that begins to be provisioned in tx, and keeps the room there
@@ -27,10 +28,10 @@ type OnePanel string
 // Place implements Placer.
 func (p OnePanel) Place(context.Context, *db.Tx, Placement) (string, error) { return string(p), nil }
 
-// place is the panel of a new service.
-func (s *Service) place(ctx context.Context, tx *db.Tx, r record) (string, error) {
-	if r.sandbox {
+// Place chooses the panel of a service that begins to be provisioned in tx, as the Placer does for those that are real.
+func (s *Service) Place(ctx context.Context, tx *db.Tx, p Placement) (panelName string, err error) {
+	if p.Sandbox {
 		return s.SandboxPanel, nil
 	}
-	return s.Placer.Place(ctx, tx, Placement{ServiceID: r.id, PlanID: r.planID, Limits: json.RawMessage(r.limits)})
+	return s.Placer.Place(ctx, tx, p)
 }
