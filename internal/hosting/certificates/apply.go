@@ -20,29 +20,22 @@ type onPanel struct {
 
 // Apply implements site.Part.
 func (s *Service) Apply(ctx context.Context, accountID, serviceID int64) error {
-	return site.Apply(ctx, s.DB, s.Services, accountID, serviceID, removeAll, s.follow)
+	return site.Apply(ctx, s.DB, s.Services, accountID, serviceID, s.collection().End, s.follow)
 }
 
 func (s *Service) follow(ctx context.Context, on site.Site) error {
 	if on.Ref == "" {
 		return nil // an event of the service brings us back
 	}
-	hosted, err := site.On[panel.Certificates](s.Panels, on, panel.CapCertificates)
-	if errors.Is(err, panel.ErrUnsupported) {
+	if _, err := site.On[panel.Certificates](s.Panels, on, panel.CapCertificates); errors.Is(err, panel.ErrUnsupported) {
 		return nil
 	}
-	if err != nil {
-		return err
-	}
-	if err := errors.Join(s.forget(ctx, on), s.wantAll(ctx, on)); err != nil {
-		return err
-	}
 	changed := false
-	kind := s.kind(on, hosted, &changed)
-	err = site.Follow(ctx, s.DB, kind)
-	if err == nil {
-		err = s.removeOthers(ctx, on, hosted, kind, &changed)
+	c := s.collection()
+	c.On = func(ctx context.Context, on site.Site, hosted panel.Certificates) (site.Kind[row, onPanel], error) {
+		return s.kind(on, hosted, &changed), errors.Join(s.forget(ctx, on), s.wantAll(ctx, on))
 	}
+	err := c.Follow(ctx, on)
 	if changed {
 		err = errors.Join(err, s.DB.InTx(context.WithoutCancel(ctx), func(ctx context.Context, tx *db.Tx) error {
 			return s.Domains.Refresh(ctx, tx, on.AccountID, on.ServiceID)
@@ -54,36 +47,29 @@ func (s *Service) follow(ctx context.Context, on site.Site) error {
 // Count implements site.Part: plans do not limit certificates.
 func (*Service) Count(context.Context, db.Querier, int64, map[string]int64) error { return nil }
 
-// kind is how the panel follows the certificates of a service. Those that answer for no domain are not there.
+// kind is how the panel follows the certificates of a service. Those that answer for no domain are not there. changed is set
+// when the panel answers another certificate than before.
 func (s *Service) kind(on site.Site, hosted panel.Certificates, changed *bool) site.Kind[row, onPanel] {
 	answers := map[int64][]string{}
 	return site.Kind[row, onPanel]{
 		Rows: func(ctx context.Context, q db.Querier) ([]row, error) {
-			rows, err := ofService(ctx, q, on.ServiceID)
-			if err != nil {
-				return nil, err
-			}
-			domains, err := s.Domains.Hosted(ctx, q, on.AccountID, on.ServiceID)
+			rows, domains, err := s.ofService(ctx, q, on.AccountID, on.ServiceID)
 			if err != nil {
 				return nil, err
 			}
 			answers = assign(rows, domains, s.Clock.Now())
 			// The newest first: it answers for a domain before the former one no longer does.
 			slices.SortStableFunc(rows, func(a, b row) int { return b.chosenAt.Compare(a.chosenAt) })
-			return slices.DeleteFunc(rows, func(r row) bool { return len(answers[r.id]) == 0 || len(r.current.secret) == 0 }), nil
-		},
-		Head: func(r row) site.Head {
-			return site.Head{ID: r.id, Revision: r.revision, Name: r.onPanel(), Status: r.installed}
+			return slices.DeleteFunc(rows, func(r row) bool { return len(answers[r.ID]) == 0 || len(r.current.secret) == 0 }), nil
 		},
 		Wish: func(_ context.Context, r row) (onPanel, error) {
 			return onPanel{row: r, InstalledCertificate: panel.InstalledCertificate{
-				Name: r.onPanel(), Fingerprint: r.fingerprint, Domains: answers[r.id], HSTS: r.hsts,
+				Name: r.PanelName(), Fingerprint: r.fingerprint, Domains: answers[r.ID], HSTS: r.hsts,
 			}}, nil
 		},
 		Same: func(have, wish onPanel) bool {
 			return have.Fingerprint == wish.Fingerprint && have.HSTS == wish.HSTS && slices.Equal(have.Domains, wish.Domains)
 		},
-		Ref: on.Ref,
 		List: func(ctx context.Context, ref string) ([]onPanel, error) {
 			there, err := hosted.InstalledCertificates(ctx, ref)
 			all := make([]onPanel, len(there))
@@ -94,7 +80,7 @@ func (s *Service) kind(on site.Site, hosted panel.Certificates, changed *bool) s
 		},
 		Name: func(p onPanel) string { return p.Name },
 		Set: func(ctx context.Context, ref string, p onPanel) (onPanel, error) {
-			key, err := s.unseal(p.row.id, p.row.current.secret)
+			key, err := s.unseal(p.row.ID, p.row.current.secret)
 			if err != nil {
 				return p, err
 			}
@@ -104,50 +90,14 @@ func (s *Service) kind(on site.Site, hosted panel.Certificates, changed *bool) s
 			*changed = *changed || err == nil
 			return onPanel{InstalledCertificate: now}, err
 		},
-		// Visitors would be shown none until its successor is there: removeOthers removes it then.
-		Remove: func(context.Context, string, string) error { return nil },
-		Note: func(ctx context.Context, tx *db.Tx, r row, o site.Outcome[onPanel]) error {
-			switch {
-			case o.Err != nil:
-				key := string(panel.KindOf(o.Err))
-				return setInstalled(ctx, tx, o.Head, site.Failed, &key)
-			case r.installed == site.Active:
-				return nil
-			default:
-				return setInstalled(ctx, tx, o.Head, site.Active, nil)
-			}
+		// Visitors would be shown none until its successor is there, so one goes last.
+		Last: func(onPanel) bool { return true }, AllBeforeLast: true,
+		Remove: func(ctx context.Context, ref, name string) error {
+			err := hosted.RemoveCertificate(ctx, ref, name)
+			*changed = *changed || err == nil || errors.Is(err, panel.ErrNotFound)
+			return err
 		},
 	}
-}
-
-// removeOthers takes from the panel what no row wants, once all that is wanted is there.
-func (s *Service) removeOthers(ctx context.Context, on site.Site, hosted panel.Certificates, kind site.Kind[row, onPanel], changed *bool) error {
-	there, err := hosted.InstalledCertificates(ctx, on.Ref)
-	if err != nil {
-		return err
-	}
-	rows, err := kind.Rows(ctx, s.DB)
-	if err != nil {
-		return err
-	}
-	has := func(r row) bool {
-		return slices.ContainsFunc(there, func(c panel.InstalledCertificate) bool {
-			return c.Name == r.onPanel() && c.Fingerprint == r.fingerprint
-		})
-	}
-	if slices.ContainsFunc(rows, func(r row) bool { return !has(r) }) {
-		return nil // refused, and noted so; or changed meanwhile, and another run is on its way
-	}
-	for _, c := range there {
-		if slices.ContainsFunc(rows, func(r row) bool { return r.onPanel() == c.Name }) {
-			continue
-		}
-		if err := hosted.RemoveCertificate(ctx, on.Ref, c.Name); err != nil && !errors.Is(err, panel.ErrNotFound) {
-			return err
-		}
-		*changed = true
-	}
-	return nil
 }
 
 // forget lets certificates go, and their keys, of which no name is the service's any more.
@@ -156,11 +106,7 @@ func (s *Service) forget(ctx context.Context, on site.Site) error {
 		if _, err := s.Services.LockSite(ctx, tx, on.AccountID, on.ServiceID); err != nil {
 			return err
 		}
-		all, err := ofService(ctx, tx, on.ServiceID)
-		if err != nil {
-			return err
-		}
-		domains, err := s.Domains.Hosted(ctx, tx, on.AccountID, on.ServiceID)
+		all, domains, err := s.ofService(ctx, tx, on.AccountID, on.ServiceID)
 		if err != nil || len(domains) == 0 {
 			return err
 		}
@@ -170,7 +116,7 @@ func (s *Service) forget(ctx context.Context, on site.Site) error {
 			if some {
 				continue
 			}
-			if err := errors.Join(s.endTexts(ctx, tx, r), remove(ctx, tx, r.id)); err != nil {
+			if err := errors.Join(s.endTexts(ctx, tx, r), table.Delete(ctx, tx, r.ID)); err != nil {
 				return err
 			}
 		}
@@ -190,11 +136,7 @@ func (s *Service) wantAll(ctx context.Context, on site.Site) error {
 		if _, err := s.Services.LockSite(ctx, tx, on.AccountID, on.ServiceID); err != nil {
 			return err
 		}
-		all, err := ofService(ctx, tx, on.ServiceID)
-		if err != nil {
-			return err
-		}
-		domains, err := s.Domains.Hosted(ctx, tx, on.AccountID, on.ServiceID)
+		all, domains, err := s.ofService(ctx, tx, on.AccountID, on.ServiceID)
 		if err != nil {
 			return err
 		}
@@ -217,5 +159,5 @@ func (s *Service) wantAll(ctx context.Context, on site.Site) error {
 
 // Follow hears of domains that came and went.
 func (s *Service) Follow(ctx context.Context, tx *db.Tx, e outbox.Stored) error {
-	return s.enqueueApply(ctx, tx, e.AccountID, e.SubjectID)
+	return s.collection().Enqueue(ctx, tx, e.AccountID, e.SubjectID)
 }

@@ -52,18 +52,15 @@ const (
 	Failed   Status = "failed" // there is none; it is tried again
 )
 
-// row is a row of the table certificates.
+// row is a row of the table certificates. Its Status is how far the panel has followed; see status for what customers see.
 type row struct {
-	id, accountID, serviceID int64
-	kind                     Kind
-	names                    []string
-	challenge                Challenge
-	automatic                bool // nobody asked for it
-	autoRenew, hsts          bool
-	chosenAt                 time.Time
-	revision                 int64
-	installed                site.Status
-	installedKey             *string
+	site.Item
+	kind            Kind
+	names           []string
+	challenge       Challenge
+	automatic       bool // nobody asked for it
+	autoRenew, hsts bool
+	chosenAt        time.Time
 
 	current
 	renewAt, askAt *time.Time // when to renew, and when to ask the authority again when that is
@@ -216,7 +213,7 @@ func assign(rows []row, domains []Domain, now time.Time) map[int64][]string {
 			}
 		}
 		if best != nil {
-			of[best.id] = append(of[best.id], d.Name)
+			of[best.ID] = append(of[best.ID], d.Name)
 		}
 	}
 	for _, names := range of {
@@ -238,8 +235,8 @@ func better(a, b row, now time.Time) bool {
 	if !a.chosenAt.Equal(b.chosenAt) {
 		return a.chosenAt.After(b.chosenAt)
 	}
-	return a.id > b.id
+	return a.ID > b.ID
 }
 
-// onPanel is the name of the certificate on the panel.
-func (r row) onPanel() string { return "c" + strconv.FormatInt(r.id, 10) }
+// PanelName implements site.Row.
+func (r row) PanelName() string { return "c" + strconv.FormatInt(r.ID, 10) }

@@ -72,12 +72,12 @@ func TestACertificateIsIssuedRenewedAndUsed(t *testing.T) {
 		if installed, err = w.panels["it"].(panel.Certificates).InstalledCertificates(t.Context(), "10"); err != nil || len(installed) != 0 {
 			t.Errorf("without its domain: %+v %v", installed, err)
 		}
-		if all, err := ofService(t.Context(), w.DB, 10); err != nil || len(all) != 0 {
+		if all, err := table.OfService(t.Context(), w.DB, 10); err != nil || len(all) != 0 {
 			t.Errorf("without its domain its key is kept: %v %v", all, err)
 		}
 		w.Services.SetStatus(t, 10, "terminated")
 		w.Must(w.Apply(t.Context(), owner, 10))
-		if all, err := ofService(t.Context(), w.DB, 10); err != nil || len(all) != 0 {
+		if all, err := table.OfService(t.Context(), w.DB, 10); err != nil || len(all) != 0 {
 			t.Errorf("of an ended service there is %v %v", all, err)
 		}
 	})
@@ -227,7 +227,7 @@ func TestRequestsAreRefused(t *testing.T) {
 		if a := w.do("GET", "/14/ssl", "own", ""); a.code != 200 || !strings.Contains(a.body, "issuing_off") {
 			t.Errorf("where issuing is off: %s", a.body)
 		}
-		if all, err := ofService(t.Context(), w.DB, 10); err != nil || len(all) != 1 {
+		if all, err := table.OfService(t.Context(), w.DB, 10); err != nil || len(all) != 1 {
 			t.Errorf("refused requests left %v %v", all, err)
 		}
 		// What the authority would refuse for a while is not asked of it.
@@ -332,7 +332,7 @@ func TestAnOwnCertificateIsJudgedBeforeItIsUsed(t *testing.T) {
 				t.Errorf("%s: %d %s, want %s", name, a.code, a.body, c.want)
 			}
 		}
-		if all, err := ofService(t.Context(), w.DB, 10); err != nil || len(all) != 0 {
+		if all, err := table.OfService(t.Context(), w.DB, 10); err != nil || len(all) != 0 {
 			t.Errorf("refused certificates left %v %v", all, err)
 		}
 		body, _ := json.Marshal(map[string]any{"certificate": "Bag Attributes\n" + ok.chain + ok.root, "private_key": ok.key, "hsts": true})

@@ -83,7 +83,7 @@ func reasonText(ctx context.Context, reason, name, detail string) string {
 func (s *Service) wire(ctx context.Context, r row, domains []Domain, answers map[int64][]string, refused map[string]*refusal) certificateWire {
 	now := s.Clock.Now()
 	w := certificateWire{
-		ID: r.id, Domains: answers[r.id], CommonName: r.names[0], SANs: r.names, Kind: r.kind, Status: r.status(now), IssuedAt: r.issuedAt,
+		ID: r.ID, Domains: answers[r.ID], CommonName: r.names[0], SANs: r.names, Kind: r.kind, Status: r.status(now), IssuedAt: r.issuedAt,
 		ExpiresAt: r.expiresAt, AutoRenew: r.autoRenew, HSTS: r.hsts, LastAttemptAt: r.lastAttemptAt, LastErrorKey: r.lastErrorKey,
 		CreatedAt: r.createdAt,
 	}
@@ -224,11 +224,7 @@ func (s *Service) requestOperation(ctx context.Context, p auth.Principal, in *re
 	if err != nil {
 		return nil, err
 	}
-	domains, err := s.Domains.Hosted(ctx, s.DB, p.AccountID, in.Service)
-	if err != nil {
-		return nil, err
-	}
-	all, err := ofService(ctx, s.DB, in.Service)
+	all, domains, err := s.ofService(ctx, s.DB, p.AccountID, in.Service)
 	if err != nil {
 		return nil, err
 	}

@@ -30,11 +30,6 @@ type applyArgs struct{ site.Target }
 
 func (applyArgs) Kind() string { return "certificates.apply" }
 
-// enqueueApply has the panel follow a change.
-func (s *Service) enqueueApply(ctx context.Context, tx *db.Tx, accountID, serviceID int64) error {
-	return s.Queue.Enqueue(ctx, tx, applyArgs{site.Target{AccountID: accountID, ServiceID: serviceID}}, &river.InsertOpts{Queue: jobs.PanelQueue})
-}
-
 type tendArgs struct {
 	AccountID     int64 `json:"account_id"`
 	ServiceID     int64 `json:"service_id"`
@@ -45,7 +40,7 @@ func (tendArgs) Kind() string { return "certificates.tend" }
 
 // enqueueTend has a certificate looked after now.
 func (s *Service) enqueueTend(ctx context.Context, tx *db.Tx, r row) error {
-	return s.Queue.Enqueue(ctx, tx, tendArgs{r.accountID, r.serviceID, r.id}, &river.InsertOpts{Queue: jobs.PanelQueue})
+	return s.Queue.Enqueue(ctx, tx, tendArgs{r.AccountID, r.ServiceID, r.ID}, &river.InsertOpts{Queue: jobs.PanelQueue})
 }
 
 type tendWorker struct {
@@ -72,7 +67,7 @@ func (s *Service) Sweep(ctx context.Context) error {
 			return 0, err
 		}
 		for _, d := range due {
-			err := s.Queue.Enqueue(ctx, tx, tendArgs{d.accountID, d.serviceID, d.id}, &river.InsertOpts{
+			err := s.Queue.Enqueue(ctx, tx, tendArgs{d.AccountID, d.ServiceID, d.ID}, &river.InsertOpts{
 				Queue: jobs.PanelQueue, UniqueOpts: jobs.Once(),
 			})
 			if err != nil {

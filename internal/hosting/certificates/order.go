@@ -74,7 +74,7 @@ func (w *work) begin(ctx context.Context) error {
 		return err
 	}
 	w.row.order = order{names: names}
-	if w.row.order.secret, err = w.seal(w.row.id, key); err != nil {
+	if w.row.order.secret, err = w.seal(w.row.ID, key); err != nil {
 		return err
 	}
 	w.row.phase = ordering
@@ -82,7 +82,7 @@ func (w *work) begin(ctx context.Context) error {
 }
 
 func (w *work) save(ctx context.Context) error {
-	return w.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error { return setOrder(ctx, tx, w.row) })
+	return w.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error { return table.Set(ctx, tx, w.row.ID, w.row.progress(tx.Now)) })
 }
 
 // withWWW are the names of the row with the "www." names that are answered like them and can be proved too. While there
@@ -110,7 +110,7 @@ func (w *work) withWWW(ctx context.Context) ([]string, error) {
 
 // key is the key of the certificate to come.
 func (w *work) request() (request []byte, key string, err error) {
-	key, err = w.unseal(w.row.id, w.row.order.secret)
+	key, err = w.unseal(w.row.ID, w.row.order.secret)
 	if err != nil {
 		return nil, "", err
 	}
@@ -335,14 +335,14 @@ func (w *work) present(ctx context.Context, open []acme.Authorization) ([]acme.C
 }
 
 // owner names the records of a row in the zones.
-func (r row) owner() string { return fmt.Sprintf("acme:%d", r.id) }
+func (r row) owner() string { return fmt.Sprintf("acme:%d", r.ID) }
 
 // endTexts takes the records of a row out of the zones.
 func (s *Service) endTexts(ctx context.Context, tx *db.Tx, r row) error {
 	if r.challenge != DNS {
 		return nil
 	}
-	return s.Zones.SetTexts(ctx, tx, r.accountID, r.serviceID, r.owner(), nil)
+	return s.Zones.SetTexts(ctx, tx, r.AccountID, r.ServiceID, r.owner(), nil)
 }
 
 func (w *work) presentTexts(ctx context.Context, texts map[string][]string) error {
@@ -414,7 +414,7 @@ func (w *work) clear(ctx context.Context) {
 	err = errors.Join(err, w.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error { return w.endTexts(ctx, tx, w.row) }))
 	if err != nil {
 		// They go with the next order or after a day; the certificate is worth more.
-		w.Log.Warn("certificates: proofs stay", "certificate", w.row.id, "error", err)
+		w.Log.Warn("certificates: proofs stay", "certificate", w.row.ID, "error", err)
 	}
 }
 
@@ -452,13 +452,13 @@ func (w *work) finish(ctx context.Context, chain, key string) error {
 	w.row.renewAt = &when
 	return w.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
 		// The service before its rows, as everywhere.
-		if _, err := w.Services.LockSite(ctx, tx, w.row.accountID, w.row.serviceID); err != nil {
+		if _, err := w.Services.LockSite(ctx, tx, w.row.AccountID, w.row.ServiceID); err != nil {
 			return err
 		}
-		if err := setCurrent(ctx, tx, w.row); err != nil {
+		if err := w.setCurrent(ctx, tx, w.row); err != nil {
 			return err
 		}
-		if err := insertAttempts(ctx, tx, w.row.serviceID, names, true); err != nil {
+		if err := insertAttempts(ctx, tx, w.row.ServiceID, names, true); err != nil {
 			return err
 		}
 		if err := w.endTexts(ctx, tx, w.row); err != nil {
@@ -471,6 +471,6 @@ func (w *work) finish(ctx context.Context, chain, key string) error {
 		if err := w.emit(ctx, tx, event, w.row); err != nil {
 			return err
 		}
-		return w.enqueueApply(ctx, tx, w.row.accountID, w.row.serviceID)
+		return w.collection().Enqueue(ctx, tx, w.row.AccountID, w.row.ServiceID)
 	})
 }

@@ -132,10 +132,10 @@ func (s *Service) overview(ctx context.Context, accountID, serviceID int64, p pa
 	if o.domains, err = s.Domains.Hosted(ctx, s.DB, accountID, serviceID); err != nil {
 		return o, err
 	}
-	if o.rows, o.total, err = listOwn(ctx, s.DB, accountID, serviceID, p); err != nil {
+	if o.rows, o.total, err = table.List(ctx, s.DB, accountID, serviceID, p); err != nil {
 		return o, err
 	}
-	all, err := ofService(ctx, s.DB, serviceID)
+	all, err := table.OfService(ctx, s.DB, serviceID)
 	if err != nil {
 		return o, err
 	}
@@ -225,15 +225,14 @@ func (s *Service) request(ctx context.Context, accountID, serviceID int64, w wis
 // change runs f on a service that takes changes.
 func (s *Service) change(ctx context.Context, on site.Site, f func(ctx context.Context, tx *db.Tx) (int64, error)) (row, error) {
 	var r row
-	err := site.Change[panel.Certificates](ctx, s.DB, s.Services, s.Panels, panel.CapCertificates, on.AccountID, on.ServiceID,
-		func(ctx context.Context, tx *db.Tx, _ site.Site) error {
-			id, err := f(ctx, tx)
-			if err != nil {
-				return err
-			}
-			r, err = getOwn(ctx, tx, on.AccountID, on.ServiceID, id)
+	err := s.collection().Change(ctx, on.AccountID, on.ServiceID, func(ctx context.Context, tx *db.Tx, _ site.Site) error {
+		id, err := f(ctx, tx)
+		if err != nil {
 			return err
-		})
+		}
+		r, err = table.Get(ctx, tx, on.AccountID, on.ServiceID, id)
+		return err
+	})
 	return r, err
 }
 
@@ -252,11 +251,11 @@ func (s *Service) install(ctx context.Context, on site.Site, domains []Domain, w
 		return row{}, unusable(certificate.NameNotCovered)
 	}
 	r := row{
-		accountID: on.AccountID, serviceID: on.ServiceID, kind: Custom, names: sorted(leaf.DNSNames), challenge: HTTP, phase: idle,
+		kind: Custom, names: sorted(leaf.DNSNames), challenge: HTTP, phase: idle,
 		hsts: w.hsts != nil && *w.hsts, current: currentOf(b),
 	}
 	return s.change(ctx, on, func(ctx context.Context, tx *db.Tx) (int64, error) {
-		all, err := ofService(ctx, tx, on.ServiceID)
+		all, err := table.OfService(ctx, tx, on.ServiceID)
 		if err != nil {
 			return 0, err
 		}
@@ -266,12 +265,12 @@ func (s *Service) install(ctx context.Context, on site.Site, domains []Domain, w
 		// One that is replaced by another for the same names is no longer needed.
 		for _, old := range all {
 			if old.kind == Custom && slices.Equal(old.names, r.names) {
-				if err := remove(ctx, tx, old.id); err != nil {
+				if err := table.Delete(ctx, tx, old.ID); err != nil {
 					return 0, err
 				}
 			}
 		}
-		id, err := insert(ctx, tx, r)
+		id, err := s.collection().Insert(ctx, tx, on.AccountID, on.ServiceID, r.values(tx.Now))
 		if err != nil {
 			return 0, err
 		}
@@ -279,10 +278,10 @@ func (s *Service) install(ctx context.Context, on site.Site, domains []Domain, w
 		if err != nil {
 			return 0, err
 		}
-		if err := setSecret(ctx, tx, id, sealed); err != nil {
+		if err := table.Set(ctx, tx, id, site.Values{"secret": sealed}); err != nil {
 			return 0, err
 		}
-		return id, s.enqueueApply(ctx, tx, on.AccountID, on.ServiceID)
+		return id, s.collection().Enqueue(ctx, tx, on.AccountID, on.ServiceID)
 	})
 }
 
@@ -317,17 +316,17 @@ func sorted(names []string) []string {
 // switches changes what a certificate does besides being there.
 func (s *Service) switches(ctx context.Context, on site.Site, w wish) (row, error) {
 	return s.change(ctx, on, func(ctx context.Context, tx *db.Tx) (int64, error) {
-		r, err := getOwn(ctx, tx, on.AccountID, on.ServiceID, w.id)
+		r, err := table.Get(ctx, tx, on.AccountID, on.ServiceID, w.id)
 		if err != nil {
 			return 0, err
 		}
 		if err := w.switchOn(&r, s.Clock.Now()); err != nil {
 			return 0, err
 		}
-		if err := setSwitches(ctx, tx, r); err != nil {
+		if err := s.collection().Update(ctx, tx, r.ID, site.Values{"auto_renew": r.autoRenew, "hsts": r.hsts, "due_at": tx.Now}); err != nil {
 			return 0, err
 		}
-		return r.id, s.enqueueApply(ctx, tx, on.AccountID, on.ServiceID)
+		return r.ID, s.collection().Enqueue(ctx, tx, on.AccountID, on.ServiceID)
 	})
 }
 
@@ -342,7 +341,7 @@ func (w wish) switchOn(r *row, now time.Time) error {
 	}
 	if w.hsts != nil {
 		if *w.hsts && !r.hsts && !r.valid(now) {
-			return fault.UnsupportedOperation.Wrapf("certificates: row %d has none that is valid", r.id)
+			return fault.UnsupportedOperation.Wrapf("certificates: row %d has none that is valid", r.ID)
 		}
 		r.hsts = *w.hsts
 	}
@@ -355,7 +354,7 @@ const maxNames = 50
 // issue has a certificate ordered, or the one for the same names renewed.
 func (s *Service) issue(ctx context.Context, on site.Site, domains []Domain, w wish) (row, bool, error) {
 	if w.id != 0 {
-		old, err := getOwn(ctx, s.DB, on.AccountID, on.ServiceID, w.id)
+		old, err := table.Get(ctx, s.DB, on.AccountID, on.ServiceID, w.id)
 		if err != nil {
 			return row{}, false, err
 		}
@@ -384,7 +383,7 @@ func (s *Service) issue(ctx context.Context, on site.Site, domains []Domain, w w
 	}
 	fresh := false
 	r, err := s.change(ctx, on, func(ctx context.Context, tx *db.Tx) (int64, error) {
-		all, err := ofService(ctx, tx, on.ServiceID)
+		all, err := table.OfService(ctx, tx, on.ServiceID)
 		if err != nil {
 			return 0, err
 		}
@@ -404,10 +403,10 @@ func (s *Service) issue(ctx context.Context, on site.Site, domains []Domain, w w
 		if err := w.switchOn(&r, s.Clock.Now()); err != nil {
 			return 0, err
 		}
-		if err := setWanted(ctx, tx, r); err != nil {
+		if err := s.setWanted(ctx, tx, r); err != nil {
 			return 0, err
 		}
-		return r.id, s.enqueueTend(ctx, tx, r)
+		return r.ID, s.enqueueTend(ctx, tx, r)
 	})
 	return r, fresh, err
 }
@@ -420,12 +419,12 @@ func (s *Service) add(ctx context.Context, tx *db.Tx, on site.Site, all []row, r
 	if w.hsts != nil && *w.hsts {
 		return 0, fault.UnsupportedOperation.Wrapf("certificates: HSTS before there is a certificate")
 	}
-	r.accountID, r.serviceID, r.kind, r.phase = on.AccountID, on.ServiceID, ACME, wanted
-	id, err := insert(ctx, tx, r)
+	r.kind, r.phase = ACME, wanted
+	id, err := s.collection().Insert(ctx, tx, on.AccountID, on.ServiceID, r.values(tx.Now))
 	if err != nil {
 		return 0, err
 	}
-	r.id = id
+	r.Owned = site.Owned{ID: id, AccountID: on.AccountID, ServiceID: on.ServiceID}
 	return id, s.enqueueTend(ctx, tx, r)
 }
 

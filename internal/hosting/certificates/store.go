@@ -5,32 +5,44 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
+	"github.com/riverqueue/river"
 	"stead.dev/stead/internal/hosting/site"
 	"stead.dev/stead/internal/platform/db"
-	"stead.dev/stead/internal/platform/fault"
-	"stead.dev/stead/internal/platform/page"
+	"stead.dev/stead/internal/port/panel"
 )
 
-const columns = `id, account_id, service_id, kind, names, challenge, automatic, auto_renew, hsts, chosen_at, revision, installed,
-	installed_key, chain, secret, sans, issuer, fingerprint, issued_at, expires_at, renew_at, ask_at, phase, order_url, order_names,
-	order_secret, failures, last_attempt_at, last_error_key, last_reason, last_error, due_at, warned_days, created_at`
+// table has the certificates of services.
+var table = site.Table[row]{
+	Name: "certificates", HidesRemoving: true, ListOrder: "id DESC", Others: []string{"certificates_attempts"}, Scan: scan,
+	Columns: `kind, names, challenge, automatic, auto_renew, hsts, chosen_at, chain, secret, sans, issuer, fingerprint, issued_at,
+		expires_at, renew_at, ask_at, phase, order_url, order_names, order_secret, failures, last_attempt_at, last_error_key, last_reason,
+		last_error, due_at, warned_days, created_at`,
+}
+
+// collection describes how panels follow the certificates of services, but for On.
+func (s *Service) collection() site.Collection[row, panel.Certificates, onPanel] {
+	return site.Collection[row, panel.Certificates, onPanel]{
+		Base: s.Base, Table: table, Capability: panel.CapCertificates,
+		Job: func(t site.Target) river.JobArgs { return applyArgs{t} },
+	}
+}
 
 func scan(s db.Row) (row, error) {
 	var r row
 	var names, sans, orderNames string
-	err := s.Scan(&r.id, &r.accountID, &r.serviceID, &r.kind, &names, &r.challenge, &r.automatic, &r.autoRenew, &r.hsts, &r.chosenAt,
-		&r.revision, &r.installed, &r.installedKey, &r.chain, &r.current.secret, &sans, &r.issuer, &r.fingerprint, &r.issuedAt, &r.expiresAt,
-		&r.renewAt, &r.askAt, &r.phase, &r.url, &orderNames, &r.order.secret, &r.failures, &r.lastAttemptAt, &r.lastErrorKey, &r.lastReason,
-		&r.lastError, &r.dueAt, &r.warnedDays, &r.createdAt)
+	err := s.Scan(r.Fields(&r.kind, &names, &r.challenge, &r.automatic, &r.autoRenew, &r.hsts, &r.chosenAt, &r.chain, &r.current.secret,
+		&sans, &r.issuer, &r.fingerprint, &r.issuedAt, &r.expiresAt, &r.renewAt, &r.askAt, &r.phase, &r.url, &orderNames, &r.order.secret,
+		&r.failures, &r.lastAttemptAt, &r.lastErrorKey, &r.lastReason, &r.lastError, &r.dueAt, &r.warnedDays, &r.createdAt)...)
 	if err != nil {
 		return row{}, err
 	}
 	err = errors.Join(json.Unmarshal([]byte(names), &r.names), json.Unmarshal([]byte(sans), &r.sans),
 		json.Unmarshal([]byte(orderNames), &r.order.names))
 	if err != nil {
-		return row{}, fmt.Errorf("certificates: row %d: %w", r.id, err)
+		return row{}, fmt.Errorf("certificates: row %d: %w", r.ID, err)
 	}
 	return r, nil
 }
@@ -47,59 +59,28 @@ func list(names []string) string {
 	return string(text)
 }
 
-// listOwn reads one page of the certificates of an account's service, the newest first.
-func listOwn(ctx context.Context, q db.Querier, accountID, serviceID int64, p page.Params) (rows []row, total int, err error) {
-	const where = ` FROM certificates WHERE service_id = $1 AND account_id = $2 AND installed <> 'removing'`
-	if err := q.QueryRow(ctx, `SELECT count(*)`+where, serviceID, accountID).Scan(&total); err != nil {
-		return nil, 0, err
+// values are the columns of a certificate that is wanted, or of an own one, when it is added.
+func (r row) values(now time.Time) site.Values {
+	return site.Values{
+		"kind": r.kind, "names": list(r.names), "challenge": r.challenge, "automatic": r.automatic, "auto_renew": r.autoRenew, "hsts": r.hsts,
+		"chosen_at": now, "chain": r.chain, "sans": list(r.sans), "issuer": r.issuer, "fingerprint": r.fingerprint, "issued_at": r.issuedAt,
+		"expires_at": r.expiresAt, "phase": r.phase, "due_at": now,
 	}
-	rows, err = db.Collect(ctx, q, scan, `SELECT `+columns+where+` ORDER BY id DESC LIMIT $3 OFFSET $4`, serviceID, accountID, p.Limit(), p.Offset())
-	return rows, total, err
 }
 
-func ofService(ctx context.Context, q db.Querier, serviceID int64) ([]row, error) {
-	return db.Collect(ctx, q, scan, `SELECT `+columns+` FROM certificates WHERE service_id = $1 ORDER BY id`, serviceID)
-}
-
-// getOwn reads a certificate of an account's service.
-func getOwn(ctx context.Context, q db.Querier, accountID, serviceID, id int64) (row, error) {
-	r, err := scan(q.QueryRow(ctx, `SELECT `+columns+` FROM certificates
-		WHERE id = $1 AND service_id = $2 AND account_id = $3 AND installed <> 'removing'`, id, serviceID, accountID))
-	if errors.Is(err, db.ErrNoRows) {
-		return r, fault.NotFound.New()
+// progress are the columns that say how far the order of a certificate is.
+func (r row) progress(now time.Time) site.Values {
+	return site.Values{
+		"phase": r.phase, "order_url": r.url, "order_names": list(r.order.names), "order_secret": r.order.secret, "last_attempt_at": now,
 	}
-	return r, err
-}
-
-// insert makes a row of what is wanted, or of an own certificate.
-func insert(ctx context.Context, tx *db.Tx, r row) (int64, error) {
-	var id int64
-	err := tx.QueryRow(ctx, `INSERT INTO certificates (account_id, service_id, kind, names, challenge, automatic, auto_renew, hsts, chosen_at,
-			chain, sans, issuer, fingerprint, issued_at, expires_at, phase, due_at, created_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $9, $9) RETURNING id`,
-		r.accountID, r.serviceID, r.kind, list(r.names), r.challenge, r.automatic, r.autoRenew, r.hsts, tx.Now,
-		r.chain, list(r.sans), r.issuer, r.fingerprint, r.issuedAt, r.expiresAt, r.phase).Scan(&id)
-	return id, err
-}
-
-func setSecret(ctx context.Context, tx *db.Tx, id int64, sealed []byte) error {
-	_, err := tx.Exec(ctx, `UPDATE certificates SET secret = $1 WHERE id = $2`, sealed, id)
-	return err
 }
 
 // setWanted has a certificate ordered now, as r says.
-func setWanted(ctx context.Context, tx *db.Tx, r row) error {
-	_, err := tx.Exec(ctx, `UPDATE certificates SET challenge = $1, auto_renew = $2, hsts = $3, automatic = $4, chosen_at = $5,
-			revision = revision + 1, installed = 'pending', phase = 'wanted', due_at = $5, failures = 0 WHERE id = $6`,
-		r.challenge, r.autoRenew, r.hsts, false, tx.Now, r.id)
-	return err
-}
-
-// setSwitches changes what a certificate does.
-func setSwitches(ctx context.Context, tx *db.Tx, r row) error {
-	_, err := tx.Exec(ctx, `UPDATE certificates SET auto_renew = $1, hsts = $2, revision = revision + 1, installed = 'pending', due_at = $3
-		WHERE id = $4`, r.autoRenew, r.hsts, tx.Now, r.id)
-	return err
+func (s *Service) setWanted(ctx context.Context, tx *db.Tx, r row) error {
+	return s.collection().Update(ctx, tx, r.ID, site.Values{
+		"challenge": r.challenge, "auto_renew": r.autoRenew, "hsts": r.hsts, "automatic": false, "chosen_at": tx.Now, "phase": wanted,
+		"due_at": tx.Now, "failures": 0,
+	})
 }
 
 // take keeps all others off a row until then; false when another is at it, or it is gone.
@@ -114,78 +95,31 @@ func release(ctx context.Context, tx *db.Tx, id int64, due time.Time) error {
 	return err
 }
 
-func get(ctx context.Context, q db.Querier, id int64) (row, error) {
-	return scan(q.QueryRow(ctx, `SELECT `+columns+` FROM certificates WHERE id = $1`, id))
-}
-
-// setOrder writes how far an order is.
-func setOrder(ctx context.Context, tx *db.Tx, r row) error {
-	_, err := tx.Exec(ctx, `UPDATE certificates SET phase = $1, order_url = $2, order_names = $3, order_secret = $4, last_attempt_at = $5
-		WHERE id = $6`, r.phase, r.url, list(r.order.names), r.order.secret, tx.Now, r.id)
-	return err
-}
-
 // setFailure notes how an order failed and when it is tried again, or goes on: what is left of it stands in r.
 func setFailure(ctx context.Context, tx *db.Tx, r row, due time.Time) error {
-	_, err := tx.Exec(ctx, `UPDATE certificates SET phase = $1, order_url = $2, order_names = $3, order_secret = $4, failures = $5,
-			last_attempt_at = $6, last_error_key = $7, last_reason = $8, last_error = $9, due_at = $10 WHERE id = $11`,
-		r.phase, r.url, list(r.order.names), r.order.secret, r.failures, tx.Now, r.lastErrorKey, r.lastReason, r.lastError, due, r.id)
-	return err
+	values := r.progress(tx.Now)
+	maps.Copy(values, site.Values{
+		"failures": r.failures, "last_error_key": r.lastErrorKey, "last_reason": r.lastReason, "last_error": r.lastError, "due_at": due,
+	})
+	return table.Set(ctx, tx, r.ID, values)
 }
 
-// setCurrent puts a certificate into use.
-func setCurrent(ctx context.Context, tx *db.Tx, r row) error {
-	_, err := tx.Exec(ctx, `UPDATE certificates SET chain = $1, secret = $2, sans = $3, issuer = $4, fingerprint = $5, issued_at = $6,
-			expires_at = $7, renew_at = $8, ask_at = $9, phase = 'idle', order_url = '', order_names = '[]', order_secret = NULL, failures = 0,
-			last_attempt_at = $9, last_error_key = NULL, last_reason = NULL, last_error = '', warned_days = NULL,
-			revision = revision + 1, installed = 'pending' WHERE id = $10`,
-		r.chain, r.current.secret, list(r.sans), r.issuer, r.fingerprint, r.issuedAt, r.expiresAt, r.renewAt, tx.Now, r.id)
-	return err
+// setCurrent puts a certificate into use; the panel has to follow.
+func (s *Service) setCurrent(ctx context.Context, tx *db.Tx, r row) error {
+	r.phase, r.order = idle, order{}
+	values := r.progress(tx.Now)
+	maps.Copy(values, site.Values{
+		"chain": r.chain, "secret": r.current.secret, "sans": list(r.sans), "issuer": r.issuer, "fingerprint": r.fingerprint,
+		"issued_at": r.issuedAt, "expires_at": r.expiresAt, "renew_at": r.renewAt, "ask_at": tx.Now, "failures": 0, "last_error_key": nil,
+		"last_reason": nil, "last_error": "", "warned_days": nil,
+	})
+	return s.collection().Update(ctx, tx, r.ID, values)
 }
 
-// setRenewal writes when a certificate is to be renewed, and when to ask again.
-func setRenewal(ctx context.Context, tx *db.Tx, id int64, renew, ask time.Time) error {
-	_, err := tx.Exec(ctx, `UPDATE certificates SET renew_at = $1, ask_at = $2 WHERE id = $3`, renew, ask, id)
-	return err
-}
-
-func setPhase(ctx context.Context, tx *db.Tx, id int64, p phase) error {
-	_, err := tx.Exec(ctx, `UPDATE certificates SET phase = $1 WHERE id = $2`, p, id)
-	return err
-}
-
-func setWarned(ctx context.Context, tx *db.Tx, id int64, days int) error {
-	_, err := tx.Exec(ctx, `UPDATE certificates SET warned_days = $1 WHERE id = $2`, days, id)
-	return err
-}
-
-// setInstalled notes what became of a row on the panel, unless it was changed since it was read.
-func setInstalled(ctx context.Context, tx *db.Tx, h site.Head, status site.Status, key *string) error {
-	_, err := tx.Exec(ctx, `UPDATE certificates SET installed = $1, installed_key = $2 WHERE id = $3 AND revision = $4`,
-		status, key, h.ID, h.Revision)
-	return err
-}
-
-func removeAll(ctx context.Context, tx *db.Tx, serviceID int64) error {
-	if _, err := tx.Exec(ctx, `DELETE FROM certificates WHERE service_id = $1`, serviceID); err != nil {
-		return err
-	}
-	_, err := tx.Exec(ctx, `DELETE FROM certificates_attempts WHERE service_id = $1`, serviceID)
-	return err
-}
-
-func remove(ctx context.Context, tx *db.Tx, id int64) error {
-	_, err := tx.Exec(ctx, `DELETE FROM certificates WHERE id = $1`, id)
-	return err
-}
-
-// dueRow names a row that is due.
-type dueRow struct{ id, accountID, serviceID int64 }
-
-// takeDue lists rows that are due; they are not listed again until next.
-func takeDue(ctx context.Context, tx *db.Tx, next time.Time, limit int) ([]dueRow, error) {
-	return db.Collect(ctx, tx, func(s db.Row) (d dueRow, err error) {
-		err = s.Scan(&d.id, &d.accountID, &d.serviceID)
+// takeDue lists certificates that are due; they are not listed again until next.
+func takeDue(ctx context.Context, tx *db.Tx, next time.Time, limit int) ([]site.Owned, error) {
+	return db.Collect(ctx, tx, func(s db.Row) (d site.Owned, err error) {
+		err = s.Scan(d.Fields()...)
 		return d, err
 	}, `UPDATE certificates SET queued_until = $1 WHERE id IN
 			(SELECT id FROM certificates WHERE due_at <= $2 AND queued_until <= $2 ORDER BY due_at LIMIT $3)

@@ -11,6 +11,7 @@ import (
 	"stead.dev/stead/internal/hosting/site"
 	"stead.dev/stead/internal/platform/certificate"
 	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/outbox"
 	"stead.dev/stead/internal/port/panel"
 )
@@ -35,7 +36,7 @@ func (s *Service) Tend(ctx context.Context, accountID, serviceID, id int64) erro
 		if mine, err = take(ctx, tx, id, tx.Now.Add(busyFor)); err != nil || !mine {
 			return err // another job is at it and sees what there is, or the row is gone
 		}
-		if r, err = get(ctx, tx, id); err != nil {
+		if r, err = table.Find(ctx, tx, id); err != nil {
 			return err
 		}
 		on, err = s.Services.Site(ctx, tx, accountID, serviceID)
@@ -49,8 +50,8 @@ func (s *Service) Tend(ctx context.Context, accountID, serviceID, id int64) erro
 		tendErr = s.tend(ctx, on, r)
 	}
 	err = s.DB.InTx(context.WithoutCancel(ctx), func(ctx context.Context, tx *db.Tx) error {
-		now, err := get(ctx, tx, id)
-		if errors.Is(err, db.ErrNoRows) {
+		now, err := table.Find(ctx, tx, id)
+		if errors.Is(err, fault.NotFound) {
 			return nil
 		}
 		if err != nil {
@@ -115,7 +116,9 @@ func (s *Service) tend(ctx context.Context, on site.Site, r row) error {
 			if r.renewAt != nil && !now.Before(*r.renewAt) {
 				r.phase = wanted
 				r.dueAt = now
-				if err := s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error { return setPhase(ctx, tx, r.id, wanted) }); err != nil {
+				if err := s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+					return table.Set(ctx, tx, r.ID, site.Values{"phase": wanted})
+				}); err != nil {
 					return err
 				}
 			}
@@ -125,30 +128,30 @@ func (s *Service) tend(ctx context.Context, on site.Site, r row) error {
 	if r.phase != idle {
 		err = s.order(ctx, on, r)
 	}
-	return errors.Join(err, s.warn(ctx, r.id))
+	return errors.Join(err, s.warn(ctx, r.ID))
 }
 
 // needed tells whether the certificate, were it renewed, would answer for a domain: one that would not need not be
 // renewed. One that stands behind another, such as an own one, is renewed when that ends and has no successor.
 func (s *Service) needed(ctx context.Context, r row) (bool, error) {
-	all, domains, err := s.beside(ctx, s.DB, r)
+	all, domains, err := s.ofService(ctx, s.DB, r.AccountID, r.ServiceID)
 	if err != nil {
 		return false, err
 	}
 	now := s.Clock.Now()
 	renewed := now.Add(2 * ahead)
 	for i := range all {
-		if all[i].id == r.id {
+		if all[i].ID == r.ID {
 			all[i].expiresAt = &renewed
 		}
 	}
-	return len(assign(all, domains, now)[r.id]) > 0, nil
+	return len(assign(all, domains, now)[r.ID]) > 0, nil
 }
 
-// beside are all certificates of the service of a row, and its domains.
-func (s *Service) beside(ctx context.Context, q db.Querier, r row) (all []row, domains []Domain, err error) {
-	if all, err = ofService(ctx, q, r.serviceID); err == nil {
-		domains, err = s.Domains.Hosted(ctx, q, r.accountID, r.serviceID)
+// ofService reads all certificates of a service, and its domains.
+func (s *Service) ofService(ctx context.Context, q db.Querier, accountID, serviceID int64) (all []row, domains []Domain, err error) {
+	if all, err = table.OfService(ctx, q, serviceID); err == nil {
+		domains, err = s.Domains.Hosted(ctx, q, accountID, serviceID)
 	}
 	return all, domains, err
 }
@@ -176,7 +179,7 @@ func (s *Service) askWhen(ctx context.Context, r *row) error {
 		return ctx.Err()
 	case errors.Is(err, acme.ErrUnsupported):
 	case err != nil:
-		s.Log.Debug("certificates: the authority does not say when to renew", "certificate", r.id, "error", err)
+		s.Log.Debug("certificates: the authority does not say when to renew", "certificate", r.ID, "error", err)
 	default:
 		ask = now.Add(askEvery + upTo(askEvery/10))
 		window := info.SuggestedWindow
@@ -192,7 +195,9 @@ func (s *Service) askWhen(ctx context.Context, r *row) error {
 		renew = latest
 	}
 	r.renewAt, r.askAt = &renew, &ask
-	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error { return setRenewal(ctx, tx, r.id, renew, ask) })
+	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+		return table.Set(ctx, tx, r.ID, site.Values{"renew_at": renew, "ask_at": ask})
+	})
 }
 
 // order brings an order forward and notes how it failed.
@@ -212,8 +217,8 @@ func (s *Service) order(ctx context.Context, on site.Site, r row) error {
 			return err
 		}
 	}
-	s.Log.Info("certificates: an order failed", "certificate", r.id, "names", r.names, "error", f)
-	return s.DB.InTx(context.WithoutCancel(ctx), func(ctx context.Context, tx *db.Tx) error { return s.fail(ctx, tx, on, r.id, f) })
+	s.Log.Info("certificates: an order failed", "certificate", r.ID, "names", r.names, "error", f)
+	return s.DB.InTx(context.WithoutCancel(ctx), func(ctx context.Context, tx *db.Tx) error { return s.fail(ctx, tx, on, r.ID, f) })
 }
 
 // within is the failure of an order that would go beyond the limits.
@@ -230,7 +235,7 @@ func (s *Service) fail(ctx context.Context, tx *db.Tx, on site.Site, id int64, f
 	if _, err := s.Services.LockSite(ctx, tx, on.AccountID, on.ServiceID); err != nil {
 		return err
 	}
-	r, err := get(ctx, tx, id)
+	r, err := table.Find(ctx, tx, id)
 	if err != nil {
 		return err
 	}
@@ -264,7 +269,7 @@ func (s *Service) fail(ctx context.Context, tx *db.Tx, on site.Site, id int64, f
 		}
 	}
 	if f.counts {
-		if err := insertAttempts(ctx, tx, r.serviceID, names, false); err != nil {
+		if err := insertAttempts(ctx, tx, r.ServiceID, names, false); err != nil {
 			return err
 		}
 	}
@@ -283,7 +288,7 @@ func (s *Service) fail(ctx context.Context, tx *db.Tx, on site.Site, id int64, f
 // warn tells, once for each number of days, that a certificate ends soon and has no successor.
 func (s *Service) warn(ctx context.Context, id int64) error {
 	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
-		r, err := get(ctx, tx, id)
+		r, err := table.Find(ctx, tx, id)
 		if err != nil || !r.valid(tx.Now) || r.expiresAt.Sub(tx.Now) > r.warning() {
 			return err
 		}
@@ -296,11 +301,11 @@ func (s *Service) warn(ctx context.Context, id int64) error {
 		if reached == 0 || (r.warnedDays != nil && *r.warnedDays <= reached) {
 			return nil
 		}
-		all, domains, err := s.beside(ctx, tx, r)
+		all, domains, err := s.ofService(ctx, tx, r.AccountID, r.ServiceID)
 		if err != nil || len(assign(all, domains, tx.Now)[id]) == 0 {
 			return err // another answers for its domains
 		}
-		if err := setWarned(ctx, tx, id, reached); err != nil {
+		if err := table.Set(ctx, tx, id, site.Values{"warned_days": reached}); err != nil {
 			return err
 		}
 		return s.emit(ctx, tx, "ssl.expiring", r)
@@ -321,11 +326,11 @@ type eventWire struct {
 }
 
 func (s *Service) emit(ctx context.Context, tx *db.Tx, kind string, r row) error {
-	w := eventWire{ID: r.id, ServiceID: r.serviceID, Name: r.names[0], Names: r.names, Kind: r.kind, ExpiresAt: r.expiresAt}
+	w := eventWire{ID: r.ID, ServiceID: r.ServiceID, Name: r.names[0], Names: r.names, Kind: r.kind, ExpiresAt: r.expiresAt}
 	if kind == "ssl.failed" {
 		w.ErrorKey, w.Reason, w.Error = r.lastErrorKey, r.lastReason, r.lastError
 	}
-	err := s.Events.Emit(ctx, tx, outbox.Event{Type: kind, AccountID: r.accountID, Subject: "service", SubjectID: r.serviceID, Data: w})
+	err := s.Events.Emit(ctx, tx, outbox.Event{Type: kind, AccountID: r.AccountID, Subject: "service", SubjectID: r.ServiceID, Data: w})
 	if err != nil {
 		return fmt.Errorf("certificates: %w", err)
 	}

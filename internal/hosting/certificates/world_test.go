@@ -362,7 +362,7 @@ func (w *world) told() string { return strings.Join(w.EventTypes(), " ") }
 // row reads a certificate as it is stored.
 func (w *world) row(id int64) row {
 	w.T.Helper()
-	r, err := get(w.T.Context(), w.DB, id)
+	r, err := table.Find(w.T.Context(), w.DB, id)
 	w.Must(err)
 	return r
 }
@@ -381,7 +381,7 @@ func (w *world) noSecrets(service int64) {
 	if a := w.do("GET", fmt.Sprintf("/%d/ssl", service), "own", ""); strings.Contains(a.body, "PRIVATE") {
 		w.T.Error("the list shows a key")
 	}
-	all, err := ofService(w.T.Context(), w.DB, service)
+	all, err := table.OfService(w.T.Context(), w.DB, service)
 	w.Must(err)
 	for _, r := range all {
 		if strings.Contains(string(r.current.secret), "PRIVATE") || strings.Contains(string(r.order.secret), "PRIVATE") || strings.Contains(r.chain, "PRIVATE") {

@@ -18,8 +18,8 @@ CREATE TABLE certificates (
     chosen_at       BIGINT  NOT NULL, -- when it was last asked for: of two for one domain the newer is used
     revision        BIGINT  NOT NULL DEFAULT 1, -- version of the row; a job that followed an older one marks nothing
     -- how far the panel has followed
-    installed       TEXT    NOT NULL DEFAULT 'pending' CHECK (installed IN ('pending', 'active', 'failed', 'removing')),
-    installed_key   TEXT,                           -- why the panel refused it; NULL unless it failed
+    status          TEXT    NOT NULL DEFAULT 'pending' CHECK (status IN ('pending', 'active', 'failed', 'removing')),
+    failure_key     TEXT,                           -- why the panel refused it; NULL unless it failed
     -- PEM of the certificate in use and its issuers; empty while there is none
     chain           TEXT    NOT NULL DEFAULT '',
     secret          {{bytes}},                      -- its private key, encrypted; NULL while there is none
