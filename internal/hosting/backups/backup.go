@@ -10,6 +10,7 @@ import (
 	"time"
 	"unicode"
 
+	"stead.dev/stead/internal/hosting/site"
 	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/port/panel"
 )
@@ -54,16 +55,16 @@ const (
 
 // backup is a row of the table backups.
 type backup struct {
-	id, accountID, serviceID int64
-	kind                     Kind
-	final                    bool
-	status                   Status
-	parts                    []part
-	size                     int64 // bytes
-	storage, note            string
-	errorKey                 *string
-	createdAt                time.Time
-	finishedAt, expiresAt    *time.Time
+	site.Owned
+	kind                  Kind
+	final                 bool
+	status                Status
+	parts                 []part
+	size                  int64 // bytes
+	storage, note         string
+	errorKey              *string
+	createdAt             time.Time
+	finishedAt, expiresAt *time.Time
 
 	last *restore // the newest restore of it; read by list and getOwn
 }
@@ -77,7 +78,7 @@ type part struct {
 }
 
 // name is the backup on the panel.
-func (b backup) name() string { return "b" + strconv.FormatInt(b.id, 10) }
+func (b backup) name() string { return "b" + strconv.FormatInt(b.ID, 10) }
 
 func (b backup) partNames() []panel.BackupPart {
 	names := make([]panel.BackupPart, len(b.parts))
@@ -163,20 +164,21 @@ const (
 
 // restore is a row of the table backups_restores.
 type restore struct {
-	id, accountID, serviceID, backupID int64
-	preBackupID                        *int64
-	parts                              []panel.BackupPart
-	items                              []string
-	target                             string
-	status                             step
-	errorKey                           *string
-	createdAt                          time.Time
-	finishedAt                         *time.Time
+	site.Owned
+	backupID    int64
+	preBackupID *int64
+	parts       []panel.BackupPart
+	items       []string
+	target      string
+	status      step
+	errorKey    *string
+	createdAt   time.Time
+	finishedAt  *time.Time
 }
 
 // name is the restore on the panel, checkName the reading before it.
-func (r restore) name() string      { return "r" + strconv.FormatInt(r.id, 10) }
-func (r restore) checkName() string { return "v" + strconv.FormatInt(r.id, 10) }
+func (r restore) name() string      { return "r" + strconv.FormatInt(r.ID, 10) }
+func (r restore) checkName() string { return "v" + strconv.FormatInt(r.ID, 10) }
 
 // returns tells that the restore brings a service back that ended.
 func (r restore) returns() bool { return r.preBackupID == nil }

@@ -239,7 +239,7 @@ func TestEveryStepIsTakenUpAfterACrash(t *testing.T) {
 		ctx := t.Context()
 		w.write(10, front, "before")
 		id := w.ask(10, `{}`)
-		b, err := get(ctx, w.DB, id)
+		b, err := table.Find(ctx, w.DB, id)
 		w.Must(err)
 		for range 2 {
 			_, err := w.make(ctx, b) // started, and not written
@@ -258,7 +258,7 @@ func TestEveryStepIsTakenUpAfterACrash(t *testing.T) {
 					_, err := w.advance(ctx, id)
 					w.Must(err)
 				}
-				r, err := getRestore(ctx, w.DB, restoreID)
+				r, err := restores.Find(ctx, w.DB, restoreID)
 				w.Must(err)
 				if r.status == at || r.ended() {
 					return true
@@ -520,7 +520,7 @@ func TestWhatNoJobDoesAnyMoreIsTakenUp(t *testing.T) {
 			}
 			_, _, err := list(ctx, q, owner, 10, page.Params{Page: 1, PerPage: 20})
 			if err == nil {
-				_, err = ofService(ctx, q, 10)
+				_, err = table.OfService(ctx, q, 10)
 			}
 			if err == nil {
 				_, err = busy(ctx, q, 10)

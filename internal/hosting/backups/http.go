@@ -61,7 +61,7 @@ func partWires(parts []part) []partWire {
 
 func wire(b backup) backupWire {
 	w := backupWire{
-		ID: b.id, Kind: b.kind, Status: b.status, Parts: partWires(b.parts), SizeMB: mebibytes(b.size), Storage: orNull(b.storage),
+		ID: b.ID, Kind: b.kind, Status: b.status, Parts: partWires(b.parts), SizeMB: mebibytes(b.size), Storage: orNull(b.storage),
 		Note: orNull(b.note), ExpiresAt: b.expiresAt, CreatedAt: b.createdAt, FinishedAt: b.finishedAt, ErrorKey: b.errorKey,
 		Downloadable: b.downloadable(),
 	}
@@ -91,7 +91,7 @@ type eventWire struct {
 
 func eventOf(b backup, errorKey *string) eventWire {
 	return eventWire{
-		ID: b.id, ServiceID: b.serviceID, Kind: b.kind, Status: b.status, Parts: partWires(b.parts), SizeMB: mebibytes(b.size), ErrorKey: errorKey,
+		ID: b.ID, ServiceID: b.ServiceID, Kind: b.kind, Status: b.status, Parts: partWires(b.parts), SizeMB: mebibytes(b.size), ErrorKey: errorKey,
 	}
 }
 

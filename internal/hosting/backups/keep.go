@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"stead.dev/stead/internal/hosting/site"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/port/panel"
@@ -68,7 +69,7 @@ func (s *Service) Keep(ctx context.Context, accountID, serviceID int64) (done bo
 		if err != nil || is {
 			return err
 		}
-		_, err = s.begin(ctx, tx, backup{accountID: accountID, serviceID: serviceID, kind: PreChange, final: true, parts: queued(panel.BackupParts)})
+		_, err = s.begin(ctx, tx, backup{Owned: site.Owned{AccountID: accountID, ServiceID: serviceID}, kind: PreChange, final: true, parts: queued(panel.BackupParts)})
 		return err
 	})
 	return done, err

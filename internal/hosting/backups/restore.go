@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"stead.dev/stead/internal/hosting/site"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/port/panel"
@@ -16,7 +17,7 @@ import (
 
 // advanceRestore takes a restore one step on, or asks the panel how far it is.
 func (s *Service) advanceRestore(ctx context.Context, id int64) (time.Duration, error) {
-	r, err := getRestore(ctx, s.DB, id)
+	r, err := restores.Find(ctx, s.DB, id)
 	if errors.Is(err, fault.NotFound) || err == nil && r.ended() {
 		return 0, nil
 	}
@@ -38,7 +39,7 @@ func (s *Service) advanceRestore(ctx context.Context, id int64) (time.Duration, 
 // move writes that a restore is at its next step.
 func (s *Service) move(ctx context.Context, r restore, to step) (time.Duration, error) {
 	err := s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
-		_, err := setStep(ctx, tx, r.id, r.status, to)
+		_, err := setStep(ctx, tx, r.ID, r.status, to)
 		return err
 	})
 	return atOnce, err
@@ -51,7 +52,7 @@ func (s *Service) awaitPreBackup(ctx context.Context, r restore) (time.Duration,
 	if r.preBackupID == nil {
 		return s.move(ctx, r, verifying)
 	}
-	before, err := get(ctx, s.DB, *r.preBackupID)
+	before, err := table.Find(ctx, s.DB, *r.preBackupID)
 	switch {
 	case errors.Is(err, fault.NotFound):
 		return 0, s.restoreFailed(ctx, r, fault.Internal.Key)
@@ -68,7 +69,7 @@ func (s *Service) awaitPreBackup(ctx context.Context, r restore) (time.Duration,
 
 // task asks the panel for the task of that name, which is started when it is not there.
 func (s *Service) task(ctx context.Context, r restore, name string, start func(p panel.Backups, ref string) (panel.BackupTask, error)) (panel.BackupTask, error) {
-	p, ref, err := s.on(ctx, r.accountID, r.serviceID)
+	p, ref, err := s.on(ctx, r.AccountID, r.ServiceID)
 	if err != nil {
 		return panel.BackupTask{}, err
 	}
@@ -105,7 +106,7 @@ func (s *Service) settle(ctx context.Context, r restore, task panel.BackupTask, 
 
 // verify has the panel read the backup whole.
 func (s *Service) verify(ctx context.Context, r restore) (time.Duration, error) {
-	b := backup{id: r.backupID}
+	b := backup{Owned: site.Owned{ID: r.backupID}}
 	task, err := s.task(ctx, r, r.checkName(), func(p panel.Backups, ref string) (panel.BackupTask, error) {
 		return p.StartBackupCheck(ctx, ref, panel.CheckRequest{ID: r.checkName(), Backup: b.name()})
 	})
@@ -125,10 +126,10 @@ func (s *Service) importRows(ctx context.Context, r restore) (time.Duration, err
 	}
 	err = s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
 		// The service before the rows of the sections, as they do themselves.
-		if _, err := s.Services.LockSite(ctx, tx, r.accountID, r.serviceID); err != nil {
+		if _, err := s.Services.LockSite(ctx, tx, r.AccountID, r.ServiceID); err != nil {
 			return err
 		}
-		moved, err := setStep(ctx, tx, r.id, importing, restoring)
+		moved, err := setStep(ctx, tx, r.ID, importing, restoring)
 		if err != nil || !moved {
 			return err
 		}
@@ -160,11 +161,11 @@ func (s *Service) documents(ctx context.Context, r restore) (map[panel.BackupPar
 	if !asked {
 		return nil, nil
 	}
-	p, ref, err := s.on(ctx, r.accountID, r.serviceID)
+	p, ref, err := s.on(ctx, r.AccountID, r.ServiceID)
 	if err != nil {
 		return nil, err
 	}
-	return p.BackupDocuments(ctx, ref, backup{id: r.backupID}.name())
+	return p.BackupDocuments(ctx, ref, backup{Owned: site.Owned{ID: r.backupID}}.name())
 }
 
 // putBack has the panel follow the rows that are back, and then put the rest back.
@@ -180,13 +181,13 @@ func (s *Service) putBack(ctx context.Context, r restore) (time.Duration, error)
 		}
 		for _, from := range followed {
 			if part, ok := from.(applier); ok {
-				if err := part.Apply(ctx, r.accountID, r.serviceID); err != nil {
+				if err := part.Apply(ctx, r.AccountID, r.ServiceID); err != nil {
 					return panel.BackupTask{}, fmt.Errorf("backups: apply: %w", err)
 				}
 			}
 		}
 		return p.StartRestore(ctx, ref, panel.RestoreRequest{
-			ID: r.name(), Backup: backup{id: r.backupID}.name(), Parts: r.parts, Items: r.items, Target: r.target,
+			ID: r.name(), Backup: backup{Owned: site.Owned{ID: r.backupID}}.name(), Parts: r.parts, Items: r.items, Target: r.target,
 		})
 	})
 	wait, goOn, err := s.settle(ctx, r, task, err)
@@ -194,7 +195,7 @@ func (s *Service) putBack(ctx context.Context, r restore) (time.Duration, error)
 		return wait, err
 	}
 	return 0, s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
-		moved, err := endRestore(ctx, tx, r.id, done, nil)
+		moved, err := endRestore(ctx, tx, r.ID, done, nil)
 		if err != nil || !moved {
 			return err
 		}
@@ -209,7 +210,7 @@ func (s *Service) putBack(ctx context.Context, r restore) (time.Duration, error)
 // again.
 func (s *Service) restoreFailed(ctx context.Context, r restore, key string) error {
 	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
-		moved, err := endRestore(ctx, tx, r.id, broken, &key)
+		moved, err := endRestore(ctx, tx, r.ID, broken, &key)
 		if err != nil || !moved {
 			return err
 		}
@@ -242,19 +243,19 @@ func (s *Service) importPart(ctx context.Context, tx *db.Tx, r restore, name pan
 	if doc == nil || s.Sources[name] == nil {
 		return nil
 	}
-	return s.Sources[name].Import(ctx, tx, r.accountID, r.serviceID, doc, r.items)
+	return s.Sources[name].Import(ctx, tx, r.AccountID, r.ServiceID, doc, r.items)
 }
 
 // importOwn gives a service that came back its names and settings.
 func (s *Service) importOwn(ctx context.Context, tx *db.Tx, r restore, all zoned) error {
 	if all.Names != nil {
-		if err := s.Names.Import(ctx, tx, r.accountID, r.serviceID, all.Names, nil); err != nil {
+		if err := s.Names.Import(ctx, tx, r.AccountID, r.ServiceID, all.Names, nil); err != nil {
 			return err
 		}
 	}
 	for _, of := range slices.Sorted(maps.Keys(all.Settings)) {
 		if from := s.Settings[of]; from != nil {
-			if err := from.Import(ctx, tx, r.accountID, r.serviceID, all.Settings[of], nil); err != nil {
+			if err := from.Import(ctx, tx, r.AccountID, r.ServiceID, all.Settings[of], nil); err != nil {
 				return fmt.Errorf("%s: %w", of, err)
 			}
 		}

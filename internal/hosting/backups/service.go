@@ -122,7 +122,7 @@ func (s *Service) create(ctx context.Context, accountID, serviceID int64, parts 
 		if err := on.Limits.Refuse("backups", manual, manual+1); err != nil {
 			return err
 		}
-		b, err = s.begin(ctx, tx, backup{accountID: accountID, serviceID: serviceID, kind: Manual, parts: queued(parts), note: note})
+		b, err = s.begin(ctx, tx, backup{Owned: site.Owned{AccountID: accountID, ServiceID: serviceID}, kind: Manual, parts: queued(parts), note: note})
 		return err
 	})
 	return b, err
@@ -147,7 +147,7 @@ func (s *Service) begin(ctx context.Context, tx *db.Tx, b backup) (backup, error
 	if err != nil {
 		return b, err
 	}
-	if b, err = get(ctx, tx, id); err != nil {
+	if b, err = table.Find(ctx, tx, id); err != nil {
 		return b, err
 	}
 	return b, s.enqueue(ctx, tx, makeArgs{id})
@@ -168,11 +168,11 @@ func (s *Service) restore(ctx context.Context, accountID, serviceID, id int64, w
 		if err := refuseBusy(ctx, tx, serviceID); err != nil {
 			return err
 		}
-		before, err := s.begin(ctx, tx, backup{accountID: accountID, serviceID: serviceID, kind: PreChange, parts: queued(w.parts)})
+		before, err := s.begin(ctx, tx, backup{Owned: site.Owned{AccountID: accountID, ServiceID: serviceID}, kind: PreChange, parts: queued(w.parts)})
 		if err != nil {
 			return err
 		}
-		b, err = s.beginRestore(ctx, tx, b, restore{preBackupID: &before.id, parts: w.parts, items: w.items, target: w.target})
+		b, err = s.beginRestore(ctx, tx, b, restore{preBackupID: &before.ID, parts: w.parts, items: w.items, target: w.target})
 		return err
 	})
 	return b, err
@@ -180,8 +180,8 @@ func (s *Service) restore(ctx context.Context, accountID, serviceID, id int64, w
 
 // beginRestore writes a restore of b and its job. The service is locked.
 func (s *Service) beginRestore(ctx context.Context, tx *db.Tx, b backup, r restore) (backup, error) {
-	r.accountID, r.serviceID, r.backupID = b.accountID, b.serviceID, b.id
-	moved, err := setStatus(ctx, tx, b.id, Completed, Restoring)
+	r.Owned, r.backupID = site.Owned{AccountID: b.AccountID, ServiceID: b.ServiceID}, b.ID
+	moved, err := setStatus(ctx, tx, b.ID, Completed, Restoring)
 	if err == nil && !moved {
 		err = fault.JobRunning.New()
 	}
@@ -195,7 +195,7 @@ func (s *Service) beginRestore(ctx context.Context, tx *db.Tx, b backup, r resto
 	if err := s.enqueue(ctx, tx, restoreArgs{id}); err != nil {
 		return b, err
 	}
-	return getOwn(ctx, tx, b.accountID, b.serviceID, b.id)
+	return getOwn(ctx, tx, b.AccountID, b.ServiceID, b.ID)
 }
 
 // open streams the archive of a backup; of a service that ended, of what was kept.
@@ -249,7 +249,7 @@ func (s *Service) Apply(ctx context.Context, accountID, serviceID int64) error {
 		if _, err := site.On[panel.Backups](s.Panels, on, panel.CapBackups); on.Ref == "" || errors.Is(err, panel.ErrUnsupported) {
 			return nil
 		}
-		return insertSchedule(ctx, tx, owned{accountID, serviceID}, nextAt(tx.Now, serviceID, backupEvery), nextAt(tx.Now, serviceID, checkEvery))
+		return insertSchedule(ctx, tx, site.Target{AccountID: accountID, ServiceID: serviceID}, nextAt(tx.Now, serviceID, backupEvery), nextAt(tx.Now, serviceID, checkEvery))
 	})
 }
 
@@ -259,7 +259,7 @@ func (s *Service) end(ctx context.Context, tx *db.Tx, serviceID int64) error {
 	if err := removeSchedule(ctx, tx, serviceID); err != nil {
 		return err
 	}
-	all, err := ofService(ctx, tx, serviceID)
+	all, err := table.OfService(ctx, tx, serviceID)
 	if err != nil {
 		return err
 	}
@@ -280,20 +280,20 @@ func (s *Service) end(ctx context.Context, tx *db.Tx, serviceID int64) error {
 
 // expire marks a backup as deleted and has the panel forget it.
 func (s *Service) expire(ctx context.Context, tx *db.Tx, b backup) error {
-	moved, err := setStatus(ctx, tx, b.id, b.status, Deleted)
+	moved, err := setStatus(ctx, tx, b.ID, b.status, Deleted)
 	if err != nil || !moved {
 		return err
 	}
-	return s.enqueue(ctx, tx, removeArgs{b.id})
+	return s.enqueue(ctx, tx, removeArgs{b.ID})
 }
 
 // emit tells of a backup as it now is.
 func (s *Service) emit(ctx context.Context, tx *db.Tx, eventType string, id int64, errorKey *string) error {
-	b, err := get(ctx, tx, id)
+	b, err := table.Find(ctx, tx, id)
 	if err != nil {
 		return fmt.Errorf("backups: event of backup %d: %w", id, err)
 	}
 	return s.Events.Emit(ctx, tx, outbox.Event{
-		Type: eventType, AccountID: b.accountID, Subject: "service", SubjectID: b.serviceID, Data: eventOf(b, errorKey),
+		Type: eventType, AccountID: b.AccountID, Subject: "service", SubjectID: b.ServiceID, Data: eventOf(b, errorKey),
 	})
 }

@@ -7,41 +7,31 @@ import (
 	"fmt"
 	"time"
 
+	"stead.dev/stead/internal/hosting/site"
 	"stead.dev/stead/internal/platform/db"
-	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/page"
 )
 
-const columns = `id, account_id, service_id, kind, final, status, parts, size_bytes, storage, note, error_key, created_at,
-	finished_at, expires_at`
+// table has the backups of services. No panel follows its rows: each is a task, whose status is that of the task.
+var table = site.Table[backup]{
+	Name: "backups", Plain: true, Order: "id DESC", Scan: scan,
+	Columns: `kind, final, status, parts, size_bytes, storage, note, error_key, created_at, finished_at, expires_at`,
+}
 
 func scan(row db.Row) (backup, error) {
 	var b backup
 	var parts string
-	err := row.Scan(&b.id, &b.accountID, &b.serviceID, &b.kind, &b.final, &b.status, &parts, &b.size, &b.storage, &b.note,
-		&b.errorKey, &b.createdAt, &b.finishedAt, &b.expiresAt)
+	err := row.Scan(b.Fields(&b.kind, &b.final, &b.status, &parts, &b.size, &b.storage, &b.note, &b.errorKey, &b.createdAt, &b.finishedAt,
+		&b.expiresAt)...)
 	if err == nil {
 		err = json.Unmarshal([]byte(parts), &b.parts)
 	}
 	return b, err
 }
 
-func found(b backup, err error) (backup, error) {
-	if errors.Is(err, db.ErrNoRows) {
-		return b, fault.NotFound.New()
-	}
-	return b, err
-}
-
 // list reads one page of the backups of an account's service, the newest first.
 func list(ctx context.Context, q db.Querier, accountID, serviceID int64, p page.Params) (rows []backup, total int, err error) {
-	const where = ` FROM backups WHERE service_id = $1 AND account_id = $2`
-	if err := q.QueryRow(ctx, `SELECT count(*)`+where, serviceID, accountID).Scan(&total); err != nil {
-		return nil, 0, err
-	}
-	rows, err = db.Collect(ctx, q, scan, `SELECT `+columns+where+` ORDER BY id DESC LIMIT $3 OFFSET $4`,
-		serviceID, accountID, p.Limit(), p.Offset())
-	if err != nil {
+	if rows, total, err = table.List(ctx, q, accountID, serviceID, p); err != nil {
 		return nil, 0, err
 	}
 	return rows, total, addRestores(ctx, q, serviceID, rows)
@@ -49,11 +39,10 @@ func list(ctx context.Context, q db.Querier, accountID, serviceID int64, p page.
 
 // addRestores gives each backup its newest restore.
 func addRestores(ctx context.Context, q db.Querier, serviceID int64, rows []backup) error {
-	all, err := db.Collect(ctx, q, scanRestore, `SELECT `+restoreColumns+` FROM backups_restores WHERE id IN (
-		SELECT MAX(id) FROM backups_restores WHERE service_id = $1 GROUP BY backup_id)`, serviceID)
+	all, err := restores.Where(ctx, q, `id IN (SELECT MAX(id) FROM backups_restores WHERE service_id = $1 GROUP BY backup_id)`, serviceID)
 	for _, r := range all {
 		for i := range rows {
-			if rows[i].id == r.backupID {
+			if rows[i].ID == r.backupID {
 				rows[i].last = &r
 			}
 		}
@@ -61,26 +50,15 @@ func addRestores(ctx context.Context, q db.Querier, serviceID int64, rows []back
 	return err
 }
 
-// get reads a backup whoever owns it, for jobs.
-func get(ctx context.Context, q db.Querier, id int64) (backup, error) {
-	return found(scan(q.QueryRow(ctx, `SELECT `+columns+` FROM backups WHERE id = $1`, id)))
-}
-
-// getOwn reads a backup of the account's service.
+// getOwn reads a backup of the account's service, with its newest restore.
 func getOwn(ctx context.Context, q db.Querier, accountID, serviceID, id int64) (backup, error) {
-	b, err := found(scan(q.QueryRow(ctx, `SELECT `+columns+` FROM backups
-		WHERE id = $1 AND service_id = $2 AND account_id = $3`, id, serviceID, accountID)))
+	b, err := table.Get(ctx, q, accountID, serviceID, id)
 	if err != nil {
 		return b, err
 	}
 	one := []backup{b}
 	err = addRestores(ctx, q, serviceID, one)
 	return one[0], err
-}
-
-// ofService reads all backups of a service, the newest first.
-func ofService(ctx context.Context, q db.Querier, serviceID int64) ([]backup, error) {
-	return db.Collect(ctx, q, scan, `SELECT `+columns+` FROM backups WHERE service_id = $1 ORDER BY id DESC`, serviceID)
 }
 
 // busy tells whether something is under way with the backups of a service.
@@ -99,10 +77,9 @@ func count(ctx context.Context, q db.Querier, serviceID int64) (auto, manual int
 }
 
 func insert(ctx context.Context, tx *db.Tx, b backup) (id int64, err error) {
-	err = tx.QueryRow(ctx, `INSERT INTO backups (account_id, service_id, kind, final, status, parts, note, created_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8) RETURNING id`,
-		b.accountID, b.serviceID, b.kind, b.final, Queued, marshal(b.parts), b.note, tx.Now).Scan(&id)
-	return id, err
+	return table.Insert(ctx, tx, b.AccountID, b.ServiceID, site.Values{
+		"kind": b.kind, "final": b.final, "status": Queued, "parts": marshal(b.parts), "note": b.note,
+	})
 }
 
 // setRunning notes how far the panel is with a backup.
@@ -116,7 +93,7 @@ func setRunning(ctx context.Context, tx *db.Tx, id int64, parts []part, size int
 func setEnded(ctx context.Context, tx *db.Tx, b backup) (bool, error) {
 	n, err := tx.Exec(ctx, `UPDATE backups SET status = $1, parts = $2, size_bytes = $3, storage = $4, error_key = $5, finished_at = $6,
 			expires_at = $7 WHERE id = $8 AND status IN ('queued', 'running')`,
-		b.status, marshal(b.parts), b.size, b.storage, b.errorKey, tx.Now, b.expiresAt, b.id)
+		b.status, marshal(b.parts), b.size, b.storage, b.errorKey, tx.Now, b.expiresAt, b.ID)
 	return n == 1, err
 }
 
@@ -175,24 +152,18 @@ func deleted(ctx context.Context, q db.Querier, before time.Time, after int64, l
 		ORDER BY id LIMIT $3`, before, after, limit)
 }
 
-const restoreColumns = `id, account_id, service_id, backup_id, pre_backup_id, parts, items, target, status, error_key, created_at,
-	finished_at`
+// restores has the restores of backups.
+var restores = site.Table[restore]{
+	Name: "backups_restores", Plain: true, Scan: scanRestore,
+	Columns: `backup_id, pre_backup_id, parts, items, target, status, error_key, created_at, finished_at`,
+}
 
 func scanRestore(row db.Row) (restore, error) {
 	var r restore
 	var parts, items string
-	err := row.Scan(&r.id, &r.accountID, &r.serviceID, &r.backupID, &r.preBackupID, &parts, &items, &r.target, &r.status, &r.errorKey,
-		&r.createdAt, &r.finishedAt)
+	err := row.Scan(r.Fields(&r.backupID, &r.preBackupID, &parts, &items, &r.target, &r.status, &r.errorKey, &r.createdAt, &r.finishedAt)...)
 	if err == nil {
 		err = errors.Join(json.Unmarshal([]byte(parts), &r.parts), json.Unmarshal([]byte(items), &r.items))
-	}
-	return r, err
-}
-
-func getRestore(ctx context.Context, q db.Querier, id int64) (restore, error) {
-	r, err := scanRestore(q.QueryRow(ctx, `SELECT `+restoreColumns+` FROM backups_restores WHERE id = $1`, id))
-	if errors.Is(err, db.ErrNoRows) {
-		return r, fault.NotFound.New()
 	}
 	return r, err
 }
@@ -201,11 +172,10 @@ func insertRestore(ctx context.Context, tx *db.Tx, r restore) (id int64, err err
 	if r.items == nil {
 		r.items = []string{}
 	}
-	err = tx.QueryRow(ctx, `INSERT INTO backups_restores
-			(account_id, service_id, backup_id, pre_backup_id, parts, items, target, status, created_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) RETURNING id`,
-		r.accountID, r.serviceID, r.backupID, r.preBackupID, marshal(r.parts), marshal(r.items), r.target, waiting, tx.Now).Scan(&id)
-	return id, err
+	return restores.Insert(ctx, tx, r.AccountID, r.ServiceID, site.Values{
+		"backup_id": r.backupID, "pre_backup_id": r.preBackupID, "parts": marshal(r.parts), "items": marshal(r.items), "target": r.target,
+		"status": waiting,
+	})
 }
 
 // setStep moves a restore on; false when it is elsewhere already.
@@ -221,17 +191,9 @@ func endRestore(ctx context.Context, tx *db.Tx, id int64, to step, errorKey *str
 	return n == 1, err
 }
 
-// owned names a service and whose it is.
-type owned struct{ accountID, serviceID int64 }
-
-func scanOwned(row db.Row) (o owned, err error) {
-	err = row.Scan(&o.accountID, &o.serviceID)
-	return o, err
-}
-
-func insertSchedule(ctx context.Context, tx *db.Tx, o owned, due, check time.Time) error {
+func insertSchedule(ctx context.Context, tx *db.Tx, t site.Target, due, check time.Time) error {
 	_, err := tx.Exec(ctx, `INSERT INTO backups_schedules (service_id, account_id, due_at, check_at) VALUES ($1, $2, $3, $4)
-		ON CONFLICT (service_id) DO NOTHING`, o.serviceID, o.accountID, due, check)
+		ON CONFLICT (service_id) DO NOTHING`, t.ServiceID, t.AccountID, due, check)
 	return err
 }
 
@@ -240,30 +202,32 @@ func removeSchedule(ctx context.Context, tx *db.Tx, serviceID int64) error {
 	return err
 }
 
-// takeDue lists services whose column is due, and puts each off until its own next time.
-func takeDue(ctx context.Context, tx *db.Tx, column string, next func(serviceID int64) time.Time, limit int) ([]owned, error) {
-	due, err := db.Collect(ctx, tx, scanOwned, fmt.Sprintf(`SELECT account_id, service_id FROM backups_schedules
-		WHERE %[1]s <= $1 ORDER BY %[1]s LIMIT $2`, column)+tx.ForUpdate(), tx.Now, limit)
-	if err != nil {
-		return nil, err
-	}
-	for _, o := range due {
-		_, err := tx.Exec(ctx, fmt.Sprintf(`UPDATE backups_schedules SET %s = $1 WHERE service_id = $2`, column), next(o.serviceID), o.serviceID)
+// takeSchedules makes a function that lists services whose column is due, and puts each off until its own next time.
+func takeSchedules(column string, every time.Duration) func(ctx context.Context, tx *db.Tx, limit int) ([]site.Target, error) {
+	return func(ctx context.Context, tx *db.Tx, limit int) ([]site.Target, error) {
+		due, err := db.Collect(ctx, tx, site.ScanTarget, fmt.Sprintf(`SELECT account_id, service_id FROM backups_schedules
+			WHERE %[1]s <= $1 ORDER BY %[1]s LIMIT $2`, column)+tx.ForUpdate(), tx.Now, limit)
 		if err != nil {
 			return nil, err
 		}
+		for _, t := range due {
+			_, err := tx.Exec(ctx, fmt.Sprintf(`UPDATE backups_schedules SET %s = $1 WHERE service_id = $2`, column),
+				nextAt(tx.Now, t.ServiceID, every), t.ServiceID)
+			if err != nil {
+				return nil, err
+			}
+		}
+		return due, nil
 	}
-	return due, nil
 }
 
 // finalOf is the newest final backup of a service; false when there is none.
-func finalOf(ctx context.Context, q db.Querier, serviceID int64) (backup, bool, error) {
-	b, err := scan(q.QueryRow(ctx, `SELECT `+columns+` FROM backups WHERE service_id = $1 AND final AND status <> 'deleted'
-		ORDER BY id DESC LIMIT 1`, serviceID))
-	if errors.Is(err, db.ErrNoRows) {
-		return b, false, nil
+func finalOf(ctx context.Context, q db.Querier, serviceID int64) (b backup, ok bool, err error) {
+	all, err := table.Where(ctx, q, `service_id = $1 AND final AND status <> 'deleted' ORDER BY id DESC LIMIT 1`, serviceID)
+	if err != nil || len(all) == 0 {
+		return b, false, err
 	}
-	return b, err == nil, err
+	return all[0], true, nil
 }
 
 // finalsKept are the services whose final backup is complete.

@@ -71,29 +71,21 @@ func (s *Service) takeUp(ctx context.Context, left func(ctx context.Context, q d
 }
 
 func (s *Service) takeBackups(ctx context.Context, tx *db.Tx, limit int) (int, error) {
-	next := func(serviceID int64) time.Time { return nextAt(tx.Now, serviceID, backupEvery) }
-	due, err := takeDue(ctx, tx, "due_at", next, limit)
-	for _, o := range due {
-		err = errors.Join(err, s.enqueue(ctx, tx, dailyArgs{o.accountID, o.serviceID}))
-	}
-	return len(due), err
+	return site.Each(ctx, tx, limit, takeSchedules("due_at", backupEvery), func(ctx context.Context, tx *db.Tx, t site.Target) error {
+		return s.enqueue(ctx, tx, dailyArgs{t.AccountID, t.ServiceID})
+	})
 }
 
 func (s *Service) takeChecks(ctx context.Context, tx *db.Tx, limit int) (int, error) {
-	next := func(serviceID int64) time.Time { return nextAt(tx.Now, serviceID, checkEvery) }
-	due, err := takeDue(ctx, tx, "check_at", next, limit)
-	for _, o := range due {
-		err = errors.Join(err, s.enqueue(ctx, tx, checkArgs{o.accountID, o.serviceID, tx.Now.Unix()}))
-	}
-	return len(due), err
+	return site.Each(ctx, tx, limit, takeSchedules("check_at", checkEvery), func(ctx context.Context, tx *db.Tx, t site.Target) error {
+		return s.enqueue(ctx, tx, checkArgs{t.AccountID, t.ServiceID, tx.Now.Unix()})
+	})
 }
 
 func (s *Service) takeExpired(ctx context.Context, tx *db.Tx, limit int) (int, error) {
-	ids, err := takeExpired(ctx, tx, limit)
-	for _, id := range ids {
-		err = errors.Join(err, s.enqueue(ctx, tx, removeArgs{id}))
-	}
-	return len(ids), err
+	return site.Each(ctx, tx, limit, takeExpired, func(ctx context.Context, tx *db.Tx, id int64) error {
+		return s.enqueue(ctx, tx, removeArgs{id})
+	})
 }
 
 // daily begins the automatic backup of a service. One that is not online, whose plan
@@ -108,7 +100,7 @@ func (s *Service) daily(ctx context.Context, accountID, serviceID int64) error {
 		if err != nil || is || !on.Online() || on.Limits.Of("backups") == 0 {
 			return err
 		}
-		_, err = s.begin(ctx, tx, backup{accountID: accountID, serviceID: serviceID, kind: Auto, parts: queued(panel.BackupParts)})
+		_, err = s.begin(ctx, tx, backup{Owned: site.Owned{AccountID: accountID, ServiceID: serviceID}, kind: Auto, parts: queued(panel.BackupParts)})
 		return err
 	})
 }
@@ -120,7 +112,7 @@ func (s *Service) check(ctx context.Context, accountID, serviceID int64, began t
 	if on, err := s.Services.Site(ctx, s.DB, accountID, serviceID); err != nil || !on.Online() {
 		return 0, err
 	}
-	all, err := ofService(ctx, s.DB, serviceID)
+	all, err := table.OfService(ctx, s.DB, serviceID)
 	if err != nil {
 		return 0, err
 	}
@@ -134,8 +126,8 @@ func (s *Service) check(ctx context.Context, accountID, serviceID int64, began t
 	if newest == nil {
 		return 0, nil
 	}
-	name := fmt.Sprintf("c%d-%d", newest.id, began.Unix())
-	r := restore{accountID: accountID, serviceID: serviceID}
+	name := fmt.Sprintf("c%d-%d", newest.ID, began.Unix())
+	r := restore{Owned: site.Owned{AccountID: accountID, ServiceID: serviceID}}
 	task, err := s.task(ctx, r, name, func(p panel.Backups, ref string) (panel.BackupTask, error) {
 		return p.StartBackupCheck(ctx, ref, panel.CheckRequest{ID: name, Backup: newest.name()})
 	})
@@ -143,7 +135,7 @@ func (s *Service) check(ctx context.Context, accountID, serviceID int64, began t
 	case again:
 		return askLater, nil
 	case errors.Is(err, panel.ErrNotFound):
-		return 0, s.damaged(ctx, newest.id) // the panel has lost it
+		return 0, s.damaged(ctx, newest.ID) // the panel has lost it
 	case err != nil:
 		return 0, err
 	}
@@ -153,7 +145,7 @@ func (s *Service) check(ctx context.Context, accountID, serviceID int64, began t
 	if task.Failure != panel.ErrInvalid {
 		return 0, nil //nolint:nilerr // it failed for a reason of its own, and is made again in its time
 	}
-	return 0, s.damaged(ctx, newest.id)
+	return 0, s.damaged(ctx, newest.ID)
 }
 
 // damaged tells of a backup that was complete and cannot be read back.

@@ -53,7 +53,7 @@ func (s *Service) on(ctx context.Context, accountID, serviceID int64) (panel.Bac
 // advance takes the making of a backup on: it asks the panel for it, or how far it is.
 // The answer is when to come again; zero when it has ended.
 func (s *Service) advance(ctx context.Context, id int64) (time.Duration, error) {
-	b, err := get(ctx, s.DB, id)
+	b, err := table.Find(ctx, s.DB, id)
 	if errors.Is(err, fault.NotFound) || err == nil && b.finishedAt != nil {
 		return 0, nil
 	}
@@ -77,7 +77,7 @@ func (s *Service) advance(ctx context.Context, id int64) (time.Duration, error) 
 	case panel.TaskFailed:
 		return 0, s.ended(ctx, b, Failed, failureKey(task.Failure), nil)
 	default:
-		err := s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error { return setRunning(ctx, tx, b.id, b.parts, b.size) })
+		err := s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error { return setRunning(ctx, tx, b.ID, b.parts, b.size) })
 		return s.pause(b.createdAt), err
 	}
 }
@@ -87,7 +87,7 @@ var errDatabase = errors.New("backups: the database")
 
 // make has the panel make a backup, or asks how far it is.
 func (s *Service) make(ctx context.Context, b backup) (panel.BackupTask, error) {
-	p, ref, err := s.on(ctx, b.accountID, b.serviceID)
+	p, ref, err := s.on(ctx, b.AccountID, b.ServiceID)
 	if err != nil {
 		return panel.BackupTask{}, err
 	}
@@ -120,7 +120,7 @@ type zoned struct {
 // export is the document of a part; nil when no section has something of it.
 func (s *Service) export(ctx context.Context, b backup, name panel.BackupPart) (doc json.RawMessage, err error) {
 	if from := s.Sources[name]; from != nil {
-		if doc, err = from.Export(ctx, s.DB, b.accountID, b.serviceID); err != nil {
+		if doc, err = from.Export(ctx, s.DB, b.AccountID, b.ServiceID); err != nil {
 			return nil, err
 		}
 	}
@@ -128,11 +128,11 @@ func (s *Service) export(ctx context.Context, b backup, name panel.BackupPart) (
 		return doc, nil
 	}
 	all := zoned{Zone: doc, Settings: map[string]json.RawMessage{}}
-	if all.Names, err = s.Names.Export(ctx, s.DB, b.accountID, b.serviceID); err != nil {
+	if all.Names, err = s.Names.Export(ctx, s.DB, b.AccountID, b.ServiceID); err != nil {
 		return nil, err
 	}
 	for of, from := range s.Settings {
-		doc, err := from.Export(ctx, s.DB, b.accountID, b.serviceID)
+		doc, err := from.Export(ctx, s.DB, b.AccountID, b.ServiceID)
 		if err != nil {
 			return nil, err
 		}
@@ -159,7 +159,7 @@ func (s *Service) ended(ctx context.Context, b backup, status Status, key string
 			}
 		}
 	}
-	found, err := s.Services.Site(ctx, s.DB, b.accountID, b.serviceID)
+	found, err := s.Services.Site(ctx, s.DB, b.AccountID, b.ServiceID)
 	if err != nil {
 		return err
 	}
@@ -169,7 +169,7 @@ func (s *Service) ended(ctx context.Context, b backup, status Status, key string
 	err = s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
 		if b.final && status == Completed {
 			var err error
-			if keep, err = s.keptFinal(ctx, tx, b.serviceID); err != nil {
+			if keep, err = s.keptFinal(ctx, tx, b.ServiceID); err != nil {
 				return err
 			}
 		}
@@ -179,7 +179,7 @@ func (s *Service) ended(ctx context.Context, b backup, status Status, key string
 		if err != nil || !moved {
 			return err
 		}
-		if err := s.emit(ctx, tx, eventType, b.id, b.errorKey); err != nil {
+		if err := s.emit(ctx, tx, eventType, b.ID, b.errorKey); err != nil {
 			return err
 		}
 		if b.kind == PreChange || status != Completed {
@@ -218,7 +218,7 @@ func (s *Service) makeRoom(ctx context.Context, tx *db.Tx, on site.Site) error {
 	if most == site.Unlimited {
 		return nil
 	}
-	all, err := ofService(ctx, tx, on.ServiceID)
+	all, err := table.OfService(ctx, tx, on.ServiceID)
 	if err != nil {
 		return err
 	}
@@ -244,14 +244,14 @@ func (s *Service) makeRoom(ctx context.Context, tx *db.Tx, on site.Site) error {
 
 // forget has the panel delete a backup, and then lets its row go.
 func (s *Service) forget(ctx context.Context, id int64) (time.Duration, error) {
-	b, err := get(ctx, s.DB, id)
+	b, err := table.Find(ctx, s.DB, id)
 	if errors.Is(err, fault.NotFound) || err == nil && b.status != Deleted {
 		return 0, nil
 	}
 	if err != nil {
 		return 0, err
 	}
-	p, ref, err := s.on(ctx, b.accountID, b.serviceID)
+	p, ref, err := s.on(ctx, b.AccountID, b.ServiceID)
 	if err == nil {
 		err = p.DeleteBackup(ctx, ref, b.name())
 	}

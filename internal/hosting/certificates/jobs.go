@@ -61,19 +61,13 @@ func (sweepArgs) Kind() string { return "certificates.sweep" }
 
 // Sweep has all certificates looked after that are due.
 func (s *Service) Sweep(ctx context.Context) error {
-	return site.Sweep(ctx, s.DB, func(ctx context.Context, tx *db.Tx, limit int) (int, error) {
-		due, err := takeDue(ctx, tx, tx.Now.Add(dueAgain), limit)
-		if err != nil {
-			return 0, err
-		}
-		for _, d := range due {
-			err := s.Queue.Enqueue(ctx, tx, tendArgs{d.AccountID, d.ServiceID, d.ID}, &river.InsertOpts{
-				Queue: jobs.PanelQueue, UniqueOpts: jobs.Once(),
-			})
-			if err != nil {
-				return 0, err
-			}
-		}
-		return len(due), forgetAttempts(ctx, tx, tx.Now.Add(-week))
+	err := site.SweepEach(ctx, s.DB, takeDue, func(ctx context.Context, tx *db.Tx, d site.Owned) error {
+		return s.Queue.Enqueue(ctx, tx, tendArgs{d.AccountID, d.ServiceID, d.ID}, &river.InsertOpts{
+			Queue: jobs.PanelQueue, UniqueOpts: jobs.Once(),
+		})
 	})
+	if err != nil {
+		return err
+	}
+	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error { return forgetAttempts(ctx, tx, tx.Now.Add(-week)) })
 }

@@ -82,7 +82,9 @@ func (w *work) begin(ctx context.Context) error {
 }
 
 func (w *work) save(ctx context.Context) error {
-	return w.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error { return table.Set(ctx, tx, w.row.ID, w.row.progress(tx.Now)) })
+	return w.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+		return table.Set(ctx, tx, w.row.ID, w.row.progress(tx.Now))
+	})
 }
 
 // withWWW are the names of the row with the "www." names that are answered like them and can be proved too. While there

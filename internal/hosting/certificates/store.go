@@ -116,14 +116,14 @@ func (s *Service) setCurrent(ctx context.Context, tx *db.Tx, r row) error {
 	return s.collection().Update(ctx, tx, r.ID, values)
 }
 
-// takeDue lists certificates that are due; they are not listed again until next.
-func takeDue(ctx context.Context, tx *db.Tx, next time.Time, limit int) ([]site.Owned, error) {
+// takeDue lists certificates that are due; they are not listed again for a while.
+func takeDue(ctx context.Context, tx *db.Tx, limit int) ([]site.Owned, error) {
 	return db.Collect(ctx, tx, func(s db.Row) (d site.Owned, err error) {
 		err = s.Scan(d.Fields()...)
 		return d, err
 	}, `UPDATE certificates SET queued_until = $1 WHERE id IN
 			(SELECT id FROM certificates WHERE due_at <= $2 AND queued_until <= $2 ORDER BY due_at LIMIT $3)
-		RETURNING id, account_id, service_id`, next, tx.Now, limit)
+		RETURNING id, account_id, service_id`, tx.Now.Add(dueAgain), tx.Now, limit)
 }
 
 // authority is a row of certificates_authorities.

@@ -307,18 +307,7 @@ const measureEvery = 5 * time.Minute
 
 // MeasureDue has the mailboxes measured of every service that is due. A periodic job calls it.
 func (s *Service) MeasureDue(ctx context.Context) error {
-	return site.Sweep(ctx, s.DB, func(ctx context.Context, tx *db.Tx, limit int) (int, error) {
-		due, err := takeDue(ctx, tx, tx.Now.Add(measureEvery), limit)
-		if err != nil {
-			return 0, err
-		}
-		for _, t := range due {
-			if err := s.enqueueMeasure(ctx, tx, t); err != nil {
-				return 0, err
-			}
-		}
-		return len(due), nil
-	})
+	return site.SweepEach(ctx, s.DB, takeDue, s.enqueueMeasure)
 }
 
 // Measure asks the panel what the mailboxes of a service use.

@@ -151,11 +151,11 @@ func serverOf(ctx context.Context, q db.Querier, serviceID int64) (server panel.
 	return server, err == nil, err
 }
 
-// takeDue lists services whose mailboxes are due to be measured, and puts them off until next.
-func takeDue(ctx context.Context, tx *db.Tx, next time.Time, limit int) ([]site.Target, error) {
+// takeDue lists services whose mailboxes are due to be measured, and puts them off.
+func takeDue(ctx context.Context, tx *db.Tx, limit int) ([]site.Target, error) {
 	return db.Collect(ctx, tx, site.ScanTarget, `UPDATE mail_services SET due_at = $1 WHERE service_id IN (
 			SELECT service_id FROM mail_services WHERE due_at <= $2 ORDER BY due_at LIMIT $3)
-		RETURNING account_id, service_id`, next, tx.Now, limit)
+		RETURNING account_id, service_id`, tx.Now.Add(measureEvery), tx.Now, limit)
 }
 
 // mailDomain is a row of the table mail_domains.

@@ -117,7 +117,12 @@ func (t Table[R]) List(ctx context.Context, q db.Querier, accountID, serviceID i
 
 // OfService reads all rows of a service.
 func (t Table[R]) OfService(ctx context.Context, q db.Querier, serviceID int64) ([]R, error) {
-	return db.Collect(ctx, q, t.Scan, t.selected()+` FROM `+t.Name+` WHERE service_id = $1`+t.order(), serviceID)
+	return t.Where(ctx, q, `service_id = $1`+t.order(), serviceID)
+}
+
+// Where reads the rows of which a condition holds; it may go on with their order and a limit.
+func (t Table[R]) Where(ctx context.Context, q db.Querier, condition string, args ...any) ([]R, error) {
+	return db.Collect(ctx, q, t.Scan, t.selected()+` FROM `+t.Name+` WHERE `+condition, args...)
 }
 
 // Get reads a row of the account's service.

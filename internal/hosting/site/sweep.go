@@ -27,6 +27,29 @@ func Sweep(ctx context.Context, d *db.DB, take func(ctx context.Context, tx *db.
 	return nil
 }
 
+// Each takes what is due, and calls f with each. It is what a function for Sweep returns.
+func Each[T any](ctx context.Context, tx *db.Tx, limit int, take func(ctx context.Context, tx *db.Tx, limit int) ([]T, error),
+	f func(ctx context.Context, tx *db.Tx, t T) error,
+) (int, error) {
+	due, err := take(ctx, tx, limit)
+	if err != nil {
+		return 0, err
+	}
+	for _, t := range due {
+		if err := f(ctx, tx, t); err != nil {
+			return 0, err
+		}
+	}
+	return len(due), nil
+}
+
+// SweepEach is Sweep with a call of f for each that is due.
+func SweepEach[T any](ctx context.Context, d *db.DB, take func(ctx context.Context, tx *db.Tx, limit int) ([]T, error),
+	f func(ctx context.Context, tx *db.Tx, t T) error,
+) error {
+	return Sweep(ctx, d, func(ctx context.Context, tx *db.Tx, limit int) (int, error) { return Each(ctx, tx, limit, take, f) })
+}
+
 // ScanTarget reads a row of an account's and a service's id.
 func ScanTarget(row db.Row) (t Target, err error) {
 	err = row.Scan(&t.AccountID, &t.ServiceID)

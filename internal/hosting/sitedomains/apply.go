@@ -63,18 +63,7 @@ func (s *Service) emit(ctx context.Context, tx *db.Tx, eventType string, d domai
 // Reconcile has the panel compared with the rows of every service that is due. A
 // periodic job calls it.
 func (s *Service) Reconcile(ctx context.Context) error {
-	return site.Sweep(ctx, s.DB, func(ctx context.Context, tx *db.Tx, limit int) (int, error) {
-		due, err := takeDue(ctx, tx, tx.Now.Add(reconcileEvery), limit)
-		if err != nil {
-			return 0, err
-		}
-		for _, t := range due {
-			if err := s.enqueueReconcile(ctx, tx, t); err != nil {
-				return 0, err
-			}
-		}
-		return len(due), nil
-	})
+	return site.SweepEach(ctx, s.DB, takeDue, s.enqueueReconcile)
 }
 
 // Follow hears what happens to services, and lets their domains follow.

@@ -103,11 +103,11 @@ func setServed(ctx context.Context, tx *db.Tx, serviceID int64) error {
 	return err
 }
 
-// takeDue lists services that are due to be compared, and puts them off until next.
-func takeDue(ctx context.Context, tx *db.Tx, next time.Time, limit int) ([]site.Target, error) {
+// takeDue lists services that are due to be compared, and puts them off.
+func takeDue(ctx context.Context, tx *db.Tx, limit int) ([]site.Target, error) {
 	return db.Collect(ctx, tx, site.ScanTarget, `UPDATE hosting_domains SET reconcile_at = $1 WHERE id IN (
 			SELECT id FROM hosting_domains WHERE kind = 'primary' AND reconcile_at <= $2 ORDER BY reconcile_at LIMIT $3)
-		RETURNING account_id, service_id`, next, tx.Now, limit)
+		RETURNING account_id, service_id`, tx.Now.Add(reconcileEvery), tx.Now, limit)
 }
 
 // dueName is a domain that is due to be looked up.
