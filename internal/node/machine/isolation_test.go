@@ -110,6 +110,8 @@ var attacks = []attack{
 	{"read", "the commands of a process", `grep -q . /proc/VICTIM/cmdline`, `kill -0 $$`},
 	{"read", "logs", `cat LOGS/bob/access.log LOGS/bob/php.log LOGS/bob/error.log | grep .`, ``},
 	{"read", "the system's secrets", `cat /etc/shadow`, `cat /etc/passwd`},
+	{"read", "the key of a certificate", `cat LOGS/../nginx/certificates/bob.example`, ``},
+	{"list", "the certificates", `ls LOGS/../nginx/certificates`, ``},
 	{"list", "a home", `ls @`, `ls @`},
 	{"list", "a site", `ls @/public_html`, `ls @/public_html`},
 	{"list", "accounts", `ls @/../..`, `ls @`},
@@ -246,6 +248,7 @@ func (n *neighbours) byPHP(t *testing.T) {
 		{"read", "/proc/" + strconv.Itoa(n.victim) + "/cmdline", ""},
 		{"read", filepath.Join(n.cfg.Dir, "logs", "bob", "access.log"), ""},
 		{"read", "/etc/passwd", ""},
+		{"read", filepath.Join(n.cfg.Dir, "nginx", "certificates", "bob.example"), ""},
 		{"include", n.theirs.Home + "/public_html/config.php", n.mine.Home + "/public_html/config.php"},
 		{"list", n.theirs.Home, n.mine.Home},
 		{"list", "glob://" + n.theirs.Home + "/*", ""},
@@ -283,9 +286,10 @@ func (n *neighbours) byLinks(t *testing.T) {
 	must(t, identity.Do(n.mine, func() error {
 		at := filepath.Join(n.mine.Home, "public_html")
 		return errors.Join(os.Symlink(n.theirs.Home, filepath.Join(at, "dir")), os.Symlink(filepath.Join(n.theirs.Home, "public_html", "page.txt"), filepath.Join(at, "file.txt")),
-			os.Symlink(filepath.Join(n.theirs.Home, "public_html", "config.php"), filepath.Join(at, "theirs.php")), os.Symlink("page.txt", filepath.Join(at, "own.txt")))
+			os.Symlink(filepath.Join(n.theirs.Home, "public_html", "config.php"), filepath.Join(at, "theirs.php")),
+			os.Symlink(filepath.Join(n.cfg.Dir, "nginx", "certificates", "bob.example"), filepath.Join(at, "key.txt")), os.Symlink("page.txt", filepath.Join(at, "own.txt")))
 	}))
-	for _, path := range []string{"/dir/public_html/page.txt", "/file.txt", "/theirs.php", "/dir/public_html/config.php"} {
+	for _, path := range []string{"/dir/public_html/page.txt", "/file.txt", "/theirs.php", "/dir/public_html/config.php", "/key.txt"} {
 		if status, body, _ := get(t, n.cfg, "alice.example", path); status == 200 {
 			t.Errorf("%s: %d %q", path, status, body)
 		}

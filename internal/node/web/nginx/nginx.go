@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -29,7 +28,6 @@ import (
 	"stead.dev/stead/internal/node/daemon"
 	"stead.dev/stead/internal/node/web"
 	"stead.dev/stead/internal/platform/atomicfile"
-	"stead.dev/stead/internal/platform/certificate"
 	"stead.dev/stead/internal/port/panel"
 )
 
@@ -77,12 +75,14 @@ const (
 type Server struct {
 	cfg     Config
 	uid     int // of the workers
+	gid     int
 	version version
 	files   *daemon.Files
 
 	mu         sync.Mutex
 	sites      map[string][]web.Site // by account, the arguments of Apply
 	hosts      map[string]string     // every name, to its account
+	servers    map[string]string     // every first name of a server block, which names its certificate, to its account
 	concerned  map[string][]string   // accounts whose names have a "www." that an account has, or had
 	generation int64
 	reloads    int
@@ -104,7 +104,10 @@ func Open(ctx context.Context, cfg Config) (_ *Server, err error) {
 			return nil, fmt.Errorf("nginx: %q cannot be a directory of nginx's", path)
 		}
 	}
-	s := &Server{cfg: cfg, uid: os.Getuid(), sites: map[string][]web.Site{}, hosts: map[string]string{}, concerned: map[string][]string{}, generation: cfg.Now().UnixNano()}
+	s := &Server{
+		cfg: cfg, uid: os.Getuid(), gid: os.Getgid(), generation: cfg.Now().UnixNano(),
+		sites: map[string][]web.Site{}, hosts: map[string]string{}, servers: map[string]string{}, concerned: map[string][]string{},
+	}
 	if err := s.findUser(); err != nil {
 		return nil, fmt.Errorf("nginx: %w", err)
 	}
@@ -131,8 +134,11 @@ func (s *Server) findUser() error {
 	}
 	s.cfg.User = cmp.Or(s.cfg.User, "www-data")
 	u, err := user.Lookup(s.cfg.User)
-	if err == nil {
-		s.uid, err = strconv.Atoi(u.Uid)
+	if err != nil {
+		return err
+	}
+	if s.uid, err = strconv.Atoi(u.Uid); err == nil {
+		s.gid, err = strconv.Atoi(u.Gid)
 	}
 	return err
 }
@@ -170,7 +176,7 @@ func (s *Server) prepare(ctx context.Context) error {
 	if err := s.linkChallenges(); err != nil {
 		return err
 	}
-	if err := s.ensureCertificate(); err != nil {
+	if err := s.prepareCertificates(); err != nil {
 		return err
 	}
 	if err := s.writeGeneration(); err != nil {
@@ -388,7 +394,10 @@ func (s *Server) Apply(ctx context.Context, account string, sites []web.Site) er
 			return fmt.Errorf("nginx: %w", err)
 		}
 	}
-	s.note(account, sites)
+	released := s.note(account, sites)
+	if err := s.certify(account, sites); err != nil {
+		return fmt.Errorf("nginx: %w", err)
+	}
 	for {
 		files, err := s.render(account)
 		if err == nil {
@@ -400,17 +409,24 @@ func (s *Server) Apply(ctx context.Context, account string, sites []web.Site) er
 		// Another account may have taken or released a name meanwhile, and its later change may have been applied
 		// before this one.
 		again, err := s.render(account)
-		if err != nil || maps.EqualFunc(files, again, bytes.Equal) {
+		if err != nil {
 			return err
 		}
+		if maps.EqualFunc(files, again, bytes.Equal) {
+			break
+		}
 	}
+	if !released && len(sites) > 0 {
+		return nil
+	}
+	return s.sweepCertificates()
 }
 
 // Expect implements web.Expecter.
 func (s *Server) Expect(account string, sites []web.Site) { s.note(account, sites) }
 
-// note stores the sites of an account.
-func (s *Server) note(account string, sites []web.Site) {
+// note stores the sites of an account. It reports whether the account has released the name of a certificate.
+func (s *Server) note(account string, sites []web.Site) (released bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	// Accounts whose "www." names the account takes or releases are rendered again with it, until it is applied again.
@@ -420,7 +436,13 @@ func (s *Server) note(account string, sites []web.Site) {
 			concerned = append(concerned, s.hosts[bare])
 		}
 	}
-	for _, site := range s.sites[account] {
+	former := s.sites[account]
+	for _, site := range former {
+		for _, name := range serverNames(site) {
+			if s.servers[name] == account {
+				delete(s.servers, name)
+			}
+		}
 		for _, host := range append([]string{site.Domain}, site.Aliases...) {
 			if s.hosts[host] == account {
 				delete(s.hosts, host)
@@ -433,6 +455,9 @@ func (s *Server) note(account string, sites []web.Site) {
 		s.sites[account] = slices.Clone(sites)
 	}
 	for _, site := range sites {
+		for _, name := range serverNames(site) {
+			s.servers[name] = account
+		}
 		for _, host := range append([]string{site.Domain}, site.Aliases...) {
 			s.hosts[host] = account
 			concern(host)
@@ -442,6 +467,9 @@ func (s *Server) note(account string, sites []web.Site) {
 	if concerned = slices.Compact(concerned); len(concerned) > 0 {
 		s.concerned[account] = concerned
 	}
+	return slices.ContainsFunc(former, func(site web.Site) bool {
+		return slices.ContainsFunc(serverNames(site), func(name string) bool { return s.servers[name] == "" })
+	})
 }
 
 // render makes the files for an account's present sites: its own, and those of the accounts concerned; a nil file is to
@@ -452,44 +480,20 @@ func (s *Server) render(account string) (map[string][]byte, error) {
 	own := func(host string) bool { return s.hosts[host] != "" }
 	files := map[string][]byte{}
 	for _, name := range append([]string{account}, s.concerned[account]...) {
-		present, err := s.present(name)
-		if err != nil {
-			return nil, err
-		}
-		for _, file := range present { // files that are not made below are superfluous
-			files[file] = nil
-		}
+		files[siteFile(name)] = nil
 		if len(s.sites[name]) == 0 {
 			continue
 		}
-		if err := s.account(name, s.sites[name], own, files); err != nil {
+		var err error
+		if files[siteFile(name)], err = s.account(name, s.sites[name], own); err != nil {
 			return nil, err
 		}
 	}
 	return files, nil
 }
 
-// present lists the existing files of an account.
-func (s *Server) present(account string) ([]string, error) {
-	var names []string
-	if _, err := os.Lstat(s.file("conf", siteFile(account))); err == nil {
-		names = append(names, siteFile(account))
-	}
-	entries, err := os.ReadDir(s.file("conf", certificateDir(account)))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
-	}
-	for _, e := range entries {
-		if strings.HasSuffix(e.Name(), ".pem") {
-			names = append(names, certificateDir(account)+e.Name())
-		}
-	}
-	return names, nil
-}
-
-// The files of an account below conf.
-func siteFile(account string) string       { return "sites/" + account + ".conf" }
-func certificateDir(account string) string { return "certificates/" + account + "/" }
+// siteFile is the file of an account below conf.
+func siteFile(account string) string { return "sites/" + account + ".conf" }
 
 // Reopen makes nginx reopen its logs after they were renamed.
 func (s *Server) Reopen() error {
@@ -528,30 +532,4 @@ func versionOf(ctx context.Context, program string) (v version, err error) {
 		}
 	}
 	return v, nil
-}
-
-// The life of the self-signed certificate; it is replaced a month before its end.
-const (
-	selfSignedFor   = 10 * 365 * 24 * time.Hour
-	selfSignedAhead = 30 * 24 * time.Hour
-)
-
-// ensureCertificate creates the certificate for names without one of their own. Its name says that it is not a real
-// one.
-func (s *Server) ensureCertificate() error {
-	file, now := s.file("default.pem"), s.cfg.Now()
-	if pair, err := tls.LoadX509KeyPair(file, file); err == nil && pair.Leaf.NotAfter.After(now.Add(selfSignedAhead)) {
-		return nil
-	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		s.cfg.Log.Warn("the self-signed certificate cannot be read and is made anew", "error", err)
-	}
-	b, err := certificate.SelfSign("no certificate yet", []string{"stead.invalid"}, now, selfSignedFor)
-	if err != nil {
-		return err
-	}
-	key, err := b.KeyPEM()
-	if err != nil {
-		return err
-	}
-	return atomicfile.Write(file, []byte(b.ChainPEM()+key), 0o600)
 }

@@ -347,7 +347,7 @@ func TestNothingOfAnotherAccountIsServed(t *testing.T) {
 	for name, target := range map[string]string{
 		"bfile": filepath.Join(b.Home, "public_html/secret.txt"), "bdir": filepath.Join(b.Home, "public_html"), "root": "/",
 		"log": w.store.File("bob", panel.LogAccess), "conf": filepath.Join(w.cfg.Dir, "conf/sites/bob.conf"), "passwd": "/etc/passwd",
-		"key": filepath.Join(w.cfg.Dir, "default.pem"), "inside": "real", "loop": "loop", "errors": filepath.Join(b.Home, "public_html"),
+		"key": w.certificateOf(noName), "inside": "real", "loop": "loop", "errors": filepath.Join(b.Home, "public_html"),
 	} {
 		w.link(a, target, "public_html/"+name)
 	}

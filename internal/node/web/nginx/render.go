@@ -3,12 +3,9 @@ package nginx
 import (
 	"bytes"
 	"cmp"
-	"crypto/sha256"
-	"crypto/tls"
 	_ "embed"
 	"fmt"
 	"net/url"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -78,7 +75,6 @@ type block struct {
 	Listen                   []string
 	HTTP2Directive           string
 	Names                    string
-	Certificate              string // file with chain and key
 	AccessLog, ErrorLog      string
 	Challenges, Pages        string
 	Root, From, PHP          string // quoted
@@ -89,26 +85,24 @@ type block struct {
 // Under is a path below the document root, quoted; it may contain variables.
 func (b block) Under(path string) string { return strings.TrimSuffix(b.Root, `"`) + path + `"` }
 
-// account makes the files of an account: the configuration of its sites and copies of their certificates,
-// so that nothing that others remove makes nginx refuse its configuration. own tells whether a name that
-// begins with "www." is a site of its own, whoever's.
-func (s *Server) account(name string, sites []web.Site, own func(host string) bool, files map[string][]byte) error {
+// account renders the configuration of an account's sites. own tells whether a name that begins with "www." is a site of
+// its own, whoever's.
+func (s *Server) account(name string, sites []web.Site, own func(host string) bool) ([]byte, error) {
 	var blocks []block
 	for _, site := range sites {
-		more, err := s.blocks(name, site, own, files)
+		more, err := s.blocks(name, site, own)
 		if err != nil {
-			return fmt.Errorf("site %s: %w", site.Domain, err)
+			return nil, fmt.Errorf("site %s: %w", site.Domain, err)
 		}
 		blocks = append(blocks, more...)
 	}
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "# Sites of %s; written by Stead, changes are lost.\n", name)
 	err := siteTemplate.Execute(&b, map[string]any{"Servers": blocks})
-	files[siteFile(name)] = b.Bytes()
-	return err
+	return b.Bytes(), err
 }
 
-func (s *Server) blocks(account string, site web.Site, own func(host string) bool, files map[string][]byte) (_ []block, err error) {
+func (s *Server) blocks(account string, site web.Site, own func(host string) bool) (_ []block, err error) {
 	_, directive := s.http2()
 	base := block{
 		Suspended: site.Suspended, Challenges: s.file("challenges"), Pages: filepath.Join(s.cfg.Dir, "pages"),
@@ -142,15 +136,6 @@ func (s *Server) blocks(account string, site web.Site, own func(host string) boo
 	}
 	secure.HTTP2Directive = directive
 	secure.HSTS = site.HSTS && !site.Suspended
-	if site.Certificate != "" {
-		name, content, err := certificateFile(account, site)
-		if err != nil { // the site uses the machine's own certificate
-			s.cfg.Log.Error("certificate cannot be used", "site", site.Domain, "error", err)
-		} else {
-			files[name] = content
-			secure.Certificate = s.file("conf", name)
-		}
-	}
 	var blocks []block
 	switch {
 	case len(secure.Listen) == 0:
@@ -199,22 +184,4 @@ func target(address string) (string, error) {
 		quoted = strings.TrimSuffix(quoted, `"`) + `$request_uri"`
 	}
 	return quoted, err
-}
-
-// certificateFile returns a site's certificate and key, which must match, as one file named after its content: a
-// renewed certificate changes the configuration.
-func certificateFile(account string, site web.Site) (name string, content []byte, err error) {
-	chain, err := os.ReadFile(site.Certificate)
-	if err != nil {
-		return "", nil, err
-	}
-	key, err := os.ReadFile(site.CertificateKey)
-	if err != nil {
-		return "", nil, err
-	}
-	if _, err := tls.X509KeyPair(chain, key); err != nil {
-		return "", nil, err
-	}
-	content = slices.Concat(bytes.TrimSpace(chain), []byte("\n"), bytes.TrimSpace(key), []byte("\n"))
-	return fmt.Sprintf("%s%.16x.pem", certificateDir(account), sha256.Sum256(content)), content, nil
 }
