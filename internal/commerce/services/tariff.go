@@ -311,15 +311,10 @@ func (s *Service) move(ctx context.Context, tx *db.Tx, r record, offer sale.Offe
 // begun, to that plan. A plan that is no longer to be had fails the change; the
 // service keeps its own, and what the other one cost more comes back.
 func (s *Service) applyPending(ctx context.Context, tx *db.Tx, id int64) error {
-	r, err := lock(ctx, tx, id)
-	if err != nil {
-		return err
-	}
-	leave, err := s.enter(ctx, tx, r)
-	if err != nil {
-		return err
-	}
-	defer leave()
+	return s.change(ctx, tx, id, func(r record) error { return s.applyDue(ctx, tx, r) })
+}
+
+func (s *Service) applyDue(ctx context.Context, tx *db.Tx, r record) error {
 	if r.pendingPlanID == nil || r.pendingPlanAt.After(tx.Now) || !r.expiresAt.After(tx.Now) {
 		return nil
 	}
@@ -327,7 +322,7 @@ func (s *Service) applyPending(ctx context.Context, tx *db.Tx, id int64) error {
 	if err != nil && !errors.Is(err, fault.Validation) {
 		return err
 	}
-	if err := setPending(ctx, tx, id, nil, nil, nil); err != nil {
+	if err := setPending(ctx, tx, r.id, nil, nil, nil); err != nil {
 		return err
 	}
 	if err == nil {
