@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"stead.dev/stead/internal/commerce/catalog"
-	"stead.dev/stead/internal/commerce/services"
 	"stead.dev/stead/internal/commerce/wallet"
 	"stead.dev/stead/internal/front/admin"
 	"stead.dev/stead/internal/front/reseller"
@@ -67,33 +66,6 @@ func (f front) Shelf(ctx context.Context) ([]webui.Product, error) {
 		}
 	}
 	return products, err
-}
-
-// hostings are the services as the pages show them.
-type hostings struct{ services *services.Service }
-
-// Hosting implements webui.Services.
-func (h hostings) Hosting(ctx context.Context, accountID, below int64) ([]webui.Hosting, bool, error) {
-	own, more, err := h.services.OwnHosting(ctx, accountID, below)
-	all := make([]webui.Hosting, len(own))
-	for i, o := range own {
-		all[i] = hostingOf(o)
-	}
-	return all, more, err
-}
-
-// OneHosting implements webui.Services.
-func (h hostings) OneHosting(ctx context.Context, accountID, id int64) (webui.Hosting, error) {
-	o, err := h.services.OneOwnHosting(ctx, accountID, id)
-	return hostingOf(o), err
-}
-
-func hostingOf(o services.Own) webui.Hosting {
-	h := webui.Hosting{ID: o.ID, Name: o.Label, Domain: o.Domain, Status: string(o.Status)}
-	if o.Label == "" {
-		h.Name = o.Domain
-	}
-	return h
 }
 
 // recipients are the accounts as the notifications see them.

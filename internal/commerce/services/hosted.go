@@ -62,14 +62,14 @@ func (s *Service) SetDomain(ctx context.Context, tx *db.Tx, id int64, domain str
 // Own is one of an account's hosting services, for the pages.
 type Own struct {
 	ID     int64
+	Name   string // its label, or its domain
 	Domain string // empty when it has none
-	Label  string
-	Status Status
+	Status string
 }
 
-// OwnHosting lists the hosting services of an account that were paid and are not over, the newest first: a page of
+// Hosting lists the hosting services of an account that were paid and are not over, the newest first: a page of
 // those whose id is below the given one, or of all when it is 0. It tells whether there are more.
-func (s *Service) OwnHosting(ctx context.Context, accountID, below int64) (own []Own, more bool, err error) {
+func (s *Service) Hosting(ctx context.Context, accountID, below int64) (own []Own, more bool, err error) {
 	rows, total, err := list(ctx, s.DB, accountID, Filter{typ: "hosting", there: true, Below: below}, page.Params{Page: 1, PerPage: page.MaxPerPage})
 	for _, r := range rows {
 		own = append(own, ownOf(r))
@@ -77,8 +77,8 @@ func (s *Service) OwnHosting(ctx context.Context, accountID, below int64) (own [
 	return own, total > len(rows), err
 }
 
-// OneOwnHosting finds one of those that OwnHosting lists.
-func (s *Service) OneOwnHosting(ctx context.Context, accountID, id int64) (Own, error) {
+// OneHosting finds one of those that Hosting lists.
+func (s *Service) OneHosting(ctx context.Context, accountID, id int64) (Own, error) {
 	rows, err := paged(ctx, s.DB, accountID, Filter{typ: "hosting", there: true, id: id}, page.Params{Page: 1, PerPage: 1})
 	switch {
 	case err != nil:
@@ -90,9 +90,12 @@ func (s *Service) OneOwnHosting(ctx context.Context, accountID, id int64) (Own, 
 }
 
 func ownOf(r record) Own {
-	o := Own{ID: r.id, Status: r.status, Label: r.label}
+	o := Own{ID: r.id, Name: r.label, Status: string(r.status)}
 	if r.domain != nil {
 		o.Domain = *r.domain
+	}
+	if o.Name == "" {
+		o.Name = o.Domain
 	}
 	return o
 }

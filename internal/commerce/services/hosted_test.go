@@ -74,19 +74,19 @@ func TestOfVeryManyServicesEachIsFoundAgain(t *testing.T) {
 			newest = w.reserve(n) // those that are over, or not paid, take nobody's place
 			w.exec(`UPDATE services SET status = $2, failure_key = 'disk_full' WHERE id = $1`, newest, []Status{Failed, Cancelled, Pending}[i%3])
 		}
-		first, more, err := w.OwnHosting(t.Context(), 1, 0)
+		first, more, err := w.Hosting(t.Context(), 1, 0)
 		if err != nil || !more || len(first) != page.MaxPerPage {
 			t.Fatalf("%d services, more: %v, %v", len(first), more, err)
 		}
-		rest, more, err := w.OwnHosting(t.Context(), 1, first[len(first)-1].ID)
-		if err != nil || more || len(rest) != 1 || rest[0] != (Own{ID: oldest, Domain: "oldest.test", Label: "oldest.test", Status: Active}) {
+		rest, more, err := w.Hosting(t.Context(), 1, first[len(first)-1].ID)
+		if err != nil || more || len(rest) != 1 || rest[0] != (Own{ID: oldest, Domain: "oldest.test", Name: "oldest.test", Status: string(Active)}) {
 			t.Fatalf("%+v, more: %v, %v", rest, more, err)
 		}
-		if o, err := w.OneOwnHosting(t.Context(), 1, oldest); err != nil || o != rest[0] {
+		if o, err := w.OneHosting(t.Context(), 1, oldest); err != nil || o != rest[0] {
 			t.Errorf("%+v, %v", o, err)
 		}
 		for _, of := range [][2]int64{{2, oldest}, {1, newest}, {1, 0}, {1, math.MaxInt64}} {
-			if o, err := w.OneOwnHosting(t.Context(), of[0], of[1]); !errors.Is(err, fault.NotFound) {
+			if o, err := w.OneHosting(t.Context(), of[0], of[1]); !errors.Is(err, fault.NotFound) {
 				t.Errorf("%v: %+v, %v", of, o, err)
 			}
 		}

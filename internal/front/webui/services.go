@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"strconv"
 
+	"stead.dev/stead/internal/commerce/services"
 	"stead.dev/stead/internal/platform/fault"
 )
 
@@ -21,12 +22,7 @@ type Services interface {
 }
 
 // Hosting is one hosting service of a visitor's.
-type Hosting struct {
-	ID     int64
-	Name   string // its label, or its domain
-	Domain string
-	Status string // of resources, section 11
-}
+type Hosting = services.Own
 
 func (ui *UI) serviceRoutes(mux *http.ServeMux) {
 	if ui.Services == nil {
