@@ -133,34 +133,25 @@ const base = "/api/v1/services/{service}"
 
 // Operations are this section's part of the specification's section "Service management".
 func (s *Service) Operations() []api.Route {
-	read, write := []string{auth.ScopeServicesRead}, []string{auth.ScopeServicesWrite}
 	return []api.Route{
-		api.Operation[site.ListIn, page.List[ftpWire]]{
-			ID: "access.ftp.list", Method: http.MethodGet, Path: base + "/ftp", Section: api.ServiceManagement,
-			Auth: api.Token, Scopes: read, Summary: "List the FTP accounts of a service",
-			Errors: []*fault.Def{fault.NotFound}, Handle: site.Listed(s.listFTP, wireFTP),
-		},
-		api.Operation[createFTPIn, ftpWire]{
-			ID: "access.ftp.create", Method: http.MethodPost, Path: base + "/ftp", Section: api.ServiceManagement,
-			Status: http.StatusCreated, Auth: api.Token, Scopes: write, Summary: "Add an FTP account to a service",
+		site.Read(api.Operation[site.ListIn, page.List[ftpWire]]{
+			ID: "access.ftp.list", Path: base + "/ftp", Summary: "List the FTP accounts of a service",
+			Handle: site.Listed(s.listFTP, wireFTP),
+		}),
+		site.Create(api.Operation[createFTPIn, ftpWire]{
+			ID: "access.ftp.create", Path: base + "/ftp", Summary: "Add an FTP account to a service",
 			Description: "The password is made by the server and shown to the owner once, in the browser. The answer is `pending`; " +
 				"the hosting server follows within seconds.",
-			Errors: site.Changing(fault.LimitReached, fault.AlreadyExists, fault.PathNotAllowed), Handle: s.createFTPOperation,
-		},
-		api.Operation[ftpIn, api.Empty]{
-			ID: "access.ftp.delete", Method: http.MethodDelete, Path: base + "/ftp/{ftp_account}", Section: api.ServiceManagement,
-			Auth: api.Token, Scopes: write, Summary: "Remove an FTP account from a service",
+			Errors: []*fault.Def{fault.LimitReached, fault.AlreadyExists, fault.PathNotAllowed}, Handle: s.createFTPOperation,
+		}),
+		site.Delete(api.Operation[ftpIn, api.Empty]{
+			ID: "access.ftp.delete", Path: base + "/ftp/{ftp_account}", Summary: "Remove an FTP account from a service",
 			Description: "Its sessions end; files stay. It is `removing` until the hosting server has followed.",
-			Errors:      site.Changing(),
-			Handle: func(ctx context.Context, p auth.Principal, in *ftpIn) (*api.Empty, error) {
-				return nil, s.ftp().Remove(ctx, p.AccountID, in.Service, in.FTPAccount)
-			},
-		},
-		api.Operation[shellIn, shellWire]{
-			ID: "access.shell.set", Method: http.MethodPut, Path: base + "/shell", Section: api.ServiceManagement,
-			Auth: api.Token, Scopes: write, Summary: "Switch the shell of a service on or off",
+		}, func(in *ftpIn) int64 { return in.FTPAccount }, s.ftp().Remove),
+		site.Write(http.MethodPut, api.Operation[shellIn, shellWire]{
+			ID: "access.shell.set", Path: base + "/shell", Summary: "Switch the shell of a service on or off",
 			Description: "Without a shell the keys of the service open SFTP only. Switching it off ends the sessions that are open.",
-			Errors:      site.Changing(fault.FeatureNotInPlan),
+			Errors:      []*fault.Def{fault.FeatureNotInPlan},
 			Handle: func(ctx context.Context, p auth.Principal, in *shellIn) (*shellWire, error) {
 				sh, err := s.setShell(ctx, p.AccountID, in.Service, in.Body.Enabled)
 				if err != nil {
@@ -168,32 +159,25 @@ func (s *Service) Operations() []api.Route {
 				}
 				return s.wireShell(sh), nil
 			},
-		},
-		api.Operation[site.ListIn, page.List[keyWire]]{
-			ID: "access.ssh_keys.list", Method: http.MethodGet, Path: base + "/ssh-keys", Section: api.ServiceManagement,
-			Auth: api.Token, Scopes: read, Summary: "List the keys that open a service by SSH and SFTP",
-			Errors: []*fault.Def{fault.NotFound}, Handle: site.Listed(s.listKeys, wireKey),
-		},
-		api.Operation[createKeyIn, keyWire]{
-			ID: "access.ssh_keys.create", Method: http.MethodPost, Path: base + "/ssh-keys", Section: api.ServiceManagement,
-			Status: http.StatusCreated, Auth: api.Token, Scopes: write, Summary: "Add a key that opens a service by SSH and SFTP",
+		}),
+		site.Read(api.Operation[site.ListIn, page.List[keyWire]]{
+			ID: "access.ssh_keys.list", Path: base + "/ssh-keys", Summary: "List the keys that open a service by SSH and SFTP",
+			Handle: site.Listed(s.listKeys, wireKey),
+		}),
+		site.Create(api.Operation[createKeyIn, keyWire]{
+			ID: "access.ssh_keys.create", Path: base + "/ssh-keys", Summary: "Add a key that opens a service by SSH and SFTP",
 			Description: "Ed25519, ECDSA, their variants on security keys, and RSA of 2048 bits or more. `ssh_key_invalid` carries `reason`: " +
 				"`malformed`, `private_key`, `several_lines`, `options`, `type`, `too_short`.",
-			Errors: site.Changing(ErrKeyInvalid, fault.AlreadyExists, fault.LimitReached),
+			Errors: []*fault.Def{ErrKeyInvalid, fault.AlreadyExists, fault.LimitReached},
 			Handle: func(ctx context.Context, p auth.Principal, in *createKeyIn) (*keyWire, error) {
 				k, err := s.createKey(ctx, p.AccountID, in.Service, in.Body.Name, in.Body.PublicKey)
 				return site.Answered(wireKey, k, err)
 			},
-		},
-		api.Operation[keyIn, api.Empty]{
-			ID: "access.ssh_keys.delete", Method: http.MethodDelete, Path: base + "/ssh-keys/{ssh_key}", Section: api.ServiceManagement,
-			Auth: api.Token, Scopes: write, Summary: "Remove a key from a service",
+		}),
+		site.Delete(api.Operation[keyIn, api.Empty]{
+			ID: "access.ssh_keys.delete", Path: base + "/ssh-keys/{ssh_key}", Summary: "Remove a key from a service",
 			Description: "It opens nothing new from then on; sessions that are open go on.",
-			Errors:      site.Changing(),
-			Handle: func(ctx context.Context, p auth.Principal, in *keyIn) (*api.Empty, error) {
-				return nil, s.removeKey(ctx, p.AccountID, in.Service, in.SSHKey)
-			},
-		},
+		}, func(in *keyIn) int64 { return in.SSHKey }, s.removeKey),
 	}
 }
 

@@ -125,65 +125,44 @@ const (
 // Operations are this section's part of the specification's section "Service
 // management"; resources, section 22.
 func (s *Service) Operations() []api.Route {
-	read, write := []string{auth.ScopeServicesRead}, []string{auth.ScopeServicesWrite}
-	changing := []*fault.Def{
-		fault.NotFound, fault.ServiceSuspended, fault.ServiceNotActive, fault.UnsupportedOperation, fault.JobRunning,
-	}
 	return []api.Route{
 		// Specification, section "Service management": backups.
-		api.Operation[site.ListIn, page.List[backupWire]]{
-			ID: "backups.list", Method: http.MethodGet, Path: base, Section: api.ServiceManagement,
-			Auth: api.Token, Scopes: read, Summary: "List the backups of a service, the newest first",
-			Errors: []*fault.Def{fault.NotFound},
-			Handle: func(ctx context.Context, p auth.Principal, in *site.ListIn) (*page.List[backupWire], error) {
-				rows, total, err := s.list(ctx, p.AccountID, in.Service, in.Params)
-				if err != nil {
-					return nil, err
-				}
-				return page.Map(in.Params, total, rows, wire), nil
-			},
-		},
-		api.Operation[createIn, backupWire]{
-			ID: "backups.create", Method: http.MethodPost, Path: base, Section: api.ServiceManagement,
-			Status: http.StatusCreated, Auth: api.Token, Scopes: write, Summary: "Make a backup of a service",
+		site.Read(api.Operation[site.ListIn, page.List[backupWire]]{
+			ID: "backups.list", Path: base, Summary: "List the backups of a service, the newest first",
+			Handle: site.Listed(s.list, wire),
+		}),
+		site.Create(api.Operation[createIn, backupWire]{
+			ID: "backups.create", Path: base, Summary: "Make a backup of a service",
 			Description: "The answer is `queued`. One backup or restore of a service is under way at a time (`job_running`).",
-			Errors:      append([]*fault.Def{fault.LimitReached}, changing...),
+			Errors:      []*fault.Def{fault.LimitReached, fault.JobRunning},
 			Handle: func(ctx context.Context, p auth.Principal, in *createIn) (*backupWire, error) {
-				return answer(s.create(ctx, p.AccountID, in.Service, in.Body.Parts, in.Body.Note))
+				b, err := s.create(ctx, p.AccountID, in.Service, in.Body.Parts, in.Body.Note)
+				return site.Answered(wire, b, err)
 			},
-		},
-		api.Operation[restoreIn, backupWire]{
-			ID: "backups.restore", Method: http.MethodPost, Path: named + "/restore", Section: api.ServiceManagement,
-			Auth: api.Token, Scopes: write, Summary: "Restore a backup, or parts of it",
+		}),
+		site.Write(http.MethodPost, api.Operation[restoreIn, backupWire]{
+			ID: "backups.restore", Path: named + "/restore", Summary: "Restore a backup, or parts of it",
 			Description: "A backup of what is there now is made first (`pre_change`). Then the backup is read whole; one that is " +
 				"damaged is refused before anything is touched (`restore.error_key` is `backup_not_restorable`). Restored parts are " +
 				"exactly as they were: what came since is gone, but for logs and temporary files. The answer is `restoring`; `restore` " +
 				"says how far it is.",
-			Errors: append([]*fault.Def{ErrNotRestorable, fault.PathNotAllowed}, changing...),
+			Errors: []*fault.Def{ErrNotRestorable, fault.PathNotAllowed, fault.JobRunning},
 			Handle: func(ctx context.Context, p auth.Principal, in *restoreIn) (*backupWire, error) {
 				w := wish{parts: in.Body.Parts, items: in.Body.Items, target: in.Body.Target}
-				return answer(s.restore(ctx, p.AccountID, in.Service, in.Backup, w))
+				b, err := s.restore(ctx, p.AccountID, in.Service, in.Backup, w)
+				return site.Answered(wire, b, err)
 			},
-		},
-		api.Operation[backupIn, api.Empty]{
-			ID: "backups.download", Method: http.MethodGet, Path: named + "/download", Section: api.ServiceManagement,
-			Auth: api.Token, Scopes: read, Summary: "Download a backup as a tar.gz archive",
+		}),
+		site.Read(api.Operation[backupIn, api.Empty]{
+			ID: "backups.download", Path: named + "/download", Summary: "Download a backup as a tar.gz archive",
 			Description: "The archive has a directory for each part. Passwords are not in it.",
 			Errors: []*fault.Def{
 				fault.NotFound, ErrNotRestorable, fault.JobRunning, fault.UnsupportedOperation, fault.PanelUnreachable, fault.PanelBusy,
 			},
 			ContentTypes: []string{archiveType},
 			Stream:       s.download,
-		},
+		}),
 	}
-}
-
-func answer(b backup, err error) (*backupWire, error) {
-	if err != nil {
-		return nil, err
-	}
-	w := wire(b)
-	return &w, nil
 }
 
 const archiveType = "application/gzip"

@@ -164,24 +164,21 @@ func (w requestedWire) HTTPStatus() int {
 func (s *Service) Operations() []api.Route {
 	const path = "/api/v1/services/{service}/ssl"
 	return []api.Route{
-		api.Operation[site.ListIn, listWire]{
-			ID: "certificates.list", Method: http.MethodGet, Path: path, Section: api.ServiceManagement,
-			Auth: api.Token, Scopes: []string{auth.ScopeServicesRead}, Summary: "List the certificates of a service, the newest first",
+		site.Read(api.Operation[site.ListIn, listWire]{
+			ID: "certificates.list", Path: path, Summary: "List the certificates of a service, the newest first",
 			Description: "`domains` says of each hosted domain which certificate it is answered with, and whether one could be issued.",
-			Errors:      []*fault.Def{fault.NotFound}, Handle: s.listOperation,
-		},
-		api.Operation[requestIn, requestedWire]{
-			ID: "certificates.request", Method: http.MethodPost, Path: path, Section: api.ServiceManagement, Status: http.StatusCreated,
-			Auth: api.Token, Scopes: []string{auth.ScopeServicesWrite}, Summary: "Issue, renew or install a certificate",
+			Handle:      s.listOperation,
+		}),
+		site.Create(api.Operation[requestIn, requestedWire]{
+			ID: "certificates.request", Path: path, Summary: "Issue, renew or install a certificate",
 			Description: "With `domains` a certificate is ordered from the authority, or the one for the same names renewed; with " +
 				"`certificate_id` that one is renewed; with `certificate` an own one is installed. What is ordered is `pending` and " +
 				"becomes `active` or `failed`; a renewal that fails leaves the certificate in use.",
 			Errors: []*fault.Def{
-				errNotPointed, errPreflight, errMismatch, errLimited, fault.DomainInvalid, fault.LimitReached, fault.JobRunning, fault.NotFound,
-				fault.ServiceSuspended, fault.ServiceNotActive, fault.UnsupportedOperation,
+				errNotPointed, errPreflight, errMismatch, errLimited, fault.DomainInvalid, fault.LimitReached, fault.JobRunning,
 			},
 			Handle: s.requestOperation,
-		},
+		}),
 	}
 }
 

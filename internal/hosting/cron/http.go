@@ -2,7 +2,6 @@ package cron
 
 import (
 	"context"
-	"net/http"
 	"time"
 
 	"stead.dev/stead/internal/hosting/site"
@@ -90,20 +89,17 @@ func (s *Service) Operations() []api.Route {
 		base  = "/api/v1/services/{service}/cron"
 		named = base + "/{cron_job}"
 	)
-	read, write := []string{auth.ScopeServicesRead}, []string{auth.ScopeServicesWrite}
 	return []api.Route{
-		api.Operation[site.ListIn, page.List[jobWire]]{
-			ID: "cron.list", Method: http.MethodGet, Path: base, Section: api.ServiceManagement,
-			Auth: api.Token, Scopes: read, Summary: "List the cron jobs of a service with their last and next runs",
-			Errors: []*fault.Def{fault.NotFound}, Handle: site.Listed(s.list, wire),
-		},
-		api.Operation[createIn, jobWire]{
-			ID: "cron.create", Method: http.MethodPost, Path: base, Section: api.ServiceManagement,
-			Status: http.StatusCreated, Auth: api.Token, Scopes: write, Summary: "Add a cron job to a service",
+		site.Read(api.Operation[site.ListIn, page.List[jobWire]]{
+			ID: "cron.list", Path: base, Summary: "List the cron jobs of a service with their last and next runs",
+			Handle: site.Listed(s.list, wire),
+		}),
+		site.Create(api.Operation[createIn, jobWire]{
+			ID: "cron.create", Path: base, Summary: "Add a cron job to a service",
 			Description: "The answer is `pending`; the hosting server follows within seconds. Runs that are missed while the server is " +
 				"down are not made up for. When clocks are put forward, a time of day that is left out is made up for at once; when they " +
 				"are put back, a time of day that comes twice counts once.",
-			Errors: site.Changing(fault.LimitReached, errExpression),
+			Errors: []*fault.Def{fault.LimitReached, errExpression},
 			Handle: func(ctx context.Context, p auth.Principal, in *createIn) (*jobWire, error) {
 				b := in.Body
 				d, err := s.create(ctx, p.AccountID, in.Service, wish{
@@ -112,12 +108,11 @@ func (s *Service) Operations() []api.Route {
 				})
 				return site.Answered(wire, d, err)
 			},
-		},
-		api.Operation[updateIn, jobWire]{
-			ID: "cron.update", Method: http.MethodPatch, Path: named, Section: api.ServiceManagement,
-			Auth: api.Token, Scopes: write, Summary: "Change a cron job, or switch it on or off",
+		}),
+		site.Update(api.Operation[updateIn, jobWire]{
+			ID: "cron.update", Path: named, Summary: "Change a cron job, or switch it on or off",
 			Description: "A run that goes on is left alone. A change of a `failed` job tries it again.",
-			Errors:      site.Changing(errExpression),
+			Errors:      []*fault.Def{errExpression},
 			Handle: func(ctx context.Context, p auth.Principal, in *updateIn) (*jobWire, error) {
 				b := in.Body
 				d, err := s.update(ctx, p.AccountID, in.Service, in.CronJob, change{
@@ -126,13 +121,9 @@ func (s *Service) Operations() []api.Route {
 				})
 				return site.Answered(wire, d, err)
 			},
-		},
-		api.Operation[jobIn, api.Empty]{
-			ID: "cron.delete", Method: http.MethodDelete, Path: named, Section: api.ServiceManagement,
-			Auth: api.Token, Scopes: write, Summary: "Delete a cron job; a run that goes on is ended", Errors: site.Changing(),
-			Handle: func(ctx context.Context, p auth.Principal, in *jobIn) (*api.Empty, error) {
-				return nil, s.collection().Remove(ctx, p.AccountID, in.Service, in.CronJob)
-			},
-		},
+		}),
+		site.Delete(api.Operation[jobIn, api.Empty]{
+			ID: "cron.delete", Path: named, Summary: "Delete a cron job; a run that goes on is ended",
+		}, func(in *jobIn) int64 { return in.CronJob }, s.collection().Remove),
 	}
 }

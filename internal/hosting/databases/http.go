@@ -2,7 +2,6 @@ package databases
 
 import (
 	"context"
-	"net/http"
 	"time"
 
 	"stead.dev/stead/internal/hosting/site"
@@ -87,33 +86,25 @@ func (s *Service) Operations() []api.Route {
 		base  = "/api/v1/services/{service}/databases"
 		named = base + "/{database}"
 	)
-	read, write := []string{auth.ScopeServicesRead}, []string{auth.ScopeServicesWrite}
 	return []api.Route{
-		api.Operation[site.ListIn, page.List[databaseWire]]{
-			ID: "databases.list", Method: http.MethodGet, Path: base, Section: api.ServiceManagement,
-			Auth: api.Token, Scopes: read, Summary: "List the databases of a service with their sizes and users",
+		site.Read(api.Operation[site.ListIn, page.List[databaseWire]]{
+			ID: "databases.list", Path: base, Summary: "List the databases of a service with their sizes and users",
 			Description: "Passwords have no representation here: their owner sees one once in the panel.",
-			Errors:      []*fault.Def{fault.NotFound}, Handle: site.Listed(s.list, wire),
-		},
-		api.Operation[createIn, databaseWire]{
-			ID: "databases.create", Method: http.MethodPost, Path: base, Section: api.ServiceManagement,
-			Status: http.StatusCreated, Auth: api.Token, Scopes: write, Summary: "Create a database and its user",
+			Handle:      site.Listed(s.list, wire),
+		}),
+		site.Create(api.Operation[createIn, databaseWire]{
+			ID: "databases.create", Path: base, Summary: "Create a database and its user",
 			Description: "The answer is `creating`; the hosting server follows within seconds, and the database becomes `active` or `failed`. " +
 				"The password of its user is made by the server and shown once in the panel, never here.",
-			Errors: site.Changing(fault.LimitReached, fault.AlreadyExists, fault.JobRunning),
+			Errors: []*fault.Def{fault.LimitReached, fault.AlreadyExists, fault.JobRunning},
 			Handle: func(ctx context.Context, p auth.Principal, in *createIn) (*databaseWire, error) {
 				d, err := s.create(ctx, p.AccountID, in.Service, wish{name: in.Body.Name, engine: in.Body.Engine, charset: in.Body.Charset})
 				return site.Answered(wire, d, err)
 			},
-		},
-		api.Operation[databaseIn, api.Empty]{
-			ID: "databases.delete", Method: http.MethodDelete, Path: named, Section: api.ServiceManagement,
-			Auth: api.Token, Scopes: write, Summary: "Delete a database, what is in it and its user",
+		}),
+		site.Delete(api.Operation[databaseIn, api.Empty]{
+			ID: "databases.delete", Path: named, Summary: "Delete a database, what is in it and its user",
 			Description: "It cannot be undone but from a backup. The database is `removing` until the hosting server has followed.",
-			Errors:      site.Changing(),
-			Handle: func(ctx context.Context, p auth.Principal, in *databaseIn) (*api.Empty, error) {
-				return nil, s.collection().Remove(ctx, p.AccountID, in.Service, in.Database)
-			},
-		},
+		}, func(in *databaseIn) int64 { return in.Database }, s.collection().Remove),
 	}
 }

@@ -2,7 +2,6 @@ package mail
 
 import (
 	"context"
-	"net/http"
 	"time"
 
 	"stead.dev/stead/internal/hosting/site"
@@ -212,14 +211,11 @@ const (
 
 // Operations are this section's part of the specification's section "Service management".
 func (s *Service) Operations() []api.Route {
-	read, write := []string{auth.ScopeServicesRead}, []string{auth.ScopeServicesWrite}
-	placing := site.Changing(errAddress, errQuota, fault.AlreadyExists, fault.JobRunning)
+	placing := []*fault.Def{errAddress, errQuota, fault.AlreadyExists, fault.JobRunning}
 	return []api.Route{
 		// Specification, section "Service management": mailboxes; resources, section 16.
-		api.Operation[site.ListIn, page.List[mailboxWire]]{
-			ID: "mail.mailboxes.list", Method: http.MethodGet, Path: base, Section: api.ServiceManagement,
-			Auth: api.Token, Scopes: read, Summary: "List the mailboxes of a service",
-			Errors: []*fault.Def{fault.NotFound},
+		site.Read(api.Operation[site.ListIn, page.List[mailboxWire]]{
+			ID: "mail.mailboxes.list", Path: base, Summary: "List the mailboxes of a service",
 			Handle: func(ctx context.Context, p auth.Principal, in *site.ListIn) (*page.List[mailboxWire], error) {
 				rows, total, v, err := s.list(ctx, p.AccountID, in.Service, in.Params)
 				if err != nil {
@@ -227,10 +223,9 @@ func (s *Service) Operations() []api.Route {
 				}
 				return page.Map(in.Params, total, rows, v.wire), nil
 			},
-		},
-		api.Operation[createIn, mailboxWire]{
-			ID: "mail.mailboxes.create", Method: http.MethodPost, Path: base, Section: api.ServiceManagement,
-			Status: http.StatusCreated, Auth: api.Token, Scopes: write, Summary: "Add a mailbox to a service",
+		}),
+		site.Create(api.Operation[createIn, mailboxWire]{
+			ID: "mail.mailboxes.create", Path: base, Summary: "Add a mailbox to a service",
 			Description: "The answer is `pending`; the mail server follows within seconds. The records that the domain needs are put into its zone.",
 			Errors:      append([]*fault.Def{fault.LimitReached}, placing...),
 			Handle: func(ctx context.Context, p auth.Principal, in *createIn) (*mailboxWire, error) {
@@ -238,10 +233,9 @@ func (s *Service) Operations() []api.Route {
 				c.password = &in.Body.Password
 				return answer(s.create(ctx, p.AccountID, in.Service, in.Body.LocalPart, in.Body.Domain, c))
 			},
-		},
-		api.Operation[updateIn, mailboxWire]{
-			ID: "mail.mailboxes.update", Method: http.MethodPatch, Path: named, Section: api.ServiceManagement,
-			Auth: api.Token, Scopes: write, Summary: "Change a mailbox of a service",
+		}),
+		site.Update(api.Operation[updateIn, mailboxWire]{
+			ID: "mail.mailboxes.update", Path: named, Summary: "Change a mailbox of a service",
 			Description: "Changes are `pending` until the mail server has followed. A change of a `failed` mailbox tries it again.",
 			Errors:      placing,
 			Handle: func(ctx context.Context, p auth.Principal, in *updateIn) (*mailboxWire, error) {
@@ -249,16 +243,11 @@ func (s *Service) Operations() []api.Route {
 				c.password, c.suspended = in.Body.Password, in.Body.Suspended
 				return answer(s.update(ctx, p.AccountID, in.Service, in.Mailbox, c))
 			},
-		},
-		api.Operation[mailboxIn, api.Empty]{
-			ID: "mail.mailboxes.delete", Method: http.MethodDelete, Path: named, Section: api.ServiceManagement,
-			Auth: api.Token, Scopes: write, Summary: "Delete a mailbox of a service with all its mail",
+		}),
+		site.Delete(api.Operation[mailboxIn, api.Empty]{
+			ID: "mail.mailboxes.delete", Path: named, Summary: "Delete a mailbox of a service with all its mail",
 			Description: "The mailbox is `removing` until the mail server has followed. Its mail is deleted for good.",
-			Errors:      site.Changing(),
-			Handle: func(ctx context.Context, p auth.Principal, in *mailboxIn) (*api.Empty, error) {
-				return nil, s.collection().Remove(ctx, p.AccountID, in.Service, in.Mailbox)
-			},
-		},
+		}, func(in *mailboxIn) int64 { return in.Mailbox }, s.collection().Remove),
 	}
 }
 

@@ -3,7 +3,6 @@ package php
 import (
 	"context"
 	"encoding/json"
-	"net/http"
 	"time"
 
 	"stead.dev/stead/internal/hosting/site"
@@ -105,9 +104,8 @@ const path = "/api/v1/services/{service}/php"
 func (s *Service) Operations() []api.Route {
 	return []api.Route{
 		// Specification, section "Service management": PHP.
-		api.Operation[site.ServiceIn, wire]{
-			ID: "php.get", Method: http.MethodGet, Path: path, Section: api.ServiceManagement,
-			Auth: api.Token, Scopes: []string{auth.ScopeServicesRead}, Summary: "See the PHP version, options and extensions of a service",
+		site.Read(api.Operation[site.ServiceIn, wire]{
+			ID: "php.get", Path: path, Summary: "See the PHP version, options and extensions of a service",
 			Errors: []*fault.Def{fault.NotFound, fault.UnsupportedOperation, fault.PanelUnreachable, fault.PanelBusy, fault.ServiceNotActive},
 			Handle: func(ctx context.Context, p auth.Principal, in *site.ServiceIn) (*wire, error) {
 				v, err := s.get(ctx, p.AccountID, in.Service)
@@ -116,13 +114,12 @@ func (s *Service) Operations() []api.Route {
 				}
 				return wireOf(ctx, v, s.Clock.Now()), nil
 			},
-		},
-		api.Operation[updateIn, wire]{
-			ID: "php.update", Method: http.MethodPatch, Path: path, Section: api.ServiceManagement,
-			Auth: api.Token, Scopes: []string{auth.ScopeServicesWrite}, Summary: "Change the PHP version, options and extensions of a service",
+		}),
+		site.Update(api.Operation[updateIn, wire]{
+			ID: "php.update", Path: path, Summary: "Change the PHP version, options and extensions of a service",
 			Description: "The answer is `pending` until the hosting server has followed, which takes seconds; requests that run are finished. " +
 				"A change of `failed` settings tries them again.",
-			Errors: site.Changing(ErrVersion, ErrRange),
+			Errors: []*fault.Def{ErrVersion, ErrRange},
 			Handle: func(ctx context.Context, p auth.Principal, in *updateIn) (*wire, error) {
 				c := change{version: in.Body.Version, options: in.Body.Options}
 				for _, e := range in.Body.Extensions {
@@ -134,6 +131,6 @@ func (s *Service) Operations() []api.Route {
 				}
 				return wireOf(ctx, v, s.Clock.Now()), nil
 			},
-		},
+		}),
 	}
 }

@@ -2,7 +2,6 @@ package sitedomains
 
 import (
 	"context"
-	"net/http"
 	"time"
 
 	"stead.dev/stead/internal/hosting/site"
@@ -132,12 +131,10 @@ const (
 // Operations are this section's part of the specification's section "Service
 // management"; resources, sections 1 and 12.
 func (s *Service) Operations() []api.Route {
-	read, write := []string{auth.ScopeServicesRead}, []string{auth.ScopeServicesWrite}
 	return []api.Route{
 		// Specification, section "Service management": usage.
-		api.Operation[site.ServiceIn, usageWire]{
-			ID: "hosting.usage", Method: http.MethodGet, Path: base + "/usage", Section: api.ServiceManagement,
-			Auth: api.Token, Scopes: read, Summary: "See what a service uses of its plan",
+		site.Read(api.Operation[site.ServiceIn, usageWire]{
+			ID: "hosting.usage", Path: base + "/usage", Summary: "See what a service uses of its plan",
 			Errors: []*fault.Def{fault.NotFound, fault.PanelUnreachable, fault.PanelBusy},
 			Handle: func(ctx context.Context, p auth.Principal, in *site.ServiceIn) (*usageWire, error) {
 				meters, err := s.usage(ctx, p.AccountID, in.Service)
@@ -146,39 +143,32 @@ func (s *Service) Operations() []api.Route {
 				}
 				return usageOf(meters), nil
 			},
-		},
+		}),
 		// Specification, section "Service management": domains.
-		api.Operation[site.ListIn, page.List[domainWire]]{
-			ID: "hosting.domains.list", Method: http.MethodGet, Path: base + "/domains", Section: api.ServiceManagement,
-			Auth: api.Token, Scopes: read, Summary: "List the domains of a service, the primary one first",
-			Errors: []*fault.Def{fault.NotFound}, Handle: s.listOperation,
-		},
-		api.Operation[createIn, domainWire]{
-			ID: "hosting.domains.create", Method: http.MethodPost, Path: base + "/domains", Section: api.ServiceManagement,
-			Status: http.StatusCreated, Auth: api.Token, Scopes: write, Summary: "Add a domain to a service",
+		site.Read(api.Operation[site.ListIn, page.List[domainWire]]{
+			ID: "hosting.domains.list", Path: base + "/domains", Summary: "List the domains of a service, the primary one first",
+			Handle: s.listOperation,
+		}),
+		site.Create(api.Operation[createIn, domainWire]{
+			ID: "hosting.domains.create", Path: base + "/domains", Summary: "Add a domain to a service",
 			Description: "The answer is `pending`; the hosting server follows within seconds, and the domain becomes `active` or `failed`.",
-			Errors:      site.Changing(fault.LimitReached, fault.PathNotAllowed, fault.DomainInvalid, fault.DomainUnavailable, fault.AlreadyExists),
+			Errors:      []*fault.Def{fault.LimitReached, fault.PathNotAllowed, fault.DomainInvalid, fault.DomainUnavailable, fault.AlreadyExists},
 			Handle: func(ctx context.Context, p auth.Principal, in *createIn) (*domainWire, error) {
 				b := in.Body
 				return answer(s.create(ctx, p.AccountID, in.Service, wish{name: b.Name, kind: b.Kind, documentRoot: b.DocumentRoot}))
 			},
-		},
-		api.Operation[updateIn, domainWire]{
-			ID: "hosting.domains.update", Method: http.MethodPatch, Path: named, Section: api.ServiceManagement,
-			Auth: api.Token, Scopes: write, Summary: "Change a domain of a service, or make it the primary one",
+		}),
+		site.Update(api.Operation[updateIn, domainWire]{
+			ID: "hosting.domains.update", Path: named, Summary: "Change a domain of a service, or make it the primary one",
 			Description: "Changes are `pending` until the hosting server has followed. A change of a `failed` domain tries it again.",
-			Errors:      site.Changing(fault.LimitReached, fault.PathNotAllowed, fault.Conflict, fault.JobRunning),
+			Errors:      []*fault.Def{fault.LimitReached, fault.PathNotAllowed, fault.Conflict, fault.JobRunning},
 			Handle:      s.updateOperation,
-		},
-		api.Operation[domainIn, api.Empty]{
-			ID: "hosting.domains.delete", Method: http.MethodDelete, Path: named, Section: api.ServiceManagement,
-			Auth: api.Token, Scopes: write, Summary: "Remove a domain from a service",
+		}),
+		site.Delete(api.Operation[domainIn, api.Empty]{
+			ID: "hosting.domains.delete", Path: named, Summary: "Remove a domain from a service",
 			Description: "Files stay. The domain is `removing` until the hosting server has followed. The primary domain cannot be removed.",
-			Errors:      site.Changing(fault.InUse),
-			Handle: func(ctx context.Context, p auth.Principal, in *domainIn) (*api.Empty, error) {
-				return nil, s.remove(ctx, p.AccountID, in.Service, in.HostedDomain)
-			},
-		},
+			Errors:      []*fault.Def{fault.InUse},
+		}, func(in *domainIn) int64 { return in.HostedDomain }, s.remove),
 	}
 }
 
