@@ -97,15 +97,15 @@ func periods(prices []price) string {
 // one left; the statement is the guard, so the last one is sold once. Plans
 // without a stock are not counted: their row would be what all buyers wait for.
 func (s *Service) Take(ctx context.Context, tx *db.Tx, planID int64) (bool, error) {
-	n, err := tx.Exec(ctx, `UPDATE catalog_plans SET sold = sold + 1 WHERE id = $1 AND available AND sold < stock`, planID)
-	unbounded := 0
-	if err == nil && n == 0 {
-		err = tx.QueryRow(ctx, `SELECT COUNT(*) FROM catalog_plans WHERE id = $1 AND available AND stock IS NULL`, planID).Scan(&unbounded)
+	unbounded, taken := 0, int64(0)
+	err := tx.QueryRow(ctx, `SELECT COUNT(*) FROM catalog_plans WHERE id = $1 AND available AND stock IS NULL`, planID).Scan(&unbounded)
+	if err == nil && unbounded == 0 {
+		taken, err = tx.Exec(ctx, `UPDATE catalog_plans SET sold = sold + 1 WHERE id = $1 AND available AND sold < stock`, planID)
 	}
 	if err != nil {
 		return false, fmt.Errorf("catalog: take of plan %d: %w", planID, err)
 	}
-	return n == 1 || unbounded == 1, nil
+	return unbounded == 1 || taken == 1, nil
 }
 
 // Return undoes one Take, for an order that came to nothing.

@@ -90,9 +90,8 @@ func insert(ctx context.Context, tx *db.Tx, all []record) error {
 			r.subtotal, r.discount, r.tax, r.taxIncluded, r.total, r.issuedAt)
 	}
 	table, args := rows.Table(tx)
-	_, err := tx.Exec(ctx, `INSERT INTO invoices (id, account_id, kind, seller, year, order_id, topup_id, service_id, corrects, document,
+	return tx.Queue(ctx, nil, `INSERT INTO invoices (id, account_id, kind, seller, year, order_id, topup_id, service_id, corrects, document,
 		subtotal, discount, tax, tax_included, total, issued_at) `+table, args...)
-	return err
 }
 
 // anyUnnumbered tells whether a document has no number.

@@ -51,17 +51,18 @@ func (s *Service) Begin(ctx context.Context, tx *db.Tx, p sale.Purchase) (int64,
 	if err != nil {
 		return 0, err
 	}
+	if o, err = s.invoiced(ctx, tx, o, by); err != nil {
+		return 0, err
+	}
 	if o.total > 0 {
-		err := s.Payer.Charge(ctx, tx, o.charge())
-		if err != nil {
+		if err := s.Payer.Charge(ctx, tx, o.charge()); err != nil {
 			return 0, err
 		}
 	}
-	if err := must(s.markPaid(ctx, tx, o, by)); err != nil {
+	if o, err = markPaid(ctx, tx, o); err != nil {
 		return 0, err
 	}
-	_, err = s.emitNow(ctx, tx, "order.paid", id, Pending)
-	return id, err
+	return id, s.tell(ctx, tx, "order.paid", o, map[string]any{"status": Pending})
 }
 
 // orNull is nil for nothing.

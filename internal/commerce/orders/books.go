@@ -119,23 +119,13 @@ func (o order) retaxed(by money.Tax) (order, error) {
 	return o, err
 }
 
-// markPaid makes an order whose money is set aside a paid one with an invoice. It answers false, and has done
-// nothing, when the order is not pending any more.
-func (s *Service) markPaid(ctx context.Context, tx *db.Tx, o order, by money.Tax) (bool, error) {
-	if moved, err := setPaid(ctx, tx, o); err != nil || !moved {
-		return moved, err
-	}
-	if err := setItems(ctx, tx, o.id, Processing); err != nil {
-		return true, err
-	}
+// invoiced returns an order that is being paid with its invoice, which is written when the transaction ends.
+func (s *Service) invoiced(ctx context.Context, tx *db.Tx, o order, by money.Tax) (order, error) {
 	var err error
 	if o.invoiceID, err = s.nextInvoice(ctx, tx, o); err != nil || o.invoiceID == nil {
-		return true, err
+		return o, err
 	}
-	if err := setInvoice(ctx, tx, o.id, *o.invoiceID); err != nil {
-		return true, err
-	}
-	return true, s.Books.Invoice(ctx, tx, o.bill(by))
+	return o, s.Books.Invoice(ctx, tx, o.bill(by))
 }
 
 // nextInvoice is the id of the invoice that an order is to have; nil when it has none, because it costs nothing or nobody

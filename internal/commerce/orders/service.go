@@ -225,17 +225,26 @@ func (s *Service) pay(ctx context.Context, tx *db.Tx, accountID, id int64) (orde
 	if o, err = o.retaxed(by); err != nil {
 		return order{}, err
 	}
+	// All that needs no lock is read before the wallet is locked: others pay from the same one.
+	if o, err = s.invoiced(ctx, tx, o, by); err != nil {
+		return order{}, err
+	}
 	if o.total > 0 {
 		// Of two payments of one order the second waits here for the wallet's row.
-		err := s.Payer.Charge(ctx, tx, o.charge())
-		if err != nil {
+		if err := s.Payer.Charge(ctx, tx, o.charge()); err != nil {
 			return order{}, s.unpaid(ctx, tx, o, err)
 		}
 	}
-	moved, err := s.markPaid(ctx, tx, o, by)
-	if err == nil && !moved {
-		err = s.unpaid(ctx, tx, o, errMoved)
+	paid, err := s.carryOut(ctx, tx, o, seen)
+	if errors.Is(err, errMoved) {
+		err = s.unpaid(ctx, tx, o, err)
 	}
+	return paid, err
+}
+
+// carryOut makes an order whose money is set aside a paid one and begins the work; seen are its items as they are stored.
+func (s *Service) carryOut(ctx context.Context, tx *db.Tx, o order, seen []item) (order, error) {
+	paid, err := markPaid(ctx, tx, o)
 	if err != nil {
 		return order{}, err
 	}
@@ -252,7 +261,21 @@ func (s *Service) pay(ctx context.Context, tx *db.Tx, accountID, id int64) (orde
 			return order{}, err
 		}
 	}
-	return s.emitNow(ctx, tx, "order.paid", id, Pending)
+	if err := tx.Flush(ctx); err != nil { // it may be errMoved
+		return order{}, err
+	}
+	return paid, s.tell(ctx, tx, "order.paid", paid, map[string]any{"status": Pending})
+}
+
+// markPaid writes that the money of an order is set aside, and returns the order as it then is. The error of a later
+// statement is errMoved when the order was not pending any more.
+func markPaid(ctx context.Context, tx *db.Tx, o order) (order, error) {
+	if err := setPaid(ctx, tx, o); err != nil {
+		return o, err
+	}
+	o = o.in(Processing)
+	o.paidAt = &tx.Now
+	return o, setItems(ctx, tx, o.id, Processing)
 }
 
 // unpaid says why an order was not paid: because somebody else has paid, cancelled

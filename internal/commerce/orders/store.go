@@ -140,21 +140,17 @@ func insertItems(ctx context.Context, tx *db.Tx, orderID int64, items []item) er
 // The moves of an order. Each answers false when the order is no longer where the
 // move begins; the statement decides.
 
-// setPaid goes from pending over paid to processing in one step, with the tax of the day.
-func setPaid(ctx context.Context, tx *db.Tx, o order) (bool, error) {
-	return move(tx.Exec(ctx, `UPDATE orders SET status = $1, paid_at = $2, tax = $5, tax_included = $6, total = $7
-		WHERE id = $3 AND status = $4 AND expires_at > $2`, Processing, tx.Now, o.id, Pending, o.tax, o.taxIncluded, o.total))
+// setPaid goes from pending over paid to processing in one step, with the tax of the day and the invoice. Where the order
+// is no longer pending, errMoved comes of it.
+func setPaid(ctx context.Context, tx *db.Tx, o order) error {
+	check := func(n int64, err error) error { return must(move(n, err)) }
+	return tx.Queue(ctx, check, `UPDATE orders SET status = $1, paid_at = $2, tax = $5, tax_included = $6, total = $7, invoice_id = $8
+		WHERE id = $3 AND status = $4 AND expires_at > $2`, Processing, tx.Now, o.id, Pending, o.tax, o.taxIncluded, o.total, o.invoiceID)
 }
 
 // setTax writes the tax of an item.
 func setTax(ctx context.Context, tx *db.Tx, i item) error {
-	_, err := tx.Exec(ctx, `UPDATE orders_items SET tax = $1, tax_included = $2, total = $3 WHERE id = $4`, i.tax, i.taxIncluded, i.total, i.id)
-	return err
-}
-
-func setInvoice(ctx context.Context, tx *db.Tx, id, invoiceID int64) error {
-	_, err := tx.Exec(ctx, `UPDATE orders SET invoice_id = $1 WHERE id = $2`, invoiceID, id)
-	return err
+	return tx.Queue(ctx, nil, `UPDATE orders_items SET tax = $1, tax_included = $2, total = $3 WHERE id = $4`, i.tax, i.taxIncluded, i.total, i.id)
 }
 
 func addRefunded(ctx context.Context, tx *db.Tx, id int64, amount money.USDCents) error {
@@ -190,8 +186,7 @@ func move(n int64, err error) (bool, error) { return n == 1, err }
 
 // setItems moves all items of an order.
 func setItems(ctx context.Context, tx *db.Tx, orderID int64, status Status) error {
-	_, err := tx.Exec(ctx, `UPDATE orders_items SET status = $1 WHERE order_id = $2`, status, orderID)
-	return err
+	return tx.Queue(ctx, nil, `UPDATE orders_items SET status = $1 WHERE order_id = $2`, status, orderID)
 }
 
 // overdue lists pending orders whose time is up, the oldest first.

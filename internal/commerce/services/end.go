@@ -89,7 +89,7 @@ func (s *Service) Restore(ctx context.Context, tx *db.Tx, id int64) error {
 			return err
 		}
 		if r.domain != nil {
-			if err := s.Names.Claim(ctx, tx, r.accountID, id, *r.domain); err != nil {
+			if err := s.Names.Claim(ctx, tx, r.accountID, id, r.sandbox, *r.domain); err != nil {
 				return err
 			}
 		}

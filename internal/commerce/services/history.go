@@ -26,7 +26,7 @@ func remember(tx *db.Tx, eventType string, r record, previous, more map[string]a
 			rows.Add(h.of.id, h.eventType, h.of.status, h.before, h.of.suspendReason, h.errorKey, h.days, h.at)
 		}
 		table, args := rows.Table(tx)
-		_, err := tx.Exec(ctx, `INSERT INTO services_history
+		err := tx.Queue(ctx, nil, `INSERT INTO services_history
 			(service_id, type, status, previous_status, suspend_reason, error_key, days, created_at) `+table, args...)
 		if err != nil {
 			return fmt.Errorf("services: history: %w", err)

@@ -17,7 +17,7 @@ type Names interface {
 	Available(ctx context.Context, q db.Querier, accountID int64, name string) (bool, error)
 	// Claim gives the name to a service that begins to be provisioned in tx, or
 	// answers fault.DomainUnavailable.
-	Claim(ctx context.Context, tx *db.Tx, accountID, serviceID int64, name string) error
+	Claim(ctx context.Context, tx *db.Tx, accountID, serviceID int64, sandbox bool, name string) error
 	// Serve notes that the panel has made the account of a service, which serves the name that the service claimed.
 	Serve(ctx context.Context, tx *db.Tx, serviceID int64) error
 }

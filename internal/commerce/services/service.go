@@ -83,10 +83,13 @@ func (s *Service) Reserve(ctx context.Context, tx *db.Tx, n sale.Reservation) (i
 	if err := checkNotes(n.ClientRef, n.Metadata); err != nil {
 		return 0, err
 	}
-	if err := s.checkDomain(ctx, tx, n.AccountID, n.Domain); err != nil {
+	sandbox, err := s.Worlds.Sandbox(ctx, tx, n.AccountID)
+	if err == nil {
+		err = s.checkDomain(ctx, tx, n.AccountID, sandbox, n.Domain)
+	}
+	if err != nil {
 		return 0, err
 	}
-	sandbox, err := s.Worlds.Sandbox(ctx, tx, n.AccountID)
 	err = s.inTimeOf(ctx, tx, record{sandbox: sandbox, accountID: n.AccountID}, err, func(record) error {
 		if id, err = insert(ctx, tx, n, label, sandbox); err != nil {
 			return fmt.Errorf("services: reserve: %w", err)
@@ -106,7 +109,7 @@ func (s *Service) Provision(ctx context.Context, tx *db.Tx, id int64) error {
 		if r.domain != nil {
 			// It may have been taken since the order was made. Of two that are paid at the
 			// same moment the unique index refuses one.
-			if err := s.checkDomain(ctx, tx, r.accountID, *r.domain); err != nil {
+			if err := checkLive(ctx, tx, r.accountID, r.sandbox, *r.domain); err != nil {
 				return err
 			}
 		}
@@ -118,20 +121,17 @@ func (s *Service) Provision(ctx context.Context, tx *db.Tx, id int64) error {
 		if err != nil {
 			return err
 		}
-		moved, err := setProvisioning(ctx, tx, id, panelName)
-		if db.IsUnique(err) {
-			return fault.DomainUnavailable.Wrap(err)
+		if err := setProvisioning(ctx, tx, id, panelName); err != nil {
+			return err
 		}
-		if err == nil && !moved {
-			err = fmt.Errorf("services: service %d is not pending", id)
+		if r.domain != nil {
+			if err := s.Names.Claim(ctx, tx, r.accountID, id, r.sandbox, *r.domain); err != nil {
+				return err
+			}
 		}
-		if err == nil && r.domain != nil {
-			err = s.Names.Claim(ctx, tx, r.accountID, id, *r.domain)
-		}
-		if err == nil {
-			err = s.emitMove(ctx, tx, "service.updated", r)
-		}
-		if err != nil {
+		before := map[string]any{"status": r.status}
+		r.status, r.panel = Provisioning, panelName
+		if err := s.emit(ctx, tx, "service.updated", r, before); err != nil {
 			return err
 		}
 		return s.Provisioner.EnqueueProvision(ctx, tx, id)
@@ -140,17 +140,20 @@ func (s *Service) Provision(ctx context.Context, tx *db.Tx, id int64) error {
 
 // checkDomain refuses a domain that is taken: by a live service, or as a further
 // name of one.
-func (s *Service) checkDomain(ctx context.Context, tx *db.Tx, accountID int64, domain string) error {
-	sandbox, err := s.Worlds.Sandbox(ctx, tx, accountID)
-	if err != nil {
+func (s *Service) checkDomain(ctx context.Context, tx *db.Tx, accountID int64, sandbox bool, domain string) error {
+	if err := checkLive(ctx, tx, accountID, sandbox, domain); err != nil {
 		return err
 	}
-	taken, err := domainTaken(ctx, tx, accountID, sandbox, domain)
-	if err == nil && !taken {
-		var available bool
-		available, err = s.Names.Available(ctx, tx, accountID, domain)
-		taken = !available
+	available, err := s.Names.Available(ctx, tx, accountID, domain)
+	if err == nil && !available {
+		err = fault.DomainUnavailable.New()
 	}
+	return err
+}
+
+// checkLive refuses a domain that a live service has.
+func checkLive(ctx context.Context, tx *db.Tx, accountID int64, sandbox bool, domain string) error {
+	taken, err := domainTaken(ctx, tx, accountID, sandbox, domain)
 	if err == nil && taken {
 		err = fault.DomainUnavailable.New()
 	}

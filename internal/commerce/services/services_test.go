@@ -107,7 +107,7 @@ func (n *names) Available(_ context.Context, _ db.Querier, _ int64, name string)
 	return !n.taken[name], nil
 }
 
-func (n *names) Claim(_ context.Context, _ *db.Tx, _, _ int64, name string) error {
+func (n *names) Claim(_ context.Context, _ *db.Tx, _, _ int64, _ bool, name string) error {
 	if n.taken[name] {
 		return fault.DomainUnavailable.New()
 	}

@@ -219,11 +219,20 @@ func setDomain(ctx context.Context, tx *db.Tx, r record) error {
 	return err
 }
 
-// setProvisioning answers false when the service is no longer pending.
-func setProvisioning(ctx context.Context, tx *db.Tx, id int64, panelName string) (bool, error) {
-	n, err := tx.Exec(ctx, `UPDATE services SET status = $1, provisioning_at = $2, panel = $3 WHERE id = $4 AND status = $5`,
+// setProvisioning is refused with fault.DomainUnavailable when a live service has the domain.
+func setProvisioning(ctx context.Context, tx *db.Tx, id int64, panelName string) error {
+	check := func(n int64, err error) error {
+		switch {
+		case db.IsUnique(err):
+			return fault.DomainUnavailable.Wrap(err)
+		case err == nil && n == 0:
+			return fmt.Errorf("services: service %d is not pending", id)
+		default:
+			return err
+		}
+	}
+	return tx.Queue(ctx, check, `UPDATE services SET status = $1, provisioning_at = $2, panel = $3 WHERE id = $4 AND status = $5`,
 		Provisioning, tx.Now, panelName, id, Pending)
-	return n == 1, err
 }
 
 // setActive answers false when the service is no longer in provisioning.

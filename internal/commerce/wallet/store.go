@@ -178,12 +178,15 @@ func setBalances(ctx context.Context, tx *db.Tx, now map[*book]money.USDCents) e
 		return nil
 	}
 	table, args := rows.Table(tx)
-	n, err := tx.Exec(ctx, `WITH moved (id, before, after) AS (`+table+`)
+	check := func(n int64, err error) error {
+		if err == nil && n != changed {
+			err = errors.New("a balance is not what it was when it was locked")
+		}
+		return err
+	}
+	err := tx.Queue(ctx, check, `WITH moved (id, before, after) AS (`+table+`)
 		UPDATE wallet_ledger_accounts SET balance = moved.after FROM moved
 		WHERE wallet_ledger_accounts.id = moved.id AND balance = moved.before`, args...)
-	if err == nil && n != changed {
-		err = errors.New("a balance is not what it was when it was locked")
-	}
 	if err != nil {
 		return err
 	}
@@ -227,8 +230,7 @@ func insertPostings(ctx context.Context, tx *db.Tx, all []*journal, ids []int64)
 		return nil
 	}
 	table, args := rows.Table(tx)
-	_, err := tx.Exec(ctx, `INSERT INTO wallet_postings (transaction_id, ledger_account_id, amount, balance_after) `+table, args...)
-	return err
+	return tx.Queue(ctx, nil, `INSERT INTO wallet_postings (transaction_id, ledger_account_id, amount, balance_after) `+table, args...)
 }
 
 // companyAccounts remembers the ids of the company's ledger accounts, which never change. The

@@ -33,7 +33,7 @@ func (s *Service) Export(ctx context.Context, q db.Querier, _, serviceID int64) 
 func (s *Service) Import(ctx context.Context, tx *db.Tx, accountID, serviceID int64, document json.RawMessage, _ []string) error {
 	var wanted []kept
 	c := s.collection()
-	return c.Import(ctx, tx, accountID, serviceID, document, &wanted, func(_ site.Site, rows []domain) error {
+	return c.Import(ctx, tx, accountID, serviceID, document, &wanted, func(on site.Site, rows []domain) error {
 		for _, k := range wanted {
 			d := domain{Item: site.Item{Owned: site.Owned{AccountID: accountID, ServiceID: serviceID}}, name: k.Name, kind: k.Kind, documentRoot: k.DocumentRoot}
 			if i := slices.IndexFunc(rows, func(r domain) bool { return r.name == k.Name }); i >= 0 {
@@ -42,7 +42,7 @@ func (s *Service) Import(ctx context.Context, tx *db.Tx, accountID, serviceID in
 				continue // the service has another one by now
 			} else if _, err := domainname.ForSite(k.Name, s.ReservedDomains); err != nil {
 				continue
-			} else if d.ID, err = s.insert(ctx, tx, d); errors.Is(err, fault.DomainUnavailable) {
+			} else if d.ID, err = s.insert(ctx, tx, on.Sandbox, d); errors.Is(err, fault.DomainUnavailable) {
 				continue
 			} else if err != nil {
 				return err

@@ -229,7 +229,7 @@ func TestOfManyAtOnceTheLimitAndTheNameHold(t *testing.T) {
 			post("name", 11, "same.example")
 			wg.Go(func() { // an order for the same name is paid meanwhile
 				err := w.DB.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error {
-					return w.Claim(ctx, tx, stranger, 20, "same.example")
+					return w.Claim(ctx, tx, stranger, 20, false, "same.example")
 				})
 				mu.Lock()
 				defer mu.Unlock()
@@ -378,7 +378,7 @@ func TestAnAccountServesItsDomainFromTheFirst(t *testing.T) {
 		on := w.site(owner, 30, "new.example")
 		on.Panel, on.Ref, on.Status = "it", "30", "active"
 		w.Services.Add(t, on)
-		w.Tx(func(ctx context.Context, tx *db.Tx) error { return w.Claim(ctx, tx, owner, 30, "new.example") })
+		w.Tx(func(ctx context.Context, tx *db.Tx) error { return w.Claim(ctx, tx, owner, 30, false, "new.example") })
 		served := func() bool {
 			t.Helper()
 			all, err := w.Hosted(t.Context(), w.DB, owner, 30)
@@ -423,7 +423,7 @@ func TestDomainsFollowTheirService(t *testing.T) {
 			return err == nil && free
 		}, "the names of an ended service are free")
 		w.Tx(func(ctx context.Context, tx *db.Tx) error {
-			return errors.Join(w.Claim(ctx, tx, stranger, 20, "shop.example"), w.Claim(ctx, tx, stranger, 20, "shop.example"))
+			return errors.Join(w.Claim(ctx, tx, stranger, 20, false, "shop.example"), w.Claim(ctx, tx, stranger, 20, false, "shop.example"))
 		})
 	})
 }

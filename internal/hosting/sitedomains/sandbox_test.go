@@ -11,7 +11,7 @@ import (
 func TestASandboxHasNamesOfItsOwn(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, w *world) {
-		w.Tx(func(ctx context.Context, tx *db.Tx) error { return w.Claim(ctx, tx, owner, 10, "shop.example") })
+		w.Tx(func(ctx context.Context, tx *db.Tx) error { return w.Claim(ctx, tx, owner, 10, false, "shop.example") })
 		for accountID, want := range map[int64]bool{owner: false, stranger: false, sitetest.SandboxAccount: true} {
 			if ok, err := w.Available(t.Context(), w.DB, accountID, "shop.example"); err != nil || ok != want {
 				t.Errorf("account %d: %v, %v", accountID, ok, err)
@@ -21,7 +21,7 @@ func TestASandboxHasNamesOfItsOwn(t *testing.T) {
 			t.Errorf("below a real name: %v, %v", ok, err)
 		}
 		w.Tx(func(ctx context.Context, tx *db.Tx) error {
-			return w.Claim(ctx, tx, sitetest.SandboxAccount, 11, "shop.example")
+			return w.Claim(ctx, tx, sitetest.SandboxAccount, 11, true, "shop.example")
 		})
 		if ok, err := w.Available(t.Context(), w.DB, sitetest.SandboxAccount, "shop.example"); err != nil || ok {
 			t.Errorf("twice in the sandbox: %v, %v", ok, err)

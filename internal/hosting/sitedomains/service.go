@@ -70,8 +70,8 @@ func (s *Service) HostedBy(ctx context.Context, q db.Querier, accountID int64, n
 
 // Claim makes the name the primary domain of a service that begins to be
 // provisioned in tx, or answers fault.DomainUnavailable. A claim that is repeated
-// changes nothing.
-func (s *Service) Claim(ctx context.Context, tx *db.Tx, accountID, serviceID int64, name string) error {
+// changes nothing. sandbox tells in which world the service is.
+func (s *Service) Claim(ctx context.Context, tx *db.Tx, accountID, serviceID int64, sandbox bool, name string) error {
 	all, err := s.collection().OfService(ctx, tx, serviceID)
 	if err != nil {
 		return err
@@ -80,7 +80,7 @@ func (s *Service) Claim(ctx context.Context, tx *db.Tx, accountID, serviceID int
 		return nil
 	}
 	root := firstRoot
-	_, err = s.insert(ctx, tx, domain{
+	_, err = s.insert(ctx, tx, sandbox, domain{
 		Item: site.Item{Owned: site.Owned{AccountID: accountID, ServiceID: serviceID}}, name: name, kind: Primary, documentRoot: &root,
 	})
 	return err
@@ -93,11 +93,7 @@ func (s *Service) Serve(ctx context.Context, tx *db.Tx, serviceID int64) error {
 }
 
 // insert adds a row whose name is free.
-func (s *Service) insert(ctx context.Context, tx *db.Tx, d domain) (int64, error) {
-	sandbox, err := s.Worlds.Sandbox(ctx, tx, d.AccountID)
-	if err != nil {
-		return 0, err
-	}
+func (s *Service) insert(ctx context.Context, tx *db.Tx, sandbox bool, d domain) (int64, error) {
 	ok, err := available(ctx, tx, d.AccountID, sandbox, d.name, domainname.Parents(d.name))
 	if err != nil {
 		return 0, err
@@ -142,7 +138,7 @@ func (s *Service) create(ctx context.Context, accountID, serviceID int64, w wish
 		if err := admit(on, all, d); err != nil {
 			return err
 		}
-		id, err := s.insert(ctx, tx, d)
+		id, err := s.insert(ctx, tx, found.Sandbox, d)
 		if err != nil {
 			return err
 		}

@@ -165,7 +165,7 @@ func (w *world) site(accountID, id int64, domain string) site.Site {
 func (w *world) service(accountID, id int64, domain string) {
 	w.T.Helper()
 	w.SellWithin(w.machine, w.site(accountID, id, domain), panel.Limits{DiskMB: 100})
-	w.Tx(func(ctx context.Context, tx *db.Tx) error { return w.Claim(ctx, tx, accountID, id, domain) })
+	w.Tx(func(ctx context.Context, tx *db.Tx) error { return w.Claim(ctx, tx, accountID, id, false, domain) })
 	w.Must(w.Apply(w.T.Context(), accountID, id))
 }
 

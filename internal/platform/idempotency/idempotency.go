@@ -111,14 +111,13 @@ func find(ctx context.Context, tx *db.Tx, c Claim) (a Answer, fingerprint []byte
 // put replaces an expired answer that has not been cleaned yet.
 func put(ctx context.Context, tx *db.Tx, c Claim, a Answer) error {
 	body := append([]byte{}, a.Body...) // no body is empty, not NULL
-	_, err := tx.Exec(ctx, `INSERT INTO idempotency_answers
+	return tx.Queue(ctx, nil, `INSERT INTO idempotency_answers
 			(principal, operation, key, fingerprint, status, body, created_at, expires_at)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
 		ON CONFLICT (principal, operation, key) DO UPDATE SET
 			fingerprint = excluded.fingerprint, status = excluded.status, body = excluded.body,
 			created_at = excluded.created_at, expires_at = excluded.expires_at`,
 		c.Principal, c.Operation, c.Key, c.Fingerprint, a.Status, body, tx.Now, tx.Now.Add(Retention))
-	return err
 }
 
 // Clean removes expired answers; a periodic job calls it.

@@ -148,7 +148,7 @@ func (o *Outbox) write(ctx context.Context, tx *db.Tx, events []pending) error {
 		next[of]++
 	}
 	table, args := rows.Table(tx)
-	_, err = tx.Exec(ctx, `INSERT INTO outbox_events
+	err = tx.Queue(ctx, nil, `INSERT INTO outbox_events
 		(uid, type, account_id, subject, subject_id, sequence, data, previous, fan_out, created_at) `+table, args...)
 	if err != nil {
 		return err
