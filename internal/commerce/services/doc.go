@@ -10,6 +10,10 @@
 // is made (Made). When the panel refuses, or did not answer for long, the service
 // fails (Refused), and the order is told so.
 //
+// State and life are in status.go, record.go, service.go, owner.go (what owners
+// order), end.go, life.go and step.go; what is sold for a service that is there, in
+// renew.go, tariff.go, period.go, taxes.go, addons.go and quote.go.
+//
 // What holds:
 //
 //   - status moves only along the table in status.go, and each move is written

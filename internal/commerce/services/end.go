@@ -140,6 +140,38 @@ func (s *Service) comeBack(ctx context.Context, tx *db.Tx, r record, account pan
 	return s.emitMove(ctx, tx, "service.restored", r)
 }
 
+// paidReturn takes the money that is held for a service which comes back, and answers until when that pays it; false
+// where none is held. It is called before the service's row is locked.
+func (s *Service) paidReturn(ctx context.Context, tx *db.Tx, r record) (until time.Time, paid bool, err error) {
+	if r.restoreOrderID == nil {
+		return *r.expiresAt, false, nil
+	}
+	if err := s.Orders.Complete(ctx, tx, *r.restoreOrderID); err != nil {
+		return until, false, fmt.Errorf("services: complete order %d: %w", *r.restoreOrderID, err)
+	}
+	return addMonths(tx.Now, r.periodMonths), true, nil
+}
+
+// returned notes what was paid for a service that is back: its own plan, so another one that was to come with the next
+// renewal does not.
+func (s *Service) returned(ctx context.Context, tx *db.Tx, r record, until time.Time) error {
+	if err := insertPeriod(ctx, tx, r.id, tx.Now, until, r.restorePrice); err != nil {
+		return err
+	}
+	if err := setRestoreOrder(ctx, tx, r.id, nil, r); err != nil {
+		return err
+	}
+	if err := setPending(ctx, tx, r.id, nil, nil, nil); err != nil {
+		return err
+	}
+	return s.Addons.Renewed(ctx, tx, r.id, until)
+}
+
+func setRestoreOrder(ctx context.Context, tx *db.Tx, id int64, orderID *int64, r record) error {
+	_, err := tx.Exec(ctx, `UPDATE services SET restore_order_id = $1, restore_price = $2 WHERE id = $3`, orderID, r.renewPrice-r.addonPrice, id)
+	return err
+}
+
 // stayAway commits that the panel will not have a returning service: it is terminated as
 // before, and can be restored again.
 func (s *Service) stayAway(ctx context.Context, tx *db.Tx, r record, failureKey string) error {

@@ -186,8 +186,7 @@ func (s *Service) ownOperations() []api.Route {
 			Auth: api.Token, Scopes: []string{auth.ScopeServicesWrite}, Summary: "Rename a service, or switch its automatic renewal",
 			Errors: []*fault.Def{fault.NotFound, fault.ServiceNotActive},
 			Handle: func(ctx context.Context, p auth.Principal, in *updateIn) (*serviceWire, error) {
-				wanted := preferences{label: in.Body.Label, autoRenew: in.Body.AutoRenew}
-				if err := s.update(ctx, p.AccountID, in.Service, wanted); err != nil {
+				if err := s.Note(ctx, p.AccountID, in.Service, Notes{Label: in.Body.Label, AutoRenew: in.Body.AutoRenew}); err != nil {
 					return nil, err
 				}
 				return s.answer(ctx, p, in.Service)

@@ -2,6 +2,7 @@ package services
 
 import (
 	"context"
+	"time"
 
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/money"
@@ -49,4 +50,26 @@ func (s *Service) QuoteTariff(ctx context.Context, q db.Querier, accountID, id, 
 		Title: t.offer.PlanName, PlanID: planID, PeriodMonths: r.periodMonths, Price: t.cost, Discount: t.cost - t.charge, Tax: t.toPay - t.charge,
 		Credit: t.toGive,
 	}, err
+}
+
+// DueRenewals is what the automatic renewals of an account's services cost that are
+// due within so many days of its time.
+func (s *Service) DueRenewals(ctx context.Context, q db.Querier, accountID int64, within int) (money.USDCents, error) {
+	tax, err := s.added(ctx, q, accountID)
+	if err != nil {
+		return 0, err
+	}
+	now, err := s.Now(ctx, q, accountID)
+	if err != nil {
+		return 0, err
+	}
+	return dueRenewals(ctx, q, accountID, now.AddDate(0, 0, within), tax.BasisPoints)
+}
+
+// dueRenewals sums what the automatic renewals of an account's services cost that
+// are due by the given time.
+func dueRenewals(ctx context.Context, q db.Querier, accountID int64, by time.Time, added int) (sum money.USDCents, err error) {
+	err = q.QueryRow(ctx, `SELECT CAST(COALESCE(SUM(`+RenewalCost(3)+`), 0) AS BIGINT) FROM services
+		WHERE account_id = $1 AND expires_at <= $2 AND `+Renewing, accountID, by, added).Scan(&sum)
+	return sum, err
 }

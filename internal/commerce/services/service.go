@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 
 	"stead.dev/stead/internal/commerce/sale"
 	"stead.dev/stead/internal/commerce/services/provisioning"
@@ -13,7 +12,6 @@ import (
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/jobs"
-	"stead.dev/stead/internal/platform/money"
 	"stead.dev/stead/internal/platform/outbox"
 	"stead.dev/stead/internal/platform/page"
 )
@@ -25,11 +23,6 @@ type OrderBook interface {
 	Complete(ctx context.Context, tx *db.Tx, orderID int64) error
 	// Fail gives it back. failureKey is one of the public error keys.
 	Fail(ctx context.Context, tx *db.Tx, orderID int64, failureKey string) error
-}
-
-// Balances tells what an account can spend.
-type Balances interface {
-	Balance(ctx context.Context, q db.Querier, accountID int64) (money.USDCents, error)
 }
 
 // Config is what the section works with; every field is needed.
@@ -166,20 +159,6 @@ func (s *Service) CancelPending(ctx context.Context, tx *db.Tx, id int64) error 
 	return setCancelled(ctx, tx, id)
 }
 
-// DueRenewals is what the automatic renewals of an account's services cost that are
-// due within so many days of its time.
-func (s *Service) DueRenewals(ctx context.Context, q db.Querier, accountID int64, within int) (money.USDCents, error) {
-	tax, err := s.added(ctx, q, accountID)
-	if err != nil {
-		return 0, err
-	}
-	now, err := s.Now(ctx, q, accountID)
-	if err != nil {
-		return 0, err
-	}
-	return dueRenewals(ctx, q, accountID, now.AddDate(0, 0, within), tax.BasisPoints)
-}
-
 // Suspend takes a service offline for a reason other than money, on an
 // operator's order. The panel follows by a job.
 func (s *Service) Suspend(ctx context.Context, tx *db.Tx, id int64, reason SuspendReason) error {
@@ -244,52 +223,6 @@ func (s *Service) get(ctx context.Context, accountID, id int64) (record, Funds, 
 	return r, has, err
 }
 
-// preferences are what a customer can change of a service; nil leaves a member
-// as it is.
-type preferences struct {
-	label     *string
-	autoRenew *bool
-	clientRef *string // empty takes it away
-	metadata  map[string]string
-}
-
-// update sets the preferences of one of the account's services.
-func (s *Service) update(ctx context.Context, accountID, id int64, p preferences) error {
-	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
-		return s.changeOwn(ctx, tx, accountID, id, func(r record) error {
-			if !slices.Contains(r.status.actions(), "update") {
-				return fault.ServiceNotActive.New()
-			}
-			previous := map[string]any{}
-			if p.label != nil {
-				label, err := cleanLabel(*p.label)
-				if err != nil {
-					return err
-				}
-				if label != r.label {
-					previous["label"], r.label = r.label, label
-				}
-			}
-			if p.autoRenew != nil && *p.autoRenew != r.autoRenew {
-				previous["auto_renew"], r.autoRenew = r.autoRenew, *p.autoRenew
-			}
-			if err := r.note(p, previous); err != nil {
-				return err
-			}
-			if len(previous) == 0 {
-				return nil
-			}
-			if err := setPreferences(ctx, tx, r); err != nil {
-				return err
-			}
-			if err := s.planRenewal(ctx, tx, id); err != nil {
-				return err
-			}
-			return s.emit(ctx, tx, "service.updated", r, previous)
-		})
-	})
-}
-
 // emit tells of r as it now is.
 func (s *Service) emit(ctx context.Context, tx *db.Tx, eventType string, r record, previous map[string]any) error {
 	return s.emitChange(ctx, tx, eventType, r, previous, nil)
@@ -310,4 +243,13 @@ func (s *Service) emitChange(ctx context.Context, tx *db.Tx, eventType string, r
 		e.Previous = previous
 	}
 	return s.Events.Emit(ctx, tx, e)
+}
+
+// Closed refuses that an account is closed that has a service which is paid and not over.
+func (s *Service) Closed(ctx context.Context, tx *db.Tx, accountID int64) error {
+	_, total, err := list(ctx, tx, accountID, Filter{there: true}, page.Params{Page: 1, PerPage: 1})
+	if err == nil && total > 0 {
+		err = fault.InUse.Wrapf("%d of its services are not over", total)
+	}
+	return err
 }

@@ -12,7 +12,6 @@ import (
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/domainname"
 	"stead.dev/stead/internal/platform/fault"
-	"stead.dev/stead/internal/platform/money"
 	"stead.dev/stead/internal/platform/page"
 )
 
@@ -125,14 +124,6 @@ func paged(ctx context.Context, q db.Querier, accountID int64, f Filter, p page.
 	query := fmt.Sprintf(`SELECT %s FROM services WHERE id IN (SELECT id FROM services WHERE %s ORDER BY id DESC LIMIT $%d OFFSET $%d) ORDER BY id DESC`,
 		columns, where, n+1, n+2)
 	return db.Collect(ctx, q, scan, query, append(args, p.Limit(), p.Offset())...)
-}
-
-// dueRenewals sums what the automatic renewals of an account's services cost that
-// are due by the given time.
-func dueRenewals(ctx context.Context, q db.Querier, accountID int64, by time.Time, added int) (sum money.USDCents, err error) {
-	err = q.QueryRow(ctx, `SELECT CAST(COALESCE(SUM(`+RenewalCost(3)+`), 0) AS BIGINT) FROM services
-		WHERE account_id = $1 AND expires_at <= $2 AND `+Renewing, accountID, by, added).Scan(&sum)
-	return sum, err
 }
 
 // escapeLike makes % and _ of a search stand for themselves.

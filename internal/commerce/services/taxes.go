@@ -27,6 +27,11 @@ func (s *Service) gross(ctx context.Context, q db.Querier, accountID int64, pric
 	return price.Add(on)
 }
 
+// Balances tells what an account can spend.
+type Balances interface {
+	Balance(ctx context.Context, q db.Querier, accountID int64) (money.USDCents, error)
+}
+
 // Funds are what an account can spend, and the tax that comes on top of what it buys.
 type Funds struct {
 	Balance money.USDCents
