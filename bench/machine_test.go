@@ -330,21 +330,22 @@ const (
 	costMailboxes   = "mailboxes"
 	costDatabase    = "database"
 	costCertificate = "certificate"
+	costRenewal     = "renewal"
 )
 
 // BenchmarkAccountOnMachine makes accounts on whole machines and tells what one costs where there are 10,
-// 100 and 1,000: user, home, quota, nginx, PHP and what else a machine has; five mailboxes, of which the first makes
-// the domain's key of DKIM; a database of MariaDB; and a certificate of its own. The accounts before
-// are made 64 at once, and share reloads; how many those were is in the log (-v). Then each machine makes
-// one in its turn, so that what else the computer does falls on all alike. At last all accounts are reconciled,
-// of which none has changed: once so that all is as it should be, and once to see what that costs this process.
+// 300 and 1,000, in time and in processor time of this process and all daemons: user, home, quota, nginx, PHP and what else a
+// machine has; five mailboxes, of which the first makes the domain's key of DKIM; a database of MariaDB; a certificate of its
+// own; and another one in its place. The accounts before are made 64 at once, and share reloads; how many those were is in the
+// log (-v). Then each machine makes one in its turn, so that what else the computer does falls on all alike. At last all
+// accounts are reconciled, of which none has changed: once so that all is as it should be, and once to see what that costs.
 // STEAD_BENCH_ACCOUNTS stands for the 1,000 when it is set.
 func BenchmarkAccountOnMachine(b *testing.B) {
 	const rounds = 15
 	most := int(setting(b, "STEAD_BENCH_ACCOUNTS", 1000))
-	sizes := []int{10, min(100, most), most}
+	sizes := []int{10, min(300, most), most}
 	for b.Loop() {
-		cost := map[string]map[int][]time.Duration{}
+		took, spent := map[string]map[int][]time.Duration{}, map[string]map[int]time.Duration{}
 		var machines []*growing
 		for _, n := range sizes {
 			g := newGrowing(b, n+rounds)
@@ -353,44 +354,40 @@ func BenchmarkAccountOnMachine(b *testing.B) {
 		}
 		for range rounds {
 			for i, g := range machines {
-				for what, took := range g.one() {
-					if cost[what] == nil {
-						cost[what] = map[int][]time.Duration{}
+				for what, c := range g.one() {
+					if took[what] == nil {
+						took[what], spent[what] = map[int][]time.Duration{}, map[int]time.Duration{}
 					}
-					cost[what][sizes[i]] = append(cost[what][sizes[i]], took)
+					took[what][sizes[i]] = append(took[what][sizes[i]], c.took)
+					spent[what][sizes[i]] += c.spent
 				}
 			}
 		}
-		for what, bySize := range cost {
-			for n, took := range bySize {
-				slices.Sort(took)
-				b.ReportMetric(float64(took[rounds/2].Microseconds())/1000, fmt.Sprintf("%s-ms/%dth", what, n))
+		for what, bySize := range took {
+			for n, all := range bySize {
+				slices.Sort(all)
+				b.ReportMetric(float64(all[rounds/2].Microseconds())/1000, fmt.Sprintf("%s-ms/%dth", what, n))
+				b.ReportMetric(float64(spent[what][n].Microseconds())/1000/rounds, fmt.Sprintf("%s-cpu-ms/%dth", what, n))
 			}
 			b.ReportMetric(float64(bySize[most][rounds/2])/float64(bySize[10][rounds/2]), what+"-ratio")
+			b.ReportMetric(float64(spent[what][most])/float64(spent[what][10]), what+"-cpu-ratio")
 		}
-		last := machines[len(machines)-1]
-		last.m.Reconcile(b.Context())
-		began := processorTime(b)
-		last.m.Reconcile(b.Context())
-		b.ReportMetric((processorTime(b) - began).Seconds(), "reconcile-cpu-s")
+		for i, g := range machines {
+			g.m.Reconcile(b.Context())
+			stop := nodetest.ProcessorTime(b, g.dir, g.supervisor)
+			g.m.Reconcile(b.Context())
+			b.ReportMetric(stop().Seconds(), fmt.Sprintf("reconcile-cpu-s/%d", sizes[i]))
+		}
 		b.ReportMetric(0, "ns/op")
 	}
-}
-
-// processorTime is what this process has used, and what it started that has ended.
-func processorTime(b *testing.B) (sum time.Duration) {
-	for _, who := range []int{syscall.RUSAGE_SELF, syscall.RUSAGE_CHILDREN} {
-		var u syscall.Rusage
-		must(b, syscall.Getrusage(who, &u))
-		sum += time.Duration(u.Utime.Nano() + u.Stime.Nano())
-	}
-	return sum
 }
 
 // growing is a whole machine on which accounts are made.
 type growing struct {
 	*testing.B
 	m            *machine.Machine
+	dir          string
+	supervisor   daemon.Supervisor
 	mail         panel.Mail
 	databases    panel.Databases
 	certificates panel.Certificates
@@ -413,7 +410,7 @@ func newGrowing(b *testing.B, most int) *growing {
 	m, err := machine.Open(b.Context(), cfg)
 	must(b, err)
 	b.Cleanup(func() { endMachine(b, m, cfg) })
-	g := &growing{B: b, m: m}
+	g := &growing{B: b, m: m, dir: dir, supervisor: cfg.Supervisor}
 	port := panelnode.New(m.Node)
 	g.mail, err = panel.Of[panel.Mail](port, panel.CapMail)
 	must(b, err)
@@ -429,7 +426,11 @@ func (g *growing) next() []step {
 	g.made++
 	name := fmt.Sprintf("u%d", g.made)
 	domain := name + ".example"
-	chain, key := ownCertificate(g.B, domain)
+	certify := func() error {
+		chain, key := ownCertificate(g.B, domain)
+		_, err := g.certificates.SetCertificate(g.Context(), name, panel.Certificate{Name: "own", Chain: chain, Key: key, Domains: []string{domain}})
+		return err
+	}
 	return []step{
 		{costAccount, func() error {
 			_, err := g.m.CreateAccount(g.Context(), panel.AccountSpec{
@@ -458,10 +459,8 @@ func (g *growing) next() []step {
 			})
 			return err
 		}},
-		{costCertificate, func() error {
-			_, err := g.certificates.SetCertificate(g.Context(), name, panel.Certificate{Name: "own", Chain: chain, Key: key, Domains: []string{domain}})
-			return err
-		}},
+		{costCertificate, certify},
+		{costRenewal, certify},
 	}
 }
 
@@ -510,18 +509,24 @@ func (g *growing) fill(n int) {
 		g.m.Web().(*nginx.Server).Reloads(), g.m.Facility(panel.CapPHP).(*php.Driver).Reloads())
 }
 
-// one makes a lone account and tells what each part took: no pause between reloads is in it.
-func (g *growing) one() map[string]time.Duration {
-	cost := map[string]time.Duration{}
+// cost is what a step took, and the processor time that it spent, with what daemons did soon after it.
+type cost struct{ took, spent time.Duration }
+
+// one makes a lone account and tells what each part cost: no pause between reloads is in it.
+func (g *growing) one() map[string]cost {
+	all := map[string]cost{}
 	for _, s := range g.next() {
-		if s.what == costAccount || s.what == costCertificate {
-			<-time.After(1100 * time.Millisecond) // sleeps: until a reload need not wait for the one before it
-		}
+		stop := nodetest.ProcessorTime(g.B, g.dir, g.supervisor)
 		began := time.Now()
 		must(g.B, s.do())
-		cost[s.what] = time.Since(began)
+		took := time.Since(began)
+		<-time.After(200 * time.Millisecond) // sleeps: until former workers have ended
+		all[s.what] = cost{took, stop()}
+		if s.what == costAccount {
+			<-time.After(time.Second) // sleeps: until a reload need not wait for the one before it
+		}
 	}
-	return cost
+	return all
 }
 
 func endMachine(b *testing.B, m *machine.Machine, cfg machine.Config) {

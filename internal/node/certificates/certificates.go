@@ -346,9 +346,12 @@ func (d *Driver) setChallenge(ref string, c panel.Challenge) error {
 	if !tokenForm.MatchString(c.Token) || !proofForm.MatchString(c.KeyAuthorization) {
 		return fmt.Errorf("%w: challenge %q", panel.ErrInvalid, c.Token)
 	}
-	for name, other := range d.records.All() {
-		if name != a.Name && slices.ContainsFunc(other.Challenges, func(o challenge) bool { return o.Token == c.Token }) {
+	// Every file of a challenge is in somebody's record.
+	if !slices.ContainsFunc(d.records.Get(a.Name).Challenges, func(o challenge) bool { return o.Token == c.Token }) {
+		if _, err := os.Lstat(filepath.Join(d.challenges, c.Token)); err == nil {
 			return fmt.Errorf("%w: challenge %q", panel.ErrExists, c.Token)
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("certificates: %w", err)
 		}
 	}
 	// Recorded first: then a crash leaves nothing unknown.

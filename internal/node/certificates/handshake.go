@@ -14,6 +14,7 @@ import (
 type index struct {
 	mu      sync.Mutex
 	account map[string]string           // of a domain
+	domains map[string][]string         // of an account
 	read    map[string]*tls.Certificate // by the file of the chain
 }
 
@@ -21,15 +22,17 @@ func (x *index) set(account string, domains []accounts.Domain) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.account == nil {
-		x.account, x.read = map[string]string{}, map[string]*tls.Certificate{}
+		x.account, x.domains, x.read = map[string]string{}, map[string][]string{}, map[string]*tls.Certificate{}
 	}
-	for domain, of := range x.account {
-		if of == account {
+	for _, domain := range x.domains[account] {
+		if x.account[domain] == account {
 			delete(x.account, domain)
 		}
 	}
+	delete(x.domains, account)
 	for _, d := range domains {
 		x.account[d.Name] = account
+		x.domains[account] = append(x.domains[account], d.Name)
 	}
 }
 

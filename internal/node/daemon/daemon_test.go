@@ -314,6 +314,25 @@ func TestWhoComesAloneIsNotHeldUp(t *testing.T) {
 	}
 }
 
+func TestLongRunsAreFartherApart(t *testing.T) {
+	for _, c := range []struct {
+		took    time.Duration
+		callers int
+		want    time.Duration
+	}{
+		{10 * time.Millisecond, 1, 10 * time.Millisecond},
+		{10 * time.Millisecond, 2, 990 * time.Millisecond},
+		{600 * time.Millisecond, 1, 600 * time.Millisecond},
+		{600 * time.Millisecond, 2, 1800 * time.Millisecond},
+		{time.Minute, 1, 5 * time.Second},
+		{time.Minute, 64, 5 * time.Second},
+	} {
+		if got := rest(time.Second, c.took, c.callers); got != c.want {
+			t.Errorf("after %v for %d: %v, want %v", c.took, c.callers, got, c.want)
+		}
+	}
+}
+
 // config is a directory of files of which none may hold the word "bad" (says the checker) or
 // "worse" (says the daemon).
 type config struct {

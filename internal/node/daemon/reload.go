@@ -26,9 +26,7 @@ type round struct {
 	err     error
 }
 
-// NewReloader makes a Reloader for run. It leaves at least pause between the starts of two runs: the longer, the more
-// callers share a run. After a run for one caller it waits only as long as the run took, at most pause, so that a
-// caller of one reload after another is not delayed.
+// NewReloader makes a Reloader for run. The longer the pause after a run, the more callers share the next one: see rest.
 func NewReloader(pause time.Duration, run func(ctx context.Context) error) *Reloader {
 	return &Reloader{run: run, pause: pause}
 }
@@ -70,10 +68,18 @@ func (r *Reloader) work(ctx context.Context) {
 		now.err = r.run(ctx)
 		took := watch()
 		close(now.done)
-		rest := r.pause - took
-		if now.callers == 1 {
-			rest = min(rest, took)
-		}
-		time.Sleep(rest)
+		time.Sleep(rest(r.pause, took, now.callers))
 	}
+}
+
+// rest is the time between a run and the next one. A run for several callers leaves at least pause between their starts,
+// and takes at most a quarter of the time: where a run costs more because the machine is larger, more callers share it. A
+// run for one caller takes at most half of the time, so that a caller of one reload after another is not delayed. No caller
+// waits for longer than five pauses.
+func rest(pause, took time.Duration, callers int) time.Duration {
+	left := took
+	if callers > 1 {
+		left = max(pause-took, 3*took)
+	}
+	return min(left, 5*pause)
 }

@@ -3,6 +3,7 @@
 package nodetest
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -15,6 +16,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"stead.dev/stead/internal/node"
 	"stead.dev/stead/internal/node/accounts"
@@ -280,4 +282,49 @@ func Node(t testing.TB, facilities func(dir string, s daemon.Supervisor, lookup 
 		}
 	})
 	return n
+}
+
+// ProcessorTime starts to measure; the function that it returns tells the processor time since then of this process, of
+// those that it started and that have ended, and of all processes of the running daemons below dir. The kernel tells that of
+// a daemon in hundredths of a second.
+func ProcessorTime(t testing.TB, dir string, s daemon.Supervisor) func() time.Duration {
+	t.Helper()
+	daemons := func() (sum time.Duration) {
+		sessions := map[string]bool{}
+		for _, name := range daemon.Running(filepath.Join(dir, "daemons")) {
+			sessions[strconv.Itoa(s.PID(name))] = true
+		}
+		files, err := filepath.Glob("/proc/[0-9]*/stat")
+		must(t, err)
+		for _, file := range files {
+			line, err := os.ReadFile(file)
+			if err != nil { // it has ended
+				continue
+			}
+			fields := strings.Fields(string(line[bytes.LastIndexByte(line, ')')+1:])) // from the third on: see proc(5)
+			if len(fields) < 15 || !sessions[fields[3]] {
+				continue
+			}
+			for _, ticks := range fields[11:15] { // its own, and of its children that have ended
+				n, err := strconv.Atoi(ticks)
+				must(t, err)
+				sum += time.Duration(n) * 10 * time.Millisecond
+			}
+		}
+		return sum
+	}
+	own := func() (sum time.Duration) {
+		for _, who := range []int{syscall.RUSAGE_SELF, syscall.RUSAGE_CHILDREN} {
+			var u syscall.Rusage
+			must(t, syscall.Getrusage(who, &u))
+			sum += time.Duration(u.Utime.Nano() + u.Stime.Nano())
+		}
+		return sum
+	}
+	before := daemons()
+	beforeOwn := own()
+	return func() time.Duration {
+		spent := own() - beforeOwn // without what daemons takes
+		return spent + daemons() - before
+	}
 }
