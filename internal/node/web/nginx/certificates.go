@@ -157,8 +157,11 @@ func (s *Server) removeCertificates(which func(name string) bool) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, e := range entries {
-		if which(e.Name()) {
-			err = errors.Join(err, os.Remove(s.certificateOf(e.Name())))
+		if !which(e.Name()) {
+			continue
+		}
+		if failed := os.Remove(s.certificateOf(e.Name())); !errors.Is(failed, fs.ErrNotExist) { // others remove some meanwhile
+			err = errors.Join(err, failed)
 		}
 	}
 	if err != nil {

@@ -150,6 +150,33 @@ func TestSessionsAreResumed(t *testing.T) {
 	}
 }
 
+func TestManyAccountsGoAtOnce(t *testing.T) {
+	w := newWorld(t)
+	user := w.machine.Account("alice", panel.Limits{})
+	site := w.certified("all.example", "all")
+	for _, present := range []bool{true, false} {
+		var wg sync.WaitGroup
+		for i := range 50 {
+			wg.Go(func() {
+				a := accounts.Account{Record: accounts.Record{Name: fmt.Sprintf("site%d", i), User: user.User}, Home: user.Home}
+				one := site
+				one.Domain = fmt.Sprintf("n%d.example", i)
+				var sites []web.Site
+				if present {
+					sites = append(sites, one)
+				}
+				w.apply(a, sites...)
+			})
+		}
+		wg.Wait()
+	}
+	left, err := os.ReadDir(w.file("certificates"))
+	w.must(err)
+	if len(left) != 1 || left[0].Name() != noName {
+		t.Errorf("what is left: %v", left)
+	}
+}
+
 func TestABrokenCertificateHoldsUpNobody(t *testing.T) {
 	w := newWorld(t)
 	a, b := w.machine.Account("alice", panel.Limits{}), w.machine.Account("bob", panel.Limits{})
