@@ -339,11 +339,11 @@ const (
 // own; and another one in its place. The accounts before are made 64 at once, and share reloads; how many those were is in the
 // log (-v). Then each machine makes one in its turn, so that what else the computer does falls on all alike. At last all
 // accounts are reconciled, of which none has changed: once so that all is as it should be, and once to see what that costs.
-// STEAD_BENCH_ACCOUNTS stands for the 1,000 when it is set.
+// STEAD_BENCH_ACCOUNTS stands for the 1,000 when it is set, and STEAD_BENCH_ROUNDS for the 15 that each machine makes.
 func BenchmarkAccountOnMachine(b *testing.B) {
-	const rounds = 15
+	rounds := int(setting(b, "STEAD_BENCH_ROUNDS", 15))
 	most := int(setting(b, "STEAD_BENCH_ACCOUNTS", 1000))
-	sizes := []int{10, min(300, most), most}
+	sizes := slices.Compact([]int{10, min(300, most), most})
 	for b.Loop() {
 		took, spent := map[string]map[int][]time.Duration{}, map[string]map[int]time.Duration{}
 		var machines []*growing
@@ -367,7 +367,7 @@ func BenchmarkAccountOnMachine(b *testing.B) {
 			for n, all := range bySize {
 				slices.Sort(all)
 				b.ReportMetric(float64(all[rounds/2].Microseconds())/1000, fmt.Sprintf("%s-ms/%dth", what, n))
-				b.ReportMetric(float64(spent[what][n].Microseconds())/1000/rounds, fmt.Sprintf("%s-cpu-ms/%dth", what, n))
+				b.ReportMetric(float64(spent[what][n].Microseconds())/1000/float64(rounds), fmt.Sprintf("%s-cpu-ms/%dth", what, n))
 			}
 			b.ReportMetric(float64(bySize[most][rounds/2])/float64(bySize[10][rounds/2]), what+"-ratio")
 			b.ReportMetric(float64(spent[what][most])/float64(spent[what][10]), what+"-cpu-ratio")

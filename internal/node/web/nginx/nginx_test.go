@@ -26,21 +26,21 @@ import (
 
 // world is an nginx with real accounts.
 type world struct {
-	*testing.T
+	testing.TB
 	*Server
 	machine             *nodetest.Machine
 	store               *logs.Store
 	address, tlsAddress string
 }
 
-func newWorld(t *testing.T, change ...func(*Config)) *world {
+func newWorld(t testing.TB, change ...func(*Config)) *world {
 	t.Helper()
 	m := nodetest.New(t)
 	store, err := logs.Open(logs.Config{Dir: filepath.Join(m.Dir, "logs"), Now: time.Now, Log: nodetest.Log(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{T: t, machine: m, store: store}
+	w := &world{TB: t, machine: m, store: store}
 	w.address, w.tlsAddress = testkit.Address(t), testkit.Address(t)
 	cfg := Config{
 		Dir: filepath.Join(m.Dir, "nginx"), ACME: filepath.Join(m.Dir, "acme"), Logs: store, Supervisor: m.Supervisor,
