@@ -2,7 +2,6 @@ package orders
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -12,47 +11,51 @@ import (
 	"stead.dev/stead/internal/platform/page"
 )
 
-const columns = `id, account_id, kind, status, subtotal, discount, tax, total, failure_key, idempotency_key_used, expires_at,
-	created_at, paid_at, completed_at, cancelled_at, client_ref, tax_included, invoice_id, refunded, coupon_code, coupon_discount`
+const columns = `o.id, o.account_id, o.kind, o.status, o.subtotal, o.discount, o.tax, o.total, o.failure_key, o.idempotency_key_used,
+	o.expires_at, o.created_at, o.paid_at, o.completed_at, o.cancelled_at, o.client_ref, o.tax_included, o.invoice_id, o.refunded,
+	o.coupon_code, o.coupon_discount`
 
-func scan(row db.Row) (o order, err error) {
-	err = row.Scan(&o.id, &o.accountID, &o.kind, &o.status, &o.subtotal, &o.discount, &o.tax, &o.total, &o.failureKey,
-		&o.idempotencyKeyUsed, &o.expiresAt, &o.createdAt, &o.paidAt, &o.completedAt, &o.cancelledAt, &o.clientRef, &o.taxIncluded,
-		&o.invoiceID, &o.refunded, &o.couponCode, &o.couponDiscount)
-	return o, err
+func (o *order) fields() []any {
+	return []any{
+		&o.id, &o.accountID, &o.kind, &o.status, &o.subtotal, &o.discount, &o.tax, &o.total, &o.failureKey, &o.idempotencyKeyUsed,
+		&o.expiresAt, &o.createdAt, &o.paidAt, &o.completedAt, &o.cancelledAt, &o.clientRef, &o.taxIncluded, &o.invoiceID, &o.refunded,
+		&o.couponCode, &o.couponDiscount,
+	}
 }
 
-const itemColumns = `id, order_id, kind, status, title, plan_id, domain, quantity, period_months, unit_price, setup, discount,
-	tax, total, service_id, domain_id, tax_included`
+func scan(row db.Row) (o order, err error) { return o, row.Scan(o.fields()...) }
 
-func scanItem(row db.Row) (i item, err error) {
-	err = row.Scan(&i.id, &i.orderID, &i.kind, &i.status, &i.title, &i.planID, &i.domain, &i.quantity, &i.periodMonths,
-		&i.unitPrice, &i.setup, &i.discount, &i.tax, &i.total, &i.serviceID, &i.domainID, &i.taxIncluded)
-	return i, err
+const itemColumns = `i.id, i.order_id, i.kind, i.status, i.title, i.plan_id, i.domain, i.quantity, i.period_months, i.unit_price, i.setup,
+	i.discount, i.tax, i.total, i.service_id, i.domain_id, i.tax_included`
+
+func (i *item) fields() []any {
+	return []any{
+		&i.id, &i.orderID, &i.kind, &i.status, &i.title, &i.planID, &i.domain, &i.quantity, &i.periodMonths, &i.unitPrice, &i.setup,
+		&i.discount, &i.tax, &i.total, &i.serviceID, &i.domainID, &i.taxIncluded,
+	}
 }
+
+func scanItem(row db.Row) (i item, err error) { return i, row.Scan(i.fields()...) }
 
 // get reads an order whoever owns it, for jobs.
 func get(ctx context.Context, q db.Querier, id int64) (order, error) {
-	o, err := scan(q.QueryRow(ctx, `SELECT `+columns+` FROM orders WHERE id = $1`, id))
-	return withItems(ctx, q, o, err)
+	return withItems(ctx, q, `o.id = $1`, id)
 }
 
 // getOwn reads an order of the account.
 func getOwn(ctx context.Context, q db.Querier, accountID, id int64) (order, error) {
-	o, err := scan(q.QueryRow(ctx, `SELECT `+columns+` FROM orders WHERE id = $1 AND account_id = $2`, id, accountID))
-	return withItems(ctx, q, o, err)
+	return withItems(ctx, q, `o.id = $1 AND o.account_id = $2`, id, accountID)
 }
 
-func withItems(ctx context.Context, q db.Querier, o order, err error) (order, error) {
-	if errors.Is(err, db.ErrNoRows) {
-		return order{}, fault.NotFound.New()
+// withItems reads one order and its items, of which there is at least one.
+func withItems(ctx context.Context, q db.Querier, where string, args ...any) (o order, err error) {
+	o.items, err = db.Collect(ctx, q, func(row db.Row) (i item, err error) {
+		return i, row.Scan(append(o.fields(), i.fields()...)...)
+	}, `SELECT `+columns+`, `+itemColumns+` FROM orders o JOIN orders_items i ON i.order_id = o.id WHERE `+where+` ORDER BY i.id`, args...)
+	if err == nil && len(o.items) == 0 {
+		err = fault.NotFound.New()
 	}
-	if err != nil {
-		return order{}, err
-	}
-	orders := []order{o}
-	err = fillItems(ctx, q, orders)
-	return orders[0], err
+	return o, err
 }
 
 // list reads one page of an account's orders, the newest first; an empty status, or
@@ -71,7 +74,7 @@ func list(ctx context.Context, q db.Querier, accountID int64, status, clientRef 
 		return nil, 0, err
 	}
 	n := len(args)
-	query := fmt.Sprintf(`SELECT %s FROM orders WHERE %s ORDER BY id DESC LIMIT $%d OFFSET $%d`, columns, where, n+1, n+2)
+	query := fmt.Sprintf(`SELECT %s FROM orders o WHERE %s ORDER BY id DESC LIMIT $%d OFFSET $%d`, columns, where, n+1, n+2)
 	rows, err = db.Collect(ctx, q, scan, query, append(args, p.Limit(), p.Offset())...)
 	if err != nil {
 		return nil, 0, err
@@ -91,7 +94,7 @@ func fillItems(ctx context.Context, q db.Querier, orders []order) error {
 	}
 	in, args := db.In(q, 1, ids)
 	items, err := db.Collect(ctx, q, scanItem,
-		`SELECT `+itemColumns+` FROM orders_items WHERE order_id `+in+` ORDER BY order_id, id`, args...)
+		`SELECT `+itemColumns+` FROM orders_items i WHERE order_id `+in+` ORDER BY order_id, id`, args...)
 	if err != nil {
 		return err
 	}

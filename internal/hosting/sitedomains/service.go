@@ -1,6 +1,7 @@
 package sitedomains
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -72,18 +73,18 @@ func (s *Service) HostedBy(ctx context.Context, q db.Querier, accountID int64, n
 // provisioned in tx, or answers fault.DomainUnavailable. A claim that is repeated
 // changes nothing. sandbox tells in which world the service is.
 func (s *Service) Claim(ctx context.Context, tx *db.Tx, accountID, serviceID int64, sandbox bool, name string) error {
-	all, err := s.collection().OfService(ctx, tx, serviceID)
-	if err != nil {
+	root := firstRoot
+	_, err := s.insert(ctx, tx, sandbox, domain{
+		Item: site.Item{Owned: site.Owned{AccountID: accountID, ServiceID: serviceID}}, name: name, kind: Primary, documentRoot: &root,
+	})
+	if !errors.Is(err, fault.DomainUnavailable) {
 		return err
 	}
+	all, readErr := s.collection().OfService(ctx, tx, serviceID)
 	if p, ok := primaryOf(all); ok && p.name == name {
 		return nil
 	}
-	root := firstRoot
-	_, err = s.insert(ctx, tx, sandbox, domain{
-		Item: site.Item{Owned: site.Owned{AccountID: accountID, ServiceID: serviceID}}, name: name, kind: Primary, documentRoot: &root,
-	})
-	return err
+	return cmp.Or(readErr, err)
 }
 
 // Serve notes that the panel has made the account of a service, and with it the primary domain: from that commit on a
