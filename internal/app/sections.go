@@ -263,8 +263,8 @@ func (c *core) introduce() {
 	c.invoices.Connect(invoices.Needs{Accounts: buyers{c.accounts}, Topups: c.wallet, Orders: c.orders})
 	c.hosting.Connect(sitedomains.Needs{Parts: []site.Part{c.certificates, c.php, c.backups, c.databases, c.cron, c.mail, c.access}})
 	c.credentials.Connect(credentials.Needs{
-		Replaced: map[credentials.Kind]credentials.Replaced{access.CredentialKind: c.access.PasswordReplaced, databases.SecretKind: c.databases.Replaced},
-		Places:   map[credentials.Kind]credentials.Places{access.CredentialKind: c.access.FTPPlaces},
+		Replaced: map[credentials.Kind]credentials.Replaced{access.CredentialKind: c.access.PasswordReplaced, databases.SecretKind: c.databases.PasswordReplaced},
+		Places:   map[credentials.Kind]credentials.Places{access.CredentialKind: c.access.FTPAddresses},
 	})
 	c.backups.Connect(backups.Needs{
 		Sources: map[panel.BackupPart]backups.Source{

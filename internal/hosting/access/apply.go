@@ -32,13 +32,13 @@ func (s *Service) kindFTP(_ context.Context, on site.Site, ftp panel.FTP) (site.
 		List: ftp.FTPAccounts, Remove: ftp.RemoveFTPAccount,
 		Name: func(p panel.FTPAccount) string { return p.Username },
 		Set: func(ctx context.Context, _ string, p panel.FTPAccount) (panel.FTPAccount, error) {
-			return s.tell(ctx, on, ftp, p)
+			return s.setWithPassword(ctx, on, ftp, p)
 		},
 	}, nil
 }
 
-// tell sets an FTP account on the panel with its password, which is opened for this and nothing else.
-func (s *Service) tell(ctx context.Context, on site.Site, ftp panel.FTP, p panel.FTPAccount) (panel.FTPAccount, error) {
+// setWithPassword sets an FTP account on the panel with its password, which is opened for this and nothing else.
+func (s *Service) setWithPassword(ctx context.Context, on site.Site, ftp panel.FTP, p panel.FTPAccount) (panel.FTPAccount, error) {
 	rows, err := s.ftp().OfService(ctx, s.DB, on.ServiceID)
 	if err != nil {
 		return p, err

@@ -13,15 +13,15 @@ import (
 	"stead.dev/stead/internal/port/panel"
 )
 
-// kept is what a backup has of the ways in to a service. Passwords are not in it: they are made anew.
-type kept struct {
-	FTP   []keptFTP      `json:"ftp,omitempty"`
+// savedAccess is what a backup has of the ways in to a service. Passwords are not in it: they are made anew.
+type savedAccess struct {
+	FTP   []savedFTP     `json:"ftp,omitempty"`
 	Shell bool           `json:"shell"`
 	Keys  []panel.SSHKey `json:"keys,omitempty"`
 }
 
-// keptFTP is an FTP account in a backup; its name is the part that the customer chose.
-type keptFTP struct {
+// savedFTP is an FTP account in a backup; its name is the part that the customer chose.
+type savedFTP struct {
 	Name     string `json:"name"`
 	Home     string `json:"home"`
 	QuotaMB  int64  `json:"quota_mb"`
@@ -34,14 +34,14 @@ func (s *Service) Export(ctx context.Context, q db.Querier, accountID, serviceID
 	if err != nil {
 		return nil, err
 	}
-	var k kept
+	var k savedAccess
 	accounts, err := s.ftp().OfService(ctx, q, serviceID)
 	if err != nil {
 		return nil, err
 	}
 	for _, f := range accounts {
 		if f.Status != site.Removing {
-			k.FTP = append(k.FTP, keptFTP{strings.TrimPrefix(f.username, on.Username+"_"), f.home, f.quotaMB, f.readOnly})
+			k.FTP = append(k.FTP, savedFTP{strings.TrimPrefix(f.username, on.Username+"_"), f.home, f.quotaMB, f.readOnly})
 		}
 	}
 	sh, err := s.shellOf(ctx, q, serviceID)
@@ -63,7 +63,7 @@ func (s *Service) Export(ctx context.Context, q db.Querier, accountID, serviceID
 // Import gives a service that came back the ways in that it had. What it has by now stays. FTP accounts
 // have passwords that nobody knows yet, as new ones do.
 func (s *Service) Import(ctx context.Context, tx *db.Tx, accountID, serviceID int64, document json.RawMessage, _ []string) error {
-	var k kept
+	var k savedAccess
 	return s.ftp().Import(ctx, tx, accountID, serviceID, document, &k, func(on site.Site, rows []ftpAccount) error {
 		if err := s.importFTP(ctx, tx, on, rows, k.FTP); err != nil {
 			return err
@@ -73,7 +73,7 @@ func (s *Service) Import(ctx context.Context, tx *db.Tx, accountID, serviceID in
 }
 
 // importShell gives a service the keys of a backup, and the shell where its plan has one.
-func (s *Service) importShell(ctx context.Context, tx *db.Tx, on site.Site, k kept) error {
+func (s *Service) importShell(ctx context.Context, tx *db.Tx, on site.Site, k savedAccess) error {
 	for _, key := range k.Keys {
 		row, err := parseKey(key.Name, key.PublicKey)
 		if err != nil {
@@ -90,7 +90,7 @@ func (s *Service) importShell(ctx context.Context, tx *db.Tx, on site.Site, k ke
 	return s.changeShell(ctx, tx, on.AccountID, on.ServiceID, enable)
 }
 
-func (s *Service) importFTP(ctx context.Context, tx *db.Tx, on site.Site, rows []ftpAccount, wanted []keptFTP) error {
+func (s *Service) importFTP(ctx context.Context, tx *db.Tx, on site.Site, rows []ftpAccount, wanted []savedFTP) error {
 	for _, k := range wanted {
 		row, err := ftpWish{k.Name, k.Home, k.QuotaMB, k.ReadOnly}.parse(on)
 		if err != nil {

@@ -1,5 +1,5 @@
-// Package access owns who may come in to a hosting service besides its owner's browser: its FTP accounts,
-// whether it has a shell, the keys that open it by SSH, and the terminal in the browser (specification,
+// Package access owns the ways into a hosting service: its FTP accounts, its shell, the SSH keys that
+// open it, and the terminal in the browser (specification,
 // section "Service management"; resources, sections 18 and 22).
 //
 // What holds:
@@ -11,8 +11,8 @@
 //     credentials. Its user name begins with the account's on the machine, so that names never collide.
 //   - A key is kept as the library reads it: options, comments and other lines that were pasted with it are
 //     refused. A service has a key once.
-//   - A terminal opens for whoever is signed in, has proved that lately, and brings a ticket that was made
-//     for this browser's session and this service. A ticket works once.
+//   - A terminal needs a signed-in user who has recently authenticated again, and a ticket that was made for
+//     this browser's session and this service. A ticket works once.
 //
 // Not promised: that used_mb and the times of last use are of this minute. They come with the hourly
 // comparison and with every change.

@@ -32,7 +32,7 @@ type ftpWire struct {
 func wireFTP(f ftpAccount) ftpWire {
 	w := ftpWire{
 		ID: f.ID, Username: f.username, Home: f.home, UsedMB: f.usedMB, Protocols: []string{"ftps"}, ReadOnly: f.readOnly, Status: f.Status,
-		FailureKey: f.FailureKey, LastLoginAt: f.lastLoginAt, CreatedAt: f.createdAt, Host: told(f.host), Port: told(f.port),
+		FailureKey: f.FailureKey, LastLoginAt: f.lastLoginAt, CreatedAt: f.createdAt, Host: nilIfZero(f.host), Port: nilIfZero(f.port),
 	}
 	if f.quotaMB > 0 {
 		w.QuotaMB = &f.quotaMB
@@ -40,8 +40,8 @@ func wireFTP(f ftpAccount) ftpWire {
 	return w
 }
 
-// told is v, nil while it is not known.
-func told[T comparable](v T) *T {
+// nilIfZero is v, nil while it is not known.
+func nilIfZero[T comparable](v T) *T {
 	var unknown T
 	if v == unknown {
 		return nil
@@ -64,8 +64,8 @@ type shellWire struct {
 
 func (s *Service) wireShell(sh shell) *shellWire {
 	w := &shellWire{
-		Enabled: sh.enabled, Shell: "none", Host: told(sh.host), Port: told(sh.port), Username: told(sh.username),
-		Fingerprint: told(sh.fingerprint), Status: sh.Status, FailureKey: sh.FailureKey,
+		Enabled: sh.enabled, Shell: "none", Host: nilIfZero(sh.host), Port: nilIfZero(sh.port), Username: nilIfZero(sh.username),
+		Fingerprint: nilIfZero(sh.fingerprint), Status: sh.Status, FailureKey: sh.FailureKey,
 	}
 	if sh.enabled {
 		w.Shell = "bash"
@@ -136,7 +136,7 @@ func (s *Service) Operations() []api.Route {
 	return []api.Route{
 		site.Read(api.Operation[site.ListIn, page.List[ftpWire]]{
 			ID: "access.ftp.list", Path: base + "/ftp", Summary: "List the FTP accounts of a service",
-			Handle: site.Listed(s.listFTP, wireFTP),
+			Handle: site.HandleList(s.listFTP, wireFTP),
 		}),
 		site.Create(api.Operation[createFTPIn, ftpWire]{
 			ID: "access.ftp.create", Path: base + "/ftp", Summary: "Add an FTP account to a service",
@@ -162,7 +162,7 @@ func (s *Service) Operations() []api.Route {
 		}),
 		site.Read(api.Operation[site.ListIn, page.List[keyWire]]{
 			ID: "access.ssh_keys.list", Path: base + "/ssh-keys", Summary: "List the keys that open a service by SSH and SFTP",
-			Handle: site.Listed(s.listKeys, wireKey),
+			Handle: site.HandleList(s.listKeys, wireKey),
 		}),
 		site.Create(api.Operation[createKeyIn, keyWire]{
 			ID: "access.ssh_keys.create", Path: base + "/ssh-keys", Summary: "Add a key that opens a service by SSH and SFTP",
@@ -171,7 +171,7 @@ func (s *Service) Operations() []api.Route {
 			Errors: []*fault.Def{ErrKeyInvalid, fault.AlreadyExists, fault.LimitReached},
 			Handle: func(ctx context.Context, p auth.Principal, in *createKeyIn) (*keyWire, error) {
 				k, err := s.createKey(ctx, p.AccountID, in.Service, in.Body.Name, in.Body.PublicKey)
-				return site.Answered(wireKey, k, err)
+				return site.Reply(wireKey, k, err)
 			},
 		}),
 		site.Delete(api.Operation[keyIn, api.Empty]{
@@ -188,5 +188,5 @@ func (s *Service) createFTPOperation(ctx context.Context, p auth.Principal, in *
 		w.quotaMB = *b.QuotaMB
 	}
 	f, err := s.createFTP(ctx, p.AccountID, in.Service, w)
-	return site.Answered(wireFTP, f, err)
+	return site.Reply(wireFTP, f, err)
 }

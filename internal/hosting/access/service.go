@@ -64,7 +64,7 @@ func (s *Service) createFTP(ctx context.Context, accountID, serviceID int64, w f
 	return f, err
 }
 
-// firstFTP is what the FTP account is called that is made for somebody who needs one.
+// firstFTP is the name of the FTP account that FirstFTP makes.
 const firstFTP = "main"
 
 // FirstFTP gives a service that has no FTP account its first one, at home in the primary site, and answers its user
@@ -111,8 +111,8 @@ func (s *Service) insertFTP(ctx context.Context, tx *db.Tx, on site.Site, row ft
 	return id, s.Credentials.Put(ctx, tx, on.AccountID, on.ServiceID, CredentialKind, id, row.username)
 }
 
-// FTPPlaces tells where FTP accounts of a service sign in, by their ids; those that the panel has not made are left out.
-func (s *Service) FTPPlaces(ctx context.Context, q db.Querier, serviceID int64) (map[int64]string, error) {
+// FTPAddresses tells where FTP accounts of a service sign in, by their ids; those that the panel has not made are left out.
+func (s *Service) FTPAddresses(ctx context.Context, q db.Querier, serviceID int64) (map[int64]string, error) {
 	rows, err := s.ftp().OfService(ctx, q, serviceID)
 	places := map[int64]string{}
 	for _, f := range rows {
@@ -126,7 +126,7 @@ func (s *Service) FTPPlaces(ctx context.Context, q db.Querier, serviceID int64) 
 // PasswordReplaced has the panel follow another password of an FTP account. It is called in the transaction
 // that makes it, and refuses where the service takes no changes.
 func (s *Service) PasswordReplaced(ctx context.Context, tx *db.Tx, accountID, serviceID, ftpID int64) error {
-	return s.ftp().Renewed(ctx, tx, accountID, serviceID, ftpID, fault.NotFound)
+	return s.ftp().Renew(ctx, tx, accountID, serviceID, ftpID, fault.NotFound)
 }
 
 // setShell switches the shell of one of the account's services.

@@ -38,7 +38,7 @@ const (
 	Deleted   Status = "deleted" // the panel is about to forget it
 )
 
-// How long backups are kept after they were made.
+// How long backups are retained after they were made.
 const (
 	Kept             = 30 * 24 * time.Hour
 	KeptBeforeChange = 7 * 24 * time.Hour
@@ -91,7 +91,7 @@ func (b backup) partNames() []panel.BackupPart {
 // downloadable tells whether the archive can be had.
 func (b backup) downloadable() bool { return b.status == Completed || b.status == Restoring }
 
-// keep is how long it is kept once it is made. For final ones see Service.keptFinal.
+// keep is how long a backup is retained after it was made. For final ones see Service.keptFinal.
 func (b backup) keep() time.Duration {
 	if b.kind == PreChange {
 		return KeptBeforeChange
@@ -113,7 +113,7 @@ func (b backup) usable() error {
 	}
 }
 
-func queued(names []panel.BackupPart) []part {
+func queuedParts(names []panel.BackupPart) []part {
 	parts := make([]part, len(names))
 	for i, name := range names {
 		parts[i] = part{Part: name, Status: Queued}
@@ -131,8 +131,8 @@ func partsOf(states []panel.BackupPartState) (parts []part, size int64) {
 	return parts, size
 }
 
-// chosen are the wanted parts in their one order, each once; all when none is named.
-func chosen(wanted []panel.BackupPart, all []panel.BackupPart) ([]panel.BackupPart, error) {
+// selectParts are the wanted parts in their one order, each once; all when none is named.
+func selectParts(wanted []panel.BackupPart, all []panel.BackupPart) ([]panel.BackupPart, error) {
 	if len(wanted) == 0 {
 		return all, nil
 	}
@@ -180,8 +180,8 @@ type restore struct {
 func (r restore) name() string      { return "r" + strconv.FormatInt(r.ID, 10) }
 func (r restore) checkName() string { return "v" + strconv.FormatInt(r.ID, 10) }
 
-// returns tells that the restore brings a service back that ended.
-func (r restore) returns() bool { return r.preBackupID == nil }
+// revivesService tells that the restore brings a service back that ended.
+func (r restore) revivesService() bool { return r.preBackupID == nil }
 
 func (r restore) ended() bool { return r.status == done || r.status == broken }
 
@@ -198,7 +198,7 @@ func (w wish) parse(b backup) (wish, error) {
 		w.parts = []panel.BackupPart{panel.PartFiles}
 	}
 	var err error
-	if w.parts, err = chosen(w.parts, b.partNames()); err != nil {
+	if w.parts, err = selectParts(w.parts, b.partNames()); err != nil {
 		return w, err
 	}
 	files := len(w.parts) == 1 && w.parts[0] == panel.PartFiles
@@ -209,20 +209,20 @@ func (w wish) parse(b backup) (wish, error) {
 		return w, fault.Invalid("items", "backup_items")
 	}
 	for _, name := range append(slices.Clone(w.items), w.target) {
-		if strings.ContainsFunc(name, unicode.IsControl) || files && climbs(name) {
+		if strings.ContainsFunc(name, unicode.IsControl) || files && leavesStart(name) {
 			return w, fault.PathNotAllowed.New()
 		}
 	}
 	return w, nil
 }
 
-// climbs tells whether a path leaves where it starts.
-func climbs(name string) bool {
+// leavesStart tells whether a path leaves where it starts.
+func leavesStart(name string) bool {
 	return slices.Contains(strings.Split(name, "/"), "..")
 }
 
-// nextAt is when the next of what is done to a service in every interval is due: each
-// service has its own place in the interval, so that they do not come all at once.
+// nextAt is when a periodic task of a service is next due. Each service has its own offset in the interval, so that not all
+// are due at once.
 func nextAt(now time.Time, serviceID int64, every time.Duration) time.Time {
 	h := fnv.New64a()
 	_, _ = fmt.Fprintf(h, "backup %d", serviceID)                                                 // a hash takes everything

@@ -523,7 +523,7 @@ func TestWhatNoJobDoesAnyMoreIsTakenUp(t *testing.T) {
 				_, err = table.OfService(ctx, q, 10)
 			}
 			if err == nil {
-				_, err = busy(ctx, q, 10)
+				_, err = isBusy(ctx, q, 10)
 			}
 			if err == nil {
 				_, _, err = count(ctx, q, 10)

@@ -129,7 +129,7 @@ func (s *Service) Operations() []api.Route {
 		// Specification, section "Service management": backups.
 		site.Read(api.Operation[site.ListIn, page.List[backupWire]]{
 			ID: "backups.list", Path: base, Summary: "List the backups of a service, the newest first",
-			Handle: site.Listed(s.list, wire),
+			Handle: site.HandleList(s.list, wire),
 		}),
 		site.Create(api.Operation[createIn, backupWire]{
 			ID: "backups.create", Path: base, Summary: "Make a backup of a service",
@@ -137,7 +137,7 @@ func (s *Service) Operations() []api.Route {
 			Errors:      []*fault.Def{fault.LimitReached, fault.JobRunning},
 			Handle: func(ctx context.Context, p auth.Principal, in *createIn) (*backupWire, error) {
 				b, err := s.create(ctx, p.AccountID, in.Service, in.Body.Parts, in.Body.Note)
-				return site.Answered(wire, b, err)
+				return site.Reply(wire, b, err)
 			},
 		}),
 		site.Write(http.MethodPost, api.Operation[restoreIn, backupWire]{
@@ -150,7 +150,7 @@ func (s *Service) Operations() []api.Route {
 			Handle: func(ctx context.Context, p auth.Principal, in *restoreIn) (*backupWire, error) {
 				w := wish{parts: in.Body.Parts, items: in.Body.Items, target: in.Body.Target}
 				b, err := s.restore(ctx, p.AccountID, in.Service, in.Backup, w)
-				return site.Answered(wire, b, err)
+				return site.Reply(wire, b, err)
 			},
 		}),
 		site.Read(api.Operation[backupIn, api.Empty]{

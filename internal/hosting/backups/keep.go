@@ -35,7 +35,7 @@ func (s *Service) Keep(ctx context.Context, accountID, serviceID int64) (done bo
 	if keep <= 0 {
 		return true, nil
 	}
-	_, _, err = s.on(ctx, accountID, serviceID)
+	_, _, err = s.panelOf(ctx, accountID, serviceID)
 	if errors.Is(err, panel.ErrUnsupported) {
 		return true, nil
 	}
@@ -65,11 +65,11 @@ func (s *Service) Keep(ctx context.Context, accountID, serviceID int64) (done bo
 				return fmt.Errorf("backups: the final backup of service %d failed: %s", serviceID, *b.errorKey)
 			}
 		}
-		is, err := busy(ctx, tx, serviceID)
+		is, err := isBusy(ctx, tx, serviceID)
 		if err != nil || is {
 			return err
 		}
-		_, err = s.begin(ctx, tx, backup{Owned: site.Owned{AccountID: accountID, ServiceID: serviceID}, kind: PreChange, final: true, parts: queued(panel.BackupParts)})
+		_, err = s.begin(ctx, tx, backup{Owned: site.Owned{AccountID: accountID, ServiceID: serviceID}, kind: PreChange, final: true, parts: queuedParts(panel.BackupParts)})
 		return err
 	})
 	return done, err

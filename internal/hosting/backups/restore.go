@@ -69,7 +69,7 @@ func (s *Service) awaitPreBackup(ctx context.Context, r restore) (time.Duration,
 
 // task asks the panel for the task of that name, which is started when it is not there.
 func (s *Service) task(ctx context.Context, r restore, name string, start func(p panel.Backups, ref string) (panel.BackupTask, error)) (panel.BackupTask, error) {
-	p, ref, err := s.on(ctx, r.AccountID, r.ServiceID)
+	p, ref, err := s.panelOf(ctx, r.AccountID, r.ServiceID)
 	if err != nil {
 		return panel.BackupTask{}, err
 	}
@@ -87,7 +87,7 @@ func (s *Service) settle(ctx context.Context, r restore, task panel.BackupTask, 
 	case err == nil:
 	case ctx.Err() != nil || errors.Is(err, errDatabase):
 		return 0, false, err
-	case s.again(err, r.createdAt):
+	case s.isRetryable(err, r.createdAt):
 		return askLater, false, nil
 	case errors.Is(err, panel.ErrNotFound): // the backup, for the account is there
 		return 0, false, s.restoreFailed(ctx, r, ErrNotRestorable.Key)
@@ -154,14 +154,14 @@ func (s *Service) importRows(ctx context.Context, r restore) (time.Duration, err
 // documents reads what the backup has for the sections; nothing is asked when none of
 // the parts is theirs.
 func (s *Service) documents(ctx context.Context, r restore) (map[panel.BackupPart]json.RawMessage, error) {
-	asked := r.returns()
+	asked := r.revivesService()
 	for _, name := range r.parts {
 		asked = asked || s.Sources[name] != nil
 	}
 	if !asked {
 		return nil, nil
 	}
-	p, ref, err := s.on(ctx, r.AccountID, r.ServiceID)
+	p, ref, err := s.panelOf(ctx, r.AccountID, r.ServiceID)
 	if err != nil {
 		return nil, err
 	}
@@ -172,7 +172,7 @@ func (s *Service) documents(ctx context.Context, r restore) (map[panel.BackupPar
 func (s *Service) putBack(ctx context.Context, r restore) (time.Duration, error) {
 	task, err := s.task(ctx, r, r.name(), func(p panel.Backups, ref string) (panel.BackupTask, error) {
 		followed := []Source{}
-		if r.returns() {
+		if r.revivesService() {
 			followed = append(followed, s.Names)
 			followed = slices.AppendSeq(followed, maps.Values(s.Settings))
 		}
@@ -229,11 +229,11 @@ func (s *Service) restoreFailed(ctx context.Context, r restore, key string) erro
 // importPart has the sections take back what the document of a part has.
 func (s *Service) importPart(ctx context.Context, tx *db.Tx, r restore, name panel.BackupPart, doc json.RawMessage) error {
 	if name == panel.PartDNS {
-		var all zoned
+		var all dnsDocument
 		if err := json.Unmarshal(doc, &all); err != nil {
 			return fmt.Errorf("backups: document: %w", err)
 		}
-		if r.returns() {
+		if r.revivesService() {
 			if err := s.importOwn(ctx, tx, r, all); err != nil {
 				return err
 			}
@@ -247,7 +247,7 @@ func (s *Service) importPart(ctx context.Context, tx *db.Tx, r restore, name pan
 }
 
 // importOwn gives a service that came back its names and settings.
-func (s *Service) importOwn(ctx context.Context, tx *db.Tx, r restore, all zoned) error {
+func (s *Service) importOwn(ctx context.Context, tx *db.Tx, r restore, all dnsDocument) error {
 	if all.Names != nil {
 		if err := s.Names.Import(ctx, tx, r.AccountID, r.ServiceID, all.Names, nil); err != nil {
 			return err

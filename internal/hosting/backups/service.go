@@ -57,7 +57,7 @@ type Needs struct {
 	Terms    Terms
 }
 
-// NoRows is the Source of who keeps nothing of services.
+// NoRows is a Source without rows.
 type NoRows struct{}
 
 // Export implements Source.
@@ -78,7 +78,7 @@ type Service struct {
 
 // Terms say how long a service that ended can come back.
 type Terms interface {
-	// KeptFor is how long the final backup of a service is kept; zero is not at all.
+	// KeptFor is how long the final backup of a service is retained; with zero none is made.
 	KeptFor(ctx context.Context, q db.Querier, serviceID int64) (time.Duration, error)
 }
 
@@ -90,7 +90,7 @@ func New(c Config) *Service { return &Service{Config: c} }
 // Connect gives the section what it needs of others, before anything else is asked of it.
 func (s *Service) Connect(n Needs) { s.Needs = n }
 
-// keptFinal is how long the final backup of a service is kept.
+// keptFinal is how long the final backup of a service is retained.
 func (s *Service) keptFinal(ctx context.Context, q db.Querier, serviceID int64) (time.Duration, error) {
 	return s.Terms.KeptFor(ctx, q, serviceID)
 }
@@ -105,7 +105,7 @@ func (s *Service) list(ctx context.Context, accountID, serviceID int64, p page.P
 
 // create asks for a backup by hand.
 func (s *Service) create(ctx context.Context, accountID, serviceID int64, parts []panel.BackupPart, note string) (b backup, err error) {
-	if parts, err = chosen(parts, panel.BackupParts); err != nil {
+	if parts, err = selectParts(parts, panel.BackupParts); err != nil {
 		return b, err
 	}
 	if note = strings.TrimSpace(note); strings.ContainsFunc(note, unicode.IsControl) {
@@ -122,7 +122,7 @@ func (s *Service) create(ctx context.Context, accountID, serviceID int64, parts 
 		if err := on.Limits.Refuse("backups", manual, manual+1); err != nil {
 			return err
 		}
-		b, err = s.begin(ctx, tx, backup{Owned: site.Owned{AccountID: accountID, ServiceID: serviceID}, kind: Manual, parts: queued(parts), note: note})
+		b, err = s.begin(ctx, tx, backup{Owned: site.Owned{AccountID: accountID, ServiceID: serviceID}, kind: Manual, parts: queuedParts(parts), note: note})
 		return err
 	})
 	return b, err
@@ -133,7 +133,7 @@ func (s *Service) change(ctx context.Context, accountID, serviceID int64, f func
 }
 
 func refuseBusy(ctx context.Context, tx *db.Tx, serviceID int64) error {
-	is, err := busy(ctx, tx, serviceID)
+	is, err := isBusy(ctx, tx, serviceID)
 	if err == nil && is {
 		err = fault.JobRunning.New()
 	}
@@ -168,7 +168,7 @@ func (s *Service) restore(ctx context.Context, accountID, serviceID, id int64, w
 		if err := refuseBusy(ctx, tx, serviceID); err != nil {
 			return err
 		}
-		before, err := s.begin(ctx, tx, backup{Owned: site.Owned{AccountID: accountID, ServiceID: serviceID}, kind: PreChange, parts: queued(w.parts)})
+		before, err := s.begin(ctx, tx, backup{Owned: site.Owned{AccountID: accountID, ServiceID: serviceID}, kind: PreChange, parts: queuedParts(w.parts)})
 		if err != nil {
 			return err
 		}

@@ -61,8 +61,8 @@ func getOwn(ctx context.Context, q db.Querier, accountID, serviceID, id int64) (
 	return one[0], err
 }
 
-// busy tells whether something is under way with the backups of a service.
-func busy(ctx context.Context, q db.Querier, serviceID int64) (is bool, err error) {
+// isBusy tells whether something is under way with the backups of a service.
+func isBusy(ctx context.Context, q db.Querier, serviceID int64) (is bool, err error) {
 	err = q.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM backups WHERE service_id = $1 AND status IN ('queued', 'running'))
 		OR EXISTS (SELECT 1 FROM backups_restores WHERE service_id = $1 AND status NOT IN ('completed', 'failed'))`, serviceID).Scan(&is)
 	return is, err

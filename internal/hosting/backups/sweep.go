@@ -40,10 +40,10 @@ func (s *Service) Sweep(ctx context.Context) error {
 	return nil
 }
 
-// lostAfter is when what has not ended is looked at: its job may have been given up.
+// lostAfter is the age at which something unfinished is checked: the queue may have given up its job.
 const lostAfter = time.Hour
 
-// takeUp gives a job to everything that is left; what has one keeps that.
+// takeUp inserts a job for everything unfinished that has none.
 func (s *Service) takeUp(ctx context.Context, left func(ctx context.Context, q db.Querier, before time.Time, after int64, limit int) ([]int64, error),
 	job func(id int64) river.JobArgs,
 ) error {
@@ -96,11 +96,11 @@ func (s *Service) daily(ctx context.Context, accountID, serviceID int64) error {
 		if err != nil {
 			return err
 		}
-		is, err := busy(ctx, tx, serviceID)
+		is, err := isBusy(ctx, tx, serviceID)
 		if err != nil || is || !on.Online() || on.Limits.Of("backups") == 0 {
 			return err
 		}
-		_, err = s.begin(ctx, tx, backup{Owned: site.Owned{AccountID: accountID, ServiceID: serviceID}, kind: Auto, parts: queued(panel.BackupParts)})
+		_, err = s.begin(ctx, tx, backup{Owned: site.Owned{AccountID: accountID, ServiceID: serviceID}, kind: Auto, parts: queuedParts(panel.BackupParts)})
 		return err
 	})
 }
@@ -131,11 +131,11 @@ func (s *Service) check(ctx context.Context, accountID, serviceID int64, began t
 	task, err := s.task(ctx, r, name, func(p panel.Backups, ref string) (panel.BackupTask, error) {
 		return p.StartBackupCheck(ctx, ref, panel.CheckRequest{ID: name, Backup: newest.name()})
 	})
-	switch again := s.again(err, began); {
+	switch again := s.isRetryable(err, began); {
 	case again:
 		return askLater, nil
 	case errors.Is(err, panel.ErrNotFound):
-		return 0, s.damaged(ctx, newest.ID) // the panel has lost it
+		return 0, s.markDamaged(ctx, newest.ID) // the panel has lost it
 	case err != nil:
 		return 0, err
 	}
@@ -145,11 +145,11 @@ func (s *Service) check(ctx context.Context, accountID, serviceID int64, began t
 	if task.Failure != panel.ErrInvalid {
 		return 0, nil //nolint:nilerr // it failed for a reason of its own, and is made again in its time
 	}
-	return 0, s.damaged(ctx, newest.ID)
+	return 0, s.markDamaged(ctx, newest.ID)
 }
 
-// damaged tells of a backup that was complete and cannot be read back.
-func (s *Service) damaged(ctx context.Context, id int64) error {
+// markDamaged tells of a backup that was complete and cannot be read back.
+func (s *Service) markDamaged(ctx context.Context, id int64) error {
 	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
 		moved, err := setDamaged(ctx, tx, id)
 		if err != nil || !moved {

@@ -31,14 +31,14 @@ func (s *Service) pause(began time.Time) time.Duration {
 	return 5 * askSoon
 }
 
-// again tells whether a failure may be another's tomorrow, of what began at the given
+// isRetryable tells whether a failure may be another's tomorrow, of what began at the given
 // time.
-func (s *Service) again(err error, began time.Time) bool {
+func (s *Service) isRetryable(err error, began time.Time) bool {
 	return panel.KindOf(err).Temporary() && s.Clock.Now().Sub(began) < patience
 }
 
-// on is the panel's part for backups of a service.
-func (s *Service) on(ctx context.Context, accountID, serviceID int64) (panel.Backups, string, error) {
+// panelOf is the panel's part for backups of a service.
+func (s *Service) panelOf(ctx context.Context, accountID, serviceID int64) (panel.Backups, string, error) {
 	found, err := s.Services.Site(ctx, s.DB, accountID, serviceID)
 	if err != nil {
 		return nil, "", err
@@ -65,17 +65,17 @@ func (s *Service) advance(ctx context.Context, id int64) (time.Duration, error) 
 	case err == nil:
 	case ctx.Err() != nil || errors.Is(err, errDatabase) && s.Clock.Now().Sub(b.createdAt) < patience:
 		return 0, err
-	case s.again(err, b.createdAt):
+	case s.isRetryable(err, b.createdAt):
 		return askLater, nil
 	default:
-		return 0, s.ended(ctx, b, Failed, failureKey(panel.KindOf(err)), err)
+		return 0, s.finish(ctx, b, Failed, failureKey(panel.KindOf(err)), err)
 	}
 	b.parts, b.size = partsOf(task.Parts)
 	switch task.Status {
 	case panel.TaskCompleted:
-		return 0, s.ended(ctx, b, Completed, "", nil)
+		return 0, s.finish(ctx, b, Completed, "", nil)
 	case panel.TaskFailed:
-		return 0, s.ended(ctx, b, Failed, failureKey(task.Failure), nil)
+		return 0, s.finish(ctx, b, Failed, failureKey(task.Failure), nil)
 	default:
 		err := s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error { return setRunning(ctx, tx, b.ID, b.parts, b.size) })
 		return s.pause(b.createdAt), err
@@ -87,7 +87,7 @@ var errDatabase = errors.New("backups: the database")
 
 // make has the panel make a backup, or asks how far it is.
 func (s *Service) make(ctx context.Context, b backup) (panel.BackupTask, error) {
-	p, ref, err := s.on(ctx, b.AccountID, b.ServiceID)
+	p, ref, err := s.panelOf(ctx, b.AccountID, b.ServiceID)
 	if err != nil {
 		return panel.BackupTask{}, err
 	}
@@ -108,9 +108,9 @@ func (s *Service) make(ctx context.Context, b backup) (panel.BackupTask, error) 
 	return p.StartBackup(ctx, ref, in)
 }
 
-// zoned is the document of the part dns: what the zone's section knows, and what comes back with a
+// dnsDocument is the document of the part dns: what the zone's section knows, and what comes back with a
 // service that ended: the names and the settings.
-type zoned struct {
+type dnsDocument struct {
 	Zone  json.RawMessage `json:"zone,omitempty"`
 	Names json.RawMessage `json:"names,omitempty"`
 
@@ -127,7 +127,7 @@ func (s *Service) export(ctx context.Context, b backup, name panel.BackupPart) (
 	if name != panel.PartDNS {
 		return doc, nil
 	}
-	all := zoned{Zone: doc, Settings: map[string]json.RawMessage{}}
+	all := dnsDocument{Zone: doc, Settings: map[string]json.RawMessage{}}
 	if all.Names, err = s.Names.Export(ctx, s.DB, b.AccountID, b.ServiceID); err != nil {
 		return nil, err
 	}
@@ -146,8 +146,8 @@ func (s *Service) export(ctx context.Context, b backup, name panel.BackupPart) (
 	return json.Marshal(all)
 }
 
-// ended writes the end of a backup's making, tells of it, and makes room.
-func (s *Service) ended(ctx context.Context, b backup, status Status, key string, cause error) error {
+// finish writes the end of a backup's making, tells of it, and makes room.
+func (s *Service) finish(ctx context.Context, b backup, status Status, key string, cause error) error {
 	b.status = status
 	keep := b.keep()
 	eventType := "backup.completed"
@@ -211,8 +211,7 @@ func (s *Service) storage(ctx context.Context, b backup, on site.Site) string {
 	return ""
 }
 
-// makeRoom lets the oldest automatic backups go that are too many for the plan. One
-// always stays.
+// makeRoom deletes the oldest automatic backups when there are more than the plan allows. One always stays.
 func (s *Service) makeRoom(ctx context.Context, tx *db.Tx, on site.Site) error {
 	most := on.Limits.Of("backups")
 	if most == site.Unlimited {
@@ -242,7 +241,7 @@ func (s *Service) makeRoom(ctx context.Context, tx *db.Tx, on site.Site) error {
 	return nil
 }
 
-// forget has the panel delete a backup, and then lets its row go.
+// forget has the panel delete a backup, and then deletes its row.
 func (s *Service) forget(ctx context.Context, id int64) (time.Duration, error) {
 	b, err := table.Find(ctx, s.DB, id)
 	if errors.Is(err, fault.NotFound) || err == nil && b.status != Deleted {
@@ -251,7 +250,7 @@ func (s *Service) forget(ctx context.Context, id int64) (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
-	p, ref, err := s.on(ctx, b.AccountID, b.ServiceID)
+	p, ref, err := s.panelOf(ctx, b.AccountID, b.ServiceID)
 	if err == nil {
 		err = p.DeleteBackup(ctx, ref, b.name())
 	}

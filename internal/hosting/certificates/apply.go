@@ -12,10 +12,10 @@ import (
 	"stead.dev/stead/internal/port/panel"
 )
 
-// onPanel is a certificate as the panel is to have it, or has it.
-type onPanel struct {
+// installed is a certificate as the panel is to have it, or has it.
+type installed struct {
 	panel.InstalledCertificate
-	row row // of a wish
+	row row // only of one that the panel should have
 }
 
 // Apply implements site.Part.
@@ -32,7 +32,7 @@ func (s *Service) follow(ctx context.Context, on site.Site) error {
 	}
 	changed := false
 	c := s.collection()
-	c.On = func(ctx context.Context, on site.Site, hosted panel.Certificates) (site.Kind[row, onPanel], error) {
+	c.On = func(ctx context.Context, on site.Site, hosted panel.Certificates) (site.Kind[row, installed], error) {
 		return s.kind(on, hosted, &changed), errors.Join(s.forget(ctx, on), s.wantAll(ctx, on))
 	}
 	err := c.Follow(ctx, on)
@@ -49,9 +49,9 @@ func (*Service) Count(context.Context, db.Querier, int64, map[string]int64) erro
 
 // kind is how the panel follows the certificates of a service. Those that answer for no domain are not there. changed is set
 // when the panel answers another certificate than before.
-func (s *Service) kind(on site.Site, hosted panel.Certificates, changed *bool) site.Kind[row, onPanel] {
+func (s *Service) kind(on site.Site, hosted panel.Certificates, changed *bool) site.Kind[row, installed] {
 	answers := map[int64][]string{}
-	return site.Kind[row, onPanel]{
+	return site.Kind[row, installed]{
 		Rows: func(ctx context.Context, q db.Querier) ([]row, error) {
 			rows, domains, err := s.ofService(ctx, q, on.AccountID, on.ServiceID)
 			if err != nil {
@@ -62,24 +62,24 @@ func (s *Service) kind(on site.Site, hosted panel.Certificates, changed *bool) s
 			slices.SortStableFunc(rows, func(a, b row) int { return b.chosenAt.Compare(a.chosenAt) })
 			return slices.DeleteFunc(rows, func(r row) bool { return len(answers[r.ID]) == 0 || len(r.current.secret) == 0 }), nil
 		},
-		Wish: func(_ context.Context, r row) (onPanel, error) {
-			return onPanel{row: r, InstalledCertificate: panel.InstalledCertificate{
+		Wish: func(_ context.Context, r row) (installed, error) {
+			return installed{row: r, InstalledCertificate: panel.InstalledCertificate{
 				Name: r.PanelName(), Fingerprint: r.fingerprint, Domains: answers[r.ID], HSTS: r.hsts,
 			}}, nil
 		},
-		Same: func(have, wish onPanel) bool {
+		Same: func(have, wish installed) bool {
 			return have.Fingerprint == wish.Fingerprint && have.HSTS == wish.HSTS && slices.Equal(have.Domains, wish.Domains)
 		},
-		List: func(ctx context.Context, ref string) ([]onPanel, error) {
+		List: func(ctx context.Context, ref string) ([]installed, error) {
 			there, err := hosted.InstalledCertificates(ctx, ref)
-			all := make([]onPanel, len(there))
+			all := make([]installed, len(there))
 			for i, c := range there {
-				all[i] = onPanel{InstalledCertificate: c}
+				all[i] = installed{InstalledCertificate: c}
 			}
 			return all, err
 		},
-		Name: func(p onPanel) string { return p.Name },
-		Set: func(ctx context.Context, ref string, p onPanel) (onPanel, error) {
+		Name: func(p installed) string { return p.Name },
+		Set: func(ctx context.Context, ref string, p installed) (installed, error) {
 			key, err := s.unseal(p.row.ID, p.row.current.secret)
 			if err != nil {
 				return p, err
@@ -88,10 +88,10 @@ func (s *Service) kind(on site.Site, hosted panel.Certificates, changed *bool) s
 				Name: p.Name, Chain: p.row.chain, Key: key, Domains: p.Domains, HSTS: p.HSTS,
 			})
 			*changed = *changed || err == nil
-			return onPanel{InstalledCertificate: now}, err
+			return installed{InstalledCertificate: now}, err
 		},
 		// Visitors would be shown none until its successor is there, so one goes last.
-		Last: func(onPanel) bool { return true }, AllBeforeLast: true,
+		Last: func(installed) bool { return true }, AllBeforeLast: true,
 		Remove: func(ctx context.Context, ref, name string) error {
 			err := hosted.RemoveCertificate(ctx, ref, name)
 			*changed = *changed || err == nil || errors.Is(err, panel.ErrNotFound)
@@ -100,7 +100,7 @@ func (s *Service) kind(on site.Site, hosted panel.Certificates, changed *bool) s
 	}
 }
 
-// forget lets certificates go, and their keys, of which no name is the service's any more.
+// forget deletes certificates, with their keys, none of whose names belongs to the service any more.
 func (s *Service) forget(ctx context.Context, on site.Site) error {
 	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
 		if _, err := s.Services.LockSite(ctx, tx, on.AccountID, on.ServiceID); err != nil {
@@ -124,7 +124,7 @@ func (s *Service) forget(ctx context.Context, on site.Site) error {
 	})
 }
 
-// wantAll makes rows for domains that have no certificate, where the operator wants them by themselves.
+// wantAll adds rows for domains without a certificate, when the operator has switched automatic certificates on.
 func (s *Service) wantAll(ctx context.Context, on site.Site) error {
 	if !s.Automatic {
 		return nil
@@ -157,7 +157,7 @@ func (s *Service) wantAll(ctx context.Context, on site.Site) error {
 	})
 }
 
-// Follow hears of domains that came and went.
+// Follow handles the events of domains that were added and removed.
 func (s *Service) Follow(ctx context.Context, tx *db.Tx, e outbox.Stored) error {
 	return s.collection().Enqueue(ctx, tx, e.AccountID, e.SubjectID)
 }

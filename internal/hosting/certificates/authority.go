@@ -29,8 +29,8 @@ func newKey() (crypto.Signer, error) {
 	return key, nil
 }
 
-// account is ours at the authority, made should it not be there. Its key is kept before the authority hears of it, so
-// that an interrupted call comes back to the same account.
+// account returns the platform's account at the authority, and registers it when there is none. Its key is stored before the
+// registration, so that an interrupted call finds the same account again.
 func (s *Service) account(ctx context.Context) (acme.Account, error) {
 	directory := s.Authority.Directory
 	sealedFor := []byte("certificates_authorities/" + directory)
@@ -81,22 +81,22 @@ func (s *Service) account(ctx context.Context) (acme.Account, error) {
 	return made, s.locate(ctx, made.Location)
 }
 
-// locate notes where the account is; empty has it asked for again.
+// locate stores the address of the account; an empty one makes the next call register again.
 func (s *Service) locate(ctx context.Context, location string) error {
 	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
 		return setLocation(ctx, tx, s.Authority.Directory, location)
 	})
 }
 
-// retryKey is where the transport leaves what an authority asked for.
+// retryKey is the context's key of a retryNote.
 type retryKey struct{}
 
-// noted is how long the authority asked to wait in the last answer that did.
-type noted struct{ after time.Duration }
+// retryNote is how long the authority asked to wait in the last answer that did.
+type retryNote struct{ after time.Duration }
 
-// noteRetries has the calls with the context that it answers note Retry-After.
-func noteRetries(ctx context.Context) (context.Context, *noted) {
-	n := &noted{}
+// noteRetries returns a context whose calls write Retry-After into the note.
+func noteRetries(ctx context.Context) (context.Context, *retryNote) {
+	n := &retryNote{}
 	return context.WithValue(ctx, retryKey{}, n), n
 }
 
@@ -113,13 +113,13 @@ func (t notingRetries) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil || res.StatusCode < 400 {
 		return res, err
 	}
-	if n, ok := r.Context().Value(retryKey{}).(*noted); ok {
+	if n, ok := r.Context().Value(retryKey{}).(*retryNote); ok {
 		n.after = retryAfter(res)
 	}
 	return res, nil
 }
 
-// mostRetryAfter bounds what an authority may ask for.
+// mostRetryAfter is the longest wait that an authority may ask for.
 const mostRetryAfter = 8 * day
 
 func retryAfter(res *http.Response) time.Duration {
@@ -137,16 +137,16 @@ func retryAfter(res *http.Response) time.Duration {
 	return min(max(wait, 0), mostRetryAfter)
 }
 
-// failure is how an order came to its end, or why it cannot go on now.
+// failure is why an order has failed, or cannot go on now.
 type failure struct {
 	key, reason, detail string
-	// again is how long to wait at least; zero is for this section to say.
+	// again is how long to wait at least; zero leaves that to this section.
 	again time.Duration
-	// goesOn tells that the order is still there and can go on.
+	// goesOn: the order still exists and can go on.
 	goesOn bool
-	// counts tells that the authority counts it against the names.
+	// counts: the authority counts the failure against the limits of the names.
 	counts bool
-	// all tells that the authority takes nothing of anybody here until then.
+	// all: until then the authority accepts nothing from any customer of the platform.
 	all   bool
 	cause error
 }
@@ -157,14 +157,14 @@ func (f *failure) Error() string {
 
 func (f *failure) Unwrap() error { return f.cause }
 
-// maxDetail bounds what is kept of an authority's words.
+// maxDetail is how many bytes of an authority's explanation are stored.
 const maxDetail = 500
 
-// without rate limits' header: how long an authority is left alone.
+// defaultRetry is how long to wait after a rate limit that came without Retry-After.
 const defaultRetry = time.Hour
 
-// judge says what an authority's error means.
-func judge(err error, asked *noted) error {
+// interpret says what an authority's error means.
+func interpret(err error, asked *retryNote) error {
 	var own *failure
 	var hosting *panel.Error
 	if err == nil || errors.As(err, &own) || errors.As(err, &hosting) || errors.Is(err, context.Canceled) {
@@ -205,7 +205,7 @@ func judge(err error, asked *noted) error {
 	return f
 }
 
-// printable is text of others as it may be shown.
+// printable removes from a foreign text what must not be shown, and shortens it.
 func printable(text string) string {
 	text = strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {

@@ -47,7 +47,7 @@ const (
 	Issuing  Status = "issuing"  // the first one is being ordered
 	Active   Status = "active"   // in use
 	Renewing Status = "renewing" // in use, and its successor is being ordered
-	Expiring Status = "expiring" // in use, and no successor is in sight
+	Expiring Status = "expiring" // in use, and nothing renews it yet
 	Expired  Status = "expired"
 	Failed   Status = "failed" // there is none; it is tried again
 )
@@ -58,7 +58,7 @@ type row struct {
 	kind            Kind
 	names           []string
 	challenge       Challenge
-	automatic       bool // nobody asked for it
+	automatic       bool // the platform ordered it by itself
 	autoRenew, hsts bool
 	chosenAt        time.Time
 
@@ -93,22 +93,22 @@ type order struct {
 	secret []byte // the key of the certificate to come, sealed
 }
 
-func (r row) there() bool { return r.chain != "" }
+func (r row) isIssued() bool { return r.chain != "" }
 
-func (r row) valid(now time.Time) bool { return r.there() && now.Before(*r.expiresAt) }
+func (r row) valid(now time.Time) bool { return r.isIssued() && now.Before(*r.expiresAt) }
 
-// soon is how long before its end a certificate is called expiring, in days, and when it is told.
-var soon = []int{14, 7, 1}
+// warningDays is how long before its end a certificate is called expiring, in days, and when it is told.
+var warningDays = []int{14, 7, 1}
 
 const day = 24 * time.Hour
 
 func (r row) status(now time.Time) Status {
 	switch {
-	case !r.there() && r.phase == ordering:
+	case !r.isIssued() && r.phase == ordering:
 		return Issuing
-	case !r.there() && r.lastErrorKey != nil && !r.waiting():
+	case !r.isIssued() && r.lastErrorKey != nil && !r.waiting():
 		return Failed
-	case !r.there():
+	case !r.isIssued():
 		return Pending
 	case !now.Before(*r.expiresAt):
 		return Expired
@@ -121,52 +121,52 @@ func (r row) status(now time.Time) Status {
 	}
 }
 
-// waiting tells that nothing failed yet: the domain is not ready for its first certificate, and will be looked at again.
+// waiting tells that the domain is not ready for its first certificate. That is no failure: it is checked again.
 func (r row) waiting() bool {
-	return r.automatic && !r.there() && r.lastErrorKey != nil &&
+	return r.automatic && !r.isIssued() && r.lastErrorKey != nil &&
 		(*r.lastErrorKey == errNotPointed.Key || (r.lastReason != nil && *r.lastReason != reasonProof))
 }
 
-// warning is how long before its end a certificate is told of, unless it lives shorter altogether.
+// warning is how long before the end of a certificate its owner is warned first; of a short-lived one a sixth of its life.
 func (r row) warning() time.Duration {
-	return min(time.Duration(soon[0])*day, r.life()/6)
+	return min(time.Duration(warningDays[0])*day, r.life()/6)
 }
 
 func (r row) life() time.Duration { return r.expiresAt.Sub(*r.issuedAt) }
 
-// renewal is when to renew without the authority's word: a third of the lifetime before the end, earlier by up to a
+// renewal is when to renew a certificate if the authority does not suggest a time: a third of the lifetime before the end, earlier by up to a
 // tenth of that, so that what was issued together is not renewed together.
 func renewal(issued, expires time.Time) time.Time {
 	third := expires.Sub(issued) / 3
-	return expires.Add(-third - upTo(third/10))
+	return expires.Add(-third - jitter(third/10))
 }
 
-// upTo is a random time below most: it spreads what would happen at once.
-func upTo(most time.Duration) time.Duration {
+// jitter is a random time below most: it spreads what would happen at once.
+func jitter(most time.Duration) time.Duration {
 	return rand.N(max(most, 1)) //nolint:gosec // nobody gains from foreseeing it
 }
 
-// How long failed orders are put off, doubling each time.
+// How long a failed order waits before the next try; the wait doubles each time.
 const (
 	firstPause = 30 * time.Minute
 	mostPause  = 24 * time.Hour
 )
 
-// pause is how long to wait after so many failures in a row, within a quarter of it.
+// pause is how long to wait after so many failures in a row, with up to a quarter more as jitter.
 func pause(failures int) time.Duration {
 	wait := firstPause << min(max(failures-1, 0), 10)
 	wait = min(wait, mostPause)
-	return wait + upTo(wait/4)
+	return wait + jitter(wait/4)
 }
 
-// How long a name that is not ready is put off: while it is young somebody is at it.
+// How long a name that is not ready waits. A young one is checked often, because its owner is setting it up.
 const (
 	youngPause = 5 * time.Minute
 	adultPause = time.Hour
 	oldPause   = 12 * time.Hour
 )
 
-func unready(age time.Duration) time.Duration {
+func unreadyPause(age time.Duration) time.Duration {
 	wait := oldPause
 	switch {
 	case age < 2*day:
@@ -174,7 +174,7 @@ func unready(age time.Duration) time.Duration {
 	case age < 30*day:
 		wait = adultPause
 	}
-	return wait + upTo(wait/4)
+	return wait + jitter(wait/4)
 }
 
 // Domain is a hosted domain as this section sees it.
@@ -182,7 +182,7 @@ type Domain struct {
 	ID         int64
 	Name       string
 	Served     bool // the panel has it
-	Elsewhere  bool // it led elsewhere when somebody last looked
+	Elsewhere  bool // the DNS led elsewhere when it was last checked
 	ForceHTTPS bool
 	CreatedAt  time.Time
 }
@@ -194,8 +194,8 @@ func hosts(domains []Domain, name string) bool {
 	return slices.ContainsFunc(domains, func(d Domain) bool { return d.Name == bare || d.Name == without })
 }
 
-// assign says which of the certificates answers for each domain: of those that hold for it the valid one that was
-// asked for last. One that has expired is better than none: browsers say so, and HSTS stays.
+// assign returns the domains that each certificate answers for. A domain gets, of those that cover it, the valid one that was
+// requested last. An expired one is better than none: browsers warn, and HSTS stays in force.
 func assign(rows []row, domains []Domain, now time.Time) map[int64][]string {
 	of := map[int64][]string{}
 	for _, d := range domains {
@@ -205,10 +205,10 @@ func assign(rows []row, domains []Domain, now time.Time) map[int64][]string {
 		var best *row
 		for i := range rows {
 			r := &rows[i]
-			if !r.there() || !certificate.Covers(r.sans, d.Name) {
+			if !r.isIssued() || !certificate.Covers(r.sans, d.Name) {
 				continue
 			}
-			if best == nil || better(*r, *best, now) {
+			if best == nil || isPreferred(*r, *best, now) {
 				best = r
 			}
 		}
@@ -222,12 +222,12 @@ func assign(rows []row, domains []Domain, now time.Time) map[int64][]string {
 	return of
 }
 
-// ahead is how long before a certificate ends another takes its place, where there is one that lasts longer: it is with
+// successorLead is how long before a certificate ends another takes its place, where there is one that lasts longer: it is with
 // the panel by then.
-const ahead = day
+const successorLead = day
 
-func better(a, b row, now time.Time) bool {
-	for _, at := range []time.Time{now.Add(ahead), now} {
+func isPreferred(a, b row, now time.Time) bool {
+	for _, at := range []time.Time{now.Add(successorLead), now} {
 		if a.valid(at) != b.valid(at) {
 			return a.valid(at)
 		}

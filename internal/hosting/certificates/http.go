@@ -90,7 +90,7 @@ func (s *Service) wire(ctx context.Context, r row, domains []Domain, answers map
 	if w.Domains == nil {
 		w.Domains = []string{}
 	}
-	if r.there() {
+	if r.isIssued() {
 		w.SANs, w.Issuer, w.Fingerprint = r.sans, &r.issuer, &r.fingerprint
 	}
 	if r.kind == ACME {
@@ -122,7 +122,7 @@ func (s *Service) wire(ctx context.Context, r row, domains []Domain, answers map
 		}
 		w.ForceHTTPS = w.ForceHTTPS && d.ForceHTTPS
 	}
-	against := r.met()
+	against := r.lastRefusal()
 	for _, name := range r.names {
 		if against == nil {
 			against = refused[name]

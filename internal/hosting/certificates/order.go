@@ -19,7 +19,7 @@ import (
 	"stead.dev/stead/internal/port/panel"
 )
 
-// work is one run of an order.
+// work is one run of a job that brings an order forward.
 type work struct {
 	*Service
 	on      site.Site
@@ -30,8 +30,8 @@ type work struct {
 	tokens  []string // of challenges that were set
 }
 
-// attempt brings the order of a row to its end, from where it is: a certificate in use, or a *failure. Other errors
-// are this platform's own and leave the order where it is.
+// attempt continues the order of a row until a certificate is in use, or until it fails with a *failure. Other errors are the
+// platform's own and leave the order as it is.
 func (s *Service) attempt(ctx context.Context, on site.Site, r row) error {
 	hosted, err := site.On[panel.Certificates](s.Panels, on, panel.CapCertificates)
 	if err != nil {
@@ -56,7 +56,7 @@ func (s *Service) attempt(ctx context.Context, on site.Site, r row) error {
 	return w.byAuthority(ctx)
 }
 
-// begin makes the key of the certificate to come and says for which names it will be.
+// begin generates the private key of the next certificate and fixes its names.
 func (w *work) begin(ctx context.Context) error {
 	// A name that is no longer the service's is left out; without any the preflight says so.
 	if still := slices.DeleteFunc(slices.Clone(w.row.names), func(name string) bool { return !hosts(w.domains, name) }); len(still) > 0 {
@@ -110,7 +110,7 @@ func (w *work) withWWW(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-// key is the key of the certificate to come.
+// request returns the certificate signing request of the order, and its private key.
 func (w *work) request() (request []byte, key string, err error) {
 	key, err = w.unseal(w.row.ID, w.row.order.secret)
 	if err != nil {
@@ -150,7 +150,7 @@ func (w *work) byPanel(ctx context.Context, own panel.Issuing) error {
 // byAuthority goes through an order (RFC 8555, section 7.4).
 func (w *work) byAuthority(ctx context.Context) (err error) {
 	ctx, asked := noteRetries(ctx)
-	defer func() { err = judge(err, asked) }()
+	defer func() { err = interpret(err, asked) }()
 	if w.account, err = w.Service.account(ctx); err != nil {
 		return err
 	}
@@ -161,7 +161,7 @@ func (w *work) byAuthority(ctx context.Context) (err error) {
 		}
 	}()
 	if w.row.url == "" {
-		if err := w.place(ctx); err != nil {
+		if err := w.placeOrder(ctx); err != nil {
 			return err
 		}
 	}
@@ -205,9 +205,9 @@ func (w *work) byAuthority(ctx context.Context) (err error) {
 	return w.finish(ctx, string(chains[0].ChainPEM), key)
 }
 
-// place places the order. Should the authority have it and this process not live to keep its address, it is placed
+// placeOrder places the order. Should the authority have it and this process not live to keep its address, it is placed
 // again and the first one comes to nothing.
-func (w *work) place(ctx context.Context) error {
+func (w *work) placeOrder(ctx context.Context) error {
 	o := acme.Order{}
 	for _, name := range w.row.order.names {
 		o.Identifiers = append(o.Identifiers, acme.Identifier{Type: "dns", Value: name})
@@ -230,7 +230,7 @@ func (w *work) place(ctx context.Context) error {
 // predecessor is the authority's name for the certificate in use (RFC 9773, section 5); empty where it has none.
 func (w *work) predecessor(ctx context.Context) string {
 	directory, err := w.authority.GetDirectory(ctx)
-	if err != nil || directory.RenewalInfo == "" || !w.row.there() {
+	if err != nil || directory.RenewalInfo == "" || !w.row.isIssued() {
 		return ""
 	}
 	chain, err := certificate.ParseChain(w.row.chain)
@@ -283,7 +283,7 @@ func (w *work) proveOpen(ctx context.Context, o acme.Order) error {
 		if c.Status != acme.StatusPending {
 			continue // the authority is at it, or it was tried before
 		}
-		if _, err := w.authority.InitiateChallenge(ctx, w.account, c); err != nil && w.awaits(ctx, open[i], c) {
+		if _, err := w.authority.InitiateChallenge(ctx, w.account, c); err != nil && w.isPending(ctx, open[i], c) {
 			return err
 		}
 	}
@@ -295,9 +295,9 @@ func (w *work) proveOpen(ctx context.Context, o acme.Order) error {
 	return nil
 }
 
-// awaits tells whether a challenge still waits to be initiated. A process that died may have done so just before, and the
+// isPending tells whether a challenge still waits to be initiated. A process that died may have done so just before, and the
 // authority, which decided since the challenge was read, refuses to hear of it again (RFC 8555, section 7.1.6).
-func (w *work) awaits(ctx context.Context, a acme.Authorization, c acme.Challenge) bool {
+func (w *work) isPending(ctx context.Context, a acme.Authorization, c acme.Challenge) bool {
 	now, err := w.authority.GetAuthorization(ctx, w.account, a.Location)
 	return err != nil || slices.ContainsFunc(now.Challenges, func(known acme.Challenge) bool {
 		return known.URL == c.URL && known.Status == acme.StatusPending
@@ -336,10 +336,10 @@ func (w *work) present(ctx context.Context, open []acme.Authorization) ([]acme.C
 	return challenges, w.presentTexts(ctx, texts)
 }
 
-// owner names the records of a row in the zones.
+// owner is the name under which the zones keep the records of a row.
 func (r row) owner() string { return fmt.Sprintf("acme:%d", r.ID) }
 
-// endTexts takes the records of a row out of the zones.
+// endTexts removes the records of a row from the zones.
 func (s *Service) endTexts(ctx context.Context, tx *db.Tx, r row) error {
 	if r.challenge != DNS {
 		return nil
@@ -386,7 +386,7 @@ func (w *work) awaitText(ctx context.Context, zone, name, text string) error {
 	}, &failure{key: keyAuthority, detail: "the name servers do not answer " + name, goesOn: true})
 }
 
-// await asks until the answer is yes, and gives up with late.
+// await polls done until it answers true. It gives up with the error late.
 func (w *work) await(ctx context.Context, done func() (bool, error), late error) error {
 	patience := time.NewTimer(w.Authority.Patience)
 	defer patience.Stop()
@@ -406,7 +406,7 @@ func (w *work) await(ctx context.Context, done func() (bool, error), late error)
 	}
 }
 
-// clear takes the proofs away.
+// clear removes the proofs.
 func (w *work) clear(ctx context.Context) {
 	var err error
 	for _, token := range w.tokens {
@@ -446,7 +446,7 @@ func (w *work) finish(ctx context.Context, chain, key string) error {
 	if err != nil {
 		return &failure{key: keyAuthority, detail: "it issued another certificate than was ordered", cause: err}
 	}
-	first := !w.row.there()
+	first := !w.row.isIssued()
 	names := w.row.order.names
 	w.row.current = currentOf(b)
 	w.row.current.secret = w.row.order.secret

@@ -155,7 +155,7 @@ func proofName(bare string) string { return "_acme-challenge." + bare }
 func (s *Service) mayIssue(ctx context.Context, name, bare string) *refusal {
 	directory, err := s.authority.GetDirectory(ctx)
 	if err != nil || directory.Meta == nil || len(directory.Meta.CAAIdentities) == 0 {
-		return nil // who it is will be seen when it is asked
+		return nil // without its identities nothing can be checked
 	}
 	for at := bare; at != ""; _, at, _ = strings.Cut(at, ".") {
 		records, err := s.DNS.CAA(ctx, at)

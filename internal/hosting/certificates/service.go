@@ -42,10 +42,10 @@ type Zones interface {
 	Placed(ctx context.Context, q db.Querier, serviceID int64, owner string) (bool, error)
 }
 
-// Authority is who issues certificates by ACME (RFC 8555).
+// Authority is a certificate authority that issues by ACME (RFC 8555).
 type Authority struct {
 	Directory string // address of its directory
-	Email     string // where it writes to; empty is nobody. Without a directory or an address nothing is issued
+	Email     string // where it writes to; none when empty. Without a directory or an address nothing is issued
 	Client    *http.Client
 	// Poll is how often the authority is asked how far it is, and Patience for how long; zero is 2 s and 90 s.
 	Poll, Patience time.Duration
@@ -94,35 +94,35 @@ func New(c Config) *Service {
 	}}
 }
 
-// seal hides the key of a row's certificate.
+// seal encrypts the private key of a row's certificate.
 func (s *Service) seal(id int64, key crypto.Signer) ([]byte, error) {
 	text, err := certificate.EncodeKey(key)
 	if err != nil {
 		return nil, err
 	}
-	return s.Box.Seal([]byte(text), place(id))
+	return s.Box.Seal([]byte(text), sealingContext(id))
 }
 
-// unseal answers a key in PEM.
+// unseal decrypts a private key; it is PEM.
 func (s *Service) unseal(id int64, sealed []byte) (string, error) {
-	text, err := s.Box.Open(sealed, place(id))
+	text, err := s.Box.Open(sealed, sealingContext(id))
 	return string(text), err
 }
 
-// place names where a key is sealed for: a row has one in use, and one whose certificate is to come.
-func place(id int64) []byte { return fmt.Appendf(nil, "certificates/%d/secret", id) }
+// sealingContext names where a key is sealed for: a row has one in use, and one whose certificate is to come.
+func sealingContext(id int64) []byte { return fmt.Appendf(nil, "certificates/%d/secret", id) }
 
 // overview is what the list answers.
 type overview struct {
 	rows    []row
 	total   int
 	domains []Domain
-	answers map[int64][]string // which domains each certificate answers for
+	answers map[int64][]string // the domains that each certificate answers for, by its id
 	refused map[string]*refusal
 }
 
-// overview answers one page of a service's certificates, and of each domain whether one could be issued as far as is
-// known without asking anybody.
+// overview reads one page of a service's certificates, and for each domain whether one could be issued, as far as that is
+// known without a look into the DNS.
 func (s *Service) overview(ctx context.Context, accountID, serviceID int64, p page.Params) (overview, error) {
 	on, err := s.Services.Site(ctx, s.DB, accountID, serviceID)
 	if err != nil {
@@ -146,14 +146,14 @@ func (s *Service) overview(ctx context.Context, accountID, serviceID int64, p pa
 		for _, names := range o.answers {
 			answered = answered || slices.Contains(names, d.Name)
 		}
-		o.refused[d.Name] = s.known(on, all, d, answered)
+		o.refused[d.Name] = s.knownRefusal(on, all, d, answered)
 	}
 	return o, nil
 }
 
-// known is why a domain cannot have a certificate as far as is known: from the last look into the DNS, unless a
+// knownRefusal is why a domain cannot have a certificate as far as is knownRefusal: from the last look into the DNS, unless a
 // certificate answers for it already, and from what the last order for it met.
-func (s *Service) known(on site.Site, all []row, d Domain, answered bool) *refusal {
+func (s *Service) knownRefusal(on site.Site, all []row, d Domain, answered bool) *refusal {
 	_, err := site.On[panel.Issuing](s.Panels, on, panel.CapIssuing)
 	switch itself := err == nil; {
 	case !itself && !s.Authority.on():
@@ -162,7 +162,7 @@ func (s *Service) known(on site.Site, all []row, d Domain, answered bool) *refus
 		return &refusal{d.Name, errNotPointed, "", ""}
 	}
 	for _, r := range slices.Backward(all) {
-		if refused := r.met(); refused != nil && slices.Contains(r.names, d.Name) {
+		if refused := r.lastRefusal(); refused != nil && slices.Contains(r.names, d.Name) {
 			refused.name = d.Name
 			return refused
 		}
@@ -170,8 +170,8 @@ func (s *Service) known(on site.Site, all []row, d Domain, answered bool) *refus
 	return nil
 }
 
-// met is what the last order of a row met that was the fault of its names; nil when nothing was.
-func (r row) met() *refusal {
+// lastRefusal is what the last order of a row lastRefusal that was the fault of its names; nil when nothing was.
+func (r row) lastRefusal() *refusal {
 	if r.lastErrorKey == nil {
 		return nil
 	}
@@ -196,8 +196,8 @@ type wish struct {
 	chain, intermediates, key string // of an own certificate
 }
 
-// request issues, renews, installs or changes a certificate of one of the account's services. fresh tells that there
-// was none of its kind.
+// request issues, renews, installs or changes a certificate of one of the account's services. fresh tells that a new row was
+// made.
 func (s *Service) request(ctx context.Context, accountID, serviceID int64, w wish) (r row, fresh bool, err error) {
 	on, err := s.Services.Site(ctx, s.DB, accountID, serviceID)
 	if err != nil {
@@ -215,7 +215,7 @@ func (s *Service) request(ctx context.Context, accountID, serviceID int64, w wis
 		r, err = s.install(ctx, on, domains, w)
 		return r, true, err
 	case w.id != 0 && len(w.names) == 0 && (w.autoRenew != nil || w.hsts != nil):
-		r, err = s.switches(ctx, on, w)
+		r, err = s.changeSettings(ctx, on, w)
 		return r, false, err
 	default:
 		return s.issue(ctx, on, domains, w)
@@ -236,7 +236,7 @@ func (s *Service) change(ctx context.Context, on site.Site, f func(ctx context.C
 	return r, err
 }
 
-// install keeps an own certificate.
+// install stores a certificate that the customer brings.
 func (s *Service) install(ctx context.Context, on site.Site, domains []Domain, w wish) (row, error) {
 	b, err := certificate.Parse(w.key, w.chain, w.intermediates)
 	if err == nil {
@@ -313,14 +313,14 @@ func sorted(names []string) []string {
 	return slices.Compact(all)
 }
 
-// switches changes what a certificate does besides being there.
-func (s *Service) switches(ctx context.Context, on site.Site, w wish) (row, error) {
+// changeSettings changes what a certificate does besides being there.
+func (s *Service) changeSettings(ctx context.Context, on site.Site, w wish) (row, error) {
 	return s.change(ctx, on, func(ctx context.Context, tx *db.Tx) (int64, error) {
 		r, err := table.Get(ctx, tx, on.AccountID, on.ServiceID, w.id)
 		if err != nil {
 			return 0, err
 		}
-		if err := w.switchOn(&r, s.Clock.Now()); err != nil {
+		if err := w.applySettings(&r, s.Clock.Now()); err != nil {
 			return 0, err
 		}
 		if err := s.collection().Update(ctx, tx, r.ID, site.Values{"auto_renew": r.autoRenew, "hsts": r.hsts, "due_at": tx.Now}); err != nil {
@@ -330,9 +330,9 @@ func (s *Service) switches(ctx context.Context, on site.Site, w wish) (row, erro
 	})
 }
 
-// switchOn writes the switches of a wish into a row. HSTS binds browsers to HTTPS for long, so it takes a valid
+// applySettings writes the switches of a wish into a row. HSTS binds browsers to HTTPS for long, so it takes a valid
 // certificate.
-func (w wish) switchOn(r *row, now time.Time) error {
+func (w wish) applySettings(r *row, now time.Time) error {
 	if w.autoRenew != nil {
 		if *w.autoRenew && r.kind == Custom {
 			return fault.Invalid("auto_renew", "ssl_own_renews")
@@ -387,7 +387,7 @@ func (s *Service) issue(ctx context.Context, on site.Site, domains []Domain, w w
 		if err != nil {
 			return 0, err
 		}
-		if err := s.bounded(ctx, tx, names); err != nil {
+		if err := s.checkRates(ctx, tx, names); err != nil {
 			return 0, err
 		}
 		i := slices.IndexFunc(all, func(r row) bool { return r.kind == ACME && slices.Equal(r.names, names) })
@@ -400,7 +400,7 @@ func (s *Service) issue(ctx context.Context, on site.Site, domains []Domain, w w
 			return 0, fault.JobRunning.New()
 		}
 		r.challenge = w.challenge
-		if err := w.switchOn(&r, s.Clock.Now()); err != nil {
+		if err := w.applySettings(&r, s.Clock.Now()); err != nil {
 			return 0, err
 		}
 		if err := s.setWanted(ctx, tx, r); err != nil {
@@ -428,7 +428,7 @@ func (s *Service) add(ctx context.Context, tx *db.Tx, on site.Site, all []row, r
 	return id, s.enqueueTend(ctx, tx, r)
 }
 
-// canonical are the names of a wish as they are stored; without any that of the primary domain.
+// canonical returns the names of a wish in the form that is stored; without any, the name of the primary domain.
 func (w wish) canonical(domains []Domain) ([]string, error) {
 	if len(w.names) == 0 && len(domains) > 0 {
 		return []string{domains[0].Name}, nil
@@ -461,8 +461,8 @@ const (
 	week         = 7 * day
 )
 
-// bounded refuses an order that would go beyond the limits.
-func (s *Service) bounded(ctx context.Context, q db.Querier, names []string) error {
+// checkRates refuses an order that would go beyond the limits.
+func (s *Service) checkRates(ctx context.Context, q db.Querier, names []string) error {
 	now := s.Clock.Now()
 	for _, limit := range []struct {
 		issued bool
@@ -476,7 +476,7 @@ func (s *Service) bounded(ctx context.Context, q db.Querier, names []string) err
 		for _, name := range names {
 			if at := found[name]; len(at) >= limit.most {
 				again := at[len(at)-limit.most].Add(limit.within)
-				return limited(name, again)
+				return rateLimited(name, again)
 			}
 		}
 	}
@@ -485,12 +485,12 @@ func (s *Service) bounded(ctx context.Context, q db.Querier, names []string) err
 	}
 	a, err := getAuthority(ctx, q, s.Authority.Directory)
 	if err == nil && a.pausedUntil != nil && now.Before(*a.pausedUntil) {
-		return limited(names[0], *a.pausedUntil)
+		return rateLimited(names[0], *a.pausedUntil)
 	}
 	return err
 }
 
-// limited refuses until then.
-func limited(name string, again time.Time) error {
+// rateLimited refuses until then.
+func rateLimited(name string, again time.Time) error {
 	return errLimited.With(fault.Fields{"domain": name, "retry_at": again.UTC().Format(time.RFC3339)})
 }

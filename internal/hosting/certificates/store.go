@@ -23,8 +23,8 @@ var table = site.Table[row]{
 }
 
 // collection describes how panels follow the certificates of services, but for On.
-func (s *Service) collection() site.Collection[row, panel.Certificates, onPanel] {
-	return site.Collection[row, panel.Certificates, onPanel]{
+func (s *Service) collection() site.Collection[row, panel.Certificates, installed] {
+	return site.Collection[row, panel.Certificates, installed]{
 		Base: s.Base, Table: table, Capability: panel.CapCertificates,
 		Job: func(t site.Target) river.JobArgs { return applyArgs{t} },
 	}
@@ -83,13 +83,13 @@ func (s *Service) setWanted(ctx context.Context, tx *db.Tx, r row) error {
 	})
 }
 
-// take keeps all others off a row until then; false when another is at it, or it is gone.
+// take reserves a row for one job until a time; false when another job has it, or it is gone.
 func take(ctx context.Context, tx *db.Tx, id int64, until time.Time) (bool, error) {
 	n, err := tx.Exec(ctx, `UPDATE certificates SET busy_until = $1 WHERE id = $2 AND busy_until <= $3`, until, id, tx.Now)
 	return n == 1, err
 }
 
-// release lets others at the row, which is due then.
+// release ends the reservation of a row, which is due again at a time.
 func release(ctx context.Context, tx *db.Tx, id int64, due time.Time) error {
 	_, err := tx.Exec(ctx, `UPDATE certificates SET busy_until = 0, queued_until = 0, due_at = $1 WHERE id = $2`, due, id)
 	return err

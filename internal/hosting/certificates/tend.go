@@ -16,15 +16,15 @@ import (
 	"stead.dev/stead/internal/port/panel"
 )
 
-// How long a job may be at a row, how long others are kept off it should it die, and when a due row is looked at again
-// should its job be lost.
+// How long a job may work on a row, how long the row stays reserved when the job dies, and when a due row is listed again
+// when its job is lost.
 const (
 	tendTimeout = 4 * time.Minute
 	busyFor     = 5 * time.Minute
 	dueAgain    = 10 * time.Minute
 )
 
-// unneededPause is how often it is looked whether a certificate is needed that is due and is not.
+// unneededPause is how often a certificate that is due but not needed is checked again.
 const unneededPause = time.Hour
 
 // Tend does what is due for a certificate: orders, renews, asks when to renew, warns. A job calls it.
@@ -62,10 +62,10 @@ func (s *Service) Tend(ctx context.Context, accountID, serviceID, id int64) erro
 	return errors.Join(tendErr, err)
 }
 
-// due is when to look at a row again that was before and is now.
+// due is when to work on a row again; before is the row as it was, and r as it is now.
 func (s *Service) due(now time.Time, on site.Site, before, r row) time.Time {
 	switch {
-	case r.dueAt.After(now), !r.dueAt.Equal(before.dueAt): // somebody said when
+	case r.dueAt.After(now), !r.dueAt.Equal(before.dueAt): // the time was set meanwhile
 		return r.dueAt
 	case !on.Online():
 		return now.Add(time.Hour)
@@ -85,7 +85,7 @@ func (s *Service) due(now time.Time, on site.Site, before, r row) time.Time {
 			next = at
 		}
 	}
-	for _, days := range soon {
+	for _, days := range warningDays {
 		if at := r.expiresAt; at != nil {
 			warn := at.Add(-time.Duration(days) * day)
 			if warn.After(now) && warn.Before(next) {
@@ -139,7 +139,7 @@ func (s *Service) needed(ctx context.Context, r row) (bool, error) {
 		return false, err
 	}
 	now := s.Clock.Now()
-	renewed := now.Add(2 * ahead)
+	renewed := now.Add(2 * successorLead)
 	for i := range all {
 		if all[i].ID == r.ID {
 			all[i].expiresAt = &renewed
@@ -165,7 +165,7 @@ const (
 // askWhen asks the authority when the certificate should be renewed. Without an answer the time that was set stays.
 func (s *Service) askWhen(ctx context.Context, r *row) error {
 	now := s.Clock.Now()
-	if !s.Authority.on() || !r.there() || (r.askAt != nil && now.Before(*r.askAt)) {
+	if !s.Authority.on() || !r.isIssued() || (r.askAt != nil && now.Before(*r.askAt)) {
 		return nil
 	}
 	renew, ask := *r.renewAt, now.Add(askSeldom)
@@ -181,7 +181,7 @@ func (s *Service) askWhen(ctx context.Context, r *row) error {
 	case err != nil:
 		s.Log.Debug("certificates: the authority does not say when to renew", "certificate", r.ID, "error", err)
 	default:
-		ask = now.Add(askEvery + upTo(askEvery/10))
+		ask = now.Add(askEvery + jitter(askEvery/10))
 		window := info.SuggestedWindow
 		if renew.Before(window.Start) || renew.After(window.End) {
 			renew = info.SelectedTime
@@ -204,7 +204,7 @@ func (s *Service) askWhen(ctx context.Context, r *row) error {
 func (s *Service) order(ctx context.Context, on site.Site, r row) error {
 	var err error
 	if r.phase == wanted {
-		err = s.within(ctx, r)
+		err = s.checkLimits(ctx, r)
 	}
 	if err == nil {
 		err = s.attempt(ctx, on, r)
@@ -221,16 +221,16 @@ func (s *Service) order(ctx context.Context, on site.Site, r row) error {
 	return s.DB.InTx(context.WithoutCancel(ctx), func(ctx context.Context, tx *db.Tx) error { return s.fail(ctx, tx, on, r.ID, f) })
 }
 
-// within is the failure of an order that would go beyond the limits.
-func (s *Service) within(ctx context.Context, r row) error {
-	err := s.bounded(ctx, s.DB, r.names)
+// checkLimits is the failure of an order that would go beyond the limits.
+func (s *Service) checkLimits(ctx context.Context, r row) error {
+	err := s.checkRates(ctx, s.DB, r.names)
 	if err == nil || !errors.Is(err, errLimited) {
 		return err
 	}
 	return &failure{key: errLimited.Key, again: defaultRetry, cause: err}
 }
 
-// fail notes that an order failed, puts it off, and tells.
+// fail writes that an order failed and when to try again, and emits ssl.failed.
 func (s *Service) fail(ctx context.Context, tx *db.Tx, on site.Site, id int64, f *failure) error {
 	if _, err := s.Services.LockSite(ctx, tx, on.AccountID, on.ServiceID); err != nil {
 		return err
@@ -255,11 +255,11 @@ func (s *Service) fail(ctx context.Context, tx *db.Tx, on site.Site, id int64, f
 	wait := pause(r.failures)
 	switch {
 	case waiting:
-		wait = unready(tx.Now.Sub(r.createdAt))
+		wait = unreadyPause(tx.Now.Sub(r.createdAt))
 	case f.goesOn:
 		wait = youngPause << min(r.failures, 4)
 	}
-	wait = max(wait, f.again+upTo(max(f.again/10, time.Second)))
+	wait = max(wait, f.again+jitter(max(f.again/10, time.Second)))
 	if err := setFailure(ctx, tx, r, tx.Now.Add(wait)); err != nil {
 		return err
 	}
@@ -278,7 +278,7 @@ func (s *Service) fail(ctx context.Context, tx *db.Tx, on site.Site, id int64, f
 			return err
 		}
 	}
-	// What goes on failing is told ever more seldom: the first time, the second, the fourth, the eighth.
+	// Repeated failures are reported ever more rarely: the first, the second, the fourth, the eighth.
 	if waiting || r.failures&(r.failures-1) != 0 {
 		return nil
 	}
@@ -293,7 +293,7 @@ func (s *Service) warn(ctx context.Context, id int64) error {
 			return err
 		}
 		reached := 0
-		for _, days := range soon {
+		for _, days := range warningDays {
 			if r.expiresAt.Sub(tx.Now) <= time.Duration(days)*day {
 				reached = days
 			}

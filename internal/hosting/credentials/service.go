@@ -14,7 +14,7 @@ import (
 type Config struct {
 	DB  *db.DB
 	Box *secret.Box
-	Log *slog.Logger // tells who was shown what; never a password
+	Log *slog.Logger // audits which credentials were shown and replaced; never a password
 }
 
 // Replaced is called in the transaction in which a subject gets another password. It has the panel follow,

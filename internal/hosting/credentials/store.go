@@ -43,7 +43,7 @@ func insert(ctx context.Context, tx *db.Tx, c Credential) (id int64, made bool, 
 	return id, err == nil, err
 }
 
-// sealed is a password as it is kept.
+// sealed is a password as it is stored: encrypted.
 type sealed struct {
 	id      int64
 	version string

@@ -10,8 +10,8 @@ import (
 	"stead.dev/stead/internal/port/panel"
 )
 
-// kept is a job in a backup.
-type kept struct {
+// savedJob is a job in a backup.
+type savedJob struct {
 	Expression     string            `json:"expression"`
 	Timezone       string            `json:"timezone"`
 	Command        string            `json:"command"`
@@ -23,14 +23,14 @@ type kept struct {
 // Export answers the jobs of a service for its backup; nil when it has none.
 func (s *Service) Export(ctx context.Context, q db.Querier, _, serviceID int64) (json.RawMessage, error) {
 	return s.collection().Export(ctx, q, serviceID, func(r row) any {
-		return kept{r.expression, r.timezone, r.command, r.enabled, r.overlap, r.timeoutSeconds}
+		return savedJob{r.expression, r.timezone, r.command, r.enabled, r.overlap, r.timeoutSeconds}
 	})
 }
 
 // Import makes the jobs of a service as a backup has them. A job that is there as it was stays, with
 // its id; others go.
 func (s *Service) Import(ctx context.Context, tx *db.Tx, accountID, serviceID int64, document json.RawMessage, _ []string) error {
-	var wanted []kept
+	var wanted []savedJob
 	c := s.collection()
 	return c.Import(ctx, tx, accountID, serviceID, document, &wanted, func(on site.Site, rows []row) error {
 		missing := make([]wish, len(wanted))

@@ -92,7 +92,7 @@ func (s *Service) Operations() []api.Route {
 	return []api.Route{
 		site.Read(api.Operation[site.ListIn, page.List[jobWire]]{
 			ID: "cron.list", Path: base, Summary: "List the cron jobs of a service with their last and next runs",
-			Handle: site.Listed(s.list, wire),
+			Handle: site.HandleList(s.list, wire),
 		}),
 		site.Create(api.Operation[createIn, jobWire]{
 			ID: "cron.create", Path: base, Summary: "Add a cron job to a service",
@@ -106,7 +106,7 @@ func (s *Service) Operations() []api.Route {
 					expression: b.Expression, timezone: b.Timezone, command: b.Command, enabled: b.Enabled == nil || *b.Enabled,
 					overlap: b.Overlap, timeoutSeconds: b.TimeoutSeconds,
 				})
-				return site.Answered(wire, d, err)
+				return site.Reply(wire, d, err)
 			},
 		}),
 		site.Update(api.Operation[updateIn, jobWire]{
@@ -119,7 +119,7 @@ func (s *Service) Operations() []api.Route {
 					expression: b.Expression, timezone: b.Timezone, command: b.Command, enabled: b.Enabled, overlap: b.Overlap,
 					timeoutSeconds: b.TimeoutSeconds,
 				})
-				return site.Answered(wire, d, err)
+				return site.Reply(wire, d, err)
 			},
 		}),
 		site.Delete(api.Operation[jobIn, api.Empty]{

@@ -11,8 +11,8 @@ import (
 	"stead.dev/stead/internal/port/panel"
 )
 
-// kept is a database in a backup; what is in it the panel keeps.
-type kept struct {
+// savedDatabase is a database in a backup; what is in it the panel keeps.
+type savedDatabase struct {
 	Name    string               `json:"name"`
 	Engine  panel.DatabaseEngine `json:"engine"`
 	Charset string               `json:"charset"`
@@ -20,13 +20,13 @@ type kept struct {
 
 // Export answers which databases a service has, for its backup; nil when it has none.
 func (s *Service) Export(ctx context.Context, q db.Querier, _, serviceID int64) (json.RawMessage, error) {
-	return s.collection().Export(ctx, q, serviceID, func(r row) any { return kept{r.name, r.engine, r.charset} })
+	return s.collection().Export(ctx, q, serviceID, func(r row) any { return savedDatabase{r.name, r.engine, r.charset} })
 }
 
 // Import makes the databases again that a backup has and the service has no more, each with a new
 // password. Those that came since stay.
 func (s *Service) Import(ctx context.Context, tx *db.Tx, accountID, serviceID int64, document json.RawMessage, items []string) error {
-	var wanted []kept
+	var wanted []savedDatabase
 	return s.collection().Import(ctx, tx, accountID, serviceID, document, &wanted, func(on site.Site, rows []row) error {
 		for _, k := range wanted {
 			if len(items) > 0 && !slices.Contains(items, k.Name) {

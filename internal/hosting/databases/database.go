@@ -35,8 +35,8 @@ type row struct {
 // PanelName implements site.Row.
 func (r row) PanelName() string { return r.name }
 
-// shown is the state in which a database of a service is.
-func (r row) shown(on site.Site) Status {
+// visibleStatus is the state in which a database of a service is.
+func (r row) visibleStatus(on site.Site) Status {
 	switch {
 	case r.Status == site.Removing:
 		return Removing

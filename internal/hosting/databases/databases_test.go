@@ -137,7 +137,7 @@ func TestADatabaseIsCreatedShownAndDeleted(t *testing.T) {
 		}
 		// Another password is told to the panel, once.
 		w.secrets.Renew(id)
-		w.Tx(func(ctx context.Context, tx *db.Tx) error { return w.Replaced(ctx, tx, owner, 10, id) })
+		w.Tx(func(ctx context.Context, tx *db.Tx) error { return w.PasswordReplaced(ctx, tx, owner, 10, id) })
 		if s := w.shows(10)["s10_shop"].Status; s != Active {
 			t.Errorf("while the password changes: %s", s)
 		}
@@ -209,7 +209,7 @@ func TestRequestsThatAreRefused(t *testing.T) {
 		if keys["201"] != 2 || keys["422limit_reached"] != 4 {
 			t.Errorf("%v", keys)
 		}
-		err := w.DB.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error { return w.Replaced(ctx, tx, stranger, 10, id) })
+		err := w.DB.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error { return w.PasswordReplaced(ctx, tx, stranger, 10, id) })
 		if !errors.Is(err, fault.NotFound) {
 			t.Errorf("a stranger's new password: %v", err)
 		}

@@ -39,7 +39,7 @@ type userWire struct {
 func wire(d described) databaseWire {
 	w := databaseWire{
 		ID: d.ID, Name: d.name, Engine: d.engine, Charset: d.charset, Users: []userWire{}, RemoteHosts: []string{},
-		Status: d.shown(d.on), FailureKey: d.FailureKey, CreatedAt: d.createdAt,
+		Status: d.visibleStatus(d.on), FailureKey: d.FailureKey, CreatedAt: d.createdAt,
 	}
 	if d.mostMB > 0 {
 		w.MaxSizeMB = &d.mostMB
@@ -90,7 +90,7 @@ func (s *Service) Operations() []api.Route {
 		site.Read(api.Operation[site.ListIn, page.List[databaseWire]]{
 			ID: "databases.list", Path: base, Summary: "List the databases of a service with their sizes and users",
 			Description: "Passwords have no representation here: their owner sees one once in the panel.",
-			Handle:      site.Listed(s.list, wire),
+			Handle:      site.HandleList(s.list, wire),
 		}),
 		site.Create(api.Operation[createIn, databaseWire]{
 			ID: "databases.create", Path: base, Summary: "Create a database and its user",
@@ -99,7 +99,7 @@ func (s *Service) Operations() []api.Route {
 			Errors: []*fault.Def{fault.LimitReached, fault.AlreadyExists, fault.JobRunning},
 			Handle: func(ctx context.Context, p auth.Principal, in *createIn) (*databaseWire, error) {
 				d, err := s.create(ctx, p.AccountID, in.Service, wish{name: in.Body.Name, engine: in.Body.Engine, charset: in.Body.Charset})
-				return site.Answered(wire, d, err)
+				return site.Reply(wire, d, err)
 			},
 		}),
 		site.Delete(api.Operation[databaseIn, api.Empty]{

@@ -91,10 +91,10 @@ func (s *Service) add(ctx context.Context, tx *db.Tx, on site.Site, r row) (id i
 	return id, s.Secrets.Put(ctx, tx, on.AccountID, on.ServiceID, SecretKind, id, r.name)
 }
 
-// Replaced has the panel take the new password of a database. It is called in the transaction in which
+// PasswordReplaced has the panel take the new password of a database. It is called in the transaction in which
 // the password changes, and refuses when the service takes no changes.
-func (s *Service) Replaced(ctx context.Context, tx *db.Tx, accountID, serviceID, id int64) error {
-	return s.collection().Renewed(ctx, tx, accountID, serviceID, id, fault.JobRunning)
+func (s *Service) PasswordReplaced(ctx context.Context, tx *db.Tx, accountID, serviceID, id int64) error {
+	return s.collection().Renew(ctx, tx, accountID, serviceID, id, fault.JobRunning)
 }
 
 // described is a database, and what the panel tells of it.

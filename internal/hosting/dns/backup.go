@@ -9,8 +9,8 @@ import (
 	"stead.dev/stead/internal/platform/fault"
 )
 
-// kept is one of a customer's records in a backup.
-type kept struct {
+// savedRecord is one of a customer's records in a backup.
+type savedRecord struct {
 	Name     string  `json:"name"` // relative to the zone
 	Type     Type    `json:"type"`
 	Value    string  `json:"value"`
@@ -23,22 +23,22 @@ type kept struct {
 	Disabled bool    `json:"disabled,omitempty"`
 }
 
-// keptZone is what a backup has of a service's zone: what customers wrote. The platform's
+// savedZone is what a backup has of a service's zone: what customers wrote. The platform's
 // own records follow the platform.
-type keptZone struct {
-	Zone    string `json:"zone"`
-	Records []kept `json:"records"`
+type savedZone struct {
+	Zone    string        `json:"zone"`
+	Records []savedRecord `json:"records"`
 }
 
-func (k kept) fields() fields {
+func (k savedRecord) fields() fields {
 	return fields{
 		name: k.Name, kind: k.Type, value: k.Value, ttl: k.TTL, priority: k.Priority, weight: k.Weight, port: k.Port, flags: k.Flags,
 		tag: k.Tag, disabled: k.Disabled,
 	}
 }
 
-func keep(f fields) kept {
-	return kept{f.name, f.kind, f.value, f.ttl, f.priority, f.weight, f.port, f.flags, f.tag, f.disabled}
+func savedFrom(f fields) savedRecord {
+	return savedRecord{f.name, f.kind, f.value, f.ttl, f.priority, f.weight, f.port, f.flags, f.tag, f.disabled}
 }
 
 func (r record) customers() bool { return !r.system && r.owner == "" }
@@ -58,10 +58,10 @@ func (s *Service) Export(ctx context.Context, q db.Querier, accountID, serviceID
 	if err != nil {
 		return nil, err
 	}
-	document := keptZone{Zone: z.name, Records: []kept{}}
+	document := savedZone{Zone: z.name, Records: []savedRecord{}}
 	for _, r := range all {
 		if r.customers() {
-			document.Records = append(document.Records, keep(r.fields))
+			document.Records = append(document.Records, savedFrom(r.fields))
 		}
 	}
 	return json.Marshal(document)
@@ -71,7 +71,7 @@ func (s *Service) Export(ctx context.Context, q db.Querier, accountID, serviceID
 // record of the platform that is in the way of one of them gives way, as it did when the
 // customer deleted it for that. The zone before is kept as a snapshot.
 func (s *Service) Import(ctx context.Context, tx *db.Tx, accountID, serviceID int64, document json.RawMessage, _ []string) error {
-	var wanted keptZone
+	var wanted savedZone
 	if err := json.Unmarshal(document, &wanted); err != nil {
 		return fmt.Errorf("dns: document of a backup: %w", err)
 	}

@@ -2,9 +2,8 @@ package dns
 
 import "strings"
 
-// conflict says why r cannot be among the other records of the zone, or nil. Records
-// that are disabled are in nobody's way, but are not added twice. Records of sets give way
-// to what customers want (yields). Records with the id of r are r itself as it was.
+// conflict explains why r cannot join the other records of the zone; nil when it can. A disabled record excludes only its
+// own duplicate. Records of sets give way to the customer's (yields). A record with the id of r is r before its change.
 func conflict(zone string, all []record, r record) *clash {
 	if r.kind == CNAME && r.name == apex {
 		return &clash{reason: "cname_apex"}
@@ -30,7 +29,7 @@ func conflict(zone string, all []record, r record) *clash {
 	return nil
 }
 
-// between says why two records that are served exclude each other.
+// conflictBetween explains why two records cannot be served together; empty when they can.
 func between(zone string, a, b fields) string {
 	if a.name == b.name {
 		switch {

@@ -100,7 +100,7 @@ func (s *Service) resolved(ctx context.Context, tx *db.Tx, a alias, found []stri
 	}
 	changed, err := setResolved(ctx, tx, a, found, tx.Now.Add(aliasInterval))
 	if err == nil && changed {
-		_, err = s.grow(ctx, tx, z)
+		_, err = s.bumpSerial(ctx, tx, z)
 	}
 	return err
 }

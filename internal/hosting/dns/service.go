@@ -18,7 +18,7 @@ import (
 	"stead.dev/stead/internal/platform/page"
 )
 
-// live tells whether the service has a zone.
+// hasZone tells whether the service has a zone.
 func live(on site.Site) bool {
 	switch on.Status {
 	case "active", "past_due", "suspended":
@@ -121,7 +121,7 @@ func (s *Service) ensureNamed(ctx context.Context, tx *db.Tx, on site.Site, name
 		return z, err
 	}
 	if z.id != 0 && z.serviceID != on.ServiceID {
-		// A name is one service's; who had it before has left the zone behind.
+		// A name belongs to one service. The service that had it before has left its zone.
 		if err := s.end(ctx, tx, namedOfTheOne, z.serviceID, z.name); err != nil {
 			return z, err
 		}
@@ -171,7 +171,7 @@ func (s *Service) settleZone(ctx context.Context, tx *db.Tx, z, wanted zone) (zo
 	if err := setSettled(ctx, tx, wanted); err != nil {
 		return z, err
 	}
-	if _, err := s.place(ctx, tx, wanted, false); err != nil {
+	if _, err := s.placeSets(ctx, tx, wanted, false); err != nil {
 		return z, err
 	}
 	if fresh {
@@ -179,11 +179,11 @@ func (s *Service) settleZone(ctx context.Context, tx *db.Tx, z, wanted zone) (zo
 			return z, err
 		}
 	}
-	return s.grow(ctx, tx, wanted)
+	return s.bumpSerial(ctx, tx, wanted)
 }
 
-// grow gives a zone that has changed its next serial and tells the name servers.
-func (s *Service) grow(ctx context.Context, tx *db.Tx, z zone) (zone, error) {
+// bumpSerial gives a zone that has changed its next serial, and signals the name servers.
+func (s *Service) bumpSerial(ctx context.Context, tx *db.Tx, z zone) (zone, error) {
 	z.serial = nextSerial(z.serial, tx.Now)
 	if err := setSerial(ctx, tx, z); err != nil {
 		return z, err
@@ -242,13 +242,13 @@ func (s *Service) changeIn(ctx context.Context, tx *db.Tx, accountID, serviceID 
 	if err := insertSnapshot(ctx, tx, z, cause, all); err != nil {
 		return err
 	}
-	if _, err := s.place(ctx, tx, z, false); err != nil {
+	if _, err := s.placeSets(ctx, tx, z, false); err != nil {
 		return err
 	}
 	if err := s.resolveSoon(ctx, tx, z); err != nil {
 		return err
 	}
-	_, err = s.grow(ctx, tx, z)
+	_, err = s.bumpSerial(ctx, tx, z)
 	return err
 }
 
@@ -385,7 +385,7 @@ func (s *Service) remove(ctx context.Context, accountID, serviceID, id int64) er
 	})
 }
 
-// Follow hears what happens to services and their domains, and lets zones follow.
+// Follow handles the events of services and their domains: the zones follow.
 func (s *Service) Follow(ctx context.Context, tx *db.Tx, e outbox.Stored) error {
 	switch e.Type {
 	case "service.terminated", "service.provision_failed":

@@ -357,15 +357,15 @@ func TestManyAliasesAreOneJob(t *testing.T) {
 			t.Errorf("%d jobs without an ALIAS", n)
 		}
 		names := 0
-		add := func(prefix string) (records []kept) {
+		add := func(prefix string) (records []savedRecord) {
 			for range 20 {
 				names++
-				records = append(records, kept{Name: fmt.Sprintf("%s%d", prefix, names), Type: ALIAS, Value: fmt.Sprintf("%d.other.test", names), TTL: 300})
+				records = append(records, savedRecord{Name: fmt.Sprintf("%s%d", prefix, names), Type: ALIAS, Value: fmt.Sprintf("%d.other.test", names), TTL: 300})
 			}
 			return records
 		}
 		for range 2 {
-			document, err := json.Marshal(keptZone{Zone: zoneName, Records: add("shop")})
+			document, err := json.Marshal(savedZone{Zone: zoneName, Records: add("shop")})
 			if err != nil {
 				t.Fatal(err)
 			}

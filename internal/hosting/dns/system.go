@@ -57,14 +57,14 @@ func (s *Service) SetSystem(ctx context.Context, tx *db.Tx, accountID, serviceID
 		if z, err = lockZone(ctx, tx, z.id); err != nil {
 			return err
 		}
-		if _, err := s.place(ctx, tx, z, true); err != nil {
+		if _, err := s.placeSets(ctx, tx, z, true); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// Placed tells which records of the owner's set are in a zone now, in the order of the set.
+// Placed returns for each record of the owner's set are in a zone now, in the order of the set.
 func (s *Service) Placed(ctx context.Context, q db.Querier, serviceID int64, owner string) ([]bool, error) {
 	wanted, err := setsOf(ctx, q, serviceID)
 	if err != nil {
@@ -137,10 +137,9 @@ func closest(zones []zone, name string) (found zone, ok bool) {
 	return found, ok
 }
 
-// place makes the records of sets in a zone what they should be beside the others. The zone is locked. snapshot
-// says that nobody has kept the zone as it is yet, and that a change is to be served. It answers whether anything
-// changed.
-func (s *Service) place(ctx context.Context, tx *db.Tx, z zone, snapshot bool) (bool, error) {
+// placeSets writes the records of sets into a zone where no record of the customer stands in for them. The zone is locked.
+// With snapshot it stores the zone before its first change and bumps the serial. It returns whether anything changed.
+func (s *Service) placeSets(ctx context.Context, tx *db.Tx, z zone, snapshot bool) (bool, error) {
 	sets, err := setsOf(ctx, tx, z.serviceID)
 	if err != nil {
 		return false, err
@@ -173,7 +172,7 @@ func (s *Service) place(ctx context.Context, tx *db.Tx, z zone, snapshot bool) (
 		}
 	}
 	if snapshot {
-		_, err = s.grow(ctx, tx, z)
+		_, err = s.bumpSerial(ctx, tx, z)
 	}
 	return true, err
 }

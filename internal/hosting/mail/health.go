@@ -20,8 +20,8 @@ type Resolver interface {
 	LookupAddr(ctx context.Context, address string) ([]string, error)
 }
 
-// found is what the DNS said; a member is nil when it did not answer.
-type found struct {
+// dnsAnswers is what the DNS said; a member is nil when it did not answer.
+type dnsAnswers struct {
 	MX    []string `json:"mx"`
 	SPF   []string `json:"spf"`
 	DKIM  []string `json:"dkim"`
@@ -46,7 +46,7 @@ type Zones interface {
 
 const dkimLabel = "._domainkey."
 
-// spf is the record that says who sends for a domain: its mail server, by its name and addresses.
+// spf is the record that names the senders of a domain: its mail server, by name and addresses.
 func spf(server panel.MailServer) string {
 	words := []string{"v=spf1", "mx"}
 	if server.IPv4 != "" {
@@ -128,7 +128,7 @@ func keyOf(record string) string {
 	return ""
 }
 
-// How the DNS is looked at: a young domain is watched, because its owner is just changing it.
+// How the DNS is checked. A young domain is checked often, because its owner is setting it up.
 const (
 	healthBatch    = 100
 	healthAtOnce   = 100              // they only wait
@@ -156,8 +156,8 @@ func (s *Service) CheckDNS(ctx context.Context) error {
 				return err
 			}
 		}
-		all := make([]found, len(due))
-		atonce.Each(len(due), healthAtOnce, func(i int) { all[i] = s.look(ctx, due[i], servers[i]) })
+		all := make([]dnsAnswers, len(due))
+		atonce.Each(len(due), healthAtOnce, func(i int) { all[i] = s.lookUp(ctx, due[i], servers[i]) })
 		if ctx.Err() != nil {
 			return ctx.Err() // what was not looked at is still due
 		}
@@ -180,11 +180,11 @@ func (s *Service) CheckDNS(ctx context.Context) error {
 	return ctx.Err() // the next turn goes on
 }
 
-// look asks the DNS about a domain.
-func (s *Service) look(ctx context.Context, d mailDomain, server panel.MailServer) found {
+// lookUp asks the DNS about a domain.
+func (s *Service) lookUp(ctx context.Context, d mailDomain, server panel.MailServer) dnsAnswers {
 	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
 	defer cancel()
-	var f found
+	var f dnsAnswers
 	mx, err := s.Resolver.LookupMX(ctx, d.name+".")
 	for _, r := range mx {
 		f.MX = append(f.MX, hostOf(r.Host))
@@ -215,7 +215,7 @@ func (s *Service) look(ctx context.Context, d mailDomain, server panel.MailServe
 
 func hostOf(name string) string { return strings.ToLower(strings.TrimSuffix(name, ".")) }
 
-// answered is what was found, bounded; nil when the DNS did not answer, and not nil when it has nothing.
+// answered bounds what was found. It is nil when the DNS did not answer, and empty when the DNS has nothing.
 func answered(all []string, err error) []string {
 	var dnsErr *net.DNSError
 	if err != nil && (!errors.As(err, &dnsErr) || !dnsErr.IsNotFound) {

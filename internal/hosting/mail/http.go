@@ -90,7 +90,7 @@ func pointer(t time.Time) *time.Time {
 	return &t
 }
 
-func (v shown) wire(b box) mailboxWire {
+func (v mailContext) wire(b box) mailboxWire {
 	m := b.what
 	const mebibyte = 1 << 20
 	w := mailboxWire{
@@ -102,7 +102,7 @@ func (v shown) wire(b box) mailboxWire {
 		},
 		Protocols: protocolsWire(m.Protocols), SendLimitPerHour: m.SendLimitPerHour, LastLoginAt: pointer(m.LastLoginAt), CreatedAt: b.createdAt,
 	}
-	w.Status, w.StatusReason = b.seen(v.on, v.domains)
+	w.Status, w.StatusReason = b.visibleStatus(v.on, v.domains)
 	for _, d := range v.domains {
 		if d.Name == b.domain() {
 			w.DomainID = &d.ID
@@ -251,7 +251,7 @@ func (s *Service) Operations() []api.Route {
 	}
 }
 
-func answer(b box, v shown, err error) (*mailboxWire, error) {
+func answer(b box, v mailContext, err error) (*mailboxWire, error) {
 	if err != nil {
 		return nil, err
 	}

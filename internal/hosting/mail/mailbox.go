@@ -19,9 +19,9 @@ import (
 // box is a row of the table mail_boxes.
 type box struct {
 	site.Item
-	// what is what should be; what it reports is what the panel last counted.
+	// mailbox is what should be. Its counters are what the panel last reported.
 	what          panel.Mailbox
-	toldSuspended bool // the event of it was the last of its kind
+	toldSuspended bool // mailbox.suspended was emitted since it was last active
 	measuredAt    *time.Time
 	full          bool
 	createdAt     time.Time
@@ -57,8 +57,8 @@ const (
 	reasonDomain  = "domain_removed"
 )
 
-// seen is the status of a mailbox, and the reason where it has one.
-func (b box) seen(on site.Site, domains []Domain) (Status, *string) {
+// visibleStatus is the status of a mailbox, and the reason where it has one.
+func (b box) visibleStatus(on site.Site, domains []Domain) (Status, *string) {
 	reason := func(s Status, why string) (Status, *string) { return s, &why }
 	switch {
 	case b.Status == site.Removing:
@@ -197,17 +197,17 @@ func checkMembers(m panel.Mailbox, owns func(domain string) bool) error {
 		return fault.Invalid("autoresponder", "mail_reply_empty")
 	case !a.StartsAt.IsZero() && !a.EndsAt.IsZero() && !a.StartsAt.Before(a.EndsAt):
 		return fault.Invalid("autoresponder", "mail_reply_dates")
-	case !written(a.StartsAt) || !written(a.EndsAt):
+	case !isWritable(a.StartsAt) || !isWritable(a.EndsAt):
 		return fault.Invalid("autoresponder", "mail_reply_years")
 	}
 	return nil
 }
 
-// written tells whether a time can be written by RFC 3339 in UTC, in which it is kept and told: the last
+// isWritable tells whether a time can be isWritable by RFC 3339 in UTC, in which it is kept and told: the last
 // hours of the year 9999 elsewhere are none of its years.
-func written(t time.Time) bool { return t.UTC().Year() >= 1 && t.UTC().Year() <= 9999 }
+func isWritable(t time.Time) bool { return t.UTC().Year() >= 1 && t.UTC().Year() <= 9999 }
 
-// newBox is a mailbox with what is usual.
+// newBox returns a mailbox with default settings.
 func newBox(localPart, domain string, domains []Domain) (box, error) {
 	refuse := func() (box, error) {
 		return box{}, errAddress.With(fault.Fields{"field": "local_part", "address": localPart + "@" + domain})
@@ -257,7 +257,7 @@ func (s *Service) hash(password, address string) (string, error) {
 
 func passwordBounds() map[string]any { return map[string]any{"Min": minPassword, "Max": maxPassword} }
 
-// clash says what of b is another mailbox's of the service.
+// clash returns the refusal of b when another mailbox of the service has one of its addresses, or its catch-all.
 func clash(all []box, b box) error {
 	for _, other := range all {
 		if other.ID == b.ID {
@@ -282,8 +282,8 @@ func clash(all []box, b box) error {
 	return nil
 }
 
-// full tells whether a mailbox has reached its quota; one that has, has so until it is well below, so that
-// the event is not told again and again.
+// full tells whether a mailbox has reached its quota. One that has stays full until it is well below, so that the event is
+// not repeated.
 func full(m panel.Mailbox, before bool) bool {
 	quota := m.QuotaMB << 20
 	if before {

@@ -46,17 +46,17 @@ func New(c Config) *Service {
 
 var _ site.Part = (*Service)(nil)
 
-// shown is mailboxes with what is shown beside them.
-type shown struct {
+// mailContext is mailboxes with what is mailContext beside them.
+type mailContext struct {
 	on      site.Site
 	domains []Domain
 	server  panel.MailServer
-	known   bool // of server
+	known   bool // whether server is known
 	mail    map[string]mailDomain
 }
 
-func (s *Service) around(ctx context.Context, q db.Querier, on site.Site) (shown, error) {
-	v := shown{on: on, mail: map[string]mailDomain{}}
+func (s *Service) loadContext(ctx context.Context, q db.Querier, on site.Site) (mailContext, error) {
+	v := mailContext{on: on, mail: map[string]mailDomain{}}
 	var err error
 	if v.domains, err = s.Domains.MailDomains(ctx, q, on.AccountID, on.ServiceID); err != nil {
 		return v, err
@@ -71,26 +71,26 @@ func (s *Service) around(ctx context.Context, q db.Querier, on site.Site) (shown
 	return v, err
 }
 
-func (s *Service) list(ctx context.Context, accountID, serviceID int64, p page.Params) ([]box, int, shown, error) {
+func (s *Service) list(ctx context.Context, accountID, serviceID int64, p page.Params) ([]box, int, mailContext, error) {
 	on, rows, total, err := s.collection().Page(ctx, accountID, serviceID, p)
 	if err != nil {
-		return nil, 0, shown{}, err
+		return nil, 0, mailContext{}, err
 	}
-	v, err := s.around(ctx, s.DB, on)
+	v, err := s.loadContext(ctx, s.DB, on)
 	return rows, total, v, err
 }
 
 // write runs f on the mailboxes of a service that takes changes, and answers the mailbox with that id.
 func (s *Service) write(ctx context.Context, accountID, serviceID int64,
 	f func(ctx context.Context, tx *db.Tx, on site.Site, all []box, domains []Domain) (id int64, err error),
-) (b box, v shown, err error) {
+) (b box, v mailContext, err error) {
 	c := s.collection()
 	err = c.Change(ctx, accountID, serviceID, func(ctx context.Context, tx *db.Tx, on site.Site) error {
 		all, err := c.OfService(ctx, tx, serviceID)
 		if err != nil {
 			return err
 		}
-		if v, err = s.around(ctx, tx, on); err != nil {
+		if v, err = s.loadContext(ctx, tx, on); err != nil {
 			return err
 		}
 		id, err := f(ctx, tx, on, all, v.domains)
@@ -104,17 +104,17 @@ func (s *Service) write(ctx context.Context, accountID, serviceID int64,
 }
 
 // create adds a mailbox to one of the account's services.
-func (s *Service) create(ctx context.Context, accountID, serviceID int64, localPart, domain string, c change) (box, shown, error) {
+func (s *Service) create(ctx context.Context, accountID, serviceID int64, localPart, domain string, c change) (box, mailContext, error) {
 	// The password is hashed before anything is locked: that takes its time. Who may not have the
 	// mailbox should not learn of the password first, but of the service.
 	if _, err := s.Services.Site(ctx, s.DB, accountID, serviceID); err != nil {
-		return box{}, shown{}, err
+		return box{}, mailContext{}, err
 	}
 	hash := ""
 	if c.password != nil {
 		var err error
 		if hash, err = s.hash(*c.password, localPart+"@"+domain); err != nil {
-			return box{}, shown{}, err
+			return box{}, mailContext{}, err
 		}
 	}
 	return s.write(ctx, accountID, serviceID, func(ctx context.Context, tx *db.Tx, on site.Site, all []box, domains []Domain) (int64, error) {
@@ -141,15 +141,15 @@ func (s *Service) create(ctx context.Context, accountID, serviceID int64, localP
 }
 
 // update changes a mailbox of one of the account's services.
-func (s *Service) update(ctx context.Context, accountID, serviceID, id int64, c change) (box, shown, error) {
+func (s *Service) update(ctx context.Context, accountID, serviceID, id int64, c change) (box, mailContext, error) {
 	hash := ""
 	if c.password != nil {
 		b, err := s.collection().Get(ctx, s.DB, accountID, serviceID, id)
 		if err != nil {
-			return b, shown{}, err
+			return b, mailContext{}, err
 		}
 		if hash, err = s.hash(*c.password, b.what.Address); err != nil {
-			return b, shown{}, err
+			return b, mailContext{}, err
 		}
 	}
 	return s.write(ctx, accountID, serviceID, func(ctx context.Context, tx *db.Tx, on site.Site, all []box, domains []Domain) (int64, error) {
@@ -200,10 +200,10 @@ func (s *Service) follow(ctx context.Context, on site.Site) error {
 	if err != nil {
 		return err
 	}
-	return s.settle(ctx, mail, on)
+	return s.updateZones(ctx, mail, on)
 }
 
-// Follow hears of the domains of services, and lets their mailboxes follow.
+// Follow handles the events of domains: the panel compares the mailboxes of the service again.
 func (s *Service) Follow(ctx context.Context, tx *db.Tx, e outbox.Stored) error {
 	return s.collection().Enqueue(ctx, tx, e.AccountID, e.SubjectID)
 }
@@ -214,7 +214,7 @@ func (s *Service) kind(ctx context.Context, on site.Site, mail panel.Mail) (site
 	return site.Kind[box, panel.Mailbox]{
 		Wish: func(_ context.Context, b box) (panel.Mailbox, error) { return b.served(domains), nil },
 		Same: func(have, wish panel.Mailbox) bool {
-			// The panel keeps what it has of a domain that has left, and would refuse it if it were said anew.
+			// The panel keeps the mailboxes of a domain that has left, and refuses to set them again.
 			return panel.SameMailbox(have, wish) || !owned(domains, domainOf(wish.Address))
 		},
 		List: mail.Mailboxes, Set: mail.SetMailbox, Remove: mail.RemoveMailbox,
@@ -222,7 +222,7 @@ func (s *Service) kind(ctx context.Context, on site.Site, mail panel.Mail) (site
 	}, err
 }
 
-// observed writes what the mail server counted, and tells when a mailbox was suspended.
+// observed writes what the mail server counted, and emits mailbox.suspended.
 func (s *Service) observed(ctx context.Context, tx *db.Tx, b box, now panel.Mailbox) error {
 	if b.toldSuspended != b.what.Suspended {
 		changed, err := setToldSuspended(ctx, tx, b)
@@ -238,7 +238,7 @@ func (s *Service) observed(ctx context.Context, tx *db.Tx, b box, now panel.Mail
 	return s.noteUse(ctx, tx, b, now)
 }
 
-// noteUse writes what the mail server counted, and tells when a mailbox has become full.
+// noteUse writes what the mail server counted, and emits mailbox.quota_reached when a mailbox becomes full.
 func (s *Service) noteUse(ctx context.Context, tx *db.Tx, b box, m panel.Mailbox) error {
 	m.QuotaMB = b.what.QuotaMB
 	isFull := full(m, b.full)
@@ -266,8 +266,8 @@ func (s *Service) emit(ctx context.Context, tx *db.Tx, eventType string, b box) 
 	})
 }
 
-// settle keeps what the panel tells of a service's mail, and puts it into the zones.
-func (s *Service) settle(ctx context.Context, mail panel.Mail, on site.Site) error {
+// updateZones keeps what the panel tells of a service's mail, and puts it into the zones.
+func (s *Service) updateZones(ctx context.Context, mail panel.Mail, on site.Site) error {
 	domains, err := mail.MailDomains(ctx, on.Ref)
 	if err != nil {
 		return err

@@ -163,7 +163,7 @@ type mailDomain struct {
 	id, serviceID       int64
 	name                string
 	selector, publicKey string
-	found               found
+	found               dnsAnswers
 	checkedAt           *time.Time
 	createdAt           time.Time
 }
@@ -221,7 +221,7 @@ func healthDue(ctx context.Context, q db.Querier, now time.Time, limit int) ([]m
 	return db.Collect(ctx, q, scanDomain, `SELECT `+domainColumns+` FROM mail_domains WHERE due_at <= $1 ORDER BY due_at LIMIT $2`, now, limit)
 }
 
-func setFound(ctx context.Context, tx *db.Tx, id int64, f found, next time.Time) error {
+func setFound(ctx context.Context, tx *db.Tx, id int64, f dnsAnswers, next time.Time) error {
 	data, err := json.Marshal(f)
 	if err == nil {
 		_, err = tx.Exec(ctx, `UPDATE mail_domains SET found = $1, checked_at = $2, due_at = $3 WHERE id = $4`, string(data), tx.Now, next, id)

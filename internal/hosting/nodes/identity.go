@@ -23,7 +23,7 @@ func (s *Service) authority(ctx context.Context) (*nodelink.Authority, error) {
 		if err := s.makeAuthority(ctx); err != nil {
 			return nil, err
 		}
-		// Of several processes that made one, one's is kept.
+		// When several processes made one at once, the first one stored wins.
 		if certificate, sealed, ok, err = authority(ctx, s.DB); err != nil {
 			return nil, err
 		}

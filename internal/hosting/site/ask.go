@@ -10,7 +10,8 @@ import (
 // patience is how long a page waits for a panel.
 const patience = 3 * time.Second
 
-// Ask asks the panel what a page shows beside the rows of a service, and returns it by name; nothing when it does not answer soon.
+// Ask asks the panel for what a page shows in addition to the rows of a service, and returns it by name. It returns nothing when
+// the panel does not answer soon.
 func Ask[C, T any](ctx context.Context, panels Panels, on Site, capability panel.Capability,
 	list func(c C, ctx context.Context, ref string) ([]T, error), name func(T) string,
 ) map[string]T {

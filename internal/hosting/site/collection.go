@@ -59,13 +59,13 @@ type Collection[R Row, C, P any] struct {
 
 	// The rest is called in the transaction that writes what became of a row on the panel. Each may be nil.
 
-	// Activated is told that the panel has a row's thing for the first time. The table then has a column activated_at.
+	// Activated is called when the panel has a row's thing for the first time. The table then has a column activated_at.
 	Activated func(ctx context.Context, tx *db.Tx, r R) error
 	// Observed writes what the panel reports of a thing that it has as it should; where the row says so already it writes nothing.
 	Observed func(ctx context.Context, tx *db.Tx, r R, now P) error
-	// Removed is told that the panel no longer has the thing, and that its row has gone.
+	// Removed is called when the panel no longer has the thing, and its row is deleted.
 	Removed func(ctx context.Context, tx *db.Tx, r R) error
-	// Forget removes what is kept of a row elsewhere: the panel no longer has the thing, or the service has ended.
+	// Forget deletes what other tables have of a row: the panel no longer has the thing, or the service has ended.
 	Forget func(ctx context.Context, tx *db.Tx, r R) error
 }
 
@@ -106,9 +106,9 @@ func (c Collection[R, C, P]) Remove(ctx context.Context, accountID, serviceID, i
 	})
 }
 
-// Renewed has the panel take something anew that is not in the row, such as a password. It is called in the transaction in which
+// Renew has the panel take something anew that is not in the row, such as a password. It is called in the transaction in which
 // that changes, and refuses when the service takes no changes, and with going when the thing is on its way out.
-func (c Collection[R, C, P]) Renewed(ctx context.Context, tx *db.Tx, accountID, serviceID, id int64, going *fault.Def) error {
+func (c Collection[R, C, P]) Renew(ctx context.Context, tx *db.Tx, accountID, serviceID, id int64, going *fault.Def) error {
 	on, err := c.Services.LockSite(ctx, tx, accountID, serviceID)
 	if err != nil {
 		return err
@@ -230,7 +230,7 @@ func (c Collection[R, C, P]) note(ctx context.Context, tx *db.Tx, r R, o Outcome
 	case o.Err != nil:
 		return c.failed(ctx, tx, r.AsItem(), c.failureKey(o.Err))
 	case o.Status != Active:
-		changed, err := wrote(ctx, tx, `UPDATE `+c.Name+` SET status = $1, failure_key = NULL WHERE `+c.key()+` = $2 AND revision = $3`,
+		changed, err := changedOne(ctx, tx, `UPDATE `+c.Name+` SET status = $1, failure_key = NULL WHERE `+c.key()+` = $2 AND revision = $3`,
 			Active, o.ID, o.Revision)
 		if err != nil || !changed {
 			return err
@@ -250,7 +250,7 @@ func (c Collection[R, C, P]) activated(ctx context.Context, tx *db.Tx, r R) erro
 	if c.Activated == nil {
 		return nil
 	}
-	first, err := wrote(ctx, tx, `UPDATE `+c.Name+` SET activated_at = $1 WHERE `+c.key()+` = $2 AND activated_at IS NULL`, tx.Now, r.AsItem().ID)
+	first, err := changedOne(ctx, tx, `UPDATE `+c.Name+` SET activated_at = $1 WHERE `+c.key()+` = $2 AND activated_at IS NULL`, tx.Now, r.AsItem().ID)
 	if err != nil || !first {
 		return err
 	}
@@ -262,7 +262,7 @@ func (c Collection[R, C, P]) failed(ctx context.Context, tx *db.Tx, i Item, key 
 	if i.FailureKey != nil && *i.FailureKey == key {
 		return nil
 	}
-	_, err := wrote(ctx, tx, `UPDATE `+c.Name+` SET status = $1, failure_key = $2 WHERE `+c.key()+` = $3 AND revision = $4`,
+	_, err := changedOne(ctx, tx, `UPDATE `+c.Name+` SET status = $1, failure_key = $2 WHERE `+c.key()+` = $3 AND revision = $4`,
 		Failed, key, i.ID, i.Revision)
 	return err
 }
@@ -278,7 +278,7 @@ func (c Collection[R, C, P]) failureKey(err error) string {
 // removed ends the row of a thing that the panel no longer has.
 func (c Collection[R, C, P]) removed(ctx context.Context, tx *db.Tx, r R) error {
 	i := r.AsItem()
-	gone, err := wrote(ctx, tx, `DELETE FROM `+c.Name+` WHERE `+c.key()+` = $1 AND revision = $2 AND status = $3`, i.ID, i.Revision, Removing)
+	gone, err := changedOne(ctx, tx, `DELETE FROM `+c.Name+` WHERE `+c.key()+` = $1 AND revision = $2 AND status = $3`, i.ID, i.Revision, Removing)
 	if err != nil || !gone {
 		return err
 	}

@@ -68,8 +68,8 @@ type Kind[R, P any] struct {
 	// panel does for all that wait together, such as having its web server read the sites anew, it then does once for many.
 	AtOnce int
 
-	// Note writes an outcome into the row, unless its revision is another by now, and emits what is to
-	// be told. Where the row says so already it writes nothing.
+	// Note writes an outcome into the row, unless its revision has changed, and emits the events of the change. An
+	// outcome that the row has already is not written again.
 	Note func(ctx context.Context, tx *db.Tx, r R, o Outcome[P]) error
 }
 
@@ -146,11 +146,11 @@ type pass[R, P any] struct {
 	on       map[string]P    // what of it is wanted, or could not be removed
 	wanted   map[string]bool // by name
 	rows     []R
-	outcomes []Outcome[P] // by row; one without an id says nothing, because the panel could not be brought to it this time
+	outcomes []Outcome[P] // by row; one without an id is not written: the panel failed for now
 	failed   []error      // by row
 }
 
-// follow does what distinguishes the panel from the rows. The outcome at i is of the row at i.
+// follow applies the difference between the rows and the panel. The outcome at i is of the row at i.
 func (k Kind[R, P]) follow(ctx context.Context, d *db.DB) ([]R, []Outcome[P], error) {
 	// The panel before the rows: what another run puts there meanwhile has a row here, and is not
 	// taken for something that nobody wants.

@@ -59,8 +59,8 @@ func Delete[I interface{ ServiceID() int64 }](o api.Operation[I, api.Empty], id 
 	return Write(http.MethodDelete, o)
 }
 
-// Listed makes the function of an operation that lists what a service consists of.
-func Listed[R, W any](list func(ctx context.Context, accountID, serviceID int64, p page.Params) ([]R, int, error), wire func(R) W) func(
+// HandleList makes the function of an operation that lists what a service consists of.
+func HandleList[R, W any](list func(ctx context.Context, accountID, serviceID int64, p page.Params) ([]R, int, error), wire func(R) W) func(
 	ctx context.Context, p auth.Principal, in *ListIn) (*page.List[W], error) {
 	return func(ctx context.Context, p auth.Principal, in *ListIn) (*page.List[W], error) {
 		rows, total, err := list(ctx, p.AccountID, in.Service, in.Params)
@@ -71,8 +71,8 @@ func Listed[R, W any](list func(ctx context.Context, accountID, serviceID int64,
 	}
 }
 
-// Answered is what an operation answers of a row; nil with an error.
-func Answered[R, W any](wire func(R) W, r R, err error) (*W, error) {
+// Reply is what an operation answers about a row; nil with an error.
+func Reply[R, W any](wire func(R) W, r R, err error) (*W, error) {
 	if err != nil {
 		return nil, err
 	}

@@ -130,7 +130,7 @@ func (t Table[R]) Get(ctx context.Context, q db.Querier, accountID, serviceID, i
 	return Found(t.Scan(q.QueryRow(ctx, t.selected()+t.own()+` AND `+t.key()+` = $3`, serviceID, accountID, id)))
 }
 
-// Find reads a row, whose ever it is: for jobs.
+// Find reads a row of any account: for jobs.
 func (t Table[R]) Find(ctx context.Context, q db.Querier, id int64) (R, error) {
 	return Found(t.Scan(q.QueryRow(ctx, t.selected()+` FROM `+t.Name+` WHERE `+t.key()+` = $1`, id)))
 }
@@ -209,8 +209,8 @@ func (c Collection[R, C, P]) set(ctx context.Context, tx *db.Tx, id int64, statu
 	return err
 }
 
-// wrote tells whether a statement found the row as it expects it.
-func wrote(ctx context.Context, tx *db.Tx, query string, args ...any) (bool, error) {
+// changedOne executes a statement and tells whether it changed a row.
+func changedOne(ctx context.Context, tx *db.Tx, query string, args ...any) (bool, error) {
 	n, err := tx.Exec(ctx, query, args...)
 	return n == 1, err
 }

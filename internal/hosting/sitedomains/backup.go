@@ -12,8 +12,8 @@ import (
 	"stead.dev/stead/internal/platform/fault"
 )
 
-// kept is a domain in a backup.
-type kept struct {
+// savedDomain is a domain in a backup.
+type savedDomain struct {
 	Name         string  `json:"name"`
 	Kind         Kind    `json:"kind"`
 	DocumentRoot *string `json:"document_root,omitempty"`
@@ -23,15 +23,14 @@ type kept struct {
 // Export answers the domains of a service for its backup; nil when it has none.
 func (s *Service) Export(ctx context.Context, q db.Querier, _, serviceID int64) (json.RawMessage, error) {
 	return s.collection().Export(ctx, q, serviceID, func(d domain) any {
-		return kept{d.name, d.kind, d.documentRoot, d.redirectTo}
+		return savedDomain{d.name, d.kind, d.documentRoot, d.redirectTo}
 	})
 }
 
-// Import gives a service that came back the domains that it had. A name that somebody else has by now
-// stays theirs, and one that is the operator's by now the operator's: the document was kept by a machine, and is what
-// that machine says. HTTPS is not forced until the service has certificates again.
+// Import gives a service that came back the domains that it had. A name that another service has by now is left to it, and so is
+// one that the operator has reserved: the document comes from a machine and is not trusted. HTTPS is not forced until the service has certificates again.
 func (s *Service) Import(ctx context.Context, tx *db.Tx, accountID, serviceID int64, document json.RawMessage, _ []string) error {
-	var wanted []kept
+	var wanted []savedDomain
 	c := s.collection()
 	return c.Import(ctx, tx, accountID, serviceID, document, &wanted, func(on site.Site, rows []domain) error {
 		for _, k := range wanted {

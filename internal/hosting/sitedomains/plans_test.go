@@ -28,6 +28,6 @@ func usageErr(ctx context.Context, q db.Querier) error {
 	if _, err := lastUsage(ctx, q, 10); err != nil {
 		return err
 	}
-	_, err := limitsTold(ctx, q, 10)
+	_, err := notifiedMarks(ctx, q, 10)
 	return err
 }

@@ -163,8 +163,8 @@ func lastUsage(ctx context.Context, q db.Querier, serviceID int64) (counted map[
 	return counted, err
 }
 
-// limitsTold is of which mark of each limit the owner was told, by the limit's name.
-func limitsTold(ctx context.Context, q db.Querier, serviceID int64) (told map[string]int64, err error) {
+// notifiedMarks is of which mark of each limit the owner was told, by the limit's name.
+func notifiedMarks(ctx context.Context, q db.Querier, serviceID int64) (told map[string]int64, err error) {
 	var data string
 	if err := q.QueryRow(ctx, `SELECT told FROM hosting_usage WHERE service_id = $1`, serviceID).Scan(&data); err != nil {
 		return nil, err
@@ -173,7 +173,7 @@ func limitsTold(ctx context.Context, q db.Querier, serviceID int64) (told map[st
 	return told, err
 }
 
-func setLimitsTold(ctx context.Context, tx *db.Tx, serviceID int64, told map[string]int64) error {
+func setNotifiedMarks(ctx context.Context, tx *db.Tx, serviceID int64, told map[string]int64) error {
 	data, err := json.Marshal(told)
 	if err == nil {
 		_, err = tx.Exec(ctx, `UPDATE hosting_usage SET told = $1 WHERE service_id = $2`, string(data), serviceID)

@@ -55,8 +55,8 @@ func (s *Service) usage(ctx context.Context, accountID, serviceID int64) (map[st
 	return meters, nil
 }
 
-// Measure asks everybody who counts what a service uses, the panel too, by the names
-// of the plan's limits; what nobody counts is left out. What the panel says is kept
+// Measure counts what a service uses, by its rows and by asking the panel, by the names
+// of the plan's limits; what cannot be counted is left out. The panel's counts are stored
 // for Known.
 func (s *Service) Measure(ctx context.Context, accountID, serviceID int64) (map[string]int64, error) {
 	on, err := s.Services.Site(ctx, s.DB, accountID, serviceID)
@@ -113,7 +113,7 @@ var countable = []string{
 }
 
 // panelCounts are the panel's own counts by the names of the plan's limits; false when there is nothing to
-// count or nobody who counts.
+// count, or the panel does not count.
 func (s *Service) panelCounts(ctx context.Context, on site.Site) (map[string]int64, bool, error) {
 	counted, measured, err := s.measure(ctx, on)
 	if err != nil || !measured {

@@ -9,15 +9,15 @@ import (
 	"stead.dev/stead/internal/platform/outbox"
 )
 
-// marks are the percents of a limit at which the owner of a service is told (resources, section 25), rising.
+// marks are the percentages of a limit at which the owner of a service is notified (resources, section 25), rising.
 var marks = []int64{80, 100}
 
-// slack is how many percent below a mark the use must fall before the mark is told of anew: use that wavers
-// about a mark is told of once.
+// slack is how many percent below a mark the use must fall before the owner is notified of that mark again. Use that wavers
+// around a mark is reported once.
 const slack = 5
 
-// crossed is the mark that is to be noted for a use of so many percent, when the owner was told of one before
-// (0: of none), and whether to tell of it now.
+// crossed returns the mark to store for a use of so many percent, and whether to notify the owner of it now. told is the mark of
+// the last notification, 0 for none.
 func crossed(told, percent int64) (mark int64, tell bool) {
 	for _, m := range marks {
 		switch {
@@ -30,8 +30,8 @@ func crossed(told, percent int64) (mark int64, tell bool) {
 	return mark, mark > told
 }
 
-// watched are the limits of which owners are told: those that fill up unseen. What is made by a request says
-// by itself that its limit is reached.
+// watched are the limits that owners are notified of: those that fill up unnoticed. A request that reaches another limit is
+// refused at once.
 var watched = []string{"disk_mb", "inodes", "bandwidth_gb"}
 
 // limitWire is a limit in the data of service.limit_reached.
@@ -44,7 +44,7 @@ type limitWire struct {
 	Maximum   int64  `json:"maximum"`
 }
 
-// Watch asks the panel what a service uses, and tells its owner of each limit that it comes near or reaches.
+// Watch asks the panel what a service uses, and notifies its owner of each limit that it comes near or reaches.
 func (s *Service) Watch(ctx context.Context, accountID, serviceID int64) error {
 	on, err := s.Services.Site(ctx, s.DB, accountID, serviceID)
 	if err != nil || !on.Online() {
@@ -55,7 +55,7 @@ func (s *Service) Watch(ctx context.Context, accountID, serviceID int64) error {
 		return err
 	}
 	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
-		// Of two that look at once the second one reads what the first one told.
+		// Of two concurrent runs the second one reads the marks that the first one stored.
 		on, err := s.Services.LockSite(ctx, tx, accountID, serviceID)
 		if err != nil || !on.Online() {
 			return err
@@ -63,13 +63,13 @@ func (s *Service) Watch(ctx context.Context, accountID, serviceID int64) error {
 		if err := putUsage(ctx, tx, serviceID, used); err != nil {
 			return err
 		}
-		return s.tellLimits(ctx, tx, on, used)
+		return s.notifyLimits(ctx, tx, on, used)
 	})
 }
 
-// tellLimits tells of the limits that the use has come to since the last time.
-func (s *Service) tellLimits(ctx context.Context, tx *db.Tx, on site.Site, used map[string]int64) error {
-	told, err := limitsTold(ctx, tx, on.ServiceID)
+// notifyLimits tells of the limits that the use has come to since the last time.
+func (s *Service) notifyLimits(ctx context.Context, tx *db.Tx, on site.Site, used map[string]int64) error {
+	told, err := notifiedMarks(ctx, tx, on.ServiceID)
 	if err != nil {
 		return err
 	}
@@ -99,5 +99,5 @@ func (s *Service) tellLimits(ctx context.Context, tx *db.Tx, on site.Site, used 
 	if err != nil || !changed {
 		return err
 	}
-	return setLimitsTold(ctx, tx, on.ServiceID, told)
+	return setNotifiedMarks(ctx, tx, on.ServiceID, told)
 }
