@@ -37,7 +37,7 @@ func (s *Service) kindFTP(_ context.Context, on site.Site, ftp panel.FTP) (site.
 	}, nil
 }
 
-// setWithPassword sets an FTP account on the panel with its password, which is opened for this and nothing else.
+// setWithPassword sets an FTP account on the panel with its password, which is decrypted only here.
 func (s *Service) setWithPassword(ctx context.Context, on site.Site, ftp panel.FTP, p panel.FTPAccount) (panel.FTPAccount, error) {
 	rows, err := s.ftp().OfService(ctx, s.DB, on.ServiceID)
 	if err != nil {

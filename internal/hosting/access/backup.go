@@ -13,7 +13,7 @@ import (
 	"stead.dev/stead/internal/port/panel"
 )
 
-// savedAccess is what a backup has of the ways in to a service. Passwords are not in it: they are made anew.
+// savedAccess is the access to a service in a backup. It has no passwords: new ones are made.
 type savedAccess struct {
 	FTP   []savedFTP     `json:"ftp,omitempty"`
 	Shell bool           `json:"shell"`

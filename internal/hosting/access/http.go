@@ -40,7 +40,7 @@ func wireFTP(f ftpAccount) ftpWire {
 	return w
 }
 
-// nilIfZero is v, nil while it is not known.
+// nilIfZero returns a pointer to v, or nil for the zero value, which stands for what is not known yet.
 func nilIfZero[T comparable](v T) *T {
 	var unknown T
 	if v == unknown {

@@ -131,7 +131,7 @@ func partsOf(states []panel.BackupPartState) (parts []part, size int64) {
 	return parts, size
 }
 
-// selectParts are the wanted parts in their one order, each once; all when none is named.
+// selectParts returns the wanted parts in the order of panel.BackupParts, each once; all when none is named.
 func selectParts(wanted []panel.BackupPart, all []panel.BackupPart) ([]panel.BackupPart, error) {
 	if len(wanted) == 0 {
 		return all, nil
@@ -180,7 +180,7 @@ type restore struct {
 func (r restore) name() string      { return "r" + strconv.FormatInt(r.ID, 10) }
 func (r restore) checkName() string { return "v" + strconv.FormatInt(r.ID, 10) }
 
-// revivesService tells that the restore brings a service back that ended.
+// revivesService tells that the restore belongs to a service that had ended and comes back.
 func (r restore) revivesService() bool { return r.preBackupID == nil }
 
 func (r restore) ended() bool { return r.status == done || r.status == broken }
@@ -216,7 +216,7 @@ func (w wish) parse(b backup) (wish, error) {
 	return w, nil
 }
 
-// leavesStart tells whether a path leaves where it starts.
+// leavesStart tells whether a path leads out of the directory where it starts.
 func leavesStart(name string) bool {
 	return slices.Contains(strings.Split(name, "/"), "..")
 }

@@ -148,7 +148,7 @@ func (s *Service) check(ctx context.Context, accountID, serviceID int64, began t
 	return 0, s.markDamaged(ctx, newest.ID)
 }
 
-// markDamaged tells of a backup that was complete and cannot be read back.
+// markDamaged writes that a complete backup cannot be read back, and emits backup.failed.
 func (s *Service) markDamaged(ctx context.Context, id int64) error {
 	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
 		moved, err := setDamaged(ctx, tx, id)

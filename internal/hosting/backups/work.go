@@ -31,13 +31,12 @@ func (s *Service) pause(began time.Time) time.Duration {
 	return 5 * askSoon
 }
 
-// isRetryable tells whether a failure may be another's tomorrow, of what began at the given
-// time.
+// isRetryable tells whether a failure is temporary, and what began at the given time may still be tried.
 func (s *Service) isRetryable(err error, began time.Time) bool {
 	return panel.KindOf(err).Temporary() && s.Clock.Now().Sub(began) < patience
 }
 
-// panelOf is the panel's part for backups of a service.
+// panelOf returns the backups of a service's panel, and the service's account there.
 func (s *Service) panelOf(ctx context.Context, accountID, serviceID int64) (panel.Backups, string, error) {
 	found, err := s.Services.Site(ctx, s.DB, accountID, serviceID)
 	if err != nil {
@@ -108,8 +107,8 @@ func (s *Service) make(ctx context.Context, b backup) (panel.BackupTask, error) 
 	return p.StartBackup(ctx, ref, in)
 }
 
-// dnsDocument is the document of the part dns: what the zone's section knows, and what comes back with a
-// service that ended: the names and the settings.
+// dnsDocument is the document of the part dns: the zone, and what comes back only with a service that had ended: its names
+// and settings.
 type dnsDocument struct {
 	Zone  json.RawMessage `json:"zone,omitempty"`
 	Names json.RawMessage `json:"names,omitempty"`
@@ -146,7 +145,7 @@ func (s *Service) export(ctx context.Context, b backup, name panel.BackupPart) (
 	return json.Marshal(all)
 }
 
-// finish writes the end of a backup's making, tells of it, and makes room.
+// finish writes how the making of a backup ended, emits the event, and makes room for it.
 func (s *Service) finish(ctx context.Context, b backup, status Status, key string, cause error) error {
 	b.status = status
 	keep := b.keep()

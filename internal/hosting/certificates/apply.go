@@ -12,7 +12,7 @@ import (
 	"stead.dev/stead/internal/port/panel"
 )
 
-// installed is a certificate as the panel is to have it, or has it.
+// installed is a certificate as the panel should have it, or as it has it.
 type installed struct {
 	panel.InstalledCertificate
 	row row // only of one that the panel should have

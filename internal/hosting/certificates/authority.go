@@ -91,7 +91,7 @@ func (s *Service) locate(ctx context.Context, location string) error {
 // retryKey is the context's key of a retryNote.
 type retryKey struct{}
 
-// retryNote is how long the authority asked to wait in the last answer that did.
+// retryNote is how long the authority asked to wait in its last answer with Retry-After.
 type retryNote struct{ after time.Duration }
 
 // noteRetries returns a context whose calls write Retry-After into the note.
@@ -163,7 +163,7 @@ const maxDetail = 500
 // defaultRetry is how long to wait after a rate limit that came without Retry-After.
 const defaultRetry = time.Hour
 
-// interpret says what an authority's error means.
+// interpret turns an authority's error into a failure. Other errors stay as they are.
 func interpret(err error, asked *retryNote) error {
 	var own *failure
 	var hosting *panel.Error

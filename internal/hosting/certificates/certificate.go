@@ -141,7 +141,7 @@ func renewal(issued, expires time.Time) time.Time {
 	return expires.Add(-third - jitter(third/10))
 }
 
-// jitter is a random time below most: it spreads what would happen at once.
+// jitter returns a random time below most. It spreads what would otherwise happen at once.
 func jitter(most time.Duration) time.Duration {
 	return rand.N(max(most, 1)) //nolint:gosec // nobody gains from foreseeing it
 }
@@ -222,8 +222,8 @@ func assign(rows []row, domains []Domain, now time.Time) map[int64][]string {
 	return of
 }
 
-// successorLead is how long before a certificate ends another takes its place, where there is one that lasts longer: it is with
-// the panel by then.
+// successorLead is how long before its end a certificate gives way to one that lasts longer, so that the panel has the
+// successor in time.
 const successorLead = day
 
 func isPreferred(a, b row, now time.Time) bool {

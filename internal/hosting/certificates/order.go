@@ -205,8 +205,8 @@ func (w *work) byAuthority(ctx context.Context) (err error) {
 	return w.finish(ctx, string(chains[0].ChainPEM), key)
 }
 
-// placeOrder places the order. Should the authority have it and this process not live to keep its address, it is placed
-// again and the first one comes to nothing.
+// placeOrder places the order. When the process dies before it has stored the address, the order is placed again, and the first
+// one expires.
 func (w *work) placeOrder(ctx context.Context) error {
 	o := acme.Order{}
 	for _, name := range w.row.order.names {

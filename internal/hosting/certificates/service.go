@@ -109,7 +109,7 @@ func (s *Service) unseal(id int64, sealed []byte) (string, error) {
 	return string(text), err
 }
 
-// sealingContext names where a key is sealed for: a row has one in use, and one whose certificate is to come.
+// sealingContext binds an encrypted private key to its row.
 func sealingContext(id int64) []byte { return fmt.Appendf(nil, "certificates/%d/secret", id) }
 
 // overview is what the list answers.
@@ -313,7 +313,7 @@ func sorted(names []string) []string {
 	return slices.Compact(all)
 }
 
-// changeSettings changes what a certificate does besides being there.
+// changeSettings changes auto_renew and hsts of a certificate.
 func (s *Service) changeSettings(ctx context.Context, on site.Site, w wish) (row, error) {
 	return s.change(ctx, on, func(ctx context.Context, tx *db.Tx) (int64, error) {
 		r, err := table.Get(ctx, tx, on.AccountID, on.ServiceID, w.id)
@@ -330,7 +330,7 @@ func (s *Service) changeSettings(ctx context.Context, on site.Site, w wish) (row
 	})
 }
 
-// applySettings writes the switches of a wish into a row. HSTS binds browsers to HTTPS for long, so it takes a valid
+// applySettings writes auto_renew and hsts of a wish into a row. HSTS binds browsers to HTTPS for long, so it needs a valid
 // certificate.
 func (w wish) applySettings(r *row, now time.Time) error {
 	if w.autoRenew != nil {
@@ -461,7 +461,7 @@ const (
 	week         = 7 * day
 )
 
-// checkRates refuses an order that would go beyond the limits.
+// checkRates refuses an order that would exceed the limits of the authority.
 func (s *Service) checkRates(ctx context.Context, q db.Querier, names []string) error {
 	now := s.Clock.Now()
 	for _, limit := range []struct {
@@ -490,7 +490,7 @@ func (s *Service) checkRates(ctx context.Context, q db.Querier, names []string) 
 	return err
 }
 
-// rateLimited refuses until then.
+// rateLimited is the refusal of an order before a time.
 func rateLimited(name string, again time.Time) error {
 	return errLimited.With(fault.Fields{"domain": name, "retry_at": again.UTC().Format(time.RFC3339)})
 }

@@ -221,7 +221,7 @@ func (s *Service) order(ctx context.Context, on site.Site, r row) error {
 	return s.DB.InTx(context.WithoutCancel(ctx), func(ctx context.Context, tx *db.Tx) error { return s.fail(ctx, tx, on, r.ID, f) })
 }
 
-// checkLimits is the failure of an order that would go beyond the limits.
+// checkLimits returns the failure of an order that would exceed the limits of the authority.
 func (s *Service) checkLimits(ctx context.Context, r row) error {
 	err := s.checkRates(ctx, s.DB, r.names)
 	if err == nil || !errors.Is(err, errLimited) {

@@ -10,7 +10,7 @@ import (
 	"stead.dev/stead/internal/port/panel"
 )
 
-// savedJob is a job in a backup.
+// savedJob is a cron job in a backup.
 type savedJob struct {
 	Expression     string            `json:"expression"`
 	Timezone       string            `json:"timezone"`

@@ -11,7 +11,7 @@ import (
 	"stead.dev/stead/internal/port/panel"
 )
 
-// savedDatabase is a database in a backup; what is in it the panel keeps.
+// savedDatabase is a database in a backup. The panel saves its content.
 type savedDatabase struct {
 	Name    string               `json:"name"`
 	Engine  panel.DatabaseEngine `json:"engine"`

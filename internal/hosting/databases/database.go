@@ -35,7 +35,7 @@ type row struct {
 // PanelName implements site.Row.
 func (r row) PanelName() string { return r.name }
 
-// visibleStatus is the state in which a database of a service is.
+// visibleStatus is the state of a database as customers see it.
 func (r row) visibleStatus(on site.Site) Status {
 	switch {
 	case r.Status == site.Removing:

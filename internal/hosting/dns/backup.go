@@ -23,8 +23,7 @@ type savedRecord struct {
 	Disabled bool    `json:"disabled,omitempty"`
 }
 
-// savedZone is what a backup has of a service's zone: what customers wrote. The platform's
-// own records follow the platform.
+// savedZone is the zone of a service in a backup: the customer's own records. The platform writes its records anew.
 type savedZone struct {
 	Zone    string        `json:"zone"`
 	Records []savedRecord `json:"records"`

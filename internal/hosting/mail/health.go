@@ -20,7 +20,7 @@ type Resolver interface {
 	LookupAddr(ctx context.Context, address string) ([]string, error)
 }
 
-// dnsAnswers is what the DNS said; a member is nil when it did not answer.
+// dnsAnswers is what the DNS answered about a domain; a member is nil when there was no answer.
 type dnsAnswers struct {
 	MX    []string `json:"mx"`
 	SPF   []string `json:"spf"`

@@ -57,7 +57,7 @@ const (
 	reasonDomain  = "domain_removed"
 )
 
-// visibleStatus is the status of a mailbox, and the reason where it has one.
+// visibleStatus is the status of a mailbox as customers see it, with the reason where it has one.
 func (b box) visibleStatus(on site.Site, domains []Domain) (Status, *string) {
 	reason := func(s Status, why string) (Status, *string) { return s, &why }
 	switch {

@@ -266,7 +266,7 @@ func (s *Service) emit(ctx context.Context, tx *db.Tx, eventType string, b box) 
 	})
 }
 
-// updateZones keeps what the panel tells of a service's mail, and puts it into the zones.
+// updateZones stores what the panel reports of a service's mail, and writes the records of its domains into the zones.
 func (s *Service) updateZones(ctx context.Context, mail panel.Mail, on site.Site) error {
 	domains, err := mail.MailDomains(ctx, on.Ref)
 	if err != nil {

@@ -163,7 +163,7 @@ func lastUsage(ctx context.Context, q db.Querier, serviceID int64) (counted map[
 	return counted, err
 }
 
-// notifiedMarks is of which mark of each limit the owner was told, by the limit's name.
+// notifiedMarks are the marks of which the owner was notified last, by the limit's name.
 func notifiedMarks(ctx context.Context, q db.Querier, serviceID int64) (told map[string]int64, err error) {
 	var data string
 	if err := q.QueryRow(ctx, `SELECT told FROM hosting_usage WHERE service_id = $1`, serviceID).Scan(&data); err != nil {

@@ -67,7 +67,7 @@ func (s *Service) Watch(ctx context.Context, accountID, serviceID int64) error {
 	})
 }
 
-// notifyLimits tells of the limits that the use has come to since the last time.
+// notifyLimits emits service.limit_reached for the marks that the use has crossed since the last time.
 func (s *Service) notifyLimits(ctx context.Context, tx *db.Tx, on site.Site, used map[string]int64) error {
 	told, err := notifiedMarks(ctx, tx, on.ServiceID)
 	if err != nil {
