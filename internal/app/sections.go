@@ -18,6 +18,7 @@ import (
 	"stead.dev/stead/internal/commerce/services"
 	"stead.dev/stead/internal/commerce/services/provisioning"
 	"stead.dev/stead/internal/commerce/wallet"
+	"stead.dev/stead/internal/content/articles"
 	"stead.dev/stead/internal/front/admin"
 	"stead.dev/stead/internal/front/reseller"
 	"stead.dev/stead/internal/hosting/access"
@@ -110,6 +111,8 @@ type sections struct {
 	loyalty *loyalty.Service
 	addons  *addons.Service
 	coupons *coupons.Service
+
+	articles *articles.Service
 }
 
 // build makes the sections, each after those it needs, and plugs them together.
@@ -195,6 +198,7 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 	if err := c.buildLoyalty(); err != nil {
 		return err
 	}
+	c.articles = articles.New(articles.Config{DB: c.db, Clock: c.clock, Log: c.log, BaseURL: c.cfg.BaseURL, Bring: c.cfg.ContentLibrary})
 	c.admin = admin.New(admin.Sections{
 		DB: c.db, Accounts: c.accounts, Applications: c.oauth, Catalog: c.catalog, Wallet: c.wallet, Services: c.services,
 		Switches: c.switches, Nodes: c.nodes, Clock: c.clock, NodesURL: c.cfg.NodesURL, Domains: c.domains, Resellers: resellers{c.reseller}, Clocks: c.clocks, Addons: c.addons, Coupons: c.coupons, Refunds: refunds{c.db, c.orders},
@@ -239,6 +243,7 @@ func (c *core) listModules() []module.Module {
 		c.invoices.Module(),
 		c.loyalty.Module(),
 		c.reseller.Module(),
+		c.articles.Module(),
 	}
 }
 

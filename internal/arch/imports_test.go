@@ -40,6 +40,7 @@ var rooms = map[string]struct {
 	"internal/identity": {section, true},
 	"internal/commerce": {section, true},
 	"internal/hosting":  {section, true},
+	"internal/content":  {section, true},
 	"internal/names":    {section, true},
 	"internal/resale":   {section, true},
 	"internal/front":    {front, true},

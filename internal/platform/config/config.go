@@ -72,6 +72,7 @@ type Config struct {
 	DefaultLanguage     string `setting:"default_language" default:"en" doc:"language of those who state none: uz, ru or en"`
 	DefaultCurrency     string `setting:"default_currency" default:"USD" doc:"currency that prices are shown in to those who chose none; billing is in USD"`
 	BankTransferDetails string `setting:"bank_transfer_details" doc:"where to transfer money to, shown for top-ups by bank transfer; without it, that way is not offered"`
+	ContentLibrary      bool   `setting:"content_library" default:"true" doc:"bring in the articles of the knowledge base and the terms of the glossary that ship with Stead; what you have changed or removed stays as it is"`
 
 	// Loyalty tiers and referrals.
 	LoyaltyTiers    []string `setting:"loyalty_tiers" default:"bronze=0,silver=100,gold=500,platinum=2000" doc:"tiers of customers by the dollars they spent in a year, the lowest first, comma separated; gold=500:2 gives 2 percent of what is bought back as a bonus"`
