@@ -17,6 +17,7 @@ import (
 
 	"stead.dev/stead/internal/node/accounts"
 	"stead.dev/stead/internal/node/identity"
+	"stead.dev/stead/internal/platform/atomicfile"
 	"stead.dev/stead/internal/port/panel"
 )
 
@@ -140,12 +141,12 @@ func (r *run) change(f func(*past)) error {
 		return err
 	}
 	f(&p)
-	return r.d.keep(r.who.Name, r.id, p)
+	return r.d.saveHistory(r.who.Name, r.id, p)
 }
 
-// keep writes the history of a job. It does not sync: a power loss may lose the last results. Each writer has a
-// temporary file of its own: an agent that is being stopped may still write.
-func (d *Driver) keep(account, id string, p past) error {
+// saveHistory writes the history of a job. It does not sync: a power loss may lose the last results. An agent that is being
+// stopped may write at the same time.
+func (d *Driver) saveHistory(account, id string, p past) error {
 	data, err := json.Marshal(p)
 	if err != nil {
 		return err
@@ -153,18 +154,7 @@ func (d *Driver) keep(account, id string, p past) error {
 	if err := os.MkdirAll(d.runsOf(account), 0o700); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(d.runsOf(account), ".*")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), d.runsFile(account, id))
-	}
-	if err != nil {
-		err = errors.Join(err, os.Remove(f.Name()))
-	}
-	return err
+	return atomicfile.WriteUnsynced(d.runsFile(account, id), data, 0o600)
 }
 
 // process is a run's first process, the leader of a group.
@@ -203,7 +193,7 @@ func (d *Driver) endLeftovers(account string, k kept) {
 			})
 		}
 		p.Running, p.Runs = nil, p.Runs[:min(len(p.Runs), runsKept)]
-		if err := d.keep(account, j.ID, p); err != nil {
+		if err := d.saveHistory(account, j.ID, p); err != nil {
 			d.cfg.Log.Warn("a cron job's runs cannot be kept", "account", account, "job", j.ID, "error", err)
 		}
 	}

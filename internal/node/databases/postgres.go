@@ -479,17 +479,14 @@ func (p *postgres) identities(roles []string) string {
 
 // writeIdentities writes the map, which names all databases of the machine, readable by the server alone.
 func (p *postgres) writeIdentities(content string) error {
-	fresh := p.ident() + ".new"
-	if err := atomicfile.Write(fresh, []byte(content), 0o600); err != nil {
+	c, err := credential(p.User)
+	if err != nil {
 		return err
 	}
-	if err := p.protect(fresh); err != nil {
-		return err
+	if c == nil {
+		return atomicfile.Write(p.ident(), []byte(content), 0o640)
 	}
-	if err := os.Rename(fresh, p.ident()); err != nil {
-		return err
-	}
-	return atomicfile.SyncDir(p.dir)
+	return atomicfile.WriteOwned(p.ident(), []byte(content), 0o640, 0, int(c.Gid)) // the server's group is no customer's
 }
 
 // protect makes a file readable by the server and writable by the agent.

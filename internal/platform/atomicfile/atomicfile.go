@@ -1,4 +1,5 @@
 // Package atomicfile writes files whole: after a crash or a loss of power, a file has its old content or its new one.
+// WriteUnsynced alone promises less.
 //
 // No function here may be used in a directory that a customer can change: the path of the directory is followed through
 // links. What is a customer's is written with the customer's own rights (internal/node/identity).
@@ -23,23 +24,29 @@ const unchanged = -1
 // Write replaces a file, or creates it. The mode holds whatever the umask is. Several writers of one file may be at work at
 // the same time; the last one wins.
 func Write(name string, content []byte, mode fs.FileMode) error {
-	return write(name, from(content), mode, unchanged, unchanged, os.Rename)
+	return file{name: name, fill: from(content), mode: mode, uid: unchanged, gid: unchanged}.write()
 }
 
 // WriteOwned is Write for a file that belongs to somebody else. The file has its owner and mode before it has its name.
 func WriteOwned(name string, content []byte, mode fs.FileMode, uid, gid int) error {
-	return write(name, from(content), mode, uid, gid, os.Rename)
+	return file{name: name, fill: from(content), mode: mode, uid: uid, gid: gid}.write()
 }
 
 // WriteStream is Write for content that is too large for memory. When fill fails, the old file stays.
 func WriteStream(name string, mode fs.FileMode, fill func(io.Writer) error) error {
-	return write(name, fill, mode, unchanged, unchanged, os.Rename)
+	return file{name: name, fill: fill, mode: mode, uid: unchanged, gid: unchanged}.write()
+}
+
+// WriteUnsynced is Write for content that is written often and may be lost: readers find the old content or the new one, but
+// after a loss of power the file may be empty.
+func WriteUnsynced(name string, content []byte, mode fs.FileMode) error {
+	return file{name: name, fill: from(content), mode: mode, uid: unchanged, gid: unchanged, unsynced: true}.write()
 }
 
 // Create is Write for a file that must not exist yet: the error is fs.ErrExist when it does. Of several writers at the same
 // time one succeeds.
 func Create(name string, content []byte, mode fs.FileMode) error {
-	return write(name, from(content), mode, unchanged, unchanged, os.Link)
+	return file{name: name, fill: from(content), mode: mode, uid: unchanged, gid: unchanged, isNew: true}.write()
 }
 
 func from(content []byte) func(io.Writer) error {
@@ -49,9 +56,19 @@ func from(content []byte) func(io.Writer) error {
 	}
 }
 
-// write fills a temporary file beside name, forces it to the disk, and gives it its name by place (os.Rename or os.Link).
-func write(name string, fill func(io.Writer) error, mode fs.FileMode, uid, gid int, place func(from, to string) error) (err error) {
-	dir := filepath.Dir(name)
+// file is a file to be written.
+type file struct {
+	name     string
+	fill     func(io.Writer) error
+	mode     fs.FileMode
+	uid, gid int
+	isNew    bool // the name must not exist
+	unsynced bool // nothing is forced to the disk
+}
+
+// write fills a temporary file beside the name, forces it to the disk, and gives it the name.
+func (w file) write() (err error) {
+	dir := filepath.Dir(w.name)
 	f, err := os.CreateTemp(dir, temporary) // a new file of mode 0600: O_EXCL follows no link
 	if err != nil {
 		return err
@@ -61,20 +78,24 @@ func write(name string, fill func(io.Writer) error, mode fs.FileMode, uid, gid i
 			err = errors.Join(err, left)
 		}
 	}()
-	err = fill(f)
-	if err == nil && (uid != unchanged || gid != unchanged) {
-		err = f.Chown(uid, gid)
+	err = w.fill(f)
+	if err == nil && (w.uid != unchanged || w.gid != unchanged) {
+		err = f.Chown(w.uid, w.gid)
 	}
 	if err == nil {
-		err = f.Chmod(mode) // after chown, which takes the bits of set-user-ID away
+		err = f.Chmod(w.mode) // after chown, which takes the bits of set-user-ID away
 	}
-	if err == nil {
+	if err == nil && !w.unsynced {
 		err = f.Sync()
 	}
 	if err = errors.Join(err, f.Close()); err != nil {
 		return err
 	}
-	if err := place(f.Name(), name); err != nil {
+	publish := os.Rename
+	if w.isNew {
+		publish = os.Link
+	}
+	if err := publish(f.Name(), w.name); err != nil || w.unsynced {
 		return err
 	}
 	return SyncDir(dir)

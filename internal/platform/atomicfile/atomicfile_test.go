@@ -59,6 +59,11 @@ func TestFilesAreReplacedWithTheirMode(t *testing.T) {
 		t.Errorf("mode %v", mode)
 	}
 	expect(t, dir, map[string]string{filepath.Base(file): "new"})
+	must(t, atomicfile.WriteUnsynced(file, []byte("newer"), 0o640))
+	if mode := modeOf(t, file); mode != 0o640 {
+		t.Errorf("unsynced: mode %v", mode)
+	}
+	expect(t, dir, map[string]string{filepath.Base(file): "newer"})
 }
 
 func TestAFailureLeavesTheOldFileAlone(t *testing.T) {

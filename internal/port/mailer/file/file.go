@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"stead.dev/stead/internal/platform/atomicfile"
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/intx"
 	"stead.dev/stead/internal/port/mailer"
@@ -50,25 +51,8 @@ func (m *Mailer) Send(ctx context.Context, msg mailer.Message) error {
 	if _, err := l.WriteTo(&content); err != nil {
 		return fmt.Errorf("mail to files: %w", err)
 	}
-	return m.place(msg.ID+".eml", content.Bytes())
-}
-
-// place writes the file under a temporary name first, so that nobody reads a partial mail.
-func (m *Mailer) place(name string, content []byte) (err error) {
-	f, err := os.CreateTemp(m.dir, ".mail-*") // mode 0600
-	if err != nil {
-		return fmt.Errorf("mail to files: %w", err)
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.Remove(f.Name()))
-		}
-	}()
-	_, err = f.Write(content)
-	if err = errors.Join(err, f.Close()); err != nil {
-		return fmt.Errorf("mail to files: %w", err)
-	}
-	if err = os.Rename(f.Name(), filepath.Join(m.dir, name)); err != nil {
+	// Under its name no reader finds a partial mail.
+	if err := atomicfile.Write(filepath.Join(m.dir, msg.ID+".eml"), content.Bytes(), 0o600); err != nil {
 		return fmt.Errorf("mail to files: %w", err)
 	}
 	return nil
