@@ -1,7 +1,5 @@
-// Package app builds Stead: every piece in order, the addresses it listens on,
-// the jobs that run by the clock, and the order in which all of it stops. It is
-// the only package that knows all others; sections that need each other are
-// plugged together here.
+// Package app builds the program: it makes every part in order, listens on the addresses, schedules the jobs, and stops
+// everything in order. It is the only package that imports all others, and it connects sections that need each other.
 package app
 
 import (
@@ -23,8 +21,8 @@ import (
 	"stead.dev/stead/internal/platform/nameserver"
 )
 
-// App is one server process. New builds it, Run serves until its context ends,
-// Close frees what New took; each is called once.
+// App is one server process. New builds it, Run serves until its context ends, Close frees what New took. Each is called
+// once.
 type App struct {
 	*core
 	edge    *api.Edge
@@ -32,7 +30,7 @@ type App struct {
 
 	site     endpoint
 	nodeSite *endpoint // nil: this process serves no sites
-	// nodeSecure answers the same sites by HTTPS; nil where nobody does, or nginx.
+	// nodeSecure serves the same sites by HTTPS. It is nil where nothing serves HTTPS, or where nginx does.
 	nodeSecure *endpoint
 	operators  *endpoint // nil: switched off
 	machines   *endpoint // where nodes join and report; nil: switched off
@@ -44,7 +42,7 @@ type App struct {
 	draining  atomic.Bool
 }
 
-// endpoint is an address and who answers there.
+// endpoint is an address and the server that answers there.
 type endpoint struct {
 	name string
 	ln   net.Listener
@@ -52,8 +50,7 @@ type endpoint struct {
 	url  string
 }
 
-// New builds a server: when it answers, all addresses are listened on and
-// nothing is served yet.
+// New builds a server. When it returns, the server listens on all addresses and serves nothing yet.
 func New(ctx context.Context, cfg config.Config, opts Options) (_ *App, err error) {
 	a := &App{notices: notices{out: opts.Notices, program: opts.Program}}
 	var early []net.Listener
@@ -103,7 +100,7 @@ func New(ctx context.Context, cfg config.Config, opts Options) (_ *App, err erro
 	if err != nil {
 		return nil, err
 	}
-	// With port 0 the addresses are known only now.
+	// With port 0 the kernel has chosen the ports only now.
 	if cfg.BaseURL == "" {
 		cfg.BaseURL = address(siteLn, cfg.TLS())
 	}
@@ -181,14 +178,6 @@ func (a *App) NodeURL() string {
 	return a.cfg.NodeURL
 }
 
-// DNSAddr is where the name server listens; empty when off.
-func (a *App) DNSAddr() string {
-	if a.nameserver == nil {
-		return ""
-	}
-	return a.nameserver.Addr()
-}
-
 // OpsURL is where operators find metrics and profiles; empty when off.
 func (a *App) OpsURL() string {
 	if a.operators == nil {
@@ -205,9 +194,6 @@ func (a *App) NodesURL() string {
 	return a.machines.url
 }
 
-// Operations are the operations of the API that this server serves.
-func (a *App) Operations() []api.Info { return a.edge.Operations() }
-
 // Bounds of every connection. Bodies and answers have their own (see pace).
 const (
 	headerTimeout  = 10 * time.Second
@@ -222,15 +208,13 @@ func (a *App) httpServer(h http.Handler) *http.Server {
 		ReadHeaderTimeout: headerTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
-		// Handshakes that fail and clients that break off are the internet's
-		// weather.
+		// Failed handshakes and clients that disconnect are normal on the internet.
 		ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelDebug),
 	}
 }
 
-// Run serves until ctx ends, then stops: new requests are refused, running ones
-// and running jobs get the configured time to finish. It answers an error when
-// serving became impossible or when something had to be cut off.
+// Run serves until ctx ends, then stops: new requests are refused, and running requests and jobs get the configured time
+// to finish. It returns an error when serving became impossible, or when requests or jobs had to be cut off.
 func (a *App) Run(ctx context.Context) error {
 	background, stopBackground := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopBackground()
@@ -301,8 +285,8 @@ func (e *endpoint) serve() error {
 	return err
 }
 
-// stop ends serving. What would go on by itself ends at once; requests and jobs finish side by side, because each may
-// take the whole of the time; operators can look until the end.
+// stop ends serving. Streams and background loops end at once. Requests and jobs finish at the same time, because each of
+// them may take all of the time. The address for operators is served until the end.
 func (a *App) stop(ctx context.Context) error {
 	began := a.clock.Now()
 	a.draining.Store(true)
@@ -352,8 +336,7 @@ func (e *endpoint) stop(ctx context.Context) error {
 	return nil
 }
 
-// Close frees everything in the reverse order of building. It is called after
-// Run, or instead of it.
+// Close frees everything in the reverse order of building. It is called after Run, or instead of it.
 func (a *App) Close() error {
 	for _, e := range a.endpoints() {
 		_ = e.ln.Close() // closed already when it was served

@@ -15,7 +15,7 @@ func TestTheNameServerServesWhatCustomersChange(t *testing.T) {
 		w := newWorld(t, a)
 		lookUp := func(name string) string {
 			c := dns.Client{Timeout: 2 * time.Second}
-			m, _, err := c.Exchange(new(dns.Msg).SetQuestion(name+"."+w.domain+".", dns.TypeTXT), a.DNSAddr())
+			m, _, err := c.Exchange(new(dns.Msg).SetQuestion(name+"."+w.domain+".", dns.TypeTXT), a.nameserver.Addr())
 			if err != nil || len(m.Answer) != 1 {
 				return ""
 			}
@@ -30,7 +30,7 @@ func TestTheNameServerServesWhatCustomersChange(t *testing.T) {
 		w.id(a.post(t, w.owner.token, fmt.Sprintf("/api/v1/services/%d/domains", w.service), fmt.Sprintf(`{"name": %q, "kind": "addon"}`, second)))
 		testkit.Eventually(t, time.Minute, func() bool {
 			c := dns.Client{Timeout: 2 * time.Second}
-			m, _, err := c.Exchange(new(dns.Msg).SetQuestion(second+".", dns.TypeSOA), a.DNSAddr())
+			m, _, err := c.Exchange(new(dns.Msg).SetQuestion(second+".", dns.TypeSOA), a.nameserver.Addr())
 			return err == nil && len(m.Answer) == 1
 		}, "the zone of the further domain is served")
 	})

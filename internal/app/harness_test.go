@@ -23,6 +23,7 @@ import (
 
 	"stead.dev/stead/internal/identity/account"
 	"stead.dev/stead/internal/identity/oauth"
+	"stead.dev/stead/internal/platform/api"
 	"stead.dev/stead/internal/platform/auth"
 	"stead.dev/stead/internal/platform/config"
 	"stead.dev/stead/internal/platform/db"
@@ -387,3 +388,6 @@ func (a *App) firstParty(t *testing.T) client {
 	}
 	return c
 }
+
+// Operations are the operations of the interface that this server serves.
+func (a *App) Operations() []api.Info { return a.edge.Operations() }

@@ -51,12 +51,6 @@ type zone struct {
 // node holds the record sets of one name.
 type node map[uint16][]dns.RR
 
-// Check reports what is wrong with a record of a zone.
-func Check(r Record) error {
-	_, err := parse(r)
-	return err
-}
-
 func parse(r Record) (dns.RR, error) {
 	if strings.ContainsAny(r.Name+r.Type+r.Data, "\r\n") {
 		return nil, errors.New("nameserver: a record is one line")
