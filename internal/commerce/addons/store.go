@@ -2,9 +2,7 @@ package addons
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"time"
 
 	"stead.dev/stead/internal/platform/db"
@@ -12,21 +10,16 @@ import (
 	"stead.dev/stead/internal/platform/page"
 )
 
-const columns = `id, account_id, service_id, order_id, key, name, quantity, unit_price, period_months, raises, manual, status, value,
-	failure_key, with_service, paid_until, created_at, activated_at, cancelled_at`
-
-func scan(row db.Row) (a addon, err error) {
-	var raises string
-	err = row.Scan(&a.id, &a.accountID, &a.serviceID, &a.orderID, &a.key, &a.name, &a.quantity, &a.unitPrice, &a.periodMonths, &raises,
-		&a.manual, &a.status, &a.value, &a.failureKey, &a.withService, &a.paidUntil, &a.createdAt, &a.activatedAt, &a.cancelledAt)
-	if err != nil {
-		return a, err
+// addonRows reads addons.
+var addonRows = db.Map(func(a *addon) db.Fields {
+	return db.Fields{
+		"id": &a.id, "account_id": &a.accountID, "service_id": &a.serviceID, "order_id": &a.orderID,
+		"key": &a.key, "name": &a.name, "quantity": &a.quantity, "unit_price": &a.unitPrice, "period_months": &a.periodMonths,
+		"raises": db.JSON(&a.raises), "manual": &a.manual, "value": &a.value,
+		"status": &a.status, "failure_key": &a.failureKey, "with_service": &a.withService,
+		"paid_until": &a.paidUntil, "created_at": &a.createdAt, "activated_at": &a.activatedAt, "cancelled_at": &a.cancelledAt,
 	}
-	if err := json.Unmarshal([]byte(raises), &a.raises); err != nil {
-		return a, fmt.Errorf("addons: limits of %d: %w", a.id, err)
-	}
-	return a, nil
-}
+})
 
 func found(a addon, err error) (addon, error) {
 	if errors.Is(err, db.ErrNoRows) {
@@ -37,17 +30,17 @@ func found(a addon, err error) (addon, error) {
 
 // get reads an add-on whoever owns it, for jobs and operators.
 func get(ctx context.Context, q db.Querier, id int64) (addon, error) {
-	return found(scan(q.QueryRow(ctx, `SELECT `+columns+` FROM addons WHERE id = $1`, id)))
+	return found(addonRows.Scan(q.QueryRow(ctx, `SELECT `+addonRows.Columns()+` FROM addons WHERE id = $1`, id)))
 }
 
 // lock is get for one that is about to change.
 func lock(ctx context.Context, tx *db.Tx, id int64) (addon, error) {
-	return found(scan(tx.QueryRow(ctx, `SELECT `+columns+` FROM addons WHERE id = $1`+tx.ForUpdate(), id)))
+	return found(addonRows.Scan(tx.QueryRow(ctx, `SELECT `+addonRows.Columns()+` FROM addons WHERE id = $1`+tx.ForUpdate(), id)))
 }
 
 // getOwn reads an add-on of one of the account's services.
 func getOwn(ctx context.Context, q db.Querier, accountID, serviceID, id int64) (addon, error) {
-	return found(scan(q.QueryRow(ctx, `SELECT `+columns+` FROM addons WHERE id = $1 AND service_id = $2 AND account_id = $3`,
+	return found(addonRows.Scan(q.QueryRow(ctx, `SELECT `+addonRows.Columns()+` FROM addons WHERE id = $1 AND service_id = $2 AND account_id = $3`,
 		id, serviceID, accountID)))
 }
 
@@ -57,7 +50,7 @@ func list(ctx context.Context, q db.Querier, accountID, serviceID int64, p page.
 	if err := q.QueryRow(ctx, `SELECT count(*)`+where, serviceID, accountID).Scan(&total); err != nil {
 		return nil, 0, err
 	}
-	rows, err = db.Collect(ctx, q, scan, `SELECT `+columns+where+` ORDER BY id DESC LIMIT $3 OFFSET $4`, serviceID, accountID, p.Limit(), p.Offset())
+	rows, err = db.Collect(ctx, q, addonRows.Scan, `SELECT `+addonRows.Columns()+where+` ORDER BY id DESC LIMIT $3 OFFSET $4`, serviceID, accountID, p.Limit(), p.Offset())
 	return rows, total, err
 }
 
@@ -66,25 +59,25 @@ func ofService(ctx context.Context, q db.Querier, serviceID int64) ([]addon, err
 	return db.FindAll(ctx, q, "addons.service", serviceID, func(a addon) int64 { return a.serviceID },
 		func(ctx context.Context, q db.Querier, ids []int64) ([]addon, error) {
 			in, args := db.In(q, 1, ids)
-			return db.Collect(ctx, q, scan, `SELECT `+columns+` FROM addons
+			return db.Collect(ctx, q, addonRows.Scan, `SELECT `+addonRows.Columns()+` FROM addons
 				WHERE service_id `+in+` AND (status IN ('pending', 'active', 'cancelling') OR with_service) ORDER BY id`, args...)
 		})
 }
 
 // waiting lists what operators have to make, the oldest first.
 func waiting(ctx context.Context, q db.Querier, after int64, limit int) ([]addon, error) {
-	return db.Collect(ctx, q, scan, `SELECT `+columns+` FROM addons WHERE status = 'pending' AND id > $1 ORDER BY id LIMIT $2`, after, limit)
+	return db.Collect(ctx, q, addonRows.Scan, `SELECT `+addonRows.Columns()+` FROM addons WHERE status = 'pending' AND id > $1 ORDER BY id LIMIT $2`, after, limit)
 }
 
 // over lists what was cancelled and whose paid time ends by the given time.
 func over(ctx context.Context, q db.Querier, by time.Time, limit int) ([]addon, error) {
-	return db.Collect(ctx, q, scan, `SELECT `+columns+` FROM addons WHERE status = 'cancelling' AND paid_until <= $1
+	return db.Collect(ctx, q, addonRows.Scan, `SELECT `+addonRows.Columns()+` FROM addons WHERE status = 'cancelling' AND paid_until <= $1
 		ORDER BY paid_until LIMIT $2`, by, limit)
 }
 
 // overOf is over for one account.
 func overOf(ctx context.Context, q db.Querier, accountID int64, by time.Time) ([]addon, error) {
-	return db.Collect(ctx, q, scan, `SELECT `+columns+` FROM addons WHERE account_id = $1 AND status = 'cancelling' AND paid_until <= $2
+	return db.Collect(ctx, q, addonRows.Scan, `SELECT `+addonRows.Columns()+` FROM addons WHERE account_id = $1 AND status = 'cancelling' AND paid_until <= $2
 		ORDER BY paid_until, id`, accountID, by)
 }
 

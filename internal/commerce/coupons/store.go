@@ -4,32 +4,25 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/money"
 )
 
-const columns = `id, code, COALESCE(percent_bp, 0), COALESCE(amount, 0), COALESCE(max_total, 0), COALESCE(max_each, 0), first_order, products,
-	min_months, starts_at, ends_at, note, redeemed, created_at, disabled_at`
-
-func scan(row db.Row) (c Coupon, err error) {
-	var products string
-	err = row.Scan(&c.ID, &c.Code, &c.PercentBasisPoints, &c.Amount, &c.MaxTotal, &c.MaxEach, &c.FirstOrder, &products, &c.MinMonths,
-		&c.StartsAt, &c.EndsAt, &c.Note, &c.Redeemed, &c.CreatedAt, &c.DisabledAt)
-	if err != nil {
-		return c, err
+// couponRows reads coupons.
+var couponRows = db.Map(func(c *Coupon) db.Fields {
+	return db.Fields{
+		"id": &c.ID, "code": &c.Code, "COALESCE(percent_bp, 0)": &c.PercentBasisPoints, "COALESCE(amount, 0)": &c.Amount,
+		"COALESCE(max_total, 0)": &c.MaxTotal, "COALESCE(max_each, 0)": &c.MaxEach, "first_order": &c.FirstOrder,
+		"products": db.JSON(&c.Products), "min_months": &c.MinMonths, "starts_at": &c.StartsAt, "ends_at": &c.EndsAt,
+		"note": &c.Note, "redeemed": &c.Redeemed, "created_at": &c.CreatedAt, "disabled_at": &c.DisabledAt,
 	}
-	if err := json.Unmarshal([]byte(products), &c.Products); err != nil {
-		return c, fmt.Errorf("coupons: products of %s: %w", c.Code, err)
-	}
-	return c, nil
-}
+})
 
 // find reads a coupon by its code; one that does not exist is not valid.
 func find(ctx context.Context, q db.Querier, code string) (Coupon, error) {
-	c, err := scan(q.QueryRow(ctx, `SELECT `+columns+` FROM coupons WHERE code = $1`, code))
+	c, err := couponRows.Scan(q.QueryRow(ctx, `SELECT `+couponRows.Columns()+` FROM coupons WHERE code = $1`, code))
 	if errors.Is(err, db.ErrNoRows) {
 		err = fault.CouponInvalid.New()
 	}
@@ -63,8 +56,8 @@ func orNull[T comparable](v T) *T {
 
 // count counts a redemption and answers the coupon, locked until tx ends; false when it is used up or disabled.
 func count(ctx context.Context, tx *db.Tx, code string) (Coupon, bool, error) {
-	c, err := scan(tx.QueryRow(ctx, `UPDATE coupons SET redeemed = redeemed + 1
-		WHERE code = $1 AND (max_total IS NULL OR redeemed < max_total) AND disabled_at IS NULL RETURNING `+columns, code))
+	c, err := couponRows.Scan(tx.QueryRow(ctx, `UPDATE coupons SET redeemed = redeemed + 1
+		WHERE code = $1 AND (max_total IS NULL OR redeemed < max_total) AND disabled_at IS NULL RETURNING `+couponRows.Columns(), code))
 	if errors.Is(err, db.ErrNoRows) {
 		return c, false, nil
 	}
@@ -95,7 +88,7 @@ func release(ctx context.Context, tx *db.Tx, orderID int64) error {
 	if err != nil {
 		return err
 	}
-	if _, err := scan(tx.QueryRow(ctx, `SELECT `+columns+` FROM coupons WHERE id = $1`+tx.ForUpdate(), couponID)); err != nil {
+	if _, err := couponRows.Scan(tx.QueryRow(ctx, `SELECT `+couponRows.Columns()+` FROM coupons WHERE id = $1`+tx.ForUpdate(), couponID)); err != nil {
 		return err
 	}
 	n, err := tx.Exec(ctx, `UPDATE coupons_redemptions SET released_at = $1 WHERE order_id = $2 AND released_at IS NULL`, tx.Now, orderID)
@@ -119,7 +112,7 @@ func list(ctx context.Context, q db.Querier) ([]Given, error) {
 	if err != nil {
 		return nil, err
 	}
-	coupons, err := db.Collect(ctx, q, scan, `SELECT `+columns+` FROM coupons ORDER BY id DESC`)
+	coupons, err := db.Collect(ctx, q, couponRows.Scan, `SELECT `+couponRows.Columns()+` FROM coupons ORDER BY id DESC`)
 	all := make([]Given, len(coupons))
 	for i, c := range coupons {
 		all[i] = Given{c, given[c.ID]}

@@ -29,15 +29,15 @@ type Service struct {
 	ExpiresAt     *time.Time `json:"expires_at"`
 }
 
-const selectService = `SELECT s.id, s.account_id, u.email, s.order_id, s.type, s.label, s.domain, s.plan_slug, s.status,
-		s.suspend_reason, s.panel, s.created_at, s.expires_at
-	FROM services s JOIN account_users u ON u.id = s.account_id`
+var serviceRows = db.Map(func(s *Service) db.Fields {
+	return db.Fields{
+		"s.id": &s.ID, "s.account_id": &s.AccountID, "u.email": &s.Email, "s.order_id": &s.OrderID, "s.type": &s.Type,
+		"s.label": &s.Label, "s.domain": &s.Domain, "s.plan_slug": &s.Plan, "s.status": &s.Status,
+		"s.suspend_reason": &s.SuspendReason, "s.panel": &s.Panel, "s.created_at": &s.CreatedAt, "s.expires_at": &s.ExpiresAt,
+	}
+})
 
-func scanService(r db.Row) (s Service, err error) {
-	err = r.Scan(&s.ID, &s.AccountID, &s.Email, &s.OrderID, &s.Type, &s.Label, &s.Domain, &s.Plan, &s.Status,
-		&s.SuspendReason, &s.Panel, &s.CreatedAt, &s.ExpiresAt)
-	return s, err
-}
+var selectService = `SELECT ` + serviceRows.Columns() + ` FROM services s JOIN account_users u ON u.id = s.account_id`
 
 // ListServices reads a page of all customers' services, oldest first; status, when given, selects a state.
 func (a *Admin) ListServices(ctx context.Context, status string, p page.Params) (*page.List[Service], error) {
@@ -46,7 +46,7 @@ func (a *Admin) ListServices(ctx context.Context, status string, p page.Params) 
 	if err := a.DB.QueryRow(ctx, `SELECT COUNT(*) FROM services s`+matching, status).Scan(&total); err != nil {
 		return nil, err
 	}
-	rows, err := db.Collect(ctx, a.DB, scanService, selectService+matching+` ORDER BY s.id LIMIT $2 OFFSET $3`,
+	rows, err := db.Collect(ctx, a.DB, serviceRows.Scan, selectService+matching+` ORDER BY s.id LIMIT $2 OFFSET $3`,
 		status, p.Limit(), p.Offset())
 	if err != nil {
 		return nil, err
@@ -56,7 +56,7 @@ func (a *Admin) ListServices(ctx context.Context, status string, p page.Params) 
 
 // Service reads one service.
 func (a *Admin) Service(ctx context.Context, id int64) (Service, error) {
-	s, err := scanService(a.DB.QueryRow(ctx, selectService+` WHERE s.id = $1`, id))
+	s, err := serviceRows.Scan(a.DB.QueryRow(ctx, selectService+` WHERE s.id = $1`, id))
 	if errors.Is(err, db.ErrNoRows) {
 		err = fault.NotFound.New()
 	}

@@ -115,18 +115,22 @@ func (f callFilter) where() (string, []any) {
 	return where, args
 }
 
+var callRows = db.Map(func(c *callWire) db.Fields {
+	return db.Fields{
+		"c.id": &c.ID, "c.key_id": &c.KeyID, "k.name": &c.KeyName, "c.operation": &c.Operation, "c.method": &c.Method, "c.path": &c.Path,
+		"c.status": &c.Status, "c.error_key": &c.ErrorKey, "c.address": &c.Address, "c.request_id": &c.RequestID, "c.created_at": &c.CreatedAt,
+	}
+})
+
 func listCalls(ctx context.Context, q db.Querier, f callFilter, p page.Params) (rows []callWire, total int, err error) {
 	where, args := f.where()
 	if err := q.QueryRow(ctx, `SELECT COUNT(*) FROM reseller_calls c WHERE `+where, args...).Scan(&total); err != nil {
 		return nil, 0, err
 	}
 	n := len(args)
-	rows, err = db.Collect(ctx, q, func(row db.Row) (c callWire, err error) {
-		err = row.Scan(&c.ID, &c.KeyID, &c.KeyName, &c.Operation, &c.Method, &c.Path, &c.Status, &c.ErrorKey, &c.Address, &c.RequestID, &c.CreatedAt)
-		return c, err
-	}, fmt.Sprintf(`SELECT c.id, c.key_id, k.name, c.operation, c.method, c.path, c.status, c.error_key, c.address, c.request_id, c.created_at
-		FROM reseller_calls c JOIN reseller_keys k ON k.id = c.key_id WHERE %s ORDER BY c.id DESC LIMIT $%d OFFSET $%d`, where, n+1, n+2),
-		append(args, p.Limit(), p.Offset())...)
+	query := fmt.Sprintf(`SELECT %s FROM reseller_calls c JOIN reseller_keys k ON k.id = c.key_id WHERE %s ORDER BY c.id DESC LIMIT $%d OFFSET $%d`,
+		callRows.Columns(), where, n+1, n+2)
+	rows, err = db.Collect(ctx, q, callRows.Scan, query, append(args, p.Limit(), p.Offset())...)
 	return rows, total, err
 }
 

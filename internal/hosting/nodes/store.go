@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"math"
 	"time"
 
@@ -13,26 +12,20 @@ import (
 	"stead.dev/stead/internal/platform/nodelink"
 )
 
-const columns = `id, name, location, state, max_accounts, disk_percent, placed_accounts, placed_disk_mb, address, version,
-	capabilities, disk_mb, disk_free_mb, memory_mb, memory_free_mb, cpus, load_percent, accounts, certificate_ends_at,
-	token_expires_at, joined_at, last_seen_at, created_at`
-
-func scan(row db.Row) (n Node, err error) {
-	var capabilities string
-	var load int64
-	c := &n.Capacity
-	err = row.Scan(&n.ID, &n.Name, &n.Location, &n.State, &n.MaxAccounts, &n.DiskPercent, &n.Placed, &n.PlacedDiskMB,
-		&n.Address, &n.Version, &capabilities, &c.DiskMB, &c.DiskFreeMB, &c.MemoryMB, &c.MemoryFreeMB, &c.CPUs, &load,
-		&c.Accounts, &n.CertificateEndsAt, &n.TokenExpiresAt, &n.JoinedAt, &n.LastSeenAt, &n.CreatedAt)
-	if err != nil {
-		return Node{}, err
+// nodeRows reads nodes_nodes.
+var nodeRows = db.Map(func(n *Node) db.Fields {
+	return db.Fields{
+		"id": &n.ID, "name": &n.Name, "location": &n.Location, "state": &n.State, "address": &n.Address, "version": &n.Version,
+		"max_accounts": &n.MaxAccounts, "disk_percent": &n.DiskPercent,
+		"placed_accounts": &n.Placed, "placed_disk_mb": &n.PlacedDiskMB,
+		"capabilities": db.JSON(&n.Capabilities),
+		"disk_mb":      &n.Capacity.DiskMB, "disk_free_mb": &n.Capacity.DiskFreeMB,
+		"memory_mb": &n.Capacity.MemoryMB, "memory_free_mb": &n.Capacity.MemoryFreeMB,
+		"cpus": &n.Capacity.CPUs, "load_percent / 100.0": &n.Capacity.Load, "accounts": &n.Capacity.Accounts,
+		"certificate_ends_at": &n.CertificateEndsAt, "token_expires_at": &n.TokenExpiresAt,
+		"joined_at": &n.JoinedAt, "last_seen_at": &n.LastSeenAt, "created_at": &n.CreatedAt,
 	}
-	c.Load = float64(load) / 100
-	if err := json.Unmarshal([]byte(capabilities), &n.Capabilities); err != nil {
-		return Node{}, fmt.Errorf("nodes: capabilities of node %d: %w", n.ID, err)
-	}
-	return n, nil
-}
+})
 
 func found(n Node, err error) (Node, error) {
 	if errors.Is(err, db.ErrNoRows) {
@@ -43,26 +36,26 @@ func found(n Node, err error) (Node, error) {
 
 // list reads all nodes but the removed.
 func list(ctx context.Context, q db.Querier) ([]Node, error) {
-	return db.Collect(ctx, q, scan, `SELECT `+columns+` FROM nodes_nodes WHERE state <> 'removed' ORDER BY id`)
+	return db.Collect(ctx, q, nodeRows.Scan, `SELECT `+nodeRows.Columns()+` FROM nodes_nodes WHERE state <> 'removed' ORDER BY id`)
 }
 
 func get(ctx context.Context, q db.Querier, id int64) (Node, error) {
-	return found(scan(q.QueryRow(ctx, `SELECT `+columns+` FROM nodes_nodes WHERE id = $1`, id)))
+	return found(nodeRows.Scan(q.QueryRow(ctx, `SELECT `+nodeRows.Columns()+` FROM nodes_nodes WHERE id = $1`, id)))
 }
 
 func lock(ctx context.Context, tx *db.Tx, id int64) (Node, error) {
-	return found(scan(tx.QueryRow(ctx, `SELECT `+columns+` FROM nodes_nodes WHERE id = $1`+tx.ForUpdate(), id)))
+	return found(nodeRows.Scan(tx.QueryRow(ctx, `SELECT `+nodeRows.Columns()+` FROM nodes_nodes WHERE id = $1`+tx.ForUpdate(), id)))
 }
 
 // lockNamed reads a node that is there by its name.
 func lockNamed(ctx context.Context, tx *db.Tx, name string) (Node, error) {
-	return found(scan(tx.QueryRow(ctx,
-		`SELECT `+columns+` FROM nodes_nodes WHERE name = $1 AND state <> 'removed'`+tx.ForUpdate(), name)))
+	return found(nodeRows.Scan(tx.QueryRow(ctx,
+		`SELECT `+nodeRows.Columns()+` FROM nodes_nodes WHERE name = $1 AND state <> 'removed'`+tx.ForUpdate(), name)))
 }
 
 // lockInvited reads the node that a token is for.
 func lockInvited(ctx context.Context, tx *db.Tx, tokenHash []byte) (Node, error) {
-	return found(scan(tx.QueryRow(ctx, `SELECT `+columns+` FROM nodes_nodes WHERE token_hash = $1`+tx.ForUpdate(), tokenHash)))
+	return found(nodeRows.Scan(tx.QueryRow(ctx, `SELECT `+nodeRows.Columns()+` FROM nodes_nodes WHERE token_hash = $1`+tx.ForUpdate(), tokenHash)))
 }
 
 func insert(ctx context.Context, tx *db.Tx, n NewNode, tokenHash []byte, expires time.Time) (id int64, err error) {

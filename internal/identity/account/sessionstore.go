@@ -10,20 +10,24 @@ import (
 	"stead.dev/stead/internal/platform/page"
 )
 
-const sessionColumns = `s.id, s.account_id, s.method, s.second_factor, s.address, s.user_agent, s.created_at,
-	s.authenticated_at, s.last_seen_at, s.expires_at`
+var sessionRows = db.Map(func(s *Session) db.Fields {
+	return db.Fields{
+		"s.id": &s.ID, "s.account_id": &s.Account.ID, "s.method": &s.Method, "s.second_factor": &s.SecondFactor,
+		"s.address": &s.Address, "s.user_agent": &s.UserAgent, "s.created_at": &s.CreatedAt,
+		"s.authenticated_at": &s.AuthenticatedAt, "s.last_seen_at": &s.LastSeenAt, "s.expires_at": &s.ExpiresAt,
+	}
+})
 
 // alive is the condition of a valid session: $1 is now, $2 the time before which an unused session has ended.
 const alive = `s.ended_at IS NULL AND s.expires_at > $1 AND s.last_seen_at > $2`
 
-func scanSession(r db.Row) (s Session, err error) {
-	err = r.Scan(&s.ID, &s.Account.ID, &s.Method, &s.SecondFactor, &s.Address, &s.UserAgent, &s.CreatedAt,
-		&s.AuthenticatedAt, &s.LastSeenAt, &s.ExpiresAt)
+func scanSession(r db.Row) (Session, error) {
+	s, err := sessionRows.Scan(r)
 	return s, notFound(err)
 }
 
 func sessionByToken(ctx context.Context, q db.Querier, hash []byte, now time.Time) (Session, error) {
-	return scanSession(q.QueryRow(ctx, `SELECT `+sessionColumns+` FROM account_sessions s
+	return scanSession(q.QueryRow(ctx, `SELECT `+sessionRows.Columns()+` FROM account_sessions s
 		WHERE `+alive+` AND s.token_hash = $3`, now, now.Add(-sessionIdle), hash))
 }
 
@@ -40,7 +44,7 @@ func listSessions(ctx context.Context, q db.Querier, account int64, now time.Tim
 	if err != nil {
 		return nil, 0, err
 	}
-	rows, err := db.Collect(ctx, q, scanSession, `SELECT `+sessionColumns+` FROM account_sessions s
+	rows, err := db.Collect(ctx, q, scanSession, `SELECT `+sessionRows.Columns()+` FROM account_sessions s
 		WHERE `+alive+` AND s.account_id = $3 ORDER BY s.last_seen_at DESC, s.id DESC LIMIT $4 OFFSET $5`,
 		now, now.Add(-sessionIdle), account, p.Limit(), p.Offset())
 	return rows, total, err

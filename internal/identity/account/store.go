@@ -10,16 +10,20 @@ import (
 	"stead.dev/stead/internal/platform/page"
 )
 
-const selectProfile = `SELECT u.id, u.email, u.email_verified_at, u.name, u.locale, u.currency, u.admin, u.suspended_at,
-	u.suspend_reason, u.closed_at, u.created_at, u.sandbox_of IS NOT NULL,
-	EXISTS (SELECT 1 FROM account_totp t WHERE t.account_id = u.id AND t.confirmed_at IS NOT NULL)
-	FROM account_users u`
+var profileRows = db.Map(func(p *Profile) db.Fields {
+	return db.Fields{
+		"u.id": &p.ID, "u.email": &p.Email, "u.email_verified_at IS NOT NULL": &p.EmailVerified, "u.name": &p.Name,
+		"u.locale": &p.Locale, "u.currency": &p.Currency, "u.admin": &p.Admin,
+		"u.suspended_at": &p.SuspendedAt, "u.suspend_reason": &p.SuspendReason, "u.closed_at": &p.ClosedAt,
+		"u.created_at": &p.CreatedAt, "u.sandbox_of IS NOT NULL": &p.Sandbox,
+		"EXISTS (SELECT 1 FROM account_totp t WHERE t.account_id = u.id AND t.confirmed_at IS NOT NULL)": &p.TwoFactor,
+	}
+})
 
-func scanProfile(r db.Row) (p Profile, err error) {
-	var verified *time.Time
-	err = r.Scan(&p.ID, &p.Email, &verified, &p.Name, &p.Locale, &p.Currency, &p.Admin, &p.SuspendedAt,
-		&p.SuspendReason, &p.ClosedAt, &p.CreatedAt, &p.Sandbox, &p.TwoFactor)
-	p.EmailVerified = verified != nil
+var selectProfile = `SELECT ` + profileRows.Columns() + ` FROM account_users u`
+
+func scanProfile(r db.Row) (Profile, error) {
+	p, err := profileRows.Scan(r)
 	return p, notFound(err)
 }
 

@@ -7,20 +7,22 @@ import (
 	"stead.dev/stead/internal/platform/db"
 )
 
-const columns = `id, account_id, application_id, platform, token_hash, token, name, locale, app_version, last_seen_at, created_at`
-
-func scan(row db.Row) (d device, err error) {
-	err = row.Scan(&d.id, &d.accountID, &d.applicationID, &d.platform, &d.hash, &d.token, &d.name, &d.locale, &d.appVersion, &d.lastSeenAt, &d.createdAt)
-	return d, err
-}
+// deviceRows reads devices.
+var deviceRows = db.Map(func(d *device) db.Fields {
+	return db.Fields{
+		"id": &d.id, "account_id": &d.accountID, "application_id": &d.applicationID, "platform": &d.platform,
+		"token_hash": &d.hash, "token": &d.token, "name": &d.name, "locale": &d.locale, "app_version": &d.appVersion,
+		"last_seen_at": &d.lastSeenAt, "created_at": &d.createdAt,
+	}
+})
 
 func get(ctx context.Context, q db.Querier, id int64) (device, error) {
-	return scan(q.QueryRow(ctx, `SELECT `+columns+` FROM devices WHERE id = $1`, id))
+	return deviceRows.Scan(q.QueryRow(ctx, `SELECT `+deviceRows.Columns()+` FROM devices WHERE id = $1`, id))
 }
 
 // ofAccount reads an account's devices, the last seen first.
 func ofAccount(ctx context.Context, q db.Querier, accountID int64) ([]device, error) {
-	return db.Collect(ctx, q, scan, `SELECT `+columns+` FROM devices WHERE account_id = $1 ORDER BY last_seen_at DESC, id DESC`, accountID)
+	return db.Collect(ctx, q, deviceRows.Scan, `SELECT `+deviceRows.Columns()+` FROM devices WHERE account_id = $1 ORDER BY last_seen_at DESC, id DESC`, accountID)
 }
 
 // upsert writes a device by its token. A device that becomes another account's gets a new id and created_at, so pushes
@@ -33,10 +35,10 @@ func upsert(ctx context.Context, tx *db.Tx, d device) (stored device, fresh bool
 	if err != nil {
 		return d, false, err
 	}
-	stored, err = scan(tx.QueryRow(ctx, `INSERT INTO devices (account_id, application_id, platform, token_hash, token, name, locale, app_version, last_seen_at, created_at)
+	stored, err = deviceRows.Scan(tx.QueryRow(ctx, `INSERT INTO devices (account_id, application_id, platform, token_hash, token, name, locale, app_version, last_seen_at, created_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT (token_hash) DO UPDATE SET account_id = excluded.account_id,
 			application_id = excluded.application_id, platform = excluded.platform, token = excluded.token, name = excluded.name, locale = excluded.locale,
-			app_version = excluded.app_version, last_seen_at = excluded.last_seen_at RETURNING `+columns,
+			app_version = excluded.app_version, last_seen_at = excluded.last_seen_at RETURNING `+deviceRows.Columns(),
 		d.accountID, d.applicationID, d.platform, d.hash, d.token, d.name, d.locale, d.appVersion, d.lastSeenAt, d.createdAt))
 	return stored, fresh, err
 }

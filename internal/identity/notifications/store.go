@@ -12,19 +12,17 @@ import (
 	"stead.dev/stead/internal/platform/page"
 )
 
-const columns = `id, account_id, event_uid, kind, severity, subject, subject_id, words, created_at, read_at`
-
-func scan(row db.Row) (n notification, err error) {
-	var words string
-	err = row.Scan(&n.id, &n.accountID, &n.eventUID, &n.kind, &n.severity, &n.subject, &n.subjectID, &words, &n.createdAt, &n.readAt)
-	if err == nil {
-		err = json.Unmarshal([]byte(words), &n.words)
+// notificationRows reads notifications.
+var notificationRows = db.Map(func(n *notification) db.Fields {
+	return db.Fields{
+		"id": &n.id, "account_id": &n.accountID, "event_uid": &n.eventUID, "kind": &n.kind, "severity": &n.severity,
+		"subject": &n.subject, "subject_id": &n.subjectID, "words": db.JSON(&n.words),
+		"created_at": &n.createdAt, "read_at": &n.readAt,
 	}
-	return n, err
-}
+})
 
 func get(ctx context.Context, q db.Querier, id int64) (notification, error) {
-	return scan(q.QueryRow(ctx, `SELECT `+columns+` FROM notifications WHERE id = $1`, id))
+	return notificationRows.Scan(q.QueryRow(ctx, `SELECT `+notificationRows.Columns()+` FROM notifications WHERE id = $1`, id))
 }
 
 // list reads one page of an account's notifications, the newest first, and the number of unread ones.
@@ -39,7 +37,7 @@ func list(ctx context.Context, q db.Querier, accountID int64, unread bool, p pag
 	if err := q.QueryRow(ctx, `SELECT count(*)`+where, accountID).Scan(&total); err != nil {
 		return nil, 0, 0, err
 	}
-	rows, err = db.Collect(ctx, q, scan, `SELECT `+columns+where+` ORDER BY id DESC LIMIT $2 OFFSET $3`, accountID, p.Limit(), p.Offset())
+	rows, err = db.Collect(ctx, q, notificationRows.Scan, `SELECT `+notificationRows.Columns()+where+` ORDER BY id DESC LIMIT $2 OFFSET $3`, accountID, p.Limit(), p.Offset())
 	return rows, total, left, err
 }
 

@@ -167,34 +167,43 @@ type issued struct {
 	revoked bool
 }
 
-func scanIssued(r db.Row) (t issued, err error) {
-	var (
-		scopes, allowed                   string
-		revoked, ended, disabled, deleted *time.Time
-	)
-	err = r.Scan(&t.id, &t.grantID, &t.accountID, &t.applicationID, &t.clientID, &scopes, &allowed, &t.sandbox, &t.firstParty,
-		&t.createdAt, &t.expiresAt, &revoked, &ended, &disabled, &deleted)
-	asked, _ := parseScopes(scopes)
-	may, _ := parseScopes(allowed)
-	t.scopes = asked.And(may)
-	t.revoked = revoked != nil || ended != nil || disabled != nil || deleted != nil
-	return t, err
+// issuedFields are the fields of an access token and of a refresh token; spent is the column with the time of its end.
+func issuedFields(t *issuedRow, scopes, spent string) db.Fields {
+	return db.Fields{
+		"t.id": &t.id, "g.id": &t.grantID, "g.account_id": &t.accountID, "a.id": &t.applicationID, "a.client_id": &t.clientID,
+		scopes: &t.asked, "a.scopes": &t.allowed, "a.sandbox": &t.sandbox, "a.first_party": &t.firstParty,
+		"t.created_at": &t.createdAt, "t.expires_at": &t.expiresAt,
+		spent + " IS NOT NULL OR g.ended_at IS NOT NULL OR a.disabled_at IS NOT NULL OR a.deleted_at IS NOT NULL": &t.revoked,
+	}
+}
+
+// issuedRow is issued as it is stored.
+type issuedRow struct {
+	issued
+	asked, allowed string // scopes: of the token or its grant, and of the application today
+}
+
+var (
+	accessTokens  = db.Map(func(t *issuedRow) db.Fields { return issuedFields(t, "t.scopes", "t.revoked_at") })
+	refreshTokens = db.Map(func(t *issuedRow) db.Fields { return issuedFields(t, "g.scopes", "t.used_at") })
+)
+
+// findIssued reads the token with the given hash from one of the tables of tokens.
+func findIssued(ctx context.Context, q db.Querier, rows *db.Mapping[issuedRow], table string, hash []byte) (t issued, found bool, err error) {
+	row, err := rows.Scan(q.QueryRow(ctx, `SELECT `+rows.Columns()+` FROM `+table+` t
+		JOIN oauth_grants g ON g.id = t.grant_id JOIN oauth_applications a ON a.id = g.application_id WHERE t.hash = $1`, hash))
+	asked, _ := parseScopes(row.asked)
+	may, _ := parseScopes(row.allowed)
+	row.scopes = asked.And(may)
+	return row.issued, err == nil, orNone(err)
 }
 
 func accessByHash(ctx context.Context, q db.Querier, hash []byte) (t issued, found bool, err error) {
-	t, err = scanIssued(q.QueryRow(ctx, `SELECT t.id, g.id, g.account_id, a.id, a.client_id, t.scopes, a.scopes, a.sandbox, a.first_party,
-			t.created_at, t.expires_at, t.revoked_at, g.ended_at, a.disabled_at, a.deleted_at
-		FROM oauth_access_tokens t JOIN oauth_grants g ON g.id = t.grant_id JOIN oauth_applications a ON a.id = g.application_id
-		WHERE t.hash = $1`, hash))
-	return t, err == nil, orNone(err)
+	return findIssued(ctx, q, accessTokens, "oauth_access_tokens", hash)
 }
 
 func refreshByHash(ctx context.Context, q db.Querier, hash []byte) (t issued, found bool, err error) {
-	t, err = scanIssued(q.QueryRow(ctx, `SELECT t.id, g.id, g.account_id, a.id, a.client_id, g.scopes, a.scopes, a.sandbox, a.first_party,
-			t.created_at, t.expires_at, t.used_at, g.ended_at, a.disabled_at, a.deleted_at
-		FROM oauth_refresh_tokens t JOIN oauth_grants g ON g.id = t.grant_id JOIN oauth_applications a ON a.id = g.application_id
-		WHERE t.hash = $1`, hash))
-	return t, err == nil, orNone(err)
+	return findIssued(ctx, q, refreshTokens, "oauth_refresh_tokens", hash)
 }
 
 func revokeAccess(ctx context.Context, tx *db.Tx, id int64) error {

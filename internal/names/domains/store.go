@@ -12,20 +12,17 @@ import (
 	"stead.dev/stead/internal/platform/page"
 )
 
-const columns = `id, account_id, sandbox, name, tld, status, wholesale, auto_renew, privacy, locked, transfer_out,
-	transfer_lock_until, registered_at, expires_at, nameservers, registry, client_ref, reminded, renew_at, created_at,
-	seen, handle`
-
-func scan(row db.Row) (d domain, err error) {
-	var nameservers, registry string
-	err = row.Scan(&d.id, &d.accountID, &d.sandbox, &d.name, &d.tld, &d.status, &d.wholesale, &d.autoRenew, &d.privacy, &d.locked,
-		&d.transferOut, &d.transferLockUntil, &d.registeredAt, &d.expiresAt, &nameservers, &registry, &d.clientRef, &d.reminded,
-		&d.renewAt, &d.createdAt, &d.seen, &d.handle)
-	if err == nil {
-		err = errors.Join(json.Unmarshal([]byte(nameservers), &d.nameservers), json.Unmarshal([]byte(registry), &d.registry))
+// domainRows reads domains.
+var domainRows = db.Map(func(d *domain) db.Fields {
+	return db.Fields{
+		"id": &d.id, "account_id": &d.accountID, "sandbox": &d.sandbox, "client_ref": &d.clientRef,
+		"name": &d.name, "tld": &d.tld, "handle": &d.handle, "status": &d.status, "wholesale": &d.wholesale,
+		"auto_renew": &d.autoRenew, "privacy": &d.privacy, "locked": &d.locked,
+		"transfer_out": &d.transferOut, "transfer_lock_until": &d.transferLockUntil,
+		"nameservers": db.JSON(&d.nameservers), "registry": db.JSON(&d.registry), "seen": &d.seen, "reminded": &d.reminded,
+		"registered_at": &d.registeredAt, "expires_at": &d.expiresAt, "renew_at": &d.renewAt, "created_at": &d.createdAt,
 	}
-	return d, err
-}
+})
 
 func found(d domain, err error) (domain, error) {
 	if errors.Is(err, db.ErrNoRows) {
@@ -36,19 +33,19 @@ func found(d domain, err error) (domain, error) {
 
 // get reads a domain of any owner, for jobs.
 func get(ctx context.Context, q db.Querier, id int64) (domain, error) {
-	return found(scan(q.QueryRow(ctx, `SELECT `+columns+` FROM domains WHERE id = $1`, id)))
+	return found(domainRows.Scan(q.QueryRow(ctx, `SELECT `+domainRows.Columns()+` FROM domains WHERE id = $1`, id)))
 }
 
 func getOwn(ctx context.Context, q db.Querier, accountID, id int64) (domain, error) {
-	return found(scan(q.QueryRow(ctx, `SELECT `+columns+` FROM domains WHERE id = $1 AND account_id = $2`, id, accountID)))
+	return found(domainRows.Scan(q.QueryRow(ctx, `SELECT `+domainRows.Columns()+` FROM domains WHERE id = $1 AND account_id = $2`, id, accountID)))
 }
 
 func lock(ctx context.Context, tx *db.Tx, id int64) (domain, error) {
-	return found(scan(tx.QueryRow(ctx, `SELECT `+columns+` FROM domains WHERE id = $1`+tx.ForUpdate(), id)))
+	return found(domainRows.Scan(tx.QueryRow(ctx, `SELECT `+domainRows.Columns()+` FROM domains WHERE id = $1`+tx.ForUpdate(), id)))
 }
 
 func lockOwn(ctx context.Context, tx *db.Tx, accountID, id int64) (domain, error) {
-	return found(scan(tx.QueryRow(ctx, `SELECT `+columns+` FROM domains WHERE id = $1 AND account_id = $2`+tx.ForUpdate(), id, accountID)))
+	return found(domainRows.Scan(tx.QueryRow(ctx, `SELECT `+domainRows.Columns()+` FROM domains WHERE id = $1 AND account_id = $2`+tx.ForUpdate(), id, accountID)))
 }
 
 // Filter selects the domains of a list; an empty member selects all.
@@ -78,7 +75,7 @@ func list(ctx context.Context, q db.Querier, accountID int64, f Filter, p page.P
 		return nil, 0, err
 	}
 	n := len(args)
-	rows, err = db.Collect(ctx, q, scan, fmt.Sprintf(`SELECT %s FROM domains WHERE %s ORDER BY id DESC LIMIT $%d OFFSET $%d`, columns, where, n+1, n+2),
+	rows, err = db.Collect(ctx, q, domainRows.Scan, fmt.Sprintf(`SELECT %s FROM domains WHERE %s ORDER BY id DESC LIMIT $%d OFFSET $%d`, domainRows.Columns(), where, n+1, n+2),
 		append(args, p.Limit(), p.Offset())...)
 	return rows, total, err
 }
@@ -99,7 +96,7 @@ func fill(ctx context.Context, q db.Querier, rows []domain) error {
 		ids[i], names[i] = d.id, d.tld
 	}
 	in, args := db.In(q, 1, ids)
-	ops, err := db.Collect(ctx, q, scanOperation, `SELECT `+operationColumns+` FROM domains_operations WHERE id IN (
+	ops, err := db.Collect(ctx, q, operationRows.Scan, `SELECT `+operationRows.Columns()+` FROM domains_operations WHERE id IN (
 		SELECT max(id) FROM domains_operations WHERE domain_id `+in+` GROUP BY domain_id)`, args...)
 	if err != nil {
 		return err
@@ -217,16 +214,17 @@ func postpone(ctx context.Context, tx *db.Tx, id int64, at time.Time) error {
 	return err
 }
 
-const operationColumns = `id, domain_id, order_id, kind, status, years, expires_from, sealed, failure_key, message, taken_up, created_at`
-
-func scanOperation(row db.Row) (o operation, err error) {
-	err = row.Scan(&o.id, &o.domainID, &o.orderID, &o.kind, &o.status, &o.years, &o.expiresFrom, &o.sealed, &o.failureKey, &o.message,
-		&o.takenUp, &o.createdAt)
-	return o, err
-}
+// operationRows reads domains_operations.
+var operationRows = db.Map(func(o *operation) db.Fields {
+	return db.Fields{
+		"id": &o.id, "domain_id": &o.domainID, "order_id": &o.orderID, "kind": &o.kind, "status": &o.status, "years": &o.years,
+		"expires_from": &o.expiresFrom, "sealed": &o.sealed, "failure_key": &o.failureKey, "message": &o.message,
+		"taken_up": &o.takenUp, "created_at": &o.createdAt,
+	}
+})
 
 func getOperation(ctx context.Context, q db.Querier, id int64) (operation, error) {
-	return scanOperation(q.QueryRow(ctx, `SELECT `+operationColumns+` FROM domains_operations WHERE id = $1`, id))
+	return operationRows.Scan(q.QueryRow(ctx, `SELECT `+operationRows.Columns()+` FROM domains_operations WHERE id = $1`, id))
 }
 
 // openOperation reports whether the domain has an open operation.

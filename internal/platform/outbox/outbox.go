@@ -254,8 +254,8 @@ func (o *Outbox) fanOut(ctx context.Context, uids []string) error {
 // accounts, jobs that run at the same time lock the accounts' rows in one order.
 func markDelivered(ctx context.Context, tx *db.Tx, uids []string) ([]Stored, error) {
 	in, args := db.In(tx, 2, uids)
-	events, err := db.Collect(ctx, tx, scanEvent, `UPDATE outbox_events SET fanned_at = $1 WHERE uid `+in+` AND fanned_at IS NULL
-		RETURNING `+columns, append([]any{tx.Now}, args...)...)
+	events, err := db.Collect(ctx, tx, storedRows.Scan, `UPDATE outbox_events SET fanned_at = $1 WHERE uid `+in+` AND fanned_at IS NULL
+		RETURNING `+storedRows.Columns(), append([]any{tx.Now}, args...)...)
 	slices.SortFunc(events, func(a, b Stored) int {
 		return cmp.Or(cmp.Compare(a.AccountID, b.AccountID), cmp.Compare(a.ID, b.ID))
 	})
@@ -284,14 +284,14 @@ func (o *Outbox) Clean(ctx context.Context) error {
 
 // Of reads the events of one subject in order.
 func (o *Outbox) Of(ctx context.Context, subject string, id int64) ([]Stored, error) {
-	return db.Collect(ctx, o.db, scanEvent, `SELECT `+columns+` FROM outbox_events WHERE subject = $1 AND subject_id = $2 ORDER BY sequence`, subject, id)
+	return db.Collect(ctx, o.db, storedRows.Scan, `SELECT `+storedRows.Columns()+` FROM outbox_events WHERE subject = $1 AND subject_id = $2 ORDER BY sequence`, subject, id)
 }
 
-const columns = `id, uid, type, account_id, subject, subject_id, sequence, data, COALESCE(previous, 'null'), created_at`
-
-func scanEvent(r db.Row) (e Stored, err error) {
-	var data, previous string
-	err = r.Scan(&e.ID, &e.UID, &e.Type, &e.AccountID, &e.Subject, &e.SubjectID, &e.Sequence, &data, &previous, &e.CreatedAt)
-	e.Data, e.Previous = json.RawMessage(data), json.RawMessage(previous)
-	return e, err
-}
+// storedRows reads outbox_events.
+var storedRows = db.Map(func(e *Stored) db.Fields {
+	return db.Fields{
+		"id": &e.ID, "uid": &e.UID, "type": &e.Type, "account_id": &e.AccountID, "subject": &e.Subject, "subject_id": &e.SubjectID,
+		"sequence": &e.Sequence, "data": (*[]byte)(&e.Data), "COALESCE(previous, 'null')": (*[]byte)(&e.Previous),
+		"created_at": &e.CreatedAt,
+	}
+})

@@ -12,27 +12,25 @@ import (
 	"stead.dev/stead/internal/platform/page"
 )
 
-const endpointColumns = `id, account_id, url, description, events, status, disabled_reason, secret, previous_secret, previous_expires_at,
-	consecutive_failures, failing_since, last_success_at, last_failure_at, not_before, lease, lease_until, created_at`
-
-func scanEndpoint(row db.Row) (e endpoint, err error) {
-	var events string
-	err = row.Scan(&e.id, &e.accountID, &e.url, &e.description, &events, &e.status, &e.disabledReason, &e.secret, &e.previous,
-		&e.previousExpiresAt, &e.consecutiveFailures, &e.failingSince, &e.lastSuccessAt, &e.lastFailureAt, &e.notBefore, &e.lease,
-		&e.leaseUntil, &e.createdAt)
-	if err == nil {
-		err = json.Unmarshal([]byte(events), &e.events)
+// endpointRows reads webhooks_endpoints.
+var endpointRows = db.Map(func(e *endpoint) db.Fields {
+	return db.Fields{
+		"id": &e.id, "account_id": &e.accountID, "url": &e.url, "description": &e.description, "events": db.JSON(&e.events),
+		"status": &e.status, "disabled_reason": &e.disabledReason,
+		"secret": &e.secret, "previous_secret": &e.previous, "previous_expires_at": &e.previousExpiresAt,
+		"consecutive_failures": &e.consecutiveFailures, "failing_since": &e.failingSince,
+		"last_success_at": &e.lastSuccessAt, "last_failure_at": &e.lastFailureAt,
+		"not_before": &e.notBefore, "lease": &e.lease, "lease_until": &e.leaseUntil, "created_at": &e.createdAt,
 	}
-	return e, err
-}
+})
 
 func endpointOf(ctx context.Context, q db.Querier, accountID, id int64, lock string) (endpoint, error) {
-	return scanEndpoint(q.QueryRow(ctx, `SELECT `+endpointColumns+` FROM webhooks_endpoints WHERE account_id = $1 AND id = $2`+lock, accountID, id))
+	return endpointRows.Scan(q.QueryRow(ctx, `SELECT `+endpointRows.Columns()+` FROM webhooks_endpoints WHERE account_id = $1 AND id = $2`+lock, accountID, id))
 }
 
 // lockEndpoint returns false when the endpoint was deleted.
 func lockEndpoint(ctx context.Context, tx *db.Tx, id int64) (endpoint, bool, error) {
-	e, err := scanEndpoint(tx.QueryRow(ctx, `SELECT `+endpointColumns+` FROM webhooks_endpoints WHERE id = $1`+tx.ForUpdate(), id))
+	e, err := endpointRows.Scan(tx.QueryRow(ctx, `SELECT `+endpointRows.Columns()+` FROM webhooks_endpoints WHERE id = $1`+tx.ForUpdate(), id))
 	if errors.Is(err, db.ErrNoRows) {
 		return e, false, nil
 	}
@@ -40,7 +38,7 @@ func lockEndpoint(ctx context.Context, tx *db.Tx, id int64) (endpoint, bool, err
 }
 
 func endpointsOf(ctx context.Context, q db.Querier, accountID int64, lock string) ([]endpoint, error) {
-	return db.Collect(ctx, q, scanEndpoint, `SELECT `+endpointColumns+` FROM webhooks_endpoints WHERE account_id = $1 ORDER BY id`+lock, accountID)
+	return db.Collect(ctx, q, endpointRows.Scan, `SELECT `+endpointRows.Columns()+` FROM webhooks_endpoints WHERE account_id = $1 ORDER BY id`+lock, accountID)
 }
 
 func insertEndpoint(ctx context.Context, tx *db.Tx, e endpoint) (id int64, err error) {
@@ -68,12 +66,13 @@ func deleteEndpoint(ctx context.Context, tx *db.Tx, accountID, id int64) (bool, 
 	return n > 0, err
 }
 
-const eventColumns = `id, account_id, uid, type, subject, subject_id, sequence, client_ref, body, delivered, created_at`
-
-func scanEvent(row db.Row) (e event, err error) {
-	err = row.Scan(&e.id, &e.accountID, &e.uid, &e.typ, &e.subject, &e.subjectID, &e.sequence, &e.clientRef, &e.body, &e.delivered, &e.createdAt)
-	return e, err
-}
+// eventRows reads webhooks_events.
+var eventRows = db.Map(func(e *event) db.Fields {
+	return db.Fields{
+		"id": &e.id, "account_id": &e.accountID, "uid": &e.uid, "type": &e.typ, "subject": &e.subject, "subject_id": &e.subjectID,
+		"sequence": &e.sequence, "client_ref": &e.clientRef, "body": &e.body, "delivered": &e.delivered, "created_at": &e.createdAt,
+	}
+})
 
 // insertEvent returns 0 for an event that exists already.
 func insertEvent(ctx context.Context, tx *db.Tx, e event) (id int64, err error) {
@@ -87,7 +86,7 @@ func insertEvent(ctx context.Context, tx *db.Tx, e event) (id int64, err error) 
 }
 
 func eventOf(ctx context.Context, q db.Querier, accountID int64, uid string) (event, error) {
-	return scanEvent(q.QueryRow(ctx, `SELECT `+eventColumns+` FROM webhooks_events WHERE uid = $1 AND account_id = $2`, uid, accountID))
+	return eventRows.Scan(q.QueryRow(ctx, `SELECT `+eventRows.Columns()+` FROM webhooks_events WHERE uid = $1 AND account_id = $2`, uid, accountID))
 }
 
 // filter selects events; an empty member selects all.
@@ -119,28 +118,30 @@ func listEvents(ctx context.Context, q db.Querier, accountID int64, f filter, p 
 		return nil, 0, err
 	}
 	n := len(args)
-	rows, err = db.Collect(ctx, q, scanEvent, `SELECT `+eventColumns+where+fmt.Sprintf(` ORDER BY id DESC LIMIT $%d OFFSET $%d`, n+1, n+2),
+	rows, err = db.Collect(ctx, q, eventRows.Scan, `SELECT `+eventRows.Columns()+where+fmt.Sprintf(` ORDER BY id DESC LIMIT $%d OFFSET $%d`, n+1, n+2),
 		append(args, p.Limit(), p.Offset())...)
 	return rows, total, err
 }
 
-const deliveryColumns = `d.id, d.event_id, d.endpoint_id, d.subject, d.subject_id, d.sequence, d.attempt, d.origin, d.status, d.http_status,
-	d.duration_ms, d.response_excerpt, d.error_key, d.next_attempt_at, d.created_at, v.uid`
+// deliveryRows reads deliveryFrom.
+var deliveryRows = db.Map(func(d *delivery) db.Fields {
+	return db.Fields{
+		"d.id": &d.id, "d.event_id": &d.eventID, "v.uid": &d.eventUID, "d.endpoint_id": &d.endpointID,
+		"d.subject": &d.subject, "d.subject_id": &d.subjectID, "d.sequence": &d.sequence,
+		"d.attempt": &d.attempt, "d.origin": &d.origin, "d.status": &d.state, "d.http_status": &d.httpStatus,
+		"d.duration_ms": &d.durationMS, "d.response_excerpt": &d.excerpt, "d.error_key": &d.errorKey,
+		"d.next_attempt_at": &d.nextAttemptAt, "d.created_at": &d.createdAt,
+	}
+})
 
 const deliveryFrom = ` FROM webhooks_deliveries d JOIN webhooks_events v ON v.id = d.event_id`
 
-func scanDelivery(row db.Row) (d delivery, err error) {
-	err = row.Scan(&d.id, &d.eventID, &d.endpointID, &d.subject, &d.subjectID, &d.sequence, &d.attempt, &d.origin, &d.state, &d.httpStatus,
-		&d.durationMS, &d.excerpt, &d.errorKey, &d.nextAttemptAt, &d.createdAt, &d.eventUID)
-	return d, err
-}
-
 func deliveriesOf(ctx context.Context, q db.Querier, eventID int64) ([]delivery, error) {
-	return db.Collect(ctx, q, scanDelivery, `SELECT `+deliveryColumns+deliveryFrom+` WHERE d.event_id = $1 ORDER BY d.id`, eventID)
+	return db.Collect(ctx, q, deliveryRows.Scan, `SELECT `+deliveryRows.Columns()+deliveryFrom+` WHERE d.event_id = $1 ORDER BY d.id`, eventID)
 }
 
 func deliveryByID(ctx context.Context, q db.Querier, id int64) (delivery, error) {
-	return scanDelivery(q.QueryRow(ctx, `SELECT `+deliveryColumns+deliveryFrom+` WHERE d.id = $1`, id))
+	return deliveryRows.Scan(q.QueryRow(ctx, `SELECT `+deliveryRows.Columns()+deliveryFrom+` WHERE d.id = $1`, id))
 }
 
 // insertDelivery returns 0 when the endpoint has an open delivery of the event.
@@ -184,7 +185,7 @@ func hastenAll(ctx context.Context, tx *db.Tx, endpointID int64) error {
 
 // candidates are due deliveries without an open predecessor of the same subject, the longest due first.
 func candidates(ctx context.Context, q db.Querier, endpointID int64, now time.Time) ([]delivery, error) {
-	return db.Collect(ctx, q, scanDelivery, `SELECT `+deliveryColumns+deliveryFrom+`
+	return db.Collect(ctx, q, deliveryRows.Scan, `SELECT `+deliveryRows.Columns()+deliveryFrom+`
 		WHERE d.endpoint_id = $1 AND d.status IN ('pending', 'sending') AND d.status = 'pending' AND d.next_attempt_at <= $2 AND NOT EXISTS (
 			SELECT 1 FROM webhooks_deliveries o WHERE o.endpoint_id = d.endpoint_id AND o.subject = d.subject
 			AND o.subject_id = d.subject_id AND o.sequence < d.sequence AND o.status IN ('pending', 'sending'))
