@@ -16,7 +16,7 @@ import (
 // authorityTimeout bounds one request to a certificate authority.
 const authorityTimeout = 30 * time.Second
 
-// buildCertificates makes the section that orders and keeps the certificates of hosted domains.
+// buildCertificates makes the section that orders and stores the certificates of hosted domains.
 func (c *core) buildCertificates() error {
 	network := http.DefaultTransport
 	if c.cfg.ACMECAFile != "" {

@@ -8,7 +8,7 @@ import (
 	"stead.dev/stead/internal/platform/db"
 )
 
-// extras are the add-ons of the catalog as their section sees them.
+// extras adapts the catalog to what the section of add-ons needs.
 type extras struct{ *catalog.Service }
 
 func productOf(a catalog.Addon) addons.Product {

@@ -21,10 +21,10 @@ import (
 	panelnode "stead.dev/stead/internal/port/panel/node"
 )
 
-// messageTimeout bounds a message of a node, and its answer.
+// messageTimeout bounds a message of a node together with its answer.
 const messageTimeout = 20 * time.Second
 
-// newMachines is the address where hosting machines of their own join and report.
+// newMachines makes the server where hosting machines join and report.
 func (a *App) newMachines(ctx context.Context, ln net.Listener) (*endpoint, error) {
 	identity, err := a.nodes.Identity(ctx)
 	if err != nil {
@@ -32,12 +32,12 @@ func (a *App) newMachines(ctx context.Context, ln net.Listener) (*endpoint, erro
 	}
 	srv := a.httpServer(a.nodes.Handler())
 	srv.TLSConfig = identity.Server(nodes.Accept, true)
-	// Messages are small, and anybody may connect.
+	// The bounds are low: messages are small, and anybody may connect.
 	srv.ReadTimeout, srv.WriteTimeout = messageTimeout, messageTimeout
 	return &endpoint{name: "nodes", ln: ln, url: address(ln, true), srv: srv}, nil
 }
 
-// agentDir is where an agent keeps who it is.
+// agentDir is the folder of an agent's identity: its key and its certificate.
 func agentDir(cfg config.Config) string { return filepath.Join(cfg.DataDir, "agent") }
 
 // makeNodeDir makes the data directory of a node. Users of accounts pass through to their homes.
@@ -52,7 +52,7 @@ func makeNodeDir(cfg config.Config) error {
 	return nil
 }
 
-// JoinNode makes this machine a node of a control plane.
+// JoinNode joins this machine to a control plane as a node.
 func JoinNode(ctx context.Context, cfg config.Config, in agent.Invitation) (agent.Member, error) {
 	if err := makeNodeDir(cfg); err != nil {
 		return agent.Member{}, err
@@ -61,7 +61,7 @@ func JoinNode(ctx context.Context, cfg config.Config, in agent.Invitation) (agen
 	return agent.Join(ctx, in)
 }
 
-// RunNode is stead node: it runs this machine for the control plane that it has joined, until ctx ends.
+// RunNode runs this machine for the control plane that it has joined, until ctx ends. It is the command "stead node".
 func RunNode(ctx context.Context, cfg config.Config, opts Options) (err error) {
 	log, now := opts.Log, opts.Clock
 	if now == nil {

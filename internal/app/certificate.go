@@ -11,11 +11,10 @@ import (
 	"stead.dev/stead/internal/platform/clock"
 )
 
-// recheck is how often the certificate's files are looked at again.
+// recheck is how often the files of the certificate are checked for a change.
 const recheck = time.Minute
 
-// certificate is read from two files, and again when they change: whoever
-// renews it need not restart the server.
+// certificate is a certificate in two files. It is read again when they change, so that a renewal needs no restart.
 type certificate struct {
 	certFile, keyFile string
 	clock             clock.Clock

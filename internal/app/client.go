@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// clientAddr finds the address a request came from. X-Forwarded-For is a list
-// that every proxy appends to and that the client may begin, so it is read
-// from its end, and only as far as our own proxies wrote it.
+// clientAddr finds the address of a request's client. Every proxy appends to X-Forwarded-For, and the client itself may
+// begin the list, so it is read from its end, and only as far as trusted proxies wrote it.
 func clientAddr(trusted []netip.Prefix) func(*http.Request) netip.Addr {
 	isProxy := func(a netip.Addr) bool {
 		for _, p := range trusted {
@@ -42,7 +41,7 @@ func clientAddr(trusted []netip.Prefix) func(*http.Request) netip.Addr {
 	}
 }
 
-// hopAddr reads an address as proxies write it: some add the port, and brackets around one of IPv6.
+// hopAddr parses an address as proxies write it: some add the port, and brackets around an IPv6 address.
 func hopAddr(text string) (netip.Addr, bool) {
 	if withPort, err := netip.ParseAddrPort(text); err == nil {
 		return withPort.Addr().Unmap(), true

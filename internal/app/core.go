@@ -24,25 +24,23 @@ import (
 	"stead.dev/stead/internal/platform/switches"
 )
 
-// Options are what is not configuration. The zero value of each means a
-// default.
+// Options are the settings that are not configuration. The zero value of each stands for its default.
 type Options struct {
-	// Version of the program.
+	// Version is that of the program.
 	Version string
-	// Log; by default JSON lines on standard error from the configured level.
+	// Log is the logger; by default it writes JSON lines to standard error, from the configured level up.
 	Log *slog.Logger
-	// Notices is where a demo's address and login are printed; nobody by
-	// default.
+	// Notices is where the address and the login of a demo are printed; by default nowhere.
 	Notices io.Writer
-	// Program is how the person who started it called it, for what they are told to type.
+	// Program is the name under which the program was started, for messages that say what to type.
 	Program string
-	// Clock; by default the machine's, moved by the configured offset.
+	// Clock is the time; by default that of the machine, moved by the configured offset.
 	Clock clock.Clock
-	// Tracer sees every PostgreSQL query; by default the traces' one.
+	// Tracer is told of every PostgreSQL query; by default it writes to the traces.
 	Tracer pgx.QueryTracer
 }
 
-// core is what the server and the commands of administration have in common.
+// core holds the parts that the server and the commands of administration share.
 type core struct {
 	cfg     config.Config
 	version string
@@ -60,7 +58,7 @@ type core struct {
 	outbox   *outbox.Outbox
 	// ending is closed when a server begins to stop.
 	ending chan struct{}
-	// schemaVersion is the last migration that was there at the start.
+	// schemaVersion is the last migration that the database had at the start.
 	schemaVersion int64
 
 	sections
@@ -68,7 +66,7 @@ type core struct {
 	closers []func(context.Context) error
 }
 
-// role is what a process does with the queue and the schema.
+// role tells how a process uses the queue and the schema.
 type role int
 
 const (
@@ -76,8 +74,8 @@ const (
 	command             // inserts jobs only, beside a server that may be running
 )
 
-// newCore builds the platform's pieces and the sections in the order in which
-// they need each other. What was built before an error is closed again.
+// newCore builds the parts of the platform and the sections, in the order in which they need each other. After an error,
+// what was built before it is closed again.
 func newCore(ctx context.Context, cfg config.Config, opts Options, as role) (_ *core, err error) {
 	c := &core{cfg: cfg, version: opts.Version, log: opts.Log, clock: opts.Clock, ending: make(chan struct{})}
 	defer func() {
@@ -154,7 +152,7 @@ func newCore(ctx context.Context, cfg config.Config, opts Options, as role) (_ *
 	return c, nil
 }
 
-// onClose adds what close will do; the last added is done first.
+// onClose adds a function that close calls; the last added is called first.
 func (c *core) onClose(f func(context.Context) error) { c.closers = append(c.closers, f) }
 
 func (c *core) close(ctx context.Context) error {
@@ -166,9 +164,8 @@ func (c *core) close(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// makeDataDir makes the data directory. On a machine of Linux users the homes are below it, so
-// everybody may pass through, and nobody but the owner may look around; what is in it has modes of
-// its own.
+// makeDataDir makes the data directory. On a machine with Linux users, their homes are below it, so everybody may pass
+// through it and only the owner may list it. The files in it have modes of their own.
 func makeDataDir(cfg config.Config) error {
 	if cfg.NodeMachine != config.MachineLinux || cfg.NodeListen == config.Off {
 		return os.MkdirAll(cfg.DataDir, 0o700)
@@ -179,7 +176,7 @@ func makeDataDir(cfg config.Config) error {
 	return os.Chmod(cfg.DataDir, 0o711) //nolint:gosec // passable, as said above
 }
 
-// openBox finds the key that stored secrets are sealed with.
+// openBox reads the key that seals stored secrets.
 func openBox(cfg config.Config) (*secret.Box, error) {
 	if cfg.SecretKey != "" {
 		return secret.ParseKeyset([]byte(cfg.SecretKey.Reveal()))
@@ -187,7 +184,7 @@ func openBox(cfg config.Config) (*secret.Box, error) {
 	return secret.OpenKeyFile(KeyFile(cfg))
 }
 
-// KeyFile is where the key of stored secrets lies.
+// KeyFile is the path of the key that seals stored secrets.
 func KeyFile(cfg config.Config) string { return filepath.Join(cfg.DataDir, "secret.key") }
 
 func openDB(ctx context.Context, cfg config.Config, c clock.Clock, t pgx.QueryTracer) (*db.DB, error) {
@@ -196,16 +193,14 @@ func openDB(ctx context.Context, cfg config.Config, c clock.Clock, t pgx.QueryTr
 	})
 }
 
-// DatabaseFile is the file of the embedded database.
+// DatabaseFile is the path of the embedded database.
 func DatabaseFile(cfg config.Config) string { return filepath.Join(cfg.DataDir, "stead.db") }
 
-// ErrMigrationsPending says that the database is older than this program and
-// that a server is working on it.
+// ErrMigrationsPending means that the database is older than this program and that a server is using it.
 var ErrMigrationsPending = errors.New("the database is of an older version and a server is using it: restart the server with this version first")
 
-// migrate brings the database up to date. A command leaves a SQLite database
-// alone while a server works on it: PostgreSQL's migrations wait for each
-// other, SQLite's cannot.
+// migrate brings the database up to date. A command does not migrate a SQLite database that a server is using: on
+// PostgreSQL migrations wait for each other, on SQLite they cannot.
 func (c *core) migrate(ctx context.Context, as role) error {
 	if as == command {
 		pending, err := pendingMigrations(ctx, c.db)
@@ -233,8 +228,7 @@ func (c *core) migrate(ctx context.Context, as role) error {
 	return c.db.QueryRow(ctx, `SELECT MAX(version_id) FROM goose_db_version`).Scan(&c.schemaVersion)
 }
 
-// migrated tells whether the database has at least what this program brought
-// or found when it started.
+// migrated reports whether the database has at least the migrations that it had when this process started.
 func (c *core) migrated(ctx context.Context) bool {
 	var version int64
 	err := c.db.QueryRow(ctx, `SELECT COALESCE(MAX(version_id), 0) FROM goose_db_version WHERE is_applied`).Scan(&version)
@@ -255,8 +249,7 @@ func pendingMigrations(ctx context.Context, d *db.DB) (int, error) {
 	return n, nil
 }
 
-// quiet lets River say what went wrong, not what it does: each job has its own
-// line already.
+// quiet drops River's messages below the level of warnings: every job writes a line of its own.
 type quiet struct{ slog.Handler }
 
 // Enabled implements slog.Handler.

@@ -28,8 +28,7 @@ const (
 // machine take the code; the port is free.
 var demoRedirects = []string{"http://127.0.0.1/stead-demo", "http://127.0.0.1/callback", "http://[::1]/callback"}
 
-// seedDemo makes what a demonstration shows, once; what it finds it leaves as
-// it is.
+// seedDemo makes the data of a demonstration. It leaves what already exists as it is.
 func (c *core) seedDemo(ctx context.Context) error {
 	return c.db.Exclusive(ctx, "demo", func(ctx context.Context) error {
 		customer, err := c.accounts.Find(ctx, DemoEmail)
@@ -54,7 +53,7 @@ func (c *core) seedDemo(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			// The reference makes it one credit, however often the server starts.
+			// The reference makes it one credit however often the server starts.
 			return c.wallet.Credit(ctx, tx, wallet.Credit{
 				AccountID: customer.ID, Amount: demoCredit, Type: wallet.TypeBonus,
 				Reference: sale.Reference{Type: "account", ID: customer.ID}, Reason: "Credit to try the demonstration", Actor: "stead",

@@ -15,7 +15,7 @@ import (
 	"stead.dev/stead/internal/port/push/webpush"
 )
 
-// buildDevices makes the section of devices, and the ways to push to them.
+// buildDevices makes the section of devices and the adapters that push to them.
 func (c *core) buildDevices() error {
 	c.devices = devices.New(devices.Config{
 		DB: c.db, Clock: c.clock, Queue: c.queue, Box: c.box, Notices: notes{c.notifications, c.accounts},
@@ -35,7 +35,7 @@ func (c *core) buildDevices() error {
 	return nil
 }
 
-// contact is where push services find the operator: an https address, or a mailbox.
+// contact is the address under which push services reach the operator: an https URL or a mailbox.
 func contact(cfg config.Config) string {
 	u, err := url.Parse(cfg.BaseURL)
 	if err != nil {
@@ -47,7 +47,7 @@ func contact(cfg config.Config) string {
 	return cmp.Or(cfg.SupportEmail, "webmaster@"+u.Hostname())
 }
 
-// notes are the notifications as devices show them.
+// notes adapts the notifications to the devices.
 type notes struct {
 	notifications *notifications.Service
 	accounts      *account.Service

@@ -21,7 +21,7 @@ import (
 	"github.com/swaggest/swgui/v5emb"
 )
 
-// OpenAPIPath is where the OpenAPI document is served.
+// OpenAPIPath is the path of the OpenAPI document.
 const OpenAPIPath = "/api/v1/openapi.json"
 
 // openAPI is the OpenAPI 3.1 document as it is committed and served: stable
@@ -39,7 +39,7 @@ func openAPI(doc *huma.OpenAPI) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// served is a document with what clients ask of it.
+// served is a document in the forms in which clients ask for it.
 type served struct {
 	plain, packed []byte
 	tag           string
@@ -58,9 +58,8 @@ func pack(plain []byte) (served, error) {
 	return served{plain, packed.Bytes(), hex.EncodeToString(sum[:12])}, err
 }
 
-// documentation serves the OpenAPI document, compressed for those who accept it.
-// It is written when somebody first asks for it, because that takes longer than
-// the rest of a start.
+// documentation serves the OpenAPI document, compressed where the client accepts that. The document is made at the first
+// request, because making it takes longer than the rest of a start.
 func (a *App) documentation() http.Handler {
 	described := a.edge.OpenAPI() // now, because it adds to the schemas that requests are validated by
 	written := sync.OnceValues(func() (served, error) {
@@ -103,8 +102,7 @@ func acceptsGzip(r *http.Request) bool {
 
 var inlineScript = regexp.MustCompile(`(?s)<script>(.*?)</script>`)
 
-// What Swagger UI's page lacks: a width that fits phones, a heading for those who
-// hear the page, and the way back to the site.
+// What Swagger UI's page lacks: a width that fits phones, a heading for screen readers, and a link back to the site.
 const (
 	referenceHead = `<meta name="viewport" content="width=device-width, initial-scale=1">
 <style>
@@ -116,8 +114,8 @@ const (
 	referenceTop = `<header class="site"><a href="/">%[1]s</a><h1>%[1]s API</h1></header>`
 )
 
-// reference is the page of the API's reference at /docs/: Swagger UI from the
-// binary, reading the document from this server and asking nobody else.
+// reference serves the reference of the API at /docs/: Swagger UI, which is part of the binary and loads nothing from
+// other servers.
 func reference(company string) http.Handler {
 	ui := v5emb.NewHandlerWithConfig(swgui.Config{
 		Title:       company + " API",
@@ -131,8 +129,7 @@ func reference(company string) http.Handler {
 			"persistAuthorization":     "false",
 		},
 	})
-	// The page begins with scripts of its own; naming their hashes allows these
-	// and no others.
+	// The page has inline scripts; their hashes in the policy allow these and no others.
 	var page pageRecorder
 	ui.ServeHTTP(&page, &http.Request{Method: http.MethodGet, URL: docsURL})
 	scripts := "'self'"
@@ -153,7 +150,7 @@ func reference(company string) http.Handler {
 
 var docsURL = &url.URL{Path: "/docs/"}
 
-// pageRecorder keeps what a handler writes.
+// pageRecorder records what a handler writes.
 type pageRecorder struct {
 	header http.Header
 	body   bytes.Buffer

@@ -15,11 +15,11 @@ import (
 	"stead.dev/stead/internal/resale/webhooks"
 )
 
-// operationTimeout bounds operations that are no streams.
+// operationTimeout bounds operations that do not stream.
 const operationTimeout = 30 * time.Second
 
-// interfaceVersion is the version of the interface, not of the program: it
-// changes with what clients see (specification, "Versioning").
+// interfaceVersion is the version of the interface, not of the program. It changes when clients can notice (specification,
+// "Versioning").
 const interfaceVersion = "1.0.0"
 
 // newEdge mounts the operations of all sections.
@@ -72,7 +72,7 @@ func (a *App) newEdge() (*api.Edge, error) {
 	return e, err
 }
 
-// mountAgents mounts what AI agents call, whose tools are operations that are mounted.
+// mountAgents mounts the endpoint of AI agents. Their tools are operations, which must be mounted before.
 func (a *App) mountAgents(e *api.Edge) error {
 	resellers, err := mcp.New(mcp.Config{
 		Edge: e, Version: interfaceVersion, Title: a.cfg.CompanyName, Instructions: mcp.ResellerInstructions, Tools: mcp.ResellerTools,
@@ -83,7 +83,7 @@ func (a *App) mountAgents(e *api.Edge) error {
 	return e.Mount(resellers.Reseller())
 }
 
-// handler serves everything of the public address.
+// handler serves the public address.
 func (a *App) handler() http.Handler {
 	openAPIDoc := a.documentation()
 	mux := http.NewServeMux()
@@ -96,7 +96,7 @@ func (a *App) handler() http.Handler {
 			mux.Handle(op.Path, a.edge) // of OAuth: the endpoints and the discovery documents
 		}
 	}
-	// Machines call here: what is not there is refused in the interface's form.
+	// Programs call here: an unknown path is refused in the form of the interface.
 	mux.Handle("/oauth/", a.edge)
 	mux.Handle("/.well-known/", a.edge)
 	mux.Handle("/pay/", a.wallet.Pages())

@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// healthy says that the process is alive, and nothing of what it depends on:
-// restarting it would not bring a lost database back.
+// healthy answers whether the process is alive. It checks nothing that the process depends on: restarting it would not
+// bring a lost database back.
 func healthy(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("Content-Type", "application/json")
 	_, _ = w.Write([]byte(`{"status":"ok"}` + "\n"))
 }
 
-// readiness is one thing that must hold before requests are sent here.
+// readiness is a condition that must hold before requests are sent to this replica.
 type readiness struct {
 	Name string
 	OK   func(ctx context.Context) bool

@@ -14,7 +14,7 @@ import (
 	"stead.dev/stead/internal/platform/money"
 )
 
-// buildInvoices makes the books.
+// buildInvoices makes the section of invoices.
 func (c *core) buildInvoices() error {
 	var rules invoices.Rules
 	if c.cfg.TaxRulesFile != "" {
@@ -45,7 +45,7 @@ func (c *core) buildInvoices() error {
 	return nil
 }
 
-// buyers are the accounts as the invoices see them.
+// buyers adapts the accounts to the invoices.
 type buyers struct{ accounts *account.Service }
 
 // Account implements invoices.Accounts.
@@ -54,7 +54,7 @@ func (b buyers) Account(ctx context.Context, q db.Querier, accountID int64) (inv
 	return invoices.Account{Name: p.Name, Email: p.Email, Sandbox: p.Sandbox}, err
 }
 
-// refunds are the orders as operators see them.
+// refunds adapts the orders to the commands of operators.
 type refunds struct {
 	db     *db.DB
 	orders *orders.Service

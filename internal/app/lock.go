@@ -10,13 +10,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrDataDirInUse says that another server works in the data directory.
+// ErrDataDirInUse means that another server uses the data directory.
 var ErrDataDirInUse = errors.New("another stead serve works in this data directory; stop it, or give this one its own STEAD_DATA_DIR")
 
-// lockDataDir takes the data directory for this process. SQLite and the
-// embedded node allow several processes at once no more than one writer's
-// truth in memory does. The kernel takes the lock back when the process ends,
-// in whatever way, so a killed server never has to be cleaned up after.
+// lockDataDir locks the data directory for this process: two servers must not write to one SQLite database and one embedded
+// node. The kernel releases the lock when the process ends, however it ends, so nothing has to be cleaned up after a killed
+// server.
 func lockDataDir(dir string) (release func() error, err error) {
 	f, err := os.OpenFile(filepath.Join(dir, "stead.lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -29,7 +28,7 @@ func lockDataDir(dir string) (release func() error, err error) {
 		}
 		return nil, fmt.Errorf("data directory %s cannot be locked: %w", dir, err)
 	}
-	// For people who look who holds it; nobody reads it back.
+	// For people who look for the holder; no program reads it.
 	if err := f.Truncate(0); err == nil {
 		_, _ = f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
 	}

@@ -12,8 +12,7 @@ import (
 	"stead.dev/stead/internal/platform/money"
 )
 
-// buildLoyalty makes the rewards of customers, and lets them hear of orders and of new
-// accounts. It comes after the resellers.
+// buildLoyalty makes the section of rewards and connects it to orders and new accounts. The resellers must exist before.
 func (c *core) buildLoyalty() error {
 	tiers, err := loyalty.ParseTiers(c.cfg.LoyaltyTiers)
 	if err != nil {
@@ -28,13 +27,13 @@ func (c *core) buildLoyalty() error {
 	return nil
 }
 
-// rewards are the wallet as the rewards of customers see it.
+// rewards adapts the wallet to what the section of rewards needs.
 type rewards struct{ wallet *wallet.Service }
 
 func creditOf(r loyalty.Reward) wallet.Credit {
 	c := wallet.Credit{AccountID: r.AccountID, Amount: r.Amount, Type: wallet.TypeBonus, Reference: sale.Order(r.OrderID), Actor: "system"}
 	if r.Kind == loyalty.Referral {
-		// Not the order: it is another customer's.
+		// The customer does not see the order: it belongs to another customer.
 		c.Type, c.Reference = wallet.TypeReferralReward, sale.Reference{Type: "referral", ID: r.ID}
 	}
 	return c
@@ -50,7 +49,7 @@ func (w rewards) Reclaim(ctx context.Context, tx *db.Tx, r loyalty.Reward) error
 	return w.wallet.Reclaim(ctx, tx, creditOf(r), r.Part)
 }
 
-// members are the accounts as the rewards of customers see them.
+// members adapts the accounts to what the section of rewards needs.
 type members struct{ accounts *account.Service }
 
 // Member implements loyalty.Accounts.

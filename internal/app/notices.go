@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// notices tells the person who started a demo how to use it.
+// notices prints how to use a demo, for the person who started it.
 type notices struct {
 	out     io.Writer
 	program string

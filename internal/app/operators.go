@@ -19,8 +19,8 @@ import (
 	"stead.dev/stead/internal/platform/config"
 )
 
-// withoutCustomers refuses what programs of customers ask, where they run on this machine: they reach all
-// that listens on it, and profiles and metrics are for operators. Who asks the kernel says.
+// withoutCustomers refuses requests of customers' programs. Where these run on this machine, they reach every address that
+// is listened on, and profiles and metrics are for operators only. The kernel tells which user a connection belongs to.
 func withoutCustomers(cfg config.Config, next http.Handler) http.Handler {
 	if !hosts(cfg) {
 		return next
@@ -34,18 +34,18 @@ func withoutCustomers(cfg config.Config, next http.Handler) http.Handler {
 	})
 }
 
-// hosts tells whether programs of customers run on this machine.
+// hosts reports whether programs of customers run on this machine.
 func hosts(cfg config.Config) bool {
 	return cfg.NodeMachine == config.MachineLinux && cfg.NodeListen != config.Off
 }
 
-// clientAddr is who a client is.
+// clientAddr returns the address of a request's client.
 func (a *App) clientAddr() func(*http.Request) netip.Addr {
 	return withoutClaims(a.cfg, clientAddr(a.cfg.TrustedProxies), clientAddr(nil))
 }
 
-// withoutClaims answers who a client is by behind, and by direct where a customer's program on this machine
-// says for whom it asks: a proxy on it is believed, and they have the same address.
+// withoutClaims finds the address of a client by behind, which believes the headers of trusted proxies, and by direct,
+// which does not, when a customer's program on this machine made the connection: it has the address of a trusted proxy.
 func withoutClaims(cfg config.Config, behind, direct func(*http.Request) netip.Addr) func(*http.Request) netip.Addr {
 	if !hosts(cfg) {
 		return behind
@@ -59,7 +59,7 @@ func withoutClaims(cfg config.Config, behind, direct func(*http.Request) netip.A
 	}
 }
 
-// mayOperate tells whether it is no customer of this machine who asks.
+// mayOperate reports whether a request does not come from a customer's program on this machine.
 func mayOperate(r *http.Request) bool {
 	if known, ok := r.Context().Value(peerKey{}).(func() bool); ok {
 		return known()
@@ -70,7 +70,7 @@ func mayOperate(r *http.Request) bool {
 
 type peerKey struct{}
 
-// rememberPeer has a connection asked once who is at its other end.
+// rememberPeer stores in the context of a connection which user is at its other end; the kernel is asked once for each.
 func rememberPeer(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, peerKey{}, sync.OnceValue(func() bool { return noCustomer(c.LocalAddr().String(), c.RemoteAddr().String()) }))
 }
@@ -83,13 +83,13 @@ func noCustomer(local, remote string) bool {
 	}
 	uid, err := socketUser(peer, here)
 	if errors.Is(err, fs.ErrNotExist) {
-		// No socket of this machine; or one that its program has closed, if only for what it sends.
+		// The socket is not of this machine, or its program has closed it, if only for sending.
 		return !ofThisMachine(peer.Addr())
 	}
 	return err == nil && (uid < machine.FirstUID || uid > machine.LastUID)
 }
 
-// ofThisMachine tells whether an address is one of this machine's, as far as it says.
+// ofThisMachine reports whether an address belongs to this machine, by the addresses of its interfaces.
 func ofThisMachine(a netip.Addr) bool {
 	a = a.Unmap().WithZone("")
 	if a.IsLoopback() {
@@ -102,8 +102,8 @@ func ofThisMachine(a netip.Addr) bool {
 	})
 }
 
-// socketUser is the user who made the socket with these addresses: proc_pid_net(5), tcp. fs.ErrNotExist: no
-// such socket of this machine is connected.
+// socketUser finds the user who opened the socket with these addresses (proc_pid_net(5), tcp). The error is fs.ErrNotExist
+// when no such socket of this machine is connected.
 func socketUser(own, other netip.AddrPort) (int, error) {
 	for _, table := range []string{"/proc/self/net/tcp", "/proc/self/net/tcp6"} {
 		uid, err := socketIn(table, own, other)
@@ -136,8 +136,8 @@ func socketIn(table string, own, other netip.AddrPort) (int, error) {
 	return 0, fs.ErrNotExist
 }
 
-// isAddress compares an address as the kernel prints it: words of four bytes as this machine has them, which
-// are little-endian on all that Stead is built for, and the port.
+// isAddress compares an address with one that the kernel printed: words of four bytes in the byte order of the machine,
+// which is little-endian wherever Stead runs, and the port.
 func isAddress(text string, want netip.AddrPort) bool {
 	host, port, _ := strings.Cut(text, ":")
 	if n, err := strconv.ParseUint(port, 16, 16); err != nil || uint16(n) != want.Port() {

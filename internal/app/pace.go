@@ -6,15 +6,12 @@ import (
 	"time"
 )
 
-// pace bounds the pauses of transfers. Every transfer may take as long as it
-// needs, but not stand still: a body that does not arrive and an answer that is
-// not taken end their connection. A deadline for the whole request would end
-// large uploads and event streams; none at all would let a client hold a
-// connection for ever.
+// pace bounds the pauses of transfers. A transfer may take as long as it needs but must not stand still: a body that stops
+// arriving and an answer that is no longer read end their connection. A deadline for the whole request would end large
+// uploads and event streams, and without any a client could hold a connection for ever.
 type pace struct {
 	read, write time.Duration
-	// leftover is how long the rest of a body that nobody read may hold the
-	// connection after the answer.
+	// leftover is how long the unread rest of a body may hold the connection after the answer.
 	leftover time.Duration
 }
 
@@ -24,7 +21,7 @@ var defaultPace = pace{read: 30 * time.Second, write: 60 * time.Second, leftover
 func (p pace) around(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c := http.NewResponseController(w)
-		// The connection may bear the deadlines of its last request.
+		// The connection may still have the deadlines of its last request.
 		_ = c.SetWriteDeadline(time.Time{}) // a writer without deadlines, in tests, has no pauses either
 		if r.Body != nil && r.Body != http.NoBody {
 			r.Body = &pacedBody{r.Body, c, p.read}
@@ -35,8 +32,7 @@ func (p pace) around(next http.Handler) http.Handler {
 	})
 }
 
-// deadline is a time of the machine, which is what sockets wait by; Stead's own
-// clock may be set off.
+// deadline returns a time by the clock of the machine, which sockets use. Stead's own clock may have an offset.
 func deadline(d time.Duration) time.Time {
 	return time.Now().Add(d) //nolint:forbidigo // the kernel's timers know no other clock
 }
@@ -51,8 +47,7 @@ func (b *pacedBody) Read(p []byte) (int, error) {
 	_ = b.c.SetReadDeadline(deadline(b.pause))
 	n, err := b.ReadCloser.Read(p)
 	if err != nil {
-		// Whoever still works on the request must not be taken for a client that
-		// stands still.
+		// A handler that still works on the request must not be mistaken for a client that stands still.
 		_ = b.c.SetReadDeadline(time.Time{})
 	}
 	return n, err

@@ -21,8 +21,7 @@ import (
 	"stead.dev/stead/internal/port/panel/remote"
 )
 
-// panels are the hosting panels by name: those that the configuration opens, and the nodes that have
-// joined.
+// panels finds hosting panels by name: those that the configuration opens, and the nodes that have joined.
 type panels struct {
 	fixed map[string]panel.Panel
 	nodes *farPanels // nil in commands: what changes on a panel is done by jobs
@@ -37,8 +36,8 @@ func (p *panels) Panel(name string) (panel.Panel, bool) {
 	return found, ok
 }
 
-// farPanels are the nodes as panels. A node is looked up when it is first asked for, and again after
-// there was news of it.
+// farPanels opens nodes as panels. A node is looked up when it is used first, and again after its address or its
+// certificate has changed.
 type farPanels struct {
 	nodes *nodes.Service
 	hub   *signal.Hub
@@ -68,7 +67,7 @@ func (p *farPanels) heard(name string) {
 	}
 }
 
-// lookUp bounds the question where a node is.
+// lookUp bounds the look-up of a node's address.
 const lookUp = 3 * time.Second
 
 func (p *farPanels) panel(id int64) (panel.Panel, bool) {
@@ -113,7 +112,7 @@ func (p *farPanels) forget(id int64) {
 	}
 }
 
-// places are the nodes as the services see them that are to be provisioned.
+// places adapts the nodes to the provisioning of services.
 type places struct {
 	nodes   *nodes.Service
 	catalog *catalog.Service
@@ -137,14 +136,14 @@ func (p places) Place(ctx context.Context, tx *db.Tx, s provisioning.Placement) 
 	return p.nodes.Place(ctx, tx, need)
 }
 
-// sold are the capabilities that a plan promises by a limit above zero.
+// sold returns the capabilities that a plan promises by a limit above zero.
 var sold = map[string]panel.Capability{
 	"databases": panel.CapDatabases, "mailboxes": panel.CapMail, "ftp_accounts": panel.CapFTP, "cron_jobs": panel.CapCron,
 	"backups": panel.CapBackups,
 }
 
-// follow frees the room of services that ended, gives those another that have another plan, and those
-// theirs again that came back.
+// follow keeps the room that services take on nodes: it frees that of services that ended, changes it with the plan, and
+// takes it again for services that were restored.
 func (p places) follow(s *services.Service) outbox.Subscriber {
 	return func(ctx context.Context, tx *db.Tx, e outbox.Stored) error {
 		if e.Type != "service.tariff_changed" && e.Type != "service.restored" {
@@ -161,7 +160,7 @@ func (p places) follow(s *services.Service) outbox.Subscriber {
 	}
 }
 
-// panelsElsewhere tells whether jobs of panels can be done by a process without an embedded node.
+// panelsElsewhere reports whether a process without an embedded node can do the jobs of panels.
 func panelsElsewhere(cfg config.Config) bool {
 	return slices.Contains([]string{config.PanelSandbox, config.PanelNodes, config.PanelHestia}, cfg.Panel)
 }

@@ -9,9 +9,8 @@ import (
 	"stead.dev/stead/internal/platform/throttle"
 )
 
-// cleanArgs is the job that removes what the platform keeps for a while only:
-// old answers to idempotency keys, ended throttle windows, heard signals, old
-// events.
+// cleanArgs is the job that deletes expired rows of the platform: answers to idempotency keys, throttle windows, signals
+// that all replicas have read, and old events.
 type cleanArgs struct{}
 
 func (cleanArgs) Kind() string { return "platform.clean" }
@@ -30,8 +29,7 @@ func (c *core) register() {
 	}
 }
 
-// periodic adds the jobs that run by the clock; one of all replicas inserts
-// them.
+// periodic adds the jobs that run on a schedule. One of the replicas inserts them.
 func (a *App) periodic() {
 	a.queue.Every(5*time.Minute, cleanArgs{})
 	for _, m := range a.modules {

@@ -24,10 +24,10 @@ import (
 	"stead.dev/stead/internal/platform/switches"
 )
 
-// Each type here is one section as another asks for it in its own words.
+// Each type here adapts one section to the interface that another section declares for what it needs.
 
-// enabled are the sections as the profile lists them: those of which this
-// server has operations, unless they are switched off.
+// enabled tells the profile which sections there are: those of which this server has operations, unless they are switched
+// off.
 type enabled struct {
 	switches *switches.Switches
 	served   map[api.Section]bool // filled when the operations are mounted
@@ -36,7 +36,7 @@ type enabled struct {
 // Enabled implements account.Modules.
 func (m enabled) Enabled(s api.Section) bool { return m.served[s] && m.switches.Enabled(s) }
 
-// holders are the accounts as the authorization server sees them.
+// holders adapts the accounts to the authorization server.
 type holders struct{ accounts *account.Service }
 
 // Holder implements oauth.Accounts.
@@ -45,7 +45,7 @@ func (h holders) Holder(ctx context.Context, q db.Querier, accountID int64) (oau
 	return oauth.Holder{Locale: p.Locale, Currency: p.Currency, Admin: p.Admin, Suspended: !p.Open()}, err
 }
 
-// front is the catalog as the shop front shows it.
+// front adapts the catalog to the shop front.
 type front struct{ catalog *catalog.Service }
 
 // Shelf implements webui.Catalog.
@@ -68,7 +68,7 @@ func (f front) Shelf(ctx context.Context) ([]webui.Product, error) {
 	return products, err
 }
 
-// recipients are the accounts as the notifications see them.
+// recipients adapts the accounts to the notifications.
 type recipients struct{ accounts *account.Service }
 
 // Recipient implements notifications.Recipients.
@@ -77,7 +77,7 @@ func (r recipients) Recipient(ctx context.Context, q db.Querier, accountID int64
 	return notifications.Recipient{Email: p.Email, Name: p.Name, Locale: p.Locale, Open: p.Open() && !p.Sandbox}, err
 }
 
-// balances are the wallet as the services see it.
+// balances adapts the wallet to the services.
 type balances struct{ wallet *wallet.Service }
 
 // Balance implements services.Balances.
@@ -86,12 +86,12 @@ func (b balances) Balance(ctx context.Context, q db.Querier, accountID int64) (m
 	return balance.Spendable, err
 }
 
-// siteBase is what the sections of services work with.
+// siteBase is what every section of a service's parts needs.
 func (c *core) siteBase() site.Base {
 	return site.Base{DB: c.db, Queue: c.queue, Services: c.services, Panels: c.panels}
 }
 
-// hostedDomains are the domains of services as their certificates see them.
+// hostedDomains adapts the domains of services to the certificates.
 type hostedDomains struct{ *sitedomains.Service }
 
 // Hosted implements certificates.Domains.
@@ -106,7 +106,7 @@ func (h hostedDomains) Hosted(ctx context.Context, q db.Querier, accountID, serv
 	return all, err
 }
 
-// proofs are the zones as certificates see them.
+// proofs adapts the zones to the certificates, which prove there that a domain is theirs.
 type proofs struct{ *dns.Service }
 
 // SetTexts implements certificates.Zones.
@@ -126,7 +126,7 @@ func (p proofs) Placed(ctx context.Context, q db.Querier, serviceID int64, owner
 	return !slices.Contains(placed, false), err
 }
 
-// zoneDomains are the domains of services as their zones see them.
+// zoneDomains adapts the domains of services to the zones.
 type zoneDomains struct{ *sitedomains.Service }
 
 // Names implements dns.Domains.
@@ -141,7 +141,7 @@ func (z zoneDomains) Names(ctx context.Context, q db.Querier, accountID, service
 	return all, err
 }
 
-// mailDomains are the domains of services as their mailboxes see them.
+// mailDomains adapts the domains of services to the mailboxes.
 type mailDomains struct{ *sitedomains.Service }
 
 // MailDomains implements mail.Domains.
@@ -156,7 +156,7 @@ func (m mailDomains) MailDomains(ctx context.Context, q db.Querier, accountID, s
 	return all, err
 }
 
-// mailZones are the zones as mailboxes see them.
+// mailZones adapts the zones to the mailboxes.
 type mailZones struct{ *dns.Service }
 
 // SetRecords implements mail.Zones.
@@ -175,7 +175,7 @@ func (m mailZones) SetRecords(ctx context.Context, tx *db.Tx, accountID, service
 	return m.SetSystem(ctx, tx, accountID, serviceID, "mail", all)
 }
 
-// resellers are the reseller front as operators see it.
+// resellers adapts the resellers to the commands of operators.
 type resellers struct{ *reseller.Service }
 
 // Appoint implements admin.Resellers.
@@ -223,7 +223,7 @@ func resellerKeyOf(k reseller.Key) admin.ResellerKey {
 	}
 }
 
-// clients are the clients of resellers as the pages see them.
+// clients adapts the clients of resellers to the pages.
 type clients struct{ *reseller.Service }
 
 // Visit implements webui.Clients.
@@ -232,7 +232,7 @@ func (c clients) Visit(ctx context.Context, visit string) (webui.ClientVisit, er
 	return webui.ClientVisit(v), err
 }
 
-// keys are those of resellers as the pages see them.
+// keys adapts the keys of resellers to the pages.
 type keys struct{ *reseller.Service }
 
 // Resells implements webui.Keys.

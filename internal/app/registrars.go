@@ -17,8 +17,8 @@ import (
 	"stead.dev/stead/internal/port/registrar/whois"
 )
 
-// registrars are where domains are registered: the configured one, and for sandboxes of resellers a
-// simulated one of their own. Either is nil where this process has none.
+// registrars holds the configured registrar and the simulated one for the sandboxes of resellers. Either is nil where this
+// process has none.
 type registrars struct{ real, simulated registrar.Registrar }
 
 // Registrar implements domains.Registrars.
@@ -51,7 +51,7 @@ func (c *core) openRegistrars(ctx context.Context, as role) (r registrars, err e
 	return r, err
 }
 
-// simulatedRegistry opens one that all replicas share. Older versions kept it in a file.
+// simulatedRegistry opens the simulated registry, which all replicas share. Older versions stored it in a file.
 func (c *core) simulatedRegistry(ctx context.Context, name string) (*sandbox.Registry, error) {
 	kept := domains.Simulated{DB: c.db, Name: name}
 	content, err := os.ReadFile(filepath.Join(c.cfg.DataDir, "registry", name+".json"))
@@ -80,7 +80,7 @@ func (c *core) buildDomains(ctx context.Context, as role) error {
 	return nil
 }
 
-// lookups are who is asked whether a name is free where the registrar does not say.
+// lookups are the directories that are asked whether a name is free, where the registrar does not answer.
 func (c *core) lookups() []registrar.Source {
 	sources := []registrar.Source{}
 	if c.cfg.DomainLookup == config.LookupRDAP || c.cfg.DomainLookup == config.LookupBoth {

@@ -63,15 +63,15 @@ import (
 	"stead.dev/stead/internal/resale/webhooks"
 )
 
-// sections are what the specification calls so, and what they stand on.
+// sections holds the sections of the specification and what they are built on.
 type sections struct {
 	modules []module.Module
-	// enabled is which of them this server has, for the profile.
+	// enabled tells the profile which of them this server has.
 	enabled enabled
 	limiter throttle.Limiter
 	mailer  mailer.Mailer
 	node    *node.Node // nil without the embedded node
-	// nodeCertificates are what it answers HTTPS with; nil where it does not.
+	// nodeCertificates are the certificates of the embedded node's HTTPS; nil where it serves none.
 	nodeCertificates *nodecertificates.Driver
 	nodes            *nodes.Service
 	panels           *panels
@@ -115,7 +115,7 @@ type sections struct {
 	articles *articles.Service
 }
 
-// build makes the sections, each after those it needs, and plugs them together.
+// build makes the sections, each after those that it needs, and connects them.
 func (c *core) build(ctx context.Context, as role) (err error) {
 	c.limiter = throttle.New(c.db, c.clock)
 	if c.mailer, err = newMailer(c.cfg, c.clock); err != nil {
@@ -208,9 +208,9 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 	return c.connect()
 }
 
-// listModules is the one list of what has operations, jobs or subscriptions. Each event is told in this order: who
-// provisions hears of a service before those who tell people of it, and the books hear of money last, after the
-// services that were waiting for it.
+// listModules is the list of everything that has operations, jobs or subscriptions. Events are delivered in its order:
+// provisioning gets an event of a service before the notifications do, and the invoices get events of money last, after the
+// services that wait for it.
 func (c *core) listModules() []module.Module {
 	return []module.Module{
 		c.oauth.Module(),
@@ -247,7 +247,7 @@ func (c *core) listModules() []module.Module {
 	}
 }
 
-// introduce gives each section what it needs of the others, once all of them are there.
+// introduce gives each section what it needs of the others. All of them must exist.
 func (c *core) introduce() {
 	c.accounts.Connect(account.Needs{Grants: c.oauth, Referrals: c.loyalty})
 	c.oauth.Connect(oauth.Needs{Ending: c.devices.Ended})
@@ -280,7 +280,7 @@ func (c *core) introduce() {
 	c.domains.Connect(domains.Needs{Orders: c.orders, Worlds: c.accounts, Rates: c.reseller, Hosts: c.hosting, Sources: c.lookups()})
 }
 
-// placer chooses where services are provisioned.
+// placer chooses the panel on which a service is provisioned.
 func (c *core) placer() provisioning.Placer {
 	if c.cfg.Panel == config.PanelNodes {
 		return places{c.nodes, c.catalog}
@@ -288,7 +288,8 @@ func (c *core) placer() provisioning.Placer {
 	return provisioning.OnePanel(c.cfg.Panel)
 }
 
-// connect checks that no section lacks what it needs, and lets the sections follow events and the closing of accounts.
+// connect checks that no section lacks anything that it needs, and subscribes the sections to events and to the closing of
+// accounts.
 func (c *core) connect() error {
 	for _, m := range c.modules {
 		if err := module.Complete(m.Needs...); err != nil {
@@ -306,8 +307,7 @@ func (c *core) connect() error {
 	return nil
 }
 
-// openPanels opens the hosting panels of this process. A command leaves them to
-// the server: what changes on a panel is done by jobs.
+// openPanels opens the hosting panels of this process. A command opens none: jobs of the server change panels.
 func (c *core) openPanels(ctx context.Context, as role) error {
 	c.panels = &panels{fixed: map[string]panel.Panel{}}
 	if as != server {
@@ -353,7 +353,7 @@ func (c *core) openNode(ctx context.Context) (err error) {
 
 func nodeDir(cfg config.Config) string { return filepath.Join(cfg.DataDir, "node") }
 
-// answersPerSecond bounds what the name server answers one network over UDP.
+// answersPerSecond bounds the answers of the name server to one network over UDP.
 const answersPerSecond = 500
 
 // newNameserver serves the zones on the configured address; nil when that is off.
@@ -389,7 +389,7 @@ func newMailer(cfg config.Config, c clock.Clock) (mailer.Mailer, error) {
 	return file.New(mailDir(cfg), from, c)
 }
 
-// mailDir is where mails go without a mail server.
+// mailDir is the folder for mails where no mail server is configured.
 func mailDir(cfg config.Config) string { return filepath.Join(cfg.DataDir, "mail") }
 
 // signInLimits bound attempts at signing in, unless throttles are off.
@@ -400,7 +400,7 @@ func (c *core) signInLimits() account.Limits {
 	return account.DefaultLimits()
 }
 
-// resellerLimits are what bounds resellers, as they are told.
+// resellerLimits are the limits that hold for resellers, as the interface states them.
 func (c *core) resellerLimits() reseller.Limits {
 	l := reseller.Limits{Webhooks: webhooks.MaxEndpoints}
 	if c.cfg.Throttle {
@@ -409,7 +409,7 @@ func (c *core) resellerLimits() reseller.Limits {
 	return l
 }
 
-// gateways are the ways to pay that the configuration opens.
+// gateways are the payment gateways that the configuration opens.
 func gateways(cfg config.Config) []gateway.Gateway {
 	all := []gateway.Gateway{}
 	if cfg.StripeSecretKey != "" {
@@ -443,7 +443,7 @@ func ownNames(cfg config.Config) []string {
 	return names
 }
 
-// auditLedger recomputes the wallet's money.
+// auditLedger recomputes the balances of the wallet's ledger.
 func auditLedger(ctx context.Context, w *wallet.Service) error {
 	found, err := w.Recompute(ctx)
 	if err == nil && len(found) > 0 {

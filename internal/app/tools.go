@@ -23,8 +23,7 @@ import (
 	"stead.dev/stead/internal/port/panel/remote"
 )
 
-// Migrate brings the configured database up to date and answers what it
-// applied.
+// Migrate brings the configured database up to date and returns the migrations that it applied.
 func Migrate(ctx context.Context, cfg config.Config) (applied []string, err error) {
 	if cfg.SQLite() {
 		if err := os.MkdirAll(cfg.DataDir, 0o700); err != nil {
@@ -61,7 +60,7 @@ func Migrations(ctx context.Context, cfg config.Config) (all []schema.Migration,
 	return all, err
 }
 
-// Examine looks at the configured installation.
+// Examine runs the checks of the doctor on the configured installation.
 func Examine(ctx context.Context, cfg config.Config, version string) doctor.Report {
 	now := clock.System(cfg.ClockOffset)
 	return doctor.Examine(ctx, doctor.Installation{
@@ -78,7 +77,7 @@ func Examine(ctx context.Context, cfg config.Config, version string) doctor.Repo
 	})
 }
 
-// callNodes tells the doctor of the nodes that have joined. It calls all at once.
+// callNodes calls all nodes that have joined, at the same time, and tells the doctor how they answered.
 func callNodes(ctx context.Context, cfg config.Config, s *nodes.Service) ([]doctor.Node, error) {
 	all, err := s.List(ctx)
 	all = slices.DeleteFunc(all, func(n nodes.Node) bool { return !n.Serves() })
@@ -129,9 +128,8 @@ func callNode(ctx context.Context, control *nodelink.Identity, n nodes.Node, now
 	return found
 }
 
-// OpenAPI is the OpenAPI document of a server without configuration. The
-// operations need the sections, and these a database: one that is made for it
-// and gone afterwards.
+// OpenAPI returns the OpenAPI document of a server without configuration. The operations need the sections, and these need
+// a database: it is made for this call and removed afterwards.
 func OpenAPI(ctx context.Context) (doc []byte, err error) {
 	dir, err := os.MkdirTemp("", "stead-openapi-")
 	if err != nil {
@@ -153,11 +151,11 @@ func OpenAPI(ctx context.Context) (doc []byte, err error) {
 	return openAPI(a.edge.OpenAPI())
 }
 
-// Administer opens the configured installation for the commands of
-// administration; close ends it. Servers may be running on it.
+// Administer opens the configured installation for the commands of administration; close ends it. Servers may run at the
+// same time.
 func Administer(ctx context.Context, cfg config.Config, version string) (_ *admin.Admin, closeFunc func() error, _ error) {
 	if cfg.BaseURL == "" {
-		// A server on port 0 alone knows its address; commands send no links.
+		// With port 0 only the server knows its address; commands send no links.
 		cfg.BaseURL = "http://localhost"
 	}
 	c, err := newCore(ctx, cfg, Options{Version: version}, command)

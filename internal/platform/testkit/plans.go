@@ -8,9 +8,8 @@ import (
 	"stead.dev/stead/internal/platform/db"
 )
 
-// Indexed fails the test when one of the queries that ask makes of its querier
-// reads a table from end to end. Few rows make PostgreSQL do so whatever indexes
-// there are, so it is told to avoid it.
+// Indexed fails the test when a query that ask sends to its querier reads a whole table. PostgreSQL prefers to do so for
+// tables of few rows, whatever their indexes, so sequential scans are made expensive for it.
 func Indexed(t *testing.T, d *db.DB, ask func(q db.Querier) error) {
 	t.Helper()
 	seen := &recorder{Querier: d}
@@ -47,7 +46,7 @@ type query struct {
 	args []any
 }
 
-// recorder remembers what is asked of its querier.
+// recorder records the statements that are sent to its querier.
 type recorder struct {
 	db.Querier
 	queries []query
@@ -63,7 +62,7 @@ func (r *recorder) QueryRow(ctx context.Context, text string, args ...any) db.Ro
 	return r.Querier.QueryRow(ctx, text, args...)
 }
 
-// planOf is how the engine goes about the query, a line a step.
+// planOf returns the engine's plan of a query, one line for each step.
 func planOf(ctx context.Context, d *db.DB, asked query) (plan []string, err error) {
 	if d.Engine() == "sqlite" {
 		return db.Collect(ctx, d, func(r db.Row) (step string, err error) {

@@ -12,10 +12,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Port is a port of the loopback for a daemon that the test starts later: nobody listens on it, and until the
-// test ends nobody is given it. A port that the kernel chooses would not do, because as soon as it is free the
-// kernel may choose it for somebody else's connection, so this one is below those that Linux chooses from. Test
-// processes that run side by side know of each other by locks in one file, a byte for each port.
+// Port reserves a port of the loopback, until the test ends, for a daemon that the test starts later. The port is below
+// those that Linux chooses from: a port that the kernel chose could be given to another connection as soon as it is free.
+// Test processes that run at the same time agree by locks in one file, a byte for each port.
 func Port(t testing.TB) int {
 	t.Helper()
 	const first, last = 10000, 32000
@@ -42,13 +41,13 @@ func Port(t testing.TB) int {
 	return 0
 }
 
-// Address is Port as an address.
+// Address is like Port and returns the address with the port.
 func Address(t testing.TB) string {
 	t.Helper()
 	return fmt.Sprintf("127.0.0.1:%d", Port(t))
 }
 
-// free tells whether nobody listens on a port, by TCP or by UDP.
+// free reports whether nothing listens on a port, neither by TCP nor by UDP.
 func free(t testing.TB, port int) bool {
 	address := fmt.Sprintf("127.0.0.1:%d", port)
 	var listen net.ListenConfig

@@ -1,5 +1,4 @@
-// Package testkit gives tests real databases: a fresh, migrated SQLite file and
-// a fresh, migrated PostgreSQL database for each test.
+// Package testkit gives each test a fresh, migrated database: a SQLite file or a PostgreSQL database of its own.
 package testkit
 
 import (
@@ -23,12 +22,11 @@ import (
 	"stead.dev/stead/internal/platform/schema"
 )
 
-// PostgresEnv names the variable with the URL of a PostgreSQL server where
-// tests may create databases.
+// PostgresEnv is the environment variable with the URL of a PostgreSQL server on which tests may create databases.
 const PostgresEnv = "STEAD_TEST_POSTGRES_URL"
 
-// dataEnv names the variable with the folder for the files of SQLite databases,
-// which is in memory where there is room. scripts/with-postgres sets it.
+// dataEnv is the environment variable with the folder of SQLite databases, which is in memory where there is room.
+// scripts/with-postgres sets it.
 const dataEnv = "STEAD_TEST_DATA"
 
 // Start is the time on a test's clock when it begins.
@@ -53,7 +51,7 @@ var template struct {
 	err   error
 }
 
-// SQLite is a fresh, migrated SQLite database.
+// SQLite opens a fresh, migrated SQLite database.
 func SQLite(t testing.TB, clk clock.Clock) *db.DB {
 	t.Helper()
 	template.Do(func() { template.bytes, template.err = sqliteTemplate() })
@@ -67,9 +65,8 @@ func SQLite(t testing.TB, clk clock.Clock) *db.DB {
 	return open(t, db.Config{Path: path, Clock: clk})
 }
 
-// DatabaseDir is a fresh folder for a SQLite database, removed with the test. It
-// is in memory where there is room, so nothing may be kept there that needs a
-// particular file system. A benchmark's is on the disk, whose time it measures.
+// DatabaseDir makes a folder for a SQLite database and removes it when the test ends. It is in memory where there is room,
+// so it must not hold files that need a particular file system. For a benchmark it is on the disk, whose time counts.
 func DatabaseDir(t testing.TB) string {
 	t.Helper()
 	parent := os.Getenv(dataEnv)
@@ -110,7 +107,7 @@ func sqliteTemplate() ([]byte, error) {
 	return os.ReadFile(path)
 }
 
-// Open is an open database on the given PostgreSQL URL, closed with the test.
+// Open opens the database at a PostgreSQL URL and closes it when the test ends.
 func Open(t testing.TB, databaseURL string, clk clock.Clock) *db.DB {
 	t.Helper()
 	return open(t, db.Config{URL: databaseURL, Clock: clk, MaxConns: 10})
@@ -137,8 +134,8 @@ var pgTemplate struct {
 	err      error
 }
 
-// PostgresURL is the URL of a fresh, migrated PostgreSQL database, dropped with
-// the test. Several handles, as of several replicas, may be opened on it.
+// PostgresURL makes a fresh, migrated PostgreSQL database, dropped when the test ends, and returns its URL. A test may open
+// it several times, as several replicas do.
 func PostgresURL(t testing.TB) string {
 	t.Helper()
 	server := os.Getenv(PostgresEnv)
@@ -151,8 +148,7 @@ func PostgresURL(t testing.TB) string {
 		t.Fatalf("PostgreSQL template: %v", pgTemplate.err)
 	}
 	name := "stead_test_" + strings.ToLower(rand.Text())
-	// CREATE DATABASE refuses a template that somebody is connected to, and so
-	// do two of them at once.
+	// CREATE DATABASE refuses a template with connections, and another CREATE DATABASE is one.
 	deadline := time.Now().Add(20 * time.Second) //nolint:forbidigo // real waiting for a real server
 	for {
 		err := admin(ctx, server, "CREATE DATABASE "+name+" TEMPLATE "+pgTemplate.name+pgTemplate.strategy)
@@ -173,10 +169,9 @@ func PostgresURL(t testing.TB) string {
 	return withDatabase(server, name)
 }
 
-// postgresTemplate is a migrated database that tests are copied from: one for
-// each version of the migrations, shared by the processes of a test run. The
-// strategy is how CREATE DATABASE copies it: by files, half of the work of a copy
-// that is written ahead, where the server knows both (from version 15 on).
+// postgresTemplate finds or makes the migrated database of which the databases of tests are copies: one for each version of
+// the migrations, shared by the processes of a test run. strategy is how CREATE DATABASE copies it: by files, which is half
+// of the work of a copy through the write-ahead log, where the server knows both (from version 15 on).
 func postgresTemplate(ctx context.Context, server string) (name, strategy string, err error) {
 	name = "stead_template_" + schema.Fingerprint()
 	conn, err := pgx.Connect(ctx, server)
@@ -236,11 +231,11 @@ func withDatabase(server, name string) string {
 	return u.String()
 }
 
-// patience is how many times longer than on a quiet machine something may take on one that is busy: what waits longer
-// only fails later.
+// patience is the factor by which a busy machine may be slower than a quiet one. A larger factor only makes failing tests
+// take longer.
 const patience = 5
 
-// Eventually waits until ok answers true. It fails the test when that takes patience times longer than timeout.
+// Eventually waits until ok returns true. It fails the test after patience times the timeout.
 func Eventually(t testing.TB, timeout time.Duration, ok func() bool, what string) {
 	t.Helper()
 	timeout *= patience
