@@ -36,8 +36,8 @@ func (p *panels) Panel(name string) (panel.Panel, bool) {
 	return found, ok
 }
 
-// farPanels opens nodes as panels. A node is looked up when it is used first, and again after its address or its
-// certificate has changed.
+// farPanels opens nodes as panels. A node is looked up when it is used first, and again after a signal that it has
+// changed.
 type farPanels struct {
 	nodes *nodes.Service
 	hub   *signal.Hub

@@ -9,10 +9,10 @@ import (
 	"stead.dev/stead/internal/platform/money"
 )
 
-// Status is where an add-on is.
+// Status is the state of an add-on.
 type Status string
 
-// The states of resources, section 9. Suspended is shown of an active one while its service is.
+// The states of resources, section 9. An active add-on is shown as suspended while its service is suspended.
 const (
 	Pending    Status = "pending" // an operator is to make it
 	Active     Status = "active"
@@ -26,24 +26,24 @@ const (
 type Product struct {
 	Key               string
 	Name, Description i18n.Text
-	// Prices of one, the shortest period first.
+	// Prices of one unit, the shortest period first.
 	Prices []Price
-	// Raises are the limits of a plan that one raises, by name.
+	// Raises maps the limits of the plan that one unit raises to the amount.
 	Raises map[string]int64
-	// MaxQuantity is how many a service may have at once.
+	// MaxQuantity is how many units a service may have at the same time.
 	MaxQuantity int
 	Manual      bool // an operator makes it
 	OnSale      bool
 }
 
-// Price is what one costs for a period.
+// Price is the price of one unit for a period.
 type Price struct {
 	PeriodMonths int
 	Price        money.USDCents
 }
 
-// price of one for a period: that of the catalogue, or as often as it takes that of the longest priced period which
-// the asked one is a multiple of. A month is always priced.
+// price returns the price of one unit for a period: the catalogue's price, or a multiple of the price of the longest period
+// that divides the asked one. A month always has a price.
 func (p Product) price(months int) (money.USDCents, error) {
 	for i := len(p.Prices) - 1; i >= 0; i-- {
 		if x := p.Prices[i]; months%x.PeriodMonths == 0 {
@@ -78,11 +78,11 @@ func (a addon) shown(service string) Status {
 	return a.status
 }
 
-// price of all of it for the service's period.
+// price returns the price of all units for the service's period.
 func (a addon) price() (money.USDCents, error) { return a.unitPrice.Mul(int64(a.quantity)) }
 
-// sums are what the add-ons of a service add to its renewal and to its limits. One that is cancelled is not renewed,
-// and raises limits as long as it is paid for.
+// sums adds up what the add-ons of a service cost at its renewal and by how much they raise its limits. A cancelled add-on
+// costs nothing more and raises limits until its paid time ends.
 func sums(all []addon) (price money.USDCents, raises map[string]int64, err error) {
 	raises = map[string]int64{}
 	for _, a := range all {
@@ -104,7 +104,7 @@ func sums(all []addon) (price money.USDCents, raises map[string]int64, err error
 	return price, raises, nil
 }
 
-// had counts how many of a key a service has, or is to have.
+// had counts the units of an add-on that a service has or has ordered.
 func had(all []addon, key string) (n int) {
 	for _, a := range all {
 		if a.key != key {
@@ -120,8 +120,8 @@ func had(all []addon, key string) (n int) {
 
 const day = 24 * time.Hour
 
-// begun is the moment from which an add-on is paid for that is bought now: its days are counted back from the end of
-// the service's paid time, and the day that has begun counts whole. A price is so the same for a day.
+// begun returns the moment from which an add-on that is bought now is paid for. Days are counted back from the end of the
+// service's paid time, and a day that has begun counts as a whole one, so a price holds for a day.
 func begun(now, end time.Time) time.Time {
 	left := end.Sub(now) + day - 1
 	return end.Add(-left.Truncate(day))

@@ -4,10 +4,10 @@ import "stead.dev/stead/internal/platform/fault"
 
 // The refusals of this section (resources, section 26).
 var (
-	// ErrUnavailable: there is no such add-on, or it is off sale.
+	// ErrUnavailable means that no such add-on exists, or that it is off sale.
 	ErrUnavailable = fault.Define(fault.KindUnprocessable, "addon_unavailable")
-	// ErrNotCancellable: it is being made, or over.
+	// ErrNotCancellable means that the add-on is being set up, or has ended.
 	ErrNotCancellable = fault.Define(fault.KindUnprocessable, "addon_not_cancellable")
-	// ErrNotPending: an operator can make or refuse only what waits for it.
+	// ErrNotPending means that the add-on does not wait for an operator.
 	ErrNotPending = fault.Define(fault.KindUnprocessable, "addon_not_pending")
 )

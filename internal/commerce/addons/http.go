@@ -60,8 +60,8 @@ func wire(ctx context.Context, a addon, serviceStatus string) (*addonWire, error
 	return w, nil
 }
 
-// eventOf is the add-on in the data of its events. Its amounts are shown in USD whoever the caller is, so that
-// receivers see the same.
+// eventOf is the add-on in the data of its events. Amounts are shown in USD, whoever caused the event, so that all receivers
+// get the same.
 func eventOf(ctx context.Context, a addon) (*addonWire, error) {
 	return wire(money.WithCurrency(ctx, money.USD), a, "")
 }
@@ -211,7 +211,7 @@ func (s *Service) listOperation(ctx context.Context, p auth.Principal, in *listI
 	return page.Of(in.Params, total, wires), nil
 }
 
-// part is a page of what was read whole.
+// part returns a page of a list that was read as a whole.
 func part[T any](p page.Params, all []T) []T {
 	from := min(p.Offset(), len(all))
 	return all[from:min(from+p.Limit(), len(all))]

@@ -12,8 +12,8 @@ import (
 	"stead.dev/stead/internal/platform/fault"
 )
 
-// Renewal lists what is renewed with a service for a number of months. For the service's own period the prices are those
-// that it was sold for, else those of the catalogue.
+// Renewal lists the add-ons that are renewed with a service for a number of months. For the service's own period the prices
+// are those of the sale, otherwise those of the catalogue.
 func (s *Service) Renewal(ctx context.Context, q db.Querier, accountID, serviceID int64, months int, own bool) ([]sale.Extra, error) {
 	all, err := ofService(ctx, q, serviceID)
 	if err != nil {
@@ -49,7 +49,7 @@ func (s *Service) Renewal(ctx context.Context, q db.Querier, accountID, serviceI
 	return lines, nil
 }
 
-// Renewed hears that what Renewal listed is paid until a time. The service is locked.
+// Renewed stores until when the add-ons that Renewal listed are paid. The service must be locked.
 func (s *Service) Renewed(ctx context.Context, tx *db.Tx, serviceID int64, until time.Time) error {
 	return s.each(ctx, tx, serviceID, func(a addon) error {
 		if moved, err := setPaid(ctx, tx, a.id, until); err != nil || !moved {
@@ -60,9 +60,8 @@ func (s *Service) Renewed(ctx context.Context, tx *db.Tx, serviceID int64, until
 	})
 }
 
-// Ended hears that a service was terminated: what it has ends with it. What operators are to make is refused by Settle,
-// because the order's lock comes before the service's. What the service's row says of its add-ons stays: it comes back
-// with the same limits.
+// Ended ends the add-ons of a terminated service. Settle refuses the pending ones later, because the order must be locked
+// before the service. The sums in the service's row stay: a restored service has the same limits.
 func (s *Service) Ended(ctx context.Context, tx *db.Tx, serviceID int64) error {
 	return s.each(ctx, tx, serviceID, func(a addon) error {
 		switch a.status {
@@ -81,7 +80,7 @@ func (s *Service) Ended(ctx context.Context, tx *db.Tx, serviceID int64) error {
 	})
 }
 
-// Returned hears that a terminated service is back, and so is what it had.
+// Returned restores the add-ons of a terminated service that was restored.
 func (s *Service) Returned(ctx context.Context, tx *db.Tx, serviceID int64) error {
 	err := s.each(ctx, tx, serviceID, func(a addon) error {
 		if moved, err := setReturned(ctx, tx, a.id); err != nil || !moved {
@@ -96,7 +95,7 @@ func (s *Service) Returned(ctx context.Context, tx *db.Tx, serviceID int64) erro
 	return s.extend(ctx, tx, serviceID)
 }
 
-// each does f with all add-ons of a service, in the time of its account.
+// each calls f with every add-on of a service, at the time of its account.
 func (s *Service) each(ctx context.Context, tx *db.Tx, serviceID int64, f func(addon) error) error {
 	all, err := ofService(ctx, tx, serviceID)
 	if err != nil || len(all) == 0 {
@@ -115,8 +114,8 @@ func (s *Service) each(ctx context.Context, tx *db.Tx, serviceID int64, f func(a
 	return nil
 }
 
-// Settle ends what was cancelled and is no longer paid for, and refuses what operators are to make for services that are
-// over. One that fails does not hold up the others. A periodic job calls it.
+// Settle ends cancelled add-ons whose paid time is over, and refuses pending ones of services that have ended. A failure of
+// one does not hold up the others. A periodic job calls it.
 func (s *Service) Settle(ctx context.Context) error {
 	var failed error
 	for more := true; more; {
@@ -170,7 +169,7 @@ func (s *Service) finish(ctx context.Context, a addon) error {
 	})
 }
 
-// Due ends what a sandbox cancelled and is no longer paid for by its clock. Nothing of it is ever left to do.
+// Due ends the cancelled add-ons of a sandbox whose paid time is over by its clock. It always finishes: busy is false.
 func (s *Service) Due(ctx context.Context, accountID int64) (busy bool, err error) {
 	now, err := s.Services.Now(ctx, s.DB, accountID)
 	if err != nil {
@@ -185,7 +184,7 @@ func (s *Service) Due(ctx context.Context, accountID int64) (busy bool, err erro
 	return false, err
 }
 
-// Next is when something is due with the add-ons of an account for the first time after t; the zero time when nothing is.
+// Next returns the first time after t at which Due has something to do for an account; zero when there is none.
 func (s *Service) Next(ctx context.Context, q db.Querier, accountID int64, t time.Time) (time.Time, error) {
 	at, err := firstOver(ctx, q, accountID, t)
 	if err != nil || at == nil {

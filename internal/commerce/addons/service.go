@@ -26,27 +26,25 @@ type Catalog interface {
 	PlanAddons(ctx context.Context, q db.Querier, planID int64) ([]string, error)
 }
 
-// Services are what add-ons are attached to. The account stands in the query: a service of another account is
-// fault.NotFound.
+// Services gives access to the services that have add-ons. A service of another account is fault.NotFound.
 type Services interface {
 	Contract(ctx context.Context, q db.Querier, accountID, serviceID int64) (sale.Contract, error)
 	// LockContract is Contract with the service locked until tx ends.
 	LockContract(ctx context.Context, tx *db.Tx, accountID, serviceID int64) (sale.Contract, error)
-	// Cost is what a price for each period of so many months makes for the time until end.
+	// Cost converts a price for each period of some months into the price of the time until end.
 	Cost(price money.USDCents, months int, from, end time.Time) (money.USDCents, error)
-	// Extend says what the add-ons of a service add to each renewal and to the limits of its plan.
+	// Extend stores how much the add-ons of a service add to each renewal and to the limits of its plan.
 	Extend(ctx context.Context, tx *db.Tx, serviceID int64, price money.USDCents, raises map[string]int64) (bool, error)
-	// CheckExtend answers fault.DowngradeExceeds when the service uses more than limits raised by no more than
-	// that allow.
+	// CheckExtend returns fault.DowngradeExceeds when the service uses more than its limits would allow with these add-ons.
 	CheckExtend(ctx context.Context, q db.Querier, accountID, serviceID int64, raises map[string]int64) error
-	// Enter lets tx go on at the time of the account, which differs for a sandbox whose clock was moved, until
-	// leave is called; Now is that time.
+	// Enter gives tx the time of the account until leave is called; it differs for a sandbox whose clock was moved. Now
+	// returns that time.
 	Enter(ctx context.Context, tx *db.Tx, accountID int64) (leave func(), err error)
 	Now(ctx context.Context, q db.Querier, accountID int64) (time.Time, error)
 }
 
-// Orders take the money. Begin sets it aside or refuses with insufficient_funds; Complete takes it and Fail gives it
-// back, and do nothing the second time.
+// Orders moves the money. Begin holds it or refuses with insufficient_funds; Complete captures it and Fail releases it. Both
+// do nothing the second time.
 type Orders interface {
 	Begin(ctx context.Context, tx *db.Tx, p sale.Purchase) (int64, error)
 	Complete(ctx context.Context, tx *db.Tx, orderID int64) error
@@ -77,10 +75,10 @@ type Service struct {
 // New makes the section.
 func New(c Config) *Service { return &Service{Config: c} }
 
-// Connect gives the section what it needs of others, before anything else is asked of it.
+// Connect gives the section what it needs of others. It is called before any other method.
 func (s *Service) Connect(n Needs) { s.Needs = n }
 
-// discount of an account, in hundredths of a percent.
+// discount returns the discount of an account in hundredths of a percent.
 func (s *Service) discount(ctx context.Context, q db.Querier, accountID int64) (int, error) {
 	discount, wholesale, err := s.Rates.Wholesale(ctx, q, accountID)
 	if !wholesale {
@@ -108,8 +106,8 @@ func (s *Service) quote(c sale.Contract, p Product, discount int, all []addon, n
 	return qt, err
 }
 
-// buyable says why nothing can be bought for a service, or nil. A service that is past due is renewed first: it has no
-// time left that an add-on could be bought for.
+// buyable returns why no add-on can be bought for a service, or nil. A service that is past due must be renewed first: it has
+// no paid time left.
 func buyable(c sale.Contract) error {
 	switch c.Status {
 	case "active":
@@ -121,8 +119,7 @@ func buyable(c sale.Contract) error {
 	}
 }
 
-// offers are the add-ons that one of the account's services may have, at what it would pay now; none for a service that
-// can have none now.
+// offers lists the add-ons that one of the account's services may buy now, with their prices.
 func (s *Service) offers(ctx context.Context, accountID, serviceID int64) (sale.Contract, []quote, error) {
 	c, err := s.Services.Contract(ctx, s.DB, accountID, serviceID)
 	if err != nil || buyable(c) != nil {
@@ -162,7 +159,7 @@ func (s *Service) offers(ctx context.Context, accountID, serviceID int64) (sale.
 	return c, quotes, nil
 }
 
-// wish is what a customer asks for.
+// wish is a customer's request for an add-on.
 type wish struct {
 	key      string
 	quantity int
@@ -170,7 +167,7 @@ type wish struct {
 	keyed    bool            // the request bore an Idempotency-Key
 }
 
-// find prices what a service is to have, or says why it cannot have it.
+// find prices a requested add-on, or returns why the service cannot have it.
 func (s *Service) find(ctx context.Context, q db.Querier, accountID, serviceID int64, c sale.Contract, w wish, now time.Time) (quote, error) {
 	if err := buyable(c); err != nil {
 		return quote{}, err
@@ -207,7 +204,7 @@ func (s *Service) find(ctx context.Context, q db.Querier, accountID, serviceID i
 	return qt, err
 }
 
-// errMoved says that a service or an add-on changed between being read and being locked.
+// errMoved means that a service or an add-on changed between being read and being locked.
 var errMoved = errors.New("addons: the service changed meanwhile")
 
 // buy attaches an add-on to one of the account's services and pays it from the wallet.
@@ -240,8 +237,7 @@ func (s *Service) buy(ctx context.Context, tx *db.Tx, accountID, serviceID int64
 	if err != nil {
 		return addon{}, before, err
 	}
-	// The wallet's row was locked by the order: of two purchases at once the second one finds here what the first
-	// one made.
+	// The order has locked the wallet, so of two purchases at the same time the second one sees here what the first has made.
 	c, err := s.Services.LockContract(ctx, tx, accountID, serviceID)
 	if err != nil {
 		return addon{}, c, err
@@ -275,7 +271,7 @@ func (s *Service) buy(ctx context.Context, tx *db.Tx, accountID, serviceID int64
 	return a, c, err
 }
 
-// activate gives a locked service what was bought for it.
+// activate makes a paid add-on of a locked service active.
 func (s *Service) activate(ctx context.Context, tx *db.Tx, id int64, c sale.Contract, value string) error {
 	moved, err := setActive(ctx, tx, id, value, *c.ExpiresAt)
 	if err == nil && !moved {
@@ -291,7 +287,7 @@ func (s *Service) activate(ctx context.Context, tx *db.Tx, id int64, c sale.Cont
 	return s.extend(ctx, tx, a.serviceID)
 }
 
-// extend brings the sums of a locked service's add-ons to it.
+// extend writes the sums of a locked service's add-ons to the service.
 func (s *Service) extend(ctx context.Context, tx *db.Tx, serviceID int64) error {
 	all, err := ofService(ctx, tx, serviceID)
 	if err != nil {
@@ -305,7 +301,7 @@ func (s *Service) extend(ctx context.Context, tx *db.Tx, serviceID int64) error 
 	return err
 }
 
-// cancel ends one of the account's add-ons with its paid time. One that is on this way is left on it.
+// cancel ends one of the account's add-ons when its paid time is over. Cancelling it again changes nothing.
 func (s *Service) cancel(ctx context.Context, tx *db.Tx, accountID, serviceID, id int64) (addon, sale.Contract, error) {
 	leave, err := s.Services.Enter(ctx, tx, accountID)
 	if err != nil {
@@ -333,7 +329,7 @@ func (s *Service) cancel(ctx context.Context, tx *db.Tx, accountID, serviceID, i
 		err = fault.Conflict.Wrap(errMoved)
 	}
 	if err == nil && !a.paidUntil.After(tx.Now) {
-		// There is nothing left of it that was paid for.
+		// No paid time is left.
 		_, err = setCancelled(ctx, tx, id)
 	}
 	if err == nil {
@@ -346,7 +342,7 @@ func (s *Service) cancel(ctx context.Context, tx *db.Tx, accountID, serviceID, i
 	return a, c, err
 }
 
-// checkWithout refuses when the service uses what the add-on raises.
+// checkWithout refuses to cancel an add-on when the service uses more than its limits without it.
 func (s *Service) checkWithout(ctx context.Context, q db.Querier, a addon) error {
 	all, err := ofService(ctx, q, a.serviceID)
 	if err != nil {
@@ -359,7 +355,7 @@ func (s *Service) checkWithout(ctx context.Context, q db.Querier, a addon) error
 	return s.Services.CheckExtend(ctx, q, a.accountID, a.serviceID, raises)
 }
 
-// hasAccount tells that the service has an account that add-ons can be of; hasEnded that it has none any more.
+// hasAccount reports whether the service has a hosting account; hasEnded reports whether it had one and has none any more.
 func hasAccount(c sale.Contract) bool {
 	return slices.Contains([]string{"active", "past_due", "suspended"}, c.Status)
 }
@@ -368,8 +364,8 @@ func hasEnded(c sale.Contract) bool {
 	return slices.Contains([]string{"terminated", "failed", "cancelled"}, c.Status)
 }
 
-// emitNow reads an add-on as it now is, tells of it and answers it. before is the state it has left; empty when that is
-// the same.
+// emitNow reads an add-on as it now is, emits its event and returns it. before is the former state; empty when the state did
+// not change.
 func (s *Service) emitNow(ctx context.Context, tx *db.Tx, eventType string, id int64, before Status) (addon, error) {
 	a, err := get(ctx, tx, id)
 	if err != nil {
@@ -382,7 +378,7 @@ func (s *Service) emitNow(ctx context.Context, tx *db.Tx, eventType string, id i
 	if err := sale.CheckTime(tx, a.accountID); err != nil {
 		return a, err
 	}
-	// Numbered with the events of its service, so that who is told of both has them in order.
+	// The event is numbered among those of its service, so that receivers of both get them in order.
 	e := outbox.Event{Type: eventType, AccountID: a.accountID, Subject: "service", SubjectID: a.serviceID, Data: data}
 	if before != "" {
 		e.Previous = map[string]any{"status": before}

@@ -54,7 +54,7 @@ func list(ctx context.Context, q db.Querier, accountID, serviceID int64, p page.
 	return rows, total, err
 }
 
-// ofService reads what a service has or is to have, or had when it ended, in the order in which it was bought.
+// ofService reads the present and pending add-ons of a service, or those that it had when it ended, in the order of purchase.
 func ofService(ctx context.Context, q db.Querier, serviceID int64) ([]addon, error) {
 	return db.FindAll(ctx, q, "addons.service", serviceID, func(a addon) int64 { return a.serviceID },
 		func(ctx context.Context, q db.Querier, ids []int64) ([]addon, error) {
@@ -64,12 +64,12 @@ func ofService(ctx context.Context, q db.Querier, serviceID int64) ([]addon, err
 		})
 }
 
-// waiting lists what operators have to make, the oldest first.
+// waiting lists the add-ons that wait for an operator, the oldest first.
 func waiting(ctx context.Context, q db.Querier, after int64, limit int) ([]addon, error) {
 	return db.Collect(ctx, q, addonRows.Scan, `SELECT `+addonRows.Columns()+` FROM addons WHERE status = 'pending' AND id > $1 ORDER BY id LIMIT $2`, after, limit)
 }
 
-// over lists what was cancelled and whose paid time ends by the given time.
+// over lists the cancelled add-ons whose paid time ends by the given time.
 func over(ctx context.Context, q db.Querier, by time.Time, limit int) ([]addon, error) {
 	return db.Collect(ctx, q, addonRows.Scan, `SELECT `+addonRows.Columns()+` FROM addons WHERE status = 'cancelling' AND paid_until <= $1
 		ORDER BY paid_until LIMIT $2`, by, limit)
@@ -81,7 +81,7 @@ func overOf(ctx context.Context, q db.Querier, accountID int64, by time.Time) ([
 		ORDER BY paid_until, id`, accountID, by)
 }
 
-// firstOver is when the paid time of something that an account cancelled ends for the first time after t.
+// firstOver returns the first time after t at which the paid time of a cancelled add-on of the account ends.
 func firstOver(ctx context.Context, q db.Querier, accountID int64, t time.Time) (at *time.Time, err error) {
 	err = q.QueryRow(ctx, `SELECT MIN(paid_until) FROM addons WHERE account_id = $1 AND status = 'cancelling' AND paid_until > $2`,
 		accountID, t).Scan(&at)
@@ -101,7 +101,7 @@ func insert(ctx context.Context, tx *db.Tx, a addon) (id int64, err error) {
 	return id, err
 }
 
-// The moves of an add-on. Each answers false when it is no longer where the move begins.
+// The transitions of an add-on. Each returns false when the add-on is no longer in the state in which it begins.
 
 func setActive(ctx context.Context, tx *db.Tx, id int64, value string, paidUntil time.Time) (bool, error) {
 	return move(tx.Exec(ctx, `UPDATE addons SET status = $1, value = $2, activated_at = $3, paid_until = $4 WHERE id = $5 AND status = $6`,
@@ -116,12 +116,12 @@ func setCancelling(ctx context.Context, tx *db.Tx, id int64) (bool, error) {
 	return move(tx.Exec(ctx, `UPDATE addons SET status = $1, cancelled_at = $2 WHERE id = $3 AND status = $4`, Cancelling, tx.Now, id, Active))
 }
 
-// setCancelled ends what was cancelled.
+// setCancelled ends a cancelled add-on.
 func setCancelled(ctx context.Context, tx *db.Tx, id int64) (bool, error) {
 	return move(tx.Exec(ctx, `UPDATE addons SET status = $1 WHERE id = $2 AND status = $3`, Cancelled, id, Cancelling))
 }
 
-// setEnded ends what a service had that ended; it comes back with it.
+// setEnded ends the add-ons of a service that ended. They come back when it is restored.
 func setEnded(ctx context.Context, tx *db.Tx, id int64) (bool, error) {
 	return move(tx.Exec(ctx, `UPDATE addons SET status = $1, with_service = TRUE, cancelled_at = $2 WHERE id = $3 AND status = $4`,
 		Cancelled, tx.Now, id, Active))

@@ -11,7 +11,7 @@ import (
 	"stead.dev/stead/internal/platform/fault"
 )
 
-// Waiting is an add-on that an operator is to make.
+// Waiting is an add-on that an operator has to set up.
 type Waiting struct {
 	ID, AccountID, ServiceID int64
 	Key, Name                string
@@ -22,7 +22,7 @@ type Waiting struct {
 // batch is how many rows are read at once.
 const batch = 200
 
-// Waiting lists what operators are to make, the oldest first.
+// Waiting lists the add-ons that operators have to set up, the oldest first.
 func (s *Service) Waiting(ctx context.Context) ([]Waiting, error) {
 	found, err := waiting(ctx, s.DB, 0, batch)
 	all := make([]Waiting, len(found))
@@ -32,11 +32,11 @@ func (s *Service) Waiting(ctx context.Context) ([]Waiting, error) {
 	return all, err
 }
 
-// maxValue bounds what an operator says of an add-on, in characters.
+// maxValue bounds the value of an add-on, in characters.
 const maxValue = 200
 
-// Make says that an operator has made an add-on. The value is shown to the customer, such as the address. Its money is
-// taken; from now on it is renewed with its service.
+// Make records that an operator has set up an add-on. The value, such as an address, is shown to the customer. The money that
+// was held is captured, and from now on the add-on is renewed with its service.
 func (s *Service) Make(ctx context.Context, id int64, value string) error {
 	value = strings.TrimSpace(value)
 	if utf8.RuneCountInString(value) > maxValue || !utf8.ValidString(value) || strings.ContainsFunc(value, unicode.IsControl) {
@@ -57,7 +57,7 @@ func (s *Service) Make(ctx context.Context, id int64, value string) error {
 	})
 }
 
-// Refuse says that an operator cannot make an add-on: its money goes back.
+// Refuse records that an operator cannot set up an add-on. The money that was held is released.
 func (s *Service) Refuse(ctx context.Context, id int64) error {
 	return s.fail(ctx, id, "addon_unavailable")
 }
@@ -78,8 +78,8 @@ func (s *Service) fail(ctx context.Context, id int64, failureKey string) error {
 	})
 }
 
-// settle runs f on an add-on that waits, at the time of its account. It is locked first, before the order: nothing
-// else changes one that waits, and of two operators at once the second finds it settled.
+// settle runs f on a pending add-on, at the time of its account. The add-on is locked first, before the order: nothing else
+// changes a pending one, and of two operators at the same time the second finds it settled.
 func (s *Service) settle(ctx context.Context, id int64, f func(ctx context.Context, tx *db.Tx, a addon) error) error {
 	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
 		a, err := lock(ctx, tx, id)

@@ -19,13 +19,13 @@ type Addon struct {
 	OnSale bool
 }
 
-// AddonDetails are opaque to SQL and stored as JSON.
+// AddonDetails are the members of an add-on that no statement reads; they are stored as JSON.
 type AddonDetails struct {
-	// Prices of one, the shortest period first; the first is that of a month.
+	// Prices of one unit, the shortest period first; the first is that of a month.
 	Prices []AddonPrice `json:"prices"`
-	// Raises are the limits of the plan that one of it raises, by name, and by how much.
+	// Raises maps the limits of the plan that one unit raises to the amount.
 	Raises map[string]int64 `json:"raises"`
-	// MaxQuantity is how many a service may have at once.
+	// MaxQuantity is how many units a service may have at the same time.
 	MaxQuantity int `json:"max_quantity"`
 	// Manual add-ons are made by an operator.
 	Manual bool `json:"manual"`
@@ -37,12 +37,12 @@ type AddonPrice struct {
 	Price        money.USDCents `json:"price"`
 }
 
-// Addons lists the add-ons for sale, in the operator's order. There are as many as an operator writes by hand.
+// Addons lists the add-ons for sale, in the operator's order. The list is not paged: an operator writes it by hand.
 func (s *Service) Addons(ctx context.Context, q db.Querier) ([]Addon, error) {
 	return db.Collect(ctx, q, scanAddon, selectAddon+` WHERE available ORDER BY position, id LIMIT $1`, noLimit)
 }
 
-// Addon finds an add-on by its key, on sale or not; false when there never was one.
+// Addon finds an add-on by its key, whether it is on sale or not. It returns false when the key was never used.
 func (s *Service) Addon(ctx context.Context, q db.Querier, key string) (Addon, bool, error) {
 	a, err := scanAddon(q.QueryRow(ctx, selectAddon+` WHERE key = $1`, key))
 	if errors.Is(err, db.ErrNoRows) {
@@ -90,12 +90,12 @@ type fileAddonPrice struct {
 	Cents  int64 `yaml:"usd_cents"`
 }
 
-// maxAddonQuantity bounds what a file may allow.
+// maxAddonQuantity bounds the quantity that a catalog file may allow.
 const maxAddonQuantity = 1000
 
 var addonPattern = regexp.MustCompile(`^[a-z][a-z0-9_]{0,63}$`)
 
-// checkAddons reports what is wrong with the add-ons and answers their keys.
+// checkAddons reports the problems of the add-ons in a file and returns their keys.
 func (f file) checkAddons(problems *Problems) map[string]bool {
 	keys := map[string]bool{}
 	for i, a := range f.Addons {

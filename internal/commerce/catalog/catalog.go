@@ -7,7 +7,7 @@ import (
 	"stead.dev/stead/internal/platform/money"
 )
 
-// Unlimited is the value of a limit that does not bound.
+// Unlimited is the value of a limit that has no bound.
 const Unlimited = -1
 
 // Limits of a plan. Unlimited means no bound.
@@ -28,7 +28,7 @@ type Limits struct {
 	Processes   int64 `json:"processes" yaml:"processes"`
 }
 
-// unlimited bounds nothing; the file's limits are laid over it.
+// unlimited has no bounds. Parsing a file starts with it and sets the limits that the file names.
 func unlimited() Limits {
 	return Limits{
 		DiskMB: Unlimited, Inodes: Unlimited, BandwidthGB: Unlimited, Sites: Unlimited, Domains: Unlimited,
@@ -37,7 +37,7 @@ func unlimited() Limits {
 	}
 }
 
-// each visits every limit with its name.
+// each calls a function for every limit with its name.
 func (l Limits) each(visit func(name string, value int64)) {
 	visit("disk_mb", l.DiskMB)
 	visit("inodes", l.Inodes)
@@ -78,23 +78,22 @@ type product struct {
 	Plans        []plan
 }
 
-// plan is what is ordered.
+// plan is what a customer orders: a product with its limits and its prices.
 type plan struct {
 	ID        int64
 	Slug      string
 	ProductID int64
 	Name      i18n.Text
 	details
-	// Stock is how many may be sold, nil for no bound; Sold counts while there is
-	// one.
+	// Stock is how many may be sold; nil means no bound. Sold counts the sales of a plan that has a stock.
 	Stock *int64
 	Sold  int64
-	// OnSale plans are in the operator's file.
+	// OnSale is true while the operator's file names the plan.
 	OnSale bool
 	Prices []price
 }
 
-// details of a plan are opaque to SQL and stored as JSON.
+// details are the members of a plan that no statement reads; they are stored as JSON.
 type details struct {
 	Limits      Limits   `json:"limits"`
 	PHPVersions []string `json:"php_versions"`
@@ -104,8 +103,8 @@ type details struct {
 	DowngradeTo []string `json:"downgrade_to"`
 }
 
-// left is how many can still be sold, nil for no bound. An operator who lowers
-// the stock below what is sold leaves none, not a negative number.
+// left is how many can still be sold; nil means no bound. It is zero, not negative, after an operator has lowered the stock
+// below the number of sales.
 func (p plan) left() *int64 {
 	if p.Stock == nil {
 		return nil

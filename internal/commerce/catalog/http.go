@@ -88,7 +88,7 @@ type productWire struct {
 	Plans []planWire `json:"plans"`
 }
 
-// productHead is what customers and resellers alike see of a product.
+// productHead has the members of a product that customers and resellers both see.
 type productHead struct {
 	ID          int64             `json:"id"`
 	Slug        string            `json:"slug"`
@@ -107,7 +107,7 @@ type planWire struct {
 	planTail
 }
 
-// planTail is what customers and resellers alike see of a plan, after its prices.
+// planTail has the members of a plan, after its prices, that customers and resellers both see.
 type planTail struct {
 	Limits      Limits   `json:"limits" doc:"-1 is unlimited."`
 	PHPVersions []string `json:"php_versions"`
@@ -163,7 +163,7 @@ func tailOf(p plan) planTail {
 	}
 }
 
-// list is never null on the wire.
+// list makes sure that a list is never null in JSON.
 func list(items []string) []string {
 	if items == nil {
 		return []string{}

@@ -13,25 +13,25 @@ import (
 	"stead.dev/stead/internal/platform/money"
 )
 
-// Report says what an import did.
+// Report counts what an import changed.
 type Report struct {
 	Categories int `json:"categories"`
 	Products   int `json:"products"`
 	Plans      int `json:"plans"`
 	Addons     int `json:"addons"`
-	// Withdrawn are the slugs of plans that were for sale and no longer are.
+	// Withdrawn are the slugs of plans that the import took off sale.
 	Withdrawn []string `json:"withdrawn"`
 }
 
-// Import makes the catalog what the YAML says. Things are known by their slug,
-// so an import repeated changes nothing. What the file does not name is taken
-// off sale. A file with problems is refused whole, with all of them (Problems).
+// Import makes the catalog equal to the YAML file. Entries are matched by their slugs, so a repeated import changes nothing.
+// What the file does not name is taken off sale. A file with problems is refused as a whole, with a list of all of them
+// (Problems).
 func (s *Service) Import(ctx context.Context, tx *db.Tx, text []byte) (Report, error) {
 	f, err := parse(text)
 	if err != nil {
 		return Report{}, err
 	}
-	// One import at a time, and none beside a sale: the rows are locked first.
+	// The rows are locked first, so that neither another import nor a sale runs at the same time.
 	before, err := lockPlansOnSale(ctx, tx)
 	if err != nil {
 		return Report{}, fmt.Errorf("catalog: lock: %w", err)

@@ -30,7 +30,7 @@ type ResoldPlan struct {
 	planTail
 }
 
-// ResoldPrice is what a period costs the reseller, and what it costs others.
+// ResoldPrice is the price of a period for the reseller, and for everybody else.
 type ResoldPrice struct {
 	PeriodMonths           int          `json:"period_months"`
 	Wholesale              money.Money  `json:"wholesale" doc:"What you pay for every period."`
@@ -65,8 +65,7 @@ func resoldPlan(ctx context.Context, p plan, discount int) ResoldPlan {
 // ResoldFilter says which products a reseller's list shows; empty members show all.
 type ResoldFilter struct{ Category, Type string }
 
-// Resold is one page of what is for sale, at the prices of who pays the discount less, in hundredths of
-// a percent.
+// Resold lists one page of the products for sale, at prices that are lower by a discount in hundredths of a percent.
 func (s *Service) Resold(ctx context.Context, q db.Querier, discount int, f ResoldFilter, p page.Params) (*page.List[ResoldProduct], error) {
 	total, err := countProducts(ctx, q, filter{category: f.Category, typ: f.Type})
 	if err != nil {
@@ -83,8 +82,8 @@ func (s *Service) Resold(ctx context.Context, q db.Querier, discount int, f Reso
 	return page.Of(p, total, rows), nil
 }
 
-// ResoldPlan is one plan, also one that is no longer for sale: services may still be of it. What does not
-// exist is fault.NotFound.
+// ResoldPlan finds one plan, whether it is on sale or not: services may still have it. The error is fault.NotFound when it
+// does not exist.
 func (s *Service) ResoldPlan(ctx context.Context, q db.Querier, discount int, id int64) (*ResoldPlan, error) {
 	pl, _, err := findPlan(ctx, q, id)
 	if errors.Is(err, db.ErrNoRows) {
@@ -103,8 +102,7 @@ type Place struct {
 	Plans []int64
 }
 
-// Places are the locations that plans for sale name, in the order of their names, and the plans that name
-// none and are sold anywhere.
+// Places lists the locations that plans on sale name, by name, and the plans that name none and are sold everywhere.
 func (s *Service) Places(ctx context.Context, q db.Querier) (places []Place, anywhere []int64, err error) {
 	products, err := listProducts(ctx, q, filter{}, noLimit, 0)
 	if err != nil {

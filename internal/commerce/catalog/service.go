@@ -24,9 +24,9 @@ type Service struct{ db *db.DB }
 // New makes the section on d.
 func New(d *db.DB) *Service { return &Service{db: d} }
 
-// Offer is the plan at the price of a period; 0 months ask for the shortest. A plan that does not exist, or is
-// not sold for such a period, is a validation_failed refusal; one that is off
-// sale or sold out is answered with Available false, and the caller decides.
+// Offer returns a plan at the price of a period; 0 months stand for the shortest. A plan that does not exist, or that is not
+// sold for this period, is refused with validation_failed. One that is off sale or sold out is returned with Available false,
+// and the caller decides.
 func (s *Service) Offer(ctx context.Context, q db.Querier, planID int64, months int) (sale.Offer, error) {
 	pl, pr, err := findPlan(ctx, q, planID)
 	if errors.Is(err, db.ErrNoRows) {
@@ -56,9 +56,8 @@ func (s *Service) Offer(ctx context.Context, q db.Querier, planID int64, months 
 	return o, nil
 }
 
-// Changes are the plans that a service of a plan may move to, at the price of the
-// same period: those that the plan names, or, where it names none, the others of its
-// product. Plans that are not sold for the period are left out.
+// Changes lists the plans to which a service of a plan may move, at the price of the same period: those that the plan names,
+// or, where it names none, the other plans of its product. Plans that are not sold for the period are left out.
 func (s *Service) Changes(ctx context.Context, q db.Querier, planID int64, months int) ([]sale.Offer, error) {
 	pl, _, err := findPlan(ctx, q, planID)
 	if errors.Is(err, db.ErrNoRows) {
@@ -93,9 +92,8 @@ func periods(prices []price) string {
 	return strings.Join(months, ", ")
 }
 
-// Take counts one sale of a plan against its stock and tells whether there was
-// one left; the statement is the guard, so the last one is sold once. Plans
-// without a stock are not counted: their row would be what all buyers wait for.
+// Take counts one sale of a plan against its stock and returns whether one was left. One statement checks and counts, so
+// the last one is sold once. Plans without a stock are not counted: all buyers would wait for the lock of one row.
 func (s *Service) Take(ctx context.Context, tx *db.Tx, planID int64) (bool, error) {
 	unbounded, taken := 0, int64(0)
 	err := tx.QueryRow(ctx, `SELECT COUNT(*) FROM catalog_plans WHERE id = $1 AND available AND stock IS NULL`, planID).Scan(&unbounded)
@@ -123,8 +121,7 @@ func (s *Service) SeedDemo(ctx context.Context, tx *db.Tx) error {
 	return err
 }
 
-// Locations are where the plan is sold; none: anywhere. A plan that is not there is sold nowhere in
-// particular.
+// Locations lists where a plan is sold. The list is empty for a plan that is sold everywhere, and for one that does not exist.
 func (s *Service) Locations(ctx context.Context, q db.Querier, planID int64) ([]string, error) {
 	pl, _, err := findPlan(ctx, q, planID)
 	if errors.Is(err, db.ErrNoRows) {
@@ -136,7 +133,7 @@ func (s *Service) Locations(ctx context.Context, q db.Querier, planID int64) ([]
 	return pl.Locations, nil
 }
 
-// Unknown are those of some slugs that no product and no plan has, on sale or not.
+// Unknown returns those of the given slugs that no product and no plan has, whether it is on sale or not.
 func (s *Service) Unknown(ctx context.Context, q db.Querier, slugs []string) (unknown []string, err error) {
 	for _, slug := range slugs {
 		var known bool

@@ -7,8 +7,7 @@ import (
 	"stead.dev/stead/internal/platform/money"
 )
 
-// Shown is a product as the shop front shows it, in the language and the
-// display currency of the caller's context.
+// Shown is a product as the shop front shows it, in the language and the display currency of the context.
 type Shown struct {
 	Name, Description string
 	Features          []string
@@ -26,8 +25,7 @@ type ShownPlan struct {
 	Limits      Limits
 }
 
-// Shelf lists what can be bought now, in the catalog's order. Products of which
-// nothing is left are not shown.
+// Shelf lists the products that can be bought now, in the catalog's order. Products that are sold out are left out.
 func (s *Service) Shelf(ctx context.Context) ([]Shown, error) {
 	products, err := listProducts(ctx, s.db, filter{}, noLimit, 0)
 	if err != nil {

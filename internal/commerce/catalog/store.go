@@ -81,8 +81,8 @@ func scanPlan(r db.Row) (p plan, err error) {
 	return p, err
 }
 
-// findPlan reads a plan, on sale or not, with its prices and its product; a
-// plan is on sale only when all that it stands in is.
+// findPlan reads a plan, on sale or not, with its prices and its product. A plan is on sale only while its product and its
+// category are.
 func findPlan(ctx context.Context, q db.Querier, id int64) (pl plan, pr product, err error) {
 	if pl, err = scanPlan(q.QueryRow(ctx, selectPlan+` WHERE id = $1`, id)); err != nil {
 		return pl, pr, err
@@ -129,8 +129,7 @@ func lockPlansOnSale(ctx context.Context, tx *db.Tx) ([]string, error) {
 	}, `SELECT slug FROM catalog_plans WHERE available ORDER BY id`+tx.ForUpdate())
 }
 
-// withdrawAll takes everything off sale; what the file names is put back in the
-// same transaction.
+// withdrawAll takes everything off sale. An import puts back what the file names, in the same transaction.
 func withdrawAll(ctx context.Context, tx *db.Tx) error {
 	for _, table := range []string{"catalog_plans", "catalog_products", "catalog_categories", "catalog_addons"} {
 		if _, err := tx.Exec(ctx, `UPDATE `+table+` SET available = FALSE WHERE available`); err != nil {
@@ -158,7 +157,7 @@ func putProduct(ctx context.Context, tx *db.Tx, p product, position int) (id int
 	return id, err
 }
 
-// putPlan leaves sold alone: the count of sales is not the file's to say.
+// putPlan writes a plan of a file. It does not change sold: the count of sales does not come from the file.
 func putPlan(ctx context.Context, tx *db.Tx, p plan, position int) error {
 	var id int64
 	err := tx.QueryRow(ctx, `INSERT INTO catalog_plans (slug, product_id, name, details, stock, position, available)
@@ -182,7 +181,7 @@ func putPlan(ctx context.Context, tx *db.Tx, p plan, position int) error {
 	return nil
 }
 
-// encode writes JSON of our own types, which always can be.
+// encode writes a value of the catalog's types as JSON, which cannot fail.
 func encode(v any) string {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -191,7 +190,7 @@ func encode(v any) string {
 	return string(b)
 }
 
-// asJSON scans a JSON column into what it points to.
+// asJSON is the destination of a JSON column, which is decoded into the value that it points to.
 type asJSON struct{ dest any }
 
 // Scan implements sql.Scanner.

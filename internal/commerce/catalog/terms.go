@@ -9,8 +9,7 @@ import (
 	"stead.dev/stead/internal/platform/db"
 )
 
-// Terms say how long what takes in the life of a product's services, in days. A member
-// that is nil is the platform's default.
+// Terms are the lengths of the stages in the life of a product's services, in days. nil stands for the platform's default.
 type Terms struct {
 	RenewBefore *int `json:"renew_before,omitempty" yaml:"renew_before_days,omitempty"`
 	Grace       *int `json:"grace,omitempty" yaml:"grace_days,omitempty"`
@@ -34,7 +33,7 @@ func (t Terms) check(problems *Problems, at string) {
 	}
 }
 
-// orDefault are the terms with the platform's own where the product names none.
+// orDefault returns the terms with the platform's defaults where the product names none.
 func (t Terms) orDefault() sale.Terms {
 	all := sale.DefaultTerms
 	for _, x := range []struct{ own, to *int }{
@@ -47,7 +46,7 @@ func (t Terms) orDefault() sale.Terms {
 	return all
 }
 
-// Terms are those of the plan's product; the platform's own for a plan that does not exist.
+// Terms returns those of the plan's product, or the platform's defaults for a plan that does not exist.
 func (s *Service) Terms(ctx context.Context, q db.Querier, planID int64) (sale.Terms, error) {
 	type ofPlan struct {
 		planID int64

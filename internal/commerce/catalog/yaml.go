@@ -13,7 +13,7 @@ import (
 	"stead.dev/stead/internal/platform/i18n"
 )
 
-// Problems are all that is wrong with a file, for the operator.
+// Problems lists everything that is wrong with a file. It is an error for the operator.
 type Problems []string
 
 func (p Problems) Error() string {
@@ -66,8 +66,8 @@ type filePrice struct {
 	SetupCents       int64  `yaml:"setup_usd_cents,omitempty"`
 }
 
-// fileLimits are Limits of which all but disk_mb may be left out: unlimited.
-// The disk is what runs full, so nobody gives it away by forgetting a line.
+// fileLimits are the Limits of a plan in a file. All but disk_mb may be left out and are then unlimited. disk_mb is required,
+// because disks run full and nobody should sell an unlimited one by forgetting a line.
 type fileLimits Limits
 
 func (l *fileLimits) UnmarshalYAML(n *yaml.Node) error {
@@ -154,7 +154,7 @@ func parse(content []byte) (file, error) {
 	return f, nil
 }
 
-// maxCents bounds prices, a million dollars: what is larger is a mistake.
+// maxCents bounds prices at a million dollars: a higher one is a typing error.
 const maxCents = 100_000_000
 
 // check reports everything that is wrong with what was read.
@@ -248,7 +248,7 @@ func (pl filePlan) check(problems *Problems, at string) {
 	}
 }
 
-// checkSlug answers how to name the thing in further problems.
+// checkSlug checks a slug and returns the name by which further problems call the entry.
 func checkSlug(problems *Problems, place, kind, slug string, seen map[string]bool) string {
 	switch {
 	case slug == "":
@@ -263,8 +263,7 @@ func checkSlug(problems *Problems, place, kind, slug string, seen map[string]boo
 	return kind + " " + slug
 }
 
-// checkText: a text is complete in all languages, or, where it may be left out,
-// absent.
+// checkText checks that a text is complete in all languages, or absent where it is optional.
 func checkText(problems *Problems, at string, t text, needed bool) {
 	if len(t) == 0 {
 		if needed {

@@ -39,7 +39,7 @@ type moveWorker struct {
 	clocks *Service
 }
 
-// Timeout leaves a turn the time to finish what it began.
+// Timeout leaves a turn enough time to finish the step that it has begun.
 func (*moveWorker) Timeout(*river.Job[moveArgs]) time.Duration { return turn + time.Minute }
 
 func (w *moveWorker) Work(ctx context.Context, job *river.Job[moveArgs]) error {

@@ -15,12 +15,11 @@ type Worlds interface {
 	Sandbox(ctx context.Context, q db.Querier, accountID int64) (bool, error)
 }
 
-// Life is what happens by the clock to what an account has.
+// Life does what is due by the clock with what an account owns.
 type Life interface {
-	// Due does all that is due by the account's time. busy tells that some of it is not done yet, or is
-	// still being worked on.
+	// Due does everything that is due by the account's time. busy reports that some of it is not finished yet.
 	Due(ctx context.Context, accountID int64) (busy bool, err error)
-	// Next is when something is due for the first time after t; the zero time when nothing is.
+	// Next returns the first time after t at which something is due; zero when there is none.
 	Next(ctx context.Context, q db.Querier, accountID int64, t time.Time) (time.Time, error)
 }
 
@@ -34,7 +33,7 @@ type Config struct {
 // Needs is what the section needs of others; every field is required.
 type Needs struct {
 	Worlds Worlds
-	// Lives are what happens by the clock, in the order in which it is done.
+	// Lives are called in this order at each due moment.
 	Lives []Life
 }
 
@@ -47,7 +46,7 @@ type Service struct {
 // New makes the section.
 func New(c Config) *Service { return &Service{Config: c} }
 
-// Connect gives the section what it needs of others, before anything else is asked of it.
+// Connect gives the section what it needs of others. It is called before any other method.
 func (s *Service) Connect(n Needs) { s.Needs = n }
 
 // ErrNotSandbox refuses to move the time of the live world.
@@ -61,10 +60,10 @@ const (
 	turn      = 3 * time.Second          // of one job, before others have theirs
 )
 
-// Status tells what a clock does.
+// Status is the state of a clock.
 type Status string
 
-// What a clock does: it shows the real time, it stands, or it is on its way to its target.
+// The states of a clock: it shows the real time, it stands still, or it is on its way to its target.
 const (
 	Real      Status = "real"
 	Ready     Status = "ready"
@@ -78,7 +77,7 @@ type State struct {
 	Target *time.Time // where it is on its way to
 }
 
-// row is what is kept of a clock.
+// row is a clock as it is stored.
 type row struct {
 	at                   time.Time
 	target, waitingSince *time.Time
@@ -102,14 +101,14 @@ func latest(a, b time.Time) time.Time {
 	return b
 }
 
-// Now is the time of a sandbox that is ahead of the real time; false for everybody else.
+// Now returns the time of a sandbox that is ahead of the real time; false for every other account.
 func (s *Service) Now(ctx context.Context, q db.Querier, accountID int64) (now time.Time, ahead bool, err error) {
 	r, err := get(ctx, q, accountID, "")
 	return r.at, err == nil && r.at.After(s.Clock.Now()), err
 }
 
-// Enter lets tx go on at the time of an account, which differs for a sandbox that is ahead of the real time, until
-// leave is called. A section that is called by another, which has entered that time already, costs no query.
+// Enter gives tx the time of an account until leave is called; it differs for a sandbox that is ahead of the real time. It
+// costs no query when tx has the time of this account already.
 func (s *Service) Enter(ctx context.Context, tx *db.Tx, accountID int64) (leave func(), err error) {
 	if tx.TimeOf() == accountID {
 		return func() {}, nil
@@ -124,12 +123,12 @@ func (s *Service) Enter(ctx context.Context, tx *db.Tx, accountID int64) (leave 
 	return tx.Enter(accountID, now), nil
 }
 
-// Ahead are the sandboxes whose clocks stand ahead of the real time, with their times.
+// Ahead returns the sandboxes whose clocks stand ahead of the real time, with their times.
 func (s *Service) Ahead(ctx context.Context, q db.Querier) (map[int64]time.Time, error) {
 	return ahead(ctx, q, s.Clock.Now())
 }
 
-// State is the clock of an account; that of the live world shows the real time.
+// State returns the clock of an account. Accounts of the live world have the real time.
 func (s *Service) State(ctx context.Context, q db.Querier, accountID int64) (State, error) {
 	r, err := get(ctx, q, accountID, "")
 	return r.state(s.Clock.Now()), err
@@ -171,8 +170,8 @@ func (s *Service) Advance(ctx context.Context, accountID int64, to time.Time) (s
 	return st, err
 }
 
-// Reset gives a sandbox the real time again. What it has keeps its dates, and goes on when the real time reaches
-// them. A clock that is on its way is stopped.
+// Reset gives a sandbox the real time again. Its services keep their dates and go on when the real time reaches them. A clock
+// that is on its way is stopped.
 func (s *Service) Reset(ctx context.Context, accountID int64) (st State, err error) {
 	err = s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
 		if err := s.sandbox(ctx, tx, accountID); err != nil {
@@ -184,9 +183,9 @@ func (s *Service) Reset(ctx context.Context, accountID int64) (st State, err err
 	return st, err
 }
 
-// move takes a clock on its way, until it has arrived, its turn is over, or something is still being worked on that it
-// waits for. again tells to come back, after a pause. It may die at any time, and run twice: what is due is done by
-// transactions of its own, and the time goes on only from where it was.
+// move advances a clock until it has arrived, its turn is over, or it has to wait for unfinished work. again tells the caller
+// to come back after a pause. The process may die at any time, and two may run at once: what is due is done in transactions
+// of its own, and the time advances only from where it was read.
 func (s *Service) move(ctx context.Context, accountID int64) (again bool, pause time.Duration, err error) {
 	for began := s.Clock.Now(); s.Clock.Now().Sub(began) < turn; {
 		before, err := get(ctx, s.DB, accountID, "")
@@ -239,7 +238,7 @@ func (s *Service) move(ctx context.Context, accountID int64) (again bool, pause 
 	return true, 0, nil
 }
 
-// next is when something of the account is due for the first time after t.
+// next returns the first time after t at which something of the account is due.
 func (s *Service) next(ctx context.Context, q db.Querier, accountID int64, t time.Time) (first time.Time, err error) {
 	for _, l := range s.Lives {
 		next, err := l.Next(ctx, q, accountID, t)

@@ -8,7 +8,7 @@ import (
 	"stead.dev/stead/internal/platform/db"
 )
 
-// get answers the zero row for an account whose clock was never moved.
+// get reads a clock. It returns the zero row for an account whose clock was never moved.
 func get(ctx context.Context, q db.Querier, accountID int64, lock string) (r row, err error) {
 	err = q.QueryRow(ctx, `SELECT at, target, waiting_since FROM clocks_accounts WHERE account_id = $1`+lock, accountID).
 		Scan(&r.at, &r.target, &r.waitingSince)
@@ -30,7 +30,7 @@ func remove(ctx context.Context, tx *db.Tx, accountID int64) error {
 	return err
 }
 
-// ahead leaves out those that are on their way: who moves them sees to what is due.
+// ahead lists the clocks that stand ahead. It leaves out those that are on their way: their job does what is due.
 func ahead(ctx context.Context, q db.Querier, now time.Time) (map[int64]time.Time, error) {
 	type clocked struct {
 		accountID int64

@@ -34,13 +34,13 @@ type Coupon struct {
 
 var pattern = regexp.MustCompile(`^[A-Z0-9][A-Z0-9_-]{2,39}$`)
 
-// Normal is a code as it is kept; people write it as they like.
+// Normal returns a code in its stored form. People may write it in any case.
 func Normal(code string) string { return strings.ToUpper(strings.TrimSpace(code)) }
 
 // maxNote bounds notes, in characters.
 const maxNote = 300
 
-// check says what is wrong with a new coupon.
+// check returns what is wrong with a new coupon, or nil.
 func (c Coupon) check() error {
 	switch {
 	case !pattern.MatchString(c.Code):
@@ -68,7 +68,7 @@ const (
 	maxCount  int            = 1_000_000_000
 )
 
-// fits says why the coupon is not for a purchase, or nil. now is when the order is made.
+// fits returns why the coupon does not apply to a purchase, or nil. now is when the order is made.
 func (c Coupon) fits(p sale.Discounted, now time.Time) error {
 	switch {
 	case c.DisabledAt != nil, c.EndsAt != nil && !now.Before(*c.EndsAt):
@@ -83,7 +83,7 @@ func (c Coupon) fits(p sale.Discounted, now time.Time) error {
 	return nil
 }
 
-// off is what the coupon takes off a price.
+// off returns what the coupon takes off a price.
 func (c Coupon) off(price money.USDCents) money.USDCents {
 	if c.Amount > 0 {
 		return min(c.Amount, price)

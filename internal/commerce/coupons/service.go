@@ -12,9 +12,9 @@ import (
 	"stead.dev/stead/internal/platform/money"
 )
 
-// Orders know what accounts have bought.
+// Orders tells what accounts have bought.
 type Orders interface {
-	// Bought tells whether the account has paid for another order than that one, and has not got its money back.
+	// Bought reports whether the account has paid another order that was not refunded.
 	Bought(ctx context.Context, q db.Querier, accountID, exceptOrder int64) (bool, error)
 }
 
@@ -30,14 +30,14 @@ type Service struct{ Config }
 // New makes the section.
 func New(c Config) *Service { return &Service{c} }
 
-// What operators are told of codes.
+// The refusals that operators get.
 var (
 	errExists  = fault.AlreadyExists.Wrapf("there is a coupon of that code already; codes are not used twice")
 	errUnknown = fault.NotFound.Wrapf("there is no coupon of that code")
 )
 
-// Discount is what the coupon of a code takes off a purchase, and the code as it is kept; or coupon_invalid,
-// coupon_expired or coupon_exhausted. Nothing is redeemed yet.
+// Discount returns what the coupon of a code takes off a purchase, and the code as it is stored. It refuses with
+// coupon_invalid, coupon_expired or coupon_exhausted. It redeems nothing.
 func (s *Service) Discount(ctx context.Context, q db.Querier, code string, p sale.Discounted, now time.Time) (money.USDCents, string, error) {
 	c, err := find(ctx, q, Normal(code))
 	if err == nil {
@@ -52,8 +52,8 @@ func (s *Service) Discount(ctx context.Context, q db.Querier, code string, p sal
 	return c.off(p.Price), c.Code, nil
 }
 
-// allowed refuses an account that has used the coupon as often as it may, or has bought something before where the
-// coupon is for the first order.
+// allowed refuses an account that has redeemed the coupon as often as it may, or, for a coupon of first orders, one that has
+// bought something before.
 func (s *Service) allowed(ctx context.Context, q db.Querier, c Coupon, accountID, orderID int64) error {
 	if c.MaxEach > 0 {
 		n, err := standing(ctx, q, c.ID, accountID)
@@ -74,9 +74,8 @@ func (s *Service) allowed(ctx context.Context, q db.Querier, c Coupon, accountID
 	return err
 }
 
-// Redeem counts the coupon of an order that is being paid in tx. The order keeps the discount that it was made with,
-// also when the coupon's time is over meanwhile; one that an operator disabled, or that is used up, is refused. discount
-// is what the order got.
+// Redeem counts the coupon of an order that is being paid in tx. discount is what the order got when it was made; it holds
+// even when the coupon has expired since. A coupon that an operator disabled, or that is used up, is refused.
 func (s *Service) Redeem(ctx context.Context, tx *db.Tx, accountID, orderID int64, code string, discount money.USDCents) error {
 	c, ok, err := count(ctx, tx, code)
 	if err != nil {
@@ -85,7 +84,7 @@ func (s *Service) Redeem(ctx context.Context, tx *db.Tx, accountID, orderID int6
 	if !ok {
 		return s.gone(ctx, tx, code)
 	}
-	// From here on nobody else redeems this coupon before tx ends.
+	// The row is locked from here on: no other transaction redeems this coupon before tx ends.
 	if err := s.allowed(ctx, tx, c, accountID, orderID); err != nil {
 		return err
 	}
@@ -96,7 +95,7 @@ func (s *Service) Redeem(ctx context.Context, tx *db.Tx, accountID, orderID int6
 	return err
 }
 
-// gone says why a coupon could not be counted.
+// gone returns why a coupon could not be counted.
 func (s *Service) gone(ctx context.Context, q db.Querier, code string) error {
 	c, err := find(ctx, q, code)
 	switch {
@@ -109,8 +108,8 @@ func (s *Service) gone(ctx context.Context, q db.Querier, code string) error {
 	}
 }
 
-// Release gives back what an order redeemed whose money goes back. The second time, or for an order without a coupon,
-// nothing happens.
+// Release undoes the redemption of an order that is refunded. It does nothing the second time, or for an order without a
+// coupon.
 func (s *Service) Release(ctx context.Context, tx *db.Tx, orderID int64) error {
 	if err := release(ctx, tx, orderID); err != nil {
 		return fmt.Errorf("coupons: release of order %d: %w", orderID, err)
@@ -137,7 +136,7 @@ func (s *Service) Create(ctx context.Context, c Coupon) (Coupon, error) {
 	return c, err
 }
 
-// Disable ends a coupon: no order is made with it or paid with it from now on. Orders that were paid keep it.
+// Disable ends a coupon: from now on no order is made or paid with it. Paid orders keep their discount.
 func (s *Service) Disable(ctx context.Context, code string) (c Coupon, err error) {
 	err = s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
 		if _, err := tx.Exec(ctx, `UPDATE coupons SET disabled_at = $1 WHERE code = $2 AND disabled_at IS NULL`, tx.Now, Normal(code)); err != nil {
@@ -152,7 +151,7 @@ func (s *Service) Disable(ctx context.Context, code string) (c Coupon, err error
 	return c, err
 }
 
-// Given is a coupon with what it has taken off in all.
+// Given is a coupon with the sum of its discounts.
 type Given struct {
 	Coupon
 	Discount money.USDCents

@@ -45,7 +45,7 @@ func insert(ctx context.Context, tx *db.Tx, c Coupon) error {
 	return err
 }
 
-// orNull is nil for nothing.
+// orNull returns nil for the zero value.
 func orNull[T comparable](v T) *T {
 	var nothing T
 	if v == nothing {
@@ -54,7 +54,7 @@ func orNull[T comparable](v T) *T {
 	return &v
 }
 
-// count counts a redemption and answers the coupon, locked until tx ends; false when it is used up or disabled.
+// count counts a redemption and returns the coupon, locked until tx ends; false when it is used up or disabled.
 func count(ctx context.Context, tx *db.Tx, code string) (Coupon, bool, error) {
 	c, err := couponRows.Scan(tx.QueryRow(ctx, `UPDATE coupons SET redeemed = redeemed + 1
 		WHERE code = $1 AND (max_total IS NULL OR redeemed < max_total) AND disabled_at IS NULL RETURNING `+couponRows.Columns(), code))
@@ -77,9 +77,9 @@ func insertRedemption(ctx context.Context, tx *db.Tx, c Coupon, accountID, order
 	return err
 }
 
-// release gives back what an order redeemed, once.
+// release undoes the redemption of an order, once.
 func release(ctx context.Context, tx *db.Tx, orderID int64) error {
-	// The coupon first: so everybody locks it.
+	// The coupon is locked first, as in every transaction.
 	var couponID int64
 	err := tx.QueryRow(ctx, `SELECT coupon_id FROM coupons_redemptions WHERE order_id = $1 AND released_at IS NULL`, orderID).Scan(&couponID)
 	if errors.Is(err, db.ErrNoRows) {

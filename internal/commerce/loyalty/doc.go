@@ -1,23 +1,18 @@
-// Package loyalty is what customers get for buying and for bringing others
-// (specification, "Account": loyalty and referral): tiers by what was spent in
-// the last year, codes that refer new customers, and rewards, which are credits
-// in the wallet's ledger. docs/loyalty.md tells it to operators.
+// Package loyalty owns the rewards of customers who buy and who bring others (specification, "Account": loyalty and referral):
+// tiers by the amount spent in the last year, codes that refer new customers, and rewards, which are credits in the wallet's
+// ledger. docs/loyalty.md describes it for operators.
 //
-// It owns the tables loyalty_*. It learns of orders by their events, order.completed
-// and order.refunded, and what follows from an event is one commit with the mark
-// that it was told.
+// It owns the tables loyalty_*. It follows orders by their events, order.completed and order.refunded. The effect of an event
+// and the mark that it was delivered are one commit.
 //
 // What holds:
 //
-//   - an order gives each kind of reward at most once, whatever is repeated: the
-//     reward's row and the wallet's reference are unique;
-//   - of what is refunded of an order, the reward is taken back in proportion; a
-//     refund that is heard of before the completion counts all the same;
-//   - nobody refers themselves, nor an account that was there before the code was
-//     used;
-//   - who buys wholesale, and every sandbox, neither gives nor gets rewards.
+//   - An order gives each kind of reward at most once, however often its event is delivered: the reward's row and the
+//     wallet's reference are unique.
+//   - A refund takes the reward back in proportion, also when its event arrives before that of the completion.
+//   - Nobody refers themselves, or an account that existed before the code was used.
+//   - Accounts that pay wholesale prices, and sandboxes, neither give nor get rewards.
 //
-// Not promised: that two accounts belong to two persons. An account that the
-// referrer opened under another address looks like anybody's; a reward is a part
-// of what was paid, so that this costs more than it brings.
+// Not promised: that two accounts belong to two persons. A second account of the referrer cannot be told from anybody's. A
+// reward is a part of what was paid, so cheating costs more than it brings.
 package loyalty

@@ -14,16 +14,15 @@ import (
 // Tier is a rank of customers.
 type Tier struct {
 	Key string
-	// From is what has to be spent within the Window.
+	// From is the amount that has to be spent within the Window.
 	From money.USDCents
-	// Cashback is the part of what is bought that comes back as a bonus, in
-	// hundredths of a percent.
+	// Cashback is the part of an order's price that is given back as a bonus, in hundredths of a percent.
 	Cashback int64
 }
 
-// Program is what the operator promises.
+// Program holds the tiers and the referral that the operator promises.
 type Program struct {
-	// Tiers, the lowest first; the first one is everybody's.
+	// Tiers are ordered from the lowest; everybody has at least the first.
 	Tiers []Tier
 	// Referral is the part of a referred customer's first order that the referrer gets, in
 	// hundredths of a percent, and ReferralMax bounds it.
@@ -31,10 +30,10 @@ type Program struct {
 	ReferralMax money.USDCents
 }
 
-// Window is how far back spending counts.
+// Window is the time back in which spending counts.
 const Window = 365 * 24 * time.Hour
 
-// paceWindow is what the pace of spending is taken from.
+// paceWindow is the time back from which the pace of spending is computed.
 const paceWindow = 90 * 24 * time.Hour
 
 var tierKey = regexp.MustCompile(`^[a-z][a-z0-9_]{0,19}$`)
@@ -69,18 +68,17 @@ func ParseTiers(list []string) ([]Tier, error) {
 	return tiers, nil
 }
 
-// standing is where a customer is among the tiers.
+// standing is a customer's tier, and how far the next one is.
 type standing struct {
 	Tier  Tier
 	Next  *Tier
 	Spent money.USDCents
-	// Days until the next tier if spending goes on as in the last 90 days; nil when
-	// there is none, or nothing was spent.
+	// Days until the next tier when spending continues at the pace of the last 90 days; nil without a next tier or
+	// without spending.
 	Days *int
 }
 
-// standingOf finds the tier of what was spent within the Window; recent is what was spent
-// of it within the paceWindow.
+// standingOf finds the tier for the amount spent within the Window; recent is the part of it spent within the paceWindow.
 func (p Program) standingOf(spent, recent money.USDCents) standing {
 	s := standing{Tier: p.Tiers[0], Spent: spent}
 	for i, t := range p.Tiers {
@@ -111,12 +109,10 @@ func (p Program) standingOf(spent, recent money.USDCents) standing {
 	return s
 }
 
-// maxDays is as far as anybody looks ahead; beyond the Window what was spent first no
-// longer counts.
+// maxDays bounds the forecast: beyond the Window the first of the spending no longer counts.
 const maxDays = int(Window / (24 * time.Hour))
 
-// part is a part of an amount, in hundredths of a percent, rounded down: a promise is not
-// exceeded by rounding.
+// part returns a part of an amount, in hundredths of a percent, rounded down so that rounding never exceeds a promise.
 func part(amount money.USDCents, basisPoints int64) money.USDCents {
 	if amount <= 0 || basisPoints <= 0 {
 		return 0

@@ -20,10 +20,10 @@ import (
 type Reward struct {
 	AccountID int64
 	Kind      Kind
-	// ID of the reward and the order that it is for.
+	// ID is that of the reward; OrderID is the order that it is for.
 	ID, OrderID int64
 	Amount      money.USDCents
-	// Part tells repeated reclaims of one reward apart.
+	// Part distinguishes several reclaims of one reward.
 	Part int64
 }
 
@@ -40,11 +40,11 @@ const (
 type Wallet interface {
 	// Give credits a reward, once.
 	Give(ctx context.Context, tx *db.Tx, r Reward) error
-	// Reclaim takes a part of a reward back; what is spent already becomes a debt.
+	// Reclaim takes a part of a reward back; a part that was already spent becomes a debt.
 	Reclaim(ctx context.Context, tx *db.Tx, r Reward) error
 }
 
-// Member is an account as this section needs to know it.
+// Member is what this section needs to know of an account.
 type Member struct {
 	Email string
 	// Open accounts are neither suspended nor closed.
@@ -77,13 +77,13 @@ func New(c Config) *Service {
 	return &Service{c}
 }
 
-// codeLength is enough that nobody finds codes by trying: 50 bits, in letters and
-// digits of which none looks like another (RFC 4648, base32).
+// codeLength is long enough that nobody finds codes by trying: 50 bits, in letters and digits that do not look alike
+// (RFC 4648, base32).
 const codeLength = 10
 
 func newCode() string { return strings.ToLower(rand.Text()[:codeLength]) }
 
-// code is the account's own, made when it is first asked for.
+// code returns the account's code. It is made at the first request.
 func (s *Service) code(ctx context.Context, accountID int64) (code string, err error) {
 	if code, err = codeOf(ctx, s.DB, accountID); !errors.Is(err, db.ErrNoRows) {
 		return code, err
@@ -100,8 +100,8 @@ func (s *Service) code(ctx context.Context, accountID int64) (code string, err e
 	return code, err
 }
 
-// Referred notes that a new account came by a code, in the transaction that makes the
-// account. A code that means nothing is passed over: it must not keep anybody out.
+// Referred records that a new account was opened with a code, in the transaction that makes the account. An unknown code is
+// ignored: it must not keep anybody from registering.
 func (s *Service) Referred(ctx context.Context, tx *db.Tx, accountID int64, code string) error {
 	code = strings.ToLower(strings.TrimSpace(code))
 	if len(code) != codeLength {
@@ -133,8 +133,8 @@ func (s *Service) Referred(ctx context.Context, tx *db.Tx, accountID int64, code
 	return nil
 }
 
-// sameMailbox tells whether two addresses differ only in what stands behind a plus sign
-// (RFC 5233), which leads into the same mailbox.
+// sameMailbox reports whether two addresses differ at most in the part behind a plus sign (RFC 5233), which leads into the
+// same mailbox.
 func sameMailbox(a, b string) bool {
 	box := func(address string) string {
 		local, domain, _ := strings.Cut(strings.ToLower(address), "@")
@@ -144,7 +144,7 @@ func sameMailbox(a, b string) bool {
 	return box(a) == box(b)
 }
 
-// orderData is what the events of orders say that counts here.
+// orderData holds the members of orders' events that count here.
 type orderData struct {
 	ID          int64       `json:"id"`
 	Total       money.Money `json:"total"`
@@ -153,7 +153,7 @@ type orderData struct {
 	Refunded    money.Money `json:"refunded"`
 }
 
-// Follow hears what became of orders.
+// Follow handles the events of orders.
 func (s *Service) Follow(ctx context.Context, tx *db.Tx, e outbox.Stored) error {
 	if e.Type != "order.completed" && e.Type != "order.refunded" {
 		return nil
@@ -175,7 +175,7 @@ func (s *Service) Follow(ctx context.Context, tx *db.Tx, e outbox.Stored) error 
 	return s.reward(ctx, tx, o)
 }
 
-// reward brings the rewards for an order to what they should be.
+// reward makes the rewards of an order equal to what they should be.
 func (s *Service) reward(ctx context.Context, tx *db.Tx, o order) error {
 	if _, wholesale, err := s.Rates.Wholesale(ctx, tx, o.accountID); err != nil || wholesale {
 		return err
@@ -191,7 +191,7 @@ func (s *Service) reward(ctx context.Context, tx *db.Tx, o order) error {
 	if err != nil {
 		return err
 	}
-	// What came before the order counts for the tier that it is bought in.
+	// The tier of an order follows from the spending before it.
 	tier := s.Program.standingOf(max(0, spent-kept), 0).Tier
 	return s.settle(ctx, tx, o, Cashback, o.accountID, kept, tier.Cashback, s.Program.cap(Cashback))
 }
@@ -229,7 +229,7 @@ func (s *Service) rewardReferrer(ctx context.Context, tx *db.Tx, o order, kept m
 	return s.settle(ctx, tx, o, Referral, r.referrerID, kept, percent, s.Program.cap(Referral))
 }
 
-// cap bounds one reward; 0 is no bound.
+// cap bounds one reward; 0 means no bound.
 func (p Program) cap(k Kind) money.USDCents {
 	if k == Referral {
 		return p.ReferralMax
@@ -237,8 +237,8 @@ func (p Program) cap(k Kind) money.USDCents {
 	return 0
 }
 
-// settle gives a reward, or takes back what a refund has made too much. What was promised
-// when it was given stays promised.
+// settle gives a reward, or takes back the part that a refund has made too much. The percentage of the time at which it was
+// given holds.
 func (s *Service) settle(ctx context.Context, tx *db.Tx, o order, kind Kind, accountID int64, kept money.USDCents, percent int64, most money.USDCents) error {
 	now, err := lockReward(ctx, tx, kind, o.id)
 	found := !errors.Is(err, db.ErrNoRows)
@@ -271,13 +271,13 @@ func (s *Service) settle(ctx context.Context, tx *db.Tx, o order, kind Kind, acc
 	}
 }
 
-// spent is what an account spent within the Window, and within the last 90 days of it.
+// spent is the amount that an account spent within the Window, and within the last 90 days of it.
 func (s *Service) spent(ctx context.Context, q db.Querier, accountID int64) (year, recent money.USDCents, err error) {
 	now := s.Clock.Now()
 	return spending(ctx, q, accountID, now.Add(-Window), now.Add(-paceWindow))
 }
 
-// kept is what counts of the order after refunds.
+// kept returns the part of the order's price that counts after refunds.
 func (o order) kept() (money.USDCents, error) {
 	if o.paid == 0 || o.refunded >= o.paid {
 		return 0, nil
@@ -285,7 +285,7 @@ func (o order) kept() (money.USDCents, error) {
 	return o.base.MulDiv(int64(o.paid-o.refunded), int64(o.paid))
 }
 
-// order is what is known of something that was bought.
+// order is an order as its events describe it.
 type order struct {
 	id, accountID        int64
 	paid, base, refunded money.USDCents

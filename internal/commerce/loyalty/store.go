@@ -20,8 +20,7 @@ func codeOwner(ctx context.Context, q db.Querier, code string) (id int64, err er
 	return id, err
 }
 
-// note adds what an event says of an order to what is known, in whatever order the events
-// come, and answers the sum, locked.
+// note adds what an event says of an order to its row, in whatever order the events arrive, and returns the row, locked.
 func note(ctx context.Context, tx *db.Tx, o order) (order, error) {
 	_, err := tx.Exec(ctx, `INSERT INTO loyalty_orders AS o (order_id, account_id, paid, base, refunded, completed_at) VALUES ($1, $2, $3, $4, $5, $6)
 		ON CONFLICT (order_id) DO UPDATE SET
@@ -57,7 +56,7 @@ func setConverted(ctx context.Context, tx *db.Tx, referredID, orderID int64) err
 	return nil
 }
 
-// given is a reward as it stands.
+// given is a reward as it is stored.
 type given struct {
 	id, accountID int64
 	percent       int64
@@ -87,8 +86,8 @@ func setReward(ctx context.Context, tx *db.Tx, id int64, amount money.USDCents) 
 	return nil
 }
 
-// spending sums what an account bought and kept, from the earlier and from the later moment
-// on. What was refunded counts with taxes in the proportion of the whole.
+// spending sums the orders of an account without refunds, since the earlier and since the later moment. A refund includes
+// taxes in the same proportion as the order.
 func spending(ctx context.Context, q db.Querier, accountID int64, year, recent time.Time) (all, lately money.USDCents, err error) {
 	rows, err := db.Collect(ctx, q, func(r db.Row) (o order, err error) {
 		return o, r.Scan(&o.paid, &o.base, &o.refunded, &o.completedAt)
@@ -111,7 +110,7 @@ func spending(ctx context.Context, q db.Querier, accountID int64, year, recent t
 	return all, lately, nil
 }
 
-// statistics of a referrer.
+// statistics counts the referrals and the rewards of a referrer.
 type statistics struct {
 	registered, converted int
 	earned                money.USDCents

@@ -9,14 +9,14 @@ import (
 	"stead.dev/stead/internal/platform/money"
 )
 
-// Rates tell what accounts pay.
+// Rates resolves the price that an account pays: retail or wholesale.
 type Rates interface {
-	// Wholesale is what a reseller's account, or its sandbox, pays less than the catalogue's prices, in
-	// hundredths of a percent; false for who pays those.
+	// Wholesale returns the discount of a reseller's account or its sandbox on the catalogue's prices, in hundredths of a
+	// percent; false for accounts that pay the catalogue's prices.
 	Wholesale(ctx context.Context, q db.Querier, accountID int64) (basisPoints int, ok bool, err error)
 }
 
-// Retail is the Rates of a company without resellers: everybody pays the catalogue's prices.
+// Retail implements Rates for a company without resellers: everybody pays the catalogue's prices.
 type Retail struct{}
 
 // Wholesale implements Rates.
@@ -24,29 +24,29 @@ func (Retail) Wholesale(context.Context, db.Querier, int64) (basisPoints int, ok
 	return 0, false, nil
 }
 
-// Taxes tell how accounts are taxed.
+// Taxes resolves how an account is taxed.
 type Taxes interface {
 	Tax(ctx context.Context, q db.Querier, accountID int64) (money.Tax, error)
 }
 
-// Untaxed is the Taxes of a company that pays none.
+// Untaxed implements Taxes for a company that charges no taxes.
 type Untaxed struct{}
 
 // Tax implements Taxes.
 func (Untaxed) Tax(context.Context, db.Querier, int64) (money.Tax, error) { return money.Tax{}, nil }
 
-// Clocks tell the time of sandboxes whose clocks were moved ahead of the real time.
+// Clocks resolves the time of an account: a sandbox's clock may be ahead of the real time.
 type Clocks interface {
-	// Now is the time of such a sandbox; false for everybody else.
+	// Now returns the time of a sandbox that is ahead; false for every other account.
 	Now(ctx context.Context, q db.Querier, accountID int64) (now time.Time, ahead bool, err error)
-	// Enter lets tx go on at that time until leave is called, and for everybody else at the machine's. It always enters
-	// (db.Tx.Enter): what is written of an account before that is refused (CheckTime).
+	// Enter gives tx the time of the account until leave is called. It always enters (db.Tx.Enter), also for accounts with
+	// the real time: events of an account that tx has not entered are refused (CheckTime).
 	Enter(ctx context.Context, tx *db.Tx, accountID int64) (leave func(), err error)
-	// Ahead are those of them whose clocks stand, by account.
+	// Ahead returns the sandboxes whose clocks stand ahead of the real time, by account.
 	Ahead(ctx context.Context, q db.Querier) (map[int64]time.Time, error)
 }
 
-// RealTime is the Clocks of an installation where every sandbox has the real time.
+// RealTime implements Clocks for an installation where every sandbox has the real time.
 type RealTime struct{}
 
 // Now implements Clocks.
@@ -62,9 +62,9 @@ func (RealTime) Enter(_ context.Context, tx *db.Tx, accountID int64) (leave func
 // Ahead implements Clocks.
 func (RealTime) Ahead(context.Context, db.Querier) (map[int64]time.Time, error) { return nil, nil }
 
-// CheckTime refuses to go on in a transaction that is not in the time of the account: who forgets to enter it would give
-// what a sandbox does the time of the machine. The sections whose time may be moved call it where they emit events, so
-// that any test of the forgetful function finds it.
+// CheckTime returns an error in a transaction that has not entered the time of the account: a function that forgets to enter
+// it would give a sandbox the time of the machine. The sections whose time can be moved call it where they emit events, so any
+// test of such a function fails.
 func CheckTime(tx *db.Tx, accountID int64) error {
 	if of := tx.TimeOf(); of != accountID {
 		return fmt.Errorf("sale: the transaction is in the time of account %d, not of %d: enter it (Clocks.Enter)", of, accountID)

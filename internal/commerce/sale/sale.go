@@ -1,6 +1,6 @@
-// Package sale has the values that the sections of commerce hand each other: what is offered, what is bought, what it
-// costs, how it is paid and what its invoice says. Each stands here once, so that a member which one section adds is
-// there for the next one too. It has no behaviour of its own and knows no section.
+// Package sale defines the values that the sections of commerce pass to each other: offers, purchases, prices, payments and
+// what an invoice contains. Each is defined once, so a member that one section adds reaches the others. The package has no
+// behaviour of its own and imports no section.
 package sale
 
 import (
@@ -20,16 +20,15 @@ type Offer struct {
 	ProductSlug string
 	ProductName string
 	ProductType string
-	// PeriodMonths is paid at once: Price each period, FirstPeriodPrice in its
-	// place for the first one when there is one, and Setup once.
+	// PeriodMonths is paid in advance: Price for each period, FirstPeriodPrice instead for the first one where there is
+	// one, and Setup once.
 	PeriodMonths     int
 	Price            money.USDCents
 	FirstPeriodPrice *money.USDCents
 	Setup            money.USDCents
 	// Limits of the plan, a JSON object of numbers; -1 is no limit.
 	Limits json.RawMessage
-	// Available offers can be bought. SoldOut says why one cannot, where it is
-	// not because the plan was taken off sale.
+	// Available offers can be bought. SoldOut tells a plan without stock from one that was taken off sale.
 	Available bool
 	SoldOut   bool
 }
@@ -55,20 +54,20 @@ type Reservation struct {
 	PlanID    int64
 	PlanSlug  string
 	PlanName  string
-	// Limits of the plan, a JSON object of numbers; -1 is no limit. The members that
-	// panel.Limits has bound the account; all are kept.
+	// Limits of the plan, a JSON object of numbers; -1 means no limit. All are stored; those that panel.Limits has are
+	// enforced on the hosting account.
 	Limits       json.RawMessage
 	PeriodMonths int
 	RenewPrice   money.USDCents
 	// FirstPrice is what the first period costs, without a setup.
 	FirstPrice money.USDCents
-	// What a reseller notes of it; AutoRenew nil is yes.
+	// What a reseller noted with the order. AutoRenew is on when it is nil.
 	ClientRef *string
 	Metadata  map[string]string
 	AutoRenew *bool
 }
 
-// Contract is what a service was sold as.
+// Contract holds the terms under which a service was sold.
 type Contract struct {
 	Status       string
 	PlanID       int64
@@ -78,8 +77,7 @@ type Contract struct {
 	ClientRef    *string // the reseller's own tag
 }
 
-// Sale is something that is bought for a service and done in the same commit, such
-// as its renewal.
+// Sale is a purchase for a service that takes effect in the same commit, such as its renewal.
 type Sale struct {
 	AccountID, ServiceID int64
 	Kind                 string // renewal or tariff_change (resources, section 2)
@@ -95,14 +93,14 @@ type Sale struct {
 	Extras               []Extra        // further lines of the order, above the price
 }
 
-// Extra is a line beside the plan: an add-on that is renewed with the service.
+// Extra is an add-on that is renewed with the service, as a line of the order.
 type Extra struct {
 	Title     string
 	Quantity  int
 	UnitPrice money.USDCents // of one, for the period
 }
 
-// Purchase is something that is paid now and made by a job.
+// Purchase is something that is paid now and delivered by a job.
 type Purchase struct {
 	AccountID    int64
 	Kind         string // resources, section 2
@@ -117,7 +115,7 @@ type Purchase struct {
 	ClientRef    *string
 }
 
-// Discounted is what a coupon is to take something off.
+// Discounted is a purchase to which a coupon may apply.
 type Discounted struct {
 	AccountID             int64
 	PlanSlug, ProductSlug string
@@ -126,8 +124,7 @@ type Discounted struct {
 	Wholesale             bool           // the account pays wholesale
 }
 
-// Reference is what a movement of money is about, such as an order. Its type is one
-// of resources, section 4.
+// Reference names what a movement of money is for, such as an order. Its type is one of resources, section 4.
 type Reference struct {
 	Type string
 	ID   int64
@@ -139,27 +136,27 @@ func Order(id int64) Reference { return Reference{Type: "order", ID: id} }
 // Invoice is the reference to an invoice or a credit note.
 func Invoice(id int64) Reference { return Reference{Type: "invoice", ID: id} }
 
-// Charge is money set aside for something bought.
+// Charge is money to be held for a purchase.
 type Charge struct {
 	AccountID int64
 	Amount    money.USDCents
 	Reference Reference
-	// Description is shown in the history; empty means the type's own words.
+	// Description is shown in the history; empty means the text of the type.
 	Description string
-	// ClientRef is the tag that a reseller gave to what it buys.
+	// ClientRef is the tag that the reseller gave to the purchase.
 	ClientRef *string
 }
 
-// Receipt is what there is to confirm of a top-up.
+// Receipt holds what the confirmation of a top-up contains.
 type Receipt struct {
 	AccountID   int64
 	Gateway     string
 	Amount, Fee money.USDCents
-	// TakenBack is what the gateway took back of both.
+	// TakenBack is the amount that the gateway took back, of the amount and the fee together.
 	TakenBack money.USDCents
 }
 
-// Bill is an order as its invoice tells of it.
+// Bill holds the data of an order that its invoice contains.
 type Bill struct {
 	InvoiceID                                         int64 // 0: it is not paid
 	AccountID, OrderID                                int64
@@ -177,7 +174,7 @@ type Line struct {
 	UnitPrice, Setup, Discount, TaxAdded, Total money.USDCents
 }
 
-// Refund is what was given back of an order.
+// Refund is the part of an order's price that was given back.
 type Refund struct {
 	CreditNote   int64
 	Total, Price money.USDCents // with the tax that was added, and without
