@@ -3,7 +3,7 @@
 -- Answers of operations that move money, kept for 24 hours under the client's Idempotency-Key. A row is written in the
 -- transaction of its effect.
 CREATE TABLE idempotency_answers (
-    principal   TEXT      NOT NULL, -- who asked: account and application, or a reseller's key
+    principal   TEXT      NOT NULL, -- the caller: account and application, or a reseller's key
     operation   TEXT      NOT NULL, -- method and path of the request
     key         TEXT      NOT NULL, -- the client's Idempotency-Key
     fingerprint {{bytes}} NOT NULL, -- hash of the request; another request with the same key is refused
@@ -35,9 +35,9 @@ CREATE TABLE outbox_events (
     subject_id BIGINT  NOT NULL,        -- id of the thing that changed
     sequence   BIGINT  NOT NULL,        -- number of the event among those of its subject, from 1
     data       TEXT    NOT NULL,        -- JSON object: the thing after the change
-    previous   TEXT,                    -- JSON object: the members that changed, as they were; NULL when none is told
+    previous   TEXT,                    -- JSON object: the former values of the members that changed; NULL when there are none
     fan_out    BOOLEAN NOT NULL,        -- whether somebody subscribes to the type
-    fanned_at  BIGINT,                  -- when the subscribers were told; NULL before that
+    fanned_at  BIGINT,                  -- when it was delivered to the subscribers; NULL before that
     created_at BIGINT  NOT NULL,        -- when it happened; for a sandbox with a test clock, in the sandbox's time
     UNIQUE (subject, subject_id, sequence)
 );

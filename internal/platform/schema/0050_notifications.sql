@@ -1,11 +1,11 @@
 -- +goose Up
 
--- Notifications: what people are told (resources, section 11). A row keeps the kind and the values that its text needs;
--- the text is that of the reader's language when it is read. Rows are kept for ninety days.
+-- Notifications of accounts (resources, section 11). A row holds the kind and the values that its text needs;
+-- the text is made in the reader's language when it is read. Rows are kept for ninety days.
 CREATE TABLE notifications (
     id         {{id}},
-    account_id BIGINT NOT NULL, -- the account that is told
-    -- the event it tells of (outbox_events.uid), so that an event that is heard twice makes one row
+    account_id BIGINT NOT NULL, -- the account that is notified
+    -- the event that it is about (outbox_events.uid), so that an event that is delivered twice makes one row
     event_uid  TEXT   NOT NULL UNIQUE,
     kind       TEXT   NOT NULL, -- what it is about; names its text
     -- warning and critical ones are mailed, too

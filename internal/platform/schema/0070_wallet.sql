@@ -77,7 +77,7 @@ CREATE TABLE wallet_topups (
     account_id        BIGINT    NOT NULL,                    -- the customer's account
     gateway           TEXT      NOT NULL,                    -- the gateway that takes the money
     amount            BIGINT    NOT NULL CHECK (amount > 0), -- what is credited, in US cents
-    fee               BIGINT    NOT NULL CHECK (fee >= 0),   -- what is paid beside it, in US cents
+    fee               BIGINT    NOT NULL CHECK (fee >= 0),   -- the fee that is paid in addition, in US cents
     -- pending: nobody has begun to pay; processing: the gateway has it; succeeded: the money is in the wallet
     status            TEXT      NOT NULL CHECK (status IN ('pending', 'processing', 'succeeded', 'failed',
         'cancelled', 'expired', 'refunded', 'charged_back')),
@@ -109,9 +109,9 @@ CREATE INDEX wallet_topups_automatic ON wallet_topups (account_id, created_at) W
 -- What customers have chosen for their wallets.
 CREATE TABLE wallet_settings (
     account_id            BIGINT  PRIMARY KEY,         -- the customer's account
-    -- the owner is told when the balance is below it, in US cents; NULL: never
+    -- the owner is notified when the balance is below it, in US cents; NULL: never
     low_balance_threshold BIGINT  CHECK (low_balance_threshold > 0),
-    low                   BOOLEAN NOT NULL, -- whether the balance is below the threshold and the owner was told
+    low                   BOOLEAN NOT NULL, -- whether the balance is below the threshold and the owner was notified
     auto_enabled          BOOLEAN NOT NULL,            -- whether the wallet is topped up automatically
     auto_gateway          TEXT    NOT NULL DEFAULT '', -- the gateway whose kept means of payment is charged
     auto_amount           BIGINT  NOT NULL DEFAULT 0,  -- how much is paid in each time, in US cents

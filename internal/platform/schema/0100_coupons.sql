@@ -15,7 +15,7 @@ CREATE TABLE coupons (
     starts_at   BIGINT,                        -- when it begins to be valid; NULL: at once
     ends_at     BIGINT,                        -- when it stops being valid; NULL: never
     note        TEXT    NOT NULL,              -- the operator's remark
-    -- redemptions that stand. The lock of this row is what makes the bounds hold
+    -- redemptions that were not undone. The lock of this row makes the bounds hold
     redeemed    INTEGER NOT NULL DEFAULT 0 CHECK (redeemed >= 0),
     created_at  BIGINT  NOT NULL,              -- when the operator made it
     disabled_at BIGINT,                        -- when the operator disabled it; NULL while it works
@@ -33,7 +33,7 @@ CREATE TABLE coupons_redemptions (
     amount      BIGINT  NOT NULL CHECK (amount >= 0),     -- what it took off, in US cents
     first_order BOOLEAN NOT NULL,                         -- whether the coupon is for first orders alone
     redeemed_at BIGINT  NOT NULL,                         -- when the order was made
-    released_at BIGINT -- when it was given back, because the order failed or was refunded; NULL while it stands
+    released_at BIGINT -- when it was undone, because the order failed or was refunded; NULL before that
 );
 CREATE INDEX coupons_redemptions_account ON coupons_redemptions (coupon_id, account_id) WHERE released_at IS NULL;
 -- An account has one first order, whatever the coupons.

@@ -1,6 +1,6 @@
 -- +goose Up
 
--- Add-ons: what services have beside their plan (resources, section 9).
+-- Add-ons: what services have beyond their plan (resources, section 9).
 CREATE TABLE addons (
     id            {{id}},
     account_id    BIGINT  NOT NULL,                      -- the owner's account
@@ -9,7 +9,7 @@ CREATE TABLE addons (
     key           TEXT    NOT NULL,                      -- what it is (catalog_addons)
     name          TEXT    NOT NULL,                      -- its name in the buyer's language
     quantity      INTEGER NOT NULL CHECK (quantity > 0), -- how many
-    -- what one costs for the service's period, as it was sold, in US cents
+    -- the price of one unit for the service's period at the time of sale, in US cents
     unit_price    BIGINT  NOT NULL CHECK (unit_price >= 0),
     period_months INTEGER NOT NULL CHECK (period_months BETWEEN 1 AND 120), -- the service's period when it was sold
     raises        TEXT    NOT NULL,                      -- JSON object of numbers: the limits that one raises

@@ -7,9 +7,9 @@ CREATE TABLE loyalty_codes (
     created_at BIGINT NOT NULL         -- when it was made
 );
 
--- Customers who came by somebody's code. The first order that they paid and kept makes it a conversion.
+-- Customers who registered with another customer's code. Their first order that is paid and not refunded is the conversion.
 CREATE TABLE loyalty_referrals (
-    referred_id  BIGINT PRIMARY KEY, -- the account of who came
+    referred_id  BIGINT PRIMARY KEY, -- the account of the new customer
     referrer_id  BIGINT NOT NULL,    -- the account whose code it was
     created_at   BIGINT NOT NULL,    -- when the referred account was registered
     order_id     BIGINT,             -- the order that converted it; NULL before that

@@ -4,7 +4,7 @@
 CREATE TABLE clocks_accounts (
     account_id    BIGINT PRIMARY KEY, -- the sandbox's account
     at            BIGINT NOT NULL,    -- the sandbox's time, until the real time has reached it
-    target        BIGINT,             -- where the clock is being moved to; NULL when it stands
+    target        BIGINT,             -- the time to which the clock is being moved; NULL when it stands still
     -- the real time since which the move waits for work that is not done; NULL when it does not wait
     waiting_since BIGINT,
     CONSTRAINT clocks_accounts_target CHECK (target IS NULL OR target >= at)

@@ -33,7 +33,7 @@ CREATE TABLE hosting_domains (
 CREATE UNIQUE INDEX hosting_domains_name ON hosting_domains (name, sandbox);
 CREATE UNIQUE INDEX hosting_domains_primary ON hosting_domains (service_id) WHERE kind = 'primary';
 CREATE INDEX hosting_domains_service ON hosting_domains (service_id, id);
--- The primary domain stands for all of its service.
+-- The row of the primary domain also represents its service as a whole.
 CREATE INDEX hosting_domains_reconcile ON hosting_domains (reconcile_at) WHERE kind = 'primary';
 CREATE INDEX hosting_domains_dns ON hosting_domains (dns_due_at);
 
@@ -41,7 +41,7 @@ CREATE INDEX hosting_domains_dns ON hosting_domains (dns_due_at);
 CREATE TABLE hosting_usage (
     service_id  BIGINT PRIMARY KEY, -- the service
     counted     TEXT   NOT NULL,    -- JSON object of numbers by the names of the plan's limits
-    -- JSON object of percents by the names of the plan's limits: of how much of each the owner was told
+    -- JSON object of percents by the names of the plan's limits: at which use of each the owner was last notified
     told        TEXT   NOT NULL DEFAULT '{}',
     measured_at BIGINT NOT NULL     -- when the panel counted
 );

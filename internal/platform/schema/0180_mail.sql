@@ -8,11 +8,11 @@ CREATE TABLE mail_boxes (
     service_id     BIGINT  NOT NULL,                        -- the service that has it
     address        TEXT    NOT NULL,                        -- the mailbox's address
     domain         TEXT    NOT NULL,                        -- the part of the address after the @
-    password_hash  TEXT    NOT NULL, -- the mail server's hash; the password itself is kept nowhere
+    password_hash  TEXT    NOT NULL, -- the mail server's hash; the password itself is not stored
     quota_mb       BIGINT  NOT NULL CHECK (quota_mb > 0),   -- how much mail it may hold, in MiB
     aliases        TEXT    NOT NULL,                        -- JSON list of further addresses of the mailbox
     forward_to     TEXT    NOT NULL,                        -- JSON list of addresses that mail is forwarded to
-    keep_copy      BOOLEAN NOT NULL,                        -- whether what is forwarded is kept, too
+    keep_copy      BOOLEAN NOT NULL,                        -- whether forwarded mail is also stored here
     catch_all      BOOLEAN NOT NULL, -- whether it gets mail to addresses of its domain that do not exist
     reply_enabled  BOOLEAN NOT NULL,                        -- whether senders get an automatic answer
     reply_subject  TEXT    NOT NULL,                        -- subject of the answer
@@ -24,7 +24,7 @@ CREATE TABLE mail_boxes (
     smtp_out       BOOLEAN NOT NULL,                        -- whether it may send mail
     send_limit     BIGINT  NOT NULL CHECK (send_limit > 0), -- how many mails it may send in an hour
     suspended      BOOLEAN NOT NULL,                        -- whether it is suspended: nobody signs in to it
-    told_suspended BOOLEAN NOT NULL DEFAULT FALSE,          -- whether the last event about it said that it is suspended
+    told_suspended BOOLEAN NOT NULL DEFAULT FALSE,          -- whether its last event reported it as suspended
     -- how far the panel has followed the row
     status         TEXT    NOT NULL CHECK (status IN ('pending', 'active', 'failed', 'removing')),
     failure_key    TEXT,                                    -- why the panel refused it; NULL unless it failed
@@ -48,7 +48,7 @@ CREATE TABLE mail_domains (
     name       TEXT   NOT NULL,              -- in ASCII form
     selector   TEXT   NOT NULL,              -- DKIM selector of the key that signs what the domain sends
     public_key TEXT   NOT NULL,              -- public half of that key
-    found      TEXT   NOT NULL DEFAULT '{}', -- JSON object: what the DNS said of the domain when it was last asked
+    found      TEXT   NOT NULL DEFAULT '{}', -- JSON object: the answers of the DNS for the domain at the last look-up
     checked_at BIGINT,                       -- when that was; NULL before that
     due_at     BIGINT NOT NULL,              -- when the DNS is asked next
     created_at BIGINT NOT NULL               -- when the domain got its first mailbox

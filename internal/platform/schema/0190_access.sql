@@ -6,7 +6,7 @@ CREATE TABLE access_ftp_accounts (
     id            {{id}},
     account_id    BIGINT  NOT NULL,            -- the owner's account
     service_id    BIGINT  NOT NULL,            -- the service that it opens
-    username      TEXT    NOT NULL,            -- as it signs in
+    username      TEXT    NOT NULL,            -- the name for signing in
     home          TEXT    NOT NULL,            -- path in the service's home that it sees
     quota_mb      BIGINT  NOT NULL,            -- how much it may hold, in MiB; 0: no limit of its own
     readonly      BOOLEAN NOT NULL,            -- whether it may read alone
@@ -14,10 +14,10 @@ CREATE TABLE access_ftp_accounts (
     status        TEXT    NOT NULL CHECK (status IN ('pending', 'active', 'failed', 'removing')),
     failure_key   TEXT,                        -- why the panel refused it; NULL unless it failed
     revision      BIGINT  NOT NULL DEFAULT 1,  -- version of the row; a job that followed an older one marks nothing
-    host          TEXT    NOT NULL DEFAULT '', -- where it signs in, as the panel told
-    port          BIGINT  NOT NULL DEFAULT 0,  -- at which port, as the panel told
-    used_mb       BIGINT  NOT NULL DEFAULT 0,  -- how much it holds, in MiB, as the panel told
-    last_login_at BIGINT,                      -- the last sign-in, as the panel told; NULL before the first one
+    host          TEXT    NOT NULL DEFAULT '', -- the host for signing in, as the panel reported
+    port          BIGINT  NOT NULL DEFAULT 0,  -- the port for signing in, as the panel reported
+    used_mb       BIGINT  NOT NULL DEFAULT 0,  -- the space that it uses, in MiB, as the panel reported
+    last_login_at BIGINT,                      -- the last sign-in, as the panel reported; NULL before the first one
     created_at    BIGINT  NOT NULL,            -- when it was asked for
     CONSTRAINT access_ftp_accounts_failure CHECK ((status = 'failed') = (failure_key IS NOT NULL))
 );
@@ -33,10 +33,10 @@ CREATE TABLE access_shells (
     status      TEXT    NOT NULL CHECK (status IN ('pending', 'active', 'failed')),
     failure_key TEXT,                           -- why the panel refused; NULL unless it failed
     revision    BIGINT  NOT NULL DEFAULT 1,     -- version of the row; rises with each change of the keys, too
-    host        TEXT    NOT NULL DEFAULT '',    -- where one signs in, as the panel told
-    port        BIGINT  NOT NULL DEFAULT 0,     -- at which port, as the panel told
-    username    TEXT    NOT NULL DEFAULT '',    -- as which user, as the panel told
-    fingerprint TEXT    NOT NULL DEFAULT '',    -- of the machine's host key, as the panel told
+    host        TEXT    NOT NULL DEFAULT '',    -- the host for signing in, as the panel reported
+    port        BIGINT  NOT NULL DEFAULT 0,     -- the port for signing in, as the panel reported
+    username    TEXT    NOT NULL DEFAULT '',    -- the user for signing in, as the panel reported
+    fingerprint TEXT    NOT NULL DEFAULT '',    -- fingerprint of the machine's host key, as the panel reported
     CONSTRAINT access_shells_failure CHECK ((status = 'failed') = (failure_key IS NOT NULL))
 );
 
@@ -49,7 +49,7 @@ CREATE TABLE access_ssh_keys (
     type         TEXT   NOT NULL, -- kind of key, such as ssh-ed25519
     public_key   TEXT   NOT NULL, -- type and base64, no more
     fingerprint  TEXT   NOT NULL, -- SHA256
-    last_used_at BIGINT,          -- when it last signed in, as the panel told; NULL before that
+    last_used_at BIGINT,          -- the last sign-in with it, as the panel reported; NULL before the first one
     created_at   BIGINT NOT NULL  -- when it was added
 );
 CREATE UNIQUE INDEX access_ssh_keys_fingerprint ON access_ssh_keys (service_id, fingerprint);

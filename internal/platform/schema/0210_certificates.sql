@@ -40,7 +40,7 @@ CREATE TABLE certificates (
     last_error_key  TEXT,                           -- why the last order failed; NULL when it went
     last_reason     TEXT,                           -- what was found wrong with a name, when that was the cause
     last_error      TEXT    NOT NULL DEFAULT '',    -- the authority's words
-    warned_days     INTEGER, -- the fewest days before its end of which the owner was told; NULL when of none
+    warned_days     INTEGER, -- the fewest days before its end of which the owner was notified; NULL before the first notice
     due_at          BIGINT  NOT NULL,               -- when a job looks at the row again
     busy_until      BIGINT  NOT NULL DEFAULT 0,     -- keeps other jobs off while one works on the row
     queued_until    BIGINT  NOT NULL DEFAULT 0,     -- keeps another job from being queued for the row

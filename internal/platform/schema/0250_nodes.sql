@@ -8,11 +8,11 @@ CREATE TABLE nodes_authority (
     created_at  BIGINT    NOT NULL                    -- when it was made
 );
 
--- Hosting machines of their own. What a machine reports about itself stands beside what an operator says of it.
+-- Hosting machines. Some columns are what a machine reports about itself, others what an operator has set.
 CREATE TABLE nodes_nodes (
     id                  {{id}},
     name                TEXT   NOT NULL,              -- what the operator calls it
-    location            TEXT   NOT NULL,              -- where it stands, in the operator's words
+    location            TEXT   NOT NULL,              -- its location, as the operator names it
     -- joining: its token was not used yet; draining: it gets no new services
     state               TEXT   NOT NULL CHECK (state IN ('joining', 'active', 'draining', 'removed')),
     -- how many accounts the operator allows; 0 for no bound
@@ -24,7 +24,7 @@ CREATE TABLE nodes_nodes (
     placed_disk_mb      BIGINT NOT NULL DEFAULT 0 CHECK (placed_disk_mb >= 0),
     token_hash          {{bytes}},                    -- hash of the token that it joins with; NULL once it was used
     token_expires_at    BIGINT,                       -- when the token stops working; NULL without one
-    -- where the control plane calls it, as it reports; empty before it joined
+    -- the address at which the control plane calls it, as it reports; empty before it joined
     address             TEXT   NOT NULL DEFAULT '',
     version             TEXT   NOT NULL DEFAULT '',   -- of its program, as it reports
     capabilities        TEXT   NOT NULL DEFAULT '[]', -- JSON list of what it can do, as it reports

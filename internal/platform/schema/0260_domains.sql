@@ -17,7 +17,7 @@ CREATE TABLE domains (
     sandbox             BOOLEAN NOT NULL, -- whether the account is a sandbox
     name                TEXT    NOT NULL, -- in ASCII form
     tld                 TEXT    NOT NULL, -- the zone that it is in (domains_tlds)
-    -- what the registry said last, or what is asked of it
+    -- the last answer of the registry, or what is requested of it
     status              TEXT    NOT NULL CHECK (status IN ('pending_registration', 'pending_transfer_in', 'active',
         'expired', 'grace', 'redemption', 'pending_delete', 'transferred_out', 'cancelled', 'failed')),
     wholesale           BOOLEAN NOT NULL, -- whether the owner pays wholesale prices
@@ -30,7 +30,7 @@ CREATE TABLE domains (
     expires_at          BIGINT,           -- until when it is paid for; NULL before it is there
     nameservers         TEXT    NOT NULL, -- JSON list of its name servers
     -- JSON object: what else the registry has of it: states, hosts, DS records, and the handles of its contacts. The
-    -- people behind them are kept by nobody here
+    -- persons behind them are not stored here
     registry            TEXT    NOT NULL,
     -- what the names of its contacts at the registry begin with; nobody can guess it, so it is nobody else's there.
     -- Empty: made of the id
@@ -39,7 +39,7 @@ CREATE TABLE domains (
     -- made again
     seen                BIGINT  NOT NULL DEFAULT 0,
     client_ref          TEXT,             -- a reseller's own tag; NULL without one
-    reminded            INTEGER, -- the fewest days before expiry of which the owner was told; NULL when of none
+    reminded            INTEGER, -- the fewest days before expiry of which the owner was notified; NULL before the first notice
     renew_at            BIGINT,           -- when its renewal is tried next; NULL where it is not
     step_at             BIGINT,           -- when the registry is asked again; NULL where it is not
     created_at          BIGINT  NOT NULL, -- when it was ordered

@@ -1,6 +1,6 @@
 -- +goose Up
 
--- Endpoints: addresses that resellers are told at (resources, section 23).
+-- Endpoints: addresses to which events of resellers are delivered (resources, section 23).
 CREATE TABLE webhooks_endpoints (
     id                   {{id}},
     account_id           BIGINT    NOT NULL, -- the reseller's account, or its sandbox
@@ -25,10 +25,10 @@ CREATE TABLE webhooks_endpoints (
     created_at           BIGINT    NOT NULL  -- when it was added
 );
 CREATE INDEX webhooks_endpoints_account ON webhooks_endpoints (account_id, id);
--- The sweep looks at the endpoints that are told something, and not at those that were disabled over the years.
+-- The sweep reads the endpoints that get deliveries, and not those that were disabled over the years.
 CREATE INDEX webhooks_endpoints_active ON webhooks_endpoints (status, id) WHERE status = 'active';
 
--- What happened to resellers, as they are told of it.
+-- Events of resellers, in the form in which they are delivered.
 CREATE TABLE webhooks_events (
     id         {{id}},
     uid        TEXT    NOT NULL UNIQUE, -- public id of the event, as in outbox_events
