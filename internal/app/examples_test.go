@@ -28,7 +28,7 @@ func (w *world) example(op api.Info, token string) request {
 		r.body = fmt.Sprintf(`{"plan_id": %d, "domain": %q, "client_ref": "client-7"}`, w.plan, unique("new")+".example.com")
 	case "POST /api/v1/reseller/clock/advance":
 		r.body = `{"days": 1}`
-	case "POST /api/v1/reseller/mcp":
+	case "POST /api/v1/reseller/mcp", "POST /api/v1/mcp":
 		r.body = `{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}`
 	case "POST /api/v1/reseller/quotes":
 		r.body = fmt.Sprintf(`{"items": [{"kind": "new", "plan_id": %d}]}`, w.plan)

@@ -80,7 +80,14 @@ func (a *App) mountAgents(e *api.Edge) error {
 	if err != nil {
 		return err
 	}
-	return e.Mount(resellers.Reseller())
+	customers, err := mcp.New(mcp.Config{
+		Edge: e, Version: interfaceVersion, Title: a.cfg.CompanyName, Instructions: mcp.CustomerInstructions, Tools: mcp.CustomerTools,
+		Overview: mcp.CustomerOverview, Prompts: mcp.CustomerPrompts,
+	})
+	if err != nil {
+		return err
+	}
+	return e.Mount(resellers.Reseller(), customers.Customer(), customers.Manifest(a.cfg.BaseURL))
 }
 
 // handler serves the public address.

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"runtime/debug"
 	"strings"
 	"sync"
 	"time"
@@ -22,13 +21,6 @@ import (
 	"stead.dev/stead/internal/platform/fault"
 )
 
-// Tool names an operation for agents.
-type Tool struct {
-	Name      string // snake_case
-	Title     string
-	Operation string // its id
-}
-
 // Config configures an endpoint.
 type Config struct {
 	Edge    *api.Edge // on which the tools are mounted
@@ -37,19 +29,21 @@ type Config struct {
 	// Instructions explain to a model what the tools are for.
 	Instructions string
 	Tools        []Tool
+	// Mask removes secrets from a text before it leaves; path names the file that the text is from, if it is from one.
+	Mask func(path, text string) string
+	// Overview lists the tools whose answers together are the resource of a service; without it there is none.
+	Overview []string
+	// Articles are the tools that list and read the articles of the knowledge base, which are resources; or empty.
+	Articles Articles
+	Prompts  []Prompt
 }
 
 // Endpoint answers the messages of agents.
 type Endpoint struct {
 	cfg     Config
-	tools   []tool
+	tools   []*tool
 	handler *sdk.StreamableHTTPHandler
 	servers sync.Map // *sdk.Server by its set of tools: creating one takes longer than a call
-}
-
-type tool struct {
-	operation *api.Tool
-	described *sdk.Tool
 }
 
 // call is a request in progress; it travels in the context of the protocol's library.
@@ -74,15 +68,14 @@ func New(cfg Config) (*Endpoint, error) {
 		DisableLocalhostProtection: true,
 	})
 	for _, t := range cfg.Tools {
-		operation, err := cfg.Edge.Tool(t.Operation)
+		if t.Untrusted && cfg.Mask == nil {
+			return nil, fmt.Errorf("mcp: tool %s: nobody masks secrets", t.Name)
+		}
+		made, err := newTool(cfg.Edge, t)
 		if err != nil {
 			return nil, fmt.Errorf("mcp: tool %s: %w", t.Name, err)
 		}
-		no := false
-		e.tools = append(e.tools, tool{operation, &sdk.Tool{
-			Name: t.Name, Title: t.Title, Description: operation.Summary(), InputSchema: operation.Input, OutputSchema: operation.Output,
-			Annotations: &sdk.ToolAnnotations{Title: t.Title, ReadOnlyHint: true, IdempotentHint: true, DestructiveHint: &no, OpenWorldHint: &no},
-		}})
+		e.tools = append(e.tools, made)
 	}
 	return e, nil
 }
@@ -140,7 +133,7 @@ func read(body []byte) (m message, err error) {
 
 // server returns a server with the tools that a principal may call.
 func (e *Endpoint) server(p auth.Principal) *sdk.Server {
-	var allowed []tool
+	var allowed []*tool
 	var names strings.Builder
 	for _, t := range e.tools {
 		if t.operation.Allows(p) {
@@ -155,41 +148,44 @@ func (e *Endpoint) server(p auth.Principal) *sdk.Server {
 		Instructions: e.cfg.Instructions,
 		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}},
 		PageSize:     1 + len(e.tools),
-		SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.CacheScope = "private" },
+		SetCacheable: cacheable,
 	})
+	byName := map[string]*tool{}
 	for _, t := range allowed {
+		byName[t.described.Name] = t
 		s.AddTool(t.described, func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-			return e.call(ctx, t.operation, req.Params.Arguments)
+			return e.call(ctx, t, req.Params.Arguments)
 		})
 	}
+	e.addResources(s, byName)
+	e.addPrompts(s, byName)
 	e.servers.Store(names.String(), s)
 	return s
 }
 
-// call calls an operation for the principal of the request.
-func (e *Endpoint) call(ctx context.Context, operation *api.Tool, arguments json.RawMessage) (*sdk.CallToolResult, error) {
+// listsLive is how long a client may keep the lists of tools, resources and prompts.
+const listsLive = 5 * time.Minute
+
+// cacheable tells clients how long they may keep a result. The lists are a caller's own. Resources say it themselves.
+func cacheable(_ context.Context, req sdk.Request, c *sdk.Cacheable) {
+	if _, read := req.(*sdk.ReadResourceRequest); read {
+		return
+	}
+	c.CacheScope, c.TTLMs = "private", int(listsLive.Milliseconds())
+}
+
+// call calls a tool for the principal of the request.
+func (e *Endpoint) call(ctx context.Context, t *tool, arguments json.RawMessage) (*sdk.CallToolResult, error) {
 	c, ok := ctx.Value(callKey{}).(call)
 	if !ok {
-		return nil, errors.New("mcp: a call of nobody's")
+		return nil, errors.New("mcp: a call without a principal")
 	}
-	said, err := called(c, operation, arguments)
+	said, err := e.answerOf(c, t, arguments)
 	if err != nil {
 		text := string(bytes.TrimSpace(e.cfg.Edge.ErrorBody(c.ctx, err)))
 		return &sdk.CallToolResult{IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: text}}}, nil
 	}
-	said = bytes.TrimSpace(said)
 	return &sdk.CallToolResult{StructuredContent: said, Content: []sdk.Content{&sdk.TextContent{Text: string(said)}}}, nil
-}
-
-// called returns the operation's answer. The library calls tools in goroutines of its own, where a panic would end the
-// program: here it becomes an error of this call.
-func called(c call, operation *api.Tool, arguments json.RawMessage) (said json.RawMessage, err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = fmt.Errorf("mcp: panic: %v\n%s", v, debug.Stack())
-		}
-	}()
-	return operation.Call(c.ctx, c.principal, arguments)
 }
 
 // answer buffers the library's answer until it is known to be JSON.

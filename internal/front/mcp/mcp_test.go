@@ -38,7 +38,7 @@ func newTool(t *testing.T, handle func(context.Context, auth.Principal, *struct{
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := mcp.New(mcp.Config{Edge: edge, Version: "1", Title: "Test", Tools: []mcp.Tool{{"test", "A test", "test.get"}}})
+	e, err := mcp.New(mcp.Config{Edge: edge, Version: "1", Title: "Test", Tools: []mcp.Tool{{Name: "test", Title: "A test", Operation: "test.get"}}})
 	if err != nil {
 		t.Fatal(err)
 	}

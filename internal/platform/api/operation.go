@@ -105,6 +105,9 @@ type Operation[In, Out any] struct {
 	// the OpenAPI document.
 	Summary     string
 	Description string
+	// Resource marks an operation that is a protected resource of its own: a refusal names its document and the scopes
+	// that read (RFC 9728, section 5.1).
+	Resource bool
 	// Reads marks a POST that changes nothing: read-only keys may call it.
 	Reads bool
 	// Status of success; 0 means 200.
@@ -155,6 +158,7 @@ type Info struct {
 type declared struct {
 	Info
 	throttle             string
+	resource             bool
 	summary, description string
 	maxBody              int64
 	timeout              time.Duration
@@ -181,7 +185,7 @@ func (o Operation[In, Out]) declare() (*declared, error) {
 			FirstParty: o.FirstParty, Money: o.Commit != nil, Stream: o.Stream != nil,
 			Write: o.Method != http.MethodGet && !o.Reads, Status: o.Status,
 		},
-		throttle: o.Throttle, summary: o.Summary, description: o.Description, maxBody: o.MaxBody,
+		throttle: o.Throttle, resource: o.Resource, summary: o.Summary, description: o.Description, maxBody: o.MaxBody,
 		timeout: o.Timeout, allowNUL: o.AllowNUL, errors: o.Errors, contentTypes: o.ContentTypes, accepts: o.Accepts,
 		throttleKey: o.ThrottleKey, document: o.Document,
 		in: reflect.TypeFor[In](), out: reflect.TypeFor[Out](),

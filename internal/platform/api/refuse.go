@@ -6,10 +6,12 @@ import (
 	"maps"
 	"math"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"stead.dev/stead/internal/platform/auth"
 	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/i18n"
 	"stead.dev/stead/internal/platform/throttle"
@@ -81,7 +83,15 @@ func (e *Edge) WriteError(w http.ResponseWriter, r *http.Request, err error) {
 // and where the protected resource is described (RFC 9728, section 5.1).
 func (e *Edge) challenge(r *http.Request, f *fault.Error) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Bearer resource_metadata=%q", e.BaseURL+"/.well-known/oauth-protected-resource")
+	resource := slices.ContainsFunc(e.ops, func(d *declared) bool { return d.resource && d.Path == r.URL.Path })
+	path := ""
+	if resource {
+		path = r.URL.Path
+	}
+	fmt.Fprintf(&b, "Bearer resource_metadata=%q", e.BaseURL+"/.well-known/oauth-protected-resource"+path)
+	if resource {
+		fmt.Fprintf(&b, ", scope=%q", strings.Join(auth.ReadScopes(), " "))
+	}
 	switch {
 	case f.Def == fault.InsufficientScope:
 		fmt.Fprintf(&b, ", error=\"insufficient_scope\", scope=%q", f.Fields["scope"])

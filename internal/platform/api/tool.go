@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"mime"
 	"net/http"
 	"net/url"
 	"slices"
@@ -22,27 +23,34 @@ import (
 type Tool struct {
 	edge     *Edge
 	declared *declared
+	params   []param // those that are arguments
 	// Input and Output are the JSON Schemas (2020-12) of the arguments and the answer.
 	Input, Output json.RawMessage
 }
 
-// Tool is the operation of an id. It must be a GET that answers JSON and takes no headers.
-func (e *Edge) Tool(id string) (*Tool, error) {
+// Tool is the operation of an id. It must be a GET that answers JSON. Its parameters are the tool's arguments, except
+// headers and those that are hidden, such as the ones that choose another form of the answer.
+func (e *Edge) Tool(id string, hidden ...string) (*Tool, error) {
 	at := slices.IndexFunc(e.ops, func(d *declared) bool { return d.ID == id })
 	if at < 0 {
 		return nil, fmt.Errorf("there is no operation %q to be a tool", id)
 	}
 	d := e.ops[at]
-	if d.Method != http.MethodGet || d.handle == nil {
+	if d.Method != http.MethodGet || d.commit != nil {
 		return nil, fmt.Errorf("operation %q does more than read an answer, so it is no tool", id)
 	}
+	t := &Tool{edge: e, declared: d}
 	input := map[string]any{"type": "object", "additionalProperties": false}
 	properties := map[string]any{}
 	var required []string
 	for _, p := range d.input.params {
-		if p.in == "header" {
-			return nil, fmt.Errorf("operation %q takes the header %s, so it is no tool", id, p.name)
+		if p.in == "header" || slices.Contains(hidden, p.name) {
+			if p.required {
+				return nil, fmt.Errorf("operation %q needs %s, so it is no tool without it", id, p.name)
+			}
+			continue
 		}
+		t.params = append(t.params, p)
 		s := *p.schema
 		if s.Description == "" {
 			s.Description = p.doc
@@ -56,7 +64,6 @@ func (e *Edge) Tool(id string) (*Tool, error) {
 	if required != nil {
 		input["required"] = required
 	}
-	t := &Tool{edge: e, declared: d}
 	var err error
 	if t.Input, err = e.standalone(input); err == nil {
 		t.Output, err = e.standalone(e.registry.Schema(d.out, true, d.ID))
@@ -68,6 +75,9 @@ func (e *Edge) Tool(id string) (*Tool, error) {
 func (t *Tool) Summary() string {
 	return strings.TrimSpace(t.declared.summary + ".\n" + t.declared.description)
 }
+
+// Scopes are those of which a token needs one; none when any token will do.
+func (t *Tool) Scopes() []string { return t.declared.Scopes }
 
 // Allows reports whether a principal may call the operation: its section is on, and one of its scopes is granted.
 func (t *Tool) Allows(p auth.Principal) bool {
@@ -93,12 +103,46 @@ func (t *Tool) Call(ctx context.Context, p auth.Principal, arguments json.RawMes
 	if err != nil {
 		return nil, err
 	}
+	if t.declared.stream != nil {
+		return t.streamed(ctx, p, in, r)
+	}
 	out, err := t.declared.handle(ctx, p, in)
 	if err != nil {
 		return nil, err
 	}
 	_, body, err := encode(t.declared, out)
 	return body, err
+}
+
+// streamed returns what a stream answers, which must be JSON of a bounded length.
+func (t *Tool) streamed(ctx context.Context, p auth.Principal, in any, r *http.Request) (json.RawMessage, error) {
+	w := &bufferedAnswer{header: http.Header{}}
+	if err := t.declared.stream(ctx, p, in, w, r); err != nil {
+		return nil, err
+	}
+	if kind, _, _ := mime.ParseMediaType(w.header.Get("Content-Type")); kind != "application/json" {
+		return nil, fmt.Errorf("operation %q answered %q instead of JSON", t.declared.ID, kind)
+	}
+	return w.body.Bytes(), nil
+}
+
+// maxStreamed bounds what a stream may answer to a tool, in bytes.
+const maxStreamed = 4 << 20
+
+// bufferedAnswer keeps the answer of a stream.
+type bufferedAnswer struct {
+	header http.Header
+	body   bytes.Buffer
+}
+
+func (w *bufferedAnswer) Header() http.Header { return w.header }
+func (w *bufferedAnswer) WriteHeader(int)     {}
+
+func (w *bufferedAnswer) Write(b []byte) (int, error) {
+	if w.body.Len()+len(b) > maxStreamed {
+		return 0, fault.PayloadTooLarge.With(fault.Fields{"limit_bytes": maxStreamed})
+	}
+	return w.body.Write(b)
 }
 
 // throttle counts the call of an operation that has a throttle of its own, together with the principal's other calls of
@@ -129,7 +173,7 @@ func (t *Tool) request(ctx context.Context, arguments json.RawMessage) (*http.Re
 		return nil, err
 	}
 	query, bad := url.Values{}, invalid{}
-	for _, p := range t.declared.input.params {
+	for _, p := range t.params {
 		value, ok := given[p.name]
 		delete(given, p.name)
 		if !ok || string(value) == "null" {

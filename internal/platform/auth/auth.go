@@ -5,6 +5,7 @@ package auth
 import (
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // The scopes of the specification ("Scopes").
@@ -30,6 +31,17 @@ var Scopes = []string{
 	ScopeProfile, ScopeServicesRead, ScopeServicesWrite, ScopeOrdersRead, ScopeOrdersWrite,
 	ScopeWalletRead, ScopeWalletWrite, ScopeAIRead, ScopeAIWrite, ScopeDomainsRead,
 	ScopeDomainsWrite, ScopeMonitorsRead, ScopeMonitorsWrite, ScopeAdmin,
+}
+
+// ReadScopes are the scopes that let an application see everything and change nothing.
+func ReadScopes() []string {
+	var read []string
+	for _, s := range Scopes {
+		if s == ScopeProfile || strings.HasSuffix(s, ":read") {
+			read = append(read, s)
+		}
+	}
+	return read
 }
 
 // Principal is the authenticated caller of one request. The zero value is

@@ -1,0 +1,233 @@
+package mcp
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"unicode/utf8"
+
+	"stead.dev/stead/internal/platform/api"
+)
+
+const (
+	// softLimit bounds the length of a list in bytes: above it, the list is cut at a row.
+	softLimit = 16 << 10
+	// hardLimit bounds the length of any answer in bytes: above it, long texts are cut.
+	hardLimit = 64 << 10
+)
+
+// answerOf calls a tool and makes its answer fit for a model: the fields that were asked for, no secrets, and no more
+// than a context takes. What was cut says so and how to go on.
+func (e *Endpoint) answerOf(c call, t *tool, arguments json.RawMessage) (json.RawMessage, error) {
+	given, fields, err := t.prepare(arguments)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := e.shaped(c, t, given, fields)
+	if err != nil {
+		return nil, err
+	}
+	text, err := encode(answer)
+	if err != nil || !t.list || len(text) <= softLimit {
+		return finish(answer, text, err)
+	}
+	rows, _ := answer["data"].([]any)
+	smaller, ok := t.smaller(given, answer, fitting(rows, softLimit-(len(text)-length(rows))))
+	if !ok {
+		return finish(answer, text, nil)
+	}
+	if answer, err = e.shaped(c, t, smaller, fields); err != nil {
+		return nil, err
+	}
+	answer["truncated"] = true
+	answer["hint"] = "The list was cut to fit. Go on with these arguments' next page, or choose fewer fields."
+	text, err = encode(answer)
+	return finish(answer, text, err)
+}
+
+// called returns the operation's answer. The library calls tools in goroutines of its own, where a panic would end the
+// program: here it becomes an error of this call.
+func called(c call, operation *api.Tool, arguments json.RawMessage) (said json.RawMessage, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("mcp: panic: %v\n%s", v, debug.Stack())
+		}
+	}()
+	return operation.Call(c.ctx, c.principal, arguments)
+}
+
+// shaped is the answer of one call of the operation, with the chosen fields and without secrets.
+func (e *Endpoint) shaped(c call, t *tool, given map[string]json.RawMessage, fields []string) (map[string]any, error) {
+	text, err := json.Marshal(given)
+	if err != nil {
+		return nil, err
+	}
+	said, err := called(c, t.operation, text)
+	if err != nil {
+		return nil, err
+	}
+	decoder := json.NewDecoder(bytes.NewReader(said))
+	decoder.UseNumber()
+	answer := map[string]any{}
+	if err := decoder.Decode(&answer); err != nil {
+		return nil, err
+	}
+	if len(fields) > 0 {
+		choose(answer, t.list, fields)
+	}
+	if t.Untrusted {
+		path, _ := answer["path"].(string)
+		mask(answer, func(text string) string { return e.cfg.Mask(path, text) })
+		answer["untrusted"] = true
+	}
+	return answer, nil
+}
+
+// choose leaves the given members, and the id, in an answer or in the rows of a list.
+func choose(answer map[string]any, list bool, fields []string) {
+	keep := func(m map[string]any) {
+		maps.DeleteFunc(m, func(name string, _ any) bool { return name != "id" && !slices.Contains(fields, name) })
+	}
+	if !list {
+		keep(answer)
+		return
+	}
+	rows, _ := answer["data"].([]any)
+	for _, row := range rows {
+		if m, ok := row.(map[string]any); ok {
+			keep(m)
+		}
+	}
+}
+
+// mask replaces the texts in a value.
+func mask(v any, hide func(string) string) any {
+	switch v := v.(type) {
+	case string:
+		return hide(v)
+	case []any:
+		for i := range v {
+			v[i] = mask(v[i], hide)
+		}
+	case map[string]any:
+		for name := range v {
+			v[name] = mask(v[name], hide)
+		}
+	}
+	return v
+}
+
+// fitting is how many of the first rows fit into room; at least one.
+func fitting(rows []any, room int) int {
+	for i := range rows {
+		if room -= length(rows[i]) + 1; room < 0 {
+			return max(i, 1)
+		}
+	}
+	return len(rows)
+}
+
+// smaller returns the arguments with which the operation answers the first rows of its answer, at most n, as a page of
+// its own, so that the pages that follow go on with the next row. It is false where the operation cannot.
+func (t *tool) smaller(given map[string]json.RawMessage, answer map[string]any, n int) (map[string]json.RawMessage, bool) {
+	given = maps.Clone(given)
+	if slices.Contains(t.arguments, "limit") {
+		given["limit"] = json.RawMessage(strconv.Itoa(n))
+		return given, true
+	}
+	meta, _ := answer["meta"].(map[string]any)
+	page, okPage := whole(meta["page"])
+	perPage, okPer := whole(meta["per_page"])
+	if !okPage || !okPer || !slices.Contains(t.arguments, "per_page") {
+		return nil, false
+	}
+	before := (page - 1) * perPage
+	for before%n != 0 {
+		n--
+	}
+	given["per_page"], given["page"] = json.RawMessage(strconv.Itoa(n)), json.RawMessage(strconv.Itoa(before/n+1))
+	return given, true
+}
+
+func whole(v any) (int, bool) {
+	number, _ := v.(json.Number)
+	n, err := strconv.Atoi(number.String())
+	return n, err == nil
+}
+
+// finish cuts the longest texts of an answer that is too long even so.
+func finish(answer map[string]any, text json.RawMessage, err error) (json.RawMessage, error) {
+	for err == nil && len(text) > hardLimit {
+		longest := longestText(answer)
+		if longest == nil {
+			return nil, fmt.Errorf("mcp: an answer of %d bytes has no text to cut", len(text))
+		}
+		longest.cut(len(text) - hardLimit + 256) // what is said about it takes room as well
+		answer["truncated"] = true
+		text, err = encode(answer)
+	}
+	return text, err
+}
+
+// member is a text in an answer, and how it is replaced.
+type member struct {
+	text string
+	set  func(string)
+}
+
+// cut removes n bytes of the end, or what there is.
+func (m *member) cut(n int) {
+	end := max(len(m.text)-n, 0)
+	for end > 0 && !utf8.RuneStart(m.text[end]) {
+		end--
+	}
+	m.set(m.text[:end])
+}
+
+// longestText finds the longest text in a value that is worth cutting.
+func longestText(v any) *member {
+	const worth = 512
+	var longest *member
+	consider := func(m *member) {
+		if m != nil && len(m.text) > worth && (longest == nil || len(m.text) > len(longest.text)) {
+			longest = m
+		}
+	}
+	visit := func(v any, set func(any)) {
+		if text, ok := v.(string); ok {
+			consider(&member{text, func(s string) { set(s) }})
+		} else {
+			consider(longestText(v))
+		}
+	}
+	switch v := v.(type) {
+	case []any:
+		for i := range v {
+			visit(v[i], func(to any) { v[i] = to })
+		}
+	case map[string]any:
+		for name := range v {
+			visit(v[name], func(to any) { v[name] = to })
+		}
+	}
+	return longest
+}
+
+// encode is the JSON of v, in which < and > stand for themselves: pages and logs are full of them.
+func encode(v any) (json.RawMessage, error) {
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	err := encoder.Encode(v)
+	return bytes.TrimSpace(b.Bytes()), err
+}
+
+// length is that of v as JSON, in bytes.
+func length(v any) int {
+	text, _ := encode(v) // it was decoded from JSON
+	return len(text)
+}
