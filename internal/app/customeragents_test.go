@@ -39,7 +39,7 @@ func textOf(t *testing.T, session *sdk.ClientSession, name string, arguments map
 
 // A customer's agent sees what its token may, service by service, and nothing of anybody else.
 func TestAnAgentReadsWhatACustomersTokenDoes(t *testing.T) {
-	a := start(t, nil)
+	a := start(t, simulated)
 	app := a.application(t, false)
 	owner, stranger := a.customer(t, app, 1_000_000), a.customer(t, app, 0)
 	w := &world{App: a, t: t, owner: owner}
@@ -119,7 +119,11 @@ func TestAnAgentReadsWhatACustomersTokenDoes(t *testing.T) {
 	if err != nil || !found || !strings.Contains(read.Contents[0].Text, `"get_service_usage"`) {
 		t.Errorf("overview: %v, listed %v", err, found)
 	}
-	for _, absent := range []string{uri + "x", "stead://services/x/overview", "stead://services/999999999/overview", "file:///etc/passwd"} {
+	article, err := agent.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: "stead://kb/uz/" + slugOf(t, resources)})
+	if err != nil || article.Contents[0].MIMEType != "text/markdown" || !strings.HasPrefix(article.Contents[0].Text, "# ") {
+		t.Errorf("article: %+v, %v", article, err)
+	}
+	for _, absent := range []string{uri + "x", "stead://services/x/overview", "stead://services/999999999/overview", "stead://kb/en/none", "stead://kb/xx/none", "file:///etc/passwd"} {
 		if _, err := agent.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: absent}); err == nil {
 			t.Errorf("%s is a resource", absent)
 		}
@@ -165,7 +169,9 @@ func TestAnAgentFindsItsWay(t *testing.T) {
 	var manifest struct {
 		Schema, Name, Description, Version string
 		Remotes                            []struct{ Type, URL string }
-		Meta                               map[string]struct{ Tools []struct{ Name, Description string } } `json:"_meta"`
+		Meta                               map[string]struct {
+			Tools []struct{ Name, Description string }
+		} `json:"_meta"`
 	}
 	m := a.get(t, "", "/.well-known/mcp/server.json")
 	if err := json.Unmarshal(m.body, &manifest); err != nil {
@@ -207,4 +213,16 @@ func TestAnAgentFindsItsWay(t *testing.T) {
 	if r := a.post(t, token, "/api/v1/mcp", list); r.status != http.StatusNotFound {
 		t.Errorf("switched off: %d", r.status)
 	}
+}
+
+// slugOf is the slug of an article among the resources.
+func slugOf(t *testing.T, list *sdk.ListResourcesResult) string {
+	t.Helper()
+	for _, r := range list.Resources {
+		if slug, ok := strings.CutPrefix(r.URI, "stead://kb/en/"); ok {
+			return slug
+		}
+	}
+	t.Fatalf("no article is a resource: %+v", list.Resources)
+	return ""
 }

@@ -82,7 +82,7 @@ func (a *App) mountAgents(e *api.Edge) error {
 	}
 	customers, err := mcp.New(mcp.Config{
 		Edge: e, Version: interfaceVersion, Title: a.cfg.CompanyName, Instructions: mcp.CustomerInstructions, Tools: mcp.CustomerTools,
-		Overview: mcp.CustomerOverview, Prompts: mcp.CustomerPrompts,
+		Overview: mcp.CustomerOverview, Articles: mcp.CustomerArticles, Prompts: mcp.CustomerPrompts,
 	})
 	if err != nil {
 		return err

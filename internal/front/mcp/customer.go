@@ -117,7 +117,19 @@ var CustomerTools = []Tool{
 		Name: "list_invoices", Title: "Invoices", Operation: "invoices.list",
 		Description: "Invoices, credit notes and receipts with their numbers and totals. Example: {\"kind\": \"invoice\"}.",
 	},
+	{
+		Name: "search_help", Title: "Search the knowledge base", Operation: "content.articles",
+		Description: "Articles of the company's knowledge base: `q` searches, `category` filters, `lang` is uz, ru or en. Use it for how " +
+			"something is done here, then read the article by get_article. Example: {\"q\": \"mail on a phone\", \"lang\": \"en\"}.",
+	},
+	{
+		Name: "get_article", Title: "An article of the knowledge base", Operation: "content.article",
+		Description: "One article as Markdown in `body`. Example: {\"slug\": \"point-a-domain\", \"lang\": \"en\", \"fields\": [\"title\", \"body\", \"url\"]}.",
+	},
 }
+
+// CustomerArticles are the tools of the knowledge base, whose articles are resources.
+var CustomerArticles = Articles{List: "search_help", Get: "get_article", Text: "body"}
 
 // CustomerInstructions explain the tools to a model.
 const CustomerInstructions = "The hosting account of one customer: web sites with PHP and databases, mail, DNS, certificates, backups, registered " +

@@ -29,8 +29,6 @@ type Config struct {
 	// Instructions explain to a model what the tools are for.
 	Instructions string
 	Tools        []Tool
-	// Mask removes secrets from a text before it leaves; path names the file that the text is from, if it is from one.
-	Mask func(path, text string) string
 	// Overview lists the tools whose answers together are the resource of a service; without it there is none.
 	Overview []string
 	// Articles are the tools that list and read the articles of the knowledge base, which are resources; or empty.
@@ -68,9 +66,6 @@ func New(cfg Config) (*Endpoint, error) {
 		DisableLocalhostProtection: true,
 	})
 	for _, t := range cfg.Tools {
-		if t.Untrusted && cfg.Mask == nil {
-			return nil, fmt.Errorf("mcp: tool %s: nobody masks secrets", t.Name)
-		}
 		made, err := newTool(cfg.Edge, t)
 		if err != nil {
 			return nil, fmt.Errorf("mcp: tool %s: %w", t.Name, err)

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"stead.dev/stead/internal/platform/api"
+	"stead.dev/stead/internal/platform/redact"
 )
 
 const (
@@ -80,8 +81,7 @@ func (e *Endpoint) shaped(c call, t *tool, given map[string]json.RawMessage, fie
 		choose(answer, t.list, fields)
 	}
 	if t.Untrusted {
-		path, _ := answer["path"].(string)
-		mask(answer, func(text string) string { return e.cfg.Mask(path, text) })
+		mask(&redact.Masker{}, "", answer)
 		answer["untrusted"] = true
 	}
 	return answer, nil
@@ -104,18 +104,21 @@ func choose(answer map[string]any, list bool, fields []string) {
 	}
 }
 
-// mask replaces the texts in a value.
-func mask(v any, hide func(string) string) any {
+// mask redacts the texts in a value. file is the file that they are from: what says a path is from there.
+func mask(m *redact.Masker, file string, v any) any {
 	switch v := v.(type) {
 	case string:
-		return hide(v)
+		return m.Mask(file, v)
 	case []any:
 		for i := range v {
-			v[i] = mask(v[i], hide)
+			v[i] = mask(m, file, v[i])
 		}
 	case map[string]any:
-		for name := range v {
-			v[name] = mask(v[name], hide)
+		if path, ok := v["path"].(string); ok {
+			file = path
+		}
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			v[name] = mask(m, file, v[name])
 		}
 	}
 	return v

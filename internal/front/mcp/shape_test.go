@@ -48,7 +48,7 @@ func newShop(t *testing.T, rows, long int) *mcp.Endpoint {
 	}, api.Operation[struct{}, document]{
 		ID: "rows.text", Method: http.MethodGet, Path: "/api/v1/text", Section: api.Files, Auth: api.AnyToken, Summary: "A text",
 		Handle: func(context.Context, auth.Principal, *struct{}) (*document, error) {
-			return &document{"/wp-config.php", "password=hunter2 <b>" + strings.Repeat("ж", long)}, nil
+			return &document{"/wp-config.php", "define('DB_PASSWORD', 'hunter2'); <b>" + strings.Repeat("ж", long)}, nil
 		},
 	})
 	if err != nil {
@@ -59,12 +59,6 @@ func newShop(t *testing.T, rows, long int) *mcp.Endpoint {
 		Tools: []mcp.Tool{
 			{Name: "rows", Title: "Rows", Operation: "rows.list"},
 			{Name: "text", Title: "Text", Operation: "rows.text", Untrusted: true},
-		},
-		Mask: func(path, text string) string {
-			if path != "/wp-config.php" {
-				return text
-			}
-			return strings.ReplaceAll(text, "hunter2", "[secret]")
 		},
 	})
 	if err != nil {
@@ -156,7 +150,7 @@ func TestATextThatIsTooLongIsCutAndMasked(t *testing.T) {
 	if !s.Truncated || !s.Untrusted || len(r.Content[0].Text) > 64<<10 || len(s.Text) < 60<<10 || strings.Contains(s.Text, "\ufffd") {
 		t.Errorf("%d bytes, truncated %v, untrusted %v", len(r.Content[0].Text), s.Truncated, s.Untrusted)
 	}
-	if strings.Contains(s.Text, "hunter2") || !strings.HasPrefix(s.Text, "password=[secret] <b>") {
+	if strings.Contains(s.Text, "hunter2") || !strings.HasPrefix(s.Text, "define('DB_PASSWORD', '⟦secret:db_password⟧'); <b>") {
 		t.Errorf("%.40s", s.Text)
 	}
 	if s := ask(t, newShop(t, 0, 10), "text", `{"fields":["path"]}`).Result.StructuredContent; s.Text != "" || s.Truncated {

@@ -25,8 +25,8 @@ type Tool struct {
 	Hidden []string
 	// Defaults are values of arguments that a call leaves out, where the operation's own are too large for a model.
 	Defaults map[string]any
-	// Untrusted answers hold what others wrote, such as files and logs. They pass Config.Mask and say that they are
-	// data.
+	// Untrusted answers hold what others wrote, such as files and logs. Their secrets are redacted, and they say that
+	// they are data.
 	Untrusted bool
 	// OpenWorld tools ask other parties than this company.
 	OpenWorld bool
