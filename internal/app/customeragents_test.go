@@ -3,14 +3,17 @@ package app
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"stead.dev/stead/internal/front/mcp"
 	"stead.dev/stead/internal/platform/auth"
+	"stead.dev/stead/internal/platform/testkit"
 )
 
 // agentOf connects an agent that speaks the protocol by its own library.
@@ -39,7 +42,9 @@ func textOf(t *testing.T, session *sdk.ClientSession, name string, arguments map
 
 // A customer's agent sees what its token may, service by service, and nothing of anybody else.
 func TestAnAgentReadsWhatACustomersTokenDoes(t *testing.T) {
-	a := start(t, simulated)
+	settings := maps.Clone(simulated)
+	settings["content_library"] = "true"
+	a := start(t, settings)
 	app := a.application(t, false)
 	owner, stranger := a.customer(t, app, 1_000_000), a.customer(t, app, 0)
 	w := &world{App: a, t: t, owner: owner}
@@ -106,6 +111,11 @@ func TestAnAgentReadsWhatACustomersTokenDoes(t *testing.T) {
 	}
 
 	// Resources and prompts.
+	testkit.Eventually(t, time.Minute, func() bool {
+		var list struct{ Data []struct{ Slug string } }
+		a.get(t, "", "/api/v1/kb?lang=en").decode(t, &list)
+		return len(list.Data) > 0
+	}, "the knowledge base has articles")
 	resources, err := agent.ListResources(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)

@@ -2,8 +2,11 @@
 // Protocol (specification, section "MCP"), over its streamable HTTP transport without sessions.
 //
 // A tool is an operation: its arguments are the operation's parameters, its answer is the operation's answer, its
-// schemas are those of the OpenAPI document. So what an agent sees is what its token or key may see, and nothing here
+// schemas are made of those of the OpenAPI document. So what an agent sees is what its token or key may see, and nothing here
 // knows what a service is.
+//
+// Answers are made fit for models: the fields that are asked for, secrets of files and logs masked, long lists cut at a
+// row. Customers' agents also have resources, which are made of the same operations, and prompts.
 //
 // What holds:
 //

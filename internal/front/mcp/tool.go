@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -98,24 +99,57 @@ func (t *tool) input() (json.RawMessage, error) {
 	return json.Marshal(schema)
 }
 
-// output is the schema of the answer. Since fields leaves members out, only ids are required; and since a model reads
-// the answers themselves, it has no descriptions: the whole list of tools has to fit into a context.
+// output is the schema of the answer, and what fields there are. Since fields leaves members out, only ids are required.
+// It goes no deeper than the members of a row and describes none of them: a model reads the answers themselves, and the
+// whole list of tools has to fit into its context.
 func (t *tool) output() (json.RawMessage, error) {
-	var schema map[string]any
-	if err := json.Unmarshal(t.operation.Output, &schema); err != nil {
+	var root map[string]any
+	if err := json.Unmarshal(t.operation.Output, &root); err != nil {
 		return nil, err
 	}
-	row := schema
-	properties, _ := schema["properties"].(map[string]any)
-	if data, ok := properties["data"].(map[string]any); ok && properties["meta"] != nil {
-		t.list = true
-		row, _ = data["items"].(map[string]any)
+	properties, _ := root["properties"].(map[string]any)
+	data, isList := properties["data"].(map[string]any)
+	t.list = isList && properties["meta"] != nil
+	row := root
+	if t.list {
+		row = item(root, data)
 	}
-	row = resolve(schema, row)
 	members, _ := row["properties"].(map[string]any)
 	t.fields = slices.Sorted(maps.Keys(members))
-	loosen(schema)
-	return json.Marshal(schema)
+	outline := outlineOf(root, row)
+	if t.list {
+		meta, _ := properties["meta"].(map[string]any)
+		outline = map[string]any{"type": "object", "properties": map[string]any{
+			"data": map[string]any{"type": "array", "items": outline},
+			"meta": outlineOf(root, resolve(root, meta)),
+		}}
+	}
+	return json.Marshal(outline)
+}
+
+// outlineOf is the schema of an object with the types of its members.
+func outlineOf(root, schema map[string]any) map[string]any {
+	properties := map[string]any{}
+	members, _ := schema["properties"].(map[string]any)
+	for name, member := range members {
+		m, _ := member.(map[string]any)
+		outline := map[string]any{}
+		if kind := resolve(root, m)["type"]; kind != nil {
+			outline["type"] = kind
+		}
+		properties[name] = outline
+	}
+	outline := map[string]any{"type": "object", "properties": properties}
+	if properties["id"] != nil {
+		outline["required"] = []string{"id"}
+	}
+	return outline
+}
+
+// item is the schema of the items of an array.
+func item(root, array map[string]any) map[string]any {
+	items, _ := array["items"].(map[string]any)
+	return resolve(root, items)
 }
 
 // resolve follows a reference within a schema.
@@ -125,30 +159,8 @@ func resolve(root, schema map[string]any) map[string]any {
 		return schema
 	}
 	defs, _ := root["$defs"].(map[string]any)
-	def, _ := defs[ref[len("#/$defs/"):]].(map[string]any)
+	def, _ := defs[strings.TrimPrefix(ref, "#/$defs/")].(map[string]any)
 	return def
-}
-
-// loosen removes from a schema and those below it what an answer with chosen fields need not keep, and what only people
-// read.
-func loosen(schema map[string]any) {
-	for _, name := range []string{"required", "additionalProperties", "examples", "description", "format", "minimum", "default"} {
-		delete(schema, name)
-	}
-	if items, ok := schema["items"].(map[string]any); ok {
-		loosen(items)
-	}
-	for _, kind := range []string{"properties", "$defs"} {
-		members, _ := schema[kind].(map[string]any)
-		for _, member := range members {
-			if m, ok := member.(map[string]any); ok {
-				loosen(m)
-			}
-		}
-		if kind == "properties" && members["id"] != nil {
-			schema["required"] = []string{"id"}
-		}
-	}
 }
 
 // prepare separates the fields from the arguments of the operation, and fills in the defaults.

@@ -16,6 +16,7 @@ import (
 
 	"stead.dev/stead/internal/platform/auth"
 	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/i18n"
 )
 
 // Tool is a mounted read operation for a program that knows no paths and queries. It is called by the names of its
@@ -98,6 +99,9 @@ func (t *Tool) Call(ctx context.Context, p auth.Principal, arguments json.RawMes
 	r, err := t.request(ctx, arguments)
 	if err != nil {
 		return nil, err
+	}
+	if asked, ok := i18n.Lookup(r.URL.Query().Get("lang")); ok {
+		ctx = i18n.WithResolvedLang(ctx, asked)
 	}
 	in, err := t.edge.decode(t.declared, r, nil)
 	if err != nil {
