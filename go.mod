@@ -126,7 +126,9 @@ require (
 	github.com/microcosm-cc/bluemonday v1.0.27
 	github.com/miekg/dns v1.1.73
 	github.com/pkg/sftp v1.13.12
+	github.com/prometheus-community/pro-bing v0.9.1
 	github.com/spf13/afero v1.15.0
+	github.com/theory/jsonpath v0.10.1
 	github.com/yuin/goldmark v1.8.7
 	go.opentelemetry.io/otel/trace v1.47.0
 	go.yaml.in/yaml/v3 v3.0.5

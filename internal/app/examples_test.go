@@ -128,6 +128,10 @@ func (w *world) example(op api.Info, token string) request {
 	case "POST /api/v1/services/{service}/backups/{backup}/restore":
 		w.backupsRest("completed")
 		r.body = `{"parts": ["files"], "items": ["/public_html/index.html"]}`
+	case "POST /api/v1/monitors":
+		r.body = `{"type": "keyword", "url": "https://shop.example.com/", "keyword": "Welcome"}`
+	case "PATCH /api/v1/monitors/{monitor}":
+		r.body = `{"interval_s": 600}`
 	case "POST /api/v1/apps":
 		r.body = `{"name": "New", "type": "public", "redirect_uris": ["http://127.0.0.1/callback"]}`
 	case "PATCH /api/v1/apps/{application}":
@@ -180,7 +184,7 @@ func (w *world) path(op api.Info) string {
 	w.t.Helper()
 	path := op.Path
 	for name, id := range map[string]int64{
-		"{webhook}": w.webhook, "{addon}": w.addon, "{service}": w.service, "{hosted_domain}": w.hostedDomain, "{dns_record}": w.dnsRecord, "{backup}": w.backup, "{database}": w.database, "{cron_job}": w.cronJob, "{mailbox}": w.mailbox, "{ftp_account}": w.ftpAccount, "{ssh_key}": w.sshKey, "{domain}": w.registration, "{order}": w.order, "{invoice}": w.invoice, "{topup}": w.topup, "{application}": w.app, "{plan}": w.plan, "{device}": w.device,
+		"{webhook}": w.webhook, "{addon}": w.addon, "{service}": w.service, "{hosted_domain}": w.hostedDomain, "{dns_record}": w.dnsRecord, "{backup}": w.backup, "{database}": w.database, "{cron_job}": w.cronJob, "{mailbox}": w.mailbox, "{ftp_account}": w.ftpAccount, "{ssh_key}": w.sshKey, "{domain}": w.registration, "{order}": w.order, "{invoice}": w.invoice, "{topup}": w.topup, "{application}": w.app, "{plan}": w.plan, "{device}": w.device, "{monitor}": w.monitor,
 	} {
 		path = strings.ReplaceAll(path, name, strconv.FormatInt(id, 10))
 	}
@@ -190,6 +194,7 @@ func (w *world) path(op api.Info) string {
 	}
 	path = strings.ReplaceAll(path, "{event}", w.event)
 	path = strings.ReplaceAll(path, "{gateway}", "demo")
+	path = strings.NewReplacer("/badge/{token}", "/badge/"+w.badge, "{metric}", "uptime", "{duration}", "7d").Replace(path)
 	path = strings.ReplaceAll(path, "{client_ref}", ownersTag)
 	if strings.Contains(path, "{") {
 		w.t.Fatalf("%s: the test knows no value for %s; give it one here", op.ID, path)

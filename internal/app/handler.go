@@ -9,6 +9,7 @@ import (
 	"stead.dev/stead/internal/front/reseller"
 	"stead.dev/stead/internal/front/webui"
 	"stead.dev/stead/internal/identity/oauth"
+	"stead.dev/stead/internal/monitoring/monitors"
 	"stead.dev/stead/internal/platform/api"
 	"stead.dev/stead/internal/platform/money"
 	"stead.dev/stead/internal/platform/throttle"
@@ -42,6 +43,7 @@ func (a *App) newEdge() (*api.Edge, error) {
 		Policies: map[string]throttle.Policy{
 			api.DomainCheck:      perMinute(api.DomainCheck, a.cfg.ThrottleDomainCheck),
 			api.ResellerThrottle: perMinute(api.ResellerThrottle, a.cfg.ThrottleReseller),
+			heartbeatThrottle:    perMinute(heartbeatThrottle, heartbeatsPerMinute),
 			oauth.Throttle.Name:  perMinute(oauth.Throttle.Name, oauth.Throttle.Limit),
 		},
 		MaxBody:    int64(a.cfg.MaxBody),
@@ -107,6 +109,9 @@ func (a *App) handler() http.Handler {
 	mux.Handle("/oauth/", a.edge)
 	mux.Handle("/.well-known/", a.edge)
 	mux.Handle("/pay/", a.wallet.Pages())
+	mux.Handle(monitors.HeartbeatPath, a.monitors.Heartbeats(func(w http.ResponseWriter, r *http.Request) error {
+		return a.edge.Throttle(w, r, heartbeatThrottle)
+	}))
 	a.pages().Routes(mux)
 
 	served := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

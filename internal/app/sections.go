@@ -39,6 +39,7 @@ import (
 	"stead.dev/stead/internal/identity/devices"
 	"stead.dev/stead/internal/identity/notifications"
 	"stead.dev/stead/internal/identity/oauth"
+	"stead.dev/stead/internal/monitoring/monitors"
 	"stead.dev/stead/internal/names/domains"
 	"stead.dev/stead/internal/node"
 	nodecertificates "stead.dev/stead/internal/node/certificates"
@@ -113,6 +114,7 @@ type sections struct {
 	coupons *coupons.Service
 
 	articles *articles.Service
+	monitors *monitors.Service
 }
 
 // build makes the sections, each after those that it needs, and connects them.
@@ -183,6 +185,7 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 		return err
 	}
 	c.addons = addons.New(addons.Config{DB: c.db, Clock: c.clock, Events: c.outbox})
+	c.buildMonitors()
 	c.coupons = coupons.New(coupons.Config{DB: c.db, Orders: c.orders})
 	c.reseller = reseller.New(reseller.Config{
 		DB: c.db, Clock: c.clock, Accounts: c.accounts, Wallet: c.wallet, Services: c.services, Orders: c.orders, Catalog: c.catalog,
@@ -242,6 +245,7 @@ func (c *core) listModules() []module.Module {
 		c.addons.Module(),
 		c.invoices.Module(),
 		c.loyalty.Module(),
+		c.monitors.Module(),
 		c.reseller.Module(),
 		c.articles.Module(),
 	}
@@ -256,7 +260,7 @@ func (c *core) introduce() {
 	c.services.Connect(services.Needs{
 		Balances: balances{c.wallet}, Plans: c.catalog, Payments: c.wallet, Orders: c.orders, Billing: c.orders, Addons: c.addons,
 		Rates: c.reseller, Taxes: c.invoices, Names: c.hosting, Usages: c.hosting, Keeper: c.backups, Provisioner: c.provisioning,
-		Worlds: c.accounts, Clocks: c.clocks,
+		Worlds: c.accounts, Clocks: c.clocks, Monitors: c.monitors,
 	})
 	c.provisioning.Connect(provisioning.Needs{Services: c.services, Keeper: c.backups, Placer: c.placer()})
 	c.orders.Connect(orders.Needs{
@@ -264,6 +268,7 @@ func (c *core) introduce() {
 		Clocks: c.clocks,
 	})
 	c.addons.Connect(addons.Needs{Catalog: extras{c.catalog}, Services: c.services, Orders: c.orders, Rates: c.reseller})
+	c.monitors.Connect(monitors.Needs{Services: watchedServices{c.services}})
 	c.clocks.Connect(clocks.Needs{Worlds: c.accounts, Lives: []clocks.Life{c.orders, c.services, c.addons}})
 	c.invoices.Connect(invoices.Needs{Accounts: buyers{c.accounts}, Topups: c.wallet, Orders: c.orders})
 	c.hosting.Connect(sitedomains.Needs{Parts: []site.Part{c.certificates, c.php, c.backups, c.databases, c.cron, c.mail, c.access}})

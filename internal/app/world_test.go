@@ -68,6 +68,8 @@ type world struct {
 	registration                                          int64 // a domain of the owner
 	ended                                                 int64 // see restorable
 	addon                                                 int64 // of the service
+	monitor                                               int64
+	badge                                                 string // token of the monitor's badge
 }
 
 func newWorld(t *testing.T, a *App) *world {
@@ -117,6 +119,7 @@ func newWorld(t *testing.T, a *App) *world {
 	}
 	w.backup = w.newBackup()
 	w.registration = w.newRegistration()
+	w.monitor, w.badge = w.newMonitor()
 	w.addon = w.id(w.post(w.t, w.owner.token, fmt.Sprintf("/api/v1/services/%d/addons", w.service), `{"key": "extra_disk"}`))
 	return w
 }
@@ -163,12 +166,23 @@ func (w *world) restorable() int64 {
 
 // owned tells whether an operation is about a thing that somebody owns.
 func owned(op api.Info) bool {
-	return strings.Contains(strings.ReplaceAll(op.Path, "{plan}", ""), "{")
+	return op.Auth != api.Open && strings.Contains(strings.ReplaceAll(op.Path, "{plan}", ""), "{")
 }
 
 // deviceRequest registers a phone.
 func deviceRequest(token string) string {
 	return fmt.Sprintf(`{"platform": "android", "token": %q, "name": "Phone", "locale": "en", "app_version": "1.0"}`, token)
+}
+
+// newMonitor is a monitor of the owner's, which tests check only when they ask for it.
+func (w *world) newMonitor() (id int64, badge string) {
+	w.t.Helper()
+	var made struct {
+		ID         int64  `json:"id"`
+		BadgeToken string `json:"badge_token"`
+	}
+	w.post(w.t, w.owner.token, "/api/v1/monitors", `{"type": "http", "url": "https://shop.example.com/", "name": "Mine"}`).decode(w.t, &made)
+	return made.ID, made.BadgeToken
 }
 
 // keepACard lets the demonstration's gateway keep the owner's card: a top-up is paid with it.

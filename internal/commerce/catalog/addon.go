@@ -123,7 +123,7 @@ func (a fileAddon) check(problems *Problems, at string) {
 		problems.add("%s: what an operator makes raises no limits", at)
 	}
 	known := map[string]bool{}
-	Limits{}.each(func(name string, _ int64) { known[name] = true })
+	Limits{}.each(func(name string, _ int64) { known[name] = name != monitorInterval })
 	for name, by := range a.Raises {
 		if !known[name] {
 			problems.add("%s raises: %q is no limit of plans", at, name)

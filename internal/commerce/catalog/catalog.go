@@ -26,7 +26,14 @@ type Limits struct {
 	CPUPercent  int64 `json:"cpu_percent" yaml:"cpu_percent"`
 	MemoryMB    int64 `json:"memory_mb" yaml:"memory_mb"`
 	Processes   int64 `json:"processes" yaml:"processes"`
+	// Monitors is how many monitors it allows beside the one that each service has; MonitorIntervalS how often they may
+	// be checked.
+	Monitors         int64 `json:"monitors" yaml:"monitors"`
+	MonitorIntervalS int64 `json:"monitor_interval_s" yaml:"monitor_interval_s"`
 }
+
+// monitorInterval is the one limit that is better the smaller it is: no add-on raises it.
+const monitorInterval = "monitor_interval_s"
 
 // unlimited has no bounds. Parsing a file starts with it and sets the limits that the file names.
 func unlimited() Limits {
@@ -34,6 +41,7 @@ func unlimited() Limits {
 		DiskMB: Unlimited, Inodes: Unlimited, BandwidthGB: Unlimited, Sites: Unlimited, Domains: Unlimited,
 		Subdomains: Unlimited, Databases: Unlimited, Mailboxes: Unlimited, FTPAccounts: Unlimited,
 		CronJobs: Unlimited, Backups: Unlimited, CPUPercent: Unlimited, MemoryMB: Unlimited, Processes: Unlimited,
+		Monitors: Unlimited, MonitorIntervalS: Unlimited,
 	}
 }
 
@@ -53,6 +61,8 @@ func (l Limits) each(visit func(name string, value int64)) {
 	visit("cpu_percent", l.CPUPercent)
 	visit("memory_mb", l.MemoryMB)
 	visit("processes", l.Processes)
+	visit("monitors", l.Monitors)
+	visit(monitorInterval, l.MonitorIntervalS)
 }
 
 // category groups products.

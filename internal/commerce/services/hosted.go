@@ -29,7 +29,7 @@ func hosted(r record, err error) (site.Site, error) {
 	limits, err := site.ParseLimits(r.id, json.RawMessage(r.limits))
 	of := site.Site{
 		ServiceID: r.id, AccountID: r.accountID, Panel: r.panel, Ref: r.panelRef, Username: usernameOf(r.id), Status: string(r.status),
-		Limits: limits, IPv4: r.place.ipv4, IPv6: r.place.ipv6, Sandbox: r.sandbox,
+		Limits: limits, OriginURL: r.place.originURL, IPv4: r.place.ipv4, IPv6: r.place.ipv6, Sandbox: r.sandbox,
 	}
 	if r.domain != nil {
 		of.Domain = *r.domain
@@ -45,6 +45,16 @@ func (s *Service) Site(ctx context.Context, q db.Querier, accountID, id int64) (
 // LockSite is Site with the service locked until tx ends.
 func (s *Service) LockSite(ctx context.Context, tx *db.Tx, accountID, id int64) (site.Site, error) {
 	return hosted(lockOwn(ctx, tx, accountID, id))
+}
+
+// OnlineLimits are the limits of the plans of an account's services that are online.
+func (s *Service) OnlineLimits(ctx context.Context, q db.Querier, accountID int64) ([]site.Limits, error) {
+	rows, err := onlineLimits(ctx, q, accountID)
+	all := make([]site.Limits, len(rows))
+	for i := 0; err == nil && i < len(rows); i++ {
+		all[i], err = site.ParseLimits(rows[i].id, json.RawMessage(rows[i].limits))
+	}
+	return all, err
 }
 
 // SetDomain makes a service known by another of its domain names.

@@ -208,9 +208,13 @@ func (s *Service) listOperation(ctx context.Context, p auth.Principal, in *listI
 	if err != nil {
 		return nil, err
 	}
-	wires := make([]serviceWire, len(rows))
+	wires, shown := make([]serviceWire, len(rows)), make([]*serviceWire, len(rows))
 	for i, r := range rows {
 		wires[i] = wire(ctx, r, has)
+		shown[i] = &wires[i]
+	}
+	if err := s.watched(ctx, s.DB, shown...); err != nil {
+		return nil, err
 	}
 	return page.Of(in.Params, total, wires), nil
 }
@@ -221,5 +225,5 @@ func (s *Service) answer(ctx context.Context, p auth.Principal, id int64) (*serv
 		return nil, err
 	}
 	w := wire(ctx, r, has)
-	return &w, nil
+	return &w, s.watched(ctx, s.DB, &w)
 }

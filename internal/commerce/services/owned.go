@@ -65,7 +65,11 @@ func (s *Service) owned(ctx context.Context, q db.Querier, rows []record) ([]Own
 		}
 		all[i] = o
 	}
-	return all, nil
+	shown := make([]*serviceWire, len(all))
+	for i := range all {
+		shown[i] = &all[i].View
+	}
+	return all, s.watched(ctx, q, shown...)
 }
 
 // kept are the ids of the services that have ended and can come back.

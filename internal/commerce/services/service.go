@@ -49,6 +49,36 @@ type Needs struct {
 	Provisioner Provisioner
 	Worlds      site.Worlds
 	Clocks      sale.Clocks
+	Monitors    Monitors
+}
+
+// Monitors knows the monitors that services have by themselves.
+type Monitors interface {
+	// MonitorsOf are their ids, by service.
+	MonitorsOf(ctx context.Context, q db.Querier, services []int64) (map[int64]int64, error)
+}
+
+// Unwatched is the Monitors of who watches nothing.
+type Unwatched struct{}
+
+// MonitorsOf implements Monitors.
+func (Unwatched) MonitorsOf(context.Context, db.Querier, []int64) (map[int64]int64, error) {
+	return nil, nil
+}
+
+// watched fills in the monitors of services that are shown.
+func (s *Service) watched(ctx context.Context, q db.Querier, shown ...*serviceWire) error {
+	ids := make([]int64, len(shown))
+	for i, w := range shown {
+		ids[i] = w.ID
+	}
+	found, err := s.Monitors.MonitorsOf(ctx, q, ids)
+	for _, w := range shown {
+		if id, ok := found[w.ID]; ok {
+			w.MonitorID = &id
+		}
+	}
+	return err
 }
 
 // Service is the section's use cases.

@@ -66,6 +66,7 @@ func newWorld(t *testing.T, d *db.DB, clk *clock.Fake) *world {
 	})
 	w.prov.Connect(provisioning.Needs{Services: w.Service, Keeper: keeping{w}, Placer: provisioning.OnePanel("node")})
 	w.Connect(Needs{
+		Monitors: Unwatched{},
 		Balances: balances{1: 500}, Plans: plans{}, Payments: &w.used, Orders: w.book, Billing: &w.till, Addons: NoAddons{},
 		Rates: sale.Retail{}, Taxes: sale.Untaxed{}, Names: &w.names, Usages: &w.used, Keeper: &keeper{}, Provisioner: w.prov,
 		Worlds: &w.used, Clocks: sale.RealTime{},

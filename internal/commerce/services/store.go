@@ -291,3 +291,11 @@ func stuck(ctx context.Context, q db.Querier, before time.Time, afterID int64, l
 	}, `SELECT id FROM services WHERE status = 'provisioning' AND id > $1 AND (provisioning_at < $2 OR sandbox) ORDER BY id LIMIT $3`,
 		afterID, before, limit)
 }
+
+// onlineLimits reads the ids and limits of an account's services that are online.
+func onlineLimits(ctx context.Context, q db.Querier, accountID int64) ([]record, error) {
+	return db.Collect(ctx, q, func(row db.Row) (r record, err error) {
+		err = row.Scan(&r.id, &r.limits)
+		return r, err
+	}, `SELECT id, limits FROM services WHERE account_id = $1 AND status IN ('active', 'past_due') ORDER BY id`, accountID)
+}

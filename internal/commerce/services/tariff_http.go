@@ -219,7 +219,11 @@ func (s *Service) wireIn(ctx context.Context, tx *db.Tx, accountID, id int64) (s
 		return serviceWire{}, err
 	}
 	has, err := s.Funds(ctx, tx, accountID)
-	return wire(ctx, r, has), err
+	if err != nil {
+		return serviceWire{}, err
+	}
+	w := wire(ctx, r, has)
+	return w, s.watched(ctx, tx, &w)
 }
 
 func idOrNull(id int64) *int64 {

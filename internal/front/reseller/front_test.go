@@ -51,6 +51,7 @@ func (w *world) aService(accountID int64, domain, tag string) (id int64) {
 	if w.Services == nil {
 		w.Services = services.New(services.Config{DB: w.DB, Clock: w.clk})
 		w.Services.Connect(services.Needs{
+			Monitors: services.Unwatched{},
 			Balances: purse{w}, Keeper: keepsNothing{}, Rates: sale.Retail{}, Taxes: sale.Untaxed{}, Addons: services.NoAddons{}, Clocks: sale.RealTime{},
 		})
 	}

@@ -19,6 +19,7 @@ type Site struct {
 	Status               string
 	Domain               string // the primary one; empty when it has none
 	Limits               Limits // of its plan
+	OriginURL            string // answers HTTP for its domain whatever the DNS says; empty when not known
 	IPv4, IPv6           string // where its domains should point; empty when not known
 	Sandbox              bool   // it is a reseller's sandbox's, and nothing of it is real
 }

@@ -97,6 +97,12 @@ func failure(names ...string) func(object) map[string]string {
 	}
 }
 
+// watched names a monitor.
+func watched(o object) map[string]string { return map[string]string{"Name": o.text("name")} }
+
+// flapping reports whether a monitor goes down and up so often that nobody needs a mail for each time.
+func flapping(o object) bool { return o["flapping"] == true }
+
 // named names a domain.
 func named(o object) map[string]string { return map[string]string{"Domain": o.text("unicode_name")} }
 
@@ -150,6 +156,13 @@ var rules = map[string]rule{
 	"domain.transferred_out":        {kind: "domain_transferred", severity: Critical, words: named}, // perhaps by a thief
 	"domain.registration_failed":    {kind: "domain_registration_failed", severity: Warning, words: refused},
 	"domain.transfer_in_failed":     {kind: "domain_transfer_failed", severity: Warning, words: refused},
+	"monitor.down":                  {kind: "monitor_down", severity: Critical, words: watched, calm: flapping},
+	"monitor.up":                    {kind: "monitor_up", severity: Info, words: watched},
+	"monitor.ssl_expiring": {kind: "monitor_ssl", severity: Warning, words: func(o object) map[string]string {
+		words := watched(o)
+		words["Days"] = o.text("days")
+		return words
+	}},
 	"webhook.endpoint_disabled": {kind: "webhook_disabled", severity: Warning, words: func(o object) map[string]string {
 		return map[string]string{"Host": o.text("host")}
 	}},
@@ -211,6 +224,8 @@ func (n notification) link() string {
 		return fmt.Sprintf("/api/v1/orders/%d", n.subjectID)
 	case "domain":
 		return fmt.Sprintf("/api/v1/domains/%d", n.subjectID)
+	case "monitor":
+		return fmt.Sprintf("/api/v1/monitors/%d", n.subjectID)
 	case "topup":
 		return fmt.Sprintf("/api/v1/wallet/topups/%d", n.subjectID)
 	default:

@@ -50,6 +50,7 @@ func TestNothingConfiguredIsACompleteConfiguration(t *testing.T) {
 		"log level": {c.LogLevel, slog.LevelInfo},
 		"demo":      {c.Demo, false},
 		"loopback":  {c.AllowLoopbackTargets, false},
+		"monitors":  {c.Monitors, true},
 		"language":  {c.DefaultLanguage, "en"},
 		"shutdown":  {c.ShutdownTimeout, 30 * time.Second},
 	} {

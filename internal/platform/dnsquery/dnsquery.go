@@ -161,3 +161,25 @@ func joinPort(host, port string) string {
 	}
 	return host + ":" + port
 }
+
+// Records answers the records of a type, such as "MX", as they are written in a zone file without their head; names have
+// no last dot. Aliases on the way are not among them.
+func (c *Client) Records(ctx context.Context, name, kind string) ([]string, error) {
+	number, ok := dns.StringToType[strings.ToUpper(kind)]
+	if !ok {
+		return nil, fmt.Errorf("dnsquery: no type of record is called %q", kind)
+	}
+	var found []string
+	err := c.each(ctx, name, number, func(rr dns.RR) {
+		if rr.Header().Rrtype != number {
+			return
+		}
+		if t, ok := rr.(*dns.TXT); ok {
+			found = append(found, strings.Join(t.Txt, ""))
+			return
+		}
+		found = append(found, strings.TrimSuffix(strings.TrimPrefix(rr.String(), rr.Header().String()), "."))
+	})
+	slices.Sort(found)
+	return found, err
+}
