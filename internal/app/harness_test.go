@@ -13,10 +13,8 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
-	"os"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -73,37 +71,11 @@ func testConfig(t *testing.T, settings map[string]string) config.Config {
 	return *cfg
 }
 
-// migrated is a SQLite database with all migrations. Making one takes a machine
-// with a slow disk longer than most tests do.
-var migrated = sync.OnceValues(func() (content []byte, err error) {
-	dir, err := os.MkdirTemp("", "stead-template-")
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	cfg := config.Config{DataDir: dir}
-	if _, err := Migrate(context.Background(), cfg); err != nil {
-		return nil, err
-	}
-	return os.ReadFile(DatabaseFile(cfg))
-})
-
 // placeDatabase gives a new data directory a migrated database.
 func placeDatabase(t *testing.T, cfg config.Config) {
 	t.Helper()
-	content, err := migrated()
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := os.OpenFile(DatabaseFile(cfg), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if errors.Is(err, fs.ErrExist) {
-		return // the directory of a server that ran before
-	}
-	if err == nil {
-		_, err = f.Write(content)
-		err = errors.Join(err, f.Close())
-	}
-	if err != nil {
+	err := testkit.PlaceSQLite(DatabaseFile(cfg))
+	if err != nil && !errors.Is(err, fs.ErrExist) { // the directory of a server that ran before
 		t.Fatal(err)
 	}
 }

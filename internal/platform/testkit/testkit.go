@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -16,7 +17,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"golang.org/x/sys/unix"
 
+	"stead.dev/stead/internal/platform/atomicfile"
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/schema"
@@ -45,21 +48,28 @@ func Engines(t *testing.T, f func(t *testing.T, d *db.DB, clk *clock.Fake)) {
 	})
 }
 
-var template struct {
-	sync.Once
-	bytes []byte
-	err   error
+// template is the content of a migrated SQLite database, read once by each process.
+var template = sync.OnceValues(sqliteTemplate)
+
+// PlaceSQLite writes a fresh, migrated SQLite database into the file, which must not be there.
+func PlaceSQLite(path string) error {
+	content, err := template()
+	if err != nil {
+		return fmt.Errorf("SQLite template: %w", err)
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(content)
+	return errors.Join(err, f.Close())
 }
 
 // SQLite opens a fresh, migrated SQLite database.
 func SQLite(t testing.TB, clk clock.Clock) *db.DB {
 	t.Helper()
-	template.Do(func() { template.bytes, template.err = sqliteTemplate() })
-	if template.err != nil {
-		t.Fatalf("SQLite template: %v", template.err)
-	}
 	path := filepath.Join(DatabaseDir(t), "stead.db")
-	if err := os.WriteFile(path, template.bytes, 0o600); err != nil {
+	if err := PlaceSQLite(path); err != nil {
 		t.Fatal(err)
 	}
 	return open(t, db.Config{Path: path, Clock: clk})
@@ -85,9 +95,34 @@ func DatabaseDir(t testing.TB) string {
 	return dir
 }
 
-func sqliteTemplate() ([]byte, error) {
+// sqliteTemplate is a migrated database. To make one takes longer than most packages' tests: where there is a folder for
+// databases, the first process of a run leaves its own there for all others that have the same migrations.
+func sqliteTemplate() (content []byte, err error) {
+	parent := os.Getenv(dataEnv)
+	if parent == "" {
+		return makeSQLiteTemplate(parent)
+	}
+	path := filepath.Join(parent, "stead-template-"+schema.Fingerprint()+".db")
+	lock, err := os.OpenFile(path+".lock", os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, lock.Close()) }() // lets the others go on
+	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX); err != nil {
+		return nil, err
+	}
+	if content, err = os.ReadFile(path); !errors.Is(err, fs.ErrNotExist) {
+		return content, err
+	}
+	if content, err = makeSQLiteTemplate(parent); err != nil {
+		return nil, err
+	}
+	return content, atomicfile.Write(path, content, 0o600)
+}
+
+func makeSQLiteTemplate(parent string) ([]byte, error) {
 	ctx := context.Background()
-	dir, err := os.MkdirTemp(os.Getenv(dataEnv), "stead-template-")
+	dir, err := os.MkdirTemp(parent, "stead-template-")
 	if err != nil {
 		return nil, err
 	}
