@@ -270,15 +270,17 @@ func withDatabase(server, name string) string {
 // take longer.
 const patience = 5
 
-// Eventually waits until ok returns true. It fails the test after patience times the timeout.
+// Eventually waits until ok returns true. It fails the test after patience times the timeout. The pauses between calls
+// grow, because a call is often a request, whose work would slow down what the test waits for.
 func Eventually(t testing.TB, timeout time.Duration, ok func() bool, what string) {
 	t.Helper()
 	timeout *= patience
 	deadline := time.Now().Add(timeout) //nolint:forbidigo // real waiting
-	for !ok() {
+	const longest = 50 * time.Millisecond
+	for pause := 4 * time.Millisecond; !ok(); pause = min(pause*3/2, longest) {
 		if time.Now().After(deadline) { //nolint:forbidigo // real waiting
 			t.Fatalf("did not happen within %v: %s", timeout, what)
 		}
-		time.Sleep(5 * time.Millisecond)
+		time.Sleep(pause)
 	}
 }
