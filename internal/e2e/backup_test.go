@@ -32,6 +32,7 @@ const mailPassword = "a password of a mailbox"
 
 // Destroys everything of a customer, and restores it byte for byte. A damaged backup is refused, and changes nothing.
 func TestABackupBringsEverythingBackAndADamagedOneNothing(t *testing.T) {
+	t.Parallel()
 	const domain = "annas-shop.uz"
 	h := newHost(t, "STEAD_MAIL_HOST=mx.annas-shop.uz", "STEAD_ACME_EMAIL=")
 	p := h.serve(t, "--demo")

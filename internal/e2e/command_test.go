@@ -28,6 +28,7 @@ const heard = time.Minute
 // TestAnInstallationBeginsWithTheFirstCommand checks that an operator who forgot to name the data directory is told
 // that a new installation was created.
 func TestAnInstallationBeginsWithTheFirstCommand(t *testing.T) {
+	t.Parallel()
 	in := newInstallation(t)
 	for _, first := range []bool{true, false} {
 		stdout, stderr, code := in.run(t, "admin", "users", "list", "--json")
@@ -227,6 +228,7 @@ func jsonText(t *testing.T, v any) string {
 }
 
 func TestConfigShowsAllAndNoSecret(t *testing.T) {
+	t.Parallel()
 	in := newInstallation(t, "STEAD_SMTP_URL=smtp://user:hunter2@mail.example.com:587", "STEAD_MAIL_FROM=a@example.com")
 	for _, args := range [][]string{{"config"}, {"config", "--json"}} {
 		stdout, stderr, code := in.run(t, args...)
@@ -242,6 +244,7 @@ func TestConfigShowsAllAndNoSecret(t *testing.T) {
 }
 
 func TestMigrateBeforeTheFirstStart(t *testing.T) {
+	t.Parallel()
 	in := newInstallation(t)
 	if _, stderr, code := in.run(t, "migrate", "--status"); code != 1 || !strings.Contains(stderr, "stead migrate") {
 		t.Errorf("without a database: exit code %d\n%s", code, stderr)

@@ -21,6 +21,7 @@ import (
 // money, registry and rows agree in the end, whatever was lost on the way. SQLite: the jobs of a killed process are
 // taken up at the next start there.
 func TestKilledWhileRegisteringDomains(t *testing.T) {
+	t.Parallel()
 	in := newInstallation(t)
 	p := in.serve(t, "--demo")
 	c := p.signIn(t)

@@ -209,6 +209,7 @@ func (p *process) inFlight(t *testing.T) int {
 }
 
 func TestTwoServersNeverShareADataDirectory(t *testing.T) {
+	t.Parallel()
 	in := newInstallation(t)
 	in.serve(t)
 	_, stderr, code := in.run(t, "serve")

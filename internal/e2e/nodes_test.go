@@ -111,6 +111,7 @@ func (in *installation) state(t *testing.T, name string) string {
 // work, again and again. SQLite: a job of a killed process is taken up at the next start there, and only
 // after minutes where other replicas might still be at it.
 func TestKilledWhileProvisioningOnARemoteNode(t *testing.T) {
+	t.Parallel()
 	control := testkit.Address(t)
 	in := newInstallation(t, "STEAD_PANEL=nodes", "STEAD_NODES_LISTEN="+control, "STEAD_NODES_URL=https://"+control)
 	in.env = append(in.env, "STEAD_NODE_LISTEN=off")

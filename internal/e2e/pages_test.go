@@ -36,6 +36,7 @@ func (v *visitor) register(email string) {
 }
 
 func TestThePagesInARealBrowser(t *testing.T) {
+	t.Parallel()
 	p := newInstallation(t).serve(t, "--demo")
 	t.Run("a customer comes, goes and comes again", func(t *testing.T) { aCustomerComesAndGoes(newVisitor(t, p), "scripts@example.com") })
 	t.Run("without JavaScript", func(t *testing.T) { aCustomerComesAndGoes(newVisitor(t, p).withoutScripts(), "no-scripts@example.com") })

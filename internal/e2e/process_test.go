@@ -47,17 +47,25 @@ func buildAndRun(m *testing.M) int {
 // installation is a data directory and a database: what remains when the process has ended.
 type installation struct{ env []string }
 
-// engines runs f for an installation on each engine.
+// engines runs f for an installation on each engine, at the same time as each other and as other tests: nothing may
+// come after it in a test.
 func engines(t *testing.T, f func(t *testing.T, in *installation)) {
 	t.Helper()
-	t.Run("sqlite", func(t *testing.T) { f(t, newInstallation(t)) })
-	t.Run("postgres", func(t *testing.T) { f(t, newInstallation(t, "STEAD_DATABASE_URL="+testkit.PostgresURL(t))) })
+	t.Parallel()
+	t.Run("sqlite", func(t *testing.T) {
+		t.Parallel()
+		f(t, newInstallation(t))
+	})
+	t.Run("postgres", func(t *testing.T) {
+		t.Parallel()
+		f(t, newInstallation(t, "STEAD_DATABASE_URL="+testkit.PostgresURL(t)))
+	})
 }
 
 func newInstallation(t *testing.T, env ...string) *installation {
 	t.Helper()
 	return &installation{env: append([]string{
-		"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "STEAD_DATA_DIR=" + filepath.Join(t.TempDir(), "data"),
+		"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "STEAD_DATA_DIR=" + filepath.Join(testkit.DatabaseDir(t), "data"),
 		"STEAD_LISTEN=127.0.0.1:0", "STEAD_NODE_LISTEN=127.0.0.1:0", "STEAD_OPS_LISTEN=127.0.0.1:0", "STEAD_DNS_LISTEN=127.0.0.1:0",
 		"STEAD_THROTTLE=false", "STEAD_SHUTDOWN_TIMEOUT=20s",
 	}, env...)}

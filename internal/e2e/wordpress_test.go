@@ -27,6 +27,7 @@ const wordpressSource = "/usr/share/wordpress"
 // Installs the most common application on an account with real daemons, by the API and SFTP alone: a shop that follows
 // the documentation has no other way.
 func TestWordPressIsInstalledAndServedByHTTPS(t *testing.T) {
+	t.Parallel()
 	const domain = "annas-blog.uz"
 	h := newHost(t)
 	p := h.serve(t, "--demo")
