@@ -13,28 +13,35 @@ import (
 
 // stories are told of every operation that is declared: a new operation is
 // tested by being there. Those that change what the world owns come last.
+//
+// An edge story ends in front of the sections' statements unless something is wrong, so it is told on PostgreSQL
+// alone, which refuses more of what must not come through (NUL bytes, bad UTF-8, numbers that are too large).
 var stories = []struct {
 	name string
 	tell func(t *testing.T, w *world)
+	edge bool
 }{
-	{"without a token it is 401", withoutAToken},
-	{"without the scope it is 403", withoutTheScope},
-	{"a stranger sees and changes nothing", byAStranger},
-	{"a sandbox reads all and writes nothing", byASandbox},
-	{"a section switched off is gone", switchedOff},
-	{"lists are capped and counted", listsAreCapped},
-	{"bad bodies are refused by key", badBodies},
-	{"path tricks name nothing", pathTricks},
-	{"bad queries and headers are refused", badQueries},
-	{"a money operation repeated with its key happens once", repeated},
-	{"unknown members are accepted", unknownMembers},
-	{"a key that is wrong, for reading, or of the sandbox changes nothing", byAKey},
+	{name: "without a token it is 401", tell: withoutAToken, edge: true},
+	{name: "without the scope it is 403", tell: withoutTheScope, edge: true},
+	{name: "a stranger sees and changes nothing", tell: byAStranger},
+	{name: "a sandbox reads all and writes nothing", tell: byASandbox},
+	{name: "a section switched off is gone", tell: switchedOff, edge: true},
+	{name: "lists are capped and counted", tell: listsAreCapped},
+	{name: "bad bodies are refused by key", tell: badBodies, edge: true},
+	{name: "path tricks name nothing", tell: pathTricks, edge: true},
+	{name: "bad queries and headers are refused", tell: badQueries, edge: true},
+	{name: "a money operation repeated with its key happens once", tell: repeated},
+	{name: "unknown members are accepted", tell: unknownMembers},
+	{name: "a key that is wrong, for reading, or of the sandbox changes nothing", tell: byAKey},
 }
 
 func TestEveryOperation(t *testing.T) {
 	engines(t, simulated, func(t *testing.T, a *App) {
 		w := newWorld(t, a)
 		for _, s := range stories {
+			if s.edge && a.db.Engine() != "postgres" {
+				continue
+			}
 			t.Run(s.name, func(t *testing.T) {
 				w.t = t
 				s.tell(t, w)
