@@ -312,7 +312,7 @@ func TestATransferMayBeSlowButNotStandStill(t *testing.T) {
 		}
 		_, _ = io.WriteString(conn, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\nConnection: close\r\n\r\n")
 		for _, p := range pieces {
-			<-slowly.C
+			<-slowly.C // sleeps: as a slow client does
 			_, _ = io.WriteString(conn, p)
 		}
 		return conn

@@ -65,6 +65,8 @@ func TestTestsDoNotSleep(t *testing.T) {
 // has a deadline and does not sleep.
 func sleeps(syntax ast.Node) (found []ast.Node) {
 	deadlines := map[ast.Node]bool{}
+	named := timers(syntax)
+	isTimer := func(x ast.Expr) bool { return isTimer(x, named) }
 	ast.Inspect(syntax, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.SelectStmt:
@@ -97,16 +99,40 @@ func sleeps(syntax ast.Node) (found []ast.Node) {
 	return found
 }
 
-// isTimer reports whether x is <-time.After(…), <-time.Tick(…), or the same of the channel of a timer made there.
-func isTimer(x ast.Expr) bool {
+// timers are the names of variables that hold a timer, a ticker or the channel of one.
+func timers(syntax ast.Node) map[string]bool {
+	named := map[string]bool{}
+	ast.Inspect(syntax, func(n ast.Node) bool {
+		assigned, ok := n.(*ast.AssignStmt)
+		if !ok || len(assigned.Lhs) != len(assigned.Rhs) {
+			return true
+		}
+		for i, value := range assigned.Rhs {
+			name, ok := assigned.Lhs[i].(*ast.Ident)
+			if ok && (isTime(value, "NewTimer") || isTime(value, "NewTicker") || isTime(value, "After") || isTime(value, "Tick")) {
+				named[name.Name] = true
+			}
+		}
+		return true
+	})
+	return named
+}
+
+// isTimer reports whether x is <-time.After(…), <-time.Tick(…), or the same of the channel of a timer, which may be one
+// of the named variables.
+func isTimer(x ast.Expr, named map[string]bool) bool {
 	received, ok := x.(*ast.UnaryExpr)
 	if !ok || received.Op != token.ARROW {
 		return false
 	}
-	if channel, ok := received.X.(*ast.SelectorExpr); ok {
-		return channel.Sel.Name == "C" && (isTime(channel.X, "NewTimer") || isTime(channel.X, "NewTicker"))
+	channel := received.X
+	if selector, ok := channel.(*ast.SelectorExpr); ok && selector.Sel.Name == "C" {
+		channel = selector.X
 	}
-	return isTime(received.X, "After") || isTime(received.X, "Tick")
+	if name, ok := channel.(*ast.Ident); ok {
+		return named[name.Name]
+	}
+	return isTime(channel, "NewTimer") || isTime(channel, "NewTicker") || isTime(channel, "After") || isTime(channel, "Tick")
 }
 
 // isTime reports whether x is a call of a function of package time.
@@ -131,6 +157,9 @@ func TestWhatCountsAsSleeping(t *testing.T) {
 		`<-time.NewTimer(1).C`: 1,
 		`<-done`:               0,
 		`timer := time.NewTimer(1); timer.Stop()`:                               0,
+		`tick := time.NewTicker(1); <-tick.C`:                                   1,
+		`over := time.After(1); select { case <-over: case <-time.Tick(1): }`:   2,
+		`over := time.After(1); select { case <-over: case <-done: }`:           0,
 		`select { case <-time.After(1): }`:                                      1,
 		`select { case <-time.After(1): default: }`:                             1,
 		`select { case <-done: case <-time.After(1): }`:                         0,

@@ -350,9 +350,9 @@ func TestWebhooksUnderFire(t *testing.T) {
 			enough, look := time.After(10*time.Second), time.NewTicker(200*time.Millisecond)
 			for waiting := true; waiting; {
 				select {
-				case <-enough:
+				case <-enough: // sleeps: between questions, of which the last may have the answer no
 					waiting = false
-				case <-look.C:
+				case <-look.C: // sleeps: as above
 					lost = missing()
 					waiting = len(lost) > 0
 				}

@@ -63,7 +63,7 @@ func agent(of []string) error {
 	} else {
 		t, err = d.StartRestore(ctx, "1", panel.RestoreRequest{ID: "r1", Backup: "b1", Parts: []panel.BackupPart{panel.PartFiles}})
 	}
-	for tick := time.NewTicker(5 * time.Millisecond); err == nil && t.Status == panel.TaskRunning; <-tick.C {
+	for tick := time.NewTicker(5 * time.Millisecond); err == nil && t.Status == panel.TaskRunning; <-tick.C { // sleeps: between questions of a process that is killed
 		t, err = d.BackupTask(ctx, "1", t.ID)
 	}
 	if err == nil && t.Status != panel.TaskCompleted {

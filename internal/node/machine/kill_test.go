@@ -149,9 +149,9 @@ func look(m *machine.Machine, cfg machine.Config) (there, absent int, err error)
 			break
 		}
 		select {
-		case <-over:
+		case <-over: // sleeps: between questions of a process that is killed
 			return 0, 0, fmt.Errorf("the former account is not gone: %w", err)
-		case <-time.After(10 * time.Millisecond):
+		case <-time.After(10 * time.Millisecond): // sleeps: as above
 		}
 	}
 	if err != nil {
