@@ -99,6 +99,7 @@ type Queue struct {
 	workers *river.Workers
 	pg      *river.Client[pgx.Tx]
 	lite    *river.Client[*sql.Tx]
+	polling *polling // of lite
 
 	mu        sync.Mutex
 	toNotify  []string // queues whose workers must be notified
@@ -136,8 +137,9 @@ func New(d *db.DB, c Config) (*Queue, error) {
 	if pool := d.Pool(); pool != nil {
 		q.pg, err = river.NewClient(riverpgxv5.New(pool), rc)
 	} else {
-		rc.FetchPollInterval = 100 * time.Millisecond
-		q.lite, err = river.NewClient(riversqlite.New(d.Writer()), rc)
+		rc.FetchPollInterval = 50 * time.Millisecond
+		q.polling = newPolling(10)
+		q.lite, err = river.NewClient(pollingDriver{riversqlite.New(d.Writer()), q.polling}, rc)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("jobs: %w", err)
@@ -169,19 +171,25 @@ const lastOfAll = "~jobs"
 
 func (q *Queue) insert(ctx context.Context, tx *db.Tx, all []river.InsertManyParams) error {
 	liteTx, pgTx := tx.Handles()
-	if q.pg == nil {
-		_, err := q.lite.InsertManyTx(ctx, liteTx, all)
-		return err
+	var (
+		inserted []*rivertype.JobInsertResult
+		err      error
+		notify   = q.wake
+	)
+	if q.pg != nil {
+		inserted, err = q.pg.InsertManyTx(ctx, pgTx, all)
+	} else {
+		inserted, err = q.lite.InsertManyTx(ctx, liteTx, all)
+		notify = func(queues []string) { q.polling.change(queues...) }
 	}
-	inserted, err := q.pg.InsertManyTx(ctx, pgTx, all)
-	if err != nil {
+	if err != nil || len(inserted) == 0 {
 		return err
 	}
 	var queues []string
 	for _, j := range inserted {
 		queues = append(queues, j.Job.Queue)
 	}
-	tx.OnCommit(func() { q.wake(queues) })
+	tx.OnCommit(func() { notify(queues) })
 	return nil
 }
 
