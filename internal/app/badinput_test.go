@@ -160,6 +160,9 @@ func unknownMembers(t *testing.T, w *world) {
 		if !protected(op) || op.Method == http.MethodGet || op.Path == "/api/v1/orders/{order}/cancel" {
 			continue
 		}
+		if op.ID == "alert_channels.verify" {
+			continue // needs the code that was sent
+		}
 		if op.Path == "/api/v1/services/{service}/files/move" {
 			continue // would take away what the other examples work with
 		}

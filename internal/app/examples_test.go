@@ -128,6 +128,12 @@ func (w *world) example(op api.Info, token string) request {
 	case "POST /api/v1/services/{service}/backups/{backup}/restore":
 		w.backupsRest("completed")
 		r.body = `{"parts": ["files"], "items": ["/public_html/index.html"]}`
+	case "POST /api/v1/alert-channels":
+		r.body = `{"type": "email", "target": "ops@example.com", "delay_s": 60}`
+	case "PATCH /api/v1/alert-channels/{alert_channel}":
+		r.body = `{"events": "down"}`
+	case "POST /api/v1/alert-channels/{alert_channel}/verify":
+		r.body = `{"code": "00000000"}`
 	case "POST /api/v1/monitors":
 		r.body = `{"type": "keyword", "url": "https://shop.example.com/", "keyword": "Welcome"}`
 	case "PATCH /api/v1/monitors/{monitor}":
@@ -184,7 +190,7 @@ func (w *world) path(op api.Info) string {
 	w.t.Helper()
 	path := op.Path
 	for name, id := range map[string]int64{
-		"{webhook}": w.webhook, "{addon}": w.addon, "{service}": w.service, "{hosted_domain}": w.hostedDomain, "{dns_record}": w.dnsRecord, "{backup}": w.backup, "{database}": w.database, "{cron_job}": w.cronJob, "{mailbox}": w.mailbox, "{ftp_account}": w.ftpAccount, "{ssh_key}": w.sshKey, "{domain}": w.registration, "{order}": w.order, "{invoice}": w.invoice, "{topup}": w.topup, "{application}": w.app, "{plan}": w.plan, "{device}": w.device, "{monitor}": w.monitor,
+		"{webhook}": w.webhook, "{addon}": w.addon, "{service}": w.service, "{hosted_domain}": w.hostedDomain, "{dns_record}": w.dnsRecord, "{backup}": w.backup, "{database}": w.database, "{cron_job}": w.cronJob, "{mailbox}": w.mailbox, "{ftp_account}": w.ftpAccount, "{ssh_key}": w.sshKey, "{domain}": w.registration, "{order}": w.order, "{invoice}": w.invoice, "{topup}": w.topup, "{application}": w.app, "{plan}": w.plan, "{device}": w.device, "{monitor}": w.monitor, "{alert_channel}": w.alertChannel,
 	} {
 		path = strings.ReplaceAll(path, name, strconv.FormatInt(id, 10))
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"stead.dev/stead/internal/commerce/services"
+	"stead.dev/stead/internal/identity/account"
 	"stead.dev/stead/internal/monitoring/monitors"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/probe"
@@ -19,9 +20,19 @@ const (
 func (c *core) buildMonitors() {
 	c.monitors = monitors.New(monitors.Config{
 		DB: c.db, Clock: c.clock, Events: c.outbox, Box: c.box, Signals: c.hub, Log: c.log, BaseURL: c.cfg.BaseURL,
+		Queue: c.queue, Mailer: c.mailer, Limiter: c.limiter, Company: c.cfg.CompanyName,
 		Prober:        probe.New(probe.Config{Clock: c.clock, AllowLoopback: c.cfg.AllowLoopbackTargets}),
 		AllowLoopback: c.cfg.AllowLoopbackTargets, Idle: !c.cfg.Monitors,
 	})
+}
+
+// owners are the accounts as monitors see them.
+type owners struct{ accounts *account.Service }
+
+// Locale implements monitors.Owners.
+func (o owners) Locale(ctx context.Context, q db.Querier, accountID int64) (string, error) {
+	p, err := o.accounts.Profile(ctx, q, accountID)
+	return p.Locale, err
 }
 
 // watchedServices are the services as their monitors see them.

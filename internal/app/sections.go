@@ -268,7 +268,7 @@ func (c *core) introduce() {
 		Clocks: c.clocks,
 	})
 	c.addons.Connect(addons.Needs{Catalog: extras{c.catalog}, Services: c.services, Orders: c.orders, Rates: c.reseller})
-	c.monitors.Connect(monitors.Needs{Services: watchedServices{c.services}})
+	c.monitors.Connect(monitors.Needs{Services: watchedServices{c.services}, Owners: owners{c.accounts}})
 	c.clocks.Connect(clocks.Needs{Worlds: c.accounts, Lives: []clocks.Life{c.orders, c.services, c.addons}})
 	c.invoices.Connect(invoices.Needs{Accounts: buyers{c.accounts}, Topups: c.wallet, Orders: c.orders})
 	c.hosting.Connect(sitedomains.Needs{Parts: []site.Part{c.certificates, c.php, c.backups, c.databases, c.cron, c.mail, c.access}})

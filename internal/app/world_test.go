@@ -69,6 +69,7 @@ type world struct {
 	ended                                                 int64 // see restorable
 	addon                                                 int64 // of the service
 	monitor                                               int64
+	alertChannel                                          int64
 	badge                                                 string // token of the monitor's badge
 }
 
@@ -120,6 +121,7 @@ func newWorld(t *testing.T, a *App) *world {
 	w.backup = w.newBackup()
 	w.registration = w.newRegistration()
 	w.monitor, w.badge = w.newMonitor()
+	w.alertChannel = w.id(w.post(w.t, w.owner.token, "/api/v1/alert-channels", `{"type": "email", "target": "ops@example.com"}`))
 	w.addon = w.id(w.post(w.t, w.owner.token, fmt.Sprintf("/api/v1/services/%d/addons", w.service), `{"key": "extra_disk"}`))
 	return w
 }

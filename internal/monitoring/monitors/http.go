@@ -17,7 +17,7 @@ import (
 type monitorWire struct {
 	ID                 int64              `json:"id"`
 	Name               string             `json:"name"`
-	Type               probe.Type         `json:"type" enum:"http,keyword,json,ping,tcp,dns,ssl,domain,heartbeat"`
+	Type               probe.Type         `json:"type" enum:"http,keyword,json,ping,tcp,dns,ssl,heartbeat"`
 	URL                *string            `json:"url"`
 	Host               *string            `json:"host"`
 	Port               *int               `json:"port"`
@@ -209,7 +209,7 @@ func (s *Service) wire(m monitor, up *[4]totals) (monitorWire, error) {
 type settingsIn struct {
 	Name               *string            `json:"name,omitempty" maxLength:"100" doc:"The address when it is left out"`
 	URL                *string            `json:"url,omitempty" maxLength:"2048" doc:"Of http, keyword and json" example:"https://example.com/"`
-	Host               *string            `json:"host,omitempty" maxLength:"253" doc:"Of ping, tcp, dns, ssl and domain" example:"example.com"`
+	Host               *string            `json:"host,omitempty" maxLength:"253" doc:"Of ping, tcp, dns and ssl" example:"example.com"`
 	Port               *int               `json:"port,omitempty" minimum:"1" maximum:"65535" doc:"Of tcp; 443 for ssl when it is left out"`
 	Method             *string            `json:"method,omitempty" enum:"GET,HEAD,POST,PUT,PATCH,DELETE,OPTIONS" doc:"GET when it is left out"`
 	Headers            map[string]*string `json:"headers,omitempty" doc:"Replace those that are there; null keeps the value of that name. Sent to the origin of the address only"`
@@ -243,7 +243,7 @@ type settingsIn struct {
 type createIn struct {
 	Body struct {
 		settingsIn
-		Type probe.Type `json:"type" enum:"http,keyword,json,ping,tcp,dns,ssl,tls,domain,heartbeat" doc:"tls is another word for ssl"`
+		Type probe.Type `json:"type" enum:"http,keyword,json,ping,tcp,dns,ssl,tls,heartbeat" doc:"tls is another word for ssl"`
 	}
 }
 
@@ -265,7 +265,7 @@ type listIn struct {
 	page.Params
 	ServiceID int64  `query:"service_id" minimum:"0"`
 	Status    string `query:"status" enum:"pending,up,degraded,down,maintenance,paused"`
-	Type      string `query:"type" enum:"http,keyword,json,ping,tcp,dns,ssl,domain,heartbeat"`
+	Type      string `query:"type" enum:"http,keyword,json,ping,tcp,dns,ssl,heartbeat"`
 }
 
 func set[T any](to *T, from *T) {
@@ -390,7 +390,7 @@ func (s *Service) Operations() []api.Route {
 				return &api.Empty{}, s.remove(ctx, p.AccountID, in.Monitor)
 			},
 		},
-	}, s.badges()...)
+	}, append(s.badges(), s.channelOperations()...)...)
 }
 
 func (s *Service) one(m monitor, up *[4]totals) (*monitorWire, error) {

@@ -57,7 +57,7 @@ var expiryDays = []int{30, 14, 7, 1}
 
 var (
 	methods = []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions}
-	types   = []probe.Type{probe.HTTP, probe.Keyword, probe.JSON, probe.Ping, probe.TCP, probe.DNS, probe.SSL, probe.Domain, probe.Heartbeat}
+	types   = []probe.Type{probe.HTTP, probe.Keyword, probe.JSON, probe.Ping, probe.TCP, probe.DNS, probe.SSL, probe.Heartbeat}
 )
 
 // Bounds of what a customer may give.

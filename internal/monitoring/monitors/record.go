@@ -224,31 +224,37 @@ func (s *Service) take(ctx context.Context, tx *db.Tx, b *batch, o outcome) erro
 
 // changed writes what a transition brings: its outage and its event.
 func (s *Service) changed(ctx context.Context, tx *db.Tx, m *monitor, before monitor, c change) error {
-	var typ string
+	var (
+		typ      string
+		outageID int64
+		err      error
+	)
 	switch {
 	case c.Settled && !c.Began && c.To == before.status:
 	case c.To == Down:
 		typ = "monitor.down"
 		if c.Again {
+			outageID, err = openOutageOf(ctx, tx, m.id)
 			break
 		}
-		if _, err := openOutage(ctx, tx, outage{
+		outageID, err = openOutage(ctx, tx, outage{
 			monitorID: m.id, startedAt: c.At, cause: c.ErrorKey, regions: c.Regions, confirmedBy: c.Confirmed,
-		}); err != nil {
-			return err
-		}
+		})
 	case c.To == Up && (before.status == Down || before.memory.OpenOutage):
 		typ = "monitor.up"
-		if err := endOutage(ctx, tx, m.id, c.At); err != nil {
-			return err
+		if outageID, err = openOutageOf(ctx, tx, m.id); err == nil {
+			err = endOutage(ctx, tx, m.id, c.At)
 		}
 	case c.To == Up && before.status == Degraded:
 		typ = "monitor.up"
 	case c.To == Degraded:
 		typ = "monitor.degraded"
 	}
-	if typ == "" {
-		return nil
+	if err == nil {
+		err = s.alarm(ctx, tx, m, c, outageID)
+	}
+	if err != nil || typ == "" {
+		return err
 	}
 	return s.emit(ctx, tx, typ, m, before.status, map[string]any{"flapping": m.memory.Flapping})
 }
@@ -279,6 +285,14 @@ func (s *Service) warn(ctx context.Context, tx *db.Tx, m *monitor, now time.Time
 			if err := s.emit(ctx, tx, "monitor.ssl_expiring", m, m.status, map[string]any{"expires_at": c.ExpiresAt, "days": days}); err != nil {
 				return err
 			}
+			if err := s.alert(ctx, tx, m, alertSSL, 0, now.Unix(), now); err != nil {
+				return err
+			}
+		}
+	}
+	if at := m.domainExpiresAt; at != nil {
+		if _, ok := crossed(m.settings.DomainDays, *at, now, &m.memory.DomainDays, &m.memory.DomainFor); ok {
+			return s.alert(ctx, tx, m, alertDomain, 0, now.Unix(), now)
 		}
 	}
 	return nil

@@ -16,11 +16,15 @@ import (
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/jobs"
 	"stead.dev/stead/internal/platform/outbox"
+	"stead.dev/stead/internal/platform/outgoing"
 	"stead.dev/stead/internal/platform/page"
 	"stead.dev/stead/internal/platform/probe"
 	"stead.dev/stead/internal/platform/secret"
 	"stead.dev/stead/internal/platform/signal"
+	"stead.dev/stead/internal/platform/throttle"
+	"stead.dev/stead/internal/port/mailer"
 )
 
 // Prober makes checks.
@@ -28,7 +32,7 @@ type Prober interface {
 	Check(ctx context.Context, t probe.Target) probe.Result
 }
 
-// Config configures the section; all but AllowLoopback and Idle is required.
+// Config configures the section; all but AllowLoopback, Idle and TelegramURL is required.
 type Config struct {
 	DB      *db.DB
 	Clock   clock.Clock
@@ -38,6 +42,13 @@ type Config struct {
 	Prober  Prober
 	Log     *slog.Logger
 	BaseURL string
+	Queue   jobs.Enqueuer
+	Mailer  mailer.Mailer
+	Limiter throttle.Limiter
+	// Company is the name in what is sent.
+	Company string
+	// TelegramURL replaces the address of Telegram; for tests.
+	TelegramURL string
 	// AllowLoopback accepts targets on this machine; for tests.
 	AllowLoopback bool
 	// Idle: this process makes no checks.
@@ -64,17 +75,29 @@ type Services interface {
 // Needs is what the section needs of others; every field is required.
 type Needs struct {
 	Services Services
+	Owners   Owners
+}
+
+// Owners know the owners of accounts.
+type Owners interface {
+	// Locale is the language in which an account's owner is told.
+	Locale(ctx context.Context, q db.Querier, accountID int64) (string, error)
 }
 
 // Service is the section's use cases.
 type Service struct {
 	Config
 	Needs
-	name string // of this process among the replicas
+	name     string // of this process among the replicas
+	outgoing *outgoing.Client
 }
 
 // New makes the section. Connect comes before its use.
-func New(c Config) *Service { return &Service{Config: c, name: secret.Token("", 12)} }
+func New(c Config) *Service {
+	return &Service{
+		Config: c, name: secret.Token("", 12), outgoing: outgoing.New(outgoing.Config{AllowLoopback: c.AllowLoopback, Timeout: sendTimeout}),
+	}
+}
 
 // Connect gives the section what it needs of others, before anything else is asked of it.
 func (s *Service) Connect(n Needs) { s.Needs = n }
@@ -162,6 +185,9 @@ func (s *Service) wanted(ctx context.Context, tx *db.Tx, m *monitor, w wish) err
 		}
 	}
 	if err := checkHeaders(given); err != nil {
+		return err
+	}
+	if err := s.ownChannels(ctx, tx, m.accountID, m.settings.Channels); err != nil {
 		return err
 	}
 	if w.headers != nil {
@@ -447,6 +473,9 @@ func (s *Service) Clean(ctx context.Context) error {
 		func(ctx context.Context, tx *db.Tx) (int64, error) {
 			return forgetHours(ctx, tx, tx.Now.Add(-keepHours), forgetAtOne)
 		},
+		func(ctx context.Context, tx *db.Tx) (int64, error) {
+			return forgetAlerts(ctx, tx, tx.Now.Add(-keepAlerts), forgetAtOne)
+		},
 	} {
 		for {
 			var n int64
@@ -467,6 +496,9 @@ func (s *Service) Clean(ctx context.Context) error {
 
 // closed removes what names a person when an account is closed.
 func (s *Service) closed(ctx context.Context, tx *db.Tx, accountID int64) error {
+	if err := removeChannels(ctx, tx, accountID); err != nil {
+		return err
+	}
 	return removeOfAccount(ctx, tx, accountID)
 }
 

@@ -203,13 +203,12 @@ func ofShards(ctx context.Context, q db.Querier, shards []int64, above int64, mo
 
 // outage is a row of monitors_outages.
 type outage struct {
-	id, monitorID  int64
-	startedAt      time.Time
-	endedAt        *time.Time
-	cause          string
-	regions        []int64
-	confirmedBy    int
-	acknowledgedAt *time.Time
+	id, monitorID int64
+	startedAt     time.Time
+	endedAt       *time.Time
+	cause         string
+	regions       []int64
+	confirmedBy   int
 }
 
 const outageColumns = `id, monitor_id, started_at, ended_at, cause, regions, confirmed_by`
@@ -234,6 +233,15 @@ func openOutage(ctx context.Context, tx *db.Tx, o outage) (int64, error) {
 	var id int64
 	err = tx.QueryRow(ctx, `INSERT INTO monitors_outages (monitor_id, started_at, cause, regions, confirmed_by) VALUES ($1, $2, $3, $4, $5)
 		ON CONFLICT DO NOTHING RETURNING id`, o.monitorID, o.startedAt, o.cause, string(regions), o.confirmedBy).Scan(&id)
+	if errors.Is(err, db.ErrNoRows) {
+		return 0, nil
+	}
+	return id, err
+}
+
+// openOutageOf is the outage of a monitor that goes on; 0 when there is none.
+func openOutageOf(ctx context.Context, tx *db.Tx, monitorID int64) (id int64, err error) {
+	err = tx.QueryRow(ctx, `SELECT id FROM monitors_outages WHERE monitor_id = $1 AND ended_at IS NULL`, monitorID).Scan(&id)
 	if errors.Is(err, db.ErrNoRows) {
 		return 0, nil
 	}

@@ -120,3 +120,48 @@ CREATE TABLE monitors_outages (
 );
 CREATE INDEX monitors_outages_monitor ON monitors_outages (monitor_id, started_at);
 CREATE UNIQUE INDEX monitors_outages_open ON monitors_outages (monitor_id) WHERE ended_at IS NULL;
+
+-- Alert channels: where an account is told of its monitors.
+CREATE TABLE monitors_channels (
+    id              {{id}},
+    account_id      BIGINT    NOT NULL, -- the account
+    -- how it is told
+    type            TEXT      NOT NULL CHECK (type IN ('email', 'webhook', 'telegram', 'slack', 'discord')),
+    name            TEXT      NOT NULL, -- what its owner calls it
+    -- JSON object with the address, and what is needed to use it, encrypted
+    target          {{bytes}} NOT NULL,
+    hint            TEXT      NOT NULL, -- the address, masked
+    -- which alerts it gets
+    events          TEXT      NOT NULL CHECK (events IN ('up_down', 'down', 'up')),
+    delay_s         INTEGER   NOT NULL, -- how long something must be down before it is told of
+    reminder_s      INTEGER   NOT NULL, -- how often it is reminded of an outage; 0 is never
+    verified_at     BIGINT,             -- when its owner has proved to read it; NULL before that
+    code_hash       {{bytes}},          -- hash of the code that proves it; NULL when there is none
+    code_expires_at BIGINT,             -- when the code stops working; NULL without one
+    code_attempts   INTEGER   NOT NULL, -- how often a wrong code was given
+    not_before      BIGINT,             -- until when it is left alone after a failure; NULL when it is not
+    lease           TEXT,               -- the one worker that sends to it; NULL when none does
+    lease_until     BIGINT,             -- end of that lease; NULL without one
+    last_error_key  TEXT,               -- why the last alert did not arrive; NULL when it did
+    created_at      BIGINT    NOT NULL  -- when it was added
+);
+CREATE INDEX monitors_channels_account ON monitors_channels (account_id, id);
+
+-- Alerts, written with the change that they tell of and sent afterwards, in order.
+CREATE TABLE monitors_alerts (
+    id         {{id}},
+    channel_id BIGINT  NOT NULL REFERENCES monitors_channels (id) ON DELETE CASCADE, -- where it is sent
+    monitor_id BIGINT  NOT NULL, -- the monitor
+    outage_id  BIGINT  NOT NULL, -- the outage that it is about; 0 when it is about none
+    kind       TEXT    NOT NULL, -- down, up, reminder, flapping, settled, ssl or domain
+    n          BIGINT  NOT NULL, -- tells alerts of one kind apart
+    data       TEXT    NOT NULL, -- JSON object: the monitor as it was
+    not_before BIGINT  NOT NULL, -- when it may be sent
+    attempts   INTEGER NOT NULL, -- how often it was tried
+    state      TEXT    NOT NULL CHECK (state IN ('pending', 'sent', 'failed', 'cancelled')), -- how far it is
+    created_at BIGINT  NOT NULL, -- when it was written
+    UNIQUE (monitor_id, outage_id, channel_id, kind, n)
+);
+CREATE INDEX monitors_alerts_due ON monitors_alerts (channel_id, not_before, id) WHERE state = 'pending';
+CREATE INDEX monitors_alerts_waiting ON monitors_alerts (not_before) WHERE state = 'pending';
+CREATE INDEX monitors_alerts_created ON monitors_alerts (created_at);

@@ -1,0 +1,137 @@
+package monitors
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"stead.dev/stead/internal/platform/db"
+)
+
+const channelColumns = `id, account_id, type, name, target, hint, events, delay_s, reminder_s, verified_at, code_hash, code_expires_at,
+	code_attempts, not_before, lease, lease_until, last_error_key, created_at`
+
+func scanChannel(row db.Row) (c channel, err error) {
+	err = row.Scan(&c.id, &c.accountID, &c.typ, &c.name, &c.target, &c.hint, &c.events, &c.delayS, &c.reminderS, &c.verifiedAt, &c.codeHash,
+		&c.codeExpiresAt, &c.codeAttempts, &c.notBefore, &c.lease, &c.leaseUntil, &c.lastErrorKey, &c.createdAt)
+	return c, err
+}
+
+func insertChannel(ctx context.Context, tx *db.Tx, c channel) (id int64, err error) {
+	err = tx.QueryRow(ctx, `INSERT INTO monitors_channels (account_id, type, name, target, hint, events, delay_s, reminder_s, code_attempts, created_at)
+		VALUES ($1, $2, $3, $4, '', $5, 0, 0, 0, $6) RETURNING id`, c.accountID, c.typ, c.name, []byte{}, c.events, c.createdAt).Scan(&id)
+	return id, err
+}
+
+func putChannel(ctx context.Context, tx *db.Tx, c channel) error {
+	_, err := tx.Exec(ctx, `UPDATE monitors_channels SET name = $1, target = $2, hint = $3, events = $4, delay_s = $5, reminder_s = $6,
+			verified_at = $7, code_hash = $8, code_expires_at = $9, code_attempts = $10, not_before = $11, lease = $12, lease_until = $13,
+			last_error_key = $14 WHERE id = $15`,
+		c.name, c.target, c.hint, c.events, c.delayS, c.reminderS, c.verifiedAt, c.codeHash, c.codeExpiresAt, c.codeAttempts, c.notBefore, c.lease,
+		c.leaseUntil, c.lastErrorKey, c.id)
+	return err
+}
+
+func channelsOf(ctx context.Context, q db.Querier, accountID int64) ([]channel, error) {
+	return db.Collect(ctx, q, scanChannel, `SELECT `+channelColumns+` FROM monitors_channels WHERE account_id = $1 ORDER BY id`, accountID)
+}
+
+func channelOf(ctx context.Context, q db.Querier, accountID, id int64, lock string) (channel, error) {
+	return scanChannel(q.QueryRow(ctx, `SELECT `+channelColumns+` FROM monitors_channels WHERE account_id = $1 AND id = $2`+lock, accountID, id))
+}
+
+// lockChannel returns false when the channel was deleted.
+func lockChannel(ctx context.Context, tx *db.Tx, id int64) (channel, bool, error) {
+	c, err := scanChannel(tx.QueryRow(ctx, `SELECT `+channelColumns+` FROM monitors_channels WHERE id = $1`+tx.ForUpdate(), id))
+	if errors.Is(err, db.ErrNoRows) {
+		return c, false, nil
+	}
+	return c, err == nil, err
+}
+
+func deleteChannel(ctx context.Context, tx *db.Tx, accountID, id int64) (bool, error) {
+	n, err := tx.Exec(ctx, `DELETE FROM monitors_channels WHERE account_id = $1 AND id = $2`, accountID, id)
+	return n > 0, err
+}
+
+func removeChannels(ctx context.Context, tx *db.Tx, accountID int64) error {
+	_, err := tx.Exec(ctx, `DELETE FROM monitors_channels WHERE account_id = $1`, accountID)
+	return err
+}
+
+// insertAlert returns false for one that is there already.
+func insertAlert(ctx context.Context, tx *db.Tx, a alertRow) (bool, error) {
+	n, err := tx.Exec(ctx, `INSERT INTO monitors_alerts (channel_id, monitor_id, outage_id, kind, n, data, not_before, attempts, state, created_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, 0, 'pending', $8) ON CONFLICT DO NOTHING`,
+		a.channelID, a.monitorID, a.outageID, a.kind, a.n, a.data, a.notBefore, a.createdAt)
+	return n > 0, err
+}
+
+const alertColumns = `id, channel_id, monitor_id, outage_id, kind, n, data, not_before, attempts, created_at`
+
+func scanAlert(row db.Row) (a alertRow, err error) {
+	err = row.Scan(&a.id, &a.channelID, &a.monitorID, &a.outageID, &a.kind, &a.n, &a.data, &a.notBefore, &a.attempts, &a.createdAt)
+	return a, err
+}
+
+// nextAlert is the oldest alert of a channel that is due; false when there is none.
+func nextAlert(ctx context.Context, q db.Querier, channelID int64, now time.Time) (alertRow, bool, error) {
+	a, err := scanAlert(q.QueryRow(ctx, `SELECT `+alertColumns+` FROM monitors_alerts
+		WHERE channel_id = $1 AND state = 'pending' AND not_before <= $2 ORDER BY not_before, id LIMIT 1`, channelID, now))
+	if errors.Is(err, db.ErrNoRows) {
+		return a, false, nil
+	}
+	return a, err == nil, err
+}
+
+// settleAlert ends an alert, unless it was cancelled meanwhile.
+func settleAlert(ctx context.Context, tx *db.Tx, id int64, attempts int, state string) error {
+	_, err := tx.Exec(ctx, `UPDATE monitors_alerts SET state = $1, attempts = $2 WHERE id = $3 AND state = 'pending'`, state, attempts, id)
+	return err
+}
+
+// recovered cancels what a channel would still be told of an outage that is over, and tells whether it knows of the
+// outage: an alert of it was sent, or is due.
+func recovered(ctx context.Context, tx *db.Tx, channelID, monitorID, outageID int64, now time.Time) (known bool, err error) {
+	if _, err := tx.Exec(ctx, `UPDATE monitors_alerts SET state = 'cancelled' WHERE monitor_id = $1 AND outage_id = $2 AND channel_id = $3
+			AND state = 'pending' AND (not_before > $4 OR kind = 'reminder')`, monitorID, outageID, channelID, now); err != nil {
+		return false, err
+	}
+	err = tx.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM monitors_alerts WHERE monitor_id = $1 AND outage_id = $2 AND channel_id = $3
+		AND kind = 'down' AND state IN ('pending', 'sent'))`, monitorID, outageID, channelID).Scan(&known)
+	return known, err
+}
+
+// outageGoesOn reports whether an outage is open.
+func outageGoesOn(ctx context.Context, q db.Querier, id int64) (open bool, err error) {
+	err = q.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM monitors_outages WHERE id = $1 AND ended_at IS NULL)`, id).Scan(&open)
+	return open, err
+}
+
+// dueChannels are those with alerts that are due and without a worker.
+func dueChannels(ctx context.Context, q db.Querier, now time.Time) ([]int64, error) {
+	return db.Collect(ctx, q, scanID, `SELECT c.id FROM monitors_channels c WHERE (c.not_before IS NULL OR c.not_before <= $1)
+		AND (c.lease IS NULL OR c.lease_until <= $1)
+		AND c.id IN (SELECT channel_id FROM monitors_alerts WHERE state = 'pending' AND not_before <= $1) ORDER BY c.id LIMIT 1000`, now)
+}
+
+func forgetAlerts(ctx context.Context, tx *db.Tx, before time.Time, most int) (int64, error) {
+	return tx.Exec(ctx, `DELETE FROM monitors_alerts WHERE id IN (
+		SELECT id FROM monitors_alerts WHERE created_at < $1 AND state <> 'pending' ORDER BY created_at LIMIT $2)`, before, most)
+}
+
+func (m *monitor) alertData(since time.Time) (string, error) {
+	d := alertData{MonitorID: m.id, Name: m.name, Type: string(m.settings.Target.Type), Status: m.status, Since: since}
+	if m.errorKey != nil {
+		d.ErrorKey = *m.errorKey
+	}
+	if m.certificate != nil {
+		d.ExpiresAt = &m.certificate.ExpiresAt
+	}
+	if m.domainExpiresAt != nil {
+		d.ExpiresAt = m.domainExpiresAt
+	}
+	b, err := json.Marshal(d)
+	return string(b), err
+}
