@@ -48,10 +48,14 @@ func (c *core) buildInvoices() error {
 // buyers adapts the accounts to the invoices.
 type buyers struct{ accounts *account.Service }
 
-// Account implements invoices.Accounts.
-func (b buyers) Account(ctx context.Context, q db.Querier, accountID int64) (invoices.Account, error) {
-	p, err := b.accounts.Profile(ctx, q, accountID)
-	return invoices.Account{Name: p.Name, Email: p.Email, Sandbox: p.Sandbox}, err
+// Accounts implements invoices.Accounts.
+func (b buyers) Accounts(ctx context.Context, q db.Querier, accountIDs []int64) (map[int64]invoices.Account, error) {
+	found, err := b.accounts.Profiles(ctx, q, accountIDs)
+	all := make(map[int64]invoices.Account, len(found))
+	for _, p := range found {
+		all[p.ID] = invoices.Account{Name: p.Name, Email: p.Email, Sandbox: p.Sandbox}
+	}
+	return all, err
 }
 
 // refunds adapts the orders to the commands of operators.

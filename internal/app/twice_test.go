@@ -69,7 +69,7 @@ func TestAJobMayRunTwice(t *testing.T) {
 			t.Error(err)
 		}
 		for _, kind := range []string{
-			"backups.make", "databases.apply", "domains.work", "hosting.apply", "mail.apply", "outbox.fan_out", "services.provision", "services.step", "webhooks.deliver",
+			"backups.make", "databases.apply", "domains.work", "hosting.apply", "mail.apply", "outbox.fan_out", "services.provision", "services.share", "webhooks.deliver",
 		} {
 			if !slices.Contains(kinds, kind) {
 				t.Errorf("%s did not run twice", kind)

@@ -351,6 +351,12 @@ func TestNobodySeesAnothersAddons(t *testing.T) {
 	})
 }
 
+// renewalOf is what is renewed with one service.
+func (w *world) renewalOf(q db.Querier, accountID, serviceID int64, months int, own bool) ([]sale.Extra, error) {
+	all, err := w.Renewals(w.t.Context(), q, []sale.Renewal{{AccountID: accountID, ServiceID: serviceID, Months: months, Own: own}})
+	return all[serviceID], err
+}
+
 func TestAResellerPaysWholesale(t *testing.T) {
 	t.Parallel()
 	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
@@ -365,7 +371,7 @@ func TestAResellerPaysWholesale(t *testing.T) {
 			t.Errorf("balance %d", w.balance(3))
 		}
 		for months, want := range map[int]money.USDCents{6: 250, 12: 450, 18: 750, 2: 100} {
-			lines, err := w.Renewal(t.Context(), d, 3, 3, months, false)
+			lines, err := w.renewalOf(d, 3, 3, months, false)
 			if err != nil || len(lines) != 1 || lines[0].UnitPrice != want {
 				t.Errorf("%d months: %v, %v", months, lines, err)
 			}
@@ -373,7 +379,7 @@ func TestAResellerPaysWholesale(t *testing.T) {
 		w.shop.mu.Lock()
 		w.shop.price = 900
 		w.shop.mu.Unlock()
-		lines, err := w.Renewal(t.Context(), d, 3, 3, 1, true)
+		lines, err := w.renewalOf(d, 3, 3, 1, true)
 		if diff := cmp.Diff([]sale.Extra{{Title: "Disk", Quantity: 1, UnitPrice: 50}}, lines); err != nil || diff != "" {
 			t.Errorf("for its own period: %v %s", err, diff)
 		}
@@ -401,7 +407,7 @@ func TestWhatIsCancelledStaysUntilItsPaidTimeIsOver(t *testing.T) {
 		if price, raises := w.terms(1); price != 30 || raises != `{"disk_mb":2048}` {
 			t.Errorf("while it is paid for: %d, %s", price, raises)
 		}
-		if lines, err := w.Renewal(t.Context(), d, 1, 1, 1, true); err != nil || len(lines) != 1 || lines[0].Title != "Advice" {
+		if lines, err := w.renewalOf(d, 1, 1, 1, true); err != nil || len(lines) != 1 || lines[0].Title != "Advice" {
 			t.Errorf("renewed: %v, %v", lines, err)
 		}
 		// The service is renewed before its time is over; what is cancelled is not.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"stead.dev/stead/internal/commerce/sale"
@@ -12,27 +11,49 @@ import (
 	"stead.dev/stead/internal/platform/fault"
 )
 
-// Renewal lists the add-ons that are renewed with a service for a number of months. For the service's own period the prices
-// are those of the sale, otherwise those of the catalogue.
-func (s *Service) Renewal(ctx context.Context, q db.Querier, accountID, serviceID int64, months int, own bool) ([]sale.Extra, error) {
-	all, err := ofService(ctx, q, serviceID)
+// Renewals lists what is renewed with each service for a number of months, by service. For a service's own period the
+// prices are those that it was sold for, else those of the catalogue.
+func (s *Service) Renewals(ctx context.Context, q db.Querier, all []sale.Renewal) (map[int64][]sale.Extra, error) {
+	ids := make([]int64, len(all))
+	for i, r := range all {
+		ids[i] = r.ServiceID
+	}
+	found, err := ofServices(ctx, q, ids)
 	if err != nil {
 		return nil, err
 	}
-	all = slices.DeleteFunc(all, func(a addon) bool { return a.status != Active })
+	active := map[int64][]addon{}
+	for _, a := range found {
+		if a.status == Active {
+			active[a.serviceID] = append(active[a.serviceID], a)
+		}
+	}
+	extras := map[int64][]sale.Extra{}
+	for _, r := range all {
+		if extras[r.ServiceID], err = s.renewal(ctx, q, r, active[r.ServiceID]); err != nil {
+			return nil, err
+		}
+	}
+	return extras, nil
+}
+
+// renewal prices the add-ons that are renewed with a service.
+func (s *Service) renewal(ctx context.Context, q db.Querier, r sale.Renewal, all []addon) ([]sale.Extra, error) {
 	if len(all) == 0 {
 		return nil, nil
-	}
-	discount, err := s.discount(ctx, q, accountID)
-	if err != nil {
-		return nil, err
 	}
 	lines := make([]sale.Extra, len(all))
 	for i, a := range all {
 		lines[i] = sale.Extra{Title: a.name, Quantity: a.quantity, UnitPrice: a.unitPrice}
-		if own {
-			continue
-		}
+	}
+	if r.Own {
+		return lines, nil
+	}
+	discount, err := s.discount(ctx, q, r.AccountID)
+	if err != nil {
+		return nil, err
+	}
+	for i, a := range all {
 		p, ok, err := s.Catalog.Addon(ctx, q, a.key)
 		if err == nil && !ok {
 			err = fmt.Errorf("addons: nothing is known of %s", a.key)
@@ -40,7 +61,7 @@ func (s *Service) Renewal(ctx context.Context, q db.Querier, accountID, serviceI
 		if err != nil {
 			return nil, err
 		}
-		unit, err := p.price(months)
+		unit, err := p.price(r.Months)
 		if err != nil {
 			return nil, err
 		}
@@ -49,7 +70,7 @@ func (s *Service) Renewal(ctx context.Context, q db.Querier, accountID, serviceI
 	return lines, nil
 }
 
-// Renewed stores until when the add-ons that Renewal listed are paid. The service must be locked.
+// Renewed stores until when the add-ons that Renewals listed are paid. The service must be locked.
 func (s *Service) Renewed(ctx context.Context, tx *db.Tx, serviceID int64, until time.Time) error {
 	return s.each(ctx, tx, serviceID, func(a addon) error {
 		if moved, err := setPaid(ctx, tx, a.id, until); err != nil || !moved {

@@ -56,12 +56,14 @@ func list(ctx context.Context, q db.Querier, accountID, serviceID int64, p page.
 
 // ofService reads the present and pending add-ons of a service, or those that it had when it ended, in the order of purchase.
 func ofService(ctx context.Context, q db.Querier, serviceID int64) ([]addon, error) {
-	return db.FindAll(ctx, q, "addons.service", serviceID, func(a addon) int64 { return a.serviceID },
-		func(ctx context.Context, q db.Querier, ids []int64) ([]addon, error) {
-			in, args := db.In(q, 1, ids)
-			return db.Collect(ctx, q, addonRows.Scan, `SELECT `+addonRows.Columns()+` FROM addons
-				WHERE service_id `+in+` AND (status IN ('pending', 'active', 'cancelling') OR with_service) ORDER BY id`, args...)
-		})
+	return ofServices(ctx, q, []int64{serviceID})
+}
+
+// ofServices is ofService for several services.
+func ofServices(ctx context.Context, q db.Querier, serviceIDs []int64) ([]addon, error) {
+	in, args := db.In(q, 1, serviceIDs)
+	return db.Collect(ctx, q, addonRows.Scan, `SELECT `+addonRows.Columns()+` FROM addons
+		WHERE service_id `+in+` AND (status IN ('pending', 'active', 'cancelling') OR with_service) ORDER BY id`, args...)
 }
 
 // waiting lists the add-ons that wait for an operator, the oldest first.

@@ -221,3 +221,22 @@ func siblings(ctx context.Context, q db.Querier, pl plan) ([]int64, error) {
 	}
 	return ids, nil
 }
+
+// termsOf reads the terms of the products of plans.
+func termsOf(ctx context.Context, q db.Querier, planIDs []int64) (map[int64]Terms, error) {
+	all := map[int64]Terms{}
+	if len(planIDs) == 0 {
+		return all, nil
+	}
+	in, args := db.In(q, 1, planIDs)
+	_, err := db.Collect(ctx, q, func(row db.Row) (struct{}, error) {
+		var (
+			planID int64
+			t      Terms
+		)
+		err := row.Scan(&planID, asJSON{&t})
+		all[planID] = t
+		return struct{}{}, err
+	}, `SELECT l.id, p.terms FROM catalog_plans l JOIN catalog_products p ON p.id = l.product_id WHERE l.id `+in, args...)
+	return all, err
+}

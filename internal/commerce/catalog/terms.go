@@ -2,7 +2,6 @@ package catalog
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"stead.dev/stead/internal/commerce/sale"
@@ -46,23 +45,15 @@ func (t Terms) orDefault() sale.Terms {
 	return all
 }
 
-// Terms returns those of the plan's product, or the platform's defaults for a plan that does not exist.
-func (s *Service) Terms(ctx context.Context, q db.Querier, planID int64) (sale.Terms, error) {
-	type ofPlan struct {
-		planID int64
-		Terms
-	}
-	found, err := db.Find(ctx, q, "catalog.terms", planID, func(p ofPlan) int64 { return p.planID },
-		func(ctx context.Context, q db.Querier, ids []int64) ([]ofPlan, error) {
-			in, args := db.In(q, 1, ids)
-			return db.Collect(ctx, q, func(row db.Row) (p ofPlan, err error) { return p, row.Scan(&p.planID, asJSON{&p.Terms}) },
-				`SELECT l.id, p.terms FROM catalog_plans l JOIN catalog_products p ON p.id = l.product_id WHERE l.id `+in, args...)
-		})
-	if errors.Is(err, db.ErrNoRows) {
-		return sale.DefaultTerms, nil
-	}
+// Terms returns those of the products of plans; the platform's own for a plan that does not exist.
+func (s *Service) Terms(ctx context.Context, q db.Querier, planIDs []int64) (map[int64]sale.Terms, error) {
+	found, err := termsOf(ctx, q, planIDs)
 	if err != nil {
-		return sale.Terms{}, fmt.Errorf("catalog: terms of plan %d: %w", planID, err)
+		return nil, fmt.Errorf("catalog: terms of plans %v: %w", planIDs, err)
 	}
-	return found.orDefault(), nil
+	all := make(map[int64]sale.Terms, len(planIDs))
+	for _, id := range planIDs {
+		all[id] = found[id].orDefault()
+	}
+	return all, nil
 }

@@ -110,7 +110,7 @@ func (s *Service) Now(ctx context.Context, q db.Querier, accountID int64) (now t
 // Enter gives tx the time of an account until leave is called; it differs for a sandbox that is ahead of the real time. It
 // costs no query when tx has the time of this account already.
 func (s *Service) Enter(ctx context.Context, tx *db.Tx, accountID int64) (leave func(), err error) {
-	if tx.TimeOf() == accountID {
+	if tx.InTimeOf(accountID) {
 		return func() {}, nil
 	}
 	now, ahead, err := s.Now(ctx, tx, accountID)

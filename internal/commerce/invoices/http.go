@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"stead.dev/stead/internal/commerce/sale"
 	"stead.dev/stead/internal/platform/api"
 	"stead.dev/stead/internal/platform/auth"
 	"stead.dev/stead/internal/platform/fault"
@@ -234,7 +235,7 @@ func (s *Service) taxed(ctx context.Context, accountID int64, buyer Party, err e
 	if err != nil {
 		return nil, err
 	}
-	tax, err := s.Tax(ctx, s.DB, accountID)
+	tax, err := sale.TaxOf(ctx, s.DB, s, accountID)
 	if err != nil {
 		return nil, err
 	}

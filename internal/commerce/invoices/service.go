@@ -28,7 +28,8 @@ type Account struct {
 
 // Accounts find customers.
 type Accounts interface {
-	Account(ctx context.Context, q db.Querier, accountID int64) (Account, error)
+	// Accounts returns those of the ids that exist.
+	Accounts(ctx context.Context, q db.Querier, accountIDs []int64) (map[int64]Account, error)
 }
 
 // Orders show what awaits its payment.
@@ -82,40 +83,45 @@ func New(c Config) *Service {
 // Connect gives the section what it needs of others, before anything else is asked of it.
 func (s *Service) Connect(n Needs) { s.Needs = n }
 
-// Tax is how an account is taxed now.
-func (s *Service) Tax(ctx context.Context, q db.Querier, accountID int64) (money.Tax, error) {
-	if s.Rules.none() {
-		return money.Tax{}, nil
+// Taxes returns how accounts are taxed now.
+func (s *Service) Taxes(ctx context.Context, q db.Querier, accountIDs []int64) (map[int64]money.Tax, error) {
+	if s.Rules.none() || len(accountIDs) == 0 {
+		return nil, nil //nolint:nilnil // nobody is taxed
 	}
-	p, _, err := profileOf(ctx, q, accountID)
-	return s.Rules.tax(p), err
+	profiles, err := profilesOf(ctx, q, accountIDs)
+	taxes := make(map[int64]money.Tax, len(accountIDs))
+	for _, id := range accountIDs {
+		taxes[id] = s.Rules.tax(profiles[id])
+	}
+	return taxes, err
 }
 
-// NextID is the id of a document that is made later in the same transaction.
-func (s *Service) NextID(ctx context.Context, tx *db.Tx) (int64, error) {
-	return db.NextID(ctx, tx, "invoices")
+// NextIDs returns the ids of n documents that are made later in the same transaction.
+func (s *Service) NextIDs(ctx context.Context, tx *db.Tx, n int) ([]int64, error) {
+	return db.NextIDs(ctx, tx, "invoices", n)
 }
 
-// Invoice makes the invoice of an order, in the transaction in which it is paid. An order that costs nothing has none.
-func (s *Service) Invoice(ctx context.Context, tx *db.Tx, b sale.Bill) error {
-	if b.Total == 0 {
-		return nil
+// Invoice makes the invoices of orders, in the transaction in which they are paid. An order that costs nothing has none.
+func (s *Service) Invoice(ctx context.Context, tx *db.Tx, bills []sale.Bill) error {
+	bills = slices.DeleteFunc(slices.Clone(bills), func(b sale.Bill) bool { return b.Total == 0 })
+	accounts := make([]int64, len(bills))
+	for i, b := range bills {
+		accounts[i] = b.AccountID
 	}
-	r, err := s.drawn(ctx, tx, b)
+	blanks, err := s.blanks(ctx, tx, accounts)
 	if err != nil {
 		return err
 	}
-	r.id, r.kind, r.orderID, r.issuedAt = b.InvoiceID, Invoice, &b.OrderID, tx.Now
-	s.issue(tx, r)
+	for _, b := range bills {
+		r := filled(blanks[b.AccountID], b)
+		r.id, r.kind, r.orderID, r.issuedAt = b.InvoiceID, Invoice, &b.OrderID, tx.Now
+		s.issue(tx, r)
+	}
 	return nil
 }
 
-// drawn is a bill as a document of the day.
-func (s *Service) drawn(ctx context.Context, q db.Querier, b sale.Bill) (record, error) {
-	r, err := s.blank(ctx, q, b.AccountID)
-	if err != nil {
-		return r, err
-	}
+// filled writes a bill into a blank document.
+func filled(r record, b sale.Bill) record {
 	r.serviceID = b.ServiceID
 	r.document.Order, r.document.Tax = b.Number, b.Tax
 	for _, l := range b.Lines {
@@ -125,25 +131,50 @@ func (s *Service) drawn(ctx context.Context, q db.Querier, b sale.Bill) (record,
 		})
 	}
 	r.subtotal, r.discount, r.tax, r.taxIncluded, r.total = b.Subtotal, b.Discount, b.TaxAdded, b.TaxContained, b.Total
-	return r, nil
+	return r
 }
 
-// blank is a document between the company and an account, as they are now.
+// blanks returns a document without lines for each account, between the company and the account as they are now.
+func (s *Service) blanks(ctx context.Context, q db.Querier, accountIDs []int64) (map[int64]record, error) {
+	if len(accountIDs) == 0 {
+		return nil, nil //nolint:nilnil // as asked
+	}
+	accounts, err := s.Accounts.Accounts(ctx, q, accountIDs)
+	if err != nil {
+		return nil, fmt.Errorf("invoices: accounts: %w", err)
+	}
+	profiles, err := profilesOf(ctx, q, accountIDs)
+	if err != nil {
+		return nil, err
+	}
+	blanks := make(map[int64]record, len(accountIDs))
+	for _, id := range accountIDs {
+		a, ok := accounts[id]
+		if !ok {
+			return nil, fmt.Errorf("invoices: account %d: %w", id, fault.NotFound.New())
+		}
+		r := record{accountID: id, seller: s.Prefix, document: document{Seller: s.Seller, Buyer: s.buyer(profiles[id], a)}}
+		if a.Sandbox {
+			r.seller = fmt.Sprintf("%s%d-", sandboxPrefix, id)
+		}
+		blanks[id] = r
+	}
+	return blanks, nil
+}
+
+// blank is blanks for one account.
 func (s *Service) blank(ctx context.Context, q db.Querier, accountID int64) (record, error) {
-	r := record{accountID: accountID, seller: s.Prefix, document: document{Seller: s.Seller}}
-	a, err := s.Accounts.Account(ctx, q, accountID)
+	all, err := s.blanks(ctx, q, []int64{accountID})
+	return all[accountID], err
+}
+
+// nextID is NextIDs for one document.
+func (s *Service) nextID(ctx context.Context, tx *db.Tx) (int64, error) {
+	ids, err := s.NextIDs(ctx, tx, 1)
 	if err != nil {
-		return r, fmt.Errorf("invoices: account %d: %w", accountID, err)
+		return 0, err
 	}
-	if a.Sandbox {
-		r.seller = fmt.Sprintf("%s%d-", sandboxPrefix, accountID)
-	}
-	p, _, err := profileOf(ctx, q, accountID)
-	if err != nil {
-		return r, err
-	}
-	r.document.Buyer = s.buyer(p, a)
-	return r, nil
+	return ids[0], nil
 }
 
 // buyer is the profile of an account, with what the account itself says in the place of what the profile does not.
@@ -277,7 +308,7 @@ func (s *Service) takeBack(ctx context.Context, tx *db.Tx, r record, p part, rea
 	if err := credit(ctx, tx, r.id, p); err != nil {
 		return 0, fmt.Errorf("invoices: credit %s %d: %w", r.kind, r.id, err)
 	}
-	id, err := s.NextID(ctx, tx)
+	id, err := s.nextID(ctx, tx)
 	if err != nil {
 		return 0, fmt.Errorf("invoices: credit %s %d: %w", r.kind, r.id, err)
 	}
@@ -337,7 +368,7 @@ func (s *Service) follow(ctx context.Context, tx *db.Tx, topupID int64) error {
 func (s *Service) receipt(ctx context.Context, tx *db.Tx, topupID int64, t sale.Receipt) error {
 	r, err := s.blank(ctx, tx, t.AccountID)
 	if err == nil {
-		r.id, err = s.NextID(ctx, tx)
+		r.id, err = s.nextID(ctx, tx)
 	}
 	if err != nil {
 		return err
@@ -362,7 +393,8 @@ func (s *Service) proforma(ctx context.Context, accountID, orderID int64) (recor
 	if err != nil {
 		return record{}, err
 	}
-	r, err := s.drawn(ctx, s.DB, b)
+	r, err := s.blank(ctx, s.DB, b.AccountID)
+	r = filled(r, b)
 	r.kind, r.orderID, r.orderNumber, r.dueAt = Proforma, &orderID, b.Number, &due
 	return r, err
 }
@@ -373,8 +405,8 @@ func (s *Service) profile(ctx context.Context, q db.Querier, accountID int64) (P
 	if err != nil {
 		return Party{}, err
 	}
-	a, err := s.Accounts.Account(ctx, q, accountID)
-	return s.buyer(p, a), err
+	accounts, err := s.Accounts.Accounts(ctx, q, []int64{accountID})
+	return s.buyer(p, accounts[accountID]), err
 }
 
 // setProfile writes down whom the invoices of an account are for from now on.

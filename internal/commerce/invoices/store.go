@@ -145,24 +145,27 @@ func credit(ctx context.Context, tx *db.Tx, id int64, p part) error {
 
 const profileColumns = `company, name, tax_number, country, region, city, postal_code, address, email`
 
-// profileOf is the billing profile of an account; false when it has none.
+// profilesOf reads the billing profiles of accounts; one that has none is missing.
+func profilesOf(ctx context.Context, q db.Querier, accountIDs []int64) (map[int64]profile, error) {
+	in, args := db.In(q, 1, accountIDs)
+	all := map[int64]profile{}
+	_, err := db.Collect(ctx, q, func(row db.Row) (struct{}, error) {
+		var (
+			id int64
+			p  profile
+		)
+		err := row.Scan(&id, &p.company, &p.name, &p.taxNumber, &p.country, &p.region, &p.city, &p.postalCode, &p.address, &p.email)
+		all[id] = p
+		return struct{}{}, err
+	}, `SELECT account_id, `+profileColumns+` FROM invoices_profiles WHERE account_id `+in, args...)
+	return all, err
+}
+
+// profileOf is profilesOf for one account; false when it has no profile.
 func profileOf(ctx context.Context, q db.Querier, accountID int64) (p profile, ok bool, err error) {
-	type own struct {
-		accountID int64
-		profile
-	}
-	found, err := db.Find(ctx, q, "invoices.profile", accountID, func(p own) int64 { return p.accountID },
-		func(ctx context.Context, q db.Querier, ids []int64) ([]own, error) {
-			in, args := db.In(q, 1, ids)
-			return db.Collect(ctx, q, func(row db.Row) (p own, err error) {
-				err = row.Scan(&p.accountID, &p.company, &p.name, &p.taxNumber, &p.country, &p.region, &p.city, &p.postalCode, &p.address, &p.email)
-				return p, err
-			}, `SELECT account_id, `+profileColumns+` FROM invoices_profiles WHERE account_id `+in, args...)
-		})
-	if errors.Is(err, db.ErrNoRows) {
-		return profile{}, false, nil
-	}
-	return found.profile, err == nil, err
+	all, err := profilesOf(ctx, q, []int64{accountID})
+	p, ok = all[accountID]
+	return p, ok, err
 }
 
 func putProfile(ctx context.Context, tx *db.Tx, accountID int64, p profile) error {

@@ -67,10 +67,10 @@ func each(t *testing.T, f func(w *world, clk *clock.Fake)) {
 
 type customers struct{}
 
-func (customers) Account(_ context.Context, _ db.Querier, id int64) (Account, error) {
+func (customers) Accounts(context.Context, db.Querier, []int64) (map[int64]Account, error) {
 	return map[int64]Account{
 		1: {Name: "Aziza Karimova", Email: "aziza@stead.test"}, 2: {Name: "Bob", Email: "bob@stead.test"}, 3: {Name: "Play", Sandbox: true},
-	}[id], nil
+	}, nil
 }
 
 // Emit keeps the events of transactions that commit.
@@ -115,7 +115,7 @@ func (w *world) must(f func(ctx context.Context, tx *db.Tx) error) {
 // billFor is an order of one service at a price, taxed as its owner is.
 func (w *world) billFor(accountID, orderID, serviceID int64, price money.USDCents) sale.Bill {
 	w.t.Helper()
-	by, err := w.Tax(w.t.Context(), w.DB, accountID)
+	by, err := sale.TaxOf(w.t.Context(), w.DB, w, accountID)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -156,10 +156,10 @@ func (w *world) number() {
 
 // invoice makes the invoice of a bill.
 func (w *world) invoice(ctx context.Context, tx *db.Tx, b sale.Bill) (id int64, err error) {
-	if b.InvoiceID, err = w.NextID(ctx, tx); err != nil {
+	if b.InvoiceID, err = w.nextID(ctx, tx); err != nil {
 		return 0, err
 	}
-	return b.InvoiceID, w.Invoice(ctx, tx, b)
+	return b.InvoiceID, w.Invoice(ctx, tx, []sale.Bill{b})
 }
 
 func (w *world) get(id int64) record {

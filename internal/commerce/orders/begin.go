@@ -42,7 +42,7 @@ func (s *Service) Begin(ctx context.Context, tx *db.Tx, p sale.Purchase) (int64,
 		createdAt: tx.Now, expiresAt: tx.Now.Add(payableFor),
 	})
 	if err == nil {
-		err = insertItems(ctx, tx, id, []item{line})
+		err = insertItems(ctx, tx, []order{{id: id, items: []item{line}}})
 	}
 	if err != nil {
 		return 0, fmt.Errorf("orders: begin: %w", err)

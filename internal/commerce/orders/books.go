@@ -13,10 +13,10 @@ import (
 
 // Books keep the invoices of what is paid. Each call is a part of the change that it is about.
 type Books interface {
-	// NextID is the id of an invoice that is made later in the same transaction; 0 where nobody keeps books.
-	NextID(ctx context.Context, tx *db.Tx) (int64, error)
-	// Invoice makes the invoice of an order that is being paid.
-	Invoice(ctx context.Context, tx *db.Tx, b sale.Bill) error
+	// NextIDs returns the ids of n invoices that are made later in the same transaction; zeros where nobody keeps books.
+	NextIDs(ctx context.Context, tx *db.Tx, n int) ([]int64, error)
+	// Invoice makes the invoices of orders that are being paid.
+	Invoice(ctx context.Context, tx *db.Tx, bills []sale.Bill) error
 	// CancelOrder takes back the invoice of an order that cannot be made.
 	CancelOrder(ctx context.Context, tx *db.Tx, orderID int64) error
 	// CreditService takes a price back of what was invoiced of a service, and answers what is to be given back: the
@@ -30,11 +30,13 @@ type Books interface {
 // NoBooks is the Books of who writes no invoices. What is given back is then the price alone.
 type NoBooks struct{}
 
-// NextID implements Books.
-func (NoBooks) NextID(context.Context, *db.Tx) (int64, error) { return 0, nil }
+// NextIDs implements Books.
+func (NoBooks) NextIDs(_ context.Context, _ *db.Tx, n int) ([]int64, error) {
+	return make([]int64, n), nil
+}
 
 // Invoice implements Books.
-func (NoBooks) Invoice(context.Context, *db.Tx, sale.Bill) error { return nil }
+func (NoBooks) Invoice(context.Context, *db.Tx, []sale.Bill) error { return nil }
 
 // CancelOrder implements Books.
 func (NoBooks) CancelOrder(context.Context, *db.Tx, int64) error { return nil }
@@ -51,7 +53,7 @@ func (NoBooks) RefundOrder(context.Context, *db.Tx, int64, money.USDCents, strin
 
 // tax is how an account is taxed.
 func (s *Service) tax(ctx context.Context, q db.Querier, accountID int64) (money.Tax, error) {
-	return s.Taxes.Tax(ctx, q, accountID)
+	return sale.TaxOf(ctx, q, s.Taxes, accountID)
 }
 
 // taxed are items as they are taxed now, whatever they were before. The tax is that of their sum, of which each has
@@ -121,21 +123,17 @@ func (o order) retaxed(by money.Tax) (order, error) {
 
 // invoiced returns an order that is being paid with its invoice, which is written when the transaction ends.
 func (s *Service) invoiced(ctx context.Context, tx *db.Tx, o order, by money.Tax) (order, error) {
-	var err error
-	if o.invoiceID, err = s.nextInvoice(ctx, tx, o); err != nil || o.invoiceID == nil {
+	if o.total == 0 {
+		return o, nil
+	}
+	ids, err := s.Books.NextIDs(ctx, tx, 1)
+	if err != nil {
 		return o, err
 	}
-	return o, s.Books.Invoice(ctx, tx, o.bill(by))
-}
-
-// nextInvoice is the id of the invoice that an order is to have; nil when it has none, because it costs nothing or nobody
-// keeps books.
-func (s *Service) nextInvoice(ctx context.Context, tx *db.Tx, o order) (*int64, error) {
-	if o.total == 0 {
-		return nil, nil //nolint:nilnil // as documented
+	if o.invoiceID = orNull(ids[0]); o.invoiceID == nil { // nobody keeps books
+		return o, nil
 	}
-	id, err := s.Books.NextID(ctx, tx)
-	return orNull(id), err
+	return o, s.Books.Invoice(ctx, tx, []sale.Bill{o.bill(by)})
 }
 
 // bill is an order as its invoice tells of it.

@@ -46,7 +46,13 @@ func TestTheTaxOfAnOrderDoesNotDependOnItsItems(t *testing.T) {
 // levy is how everybody is taxed.
 type levy struct{ by money.Tax }
 
-func (l *levy) Tax(context.Context, db.Querier, int64) (money.Tax, error) { return l.by, nil }
+func (l *levy) Taxes(_ context.Context, _ db.Querier, accountIDs []int64) (map[int64]money.Tax, error) {
+	all := map[int64]money.Tax{}
+	for _, id := range accountIDs {
+		all[id] = l.by
+	}
+	return all, nil
+}
 
 // shoebox keeps bills in memory: those of transactions that were undone too.
 type shoebox struct {
@@ -56,13 +62,16 @@ type shoebox struct {
 	credited  map[int64]money.USDCents // orders that the next credit is of
 }
 
-func (s *shoebox) NextID(context.Context, *db.Tx) (int64, error) {
-	s.ids++
-	return 500 + s.ids, nil
+func (s *shoebox) NextIDs(_ context.Context, _ *db.Tx, n int) (ids []int64, err error) {
+	for range n {
+		s.ids++
+		ids = append(ids, 500+s.ids)
+	}
+	return ids, nil
 }
 
-func (s *shoebox) Invoice(_ context.Context, _ *db.Tx, b sale.Bill) error {
-	s.bills = append(s.bills, b)
+func (s *shoebox) Invoice(_ context.Context, _ *db.Tx, bills []sale.Bill) error {
+	s.bills = append(s.bills, bills...)
 	return nil
 }
 
@@ -162,7 +171,7 @@ func TestASaleGivesBackTheTaxOfWhatItCredits(t *testing.T) {
 		sell := func(s sale.Sale) (id int64) {
 			s.AccountID, s.ServiceID, s.Kind, s.Title, s.Domain, s.PlanID, s.PeriodMonths = 1, 9, "tariff_change", "Small", &domain, 1, 1
 			w.in(func(ctx context.Context, tx *db.Tx) (err error) {
-				id, err = w.Sell(ctx, tx, s)
+				id, err = w.sell(ctx, tx, s)
 				return err
 			})
 			return id

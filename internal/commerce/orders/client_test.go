@@ -20,7 +20,7 @@ func TestAnOrderKeepsTheTagThatItWasMadeWith(t *testing.T) {
 		w.in(func(ctx context.Context, tx *db.Tx) error {
 			_, err := w.Buy(ctx, tx, Provision{AccountID: 1, PlanID: 1, Domain: "a.example.com", ClientRef: &seven})
 			if err == nil {
-				_, err = w.Sell(ctx, tx, sale.Sale{AccountID: 1, ServiceID: 1, Kind: "renewal", Title: "One", PlanID: 1, PeriodMonths: 1, Price: 100, ClientRef: &seven})
+				_, err = w.sell(ctx, tx, sale.Sale{AccountID: 1, ServiceID: 1, Kind: "renewal", Title: "One", PlanID: 1, PeriodMonths: 1, Price: 100, ClientRef: &seven})
 			}
 			if err == nil {
 				_, err = w.Begin(ctx, tx, sale.Purchase{AccountID: 1, Kind: "domain_register", Title: "a.example", Domain: new("a.example"), DomainID: 1, PeriodMonths: 12, ClientRef: &seven})

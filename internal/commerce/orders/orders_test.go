@@ -124,23 +124,20 @@ func (purse) Charge(ctx context.Context, tx *db.Tx, c sale.Charge) error {
 	return err
 }
 
-func (purse) Covers(ctx context.Context, tx *db.Tx, accountID int64, amount money.USDCents) error {
-	var balance money.USDCents
-	err := tx.QueryRow(ctx, `SELECT balance FROM test_purse WHERE account_id = $1`, accountID).Scan(&balance)
-	if err != nil && !errors.Is(err, db.ErrNoRows) {
-		return err
+func (p purse) Pay(ctx context.Context, tx *db.Tx, all []sale.Charge) (refused []error, err error) {
+	refused = make([]error, len(all))
+	for i, c := range all {
+		err := p.Charge(ctx, tx, c)
+		if errors.Is(err, fault.InsufficientFunds) {
+			refused[i], err = err, nil
+		} else if err == nil {
+			err = p.Capture(ctx, tx, c.Reference)
+		}
+		if err != nil {
+			return nil, err
+		}
 	}
-	if balance < amount {
-		return fault.InsufficientFunds.With(fault.Fields{"required": money.Wire(ctx, amount)})
-	}
-	return nil
-}
-
-func (p purse) Pay(ctx context.Context, tx *db.Tx, c sale.Charge) error {
-	if err := p.Charge(ctx, tx, c); err != nil {
-		return err
-	}
-	return p.Capture(ctx, tx, c.Reference)
+	return refused, nil
 }
 
 func (purse) Capture(ctx context.Context, tx *db.Tx, what sale.Reference) error {
@@ -202,6 +199,15 @@ func (w *world) in(f func(ctx context.Context, tx *db.Tx) error) {
 	if err := w.db.InTx(w.t.Context(), f); err != nil {
 		w.t.Fatal(err)
 	}
+}
+
+// sell sells one thing; a refusal is an error.
+func (w *world) sell(ctx context.Context, tx *db.Tx, s sale.Sale) (int64, error) {
+	sold, err := w.Sell(ctx, tx, []sale.Sale{s})
+	if err != nil {
+		return 0, err
+	}
+	return sold[0].OrderID, sold[0].Refusal
 }
 
 func (w *world) exec(statement string, args ...any) {

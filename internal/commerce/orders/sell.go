@@ -40,95 +40,163 @@ func itemsOf(sold sale.Sale) ([]item, error) {
 	return all, nil
 }
 
-// Sell makes an order, pays it from the wallet and completes it, or refuses with
-// insufficient_funds. It answers the order's id.
-func (s *Service) Sell(ctx context.Context, tx *db.Tx, sold sale.Sale) (int64, error) {
-	leave, err := s.Clocks.Enter(ctx, tx, sold.AccountID)
+// selling is a sale on its way to its order.
+type selling struct {
+	sale.Sale
+	order
+	by      money.Tax
+	back    money.USDCents           // given back to the wallet
+	byOrder map[int64]money.USDCents // of which orders it is
+}
+
+// Sell makes orders, pays them from their wallets and completes them. It returns for each its order, or why it was
+// refused: with insufficient_funds, of which nothing is written. Sales of one wallet are paid in their order. All
+// accounts have the same time; where there are several, the caller has entered it.
+func (s *Service) Sell(ctx context.Context, tx *db.Tx, sales []sale.Sale) ([]sale.Sold, error) {
+	leave, err := s.Clocks.Enter(ctx, tx, sales[0].AccountID)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	defer leave()
-	lines, err := itemsOf(sold)
+	all, err := s.drafts(ctx, tx, sales)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	by, err := s.tax(ctx, tx, sold.AccountID)
-	if err == nil {
-		lines, err = taxed(lines, by)
-	}
-	if err != nil {
-		return 0, err
-	}
-	all, err := sumsOf(lines)
-	if err != nil {
-		return 0, err
-	}
-	back, byOrder := sold.Credit, map[int64]money.USDCents(nil)
-	if back > 0 {
+	for _, x := range all {
 		// Before the wallet: so everybody locks invoices.
-		if back, byOrder, err = s.Books.CreditService(ctx, tx, sold.AccountID, sold.ServiceID, sold.Credit); err != nil {
-			return 0, err
+		if x.back = x.Credit; x.back > 0 {
+			if x.back, x.byOrder, err = s.Books.CreditService(ctx, tx, x.AccountID, x.ServiceID, x.Credit); err != nil {
+				return nil, err
+			}
 		}
 	}
-	if all.total > 0 { // before anything is written: one that is not paid costs those nothing who are sold at once with it
-		if err := s.Payer.Covers(ctx, tx, sold.AccountID, all.total); err != nil {
-			return 0, err
-		}
-	}
-	o, err := s.begun(ctx, tx, order{
-		accountID: sold.AccountID, kind: sold.Kind, sums: all, idempotencyKeyUsed: sold.Keyed, clientRef: sold.ClientRef, items: lines,
-	})
+	refused, err := s.payNow(ctx, tx, all)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	charge := o.charge()
-	if o.total > 0 {
-		if err := s.Payer.Pay(ctx, tx, charge); err != nil {
-			return 0, err
+	sold := make([]sale.Sold, len(all))
+	var paid []*selling
+	for i, x := range all {
+		if sold[i].Refusal = refused[i]; refused[i] == nil {
+			sold[i].OrderID, paid = x.id, append(paid, x)
 		}
 	}
-	if err := s.ended(ctx, tx, o, by); err != nil {
-		return 0, err
+	if len(paid) == 0 {
+		return sold, nil
 	}
-	if charge.Amount = back; back > 0 {
-		err = s.Payer.Refund(ctx, tx, charge)
+	if err := s.record(ctx, tx, paid); err != nil {
+		return nil, fmt.Errorf("orders: sell: %w", err)
 	}
-	// It is no longer spent: who rewards spending hears of it.
-	for _, id := range slices.Sorted(maps.Keys(byOrder)) {
-		if err == nil {
-			_, err = s.givenBack(ctx, tx, id, byOrder[id])
+	for _, x := range paid {
+		if err := s.refundCredit(ctx, tx, x); err != nil {
+			return nil, err
 		}
 	}
-	return o.id, err
+	return sold, nil
 }
 
-// begun writes an order that is completed when this transaction commits, and tells that it was made. Nobody ever reads
-// it in another state, so it is written as it will be; the events tell of the states on the way.
-func (s *Service) begun(ctx context.Context, tx *db.Tx, o order) (order, error) {
+// drafts are sales as the orders that they become, which are completed when this transaction commits. Nobody ever reads
+// such an order in another state, so it is written as it will be; the events tell of the states on the way.
+func (s *Service) drafts(ctx context.Context, tx *db.Tx, sales []sale.Sale) ([]*selling, error) {
+	accounts := make([]int64, len(sales))
+	for i, sold := range sales {
+		accounts[i] = sold.AccountID
+	}
+	taxes, err := s.Taxes.Taxes(ctx, tx, accounts)
+	if err != nil {
+		return nil, err
+	}
+	ids, err := nextIDs(ctx, tx, len(sales))
+	if err != nil {
+		return nil, err
+	}
 	now := tx.Now
-	o.createdAt, o.expiresAt, o.paidAt, o.completedAt = now, now.Add(payableFor), &now, &now
-	o.move(Completed)
-	var err error
-	if o.invoiceID, err = s.nextInvoice(ctx, tx, o); err == nil {
-		o.id, err = insert(ctx, tx, o)
+	all := make([]*selling, len(sales))
+	for i, sold := range sales {
+		x := &selling{Sale: sold, by: taxes[sold.AccountID]}
+		lines, err := itemsOf(sold)
+		if err == nil {
+			lines, err = taxed(lines, x.by)
+		}
+		var total sums
+		if err == nil {
+			total, err = sumsOf(lines)
+		}
+		if err != nil {
+			return nil, err
+		}
+		x.order = order{
+			id: ids[i], accountID: sold.AccountID, kind: sold.Kind, sums: total, idempotencyKeyUsed: sold.Keyed, clientRef: sold.ClientRef, items: lines,
+			createdAt: now, expiresAt: now.Add(payableFor), paidAt: &now, completedAt: &now,
+		}
+		x.move(Completed)
+		all[i] = x
 	}
-	if err == nil {
-		err = insertItems(ctx, tx, o.id, o.items)
-	}
-	if err != nil {
-		return o, fmt.Errorf("orders: sell: %w", err)
-	}
-	pending := o.in(Pending)
-	pending.paidAt, pending.completedAt, pending.invoiceID = nil, nil, nil
-	return o, s.tell(ctx, tx, "order.created", pending, nil)
+	return all, nil
 }
 
-// ended tells that an order of begun was paid and completed, and has its invoice made.
-func (s *Service) ended(ctx context.Context, tx *db.Tx, o order, by money.Tax) error {
-	if o.invoiceID != nil {
-		if err := s.Books.Invoice(ctx, tx, o.bill(by)); err != nil {
+// payNow pays orders from their wallets, and returns for each why it was refused.
+func (s *Service) payNow(ctx context.Context, tx *db.Tx, all []*selling) ([]error, error) {
+	refused := make([]error, len(all))
+	var (
+		charges []sale.Charge
+		of      []int
+	)
+	for i, x := range all {
+		if x.total > 0 {
+			charges, of = append(charges, x.charge()), append(of, i)
+		}
+	}
+	if len(charges) == 0 {
+		return refused, nil
+	}
+	refusals, err := s.Payer.Pay(ctx, tx, charges)
+	for n, refusal := range refusals {
+		refused[of[n]] = refusal
+	}
+	return refused, err
+}
+
+// record writes paid orders with their items and their invoices, and tells that each was made, paid and completed.
+func (s *Service) record(ctx context.Context, tx *db.Tx, all []*selling) error {
+	invoices, err := s.Books.NextIDs(ctx, tx, len(all))
+	if err != nil {
+		return err
+	}
+	orders := make([]order, len(all))
+	for i, x := range all {
+		if x.total > 0 {
+			x.invoiceID = orNull(invoices[i])
+		}
+		orders[i] = x.order
+	}
+	if err := insertAll(ctx, tx, orders); err != nil {
+		return err
+	}
+	if err := insertItems(ctx, tx, orders); err != nil {
+		return err
+	}
+	var bills []sale.Bill
+	for i, o := range orders {
+		if o.invoiceID != nil {
+			bills = append(bills, o.bill(all[i].by))
+		}
+		if err := s.tellSold(ctx, tx, o); err != nil {
 			return err
 		}
+	}
+	if len(bills) == 0 {
+		return nil
+	}
+	return s.Books.Invoice(ctx, tx, bills)
+}
+
+// tellSold tells of the states through which an order went at once.
+func (s *Service) tellSold(ctx context.Context, tx *db.Tx, o order) error {
+	pending := o.in(Pending)
+	pending.paidAt, pending.completedAt, pending.invoiceID = nil, nil, nil
+	if err := s.tell(ctx, tx, "order.created", pending, nil); err != nil {
+		return err
 	}
 	paid := o.in(Processing)
 	paid.completedAt = nil
@@ -136,4 +204,22 @@ func (s *Service) ended(ctx context.Context, tx *db.Tx, o order, by money.Tax) e
 		return err
 	}
 	return s.tell(ctx, tx, "order.completed", o, map[string]any{"status": Processing})
+}
+
+// refundCredit gives back what a sale credits. It is no longer spent: who rewards spending hears of it.
+func (s *Service) refundCredit(ctx context.Context, tx *db.Tx, x *selling) error {
+	if x.back == 0 {
+		return nil
+	}
+	charge := x.charge()
+	charge.Amount = x.back
+	if err := s.Payer.Refund(ctx, tx, charge); err != nil {
+		return err
+	}
+	for _, id := range slices.Sorted(maps.Keys(x.byOrder)) {
+		if _, err := s.givenBack(ctx, tx, id, x.byOrder[id]); err != nil {
+			return err
+		}
+	}
+	return nil
 }

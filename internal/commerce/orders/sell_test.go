@@ -25,7 +25,7 @@ func TestASaleIsAnOrderThatIsDoneAtOnce(t *testing.T) {
 		var id int64
 		sell := func(s sale.Sale) error {
 			return d.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) (err error) {
-				id, err = w.Sell(ctx, tx, s)
+				id, err = w.sell(ctx, tx, s)
 				return err
 			})
 		}

@@ -29,10 +29,9 @@ type Payer interface {
 	// Capture takes what was set aside; Release gives it back.
 	Capture(ctx context.Context, tx *db.Tx, what sale.Reference) error
 	Release(ctx context.Context, tx *db.Tx, what sale.Reference, description string) error
-	// Covers refuses with insufficient_funds what Pay would refuse.
-	Covers(ctx context.Context, tx *db.Tx, accountID int64, amount money.USDCents) error
-	// Pay is Charge and Capture at once, for an order that is made and done in this transaction.
-	Pay(ctx context.Context, tx *db.Tx, c sale.Charge) error
+	// Pay is Charge and Capture at once, for orders that are made and done in this transaction, in their order. It
+	// returns for each why it was refused: with insufficient_funds. Nothing is written of one that is refused.
+	Pay(ctx context.Context, tx *db.Tx, all []sale.Charge) (refused []error, err error)
 	// Refund gives back a part of what was paid before.
 	Refund(ctx context.Context, tx *db.Tx, c sale.Charge) error
 }
@@ -184,7 +183,7 @@ func (s *Service) create(ctx context.Context, tx *db.Tx, w wish) (order, error) 
 		return order{}, err
 	}
 	line.serviceID = &serviceID
-	if err := insertItems(ctx, tx, id, []item{line}); err != nil {
+	if err := insertItems(ctx, tx, []order{{id: id, items: []item{line}}}); err != nil {
 		return order{}, fmt.Errorf("orders: create: %w", err)
 	}
 	return s.emitNow(ctx, tx, "order.created", id, "")

@@ -105,39 +105,53 @@ func fillItems(ctx context.Context, q db.Querier, orders []order) error {
 	return nil
 }
 
-// insert writes an order without its items, which name services that name it.
-func insert(ctx context.Context, tx *db.Tx, o order) (id int64, err error) {
-	return db.InsertMany(ctx, tx, "orders.insert", `INSERT INTO orders (account_id, kind, status, subtotal, discount, tax, total,
-		idempotency_key_used, expires_at, created_at, client_ref, tax_included, coupon_code, coupon_discount, paid_at, completed_at, invoice_id)`,
-		o.accountID, o.kind, o.status, o.subtotal, o.discount, o.tax, o.total, o.idempotencyKeyUsed, o.expiresAt,
-		o.createdAt, o.clientRef, o.taxIncluded, o.couponCode, o.couponDiscount, o.paidAt, o.completedAt, o.invoiceID)
+// insert writes a new order without its items, which name services that name it, and returns its id.
+func insert(ctx context.Context, tx *db.Tx, o order) (int64, error) {
+	ids, err := nextIDs(ctx, tx, 1)
+	if err != nil {
+		return 0, err
+	}
+	o.id = ids[0]
+	return o.id, insertAll(ctx, tx, []order{o})
 }
 
-// insertItems writes the items of an order, of which there is at least one, and gives them their ids.
-func insertItems(ctx context.Context, tx *db.Tx, orderID int64, items []item) error {
-	for n := range items {
-		items[n].orderID = orderID
+// nextIDs takes the ids of orders that are written later in tx.
+func nextIDs(ctx context.Context, tx *db.Tx, n int) ([]int64, error) {
+	return db.NextIDs(ctx, tx, "orders", n)
+}
+
+// insertAll writes orders that have their ids, without their items.
+func insertAll(ctx context.Context, tx *db.Tx, all []order) error {
+	var rows db.Values
+	for _, o := range all {
+		rows.Add(o.id, o.accountID, o.kind, o.status, o.subtotal, o.discount, o.tax, o.total, o.idempotencyKeyUsed, o.expiresAt,
+			o.createdAt, o.clientRef, o.taxIncluded, o.couponCode, o.couponDiscount, o.paidAt, o.completedAt, o.invoiceID)
 	}
-	return db.Each(ctx, tx, "orders.items", items, func(ctx context.Context, tx *db.Tx, all [][]item) error {
-		var rows db.Values
-		for _, items := range all {
-			for _, i := range items {
-				rows.Add(i.orderID, i.kind, i.status, i.title, i.planID, i.domain, i.quantity, i.periodMonths, i.unitPrice, i.setup,
-					i.discount, i.tax, i.total, i.serviceID, i.domainID, i.taxIncluded)
-			}
+	table, args := rows.Table(tx)
+	return tx.Queue(ctx, nil, `INSERT INTO orders (id, account_id, kind, status, subtotal, discount, tax, total, idempotency_key_used,
+		expires_at, created_at, client_ref, tax_included, coupon_code, coupon_discount, paid_at, completed_at, invoice_id) `+table, args...)
+}
+
+// insertItems writes the items of orders, of which each has at least one, and gives them their ids.
+func insertItems(ctx context.Context, tx *db.Tx, orders []order) error {
+	var rows db.Values
+	for _, o := range orders {
+		for _, i := range o.items {
+			rows.Add(o.id, i.kind, i.status, i.title, i.planID, i.domain, i.quantity, i.periodMonths, i.unitPrice, i.setup,
+				i.discount, i.tax, i.total, i.serviceID, i.domainID, i.taxIncluded)
 		}
-		ids, err := db.Inserted(ctx, tx, `INSERT INTO orders_items (order_id, kind, status, title, plan_id, domain, quantity, period_months,
-			unit_price, setup, discount, tax, total, service_id, domain_id, tax_included)`, &rows)
-		if err != nil {
-			return err
+	}
+	ids, err := db.Inserted(ctx, tx, `INSERT INTO orders_items (order_id, kind, status, title, plan_id, domain, quantity, period_months,
+		unit_price, setup, discount, tax, total, service_id, domain_id, tax_included)`, &rows)
+	if err != nil {
+		return err
+	}
+	for _, o := range orders {
+		for n := range o.items {
+			o.items[n].id, o.items[n].orderID, ids = ids[0], o.id, ids[1:]
 		}
-		for _, items := range all {
-			for n := range items {
-				items[n].id, ids = ids[0], ids[1:]
-			}
-		}
-		return nil
-	})
+	}
+	return nil
 }
 
 // The moves of an order. Each answers false when the order is no longer where the

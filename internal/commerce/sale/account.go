@@ -26,14 +26,23 @@ func (Retail) Wholesale(context.Context, db.Querier, int64) (basisPoints int, ok
 
 // Taxes resolves how an account is taxed.
 type Taxes interface {
-	Tax(ctx context.Context, q db.Querier, accountID int64) (money.Tax, error)
+	// Taxes returns the tax of each account; one that is not taxed may be missing.
+	Taxes(ctx context.Context, q db.Querier, accountIDs []int64) (map[int64]money.Tax, error)
+}
+
+// TaxOf returns the tax of a single account.
+func TaxOf(ctx context.Context, q db.Querier, taxes Taxes, accountID int64) (money.Tax, error) {
+	all, err := taxes.Taxes(ctx, q, []int64{accountID})
+	return all[accountID], err
 }
 
 // Untaxed implements Taxes for a company that charges no taxes.
 type Untaxed struct{}
 
-// Tax implements Taxes.
-func (Untaxed) Tax(context.Context, db.Querier, int64) (money.Tax, error) { return money.Tax{}, nil }
+// Taxes implements Taxes.
+func (Untaxed) Taxes(context.Context, db.Querier, []int64) (map[int64]money.Tax, error) {
+	return nil, nil
+}
 
 // Clocks resolves the time of an account: a sandbox's clock may be ahead of the real time.
 type Clocks interface {
@@ -56,6 +65,9 @@ func (RealTime) Now(context.Context, db.Querier, int64) (now time.Time, ahead bo
 
 // Enter implements Clocks.
 func (RealTime) Enter(_ context.Context, tx *db.Tx, accountID int64) (leave func(), err error) {
+	if tx.InTimeOf(accountID) {
+		return func() {}, nil
+	}
 	return tx.Enter(accountID, time.Time{}), nil
 }
 
@@ -66,8 +78,8 @@ func (RealTime) Ahead(context.Context, db.Querier) (map[int64]time.Time, error) 
 // it would give a sandbox the time of the machine. The sections whose time can be moved call it where they emit events, so any
 // test of such a function fails.
 func CheckTime(tx *db.Tx, accountID int64) error {
-	if of := tx.TimeOf(); of != accountID {
-		return fmt.Errorf("sale: the transaction is in the time of account %d, not of %d: enter it (Clocks.Enter)", of, accountID)
+	if !tx.InTimeOf(accountID) {
+		return fmt.Errorf("sale: the transaction is not in the time of account %d: enter it (Clocks.Enter)", accountID)
 	}
 	return nil
 }

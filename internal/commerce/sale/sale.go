@@ -93,6 +93,19 @@ type Sale struct {
 	Extras               []Extra        // further lines of the order, above the price
 }
 
+// Sold is what came of a Sale: its order, or why it was refused.
+type Sold struct {
+	OrderID int64
+	Refusal error // insufficient_funds; nil: it is paid
+}
+
+// Renewal asks for what is renewed with a service.
+type Renewal struct {
+	AccountID, ServiceID int64
+	Months               int
+	Own                  bool // they are the service's own period, at the prices that it was sold for
+}
+
 // Extra is an add-on that is renewed with the service, as a line of the order.
 type Extra struct {
 	Title     string

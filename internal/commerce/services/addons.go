@@ -14,10 +14,10 @@ import (
 
 // Addons keeps what services have beside their plan, which is renewed with them.
 type Addons interface {
-	// Renewal lists what is renewed with a service for a number of months. For the service's own period
+	// Renewals lists what is renewed with each service for a number of months, by service. For a service's own period
 	// the prices are those that it was sold for.
-	Renewal(ctx context.Context, q db.Querier, accountID, serviceID int64, months int, own bool) ([]sale.Extra, error)
-	// Renewed hears that what Renewal listed is paid until a time.
+	Renewals(ctx context.Context, q db.Querier, all []sale.Renewal) (map[int64][]sale.Extra, error)
+	// Renewed hears that what Renewals listed is paid until a time.
 	Renewed(ctx context.Context, tx *db.Tx, serviceID int64, until time.Time) error
 	// Ended and Returned hear that a service was terminated, and that it came back.
 	Ended(ctx context.Context, tx *db.Tx, serviceID int64) error
@@ -27,9 +27,9 @@ type Addons interface {
 // NoAddons is the Addons of a company that sells none.
 type NoAddons struct{}
 
-// Renewal implements Addons.
-func (NoAddons) Renewal(context.Context, db.Querier, int64, int64, int, bool) ([]sale.Extra, error) {
-	return nil, nil
+// Renewals implements Addons.
+func (NoAddons) Renewals(context.Context, db.Querier, []sale.Renewal) (map[int64][]sale.Extra, error) {
+	return nil, nil //nolint:nilnil // no service has any
 }
 
 // Renewed implements Addons.
@@ -40,23 +40,6 @@ func (NoAddons) Ended(context.Context, *db.Tx, int64) error { return nil }
 
 // Returned implements Addons.
 func (NoAddons) Returned(context.Context, *db.Tx, int64) error { return nil }
-
-// extras are what is renewed with a service, and what it costs.
-func (s *Service) extras(ctx context.Context, q db.Querier, r record, months int) (all []sale.Extra, sum money.USDCents, err error) {
-	if all, err = s.Addons.Renewal(ctx, q, r.accountID, r.id, months, months == r.periodMonths); err != nil {
-		return nil, 0, err
-	}
-	for _, e := range all {
-		line, err := e.UnitPrice.Mul(int64(e.Quantity))
-		if err == nil {
-			sum, err = sum.Add(line)
-		}
-		if err != nil {
-			return nil, 0, fmt.Errorf("services: add-ons of service %d: %w", r.id, err)
-		}
-	}
-	return all, sum, nil
-}
 
 func contract(r record, err error) (sale.Contract, error) {
 	return sale.Contract{

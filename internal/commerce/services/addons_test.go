@@ -20,18 +20,22 @@ type extras struct {
 	until                    time.Time
 }
 
-func (e *extras) Renewal(_ context.Context, _ db.Querier, _, _ int64, months int, own bool) ([]sale.Extra, error) {
-	if e.none {
-		return nil, nil
+func (e *extras) Renewals(_ context.Context, _ db.Querier, asked []sale.Renewal) (map[int64][]sale.Extra, error) {
+	all := map[int64][]sale.Extra{}
+	for _, r := range asked {
+		if e.none {
+			continue
+		}
+		if r.Own != (r.Months == 1) {
+			return nil, errors.New("the period of the tests' services is a month")
+		}
+		unit := money.USDCents(50)
+		if r.Months == 12 {
+			unit = 400
+		}
+		all[r.ServiceID] = []sale.Extra{{Title: "Disk", Quantity: 2, UnitPrice: unit}}
 	}
-	if own != (months == 1) {
-		return nil, errors.New("the period of the tests' services is a month")
-	}
-	unit := money.USDCents(50)
-	if months == 12 {
-		unit = 400
-	}
-	return []sale.Extra{{Title: "Disk", Quantity: 2, UnitPrice: unit}}, nil
+	return all, nil
 }
 
 func (e *extras) Renewed(_ context.Context, _ *db.Tx, _ int64, until time.Time) error {

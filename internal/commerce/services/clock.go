@@ -3,7 +3,7 @@ package services
 import (
 	"context"
 	"errors"
-	"fmt"
+	"slices"
 	"time"
 
 	"stead.dev/stead/internal/platform/db"
@@ -49,6 +49,18 @@ func (s *Service) enter(ctx context.Context, tx *db.Tx, r record) (leave func(),
 	return s.Enter(ctx, tx, r.accountID)
 }
 
+// enterAll is enter for the services of a batch: of the live world, or of one sandbox.
+func (s *Service) enterAll(ctx context.Context, tx *db.Tx, all []record) (leave func(), err error) {
+	if all[0].sandbox {
+		return s.Enter(ctx, tx, all[0].accountID)
+	}
+	accounts := make([]int64, len(all))
+	for i, r := range all {
+		accounts[i] = r.accountID
+	}
+	return tx.EnterAll(accounts, time.Time{}), nil
+}
+
 // Enter lets tx go on at the time of an account's services, which differs for a sandbox whose clock was moved, until
 // leave is called.
 func (s *Service) Enter(ctx context.Context, tx *db.Tx, accountID int64) (leave func(), err error) {
@@ -85,14 +97,24 @@ func (s *Service) Due(ctx context.Context, accountID int64) (busy bool, err erro
 			return false, err
 		}
 		busy = len(ids) > 0
-		for _, id := range ids {
-			switch err := s.steps(ctx, id, false); {
-			case err == nil, errors.Is(err, errMoved): // somebody else was faster
-				did = true
-			case !errors.Is(err, errNotYet):
-				return false, err
-			}
+		var (
+			waiting int
+			failed  error
+		)
+		for batch := range slices.Chunk(ids, batchSize) {
+			s.stepAll(ctx, batch, func(_ int64, err error) {
+				switch {
+				case errors.Is(err, errNotYet):
+					waiting++
+				case !errors.Is(err, errMoved): // else somebody else was faster
+					failed = errors.Join(failed, err)
+				}
+			})
 		}
+		if failed != nil {
+			return false, failed
+		}
+		did = len(ids) > waiting
 		if err := s.applyTariffsOf(ctx, accountID, now); err != nil {
 			return false, err
 		}
@@ -149,30 +171,4 @@ func (s *Service) applyTariffsOf(ctx context.Context, accountID int64, now time.
 		}
 	}
 	return err
-}
-
-// stepsAhead gives a job to every service of which a step is due by the clock of a sandbox that stands ahead.
-func (s *Service) stepsAhead(ctx context.Context) error {
-	err := s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
-		ahead, err := s.Clocks.Ahead(ctx, tx)
-		if err != nil {
-			return err
-		}
-		for accountID, now := range ahead {
-			ids, err := dueOf(ctx, tx, accountID, now)
-			if err != nil {
-				return err
-			}
-			for _, id := range ids {
-				if err := s.enqueueStep(ctx, tx, id); err != nil {
-					return err
-				}
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		return fmt.Errorf("services: steps of sandboxes: %w", err)
-	}
-	return nil
 }

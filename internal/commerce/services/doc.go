@@ -11,7 +11,7 @@
 // fails (Refused), and the order is told so.
 //
 // State and life are in status.go, record.go, service.go, owner.go (what owners
-// order), end.go, life.go and step.go; what is sold for a service that is there, in
+// order), end.go, life.go, step.go and batch.go; what is sold for a service that is there, in
 // renew.go, tariff.go, period.go, taxes.go, addons.go and quote.go.
 //
 // What holds:

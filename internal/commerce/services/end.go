@@ -25,8 +25,8 @@ func (s *Service) KeptFor(ctx context.Context, q db.Querier, id int64) (time.Dur
 	if err != nil {
 		return 0, err
 	}
-	terms, err := s.Plans.Terms(ctx, q, r.planID)
-	return days(terms.Kept), err
+	terms, err := s.terms(ctx, q, r)
+	return days(terms[r.planID].Kept), err
 }
 
 // Terminate ends a suspended service, on an operator's order. A job makes the final

@@ -11,9 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/riverqueue/river"
-	"github.com/riverqueue/river/rivertype"
-
 	"stead.dev/stead/internal/commerce/sale"
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
@@ -111,23 +108,19 @@ func TestARenewalIsTriedInTheSecondHalfOfThePeriod(t *testing.T) {
 	}
 }
 
-// live runs the steps of all services as the periodic job and its workers do.
+// live runs the steps of all services as the periodic job and its workers do: the shares in any order.
 func (w *world) live() {
 	w.t.Helper()
-	for again := true; again; {
-		again = false
-		due, err := stepsDue(w.t.Context(), w.db, w.clk.Now(), 0, 10_000)
-		if err != nil {
-			w.t.Fatal(err)
-		}
-		// In no particular order, as workers take them.
-		rand.Shuffle(len(due), func(i, j int) { due[i], due[j] = due[j], due[i] })
-		for _, id := range due {
-			again = true
-			if err := w.Step(w.t.Context(), id); err != nil && !errors.Is(err, errNotYet) {
+	for _, share := range rand.Perm(Shares) {
+		for more := true; more; {
+			var err error
+			if more, err = w.StepShare(w.t.Context(), share); err != nil {
 				w.t.Fatal(err)
 			}
 		}
+	}
+	if due, err := sharesDue(w.t.Context(), w.db, w.clk.Now()); err != nil || len(due) > 0 {
+		w.t.Fatalf("something is left to do in the shares %v, %v", due, err)
 	}
 }
 
@@ -142,7 +135,11 @@ func (w *world) days(n int) {
 // purse is a till that takes from balances in a table.
 type purse struct{ w *world }
 
-func (p purse) Sell(ctx context.Context, tx *db.Tx, sold sale.Sale) (int64, error) {
+func (p purse) Sell(ctx context.Context, tx *db.Tx, all []sale.Sale) ([]sale.Sold, error) {
+	return sellEach(all, func(sold sale.Sale) (int64, error) { return p.sell(ctx, tx, sold) })
+}
+
+func (purse) sell(ctx context.Context, tx *db.Tx, sold sale.Sale) (int64, error) {
 	n, err := tx.Exec(ctx, `UPDATE test_purse SET balance = balance - $1 WHERE account_id = $2 AND balance >= $1`, sold.Price, sold.AccountID)
 	if err != nil {
 		return 0, err
@@ -155,7 +152,7 @@ func (p purse) Sell(ctx context.Context, tx *db.Tx, sold sale.Sale) (int64, erro
 }
 
 func (p purse) Begin(ctx context.Context, tx *db.Tx, n sale.Purchase) (int64, error) {
-	return p.Sell(ctx, tx, sale.Sale{
+	return p.sell(ctx, tx, sale.Sale{
 		AccountID: n.AccountID, ServiceID: n.ServiceID, Kind: n.Kind, Title: n.Title, Domain: n.Domain, PeriodMonths: n.PeriodMonths,
 		Price: n.Price, Keyed: n.Keyed, ClientRef: n.ClientRef,
 	})
@@ -277,11 +274,13 @@ type breaking struct {
 	serviceID int64
 }
 
-func (b breaking) Sell(ctx context.Context, tx *db.Tx, sold sale.Sale) (int64, error) {
-	if sold.ServiceID == b.serviceID {
-		return 0, errors.New("broken")
+func (b breaking) Sell(ctx context.Context, tx *db.Tx, all []sale.Sale) ([]sale.Sold, error) {
+	for _, sold := range all {
+		if sold.ServiceID == b.serviceID {
+			return nil, errors.New("broken")
+		}
 	}
-	return b.purse.Sell(ctx, tx, sold)
+	return b.purse.Sell(ctx, tx, all)
 }
 
 func TestARenewalThatGoesOnFailingHoldsUpNoOther(t *testing.T) {
@@ -292,31 +291,41 @@ func TestARenewalThatGoesOnFailingHoldsUpNoOther(t *testing.T) {
 		w.exec(`UPDATE services SET expires_at = expires_at - 60000000 WHERE id = $1`, first)
 		w.Billing = breaking{purse{w}, first}
 		w.pay(1, 1_000_000)
-		w.clk.Set(w.record(first).expiresAt.Add(-time.Hour))
-		began := w.clk.Now()
-		worker := &stepWorker{services: w.Service}
-		step := func(id int64) error {
-			return worker.Work(t.Context(), &river.Job[stepArgs]{JobRow: &rivertype.JobRow{CreatedAt: began}, Args: stepArgs{id}})
+		other := ask("other.test") // of another account, in the same share
+		other.AccountID = 1 + Shares
+		w.comes("wallet.topup_succeeded", other.AccountID, 1_000_000)
+		third := w.active(other)
+		w.clk.Set(w.record(third).attemptAt(sale.DefaultTerms))
+		sales := func() []string { return w.texts(`SELECT CAST(service_id AS TEXT) FROM test_sales ORDER BY at`) }
+		share := func() error {
+			_, err := w.StepShare(t.Context(), shareOf(1))
+			return err
 		}
-		var snooze *river.JobSnoozeError
-		for range 5 {
-			if err := step(first); err == nil || errors.As(err, &snooze) {
-				t.Fatalf("a broken till: %v", err)
-			}
-			if err := step(second); !errors.As(err, &snooze) {
-				t.Fatalf("the second while the first is due: %v", err)
-			}
-			w.clk.Advance(snooze.Duration)
+		if err := share(); err == nil || !strings.Contains(err.Error(), "broken") {
+			t.Fatalf("a broken till: %v", err)
 		}
-		w.clk.Advance(mostWait)
-		if err := step(second); err != nil {
-			t.Fatalf("the second after its wait: %v", err)
-		}
-		w.same("sales", []string{fmt.Sprint(second)}, w.texts(`SELECT CAST(service_id AS TEXT) FROM test_sales`))
-		if err := step(second); err != nil {
+		w.same("sales while the first one was tried", []string{fmt.Sprint(third)}, sales())
+		if err := share(); err != nil { // the first one is tried later
 			t.Fatal(err)
 		}
-		w.same("sales", 1, len(w.texts(`SELECT CAST(service_id AS TEXT) FROM test_sales`)))
+		if err := w.Step(t.Context(), first); err == nil || errors.Is(err, errNotYet) {
+			t.Fatalf("a broken till: %v", err)
+		}
+		if err := w.Step(t.Context(), second); !errors.Is(err, errNotYet) {
+			t.Fatalf("the second while the first is due: %v", err)
+		}
+		w.clk.Advance(mostWait)
+		if err := share(); err == nil {
+			t.Error("the first one was not tried again")
+		}
+		w.same("sales when the first one has failed for long", []string{fmt.Sprint(third), fmt.Sprint(second)}, sales())
+		if err := share(); err != nil {
+			t.Fatal(err)
+		}
+		w.Billing = purse{w}
+		w.clk.Advance(failedAgain)
+		w.live()
+		w.same("sales when the till is mended", []string{fmt.Sprint(third), fmt.Sprint(second), fmt.Sprint(first)}, sales())
 	})
 }
 
@@ -346,18 +355,15 @@ type renewedMeanwhile struct {
 	until time.Time
 }
 
-func (m renewedMeanwhile) Sell(context.Context, *db.Tx, sale.Sale) (int64, error) {
+func (m renewedMeanwhile) Sell(context.Context, *db.Tx, []sale.Sale) ([]sale.Sold, error) {
 	err := m.w.db.InTx(m.w.t.Context(), func(ctx context.Context, tx *db.Tx) error {
 		r, err := lock(ctx, tx, m.id)
 		if err == nil {
-			_, err = m.w.prolong(ctx, tx, r, m.until)
+			_, err = m.w.prolong(ctx, tx, []record{r}, []renewal{{until: m.until}})
 		}
 		return err
 	})
-	if err == nil {
-		err = fault.InsufficientFunds.New()
-	}
-	return 0, err
+	return []sale.Sold{{Refusal: fault.InsufficientFunds.New()}}, err
 }
 
 // SQLite has one writer: there nothing happens meanwhile.
@@ -383,9 +389,9 @@ func TestARenewalByHandAtTheSameMomentIsNoFailure(t *testing.T) {
 // paidMeanwhile is a till that finds the wallet empty just before money comes in.
 type paidMeanwhile struct{ purse }
 
-func (m paidMeanwhile) Sell(context.Context, *db.Tx, sale.Sale) (int64, error) {
+func (m paidMeanwhile) Sell(context.Context, *db.Tx, []sale.Sale) ([]sale.Sold, error) {
 	m.w.pay(1, 10_000)
-	return 0, fault.InsufficientFunds.New()
+	return []sale.Sold{{Refusal: fault.InsufficientFunds.New()}}, nil
 }
 
 // SQLite has one writer: there nothing happens meanwhile.
@@ -466,7 +472,7 @@ func TestAStepThatIsForgottenShows(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		w.same("jobs when asked twice", 2, w.jobs("services.step"))
+		w.same("jobs when asked twice", 2, w.jobs("services.share"))
 		w.live()
 		check("after its step", Health{})
 

@@ -239,7 +239,7 @@ func (s *Service) RestoreOwn(ctx context.Context, tx *db.Tx, accountID, id int64
 				return err
 			}
 		}
-		if _, err := s.unmoved(ctx, tx, before); err != nil {
+		if _, err := s.unmovedOne(ctx, tx, before); err != nil {
 			return err
 		}
 		if err := s.Restore(ctx, tx, id); err != nil || orderID == 0 {

@@ -102,11 +102,25 @@ func insertPeriod(ctx context.Context, tx *db.Tx, serviceID int64, starts, ends 
 	return insertRest(ctx, tx, serviceID, starts, ends, starts, amount)
 }
 
+// insertPeriods is insertPeriod for the renewals of services.
+func insertPeriods(ctx context.Context, tx *db.Tx, all []record, paid []renewal) error {
+	var rows db.Values
+	for i, p := range paid {
+		rows.Add(all[i].id, p.from, p.until, p.planPrice, p.from)
+	}
+	return insertPeriodRows(ctx, tx, &rows)
+}
+
 // insertRest is insertPeriod for what is left of a period that began before.
 func insertRest(ctx context.Context, tx *db.Tx, serviceID int64, starts, ends, began time.Time, amount money.USDCents) error {
-	_, err := db.InsertMany(ctx, tx, "services.period", `INSERT INTO services_periods (service_id, starts_at, ends_at, amount, began_at)`,
-		serviceID, starts, ends, amount, began)
-	return err
+	var rows db.Values
+	rows.Add(serviceID, starts, ends, amount, began)
+	return insertPeriodRows(ctx, tx, &rows)
+}
+
+func insertPeriodRows(ctx context.Context, tx *db.Tx, rows *db.Values) error {
+	table, args := rows.Table(tx)
+	return tx.Queue(ctx, nil, `INSERT INTO services_periods (service_id, starts_at, ends_at, amount, began_at) `+table, args...)
 }
 
 // cutPeriods ends what was paid at t: what was for later goes, what reaches over t

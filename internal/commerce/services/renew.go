@@ -15,9 +15,10 @@ import (
 
 // Billing takes the money for what services become.
 type Billing interface {
-	// Sell makes an order, pays it from the wallet and completes it, or refuses with
-	// insufficient_funds. It answers the order's id.
-	Sell(ctx context.Context, tx *db.Tx, sold sale.Sale) (int64, error)
+	// Sell makes orders, pays them from their wallets and completes them. It returns for each its order, or why it was
+	// refused: with insufficient_funds, of which nothing is written. Sales of one wallet are paid in their order. All
+	// accounts have the same time; where there are several, the caller has entered it.
+	Sell(ctx context.Context, tx *db.Tx, all []sale.Sale) ([]sale.Sold, error)
 	// Begin makes an order of something that a job will do, and sets its money aside, or refuses with
 	// insufficient_funds. The order ends with OrderBook's Complete or Fail.
 	Begin(ctx context.Context, tx *db.Tx, p sale.Purchase) (int64, error)
@@ -29,11 +30,30 @@ type Plans interface {
 	Offer(ctx context.Context, q db.Querier, planID int64, months int) (sale.Offer, error)
 	// Changes are the plans that a service of this plan may move to, for the same period.
 	Changes(ctx context.Context, q db.Querier, planID int64, months int) ([]sale.Offer, error)
-	// Terms are those of the plan's product.
-	Terms(ctx context.Context, q db.Querier, planID int64) (sale.Terms, error)
+	// Terms returns those of the plans' products.
+	Terms(ctx context.Context, q db.Querier, planIDs []int64) (map[int64]sale.Terms, error)
 	// Take counts one sale against the plan's stock; false when there is none left. Return undoes it.
 	Take(ctx context.Context, tx *db.Tx, planID int64) (bool, error)
 	Return(ctx context.Context, tx *db.Tx, planID int64) error
+}
+
+// sell sells one thing. A refusal is an error: the caller gives the transaction up.
+func (s *Service) sell(ctx context.Context, tx *db.Tx, one sale.Sale) (int64, error) {
+	sold, err := s.Billing.Sell(ctx, tx, []sale.Sale{one})
+	if err != nil {
+		return 0, err
+	}
+	return sold[0].OrderID, sold[0].Refusal
+}
+
+// terms returns those of the plans of services, by plan.
+func (s *Service) terms(ctx context.Context, q db.Querier, all ...record) (map[int64]sale.Terms, error) {
+	plans := make([]int64, len(all))
+	for i, r := range all {
+		plans[i] = r.planID
+	}
+	slices.Sort(plans)
+	return s.Plans.Terms(ctx, q, slices.Compact(plans))
 }
 
 // offer is a plan at the price that the account pays.
@@ -103,10 +123,64 @@ func (r record) actions() []string {
 	return slices.DeleteFunc(r.status.actions(), func(action string) bool { return action == "renew" && r.renewable() != nil })
 }
 
-// quoteRenewal prices the renewal of a service for a number of months; 0 is its own
-// period, at the price that it was sold for. A renewal begins where the paid time
-// ends, unless all of what is bought would lie in the past.
+// quoteRenewal prices the renewal of one service; see quoteRenewals.
 func (s *Service) quoteRenewal(ctx context.Context, q db.Querier, r record, months int, now time.Time) (renewal, error) {
+	quotes, refused, err := s.quoteRenewals(ctx, q, []record{r}, months, now)
+	if err != nil {
+		return renewal{}, err
+	}
+	return quotes[0], refused[0]
+}
+
+// quoteRenewals prices the renewals of services for a number of months; 0 is each one's own period, at the price that it
+// was sold for. It returns for each service its quote, or why it cannot be renewed. A renewal begins where the paid time
+// ends, unless all of what is bought would lie in the past.
+func (s *Service) quoteRenewals(ctx context.Context, q db.Querier, all []record, months int, now time.Time) (quotes []renewal, refused []error, err error) {
+	quotes, refused = make([]renewal, len(all)), make([]error, len(all))
+	var (
+		asked    []sale.Renewal
+		accounts []int64
+	)
+	for i, r := range all {
+		quotes[i], err = s.renewedPlan(ctx, q, r, months)
+		if err != nil && !isRefusal(err) {
+			return nil, nil, err
+		}
+		if refused[i] = err; err == nil {
+			n := quotes[i].months
+			asked = append(asked, sale.Renewal{AccountID: r.accountID, ServiceID: r.id, Months: n, Own: n == r.periodMonths})
+			accounts = append(accounts, r.accountID)
+		}
+	}
+	if len(asked) == 0 {
+		return quotes, refused, nil
+	}
+	extras, err := s.Addons.Renewals(ctx, q, asked)
+	if err != nil {
+		return nil, nil, err
+	}
+	taxes, err := s.Taxes.Taxes(ctx, q, accounts)
+	if err != nil {
+		return nil, nil, err
+	}
+	for i, r := range all {
+		if refused[i] != nil {
+			continue
+		}
+		quotes[i], err = quotes[i].priced(extras[r.id], taxes[r.accountID])
+		if err != nil {
+			return nil, nil, fmt.Errorf("services: renewal of service %d: %w", r.id, err)
+		}
+		quotes[i], refused[i] = quotes[i].dated(r, now)
+	}
+	return quotes, refused, nil
+}
+
+// isRefusal reports whether an error is a refusal with a reason for the customer.
+func isRefusal(err error) bool { return fault.From(err).Def.Kind == fault.KindUnprocessable }
+
+// renewedPlan begins the quote of a renewal: with the plan, the months and the plan's price.
+func (s *Service) renewedPlan(ctx context.Context, q db.Querier, r record, months int) (renewal, error) {
 	if err := r.renewable(); err != nil {
 		return renewal{}, err
 	}
@@ -114,41 +188,54 @@ func (s *Service) quoteRenewal(ctx context.Context, q db.Querier, r record, mont
 	if own {
 		months = r.periodMonths
 	}
-	w := renewal{planID: r.planID, planName: r.planName, months: months, planPrice: r.renewPrice - r.addonPrice, from: *r.expiresAt}
+	w := renewal{planID: r.planID, planName: r.planName, months: months, planPrice: r.renewPrice - r.addonPrice}
 	if r.pendingPlanID != nil {
 		w.planID = *r.pendingPlanID
 	}
-	if w.planID != r.planID || months != r.periodMonths {
-		offer, err := s.offer(ctx, q, r.accountID, w.planID, months)
-		if own && (errors.Is(err, fault.Validation) || err == nil && !offer.Available) {
-			if r.pendingPaid() { // for the time before this one
-				return w, ErrRenewalNotAllowed.Wrapf("services: plan %d, which comes, is not sold", w.planID)
-			}
-			// The plan that was to come is no longer sold, or not so: the service stays what it is and is paid as that.
-			r.pendingPlanID = nil
-			return s.quoteRenewal(ctx, q, r, 0, now)
+	if w.planID == r.planID && months == r.periodMonths {
+		return w, nil
+	}
+	offer, err := s.offer(ctx, q, r.accountID, w.planID, months)
+	if own && (errors.Is(err, fault.Validation) || err == nil && !offer.Available) {
+		if r.pendingPaid() { // for the time before this one
+			return w, ErrRenewalNotAllowed.Wrapf("services: plan %d, which comes, is not sold", w.planID)
+		}
+		// The plan that was to come is no longer sold, or not so: the service stays what it is and is paid as that.
+		r.pendingPlanID = nil
+		return s.renewedPlan(ctx, q, r, 0)
+	}
+	if err != nil {
+		return w, err
+	}
+	if !offer.Available {
+		return w, ErrRenewalNotAllowed.Wrapf("services: plan %d is not sold for other periods", w.planID)
+	}
+	w.planName, w.planPrice = offer.PlanName, offer.Price
+	return w, nil
+}
+
+// priced completes a quote with what is renewed beside the plan, and the tax.
+func (w renewal) priced(extras []sale.Extra, by money.Tax) (renewal, error) {
+	w.extras, w.price = extras, w.planPrice
+	for _, e := range extras {
+		line, err := e.UnitPrice.Mul(int64(e.Quantity))
+		if err == nil {
+			w.price, err = w.price.Add(line)
 		}
 		if err != nil {
 			return w, err
 		}
-		if !offer.Available {
-			return w, ErrRenewalNotAllowed.Wrapf("services: plan %d is not sold for other periods", w.planID)
-		}
-		w.planName, w.planPrice = offer.PlanName, offer.Price
 	}
-	extras, sum, err := s.extras(ctx, q, r, months)
-	if err != nil {
-		return w, err
-	}
-	w.extras = extras
-	if w.price, err = w.planPrice.Add(sum); err != nil {
-		return w, fmt.Errorf("services: renewal of service %d: %w", r.id, err)
-	}
-	if w.total, err = s.gross(ctx, q, r.accountID, w.price); err != nil {
-		return w, err
-	}
-	if w.until = addMonths(w.from, months); !w.until.After(now) {
-		w.from, w.until = now, addMonths(now, months)
+	var err error
+	w.total, err = gross(w.price, by)
+	return w, err
+}
+
+// dated completes a quote with the time that it pays for, or refuses what is paid too far ahead.
+func (w renewal) dated(r record, now time.Time) (renewal, error) {
+	w.from = *r.expiresAt
+	if w.until = addMonths(w.from, w.months); !w.until.After(now) {
+		w.from, w.until = now, addMonths(now, w.months)
 	}
 	if w.until.After(now.AddDate(renewableFor, 0, 0)) && w.from.After(now.AddDate(1, 0, 0)) {
 		return w, ErrRenewalNotAllowed.Wrapf("services: service %d is paid far enough ahead", r.id)
@@ -187,90 +274,159 @@ type renewalWish struct {
 	keyed  bool
 }
 
-// sellRenewal pays the next period of a service as tx has read it, and answers what was bought by which order.
+// sellRenewal pays the next period of a service as tx has read it, and returns what was bought by which order.
 func (s *Service) sellRenewal(ctx context.Context, tx *db.Tx, before record, w renewalWish) (renewal, int64, error) {
-	id := before.id
 	leave, err := s.enter(ctx, tx, before)
 	if err != nil {
 		return renewal{}, 0, err
 	}
 	defer leave()
-	quote, err := s.quoteRenewal(ctx, tx, before, w.months, tx.Now)
-	if err == nil {
-		err = expected(ctx, w.seen, quote.total)
-	}
+	sold, err := s.sellRenewals(ctx, tx, []record{before}, w)
 	if err != nil {
-		return quote, 0, err
+		return renewal{}, 0, err
 	}
-	orderID, err := s.Billing.Sell(ctx, tx, sale.Sale{
-		AccountID: before.accountID, ServiceID: id, Kind: "renewal", Title: quote.planName, Domain: before.domain, PlanID: quote.planID,
-		PeriodMonths: quote.months, Price: quote.planPrice, Extras: quote.extras, Keyed: w.keyed, ClientRef: before.clientRef,
-	})
+	return sold[0].renewal, sold[0].orderID, sold[0].refusal
+}
+
+// soldRenewal is a renewal that was paid, or why it was refused.
+type soldRenewal struct {
+	renewal
+	orderID int64
+	refusal error
+}
+
+// sellRenewals pays the next periods of services as tx has read them, in their order, and returns for each what was bought
+// by which order, or why it was refused. Nothing is written of a service that is refused. tx is in the time of all of them.
+func (s *Service) sellRenewals(ctx context.Context, tx *db.Tx, all []record, w renewalWish) ([]soldRenewal, error) {
+	quotes, refused, err := s.quoteRenewals(ctx, tx, all, w.months, tx.Now)
 	if err != nil {
-		return quote, 0, err
+		return nil, err
 	}
-	// The wallet's row was locked by the sale: of two renewals at once the second one
-	// reads here what the first one made.
-	r, err := s.unmoved(ctx, tx, before)
+	out := make([]soldRenewal, len(all))
+	var (
+		sales []sale.Sale
+		of    []int
+	)
+	for i, r := range all {
+		out[i].renewal, out[i].refusal = quotes[i], refused[i]
+		if refused[i] == nil {
+			out[i].refusal = expected(ctx, w.seen, quotes[i].total)
+		}
+		if out[i].refusal != nil {
+			continue
+		}
+		sales, of = append(sales, sale.Sale{
+			AccountID: r.accountID, ServiceID: r.id, Kind: "renewal", Title: quotes[i].planName, Domain: r.domain, PlanID: quotes[i].planID,
+			PeriodMonths: quotes[i].months, Price: quotes[i].planPrice, Extras: quotes[i].extras, Keyed: w.keyed, ClientRef: r.clientRef,
+		}), append(of, i)
+	}
+	if len(sales) == 0 {
+		return out, nil
+	}
+	sold, err := s.Billing.Sell(ctx, tx, sales)
 	if err != nil {
-		return quote, 0, err
+		return nil, err
 	}
-	now, err := s.prolong(ctx, tx, r, quote.until)
-	if err != nil {
-		return quote, 0, err
-	}
-	if err := insertPeriod(ctx, tx, id, quote.from, quote.until, quote.planPrice); err != nil {
-		return quote, 0, err
-	}
-	if len(quote.extras) > 0 {
-		if err := s.Addons.Renewed(ctx, tx, id, quote.until); err != nil {
-			return quote, 0, err
+	var (
+		before []record
+		paid   []renewal
+	)
+	for n, i := range of {
+		out[i].orderID, out[i].refusal = sold[n].OrderID, sold[n].Refusal
+		if sold[n].Refusal == nil {
+			before, paid = append(before, all[i]), append(paid, quotes[i])
 		}
 	}
-	if err := s.tellRenewed(ctx, tx, r, now); err != nil {
-		return quote, 0, err
+	if len(paid) == 0 {
+		return out, nil
 	}
-	switch {
-	case r.pendingPlanID == nil:
-	case *r.pendingPlanID != quote.planID: // this time is not paid for it, so it must not come when it is sold again
-		err = s.dropPending(ctx, tx, r)
-	case !r.pendingPlanAt.After(tx.Now):
-		err = s.applyPending(ctx, tx, id)
-	}
-	return quote, orderID, err
+	return out, s.renewPaid(ctx, tx, before, paid)
 }
 
-// unmoved locks a service that was read without a lock, and refuses when what its
-// price depends on has changed since.
-func (s *Service) unmoved(ctx context.Context, tx *db.Tx, before record) (record, error) {
-	r, err := lock(ctx, tx, before.id)
+// renewPaid gives services the time that was paid for them.
+func (s *Service) renewPaid(ctx context.Context, tx *db.Tx, before []record, paid []renewal) error {
+	// The wallets' rows were locked by the sale: of two renewals at once the second one reads here what the first one made.
+	locked, err := s.unmoved(ctx, tx, before)
 	if err != nil {
-		return r, err
+		return err
 	}
-	same := r.status == before.status && r.planID == before.planID && r.expiresAt.Equal(*before.expiresAt) &&
-		r.addonPrice == before.addonPrice && r.addonLimits == before.addonLimits &&
-		(r.pendingPlanID == nil) == (before.pendingPlanID == nil) &&
-		(r.pendingPlanID == nil || *r.pendingPlanID == *before.pendingPlanID)
-	if !same {
-		return r, fault.Conflict.Wrap(errMoved)
+	now, err := s.prolong(ctx, tx, locked, paid)
+	if err != nil {
+		return err
 	}
-	return r, nil
-}
-
-// prolong makes the paid time of a locked service longer, ends what came of its end, and answers it as it then is.
-func (s *Service) prolong(ctx context.Context, tx *db.Tx, r record, until time.Time) (record, error) {
-	r.expiresAt, r.status, r.endsAtExpiry = &until, Active, false
-	r.suspendReason, r.suspendedAt, r.graceUntil, r.terminatesAt = nil, nil, nil, nil
-	r.nextRenewalAttemptAt, r.reminded, r.warned = nil, nil, nil
-	if r.renewing() {
-		terms, err := s.Plans.Terms(ctx, tx, r.planID)
+	if err := insertPeriods(ctx, tx, locked, paid); err != nil {
+		return err
+	}
+	for i, r := range locked {
+		if len(paid[i].extras) > 0 {
+			if err := s.Addons.Renewed(ctx, tx, r.id, paid[i].until); err != nil {
+				return err
+			}
+		}
+		if err := s.tellRenewed(ctx, tx, r, now[i]); err != nil {
+			return err
+		}
+		switch {
+		case r.pendingPlanID == nil:
+		case *r.pendingPlanID != paid[i].planID: // this time is not paid for it, so it must not come when it is sold again
+			err = s.dropPending(ctx, tx, r)
+		case !r.pendingPlanAt.After(tx.Now):
+			err = s.applyPending(ctx, tx, r.id)
+		}
 		if err != nil {
-			return r, err
+			return err
 		}
-		at := r.attemptAt(terms)
-		r.nextRenewalAttemptAt = &at
 	}
-	return r, setRenewed(ctx, tx, r)
+	return nil
+}
+
+// unmoved locks services that were read without a lock, and refuses when what the price of one depends on has changed
+// since.
+func (s *Service) unmoved(ctx context.Context, tx *db.Tx, before []record) ([]record, error) {
+	locked, err := lockAll(ctx, tx, idsOf(before))
+	if err != nil {
+		return nil, err
+	}
+	for i, r := range locked {
+		was := before[i]
+		same := r.status == was.status && r.planID == was.planID && r.expiresAt.Equal(*was.expiresAt) &&
+			r.addonPrice == was.addonPrice && r.addonLimits == was.addonLimits &&
+			(r.pendingPlanID == nil) == (was.pendingPlanID == nil) &&
+			(r.pendingPlanID == nil || *r.pendingPlanID == *was.pendingPlanID)
+		if !same {
+			return nil, fault.Conflict.Wrap(errMoved)
+		}
+	}
+	return locked, nil
+}
+
+// unmovedOne is unmoved for one service.
+func (s *Service) unmovedOne(ctx context.Context, tx *db.Tx, before record) (record, error) {
+	locked, err := s.unmoved(ctx, tx, []record{before})
+	if err != nil {
+		return record{}, err
+	}
+	return locked[0], nil
+}
+
+// prolong makes the paid time of locked services longer, ends what came of their end, and returns them as they then are.
+func (s *Service) prolong(ctx context.Context, tx *db.Tx, locked []record, paid []renewal) ([]record, error) {
+	terms, err := s.terms(ctx, tx, locked...)
+	if err != nil {
+		return nil, err
+	}
+	now := slices.Clone(locked)
+	for i := range now {
+		r := &now[i]
+		r.expiresAt, r.status, r.endsAtExpiry = &paid[i].until, Active, false
+		r.suspendReason, r.suspendedAt, r.graceUntil, r.terminatesAt = nil, nil, nil, nil
+		r.nextRenewalAttemptAt, r.reminded, r.warned = nil, nil, nil
+		if r.renewing() {
+			at := r.attemptAt(terms[r.planID])
+			r.nextRenewalAttemptAt = &at
+		}
+	}
+	return now, setRenewed(ctx, tx, now)
 }
 
 // tellRenewed tells of a renewal, and has the panel bring back what was offline.

@@ -85,11 +85,10 @@ func (s *Service) watched(ctx context.Context, q db.Querier, shown ...*serviceWi
 type Service struct {
 	Config
 	Needs
-	together *db.Group // steps that are done at the same time
 }
 
 // New makes the section. Connect comes before its use.
-func New(c Config) *Service { return &Service{Config: c, together: c.DB.NewGroup()} }
+func New(c Config) *Service { return &Service{Config: c} }
 
 // Connect gives the section what it needs of others, before anything else is asked of it.
 func (s *Service) Connect(n Needs) { s.Needs = n }

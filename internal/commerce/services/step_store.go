@@ -3,31 +3,42 @@ package services
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"stead.dev/stead/internal/platform/db"
 )
 
-// setStep notes when a service is to be looked at again; the zero time is never.
-func setStep(ctx context.Context, tx *db.Tx, id int64, at time.Time) error {
-	var due *time.Time
-	if !at.IsZero() {
-		due = &at
+// dueStep is a service and when it is to be looked at.
+type dueStep struct {
+	id, accountID int64
+	sandbox       bool
+	at, expiresAt time.Time
+}
+
+// setSteps notes when services are to be looked at again; the zero time is never.
+func setSteps(ctx context.Context, tx *db.Tx, all []dueStep) error {
+	if len(all) == 0 {
+		return nil
 	}
-	_, err := tx.Exec(ctx, `UPDATE services SET step_at = $1 WHERE id = $2`, due, id)
-	return err
+	var rows db.Values
+	for _, d := range all {
+		var at *time.Time
+		if !d.at.IsZero() {
+			at = &d.at
+		}
+		rows.Add(d.id, at)
+	}
+	table, args := rows.Table(tx)
+	return tx.Queue(ctx, nil, `WITH next (id, at) AS (`+table+`) UPDATE services SET step_at = next.at FROM next WHERE services.id = next.id`, args...)
 }
 
 // setTold notes of which days the owner was told.
 func setTold(ctx context.Context, tx *db.Tx, id int64, reminded, warned *int) error {
-	_, err := tx.Exec(ctx, `UPDATE services SET reminded = $1, warned = $2 WHERE id = $3`, reminded, warned, id)
-	return err
+	return tx.Queue(ctx, nil, `UPDATE services SET reminded = $1, warned = $2 WHERE id = $3`, reminded, warned, id)
 }
 
 func setPastDue(ctx context.Context, tx *db.Tx, id int64, until time.Time) error {
-	_, err := tx.Exec(ctx, `UPDATE services SET status = $1, grace_until = $2 WHERE id = $3`, PastDue, until, id)
-	return err
+	return tx.Queue(ctx, nil, `UPDATE services SET status = $1, grace_until = $2 WHERE id = $3`, PastDue, until, id)
 }
 
 func setSuspendedUnpaid(ctx context.Context, tx *db.Tx, id int64, terminates time.Time) error {
@@ -44,9 +55,8 @@ func setRunOut(ctx context.Context, tx *db.Tx, id int64, terminates time.Time, l
 
 // setRenewalFailed notes why a renewal did not go, and when it is tried again.
 func setRenewalFailed(ctx context.Context, tx *db.Tx, id int64, failureKey string, again time.Time) error {
-	_, err := tx.Exec(ctx, `UPDATE services SET next_renewal_attempt_at = $1, renewal_failure = $2, renewal_failed_at = $3 WHERE id = $4`,
+	return tx.Queue(ctx, nil, `UPDATE services SET next_renewal_attempt_at = $1, renewal_failure = $2, renewal_failed_at = $3 WHERE id = $4`,
 		again, failureKey, tx.Now, id)
-	return err
 }
 
 func setAttempt(ctx context.Context, tx *db.Tx, id int64, at time.Time) error {
@@ -63,29 +73,23 @@ func attemptNow(ctx context.Context, tx *db.Tx, accountID int64) error {
 	return err
 }
 
-// renewedBefore tells whether the renewal of another service of the account is due that
-// expires before this one. Those that are asked for at once do not wait for each other: where the money is not enough
-// for all of them, they are undone, and each is asked for alone.
-func renewedBefore(ctx context.Context, q db.Querier, r record, now time.Time) (first bool, err error) {
-	name := fmt.Sprintf("services.before:%d", now.UnixMicro()) // sandboxes have times of their own
-	return db.Many(ctx, q, name, r.id, func(ctx context.Context, q db.Querier, ids []int64) ([]bool, error) {
-		in, args := db.In(q, 2, ids)
-		wait, err := db.Collect(ctx, q, func(row db.Row) (id int64, err error) { return id, row.Scan(&id) }, `SELECT id FROM services due
-			WHERE id `+in+` AND EXISTS (SELECT 1 FROM services s
-				WHERE s.account_id = due.account_id AND s.next_renewal_attempt_at <= $1 AND s.auto_renew AND NOT s.id `+in+`
-				AND (s.expires_at < due.expires_at OR (s.expires_at = due.expires_at AND s.id < due.id))
-				AND (s.status IN ('active', 'past_due') OR (s.status = 'suspended' AND s.suspend_reason = 'unpaid')))`,
-			append([]any{now}, args...)...)
-		first := make([]bool, len(ids))
-		for i, id := range ids {
-			first[i] = slices.Contains(wait, id)
-		}
-		return first, err
-	})
+// renewedBefore lists those of some services whose accounts have another service that is due for renewal and expires
+// before; not one of them, and not one that has been due for so long that its renewal must be failing.
+func renewedBefore(ctx context.Context, q db.Querier, ids []int64, now time.Time) ([]int64, error) {
+	in, args := db.In(q, 3, ids)
+	return db.Collect(ctx, q, scanID, `SELECT id FROM services due
+		WHERE id `+in+` AND EXISTS (SELECT 1 FROM services s
+			WHERE s.account_id = due.account_id AND s.next_renewal_attempt_at <= $1 AND s.next_renewal_attempt_at > $2
+			AND s.auto_renew AND NOT s.id `+in+`
+			AND (s.expires_at < due.expires_at OR (s.expires_at = due.expires_at AND s.id < due.id))
+			AND (s.status IN ('active', 'past_due') OR (s.status = 'suspended' AND s.suspend_reason = 'unpaid')))`,
+		append([]any{now, now.Add(-mostWait)}, args...)...)
 }
 
-// noteStep keeps what was done with a service.
-func noteStep(ctx context.Context, tx *db.Tx, id int64, did act, failureKey string, left int) error {
+func scanID(row db.Row) (id int64, err error) { return id, row.Scan(&id) }
+
+// noteStep keeps what was done with a service; it is written when tx ends, with what was done with others.
+func noteStep(tx *db.Tx, id int64, did act, failureKey string, left int) {
 	var key *string
 	if failureKey != "" {
 		key = &failureKey
@@ -94,15 +98,35 @@ func noteStep(ctx context.Context, tx *db.Tx, id int64, did act, failureKey stri
 	if left > 0 {
 		daysLeft = &left
 	}
-	_, err := db.InsertMany(ctx, tx, "services.step", `INSERT INTO services_steps (service_id, did, failure_key, days, at)`,
-		id, did, key, daysLeft, tx.Now)
-	return err
+	row := []any{id, did, key, daysLeft, tx.Now}
+	db.Gather(tx, "services.steps", row, func(ctx context.Context, all [][]any) error {
+		var rows db.Values
+		for _, row := range all {
+			rows.Add(row...)
+		}
+		table, args := rows.Table(tx)
+		return tx.Queue(ctx, nil, `INSERT INTO services_steps (service_id, did, failure_key, days, at) `+table, args...)
+	})
 }
 
-// stepsDue lists services of which a step is due.
-func stepsDue(ctx context.Context, q db.Querier, now time.Time, after int64, limit int) ([]int64, error) {
-	return db.Collect(ctx, q, func(row db.Row) (id int64, err error) {
-		err = row.Scan(&id)
-		return id, err
-	}, `SELECT id FROM services WHERE step_at IS NOT NULL AND step_at <= $1 AND id > $2 ORDER BY id LIMIT $3`, now, after, limit)
+// shareOf is the share of an account's services.
+func shareOf(accountID int64) int { return int(accountID % Shares) }
+
+// stepsDue lists services of a share of which a step is due, the first to expire first, after one on that list.
+func stepsDue(ctx context.Context, q db.Querier, now time.Time, share int, after dueStep, limit int) ([]dueStep, error) {
+	var afterExpiry int64
+	if !after.expiresAt.IsZero() {
+		afterExpiry = after.expiresAt.UnixMicro()
+	}
+	return db.Collect(ctx, q, func(row db.Row) (d dueStep, err error) {
+		return d, row.Scan(&d.id, &d.accountID, &d.sandbox, &d.at, &d.expiresAt)
+	}, fmt.Sprintf(`SELECT id, account_id, sandbox, step_at, COALESCE(expires_at, 0) FROM services
+		WHERE step_at IS NOT NULL AND step_at <= $1 AND account_id %% %d = $2 AND (COALESCE(expires_at, 0), id) > ($3, $4)
+		ORDER BY COALESCE(expires_at, 0), id LIMIT $5`, Shares), now, share, afterExpiry, after.id, limit)
+}
+
+// sharesDue lists the shares with a service of which a step is due.
+func sharesDue(ctx context.Context, q db.Querier, now time.Time) ([]int, error) {
+	return db.Collect(ctx, q, func(row db.Row) (share int, err error) { return share, row.Scan(&share) },
+		fmt.Sprintf(`SELECT DISTINCT account_id %% %d FROM services WHERE step_at IS NOT NULL AND step_at <= $1`, Shares), now)
 }

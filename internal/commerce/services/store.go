@@ -1,10 +1,12 @@
 package services
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -45,34 +47,49 @@ func scan(row db.Row) (record, error) {
 
 // get reads a service whoever owns it, for jobs and operators.
 func get(ctx context.Context, q db.Querier, id int64) (record, error) {
-	return found(db.Find(ctx, q, "services.get", id, func(r record) int64 { return r.id },
-		func(ctx context.Context, q db.Querier, ids []int64) ([]record, error) {
-			in, args := db.In(q, 1, ids)
-			return db.Collect(ctx, q, scan, `SELECT `+columns+` FROM services WHERE id `+in, args...)
-		}))
+	return found(scan(q.QueryRow(ctx, `SELECT `+columns+` FROM services WHERE id = $1`, id)))
+}
+
+// getAll is get for several services, in the order of the ids.
+func getAll(ctx context.Context, q db.Querier, ids []int64) ([]record, error) {
+	return readAll(ctx, q, ids, "")
 }
 
 // getOwn reads a service of the account.
 func getOwn(ctx context.Context, q db.Querier, accountID, id int64) (record, error) {
-	type own struct{ account, id int64 }
-	return found(db.Find(ctx, q, "services.own", own{accountID, id}, func(r record) own { return own{r.accountID, r.id} },
-		func(ctx context.Context, q db.Querier, all []own) ([]record, error) {
-			var rows db.Values
-			for _, o := range all {
-				rows.Add(o.account, o.id)
-			}
-			table, args := rows.Table(q)
-			return db.Collect(ctx, q, scan, `SELECT `+columns+` FROM services WHERE (account_id, id) IN (`+table+`)`, args...)
-		}))
+	return found(scan(q.QueryRow(ctx, `SELECT `+columns+` FROM services WHERE id = $1 AND account_id = $2`, id, accountID)))
 }
 
 // lock reads a service that is about to change.
 func lock(ctx context.Context, tx *db.Tx, id int64) (record, error) {
-	return found(db.Find(ctx, tx, "services.lock", id, func(r record) int64 { return r.id },
-		func(ctx context.Context, tx *db.Tx, ids []int64) ([]record, error) {
-			in, args := db.In(tx, 1, ids)
-			return db.Collect(ctx, tx, scan, `SELECT `+columns+` FROM services WHERE id `+in+` ORDER BY id`+tx.ForUpdate(), args...)
-		}))
+	return found(scan(tx.QueryRow(ctx, `SELECT `+columns+` FROM services WHERE id = $1`+tx.ForUpdate(), id)))
+}
+
+// lockAll is lock for several services. They are locked in one order and returned in that of the ids.
+func lockAll(ctx context.Context, tx *db.Tx, ids []int64) ([]record, error) {
+	return readAll(ctx, tx, ids, ` ORDER BY id`+tx.ForUpdate())
+}
+
+func readAll(ctx context.Context, q db.Querier, ids []int64, end string) ([]record, error) {
+	in, args := db.In(q, 1, ids)
+	rows, err := db.Collect(ctx, q, scan, `SELECT `+columns+` FROM services WHERE id `+in+end, args...)
+	if err != nil {
+		return nil, err
+	}
+	if len(rows) != len(ids) {
+		return nil, fault.NotFound.Wrapf("services: %d of %d are there", len(rows), len(ids))
+	}
+	slices.SortFunc(rows, func(a, b record) int { return cmp.Compare(slices.Index(ids, a.id), slices.Index(ids, b.id)) })
+	return rows, nil
+}
+
+// idsOf are the ids of services.
+func idsOf(all []record) []int64 {
+	ids := make([]int64, len(all))
+	for i, r := range all {
+		ids[i] = r.id
+	}
+	return ids
 }
 
 // lockOwn is lock for a service of the account.

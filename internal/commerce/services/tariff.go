@@ -197,7 +197,7 @@ func (s *Service) changeTariff(ctx context.Context, tx *db.Tx, accountID, id int
 		return t, 0, err
 	}
 	if w.atRenewal {
-		r, err := s.unmoved(ctx, tx, before)
+		r, err := s.unmovedOne(ctx, tx, before)
 		if err == nil {
 			err = setPending(ctx, tx, id, &w.planID, r.expiresAt, &t.offer.Price)
 		}
@@ -206,14 +206,14 @@ func (s *Service) changeTariff(ctx context.Context, tx *db.Tx, accountID, id int
 		}
 		return t, 0, err
 	}
-	orderID, err := s.Billing.Sell(ctx, tx, sale.Sale{
+	orderID, err := s.sell(ctx, tx, sale.Sale{
 		AccountID: accountID, ServiceID: id, Kind: "tariff_change", Title: t.offer.PlanName, Domain: before.domain,
 		PlanID: w.planID, PeriodMonths: before.periodMonths, Price: t.cost, Discount: t.cost - t.charge, Credit: t.credit, Keyed: w.keyed, ClientRef: before.clientRef,
 	})
 	if err != nil {
 		return t, 0, err
 	}
-	r, err := s.unmoved(ctx, tx, before)
+	r, err := s.unmovedOne(ctx, tx, before)
 	if err != nil {
 		return t, 0, err
 	}
@@ -353,7 +353,7 @@ func (s *Service) payBack(ctx context.Context, tx *db.Tx, r record) error {
 	if err != nil || value <= own {
 		return err
 	}
-	_, err = s.Billing.Sell(ctx, tx, sale.Sale{
+	_, err = s.sell(ctx, tx, sale.Sale{
 		AccountID: r.accountID, ServiceID: r.id, Kind: "tariff_change", Title: r.planName, Domain: r.domain, PlanID: r.planID,
 		PeriodMonths: r.periodMonths, Price: own, Discount: own, Credit: value - own, ClientRef: r.clientRef,
 	})
@@ -393,25 +393,18 @@ type tariffsArgs struct{}
 
 func (tariffsArgs) Kind() string { return "services.apply_tariffs" }
 
-// setRenewed writes what prolong made of a service.
-func setRenewed(ctx context.Context, tx *db.Tx, r record) error {
-	type prolonged struct {
-		record
-		at time.Time
+// setRenewed writes what prolong made of services.
+func setRenewed(ctx context.Context, tx *db.Tx, all []record) error {
+	var rows db.Values
+	for _, r := range all {
+		rows.Add(r.id, r.expiresAt, r.status, r.nextRenewalAttemptAt, tx.Now)
 	}
-	return db.Each(ctx, tx, "services.renewed", prolonged{r, tx.Now}, func(ctx context.Context, tx *db.Tx, all []prolonged) error {
-		var rows db.Values
-		for _, r := range all {
-			rows.Add(r.id, r.expiresAt, r.status, r.nextRenewalAttemptAt, r.at)
-		}
-		table, args := rows.Table(tx)
-		_, err := tx.Exec(ctx, `WITH now (id, expires_at, status, attempt_at, at) AS (`+table+`)
-			UPDATE services SET expires_at = now.expires_at, status = now.status, next_renewal_attempt_at = now.attempt_at, step_at = now.at,
-				suspend_reason = NULL, suspended_at = NULL, grace_until = NULL, terminates_at = NULL, ends_at_expiry = FALSE,
-				reminded = NULL, warned = NULL, renewal_failure = NULL, renewal_failed_at = NULL
-			FROM now WHERE services.id = now.id`, args...)
-		return err
-	})
+	table, args := rows.Table(tx)
+	return tx.Queue(ctx, nil, `WITH now (id, expires_at, status, attempt_at, at) AS (`+table+`)
+		UPDATE services SET expires_at = now.expires_at, status = now.status, next_renewal_attempt_at = now.attempt_at, step_at = now.at,
+			suspend_reason = NULL, suspended_at = NULL, grace_until = NULL, terminates_at = NULL, ends_at_expiry = FALSE,
+			reminded = NULL, warned = NULL, renewal_failure = NULL, renewal_failed_at = NULL
+		FROM now WHERE services.id = now.id`, args...)
 }
 
 // setPending notes the plan that comes with the next renewal, and its price; nil takes it back.

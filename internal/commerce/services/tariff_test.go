@@ -28,7 +28,24 @@ type till struct {
 	again func() // called once, while money is taken
 }
 
-func (s *till) Sell(_ context.Context, _ *db.Tx, sold sale.Sale) (int64, error) {
+func (s *till) Sell(ctx context.Context, tx *db.Tx, all []sale.Sale) ([]sale.Sold, error) {
+	return sellEach(all, func(sold sale.Sale) (int64, error) { return s.sell(ctx, tx, sold) })
+}
+
+// sellEach sells one thing after the other. A refusal is told of the sale, any other error of all.
+func sellEach(all []sale.Sale, sell func(sale.Sale) (int64, error)) ([]sale.Sold, error) {
+	sold := make([]sale.Sold, len(all))
+	for i, one := range all {
+		id, err := sell(one)
+		if err != nil && !errors.Is(err, fault.InsufficientFunds) {
+			return nil, err
+		}
+		sold[i] = sale.Sold{OrderID: id, Refusal: err}
+	}
+	return sold, nil
+}
+
+func (s *till) sell(_ context.Context, _ *db.Tx, sold sale.Sale) (int64, error) {
 	if s.short {
 		return 0, fault.InsufficientFunds.New()
 	}
@@ -41,7 +58,7 @@ func (s *till) Sell(_ context.Context, _ *db.Tx, sold sale.Sale) (int64, error) 
 }
 
 func (s *till) Begin(ctx context.Context, tx *db.Tx, p sale.Purchase) (int64, error) {
-	return s.Sell(ctx, tx, sale.Sale{
+	return s.sell(ctx, tx, sale.Sale{
 		AccountID: p.AccountID, ServiceID: p.ServiceID, Kind: p.Kind, Title: p.Title, Domain: p.Domain, PeriodMonths: p.PeriodMonths,
 		Price: p.Price, Keyed: p.Keyed, ClientRef: p.ClientRef,
 	})
@@ -103,8 +120,12 @@ func (p plans) Changes(ctx context.Context, q db.Querier, id int64, months int) 
 	return offers, nil
 }
 
-func (plans) Terms(context.Context, db.Querier, int64) (sale.Terms, error) {
-	return sale.DefaultTerms, nil
+func (plans) Terms(_ context.Context, _ db.Querier, planIDs []int64) (map[int64]sale.Terms, error) {
+	all := map[int64]sale.Terms{}
+	for _, id := range planIDs {
+		all[id] = sale.DefaultTerms
+	}
+	return all, nil
 }
 
 func (plans) Take(_ context.Context, _ *db.Tx, id int64) (bool, error) { return id != 6, nil }

@@ -4,23 +4,30 @@ import (
 	"context"
 	"fmt"
 
+	"stead.dev/stead/internal/commerce/sale"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/money"
 )
 
 // added is the tax that is added to an account's prices.
 func (s *Service) added(ctx context.Context, q db.Querier, accountID int64) (money.Tax, error) {
-	by, err := s.Taxes.Tax(ctx, q, accountID)
+	by, err := sale.TaxOf(ctx, q, s.Taxes, accountID)
 	return money.Tax{BasisPoints: by.AddedBasisPoints()}, err
 }
 
 // gross is what an account pays for a price.
 func (s *Service) gross(ctx context.Context, q db.Querier, accountID int64, price money.USDCents) (money.USDCents, error) {
-	tax, err := s.added(ctx, q, accountID)
+	by, err := sale.TaxOf(ctx, q, s.Taxes, accountID)
 	if err != nil {
 		return 0, err
 	}
-	on, _, err := tax.Of(price)
+	return gross(price, by)
+}
+
+// gross is a price with the tax that is added to it.
+func gross(price money.USDCents, by money.Tax) (money.USDCents, error) {
+	added := money.Tax{BasisPoints: by.AddedBasisPoints()}
+	on, _, err := added.Of(price)
 	if err != nil {
 		return 0, err
 	}

@@ -15,8 +15,12 @@ import (
 // levy is added to everybody's prices.
 type levy int
 
-func (l levy) Tax(context.Context, db.Querier, int64) (money.Tax, error) {
-	return money.Tax{BasisPoints: int(l)}, nil
+func (l levy) Taxes(_ context.Context, _ db.Querier, accountIDs []int64) (map[int64]money.Tax, error) {
+	all := map[int64]money.Tax{}
+	for _, id := range accountIDs {
+		all[id] = money.Tax{BasisPoints: int(l)}
+	}
+	return all, nil
 }
 
 func TestWhatARenewalCostsIsTheSameInSQL(t *testing.T) {

@@ -111,6 +111,36 @@ func TestARefusedChargeSaysWhatIsMissingAndWritesNothing(t *testing.T) {
 	})
 }
 
+// TestManyChargesArePaidInTheirOrder pays charges of two wallets with one call. What no longer fits is refused, and what
+// is smaller and comes after it is paid.
+func TestManyChargesArePaidInTheirOrder(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w *world) {
+		w.credit(1, 1000)
+		w.credit(2, 100)
+		var charges []sale.Charge
+		for n, c := range []struct {
+			account int64
+			amount  money.USDCents
+		}{{1, 600}, {2, 100}, {1, 500}, {1, 400}, {2, 1}, {1, 1}, {7, 5}, {1, 0}} {
+			charges = append(charges, sale.Charge{AccountID: c.account, Amount: c.amount, Reference: sale.Order(int64(n + 1))})
+		}
+		w.must(func(ctx context.Context, tx *db.Tx) error {
+			refused, err := w.Pay(ctx, tx, charges)
+			for n, want := range []bool{false, false, true, false, true, true, true, false} {
+				if err == nil && errors.Is(refused[n], ErrInsufficientFunds) != want {
+					t.Errorf("charge %d: %v, want a refusal: %v", n+1, refused[n], want)
+				}
+			}
+			return err
+		})
+		w.has(1, Balance{})
+		w.has(2, Balance{})
+		w.has(7, Balance{})
+		w.sound()
+	})
+}
+
 func TestACreditWithAReferenceIsGivenOnce(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, w *world) {

@@ -89,34 +89,48 @@ func (s *Service) Charge(ctx context.Context, tx *db.Tx, c sale.Charge) error {
 	if done, err := recorded(ctx, tx, c.AccountID, c.Reference, TypeCharge, -c.Amount); err != nil || done {
 		return err
 	}
-	return pay(ctx, tx, p, c, holding(c))
-}
-
-// Pay is Charge and Capture at once, for what is delivered in this very transaction. The reference is a new one.
-func (s *Service) Pay(ctx context.Context, tx *db.Tx, c sale.Charge) error {
-	p, err := s.begin(ctx, tx, c.AccountID, c.Reference, c.Amount, 0)
-	if err != nil {
-		return err
-	}
-	return pay(ctx, tx, p, c, holding(c), ending(c, TypeCapture, revenue, ""))
-}
-
-// Covers refuses with insufficient_funds an amount that the customer cannot pay now. The wallet is locked until tx ends.
-func (s *Service) Covers(ctx context.Context, tx *db.Tx, accountID int64, amount money.USDCents) error {
-	p, err := lock(ctx, tx, accountID)
-	if err == nil && p.balance(customer) < amount {
-		err = insufficient(ctx, amount, p.balance(customer))
-	}
-	return err
-}
-
-// pay posts the movements of a charge, or refuses with ErrInsufficientFunds.
-func pay(ctx context.Context, tx *db.Tx, p *purse, c sale.Charge, all ...movement) error {
-	err := post(ctx, tx, p, all...)
+	err = post(ctx, tx, p, holding(c))
 	if errors.Is(err, errShort) {
-		return insufficient(ctx, c.Amount, p.balance(customer))
+		err = insufficient(ctx, c.Amount, p.balance(customer))
 	}
 	return err
+}
+
+// Pay is Charge and Capture at once, for things that are delivered in this very transaction. The references are new ones.
+// The charges are taken in their order, several of one customer too, and Pay returns for each why it was refused: with
+// ErrInsufficientFunds where what is left does not cover it. Nothing is written of a charge that is refused.
+func (s *Service) Pay(ctx context.Context, tx *db.Tx, all []sale.Charge) (refused []error, err error) {
+	accounts := make([]int64, len(all))
+	for i, c := range all {
+		if c.Amount < 0 {
+			return nil, ErrBadAmount
+		}
+		if err := checkReference(c.Reference); err != nil {
+			return nil, err
+		}
+		accounts[i] = c.AccountID
+	}
+	slices.Sort(accounts)
+	purses, err := s.lockAll(ctx, tx, slices.Compact(accounts))
+	if err != nil {
+		return nil, err
+	}
+	journals := make([]*journal, len(all))
+	for i, c := range all {
+		journals[i] = &journal{purse: purses[c.AccountID], movements: []movement{holding(c), ending(c, TypeCapture, revenue, "")}}
+	}
+	if refused, err = postAll(ctx, tx, journals); err != nil {
+		return nil, fmt.Errorf("wallet: pay %d charges, from %s %d on: %w", len(all), all[0].Reference.Type, all[0].Reference.ID, err)
+	}
+	for i, reason := range refused {
+		switch {
+		case errors.Is(reason, errShort):
+			refused[i] = insufficient(ctx, all[i].Amount, journals[i].balance(customer))
+		case reason != nil:
+			return nil, reason
+		}
+	}
+	return refused, nil
 }
 
 // begin locks the customer's ledger accounts for a movement that has a reference and is of at least so much.

@@ -5,87 +5,108 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"time"
 
 	"stead.dev/stead/internal/commerce/sale"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/money"
 )
 
-// lock locks the customer's ledger accounts, in the order of their ids, and
-// makes them for a new customer. A watched balance is looked at when the
-// transaction is done with it.
+// lock locks a customer's ledger accounts; see lockAll.
 func (s *Service) lock(ctx context.Context, tx *db.Tx, accountID int64) (*purse, error) {
-	p, err := lock(ctx, tx, accountID)
-	if err != nil {
-		return p, err
-	}
-	p.company = &s.company
-	if p.watched {
-		tx.AtEnd(watchName, func(ctx context.Context) error { return s.watch(ctx, tx, accountID) })
-	}
-	return p, nil
+	purses, err := s.lockAll(ctx, tx, []int64{accountID})
+	return purses[accountID], err
 }
 
-func lock(ctx context.Context, tx *db.Tx, accountID int64) (*purse, error) {
+// lockAll locks the ledger accounts of customers, in the order of their ids, and makes them for new customers. A watched
+// balance is looked at when the transaction is done with it.
+func (s *Service) lockAll(ctx context.Context, tx *db.Tx, accountIDs []int64) (map[int64]*purse, error) {
+	purses, err := readPurses(ctx, tx, accountIDs)
+	if err != nil {
+		return nil, err
+	}
+	opened := false
+	for _, id := range accountIDs {
+		if len(purses[id].books) < len(ownKinds) {
+			opened = true
+			if err := openAccounts(ctx, tx, id); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if opened {
+		if purses, err = readPurses(ctx, tx, accountIDs); err != nil {
+			return nil, err
+		}
+	}
+	for id, p := range purses {
+		p.company = &s.company
+		if p.watched {
+			tx.AtEnd(watchName, func(ctx context.Context) error { return s.watch(ctx, tx, id) })
+		}
+	}
+	return purses, nil
+}
+
+// ownKinds are the kinds of a customer's ledger accounts.
+var ownKinds = []accountKind{customer, held, debt}
+
+func openAccounts(ctx context.Context, tx *db.Tx, accountID int64) error {
 	if accountID <= 0 {
-		return nil, fmt.Errorf("wallet: there is no account %d", accountID)
+		return fmt.Errorf("wallet: there is no account %d", accountID)
 	}
-	p, err := readPurse(ctx, tx, accountID)
-	if err != nil || len(p.books) == 3 {
-		return p, err
-	}
-	for _, k := range []accountKind{customer, held, debt} {
+	for _, k := range ownKinds {
 		_, err := tx.Exec(ctx, `INSERT INTO wallet_ledger_accounts (kind, owner_id, balance) VALUES ($1, $2, 0)
 			ON CONFLICT (owner_id, kind, name) DO NOTHING`, string(k), accountID)
 		if err != nil {
-			return nil, fmt.Errorf("wallet: open the ledger accounts of %d: %w", accountID, err)
+			return fmt.Errorf("wallet: open the ledger accounts of %d: %w", accountID, err)
 		}
 	}
-	return readPurse(ctx, tx, accountID)
+	return nil
 }
 
-func readPurse(ctx context.Context, tx *db.Tx, accountID int64) (*purse, error) {
-	type owned struct {
-		book
-		ownerID          int64
-		kind             string
-		watched, sandbox bool
+// readPurses reads and locks what there is of the customers' ledger accounts. Each customer has a purse.
+func readPurses(ctx context.Context, tx *db.Tx, accountIDs []int64) (map[int64]*purse, error) {
+	purses := make(map[int64]*purse, len(accountIDs))
+	for _, id := range accountIDs {
+		purses[id] = &purse{accountID: id, books: map[accountKind]*book{}}
 	}
-	books, err := db.FindAll(ctx, tx, "wallet.lock", accountID, func(o owned) int64 { return o.ownerID },
-		func(ctx context.Context, tx *db.Tx, ids []int64) ([]owned, error) {
-			in, args := db.In(tx, 1, ids)
-			return db.Collect(ctx, tx, func(r db.Row) (o owned, err error) {
-				return o, r.Scan(&o.id, &o.ownerID, &o.kind, &o.balance, &o.watched, &o.sandbox)
-			}, `SELECT id, owner_id, kind, balance, watched, EXISTS (SELECT 1 FROM wallet_sandboxes WHERE account_id = owner_id)
-				FROM wallet_ledger_accounts WHERE owner_id `+in+` ORDER BY id`+tx.ForUpdate(), args...)
-		})
+	in, args := db.In(tx, 1, accountIDs)
+	_, err := db.Collect(ctx, tx, func(r db.Row) (struct{}, error) {
+		var (
+			b                book
+			ownerID          int64
+			kind             string
+			watched, sandbox bool
+		)
+		if err := r.Scan(&b.id, &ownerID, &kind, &b.balance, &watched, &sandbox); err != nil {
+			return struct{}{}, err
+		}
+		p := purses[ownerID]
+		p.books[accountKind(kind)] = &b
+		p.watched, p.sandbox = p.watched || watched, sandbox
+		return struct{}{}, nil
+	}, `SELECT id, owner_id, kind, balance, watched, EXISTS (SELECT 1 FROM wallet_sandboxes WHERE account_id = owner_id)
+		FROM wallet_ledger_accounts WHERE owner_id `+in+` ORDER BY id`+tx.ForUpdate(), args...)
 	if err != nil {
-		return nil, fmt.Errorf("wallet: lock the ledger accounts of %d: %w", accountID, err)
+		return nil, fmt.Errorf("wallet: lock the ledger accounts of %d customers: %w", len(accountIDs), err)
 	}
-	p := &purse{accountID: accountID, books: map[accountKind]*book{}}
-	for _, o := range books {
-		p.books[accountKind(o.kind)] = &o.book
-		p.watched, p.sandbox = p.watched || o.watched, o.sandbox
-	}
-	return p, nil
+	return purses, nil
 }
 
 // post writes movements, each on the balances that the one before it leaves. When a debit of one of them is not covered
 // (errShort) nothing has been written.
 func post(ctx context.Context, tx *db.Tx, p *purse, all ...movement) error {
-	refusal, err := db.Many(ctx, tx, "wallet.post", &journal{purse: p, movements: all, at: tx.Now}, postAll)
+	refused, err := postAll(ctx, tx, []*journal{{purse: p, movements: all}})
 	if err != nil {
 		return fmt.Errorf("wallet: post %s of %s %d: %w", all[0].typ, all[0].ref.Type, all[0].ref.ID, err)
 	}
-	return refusal
+	return refused[0]
 }
 
-// journal is what is posted for one customer.
+// journal is what is posted together for one customer: all of it or nothing.
 type journal struct {
 	*purse
 	movements []movement
-	at        time.Time
 	spent     []money.USDCents // what is left to be spent after each
 	posted    []posting
 }
@@ -97,28 +118,25 @@ type posting struct {
 	after *money.USDCents // nil: the company's
 }
 
-// postAll posts journals, each on the balances that the one before it leaves, and answers what is refused.
-func postAll(ctx context.Context, tx *db.Tx, all []*journal) (refusals []error, err error) {
-	refusals = make([]error, len(all))
-	first := map[int64]*purse{} // of a customer: the purse that knows how the balances were
+// postAll posts journals, each on the balances that the one before it leaves, and returns for each why it was refused.
+// Nothing is written of a journal that is refused. Journals of one customer share the purse.
+func postAll(ctx context.Context, tx *db.Tx, all []*journal) (refused []error, err error) {
+	refused = make([]error, len(all))
 	now := map[*book]money.USDCents{}
 	var taken []*journal
 	for n, b := range all {
-		if known, ok := first[b.accountID]; ok {
-			b.purse = known
-		}
 		balances, err := b.weigh(now)
 		if err != nil {
-			refusals[n] = err
+			refused[n] = err
 			continue
 		}
 		for k, balance := range balances {
 			now[b.books[k]] = balance
 		}
-		first[b.accountID], taken = b.purse, append(taken, b)
+		taken = append(taken, b)
 	}
 	if len(taken) == 0 {
-		return refusals, nil
+		return refused, nil
 	}
 	if err := setBalances(ctx, tx, now); err != nil {
 		return nil, err
@@ -127,11 +145,11 @@ func postAll(ctx context.Context, tx *db.Tx, all []*journal) (refusals []error, 
 	if err != nil {
 		return nil, err
 	}
-	return refusals, insertPostings(ctx, tx, taken, ids)
+	return refused, insertPostings(ctx, tx, taken, ids)
 }
 
-// weigh fills in the postings, on balances of which some are not those of the purse any more, and answers how they
-// leave them.
+// weigh fills in the postings and returns the balances that they leave. now has the balances that journals before this
+// one have changed.
 func (b *journal) weigh(now map[*book]money.USDCents) (map[accountKind]money.USDCents, error) {
 	balances := b.balances()
 	for k := range balances {
@@ -201,7 +219,7 @@ func insertTransactions(ctx context.Context, tx *db.Tx, all []*journal) ([]int64
 	var rows db.Values
 	for _, b := range all {
 		for n, m := range b.movements {
-			rows.Add(b.accountID, string(m.typ), m.spendable(), b.spent[n], m.description, m.ref.Type, m.ref.ID, m.part, b.at, m.clientRef)
+			rows.Add(b.accountID, string(m.typ), m.spendable(), b.spent[n], m.description, m.ref.Type, m.ref.ID, m.part, tx.Now, m.clientRef)
 		}
 	}
 	return db.Inserted(ctx, tx, `INSERT INTO wallet_transactions

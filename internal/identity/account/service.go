@@ -146,6 +146,11 @@ func (s *Service) Profile(ctx context.Context, q db.Querier, id int64) (Profile,
 	return profile(ctx, q, id)
 }
 
+// Profiles reads several accounts.
+func (s *Service) Profiles(ctx context.Context, q db.Querier, ids []int64) ([]Profile, error) {
+	return profiles(ctx, q, ids)
+}
+
 // Update changes the visible data of an account; nil keeps a member.
 type Update struct {
 	Name, Locale, Currency *string

@@ -36,12 +36,13 @@ func notFound(err error) error {
 }
 
 func profile(ctx context.Context, q db.Querier, id int64) (Profile, error) {
-	p, err := db.Find(ctx, q, "account.profile", id, func(p Profile) int64 { return p.ID },
-		func(ctx context.Context, q db.Querier, ids []int64) ([]Profile, error) {
-			in, args := db.In(q, 1, ids)
-			return db.Collect(ctx, q, scanProfile, selectProfile+` WHERE u.id `+in, args...)
-		})
-	return p, notFound(err)
+	return scanProfile(q.QueryRow(ctx, selectProfile+` WHERE u.id = $1`, id))
+}
+
+// profiles reads those of several accounts.
+func profiles(ctx context.Context, q db.Querier, ids []int64) ([]Profile, error) {
+	in, args := db.In(q, 1, ids)
+	return db.Collect(ctx, q, scanProfile, selectProfile+` WHERE u.id `+in, args...)
 }
 
 func profileByEmail(ctx context.Context, q db.Querier, email string) (Profile, error) {

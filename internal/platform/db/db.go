@@ -250,13 +250,11 @@ type Tx struct {
 	Now time.Time
 
 	machine   time.Time // Now when no account's time was entered
-	timeOf    int64     // the account whose time Now is; 0: none
+	timeOf    []int64   // the accounts whose time Now is
 	t         transaction
 	engine    engine
 	left      *left
 	savepoint int
-	wrote     bool    // or was asked to
-	beside    *beside // those that go on beside it in the same transaction; nil: it has one to itself
 }
 
 // left is what a transaction leaves to its end.
@@ -274,19 +272,16 @@ type ending struct {
 
 // Query reads rows inside the transaction. They must be closed before the next statement.
 func (tx *Tx) Query(ctx context.Context, query string, args ...any) (Rows, error) {
-	tx.note(query)
 	return tx.t.Query(ctx, query, args...)
 }
 
 // QueryRow reads one row; with a RETURNING clause it may also write.
 func (tx *Tx) QueryRow(ctx context.Context, query string, args ...any) Row {
-	tx.note(query)
 	return tx.t.QueryRow(ctx, query, args...)
 }
 
 // Exec writes and returns the number of rows.
 func (tx *Tx) Exec(ctx context.Context, query string, args ...any) (int64, error) {
-	tx.wrote = true
 	return tx.t.exec(ctx, query, args)
 }
 
@@ -310,19 +305,11 @@ func (s statement) checked(n int64, err error) error {
 // the commit, in one round trip. The order of statements stays. check is told how it went; a nil check wants no error. The
 // error may come from a later call that uses tx, or from Flush, and tx must then be given up.
 func (tx *Tx) Queue(ctx context.Context, check func(n int64, err error) error, query string, args ...any) error {
-	tx.wrote = true
-	s := statement{query, args, check}
-	if tx.beside != nil {
-		return s.checked(tx.t.exec(ctx, query, args)) // the error is not for the others
-	}
-	return tx.t.queue(ctx, s)
+	return tx.t.queue(ctx, statement{query, args, check})
 }
 
 // Flush sends what is queued, and returns the first error of it.
 func (tx *Tx) Flush(ctx context.Context) error { return tx.t.flush(ctx) }
-
-// note records a statement that may write.
-func (tx *Tx) note(query string) { tx.wrote = tx.wrote || !strings.HasPrefix(query, "SELECT") }
 
 // Engine is that of the database.
 func (tx *Tx) Engine() string { return tx.engine.name() }
@@ -335,16 +322,21 @@ func (tx *Tx) ForUpdate() string { return tx.engine.forUpdate() }
 // that of the machine, which everybody else has. Others that share the transaction with the account (an
 // Idempotency-Key, other subscribers of an event) need their own time, so leave must always be called.
 func (tx *Tx) Enter(accountID int64, now time.Time) (leave func()) {
-	before, account := tx.Now, tx.timeOf
+	return tx.EnterAll([]int64{accountID}, now)
+}
+
+// EnterAll is Enter for several accounts that have the same time.
+func (tx *Tx) EnterAll(accountIDs []int64, now time.Time) (leave func()) {
+	before, accounts := tx.Now, tx.timeOf
 	if now.IsZero() {
 		now = tx.machine
 	}
-	tx.Now, tx.timeOf = now.UTC().Truncate(time.Microsecond), accountID
-	return func() { tx.Now, tx.timeOf = before, account }
+	tx.Now, tx.timeOf = now.UTC().Truncate(time.Microsecond), accountIDs
+	return func() { tx.Now, tx.timeOf = before, accounts }
 }
 
-// TimeOf is the account whose time was entered; 0 when none was.
-func (tx *Tx) TimeOf() int64 { return tx.timeOf }
+// InTimeOf reports whether the time of the account was entered.
+func (tx *Tx) InTimeOf(accountID int64) bool { return slices.Contains(tx.timeOf, accountID) }
 
 // OnCommit runs f after the commit, in this process only. It is for making messages arrive faster, never for effects
 // that must not be lost.
@@ -406,9 +398,6 @@ func (tx *Tx) Savepoint(ctx context.Context, f func(ctx context.Context) error) 
 }
 
 func (tx *Tx) savepointed(ctx context.Context, f func(ctx context.Context) error) error {
-	if tx.beside != nil {
-		return tx.beside.savepoint(ctx, tx, f)
-	}
 	tx.savepoint++
 	name := fmt.Sprintf("sp%d", tx.savepoint)
 	begin := "SAVEPOINT " + name
@@ -436,7 +425,6 @@ func (tx *Tx) savepointed(ctx context.Context, f func(ctx context.Context) error
 
 // Handles are the driver's own transactions, for the job queue; one of the two is nil.
 func (tx *Tx) Handles() (*sql.Tx, pgx.Tx) {
-	tx.wrote = true
 	return tx.t.handles()
 }
 

@@ -104,7 +104,7 @@ func TestAnIDThatWasTakenIsNobodyElses(t *testing.T) {
 		var ids []int64
 		for range 3 {
 			err := d.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error {
-				id, err := db.NextID(ctx, tx, "signal_messages")
+				taken, err := db.NextIDs(ctx, tx, "signal_messages", 2)
 				if err != nil {
 					return err
 				}
@@ -114,37 +114,16 @@ func TestAnIDThatWasTakenIsNobodyElses(t *testing.T) {
 				if err != nil {
 					return err
 				}
-				ids = append(ids, id, own[0])
-				_, err = tx.Exec(ctx, `INSERT INTO signal_messages (id, topic, payload, created_at) VALUES ($1, '', '', $2)`, id, tx.Now)
+				ids = append(ids, taken[0], taken[1], own[0])
+				_, err = tx.Exec(ctx, `INSERT INTO signal_messages (id, topic, payload, created_at) VALUES ($1, '', '', $3), ($2, '', '', $3)`,
+					taken[0], taken[1], tx.Now)
 				return err
 			})
 			if err != nil {
 				t.Fatal(err)
 			}
 		}
-		if !slices.IsSorted(ids) || count(t, d) != len(ids) {
-			t.Errorf("%v", ids)
-		}
-	})
-}
-
-func TestThoseWhoMeetTakeIDsOfTheirOwn(t *testing.T) {
-	t.Parallel()
-	testkit.Engines(t, func(t *testing.T, d *db.DB, _ *clock.Fake) {
-		ids := make([]int64, 5)
-		take := func(n int) func(ctx context.Context, tx *db.Tx) error {
-			return func(ctx context.Context, tx *db.Tx) (err error) {
-				ids[n], err = db.NextID(ctx, tx, "signal_messages")
-				return err
-			}
-		}
-		for _, err := range meet(t, d, take(0), take(1), take(2), take(3), take(4)).end() {
-			if err != nil {
-				t.Error(err)
-			}
-		}
-		slices.Sort(ids)
-		if len(slices.Compact(ids)) != 5 || ids[0] <= 0 {
+		if !slices.IsSorted(ids) || len(slices.Compact(ids)) != len(ids) || count(t, d) != len(ids) {
 			t.Errorf("%v", ids)
 		}
 	})

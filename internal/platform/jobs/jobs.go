@@ -71,13 +71,6 @@ const WebhookQueue = "webhooks"
 // minWebhookWorkers is the minimum number of such jobs at a time: they wait more than they work.
 const minWebhookWorkers = 64
 
-// TogetherQueue is for jobs that share transactions with others of their kind (db.Group): while one is at work, the
-// others wait to be part of the next.
-const TogetherQueue = "together"
-
-// togetherWorkers is how many such jobs run at once at least.
-const togetherWorkers = 192
-
 // Config of a Queue.
 type Config struct {
 	// MaxWorkers is how many jobs run at once in this process; 0 means that the
@@ -127,7 +120,6 @@ func New(d *db.DB, c Config) (*Queue, error) {
 		rc.Queues = map[string]river.QueueConfig{
 			river.QueueDefault: {MaxWorkers: c.MaxWorkers},
 			WebhookQueue:       {MaxWorkers: max(c.MaxWorkers, minWebhookWorkers)},
-			TogetherQueue:      {MaxWorkers: max(c.MaxWorkers, togetherWorkers)},
 		}
 		if !c.WithoutPanels {
 			rc.Queues[PanelQueue] = river.QueueConfig{MaxWorkers: c.MaxWorkers}
