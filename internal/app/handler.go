@@ -136,7 +136,7 @@ func (a *App) pages() *webui.UI {
 		Company: a.cfg.CompanyName, Support: a.cfg.SupportEmail, Language: a.cfg.DefaultLanguage,
 		Currency: money.Currency(a.cfg.DefaultCurrency),
 		Services: a.services, Credentials: a.credentials, Terminals: a.access, Clients: clients{a.reseller}, Keys: keys{a.reseller},
-		OAuth: a.oauth, Sections: a.switches,
+		OAuth: a.oauth, Sections: a.switches, Articles: a.articles,
 		Throttle: func(w http.ResponseWriter, r *http.Request) error { return a.edge.Throttle(w, r, oauth.Throttle.Name) },
 	}
 	if a.cfg.Demo {

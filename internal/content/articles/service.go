@@ -7,6 +7,7 @@ import (
 
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/i18n"
 	"stead.dev/stead/internal/platform/page"
 )
 
@@ -92,4 +93,28 @@ func (s *Service) change(ctx context.Context, f func(ctx context.Context, tx *db
 			return reindex(ctx, tx)
 		})
 	})
+}
+
+// maxTerms bounds what one page of the glossary shows.
+const maxTerms = 1000
+
+// Terms lists the glossary in the order of a language's alphabet.
+func (s *Service) Terms(ctx context.Context, lang string) ([]Article, error) {
+	all, err := listVisible(ctx, s.DB, s.Clock.Now(), Term, "", lang, true, maxTerms, 0)
+	if err != nil {
+		return nil, fmt.Errorf("articles: list terms: %w", err)
+	}
+	return all, nil
+}
+
+// maxAddresses bounds what one kind adds to the site map.
+const maxAddresses = 5000
+
+// Addresses lists what readers see of a kind for the site map: without bodies.
+func (s *Service) Addresses(ctx context.Context, k Kind) ([]Article, error) {
+	all, err := listVisible(ctx, s.DB, s.Clock.Now(), k, "", i18n.Fallback, false, maxAddresses, 0)
+	if err != nil {
+		return nil, fmt.Errorf("articles: list addresses of %s: %w", k, err)
+	}
+	return all, nil
 }

@@ -1,6 +1,10 @@
 package webui
 
-import "net/http"
+import (
+	"net/http"
+
+	"stead.dev/stead/internal/platform/i18n"
+)
 
 type frontData struct {
 	Products []Product
@@ -18,5 +22,10 @@ func (ui *UI) front(w http.ResponseWriter, r *http.Request) {
 		}
 		d.Products = products
 	}
-	ui.render(w, r, http.StatusOK, "front", d)
+	site := ui.organization()
+	site["@context"] = "https://schema.org"
+	ui.renderPublic(w, r, "front", Meta{
+		Title: i18n.T(i18n.Lang(r.Context()), "webui.front.title", nil), Description: i18n.T(i18n.Lang(r.Context()), "webui.front.lead", nil),
+		Path: "/", Data: []any{site},
+	}, d)
 }

@@ -63,7 +63,11 @@ type view struct {
 	Client bool
 	// Resells says that the visitor has a page of keys.
 	Resells bool
-	Data    any
+	// Header and Footer are the links to public pages.
+	Header, Footer []siteLink
+	// Meta is nil on pages that are for their visitor alone.
+	Meta *Meta
+	Data any
 }
 
 // T is a text of the catalogue. Arguments are pairs of a name and its value.
@@ -109,6 +113,10 @@ func (v view) Date(t time.Time) string { return t.UTC().Format("2006-01-02 15:04
 // render writes the page pages/<name>.html. It renders the page completely before it sends the first byte, so a mistake
 // in a template is a 500 and not half a page.
 func (ui *UI) render(w http.ResponseWriter, r *http.Request, status int, name string, data any) {
+	ui.renderWith(w, r, status, name, nil, data)
+}
+
+func (ui *UI) renderWith(w http.ResponseWriter, r *http.Request, status int, name string, m *Meta, data any) {
 	t := ui.pages.byName[name]
 	if t == nil {
 		ui.internal(w, r, fmt.Errorf("no page %q", name))
@@ -117,8 +125,9 @@ func (ui *UI) render(w http.ResponseWriter, r *http.Request, status int, name st
 	v := view{
 		Page: name, Lang: i18n.Lang(r.Context()), Session: ui.session(r), Company: ui.Company, Support: ui.Support,
 		Flash: ui.takeFlash(w, r), Path: backTo(r), Asset: assetNames, Passkeys: ui.passkeys(r),
-		HasServices: ui.Services != nil, Client: strings.HasPrefix(r.URL.Path+"/", "/client/"), Resells: ui.resells(r), Data: data,
+		HasServices: ui.Services != nil, Client: strings.HasPrefix(r.URL.Path+"/", "/client/"), Resells: ui.resells(r), Meta: m, Data: data,
 	}
+	v.Header, v.Footer = ui.siteLinks(r)
 	var buf bytes.Buffer
 	if err := t.ExecuteTemplate(&buf, "layout", v); err != nil {
 		ui.internal(w, r, fmt.Errorf("page %q: %w", name, err))

@@ -19,6 +19,7 @@ import (
 	"net/url"
 	"strings"
 
+	"stead.dev/stead/internal/content/articles"
 	"stead.dev/stead/internal/hosting/credentials"
 	"stead.dev/stead/internal/identity/account"
 	"stead.dev/stead/internal/identity/oauth"
@@ -60,6 +61,8 @@ type Deps struct {
 	Clients Clients
 	// Keys may be nil: resellers have no page of their keys then.
 	Keys Keys
+	// Articles may be nil: there are then no knowledge base, no blog and no glossary.
+	Articles *articles.Service
 	// Demo, when set, is shown as the login of the demonstration.
 	Demo *Demo
 }
@@ -107,6 +110,8 @@ type UI struct {
 	secure bool // the site is https
 	// terminals bounds the open terminals of this process, by account.
 	terminals semaphore.Keyed[int64]
+	// public are the kinds of pages for everybody.
+	public []publicKind
 }
 
 // New makes the pages.
@@ -134,6 +139,8 @@ func (ui *UI) Routes(mux *http.ServeMux) {
 	ui.serviceRoutes(mux)
 	ui.clientRoutes(mux)
 	ui.keyRoutes(mux)
+	ui.articleRoutes(mux)
+	ui.discoverRoutes(mux)
 }
 
 // maxForm bounds the body of a form, in bytes.
