@@ -74,6 +74,7 @@ type adminCmd struct {
 	Clocks    clocksCmd    `cmd:"" help:"Test clocks of sandboxes."`
 	Addons    addonsCmd    `cmd:"" help:"Add-ons that operators make."`
 	Coupons   couponsCmd   `cmd:"" help:"Codes that take something off an order."`
+	Content   contentCmd   `cmd:"" help:"Articles of the knowledge base and the blog, and terms of the glossary."`
 }
 
 // paging are the flags of lists.

@@ -204,7 +204,7 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 	c.articles = articles.New(articles.Config{DB: c.db, Clock: c.clock, Log: c.log, BaseURL: c.cfg.BaseURL, Bring: c.cfg.ContentLibrary})
 	c.admin = admin.New(admin.Sections{
 		DB: c.db, Accounts: c.accounts, Applications: c.oauth, Catalog: c.catalog, Wallet: c.wallet, Services: c.services,
-		Switches: c.switches, Nodes: c.nodes, Clock: c.clock, NodesURL: c.cfg.NodesURL, Domains: c.domains, Resellers: resellers{c.reseller}, Clocks: c.clocks, Addons: c.addons, Coupons: c.coupons, Refunds: refunds{c.db, c.orders},
+		Switches: c.switches, Nodes: c.nodes, Clock: c.clock, NodesURL: c.cfg.NodesURL, Domains: c.domains, Resellers: resellers{c.reseller}, Clocks: c.clocks, Addons: c.addons, Coupons: c.coupons, Articles: c.articles, Refunds: refunds{c.db, c.orders},
 	})
 	c.introduce()
 	c.modules = c.listModules()

@@ -20,6 +20,7 @@ import (
 	"stead.dev/stead/internal/commerce/coupons"
 	"stead.dev/stead/internal/commerce/services"
 	"stead.dev/stead/internal/commerce/wallet"
+	"stead.dev/stead/internal/content/articles"
 	"stead.dev/stead/internal/hosting/nodes"
 	"stead.dev/stead/internal/identity/account"
 	"stead.dev/stead/internal/identity/oauth"
@@ -49,6 +50,7 @@ type Sections struct {
 	Clocks       *clocks.Service
 	Addons       *addons.Service
 	Coupons      *coupons.Service
+	Articles     *articles.Service
 	Refunds      Refunds
 	Clock        clock.Clock
 	// NodesURL is where machines join; empty when it is not configured.

@@ -264,10 +264,10 @@ func (ui *UI) blogFeed(w http.ResponseWriter, r *http.Request) {
 // articleData is what the page of an article shows.
 type articleData struct {
 	articleRow
-	UpdatedAt        time.Time
-	Body             template.HTML
-	Home, Category   crumb
-	More             []articleRow // others of its category
+	UpdatedAt      time.Time
+	Body           template.HTML
+	Home, Category crumb
+	More           []articleRow // others of its category
 }
 
 func (ui *UI) showArticle(k articles.Kind) http.HandlerFunc {
