@@ -68,13 +68,14 @@ type adminCmd struct {
 		Restore   serviceRestore   `cmd:"" help:"Bring a terminated service back, with what its final backup has."`
 		Health    serviceHealth    `cmd:"" help:"List the services that are due without an attempt, whose renewal fails, or whose end takes long."`
 	} `cmd:"" help:"Customers' services."`
-	Orders    ordersCmd    `cmd:"" help:"What customers bought."`
-	Nodes     nodesCmd     `cmd:"" help:"Hosting machines of their own."`
-	Resellers resellersCmd `cmd:"" help:"Accounts that sell on, and their keys."`
-	Clocks    clocksCmd    `cmd:"" help:"Test clocks of sandboxes."`
-	Addons    addonsCmd    `cmd:"" help:"Add-ons that operators make."`
-	Coupons   couponsCmd   `cmd:"" help:"Codes that take something off an order."`
-	Content   contentCmd   `cmd:"" help:"Articles of the knowledge base and the blog, and terms of the glossary."`
+	Orders     ordersCmd     `cmd:"" help:"What customers bought."`
+	Nodes      nodesCmd      `cmd:"" help:"Hosting machines of their own."`
+	Resellers  resellersCmd  `cmd:"" help:"Accounts that sell on, and their keys."`
+	Clocks     clocksCmd     `cmd:"" help:"Test clocks of sandboxes."`
+	Addons     addonsCmd     `cmd:"" help:"Add-ons that operators make."`
+	Coupons    couponsCmd    `cmd:"" help:"Codes that take something off an order."`
+	Content    contentCmd    `cmd:"" help:"Articles of the knowledge base and the blog, and terms of the glossary."`
+	Currencies currenciesCmd `cmd:"" help:"Rates by which prices are shown in other currencies."`
 }
 
 // paging are the flags of lists.

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"time"
 
 	"stead.dev/stead/internal/commerce/sale"
 	"stead.dev/stead/internal/commerce/wallet"
@@ -28,6 +29,24 @@ const (
 // machine take the code; the port is free.
 var demoRedirects = []string{"http://127.0.0.1/stead-demo", "http://127.0.0.1/callback", "http://[::1]/callback"}
 
+// demoRates are samples, near the market of late 2026: a demonstration shows prices in other currencies without asking
+// a publisher.
+var demoRates = map[string]string{"UZS": "12650.5", "RUB": "81.2", "EUR": "0.9199", "KZT": "519.5"}
+
+// seedRates sets the sample rates where there is none, as of today.
+func (c *core) seedRates(ctx context.Context) error {
+	stored, err := c.currencies.List(ctx)
+	if err != nil || len(stored) > 0 {
+		return err
+	}
+	for code, rate := range demoRates {
+		if _, err := c.currencies.Set(ctx, code, rate, time.Time{}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // seedDemo makes the data of a demonstration. It leaves what already exists as it is.
 func (c *core) seedDemo(ctx context.Context) error {
 	return c.db.Exclusive(ctx, "demo", func(ctx context.Context) error {
@@ -44,6 +63,9 @@ func (c *core) seedDemo(ctx context.Context) error {
 			})
 		}
 		if err != nil {
+			return err
+		}
+		if err := c.seedRates(ctx); err != nil {
 			return err
 		}
 		return c.db.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {

@@ -50,6 +50,7 @@ func (a *App) newEdge() (*api.Edge, error) {
 		Timeout:    operationTimeout,
 		Language:   a.cfg.DefaultLanguage,
 		Currency:   money.Currency(a.cfg.DefaultCurrency),
+		Rates:      a.currencies.Current,
 		BaseURL:    a.cfg.BaseURL,
 		Version:    interfaceVersion,
 		ClientAddr: a.clientAddr(),
@@ -134,7 +135,7 @@ func (a *App) pages() *webui.UI {
 	d := webui.Deps{
 		Accounts: a.accounts, Catalog: front{a.catalog}, Clock: a.clock, Log: a.log, ClientAddr: a.clientAddr(), BaseURL: a.cfg.BaseURL,
 		Company: a.cfg.CompanyName, Support: a.cfg.SupportEmail, Language: a.cfg.DefaultLanguage,
-		Currency: money.Currency(a.cfg.DefaultCurrency),
+		Currency: money.Currency(a.cfg.DefaultCurrency), Rates: a.currencies.Current,
 		Services: a.services, Credentials: a.credentials, Terminals: a.access, Clients: clients{a.reseller}, Keys: keys{a.reseller},
 		OAuth: a.oauth, Sections: a.switches, Articles: a.articles,
 		Throttle: func(w http.ResponseWriter, r *http.Request) error { return a.edge.Throttle(w, r, oauth.Throttle.Name) },

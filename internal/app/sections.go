@@ -19,6 +19,7 @@ import (
 	"stead.dev/stead/internal/commerce/services/provisioning"
 	"stead.dev/stead/internal/commerce/wallet"
 	"stead.dev/stead/internal/content/articles"
+	"stead.dev/stead/internal/content/currencies"
 	"stead.dev/stead/internal/front/admin"
 	"stead.dev/stead/internal/front/reseller"
 	"stead.dev/stead/internal/hosting/access"
@@ -61,6 +62,7 @@ import (
 	"stead.dev/stead/internal/port/panel"
 	panelnode "stead.dev/stead/internal/port/panel/node"
 	"stead.dev/stead/internal/port/panel/sandbox"
+	"stead.dev/stead/internal/port/rates"
 	"stead.dev/stead/internal/resale/webhooks"
 )
 
@@ -113,8 +115,9 @@ type sections struct {
 	addons  *addons.Service
 	coupons *coupons.Service
 
-	articles *articles.Service
-	monitors *monitors.Service
+	articles   *articles.Service
+	monitors   *monitors.Service
+	currencies *currencies.Service
 }
 
 // build makes the sections, each after those that it needs, and connects them.
@@ -202,9 +205,14 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 		return err
 	}
 	c.articles = articles.New(articles.Config{DB: c.db, Clock: c.clock, Log: c.log, BaseURL: c.cfg.BaseURL, Bring: c.cfg.ContentLibrary})
+	c.currencies = currencies.New(currencies.Config{DB: c.db, Clock: c.clock, Signals: c.hub, Log: c.log, Sources: rateSources(c.cfg)})
+	if err := c.currencies.Load(ctx); err != nil {
+		return err
+	}
 	c.admin = admin.New(admin.Sections{
 		DB: c.db, Accounts: c.accounts, Applications: c.oauth, Catalog: c.catalog, Wallet: c.wallet, Services: c.services,
 		Switches: c.switches, Nodes: c.nodes, Clock: c.clock, NodesURL: c.cfg.NodesURL, Domains: c.domains, Resellers: resellers{c.reseller}, Clocks: c.clocks, Addons: c.addons, Coupons: c.coupons, Articles: c.articles, Refunds: refunds{c.db, c.orders},
+		Currencies: c.currencies,
 	})
 	c.introduce()
 	c.modules = c.listModules()
@@ -248,6 +256,7 @@ func (c *core) listModules() []module.Module {
 		c.monitors.Module(),
 		c.reseller.Module(),
 		c.articles.Module(),
+		c.currencies.Module(),
 	}
 }
 
@@ -455,4 +464,16 @@ func auditLedger(ctx context.Context, w *wallet.Service) error {
 		err = fmt.Errorf("the books do not add up in %d places, the first: %v", len(found), found[0])
 	}
 	return err
+}
+
+// rateSources are the publishers of exchange rates that the operator has chosen.
+func rateSources(cfg config.Config) []rates.Source {
+	switch cfg.RatesSource {
+	case config.RatesCBU:
+		return []rates.Source{rates.CBU(rates.CBUAddress)}
+	case config.RatesECB:
+		return []rates.Source{rates.ECB(rates.ECBAddress)}
+	default:
+		return []rates.Source{}
+	}
 }

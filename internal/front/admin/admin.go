@@ -21,6 +21,7 @@ import (
 	"stead.dev/stead/internal/commerce/services"
 	"stead.dev/stead/internal/commerce/wallet"
 	"stead.dev/stead/internal/content/articles"
+	"stead.dev/stead/internal/content/currencies"
 	"stead.dev/stead/internal/hosting/nodes"
 	"stead.dev/stead/internal/identity/account"
 	"stead.dev/stead/internal/identity/oauth"
@@ -51,6 +52,7 @@ type Sections struct {
 	Addons       *addons.Service
 	Coupons      *coupons.Service
 	Articles     *articles.Service
+	Currencies   *currencies.Service
 	Refunds      Refunds
 	Clock        clock.Clock
 	// NodesURL is where machines join; empty when it is not configured.

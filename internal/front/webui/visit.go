@@ -49,7 +49,7 @@ func (ui *UI) visit(w http.ResponseWriter, r *http.Request) *http.Request {
 			currency = c
 		}
 	}
-	return r.WithContext(money.WithCurrency(ctx, currency))
+	return r.WithContext(money.WithRates(money.WithCurrency(ctx, currency), ui.Rates()))
 }
 
 // language is chosen by ?lang=, which is stored; else the stored one, else the account's, else the browser's, else the

@@ -45,6 +45,8 @@ type Deps struct {
 	// Language of visitors without a preference, and Currency of prices for those without one.
 	Language string
 	Currency money.Currency
+	// Rates is the table by which prices are shown in display currencies; without it, they are shown in dollars.
+	Rates func() *money.Rates
 	// OAuth may be nil: there are no applications and no consent then.
 	OAuth *oauth.Service
 	// Sections is required with OAuth and with Keys.
@@ -116,6 +118,9 @@ type UI struct {
 
 // New makes the pages.
 func New(d Deps) *UI {
+	if d.Rates == nil {
+		d.Rates = money.DollarsOnly
+	}
 	ui := &UI{
 		Deps: d, pages: parsePages(), guard: http.NewCrossOriginProtection(),
 		terminals: semaphore.Keyed[int64]{Each: mostTerminals / 10, All: mostTerminals},

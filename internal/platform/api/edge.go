@@ -58,6 +58,8 @@ type Config struct {
 	// to those who have chosen none.
 	Language string
 	Currency money.Currency
+	// Rates is the table by which amounts are shown in display currencies; without it, they are shown in dollars.
+	Rates func() *money.Rates
 	// BaseURL is the address under which clients reach this server.
 	BaseURL string
 	// Version stands in the OpenAPI document.
@@ -78,6 +80,9 @@ type Edge struct {
 
 // NewEdge makes an edge without operations.
 func NewEdge(c Config) *Edge {
+	if c.Rates == nil {
+		c.Rates = money.DollarsOnly
+	}
 	return &Edge{Config: c, mux: http.NewServeMux(), registry: newRegistry()}
 }
 
@@ -351,7 +356,7 @@ func (e *Edge) localize(r *http.Request, p auth.Principal) context.Context {
 	if !ok {
 		currency = e.Currency
 	}
-	return money.WithCurrency(ctx, currency)
+	return money.WithRates(money.WithCurrency(ctx, currency), e.Rates())
 }
 
 // run decodes, calls the function and encodes its answer.

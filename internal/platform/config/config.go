@@ -72,6 +72,7 @@ type Config struct {
 	DefaultLanguage     string `setting:"default_language" default:"en" doc:"language of those who state none: uz, ru or en"`
 	DefaultCurrency     string `setting:"default_currency" default:"USD" doc:"currency that prices are shown in to those who chose none; billing is in USD"`
 	BankTransferDetails string `setting:"bank_transfer_details" doc:"where to transfer money to, shown for top-ups by bank transfer; without it, that way is not offered"`
+	RatesSource         string `setting:"rates_source" default:"off" doc:"who gives the rates by which prices are shown in other currencies: cbu (Central Bank of Uzbekistan), ecb (European Central Bank), or off: those of stead admin currencies set"`
 	ContentLibrary      bool   `setting:"content_library" default:"true" doc:"bring in the articles of the knowledge base and the terms of the glossary that ship with Stead; what you have changed or removed stays as it is"`
 
 	// Loyalty tiers and referrals.
@@ -174,8 +175,15 @@ const (
 	MachineLinux       = "linux"
 )
 
-// Off is the value of node_listen, nodes_listen, ops_listen and dns_listen that means "do not listen".
+// Off is the value of node_listen, nodes_listen, ops_listen and dns_listen that means "do not listen", and of rates_source
+// that means "nobody".
 const Off = "off"
+
+// The values of rates_source beside Off.
+const (
+	RatesCBU = "cbu"
+	RatesECB = "ecb"
+)
 
 // SQLite reports whether the data is in the embedded database.
 func (c *Config) SQLite() bool { return c.DatabaseURL == "" }

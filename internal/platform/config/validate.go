@@ -38,6 +38,7 @@ func (c *Config) validate() []error {
 	check("node_url", optional(c.NodeURL, origin))
 	check("node_ipv4", optional(c.NodeIPv4, ip(netip.Addr.Is4, "an IPv4 address")))
 	check("node_ipv6", optional(c.NodeIPv6, ip(netip.Addr.Is6, "an IPv6 address")))
+	check("rates_source", oneOf(c.RatesSource, Off, RatesCBU, RatesECB))
 	check("panel", oneOf(c.Panel, PanelNode, PanelNodes, PanelHestia, PanelSandbox))
 	if c.Registrar != "" {
 		check("registrar", oneOf(c.Registrar, RegistrarNone, RegistrarEPP, RegistrarSandbox))

@@ -139,17 +139,11 @@ func NewRates(table map[Currency]Rate) (*Rates, error) {
 	return &Rates{rates: rates}, nil
 }
 
-// defaultRates serve until an operator sets others: near the market of late 2026, for display only.
-var defaultRates = &Rates{rates: map[Currency]Rate{
-	USD: MicrosPerUnit,
-	UZS: 12_700 * MicrosPerUnit,
-	RUB: 81 * MicrosPerUnit,
-	EUR: 870_000,
-	KZT: 525 * MicrosPerUnit,
-}}
+var dollarsOnly = &Rates{rates: map[Currency]Rate{USD: MicrosPerUnit}}
 
-// DefaultRates is the table that applies when the context has none.
-func DefaultRates() *Rates { return defaultRates }
+// DollarsOnly is the table of who knows no rates: all amounts are shown in dollars. It applies when the context has
+// no other.
+func DollarsOnly() *Rates { return dollarsOnly }
 
 // Of returns the rate of a currency, and whether the table has one.
 func (r *Rates) Of(currency Currency) (Rate, bool) {
@@ -210,7 +204,7 @@ type display struct {
 func displayOf(ctx context.Context) display {
 	d, ok := ctx.Value(contextKey{}).(display)
 	if !ok {
-		return display{currency: USD, rates: defaultRates}
+		return display{currency: USD, rates: dollarsOnly}
 	}
 	return d
 }
@@ -234,7 +228,7 @@ func CurrencyOf(ctx context.Context) Currency {
 	return displayOf(ctx).currency
 }
 
-// RatesOf returns the table of the context; DefaultRates where none was set.
+// RatesOf returns the table of the context; DollarsOnly where none was set.
 func RatesOf(ctx context.Context) *Rates {
 	return displayOf(ctx).rates
 }

@@ -199,7 +199,7 @@ func TestWithoutAChoiceMoneyIsShownInDollars(t *testing.T) {
 	if want := `{"usd_cents":1250,"currency":"USD","amount":1250,"display":"$12.50"}`; string(encoded) != want {
 		t.Errorf("encoded %s, want %s", encoded, want)
 	}
-	if money.CurrencyOf(ctx) != money.USD || money.RatesOf(ctx) != money.DefaultRates() {
+	if money.CurrencyOf(ctx) != money.USD || money.RatesOf(ctx) != money.DollarsOnly() {
 		t.Error("an empty context must mean dollars and the default table")
 	}
 	if money.WireOptional(ctx, nil) != nil {
@@ -234,13 +234,14 @@ func TestRatesRefuseWhatTheyCannotShow(t *testing.T) {
 	}
 }
 
-func TestTheDefaultTableCoversEveryKnownCurrency(t *testing.T) {
+func TestWithoutRatesEverythingIsShownInDollars(t *testing.T) {
 	for _, currency := range money.Currencies() {
-		if rate, ok := money.DefaultRates().Of(currency); !ok || rate <= 0 {
-			t.Errorf("%s has no default rate", currency)
+		ctx := money.WithCurrency(context.Background(), currency)
+		if got := money.Wire(ctx, 1250); got.Currency != money.USD || got.Display != "$12.50" {
+			t.Errorf("in %s: %+v", currency, got)
 		}
 	}
-	if listed := money.DefaultRates().Currencies(); len(listed) != len(money.Currencies()) {
+	if listed := money.DollarsOnly().Currencies(); len(listed) != 1 || listed[0] != money.USD {
 		t.Errorf("the table lists %v", listed)
 	}
 }
