@@ -9,7 +9,7 @@ import (
 	"stead.dev/stead/internal/platform/fault"
 )
 
-// savedRecord is one of a customer's records in a backup.
+// savedRecord is a record in a backup or a snapshot.
 type savedRecord struct {
 	Name     string  `json:"name"` // relative to the zone
 	Type     Type    `json:"type"`

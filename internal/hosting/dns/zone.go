@@ -114,26 +114,14 @@ func has(all []record, name string, kind Type) bool {
 
 // snapshotRecord is a record in dns_snapshots.
 type snapshotRecord struct {
-	Name     string  `json:"name"`
-	Type     Type    `json:"type"`
-	Value    string  `json:"value"`
-	TTL      int     `json:"ttl"`
-	Priority *int    `json:"priority,omitempty"`
-	Weight   *int    `json:"weight,omitempty"`
-	Port     *int    `json:"port,omitempty"`
-	Flags    *int    `json:"flags,omitempty"`
-	Tag      *string `json:"tag,omitempty"`
-	Disabled bool    `json:"disabled,omitempty"`
-	System   bool    `json:"system,omitempty"`
+	savedRecord
+	System bool `json:"system,omitempty"`
 }
 
 func snapshotOf(all []record) (string, error) {
 	rows := make([]snapshotRecord, len(all))
 	for i, r := range all {
-		rows[i] = snapshotRecord{
-			Name: r.name, Type: r.kind, Value: r.value, TTL: r.ttl, Priority: r.priority, Weight: r.weight, Port: r.port,
-			Flags: r.flags, Tag: r.tag, Disabled: r.disabled, System: r.system,
-		}
+		rows[i] = snapshotRecord{savedFrom(r.fields), r.system}
 	}
 	b, err := json.Marshal(rows)
 	return string(b), err

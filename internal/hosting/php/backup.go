@@ -26,15 +26,7 @@ func (s *Service) Export(ctx context.Context, q db.Querier, accountID, serviceID
 func (s *Service) Import(ctx context.Context, tx *db.Tx, accountID, serviceID int64, document json.RawMessage, _ []string) error {
 	var kept panel.PHPSettings
 	return s.collection().Import(ctx, tx, accountID, serviceID, document, &kept, func(on site.Site, _ []row) error {
-		before, err := s.of(ctx, tx, accountID, serviceID)
-		if err != nil {
-			return err
-		}
-		o, known, err := offered(ctx, tx, on.Panel)
-		if err != nil {
-			return err
-		}
-		most, err := memory(on)
+		before, o, known, err := s.present(ctx, tx, on, accountID, serviceID)
 		if err != nil {
 			return err
 		}
@@ -58,7 +50,7 @@ func (s *Service) Import(ctx context.Context, tx *db.Tx, accountID, serviceID in
 			}
 			c.extensions = append(c.extensions, extension{name, true})
 		}
-		after, err := before.with(c, o, known, most)
+		after, err := before.with(c, o, known, memory(on))
 		if err != nil {
 			return err
 		}

@@ -1,6 +1,7 @@
 package php
 
 import (
+	"cmp"
 	"context"
 	"reflect"
 
@@ -62,25 +63,16 @@ func (s *Service) get(ctx context.Context, accountID, serviceID int64) (view, er
 			return view{}, site.Refusal(err)
 		}
 	}
-	return s.view(on, r, o, state.Version)
+	return viewOf(on, r, o, state.Version), nil
 }
 
-func (s *Service) view(on site.Site, r row, o offer, runs string) (view, error) {
-	most, err := memory(on)
-	v := view{row: r, offer: o, version: r.Version, most: most}
-	if v.version == "" {
-		v.version = runs
-	}
-	if v.version == "" {
-		v.version = newest(o.versions)
-	}
-	return v, err
+// viewOf returns what owners see of their settings; runs is the version that the panel has, if that is known.
+func viewOf(on site.Site, r row, o offer, runs string) view {
+	return view{row: r, offer: o, version: cmp.Or(r.Version, runs, newest(o.versions)), most: memory(on)}
 }
 
 // memory is the plan's memory in mebibytes; zero is no limit.
-func memory(on site.Site) (int64, error) {
-	return max(on.Limits.Of("memory_mb"), 0), nil
-}
+func memory(on site.Site) int64 { return max(on.Limits.Of("memory_mb"), 0) }
 
 // look asks the panel what the service has, and keeps what it offers.
 func (s *Service) look(ctx context.Context, on site.Site) (panel.PHPState, offer, error) {
@@ -113,30 +105,31 @@ func (s *Service) learn(ctx context.Context, name string, state panel.PHPState) 
 	return now, err
 }
 
+// present reads what a change of a service's settings starts from: the settings, and what the panel offers, if that is known.
+func (s *Service) present(ctx context.Context, q db.Querier, on site.Site, accountID, serviceID int64) (before row, o offer, known bool, err error) {
+	if before, err = s.of(ctx, q, accountID, serviceID); err != nil {
+		return row{}, offer{}, false, err
+	}
+	o, known, err = offered(ctx, q, on.Panel)
+	return before, o, known, err
+}
+
 // update changes how the programs of one of the account's services run.
 func (s *Service) update(ctx context.Context, accountID, serviceID int64, c change) (view, error) {
 	var v view
 	settings := s.collection()
 	err := settings.Change(ctx, accountID, serviceID, func(ctx context.Context, tx *db.Tx, on site.Site) error {
-		before, err := s.of(ctx, tx, accountID, serviceID)
+		before, o, known, err := s.present(ctx, tx, on, accountID, serviceID)
 		if err != nil {
 			return err
 		}
-		o, known, err := offered(ctx, tx, on.Panel)
-		if err != nil {
-			return err
-		}
-		most, err := memory(on)
-		if err != nil {
-			return err
-		}
-		after, err := before.with(c, o, known, most)
+		after, err := before.with(c, o, known, memory(on))
 		if err != nil {
 			return err
 		}
 		if reflect.DeepEqual(after.PHPSettings, before.PHPSettings) && before.Status != site.Failed {
-			v, err = s.view(on, before, o, "")
-			return err
+			v = viewOf(on, before, o, "")
+			return nil
 		}
 		if err := set(ctx, tx, after); err != nil {
 			return err
@@ -144,9 +137,7 @@ func (s *Service) update(ctx context.Context, accountID, serviceID int64, c chan
 		if after, err = s.of(ctx, tx, accountID, serviceID); err != nil {
 			return err
 		}
-		if v, err = s.view(on, after, o, ""); err != nil {
-			return err
-		}
+		v = viewOf(on, after, o, "")
 		return settings.Enqueue(ctx, tx, accountID, serviceID)
 	})
 	return v, err
