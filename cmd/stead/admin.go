@@ -76,6 +76,7 @@ type adminCmd struct {
 	Coupons    couponsCmd    `cmd:"" help:"Codes that take something off an order."`
 	Content    contentCmd    `cmd:"" help:"Articles of the knowledge base and the blog, and terms of the glossary."`
 	Currencies currenciesCmd `cmd:"" help:"Rates by which prices are shown in other currencies."`
+	Key        keyCmd        `cmd:"" help:"The key that seals stored secrets."`
 }
 
 // paging are the flags of lists.
