@@ -77,6 +77,7 @@ type adminCmd struct {
 	Content    contentCmd    `cmd:"" help:"Articles of the knowledge base and the blog, and terms of the glossary."`
 	Currencies currenciesCmd `cmd:"" help:"Rates by which prices are shown in other currencies."`
 	Key        keyCmd        `cmd:"" help:"The key that seals stored secrets."`
+	Status     statusCmd     `cmd:"" help:"What everybody is told of the platform's state."`
 }
 
 // paging are the flags of lists.

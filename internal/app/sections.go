@@ -20,6 +20,7 @@ import (
 	"stead.dev/stead/internal/commerce/wallet"
 	"stead.dev/stead/internal/content/articles"
 	"stead.dev/stead/internal/content/currencies"
+	"stead.dev/stead/internal/content/status"
 	"stead.dev/stead/internal/front/admin"
 	"stead.dev/stead/internal/front/reseller"
 	"stead.dev/stead/internal/hosting/access"
@@ -118,6 +119,7 @@ type sections struct {
 	articles   *articles.Service
 	monitors   *monitors.Service
 	currencies *currencies.Service
+	status     *status.Service
 }
 
 // build makes the sections, each after those that it needs, and connects them.
@@ -209,10 +211,13 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 	if err := c.currencies.Load(ctx); err != nil {
 		return err
 	}
+	c.status = status.New(status.Config{
+		DB: c.db, Clock: c.clock, Events: c.outbox, Log: c.log, Machines: c.machinesShown(), Audience: c.webhooks, Parts: c.statusParts(),
+	})
 	c.admin = admin.New(admin.Sections{
 		DB: c.db, Accounts: c.accounts, Applications: c.oauth, Catalog: c.catalog, Wallet: c.wallet, Services: c.services,
 		Switches: c.switches, Nodes: c.nodes, Clock: c.clock, NodesURL: c.cfg.NodesURL, Domains: c.domains, Resellers: resellers{c.reseller}, Clocks: c.clocks, Addons: c.addons, Coupons: c.coupons, Articles: c.articles, Refunds: refunds{c.db, c.orders},
-		Currencies: c.currencies,
+		Currencies: c.currencies, Status: c.status,
 	})
 	c.introduce()
 	c.modules = c.listModules()
@@ -257,6 +262,7 @@ func (c *core) listModules() []module.Module {
 		c.reseller.Module(),
 		c.articles.Module(),
 		c.currencies.Module(),
+		c.status.Module(),
 	}
 }
 

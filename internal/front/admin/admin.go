@@ -22,6 +22,7 @@ import (
 	"stead.dev/stead/internal/commerce/wallet"
 	"stead.dev/stead/internal/content/articles"
 	"stead.dev/stead/internal/content/currencies"
+	"stead.dev/stead/internal/content/status"
 	"stead.dev/stead/internal/hosting/nodes"
 	"stead.dev/stead/internal/identity/account"
 	"stead.dev/stead/internal/identity/oauth"
@@ -54,6 +55,7 @@ type Sections struct {
 	Articles     *articles.Service
 	Currencies   *currencies.Service
 	Refunds      Refunds
+	Status       *status.Service
 	Clock        clock.Clock
 	// NodesURL is where machines join; empty when it is not configured.
 	NodesURL string

@@ -241,6 +241,9 @@ func (e *Edge) handler(d *declared) http.Handler {
 // admit runs the phases that need no input.
 func (e *Edge) admit(w http.ResponseWriter, r *http.Request, d *declared) (auth.Principal, error) {
 	p, err := e.identify(r, d)
+	if d.survives && broken(err) {
+		p, err = auth.Principal{}, nil
+	}
 	key := p.Key()
 	if err != nil || p.IsNobody() {
 		key = e.addressKey(r)
@@ -254,7 +257,7 @@ func (e *Edge) admit(w http.ResponseWriter, r *http.Request, d *declared) (auth.
 	} else if d.Auth == Key {
 		policy = e.Policies[ResellerThrottle]
 	}
-	if throttled := e.throttle(w, r, key, policy); throttled != nil {
+	if throttled := e.throttle(w, r, key, policy); throttled != nil && !(d.survives && broken(throttled)) {
 		return p, throttled
 	}
 	if err != nil {
@@ -271,6 +274,15 @@ func (e *Edge) admit(w http.ResponseWriter, r *http.Request, d *declared) (auth.
 		return p, fault.ReadOnlyKey.New()
 	}
 	return p, nil
+}
+
+// broken tells that an error is ours and not the caller's, such as a database that does not answer.
+func broken(err error) bool {
+	if err == nil {
+		return false
+	}
+	kind := fault.From(err).Def.Kind
+	return kind == fault.KindInternal || kind == fault.KindUnavailable
 }
 
 // identify checks that the section is on, and that the token is valid where one is needed. On open operations a valid

@@ -108,6 +108,9 @@ type Operation[In, Out any] struct {
 	// Resource marks an operation that is a protected resource of its own: a refusal names its document and the scopes
 	// that read (RFC 9728, section 5.1).
 	Resource bool
+	// Survives marks an open operation that answers without the database: when callers cannot be verified or counted, they
+	// are served as nobody, uncounted.
+	Survives bool
 	// Reads marks a POST that changes nothing: read-only keys may call it.
 	Reads bool
 	// Status of success; 0 means 200.
@@ -158,7 +161,7 @@ type Info struct {
 type declared struct {
 	Info
 	throttle             string
-	resource             bool
+	resource, survives   bool
 	summary, description string
 	maxBody              int64
 	timeout              time.Duration
@@ -185,7 +188,7 @@ func (o Operation[In, Out]) declare() (*declared, error) {
 			FirstParty: o.FirstParty, Money: o.Commit != nil, Stream: o.Stream != nil,
 			Write: o.Method != http.MethodGet && !o.Reads, Status: o.Status,
 		},
-		throttle: o.Throttle, resource: o.Resource, summary: o.Summary, description: o.Description, maxBody: o.MaxBody,
+		throttle: o.Throttle, resource: o.Resource, survives: o.Survives, summary: o.Summary, description: o.Description, maxBody: o.MaxBody,
 		timeout: o.Timeout, allowNUL: o.AllowNUL, errors: o.Errors, contentTypes: o.ContentTypes, accepts: o.Accepts,
 		throttleKey: o.ThrottleKey, document: o.Document,
 		in: reflect.TypeFor[In](), out: reflect.TypeFor[Out](),
@@ -229,6 +232,7 @@ func (o Operation[In, Out]) declare() (*declared, error) {
 	wrong((o.Auth == Own) != (o.ThrottleKey != nil), "who authenticates its callers, and only that, tells them apart")
 	wrong(o.Auth == Own && o.Stream == nil, "an operation that authenticates its callers is a stream")
 	wrong(o.Auth == Open && d.Write, "an open operation cannot write")
+	wrong(o.Auth != Open && o.Survives, "only open operations survive the database")
 	wrong(o.Timeout < 0 || o.Timeout > 0 && o.Handle == nil, "only a Handle may have a time of its own")
 	wrong(o.Reads && (o.Method != http.MethodPost || o.Commit != nil), "only a POST that moves no money may say that it reads")
 	wrong(o.Commit != nil && o.Method != http.MethodPost, "money moves by POST")

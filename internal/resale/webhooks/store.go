@@ -41,6 +41,14 @@ func endpointsOf(ctx context.Context, q db.Querier, accountID int64, lock string
 	return db.Collect(ctx, q, endpointRows.Scan, `SELECT `+endpointRows.Columns()+` FROM webhooks_endpoints WHERE account_id = $1 ORDER BY id`+lock, accountID)
 }
 
+// accounts lists those that have an endpoint to which anything is sent.
+func accounts(ctx context.Context, q db.Querier) ([]int64, error) {
+	return db.Collect(ctx, q, func(r db.Row) (id int64, err error) {
+		err = r.Scan(&id)
+		return id, err
+	}, `SELECT DISTINCT account_id FROM webhooks_endpoints WHERE status <> $1 ORDER BY account_id`, Disabled)
+}
+
 func insertEndpoint(ctx context.Context, tx *db.Tx, e endpoint) (id int64, err error) {
 	err = tx.QueryRow(ctx, `INSERT INTO webhooks_endpoints (account_id, url, description, events, status, secret, consecutive_failures, created_at)
 		VALUES ($1, '', '', '[]', $2, $3, 0, $4) RETURNING id`, e.accountID, e.status, []byte{}, e.createdAt).Scan(&id)
