@@ -166,6 +166,9 @@ func unknownMembers(t *testing.T, w *world) {
 		if op.Path == "/api/v1/services/{service}/files/move" {
 			continue // would take away what the other examples work with
 		}
+		if op.ID == "scans.run" {
+			continue // needs a name that the DNS has; the section's own tests have one
+		}
 		if strings.Contains(op.Path, "{order}") {
 			w.order = w.newOrder(w.owner, unique("unpaid")+".example.com")
 		}

@@ -42,6 +42,7 @@ import (
 	"stead.dev/stead/internal/identity/notifications"
 	"stead.dev/stead/internal/identity/oauth"
 	"stead.dev/stead/internal/monitoring/monitors"
+	"stead.dev/stead/internal/monitoring/scans"
 	"stead.dev/stead/internal/names/domains"
 	"stead.dev/stead/internal/node"
 	nodecertificates "stead.dev/stead/internal/node/certificates"
@@ -120,6 +121,8 @@ type sections struct {
 	monitors   *monitors.Service
 	currencies *currencies.Service
 	status     *status.Service
+
+	scans *scans.Service
 }
 
 // build makes the sections, each after those that it needs, and connects them.
@@ -191,6 +194,7 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 	}
 	c.addons = addons.New(addons.Config{DB: c.db, Clock: c.clock, Events: c.outbox})
 	c.buildMonitors()
+	c.buildScans()
 	c.coupons = coupons.New(coupons.Config{DB: c.db, Orders: c.orders})
 	c.reseller = reseller.New(reseller.Config{
 		DB: c.db, Clock: c.clock, Accounts: c.accounts, Wallet: c.wallet, Services: c.services, Orders: c.orders, Catalog: c.catalog,
@@ -259,6 +263,7 @@ func (c *core) listModules() []module.Module {
 		c.invoices.Module(),
 		c.loyalty.Module(),
 		c.monitors.Module(),
+		c.scans.Module(),
 		c.reseller.Module(),
 		c.articles.Module(),
 		c.currencies.Module(),
@@ -284,6 +289,7 @@ func (c *core) introduce() {
 	})
 	c.addons.Connect(addons.Needs{Catalog: extras{c.catalog}, Services: c.services, Orders: c.orders, Rates: c.reseller})
 	c.monitors.Connect(monitors.Needs{Services: watchedServices{c.services}, Owners: owners{c.accounts}})
+	c.scans.Connect(scans.Needs{Sites: scannedSites{c}, Insights: scans.NoInsights{}})
 	c.clocks.Connect(clocks.Needs{Worlds: c.accounts, Lives: []clocks.Life{c.orders, c.services, c.addons}})
 	c.invoices.Connect(invoices.Needs{Accounts: buyers{c.accounts}, Topups: c.wallet, Orders: c.orders})
 	c.hosting.Connect(sitedomains.Needs{Parts: []site.Part{c.certificates, c.php, c.backups, c.databases, c.cron, c.mail, c.access}})

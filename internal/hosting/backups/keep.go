@@ -96,3 +96,8 @@ func (s *Service) Return(ctx context.Context, tx *db.Tx, serviceID int64) error 
 	_, err = s.beginRestore(ctx, tx, b, restore{parts: b.partNames()})
 	return err
 }
+
+// Newest is when the newest complete backup of a service was made; nil when there is none.
+func (s *Service) Newest(ctx context.Context, q db.Querier, serviceID int64) (*time.Time, error) {
+	return newestComplete(ctx, q, serviceID)
+}

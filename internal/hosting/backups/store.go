@@ -242,3 +242,13 @@ func countFailedFinals(ctx context.Context, q db.Querier, serviceID int64) (n in
 	err = q.QueryRow(ctx, `SELECT count(*) FROM backups WHERE service_id = $1 AND final AND status = 'failed'`, serviceID).Scan(&n)
 	return n, err
 }
+
+// newestComplete is when the newest backup of a service was complete; nil when there is none.
+func newestComplete(ctx context.Context, q db.Querier, serviceID int64) (at *time.Time, err error) {
+	err = q.QueryRow(ctx, `SELECT finished_at FROM backups WHERE service_id = $1 AND status IN ('completed', 'restoring') ORDER BY id DESC LIMIT 1`,
+		serviceID).Scan(&at)
+	if errors.Is(err, db.ErrNoRows) {
+		return nil, nil
+	}
+	return at, err
+}

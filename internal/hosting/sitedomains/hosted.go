@@ -14,7 +14,8 @@ type Hosted struct {
 	ID         int64
 	Name       string // lower-case ASCII
 	Kind       Kind
-	Served     bool // the panel has it, and it is not about to go
+	Served     bool   // the panel has it, and it is not about to go
+	Root       string // the document root that it shows
 	ForceHTTPS bool
 	TLS        panel.TLS
 	Pointing   PointStatus // as of the last look into the DNS
@@ -35,10 +36,18 @@ func (s *Service) Hosted(ctx context.Context, q db.Querier, accountID, serviceID
 	for i, d := range rows {
 		all[i] = Hosted{
 			ID: d.ID, Name: d.name, Kind: d.kind, Served: d.activatedAt != nil && d.Status != site.Removing, ForceHTTPS: d.forceHTTPS,
-			TLS: d.tls, Pointing: d.dns.status(on.Addresses()), CreatedAt: d.createdAt,
+			Root: d.root(), TLS: d.tls, Pointing: d.dns.status(on.Addresses()), CreatedAt: d.createdAt,
 		}
 	}
 	return all, nil
+}
+
+// root is the document root that a domain shows: its own, or for an alias that of the primary domain.
+func (d domain) root() string {
+	if d.documentRoot != nil {
+		return *d.documentRoot
+	}
+	return d.primaryRoot
 }
 
 // Refresh has the domains compared with the panel once more, because what it reports of them has changed.

@@ -163,6 +163,9 @@ var rules = map[string]rule{
 		words["Days"] = o.text("days")
 		return words
 	}},
+	"scan.found": {kind: "scan_finding", severity: Warning, words: func(o object) map[string]string {
+		return map[string]string{"Host": o.text("host"), "Count": o.text("count")}
+	}, calm: func(o object) bool { return o["worst"] != "critical" && o["worst"] != "high" }},
 	"webhook.endpoint_disabled": {kind: "webhook_disabled", severity: Warning, words: func(o object) map[string]string {
 		return map[string]string{"Host": o.text("host")}
 	}},
@@ -226,6 +229,8 @@ func (n notification) link() string {
 		return fmt.Sprintf("/api/v1/domains/%d", n.subjectID)
 	case "monitor":
 		return fmt.Sprintf("/api/v1/monitors/%d", n.subjectID)
+	case "scan":
+		return "/api/v1/security/scans"
 	case "topup":
 		return fmt.Sprintf("/api/v1/wallet/topups/%d", n.subjectID)
 	default:

@@ -3,7 +3,7 @@ package monitors
 import "stead.dev/stead/internal/platform/fault"
 
 var (
-	errTarget   = fault.Define(fault.KindUnprocessable, "target_not_allowed")
+	errTarget   = fault.TargetNotAllowed
 	errInterval = fault.Define(fault.KindUnprocessable, "interval_not_allowed")
 	errLimit    = fault.Define(fault.KindUnprocessable, "monitor_limit_reached")
 	errBuiltIn  = fault.Define(fault.KindUnprocessable, "monitor_built_in")

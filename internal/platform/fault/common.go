@@ -39,6 +39,7 @@ var (
 	UnsupportedOperation = Define(KindUnprocessable, "unsupported_operation")
 	ServiceNotActive     = Define(KindUnprocessable, "service_not_active")
 	ServiceSuspended     = Define(KindUnprocessable, "service_suspended")
+	TargetNotAllowed     = Define(KindUnprocessable, "target_not_allowed")
 	FeatureNotInPlan     = Define(KindUnprocessable, "feature_not_in_plan")
 	PathNotAllowed       = Define(KindUnprocessable, "path_not_allowed")
 	OutOfStock           = Define(KindUnprocessable, "out_of_stock")

@@ -1,0 +1,91 @@
+package scans
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/riverqueue/river"
+
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/jobs"
+	"stead.dev/stead/internal/platform/outbox"
+)
+
+const (
+	week      = 7 * 24 * time.Hour
+	mostDue   = 50 // services of one turn
+	keptFor   = 400 * 24 * time.Hour
+	mostClean = 1000
+	busyPause = time.Minute
+)
+
+// phase spreads the services over the week: consecutive ids are far apart.
+func phase(serviceID int64) time.Duration {
+	return time.Duration(uint64(serviceID)*2654435761%uint64(week/time.Second)) * time.Second //nolint:gosec // a hash; less than a week
+}
+
+// Follow has services that are there scanned every week. It is told of their events.
+func (s *Service) Follow(ctx context.Context, tx *db.Tx, e outbox.Stored) error {
+	if e.Type == "service.terminated" {
+		return forget(ctx, tx, e.SubjectID)
+	}
+	return remember(ctx, tx, e.AccountID, e.SubjectID, tx.Now.Add(phase(e.SubjectID)))
+}
+
+// Due inserts the jobs of the services that are to be scanned now; a periodic job calls it.
+func (s *Service) Due(ctx context.Context) error {
+	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+		due, err := takeDue(ctx, tx, mostDue, tx.Now.Add(week))
+		if err != nil {
+			return err
+		}
+		for _, args := range due {
+			err := s.Queue.Enqueue(ctx, tx, args, &river.InsertOpts{Queue: jobs.WebhookQueue, UniqueOpts: jobs.Once(), MaxAttempts: 3})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// scanWeekly scans the site of a service. A service that is not online, or whose domain leads elsewhere, is passed over.
+func (s *Service) scanWeekly(ctx context.Context, accountID, serviceID int64) error {
+	host, online, err := s.Sites.Primary(ctx, s.DB, accountID, serviceID)
+	if errors.Is(err, fault.NotFound) {
+		return nil // the account was closed
+	}
+	if err != nil || !online || host == "" {
+		return err
+	}
+	owned, ok, err := s.Sites.Owner(ctx, s.DB, accountID, host)
+	if err != nil || !ok || owned.ServiceID != serviceID || !s.leadsTo(ctx, host, owned.Addresses) {
+		return err
+	}
+	t := target{url: "https://" + host + "/", scheme: "https", host: host}
+	_, err = s.perform(ctx, scan{accountID: accountID, serviceID: &serviceID, url: t.url, weekly: true}, t)
+	switch {
+	case errors.Is(err, errInProgress):
+		return river.JobSnooze(busyPause)
+	case errors.Is(err, errUnreachable), errors.Is(err, fault.TargetNotAllowed), errors.Is(err, errInterrupted):
+		return nil // the row tells
+	default:
+		return err
+	}
+}
+
+// Clean removes scans that are older than a year; a periodic job calls it.
+func (s *Service) Clean(ctx context.Context) error {
+	for {
+		var n int64
+		err := s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) (err error) {
+			n, err = removeOld(ctx, tx, tx.Now.Add(-keptFor), mostClean)
+			return err
+		})
+		if err != nil || n < mostClean {
+			return err
+		}
+	}
+}
