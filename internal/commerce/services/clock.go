@@ -87,7 +87,6 @@ func (s *Service) Now(ctx context.Context, q db.Querier, accountID int64) (time.
 // is not done: a panel is at work, or a step has to wait.
 func (s *Service) Due(ctx context.Context, accountID int64) (busy bool, err error) {
 	for did := true; did; {
-		did = false
 		now, err := s.Now(ctx, s.DB, accountID)
 		if err != nil {
 			return false, err

@@ -388,7 +388,7 @@ func (s *Service) unmoved(ctx context.Context, tx *db.Tx, before []record) ([]re
 		return nil, err
 	}
 	for i, r := range locked {
-		was := before[i]
+		was := before[i] //nolint:gosec // lockAll returns one for each id
 		same := r.status == was.status && r.planID == was.planID && r.expiresAt.Equal(*was.expiresAt) &&
 			r.addonPrice == was.addonPrice && r.addonLimits == was.addonLimits &&
 			(r.pendingPlanID == nil) == (was.pendingPlanID == nil) &&
@@ -416,9 +416,9 @@ func (s *Service) prolong(ctx context.Context, tx *db.Tx, locked []record, paid 
 		return nil, err
 	}
 	now := slices.Clone(locked)
-	for i := range now {
+	for i, p := range paid {
 		r := &now[i]
-		r.expiresAt, r.status, r.endsAtExpiry = &paid[i].until, Active, false
+		r.expiresAt, r.status, r.endsAtExpiry = &p.until, Active, false
 		r.suspendReason, r.suspendedAt, r.graceUntil, r.terminatesAt = nil, nil, nil, nil
 		r.nextRenewalAttemptAt, r.reminded, r.warned = nil, nil, nil
 		if r.renewing() {

@@ -2,7 +2,6 @@ package currencies
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
 	"time"
 
@@ -18,7 +17,7 @@ type currencyWire struct {
 	Code     money.Currency `json:"code" doc:"ISO 4217" example:"UZS"`
 	Name     string         `json:"name" doc:"In the reader's language"`
 	Decimals int            `json:"decimals" doc:"Digits after the decimal mark of amounts that are shown"`
-	Rate     json.Number    `json:"rate" doc:"What one US dollar is worth, with at most six decimals" example:"12650.5"`
+	Rate     float64        `json:"rate" doc:"What one US dollar is worth, with at most six decimals" example:"12650.5"`
 	RatedOn  *string        `json:"rated_on" doc:"The day for which the source gave the rate, as 2026-11-24; null for USD"`
 	Source   *string        `json:"source" doc:"Who gave it: operator, cbu (Central Bank of Uzbekistan) or ecb (European Central Bank); null for USD"`
 	Shown    bool           `json:"shown" doc:"Whether prices are shown in it: the rate is younger than a week. Otherwise they are shown in USD"`
@@ -49,12 +48,12 @@ func (s *Service) Operations() []api.Route {
 // list is all currencies, USD first. It is answered from memory, as prices are.
 func (s *Service) list(ctx context.Context) []currencyWire {
 	wire := func(c money.Currency) currencyWire {
-		return currencyWire{Code: c, Name: i18n.T(i18n.Lang(ctx), "currencies."+string(c), nil), Decimals: c.Decimals(), Rate: "1", Shown: true}
+		return currencyWire{Code: c, Name: i18n.T(i18n.Lang(ctx), "currencies."+string(c), nil), Decimals: c.Decimals(), Rate: 1, Shown: true}
 	}
 	now, all := s.Clock.Now(), []currencyWire{wire(money.USD)}
 	for _, r := range *s.table.Load() {
 		w, on := wire(r.Currency), r.On.Format(time.DateOnly)
-		w.Rate, w.RatedOn, w.Source, w.Shown = json.Number(r.PerUSD.String()), &on, &r.Source, r.isFresh(now)
+		w.Rate, w.RatedOn, w.Source, w.Shown = float64(r.PerUSD)/money.MicrosPerUnit, &on, &r.Source, r.isFresh(now)
 		all = append(all, w)
 	}
 	return all
