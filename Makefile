@@ -1,6 +1,6 @@
 # Everything that is done with Stead's source. `make run` needs Go and nothing else.
 .DEFAULT_GOAL := help
-.PHONY: help run build test test-all lint fmt bench openapi schema web clean
+.PHONY: help run build test test-all lint fmt bench openapi schema thumbnails web clean
 
 # The program needs no C library; one setting for run and build also means one build cache.
 GO_BUILD := CGO_ENABLED=0 go build
@@ -43,6 +43,10 @@ openapi:
 schema:
 	CGO_ENABLED=0 go test ./internal/platform/schema -run '^TestEachColumnIsDescribed$$' -count=1 -update
 
+## thumbnails: make the pictures of the site templates, which are committed (needs chromium)
+thumbnails:
+	CGO_ENABLED=0 go test ./internal/content/templates -run '^TestUpdateThumbnails$$' -count=1 -update
+
 ## web: build web/dist, which is committed, from web/terminal (needs npm)
 web:
 	cd web/terminal && npm ci --no-audit --no-fund && npm run build
@@ -53,4 +57,4 @@ clean:
 
 ## help: list these
 help:
-	@sed -n 's/^## \([a-z-]*\): /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name text; do printf '  make %-8s %s\n' "$$name" "$$text"; done
+	@sed -n 's/^## \([a-z-]*\): /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name text; do printf '  make %-10s %s\n' "$$name" "$$text"; done

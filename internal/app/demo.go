@@ -75,6 +75,9 @@ func (c *core) seedDemo(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
+			if err := c.reviews.SeedDemo(ctx, tx); err != nil {
+				return err
+			}
 			// The reference makes it one credit however often the server starts.
 			return c.wallet.Credit(ctx, tx, wallet.Credit{
 				AccountID: customer.ID, Amount: demoCredit, Type: wallet.TypeBonus,

@@ -84,6 +84,11 @@ func (w *world) example(op api.Info, token string) request {
 		r.body = `{"token": "the-phone-of-the-owner"}`
 	case "POST /api/v1/notifications/read":
 		r.body = `{"ids": [1]}`
+	case "PUT /api/v1/me/review":
+		r.body = `{"author": "Anna K.", "rating": 5, "title": "It simply works", "body": "Half a year without a single fault.", "locale": "en"}`
+	case "POST /api/v1/services/{service}/template":
+		w.templateRests()
+		r.body = fmt.Sprintf(`{"template": "restaurant", "language": "uz", "title": "Registon", "directory": "/public_html/%s"}`, unique("site"))
 	case "PATCH /api/v1/me":
 		r.body = `{"locale": "en", "currency": "USD"}`
 	case "POST /api/v1/services/{service}/renew":
@@ -200,6 +205,8 @@ func (w *world) path(op api.Info) string {
 	for _, name := range []string{"{session}"} {
 		path = strings.ReplaceAll(path, name, "1")
 	}
+	path = strings.ReplaceAll(path, "/templates/{id}", "/templates/1") // a site template
+	path = strings.NewReplacer("/blog/{slug}", "/blog/open", "/kb/{slug}", "/kb/mail").Replace(path)
 	path = strings.ReplaceAll(path, "{event}", w.event)
 	path = strings.ReplaceAll(path, "{gateway}", "demo")
 	path = strings.NewReplacer("/badge/{token}", "/badge/"+w.badge, "{metric}", "uptime", "{duration}", "7d").Replace(path)

@@ -115,7 +115,7 @@ func (a *App) handler() http.Handler {
 	}))
 	a.pages().Routes(mux)
 
-	served := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	served := a.previewsApart(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case r.URL.Path == OpenAPIPath && (r.Method == http.MethodGet || r.Method == http.MethodHead):
 			openAPIDoc.ServeHTTP(w, r)
@@ -128,6 +128,24 @@ func (a *App) handler() http.Handler {
 		}
 	})
 	return a.metrics.InFlight(a.traces.Handler(api.Outer(a.log, a.clock, a.metrics.Request, defaultPace.around(a.guarded(served)))))
+}
+
+// previewsApart serves nothing but previews of site templates under the origin that is theirs, so that the site's cookies
+// are of no use there.
+func (a *App) previewsApart(next http.HandlerFunc) http.HandlerFunc {
+	host := a.templates.PreviewHost()
+	if host == "" {
+		return next
+	}
+	previews := http.NewServeMux()
+	previews.Handle("GET /templates/{id}/preview", a.edge)
+	return func(w http.ResponseWriter, r *http.Request) {
+		if strings.EqualFold(r.Host, host) {
+			previews.ServeHTTP(w, r)
+			return
+		}
+		next(w, r)
+	}
 }
 
 // pages are the site for people.

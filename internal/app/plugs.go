@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"stead.dev/stead/internal/commerce/catalog"
+	"stead.dev/stead/internal/commerce/services"
 	"stead.dev/stead/internal/commerce/wallet"
 	"stead.dev/stead/internal/front/admin"
 	"stead.dev/stead/internal/front/reseller"
@@ -66,6 +67,18 @@ func (f front) Shelf(ctx context.Context) ([]webui.Product, error) {
 		}
 	}
 	return products, err
+}
+
+// reviewers adapts the services to the reviews: what their authors have bought.
+type reviewers struct{ services *services.Service }
+
+// Plan implements reviews.Customers.
+func (r reviewers) Plan(ctx context.Context, accountID int64) (string, error) {
+	own, _, err := r.services.Hosting(ctx, accountID, 0)
+	if err != nil || len(own) == 0 {
+		return "", err
+	}
+	return own[0].Plan, nil
 }
 
 // recipients adapts the accounts to the notifications.

@@ -20,7 +20,9 @@ import (
 	"stead.dev/stead/internal/commerce/wallet"
 	"stead.dev/stead/internal/content/articles"
 	"stead.dev/stead/internal/content/currencies"
+	"stead.dev/stead/internal/content/reviews"
 	"stead.dev/stead/internal/content/status"
+	"stead.dev/stead/internal/content/templates"
 	"stead.dev/stead/internal/front/admin"
 	"stead.dev/stead/internal/front/reseller"
 	"stead.dev/stead/internal/hosting/access"
@@ -122,7 +124,9 @@ type sections struct {
 	currencies *currencies.Service
 	status     *status.Service
 
-	scans *scans.Service
+	scans     *scans.Service
+	reviews   *reviews.Service
+	templates *templates.Service
 }
 
 // build makes the sections, each after those that it needs, and connects them.
@@ -196,6 +200,8 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 	c.buildMonitors()
 	c.buildScans()
 	c.coupons = coupons.New(coupons.Config{DB: c.db, Orders: c.orders})
+	c.reviews = reviews.New(reviews.Config{DB: c.db, Customers: reviewers{c.services}})
+	c.templates = templates.New(templates.Config{Base: base, BaseURL: c.cfg.BaseURL, PreviewOrigin: c.cfg.PreviewOrigin})
 	c.reseller = reseller.New(reseller.Config{
 		DB: c.db, Clock: c.clock, Accounts: c.accounts, Wallet: c.wallet, Services: c.services, Orders: c.orders, Catalog: c.catalog,
 		Credentials: c.credentials, FTP: c.access, BaseURL: c.cfg.BaseURL, Events: c.outbox, Limits: c.resellerLimits(),
@@ -221,7 +227,7 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 	c.admin = admin.New(admin.Sections{
 		DB: c.db, Accounts: c.accounts, Applications: c.oauth, Catalog: c.catalog, Wallet: c.wallet, Services: c.services,
 		Switches: c.switches, Nodes: c.nodes, Clock: c.clock, NodesURL: c.cfg.NodesURL, Domains: c.domains, Resellers: resellers{c.reseller}, Clocks: c.clocks, Addons: c.addons, Coupons: c.coupons, Articles: c.articles, Refunds: refunds{c.db, c.orders},
-		Currencies: c.currencies, Status: c.status,
+		Currencies: c.currencies, Status: c.status, Reviews: c.reviews,
 	})
 	c.introduce()
 	c.modules = c.listModules()
@@ -264,6 +270,8 @@ func (c *core) listModules() []module.Module {
 		c.loyalty.Module(),
 		c.monitors.Module(),
 		c.scans.Module(),
+		c.reviews.Module(),
+		c.templates.Module(),
 		c.reseller.Module(),
 		c.articles.Module(),
 		c.currencies.Module(),

@@ -16,6 +16,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"golang.org/x/crypto/ssh"
@@ -118,6 +119,8 @@ func newWorld(t *testing.T, a *App) *world {
 		w.ftpAccount = w.newFTPAccount()
 		w.sshKey = w.id(w.post(t, w.owner.token, fmt.Sprintf("/api/v1/services/%d/ssh-keys", w.service), sshKeyRequest(t)))
 	}
+	w.publish()
+	w.post(t, w.owner.token, fmt.Sprintf("/api/v1/services/%d/template", w.service), `{"template": "landing", "directory": "/public_html/landing"}`)
 	w.backup = w.newBackup()
 	w.registration = w.newRegistration()
 	w.monitor, w.badge = w.newMonitor()
@@ -547,8 +550,29 @@ func (w *world) snapshot() map[string]string {
 	return all
 }
 
+// publish gives the company an article and a post.
+func (w *world) publish() {
+	w.t.Helper()
+	_, err := w.articles.Import(w.t.Context(), fstest.MapFS{
+		"kb/mail.en.md":   {Data: []byte("---\ntitle: Mail\ndescription: On a phone.\ncategory: email\nposition: 1\nupdated_at: 2026-01-02\n---\n\nEnter the address.\n")},
+		"blog/open.en.md": {Data: []byte("---\ntitle: We are open\ndescription: News.\ncategory: news\npublished_at: 2026-02-01\nauthor: The team\n---\n\nWelcome.\n")},
+	}, false)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// templateRests waits until no template is being put on the service.
+func (w *world) templateRests() {
+	w.t.Helper()
+	testkit.Eventually(w.t, time.Minute, func() bool {
+		r := w.get(w.t, w.owner.token, fmt.Sprintf("/api/v1/services/%d/template", w.service))
+		return !strings.Contains(string(r.body), `"status":"pending"`)
+	}, "the template is on the service")
+}
+
 // growing lists tell what happened, and jobs go on happening.
-var growing = map[string]bool{"notifications.list": true, "reseller.events.list": true, "reseller.events.get": true, "reseller.audit_log": true, "reseller.clock": true}
+var growing = map[string]bool{"notifications.list": true, "reseller.events.list": true, "reseller.events.get": true, "reseller.audit_log": true, "reseller.clock": true, "templates.installed": true, "templates.list": true}
 
 var changesByItself = regexp.MustCompile(`"(dns|charge|credit)":\{(?:[^{}]|\{[^{}]*\})*\}|"(?:last_used|checked)_at":"[^"]*"`)
 

@@ -74,6 +74,7 @@ type Own struct {
 	ID     int64
 	Name   string // its label, or its domain
 	Domain string // empty when it has none
+	Plan   string // name of the plan in the buyer's language
 	Status string
 }
 
@@ -100,7 +101,7 @@ func (s *Service) OneHosting(ctx context.Context, accountID, id int64) (Own, err
 }
 
 func ownOf(r record) Own {
-	o := Own{ID: r.id, Name: r.label, Status: string(r.status)}
+	o := Own{ID: r.id, Name: r.label, Plan: r.planName, Status: string(r.status)}
 	if r.domain != nil {
 		o.Domain = *r.domain
 	}

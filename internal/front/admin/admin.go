@@ -22,6 +22,7 @@ import (
 	"stead.dev/stead/internal/commerce/wallet"
 	"stead.dev/stead/internal/content/articles"
 	"stead.dev/stead/internal/content/currencies"
+	"stead.dev/stead/internal/content/reviews"
 	"stead.dev/stead/internal/content/status"
 	"stead.dev/stead/internal/hosting/nodes"
 	"stead.dev/stead/internal/identity/account"
@@ -56,6 +57,7 @@ type Sections struct {
 	Currencies   *currencies.Service
 	Refunds      Refunds
 	Status       *status.Service
+	Reviews      *reviews.Service
 	Clock        clock.Clock
 	// NodesURL is where machines join; empty when it is not configured.
 	NodesURL string

@@ -39,6 +39,7 @@ type Config struct {
 	NodeIPv6       string         `setting:"node_ipv6" doc:"the same for IPv6"`
 	TLSCertFile    string         `setting:"tls_cert_file" doc:"PEM file with the certificate chain for listen; without it, plain HTTP (behind a proxy)"`
 	TLSKeyFile     string         `setting:"tls_key_file" doc:"PEM file with the private key of tls_cert_file"`
+	PreviewOrigin  string         `setting:"preview_origin" doc:"origin that shows previews of site templates and nothing else, such as https://preview.example.net, which leads to listen too; without it, they are shown below base_url in a sandbox"`
 	TrustedProxies []netip.Prefix `setting:"trusted_proxies" doc:"networks of reverse proxies whose X-Forwarded-For is believed, comma separated"`
 
 	// Storage.

@@ -55,6 +55,7 @@ func (c *Config) validate() []error {
 	check("node_ports", portsErr)
 	check("node_host", optional(c.NodeHost, ip(netip.Addr.IsValid, "an IP address")))
 	check("node_user_prefix", optional(c.NodeUserPrefix, userPrefix))
+	check("preview_origin", previewOrigin(c.PreviewOrigin, c.BaseURL))
 	check("preview_domain", optional(c.PreviewDomain, domain))
 	check("backup_store", optional(c.BackupStore, backupStore))
 	check("backup_s3_file", together("backup_store with s3:", strings.HasPrefix(c.BackupStore, "s3:"), c.BackupS3File != ""))
@@ -310,6 +311,20 @@ func language(text string) error {
 func currency(text string) error {
 	if !slices.Contains(money.Currencies(), money.Currency(text)) {
 		return fmt.Errorf("%q is not one of %v", text, money.Currencies())
+	}
+	return nil
+}
+
+// previewOrigin accepts another origin than that of the pages: a page of the same origin could read theirs.
+func previewOrigin(text, base string) error {
+	if text == "" {
+		return nil
+	}
+	if err := origin(text); err != nil {
+		return err
+	}
+	if text == base {
+		return fmt.Errorf("%q is base_url; previews need an origin of their own", text)
 	}
 	return nil
 }
