@@ -79,7 +79,7 @@ func TestOfVeryManyServicesEachIsFoundAgain(t *testing.T) {
 			t.Fatalf("%d services, more: %v, %v", len(first), more, err)
 		}
 		rest, more, err := w.Hosting(t.Context(), 1, first[len(first)-1].ID)
-		if err != nil || more || len(rest) != 1 || rest[0] != (Own{ID: oldest, Domain: "oldest.test", Name: "oldest.test", Status: string(Active)}) {
+		if err != nil || more || len(rest) != 1 || rest[0] != (Own{ID: oldest, Domain: "oldest.test", Name: "oldest.test", Plan: "Start", Status: string(Active)}) {
 			t.Fatalf("%+v, more: %v, %v", rest, more, err)
 		}
 		if o, err := w.OneHosting(t.Context(), 1, oldest); err != nil || o != rest[0] {
