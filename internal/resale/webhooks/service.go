@@ -51,7 +51,9 @@ func New(c Config) *Service {
 }
 
 // Audience lists the accounts to which events of the whole platform are told: each gets an event of its own.
-func (s *Service) Audience(ctx context.Context, q db.Querier) ([]int64, error) { return accounts(ctx, q) }
+func (s *Service) Audience(ctx context.Context, q db.Querier) ([]int64, error) {
+	return accounts(ctx, q)
+}
 
 // Follow handles an event of the outbox. It stores a reseller's event, with its deliveries, in the transaction that
 // takes it from the outbox.
