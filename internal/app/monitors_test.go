@@ -151,7 +151,7 @@ func TestHeartbeats(t *testing.T) {
 func TestMonitorsAreBoundedByPlans(t *testing.T) {
 	engines(t, simulated, func(t *testing.T, a *App) {
 		w := newCustomer(t, a)
-		make := func(body string) answer { return a.post(t, w.owner.token, "/api/v1/monitors", body) }
+		create := func(body string) answer { return a.post(t, w.owner.token, "/api/v1/monitors", body) }
 		for target, key := range map[string]string{
 			`"type": "http", "url": "http://10.0.0.1/"`:                                       "target_not_allowed",
 			`"type": "http", "url": "http://169.254.169.254/latest"`:                          "target_not_allowed",
@@ -173,16 +173,16 @@ func TestMonitorsAreBoundedByPlans(t *testing.T) {
 			`"type": "http", "url": "https://example.com/", "maintenance_windows": [{}]`:      "validation_failed",
 			`"type": "http", "url": "https://example.com/", "interval_s": 60, "name": "a\nb"`: "validation_failed",
 		} {
-			if r := make("{" + target + "}"); r.status != http.StatusUnprocessableEntity || r.key() != key {
+			if r := create("{" + target + "}"); r.status != http.StatusUnprocessableEntity || r.key() != key {
 				t.Errorf("%s: %s, want %s", target, r, key)
 			}
 		}
-		if r := make(`{"type": "tls", "host": "example.com", "interval_s": 3600}`); r.status != http.StatusCreated || !strings.Contains(string(r.body), `"type":"ssl"`) {
+		if r := create(`{"type": "tls", "host": "example.com", "interval_s": 3600}`); r.status != http.StatusCreated || !strings.Contains(string(r.body), `"type":"ssl"`) {
 			t.Error(r)
 		}
 		n := 1
 		for ; n < 200; n++ {
-			r := make(`{"type": "http", "url": "https://example.com/", "interval_s": 3600}`)
+			r := create(`{"type": "http", "url": "https://example.com/", "interval_s": 3600}`)
 			if r.key() == "monitor_limit_reached" {
 				break
 			}

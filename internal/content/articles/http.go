@@ -232,8 +232,9 @@ func (s *Service) glossary(ctx context.Context, _ auth.Principal, in *glossaryIn
 	}
 	terms := make([]termWire, len(all))
 	for i, a := range all {
-		head, body := s.wireHead(ctx, a), bodyWire{}
-		if body, err = s.wireBody(ctx, a); err != nil {
+		head := s.wireHead(ctx, a)
+		body, err := s.wireBody(ctx, a)
+		if err != nil {
 			return nil, err
 		}
 		terms[i] = termWire{

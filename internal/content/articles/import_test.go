@@ -71,7 +71,7 @@ func TestABadDirectoryIsRefusedWithFileAndLineAndChangesNothing(t *testing.T) {
 			"no YAML":            {bad("position: 1", "position: [1"), "kb/mail.en.md:"},
 			"colon":              {bad("Mail on your phone", "Mail: on a phone"), "kb/mail.en.md:2: a text with a colon stands in quotes"},
 			"wrong type":         {bad("position: 1", "position: first"), "kb/mail.en.md:5: cannot unmarshal"},
-			"unknown member":     {bad("position: 1", "positon: 1"), `kb/mail.en.md:5: "positon" does not belong`},
+			"unknown member":     {bad("position: 1", "positoin: 1"), `kb/mail.en.md:5: "positoin" does not belong`},
 			"missing member":     {bad("position: 1\n", ""), "kb/mail.en.md:1: position is missing"},
 			"member twice":       {bad("position: 1", "position: 1\nposition: 2"), "kb/mail.en.md:6: position is said twice"},
 			"member of a post":   {bad("position: 1", "position: 1\nauthor: me"), `kb/mail.en.md:6: "author" does not belong`},

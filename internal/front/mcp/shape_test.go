@@ -120,7 +120,7 @@ func TestAListThatIsTooLongIsCutAtARow(t *testing.T) {
 		if len(first.Data) == 0 || (len(first.Data) < 50) != first.Truncated && len(first.Data) != 7 {
 			t.Fatalf("%s: %d rows, truncated %v", start, len(first.Data), first.Truncated)
 		}
-		next, per := int(first.Data[0]["id"].(float64)), int(first.Meta.PerPage)
+		next, per := int(first.Data[0]["id"].(float64)), first.Meta.PerPage
 		seen := ask(t, e, "rows", start).Result.StructuredContent
 		for at := seen.Meta.Page; ; at++ {
 			rows := ask(t, e, "rows", fmt.Sprintf(`{"per_page":%d,"page":%d}`, per, at)).Result.StructuredContent.Data

@@ -226,7 +226,7 @@ func newWorld(base sitetest.World) *world {
 	w.box, err = secret.OpenKeyFile(filepath.Join(t.TempDir(), "key"))
 	w.Must(err)
 	w.config = Config{
-		Base:  site.Base{DB: d, Queue: w.queue, Services: w.World.Services, Panels: w.panels},
+		Base:  site.Base{DB: d, Queue: w.queue, Services: w.Services, Panels: w.panels},
 		Clock: clk, Events: w.events, Box: w.box, Domains: w.domains, Zones: w.zones,
 		DNS:         &lookups{Client: dnsquery.Client{Servers: []netip.AddrPort{netip.MustParseAddrPort(w.ns.Addr())}, Timeout: 5 * time.Second}},
 		Nameservers: []string{"ns1.stead.uz"}, Log: silent,

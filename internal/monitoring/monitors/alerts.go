@@ -22,7 +22,7 @@ import (
 // alarm writes the alerts of a transition.
 func (s *Service) alarm(ctx context.Context, tx *db.Tx, m *monitor, c change, outageID int64) error {
 	n := int64(0)
-	kind := alertKind("")
+	var kind alertKind
 	switch {
 	case c.Began:
 		kind, n = alertFlapping, c.At.Unix()
@@ -266,7 +266,7 @@ func (s *Service) send(ctx context.Context, c channel, m message) (key string, e
 		case errors.Is(err, mailer.ErrRejected):
 			return "rejected", nil
 		case err != nil:
-			return "connection_failed", nil
+			return "connection_failed", nil //nolint:nilerr // the key is the answer
 		}
 		return "", nil
 	case byTelegram:

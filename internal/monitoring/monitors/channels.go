@@ -78,7 +78,7 @@ func (s *Service) addChannel(ctx context.Context, accountID int64, typ channelTy
 		if len(others) > maxAccountChannels {
 			return fault.LimitReached.With(fault.Fields{"limit": "alert_channels", "maximum": maxAccountChannels})
 		}
-		sealed, err := json.Marshal(a)
+		sealed, err := json.Marshal(a) //nolint:gosec // it is sealed before it is stored
 		if err == nil {
 			c.target, err = s.Box.Seal(sealed, channelSealedAt(c.id))
 		}

@@ -400,7 +400,7 @@ func (d *scheduler) write(ctx context.Context) {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	for open := true; open; {
-		flush := false
+		var flush bool
 		select {
 		case o, ok := <-d.results:
 			if open = ok; !ok {

@@ -12,13 +12,12 @@ var noon = time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)
 
 // story plays findings to the state machine.
 type story struct {
-	t        *testing.T
-	s        settings
-	status   Status
-	m        memory
-	spent    map[Status]time.Duration
-	changes  []change
-	previous time.Time
+	t       *testing.T
+	s       settings
+	status  Status
+	m       memory
+	spent   map[Status]time.Duration
+	changes []change
 }
 
 func newStory(t *testing.T, s settings) *story {

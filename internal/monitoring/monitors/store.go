@@ -125,7 +125,6 @@ func lockOfAccount(ctx context.Context, tx *db.Tx, accountID int64) ([]monitor, 
 type filter struct {
 	serviceID   int64
 	status, typ string
-	tag         string
 }
 
 func list(ctx context.Context, q db.Querier, accountID int64, f filter, p page.Params) (rows []monitor, total int, err error) {

@@ -167,7 +167,7 @@ func newWorld(t *testing.T, d *db.DB, clk *clock.Fake, s site) *world {
 	t.Helper()
 	own, pool := certificate(t, clk.Now())
 	secure := httptest.NewUnstartedServer(s.secure)
-	secure.TLS = &tls.Config{Certificates: []tls.Certificate{own}, MinVersion: s.least} //nolint:gosec // what is tested
+	secure.TLS = &tls.Config{Certificates: []tls.Certificate{own}, MinVersion: s.least}
 	secure.StartTLS()
 	t.Cleanup(secure.Close)
 	plain := httptest.NewServer(s.plain)

@@ -257,7 +257,7 @@ func (e *Edge) admit(w http.ResponseWriter, r *http.Request, d *declared) (auth.
 	} else if d.Auth == Key {
 		policy = e.Policies[ResellerThrottle]
 	}
-	if throttled := e.throttle(w, r, key, policy); throttled != nil && !(d.survives && broken(throttled)) {
+	if throttled := e.throttle(w, r, key, policy); throttled != nil && (!d.survives || !broken(throttled)) {
 		return p, throttled
 	}
 	if err != nil {

@@ -146,7 +146,6 @@ type Prober struct {
 	dialer            *net.Dialer
 	checked, lenient  http.RoundTripper // with certificates verified, and without
 	ours              *net.Dialer
-	plainPing         bool
 	resolver          *net.Resolver
 	maxBody, maxMatch int64
 }

@@ -61,7 +61,7 @@ func TestRatesAreReadFromThePublishersFormats(t *testing.T) {
 
 func TestABrokenPublisherIsAnError(t *testing.T) {
 	t.Parallel()
-	for _, make := range []func(string) rates.Source{rates.CBU, rates.ECB} {
+	for _, newSource := range []func(string) rates.Source{rates.CBU, rates.ECB} {
 		for name, address := range map[string]string{
 			"down":      "http://127.0.0.1:1/",
 			"error":     serve(t, 503, "busy"),
@@ -72,7 +72,7 @@ func TestABrokenPublisherIsAnError(t *testing.T) {
 			"negative":  serve(t, 200, strings.NewReplacer("1.0870", "-1").Replace(ecb)),
 			"huge":      serve(t, 200, strings.NewReplacer("1.0870", "1e999999999").Replace(ecb)),
 		} {
-			s := make(address)
+			s := newSource(address)
 			if got, err := s.Fetch(t.Context()); err == nil {
 				t.Errorf("%s, %s: %v", s.Name(), name, got)
 			}
