@@ -133,8 +133,10 @@ func TestANewerLibraryLeavesWhatTheCompanyHasChanged(t *testing.T) {
 		s.mustImport(t, dir{"kb/own.en.md": text("own")}, false) // before the library comes
 		bring(first.with(dir{"kb/own.en.md": text("one")}), "v1")
 		// The company edits one, and another that the next library does not have, and removes a third.
-		s.mustImport(t, dir{"kb/edited.en.md": text("ours"), "kb/dropped.en.md": text("ours"), "kb/kept.en.md": text("one"),
-			"kb/own.en.md": text("own"), "kb/retired.en.md": text("one"), "media/a.png": pixel}, true)
+		s.mustImport(t, dir{
+			"kb/edited.en.md": text("ours"), "kb/dropped.en.md": text("ours"), "kb/kept.en.md": text("one"),
+			"kb/own.en.md": text("own"), "kb/retired.en.md": text("one"), "media/a.png": pixel,
+		}, true)
 		next := dir{"kb/own.en.md": text("two"), "kb/kept.en.md": text("two"), "kb/edited.en.md": text("two"), "kb/removed.en.md": text("two"), "kb/new.en.md": text("two"), "media/a.png": pixel + "2"}
 		bring(next, "v2")
 		want := map[string]string{"own": "own", "kept": "two", "edited": "ours", "dropped": "ours", "new": "two"}

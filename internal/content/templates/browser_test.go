@@ -90,7 +90,7 @@ func scheme(value string) chromedp.Action[chromedp.Void] {
 // 1200 by 900 shows them, in light.
 func TestUpdateThumbnails(t *testing.T) {
 	if !*update {
-		t.Skip("only with -update")
+		return // nothing is to be made
 	}
 	ctx, address := chromium(t)
 	quality := int64(82)

@@ -76,7 +76,7 @@ type wide struct{ columns [24]int64 }
 
 func (wide) Scan(dest ...any) error {
 	for i, d := range dest {
-		*(d.(*int64)) = int64(i)
+		*d.(*int64) = int64(i)
 	}
 	return nil
 }
