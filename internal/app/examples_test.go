@@ -24,6 +24,8 @@ func (w *world) example(op api.Info, token string) request {
 	switch op.Method + " " + resoldPaths.Replace(op.Path) {
 	case "POST /api/v1/security/scans":
 		r.body = fmt.Sprintf(`{"url": "https://%s/"}`, w.domain)
+	case "POST /api/v1/services/{service}/ai/insights/{insight}/dismiss":
+		r.body = `{"reason": "it is meant so"}`
 	case "PATCH /api/v1/reseller/me":
 		r.body = `{"auto_renew": false}`
 	case "POST /api/v1/services": // of a reseller
@@ -197,7 +199,7 @@ func (w *world) path(op api.Info) string {
 	w.t.Helper()
 	path := op.Path
 	for name, id := range map[string]int64{
-		"{webhook}": w.webhook, "{addon}": w.addon, "{service}": w.service, "{id}": w.service, "{hosted_domain}": w.hostedDomain, "{dns_record}": w.dnsRecord, "{backup}": w.backup, "{database}": w.database, "{cron_job}": w.cronJob, "{mailbox}": w.mailbox, "{ftp_account}": w.ftpAccount, "{ssh_key}": w.sshKey, "{domain}": w.registration, "{order}": w.order, "{invoice}": w.invoice, "{topup}": w.topup, "{application}": w.app, "{plan}": w.plan, "{device}": w.device, "{monitor}": w.monitor, "{alert_channel}": w.alertChannel,
+		"{webhook}": w.webhook, "{addon}": w.addon, "{service}": w.service, "{id}": w.service, "{hosted_domain}": w.hostedDomain, "{dns_record}": w.dnsRecord, "{backup}": w.backup, "{database}": w.database, "{cron_job}": w.cronJob, "{mailbox}": w.mailbox, "{ftp_account}": w.ftpAccount, "{ssh_key}": w.sshKey, "{domain}": w.registration, "{order}": w.order, "{invoice}": w.invoice, "{topup}": w.topup, "{application}": w.app, "{plan}": w.plan, "{device}": w.device, "{monitor}": w.monitor, "{alert_channel}": w.alertChannel, "{insight}": w.insight,
 	} {
 		path = strings.ReplaceAll(path, name, strconv.FormatInt(id, 10))
 	}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"stead.dev/stead/internal/agent/insights"
 	"stead.dev/stead/internal/commerce/addons"
 	"stead.dev/stead/internal/commerce/catalog"
 	"stead.dev/stead/internal/commerce/clocks"
@@ -125,6 +126,7 @@ type sections struct {
 	status     *status.Service
 
 	scans     *scans.Service
+	insights  *insights.Service
 	reviews   *reviews.Service
 	templates *templates.Service
 }
@@ -199,6 +201,7 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 	c.addons = addons.New(addons.Config{DB: c.db, Clock: c.clock, Events: c.outbox})
 	c.buildMonitors()
 	c.buildScans()
+	c.buildInsights()
 	c.coupons = coupons.New(coupons.Config{DB: c.db, Orders: c.orders})
 	c.reviews = reviews.New(reviews.Config{DB: c.db, Customers: reviewers{c.services}})
 	c.templates = templates.New(templates.Config{Base: base, BaseURL: c.cfg.BaseURL, PreviewOrigin: c.cfg.PreviewOrigin})
@@ -270,6 +273,7 @@ func (c *core) listModules() []module.Module {
 		c.loyalty.Module(),
 		c.monitors.Module(),
 		c.scans.Module(),
+		c.insights.Module(),
 		c.reviews.Module(),
 		c.templates.Module(),
 		c.reseller.Module(),
@@ -297,7 +301,8 @@ func (c *core) introduce() {
 	})
 	c.addons.Connect(addons.Needs{Catalog: extras{c.catalog}, Services: c.services, Orders: c.orders, Rates: c.reseller})
 	c.monitors.Connect(monitors.Needs{Services: watchedServices{c.services}, Owners: owners{c.accounts}})
-	c.scans.Connect(scans.Needs{Sites: scannedSites{c}, Insights: scans.NoInsights{}})
+	c.scans.Connect(scans.Needs{Sites: scannedSites{c}, Insights: scanInsights{c.insights}})
+	c.insights.Connect(insights.Needs{Services: auditedServices{c}})
 	c.clocks.Connect(clocks.Needs{Worlds: c.accounts, Lives: []clocks.Life{c.orders, c.services, c.addons}})
 	c.invoices.Connect(invoices.Needs{Accounts: buyers{c.accounts}, Topups: c.wallet, Orders: c.orders})
 	c.hosting.Connect(sitedomains.Needs{Parts: []site.Part{c.certificates, c.php, c.backups, c.databases, c.cron, c.mail, c.access}})

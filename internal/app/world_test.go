@@ -21,9 +21,11 @@ import (
 
 	"golang.org/x/crypto/ssh"
 
+	"stead.dev/stead/internal/agent/insights"
 	"stead.dev/stead/internal/front/reseller"
 	"stead.dev/stead/internal/platform/api"
 	"stead.dev/stead/internal/platform/config"
+	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/money"
 	"stead.dev/stead/internal/platform/testkit"
 )
@@ -71,6 +73,7 @@ type world struct {
 	addon                                                 int64 // of the service
 	monitor                                               int64
 	alertChannel                                          int64
+	insight                                               int64
 	badge                                                 string // token of the monitor's badge
 }
 
@@ -124,6 +127,7 @@ func newWorld(t *testing.T, a *App) *world {
 	w.backup = w.newBackup()
 	w.registration = w.newRegistration()
 	w.monitor, w.badge = w.newMonitor()
+	w.insight = w.newInsight()
 	w.alertChannel = w.id(w.post(w.t, w.owner.token, "/api/v1/alert-channels", `{"type": "email", "target": "ops@example.com"}`))
 	w.addon = w.id(w.post(w.t, w.owner.token, fmt.Sprintf("/api/v1/services/%d/addons", w.service), `{"key": "extra_disk"}`))
 	return w
@@ -188,6 +192,34 @@ func (w *world) newMonitor() (id int64, badge string) {
 	}
 	w.post(w.t, w.owner.token, "/api/v1/monitors", `{"type": "http", "url": "https://shop.example.com/", "name": "Mine"}`).decode(w.t, &made)
 	return made.ID, made.BadgeToken
+}
+
+// newInsight is one of the service that no audit resolves.
+func (w *world) newInsight() int64 {
+	w.t.Helper()
+	err := w.db.InTx(w.t.Context(), func(ctx context.Context, tx *db.Tx) error {
+		_, _, err := w.insights.Report(ctx, tx, w.owner.id, w.service, insights.Report{
+			Findings: []insights.Finding{{
+				Check: "planted", Kind: insights.SEO, Severity: insights.Critical,
+				Texts: insights.Texts{Title: "insight.title.noindex", Detail: "insight.detail.noindex", Fix: "insight.fix.noindex"},
+			}},
+			Judged: func(string, string) bool { return false },
+		})
+		return err
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	var list struct {
+		Data []struct {
+			ID int64 `json:"id"`
+		} `json:"data"`
+	}
+	w.get(w.t, w.owner.token, fmt.Sprintf("/api/v1/services/%d/ai/insights", w.service)).decode(w.t, &list)
+	if len(list.Data) != 1 {
+		w.t.Fatalf("%d insights, want the planted one", len(list.Data))
+	}
+	return list.Data[0].ID
 }
 
 // keepACard lets the demonstration's gateway keep the owner's card: a top-up is paid with it.

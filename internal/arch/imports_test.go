@@ -44,6 +44,7 @@ var rooms = map[string]struct {
 	"internal/names":      {section, true},
 	"internal/resale":     {section, true},
 	"internal/monitoring": {section, true},
+	"internal/agent":      {section, true},
 	"internal/front":      {front, true},
 	"internal/app":        {app, false},
 	"internal/e2e":        {command, false},

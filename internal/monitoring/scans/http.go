@@ -74,7 +74,7 @@ func wireAll(ctx context.Context, findings []Finding, serviceID *int64) []findin
 			Key: f.Key, Severity: f.Severity, Status: f.Outcome, Title: i18n.T(lang, "scan.title."+f.Key, nil),
 			Detail: i18n.T(lang, "scan.detail."+f.Detail, nil), Evidence: f.Evidence,
 		}
-		if f.open() {
+		if f.Open() {
 			text := i18n.T(lang, "scan.fix."+f.Key, nil)
 			w.Remediation = &text
 			if remedy, ok := remedies[f.Key]; ok && serviceID != nil {

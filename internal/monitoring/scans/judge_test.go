@@ -44,7 +44,7 @@ func TestNothingIsWrongWithACleanSite(t *testing.T) {
 		t.Fatalf("%d findings", len(found))
 	}
 	for _, f := range found {
-		if f.open() {
+		if f.Open() {
 			t.Errorf("%+v", f)
 		}
 	}
@@ -115,7 +115,7 @@ func TestEachFaultIsFound(t *testing.T) {
 		var open []Finding
 		all := judge(facts)
 		for _, f := range all {
-			if f.open() {
+			if f.Open() {
 				open = append(open, f)
 			}
 		}
@@ -135,7 +135,7 @@ func TestWhatDoesNotConcernASiteIsSkipped(t *testing.T) {
 	facts.DNS.MX, facts.DNS.TXT, facts.DNS.DMARC, facts.DNS.DKIM = nil, nil, nil, nil
 	facts.DNS.DSErr, facts.DNS.CAAErr = errors.New("silent"), errors.New("silent")
 	for _, f := range judge(facts) {
-		if f.open() {
+		if f.Open() {
 			t.Errorf("%+v", f)
 		}
 	}
@@ -145,7 +145,7 @@ func TestWhatDoesNotConcernASiteIsSkipped(t *testing.T) {
 	plain.Page = plain.Plain
 	var open []string
 	for _, f := range judge(plain) {
-		if f.open() {
+		if f.Open() {
 			open = append(open, f.Key)
 		}
 	}

@@ -59,8 +59,8 @@ type Finding struct {
 	Points int `json:"points,omitempty"`
 }
 
-// open reports whether the finding is something to mend.
-func (f Finding) open() bool { return f.Outcome == Fail || f.Outcome == Warn }
+// Open reports whether the finding is something to mend.
+func (f Finding) Open() bool { return f.Outcome == Fail || f.Outcome == Warn }
 
 // scan is a row of the table scans.
 type scan struct {
@@ -82,7 +82,7 @@ func (s scan) opened() []Finding {
 	var open []Finding
 	for _, severity := range severities {
 		for _, f := range s.findings {
-			if f.open() && f.Severity == severity {
+			if f.Open() && f.Severity == severity {
 				open = append(open, f)
 			}
 		}
@@ -94,7 +94,7 @@ func (s scan) opened() []Finding {
 func fresh(now, before scan) []Finding {
 	var found []Finding
 	for _, f := range now.opened() {
-		known := slices.ContainsFunc(before.findings, func(b Finding) bool { return b.Key == f.Key && b.open() })
+		known := slices.ContainsFunc(before.findings, func(b Finding) bool { return b.Key == f.Key && b.Open() })
 		if !known && f.Severity != Info {
 			found = append(found, f)
 		}

@@ -10,7 +10,7 @@ const (
 func score(findings []Finding) int {
 	points, most := 100, 100
 	for _, f := range findings {
-		if !f.open() {
+		if !f.Open() {
 			continue
 		}
 		points -= f.Points
@@ -53,7 +53,7 @@ type summary struct {
 
 func summarize(findings []Finding) (s summary) {
 	for _, f := range findings {
-		if !f.open() {
+		if !f.Open() {
 			continue
 		}
 		switch f.Severity {

@@ -53,15 +53,10 @@ type Sites interface {
 
 // Insights turn findings into things to improve.
 type Insights interface {
-	// Scanned hands over all that is to mend on the site of a service; what is no longer among it has been mended.
-	Scanned(ctx context.Context, tx *db.Tx, accountID, serviceID, scanID int64, open []Finding) error
+	// Scanned hands over the results of all checks of a service's site. What passes now and did not before has been mended;
+	// of what was skipped nothing is known.
+	Scanned(ctx context.Context, tx *db.Tx, accountID, serviceID int64, findings []Finding) error
 }
-
-// NoInsights is for a server without insights.
-type NoInsights struct{}
-
-// Scanned implements Insights.
-func (NoInsights) Scanned(context.Context, *db.Tx, int64, int64, int64, []Finding) error { return nil }
 
 // Needs are what the section asks of others.
 type Needs struct {
@@ -227,7 +222,7 @@ func (s *Service) finish(ctx context.Context, sc *scan, findings []Finding, erro
 			return err
 		}
 		if sc.serviceID != nil {
-			if err := s.Insights.Scanned(ctx, tx, sc.accountID, *sc.serviceID, sc.id, sc.opened()); err != nil {
+			if err := s.Insights.Scanned(ctx, tx, sc.accountID, *sc.serviceID, sc.findings); err != nil {
 				return fmt.Errorf("scans: hand over: %w", err)
 			}
 		}

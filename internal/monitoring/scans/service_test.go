@@ -75,8 +75,8 @@ func (h *hosted) Conditions(context.Context, db.Querier, int64, int64) (Conditio
 	return Conditions{Certificate: "active", PHPVersion: "8.4", BackupsOK: true}, nil
 }
 
-func (h *hosted) Scanned(_ context.Context, _ *db.Tx, _, _, _ int64, open []Finding) error {
-	h.handed = open
+func (h *hosted) Scanned(_ context.Context, _ *db.Tx, _, _ int64, findings []Finding) error {
+	h.handed = scan{findings: findings}.opened()
 	return nil
 }
 
