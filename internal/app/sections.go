@@ -61,6 +61,7 @@ import (
 	"stead.dev/stead/internal/port/gateway/bank"
 	demogateway "stead.dev/stead/internal/port/gateway/demo"
 	"stead.dev/stead/internal/port/gateway/stripe"
+	"stead.dev/stead/internal/port/llm"
 	"stead.dev/stead/internal/port/mailer"
 	"stead.dev/stead/internal/port/mailer/file"
 	"stead.dev/stead/internal/port/mailer/smtp"
@@ -78,7 +79,9 @@ type sections struct {
 	enabled enabled
 	limiter throttle.Limiter
 	mailer  mailer.Mailer
-	node    *node.Node // nil without the embedded node
+	// models are the language models that the operator offers, perhaps none.
+	models *llm.Offer
+	node   *node.Node // nil without the embedded node
 	// nodeCertificates are the certificates of the embedded node's HTTPS; nil where it serves none.
 	nodeCertificates *nodecertificates.Driver
 	nodes            *nodes.Service
@@ -139,6 +142,9 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 	}
 	c.nodes = nodes.New(nodes.Config{DB: c.db, Clock: c.clock, Box: c.box, Signals: c.hub, Log: c.log})
 	if err := c.openPanels(ctx, as); err != nil {
+		return err
+	}
+	if c.models, err = newModels(c.cfg, as); err != nil {
 		return err
 	}
 
