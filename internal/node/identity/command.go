@@ -1,6 +1,7 @@
 package identity
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -181,4 +182,44 @@ func bind(fd int, dir string) error {
 		return fmt.Errorf("%s: %w", dir, err)
 	}
 	return nil
+}
+
+// Every way to run the command is here, also those that nothing but tests uses: one that came from the embedded
+// exec.Cmd would run the program as this process's user, which is root.
+
+// Run is exec.Cmd.Run as the account's user.
+func (c *Cmd) Run() error {
+	if err := c.Start(); err != nil {
+		return err
+	}
+	return c.Wait()
+}
+
+// Output is exec.Cmd.Output as the account's user.
+func (c *Cmd) Output() ([]byte, error) {
+	if c.Stdout != nil {
+		return nil, errors.New("identity: Stdout is set already")
+	}
+	var out, errs bytes.Buffer
+	c.Stdout = &out
+	if c.Stderr == nil {
+		c.Stderr = &errs
+	}
+	err := c.Run()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		exit.Stderr = errs.Bytes()
+	}
+	return out.Bytes(), err
+}
+
+// CombinedOutput is exec.Cmd.CombinedOutput as the account's user.
+func (c *Cmd) CombinedOutput() ([]byte, error) {
+	if c.Stdout != nil || c.Stderr != nil {
+		return nil, errors.New("identity: Stdout or Stderr is set already")
+	}
+	var out bytes.Buffer
+	c.Stdout, c.Stderr = &out, &out
+	err := c.Run()
+	return out.Bytes(), err
 }
