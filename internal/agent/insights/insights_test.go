@@ -73,14 +73,18 @@ func TestEachPlantedFaultIsFoundAndNoneOnACleanPage(t *testing.T) {
 		"mixed script":   {body: with("</head>", `<script src="http://cdn.example/a.js"></script></head>`), want: []string{"mixed_content medium /"}},
 		"mixed form":     {body: with(`action="/search"`, `action="http://shop.example/s"`), want: []string{"mixed_content medium /"}},
 		"hidden":         {body: with("</head>", `<meta name="robots" content="NoIndex, follow"></head>`), want: []string{"noindex high /"}},
-		"hidden by header": {body: cleanPage, change: func(f *facts) { f.pages[0].headerSays = true },
-			want: []string{"noindex high /"}},
+		"hidden by header": {
+			body: cleanPage, change: func(f *facts) { f.pages[0].headerSays = true },
+			want: []string{"noindex high /"},
+		},
 		"robots":    {body: cleanPage, change: func(f *facts) { f.robots = "User-agent: *\nDisallow: /\n" }, want: []string{"robots_blocks high /robots.txt"}},
 		"slow":      {body: cleanPage, change: func(f *facts) { f.pages[0].took = 2 * time.Second }, want: []string{"slow_page medium /"}},
 		"very slow": {body: cleanPage, change: func(f *facts) { f.pages[0].took = 5 * time.Second }, want: []string{"slow_page high /"}},
 		"heavy":     {body: cleanPage, change: func(f *facts) { f.pages[0].bytes = 600 << 10 }, want: []string{"heavy_page low /"}},
-		"packed not": {body: cleanPage, change: func(f *facts) { f.pages[0].bytes, f.pages[0].compressed = 20<<10, false },
-			want: []string{"no_compression low /"}},
+		"packed not": {
+			body: cleanPage, change: func(f *facts) { f.pages[0].bytes, f.pages[0].compressed = 20<<10, false },
+			want: []string{"no_compression low /"},
+		},
 		"pictures": {body: cleanPage, change: func(f *facts) {
 			f.looked["/a.jpg"] = resource{path: "/a.jpg", status: 200, bytes: 400 << 10, picture: true, from: "/"}
 			f.looked["/b.jpg"] = resource{path: "/b.jpg", status: 200, bytes: 2 << 20, picture: true, from: "/"}
@@ -93,14 +97,18 @@ func TestEachPlantedFaultIsFoundAndNoneOnACleanPage(t *testing.T) {
 				f.looked[subject] = resource{path: subject, status: status, from: "/"}
 			}
 		}, want: []string{"broken_link medium /4", "broken_link medium /5", "broken_link medium /6"}},
-		"PHP errors": {body: cleanPage, change: func(f *facts) { f.logs["php"] = logFacts{count: 3, samples: []string{"x"}} },
-			want: []string{"php_errors medium "}},
+		"PHP errors": {
+			body: cleanPage, change: func(f *facts) { f.logs["php"] = logFacts{count: 3, samples: []string{"x"}} },
+			want: []string{"php_errors medium "},
+		},
 		"fatal PHP errors": {body: cleanPage, change: func(f *facts) { f.logs["php"] = logFacts{count: 3, fatal: 1} }, want: []string{"php_errors high "}},
 		"server errors":    {body: cleanPage, change: func(f *facts) { f.logs["error"] = logFacts{count: 1} }, want: []string{"server_errors medium "}},
 		"old PHP":          {body: cleanPage, change: func(f *facts) { *f.phpEnds = f.now.AddDate(0, 0, -2) }, want: []string{"php_version high "}},
 		"last day of PHP":  {body: cleanPage, change: func(f *facts) { *f.phpEnds = f.now.Add(-time.Hour) }},
-		"down": {change: func(f *facts) { *f = facts{failure: "timeout", complete: true} },
-			want: []string{"site_down critical /"}},
+		"down": {
+			change: func(f *facts) { *f = facts{failure: "timeout", complete: true} },
+			want:   []string{"site_down critical /"},
+		},
 		"error page": {body: cleanPage, change: func(f *facts) { f.status, f.pages[0].status = 503, 503 }, want: []string{"site_down critical /"}},
 		"not seen":   {change: func(f *facts) { *f = facts{skipped: true} }},
 	} {
@@ -132,10 +140,19 @@ func TestWhatWasNotSeenIsNotJudged(t *testing.T) {
 		check, subject string
 		want           bool
 	}{
-		{whole, "missing_title", "/", true}, {whole, "missing_title", "/gone", true}, {whole, "large_image", "/a.jpg", true}, {whole, "hsts", "", false},
-		{part, "missing_title", "/", true}, {part, "missing_title", "/far", false}, {part, "broken_link", "/a", false},
-		{down, "missing_title", "/", false}, {down, "broken_link", "/a", false}, {down, "robots_blocks", "/robots.txt", false},
-		{down, "site_down", "/", true}, {down, "php_errors", "", false}, {facts{skipped: true}, "site_down", "/", false},
+		{whole, "missing_title", "/", true},
+		{whole, "missing_title", "/gone", true},
+		{whole, "large_image", "/a.jpg", true},
+		{whole, "hsts", "", false},
+		{part, "missing_title", "/", true},
+		{part, "missing_title", "/far", false},
+		{part, "broken_link", "/a", false},
+		{down, "missing_title", "/", false},
+		{down, "broken_link", "/a", false},
+		{down, "robots_blocks", "/robots.txt", false},
+		{down, "site_down", "/", true},
+		{down, "php_errors", "", false},
+		{facts{skipped: true}, "site_down", "/", false},
 	} {
 		if got := judge(c.f).Judged(c.check, c.subject); got != c.want {
 			t.Errorf("%s %s: judged %v, want %v", c.check, c.subject, got, c.want)

@@ -138,7 +138,8 @@ func TestCurrenciesAreListedWithTheirRates(t *testing.T) {
 			Shown      bool
 		}
 		Meta struct{ Total int }
-	}) {
+	},
+	) {
 		t.Helper()
 		r := apitest.Call(edge, "", http.MethodGet, "/api/v1/currencies"+query, "")
 		if err := json.Unmarshal(r.Body.Bytes(), &l); err != nil || r.Code != http.StatusOK {

@@ -235,7 +235,8 @@ func TestTheStatusIsServedWithoutTheDatabase(t *testing.T) {
 				Title   any
 				Updates []any
 			}
-		}) {
+		},
+		) {
 			t.Helper()
 			r := apitest.Call(edge, "", http.MethodGet, "/api/v1/status"+query, "")
 			if r.Code != http.StatusOK {

@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math/big"
 	"net"
 	"net/http"
@@ -17,6 +18,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -95,8 +97,29 @@ func (a account) Read(context.Context, string, string, panel.ReadOptions) (panel
 	return panel.Content{Data: []byte("<?php\n$wp_version = '6.4.1';\n")}, nil
 }
 
-// zone answers questions from a map of "name type" to records.
-func zone(t *testing.T, records map[string]string) netip.AddrPort {
+// zoneRecords are those of a zone, by "name type". A test may add some while the zone is served.
+type zoneRecords struct {
+	mu  sync.RWMutex
+	all map[string]string
+}
+
+func newRecords(all map[string]string) *zoneRecords { return &zoneRecords{all: all} }
+
+func (r *zoneRecords) set(name, text string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.all[name] = text
+}
+
+func (r *zoneRecords) get(name string) (string, bool) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	text, ok := r.all[name]
+	return text, ok
+}
+
+// zone answers questions from records.
+func zone(t *testing.T, records *zoneRecords) netip.AddrPort {
 	t.Helper()
 	var listen net.ListenConfig
 	conn, err := listen.ListenPacket(t.Context(), "udp", "127.0.0.1:0")
@@ -107,7 +130,7 @@ func zone(t *testing.T, records map[string]string) netip.AddrPort {
 	s := &dns.Server{PacketConn: conn, NotifyStartedFunc: func() { close(started) }, Handler: dns.HandlerFunc(func(w dns.ResponseWriter, m *dns.Msg) {
 		r := new(dns.Msg).SetReply(m)
 		q := m.Question[0]
-		if text, ok := records[strings.TrimSuffix(strings.ToLower(q.Name), ".")+" "+dns.TypeToString[q.Qtype]]; ok {
+		if text, ok := records.get(strings.TrimSuffix(strings.ToLower(q.Name), ".") + " " + dns.TypeToString[q.Qtype]); ok {
 			rr, err := dns.NewRR(q.Name + " 60 IN " + dns.TypeToString[q.Qtype] + " " + text)
 			if err != nil {
 				t.Error(err)
@@ -160,7 +183,7 @@ type world struct {
 type site struct {
 	secure, plain http.Handler
 	least         uint16
-	records       map[string]string
+	records       *zoneRecords
 }
 
 func newWorld(t *testing.T, d *db.DB, clk *clock.Fake, s site) *world {
@@ -225,7 +248,7 @@ func good(w http.ResponseWriter, r *http.Request) {
 
 func cleanSite() site {
 	return site{
-		secure: http.HandlerFunc(good), least: tls.VersionTLS12, records: goodRecords,
+		secure: http.HandlerFunc(good), least: tls.VersionTLS12, records: newRecords(maps.Clone(goodRecords)),
 		plain: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "https://shop.example/", http.StatusMovedPermanently)
 		}),
@@ -259,7 +282,7 @@ func faulty() site {
 	}
 	return site{
 		secure: http.HandlerFunc(page), plain: http.HandlerFunc(page), least: tls.VersionTLS10,
-		records: map[string]string{"shop.example A": "127.0.0.1", "shop.example MX": "10 mail.shop.example."},
+		records: newRecords(map[string]string{"shop.example A": "127.0.0.1", "shop.example MX": "10 mail.shop.example."}),
 	}
 }
 
@@ -319,7 +342,8 @@ func TestEveryPlantedFaultIsFound(t *testing.T) {
 		w := newWorld(t, d, clk, faulty())
 		w.sites.place = Place{ServiceID: serviceID, PHPVersion: "7.4", Root: "/public_html", Ref: "alice", Files: account{
 			"/public_html": {Entries: []panel.Entry{
-				{Name: "uploads", Path: "/public_html/uploads", Type: panel.TypeDirectory, Mode: "0777"}, {Name: "old.sql", Type: panel.TypeFile, Mode: "0644"},
+				{Name: "uploads", Path: "/public_html/uploads", Type: panel.TypeDirectory, Mode: "0777"},
+				{Name: "old.sql", Type: panel.TypeFile, Mode: "0644"},
 				{Name: "wp-includes", Type: panel.TypeDirectory, Mode: "0755"},
 			}},
 		}}
@@ -350,7 +374,7 @@ func TestEveryPlantedFaultIsFound(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
-		records := map[string]string{"shop.example A": "127.0.0.1", "inside.example A": "10.0.0.1", "gone.example A": "127.0.0.9"}
+		records := newRecords(map[string]string{"shop.example A": "127.0.0.1", "inside.example A": "10.0.0.1", "gone.example A": "127.0.0.9"})
 		s := cleanSite()
 		s.records = records
 		w := newWorld(t, d, clk, s)
@@ -360,9 +384,9 @@ func TestRefusals(t *testing.T) {
 			t.Fatalf("%+v", a)
 		}
 		// The token of another account proves nothing.
-		records["_stead-verify.shop.example TXT"] = `"` + w.token(3) + `"`
+		records.set("_stead-verify.shop.example TXT", `"`+w.token(3)+`"`)
 		w.call("other", "POST", scansPath, request, 422, &a)
-		records["_stead-verify.shop.example TXT"] = `"` + w.token(2) + `"`
+		records.set("_stead-verify.shop.example TXT", `"`+w.token(2)+`"`)
 		w.call("other", "POST", scansPath, request, 201, nil)
 		// A domain of the service that leads elsewhere is not proved.
 		w.sites.addresses = []string{"127.0.0.2"}
@@ -371,7 +395,7 @@ func TestRefusals(t *testing.T) {
 			t.Error(a.Error)
 		}
 		for _, name := range []string{"inside.example", "gone.example"} {
-			records["_stead-verify."+name+" TXT"] = `"` + w.token(owner) + `"`
+			records.set("_stead-verify."+name+" TXT", `"`+w.token(owner)+`"`)
 		}
 		for address, key := range map[string]string{
 			"https://inside.example/": "target_not_allowed", "https://gone.example/": "scan_target_unreachable", "https://127.0.0.1/": "target_not_allowed",
