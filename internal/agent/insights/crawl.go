@@ -214,7 +214,7 @@ func (v *visit) spread(ctx context.Context, f *facts, first found) {
 }
 
 func (v *visit) readRobots(ctx context.Context, f *facts, at *url.URL) {
-	resp, body, err := v.get(ctx, http.MethodGet, &url.URL{Scheme: at.Scheme, Host: at.Host, Path: "/robots.txt"}, mostRobots)
+	resp, body, err := v.get(ctx, http.MethodGet, &url.URL{Scheme: at.Scheme, Host: at.Host, Path: "/robots.txt"}, mostRobots) //nolint:bodyclose // get has closed it
 	if err != nil || resp.StatusCode >= http.StatusInternalServerError {
 		return
 	}
@@ -266,7 +266,7 @@ func pageLike(name string) bool {
 func (v *visit) page(ctx context.Context, u *url.URL) (found, error) {
 	for range mostHops {
 		began := v.Clock.Now()
-		resp, body, err := v.get(ctx, http.MethodGet, u, mostPage)
+		resp, body, err := v.get(ctx, http.MethodGet, u, mostPage) //nolint:bodyclose // get has closed it
 		if err != nil {
 			return found{}, err
 		}
@@ -307,7 +307,7 @@ func isHTML(h http.Header, body []byte) bool {
 // look asks what an address leads to, and how large that is.
 func (v *visit) look(ctx context.Context, l link) (resource, error) {
 	r := resource{path: l.subject, picture: l.picture, from: l.from}
-	resp, _, err := v.get(ctx, http.MethodHead, l.url, 0)
+	resp, _, err := v.get(ctx, http.MethodHead, l.url, 0) //nolint:bodyclose // get has closed it
 	if err != nil {
 		return r, err
 	}
@@ -353,15 +353,13 @@ func (v *visit) get(ctx context.Context, method string, u *url.URL, most int64) 
 	if method == http.MethodHead {
 		return resp, content{}, nil
 	}
-	var (
-		c    content
-		from io.Reader = io.LimitReader(resp.Body, most+1)
-	)
+	var c content
+	from := io.LimitReader(resp.Body, most+1)
 	if strings.EqualFold(resp.Header.Get("Content-Encoding"), "gzip") {
 		c.packed = true
 		unpacked, err := gzip.NewReader(from)
 		if err != nil {
-			return resp, c, nil //nolint:nilerr // an empty or broken body; its status is known
+			return resp, c, nil // an empty or broken body; its status is known
 		}
 		from = io.LimitReader(unpacked, most+1)
 	} else if resp.Header.Get("Content-Encoding") != "" {
