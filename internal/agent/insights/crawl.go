@@ -314,7 +314,7 @@ func (v *visit) look(ctx context.Context, l link) (resource, error) {
 	r.status, r.bytes = resp.StatusCode, max(resp.ContentLength, 0)
 	unknown := l.picture && r.status == http.StatusOK && resp.ContentLength < 0
 	if r.status >= 400 || unknown { // some programs know no HEAD
-		resp, body, err := v.get(ctx, http.MethodGet, l.url, hugeImage+1)
+		resp, body, err := v.get(ctx, http.MethodGet, l.url, hugeImage+1) //nolint:bodyclose // get has closed it
 		if err != nil {
 			return r, err
 		}
