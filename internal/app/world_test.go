@@ -606,7 +606,7 @@ func (w *world) templateRests() {
 // growing lists tell what happened, and jobs go on happening.
 var growing = map[string]bool{"notifications.list": true, "reseller.events.list": true, "reseller.events.get": true, "reseller.audit_log": true, "reseller.clock": true, "templates.installed": true, "templates.list": true}
 
-var changesByItself = regexp.MustCompile(`"(dns|charge|credit)":\{(?:[^{}]|\{[^{}]*\})*\}|"(?:last_used|checked)_at":"[^"]*"`)
+var changesByItself = regexp.MustCompile(`"(dns|charge|credit)":\{(?:[^{}]|\{[^{}]*\})*\}|"(?:last_used|checked|measured)_at":"[^"]*"`)
 
 // lasting is the body without what changes by itself: what the server saw in the
 // DNS, where it looks whenever it likes, and what is left of a period's price.
