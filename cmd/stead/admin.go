@@ -78,6 +78,7 @@ type adminCmd struct {
 	Currencies currenciesCmd `cmd:"" help:"Rates by which prices are shown in other currencies."`
 	Key        keyCmd        `cmd:"" help:"The key that seals stored secrets."`
 	Status     statusCmd     `cmd:"" help:"What everybody is told of the platform's state."`
+	SLA        slaCmd        `cmd:"" name:"sla" help:"What is given back for outages."`
 	Reviews    reviewsCmd    `cmd:"" help:"What customers say of the company."`
 }
 

@@ -46,6 +46,7 @@ import (
 	"stead.dev/stead/internal/identity/oauth"
 	"stead.dev/stead/internal/monitoring/monitors"
 	"stead.dev/stead/internal/monitoring/scans"
+	"stead.dev/stead/internal/monitoring/sla"
 	"stead.dev/stead/internal/names/domains"
 	"stead.dev/stead/internal/node"
 	nodecertificates "stead.dev/stead/internal/node/certificates"
@@ -129,6 +130,7 @@ type sections struct {
 	status     *status.Service
 
 	scans     *scans.Service
+	sla       *sla.Service
 	insights  *insights.Service
 	reviews   *reviews.Service
 	templates *templates.Service
@@ -207,6 +209,7 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 	c.addons = addons.New(addons.Config{DB: c.db, Clock: c.clock, Events: c.outbox})
 	c.buildMonitors()
 	c.buildScans()
+	c.sla = sla.New(sla.Config{DB: c.db, Clock: c.clock, Events: c.outbox})
 	c.buildInsights()
 	c.coupons = coupons.New(coupons.Config{DB: c.db, Orders: c.orders})
 	c.reviews = reviews.New(reviews.Config{DB: c.db, Customers: reviewers{c.services}})
@@ -236,7 +239,7 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 	c.admin = admin.New(admin.Sections{
 		DB: c.db, Accounts: c.accounts, Applications: c.oauth, Catalog: c.catalog, Wallet: c.wallet, Services: c.services,
 		Switches: c.switches, Nodes: c.nodes, Clock: c.clock, NodesURL: c.cfg.NodesURL, Domains: c.domains, Resellers: resellers{c.reseller}, Clocks: c.clocks, Addons: c.addons, Coupons: c.coupons, Articles: c.articles, Refunds: refunds{c.db, c.orders},
-		Currencies: c.currencies, Status: c.status, Reviews: c.reviews,
+		Currencies: c.currencies, Status: c.status, Reviews: c.reviews, SLA: c.sla,
 	})
 	c.introduce()
 	c.modules = c.listModules()
@@ -279,6 +282,7 @@ func (c *core) listModules() []module.Module {
 		c.loyalty.Module(),
 		c.monitors.Module(),
 		c.scans.Module(),
+		c.sla.Module(),
 		c.insights.Module(),
 		c.reviews.Module(),
 		c.templates.Module(),
@@ -308,6 +312,10 @@ func (c *core) introduce() {
 	c.addons.Connect(addons.Needs{Catalog: extras{c.catalog}, Services: c.services, Orders: c.orders, Rates: c.reseller})
 	c.monitors.Connect(monitors.Needs{Services: watchedServices{c.services}, Owners: owners{c.accounts}})
 	c.scans.Connect(scans.Needs{Sites: scannedSites{c}, Insights: scanInsights{c.insights}})
+	c.sla.Connect(sla.Needs{
+		Services: soldServices{c.services}, Plans: promises{c.catalog}, Monitors: watchers{c.monitors}, Announcements: announcements{c.status},
+		Wallet: compensations{c.wallet},
+	})
 	c.insights.Connect(insights.Needs{Services: auditedServices{c}})
 	c.clocks.Connect(clocks.Needs{Worlds: c.accounts, Lives: []clocks.Life{c.orders, c.services, c.addons}})
 	c.invoices.Connect(invoices.Needs{Accounts: buyers{c.accounts}, Topups: c.wallet, Orders: c.orders})

@@ -111,6 +111,8 @@ type details struct {
 	Locations   []string `json:"locations"`
 	UpgradeTo   []string `json:"upgrade_to"`
 	DowngradeTo []string `json:"downgrade_to"`
+	// SLA is nil when the plan promises no uptime.
+	SLA *Promise `json:"sla,omitempty"`
 }
 
 // left is how many can still be sold; nil means no bound. It is zero, not negative, after an operator has lowered the stock

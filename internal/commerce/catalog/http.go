@@ -117,6 +117,8 @@ type planTail struct {
 	Locations   []string `json:"locations" doc:"Where it is sold; empty is anywhere."`
 	UpgradeTo   []string `json:"upgrade_to" doc:"Slugs of plans."`
 	DowngradeTo []string `json:"downgrade_to" doc:"Slugs of plans."`
+	// SLA is null when the plan promises nothing.
+	SLA *promiseWire `json:"sla" doc:"The uptime that the plan promises; null when it promises none."`
 }
 
 type priceWire struct {
@@ -160,6 +162,7 @@ func tailOf(p plan) planTail {
 	return planTail{
 		Limits: p.Limits, PHPVersions: list(p.PHPVersions), Addons: list(p.Addons), Stock: p.left(), Available: p.OnSale && !p.soldOut(),
 		Locations: list(p.Locations), UpgradeTo: list(p.UpgradeTo), DowngradeTo: list(p.DowngradeTo),
+		SLA: p.SLA.wire(),
 	}
 }
 

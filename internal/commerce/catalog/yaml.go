@@ -56,6 +56,7 @@ type filePlan struct {
 	Locations   []string    `yaml:"locations,omitempty,flow"`
 	UpgradeTo   []string    `yaml:"upgrade_to,omitempty,flow"`
 	DowngradeTo []string    `yaml:"downgrade_to,omitempty,flow"`
+	SLA         *Promise    `yaml:"sla,omitempty"`
 	Stock       *int64      `yaml:"stock,omitempty"`
 }
 
@@ -221,6 +222,7 @@ func (pl filePlan) check(problems *Problems, at string) {
 			problems.add("%s limits: %s is %d, must be 0 or more, or -1 for unlimited", at, name, value)
 		}
 	})
+	pl.SLA.check(problems, at)
 	if pl.Stock != nil && *pl.Stock < 0 {
 		problems.add("%s: stock must be 0 or more", at)
 	}

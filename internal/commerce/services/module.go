@@ -6,7 +6,7 @@ import "stead.dev/stead/internal/platform/module"
 func (s *Service) Module() module.Module {
 	return module.Module{
 		Name: "services", Routes: s.Operations(), Workers: s.Register, Schedule: s.Schedule, OnClose: s.Closed,
-		Subscriptions: []module.Subscription{{Types: []string{"wallet.topup_succeeded", "wallet.adjusted", "order.refunded"}, Follow: s.Paid}},
+		Subscriptions: []module.Subscription{{Types: []string{"wallet.topup_succeeded", "wallet.adjusted", "wallet.sla_credited", "order.refunded"}, Follow: s.Paid}},
 		Needs:         []any{s.Config, s.Needs},
 	}
 }

@@ -96,7 +96,7 @@ func (s *Service) suspendUnpaid(ctx context.Context, tx *db.Tx, r record, terms 
 // Paid hears of money that came in, and has what it is for tried at once.
 func (s *Service) Paid(ctx context.Context, tx *db.Tx, e outbox.Stored) error {
 	switch e.Type {
-	case "wallet.topup_succeeded", "wallet.adjusted", "order.refunded":
+	case "wallet.topup_succeeded", "wallet.adjusted", "wallet.sla_credited", "order.refunded":
 		leave, err := s.Enter(ctx, tx, e.AccountID)
 		if err != nil {
 			return err

@@ -163,7 +163,7 @@ func TestACreditWithAReferenceIsGivenOnce(t *testing.T) {
 				t.Errorf("a credit of %s was given", name)
 			}
 		}
-		if got := w.told.types(); got != "wallet.adjusted wallet.adjusted wallet.adjusted" {
+		if got := w.told.types(); got != "wallet.sla_credited wallet.adjusted wallet.adjusted" {
 			t.Errorf("told: %s", got)
 		}
 		w.has(1, Balance{Spendable: 60})

@@ -270,7 +270,7 @@ type Credit struct {
 	Actor  string
 }
 
-// Credit gives money to a customer and tells wallet.adjusted.
+// Credit gives money to a customer and tells wallet.adjusted, or wallet.sla_credited of compensation for an outage.
 func (s *Service) Credit(ctx context.Context, tx *db.Tx, c Credit) error {
 	switch c.Type {
 	case TypeAdjustment, TypeBonus, TypeSLACredit, TypeReferralReward:
@@ -335,10 +335,19 @@ type walletEvent struct {
 }
 
 func (s *Service) adjusted(ctx context.Context, tx *db.Tx, p *purse, typ Type, amount money.USDCents, reason string) error {
+	kind := "wallet.adjusted"
+	if typ == TypeSLACredit {
+		kind = "wallet.sla_credited"
+	}
 	return s.Events.Emit(ctx, tx, outbox.Event{
-		Type: "wallet.adjusted", AccountID: p.accountID, Subject: "wallet", SubjectID: p.accountID,
+		Type: kind, AccountID: p.accountID, Subject: "wallet", SubjectID: p.accountID,
 		Data: walletEvent{Type: typ, AmountUSDCents: amount, BalanceAfter: p.balance(customer), Reason: reason},
 	})
+}
+
+// Transaction is the id of the movement of a type that was made for a reference; false when there is none.
+func (s *Service) Transaction(ctx context.Context, q db.Querier, ref sale.Reference, typ Type) (int64, bool, error) {
+	return transactionOf(ctx, q, ref, typ)
 }
 
 // Balance of a customer; a customer without movements has none.

@@ -313,6 +313,16 @@ func findEntry(ctx context.Context, q db.Querier, ref sale.Reference, typ Type, 
 	return e, true, nil
 }
 
+// transactionOf is the id of the first movement of a type for a reference.
+func transactionOf(ctx context.Context, q db.Querier, ref sale.Reference, typ Type) (id int64, found bool, err error) {
+	err = q.QueryRow(ctx, `SELECT id FROM wallet_transactions
+		WHERE reference_type = $1 AND reference_id = $2 AND type = $3 AND part = 0`, ref.Type, ref.ID, string(typ)).Scan(&id)
+	if errors.Is(err, db.ErrNoRows) {
+		return 0, false, nil
+	}
+	return id, err == nil, err
+}
+
 // endsOf are the ways in which the charge of a reference has ended.
 func endsOf(ctx context.Context, q db.Querier, ref sale.Reference) ([]Type, error) {
 	ends, err := db.Collect(ctx, q, func(r db.Row) (t Type, err error) { return t, r.Scan((*string)(&t)) },

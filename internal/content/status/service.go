@@ -199,6 +199,31 @@ func (s *Service) Schedule(ctx context.Context, p Planned) (Planned, error) {
 	return p, err
 }
 
+// Stretch is a time from Start until before End.
+type Stretch struct{ Start, End time.Time }
+
+// Announced is the maintenance of the hosting at a location that touches a time. It counts from when it was announced, and
+// until it was called off.
+func (s *Service) Announced(ctx context.Context, q db.Querier, location string, from, to time.Time) (all []Stretch, err error) {
+	planned, err := plannedWithin(ctx, q, from, to)
+	for _, p := range planned {
+		if !concerns(p.Components, Hosting) && !concerns(p.Components, Hosting+"-"+location) {
+			continue
+		}
+		x := Stretch{p.StartsAt, p.EndsAt}
+		if p.announcedAt.After(x.Start) {
+			x.Start = p.announcedAt
+		}
+		if p.CancelledAt != nil && p.CancelledAt.Before(x.End) {
+			x.End = *p.CancelledAt
+		}
+		if x.Start.Before(x.End) {
+			all = append(all, x)
+		}
+	}
+	return all, err
+}
+
 // Cancel calls maintenance off.
 func (s *Service) Cancel(ctx context.Context, id int64) (p Planned, err error) {
 	err = s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {

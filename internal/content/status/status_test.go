@@ -268,3 +268,42 @@ func TestTheStatusIsServedWithoutTheDatabase(t *testing.T) {
 		}
 	})
 }
+
+// TestMaintenanceThatWasAnnouncedIsTold: of the location and of all hosting, not before it was announced, and not after it was
+// called off.
+func TestMaintenanceThatWasAnnouncedIsTold(t *testing.T) {
+	t.Parallel()
+	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
+		w := newWorld(d, clk)
+		now := clk.Now()
+		plan := func(from, to time.Duration, keys ...string) Planned {
+			t.Helper()
+			p, err := w.Schedule(t.Context(), Planned{Title: slow, Components: keys, StartsAt: now.Add(from), EndsAt: now.Add(to)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return p
+		}
+		plan(-time.Hour, time.Hour, "hosting-tashkent") // it had begun when it was announced
+		plan(2*time.Hour, 3*time.Hour)                  // everything
+		plan(4*time.Hour, 5*time.Hour, DNS)
+		plan(4*time.Hour, 5*time.Hour, "hosting-almaty")
+		stopped := plan(6*time.Hour, 8*time.Hour, "hosting-tashkent")
+		never := plan(9*time.Hour, 10*time.Hour, "hosting-tashkent")
+		plan(20*time.Hour, 21*time.Hour)
+		if _, err := w.Cancel(t.Context(), never.ID); err != nil {
+			t.Fatal(err)
+		}
+		clk.Advance(7 * time.Hour)
+		if _, err := w.Cancel(t.Context(), stopped.ID); err != nil {
+			t.Fatal(err)
+		}
+		got, err := w.Announced(t.Context(), d, "tashkent", now.Add(-24*time.Hour), now.Add(20*time.Hour))
+		want := []Stretch{
+			{now, now.Add(time.Hour)}, {now.Add(2 * time.Hour), now.Add(3 * time.Hour)}, {now.Add(6 * time.Hour), now.Add(7 * time.Hour)},
+		}
+		if err != nil || !slices.EqualFunc(got, want, func(a, b Stretch) bool { return a.Start.Equal(b.Start) && a.End.Equal(b.End) }) {
+			t.Errorf("%v %v, want %v", err, got, want)
+		}
+	})
+}

@@ -27,6 +27,7 @@ import (
 	"stead.dev/stead/internal/hosting/nodes"
 	"stead.dev/stead/internal/identity/account"
 	"stead.dev/stead/internal/identity/oauth"
+	"stead.dev/stead/internal/monitoring/sla"
 	"stead.dev/stead/internal/names/domains"
 	"stead.dev/stead/internal/platform/api"
 	"stead.dev/stead/internal/platform/clock"
@@ -58,6 +59,7 @@ type Sections struct {
 	Refunds      Refunds
 	Status       *status.Service
 	Reviews      *reviews.Service
+	SLA          *sla.Service
 	Clock        clock.Clock
 	// NodesURL is where machines join; empty when it is not configured.
 	NodesURL string
