@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -112,6 +113,32 @@ func TestWhatIsWatchedGoesDownAndUp(t *testing.T) {
 		}, "its owner is told")
 		if r := a.do(t, request{method: http.MethodDelete, path: fmt.Sprintf("/api/v1/monitors/%d", id), token: w.owner.token}); r.status != http.StatusOK {
 			t.Error(r)
+		}
+	})
+}
+
+// TestMonitorsMadeAtOncePassNoLimit: as many are made as the plan allows, however many requests come at the same time.
+func TestMonitorsMadeAtOncePassNoLimit(t *testing.T) {
+	engines(t, map[string]string{"demo": "true", "panel": "sandbox"}, func(t *testing.T, a *App) {
+		w := newCustomer(t, a)
+		const most, tried = 20, 32
+		var made, refused atomic.Int64
+		var all sync.WaitGroup
+		for range tried {
+			all.Go(func() {
+				switch r := a.post(t, w.owner.token, "/api/v1/monitors", `{"type": "heartbeat", "interval_s": 300}`); {
+				case r.status == http.StatusCreated:
+					made.Add(1)
+				case r.status == http.StatusUnprocessableEntity && r.key() == "monitor_limit_reached":
+					refused.Add(1)
+				default:
+					t.Error(r)
+				}
+			})
+		}
+		all.Wait()
+		if made.Load() != most || refused.Load() != tried-most {
+			t.Errorf("%d were made, %d refused", made.Load(), refused.Load())
 		}
 	})
 }

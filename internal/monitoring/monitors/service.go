@@ -228,6 +228,9 @@ func (s *Service) allowed(ctx context.Context, tx *db.Tx, accountID int64, inter
 		return err
 	}
 	if more > 0 {
+		if err := lockAccount(ctx, tx, accountID); err != nil {
+			return err
+		}
 		n, err := count(ctx, tx, accountID)
 		if err != nil {
 			return err

@@ -150,6 +150,14 @@ func list(ctx context.Context, q db.Querier, accountID int64, f filter, p page.P
 	return rows, total, err
 }
 
+// lockAccount lets the transactions that add monitors to an account follow one another.
+func lockAccount(ctx context.Context, tx *db.Tx, accountID int64) error {
+	if _, err := tx.Exec(ctx, `INSERT INTO monitors_accounts (account_id) VALUES ($1) ON CONFLICT DO NOTHING`, accountID); err != nil {
+		return err
+	}
+	return tx.QueryRow(ctx, `SELECT account_id FROM monitors_accounts WHERE account_id = $1`+tx.ForUpdate(), accountID).Scan(&accountID)
+}
+
 // count counts an account's monitors that count for its plans.
 func count(ctx context.Context, q db.Querier, accountID int64) (n int64, err error) {
 	err = q.QueryRow(ctx, `SELECT COUNT(*) FROM monitors WHERE account_id = $1 AND NOT built_in`, accountID).Scan(&n)
@@ -162,6 +170,9 @@ func remove(ctx context.Context, tx *db.Tx, accountID, id int64) error {
 }
 
 func removeOfAccount(ctx context.Context, tx *db.Tx, accountID int64) error {
+	if _, err := tx.Exec(ctx, `DELETE FROM monitors_accounts WHERE account_id = $1`, accountID); err != nil {
+		return err
+	}
 	_, err := tx.Exec(ctx, `DELETE FROM monitors WHERE account_id = $1`, accountID)
 	return err
 }

@@ -44,6 +44,12 @@ CREATE TABLE monitors_shards (
     until BIGINT  NOT NULL     -- end of the lease
 );
 
+-- Accounts that have made monitors. A row is locked while one is counted and made, so that requests at the same time do not pass
+-- the limit of the plans together.
+CREATE TABLE monitors_accounts (
+    account_id BIGINT PRIMARY KEY -- the account
+);
+
 -- The replicas that check, so that they share the parts evenly.
 CREATE TABLE monitors_replicas (
     owner TEXT   PRIMARY KEY, -- random name of the process
