@@ -57,7 +57,7 @@ func TestAMonthThatBrokeThePromiseIsCredited(t *testing.T) {
 			return a.number(t, `SELECT COUNT(*) FROM sla_services WHERE service_id = $1`, w.service) == 1 &&
 				a.number(t, `SELECT COUNT(*) FROM sla_plans WHERE service_id = $1`, w.service) == 1
 		}, "the service is followed")
-		now := time.Now().UTC() //nolint:forbidigo // the server's clock is the machine's
+		now := time.Now().UTC()
 		end := time.Date(now.Year(), now.Month()-2, 1, 0, 0, 0, 0, time.UTC)
 		start := end.AddDate(0, -1, 0)
 		month := start.Format("2006-01")
@@ -78,15 +78,23 @@ func TestAMonthThatBrokeThePromiseIsCredited(t *testing.T) {
 				{`UPDATE sla_services SET month = $1, close_at = $2 WHERE service_id = $3`, []any{start, end.Add(24 * time.Hour), w.service}},
 				{`UPDATE sla_plans SET since = $1 WHERE service_id = $2`, []any{start, w.service}},
 				{`INSERT INTO services_periods (service_id, starts_at, ends_at, amount) VALUES ($1, $2, $3, 1000)`, []any{w.service, start, end}},
-				{`INSERT INTO status_maintenance (title, components, starts_at, ends_at, created_at) VALUES ('{}', '["hosting"]', $1, $2, $1)`,
-					[]any{start, start.Add(time.Hour)}},
-				{`INSERT INTO monitors_outages (monitor_id, started_at, ended_at, cause, regions, confirmed_by) VALUES ($1, $2, $3, 'connect_timeout', '[]', 1)`,
-					[]any{monitor, start, start.Add(4 * time.Hour)}},
-				{`INSERT INTO monitors_outages (monitor_id, started_at, ended_at, cause, regions, confirmed_by) VALUES ($1, $2, $3, 'http_status', '[]', 1)`,
-					[]any{monitor, start.Add(100 * time.Hour), start.Add(101 * time.Hour)}},
-				{`INSERT INTO monitors_days (monitor_id, region, start, checks, failures, up_ms, degraded_ms, down_ms, maintenance_ms, unknown_ms, responses,
+				{
+					`INSERT INTO status_maintenance (title, components, starts_at, ends_at, created_at) VALUES ('{}', '["hosting"]', $1, $2, $1)`,
+					[]any{start, start.Add(time.Hour)},
+				},
+				{
+					`INSERT INTO monitors_outages (monitor_id, started_at, ended_at, cause, regions, confirmed_by) VALUES ($1, $2, $3, 'connect_timeout', '[]', 1)`,
+					[]any{monitor, start, start.Add(4 * time.Hour)},
+				},
+				{
+					`INSERT INTO monitors_outages (monitor_id, started_at, ended_at, cause, regions, confirmed_by) VALUES ($1, $2, $3, 'http_status', '[]', 1)`,
+					[]any{monitor, start.Add(100 * time.Hour), start.Add(101 * time.Hour)},
+				},
+				{
+					`INSERT INTO monitors_days (monitor_id, region, start, checks, failures, up_ms, degraded_ms, down_ms, maintenance_ms, unknown_ms, responses,
 						response_sum, response_min, response_max) VALUES ($1, 0, $2, 9, 9, $3, 0, 0, 0, 0, 0, 0, 0, 0)`,
-					[]any{monitor, start, length * 1000}},
+					[]any{monitor, start, length * 1000},
+				},
 			} {
 				if _, err := tx.Exec(ctx, s.text, s.args...); err != nil {
 					return fmt.Errorf("%s: %w", s.text, err)

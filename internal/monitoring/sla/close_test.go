@@ -29,7 +29,7 @@ const (
 // paid by the jobs; the model paints each second in an array and reckons in fractions.
 func TestAQuarterClosesAsAnIndependentModelSays(t *testing.T) {
 	worlds(t, func(t *testing.T, w *world) {
-		random := rand.New(rand.NewPCG(370, 12)) //nolint:gosec // a simulation
+		random := rand.New(rand.NewPCG(370, 12))
 		const services, days = 12, 92
 		start := time.Date(2026, 7, 1, 0, 0, 0, 0, time.UTC)
 		painted := map[int64][]byte{}
@@ -337,7 +337,7 @@ func TestWhatIsNotSureWaitsForAPerson(t *testing.T) {
 		unknown.down(march.Start, 40_000, refused)
 		unknown.seenS = func(from, to time.Time) int64 { return int64(to.Sub(from)/time.Second) * 94 / 100 }
 		w.sell(5, march.Start, year, 12_000).down(march.Start, 40_000, refused)
-		w.services[5].Subject.PlanID = 7 // which promises nothing; but the plan of the beginning counts
+		w.services[5].PlanID = 7 // which promises nothing; but the plan of the beginning counts
 		free := w.sell(6, march.Start, year, 0)
 		free.down(march.Start, 40_000, refused)
 		w.sell(7, march.Start, year, 12_000).outages = []Outage{{StartedAt: at(march.Start, 1000), Cause: refused, Ours: true, Sure: true}} // it goes on
@@ -444,8 +444,15 @@ func TestUptimeOfAMonth(t *testing.T) {
 			month       string
 			want        *fault.Def
 		}{
-			{1, 2, "", fault.NotFound}, {2, 1, "", fault.NotFound}, {1, 1, "2026-04", fault.Validation}, {1, 1, "2026-3", fault.Validation},
-			{1, 1, "march", fault.Validation}, {1, 1, "", nil}, {1, 1, "2026-03", nil}, {1, 1, "2026-02", nil}, {1, 1, "0001-01", nil},
+			{1, 2, "", fault.NotFound},
+			{2, 1, "", fault.NotFound},
+			{1, 1, "2026-04", fault.Validation},
+			{1, 1, "2026-3", fault.Validation},
+			{1, 1, "march", fault.Validation},
+			{1, 1, "", nil},
+			{1, 1, "2026-03", nil},
+			{1, 1, "2026-02", nil},
+			{1, 1, "0001-01", nil},
 		} {
 			_, err := w.Uptime(t.Context(), c.account, c.id, c.month)
 			if c.want == nil && err != nil || c.want != nil && !errors.Is(err, c.want) {

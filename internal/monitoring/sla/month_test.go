@@ -31,7 +31,7 @@ func TestTheMonthOfTheDecision(t *testing.T) {
 
 func TestWhatCountsOfAMonth(t *testing.T) {
 	m := monthOf(time.Date(2026, 9, 1, 0, 0, 0, 0, time.UTC))
-	all := Span{m.Start, m.End}
+	all := Span(m)
 	for name, c := range map[string]struct {
 		f       Facts
 		percent int64
@@ -64,7 +64,7 @@ func TestAQuarterOfOutagesIsThatOfAnIndependentModel(t *testing.T) {
 		isMaintenance
 		isDown
 	)
-	random := rand.New(rand.NewPCG(12, 2026)) //nolint:gosec // a simulation
+	random := rand.New(rand.NewPCG(12, 2026))
 	first := monthOf(time.Date(2026, 7, 1, 0, 0, 0, 0, time.UTC))
 	for service := range 20 {
 		for i, m := 0, first; i < 3; i, m = i+1, monthOf(m.End) {
