@@ -15,10 +15,10 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"stead.dev/stead/internal/platform/clock"
+	"stead.dev/stead/internal/platform/domainname"
 	"stead.dev/stead/internal/platform/intx"
 	"stead.dev/stead/internal/platform/outgoing"
 )
@@ -52,6 +52,7 @@ type Fetcher struct {
 // visit is one scan's connections to one site.
 type visit struct {
 	*Fetcher
+	guard outgoing.Guard
 	host  string
 	twin  string // with www. or without
 	http  *http.Client
@@ -64,11 +65,9 @@ type visit struct {
 // Fetch gathers the facts of a host. It fails with outgoing.ErrTarget for an address that may not be called, and with
 // errUnreachable when neither HTTPS nor HTTP answers. further are paths that are asked for besides.
 func (f *Fetcher) Fetch(ctx context.Context, host string, further []string) (Facts, error) {
-	v := &visit{Fetcher: f, host: host, addresses: map[string][]netip.Addr{}, slots: make(chan struct{}, atOnce)}
-	if bare, ok := strings.CutPrefix(host, "www."); ok {
-		v.twin = bare
-	} else {
-		v.twin = "www." + host
+	v := &visit{
+		Fetcher: f, guard: outgoing.Guard{AllowLoopback: f.AllowLoopback}, host: host, twin: domainname.Twin(host),
+		addresses: map[string][]netip.Addr{}, slots: make(chan struct{}, atOnce),
 	}
 	transport := &http.Transport{
 		Proxy: nil, DialContext: v.dial, TLSHandshakeTimeout: requestTime, MaxResponseHeaderBytes: mostHeader, DisableCompression: true,
@@ -219,7 +218,7 @@ func (v *visit) resolve(ctx context.Context, host string) ([]netip.Addr, error) 
 		return nil, fmt.Errorf("scans: %s has no address", host)
 	}
 	for i := range found {
-		if found[i] = found[i].Unmap(); !v.allowed(found[i]) {
+		if found[i] = found[i].Unmap(); !v.guard.Allows(found[i]) {
 			return nil, outgoing.ErrTarget
 		}
 	}
@@ -228,10 +227,6 @@ func (v *visit) resolve(ctx context.Context, host string) ([]netip.Addr, error) 
 	defer v.mu.Unlock()
 	v.addresses[host] = found
 	return found, nil
-}
-
-func (v *visit) allowed(a netip.Addr) bool {
-	return outgoing.Public(a) || v.AllowLoopback && a.IsLoopback()
 }
 
 // dial connects to the addresses that were found and judged, and judges the one that is really connected to again.
@@ -244,22 +239,11 @@ func (v *visit) dial(ctx context.Context, network, address string) (net.Conn, er
 	if err != nil {
 		return nil, err
 	}
-	dialer := &net.Dialer{Timeout: requestTime / 2, Control: func(_, to string, _ syscall.RawConn) error {
-		ip, err := netip.ParseAddrPort(to)
-		if err != nil || !v.allowed(ip.Addr().Unmap()) {
-			return outgoing.ErrTarget
-		}
-		return nil
-	}}
-	var failed error
-	for _, a := range found {
-		conn, err := dialer.DialContext(ctx, network, net.JoinHostPort(a.String(), port))
-		if err == nil {
-			return conn, nil
-		}
-		failed = err
+	conn, err := v.guard.Dial(ctx, network, found, port, requestTime/2)
+	if err != nil {
+		return nil, fmt.Errorf("scans: %w", err)
 	}
-	return nil, fmt.Errorf("scans: %w", failed)
+	return conn, nil
 }
 
 // handshake finds what the server offers of TLS and whether its certificate is trusted.

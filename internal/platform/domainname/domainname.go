@@ -144,6 +144,14 @@ func Parents(name string) []string {
 	return above
 }
 
+// Twin is the name that people take for the same site: with "www.", or without.
+func Twin(name string) string {
+	if bare, ok := strings.CutPrefix(name, "www."); ok {
+		return bare
+	}
+	return "www." + name
+}
+
 // Within tells whether a canonical name is zone or below it.
 func Within(name, zone string) bool {
 	return name == zone || strings.HasSuffix(name, "."+zone)

@@ -132,3 +132,11 @@ func TestParentsEndWhereSomebodyElseBegins(t *testing.T) {
 		t.Error("Within is wrong")
 	}
 }
+
+func TestTwinsAreEachOthers(t *testing.T) {
+	for name, want := range map[string]string{"shop.example": "www.shop.example", "www.shop.example": "shop.example", "wwwshop.example": "www.wwwshop.example"} {
+		if got := Twin(name); got != want {
+			t.Errorf("the twin of %s is %s, want %s", name, got, want)
+		}
+	}
+}

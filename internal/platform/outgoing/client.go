@@ -10,7 +10,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/netip"
 	"strings"
 	"syscall"
 	"time"
@@ -30,8 +29,8 @@ type Config struct {
 
 // Client calls addresses that customers register. It is safe for concurrent use.
 type Client struct {
-	http          *http.Client
-	allowLoopback bool
+	http  *http.Client
+	guard Guard
 }
 
 // Bounds of what is read from an answer, in bytes.
@@ -42,8 +41,8 @@ const (
 
 // New makes a client.
 func New(c Config) *Client {
-	client := &Client{allowLoopback: c.AllowLoopback}
-	dialer := &net.Dialer{Timeout: c.Timeout, Control: client.judge}
+	client := &Client{guard: Guard{AllowLoopback: c.AllowLoopback}}
+	dialer := &net.Dialer{Timeout: c.Timeout, Control: client.guard.Control}
 	client.http = &http.Client{
 		Timeout:       c.Timeout,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -63,18 +62,6 @@ func New(c Config) *Client {
 	return client
 }
 
-// judge checks each address after resolution, before the connection.
-func (c *Client) judge(_, address string, _ syscall.RawConn) error {
-	to, err := netip.ParseAddrPort(address)
-	if err != nil {
-		return ErrTarget
-	}
-	if ip := to.Addr(); Public(ip) || c.allowLoopback && ip.Unmap().IsLoopback() {
-		return nil
-	}
-	return ErrTarget
-}
-
 // Answer is the part of an answer that is kept.
 type Answer struct {
 	Status int
@@ -86,7 +73,7 @@ type Answer struct {
 // Post sends body to the address. An answer of any status is a success; it does not follow redirects. An answer whose
 // body breaks off is one too: its status is known.
 func (c *Client) Post(ctx context.Context, address string, header http.Header, body []byte) (Answer, error) {
-	if err := Check(address, c.allowLoopback); err != nil {
+	if err := Check(address, c.guard.AllowLoopback); err != nil {
 		return Answer{}, err
 	}
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(body))

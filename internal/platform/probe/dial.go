@@ -15,20 +15,6 @@ import (
 	"stead.dev/stead/internal/platform/outgoing"
 )
 
-// allowed reports whether a target may have the address.
-func (p *Prober) allowed(a netip.Addr) bool {
-	return outgoing.Public(a) || p.AllowLoopback && a.Unmap().IsLoopback()
-}
-
-// judge checks each address after resolution, before the connection.
-func (p *Prober) judge(_, address string, _ syscall.RawConn) error {
-	to, err := netip.ParseAddrPort(address)
-	if err != nil || !p.allowed(to.Addr()) {
-		return outgoing.ErrTarget
-	}
-	return nil
-}
-
 // resolverOf asks the given servers in turn, or the system's.
 func resolverOf(servers []netip.AddrPort) *net.Resolver {
 	if len(servers) == 0 {
@@ -132,7 +118,7 @@ func (p *Prober) addresses(ctx context.Context, host string) ([]netip.Addr, Resu
 		}
 	}
 	for i, a := range found {
-		if found[i] = a.Unmap(); !p.allowed(a) {
+		if found[i] = a.Unmap(); !p.guard.Allows(a) {
 			return nil, reason(outgoing.ErrTarget, true)
 		}
 	}

@@ -29,7 +29,7 @@ func (p *Prober) dns(ctx context.Context, t Target) Result {
 		return failed(KeyDNS, fmt.Sprintf("the name has no %s record", t.DNSType))
 	}
 	for _, f := range found {
-		if a, err := netip.ParseAddr(f); err == nil && !p.allowed(a) {
+		if a, err := netip.ParseAddr(f); err == nil && !p.guard.Allows(a) {
 			return failed(KeyBlocked, "the address is not on the public Internet")
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/intx"
+	"stead.dev/stead/internal/platform/outgoing"
 )
 
 // Type is a kind of check.
@@ -143,6 +144,7 @@ type Config struct {
 // Prober makes checks. It is safe for concurrent use.
 type Prober struct {
 	Config
+	guard             outgoing.Guard
 	dialer            *net.Dialer
 	checked, lenient  http.RoundTripper // with certificates verified, and without
 	ours              *net.Dialer
@@ -158,8 +160,8 @@ const (
 
 // New makes a prober.
 func New(c Config) *Prober {
-	p := &Prober{Config: c, resolver: resolverOf(c.Nameservers), maxBody: maxBody, maxMatch: maxMatch}
-	p.dialer = &net.Dialer{Control: p.judge, Resolver: p.resolver}
+	p := &Prober{Config: c, guard: outgoing.Guard{AllowLoopback: c.AllowLoopback}, resolver: resolverOf(c.Nameservers), maxBody: maxBody, maxMatch: maxMatch}
+	p.dialer = &net.Dialer{Control: p.guard.Control, Resolver: p.resolver}
 	p.ours = &net.Dialer{}
 	p.checked, p.lenient = p.transport(true), p.transport(false)
 	return p
