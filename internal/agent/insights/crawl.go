@@ -16,10 +16,10 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"stead.dev/stead/internal/platform/clock"
+	"stead.dev/stead/internal/platform/domainname"
 	"stead.dev/stead/internal/platform/intx"
 	"stead.dev/stead/internal/platform/outgoing"
 )
@@ -36,6 +36,7 @@ const (
 	mostRobots   = 64 << 10
 	mostHeader   = 64 << 10
 	mostHops     = 4
+	mostDials    = 2 // addresses of a host that are tried
 	atOnce       = 3
 	userAgent    = "Stead-Audit/1.0"
 )
@@ -64,6 +65,7 @@ type Site struct {
 // visit is one audit's way through one site.
 type visit struct {
 	*Crawler
+	guard      outgoing.Guard
 	host, twin string // twin is with www. or without
 	origin     string // host and port that are called whatever the DNS says; empty: the DNS leads to the service
 	addresses  []string
@@ -81,11 +83,8 @@ var (
 func (c *Crawler) crawl(ctx context.Context, s Site) facts {
 	ctx, cancel := context.WithTimeout(ctx, crawlTime)
 	defer cancel()
-	v := &visit{Crawler: c, host: s.Host, addresses: s.Addresses}
-	if bare, ok := strings.CutPrefix(s.Host, "www."); ok {
-		v.twin = bare
-	} else {
-		v.twin = "www." + s.Host
+	v := &visit{
+		Crawler: c, guard: outgoing.Guard{AllowLoopback: c.AllowLoopback}, host: s.Host, twin: domainname.Twin(s.Host), addresses: s.Addresses,
 	}
 	transport := &http.Transport{
 		Proxy: nil, DialContext: v.dial, TLSHandshakeTimeout: requestTime, MaxResponseHeaderBytes: mostHeader, DisableCompression: true, // unpacked within bounds
@@ -150,31 +149,30 @@ func (v *visit) spread(ctx context.Context, f *facts, first found) {
 		pages []link
 		looks []link
 	)
-	note := func(p found) {
-		for _, a := range p.links {
-			u, err := url.Parse(a)
-			if err != nil || !v.own(u) || seen[subjectOf(u.EscapedPath(), u.RawQuery)] {
-				continue
-			}
-			l := link{url: u, subject: subjectOf(u.EscapedPath(), u.RawQuery), from: p.path}
+	// note notes an address that a page names, unless it was noted before.
+	note := func(to *[]link, p found, u *url.URL, picture bool) {
+		l := link{url: u, subject: subjectOf(u), from: p.path, picture: picture}
+		if v.own(u) && !seen[l.subject] {
 			seen[l.subject] = true
-			if pageLike(u.Path) {
-				pages = append(pages, l)
-			} else {
-				looks = append(looks, l)
-			}
-		}
-		for i, a := range slices.Concat(p.pictures, p.assets) {
-			u, err := url.Parse(a)
-			if err != nil || !v.own(u) || seen[subjectOf(u.EscapedPath(), u.RawQuery)] {
-				continue
-			}
-			l := link{url: u, subject: subjectOf(u.EscapedPath(), u.RawQuery), from: p.path, picture: i < len(p.pictures)}
-			seen[l.subject] = true
-			looks = append(looks, l)
+			*to = append(*to, l)
 		}
 	}
-	note(first)
+	noteAll := func(p found) {
+		for _, u := range p.links {
+			if pageLike(u.Path) {
+				note(&pages, p, u, false)
+			} else {
+				note(&looks, p, u, false)
+			}
+		}
+		for _, u := range p.pictures {
+			note(&looks, p, u, true)
+		}
+		for _, u := range p.assets {
+			note(&looks, p, u, false)
+		}
+	}
+	noteAll(first)
 	for len(pages) > 0 && len(f.pages) < mostPages {
 		wave := pages[:min(atOnce, len(pages), mostPages-len(f.pages))]
 		pages = pages[len(wave):]
@@ -190,7 +188,7 @@ func (v *visit) spread(ctx context.Context, f *facts, first found) {
 				f.looked[l.subject] = resource{path: l.subject, status: answers[i].status, from: l.from}
 				if answers[i].status == http.StatusOK && !slices.ContainsFunc(f.pages, func(p visited) bool { return p.path == answers[i].path }) {
 					f.pages = append(f.pages, answers[i].visited)
-					note(answers[i])
+					noteAll(answers[i])
 				}
 			}
 		}
@@ -214,13 +212,13 @@ func (v *visit) spread(ctx context.Context, f *facts, first found) {
 }
 
 func (v *visit) readRobots(ctx context.Context, f *facts, at *url.URL) {
-	resp, body, err := v.get(ctx, http.MethodGet, &url.URL{Scheme: at.Scheme, Host: at.Host, Path: "/robots.txt"}, mostRobots) //nolint:bodyclose // get has closed it
-	if err != nil || resp.StatusCode >= http.StatusInternalServerError {
+	a, err := v.get(ctx, http.MethodGet, &url.URL{Scheme: at.Scheme, Host: at.Host, Path: "/robots.txt"}, mostRobots)
+	if err != nil || a.status >= http.StatusInternalServerError {
 		return
 	}
 	f.robotsKnown = true
-	if resp.StatusCode == http.StatusOK && !strings.Contains(resp.Header.Get("Content-Type"), "html") {
-		f.robots = string(body.text)
+	if a.status == http.StatusOK && !strings.Contains(a.header.Get("Content-Type"), "html") {
+		f.robots = string(a.body)
 	}
 }
 
@@ -266,12 +264,12 @@ func pageLike(name string) bool {
 func (v *visit) page(ctx context.Context, u *url.URL) (found, error) {
 	for range mostHops {
 		began := v.Clock.Now()
-		resp, body, err := v.get(ctx, http.MethodGet, u, mostPage) //nolint:bodyclose // get has closed it
+		a, err := v.get(ctx, http.MethodGet, u, mostPage)
 		if err != nil {
 			return found{}, err
 		}
 		took := v.Clock.Now().Sub(began)
-		if to := resp.Header.Get("Location"); resp.StatusCode >= 300 && resp.StatusCode <= 399 && to != "" {
+		if to := a.header.Get("Location"); a.status >= 300 && a.status <= 399 && to != "" {
 			next, err := u.Parse(to)
 			if err != nil || next.User != nil || !v.own(next) || v.origin != "" && next.Scheme != "http" {
 				return found{}, errAway
@@ -284,12 +282,11 @@ func (v *visit) page(ctx context.Context, u *url.URL) (found, error) {
 			continue
 		}
 		p := found{at: u, visited: visited{
-			path: subjectOf(u.EscapedPath(), u.RawQuery), status: resp.StatusCode, took: took, bytes: int64(len(body.text)), truncated: body.truncated,
-			compressed: body.packed, html: isHTML(resp.Header, body.text),
-			headerSays: strings.Contains(strings.ToLower(resp.Header.Get("X-Robots-Tag")), "noindex"),
+			path: subjectOf(u), status: a.status, took: took, bytes: int64(len(a.body)), compressed: a.packed,
+			html: isHTML(a.header, a.body), headerSays: strings.Contains(strings.ToLower(a.header.Get("X-Robots-Tag")), "noindex"),
 		}}
 		if p.html {
-			p.document = parse(string(body.text), u)
+			p.document = parse(string(a.body), u)
 		}
 		return p, nil
 	}
@@ -307,74 +304,72 @@ func isHTML(h http.Header, body []byte) bool {
 // look asks what an address leads to, and how large that is.
 func (v *visit) look(ctx context.Context, l link) (resource, error) {
 	r := resource{path: l.subject, picture: l.picture, from: l.from}
-	resp, _, err := v.get(ctx, http.MethodHead, l.url, 0) //nolint:bodyclose // get has closed it
+	a, err := v.get(ctx, http.MethodHead, l.url, 0)
 	if err != nil {
 		return r, err
 	}
-	r.status, r.bytes = resp.StatusCode, max(resp.ContentLength, 0)
-	unknown := l.picture && r.status == http.StatusOK && resp.ContentLength < 0
+	r.status, r.bytes = a.status, max(a.length, 0)
+	unknown := l.picture && r.status == http.StatusOK && a.length < 0
 	if r.status >= 400 || unknown { // some programs know no HEAD
-		resp, body, err := v.get(ctx, http.MethodGet, l.url, hugeImage+1) //nolint:bodyclose // get has closed it
-		if err != nil {
+		if a, err = v.get(ctx, http.MethodGet, l.url, hugeImage+1); err != nil {
 			return r, err
 		}
-		r.status, r.bytes = resp.StatusCode, int64(len(body.text))
+		r.status, r.bytes = a.status, int64(len(a.body))
 	}
 	return r, nil
 }
 
-// content is the body of an answer.
-type content struct {
-	text      []byte
-	packed    bool // it came compressed
-	truncated bool // there is more
+// answer is what the site has answered.
+type answer struct {
+	status int
+	header http.Header
+	length int64 // as the header tells; -1: it does not
+	body   []byte
+	packed bool // the body came compressed
 }
 
 // get asks for an address of the site, and reads at most so much of the answer.
-func (v *visit) get(ctx context.Context, method string, u *url.URL, most int64) (*http.Response, content, error) {
+func (v *visit) get(ctx context.Context, method string, u *url.URL, most int64) (answer, error) {
 	if !v.own(u) || v.origin != "" && u.Scheme != "http" {
-		return nil, content{}, errAway
+		return answer{}, errAway
 	}
 	if v.requests.Add(1) > mostRequests || v.bytes.Load() > mostBytes {
-		return nil, content{}, errSpent
+		return answer{}, errSpent
 	}
 	req, err := http.NewRequestWithContext(ctx, method, u.String(), nil)
 	if err != nil {
-		return nil, content{}, errAway
+		return answer{}, errAway
 	}
 	req.Header.Set("User-Agent", userAgent)
 	req.Header.Set("Accept", "text/html,*/*;q=0.8")
 	req.Header.Set("Accept-Encoding", "gzip")
 	resp, err := v.http.Do(req)
 	if err != nil {
-		return nil, content{}, fmt.Errorf("insights: %w", err)
+		return answer{}, fmt.Errorf("insights: %w", err)
 	}
 	defer func() { _ = resp.Body.Close() }() // what was read counts
+	a := answer{status: resp.StatusCode, header: resp.Header, length: resp.ContentLength}
 	if method == http.MethodHead {
-		return resp, content{}, nil
+		return a, nil
 	}
-	var c content
-	from := io.LimitReader(resp.Body, most+1)
-	if strings.EqualFold(resp.Header.Get("Content-Encoding"), "gzip") {
-		c.packed = true
+	from := io.LimitReader(resp.Body, most)
+	if strings.EqualFold(a.header.Get("Content-Encoding"), "gzip") {
+		a.packed = true
 		unpacked, err := gzip.NewReader(from)
 		if err != nil {
-			return resp, c, nil // an empty or broken body; its status is known
+			return a, nil // an empty or broken body; its status is known
 		}
-		from = io.LimitReader(unpacked, most+1)
-	} else if resp.Header.Get("Content-Encoding") != "" {
-		c.packed = true
-		return resp, c, nil // nobody asked for another encoding
+		from = io.LimitReader(unpacked, most)
+	} else if a.header.Get("Content-Encoding") != "" {
+		a.packed = true
+		return a, nil // nobody asked for another encoding
 	}
-	c.text, err = io.ReadAll(from)
-	v.bytes.Add(int64(len(c.text)))
+	a.body, err = io.ReadAll(from)
+	v.bytes.Add(int64(len(a.body)))
 	if err != nil && ctx.Err() != nil {
-		return nil, content{}, fmt.Errorf("insights: %w", err)
+		return answer{}, fmt.Errorf("insights: %w", err)
 	}
-	if int64(len(c.text)) > most {
-		c.text, c.truncated = c.text[:most], true
-	}
-	return resp, c, nil
+	return a, nil
 }
 
 // resolve finds the addresses of a host, all of which must be the service's and may be called.
@@ -388,21 +383,17 @@ func (v *visit) resolve(ctx context.Context, host string) ([]netip.Addr, error) 
 	}
 	for i := range all {
 		all[i] = all[i].Unmap()
-		if !v.allowed(all[i]) || !slices.Contains(v.addresses, all[i].String()) {
+		if !v.guard.Allows(all[i]) || !slices.Contains(v.addresses, all[i].String()) {
 			return nil, errAway
 		}
 	}
 	return all, nil
 }
 
-func (v *visit) allowed(a netip.Addr) bool {
-	return outgoing.Public(a) || v.AllowLoopback && a.IsLoopback()
-}
-
 // dial connects to the service's server: to its origin, or to the addresses of the host, which are judged each time.
 func (v *visit) dial(ctx context.Context, network, address string) (net.Conn, error) {
-	dialer := &net.Dialer{Timeout: requestTime / 2}
 	if v.origin != "" {
+		dialer := &net.Dialer{Timeout: requestTime / 2}
 		return dialer.DialContext(ctx, network, v.origin)
 	}
 	host, port, err := net.SplitHostPort(address)
@@ -421,20 +412,9 @@ func (v *visit) dial(ctx context.Context, network, address string) (net.Conn, er
 	if err != nil {
 		return nil, err
 	}
-	dialer.Control = func(_, to string, _ syscall.RawConn) error {
-		ip, err := netip.ParseAddrPort(to)
-		if err != nil || !v.allowed(ip.Addr().Unmap()) {
-			return outgoing.ErrTarget
-		}
-		return nil
+	conn, err := v.guard.Dial(ctx, network, all[:min(len(all), mostDials)], port, requestTime/2)
+	if err != nil {
+		return nil, fmt.Errorf("insights: %w", err)
 	}
-	var failed error
-	for _, a := range all[:min(len(all), 2)] {
-		conn, err := dialer.DialContext(ctx, network, net.JoinHostPort(a.String(), port))
-		if err == nil {
-			return conn, nil
-		}
-		failed = err
-	}
-	return nil, fmt.Errorf("insights: %w", failed)
+	return conn, nil
 }

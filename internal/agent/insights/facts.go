@@ -32,7 +32,6 @@ type visited struct {
 	status     int
 	took       time.Duration
 	bytes      int64
-	truncated  bool
 	compressed bool
 	html       bool
 	headerSays bool // an X-Robots-Tag header keeps it out of search engines

@@ -1,6 +1,9 @@
 package insights
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Status is where an insight stands.
 type Status string
@@ -43,10 +46,8 @@ var severities = []Severity{Critical, High, Medium, Low, Info}
 
 // rank orders severities, the worst first.
 func rank(s Severity) int {
-	for i, known := range severities {
-		if s == known {
-			return i
-		}
+	if i := slices.Index(severities, s); i >= 0 {
+		return i
 	}
 	return len(severities)
 }

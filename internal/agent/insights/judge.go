@@ -2,7 +2,8 @@ package insights
 
 import (
 	"cmp"
-	"fmt"
+	"maps"
+	"net/url"
 	"slices"
 	"time"
 )
@@ -151,7 +152,7 @@ var checks = []check{
 	{
 		key: "heavy_page", kind: Performance, severity: Low, fixable: true, judged: whenVisited,
 		find: onPages(func(p visited) (map[string]any, bool) {
-			return map[string]any{"bytes": p.bytes, "limit_bytes": heavyPage}, p.bytes > heavyPage || p.truncated
+			return map[string]any{"bytes": p.bytes, "limit_bytes": heavyPage}, p.bytes > heavyPage
 		}),
 	},
 	{
@@ -254,12 +255,7 @@ func missing(key string, severity Severity, is func(p visited) bool) check {
 }
 
 func sorted(looked map[string]resource) []resource {
-	all := make([]resource, 0, len(looked))
-	for _, r := range looked {
-		all = append(all, r)
-	}
-	slices.SortFunc(all, func(a, b resource) int { return cmp.Compare(a.path, b.path) })
-	return all
+	return slices.SortedFunc(maps.Values(looked), func(a, b resource) int { return cmp.Compare(a.path, b.path) })
 }
 
 // examples are a few addresses, shortened.
@@ -272,9 +268,10 @@ func examples(all []string) []string {
 }
 
 // subjectOf is how an address of the site is named: its path and query.
-func subjectOf(path, query string) string {
-	if query != "" {
-		path = fmt.Sprintf("%s?%s", path, query)
+func subjectOf(u *url.URL) string {
+	path := u.EscapedPath()
+	if u.RawQuery != "" {
+		path += "?" + u.RawQuery
 	}
 	return shorten(path, mostSubject)
 }

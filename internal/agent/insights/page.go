@@ -14,10 +14,10 @@ type document struct {
 	viewport, noindex        bool
 	images, withoutAlt       int
 	fields, withoutLabel     int
-	mixed                    []string // addresses without encryption that the page loads
-	links                    []string // pages that it links to, absolute
-	pictures                 []string // pictures that it shows, absolute
-	assets                   []string // scripts and styles that it loads, absolute
+	mixed                    []string   // addresses without encryption that the page loads
+	links                    []*url.URL // pages that it links to
+	pictures                 []*url.URL // pictures that it shows
+	assets                   []*url.URL // scripts and styles that it loads
 }
 
 const (
@@ -133,7 +133,7 @@ func (p *parser) field(n *html.Node, inLabel bool) {
 }
 
 // loads notes an address that the page loads by itself.
-func (p *parser) loads(to *[]string, address string) {
+func (p *parser) loads(to *[]*url.URL, address string) {
 	p.add(to, address)
 	p.mix(address)
 }
@@ -145,9 +145,9 @@ func (p *parser) mix(address string) {
 	}
 }
 
-func (p *parser) add(to *[]string, address string) {
+func (p *parser) add(to *[]*url.URL, address string) {
 	if u, ok := p.resolve(address); ok && len(*to) < mostRefs {
-		*to = append(*to, u.String())
+		*to = append(*to, u)
 	}
 }
 
