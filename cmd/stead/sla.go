@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"stead.dev/stead/internal/front/admin"
+	"stead.dev/stead/internal/monitoring/sla"
 )
 
 // slaCmd has the commands for what is given back for outages.
@@ -50,9 +51,9 @@ func printSLA(w io.Writer, m admin.SLAMonth) {
 	if m.Note != "" {
 		row(w, "note", m.Note)
 	}
-	row(w, "uptime", fmt.Sprintf("%.3f %%", float64(m.Uptime/10)/1000))
+	row(w, "uptime", sla.Percent(m.Uptime)+" %")
 	if m.Promised != nil {
-		row(w, "promised", fmt.Sprintf("%.3f %%", float64(*m.Promised/10)/1000))
+		row(w, "promised", sla.Percent(*m.Promised)+" %")
 	}
 	row(w, "down, unknown", fmt.Sprintf("%d s, %d s", m.DownS, m.UnknownS))
 	row(w, "paid", m.Paid)

@@ -2,7 +2,6 @@ package sla
 
 import (
 	"fmt"
-	"slices"
 	"time"
 )
 
@@ -17,8 +16,7 @@ const (
 	Rejected Status = "rejected"
 )
 
-// Statuses are all of them.
-func Statuses() []Status { return []Status{Proposed, Credited, Rejected, None} }
+var statuses = []Status{Proposed, Credited, Rejected, None}
 
 // The notes that are not an operator's.
 const (
@@ -121,14 +119,8 @@ func (k known) judge() (Assessment, error) {
 	return a, err
 }
 
-// newest are the newest of the outages, in order.
-func newest(all []Outage, most int) []Outage {
-	all = slices.Clone(all)
-	return all[max(0, len(all)-most):]
-}
-
-// percent writes an uptime in millionths with three decimals, rounded down.
-func percent(millionths int64) string {
+// Percent writes an uptime in millionths with three decimals, rounded down.
+func Percent(millionths int64) string {
 	return fmt.Sprintf("%d.%03d", millionths/10_000, millionths%10_000/10)
 }
 

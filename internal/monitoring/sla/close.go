@@ -155,6 +155,6 @@ type object struct {
 func (s *Service) tell(ctx context.Context, tx *db.Tx, kind string, a Assessment) error {
 	return s.Events.Emit(ctx, tx, outbox.Event{
 		Type: kind, AccountID: a.AccountID, Subject: "service", SubjectID: a.ServiceID,
-		Data: object{a.ServiceID, a.Month.Start, a.Month.End, percent(a.Uptime), percent(*a.Promised)},
+		Data: object{a.ServiceID, a.Month.Start, a.Month.End, Percent(a.Uptime), Percent(*a.Promised)},
 	})
 }

@@ -58,11 +58,11 @@ func wire(ctx context.Context, r Report) *uptimeWire {
 		},
 	}
 	if r.ServedS > 0 && r.Watched {
-		text := percent(r.Uptime)
+		text := Percent(r.Uptime)
 		w.UptimePercent = &text
 	}
 	if r.Promised != nil {
-		text := percent(*r.Promised)
+		text := Percent(*r.Promised)
 		w.SLAPercent = &text
 	}
 	if r.Status == Rejected {

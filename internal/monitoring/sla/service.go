@@ -3,6 +3,7 @@ package sla
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -185,7 +186,7 @@ func (s *Service) Uptime(ctx context.Context, accountID, serviceID int64, month 
 	if err != nil {
 		return r, err
 	}
-	r.Watched, r.Outages = k.watched, newest(k.outages, mostOutages)
+	r.Watched, r.Outages = k.watched, k.outages[max(0, len(k.outages)-mostOutages):]
 	r.More = len(k.outages) - len(r.Outages)
 	closed, err := ofMonth(ctx, s.DB, accountID, serviceID, m)
 	if errors.Is(err, db.ErrNoRows) {
@@ -212,12 +213,10 @@ func (s *Service) Uptime(ctx context.Context, accountID, serviceID int64, month 
 
 // List lists the months in a state, the newest first, and counts them; for operators.
 func (s *Service) List(ctx context.Context, status Status, p page.Params) ([]Assessment, int, error) {
-	for _, known := range Statuses() {
-		if known == status {
-			return list(ctx, s.DB, status, p)
-		}
+	if !slices.Contains(statuses, status) {
+		return nil, 0, errStatus
 	}
-	return nil, 0, errStatus
+	return list(ctx, s.DB, status, p)
 }
 
 // Hold keeps a proposed credit until an operator approves or rejects it.
