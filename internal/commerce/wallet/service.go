@@ -347,7 +347,8 @@ func (s *Service) adjusted(ctx context.Context, tx *db.Tx, p *purse, typ Type, a
 
 // Transaction is the id of the movement of a type that was made for a reference; false when there is none.
 func (s *Service) Transaction(ctx context.Context, q db.Querier, ref sale.Reference, typ Type) (int64, bool, error) {
-	return transactionOf(ctx, q, ref, typ)
+	e, found, err := findEntry(ctx, q, ref, typ, 0)
+	return e.id, found, err
 }
 
 // Balance of a customer; a customer without movements has none.

@@ -294,6 +294,7 @@ func companyAccount(ctx context.Context, tx *db.Tx, k accountKind, name string) 
 
 // entry is a transaction as other movements of its reference need it.
 type entry struct {
+	id        int64
 	accountID int64
 	amount    money.USDCents
 	clientRef *string
@@ -301,9 +302,9 @@ type entry struct {
 
 // findEntry looks for a movement; its reference, type and part are unique.
 func findEntry(ctx context.Context, q db.Querier, ref sale.Reference, typ Type, part int64) (e entry, found bool, err error) {
-	err = q.QueryRow(ctx, `SELECT account_id, amount, client_ref FROM wallet_transactions
+	err = q.QueryRow(ctx, `SELECT id, account_id, amount, client_ref FROM wallet_transactions
 		WHERE reference_type = $1 AND reference_id = $2 AND type = $3 AND part = $4`, ref.Type, ref.ID, string(typ), part).
-		Scan(&e.accountID, &e.amount, &e.clientRef)
+		Scan(&e.id, &e.accountID, &e.amount, &e.clientRef)
 	if errors.Is(err, db.ErrNoRows) {
 		return e, false, nil
 	}
@@ -311,16 +312,6 @@ func findEntry(ctx context.Context, q db.Querier, ref sale.Reference, typ Type, 
 		return e, false, fmt.Errorf("wallet: find %s of %s %d: %w", typ, ref.Type, ref.ID, err)
 	}
 	return e, true, nil
-}
-
-// transactionOf is the id of the first movement of a type for a reference.
-func transactionOf(ctx context.Context, q db.Querier, ref sale.Reference, typ Type) (id int64, found bool, err error) {
-	err = q.QueryRow(ctx, `SELECT id FROM wallet_transactions
-		WHERE reference_type = $1 AND reference_id = $2 AND type = $3 AND part = 0`, ref.Type, ref.ID, string(typ)).Scan(&id)
-	if errors.Is(err, db.ErrNoRows) {
-		return 0, false, nil
-	}
-	return id, err == nil, err
 }
 
 // endsOf are the ways in which the charge of a reference has ended.
