@@ -57,7 +57,7 @@ func TestAMonthThatBrokeThePromiseIsCredited(t *testing.T) {
 			return a.number(t, `SELECT COUNT(*) FROM sla_services WHERE service_id = $1`, w.service) == 1 &&
 				a.number(t, `SELECT COUNT(*) FROM sla_plans WHERE service_id = $1`, w.service) == 1
 		}, "the service is followed")
-		now := time.Now().UTC()
+		now := a.clock.Now().UTC()
 		end := time.Date(now.Year(), now.Month()-2, 1, 0, 0, 0, 0, time.UTC)
 		start := end.AddDate(0, -1, 0)
 		month := start.Format("2006-01")

@@ -608,8 +608,8 @@ var growing = map[string]bool{"notifications.list": true, "reseller.events.list"
 
 var changesByItself = regexp.MustCompile(`"(dns|charge|credit)":\{(?:[^{}]|\{[^{}]*\})*\}|"(?:last_used|checked|measured)_at":"[^"]*"`)
 
-// lasting is the body without what changes by itself: what the server saw in the
-// DNS, where it looks whenever it likes, and what is left of a period's price.
+// lasting is the body without what changes by itself: what the server saw in the DNS, where it looks whenever it likes, when
+// it last looked at or measured something, and what is left of a period's price.
 func (a answer) lasting() string { return changesByItself.ReplaceAllString(string(a.body), "") }
 
 // unchanged compares snapshots.

@@ -32,10 +32,11 @@ const cleanPage = `<!doctype html><html lang="en"><head><title>Shop</title><meta
 <input type="hidden" name="t"><input type="submit"><input aria-label="Code"></form></body></html>`
 
 // seenAs is what an audit would see of a site of one page.
-func seenAs(address, body string, change func(f *facts)) facts {
+func seenAs(t *testing.T, address, body string, change func(f *facts)) facts {
+	t.Helper()
 	at, err := url.Parse(address)
 	if err != nil {
-		panic(err)
+		t.Fatal(err)
 	}
 	f := facts{
 		reached: true, complete: true, status: 200, robotsKnown: true, looked: map[string]resource{}, logs: map[string]logFacts{"php": {}, "error": {}},
@@ -112,7 +113,7 @@ func TestEachPlantedFaultIsFoundAndNoneOnACleanPage(t *testing.T) {
 		"error page": {body: cleanPage, change: func(f *facts) { f.status, f.pages[0].status = 503, 503 }, want: []string{"site_down critical /"}},
 		"not seen":   {change: func(f *facts) { *f = facts{skipped: true} }},
 	} {
-		r := judge(seenAs("https://shop.example/", c.body, c.change))
+		r := judge(seenAs(t, "https://shop.example/", c.body, c.change))
 		var got []string
 		for _, f := range r.Findings {
 			got = append(got, fmt.Sprintf("%s %s %s", f.Check, f.Severity, f.Subject))
@@ -132,8 +133,8 @@ func TestEachPlantedFaultIsFoundAndNoneOnACleanPage(t *testing.T) {
 // What was not looked at is not judged, so nothing is resolved by a visit that failed.
 func TestWhatWasNotSeenIsNotJudged(t *testing.T) {
 	t.Parallel()
-	whole := seenAs("https://shop.example/", cleanPage, nil)
-	part := seenAs("https://shop.example/", cleanPage, func(f *facts) { f.complete = false })
+	whole := seenAs(t, "https://shop.example/", cleanPage, nil)
+	part := seenAs(t, "https://shop.example/", cleanPage, func(f *facts) { f.complete = false })
 	down := facts{failure: "timeout"}
 	for _, c := range []struct {
 		f              facts
