@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"stead.dev/stead/internal/platform/config"
+	"stead.dev/stead/internal/platform/secret"
 	"stead.dev/stead/internal/port/llm"
 	"stead.dev/stead/internal/port/llm/anthropic"
 	"stead.dev/stead/internal/port/llm/openai"
@@ -66,14 +67,7 @@ func readModelKey(file, dir string) (string, error) {
 		return "", nil
 	}
 	file = beside(dir, file)
-	info, err := os.Stat(file)
-	if err != nil {
-		return "", err
-	}
-	if info.Mode().Perm()&0o077 != 0 {
-		return "", fmt.Errorf("key_file %s is open to others: chmod 600 it", file)
-	}
-	content, err := os.ReadFile(file)
+	content, err := secret.ReadFile(file)
 	key := strings.TrimSpace(string(content))
 	if err == nil && key == "" {
 		err = fmt.Errorf("key_file %s is empty", file)

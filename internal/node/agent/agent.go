@@ -26,6 +26,7 @@ import (
 
 	"stead.dev/stead/internal/platform/atomicfile"
 	"stead.dev/stead/internal/platform/nodelink"
+	"stead.dev/stead/internal/platform/secret"
 	"stead.dev/stead/internal/port/panel"
 	"stead.dev/stead/internal/port/panel/remote"
 )
@@ -51,21 +52,14 @@ var ErrNotJoined = errors.New("this machine has not joined: run the stead node j
 func load(dir string) (membership, error) {
 	var m membership
 	file := filepath.Join(dir, membershipFile)
-	info, err := os.Stat(file)
+	data, err := secret.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return m, ErrNotJoined
 	}
 	if err != nil {
 		return m, fmt.Errorf("agent: %w", err)
 	}
-	if info.Mode().Perm()&0o077 != 0 {
-		return m, fmt.Errorf("agent: %s holds a key and is open to others (mode %04o): run chmod 600 on it", file, info.Mode().Perm())
-	}
-	data, err := os.ReadFile(file)
-	if err == nil {
-		err = json.Unmarshal(data, &m)
-	}
-	if err != nil {
+	if err := json.Unmarshal(data, &m); err != nil {
 		return m, fmt.Errorf("agent: %s: %w", file, err)
 	}
 	return m, nil

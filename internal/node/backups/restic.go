@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"stead.dev/stead/internal/platform/atomicfile"
+	"stead.dev/stead/internal/platform/secret"
 	"stead.dev/stead/internal/port/panel"
 )
 
@@ -71,7 +72,7 @@ func NewRestic(c ResticConfig) (*Restic, error) {
 	c.Binary = binary
 	s := &Restic{ResticConfig: c, made: map[string]bool{}}
 	if s.remote() {
-		if err := private(c.CredentialsFile); err != nil {
+		if err := secret.CheckFile(c.CredentialsFile); err != nil {
 			return nil, fmt.Errorf("backups: credentials of S3: %w", err)
 		}
 	} else if err := os.MkdirAll(c.Repository, 0o700); err != nil {
@@ -88,26 +89,14 @@ func NewRestic(c ResticConfig) (*Restic, error) {
 	return s, nil
 }
 
-// private refuses a file with a secret that others can read.
-func private(file string) error {
-	info, err := os.Stat(file)
-	if err == nil && info.Mode().Perm()&0o077 != 0 {
-		err = fmt.Errorf("%s can be read by others: its mode must be 0600", file)
-	}
-	return err
-}
-
 // readKey reads the secret, or creates it when there is none.
 func readKey(file string) ([]byte, error) {
-	text, err := os.ReadFile(file)
+	text, err := secret.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		text = []byte(rand.Text() + rand.Text() + "\n")
 		err = atomicfile.Write(file, text, 0o600)
 	}
 	if err != nil {
-		return nil, err
-	}
-	if err := private(file); err != nil {
 		return nil, err
 	}
 	key := bytes.TrimSpace(text)

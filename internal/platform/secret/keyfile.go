@@ -58,15 +58,7 @@ func Rotate(path string) (*Box, error) {
 }
 
 func readKeyFile(path string) ([]byte, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, fmt.Errorf("secret: key file: %w", err)
-	}
-	if mode := info.Mode().Perm(); mode&0o077 != 0 {
-		return nil, fmt.Errorf("secret: key file %s is open to others (mode %04o): run chmod 600 on it, "+
-			"and rotate the key if a stranger may have read it", path, mode)
-	}
-	content, err := os.ReadFile(path)
+	content, err := ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("secret: key file: %w", err)
 	}
