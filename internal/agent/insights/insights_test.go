@@ -20,6 +20,7 @@ import (
 	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/i18n"
 	"stead.dev/stead/internal/platform/outbox"
+	"stead.dev/stead/internal/platform/outbox/outboxtest"
 	"stead.dev/stead/internal/platform/testkit"
 	"stead.dev/stead/internal/platform/throttle"
 	"stead.dev/stead/internal/port/panel"
@@ -206,21 +207,6 @@ func TestErrorsInLogsAreCountedAndMasked(t *testing.T) {
 
 const owner, serviceID = 1, 7
 
-type told struct{ events []outbox.Event }
-
-func (l *told) Emit(_ context.Context, _ *db.Tx, e outbox.Event) error {
-	l.events = append(l.events, e)
-	return nil
-}
-
-func (l *told) types() (all []string) {
-	for _, e := range l.events {
-		all = append(all, e.Type)
-	}
-	l.events = nil
-	return all
-}
-
 // hosted is service 7 of account 1.
 type hosted struct{ place Place }
 
@@ -249,7 +235,7 @@ func (n names) LookupNetIP(_ context.Context, _, host string) ([]netip.Addr, err
 type world struct {
 	*Service
 	t     *testing.T
-	told  *told
+	told  *outboxtest.Recorder
 	sites *hosted
 	edge  http.Handler
 	clk   *clock.Fake
@@ -259,7 +245,7 @@ func newWorld(t *testing.T, d *db.DB, clk *clock.Fake, site http.Handler) *world
 	t.Helper()
 	server := httptest.NewServer(site)
 	t.Cleanup(server.Close)
-	w := &world{t: t, told: &told{}, clk: clk, sites: &hosted{place: Place{Visible: true, Site: Site{Host: "shop.example", OriginURL: server.URL}}}}
+	w := &world{t: t, told: &outboxtest.Recorder{}, clk: clk, sites: &hosted{place: Place{Visible: true, Site: Site{Host: "shop.example", OriginURL: server.URL}}}}
 	w.Service = New(Config{
 		DB: d, Clock: clk, Events: w.told, Limiter: throttle.New(d, clk),
 		Crawler: &Crawler{Resolver: names{}, Clock: clk, HTTPPort: "80", HTTPSPort: "443"},
@@ -275,14 +261,7 @@ func newWorld(t *testing.T, d *db.DB, clk *clock.Fake, site http.Handler) *world
 func (w *world) call(token, method, path, body string, status int, into any) string {
 	w.t.Helper()
 	rec := apitest.Call(w.edge, token, method, "/api/v1/services/7/ai/"+path, body, "Accept-Language", "en")
-	if rec.Code != status {
-		w.t.Fatalf("%s %s: %d %s", method, path, rec.Code, rec.Body)
-	}
-	if into != nil {
-		if err := json.Unmarshal(rec.Body.Bytes(), into); err != nil {
-			w.t.Fatal(err)
-		}
-	}
+	apitest.Answered(w.t, rec, status, into)
 	return rec.Body.String()
 }
 
@@ -348,7 +327,7 @@ func TestAnAuditFindsWhatIsThereAndResolvesWhatIsGone(t *testing.T) {
 		if got := a.found(); !slices.Equal(got, want) || !a.Visited || !a.Complete || a.Created != 3 || a.Summary.Medium != 2 || len(a.Pages) != 2 {
 			t.Fatalf("found %q in %+v, want %q", got, a, want)
 		}
-		if got := w.told.types(); !slices.Equal(got, []string{"insight.created", "insight.created", "insight.created"}) {
+		if got := w.told.Take(); !slices.Equal(got, []string{"insight.created", "insight.created", "insight.created"}) {
 			t.Errorf("events %q", got)
 		}
 		if len(asked) > 0 {
@@ -365,7 +344,7 @@ func TestAnAuditFindsWhatIsThereAndResolvesWhatIsGone(t *testing.T) {
 			t.Errorf("dismissed: %s\nagain: %s", once, twice)
 		}
 		w.call("own", "POST", "audit", "", 200, &a)
-		if a.Created != 0 || a.Resolved != 0 || len(a.Insights) != 2 || len(w.told.types()) != 0 {
+		if a.Created != 0 || a.Resolved != 0 || len(a.Insights) != 2 || len(w.told.Take()) != 0 {
 			t.Errorf("again: %+v", a)
 		}
 		var l struct {
@@ -386,7 +365,7 @@ func TestAnAuditFindsWhatIsThereAndResolvesWhatIsGone(t *testing.T) {
 		if a.Resolved != 3 || len(a.Insights) != 0 {
 			t.Errorf("after mending: %+v", a)
 		}
-		if got := w.told.types(); !slices.Equal(got, []string{"insight.resolved", "insight.resolved"}) {
+		if got := w.told.Take(); !slices.Equal(got, []string{"insight.resolved", "insight.resolved"}) {
 			t.Errorf("events %q; nobody is told of what was dismissed", got)
 		}
 		if body := w.call("own", "POST", fmt.Sprintf("insights/%d/dismiss", id), "", 422, nil); !strings.Contains(body, "insight_already_resolved") {

@@ -7,7 +7,6 @@ import (
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -31,25 +30,11 @@ import (
 	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/jobs"
 	"stead.dev/stead/internal/platform/outbox"
+	"stead.dev/stead/internal/platform/outbox/outboxtest"
 	"stead.dev/stead/internal/platform/page"
 	"stead.dev/stead/internal/platform/testkit"
 	"stead.dev/stead/internal/port/panel"
 )
-
-// told are the events of a test.
-type told struct{ events []outbox.Event }
-
-func (l *told) Emit(_ context.Context, _ *db.Tx, e outbox.Event) error {
-	l.events = append(l.events, e)
-	return nil
-}
-
-func (l *told) types() (all []string) {
-	for _, e := range l.events {
-		all = append(all, e.Type)
-	}
-	return all
-}
 
 const owner, serviceID = 1, 7
 
@@ -174,7 +159,7 @@ type world struct {
 	*Service
 	t     *testing.T
 	clk   *clock.Fake
-	told  *told
+	told  *outboxtest.Recorder
 	sites *hosted
 	edge  http.Handler
 }
@@ -195,7 +180,7 @@ func newWorld(t *testing.T, d *db.DB, clk *clock.Fake, s site) *world {
 	t.Cleanup(secure.Close)
 	plain := httptest.NewServer(s.plain)
 	t.Cleanup(plain.Close)
-	w := &world{t: t, clk: clk, told: &told{}, sites: &hosted{addresses: []string{"127.0.0.1"}}}
+	w := &world{t: t, clk: clk, told: &outboxtest.Recorder{}, sites: &hosted{addresses: []string{"127.0.0.1"}}}
 	_, https, _ := net.SplitHostPort(secure.Listener.Addr().String())
 	_, http, _ := net.SplitHostPort(plain.Listener.Addr().String())
 	w.Service = New(Config{
@@ -215,14 +200,7 @@ func newWorld(t *testing.T, d *db.DB, clk *clock.Fake, s site) *world {
 func (w *world) call(token, method, path, body string, status int, into any) string {
 	w.t.Helper()
 	rec := apitest.Call(w.edge, token, method, path, body, "Accept-Language", "en")
-	if rec.Code != status {
-		w.t.Fatalf("%s %s: %d %s", method, path, rec.Code, rec.Body)
-	}
-	if into != nil {
-		if err := json.Unmarshal(rec.Body.Bytes(), into); err != nil {
-			w.t.Fatal(err)
-		}
-	}
+	apitest.Answered(w.t, rec, status, into)
 	return rec.Body.String()
 }
 
@@ -319,7 +297,7 @@ func TestACleanSiteHasNoFinding(t *testing.T) {
 		if a.Status != "completed" || *a.Score != 100 || *a.Grade != "A+" || len(a.open()) != 0 {
 			t.Errorf("%+v", a)
 		}
-		if got := w.told.types(); !slices.Equal(got, []string{"scan.completed"}) {
+		if got := w.told.Types(); !slices.Equal(got, []string{"scan.completed"}) {
 			t.Errorf("events %v", got)
 		}
 		var p postureWire
@@ -406,7 +384,7 @@ func TestRefusals(t *testing.T) {
 				t.Errorf("%s: %s", address, a.Error)
 			}
 		}
-		if got := w.told.types(); !slices.Equal(got, []string{"scan.completed", "scan.failed", "scan.failed"}) {
+		if got := w.told.Types(); !slices.Equal(got, []string{"scan.completed", "scan.failed", "scan.failed"}) {
 			t.Errorf("events %v", got)
 		}
 	})
@@ -433,7 +411,7 @@ func TestOneScanAtATimeAndAKilledOneEnds(t *testing.T) {
 		}
 		clk.Advance(lease + time.Second)
 		w.call("own", "POST", scansPath, request, 201, nil)
-		if got := w.told.types(); !slices.Equal(got, []string{"scan.failed", "scan.completed"}) {
+		if got := w.told.Types(); !slices.Equal(got, []string{"scan.failed", "scan.completed"}) {
 			t.Errorf("events %v", got)
 		}
 		begin()
@@ -443,7 +421,7 @@ func TestOneScanAtATimeAndAKilledOneEnds(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if got := w.told.types(); len(got) != 3 || got[2] != "scan.failed" {
+		if got := w.told.Types(); len(got) != 3 || got[2] != "scan.failed" {
 			t.Errorf("events %v", got)
 		}
 	})
@@ -471,14 +449,14 @@ func TestWeeklyScansTellOfWhatIsNewOnly(t *testing.T) {
 		bad = true
 		weekly()
 		weekly()
-		if got := w.told.types(); !slices.Equal(got, []string{"scan.completed", "scan.completed", FoundEvent, "scan.completed"}) {
+		if got := w.told.Types(); !slices.Equal(got, []string{"scan.completed", "scan.completed", FoundEvent, "scan.completed"}) {
 			t.Errorf("events %v", got)
 		}
 		// A service whose domain leads elsewhere is passed over, and so is one that is not there.
 		w.sites.addresses = []string{"127.0.0.2"}
 		weekly()
-		if err := w.scanWeekly(t.Context(), 2, serviceID); err != nil || len(w.told.events) != 4 {
-			t.Errorf("%v, %d events", err, len(w.told.events))
+		if err := w.scanWeekly(t.Context(), 2, serviceID); err != nil || len(w.told.Events) != 4 {
+			t.Errorf("%v, %d events", err, len(w.told.Events))
 		}
 	})
 }

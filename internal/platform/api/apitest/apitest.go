@@ -3,6 +3,7 @@ package apitest
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -81,4 +82,17 @@ func Call(h http.Handler, token, method, path, body string, header ...string) *h
 	rec := httptest.NewRecorder()
 	h.ServeHTTP(rec, r)
 	return rec
+}
+
+// Answered checks the status of an answer, and decodes its JSON into a value, where there is one.
+func Answered(t testing.TB, rec *httptest.ResponseRecorder, status int, into any) {
+	t.Helper()
+	if rec.Code != status {
+		t.Fatalf("%d %s, want %d", rec.Code, rec.Body, status)
+	}
+	if into != nil {
+		if err := json.Unmarshal(rec.Body.Bytes(), into); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
