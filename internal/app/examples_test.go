@@ -24,6 +24,8 @@ func (w *world) example(op api.Info, token string) request {
 	switch op.Method + " " + resoldPaths.Replace(op.Path) {
 	case "POST /api/v1/security/scans":
 		r.body = fmt.Sprintf(`{"url": "https://%s/"}`, w.domain)
+	case "POST /api/v1/assistant":
+		r.body = `{"message": "When does my hosting expire?"}`
 	case "POST /api/v1/services/{service}/ai/insights/{insight}/dismiss":
 		r.body = `{"reason": "it is meant so"}`
 	case "PATCH /api/v1/reseller/me":

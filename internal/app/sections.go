@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"stead.dev/stead/internal/agent/assistant"
 	"stead.dev/stead/internal/agent/insights"
 	"stead.dev/stead/internal/commerce/addons"
 	"stead.dev/stead/internal/commerce/catalog"
@@ -132,6 +133,7 @@ type sections struct {
 	scans     *scans.Service
 	sla       *sla.Service
 	insights  *insights.Service
+	assistant *assistant.Service
 	reviews   *reviews.Service
 	templates *templates.Service
 }
@@ -211,6 +213,7 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 	c.buildScans()
 	c.sla = sla.New(sla.Config{DB: c.db, Clock: c.clock, Events: c.outbox})
 	c.buildInsights()
+	c.assistant = assistant.New(assistant.Config{DB: c.db, Limiter: c.limiter, BaseURL: c.cfg.BaseURL, Support: c.cfg.SupportEmail})
 	c.coupons = coupons.New(coupons.Config{DB: c.db, Orders: c.orders})
 	c.reviews = reviews.New(reviews.Config{DB: c.db, Customers: reviewers{c.services}})
 	c.templates = templates.New(templates.Config{Base: base, BaseURL: c.cfg.BaseURL, PreviewOrigin: c.cfg.PreviewOrigin})
@@ -284,6 +287,7 @@ func (c *core) listModules() []module.Module {
 		c.scans.Module(),
 		c.sla.Module(),
 		c.insights.Module(),
+		c.assistant.Module(),
 		c.reviews.Module(),
 		c.templates.Module(),
 		c.reseller.Module(),
@@ -316,6 +320,7 @@ func (c *core) introduce() {
 		Services: soldServices{c.services}, Plans: promises{c.catalog}, Monitors: watchers{c.monitors}, Announcements: announcements{c.status},
 		Wallet: compensations{c.wallet},
 	})
+	c.assistant.Connect(assistant.Needs{Knowledge: knowledge{c.articles}, Accounts: askedAccounts{c}, Model: wording{c.models}})
 	c.insights.Connect(insights.Needs{Services: auditedServices{c}})
 	c.clocks.Connect(clocks.Needs{Worlds: c.accounts, Lives: []clocks.Life{c.orders, c.services, c.addons}})
 	c.invoices.Connect(invoices.Needs{Accounts: buyers{c.accounts}, Topups: c.wallet, Orders: c.orders})
