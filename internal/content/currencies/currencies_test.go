@@ -67,19 +67,19 @@ func TestPricesAreShownByFreshRates(t *testing.T) {
 		today := clk.Now().UTC().Truncate(24 * time.Hour)
 		b.gives("UZS", 12_500, today)
 		must(t, one.Fetch(t.Context()))
-		eventually("125 000 so'm", "all replicas use the bank's rate")
+		eventually("125 000 so\u02bbm", "all replicas use the bank's rate")
 
 		if _, err := one.Set(t.Context(), "uzs", "12700", time.Time{}); err != nil {
 			t.Fatal(err)
 		}
 		must(t, two.Fetch(t.Context()))
-		eventually("127 000 so'm", "the operator's rate is not replaced")
+		eventually("127 000 so\u02bbm", "the operator's rate is not replaced")
 
 		clk.Advance(currencies.Fresh)
 		eventually("$10.00", "a rate of a week ago is not used")
 		b.gives("UZS", 12_900, clk.Now().UTC().Truncate(24*time.Hour))
 		must(t, two.Fetch(t.Context()))
-		eventually("129 000 so'm", "the bank's rate replaces an operator's old one")
+		eventually("129 000 so\u02bbm", "the bank's rate replaces an operator's old one")
 		b.gives("UZS", 1, today)
 		must(t, two.Fetch(t.Context()))
 		b.gives("UZS", 2, clk.Now().Add(48*time.Hour))

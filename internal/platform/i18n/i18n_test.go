@@ -147,11 +147,23 @@ func TestUzbekIsInLatinScript(t *testing.T) {
 	}
 }
 
+// TestUzbekHasItsOwnApostrophes: U+02BB in oʻ and gʻ, U+02BC as the sign of a glottal stop. Quotation marks around words stay.
+func TestUzbekHasItsOwnApostrophes(t *testing.T) {
+	other := regexp.MustCompile("[oOgG]['‘’`´]|\\p{L}['‘’`´]\\p{L}|[^oOgG]ʻ|[oOgG]ʼ[^\\p{L}]")
+	for name, languages := range sections(t) {
+		for id, message := range languages[Uzbek] {
+			if found := other.FindString(message.Other); found != "" {
+				t.Errorf("%s: %s has %q: %q", name, id, found, message.Other)
+			}
+		}
+	}
+}
+
 func TestATextIsSaidInTheLanguageAsked(t *testing.T) {
 	for lang, want := range map[string]string{
 		English: "This section is switched off.",
 		Russian: "Этот раздел отключён.",
-		Uzbek:   "Bu bo'lim o'chirib qo'yilgan.",
+		Uzbek:   "Bu bo\u02bblim o\u02bbchirib qo\u02bbyilgan.",
 		"":      "This section is switched off.",
 		"fr":    "This section is switched off.",
 	} {
@@ -271,7 +283,7 @@ func TestATranslatableFieldIsAnObjectOrOneString(t *testing.T) {
 		{"a profile's language", WithLang(ctx, Russian), name, `{"en":"Start","ru":"Старт"}`},
 		{"?lang=ru", WithResolvedLang(ctx, Russian), name, `"Старт"`},
 		{"?lang=uz without a translation", WithResolvedLang(ctx, Uzbek), name, `"Start"`},
-		{"only another language", WithResolvedLang(ctx, Russian), Text{Uzbek: "Boshlang'ich"}, `"Boshlang'ich"`},
+		{"only another language", WithResolvedLang(ctx, Russian), Text{Uzbek: "Boshlang\u02bbich"}, "\"Boshlang\u02bbich\""},
 		{"nothing", ctx, nil, `{}`},
 		{"nothing with ?lang=", WithResolvedLang(ctx, Russian), nil, `""`},
 	} {

@@ -35,7 +35,7 @@ type style struct {
 
 var styles = map[Currency]style{
 	USD: {decimals: 2, group: ",", decimal: ".", prefix: "$"},
-	UZS: {decimals: 0, group: nbsp, suffix: nbsp + "so'm"},
+	UZS: {decimals: 0, group: nbsp, suffix: nbsp + "so\u02bbm"},
 	RUB: {decimals: 2, group: nbsp, decimal: ",", suffix: nbsp + "₽"},
 	EUR: {decimals: 2, group: nbsp, decimal: ",", suffix: nbsp + "€"},
 	KZT: {decimals: 0, group: nbsp, suffix: nbsp + "₸"},
@@ -63,8 +63,8 @@ func (c Currency) Decimals() int {
 	return styles[c].decimals
 }
 
-// Format writes an amount, counted in the currency's smallest displayed unit (cents for USD, whole so'm for UZS),
-// the way people write it: "$12.50", "158 750 so'm", "1 234,50 ₽". The spaces are no-break spaces. It works on the
+// Format writes an amount, counted in the currency's smallest displayed unit (cents for USD, whole soʻm for UZS),
+// the way people write it: "$12.50", "158 750 soʻm", "1 234,50 ₽". The spaces are no-break spaces. It works on the
 // digits of the integer, never on a float. A currency it does not know is written as "12.50 XXX".
 func Format(currency Currency, amount int64) string {
 	s, known := styles[currency]
@@ -96,7 +96,7 @@ func Format(currency Currency, amount int64) string {
 	return b.String()
 }
 
-// MicrosPerUnit is the fixed point of a Rate: a rate of 12,700 so'm to the dollar is 12,700,000,000.
+// MicrosPerUnit is the fixed point of a Rate: a rate of 12,700 soʻm to the dollar is 12,700,000,000.
 const MicrosPerUnit = 1_000_000
 
 // Rate is how many millionths of a currency's main unit one US dollar buys.

@@ -126,9 +126,9 @@ func TestAmountsAreWrittenTheWayPeopleWriteThem(t *testing.T) {
 		{money.USD, -5, "-$0.05"},
 		{money.USD, 123456789, "$1,234,567.89"},
 		{money.USD, 100000, "$1,000.00"},
-		{money.UZS, 158750, "158~750~so'm"},
-		{money.UZS, 999, "999~so'm"},
-		{money.UZS, -1000, "-1~000~so'm"},
+		{money.UZS, 158750, "158~750~so\u02bbm"},
+		{money.UZS, 999, "999~so\u02bbm"},
+		{money.UZS, -1000, "-1~000~so\u02bbm"},
 		{money.RUB, 123450, "1~234,50~₽"},
 		{money.EUR, 1088, "10,88~€"},
 		{money.KZT, 6562, "6~562~₸"},
@@ -174,7 +174,7 @@ func TestWireShowsTheCallersCurrencyAndKeepsTheCents(t *testing.T) {
 		want     money.Money
 	}{
 		{money.USD, 1250, money.Money{USDCents: 1250, Currency: money.USD, Amount: 1250, Display: "$12.50"}},
-		{money.UZS, 1250, money.Money{USDCents: 1250, Currency: money.UZS, Amount: 158_750, Display: spaced("158~750~so'm")}},
+		{money.UZS, 1250, money.Money{USDCents: 1250, Currency: money.UZS, Amount: 158_750, Display: spaced("158~750~so\u02bbm")}},
 		{money.EUR, 1000, money.Money{USDCents: 1000, Currency: money.EUR, Amount: 916, Display: spaced("9,16~€")}},
 		{money.EUR, -1000, money.Money{USDCents: -1000, Currency: money.EUR, Amount: -916, Display: spaced("-9,16~€")}},
 		// No rate, or no room: dollars, never a wrong price.
