@@ -127,3 +127,41 @@ func TestARefusedBasketSaysWhichItemItIs(t *testing.T) {
 		}
 	}
 }
+
+// TestAResellerIsToldOfAnotherPrice: of each price that changed, once; every test holds its events to their schemas.
+func TestAResellerIsToldOfAnotherPrice(t *testing.T) {
+	a := start(t, simulated)
+	w := &world{App: a, t: t}
+	w.owner = customer{id: a.account(t)}
+	key := w.aKey(w.owner, reseller.NewKey{})
+	w.id(a.post(t, key, "/api/v1/reseller/webhooks", `{"url": "https://client.example/hook", "events": ["catalog.price_changed"]}`))
+	file, err := a.admin.ExportCatalog(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	dearer := strings.Replace(string(file), "usd_cents: 299", "usd_cents: 399", 1)
+	for range 2 {
+		if _, err := a.admin.ImportCatalog(t.Context(), []byte(dearer)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	type priced struct {
+		Price struct {
+			Cents int64 `json:"usd_cents"`
+		}
+	}
+	var told struct {
+		Data []struct {
+			Body struct {
+				Data struct{ Object, Previous priced }
+			}
+		}
+	}
+	testkit.Eventually(t, time.Minute, func() bool {
+		a.get(t, key, "/api/v1/reseller/events?type=catalog.price_changed").decode(t, &told)
+		return len(told.Data) > 0
+	}, "the reseller is told")
+	if d := told.Data[0].Body.Data; len(told.Data) != 1 || d.Object.Price.Cents != 399 || d.Previous.Price.Cents != 299 {
+		t.Errorf("%+v", told)
+	}
+}

@@ -165,7 +165,7 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 	c.oauth = oauth.New(oauth.Config{
 		DB: c.db, Clock: c.clock, Hub: c.hub, Box: c.box, Accounts: holders{c.accounts}, BaseURL: c.cfg.BaseURL, Log: c.log,
 	})
-	c.catalog = catalog.New(c.db)
+	c.catalog = catalog.New(catalog.Config{DB: c.db, Events: c.outbox})
 	c.wallet = wallet.New(wallet.Config{
 		DB: c.db, Clock: c.clock, Events: c.outbox, Box: c.box, Log: c.log, Queue: c.queue, Gateways: gateways(c.cfg),
 		BaseURL: c.cfg.BaseURL, Company: c.cfg.CompanyName,
@@ -300,6 +300,7 @@ func (c *core) listModules() []module.Module {
 // introduce gives each section what it needs of the others. All of them must exist.
 func (c *core) introduce() {
 	c.accounts.Connect(account.Needs{Grants: c.oauth, Referrals: c.loyalty})
+	c.catalog.Connect(catalog.Needs{Audience: c.webhooks})
 	c.oauth.Connect(oauth.Needs{Ending: c.devices.Ended})
 	c.notifications.Connect(notifications.Needs{Pushes: c.devices})
 	c.wallet.Connect(wallet.Needs{Renewals: c.services})

@@ -41,7 +41,7 @@ products:
 func TestAddonsAreWhatTheFileSays(t *testing.T) {
 	t.Parallel()
 	testkit.Engines(t, func(t *testing.T, d *db.DB, _ *clock.Fake) {
-		s := New(d)
+		s := newService(d)
 		imported(t, d, s, withAddons)
 		all, err := s.Addons(t.Context(), d)
 		if err != nil || len(all) != 2 || all[0].Key != "extra_disk" || all[0].Name["ru"] != "Диск" || all[0].MaxQuantity != 5 ||
@@ -85,7 +85,7 @@ func TestAnAddonIsRefusedWithAllItsProblems(t *testing.T) {
 			"[{months: 1, usd_cents: 200}]", "[{months: 3, usd_cents: -1}, {months: 3, usd_cents: 1}]",
 		).Replace(withAddons)
 		err := d.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error {
-			_, err := New(d).Import(ctx, tx, []byte(text))
+			_, err := newService(d).Import(ctx, tx, []byte(text))
 			return err
 		})
 		var problems Problems

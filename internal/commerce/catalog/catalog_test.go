@@ -92,7 +92,7 @@ func imported(t *testing.T, d *db.DB, s *Service, text string) (r Report) {
 func TestTheAnswersAreTheGoldenOnes(t *testing.T) {
 	t.Parallel()
 	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
-		s := New(d)
+		s := newService(d)
 		if err := d.InTx(t.Context(), s.SeedDemo); err != nil {
 			t.Fatal(err)
 		}
@@ -123,7 +123,7 @@ func TestTheAnswersAreTheGoldenOnes(t *testing.T) {
 func TestExportReadsBackAsTheSameCatalog(t *testing.T) {
 	t.Parallel()
 	testkit.Engines(t, func(t *testing.T, d *db.DB, _ *clock.Fake) {
-		s := New(d)
+		s := newService(d)
 		first := imported(t, d, s, string(demo))
 		if first.Products != 2 || first.Plans != 5 || len(first.Withdrawn) != 0 {
 			t.Errorf("report: %+v", first)
@@ -174,7 +174,7 @@ products:
 func TestAPlanThatTheFileNoLongerNamesIsOffSaleAndComesBack(t *testing.T) {
 	t.Parallel()
 	testkit.Engines(t, func(t *testing.T, d *db.DB, _ *clock.Fake) {
-		ctx, s := t.Context(), New(d)
+		ctx, s := t.Context(), newService(d)
 		imported(t, d, s, small)
 		two := planID(t, d, "two")
 		without := small[:strings.Index(small, "      - slug: two")]
@@ -212,7 +212,7 @@ func planID(t *testing.T, q db.Querier, slug string) (id int64) {
 func TestAnOfferIsThePlanAtThePriceOfAPeriod(t *testing.T) {
 	t.Parallel()
 	testkit.Engines(t, func(t *testing.T, d *db.DB, _ *clock.Fake) {
-		s := New(d)
+		s := newService(d)
 		imported(t, d, s, small)
 		ctx := i18n.WithLang(t.Context(), "ru")
 		o, err := s.Offer(ctx, d, planID(t, d, "one"), 1)
@@ -239,7 +239,7 @@ func TestAnOfferIsThePlanAtThePriceOfAPeriod(t *testing.T) {
 func TestTheLastOneIsSoldOnce(t *testing.T) {
 	t.Parallel()
 	testkit.Engines(t, func(t *testing.T, d *db.DB, _ *clock.Fake) {
-		s := New(d)
+		s := newService(d)
 		imported(t, d, s, small)
 		one := planID(t, d, "one")
 		var (
@@ -343,7 +343,7 @@ products:
 		})
 	}
 	d := testkit.SQLite(t, clock.NewFake(testkit.Start))
-	s := New(d)
+	s := newService(d)
 	imported(t, d, s, small)
 	err := d.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error {
 		_, err := s.Import(ctx, tx, []byte(strings.Replace(small, "slug: two", "slug: one", 1)))
@@ -374,7 +374,7 @@ func FuzzParse(f *testing.F) {
 func TestTheShelfShowsWhatCanBeBought(t *testing.T) {
 	t.Parallel()
 	testkit.Engines(t, func(t *testing.T, d *db.DB, _ *clock.Fake) {
-		s := New(d)
+		s := newService(d)
 		if shown, err := s.Shelf(t.Context()); err != nil || len(shown) != 0 {
 			t.Fatalf("an empty catalog shows %v, error %v", shown, err)
 		}

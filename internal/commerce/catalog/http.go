@@ -40,11 +40,11 @@ type categoriesIn struct{ page.Params }
 
 func (s *Service) list(ctx context.Context, _ auth.Principal, in *catalogIn) (*page.List[productWire], error) {
 	f := filter{category: in.Category, typ: in.Type}
-	total, err := countProducts(ctx, s.db, f)
+	total, err := countProducts(ctx, s.DB, f)
 	if err != nil {
 		return nil, err
 	}
-	products, err := listProducts(ctx, s.db, f, in.Limit(), in.Offset())
+	products, err := listProducts(ctx, s.DB, f, in.Limit(), in.Offset())
 	if err != nil {
 		return nil, err
 	}
@@ -56,11 +56,11 @@ func (s *Service) list(ctx context.Context, _ auth.Principal, in *catalogIn) (*p
 }
 
 func (s *Service) categories(ctx context.Context, _ auth.Principal, in *categoriesIn) (*page.List[categoryWire], error) {
-	total, err := countCategories(ctx, s.db)
+	total, err := countCategories(ctx, s.DB)
 	if err != nil {
 		return nil, err
 	}
-	categories, err := listCategories(ctx, s.db, in.Limit(), in.Offset())
+	categories, err := listCategories(ctx, s.DB, in.Limit(), in.Offset())
 	if err != nil {
 		return nil, err
 	}

@@ -40,6 +40,7 @@ func (s *Service) Import(ctx context.Context, tx *db.Tx, text []byte) (Report, e
 		return Report{}, fmt.Errorf("catalog: withdraw: %w", err)
 	}
 	report := Report{Withdrawn: []string{}}
+	var changes []priceChange
 	categories := map[string]int64{}
 	for i, c := range f.Categories {
 		if categories[c.Slug], err = putCategory(ctx, tx, c.category(), i); err != nil {
@@ -62,14 +63,19 @@ func (s *Service) Import(ctx context.Context, tx *db.Tx, text []byte) (Report, e
 		report.Products++
 		for j, pl := range p.Plans {
 			pl.ProductID = p.ID
-			if err := putPlan(ctx, tx, pl, j); err != nil {
+			changed, err := putPlan(ctx, tx, pl, j)
+			if err != nil {
 				return Report{}, fmt.Errorf("catalog: plan %s: %w", pl.Slug, err)
 			}
+			changes = append(changes, changed...)
 			report.Plans++
 			before = slices.DeleteFunc(before, func(slug string) bool { return slug == pl.Slug })
 		}
 	}
 	report.Withdrawn = append(report.Withdrawn, before...)
+	if err := s.tell(ctx, tx, changes); err != nil {
+		return Report{}, fmt.Errorf("catalog: tell of prices: %w", err)
+	}
 	return report, nil
 }
 

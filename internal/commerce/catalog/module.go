@@ -4,5 +4,5 @@ import "stead.dev/stead/internal/platform/module"
 
 // Module is what the section adds to the program.
 func (s *Service) Module() module.Module {
-	return module.Module{Name: "catalog", Routes: s.Operations()}
+	return module.Module{Name: "catalog", Routes: s.Operations(), Needs: []any{s.Config, s.Needs}}
 }

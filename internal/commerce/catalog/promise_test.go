@@ -28,7 +28,7 @@ products:
 func TestAPromiseIsImportedAndExportedExactly(t *testing.T) {
 	t.Parallel()
 	testkit.Engines(t, func(t *testing.T, d *db.DB, _ *clock.Fake) {
-		s := New(d)
+		s := newService(d)
 		promised := func() *Promise {
 			t.Helper()
 			products, err := listProducts(t.Context(), d, filter{}, noLimit, 0)

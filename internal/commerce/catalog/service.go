@@ -13,16 +13,38 @@ import (
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/i18n"
+	"stead.dev/stead/internal/platform/outbox"
 )
 
 //go:embed demo.yaml
 var demo []byte
 
-// Service reads and fills the catalog.
-type Service struct{ db *db.DB }
+// Config is what the section works with; all is needed.
+type Config struct {
+	DB     *db.DB
+	Events outbox.Events
+}
 
-// New makes the section on d.
-func New(d *db.DB) *Service { return &Service{db: d} }
+// Audience knows whom changes of the catalog are told to.
+type Audience interface {
+	// Audience lists the accounts that events are sent to.
+	Audience(ctx context.Context, q db.Querier) ([]int64, error)
+}
+
+// Needs is what the section needs of others; every field is required.
+type Needs struct{ Audience Audience }
+
+// Service reads and fills the catalog.
+type Service struct {
+	Config
+	Needs
+}
+
+// New makes the section.
+func New(c Config) *Service { return &Service{Config: c} }
+
+// Connect gives the section what it needs of others, before anything else is asked of it.
+func (s *Service) Connect(n Needs) { s.Needs = n }
 
 // Offer returns a plan at the price of a period; 0 months stand for the shortest. A plan that does not exist, or that is not
 // sold for this period, is refused with validation_failed. One that is off sale or sold out is returned with Available false,

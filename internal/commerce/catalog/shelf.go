@@ -27,7 +27,7 @@ type ShownPlan struct {
 
 // Shelf lists the products that can be bought now, in the catalog's order. Products that are sold out are left out.
 func (s *Service) Shelf(ctx context.Context) ([]Shown, error) {
-	products, err := listProducts(ctx, s.db, filter{}, noLimit, 0)
+	products, err := listProducts(ctx, s.DB, filter{}, noLimit, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -157,8 +157,9 @@ func putProduct(ctx context.Context, tx *db.Tx, p product, position int) (id int
 	return id, err
 }
 
-// putPlan writes a plan of a file. It does not change sold: the count of sales does not come from the file.
-func putPlan(ctx context.Context, tx *db.Tx, p plan, position int) error {
+// putPlan writes a plan of a file, and returns which of its prices have changed. It does not change sold: the count of sales
+// does not come from the file.
+func putPlan(ctx context.Context, tx *db.Tx, p plan, position int) ([]priceChange, error) {
 	var id int64
 	err := tx.QueryRow(ctx, `INSERT INTO catalog_plans (slug, product_id, name, details, stock, position, available)
 			VALUES ($1, $2, $3, $4, $5, $6, TRUE)
@@ -166,19 +167,23 @@ func putPlan(ctx context.Context, tx *db.Tx, p plan, position int) error {
 			stock = excluded.stock, position = excluded.position, available = TRUE
 		RETURNING id`, p.Slug, p.ProductID, encode(p.Name), encode(p.details), p.Stock, position).Scan(&id)
 	if err != nil {
-		return err
+		return nil, err
+	}
+	was, err := pricesOf(ctx, tx, []plan{{ID: id}})
+	if err != nil {
+		return nil, err
 	}
 	if _, err := tx.Exec(ctx, `DELETE FROM catalog_prices WHERE plan_id = $1`, id); err != nil {
-		return err
+		return nil, err
 	}
 	for _, x := range p.Prices {
 		_, err := tx.Exec(ctx, `INSERT INTO catalog_prices (plan_id, period_months, price, first_period_price, setup)
 			VALUES ($1, $2, $3, $4, $5)`, id, x.PeriodMonths, int64(x.Price), (*int64)(x.FirstPeriodPrice), int64(x.Setup))
 		if err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return nil
+	return changedPrices(id, was[id], p.Prices), nil
 }
 
 // encode writes a value of the catalog's types as JSON, which cannot fail.
