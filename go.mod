@@ -108,6 +108,7 @@ require github.com/emersion/go-smtp v0.25.1
 require (
 	codeberg.org/go-pdf/fpdf v0.11.0
 	github.com/BurntSushi/toml v1.6.0
+	github.com/aymanbagabas/go-udiff v0.4.1
 	github.com/blevesearch/snowballstem v0.9.0
 	github.com/chromedp/cdproto v0.159.0
 	github.com/chromedp/chromedp v0.22.1

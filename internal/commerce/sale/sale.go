@@ -149,6 +149,9 @@ func Order(id int64) Reference { return Reference{Type: "order", ID: id} }
 // Invoice is the reference to an invoice or a credit note.
 func Invoice(id int64) Reference { return Reference{Type: "invoice", ID: id} }
 
+// AgentRun is the reference to a run of the AI agent.
+func AgentRun(id int64) Reference { return Reference{Type: "ai_run", ID: id} }
+
 // Charge is money to be held for a purchase.
 type Charge struct {
 	AccountID int64

@@ -6,13 +6,14 @@
 // It owns the tables wallet_*.
 //
 // A customer has three ledger accounts: customer (what can be spent), held (set
-// aside for orders in processing) and debt (what a charge-back found already
+// aside for orders and runs of the agent in progress) and debt (what a charge-back found already
 // spent). Money moves between them and the company's accounts:
 //
 //	top-up        clearing(gateway) → customer, fees
 //	charge        customer → held
 //	capture       held → revenue
 //	release       held → customer          (a transaction of type refund)
+//	capture part  held → revenue and held → customer, when less was used than was held
 //	credit        adjustments → customer
 //	reversal      customer, then debt, fees → clearing(gateway)
 //	repayment     customer → debt, whenever money comes to a customer in debt

@@ -85,6 +85,40 @@ func TestAChargeIsHeldUntilItIsCapturedOrReleased(t *testing.T) {
 	})
 }
 
+func TestAPartOfAChargeIsCapturedAndTheRestComesBack(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w *world) {
+		w.credit(1, 1000)
+		part := func(id int64, amount money.USDCents) error {
+			return w.do(func(ctx context.Context, tx *db.Tx) error { return w.CapturePart(ctx, tx, order(id), amount, "unused") })
+		}
+		for id, c := range []struct{ used, left money.USDCents }{{120, 880}, {0, 880}, {300, 580}} {
+			if err := w.charge(1, 300, int64(id+1)); err != nil {
+				t.Fatal(err)
+			}
+			if err := part(int64(id+1), 301); !errors.Is(err, ErrBadAmount) {
+				t.Errorf("more than is held: %v", err)
+			}
+			for range 2 {
+				if err := part(int64(id+1), c.used); err != nil {
+					t.Fatal(err)
+				}
+			}
+			w.has(1, Balance{Spendable: c.left})
+		}
+		for name, err := range map[string]error{
+			"another part": part(1, 121), "all of it after a part": part(1, 300), "nothing of it after a part": part(1, 0),
+			"a part after nothing": part(2, 10), "a part after all": part(3, 10), "a part of nothing held": part(99, 10),
+		} {
+			if !errors.Is(err, ErrNothingHeld) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		w.has(1, Balance{Spendable: 580})
+		w.sound()
+	})
+}
+
 func TestARefusedChargeSaysWhatIsMissingAndWritesNothing(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, w *world) {
@@ -351,6 +385,17 @@ func (w *world) walk(rt *rapid.T) {
 			do(func(ctx context.Context, tx *db.Tx) error { return w.Release(ctx, tx, order(id), "") })
 			m.held -= m.charges[id]
 			m.comes(m.charges[id])
+			delete(m.charges, id)
+			m.ended = append(m.ended, id)
+		},
+		"capture part": func(rt *rapid.T) {
+			id := one(heldIDs())
+			used := money.USDCents(rapid.Int64Range(0, int64(m.charges[id])).Draw(rt, "used"))
+			for range rapid.IntRange(1, 2).Draw(rt, "times") {
+				do(func(ctx context.Context, tx *db.Tx) error { return w.CapturePart(ctx, tx, order(id), used, "") })
+			}
+			m.held -= m.charges[id]
+			m.comes(m.charges[id] - used)
 			delete(m.charges, id)
 			m.ended = append(m.ended, id)
 		},

@@ -189,6 +189,56 @@ func (s *Service) Release(ctx context.Context, tx *db.Tx, ref sale.Reference, de
 	return s.settle(ctx, tx, ref, TypeRefund, customer, description)
 }
 
+// CapturePart makes a part of what is held for the reference the company's and gives the rest back: less was used than was
+// held. Nothing and all of it are parts, too. Repeated with the same amount it does nothing.
+func (s *Service) CapturePart(ctx context.Context, tx *db.Tx, ref sale.Reference, amount money.USDCents, description string) error {
+	charge, found, err := findEntry(ctx, tx, ref, TypeCharge, 0)
+	if err != nil {
+		return err
+	}
+	all := -charge.amount
+	switch {
+	case !found:
+		return ErrNothingHeld
+	case amount < 0 || amount > all:
+		return ErrBadAmount
+	case amount == all:
+		return s.Capture(ctx, tx, ref)
+	case amount == 0:
+		return s.Release(ctx, tx, ref, description)
+	}
+	p, err := s.lock(ctx, tx, charge.accountID)
+	if err != nil {
+		return err
+	}
+	done, err := s.capturedPart(ctx, tx, ref, amount)
+	if err != nil || done {
+		return err
+	}
+	part := sale.Charge{Amount: amount, Reference: ref, ClientRef: charge.clientRef}
+	rest := sale.Charge{Amount: all - amount, Reference: ref, ClientRef: charge.clientRef}
+	if err := post(ctx, tx, p, ending(part, TypeCapture, revenue, ""), ending(rest, TypeRefund, customer, description)); err != nil {
+		return err
+	}
+	return repay(ctx, tx, p)
+}
+
+// capturedPart tells whether this part was captured before; ErrNothingHeld when the charge has ended otherwise.
+func (s *Service) capturedPart(ctx context.Context, tx *db.Tx, ref sale.Reference, amount money.USDCents) (bool, error) {
+	ends, err := endsOf(ctx, tx, ref)
+	if err != nil || len(ends) == 0 {
+		return false, err
+	}
+	captured, err := capturedOf(ctx, tx, ref)
+	if err != nil {
+		return false, err
+	}
+	if len(ends) != 2 || captured != amount {
+		return false, ErrNothingHeld
+	}
+	return true, nil
+}
+
 // Refund gives a customer back a part of what was paid before, such as the rest of a
 // period that another plan takes the place of. Repeated for the same reference it
 // does nothing; a reference whose charge was released cannot be refunded.

@@ -325,6 +325,19 @@ func endsOf(ctx context.Context, q db.Querier, ref sale.Reference) ([]Type, erro
 	return ends, nil
 }
 
+// capturedOf is what of the charge of a reference has become the company's.
+func capturedOf(ctx context.Context, q db.Querier, ref sale.Reference) (amount money.USDCents, err error) {
+	err = q.QueryRow(ctx, `SELECT CAST(COALESCE(SUM(p.amount), 0) AS BIGINT) FROM wallet_transactions t
+		JOIN wallet_postings p ON p.transaction_id = t.id
+		JOIN wallet_ledger_accounts a ON a.id = p.ledger_account_id AND a.kind = $1
+		WHERE t.reference_type = $2 AND t.reference_id = $3 AND t.type = $4`,
+		string(revenue), ref.Type, ref.ID, string(TypeCapture)).Scan(&amount)
+	if err != nil {
+		return 0, fmt.Errorf("wallet: sum what was captured of %s %d: %w", ref.Type, ref.ID, err)
+	}
+	return amount, nil
+}
+
 func putAdjustment(ctx context.Context, tx *db.Tx, accountID int64, amount money.USDCents, reason, actor string) (sale.Reference, error) {
 	ref := sale.Reference{Type: "adjustment"}
 	err := tx.QueryRow(ctx, `INSERT INTO wallet_adjustments (account_id, amount, reason, actor, created_at)

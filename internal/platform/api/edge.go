@@ -373,25 +373,7 @@ func (e *Edge) localize(r *http.Request, p auth.Principal) context.Context {
 
 // run decodes, calls the function and encodes its answer.
 func (e *Edge) run(d *declared, p auth.Principal, w http.ResponseWriter, r *http.Request) (int, []byte, error) {
-	limit := e.MaxBody
-	if d.maxBody > 0 {
-		limit = d.maxBody
-	}
-	var (
-		body []byte
-		err  error
-	)
-	switch {
-	case d.input.body != nil:
-		body, err = readBody(r, limit)
-	case d.commit != nil:
-		// The operation ignores it, but it distinguishes two requests with one key.
-		body, err = readAll(r, limit)
-	}
-	if err != nil {
-		return 0, nil, err
-	}
-	in, err := e.decode(d, r, body)
+	in, body, err := e.read(d, r)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -403,6 +385,26 @@ func (e *Edge) run(d *declared, p auth.Principal, w http.ResponseWriter, r *http
 		return 0, nil, err
 	}
 	return encode(d, out)
+}
+
+// read decodes a request. It returns the body as it came, too.
+func (e *Edge) read(d *declared, r *http.Request) (in any, body []byte, err error) {
+	limit := e.MaxBody
+	if d.maxBody > 0 {
+		limit = d.maxBody
+	}
+	switch {
+	case d.input.body != nil:
+		body, err = readBody(r, limit)
+	case d.commit != nil:
+		// The operation ignores it, but it distinguishes two requests with one key.
+		body, err = readAll(r, limit)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	in, err = e.decode(d, r, body)
+	return in, body, err
 }
 
 // runCommit executes effect and answer in one transaction, and stores the answer under the client's key when it sent
@@ -491,9 +493,10 @@ func writeJSON(w http.ResponseWriter, status int, body []byte) {
 }
 
 // serveStream calls a function that writes its own answer. An error before the first byte is written like any other. A
-// later error can only end the connection, so that the client does not take a part for the whole.
+// later error can only end the connection, so that the client does not take a part for the whole. A body that In does not
+// declare is the function's to read.
 func (e *Edge) serveStream(d *declared, p auth.Principal, w http.ResponseWriter, r *http.Request) {
-	in, err := e.decode(d, r, nil)
+	in, _, err := e.read(d, r)
 	if err != nil {
 		e.WriteError(w, r, err)
 		return

@@ -1,0 +1,114 @@
+package runs
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/outbox"
+	"stead.dev/stead/internal/port/panel"
+)
+
+const (
+	silentFor  = 365 * 24 * time.Hour // after which a conversation is removed
+	watchedFor = 7 * 24 * time.Hour   // events of runs
+	mostClean  = 500                  // rows of one statement
+	mostRounds = 200                  // of one job; the next one goes on
+)
+
+// clean removes what is too old: changes with their contents and what lies in the trash, conversations and events.
+func (s *Service) clean(ctx context.Context) error {
+	if err := s.cleanChanges(ctx); err != nil {
+		return err
+	}
+	if err := s.cleanConversations(ctx); err != nil {
+		return err
+	}
+	for _, remove := range []func(ctx context.Context, tx *db.Tx) (int64, error){
+		func(ctx context.Context, tx *db.Tx) (int64, error) { return removeOldBlobs(ctx, tx, tx.Now, mostClean) },
+		func(ctx context.Context, tx *db.Tx) (int64, error) {
+			return removeOldEvents(ctx, tx, tx.Now.Add(-watchedFor), mostClean)
+		},
+		func(ctx context.Context, tx *db.Tx) (int64, error) {
+			return removeOldRuns(ctx, tx, tx.Now.Add(-silentFor), mostClean)
+		},
+	} {
+		for n, round := int64(1), 0; n > 0 && round < mostRounds; round++ {
+			err := s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) (err error) {
+				n, err = remove(ctx, tx)
+				return err
+			})
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// cleanChanges forgets changes that are too old to be undone. One whose file in the trash cannot be removed now is tried
+// again the next day.
+func (s *Service) cleanChanges(ctx context.Context) error {
+	old, err := oldChanges(ctx, s.DB, s.Clock.Now().Add(-keptFor), mostClean)
+	for _, c := range old {
+		if c.kind == remove && c.status == applied {
+			if failure := s.empty(ctx, c); failure != nil {
+				err = errors.Join(err, failure)
+				continue
+			}
+		}
+		err = errors.Join(err, s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error { return removeChange(ctx, tx, c.id) }))
+	}
+	return err
+}
+
+// empty removes what a change has put into the trash.
+func (s *Service) empty(ctx context.Context, c change) error {
+	project, err := s.project(ctx, c.accountID, c.serviceID)
+	if refusedForGood(err) {
+		return nil // its service is over, or suspended: then the files go with it
+	}
+	if err != nil {
+		return err
+	}
+	err = project.files.Remove(ctx, project.ref, c.toPath, true)
+	if errors.Is(err, panel.ErrNotFound) || errors.Is(err, panel.ErrSuspended) {
+		return nil
+	}
+	return err
+}
+
+func (s *Service) cleanConversations(ctx context.Context) error {
+	silent, err := silentConversations(ctx, s.DB, s.Clock.Now().Add(-silentFor), mostClean)
+	for _, id := range silent {
+		err = errors.Join(err, s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error { return removeConversation(ctx, tx, id) }))
+	}
+	return err
+}
+
+// Follow ends the open runs of services that are suspended or have ended.
+func (s *Service) Follow(ctx context.Context, tx *db.Tx, e outbox.Stored) error {
+	return s.endAll(ctx, tx, e.AccountID, e.SubjectID)
+}
+
+// closed removes what is kept of an account.
+func (s *Service) closed(ctx context.Context, tx *db.Tx, accountID int64) error {
+	if err := s.endAll(ctx, tx, accountID, 0); err != nil {
+		return err
+	}
+	return removeAll(ctx, tx, accountID)
+}
+
+func (s *Service) endAll(ctx context.Context, tx *db.Tx, accountID, serviceID int64) error {
+	open, err := openRuns(ctx, tx, accountID, serviceID)
+	if err != nil {
+		return err
+	}
+	for _, r := range open {
+		if err := s.finish(ctx, tx, &r, ServiceChanged); err != nil {
+			return err
+		}
+	}
+	return nil
+}
