@@ -137,7 +137,7 @@ func newCore(ctx context.Context, cfg config.Config, opts Options, as role) (_ *
 	}
 	c.queue, err = jobs.New(c.db, jobs.Config{
 		MaxWorkers:    workers,
-		WithoutPanels: cfg.NodeListen == config.Off && !panelsElsewhere(cfg),
+		WithoutPanels: withoutPanels(cfg),
 		Logger:        slog.New(quiet{c.log.Handler()}),
 		Middleware:    observe.JobMiddleware(c.log, c.clock, c.metrics, c.traces.Tracer()),
 	})

@@ -26,6 +26,14 @@ func (w *world) example(op api.Info, token string) request {
 		r.body = fmt.Sprintf(`{"url": "https://%s/"}`, w.domain)
 	case "POST /api/v1/assistant":
 		r.body = `{"message": "When does my hosting expire?"}`
+	case "PUT /api/v1/ai/settings":
+		r.body = `{"enabled": true, "mode": "ask_before_write"}`
+	case "POST /api/v1/services/{service}/ai/run":
+		r.body = `{"message": "Renew the note"}`
+	case "POST /api/v1/services/{service}/ai/runs/{run}/undo":
+		r.body = `{"partial": true}`
+	case "POST /api/v1/services/{service}/ai/approvals/{approval}/decide":
+		r.body = `{"approve": true}`
 	case "POST /api/v1/services/{service}/ai/insights/{insight}/dismiss":
 		r.body = `{"reason": "it is meant so"}`
 	case "PATCH /api/v1/reseller/me":
@@ -201,7 +209,7 @@ func (w *world) path(op api.Info) string {
 	w.t.Helper()
 	path := op.Path
 	for name, id := range map[string]int64{
-		"{webhook}": w.webhook, "{addon}": w.addon, "{service}": w.service, "{id}": w.service, "{hosted_domain}": w.hostedDomain, "{dns_record}": w.dnsRecord, "{backup}": w.backup, "{database}": w.database, "{cron_job}": w.cronJob, "{mailbox}": w.mailbox, "{ftp_account}": w.ftpAccount, "{ssh_key}": w.sshKey, "{domain}": w.registration, "{order}": w.order, "{invoice}": w.invoice, "{topup}": w.topup, "{application}": w.app, "{plan}": w.plan, "{device}": w.device, "{monitor}": w.monitor, "{alert_channel}": w.alertChannel, "{insight}": w.insight,
+		"{webhook}": w.webhook, "{addon}": w.addon, "{service}": w.service, "{id}": w.service, "{hosted_domain}": w.hostedDomain, "{dns_record}": w.dnsRecord, "{backup}": w.backup, "{database}": w.database, "{cron_job}": w.cronJob, "{mailbox}": w.mailbox, "{ftp_account}": w.ftpAccount, "{ssh_key}": w.sshKey, "{domain}": w.registration, "{order}": w.order, "{invoice}": w.invoice, "{topup}": w.topup, "{application}": w.app, "{plan}": w.plan, "{device}": w.device, "{monitor}": w.monitor, "{alert_channel}": w.alertChannel, "{insight}": w.insight, "{run}": w.agent.run, "{conversation}": w.agent.conversation, "{change}": w.agent.change, "{approval}": w.agent.approval,
 	} {
 		path = strings.ReplaceAll(path, name, strconv.FormatInt(id, 10))
 	}

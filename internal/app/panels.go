@@ -164,3 +164,8 @@ func (p places) follow(s *services.Service) outbox.Subscriber {
 func panelsElsewhere(cfg config.Config) bool {
 	return slices.Contains([]string{config.PanelSandbox, config.PanelNodes, config.PanelHestia}, cfg.Panel)
 }
+
+// withoutPanels reports whether this process leaves what needs the panels to others.
+func withoutPanels(cfg config.Config) bool {
+	return cfg.NodeListen == config.Off && !panelsElsewhere(cfg)
+}

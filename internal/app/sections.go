@@ -10,6 +10,7 @@ import (
 
 	"stead.dev/stead/internal/agent/assistant"
 	"stead.dev/stead/internal/agent/insights"
+	"stead.dev/stead/internal/agent/runs"
 	"stead.dev/stead/internal/commerce/addons"
 	"stead.dev/stead/internal/commerce/catalog"
 	"stead.dev/stead/internal/commerce/clocks"
@@ -134,6 +135,7 @@ type sections struct {
 	sla       *sla.Service
 	insights  *insights.Service
 	assistant *assistant.Service
+	runs      *runs.Service
 	reviews   *reviews.Service
 	templates *templates.Service
 }
@@ -214,6 +216,9 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 	c.sla = sla.New(sla.Config{DB: c.db, Clock: c.clock, Events: c.outbox})
 	c.buildInsights()
 	c.assistant = assistant.New(assistant.Config{DB: c.db, Limiter: c.limiter, BaseURL: c.cfg.BaseURL, Support: c.cfg.SupportEmail})
+	c.runs = runs.New(runs.Config{
+		Base: base, Clock: c.clock, Events: c.outbox, Signals: c.hub, Log: c.log, Wallet: c.wallet, Models: c.models, Ending: c.ending, Idle: withoutPanels(c.cfg),
+	})
 	c.coupons = coupons.New(coupons.Config{DB: c.db, Orders: c.orders})
 	c.reviews = reviews.New(reviews.Config{DB: c.db, Customers: reviewers{c.services}})
 	c.templates = templates.New(templates.Config{Base: base, BaseURL: c.cfg.BaseURL, PreviewOrigin: c.cfg.PreviewOrigin})
@@ -288,6 +293,7 @@ func (c *core) listModules() []module.Module {
 		c.sla.Module(),
 		c.insights.Module(),
 		c.assistant.Module(),
+		c.runs.Module(),
 		c.reviews.Module(),
 		c.templates.Module(),
 		c.reseller.Module(),

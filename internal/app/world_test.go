@@ -74,6 +74,7 @@ type world struct {
 	monitor                                               int64
 	alertChannel                                          int64
 	insight                                               int64
+	agent                                                 agentWork
 	badge                                                 string // token of the monitor's badge
 }
 
@@ -128,6 +129,7 @@ func newWorld(t *testing.T, a *App) *world {
 	w.registration = w.newRegistration()
 	w.monitor, w.badge = w.newMonitor()
 	w.insight = w.newInsight()
+	w.agent = w.newAgentWork()
 	w.alertChannel = w.id(w.post(w.t, w.owner.token, "/api/v1/alert-channels", `{"type": "email", "target": "ops@example.com"}`))
 	w.addon = w.id(w.post(w.t, w.owner.token, fmt.Sprintf("/api/v1/services/%d/addons", w.service), `{"key": "extra_disk"}`))
 	return w
@@ -313,6 +315,15 @@ func (w *world) newRegistration() int64 {
 func (w *world) readyFor(op api.Info) {
 	if strings.HasSuffix(op.Path, "/domains/{domain}/renew") {
 		w.registration = w.newRegistration()
+	}
+	switch op.ID {
+	case "ai.undo_run":
+		w.agent = w.newAgentWork()
+	case "ai.decide":
+		w.agent = w.newAgentWork()
+		w.agent.approval = w.newQuestion()
+	case "ai.run":
+		w.agentRests()
 	}
 }
 

@@ -58,7 +58,7 @@ func refusalOf(err error) (*refusal, bool) {
 		return r, true
 	}
 	switch kind := panel.KindOf(err); kind {
-	case "", panel.ErrUnreachable, panel.ErrBusy, panel.ErrSuspended:
+	case "", panel.ErrInternal, panel.ErrUnreachable, panel.ErrBusy, panel.ErrSuspended:
 		return nil, false
 	default:
 		return &refusal{key: string(kind), detail: "the hosting server refused it"}, true

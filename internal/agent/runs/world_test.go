@@ -144,6 +144,7 @@ type world struct {
 	*Service
 
 	machine *machine
+	dir     string // of the machine
 	purse   *purse
 	signals *signals
 }
@@ -158,10 +159,15 @@ func engines(t *testing.T, transcript string, f func(w *world)) {
 	sitetest.Engines(t, func(base sitetest.World) {
 		w := &world{
 			World:   base,
-			machine: &machine{Panel: sitetest.Open(base.T, base.Clock.Now, sandbox.Open)},
+			machine: &machine{},
+			dir:     base.T.TempDir(),
 			purse:   &purse{balance: startBalance, held: map[sale.Reference]money.USDCents{}, ended: map[sale.Reference]money.USDCents{}},
 			signals: &signals{},
 		}
+		simulated, err := sandbox.Open(context.WithoutCancel(w.T.Context()), w.dir, w.Clock.Now, slog.New(slog.DiscardHandler))
+		w.Must(err)
+		w.T.Cleanup(func() { _ = simulated.Close() })
+		w.machine.Panel = simulated
 		w.Service = w.replica(play(base.T, transcript))
 		w.Mount(w.Operations(), apitest.Tokens{
 			"own":     {AccountID: sitetest.Owner, ApplicationID: 1, Scopes: []string{"ai:read", "ai:write"}, FirstParty: true},
@@ -198,7 +204,7 @@ func (w *world) replica(client llm.Client) *Service {
 	})
 	w.Must(err)
 	return New(Config{
-		Base: w.On(jobs.Discard{}, w.machine), Clock: w.Clock, Events: outbox.New(w.DB, jobs.Discard{}), Signals: w.signals, Log: slog.New(slog.DiscardHandler),
+		Base: w.On(jobs.Discard{}, w.machine), Clock: w.Clock, Events: outbox.New(w.DB, jobs.Discard{}), Signals: w.signals, Log: slog.New(slog.NewTextHandler(w.T.Output(), nil)),
 		Wallet: w.purse, Models: offer, Ending: make(chan struct{}),
 	})
 }
@@ -269,8 +275,11 @@ func (w *world) until(id int64, status Status) (a answer) {
 	testkit.Eventually(w.T, 20*time.Second, func() bool {
 		a = answer{}
 		w.Read(http.StatusOK, "GET", fmt.Sprintf("/%d/ai/runs/%d", mine, id), "", &a)
-		return a.Status == status
+		return a.Status == status || !a.Status.open()
 	}, "the run is "+string(status))
+	if a.Status != status {
+		w.T.Fatalf("%+v, want it %s", a, status)
+	}
 	return a
 }
 

@@ -107,9 +107,9 @@ var kinds = []kind{
 	is[scanObject]("scan.failed", "A security scan was not possible"),
 	is[insightObject]("insight.created", "There is something to improve"),
 	is[insightObject]("insight.resolved", "Something has been improved"),
-	is[runObject]("ai.run_completed", "The assistant is done"),
-	is[runObject]("ai.run_failed", "The assistant could not do it"),
-	is[runObject]("ai.approval_required", "The assistant waits for an approval"),
+	is[runObject]("ai.run_completed", "The AI agent is done"),
+	is[runObject]("ai.run_failed", "The AI agent could not do it"),
+	is[runObject]("ai.approval_required", "The AI agent waits for an approval"),
 
 	is[keyObject]("api_key.created", "There is a new API key"),
 	is[keyObject]("api_key.revoked", "An API key was revoked"),
