@@ -21,7 +21,9 @@ func (c *core) buildMonitors() {
 	c.monitors = monitors.New(monitors.Config{
 		DB: c.db, Clock: c.clock, Events: c.outbox, Box: c.box, Signals: c.hub, Log: c.log, BaseURL: c.cfg.BaseURL,
 		Queue: c.queue, Mailer: c.mailer, Limiter: c.limiter, Company: c.cfg.CompanyName,
-		Prober:        probe.New(probe.Config{Clock: c.clock, AllowLoopback: c.cfg.AllowLoopbackTargets}),
+		Prober: probe.New(probe.Config{
+			Clock: c.clock, AllowLoopback: c.cfg.AllowLoopbackTargets, Expiry: c.registrations(),
+		}),
 		AllowLoopback: c.cfg.AllowLoopbackTargets, Idle: !c.cfg.Monitors,
 	})
 }

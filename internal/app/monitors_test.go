@@ -260,3 +260,52 @@ func TestEachServiceHasAMonitor(t *testing.T) {
 		}
 	})
 }
+
+// TestADomainIsWatched by what registries say: here a list with one RDAP server. Its owner is told that it ends soon.
+func TestADomainIsWatched(t *testing.T) {
+	var rdap *httptest.Server
+	rdap = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/list.json":
+			_, _ = fmt.Fprintf(w, `{"services": [[["uz"], [%q]]]}`, rdap.URL+"/uz/")
+		case "/uz/domain/shop.uz":
+			w.Header().Set("Content-Type", "application/rdap+json")
+			_, _ = fmt.Fprintf(w, `{"objectClassName": "domain", "ldhName": "shop.uz", "events": [{"eventAction": "expiration", "eventDate": %q}]}`,
+				time.Now().Add(12*24*time.Hour).UTC().Format(time.RFC3339))
+		default:
+			w.Header().Set("Content-Type", "application/rdap+json")
+			w.WriteHeader(http.StatusNotFound)
+		}
+	}))
+	t.Cleanup(rdap.Close)
+	settings := map[string]string{"demo": "true", "panel": "sandbox", "monitors": "true", "rdap_servers": rdap.URL + "/list.json"}
+	engines(t, settings, func(t *testing.T, a *App) {
+		w := newCustomer(t, a)
+		create := func(host string) int64 {
+			return w.id(w.post(t, w.owner.token, "/api/v1/monitors", fmt.Sprintf(`{"type": "domain", "host": %q, "interval_s": 3600, "retries": 0}`, host)))
+		}
+		id := create("www.Shop.uz")
+		w.monitorIs(id, "up")
+		var m struct {
+			Host      string
+			ExpiresAt *time.Time `json:"domain_expires_at"`
+			Days      []int      `json:"domain_expiry_days"`
+		}
+		a.get(t, w.owner.token, fmt.Sprintf("/api/v1/monitors/%d", id)).decode(t, &m)
+		if m.Host != "shop.uz" || m.ExpiresAt == nil || time.Until(*m.ExpiresAt) > 12*24*time.Hour || len(m.Days) != 4 {
+			t.Errorf("%+v", m)
+		}
+		testkit.Eventually(t, 30*time.Second, func() bool {
+			return strings.Contains(string(a.get(t, w.owner.token, "/api/v1/notifications").body), "monitor_domain")
+		}, "its owner is told that it ends soon")
+		if m := w.monitorIs(create("free.uz"), "down"); m.ErrorKey == nil || *m.ErrorKey != "domain_unregistered" {
+			t.Errorf("%+v", m)
+		}
+		for _, host := range []string{"uz", "203.0.113.9", "co.uz", "shop.invalidtld"} {
+			r := a.post(t, w.owner.token, "/api/v1/monitors", fmt.Sprintf(`{"type": "domain", "host": %q}`, host))
+			if r.status != http.StatusUnprocessableEntity {
+				t.Errorf("%s: %s", host, r)
+			}
+		}
+	})
+}

@@ -100,6 +100,13 @@ func failure(names ...string) func(object) map[string]string {
 // watched names a monitor.
 func watched(o object) map[string]string { return map[string]string{"Name": o.text("name")} }
 
+// watchedDays names a monitor and the remaining days.
+func watchedDays(o object) map[string]string {
+	words := watched(o)
+	words["Days"] = o.text("days")
+	return words
+}
+
 // flapping reports whether a monitor goes down and up so often that nobody needs a mail for each time.
 func flapping(o object) bool { return o["flapping"] == true }
 
@@ -158,11 +165,8 @@ var rules = map[string]rule{
 	"domain.transfer_in_failed":     {kind: "domain_transfer_failed", severity: Warning, words: refused},
 	"monitor.down":                  {kind: "monitor_down", severity: Critical, words: watched, calm: flapping},
 	"monitor.up":                    {kind: "monitor_up", severity: Info, words: watched},
-	"monitor.ssl_expiring": {kind: "monitor_ssl", severity: Warning, words: func(o object) map[string]string {
-		words := watched(o)
-		words["Days"] = o.text("days")
-		return words
-	}},
+	"monitor.ssl_expiring":          {kind: "monitor_ssl", severity: Warning, words: watchedDays},
+	"monitor.domain_expiring":       {kind: "monitor_domain", severity: Warning, words: watchedDays},
 	"scan.found": {kind: "scan_finding", severity: Warning, words: func(o object) map[string]string {
 		return map[string]string{"Host": o.text("host"), "Count": o.text("count")}
 	}, calm: func(o object) bool { return o["worst"] != "critical" && o["worst"] != "high" }},

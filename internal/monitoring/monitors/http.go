@@ -17,7 +17,7 @@ import (
 type monitorWire struct {
 	ID                 int64              `json:"id"`
 	Name               string             `json:"name"`
-	Type               probe.Type         `json:"type" enum:"http,keyword,json,ping,tcp,dns,ssl,heartbeat"`
+	Type               probe.Type         `json:"type" enum:"http,keyword,json,ping,tcp,dns,ssl,domain,heartbeat"`
 	URL                *string            `json:"url"`
 	Host               *string            `json:"host"`
 	Port               *int               `json:"port"`
@@ -209,7 +209,7 @@ func (s *Service) wire(m monitor, up *[4]totals) (monitorWire, error) {
 type settingsIn struct {
 	Name               *string            `json:"name,omitempty" maxLength:"100" doc:"The address when it is left out"`
 	URL                *string            `json:"url,omitempty" maxLength:"2048" doc:"Of http, keyword and json" example:"https://example.com/"`
-	Host               *string            `json:"host,omitempty" maxLength:"253" doc:"Of ping, tcp, dns and ssl" example:"example.com"`
+	Host               *string            `json:"host,omitempty" maxLength:"253" doc:"Of ping, tcp, dns, ssl and domain" example:"example.com"`
 	Port               *int               `json:"port,omitempty" minimum:"1" maximum:"65535" doc:"Of tcp; 443 for ssl when it is left out"`
 	Method             *string            `json:"method,omitempty" enum:"GET,HEAD,POST,PUT,PATCH,DELETE,OPTIONS" doc:"GET when it is left out"`
 	Headers            map[string]*string `json:"headers,omitempty" doc:"Replace those that are there; null keeps the value of that name. Sent to the origin of the address only"`
@@ -228,7 +228,7 @@ type settingsIn struct {
 	FollowRedirects    *bool              `json:"follow_redirects,omitempty" doc:"True when it is left out"`
 	VerifyTLS          *bool              `json:"verify_tls,omitempty" doc:"True when it is left out"`
 	SSLExpiryDays      []int              `json:"ssl_expiry_days,omitempty" maxItems:"10" doc:"When to warn of the end of the certificate; 30, 14, 7, 1 when they are left out"`
-	DomainExpiryDays   []int              `json:"domain_expiry_days,omitempty" maxItems:"10"`
+	DomainExpiryDays   []int              `json:"domain_expiry_days,omitempty" maxItems:"10" doc:"Of domain: when to warn of the end of the registration; 30, 14, 7, 1 when they are left out"`
 	MaxResponseMS      *int               `json:"max_response_ms,omitempty" minimum:"0" maximum:"60000" doc:"Slower ones are degraded; 0: no bound"`
 	Quorum             *int               `json:"quorum,omitempty" minimum:"0" maximum:"50" doc:"How many regions must agree that it is down; 0: more than half"`
 	AlertAfterS        *int               `json:"alert_after_s,omitempty" minimum:"0" maximum:"86400"`
@@ -243,7 +243,7 @@ type settingsIn struct {
 type createIn struct {
 	Body struct {
 		settingsIn
-		Type probe.Type `json:"type" enum:"http,keyword,json,ping,tcp,dns,ssl,tls,heartbeat" doc:"tls is another word for ssl"`
+		Type probe.Type `json:"type" enum:"http,keyword,json,ping,tcp,dns,ssl,tls,domain,heartbeat" doc:"tls is another word for ssl"`
 	}
 }
 
@@ -265,7 +265,7 @@ type listIn struct {
 	page.Params
 	ServiceID int64  `query:"service_id" minimum:"0"`
 	Status    string `query:"status" enum:"pending,up,degraded,down,maintenance,paused"`
-	Type      string `query:"type" enum:"http,keyword,json,ping,tcp,dns,ssl,heartbeat"`
+	Type      string `query:"type" enum:"http,keyword,json,ping,tcp,dns,ssl,domain,heartbeat"`
 }
 
 func set[T any](to *T, from *T) {
@@ -346,7 +346,7 @@ func (s *Service) Operations() []api.Route {
 		// Specification, "Monitors"; resources, section 8.
 		api.Operation[createIn, monitorWire]{
 			ID: "monitors.create", Method: http.MethodPost, Path: base, Section: api.Monitors, Auth: api.Token, Scopes: write,
-			Summary: "Watch an address, a host, a record, a certificate or a job of yours", Status: http.StatusCreated,
+			Summary: "Watch an address, a host, a record, a certificate, a domain or a job of yours", Status: http.StatusCreated,
 			Description: "The first check follows at once. How many monitors you may have, and how often they are checked, is a matter of the " +
 				"plans of your services. Addresses must be public ones.",
 			Errors: refusals,

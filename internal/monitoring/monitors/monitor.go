@@ -57,7 +57,7 @@ var expiryDays = []int{30, 14, 7, 1}
 
 var (
 	methods = []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions}
-	types   = []probe.Type{probe.HTTP, probe.Keyword, probe.JSON, probe.Ping, probe.TCP, probe.DNS, probe.SSL, probe.Heartbeat}
+	types   = []probe.Type{probe.HTTP, probe.Keyword, probe.JSON, probe.Ping, probe.TCP, probe.DNS, probe.SSL, probe.Domain, probe.Heartbeat}
 )
 
 // Bounds of what a customer may give.
@@ -145,6 +145,11 @@ func (s *settings) checkTarget(allowLoopback bool) error {
 		if err != nil {
 			return err
 		}
+		if t.Type == probe.Domain {
+			if host, err = domainname.Registered(host); err != nil {
+				return errTarget.New()
+			}
+		}
 		t.Host = service + host
 		if t.Port == 0 && t.Type == probe.SSL {
 			t.Port = 443
@@ -198,7 +203,9 @@ func (s *settings) checkExpectations() error {
 	if s.SSLDays == nil && (t.Type == probe.SSL || strings.HasPrefix(t.URL, "https://")) {
 		s.SSLDays = slices.Clone(expiryDays)
 	}
-	if s.DomainDays == nil && t.Type == probe.Domain {
+	if t.Type != probe.Domain {
+		s.DomainDays = nil
+	} else if s.DomainDays == nil {
 		s.DomainDays = slices.Clone(expiryDays)
 	}
 	return nil

@@ -269,13 +269,11 @@ func (s *Service) emit(ctx context.Context, tx *db.Tx, typ string, m *monitor, b
 		data["error_key"] = *m.errorKey
 	}
 	maps.Copy(data, more)
-	var previous map[string]any
+	e := outbox.Event{Type: typ, AccountID: m.accountID, Subject: "monitor", SubjectID: m.id, Data: data}
 	if before != m.status {
-		previous = map[string]any{"status": before}
+		e.Previous = map[string]any{"status": before}
 	}
-	return s.Events.Emit(ctx, tx, outbox.Event{
-		Type: typ, AccountID: m.accountID, Subject: "monitor", SubjectID: m.id, Data: data, Previous: previous,
-	})
+	return s.Events.Emit(ctx, tx, e)
 }
 
 // warn tells of a certificate or a registration that is about to expire, once for each threshold.
@@ -291,7 +289,10 @@ func (s *Service) warn(ctx context.Context, tx *db.Tx, m *monitor, now time.Time
 		}
 	}
 	if at := m.domainExpiresAt; at != nil {
-		if _, ok := crossed(m.settings.DomainDays, *at, now, &m.memory.DomainDays, &m.memory.DomainFor); ok {
+		if days, ok := crossed(m.settings.DomainDays, *at, now, &m.memory.DomainDays, &m.memory.DomainFor); ok {
+			if err := s.emit(ctx, tx, "monitor.domain_expiring", m, m.status, map[string]any{"expires_at": *at, "days": days}); err != nil {
+				return err
+			}
 			return s.alert(ctx, tx, m, alertDomain, 0, now.Unix(), now)
 		}
 	}

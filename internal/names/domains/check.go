@@ -197,6 +197,18 @@ func (s *Service) look(ctx context.Context, sources []registrar.Source, name str
 	return answer{}
 }
 
+// Expires returns until when a name is registered with us; false when it is not. Registrations of sandboxes are none.
+func (s *Service) Expires(ctx context.Context, name string) (time.Time, bool, error) {
+	at, err := liveExpiry(ctx, s.DB, name)
+	if errors.Is(err, db.ErrNoRows) || err == nil && at == nil {
+		return time.Time{}, false, nil
+	}
+	if err != nil {
+		return time.Time{}, false, err
+	}
+	return *at, true, nil
+}
+
 // Servers returns the lookup servers of a name's zone: the address of its RDAP server, and its WHOIS server with the
 // text that reports a free name. They are empty when the price book has none.
 func (s *Service) Servers(ctx context.Context, name string) (rdap, whois, free string) {

@@ -126,6 +126,13 @@ func isLive(ctx context.Context, q db.Querier, name string, sandbox bool) (live 
 	return live, err
 }
 
+// liveExpiry is until when a name is registered here; ErrNoRows when it is not.
+func liveExpiry(ctx context.Context, q db.Querier, name string) (at *time.Time, err error) {
+	err = q.QueryRow(ctx, `SELECT expires_at FROM domains WHERE name = $1 AND NOT sandbox
+		AND status NOT IN ('transferred_out', 'cancelled', 'failed')`, name).Scan(&at)
+	return at, err
+}
+
 // readLast is the other domain of d's zone that the registry has shown last.
 func readLast(ctx context.Context, q db.Querier, d domain) (name string, err error) {
 	err = q.QueryRow(ctx, `SELECT name FROM domains WHERE step_at IS NOT NULL AND tld = $1 AND sandbox = $2 AND id <> $3 AND status = 'active'

@@ -113,6 +113,7 @@ type Config struct {
 	EPPKeyFile      string `setting:"epp_key_file" doc:"PEM file with its key; required with epp_cert_file"`
 	EPPSessions     int    `setting:"epp_sessions" default:"2" min:"1" max:"50" doc:"sessions that this process has open with the registry at once; registries allow few"`
 	DomainLookup    string `setting:"domain_lookup" default:"off" doc:"what is asked whether a domain is free where no registrar says so: off, rdap, whois or both; the servers are those of the price book"`
+	RDAPServers     string `setting:"rdap_servers" default:"https://data.iana.org/rdap/dns.json" doc:"list of the RDAP servers of zones (RFC 9224), which monitors of domains ask where the price book names none; off: none"`
 	HestiaURL       string `setting:"hestia_url" doc:"address of a HestiaCP server, such as https://hestia.example.com:8083; it is the panel hestia then"`
 	HestiaAccessKey Secret `setting:"hestia_access_key" doc:"access key of its API, as ACCESS_KEY:SECRET_KEY; required with hestia_url"`
 	HestiaTimezone  string `setting:"hestia_timezone" default:"UTC" doc:"time zone of that server, in which its cron runs"`

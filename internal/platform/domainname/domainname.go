@@ -129,6 +129,23 @@ func registrable(ascii string) (string, error) {
 	return base, nil
 }
 
+// Registered is the part of a canonical name that a registry knows: one label more than a suffix under which registries
+// sell, such as example.co.uk of shop.example.co.uk. Suffixes of companies, such as github.io, are registered themselves.
+func Registered(name string) (string, error) {
+	base, err := registrable(name)
+	if err != nil {
+		return "", err
+	}
+	suffix, icann := publicsuffix.PublicSuffix(base)
+	for !icann && strings.Contains(suffix, ".") {
+		base = suffix
+		_, above, _ := strings.Cut(suffix, ".")
+		suffix, icann = publicsuffix.PublicSuffix(above)
+	}
+	above := strings.TrimSuffix(base, "."+suffix)
+	return above[strings.LastIndex(above, ".")+1:] + "." + suffix, nil
+}
+
 // Parents are the names above the canonical name, from the nearest to the one that can be registered: the owner of one
 // of them owns the name.
 func Parents(name string) []string {

@@ -140,3 +140,14 @@ func TestTwinsAreEachOthers(t *testing.T) {
 		}
 	}
 }
+
+func TestWhatRegistriesKnow(t *testing.T) {
+	for name, want := range map[string]string{
+		"example.com": "example.com", "a.shop.example.co.uk": "example.co.uk", "www.shop.uz": "shop.uz", "shop.co.uz": "shop.co.uz",
+		"somebody.github.io": "github.io", "com": "", "co.uz": "", "shop.nosuchsuffix": "",
+	} {
+		if got, err := Registered(name); got != want || (err == nil) != (want != "") {
+			t.Errorf("%s: %q, %v, want %q", name, got, err, want)
+		}
+	}
+}

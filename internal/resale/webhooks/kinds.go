@@ -99,6 +99,7 @@ var kinds = []kind{
 	is[monitorObject]("monitor.up", "What is monitored is back"),
 	is[monitorObject]("monitor.degraded", "What is monitored is slow, or fails in some places"),
 	is[monitorObject]("monitor.ssl_expiring", "The certificate of what is monitored is about to expire"),
+	is[monitorObject]("monitor.domain_expiring", "The registration of a domain that is monitored is about to end"),
 	is[monitorObject]("monitor.paused", "A monitor was paused"),
 	is[slaObject]("sla.breached", "A service was available for less than is promised"),
 	is[slaObject]("sla.compensated", "Money was given for it"),

@@ -243,7 +243,7 @@ type addonObject struct {
 type monitorObject struct {
 	ID                 int64      `json:"id"`
 	Name               string     `json:"name"`
-	Type               string     `json:"type" enum:"http,keyword,json,ping,tcp,dns,ssl,heartbeat"`
+	Type               string     `json:"type" enum:"http,keyword,json,ping,tcp,dns,ssl,domain,heartbeat"`
 	Status             string     `json:"status" enum:"pending,up,degraded,down,maintenance,paused"`
 	ServiceID          *int64     `json:"service_id"`
 	LastCheckedAt      *time.Time `json:"last_checked_at"`

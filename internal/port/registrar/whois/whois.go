@@ -1,14 +1,17 @@
-// Package whois asks WHOIS servers whether a name is free (RFC 3912). Their answers have no format, so
-// what a zone's server says of a free name is configured with the zone. Anything else than that, or the
-// name itself, says nothing: a server that refuses or throttles is never taken for a free name.
+// Package whois asks WHOIS servers whether a name is free, and when its registration ends (RFC 3912). Their answers have no
+// format, so what a zone's server says of a free name is configured with the zone. Anything else than that, or the name
+// itself, says nothing: a server that refuses or throttles is never taken for a free name. The end of a registration is known
+// by the labels and the forms of dates that registries use.
 package whois
 
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"strings"
 	"time"
 
@@ -38,12 +41,42 @@ func (*Source) Name() string { return "whois" }
 // Lookup implements registrar.Source.
 func (s *Source) Lookup(ctx context.Context, name string) (registrar.Availability, error) {
 	out := registrar.Availability{Name: name}
-	if err := intx.Check(ctx); err != nil {
-		return out, err
-	}
 	srv := s.server(ctx, name)
 	if srv.Address == "" || srv.Free == "" {
 		return out, nil
+	}
+	taken, _, err := ask(ctx, srv, name)
+	if err != nil {
+		return out, err
+	}
+	free := !taken
+	out.Available = &free
+	if taken {
+		out.Reason = "taken"
+	}
+	return out, nil
+}
+
+// ErrUnknown is returned where there is no server, or it does not say when a registration ends.
+var ErrUnknown = errors.New("whois: nobody says when the registration ends")
+
+// Expires returns when the registration of a name ends, and false when it is not registered.
+func (s *Source) Expires(ctx context.Context, name string) (at time.Time, registered bool, err error) {
+	srv := s.server(ctx, name)
+	if srv.Address == "" || srv.Free == "" {
+		return at, false, ErrUnknown
+	}
+	registered, at, err = ask(ctx, srv, name)
+	if err == nil && registered && at.IsZero() {
+		err = ErrUnknown
+	}
+	return at, registered && err == nil, err
+}
+
+// ask asks a server for a name: whether it is taken, and until when; the zero time when the server does not say.
+func ask(ctx context.Context, srv Server, name string) (taken bool, until time.Time, err error) {
+	if err := intx.Check(ctx); err != nil {
+		return false, until, err
 	}
 	address := srv.Address
 	if _, _, err := net.SplitHostPort(address); err != nil {
@@ -53,37 +86,65 @@ func (s *Source) Lookup(ctx context.Context, name string) (registrar.Availabilit
 	defer cancel()
 	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
 	if err != nil {
-		return out, &registrar.Error{Kind: registrar.Unreachable, Cause: err}
+		return false, until, &registrar.Error{Kind: registrar.Unreachable, Cause: err}
 	}
 	defer func() { _ = conn.Close() }() // all was read, or given up
 	deadline, _ := ctx.Deadline()
 	if err := conn.SetDeadline(deadline); err != nil {
-		return out, err
+		return false, until, err
 	}
 	if _, err := io.WriteString(conn, name+"\r\n"); err != nil {
-		return out, &registrar.Error{Kind: registrar.Unreachable, Cause: err}
+		return false, until, &registrar.Error{Kind: registrar.Unreachable, Cause: err}
 	}
-	free, taken := false, false
+	free := false
 	lines := bufio.NewScanner(io.LimitReader(conn, maxAnswer))
 	for lines.Scan() {
-		line := strings.ToLower(strings.TrimSpace(lines.Text()))
+		written := strings.TrimSpace(lines.Text())
+		line := strings.ToLower(written)
 		if strings.HasPrefix(line, strings.ToLower(srv.Free)) {
 			free = true
 		}
 		label, value, ok := strings.Cut(line, ":")
-		if ok && (label == "domain name" || label == "domain") && strings.TrimSuffix(strings.TrimSpace(value), ".") == name {
+		if !ok {
+			continue
+		}
+		label, value = strings.TrimSpace(label), strings.TrimSpace(value)
+		if (label == "domain name" || label == "domain") && strings.TrimSuffix(value, ".") == name {
 			taken = true
+		}
+		if until.IsZero() && slices.Contains(endLabels, label) {
+			_, value, _ = strings.Cut(written, ":")
+			until = date(strings.TrimSpace(value))
 		}
 	}
 	if err := lines.Err(); err != nil {
-		return out, fmt.Errorf("whois: %s: %w", address, err)
+		return false, until, fmt.Errorf("whois: %s: %w", address, err)
 	}
 	if free == taken {
-		return out, fmt.Errorf("whois: %s said neither that %s is free nor that it is taken", address, name)
+		return false, until, fmt.Errorf("whois: %s said neither that %s is free nor that it is taken", address, name)
 	}
-	out.Available = &free
-	if taken {
-		out.Reason = "taken"
+	return taken, until, nil
+}
+
+// endLabels are before the end of a registration, in lower case.
+var endLabels = []string{
+	"registry expiry date", "registrar registration expiration date", "expiration date", "expiry date", "expiration time", "expire date",
+	"expires", "expires on", "expire", "expiry", "paid-till", "valid until", "validity", "renewal date", "domain expires",
+}
+
+// dateForms are those of the end of a registration, in lower case.
+var dateForms = []string{
+	time.RFC3339, "2006-01-02 15:04:05Z07:00", time.DateTime, time.DateOnly, "2006.01.02", "2006/01/02",
+	"2-Jan-2006", "02.01.2006", "2 January 2006", "January 2 2006", time.ANSIC,
+}
+
+// date reads a date of an answer; the zero time when it has an unknown form.
+func date(value string) time.Time {
+	value = strings.TrimSuffix(value, " UTC")
+	for _, form := range dateForms {
+		if at, err := time.Parse(form, value); err == nil {
+			return at.UTC()
+		}
 	}
-	return out, nil
+	return time.Time{}
 }
