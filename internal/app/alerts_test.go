@@ -117,4 +117,68 @@ func TestAChannelIsToldInOrder(t *testing.T) {
 	})
 }
 
+// TestOnesDevicesAreAChannel: they need no code, show each alert once, and no notification beside it.
+func TestOnesDevicesAreAChannel(t *testing.T) {
+	engines(t, watching, func(t *testing.T, a *App) {
+		w := newCustomer(t, a)
+		pushed := make(chan string, 20)
+		service := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { pushed <- r.Header.Get("Topic") }))
+		t.Cleanup(service.Close)
+		make := func(body string) answer { return a.post(t, w.owner.token, "/api/v1/alert-channels", body) }
+		for _, body := range []string{`{"type": "push", "target": "somebody"}`, `{"type": "push", "token": "1"}`, `{"type": "slack"}`} {
+			if r := make(body); r.status != http.StatusUnprocessableEntity {
+				t.Errorf("%s: %s", body, r)
+			}
+		}
+		r := make(`{"type": "push"}`)
+		if r.status != http.StatusCreated || !contains(r, `"verified":true`) {
+			t.Fatal(r)
+		}
+		channel := w.id(r)
+		if r := make(`{"type": "push"}`); r.key() != "already_exists" {
+			t.Error(r)
+		}
+		test := fmt.Sprintf("/api/v1/alert-channels/%d/test", channel)
+		if r := a.post(t, w.owner.token, test, ""); r.status != http.StatusOK || !contains(r, `"last_error_key":"no_device"`) {
+			t.Error(r)
+		}
+		a.browser(t, w.owner.token, service.URL)
+		if r := a.post(t, w.owner.token, test, ""); r.status != http.StatusOK || !contains(r, `"last_error_key":null`) {
+			t.Error(r)
+		}
+		next := func() string {
+			t.Helper()
+			select {
+			case topic := <-pushed:
+				return topic
+			case <-time.After(time.Minute):
+				t.Fatal("nothing was pushed")
+				return ""
+			}
+		}
+		if topic := next(); !strings.HasPrefix(topic, "test-") {
+			t.Error(topic)
+		}
+		id := w.id(w.post(t, w.owner.token, "/api/v1/monitors", fmt.Sprintf(`{"type": "heartbeat", "channels": [%d], "name": "Nightly"}`, channel)))
+		m := w.monitorIs(id, "pending")
+		beat := (*m.PushURL)[len(a.cfg.BaseURL):]
+		for _, call := range []string{"", "/1", ""} {
+			if r := a.get(t, "", beat+call); r.status != http.StatusOK {
+				t.Fatal(r)
+			}
+		}
+		one, other := next(), next()
+		if !strings.HasPrefix(one, "alert-") || !strings.HasPrefix(other, "alert-") || one == other {
+			t.Error(one, other)
+		}
+		testkit.Eventually(t, 30*time.Second, func() bool {
+			return strings.Contains(string(a.get(t, w.owner.token, "/api/v1/notifications").body), "monitor_up")
+		}, "the notifications are there")
+		a.topupFails(t, w.owner.id, 1) // something else, which is pushed
+		if topic := next(); !strings.HasPrefix(topic, "notification-") || len(pushed) != 0 {
+			t.Error(topic, len(pushed))
+		}
+	})
+}
+
 func contains(r answer, text string) bool { return strings.Contains(string(r.body), text) }

@@ -22,6 +22,43 @@ import (
 	"stead.dev/stead/internal/platform/testkit"
 )
 
+// browser registers a browser, whose messages a push service takes.
+func (a *App) browser(t *testing.T, token, service string) {
+	t.Helper()
+	key, err := ecdh.P256().GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := base64.RawURLEncoding.EncodeToString
+	subscription, err := json.Marshal(map[string]any{
+		"endpoint": service + "/s/1", "keys": map[string]string{"p256dh": text(key.PublicKey().Bytes()), "auth": text(make([]byte, 16))},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := a.post(t, token, "/api/v1/me/devices", fmt.Sprintf(`{"platform": "web", "token": %q}`, subscription)); r.status != http.StatusCreated {
+		t.Fatal(r)
+	}
+}
+
+// topupFails makes a warning of the account's.
+func (a *App) topupFails(t *testing.T, accountID, id int64) {
+	t.Helper()
+	now := a.clock.Now()
+	err := a.db.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error {
+		return a.outbox.Emit(ctx, tx, outbox.Event{
+			Type: "wallet.topup_failed", AccountID: accountID, Subject: "topup", SubjectID: id,
+			Data: map[string]any{
+				"id": id, "gateway": "demo", "amount_usd_cents": 500, "fee_usd_cents": 0, "status": "failed", "failure_key": nil,
+				"created_at": now, "completed_at": now,
+			},
+		})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestABrowserIsToldOfWhatHappens(t *testing.T) {
 	engines(t, nil, func(t *testing.T, a *App) {
 		pushed := make(chan http.Header, 10)
@@ -33,21 +70,8 @@ func TestABrowserIsToldOfWhatHappens(t *testing.T) {
 			pushed <- r.Header.Clone()
 		}))
 		t.Cleanup(service.Close)
-		key, err := ecdh.P256().GenerateKey(rand.Reader)
-		if err != nil {
-			t.Fatal(err)
-		}
-		text := base64.RawURLEncoding.EncodeToString
-		subscription, err := json.Marshal(map[string]any{
-			"endpoint": service.URL + "/s/1", "keys": map[string]string{"p256dh": text(key.PublicKey().Bytes()), "auth": text(make([]byte, 16))},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
 		c := a.customer(t, a.application(t, false), 0)
-		if r := a.post(t, c.token, "/api/v1/me/devices", fmt.Sprintf(`{"platform": "web", "token": %q}`, subscription)); r.status != http.StatusCreated {
-			t.Fatal(r)
-		}
+		a.browser(t, c.token, service.URL)
 		var list struct {
 			Data []struct{ Reachable bool }
 			Key  string `json:"web_push_public_key"`
@@ -56,22 +80,10 @@ func TestABrowserIsToldOfWhatHappens(t *testing.T) {
 		if len(list.Data) != 1 || !list.Data[0].Reachable {
 			t.Fatalf("%+v", list)
 		}
-		// tell makes a warning of the account's, and waits for the push.
+		// tell makes a warning, and waits for the push.
 		tell := func(id int64) http.Header {
 			t.Helper()
-			now := a.clock.Now()
-			err := a.db.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error {
-				return a.outbox.Emit(ctx, tx, outbox.Event{
-					Type: "wallet.topup_failed", AccountID: c.id, Subject: "topup", SubjectID: id,
-					Data: map[string]any{
-						"id": id, "gateway": "demo", "amount_usd_cents": 500, "fee_usd_cents": 0, "status": "failed", "failure_key": nil,
-						"created_at": now, "completed_at": now,
-					},
-				})
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			a.topupFails(t, c.id, id)
 			select {
 			case h := <-pushed:
 				return h

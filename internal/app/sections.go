@@ -321,7 +321,7 @@ func (c *core) introduce() {
 		Clocks: c.clocks,
 	})
 	c.addons.Connect(addons.Needs{Catalog: extras{c.catalog}, Services: c.services, Orders: c.orders, Rates: c.reseller})
-	c.monitors.Connect(monitors.Needs{Services: watchedServices{c.services}, Owners: owners{c.accounts}})
+	c.monitors.Connect(monitors.Needs{Services: watchedServices{c.services}, Owners: owners{c.accounts}, Devices: c.devices})
 	c.scans.Connect(scans.Needs{Sites: scannedSites{c}, Insights: scanInsights{c.insights}})
 	c.sla.Connect(sla.Needs{
 		Services: soldServices{c.services}, Plans: promises{c.catalog}, Monitors: watchers{c.monitors}, Announcements: announcements{c.status},

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"time"
 
+	"stead.dev/stead/internal/platform/atonce"
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
@@ -148,6 +149,62 @@ func (s *Service) Announce(ctx context.Context, tx *db.Tx, accountID, notificati
 	return nil
 }
 
+// Send sends a message to all devices of an account at once, and tells how many took it. An error means that one of them may
+// take it later. Devices that are gone are deleted. A browser's endpoint may hang, so ctx should have a deadline.
+func (s *Service) Send(ctx context.Context, accountID int64, m push.Message) (took int, err error) {
+	all, err := ofAccount(ctx, s.DB, accountID)
+	if err != nil {
+		return 0, err
+	}
+	results := make([]error, len(all))
+	atonce.Each(len(all), pushesAtOnce, func(i int) { results[i] = s.pushTo(ctx, all[i], m) })
+	for _, one := range results {
+		switch {
+		case one == nil:
+			took++
+		case !errors.Is(one, errNotTaken):
+			err = errors.Join(err, one)
+		}
+	}
+	return took, err
+}
+
+// pushesAtOnce is how many devices of an account Send sends to at a time.
+const pushesAtOnce = 8
+
+// errNotTaken says that a device will not take a message, now or later.
+var errNotTaken = errors.New("devices: the device takes no such message")
+
+func (s *Service) pushTo(ctx context.Context, d device, m push.Message) error {
+	to := s.senders[d.platform]
+	if to == nil {
+		return errNotTaken
+	}
+	token, err := s.Box.Open(d.token, sealedAt(d.hash))
+	if err != nil {
+		return fmt.Errorf("devices: token of device %d: %w", d.id, err)
+	}
+	err = to.Send(ctx, string(token), m)
+	switch {
+	case errors.Is(err, push.ErrGone):
+		if err := s.delete(ctx, d); err != nil {
+			return err
+		}
+		return errNotTaken
+	case errors.Is(err, push.ErrRejected):
+		return errNotTaken
+	}
+	return err
+}
+
+// delete removes a device that its push service reports as gone.
+func (s *Service) delete(ctx context.Context, d device) error {
+	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+		_, err := removeByID(ctx, tx, d.accountID, d.id)
+		return err
+	})
+}
+
 // push pushes a notification to a device, unless there is no more reason to. It returns how long a busy push service
 // asks to wait.
 func (s *Service) push(ctx context.Context, deviceID, notificationID int64) (pause time.Duration, err error) {
@@ -186,10 +243,7 @@ func (s *Service) push(ctx context.Context, deviceID, notificationID int64) (pau
 	case errors.As(err, &busy):
 		return max(busy.After, leastPause), nil
 	case errors.Is(err, push.ErrGone):
-		return 0, s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
-			_, err := removeByID(ctx, tx, d.accountID, d.id)
-			return err
-		})
+		return 0, s.delete(ctx, d)
 	case errors.Is(err, push.ErrRejected):
 		return 0, jobs.Cancel(err)
 	}

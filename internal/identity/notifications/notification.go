@@ -190,7 +190,7 @@ func of(e outbox.Stored) (notification, bool, error) {
 	}
 	return notification{
 		accountID: e.AccountID, eventUID: e.UID, kind: r.kind, severity: r.severity, subject: e.Subject, subjectID: e.SubjectID,
-		words: r.words(data),
+		words: r.words(data), onDevices: data["on_devices"] == true,
 	}, true, nil
 }
 
@@ -203,6 +203,7 @@ type notification struct {
 	subject       string
 	subjectID     int64
 	words         map[string]string
+	onDevices     bool // they show an alert of the same event
 	createdAt     time.Time
 	readAt        *time.Time
 }

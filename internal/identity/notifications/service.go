@@ -77,8 +77,10 @@ func (s *Service) Follow(ctx context.Context, tx *db.Tx, e outbox.Stored) error 
 	if err != nil || id == 0 {
 		return err
 	}
-	if err := s.Pushes.Announce(ctx, tx, n.accountID, id); err != nil {
-		return err
+	if !n.onDevices {
+		if err := s.Pushes.Announce(ctx, tx, n.accountID, id); err != nil {
+			return err
+		}
 	}
 	if !n.severity.mailed() {
 		return nil

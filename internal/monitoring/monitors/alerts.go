@@ -16,11 +16,12 @@ import (
 	"stead.dev/stead/internal/platform/outgoing"
 	"stead.dev/stead/internal/platform/secret"
 	"stead.dev/stead/internal/port/mailer"
+	"stead.dev/stead/internal/port/push"
 	"stead.dev/stead/sdk/go/webhook"
 )
 
-// alarm writes the alerts of a transition.
-func (s *Service) alarm(ctx context.Context, tx *db.Tx, m *monitor, c change, outageID int64) error {
+// alarm writes the alerts of a transition, and tells whether the account's devices get one.
+func (s *Service) alarm(ctx context.Context, tx *db.Tx, m *monitor, c change, outageID int64) (pushed bool, err error) {
 	n := int64(0)
 	var kind alertKind
 	switch {
@@ -29,7 +30,7 @@ func (s *Service) alarm(ctx context.Context, tx *db.Tx, m *monitor, c change, ou
 	case c.Settled:
 		kind, n, outageID = alertSettled, c.At.Unix(), 0
 	case c.Silent:
-		return nil
+		return false, nil
 	case c.To == Down:
 		kind = alertDown
 		if c.Again {
@@ -38,23 +39,23 @@ func (s *Service) alarm(ctx context.Context, tx *db.Tx, m *monitor, c change, ou
 	case c.To == Up && outageID != 0:
 		kind = alertUp
 	default:
-		return nil
+		return false, nil
 	}
 	return s.alert(ctx, tx, m, kind, outageID, n, c.At)
 }
 
-// alert writes an alert for each channel of a monitor that wants it.
-func (s *Service) alert(ctx context.Context, tx *db.Tx, m *monitor, kind alertKind, outageID, n int64, since time.Time) error {
+// alert writes an alert for each channel of a monitor that wants it, and tells whether the account's devices are one of them.
+func (s *Service) alert(ctx context.Context, tx *db.Tx, m *monitor, kind alertKind, outageID, n int64, since time.Time) (pushed bool, err error) {
 	if len(m.settings.Channels) == 0 {
-		return nil
+		return false, nil
 	}
 	all, err := channelsOf(ctx, tx, m.accountID)
 	if err != nil {
-		return err
+		return false, err
 	}
 	data, err := m.alertData(since)
 	if err != nil {
-		return err
+		return false, err
 	}
 	for _, c := range all {
 		if c.verifiedAt == nil || !slices.Contains(m.settings.Channels, c.id) {
@@ -67,7 +68,7 @@ func (s *Service) alert(ctx context.Context, tx *db.Tx, m *monitor, kind alertKi
 		if kind == alertUp {
 			known, err := recovered(ctx, tx, c.id, m.id, outageID, tx.Now)
 			if err != nil {
-				return err
+				return false, err
 			}
 			if !known && c.events != "up" {
 				continue // it was never told that something was down
@@ -76,17 +77,18 @@ func (s *Service) alert(ctx context.Context, tx *db.Tx, m *monitor, kind alertKi
 		if !c.wants(kind) {
 			continue
 		}
+		pushed = pushed || c.typ == byPush
 		fresh, err := insertAlert(ctx, tx, a)
 		if err != nil {
-			return err
+			return false, err
 		}
 		if fresh {
 			if err := s.wakeChannel(ctx, tx, c.id, a.notBefore); err != nil {
-				return err
+				return false, err
 			}
 		}
 	}
-	return nil
+	return pushed, nil
 }
 
 // turnAlerts bounds what one job sends before others of the queue run.
@@ -269,6 +271,8 @@ func (s *Service) send(ctx context.Context, c channel, m message) (key string, e
 			return "connection_failed", nil //nolint:nilerr // the key is the answer
 		}
 		return "", nil
+	case byPush:
+		return s.sendPush(ctx, c, m), nil
 	case byTelegram:
 		to = s.telegram() + "/bot" + a.Token + "/sendMessage"
 		body = map[string]any{"chat_id": a.Target, "text": m.text, "disable_web_page_preview": true}
@@ -302,6 +306,27 @@ func (s *Service) send(ctx context.Context, c channel, m message) (key string, e
 		return "http_status", nil
 	}
 	return "", nil
+}
+
+// sendPush sends a message to the devices of the channel's account. The first line is its title.
+func (s *Service) sendPush(ctx context.Context, c channel, m message) (key string) {
+	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
+	defer cancel()
+	title, body, _ := strings.Cut(m.text, "\n")
+	p := push.Message{
+		ID: strings.ReplaceAll(m.id, "_", "-"), Kind: strings.ReplaceAll(m.typ, ".", "_"), Title: title, Body: body, Urgency: push.High, TTL: alertAge,
+	}
+	if m.alert != nil {
+		p.Link = "/api/v1/monitors/" + strconv.FormatInt(m.alert.MonitorID, 10)
+	}
+	took, err := s.Devices.Send(ctx, c.accountID, p)
+	switch {
+	case err != nil:
+		return "connection_failed"
+	case took == 0:
+		return "no_device"
+	}
+	return ""
 }
 
 // escapeSlack keeps a name that a customer chose from being markup of Slack's.

@@ -13,13 +13,14 @@ import (
 // channelType is how somebody is told.
 type channelType string
 
-// The types of channels (resources, section 8). Devices are told by notifications, which every owner gets.
+// The types of channels (resources, section 8). byPush leads to the devices of the account itself.
 const (
 	byEmail    channelType = "email"
 	byWebhook  channelType = "webhook"
 	byTelegram channelType = "telegram"
 	bySlack    channelType = "slack"
 	byDiscord  channelType = "discord"
+	byPush     channelType = "push"
 )
 
 // address is where a channel leads, and what is needed to use it. It is sealed.
@@ -64,7 +65,14 @@ var (
 // check refuses an address that nothing can be sent to.
 func (a *address) check(typ channelType, allowLoopback bool) error {
 	a.Target = strings.TrimSpace(a.Target)
+	if typ != byPush && a.Target == "" {
+		return fault.Invalid("target", "required")
+	}
 	switch typ {
+	case byPush:
+		if a.Target != "" {
+			return fault.Invalid("target", "monitor_push")
+		}
 	case byEmail:
 		m, err := mail.ParseAddress(a.Target)
 		if err != nil || m.Address != a.Target || len(a.Target) > 254 {
@@ -92,6 +100,8 @@ func (a *address) check(typ channelType, allowLoopback bool) error {
 // mask shows enough of an address to know it again.
 func (a address) mask(typ channelType) string {
 	switch typ {
+	case byPush:
+		return "push"
 	case byEmail:
 		name, host, _ := strings.Cut(a.Target, "@")
 		return string([]rune(name)[:1]) + "…@" + host

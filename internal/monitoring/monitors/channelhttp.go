@@ -14,9 +14,9 @@ import (
 // channelWire is an alert channel (resources, section 8).
 type channelWire struct {
 	ID           int64       `json:"id"`
-	Type         channelType `json:"type" enum:"email,webhook,telegram,slack,discord"`
+	Type         channelType `json:"type" enum:"email,webhook,telegram,slack,discord,push"`
 	Name         string      `json:"name"`
-	Target       string      `json:"target" doc:"Masked"`
+	Target       string      `json:"target" doc:"Masked; the word push for your own devices"`
 	Verified     bool        `json:"verified" doc:"Whether its owner has proved to read it; before that it gets no alerts"`
 	Events       string      `json:"events" enum:"up_down,down,up"`
 	DelayS       int         `json:"delay_s"`
@@ -48,8 +48,8 @@ func (in channelSettings) wish() channelWish {
 type addChannelIn struct {
 	Body struct {
 		channelSettings
-		Type   channelType `json:"type" enum:"email,webhook,telegram,slack,discord"`
-		Target string      `json:"target" minLength:"1" maxLength:"2048" doc:"An address of mail; an https address of a webhook, of Slack or of Discord; the id of a chat of Telegram" example:"ops@example.com"`
+		Type   channelType `json:"type" enum:"email,webhook,telegram,slack,discord,push" doc:"push: your own devices"`
+		Target string      `json:"target,omitempty" maxLength:"2048" doc:"An address of mail; an https address of a webhook, of Slack or of Discord; the id of a chat of Telegram; none of push" example:"ops@example.com"`
 		Token  string      `json:"token,omitempty" maxLength:"100" doc:"Of your bot of Telegram"`
 	}
 }
@@ -94,8 +94,9 @@ func (s *Service) channelOperations() []api.Route {
 		api.Operation[addChannelIn, channelWire]{
 			ID: "alert_channels.create", Method: http.MethodPost, Path: base, Section: api.Monitors, Auth: api.Token, Scopes: write,
 			Summary: "Add a place where you are told of your monitors", Status: http.StatusCreated, Timeout: sendTimeout + 10*time.Second,
-			Description: "A code is sent there; give it to `verify` to show that you read it. Webhooks get it as `code`, and are signed as those of resellers.",
-			Errors:      []*fault.Def{errTarget, fault.LimitReached},
+			Description: "A code is sent there; give it to `verify` to show that you read it. Webhooks get it as `code`, and are signed as those of resellers. " +
+				"Your own devices (`push`) need none.",
+			Errors: []*fault.Def{errTarget, fault.LimitReached, fault.AlreadyExists},
 			Handle: func(ctx context.Context, p auth.Principal, in *addChannelIn) (*channelWire, error) {
 				c, shown, err := s.addChannel(ctx, p.AccountID, in.Body.Type, address{Target: in.Body.Target, Token: in.Body.Token}, in.Body.wish())
 				w, err := reply(c, err)

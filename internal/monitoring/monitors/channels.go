@@ -48,7 +48,8 @@ func (s *Service) mayTest(ctx context.Context, accountID int64) error {
 	return err
 }
 
-// addChannel makes a channel and sends it the code that proves that its owner reads it. shown is the secret of a webhook.
+// addChannel makes a channel and sends it the code that proves that its owner reads it, but for the account's own devices.
+// shown is the secret of a webhook.
 func (s *Service) addChannel(ctx context.Context, accountID int64, typ channelType, a address, w channelWish) (c channel, shown string, err error) {
 	if err := a.check(typ, s.AllowLoopback); err != nil {
 		return c, "", err
@@ -75,6 +76,9 @@ func (s *Service) addChannel(ctx context.Context, accountID int64, typ channelTy
 		if err != nil {
 			return err
 		}
+		if typ == byPush && slices.ContainsFunc(others, func(o channel) bool { return o.typ == byPush && o.id != c.id }) {
+			return fault.AlreadyExists.New()
+		}
 		if len(others) > maxAccountChannels {
 			return fault.LimitReached.With(fault.Fields{"limit": "alert_channels", "maximum": maxAccountChannels})
 		}
@@ -85,10 +89,12 @@ func (s *Service) addChannel(ctx context.Context, accountID int64, typ channelTy
 		if err != nil {
 			return err
 		}
-		c.setCode(code, tx.Now)
+		if c.setCode(code, tx.Now); typ == byPush { // whoever has registered a device reads it
+			c.verifiedAt, c.codeHash, c.codeExpiresAt = &tx.Now, nil, nil
+		}
 		return putChannel(ctx, tx, c)
 	})
-	if err == nil {
+	if err == nil && typ != byPush {
 		err = s.sendCode(ctx, c, code)
 	}
 	return c, shown, err

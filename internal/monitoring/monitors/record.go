@@ -250,14 +250,18 @@ func (s *Service) changed(ctx context.Context, tx *db.Tx, m *monitor, before mon
 	case c.To == Degraded:
 		typ = "monitor.degraded"
 	}
-	if err == nil {
-		err = s.alarm(ctx, tx, m, c, outageID)
+	if err != nil {
+		return err
 	}
+	pushed, err := s.alarm(ctx, tx, m, c, outageID)
 	if err != nil || typ == "" {
 		return err
 	}
-	return s.emit(ctx, tx, typ, m, before.status, map[string]any{"flapping": m.memory.Flapping})
+	return s.emit(ctx, tx, typ, m, before.status, map[string]any{"flapping": m.memory.Flapping, onDevices: pushed})
 }
+
+// onDevices is the member of an event's data that says that the account's devices show an alert of it.
+const onDevices = "on_devices"
 
 // emit tells of a monitor.
 func (s *Service) emit(ctx context.Context, tx *db.Tx, typ string, m *monitor, before Status, more map[string]any) error {
@@ -280,23 +284,26 @@ func (s *Service) emit(ctx context.Context, tx *db.Tx, typ string, m *monitor, b
 func (s *Service) warn(ctx context.Context, tx *db.Tx, m *monitor, now time.Time) error {
 	if c := m.certificate; c != nil {
 		if days, ok := crossed(m.settings.SSLDays, c.ExpiresAt, now, &m.memory.WarnedDays, &m.memory.WarnedFor); ok {
-			if err := s.emit(ctx, tx, "monitor.ssl_expiring", m, m.status, map[string]any{"expires_at": c.ExpiresAt, "days": days}); err != nil {
-				return err
-			}
-			if err := s.alert(ctx, tx, m, alertSSL, 0, now.Unix(), now); err != nil {
+			if err := s.expiring(ctx, tx, m, alertSSL, "monitor.ssl_expiring", c.ExpiresAt, days, now); err != nil {
 				return err
 			}
 		}
 	}
 	if at := m.domainExpiresAt; at != nil {
 		if days, ok := crossed(m.settings.DomainDays, *at, now, &m.memory.DomainDays, &m.memory.DomainFor); ok {
-			if err := s.emit(ctx, tx, "monitor.domain_expiring", m, m.status, map[string]any{"expires_at": *at, "days": days}); err != nil {
-				return err
-			}
-			return s.alert(ctx, tx, m, alertDomain, 0, now.Unix(), now)
+			return s.expiring(ctx, tx, m, alertDomain, "monitor.domain_expiring", *at, days, now)
 		}
 	}
 	return nil
+}
+
+// expiring writes the alerts and the event of something that ends soon.
+func (s *Service) expiring(ctx context.Context, tx *db.Tx, m *monitor, kind alertKind, typ string, at time.Time, days int, now time.Time) error {
+	pushed, err := s.alert(ctx, tx, m, kind, 0, now.Unix(), now)
+	if err != nil {
+		return err
+	}
+	return s.emit(ctx, tx, typ, m, m.status, map[string]any{"expires_at": at, "days": days, onDevices: pushed})
 }
 
 // crossed reports whether an expiry has come nearer than a threshold that was not told of, and how many days are left.

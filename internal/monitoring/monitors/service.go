@@ -25,6 +25,7 @@ import (
 	"stead.dev/stead/internal/platform/signal"
 	"stead.dev/stead/internal/platform/throttle"
 	"stead.dev/stead/internal/port/mailer"
+	"stead.dev/stead/internal/port/push"
 )
 
 // Prober makes checks.
@@ -76,6 +77,14 @@ type Services interface {
 type Needs struct {
 	Services Services
 	Owners   Owners
+	Devices  Devices
+}
+
+// Devices are those of the accounts.
+type Devices interface {
+	// Send sends a message to all devices of an account, and tells how many took it. An error means that one of them may
+	// take it later: it is sent again, with the same id.
+	Send(ctx context.Context, accountID int64, m push.Message) (took int, err error)
 }
 
 // Owners know the owners of accounts.

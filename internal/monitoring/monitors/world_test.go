@@ -18,6 +18,7 @@ import (
 	"stead.dev/stead/internal/platform/signal"
 	"stead.dev/stead/internal/platform/testkit"
 	"stead.dev/stead/internal/platform/throttle"
+	"stead.dev/stead/internal/port/push"
 )
 
 // told are the events that were emitted, of several replicas.
@@ -45,6 +46,11 @@ func (unlimited) OnlineLimits(context.Context, db.Querier, int64) ([]site.Limits
 }
 
 func (unlimited) Locale(context.Context, db.Querier, int64) (string, error) { return "en", nil }
+
+// phones are devices that take every message.
+type phones struct{}
+
+func (phones) Send(context.Context, int64, push.Message) (int, error) { return 1, nil }
 
 // always is a limiter that lets everything through.
 type always struct{}
@@ -104,7 +110,7 @@ func (in database) replica(t *testing.T, clk clock.Clock, prober Prober) *Servic
 		DB: d, Clock: clk, Events: &told{}, Box: in.box, Signals: signal.NewHub(d, clk, log), Prober: prober, Log: log,
 		BaseURL: "http://stead.test", Queue: jobs.Discard{}, Limiter: always{}, Company: "Stead", AllowLoopback: true,
 	})
-	s.Connect(Needs{Services: unlimited{}, Owners: unlimited{}})
+	s.Connect(Needs{Services: unlimited{}, Owners: unlimited{}, Devices: phones{}})
 	return s
 }
 

@@ -132,7 +132,7 @@ CREATE TABLE monitors_channels (
     id              {{id}},
     account_id      BIGINT    NOT NULL, -- the account
     -- how it is told
-    type            TEXT      NOT NULL CHECK (type IN ('email', 'webhook', 'telegram', 'slack', 'discord')),
+    type            TEXT      NOT NULL CHECK (type IN ('email', 'webhook', 'telegram', 'slack', 'discord', 'push')),
     name            TEXT      NOT NULL, -- what its owner calls it
     -- JSON object with the address, and what is needed to use it, encrypted
     target          {{bytes}} NOT NULL,
