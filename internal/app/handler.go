@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"stead.dev/stead/internal/content/templates"
 	"stead.dev/stead/internal/front/mcp"
 	"stead.dev/stead/internal/front/reseller"
 	"stead.dev/stead/internal/front/webui"
@@ -156,6 +157,7 @@ func (a *App) pages() *webui.UI {
 		Currency: money.Currency(a.cfg.DefaultCurrency), Rates: a.currencies.Current,
 		Services: a.services, Credentials: a.credentials, Terminals: a.access, Clients: clients{a.reseller}, Keys: keys{a.reseller},
 		OAuth: a.oauth, Sections: a.switches, Articles: a.articles,
+		Status: a.status, Templates: templates.All(), Reviews: a.reviews,
 		Throttle: func(w http.ResponseWriter, r *http.Request) error { return a.edge.Throttle(w, r, oauth.Throttle.Name) },
 	}
 	if a.cfg.Demo {

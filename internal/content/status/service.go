@@ -56,6 +56,31 @@ type Picture struct {
 	days       []day
 }
 
+// DayLevel is the worst of a component on a day in UTC.
+type DayLevel struct {
+	Date  time.Time
+	Level Level
+	Known bool // false: nothing is known of the day
+}
+
+// History is the last 90 days of a component, the oldest first; empty when nothing was known yet.
+func (p Picture) History(component string) []DayLevel {
+	if p.CheckedAt.IsZero() {
+		return nil
+	}
+	all := make([]DayLevel, historyDays)
+	from := startOfDay(p.CheckedAt).AddDate(0, 0, 1-historyDays)
+	for i := range all {
+		all[i].Date = from.AddDate(0, 0, i)
+	}
+	for _, d := range p.days {
+		if i := int(d.Day.Sub(from) / (24 * time.Hour)); d.Component == component && i >= 0 && i < len(all) {
+			all[i].Level, all[i].Known = d.Level, true
+		}
+	}
+	return all
+}
+
 const (
 	fresh       = 10 * time.Second // how old a copy may be
 	patience    = 2 * time.Second  // with the database
@@ -192,6 +217,7 @@ func (s *Service) Schedule(ctx context.Context, p Planned) (Planned, error) {
 		if !p.EndsAt.After(p.StartsAt) || !p.EndsAt.After(tx.Now) {
 			return errPast
 		}
+		p.AnnouncedAt = tx.Now
 		p.ID, err = insertPlanned(ctx, tx, p)
 		return err
 	})
@@ -211,8 +237,8 @@ func (s *Service) Announced(ctx context.Context, q db.Querier, location string, 
 			continue
 		}
 		x := Stretch{p.StartsAt, p.EndsAt}
-		if p.announcedAt.After(x.Start) {
-			x.Start = p.announcedAt
+		if p.AnnouncedAt.After(x.Start) {
+			x.Start = p.AnnouncedAt
 		}
 		if p.CancelledAt != nil && p.CancelledAt.Before(x.End) {
 			x.End = *p.CancelledAt

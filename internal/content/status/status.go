@@ -78,6 +78,7 @@ type Planned struct {
 	Components       []string // keys; none: all
 	StartsAt, EndsAt time.Time
 	CancelledAt      *time.Time
+	AnnouncedAt      time.Time
 }
 
 // on tells that the maintenance goes on at a time.

@@ -24,7 +24,7 @@ var updateRows = db.Map(func(u *Update) db.Fields {
 var plannedRows = db.Map(func(p *Planned) db.Fields {
 	return db.Fields{
 		"id": &p.ID, "title": db.JSON(&p.Title), "components": db.JSON(&p.Components), "starts_at": &p.StartsAt, "ends_at": &p.EndsAt,
-		"cancelled_at": &p.CancelledAt,
+		"cancelled_at": &p.CancelledAt, "created_at": &p.AnnouncedAt,
 	}
 })
 
@@ -101,18 +101,9 @@ func ahead(ctx context.Context, q db.Querier, now time.Time) ([]Planned, error) 
 		WHERE ends_at > $1 AND cancelled_at IS NULL ORDER BY starts_at, id LIMIT $2`, now, most)
 }
 
-// announced is maintenance with when it was announced.
-type announced struct {
-	Planned
-	announcedAt time.Time
-}
-
 // plannedWithin reads the maintenance that touches a time, also what was called off.
-func plannedWithin(ctx context.Context, q db.Querier, from, to time.Time) ([]announced, error) {
-	return db.Collect(ctx, q, func(r db.Row) (p announced, err error) {
-		err = r.Scan(&p.ID, db.JSON(&p.Components), &p.StartsAt, &p.EndsAt, &p.CancelledAt, &p.announcedAt)
-		return p, err
-	}, `SELECT id, components, starts_at, ends_at, cancelled_at, created_at FROM status_maintenance
+func plannedWithin(ctx context.Context, q db.Querier, from, to time.Time) ([]Planned, error) {
+	return db.Collect(ctx, q, plannedRows.Scan, `SELECT `+plannedRows.Columns()+` FROM status_maintenance
 		WHERE ends_at > $1 AND starts_at < $2 ORDER BY ends_at, id`, from, to)
 }
 

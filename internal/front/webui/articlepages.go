@@ -98,11 +98,8 @@ type listData struct {
 func (ui *UI) listing(r *http.Request, k articles.Kind) (d listData, p page.Params, err error) {
 	q := r.URL.Query()
 	d.Category, d.Question = q.Get("category"), strings.TrimSpace(q.Get("q"))
-	p.Page = 1
-	if text := q.Get("page"); text != "" {
-		if p.Page, err = strconv.Atoi(text); err != nil || p.Page < 1 || p.Page > page.MaxPage {
-			return d, p, fault.NotFound.New()
-		}
+	if p, err = pageAsked(r); err != nil {
+		return d, p, err
 	}
 	if len(d.Question) > 400 || strings.ContainsRune(d.Question, 0) {
 		return d, p, fault.NotFound.New()

@@ -70,6 +70,12 @@ type view struct {
 	Data any
 }
 
+// With is the view with other data, for a template that draws a part of a page.
+func (v view) With(data any) view {
+	v.Data = data
+	return v
+}
+
 // T is a text of the catalogue. Arguments are pairs of a name and its value.
 func (v view) T(id string, pairs ...any) (string, error) {
 	if len(pairs)%2 != 0 {
@@ -108,7 +114,7 @@ func (v view) InLanguage(lang string) string {
 }
 
 // Date formats a time; all pages show UTC.
-func (v view) Date(t time.Time) string { return t.UTC().Format("2006-01-02 15:04") + " UTC" }
+func (v view) Date(t time.Time) string { return minute(t) }
 
 // render writes the page pages/<name>.html. It renders the page completely before it sends the first byte, so a mistake
 // in a template is a 500 and not half a page.

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"stead.dev/stead/internal/identity/account"
 	"stead.dev/stead/internal/platform/fault"
@@ -17,6 +18,9 @@ const (
 	langCookie  = "stead_lang"
 	flashCookie = "stead_flash"
 )
+
+// sessionPatience bounds the search for a session: some pages, such as that of the status, are also shown without a database.
+const sessionPatience = 5 * time.Second
 
 type visitKey struct{}
 
@@ -31,7 +35,9 @@ type visit struct {
 func (ui *UI) visit(w http.ResponseWriter, r *http.Request) *http.Request {
 	v := &visit{}
 	if token := ui.cookie(r, ui.sessionCookie()); token != "" {
-		s, err := ui.Accounts.Authenticate(r.Context(), token)
+		ctx, done := context.WithTimeout(r.Context(), sessionPatience)
+		s, err := ui.Accounts.Authenticate(ctx, token)
+		done()
 		switch {
 		case err == nil:
 			v.session = &s

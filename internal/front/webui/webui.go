@@ -20,6 +20,9 @@ import (
 	"strings"
 
 	"stead.dev/stead/internal/content/articles"
+	"stead.dev/stead/internal/content/reviews"
+	"stead.dev/stead/internal/content/status"
+	"stead.dev/stead/internal/content/templates"
 	"stead.dev/stead/internal/hosting/credentials"
 	"stead.dev/stead/internal/identity/account"
 	"stead.dev/stead/internal/identity/oauth"
@@ -65,6 +68,12 @@ type Deps struct {
 	Keys Keys
 	// Articles may be nil: there are then no knowledge base, no blog and no glossary.
 	Articles *articles.Service
+	// Status may be nil: there is then no page of the platform's status.
+	Status *status.Service
+	// Templates are the site templates of the gallery; without any, there is none.
+	Templates []*templates.Template
+	// Reviews may be nil: there is then no page of reviews.
+	Reviews *reviews.Service
 	// Demo, when set, is shown as the login of the demonstration.
 	Demo *Demo
 }
@@ -145,6 +154,9 @@ func (ui *UI) Routes(mux *http.ServeMux) {
 	ui.clientRoutes(mux)
 	ui.keyRoutes(mux)
 	ui.articleRoutes(mux)
+	ui.templateRoutes(mux)
+	ui.reviewRoutes(mux)
+	ui.statusRoutes(mux)
 	ui.discoverRoutes(mux)
 }
 
