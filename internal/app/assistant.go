@@ -78,7 +78,7 @@ type wording struct{ models *llm.Offer }
 // Ask implements assistant.Model.
 func (w wording) Ask(ctx context.Context, r llm.Request) (llm.Answer, bool, error) {
 	m, ok := w.models.Default()
-	if !ok {
+	if !ok || m.Provider == llm.ProviderScripted { // one that plays transcripts has no words of its own
 		return llm.Answer{}, false, nil
 	}
 	client, ok := w.models.Client(m.Name)

@@ -12,11 +12,14 @@ import (
 // TestTheMainJob is the end-to-end test: a customer and an integrator who know nothing but the public
 // interface, throttles on, buy hosting and publish a real site.
 func TestTheMainJob(t *testing.T) {
-	engines(t, map[string]string{"demo": "true", "throttle": "true"}, func(t *testing.T, a *App) {
+	engines(t, map[string]string{"demo": "true", "throttle": "true", "llm_models_file": ""}, func(t *testing.T, a *App) {
 		t.Run("with a new customer", func(t *testing.T) {
 			var out bytes.Buffer
 			if err := mainjob.Run(t.Context(), mainjob.Options{URL: a.URL(), Out: &out}); err != nil {
 				t.Fatalf("%v\n%s", err, &out)
+			}
+			if !strings.Contains(out.String(), "+<!doctype html>") || !strings.Contains(out.String(), "the agent was here") {
+				t.Errorf("the agent has not worked:\n%s", &out)
 			}
 		})
 		t.Run("with the demonstration's, as JSON", func(t *testing.T) {

@@ -1,6 +1,7 @@
 package app
 
 import (
+	_ "embed" // the rehearsed model
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,9 +15,12 @@ import (
 	"stead.dev/stead/internal/port/llm/scripted"
 )
 
-// newModels connects the language models of the operator's file; without one, none is offered. A command
-// has none and needs no keys. It asks no provider.
+// newModels connects the language models of the operator's file. Without one a demonstration has the rehearsed model, and
+// others have none. A command has none and needs no keys. It asks no provider.
 func newModels(cfg config.Config, as role) (*llm.Offer, error) {
+	if cfg.LLMModelsFile == "" && cfg.Demo && as == server {
+		return rehearsed()
+	}
 	var content []byte
 	if cfg.LLMModelsFile != "" && as == server {
 		var err error
@@ -35,6 +39,34 @@ func newModels(cfg config.Config, as role) (*llm.Offer, error) {
 		return nil, fmt.Errorf("llm_models_file: %w", err)
 	}
 	return offer, nil
+}
+
+// rehearsals are the transcripts of the model of demonstrations; the last one answers what the others do not know.
+var (
+	//go:embed rehearsed/heading.yaml
+	rehearsedHeading []byte
+	//go:embed rehearsed/otherwise.yaml
+	rehearsedOtherwise []byte
+)
+
+// rehearsed offers a model that plays transcripts, so that a demonstration shows the agent without a provider. Its price is
+// that of a small model.
+func rehearsed() (*llm.Offer, error) {
+	var all []scripted.Transcript
+	for _, content := range [][]byte{rehearsedHeading, rehearsedOtherwise} {
+		t, err := scripted.Parse(content)
+		if err != nil {
+			return nil, fmt.Errorf("rehearsed: %w", err)
+		}
+		all = append(all, t)
+	}
+	catalog, err := llm.NewCatalog(llm.Model{
+		Name: "rehearsed", Provider: llm.ProviderScripted, ID: "rehearsed", Price: llm.Price{Input: 200_000, Cached: 200_000, CacheWrite: 200_000, Output: 1_000_000},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return llm.NewOffer(catalog, func(llm.Model) (llm.Client, error) { return scripted.New(llm.DefaultLimits(), all...), nil })
 }
 
 // newModel makes the client of a model. The files that it names are beside the operator's file.

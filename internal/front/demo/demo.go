@@ -50,6 +50,7 @@ const redirectURI = "http://127.0.0.1/stead-demo"
 // scopes are the scopes that the integrator requests.
 var scopes = []string{
 	"profile", "services:read", "services:write", "orders:read", "orders:write", "wallet:read", "wallet:write",
+	"ai:read", "ai:write",
 }
 
 // demonstration is one run with the results of its steps.
@@ -228,6 +229,7 @@ func (d *demonstration) mainJob() []step {
 		{"pay", "The order is paid once, though the call is sent twice", d.pay},
 		{"provision", "The order becomes an active service", d.awaitService},
 		{"publish", "The first page is written and served", d.publishPage},
+		{"agent", "The AI agent changes the page, and the change is undone", d.letAgentWork},
 		{"upload", "A real site is uploaded as an archive and extracted", d.uploadSite},
 		{"serve", "Every file of it is served, byte for byte", d.compareSite},
 		{"http", "Caching, ranges, compression, types and errors are right", d.checkHTTP},

@@ -77,7 +77,7 @@ func (d *demonstration) topUp(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	amount := max(d.plan.price()*int64(d.purchases), 1000)
+	amount := max(d.plan.price()*int64(d.purchases)+agentBudget, 1000)
 	var topup struct {
 		ID          int64   `json:"id"`
 		Status      string  `json:"status"`

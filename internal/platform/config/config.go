@@ -87,7 +87,7 @@ type Config struct {
 	StripeSecretKey     Secret `setting:"stripe_secret_key" doc:"secret key of the Stripe account; without it, Stripe is not offered"`
 	StripeWebhookSecret Secret `setting:"stripe_webhook_secret" doc:"signing secret of the Stripe webhook endpoint; required with stripe_secret_key"`
 	FCMAccount          Secret `setting:"fcm_account" doc:"JSON key of the Firebase service account that pushes to phones, best given as a file; without it, phones get no pushes"`
-	LLMModelsFile       string `setting:"llm_models_file" doc:"YAML file with the language models that the company offers, their prices and files of keys; without it, there is none"`
+	LLMModelsFile       string `setting:"llm_models_file" doc:"YAML file with the language models that the company offers, their prices and files of keys; without it, there is none but the rehearsed one of demo"`
 	OTLPEndpoint        string `setting:"otlp_endpoint" doc:"http(s) address of an OpenTelemetry collector; without it, no traces are sent"`
 
 	// Separate hosting machines.
