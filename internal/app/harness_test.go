@@ -172,7 +172,7 @@ type request struct {
 
 // noRedirect shows redirects instead of following them.
 var noRedirect = &http.Client{
-	Timeout:       time.Minute,
+	Timeout:       3 * time.Minute, // beside all other tests the race detector makes the OpenAPI document slow
 	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 }
 
