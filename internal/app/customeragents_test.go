@@ -101,7 +101,12 @@ func TestAnAgentReadsWhatACustomersTokenDoes(t *testing.T) {
 		if text, refused := textOf(t, agent, tool.Name, arguments); refused && !strings.Contains(text, "unsupported_operation") {
 			t.Errorf("%s: %s", tool.Name, text)
 		}
-		if text, refused := textOf(t, other, tool.Name, arguments); !refused || !strings.Contains(text, "not_found") {
+		text, refused := textOf(t, other, tool.Name, arguments)
+		if filters := tool.Name == "list_monitors" || tool.Name == "list_scans"; filters { // lists of the account, which may be about a service
+			if refused || !strings.Contains(text, `"data":[]`) {
+				t.Errorf("%s of a stranger: %s", tool.Name, text)
+			}
+		} else if !refused || !strings.Contains(text, "not_found") {
 			t.Errorf("%s of a stranger: %s", tool.Name, text)
 		}
 	}

@@ -52,7 +52,7 @@ const manifestSchema = "https://static.modelcontextprotocol.io/schemas/2025-12-1
 func (e *Endpoint) Manifest(baseURL string) api.Route {
 	m := &Manifest{
 		Schema: manifestSchema, Name: reverseHost(baseURL) + "/stead", Title: e.cfg.Title,
-		Description: "Read a hosting account: sites, domains, DNS, files, logs, mail, backups, orders and wallet.",
+		Description: "Read a hosting account: sites, domains, mail, files, logs, backups, monitors, security, wallet.",
 		Version:     e.cfg.Version, WebsiteURL: baseURL, Remotes: []Remote{{Type: "streamable-http", URL: baseURL + customerPath}},
 	}
 	for _, t := range e.tools {

@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"stead.dev/stead/internal/platform/api"
@@ -63,19 +64,36 @@ func called(c call, operation *api.Tool, arguments json.RawMessage) (said json.R
 
 // shaped is the answer of one call of the operation, with the chosen fields and without secrets.
 func (e *Endpoint) shaped(c call, t *tool, given map[string]json.RawMessage, fields []string) (map[string]any, error) {
-	text, err := json.Marshal(given)
+	parameters := given
+	if len(t.Arguments) > 0 {
+		parameters = maps.Clone(given)
+		for parameter, name := range t.Arguments {
+			if value, ok := parameters[name]; ok {
+				delete(parameters, name)
+				parameters[parameter] = value
+			}
+		}
+	}
+	text, err := json.Marshal(parameters)
 	if err != nil {
 		return nil, err
 	}
 	said, err := called(c, t.operation, text)
 	if err != nil {
-		return nil, err
+		return nil, t.asArguments(err)
 	}
 	decoder := json.NewDecoder(bytes.NewReader(said))
 	decoder.UseNumber()
 	answer := map[string]any{}
 	if err := decoder.Decode(&answer); err != nil {
 		return nil, err
+	}
+	for _, path := range t.Omit {
+		var from any = answer
+		if t.list {
+			from = answer["data"]
+		}
+		omit(from, path)
 	}
 	if len(fields) > 0 {
 		choose(answer, t.list, fields)
@@ -100,6 +118,22 @@ func choose(answer map[string]any, list bool, fields []string) {
 	for _, row := range rows {
 		if m, ok := row.(map[string]any); ok {
 			keep(m)
+		}
+	}
+}
+
+// omit removes a member of an object, or of each object of an array.
+func omit(from any, path string) {
+	switch from := from.(type) {
+	case []any:
+		for _, item := range from {
+			omit(item, path)
+		}
+	case map[string]any:
+		if name, rest, deeper := strings.Cut(path, "."); deeper {
+			omit(from[name], rest)
+		} else {
+			delete(from, name)
 		}
 	}
 }
@@ -162,14 +196,17 @@ func whole(v any) (int, bool) {
 	return n, err == nil
 }
 
-// finish cuts the longest texts of an answer that is too long even so.
+// finish cuts the longest texts of an answer that is too long even so, and where there are none, the end of its longest
+// array.
 func finish(answer map[string]any, text json.RawMessage, err error) (json.RawMessage, error) {
 	for err == nil && len(text) > hardLimit {
-		longest := longestText(answer)
-		if longest == nil {
-			return nil, fmt.Errorf("mcp: an answer of %d bytes has no text to cut", len(text))
+		if longest := longestText(answer); longest != nil {
+			longest.cut(len(text) - hardLimit + 256) // what is said about it takes room as well
+		} else if _, halve := longestArray(answer); halve != nil {
+			halve()
+		} else {
+			return nil, fmt.Errorf("mcp: an answer of %d bytes has nothing to cut", len(text))
 		}
-		longest.cut(len(text) - hardLimit + 256) // what is said about it takes room as well
 		answer["truncated"] = true
 		text, err = encode(answer)
 	}
@@ -218,6 +255,29 @@ func longestText(v any) *member {
 		}
 	}
 	return longest
+}
+
+// longestArray finds the array in an object that takes the most room, and how it loses the second half of its items; nil
+// when there is none of several items.
+func longestArray(v map[string]any) (longest int, halve func()) {
+	for name, member := range v {
+		n, cut := 0, func() {}
+		switch member := member.(type) {
+		case []any:
+			if len(member) < 2 {
+				continue
+			}
+			n, cut = length(member), func() { v[name] = member[:len(member)/2] }
+		case map[string]any:
+			if n, cut = longestArray(member); cut == nil {
+				continue
+			}
+		}
+		if n > longest {
+			longest, halve = n, cut
+		}
+	}
+	return longest, halve
 }
 
 // encode is the JSON of v, in which < and > stand for themselves: pages and logs are full of them.

@@ -3,6 +3,7 @@ package mcp
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -24,8 +25,16 @@ type Tool struct {
 	Description string
 	// Hidden are parameters of the operation that are not offered, such as the one that makes a list a stream.
 	Hidden []string
+	// Arguments are other names for parameters of the operation, by the parameter: what identifies a service has one name
+	// in all tools.
+	Arguments map[string]string
 	// Defaults are values of arguments that a call leaves out, where the operation's own are too large for a model.
 	Defaults map[string]any
+	// Omit are members of the answer, or of the rows of a list, that no model gets: secrets that the caller needs
+	// elsewhere, and what is too much for a model. A dot leads to a member of a member.
+	Omit []string
+	// OnRequest are members that come only when `fields` names them.
+	OnRequest []string
 	// Untrusted answers hold what others wrote, such as files and logs. Their secrets are redacted, and they say that
 	// they are data.
 	Untrusted bool
@@ -43,6 +52,7 @@ type tool struct {
 	described *sdk.Tool
 	list      bool     // its answer is a list with pages
 	fields    []string // the members of an answer, or of a row of one
+	brief     []string // those that come when a call names no fields; empty: all
 	arguments []string
 }
 
@@ -88,15 +98,58 @@ func (t *tool) input() (json.RawMessage, error) {
 		}
 		property["default"] = value
 	}
+	if err := t.rename(schema, properties); err != nil {
+		return nil, err
+	}
 	t.arguments = slices.Sorted(maps.Keys(properties))
-	what := "Members of the answer to return; all of them when left out"
+	what := "Members of the answer to return"
 	if t.list {
-		what = "Members of each row to return; all of them when left out"
+		what = "Members of each row to return"
+	}
+	usual := "all of them"
+	if len(t.OnRequest) > 0 {
+		usual = "all but " + strings.Join(t.OnRequest, ", ")
 	}
 	properties[fieldsArgument] = map[string]any{
-		"type": "array", "items": map[string]any{"type": "string"}, "description": what,
+		"type": "array", "items": map[string]any{"type": "string"}, "description": what + "; " + usual + " when left out",
 	}
 	return json.Marshal(schema)
+}
+
+// rename gives parameters of the operation their names as arguments.
+func (t *tool) rename(schema, properties map[string]any) error {
+	for parameter, name := range t.Arguments {
+		property, ok := properties[parameter]
+		if _, taken := properties[name]; !ok || taken {
+			return fmt.Errorf("parameter %q of the operation cannot be called %q", parameter, name)
+		}
+		delete(properties, parameter)
+		properties[name] = property
+		required, _ := schema["required"].([]any)
+		for i := range required {
+			if required[i] == parameter {
+				required[i] = name
+			}
+		}
+	}
+	return nil
+}
+
+// asArguments is a refusal that names the tool's arguments instead of the operation's parameters.
+func (t *tool) asArguments(err error) error {
+	var refusal *fault.Error
+	if len(t.Arguments) == 0 || !errors.As(err, &refusal) || len(refusal.Invalid) == 0 {
+		return err
+	}
+	renamed := *refusal
+	renamed.Invalid = map[string][]fault.Text{}
+	for name, texts := range refusal.Invalid {
+		if to := t.Arguments[name]; to != "" {
+			name = to
+		}
+		renamed.Invalid[name] = texts
+	}
+	return &renamed
 }
 
 // output is the schema of the answer, and what fields there are. Since fields leaves members out, only ids are required.
@@ -115,7 +168,24 @@ func (t *tool) output() (json.RawMessage, error) {
 		row = item(root, data)
 	}
 	members, _ := row["properties"].(map[string]any)
+	for _, path := range t.Omit {
+		name, _, deeper := strings.Cut(path, ".")
+		if members[name] == nil {
+			return nil, fmt.Errorf("the answer has no member %q to omit", name)
+		}
+		if !deeper {
+			delete(members, name)
+		}
+	}
 	t.fields = slices.Sorted(maps.Keys(members))
+	if len(t.OnRequest) > 0 {
+		for _, name := range t.OnRequest {
+			if members[name] == nil {
+				return nil, fmt.Errorf("the answer has no member %q to be asked for", name)
+			}
+		}
+		t.brief = slices.DeleteFunc(slices.Clone(t.fields), func(name string) bool { return slices.Contains(t.OnRequest, name) })
+	}
 	outline := outlineOf(root, row)
 	if t.list {
 		meta, _ := properties["meta"].(map[string]any)
@@ -181,6 +251,9 @@ func (t *tool) prepare(arguments json.RawMessage) (given map[string]json.RawMess
 		if !slices.Contains(t.fields, f) {
 			return nil, nil, fault.InvalidData(fieldsArgument, "one_of", map[string]any{"Value": t.fields})
 		}
+	}
+	if len(fields) == 0 {
+		fields = t.brief
 	}
 	for name, value := range t.Defaults {
 		if _, ok := given[name]; !ok {
