@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -54,11 +55,11 @@ func TestAnAgentReadsWhatACustomersTokenDoes(t *testing.T) {
 	service := w.serviceOf(owner)
 	w.service = service
 	for path, content := range map[string]string{"index.html": "<h1>salom</h1>", ".env": "DB_PASSWORD=hunter2\nNAME=shop\n"} {
-		body, err := json.Marshal(map[string]string{"path": "/public_html/" + path, "content": content})
+		content, err := json.Marshal(map[string]string{"path": "/public_html/" + path, "content": content})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r := a.do(t, request{method: http.MethodPut, path: w.files("/content"), token: owner.token, body: string(body)}); r.status != http.StatusOK {
+		if r := a.do(t, request{method: http.MethodPut, path: w.files("/content"), token: owner.token, body: string(content)}); r.status != http.StatusOK {
 			t.Fatal(r)
 		}
 	}
@@ -109,6 +110,35 @@ func TestAnAgentReadsWhatACustomersTokenDoes(t *testing.T) {
 		} else if !refused || !strings.Contains(text, "not_found") {
 			t.Errorf("%s of a stranger: %s", tool.Name, text)
 		}
+	}
+	var watched struct {
+		Data []struct{ ID int64 }
+	}
+	heartbeat := w.id(w.post(t, owner.token, "/api/v1/monitors", `{"type": "heartbeat", "interval_s": 300}`))
+	text, _ := textOf(t, agent, "list_monitors", map[string]any{})
+	if err := json.Unmarshal([]byte(text), &watched); err != nil || len(watched.Data) != 1 || strings.Contains(text, "push_url") || strings.Contains(text, "/heartbeat/") {
+		t.Errorf("monitors: %v, %s", err, text)
+	}
+	if text, refused := textOf(t, agent, "get_monitor", map[string]any{"monitor": heartbeat}); refused || strings.Contains(text, "heartbeat/") || strings.Contains(text, `"history"`) {
+		t.Errorf("a monitor: %s", text)
+	}
+	if text, refused := textOf(t, agent, "get_monitor", map[string]any{"monitor": heartbeat, "fields": []string{"history"}}); refused || !strings.Contains(text, `"history"`) {
+		t.Errorf("its history: %s", text)
+	}
+	if text, refused := textOf(t, agent, "get_monitor", map[string]any{"monitor": heartbeat, "fields": []string{"push_url"}}); !refused {
+		t.Errorf("the address that says that a job runs: %s", text)
+	}
+	if text, refused := textOf(t, other, "get_monitor", map[string]any{"monitor": heartbeat}); !refused || !strings.Contains(text, "not_found") {
+		t.Errorf("a stranger's monitor: %s", text)
+	}
+	if text, refused := textOf(t, agent, "get_service_uptime", map[string]any{"service": "x", "id": 1}); !refused || !strings.Contains(text, `"service":[`) {
+		t.Errorf("a refusal names the argument: %s", text)
+	}
+	if text, refused := textOf(t, agent, "get_wallet", map[string]any{"fields": []string{"balance"}}); refused || strings.Contains(text, "transactions") {
+		t.Errorf("the wallet: %s", text)
+	}
+	if text, _ := textOf(t, agent, "get_platform_status", nil); strings.Contains(text, `"history"`) || !strings.Contains(text, `"components"`) {
+		t.Errorf("the platform: %s", text)
 	}
 	if text, _ := textOf(t, agent, "read_file", map[string]any{"service": service, "path": "/public_html/.env"}); strings.Contains(text, "hunter2") ||
 		!strings.Contains(text, "NAME=shop") || !strings.Contains(text, `"untrusted":true`) {
@@ -183,8 +213,15 @@ func TestAnAgentFindsItsWay(t *testing.T) {
 	}
 	var manifest struct {
 		Schema, Name, Description, Version string
-		Remotes                            []struct{ Type, URL string }
-		Meta                               map[string]struct {
+		Title                              string
+		WebsiteURL                         string
+		Remotes                            []struct {
+			Type, URL string
+			Headers   []struct {
+				Name string
+			}
+		}
+		Meta map[string]struct {
 			Tools []struct{ Name, Description string }
 		} `json:"_meta"`
 	}
@@ -196,6 +233,13 @@ func TestAnAgentFindsItsWay(t *testing.T) {
 	if strings.Count(manifest.Name, "/") != 1 || len(manifest.Description) > 100 || len(manifest.Remotes) != 1 ||
 		!strings.HasSuffix(manifest.Remotes[0].URL, "/api/v1/mcp") || len(tools) != len(mcp.CustomerTools) {
 		t.Errorf("%s", m.body)
+	}
+	// What the registry's schema of 2025-12-11 asks of each member.
+	if !regexp.MustCompile(`^[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+$`).MatchString(manifest.Name) || len(manifest.Name) > 200 || manifest.Description == "" ||
+		manifest.Title == "" || len(manifest.Title) > 100 || manifest.Version == "" || manifest.Remotes[0].Type != "streamable-http" ||
+		!regexp.MustCompile(`^https?://[^\s]+$`).MatchString(manifest.Remotes[0].URL) || len(manifest.Remotes[0].Headers) != 1 ||
+		manifest.Remotes[0].Headers[0].Name != "Authorization" {
+		t.Errorf("by the registry's schema: %s", m.body)
 	}
 
 	// The era of stateless requests: each says its version, and nothing is kept between them.

@@ -144,9 +144,10 @@ var CustomerTools = []Tool{
 		Description: "One order with its items, and why it failed if it did. Example: {\"order\": 31}.",
 	},
 	{
-		Name: "get_wallet", Title: "Balance of the wallet", Operation: "wallet.get",
+		Name: "get_wallet", Title: "Balance of the wallet", Operation: "wallet.get", Hidden: []string{"page", "per_page"},
+		Omit: []string{"data", "meta", "transactions"},
 		Description: "The prepaid balance, what is held, and whether it covers the renewals of the next 30 days. Amounts are in US cents: " +
-			"usd_cents counts. Single movements: list_transactions.",
+			"usd_cents counts. Single movements: list_transactions. Example: {\"fields\": [\"balance\", \"upcoming_renewals\"]}.",
 	},
 	{
 		Name: "list_transactions", Title: "Movements of the wallet", Operation: "wallet.transactions",

@@ -25,10 +25,20 @@ type Manifest struct {
 	Meta        ManifestMeta `json:"_meta"`
 }
 
-// Remote is an address at which the server is reached.
+// Remote is an address at which the server is reached, and what a client has to ask its user for.
 type Remote struct {
-	Type string `json:"type" enum:"streamable-http"`
-	URL  string `json:"url"`
+	Type    string  `json:"type" enum:"streamable-http"`
+	URL     string  `json:"url"`
+	Headers []Input `json:"headers"`
+}
+
+// Input is a header that a user fills in.
+type Input struct {
+	Name        string `json:"name"`
+	Description string `json:"description"`
+	Required    bool   `json:"isRequired"`
+	Secret      bool   `json:"isSecret"`
+	Placeholder string `json:"placeholder"`
 }
 
 // ManifestMeta holds what the registry's schema leaves to publishers.
@@ -46,14 +56,21 @@ type ManifestTool struct {
 	Scopes      []string `json:"scopes" doc:"Of which a token needs one; none: any token"`
 }
 
+// mostTitle bounds the title in the registry's schema, in characters.
+const mostTitle = 100
+
 const manifestSchema = "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json"
 
 // Manifest is the operation that serves the manifest; baseURL is the address of the server.
 func (e *Endpoint) Manifest(baseURL string) api.Route {
+	title := []rune(e.cfg.Title)
 	m := &Manifest{
-		Schema: manifestSchema, Name: reverseHost(baseURL) + "/stead", Title: e.cfg.Title,
+		Schema: manifestSchema, Name: reverseHost(baseURL) + "/stead", Title: string(title[:min(len(title), mostTitle)]),
 		Description: "Read a hosting account: sites, domains, mail, files, logs, backups, monitors, security, wallet.",
-		Version:     e.cfg.Version, WebsiteURL: baseURL, Remotes: []Remote{{Type: "streamable-http", URL: baseURL + customerPath}},
+		Version:     e.cfg.Version, WebsiteURL: baseURL, Remotes: []Remote{{Type: "streamable-http", URL: baseURL + customerPath, Headers: []Input{{
+			Name: "Authorization", Description: "The word Bearer and an access token of an application of yours", Required: true, Secret: true,
+			Placeholder: "Bearer sta_…",
+		}}}},
 	}
 	for _, t := range e.tools {
 		m.Meta.Publisher.Tools = append(m.Meta.Publisher.Tools, ManifestTool{

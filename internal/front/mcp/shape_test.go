@@ -31,6 +31,17 @@ type document struct {
 	Text string `json:"text"`
 }
 
+type everythingIn struct {
+	ID int64 `query:"id" minimum:"1" default:"1"`
+}
+
+type everything struct {
+	Of     int64  `json:"of"`
+	Secret string `json:"secret"`
+	Aside  string `json:"aside"`
+	Rows   []row  `json:"rows"`
+}
+
 // newShop is an endpoint with a list of rows of about 1 KB and a document of a given length, whose secrets are masked.
 func newShop(t *testing.T, rows, long int) *mcp.Endpoint {
 	t.Helper()
@@ -50,6 +61,15 @@ func newShop(t *testing.T, rows, long int) *mcp.Endpoint {
 		Handle: func(context.Context, auth.Principal, *struct{}) (*document, error) {
 			return &document{"/wp-config.php", "define('DB_PASSWORD', 'hunter2'); <b>" + strings.Repeat("ж", long)}, nil
 		},
+	}, api.Operation[everythingIn, everything]{
+		ID: "rows.all", Method: http.MethodGet, Path: "/api/v1/everything", Section: api.Files, Auth: api.AnyToken, Summary: "Everything",
+		Handle: func(_ context.Context, _ auth.Principal, in *everythingIn) (*everything, error) {
+			out := &everything{Of: in.ID, Secret: "hunter2", Aside: "on request"}
+			for i := range rows {
+				out.Rows = append(out.Rows, row{int64(i), "row", strings.Repeat("x", 400)})
+			}
+			return out, nil
+		},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -58,6 +78,10 @@ func newShop(t *testing.T, rows, long int) *mcp.Endpoint {
 		Edge: edge, Version: "1", Title: "Test",
 		Tools: []mcp.Tool{
 			{Name: "rows", Title: "Rows", Operation: "rows.list"},
+			{
+				Name: "everything", Title: "Everything", Operation: "rows.all", Arguments: map[string]string{"id": "service"},
+				Omit: []string{"secret"}, OnRequest: []string{"aside"},
+			},
 			{Name: "text", Title: "Text", Operation: "rows.text", Untrusted: true},
 		},
 	})
@@ -76,6 +100,9 @@ type result struct {
 			Meta      page.Meta
 			Text      string
 			Path      string
+			Of        int
+			Secret    string
+			Rows      []row
 			Truncated bool
 			Untrusted bool
 		} `json:"structuredContent"`
@@ -155,5 +182,36 @@ func TestATextThatIsTooLongIsCutAndMasked(t *testing.T) {
 	}
 	if s := ask(t, newShop(t, 0, 10), "text", `{"fields":["path"]}`).Result.StructuredContent; s.Text != "" || s.Truncated {
 		t.Errorf("%+v", s)
+	}
+}
+
+// An answer of many small things is cut, too: it says so, and never fails.
+func TestAnAnswerWithoutLongTextsIsCutAtItsLongestList(t *testing.T) {
+	t.Parallel()
+	r := ask(t, newShop(t, 400, 0), "everything", `{}`).Result
+	if s := r.StructuredContent; r.IsError || !s.Truncated || len(r.Content[0].Text) > 64<<10 || len(s.Rows) < 50 {
+		t.Errorf("%d bytes, %d rows, truncated %v", len(r.Content[0].Text), len(s.Rows), s.Truncated)
+	}
+}
+
+func TestArgumentsAndMembersAreThoseOfTheTool(t *testing.T) {
+	t.Parallel()
+	e := newShop(t, 3, 0)
+	if r := ask(t, e, "everything", `{"service":7}`).Result; r.IsError || r.StructuredContent.Of != 7 || r.StructuredContent.Secret != "" {
+		t.Errorf("%+v", r)
+	}
+	if r := ask(t, e, "everything", `{"service":0}`).Result; !r.IsError || !strings.Contains(r.Content[0].Text, `"service":[`) {
+		t.Errorf("%+v", r)
+	}
+	for _, bad := range []string{`{"id":7}`, `{"fields":["secret"]}`} {
+		if r := ask(t, e, "everything", bad).Result; !r.IsError {
+			t.Errorf("%s: %+v", bad, r)
+		}
+	}
+	if r := ask(t, e, "everything", `{}`).Result; strings.Contains(r.Content[0].Text, "aside") {
+		t.Errorf("not asked for: %s", r.Content[0].Text)
+	}
+	if r := ask(t, e, "everything", `{"fields":["aside"]}`).Result; !strings.Contains(r.Content[0].Text, "aside") {
+		t.Errorf("asked for: %s", r.Content[0].Text)
 	}
 }

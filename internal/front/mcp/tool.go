@@ -31,7 +31,8 @@ type Tool struct {
 	// Defaults are values of arguments that a call leaves out, where the operation's own are too large for a model.
 	Defaults map[string]any
 	// Omit are members of the answer, or of the rows of a list, that no model gets: secrets that the caller needs
-	// elsewhere, and what is too much for a model. A dot leads to a member of a member.
+	// elsewhere, and what is too much for a model. A dot leads to a member of a member. An answer that is a list beside
+	// other things is none without its `data`.
 	Omit []string
 	// OnRequest are members that come only when `fields` names them.
 	OnRequest []string
@@ -162,7 +163,7 @@ func (t *tool) output() (json.RawMessage, error) {
 	}
 	properties, _ := root["properties"].(map[string]any)
 	data, isList := properties["data"].(map[string]any)
-	t.list = isList && properties["meta"] != nil
+	t.list = isList && properties["meta"] != nil && !slices.Contains(t.Omit, "data")
 	row := root
 	if t.list {
 		row = item(root, data)
@@ -239,6 +240,11 @@ func (t *tool) prepare(arguments json.RawMessage) (given map[string]json.RawMess
 	if len(bytes.TrimSpace(arguments)) > 0 {
 		if err := json.Unmarshal(arguments, &given); err != nil {
 			return nil, nil, fault.MalformedJSON.Wrap(err)
+		}
+	}
+	for parameter := range t.Arguments {
+		if _, ok := given[parameter]; ok {
+			return nil, nil, fault.Invalid(parameter, "unexpected")
 		}
 	}
 	if text, ok := given[fieldsArgument]; ok {
