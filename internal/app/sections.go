@@ -243,6 +243,7 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 	}
 	c.status = status.New(status.Config{
 		DB: c.db, Clock: c.clock, Events: c.outbox, Log: c.log, Machines: c.machinesShown(), Audience: c.webhooks, Parts: c.statusParts(),
+		Queue: c.queue, Mailer: c.mailer, Box: c.box, Limiter: c.limiter, Limits: c.subscriptionLimits(), BaseURL: c.cfg.BaseURL, Company: c.cfg.CompanyName,
 	})
 	c.admin = admin.New(admin.Sections{
 		DB: c.db, Accounts: c.accounts, Applications: c.oauth, Catalog: c.catalog, Wallet: c.wallet, Services: c.services,

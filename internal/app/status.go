@@ -61,3 +61,11 @@ func (c *core) statusParts() []string {
 	}
 	return parts
 }
+
+// subscriptionLimits bound how often mails about the status are asked for, unless throttles are off.
+func (c *core) subscriptionLimits() status.Limits {
+	if !c.cfg.Throttle {
+		return status.Limits{}
+	}
+	return status.DefaultLimits()
+}

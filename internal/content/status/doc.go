@@ -10,6 +10,10 @@
 //   - Opening and resolving an incident is one commit with the events that resellers get.
 //   - The answer comes from a copy in memory that is at most 10 seconds old. When the database does not answer, the last
 //     copy is served with the time at which it was true, and the interface and the panel as out of order.
+//   - Nobody gets mails who has not confirmed it by a link that only the owner of the address has. Every mail has a link that
+//     ends the subscription and deletes the address.
+//   - What subscribers are told is written in the commit of the change, and their jobs are made in batches, each once: a mail
+//     is sent at least once, and twice only when a process dies just after sending it.
 //   - Counting a day again changes nothing: its row only ever becomes worse.
 //
 // Not promised: that an outage which nobody announced, and which is not of a machine, is seen by itself; nor that one of the

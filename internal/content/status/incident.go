@@ -100,11 +100,15 @@ func (s *Service) change(ctx context.Context, id int64, message i18n.Text, f fun
 	return n, err
 }
 
-// say adds an update with the incident's stage.
+// say adds an update with the incident's stage, and has subscribers told.
 func (s *Service) say(ctx context.Context, tx *db.Tx, n *Incident, message i18n.Text) error {
 	u := Update{IncidentID: n.ID, Stage: n.Stage, Body: message, CreatedAt: tx.Now}
 	n.Updates = append([]Update{u}, n.Updates...)
-	return insertUpdate(ctx, tx, u)
+	id, err := insertUpdate(ctx, tx, u)
+	if err != nil {
+		return err
+	}
+	return s.announce(ctx, tx, notice{updateID: &id})
 }
 
 // object is an incident in events.

@@ -10,7 +10,11 @@ import (
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/i18n"
+	"stead.dev/stead/internal/platform/jobs"
 	"stead.dev/stead/internal/platform/outbox"
+	"stead.dev/stead/internal/platform/secret"
+	"stead.dev/stead/internal/platform/throttle"
+	"stead.dev/stead/internal/port/mailer"
 )
 
 // Machines knows the hosting machines.
@@ -32,6 +36,13 @@ type Config struct {
 	Log      *slog.Logger
 	Machines Machines
 	Audience Audience
+	Queue    jobs.Enqueuer
+	Mailer   mailer.Mailer
+	Box      *secret.Box
+	Limiter  throttle.Limiter
+	Limits   Limits
+	// BaseURL is the public address of the site, Company its name in mails.
+	BaseURL, Company string
 	// Parts are the keys of the components that this installation has beside hosting, in order.
 	Parts []string
 }
@@ -185,6 +196,9 @@ func (s *Service) Record(ctx context.Context) error {
 				return err
 			}
 		}
+		if err := deleteStale(ctx, tx); err != nil {
+			return err
+		}
 		return deleteDays(ctx, tx, today.AddDate(0, 0, 1-historyDays))
 	})
 }
@@ -218,8 +232,10 @@ func (s *Service) Schedule(ctx context.Context, p Planned) (Planned, error) {
 			return errPast
 		}
 		p.AnnouncedAt = tx.Now
-		p.ID, err = insertPlanned(ctx, tx, p)
-		return err
+		if p.ID, err = insertPlanned(ctx, tx, p); err != nil {
+			return err
+		}
+		return s.announce(ctx, tx, notice{maintenanceID: &p.ID})
 	})
 	s.forget()
 	return p, err
@@ -253,8 +269,10 @@ func (s *Service) Announced(ctx context.Context, q db.Querier, location string, 
 // Cancel calls maintenance off.
 func (s *Service) Cancel(ctx context.Context, id int64) (p Planned, err error) {
 	err = s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
-		p, err = cancel(ctx, tx, id)
-		return err
+		if p, err = cancel(ctx, tx, id); err != nil {
+			return err
+		}
+		return s.announce(ctx, tx, notice{maintenanceID: &p.ID, cancelled: true})
 	})
 	s.forget()
 	return p, err

@@ -15,6 +15,7 @@ import (
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/i18n"
+	"stead.dev/stead/internal/platform/jobs"
 	"stead.dev/stead/internal/platform/outbox"
 	"stead.dev/stead/internal/platform/testkit"
 )
@@ -39,7 +40,7 @@ func (w *world) Emit(_ context.Context, tx *db.Tx, e outbox.Event) error {
 func newWorld(d *db.DB, clk clock.Clock) *world {
 	w := &world{machines: []Machine{{"tashkent", true}, {"tashkent", true}, {"almaty", true}}}
 	w.Service = New(Config{
-		DB: d, Clock: clk, Events: w, Log: slog.New(slog.DiscardHandler), Machines: w, Audience: w, Parts: []string{API, Panel, DNS},
+		DB: d, Clock: clk, Events: w, Log: slog.New(slog.DiscardHandler), Machines: w, Audience: w, Parts: []string{API, Panel, DNS}, Queue: jobs.Discard{},
 	})
 	return w
 }

@@ -86,13 +86,13 @@ func putIncident(ctx context.Context, tx *db.Tx, n Incident) error {
 	return err
 }
 
-func insertUpdate(ctx context.Context, tx *db.Tx, u Update) error {
+func insertUpdate(ctx context.Context, tx *db.Tx, u Update) (id int64, err error) {
 	body, err := json.Marshal(u.Body)
 	if err == nil {
-		_, err = tx.Exec(ctx, `INSERT INTO status_updates (incident_id, status, body, created_at) VALUES ($1, $2, $3, $4)`,
-			u.IncidentID, u.Stage, string(body), tx.Now)
+		err = tx.QueryRow(ctx, `INSERT INTO status_updates (incident_id, status, body, created_at) VALUES ($1, $2, $3, $4) RETURNING id`,
+			u.IncidentID, u.Stage, string(body), tx.Now).Scan(&id)
 	}
-	return err
+	return id, err
 }
 
 // ahead reads the maintenance that is not over at a time, the next first.

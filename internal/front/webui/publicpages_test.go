@@ -8,10 +8,14 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"net/url"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/riverqueue/river"
 
 	"stead.dev/stead/internal/content/reviews"
 	"stead.dev/stead/internal/content/status"
@@ -22,7 +26,10 @@ import (
 	"stead.dev/stead/internal/platform/i18n"
 	"stead.dev/stead/internal/platform/outbox/outboxtest"
 	"stead.dev/stead/internal/platform/page"
+	"stead.dev/stead/internal/platform/secret"
 	"stead.dev/stead/internal/platform/testkit"
+	"stead.dev/stead/internal/platform/throttle"
+	"stead.dev/stead/internal/port/mailer"
 )
 
 // publicSite is the pages of status, templates and reviews.
@@ -34,7 +41,18 @@ type publicSite struct {
 	status   *status.Service
 	reviews  *reviews.Service
 	sections *contentSwitch
+	asked    int // mails that ask to confirm a subscription
 }
+
+// Enqueue counts the jobs that ask.
+func (s *publicSite) Enqueue(_ context.Context, _ *db.Tx, args river.JobArgs, _ *river.InsertOpts) error {
+	if args.Kind() == "status.ask" {
+		s.asked++
+	}
+	return nil
+}
+
+func (*publicSite) Send(context.Context, mailer.Message) error { return nil }
 
 // outsiders is what the sections ask of others.
 type outsiders struct{}
@@ -50,8 +68,13 @@ func newPublicSite(t *testing.T) *publicSite {
 	clk := clock.NewFake(testkit.Start)
 	s := &publicSite{t: t, mux: http.NewServeMux(), clk: clk, db: testkit.SQLite(t, clk), sections: &contentSwitch{}}
 	log := slog.New(slog.DiscardHandler)
+	box, err := secret.OpenKeyFile(filepath.Join(t.TempDir(), "key"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	s.status = status.New(status.Config{
 		DB: s.db, Clock: clk, Events: &outboxtest.Recorder{}, Log: log, Machines: outsiders{}, Audience: outsiders{}, Parts: []string{status.API, status.DNS},
+		Queue: s, Mailer: s, Box: box, Limiter: throttle.New(s.db, clk), Limits: status.DefaultLimits(), BaseURL: "https://shop.example", Company: "Shop",
 	})
 	s.reviews = reviews.New(reviews.Config{DB: s.db, Customers: outsiders{}})
 	New(Deps{
@@ -194,5 +217,55 @@ func TestThePageOfReviews(t *testing.T) {
 	}
 	if before, after := pagesAround("/reviews", page.Params{Page: 2}, 41); before != "/reviews" || after != "/reviews?page=3" {
 		t.Errorf("around the second page: %q %q", before, after)
+	}
+}
+
+func (s *publicSite) post(path string, fields url.Values, site string) (int, string) {
+	r := httptest.NewRequestWithContext(s.t.Context(), http.MethodPost, path, strings.NewReader(fields.Encode()))
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	if site != "" {
+		r.Header.Set("Sec-Fetch-Site", site)
+	}
+	w := httptest.NewRecorder()
+	s.mux.ServeHTTP(w, r)
+	return w.Code, w.Body.String()
+}
+
+func TestASubscriptionBeginsAndEndsByItsLink(t *testing.T) {
+	t.Parallel()
+	s := newPublicSite(t)
+	for _, bad := range []string{"", "anna", "a@b\nc", strings.Repeat("x", 300) + "@example.com"} {
+		if code, body := s.post("/status/subscribe", url.Values{"email": {bad}}, "same-origin"); code != http.StatusUnprocessableEntity || !strings.Contains(body, "aria-invalid") {
+			t.Errorf("%q: %d", bad, code)
+		}
+	}
+	if code, _ := s.post("/status/subscribe", url.Values{"email": {"anna@example.com"}}, "cross-site"); code != http.StatusForbidden || s.asked != 0 {
+		t.Errorf("from another site: %d, %d mails", code, s.asked)
+	}
+	if code, _ := s.post("/status/subscribe", url.Values{"email": {"anna@example.com"}}, "same-origin"); code != http.StatusSeeOther || s.asked != 1 {
+		t.Fatalf("%d, %d mails", code, s.asked)
+	}
+	const token = "known"
+	err := s.db.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error {
+		_, err := tx.Exec(ctx, `UPDATE status_subscribers SET token_hash = $1`, secret.Hash(token))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // looking changes nothing
+		s.has("/status/subscription/"+token+"?lang=en", "anna@example.com", "Yes, subscribe", `content="width=device-width`)
+	}
+	if code, body := s.post("/status/subscription/"+token, nil, "same-origin"); code != http.StatusOK || !strings.Contains(body, "gets mails") {
+		t.Errorf("confirmed: %d %s", code, body)
+	}
+	s.has("/status/unsubscribe/"+token+"?lang=en", "Unsubscribe")
+	// A mail program sends no cookie and no origin, also while the section is off.
+	s.sections.off = true
+	if code, body := s.post("/status/unsubscribe/"+token, url.Values{"List-Unsubscribe": {"One-Click"}}, ""); code != http.StatusOK || !strings.Contains(body, "your address is deleted") {
+		t.Errorf("ended: %d %s", code, body)
+	}
+	if code, _ := s.get("/status/subscription/" + token); code != http.StatusNotFound {
+		t.Errorf("after it: %d", code)
 	}
 }

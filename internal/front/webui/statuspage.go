@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"stead.dev/stead/internal/content/status"
+	"stead.dev/stead/internal/identity/account"
 	"stead.dev/stead/internal/platform/api"
+	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/i18n"
 )
 
@@ -19,8 +21,13 @@ func (ui *UI) statusRoutes(mux *http.ServeMux) {
 	}
 	addresses := func(context.Context) ([]address, error) { return []address{{path: "/status"}}, nil }
 	ui.publish(mux, publicKind{api.Content, "/status", "pages.status.title", inFooter, addresses}, map[string]http.HandlerFunc{
-		"GET /status": ui.showStatus, "GET /status/feed.atom": ui.statusFeed,
+		"GET /status": ui.showStatus, "GET /status/feed.atom": ui.statusFeed, "POST /status/subscribe": ui.subscribe,
 	})
+	// Also while the section is off: whoever gets mails must be able to end that.
+	ui.handle(mux, "GET /status/subscription/{token}", ui.showSubscription)
+	ui.handle(mux, "POST /status/subscription/{token}", ui.confirmSubscription)
+	ui.handle(mux, "GET /status/unsubscribe/{token}", ui.showSubscription)
+	ui.handle(mux, "POST /status/unsubscribe/{token}", ui.unsubscribe)
 }
 
 // statusData is what the page "status" shows.
@@ -31,6 +38,7 @@ type statusData struct {
 	Standing    []incidentRow // incidents that go on
 	Past        []incidentRow
 	Maintenance []plannedRow
+	Form        *form // of the subscription
 }
 
 type componentRow struct {
@@ -68,13 +76,74 @@ type plannedRow struct {
 }
 
 func (ui *UI) showStatus(w http.ResponseWriter, r *http.Request) {
+	ui.statusPage(w, r, http.StatusOK, emptyForm())
+}
+
+func (ui *UI) statusPage(w http.ResponseWriter, r *http.Request, code int, f *form) {
 	lang := i18n.Lang(r.Context())
 	title := i18n.T(lang, "pages.status.title", nil)
 	d := statusOf(ui.Status.Now(r.Context()), lang, ui.Clock.Now())
-	ui.renderPublic(w, r, "status", Meta{
+	d.Form = f
+	m := Meta{
 		Title: title, Description: i18n.T(lang, "pages.status.lead", nil), Path: "/status", Feed: withLang("/status/feed.atom", lang),
-		Data: []any{ui.breadcrumbs(lang, crumb{title, "/status"})},
-	}, d)
+		Data: []any{ui.breadcrumbs(lang, crumb{title, "/status"})}, Lang: lang, base: ui.base(),
+	}
+	ui.renderWith(w, r, code, "status", &m, d)
+}
+
+// subscribe has the link that confirms a subscription mailed. The answer does not tell whether the address is known.
+func (ui *UI) subscribe(w http.ResponseWriter, r *http.Request) {
+	f := readForm(r)
+	var err error = fault.Invalid("email", "expected_email")
+	if email, ok := account.NormalizeEmail(f.Get("email")); ok {
+		err = ui.Status.Subscribe(r.Context(), email, i18n.Lang(r.Context()), ui.ClientAddr(r))
+	}
+	if err == nil {
+		ui.flash(w, "webui.flash.status_asked")
+		ui.redirect(w, r, "/status")
+		return
+	}
+	code, ok := f.refused(r, err)
+	if !ok {
+		ui.fail(w, r, err)
+		return
+	}
+	ui.statusPage(w, r, code, f)
+}
+
+// subscriptionData is what the page "subscription" shows.
+type subscriptionData struct {
+	status.Subscription
+	Token string
+	Ended bool
+}
+
+// showSubscription changes nothing: programs that check mails for harm open their links.
+func (ui *UI) showSubscription(w http.ResponseWriter, r *http.Request) {
+	token := r.PathValue("token")
+	x, err := ui.Status.Subscription(r.Context(), token)
+	if err != nil {
+		ui.fail(w, r, err)
+		return
+	}
+	ui.render(w, r, http.StatusOK, "subscription", subscriptionData{Subscription: x, Token: token})
+}
+
+func (ui *UI) confirmSubscription(w http.ResponseWriter, r *http.Request) {
+	if err := ui.Status.Confirm(r.Context(), r.PathValue("token")); err != nil {
+		ui.fail(w, r, err)
+		return
+	}
+	ui.showSubscription(w, r)
+}
+
+// unsubscribe is also what a mail program calls for its reader (RFC 8058).
+func (ui *UI) unsubscribe(w http.ResponseWriter, r *http.Request) {
+	if err := ui.Status.Unsubscribe(r.Context(), r.PathValue("token")); err != nil {
+		ui.fail(w, r, err)
+		return
+	}
+	ui.render(w, r, http.StatusOK, "subscription", subscriptionData{Ended: true})
 }
 
 // statusOf puts a picture into the words of a language.

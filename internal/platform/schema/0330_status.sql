@@ -42,3 +42,26 @@ CREATE TABLE status_days (
     level     INTEGER NOT NULL CHECK (level BETWEEN 0 AND 4), -- 0 operational, 1 maintenance, 2 degraded, 3 partial outage, 4 major outage
     PRIMARY KEY (day, component)
 );
+
+-- Who gets mails about incidents and maintenance. A row goes when its owner unsubscribes.
+CREATE TABLE status_subscribers (
+    id           {{id}},
+    email        TEXT      NOT NULL UNIQUE, -- the address, normalised
+    language     TEXT      NOT NULL, -- of the mails
+    token_hash   {{bytes}} NOT NULL UNIQUE, -- SHA-256 of the token in the links of the mails
+    token_sealed {{bytes}} NOT NULL, -- the token, sealed
+    created_at   BIGINT    NOT NULL, -- when it was first asked for
+    asked_at     BIGINT    NOT NULL, -- when it was last asked for
+    confirmed_at BIGINT              -- when its owner confirmed it; NULL: no mail but the one that asks
+);
+
+-- What subscribers are told, while it is being told.
+CREATE TABLE status_notices (
+    id             {{id}},
+    update_id      BIGINT REFERENCES status_updates (id),     -- what was said about an incident
+    maintenance_id BIGINT REFERENCES status_maintenance (id), -- maintenance that was announced or called off
+    cancelled      BOOLEAN NOT NULL, -- the maintenance was called off
+    reached        BIGINT  NOT NULL, -- jobs exist for the mails to all subscribers up to this id
+    created_at     BIGINT  NOT NULL  -- when it happened
+);
+CREATE INDEX status_notices_created ON status_notices (created_at);

@@ -5,6 +5,7 @@ package mailer
 import (
 	"context"
 	"errors"
+	"strings"
 )
 
 // Mailer sends one message. The calling job retries with the same Message: an adapter gives it the same identity each
@@ -27,6 +28,8 @@ type Message struct {
 	// Text is the message; HTML, if present, has the same content.
 	Text string
 	HTML string
+	// Unsubscribe is an address that ends a subscription when it gets a POST (RFC 8058); empty for what is no subscription.
+	Unsubscribe string
 }
 
 // Check returns ErrRejected for a message that no adapter may send: a line break in a header could inject other
@@ -39,6 +42,8 @@ func (m Message) Check() error {
 		return errors.Join(ErrRejected, errors.New("mailer: the recipient is no address"))
 	case hasControl(m.Subject):
 		return errors.Join(ErrRejected, errors.New("mailer: the subject has control characters"))
+	case m.Unsubscribe != "" && (hasControl(m.Unsubscribe) || strings.ContainsAny(m.Unsubscribe, " <>,")):
+		return errors.Join(ErrRejected, errors.New("mailer: the address to unsubscribe at is none"))
 	case m.Text == "":
 		return errors.Join(ErrRejected, errors.New("mailer: the message has no text"))
 	}

@@ -29,6 +29,12 @@ func Compose(from *mail.Address, m mailer.Message, at time.Time) (*gomail.Msg, e
 	l.Subject(m.Subject)
 	// Suppresses out-of-office replies (RFC 3834, section 5).
 	l.SetGenHeader("Auto-Submitted", "auto-generated")
+	if m.Unsubscribe != "" {
+		l.SetGenHeader("List-Unsubscribe", "<"+m.Unsubscribe+">")
+		if strings.HasPrefix(m.Unsubscribe, "https://") { // nothing else may be offered for one click
+			l.SetGenHeader("List-Unsubscribe-Post", "List-Unsubscribe=One-Click")
+		}
+	}
 	l.SetBodyString(gomail.TypeTextPlain, m.Text)
 	if m.HTML != "" {
 		l.AddAlternativeString(gomail.TypeTextHTML, m.HTML)

@@ -71,6 +71,19 @@ func Suite(t *testing.T, from string, open func(t *testing.T) Adapter) {
 		}
 	})
 
+	t.Run("a subscription can be ended by one click", func(t *testing.T) {
+		a := open(t)
+		m := good
+		m.Unsubscribe = "https://stead.test/status/unsubscribe/" + strings.Repeat("x", 60)
+		if err := a.Mailer.Send(t.Context(), m); err != nil {
+			t.Fatal(err)
+		}
+		h := only(t, a).Header
+		if h.Get("List-Unsubscribe") != "<"+m.Unsubscribe+">" || h.Get("List-Unsubscribe-Post") != "List-Unsubscribe=One-Click" {
+			t.Errorf("%v", h)
+		}
+	})
+
 	t.Run("a message in two forms holds both", func(t *testing.T) {
 		a := open(t)
 		m := good
