@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"stead.dev/stead/internal/platform/db"
-	"stead.dev/stead/internal/platform/outbox"
 	"stead.dev/stead/internal/port/panel"
 )
 
@@ -87,28 +86,10 @@ func (s *Service) cleanConversations(ctx context.Context) error {
 	return err
 }
 
-// Follow ends the open runs of services that are suspended or have ended.
-func (s *Service) Follow(ctx context.Context, tx *db.Tx, e outbox.Stored) error {
-	return s.endAll(ctx, tx, e.AccountID, e.SubjectID)
-}
-
 // closed removes what is kept of an account.
 func (s *Service) closed(ctx context.Context, tx *db.Tx, accountID int64) error {
 	if err := s.endAll(ctx, tx, accountID, 0); err != nil {
 		return err
 	}
 	return removeAll(ctx, tx, accountID)
-}
-
-func (s *Service) endAll(ctx context.Context, tx *db.Tx, accountID, serviceID int64) error {
-	open, err := openRuns(ctx, tx, accountID, serviceID)
-	if err != nil {
-		return err
-	}
-	for _, r := range open {
-		if err := s.finish(ctx, tx, &r, ServiceChanged); err != nil {
-			return err
-		}
-	}
-	return nil
 }

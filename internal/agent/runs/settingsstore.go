@@ -59,6 +59,13 @@ func putSettings(ctx context.Context, tx *db.Tx, accountID int64, s settings) er
 	return err
 }
 
+// claimInsight notes that an account is notified of insights now; false when it does not want that, or was since a time.
+func claimInsight(ctx context.Context, tx *db.Tx, accountID int64, since time.Time) (bool, error) {
+	n, err := tx.Exec(ctx, `UPDATE ai_settings SET insight_told_at = $1 WHERE account_id = $2 AND notify_on_insight
+		AND (insight_told_at IS NULL OR insight_told_at <= $3)`, tx.Now, accountID, since)
+	return n == 1, err
+}
+
 // spentSince is what the runs of an account cost since a time; what is held for open ones counts as spent.
 func spentSince(ctx context.Context, q db.Querier, accountID int64, since time.Time) (sum money.USDCents, err error) {
 	err = q.QueryRow(ctx, `SELECT CAST(COALESCE(SUM(COALESCE(charged, held)), 0) AS BIGINT) FROM ai_runs WHERE account_id = $1 AND created_at >= $2`,

@@ -170,6 +170,12 @@ var rules = map[string]rule{
 	"scan.found": {kind: "scan_finding", severity: Warning, words: func(o object) map[string]string {
 		return map[string]string{"Host": o.text("host"), "Count": o.text("count")}
 	}, calm: func(o object) bool { return o["worst"] != "critical" && o["worst"] != "high" }},
+	"ai.insight_found": {kind: "insight", severity: Info, words: func(o object) map[string]string {
+		return map[string]string{"Service": o.text("service_id")}
+	}},
+	"ai.approval_required": {kind: "ai_approval", severity: Warning, words: func(o object) map[string]string {
+		return map[string]string{"Title": o.text("title")}
+	}},
 	"webhook.endpoint_disabled": {kind: "webhook_disabled", severity: Warning, words: func(o object) map[string]string {
 		return map[string]string{"Host": o.text("host")}
 	}},

@@ -13,6 +13,7 @@ CREATE TABLE ai_settings (
     model             TEXT,             -- the chosen model; NULL: the first that is offered
     language          TEXT,             -- in which it answers; NULL: that of the message
     notify_on_insight BOOLEAN NOT NULL, -- whether the owner is notified of insights
+    insight_told_at   BIGINT,           -- when the owner was last notified of insights; NULL before
     updated_at        BIGINT  NOT NULL  -- when they were changed last
 );
 
