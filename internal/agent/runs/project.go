@@ -131,10 +131,10 @@ func (p project) apply(ctx context.Context, c change, content []byte) (changeSta
 	}
 	switch panel.KindOf(err) {
 	case panel.ErrETagMismatch, panel.ErrExists, panel.ErrNotFound:
-		return conflict, nil //nolint:nilerr // somebody changed it at the same moment
+		return conflict, nil // somebody changed it at the same moment
 	case panel.ErrPathNotAllowed, panel.ErrInvalid, panel.ErrDiskFull, panel.ErrLimit, panel.ErrSuspended, panel.ErrInUse, panel.ErrFileTooLarge,
 		panel.ErrUnsupported:
-		return failed, nil //nolint:nilerr // the server refused it
+		return failed, nil
 	}
 	return applied, err
 }

@@ -118,7 +118,7 @@ func TestInsightsAreToldOnceADayToWhoWantsIt(t *testing.T) {
 func TestTheQueriesUseIndexes(t *testing.T) {
 	t.Parallel()
 	engines(t, hours, func(w *world) {
-		sitetest.Indexed(w.T, w.World.DB, func(q db.Querier, note func(error)) {
+		sitetest.Indexed(w.T, w.DB, func(q db.Querier, note func(error)) {
 			ctx := w.T.Context()
 			keep := func(_ any, err error) { note(err) }
 			keep(settingsOf(ctx, q, 1))

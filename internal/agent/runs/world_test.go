@@ -230,7 +230,7 @@ func (w *world) put(path, content string) {
 
 // file is what is at a path, or the kind of the refusal.
 func (w *world) file(path string) string {
-	c, err := w.machine.Panel.Read(context.WithoutCancel(w.T.Context()), fmt.Sprint(mine), path, panel.ReadOptions{MaxBytes: 8 << 20})
+	c, err := w.machine.Read(context.WithoutCancel(w.T.Context()), fmt.Sprint(mine), path, panel.ReadOptions{MaxBytes: 8 << 20})
 	if err != nil {
 		return string(panel.KindOf(err))
 	}
