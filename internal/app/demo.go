@@ -3,15 +3,19 @@ package app
 import (
 	"context"
 	"errors"
+	"net"
+	"net/url"
 	"time"
 
 	"stead.dev/stead/internal/commerce/sale"
 	"stead.dev/stead/internal/commerce/wallet"
 	"stead.dev/stead/internal/identity/account"
 	"stead.dev/stead/internal/identity/oauth"
+	"stead.dev/stead/internal/platform/config"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/money"
+	"stead.dev/stead/internal/platform/outgoing"
 )
 
 // The demonstration's customer and application. They are the same everywhere
@@ -32,6 +36,19 @@ var demoRedirects = []string{"http://127.0.0.1/stead-demo", "http://127.0.0.1/ca
 // demoRates are samples, near the market of late 2026: a demonstration shows prices in other currencies without asking
 // a publisher.
 var demoRates = map[string]string{"UZS": "12650.5", "RUB": "81.2", "EUR": "0.9199", "KZT": "519.5"}
+
+// localSites lets a demonstration watch and scan its own sites, whose names below .test no DNS knows; nil elsewhere.
+func localSites(cfg config.Config) *outgoing.Local {
+	u, err := url.Parse(cfg.NodeURL)
+	if !cfg.Demo || err != nil || u.Scheme != "http" || u.Port() == "" {
+		return nil
+	}
+	local := &outgoing.Local{HTTP: u.Host}
+	if _, port, err := net.SplitHostPort(cfg.NodeTLSListen); err == nil && port != "0" {
+		local.HTTPS = config.Reachable(cfg.NodeTLSListen)
+	}
+	return local
+}
 
 // seedRates sets the sample rates where there is none, as of today.
 func (c *core) seedRates(ctx context.Context) error {

@@ -12,7 +12,7 @@ import (
 // TestTheMainJob is the end-to-end test: a customer and an integrator who know nothing but the public
 // interface, throttles on, buy hosting and publish a real site.
 func TestTheMainJob(t *testing.T) {
-	engines(t, map[string]string{"demo": "true", "throttle": "true", "llm_models_file": ""}, func(t *testing.T, a *App) {
+	engines(t, map[string]string{"demo": "true", "throttle": "true", "llm_models_file": "", "monitors": "true"}, func(t *testing.T, a *App) {
 		t.Run("with a new customer", func(t *testing.T) {
 			var out bytes.Buffer
 			if err := mainjob.Run(t.Context(), mainjob.Options{URL: a.URL(), Out: &out}); err != nil {

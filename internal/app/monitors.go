@@ -22,7 +22,7 @@ func (c *core) buildMonitors() {
 		DB: c.db, Clock: c.clock, Events: c.outbox, Box: c.box, Signals: c.hub, Log: c.log, BaseURL: c.cfg.BaseURL,
 		Queue: c.queue, Mailer: c.mailer, Limiter: c.limiter, Company: c.cfg.CompanyName,
 		Prober: probe.New(probe.Config{
-			Clock: c.clock, AllowLoopback: c.cfg.AllowLoopbackTargets, Expiry: c.registrations(),
+			Clock: c.clock, AllowLoopback: c.cfg.AllowLoopbackTargets, Expiry: c.registrations(), Local: localSites(c.cfg),
 		}),
 		AllowLoopback: c.cfg.AllowLoopbackTargets, Idle: !c.cfg.Monitors,
 	})

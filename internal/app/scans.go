@@ -18,6 +18,7 @@ func (c *core) buildScans() {
 		DB: c.db, Clock: c.clock, Queue: c.queue, Events: c.outbox, BaseURL: c.cfg.BaseURL,
 		Fetcher: &scans.Fetcher{
 			Resolver: &dnsquery.Client{}, Clock: c.clock, HTTPPort: "80", HTTPSPort: "443", AllowLoopback: c.cfg.AllowLoopbackTargets,
+			Local: localSites(c.cfg),
 		},
 	})
 }

@@ -15,6 +15,7 @@ import (
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -50,7 +51,7 @@ const redirectURI = "http://127.0.0.1/stead-demo"
 // scopes are the scopes that the integrator requests.
 var scopes = []string{
 	"profile", "services:read", "services:write", "orders:read", "orders:write", "wallet:read", "wallet:write",
-	"ai:read", "ai:write",
+	"ai:read", "ai:write", "monitors:read", "monitors:write",
 }
 
 // demonstration is one run with the results of its steps.
@@ -74,6 +75,7 @@ type demonstration struct {
 	order, service        int64
 	paidAt                time.Time
 	assets                []asset
+	unknownName           bool // no DNS leads from the site's domain to the installation
 }
 
 // step is one step that must succeed.
@@ -90,7 +92,7 @@ func Run(ctx context.Context, opts Options) error {
 		return err
 	}
 	defer d.network.CloseIdleConnections()
-	if err := d.do(ctx, append(d.prepare(), d.mainJob()...)); err != nil {
+	if err := d.do(ctx, slices.Concat(d.prepare(), d.mainJob(), d.watching())); err != nil {
 		return err
 	}
 	d.report.summary(d.domain, d.origin.String())

@@ -47,6 +47,8 @@ type Fetcher struct {
 	HTTPPort, HTTPSPort string
 	// AllowLoopback accepts addresses of this machine; for tests.
 	AllowLoopback bool
+	// Local are sites that no DNS knows; nil: none.
+	Local *outgoing.Local
 }
 
 // visit is one scan's connections to one site.
@@ -204,6 +206,9 @@ func (v *visit) resolve(ctx context.Context, host string) ([]netip.Addr, error) 
 	if host != v.host && host != v.twin {
 		return nil, outgoing.ErrTarget
 	}
+	if v.Local.Serves(host) {
+		return nil, nil // it is dialled by its name
+	}
 	v.mu.Lock()
 	known, ok := v.addresses[host]
 	v.mu.Unlock()
@@ -238,6 +243,10 @@ func (v *visit) dial(ctx context.Context, network, address string) (net.Conn, er
 	found, err := v.resolve(ctx, strings.ToLower(host))
 	if err != nil {
 		return nil, err
+	}
+	if v.Local.Serves(host) {
+		standard := map[string]string{v.HTTPPort: "80", v.HTTPSPort: "443"}[port]
+		return v.Local.Dial(ctx, network, standard, requestTime/2)
 	}
 	conn, err := v.guard.Dial(ctx, network, found, port, requestTime/2)
 	if err != nil {

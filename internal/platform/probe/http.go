@@ -36,6 +36,9 @@ func (p *Prober) transport(verify bool) http.RoundTripper {
 			if origin, ok := ctx.Value(originKey{}).(string); ok {
 				return p.ours.DialContext(ctx, network, origin)
 			}
+			if host, port, err := net.SplitHostPort(address); err == nil && p.Local.Serves(host) {
+				return p.Local.Dial(ctx, network, port, 0) // the context bounds it
+			}
 			return p.dialer.DialContext(ctx, network, address)
 		},
 		TLSClientConfig: &tls.Config{

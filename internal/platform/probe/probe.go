@@ -137,6 +137,8 @@ type Config struct {
 	RootCAs *x509.CertPool
 	// Nameservers answer lookups; none means those of the system.
 	Nameservers []netip.AddrPort
+	// Local are sites that no DNS knows; nil: none.
+	Local *outgoing.Local
 	// Expiry is asked of domains; nil: nobody is, and these checks are Unknown.
 	Expiry Expiry
 }
