@@ -220,3 +220,29 @@ func TestALongNameStaysOnThePage(t *testing.T) {
 	c.do(chromedp.EmulateViewport(390, 800), chromedp.Navigate(s.url+"/account"))
 	c.becomes(`document.querySelector("h1")?.innerText.includes("` + long + `") && document.documentElement.scrollWidth <= innerWidth`)
 }
+
+// TestPublicPagesFitAPhone: nothing is wider than the screen, nothing is against the policy of the pages, and what the history
+// shows by colours is there as text.
+func TestPublicPagesFitAPhone(t *testing.T) {
+	s := newSite(t)
+	b := s.browser(t)
+	b.register("anna@example.com")
+	c := b.chromium()
+	for _, path := range []string{"/status?lang=ru", "/templates?lang=uz", "/templates/landing?lang=ru", "/reviews?lang=uz"} {
+		for _, width := range []int64{1280, 390, 320} {
+			c.do(chromedp.EmulateViewport(width, 800), chromedp.Navigate(s.url+path))
+			c.becomes(`document.querySelector("h1") && location.pathname + location.search === ` + strconv.Quote(path))
+			c.becomes(`innerWidth === ` + strconv.FormatInt(width, 10) + ` && document.documentElement.scrollWidth <= innerWidth`)
+		}
+	}
+	c.do(chromedp.Navigate(s.url + "/status?lang=en"))
+	c.becomes(`document.querySelector(".component .badge")?.innerText === "Works" && document.querySelectorAll(".component:first-child .days span").length === 90`)
+	c.becomes(`(document.querySelector("[name=email]").value = "anna@example.com", true)`)
+	c.do(chromedp.Click(chromedp.CSS(`form[action="/status/subscribe"] button`)))
+	c.becomes(`location.pathname === "/status" && document.querySelector("main > [role=status]")?.innerText.startsWith("We have sent you a mail.")`)
+	for _, said := range c.said() {
+		if !strings.Contains(said, "/thumbnail") { // pictures are served by the API, which is not here
+			t.Error(said)
+		}
+	}
+}

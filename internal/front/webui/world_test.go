@@ -17,6 +17,9 @@ import (
 	"testing"
 	"time"
 
+	"stead.dev/stead/internal/content/reviews"
+	"stead.dev/stead/internal/content/status"
+	"stead.dev/stead/internal/content/templates"
 	"stead.dev/stead/internal/front/webui"
 	"stead.dev/stead/internal/hosting/credentials"
 	"stead.dev/stead/internal/identity/account"
@@ -25,6 +28,7 @@ import (
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/jobs"
+	"stead.dev/stead/internal/platform/outbox/outboxtest"
 	"stead.dev/stead/internal/platform/secret"
 	"stead.dev/stead/internal/platform/signal"
 	"stead.dev/stead/internal/platform/testkit"
@@ -120,6 +124,14 @@ type shelf []webui.Product
 
 func (s shelf) Shelf(context.Context) ([]webui.Product, error) { return s, nil }
 
+// oneMachine is what the status asks of others.
+type oneMachine struct{}
+
+func (oneMachine) Machines(context.Context) ([]status.Machine, error) {
+	return []status.Machine{{Up: true}}, nil
+}
+func (oneMachine) Audience(context.Context, db.Querier) ([]int64, error) { return nil, nil }
+
 func newSite(t *testing.T) *site {
 	t.Helper()
 	clk := clock.NewFake(testkit.Start)
@@ -154,7 +166,12 @@ func newSite(t *testing.T) *site {
 	s.credentials.Connect(credentials.Needs{Places: map[credentials.Kind]credentials.Places{}, Replaced: map[credentials.Kind]credentials.Replaced{
 		"ftp": func(context.Context, *db.Tx, int64, int64, int64) error { return nil },
 	}})
+	shown := status.New(status.Config{
+		DB: d, Clock: clk, Events: &outboxtest.Recorder{}, Log: log, Machines: oneMachine{}, Audience: oneMachine{}, Parts: []string{status.API},
+		Queue: jobs.Discard{}, Mailer: s.post, Box: box, Limiter: throttle.New(d, clk), BaseURL: s.url, Company: "Stead & Sons",
+	})
 	webui.New(webui.Deps{
+		Status: shown, Templates: templates.All(), Reviews: reviews.New(reviews.Config{DB: d}),
 		Services: hostings{
 			{ID: 10, Name: "Blog <1>", Domain: "blog.example.com", Status: "active"},
 			{ID: 9, Name: "shop.example.com", Domain: "shop.example.com", Status: "suspended"},
