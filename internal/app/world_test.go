@@ -614,8 +614,8 @@ func (w *world) templateRests() {
 	}, "the template is on the service")
 }
 
-// growing lists tell what happened, and jobs go on happening.
-var growing = map[string]bool{"notifications.list": true, "reseller.events.list": true, "reseller.events.get": true, "reseller.audit_log": true, "reseller.clock": true, "templates.installed": true, "templates.list": true}
+// growing lists tell what happened, and jobs go on happening; the status has a history that a job writes every minute.
+var growing = map[string]bool{"content.status": true, "notifications.list": true, "reseller.events.list": true, "reseller.events.get": true, "reseller.audit_log": true, "reseller.clock": true, "templates.installed": true, "templates.list": true}
 
 var changesByItself = regexp.MustCompile(`"(dns|charge|credit)":\{(?:[^{}]|\{[^{}]*\})*\}|"(?:last_used|checked|measured)_at":"[^"]*"`)
 
