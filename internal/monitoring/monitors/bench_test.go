@@ -61,7 +61,7 @@ func serveTargets() {
 // targets starts that server and returns its address.
 func targets(b *testing.B) string {
 	b.Helper()
-	c := exec.CommandContext(b.Context(), os.Args[0]) //nolint:gosec // this program
+	c := exec.CommandContext(b.Context(), os.Args[0])
 	c.Env = append(os.Environ(), targetsEnv+"=1")
 	in, err := c.StdinPipe()
 	if err != nil {
