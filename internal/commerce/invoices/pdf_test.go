@@ -39,7 +39,7 @@ func TestAPDFSaysWhatTheInvoiceSaysInEachLanguage(t *testing.T) {
 		for lang, want := range map[string][]string{
 			"en": {"Invoice", "Seller", "Buyer", "Tax number: 301234567", "12 months", "QQS 12%", "Uzbekistan", "Paid on 02.03.2026", "Renewal: Старт — Boshlangʻich"},
 			"ru": {"Счёт", "Продавец", "Покупатель", "Налоговый номер: 301234567", "12 месяцев", "Узбекистан", "Оплачено 02.03.2026", "Продление: Старт — Boshlangʻich"},
-			"uz": {"Hisob-faktura", "Sotuvchi", "Xaridor", "Soliq raqami: 301234567", "12 oy", "Chegirma", "02.03.2026 kuni hamyondan to‘langan"},
+			"uz": {"Hisob-faktura", "Sotuvchi", "Xaridor", "Soliq raqami: 301234567", "12 oy", "Chegirma", "02.03.2026 kuni hamyondan toʻlangan"},
 		} {
 			rec := w.call("own", "GET", fmt.Sprintf("/api/v1/invoices/%d", r.id), "", "Accept", "application/pdf", "Accept-Language", lang)
 			if rec.Code != 200 || rec.Header().Get("Content-Type") != "application/pdf" ||
