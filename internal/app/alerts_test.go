@@ -124,18 +124,18 @@ func TestOnesDevicesAreAChannel(t *testing.T) {
 		pushed := make(chan string, 20)
 		service := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { pushed <- r.Header.Get("Topic") }))
 		t.Cleanup(service.Close)
-		make := func(body string) answer { return a.post(t, w.owner.token, "/api/v1/alert-channels", body) }
+		add := func(body string) answer { return a.post(t, w.owner.token, "/api/v1/alert-channels", body) }
 		for _, body := range []string{`{"type": "push", "target": "somebody"}`, `{"type": "push", "token": "1"}`, `{"type": "slack"}`} {
-			if r := make(body); r.status != http.StatusUnprocessableEntity {
+			if r := add(body); r.status != http.StatusUnprocessableEntity {
 				t.Errorf("%s: %s", body, r)
 			}
 		}
-		r := make(`{"type": "push"}`)
+		r := add(`{"type": "push"}`)
 		if r.status != http.StatusCreated || !contains(r, `"verified":true`) {
 			t.Fatal(r)
 		}
 		channel := w.id(r)
-		if r := make(`{"type": "push"}`); r.key() != "already_exists" {
+		if r := add(`{"type": "push"}`); r.key() != "already_exists" {
 			t.Error(r)
 		}
 		test := fmt.Sprintf("/api/v1/alert-channels/%d/test", channel)

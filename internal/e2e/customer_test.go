@@ -60,8 +60,10 @@ func (p *process) signIn(t *testing.T) *customer {
 	config := oauth2.Config{
 		ClientID: demoClient, RedirectURL: demoRedirect,
 		Endpoint: oauth2.Endpoint{AuthURL: p.url + "/oauth/authorize", TokenURL: p.url + "/oauth/token", AuthStyle: oauth2.AuthStyleInParams},
-		Scopes: []string{"profile", "orders:read", "orders:write", "wallet:read", "services:read", "services:write", "domains:read", "domains:write",
-			"monitors:read", "monitors:write"},
+		Scopes: []string{
+			"profile", "orders:read", "orders:write", "wallet:read", "services:read", "services:write", "domains:read", "domains:write",
+			"monitors:read", "monitors:write",
+		},
 	}
 	verifier := oauth2.GenerateVerifier()
 	r, err := browser.Get(config.AuthCodeURL("state", oauth2.S256ChallengeOption(verifier)))
