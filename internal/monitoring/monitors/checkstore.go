@@ -2,7 +2,6 @@ package monitors
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"stead.dev/stead/internal/platform/db"
@@ -19,27 +18,14 @@ type checked struct {
 	errorKey, detail           *string
 }
 
-// piece is how many rows a statement writes. SQLite searches the names of all parameters for each one, so what a statement
-// costs there grows with the square of its rows.
-const piece = 16
-
 // insertChecks writes results, and tells which of them are new.
 func insertChecks(ctx context.Context, tx *db.Tx, all []checked) (map[[3]int64]bool, error) {
-	fresh := map[[3]int64]bool{}
-	for some := range slices.Chunk(all, piece) {
-		if err := insertPiece(ctx, tx, some, fresh); err != nil {
-			return nil, err
-		}
-	}
-	return fresh, nil
-}
-
-func insertPiece(ctx context.Context, tx *db.Tx, all []checked, fresh map[[3]int64]bool) error {
 	var rows db.Values
 	for _, c := range all {
 		rows.Add(c.monitorID, c.region, c.scheduledAt, c.checkedAt, c.ok, c.httpStatus, c.response, c.lookup, c.connect, c.tls, c.ttfb, c.errorKey, c.detail)
 	}
 	table, args := rows.Table(tx)
+	fresh := map[[3]int64]bool{}
 	_, err := db.Collect(ctx, tx, func(row db.Row) (struct{}, error) {
 		var k [3]int64
 		err := row.Scan(&k[0], &k[1], &k[2])
@@ -47,7 +33,7 @@ func insertPiece(ctx context.Context, tx *db.Tx, all []checked, fresh map[[3]int
 		return struct{}{}, err
 	}, `INSERT INTO monitors_checks (monitor_id, region, scheduled_at, checked_at, ok, http_status, response_ms, dns_ms, connect_ms, tls_ms, ttfb_ms,
 			error_key, error) `+table+` ON CONFLICT DO NOTHING RETURNING monitor_id, region, scheduled_at`, args...)
-	return err
+	return fresh, err
 }
 
 const checkColumns = `id, monitor_id, region, scheduled_at, checked_at, ok, http_status, response_ms, dns_ms, connect_ms, tls_ms, ttfb_ms, error_key, error`
@@ -92,37 +78,32 @@ const onRollup = ` ON CONFLICT (monitor_id, region, start) DO UPDATE SET checks 
 		WHEN t.responses = 0 OR excluded.response_min < t.response_min THEN excluded.response_min ELSE t.response_min END,
 	response_max = CASE WHEN excluded.response_max > t.response_max THEN excluded.response_max ELSE t.response_max END`
 
-// values are the rows of a roll-up, in pieces.
-func (r rollup) values() (all []db.Values) {
-	n := 0
+func (r rollup) values() (v db.Values) {
 	for k, t := range r {
-		if n++; n%piece == 1 {
-			all = append(all, db.Values{})
-		}
-		all[len(all)-1].Add(k.monitor, int64(0), k.start, t.Checks, t.Failures, t.Up, t.Degraded, t.Down, t.Maintenance, t.Unknown, t.Responses, t.ResponseSum,
+		v.Add(k.monitor, int64(0), k.start, t.Checks, t.Failures, t.Up, t.Degraded, t.Down, t.Maintenance, t.Unknown, t.Responses, t.ResponseSum,
 			t.ResponseMin, t.ResponseMax)
 	}
-	return all
+	return v
 }
 
 func addHours(ctx context.Context, tx *db.Tx, r rollup) error {
-	for _, v := range r.values() {
-		table, args := v.Table(tx)
-		if _, err := tx.Exec(ctx, `INSERT INTO monitors_hours AS t (monitor_id, region, start, `+totalColumns+`) `+table+onRollup, args...); err != nil {
-			return err
-		}
+	v := r.values()
+	if v.Empty() {
+		return nil
 	}
-	return nil
+	table, args := v.Table(tx)
+	_, err := tx.Exec(ctx, `INSERT INTO monitors_hours AS t (monitor_id, region, start, `+totalColumns+`) `+table+onRollup, args...)
+	return err
 }
 
 func addDays(ctx context.Context, tx *db.Tx, r rollup) error {
-	for _, v := range r.values() {
-		table, args := v.Table(tx)
-		if _, err := tx.Exec(ctx, `INSERT INTO monitors_days AS t (monitor_id, region, start, `+totalColumns+`) `+table+onRollup, args...); err != nil {
-			return err
-		}
+	v := r.values()
+	if v.Empty() {
+		return nil
 	}
-	return nil
+	table, args := v.Table(tx)
+	_, err := tx.Exec(ctx, `INSERT INTO monitors_days AS t (monitor_id, region, start, `+totalColumns+`) `+table+onRollup, args...)
+	return err
 }
 
 // point is an hour or a day of a monitor.

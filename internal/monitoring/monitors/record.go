@@ -331,17 +331,8 @@ func crossed(thresholds []int, expires, now time.Time, warned *int, warnedFor *t
 
 // putChecked writes the states of the monitors of a batch.
 func putChecked(ctx context.Context, tx *db.Tx, b *batch) error {
-	for ids := range slices.Chunk(slices.Sorted(maps.Keys(b.touched)), piece) {
-		if err := putPiece(ctx, tx, b, ids); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func putPiece(ctx context.Context, tx *db.Tx, b *batch, ids []int64) error {
 	var rows db.Values
-	for _, id := range ids {
+	for _, id := range slices.Sorted(maps.Keys(b.touched)) {
 		m := b.monitors[id]
 		kept, err := json.Marshal(m.memory)
 		if err != nil {
@@ -357,6 +348,9 @@ func putPiece(ctx context.Context, tx *db.Tx, b *batch, ids []int64) error {
 			certificate = &text
 		}
 		rows.Add(id, m.status, string(kept), m.errorKey, m.lastCheckedAt, m.lastStatusChangeAt, m.lastResponseMS, certificate, m.domainExpiresAt)
+	}
+	if rows.Empty() {
+		return nil
 	}
 	table, args := rows.Table(tx)
 	_, err := tx.Exec(ctx, `WITH given (id, status, memory, error_key, checked, changed, response, certificate, domain) AS (`+table+`)

@@ -17,7 +17,7 @@ func (v *Values) Add(row ...any) { v.rows = append(v.rows, row) }
 func (v *Values) Empty() bool { return len(v.rows) == 0 }
 
 // Table returns the text that stands for the rows after INSERT INTO … (…), or in parentheses for a table, and its
-// arguments, from $1 on. There must be at least one row.
+// arguments, from $1 on. There must be at least one row, and no placeholder before the text.
 func (v *Values) Table(q Querier) (query string, args []any) {
 	if hasArrays(q) {
 		return arraysTable(v.rows)
@@ -42,7 +42,8 @@ func In[T any](q Querier, first int, items []T) (condition string, args []any) {
 // PostgreSQL parses and plans it once.
 func hasArrays(q Querier) bool { return q.Engine() == "postgres" }
 
-// valuesTable is the table in SQL with a placeholder for each value.
+// valuesTable is the table in SQL with a placeholder for each value. The placeholders have no numbers: SQLite compares each
+// one that has a name with all before it, so what a statement costs would grow with the square of its values.
 func valuesTable(rows [][]any) (query string, args []any) {
 	var b strings.Builder
 	b.WriteString("VALUES ")
@@ -55,7 +56,7 @@ func valuesTable(rows [][]any) (query string, args []any) {
 			if i > 0 {
 				b.WriteString(", ")
 			}
-			b.WriteString("$" + strconv.Itoa(len(args)+i+1))
+			b.WriteByte('?')
 		}
 		b.WriteByte(')')
 		args = append(args, row...)
