@@ -91,6 +91,19 @@ type Availability struct {
 	Premium   bool
 }
 
+// Known is the report of a source that knows whether a name is taken.
+func Known(name string, taken bool) Availability {
+	free := !taken
+	a := Availability{Name: name, Available: &free}
+	if taken {
+		a.Reason = "taken"
+	}
+	return a
+}
+
+// ErrNoExpiry is returned where a source has no server for a name, or the server does not say when its registration ends.
+var ErrNoExpiry = errors.New("registrar: nobody says when the registration ends")
+
 // Status is the state of a domain at the registry (RFC 3915).
 type Status string
 

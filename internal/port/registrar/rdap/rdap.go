@@ -5,7 +5,6 @@ package rdap
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"mime"
@@ -50,31 +49,23 @@ type domain struct {
 
 // Lookup implements registrar.Source.
 func (s *Source) Lookup(ctx context.Context, name string) (registrar.Availability, error) {
-	out := registrar.Availability{Name: name}
 	base := s.server(ctx, name)
 	if base == "" {
-		return out, nil
+		return registrar.Availability{Name: name}, nil
 	}
 	_, taken, err := s.ask(ctx, base, name)
 	if err != nil {
-		return out, err
+		return registrar.Availability{Name: name}, err
 	}
-	free := !taken
-	out.Available = &free
-	if taken {
-		out.Reason = "taken"
-	}
-	return out, nil
+	return registrar.Known(name, taken), nil
 }
 
-// ErrUnknown is returned where there is no server, or it does not say when a registration ends.
-var ErrUnknown = errors.New("rdap: nobody says when the registration ends")
-
-// Expires returns when the registration of a name ends, and false when it is not registered.
+// Expires returns when the registration of a name ends, and false when it is not registered; registrar.ErrNoExpiry where nobody
+// says it.
 func (s *Source) Expires(ctx context.Context, name string) (at time.Time, registered bool, err error) {
 	base := s.server(ctx, name)
 	if base == "" {
-		return at, false, ErrUnknown
+		return at, false, registrar.ErrNoExpiry
 	}
 	d, registered, err := s.ask(ctx, base, name)
 	if err != nil || !registered {
@@ -85,7 +76,7 @@ func (s *Source) Expires(ctx context.Context, name string) (at time.Time, regist
 			return e.Date.UTC(), true, nil
 		}
 	}
-	return at, false, ErrUnknown
+	return at, false, registrar.ErrNoExpiry
 }
 
 // ask asks a server for a name. A name is free when the server says 404 in RDAP's own media type (RFC 7480, section 5.3):

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"stead.dev/stead/internal/platform/clock"
+	"stead.dev/stead/internal/port/registrar"
 )
 
 func TestLookup(t *testing.T) {
@@ -82,7 +83,7 @@ func TestTheEndOfARegistration(t *testing.T) {
 		t.Error(at, registered, err)
 	}
 	for _, name := range []string{"silent.example", "nowhere.example"} {
-		if at, registered, err := s.Expires(t.Context(), name); !errors.Is(err, ErrUnknown) || registered {
+		if at, registered, err := s.Expires(t.Context(), name); !errors.Is(err, registrar.ErrNoExpiry) || registered {
 			t.Error(name, at, registered, err)
 		}
 	}

@@ -207,11 +207,8 @@ func (r *Registry) Check(ctx context.Context, names []string) ([]registrar.Avail
 			if begins(name, "check-fails-") {
 				return nil, failure(registrar.Unreachable, "")
 			}
-			free := r.find(name) == nil
-			a := registrar.Availability{Name: name, Available: &free}
-			if !free {
-				a.Reason = "taken"
-			} else if begins(name, "premium-") {
+			a := registrar.Known(name, r.find(name) != nil)
+			if *a.Available && begins(name, "premium-") {
 				a.Reason, a.Premium = "premium", true
 			}
 			all = append(all, a)

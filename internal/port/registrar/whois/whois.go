@@ -7,7 +7,6 @@ package whois
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -40,35 +39,27 @@ func (*Source) Name() string { return "whois" }
 
 // Lookup implements registrar.Source.
 func (s *Source) Lookup(ctx context.Context, name string) (registrar.Availability, error) {
-	out := registrar.Availability{Name: name}
 	srv := s.server(ctx, name)
 	if srv.Address == "" || srv.Free == "" {
-		return out, nil
+		return registrar.Availability{Name: name}, nil
 	}
 	taken, _, err := ask(ctx, srv, name)
 	if err != nil {
-		return out, err
+		return registrar.Availability{Name: name}, err
 	}
-	free := !taken
-	out.Available = &free
-	if taken {
-		out.Reason = "taken"
-	}
-	return out, nil
+	return registrar.Known(name, taken), nil
 }
 
-// ErrUnknown is returned where there is no server, or it does not say when a registration ends.
-var ErrUnknown = errors.New("whois: nobody says when the registration ends")
-
-// Expires returns when the registration of a name ends, and false when it is not registered.
+// Expires returns when the registration of a name ends, and false when it is not registered; registrar.ErrNoExpiry where nobody
+// says it.
 func (s *Source) Expires(ctx context.Context, name string) (at time.Time, registered bool, err error) {
 	srv := s.server(ctx, name)
 	if srv.Address == "" || srv.Free == "" {
-		return at, false, ErrUnknown
+		return at, false, registrar.ErrNoExpiry
 	}
 	registered, at, err = ask(ctx, srv, name)
 	if err == nil && registered && at.IsZero() {
-		err = ErrUnknown
+		err = registrar.ErrNoExpiry
 	}
 	return at, registered && err == nil, err
 }

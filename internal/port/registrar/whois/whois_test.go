@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"stead.dev/stead/internal/port/registrar"
 )
 
 func TestLookup(t *testing.T) {
@@ -88,7 +90,7 @@ func TestTheEndOfARegistration(t *testing.T) {
 	for name := range ends {
 		at, registered, err := s.Expires(t.Context(), name)
 		if name == "silent.example" || name == "strange.example" {
-			if !errors.Is(err, ErrUnknown) || registered {
+			if !errors.Is(err, registrar.ErrNoExpiry) || registered {
 				t.Error(name, at, registered, err)
 			}
 		} else if err != nil || !registered || at.Format(time.DateOnly) != "2027-03-04" {
