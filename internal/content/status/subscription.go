@@ -215,14 +215,14 @@ func (n notice) words(lang string) (kind string, words map[string]any) {
 	if n.updateID != nil {
 		u := n.incident.Updates[0]
 		return "incident", map[string]any{
-			"Title": n.incident.Title.In(lang), "Stage": i18n.T(lang, "status.stage."+string(u.Stage), nil), "Body": u.Body.In(lang), "Time": minute(u.CreatedAt),
+			"Title": n.incident.Title.In(lang), "Stage": i18n.T(lang, "status.stage."+string(u.Stage), nil), "Body": u.Body.In(lang), "Time": i18n.Minute(u.CreatedAt),
 		}
 	}
 	kind = "maintenance"
 	if n.cancelled {
 		kind = "cancelled"
 	}
-	return kind, map[string]any{"Title": n.planned.Title.In(lang), "From": minute(n.planned.StartsAt), "Until": minute(n.planned.EndsAt)}
+	return kind, map[string]any{"Title": n.planned.Title.In(lang), "From": i18n.Minute(n.planned.StartsAt), "Until": i18n.Minute(n.planned.EndsAt)}
 }
 
 // link is a page of the subscription.
@@ -239,7 +239,5 @@ func (s *Service) send(ctx context.Context, m mailer.Message) error {
 	}
 	return err
 }
-
-func minute(t time.Time) string { return t.UTC().Format("2006-01-02 15:04") + " UTC" }
 
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

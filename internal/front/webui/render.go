@@ -114,7 +114,7 @@ func (v view) InLanguage(lang string) string {
 }
 
 // Date formats a time; all pages show UTC.
-func (v view) Date(t time.Time) string { return minute(t) }
+func (v view) Date(t time.Time) string { return i18n.Minute(t) }
 
 // render writes the page pages/<name>.html. It renders the page completely before it sends the first byte, so a mistake
 // in a template is a 500 and not half a page.

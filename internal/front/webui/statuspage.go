@@ -213,17 +213,16 @@ func (ui *UI) statusFeed(w http.ResponseWriter, r *http.Request) {
 	f := feed{title: ui.Company + " · " + i18n.T(lang, "pages.status.title", nil), path: "/status/feed.atom", page: "/status"}
 	for _, n := range p.Incidents {
 		e := feedEntry{title: n.Title.In(lang), path: "/status#incident-" + strconv.FormatInt(n.ID, 10), published: n.StartedAt, updated: n.StartedAt}
-		for i, u := range n.Updates {
-			if i == 0 {
-				e.summary, e.updated = stageText(u.Stage, lang)+": "+u.Body.In(lang), u.CreatedAt
-			}
+		if len(n.Updates) > 0 { // the newest is the first
+			u := n.Updates[0]
+			e.summary, e.updated = stageText(u.Stage, lang)+": "+u.Body.In(lang), u.CreatedAt
 		}
 		f.entries = append(f.entries, e)
 	}
 	for _, m := range p.Planned {
 		f.entries = append(f.entries, feedEntry{
 			title: m.Title.In(lang), path: "/status#maintenance-" + strconv.FormatInt(m.ID, 10), published: m.AnnouncedAt, updated: m.AnnouncedAt,
-			summary: i18n.T(lang, "pages.status.planned", map[string]any{"From": minute(m.StartsAt), "Until": minute(m.EndsAt)}),
+			summary: i18n.T(lang, "pages.status.planned", map[string]any{"From": i18n.Minute(m.StartsAt), "Until": i18n.Minute(m.EndsAt)}),
 		})
 	}
 	ui.writeFeed(w, r, f)
@@ -232,6 +231,3 @@ func (ui *UI) statusFeed(w http.ResponseWriter, r *http.Request) {
 func stageText(s status.Stage, lang string) string {
 	return i18n.T(lang, "status.stage."+string(s), nil)
 }
-
-// minute is a time as all pages show it.
-func minute(t time.Time) string { return t.UTC().Format("2006-01-02 15:04") + " UTC" }

@@ -15,7 +15,7 @@ func (s *Service) compose(id, to string, p Profile, a mailArgs, token string) ma
 	parts := []string{text("greeting", data), text(string(a.Mail)+".text", data)}
 	if a.Address != "" || a.UserAgent != "" {
 		parts = append(parts, text("where", map[string]any{
-			"Time": a.At.UTC().Format("2006-01-02 15:04") + " UTC", "Address": a.Address, "Browser": a.UserAgent,
+			"Time": i18n.Minute(a.At), "Address": a.Address, "Browser": a.UserAgent,
 		}))
 		parts = append(parts, text("not_you", map[string]any{"Link": s.BaseURL + "/recover"}))
 	}

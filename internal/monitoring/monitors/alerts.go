@@ -220,7 +220,7 @@ func (s *Service) sendAlert(ctx context.Context, c channel, a alertRow) (key str
 	if err := json.Unmarshal([]byte(a.data), &d); err != nil {
 		return "", err
 	}
-	words := map[string]any{"Name": d.Name, "Reason": "", "Since": d.Since.Format("2006-01-02 15:04 UTC"), "Until": ""}
+	words := map[string]any{"Name": d.Name, "Reason": "", "Since": i18n.Minute(d.Since), "Until": ""}
 	if d.ErrorKey != "" {
 		words["Reason"] = d.ErrorKey
 		if i18n.Has(locale, "monitor.reason."+d.ErrorKey) {
