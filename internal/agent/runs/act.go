@@ -37,8 +37,8 @@ func outcomeOf(r *refusal) outcome {
 }
 
 // act does a call, or tells that it waits for a person.
-func (w *worker) act(ctx context.Context, r run, c call) (waits bool, err error) {
-	o, waits, err := w.do(ctx, r, c)
+func (w *worker) act(ctx context.Context, s situation, c call) (waits bool, err error) {
+	o, waits, err := w.do(ctx, s, c)
 	if known, ok := refusalOf(err); ok {
 		o, err = outcomeOf(known), nil
 	}
@@ -55,12 +55,8 @@ func (w *worker) act(ctx context.Context, r run, c call) (waits bool, err error)
 }
 
 // do does a call. An empty outcome says that its changes are in the journal.
-func (w *worker) do(ctx context.Context, r run, c call) (o outcome, waits bool, err error) {
-	changes, err := changesOf(ctx, w.DB, r.id)
-	if err != nil {
-		return o, false, err
-	}
-	if done := slices.DeleteFunc(slices.Clone(changes), func(ch change) bool { return ch.callID == nil || *ch.callID != c.id }); len(done) > 0 {
+func (w *worker) do(ctx context.Context, s situation, c call) (o outcome, waits bool, err error) {
+	if done := slices.DeleteFunc(slices.Clone(s.changes), func(ch change) bool { return ch.callID == nil || *ch.callID != c.id }); len(done) > 0 {
 		o, err = outcomeOfChanges(done)
 		return o, false, err
 	}
@@ -68,17 +64,17 @@ func (w *worker) do(ctx context.Context, r run, c call) (o outcome, waits bool, 
 	switch {
 	case !ok:
 		return o, false, malformed("there is no tool %s", shorten(c.tool, 100))
-	case !r.terms.mayUse(c.tool):
+	case !s.terms.mayUse(c.tool):
 		return o, false, refuse("tool_not_allowed", "the customer has not allowed %s", c.tool)
 	}
-	if err := w.learn(ctx, r); err != nil {
-		return o, false, err
-	}
-	project, err := w.project(ctx, r.accountID, r.serviceID)
+	project, err := w.project(ctx, s.accountID, s.serviceID)
 	if err != nil {
 		return o, false, err
 	}
-	place := workplace{project: project, terms: r.terms, mask: &w.mask}
+	place := workplace{project: project, terms: s.terms, mask: &w.mask}
+	if err := w.learn(ctx, place, s.calls); err != nil {
+		return o, false, err
+	}
 	if t.look != nil {
 		found, err := t.look(ctx, place, c.arguments)
 		if err != nil {
@@ -93,7 +89,7 @@ func (w *worker) do(ctx context.Context, r run, c call) (o outcome, waits bool, 
 	}
 	ask := false
 	for _, ch := range p.changes {
-		switch permission, key := r.terms.permit(ch); permission {
+		switch permission, key := s.terms.permit(ch); permission {
 		case refused:
 			return o, false, refuse(key, "%s may not be changed in this way", ch.path)
 		case asks:
@@ -110,7 +106,7 @@ func (w *worker) do(ctx context.Context, r run, c call) (o outcome, waits bool, 
 			return o, true, w.question(ctx, c, p)
 		}
 	}
-	return o, false, w.prepare(ctx, c, p, changes)
+	return o, false, w.prepare(ctx, c, p, s.changes)
 }
 
 // prepare writes the changes of a call into the journal.
@@ -245,20 +241,11 @@ func (s *Service) answerCall(ctx context.Context, tx *db.Tx, r *run, c call, o o
 }
 
 // learn finds the secrets again in files that the run has read before another process took it: they must stay masked.
-func (w *worker) learn(ctx context.Context, r run) error {
+func (w *worker) learn(ctx context.Context, place workplace, calls []call) error {
 	if w.learned {
 		return nil
 	}
 	w.learned = true
-	calls, err := callsOf(ctx, w.DB, r.id)
-	if err != nil {
-		return err
-	}
-	project, err := w.project(ctx, r.accountID, r.serviceID)
-	if err != nil {
-		return err
-	}
-	place := workplace{project: project, terms: r.terms, mask: &w.mask}
 	read := map[string]bool{}
 	for _, c := range calls {
 		if c.tool != "read_file" || c.status != callDone || read[c.arguments] {

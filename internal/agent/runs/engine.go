@@ -188,12 +188,12 @@ func (w *worker) goOn(ctx context.Context) error {
 		}
 		switch a := s.next(w.Clock.Now()); a.doing {
 		case settle:
-			err = w.settle(ctx, s.run)
+			err = w.settle(ctx, s)
 		case ask:
 			err = w.ask(ctx)
 		case act:
 			var waits bool
-			if waits, err = w.act(ctx, s.run, a.call); waits {
+			if waits, err = w.act(ctx, s, a.call); waits {
 				return err
 			}
 		case conclude:
@@ -219,13 +219,8 @@ func (w *worker) situation(ctx context.Context) (s situation, err error) {
 		if s.calls, err = callsOf(ctx, tx, r.id); err != nil {
 			return err
 		}
-		changes, err := changesOf(ctx, tx, r.id)
-		if err != nil {
+		if s.changes, err = changesOf(ctx, tx, r.id); err != nil {
 			return err
-		}
-		for _, c := range changes {
-			s.unsettled = s.unsettled || c.status == prepared
-			s.conflict = s.conflict || c.status == conflict || r.kind == Undo && c.status == failed && c.kind != rmdir
 		}
 		if r.conversationID == nil {
 			return nil
@@ -242,18 +237,14 @@ func (w *worker) situation(ctx context.Context) (s situation, err error) {
 
 // settle makes the changes of a run that are in the journal and were not made yet, in their order. When one cannot be made,
 // those behind it are not made either.
-func (w *worker) settle(ctx context.Context, r run) error {
-	changes, err := changesOf(ctx, w.DB, r.id)
-	if err != nil {
-		return err
-	}
-	project, err := w.project(ctx, r.accountID, r.serviceID)
+func (w *worker) settle(ctx context.Context, s situation) error {
+	project, err := w.project(ctx, s.accountID, s.serviceID)
 	if err != nil {
 		return w.impossible(ctx, err)
 	}
 	ended := false
-	for _, c := range changes {
-		if c.status != prepared {
+	for _, c := range s.changes {
+		if !c.unsettled() {
 			continue
 		}
 		status := failed

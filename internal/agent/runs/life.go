@@ -1,14 +1,16 @@
 package runs
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // situation is all of a run that decides what is done next.
 type situation struct {
 	run
 
-	calls []call // all of the run, in their order
-	// unsettled tells of changes in the journal that were not made yet, conflict of one that cannot be made.
-	unsettled, conflict bool
+	calls   []call   // all of the run, in their order
+	changes []change // all of the run, in their order
 	// answered tells that the model has spoken in this run: after its last calls are done it is asked again, and when it had
 	// none the run is done.
 	answered bool
@@ -40,9 +42,9 @@ func end(r Reason) action { return action{doing: conclude, reason: r} }
 // of each of them whether it was made.
 func (s situation) next(now time.Time) action {
 	switch {
-	case s.unsettled && s.resumes <= mostResume:
+	case slices.ContainsFunc(s.changes, change.unsettled) && s.resumes <= mostResume:
 		return action{doing: settle}
-	case s.conflict:
+	case slices.ContainsFunc(s.changes, s.stopsAt):
 		return end(ServiceChanged)
 	case s.cancelling:
 		return end(Stopped)
@@ -69,6 +71,15 @@ func (s situation) next(now time.Time) action {
 		return end(StepLimit)
 	}
 	return action{doing: ask}
+}
+
+// unsettled tells that a change is in the journal and was not made yet.
+func (c change) unsettled() bool { return c.status == prepared }
+
+// stopsAt tells that the run cannot go on because a change could not be made. An undo needs all of its changes, but a folder
+// into which somebody has put something stays.
+func (s situation) stopsAt(c change) bool {
+	return c.status == conflict || s.kind == Undo && c.status == failed && c.kind != rmdir
 }
 
 // malformedInARow counts the last calls that were malformed.
@@ -106,10 +117,5 @@ func same(calls []call, signature string) (n int) {
 
 // calledIn tells whether a message of the model has calls.
 func calledIn(calls []call, messageID int64) bool {
-	for _, c := range calls {
-		if c.messageID == messageID {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(calls, func(c call) bool { return c.messageID == messageID })
 }

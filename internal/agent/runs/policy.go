@@ -8,7 +8,7 @@ import (
 	"stead.dev/stead/internal/platform/redact"
 )
 
-// verdictOf a change before it is made.
+// permission is what is decided about a change before it is made.
 type permission int
 
 const (

@@ -80,11 +80,11 @@ func TestWhatIsDoneNextWithARun(t *testing.T) {
 		want action
 	}{
 		"it begins":                   {with(func(*situation) {}), action{doing: ask}},
-		"a change is in the journal":  {with(func(s *situation) { s.unsettled, s.cancelling = true, true }), action{doing: settle}},
-		"a change cannot be made":     {with(func(s *situation) { s.conflict = true }), end(ServiceChanged)},
+		"a change is in the journal":  {with(func(s *situation) { s.changes, s.cancelling = []change{{status: prepared}}, true }), action{doing: settle}},
+		"a change cannot be made":     {with(func(s *situation) { s.changes = []change{{status: conflict}} }), end(ServiceChanged)},
 		"it is to end":                {with(func(s *situation) { s.cancelling = true }), end(Stopped)},
 		"its processes died":          {with(func(s *situation) { s.resumes = 3 }), end(Interrupted)},
-		"they died over a change":     {with(func(s *situation) { s.resumes, s.unsettled = 3, true }), end(Interrupted)},
+		"they died over a change":     {with(func(s *situation) { s.resumes, s.changes = 3, []change{{status: prepared}} }), end(Interrupted)},
 		"answers were lost":           {with(func(s *situation) { s.lost = 3 }), end(Interrupted)},
 		"its time is over":            {with(func(s *situation) { s.deadline = &now }), end(TimeLimit)},
 		"an undo is complete":         {with(func(s *situation) { s.kind = Undo }), end(Done)},

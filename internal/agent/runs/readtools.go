@@ -57,6 +57,13 @@ func (w workplace) data(source, p, text string) untrusted {
 	return untrusted{Source: source, Path: p, Trust: "untrusted", Nonce: w.terms.Nonce, Text: plain(text)}
 }
 
+// lines is a result of many lines, without secrets.
+func (w workplace) lines(source, p string, lines []string, truncated bool) untrusted {
+	out := w.data(source, p, w.mask.Mask("", strings.Join(lines, "\n")))
+	out.Text, out.Truncated = shorten(out.Text, mostResult), truncated
+	return out
+}
+
 func listFiles(ctx context.Context, w workplace, arguments string) (any, error) {
 	in, err := decode[struct {
 		Path  string `json:"path"`
@@ -112,9 +119,7 @@ func listFiles(ctx context.Context, w workplace, arguments string) (any, error) 
 	if err := walk(root, min(max(in.Depth, 1), mostDepth)); err != nil {
 		return nil, err
 	}
-	out := w.data("listing", root, w.mask.Mask("", strings.Join(lines, "\n")))
-	out.Text, out.Truncated = shorten(out.Text, mostResult), truncated
-	return out, nil
+	return w.lines("listing", root, lines, truncated), nil
 }
 
 func readFile(ctx context.Context, w workplace, arguments string) (any, error) {
@@ -208,7 +213,5 @@ func searchFiles(ctx context.Context, w workplace, arguments string) (any, error
 			lines = append(lines, fmt.Sprintf("%s:%d: %s", m.Path, m.Line, m.Excerpt))
 		}
 	}
-	out := w.data("search", root, w.mask.Mask("", strings.Join(lines, "\n")))
-	out.Text, out.Truncated = shorten(out.Text, mostResult), found.Truncated
-	return out, nil
+	return w.lines("search", root, lines, found.Truncated), nil
 }

@@ -10,6 +10,7 @@ import (
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/money"
 	"stead.dev/stead/internal/platform/outbox"
 	"stead.dev/stead/internal/platform/page"
 	"stead.dev/stead/internal/platform/secret"
@@ -46,13 +47,13 @@ type Service struct{ Config }
 func New(c Config) *Service { return &Service{c} }
 
 // readSettings returns the settings of an account, and what of its budget is spent in this month.
-func (s *Service) readSettings(ctx context.Context, accountID int64) (settings, int64, error) {
+func (s *Service) readSettings(ctx context.Context, accountID int64) (settings, money.USDCents, error) {
 	set, err := settingsOf(ctx, s.DB, accountID)
 	if err != nil {
 		return set, 0, err
 	}
 	spent, err := spentSince(ctx, s.DB, accountID, monthOf(s.Clock.Now()))
-	return set, int64(spent), err
+	return set, spent, err
 }
 
 // writeSettings replaces the settings of an account. Runs that have begun keep those with which they began.

@@ -58,7 +58,7 @@ var neverTouched = []string{trash, "/.ssh"}
 // check refuses settings that make no sense, and normalises them.
 func (s *settings) check() error {
 	for _, name := range s.tools {
-		if !slices.ContainsFunc(tools, func(t tool) bool { return t.name == name }) {
+		if _, ok := findTool(name); !ok {
 			return fault.InvalidData("allowed_tools", "ai_tool", map[string]any{"Name": name})
 		}
 	}

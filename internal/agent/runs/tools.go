@@ -79,6 +79,17 @@ func decode[T any](arguments string) (in T, err error) {
 	return in, nil
 }
 
+// decodePath is decode for tools whose one argument is a path that the run may touch.
+func (w workplace) decodePath(arguments string) (string, error) {
+	in, err := decode[struct {
+		Path string `json:"path"`
+	}](arguments)
+	if err != nil {
+		return "", err
+	}
+	return w.within(in.Path)
+}
+
 // findTool returns a tool by its name.
 func findTool(name string) (tool, bool) {
 	i := slices.IndexFunc(tools, func(t tool) bool { return t.name == name })

@@ -24,11 +24,11 @@ type settingsWire struct {
 	NotifyOnInsight bool        `json:"notify_on_insight"`
 }
 
-func (s *Service) settingsWire(ctx context.Context, set settings, spent int64) *settingsWire {
+func (s *Service) settingsWire(ctx context.Context, set settings, spent money.USDCents) *settingsWire {
 	w := &settingsWire{
 		Enabled: set.enabled, Mode: set.mode, AllowedTools: list(set.tools), Tools: toolNames(), AllowedPaths: list(set.allowed),
 		DeniedPaths: list(set.denied), MaxSteps: set.steps, MonthlyBudget: money.Wire(ctx, set.budget),
-		SpentThisMonth: money.Wire(ctx, money.USDCents(spent)), Model: set.model, Models: []string{}, Language: set.language,
+		SpentThisMonth: money.Wire(ctx, spent), Model: set.model, Models: []string{}, Language: set.language,
 		NotifyOnInsight: set.notifyOnInsight,
 	}
 	for _, m := range s.Models.Models() {

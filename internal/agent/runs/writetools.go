@@ -145,13 +145,7 @@ func (w workplace) write(kind changeKind, name string, before thing, after strin
 }
 
 func makeDirectory(ctx context.Context, w workplace, arguments string) (p plan, err error) {
-	in, err := decode[struct {
-		Path string `json:"path"`
-	}](arguments)
-	if err != nil {
-		return p, err
-	}
-	name, err := w.within(in.Path)
+	name, err := w.decodePath(arguments)
 	if err != nil {
 		return p, err
 	}
@@ -220,13 +214,7 @@ func movePath(ctx context.Context, w workplace, arguments string) (p plan, err e
 }
 
 func deletePath(ctx context.Context, w workplace, arguments string) (p plan, err error) {
-	in, err := decode[struct {
-		Path string `json:"path"`
-	}](arguments)
-	if err != nil {
-		return p, err
-	}
-	name, err := w.within(in.Path)
+	name, err := w.decodePath(arguments)
 	if err != nil {
 		return p, err
 	}
