@@ -3,28 +3,23 @@ package assistant
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 
 	"stead.dev/stead/internal/platform/db"
 )
 
 const mostMessages = 100 // that are kept of a conversation
 
-func scan(row db.Row) (m message, err error) {
-	var sources string
-	if err := row.Scan(&m.id, &m.with.accountID, &m.with.applicationID, &m.role, &m.content, &sources, &m.handover, &m.worded, &m.createdAt); err != nil {
-		return m, err
+var messageRows = db.Map(func(m *message) db.Fields {
+	return db.Fields{
+		"id": &m.id, "account_id": &m.with.accountID, "application_id": &m.with.applicationID, "role": &m.role, "content": &m.content,
+		"sources": db.JSON(&m.sources), "handover": &m.handover, "worded": &m.worded, "created_at": &m.createdAt,
 	}
-	if err := json.Unmarshal([]byte(sources), &m.sources); err != nil {
-		return m, fmt.Errorf("assistant: sources of %d: %w", m.id, err)
-	}
-	return m, nil
-}
+})
 
 // last reads the newest messages of a conversation, the newest first.
 func last(ctx context.Context, q db.Querier, with party, limit int) ([]message, error) {
-	return db.Collect(ctx, q, scan, `SELECT id, account_id, application_id, role, content, sources, handover, worded, created_at
-		FROM assistant_messages WHERE account_id = $1 AND application_id = $2 ORDER BY id DESC LIMIT $3`, with.accountID, with.applicationID, limit)
+	return db.Collect(ctx, q, messageRows.Scan, `SELECT `+messageRows.Columns()+` FROM assistant_messages
+		WHERE account_id = $1 AND application_id = $2 ORDER BY id DESC LIMIT $3`, with.accountID, with.applicationID, limit)
 }
 
 func insert(ctx context.Context, tx *db.Tx, m message) (id int64, err error) {
