@@ -123,17 +123,19 @@ func TestAlertsThroughKills(t *testing.T) {
 		}
 		c.must(http.MethodPost, "/api/v1/monitors", fmt.Sprintf(
 			`{"type": "heartbeat", "interval_s": 3600, "retry_interval_s": 3600, "channels": [%d]}`, channel.ID), &m)
-		beat := func(code string) {
-			t.Helper()
+		beat := func(code string) error {
 			r, err := http.Get(p.url + m.PushURL[strings.Index(m.PushURL, "/heartbeat/"):] + code)
-			if err == nil {
-				err = r.Body.Close()
+			if err != nil {
+				return err
 			}
-			if err != nil || r.StatusCode != http.StatusOK {
-				t.Fatalf("%v %v", r, err)
+			if r.StatusCode != http.StatusOK {
+				t.Fatalf("%v", r)
 			}
+			return r.Body.Close()
 		}
-		beat("")
+		if err := beat(""); err != nil {
+			t.Fatal(err)
+		}
 		want := []string{}
 		offset := time.Duration(0)
 		for turn := range 4 {
@@ -142,11 +144,11 @@ func TestAlertsThroughKills(t *testing.T) {
 			mu.Unlock()
 			kind := []string{"monitor.down", "monitor.up"}[turn%2]
 			want = append(want, kind)
-			beat([]string{"/1", ""}[turn%2])
+			err := beat([]string{"/1", ""}[turn%2])
 			select {
-			case <-died:
+			case <-died: // perhaps before it has answered
 			case <-time.After(time.Minute):
-				t.Fatal("no alert was sent")
+				t.Fatalf("no alert was sent: %v", err)
 			}
 			<-p.exited
 			in.timePasses(t)
