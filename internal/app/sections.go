@@ -326,7 +326,7 @@ func (c *core) introduce() {
 	c.scans.Connect(scans.Needs{Sites: scannedSites{c}, Insights: scanInsights{c.insights}})
 	c.sla.Connect(sla.Needs{
 		Services: soldServices{c.services}, Plans: promises{c.catalog}, Monitors: watchers{c.monitors}, Announcements: announcements{c.status},
-		Wallet: compensations{c.wallet},
+		Wallet: compensations{c.wallet, c.invoices, c.services},
 	})
 	c.assistant.Connect(assistant.Needs{Knowledge: knowledge{c.articles}, Accounts: askedAccounts{c}, Model: wording{c.models}})
 	c.insights.Connect(insights.Needs{Services: auditedServices{c}})

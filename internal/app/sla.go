@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"stead.dev/stead/internal/commerce/catalog"
+	"stead.dev/stead/internal/commerce/invoices"
 	"stead.dev/stead/internal/commerce/sale"
 	"stead.dev/stead/internal/commerce/services"
 	"stead.dev/stead/internal/commerce/wallet"
@@ -12,7 +13,6 @@ import (
 	"stead.dev/stead/internal/monitoring/monitors"
 	"stead.dev/stead/internal/monitoring/sla"
 	"stead.dev/stead/internal/platform/db"
-	"stead.dev/stead/internal/platform/money"
 	"stead.dev/stead/internal/platform/probe"
 )
 
@@ -96,17 +96,30 @@ func (a announcements) Maintenance(ctx context.Context, q db.Querier, location s
 	return all, err
 }
 
-// compensations are the credits of the wallet.
-type compensations struct{ *wallet.Service }
+// compensations are the credits of the wallet, and the lines about them in invoices.
+type compensations struct {
+	*wallet.Service
+	invoices *invoices.Service
+	services *services.Service
+}
 
 func slaReference(id int64) sale.Reference { return sale.Reference{Type: "sla", ID: id} }
 
 // Compensate implements sla.Wallet.
-func (c compensations) Compensate(ctx context.Context, tx *db.Tx, accountID, id int64, amount money.USDCents, m sla.Month) error {
-	return c.Credit(ctx, tx, wallet.Credit{
-		AccountID: accountID, Amount: amount, Type: wallet.TypeSLACredit, Reference: slaReference(id),
-		Reason: "uptime of " + m.Start.Format("2006-01"), Actor: "system",
+func (c compensations) Compensate(ctx context.Context, tx *db.Tx, a sla.Assessment) error {
+	of, err := c.services.Bought(ctx, tx, a.AccountID, a.ServiceID)
+	if err != nil {
+		return err
+	}
+	month := a.Month.Start.Format("2006-01")
+	err = c.Credit(ctx, tx, wallet.Credit{
+		AccountID: a.AccountID, Amount: a.Amount, Type: wallet.TypeSLACredit, Reference: slaReference(a.ID),
+		Reason: "uptime of " + month, Actor: "system",
 	})
+	if err != nil {
+		return err
+	}
+	return c.invoices.Mention(ctx, tx, invoices.KindSLACredit, a.AccountID, a.ID, month, of.Domain, a.Amount)
 }
 
 // Transaction implements sla.Wallet.

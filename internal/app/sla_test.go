@@ -145,6 +145,9 @@ func TestAMonthThatBrokeThePromiseIsCredited(t *testing.T) {
 		if err != nil || told["sla.breached"] != 1 || told["sla.compensated"] != 1 {
 			t.Errorf("%v %v", told, err)
 		}
+		if n := a.number(t, `SELECT COUNT(*) FROM invoices_mentions WHERE account_id = $1 AND kind = 'sla_credit' AND amount = 100 AND domain <> ''`, w.owner.id); n != 1 {
+			t.Errorf("%d credits wait for the next invoice", n)
+		}
 		all, err := a.admin.ListSLA(t.Context(), "credited", page.Params{})
 		if err != nil || len(all.Data) != 1 || all.Data[0].Month != month || all.Data[0].Amount != 100 {
 			t.Errorf("%v %+v", err, all)

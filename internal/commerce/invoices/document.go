@@ -57,6 +57,7 @@ type line struct {
 	Discount     money.USDCents `json:"discount,omitempty"`
 	Tax          money.USDCents `json:"tax,omitempty"`
 	Total        money.USDCents `json:"total"`
+	Mentioned    money.USDCents `json:"mentioned,omitempty"` // of a mention: what went into the wallet, no part of a sum
 }
 
 // document is what is kept of the day on which it was issued.

@@ -48,7 +48,7 @@ type invoiceWire struct {
 }
 
 type lineWire struct {
-	Kind         string      `json:"kind" doc:"That of the order's item; topup and fee of receipts, credit of credit notes"`
+	Kind         string      `json:"kind" doc:"That of the order's item; topup and fee of receipts, credit of credit notes; sla_credit mentions a credit for broken uptime that was put into the wallet since the invoice before"`
 	Title        string      `json:"title"`
 	Domain       *string     `json:"domain"`
 	PeriodMonths *int        `json:"period_months"`
@@ -58,6 +58,7 @@ type lineWire struct {
 	Discount     money.Money `json:"discount"`
 	Tax          money.Money `json:"tax" doc:"Added to the price"`
 	Total        money.Money `json:"total"`
+	Credited     money.Money `json:"credited" doc:"Of sla_credit: what was put into the wallet; no part of a sum. Else 0"`
 }
 
 // wire encodes a document; base is the path of the interface through which it was asked for.
@@ -81,6 +82,7 @@ func (s *Service) wire(ctx context.Context, r record, base string) invoiceWire {
 		w.Lines[i] = lineWire{
 			Kind: l.Kind, Title: l.Title, Domain: optional(l.Domain), Quantity: l.Quantity, UnitPrice: money.Wire(ctx, l.UnitPrice),
 			Setup: money.Wire(ctx, l.Setup), Discount: money.Wire(ctx, l.Discount), Tax: money.Wire(ctx, l.Tax), Total: money.Wire(ctx, l.Total),
+			Credited: money.Wire(ctx, l.Mentioned),
 		}
 		if l.PeriodMonths > 0 {
 			w.Lines[i].PeriodMonths = &l.PeriodMonths

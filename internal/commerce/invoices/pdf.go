@@ -277,7 +277,11 @@ func (p *sheet) lines() {
 		if l.Discount > 0 {
 			discount = "-" + l.Discount.String()
 		}
-		for i, cell := range []string{strconv.Itoa(l.Quantity), l.UnitPrice.String(), discount, (l.Total - l.Tax).String()} {
+		cells := []string{strconv.Itoa(l.Quantity), l.UnitPrice.String(), discount, (l.Total - l.Tax).String()}
+		if l.Mentioned > 0 {
+			cells = nil // no part of the sums
+		}
+		for i, cell := range cells {
 			c := columnsOfLines[i+1]
 			p.put(x, y, c.width, c.align, cell)
 			x += c.width
@@ -304,6 +308,9 @@ func (p *sheet) lines() {
 func (p *sheet) title(l line) string {
 	data := map[string]any{"Title": l.Title}
 	switch l.Kind {
+	case KindSLACredit:
+		data["Amount"] = l.Mentioned.String()
+		return p.text("line."+l.Kind, data)
 	case "renewal", "tariff_change", "addon", "domain_register", "domain_transfer", "domain_renew", "domain_restore", "credit",
 		"topup", "fee":
 		return p.text("line."+l.Kind, data)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"stead.dev/stead/internal/platform/db"
@@ -105,6 +107,9 @@ func (s *Service) number(ctx context.Context, tx *db.Tx, all []record) error {
 	if err := setNumbers(ctx, tx, all); err != nil {
 		return err
 	}
+	if err := s.mention(ctx, tx, all); err != nil {
+		return err
+	}
 	for _, r := range all {
 		if r.kind == CreditNote && r.document.Corrects == "" {
 			if err := s.nameCorrected(ctx, tx, &r, given); err != nil {
@@ -117,6 +122,38 @@ func (s *Service) number(ctx context.Context, tx *db.Tx, all []record) error {
 		})
 		leave()
 		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mention adds lines to the first invoice of each account for what is to be mentioned.
+func (s *Service) mention(ctx context.Context, tx *db.Tx, all []record) error {
+	first := map[int64]*record{}
+	for i := range all {
+		if r := &all[i]; r.kind == Invoice && first[r.accountID] == nil {
+			first[r.accountID] = r
+		}
+	}
+	if len(first) == 0 {
+		return nil
+	}
+	mentions, err := openMentions(ctx, tx, slices.Sorted(maps.Keys(first)))
+	if err != nil {
+		return err
+	}
+	changed := map[int64]*record{}
+	for _, m := range mentions {
+		r := first[m.accountID]
+		r.document.Lines = append(r.document.Lines, m.line)
+		changed[r.id] = r
+		if err := setMentioned(ctx, tx, m.id, r.id); err != nil {
+			return err
+		}
+	}
+	for _, r := range changed {
+		if err := setDocument(ctx, tx, *r); err != nil {
 			return err
 		}
 	}

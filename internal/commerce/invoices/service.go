@@ -426,8 +426,23 @@ func (s *Service) setProfile(ctx context.Context, accountID int64, p profile) (P
 	return now, err
 }
 
-// Forget removes the billing profile of an account that is closed. What was issued stays: the law has it kept.
+// KindSLACredit is the kind of the lines that mention credits for broken promises of uptime.
+const KindSLACredit = "sla_credit"
+
+// Mention has the account's next invoice mention an amount that is put into its wallet in this transaction. It does so
+// once for each kind and subject. The title is what the kind's text needs: of KindSLACredit the month, such as 2026-10.
+func (s *Service) Mention(
+	ctx context.Context, tx *db.Tx, kind string, accountID, subjectID int64, title, domain string, amount money.USDCents,
+) error {
+	return insertMention(ctx, tx, accountID, subjectID, line{Kind: kind, Title: title, Domain: domain, Mentioned: amount})
+}
+
+// Forget removes the billing profile of an account that is closed, and what its next invoice would have mentioned. What
+// was issued stays: the law has it kept.
 func (s *Service) Forget(ctx context.Context, tx *db.Tx, accountID int64) error {
+	if err := deleteOpenMentions(ctx, tx, accountID); err != nil {
+		return err
+	}
 	return deleteProfile(ctx, tx, accountID)
 }
 

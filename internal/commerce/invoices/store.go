@@ -137,6 +137,41 @@ func setDocument(ctx context.Context, tx *db.Tx, r record) error {
 	return err
 }
 
+// mention is a row of invoices_mentions.
+type mention struct {
+	id, accountID int64
+	line          line
+}
+
+// insertMention writes a mention. It does nothing when there is one of that kind and subject.
+func insertMention(ctx context.Context, tx *db.Tx, accountID, subjectID int64, l line) error {
+	_, err := tx.Exec(ctx, `INSERT INTO invoices_mentions (account_id, kind, subject_id, title, domain, amount) VALUES ($1, $2, $3, $4, $5, $6)
+		ON CONFLICT (kind, subject_id) DO NOTHING`, accountID, l.Kind, subjectID, l.Title, l.Domain, l.Mentioned)
+	return err
+}
+
+// openMentions reads those of accounts that no invoice mentions yet, the oldest first.
+func openMentions(ctx context.Context, q db.Querier, accountIDs []int64) ([]mention, error) {
+	in, args := db.In(q, 1, accountIDs)
+	return db.Collect(ctx, q, func(row db.Row) (m mention, err error) {
+		m.line.Quantity = 1
+		err = row.Scan(&m.id, &m.accountID, &m.line.Kind, &m.line.Title, &m.line.Domain, &m.line.Mentioned)
+		return m, err
+	}, `SELECT id, account_id, kind, title, domain, amount FROM invoices_mentions WHERE invoice_id IS NULL AND account_id `+in+` ORDER BY id`, args...)
+}
+
+// setMentioned notes which invoice mentions something.
+func setMentioned(ctx context.Context, tx *db.Tx, id, invoiceID int64) error {
+	_, err := tx.Exec(ctx, `UPDATE invoices_mentions SET invoice_id = $1 WHERE id = $2`, invoiceID, id)
+	return err
+}
+
+// deleteOpenMentions removes what no invoice of an account mentions.
+func deleteOpenMentions(ctx context.Context, tx *db.Tx, accountID int64) error {
+	_, err := tx.Exec(ctx, `DELETE FROM invoices_mentions WHERE account_id = $1 AND invoice_id IS NULL`, accountID)
+	return err
+}
+
 // credit notes what was taken back of a locked document.
 func credit(ctx context.Context, tx *db.Tx, id int64, p part) error {
 	_, err := tx.Exec(ctx, `UPDATE invoices SET credited = credited + $1, credited_tax = credited_tax + $2 WHERE id = $3`, p.price, p.tax, id)

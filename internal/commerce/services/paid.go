@@ -11,6 +11,7 @@ import (
 // Bought is what a service is, for who judges whether it was what was sold.
 type Bought struct {
 	PlanID   int64
+	Domain   string // empty without one
 	Location string // where its machine stands; empty when that is not known
 	Sandbox  bool
 	Ended    bool // it has no account any more and gets none, unless it is restored
@@ -23,7 +24,11 @@ func (s *Service) Bought(ctx context.Context, q db.Querier, accountID, id int64)
 		return Bought{}, err
 	}
 	of, err := hosted(r, nil)
-	return Bought{PlanID: r.planID, Location: r.place.location, Sandbox: r.sandbox, Ended: of.Ended()}, err
+	b := Bought{PlanID: r.planID, Location: r.place.location, Sandbox: r.sandbox, Ended: of.Ended()}
+	if r.domain != nil {
+		b.Domain = *r.domain
+	}
+	return b, err
 }
 
 // PaidTime is a time of a service and what was really paid for it, without tax and add-ons.

@@ -136,7 +136,7 @@ func (s *Service) payMonth(ctx context.Context, id int64) error {
 
 // pay credits a locked month.
 func (s *Service) pay(ctx context.Context, tx *db.Tx, a *Assessment) error {
-	if err := s.Wallet.Compensate(ctx, tx, a.AccountID, a.ID, a.Amount, a.Month); err != nil {
+	if err := s.Wallet.Compensate(ctx, tx, *a); err != nil {
 		return err
 	}
 	a.Status, a.Held, a.Note, a.DecidedAt = Credited, false, "", &tx.Now

@@ -10,7 +10,6 @@ import (
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
-	"stead.dev/stead/internal/platform/money"
 	"stead.dev/stead/internal/platform/outbox"
 	"stead.dev/stead/internal/platform/page"
 )
@@ -58,8 +57,8 @@ type Announcements interface {
 
 // Wallet gives money.
 type Wallet interface {
-	// Compensate credits an amount for a month, once for each id.
-	Compensate(ctx context.Context, tx *db.Tx, accountID, id int64, amount money.USDCents, m Month) error
+	// Compensate credits the amount of a month, once for each id, and has the account's next invoice mention it.
+	Compensate(ctx context.Context, tx *db.Tx, a Assessment) error
 	// Transaction is the credit's id in the wallet; false before there is one.
 	Transaction(ctx context.Context, q db.Querier, id int64) (int64, bool, error)
 }

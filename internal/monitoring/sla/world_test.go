@@ -74,8 +74,8 @@ func (w *world) must(err error) {
 // tables are the wallet and the events. A second credit of a month, or a second event, is an error.
 type tables struct{}
 
-func (tables) Compensate(ctx context.Context, tx *db.Tx, accountID, id int64, amount money.USDCents, _ Month) error {
-	_, err := tx.Exec(ctx, `INSERT INTO test_credits (id, account, amount) VALUES ($1, $2, $3)`, id, accountID, int64(amount))
+func (tables) Compensate(ctx context.Context, tx *db.Tx, a Assessment) error {
+	_, err := tx.Exec(ctx, `INSERT INTO test_credits (id, account, amount) VALUES ($1, $2, $3)`, a.ID, a.AccountID, int64(a.Amount))
 	return err
 }
 

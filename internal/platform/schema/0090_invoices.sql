@@ -40,6 +40,20 @@ CREATE INDEX invoices_service ON invoices (service_id, id) WHERE kind = 'invoice
 CREATE INDEX invoices_corrected ON invoices (corrects) WHERE corrects IS NOT NULL;
 CREATE INDEX invoices_unnumbered ON invoices (id) WHERE sequence IS NULL;
 
+-- Money that went into the wallet of an account without a document of its own: the next invoice mentions it in a line.
+CREATE TABLE invoices_mentions (
+    id         {{id}},
+    account_id BIGINT NOT NULL,                -- the buyer's account
+    kind       TEXT   NOT NULL,                -- kind of the line
+    subject_id BIGINT NOT NULL,                -- what it is about, as its kind counts that: of a credit for uptime the month's id
+    title      TEXT   NOT NULL,                -- of the line: of a credit for uptime its month, 2026-10
+    domain     TEXT   NOT NULL,                -- name of the service; empty without one
+    amount     BIGINT NOT NULL CHECK (amount > 0), -- what was put into the wallet, in US cents
+    invoice_id BIGINT REFERENCES invoices (id), -- which mentions it; NULL until there is one
+    UNIQUE (kind, subject_id)
+);
+CREATE INDEX invoices_mentions_open ON invoices_mentions (account_id, id) WHERE invoice_id IS NULL;
+
 -- The counters of the series of numbers.
 CREATE TABLE invoices_series (
     seller TEXT    NOT NULL, -- as in invoices

@@ -1,0 +1,103 @@
+package invoices
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"stead.dev/stead/internal/platform/clock"
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/money"
+)
+
+// mentioned are the lines of a document that are mentions, each as its title, domain and amount.
+func mentioned(r record) (all []string) {
+	for _, l := range r.document.Lines {
+		if l.Mentioned > 0 {
+			all = append(all, l.Title+" "+l.Domain+" "+l.Mentioned.String())
+		}
+	}
+	return all
+}
+
+// TestACreditForUptimeIsALineOfTheNextInvoice: one invoice has it, however often it is told and whatever else is bought,
+// and the sums stay what was paid.
+func TestACreditForUptimeIsALineOfTheNextInvoice(t *testing.T) {
+	t.Parallel()
+	each(t, func(w *world, _ *clock.Fake) {
+		mention := func(accountID, month int64, title string, amount money.USDCents, undo error) {
+			t.Helper()
+			err := w.in(func(ctx context.Context, tx *db.Tx) error {
+				return errors.Join(w.Mention(ctx, tx, KindSLACredit, accountID, month, title, "example.uz", amount), undo)
+			})
+			if !errors.Is(err, undo) {
+				t.Fatal(err)
+			}
+		}
+		before := w.sell(1, 1, 9, 1000)
+		mention(1, 5, "2026-01", 450, nil)
+		mention(1, 5, "2026-01", 450, nil)
+		mention(1, 6, "2026-02", 50, nil)
+		mention(1, 7, "2026-02", 77, errors.New("the credit is undone"))
+		var first, second int64
+		w.must(func(ctx context.Context, tx *db.Tx) (err error) {
+			first, err = w.invoice(ctx, tx, w.billFor(1, 2, 9, 2000))
+			if err == nil {
+				second, err = w.invoice(ctx, tx, w.billFor(1, 3, 9, 3000))
+			}
+			return err
+		})
+		other := w.sell(2, 4, 10, 500)
+		got := w.get(first)
+		want := []string{"2026-01 example.uz $4.50", "2026-02 example.uz $0.50"}
+		if lines := mentioned(got); !slices.Equal(lines, want) || got.subtotal != 2100 || got.total != 2240 || got.number() == "" {
+			t.Errorf("the next invoice mentions %q, and is over %v of %v", lines, got.total, got.subtotal)
+		}
+		for _, r := range []record{w.get(before.id), w.get(second), other} {
+			if lines := mentioned(r); lines != nil {
+				t.Errorf("%s mentions %q", r.number(), lines)
+			}
+		}
+		w.mu.Lock()
+		for _, e := range w.told {
+			if told := e.Data.(invoiceWire); *told.ID == first && (len(told.Lines) != 3 || told.Lines[1].Credited.USDCents != 450 || told.Lines[1].Total.USDCents != 0) {
+				t.Errorf("the event tells of %+v", told.Lines)
+			}
+		}
+		w.mu.Unlock()
+		for lang, text := range map[string]string{
+			"en": "Credit for uptime of 2026-01, put into the wallet: $4.50", "ru": "Компенсация за доступность в 2026-01", "uz": "2026-01 dagi ish vaqti uchun",
+		} {
+			if document := draw(t, w.Service, got, lang); !strings.Contains(document, text) {
+				t.Errorf("%s: the document does not say %q:\n%s", lang, text, document)
+			}
+		}
+		// What is given back of it are its sums.
+		w.must(func(ctx context.Context, tx *db.Tx) error {
+			back, err := w.RefundOrder(ctx, tx, 2, 0, "tried")
+			if err == nil && back.Total != 2240 {
+				t.Errorf("%v were given back", back.Total)
+			}
+			return err
+		})
+	})
+}
+
+func TestWhatNoInvoiceMentionsGoesWithTheAccount(t *testing.T) {
+	t.Parallel()
+	each(t, func(w *world, _ *clock.Fake) {
+		w.must(func(ctx context.Context, tx *db.Tx) error {
+			return errors.Join(
+				w.Mention(ctx, tx, KindSLACredit, 1, 5, "2026-01", "", 450), w.Mention(ctx, tx, KindSLACredit, 2, 6, "2026-01", "", 450),
+				w.Forget(ctx, tx, 1))
+		})
+		if lines := mentioned(w.sell(1, 1, 9, 1000)); lines != nil {
+			t.Errorf("a closed account's: %q", lines)
+		}
+		if lines := mentioned(w.sell(2, 2, 10, 1000)); len(lines) != 1 {
+			t.Errorf("another account's: %q", lines)
+		}
+	})
+}
