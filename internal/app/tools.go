@@ -15,6 +15,8 @@ import (
 	"stead.dev/stead/internal/front/admin"
 	"stead.dev/stead/internal/front/doctor"
 	"stead.dev/stead/internal/hosting/nodes"
+	"stead.dev/stead/internal/node/machine"
+	"stead.dev/stead/internal/node/mailguard"
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/config"
 	"stead.dev/stead/internal/platform/db"
@@ -63,8 +65,14 @@ func Migrations(ctx context.Context, cfg config.Config) (all []schema.Migration,
 // Examine runs the checks of the doctor on the configured installation.
 func Examine(ctx context.Context, cfg config.Config, version string) doctor.Report {
 	now := clock.System(cfg.ClockOffset)
+	var mailGuard func(context.Context) error
+	if cfg.NodeMachine == config.MachineLinux {
+		mailGuard = func(ctx context.Context) error {
+			return mailguard.Check(ctx, mailguard.Users{First: machine.FirstUID, Last: machine.LastUID})
+		}
+	}
 	return doctor.Examine(ctx, doctor.Installation{
-		Config: cfg, Clock: now, Version: version,
+		Config: cfg, Clock: now, Version: version, MailGuard: mailGuard,
 		DatabaseFile: DatabaseFile(cfg), KeyFile: KeyFile(cfg), NodeDir: nodeDir(cfg),
 		Ledger: func(ctx context.Context, d *db.DB) error {
 			return auditLedger(ctx, wallet.New(wallet.Config{DB: d}))

@@ -58,6 +58,9 @@ type Installation struct {
 	Invoices Ledger
 	// Registry checks that the registry of domain names accepts our login; nil when none is configured.
 	Registry func(ctx context.Context) error
+	// MailGuard checks that the users of accounts reach no mail servers, on a hosting machine of the kind linux; nil
+	// elsewhere.
+	MailGuard func(ctx context.Context) error
 	// Nodes lists the hosting machines that have joined, and calls each.
 	Nodes func(ctx context.Context, d *db.DB) ([]Node, error)
 	// Version of this program.
@@ -90,6 +93,9 @@ func Examine(ctx context.Context, in Installation) Report {
 		e.look(ctx, "registry", e.registry)
 	}
 	e.look(ctx, "node", e.node)
+	if e.MailGuard != nil {
+		e.look(ctx, "mail guard", e.mailGuard)
+	}
 	e.lookAll(ctx, "nodes", e.nodes)
 	e.look(ctx, "clock", e.clockOffset)
 	return e.report()

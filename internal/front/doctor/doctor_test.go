@@ -96,6 +96,14 @@ func finding(t *testing.T, r doctor.Report, name string) doctor.Check {
 	return doctor.Check{}
 }
 
+// asRoot is the finding of a check that only root can make.
+func asRoot(s doctor.Status) doctor.Status {
+	if os.Geteuid() != 0 {
+		return doctor.Skip
+	}
+	return s
+}
+
 func TestEachThingThatBreaksIsFoundByItsCheck(t *testing.T) {
 	for name, c := range map[string]struct {
 		settings map[string]string
@@ -110,6 +118,12 @@ func TestEachThingThatBreaksIsFoundByItsCheck(t *testing.T) {
 		"a registry that refuses": {nil, func(_ *testing.T, in *doctor.Installation) {
 			in.Registry = func(context.Context) error { return errors.New("the login is refused") }
 		}, "registry", doctor.Fail},
+		"sites that reach mail servers": {nil, func(_ *testing.T, in *doctor.Installation) {
+			in.MailGuard = func(context.Context) error { return errors.New("user 20000 reaches port 25") }
+		}, "mail guard", asRoot(doctor.Fail)},
+		"sites that reach none": {nil, func(_ *testing.T, in *doctor.Installation) {
+			in.MailGuard = func(context.Context) error { return nil }
+		}, "mail guard", asRoot(doctor.OK)},
 		"an open data directory": {nil, func(t *testing.T, in *doctor.Installation) {
 			must(t, os.Chmod(in.Config.DataDir, 0o755))
 		}, "data directory", doctor.Warn},

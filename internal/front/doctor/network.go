@@ -195,6 +195,17 @@ func (e *examination) node(ctx context.Context) Check {
 	return ok("it answers at %s", at)
 }
 
+// mailGuard checks as users of accounts whether they reach mail servers.
+func (e *examination) mailGuard(ctx context.Context) Check {
+	if os.Geteuid() != 0 {
+		return skip("run stead doctor as root to check it")
+	}
+	if err := e.MailGuard(ctx); err != nil {
+		return fail("run: stead node setup. Until then sites send mail as whom they like, and the machine offers no mail", "%v", err)
+	}
+	return ok("accounts reach no mail servers but this machine's submission")
+}
+
 func (e *examination) clockOffset(context.Context) Check {
 	if e.Config.ClockOffset != 0 {
 		return warn("set STEAD_CLOCK_OFFSET=0s outside tests", "Stead's clock is set off by %v", e.Config.ClockOffset)

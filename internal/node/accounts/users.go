@@ -87,7 +87,7 @@ const longestUser = 32
 
 // reservedNames are the names of users that Debian's packages create, besides those on the machine.
 var reservedNames = strings.Fields(`root admin administrator sudo adm operator nobody nogroup postmaster hostmaster webmaster abuse
-	mysql mariadb postgres postfix postdrop dovecot dovenull vmail opendkim sshd ftp ftpd proftpd vsftpd nginx apache www http
+	mysql mariadb postgres postfix postdrop dovecot dovenull vmail opendkim rspamd clamav sshd ftp ftpd proftpd vsftpd nginx apache www http
 	php redis memcache memcached bind named unbound knot nsd pdns restic backup stead polkitd messagebus avahi docker`)
 
 // users is the ground of accounts that have a Linux user.

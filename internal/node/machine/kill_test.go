@@ -22,6 +22,7 @@ import (
 
 	"stead.dev/stead/internal/node/daemon"
 	"stead.dev/stead/internal/node/machine"
+	"stead.dev/stead/internal/node/mailguard"
 	"stead.dev/stead/internal/node/nodetest"
 	"stead.dev/stead/internal/port/panel"
 )
@@ -212,6 +213,7 @@ func provision(t *testing.T, text string) {
 	cfg := machine.Config{
 		Kind: machine.Linux, Dir: told.Dir, Host: told.Host, OriginURL: told.OriginURL, UserPrefix: told.UserPrefix,
 		UIDMin: told.UIDMin, UIDMax: told.UIDMax, Ports: told.Ports, Now: time.Now, Log: nodetest.Log(t),
+		Guard: func(context.Context, mailguard.Users) error { return nil },
 	}
 	s, err := daemon.NewProcesses(daemon.Config{Dir: cfg.Dir + "/daemons", Now: time.Now, Log: cfg.Log})
 	must(t, err)

@@ -30,6 +30,7 @@ import (
 	"stead.dev/stead/internal/node/facility"
 	"stead.dev/stead/internal/node/limits"
 	"stead.dev/stead/internal/node/logs"
+	"stead.dev/stead/internal/node/mailguard"
 	"stead.dev/stead/internal/node/php"
 	"stead.dev/stead/internal/node/web"
 	"stead.dev/stead/internal/node/web/nginx"
@@ -82,6 +83,9 @@ type Config struct {
 
 	// Mail configures mail on a Linux machine; without a Hostname there is none.
 	Mail Mail
+	// Guard keeps the users of accounts from the ports of mail servers; nil is mailguard.Set. A machine where it fails
+	// offers no mail.
+	Guard func(context.Context, mailguard.Users) error
 
 	// Backups configures the store of the accounts' backups.
 	Backups Backups
@@ -152,6 +156,9 @@ func (c *Config) complete() (err error) {
 			*set.value = set.usual
 		}
 	}
+	if c.Guard == nil {
+		c.Guard = mailguard.Set
+	}
 	if c.WebGroup == "" {
 		c.WebGroup = "www-data"
 	}
@@ -165,6 +172,7 @@ type Machine struct {
 	Certificates *certificates.Driver
 
 	supervisor daemon.Supervisor // nil on a machine without daemons
+	guarded    bool              // accounts reach no mail servers
 	closers    []func() error    // of what was opened here besides the node
 }
 
@@ -219,6 +227,7 @@ func Open(ctx context.Context, cfg Config) (*Machine, error) {
 		}
 		m.closers = append(m.closers, kernel.Close)
 		cfg.Log.Info("machine opens", "dir", cfg.Dir, "limits", kernel.String())
+		m.guard(ctx, cfg)
 		nodeConfig.Accounts = func() (accounts.Accounts, error) {
 			return accounts.OpenUsers(accounts.UsersConfig{
 				Dir: cfg.Dir, Now: cfg.Now, Log: cfg.Log, Prefix: cfg.UserPrefix, UIDMin: cfg.UIDMin, UIDMax: cfg.UIDMax,
@@ -233,6 +242,9 @@ func Open(ctx context.Context, cfg Config) (*Machine, error) {
 			return nil, errors.Join(err, m.closeOwn())
 		}
 		nodeConfig.Facilities = func(n *node.Node) ([]facility.Facility, error) {
+			if !m.guarded {
+				cfg.Mail.Hostname = ""
+			}
 			all, err := facilities(cfg, n, m.supervisor, written)
 			if err != nil {
 				return nil, err

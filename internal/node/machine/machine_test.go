@@ -14,6 +14,7 @@ import (
 
 	"stead.dev/stead/internal/node/daemon"
 	"stead.dev/stead/internal/node/machine"
+	"stead.dev/stead/internal/node/mailguard"
 	"stead.dev/stead/internal/node/nodetest"
 	"stead.dev/stead/internal/platform/testkit"
 	"stead.dev/stead/internal/port/panel"
@@ -33,6 +34,8 @@ func config(t *testing.T) machine.Config {
 	cfg := machine.Config{
 		Kind: machine.Linux, Dir: dir, Now: time.Now, Log: nodetest.Log(t), Host: "127.0.0.1", WebGroup: nodetest.Web,
 		Supervisor: nodetest.Supervisor(t, dir),
+		// Its rules are the whole machine's: package mailguard tests them in a network of their own.
+		Guard: func(context.Context, mailguard.Users) error { return nil },
 	}
 	cfg.UserPrefix, cfg.UIDMin, cfg.UIDMax = nodetest.Users(t)
 	ports := reflect.ValueOf(&cfg.Ports).Elem()

@@ -15,7 +15,7 @@ import (
 	"stead.dev/stead/internal/port/panel"
 )
 
-// openMail opens the mailboxes: Postfix, Dovecot and OpenDKIM.
+// openMail opens the mailboxes: Postfix, Dovecot and rspamd.
 func openMail(cfg Config, n *node.Node, s daemon.Supervisor, written *logs.Store) (*mail.Driver, error) {
 	m, p := cfg.Mail, cfg.Mail.Ports
 	program := m.Program

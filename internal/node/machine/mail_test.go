@@ -10,10 +10,34 @@ import (
 	"time"
 
 	"stead.dev/stead/internal/node/machine"
+	"stead.dev/stead/internal/node/mailguard"
 	"stead.dev/stead/internal/platform/testkit"
 	"stead.dev/stead/internal/port/panel"
 	panelnode "stead.dev/stead/internal/port/panel/node"
 )
+
+// TestAMachineWhoseSitesReachMailServersOffersNoMail: it would be blamed for what they send.
+func TestAMachineWhoseSitesReachMailServersOffersNoMail(t *testing.T) {
+	cfg := config(t)
+	cfg.Mail = machine.Mail{Hostname: "mx.stead.test"}
+	var asked mailguard.Users
+	cfg.Guard = func(_ context.Context, u mailguard.Users) error {
+		asked = u
+		return errors.New("no nftables here")
+	}
+	m := open(t, cfg)
+	t.Cleanup(func() { must(t, m.Close()) })
+	if asked != (mailguard.Users{First: cfg.UIDMin, Last: cfg.UIDMax}) {
+		t.Errorf("the rules are for %+v", asked)
+	}
+	_, err := panel.Of[panel.Mail](panelnode.New(m.Node), panel.CapMail)
+	if panel.KindOf(err) != panel.ErrUnsupported {
+		t.Errorf("mail is offered: %v", err)
+	}
+	if _, err := panel.Of[panel.Sites](panelnode.New(m.Node), panel.CapSites); err != nil {
+		t.Errorf("sites are not: %v", err)
+	}
+}
 
 func TestAMachineTakesPartInMail(t *testing.T) {
 	cfg := config(t)

@@ -39,7 +39,8 @@ type Config struct {
 
 	// Relay gets all outgoing mail, instead of the servers of the DNS: "[smtp.example.com]:587". Empty sends directly.
 	Relay string
-	// Postmaster gets mail for postmaster@ of domains that have no such mailbox (RFC 5321, 4.5.1).
+	// Postmaster gets mail for postmaster@ of Hostname and of domains that have no such mailbox, and for postmaster
+	// without a domain (RFC 5321, 4.5.1). Empty refuses it.
 	Postmaster string
 	// ProgramLimit bounds the recipients of an account's programs in an hour; zero is 300.
 	ProgramLimit int
@@ -63,6 +64,8 @@ type Config struct {
 	// hasty answers a wrong password at once, for tests; otherwise the answer waits two seconds, and longer after each
 	// failure.
 	hasty bool
+	// suffixes is a short list of public suffixes, for tests: to compile all of them takes long. Empty is rspamd's own.
+	suffixes string
 }
 
 const defaultProgramLimit = 300
@@ -101,6 +104,9 @@ func (c Config) check() error {
 	if c.Postmaster != "" {
 		if _, _, err := panel.ForwardAddress(c.Postmaster); err != nil {
 			return fmt.Errorf("mail: postmaster: %w", err)
+		}
+		if strings.EqualFold(domainOf(c.Postmaster), c.Hostname) {
+			return fmt.Errorf("mail: postmaster: nobody has mail at %s", c.Hostname)
 		}
 	}
 	for _, listen := range []string{c.SMTP, c.Submission, c.Submissions, c.IMAP, c.IMAPS, c.POP3, c.POP3S, c.Submit} {
@@ -166,8 +172,8 @@ func (c Config) postfixMain() string {
 
 		{"virtual_mailbox_domains", c.lookup(tableDomains)},
 		{"virtual_mailbox_maps", c.lookup(tableMailboxes)},
-		{"virtual_alias_domains", ""},
-		{"virtual_alias_maps", c.lookup(tableAliases)},
+		{"virtual_alias_domains", c.Hostname},
+		{"virtual_alias_maps", c.postmasterMap() + c.lookup(tableAliases)},
 		{"virtual_transport", "lmtp:unix:" + c.socket("lmtp")},
 		{"lmtp_destination_recipient_limit", "1"},
 		{"lmtp_generic_maps", "regexp:" + c.unmarked()},
@@ -221,7 +227,7 @@ func (c Config) postfixMain() string {
 		{"notify_classes", ""},
 		{"biff", "no"},
 		{"smtputf8_enable", "no"},
-		{"milter_default_action", "accept"},
+		{"milter_default_action", "tempfail"},
 		{"milter_protocol", "6"},
 	}
 	var proxied []string
@@ -257,6 +263,25 @@ func (c Config) unmarked() string { return filepath.Join(c.Dir, "conf", "postfix
 func markedTable() string   { return "/" + regexp.QuoteMeta(hereMark) + "$/ REJECT\n" }
 func unmarkedTable() string { return "/^(.*)" + regexp.QuoteMeta(hereMark) + "$/ ${1}\n" }
 
+// silent is the table by which mail of other servers never causes a message to its sender, who may be forged: neither a
+// bounce nor a report that the client asked for. What cannot be delivered is refused while the client waits for the
+// answer; a forward that another server refuses is in the account's log.
+func (c Config) silent() string { return filepath.Join(c.Dir, "conf", "postfix", "silent") }
+
+func silentTable() string {
+	const rcpt = `RCPT[[:space:]]+TO:`
+	return "/^(" + rcpt + ".*)[[:space:]]NOTIFY=[^[:space:]]*(.*)$/ ${1} NOTIFY=NEVER${2}\n" +
+		"/^(" + rcpt + ".*)$/ ${1} NOTIFY=NEVER\n"
+}
+
+// postmasterMap is the alias of the machine's own postmaster, which Postfix also takes for one without a domain.
+func (c Config) postmasterMap() string {
+	if c.Postmaster == "" {
+		return ""
+	}
+	return "inline:{ { postmaster@" + c.Hostname + " = " + c.Postmaster + " } }, "
+}
+
 // postfixMaster is master.cf: the services, after Postfix's own.
 func (c Config) postfixMaster() string {
 	var b strings.Builder
@@ -268,7 +293,7 @@ func (c Config) postfixMaster() string {
 		// Every sent message has a sender who can be asked about it.
 		"smtpd_sender_restrictions=check_sender_access inline:{{<>=REJECT}},reject_non_fqdn_sender,reject_sender_login_mismatch",
 		"smtpd_end_of_data_restrictions=check_policy_service,unix:private/policy",
-		"smtpd_milters=unix:" + c.socket("dkim/milter"),
+		"smtpd_milters=unix:" + c.milter(),
 		"syslog_name=postfix/submission",
 	}
 	tls := []string{"smtpd_tls_security_level=encrypt"}
@@ -278,6 +303,8 @@ func (c Config) postfixMaster() string {
 	}{
 		{c.SMTP, []string{
 			"cleanup_service_name=inbound",
+			"smtpd_command_filter=regexp:" + c.silent(),
+			"smtpd_etrn_restrictions=reject",
 			"relay_recipient_maps=" + c.lookup(tableInbound),
 			"smtpd_recipient_restrictions=" + c.recipientRestrictions(tableRecipients, tableInbound),
 		}},
@@ -364,7 +391,7 @@ func (c Config) dovecot() string {
 	}
 	line("first_valid_uid = 100\nmail_access_groups = %s", storeGroup)
 	line("mail_location = maildir:~/Maildir\nmail_plugins = quota\nrecipient_delimiter = +")
-	line("mail_max_userip_connections = 20\nmaildir_stat_dirs = no\nlmtp_save_to_detail_mailbox = no\nquota_full_tempfail = no")
+	line("mail_max_userip_connections = 20\nmaildir_stat_dirs = no\nlmtp_save_to_detail_mailbox = no\nquota_full_tempfail = yes")
 	line("sendmail_path = %s %s %s", strings.Join(c.Program, " "), SubmitCommand, c.Dir)
 	for _, box := range []string{"Drafts", "Sent", "Trash", "Junk"} {
 		if box == "Drafts" {
@@ -446,28 +473,6 @@ func listener(line func(string, ...any), name, listen string, tls bool) {
 		line("    ssl = yes")
 	}
 	line("  }")
-}
-
-// opendkim is opendkim.conf. It signs for the domain of the envelope sender, which was checked against the sign-in;
-// anybody can write a From header.
-func (c Config) opendkim() string {
-	return fmt.Sprintf(`# Written by stead; changes are lost.
-Socket local:%s
-UMask 007
-UserID opendkim:postfix
-Mode s
-Canonicalization relaxed/relaxed
-SignatureAlgorithm rsa-sha256
-MinimumKeyBits 1024
-OversignHeaders From
-SenderMacro {mail_addr}
-KeyTable file:%s
-SigningTable file:%s
-InternalHosts 0.0.0.0/0,::/0
-SubDomains no
-Syslog no
-RequireSafeKeys no
-`, c.socket("dkim/milter"), c.table(tableKeys), c.table(tableSigning))
 }
 
 // userIDs are the ids of the daemons' users.

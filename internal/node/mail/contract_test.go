@@ -24,6 +24,7 @@ func TestContract(t *testing.T) {
 		d, err := Open(Config{
 			Dir: filepath.Join(dir, "m"), Store: filepath.Join(dir, "mailboxes"), Hostname: "mx.stead.test", SMTP: testkit.Address(t), IMAPS: testkit.Address(t),
 			Submit: testkit.Address(t), Program: []string{self}, Accounts: lookup, Supervisor: s, Now: time.Now, Log: nodetest.Log(t),
+			suffixes: suffixes(t, dir),
 		})
 		return []facility.Facility{d}, err
 	}, nil)

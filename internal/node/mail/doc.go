@@ -1,23 +1,23 @@
-// Package mail keeps the mailboxes of a hosting machine, by instances of Postfix, Dovecot and OpenDKIM
+// Package mail keeps the mailboxes of a hosting machine, by instances of Postfix, Dovecot and rspamd
 // that are its own: nothing of it is in the machine's /etc.
 //
 //	the world ──► :25 Postfix ──LMTP──► Dovecot ──► <store>/<account>/<domain>/<local part>/Maildir
-//	customers ──► :587, :465 Postfix ──► OpenDKIM (signs) ──► the world, or LMTP
+//	customers ──► :587, :465 Postfix ──► rspamd (signs) ──► the world, or LMTP
 //	customers ──► :143, :993, :110, :995 Dovecot
 //
 // # What survives the agent
 //
 // The agent writes two SQLite databases and goes; all three daemons run without it. Postfix and Dovecot look
 // up what they need when they need it (see database). So a change of a mailbox reloads neither and ends no
-// connection; a domain's first or last mailbox has Postfix reloaded. OpenDKIM reads its tables anew on
-// SIGUSR1.
+// connection; a domain's first or last mailbox has Postfix reloaded. rspamd reads a small file for each login
+// whose message it sees.
 //
 // A change of an account replaces that account's rows, and those of the accounts that forward to it: what it
 // costs does not depend on how many others there are.
 //
 // The limit of what a mailbox sends in an hour is kept by a small program of this package (Policy) that
 // Postfix itself starts (spawn(8)). When it does not answer, sending is put off (451), not let through.
-// When OpenDKIM does not answer, mail goes out unsigned: SPF still vouches for it.
+// When rspamd does not answer, a message is put off (451): it would go out unchecked and unsigned.
 //
 // # Who may what
 //
@@ -26,8 +26,10 @@
 //     the account's Linux user, as whom Dovecot delivers and reads; so an account's mail counts to the
 //     account, and a flaw in Dovecot leads to no other's.
 //   - A mailbox sends as its own addresses only, and an account's programs as addresses of its domains
-//     (Submit, a sendmail for them). DKIM signs for the domain of the envelope's sender, which is the
-//     one that was checked, whatever the header says.
+//     (Submit, a sendmail for them). Postfix checks the envelope, rspamd the From header (rspamd.lua), and
+//     DKIM signs for its domain.
+//   - Who is named as the sender of mail from elsewhere is never written to (Config.silent): anybody can be
+//     named.
 //   - Everything else is refused at the door: mail for addresses that nobody has (550), for full
 //     mailboxes (552), for others (554); mail for what is suspended is put off (450).
 //

@@ -28,7 +28,7 @@ import (
 	"stead.dev/stead/internal/port/panel"
 )
 
-// Driver runs mailboxes by Postfix, Dovecot and OpenDKIM.
+// Driver runs mailboxes by Postfix, Dovecot and rspamd.
 type Driver struct {
 	book
 	cfg Config
@@ -44,11 +44,8 @@ type Driver struct {
 	writing          sync.Mutex // serializes passes, with their consequences
 	routes           *routes
 	dovecot, postfix *database
-	keys             map[string]map[string]key // signing keys, by account and domain
-	keysChanged      bool                      // since OpenDKIM's files were written
-	signing          map[string]stamp          // OpenDKIM's files
-	domains          map[string]digest         // of the domains of Postfix, by account
-	reload           map[string]bool           // daemons that must read their files again
+	domains          map[string]digest // of the domains of Postfix, by account
+	reload           map[string]bool   // daemons that must read their files again
 	verified         time.Time
 	incomplete       bool // a pass has failed
 
@@ -66,14 +63,14 @@ var (
 
 // ids are the users and groups of the daemons' packages.
 type ids struct {
-	postfixUID, postfixGID, dovecotUID, dovecotGID, dkimUID, dkimGID, storeGID int
+	postfixUID, postfixGID, dovecotUID, dovecotGID, rspamdUID, rspamdGID, storeGID int
 }
 
 // Names of the daemons for the supervisor.
 const (
 	daemonPostfix = "mail-postfix"
 	daemonDovecot = "mail-dovecot"
-	daemonDKIM    = "mail-opendkim"
+	daemonRspamd  = "mail-rspamd"
 )
 
 // Open opens the records below cfg.Dir. Nothing runs before Start.
@@ -82,8 +79,7 @@ func Open(cfg Config) (*Driver, error) {
 		return nil, err
 	}
 	d := &Driver{
-		cfg: cfg, files: map[string][]string{}, routes: newRoutes(), keys: map[string]map[string]key{},
-		signing: map[string]stamp{}, domains: map[string]digest{}, reload: map[string]bool{},
+		cfg: cfg, files: map[string][]string{}, routes: newRoutes(), domains: map[string]digest{}, reload: map[string]bool{},
 		dovecot: &database{path: cfg.dovecotDatabase(), schema: dovecotSchema}, postfix: &database{path: cfg.postfixDatabase(), schema: postfixSchema},
 	}
 	var err error
@@ -212,8 +208,10 @@ func (d *Driver) specs() []daemon.Spec {
 	}
 	return []daemon.Spec{
 		{
-			Name: daemonDKIM, Command: []string{"/usr/sbin/opendkim", "-f", "-x", d.conf("opendkim.conf")},
-			Reload: syscall.SIGUSR1, Ready: dials("unix", d.cfg.socket("dkim/milter")),
+			// Its first process reads the keys of the configuration as root; what looks at messages is rspamdUser.
+			Name: daemonRspamd, Command: []string{"/usr/bin/rspamd", "-f", "-u", rspamdUser, "-g", rspamdUser, "-c", d.conf("rspamd.conf")},
+			Stale:  []string{d.cfg.milter(), d.cfg.rspamdPID()},
+			Reload: syscall.SIGHUP, Ready: dials("unix", d.cfg.milter()), StartTimeout: rspamdStarts,
 		},
 		{
 			Name: daemonDovecot, Command: []string{"/usr/sbin/dovecot", "-F", "-c", d.conf("dovecot.conf")},
@@ -227,6 +225,9 @@ func (d *Driver) specs() []daemon.Spec {
 		},
 	}
 }
+
+// rspamdStarts bounds rspamd's start: the first one of a machine compiles its patterns.
+const rspamdStarts = 5 * time.Minute
 
 // sqliteModules are the SQLite modules of Postfix and Dovecot, and their Debian packages.
 var sqliteModules = [][2]string{
@@ -244,7 +245,7 @@ func (d *Driver) prepare() (err error) {
 	for _, u := range []struct {
 		name     string
 		uid, gid *int
-	}{{"postfix", &i.postfixUID, &i.postfixGID}, {"dovecot", &i.dovecotUID, &i.dovecotGID}, {"opendkim", &i.dkimUID, &i.dkimGID}} {
+	}{{"postfix", &i.postfixUID, &i.postfixGID}, {"dovecot", &i.dovecotUID, &i.dovecotGID}, {rspamdUser, &i.rspamdUID, &i.rspamdGID}} {
 		if *u.uid, *u.gid, err = userIDs(u.name); err != nil {
 			return fmt.Errorf("mail: %w", err)
 		}
@@ -270,9 +271,9 @@ func (d *Driver) prepare() (err error) {
 		{c.queue(), 0o755, 0, 0},
 		{filepath.Join(c.Dir, "data"), 0o700, i.postfixUID, 0},
 		{filepath.Join(c.Dir, "s"), 0o711, 0, 0},
-		{filepath.Join(c.Dir, "s", "dkim"), 0o711, i.dkimUID, i.postfixGID},
 		{filepath.Join(c.Dir, "dkim"), 0o711, 0, 0},
-		{filepath.Join(c.Dir, "dkim", "keys"), 0o700, i.dkimUID, 0},
+		{c.keysDir(), 0o750, 0, i.rspamdGID},
+		{c.loginsDir(), 0o750, 0, i.rspamdGID},
 		{filepath.Join(c.Dir, "replies"), 0o711, 0, 0},
 		{filepath.Join(c.Dir, "submit"), 0o711, 0, 0},
 		{filepath.Join(c.Dir, "sent"), 0o700, i.dovecotUID, 0},
@@ -299,8 +300,8 @@ func (d *Driver) configure(ctx context.Context) error {
 	}
 	files := map[string]string{
 		d.conf("postfix", "main.cf"): d.cfg.postfixMain(), d.conf("postfix", "master.cf"): d.cfg.postfixMaster(),
-		d.cfg.marked(): markedTable(), d.cfg.unmarked(): unmarkedTable(),
-		d.conf("dovecot.conf"): d.cfg.dovecot(), d.cfg.dovecotQueries(): d.cfg.dovecotSQL(), d.conf("opendkim.conf"): d.cfg.opendkim(),
+		d.cfg.marked(): markedTable(), d.cfg.unmarked(): unmarkedTable(), d.cfg.silent(): silentTable(),
+		d.conf("dovecot.conf"): d.cfg.dovecot(), d.cfg.dovecotQueries(): d.cfg.dovecotSQL(), d.conf("rspamd.conf"): d.cfg.rspamd(), d.cfg.rspamdRulesFile(): rspamdRules,
 	}
 	put := func(file string, content []byte) error {
 		if file == d.cfg.dovecotQueries() { // nobody else needs it
@@ -328,7 +329,7 @@ func (d *Driver) configure(ctx context.Context) error {
 	checks := [][]string{
 		{"/usr/sbin/postfix", "-c", d.conf("postfix"), "check"}, // also creates missing parts of the queue
 		{"/usr/bin/doveconf", "-n", "-c", d.conf("dovecot.conf")},
-		{"/usr/sbin/opendkim", "-n", "-x", d.conf("opendkim.conf")},
+		{"/usr/bin/rspamadm", "configtest", "-q", "-c", d.conf("rspamd.conf")},
 	}
 	for _, check := range checks {
 		if err := run(ctx, nil, check...); err != nil {
@@ -409,11 +410,18 @@ func wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// replace writes a file unless it has that content already.
+// replace writes a file unless it has that content, mode and owner already.
 func replace(file string, content []byte, mode fs.FileMode, uid, gid int) (changed bool, err error) {
 	old, err := os.ReadFile(file)
 	if err == nil && bytes.Equal(old, content) {
-		return false, nil
+		info, err := os.Lstat(file)
+		if err != nil {
+			return false, err
+		}
+		st, ok := info.Sys().(*syscall.Stat_t)
+		if ok && info.Mode() == mode && int(st.Uid) == uid && int(st.Gid) == gid {
+			return false, nil
+		}
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return false, err

@@ -21,7 +21,7 @@ import (
 
 func TestMailGoesInOutAndAcross(t *testing.T) {
 	w := newWorld(t)
-	w.set(alice, box("info@alice.example"))
+	w.set(alice, box("info@alice.example", func(m *panel.Mailbox) { m.Aliases = []string{"write@alice.example"} }))
 	w.set(bob, box("me@bob.example"))
 	must(t, w.comes("someone@outside.test", "info@alice.example", "in"))
 	w.has("info@alice.example", "in")
@@ -39,12 +39,44 @@ func TestMailGoesInOutAndAcross(t *testing.T) {
 		zone := map[string]string{domains[0].DKIMSelector + "._domainkey.alice.example": "v=DKIM1; k=rsa; p=" + domains[0].DKIMPublicKey}
 		w.signed(sent.data, zone, "alice.example")
 	})
-	t.Run("a forged From is not signed by whose it is", func(t *testing.T) {
-		must(t, w.sends("info@alice.example", password, "info@alice.example", "victim@outside.test", text("me@bob.example", "victim@outside.test", "forged")))
-		forged := w.gets("victim@outside.test", 1)[0].data
-		if strings.Contains(forged, "d=bob.example") {
-			t.Errorf("alice's letter is signed by bob.example:\n%s", forged)
+	t.Run("the From header is an address of the login", func(t *testing.T) {
+		send := func(from string) error {
+			data := from + "To: victim@outside.test\r\nSubject: forged\r\n\r\nHello.\r\n"
+			return w.sends("info@alice.example", password, "info@alice.example", "victim@outside.test", data)
 		}
+		for _, from := range []string{
+			"From: me@bob.example\r\n",
+			"From: Bob <me@bob.example>\r\n",
+			"From: other@alice.example\r\n",
+			"From: info@alice.example, me@bob.example\r\n",
+			"From: info@alice.example\r\nFrom: me@bob.example\r\n",
+			"From: info@alice.example\r\nFrom : me@bob.example\r\n",
+			"From: me@bob.example <info@alice.example>\r\n",
+			"From: <info@alice.example> <me@bob.example>\r\n",
+			"From: (me@bob.example <info@alice.example>\r\n",
+			"From: \"me\"@bob.example\r\n",
+			"From:\r\n me@bob.example\r\n",
+			"From: =?utf-8?Q?me=40bob.example?=\r\n",
+			"From: info\r\n",
+			"From:\r\n",
+		} {
+			if err := send(from); err == nil || !strings.HasPrefix(err.Error(), "554") || !strings.Contains(err.Error(), "From header") {
+				t.Errorf("%q: %v", from, err)
+			}
+		}
+		allowed := []string{
+			"From: INFO@Alice.example\r\n",
+			"From: \"Alice (sales) me@bob.example\" <info@alice.example>\r\n",
+			"From: info+tag@alice.example (Alice)\r\n",
+			"From: Alice\r\n <write@alice.example>\r\n",
+			"", // Postfix adds the one of the envelope
+		}
+		for _, from := range allowed {
+			if err := send(from); err != nil {
+				t.Errorf("%q: %v", from, err)
+			}
+		}
+		w.gets("victim@outside.test", len(allowed))
 	})
 	t.Run("no open relay, no forged sender, no wrong password", func(t *testing.T) {
 		refused(t, w.comes("someone@outside.test", "other@outside.test", "relay"), "554")
@@ -64,8 +96,8 @@ func TestMailGoesInOutAndAcross(t *testing.T) {
 		if _, err := w.login("alice", w.store.Get("alice").Secret); err == nil {
 			t.Error("the programs' password reads mail")
 		}
-		if n := len(w.out.got); n != 2 {
-			t.Errorf("%d letters went out, want 2", n)
+		if n := len(w.out.got); n != 6 {
+			t.Errorf("%d letters went out, want 6", n)
 		}
 	})
 	t.Run("nobody but its owner comes to mail", func(t *testing.T) {
@@ -93,7 +125,7 @@ func TestMailGoesInOutAndAcross(t *testing.T) {
 		for _, secret := range []string{
 			w.cfg.dovecotDatabase(), w.cfg.postfixDatabase(), w.keyFile("alice.example", w.store.Get("alice").Keys["alice.example"]),
 			filepath.Join(w.cfg.Dir, "submit", "61002"), filepath.Join(w.cfg.Dir, "accounts", "bob.json"), filepath.Join(w.cfg.Dir, "tls", "key.pem"),
-			w.cfg.table(tableSigning),
+			filepath.Join(w.cfg.loginsDir(), stateName("bob")),
 		} {
 			cmd := exec.CommandContext(t.Context(), "/bin/cat", secret)
 			cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 61001, Gid: 61001}}
@@ -247,6 +279,56 @@ func TestForwardsAliasesAndCatchAll(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(w.cfg.Store, "alice", "alice.example", "rest")); err == nil {
 		t.Error("the mail of the removed mailbox is there")
 	}
+}
+
+// TestNobodyElseIsWrittenTo: what comes from another server never makes this one write to the sender, whom anybody can
+// forge; and the machine's postmaster is there.
+func TestNobodyElseIsWrittenTo(t *testing.T) {
+	w := newWorld(t)
+	w.set(alice, box("info@alice.example"))
+	w.set(alice, box("away@alice.example", func(m *panel.Mailbox) { m.ForwardTo = []string{"refused@outside.test"} }))
+	deliver := func(rcpt string) error {
+		c, err := dialText(w.cfg.SMTP)
+		must(t, err)
+		defer c.Close()
+		expect := []int{220, 250, 250, 250, 354, 250}
+		for i, line := range []string{"", "EHLO outside.test", "MAIL FROM:<forged@outside.test> RET=FULL", "RCPT " + rcpt, "DATA", text("forged@outside.test", "x@alice.example", "x") + "."} {
+			if i > 0 {
+				must(t, c.PrintfLine("%s", line))
+			}
+			if _, _, err := c.ReadResponse(expect[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for _, rcpt := range []string{
+		"TO:<info@alice.example> NOTIFY=SUCCESS,FAILURE,DELAY ORCPT=rfc822;info@alice.example", "to:<info@alice.example> notify=success",
+		"TO:<away@alice.example>", "TO:<away@alice.example> NOTIFY=FAILURE", "TO: <away@alice.example> ORCPT=rfc822;x@y NOTIFY=SUCCESS",
+		"TO:<postmaster>", "TO:<Postmaster@mx.stead.test>", "TO:<postmaster@alice.example>",
+	} {
+		if err := deliver(rcpt); err != nil {
+			t.Errorf("%s: %v", rcpt, err)
+		}
+	}
+	refused(t, deliver("TO:<info@alice.example> NOTIFY=SUCCESS NOTIFY=FAILURE"), "501")
+	refused(t, deliver("TO:<other@mx.stead.test>"), "550")
+	w.gets("operator@outside.test", 3)
+	// Postfix makes a bounce before it removes the message that it is for.
+	testkit.Eventually(t, time.Minute, func() bool {
+		log, err := os.ReadFile(w.cfg.logFile("postfix"))
+		must(t, err)
+		queue, err := output(t.Context(), nil, "/usr/sbin/postqueue", "-c", w.conf("postfix"), "-j")
+		must(t, err)
+		return strings.Count(string(log), "status=bounced") == 3 && len(queue) == 0
+	}, "all is delivered or given up")
+	w.has("info@alice.example", "x", "x")
+	if got := w.out.to("forged@outside.test"); len(got) != 0 {
+		t.Errorf("who is named as the sender gets %d letters: %+v", len(got), got)
+	}
+	// A customer is told.
+	must(t, w.sends("info@alice.example", password, "info@alice.example", "refused@outside.test", text("info@alice.example", "refused@outside.test", "to nobody")))
+	w.has("info@alice.example", "x", "x", "Undelivered Mail Returned to Sender")
 }
 
 func TestAutoresponderAnswersOnceWithinItsDates(t *testing.T) {
@@ -461,7 +543,7 @@ func TestMailGoesOnWithoutTheAgent(t *testing.T) {
 	must(t, os.WriteFile(w.cfg.table("other"), []byte("no database"), 0o640))
 	must(t, os.Rename(w.cfg.table("other"), w.cfg.dovecotDatabase()))
 	must(t, os.Remove(w.cfg.postfixDatabase()))
-	must(t, os.Remove(w.cfg.table(tableSigning)))
+	must(t, os.Remove(filepath.Join(w.cfg.loginsDir(), stateName("alice"))))
 	w.verified = time.Time{}
 	must(t, w.Apply(t.Context(), w.here[alice]))
 	must(t, w.comes("writer@outside.test", "new@alice.example", "after the repair"))
@@ -487,8 +569,13 @@ func TestProgramsOfAnAccountSend(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 	must(t, sendmail(61001, "Subject: x\n\nx", "-f", "wordpress@shop.example", "--", "one@outside.test"))
-	if got := w.gets("one@outside.test", 1)[0]; got.from != "wordpress@shop.example" {
-		t.Errorf("from %s", got.from)
+	if got := w.gets("one@outside.test", 1)[0]; got.from != "wordpress@shop.example" || !strings.Contains(got.data, "From: wordpress@shop.example") {
+		t.Errorf("got %+v", got)
+	}
+	must(t, sendmail(61001, "From: orders@shop.example\nTo: two@outside.test\n\nx", "-t"))
+	w.gets("two@outside.test", 1)
+	if err := sendmail(61001, "From: me@bob.example\nTo: two@outside.test\n\nx", "-t"); err == nil || !strings.Contains(err.Error(), "exit status 77") {
+		t.Errorf("a program of alice's writes as bob: %v", err)
 	}
 	for _, c := range []struct {
 		uid  uint32

@@ -17,9 +17,8 @@ import (
 	"stead.dev/stead/internal/platform/atomicfile"
 )
 
-// The daemons read an account's data in three places: files of its own, its rows in the databases, and a line in each
-// of two files for OpenDKIM, which reads files only. The change of an account writes its files; passes write the rest,
-// and each pass takes all changes that arrived during the former one.
+// The daemons read an account's data in two places: files of its own, and its rows in the databases. The change of an
+// account writes its files; passes write the rows, and each pass takes all changes that arrived during the former one.
 
 // pass is one pass over the changed accounts.
 type pass struct {
@@ -67,10 +66,17 @@ func (d *Driver) filesOf(account string) []string {
 	return d.files[account]
 }
 
-// takenOver reports whether another account now has the mailbox of a reply that was the account's.
+// takenOver reports whether another account now has the mailbox of a reply or of a login that was the account's.
 func (d *Driver) takenOver(account, file string) bool {
-	address, ok := replyOf(filepath.Base(file))
-	if !ok || filepath.Dir(file) != d.replies() {
+	var address string
+	var ok bool
+	switch filepath.Dir(file) {
+	case d.replies():
+		address, ok = replyOf(filepath.Base(file))
+	case d.cfg.loginsDir():
+		address, ok = loginOf(filepath.Base(file))
+	}
+	if !ok {
 		return false
 	}
 	d.routes.mu.RLock()
@@ -78,7 +84,7 @@ func (d *Driver) takenOver(account, file string) bool {
 	return slices.ContainsFunc(d.routes.mailboxes[address], func(o owned) bool { return o.account != account })
 }
 
-// publishRows updates the databases and OpenDKIM's files by the accounts' records.
+// publishRows updates the databases by the accounts' records.
 func (d *Driver) publishRows(ctx context.Context, accounts ...string) error {
 	d.mu.Lock()
 	p := d.next
@@ -142,9 +148,6 @@ func (d *Driver) write(ctx context.Context, accounts []string) error {
 	return d.reloadDaemons(ctx)
 }
 
-// signingSettles is the time in which OpenDKIM reacts to the signal to read its files.
-const signingSettles = 100 * time.Millisecond
-
 // reloadDaemons makes the daemons read again what they do not look up each time.
 func (d *Driver) reloadDaemons(ctx context.Context) error {
 	unread := d.unread().Noted()
@@ -152,8 +155,7 @@ func (d *Driver) reloadDaemons(ctx context.Context) error {
 		d.reload[daemonDovecot], d.reload[daemonPostfix] = true, true
 	}
 	var err error
-	signing := d.reload[daemonDKIM]
-	for _, name := range []string{daemonDKIM, daemonDovecot, daemonPostfix} {
+	for _, name := range []string{daemonRspamd, daemonDovecot, daemonPostfix} {
 		if !d.reload[name] {
 			continue
 		}
@@ -166,19 +168,11 @@ func (d *Driver) reloadDaemons(ctx context.Context) error {
 	if err == nil && unread {
 		err = d.unread().Forget()
 	}
-	if err == nil && signing {
-		err = wait(ctx, signingSettles)
-	}
 	return err
 }
 
 // intact reports whether nobody has changed what passes write.
 func (d *Driver) intact() bool {
-	for _, name := range []string{tableKeys, tableSigning} {
-		if now, err := stampOf(d.cfg.table(name)); err != nil || now != d.signing[name] {
-			return false
-		}
-	}
 	return d.dovecot.intact() && d.postfix.intact()
 }
 
@@ -233,9 +227,6 @@ func (d *Driver) open(ctx context.Context) error {
 	}
 	err := d.put(ctx, slices.Collect(maps.Keys(known)))
 	delete(d.reload, daemonPostfix) // unknown former domains do not mean that Postfix must reload
-	if err == nil {
-		err = d.putSigning()
-	}
 	if err != nil {
 		return fmt.Errorf("mail: tables: %w", err)
 	}
@@ -260,7 +251,6 @@ func (d *Driver) index() {
 func (d *Driver) writeAll(ctx context.Context) error {
 	d.index()
 	dovecot, postfix := map[string][]row{}, map[string][]row{}
-	clear(d.keys)
 	clear(d.domains)
 	for account := range d.routes.states {
 		dovecot[account], postfix[account] = d.renderAccount(account)
@@ -272,21 +262,12 @@ func (d *Driver) writeAll(ctx context.Context) error {
 	if err := d.dovecot.create(ctx, dovecot); err != nil {
 		return err
 	}
-	if err := d.putSigning(); err != nil {
-		return err
-	}
 	return d.postfix.create(ctx, postfix)
 }
 
 // renderAccount makes an account's rows, and records their other consequences.
 func (d *Driver) renderAccount(account string) (dovecot, postfix []row) {
 	r := d.cfg.render(d.routes, account, d.routes.states[account])
-	if !maps.Equal(d.keys[account], r.keys) {
-		d.keysChanged = true
-	}
-	if d.keys[account] = r.keys; len(r.keys) == 0 {
-		delete(d.keys, account)
-	}
 	led := digestOf(slices.DeleteFunc(slices.Clone(r.postfix), func(r row) bool {
 		return r.values[0] != tableDomains && r.values[0] != tableElsewhere
 	}))
@@ -309,43 +290,12 @@ func (d *Driver) put(ctx context.Context, accounts []string) error {
 	if err := d.dovecot.replace(ctx, dovecot); err != nil {
 		return err
 	}
-	if d.keysChanged {
-		if err := d.putSigning(); err != nil {
-			return err
-		}
-	}
 	return d.postfix.replace(ctx, postfix)
 }
 
-// putSigning writes the files of OpenDKIM, which name the signer and the key of each domain.
-func (d *Driver) putSigning() error {
-	var keys, signing []string
-	for _, all := range d.keys {
-		for domain, k := range all {
-			keys = append(keys, fmt.Sprintf("%s %s:%s:%s\n", domain, domain, k.Selector, d.keyFile(domain, k)))
-			signing = append(signing, fmt.Sprintf("%s %s\n", domain, domain))
-		}
-	}
-	for name, lines := range map[string][]string{tableKeys: keys, tableSigning: signing} {
-		slices.Sort(lines)
-		differs, err := replace(d.cfg.table(name), []byte(strings.Join(lines, "")), 0o600, d.ids.dkimUID, 0)
-		if err == nil {
-			d.signing[name], err = stampOf(d.cfg.table(name))
-		}
-		if err != nil {
-			return err
-		}
-		if differs {
-			d.reload[daemonDKIM] = true
-		}
-	}
-	d.keysChanged = false
-	return nil
-}
-
-// keyFile is OpenDKIM's file of a key. Another key of the domain has another file.
+// keyFile is the file of a key. Another key of the domain has another file.
 func (d *Driver) keyFile(domain string, k key) string {
-	return filepath.Join(d.cfg.Dir, "dkim", "keys", domain+"."+k.Selector)
+	return filepath.Join(d.cfg.keysDir(), domain+"."+k.Selector)
 }
 
 func (d *Driver) submits() string { return filepath.Join(d.cfg.Dir, "submit") }
@@ -371,7 +321,15 @@ func (d *Driver) putFiles(ctx context.Context, account string, s state) (files [
 		}
 		file := d.keyFile(domain, k)
 		files = append(files, file)
-		_, failed := replace(file, []byte(k.Private), 0o600, d.ids.dkimUID, 0)
+		_, failed := replace(file, []byte(k.Private), 0o640, 0, d.ids.rspamdGID)
+		err = errors.Join(err, failed)
+	}
+	logins, failed := s.logins(account)
+	err = errors.Join(err, failed)
+	for name, content := range logins {
+		file := filepath.Join(d.cfg.loginsDir(), stateName(name))
+		files = append(files, file)
+		_, failed := replace(file, content, 0o640, 0, d.ids.rspamdGID)
 		err = errors.Join(err, failed)
 	}
 	if l, ok := d.cfg.submit(account, s); ok {
@@ -448,7 +406,7 @@ func (d *Driver) openFiles(ctx context.Context) {
 
 // sweep removes files that belong to no account, and the tables of a former version, when an agent starts.
 func (d *Driver) sweep() error {
-	wanted := map[string]bool{d.cfg.table(tableKeys): true, d.cfg.table(tableSigning): true}
+	wanted := map[string]bool{}
 	for _, path := range []string{d.dovecot.path, d.postfix.path} {
 		wanted[path], wanted[path+"-journal"] = true, true
 	}
@@ -459,7 +417,7 @@ func (d *Driver) sweep() error {
 			wanted[file] = true
 		}
 	}
-	for _, dir := range []string{filepath.Join(d.cfg.Dir, "dkim", "keys"), d.submits(), d.replies(), filepath.Dir(d.dovecot.path)} {
+	for _, dir := range []string{d.cfg.keysDir(), d.cfg.loginsDir(), d.submits(), d.replies(), filepath.Dir(d.dovecot.path)} {
 		entries, err := os.ReadDir(dir)
 		if err != nil {
 			return err

@@ -66,11 +66,6 @@ func contents(t *testing.T, d *Driver) []string {
 			must(t, rows.Err())
 		}
 	}
-	for _, name := range []string{tableKeys, tableSigning} {
-		content, err := os.ReadFile(d.cfg.table(name))
-		must(t, err)
-		all = append(all, strings.Split(string(content), "\n")...)
-	}
 	slices.Sort(all)
 	return all
 }

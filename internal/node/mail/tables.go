@@ -66,7 +66,7 @@ func domainOf(address string) string {
 	return domain
 }
 
-// The lookup tables of Postfix, and the files of OpenDKIM.
+// The lookup tables of Postfix.
 const (
 	tableDomains    = "domains"    // domains of mail
 	tableMailboxes  = "mailboxes"  // addresses that Dovecot delivers to
@@ -76,9 +76,6 @@ const (
 	// Of domains that point elsewhere: their internal names, and the restrictions of their mail.
 	tableElsewhere = "elsewhere"
 	tableInbound   = "inbound"
-
-	tableKeys    = "keys"
-	tableSigning = "signing"
 )
 
 var postfixTables = []string{tableDomains, tableMailboxes, tableAliases, tableRecipients, tableSenders, tableElsewhere, tableInbound}
@@ -105,7 +102,6 @@ const (
 // rendered is the daemons' data of one account.
 type rendered struct {
 	dovecot, postfix []row
-	keys             map[string]key // signing keys, by domain
 }
 
 // reply is the script that answers for a mailbox.
@@ -116,7 +112,7 @@ type reply struct {
 
 // render makes an account's rows. It depends on other accounts only through routes.
 func (c Config) render(r *routes, account string, s state) rendered {
-	out := rendered{keys: map[string]key{}}
+	var out rendered
 	lookup := func(table, name, value string) {
 		out.postfix = append(out.postfix, row{lookups, []string{table, name, value}})
 	}
@@ -132,9 +128,6 @@ func (c Config) render(r *routes, account string, s state) rendered {
 				lookup(tableAliases, "postmaster@"+inner, c.Postmaster)
 				lookup(r.asked(domain), "postmaster@"+domain, "DUNNO")
 			}
-		}
-		if k, ok := s.Keys[domain]; ok {
-			out.keys[domain] = k
 		}
 	}
 	for _, m := range s.served() {
@@ -278,3 +271,9 @@ func quote(s string) string {
 
 // stateName is the file name of a login, whatever characters it contains.
 func stateName(login string) string { return hex.EncodeToString([]byte(login)) }
+
+// loginOf is the login of a file that stateName names.
+func loginOf(name string) (login string, ok bool) {
+	b, err := hex.DecodeString(name)
+	return string(b), err == nil
+}

@@ -77,7 +77,8 @@ func newWorldWith(t testing.TB, change func(*Config)) *world {
 	must(t, os.WriteFile(program, binary, 0o755))
 	log := slog.New(slog.NewTextHandler(testWriter{t}, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	w.cfg = Config{
-		Dir: filepath.Join(dir, "m"), Store: filepath.Join(dir, "store"), hasty: true, Hostname: "mx.stead.test", IPv4: "192.0.2.9",
+		Postmaster: "operator@outside.test",
+		Dir:        filepath.Join(dir, "m"), Store: filepath.Join(dir, "store"), hasty: true, Hostname: "mx.stead.test", IPv4: "192.0.2.9",
 		SMTP: testkit.Address(t), Submission: testkit.Address(t), Submissions: testkit.Address(t), IMAP: testkit.Address(t), IMAPS: testkit.Address(t), POP3: testkit.Address(t), POP3S: testkit.Address(t), Submit: testkit.Address(t),
 		Relay: "[127.0.0.1]:" + w.out.port, Program: []string{program}, Accounts: w.lookup, Now: time.Now, Log: log,
 		Certificate: func(string) (chain, key []byte, ok bool) {
@@ -95,7 +96,7 @@ func newWorldWith(t testing.TB, change func(*Config)) *world {
 	}
 	w.sup, err = daemon.New(daemon.Config{Dir: filepath.Join(dir, "daemons"), Now: time.Now, Log: log})
 	must(t, err)
-	w.cfg.Supervisor = w.sup
+	w.cfg.Supervisor, w.cfg.suffixes = w.sup, suffixes(t, dir)
 	change(&w.cfg)
 	w.open()
 	t.Cleanup(func() {
@@ -104,6 +105,8 @@ func newWorldWith(t testing.TB, change func(*Config)) *world {
 				data, _ := os.ReadFile(w.cfg.logFile(name))
 				t.Logf("%s\n%s", name, tail(string(data), 12000))
 			}
+			data, _ := os.ReadFile(filepath.Join(dir, "daemons", daemonRspamd+".log"))
+			t.Logf("rspamd\n%s", tail(string(data), 12000))
 		}
 		if err := w.Stop(context.Background()); err != nil {
 			t.Error(err)
@@ -118,6 +121,14 @@ func newWorldWith(t testing.TB, change func(*Config)) *world {
 	w.account(alice, "alice", 61001, "alice.example", "shop.example")
 	w.account(bob, "bob", 61002, "bob.example")
 	return w
+}
+
+// suffixes are the public suffixes of the tests' domains.
+func suffixes(t testing.TB, dir string) string {
+	t.Helper()
+	file := filepath.Join(dir, "suffixes")
+	must(t, os.WriteFile(file, []byte("test\nexample\ncom\n"), 0o644))
+	return file
 }
 
 func tail(s string, n int) string { return s[max(0, len(s)-n):] }
@@ -241,6 +252,9 @@ func (s *session) Mail(from string, _ *gosmtp.MailOptions) error {
 }
 
 func (s *session) Rcpt(to string, _ *gosmtp.RcptOptions) error {
+	if strings.HasPrefix(to, "refused") {
+		return &gosmtp.SMTPError{Code: 550, EnhancedCode: gosmtp.EnhancedCode{5, 1, 1}, Message: "no such mailbox"}
+	}
 	s.l.to = append(s.l.to, to)
 	return nil
 }

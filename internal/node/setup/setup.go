@@ -20,6 +20,8 @@ import (
 	"slices"
 	"strings"
 
+	"stead.dev/stead/internal/node/machine"
+	"stead.dev/stead/internal/node/mailguard"
 	"stead.dev/stead/internal/platform/atomicfile"
 )
 
@@ -76,7 +78,7 @@ type Step struct {
 // Plan lists all steps, in order.
 func Plan(settings Settings) []Step {
 	return []Step{
-		debian(), packages(), startsAllowed(), daemonsOff(), directories(settings), configuration(settings), unit(settings),
+		debian(), packages(), startsAllowed(), daemonsOff(), directories(settings), configuration(settings), unit(settings), mailGuard(settings),
 	}
 }
 
@@ -147,7 +149,8 @@ func Packages() []string {
 		"ca-certificates", "perl", "procps", "quota", "util-linux", // the machine
 		"nginx", "php-fpm", "php-cli", "php-mysql", "php-pgsql", "php-curl", "php-gd", "php-intl", "php-mbstring", "php-xml", "php-zip", // sites
 		"mariadb-server", "mariadb-client", "postgresql", "postgresql-client", // databases
-		"postfix", "postfix-sqlite", "dovecot-core", "dovecot-imapd", "dovecot-pop3d", "dovecot-lmtpd", "dovecot-sieve", "dovecot-sqlite", "opendkim", // mail
+		"postfix", "postfix-sqlite", "dovecot-core", "dovecot-imapd", "dovecot-pop3d", "dovecot-lmtpd", "dovecot-sieve", "dovecot-sqlite", "rspamd", // mail
+		"nftables",       // keeps accounts from mail servers
 		"openssh-server", // SFTP and shells
 		"restic",         // backups
 	}
@@ -215,7 +218,7 @@ func startsAllowed() Step {
 // daemons are the services of the packages. The machine's own SSH server is not among them: operators use it.
 var daemons = []string{
 	"nginx.service", "php*-fpm.service", "mariadb.service", "postgresql.service", "postgresql@*.service", "postfix.service",
-	"postfix@-.service", "dovecot.service", "dovecot.socket", "opendkim.service",
+	"postfix@-.service", "dovecot.service", "dovecot.socket", "rspamd.service",
 }
 
 func daemonsOff() Step {
@@ -361,6 +364,82 @@ func unit(settings Settings) Step {
 			}
 			_, err := s.Run(ctx, "systemctl", "enable", "stead-node.service")
 			return err
+		},
+	}
+}
+
+// users are the users of accounts.
+var users = mailguard.Users{First: machine.FirstUID, Last: machine.LastUID}
+
+const guardUnitFile = "/etc/systemd/system/stead-mailguard.service"
+
+// guardUnitText is the unit that sets the rules when the machine starts, after those of the machine's own and before
+// anything of a customer's runs.
+func guardUnitText(rules string) string {
+	return `[Unit]
+Description=Stead: accounts reach no mail servers
+After=nftables.service
+Wants=network-pre.target
+Before=network-pre.target
+
+[Service]
+Type=oneshot
+RemainAfterExit=yes
+ExecStart=` + mailguard.Program + ` -f ` + rules + `
+
+[Install]
+WantedBy=multi-user.target
+`
+}
+
+// mailGuard comes last: a machine that cannot have it hosts sites, without mail.
+func mailGuard(settings Settings) Step {
+	file := filepath.Join(settings.DataDir, "mailguard.nft")
+	files := func(s System) map[string]string {
+		all := map[string]string{file: mailguard.Rules(users)}
+		if s.systemd() {
+			all[guardUnitFile] = guardUnitText(file)
+		}
+		return all
+	}
+	return Step{
+		Name: "accounts reach no mail servers but this machine's",
+		Missing: func(ctx context.Context, s System) ([]string, error) {
+			var missing []string
+			for name, text := range files(s) {
+				if have, err := os.ReadFile(s.path(name)); err != nil || string(have) != text {
+					missing = append(missing, name)
+				}
+			}
+			slices.Sort(missing)
+			if s.systemd() {
+				if state, err := s.Run(ctx, "systemctl", "is-enabled", filepath.Base(guardUnitFile)); err != nil || strings.TrimSpace(state) != "enabled" {
+					missing = append(missing, filepath.Base(guardUnitFile)+" is enabled")
+				}
+			}
+			if out, err := s.Run(ctx, mailguard.Program, "list", "table", "inet", mailguard.Table); err != nil || !mailguard.Loaded(out, users) {
+				missing = append(missing, "the rules are loaded")
+			}
+			return missing, nil
+		},
+		Apply: func(ctx context.Context, s System, _ []string) error {
+			for name, text := range files(s) {
+				if err := write(s.path(name), text, 0o644); err != nil {
+					return err
+				}
+			}
+			if s.systemd() {
+				if _, err := s.Run(ctx, "systemctl", "daemon-reload"); err != nil {
+					return err
+				}
+				if _, err := s.Run(ctx, "systemctl", "enable", filepath.Base(guardUnitFile)); err != nil {
+					return err
+				}
+			}
+			if _, err := s.Run(ctx, mailguard.Program, "-f", s.path(file)); err != nil {
+				return fmt.Errorf("this machine will offer no mail: %w", err)
+			}
+			return nil
 		},
 	}
 }

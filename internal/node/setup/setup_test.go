@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"stead.dev/stead/internal/node/mailguard"
 	"stead.dev/stead/internal/node/setup"
 	"stead.dev/stead/internal/platform/config"
 )
@@ -21,6 +22,7 @@ type machine struct {
 	units     map[string]string // state by name
 	ran       []string
 	policy    string // what says while packages come whether services may start
+	rules     string // of nftables
 }
 
 func newMachine(t *testing.T, systemd bool) *machine {
@@ -71,7 +73,7 @@ func (m *machine) run(_ context.Context, name string, args ...string) (string, e
 	case name == "systemctl" && args[0] == "list-unit-files":
 		var out strings.Builder
 		for u, state := range m.units {
-			if u != "stead-node.service" {
+			if !strings.HasPrefix(u, "stead-") {
 				out.WriteString(u + " " + state + " enabled\n")
 			}
 		}
@@ -88,6 +90,13 @@ func (m *machine) run(_ context.Context, name string, args ...string) (string, e
 	case name == "systemctl" && args[0] == "enable":
 		m.units[last] = "enabled"
 	case name == "systemctl" || name == "apt-get":
+	case name == mailguard.Program && args[0] == "-f":
+		m.rules = m.read(strings.TrimPrefix(last, m.root))
+	case name == mailguard.Program && args[0] == "list":
+		if m.rules == "" {
+			return "Error: No such file or directory", errors.New("exit status 1")
+		}
+		return m.rules, nil
 	default:
 		m.t.Errorf("ran %s", line)
 	}
@@ -125,7 +134,7 @@ func TestAMachineIsSetUpOnceAndStaysSo(t *testing.T) {
 		}
 	}
 	for u, state := range m.units {
-		if want := map[bool]string{true: "enabled", false: "masked"}[u == "stead-node.service"]; state != want {
+		if want := map[bool]string{true: "enabled", false: "masked"}[strings.HasPrefix(u, "stead-")]; state != want {
 			t.Errorf("%s is %s", u, state)
 		}
 	}
@@ -144,16 +153,21 @@ func TestAMachineIsSetUpOnceAndStaysSo(t *testing.T) {
 		t.Errorf("settings: %+v", c)
 	}
 
+	if !strings.Contains(m.rules, "skuid 20000-59999") || m.units["stead-mailguard.service"] != "enabled" ||
+		!strings.Contains(m.read("/etc/systemd/system/stead-mailguard.service"), "-f /var/lib/stead/mailguard.nft\n") {
+		t.Errorf("accounts reach mail servers: rules %q, units %v", m.rules, m.units)
+	}
+
 	m.ran = nil
 	if again := m.setup(false); strings.Contains(again, "changed") || len(m.ran) != 0 {
 		t.Errorf("the second time it did %v and said\n%s", m.ran, again)
 	}
 	// What an operator changed stays; what was lost is put right.
 	m.write(settings.ConfigFile, "node_machine: linux\n")
-	m.units["nginx.service"] = "enabled"
+	m.units["nginx.service"], m.rules = "enabled", ""
 	m.setup(false)
-	if m.read(settings.ConfigFile) != "node_machine: linux\n" || m.units["nginx.service"] != "masked" {
-		t.Error("the settings were replaced, or nginx is on")
+	if m.read(settings.ConfigFile) != "node_machine: linux\n" || m.units["nginx.service"] != "masked" || m.rules == "" {
+		t.Error("the settings were replaced, nginx is on, or accounts reach mail servers")
 	}
 }
 

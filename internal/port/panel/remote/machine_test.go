@@ -11,6 +11,7 @@ import (
 
 	"stead.dev/stead/internal/node/machine"
 	"stead.dev/stead/internal/node/mail"
+	"stead.dev/stead/internal/node/mailguard"
 	"stead.dev/stead/internal/node/nodetest"
 	"stead.dev/stead/internal/node/ssh/session"
 	"stead.dev/stead/internal/platform/testkit"
@@ -60,7 +61,7 @@ func newMachine(t *testing.T) panelnode.Panel {
 	must(t, os.WriteFile(program, self, 0o755))
 	cfg := machine.Config{
 		Kind: machine.Linux, Dir: filepath.Join(dir, "m"), Now: time.Now, Log: nodetest.Log(t), Host: "127.0.0.1", IPv4: "127.0.0.1", WebGroup: nodetest.Web,
-		Mail: machine.Mail{Hostname: "mx.stead.test", Program: []string{program}},
+		Mail: machine.Mail{Hostname: "mx.stead.test", Program: []string{program}}, Guard: func(context.Context, mailguard.Users) error { return nil },
 	}
 	cfg.UserPrefix, cfg.UIDMin, cfg.UIDMax = nodetest.Users(t)
 	for _, ports := range []reflect.Value{reflect.ValueOf(&cfg.Ports).Elem(), reflect.ValueOf(&cfg.Mail.Ports).Elem()} {
