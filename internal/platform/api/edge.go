@@ -54,6 +54,8 @@ type Config struct {
 	MaxBody int64
 	// Timeout bounds operations other than streams that name no time of their own.
 	Timeout time.Duration
+	// Recheck is how often a stream asks whether its caller may still call it; 0 means 5 seconds.
+	Recheck time.Duration
 	// Language of callers who name none, and Currency in which prices are shown
 	// to those who have chosen none.
 	Language string
@@ -83,6 +85,7 @@ func NewEdge(c Config) *Edge {
 	if c.Rates == nil {
 		c.Rates = money.DollarsOnly
 	}
+	c.Recheck = cmp.Or(c.Recheck, defaultRecheck)
 	return &Edge{Config: c, mux: http.NewServeMux(), registry: newRegistry()}
 }
 
@@ -263,17 +266,22 @@ func (e *Edge) admit(w http.ResponseWriter, r *http.Request, d *declared) (auth.
 	if err != nil {
 		return p, err
 	}
+	return p, d.allows(p)
+}
+
+// allows refuses a caller who may not call the operation.
+func (d *declared) allows(p auth.Principal) error {
 	switch {
 	case d.FirstParty && !p.FirstParty:
-		return p, fault.Forbidden.New()
+		return fault.Forbidden.New()
 	case len(d.Scopes) > 0 && !p.HasAny(d.Scopes):
-		return p, fault.InsufficientScope.With(fault.Fields{"scope": d.Scopes[0]})
+		return fault.InsufficientScope.With(fault.Fields{"scope": d.Scopes[0]})
 	case d.Write && d.Auth != Open && p.Sandbox:
-		return p, fault.SandboxReadOnly.New()
+		return fault.SandboxReadOnly.New()
 	case d.Write && p.ReadOnly:
-		return p, fault.ReadOnlyKey.New()
+		return fault.ReadOnlyKey.New()
 	}
-	return p, nil
+	return nil
 }
 
 // broken tells that an error is ours and not the caller's, such as a database that does not answer.
@@ -491,49 +499,3 @@ func writeJSON(w http.ResponseWriter, status int, body []byte) {
 	w.WriteHeader(status)
 	_, _ = w.Write(body) // an error means only that the client has disconnected
 }
-
-// serveStream calls a function that writes its own answer. An error before the first byte is written like any other. A
-// later error can only end the connection, so that the client does not take a part for the whole. A body that In does not
-// declare is the function's to read.
-func (e *Edge) serveStream(d *declared, p auth.Principal, w http.ResponseWriter, r *http.Request) {
-	in, _, err := e.read(d, r)
-	if err != nil {
-		e.WriteError(w, r, err)
-		return
-	}
-	sw := &streamWriter{ResponseWriter: w}
-	sw.Header().Set("Cache-Control", "no-store")
-	if err := d.stream(r.Context(), p, in, sw, r); err != nil {
-		if !sw.began {
-			e.WriteError(w, r, err)
-			return
-		}
-		requestLogOf(r.Context()).fail(fault.From(err))
-		panic(http.ErrAbortHandler)
-	}
-}
-
-// streamWriter knows whether the answer has begun.
-type streamWriter struct {
-	http.ResponseWriter
-	began bool
-}
-
-func (w *streamWriter) WriteHeader(status int) {
-	w.began = w.began || status >= http.StatusOK
-	w.ResponseWriter.WriteHeader(status)
-}
-
-func (w *streamWriter) Write(b []byte) (int, error) {
-	w.began = true
-	return w.ResponseWriter.Write(b)
-}
-
-// FlushError serves http.ResponseController: what is flushed has begun.
-func (w *streamWriter) FlushError() error {
-	w.began = true
-	return http.NewResponseController(w.ResponseWriter).Flush()
-}
-
-// Unwrap gives http.ResponseController the writer beneath.
-func (w *streamWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
