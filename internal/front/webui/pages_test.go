@@ -344,6 +344,14 @@ func TestAnAddressIsConfirmedByAButtonNotByALink(t *testing.T) {
 	if !strings.Contains(b.get("/account").body, "not confirmed") {
 		t.Error("opening the link was enough")
 	}
+	// Whoever reads the mail and is not signed in to the account proves to hold it.
+	reader := s.browser(t)
+	if a := reader.get(link); !strings.Contains(a.body, `name="password"`) || !strings.Contains(a.body, `href="/recover"`) {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+	if a := reader.post(link, url.Values{"password": {"wrong password"}}); a.status != http.StatusUnprocessableEntity {
+		t.Errorf("a wrong password: %d", a.status)
+	}
 	if a := b.post(link, nil); a.to != "/account" {
 		t.Fatalf("%d %s", a.status, a.body)
 	}

@@ -44,8 +44,9 @@ type signInData struct {
 	Locales []option
 	// Sent says that a mail was sent.
 	Sent bool
-	// Email is the address that is being confirmed.
-	Email string
+	// Email is the address that is being confirmed, and Password says that the visitor must prove to hold the account.
+	Email    string
+	Password bool
 	// Referral is the code of the customer who referred the visitor.
 	Referral string
 }
@@ -261,20 +262,39 @@ func (ui *UI) newPassword(w http.ResponseWriter, r *http.Request) {
 	ui.redirect(w, r, "/login")
 }
 
+// confirmingEmail describes the page of a link. A visitor who is not signed in to the link's account proves to hold it by
+// its password.
+func (ui *UI) confirmingEmail(r *http.Request, f *form) (d signInData, err error) {
+	d.Form = f
+	var id int64
+	d.Email, id, err = ui.Accounts.CheckEmail(r.Context(), r.PathValue("token"))
+	s := ui.session(r)
+	d.Password = s == nil || s.Account.ID != id
+	return d, err
+}
+
 func (ui *UI) showConfirmEmail(w http.ResponseWriter, r *http.Request) {
-	email, err := ui.Accounts.CheckEmail(r.Context(), r.PathValue("token"))
+	d, err := ui.confirmingEmail(r, emptyForm())
 	if err != nil {
 		ui.fail(w, r, err)
 		return
 	}
-	ui.render(w, r, http.StatusOK, "email", signInData{Form: emptyForm(), Email: email})
+	ui.render(w, r, http.StatusOK, "email", d)
 }
 
 func (ui *UI) confirmEmail(w http.ResponseWriter, r *http.Request) {
-	if err := ui.Accounts.ConfirmEmail(r.Context(), r.PathValue("token"), ui.client(r)); err != nil {
-		ui.fail(w, r, err)
-		return
+	f := readForm(r)
+	d, err := ui.confirmingEmail(r, f)
+	if err == nil {
+		err = ui.Accounts.ConfirmEmail(r.Context(), r.PathValue("token"), account.Holder{Session: ui.session(r), Password: f.secret("password")}, ui.client(r))
 	}
-	ui.flash(w, "webui.flash.email_confirmed")
-	ui.redirect(w, r, "/account")
+	switch {
+	case err == nil:
+		ui.flash(w, "webui.flash.email_confirmed")
+		ui.redirect(w, r, "/account")
+	case errors.Is(err, account.ErrLink):
+		ui.fail(w, r, err)
+	default:
+		ui.again(w, r, "email", f, d, err)
+	}
 }

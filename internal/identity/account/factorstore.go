@@ -148,6 +148,14 @@ func deletePasskeys(ctx context.Context, tx *db.Tx, account int64) error {
 	return err
 }
 
+// deleteFactors removes every factor beside the password: the authenticator app, its recovery codes and all passkeys.
+func deleteFactors(ctx context.Context, tx *db.Tx, account int64) error {
+	if _, err := deleteTOTP(ctx, tx, account); err != nil {
+		return err
+	}
+	return deletePasskeys(ctx, tx, account)
+}
+
 func passkeyAAD(credentialID []byte) []byte {
 	return []byte("account_passkeys/" + hex.EncodeToString(credentialID) + "/credential")
 }

@@ -122,8 +122,8 @@ func (s *Service) CompleteRecovery(ctx context.Context, token, password string, 
 		}
 		if link.email == p.Email {
 			if !p.EmailVerified {
-				// Anybody could have registered with this address, and added a passkey.
-				if err := deletePasskeys(ctx, tx, p.ID); err != nil {
+				// Anybody could have registered with this address, and switched on factors that keep its owner out.
+				if err := deleteFactors(ctx, tx, p.ID); err != nil {
 					return err
 				}
 			}
@@ -171,20 +171,38 @@ func (s *Service) RequestEmail(ctx context.Context, session Session, email strin
 	})
 }
 
-// CheckEmail returns the address that a link verifies, without using it up.
-func (s *Service) CheckEmail(ctx context.Context, token string) (email string, err error) {
+// CheckEmail returns the address that a link verifies and the account that it is for, without using it up.
+func (s *Service) CheckEmail(ctx context.Context, token string) (email string, account int64, err error) {
 	link, err := readToken(ctx, s.DB, purposeEmail, secret.Hash(token), s.Clock.Now())
-	return link.email, err
+	return link.email, link.account, err
+}
+
+// Holder proves that the reader of a mail holds the account, too: by a session of the account, or by its password.
+type Holder struct {
+	Session  *Session
+	Password string
 }
 
 // ConfirmEmail gives the account the address that got the link, and notifies the former address.
-func (s *Service) ConfirmEmail(ctx context.Context, token string, c Client) error {
-	err := s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+//
+// Who reads the address's mail and cannot prove to hold the account is somebody whose address a stranger has entered. The
+// address stays unverified then, so that recovery takes the stranger's factors off.
+func (s *Service) ConfirmEmail(ctx context.Context, token string, holder Holder, c Client) error {
+	hash, err := s.proveHolder(ctx, token, holder)
+	if err != nil {
+		return err
+	}
+	err = s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
 		link, err := readToken(ctx, tx, purposeEmail, secret.Hash(token), tx.Now)
 		if err != nil {
 			return err
 		}
-		p, err := s.lockOpen(ctx, tx, link.account)
+		var p Profile
+		if hash != "" {
+			p, err = s.lockProved(ctx, tx, link.account, hash)
+		} else {
+			p, err = s.lockOpen(ctx, tx, link.account)
+		}
 		if err != nil {
 			return err
 		}
@@ -206,4 +224,24 @@ func (s *Service) ConfirmEmail(ctx context.Context, token string, c Client) erro
 		return s.signal(ctx, tx, p.ID)
 	})
 	return taken(err)
+}
+
+// proveHolder checks who follows a link that verifies an address. It returns the hash of the password that proved it, and
+// an empty one when a session did.
+func (s *Service) proveHolder(ctx context.Context, token string, holder Holder) (hash string, err error) {
+	link, err := readToken(ctx, s.DB, purposeEmail, secret.Hash(token), s.Clock.Now())
+	if err != nil {
+		return "", err
+	}
+	if holder.Session != nil && holder.Session.Account.ID == link.account {
+		return "", nil
+	}
+	if holder.Password == "" {
+		return "", fault.Invalid("password", "required")
+	}
+	// Only readers of the mail count here, so they cannot keep anybody else out.
+	if err := s.limit(ctx, "link|"+hex.EncodeToString(secret.Hash(token)[:12]), s.Limits.SecondFactor); err != nil {
+		return "", err
+	}
+	return s.provePassword(ctx, link.account, "password", holder.Password)
 }

@@ -195,20 +195,20 @@ func TestAnAddressIsVerifiedAndChangedByItsOwner(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *world) {
 		anna := w.anna(t)
-		if err := w.ConfirmEmail(t.Context(), w.linkOf(t, "/email/"), home); err != nil {
+		if err := w.ConfirmEmail(t.Context(), w.linkOf(t, "/email/"), Holder{Session: &anna.Session}, home); err != nil {
 			t.Fatal(err)
 		}
 		if err := w.RequestEmail(t.Context(), anna.Session, "New@example.com"); err != nil {
 			t.Fatal(err)
 		}
 		token := w.linkOf(t, "/email/")
-		if email, err := w.CheckEmail(t.Context(), token); err != nil || email != "new@example.com" {
+		if email, id, err := w.CheckEmail(t.Context(), token); err != nil || email != "new@example.com" || id != anna.Session.Account.ID {
 			t.Errorf("%q, %v", email, err)
 		}
 		if p, err := w.Profile(t.Context(), w.DB, anna.Session.Account.ID); err != nil || p.Email != "anna@example.com" || !p.EmailVerified {
 			t.Errorf("before the link: %+v, %v", p, err)
 		}
-		if err := w.ConfirmEmail(t.Context(), token, home); err != nil {
+		if err := w.ConfirmEmail(t.Context(), token, Holder{Session: &anna.Session}, home); err != nil {
 			t.Fatal(err)
 		}
 		if p, err := w.Profile(t.Context(), w.DB, anna.Session.Account.ID); err != nil || p.Email != "new@example.com" || !p.EmailVerified {
@@ -218,7 +218,7 @@ func TestAnAddressIsVerifiedAndChangedByItsOwner(t *testing.T) {
 		if last := w.post.sent[len(w.post.sent)-1]; last.To != "anna@example.com" || !strings.Contains(last.Subject, "was changed") {
 			t.Errorf("the former address was not told: %+v", last)
 		}
-		if err := w.ConfirmEmail(t.Context(), token, home); !errors.Is(err, ErrLink) {
+		if err := w.ConfirmEmail(t.Context(), token, Holder{Session: &anna.Session}, home); !errors.Is(err, ErrLink) {
 			t.Errorf("%v", err)
 		}
 	})
@@ -235,7 +235,7 @@ func TestAnotherAccountsAddressCannotBeTaken(t *testing.T) {
 		if _, err := w.SignUp(t.Context(), Registration{Name: "Eve", Email: "new@example.com", Password: goodPassword}, home); err != nil {
 			t.Fatal(err)
 		}
-		if err := w.ConfirmEmail(t.Context(), token, home); !errors.Is(err, fault.Validation) {
+		if err := w.ConfirmEmail(t.Context(), token, Holder{Session: &anna.Session}, home); !errors.Is(err, fault.Validation) {
 			t.Errorf("%v", err)
 		}
 		if err := w.RequestEmail(t.Context(), anna.Session, "new@example.com"); !errors.Is(err, fault.Validation) {
@@ -325,7 +325,7 @@ func TestALinkThatAThiefAskedForEndsWithItsSession(t *testing.T) {
 				if err := end(t, w, anna, thief.Session); err != nil {
 					t.Fatal(err)
 				}
-				if err := w.ConfirmEmail(t.Context(), link, home); !errors.Is(err, ErrLink) {
+				if err := w.ConfirmEmail(t.Context(), link, Holder{Session: &thief.Session}, home); !errors.Is(err, ErrLink) {
 					t.Errorf("the thief's link: %v", err)
 				}
 				if p, err := w.Profile(t.Context(), w.DB, anna.Account.ID); err != nil || p.Email != "anna@example.com" {
@@ -344,7 +344,7 @@ func TestTheLinkThatVerifiesTheOwnAddressOutlivesSessions(t *testing.T) {
 		if err := w.ChangePassword(t.Context(), anna.Session, goodPassword, otherPassword, home); err != nil {
 			t.Fatal(err)
 		}
-		if err := w.ConfirmEmail(t.Context(), link, home); err != nil {
+		if err := w.ConfirmEmail(t.Context(), link, Holder{Session: &anna.Session}, home); err != nil {
 			t.Errorf("%v", err)
 		}
 	})
@@ -387,7 +387,7 @@ func TestALinkForAnAddressThatIsBeingChangedIsNotMade(t *testing.T) {
 	})
 }
 
-// TestWhoRegisteredWithAnothersAddressHasNoWayBackIn, and who has proved to own the address keeps its passkeys.
+// TestWhoRegisteredWithAnothersAddressHasNoWayBackIn, and who has proved to own the address keeps all factors.
 func TestWhoRegisteredWithAnothersAddressHasNoWayBackIn(t *testing.T) {
 	t.Parallel()
 	for name, verified := range map[string]bool{"a stranger": false, "the owner": true} {
@@ -395,11 +395,12 @@ func TestWhoRegisteredWithAnothersAddressHasNoWayBackIn(t *testing.T) {
 			each(t, func(t *testing.T, w *world) {
 				anna := w.anna(t)
 				if verified {
-					if err := w.ConfirmEmail(t.Context(), w.linkOf(t, "/email/"), home); err != nil {
+					if err := w.ConfirmEmail(t.Context(), w.linkOf(t, "/email/"), Holder{Session: &anna.Session}, home); err != nil {
 						t.Fatal(err)
 					}
 				}
 				w.withPasskey(t, anna.Session)
+				w.withTOTP(t, anna.Session)
 				if err := w.RequestRecovery(t.Context(), "anna@example.com", home); err != nil {
 					t.Fatal(err)
 				}
@@ -410,7 +411,53 @@ func TestWhoRegisteredWithAnothersAddressHasNoWayBackIn(t *testing.T) {
 				if err != nil || (len(left) == 1) != verified {
 					t.Errorf("%d passkeys are left, %v", len(left), err)
 				}
+				codes, err := w.RecoveryCodesLeft(t.Context(), anna.Session.Account.ID)
+				if err != nil || (codes > 0) != verified {
+					t.Errorf("%d recovery codes are left, %v", codes, err)
+				}
+				out, err := w.SignIn(t.Context(), "anna@example.com", otherPassword, home)
+				if err != nil || (out.Pending != "") != verified {
+					t.Errorf("signing in: %+v, %v", out, err)
+				}
 			})
 		})
 	}
+}
+
+// TestALinkDoesNotVerifyTheAddressOfAStrangersAccount: whoever gets the mail without having asked for it cannot be made to
+// keep the stranger's factors by a click.
+func TestALinkDoesNotVerifyTheAddressOfAStrangersAccount(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		stranger := w.anna(t)
+		w.withTOTP(t, stranger.Session)
+		victim, err := w.SignUp(t.Context(), Registration{Name: "Eve", Email: "eve@example.com", Password: goodPassword}, home)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.ConfirmEmail(t.Context(), w.linkOf(t, "/email/"), Holder{Password: goodPassword}, home); err != nil {
+			t.Fatal(err)
+		}
+		// The account of a stranger asks for an address of somebody else.
+		if err := w.RequestEmail(t.Context(), stranger.Session, "victim@example.com"); err != nil {
+			t.Fatal(err)
+		}
+		link := w.linkOf(t, "/email/")
+		for name, holder := range map[string]Holder{
+			"nobody": {}, "a wrong password": {Password: otherPassword}, "another account": {Session: &victim.Session},
+		} {
+			if f := fault.From(w.ConfirmEmail(t.Context(), link, holder, home)); f.Invalid["password"] == nil {
+				t.Errorf("%s: %v", name, f)
+			}
+		}
+		if p, err := w.Profile(t.Context(), w.DB, stranger.Session.Account.ID); err != nil || p.EmailVerified || p.Email != "anna@example.com" {
+			t.Errorf("%+v, %v", p, err)
+		}
+		for range w.Limits.SecondFactor.Limit {
+			err = w.ConfirmEmail(t.Context(), link, Holder{Password: otherPassword}, home)
+		}
+		if !errors.Is(err, fault.RateLimited) {
+			t.Errorf("a password may be guessed by a link: %v", err)
+		}
+	})
 }
