@@ -223,12 +223,13 @@ func TestAnOrderIsTaxedByTheDayOnWhichItIsPaid(t *testing.T) {
 	a := start(t, taxing(t))
 	w := &world{App: a, t: t}
 	w.owner = a.customer(t, a.application(t, false), 100_000)
+	w.ownersPanel = a.token(t, w.owner.id, a.firstParty(t), thirdParty()...)
 	w.plan = w.aPlan()
 	id := w.newOrder(w.owner, "shop.example.com")
 	before := w.orderOf(id)
 	bill := func(body string) {
 		t.Helper()
-		r := a.do(t, request{method: http.MethodPut, path: "/api/v1/me/billing", token: w.owner.token, body: body})
+		r := a.do(t, request{method: http.MethodPut, path: "/api/v1/me/billing", token: w.ownersPanel, body: body})
 		if r.status != http.StatusOK {
 			t.Fatal(r)
 		}

@@ -210,7 +210,8 @@ func (s *Service) Operations() []api.Route {
 		},
 		api.Operation[struct{}, profileWire]{
 			ID: "account.billing", Method: http.MethodGet, Path: publicPaths + "me/billing", Section: api.Account,
-			Auth: api.Token, Scopes: []string{auth.ScopeProfile}, Summary: "Whom your invoices are for, and how you are taxed",
+			Auth: api.Token, Scopes: []string{auth.ScopeOrdersRead}, Summary: "Whom your invoices are for, and how you are taxed",
+			Description: "It needs the scope by which invoices are read, which have the same name, address and tax number: consent names them.",
 			Handle: func(ctx context.Context, p auth.Principal, _ *struct{}) (*profileWire, error) {
 				buyer, err := s.profile(ctx, s.DB, p.AccountID)
 				return s.taxed(ctx, p.AccountID, buyer, err)
@@ -218,7 +219,7 @@ func (s *Service) Operations() []api.Route {
 		},
 		api.Operation[profileIn, profileWire]{
 			ID: "account.set_billing", Method: http.MethodPut, Path: publicPaths + "me/billing", Section: api.Account,
-			Auth: api.Token, Scopes: []string{auth.ScopeProfile}, Summary: "Say whom your invoices are for from now on",
+			Auth: api.Token, Scopes: []string{auth.ScopeProfile}, FirstParty: true, Summary: "Say whom your invoices are for from now on",
 			Description: "What was issued stays as it is. An order that awaits its payment is taxed by what stands here when it is paid.",
 			Handle: func(ctx context.Context, p auth.Principal, in *profileIn) (*profileWire, error) {
 				b := in.Body

@@ -72,6 +72,27 @@ func TestAnInvoiceStaysAsItWasOnItsDay(t *testing.T) {
 	})
 }
 
+// TestAnApplicationReadsWhatConsentNamesAndWritesNothing: scope profile says nothing of tax numbers.
+func TestAnApplicationReadsWhatConsentNamesAndWritesNothing(t *testing.T) {
+	t.Parallel()
+	each(t, func(w *world, _ *clock.Fake) {
+		for _, c := range []struct {
+			token, method string
+			want          int
+		}{
+			{"profile", "GET", http.StatusForbidden},
+			{"application", "GET", http.StatusOK},
+			{"profile", "PUT", http.StatusForbidden},
+			{"application", "PUT", http.StatusForbidden},
+			{"own", "PUT", http.StatusOK},
+		} {
+			if got := w.call(c.token, c.method, "/api/v1/me/billing", `{"name":"Aziza","country":"UZ"}`); got.Code != c.want {
+				t.Errorf("%s with %s: %d %s", c.method, c.token, got.Code, got.Body)
+			}
+		}
+	})
+}
+
 func TestABillingProfileIsChecked(t *testing.T) {
 	t.Parallel()
 	each(t, func(w *world, _ *clock.Fake) {

@@ -54,7 +54,8 @@ func newWorld(t *testing.T, d *db.DB, clk *clock.Fake) *world {
 	w.Connect(Needs{Accounts: customers{}, Topups: w, Orders: w})
 	scopes := []string{"orders:read", "profile"}
 	w.edge = apitest.NewEdge(t, d, clk, apitest.Tokens{
-		"own": {AccountID: 1, ApplicationID: 1, Scopes: scopes}, "other": {AccountID: 2, ApplicationID: 1, Scopes: scopes},
+		"own": {AccountID: 1, ApplicationID: 1, Scopes: scopes, FirstParty: true}, "other": {AccountID: 2, ApplicationID: 1, Scopes: scopes},
+		"application": {AccountID: 1, ApplicationID: 2, Scopes: scopes}, "profile": {AccountID: 1, ApplicationID: 2, Scopes: []string{"profile"}},
 	}, w.Operations())
 	return w
 }
