@@ -7,8 +7,8 @@
 // family of the code, the access tokens and the refresh tokens that came of it.
 //
 // States. A code: issued, used or expired. A refresh token: issued, used,
-// expired; at most one answer is given out again for a lost one (Refresh). An
-// access token: issued, expired, revoked. A grant: live or ended, and ending it
+// expired; for some seconds a used one is answered with the same tokens, unless
+// they have been used. An access token: issued, expired, revoked. A grant: live or ended, and ending it
 // ends everything that came of it; nothing of an ended grant lives again.
 //
 // Invariants:

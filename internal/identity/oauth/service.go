@@ -20,8 +20,8 @@ const (
 	RefreshLife = 30 * 24 * time.Hour
 	// CodeLife is short: the application exchanges a code at once.
 	CodeLife = 2 * time.Minute
-	// DefaultRefreshGrace is how long the answer to a refresh can be repeated.
-	DefaultRefreshGrace = 30 * time.Second
+	// DefaultRefreshGrace is how long the answer to a refresh can be repeated while its tokens are not used.
+	DefaultRefreshGrace = 10 * time.Second
 )
 
 // Prefixes tell people and secret scanners what they have found.

@@ -140,19 +140,24 @@ func keepAnswer(ctx context.Context, tx *db.Tx, refreshID int64, sealed []byte) 
 	return err
 }
 
-// takeAnswer returns the kept answer of a used refresh token: once, within the grace, while the grant lives. The first
-// use of a token from that answer deletes it (forgetAnswers).
-func takeAnswer(ctx context.Context, tx *db.Tx, refreshID int64, usedAfter time.Time) (sealed []byte, found bool, err error) {
-	err = tx.QueryRow(ctx, `UPDATE oauth_refresh_tokens SET answered_again_at = $3
-		WHERE id = $1 AND answered_again_at IS NULL AND answer IS NOT NULL AND used_at > $2
-			AND grant_id IN (SELECT id FROM oauth_grants WHERE ended_at IS NULL)
-		RETURNING answer`, refreshID, usedAfter, tx.Now).Scan(&sealed)
+// keptAnswer returns the kept answer of a used refresh token, within the grace and while the grant lives. The first use of a
+// token from that answer deletes it (forgetAnswers).
+func keptAnswer(ctx context.Context, tx *db.Tx, refreshID int64, usedAfter time.Time) (sealed []byte, found bool, err error) {
+	err = tx.QueryRow(ctx, `SELECT answer FROM oauth_refresh_tokens WHERE id = $1 AND answer IS NOT NULL AND used_at > $2
+		AND grant_id IN (SELECT id FROM oauth_grants WHERE ended_at IS NULL)`, refreshID, usedAfter).Scan(&sealed)
 	return sealed, err == nil, orNone(err)
 }
 
-// forgetAnswers deletes the kept answers of a grant: once a new token is used, its answer was not lost.
-func forgetAnswers(ctx context.Context, tx *db.Tx, grantID int64) error {
-	_, err := tx.Exec(ctx, `UPDATE oauth_refresh_tokens SET answer = NULL WHERE grant_id = $1 AND answer IS NOT NULL`, grantID)
+// hasAnswer reports whether a grant has a kept answer of until then.
+func hasAnswer(ctx context.Context, q db.Querier, grantID int64, until time.Time) (has bool, err error) {
+	err = q.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM oauth_refresh_tokens WHERE grant_id = $1 AND answer IS NOT NULL AND used_at <= $2)`,
+		grantID, until).Scan(&has)
+	return has, err
+}
+
+// forgetAnswers deletes the kept answers of a grant of until then: once a new token is used, its answer was not lost.
+func forgetAnswers(ctx context.Context, tx *db.Tx, grantID int64, until time.Time) error {
+	_, err := tx.Exec(ctx, `UPDATE oauth_refresh_tokens SET answer = NULL WHERE grant_id = $1 AND answer IS NOT NULL AND used_at <= $2`, grantID, until)
 	return err
 }
 

@@ -111,10 +111,10 @@ func (s *Service) unusableCode(ctx context.Context, tx *db.Tx, hash []byte, app 
 
 // refresh issues the next tokens for a refresh token, which is then used (rotation; RFC 9700, section 4.14.2).
 //
-// The answer may get lost. So within the grace period a used token is answered once more, with the very same tokens:
-// another pair would be a second branch of the family, in which reuse could never be detected. The repetition is
-// possible until the grace ends, until it was given, or until the repeated tokens have been refreshed. In any other
-// case two parties hold the used token, and the whole family ends.
+// The answer may get lost, and several processes of a client may refresh at once. So within the grace period, and while
+// nobody has used the new tokens, a used token is answered with the very same tokens: another pair would be a second branch
+// of the family, in which reuse could never be detected. In any other case two parties hold the used token, and the whole
+// family ends.
 func (s *Service) refresh(ctx context.Context, app Application, p params) (*tokenWire, error) {
 	if p["refresh_token"] == "" {
 		return nil, refuse(ErrInvalidRequest, "refresh_token_missing")
@@ -137,7 +137,7 @@ func (s *Service) refresh(ctx context.Context, app Application, p params) (*toke
 		if !tx.Now.Before(t.expiresAt) {
 			return refuse(ErrInvalidGrant, "refresh_token_expired")
 		}
-		if err := forgetAnswers(ctx, tx, t.grantID); err != nil {
+		if err := forgetAnswers(ctx, tx, t.grantID, tx.Now); err != nil {
 			return err
 		}
 		if answer, err = s.mint(ctx, tx, app, t.grantID, &t.id, p["scope"]); err != nil {
@@ -160,7 +160,7 @@ func (s *Service) usedRefresh(ctx context.Context, tx *db.Tx, hash []byte, app A
 	if !used {
 		return nil, refuse(ErrInvalidGrant, "refresh_token_unknown"), nil
 	}
-	sealed, kept, err := takeAnswer(ctx, tx, t.id, tx.Now.Add(-s.RefreshGrace))
+	sealed, kept, err := keptAnswer(ctx, tx, t.id, tx.Now.Add(-s.RefreshGrace))
 	if err != nil {
 		return nil, nil, err
 	}

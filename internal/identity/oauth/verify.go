@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"stead.dev/stead/internal/platform/auth"
+	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
 )
 
@@ -56,6 +57,9 @@ func (s *Service) look(ctx context.Context, hash tokenHash) (*entry, error) {
 	case t.revoked:
 		return nil, fault.TokenRevoked.New()
 	}
+	if err := s.noteFirstUse(ctx, t); err != nil {
+		return nil, err
+	}
 	holder, err := s.Accounts.Holder(ctx, s.DB, t.accountID)
 	switch {
 	case errors.Is(err, fault.NotFound):
@@ -75,4 +79,18 @@ func (s *Service) look(ctx context.Context, hash tokenHash) (*entry, error) {
 			Locale: holder.Locale, Currency: holder.Currency,
 		},
 	}, nil
+}
+
+// noteFirstUse ends the grace of the refresh that made a token: whoever uses the token has got the answer. A token is looked
+// up at its first use, so later uses cost nothing.
+func (s *Service) noteFirstUse(ctx context.Context, t issued) error {
+	if s.RefreshGrace < 0 || s.Clock.Now().Sub(t.createdAt) > s.RefreshGrace {
+		return nil
+	}
+	if has, err := hasAnswer(ctx, s.DB, t.grantID, t.createdAt); err != nil || !has {
+		return err
+	}
+	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+		return forgetAnswers(ctx, tx, t.grantID, t.createdAt)
+	})
 }

@@ -12,6 +12,7 @@ import (
 	"net/netip"
 	"path"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -152,6 +153,13 @@ func (e *Edge) Operations() []Info {
 
 // ServeHTTP serves an operation. For an unknown path or method it answers the specification's error object.
 func (e *Edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if e.isPage(r.URL.Path) {
+		// For browsers themselves: no script of another origin may ask for it.
+		w.Header().Set("Allow", "GET, HEAD, POST")
+		r = r.WithContext(e.localize(r, auth.Principal{}))
+		e.WriteError(w, r, fault.MethodNotAllowed.New())
+		return
+	}
 	cors(w)
 	clean := r.URL.EscapedPath() == path.Clean(r.URL.EscapedPath())
 	if clean && r.Method == http.MethodOptions {
@@ -173,6 +181,11 @@ func (e *Edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		err = e.unrouted(w, r)
 	}
 	e.WriteError(w, r, err)
+}
+
+// isPage tells whether another handler serves the path; what comes here has a method that it does not serve.
+func (e *Edge) isPage(path string) bool {
+	return slices.ContainsFunc(e.pages, func(p Page) bool { return p.Path == path })
 }
 
 // unrouted distinguishes a path that exists with other methods from one that does not exist.

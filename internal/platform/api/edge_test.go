@@ -16,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/danielgtaylor/huma/v2"
+
 	"stead.dev/stead/internal/platform/api"
 	"stead.dev/stead/internal/platform/api/apitest"
 	"stead.dev/stead/internal/platform/auth"
@@ -390,6 +392,25 @@ func TestAStreamThatFailsHalfWayEndsTheConnection(t *testing.T) {
 	}
 	if err == nil {
 		t.Fatal("the client took a part for the whole")
+	}
+}
+
+// TestAPageAnswersNoPreflight: no script of another origin may ask for a page that a browser opens with its session.
+func TestAPageAnswersNoPreflight(t *testing.T) {
+	t.Parallel()
+	clk := clock.NewFake(testkit.Start)
+	edge := api.NewEdge(config(testkit.SQLite(t, clk), clk, 1000))
+	edge.Document(api.Page{Path: "/oauth/authorize", Section: api.OAuth, Get: &huma.Operation{}})
+	for _, method := range []string{http.MethodOptions, http.MethodDelete} {
+		rec := apitest.Call(edge, "", method, "/oauth/authorize", "", "Origin", "https://evil.test", "Access-Control-Request-Method", "POST")
+		if rec.Code != http.StatusMethodNotAllowed {
+			t.Errorf("%s: %d", method, rec.Code)
+		}
+		for name := range rec.Header() {
+			if strings.HasPrefix(name, "Access-Control-") {
+				t.Errorf("%s: %s", method, name)
+			}
+		}
 	}
 }
 

@@ -93,8 +93,7 @@ CREATE TABLE oauth_refresh_tokens (
     expires_at        BIGINT    NOT NULL,        -- when it stops working
     used_at           BIGINT,                    -- when it was exchanged; NULL before that
     -- what the exchange answered, encrypted, kept for a short time in case the answer was lost
-    answer            {{bytes}},
-    answered_again_at BIGINT                     -- when that answer was given out once more, which happens once at most
+    answer            {{bytes}}
 );
 CREATE INDEX oauth_refresh_tokens_grant ON oauth_refresh_tokens (grant_id);
 CREATE INDEX oauth_refresh_tokens_expiry ON oauth_refresh_tokens (expires_at);
