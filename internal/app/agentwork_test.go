@@ -3,9 +3,11 @@ package app
 import (
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
+	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/testkit"
 )
 
@@ -98,8 +100,40 @@ func TestTheAgentWorksOnAPaidService(t *testing.T) {
 		if r.status != http.StatusOK || file() != "the old note" {
 			t.Errorf("the undo: %s, the file is %q", r, file())
 		}
+		w.looksAround()
 		if found, err := a.wallet.Recompute(t.Context()); err != nil || len(found) > 0 {
 			t.Errorf("the books: %v, %v; held %d", found, err, held)
 		}
 	})
+}
+
+// looksAround has the agent use every tool about the service on the embedded machine, whose site no DNS knows.
+func (w *world) looksAround() {
+	w.t.Helper()
+	for _, r := range []request{
+		{method: http.MethodPut, path: "/api/v1/ai/settings", body: `{"enabled": true, "mode": "autopilot", "model": "tools"}`},
+		{method: http.MethodPost, path: fmt.Sprintf("/api/v1/services/%d/ai/run", w.service), body: `{"message": "Look around"}`},
+	} {
+		r.token = w.owner.token
+		if got := w.do(w.t, r); got.status != http.StatusOK {
+			w.t.Fatal(got)
+		}
+	}
+	results, err := db.Collect(w.t.Context(), w.db, func(r db.Row) (s string, err error) { return s, r.Scan(&s) },
+		`SELECT m.content FROM ai_messages m JOIN ai_runs r ON r.id = m.run_id WHERE m.role = 'tool' AND r.service_id = $1 ORDER BY m.id`, w.service)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	all := strings.Join(results, "\n")
+	for _, want := range []string{
+		`"source":"dns"`, "www 3600 A", `"source":"certificate"`, `"source":"page","path":"http://` + w.domain + `/"`, "<h1>mine</h1>", `"status":200`, `"backup":`,
+		"unsupported_operation", // this machine has neither PHP nor logs
+	} {
+		if !strings.Contains(all, want) {
+			w.t.Errorf("%s is not among what the agent was told:\n%s", want, all)
+		}
+	}
+	if n := w.number(w.t, `SELECT COUNT(*) FROM backups WHERE service_id = $1 AND note LIKE 'AI agent, run %'`, w.service); n != 1 {
+		w.t.Errorf("%d backups", n)
+	}
 }

@@ -70,6 +70,9 @@ func (a *App) newEdge() (*api.Edge, error) {
 	if err == nil {
 		err = a.mountAgents(e)
 	}
+	if err == nil {
+		err = a.agentReads.open(e)
+	}
 	for _, op := range e.Operations() {
 		a.enabled.served[op.Section] = true
 	}

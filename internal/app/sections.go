@@ -136,8 +136,10 @@ type sections struct {
 	insights  *insights.Service
 	assistant *assistant.Service
 	runs      *runs.Service
-	reviews   *reviews.Service
-	templates *templates.Service
+	// agentReads calls operations for runs.
+	agentReads *agentOperations
+	reviews    *reviews.Service
+	templates  *templates.Service
 }
 
 // build makes the sections, each after those that it needs, and connects them.
@@ -329,6 +331,8 @@ func (c *core) introduce() {
 		Wallet: compensations{c.wallet, c.invoices, c.services},
 	})
 	c.assistant.Connect(assistant.Needs{Knowledge: knowledge{c.articles}, Accounts: askedAccounts{c}, Model: wording{c.models}})
+	c.agentReads = &agentOperations{}
+	c.runs.Connect(runs.Needs{Operations: c.agentReads, PHP: c.php, Backups: c.backups, Places: servedPlaces{c}})
 	c.insights.Connect(insights.Needs{Services: auditedServices{c}})
 	c.clocks.Connect(clocks.Needs{Worlds: c.accounts, Lives: []clocks.Life{c.orders, c.services, c.addons}})
 	c.invoices.Connect(invoices.Needs{Accounts: buyers{c.accounts}, Topups: c.wallet, Orders: c.orders})

@@ -66,12 +66,14 @@ func (w *worker) do(ctx context.Context, s situation, c call) (o outcome, waits 
 		return o, false, malformed("there is no tool %s", shorten(c.tool, 100))
 	case !s.terms.mayUse(c.tool):
 		return o, false, refuse("tool_not_allowed", "the customer has not allowed %s", c.tool)
+	case t.acts && s.terms.Mode == Suggest:
+		return o, false, refuse("mode_suggest", "nothing may be done, only suggested")
 	}
 	project, err := w.project(ctx, s.accountID, s.serviceID)
 	if err != nil {
 		return o, false, err
 	}
-	place := workplace{project: project, terms: s.terms, mask: &w.mask}
+	place := workplace{project: project, runID: s.id, terms: s.terms, mask: &w.mask}
 	if err := w.learn(ctx, place, s.calls); err != nil {
 		return o, false, err
 	}

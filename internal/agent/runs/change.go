@@ -18,10 +18,11 @@ const (
 	remove  changeKind = "delete" // into the trash
 	mkdir   changeKind = "mkdir"
 	rmdir   changeKind = "rmdir" // of an empty directory; only an undo does it
+	php     changeKind = "php"   // of the settings of PHP
 )
 
-// writes tells that a change writes the content of a file.
-func (k changeKind) writes() bool { return k == create || k == edit || k == replace }
+// writes tells that a change writes a content that the journal has: of a file, or the settings of PHP.
+func (k changeKind) writes() bool { return k == create || k == edit || k == replace || k == php }
 
 // renames tells that a change gives a path another name.
 func (k changeKind) renames() bool { return k == move || k == remove }
@@ -99,6 +100,8 @@ func (c change) inverse() change {
 		i.kind, i.after = remove, c.after
 	case edit, replace:
 		i.kind = replace
+	case php:
+		i.kind = php
 	case move, remove:
 		i.kind, i.path, i.toPath, i.before, i.after = move, c.toPath, c.path, c.after, c.after
 	case mkdir:

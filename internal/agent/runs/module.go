@@ -10,6 +10,6 @@ func (s *Service) Module() module.Module {
 			{Types: []string{"service.suspended", "service.terminated"}, Follow: s.serviceEnds},
 			{Types: []string{"insight.created"}, Follow: s.insightFound},
 		},
-		Needs: []any{s.Config},
+		Needs: []any{s.Config, s.Needs},
 	}
 }

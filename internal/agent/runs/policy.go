@@ -19,6 +19,12 @@ const (
 
 // permit decides whether a change may be made; key names why it is refused.
 func (t terms) permit(c change) (p permission, key string) {
+	if c.kind == php { // it reaches all programs of the service
+		if t.Mode == Suggest {
+			return refused, "mode_suggest"
+		}
+		return asks, ""
+	}
 	paths := []string{c.path}
 	if c.kind == move {
 		paths = append(paths, c.toPath)

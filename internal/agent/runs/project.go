@@ -9,11 +9,14 @@ import (
 	"stead.dev/stead/internal/port/panel"
 )
 
-// project is the files of a service, as its hosting server has them. The server does everything as the account's user,
+// project is a service: its files, as its hosting server has them, and what other sections know of it. The server does everything as the account's user,
 // beneath the account's home.
 type project struct {
-	files panel.Files
-	ref   string
+	Needs
+
+	accountID, serviceID int64
+	files                panel.Files
+	ref                  string
 }
 
 // project finds the files of one of the account's services, which must take changes.
@@ -26,7 +29,7 @@ func (s *Service) project(ctx context.Context, accountID, serviceID int64) (proj
 		return project{}, err
 	}
 	files, err := site.On[panel.Files](s.Panels, on, panel.CapFiles)
-	return project{files, on.Ref}, site.Refusal(err)
+	return project{s.Needs, accountID, serviceID, files, on.Ref}, site.Refusal(err)
 }
 
 // thing is what is at a path.
@@ -40,6 +43,9 @@ type thing struct {
 // look tells what is at a path. A link, and what is behind one, is other: the agent follows none, because they lead out of
 // the folders to which it is confined.
 func (p project) look(ctx context.Context, name string) (thing, error) {
+	if name == phpPath {
+		return p.lookPHP(ctx)
+	}
 	for dir := path.Dir(name); dir != "/"; dir = path.Dir(dir) {
 		switch e, err := p.files.Stat(ctx, p.ref, dir); {
 		case errors.Is(err, panel.ErrNotFound):
@@ -116,6 +122,8 @@ func (p project) apply(ctx context.Context, c change, content []byte) (changeSta
 	case possible:
 	}
 	switch {
+	case c.kind == php:
+		return p.applyPHP(ctx, at, content)
 	case c.kind.writes():
 		_, err = p.files.Write(ctx, p.ref, c.path, content, panel.WriteOptions{ETag: at.etag, IfAbsent: c.before == nothing})
 	case c.kind == remove:

@@ -41,10 +41,16 @@ type Config struct {
 }
 
 // Service is the section's use cases.
-type Service struct{ Config }
+type Service struct {
+	Config
+	Needs
+}
 
 // New makes the section.
-func New(c Config) *Service { return &Service{c} }
+func New(c Config) *Service { return &Service{Config: c} }
+
+// Connect gives the section what it needs of others.
+func (s *Service) Connect(n Needs) { s.Needs = n }
 
 // readSettings returns the settings of an account, and what of its budget is spent in this month.
 func (s *Service) readSettings(ctx context.Context, accountID int64) (settings, money.USDCents, error) {

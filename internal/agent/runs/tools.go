@@ -13,18 +13,24 @@ import (
 	"stead.dev/stead/internal/port/panel"
 )
 
-// tool is something that the model may call. It has one of look, which reads, and plan, which says what it would change.
+// tool is something that the model may call. It has one of look, which reads or, where it acts, does what needs no journal,
+// and plan, which says what it would change.
 type tool struct {
 	name, description string
 	schema            string // of the arguments, JSON
 	look              func(ctx context.Context, w workplace, arguments string) (any, error)
+	acts              bool
 	plan              func(ctx context.Context, w workplace, arguments string) (plan, error)
 }
+
+// reads tells that a tool changes nothing.
+func (t tool) reads() bool { return t.plan == nil && !t.acts }
 
 // workplace is what tools work with: they know no other service.
 type workplace struct {
 	project
 
+	runID int64
 	terms terms
 	mask  *redact.Masker
 }
@@ -103,7 +109,7 @@ func findTool(name string) (tool, bool) {
 func (t terms) offered() []llm.Tool {
 	var all []llm.Tool
 	for _, one := range tools {
-		if t.mayUse(one.name) && (one.plan == nil || t.Mode != Suggest) {
+		if t.mayUse(one.name) && (one.reads() || t.Mode != Suggest) {
 			all = append(all, llm.Tool{Name: one.name, Description: one.description, Schema: json.RawMessage(one.schema)})
 		}
 	}
@@ -122,4 +128,4 @@ func toolNames() []string {
 // tools are all that there are, in the order in which the model gets them.
 var tools []tool
 
-func init() { tools = append(readingTools(), writingTools()...) }
+func init() { tools = slices.Concat(readingTools(), writingTools(), siteTools()) }

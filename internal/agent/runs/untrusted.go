@@ -21,6 +21,11 @@ type untrusted struct {
 	FromLine   int    `json:"from_line,omitempty"`
 	TotalLines int    `json:"total_lines,omitempty"`
 	Truncated  bool   `json:"truncated,omitempty"`
+
+	// Of a page that the site has answered.
+	Status   int    `json:"status,omitempty"`
+	Type     string `json:"type,omitempty"`
+	Location string `json:"location,omitempty"`
 }
 
 // plain makes visible what has no glyph: control, bidirectional and tag characters can hide a text from people that a model

@@ -146,6 +146,7 @@ type world struct {
 	machine *machine
 	dir     string // of the machine
 	purse   *purse
+	shelf   *shelf
 	signals *signals
 }
 
@@ -162,7 +163,7 @@ func engines(t *testing.T, transcript string, f func(w *world)) {
 			machine: &machine{},
 			dir:     base.T.TempDir(),
 			purse:   &purse{balance: startBalance, held: map[sale.Reference]money.USDCents{}, ended: map[sale.Reference]money.USDCents{}},
-			signals: &signals{},
+			signals: &signals{}, shelf: newShelf(),
 		}
 		simulated, err := sandbox.Open(context.WithoutCancel(w.T.Context()), w.dir, w.Clock.Now, slog.New(slog.DiscardHandler))
 		w.Must(err)
@@ -203,10 +204,12 @@ func (w *world) replica(client llm.Client) *Service {
 		return llm.RetryWith(client, func(context.Context, time.Duration) error { return nil }), nil
 	})
 	w.Must(err)
-	return New(Config{
+	s := New(Config{
 		Base: w.On(jobs.Discard{}, w.machine), Clock: w.Clock, Events: outbox.New(w.DB, jobs.Discard{}), Signals: w.signals, Log: slog.New(slog.NewTextHandler(w.T.Output(), nil)),
 		Wallet: w.purse, Models: offer, Ending: make(chan struct{}),
 	})
+	s.Connect(w.shelf.needs())
+	return s
 }
 
 // work has a replica work on runs until the test ends.
@@ -280,6 +283,17 @@ func (w *world) until(id int64, status Status) (a answer) {
 	if a.Status != status {
 		w.T.Fatalf("%+v, want it %s", a, status)
 	}
+	return a
+}
+
+// rests waits until a run is over or waits for a person.
+func (w *world) rests(id int64) (a answer) {
+	w.T.Helper()
+	testkit.Eventually(w.T, 20*time.Second, func() bool {
+		a = answer{}
+		w.Read(http.StatusOK, "GET", fmt.Sprintf("/%d/ai/runs/%d", mine, id), "", &a)
+		return a.Status == Waiting || !a.Status.open()
+	}, "the run rests")
 	return a
 }
 

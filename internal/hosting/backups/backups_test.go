@@ -62,6 +62,27 @@ func TestABackupIsMadeAndDownloaded(t *testing.T) {
 	})
 }
 
+func TestWhoAsksAgainGetsTheSameBackup(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w *world) {
+		first, err := w.Request(t.Context(), owner, 10, "run 1")
+		w.Must(err)
+		again, err := w.Request(t.Context(), owner, 10, "run 1") // though one is under way
+		if err != nil || again != first {
+			t.Errorf("backup %d and %d, %v", first, again, err)
+		}
+		if _, err := w.Request(t.Context(), owner, 10, "run 2"); !errors.Is(err, fault.JobRunning) {
+			t.Errorf("beside one that is under way: %v", err)
+		}
+		if _, err := w.Request(t.Context(), stranger, 10, "run 1"); !errors.Is(err, fault.NotFound) {
+			t.Errorf("a stranger: %v", err)
+		}
+		w.settle()
+		w.same("backups", 1, len(w.shows(10)))
+		w.same("status", "completed", w.shows(10)[first].Status)
+	})
+}
+
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, w *world) {

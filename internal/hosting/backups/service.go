@@ -111,21 +111,44 @@ func (s *Service) create(ctx context.Context, accountID, serviceID int64, parts 
 	if note = strings.TrimSpace(note); strings.ContainsFunc(note, unicode.IsControl) {
 		return b, fault.Invalid("note", "characters")
 	}
-	err = s.change(ctx, accountID, serviceID, func(ctx context.Context, tx *db.Tx, on site.Site) error {
-		if err := refuseBusy(ctx, tx, serviceID); err != nil {
-			return err
-		}
-		_, manual, err := count(ctx, tx, serviceID)
-		if err != nil {
-			return err
-		}
-		if err := on.Limits.Refuse("backups", manual, manual+1); err != nil {
-			return err
-		}
-		b, err = s.begin(ctx, tx, backup{Owned: site.Owned{AccountID: accountID, ServiceID: serviceID}, kind: Manual, parts: queuedParts(parts), note: note})
+	err = s.change(ctx, accountID, serviceID, func(ctx context.Context, tx *db.Tx, on site.Site) (err error) {
+		b, err = s.queue(ctx, tx, on, parts, note)
 		return err
 	})
 	return b, err
+}
+
+// Request asks for a backup of all parts, unless one was asked for before with the same note: then it answers that one. So
+// who asks again after a crash gets what they have asked for.
+func (s *Service) Request(ctx context.Context, accountID, serviceID int64, note string) (id int64, err error) {
+	err = s.change(ctx, accountID, serviceID, func(ctx context.Context, tx *db.Tx, on site.Site) error {
+		known, err := withNote(ctx, tx, serviceID, note)
+		if err == nil && len(known) == 0 {
+			var b backup
+			b, err = s.queue(ctx, tx, on, panel.BackupParts, note)
+			known = []backup{b}
+		}
+		if err == nil {
+			id = known[0].ID
+		}
+		return err
+	})
+	return id, err
+}
+
+// queue writes a backup by hand. The service is locked.
+func (s *Service) queue(ctx context.Context, tx *db.Tx, on site.Site, parts []panel.BackupPart, note string) (backup, error) {
+	if err := refuseBusy(ctx, tx, on.ServiceID); err != nil {
+		return backup{}, err
+	}
+	_, manual, err := count(ctx, tx, on.ServiceID)
+	if err != nil {
+		return backup{}, err
+	}
+	if err := on.Limits.Refuse("backups", manual, manual+1); err != nil {
+		return backup{}, err
+	}
+	return s.begin(ctx, tx, backup{Owned: site.Owned{AccountID: on.AccountID, ServiceID: on.ServiceID}, kind: Manual, parts: queuedParts(parts), note: note})
 }
 
 func (s *Service) change(ctx context.Context, accountID, serviceID int64, f func(ctx context.Context, tx *db.Tx, on site.Site) error) error {

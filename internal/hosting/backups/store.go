@@ -37,6 +37,11 @@ func list(ctx context.Context, q db.Querier, accountID, serviceID int64, p page.
 	return rows, total, addRestores(ctx, q, serviceID, rows)
 }
 
+// withNote reads the backups of a service by hand with a note.
+func withNote(ctx context.Context, q db.Querier, serviceID int64, note string) ([]backup, error) {
+	return table.Where(ctx, q, `service_id = $1 AND kind = $2 AND note = $3 ORDER BY id`, serviceID, Manual, note)
+}
+
 // addRestores gives each backup its newest restore.
 func addRestores(ctx context.Context, q db.Querier, serviceID int64, rows []backup) error {
 	all, err := restores.Where(ctx, q, `id IN (SELECT MAX(id) FROM backups_restores WHERE service_id = $1 GROUP BY backup_id)`, serviceID)

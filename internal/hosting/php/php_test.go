@@ -2,6 +2,7 @@ package php
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -12,6 +13,7 @@ import (
 
 	"stead.dev/stead/internal/hosting/site"
 	"stead.dev/stead/internal/hosting/site/sitetest"
+	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/jobs"
 	"stead.dev/stead/internal/platform/testkit"
 	"stead.dev/stead/internal/port/panel"
@@ -197,6 +199,59 @@ func TestWhatMakesNoSenseIsRefusedAndChangesNothing(t *testing.T) {
 		}
 		if r := w.do("GET", 9, "own", ""); r.Code != 200 { // what its panel offers is known
 			t.Errorf("not provisioned: %+v", r)
+		}
+	})
+}
+
+func TestSettingsAreReplacedAndComeBack(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w *world) {
+		replace := func(before, after panel.PHPSettings) bool {
+			t.Helper()
+			ok, err := w.Replace(t.Context(), owner, service, before, after)
+			w.Must(err)
+			return ok
+		}
+		before, err := w.Settings(t.Context(), owner, service)
+		w.Must(err)
+		older := "8.2"
+		after, err := w.With(t.Context(), owner, service, &older, map[string]json.RawMessage{"memory_limit": json.RawMessage(`"128M"`)})
+		w.Must(err)
+		if before.Version != "8.3" || after.Version != "8.2" || after.Options["memory_limit"] != "128M" || w.machine.Changes() != 0 {
+			t.Errorf("%+v, %+v", before, after)
+		}
+		if !replace(before, after) || replace(before, after) {
+			t.Error("settings were not replaced, or what is there was not compared")
+		}
+		if state, err := w.machine.PHPSettings(t.Context(), "7"); err != nil || state.Version != "8.2" || state.Option("memory_limit") != "128M" {
+			t.Errorf("the panel: %+v, %v", state, err)
+		}
+		// Nothing was set before: the version that the panel had chosen comes back all the same.
+		if !replace(after, before) {
+			t.Error("it cannot be taken back")
+		}
+		if state, err := w.machine.PHPSettings(t.Context(), "7"); err != nil || state.Version != "8.3" || state.Option("memory_limit") != "256M" {
+			t.Errorf("the panel: %+v, %v", state, err)
+		}
+		unknown := "5.6"
+		if _, err := w.With(t.Context(), owner, service, &unknown, nil); !errors.Is(err, ErrVersion) {
+			t.Errorf("a version that there is not: %v", err)
+		}
+		if _, err := w.With(t.Context(), owner, service, nil, map[string]json.RawMessage{"memory_limit": json.RawMessage(`"1G"`)}); !errors.Is(err, ErrRange) {
+			t.Errorf("more memory than the plan has: %v", err)
+		}
+		if _, err := w.Settings(t.Context(), 2, service); !errors.Is(err, fault.NotFound) {
+			t.Errorf("a stranger: %v", err)
+		}
+		// The panel does not answer: the job follows later.
+		w.machine.Before(func() { w.machine.Fail(panel.ErrUnreachable) })
+		if !replace(before, after) {
+			t.Error("settings were not written")
+		}
+		w.machine.Fail(nil)
+		w.apply()
+		if state, err := w.machine.PHPSettings(t.Context(), "7"); err != nil || state.Version != "8.2" {
+			t.Errorf("after the job: %+v, %v", state, err)
 		}
 	})
 }
