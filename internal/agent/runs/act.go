@@ -56,7 +56,9 @@ func (w *worker) act(ctx context.Context, s situation, c call) (waits bool, err 
 
 // do does a call. An empty outcome says that its changes are in the journal.
 func (w *worker) do(ctx context.Context, s situation, c call) (o outcome, waits bool, err error) {
-	if done := slices.DeleteFunc(slices.Clone(s.changes), func(ch change) bool { return ch.callID == nil || *ch.callID != c.id }); len(done) > 0 {
+	done := slices.DeleteFunc(slices.Clone(s.changes), func(ch change) bool { return ch.callID == nil || *ch.callID != c.id })
+	half := len(done) == 1 && done[0].kind == unpack && done[0].status == applied
+	if len(done) > 0 && !half {
 		o, err = outcomeOfChanges(done)
 		return o, false, err
 	}
@@ -85,6 +87,13 @@ func (w *worker) do(ctx context.Context, s situation, c call) (o outcome, waits 
 		text, err := encode(found)
 		return outcome{text: text, summary: "ok", status: callDone}, false, err
 	}
+	if half {
+		p, err := w.placeExtracted(ctx, place, c, done[0])
+		if err != nil {
+			return o, false, err
+		}
+		return o, false, w.prepare(ctx, c, p, s.changes)
+	}
 	p, err := t.plan(ctx, place, c.arguments)
 	if err != nil {
 		return o, false, err
@@ -107,6 +116,9 @@ func (w *worker) do(ctx context.Context, s situation, c call) (o outcome, waits 
 		if err != nil || answered.status != approvalApproved || answered.hash != hashOfPlan(c, p) {
 			return o, true, w.question(ctx, c, p)
 		}
+	}
+	if p.first > 0 {
+		p.changes = p.changes[:p.first]
 	}
 	return o, false, w.prepare(ctx, c, p, s.changes)
 }
@@ -146,7 +158,7 @@ func (s *Service) journal(ctx context.Context, tx *db.Tx, r *run, changes []chan
 	for i := range changes {
 		c := &changes[i]
 		c.id, c.accountID, c.serviceID, c.runID = ids[i], r.accountID, r.serviceID, r.id
-		if c.kind == remove {
+		if c.kind == remove || c.kind == unpack {
 			c.toPath = fmt.Sprintf("%s/%d-%s", trash, c.id, c.path[strings.LastIndex(c.path, "/")+1:])
 		}
 		if err := s.tell(ctx, tx, r, "change.recorded", map[string]any{"change": c.id, "path": c.path, "action": c.kind}); err != nil {
@@ -196,7 +208,10 @@ func outcomeOfChanges(changes []change) (outcome, error) {
 	etag := ""
 	for _, c := range changes {
 		one := changed{Path: c.path, Action: c.kind, Status: c.status}
-		if c.kind == move {
+		switch {
+		case c.kind == move && inside(c.path, trash): // it was extracted
+			one.Path = c.toPath
+		case c.kind == move:
 			one.ToPath = c.toPath
 		}
 		if c.kind.writes() {

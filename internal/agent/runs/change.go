@@ -17,8 +17,9 @@ const (
 	move    changeKind = "move"
 	remove  changeKind = "delete" // into the trash
 	mkdir   changeKind = "mkdir"
-	rmdir   changeKind = "rmdir" // of an empty directory; only an undo does it
-	php     changeKind = "php"   // of the settings of PHP
+	rmdir   changeKind = "rmdir"   // of an empty directory; only an undo does it
+	unpack  changeKind = "extract" // of an archive, to a place beside the site
+	php     changeKind = "php"     // of the settings of PHP
 )
 
 // writes tells that a change writes a content that the journal has: of a file, or the settings of PHP.
@@ -77,6 +78,13 @@ const (
 // judge compares a change with what is at its path and, of a renaming, at toPath.
 func (c change) judge(at, to string) verdict {
 	switch {
+	case c.kind == unpack:
+		switch {
+		case to == directory:
+			return made
+		case at == c.before && at != nothing && to == nothing:
+			return possible
+		}
 	case c.kind.renames():
 		switch {
 		case at == nothing && to == c.after:
@@ -103,6 +111,10 @@ func (c change) inverse() change {
 	case php:
 		i.kind = php
 	case move, remove:
+		if inside(c.path, trash) { // it came from there: it goes to a place of its own, and stays as long as others
+			i.kind, i.path, i.before, i.after = remove, c.toPath, c.after, c.after
+			break
+		}
 		i.kind, i.path, i.toPath, i.before, i.after = move, c.toPath, c.path, c.after, c.after
 	case mkdir:
 		i.kind = rmdir
@@ -129,8 +141,8 @@ func planUndo(changes []change, found map[string]string, later []change) (invers
 		now[p] = hash
 	}
 	for _, c := range slices.Backward(changes) {
-		if c.status == prepared && c.judge(now[c.path], now[c.toPath]) == possible {
-			continue
+		if c.kind == unpack || c.status == prepared && c.judge(now[c.path], now[c.toPath]) == possible {
+			continue // what was unpacked lies beside the site
 		}
 		i := c.inverse()
 		at, to := now[i.path], now[i.toPath]

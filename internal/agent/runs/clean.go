@@ -51,7 +51,7 @@ func (s *Service) clean(ctx context.Context) error {
 func (s *Service) cleanChanges(ctx context.Context) error {
 	old, err := oldChanges(ctx, s.DB, s.Clock.Now().Add(-keptFor), mostClean)
 	for _, c := range old {
-		if c.kind == remove && c.status == applied {
+		if c.kind == remove && c.status == applied || c.kind == unpack {
 			if failure := s.empty(ctx, c); failure != nil {
 				err = errors.Join(err, failure)
 				continue
@@ -62,7 +62,7 @@ func (s *Service) cleanChanges(ctx context.Context) error {
 	return err
 }
 
-// empty removes what a change has put into the trash.
+// empty removes what a change has put into the trash, or has unpacked there.
 func (s *Service) empty(ctx context.Context, c change) error {
 	project, err := s.project(ctx, c.accountID, c.serviceID)
 	if refusedForGood(err) {
@@ -71,11 +71,13 @@ func (s *Service) empty(ctx context.Context, c change) error {
 	if err != nil {
 		return err
 	}
-	err = project.files.Remove(ctx, project.ref, c.toPath, true)
-	if errors.Is(err, panel.ErrNotFound) || errors.Is(err, panel.ErrSuspended) {
-		return nil
+	for _, name := range []string{c.toPath, part(c.toPath)} {
+		err = project.files.Remove(ctx, project.ref, name, true)
+		if err != nil && !errors.Is(err, panel.ErrNotFound) && !errors.Is(err, panel.ErrSuspended) {
+			return err
+		}
 	}
-	return err
+	return nil
 }
 
 func (s *Service) cleanConversations(ctx context.Context) error {

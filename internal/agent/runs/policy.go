@@ -29,6 +29,9 @@ func (t terms) permit(c change) (p permission, key string) {
 	if c.kind == move {
 		paths = append(paths, c.toPath)
 	}
+	if c.kind == unpack && t.reaches(c.path) && t.Mode != Suggest { // where it goes was judged with the plan
+		return asks, ""
+	}
 	for _, p := range paths {
 		switch {
 		case !t.reaches(p):

@@ -16,6 +16,7 @@ type project struct {
 
 	accountID, serviceID int64
 	files                panel.Files
+	archives             panel.Archives // nil where the hosting server has none
 	ref                  string
 }
 
@@ -29,7 +30,14 @@ func (s *Service) project(ctx context.Context, accountID, serviceID int64) (proj
 		return project{}, err
 	}
 	files, err := site.On[panel.Files](s.Panels, on, panel.CapFiles)
-	return project{s.Needs, accountID, serviceID, files, on.Ref}, site.Refusal(err)
+	if err != nil {
+		return project{}, site.Refusal(err)
+	}
+	archives, err := site.On[panel.Archives](s.Panels, on, panel.CapArchives)
+	if errors.Is(err, panel.ErrUnsupported) {
+		archives, err = nil, nil
+	}
+	return project{s.Needs, accountID, serviceID, files, archives, on.Ref}, site.Refusal(err)
 }
 
 // thing is what is at a path.
@@ -124,6 +132,8 @@ func (p project) apply(ctx context.Context, c change, content []byte) (changeSta
 	switch {
 	case c.kind == php:
 		return p.applyPHP(ctx, at, content)
+	case c.kind == unpack:
+		err = p.applyUnpack(ctx, c)
 	case c.kind.writes():
 		_, err = p.files.Write(ctx, p.ref, c.path, content, panel.WriteOptions{ETag: at.etag, IfAbsent: c.before == nothing})
 	case c.kind == remove:

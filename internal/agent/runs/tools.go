@@ -37,7 +37,9 @@ type workplace struct {
 
 // plan is what a call would change.
 type plan struct {
-	changes  []change
+	changes []change
+	// first is how many of the changes are made at first, because the rest depends on them; 0: all.
+	first    int
 	contents [][]byte // of files, before and after
 }
 
@@ -128,4 +130,6 @@ func toolNames() []string {
 // tools are all that there are, in the order in which the model gets them.
 var tools []tool
 
-func init() { tools = slices.Concat(readingTools(), writingTools(), siteTools()) }
+func init() {
+	tools = slices.Concat(readingTools(), writingTools(), []tool{extractTool()}, siteTools())
+}

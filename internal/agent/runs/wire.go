@@ -91,7 +91,7 @@ type changeWire struct {
 	RunID     int64        `json:"run_id"`
 	Path      string       `json:"path"`
 	ToPath    *string      `json:"to_path" doc:"Of a move"`
-	Action    changeKind   `json:"action" enum:"create,edit,replace,move,delete,mkdir,rmdir,php"`
+	Action    changeKind   `json:"action" enum:"create,edit,replace,move,delete,mkdir,rmdir,extract,php"`
 	Diff      string       `json:"diff" doc:"For people; secrets are masked. It comes from the model and the site: show it as plain text"`
 	Status    changeStatus `json:"status" enum:"prepared,applied,failed,conflict,undone"`
 	UndoOf    *int64       `json:"undo_of" doc:"The change that this one took back"`
@@ -169,7 +169,7 @@ type callWire struct {
 type fileChangeWire struct {
 	ID     int64        `json:"id"`
 	Path   string       `json:"path"`
-	Action changeKind   `json:"action" enum:"create,edit,replace,move,delete,mkdir,rmdir,php"`
+	Action changeKind   `json:"action" enum:"create,edit,replace,move,delete,mkdir,rmdir,extract,php"`
 	Diff   string       `json:"diff"`
 	Status changeStatus `json:"status" enum:"prepared,applied,failed,conflict,undone"`
 }

@@ -73,6 +73,11 @@ func (m *machine) Move(ctx context.Context, ref, from, to string, overwrite bool
 	return e, err
 }
 
+func (m *machine) Extract(ctx context.Context, ref, archive, target string, overwrite bool) (x panel.Extracted, err error) {
+	err = m.hooked("extract", archive, func() error { x, err = m.Panel.Extract(ctx, ref, archive, target, overwrite); return err })
+	return x, err
+}
+
 // purse keeps the money of the tests' customer.
 type purse struct {
 	mu      sync.Mutex

@@ -72,6 +72,56 @@ func (d *Driver) Extract(ctx context.Context, ref, archive, target string, overw
 	return x.done, err
 }
 
+// ListArchive implements panel.Archives.
+func (d *Driver) ListArchive(ctx context.Context, ref, archive string, limit int) (_ []panel.ArchiveMember, err error) {
+	defer explain(&err, "list_archive", ref)
+	c, err := d.open(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	defer c.close()
+	name, err := CleanPath(archive)
+	if err != nil {
+		return nil, err
+	}
+	f, info, err := c.openFile(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	members, err := openArchive(ctx, f, info.Size())
+	if err != nil {
+		return nil, err
+	}
+	x := extraction{call: c, most: expansion(info.Size()), lists: true, seen: map[string]int{}, files: map[string]original{}}
+	var all []panel.ArchiveMember
+	for m, err := range members {
+		if err == nil {
+			err = x.Err()
+		}
+		if err != nil {
+			return nil, err
+		}
+		if m, err = x.judge(m); err != nil {
+			return nil, fmt.Errorf("member %q: %w", m.name, err)
+		}
+		if m.name == "." {
+			continue
+		}
+		one := panel.ArchiveMember{Path: m.name, Type: panel.TypeFile, SizeBytes: m.size}
+		switch m.mode.Type() {
+		case fs.ModeDir:
+			one.Type, one.SizeBytes = panel.TypeDirectory, 0
+		case fs.ModeSymlink:
+			one.Type, one.SizeBytes = panel.TypeSymlink, 0
+		}
+		if all = append(all, one); len(all) == limit {
+			break
+		}
+	}
+	return all, nil
+}
+
 func expansion(size int64) int64 {
 	return expansionAlways + expansionRatio*min(size, math.MaxInt64>>10)
 }
@@ -97,6 +147,7 @@ type extraction struct {
 	*call
 	dir       string
 	overwrite bool
+	lists     bool  // what is in the way does not matter
 	most      int64 // bytes it may unpack to in all
 
 	seen       map[string]int // clean name in the archive to kind
@@ -214,6 +265,9 @@ func (x *extraction) judge(m member) (_ member, err error) {
 	}
 	if m.mode.Type() == 0 {
 		x.files[name] = original{m.size, m.mode}
+	}
+	if x.lists {
+		return m, nil
 	}
 	return m, x.meet(path.Join(x.dir, name), kind, m)
 }

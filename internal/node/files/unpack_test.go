@@ -70,7 +70,11 @@ func extract(t testing.TB, archive []byte) (string, panel.Extracted, error) {
 	t.Helper()
 	d, home := newHome(t)
 	must(t, os.WriteFile(filepath.Join(home, "archive"), archive, 0o600))
+	_, listed := d.ListArchive(t.Context(), ref, "/archive", maxMembers)
 	got, err := d.Extract(t.Context(), ref, "/archive", "/public_html/out", false)
+	if errors.Is(err, panel.ErrPathNotAllowed) != errors.Is(listed, panel.ErrPathNotAllowed) {
+		t.Errorf("extracted: %v, listed: %v", err, listed)
+	}
 	return home, got, err
 }
 

@@ -130,9 +130,9 @@ CREATE TABLE ai_changes (
     run_id      BIGINT NOT NULL, -- the run that makes it
     call_id     BIGINT,          -- the call that makes it; NULL for an undo
     undo_of     BIGINT,          -- the change that it undoes; NULL for others
-    kind        TEXT   NOT NULL CHECK (kind IN ('create', 'edit', 'replace', 'move', 'delete', 'mkdir', 'rmdir', 'php')), -- what is done
+    kind        TEXT   NOT NULL CHECK (kind IN ('create', 'edit', 'replace', 'move', 'delete', 'mkdir', 'rmdir', 'extract', 'php')), -- what is done
     path        TEXT   NOT NULL, -- where
-    to_path     TEXT   NOT NULL, -- where it goes: of a move, and the place in the trash of what is deleted; else empty
+    to_path     TEXT   NOT NULL, -- where it goes: of a move, and the place in the trash of what is deleted or extracted; else empty
     before_hash TEXT   NOT NULL, -- what is at the path before; empty: nothing
     after_hash  TEXT   NOT NULL, -- what is at the path after, of a move and a deletion at to_path; empty: nothing
     diff        TEXT   NOT NULL, -- the differences for people, without secrets

@@ -219,6 +219,14 @@ func (guard checkedArchives) CreateArchive(ctx context.Context, ref string, path
 	return guard.part.CreateArchive(ctx, ref, paths, target)
 }
 
+func (guard checkedArchives) ListArchive(ctx context.Context, ref, archive string, limit int) ([]ArchiveMember, error) {
+	if err := intx.Check(ctx); err != nil {
+		var none []ArchiveMember
+		return none, err
+	}
+	return guard.part.ListArchive(ctx, ref, archive, limit)
+}
+
 func (guard checkedArchives) Extract(ctx context.Context, ref, archive, target string, overwrite bool) (Extracted, error) {
 	if err := intx.Check(ctx); err != nil {
 		var none Extracted

@@ -126,6 +126,13 @@ type Extracted struct {
 	Bytes       int64
 }
 
+// ArchiveMember is something in an archive.
+type ArchiveMember struct {
+	Path      string // relative, without a leading slash
+	Type      EntryType
+	SizeBytes int64 // unpacked
+}
+
 // Archives packs and unpacks archives within one account. Formats: zip and tar.gz.
 type Archives interface {
 	// OpenZip streams a directory as a zip file; the caller closes the stream, early if it likes.
@@ -133,6 +140,9 @@ type Archives interface {
 	// CreateArchive packs paths, named relative to the directory they share, into target, whose
 	// name (.zip, .tar.gz, .tgz) tells the format. ErrExists: target is there.
 	CreateArchive(ctx context.Context, ref string, paths []string, target string) (Entry, error)
+	// ListArchive lists what is in an archive, in its order, at most limit of it. An archive that Extract would refuse
+	// for what is in it is refused in the same way.
+	ListArchive(ctx context.Context, ref, archive string, limit int) ([]ArchiveMember, error)
 	// Extract unpacks an archive into the directory target, which is made when missing. The whole
 	// archive is judged first: one with a path, link or file type that could do harm
 	// (ErrPathNotAllowed, ErrInvalid), or too big a content (ErrDiskFull, ErrLimit), writes

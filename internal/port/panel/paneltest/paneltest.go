@@ -703,6 +703,18 @@ func archives(t *testing.T, p panel.Panel) {
 		must(t, err)
 		_, err = a.CreateArchive(ctx, ref, []string{"/public_html/site"}, name)
 		refused(t, err, panel.ErrExists)
+		members, err := a.ListArchive(ctx, ref, name, 100)
+		must(t, err)
+		found := map[string]panel.ArchiveMember{}
+		for _, m := range members {
+			found[m.Path] = m
+		}
+		equal(t, "a file", found["index.html"], panel.ArchiveMember{Path: "index.html", Type: panel.TypeFile, SizeBytes: 5})
+		equal(t, "a folder", found["img"], panel.ArchiveMember{Path: "img", Type: panel.TypeDirectory})
+		equal(t, "members", len(members), 3)
+		members, err = a.ListArchive(ctx, ref, name, 2)
+		must(t, err)
+		equal(t, "the first members", len(members), 2)
 		got, err := a.Extract(ctx, ref, name, "/out"+name, false)
 		must(t, err)
 		equal(t, "extracted", got, panel.Extracted{Files: 2, Directories: 1, Bytes: 8})
@@ -721,6 +733,10 @@ func archives(t *testing.T, p panel.Panel) {
 	must(t, err)
 	equal(t, "content", read(t, f, "/back/site/index.html"), "hello")
 	_, err = a.OpenZip(ctx, ref, "/none")
+	refused(t, err, panel.ErrNotFound)
+	_, err = a.ListArchive(ctx, ref, "/public_html/site/index.html", 10)
+	refused(t, err, panel.ErrInvalid)
+	_, err = a.ListArchive(ctx, ref, "/none", 10)
 	refused(t, err, panel.ErrNotFound)
 	_, err = a.Extract(ctx, ref, "/public_html/site/index.html", "/bad", false)
 	refused(t, err, panel.ErrInvalid)

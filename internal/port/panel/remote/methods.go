@@ -146,6 +146,11 @@ func (p *Panel) CreateArchive(ctx context.Context, ref string, paths []string, t
 	return call[panel.Entry](ctx, p, string(panel.CapArchives)+".CreateArchive", ref, paths, target)
 }
 
+// ListArchive implements panel.Archives.
+func (p *Panel) ListArchive(ctx context.Context, ref, archive string, limit int) ([]panel.ArchiveMember, error) {
+	return call[[]panel.ArchiveMember](ctx, p, string(panel.CapArchives)+".ListArchive", ref, archive, limit)
+}
+
 // Extract implements panel.Archives.
 func (p *Panel) Extract(ctx context.Context, ref, archive, target string, overwrite bool) (panel.Extracted, error) {
 	return call[panel.Extracted](ctx, p, string(panel.CapArchives)+".Extract", ref, archive, target, overwrite)
