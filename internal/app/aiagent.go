@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"stead.dev/stead/internal/agent/runs"
+	"stead.dev/stead/internal/hosting/credentials"
 	"stead.dev/stead/internal/platform/api"
 	"stead.dev/stead/internal/platform/auth"
 	"stead.dev/stead/internal/platform/config"
@@ -53,6 +54,20 @@ func (o *agentOperations) Read(ctx context.Context, accountID, serviceID int64, 
 		return nil, err
 	}
 	return t.Call(ctx, auth.Principal{AccountID: accountID, FirstParty: true, Scopes: t.Scopes()}, arguments)
+}
+
+// issuedSecrets are the credentials that the AI agent must not see: passwords of databases, FTP and servers. Of mailboxes,
+// sessions and keys of the interface only hashes are kept; those that have a form of their own are known by it (redact).
+type issuedSecrets struct{ credentials *credentials.Service }
+
+// Issued implements runs.Secrets.
+func (i issuedSecrets) Issued(ctx context.Context, accountID, serviceID int64) ([]runs.Secret, error) {
+	found, err := i.credentials.Passwords(ctx, accountID, serviceID)
+	all := make([]runs.Secret, len(found))
+	for n, p := range found {
+		all[n] = runs.Secret{Name: string(p.Kind) + "_password", Value: p.Value}
+	}
+	return all, err
 }
 
 // servedPlaces tells the AI agent where services are served.

@@ -332,7 +332,7 @@ func (c *core) introduce() {
 	})
 	c.assistant.Connect(assistant.Needs{Knowledge: knowledge{c.articles}, Accounts: askedAccounts{c}, Model: wording{c.models}})
 	c.agentReads = &agentOperations{}
-	c.runs.Connect(runs.Needs{Operations: c.agentReads, PHP: c.php, Backups: c.backups, Places: servedPlaces{c}})
+	c.runs.Connect(runs.Needs{Operations: c.agentReads, PHP: c.php, Backups: c.backups, Places: servedPlaces{c}, Secrets: issuedSecrets{c.credentials}})
 	c.insights.Connect(insights.Needs{Services: auditedServices{c}})
 	c.clocks.Connect(clocks.Needs{Worlds: c.accounts, Lives: []clocks.Life{c.orders, c.services, c.addons}})
 	c.invoices.Connect(invoices.Needs{Accounts: buyers{c.accounts}, Topups: c.wallet, Orders: c.orders})

@@ -75,7 +75,11 @@ func (w *worker) do(ctx context.Context, s situation, c call) (o outcome, waits 
 	if err != nil {
 		return o, false, err
 	}
-	place := workplace{project: project, runID: s.id, terms: s.terms, mask: &w.mask}
+	known, err := w.learnIssued(ctx, s.accountID, s.serviceID)
+	if err != nil {
+		return o, false, err
+	}
+	place := workplace{project: project, runID: s.id, terms: s.terms, mask: &w.mask, issued: known}
 	if err := w.learn(ctx, place, s.calls); err != nil {
 		return o, false, err
 	}

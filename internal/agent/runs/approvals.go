@@ -66,6 +66,13 @@ func proposals(p plan) []proposal {
 
 // decide answers a question for the customer. The run goes on with it.
 func (s *Service) decide(ctx context.Context, accountID, serviceID, id int64, approve bool, reason *string) (a approval, err error) {
+	if reason != nil {
+		text, err := s.withoutSecrets(ctx, accountID, serviceID, *reason)
+		if err != nil {
+			return a, err
+		}
+		reason = &text
+	}
 	err = s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
 		a, err = approvalOf(ctx, tx, accountID, serviceID, id)
 		if err != nil {

@@ -11,13 +11,16 @@ import (
 )
 
 // ask asks the model, and writes its answer with what it used and the calls that it wants: one commit.
-func (w *worker) ask(ctx context.Context) error {
+func (w *worker) ask(ctx context.Context, s situation) error {
 	var (
 		request llm.Request
 		model   llm.Model
 		client  llm.Client
 		begun   run
 	)
+	if _, err := w.learnIssued(ctx, s.accountID, s.serviceID); err != nil {
+		return err
+	}
 	err := w.change(ctx, func(ctx context.Context, tx *db.Tx, r *run) error {
 		begun = run{}
 		known, offered := w.Models.Find(r.terms.Model)
@@ -29,6 +32,7 @@ func (w *worker) ask(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		w.conceal(&built)
 		worst := llm.Estimate(built, llm.Answer{})
 		if worst.Input > mostInput {
 			return w.finish(ctx, tx, r, SizeLimit)

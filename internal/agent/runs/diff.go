@@ -17,8 +17,9 @@ func diffOf(mask *redact.Masker, path, before, after string) string {
 }
 
 // secretsIn are the tokens of the secrets in a file, in their order. What is masked must stay, and must stay masked.
-func secretsIn(path, content string) string {
+func secretsIn(known issued, path, content string) string {
 	var fresh redact.Masker
+	known.teach(&fresh)
 	var tokens []string
 	for rest := fresh.Mask(path, content); ; {
 		from := strings.Index(rest, "⟦")

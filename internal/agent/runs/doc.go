@@ -20,7 +20,8 @@
 //     followed.
 //   - What the model reads is data: it is marked as such (untrusted.go), and no tool reaches another service, money or a
 //     network beyond the service's own site, which is asked for at its own server (fetch.go). What asks a person (policy.go) is decided in code; the model has no tool that approves.
-//   - Secrets are masked before anything is sent, stored or logged (package redact).
+//   - Secrets are masked before anything is sent, stored or logged (package redact); what the platform has issued is known
+//     by its value (secrets.go).
 //   - Money is held when a run begins. What its answers cost is captured when it ends, and never more than was held.
 //   - Work is bounded: steps, calls, time, bytes, files, money. Each bound has a reason of its own (Reason).
 //   - The network is never used inside a transaction.

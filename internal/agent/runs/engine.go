@@ -190,7 +190,7 @@ func (w *worker) goOn(ctx context.Context) error {
 		case settle:
 			err = w.settle(ctx, s)
 		case ask:
-			err = w.ask(ctx)
+			err = w.ask(ctx, s)
 		case act:
 			var waits bool
 			if waits, err = w.act(ctx, s, a.call); waits {

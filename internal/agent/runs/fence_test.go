@@ -177,7 +177,7 @@ func TestASecretStaysWhereItIs(t *testing.T) {
 		"its line":    {"define('DB_NAME', 'shop');\n", false},
 		"another one": {before + "define('AUTH_KEY', 'something-else');\n", false},
 	} {
-		if got := secretsIn("/public_html/wp-config.php", before) == secretsIn("/public_html/wp-config.php", c.after); got != c.same {
+		if got := secretsIn(nil, "/public_html/wp-config.php", before) == secretsIn(nil, "/public_html/wp-config.php", c.after); got != c.same {
 			t.Errorf("%s: %v, want %v", name, got, c.same)
 		}
 	}

@@ -101,6 +101,9 @@ func (s *Service) modelFor(set settings) (llm.Model, error) {
 
 // start takes a task on one of the account's services: run, money and conversation are one commit.
 func (s *Service) start(ctx context.Context, accountID, serviceID int64, text string, conversationID *int64) (r run, err error) {
+	if text, err = s.withoutSecrets(ctx, accountID, serviceID, text); err != nil {
+		return r, err
+	}
 	err = site.Change[panel.Files](ctx, s.DB, s.Services, s.Panels, panel.CapFiles, accountID, serviceID,
 		func(ctx context.Context, tx *db.Tx, on site.Site) error {
 			set, err := lockSettings(ctx, tx, accountID)

@@ -22,6 +22,7 @@ type shelf struct {
 	backups map[string]int64
 	refuses error // of backups
 	place   Place
+	secrets []Secret
 }
 
 func newShelf() *shelf {
@@ -34,7 +35,7 @@ func newShelf() *shelf {
 	}
 }
 
-func (s *shelf) needs() Needs { return Needs{Operations: s, PHP: s, Backups: s, Places: s} }
+func (s *shelf) needs() Needs { return Needs{Operations: s, PHP: s, Backups: s, Places: s, Secrets: s} }
 
 func (s *shelf) Read(_ context.Context, accountID, serviceID int64, operation string, parameters map[string]any) (json.RawMessage, error) {
 	s.mu.Lock()
@@ -109,6 +110,12 @@ func (s *shelf) Place(context.Context, int64, int64) (Place, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.place, nil
+}
+
+func (s *shelf) Issued(context.Context, int64, int64) ([]Secret, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.secrets, nil
 }
 
 // version is the version of PHP that the service has.

@@ -24,6 +24,7 @@ type Needs struct {
 	PHP        PHP
 	Backups    Backups
 	Places     Places
+	Secrets    Secrets
 }
 
 // Bounds of what the tools about a service return.

@@ -30,9 +30,10 @@ func (t tool) reads() bool { return t.plan == nil && !t.acts }
 type workplace struct {
 	project
 
-	runID int64
-	terms terms
-	mask  *redact.Masker
+	runID  int64
+	terms  terms
+	mask   *redact.Masker
+	issued issued
 }
 
 // plan is what a call would change.

@@ -128,7 +128,7 @@ func (w workplace) write(kind changeKind, name string, before thing, after strin
 		return p, refuse("file_too_large", "a file may have %d bytes", mostEdited)
 	case !utf8.ValidString(after):
 		return p, malformed("the content is not UTF-8")
-	case secretsIn(name, string(before.content)) != secretsIn(name, after):
+	case secretsIn(w.issued, name, string(before.content)) != secretsIn(w.issued, name, after):
 		return p, refuse("secret_touched", "what is secret in %s must stay as it is", name)
 	case before.hash == hashOf([]byte(after)):
 		return p, refuse("nothing_changed", "%s has this content already", name)

@@ -92,6 +92,12 @@ func TestAPasswordIsShownOnce(t *testing.T) {
 			t.Fatalf("%+v", c)
 		}
 		told, version := w.secret(7)
+		for account, want := range map[int64]string{owner: told, stranger: ""} {
+			all, err := w.Passwords(t.Context(), account, 10)
+			if err != nil || (want == "") != (len(all) == 0) || want != "" && all[0] != (Password{Kind: FTP, Value: want}) {
+				t.Errorf("passwords for account %d: %+v, %v", account, all, err)
+			}
+		}
 		if len(told) != length || version == "" {
 			t.Fatalf("%d characters, version %q", len(told), version)
 		}

@@ -155,5 +155,8 @@ var shapes = []struct {
 	{"google_key", regexp.MustCompile(`\bAIza[A-Za-z0-9_-]{35}`)},
 	{"llm_key", regexp.MustCompile(`\bsk-(?:ant-|proj-)?[A-Za-z0-9_-]{20,}`)},
 	{"telegram_token", regexp.MustCompile(`\b[0-9]{8,10}:AA[A-Za-z0-9_-]{33}`)},
+	{"stead_token", regexp.MustCompile(`\b(?:sta|str|sts|stc|st_[a-z]{2})_[A-Za-z0-9_-]{20,}`)}, // of this platform's interface and sessions
+	{"webhook_secret", regexp.MustCompile(`\bwhsec_[A-Za-z0-9_+/=-]{16,}`)},
+	{"heartbeat", regexp.MustCompile(`/heartbeat/([A-Za-z0-9_-]{16,})`)},
 	{"reseller_key", regexp.MustCompile(`\brsk_(?:test_)?[A-Za-z0-9]{16,}`)},
 }

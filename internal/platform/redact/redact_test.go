@@ -46,6 +46,7 @@ func TestSecretsAreKnownByTheirShape(t *testing.T) {
 		"ghp_" + strings.Repeat("a1", 18),
 		"xoxb-" + "1234567890-abcdef",
 		"123456789:AA" + strings.Repeat("x", 33),
+		"sta_" + strings.Repeat("a1", 16), "st_se_" + strings.Repeat("a1", 16), "whsec_" + strings.Repeat("a1", 16),
 	}
 	for _, s := range secrets {
 		var m redact.Masker
@@ -54,8 +55,8 @@ func TestSecretsAreKnownByTheirShape(t *testing.T) {
 		}
 	}
 	var m redact.Masker
-	got := m.Mask("", "GET /?q=1&token=abcdef123 mysql://shop:geheim12@db/x Authorization: Bearer abcdefgh.ijk")
-	want := "GET /?q=1&token=⟦secret:query_secret⟧ mysql://shop:⟦secret:url_password⟧@db/x Authorization: Bearer ⟦secret:bearer⟧"
+	got := m.Mask("", "GET /?q=1&token=abcdef123 mysql://shop:geheim12@db/x Authorization: Bearer abcdefgh.ijk curl https://x/heartbeat/abcdefgh12345678/0")
+	want := "GET /?q=1&token=⟦secret:query_secret⟧ mysql://shop:⟦secret:url_password⟧@db/x Authorization: Bearer ⟦secret:bearer⟧ curl https://x/heartbeat/⟦secret:heartbeat⟧/0"
 	if got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
