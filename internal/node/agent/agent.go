@@ -22,6 +22,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"stead.dev/stead/internal/platform/atomicfile"
@@ -188,6 +189,11 @@ const maxAnswer = 64 << 10
 
 // send posts a message and reads the answer.
 func send[O any](ctx context.Context, c *http.Client, address string, in any) (out O, err error) {
+	return sendUpTo[O](ctx, c, address, in, maxAnswer)
+}
+
+// sendUpTo is send for an answer of at most so many bytes.
+func sendUpTo[O any](ctx context.Context, c *http.Client, address string, in any, most int64) (out O, err error) {
 	body, err := json.Marshal(in)
 	if err != nil {
 		return out, err
@@ -202,14 +208,14 @@ func send[O any](ctx context.Context, c *http.Client, address string, in any) (o
 		return out, fmt.Errorf("the control plane cannot be reached: %w", err)
 	}
 	defer func() { _ = answer.Body.Close() }()
-	data, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer))
+	data, err := io.ReadAll(io.LimitReader(answer.Body, most))
 	switch {
 	case err != nil:
 		return out, fmt.Errorf("the control plane's answer: %w", err)
 	case answer.StatusCode == http.StatusForbidden:
 		return out, errRefused
 	case answer.StatusCode != http.StatusOK:
-		return out, fmt.Errorf("the control plane answers %s: %s", answer.Status, strings.TrimSpace(string(data)))
+		return out, fmt.Errorf("the control plane answers %s: %.300s", answer.Status, strings.TrimSpace(string(data)))
 	}
 	if err := json.Unmarshal(data, &out); err != nil {
 		return out, fmt.Errorf("the control plane's answer: %w", err)
@@ -238,12 +244,17 @@ type Config struct {
 	Measure func() (nodelink.Capacity, error)
 	// ReportEvery is the mean pause between reports; 0: nodelink.ReportEvery.
 	ReportEvery time.Duration
+	// Prober makes the checks of monitors; nil: this machine makes none.
+	Prober Prober
+	// CheckEvery is the mean pause between messages about checks; 0: nodelink.CheckEvery.
+	CheckEvery time.Duration
 }
 
 // Agent is a machine that has joined.
 type Agent struct {
 	cfg      Config
 	member   membership
+	url      string // of the control plane
 	identity *nodelink.Identity
 	control  *http.Client
 }
@@ -253,11 +264,15 @@ func Open(cfg Config) (*Agent, error) {
 	if cfg.ReportEvery == 0 {
 		cfg.ReportEvery = nodelink.ReportEvery
 	}
+	if cfg.CheckEvery == 0 {
+		cfg.CheckEvery = nodelink.CheckEvery
+	}
 	a := &Agent{cfg: cfg}
 	var err error
 	if a.member, err = load(cfg.Dir); err != nil {
 		return nil, err
 	}
+	a.url = a.member.URL
 	if a.identity, err = a.member.identity(cfg.Now); err != nil {
 		return nil, err
 	}
@@ -284,14 +299,12 @@ func (a *Agent) Run(ctx context.Context, ln net.Listener, grace time.Duration) e
 		ErrorLog: slog.NewLogLogger(a.cfg.Log.Handler(), slog.LevelDebug),
 	}
 	background, stop := context.WithCancel(ctx)
-	reported := make(chan struct{})
-	go func() {
-		defer close(reported)
-		a.live(background)
-	}()
+	var running sync.WaitGroup
+	running.Go(func() { a.live(background) })
+	running.Go(func() { a.check(background) })
 	defer func() {
 		stop()
-		<-reported
+		running.Wait()
 	}()
 	ended := make(chan error, 1)
 	go func() { ended <- srv.ServeTLS(ln, "", "") }()

@@ -1,6 +1,12 @@
 package nodelink
 
-import "time"
+import (
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"stead.dev/stead/internal/platform/probe"
+)
 
 // Paths of the control plane's address for nodes.
 const (
@@ -61,3 +67,76 @@ const (
 	ReportEvery = 30 * time.Second
 	SilentAfter = 100 * time.Second
 )
+
+// ChecksPath is where a node delivers the results of checks of monitors, and hears what to check.
+const ChecksPath = "/v1/checks"
+
+// Bounds of these messages.
+const (
+	MostResults   = 1000    // in one message
+	MostCheckSize = 1 << 20 // of one message, in bytes
+	MostWorkSize  = 8 << 20 // of one answer, in bytes; one part more may follow
+	// CheckParts are the parts that the list of a node is in.
+	CheckParts = 64
+	// ResultsFor is how long a node keeps results that it cannot deliver; older ones are refused.
+	ResultsFor = 5 * time.Minute
+	// LeastApart is the least time between two checks of a monitor by a node; results that are closer are dropped.
+	LeastApart = 5 * time.Second
+)
+
+// CheckEvery is the mean pause between two messages about checks.
+const CheckEvery = 5 * time.Second
+
+// Checks are the results of a node, and how much of its list it has.
+type Checks struct {
+	// Versions are those of the parts of the list; empty: the node has none of it.
+	Versions []string `json:"versions,omitempty"`
+	// Since is Now of the last answer.
+	Since   time.Time     `json:"since,omitzero"`
+	Results []CheckResult `json:"results,omitempty"`
+	// Of the monitors that were checked in the last minutes, how many failed.
+	Failing int `json:"failing"`
+	Checked int `json:"checked"`
+}
+
+// CheckResult is a check that a node made. Its times are those of the control plane's clock.
+type CheckResult struct {
+	ID          int64        `json:"id"`
+	Revision    string       `json:"revision"` // of the task
+	ScheduledAt time.Time    `json:"scheduled_at"`
+	CheckedAt   time.Time    `json:"checked_at"`
+	Result      probe.Result `json:"result"`
+}
+
+// Work is what a node is to check.
+type Work struct {
+	// Now is the control plane's time.
+	Now time.Time `json:"now"`
+	// Idle: the node checks nothing, because it is switched off or because another node of its region does. It forgets its
+	// list.
+	Idle bool `json:"idle,omitempty"`
+	// Parts are those that differ from what the node has.
+	Parts []WorkPart `json:"parts,omitempty"`
+	// More parts follow with the next answer.
+	More bool `json:"more,omitempty"`
+	// Asked are monitors that another region has found changed: they are checked at once.
+	Asked []int64 `json:"asked,omitempty"`
+}
+
+// WorkPart is a part of the list, whole.
+type WorkPart struct {
+	Part    int             `json:"part"`
+	Version string          `json:"version"`
+	Tasks   json.RawMessage `json:"tasks"` // a list of Task
+}
+
+// Task is something that a node checks again and again.
+type Task struct {
+	ID             int64        `json:"id"`
+	Revision       string       `json:"revision"`
+	Target         probe.Target `json:"target"`
+	Header         http.Header  `json:"header,omitempty"` // only where the owner of the monitor chose regions
+	IntervalS      int          `json:"interval_s"`
+	Retries        int          `json:"retries"`
+	RetryIntervalS int          `json:"retry_interval_s"`
+}
