@@ -106,6 +106,7 @@ type nodesCmd struct {
 	Rejoin nodesRejoin `cmd:"" help:"Invite the machine that stands in for a node, or one that lost its key."`
 	Drain  nodesDrain  `cmd:"" help:"Place no more services on a node; it keeps those it has."`
 	Resume nodesResume `cmd:"" help:"Place services on a drained node again."`
+	Checks nodesChecks `cmd:"" help:"Say whether a node makes checks of monitors, and for which region."`
 	Remove nodesRemove `cmd:"" help:"End a node: its certificate is good for nothing from then on."`
 }
 
@@ -119,14 +120,22 @@ func (nodesList) Run(e *environment) error {
 			return err
 		}
 		return e.show(map[string]any{"data": list}, func(w io.Writer) {
-			row(w, "ID", "NAME", "LOCATION", "STATE", "SERVICES", "DISK SOLD", "DISK FREE", "LOAD", "SEEN", "VERSION")
+			row(w, "ID", "NAME", "LOCATION", "CHECKS FOR", "STATE", "SERVICES", "DISK SOLD", "DISK FREE", "LOAD", "SEEN", "VERSION")
 			for _, n := range list {
-				row(w, n.ID, n.Name, dash(n.Location), n.State, services(n), gib(n.SoldDiskMB)+"/"+gib(n.SellableDiskMB),
+				row(w, n.ID, n.Name, dash(n.Location), checksFor(n), n.State, services(n), gib(n.SoldDiskMB)+"/"+gib(n.SellableDiskMB),
 					gib(n.Capacity.DiskFreeMB)+"/"+gib(n.Capacity.DiskMB), fmt.Sprintf("%.2f/%d", n.Capacity.Load, n.Capacity.CPUs),
 					seen(n.LastSeenAt), dash(n.Version))
 			}
 		})
 	})
+}
+
+// checksFor is the region for which a node checks monitors.
+func checksFor(n admin.Node) string {
+	if !n.Checks {
+		return "-"
+	}
+	return n.Region
 }
 
 func services(n admin.Node) string {
@@ -171,6 +180,7 @@ func (e *environment) showInvitation(i admin.Invitation, err error) error {
 type nodesAdd struct {
 	Name        string `arg:"" help:"Its name, such as node1."`
 	Location    string `help:"Where it is, in the words of plans' locations."`
+	Region      string `help:"What monitors call its place; its location, or else its name, when it is left out."`
 	MaxAccounts int64  `help:"Services that it takes at most; 0: no bound but its disk."`
 	DiskPercent int64  `help:"How much of its disk is sold." default:"100"`
 }
@@ -179,7 +189,7 @@ type nodesAdd struct {
 func (c *nodesAdd) Run(e *environment) error {
 	return e.administer(func(a *admin.Admin) error {
 		return e.showInvitation(a.AddNode(e.ctx, nodes.NewNode{
-			Name: c.Name, Location: c.Location, MaxAccounts: c.MaxAccounts, DiskPercent: c.DiskPercent,
+			Name: c.Name, Location: c.Location, Region: c.Region, MaxAccounts: c.MaxAccounts, DiskPercent: c.DiskPercent,
 		}))
 	})
 }
@@ -218,6 +228,32 @@ type nodesResume struct{ nodeName }
 // Run undoes draining.
 func (c *nodesResume) Run(e *environment) error {
 	return e.administer(func(a *admin.Admin) error { return e.showNode(a.ResumeNode(e.ctx, c.Name)) })
+}
+
+type nodesChecks struct {
+	nodeName
+	On     bool    `help:"It makes checks of monitors." xor:"switch"`
+	Off    bool    `help:"It makes none." xor:"switch"`
+	Region *string `help:"What monitors call its place; empty for its location, or else its name."`
+}
+
+// Run says whether a node makes checks, and for which region.
+func (c *nodesChecks) Run(e *environment) error {
+	var on *bool
+	if c.On || c.Off {
+		on = &c.On
+	}
+	return e.administer(func(a *admin.Admin) error {
+		n, err := a.SetNodeChecks(e.ctx, c.Name, on, c.Region)
+		if err != nil {
+			return err
+		}
+		return e.show(n, func(w io.Writer) {
+			row(w, "node", fmt.Sprintf("%s (%d)", n.Name, n.ID))
+			row(w, "region", n.Region)
+			row(w, "checks", map[bool]string{true: "on", false: "off"}[n.Checks])
+		})
+	})
 }
 
 type nodesRemove struct {

@@ -18,6 +18,7 @@ import (
 	"stead.dev/stead/internal/platform/config"
 	"stead.dev/stead/internal/platform/nodelink"
 	"stead.dev/stead/internal/platform/observe"
+	"stead.dev/stead/internal/platform/probe"
 	panelnode "stead.dev/stead/internal/port/panel/node"
 )
 
@@ -104,6 +105,9 @@ func RunNode(ctx context.Context, cfg config.Config, opts Options) (err error) {
 	}
 	defer func() { err = errors.Join(err, m.Close()) }()
 	a.Panel = panelnode.New(m.Node)
+	if cfg.Monitors {
+		a.Prober = probe.New(probe.Config{Clock: now, AllowLoopback: cfg.AllowLoopbackTargets})
+	}
 	a.Measure = func() (nodelink.Capacity, error) { return agent.Measure(mc.Dir, len(m.Refs())) }
 	ag, err := agent.Open(a)
 	if err != nil {

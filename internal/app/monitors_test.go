@@ -2,14 +2,17 @@ package app
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"stead.dev/stead/internal/hosting/nodes"
 	"stead.dev/stead/internal/platform/testkit"
 )
 
@@ -29,11 +32,27 @@ type seenMonitor struct {
 			Checks, Failures int64
 		}
 	}
-	Checks  []struct{ Status string }
+	Regions       []string
+	RegionResults []struct {
+		Region, Status string
+		Counts         bool
+	} `json:"region_results"`
+	Checks  []struct{ Status, Region string }
 	Outages []struct {
 		EndedAt *time.Time `json:"ended_at"`
 		Cause   string
+		Regions []string
 	}
+}
+
+// seenBy are the regions that found a monitor so.
+func (m seenMonitor) seenBy(status string) (names []string) {
+	for _, r := range m.RegionResults {
+		if r.Status == status && r.Counts {
+			names = append(names, r.Region)
+		}
+	}
+	return names
 }
 
 func (w *world) monitorIs(id int64, status string) (m seenMonitor) {
@@ -117,6 +136,78 @@ func TestWhatIsWatchedGoesDownAndUp(t *testing.T) {
 	})
 }
 
+// TestAMonitorSeesTheRegionsOfNodes: two nodes that have joined check what the control plane checks, but for what may hold
+// secrets.
+func TestAMonitorSeesTheRegionsOfNodes(t *testing.T) {
+	settings := map[string]string{"nodes_listen": "127.0.0.1:0", "base_url": "http://stead.test"}
+	maps.Copy(settings, watching)
+	a := start(t, settings)
+	w := newCustomer(t, a)
+	for _, n := range []nodes.NewNode{{Name: "node1", Location: "tashkent"}, {Name: "node2", Location: "tashkent", Region: "samarkand"}} {
+		_, token, err := a.nodes.Add(t.Context(), n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		runNode(t, a, token, map[string]string{"monitors": "true"})
+	}
+	var broken atomic.Bool
+	var mu sync.Mutex
+	keys := map[string]int{}
+	s := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		if keys[r.URL.Path+" "+r.Header.Get("X-Key")]++; broken.Load() {
+			rw.WriteHeader(http.StatusServiceUnavailable)
+		}
+	}))
+	defer s.Close()
+	watch := func(path, more string) int64 {
+		t.Helper()
+		r := w.post(t, w.owner.token, "/api/v1/monitors", fmt.Sprintf(`{"type": "http", "url": "%s/%s", "interval_s": 60, "retries": 0%s}`, s.URL, path, more))
+		if r.status != http.StatusCreated {
+			t.Fatal(r)
+		}
+		return w.id(r)
+	}
+	shown := func(id int64) (m seenMonitor) {
+		t.Helper()
+		w.get(t, w.owner.token, fmt.Sprintf("/api/v1/monitors/%d?range=24h", id)).decode(t, &m)
+		return m
+	}
+	seenBy := func(id int64, status string, want ...string) {
+		t.Helper()
+		testkit.Eventually(t, time.Minute, func() bool { return slices.Equal(shown(id).seenBy(status), want) }, status+" in "+strings.Join(want, ", "))
+	}
+	open := watch("open", "")
+	testkit.Eventually(t, time.Minute, func() bool { return len(shown(open).Regions) == 3 }, "the nodes check")
+	hidden := watch("hidden", `, "headers": {"X-Key": "secret"}`)
+	chosen := watch("chosen", `, "headers": {"X-Key": "secret"}, "regions": ["samarkand"]`)
+	testkit.Eventually(t, time.Minute, func() bool { return len(shown(open).seenBy("up")) == 3 }, "three places see it")
+	if got := shown(open).seenBy("up"); got[0] != "control" || !slices.Contains(got, "tashkent") || !slices.Contains(got, "samarkand") {
+		t.Errorf("seen by %v", got)
+	}
+	seenBy(chosen, "up", "control", "samarkand")
+	seenBy(hidden, "up", "control")
+	mu.Lock()
+	if keys["/hidden secret"] == 0 || keys["/chosen secret"] < 2 || keys["/open "] < 3 || keys["/hidden "] != 0 {
+		t.Errorf("headers: %v", keys)
+	}
+	mu.Unlock()
+	broken.Store(true)
+	if r := a.do(t, request{method: http.MethodPatch, path: fmt.Sprintf("/api/v1/monitors/%d", open), token: w.owner.token, body: `{"retry_interval_s": 20}`}); r.status != http.StatusOK {
+		t.Fatal(r)
+	}
+	testkit.Eventually(t, time.Minute, func() bool { return shown(open).Status == "down" }, "it is down")
+	if m := shown(open); len(m.Outages) != 1 || len(m.Outages[0].Regions) < 2 {
+		t.Errorf("%+v", m.Outages)
+	}
+	for _, component := range []string{"/api/v1/status", "/status"} {
+		if r := a.get(t, "", component); r.status != http.StatusOK {
+			t.Errorf("%s: %s", component, r)
+		}
+	}
+}
+
 // TestMonitorsMadeAtOncePassNoLimit: as many are made as the plan allows, however many requests come at the same time.
 func TestMonitorsMadeAtOncePassNoLimit(t *testing.T) {
 	engines(t, map[string]string{"demo": "true", "panel": "sandbox"}, func(t *testing.T, a *App) {
@@ -180,25 +271,28 @@ func TestMonitorsAreBoundedByPlans(t *testing.T) {
 		w := newCustomer(t, a)
 		create := func(body string) answer { return a.post(t, w.owner.token, "/api/v1/monitors", body) }
 		for target, key := range map[string]string{
-			`"type": "http", "url": "http://10.0.0.1/"`:                                       "target_not_allowed",
-			`"type": "http", "url": "http://169.254.169.254/latest"`:                          "target_not_allowed",
-			`"type": "http", "url": "http://[fd00::1]/"`:                                      "target_not_allowed",
-			`"type": "http", "url": "ftp://example.com/"`:                                     "target_not_allowed",
-			`"type": "http", "url": "https://user:pass@example.com/"`:                         "target_not_allowed",
-			`"type": "http", "url": "http://intranet/"`:                                       "target_not_allowed",
-			`"type": "tcp", "host": "192.168.1.1", "port": 22`:                                "target_not_allowed",
-			`"type": "tcp", "host": "example.com"`:                                            "validation_failed",
-			`"type": "http"`:                                                                  "validation_failed",
-			`"type": "keyword", "url": "https://example.com/"`:                                "validation_failed",
-			`"type": "json", "url": "https://example.com/", "json_path": "$["`:                "validation_failed",
-			`"type": "http", "url": "https://example.com/", "interval_s": 61`:                 "interval_not_allowed",
-			`"type": "http", "url": "https://example.com/", "service_id": 999`:                "validation_failed",
-			`"type": "http", "url": "https://example.com/", "headers": {"Host": "x"}`:         "validation_failed",
-			`"type": "http", "url": "https://example.com/", "headers": {"A": "b\nc"}`:         "validation_failed",
-			`"type": "http", "url": "https://example.com/", "headers": {"A": null}`:           "validation_failed",
-			`"type": "http", "url": "https://example.com/", "expected_statuses": ["x"]`:       "validation_failed",
-			`"type": "http", "url": "https://example.com/", "maintenance_windows": [{}]`:      "validation_failed",
-			`"type": "http", "url": "https://example.com/", "interval_s": 60, "name": "a\nb"`: "validation_failed",
+			`"type": "http", "url": "http://10.0.0.1/"`:                                          "target_not_allowed",
+			`"type": "http", "url": "http://169.254.169.254/latest"`:                             "target_not_allowed",
+			`"type": "http", "url": "http://[fd00::1]/"`:                                         "target_not_allowed",
+			`"type": "http", "url": "ftp://example.com/"`:                                        "target_not_allowed",
+			`"type": "http", "url": "https://user:pass@example.com/"`:                            "target_not_allowed",
+			`"type": "http", "url": "http://intranet/"`:                                          "target_not_allowed",
+			`"type": "tcp", "host": "192.168.1.1", "port": 22`:                                   "target_not_allowed",
+			`"type": "tcp", "host": "example.com"`:                                               "validation_failed",
+			`"type": "http"`:                                                                     "validation_failed",
+			`"type": "keyword", "url": "https://example.com/"`:                                   "validation_failed",
+			`"type": "json", "url": "https://example.com/", "json_path": "$["`:                   "validation_failed",
+			`"type": "http", "url": "https://example.com/", "interval_s": 61`:                    "interval_not_allowed",
+			`"type": "http", "url": "https://example.com/", "regions": ["atlantis"]`:             "region_not_allowed",
+			`"type": "heartbeat", "regions": ["control", "atlantis"]`:                            "region_not_allowed",
+			`"type": "http", "url": "https://example.com/", "quorum": 2, "regions": ["control"]`: "validation_failed",
+			`"type": "http", "url": "https://example.com/", "service_id": 999`:                   "validation_failed",
+			`"type": "http", "url": "https://example.com/", "headers": {"Host": "x"}`:            "validation_failed",
+			`"type": "http", "url": "https://example.com/", "headers": {"A": "b\nc"}`:            "validation_failed",
+			`"type": "http", "url": "https://example.com/", "headers": {"A": null}`:              "validation_failed",
+			`"type": "http", "url": "https://example.com/", "expected_statuses": ["x"]`:          "validation_failed",
+			`"type": "http", "url": "https://example.com/", "maintenance_windows": [{}]`:         "validation_failed",
+			`"type": "http", "url": "https://example.com/", "interval_s": 60, "name": "a\nb"`:    "validation_failed",
 		} {
 			if r := create("{" + target + "}"); r.status != http.StatusUnprocessableEntity || r.key() != key {
 				t.Errorf("%s: %s, want %s", target, r, key)

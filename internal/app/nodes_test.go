@@ -3,8 +3,10 @@ package app
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -14,26 +16,31 @@ import (
 	"stead.dev/stead/internal/port/panel"
 )
 
-// runNode joins a machine to the control plane at a and runs it until the test ends.
-func runNode(t *testing.T, a *App, token string) {
+// runNode joins a machine to the control plane at a and runs it until the test ends, or until stop is called. also are further
+// settings of it.
+func runNode(t *testing.T, a *App, token string, also map[string]string) (stop func()) {
 	t.Helper()
 	address := testkit.Address(t)
-	cfg := testConfig(t, map[string]string{"agent_listen": address})
+	settings := map[string]string{"agent_listen": address}
+	maps.Copy(settings, also)
+	cfg := testConfig(t, settings)
 	if err := RunNode(t.Context(), cfg, quietly()); !errors.Is(err, agent.ErrNotJoined) {
 		t.Fatalf("a machine that has not joined runs: %v", err)
 	}
 	if _, err := JoinNode(t.Context(), cfg, agent.Invitation{URL: a.NodesURL(), Token: token, Address: address}); err != nil {
 		t.Fatal(err)
 	}
-	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	ended := make(chan error, 1)
 	go func() { ended <- RunNode(ctx, cfg, quietly()) }()
-	t.Cleanup(func() {
-		stop()
+	stop = sync.OnceFunc(func() {
+		cancel()
 		if err := <-ended; err != nil {
 			t.Errorf("node: %v", err)
 		}
 	})
+	t.Cleanup(stop)
+	return stop
 }
 
 func TestTheDoctorCallsTheNodes(t *testing.T) {
@@ -62,7 +69,7 @@ func TestTheDoctorCallsTheNodes(t *testing.T) {
 	}
 	invite("invited")
 	expect("test", "fail none has joined")
-	runNode(t, a, invite("node1"))
+	runNode(t, a, invite("node1"), nil)
 	testkit.Eventually(t, heard, func() bool { return strings.HasPrefix(found("test")[0], "ok 1 report and answer; 1 of them") }, "the node has reported")
 	expect("newer", "warn node1 runs version test, this is newer")
 	// One that has joined and does not run.
@@ -87,7 +94,7 @@ func TestANodeIsAPanelOfEveryReplica(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	runNode(t, other, token) // joins by one replica
+	runNode(t, other, token, nil) // joins by one replica
 	name := nodes.PanelName(added.ID)
 	for _, a := range []*App{one, other} {
 		testkit.Eventually(t, heard, func() bool {

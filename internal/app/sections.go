@@ -265,7 +265,7 @@ func (c *core) listModules() []module.Module {
 		c.oauth.Module(),
 		c.catalog.Module(),
 		c.accounts.Module(),
-		{Name: "nodes", Subscriptions: []module.Subscription{{Types: []string{"service.*"}, Follow: places{c.nodes, c.catalog}.follow(c.services)}}},
+		{Name: "nodes", Subscriptions: []module.Subscription{{Types: []string{"service.*"}, Follow: places{c.nodes, c.catalog}.follow(c.services)}}, Needs: []any{c.nodes.Needs}},
 		c.services.Module(),
 		c.provisioning.Module(),
 		c.hosting.Module(),
@@ -324,6 +324,7 @@ func (c *core) introduce() {
 		Clocks: c.clocks,
 	})
 	c.addons.Connect(addons.Needs{Catalog: extras{c.catalog}, Services: c.services, Orders: c.orders, Rates: c.reseller})
+	c.nodes.Connect(nodes.Needs{Checks: c.monitors})
 	c.monitors.Connect(monitors.Needs{Services: watchedServices{c.services}, Owners: owners{c.accounts}, Devices: c.devices})
 	c.scans.Connect(scans.Needs{Sites: scannedSites{c}, Insights: scanInsights{c.insights}})
 	c.sla.Connect(sla.Needs{

@@ -13,6 +13,8 @@ type Node struct {
 	ID             int64             `json:"id"`
 	Name           string            `json:"name"`
 	Location       string            `json:"location"`
+	Region         string            `json:"region"` // what monitors call its place
+	Checks         bool              `json:"checks"` // whether it makes checks of monitors
 	State          string            `json:"state"`
 	Services       int64             `json:"services"`
 	MaxAccounts    int64             `json:"max_accounts"`
@@ -29,7 +31,7 @@ type Node struct {
 
 func (a *Admin) node(n nodes.Node) Node {
 	shown := Node{
-		ID: n.ID, Name: n.Name, Location: n.Location, State: string(n.Shown(a.Clock.Now())), Services: n.Placed,
+		ID: n.ID, Name: n.Name, Location: n.Location, Region: n.Region(), Checks: n.Checks, State: string(n.Shown(a.Clock.Now())), Services: n.Placed,
 		MaxAccounts: n.MaxAccounts, SoldDiskMB: n.PlacedDiskMB, SellableDiskMB: n.Capacity.DiskMB * n.DiskPercent / 100,
 		Address: n.Address, Version: n.Version, Capabilities: []string{}, Capacity: n.Capacity,
 		CertificateEnd: n.CertificateEndsAt, JoinedAt: n.JoinedAt, LastSeenAt: n.LastSeenAt,
@@ -94,6 +96,12 @@ func (a *Admin) DrainNode(ctx context.Context, name string) (Node, error) {
 // ResumeNode undoes DrainNode.
 func (a *Admin) ResumeNode(ctx context.Context, name string) (Node, error) {
 	n, err := a.Nodes.Resume(ctx, name)
+	return a.node(n), err
+}
+
+// SetNodeChecks says whether a node makes checks of monitors, and what they call its place; nil leaves that as it is.
+func (a *Admin) SetNodeChecks(ctx context.Context, name string, on *bool, region *string) (Node, error) {
+	n, err := a.Nodes.SetChecks(ctx, name, on, region)
 	return a.node(n), err
 }
 

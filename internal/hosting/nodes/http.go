@@ -22,9 +22,10 @@ import (
 // machines, known by their certificates (see Identity.Server, with guests: who joins has none yet).
 func (s *Service) Handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("POST "+nodelink.JoinPath, answer(s.Log, s.join))
-	mux.HandleFunc("POST "+nodelink.RenewPath, answer(s.Log, s.renew))
-	mux.HandleFunc("POST "+nodelink.ReportPath, answer(s.Log, s.report))
+	mux.HandleFunc("POST "+nodelink.JoinPath, answer(s.Log, maxMessage, s.join))
+	mux.HandleFunc("POST "+nodelink.RenewPath, answer(s.Log, maxMessage, s.renew))
+	mux.HandleFunc("POST "+nodelink.ReportPath, answer(s.Log, maxMessage, s.report))
+	mux.HandleFunc("POST "+nodelink.ChecksPath, answer(s.Log, nodelink.MostCheckSize, s.checks))
 	return mux
 }
 
@@ -34,7 +35,7 @@ func Accept(name string) bool {
 	return ok
 }
 
-// maxMessage is far more than any message has.
+// maxMessage is far more than any message has but that of checks.
 const maxMessage = 64 << 10
 
 // errStranger refuses without saying more: no node has that certificate, or none any more.
@@ -45,12 +46,12 @@ type logger interface {
 	ErrorContext(ctx context.Context, msg string, args ...any)
 }
 
-// answer decodes a message, has f answer it and encodes that.
-func answer[I, O any](log logger, f func(ctx context.Context, peer nodelink.Party, in I) (O, error)) http.HandlerFunc {
+// answer decodes a message of at most so many bytes, has f answer it and encodes that.
+func answer[I, O any](log logger, most int64, f func(ctx context.Context, peer nodelink.Party, in I) (O, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		ctx, peer := r.Context(), nodelink.Peer(r.TLS)
 		var in I
-		if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxMessage)).Decode(&in); err != nil {
+		if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, most)).Decode(&in); err != nil {
 			http.Error(w, "malformed", http.StatusBadRequest)
 			return
 		}
@@ -128,13 +129,18 @@ func stranger(err error) error {
 	return err
 }
 
-// lockPeer is the node that a certificate names.
+// lockPeer is the node that a certificate names, locked.
 func lockPeer(ctx context.Context, tx *db.Tx, peer nodelink.Party) (Node, error) {
+	return peerBy(peer, func(id int64) (Node, error) { return lock(ctx, tx, id) })
+}
+
+// peerBy is the node that a certificate names, as it is read.
+func peerBy(peer nodelink.Party, read func(id int64) (Node, error)) (Node, error) {
 	id, ok := nodelink.NodeID(peer.Name)
 	if !ok {
 		return Node{}, fmt.Errorf("%w: no certificate of a node", errStranger)
 	}
-	n, err := lock(ctx, tx, id)
+	n, err := read(id)
 	if err != nil {
 		return n, stranger(err)
 	}
@@ -145,6 +151,18 @@ func lockPeer(ctx context.Context, tx *db.Tx, peer nodelink.Party) (Node, error)
 		return n, fmt.Errorf("%w: another machine has joined in its place", errStranger)
 	}
 	return n, nil
+}
+
+// checks takes in what a node found of monitors.
+func (s *Service) checks(ctx context.Context, peer nodelink.Party, in nodelink.Checks) (out nodelink.Work, err error) {
+	n, err := peerBy(peer, func(id int64) (Node, error) { return get(ctx, s.DB, id) })
+	if err != nil {
+		return out, err
+	}
+	if !n.Checks {
+		return nodelink.Work{Now: s.Clock.Now(), Idle: true}, nil
+	}
+	return s.Checks.Exchange(ctx, n.ID, n.Region(), in)
 }
 
 func (s *Service) renew(ctx context.Context, peer nodelink.Party, in nodelink.Renew) (out nodelink.Renewed, err error) {

@@ -1,6 +1,7 @@
 package nodes
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -39,6 +40,10 @@ type Node struct {
 	Version      string
 	Capabilities []panel.Capability
 	Capacity     nodelink.Capacity
+	// RegionName is what monitors call the place of the node; empty: the location, or else the name. See Region.
+	RegionName string
+	// Checks tells that the node makes checks of monitors.
+	Checks bool
 	CertificateEndsAt, TokenExpiresAt,
 	JoinedAt, LastSeenAt *time.Time
 	CreatedAt time.Time
@@ -58,6 +63,19 @@ func (n Node) alive(now time.Time) bool {
 
 // Serves tells that the node has joined: it has an address at which services on it are reached.
 func (n Node) Serves() bool { return n.State == Active || n.State == Draining }
+
+// Region is what monitors call the place of the node.
+func (n Node) Region() string { return cmp.Or(n.RegionName, n.Location, n.Name) }
+
+// controlRegion is what monitors call the control plane.
+const controlRegion = "control"
+
+func validateRegion(name string) error {
+	if name != "" && (!nameForm.MatchString(name) || name == controlRegion) {
+		return fault.InvalidData("region", "pattern", map[string]any{"Value": nameForm})
+	}
+	return nil
+}
 
 // soldDiskMB is how much disk may be sold on the node.
 func (n Node) soldDiskMB() int64 { return n.Capacity.DiskMB * n.DiskPercent / 100 }
@@ -167,6 +185,7 @@ var nameForm = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?$`)
 type NewNode struct {
 	Name        string
 	Location    string
+	Region      string // what monitors call its place; empty: as Node.Region says
 	MaxAccounts int64
 	DiskPercent int64 // 0: 100
 }
@@ -190,6 +209,6 @@ func (n *NewNode) validate() error {
 	case n.DiskPercent > maxDiskPercent:
 		return fault.InvalidData("disk_percent", "maximum", map[string]any{"Value": maxDiskPercent})
 	default:
-		return nil
+		return validateRegion(n.Region)
 	}
 }

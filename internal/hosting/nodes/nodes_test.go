@@ -21,6 +21,7 @@ import (
 	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/nodelink"
 	"stead.dev/stead/internal/platform/outbox"
+	"stead.dev/stead/internal/platform/probe"
 	"stead.dev/stead/internal/platform/secret"
 	"stead.dev/stead/internal/platform/signal"
 	"stead.dev/stead/internal/platform/testkit"
@@ -98,6 +99,7 @@ func (w *world) invitation(dir, token string) agent.Invitation {
 type machine struct {
 	dir      string
 	capacity atomic.Pointer[nodelink.Capacity]
+	checks   bool // of monitors
 	stop     func()
 }
 
@@ -127,7 +129,12 @@ func (w *world) run(m *machine) {
 	if m.capacity.Load() == nil {
 		m.capacity.Store(&nodelink.Capacity{DiskMB: 1000, DiskFreeMB: 900, MemoryMB: 512, CPUs: 2, Load: 0.25})
 	}
+	var prober agent.Prober
+	if m.checks {
+		prober = nothing{}
+	}
 	a, err := agent.Open(agent.Config{
+		Prober: prober, CheckEvery: 10 * time.Millisecond,
 		Dir: m.dir, Panel: bare{}, Version: "v2", Now: w.clk.Now, Log: slog.New(slog.DiscardHandler), ReportEvery: 10 * time.Millisecond,
 		Measure: func() (nodelink.Capacity, error) { return *m.capacity.Load(), nil },
 	})
@@ -565,5 +572,85 @@ func TestTheControlPlaneCallsANodeAndNobodyElseDoes(t *testing.T) {
 		_ = far.Close()
 		cancel()
 		w.must(<-ended)
+	})
+}
+
+// exchanges are the monitors of a control plane.
+type exchanges struct {
+	mu      sync.Mutex
+	regions map[string]int
+}
+
+func (e *exchanges) Exchange(_ context.Context, _ int64, region string, _ nodelink.Checks) (nodelink.Work, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.regions[region]++
+	return nodelink.Work{}, nil
+}
+
+// of is how many messages have come for a region.
+func (e *exchanges) of(region string) int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.regions[region]
+}
+
+// nothing is a prober that is never called.
+type nothing struct{}
+
+func (nothing) Check(context.Context, probe.Target) probe.Result { panic("there is nothing to check") }
+
+// TestNodesCheckForTheirRegion: the operator's word for it, else the location, else the name. One that is switched off is
+// heard no more.
+func TestNodesCheckForTheirRegion(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w *world) {
+		heard := &exchanges{regions: map[string]int{}}
+		w.Connect(nodes.Needs{Checks: heard})
+		_, token := w.add(nodes.NewNode{Name: "node1", Location: "tashkent"})
+		m := &machine{dir: t.TempDir(), checks: true}
+		_, err := agent.Join(t.Context(), w.invitation(m.dir, token))
+		w.must(err)
+		w.run(m)
+		in := func(region string) {
+			t.Helper()
+			before := heard.of(region)
+			testkit.Eventually(t, time.Minute, func() bool { return heard.of(region) > before+1 }, "it checks for "+region)
+		}
+		in("tashkent")
+		name := "uz-1"
+		n, err := w.SetChecks(t.Context(), "node1", nil, &name)
+		w.must(err)
+		if n.Region() != name || !n.Checks {
+			t.Errorf("%+v", n)
+		}
+		in(name)
+		for _, bad := range []string{"control", "Ab", "a b"} {
+			if _, err := w.SetChecks(t.Context(), "node1", nil, &bad); key(err) != "validation_failed" {
+				t.Errorf("%q: %v", bad, err)
+			}
+			if _, _, err := w.Add(t.Context(), nodes.NewNode{Name: "node2", Region: bad}); key(err) != "validation_failed" {
+				t.Errorf("%q: %v", bad, err)
+			}
+		}
+		on, off := true, false
+		_, err = w.SetChecks(t.Context(), "node1", &off, nil)
+		w.must(err)
+		m.stop()
+		before := heard.of(name)
+		w.run(&machine{dir: m.dir, checks: true})
+		for range 3 { // it speaks again and again
+			w.clk.Advance(2 * nodelink.SilentAfter)
+			w.eventually("node1", func(n nodes.Node) bool { return n.Shown(w.clk.Now()) == nodes.Active })
+		}
+		if heard.of(name) != before {
+			t.Error("a node that is switched off is heard")
+		}
+		_, err = w.SetChecks(t.Context(), "node1", &on, nil)
+		w.must(err)
+		in(name)
+		if _, err := w.SetChecks(t.Context(), "node9", &on, nil); key(err) != "not_found" {
+			t.Errorf("no such node: %v", err)
+		}
 	})
 }

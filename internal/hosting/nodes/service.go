@@ -33,9 +33,30 @@ type Config struct {
 	Log     *slog.Logger
 }
 
+// Checks is what nodes do for monitors.
+type Checks interface {
+	// Exchange takes in what a node of a region found, and answers what it is to check.
+	Exchange(ctx context.Context, nodeID int64, region string, in nodelink.Checks) (nodelink.Work, error)
+}
+
+// NoChecks are those of a control plane that has no monitors: no node checks anything.
+type NoChecks struct{}
+
+// Exchange implements Checks.
+func (NoChecks) Exchange(context.Context, int64, string, nodelink.Checks) (nodelink.Work, error) {
+	return nodelink.Work{Idle: true}, nil
+}
+
+// Needs is what the section needs of others; every field is required.
+type Needs struct{ Checks Checks }
+
+// Connect gives the section what it needs of others, before a node calls.
+func (s *Service) Connect(n Needs) { s.Needs = n }
+
 // Service is the section's use cases.
 type Service struct {
 	Config
+	Needs
 	self self
 }
 
@@ -116,6 +137,28 @@ func (s *Service) move(ctx context.Context, name string, from, to State) (n Node
 		}
 		n.State = to
 		return setState(ctx, tx, n.ID, to)
+	})
+	return n, err
+}
+
+// SetChecks says whether a node makes checks of monitors, and what they call its place; nil leaves that as it is.
+func (s *Service) SetChecks(ctx context.Context, name string, on *bool, region *string) (n Node, err error) {
+	if region != nil {
+		if err := validateRegion(*region); err != nil {
+			return n, err
+		}
+	}
+	err = s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+		if n, err = lockNamed(ctx, tx, name); err != nil {
+			return err
+		}
+		if on != nil {
+			n.Checks = *on
+		}
+		if region != nil {
+			n.RegionName = *region
+		}
+		return setChecks(ctx, tx, n)
 	})
 	return n, err
 }

@@ -15,7 +15,7 @@ import (
 // nodeRows reads nodes_nodes.
 var nodeRows = db.Map(func(n *Node) db.Fields {
 	return db.Fields{
-		"id": &n.ID, "name": &n.Name, "location": &n.Location, "state": &n.State, "address": &n.Address, "version": &n.Version,
+		"id": &n.ID, "name": &n.Name, "location": &n.Location, "region": &n.RegionName, "checks": &n.Checks, "state": &n.State, "address": &n.Address, "version": &n.Version,
 		"max_accounts": &n.MaxAccounts, "disk_percent": &n.DiskPercent,
 		"placed_accounts": &n.Placed, "placed_disk_mb": &n.PlacedDiskMB,
 		"capabilities": db.JSON(&n.Capabilities),
@@ -60,8 +60,8 @@ func lockInvited(ctx context.Context, tx *db.Tx, tokenHash []byte) (Node, error)
 
 func insert(ctx context.Context, tx *db.Tx, n NewNode, tokenHash []byte, expires time.Time) (id int64, err error) {
 	err = tx.QueryRow(ctx, `INSERT INTO nodes_nodes (name, location, state, max_accounts, disk_percent, token_hash,
-			token_expires_at, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8) RETURNING id`,
-		n.Name, n.Location, Joining, n.MaxAccounts, n.DiskPercent, tokenHash, expires, tx.Now).Scan(&id)
+			token_expires_at, created_at, region) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) RETURNING id`,
+		n.Name, n.Location, Joining, n.MaxAccounts, n.DiskPercent, tokenHash, expires, tx.Now, n.Region).Scan(&id)
 	return id, err
 }
 
@@ -80,6 +80,11 @@ func setJoined(ctx context.Context, tx *db.Tx, id int64, state State, address, v
 
 func setState(ctx context.Context, tx *db.Tx, id int64, state State) error {
 	_, err := tx.Exec(ctx, `UPDATE nodes_nodes SET state = $1 WHERE id = $2`, state, id)
+	return err
+}
+
+func setChecks(ctx context.Context, tx *db.Tx, n Node) error {
+	_, err := tx.Exec(ctx, `UPDATE nodes_nodes SET region = $1, checks = $2 WHERE id = $3`, n.RegionName, n.Checks, n.ID)
 	return err
 }
 

@@ -7,8 +7,14 @@
 // and what a change of state brings, in one commit. State machine (state.go), windows (windows.go) and roll-ups
 // (rollup.go) are pure.
 //
+// Nodes check too, each as the region of its place (region.go, exchange.go): they fetch their list, schedule by themselves
+// (internal/node/agent) and bring results. A quorum of regions decides (state.go).
+//
 // What holds:
 //
+//   - A node is not believed: it has one vote at most, for monitors that it checks, of checks that were made just now; and
+//     none alone. It is given no secret unless the monitor's owner chose its region.
+//   - A region that is silent, or that alone finds much failing, has no vote.
 //   - A result counts once: raw rows are unique by monitor, region and due time, and only rows that are new count.
 //   - Results of a lease that is over are dropped.
 //   - A replica that dies loses no check for longer than an interval and 20 seconds: its leases end after 15, and others

@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"net/http"
+	"slices"
 	"time"
 
 	"stead.dev/stead/internal/platform/api"
@@ -41,7 +42,8 @@ type monitorWire struct {
 	DomainExpiryDays   []int              `json:"domain_expiry_days"`
 	MaxResponseMS      *int               `json:"max_response_ms"`
 	Regions            []string           `json:"regions" doc:"Where it is checked from"`
-	Quorum             *int               `json:"quorum" doc:"How many regions must agree; null: more than half"`
+	Quorum             *int               `json:"quorum" doc:"How many regions must agree that it is down; null: more than half"`
+	RegionResults      []regionWire       `json:"region_results" doc:"What each region found last"`
 	AlertAfterS        int                `json:"alert_after_s"`
 	ReminderEveryS     int                `json:"reminder_every_s"`
 	Channels           []int64            `json:"channels" doc:"Ids of alert channels"`
@@ -63,6 +65,16 @@ type monitorWire struct {
 	PushURL            *string            `json:"push_url" doc:"What a heartbeat calls: GET, HEAD or POST, with an exit code behind it when it failed"`
 	Tags               []string           `json:"tags"`
 	CreatedAt          time.Time          `json:"created_at"`
+}
+
+// regionWire is the last check of a region.
+type regionWire struct {
+	Region     string    `json:"region"`
+	Status     string    `json:"status" enum:"up,down"`
+	CheckedAt  time.Time `json:"checked_at"`
+	ResponseMS *int      `json:"response_ms"`
+	ErrorKey   *string   `json:"error_key"`
+	Counts     bool      `json:"counts" doc:"False when the region has no vote: it is silent, or so much fails there alone that the fault is its own"`
 }
 
 // uptimeWire are percentages with three decimals; null when nothing is known.
@@ -137,15 +149,21 @@ type checkWire struct {
 	Error      *string   `json:"error"`
 }
 
-// home is the region of the control plane.
-const home = "control"
-
-func regionNames(ids []int64) []string {
-	names := make([]string, len(ids))
-	for i := range ids {
-		names[i] = home
+func wireRegions(m monitor, regs *regions, now time.Time) []regionWire {
+	list := []regionWire{}
+	voters := regs.voters(&m)
+	for _, id := range slices.Sorted(maps.Keys(m.memory.Votes)) {
+		v := m.memory.Votes[id]
+		w := regionWire{
+			Region: regs.name(id), Status: "up", CheckedAt: v.At, ResponseMS: orNull(v.Response), ErrorKey: orNull(v.ErrorKey),
+			Counts: voters[id] && now.Sub(v.At) <= m.settings.horizon(),
+		}
+		if v.Failures > 0 {
+			w.Status = "down"
+		}
+		list = append(list, w)
 	}
-	return names
+	return list
 }
 
 func orNull[T comparable](v T) *T {
@@ -163,16 +181,17 @@ func orEmpty[T any](l []T) []T {
 	return l
 }
 
-func (s *Service) wire(m monitor, up *[4]totals) (monitorWire, error) {
-	t := m.settings.Target
+func (s *Service) wire(m monitor, up *[4]totals, regs *regions) (monitorWire, error) {
+	t, now := m.settings.Target, s.Clock.Now()
 	w := monitorWire{
 		ID: m.id, Name: m.name, Type: t.Type, URL: orNull(t.URL), Host: orNull(t.Host), Port: orNull(t.Port), Method: orNull(t.Method),
 		Headers: map[string]*string{}, Body: orNull(t.Body), ExpectedStatuses: orEmpty(t.Statuses), Keyword: orNull(t.Keyword),
 		JSONPath: orNull(t.JSONPath), JSONExpected: t.JSONExpected, DNSType: orNull(t.DNSType), DNSExpected: orNull(t.DNSExpected),
 		IntervalS: m.settings.IntervalS, TimeoutMS: t.TimeoutMS, Retries: m.settings.Retries, RetryIntervalS: m.settings.RetryIntervalS,
 		FollowRedirects: t.Follow, VerifyTLS: t.Verify, SSLExpiryDays: orEmpty(m.settings.SSLDays), DomainExpiryDays: orEmpty(m.settings.DomainDays),
-		MaxResponseMS: orNull(m.settings.MaxResponseMS), Regions: []string{home}, Quorum: orNull(m.settings.Quorum),
-		AlertAfterS: m.settings.AlertAfterS, ReminderEveryS: m.settings.ReminderS, Channels: orEmpty(m.settings.Channels),
+		MaxResponseMS: orNull(m.settings.MaxResponseMS), Regions: regs.of(m.settings, now), Quorum: orNull(m.settings.Quorum),
+		RegionResults: wireRegions(m, regs, now),
+		AlertAfterS:   m.settings.AlertAfterS, ReminderEveryS: m.settings.ReminderS, Channels: orEmpty(m.settings.Channels),
 		MaintenanceWindows: orEmpty([]window(m.settings.Windows)), Paused: m.paused, ServiceID: m.serviceID, BuiltIn: m.builtIn,
 		Status: m.status, ErrorKey: m.errorKey, LastCheckedAt: m.lastCheckedAt, LastStatusChangeAt: m.lastStatusChangeAt,
 		LastResponseMS: m.lastResponseMS, LastBeatAt: m.lastBeatAt, DomainExpiresAt: m.domainExpiresAt, BadgeToken: m.badgeToken,
@@ -230,6 +249,7 @@ type settingsIn struct {
 	SSLExpiryDays      []int              `json:"ssl_expiry_days,omitempty" maxItems:"10" doc:"When to warn of the end of the certificate; 30, 14, 7, 1 when they are left out"`
 	DomainExpiryDays   []int              `json:"domain_expiry_days,omitempty" maxItems:"10" doc:"Of domain: when to warn of the end of the registration; 30, 14, 7, 1 when they are left out"`
 	MaxResponseMS      *int               `json:"max_response_ms,omitempty" minimum:"0" maximum:"60000" doc:"Slower ones are degraded; 0: no bound"`
+	Regions            []string           `json:"regions,omitempty" maxItems:"50" doc:"Where it is checked from; control is always among them. Empty, or left out: everywhere, or control alone when headers, a body or a query may hold secrets" example:"[\"control\"]"`
 	Quorum             *int               `json:"quorum,omitempty" minimum:"0" maximum:"50" doc:"How many regions must agree that it is down; 0: more than half"`
 	AlertAfterS        *int               `json:"alert_after_s,omitempty" minimum:"0" maximum:"86400"`
 	ReminderEveryS     *int               `json:"reminder_every_s,omitempty" minimum:"0" maximum:"604800"`
@@ -278,6 +298,9 @@ func (in settingsIn) wish() wish {
 	w := wish{name: in.Name, headers: in.Headers, paused: in.Paused}
 	if in.Headers != nil {
 		w.headers = maps.Clone(in.Headers)
+	}
+	if in.Regions != nil {
+		w.regions = &in.Regions
 	}
 	if in.ServiceID != nil {
 		id := orNull(*in.ServiceID)
@@ -335,7 +358,7 @@ func (in settingsIn) wish() wish {
 // Operations are the sections "Monitors" and, but for templates, "Embeds" of the specification.
 func (s *Service) Operations() []api.Route {
 	const base, named = "/api/v1/monitors", "/api/v1/monitors/{monitor}"
-	refusals := []*fault.Def{errTarget, errInterval, errLimit, errBuiltIn}
+	refusals := []*fault.Def{errTarget, errInterval, errRegion, errLimit, errBuiltIn}
 	read, write := []string{auth.ScopeMonitorsRead}, []string{auth.ScopeMonitorsWrite}
 	return append([]api.Route{
 		// Specification, "Monitors"; resources, section 8.
@@ -358,7 +381,7 @@ func (s *Service) Operations() []api.Route {
 				if err != nil {
 					return nil, err
 				}
-				return s.one(m, nil)
+				return s.one(ctx, m, nil)
 			},
 		},
 		// Specification, "Monitors"; resources, section 8.
@@ -379,7 +402,7 @@ func (s *Service) Operations() []api.Route {
 				if err != nil {
 					return nil, err
 				}
-				return s.one(m, up[m.id])
+				return s.one(ctx, m, up[m.id])
 			},
 		},
 		// Specification, "Monitors"; resources, section 8.
@@ -393,8 +416,12 @@ func (s *Service) Operations() []api.Route {
 	}, append(s.badges(), s.channelOperations()...)...)
 }
 
-func (s *Service) one(m monitor, up *[4]totals) (*monitorWire, error) {
-	w, err := s.wire(m, up)
+func (s *Service) one(ctx context.Context, m monitor, up *[4]totals) (*monitorWire, error) {
+	regs, err := s.regions(ctx, s.DB)
+	if err != nil {
+		return nil, err
+	}
+	w, err := s.wire(m, up, regs)
 	return &w, err
 }
 
@@ -411,9 +438,13 @@ func (s *Service) listOperation(ctx context.Context, p auth.Principal, in *listI
 	if err != nil {
 		return nil, err
 	}
+	regs, err := s.regions(ctx, s.DB)
+	if err != nil {
+		return nil, err
+	}
 	shown := make([]monitorWire, len(rows))
 	for i, m := range rows {
-		if shown[i], err = s.wire(m, up[m.id]); err != nil {
+		if shown[i], err = s.wire(m, up[m.id], regs); err != nil {
 			return nil, err
 		}
 	}
@@ -436,8 +467,12 @@ func (s *Service) getOperation(ctx context.Context, p auth.Principal, in *getIn)
 	if err != nil {
 		return nil, err
 	}
+	regs, err := s.regions(ctx, s.DB)
+	if err != nil {
+		return nil, err
+	}
 	w := &historyWire{Outages: []outageWire{}, Checks: []checkWire{}}
-	if w.monitorWire, err = s.wire(m, up[m.id]); err != nil {
+	if w.monitorWire, err = s.wire(m, up[m.id], regs); err != nil {
 		return nil, err
 	}
 	points, step, err := history(ctx, s.DB, m.id, in.Range, now)
@@ -457,14 +492,14 @@ func (s *Service) getOperation(ctx context.Context, p auth.Principal, in *getIn)
 		return nil, err
 	}
 	for _, o := range found {
-		w.Outages = append(w.Outages, wireOutage(o, now))
+		w.Outages = append(w.Outages, wireOutage(o, regs, now))
 	}
 	last, err := lastChecks(ctx, s.DB, m.id, shownChecks)
 	if err != nil {
 		return nil, err
 	}
 	for _, c := range last {
-		w.Checks = append(w.Checks, wireCheck(c))
+		w.Checks = append(w.Checks, wireCheck(c, regs))
 	}
 	return w, nil
 }
@@ -482,24 +517,24 @@ func wirePoint(p point) pointWire {
 	return w
 }
 
-func wireOutage(o outage, now time.Time) outageWire {
+func wireOutage(o outage, regs *regions, now time.Time) outageWire {
 	end := now
 	if o.endedAt != nil {
 		end = *o.endedAt
 	}
 	return outageWire{
 		ID: o.id, StartedAt: o.startedAt, EndedAt: o.endedAt, DurationS: max(0, int64(end.Sub(o.startedAt).Seconds())), Cause: o.cause,
-		Regions: regionNames(o.regions), ConfirmedBy: o.confirmedBy,
+		Regions: regs.names(o.regions), ConfirmedBy: o.confirmedBy,
 	}
 }
 
-func wireCheck(c checked) checkWire {
+func wireCheck(c checked, regs *regions) checkWire {
 	status := "down"
 	if c.ok {
 		status = "up"
 	}
 	return checkWire{
-		ID: c.id, MonitorID: c.monitorID, CheckedAt: c.checkedAt, Region: home, Status: status, HTTPStatus: c.httpStatus, ResponseMS: c.response,
+		ID: c.id, MonitorID: c.monitorID, CheckedAt: c.checkedAt, Region: regs.name(c.region), Status: status, HTTPStatus: c.httpStatus, ResponseMS: c.response,
 		DNSMS: c.lookup, ConnectMS: c.connect, TLSMS: c.tls, TTFBMS: c.ttfb, ErrorKey: c.errorKey, Error: c.detail,
 	}
 }

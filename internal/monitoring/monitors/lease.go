@@ -36,11 +36,11 @@ func (s *Service) held(ctx context.Context, tx *db.Tx) (map[int]int64, error) {
 }
 
 // renew keeps the leases of this process, gives some back when it has more than its share, takes some that are free
-// when it has less, and answers those that it has then.
-func (s *Service) renew(ctx context.Context) (held []lease, err error) {
+// when it has less, and answers those that it has then. found is what it has found of late.
+func (s *Service) renew(ctx context.Context, found share) (held []lease, err error) {
 	err = s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
 		until := tx.Now.Add(leaseFor)
-		if err := announce(ctx, tx, s.name, until); err != nil {
+		if err := announce(ctx, tx, s.name, until, found); err != nil {
 			return err
 		}
 		if held, err = extend(ctx, tx, s.name, until); err != nil {
@@ -99,8 +99,10 @@ func (s *Service) makeShards(ctx context.Context) error {
 	})
 }
 
-func announce(ctx context.Context, tx *db.Tx, owner string, until time.Time) error {
-	_, err := tx.Exec(ctx, `INSERT INTO monitors_replicas (owner, until) VALUES ($1, $2) ON CONFLICT (owner) DO UPDATE SET until = excluded.until`, owner, until)
+func announce(ctx context.Context, tx *db.Tx, owner string, until time.Time, found share) error {
+	_, err := tx.Exec(ctx, `INSERT INTO monitors_replicas (owner, until, failing, checked) VALUES ($1, $2, $3, $4)
+		ON CONFLICT (owner) DO UPDATE SET until = excluded.until, failing = excluded.failing, checked = excluded.checked`,
+		owner, until, found.failing, found.checked)
 	return err
 }
 

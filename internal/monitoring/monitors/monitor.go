@@ -28,18 +28,31 @@ type settings struct {
 	SSLDays        []int        `json:"ssl_expiry_days,omitempty"`
 	DomainDays     []int        `json:"domain_expiry_days,omitempty"`
 	MaxResponseMS  int          `json:"max_response_ms,omitempty"`
-	Quorum         int          `json:"quorum,omitempty"`
-	AlertAfterS    int          `json:"alert_after_s,omitempty"`
-	ReminderS      int          `json:"reminder_every_s,omitempty"`
-	Channels       []int64      `json:"channels,omitempty"`
-	Windows        windows      `json:"maintenance_windows,omitempty"`
-	Tags           []string     `json:"tags,omitempty"`
+	// Regions are those that its owner chose, the control plane among them; none: all that there are.
+	Regions     []string `json:"regions,omitempty"`
+	Quorum      int      `json:"quorum,omitempty"`
+	AlertAfterS int      `json:"alert_after_s,omitempty"`
+	ReminderS   int      `json:"reminder_every_s,omitempty"`
+	Channels    []int64  `json:"channels,omitempty"`
+	Windows     windows  `json:"maintenance_windows,omitempty"`
+	Tags        []string `json:"tags,omitempty"`
 	// HeaderNames are those of the headers that are sent.
 	HeaderNames []string `json:"header_names,omitempty"`
 }
 
 func (s settings) interval() time.Duration      { return time.Duration(s.IntervalS) * time.Second }
 func (s settings) retryInterval() time.Duration { return time.Duration(s.RetryIntervalS) * time.Second }
+
+// homeOnly reports whether only the control plane checks. It hears heartbeats and asks registries for everybody, and the
+// origins of our own services are not for others. What may hold secrets, which are headers, a body and a query, goes to the
+// nodes of other places only when the owner chose these.
+func (s settings) homeOnly() bool {
+	t := s.Target
+	if t.Type == probe.Heartbeat || t.Type == probe.Domain || t.Origin != "" {
+		return true
+	}
+	return len(s.Regions) == 0 && (len(s.HeaderNames) > 0 || t.Body != "" || strings.Contains(t.URL, "?"))
+}
 
 // defaults are what a customer who says nothing gets.
 func defaults() settings {

@@ -16,6 +16,7 @@ import (
 // outcome is a check that was made.
 type outcome struct {
 	monitorID, region int64
+	revision          string // of the settings, where another region than the control plane checked
 	shard             int
 	epoch             int64 // of the lease under which it was made; 0: it was made under none
 	scheduledAt       time.Time
@@ -59,8 +60,8 @@ func milliseconds(d time.Duration) int64 { return int64((d + time.Millisecond - 
 
 // recorded is what became of a monitor with a result.
 type recorded struct {
-	status   Status
-	failures int // in a row, in the region of the result
+	// soon tells that the control plane looks again before an interval has passed.
+	soon bool
 }
 
 // batch is what a transaction writes for many results.
@@ -68,6 +69,9 @@ type batch struct {
 	monitors    map[int64]*monitor
 	hours, days rollup
 	touched     map[int64]bool
+	regions     *regions
+	// changed are the monitors that a region found up or down, unlike before; by region.
+	changed map[int64][]int64
 }
 
 // record takes in results: raw rows, roll-ups, states, outages and events in one commit. A result counts once, whoever
@@ -99,7 +103,11 @@ func (s *Service) recordIn(ctx context.Context, tx *db.Tx, results []outcome, to
 	if err != nil {
 		return err
 	}
-	b := &batch{monitors: map[int64]*monitor{}, hours: rollup{}, days: rollup{}, touched: map[int64]bool{}}
+	regs, err := s.regions(ctx, tx)
+	if err != nil {
+		return err
+	}
+	b := &batch{monitors: map[int64]*monitor{}, hours: rollup{}, days: rollup{}, touched: map[int64]bool{}, regions: regs, changed: map[int64][]int64{}}
 	for i := range rows {
 		b.monitors[rows[i].id] = &rows[i]
 	}
@@ -112,7 +120,10 @@ func (s *Service) recordIn(ctx context.Context, tx *db.Tx, results []outcome, to
 			return err
 		}
 		m := b.monitors[o.monitorID]
-		told[o.monitorID] = recorded{m.status, m.memory.Votes[o.region].Failures}
+		told[o.monitorID] = recorded{m.soon(regs)}
+	}
+	if err := s.ask(ctx, tx, b.changed); err != nil {
+		return err
 	}
 	if err := addHours(ctx, tx, b.hours); err != nil {
 		return err
@@ -123,17 +134,32 @@ func (s *Service) recordIn(ctx context.Context, tx *db.Tx, results []outcome, to
 	return putChecked(ctx, tx, b)
 }
 
+// soon reports whether the control plane looks again soon at something that fails. Where others look too, it does so only
+// until it is sure of what it sees itself.
+func (m *monitor) soon(regs *regions) bool {
+	failures := m.memory.Votes[homeRegion].Failures
+	return failures > 0 && m.status != Down && (failures <= m.settings.Retries || len(regs.voters(m)) < 2)
+}
+
 // fresh writes the raw rows of results whose monitors are there and are checked, and returns those that are new. A
 // heartbeat that is not due has no row.
 func (s *Service) fresh(ctx context.Context, tx *db.Tx, b *batch, results []outcome) ([]outcome, error) {
 	var (
 		kept []outcome
 		rows []checked
+		last = map[[2]int64]time.Time{}
 	)
 	for _, o := range results {
 		m := b.monitors[o.monitorID]
 		if m == nil || m.paused {
 			continue
+		}
+		if o.region != homeRegion {
+			k := [2]int64{o.monitorID, o.region}
+			if !m.takes(o, b.regions.name(o.region), later(last[k], m.memory.Votes[o.region].At)) {
+				continue
+			}
+			last[k] = o.checkedAt
 		}
 		if m.settings.Target.Type == probe.Heartbeat && !o.result.Called {
 			var due bool
@@ -168,7 +194,9 @@ func (m *monitor) missed(o outcome) (outcome, bool) {
 // take applies one result.
 func (s *Service) take(ctx context.Context, tx *db.Tx, b *batch, o outcome) error {
 	m := b.monitors[o.monitorID]
-	f := finding{Region: o.region, At: o.checkedAt, OK: o.result.OK, Unknown: o.result.Unknown, ErrorKey: o.result.ErrorKey}
+	f := finding{
+		Region: o.region, At: o.checkedAt, OK: o.result.OK, Unknown: o.result.Unknown, ErrorKey: o.result.ErrorKey, Voters: b.regions.voters(m),
+	}
 	if !o.result.Unknown && o.result.Response > 0 {
 		f.Response = int(milliseconds(o.result.Response))
 	}
@@ -179,11 +207,14 @@ func (s *Service) take(ctx context.Context, tx *db.Tx, b *batch, o outcome) erro
 	)
 	m.status, m.memory, spans, c = apply(m.status, m.memory, m.settings, f)
 	b.touched[m.id] = true
+	if failed := !f.OK && !f.Unknown; failed != (before.memory.Votes[o.region].Failures > 0) && len(f.Voters) > 1 {
+		b.changed[o.region] = append(b.changed[o.region], m.id)
+	}
 	for _, one := range spans {
 		b.hours.spend(m.id, one, hour)
 		b.days.spend(m.id, one, day)
 	}
-	if !f.Unknown {
+	if !f.Unknown && (o.region == homeRegion || f.Voters[o.region]) {
 		one := totals{Checks: 1}
 		if !f.OK {
 			one.Failures = 1
@@ -193,13 +224,37 @@ func (s *Service) take(ctx context.Context, tx *db.Tx, b *batch, o outcome) erro
 		}
 		b.hours.of(m.id, o.checkedAt, hour).add(one)
 		b.days.of(m.id, o.checkedAt, day).add(one)
+	}
+	if o.region == homeRegion {
+		m.lookedAt(o, f)
+	}
+	if m.status == Down && m.errorKey == nil { // others see it
+		if t := m.memory.tally(m.settings, m.memory.Seen, f.Voters); t.errorKey != "" {
+			m.errorKey = &t.errorKey
+		}
+	}
+	if m.status != before.status {
+		at := o.checkedAt
+		m.lastStatusChangeAt = &at
+	}
+	if c != nil {
+		if err := s.changed(ctx, tx, m, before, *c); err != nil {
+			return err
+		}
+	}
+	return s.warn(ctx, tx, m, o.checkedAt)
+}
+
+// lookedAt notes what the control plane itself found, which is what is shown of the last check.
+func (m *monitor) lookedAt(o outcome, f finding) {
+	at := o.checkedAt
+	m.lastCheckedAt = &at
+	if !f.Unknown {
 		m.errorKey = nil
 		if !f.OK {
 			m.errorKey = &f.ErrorKey
 		}
 	}
-	at := o.checkedAt
-	m.lastCheckedAt = &at
 	m.lastResponseMS = nil
 	if f.Response > 0 {
 		ms := int64(f.Response)
@@ -211,15 +266,6 @@ func (s *Service) take(ctx context.Context, tx *db.Tx, b *batch, o outcome) erro
 	if o.result.DomainExpiresAt != nil {
 		m.domainExpiresAt = o.result.DomainExpiresAt
 	}
-	if m.status != before.status {
-		m.lastStatusChangeAt = &at
-	}
-	if c != nil {
-		if err := s.changed(ctx, tx, m, before, *c); err != nil {
-			return err
-		}
-	}
-	return s.warn(ctx, tx, m, o.checkedAt)
 }
 
 // changed writes what a transition brings: its outage and its event.

@@ -26,6 +26,8 @@ const (
 	mostWaiting = 10_000
 	// beatLook is how often it is looked whether heartbeats have come.
 	beatLook = 30 * time.Second
+	// askApart is the least time between a check and one that another region asks for.
+	askApart = 10 * time.Second
 	// stopWait is how long checks may take to end when the process stops.
 	stopWait = 2 * time.Second
 )
@@ -41,6 +43,9 @@ type entry struct {
 	due      time.Time
 	index    int  // in the heap; -1 while it is checked
 	gone     bool // it is not to be checked any more
+	// The last check that told something, for the share of the control plane.
+	lastAt time.Time
+	failed bool
 }
 
 // queue is a heap of entries by due time.
@@ -102,6 +107,7 @@ func (d *scheduler) run(ctx context.Context) {
 		default: // the minute's look finds it
 		}
 	})
+	d.Signals.Subscribe(askTopic, d.asked)
 	checking, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	var running sync.WaitGroup
@@ -139,7 +145,7 @@ func (d *scheduler) keepLeases(ctx context.Context) {
 		free, err := d.free(ctx)
 		d.warn(ctx, "look for leases", err)
 		if now := d.Clock.Now(); made && (free || now.Sub(last) >= renewEvery) {
-			held, err := d.renew(ctx)
+			held, err := d.renew(ctx, d.share())
 			d.warn(ctx, "renew leases", err)
 			if err == nil {
 				last = now
@@ -436,6 +442,42 @@ func (d *scheduler) write(ctx context.Context) {
 	}
 }
 
+// asked makes monitors due at once that another region has found changed.
+func (d *scheduler) asked(payload string) {
+	region, ids, ok := readAsk(payload)
+	if !ok || region == homeRegion {
+		return
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	now := d.Clock.Now()
+	for _, id := range ids {
+		e := d.entries[id]
+		if e == nil || e.index < 0 || e.target.Type == probe.Heartbeat || now.Sub(e.lastAt) < askApart || !e.due.After(now) {
+			continue
+		}
+		e.due = now
+		heap.Fix(&d.queue, e.index)
+	}
+	d.wake()
+}
+
+// share is what was found of late of the monitors that other regions check too.
+func (d *scheduler) share() (found share) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	now := d.Clock.Now()
+	for _, e := range d.entries {
+		if e.lastAt.IsZero() || now.Sub(e.lastAt) > shareFor || e.settings.homeOnly() {
+			continue
+		}
+		if found.checked++; e.failed {
+			found.failing++
+		}
+	}
+	return found
+}
+
 // plan says when the monitors of results are due again. One that fails and is not known to be down is tried again soon.
 func (d *scheduler) plan(results []outcome, told map[int64]recorded) {
 	now := d.Clock.Now()
@@ -446,8 +488,11 @@ func (d *scheduler) plan(results []outcome, told map[int64]recorded) {
 		if e == nil || e.gone || e.index >= 0 || e.epoch != o.epoch {
 			continue
 		}
+		if !o.result.Unknown {
+			e.lastAt, e.failed = o.checkedAt, !o.result.OK
+		}
 		step := e.settings.step()
-		if r, ok := told[o.monitorID]; ok && r.failures > 0 && r.status != Down && e.target.Type != probe.Heartbeat {
+		if told[o.monitorID].soon && e.target.Type != probe.Heartbeat {
 			e.due = o.checkedAt.Add(min(e.settings.retryInterval(), step))
 		} else {
 			e.due = inPhase(e.id, step, o.scheduledAt)

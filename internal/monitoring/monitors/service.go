@@ -99,13 +99,19 @@ type Service struct {
 	Needs
 	name     string // of this process among the replicas
 	outgoing *outgoing.Client
+	region   regionCache
+	work     work
+	asks     asks
 }
 
 // New makes the section. Connect comes before its use.
 func New(c Config) *Service {
-	return &Service{
+	s := &Service{
 		Config: c, name: secret.Token("", 12), outgoing: outgoing.New(outgoing.Config{AllowLoopback: c.AllowLoopback, Timeout: sendTimeout}),
 	}
+	s.Signals.Subscribe(topic, func(string) { s.work.change() })
+	s.Signals.Subscribe(askTopic, func(payload string) { s.asks.add(payload, s.Clock.Now()) })
+	return s
 }
 
 // Connect gives the section what it needs of others, before anything else is asked of it.
@@ -125,6 +131,8 @@ type wish struct {
 	// headers replace those that are there; a nil value keeps the one of that name.
 	headers map[string]*string
 	paused  *bool
+	// regions replace those that are there; empty: all that there are.
+	regions *[]string
 }
 
 // create makes a monitor.
@@ -199,6 +207,14 @@ func (s *Service) wanted(ctx context.Context, tx *db.Tx, m *monitor, w wish) err
 	if err := s.ownChannels(ctx, tx, m.accountID, m.settings.Channels); err != nil {
 		return err
 	}
+	if w.regions != nil {
+		if err := s.choose(ctx, tx, &m.settings, *w.regions); err != nil {
+			return err
+		}
+	}
+	if n := len(m.settings.Regions); n > 0 && m.settings.Quorum > n {
+		return fault.InvalidData("quorum", "monitor_quorum", map[string]any{"Max": n})
+	}
 	if w.headers != nil {
 		m.settings.HeaderNames = slices.Sorted(maps.Keys(w.headers))
 	}
@@ -213,6 +229,31 @@ func (s *Service) wanted(ctx context.Context, tx *db.Tx, m *monitor, w wish) err
 			}
 		}
 	}
+	return nil
+}
+
+// choose sets the regions that an owner chose. The control plane is always among them.
+func (s *Service) choose(ctx context.Context, tx *db.Tx, set *settings, names []string) error {
+	if len(names) == 0 {
+		set.Regions = nil
+		return nil
+	}
+	regs, err := s.regions(ctx, tx)
+	if err != nil {
+		return err
+	}
+	allowed := regs.known(tx.Now)
+	if t := set.Target.Type; t == probe.Heartbeat || t == probe.Domain {
+		allowed = []string{home}
+	}
+	for _, name := range names {
+		if !slices.Contains(allowed, name) && !slices.Contains(set.Regions, name) {
+			return errRegion.With(fault.Fields{"allowed": allowed})
+		}
+	}
+	chosen := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return n == home })
+	slices.Sort(chosen)
+	set.Regions = append([]string{home}, slices.Compact(chosen)...)
 	return nil
 }
 

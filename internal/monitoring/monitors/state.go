@@ -30,6 +30,8 @@ type vote struct {
 	Failures int       `json:"failures,omitempty"`
 	FailedAt time.Time `json:"failed_at,omitzero"`
 	ErrorKey string    `json:"error_key,omitempty"`
+	// Response is in milliseconds; 0 when there is none.
+	Response int `json:"response_ms,omitempty"`
 }
 
 // memory is what the state machine remembers between results, beside the status.
@@ -80,6 +82,8 @@ type finding struct {
 	Unknown  bool // nobody could look
 	ErrorKey string
 	Response int // in milliseconds; 0 when there is none
+	// Voters are the regions that have a vote now; nil: all of them.
+	Voters map[int64]bool
 }
 
 // change is a transition.
@@ -121,9 +125,25 @@ type tally struct {
 	failedAt                           time.Time // the first failure of those that fail
 	errorKey                           string
 	regions                            []int64 // that fail
+	// Whether the control plane has a vote, fails, and confirms.
+	homeVotes, homeFails, homeConfirms bool
+	// round tells that the finding is of the first region that fails: one for each round.
+	round bool
 }
 
-func (m memory) tally(s settings, now time.Time) (t tally) {
+// A node alone decides nothing: it may lie, or have lost its network. Either the control plane agrees, or another node does.
+
+// blind reports whether nobody looked whose word is enough.
+func (t tally) blind() bool { return t.voting == 0 || t.voting == 1 && !t.homeVotes }
+
+// doubtful reports whether so many regions fail that the thing may be down.
+func (t tally) doubtful() bool { return t.failing >= t.quorum && (t.homeFails || t.failing > 1) }
+
+// down reports whether it is certain.
+func (t tally) down() bool { return t.confirmed >= t.quorum && (t.homeConfirms || t.confirmed > 1) }
+
+// tally counts the votes of regions that have one: those of voters (nil: of all) that are not too old.
+func (m memory) tally(s settings, now time.Time, voters map[int64]bool) (t tally) {
 	regions := make([]int64, 0, len(m.Votes))
 	for region := range m.Votes {
 		regions = append(regions, region)
@@ -131,20 +151,23 @@ func (m memory) tally(s settings, now time.Time) (t tally) {
 	slices.Sort(regions)
 	for _, region := range regions {
 		v := m.Votes[region]
-		if now.Sub(v.At) > s.horizon() {
+		if now.Sub(v.At) > s.horizon() || voters != nil && !voters[region] {
 			continue
 		}
 		t.voting++
+		t.homeVotes = t.homeVotes || region == homeRegion
 		if v.Failures == 0 {
 			continue
 		}
 		t.failing++
+		t.homeFails = t.homeFails || region == homeRegion
 		t.regions = append(t.regions, region)
 		if t.failedAt.IsZero() || v.FailedAt.Before(t.failedAt) {
 			t.failedAt, t.errorKey = v.FailedAt, v.ErrorKey
 		}
 		if v.Failures > s.Retries {
 			t.confirmed++
+			t.homeConfirms = t.homeConfirms || region == homeRegion
 		}
 	}
 	t.quorum = s.Quorum
@@ -158,37 +181,42 @@ func (m memory) tally(s settings, now time.Time) (t tally) {
 // apply takes in a finding at a time: the status and the memory afterwards, how the time since the last one counts, and
 // the transition, if there is one.
 func apply(status Status, m memory, s settings, f finding) (Status, memory, []span, *change) {
+	// Regions report at their own pace: time never goes back.
+	now := later(f.At, m.Seen)
 	votes := map[int64]vote{}
 	for region, v := range m.Votes {
-		votes[region] = v
+		if region == f.Region || now.Sub(v.At) <= s.horizon() {
+			votes[region] = v
+		}
 	}
 	m.Votes = votes
 	switch v := votes[f.Region]; {
 	case f.Unknown:
 		delete(votes, f.Region)
 	case f.OK:
-		votes[f.Region] = vote{At: f.At}
+		votes[f.Region] = vote{At: f.At, Response: f.Response}
 	default:
 		if v.Failures == 0 {
 			v.FailedAt = f.At
 		}
-		v.At, v.ErrorKey, v.Failures = f.At, f.ErrorKey, v.Failures+1
+		v.At, v.ErrorKey, v.Failures, v.Response = f.At, f.ErrorKey, v.Failures+1, f.Response
 		votes[f.Region] = v
 	}
-	if f.OK && f.Response > 0 {
+	if f.OK && f.Response > 0 && f.Region == homeRegion { // what a node says makes nothing slow
 		m.Recent = append(slices.Clone(m.Recent), f.Response)
 		m.Recent = m.Recent[max(0, len(m.Recent)-recentCount):]
 	}
-	m.decay(f.At)
-	settled := m.Flapping && f.At.Sub(m.FlapsAt) >= flapStable
+	m.decay(now)
+	settled := m.Flapping && now.Sub(m.FlapsAt) >= flapStable
 	if settled {
 		m.Flapping = false
 	}
-	t := m.tally(s, f.At)
-	next, spans, c := m.judge(status, s, f.At, t)
-	m.Seen = f.At
+	t := m.tally(s, now, f.Voters)
+	t.round = len(t.regions) > 0 && t.regions[0] == f.Region
+	next, spans, c := m.judge(status, s, now, t)
+	m.Seen = now
 	if c == nil && settled {
-		c = &change{To: next, At: f.At, ErrorKey: t.errorKey, Settled: true, Confirmed: t.confirmed, Regions: t.regions}
+		c = &change{To: next, At: now, ErrorKey: t.errorKey, Settled: true, Confirmed: t.confirmed, Regions: t.regions}
 	}
 	return next, m, spans, c
 }
@@ -204,15 +232,15 @@ func (m *memory) judge(status Status, s settings, now time.Time, t tally) (next 
 		}
 		m.OKAt, m.Successes, m.Partial = time.Time{}, 0, 0
 		return Maintenance, spans, c
-	case t.voting == 0:
+	case t.blind():
 		spans = m.count(s, unknown, now)
 		if status == Maintenance {
 			return Pending, spans, nil
 		}
 		return status, spans, nil
-	case t.confirmed >= t.quorum:
+	case t.down():
 		return m.down(status, s, now, t)
-	case t.failing >= t.quorum:
+	case t.doubtful():
 		// Perhaps. Seconds from the first failure on are counted when it is certain.
 		m.OKAt, m.Successes = time.Time{}, 0
 		if status == Down {
@@ -265,8 +293,11 @@ func (m *memory) up(status Status, s settings, now time.Time, t tally) (Status, 
 		c.Silent = m.Flapping && !c.Began
 		return Up, spans, c
 	}
-	if m.Partial++; t.failing == 0 {
+	switch {
+	case t.failing == 0:
 		m.Partial = 0
+	case t.round:
+		m.Partial++
 	}
 	next := Up
 	if m.Partial >= partialRounds || s.MaxResponseMS > 0 && median(m.Recent) > s.MaxResponseMS {

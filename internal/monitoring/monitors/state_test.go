@@ -187,7 +187,7 @@ func TestSlowOrPartlyFailingIsDegraded(t *testing.T) {
 	y.went(Up, Degraded, Up)
 	parts := newStory(t, settings{Quorum: 2})
 	for i := range 5 {
-		parts.tell(60*i, finding{Region: 1, OK: true}).tell(60*i+1, finding{Region: 2, ErrorKey: "timeout"})
+		parts.tell(60*i, finding{Region: 0, OK: true}).tell(60*i+1, finding{Region: 2, ErrorKey: "timeout"})
 	}
 	parts.is(Degraded)
 }

@@ -211,6 +211,11 @@ func ofShards(ctx context.Context, q db.Querier, shards []int64, above int64, mo
 		append([]any{above, most}, args...)...)
 }
 
+// running are the monitors that are checked, in pieces: those whose id is above the given one.
+func running(ctx context.Context, q db.Querier, above int64, most int) ([]monitor, error) {
+	return db.Collect(ctx, q, scan, `SELECT `+columns+` FROM monitors WHERE id > $1 AND NOT paused ORDER BY id LIMIT $2`, above, most)
+}
+
 // outage is a row of monitors_outages.
 type outage struct {
 	id, monitorID int64

@@ -13,6 +13,9 @@ CREATE TABLE nodes_nodes (
     id                  {{id}},
     name                TEXT   NOT NULL,              -- what the operator calls it
     location            TEXT   NOT NULL,              -- its location, as the operator names it
+    -- what monitors call its place, as the operator names it; empty for the location, or else the name
+    region              TEXT   NOT NULL DEFAULT '',
+    checks              BOOLEAN NOT NULL DEFAULT TRUE, -- whether it makes checks of monitors
     -- joining: its token was not used yet; draining: it gets no new services
     state               TEXT   NOT NULL CHECK (state IN ('joining', 'active', 'draining', 'removed')),
     -- how many accounts the operator allows; 0 for no bound

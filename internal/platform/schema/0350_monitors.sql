@@ -53,14 +53,27 @@ CREATE TABLE monitors_accounts (
 -- The replicas that check, so that they share the parts evenly.
 CREATE TABLE monitors_replicas (
     owner TEXT   PRIMARY KEY, -- random name of the process
-    until BIGINT NOT NULL     -- when it is taken for dead
+    until BIGINT NOT NULL,      -- when it is taken for dead
+    -- of the monitors that it has checked of late and other regions check too, how many failed, and how many they are
+    failing INTEGER NOT NULL,
+    checked INTEGER NOT NULL  -- see failing
+);
+
+-- Places from which nodes check monitors. The control plane is a region without a row, with id 0.
+CREATE TABLE monitors_regions (
+    id      {{id}},
+    name    TEXT    NOT NULL UNIQUE, -- what it is called
+    node_id BIGINT  NOT NULL,        -- the node that checks for it
+    seen_at BIGINT  NOT NULL,        -- the last word of that node
+    failing INTEGER NOT NULL,        -- how many monitors failed of those that it has checked of late, as it says
+    checked INTEGER NOT NULL         -- how many these are
 );
 
 -- Single checks, kept for seven days. Rows are deleted in the order of their ids.
 CREATE TABLE monitors_checks (
     id           {{id}},
     monitor_id   BIGINT  NOT NULL, -- the monitor
-    region       BIGINT  NOT NULL, -- where it was checked from: 0 is the control plane
+    region       BIGINT  NOT NULL, -- where it was checked from: id in monitors_regions, or 0 for the control plane
     scheduled_at BIGINT  NOT NULL, -- when it was due, which makes a result count once
     checked_at   BIGINT  NOT NULL, -- when it ended
     ok           BOOLEAN NOT NULL, -- whether it was as expected
