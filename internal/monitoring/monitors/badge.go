@@ -44,13 +44,47 @@ var metrics = map[string]func(m monitor, r stretch, sum totals, now time.Time) b
 	"tls":      tlsBadge,
 }
 
-func uptimeBadge(_ monitor, r stretch, sum totals, _ time.Time) badge {
-	b := badge{label: "uptime " + string(r), value: "unknown", color: grey}
+// shownStretch is the stretch of a badge, or what there is of it while the monitor is younger: nothing is said of a time
+// in which it was not there.
+func (m monitor) shownStretch(r stretch, now time.Time) string {
+	age := max(0, now.Sub(m.createdAt))
+	switch {
+	case age >= r.length():
+		return string(r)
+	case age < hour:
+		return fmt.Sprintf("%dm", age/time.Minute)
+	case age < 2*day:
+		return fmt.Sprintf("%dh", age/hour)
+	default:
+		return fmt.Sprintf("%dd", age/day)
+	}
+}
+
+// Known times that give an uptime a decimal, and a second one: in less time a moment would look like an outage of hours.
+const (
+	oneDecimal  = hour
+	twoDecimals = day
+)
+
+func uptimeBadge(m monitor, r stretch, sum totals, now time.Time) badge {
+	b := badge{label: "uptime " + m.shownStretch(r, now), value: "unknown", color: grey}
 	millionths, ok := sum.uptime()
 	if !ok {
 		return b
 	}
-	b.value = fmt.Sprintf("%d.%02d%%", millionths/10_000, millionths%10_000/100)
+	known := time.Duration(sum.Up+sum.Degraded+sum.Down) * time.Millisecond
+	whole, rest := millionths/10_000, millionths%10_000
+	switch {
+	case millionths == 1_000_000:
+		b.value = "100%"
+	case known < oneDecimal:
+		// Rounded, and never to all: something was down.
+		b.value = fmt.Sprintf("%d%%", min(99, (millionths+5_000)/10_000))
+	case known < twoDecimals:
+		b.value = fmt.Sprintf("%d.%d%%", whole, rest/1000)
+	default:
+		b.value = fmt.Sprintf("%d.%02d%%", whole, rest/100)
+	}
 	switch {
 	case millionths >= 999_000:
 		b.color = green
@@ -64,8 +98,8 @@ func uptimeBadge(_ monitor, r stretch, sum totals, _ time.Time) badge {
 	return b
 }
 
-func responseBadge(_ monitor, r stretch, sum totals, _ time.Time) badge {
-	b := badge{label: "response " + string(r), value: "unknown", color: grey}
+func responseBadge(m monitor, r stretch, sum totals, now time.Time) badge {
+	b := badge{label: "response " + m.shownStretch(r, now), value: "unknown", color: grey}
 	if sum.Responses == 0 {
 		return b
 	}

@@ -33,6 +33,20 @@ func (r stretch) since(now time.Time) (time.Time, time.Duration) {
 	}
 }
 
+// length is how long a stretch is.
+func (r stretch) length() time.Duration {
+	switch r {
+	case lastDay:
+		return day
+	case lastWeek:
+		return 7 * day
+	case lastMonth:
+		return 30 * day
+	default:
+		return 90 * day
+	}
+}
+
 // history reads what is kept of a stretch: one range of an index.
 func history(ctx context.Context, q db.Querier, id int64, r stretch, now time.Time) ([]point, time.Duration, error) {
 	from, step := r.since(now)
