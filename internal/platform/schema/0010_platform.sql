@@ -18,10 +18,9 @@ CREATE INDEX idempotency_answers_expiry ON idempotency_answers (expires_at);
 -- Requests counted for each throttle key and window, when several replicas share the work. A lost row only forgives
 -- requests.
 CREATE {{unlogged}} TABLE throttle_windows (
-    key        TEXT    NOT NULL PRIMARY KEY, -- policy and caller
-    started_at BIGINT  NOT NULL,             -- the caller's first request in the window
-    ends_at    BIGINT  NOT NULL,             -- when the next request opens another window
-    used       INTEGER NOT NULL              -- requests counted in the window
+    key     TEXT      NOT NULL PRIMARY KEY, -- policy and caller
+    slots   {{bytes}} NOT NULL,             -- the requests that count, by the moment at which they leave the window
+    ends_at BIGINT    NOT NULL              -- when the last of them leaves it
 );
 CREATE INDEX throttle_windows_end ON throttle_windows (ends_at);
 

@@ -1,10 +1,13 @@
-// Package throttle counts requests per key in windows (specification, "Limits"): a window opens with a key's first
-// request, allows the policy's number of requests, and ends after the policy's time. So a client never gets more than
-// its number in a window, and the headers' reset time is exact.
+// Package throttle counts requests per key in a sliding window (specification, "Limits"): at no moment have more than the
+// policy's number of requests passed within the policy's time before it, and that number always passes. A request that is
+// refused is not counted. The time in the headers is when the oldest counted request leaves the window.
 package throttle
 
 import (
 	"context"
+	"encoding/binary"
+	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -12,7 +15,7 @@ import (
 	"stead.dev/stead/internal/platform/db"
 )
 
-// Policy is the number of requests that a window allows.
+// Policy is the number of requests that pass in any stretch of the time Window.
 type Policy struct {
 	// Name stands in the RateLimit headers and keeps the counts of policies
 	// apart.
@@ -21,11 +24,25 @@ type Policy struct {
 	Window time.Duration
 }
 
+// maxSlots bounds how many moments are kept for a key. Up to that limit every request has a moment of its own.
+const maxSlots = 240
+
+// ends is when a request of now leaves the window. Policies of a large limit round it up, so that many requests share a
+// moment.
+func (p Policy) ends(now time.Time) time.Time {
+	at := now.Add(p.Window).UnixMicro()
+	if p.Limit > maxSlots {
+		step := max(1, p.Window.Microseconds()/maxSlots)
+		at = (at + step - 1) / step * step
+	}
+	return time.UnixMicro(at).UTC()
+}
+
 // Result is the state of a key's window after a request.
 type Result struct {
 	Allowed   bool
 	Remaining int
-	// Reset is the time until the window ends.
+	// Reset is the time until the oldest request leaves the window: until then Remaining requests pass, and then more.
 	Reset time.Duration
 }
 
@@ -43,8 +60,73 @@ func New(d *db.DB, c clock.Clock) Limiter {
 	return &Memory{clock: c, windows: map[string]window{}}
 }
 
-func result(used int, ends, now time.Time, p Policy) Result {
-	return Result{Allowed: used <= p.Limit, Remaining: max(0, p.Limit-used), Reset: max(0, ends.Sub(now))}
+// window is what counts of a key: requests, by the moment at which they leave. The oldest come first.
+type window []slot
+
+type slot struct {
+	ends time.Time
+	used int
+}
+
+// take counts a request of now.
+func (w window) take(now time.Time, p Policy) (window, Result) {
+	gone := slices.IndexFunc(w, func(s slot) bool { return now.Before(s.ends) })
+	if gone < 0 {
+		gone = len(w)
+	}
+	w = slices.Delete(w, 0, gone)
+	used := 0
+	for _, s := range w {
+		used += s.used
+	}
+	r := Result{Allowed: used < p.Limit}
+	if r.Allowed {
+		used++
+		ends := p.ends(now)
+		// A clock that was set back never makes a request leave before those that came earlier.
+		if last := len(w) - 1; last >= 0 && !w[last].ends.Before(ends) {
+			w[last].used++
+		} else {
+			w = append(w, slot{ends, 1})
+		}
+	}
+	r.Remaining = max(0, p.Limit-used)
+	if len(w) > 0 {
+		r.Reset = w[0].ends.Sub(now)
+	}
+	return w, r
+}
+
+// encode writes a window in few bytes: each moment as microseconds after the one before it, and the requests.
+func (w window) encode() []byte {
+	var b []byte
+	last := int64(0)
+	for _, s := range w {
+		at := s.ends.UnixMicro()
+		b = binary.AppendUvarint(b, uint64(at-last)) //nolint:gosec // the moments ascend
+		b = binary.AppendUvarint(b, uint64(s.used))  //nolint:gosec // a count
+		last = at
+	}
+	return b
+}
+
+// decodeWindow reads what encode wrote. It stops at what it cannot read: a lost window only forgives requests.
+func decodeWindow(b []byte) (w window) {
+	last := int64(0)
+	for len(b) > 0 {
+		after, n := binary.Uvarint(b)
+		if n <= 0 {
+			return w
+		}
+		used, m := binary.Uvarint(b[n:])
+		if m <= 0 {
+			return w
+		}
+		last += int64(after)                                       //nolint:gosec // as written
+		w = append(w, slot{time.UnixMicro(last).UTC(), int(used)}) //nolint:gosec // as written
+		b = b[n+m:]
+	}
+	return w
 }
 
 // Memory counts in this process.
@@ -56,11 +138,6 @@ type Memory struct {
 	sweepAt time.Time
 }
 
-type window struct {
-	ends time.Time
-	used int
-}
-
 // Take counts a request of key.
 func (m *Memory) Take(_ context.Context, key string, p Policy) (Result, error) {
 	now := m.clock.Now()
@@ -68,24 +145,18 @@ func (m *Memory) Take(_ context.Context, key string, p Policy) (Result, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.sweep(now)
-	w, ok := m.windows[key]
-	if !ok || !now.Before(w.ends) {
-		w = window{ends: now.Add(p.Window)}
-	}
-	if w.used <= p.Limit {
-		w.used++
-	}
+	w, r := m.windows[key].take(now, p)
 	m.windows[key] = w
-	return result(w.used, w.ends, now, p), nil
+	return r, nil
 }
 
-// sweep drops ended windows now and then, so that memory follows the callers of the last minutes only.
+// sweep drops empty windows now and then, so that memory follows the callers of the last minutes only.
 func (m *Memory) sweep(now time.Time) {
 	if now.Before(m.sweepAt) {
 		return
 	}
 	for k, w := range m.windows {
-		if !now.Before(w.ends) {
+		if len(w) == 0 || !now.Before(w[len(w)-1].ends) {
 			delete(m.windows, k)
 		}
 	}
@@ -95,31 +166,30 @@ func (m *Memory) sweep(now time.Time) {
 // Shared counts in the database, for all replicas together.
 type Shared struct{ db *db.DB }
 
-// Take counts a request of key.
+// Take counts a request of key. Its row is locked meanwhile, so requests at once count one after the other.
 func (s *Shared) Take(ctx context.Context, key string, p Policy) (r Result, err error) {
+	key = p.Name + "|" + key
 	err = s.db.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
-		var (
-			used int
-			ends time.Time
-		)
-		err := tx.QueryRow(ctx, `
-			INSERT INTO throttle_windows AS w (key, started_at, ends_at, used) VALUES ($1, $2, $3, 1)
-			ON CONFLICT (key) DO UPDATE SET
-				started_at = CASE WHEN w.ends_at <= $2 THEN $2 ELSE w.started_at END,
-				ends_at    = CASE WHEN w.ends_at <= $2 THEN $3 ELSE w.ends_at END,
-				used       = CASE WHEN w.ends_at <= $2 THEN 1 WHEN w.used <= $4 THEN w.used + 1 ELSE w.used END
-			RETURNING used, ends_at`,
-			p.Name+"|"+key, tx.Now, tx.Now.Add(p.Window), p.Limit).Scan(&used, &ends)
+		err := tx.Queue(ctx, nil, `INSERT INTO throttle_windows (key, slots, ends_at) VALUES ($1, $2, $3) ON CONFLICT (key) DO NOTHING`,
+			key, []byte{}, tx.Now)
 		if err != nil {
 			return err
 		}
-		r = result(used, ends, tx.Now, p)
-		return nil
+		var encoded []byte
+		err = tx.QueryRow(ctx, `SELECT slots FROM throttle_windows WHERE key = $1`+tx.ForUpdate(), key).Scan(&encoded)
+		if err != nil && !errors.Is(err, db.ErrNoRows) { // Clean has removed the empty row just now
+			return err
+		}
+		var w window
+		if w, r = decodeWindow(encoded).take(tx.Now, p); !r.Allowed {
+			return nil
+		}
+		return tx.Queue(ctx, nil, `UPDATE throttle_windows SET slots = $2, ends_at = $3 WHERE key = $1`, key, w.encode(), w[len(w)-1].ends)
 	})
 	return r, err
 }
 
-// Clean removes ended windows; a periodic job calls it.
+// Clean removes empty windows; a periodic job calls it.
 func Clean(ctx context.Context, d *db.DB) error {
 	return d.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
 		_, err := tx.Exec(ctx, `DELETE FROM throttle_windows WHERE ends_at < $1`, tx.Now)

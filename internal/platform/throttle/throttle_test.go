@@ -2,6 +2,7 @@ package throttle_test
 
 import (
 	"context"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -53,6 +54,76 @@ func TestAWindowHoldsItsNumberAndNoMore(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// No stretch of the window's time has more than its number, wherever it begins; and the number always passes.
+func TestTheWindowSlides(t *testing.T) {
+	t.Parallel()
+	for _, p := range []throttle.Policy{
+		{Name: "few", Limit: 6, Window: time.Minute}, {Name: "many", Limit: 300, Window: time.Minute},
+	} {
+		testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
+			l := throttle.New(d, clk)
+			var passed []time.Time
+			take := func() throttle.Result {
+				r, err := l.Take(t.Context(), "k", p)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if now := clk.Now(); r.Allowed {
+					passed = append(passed, now)
+				}
+				return r
+			}
+			if r := take(); r.Remaining != p.Limit-1 || r.Reset != p.Window {
+				t.Errorf("the first: %+v", r)
+			}
+			clk.Advance(55 * time.Second)
+			for range p.Limit + 5 { // at the end of what was a window
+				take()
+			}
+			clk.Advance(5 * time.Second)
+			for range p.Limit { // and at the beginning of the next
+				take()
+			}
+			if len(passed) != p.Limit+1 { // the first has left, and no other
+				t.Errorf("%s: %d passed across the border", p.Name, len(passed))
+			}
+			if r := take(); r.Allowed || r.Remaining != 0 || r.Reset != 55*time.Second {
+				t.Errorf("%s: refused: %+v", p.Name, r)
+			}
+			clk.Advance(55 * time.Second)
+			for range p.Limit {
+				take()
+			}
+			if len(passed) != 2*p.Limit {
+				t.Errorf("%s: %d passed after the window", p.Name, len(passed))
+			}
+			for i := range len(passed) - p.Limit {
+				if within := passed[i+p.Limit].Sub(passed[i]); within < p.Window {
+					t.Errorf("%s: %d passed within %v", p.Name, p.Limit+1, within)
+				}
+			}
+		})
+	}
+}
+
+// A window with the number of the public interface in it costs about as much as one with few.
+func BenchmarkShared(b *testing.B) {
+	l := throttle.New(testkit.Open(b, testkit.PostgresURL(b), clock.System(0)), clock.System(0))
+	for _, limit := range []int{3, 90} {
+		p := throttle.Policy{Name: strconv.Itoa(limit), Limit: limit, Window: time.Hour}
+		for range limit {
+			if _, err := l.Take(b.Context(), "k", p); err != nil {
+				b.Fatal(err)
+			}
+		}
+		b.Run(p.Name, func(b *testing.B) {
+			for b.Loop() {
+				_, _ = l.Take(b.Context(), "k", p)
+			}
+		})
+	}
 }
 
 func TestReplicasShareTheCount(t *testing.T) {
