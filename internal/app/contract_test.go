@@ -134,6 +134,9 @@ type openAPIDocument struct {
 		} `json:"requestBody"`
 		Responses map[string]struct {
 			Description string `json:"description"`
+			Content     map[string]struct {
+				Schema map[string]any `json:"schema"`
+			} `json:"content"`
 		} `json:"responses"`
 	} `json:"paths"`
 	Components struct {

@@ -390,7 +390,7 @@ func TestTheAnswersAreTheGoldenOnes(t *testing.T) {
 			{"pending", "GET", fmt.Sprintf("/api/v1/services/%d", first), ""},
 			{"active", "GET", fmt.Sprintf("/api/v1/services/%d", id), ""},
 			{"list", "GET", "/api/v1/services?per_page=1", ""},
-			{"updated", "PATCH", fmt.Sprintf("/api/v1/services/%d", id), `{"label":"Shop 2","auto_renew":false,"unknown":1}`},
+			{"updated", "PATCH", fmt.Sprintf("/api/v1/services/%d", id), `{"label":"Shop 2","auto_renew":false}`},
 			{"unchanged", "PATCH", fmt.Sprintf("/api/v1/services/%d", first), `{}`},
 		} {
 			status, body := w.call("own", c.method, c.path, c.body)

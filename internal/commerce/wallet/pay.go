@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"strconv"
 
+	"stead.dev/stead/internal/platform/api"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/i18n"
@@ -194,7 +195,7 @@ func (s *Service) notice(w http.ResponseWriter, r *http.Request) {
 			return
 		default:
 			s.Log.ErrorContext(ctx, "wallet: a notification failed", attrs...)
-			w.WriteHeader(http.StatusInternalServerError)
+			w.WriteHeader(http.StatusServiceUnavailable) // the gateway sends it again
 			return
 		}
 	}
@@ -247,9 +248,9 @@ func (s *Service) render(w http.ResponseWriter, r *http.Request, code int, t top
 
 // refuse shows an error on the page.
 func (s *Service) refuse(w http.ResponseWriter, r *http.Request, t topup, err error) {
-	f := fault.From(err)
+	f := api.Fault(err)
 	lang := languageOf(r, t)
-	if f.Def == fault.Internal || f.Def == ErrGatewayUnavailable {
+	if f.Def == fault.Internal || f.Def == fault.Unavailable || f.Def == ErrGatewayUnavailable {
 		s.Log.ErrorContext(r.Context(), "wallet: payment page", "topup", t.ID, "error", err)
 	}
 	v := payView{Title: i18n.T(lang, "wallet.pay.title", nil), Text: i18n.T(lang, "error."+f.Def.Key, f.Fields)}

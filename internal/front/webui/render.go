@@ -151,10 +151,14 @@ type errorData struct{ Title, Text, RequestID string }
 
 // fail writes the page that explains a refusal.
 func (ui *UI) fail(w http.ResponseWriter, r *http.Request, err error) {
-	f := fault.From(err)
-	if f.Def == fault.Internal {
+	f := api.Fault(err)
+	switch f.Def {
+	case fault.Internal:
 		ui.internal(w, r, err)
 		return
+	case fault.Unavailable:
+		ui.Log.ErrorContext(r.Context(), "page unavailable", "page", r.Pattern, "request_id", api.RequestID(r.Context()), "error", err)
+		w.Header().Set("Retry-After", "5")
 	}
 	lang := i18n.Lang(r.Context())
 	ui.render(w, r, f.Def.Kind.Status(), "error", errorData{

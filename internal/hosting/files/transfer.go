@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"strconv"
 
+	"stead.dev/stead/internal/platform/api"
 	"stead.dev/stead/internal/platform/auth"
 	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/port/panel"
@@ -91,11 +92,11 @@ type destination struct {
 	overwrite bool
 }
 
-// field takes a part of the form that is no file. Unknown ones are passed over.
+// field takes a part of the form that is no file.
 func (d *destination) field(part *multipart.Part) error {
 	name := part.FormName()
 	if name != "path" && name != "overwrite" {
-		return nil
+		return api.Unknown(name, "path", "overwrite", "file")
 	}
 	b, err := io.ReadAll(io.LimitReader(part, maxField+1))
 	switch {

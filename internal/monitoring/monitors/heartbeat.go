@@ -46,7 +46,7 @@ func (s *Service) Heartbeats(throttle func(w http.ResponseWriter, r *http.Reques
 		switch {
 		case err != nil:
 			s.Log.ErrorContext(r.Context(), "monitors: a heartbeat was not written", "error", err)
-			answer(http.StatusInternalServerError, "try again")
+			answer(http.StatusServiceUnavailable, "try again")
 		case !found:
 			answer(http.StatusNotFound, "nobody has this address")
 		default:

@@ -254,7 +254,7 @@ type settingsIn struct {
 	AlertAfterS        *int               `json:"alert_after_s,omitempty" minimum:"0" maximum:"86400"`
 	ReminderEveryS     *int               `json:"reminder_every_s,omitempty" minimum:"0" maximum:"604800"`
 	Channels           []int64            `json:"channels,omitempty" maxItems:"10"`
-	MaintenanceWindows []window           `json:"maintenance_windows,omitempty" maxItems:"10"`
+	MaintenanceWindows []windowIn         `json:"maintenance_windows,omitempty" maxItems:"10"`
 	Paused             *bool              `json:"paused,omitempty"`
 	ServiceID          *int64             `json:"service_id,omitempty" minimum:"0" doc:"A service of yours that it is about; 0: none"`
 	Tags               []string           `json:"tags,omitempty" maxItems:"20"`
@@ -346,7 +346,10 @@ func (in settingsIn) wish() wish {
 			s.Channels = in.Channels
 		}
 		if in.MaintenanceWindows != nil {
-			s.Windows = in.MaintenanceWindows
+			s.Windows = nil
+			for _, w := range in.MaintenanceWindows {
+				s.Windows = append(s.Windows, window(w))
+			}
 		}
 		if in.Tags != nil {
 			s.Tags = in.Tags

@@ -17,6 +17,9 @@ type window struct {
 	Timezone string     `json:"timezone,omitempty" maxLength:"64" doc:"IANA; UTC when it is left out" example:"Asia/Tashkent"`
 }
 
+// windowIn is a window as a client gives it.
+type windowIn window
+
 // windows are all of a monitor.
 type windows []window
 

@@ -417,8 +417,7 @@ func (e *Edge) read(d *declared, r *http.Request) (in any, body []byte, err erro
 	switch {
 	case d.input.body != nil:
 		body, err = readBody(r, limit)
-	case d.commit != nil:
-		// The operation ignores it, but it distinguishes two requests with one key.
+	case d.refuseBody():
 		body, err = readAll(r, limit)
 	}
 	if err != nil {
@@ -461,14 +460,7 @@ func (e *Edge) runCommit(d *declared, p auth.Principal, w http.ResponseWriter, r
 	claim := idempotency.Claim{
 		Principal: p.Key(), Operation: r.Method + " " + r.URL.Path, Key: key, Fingerprint: fingerprint[:],
 	}
-	a, replayed, err := e.Answers.Do(r.Context(), claim, effect, func(err error) (idempotency.Answer, bool) {
-		f := fault.From(err)
-		if f.Def.Kind != fault.KindUnprocessable && f.Def.Kind != fault.KindNotFound {
-			return idempotency.Answer{}, false
-		}
-		requestLogOf(r.Context()).fail(f)
-		return idempotency.Answer{Status: f.Def.Kind.Status(), Body: e.errorBody(r.Context(), f)}, true
-	})
+	a, replayed, err := e.Answers.Do(r.Context(), claim, effect)
 	if replayed {
 		w.Header().Set("Idempotency-Replayed", "true")
 	}

@@ -52,6 +52,11 @@ type thingIn struct {
 	Mode string `query:"mode" enum:"a,b"`
 }
 
+type endIn struct {
+	ID   int64  `path:"id" minimum:"1"`
+	When string `query:"when"`
+}
+
 type thing struct {
 	ID   int64  `json:"id"`
 	Mode string `json:"mode"`
@@ -109,6 +114,13 @@ func newWorld(t testing.TB, d *db.DB, clk clock.Clock, limit int, more ...api.Ro
 					return nil, errors.New("the disk of the database is on fire")
 				}
 				return &thing{ID: in.ID, Mode: in.Mode}, nil
+			},
+		},
+		api.Operation[endIn, thing]{
+			ID: "things.end", Method: "DELETE", Path: "/api/v1/things/{id}", Section: api.Orders, Auth: api.Token,
+			Scopes: []string{"orders:write"}, Summary: "End a thing",
+			Handle: func(_ context.Context, _ auth.Principal, in *endIn) (*thing, error) {
+				return &thing{ID: in.ID, Mode: in.When}, nil
 			},
 		},
 		api.Operation[listIn, page.List[thing]]{
@@ -195,7 +207,17 @@ func TestThePhases(t *testing.T) {
 		{name: "a missing scope", method: "POST", target: "/api/v1/things", token: "reader", body: `{"name":"ab"}`, status: 403, key: "insufficient_scope", contains: `"scope":"orders:write"`},
 		{name: "a sandbox reads", method: "GET", target: "/api/v1/things/5", token: "sandbox", status: 200},
 		{name: "a sandbox writes", method: "POST", target: "/api/v1/things", token: "sandbox", body: `{"name":"ab"}`, status: 403, key: "sandbox_read_only"},
-		{name: "creation", method: "POST", target: "/api/v1/things", token: "full", body: `{"name":"ab","count":3,"unknown":{"x":1}}`, status: 201, contains: `{"id":3,"mode":"ab"}`},
+		{name: "creation", method: "POST", target: "/api/v1/things", token: "full", body: `{"name":"ab","count":3}`, status: 201, contains: `{"id":3,"mode":"ab"}`},
+		{name: "an unknown member", method: "POST", target: "/api/v1/things", token: "full", body: `{"name":"ab","unknown":{"x":1}}`, status: 422, key: "validation_failed", contains: `"errors":{"unknown":["This name is not known."]}`},
+		{name: "a mistyped member", method: "POST", target: "/api/v1/things", token: "full", body: `{"name":"ab","coutn":3}`, status: 422, key: "validation_failed", contains: `"errors":{"coutn":["This name is not known. Did you mean count?"]}`},
+		{name: "a member in capitals", method: "POST", target: "/api/v1/things", token: "full", body: `{"name":"ab","Count":3}`, status: 422, key: "validation_failed", contains: `"Count":["This name is not known. Did you mean count?"]`},
+		{name: "an unknown parameter of a write", method: "POST", target: "/api/v1/things?dry_run=true", token: "full", body: `{"name":"ab"}`, status: 422, key: "validation_failed", contains: `"errors":{"dry_run":["This name is not known."]}`},
+		{name: "a member in the query", method: "POST", target: "/api/v1/things?count=3", token: "full", body: `{"name":"ab"}`, status: 422, key: "validation_failed", contains: `"errors":{"count":["Give it in the body, not in the query."]}`},
+		{name: "an unknown parameter of a read", method: "GET", target: "/api/v1/things/5?utm_source=x", token: "full", status: 200},
+		{name: "a body where none is read", method: "DELETE", target: "/api/v1/things/5", token: "full", body: `{"wehn":"now"}`, status: 422, key: "validation_failed", contains: `"errors":{"wehn":["This name is not known. Did you mean when?"]}`},
+		{name: "a parameter in the body", method: "DELETE", target: "/api/v1/things/5", token: "full", body: `{"when":"now"}`, status: 422, key: "validation_failed", contains: `"errors":{"when":["Give it in the query, not in the body."]}`},
+		{name: "a body that is no object", method: "DELETE", target: "/api/v1/things/5", token: "full", body: `now`, status: 422, key: "validation_failed", contains: `"errors":{"body":["This operation takes no body."]}`},
+		{name: "an empty object where no body is read", method: "DELETE", target: "/api/v1/things/5?when=now&lang=ru", token: "full", body: ` {} `, status: 200, contains: `"mode":"now"`},
 		{name: "null for an optional member", method: "POST", target: "/api/v1/things", token: "full", body: `{"name":"ab","note":null}`, status: 201},
 		{name: "a missing member", method: "POST", target: "/api/v1/things", token: "full", body: `{}`, status: 422, key: "validation_failed", contains: `"errors":{"name":["This member is required."]}`},
 		{name: "no body", method: "POST", target: "/api/v1/things", token: "full", status: 422, key: "validation_failed"},
@@ -344,13 +366,23 @@ func TestAMoneyOperationIsRepeatable(t *testing.T) {
 		if rec := w.do("POST", "/api/v1/things/pay", "full", `{"name":"ab"}`); rec.Code != 200 || w.paid() != 3 {
 			t.Errorf("no key: %d, paid %d", rec.Code, w.paid())
 		}
-		// A refusal undoes its effect and is an answer like any other.
-		poor, poorAgain := pay("k3", `{"name":"poor"}`), pay("k3", `{"name":"poor"}`)
-		if poor.Code != 422 || key(poor) != "test_too_poor" || poor.Body.String() != poorAgain.Body.String() || w.paid() != 3 {
-			t.Errorf("%d %s, then %s; paid %d", poor.Code, poor.Body, poorAgain.Body, w.paid())
+		// A refusal undoes its effect and is not stored: the key can be tried again, also with a corrected body.
+		for range 2 {
+			if poor := pay("k3", `{"name":"poor"}`); poor.Code != 422 || key(poor) != "test_too_poor" || poor.Header().Get("Idempotency-Replayed") != "" || w.paid() != 3 {
+				t.Errorf("%d %s, paid %d", poor.Code, poor.Body, w.paid())
+			}
+		}
+		for i := range 2 {
+			rich := pay("k3", `{"name":"rich"}`)
+			if rich.Code != 200 || (rich.Header().Get("Idempotency-Replayed") != "") != (i == 1) || w.paid() != 4 {
+				t.Errorf("corrected, time %d: %d %s, paid %d", i, rich.Code, rich.Body, w.paid())
+			}
+		}
+		if poor := pay("k3", `{"name":"poor"}`); key(poor) != "idempotency_key_reused" {
+			t.Errorf("%d %s after its key was used", poor.Code, poor.Body)
 		}
 		clk.Advance(idempotency.Retention)
-		if rec := pay("k1", `{"name":"cd"}`); rec.Code != 200 || w.paid() != 4 {
+		if rec := pay("k1", `{"name":"cd"}`); rec.Code != 200 || w.paid() != 5 {
 			t.Errorf("an expired key: %d %s, paid %d", rec.Code, rec.Body, w.paid())
 		}
 	})

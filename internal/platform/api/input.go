@@ -53,6 +53,7 @@ func newInput(reg huma.Registry, t reflect.Type) (*input, error) {
 		if f.Name == "Body" {
 			name := strings.TrimSuffix(schemaName(t, ""), "In") + "Body" // of a struct without a name of its own
 			in.body, in.index = reg.Schema(f.Type, true, name), f.Index
+			closeObjects(reg, in.body)
 			continue
 		}
 		p := param{index: f.Index, fallback: f.Tag.Get("default"), doc: f.Tag.Get("doc")}
@@ -130,6 +131,10 @@ func (e *Edge) decode(d *declared, r *http.Request, body []byte) (any, error) {
 		if err := e.set(v.Elem().FieldByIndex(p.index), p, text, bad); err != nil {
 			return nil, err
 		}
+	}
+	d.unknownParams(e.registry, query, bad)
+	if d.refuseBody() {
+		d.unknownBody(body, bad)
 	}
 	if d.input.body != nil {
 		if err := e.decodeBody(d, v.Elem().FieldByIndex(d.input.index), body, bad); err != nil {
@@ -249,9 +254,11 @@ func (e *Edge) decodeBody(d *declared, field reflect.Value, body []byte, bad inv
 	res := &huma.ValidateResult{}
 	huma.Validate(e.registry, d.input.body, huma.NewPathBuffer([]byte{}, 0), huma.ModeWriteToServer, value, res)
 	for _, err := range res.Errors {
-		name, t := violation(err)
-		bad.add(name, t)
+		if name, t := violation(err); t.ID != "invalid.unexpected" {
+			bad.add(name, t)
+		}
 	}
+	unknownMembers(e.registry, d.input.body, value, "", bad)
 	if len(res.Errors) > 0 {
 		return nil
 	}
@@ -272,7 +279,7 @@ func (e *Edge) decodeBody(d *declared, field reflect.Value, body []byte, bad inv
 
 // duplicateMember finds a duplicate member in an object of the next value. Readers of JSON differ in which of the two they
 // take, so the validator and the decoder could see different values. Letter case is ignored, because the decoder
-// ignores it. The JSON is known to be valid.
+// ignores it, also where members of any name are allowed. The JSON is known to be valid.
 func duplicateMember(dec *json.Decoder) (name string, ok bool) {
 	opening, _ := dec.Token()
 	object := opening == json.Delim('{')
@@ -373,6 +380,8 @@ const mark = "\x1f"
 func init() { //nolint:gochecknoinits // huma's messages are package variables
 	// A list is never null: null would pass the checks of its length.
 	huma.DefaultArrayNullable = false
+	// The decoder ignores the case of names, so a name in another case must not pass.
+	huma.ValidateStrictCasing = true
 	for message, id := range map[*string]string{
 		&validation.MsgUnexpectedProperty:                 "unexpected",
 		&validation.MsgExpectedRFC3339DateTime:            "expected_date_time",

@@ -18,8 +18,8 @@ import (
 
 const schemaPrefix = "#/components/schemas/"
 
-// newRegistry makes schemas of Go types. Members that a schema does not know
-// are accepted: clients of a newer version may send them.
+// newRegistry makes schemas of Go types. An answer may get more members in a later version, so its schema accepts unknown
+// ones; the schemas of bodies are closed (closeObjects). A type is part of bodies or of answers, never of both.
 func newRegistry() huma.Registry {
 	return tolerant{huma.NewMapRegistry(schemaPrefix, schemaName), map[string]bool{}}
 }
@@ -369,7 +369,7 @@ func (e *Edge) success(d *declared, status int) *huma.Response {
 
 // refusals documents the error statuses with their keys.
 func (e *Edge) refusals(op *huma.Operation, d *declared) {
-	defs := []*fault.Def{fault.SectionDisabled, fault.RateLimited}
+	defs := []*fault.Def{fault.SectionDisabled, fault.RateLimited, fault.Unavailable}
 	if d.Auth == Token || d.Auth == AnyToken {
 		defs = append(defs, fault.Unauthenticated, fault.TokenExpired, fault.TokenRevoked, fault.AccountSuspended)
 		if d.Write {
@@ -391,8 +391,11 @@ func (e *Edge) refusals(op *huma.Operation, d *declared) {
 	if strings.Contains(d.Path, "{") {
 		defs = append(defs, fault.NotFound)
 	}
-	if len(d.input.params) > 0 || d.input.body != nil {
+	if len(d.input.params) > 0 || d.input.body != nil || d.strict() {
 		defs = append(defs, fault.Validation)
+	}
+	if d.refuseBody() {
+		defs = append(defs, fault.PayloadTooLarge)
 	}
 	if d.input.body != nil {
 		defs = append(defs, fault.MalformedJSON, fault.UnsupportedMediaType, fault.PayloadTooLarge)
@@ -414,7 +417,7 @@ func (e *Edge) refusals(op *huma.Operation, d *declared) {
 			Description: fmt.Sprintf("%s: `%s`", http.StatusText(status), strings.Join(names, "`, `")),
 			Content:     map[string]*huma.MediaType{"application/json": {Schema: &huma.Schema{Ref: schemaPrefix + "Error"}}},
 		}
-		if status == http.StatusTooManyRequests {
+		if status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable {
 			r.Headers = map[string]*huma.Param{"Retry-After": {Ref: "#/components/headers/Retry-After"}}
 		}
 		op.Responses[strconv.Itoa(status)] = r

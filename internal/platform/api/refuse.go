@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"stead.dev/stead/internal/platform/auth"
+	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/i18n"
 	"stead.dev/stead/internal/platform/throttle"
@@ -57,12 +58,25 @@ func (e *Edge) Throttle(w http.ResponseWriter, r *http.Request, policy string) e
 	return e.throttle(w, r, e.addressKey(r), e.Policies[policy])
 }
 
+// retryUnavailable is after how many seconds a client asks again when something does not answer.
+const retryUnavailable = "5"
+
+// Fault is the refusal that a client gets for err. A database that does not answer is unavailable, not a fault of ours
+// that repeating does not mend.
+func Fault(err error) *fault.Error {
+	f := fault.From(err)
+	if f.Def == fault.Internal && db.Unavailable(err) {
+		return fault.Unavailable.Wrap(err)
+	}
+	return f
+}
+
 // WriteError writes err as the specification's error object. The cause goes to the request's log line and nowhere else.
 func (e *Edge) WriteError(w http.ResponseWriter, r *http.Request, err error) {
-	f := fault.From(err)
+	f := Fault(err)
 	if context.Cause(r.Context()) != nil && f.Def == fault.Internal {
 		// The client has disconnected or the time is up; the server is not at fault.
-		f = fault.Maintenance.Wrap(err)
+		f = fault.Unavailable.Wrap(err)
 	}
 	requestLogOf(r.Context()).fail(f)
 	h := w.Header()
@@ -73,8 +87,10 @@ func (e *Edge) WriteError(w http.ResponseWriter, r *http.Request, err error) {
 		if f.Def == fault.InsufficientScope {
 			h.Set("WWW-Authenticate", e.challenge(r, f))
 		}
-	case fault.KindConflict, fault.KindUnavailable:
+	case fault.KindConflict:
 		h.Set("Retry-After", "1")
+	case fault.KindUnavailable:
+		h.Set("Retry-After", retryUnavailable)
 	}
 	writeJSON(w, f.Def.Kind.Status(), e.errorBody(r.Context(), f))
 }

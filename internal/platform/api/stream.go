@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"stead.dev/stead/internal/platform/auth"
-	"stead.dev/stead/internal/platform/fault"
 )
 
 // defaultRecheck bounds how long a stream outlives the right to read it.
@@ -52,7 +51,7 @@ func (e *Edge) serveStream(d *declared, p auth.Principal, w http.ResponseWriter,
 		e.WriteError(w, r, err)
 		return
 	}
-	requestLogOf(r.Context()).fail(fault.From(err))
+	requestLogOf(r.Context()).fail(Fault(err))
 	panic(http.ErrAbortHandler)
 }
 

@@ -197,7 +197,11 @@ func (t *Tool) request(ctx context.Context, arguments json.RawMessage) (*http.Re
 		}
 	}
 	for name := range given {
-		bad.add(name, fault.Text{ID: "invalid.unexpected"})
+		var known []string
+		for _, p := range t.params {
+			known = append(known, p.name)
+		}
+		bad.add(name, unexpected(name, known))
 	}
 	r.URL.RawQuery = query.Encode()
 	return r, bad.err()
@@ -298,7 +302,7 @@ func (e *Edge) standalone(schema any) (json.RawMessage, error) {
 
 // ErrorBody is the error object of err, as a client of the interface gets it.
 func (e *Edge) ErrorBody(ctx context.Context, err error) []byte {
-	f := fault.From(err)
+	f := Fault(err)
 	requestLogOf(ctx).fail(f)
 	return e.errorBody(ctx, f)
 }

@@ -77,11 +77,11 @@ func (p *postgres) close() error {
 func (p *postgres) exclusive(ctx context.Context, name string, f func(ctx context.Context) error) error {
 	conn, err := p.writer.Acquire(ctx)
 	if err != nil {
-		return fmt.Errorf("db: connection for the lock %q: %w", name, err)
+		return fmt.Errorf("db: connection for the lock %q: %w", name, mark(err))
 	}
 	defer conn.Release()
 	if _, err := conn.Exec(ctx, "SELECT pg_advisory_lock($1)", lockID(name)); err != nil {
-		return fmt.Errorf("db: lock %q: %w", name, err)
+		return fmt.Errorf("db: lock %q: %w", name, mark(err))
 	}
 	defer func() {
 		_, _ = conn.Exec(context.WithoutCancel(ctx), "SELECT pg_advisory_unlock($1)", lockID(name))
@@ -107,7 +107,7 @@ func (p *postgres) QueryRow(ctx context.Context, query string, args ...any) Row 
 func (p *postgres) begin(ctx context.Context) (transaction, error) {
 	conn, err := p.writer.Acquire(ctx)
 	if err != nil {
-		return nil, err
+		return nil, mark(err)
 	}
 	return &pgTx{conn: conn, queued: []statement{{query: "BEGIN"}}}, nil
 }
@@ -141,7 +141,7 @@ func (t *pgTx) send(ctx context.Context, next ...statement) (pgx.BatchResults, e
 		tag, err := answers.Exec()
 		if err := s.checked(tag.RowsAffected(), err); err != nil {
 			_ = answers.Close() // what stands behind a statement that failed has failed with it
-			return nil, err
+			return nil, mark(err)
 		}
 	}
 	return answers, nil
@@ -155,12 +155,13 @@ func (t *pgTx) flush(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return answers.Close()
+	return mark(answers.Close())
 }
 
 func (t *pgTx) rows(ctx context.Context, query string, args []any) (pgx.Rows, error) {
 	if len(t.queued) == 0 {
-		return t.conn.Query(ctx, query, args...)
+		rows, err := t.conn.Query(ctx, query, args...)
+		return rows, mark(err)
 	}
 	answers, err := t.send(ctx, statement{query: query, args: args})
 	if err != nil {
@@ -169,21 +170,22 @@ func (t *pgTx) rows(ctx context.Context, query string, args []any) (pgx.Rows, er
 	rows, err := answers.Query()
 	if err != nil {
 		_ = answers.Close() // it says the same
-		return nil, err
+		return nil, mark(err)
 	}
 	return &batchRows{rows, answers}, nil
 }
 
 func (t *pgTx) do(ctx context.Context, query string, args []any) (pgconn.CommandTag, error) {
 	if len(t.queued) == 0 {
-		return t.conn.Exec(ctx, query, args...)
+		tag, err := t.conn.Exec(ctx, query, args...)
+		return tag, mark(err)
 	}
 	answers, err := t.send(ctx, statement{query: query, args: args})
 	if err != nil {
 		return pgconn.CommandTag{}, err
 	}
 	tag, err := answers.Exec()
-	return tag, cmp.Or(err, answers.Close())
+	return tag, mark(cmp.Or(err, answers.Close()))
 }
 
 func (t *pgTx) Query(ctx context.Context, query string, args ...any) (Rows, error) {
@@ -274,7 +276,7 @@ type pgQuerier interface {
 func pgQuery(ctx context.Context, q pgQuerier, query string, args []any) (Rows, error) {
 	rows, err := q.Query(ctx, query, encode(args)...)
 	if err != nil {
-		return nil, err
+		return nil, mark(err)
 	}
 	return pgRows{rows}, nil
 }
@@ -310,13 +312,13 @@ func (r firstRow) Scan(dest ...any) error {
 	}
 	defer r.rows.Close()
 	if !r.rows.Next() {
-		return cmp.Or(r.rows.Err(), pgx.ErrNoRows)
+		return cmp.Or(mark(r.rows.Err()), pgx.ErrNoRows)
 	}
 	if err := r.rows.Scan(dest...); err != nil {
 		return err
 	}
 	r.rows.Close()
-	return r.rows.Err()
+	return mark(r.rows.Err())
 }
 
 type pgRow struct{ row pgx.Row }
@@ -327,5 +329,5 @@ type pgRows struct{ rows pgx.Rows }
 
 func (r pgRows) Scan(dest ...any) error { return scan(r.rows.Scan, dest) }
 func (r pgRows) Next() bool             { return r.rows.Next() }
-func (r pgRows) Err() error             { return r.rows.Err() }
+func (r pgRows) Err() error             { return mark(r.rows.Err()) }
 func (r pgRows) Close()                 { r.rows.Close() }

@@ -135,7 +135,7 @@ func (s *sqliteEngine) QueryRow(ctx context.Context, query string, args ...any) 
 func (s *sqliteEngine) begin(ctx context.Context) (transaction, error) {
 	tx, err := s.writer.BeginTx(ctx, nil)
 	if err != nil {
-		return nil, err
+		return nil, mark(err)
 	}
 	return &sqlTx{tx}, nil
 }

@@ -43,7 +43,7 @@ func scan(read func(dest ...any) error, dest []any) error {
 		}
 	}
 	if len(micros) == 0 {
-		return read(dest...)
+		return mark(read(dest...))
 	}
 	swapped := make([]any, len(dest))
 	copy(swapped, dest)
@@ -51,7 +51,7 @@ func scan(read func(dest ...any) error, dest []any) error {
 		swapped[micros[i].at] = &micros[i].value
 	}
 	if err := read(swapped...); err != nil {
-		return err
+		return mark(err)
 	}
 	for _, m := range micros {
 		if err := m.store(); err != nil {

@@ -63,4 +63,6 @@ var (
 	PanelUnreachable = Define(KindBadGateway, "panel_unreachable")
 	PanelBusy        = Define(KindUnavailable, "panel_busy")
 	Maintenance      = Define(KindUnavailable, "maintenance")
+	// Unavailable says that the database does not answer at present, or not in time.
+	Unavailable = Define(KindUnavailable, "unavailable")
 )

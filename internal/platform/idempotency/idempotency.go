@@ -60,15 +60,14 @@ func ParseKey(header string) (string, error) {
 	return key, nil
 }
 
-// Do answers the claim: with the stored answer, or by running effect in a transaction that also stores its answer.
-// refuse converts an error of effect into the answer to store; when it declines, Do returns the error and stores
-// nothing.
+// Do answers the claim: with the stored answer, or by running effect in a transaction that also stores its answer. An error
+// of effect undoes the transaction, so a refusal is not stored: it changed nothing, and the key can be tried again, also
+// with a corrected request.
 //
 // Do returns fault.IdempotencyInProgress while another request holds the key, and fault.IdempotencyKeyReused when the
 // key came with another fingerprint.
 func (s *Store) Do(ctx context.Context, c Claim,
 	effect func(ctx context.Context, tx *db.Tx) (Answer, error),
-	refuse func(err error) (Answer, bool),
 ) (a Answer, replayed bool, err error) {
 	lock := "idempotency|" + c.Principal + "|" + c.Operation + "|" + c.Key
 	err = s.db.InTxLocked(ctx, lock, func(ctx context.Context, tx *db.Tx) error {
@@ -83,15 +82,8 @@ func (s *Store) Do(ctx context.Context, c Claim,
 			return err
 		}
 		replayed = false
-		err = tx.Savepoint(ctx, func(ctx context.Context) (err error) {
-			a, err = effect(ctx, tx)
+		if a, err = effect(ctx, tx); err != nil {
 			return err
-		})
-		if err != nil {
-			var ok bool
-			if a, ok = refuse(err); !ok {
-				return err
-			}
 		}
 		return put(ctx, tx, c, a)
 	})

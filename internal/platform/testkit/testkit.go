@@ -204,6 +204,24 @@ func PostgresURL(t testing.TB) string {
 	return withDatabase(server, name)
 }
 
+// Outage makes the database of a URL from PostgresURL refuse every connection, and ends those that it has, until the test
+// calls end.
+func Outage(t testing.TB, url string) (end func()) {
+	t.Helper()
+	c, err := pgx.ParseConfig(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := func(query string) {
+		if err := admin(context.Background(), os.Getenv(PostgresEnv), query); err != nil {
+			t.Errorf("outage: %v", err)
+		}
+	}
+	run("ALTER DATABASE " + c.Database + " ALLOW_CONNECTIONS false")
+	run("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '" + c.Database + "'")
+	return func() { run("ALTER DATABASE " + c.Database + " ALLOW_CONNECTIONS true") }
+}
+
 // postgresTemplate finds or makes the migrated database of which the databases of tests are copies: one for each version of
 // the migrations, shared by the processes of a test run. strategy is how CREATE DATABASE copies it: by files, which is half
 // of the work of a copy through the write-ahead log, where the server knows both (from version 15 on).
