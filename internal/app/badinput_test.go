@@ -335,7 +335,7 @@ func TestUnknownMethodsAndPathsHaveTheErrorObject(t *testing.T) {
 	for _, op := range a.Operations() {
 		r := a.do(t, request{method: "BREW", path: w.path(op), token: w.owner.token})
 		refused(t, "BREW "+op.Path, r, http.StatusMethodNotAllowed)
-		if !strings.Contains(r.header.Get("Allow"), op.Method) {
+		if allow := r.header.Get("Allow"); !strings.Contains(allow, op.Method) || op.Method == http.MethodGet && !strings.Contains(allow, "HEAD") {
 			t.Errorf("%s: Allow is %q", op.Path, r.header.Get("Allow"))
 		}
 		preflight := a.do(t, request{method: http.MethodOptions, path: w.path(op), header: map[string]string{
@@ -343,6 +343,12 @@ func TestUnknownMethodsAndPathsHaveTheErrorObject(t *testing.T) {
 		}})
 		if preflight.status != http.StatusNoContent || preflight.header.Get("Access-Control-Allow-Origin") != "*" {
 			t.Errorf("preflight of %s: %s", op.ID, preflight)
+		}
+	}
+	for _, path := range []string{OpenAPIPath, "/healthz", "/docs/", "/login", "/status", "/blog", "/robots.txt", "/oauth/authorize"} {
+		r := a.do(t, request{method: http.MethodDelete, path: path})
+		if r.status != http.StatusMethodNotAllowed || !strings.Contains(r.header.Get("Allow"), "GET, HEAD") {
+			t.Errorf("DELETE %s: %d, Allow %q", path, r.status, r.header.Get("Allow"))
 		}
 	}
 }

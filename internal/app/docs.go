@@ -19,6 +19,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/swaggest/swgui"
 	"github.com/swaggest/swgui/v5emb"
+
+	"stead.dev/stead/internal/platform/api"
 )
 
 // OpenAPIPath is the path of the OpenAPI document.
@@ -81,23 +83,13 @@ func (a *App) documentation() http.Handler {
 		h.Set("Access-Control-Allow-Origin", "*")
 		h.Set("Vary", "Accept-Encoding")
 		body, etag := doc.plain, `"`+doc.tag+`"`
-		if acceptsGzip(r) {
+		if api.AcceptsGzip(r) {
 			body, etag = doc.packed, `"`+doc.tag+`-gzip"`
 			h.Set("Content-Encoding", "gzip")
 		}
 		h.Set("ETag", etag)
 		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(body))
 	})
-}
-
-func acceptsGzip(r *http.Request) bool {
-	for part := range strings.SplitSeq(strings.Join(r.Header.Values("Accept-Encoding"), ","), ",") {
-		coding, q, _ := strings.Cut(strings.TrimSpace(part), ";")
-		if strings.TrimSpace(coding) == "gzip" && strings.ReplaceAll(q, " ", "") != "q=0" {
-			return true
-		}
-	}
-	return false
 }
 
 var inlineScript = regexp.MustCompile(`(?s)<script>(.*?)</script>`)

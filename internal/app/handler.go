@@ -123,6 +123,8 @@ func (a *App) handler() http.Handler {
 		switch {
 		case r.URL.Path == OpenAPIPath && (r.Method == http.MethodGet || r.Method == http.MethodHead):
 			openAPIDoc.ServeHTTP(w, r)
+		case r.URL.Path == OpenAPIPath && r.Method != http.MethodOptions:
+			a.edge.RefuseMethod(w, r, http.MethodGet)
 		case r.URL.Path == "/api", strings.HasPrefix(r.URL.Path, "/api/"):
 			// Not through the mux, which would redirect an unclean path instead of
 			// refusing it in the interface's own form.

@@ -309,7 +309,7 @@ func (c *core) listModules() []module.Module {
 // introduce gives each section what it needs of the others. All of them must exist.
 func (c *core) introduce() {
 	c.accounts.Connect(account.Needs{Grants: c.oauth, Referrals: c.loyalty})
-	c.catalog.Connect(catalog.Needs{Audience: c.webhooks})
+	c.catalog.Connect(catalog.Needs{Audience: c.webhooks, Rates: c.reseller})
 	c.oauth.Connect(oauth.Needs{Ending: c.devices.Ended})
 	c.notifications.Connect(notifications.Needs{Pushes: c.devices})
 	c.wallet.Connect(wallet.Needs{Renewals: c.services})

@@ -392,3 +392,28 @@ func TestTheShelfShowsWhatCanBeBought(t *testing.T) {
 		}
 	})
 }
+
+// quarterOff is a company whose accounts all are resellers.
+type quarterOff struct{}
+
+func (quarterOff) Wholesale(context.Context, db.Querier, int64) (basisPoints int, ok bool, err error) {
+	return 2500, true, nil
+}
+
+func TestAResellerSeesWhatItPays(t *testing.T) {
+	t.Parallel()
+	d, clk := testkit.SQLite(t, clock.NewFake(testkit.Start)), clock.NewFake(testkit.Start)
+	s := newService(d)
+	imported(t, d, s, small)
+	retail, _ := get(t, serve(t, s, d, clk), "/api/v1/catalog")
+	s.Connect(Needs{Audience: audience{}, Rates: quarterOff{}})
+	status, body := get(t, serve(t, s, d, clk), "/api/v1/catalog")
+	if retail != http.StatusOK || status != http.StatusOK {
+		t.Fatalf("%d %s", status, body)
+	}
+	for want, is := range map[string]bool{`"price":{"usd_cents":375,`: true, `"price":{"usd_cents":500,`: false, `"setup":{"usd_cents":38,`: true} {
+		if strings.Contains(string(body), want) != is {
+			t.Errorf("%s: %v in %s", want, !is, body)
+		}
+	}
+}

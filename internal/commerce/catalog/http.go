@@ -3,6 +3,7 @@ package catalog
 import (
 	"context"
 	"net/http"
+	"slices"
 
 	"stead.dev/stead/internal/platform/api"
 	"stead.dev/stead/internal/platform/auth"
@@ -20,6 +21,7 @@ func (s *Service) Operations() []api.Route {
 			Summary: "Products with their plans and prices", Handle: s.list,
 			Description: "What is for sale now, in the operator's order. Each product holds its plans, each plan its prices per " +
 				"period: `price` every period, `first_period_price` in its place for the first one, `setup` once. " +
+				"Prices are those that the token's account pays: a reseller sees its own, which have no `first_period_price`. " +
 				"Limits of -1 are unlimited.",
 		},
 		// Specification, "Catalog": GET /api/v1/categories.
@@ -38,7 +40,7 @@ type catalogIn struct {
 
 type categoriesIn struct{ page.Params }
 
-func (s *Service) list(ctx context.Context, _ auth.Principal, in *catalogIn) (*page.List[productWire], error) {
+func (s *Service) list(ctx context.Context, p auth.Principal, in *catalogIn) (*page.List[productWire], error) {
 	f := filter{category: in.Category, typ: in.Type}
 	total, err := countProducts(ctx, s.DB, f)
 	if err != nil {
@@ -48,9 +50,13 @@ func (s *Service) list(ctx context.Context, _ auth.Principal, in *catalogIn) (*p
 	if err != nil {
 		return nil, err
 	}
+	discount, wholesale, err := s.Rates.Wholesale(ctx, s.DB, p.AccountID)
+	if err != nil {
+		return nil, err
+	}
 	rows := make([]productWire, len(products))
 	for i, p := range products {
-		rows[i] = wireProduct(ctx, p)
+		rows[i] = wireProduct(ctx, p.at(discount, wholesale))
 	}
 	return page.Of(in.Params, total, rows), nil
 }
@@ -126,6 +132,23 @@ type priceWire struct {
 	Price            money.Money  `json:"price" doc:"Of every period."`
 	FirstPeriodPrice *money.Money `json:"first_period_price" doc:"Of the first period in place of price; null when it costs the same."`
 	Setup            money.Money  `json:"setup" doc:"Paid once, with the first period."`
+}
+
+// at is the product at the prices of a reseller, which are lower by a discount in hundredths of a percent and the same for
+// every period.
+func (p product) at(discount int, wholesale bool) product {
+	if !wholesale {
+		return p
+	}
+	p.Plans = slices.Clone(p.Plans)
+	for i := range p.Plans {
+		prices := slices.Clone(p.Plans[i].Prices)
+		for n, x := range prices {
+			prices[n].Price, prices[n].Setup, prices[n].FirstPeriodPrice = x.Price.Less(discount), x.Setup.Less(discount), nil
+		}
+		p.Plans[i].Prices = prices
+	}
+	return p
 }
 
 func wireProduct(ctx context.Context, p product) productWire {

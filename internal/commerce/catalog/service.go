@@ -32,7 +32,10 @@ type Audience interface {
 }
 
 // Needs is what the section needs of others; every field is required.
-type Needs struct{ Audience Audience }
+type Needs struct {
+	Audience Audience
+	Rates    sale.Rates
+}
 
 // Service reads and fills the catalog.
 type Service struct {

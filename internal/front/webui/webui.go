@@ -146,7 +146,7 @@ func New(d Deps) *UI {
 func (ui *UI) Routes(mux *http.ServeMux) {
 	mux.Handle("GET /static/", ui.static())
 	ui.handle(mux, "GET /{$}", ui.front)
-	ui.handle(mux, "/", func(w http.ResponseWriter, r *http.Request) { ui.fail(w, r, fault.NotFound.New()) })
+	ui.handle(mux, "/", func(w http.ResponseWriter, r *http.Request) { ui.unrouted(mux, w, r) })
 	ui.oauthRoutes(mux)
 	ui.signInRoutes(mux)
 	ui.accountRoutes(mux)
@@ -158,6 +158,24 @@ func (ui *UI) Routes(mux *http.ServeMux) {
 	ui.reviewRoutes(mux)
 	ui.statusRoutes(mux)
 	ui.discoverRoutes(mux)
+}
+
+// unrouted distinguishes a page that other methods serve from one that does not exist.
+func (ui *UI) unrouted(mux *http.ServeMux, w http.ResponseWriter, r *http.Request) {
+	var allow []string
+	for _, m := range []string{http.MethodGet, http.MethodHead, http.MethodPost} {
+		probe := r.Clone(r.Context())
+		probe.Method = m
+		if _, pattern := mux.Handler(probe); pattern != "" && pattern != "/" {
+			allow = append(allow, m)
+		}
+	}
+	if allow == nil {
+		ui.fail(w, r, fault.NotFound.New())
+		return
+	}
+	w.Header().Set("Allow", strings.Join(allow, ", "))
+	ui.fail(w, r, fault.MethodNotAllowed.New())
 }
 
 // maxForm bounds the body of a form, in bytes.

@@ -3,6 +3,8 @@ package files
 import (
 	"context"
 	"encoding/base64"
+	"strconv"
+	"strings"
 
 	"stead.dev/stead/internal/platform/auth"
 	"stead.dev/stead/internal/platform/fault"
@@ -49,8 +51,10 @@ func (s *Service) read(ctx context.Context, p auth.Principal, in *readIn) (*cont
 }
 
 type writeIn struct {
-	Service int64 `path:"service"`
-	Body    struct {
+	Service     int64  `path:"service"`
+	IfMatch     string `header:"If-Match" maxLength:"200" doc:"The version that is to be replaced, as the ETag of a download; the same as etag of the body. Another one there is 409 etag_mismatch."`
+	IfNoneMatch string `header:"If-None-Match" enum:"*" doc:"Only when there is nothing at the path; else 422 already_exists."`
+	Body        struct {
 		Path     string `json:"path" minLength:"1"`
 		Content  string `json:"content"`
 		Encoding string `json:"encoding,omitempty" enum:"utf-8,base64" doc:"Of content; utf-8 when absent."`
@@ -72,5 +76,13 @@ func (s *Service) write(ctx context.Context, p auth.Principal, in *writeIn) (*en
 	if len(data) > MaxContent {
 		return nil, ErrFileTooLarge.With(fault.Fields{"limit_bytes": MaxContent})
 	}
-	return blame("path").answer(files.Write(ctx, ref, in.Body.Path, data, panel.WriteOptions{ETag: in.Body.ETag, Parents: true}))
+	options := panel.WriteOptions{ETag: in.Body.ETag, IfAbsent: in.IfNoneMatch != "", Parents: true}
+	if in.IfMatch != "" {
+		etag, err := strconv.Unquote(in.IfMatch)
+		if err != nil || etag == "" || strings.ContainsAny(etag, `"`) || options.ETag != "" && options.ETag != etag {
+			return nil, fault.Invalid("If-Match", "value") // a weak one never matches, and any is what a write without it means
+		}
+		options.ETag = etag
+	}
+	return blame("path").answer(files.Write(ctx, ref, in.Body.Path, data, options))
 }

@@ -48,9 +48,9 @@ func (s *Service) Operations() []api.Route {
 		api.Operation[writeIn, entryWire]{
 			ID: "files.write", Method: http.MethodPut, Path: base + "/content", Section: api.Files,
 			Auth: api.Token, Scopes: writers, Summary: "Write a file whole",
-			Description: "With `etag`, only when that version is still there. Missing directories are made. At most 2 MiB; use an upload for more.",
+			Description: "With `etag` or the header If-Match, only when that version is still there; with `If-None-Match: *`, only a new file. Missing directories are made. At most 2 MiB; use an upload for more.",
 			MaxBody:     maxWriteBody, AllowNUL: true,
-			Errors: and(write, ErrETagMismatch, ErrFileTooLarge), Handle: s.write,
+			Errors: and(write, ErrETagMismatch, ErrFileTooLarge, fault.AlreadyExists), Handle: s.write,
 		},
 		api.Operation[mkdirIn, entryWire]{
 			ID: "files.mkdir", Method: http.MethodPost, Path: base + "/directories", Section: api.Files, Status: http.StatusCreated,
@@ -94,7 +94,7 @@ func (s *Service) Operations() []api.Route {
 			ID: "files.search", Method: http.MethodGet, Path: base + "/search", Section: api.Files,
 			Auth: api.Token, Scopes: readers, Summary: "Find files by name or by content", Timeout: searchTime,
 			Description: "A name matches when it contains `q`, or matches it as a pattern when `q` has * ? or [. Case is ignored. " +
-				"`meta.truncated` says that there may be more than was found.",
+				"`meta.truncated` says that there may be more than was found. An account may search contents twice at a time; more are `panel_busy`.",
 			Errors: common, Handle: s.search,
 		},
 		api.Operation[archiveIn, archiveWire]{
@@ -191,6 +191,13 @@ func (s *Service) search(ctx context.Context, p auth.Principal, in *searchIn) (*
 	files, ref, err := open[panel.Files](ctx, s, panel.CapFiles, p, in.Service)
 	if err != nil {
 		return nil, err
+	}
+	if in.In == "content" {
+		end, ok := s.searches.Acquire(p.AccountID)
+		if !ok {
+			return nil, fault.PanelBusy.Wrapf("files: %d searches of content at a time", mostSearches)
+		}
+		defer end()
 	}
 	found, err := files.Search(ctx, ref, panel.Query{
 		Path: in.Path, Text: in.Q, InContent: in.In == "content", MaxResults: maxFinds,

@@ -6,6 +6,7 @@ import (
 	"stead.dev/stead/internal/hosting/site"
 	"stead.dev/stead/internal/platform/auth"
 	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/semaphore"
 	"stead.dev/stead/internal/port/panel"
 )
 
@@ -23,12 +24,16 @@ type Service struct {
 	services  site.Services
 	panels    site.Panels
 	maxUpload int64
+	searches  semaphore.Keyed[int64] // searches of content in progress, by account
 }
+
+// mostSearches is how many searches of content one account may have at a time, in all its services.
+const mostSearches = 2
 
 // New makes the section. maxUpload bounds one upload, all its files together, in bytes; the plan's
 // disk bounds it as well.
 func New(q db.Querier, services site.Services, panels site.Panels, maxUpload int64) *Service {
-	return &Service{db: q, services: services, panels: panels, maxUpload: maxUpload}
+	return &Service{db: q, services: services, panels: panels, maxUpload: maxUpload, searches: semaphore.Keyed[int64]{Each: mostSearches}}
 }
 
 // open finds the caller's service and what the panel that hosts it can do for files: C is the

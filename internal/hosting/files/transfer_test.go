@@ -22,7 +22,7 @@ import (
 func TestUploadStoresFilesInOrder(t *testing.T) {
 	t.Parallel()
 	onEachPanel(t, func(t *testing.T, w *world) {
-		rec := w.upload(t, "", field{"note", "", "unknown fields are passed over"}, field{"path", "", "/public_html/new"},
+		rec := w.upload(t, "", field{"path", "", "/public_html/new"},
 			field{"file", "a.txt", "a"}, field{"file", "ö.html", "<b>"})
 		const want = `{"entries":[` +
 			`{"name":"a.txt","path":"/public_html/new/a.txt","type":"file","size_bytes":1,"mode":"0644","owner":"anna","mime":"text/plain; charset=utf-8","etag":"*","modified_at":"*","link_target":null},` +
@@ -32,6 +32,9 @@ func TestUploadStoresFilesInOrder(t *testing.T) {
 		}
 		if ct := rec.Header().Get("Content-Type"); ct != "application/json" {
 			t.Errorf("Content-Type %s", ct)
+		}
+		if rec := w.upload(t, "?path=/public_html/new", field{"overwrit", "", "true"}, field{"file", "a.txt", "b"}); rec.Code != 422 || !strings.Contains(rec.Body.String(), "Did you mean overwrite?") {
+			t.Errorf("a field that is not known: %d %s", rec.Code, rec.Body)
 		}
 		if rec := w.upload(t, "?path=/public_html/new", field{"file", "a.txt", "b"}); rec.Code != 422 || key(rec) != "already_exists" {
 			t.Errorf("a file that is there: %d %s", rec.Code, rec.Body)
@@ -201,7 +204,7 @@ func TestAnUploadIsBounded(t *testing.T) {
 	t.Parallel()
 	w := onNode(t, panel.Limits{})
 	r := httptest.NewRequest("POST", url(active, "/upload?path=/"), io.MultiReader(
-		strings.NewReader("--b\r\nContent-Disposition: form-data; name=\"junk\"\r\n\r\n"), zeros{}))
+		strings.NewReader("--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"junk\"\r\n\r\n"), zeros{}))
 	r.Header.Set("Authorization", "Bearer owner")
 	r.Header.Set("Content-Type", "multipart/form-data; boundary=b")
 	rec := httptest.NewRecorder()

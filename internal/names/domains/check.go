@@ -15,6 +15,9 @@ import (
 	"stead.dev/stead/internal/port/registrar"
 )
 
+// invalidName is the reason of a name that is none.
+const invalidName = "invalid"
+
 // answerIn bounds how long a check waits for one source.
 const answerIn = 10 * time.Second
 
@@ -59,7 +62,8 @@ func named(ctx context.Context, q db.Querier, written string) (string, tld, erro
 }
 
 // Check reports for each name whether it can be registered. It asks our own registrations, the registry, and then the
-// configured sources in order. A name that none of them knows stays unknown. One invalid name refuses all.
+// configured sources in order. A name that none of them knows stays unknown. One that nobody can register, because it is
+// malformed, is not available and says so; the others are answered.
 func (s *Service) Check(ctx context.Context, written []string, sandbox, wholesale bool) ([]Availability, error) {
 	all := make([]Availability, len(written))
 	zones := make([]tld, len(written))
@@ -73,7 +77,9 @@ func (s *Service) Check(ctx context.Context, written []string, sandbox, wholesal
 			all[i].Reason = "tld_unsupported"
 			continue
 		case errors.Is(err, fault.DomainInvalid):
-			return nil, &fault.Error{Def: fault.DomainInvalid, Fields: fault.Fields{"domain": text}, Cause: err} // says which of the names
+			no := false
+			all[i].Name, all[i].Available, all[i].Reason = text, &no, invalidName
+			continue
 		case err != nil:
 			return nil, err
 		case slices.ContainsFunc(s.ReservedDomains, func(own string) bool { return domainname.Within(name, own) }):

@@ -180,7 +180,7 @@ func wireTLD(ctx context.Context, t tld, wholesale bool) (w tldWire, err error) 
 type checkWire struct {
 	Domain    string       `json:"domain" doc:"In ASCII"`
 	Available *bool        `json:"available" doc:"Null when nobody knows: try again later"`
-	Reason    *string      `json:"reason" enum:"taken,reserved,premium,restricted,tld_unsupported,lookup_failed"`
+	Reason    *string      `json:"reason" enum:"taken,reserved,premium,restricted,tld_unsupported,lookup_failed,invalid"`
 	Premium   bool         `json:"premium"`
 	Price     *money.Money `json:"price" doc:"Of the shortest registration; null where it cannot be bought at the price of the price book"`
 	Source    *string      `json:"source" enum:"registry,rdap,whois"`
@@ -331,6 +331,9 @@ func (s *Service) checkOperation(ctx context.Context, _ auth.Principal, in *chec
 	a, err := s.Check(ctx, []string{in.Domain}, false, false)
 	if err != nil {
 		return nil, err
+	}
+	if a[0].Reason == invalidName {
+		return nil, fault.DomainInvalid.With(fault.Fields{"domain": in.Domain})
 	}
 	w := wireCheck(ctx, a[0])
 	return &w, nil

@@ -39,7 +39,8 @@ type Driver struct {
 	swaps [64]sync.Mutex
 	seed  maphash.Seed
 
-	calls semaphore.Keyed[string] // customers' calls in progress, by ref
+	calls    semaphore.Keyed[string] // customers' calls in progress, by ref
+	searches semaphore.Keyed[string] // searches of content among them
 
 	mu       sync.Mutex
 	meters   map[string]*meter // by ref, which unlike a name is never reused
@@ -55,7 +56,8 @@ var (
 func New(resolve func(ref string) (Home, error)) *Driver {
 	return &Driver{
 		resolve: resolve, seed: maphash.MakeSeed(), calls: semaphore.Keyed[string]{Each: mostCalls},
-		meters: map[string]*meter{}, underWay: map[string]bool{},
+		searches: semaphore.Keyed[string]{Each: mostSearches, All: mostSearchesAll},
+		meters:   map[string]*meter{}, underWay: map[string]bool{},
 	}
 }
 

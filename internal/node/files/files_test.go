@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -165,6 +166,39 @@ func TestPipesBlockNobody(t *testing.T) {
 	must(t, err)
 	_, err = io.Copy(io.Discard, zip)
 	must(t, errors.Join(err, zip.Close()))
+}
+
+// A search of content reads for seconds, so one account cannot start many, and neither can many accounts together.
+func TestFewSearchesOfContentRunAtOnce(t *testing.T) {
+	d, _ := newHome(t)
+	search := func(inContent bool) error {
+		_, err := d.Search(t.Context(), ref, panel.Query{Text: "x", InContent: inContent})
+		return err
+	}
+	var ends []func()
+	take := func(ref string) {
+		end, ok := d.searches.Acquire(ref)
+		if !ok {
+			t.Fatalf("no room for a search of %s", ref)
+		}
+		ends = append(ends, end)
+	}
+	for range mostSearches {
+		must(t, search(true))
+		take(ref)
+	}
+	if err := search(true); !errors.Is(err, panel.ErrBusy) {
+		t.Errorf("one too many of the account: %v", err)
+	}
+	must(t, search(false)) // by name
+	ends[0]()
+	must(t, search(true))
+	for n := len(ends) - 1; n < mostSearchesAll; n++ {
+		take("another" + strconv.Itoa(n))
+	}
+	if err := search(true); !errors.Is(err, panel.ErrBusy) {
+		t.Errorf("one too many of all: %v", err)
+	}
 }
 
 func TestSweepRemovesWhatACrashLeft(t *testing.T) {

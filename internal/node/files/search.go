@@ -24,6 +24,11 @@ const (
 	maxSearched     = 512 << 20 // bytes read of all
 	perFile         = 20        // finds in one file
 	excerptBytes    = 200
+
+	// A search of content reads up to maxSearched and uses a processor the whole time, so few run at once: of one account,
+	// and of all that the machine hosts.
+	mostSearches    = 2
+	mostSearchesAll = 4
 )
 
 // Search implements panel.Files.
@@ -47,6 +52,11 @@ func (d *Driver) Search(ctx context.Context, ref string, q panel.Query) (_ panel
 	}
 	look := s.name
 	if q.InContent {
+		end, ok := d.searches.Acquire(ref)
+		if !ok {
+			return panel.Found{}, fmt.Errorf("%w: %d searches of content at a time, %d of all accounts", panel.ErrBusy, mostSearches, mostSearchesAll)
+		}
+		defer end()
 		look = s.content
 	} else if s.glob = strings.ContainsAny(q.Text, "*?["); s.glob {
 		if _, err := path.Match(s.text, ""); err != nil {

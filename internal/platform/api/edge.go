@@ -198,11 +198,31 @@ func (e *Edge) unrouted(w http.ResponseWriter, r *http.Request) error {
 			allow = append(allow, m)
 		}
 	}
+	for _, p := range e.pages {
+		if p.Path == r.URL.Path && len(allow) == 0 {
+			allow = []string{http.MethodGet} // another handler serves it
+		}
+	}
 	if allow == nil {
 		return fault.NotFound.New()
 	}
-	w.Header().Set("Allow", strings.Join(append(allow, http.MethodOptions), ", "))
+	return e.onlyBy(w, allow)
+}
+
+// onlyBy refuses a method of a path that has others.
+func (e *Edge) onlyBy(w http.ResponseWriter, methods []string) error {
+	if slices.Contains(methods, http.MethodGet) {
+		methods = slices.Insert(methods, slices.Index(methods, http.MethodGet)+1, http.MethodHead)
+	}
+	w.Header().Set("Allow", strings.Join(append(methods, http.MethodOptions), ", "))
 	return fault.MethodNotAllowed.New()
+}
+
+// RefuseMethod refuses a request of a path that other methods serve, in the form of the interface.
+func (e *Edge) RefuseMethod(w http.ResponseWriter, r *http.Request, methods ...string) {
+	cors(w)
+	r = r.WithContext(e.localize(r, auth.Principal{}))
+	e.WriteError(w, r, e.onlyBy(w, methods))
 }
 
 // cors lets single-page applications of any origin call the interface: it
@@ -248,6 +268,10 @@ func (e *Edge) handler(d *declared) http.Handler {
 		status, body, err := e.run(d, p, w, r)
 		if err != nil {
 			e.WriteError(w, r, err)
+			return
+		}
+		if d.revalidated() && status == http.StatusOK {
+			writeRevalidated(w, r, body)
 			return
 		}
 		writeJSON(w, status, body)

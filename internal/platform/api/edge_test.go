@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
@@ -289,7 +290,7 @@ func TestRefusalsTellClientsWhatToDo(t *testing.T) {
 	if !strings.Contains(got, `error="insufficient_scope", scope="orders:write"`) {
 		t.Errorf("scope: %s", got)
 	}
-	if got := w.do("DELETE", "/api/v1/things", "", "").Header().Get("Allow"); got != "GET, POST, OPTIONS" {
+	if got := w.do("DELETE", "/api/v1/things", "", "").Header().Get("Allow"); got != "GET, HEAD, POST, OPTIONS" {
 		t.Errorf("Allow: %s", got)
 	}
 	if body := w.do("GET", "/api/v1/things/x", "russian", "").Body.String(); !strings.ContainsAny(body, "абвгдежз") {
@@ -386,6 +387,45 @@ func TestAMoneyOperationIsRepeatable(t *testing.T) {
 			t.Errorf("an expired key: %d %s, paid %d", rec.Code, rec.Body, w.paid())
 		}
 	})
+}
+
+func TestAListIsRevalidatedAndCompressed(t *testing.T) {
+	t.Parallel()
+	clk := clock.NewFake(testkit.Start)
+	w := newWorld(t, testkit.SQLite(t, clk), clk, 1000, api.Operation[listIn, page.List[thing]]{
+		ID: "things.many", Method: "GET", Path: "/api/v1/many", Section: api.Orders, Auth: api.Open, Summary: "Many things",
+		Handle: func(_ context.Context, _ auth.Principal, in *listIn) (*page.List[thing], error) {
+			return page.Of(in.Params, 101, make([]thing, 100)), nil
+		},
+	})
+	plain := w.do("GET", "/api/v1/many", "", "", "Accept-Encoding", "identity")
+	etag := plain.Header().Get("ETag")
+	if plain.Code != 200 || etag == "" || plain.Header().Get("Content-Encoding") != "" || plain.Header().Get("Cache-Control") != "private, no-cache" {
+		t.Fatalf("%d %v", plain.Code, plain.Header())
+	}
+	packed := w.do("GET", "/api/v1/many", "", "", "Accept-Encoding", "br, gzip;q=0.5")
+	z, err := gzip.NewReader(packed.Body)
+	if err != nil || packed.Header().Get("Content-Encoding") != "gzip" || packed.Header().Get("ETag") != etag {
+		t.Fatal(err, packed.Header())
+	}
+	if unpacked, err := io.ReadAll(z); err != nil || string(unpacked) != plain.Body.String() {
+		t.Errorf("%v %.100s", err, unpacked)
+	}
+	for _, c := range []struct {
+		header string
+		status int
+	}{{etag, 304}, {`"x", ` + etag, 304}, {strings.TrimPrefix(etag, "W/"), 304}, {"*", 304}, {`"x"`, 200}} {
+		rec := w.do("GET", "/api/v1/many", "", "", "If-None-Match", c.header)
+		if rec.Code != c.status || rec.Header().Get("ETag") != etag || (c.status == 304) != (rec.Body.Len() == 0) {
+			t.Errorf("If-None-Match %s: %d with %d bytes", c.header, rec.Code, rec.Body.Len())
+		}
+	}
+	if one := w.do("GET", "/api/v1/things/5", "full", ""); one.Header().Get("ETag") != "" || one.Header().Get("Cache-Control") != "no-store" {
+		t.Errorf("what is no list: %v", one.Header())
+	}
+	if rec := w.do("POST", "/api/v1/many", "", ""); rec.Code != 405 || rec.Header().Get("Allow") != "GET, HEAD, OPTIONS" {
+		t.Errorf("another method: %d, Allow %s", rec.Code, rec.Header().Get("Allow"))
+	}
 }
 
 func TestOfTwoAtOnceOneIsToldToWait(t *testing.T) {

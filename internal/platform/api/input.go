@@ -133,6 +133,7 @@ func (e *Edge) decode(d *declared, r *http.Request, body []byte) (any, error) {
 		}
 	}
 	d.unknownParams(e.registry, query, bad)
+	d.unknownCondition(r, bad)
 	if d.refuseBody() {
 		d.unknownBody(body, bad)
 	}

@@ -203,7 +203,12 @@ func (e *Edge) OpenAPI() *huma.OpenAPI {
 				"RateLimit":        {Description: "What is left of the throttle's window: `r` requests for `t` seconds.", Schema: &huma.Schema{Type: huma.TypeString}},
 				"RateLimit-Policy": {Description: "The throttle: `q` requests in `w` seconds.", Schema: &huma.Schema{Type: huma.TypeString}},
 				"X-Request-Id":     {Description: "Names the request in our logs.", Schema: &huma.Schema{Type: huma.TypeString}},
-				"Retry-After":      {Description: "Seconds to wait.", Schema: &huma.Schema{Type: huma.TypeInteger}},
+				"ETag":             {Description: "Names this answer, for `If-None-Match`.", Schema: &huma.Schema{Type: huma.TypeString}},
+				"Idempotency-Replayed": {
+					Description: "`true` when the answer is the stored one of an earlier request with the same `Idempotency-Key`: nothing was done again.",
+					Schema:      &huma.Schema{Type: huma.TypeString, Enum: []any{"true"}},
+				},
+				"Retry-After": {Description: "Seconds to wait.", Schema: &huma.Schema{Type: huma.TypeInteger}},
 			},
 		},
 	}
@@ -287,8 +292,11 @@ func (e *Edge) describe(item *huma.PathItem, d *declared) {
 	}
 	if d.Money {
 		op.Parameters = append(op.Parameters, &huma.Param{
-			Name: idempotencyKey, In: "header", Schema: &huma.Schema{Type: huma.TypeString},
-			Description: "1 to 255 printable characters. A retry with the same key within 24 hours is not charged again; it gets the first answer.",
+			Name: idempotencyKey, In: "header", Schema: keySchema(),
+			Description: "Names what you intend, such as paying one order: 1 to 255 printable ASCII characters. A retry with the same key " +
+				"within 24 hours of its success is not charged again and gets the first answer, with `Idempotency-Replayed`. A refusal is not " +
+				"kept: the same key can be tried again, also with a corrected body.",
+			Example: "9f0c7c7e-1f5e-4d5e-9c1b-1f2b8f8a6d51",
 		})
 	}
 	if d.input.body != nil {
@@ -297,6 +305,16 @@ func (e *Edge) describe(item *huma.PathItem, d *declared) {
 		op.RequestBody = &huma.RequestBody{Required: true, Content: binary(d.accepts)}
 	}
 	op.Responses[strconv.Itoa(d.Status)] = e.success(d, d.Status)
+	if d.revalidated() {
+		op.Responses[strconv.Itoa(d.Status)].Headers["ETag"] = &huma.Param{Ref: "#/components/headers/ETag"}
+		op.Responses[strconv.Itoa(http.StatusNotModified)] = &huma.Response{
+			Description: "Nothing has changed since the answer whose `ETag` was sent as `If-None-Match`.",
+		}
+		op.Parameters = append(op.Parameters, &huma.Param{
+			Name: "If-None-Match", In: "header", Schema: &huma.Schema{Type: huma.TypeString},
+			Description: "The `ETag` of an earlier answer: 304 without a body when it still holds.",
+		})
+	}
 	if d.out.Implements(reflect.TypeFor[statusChooser]()) {
 		op.Responses[strconv.Itoa(http.StatusOK)] = e.success(d, http.StatusOK)
 	}
@@ -330,6 +348,12 @@ func (e *Edge) describe(item *huma.PathItem, d *declared) {
 	}
 }
 
+// keySchema is the form of an Idempotency-Key (idempotency.ParseKey).
+func keySchema() *huma.Schema {
+	least, most := 1, 255
+	return &huma.Schema{Type: huma.TypeString, MinLength: &least, MaxLength: &most, Pattern: `^[ -~]+$`}
+}
+
 // bodyNeeded reports whether a body has required members: an absent body is an empty object.
 func (e *Edge) bodyNeeded(s *huma.Schema) bool {
 	if s.Ref != "" {
@@ -350,6 +374,9 @@ func (e *Edge) success(d *declared, status int) *huma.Response {
 	r := &huma.Response{Description: http.StatusText(status), Headers: map[string]*huma.Param{}}
 	for _, h := range []string{"RateLimit", "RateLimit-Policy", "X-Request-Id"} {
 		r.Headers[h] = &huma.Param{Ref: "#/components/headers/" + h}
+	}
+	if d.Money {
+		r.Headers["Idempotency-Replayed"] = &huma.Param{Ref: "#/components/headers/Idempotency-Replayed"}
 	}
 	switch {
 	case d.Stream && len(d.contentTypes) > 0:

@@ -100,6 +100,18 @@ func (d *declared) unknownBody(body []byte, bad invalid) {
 	}
 }
 
+// unknownCondition refuses a write under a condition that the operation does not judge: it must not happen when the
+// condition is false (RFC 9110, section 13.1.1).
+func (d *declared) unknownCondition(r *http.Request, bad invalid) {
+	const condition = "If-Match"
+	if !d.strict() || r.Header.Get(condition) == "" {
+		return
+	}
+	if !slices.ContainsFunc(d.input.params, func(p param) bool { return p.in == "header" && p.name == condition }) {
+		bad.add(condition, fault.Text{ID: "invalid.unexpected"})
+	}
+}
+
 func (d *declared) queryNames() []string {
 	var names []string
 	for _, p := range d.input.params {

@@ -64,7 +64,14 @@ type endpoint struct {
 }
 
 func (e endpoint) wants(typ string) bool {
-	return slices.Contains(e.events, all) || slices.Contains(e.events, typ)
+	return slices.ContainsFunc(e.events, func(wanted string) bool { return covers(wanted, typ) })
+}
+
+// covers tells whether what an endpoint wants includes a type: all, the type itself, or every type of a group, as
+// service.*.
+func covers(wanted, typ string) bool {
+	group, ok := strings.CutSuffix(wanted, ".*")
+	return wanted == all || wanted == typ || ok && strings.HasPrefix(typ, group+".")
 }
 
 // leasedTo reports whether the worker with the token still holds the lease.
@@ -109,7 +116,7 @@ func (c settings) apply(e *endpoint, allowLoopback bool) error {
 			chosen = []string{all}
 		}
 		for _, typ := range chosen {
-			if typ != all && !known(typ) {
+			if len(typesOf(typ)) == 0 {
 				return errType.New()
 			}
 		}

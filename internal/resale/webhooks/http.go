@@ -17,7 +17,7 @@ type endpointWire struct {
 	ID                      int64      `json:"id"`
 	URL                     string     `json:"url"`
 	Description             string     `json:"description"`
-	Events                  []string   `json:"events" doc:"Types of events; [\"*\"] is all"`
+	Events                  []string   `json:"events" doc:"Types of events; service.* is all of a group, * is all"`
 	Enabled                 bool       `json:"enabled" doc:"Whether the status is active"`
 	Status                  Status     `json:"status" enum:"active,paused,disabled"`
 	DisabledReason          *string    `json:"disabled_reason" doc:"gone: it answered 410; failing: it did nothing but fail for five days"`
@@ -98,7 +98,7 @@ type createIn struct {
 	Body struct {
 		URL         string   `json:"url" maxLength:"2048" doc:"An https address that is public" example:"https://hooks.example.com/stead"`
 		Description string   `json:"description,omitempty" maxLength:"200"`
-		Events      []string `json:"events,omitempty" minItems:"1" maxItems:"200" doc:"Types of events; all when left out"`
+		Events      []string `json:"events,omitempty" minItems:"1" maxItems:"200" doc:"Types of events; service.* is all of a group, * is all; all when left out"`
 	}
 }
 

@@ -131,6 +131,16 @@ var knownTypes = func() map[string]bool {
 
 func known(typ string) bool { return knownTypes[typ] }
 
+// typesOf are the types that what an endpoint wants includes.
+func typesOf(wanted string) (types []string) {
+	for _, k := range kinds {
+		if covers(wanted, k.typ) {
+			types = append(types, k.typ)
+		}
+	}
+	return types
+}
+
 // envelopeWire is the body of every request (resources, section 23).
 type envelopeWire struct {
 	ID         string           `json:"id" doc:"The same however often it is sent" example:"evt_0123456789abcdef"`

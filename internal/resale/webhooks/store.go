@@ -230,10 +230,12 @@ func recoverSince(ctx context.Context, tx *db.Tx, e endpoint, since time.Time) e
 	args := []any{e.id, tx.Now, e.accountID, since, testType}
 	chosen := ""
 	if !e.wants(all) {
-		marks := make([]string, len(e.events))
-		for i, typ := range e.events {
-			args = append(args, typ)
-			marks[i] = fmt.Sprintf("$%d", len(args))
+		var marks []string
+		for _, wanted := range e.events {
+			for _, typ := range typesOf(wanted) {
+				args = append(args, typ)
+				marks = append(marks, fmt.Sprintf("$%d", len(args)))
+			}
 		}
 		chosen = ` AND v.type IN (` + strings.Join(marks, ", ") + `)`
 	}

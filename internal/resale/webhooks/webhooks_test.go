@@ -297,6 +297,8 @@ func TestWhatIsRefused(t *testing.T) {
 			`{"url": "https://10.0.0.1/"}`:                                                             "webhook_url_not_allowed",
 			`{"url": "http://example.com/"}`:                                                           "webhook_url_not_allowed",
 			`{"url": "https://hooks.example.com/", "events": ["service.updatedd"]}`:                    "event_type_unknown",
+			`{"url": "https://hooks.example.com/", "events": ["servic.*"]}`:                            "event_type_unknown",
+			`{"url": "https://hooks.example.com/", "events": ["service.up*"]}`:                         "event_type_unknown",
 			`{"url": "https://hooks.example.com/", "events": []}`:                                      "validation_failed",
 			`{"url": "https://hooks.example.com/", "description": "` + strings.Repeat("a", 201) + `"}`: "validation_failed",
 		} {
@@ -507,7 +509,7 @@ func TestWhatHappensWhilePausedWaits(t *testing.T) {
 		if len(rc.all()) != 0 {
 			t.Error("told while paused")
 		}
-		w.must(200, "own", "PATCH", fmt.Sprint("webhooks/", id), `{"status": "active", "events": ["order.paid"]}`)
+		w.must(200, "own", "PATCH", fmt.Sprint("webhooks/", id), `{"status": "active", "events": ["order.*"]}`)
 		w.happen(1, 7)
 		w.fanOut()
 		w.deliver(id)
