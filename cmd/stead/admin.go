@@ -33,10 +33,11 @@ type adminCmd struct {
 		Close          userClose          `cmd:"" help:"Remove for good what names a person from an account that has nothing left; its books stay."`
 	} `cmd:"" help:"Accounts of customers and operators."`
 	Wallet struct {
-		Show    walletShow    `cmd:"" help:"Show an account's balance."`
-		Credit  walletCredit  `cmd:"" help:"Give an account money; its owner sees the reason."`
-		Topups  walletTopups  `cmd:"" help:"List the top-ups that wait for their money."`
-		Confirm walletConfirm `cmd:"" help:"Credit a top-up by bank transfer whose money has arrived."`
+		Show     walletShow     `cmd:"" help:"Show an account's balance."`
+		Credit   walletCredit   `cmd:"" help:"Give an account money; its owner sees the reason."`
+		TakeBack walletTakeBack `cmd:"" help:"Take back a credit that was given by mistake."`
+		Topups   walletTopups   `cmd:"" help:"List the top-ups that wait for their money."`
+		Confirm  walletConfirm  `cmd:"" help:"Credit a top-up by bank transfer whose money has arrived."`
 	} `cmd:"" help:"Customers' money."`
 	Apps struct {
 		List    appList    `cmd:"" help:"List all applications."`
@@ -357,6 +358,19 @@ func (c *walletCredit) Run(e *environment) error {
 	}
 	return e.administer(func(a *admin.Admin) error {
 		return e.showBalance(a.Credit(e.ctx, c.Account, amount, c.Reason, operator()))
+	})
+}
+
+type walletTakeBack struct {
+	accountArg
+	Transaction int64  `arg:"" help:"Number of the credit's transaction, as the owner's statement shows it."`
+	Reason      string `help:"Why; the owner sees it." required:""`
+}
+
+// Run takes back a credit.
+func (c *walletTakeBack) Run(e *environment) error {
+	return e.administer(func(a *admin.Admin) error {
+		return e.showBalance(a.TakeBackCredit(e.ctx, c.Account, c.Transaction, c.Reason, operator()))
 	})
 }
 

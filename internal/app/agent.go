@@ -88,7 +88,7 @@ func RunNode(ctx context.Context, cfg config.Config, opts Options) (err error) {
 	var lc net.ListenConfig
 	if cfg.NodeMachine == config.MachineDirectories && cfg.NodeListen != config.Off {
 		if sites, err = lc.Listen(ctx, "tcp", cfg.NodeListen); err != nil {
-			return fmt.Errorf("%w; another program may have the address: choose one with STEAD_NODE_LISTEN", err)
+			return taken(ctx, err, "STEAD_NODE_LISTEN", cfg.NodeListen)
 		}
 		if cfg.NodeURL == "" {
 			cfg.NodeURL = address(sites, false)
@@ -115,7 +115,7 @@ func RunNode(ctx context.Context, cfg config.Config, opts Options) (err error) {
 	}
 	ln, err := lc.Listen(ctx, "tcp", cfg.AgentListen)
 	if err != nil {
-		return fmt.Errorf("%w; another program may have the address: choose one with STEAD_AGENT_LISTEN", err)
+		return taken(ctx, err, "STEAD_AGENT_LISTEN", cfg.AgentListen)
 	}
 	log.InfoContext(ctx, "serving as a node", "node", member.Name, "agent", ln.Addr().String(), "sites", cfg.NodeURL, "version", opts.Version)
 

@@ -72,7 +72,7 @@ func New(ctx context.Context, cfg config.Config, opts Options) (_ *App, err erro
 		var lc net.ListenConfig
 		ln, err := lc.Listen(ctx, "tcp", address)
 		if err != nil {
-			return nil, fmt.Errorf("%w; another program may have the address: choose one with %s", err, setting)
+			return nil, taken(ctx, err, setting, address)
 		}
 		early = append(early, ln)
 		return ln, nil

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/mattn/go-isatty"
 
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/config"
@@ -88,6 +89,9 @@ func newCore(ctx context.Context, cfg config.Config, opts Options, as role) (_ *
 	}
 	if c.log == nil {
 		c.log = observe.NewLog(os.Stderr, cfg.LogLevel)
+		if cfg.Demo && isatty.IsTerminal(os.Stderr.Fd()) {
+			c.log = observe.NewConsole(os.Stderr, cfg.LogLevel)
+		}
 	}
 	if c.version == "" {
 		c.version = "dev"

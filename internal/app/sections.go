@@ -438,7 +438,7 @@ func (a *App) newNameserver(ctx context.Context) error {
 		Secondaries: a.cfg.DNSSecondaries, Key: key, AnswersPerSecond: answersPerSecond, Now: a.clock.Now, Log: a.log,
 	})
 	if err := a.nameserver.Listen(ctx, a.cfg.DNSListen); err != nil {
-		return fmt.Errorf("%w; another program may have the address: choose one with STEAD_DNS_LISTEN", err)
+		return taken(ctx, err, "STEAD_DNS_LISTEN", a.cfg.DNSListen)
 	}
 	a.onClose(func(context.Context) error {
 		_ = a.nameserver.Close() // closed already when it was served

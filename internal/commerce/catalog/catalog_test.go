@@ -417,3 +417,19 @@ func TestAResellerSeesWhatItPays(t *testing.T) {
 		}
 	}
 }
+
+// Whoever begins with the documentation copies its example.
+func TestTheExampleOfTheDocumentationImports(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../../docs/catalog.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(page), "```yaml\n")
+	example, _, ok := strings.Cut(rest, "```")
+	if !ok {
+		t.Fatal("the page has no example")
+	}
+	d := testkit.SQLite(t, clock.NewFake(testkit.Start))
+	imported(t, d, newService(d), example)
+}

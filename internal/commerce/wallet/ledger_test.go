@@ -205,6 +205,48 @@ func TestACreditWithAReferenceIsGivenOnce(t *testing.T) {
 	})
 }
 
+// A credit that was a mistake goes back once, also when its owner has spent it.
+func TestACreditIsTakenBack(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w *world) {
+		transaction := func() (id int64) {
+			t.Helper()
+			err := w.DB.QueryRow(t.Context(), `SELECT max(id) FROM wallet_transactions WHERE type = 'adjustment' AND amount > 0`).Scan(&id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return id
+		}
+		back := func(account, id int64) error {
+			return w.do(func(ctx context.Context, tx *db.Tx) error { return w.TakeBack(ctx, tx, account, id, "a slip", "test") })
+		}
+		w.credit(1, 500)
+		first := transaction()
+		if err := back(2, first); !errors.Is(err, fault.NotFound) {
+			t.Errorf("another account's credit: %v", err)
+		}
+		if err := back(1, first); err != nil {
+			t.Fatal(err)
+		}
+		w.has(1, Balance{})
+		if err := back(1, first); !errors.Is(err, fault.Conflict) {
+			t.Errorf("a second time: %v", err)
+		}
+		w.has(1, Balance{})
+		w.credit(1, 500)
+		second := transaction()
+		w.must(func(ctx context.Context, tx *db.Tx) error {
+			_, err := w.Pay(ctx, tx, []sale.Charge{{AccountID: 1, Amount: 300, Reference: sale.Order(9)}})
+			return err
+		})
+		if err := back(1, second); err != nil {
+			t.Fatal(err)
+		}
+		w.has(1, Balance{Debt: 300})
+		w.sound()
+	})
+}
+
 // A slip of an operator's must not make sums of the books that no integer holds.
 func TestACreditOfMoreThanAWalletMayHoldIsRefused(t *testing.T) {
 	t.Parallel()

@@ -376,6 +376,30 @@ func (s *Service) Reclaim(ctx context.Context, tx *db.Tx, c Credit, part int64) 
 	return s.adjusted(ctx, tx, p, TypeReversal, -c.Amount, c.Reason)
 }
 
+// TakeBack undoes a credit that an operator gave by mistake, named by its transaction: what can still be spent leaves the
+// wallet, and the rest becomes a debt. A second time is a conflict. actor is who did it, for the records.
+func (s *Service) TakeBack(ctx context.Context, tx *db.Tx, accountID, transaction int64, reason, actor string) error {
+	if _, err := s.lock(ctx, tx, accountID); err != nil {
+		return err
+	}
+	credit, err := findAdjustment(ctx, tx, accountID, transaction)
+	if err != nil {
+		return err
+	}
+	_, found, err := findEntry(ctx, tx, credit.Reference, TypeReversal, 0)
+	if err == nil && found {
+		err = fault.Conflict.Wrapf("wallet: transaction %d was taken back already", transaction)
+	}
+	if err != nil {
+		return err
+	}
+	if _, err := putAdjustment(ctx, tx, accountID, -credit.Amount, reason, actor); err != nil {
+		return err
+	}
+	credit.Reason = reason
+	return s.Reclaim(ctx, tx, credit, 0)
+}
+
 // walletEvent is the data of wallet.adjusted.
 type walletEvent struct {
 	Type           Type           `json:"type"`

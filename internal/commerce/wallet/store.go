@@ -8,6 +8,7 @@ import (
 
 	"stead.dev/stead/internal/commerce/sale"
 	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/money"
 )
 
@@ -346,6 +347,18 @@ func putAdjustment(ctx context.Context, tx *db.Tx, accountID int64, amount money
 		return ref, fmt.Errorf("wallet: write adjustment: %w", err)
 	}
 	return ref, nil
+}
+
+// findAdjustment finds the credit of an operator that a transaction is; fault.NotFound for any other.
+func findAdjustment(ctx context.Context, q db.Querier, accountID, transaction int64) (c Credit, err error) {
+	c = Credit{AccountID: accountID, Type: TypeAdjustment}
+	err = q.QueryRow(ctx, `SELECT reference_type, reference_id, amount FROM wallet_transactions
+		WHERE id = $1 AND account_id = $2 AND type = 'adjustment' AND reference_type = 'adjustment' AND amount > 0`, transaction, accountID).
+		Scan(&c.Reference.Type, &c.Reference.ID, (*int64)(&c.Amount))
+	if errors.Is(err, db.ErrNoRows) {
+		return c, fault.NotFound.Wrapf("wallet: transaction %d is no credit of an operator to account %d", transaction, accountID)
+	}
+	return c, err
 }
 
 func readBalance(ctx context.Context, q db.Querier, accountID int64) (Balance, error) {

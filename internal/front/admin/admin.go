@@ -232,6 +232,25 @@ func (a *Admin) Credit(ctx context.Context, who string, amount money.USDCents, r
 	return a.Balance(ctx, u.Email)
 }
 
+// TakeBackCredit undoes a credit that was given by mistake, named by its transaction. Its owner sees the reason; actor is
+// the operator, for the records.
+func (a *Admin) TakeBackCredit(ctx context.Context, who string, transaction int64, reason, actor string) (Balance, error) {
+	if strings.TrimSpace(reason) == "" {
+		return Balance{}, fault.Validation.Wrapf("taking back a credit needs a reason; its owner sees it")
+	}
+	u, err := a.User(ctx, who)
+	if err != nil {
+		return Balance{}, err
+	}
+	err = a.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+		return a.Wallet.TakeBack(ctx, tx, u.ID, transaction, reason, actor)
+	})
+	if err != nil {
+		return Balance{}, err
+	}
+	return a.Balance(ctx, u.Email)
+}
+
 // ConfirmTopup credits a top-up by bank transfer whose money has arrived. received must equal the amount to pay.
 func (a *Admin) ConfirmTopup(ctx context.Context, topup int64, received money.USDCents) error {
 	return a.Wallet.ConfirmBankTransfer(ctx, topup, received)
