@@ -215,7 +215,7 @@ func TestThePhases(t *testing.T) {
 		{name: "an unknown parameter of a write", method: "POST", target: "/api/v1/things?dry_run=true", token: "full", body: `{"name":"ab"}`, status: 422, key: "validation_failed", contains: `"errors":{"dry_run":["This name is not known."]}`},
 		{name: "a member in the query", method: "POST", target: "/api/v1/things?count=3", token: "full", body: `{"name":"ab"}`, status: 422, key: "validation_failed", contains: `"errors":{"count":["Give it in the body, not in the query."]}`},
 		{name: "an unknown parameter of a read", method: "GET", target: "/api/v1/things/5?utm_source=x", token: "full", status: 200},
-		{name: "a body where none is read", method: "DELETE", target: "/api/v1/things/5", token: "full", body: `{"wehn":"now"}`, status: 422, key: "validation_failed", contains: `"errors":{"wehn":["This name is not known. Did you mean when?"]}`},
+		{name: "a body where none is read", method: "DELETE", target: "/api/v1/things/5", token: "full", body: `{"wen":"now"}`, status: 422, key: "validation_failed", contains: `"errors":{"wen":["This name is not known. Did you mean when?"]}`},
 		{name: "a parameter in the body", method: "DELETE", target: "/api/v1/things/5", token: "full", body: `{"when":"now"}`, status: 422, key: "validation_failed", contains: `"errors":{"when":["Give it in the query, not in the body."]}`},
 		{name: "a body that is no object", method: "DELETE", target: "/api/v1/things/5", token: "full", body: `now`, status: 422, key: "validation_failed", contains: `"errors":{"body":["This operation takes no body."]}`},
 		{name: "an empty object where no body is read", method: "DELETE", target: "/api/v1/things/5?when=now&lang=ru", token: "full", body: ` {} `, status: 200, contains: `"mode":"now"`},

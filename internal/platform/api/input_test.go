@@ -50,7 +50,7 @@ func TestAListIsNotNull(t *testing.T) {
 	for body, status := range map[string]int{
 		`{"tags":["a"]}`: 200, `{"tags":[]}`: 422, `{"tags":null}`: 422, `{"tags":[null]}`: 422, `{"tags":["a"],"more":null}`: 200,
 		`{"tags":["a"],"owner":null}`: 200, `{"tags":["a"],"owner":{"name":5}}`: 422,
-		`{"tags":["a"],"owner":{"name":"x","nmae":"y"}}`: 422, `{"tags":["a"],"owner":{"name":"x"},"free":{"x":{"y":1},"z":2}}`: 200,
+		`{"tags":["a"],"owner":{"name":"x","names":"y"}}`: 422, `{"tags":["a"],"owner":{"name":"x"},"free":{"x":{"y":1},"z":2}}`: 200,
 	} {
 		if rec := w.do("POST", "/api/v1/tags", "full", body); rec.Code != status {
 			t.Errorf("%s: %d %s", body, rec.Code, rec.Body)

@@ -103,8 +103,8 @@ func (w window) encode() []byte {
 	last := int64(0)
 	for _, s := range w {
 		at := s.ends.UnixMicro()
-		b = binary.AppendUvarint(b, uint64(at-last)) //nolint:gosec // the moments ascend
-		b = binary.AppendUvarint(b, uint64(s.used))  //nolint:gosec // a count
+		b = binary.AppendUvarint(b, uint64(at-last))
+		b = binary.AppendUvarint(b, uint64(s.used)) //nolint:gosec // a count
 		last = at
 	}
 	return b

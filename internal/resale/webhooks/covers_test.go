@@ -10,8 +10,13 @@ func TestAGroupCoversItsTypes(t *testing.T) {
 		wanted, typ string
 		covers      bool
 	}{
-		{"*", "order.paid", true}, {"order.paid", "order.paid", true}, {"order.*", "order.paid", true},
-		{"order.*", "orders.paid", false}, {"order.*", "service.updated", false}, {".*", "order.paid", false}, {"order.p*", "order.paid", false},
+		{"*", "order.paid", true},
+		{"order.paid", "order.paid", true},
+		{"order.*", "order.paid", true},
+		{"order.*", "orders.paid", false},
+		{"order.*", "service.updated", false},
+		{".*", "order.paid", false},
+		{"order.p*", "order.paid", false},
 	} {
 		if got := (endpoint{events: []string{"nothing", c.wanted}}).wants(c.typ); got != c.covers {
 			t.Errorf("%s of %s: %v", c.wanted, c.typ, got)
