@@ -1,6 +1,7 @@
 package mail
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"net"
@@ -24,8 +25,10 @@ type Config struct {
 	Store string // of the mail
 	// Hostname is the machine's name in mail: in its greetings, in MX records, in mail programs and in its certificate.
 	// Its address should point back to it in the DNS.
-	Hostname   string
-	IPv4, IPv6 string // addresses from which it sends; reported
+	Hostname string
+	// IPv4 and IPv6 are the addresses from which it sends, so that SPF and PTR hold; reported. One that the machine has
+	// not, because it is translated on the way, is not bound.
+	IPv4, IPv6 string
 
 	SMTP        string // for other servers: "0.0.0.0:25"
 	Submission  string // :587
@@ -230,6 +233,11 @@ func (c Config) postfixMain() string {
 		{"milter_default_action", "tempfail"},
 		{"milter_protocol", "6"},
 	}
+	for _, own := range [][2]string{{"smtp_bind_address", c.IPv4}, {"smtp_bind_address6", c.IPv6}} {
+		if bindable(own[1]) {
+			settings = append(settings, own)
+		}
+	}
 	var proxied []string
 	for _, table := range postfixTables {
 		proxied = append(proxied, c.lookup(table))
@@ -244,6 +252,18 @@ func (c Config) postfixMain() string {
 		fmt.Fprintf(&b, "%s = %s\n", s[0], s[1])
 	}
 	return b.String()
+}
+
+// bindable reports whether the machine has an address, so that Postfix can send from it.
+func bindable(address string) bool {
+	if _, err := netip.ParseAddr(address); err != nil {
+		return false
+	}
+	l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", net.JoinHostPort(address, "0"))
+	if err != nil {
+		return false
+	}
+	return l.Close() == nil
 }
 
 // recipientRestrictions are Postfix's restrictions of recipients.
@@ -274,6 +294,14 @@ func silentTable() string {
 		"/^(" + rcpt + ".*)$/ ${1} NOTIFY=NEVER\n"
 }
 
+// received is the table by which the Received header of what customers send says nothing of where they are.
+func (c Config) received() string { return filepath.Join(c.Dir, "conf", "postfix", "received") }
+
+func (c Config) receivedTable() string {
+	return "/^Received: from .*[[:space:]]by " + regexp.QuoteMeta(c.Hostname) + ` \(Postfix\) with ([A-Z]+) (\(.*\) )?id ([0-9A-Za-z]+)(.*)$/` +
+		" REPLACE Received: by " + c.Hostname + " with ${1} id ${3}${4}\n"
+}
+
 // postmasterMap is the alias of the machine's own postmaster, which Postfix also takes for one without a domain.
 func (c Config) postmasterMap() string {
 	if c.Postmaster == "" {
@@ -287,6 +315,7 @@ func (c Config) postfixMaster() string {
 	var b strings.Builder
 	b.WriteString("# Written by stead; changes are lost.\n")
 	signedIn := []string{
+		"cleanup_service_name=outgoing",
 		"smtpd_sasl_auth_enable=yes",
 		"smtpd_client_restrictions=permit_sasl_authenticated,reject",
 		"smtpd_relay_restrictions=permit_sasl_authenticated,reject",
@@ -325,6 +354,7 @@ cleanup unix n - n - 0 cleanup
 `)
 	fmt.Fprintf(&b, "inbound unix n - n - 0 cleanup\n  -o { recipient_canonical_maps = %s }\n  -o { recipient_canonical_classes = envelope_recipient }\n",
 		c.lookup(tableElsewhere))
+	fmt.Fprintf(&b, "outgoing unix n - n - 0 cleanup\n  -o { header_checks = regexp:%s }\n", c.received())
 	b.WriteString(`qmgr unix n - n 300 1 qmgr
 tlsmgr unix - - n 1000? 1 tlsmgr
 rewrite unix - - n - - trivial-rewrite

@@ -300,7 +300,7 @@ func (d *Driver) configure(ctx context.Context) error {
 	}
 	files := map[string]string{
 		d.conf("postfix", "main.cf"): d.cfg.postfixMain(), d.conf("postfix", "master.cf"): d.cfg.postfixMaster(),
-		d.cfg.marked(): markedTable(), d.cfg.unmarked(): unmarkedTable(), d.cfg.silent(): silentTable(),
+		d.cfg.marked(): markedTable(), d.cfg.unmarked(): unmarkedTable(), d.cfg.silent(): silentTable(), d.cfg.received(): d.cfg.receivedTable(),
 		d.conf("dovecot.conf"): d.cfg.dovecot(), d.cfg.dovecotQueries(): d.cfg.dovecotSQL(), d.conf("rspamd.conf"): d.cfg.rspamd(), d.cfg.rspamdRulesFile(): rspamdRules,
 	}
 	put := func(file string, content []byte) error {

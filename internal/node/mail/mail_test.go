@@ -30,6 +30,20 @@ func TestMailGoesInOutAndAcross(t *testing.T) {
 	must(t, w.sends("info@alice.example", password, "info@alice.example", "friend@outside.test", text("info@alice.example", "friend@outside.test", "out")))
 	sent := w.gets("friend@outside.test", 1)[0]
 
+	t.Run("what is sent does not say where its sender is, and comes from the address of the DNS", func(t *testing.T) {
+		header, _, _ := strings.Cut(sent.data, "\r\n\r\n")
+		for _, place := range []string{"laptop.test", "127.0.0.1", "localhost"} {
+			if strings.Contains(header, place) {
+				t.Errorf("the header says %s:\n%s", place, header)
+			}
+		}
+		if strings.Count(header, "Received: by mx.stead.test with ESMTPSA id ") != 1 {
+			t.Errorf("no Received header:\n%s", header)
+		}
+		if sent.peer != w.cfg.IPv4 {
+			t.Errorf("it comes from %s, want %s", sent.peer, w.cfg.IPv4)
+		}
+	})
 	t.Run("what is sent is signed with the key that the port tells", func(t *testing.T) {
 		domains, err := w.MailDomains(t.Context(), alice)
 		must(t, err)
@@ -611,7 +625,7 @@ func TestPolicyCountsAnHour(t *testing.T) {
 		must(t, Policy(t.Context(), dir, strings.NewReader(question), &out, func() time.Time { return now }))
 		return strings.TrimSpace(out.String())
 	}
-	const yes, no = "action=DUNNO", "action=450 4.7.1"
+	const yes, no, never = "action=DUNNO", "action=450 4.7.1", "action=554 5.7.1"
 	for _, c := range []struct {
 		later      time.Duration
 		login      string
@@ -622,7 +636,8 @@ func TestPolicyCountsAnHour(t *testing.T) {
 		{0, "A@x.example", 2, no}, // as many would be too many
 		{30 * time.Minute, "a@x.example", 1, yes},
 		{0, "a@x.example", 1, no},
-		{0, "b@x.example", 1, yes}, // another's count
+		{0, "b@x.example", 2, never}, // more than an hour's in one message
+		{0, "b@x.example", 1, yes},   // another's count
 		{31 * time.Minute, "a@x.example", 2, yes},
 		{0, "a@x.example", 1, no},
 		{0, "free@x.example", 1000, yes},

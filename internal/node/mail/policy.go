@@ -39,10 +39,13 @@ func Policy(ctx context.Context, dir string, in io.Reader, out io.Writer, now fu
 		action := "DUNNO"
 		if login := question["sasl_username"]; login != "" {
 			recipients, _ := strconv.Atoi(question["recipient_count"])
-			limit, over, err := spend(ctx, dir, login, max(recipients, 1), now())
+			recipients = max(recipients, 1)
+			limit, over, err := spend(ctx, dir, login, recipients, now())
 			switch {
 			case err != nil:
 				action = "451 4.3.0 What was sent cannot be counted now"
+			case over && recipients > limit: // it would not fit into any hour
+				action = fmt.Sprintf("554 5.7.1 %s may send to %d recipients in an hour, and this message has %d: send it to fewer at a time", login, limit, recipients)
 			case over:
 				action = fmt.Sprintf("450 4.7.1 %s may send to %d recipients in an hour: try again later", login, limit)
 			}

@@ -78,7 +78,7 @@ func newWorldWith(t testing.TB, change func(*Config)) *world {
 	log := slog.New(slog.NewTextHandler(testWriter{t}, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	w.cfg = Config{
 		Postmaster: "operator@outside.test",
-		Dir:        filepath.Join(dir, "m"), Store: filepath.Join(dir, "store"), hasty: true, Hostname: "mx.stead.test", IPv4: "192.0.2.9",
+		Dir:        filepath.Join(dir, "m"), Store: filepath.Join(dir, "store"), hasty: true, Hostname: "mx.stead.test", IPv4: "127.0.0.9",
 		SMTP: testkit.Address(t), Submission: testkit.Address(t), Submissions: testkit.Address(t), IMAP: testkit.Address(t), IMAPS: testkit.Address(t), POP3: testkit.Address(t), POP3S: testkit.Address(t), Submit: testkit.Address(t),
 		Relay: "[127.0.0.1]:" + w.out.port, Program: []string{program}, Accounts: w.lookup, Now: time.Now, Log: log,
 		Certificate: func(string) (chain, key []byte, ok bool) {
@@ -224,6 +224,7 @@ type letter struct {
 	from string
 	to   []string
 	data string
+	peer string // address of the server that brought it
 }
 
 func newOutside(t testing.TB) *outside {
@@ -239,15 +240,19 @@ func newOutside(t testing.TB) *outside {
 	return o
 }
 
-func (o *outside) NewSession(*gosmtp.Conn) (gosmtp.Session, error) { return &session{o: o}, nil }
+func (o *outside) NewSession(c *gosmtp.Conn) (gosmtp.Session, error) {
+	peer, _, err := net.SplitHostPort(c.Conn().RemoteAddr().String())
+	return &session{o: o, peer: peer}, err
+}
 
 type session struct {
-	o *outside
-	l letter
+	o    *outside
+	peer string
+	l    letter
 }
 
 func (s *session) Mail(from string, _ *gosmtp.MailOptions) error {
-	s.l = letter{from: from}
+	s.l = letter{from: from, peer: s.peer}
 	return nil
 }
 

@@ -136,9 +136,12 @@ func (v *version) pool(a accounts.Account, s panel.PHPSettings) []byte {
 	line("php_admin_value[session.save_path] = %s", tmp)
 	line("php_admin_value[error_log] = %s", v.driver.cfg.Logs.File(a.Name, panel.LogPHP))
 	line("php_admin_value[log_errors_max_len] = 8192")
+	// Without this PHP would hand mail to a program of the machine's own, which nobody empties, and answer true.
+	sendmail := "/bin/false"
 	if v.driver.cfg.Sendmail != nil {
-		line("php_admin_value[sendmail_path] = \"%s\"", v.driver.cfg.Sendmail(a))
+		sendmail = v.driver.cfg.Sendmail(a)
 	}
+	line("php_admin_value[sendmail_path] = \"%s\"", sendmail)
 	for _, o := range panel.PHPOptions() {
 		value := s.Option(o.Name)
 		switch o.Name {

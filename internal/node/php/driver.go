@@ -41,7 +41,8 @@ type Config struct {
 	WebUser    string // who opens the sockets; empty is www-data
 	Programs   string // where php-fpm8.2 and the like are; empty is /usr/sbin
 	Pause      time.Duration
-	// Sendmail is the command, with arguments, by which an account's programs send mail; nil is PHP's own.
+	// Sendmail is the command, with arguments, by which an account's programs send mail. Where the machine has no mail it is
+	// nil, and PHP's mail() fails.
 	Sendmail func(a accounts.Account) string
 }
 

@@ -134,6 +134,10 @@ func TestProgramsRunAsTheirAccount(t *testing.T) {
 	if !strings.HasPrefix(got, want) || !strings.Contains(got, "|256M|1|"+fmt.Sprint(a.User.UID)) {
 		t.Errorf("%q, want %s…", got, want)
 	}
+	// Here is no mail, and PHP is not to say that it was sent.
+	if got := w.run(a, `var_dump(@mail("somebody@example.com", "subject", str_repeat("text\n", 20000)));`); !strings.Contains(got, "bool(false)") {
+		t.Errorf("mail() without mail: %q", got)
+	}
 	w.put(a, "index.php", `<?php echo "front:", $_SERVER["REQUEST_URI"], ":", $_SERVER["PATH_INFO"] ?? "", ":", $_SERVER["HTTP_PROXY"] ?? "";`)
 	w.put(a, "static.txt", "static")
 	for path, want := range map[string]string{
