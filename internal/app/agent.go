@@ -152,7 +152,7 @@ func machineConfig(cfg config.Config, now func() time.Time, log *slog.Logger) ma
 			PostgreSQL: ports["postgresql"],
 		},
 		Mail: machine.Mail{
-			Hostname: cfg.MailHost, Relay: cfg.MailRelay, Postmaster: cfg.MailPostmaster, CertFile: cfg.MailCertFile, KeyFile: cfg.MailKeyFile,
+			Hostname: cfg.MailHost, Relay: cfg.MailRelay, Postmaster: cfg.MailPostmaster, ClamAV: cfg.MailClamAV, CertFile: cfg.MailCertFile, KeyFile: cfg.MailKeyFile,
 			Ports: machine.MailPorts{
 				SMTP: ports["smtp"], Submission: ports["submission"], Submissions: ports["submissions"], IMAP: ports["imap"],
 				IMAPS: ports["imaps"], POP3: ports["pop3"], POP3S: ports["pop3s"], Submit: ports["submit"],

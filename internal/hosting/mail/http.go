@@ -31,7 +31,7 @@ type mailboxWire struct {
 	Autoresponder    replyWire     `json:"autoresponder"`
 	Protocols        protocolsWire `json:"protocols"`
 	SendLimitPerHour int           `json:"send_limit_per_hour" doc:"Recipients in an hour"`
-	SpamThreshold    *float64      `json:"spam_threshold" doc:"Null: the mail server has no filter of spam"`
+	SpamThreshold    int           `json:"spam_threshold" doc:"Score from which on mail goes to the folder Junk; 0: none does"`
 	LastLoginAt      *time.Time    `json:"last_login_at" doc:"By IMAP or POP3"`
 	CreatedAt        time.Time     `json:"created_at"`
 
@@ -100,7 +100,7 @@ func (v mailContext) wire(b box) mailboxWire {
 			m.Autoresponder.Enabled, m.Autoresponder.Subject, m.Autoresponder.Body,
 			pointer(m.Autoresponder.StartsAt), pointer(m.Autoresponder.EndsAt),
 		},
-		Protocols: protocolsWire(m.Protocols), SendLimitPerHour: m.SendLimitPerHour, LastLoginAt: pointer(m.LastLoginAt), CreatedAt: b.createdAt,
+		Protocols: protocolsWire(m.Protocols), SendLimitPerHour: m.SendLimitPerHour, SpamThreshold: spamThreshold(m), LastLoginAt: pointer(m.LastLoginAt), CreatedAt: b.createdAt,
 	}
 	w.Status, w.StatusReason = b.visibleStatus(v.on, v.domains)
 	for _, d := range v.domains {
@@ -116,6 +116,17 @@ func (v mailContext) wire(b box) mailboxWire {
 		w.DNS = &healthWire{findingOf(h.mx), findingOf(h.spf), findingOf(h.dkim), findingOf(h.dmarc), findingOf(h.ptr), d.checkedAt}
 	}
 	return w
+}
+
+// spamThreshold is a mailbox's threshold as the interface has it.
+func spamThreshold(m panel.Mailbox) int {
+	switch m.SpamThreshold {
+	case panel.NoSpamFilter:
+		return 0
+	case 0:
+		return defaultSpamThreshold
+	}
+	return m.SpamThreshold
 }
 
 // clientOf is what a mail program is set up with: TLS from the start where it is, as RFC 8314 wants.
@@ -147,6 +158,7 @@ type Settings struct {
 	Autoresponder    *replyIn     `json:"autoresponder,omitempty"`
 	Protocols        *protocolsIn `json:"protocols,omitempty"`
 	SendLimitPerHour *int         `json:"send_limit_per_hour,omitempty" minimum:"1" maximum:"500"`
+	SpamThreshold    *int         `json:"spam_threshold,omitempty" minimum:"0" maximum:"14" doc:"Score from which on mail goes to the folder Junk; 6 when it is left out, and 0 for none"`
 }
 
 type replyIn struct {
@@ -166,7 +178,7 @@ type protocolsIn struct {
 func (s Settings) change() change {
 	c := change{
 		quotaMB: s.QuotaMB, aliases: s.Aliases, forwardTo: s.ForwardTo, keepCopy: s.KeepCopy, catchAll: s.CatchAll,
-		sendLimit: s.SendLimitPerHour,
+		sendLimit: s.SendLimitPerHour, spamThreshold: s.SpamThreshold,
 	}
 	if r := s.Autoresponder; r != nil {
 		c.autoresponder = &panel.Autoresponder{Enabled: r.Enabled, Subject: r.Subject, Body: r.Body}

@@ -205,7 +205,7 @@ func TestEachOperationAnswersAsDocumented(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, w *world) {
 		w.service(owner, 10, "shop.example", "blog.example")
-		const created = `{"id":1,"address":"info@shop.example","domain_id":100,"status":"pending","status_reason":null,"quota_mb":50,"used_mb":0,"messages":0,"measured_at":null,"aliases":["sales@blog.example"],"forward_to":[],"keep_copy":false,"catch_all":false,"autoresponder":{"enabled":false,"subject":"","body":"","starts_at":null,"ends_at":null},"protocols":{"imap":true,"pop3":true,"smtp_out":true},"send_limit_per_hour":200,"spam_threshold":null,"last_login_at":null,"created_at":"2026-03-02T09:00:00Z","client":null,"dns":null}`
+		const created = `{"id":1,"address":"info@shop.example","domain_id":100,"status":"pending","status_reason":null,"quota_mb":50,"used_mb":0,"messages":0,"measured_at":null,"aliases":["sales@blog.example"],"forward_to":[],"keep_copy":false,"catch_all":false,"autoresponder":{"enabled":false,"subject":"","body":"","starts_at":null,"ends_at":null},"protocols":{"imap":true,"pop3":true,"smtp_out":true},"send_limit_per_hour":200,"spam_threshold":6,"last_login_at":null,"created_at":"2026-03-02T09:00:00Z","client":null,"dns":null}`
 		r := w.Do("POST", "/10/mailboxes", "own", `{"local_part":"Info","domain":"Shop.example","password":"correct horse","quota_mb":50,"aliases":["Sales@blog.example"]}`)
 		if r.Code != 201 || r.Body != created {
 			t.Fatalf("got  %d %s\nwant 201 %s", r.Code, r.Body, created)
@@ -231,8 +231,8 @@ func TestEachOperationAnswersAsDocumented(t *testing.T) {
 			{`{"quota_mb":100,"suspended":true}`, `"quota_mb":100`, "pending"},
 			{`{"password":"another one 42"}`, `"quota_mb":100`, "pending"},
 			{
-				`{"autoresponder":{"enabled":true,"subject":"Away","body":"I am away","starts_at":"2026-03-01T00:00:00Z"},"catch_all":true,"forward_to":["me@elsewhere.example"],"keep_copy":true,"protocols":{"imap":true,"pop3":false,"smtp_out":false},"send_limit_per_hour":5}`,
-				`"forward_to":["me@elsewhere.example"],"keep_copy":true,"catch_all":true,"autoresponder":{"enabled":true,"subject":"Away","body":"I am away","starts_at":"2026-03-01T00:00:00Z","ends_at":null},"protocols":{"imap":true,"pop3":false,"smtp_out":false},"send_limit_per_hour":5`, "pending",
+				`{"autoresponder":{"enabled":true,"subject":"Away","body":"I am away","starts_at":"2026-03-01T00:00:00Z"},"catch_all":true,"forward_to":["me@elsewhere.example"],"keep_copy":true,"protocols":{"imap":true,"pop3":false,"smtp_out":false},"send_limit_per_hour":5,"spam_threshold":0}`,
+				`"forward_to":["me@elsewhere.example"],"keep_copy":true,"catch_all":true,"autoresponder":{"enabled":true,"subject":"Away","body":"I am away","starts_at":"2026-03-01T00:00:00Z","ends_at":null},"protocols":{"imap":true,"pop3":false,"smtp_out":false},"send_limit_per_hour":5,"spam_threshold":0`, "pending",
 			},
 		} {
 			r := w.Do("PATCH", "/10/mailboxes/1", "own", c.body)
@@ -315,6 +315,7 @@ func TestRefusals(t *testing.T) {
 			{"POST", "/10/mailboxes", "own", post("new", "shop.example", good, `,"quota_mb":2001`), 422, "quota_exceeds_plan"},
 			{"POST", "/10/mailboxes", "own", post("new", "shop.example", good, `,"quota_mb":0`), 422, "validation_failed"},
 			{"POST", "/10/mailboxes", "own", post("new", "shop.example", good, `,"send_limit_per_hour":501`), 422, "validation_failed"},
+			{"POST", "/10/mailboxes", "own", post("new", "shop.example", good, `,"spam_threshold":15`), 422, "validation_failed"},
 			{"POST", "/10/mailboxes", "own", post("new", "shop.example", good, `,"autoresponder":{"enabled":true}`), 422, "validation_failed"},
 			{"POST", "/10/mailboxes", "own", post("new", "shop.example", good, `,"autoresponder":{"enabled":true,"body":"x","subject":"a\r\nBcc: b@c.example"}`), 422, "validation_failed"},
 			{"POST", "/10/mailboxes", "own", post("new", "shop.example", good, `,"autoresponder":{"enabled":true,"body":"x","starts_at":"2026-03-02T00:00:00Z","ends_at":"2026-03-01T00:00:00Z"}`), 422, "validation_failed"},

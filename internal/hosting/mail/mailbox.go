@@ -99,10 +99,12 @@ func owned(domains []Domain, name string) bool {
 const (
 	defaultQuotaMB   = 1024
 	defaultSendLimit = 200
-	maxSendLimit     = 500 // recipients in an hour
-	minPassword      = 10  // characters
-	maxPassword      = 72  // bytes: bcrypt looks at no more
-	minDistinct      = 5   // characters of a password
+	// defaultSpamThreshold is also the mail server's usual one, of mailboxes in backups from before there was a filter.
+	defaultSpamThreshold = 6
+	maxSendLimit         = 500 // recipients in an hour
+	minPassword          = 10  // characters
+	maxPassword          = 72  // bytes: bcrypt looks at no more
+	minDistinct          = 5   // characters of a password
 )
 
 // change is what a customer wants of a mailbox; nil leaves a member as it is.
@@ -116,6 +118,7 @@ type change struct {
 	autoresponder *panel.Autoresponder
 	protocols     *panel.MailProtocols
 	sendLimit     *int
+	spamThreshold *int // of the interface: 0 is none
 	suspended     *bool
 }
 
@@ -131,6 +134,11 @@ func (b box) with(c change, hash string, diskMB int64, domains []Domain) (box, e
 	set(&m.Autoresponder, c.autoresponder)
 	set(&m.Protocols, c.protocols)
 	set(&m.SendLimitPerHour, c.sendLimit)
+	if c.spamThreshold != nil {
+		if m.SpamThreshold = *c.spamThreshold; m.SpamThreshold == 0 {
+			m.SpamThreshold = panel.NoSpamFilter
+		}
+	}
 	set(&m.Suspended, c.suspended)
 	if hash != "" {
 		m.PasswordHash = hash
@@ -223,7 +231,7 @@ func newBox(localPart, domain string, domains []Domain) (box, error) {
 		return box{}, fault.Invalid("domain", "mail_domain")
 	}
 	return box{what: panel.Mailbox{
-		Address: address, QuotaMB: defaultQuotaMB, SendLimitPerHour: defaultSendLimit,
+		Address: address, QuotaMB: defaultQuotaMB, SendLimitPerHour: defaultSendLimit, SpamThreshold: defaultSpamThreshold,
 		Protocols: panel.MailProtocols{IMAP: true, POP3: true, SMTPOut: true},
 	}}, nil
 }

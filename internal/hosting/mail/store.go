@@ -24,7 +24,7 @@ func (s *Service) collection() site.Collection[box, panel.Mail, panel.Mailbox] {
 		Table: site.Table[box]{
 			Name: "mail_boxes", Scan: scan, Order: "address", Others: []string{"mail_domains", "mail_services"},
 			Columns: `address, password_hash, quota_mb, aliases, forward_to, keep_copy, catch_all,
-				reply_enabled, reply_subject, reply_body, reply_from, reply_until, imap, pop3, smtp_out, send_limit, suspended,
+				reply_enabled, reply_subject, reply_body, reply_from, reply_until, imap, pop3, smtp_out, send_limit, spam_threshold, suspended,
 				told_suspended, used_bytes, messages, last_login_at, measured_at, is_full, created_at, activated_at`,
 		},
 		On:        s.kind,
@@ -44,7 +44,7 @@ func scan(row db.Row) (box, error) {
 	)
 	err := row.Scan(b.Fields(&m.Address, &m.PasswordHash, &m.QuotaMB, &aliases, &forwards, &m.KeepCopy, &m.CatchAll,
 		&reply.Enabled, &reply.Subject, &reply.Body, &from, &until, &m.Protocols.IMAP, &m.Protocols.POP3, &m.Protocols.SMTPOut,
-		&m.SendLimitPerHour, &m.Suspended, &b.toldSuspended, &m.UsedBytes, &m.Messages,
+		&m.SendLimitPerHour, &m.SpamThreshold, &m.Suspended, &b.toldSuspended, &m.UsedBytes, &m.Messages,
 		&lastLogin, &b.measuredAt, &b.full, &b.createdAt, &b.activatedAt)...)
 	if err != nil {
 		return b, err
@@ -87,7 +87,8 @@ func (b box) values() (site.Values, error) {
 		"forward_to": forwards, "keep_copy": m.KeepCopy, "catch_all": m.CatchAll, "reply_enabled": reply.Enabled,
 		"reply_subject": reply.Subject, "reply_body": reply.Body, "reply_from": orNull(reply.StartsAt), "reply_until": orNull(reply.EndsAt),
 		"imap": m.Protocols.IMAP, "pop3": m.Protocols.POP3, "smtp_out": m.Protocols.SMTPOut, "send_limit": m.SendLimitPerHour,
-		"suspended": m.Suspended,
+		"spam_threshold": m.SpamThreshold,
+		"suspended":      m.Suspended,
 	}, err
 }
 

@@ -512,7 +512,7 @@ func (n *neighbours) byMail(t *testing.T) {
 
 // openToAll is what says nothing about any account and holds no secret.
 var openToAll = regexp.MustCompile(`^(php/[0-9.]+/(php\.ini|ini\.d/[0-9a-z.-]+|masters/[0-9]+/(php-fpm\.conf|generation\.conf|fpm\.pid))|ssh/session|nginx/(pages/\.?[0-9a-z_]+\.html|nginx\.pid)|` +
-	`databases/(postgresql/(postgresql|pg_hba)\.conf|mariadb/my\.cnf)|mail/conf/(dovecot\.conf|rspamd\.(conf|lua)|postfix/((main|master)\.cf|(un)?marked|silent|received))|mail/state/instances|mail/run/rspamd\.pid)$`)
+	`databases/(postgresql/(postgresql|pg_hba)\.conf|mariadb/my\.cnf)|mail/conf/(dovecot\.conf|rspamd\.(conf|lua)|rspamd/local\.d/[a-z0-9_-]+\.conf|redis\.conf|sieve/(bin/learn|(junk|spam|ham)\.(sieve|svbin))|postfix/((main|master)\.cf|(un)?marked|silent|received))|mail/state/instances|mail/run/rspamd\.pid)$`)
 
 // filesOfTheMachine: of all that the machine keeps, Alice opens her own and what is the same for everybody.
 func (n *neighbours) filesOfTheMachine(t *testing.T) {

@@ -111,6 +111,8 @@ type Mail struct {
 	// Relay gets all outgoing mail; empty sends directly. Postmaster gets mail for postmaster@ of domains without such
 	// a mailbox. See mail.Config.
 	Relay, Postmaster string
+	// ClamAV is the socket of a clamd that scans mail; empty scans nothing.
+	ClamAV string
 	// CertFile and KeyFile are the certificate of Hostname in PEM; they are read again when they change. Without them
 	// mail programs have to trust a self-signed one.
 	CertFile, KeyFile string

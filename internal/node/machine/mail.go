@@ -28,7 +28,7 @@ func openMail(cfg Config, n *node.Node, s daemon.Supervisor, written *logs.Store
 	}
 	return mail.Open(mail.Config{
 		Dir: filepath.Join(cfg.Dir, "mail"), Store: filepath.Join(cfg.Dir, "mailboxes"),
-		Hostname: m.Hostname, IPv4: cfg.IPv4, IPv6: cfg.IPv6, Relay: m.Relay, Postmaster: m.Postmaster, Program: program, Resolver: net.DefaultResolver,
+		Hostname: m.Hostname, IPv4: cfg.IPv4, IPv6: cfg.IPv6, Relay: m.Relay, Postmaster: m.Postmaster, ClamAV: m.ClamAV, Program: program, Resolver: net.DefaultResolver,
 		SMTP: cfg.listenOne(p.SMTP, 25), Submission: cfg.listenOne(p.Submission, 587), Submissions: cfg.listenOne(p.Submissions, 465),
 		IMAP: cfg.listenOne(p.IMAP, 143), IMAPS: cfg.listenOne(p.IMAPS, 993), POP3: cfg.listenOne(p.POP3, 110), POP3S: cfg.listenOne(p.POP3S, 995),
 		Submit:      net.JoinHostPort("127.0.0.1", strconv.Itoa(cmp.Or(p.Submit, 10587))),

@@ -45,6 +45,8 @@ type Config struct {
 	// Postmaster gets mail for postmaster@ of Hostname and of domains that have no such mailbox, and for postmaster
 	// without a domain (RFC 5321, 4.5.1). Empty refuses it.
 	Postmaster string
+	// ClamAV is the socket of clamd, which scans what comes and what is sent; empty scans nothing.
+	ClamAV string
 	// ProgramLimit bounds the recipients of an account's programs in an hour; zero is 300.
 	ProgramLimit int
 
@@ -69,6 +71,9 @@ type Config struct {
 	hasty bool
 	// suffixes is a short list of public suffixes, for tests: to compile all of them takes long. Empty is rspamd's own.
 	suffixes string
+	// dns is the DNS server of rspamd, and xclient lets every client say where it comes from, for tests.
+	dns     string
+	xclient bool
 }
 
 const defaultProgramLimit = 300
@@ -90,6 +95,9 @@ var (
 const longestSocket = 107
 
 func (c Config) check() error {
+	if c.ClamAV != "" && !pathForm.MatchString(c.ClamAV) {
+		return fmt.Errorf("mail: %q is no path of clamd's socket", c.ClamAV)
+	}
 	for _, path := range append([]string{c.Dir, c.Store}, c.Program...) {
 		if !pathForm.MatchString(path) && (path == c.Dir || path == c.Store || strings.ContainsAny(path, " \t\n{}$,;\"'\\")) {
 			return fmt.Errorf("mail: the path %q cannot stand in the configuration of mail servers", path)
@@ -233,6 +241,9 @@ func (c Config) postfixMain() string {
 		{"milter_default_action", "tempfail"},
 		{"milter_protocol", "6"},
 	}
+	if c.xclient {
+		settings = append(settings, [2]string{"smtpd_authorized_xclient_hosts", "127.0.0.0/8"})
+	}
 	for _, own := range [][2]string{{"smtp_bind_address", c.IPv4}, {"smtp_bind_address6", c.IPv6}} {
 		if bindable(own[1]) {
 			settings = append(settings, own)
@@ -333,6 +344,7 @@ func (c Config) postfixMaster() string {
 		{c.SMTP, []string{
 			"cleanup_service_name=inbound",
 			"smtpd_command_filter=regexp:" + c.silent(),
+			"smtpd_milters=unix:" + c.milter(),
 			"smtpd_etrn_restrictions=reject",
 			"relay_recipient_maps=" + c.lookup(tableInbound),
 			"smtpd_recipient_restrictions=" + c.recipientRestrictions(tableRecipients, tableInbound),
@@ -430,7 +442,7 @@ func (c Config) dovecot() string {
 		line("  mailbox %s {\n    auto = subscribe\n    special_use = \\%s\n  }", box, box)
 	}
 	line("}")
-	line("protocol imap {\n  mail_plugins = $mail_plugins imap_quota last_login\n}")
+	line("protocol imap {\n  mail_plugins = $mail_plugins imap_quota last_login imap_sieve\n}")
 	line("protocol pop3 {\n  mail_plugins = $mail_plugins last_login\n}")
 	line("protocol lmtp {\n  mail_plugins = $mail_plugins sieve\n}")
 	line("plugin {\n  quota = count:User quota\n  quota_vsizes = yes\n  quota_grace = 0")
@@ -438,7 +450,13 @@ func (c Config) dovecot() string {
 	line("  quota_exceeded_message = The mailbox is full")
 	line("  last_login_dict = file:%%h/last-login\n  last_login_key = last-login")
 	line("  sieve = file:~/sieve;active=~/.sieve")
-	line("  sieve_before = %s/%%u.sieve", filepath.Join(c.Dir, "replies"))
+	line("  sieve_before = %s", c.sieveScript(scriptJunk))
+	line("  sieve_before2 = %s/%%u.sieve", filepath.Join(c.Dir, "replies"))
+	line("  sieve_plugins = sieve_imapsieve sieve_extprograms\n  sieve_global_extensions = +vnd.dovecot.pipe +vnd.dovecot.environment")
+	line("  sieve_pipe_bin_dir = %s\n  sieve_env_spam = %s", c.sieveBin(), strings.Repeat("*", junkAt))
+	// Who moves a message into Junk, or out of it, teaches the mailbox's filter.
+	line("  imapsieve_mailbox1_name = Junk\n  imapsieve_mailbox1_causes = COPY\n  imapsieve_mailbox1_before = file:%s", c.sieveScript(scriptSpam))
+	line("  imapsieve_mailbox2_name = *\n  imapsieve_mailbox2_from = Junk\n  imapsieve_mailbox2_causes = COPY\n  imapsieve_mailbox2_before = file:%s", c.sieveScript(scriptHam))
 	// Auto-Submitted (RFC 3834) and one answer per sender and day end loops; with an address of its own the answer
 	// passes the checks of senders, and is signed.
 	line("  sieve_vacation_send_from_recipient = yes\n  sieve_vacation_min_period = 1d\n}")
@@ -480,7 +498,7 @@ driver = sqlite
 connect = %s
 default_pass_scheme = BLF-CRYPT
 password_query = SELECT password, NULLIF(networks, '') AS allow_nets FROM %s WHERE service = '%%s' AND login = '%%u' ORDER BY account LIMIT 1
-user_query = SELECT uid, gid, home, NULLIF(quota, '') AS quota_rule FROM %s WHERE address IN ('%%u', '@%%d') ORDER BY length(address) DESC, account LIMIT 1
+user_query = SELECT uid, gid, home, NULLIF(quota, '') AS quota_rule, NULLIF(spam, '') AS sieve_env_spam FROM %s WHERE address IN ('%%u', '@%%d') ORDER BY length(address) DESC, account LIMIT 1
 iterate_query = SELECT address AS user FROM %s LIMIT 0
 `, c.dovecotDatabase(), passwords, users, users)
 }

@@ -1,7 +1,7 @@
-// Package mail keeps the mailboxes of a hosting machine, by instances of Postfix, Dovecot and rspamd
-// that are its own: nothing of it is in the machine's /etc.
+// Package mail keeps the mailboxes of a hosting machine, by instances of Postfix, Dovecot, rspamd and
+// Redis that are its own: nothing of it is in the machine's /etc.
 //
-//	the world ──► :25 Postfix ──LMTP──► Dovecot ──► <store>/<account>/<domain>/<local part>/Maildir
+//	the world ──► :25 Postfix ──► rspamd (judges) ──LMTP──► Dovecot ──► <store>/<account>/<domain>/<local part>/Maildir
 //	customers ──► :587, :465 Postfix ──► rspamd (signs) ──► the world, or LMTP
 //	customers ──► :143, :993, :110, :995 Dovecot
 //

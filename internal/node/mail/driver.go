@@ -71,6 +71,7 @@ const (
 	daemonPostfix = "mail-postfix"
 	daemonDovecot = "mail-dovecot"
 	daemonRspamd  = "mail-rspamd"
+	daemonRedis   = "mail-redis" // rspamd's memory
 )
 
 // Open opens the records below cfg.Dir. Nothing runs before Start.
@@ -145,7 +146,7 @@ func (d *Driver) Start(ctx context.Context) error {
 		former := d.cfg.Supervisor.PID(spec.Name)
 		err := d.cfg.Supervisor.Ensure(ctx, spec)
 		// A daemon of a former agent has read the former configuration.
-		if err == nil && (unread || d.reload[spec.Name]) && former == d.cfg.Supervisor.PID(spec.Name) {
+		if err == nil && spec.Reload != 0 && (unread || d.reload[spec.Name]) && former == d.cfg.Supervisor.PID(spec.Name) {
 			err = d.cfg.Supervisor.Reload(ctx, spec.Name)
 		}
 		if err != nil {
@@ -208,9 +209,13 @@ func (d *Driver) specs() []daemon.Spec {
 	}
 	return []daemon.Spec{
 		{
+			Name: daemonRedis, Command: []string{"/usr/bin/redis-server", d.conf("redis.conf")}, User: rspamdUser,
+			Stale: []string{d.cfg.redisSocket()}, Ready: dials("unix", d.cfg.redisSocket()),
+		},
+		{
 			// Its first process reads the keys of the configuration as root; what looks at messages is rspamdUser.
-			Name: daemonRspamd, Command: []string{"/usr/bin/rspamd", "-f", "-u", rspamdUser, "-g", rspamdUser, "-c", d.conf("rspamd.conf")},
-			Stale:  []string{d.cfg.milter(), d.cfg.rspamdPID()},
+			Name: daemonRspamd, Command: append([]string{"/usr/bin/rspamd", "-f", "-u", rspamdUser, "-g", rspamdUser, "-c", d.conf("rspamd.conf")}, d.cfg.rspamdVariables()...),
+			Stale:  []string{d.cfg.milter(), d.cfg.socket("learn"), d.cfg.rspamdPID()},
 			Reload: syscall.SIGHUP, Ready: dials("unix", d.cfg.milter()), StartTimeout: rspamdStarts,
 		},
 		{
@@ -271,6 +276,12 @@ func (d *Driver) prepare() (err error) {
 		{c.queue(), 0o755, 0, 0},
 		{filepath.Join(c.Dir, "data"), 0o700, i.postfixUID, 0},
 		{filepath.Join(c.Dir, "s"), 0o711, 0, 0},
+		{c.rspamdLocal(), 0o755, 0, 0},
+		{filepath.Join(c.rspamdLocal(), "local.d"), 0o755, 0, 0},
+		{c.rspamdState(), 0o700, i.rspamdUID, i.rspamdGID},
+		{c.redisDir(), 0o700, i.rspamdUID, i.rspamdGID},
+		{c.sieveDir(), 0o755, 0, 0},
+		{c.sieveBin(), 0o755, 0, 0},
 		{filepath.Join(c.Dir, "dkim"), 0o711, 0, 0},
 		{c.keysDir(), 0o750, 0, i.rspamdGID},
 		{c.loginsDir(), 0o750, 0, i.rspamdGID},
@@ -303,6 +314,10 @@ func (d *Driver) configure(ctx context.Context) error {
 		d.cfg.marked(): markedTable(), d.cfg.unmarked(): unmarkedTable(), d.cfg.silent(): silentTable(), d.cfg.received(): d.cfg.receivedTable(),
 		d.conf("dovecot.conf"): d.cfg.dovecot(), d.cfg.dovecotQueries(): d.cfg.dovecotSQL(), d.conf("rspamd.conf"): d.cfg.rspamd(), d.cfg.rspamdRulesFile(): rspamdRules,
 	}
+	files[d.conf("redis.conf")] = d.cfg.redis()
+	for name, content := range d.cfg.rspamdModules() {
+		files[filepath.Join(d.cfg.rspamdLocal(), "local.d", name+".conf")] = content
+	}
 	put := func(file string, content []byte) error {
 		if file == d.cfg.dovecotQueries() { // nobody else needs it
 			return atomicfile.WriteOwned(file, content, 0o640, 0, d.ids.dovecotGID)
@@ -329,7 +344,7 @@ func (d *Driver) configure(ctx context.Context) error {
 	checks := [][]string{
 		{"/usr/sbin/postfix", "-c", d.conf("postfix"), "check"}, // also creates missing parts of the queue
 		{"/usr/bin/doveconf", "-n", "-c", d.conf("dovecot.conf")},
-		{"/usr/bin/rspamadm", "configtest", "-q", "-c", d.conf("rspamd.conf")},
+		append(append([]string{"/usr/bin/rspamadm"}, d.cfg.rspamdVariables()...), "configtest", "-q", "-c", d.conf("rspamd.conf")),
 	}
 	for _, check := range checks {
 		if err := run(ctx, nil, check...); err != nil {
@@ -340,6 +355,9 @@ func (d *Driver) configure(ctx context.Context) error {
 			}
 			return fmt.Errorf("mail: %w", err)
 		}
+	}
+	if err := d.compileScripts(ctx); err != nil {
+		return fmt.Errorf("mail: %w", err)
 	}
 	return nil
 }

@@ -5,6 +5,7 @@
 
 local logger = require "rspamd_logger"
 local ucl = require "ucl"
+local util = require "rspamd_util"
 
 local options = rspamd_config:get_all_opt("stead")
 
@@ -115,7 +116,25 @@ local function key(access, domain)
   return raw and { domain = domain, selector = selector, rawkey = raw }
 end
 
+-- arc_key returns the key of the domain that a message is for.
+local function arc_key(task)
+  local rcpt = task:get_recipients("smtp")
+  local domain = rcpt and rcpt[1] and rcpt[1].domain
+  if not domain then return nil end
+  domain = domain:lower()
+  if not domain:match("^[a-z0-9.-]+$") then return nil end
+  for _, path in ipairs(util.glob(options.keys .. "/" .. domain .. ".stead-*")) do
+    local raw = read(path)
+    local selector = path:match("%.(stead%-[^./]+)$")
+    if raw and selector then return { domain = domain, selector = selector, rawkey = raw } end
+  end
+end
+
 stead = {
+  arc = function(task)
+    if task:get_user() or task:has_pre_result() then return false end
+    return arc_key(task) or false
+  end,
   -- dkim decides the signature of an outgoing message: by the domain of its From header, which was checked, or of its
   -- envelope.
   dkim = function(task)

@@ -86,7 +86,7 @@ var postfixSchema = schema{lookups: {columns: []string{"map", "name", "value"}, 
 
 // dovecotSchema is the database of Dovecot and Policy.
 var dovecotSchema = schema{
-	users:     {columns: []string{"address", "uid", "gid", "home", "quota"}, key: 1}, // "@domain" is the catch-all
+	users:     {columns: []string{"address", "uid", "gid", "home", "quota", "spam"}, key: 1}, // "@domain" is the catch-all
 	passwords: {columns: []string{"service", "login", "password", "networks"}, key: 2},
 	limits:    {columns: []string{"login", "recipients"}, key: 1}, // in an hour
 }
@@ -161,7 +161,7 @@ func (c Config) renderBox(out *rendered, lookup func(table, name, value string),
 		quota = fmt.Sprintf("*:storage=%dM", m.QuotaMB)
 	}
 	user := func(address string) {
-		out.dovecot = append(out.dovecot, row{users, []string{address, strconv.Itoa(s.UID), strconv.Itoa(s.GID), home, quota}})
+		out.dovecot = append(out.dovecot, row{users, []string{address, strconv.Itoa(s.UID), strconv.Itoa(s.GID), home, quota, stars(m)}})
 	}
 	suspended := s.Suspended || m.Suspended
 	kept := keeps(m)

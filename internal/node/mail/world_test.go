@@ -48,6 +48,7 @@ type world struct {
 	said map[string][]panel.LogLine
 	*Driver
 
+	dns   *names                    // what rspamd finds in the DNS
 	given atomic.Pointer[[2][]byte] // certificate and key that the agent has; nil: none
 }
 
@@ -68,7 +69,7 @@ func newWorldWith(t testing.TB, change func(*Config)) *world {
 	must(t, err)
 	must(t, os.Chmod(dir, 0o711))
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	w := &world{t: t, here: map[string]accounts.Account{}, said: map[string][]panel.LogLine{}, out: newOutside(t)}
+	w := &world{t: t, here: map[string]accounts.Account{}, said: map[string][]panel.LogLine{}, out: newOutside(t), dns: newNames(t)}
 	program := filepath.Join(dir, "stead")
 	self, err := os.Executable()
 	must(t, err)
@@ -96,7 +97,7 @@ func newWorldWith(t testing.TB, change func(*Config)) *world {
 	}
 	w.sup, err = daemon.New(daemon.Config{Dir: filepath.Join(dir, "daemons"), Now: time.Now, Log: log})
 	must(t, err)
-	w.cfg.Supervisor, w.cfg.suffixes = w.sup, suffixes(t, dir)
+	w.cfg.Supervisor, w.cfg.suffixes, w.cfg.dns, w.cfg.xclient = w.sup, suffixes(t, dir), w.dns.address, true
 	change(&w.cfg)
 	w.open()
 	t.Cleanup(func() {

@@ -149,7 +149,7 @@ func Packages() []string {
 		"ca-certificates", "perl", "procps", "quota", "util-linux", // the machine
 		"nginx", "php-fpm", "php-cli", "php-mysql", "php-pgsql", "php-curl", "php-gd", "php-intl", "php-mbstring", "php-xml", "php-zip", // sites
 		"mariadb-server", "mariadb-client", "postgresql", "postgresql-client", // databases
-		"postfix", "postfix-sqlite", "dovecot-core", "dovecot-imapd", "dovecot-pop3d", "dovecot-lmtpd", "dovecot-sieve", "dovecot-sqlite", "rspamd", // mail
+		"postfix", "postfix-sqlite", "dovecot-core", "dovecot-imapd", "dovecot-pop3d", "dovecot-lmtpd", "dovecot-sieve", "dovecot-sqlite", "rspamd", "redis-server", // mail
 		"nftables",       // keeps accounts from mail servers
 		"openssh-server", // SFTP and shells
 		"restic",         // backups
@@ -218,7 +218,7 @@ func startsAllowed() Step {
 // daemons are the services of the packages. The machine's own SSH server is not among them: operators use it.
 var daemons = []string{
 	"nginx.service", "php*-fpm.service", "mariadb.service", "postgresql.service", "postgresql@*.service", "postfix.service",
-	"postfix@-.service", "dovecot.service", "dovecot.socket", "rspamd.service",
+	"postfix@-.service", "dovecot.service", "dovecot.socket", "rspamd.service", "redis-server.service", "redis-server@*.service",
 }
 
 func daemonsOff() Step {

@@ -100,6 +100,7 @@ type Config struct {
 	BackupS3Region  string `setting:"backup_s3_region" doc:"region of backup_store in S3, where the service has regions"`
 	MailHost        string `setting:"mail_host" doc:"name of a linux machine in mail, such as mx1.example.com, which the DNS leads to its address and back; without it, the machine has no mailboxes"`
 	MailRelay       string `setting:"mail_relay" doc:"mail server that takes what leaves the machine, such as [smtp.example.com]:587; without it, mail is sent directly"`
+	MailClamAV      string `setting:"mail_clamav" doc:"socket of a clamd that scans mail, such as /run/clamav/clamd.ctl; empty scans nothing"`
 	MailPostmaster  string `setting:"mail_postmaster" doc:"who gets mail for postmaster@ of mail_host and of customers' domains that have no such mailbox"`
 	MailCertFile    string `setting:"mail_cert_file" doc:"PEM file with the certificate of mail_host; without it, the machine signs one itself"`
 	MailKeyFile     string `setting:"mail_key_file" doc:"PEM file with its key; required with mail_cert_file"`

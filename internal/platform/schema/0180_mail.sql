@@ -23,6 +23,7 @@ CREATE TABLE mail_boxes (
     pop3           BOOLEAN NOT NULL,                        -- whether it can be read by POP3
     smtp_out       BOOLEAN NOT NULL,                        -- whether it may send mail
     send_limit     BIGINT  NOT NULL CHECK (send_limit > 0), -- how many mails it may send in an hour
+    spam_threshold BIGINT  NOT NULL, -- score from which on mail goes to Junk; 0: the mail server's usual one, -1: none does
     suspended      BOOLEAN NOT NULL,                        -- whether it is suspended: nobody signs in to it
     told_suspended BOOLEAN NOT NULL DEFAULT FALSE,          -- whether its last event reported it as suspended
     -- how far the panel has followed the row

@@ -38,6 +38,8 @@ type Mailbox struct {
 	Protocols     MailProtocols `json:"protocols"`
 	// SendLimitPerHour is how many recipients the mailbox may send to within an hour; zero is no bound.
 	SendLimitPerHour int `json:"send_limit_per_hour"`
+	// SpamThreshold is the score from which on mail goes to Junk; zero is the server's usual one. See NoSpamFilter.
+	SpamThreshold int `json:"spam_threshold"`
 	// Suspended says that nobody signs in or sends, and that mail for it is deferred (450), not lost.
 	Suspended bool `json:"suspended"`
 
@@ -46,6 +48,13 @@ type Mailbox struct {
 	Messages    int64     `json:"messages"`
 	LastLoginAt time.Time `json:"last_login_at"` // by IMAP or POP3; zero: never
 }
+
+const (
+	// NoSpamFilter is the threshold of a mailbox of which no mail goes to Junk.
+	NoSpamFilter = -1
+	// MaxSpamThreshold is the highest threshold: mail of a higher score is refused.
+	MaxSpamThreshold = 14
+)
 
 // Autoresponder answers each sender at most once a day (RFC 5230).
 type Autoresponder struct {
@@ -171,6 +180,8 @@ func CheckMailbox(m Mailbox, owns func(domain string) bool) (Mailbox, error) {
 		return invalid("the password of %s is not hashed as it should be", m.Address)
 	case m.QuotaMB < 0 || m.QuotaMB > most || m.SendLimitPerHour < 0:
 		return invalid("limits of %s", m.Address)
+	case m.SpamThreshold < NoSpamFilter || m.SpamThreshold > MaxSpamThreshold:
+		return invalid("the threshold of spam of %s", m.Address)
 	case len(m.Aliases) > MaxMailAliases || len(m.ForwardTo) > MaxMailForwards:
 		return invalid("%s has too many aliases or forwards", m.Address)
 	case m.KeepCopy && len(m.ForwardTo) == 0:
@@ -237,7 +248,7 @@ func SameMailbox(have, wish Mailbox) bool {
 	return have.Address == wish.Address && (wish.PasswordHash == "" || have.PasswordTag == PasswordTag(wish.PasswordHash)) &&
 		have.QuotaMB == wish.QuotaMB && slices.Equal(have.Aliases, wish.Aliases) && slices.Equal(have.ForwardTo, wish.ForwardTo) &&
 		have.KeepCopy == wish.KeepCopy && have.CatchAll == wish.CatchAll && have.Protocols == wish.Protocols &&
-		have.SendLimitPerHour == wish.SendLimitPerHour && have.Suspended == wish.Suspended &&
+		have.SendLimitPerHour == wish.SendLimitPerHour && have.SpamThreshold == wish.SpamThreshold && have.Suspended == wish.Suspended &&
 		have.Autoresponder.same(wish.Autoresponder)
 }
 

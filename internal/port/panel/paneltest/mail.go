@@ -16,7 +16,7 @@ const (
 
 func mailbox(address string) panel.Mailbox {
 	return panel.Mailbox{
-		Address: address, PasswordHash: someHash, QuotaMB: 10, SendLimitPerHour: 100,
+		Address: address, PasswordHash: someHash, QuotaMB: 10, SendLimitPerHour: 100, SpamThreshold: 4,
 		Protocols: panel.MailProtocols{IMAP: true, POP3: true, SMTPOut: true},
 	}
 }
