@@ -200,7 +200,7 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 	if err := c.buildDevices(); err != nil {
 		return err
 	}
-	c.backups = backups.New(backups.Config{Base: base, Clock: c.clock, Events: c.outbox})
+	c.backups = backups.New(backups.Config{Base: base, Clock: c.clock, Events: c.outbox, Log: c.log})
 	c.databases = databases.New(databases.Config{Base: base, Events: c.outbox, Secrets: c.credentials})
 	c.cron = cron.New(cron.Config{Base: base, Clock: c.clock})
 	c.php = php.New(php.Config{Base: base, Clock: c.clock})

@@ -166,18 +166,29 @@ func TestEachThingThatBreaksIsFoundByItsCheck(t *testing.T) {
 		"invoices with a gap": {nil, func(_ *testing.T, in *doctor.Installation) {
 			in.Invoices = func(context.Context, *db.DB) error { return errors.New("number 7 is not there") }
 		}, "invoices", doctor.Fail},
-		"the demo in public":    {map[string]string{"demo": "true", "base_url": "https://example.com"}, nil, "configuration", doctor.Fail},
-		"the demo here":         {map[string]string{"demo": "true"}, nil, "configuration", doctor.Warn},
-		"no throttle in public": {map[string]string{"throttle": "false", "base_url": "https://example.com"}, nil, "configuration", doctor.Warn},
-		"plain HTTP in public":  {map[string]string{"base_url": "http://example.com"}, nil, "base URL", doctor.Fail},
-		"no trusted proxy":      {map[string]string{"base_url": "https://example.com"}, nil, "base URL", doctor.Warn},
-		"behind a proxy":        {map[string]string{"base_url": "https://example.com", "trusted_proxies": "10.0.0.0/8"}, nil, "base URL", doctor.OK},
-		"everywhere as here":    {map[string]string{"listen": "0.0.0.0:1"}, nil, "base URL", doctor.Warn},
-		"nobody serves":         {nil, nil, "server", doctor.Warn},
-		"no node":               {map[string]string{"node_listen": "off"}, nil, "node", doctor.Skip},
-		"no mail server":        {map[string]string{"smtp_url": "smtp://a:hunter2@127.0.0.1:1", "mail_from": "a@example.com"}, nil, "mail", doctor.Fail},
-		"mails to files":        {nil, nil, "mail", doctor.Warn},
-		"a clock set off":       {map[string]string{"clock_offset": "1h"}, nil, "clock", doctor.Warn},
+		"backups that are damaged": {nil, func(t *testing.T, in *doctor.Installation) {
+			d, err := db.Open(t.Context(), db.Config{Path: in.DatabaseFile, Clock: clock.System(0)})
+			must(t, err)
+			must(t, d.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error {
+				_, err := tx.Exec(ctx, `INSERT INTO backups (account_id, service_id, kind, status, parts, error_key, created_at, finished_at, expires_at)
+					VALUES (1, 1, 'auto', 'failed', '[]', 'backup_not_restorable', 1, 2, 3)`)
+				return err
+			}))
+			must(t, d.Close())
+		}, "backups", doctor.Warn},
+		"backups that are whole": {nil, nil, "backups", doctor.OK},
+		"the demo in public":     {map[string]string{"demo": "true", "base_url": "https://example.com"}, nil, "configuration", doctor.Fail},
+		"the demo here":          {map[string]string{"demo": "true"}, nil, "configuration", doctor.Warn},
+		"no throttle in public":  {map[string]string{"throttle": "false", "base_url": "https://example.com"}, nil, "configuration", doctor.Warn},
+		"plain HTTP in public":   {map[string]string{"base_url": "http://example.com"}, nil, "base URL", doctor.Fail},
+		"no trusted proxy":       {map[string]string{"base_url": "https://example.com"}, nil, "base URL", doctor.Warn},
+		"behind a proxy":         {map[string]string{"base_url": "https://example.com", "trusted_proxies": "10.0.0.0/8"}, nil, "base URL", doctor.OK},
+		"everywhere as here":     {map[string]string{"listen": "0.0.0.0:1"}, nil, "base URL", doctor.Warn},
+		"nobody serves":          {nil, nil, "server", doctor.Warn},
+		"no node":                {map[string]string{"node_listen": "off"}, nil, "node", doctor.Skip},
+		"no mail server":         {map[string]string{"smtp_url": "smtp://a:hunter2@127.0.0.1:1", "mail_from": "a@example.com"}, nil, "mail", doctor.Fail},
+		"mails to files":         {nil, nil, "mail", doctor.Warn},
+		"a clock set off":        {map[string]string{"clock_offset": "1h"}, nil, "clock", doctor.Warn},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := installation(t, c.settings)

@@ -201,3 +201,22 @@ func (e *examination) jobs(ctx context.Context) Check {
 		return ok("none")
 	}
 }
+
+// backups looks for backups that were found damaged and are still kept.
+func (e *examination) backups(ctx context.Context) Check {
+	if e.db == nil {
+		return skip("no database to look at")
+	}
+	var damaged, services int
+	err := e.db.QueryRow(ctx, `SELECT COUNT(*), COUNT(DISTINCT service_id) FROM backups
+		WHERE status = 'failed' AND error_key = 'backup_not_restorable'`).Scan(&damaged, &services)
+	switch {
+	case err != nil:
+		return skip("the backups cannot be read")
+	case damaged > 0:
+		return warn("examine the disk, or the bucket, where the machine keeps backups: level ERROR of the machine's log names the repositories "+
+			"(docs/backups.md, \"Damage\")", "%d backups of %d services are damaged; newer ones are whole", damaged, services)
+	default:
+		return ok("none was found damaged")
+	}
+}

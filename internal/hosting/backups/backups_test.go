@@ -381,6 +381,7 @@ func TestADamagedBackupIsFoundByTheWeeklyCheck(t *testing.T) {
 	engines(t, func(t *testing.T, w *world) {
 		w.write(10, front, strings.Repeat("mine", 1000))
 		id := w.made(10, `{"parts":["files"]}`)
+		w.Must(w.Apply(t.Context(), owner, 10))
 		look := func() {
 			testkit.Eventually(t, time.Minute, func() bool {
 				wait, err := w.check(t.Context(), owner, 10, w.Clock.Now())
@@ -396,7 +397,37 @@ func TestADamagedBackupIsFoundByTheWeeklyCheck(t *testing.T) {
 		b := w.shows(10)[id]
 		w.same("damaged", "failed", b.Status)
 		w.same("key", "backup_not_restorable", *b.ErrorKey)
-		w.same("told", []string{"backup.completed", "backup.failed"}, w.told(10))
+		w.same("told", []string{"backup.completed", "backup.failed", "backup.damaged"}, w.told(10))
+		w.same("another backup is due at once", 1, len(w.ids(`SELECT service_id FROM backups_schedules WHERE due_at <= $1`, w.Clock.Now())))
+	})
+}
+
+// TestDamageThatAMachineFindsIsToldOnce: one reading finds many backups damaged. Their owner gets one message of it.
+func TestDamageThatAMachineFindsIsToldOnce(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w *world) {
+		w.write(10, front, strings.Repeat("mine", 1000))
+		ids := []int64{w.made(10, `{"parts":["files"]}`), w.made(10, `{"parts":["files"]}`)}
+		w.Must(w.Apply(t.Context(), owner, 10))
+		w.machine.conditions = map[string]panel.Condition{"b" + fmt.Sprint(ids[0]): panel.Damaged, "b" + fmt.Sprint(ids[1]): panel.Suspected}
+		wait, err := w.review(t.Context(), owner, 10)
+		w.Must(err)
+		w.same("asked again while the machine reads", askLater, wait)
+		w.machine.conditions["b"+fmt.Sprint(ids[1])] = panel.Sound
+		for range 2 {
+			wait, err = w.review(t.Context(), owner, 10)
+			w.Must(err)
+			w.same("asked again", time.Duration(0), wait)
+		}
+		now := w.shows(10)
+		w.same("the damaged one", "failed", now[ids[0]].Status)
+		w.same("one that was suspected", "completed", now[ids[1]].Status)
+		w.same("told", []string{"backup.failed", "backup.damaged"}, w.told(10)[2:])
+		ids = append(ids, w.made(10, `{"parts":["dns"]}`))
+		w.machine.conditions = map[string]panel.Condition{"b" + fmt.Sprint(ids[1]): panel.Damaged, "b" + fmt.Sprint(ids[2]): panel.Damaged}
+		_, err = w.review(t.Context(), owner, 10)
+		w.Must(err)
+		w.same("told of two", []string{"backup.failed", "backup.failed", "backup.damaged"}, w.told(10)[5:])
 	})
 }
 

@@ -169,11 +169,16 @@ const archiveType = "application/gzip"
 
 // download streams the archive. What is wrong with a backup often shows at its very
 // beginning, so that is waited for before anything is promised.
-func (s *Service) download(ctx context.Context, p auth.Principal, in *backupIn, w http.ResponseWriter, _ *http.Request) error {
+func (s *Service) download(ctx context.Context, p auth.Principal, in *backupIn, w http.ResponseWriter, _ *http.Request) (err error) {
 	stream, err := s.open(ctx, p.AccountID, in.Service, in.Backup)
 	if err != nil {
 		return err
 	}
+	defer func() {
+		if errors.Is(err, panel.ErrInvalid) {
+			err = errors.Join(err, s.reviewSoon(context.WithoutCancel(ctx), p.AccountID, in.Service))
+		}
+	}()
 	defer func() { _ = stream.Close() }() // ends the packing
 	archive := bufio.NewReaderSize(stream, 64<<10)
 	if _, err := archive.Peek(1); err != nil && !errors.Is(err, io.EOF) {

@@ -22,6 +22,7 @@ func (s *Service) Register(w *river.Workers) {
 	jobs.Work(w, func(ctx context.Context, a checkArgs) error {
 		return snooze(s.check(ctx, a.AccountID, a.ServiceID, time.Unix(a.Began, 0)))
 	})
+	jobs.Work(w, func(ctx context.Context, a reviewArgs) error { return snooze(s.review(ctx, a.AccountID, a.ServiceID)) })
 	jobs.Work(w, func(ctx context.Context, _ sweepArgs) error { return s.Sweep(ctx) })
 }
 
@@ -77,6 +78,13 @@ type checkArgs struct {
 }
 
 func (checkArgs) Kind() string { return "backups.check" }
+
+type reviewArgs struct {
+	AccountID int64 `json:"account_id"`
+	ServiceID int64 `json:"service_id"`
+}
+
+func (reviewArgs) Kind() string { return "backups.review" }
 
 type sweepArgs struct{}
 

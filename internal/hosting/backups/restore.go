@@ -216,6 +216,7 @@ func (s *Service) restoreFailed(ctx context.Context, r restore, key string) erro
 		}
 		if key == ErrNotRestorable.Key {
 			_, err = setDamaged(ctx, tx, r.backupID)
+			err = errors.Join(err, s.enqueue(ctx, tx, reviewArgs{r.AccountID, r.ServiceID}))
 		} else {
 			_, err = setStatus(ctx, tx, r.backupID, Restoring, Completed)
 		}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"slices"
 	"strings"
 	"time"
@@ -42,6 +43,7 @@ type Config struct {
 	site.Base
 	Clock  clock.Clock
 	Events outbox.Events
+	Log    *slog.Logger // tells operators of damage
 }
 
 // Needs is what the section needs of others; every field is required.

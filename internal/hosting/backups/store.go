@@ -202,6 +202,12 @@ func insertSchedule(ctx context.Context, tx *db.Tx, t site.Target, due, check ti
 	return err
 }
 
+// setDue has an automatic backup of a service made at once.
+func setDue(ctx context.Context, tx *db.Tx, serviceID int64) error {
+	_, err := tx.Exec(ctx, `UPDATE backups_schedules SET due_at = $1 WHERE service_id = $2`, tx.Now, serviceID)
+	return err
+}
+
 func removeSchedule(ctx context.Context, tx *db.Tx, serviceID int64) error {
 	_, err := tx.Exec(ctx, `DELETE FROM backups_schedules WHERE service_id = $1`, serviceID)
 	return err

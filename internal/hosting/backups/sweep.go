@@ -105,8 +105,8 @@ func (s *Service) daily(ctx context.Context, accountID, serviceID int64) error {
 	})
 }
 
-// check has the newest backup of a service read whole. One that is damaged is told of
-// and not offered any more. A service that is not online is left for the next week: one whose account
+// check has the newest backup of a service read whole, and what else the panel keeps of it and was not read for long. What is
+// damaged is told of and not offered any more. A service that is not online is left for the next week: one whose account
 // goes must not lose its final backup because the panel has no account to look for it.
 func (s *Service) check(ctx context.Context, accountID, serviceID int64, began time.Time) (time.Duration, error) {
 	if on, err := s.Services.Site(ctx, s.DB, accountID, serviceID); err != nil || !on.Online() {
@@ -129,7 +129,7 @@ func (s *Service) check(ctx context.Context, accountID, serviceID int64, began t
 	name := fmt.Sprintf("c%d-%d", newest.ID, began.Unix())
 	r := restore{Owned: site.Owned{AccountID: accountID, ServiceID: serviceID}}
 	task, err := s.task(ctx, r, name, func(p panel.Backups, ref string) (panel.BackupTask, error) {
-		return p.StartBackupCheck(ctx, ref, panel.CheckRequest{ID: name, Backup: newest.name()})
+		return p.StartBackupCheck(ctx, ref, panel.CheckRequest{ID: name, Backup: newest.name(), Thorough: true})
 	})
 	switch again := s.isRetryable(err, began); {
 	case again:
@@ -142,19 +142,28 @@ func (s *Service) check(ctx context.Context, accountID, serviceID int64, began t
 	if task.Status == panel.TaskRunning {
 		return s.pause(began), nil
 	}
-	if task.Failure != panel.ErrInvalid {
+	if task.Status == panel.TaskFailed && task.Failure != panel.ErrInvalid {
 		return 0, nil //nolint:nilerr // it failed for a reason of its own, and is made again in its time
 	}
-	return 0, s.markDamaged(ctx, newest.ID)
+	if task.Failure == panel.ErrInvalid {
+		if err := s.markDamaged(ctx, newest.ID); err != nil {
+			return 0, err
+		}
+	}
+	return 0, s.reviewSoon(ctx, accountID, serviceID)
 }
 
 // markDamaged writes that a complete backup cannot be read back, and emits backup.failed.
 func (s *Service) markDamaged(ctx context.Context, id int64) error {
 	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
-		moved, err := setDamaged(ctx, tx, id)
-		if err != nil || !moved {
+		b, err := table.Find(ctx, tx, id)
+		if err != nil {
 			return err
 		}
-		return s.emit(ctx, tx, "backup.failed", id, &ErrNotRestorable.Key)
+		found, err := s.Services.Site(ctx, tx, b.AccountID, b.ServiceID)
+		if err != nil {
+			return err
+		}
+		return s.damaged(ctx, tx, found, []int64{id})
 	})
 }

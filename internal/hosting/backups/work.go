@@ -162,8 +162,9 @@ func (s *Service) finish(ctx context.Context, b backup, status Status, key strin
 	if err != nil {
 		return err
 	}
+	listed := s.listed(ctx, found)
 	if status == Completed {
-		b.storage = s.storage(ctx, b, found)
+		b.storage = listed[b.name()].Storage
 	}
 	err = s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
 		if b.final && status == Completed {
@@ -181,6 +182,12 @@ func (s *Service) finish(ctx context.Context, b backup, status Status, key strin
 		if err := s.emit(ctx, tx, eventType, b.ID, b.errorKey); err != nil {
 			return err
 		}
+		if isSuspicious(listed) {
+			// The making of this backup found that earlier ones are damaged.
+			if err := s.enqueue(ctx, tx, reviewArgs{b.AccountID, b.ServiceID}); err != nil {
+				return err
+			}
+		}
 		if b.kind == PreChange || status != Completed {
 			return nil
 		}
@@ -192,22 +199,21 @@ func (s *Service) finish(ctx context.Context, b backup, status Status, key strin
 	return err
 }
 
-// storage asks where the panel keeps a backup; that it cannot be asked is no failure.
-func (s *Service) storage(ctx context.Context, b backup, on site.Site) string {
+// listed are the backups that the panel has of a service, by their names; that it cannot be asked is no failure.
+func (s *Service) listed(ctx context.Context, on site.Site) map[string]panel.Backup {
 	p, err := site.On[panel.Backups](s.Panels, on, panel.CapBackups)
 	if err != nil {
-		return ""
+		return nil
 	}
 	all, err := p.ListBackups(ctx, on.Ref)
 	if err != nil {
-		return ""
+		return nil
 	}
+	listed := map[string]panel.Backup{}
 	for _, had := range all {
-		if had.ID == b.name() {
-			return had.Storage
-		}
+		listed[had.ID] = had
 	}
-	return ""
+	return listed
 }
 
 // makeRoom deletes the oldest automatic backups when there are more than the plan allows. One always stays.

@@ -52,7 +52,7 @@ func engines(t *testing.T, f func(t *testing.T, w *world)) {
 		w.Must(err)
 		base.T.Cleanup(func() { w.Must(p.Close()) })
 		w.machine = &machine{Panel: p}
-		w.Service = New(Config{Base: w.On(w.queue, w.machine), Clock: base.Clock, Events: outbox.New(base.DB, w.queue)})
+		w.Service = New(Config{Base: w.On(w.queue, w.machine), Clock: base.Clock, Events: outbox.New(base.DB, w.queue), Log: slog.New(slog.DiscardHandler)})
 		w.Connect(Needs{
 			Sources: map[panel.BackupPart]Source{panel.PartDNS: w.records}, Names: NoRows{}, Settings: map[string]Source{}, Terms: terms(KeptFinal),
 		})
@@ -68,6 +68,18 @@ func engines(t *testing.T, f func(t *testing.T, w *world)) {
 type machine struct {
 	sandbox.Panel
 	sitetest.Failures
+
+	conditions map[string]panel.Condition // of backups by name, in place of what they are
+}
+
+func (m *machine) ListBackups(ctx context.Context, ref string) ([]panel.Backup, error) {
+	all, err := m.Panel.ListBackups(ctx, ref)
+	for i := range all {
+		if c, ok := m.conditions[all[i].ID]; ok {
+			all[i].Condition = c
+		}
+	}
+	return all, err
 }
 
 func (m *machine) BackupTask(ctx context.Context, ref, id string) (panel.BackupTask, error) {
@@ -229,6 +241,10 @@ func (w *world) settle() {
 				_, err := w.forget(ctx, id)
 				w.Must(err)
 			}
+		}
+		for _, id := range w.ids(`SELECT DISTINCT service_id FROM backups_schedules UNION SELECT DISTINCT service_id FROM backups`) {
+			_, err := w.review(ctx, owner, id)
+			w.Must(err)
 		}
 		return len(w.ids(`SELECT id FROM backups WHERE status IN ('queued', 'running', 'deleted')
 			UNION ALL SELECT id FROM backups_restores WHERE status NOT IN ('completed', 'failed')`)) == 0

@@ -35,6 +35,8 @@ type rule struct {
 	words func(data object) map[string]string
 	// calm reports that an event is only information; nil: never.
 	calm func(data object) bool
+	// without reports that an event has no notification, because another event says the same; nil: never.
+	without func(data object) bool
 }
 
 // object is the data of an event.
@@ -152,8 +154,16 @@ var rules = map[string]rule{
 	"wallet.topup_failed": {kind: "payment_failed", severity: Warning, words: func(o object) map[string]string {
 		return map[string]string{"Amount": o.cents("amount_usd_cents")}
 	}},
-	"ssl.failed":            {kind: "ssl_failed", severity: Warning, words: failure("common_name", "domain", "name")},
-	"backup.failed":         {kind: "backup_failed", severity: Warning, words: failure("domain", "service_id")},
+	"ssl.failed": {kind: "ssl_failed", severity: Warning, words: failure("common_name", "domain", "name")},
+	"backup.failed": {
+		kind: "backup_failed", severity: Warning, words: failure("domain", "service_id"),
+		without: func(o object) bool { return o["error_key"] == "backup_not_restorable" }, // backup.damaged says it once for all
+	},
+	"backup.damaged": {kind: "backup_damaged", severity: Critical, words: func(o object) map[string]string {
+		words := failure("domain", "service_id")(o)
+		words["Count"] = o.text("backups")
+		return words
+	}},
 	"backup.restore_failed": {kind: "backup_restore_failed", severity: Critical, words: failure("domain", "service_id")},
 	"domain.expiring": {kind: "domain_expiring", severity: Warning, words: func(o object) map[string]string {
 		return map[string]string{"Domain": o.text("unicode_name"), "Days": o.text("days")}
@@ -190,6 +200,9 @@ func of(e outbox.Stored) (notification, bool, error) {
 	var data object
 	if err := json.Unmarshal(e.Data, &data); err != nil {
 		return notification{}, false, fmt.Errorf("notifications: data of %s: %w", e.UID, err)
+	}
+	if r.without != nil && r.without(data) {
+		return notification{}, false, nil
 	}
 	if r.calm != nil && r.calm(data) {
 		r.severity = Info

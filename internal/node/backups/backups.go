@@ -35,6 +35,9 @@ type Config struct {
 	Log   *slog.Logger
 	// AtOnce is the number of concurrent tasks; 0 means 2. The others wait.
 	AtOnce int
+	// Sample is how much of what earlier backups stored is read back with each new one, in bytes; 0 means 1 GiB, less than
+	// nothing for none. New data is always read back.
+	Sample int64
 }
 
 // keepEnded is how long the results of restores, checks and failed backups are kept.
@@ -44,6 +47,7 @@ const keepEnded = 7 * 24 * time.Hour
 type Driver struct {
 	cfg     Config
 	slots   chan struct{}
+	spare   chan struct{} // the slot of examinations, for which nobody waits
 	measure func(ctx context.Context, ref string) error
 
 	stop    context.CancelFunc
@@ -62,6 +66,8 @@ type run struct {
 	id     string
 	cancel context.CancelFunc
 	ended  chan struct{}
+
+	examination bool
 }
 
 var (
@@ -77,13 +83,16 @@ func New(c Config) (*Driver, error) {
 	if c.AtOnce == 0 {
 		c.AtOnce = 2
 	}
-	for _, sub := range []string{"running", "work"} {
+	if c.Sample == 0 {
+		c.Sample = 1 << 30
+	}
+	for _, sub := range []string{"running", "work", "suspected"} {
 		if err := os.MkdirAll(filepath.Join(c.Dir, sub), 0o700); err != nil {
 			return nil, fmt.Errorf("backups: %w", err)
 		}
 	}
 	d := &Driver{
-		cfg: c, slots: make(chan struct{}, c.AtOnce), active: map[string]*run{},
+		cfg: c, slots: make(chan struct{}, c.AtOnce), spare: make(chan struct{}, 1), active: map[string]*run{},
 		downloads: semaphore.Keyed[string]{Each: downloadsMost, All: downloadsMostAll},
 		measure:   func(context.Context, string) error { return nil },
 	}
@@ -97,8 +106,14 @@ func (d *Driver) OnWritten(measure func(ctx context.Context, ref string) error) 
 // Capability implements facility.Facility.
 func (*Driver) Capability() panel.Capability { return panel.CapBackups }
 
-// Apply implements facility.Facility: backups are made when they are asked for.
-func (*Driver) Apply(context.Context, accounts.Account) error { return nil }
+// Apply implements facility.Facility: backups are made when they are asked for. An examination that could not be ended, because
+// the store was out of reach, is taken up.
+func (d *Driver) Apply(_ context.Context, a accounts.Account) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.examineSuspected(a.Ref)
+	return nil
+}
 
 // Remove implements facility.Facility. It ends what is running; backups that are complete stay, for
 // they are what an account that ended can be restored from. Who asked for them deletes them.
@@ -158,6 +173,15 @@ func (d *Driver) Start(context.Context) error {
 		d.launch(t)
 		d.mu.Unlock()
 	}
+	suspected, err := os.ReadDir(filepath.Join(d.cfg.Dir, "suspected"))
+	if err != nil {
+		return fmt.Errorf("backups: %w", err)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, e := range suspected {
+		d.examineSuspected(e.Name())
+	}
 	return nil
 }
 
@@ -214,6 +238,7 @@ func (d *Driver) part(p panel.BackupPart) facility.Backuper {
 
 // begin starts a task, or returns the existing one.
 func (d *Driver) begin(t task) (panel.BackupTask, error) {
+	d.pauseExamination(t.Ref)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	old, err := d.task(t.Ref, t.ID)
@@ -251,7 +276,7 @@ func (d *Driver) begin(t task) (panel.BackupTask, error) {
 func (d *Driver) launch(t task) {
 	ctx, cancel := context.WithCancel(d.life)
 	t.Parts = slices.Clone(t.Parts) // the caller's slice is returned meanwhile
-	r := &run{id: t.ID, cancel: cancel, ended: make(chan struct{})}
+	r := &run{id: t.ID, cancel: cancel, ended: make(chan struct{}), examination: t.Job == examines}
 	d.active[t.Ref] = r
 	d.working.Go(func() {
 		defer close(r.ended)
@@ -261,9 +286,10 @@ func (d *Driver) launch(t task) {
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		delete(d.active, t.Ref)
-		if t.Status == panel.TaskRunning {
+		if t.Status == panel.TaskRunning || t.Job == examines {
 			return
 		}
+		defer d.examineSuspected(t.Ref)
 		if err := errors.Join(d.write(t), os.Remove(d.marker(t.Ref))); err != nil {
 			d.cfg.Log.Error("outcome of a task of backups cannot be written", "account", t.Ref, "id", t.ID, "error", err)
 		}
@@ -273,9 +299,13 @@ func (d *Driver) launch(t task) {
 // run executes the task and stores its result. When the machine stops, the task still counts as running, and the next
 // start continues it.
 func (d *Driver) run(ctx context.Context, t *task) {
+	slots := d.slots
+	if t.Job == examines {
+		slots = d.spare
+	}
 	select {
-	case d.slots <- struct{}{}:
-		defer func() { <-d.slots }()
+	case slots <- struct{}{}:
+		defer func() { <-slots }()
 	case <-ctx.Done():
 	}
 	err := ctx.Err()
@@ -287,10 +317,15 @@ func (d *Driver) run(ctx context.Context, t *task) {
 			err = d.restore(ctx, t)
 		case checks:
 			err = d.check(ctx, t)
+		case examines:
+			err = d.examine(ctx, t.Ref)
 		}
 	}
-	if d.life.Err() != nil {
+	if d.life.Err() != nil || t.Job == examines && ctx.Err() != nil {
 		return
+	}
+	if errors.Is(err, errDamaged) && (t.Job == restores || t.Job == checks) {
+		d.foundDamaged(t.Ref, t.Backup, err)
 	}
 	t.Status, t.FinishedAt, t.Documents = panel.TaskCompleted, d.cfg.Now().UTC(), nil
 	if err != nil {
@@ -302,7 +337,7 @@ func (d *Driver) run(ctx context.Context, t *task) {
 			}
 		}
 		if t.Job == makes {
-			if err := d.cfg.Store.Delete(d.life, t.Ref, t.ID); err != nil {
+			if err := d.deleteStreams(d.life, t.Ref, t.ID); err != nil {
 				d.cfg.Log.Warn("what is left of a failed backup cannot be removed", "account", t.Ref, "id", t.ID, "error", err)
 			}
 		}
@@ -466,7 +501,7 @@ func (d *Driver) startCheck(ref string, in panel.CheckRequest) (panel.BackupTask
 	if err != nil {
 		return panel.BackupTask{}, err
 	}
-	t := task{ID: in.ID, Ref: ref, Job: checks, Backup: in.Backup}
+	t := task{ID: in.ID, Ref: ref, Job: checks, Backup: in.Backup, Thorough: in.Thorough}
 	for _, p := range b.Parts {
 		t.Parts = append(t.Parts, part{Part: p.Part, Status: panel.TaskRunning, Bytes: p.Bytes, Count: p.Count})
 	}
@@ -496,10 +531,14 @@ func (d *Driver) ListBackups(_ context.Context, ref string) ([]panel.Backup, err
 	if err != nil {
 		return nil, panel.Wrap("backups.list", ref, err)
 	}
+	suspected, err := d.suspectedAt(ref)
+	if err != nil {
+		return nil, panel.Wrap("backups.list", ref, err)
+	}
 	complete := []panel.Backup{}
 	for _, t := range all {
 		if t.restorable() {
-			b := panel.Backup{ID: t.ID, Parts: t.states(), Storage: t.Storage, CreatedAt: t.StartedAt}
+			b := panel.Backup{ID: t.ID, Parts: t.states(), Storage: t.Storage, CreatedAt: t.StartedAt, Condition: t.condition(suspected)}
 			for _, p := range t.Parts {
 				b.Bytes += p.Bytes
 			}
@@ -521,6 +560,7 @@ func (d *Driver) deleteBackup(ctx context.Context, ref, id string) error {
 	if err := checkID(id); err != nil {
 		return err
 	}
+	d.pauseExamination(ref)
 	d.mu.Lock()
 	running := d.active[ref]
 	d.mu.Unlock()
@@ -542,6 +582,7 @@ func (d *Driver) deleteBackup(ctx context.Context, ref, id string) error {
 	defer func() {
 		d.mu.Lock()
 		delete(d.active, ref)
+		d.examineSuspected(ref)
 		d.mu.Unlock()
 		close(here.ended)
 	}()
@@ -565,7 +606,13 @@ func (d *Driver) deleteBackup(ctx context.Context, ref, id string) error {
 	if errors.Is(err, panel.ErrNotFound) && last {
 		return d.forget(ctx, ref)
 	}
-	if err := d.cfg.Store.Delete(ctx, ref, id); err != nil {
+	err = d.deleteStreams(ctx, ref, id)
+	if errors.Is(err, errDamaged) {
+		// What is damaged goes as a whole, when no backup needs it any more.
+		d.suspect(ref, t.handle(), err)
+		err = d.deleteStreams(ctx, ref, id)
+	}
+	if err != nil {
 		return err
 	}
 	if err := os.Remove(d.file(ref, id)); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -580,6 +627,9 @@ func (d *Driver) forget(ctx context.Context, ref string) error {
 		return nil
 	}
 	if err := d.cfg.Store.Drop(ctx, ref); err != nil {
+		return err
+	}
+	if err := os.Remove(d.suspicion(ref)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return os.RemoveAll(d.dir(ref))

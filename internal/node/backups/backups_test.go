@@ -38,6 +38,8 @@ type world struct {
 	homes map[string]accounts.Account
 	notes *notes
 	store Store
+
+	sample int64 // Config.Sample
 	*Driver
 }
 
@@ -71,7 +73,7 @@ func (w *world) open() {
 	w.Helper()
 	d, err := New(Config{
 		Dir: filepath.Join(w.dir, "state"), Store: w.store, Now: time.Now, Log: slog.New(slog.DiscardHandler),
-		Parts: []facility.Backuper{w.notes},
+		Parts: []facility.Backuper{w.notes, letters{w.notes}}, Sample: w.sample,
 		Accounts: func(ref string) (accounts.Account, error) {
 			a, ok := w.homes[ref]
 			if !ok {
@@ -277,6 +279,11 @@ func (n *notes) LoadBackup(_ context.Context, a accounts.Account, dir string, it
 	n.of[a.Ref] = loaded
 	return nil
 }
+
+// letters are notes that are mail.
+type letters struct{ *notes }
+
+func (letters) BackupPart() panel.BackupPart { return panel.PartMail }
 
 func folder(dir string) (Store, error) { return NewFolder(dir) }
 

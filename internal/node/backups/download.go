@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"compress/gzip"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -38,6 +39,9 @@ func (d *Driver) OpenBackup(ctx context.Context, ref, id string) (io.ReadCloser,
 		}
 		if err == nil {
 			err = gz.Close()
+		}
+		if errors.Is(err, errDamaged) && ctx.Err() == nil {
+			d.suspectRead(ref, err)
 		}
 		pw.CloseWithError(panel.Wrap("backups.open", ref, err))
 	}()

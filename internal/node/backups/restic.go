@@ -16,6 +16,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -30,7 +31,7 @@ import (
 type ResticConfig struct {
 	Binary string // of restic; empty is "restic"
 	// Repository is the folder or the address in S3 ("s3:https://s3.example.com/bucket/prefix") below which each
-	// account has a repository of its own, named by its ref.
+	// account has repositories of its own. The first is named by its ref; one that is damaged is followed by another.
 	Repository string
 	// CredentialsFile is an AWS credentials file with the keys for S3, readable by its owner only.
 	CredentialsFile string
@@ -49,8 +50,11 @@ type Restic struct {
 	key []byte
 
 	mu   sync.Mutex
-	made map[string]bool // refs whose repository is known to exist
+	made map[repository]bool // those that are known to exist
 }
+
+// repository is one of an account's repositories.
+type repository struct{ ref, name string }
 
 var _ Store = (*Restic)(nil)
 
@@ -70,7 +74,7 @@ func NewRestic(c ResticConfig) (*Restic, error) {
 		return nil, fmt.Errorf("backups: %w", err)
 	}
 	c.Binary = binary
-	s := &Restic{ResticConfig: c, made: map[string]bool{}}
+	s := &Restic{ResticConfig: c, made: map[repository]bool{}}
 	if s.remote() {
 		if err := secret.CheckFile(c.CredentialsFile); err != nil {
 			return nil, fmt.Errorf("backups: credentials of S3: %w", err)
@@ -78,10 +82,13 @@ func NewRestic(c ResticConfig) (*Restic, error) {
 	} else if err := os.MkdirAll(c.Repository, 0o700); err != nil {
 		return nil, fmt.Errorf("backups: %w", err)
 	}
-	for _, sub := range []string{"cache", "locks", "beginning", "places"} {
+	for _, sub := range []string{"cache", "locks", "beginning", "places", "read"} {
 		if err := os.MkdirAll(filepath.Join(c.Dir, sub), 0o700); err != nil {
 			return nil, fmt.Errorf("backups: %w", err)
 		}
+	}
+	if err := s.mark(); err != nil {
+		return nil, fmt.Errorf("backups: %w", err)
 	}
 	if s.key, err = readKey(c.KeyFile); err != nil {
 		return nil, fmt.Errorf("backups: %w", err)
@@ -123,25 +130,106 @@ func (s *Restic) Name() string {
 	return "local"
 }
 
-// repository is the location of the account's repository: its ref, or the one in places.
-func (s *Restic) repository(ref string) string {
-	name := ref
-	if other, err := os.ReadFile(s.own("places", ref)); err == nil {
-		name = string(other)
+// markName is a file in the folder of the repositories. Where it is missing, the disk is not mounted: that is no damage, and
+// nothing is to be written there.
+const markName = ".stead-backups"
+
+// mark puts the mark into a folder that is used for the first time.
+func (s *Restic) mark() error {
+	if s.remote() {
+		return nil
 	}
-	return strings.TrimSuffix(s.Repository, "/") + "/" + name
+	known := filepath.Join(s.Dir, "folder")
+	if was, err := os.ReadFile(known); err == nil && string(was) == s.Repository {
+		return nil
+	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := atomicfile.Write(filepath.Join(s.Repository, markName), nil, 0o600); err != nil {
+		return err
+	}
+	return atomicfile.Write(known, []byte(s.Repository), 0o600)
+}
+
+// reachable returns panel.ErrUnreachable when the folder is not the one that was marked.
+func (s *Restic) reachable() error {
+	if s.remote() {
+		return nil
+	}
+	if _, err := os.Stat(filepath.Join(s.Repository, markName)); err != nil {
+		return fmt.Errorf("%w: the folder of the backups is not there; is its disk mounted? %w", panel.ErrUnreachable, err)
+	}
+	return nil
+}
+
+// repositories are those of an account: first the ones that were abandoned, at last the present one.
+func (s *Restic) repositories(ref string) ([]repository, error) {
+	text, err := os.ReadFile(s.own("places", ref))
+	if errors.Is(err, fs.ErrNotExist) {
+		return []repository{{ref, ref}}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var all []repository
+	for name := range strings.FieldsSeq(string(text)) {
+		all = append(all, repository{ref, name})
+	}
+	if len(all) == 0 {
+		return nil, fmt.Errorf("backups: %s names no repository", s.own("places", ref))
+	}
+	return all, nil
+}
+
+// present is the repository into which an account's backups go.
+func (s *Restic) present(ref string) (repository, error) {
+	all, err := s.repositories(ref)
+	if err != nil {
+		return repository{}, err
+	}
+	return all[len(all)-1], nil
+}
+
+// keepPlaces writes which repositories an account has.
+func (s *Restic) keepPlaces(ref string, all []repository) error {
+	names := make([]string, len(all))
+	for i, r := range all {
+		names[i] = r.name
+	}
+	return atomicfile.Write(s.own("places", ref), []byte(strings.Join(names, "\n")+"\n"), 0o600)
+}
+
+// another is a repository of the account that does not exist yet.
+func another(ref string) repository {
+	return repository{ref, ref + "-" + strings.ToLower(rand.Text()[:8])}
+}
+
+// handleOf names a snapshot of a repository; locate is its reverse.
+func handleOf(r repository, snapshot string) string { return r.name + "/" + snapshot }
+
+func locate(ref, handle string) (r repository, snapshot string) {
+	name, snapshot, _ := strings.Cut(handle, "/")
+	return repository{ref, name}, snapshot
+}
+
+// location is where a repository is.
+func (s *Restic) location(r repository) string {
+	return strings.TrimSuffix(s.Repository, "/") + "/" + r.name
 }
 
 func (s *Restic) own(kind, ref string) string { return filepath.Join(s.Dir, kind, ref) }
 
-// command is restic on the repository of an account; done frees its resources.
-func (s *Restic) command(ctx context.Context, ref string, args ...string) (cmd *exec.Cmd, done func(), err error) {
+// command is restic on a repository; done frees its resources.
+func (s *Restic) command(ctx context.Context, in repository, args ...string) (cmd *exec.Cmd, done func(), err error) {
+	if err := s.reachable(); err != nil {
+		return nil, nil, err
+	}
 	pr, pw, err := os.Pipe()
 	if err != nil {
 		return nil, nil, err
 	}
 	// A password fits into a pipe's buffer, so the write does not block.
-	_, err = pw.WriteString(s.Password(ref))
+	_, err = pw.WriteString(s.Password(in.ref))
 	if err = errors.Join(err, pw.Close()); err != nil {
 		return nil, nil, errors.Join(err, pr.Close())
 	}
@@ -150,7 +238,7 @@ func (s *Restic) command(ctx context.Context, ref string, args ...string) (cmd *
 	cmd.ExtraFiles = []*os.File{pr}
 	cmd.Env = []string{
 		"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + s.Dir, "LANG=C.UTF-8", "GOMAXPROCS=2",
-		"RESTIC_REPOSITORY=" + s.repository(ref), "RESTIC_PASSWORD_FILE=/proc/self/fd/3",
+		"RESTIC_REPOSITORY=" + s.location(in), "RESTIC_PASSWORD_FILE=/proc/self/fd/3",
 		"RESTIC_CACHE_DIR=" + filepath.Join(s.Dir, "cache"),
 	}
 	if s.remote() {
@@ -165,14 +253,14 @@ func (s *Restic) command(ctx context.Context, ref string, args ...string) (cmd *
 }
 
 // run runs restic to its end and returns its output.
-func (s *Restic) run(ctx context.Context, ref string, stdin io.Reader, args ...string) ([]byte, error) {
-	cmd, done, err := s.command(ctx, ref, args...)
+func (s *Restic) run(ctx context.Context, in repository, stdin io.Reader, args ...string) ([]byte, error) {
+	cmd, done, err := s.command(ctx, in, args...)
 	if err != nil {
 		return nil, err
 	}
 	defer done()
 	if changing[args[0]] {
-		lock, err := s.lock(ctx, ref)
+		lock, err := s.lock(ctx, in.ref)
 		if err != nil {
 			return nil, err
 		}
@@ -282,6 +370,11 @@ func (w *lastWords) explain(command string, err error) error {
 	case strings.Contains(text, "no space left on device"), strings.Contains(text, "quota exceeded"):
 		// The store's disk is full, not the customer's.
 		return fmt.Errorf("%w: %w", panel.ErrBusy, err)
+	case strings.Contains(text, "cannot allocate memory"), strings.Contains(text, "too many open files"):
+		return fmt.Errorf("%w: %w", panel.ErrBusy, err)
+	case strings.Contains(text, "stale file handle"), strings.Contains(text, "transport endpoint is not connected"),
+		strings.Contains(text, "permission denied"):
+		return fmt.Errorf("%w: %w", panel.ErrUnreachable, err)
 	case strings.Contains(text, "dial tcp"), strings.Contains(text, "connection refused"), strings.Contains(text, "i/o timeout"),
 		strings.Contains(text, "no such host"), strings.Contains(text, "Access Denied"):
 		return fmt.Errorf("%w: %w", panel.ErrUnreachable, err)
@@ -289,45 +382,55 @@ func (w *lastWords) explain(command string, err error) error {
 	return err
 }
 
-// ensure creates the repository of an account if it does not exist.
-func (s *Restic) ensure(ctx context.Context, ref string) error {
+// ensure creates a repository if it does not exist.
+func (s *Restic) ensure(ctx context.Context, in repository) error {
 	s.mu.Lock()
-	made := s.made[ref]
+	made := s.made[in]
 	s.mu.Unlock()
 	if made {
 		return nil
 	}
-	if err := s.begin(ctx, ref); err != nil {
+	if err := s.begin(ctx, in); err != nil {
 		return err
 	}
 	s.mu.Lock()
-	s.made[ref] = true
+	s.made[in] = true
 	s.mu.Unlock()
 	return nil
 }
 
-// begin creates a repository. restic cannot complete an interrupted creation: the repository has a key of an unknown
-// password. A folder is then created again; in S3, where restic cannot remove a repository, begin chooses another
-// location.
-func (s *Restic) begin(ctx context.Context, ref string) error {
-	beginning := s.own("beginning", ref)
-	switch _, err := os.Stat(beginning); {
-	case err == nil && s.remote():
-		if err := atomicfile.Write(s.own("places", ref), []byte(ref+"-"+rand.Text()[:8]), 0o600); err != nil {
-			return err
-		}
-	case err == nil:
-		lock, err := s.lock(ctx, ref)
-		if err != nil {
-			return err
-		}
-		if err := errors.Join(os.RemoveAll(s.repository(ref)), lock.Close()); err != nil {
-			return err
-		}
-	case !errors.Is(err, fs.ErrNotExist):
-		return err
-	default:
-		_, err := s.run(ctx, ref, nil, "cat", "config")
+// clear prepares the place of a new repository. restic cannot complete an interrupted creation: the repository has a key of an
+// unknown password. A folder is then created again; in S3, where restic cannot remove a repository, another place is taken.
+func (s *Restic) clear(ctx context.Context, ref string) (repository, error) {
+	all, err := s.repositories(ref)
+	if err != nil {
+		return repository{}, err
+	}
+	in := all[len(all)-1]
+	switch _, err := os.Stat(s.own("beginning", ref)); {
+	case errors.Is(err, fs.ErrNotExist):
+		return in, nil
+	case err != nil:
+		return in, err
+	case s.remote():
+		all[len(all)-1] = another(ref)
+		return all[len(all)-1], s.keepPlaces(ref, all)
+	}
+	if err := s.reachable(); err != nil {
+		return in, err
+	}
+	lock, err := s.lock(ctx, ref)
+	if err != nil {
+		return in, err
+	}
+	return in, errors.Join(os.RemoveAll(s.location(in)), lock.Close())
+}
+
+// begin creates a repository, unless it exists.
+func (s *Restic) begin(ctx context.Context, in repository) error {
+	beginning := s.own("beginning", in.ref)
+	if _, err := os.Stat(beginning); errors.Is(err, fs.ErrNotExist) {
+		_, err := s.run(ctx, in, nil, "cat", "config")
 		if err == nil {
 			return nil
 		}
@@ -335,14 +438,16 @@ func (s *Restic) begin(ctx context.Context, ref string) error {
 			return err
 		}
 		// A repository that has lost its configuration is not replaced: an operator may still rescue it.
-		if left, unread := os.ReadDir(filepath.Join(s.repository(ref), "keys")); !s.remote() && unread == nil && len(left) > 0 {
+		if left, unread := os.ReadDir(filepath.Join(s.location(in), "keys")); !s.remote() && unread == nil && len(left) > 0 {
 			return damaged(err)
 		}
+	} else if err != nil {
+		return err
 	}
 	if err := atomicfile.Write(beginning, nil, 0o600); err != nil {
 		return err
 	}
-	if _, err := s.run(ctx, ref, nil, "init"); err != nil {
+	if _, err := s.run(ctx, in, nil, "init"); err != nil {
 		return err
 	}
 	if err := os.Remove(beginning); err != nil {
@@ -355,14 +460,33 @@ func backupTag(id string) string { return "backup=" + id }
 
 // Save implements Store: a snapshot of one file.
 func (s *Restic) Save(ctx context.Context, ref, id string, part panel.BackupPart, r io.Reader) (string, error) {
-	if err := s.ensure(ctx, ref); err != nil {
+	in, err := s.clear(ctx, ref)
+	if err != nil {
+		return "", err
+	}
+	snapshot, err := s.save(ctx, in, id, part, r)
+	var failed *exec.ExitError
+	if errors.As(err, &failed) && ctx.Err() == nil {
+		// restic itself failed: perhaps it cannot go on with what is there.
+		if worse := s.structure(ctx, in); errors.Is(worse, errDamaged) {
+			err = worse
+		}
+	}
+	if err != nil {
+		return "", err
+	}
+	return handleOf(in, snapshot), nil
+}
+
+func (s *Restic) save(ctx context.Context, in repository, id string, part panel.BackupPart, r io.Reader) (snapshot string, err error) {
+	if err := s.ensure(ctx, in); err != nil {
 		return "", err
 	}
 	// A killed restic leaves a lock; this removes locks whose process has ended, and no others.
-	if _, err := s.run(ctx, ref, nil, "unlock"); err != nil {
+	if _, err := s.run(ctx, in, nil, "unlock"); err != nil {
 		return "", err
 	}
-	out, err := s.run(ctx, ref, r, "backup", "--json", "--quiet", "--host", ref, "--tag", backupTag(id), "--tag", "part="+string(part),
+	out, err := s.run(ctx, in, r, "backup", "--json", "--quiet", "--host", in.ref, "--tag", backupTag(id), "--tag", "part="+string(part),
 		"--stdin", "--stdin-filename", string(part)+".tar")
 	if err != nil {
 		return "", err
@@ -382,12 +506,13 @@ func (s *Restic) Save(ctx context.Context, ref, id string, part panel.BackupPart
 // Open implements Store.
 func (s *Restic) Open(ctx context.Context, ref, _ string, part panel.BackupPart, handle string) (io.ReadCloser, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	cmd, done, err := s.command(ctx, ref, "dump", "--no-lock", handle, "/"+string(part)+".tar")
+	in, snapshot := locate(ref, handle)
+	cmd, done, err := s.command(ctx, in, "dump", "--no-lock", "--no-cache", snapshot, "/"+string(part)+".tar")
 	if err != nil {
 		cancel()
 		return nil, err
 	}
-	d := &dump{cmd: cmd, stop: func() { cancel(); done() }, ctx: ctx, store: s, ref: ref}
+	d := &dump{cmd: cmd, stop: func() { cancel(); done() }, ctx: ctx, store: s, in: in}
 	cmd.Stderr = &d.words
 	d.ReadCloser, err = cmd.StdoutPipe()
 	if err == nil {
@@ -408,7 +533,7 @@ type dump struct {
 	stop          func()
 	ctx           context.Context
 	store         *Restic
-	ref           string
+	in            repository
 	ended         bool
 	err           error
 }
@@ -424,7 +549,7 @@ func (d *dump) Read(b []byte) (int, error) {
 	}
 	d.ended, d.err = true, err
 	if waited := d.cmd.Wait(); waited != nil && d.ctx.Err() == nil {
-		d.err = d.store.judge(d.ctx, d.ref, d.words.explain("dump", waited))
+		d.err = d.store.judge(d.ctx, d.in, d.words.explain("dump", waited))
 	} else if d.ctx.Err() != nil {
 		d.err = d.ctx.Err()
 	}
@@ -440,38 +565,60 @@ func (d *dump) Close() error {
 	return nil
 }
 
-// judge distinguishes a damaged repository from one that cannot be reached.
-func (s *Restic) judge(ctx context.Context, ref string, err error) error {
+// judge distinguishes a damaged repository from one that cannot be reached, or whose password is not ours.
+func (s *Restic) judge(ctx context.Context, in repository, err error) error {
 	var known panel.Kind
 	if errors.As(err, &known) {
 		return err
 	}
+	if strings.Contains(err.Error(), "wrong password or no key found") && s.keysWhole(in) {
+		return fmt.Errorf("%w: is %s the file of old? %w", panel.ErrInternal, s.KeyFile, err)
+	}
 	if s.remote() {
-		if _, unread := s.run(ctx, ref, nil, "cat", "config"); errors.Is(unread, panel.ErrUnreachable) {
+		if _, unread := s.run(ctx, in, nil, "cat", "config"); errors.Is(unread, panel.ErrUnreachable) {
 			return unread
 		}
 	}
 	return damaged(err)
 }
 
-// Check implements Store.
-func (s *Restic) Check(ctx context.Context, ref string) error {
-	_, err := s.run(ctx, ref, nil, "check", "--no-lock")
-	if err != nil && ctx.Err() == nil {
-		return s.judge(ctx, ref, err)
+// Delete implements Store. Single backups are taken out of the present repository only: an abandoned one goes as a whole, with
+// the last backup that needs it.
+func (s *Restic) Delete(ctx context.Context, ref, id string, rest []string) error {
+	all, err := s.repositories(ref)
+	if err != nil {
+		return err
 	}
-	return err
-}
-
-// Delete implements Store.
-func (s *Restic) Delete(ctx context.Context, ref, id string) error {
-	if !s.there(ref) {
+	present := all[len(all)-1]
+	kept := slices.DeleteFunc(slices.Clone(all), func(r repository) bool {
+		return r != present && !slices.ContainsFunc(rest, func(handle string) bool {
+			in, _ := locate(ref, handle)
+			return in == r
+		})
+	})
+	for _, r := range all {
+		if slices.Contains(kept, r) {
+			continue
+		}
+		if err := s.drop(ctx, r); err != nil {
+			return err
+		}
+	}
+	if len(kept) < len(all) {
+		if err := s.keepPlaces(ref, kept); err != nil {
+			return err
+		}
+	}
+	if !s.there(present) {
+		return s.reachable()
+	}
+	if _, err = s.run(ctx, present, nil, "unlock"); err == nil {
+		err = s.forget(ctx, present, "--tag", backupTag(id))
+	}
+	if absent(err) == nil {
 		return nil
 	}
-	if _, err := s.run(ctx, ref, nil, "unlock"); err != nil {
-		return absent(err)
-	}
-	return s.forget(ctx, ref, "--tag", backupTag(id))
+	return s.judge(ctx, present, err)
 }
 
 // absent ignores a missing repository: the first backup failed before it was created.
@@ -483,8 +630,8 @@ func absent(err error) error {
 }
 
 // forget removes the snapshots that match the filter, and data that only they need.
-func (s *Restic) forget(ctx context.Context, ref string, filter ...string) error {
-	out, err := s.run(ctx, ref, nil, append([]string{"snapshots", "--json"}, filter...)...)
+func (s *Restic) forget(ctx context.Context, in repository, filter ...string) error {
+	out, err := s.run(ctx, in, nil, append([]string{"snapshots", "--json"}, filter...)...)
 	if err != nil {
 		return err
 	}
@@ -501,35 +648,53 @@ func (s *Restic) forget(ctx context.Context, ref string, filter ...string) error
 	for _, f := range found {
 		args = append(args, f.ID)
 	}
-	_, err = s.run(ctx, ref, nil, args...)
+	_, err = s.run(ctx, in, nil, args...)
 	return err
 }
 
-// there reports whether an account may have a repository.
-func (s *Restic) there(ref string) bool {
+// there reports whether a repository may exist.
+func (s *Restic) there(in repository) bool {
 	if s.remote() {
 		return true
 	}
-	_, err := os.Stat(filepath.Join(s.repository(ref), "config")) //nolint:gosec // refs are checked names
+	_, err := os.Stat(filepath.Join(s.location(in), "config")) //nolint:gosec // refs are checked names
 	return err == nil
 }
 
-// Drop implements Store. restic itself can remove what is in a repository, not the repository: in S3
-// its configuration and its key stay, which say nothing of a customer.
+// Drop implements Store.
 func (s *Restic) Drop(ctx context.Context, ref string) error {
-	s.mu.Lock()
-	delete(s.made, ref)
-	s.mu.Unlock()
-	var err error
-	if s.remote() {
-		err = absent(s.forget(ctx, ref))
-	} else {
-		err = os.RemoveAll(s.repository(ref))
+	all, err := s.repositories(ref)
+	if err != nil {
+		return err
+	}
+	for i, r := range all {
+		if gone := s.drop(ctx, r); gone != nil && i == len(all)-1 { // what is abandoned may be damaged
+			err = gone
+		}
 	}
 	for _, kind := range []string{"beginning", "places", "locks"} {
 		if gone := os.Remove(s.own(kind, ref)); gone != nil && !errors.Is(gone, fs.ErrNotExist) {
 			err = errors.Join(err, gone)
 		}
+	}
+	return err
+}
+
+// drop removes a repository. restic itself can remove what is in a repository, not the repository: in S3 its configuration and
+// its key stay, which say nothing of a customer. What is damaged there stays altogether, for an operator.
+func (s *Restic) drop(ctx context.Context, in repository) error {
+	s.mu.Lock()
+	delete(s.made, in)
+	s.mu.Unlock()
+	if err := os.Remove(s.own("read", in.name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if !s.remote() {
+		return os.RemoveAll(s.location(in)) //nolint:gosec // refs are checked names
+	}
+	err := absent(s.forget(ctx, in))
+	if err != nil && errors.Is(s.judge(ctx, in, err), errDamaged) {
+		return nil
 	}
 	return err
 }

@@ -191,9 +191,15 @@ func TestBackupsAreKeptInS3(t *testing.T) {
 	w.same("damaged", panel.ErrInvalid, r.Failure)
 	w.same("files", before, w.tree("1"))
 
+	// The next backup is whole, in a repository of its own.
+	w.backUp("1", "b2", panel.PartFiles)
+	r = w.bringBack("1", panel.RestoreRequest{ID: "r4", Backup: "b2", Parts: []panel.BackupPart{panel.PartFiles}})
+	w.same("status", panel.TaskCompleted, r.Status)
+	w.same("conditions", map[string]panel.Condition{"b1": panel.Damaged, "b2": ""}, w.conditions())
+	w.must(w.DeleteBackup(t.Context(), "1", "b2"))
 	w.must(w.DeleteBackup(t.Context(), "1", "b1"))
 	for name := range s3.objects {
-		if strings.Contains(name, "/snapshots/") {
+		if strings.Contains(name, "/snapshots/") && !strings.HasPrefix(name, "node1/1/") {
 			t.Errorf("%s is left", name)
 		}
 	}

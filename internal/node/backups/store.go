@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"stead.dev/stead/internal/platform/atomicfile"
 	"stead.dev/stead/internal/port/panel"
@@ -25,12 +26,28 @@ type Store interface {
 	// Open reads a stream. Reading fails as panel.ErrInvalid when it is damaged, and as panel.ErrUnreachable when the
 	// store cannot be reached.
 	Open(ctx context.Context, ref, id string, part panel.BackupPart, handle string) (io.ReadCloser, error)
-	// Check verifies the structure of the account's store; panel.ErrInvalid when it is damaged.
-	Check(ctx context.Context, ref string) error
-	// Delete removes all streams of a backup, including those of interrupted attempts.
-	Delete(ctx context.Context, ref, id string) error
+	// ReadBack reads what Save stored, as far as in says; panel.ErrInvalid when something is damaged.
+	ReadBack(ctx context.Context, ref string, in Reading) error
+	// Check verifies the structure of what holds a stream; panel.ErrInvalid when it is damaged.
+	Check(ctx context.Context, ref, handle string) error
+	// Abandon has Save begin anew beside what holds the stream of that handle, which is damaged, or what Save would add to,
+	// where the handle is empty.
+	Abandon(ctx context.Context, ref, handle string) error
+	// Delete removes all streams of a backup, including those of interrupted attempts. The handles of all other backups of
+	// the account are rest.
+	Delete(ctx context.Context, ref, id string, rest []string) error
 	// Drop removes everything of an account.
 	Drop(ctx context.Context, ref string) error
+}
+
+// Reading says how much of an account's store is read back: always what was never read.
+type Reading struct {
+	Backup string // the backup that was just saved; empty when none was
+	Now    time.Time
+	// Before has everything read that was last read before that time.
+	Before time.Time
+	// Most has more of the rest read, in bytes, the least recently read first.
+	Most int64
 }
 
 // Folder is the store without dependencies: one compressed tar per part.
@@ -72,7 +89,11 @@ func (f Folder) Save(_ context.Context, ref, id string, part panel.BackupPart, r
 
 // Open implements Store.
 func (f Folder) Open(_ context.Context, ref, id string, part panel.BackupPart, _ string) (io.ReadCloser, error) {
-	file, err := os.Open(f.file(ref, id, part))
+	return openArchive(f.file(ref, id, part))
+}
+
+func openArchive(name string) (io.ReadCloser, error) {
+	file, err := os.Open(name)
 	if err != nil {
 		return nil, damaged(err)
 	}
@@ -99,16 +120,41 @@ func (u *unzipped) Read(b []byte) (int, error) {
 
 func (u *unzipped) Close() error { return u.file.Close() }
 
+// errDamaged is in every error that says that stored data is damaged.
+var errDamaged = errors.New("the backup is damaged")
+
 // damaged is the failure of a damaged backup.
 func damaged(err error) error {
-	return fmt.Errorf("%w: the backup is damaged: %w", panel.ErrInvalid, err)
+	return fmt.Errorf("%w: %w: %w", panel.ErrInvalid, errDamaged, err)
+}
+
+// ReadBack implements Store: it reads the archives of the new backup, or all.
+func (f Folder) ReadBack(ctx context.Context, ref string, in Reading) error {
+	dir := filepath.Join(f.dir, ref, in.Backup)
+	err := filepath.WalkDir(dir, func(p string, e fs.DirEntry, err error) error {
+		if err != nil || !e.Type().IsRegular() || filepath.Ext(p) != ".gz" {
+			return err
+		}
+		r, err := openArchive(p)
+		if err != nil {
+			return err
+		}
+		return errors.Join(discard(canceled{ctx, r}), r.Close())
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
 }
 
 // Check implements Store: the files are judged by their checksums, which the records have.
-func (Folder) Check(context.Context, string) error { return nil }
+func (Folder) Check(context.Context, string, string) error { return nil }
+
+// Abandon implements Store: no backup shares anything with another.
+func (Folder) Abandon(context.Context, string, string) error { return nil }
 
 // Delete implements Store.
-func (f Folder) Delete(_ context.Context, ref, id string) error {
+func (f Folder) Delete(_ context.Context, ref, id string, _ []string) error {
 	return os.RemoveAll(filepath.Join(f.dir, ref, id)) //nolint:gosec // checked names
 }
 

@@ -21,6 +21,7 @@ const (
 	makes    job = "backup"
 	restores job = "restore"
 	checks   job = "check"
+	examines job = "examine" // of backups that may be damaged; it has no record, see damage.go
 )
 
 // task is the record of a backup, a restore or a check.
@@ -38,6 +39,11 @@ type task struct {
 	Storage    string                               `json:"storage,omitempty"`
 	StartedAt  time.Time                            `json:"started_at"`
 	FinishedAt time.Time                            `json:"finished_at,omitzero"`
+	// Thorough has a check read back more of the account's store than the backup.
+	Thorough bool `json:"thorough,omitempty"`
+	// ExaminedAt is when a backup was last read whole, Damaged what was found.
+	ExaminedAt time.Time `json:"examined_at,omitzero"`
+	Damaged    bool      `json:"damaged,omitempty"`
 }
 
 // part is one stream of a backup, or one part of a restore.

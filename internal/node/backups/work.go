@@ -43,12 +43,32 @@ func (m *measured) Write(b []byte) (int, error) {
 
 func (m *measured) hex() string { return hex.EncodeToString(m.sum.Sum(nil)) }
 
-// make makes a backup, part after part. It skips parts that an interrupted run has completed.
+// make makes a backup and reads it back. When that finds the store damaged, it makes it once more, in a new one.
 func (d *Driver) make(ctx context.Context, t *task) error {
 	a, err := d.cfg.Accounts(t.Ref)
 	if err != nil {
 		return err
 	}
+	for range 2 {
+		if err = d.saveParts(ctx, a, t); err == nil {
+			err = d.readBack(ctx, *t)
+		}
+		if !errors.Is(err, errDamaged) {
+			return err
+		}
+		d.suspect(t.Ref, "", err)
+		for i := range t.Parts {
+			t.Parts[i] = part{Part: t.Parts[i].Part, Status: panel.TaskRunning}
+		}
+		if failed := d.write(*t); failed != nil {
+			return failed
+		}
+	}
+	return err
+}
+
+// saveParts saves part after part. It skips parts that an interrupted run has completed.
+func (d *Driver) saveParts(ctx context.Context, a accounts.Account, t *task) error {
 	for i := range t.Parts {
 		p := &t.Parts[i]
 		if p.Status == panel.TaskCompleted {
@@ -63,6 +83,20 @@ func (d *Driver) make(ctx context.Context, t *task) error {
 		}
 	}
 	return nil
+}
+
+// readBack reads what a backup has stored, and a sample of what it shares with earlier ones; all of it where there is a
+// suspicion.
+func (d *Driver) readBack(ctx context.Context, t task) error {
+	how := Reading{Backup: t.ID, Now: d.cfg.Now(), Most: d.cfg.Sample}
+	suspected, err := d.suspectedAt(t.Ref)
+	if err != nil {
+		return err
+	}
+	if !suspected.IsZero() {
+		how.Before = how.Now
+	}
+	return d.cfg.Store.ReadBack(ctx, t.Ref, how)
 }
 
 // save streams one part into the store.
@@ -184,13 +218,14 @@ func discard(r io.Reader) error {
 	return err
 }
 
-// check reads a whole backup.
+// readEvery is the age at which a thorough check reads stored data again. Checks are a week apart, so that all data is read
+// every four weeks.
+const readEvery = 21 * 24 * time.Hour
+
+// check reads a whole backup. What it finds about the rest of the store is no failure of this backup.
 func (d *Driver) check(ctx context.Context, t *task) error {
 	b, err := d.backup(t.Ref, t.Backup)
 	if err != nil {
-		return err
-	}
-	if err := d.cfg.Store.Check(ctx, t.Ref); err != nil {
 		return err
 	}
 	for i := range t.Parts {
@@ -199,7 +234,19 @@ func (d *Driver) check(ctx context.Context, t *task) error {
 		}
 		t.Parts[i].Status = panel.TaskCompleted
 	}
-	return nil
+	if err := d.examined(b, false); err != nil {
+		return err
+	}
+	handle := b.handle()
+	if err = d.cfg.Store.Check(ctx, t.Ref, handle); err == nil && t.Thorough {
+		now := d.cfg.Now()
+		handle, err = "", d.cfg.Store.ReadBack(ctx, t.Ref, Reading{Now: now, Before: now.Add(-readEvery), Most: d.cfg.Sample})
+	}
+	if errors.Is(err, errDamaged) {
+		d.suspect(t.Ref, handle, err)
+		return nil
+	}
+	return err
 }
 
 // restore restores parts of a backup. It reads everything once before it changes anything.
@@ -363,6 +410,9 @@ func (d *Driver) documents(ctx context.Context, ref, id string) (map[panel.Backu
 			continue
 		}
 		doc, err := d.document(ctx, b, p)
+		if errors.Is(err, errDamaged) {
+			d.suspectRead(ref, err)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -403,12 +453,12 @@ func (d *Driver) document(ctx context.Context, b task, p part) (json.RawMessage,
 	if err == nil && !json.Valid(doc) {
 		err = errors.New("the document is no JSON")
 	}
-	if err != nil {
+	if err != nil && ctx.Err() == nil {
 		var known panel.Kind
 		if errors.As(err, &known) {
 			return nil, err
 		}
 		return nil, damaged(err)
 	}
-	return doc, nil
+	return doc, err
 }

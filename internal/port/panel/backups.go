@@ -53,6 +53,9 @@ type RestoreRequest struct {
 type CheckRequest struct {
 	ID     string // of the check, the platform's own
 	Backup string
+	// Thorough also reads back data that the backup does not need and that was not read for three weeks. What is found there
+	// shows in the Condition of backups.
+	Thorough bool
 }
 
 // TaskStatus is the progress of work on a backup.
@@ -87,14 +90,25 @@ type BackupPartState struct {
 	Unreadable int64
 }
 
-// Backup is a backup that can be restored.
+// Backup is a complete backup.
 type Backup struct {
 	ID        string
 	Parts     []BackupPartState
 	Bytes     int64
 	Storage   string // "local", "s3"
 	CreatedAt time.Time
+	Condition Condition
 }
+
+// Condition says whether a complete backup can be restored.
+type Condition string
+
+// The conditions of backups. A suspected one shares its store with one that is damaged, and is being read.
+const (
+	Sound     Condition = ""
+	Suspected Condition = "suspected"
+	Damaged   Condition = "damaged"
+)
 
 // Backups keeps copies of accounts. The work runs on the panel: the Start methods answer at once, and
 // BackupTask tells how far it is; a Start that is repeated answers the task that is there. An account
