@@ -52,7 +52,7 @@ func (s *GoServer) serveFile(w http.ResponseWriter, r *http.Request, site *Site)
 	}
 	defer root.Close()
 	name, dir, ok := sitePath(r.URL.Path)
-	if !ok {
+	if !ok || IsSource(name) {
 		s.fail(w, r, site, root, fs.ErrNotExist)
 		return
 	}

@@ -8,8 +8,10 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -564,4 +566,30 @@ func TestLogsAreWrittenRotatedAndLoseNothing(t *testing.T) {
 	}
 	w.ask("GET", "http://alice.example/.env")
 	w.ask("GET", "http://alice.example/missing.txt")
+}
+
+// TestNoSourceOfAProgramIsSent: with PHP and without, whatever a copy of a program is called.
+func TestNoSourceOfAProgramIsSent(t *testing.T) {
+	w := newWorld(t)
+	a := w.machine.Account("alice", panel.Limits{})
+	for _, name := range slices.Concat(nodetest.Sources, nodetest.NoSources) {
+		w.put(a, "public_html/a b/"+name, "SOURCE")
+	}
+	w.put(a, "public_html/lib.inc/style.css", "STYLE")
+	w.apply(a, web.Site{Domain: "static.example"}, web.Site{Domain: "php.example", PHP: filepath.Join(w.cfg.Dir, "none.sock")})
+	for _, host := range []string{"static.example", "php.example"} {
+		for _, name := range nodetest.Sources {
+			if res := w.ask("GET", "http://"+host+"/a%20b/"+url.PathEscape(name)); res.StatusCode != 404 || strings.Contains(res.body, "SOURCE") {
+				t.Errorf("%s of %s: %d %.40q", name, host, res.StatusCode, res.body)
+			}
+		}
+		for _, name := range nodetest.NoSources {
+			if res := w.ask("GET", "http://"+host+"/a%20b/"+url.PathEscape(name)); res.StatusCode != 200 || res.body != "SOURCE" {
+				t.Errorf("%s of %s: %d %.40q", name, host, res.StatusCode, res.body)
+			}
+		}
+		if res := w.ask("GET", "http://"+host+"/lib.inc/style.css"); res.body != "STYLE" {
+			t.Errorf("a directory of %s: %d %.40q", host, res.StatusCode, res.body)
+		}
+	}
 }
