@@ -33,6 +33,10 @@ type Spec struct {
 	// hidepid): for daemons that run customers' programs. Where the kernel allows no separate view of the file system,
 	// as in some containers, they see all.
 	HideProcesses bool
+	// Confine keeps it and its children to what it is: no program that they run gets other rights (no_new_privs), a write
+	// beyond a limit on the size of files fails instead of ending the process (SIGXFSZ is ignored), and, where
+	// HideProcesses has a separate view, /tmp, /var/tmp and /dev/shm are its own and only root's to write into.
+	Confine bool
 	// Stale are files of an interrupted run, after a power loss or SIGKILL, that would prevent the next start: sockets
 	// in the way, process ids that another process has by now. They are removed before each start.
 	Stale []string

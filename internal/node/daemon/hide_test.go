@@ -17,3 +17,21 @@ func TestAUnitThatHidesProcesses(t *testing.T) {
 		}
 	}
 }
+
+func TestAUnitThatIsConfined(t *testing.T) {
+	spec, err := Spec{Name: "x", Command: []string{"/bin/true"}, HideProcesses: true, Confine: true}.complete()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := unit(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{
+		"NoNewPrivileges=true", "TemporaryFileSystem=/tmp:mode=0755,size=16m,nosuid,nodev,noexec /var/tmp:mode=0755,size=16m,nosuid,nodev,noexec /dev/shm:mode=0755,size=16m,nosuid,nodev,noexec",
+	} {
+		if !strings.Contains(text, "\n"+line+"\n") {
+			t.Errorf("no %s in %s", line, text)
+		}
+	}
+}

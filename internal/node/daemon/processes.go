@@ -253,8 +253,11 @@ func (p *Processes) start(k *kept, spec Spec, lock *os.File) error {
 	program := launch
 	if spec.HideProcesses && ownMounts() {
 		program = hide + launch
+		if spec.Confine {
+			program = hide + ownTemporaryMounts() + launch
+		}
 	}
-	args := append([]string{"-c", program, "stead", boot, spec.fingerprint()}, spec.Command...)
+	args := append([]string{"-c", program, "stead", boot, spec.fingerprint()}, spec.words()...)
 	cmd := exec.Command("/bin/sh", args...) //nolint:noctx,gosec // it outlives this process; G204: to run what it is told is its purpose
 	cmd.Dir = spec.Dir
 	cmd.Env = append([]string{"PATH=" + searchPath}, spec.Env...)

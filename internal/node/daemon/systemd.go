@@ -114,7 +114,7 @@ func unit(spec Spec) (string, error) {
 	b.WriteString("\n[Service]\n")
 	line("Type", "exec")
 	args := make([]string, 0, len(spec.Command))
-	for _, arg := range spec.Command {
+	for _, arg := range spec.words() {
 		args = append(args, quote(arg, true))
 	}
 	for _, file := range spec.Stale {
@@ -146,6 +146,12 @@ func unit(spec Spec) (string, error) {
 	line("LimitNOFILE", "65536")
 	if spec.HideProcesses {
 		line("ProtectProc", "invisible")
+	}
+	if spec.Confine {
+		line("NoNewPrivileges", "true")
+		if spec.HideProcesses {
+			line("TemporaryFileSystem", strings.Join(ownTemporary, " "))
+		}
 	}
 	b.WriteString("\n[Install]\n")
 	line("WantedBy", "multi-user.target")

@@ -199,7 +199,7 @@ func (m *master) start(ctx context.Context) error {
 	err := s.Ensure(ctx, daemon.Spec{
 		Name:    m.daemonName(),
 		Command: []string{m.version.program, "--nodaemonize", "--fpm-config", m.file("php-fpm.conf"), "-c", m.version.file("php.ini")},
-		Env:     m.version.environment(), HideProcesses: true, PIDFile: m.file("fpm.pid"),
+		Env:     m.version.environment(), HideProcesses: true, Confine: true, PIDFile: m.file("fpm.pid"),
 		Reload: syscall.SIGUSR2, Stop: syscall.SIGQUIT, StopTimeout: 2 * graceful,
 		Ready: func(ctx context.Context) error {
 			_, err := m.serving(ctx)

@@ -115,7 +115,7 @@ func TestAShellSeesNothingOfOthers(t *testing.T) {
 		}
 	}
 	for _, command := range []string{
-		"touch /tmp/x", "touch /var/tmp/x", "touch /dev/shm/../x", "ln " + w.bob.Home + "/secret.txt stolen", "kill -0 1", "su -c true", "sudo -n true",
+		"touch /tmp/x", "touch /var/tmp/x", "touch /dev/shm/x", "touch /dev/shm/../x", "ln " + w.bob.Home + "/secret.txt stolen", "kill -0 1", "su -c true", "sudo -n true",
 		"mount -t tmpfs x tmp", "chroot / true", "unshare -r true && ls " + w.bob.Home, "ls /proc/1/root",
 		"ln -s " + w.bob.Home + " b && ls b/", "touch " + filepath.Join(w.Dir, "ssh/keys/x"), "echo x >> " + filepath.Join(w.Dir, "ssh/keys", w.alice.User.Name),
 	} {

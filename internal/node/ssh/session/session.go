@@ -181,7 +181,8 @@ func limit(processes, memory uint64) error {
 }
 
 // confine hides the files that a session does not need. own says that it has a mount namespace of its own, in which
-// /tmp is the home's.
+// /tmp is the home's and /dev/shm its own. Otherwise both are the machine's: memory there is outside of every quota, and what one
+// account leaves others could read.
 func confine(home string, own bool) error {
 	var rules []landlock.Rule
 	read := func(paths ...string) { rules = append(rules, landlock.RODirs(paths...).IgnoreIfMissing()) }
@@ -190,11 +191,11 @@ func confine(home string, own bool) error {
 	rules = append(rules,
 		landlock.ROFiles("/proc/cpuinfo", "/proc/meminfo", "/proc/stat", "/proc/loadavg", "/proc/uptime", "/proc/version", "/proc/filesystems").IgnoreIfMissing(),
 		landlock.RWDirs(home).WithRefer(),
-		landlock.RWDirs("/dev/pts", "/dev/shm").WithIoctlDev().IgnoreIfMissing(),
+		landlock.RWDirs("/dev/pts").WithIoctlDev().IgnoreIfMissing(),
 		landlock.RWFiles("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx").WithIoctlDev().IgnoreIfMissing(),
 	)
 	if own {
-		rules = append(rules, landlock.RWDirs("/tmp", "/var/tmp").IgnoreIfMissing())
+		rules = append(rules, landlock.RWDirs("/tmp", "/var/tmp", "/dev/shm").IgnoreIfMissing())
 		read("/proc") // it shows nothing of others then
 	}
 	if err := landlock.V5.BestEffort().RestrictPaths(rules...); err != nil {
