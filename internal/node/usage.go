@@ -83,7 +83,8 @@ func (n *Node) sweep(sweeper *limits.Sweeper, known *watched) {
 	refs := map[int]string{}
 	for _, rec := range n.accounts.List() {
 		if rec.User.UID != 0 {
-			users[rec.User.UID] = limits.User{Name: rec.User.Name, Full: n.Files.Full(rec.Ref)}
+			above := n.Files.Above(rec.Ref)
+			users[rec.User.UID] = limits.User{Name: rec.User.Name, Full: above > 0, Nothing: above > limits.Reserve(rec.Limits.DiskBytes())}
 			refs[rec.User.UID] = rec.Ref
 		}
 	}

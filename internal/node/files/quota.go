@@ -66,14 +66,22 @@ func (d *Driver) Occupied(ctx context.Context, ref string) (_ panel.Usage, err e
 
 // Full reports whether the account is above its disk limit, as far as known without a walk.
 func (d *Driver) Full(ref string) bool {
+	return d.Above(ref) > 0
+}
+
+// Above is by how many bytes the account is above its disk limit, as far as known; 0 when it is not.
+func (d *Driver) Above(ref string) int64 {
 	home, err := d.resolve(ref)
 	if err != nil || home.Limits.DiskBytes() == 0 {
-		return false
+		return 0
 	}
 	m := d.meter(ref)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.known && m.bytes > home.Limits.DiskBytes()
+	if !m.known {
+		return 0
+	}
+	return max(0, m.bytes-home.Limits.DiskBytes())
 }
 
 // Measure walks the account and corrects its meter: others, such as the web server's logs, write into the home too.

@@ -22,14 +22,34 @@ import (
 type User struct {
 	Name string // also the name of its cgroup
 	Full bool   // the account is above its disk limit
+	// Nothing says that it has also used up the reserve above the limit, which is for small files.
+	Nothing bool
+}
+
+// smallFile is the size up to which a full account may still write files: sessions of PHP, locks.
+const smallFile = 64 << 10
+
+// Reserve is how far small files may take an account above its disk limit, in bytes.
+func Reserve(limit int64) int64 { return min(max(limit/20, 1<<20), 64<<20) }
+
+// fileSize is the user's limit on the size of files.
+func (u User) fileSize() uint64 {
+	switch {
+	case u.Nothing:
+		return 0
+	case u.Full:
+		return smallFile
+	}
+	return unix.RLIM_INFINITY
 }
 
 // Sweeper looks after processes that others start as accounts' users, such as the workers of PHP: it
 // puts them into the accounts' cgroups, and keeps those of full accounts from writing.
 //
-// A process of a full account may not write into files: its limit on their size (RLIMIT_FSIZE) is
-// zero, so that a write fails with SIGXFSZ or EFBIG, while it can read, serve, and remove files to
-// make room. The limit is lifted when there is room again.
+// A process of a full account may not let files grow: its limit on their size (RLIMIT_FSIZE) is
+// smallFile, so that a session of PHP can still be written, and Nothing once the reserve for that is used up as well. A
+// larger write fails as EFBIG where SIGXFSZ is ignored, as in everything that the machine starts for accounts, while it can
+// read, serve, and remove files to make room. The limit is lifted when there is room again.
 type Sweeper struct{ groups *cgroup.Controllers }
 
 // NewSweeper makes a sweeper for this machine.
@@ -68,38 +88,45 @@ func (s *Sweeper) look(pid, uid int, u User) error {
 			return err
 		}
 	}
-	held, err := writesNothing(pid)
-	if err != nil || held == u.Full {
+	now, err := fileSize(pid)
+	if want := u.fileSize(); err != nil || now == want || now > smallFile && want > smallFile {
 		return err
 	}
-	if err := setFileSize(pid, uid, u.Full); err != nil {
+	if err := setFileSize(pid, uid, u.fileSize()); err != nil {
 		return err
 	}
 	if u.Full && realUser(pid) != uid {
 		// The process ended and another one got its id meanwhile.
-		return setFileSize(pid, uid, false)
+		return setFileSize(pid, uid, unix.RLIM_INFINITY)
 	}
 	return nil
 }
 
-// writesNothing parses proc_pid_limits(5). Only this package sets such a limit, perhaps in a former process.
-func writesNothing(pid int) (bool, error) {
+// fileSize parses proc_pid_limits(5). Only this package sets such a limit, perhaps in a former process.
+func fileSize(pid int) (uint64, error) {
 	limits, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "limits"))
 	if err != nil {
-		return false, err
+		return 0, err
 	}
 	_, rest, found := bytes.Cut(limits, []byte("Max file size"))
 	fields := bytes.Fields(rest)
-	return found && len(fields) > 0 && string(fields[0]) == "0", nil
+	if !found || len(fields) == 0 {
+		return unix.RLIM_INFINITY, nil
+	}
+	most, err := strconv.ParseUint(string(fields[0]), 10, 64)
+	if err != nil { // "unlimited"
+		return unix.RLIM_INFINITY, nil //nolint:nilerr // it is a word
+	}
+	return most, nil
 }
 
 // setFileSize keeps a process from letting files grow, or lets it again. Root without
 // CAP_SYS_RESOURCE, as in some containers, has the user itself change the soft limit: then a program
 // that means to can lift it again.
-func setFileSize(pid, uid int, full bool) error {
-	want, soft := unix.Rlimit{Cur: unix.RLIM_INFINITY, Max: unix.RLIM_INFINITY}, "unlimited:"
-	if full {
-		want, soft = unix.Rlimit{}, "0:"
+func setFileSize(pid, uid int, most uint64) error {
+	want, soft := unix.Rlimit{Cur: most, Max: most}, "unlimited:"
+	if most != unix.RLIM_INFINITY {
+		soft = strconv.FormatUint(most, 10) + ":"
 	}
 	err := unix.Prlimit(pid, unix.RLIMIT_FSIZE, &want, nil)
 	if !errors.Is(err, unix.EPERM) {

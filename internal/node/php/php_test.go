@@ -19,6 +19,7 @@ import (
 
 	"stead.dev/stead/internal/node/accounts"
 	"stead.dev/stead/internal/node/daemon"
+	"stead.dev/stead/internal/node/limits"
 	"stead.dev/stead/internal/node/logs"
 	"stead.dev/stead/internal/node/nodetest"
 	"stead.dev/stead/internal/node/web"
@@ -517,5 +518,62 @@ func TestAccountsAreSpreadOverMasters(t *testing.T) {
 		if got := w.run(account, `echo "alive";`); got != "alive" {
 			t.Errorf("%s: %q", account.Name, got)
 		}
+	}
+}
+
+// TestWhatAProgramStartsIsConfined: mail() starts a program with the environment that the customer sets, LD_PRELOAD included:
+// native code, which open_basedir does not bind. It gets no other rights, and shares no directory with anybody.
+func TestWhatAProgramStartsIsConfined(t *testing.T) {
+	w := newWorld(t)
+	w.cfg.Sendmail = func(a accounts.Account) string {
+		return `/bin/sh -c 'cat >/dev/null; for d in /tmp /var/tmp /dev/shm; do touch $d/stead-` + a.Name + ` 2>/dev/null && echo open $d; ls $d; done;` +
+			` grep NoNewPrivs /proc/self/status; echo end' >` + filepath.Join(a.Home, "tmp/said") + ` #`
+	}
+	a := w.account("alice", panel.Limits{})
+	must(t, os.WriteFile("/dev/shm/stead-of-the-host", nil, 0o666))
+	t.Cleanup(func() { must(t, os.Remove("/dev/shm/stead-of-the-host")) })
+	if got := w.run(a, `mail("a@example.com", "x", "y"); echo "done";`); got != "done" {
+		t.Fatalf("mail: %q", got)
+	}
+	said, err := os.ReadFile(filepath.Join(a.Home, "tmp/said"))
+	must(t, err)
+	if got := strings.Join(strings.Fields(string(said)), " "); got != "NoNewPrivs: 1 end" {
+		t.Errorf("what mail() started found %q", got)
+	}
+	for _, dir := range []string{"/tmp", "/var/tmp", "/dev/shm"} {
+		if _, err := os.Stat(filepath.Join(dir, "stead-"+a.Name)); err == nil {
+			t.Errorf("it wrote into the host's %s", dir)
+		}
+	}
+}
+
+// TestAFullAccountIsServed: a program that may write no more is told by its write, and is not ended. Sessions still work.
+func TestAFullAccountIsServed(t *testing.T) {
+	w := newWorld(t)
+	a := w.account("alice", panel.Limits{})
+	const program = `session_start(); $_SESSION["n"] = 1; session_write_close();
+		$n = @file_put_contents(getenv("HOME") . "/big", str_repeat("x", 300000));
+		echo $n === 300000 ? "written" : "refused: " . error_get_last()["message"], ", session ", filesize(glob(getenv("HOME") . "/tmp/sess_*")[0]) > 0 ? "kept" : "lost";`
+	if got := w.run(a, program); got != "written, session kept" {
+		t.Fatalf("before: %q", got)
+	}
+	must(t, os.Remove(filepath.Join(a.Home, "big")))
+	sweeper := limits.NewSweeper()
+	sweep := func(u limits.User) {
+		u.Name = a.User.Name
+		_, err := sweeper.Sweep(map[int]limits.User{a.User.UID: u})
+		must(t, err)
+	}
+	sweep(limits.User{Full: true})
+	if got := w.run(a, program); !strings.HasPrefix(got, "refused: ") || !strings.HasSuffix(got, "session kept") {
+		t.Errorf("full: %q", got)
+	}
+	sweep(limits.User{Full: true, Nothing: true})
+	if got := w.run(a, `echo @file_put_contents(getenv("HOME") . "/small", "x") === 1 ? "written" : "refused";`); got != "refused" {
+		t.Errorf("the reserve is used up: %q", got)
+	}
+	sweep(limits.User{})
+	if got := w.run(a, program); got != "written, session kept" {
+		t.Errorf("there is room again: %q", got)
 	}
 }
