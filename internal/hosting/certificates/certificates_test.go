@@ -482,3 +482,56 @@ func (p *watching) RemoveCertificate(ctx context.Context, ref, name string) erro
 func ownOf(i issued, want string) struct{ certificate, chain, key, want string } {
 	return struct{ certificate, chain, key, want string }{i.chain, "", i.key, want}
 }
+
+// TestOneCertificateForTheSameNames: an order adds "www." by itself. Who asks for both names a moment later means that order.
+func TestOneCertificateForTheSameNames(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w *world) {
+		w.config.Automatic = true
+		w.begin()
+		w.service(10, "it", "shop.example")
+		w.Must(w.Apply(t.Context(), owner, 10))
+		for _, body := range []string{`{"names": ["shop.example", "www.shop.example"]}`, `{}`, `{"names": ["www.shop.example", "shop.example"]}`} {
+			w.do("POST", "/10/ssl", "own", body)
+			w.run()
+		}
+		all, err := table.OfService(t.Context(), w.DB, 10)
+		w.Must(err)
+		if len(all) != 1 || fmt.Sprint(all[0].sans) != "[shop.example www.shop.example]" {
+			t.Errorf("%d certificates: %+v", len(all), all)
+		}
+	})
+}
+
+// TestRenewalsAreNotCounted: who has used up the certificates of a week does not lose the renewal that is due.
+func TestRenewalsAreNotCounted(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w *world) {
+		w.service(10, "it", "shop.example")
+		id := w.post(10, `{}`)
+		w.run()
+		w.after(62 * day) // past the renewal
+		w.Exec(`DELETE FROM certificates_attempts`)
+		renewed := w.leaf(id)
+		for range mostIssued {
+			w.post(10, fmt.Sprintf(`{"certificate_id": %d}`, id))
+			w.run()
+		}
+		if a := w.do("POST", "/10/ssl", "own", fmt.Sprintf(`{"certificate_id": %d}`, id)); a.key() != "ssl_rate_limited" {
+			t.Errorf("by hand: %s", a.body)
+		}
+		last := w.leaf(id)
+		if last.Equal(renewed) {
+			t.Fatal("nothing was issued by hand")
+		}
+		w.Exec(`UPDATE certificates SET renew_at = $1, due_at = $1`, w.Clock.Now())
+		w.after(time.Minute)
+		if w.leaf(id).Equal(last) || w.status(10, id) != "active" {
+			t.Errorf("the renewal: %s", w.status(10, id))
+		}
+		found, err := attempts(t.Context(), w.DB, []string{"shop.example"}, true, w.Clock.Now().Add(-week))
+		if err != nil || len(found["shop.example"]) != mostIssued {
+			t.Errorf("counted: %v %v", found, err)
+		}
+	})
+}

@@ -446,7 +446,7 @@ func (w *work) finish(ctx context.Context, chain, key string) error {
 	if err != nil {
 		return &failure{key: keyAuthority, detail: "it issued another certificate than was ordered", cause: err}
 	}
-	first := !w.row.isIssued()
+	first, renews := !w.row.isIssued(), w.row.renewalDue(w.Clock.Now())
 	names := w.row.order.names
 	w.row.current = currentOf(b)
 	w.row.current.secret = w.row.order.secret
@@ -460,8 +460,10 @@ func (w *work) finish(ctx context.Context, chain, key string) error {
 		if err := w.setCurrent(ctx, tx, w.row); err != nil {
 			return err
 		}
-		if err := insertAttempts(ctx, tx, w.row.ServiceID, names, true); err != nil {
-			return err
+		if !renews {
+			if err := insertAttempts(ctx, tx, w.row.ServiceID, names, true); err != nil {
+				return err
+			}
 		}
 		if err := w.endTexts(ctx, tx, w.row); err != nil {
 			return err

@@ -387,10 +387,10 @@ func (s *Service) issue(ctx context.Context, on site.Site, domains []Domain, w w
 		if err != nil {
 			return 0, err
 		}
-		if err := s.checkRates(ctx, tx, names); err != nil {
+		if err := s.checkRates(ctx, tx, names, false); err != nil {
 			return 0, err
 		}
-		i := slices.IndexFunc(all, func(r row) bool { return r.kind == ACME && slices.Equal(r.names, names) })
+		i := slices.IndexFunc(all, func(r row) bool { return r.kind == ACME && slices.Equal(withoutWWW(r.names), withoutWWW(names)) })
 		if i < 0 {
 			fresh = true
 			return s.add(ctx, tx, on, all, row{names: names, challenge: w.challenge, autoRenew: w.autoRenew == nil || *w.autoRenew}, w)
@@ -451,24 +451,37 @@ func (w wish) canonical(domains []Domain) ([]string, error) {
 	return sorted(names), nil
 }
 
+// withoutWWW are the names without each "www." of another of them. An order adds these by itself where it can, so that names which
+// differ by them only are those of one certificate.
+func withoutWWW(names []string) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+		bare, is := strings.CutPrefix(name, "www.")
+		return is && slices.Contains(names, bare)
+	})
+}
+
 func isWildcard(name string) bool { return strings.HasPrefix(name, "*.") }
 
-// How many orders may fail for a name in an hour, and how many certificates a name may have in a week. Authorities
-// count so too, and refuse for longer.
+// How many orders may fail for a name in an hour, and how many certificates that are no renewals a name may have in a week.
+// Authorities count so too, and refuse for longer.
 const (
 	mostFailures = 5
 	mostIssued   = 5
 	week         = 7 * day
 )
 
-// checkRates refuses an order that would exceed the limits of the authority.
-func (s *Service) checkRates(ctx context.Context, q db.Querier, names []string) error {
+// checkRates refuses an order that would exceed the limits of the authority. What was issued does not count against a renewal
+// that is due: authorities do not count these, and a site must not lose its certificate.
+func (s *Service) checkRates(ctx context.Context, q db.Querier, names []string, renews bool) error {
 	now := s.Clock.Now()
 	for _, limit := range []struct {
 		issued bool
 		most   int
 		within time.Duration
 	}{{false, mostFailures, time.Hour}, {true, mostIssued, week}} {
+		if limit.issued && renews {
+			continue
+		}
 		found, err := attempts(ctx, q, names, limit.issued, now.Add(-limit.within))
 		if err != nil {
 			return err

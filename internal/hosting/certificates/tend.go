@@ -223,7 +223,7 @@ func (s *Service) order(ctx context.Context, on site.Site, r row) error {
 
 // checkLimits returns the failure of an order that would exceed the limits of the authority.
 func (s *Service) checkLimits(ctx context.Context, r row) error {
-	err := s.checkRates(ctx, s.DB, r.names)
+	err := s.checkRates(ctx, s.DB, r.names, r.renewalDue(s.Clock.Now()))
 	if err == nil || !errors.Is(err, errLimited) {
 		return err
 	}

@@ -161,7 +161,7 @@ func TestHardLinksCountAgainstTheRatio(t *testing.T) {
 	}
 	must(t, os.WriteFile(filepath.Join(dir, "archive"), makeTar(t, things...), 0o600))
 	got, err := d.Extract(t.Context(), ref, "/archive", "/out", false)
-	if !errors.Is(err, panel.ErrLimit) || got != (panel.Extracted{}) {
+	if !errors.Is(err, panel.ErrInvalid) || got != (panel.Extracted{}) {
 		t.Errorf("%+v, %v", got, err)
 	}
 }

@@ -184,7 +184,7 @@ func (x *extraction) run(members iter.Seq2[member, error], write bool) error {
 			return err
 		}
 		if count++; count > maxMembers {
-			return fmt.Errorf("%w: more than %d members", panel.ErrLimit, maxMembers)
+			return fmt.Errorf("%w: more than %d members", panel.ErrInvalid, maxMembers)
 		}
 		if m, err = x.judge(m); err != nil {
 			return fmt.Errorf("member %q: %w", m.name, err)
@@ -227,7 +227,7 @@ func (x *extraction) judge(m member) (_ member, err error) {
 		return m, err
 	}
 	if x.nameBytes += len(name); x.nameBytes > maxNames {
-		return m, fmt.Errorf("%w: names too long", panel.ErrLimit)
+		return m, fmt.Errorf("%w: names too long", panel.ErrInvalid)
 	}
 	m.name = name
 	if m.same {
@@ -239,14 +239,14 @@ func (x *extraction) judge(m member) (_ member, err error) {
 	switch m.mode.Type() {
 	case 0:
 		if m.size < 0 || m.size > x.most-x.bytes {
-			return m, fmt.Errorf("%w: unpacks to more than %d bytes", panel.ErrLimit, x.most)
+			return m, fmt.Errorf("%w: unpacks to more than %d bytes", panel.ErrInvalid, x.most)
 		}
 		x.bytes += m.size
 	case fs.ModeDir:
 		kind = seenDir
 	case fs.ModeSymlink:
 		if x.linkBytes += len(m.link); len(m.link) > maxLink || x.linkBytes > maxLinks {
-			return m, fmt.Errorf("%w: links too long", panel.ErrLimit)
+			return m, fmt.Errorf("%w: links too long", panel.ErrInvalid)
 		}
 		if m.link == "" || strings.HasPrefix(m.link, "/") {
 			return m, fmt.Errorf("%w: link to %q", panel.ErrPathNotAllowed, m.link)
@@ -306,7 +306,7 @@ func (x *extraction) see(name string, kind int) error {
 		}
 		// Parents are names as well, and one member may bring thousands of new ones.
 		if len(x.seen) >= maxMembers {
-			return fmt.Errorf("%w: more than %d names", panel.ErrLimit, maxMembers)
+			return fmt.Errorf("%w: more than %d names", panel.ErrInvalid, maxMembers)
 		}
 		x.seen[dir] = seenDir
 	}
@@ -482,7 +482,7 @@ type budget struct {
 
 func (b *budget) ReadAt(p []byte, off int64) (int, error) {
 	if b.left -= int64(len(p)); b.left < 0 {
-		return 0, fmt.Errorf("%w: too many members", panel.ErrLimit)
+		return 0, fmt.Errorf("%w: too many members", panel.ErrInvalid)
 	}
 	return b.r.ReadAt(p, off)
 }
@@ -520,7 +520,7 @@ func zipMembers(archive *zip.Reader, yield func(member, error) bool) {
 // zipLink reads the target of a link, which a zip stores as content.
 func zipLink(f *zip.File) (string, error) {
 	if f.UncompressedSize64 > maxLink {
-		return "", fmt.Errorf("%w: link of %q too long", panel.ErrLimit, f.Name)
+		return "", fmt.Errorf("%w: link of %q too long", panel.ErrInvalid, f.Name)
 	}
 	r, err := f.Open()
 	if err != nil {
@@ -580,7 +580,7 @@ type swelling struct {
 func (s *swelling) Read(b []byte) (int, error) {
 	n, err := s.r.Read(b)
 	if s.left -= int64(n); s.left < 0 {
-		return 0, fmt.Errorf("%w: unpacks to too much", panel.ErrLimit)
+		return 0, fmt.Errorf("%w: unpacks to too much", panel.ErrInvalid)
 	}
 	return n, err
 }

@@ -217,7 +217,7 @@ func TestBombsAreRefusedQuickly(t *testing.T) {
 	must(t, w.WriteHeader(&tar.Header{Name: "zeros", Size: 2 << 30, Mode: 0o644, Typeflag: tar.TypeReg}))
 	must(t, gz.Close())
 	home, _, err := extract(t, b.Bytes())
-	if !errors.Is(err, panel.ErrLimit) && !errors.Is(err, panel.ErrDiskFull) {
+	if !errors.Is(err, panel.ErrInvalid) && !errors.Is(err, panel.ErrDiskFull) {
 		t.Errorf("tar bomb: %v", err)
 	}
 	nothingEscaped(t, home)
@@ -251,7 +251,7 @@ func TestBombsAreRefusedQuickly(t *testing.T) {
 		deep[i].name = fmt.Sprintf("%d%s", i, strings.Repeat("/a", 2000))
 	}
 	home, _, err = extract(t, makeTar(t, deep...))
-	if !errors.Is(err, panel.ErrLimit) || !strings.Contains(fmt.Sprint(err), "names") {
+	if !errors.Is(err, panel.ErrInvalid) || !strings.Contains(fmt.Sprint(err), "names") {
 		t.Errorf("too many names: %.200v", err)
 	}
 	nothingEscaped(t, home)
@@ -259,7 +259,7 @@ func TestBombsAreRefusedQuickly(t *testing.T) {
 	// A directory of a zip too large to be read into memory.
 	reader := &budget{r: bytes.NewReader(make([]byte, maxDirectory*2)), left: maxDirectory}
 	var buf [4096]byte
-	for off := int64(0); err == nil || !errors.Is(err, panel.ErrLimit); off += 4096 {
+	for off := int64(0); err == nil || !errors.Is(err, panel.ErrInvalid); off += 4096 {
 		if off > maxDirectory {
 			t.Fatal("the budget did not end")
 		}
