@@ -131,3 +131,47 @@ func TestFacilityThatFailsKeepsTheOthersFromNothing(t *testing.T) {
 		t.Errorf("unready: %v", n.Unready())
 	}
 }
+
+// meeting is a facility that ends a suspended account only when the other one has begun to.
+type meeting struct {
+	name         panel.Capability
+	begins, sees chan struct{}
+}
+
+func (m *meeting) Capability() panel.Capability                 { return m.name }
+func (*meeting) Remove(context.Context, accounts.Account) error { return nil }
+func (m *meeting) Apply(ctx context.Context, a accounts.Account) error {
+	if !a.Suspended {
+		return nil
+	}
+	close(m.begins)
+	select {
+	case <-m.sees:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// TestASuspensionWaitsForNoFacility: each begins at once, however long another takes.
+func TestASuspensionWaitsForNoFacility(t *testing.T) {
+	one, two := make(chan struct{}), make(chan struct{})
+	n, err := New(t.Context(), Config{
+		Dir: t.TempDir(), Now: time.Now, Log: slog.New(slog.DiscardHandler), OriginURL: "http://127.0.0.1:1",
+		Facilities: func(*Node) ([]facility.Facility, error) {
+			return []facility.Facility{&meeting{"one", one, two}, &meeting{"two", two, one}}, nil
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = n.Close() })
+	if _, err := n.CreateAccount(t.Context(), panel.AccountSpec{Ref: "1", Username: "alice", PrimaryDomain: "alice.example"}); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	if err := n.SuspendAccount(ctx, "1"); err != nil {
+		t.Error(err)
+	}
+}

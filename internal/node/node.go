@@ -384,14 +384,30 @@ func (n *Node) applyNow(ctx context.Context, ref string) error {
 	if err != nil {
 		return err
 	}
+	all := make([]func() error, 0, len(n.facilities)+1)
 	for _, f := range n.facilities {
-		if failed := f.Apply(ctx, n.of(rec)); failed != nil {
-			err = errors.Join(err, fmt.Errorf("%s: %w", f.Capability(), failed))
+		all = append(all, func() error {
+			if failed := f.Apply(ctx, n.of(rec)); failed != nil {
+				return fmt.Errorf("%s: %w", f.Capability(), failed)
+			}
+			return nil
+		})
+	}
+	all = append(all, func() error {
+		if failed := n.web.Apply(ctx, rec.Name, n.sites(rec)); failed != nil {
+			return fmt.Errorf("%s: %w", panel.CapSites, failed)
 		}
+		return nil
+	})
+	// One after the other, sites last: they need what comes before. A suspension needs nothing and must not wait for the slowest
+	// everywhere, so all begin it at once.
+	atMost := 1
+	if rec.Suspended {
+		atMost = len(all)
 	}
-	if failed := n.web.Apply(ctx, rec.Name, n.sites(rec)); failed != nil {
-		err = errors.Join(err, fmt.Errorf("%s: %w", panel.CapSites, failed))
-	}
+	failed := make([]error, len(all))
+	atonce.Each(len(all), atMost, func(i int) { failed[i] = all[i]() })
+	err = errors.Join(failed...)
 	if rec.Suspended { // ends what a facility ran until it knew of the suspension
 		err = errors.Join(err, n.accounts.Settle(ctx, ref))
 	}
