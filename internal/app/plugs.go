@@ -7,6 +7,7 @@ import (
 
 	"stead.dev/stead/internal/commerce/catalog"
 	"stead.dev/stead/internal/commerce/services"
+	"stead.dev/stead/internal/commerce/services/provisioning"
 	"stead.dev/stead/internal/commerce/wallet"
 	"stead.dev/stead/internal/front/admin"
 	"stead.dev/stead/internal/front/reseller"
@@ -278,4 +279,18 @@ func (k keys) CreateKey(ctx context.Context, accountID int64, n webui.NewKey) (s
 // RevokeKey implements webui.Keys.
 func (k keys) RevokeKey(ctx context.Context, accountID, id int64) error {
 	return k.RevokeOwnKey(ctx, accountID, id)
+}
+
+// whereabouts is the part of a service that says where it is served: what the machine says, then the zones that lead there.
+type whereabouts struct {
+	*provisioning.Service
+	dns *dns.Service
+}
+
+// Apply implements site.Part.
+func (p whereabouts) Apply(ctx context.Context, accountID, serviceID int64) error {
+	if err := p.Service.Apply(ctx, accountID, serviceID); err != nil {
+		return err
+	}
+	return p.dns.SettleService(ctx, serviceID)
 }

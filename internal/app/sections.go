@@ -337,7 +337,7 @@ func (c *core) introduce() {
 	c.insights.Connect(insights.Needs{Services: auditedServices{c}})
 	c.clocks.Connect(clocks.Needs{Worlds: c.accounts, Lives: []clocks.Life{c.orders, c.services, c.addons}})
 	c.invoices.Connect(invoices.Needs{Accounts: buyers{c.accounts}, Topups: c.wallet, Orders: c.orders})
-	c.hosting.Connect(sitedomains.Needs{Parts: []site.Part{c.certificates, c.php, c.backups, c.databases, c.cron, c.mail, c.access}})
+	c.hosting.Connect(sitedomains.Needs{Parts: []site.Part{whereabouts{c.provisioning, c.dns}, c.certificates, c.php, c.backups, c.databases, c.cron, c.mail, c.access}})
 	c.credentials.Connect(credentials.Needs{
 		Replaced: map[credentials.Kind]credentials.Replaced{access.CredentialKind: c.access.PasswordReplaced, databases.SecretKind: c.databases.PasswordReplaced},
 		Places:   map[credentials.Kind]credentials.Places{access.CredentialKind: c.access.FTPAddresses},

@@ -519,3 +519,38 @@ func TestAnUnpaidServiceEndsCancelled(t *testing.T) {
 		w.same("live", Active, w.record(live).status)
 	})
 }
+
+// TestAServiceIsWhereItsMachineSays: the machine's operator changes its address and the domain of previews.
+func TestAServiceIsWhereItsMachineSays(t *testing.T) {
+	t.Parallel()
+	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
+		w := newWorld(t, d, clk)
+		id := w.active(ask("shop.test"))
+		before := w.record(id)
+		told := len(w.told(id))
+		follow := func() {
+			t.Helper()
+			if err := w.prov.Apply(t.Context(), before.accountID, id); err != nil {
+				t.Fatal(err)
+			}
+		}
+		follow()
+		w.same("told where nothing has changed", told, len(w.told(id)))
+		for ref := range w.panel.made {
+			if err := w.panel.set(ref, func(a *panel.Account) {
+				a.IPv4, a.OriginURL, a.Nameservers = "192.0.2.9", "http://s1.preview.test", []string{"ns1.new.test"}
+			}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for range 2 {
+			follow()
+		}
+		now := w.record(id)
+		w.same("address", "192.0.2.9", now.place.ipv4)
+		w.same("preview", "http://s1.preview.test", now.place.originURL)
+		w.same("name servers", []string{"ns1.new.test"}, now.place.nameservers)
+		w.same("status", before.status, now.status)
+		w.same("told once", append(w.told(id)[:told:told], "service.updated"), w.told(id))
+	})
+}

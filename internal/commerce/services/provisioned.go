@@ -72,6 +72,24 @@ func (s *Service) activate(ctx context.Context, id int64, account panel.Account)
 	})
 }
 
+// Placed hears where the panel serves a service now: its addresses, names of servers and preview change with the machine's
+// configuration.
+func (s *Service) Placed(ctx context.Context, id int64, account panel.Account) error {
+	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+		return s.read(ctx, tx, id, func(r record) error {
+			now := placeOf(account)
+			if !r.status.live() || r.place.same(now) {
+				return nil
+			}
+			moved, err := setPlace(ctx, tx, id, now)
+			if err != nil || !moved {
+				return err
+			}
+			return s.emitMove(ctx, tx, "service.updated", r)
+		})
+	})
+}
+
 // open makes a service active that has its account, and whoever hears of it may work with its domain.
 func (s *Service) open(ctx context.Context, tx *db.Tx, r record, account panel.Account, until time.Time) error {
 	moved, err := setActive(ctx, tx, r.id, account.Ref, placeOf(account), until)

@@ -67,6 +67,12 @@ func placeOf(a panel.Account) place {
 	}
 }
 
+// same tells whether two places are one.
+func (p place) same(other place) bool {
+	return p.username == other.username && p.originURL == other.originURL && p.location == other.location && p.ipv4 == other.ipv4 &&
+		p.ipv6 == other.ipv6 && slices.Equal(p.nameservers, other.nameservers)
+}
+
 // unicodeDomain is the domain as people write it.
 func (r record) unicodeDomain() *string {
 	if r.domain == nil {

@@ -259,6 +259,21 @@ func setActive(ctx context.Context, tx *db.Tx, id int64, ref string, p place, ex
 	return n == 1, err
 }
 
+// setPlace answers false when the service has no account any more.
+func setPlace(ctx context.Context, tx *db.Tx, id int64, p place) (bool, error) {
+	if p.nameservers == nil {
+		p.nameservers = []string{}
+	}
+	nameservers, err := json.Marshal(p.nameservers)
+	if err != nil {
+		return false, err
+	}
+	n, err := tx.Exec(ctx, `UPDATE services SET username = $1, origin_url = $2, location = $3, ipv4 = $4, ipv6 = $5, nameservers = $6
+		WHERE id = $7 AND status IN ('active', 'past_due', 'suspended')`,
+		p.username, p.originURL, p.location, p.ipv4, p.ipv6, string(nameservers), id)
+	return n == 1, err
+}
+
 // setFailed answers false when the service is no longer in provisioning.
 func setFailed(ctx context.Context, tx *db.Tx, id int64, failureKey string) (bool, error) {
 	n, err := tx.Exec(ctx, `UPDATE services SET status = $1, failure_key = $2 WHERE id = $3 AND status = $4`,

@@ -242,4 +242,6 @@ func isPreferred(a, b row, now time.Time) bool {
 func (r row) PanelName() string { return "c" + strconv.FormatInt(r.ID, 10) }
 
 // renewalDue tells whether an order for the row renews a certificate in its time.
-func (r row) renewalDue(now time.Time) bool { return r.isIssued() && r.renewAt != nil && !now.Before(*r.renewAt) }
+func (r row) renewalDue(now time.Time) bool {
+	return r.isIssued() && r.renewAt != nil && !now.Before(*r.renewAt)
+}

@@ -150,6 +150,20 @@ func (s *Service) Settle(ctx context.Context) error {
 	}
 }
 
+// SettleService brings the system's records of a service's zones up to where the service is served.
+func (s *Service) SettleService(ctx context.Context, serviceID int64) error {
+	zones, err := zonesOf(ctx, s.DB, serviceID)
+	if err != nil {
+		return err
+	}
+	for _, z := range zones {
+		if err := s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error { return s.settleOne(ctx, tx, z) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func (s *Service) settleOne(ctx context.Context, tx *db.Tx, z zone) error {
 	on, err := s.Services.LockSite(ctx, tx, z.accountID, z.serviceID)
 	if err != nil {

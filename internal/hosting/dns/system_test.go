@@ -100,6 +100,16 @@ func TestASetOfTheSystemStandsBesideTheCustomersRecords(t *testing.T) {
 		if got := w.lines("MX", "A"); strings.Count(got, "192.0.2.81") != 2 || !strings.Contains(got, "mx.stead.test") {
 			t.Errorf("after settling: %s", got)
 		}
+		// The machine has another address.
+		w.sites[10].IPv4 = "192.0.2.82"
+		for range 2 {
+			if err := w.s.SettleService(t.Context(), 10); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := w.lines("A"); strings.Count(got, "192.0.2.82") != 2 || strings.Contains(got, "192.0.2.81") {
+			t.Errorf("after the machine's address changed: %s", got)
+		}
 		if err := errors.Join(w.setSystem(10, "mail"), w.setSystem(10, "acme")); err != nil {
 			t.Fatal(err)
 		}

@@ -23,6 +23,8 @@ type Services interface {
 	Wanted(ctx context.Context, q db.Querier, serviceID int64) (site.Site, error)
 	// Made hears that the panel has made the account of a service in provisioning.
 	Made(ctx context.Context, serviceID int64, account panel.Account) error
+	// Placed hears where the panel serves a service that is active.
+	Placed(ctx context.Context, serviceID int64, account panel.Account) error
 	// Refused hears that the panel will not have it. failureKey is one of the public error keys.
 	Refused(ctx context.Context, serviceID int64, failureKey string) error
 	// Removed hears that the account of a terminating service is gone.

@@ -189,7 +189,36 @@ func (s *Server) prepare(ctx context.Context) error {
 	if err := closeLog(s.file("error.log")); err != nil {
 		return err
 	}
+	if err := s.forgetMoved(); err != nil {
+		return err
+	}
 	return atomicfile.Write(s.file("nginx.conf"), main, 0o600)
+}
+
+// forgetMoved removes the files of sites that listen on other addresses than those of this configuration: the machine has got
+// others, and nginx would not start with one that it cannot have. The node applies every site again.
+func (s *Server) forgetMoved() error {
+	files, err := filepath.Glob(s.file("conf", "sites", "*.conf"))
+	if err != nil {
+		return err
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file) //nolint:gosec // the server's own
+		if err != nil {
+			return err
+		}
+		for line := range strings.Lines(string(text)) {
+			words := strings.Fields(strings.TrimSuffix(strings.TrimSpace(line), ";"))
+			if len(words) < 2 || words[0] != "listen" || slices.Contains(s.cfg.HTTP, words[1]) || slices.Contains(s.cfg.HTTPS, words[1]) {
+				continue
+			}
+			if err := os.Remove(file); err != nil {
+				return err
+			}
+			break
+		}
+	}
+	return nil
 }
 
 // linkChallenges makes the answers to challenges available at the paths at which they are requested.

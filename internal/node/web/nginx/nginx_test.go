@@ -1,6 +1,7 @@
 package nginx
 
 import (
+	"bytes"
 	"compress/gzip"
 	"context"
 	"crypto/tls"
@@ -591,5 +592,29 @@ func TestNoSourceOfAProgramIsSent(t *testing.T) {
 		if res := w.ask("GET", "http://"+host+"/lib.inc/style.css"); res.body != "STYLE" {
 			t.Errorf("a directory of %s: %d %.40q", host, res.StatusCode, res.body)
 		}
+	}
+}
+
+// TestTheAddressesOfTheMachineChange: nginx does not start with an address that the machine has no more.
+func TestTheAddressesOfTheMachineChange(t *testing.T) {
+	w := newWorld(t)
+	a := w.machine.Account("alice", panel.Limits{})
+	w.put(a, "public_html/index.html", "INDEX")
+	w.apply(a, web.Site{Domain: "alice.example"})
+	w.must(w.Close())
+	file := filepath.Join(w.cfg.Dir, "conf/sites", a.Name+".conf")
+	text, err := os.ReadFile(file)
+	w.must(err)
+	// 192.0.2.0/24 is nobody's (RFC 5737).
+	w.must(os.WriteFile(file, bytes.ReplaceAll(text, []byte(w.address), []byte("192.0.2.7:80")), 0o600))
+	w.must(w.cfg.Supervisor.Stop(t.Context(), Name))
+	w.address = testkit.Address(t)
+	w.cfg.HTTP = []string{w.address}
+	again, err := Open(t.Context(), w.cfg)
+	w.must(err)
+	w.Server = again
+	w.apply(a, web.Site{Domain: "alice.example"})
+	if res := w.ask("GET", "http://alice.example/"); res.body != "INDEX" {
+		t.Errorf("%d %q", res.StatusCode, res.body)
 	}
 }
