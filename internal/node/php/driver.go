@@ -40,6 +40,7 @@ type Config struct {
 	Log        *slog.Logger
 	WebUser    string // who opens the sockets; empty is www-data
 	Programs   string // where php-fpm8.2 and the like are; empty is /usr/sbin
+	Commands   string // where php8.2 and the like are; empty is /usr/bin
 	Pause      time.Duration
 	// Sendmail is the command, with arguments, by which an account's programs send mail. Where the machine has no mail it is
 	// nil, and PHP's mail() fails.
@@ -88,6 +89,7 @@ const socketMost = 107
 // Open makes the driver for the installed versions. None is an error: see Installed.
 func Open(cfg Config, lookup facility.Lookup) (*Driver, error) {
 	cfg.WebUser, cfg.Programs = cmp.Or(cfg.WebUser, "www-data"), cmp.Or(cfg.Programs, "/usr/sbin")
+	cfg.Commands = cmp.Or(cfg.Commands, "/usr/bin")
 	cfg.Pause = cmp.Or(cfg.Pause, time.Second)
 	if !plainPath.MatchString(cfg.Dir) {
 		return nil, fmt.Errorf("php: %q cannot be a directory of PHP's", cfg.Dir)

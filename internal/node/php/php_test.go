@@ -161,6 +161,31 @@ func TestProgramsRunAsTheirAccount(t *testing.T) {
 	}
 }
 
+func TestAProgramIsCheckedAsItsAccount(t *testing.T) {
+	w := newWorld(t)
+	a := w.machine.Account("checked", panel.Limits{})
+	must(t, w.Apply(t.Context(), a))
+	for source, want := range map[string]string{
+		"<?php echo 1;":                         "",
+		"no program":                            "",
+		"<?php\necho 1\necho 2;":                "line 3",
+		"<?php function f() {":                  "line 1",
+		"<?php file_put_contents('ran', 'x');":  "",
+		"<?php readfile('/etc/shadow'); broken": "line 1",
+	} {
+		got, err := w.CheckPHP(t.Context(), a.Ref, []byte(source))
+		if err != nil || (got == "") != (want == "") || !strings.Contains(got, want) {
+			t.Errorf("%q: %q, %v, want %q", source, got, err, want)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(a.Home, "ran")); err == nil {
+		t.Error("the program was run")
+	}
+	if _, err := w.CheckPHP(t.Context(), "nobody", nil); !errors.Is(err, panel.ErrNotFound) {
+		t.Errorf("an account that there is not: %v", err)
+	}
+}
+
 func TestWhatBeginsWithADotIsNeitherShownNorRun(t *testing.T) {
 	w := newWorld(t)
 	a := w.account("alice", panel.Limits{})

@@ -87,6 +87,15 @@ func (s *Simulated) SetPHPSettings(_ context.Context, ref string, set panel.PHPS
 	return state, panel.Wrap("php.set", ref, err)
 }
 
+// CheckPHP implements panel.PHP: nothing can tell.
+func (s *Simulated) CheckPHP(_ context.Context, ref string, _ []byte) (string, error) {
+	_, err := s.lookup(ref)
+	if err == nil {
+		err = panel.ErrUnsupported
+	}
+	return "", panel.Wrap("php.check", ref, err)
+}
+
 func (s *Simulated) set(ref string, set panel.PHPSettings) (panel.PHPState, error) {
 	a, err := s.lookup(ref)
 	if err == nil && a.Suspended {

@@ -557,6 +557,14 @@ func (guard checkedPHP) SetPHPSettings(ctx context.Context, ref string, s PHPSet
 	return guard.part.SetPHPSettings(ctx, ref, s)
 }
 
+func (guard checkedPHP) CheckPHP(ctx context.Context, ref string, source []byte) (string, error) {
+	if err := intx.Check(ctx); err != nil {
+		var none string
+		return none, err
+	}
+	return guard.part.CheckPHP(ctx, ref, source)
+}
+
 type checkedLogs struct{ part Logs }
 
 func (guard checkedLogs) ReadLog(ctx context.Context, ref string, q LogQuery) (LogPage, error) {

@@ -56,6 +56,9 @@ type PHP interface {
 	// panel does not have the version. ErrInvalid: an option is unknown or out of range, or an extension cannot be
 	// switched on; nothing changes then.
 	SetPHPSettings(ctx context.Context, ref string, s PHPSettings) (PHPState, error)
+	// CheckPHP says what is wrong with the syntax of a program, as the version that the account has reads it; empty:
+	// nothing. The program is not run. ErrUnsupported: the panel cannot tell.
+	CheckPHP(ctx context.Context, ref string, source []byte) (message string, err error)
 }
 
 // PHPOptionType says what the value of an option is.

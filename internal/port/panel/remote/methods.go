@@ -351,6 +351,11 @@ func (p *Panel) SetPHPSettings(ctx context.Context, ref string, s panel.PHPSetti
 	return call[panel.PHPState](ctx, p, string(panel.CapPHP)+".SetPHPSettings", ref, s)
 }
 
+// CheckPHP implements panel.PHP.
+func (p *Panel) CheckPHP(ctx context.Context, ref string, source []byte) (string, error) {
+	return call[string](ctx, p, string(panel.CapPHP)+".CheckPHP", ref, source)
+}
+
 // ReadLog implements panel.Logs.
 func (p *Panel) ReadLog(ctx context.Context, ref string, q panel.LogQuery) (panel.LogPage, error) {
 	return call[panel.LogPage](ctx, p, string(panel.CapLogs)+".ReadLog", ref, q)
