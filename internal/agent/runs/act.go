@@ -118,6 +118,9 @@ func (w *worker) do(ctx context.Context, s situation, c call) (o outcome, waits 
 			return o, false, err
 		}
 		if err != nil || answered.status != approvalApproved || answered.hash != hashOfPlan(c, p) {
+			if s.site == siteChanged { // nobody waits for a person with a broken site
+				return o, false, w.inspect(ctx, s)
+			}
 			return o, true, w.question(ctx, c, p)
 		}
 	}

@@ -15,6 +15,7 @@
 //   - A service has one run at a time. Who holds an old lease (epoch) writes nothing.
 //   - A change of a file is in the journal, with what was there before, before it is made, and is made only while the path
 //     still is as it was then (change.go). It is made by the hosting server as the account's user.
+//   - A site that worked before the run and does not after its changes gets them taken back (broken.go).
 //   - Undoing is a run too, whose changes are all in the journal from the start. So an undo survives a kill, and can be undone.
 //   - The service comes from the run, never from an argument of the model; paths are fenced by the settings, and no link is
 //     followed.

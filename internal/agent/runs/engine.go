@@ -189,6 +189,8 @@ func (w *worker) goOn(ctx context.Context) error {
 		switch a := s.next(w.Clock.Now()); a.doing {
 		case settle:
 			err = w.settle(ctx, s)
+		case look:
+			err = w.inspect(ctx, s)
 		case ask:
 			err = w.ask(ctx, s)
 		case act:
@@ -241,6 +243,9 @@ func (w *worker) settle(ctx context.Context, s situation) error {
 	project, err := w.project(ctx, s.accountID, s.serviceID)
 	if err != nil {
 		return w.impossible(ctx, err)
+	}
+	if err := w.beforeChanges(ctx, project, s); err != nil {
+		return err
 	}
 	ended := false
 	for _, c := range s.changes {

@@ -23,6 +23,7 @@ type doing int
 
 const (
 	settle   doing = iota // make the changes that are in the journal
+	look                  // at the site after changes
 	act                   // do the call
 	ask                   // ask the model
 	conclude              // end it
@@ -44,6 +45,8 @@ func (s situation) next(now time.Time) action {
 	switch {
 	case slices.ContainsFunc(s.changes, change.unsettled) && s.resumes <= mostResume:
 		return action{doing: settle}
+	case s.site == siteBroken:
+		return end(SiteBroken)
 	case slices.ContainsFunc(s.changes, s.stopsAt):
 		return end(ServiceChanged)
 	case s.cancelling:
@@ -51,7 +54,7 @@ func (s situation) next(now time.Time) action {
 	case s.resumes > mostResume || s.lost > mostLost:
 		return end(Interrupted)
 	case s.deadline != nil && !now.Before(*s.deadline):
-		return end(TimeLimit)
+		return s.lookOr(end(TimeLimit))
 	case s.kind == Undo:
 		return end(Done)
 	}
@@ -60,6 +63,19 @@ func (s situation) next(now time.Time) action {
 			return action{doing: act, call: c}
 		}
 	}
+	return s.lookOr(s.answer())
+}
+
+// lookOr looks at the site before something else is done, if it was changed and not looked at since.
+func (s situation) lookOr(a action) action {
+	if s.site == siteChanged {
+		return action{doing: look}
+	}
+	return a
+}
+
+// answer decides what is done when all calls of the last answer are done.
+func (s situation) answer() action {
 	switch {
 	case malformedInARow(s.calls) >= mostBad:
 		return end(ModelGarbage)

@@ -17,6 +17,7 @@ type project struct {
 	accountID, serviceID int64
 	files                panel.Files
 	archives             panel.Archives // nil where the hosting server has none
+	programs             panel.PHP      // nil likewise
 	ref                  string
 }
 
@@ -37,7 +38,14 @@ func (s *Service) project(ctx context.Context, accountID, serviceID int64) (proj
 	if errors.Is(err, panel.ErrUnsupported) {
 		archives, err = nil, nil
 	}
-	return project{s.Needs, accountID, serviceID, files, archives, on.Ref}, site.Refusal(err)
+	if err != nil {
+		return project{}, site.Refusal(err)
+	}
+	programs, err := site.On[panel.PHP](s.Panels, on, panel.CapPHP)
+	if errors.Is(err, panel.ErrUnsupported) {
+		programs, err = nil, nil
+	}
+	return project{s.Needs, accountID, serviceID, files, archives, programs, on.Ref}, site.Refusal(err)
 }
 
 // thing is what is at a path.

@@ -39,6 +39,7 @@ const (
 	Interrupted     Reason = "interrupted"
 	ApprovalExpired Reason = "approval_expired"
 	ServiceChanged  Reason = "service_changed"
+	SiteBroken      Reason = "site_broken" // by its changes, which were undone
 )
 
 // status is the state of a run that ends for the reason.
@@ -106,6 +107,7 @@ type run struct {
 	epoch                    int64
 	leaseUntil               time.Time
 	resumes                  int
+	site                     siteState
 	cancelling, asking       bool
 	lost, steps              int
 	deadline                 *time.Time

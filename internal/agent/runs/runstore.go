@@ -13,7 +13,7 @@ var runRows = db.Map(func(r *run) db.Fields {
 	return db.Fields{
 		"id": &r.id, "account_id": &r.accountID, "service_id": &r.serviceID, "conversation_id": &r.conversationID, "kind": &r.kind,
 		"status": &r.status, "end_reason": &r.reason, "terms": db.JSON(&r.terms), "epoch": &r.epoch, "lease_until": &r.leaseUntil,
-		"resumes": &r.resumes, "cancelling": &r.cancelling, "asking": &r.asking, "lost": &r.lost, "steps": &r.steps, "deadline": &r.deadline,
+		"resumes": &r.resumes, "site": &r.site, "cancelling": &r.cancelling, "asking": &r.asking, "lost": &r.lost, "steps": &r.steps, "deadline": &r.deadline,
 		"time_left": &r.timeLeft, "held": &r.held, "cost": &r.cost, "charged": &r.charged, "input_tokens": &r.inputTokens,
 		"output_tokens": &r.outputTokens, "events": &r.events, "created_at": &r.createdAt, "finished_at": &r.finishedAt,
 	}
@@ -36,9 +36,9 @@ func insertRun(ctx context.Context, tx *db.Tx, r run) error {
 func putRun(ctx context.Context, tx *db.Tx, r run) error {
 	_, err := tx.Exec(ctx, `UPDATE ai_runs SET status = $1, end_reason = $2, epoch = $3, lease_until = $4, resumes = $5, cancelling = $6, asking = $7,
 			lost = $8, steps = $9, deadline = $10, time_left = $11, cost = $12, charged = $13, input_tokens = $14, output_tokens = $15,
-			events = $16, finished_at = $17
-		WHERE id = $18`, r.status, r.reason, r.epoch, r.leaseUntil, r.resumes, r.cancelling, r.asking, r.lost, r.steps, r.deadline, r.timeLeft,
-		r.cost, r.charged, r.inputTokens, r.outputTokens, r.events, r.finishedAt, r.id)
+			events = $16, finished_at = $17, site = $18
+		WHERE id = $19`, r.status, r.reason, r.epoch, r.leaseUntil, r.resumes, r.cancelling, r.asking, r.lost, r.steps, r.deadline, r.timeLeft,
+		r.cost, r.charged, r.inputTokens, r.outputTokens, r.events, r.finishedAt, r.site, r.id)
 	if err != nil {
 		return fmt.Errorf("runs: write run %d: %w", r.id, err)
 	}

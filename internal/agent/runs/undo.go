@@ -23,6 +23,9 @@ func (s *Service) undoRun(ctx context.Context, accountID, serviceID, runID int64
 	if err != nil {
 		return r, err
 	}
+	if r.kind == Agent { // what it has undone by itself stays so
+		changes = slices.DeleteFunc(changes, func(c change) bool { return c.undoOf != nil })
+	}
 	return s.undo(ctx, accountID, serviceID, changes, partial)
 }
 

@@ -46,7 +46,7 @@ type runWire struct {
 	ConversationID *int64       `json:"conversation_id" doc:"null for an undo, and when the conversation was deleted"`
 	Kind           Kind         `json:"kind" enum:"agent,undo"`
 	Status         Status       `json:"status" enum:"queued,running,waiting_approval,completed,failed,cancelled"`
-	EndReason      *Reason      `json:"end_reason" enum:"done,cancelled,step_limit,size_limit,time_limit,budget,loop_detected,model_failed,model_garbage,interrupted,approval_expired,service_changed"`
+	EndReason      *Reason      `json:"end_reason" enum:"done,cancelled,step_limit,size_limit,time_limit,budget,loop_detected,model_failed,model_garbage,interrupted,approval_expired,service_changed,site_broken"`
 	Message        string       `json:"message" doc:"The model's last answer"`
 	Model          string       `json:"model"`
 	Steps          int          `json:"steps" doc:"Answers of the model"`

@@ -78,6 +78,14 @@ func (m *machine) Extract(ctx context.Context, ref, archive, target string, over
 	return x, err
 }
 
+// CheckPHP refuses programs with the word broken.
+func (m *machine) CheckPHP(_ context.Context, _ string, source []byte) (string, error) {
+	if strings.Contains(string(source), "broken") {
+		return "PHP Parse error:  syntax error, unexpected identifier on line 2", nil
+	}
+	return "", nil
+}
+
 // purse keeps the money of the tests' customer.
 type purse struct {
 	mu      sync.Mutex

@@ -2,8 +2,10 @@ package runs
 
 import (
 	"context"
+	"errors"
 	"path"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"stead.dev/stead/internal/platform/redact"
@@ -74,7 +76,7 @@ func editFile(ctx context.Context, w workplace, arguments string) (p plan, err e
 	if err != nil {
 		return p, refuse("edit_not_unique", "%s", w.mask.Mask(name, err.Error()))
 	}
-	return w.write(edit, name, found, after)
+	return w.write(ctx, edit, name, found, after)
 }
 
 func writeFile(ctx context.Context, w workplace, arguments string) (p plan, err error) {
@@ -105,7 +107,7 @@ func writeFile(ctx context.Context, w workplace, arguments string) (p plan, err 
 		if err != nil {
 			return p, err
 		}
-		p, err = w.write(create, name, thing{}, in.Content)
+		p, err = w.write(ctx, create, name, thing{}, in.Content)
 		p.changes = append(folders, p.changes...)
 		return p, err
 	}
@@ -118,11 +120,11 @@ func writeFile(ctx context.Context, w workplace, arguments string) (p plan, err 
 	case truncates(string(found.content), in.Content):
 		return p, refuse("content_left_out", "the content seems to leave out what stays the same: write all of it, or use edit_file")
 	}
-	return w.write(replace, name, found, in.Content)
+	return w.write(ctx, replace, name, found, in.Content)
 }
 
 // write plans that a file gets a content.
-func (w workplace) write(kind changeKind, name string, before thing, after string) (p plan, err error) {
+func (w workplace) write(ctx context.Context, kind changeKind, name string, before thing, after string) (p plan, err error) {
 	switch {
 	case len(after) > mostEdited:
 		return p, refuse("file_too_large", "a file may have %d bytes", mostEdited)
@@ -133,6 +135,9 @@ func (w workplace) write(kind changeKind, name string, before thing, after strin
 	case before.hash == hashOf([]byte(after)):
 		return p, refuse("nothing_changed", "%s has this content already", name)
 	}
+	if err := w.wellFormed(ctx, name, after); err != nil {
+		return p, err
+	}
 	p.changes = []change{{
 		kind: kind, path: name, before: before.hash, after: hashOf([]byte(after)), bytes: int64(len(after)),
 		diff: diffOf(w.mask, name, string(before.content), after),
@@ -142,6 +147,26 @@ func (w workplace) write(kind changeKind, name string, before thing, after strin
 		p.contents = append(p.contents, before.content)
 	}
 	return p, nil
+}
+
+// programs are the endings of files that PHP reads.
+var programs = []string{".php", ".php3", ".php4", ".php5", ".php7", ".php8", ".phtml", ".pht"}
+
+// wellFormed refuses a PHP program that PHP cannot read, where the hosting server can tell.
+func (w workplace) wellFormed(ctx context.Context, name, content string) error {
+	if w.programs == nil || !slices.Contains(programs, strings.ToLower(path.Ext(name))) {
+		return nil
+	}
+	message, err := w.programs.CheckPHP(ctx, w.ref, []byte(content))
+	switch {
+	case errors.Is(err, panel.ErrUnsupported):
+		return nil
+	case err != nil:
+		return err
+	case message != "":
+		return refuse("php_syntax", "nothing was written: %s", w.mask.Mask("", plain(message)))
+	}
+	return nil
 }
 
 func makeDirectory(ctx context.Context, w workplace, arguments string) (p plan, err error) {

@@ -44,6 +44,7 @@ CREATE TABLE ai_runs (
     epoch           BIGINT  NOT NULL, -- how often a process has taken it; who has an older number may not write
     lease_until     BIGINT  NOT NULL, -- until when a process works on it; others may take it after that
     resumes         INTEGER NOT NULL, -- how often it was taken from a process that had died
+    site            TEXT    NOT NULL DEFAULT '', -- how the home page is: empty before it was seen, works, changed (not seen since), broken, unknown
     cancelling      BOOLEAN NOT NULL, -- whether it is to end
     asking          BOOLEAN NOT NULL, -- whether a model was asked that has not answered yet
     lost            INTEGER NOT NULL, -- how many answers were lost with a process
