@@ -170,7 +170,7 @@ func TestLostUpdatesDoNotHappen(t *testing.T) {
 	t.Parallel()
 	testkit.Engines(t, func(t *testing.T, d *db.DB, _ *clock.Fake) {
 		err := d.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error {
-			_, err := tx.Exec(ctx, `INSERT INTO throttle_windows (key, started_at, ends_at, used) VALUES ('k', 0, 0, 0)`)
+			_, err := tx.Exec(ctx, `INSERT INTO throttle_windows (key, slots, ends_at) VALUES ('k', '', 0)`)
 			return err
 		})
 		if err != nil {
@@ -181,10 +181,10 @@ func TestLostUpdatesDoNotHappen(t *testing.T) {
 			wg.Go(func() {
 				err := d.InTx(context.Background(), func(ctx context.Context, tx *db.Tx) error {
 					var used int
-					if err := tx.QueryRow(ctx, `SELECT used FROM throttle_windows WHERE key = 'k'`+tx.ForUpdate()).Scan(&used); err != nil {
+					if err := tx.QueryRow(ctx, `SELECT ends_at FROM throttle_windows WHERE key = 'k'`+tx.ForUpdate()).Scan(&used); err != nil {
 						return err
 					}
-					_, err := tx.Exec(ctx, `UPDATE throttle_windows SET used = $1 WHERE key = 'k'`, used+1)
+					_, err := tx.Exec(ctx, `UPDATE throttle_windows SET ends_at = $1 WHERE key = 'k'`, used+1)
 					return err
 				})
 				if err != nil {
@@ -194,7 +194,7 @@ func TestLostUpdatesDoNotHappen(t *testing.T) {
 		}
 		wg.Wait()
 		var used int
-		if err := d.QueryRow(t.Context(), `SELECT used FROM throttle_windows`).Scan(&used); err != nil || used != 20 {
+		if err := d.QueryRow(t.Context(), `SELECT ends_at FROM throttle_windows`).Scan(&used); err != nil || used != 20 {
 			t.Fatalf("used %d, error %v", used, err)
 		}
 	})

@@ -10,7 +10,7 @@ import (
 	"stead.dev/stead/internal/platform/testkit"
 )
 
-const insertKey = `INSERT INTO throttle_windows (key, started_at, ends_at, used) VALUES ($1, 0, 0, 1)`
+const insertKey = `INSERT INTO throttle_windows (key, slots, ends_at) VALUES ($1, '', 1)`
 
 func TestQueuedStatementsKeepTheirOrder(t *testing.T) {
 	t.Parallel()
@@ -26,10 +26,10 @@ func TestQueuedStatementsKeepTheirOrder(t *testing.T) {
 				t.Errorf("a read sees %d rows", n)
 			}
 			keep := func(n int64, err error) error { rows = n; return err }
-			if err := tx.Queue(ctx, keep, `UPDATE throttle_windows SET used = 2`); err != nil {
+			if err := tx.Queue(ctx, keep, `UPDATE throttle_windows SET ends_at = 2`); err != nil {
 				return err
 			}
-			all, err := db.Collect(ctx, tx, func(r db.Row) (n int, err error) { return n, r.Scan(&n) }, `SELECT used FROM throttle_windows`)
+			all, err := db.Collect(ctx, tx, func(r db.Row) (n int, err error) { return n, r.Scan(&n) }, `SELECT ends_at FROM throttle_windows`)
 			if err != nil || len(all) != 2 || all[0] != 2 || rows != 2 {
 				t.Errorf("%v, %v, %d rows", all, err, rows)
 			}
@@ -69,7 +69,7 @@ func TestAQueuedStatementThatFailsUndoesTheTransaction(t *testing.T) {
 		}
 		for name, queue := range map[string]func(ctx context.Context, tx *db.Tx) error{
 			"changed nothing": func(ctx context.Context, tx *db.Tx) error {
-				return tx.Queue(ctx, none, `UPDATE throttle_windows SET used = 2 WHERE key = 'nobody'`)
+				return tx.Queue(ctx, none, `UPDATE throttle_windows SET ends_at = 2 WHERE key = 'nobody'`)
 			},
 			"a duplicate": func(ctx context.Context, tx *db.Tx) error { return tx.Queue(ctx, taken, insertKey, "a") },
 		} {
