@@ -120,10 +120,25 @@ type places struct {
 
 // Place implements provisioning.Placer.
 func (p places) Place(ctx context.Context, tx *db.Tx, s provisioning.Placement) (string, error) {
-	locations, err := p.catalog.Locations(ctx, tx, s.PlanID)
+	need, err := p.need(ctx, tx, s)
 	if err != nil {
 		return "", err
 	}
+	return p.nodes.Place(ctx, tx, need)
+}
+
+// PlaceElsewhere implements provisioning.Placer.
+func (p places) PlaceElsewhere(ctx context.Context, tx *db.Tx, s provisioning.Placement, failed []string) (string, error) {
+	need, err := p.need(ctx, tx, s)
+	if err != nil {
+		return "", err
+	}
+	return p.nodes.PlaceElsewhere(ctx, tx, need, failed)
+}
+
+// need is what a service asks of a node.
+func (p places) need(ctx context.Context, q db.Querier, s provisioning.Placement) (nodes.Need, error) {
+	locations, err := p.catalog.Locations(ctx, q, s.PlanID)
 	need := nodes.Need{
 		ServiceID: s.ServiceID, DiskMB: max(0, s.Limits.Of("disk_mb")), Locations: locations,
 		Capabilities: []panel.Capability{panel.CapAccounts, panel.CapSites, panel.CapFiles},
@@ -133,7 +148,7 @@ func (p places) Place(ctx context.Context, tx *db.Tx, s provisioning.Placement) 
 			need.Capabilities = append(need.Capabilities, c)
 		}
 	}
-	return p.nodes.Place(ctx, tx, need)
+	return need, err
 }
 
 // sold returns the capabilities that a plan promises by a limit above zero.

@@ -148,7 +148,7 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 	if c.mailer, err = newMailer(c.cfg, c.clock); err != nil {
 		return err
 	}
-	c.nodes = nodes.New(nodes.Config{DB: c.db, Clock: c.clock, Box: c.box, Signals: c.hub, Log: c.log})
+	c.nodes = nodes.New(nodes.Config{DB: c.db, Clock: c.clock, Box: c.box, Signals: c.hub, Jobs: c.queue, Log: c.log})
 	if err := c.openPanels(ctx, as); err != nil {
 		return err
 	}

@@ -146,7 +146,7 @@ func TestATerminatedServiceComesBack(t *testing.T) {
 		w.in(func(ctx context.Context, tx *db.Tx) error { return w.Restore(ctx, tx, id) })
 		w.same("status", Provisioning, w.record(id).status)
 		w.panel.fails = panel.ErrInvalid
-		if err := w.prov.Provision(t.Context(), id, false); err != nil {
+		if err := w.prov.Provision(t.Context(), id, 1); err != nil {
 			t.Fatal(err)
 		}
 		w.same("refused", Terminated, w.record(id).status)
@@ -155,7 +155,7 @@ func TestATerminatedServiceComesBack(t *testing.T) {
 
 		w.in(func(ctx context.Context, tx *db.Tx) error { return w.Restore(ctx, tx, id) })
 		for range 2 {
-			if err := w.prov.Provision(t.Context(), id, false); err != nil {
+			if err := w.prov.Provision(t.Context(), id, 1); err != nil {
 				t.Fatal(err)
 			}
 		}

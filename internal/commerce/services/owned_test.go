@@ -188,7 +188,7 @@ func TestAnOwnerPaysForAServiceThatComesBack(t *testing.T) {
 		}
 		provision := func(id int64) record {
 			t.Helper()
-			if err := w.prov.Provision(t.Context(), id, false); err != nil {
+			if err := w.prov.Provision(t.Context(), id, 1); err != nil {
 				t.Fatal(err)
 			}
 			return w.record(id)
@@ -310,7 +310,7 @@ func TestAServiceThatComesBackBeginsAnew(t *testing.T) {
 		if err := w.comesBack(id); err != nil {
 			t.Fatal(err)
 		}
-		if err := w.prov.Provision(t.Context(), id, false); err != nil {
+		if err := w.prov.Provision(t.Context(), id, 1); err != nil {
 			t.Fatal(err)
 		}
 		w.pay(1, 1)
@@ -345,7 +345,7 @@ func TestAServiceHasAHistory(t *testing.T) {
 		w.same("as many as were told", len(w.told(id)), len(all))
 		failed := w.provisioning(ask("failed.test"))
 		w.panel.fails = panel.ErrInvalid
-		if err := w.prov.Provision(t.Context(), failed, false); err != nil {
+		if err := w.prov.Provision(t.Context(), failed, 1); err != nil {
 			t.Fatal(err)
 		}
 		w.same("a failure", "service.provision_failed provisioning failed  domain_invalid", history(failed)[0])

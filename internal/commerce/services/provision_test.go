@@ -21,7 +21,7 @@ import (
 
 // attempt makes the account as the queue would, for the nth time.
 func (w *world) attempt(id int64, n int) error {
-	return w.prov.Provision(w.t.Context(), id, n >= provisioning.Attempts)
+	return w.prov.Provision(w.t.Context(), id, n)
 }
 
 func (w *world) cleanUpTwice(id int64) {
@@ -204,7 +204,7 @@ func TestAServiceThatComesBackKeepsItsNewAccount(t *testing.T) {
 			if err := w.comesBack(id); err != nil {
 				t.Error(err)
 			}
-			if err := w.prov.Provision(t.Context(), id, true); !errors.Is(err, provisioning.ErrCleaning) {
+			if err := w.prov.Provision(t.Context(), id, provisioning.Attempts); !errors.Is(err, provisioning.ErrCleaning) {
 				t.Errorf("the account is made while the other is removed: %v", err)
 			}
 			if err := w.prov.CleanUp(t.Context(), id); err != nil { // of a service that comes back
@@ -214,7 +214,7 @@ func TestAServiceThatComesBackKeepsItsNewAccount(t *testing.T) {
 		if err := w.prov.CleanUp(t.Context(), id); err != nil {
 			t.Fatal(err)
 		}
-		if err := w.prov.Provision(t.Context(), id, false); err != nil {
+		if err := w.prov.Provision(t.Context(), id, 1); err != nil {
 			t.Fatal(err)
 		}
 		w.same("status", Active, w.record(id).status)
@@ -222,11 +222,11 @@ func TestAServiceThatComesBackKeepsItsNewAccount(t *testing.T) {
 
 		// A process that was killed meanwhile holds nothing up for long.
 		w.exec(`UPDATE services SET status = 'provisioning', cleaning_until = $1 WHERE id = $2`, w.clk.Now().Add(cleaningTime), id)
-		if err := w.prov.Provision(t.Context(), id, false); !errors.Is(err, provisioning.ErrCleaning) {
+		if err := w.prov.Provision(t.Context(), id, 1); !errors.Is(err, provisioning.ErrCleaning) {
 			t.Errorf("%v", err)
 		}
 		w.clk.Advance(cleaningTime)
-		if err := w.prov.Provision(t.Context(), id, false); err != nil {
+		if err := w.prov.Provision(t.Context(), id, 1); err != nil {
 			t.Error(err)
 		}
 	})

@@ -17,6 +17,10 @@ import (
 type Provisioner interface {
 	// Place chooses the panel of a service that begins to be provisioned in tx, or answers fault.OutOfStock.
 	Place(ctx context.Context, tx *db.Tx, p provisioning.Placement) (panelName string, err error)
+	// PlaceElsewhere chooses another panel than those that failed the service, or answers fault.OutOfStock.
+	PlaceElsewhere(ctx context.Context, tx *db.Tx, p provisioning.Placement, failed []string) (panelName string, err error)
+	// EnqueueClear removes what a panel may have made of a service that was placed elsewhere.
+	EnqueueClear(ctx context.Context, tx *db.Tx, id int64, panelName string) error
 	EnqueueProvision(ctx context.Context, tx *db.Tx, id int64) error
 	EnqueueSuspension(ctx context.Context, tx *db.Tx, id int64) error
 	EnqueueLimits(ctx context.Context, tx *db.Tx, id int64) error
@@ -34,19 +38,22 @@ func (s *Service) Wanted(ctx context.Context, q db.Querier, id int64) (site.Site
 }
 
 // Made commits what the panel made: the service is active, its order complete. One that comes back, and of which nothing is
-// kept any more, cannot.
-func (s *Service) Made(ctx context.Context, id int64, account panel.Account) error {
-	err := s.activate(ctx, id, account)
+// kept any more, cannot. What another panel made than the one that the service is on by now is left there, to be removed.
+func (s *Service) Made(ctx context.Context, id int64, panelName string, account panel.Account) error {
+	err := s.activate(ctx, id, panelName, account)
 	if errors.Is(err, ErrRestoreWindow) {
 		return s.Refused(ctx, id, ErrRestoreWindow.Key)
 	}
 	return err
 }
 
-func (s *Service) activate(ctx context.Context, id int64, account panel.Account) error {
+func (s *Service) activate(ctx context.Context, id int64, panelName string, account panel.Account) error {
 	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
 		// The row is not locked yet: the order's and the wallet's rows come first.
 		return s.read(ctx, tx, id, func(r record) error {
+			if r.panel != panelName {
+				return nil
+			}
 			if _, ok := r.status.after(accountMade); !ok {
 				if r.status.live() {
 					return nil // another run of this job was faster
@@ -92,7 +99,7 @@ func (s *Service) Placed(ctx context.Context, id int64, account panel.Account) e
 
 // open makes a service active that has its account, and whoever hears of it may work with its domain.
 func (s *Service) open(ctx context.Context, tx *db.Tx, r record, account panel.Account, until time.Time) error {
-	moved, err := setActive(ctx, tx, r.id, account.Ref, placeOf(account), until)
+	moved, err := setActive(ctx, tx, r.id, r.panel, account.Ref, placeOf(account), until)
 	if err == nil && !moved {
 		err = errMoved
 	}

@@ -2,11 +2,9 @@ package services
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"stead.dev/stead/internal/commerce/sale"
-	"stead.dev/stead/internal/commerce/services/provisioning"
 	"stead.dev/stead/internal/hosting/site"
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
@@ -135,11 +133,11 @@ func (s *Service) Provision(ctx context.Context, tx *db.Tx, id int64) error {
 				return err
 			}
 		}
-		limits, err := site.ParseLimits(id, json.RawMessage(r.limits))
+		p, err := r.placement()
 		if err != nil {
 			return err
 		}
-		panelName, err := s.Provisioner.Place(ctx, tx, provisioning.Placement{ServiceID: id, PlanID: r.planID, Limits: limits, Sandbox: r.sandbox})
+		panelName, err := s.Provisioner.Place(ctx, tx, p)
 		if err != nil {
 			return err
 		}

@@ -281,7 +281,7 @@ func (w *world) provisioning(n sale.Reservation) int64 {
 func (w *world) active(n sale.Reservation) int64 {
 	w.t.Helper()
 	id := w.provisioning(n)
-	if err := w.prov.Provision(w.t.Context(), id, false); err != nil {
+	if err := w.prov.Provision(w.t.Context(), id, 1); err != nil {
 		w.t.Fatal(err)
 	}
 	return id

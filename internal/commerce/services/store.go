@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"stead.dev/stead/internal/commerce/sale"
+	"stead.dev/stead/internal/commerce/services/provisioning"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/domainname"
 	"stead.dev/stead/internal/platform/fault"
@@ -243,8 +244,8 @@ func setProvisioning(ctx context.Context, tx *db.Tx, id int64, panelName string)
 		Provisioning, tx.Now, panelName, id, Pending)
 }
 
-// setActive answers false when the service is no longer in provisioning.
-func setActive(ctx context.Context, tx *db.Tx, id int64, ref string, p place, expiresAt time.Time) (bool, error) {
+// setActive answers false when the service is no longer in provisioning on the panel.
+func setActive(ctx context.Context, tx *db.Tx, id int64, panelName, ref string, p place, expiresAt time.Time) (bool, error) {
 	if p.nameservers == nil {
 		p.nameservers = []string{}
 	}
@@ -254,8 +255,8 @@ func setActive(ctx context.Context, tx *db.Tx, id int64, ref string, p place, ex
 	}
 	n, err := tx.Exec(ctx, `UPDATE services SET status = $1, panel_ref = $2, username = $3, origin_url = $4, location = $5,
 			ipv4 = $6, ipv6 = $7, nameservers = $8, provisioned_at = $9, expires_at = $10, step_at = $9
-		WHERE id = $11 AND status = $12`,
-		Active, ref, p.username, p.originURL, p.location, p.ipv4, p.ipv6, string(nameservers), tx.Now, expiresAt, id, Provisioning)
+		WHERE id = $11 AND status = $12 AND panel = $13`,
+		Active, ref, p.username, p.originURL, p.location, p.ipv4, p.ipv6, string(nameservers), tx.Now, expiresAt, id, Provisioning, panelName)
 	return n == 1, err
 }
 
@@ -279,6 +280,41 @@ func setFailed(ctx context.Context, tx *db.Tx, id int64, failureKey string) (boo
 	n, err := tx.Exec(ctx, `UPDATE services SET status = $1, failure_key = $2 WHERE id = $3 AND status = $4`,
 		Failed, failureKey, id, Provisioning)
 	return n == 1, err
+}
+
+// setPanel answers false when the service is no longer in provisioning on the panel that it comes from.
+func setPanel(ctx context.Context, tx *db.Tx, id int64, from, to string) (bool, error) {
+	n, err := tx.Exec(ctx, `UPDATE services SET panel = $1 WHERE id = $2 AND status = $3 AND panel = $4`, to, id, Provisioning, from)
+	return n == 1, err
+}
+
+const leftColumns = `service_id, panel, since`
+
+func scanLeft(row db.Row) (l provisioning.Left, err error) {
+	err = row.Scan(&l.ServiceID, &l.Panel, &l.Since)
+	return l, err
+}
+
+func insertLeft(ctx context.Context, tx *db.Tx, id int64, panelName string) error {
+	_, err := tx.Exec(ctx, `INSERT INTO services_left (`+leftColumns+`) VALUES ($1, $2, $3)`, id, panelName, tx.Now)
+	return err
+}
+
+// leftOf reads what is left of a service.
+func leftOf(ctx context.Context, q db.Querier, id int64) ([]provisioning.Left, error) {
+	return db.Collect(ctx, q, scanLeft, `SELECT `+leftColumns+` FROM services_left WHERE service_id = $1 ORDER BY since, panel`, id)
+}
+
+// allLeft reads what is left of up to so many services after one, in the order of their ids.
+func allLeft(ctx context.Context, q db.Querier, after int64, limit int) ([]provisioning.Left, error) {
+	return db.Collect(ctx, q, scanLeft, `SELECT `+leftColumns+` FROM services_left WHERE service_id IN (
+			SELECT DISTINCT service_id FROM services_left WHERE service_id > $1 ORDER BY service_id LIMIT $2)
+		ORDER BY service_id, panel`, after, limit)
+}
+
+func deleteLeft(ctx context.Context, tx *db.Tx, id int64, panelName string) error {
+	_, err := tx.Exec(ctx, `DELETE FROM services_left WHERE service_id = $1 AND panel = $2`, id, panelName)
+	return err
 }
 
 func setCleaning(ctx context.Context, tx *db.Tx, id int64, until *time.Time) error {

@@ -209,6 +209,11 @@ func (s *Service) report(ctx context.Context, peer nodelink.Party, in nodelink.R
 		if err := setReport(ctx, tx, n.ID, in); err != nil {
 			return err
 		}
+		if n.missed(tx.Now) {
+			if err := s.wake(ctx, tx, n.ID); err != nil {
+				return err
+			}
+		}
 		if n.Address == in.Address && sameCapabilities(n, in.Capabilities) {
 			return nil
 		}

@@ -61,6 +61,11 @@ func (n Node) alive(now time.Time) bool {
 	return n.LastSeenAt != nil && now.Sub(*n.LastSeenAt) < nodelink.SilentAfter
 }
 
+// missed tells that at least one report of the node did not come.
+func (n Node) missed(now time.Time) bool {
+	return n.LastSeenAt == nil || now.Sub(*n.LastSeenAt) > nodelink.ReportEvery*3/2
+}
+
 // Serves tells that the node has joined: it has an address at which services on it are reached.
 func (n Node) Serves() bool { return n.State == Active || n.State == Draining }
 

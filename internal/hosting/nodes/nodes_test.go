@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -19,6 +20,7 @@ import (
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/jobs"
 	"stead.dev/stead/internal/platform/nodelink"
 	"stead.dev/stead/internal/platform/outbox"
 	"stead.dev/stead/internal/platform/probe"
@@ -35,7 +37,23 @@ type world struct {
 	db  *db.DB
 	clk *clock.Fake
 	*nodes.Service
-	url string
+	url   string
+	mu    sync.Mutex
+	awake []int64 // services whose jobs were told to come at once
+}
+
+// RetryNow implements nodes.Jobs for jobs of the services 1 to 9, and one that names none.
+func (w *world) RetryNow(_ context.Context, tx *db.Tx, queue string, which func(args []byte) bool) error {
+	tx.OnCommit(func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		for id := range int64(10) {
+			if args := fmt.Sprintf(`{"service_id":%d}`, id); queue == jobs.PanelQueue && which([]byte(args)) {
+				w.awake = append(w.awake, id)
+			}
+		}
+	})
+	return nil
 }
 
 func newWorld(t *testing.T, d *db.DB, clk *clock.Fake) *world {
@@ -45,9 +63,8 @@ func newWorld(t *testing.T, d *db.DB, clk *clock.Fake) *world {
 		t.Fatal(err)
 	}
 	log := slog.New(slog.DiscardHandler)
-	w := &world{t: t, db: d, clk: clk, Service: nodes.New(nodes.Config{
-		DB: d, Clock: clk, Box: box, Signals: signal.NewHub(d, clk, log), Log: log,
-	})}
+	w := &world{t: t, db: d, clk: clk}
+	w.Service = nodes.New(nodes.Config{DB: d, Clock: clk, Box: box, Signals: signal.NewHub(d, clk, log), Jobs: w, Log: log})
 	identity, err := w.Identity(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -422,6 +439,84 @@ func TestServicesAreSpreadAndNothingIsOverbooked(t *testing.T) {
 		}
 		if n := w.node("two"); n.Placed != 15 || n.PlacedDiskMB != 1650 {
 			t.Errorf("sums after a larger plan: %+v", n)
+		}
+	})
+}
+
+func TestAServiceMovesToANodeThatAnswers(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w *world) {
+		one, _ := w.join(nodes.NewNode{Name: "one"})
+		two, _ := w.join(nodes.NewNode{Name: "two", MaxAccounts: 1})
+		need := nodes.Need{ServiceID: 5, DiskMB: 100}
+		elsewhere := func(failed ...string) (name string, err error) {
+			err = w.db.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error {
+				name, err = w.PlaceElsewhere(ctx, tx, need, failed)
+				return err
+			})
+			return name, err
+		}
+		first, err := w.place(need)
+		w.must(err)
+		if first != nodes.PanelName(one.ID) {
+			t.Fatalf("placed on %s", first)
+		}
+		second, err := elsewhere(first)
+		if err != nil || second != nodes.PanelName(two.ID) {
+			t.Errorf("moved to %s: %v", second, err)
+		}
+		for _, name := range []string{"one", "two"} {
+			n, want := w.node(name), int64(0)
+			if nodes.PanelName(n.ID) == second {
+				want = 1
+			}
+			if n.Placed != want || n.PlacedDiskMB != want*100 {
+				t.Errorf("sums: %+v", n)
+			}
+		}
+		if _, err := elsewhere(first, second); key(err) != "out_of_stock" {
+			t.Errorf("no node is left: %v", err)
+		}
+		if name, err := w.place(need); err != nil || name != second || w.node("two").Placed != 1 {
+			t.Errorf("it is on %s then: %v", name, err)
+		}
+	})
+}
+
+// TestJobsOfANodeComeWhenItReportsAgain: those of its services, and those that name no service.
+func TestJobsOfANodeComeWhenItReportsAgain(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w *world) {
+		one, m := w.join(nodes.NewNode{Name: "one"})
+		w.must(w.db.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error {
+			return errors.Join(w.Return(ctx, tx, 3, nodes.PanelName(one.ID), 10), w.Return(ctx, tx, 5, nodes.PanelName(one.ID), 10))
+		}))
+		awake := func() []int64 {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			return slices.Clone(w.awake)
+		}
+		m.stop()
+		w.must(w.db.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error {
+			_, err := tx.Exec(ctx, `UPDATE nodes_nodes SET version = 'v1'`) // the last report is not this one
+			return err
+		}))
+		w.run(m)
+		w.eventually("one", func(n nodes.Node) bool { return n.Version == "v2" })
+		if got := awake(); got != nil {
+			t.Errorf("a node that was not silent: %v", got)
+		}
+		m.stop()
+		w.clk.Advance(nodelink.ReportEvery * 2)
+		w.run(m)
+		testkit.Eventually(t, time.Minute, func() bool { return slices.Equal(awake(), []int64{0, 3, 5}) }, "the jobs of its services come")
+		w.must(w.db.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error {
+			_, err := tx.Exec(ctx, `UPDATE nodes_nodes SET version = 'v1'`)
+			return err
+		}))
+		w.eventually("one", func(n nodes.Node) bool { return n.Version == "v2" }) // it has reported once more
+		if got := awake(); len(got) != 3 {
+			t.Errorf("they are told each time: %v", got)
 		}
 	})
 }

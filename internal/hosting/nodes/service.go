@@ -2,14 +2,17 @@ package nodes
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/jobs"
 	"stead.dev/stead/internal/platform/nodelink"
 	"stead.dev/stead/internal/platform/outbox"
 	"stead.dev/stead/internal/platform/secret"
@@ -24,12 +27,19 @@ type Signals interface {
 	Send(ctx context.Context, tx *db.Tx, topic, payload string) error
 }
 
+// Jobs are those that wait for nodes.
+type Jobs interface {
+	// RetryNow has the failed jobs of a queue come at once whose arguments, as JSON, which picks.
+	RetryNow(ctx context.Context, tx *db.Tx, queue string, which func(args []byte) bool) error
+}
+
 // Config is what the section works with; every field is needed.
 type Config struct {
 	DB      *db.DB
 	Clock   clock.Clock
 	Box     *secret.Box
 	Signals Signals
+	Jobs    Jobs
 	Log     *slog.Logger
 }
 
@@ -193,12 +203,30 @@ func (s *Service) Place(ctx context.Context, tx *db.Tx, need Need) (string, erro
 	if ok {
 		return PanelName(id), nil
 	}
+	return s.place(ctx, tx, need, nil)
+}
+
+// PlaceElsewhere moves the room of a service to a node that is none of those panels. fault.OutOfStock: no such node has
+// room; the transaction must end then, for the room that the service had is given back in it.
+func (s *Service) PlaceElsewhere(ctx context.Context, tx *db.Tx, need Need, failed []string) (string, error) {
+	if err := giveBack(ctx, tx, need.ServiceID); err != nil {
+		return "", err
+	}
+	return s.place(ctx, tx, need, failed)
+}
+
+// place gives a service room on the node that suits it best, and is none of the failed panels.
+func (s *Service) place(ctx context.Context, tx *db.Tx, need Need, failed []string) (string, error) {
 	all, err := list(ctx, tx)
 	if err != nil {
 		return "", err
 	}
 	fit, obstacles := candidates(all, need, tx.Now)
 	for _, n := range fit {
+		if slices.Contains(failed, PanelName(n.ID)) {
+			obstacles = append(obstacles, n.Name+" does not answer")
+			continue
+		}
 		// Another order may have taken the room since the list was read.
 		ok, err := take(ctx, tx, n.ID, need)
 		if err != nil {
@@ -210,6 +238,25 @@ func (s *Service) Place(ctx context.Context, tx *db.Tx, need Need) (string, erro
 		obstacles = append(obstacles, n.Name+" was taken meanwhile")
 	}
 	return "", fault.OutOfStock.Wrapf("nodes: no room for %d MB: %s", need.DiskMB, strings.Join(obstacles, "; "))
+}
+
+// wake has the jobs come at once that wait for a node which is there again: the pauses of the queue grow to hours while a
+// node is silent.
+func (s *Service) wake(ctx context.Context, tx *db.Tx, id int64) error {
+	all, err := servicesOn(ctx, tx, id)
+	if err != nil || len(all) == 0 {
+		return err
+	}
+	on := make(map[int64]bool, len(all))
+	for _, service := range all {
+		on[service] = true
+	}
+	return s.Jobs.RetryNow(ctx, tx, jobs.PanelQueue, func(args []byte) bool {
+		var of struct {
+			ServiceID int64 `json:"service_id"`
+		}
+		return json.Unmarshal(args, &of) == nil && (of.ServiceID == 0 || on[of.ServiceID]) // 0: it names something else of one
+	})
 }
 
 // Follow frees the room of services that ended; the outbox calls it.

@@ -153,6 +153,14 @@ func placed(ctx context.Context, q db.Querier, serviceID int64) (id int64, ok bo
 	return id, err == nil, err
 }
 
+// servicesOn are those that have room on a node.
+func servicesOn(ctx context.Context, q db.Querier, id int64) ([]int64, error) {
+	return db.Collect(ctx, q, func(row db.Row) (service int64, err error) {
+		err = row.Scan(&service)
+		return service, err
+	}, `SELECT service_id FROM nodes_placements WHERE node_id = $1`, id)
+}
+
 // giveBack frees the room of a service; one that has none is left alone.
 func giveBack(ctx context.Context, tx *db.Tx, serviceID int64) error {
 	var id, diskMB int64

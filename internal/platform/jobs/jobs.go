@@ -158,6 +158,37 @@ func (q *Queue) Enqueue(_ context.Context, tx *db.Tx, args river.JobArgs, opts *
 	return nil
 }
 
+// RetryNow has the failed jobs of a queue that wait for another attempt come at once, of those whose arguments, as JSON,
+// which picks.
+func (q *Queue) RetryNow(ctx context.Context, tx *db.Tx, queue string, which func(args []byte) bool) error {
+	// River keeps arguments and times in each engine's own form.
+	text, now, notify := `json(args)`, `datetime('now', 'subsec')`, func() { q.polling.change(queue) }
+	if q.pg != nil {
+		text, now, notify = `CAST(args AS TEXT)`, `now()`, func() { q.wake([]string{queue}) }
+	}
+	var ids []int64
+	_, err := db.Collect(ctx, tx, func(row db.Row) (struct{}, error) {
+		var (
+			id   int64
+			args string
+		)
+		err := row.Scan(&id, &args)
+		if err == nil && which([]byte(args)) {
+			ids = append(ids, id)
+		}
+		return struct{}{}, err
+	}, `SELECT id, `+text+` FROM river_job WHERE state = 'retryable' AND queue = $1`, queue)
+	if err != nil || len(ids) == 0 {
+		return err
+	}
+	in, args := db.In(tx, 1, ids)
+	if _, err := tx.Exec(ctx, `UPDATE river_job SET state = 'available', scheduled_at = `+now+` WHERE state = 'retryable' AND id `+in, args...); err != nil {
+		return fmt.Errorf("jobs: retry %d of queue %s: %w", len(ids), queue, err)
+	}
+	tx.OnCommit(notify)
+	return nil
+}
+
 // lastOfAll sorts after the names of all other work that transactions defer to their end.
 const lastOfAll = "~jobs"
 

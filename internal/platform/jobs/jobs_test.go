@@ -175,3 +175,56 @@ func BenchmarkPickUp(b *testing.B) {
 		})
 	}
 }
+
+func TestFailedJobsComeAtOnceWhenTheyAreToldTo(t *testing.T) {
+	t.Parallel()
+	testkit.Engines(t, func(t *testing.T, d *db.DB, _ *clock.Fake) {
+		var down atomic.Bool
+		down.Store(true)
+		var done, other atomic.Int64
+		q := newQueue(t, d, func(_ context.Context, n int64) error {
+			switch {
+			case down.Load():
+				return errors.New("the machine is down")
+			case n == 7:
+				done.Add(1)
+			default:
+				other.Add(1)
+			}
+			return nil
+		}, func() {})
+		must := func(f func(ctx context.Context, tx *db.Tx) error) {
+			t.Helper()
+			if err := d.InTx(t.Context(), f); err != nil {
+				t.Fatal(err)
+			}
+		}
+		must(func(ctx context.Context, tx *db.Tx) error {
+			return errors.Join(q.Enqueue(ctx, tx, countArgs{N: 7}, nil), q.Enqueue(ctx, tx, countArgs{N: 8}, nil))
+		})
+		waiting := func() (n int) {
+			if err := d.QueryRow(t.Context(), `SELECT COUNT(*) FROM river_job WHERE state = 'retryable' AND attempt >= 1`).Scan(&n); err != nil {
+				t.Error(err)
+			}
+			return n
+		}
+		testkit.Eventually(t, time.Minute, func() bool { return waiting() == 2 }, "both wait")
+		// Their pauses have grown to a day.
+		later := `datetime('now', '+1 day')`
+		if d.Pool() != nil {
+			later = `now() + interval '1 day'`
+		}
+		must(func(ctx context.Context, tx *db.Tx) error {
+			_, err := tx.Exec(ctx, `UPDATE river_job SET scheduled_at = `+later+` WHERE state = 'retryable'`)
+			return err
+		})
+		down.Store(false)
+		must(func(ctx context.Context, tx *db.Tx) error {
+			return q.RetryNow(ctx, tx, "default", func(args []byte) bool { return string(args) == `{"n": 7}` || string(args) == `{"n":7}` })
+		})
+		testkit.Eventually(t, time.Minute, func() bool { return done.Load() == 1 }, "the job that was told to came")
+		if other.Load() != 0 || waiting() != 1 {
+			t.Errorf("another one came: %d, %d wait", other.Load(), waiting())
+		}
+	})
+}

@@ -109,6 +109,15 @@ CREATE INDEX services_forgotten ON services (id)
     WHERE step_at IS NULL AND status IN ('active', 'past_due', 'suspended');
 CREATE INDEX services_active_expiry ON services (expires_at) WHERE status = 'active';
 
+-- What may be left on a panel of a service that was placed elsewhere because the panel did not answer: it may have made the
+-- account. A job removes it; the row goes when nothing is left.
+CREATE TABLE services_left (
+    service_id BIGINT NOT NULL REFERENCES services (id), -- the service
+    panel      TEXT   NOT NULL,                          -- the panel that did not answer
+    since      BIGINT NOT NULL,                          -- when the service was placed elsewhere
+    PRIMARY KEY (service_id, panel)
+);
+
 -- What was paid for which time of a service. The part that is still to come is what a change of tariff counts against
 -- the new plan's price.
 CREATE TABLE services_periods (

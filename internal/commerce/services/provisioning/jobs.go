@@ -22,6 +22,13 @@ func (s *Service) Register(w *river.Workers) {
 	jobs.Work(w, func(ctx context.Context, a suspensionArgs) error { return s.FollowSuspension(ctx, a.ServiceID) })
 	jobs.Work(w, func(ctx context.Context, a limitsArgs) error { return s.FollowLimits(ctx, a.ServiceID) })
 	river.AddWorker(w, &endWorker{provisioning: s})
+	jobs.Work(w, func(ctx context.Context, a clearArgs) error {
+		wait, err := s.Clear(ctx, a.ServiceID, a.Panel)
+		if err != nil || wait == 0 {
+			return err
+		}
+		return river.JobSnooze(wait)
+	})
 	jobs.Work(w, func(ctx context.Context, _ reconcileArgs) error { return s.Reconcile(ctx) })
 }
 
@@ -52,7 +59,25 @@ type provisionWorker struct {
 }
 
 func (w *provisionWorker) Work(ctx context.Context, job *river.Job[provisionArgs]) error {
-	return cleaned(w.provisioning.Provision(ctx, job.Args.ServiceID, job.Attempt >= job.MaxAttempts))
+	err := w.provisioning.Provision(ctx, job.Args.ServiceID, job.Attempt-(job.MaxAttempts-Attempts))
+	if errors.Is(err, errMoved) {
+		return river.JobSnooze(0)
+	}
+	return cleaned(err)
+}
+
+type clearArgs struct {
+	ServiceID int64  `json:"service_id"`
+	Panel     string `json:"panel"`
+}
+
+func (clearArgs) Kind() string { return "services.clear" }
+
+// EnqueueClear has what is left of a service on a panel removed. It adds no second job to one that is still to do the same.
+func (s *Service) EnqueueClear(ctx context.Context, tx *db.Tx, id int64, panelName string) error {
+	return s.Queue.Enqueue(ctx, tx, clearArgs{ServiceID: id, Panel: panelName}, &river.InsertOpts{
+		Queue: jobs.PanelQueue, UniqueOpts: jobs.Once(),
+	})
 }
 
 // cleaned has a job come again that waits until an account is removed.

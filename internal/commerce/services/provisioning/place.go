@@ -5,6 +5,7 @@ import (
 
 	"stead.dev/stead/internal/hosting/site"
 	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/fault"
 )
 
 // Placement is what a service asks of the panel that it is provisioned on.
@@ -20,6 +21,9 @@ type Placement struct {
 // is not paid then. A service that it was asked for before keeps its panel.
 type Placer interface {
 	Place(ctx context.Context, tx *db.Tx, p Placement) (panelName string, err error)
+	// PlaceElsewhere is Place for a service whose panel does not answer: it answers a panel that is none of the failed
+	// ones, and keeps the room there instead.
+	PlaceElsewhere(ctx context.Context, tx *db.Tx, p Placement, failed []string) (panelName string, err error)
 }
 
 // OnePanel is the Placer of an installation that provisions all services on the panel of that name.
@@ -28,10 +32,23 @@ type OnePanel string
 // Place implements Placer.
 func (p OnePanel) Place(context.Context, *db.Tx, Placement) (string, error) { return string(p), nil }
 
+// PlaceElsewhere implements Placer: there is no other panel.
+func (p OnePanel) PlaceElsewhere(context.Context, *db.Tx, Placement, []string) (string, error) {
+	return "", fault.OutOfStock.Wrapf("provisioning: there is no panel but %s", string(p))
+}
+
 // Place chooses the panel of a service that begins to be provisioned in tx, as the Placer does for those that are real.
 func (s *Service) Place(ctx context.Context, tx *db.Tx, p Placement) (panelName string, err error) {
 	if p.Sandbox {
 		return s.SandboxPanel, nil
 	}
 	return s.Placer.Place(ctx, tx, p)
+}
+
+// PlaceElsewhere chooses another panel for a service in provisioning than those that failed it. A sandbox has one only.
+func (s *Service) PlaceElsewhere(ctx context.Context, tx *db.Tx, p Placement, failed []string) (panelName string, err error) {
+	if p.Sandbox {
+		return OnePanel(s.SandboxPanel).PlaceElsewhere(ctx, tx, p, failed)
+	}
+	return s.Placer.PlaceElsewhere(ctx, tx, p, failed)
 }

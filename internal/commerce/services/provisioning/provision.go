@@ -16,10 +16,17 @@ import (
 // queue's timeout for a job, so that the job can still write what came of it.
 const panelTimeout = 40 * time.Second
 
-// Provision makes the account of a service in provisioning. It may run twice, and
+// patientAttempts is how often a panel that does not answer is asked for an account before another one is. An agent that
+// is started anew is back by then.
+const patientAttempts = 2
+
+// errMoved says that the service was placed on another panel: the job comes again at once.
+var errMoved = errors.New("provisioning: the service is placed elsewhere")
+
+// Provision makes the account of a service in provisioning, at the nth attempt. It may run twice, and
 // at any time die: the panel answers a second request for the same ref with the
-// account that it made at the first. last says that it will not be tried again.
-func (s *Service) Provision(ctx context.Context, id int64, last bool) error {
+// account that it made at the first.
+func (s *Service) Provision(ctx context.Context, id int64, attempt int) error {
 	wanted, err := s.Services.Wanted(ctx, s.DB, id)
 	if err != nil || wanted.Status != "provisioning" {
 		return err
@@ -30,8 +37,20 @@ func (s *Service) Provision(ctx context.Context, id int64, last bool) error {
 	account, err := s.createAccount(ctx, wanted)
 	switch {
 	case err == nil:
-		return s.Services.Made(ctx, id, account)
-	case ctx.Err() != nil || (worthRetrying(err) && !last):
+		return s.Services.Made(ctx, id, wanted.Panel, account)
+	case ctx.Err() != nil:
+		return err
+	case errors.Is(err, panel.ErrUnreachable) && attempt >= patientAttempts:
+		moved, moveErr := s.Services.PlaceElsewhere(ctx, id, wanted.Panel)
+		if moved {
+			return errMoved
+		}
+		if moveErr != nil {
+			return errors.Join(err, moveErr)
+		}
+	}
+	switch {
+	case worthRetrying(err) && attempt < Attempts:
 		return err
 	default:
 		return s.Services.Refused(ctx, id, failureKey(panel.KindOf(err)))
@@ -103,6 +122,34 @@ func (s *Service) removeRest(ctx context.Context, id int64) error {
 		return err
 	}
 	return nil
+}
+
+// makingTime is how long a panel may take at most for an account after nobody waits for it any more.
+const makingTime = 2 * time.Minute
+
+// Clear removes what a panel made of a service that was placed elsewhere because it did not answer. It answers when to
+// come again; zero when nothing is left.
+func (s *Service) Clear(ctx context.Context, id int64, panelName string) (time.Duration, error) {
+	left, ok, err := s.Services.LeftOn(ctx, s.DB, id, panelName)
+	if err != nil || !ok {
+		return 0, err
+	}
+	there := site.Site{ServiceID: id, Panel: panelName}
+	accounts, err := s.accounts(there)
+	if errors.Is(err, panel.ErrUnsupported) {
+		return 0, s.Services.Cleared(ctx, id, panelName) // it makes no accounts
+	}
+	if err != nil {
+		return 0, err
+	}
+	err = accounts.DeleteAccount(ctx, refOf(there))
+	if err != nil && !errors.Is(err, panel.ErrNotFound) {
+		return 0, err
+	}
+	if wait := left.Since.Add(makingTime).Sub(s.Clock.Now()); wait > 0 {
+		return wait, nil // it may be made still
+	}
+	return 0, s.Services.Cleared(ctx, id, panelName)
 }
 
 // FollowSuspension makes the panel suspend the account, or the contrary.
@@ -204,11 +251,26 @@ func (s *Service) Reconcile(ctx context.Context) error {
 		return s.Services.Ending(ctx, tx, after, reconcileBatch)
 	}
 	end := func(ctx context.Context, tx *db.Tx, id int64) error { return s.EnqueueEnd(ctx, tx, id, false) }
-	err := errors.Join(s.reconcile(ctx, inProvisioning, s.EnqueueProvision), s.reconcile(ctx, terminating, end))
+	err := errors.Join(s.reconcile(ctx, inProvisioning, s.EnqueueProvision), s.reconcile(ctx, terminating, end), s.clearAll(ctx))
 	if err != nil {
 		return fmt.Errorf("provisioning: reconcile: %w", err)
 	}
 	return nil
+}
+
+// clearAll gives a job to all that is left on panels.
+func (s *Service) clearAll(ctx context.Context) error {
+	find := func(ctx context.Context, tx *db.Tx, after int64) (ids []int64, err error) {
+		left, err := s.Services.Left(ctx, tx, after, reconcileBatch)
+		for _, l := range left {
+			if err := s.EnqueueClear(ctx, tx, l.ServiceID, l.Panel); err != nil {
+				return nil, err
+			}
+			ids = append(ids, l.ServiceID)
+		}
+		return ids, err
+	}
+	return s.reconcile(ctx, find, func(context.Context, *db.Tx, int64) error { return nil })
 }
 
 // reconcile has give called with every service that find lists, page after page.

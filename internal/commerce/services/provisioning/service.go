@@ -21,8 +21,20 @@ var ErrCleaning = errors.New("provisioning: the account that was there before is
 type Services interface {
 	// Wanted is what a service should be on its panel, whoever owns it.
 	Wanted(ctx context.Context, q db.Querier, serviceID int64) (site.Site, error)
-	// Made hears that the panel has made the account of a service in provisioning.
-	Made(ctx context.Context, serviceID int64, account panel.Account) error
+	// Made hears that a panel has made the account of a service in provisioning. One that is placed on another panel
+	// meanwhile does not take it.
+	Made(ctx context.Context, serviceID int64, panelName string, account panel.Account) error
+	// PlaceElsewhere moves a service in provisioning to another panel than the one that does not answer, and notes what
+	// that one may have made as left there. It answers false when the service stays where it is.
+	PlaceElsewhere(ctx context.Context, serviceID int64, from string) (moved bool, err error)
+	// Left lists what may be left on panels of services that were placed elsewhere, by the ids of the services, after one
+	// of them.
+	Left(ctx context.Context, q db.Querier, after int64, limit int) ([]Left, error)
+	// LeftOn is the part of Left that is about a service and a panel; false when nothing is left there, or the service is
+	// there.
+	LeftOn(ctx context.Context, q db.Querier, serviceID int64, panelName string) (Left, bool, error)
+	// Cleared hears that nothing of a service is left on a panel.
+	Cleared(ctx context.Context, serviceID int64, panelName string) error
 	// Placed hears where the panel serves a service that is active.
 	Placed(ctx context.Context, serviceID int64, account panel.Account) error
 	// Refused hears that the panel will not have it. failureKey is one of the public error keys.
@@ -39,6 +51,14 @@ type Services interface {
 	// in the order of their ids, after one of them.
 	Stuck(ctx context.Context, q db.Querier, before time.Time, after int64, limit int) ([]int64, error)
 	Ending(ctx context.Context, q db.Querier, after int64, limit int) ([]int64, error)
+}
+
+// Left is a service that was placed elsewhere because its panel did not answer. The panel may have made its account all
+// the same, and may be at it still.
+type Left struct {
+	ServiceID int64
+	Panel     string
+	Since     time.Time
 }
 
 // Keeper keeps what a service consisted of when it ends.
