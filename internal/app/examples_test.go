@@ -14,6 +14,7 @@ import (
 // resoldPaths are the addresses of operations that resellers share with customers.
 var resoldPaths = strings.NewReplacer(
 	"/api/v1/reseller/services", "/api/v1/services", "/api/v1/reseller/domains/{domain}", "/api/v1/domains/{domain}",
+	"/api/v1/reseller/domain-claims", "/api/v1/domain-claims",
 )
 
 // example is a request to the operation that its rules would let pass, made by
@@ -78,6 +79,8 @@ func (w *world) example(op api.Info, token string) request {
 		r.body = `{"approve": false}`
 	case "POST /api/v1/domains", "POST /api/v1/reseller/domains":
 		r.body = registrationRequest(unique("new") + ".example")
+	case "POST /api/v1/domain-claims":
+		r.body = fmt.Sprintf(`{"domain": "%s.com"}`, unique("wanted"))
 	case "POST /api/v1/orders":
 		r.body = fmt.Sprintf(`{"plan_id": %d, "domain": %q}`, w.plan, unique("new")+".example.com")
 	case "POST /api/v1/orders/{order}/pay", "POST /api/v1/orders/{order}/cancel":
@@ -209,7 +212,7 @@ func (w *world) path(op api.Info) string {
 	w.t.Helper()
 	path := op.Path
 	for name, id := range map[string]int64{
-		"{webhook}": w.webhook, "{addon}": w.addon, "{service}": w.service, "{id}": w.service, "{hosted_domain}": w.hostedDomain, "{dns_record}": w.dnsRecord, "{backup}": w.backup, "{database}": w.database, "{cron_job}": w.cronJob, "{mailbox}": w.mailbox, "{ftp_account}": w.ftpAccount, "{ssh_key}": w.sshKey, "{domain}": w.registration, "{order}": w.order, "{invoice}": w.invoice, "{topup}": w.topup, "{application}": w.app, "{plan}": w.plan, "{device}": w.device, "{monitor}": w.monitor, "{alert_channel}": w.alertChannel, "{insight}": w.insight, "{run}": w.agent.run, "{conversation}": w.agent.conversation, "{change}": w.agent.change, "{approval}": w.agent.approval,
+		"{webhook}": w.webhook, "{claim}": w.claim, "{addon}": w.addon, "{service}": w.service, "{id}": w.service, "{hosted_domain}": w.hostedDomain, "{dns_record}": w.dnsRecord, "{backup}": w.backup, "{database}": w.database, "{cron_job}": w.cronJob, "{mailbox}": w.mailbox, "{ftp_account}": w.ftpAccount, "{ssh_key}": w.sshKey, "{domain}": w.registration, "{order}": w.order, "{invoice}": w.invoice, "{topup}": w.topup, "{application}": w.app, "{plan}": w.plan, "{device}": w.device, "{monitor}": w.monitor, "{alert_channel}": w.alertChannel, "{insight}": w.insight, "{run}": w.agent.run, "{conversation}": w.agent.conversation, "{change}": w.agent.change, "{approval}": w.agent.approval,
 	} {
 		path = strings.ReplaceAll(path, name, strconv.FormatInt(id, 10))
 	}

@@ -53,7 +53,7 @@ func testConfig(t *testing.T, settings map[string]string) config.Config {
 	all := map[string]string{
 		"listen": "127.0.0.1:0", "node_listen": "127.0.0.1:0", "node_tls_listen": "127.0.0.1:0", "ops_listen": "127.0.0.1:0", "dns_listen": "127.0.0.1:0",
 		"throttle": "false", "shutdown_timeout": "10s", "allow_loopback_targets": "true",
-		"content_library": "false", "monitors": "false", "llm_models_file": "testdata/models/models.yaml",
+		"content_library": "false", "dns_resolvers": "127.0.0.1:9", "monitors": "false", "llm_models_file": "testdata/models/models.yaml",
 	}
 	if settings["database_url"] == "" {
 		all["data_dir"] = testkit.DatabaseDir(t)

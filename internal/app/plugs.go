@@ -20,6 +20,7 @@ import (
 	"stead.dev/stead/internal/identity/account"
 	"stead.dev/stead/internal/identity/notifications"
 	"stead.dev/stead/internal/identity/oauth"
+	"stead.dev/stead/internal/names/claims"
 	"stead.dev/stead/internal/platform/api"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/money"
@@ -110,7 +111,7 @@ type hostedDomains struct{ *sitedomains.Service }
 
 // Hosted implements certificates.Domains.
 func (h hostedDomains) Hosted(ctx context.Context, q db.Querier, accountID, serviceID int64) ([]certificates.Domain, error) {
-	found, err := h.Service.Hosted(ctx, q, accountID, serviceID)
+	found, err := h.Usable(ctx, q, accountID, serviceID)
 	all := make([]certificates.Domain, len(found))
 	for i, d := range found {
 		all[i] = certificates.Domain{
@@ -148,11 +149,17 @@ func (z zoneDomains) Names(ctx context.Context, q db.Querier, accountID, service
 	found, err := z.Hosted(ctx, q, accountID, serviceID)
 	var all []string
 	for _, d := range found {
-		if d.Served {
+		if d.Served && !d.Displaced {
 			all = append(all, d.Name)
 		}
 	}
 	return all, err
+}
+
+// Cleared implements dns.Domains.
+func (z zoneDomains) Cleared(ctx context.Context, q db.Querier, accountID int64, name string) (bool, error) {
+	v, err := z.Claims.Verifications(ctx, q, accountID, []string{name})
+	return v[name].Cleared, err
 }
 
 // mailDomains adapts the domains of services to the mailboxes.
@@ -160,11 +167,27 @@ type mailDomains struct{ *sitedomains.Service }
 
 // MailDomains implements mail.Domains.
 func (m mailDomains) MailDomains(ctx context.Context, q db.Querier, accountID, serviceID int64) ([]mail.Domain, error) {
-	found, err := m.Hosted(ctx, q, accountID, serviceID)
+	found, err := m.Usable(ctx, q, accountID, serviceID)
 	var all []mail.Domain
 	for _, d := range found {
 		if d.Served {
 			all = append(all, mail.Domain{ID: d.ID, Name: d.Name})
+		}
+	}
+	return all, err
+}
+
+// verifications adapts the claims to the domains of services.
+type verifications struct{ *claims.Service }
+
+// Verifications implements sitedomains.Claims.
+func (v verifications) Verifications(ctx context.Context, q db.Querier, accountID int64, names []string) (map[string]sitedomains.Verification, error) {
+	found, err := v.StatusOf(ctx, q, accountID, names)
+	all := make(map[string]sitedomains.Verification, len(found))
+	for name, st := range found {
+		all[name] = sitedomains.Verification{
+			State: string(st.State), Method: string(st.Method), Cleared: st.Cleared, Record: (*sitedomains.VerificationRecord)(st.Record),
+			Nameservers: st.Nameservers, CheckedAt: st.CheckedAt,
 		}
 	}
 	return all, err

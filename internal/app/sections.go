@@ -49,6 +49,7 @@ import (
 	"stead.dev/stead/internal/monitoring/monitors"
 	"stead.dev/stead/internal/monitoring/scans"
 	"stead.dev/stead/internal/monitoring/sla"
+	"stead.dev/stead/internal/names/claims"
 	"stead.dev/stead/internal/names/domains"
 	"stead.dev/stead/internal/node"
 	nodecertificates "stead.dev/stead/internal/node/certificates"
@@ -56,6 +57,7 @@ import (
 	"stead.dev/stead/internal/platform/api"
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/config"
+	"stead.dev/stead/internal/platform/dnsquery"
 	"stead.dev/stead/internal/platform/intx"
 	"stead.dev/stead/internal/platform/module"
 	"stead.dev/stead/internal/platform/nameserver"
@@ -122,6 +124,7 @@ type sections struct {
 	mail      *mail.Service
 
 	domains *domains.Service
+	claims  *claims.Service
 	loyalty *loyalty.Service
 	addons  *addons.Service
 	coupons *coupons.Service
@@ -180,6 +183,10 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 	})
 	c.orders = orders.New(orders.Config{DB: c.db, Events: c.outbox, ReservedDomains: ownNames(c.cfg)})
 	base := c.siteBase()
+	c.claims = claims.New(claims.Config{
+		DB: c.db, Clock: c.clock, Log: c.log, Lookup: &claims.Public{Client: dnsquery.Client{Servers: c.cfg.DNSResolvers}},
+		Installation: c.cfg.BaseURL, Nameservers: c.cfg.Nameservers, Protected: c.cfg.ProtectedDomains,
+	})
 	c.hosting = sitedomains.New(sitedomains.Config{
 		Base: base, Clock: c.clock, Events: c.outbox, Primaries: c.services, Worlds: c.accounts,
 		Resolver: intx.Resolver{Next: net.DefaultResolver}, ReservedDomains: ownNames(c.cfg),
@@ -268,6 +275,7 @@ func (c *core) listModules() []module.Module {
 		{Name: "nodes", Subscriptions: []module.Subscription{{Types: []string{"service.*"}, Follow: places{c.nodes, c.catalog}.follow(c.services)}}, Needs: []any{c.nodes.Needs}},
 		c.services.Module(),
 		c.provisioning.Module(),
+		c.claims.Module(),
 		c.hosting.Module(),
 		c.dns.Module(),
 		c.files.Module(),
@@ -337,7 +345,11 @@ func (c *core) introduce() {
 	c.insights.Connect(insights.Needs{Services: auditedServices{c}})
 	c.clocks.Connect(clocks.Needs{Worlds: c.accounts, Lives: []clocks.Life{c.orders, c.services, c.addons}})
 	c.invoices.Connect(invoices.Needs{Accounts: buyers{c.accounts}, Topups: c.wallet, Orders: c.orders})
-	c.hosting.Connect(sitedomains.Needs{Parts: []site.Part{whereabouts{c.provisioning, c.dns}, c.certificates, c.php, c.backups, c.databases, c.cron, c.mail, c.access}})
+	c.hosting.Connect(sitedomains.Needs{
+		Parts:  []site.Part{whereabouts{c.provisioning, c.dns}, c.certificates, c.php, c.backups, c.databases, c.cron, c.mail, c.access},
+		Claims: verifications{c.claims}, Zones: c.dns,
+	})
+	c.claims.Connect(claims.Needs{Names: c.hosting, Services: c.services, Worlds: c.accounts})
 	c.credentials.Connect(credentials.Needs{
 		Replaced: map[credentials.Kind]credentials.Replaced{access.CredentialKind: c.access.PasswordReplaced, databases.SecretKind: c.databases.PasswordReplaced},
 		Places:   map[credentials.Kind]credentials.Places{access.CredentialKind: c.access.FTPAddresses},
@@ -348,7 +360,7 @@ func (c *core) introduce() {
 		},
 		Names: c.hosting, Settings: map[string]backups.Source{"access": c.access, "php": c.php}, Terms: c.services,
 	})
-	c.domains.Connect(domains.Needs{Orders: c.orders, Worlds: c.accounts, Rates: c.reseller, Hosts: c.hosting, Sources: c.lookups()})
+	c.domains.Connect(domains.Needs{Orders: c.orders, Worlds: c.accounts, Rates: c.reseller, Hosts: c.hosting, Claims: c.claims, Sources: c.lookups()})
 }
 
 // placer chooses the panel on which a service is provisioned.

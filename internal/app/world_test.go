@@ -69,6 +69,7 @@ type world struct {
 	app                                                   int64 // application of the owner
 	device                                                int64 // of the owner
 	registration                                          int64 // a domain of the owner
+	claim                                                 int64 // of the service's domain
 	ended                                                 int64 // see restorable
 	addon                                                 int64 // of the service
 	monitor                                               int64
@@ -98,6 +99,7 @@ func newWorld(t *testing.T, a *App) *world {
 	}
 	w.invoice = w.invoiceOf(w.paid)
 	w.service = w.serviceOf(w.owner)
+	w.claim = w.aClaim()
 	w.tag()
 	w.otherPlan = w.aTariff()
 	w.hostedDomain = w.newHostedDomain()
@@ -133,6 +135,17 @@ func newWorld(t *testing.T, a *App) *world {
 	w.alertChannel = w.id(w.post(w.t, w.owner.token, "/api/v1/alert-channels", `{"type": "email", "target": "ops@example.com"}`))
 	w.addon = w.id(w.post(w.t, w.owner.token, fmt.Sprintf("/api/v1/services/%d/addons", w.service), `{"key": "extra_disk"}`))
 	return w
+}
+
+// aClaim is the owner's claim to the service's domain.
+func (w *world) aClaim() int64 {
+	w.t.Helper()
+	var list struct{ Data []struct{ ID int64 } }
+	w.get(w.t, w.owner.token, "/api/v1/domain-claims").decode(w.t, &list)
+	if len(list.Data) == 0 {
+		w.t.Fatal("the owner claims no domain")
+	}
+	return list.Data[0].ID
 }
 
 // ownersTag is the tag that the owner, as a reseller, has given the service.
@@ -615,9 +628,9 @@ func (w *world) templateRests() {
 }
 
 // growing lists tell what happened, and jobs go on happening; the status has a history that a job writes every minute.
-var growing = map[string]bool{"content.status": true, "notifications.list": true, "reseller.events.list": true, "reseller.events.get": true, "reseller.audit_log": true, "reseller.clock": true, "templates.installed": true, "templates.list": true}
+var growing = map[string]bool{"claims.list": true, "content.status": true, "notifications.list": true, "reseller.events.list": true, "reseller.events.get": true, "reseller.audit_log": true, "reseller.clock": true, "templates.installed": true, "templates.list": true}
 
-var changesByItself = regexp.MustCompile(`"(dns|charge|credit)":\{(?:[^{}]|\{[^{}]*\})*\}|"(?:last_used|checked|measured)_at":"[^"]*"`)
+var changesByItself = regexp.MustCompile(`"(dns|charge|credit)":\{(?:[^{}]|\{[^{}]*\})*\}|"(?:last_used|checked|next_check|measured)_at":"[^"]*"`)
 
 // lasting is the body without what changes by itself: what the server saw in the DNS, where it looks whenever it likes, when
 // it last looked at or measured something, and what is left of a period's price.

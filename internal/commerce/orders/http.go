@@ -123,7 +123,7 @@ func (s *Service) Operations() []api.Route {
 			Description: "The order keeps the prices of now and can be paid for seven days. An order that is not paid does " +
 				"not hold its domain.",
 			Errors: []*fault.Def{
-				ErrPlanUnavailable, ErrOutOfStock, fault.DomainInvalid, fault.DomainUnavailable, fault.CouponInvalid, fault.CouponExpired,
+				ErrPlanUnavailable, ErrOutOfStock, fault.DomainInvalid, fault.DomainUnavailable, fault.DomainVerificationRequired, fault.CouponInvalid, fault.CouponExpired,
 				fault.CouponExhausted,
 			},
 			Commit: s.createOperation,
@@ -145,7 +145,7 @@ func (s *Service) Operations() []api.Route {
 				"becomes refunded and the money is back in the balance.",
 			Errors: []*fault.Def{
 				fault.NotFound, fault.InsufficientFunds, ErrNotPayable, ErrAlreadyPaid, ErrPlanUnavailable, ErrOutOfStock,
-				fault.DomainUnavailable, fault.CouponInvalid, fault.CouponExpired, fault.CouponExhausted,
+				fault.DomainUnavailable, fault.DomainVerificationRequired, fault.CouponInvalid, fault.CouponExpired, fault.CouponExhausted,
 			},
 			Commit: func(ctx context.Context, tx *db.Tx, p auth.Principal, in *orderIn) (*orderWire, error) {
 				return answer(ctx)(s.pay(ctx, tx, p.AccountID, in.Order))

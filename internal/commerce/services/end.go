@@ -81,17 +81,23 @@ func (s *Service) Restore(ctx context.Context, tx *db.Tx, id int64) error {
 		if err := s.restorable(ctx, tx, r); err != nil {
 			return err
 		}
-		// Claim says whether its names are free. They may still be its own: those of a service that ended
-		// are let go by a job.
+		// Its names may still be its own: those of a service that ended are let go by a job.
+		if r.domain != nil {
+			name, err := s.Names.Return(ctx, tx, r.accountID, id, r.sandbox, *r.domain)
+			if err != nil {
+				return err
+			}
+			if name != *r.domain {
+				r.domain = &name
+				if err := setDomain(ctx, tx, r); err != nil {
+					return err
+				}
+			}
+		}
 		if err := setReturning(ctx, tx, id); db.IsUnique(err) {
 			return fault.DomainUnavailable.Wrap(err)
 		} else if err != nil {
 			return err
-		}
-		if r.domain != nil {
-			if err := s.Names.Claim(ctx, tx, r.accountID, id, r.sandbox, *r.domain); err != nil {
-				return err
-			}
 		}
 		if err := s.emitMove(ctx, tx, "service.updated", r); err != nil {
 			return err

@@ -13,11 +13,16 @@ import (
 // Names keeps which service has which domain name; a service's own domain is one
 // of the names that it may have.
 type Names interface {
-	// Available tells whether the account may have a site under the name.
-	Available(ctx context.Context, q db.Querier, accountID int64, name string) (bool, error)
-	// Claim gives the name to a service that begins to be provisioned in tx, or
-	// answers fault.DomainUnavailable.
+	// Check refuses a name that the account may not have a site under, with fault.DomainUnavailable or
+	// fault.DomainVerificationRequired.
+	Check(ctx context.Context, q db.Querier, accountID int64, name string) error
+	// Claim gives the name to a service that begins to be provisioned in tx, or refuses as Check does.
 	Claim(ctx context.Context, tx *db.Tx, accountID, serviceID int64, sandbox bool, name string) error
+	// Return is Claim for a service that comes back. When the name is somebody else's by now, the service gets a stand-in,
+	// which is answered.
+	Return(ctx context.Context, tx *db.Tx, accountID, serviceID int64, sandbox bool, name string) (string, error)
+	// Leaving tells whether a panel may still have the name for a service of which it no longer is.
+	Leaving(ctx context.Context, q db.Querier, name string) (bool, error)
 	// Serve notes that the panel has made the account of a service, which serves the name that the service claimed.
 	Serve(ctx context.Context, tx *db.Tx, serviceID int64) error
 }

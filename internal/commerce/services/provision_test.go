@@ -382,6 +382,7 @@ func TestNamesBelowAnothersDomainAreTaken(t *testing.T) {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
+		w.names.taken = map[string]bool{"early.shop.test": true}
 		err := d.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error { return w.Provision(ctx, tx, earlyID) })
 		if !errors.Is(err, fault.DomainUnavailable) {
 			t.Errorf("ordered before, paid after: %v", err)

@@ -199,6 +199,15 @@ func (s *Service) Cleaning(ctx context.Context, q db.Querier, id int64) error {
 	return err
 }
 
+// Leaving tells whether a panel may still have the domain of a service for another one, which was displaced.
+func (s *Service) Leaving(ctx context.Context, q db.Querier, id int64) (bool, error) {
+	r, err := get(ctx, q, id)
+	if err != nil || r.domain == nil || r.sandbox {
+		return false, err
+	}
+	return s.Names.Leaving(ctx, q, *r.domain)
+}
+
 // Stuck lists services that have been in provisioning since before a time; those of sandboxes in any case, whose clocks
 // differ.
 func (s *Service) Stuck(ctx context.Context, q db.Querier, before time.Time, after int64, limit int) ([]int64, error) {

@@ -128,8 +128,8 @@ func (s *Service) Provision(ctx context.Context, tx *db.Tx, id int64) error {
 	return s.read(ctx, tx, id, func(r record) error {
 		if r.domain != nil {
 			// It may have been taken since the order was made. Of two that are paid at the
-			// same moment the unique index refuses one.
-			if err := checkLive(ctx, tx, r.accountID, r.sandbox, *r.domain); err != nil {
+			// same moment a unique index refuses one.
+			if err := s.Names.Claim(ctx, tx, r.accountID, id, r.sandbox, *r.domain); err != nil {
 				return err
 			}
 		}
@@ -144,11 +144,6 @@ func (s *Service) Provision(ctx context.Context, tx *db.Tx, id int64) error {
 		if err := setProvisioning(ctx, tx, id, panelName); err != nil {
 			return err
 		}
-		if r.domain != nil {
-			if err := s.Names.Claim(ctx, tx, r.accountID, id, r.sandbox, *r.domain); err != nil {
-				return err
-			}
-		}
 		before := map[string]any{"status": r.status}
 		r.status, r.panel = Provisioning, panelName
 		if err := s.emit(ctx, tx, "service.updated", r, before); err != nil {
@@ -158,17 +153,12 @@ func (s *Service) Provision(ctx context.Context, tx *db.Tx, id int64) error {
 	})
 }
 
-// checkDomain refuses a domain that is taken: by a live service, or as a further
-// name of one.
+// checkDomain refuses a domain that is taken: by another account, by a live service, or as a further name of one.
 func (s *Service) checkDomain(ctx context.Context, tx *db.Tx, accountID int64, sandbox bool, domain string) error {
-	if err := checkLive(ctx, tx, accountID, sandbox, domain); err != nil {
+	if err := s.Names.Check(ctx, tx, accountID, domain); err != nil {
 		return err
 	}
-	available, err := s.Names.Available(ctx, tx, accountID, domain)
-	if err == nil && !available {
-		err = fault.DomainUnavailable.New()
-	}
-	return err
+	return checkLive(ctx, tx, accountID, sandbox, domain)
 }
 
 // checkLive refuses a domain that a live service has.

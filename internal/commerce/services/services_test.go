@@ -102,10 +102,17 @@ func (b balances) Balance(_ context.Context, _ db.Querier, accountID int64) (mon
 type names struct {
 	taken  map[string]bool
 	served []int64 // services
+	// leaving says that the panel still has the name for somebody else.
+	leaving bool
+	// standIn is what a service gets that comes back; its own name when empty.
+	standIn string
 }
 
-func (n *names) Available(_ context.Context, _ db.Querier, _ int64, name string) (bool, error) {
-	return !n.taken[name], nil
+func (n *names) Check(_ context.Context, _ db.Querier, _ int64, name string) error {
+	if n.taken[name] {
+		return fault.DomainUnavailable.New()
+	}
+	return nil
 }
 
 func (n *names) Claim(_ context.Context, _ *db.Tx, _, _ int64, _ bool, name string) error {
@@ -114,6 +121,15 @@ func (n *names) Claim(_ context.Context, _ *db.Tx, _, _ int64, _ bool, name stri
 	}
 	return nil
 }
+
+func (n *names) Return(ctx context.Context, tx *db.Tx, accountID, serviceID int64, sandbox bool, name string) (string, error) {
+	if n.standIn != "" {
+		return n.standIn, nil
+	}
+	return name, n.Claim(ctx, tx, accountID, serviceID, sandbox, name)
+}
+
+func (n *names) Leaving(context.Context, db.Querier, string) (bool, error) { return n.leaving, nil }
 
 func (n *names) Serve(_ context.Context, _ *db.Tx, serviceID int64) error {
 	n.served = append(n.served, serviceID)

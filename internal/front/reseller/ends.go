@@ -49,7 +49,7 @@ func (s *Service) endOperations() []api.Route {
 			Description: "As long as its final backup is kept. Where its paid time is over, a period is paid at the price of its renewal: the " +
 				"money is set aside, the period begins when the service stands, and it comes back when it cannot be made.",
 			Errors: []*fault.Def{
-				fault.NotFound, fault.InsufficientFunds, fault.Conflict, fault.ServiceNotActive, fault.ServiceSuspended, fault.DomainUnavailable,
+				fault.NotFound, fault.InsufficientFunds, fault.Conflict, fault.ServiceNotActive, fault.ServiceSuspended, fault.DomainUnavailable, fault.DomainVerificationRequired,
 				services.ErrRestoreWindow,
 			},
 			Commit: func(ctx context.Context, tx *db.Tx, p auth.Principal, in *restoreIn) (*Resold, error) {

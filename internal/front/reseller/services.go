@@ -90,7 +90,7 @@ func (s *Service) serviceOperations() []api.Route {
 			Description: "All of it or nothing: the order, its payment and the beginning of the work are one. If the service cannot " +
 				"be made, the money comes back.",
 			Errors: []*fault.Def{
-				fault.InsufficientFunds, orders.ErrPlanUnavailable, orders.ErrOutOfStock, fault.DomainInvalid, fault.DomainUnavailable,
+				fault.InsufficientFunds, orders.ErrPlanUnavailable, orders.ErrOutOfStock, fault.DomainInvalid, fault.DomainUnavailable, fault.DomainVerificationRequired,
 				services.ErrClientRefTooLong,
 			},
 			Commit: s.createOperation,

@@ -175,6 +175,7 @@ func (s *Service) Operations() []api.Route {
 				"`certificate_id` that one is renewed; with `certificate` an own one is installed. What is ordered is `pending` and " +
 				"becomes `active` or `failed`; a renewal that fails leaves the certificate in use.",
 			Errors: []*fault.Def{
+				fault.DomainVerificationRequired,
 				errNotPointed, errPreflight, errMismatch, errLimited, fault.DomainInvalid, fault.LimitReached, fault.JobRunning,
 			},
 			Handle: s.requestOperation,

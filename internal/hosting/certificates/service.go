@@ -30,6 +30,9 @@ type Domains interface {
 	Hosted(ctx context.Context, q db.Querier, accountID, serviceID int64) ([]Domain, error)
 	// Refresh has the domains read from the panel again, because how they are answered by HTTPS has changed.
 	Refresh(ctx context.Context, tx *db.Tx, accountID, serviceID int64) error
+	// Refusal says what a domain of the account's lacks to have a certificate: fault.DomainVerificationRequired; nil when
+	// nothing.
+	Refusal(ctx context.Context, q db.Querier, accountID int64, name string) error
 }
 
 // Zones are the zones that this platform serves.
@@ -209,6 +212,15 @@ func (s *Service) request(ctx context.Context, accountID, serviceID int64, w wis
 	domains, err := s.Domains.Hosted(ctx, s.DB, accountID, serviceID)
 	if err != nil {
 		return row{}, false, err
+	}
+	for _, name := range w.names {
+		if hosts(domains, name) {
+			continue
+		}
+		bare, _ := strings.CutPrefix(name, "*.")
+		if err := s.Domains.Refusal(ctx, s.DB, accountID, bare); err != nil {
+			return row{}, false, err
+		}
 	}
 	switch {
 	case w.chain != "":

@@ -87,6 +87,8 @@ func (d *domains) Hosted(_ context.Context, _ db.Querier, _, serviceID int64) ([
 	return slices.Clone(d.all[serviceID]), nil
 }
 
+func (d *domains) Refusal(context.Context, db.Querier, int64, string) error { return nil }
+
 func (d *domains) Refresh(context.Context, *db.Tx, int64, int64) error {
 	d.refreshed++
 	return nil

@@ -178,10 +178,9 @@ func (s *Service) settleOne(ctx context.Context, tx *db.Tx, z zone) error {
 		}
 		return err
 	}
-	wanted := z
-	wanted.settledFor, wanted.ipv4, wanted.ipv6 = s.nameservers(), on.IPv4, on.IPv6
-	if wanted == z {
-		return nil
+	wanted, err := s.wanted(ctx, tx, z, on)
+	if err != nil || wanted == z {
+		return err
 	}
 	_, err = s.settleZone(ctx, tx, z, wanted)
 	return err

@@ -50,6 +50,9 @@ type Resolver interface {
 type Domains interface {
 	// Names lists those that a service answers to. The account stands in the query.
 	Names(ctx context.Context, q db.Querier, accountID, serviceID int64) ([]string, error)
+	// Cleared tells whether a name that the account uses is known to be its own, or leads here: the name servers do not
+	// answer for others.
+	Cleared(ctx context.Context, q db.Querier, accountID int64, name string) (bool, error)
 }
 
 // Config is what the section works with; all is needed.
@@ -135,12 +138,40 @@ func (s *Service) ensureNamed(ctx context.Context, tx *db.Tx, on site.Site, name
 	} else if z, err = lockZone(ctx, tx, z.id); err != nil { // the job that looks ALIASes up changes the serial without the service
 		return z, err
 	}
-	wanted := z
-	wanted.settledFor, wanted.ipv4, wanted.ipv6 = s.nameservers(), on.IPv4, on.IPv6
-	if wanted == z {
-		return z, nil
+	wanted, err := s.wanted(ctx, tx, z, on)
+	if err != nil || wanted == z {
+		return z, err
 	}
 	return s.settleZone(ctx, tx, z, wanted)
+}
+
+// wanted is a zone as it should be.
+func (s *Service) wanted(ctx context.Context, q db.Querier, z zone, on site.Site) (zone, error) {
+	var err error
+	z.settledFor, z.ipv4, z.ipv6 = s.nameservers(), on.IPv4, on.IPv6
+	z.published, err = s.Domains.Cleared(ctx, q, z.accountID, z.name)
+	return z, err
+}
+
+// Rename moves the zone of a service to another name, with all its records. Nothing happens when the service has no zone
+// of the name.
+func (s *Service) Rename(ctx context.Context, tx *db.Tx, serviceID int64, from, to string) error {
+	z, err := zoneNamed(ctx, tx, from)
+	if err != nil || z.serviceID != serviceID {
+		return err
+	}
+	if z, err = lockZone(ctx, tx, z.id); err != nil {
+		return err
+	}
+	z.name, z.published, z.settledFor = to, false, "" // the next look settles it
+	if err := setName(ctx, tx, z); err != nil {
+		return err
+	}
+	if err := bumpCatalog(ctx, tx); err != nil {
+		return err
+	}
+	_, err = s.bumpSerial(ctx, tx, z)
+	return err
 }
 
 func (s *Service) nameservers() string { return strings.Join(s.Nameservers, " ") }
@@ -174,7 +205,7 @@ func (s *Service) settleZone(ctx context.Context, tx *db.Tx, z, wanted zone) (zo
 	if _, err := s.placeSets(ctx, tx, wanted, false); err != nil {
 		return z, err
 	}
-	if fresh {
+	if fresh || z.published != wanted.published {
 		if err := bumpCatalog(ctx, tx); err != nil {
 			return z, err
 		}
@@ -399,7 +430,8 @@ func (s *Service) Follow(ctx context.Context, tx *db.Tx, e outbox.Stored) error 
 			return err
 		}
 		return s.follow(ctx, tx, e)
-	case "service.provisioned", "service.updated", "service.unsuspended", "service.restored", "service.migrated", "site_domain.added":
+	case "service.provisioned", "service.updated", "service.unsuspended", "service.restored", "service.migrated", "site_domain.added",
+		"site_domain.verification_changed", "site_domain.displaced", "site_domain.reinstated":
 		return s.follow(ctx, tx, e)
 	}
 	return nil

@@ -13,10 +13,10 @@ import (
 	"stead.dev/stead/internal/platform/page"
 )
 
-const zoneColumns = `id, account_id, service_id, name, serial, settled_for, ipv4, ipv6`
+const zoneColumns = `id, account_id, service_id, name, serial, settled_for, published, ipv4, ipv6`
 
 func scanZone(row db.Row) (z zone, err error) {
-	err = row.Scan(&z.id, &z.accountID, &z.serviceID, &z.name, &z.serial, &z.settledFor, &z.ipv4, &z.ipv6)
+	err = row.Scan(&z.id, &z.accountID, &z.serviceID, &z.name, &z.serial, &z.settledFor, &z.published, &z.ipv4, &z.ipv6)
 	return z, err
 }
 
@@ -52,8 +52,14 @@ func setSerial(ctx context.Context, tx *db.Tx, z zone) error {
 }
 
 func setSettled(ctx context.Context, tx *db.Tx, z zone) error {
-	_, err := tx.Exec(ctx, `UPDATE dns_zones SET settled_for = $1, ipv4 = $2, ipv6 = $3 WHERE id = $4`,
-		z.settledFor, z.ipv4, z.ipv6, z.id)
+	_, err := tx.Exec(ctx, `UPDATE dns_zones SET settled_for = $1, ipv4 = $2, ipv6 = $3, published = $4 WHERE id = $5`,
+		z.settledFor, z.ipv4, z.ipv6, z.published, z.id)
+	return err
+}
+
+// setName writes the name of a zone that goes on under another one.
+func setName(ctx context.Context, tx *db.Tx, z zone) error {
+	_, err := tx.Exec(ctx, `UPDATE dns_zones SET name = $1, published = $2, settled_for = $3 WHERE id = $4`, z.name, z.published, z.settledFor, z.id)
 	return err
 }
 
@@ -231,13 +237,13 @@ type head struct {
 	serial uint32
 }
 
-// heads reads those of some zones, or of all.
+// heads reads those of some zones, or of all, that name servers answer for.
 func heads(ctx context.Context, q db.Querier, ids []int64) ([]head, error) {
-	query, args := `SELECT id, name, serial FROM dns_zones`, []any(nil)
+	query, args := `SELECT id, name, serial FROM dns_zones WHERE published`, []any(nil)
 	if ids != nil {
 		var in string
 		in, args = db.In(q, 1, ids)
-		query += ` WHERE id ` + in
+		query += ` AND id ` + in
 	}
 	return db.Collect(ctx, q, func(row db.Row) (h head, err error) {
 		err = row.Scan(&h.id, &h.name, &h.serial)
@@ -272,7 +278,7 @@ func catalog(ctx context.Context, q db.Querier) (serial uint32, zones []head, er
 		err = row.Scan(&serial, &h.id, &h.name)
 		return h, err
 	}, `SELECT c.serial, COALESCE(z.id, 0), COALESCE(z.name, '')
-		FROM dns_catalog c LEFT JOIN dns_zones z ON z.settled_for <> '' ORDER BY z.id`)
+		FROM dns_catalog c LEFT JOIN dns_zones z ON z.settled_for <> '' AND z.published ORDER BY z.id`)
 	if len(zones) == 1 && zones[0].id == 0 {
 		zones = nil
 	}

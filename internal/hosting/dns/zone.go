@@ -15,6 +15,7 @@ type zone struct {
 	name                     string
 	serial                   uint32
 	settledFor               string
+	published                bool // name servers answer for it
 	ipv4, ipv6               string
 }
 

@@ -239,7 +239,7 @@ func (s *Service) Operations() []api.Route {
 		site.Create(api.Operation[createIn, mailboxWire]{
 			ID: "mail.mailboxes.create", Path: base, Summary: "Add a mailbox to a service",
 			Description: "The answer is `pending`; the mail server follows within seconds. The records that the domain needs are put into its zone.",
-			Errors:      append([]*fault.Def{fault.LimitReached}, placing...),
+			Errors:      append([]*fault.Def{fault.LimitReached, fault.DomainVerificationRequired}, placing...),
 			Handle: func(ctx context.Context, p auth.Principal, in *createIn) (*mailboxWire, error) {
 				c := in.Body.change()
 				c.password = &in.Body.Password

@@ -45,6 +45,8 @@ func (q *queue) Enqueue(_ context.Context, _ *db.Tx, args river.JobArgs, _ *rive
 
 type domains map[int64][]Domain
 
+func (domains) Refusal(context.Context, db.Querier, int64, string) error { return nil }
+
 func (d domains) MailDomains(_ context.Context, _ db.Querier, _, serviceID int64) ([]Domain, error) {
 	return d[serviceID], nil
 }

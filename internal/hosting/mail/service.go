@@ -1,6 +1,7 @@
 package mail
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -16,8 +17,11 @@ import (
 
 // Domains are the domains of services.
 type Domains interface {
-	// MailDomains lists those that a service answers to, or is about to. The account stands in the query.
+	// MailDomains lists those that a service answers to, or is about to, and that may have mail. The account stands in the
+	// query.
 	MailDomains(ctx context.Context, q db.Querier, accountID, serviceID int64) ([]Domain, error)
+	// Refusal says what a domain of the account's lacks to have mail: fault.DomainVerificationRequired; nil when nothing.
+	Refusal(ctx context.Context, q db.Querier, accountID int64, name string) error
 }
 
 // Config is what the section works with; all but HashCost is needed.
@@ -120,7 +124,7 @@ func (s *Service) create(ctx context.Context, accountID, serviceID int64, localP
 	return s.write(ctx, accountID, serviceID, func(ctx context.Context, tx *db.Tx, on site.Site, all []box, domains []Domain) (int64, error) {
 		b, err := newBox(localPart, domain, domains)
 		if err != nil {
-			return 0, err
+			return 0, cmp.Or(s.Domains.Refusal(ctx, tx, accountID, domain), err)
 		}
 		disk := on.Limits.Of("disk_mb")
 		if disk != site.Unlimited && disk > 0 {

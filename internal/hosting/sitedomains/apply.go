@@ -12,6 +12,18 @@ import (
 
 // Apply makes the panel as the domains of a service are.
 func (s *Service) Apply(ctx context.Context, accountID, serviceID int64) error {
+	on, err := s.Services.Site(ctx, s.DB, accountID, serviceID)
+	if err != nil {
+		return err
+	}
+	if on.Status == "suspended" {
+		// Nothing else follows now, but a name that belongs to another account must go.
+		leaving, err := leaving(ctx, s.DB, `service_id = $1`, serviceID)
+		if err != nil || !leaving {
+			return err
+		}
+		return s.collection().Follow(ctx, on)
+	}
 	return s.collection().Apply(ctx, accountID, serviceID)
 }
 

@@ -23,11 +23,14 @@ type savedDomain struct {
 // Export answers the domains of a service for its backup; nil when it has none.
 func (s *Service) Export(ctx context.Context, q db.Querier, _, serviceID int64) (json.RawMessage, error) {
 	return s.collection().Export(ctx, q, serviceID, func(d domain) any {
+		if d.displacedName != nil {
+			d.name = *d.displacedName
+		}
 		return savedDomain{d.name, d.kind, d.documentRoot, d.redirectTo}
 	})
 }
 
-// Import gives a service that came back the domains that it had. A name that another service has by now is left to it, and so is
+// Import gives a service that came back the domains that it had. A name that another service or account has by now is left to it, and so is
 // one that the operator has reserved: the document comes from a machine and is not trusted. HTTPS is not forced until the service has certificates again.
 func (s *Service) Import(ctx context.Context, tx *db.Tx, accountID, serviceID int64, document json.RawMessage, _ []string) error {
 	var wanted []savedDomain
@@ -41,7 +44,7 @@ func (s *Service) Import(ctx context.Context, tx *db.Tx, accountID, serviceID in
 				continue // the service has another one by now
 			} else if _, err := domainname.ForSite(k.Name, s.ReservedDomains); err != nil {
 				continue
-			} else if d.ID, err = s.insert(ctx, tx, on.Sandbox, d); errors.Is(err, fault.DomainUnavailable) {
+			} else if d.ID, err = s.insert(ctx, tx, on.Sandbox, d); errors.Is(err, fault.DomainUnavailable) || errors.Is(err, fault.DomainVerificationRequired) {
 				continue
 			} else if err != nil {
 				return err

@@ -41,6 +41,8 @@ type domain struct {
 	activatedAt  *time.Time // when the panel first had it
 	dns          pointing
 	primaryRoot  string // the primary domain's document root
+	// displacedName is the name that the domain had before another account turned out to own it; nil: it has its own.
+	displacedName *string
 }
 
 // PanelName implements site.Row.

@@ -82,8 +82,8 @@ func TestDomainsAreServedForReal(t *testing.T) {
 func TestEachOperationAnswersAsDocumented(t *testing.T) {
 	t.Parallel()
 	const (
-		primary = `{"id":1,"name":"shop.example","unicode_name":"shop.example","kind":"primary","document_root":"/public_html","redirect_to":null,"force_https":false,"primary":true,"status":"active","failure_key":null,"dns":{"status":"unknown","expected":["192.0.2.1"],"found":[],"checked_at":null},"tls":{"status":"self_signed"},"created_at":"2026-03-02T09:00:00Z"}`
-		addon   = `{"id":2,"name":"xn--bcher-kva.example","unicode_name":"bücher.example","kind":"addon","document_root":"/b","redirect_to":%s,"force_https":false,"primary":false,"status":"%s","failure_key":null,"dns":{"status":"unknown","expected":["192.0.2.1"],"found":[],"checked_at":null},"tls":{"status":"%s"},"created_at":"2026-03-02T09:00:00Z"}`
+		primary = `{"id":1,"name":"shop.example","unicode_name":"shop.example","kind":"primary","document_root":"/public_html","redirect_to":null,"force_https":false,"primary":true,"status":"active","failure_key":null,"dns":{"status":"unknown","expected":["192.0.2.1"],"found":[],"checked_at":null},"tls":{"status":"self_signed"},"verification":{"state":"not_required","method":"none","record":null,"nameservers":[],"checked_at":null},"displaced_name":null,"created_at":"2026-03-02T09:00:00Z"}`
+		addon   = `{"id":2,"name":"xn--bcher-kva.example","unicode_name":"bücher.example","kind":"addon","document_root":"/b","redirect_to":%s,"force_https":false,"primary":false,"status":"%s","failure_key":null,"dns":{"status":"unknown","expected":["192.0.2.1"],"found":[],"checked_at":null},"tls":{"status":"%s"},"verification":{"state":"not_required","method":"none","record":null,"nameservers":[],"checked_at":null},"displaced_name":null,"created_at":"2026-03-02T09:00:00Z"}`
 		none    = `{"used":null,"limit":-1,"percent":null}`
 	)
 	list := func(total int, rows ...string) string {
@@ -419,8 +419,7 @@ func TestDomainsFollowTheirService(t *testing.T) {
 		testkit.Eventually(t, time.Minute, func() bool { return w.shows(10)["alias.example"].Status == "active" }, "the panel follows after the suspension")
 		status("terminated", "service.terminated")
 		testkit.Eventually(t, time.Minute, func() bool {
-			free, err := w.Available(ctx, w.DB, stranger, "alias.example")
-			return err == nil && free
+			return w.Check(ctx, w.DB, stranger, "alias.example") == nil
 		}, "the names of an ended service are free")
 		w.Tx(func(ctx context.Context, tx *db.Tx) error {
 			return errors.Join(w.Claim(ctx, tx, stranger, 20, false, "shop.example"), w.Claim(ctx, tx, stranger, 20, false, "shop.example"))

@@ -1,6 +1,7 @@
 package sitedomains
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -27,7 +28,19 @@ type domainWire struct {
 	FailureKey   *string     `json:"failure_key" doc:"Why it failed: an error key"`
 	DNS          dnsWire     `json:"dns"`
 	TLS          tlsWire     `json:"tls"`
-	CreatedAt    time.Time   `json:"created_at"`
+	Verification verifyWire  `json:"verification"`
+	// DisplacedName is set while Name is a stand-in.
+	DisplacedName *string   `json:"displaced_name" doc:"The name that it had before another account turned out to own the domain; null while it has its own. Its site is then shown by the preview address alone"`
+	CreatedAt     time.Time `json:"created_at"`
+}
+
+// verifyWire tells whether a domain is known to be the account's.
+type verifyWire struct {
+	State       string              `json:"state" enum:"not_required,verified,dns_leads_here,unverified,contested,displaced" doc:"Before it is verified or the DNS leads here, its zone is not answered, and it has no certificate and no mail"`
+	Method      string              `json:"method" enum:"none,txt,nameservers,registration"`
+	Record      *VerificationRecord `json:"record" doc:"The DNS record that proves that the domain is yours; null where nothing is to prove"`
+	Nameservers []string            `json:"nameservers" doc:"Delegating the domain to these proves it too"`
+	CheckedAt   *time.Time          `json:"checked_at"`
 }
 
 type dnsWire struct {
@@ -41,13 +54,17 @@ type tlsWire struct {
 	Status panel.TLS `json:"status" doc:"none, self_signed, active, expired; more may be added"`
 }
 
-func wire(d domain, on site.Site) domainWire {
+func wire(d domain, on site.Site, v Verification) domainWire {
 	expected := on.Addresses()
 	w := domainWire{
 		ID: d.ID, Name: d.name, UnicodeName: domainname.Unicode(d.name), Kind: d.kind, DocumentRoot: d.documentRoot,
 		RedirectTo: d.redirectTo, ForceHTTPS: d.forceHTTPS, Primary: d.kind == Primary, Status: d.Status, FailureKey: d.FailureKey,
 		DNS: dnsWire{Status: d.dns.status(expected), Expected: expected, Found: d.dns.found, CheckedAt: d.dns.checkedAt},
-		TLS: tlsWire{d.tls}, CreatedAt: d.createdAt,
+		TLS: tlsWire{d.tls}, CreatedAt: d.createdAt, DisplacedName: d.displacedName,
+		Verification: verifyWire{State: v.State, Method: cmp.Or(v.Method, "none"), Record: v.Record, Nameservers: v.Nameservers, CheckedAt: v.CheckedAt},
+	}
+	if w.Verification.Nameservers == nil {
+		w.Verification.Nameservers = []string{}
 	}
 	if w.DNS.Found == nil {
 		w.DNS.Found = []string{}
@@ -152,10 +169,10 @@ func (s *Service) Operations() []api.Route {
 		site.Create(api.Operation[createIn, domainWire]{
 			ID: "hosting.domains.create", Path: base + "/domains", Summary: "Add a domain to a service",
 			Description: "The answer is `pending`; the hosting server follows within seconds, and the domain becomes `active` or `failed`.",
-			Errors:      []*fault.Def{fault.LimitReached, fault.PathNotAllowed, fault.DomainInvalid, fault.DomainUnavailable, fault.AlreadyExists},
+			Errors:      []*fault.Def{fault.LimitReached, fault.PathNotAllowed, fault.DomainInvalid, fault.DomainUnavailable, fault.DomainVerificationRequired, fault.AlreadyExists},
 			Handle: func(ctx context.Context, p auth.Principal, in *createIn) (*domainWire, error) {
 				b := in.Body
-				return answer(s.create(ctx, p.AccountID, in.Service, wish{name: b.Name, kind: b.Kind, documentRoot: b.DocumentRoot}))
+				return s.answer(ctx)(s.create(ctx, p.AccountID, in.Service, wish{name: b.Name, kind: b.Kind, documentRoot: b.DocumentRoot}))
 			},
 		}),
 		site.Update(api.Operation[updateIn, domainWire]{
@@ -177,9 +194,13 @@ func (s *Service) listOperation(ctx context.Context, p auth.Principal, in *site.
 	if err != nil {
 		return nil, err
 	}
+	told, err := s.verifications(ctx, s.DB, on, rows)
+	if err != nil {
+		return nil, err
+	}
 	wires := make([]domainWire, len(rows))
 	for i, d := range rows {
-		wires[i] = wire(d, on)
+		wires[i] = wire(d, on, told[d.name])
 	}
 	return page.Of(in.Params, total, wires), nil
 }
@@ -193,13 +214,19 @@ func (s *Service) updateOperation(ctx context.Context, p auth.Principal, in *upd
 		}
 		c.primary = true
 	}
-	return answer(s.update(ctx, p.AccountID, in.Service, in.HostedDomain, c))
+	return s.answer(ctx)(s.update(ctx, p.AccountID, in.Service, in.HostedDomain, c))
 }
 
-func answer(d domain, on site.Site, err error) (*domainWire, error) {
-	if err != nil {
-		return nil, err
+func (s *Service) answer(ctx context.Context) func(domain, site.Site, error) (*domainWire, error) {
+	return func(d domain, on site.Site, err error) (*domainWire, error) {
+		if err != nil {
+			return nil, err
+		}
+		told, err := s.verifications(ctx, s.DB, on, []domain{d})
+		if err != nil {
+			return nil, err
+		}
+		w := wire(d, on, told[d.name])
+		return &w, nil
 	}
-	w := wire(d, on)
-	return &w, nil
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"strings"
 
 	"stead.dev/stead/internal/hosting/site"
 	"stead.dev/stead/internal/platform/clock"
@@ -18,6 +19,43 @@ type Primaries interface {
 	// SetDomain makes the service known by another domain.
 	SetDomain(ctx context.Context, tx *db.Tx, serviceID int64, domain string) error
 }
+
+// Claims decides which account may use which name of the live world.
+type Claims interface {
+	// Check refuses a name that the account may not use, with fault.DomainVerificationRequired or
+	// fault.DomainUnavailable.
+	Check(ctx context.Context, q db.Querier, accountID int64, name string) error
+	// Take is Check, and keeps others from the name.
+	Take(ctx context.Context, tx *db.Tx, accountID int64, name string) error
+	// Verifications tell of names that the account uses, by name.
+	Verifications(ctx context.Context, q db.Querier, accountID int64, names []string) (map[string]Verification, error)
+}
+
+// Unclaimed is the Claims of who has every name for everybody.
+type Unclaimed struct{}
+
+// Check implements Claims.
+func (Unclaimed) Check(context.Context, db.Querier, int64, string) error { return nil }
+
+// Take implements Claims.
+func (Unclaimed) Take(context.Context, *db.Tx, int64, string) error { return nil }
+
+// Verifications implements Claims.
+func (Unclaimed) Verifications(context.Context, db.Querier, int64, []string) (map[string]Verification, error) {
+	return nil, nil
+}
+
+// Zones are the zones of domains.
+type Zones interface {
+	// Rename moves what a service has of a zone to another name; nothing when it has none.
+	Rename(ctx context.Context, tx *db.Tx, serviceID int64, from, to string) error
+}
+
+// NoZones is the Zones of who serves none.
+type NoZones struct{}
+
+// Rename implements Zones.
+func (NoZones) Rename(context.Context, *db.Tx, int64, string, string) error { return nil }
 
 // Config is what the section works with; all but ReservedDomains is needed.
 type Config struct {
@@ -36,7 +74,9 @@ type Config struct {
 type Needs struct {
 	// Parts are the other sections that keep something of services on their panels. They follow
 	// what happens to services, and are compared with the panels, together with the domains.
-	Parts []site.Part
+	Parts  []site.Part
+	Claims Claims
+	Zones  Zones
 }
 
 // Service is the section's use cases.
@@ -51,14 +91,23 @@ func New(c Config) *Service { return &Service{Config: c} }
 // Connect gives the section what it needs of others, before anything else is asked of it.
 func (s *Service) Connect(n Needs) { s.Needs = n }
 
-// Available tells whether the account may have a site under the name: nobody of its
-// world has it, and nobody else has a name above it.
-func (s *Service) Available(ctx context.Context, q db.Querier, accountID int64, name string) (bool, error) {
+// Check refuses a name that the account may not have a site under: because of whose it is (Claims), or with
+// fault.DomainUnavailable when a service of its world has it, or somebody else a name above it.
+func (s *Service) Check(ctx context.Context, q db.Querier, accountID int64, name string) error {
 	sandbox, err := s.Worlds.Sandbox(ctx, q, accountID)
 	if err != nil {
-		return false, err
+		return err
 	}
-	return available(ctx, q, accountID, sandbox, name, domainname.Parents(name))
+	if !sandbox {
+		if err := s.Claims.Check(ctx, q, accountID, name); err != nil {
+			return err
+		}
+	}
+	ok, err := available(ctx, q, accountID, sandbox, name, domainname.Parents(name))
+	if err == nil && !ok {
+		err = fault.DomainUnavailable.New()
+	}
+	return err
 }
 
 // HostedBy are the account's services that have names among the given, by name.
@@ -93,8 +142,13 @@ func (s *Service) Serve(ctx context.Context, tx *db.Tx, serviceID int64) error {
 	return setServed(ctx, tx, serviceID)
 }
 
-// insert adds a row whose name is free.
+// insert adds a row whose name is free, and the account's to use.
 func (s *Service) insert(ctx context.Context, tx *db.Tx, sandbox bool, d domain) (int64, error) {
+	if !sandbox && !strings.HasSuffix(d.name, standInSuffix) {
+		if err := s.Claims.Take(ctx, tx, d.AccountID, d.name); err != nil {
+			return 0, err
+		}
+	}
 	ok, err := available(ctx, tx, d.AccountID, sandbox, d.name, domainname.Parents(d.name))
 	if err != nil {
 		return 0, err
@@ -206,6 +260,9 @@ func (s *Service) update(ctx context.Context, accountID, serviceID, id int64, c 
 // on as an addon with the root that it has. An alias takes over the site that it
 // showed; the other aliases follow the new primary domain.
 func (s *Service) promote(ctx context.Context, tx *db.Tx, on site.Site, all []domain, d domain) (domain, error) {
+	if d.displacedName != nil {
+		return d, fault.Conflict.Wrapf("hosting: %s is displaced", *d.displacedName)
+	}
 	switch d.Status {
 	case site.Active:
 	case site.Failed: // the service would be known by a name that does not work

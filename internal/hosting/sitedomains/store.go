@@ -24,7 +24,7 @@ func (s *Service) collection() site.Collection[domain, panel.Sites, panel.Domain
 		Job:        func(t site.Target) river.JobArgs { return applyArgs{t} },
 		Table: site.Table[domain]{
 			Name: "hosting_domains", Scan: scan, Unique: "name, sandbox", Others: []string{"hosting_usage"},
-			Columns: `name, kind, document_root, redirect_to, force_https, tls, created_at, activated_at, dns_known, dns_found, dns_checked_at,
+			Columns: `name, kind, document_root, redirect_to, force_https, tls, created_at, activated_at, dns_known, dns_found, dns_checked_at, displaced_name,
 				COALESCE((SELECT p.document_root FROM hosting_domains p WHERE p.service_id = hosting_domains.service_id AND p.kind = 'primary'), '')`,
 			Order: `CASE WHEN kind = 'primary' THEN 0 ELSE 1 END, id`, // the primary one first
 		},
@@ -45,7 +45,7 @@ func scan(row db.Row) (domain, error) {
 	var d domain
 	var found string
 	err := row.Scan(d.Fields(&d.name, &d.kind, &d.documentRoot, &d.redirectTo, &d.forceHTTPS, &d.tls, &d.createdAt, &d.activatedAt,
-		&d.dns.known, &found, &d.dns.checkedAt, &d.primaryRoot)...)
+		&d.dns.known, &found, &d.dns.checkedAt, &d.displacedName, &d.primaryRoot)...)
 	if err != nil {
 		return domain{}, err
 	}
@@ -179,4 +179,19 @@ func setNotifiedMarks(ctx context.Context, tx *db.Tx, serviceID int64, told map[
 		_, err = tx.Exec(ctx, `UPDATE hosting_usage SET told = $1 WHERE service_id = $2`, string(data), serviceID)
 	}
 	return err
+}
+
+// setName writes the name of a domain; the panel has to follow.
+func setName(ctx context.Context, tx *db.Tx, d domain) error {
+	_, err := tx.Exec(ctx, `UPDATE hosting_domains SET name = $1, displaced_name = $2, status = CASE WHEN status = 'removing' THEN status ELSE 'pending' END,
+			failure_key = NULL, revision = revision + 1, force_https = FALSE, dns_due_at = $3, dns_known = FALSE, dns_found = '[]'
+		WHERE id = $4`, d.name, d.displacedName, tx.Now, d.ID)
+	return err
+}
+
+// leaving tells whether a panel may still have the former name of a displaced domain for which a condition holds.
+func leaving(ctx context.Context, q db.Querier, condition string, arg any) (found bool, err error) {
+	err = q.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM hosting_domains WHERE `+condition+` AND displaced_name IS NOT NULL
+		AND status IN ('pending', 'removing') AND NOT sandbox)`, arg).Scan(&found)
+	return found, err
 }

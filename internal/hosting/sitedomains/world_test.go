@@ -46,7 +46,7 @@ func newWorld(base sitetest.World, p fullPanel) *world {
 		Base: w.On(q, w.machine), Clock: base.Clock, Events: w.events, Primaries: base.Services, Worlds: base.Services, Resolver: w.dns,
 		ReservedDomains: []string{"stead.test"},
 	})
-	w.Connect(Needs{Parts: []site.Part{}})
+	w.Connect(Needs{Parts: []site.Part{}, Claims: Unclaimed{}, Zones: NoZones{}})
 	w.Register(q.Workers())
 	w.events.Register(q.Workers())
 	w.events.Subscribe("service.*", w.Follow)

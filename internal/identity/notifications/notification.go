@@ -115,6 +115,9 @@ func flapping(o object) bool { return o["flapping"] == true }
 // named names a domain.
 func named(o object) map[string]string { return map[string]string{"Domain": o.text("unicode_name")} }
 
+// hosted names a domain of a service.
+func hosted(o object) map[string]string { return map[string]string{"Domain": o.text("domain")} }
+
 // refused names a domain, and why the registry refused it.
 func refused(o object) map[string]string {
 	words := named(o)
@@ -170,6 +173,8 @@ var rules = map[string]rule{
 	}},
 	"domain.expired":                {kind: "domain_expired", severity: Critical, words: named},
 	"domain.transfer_out_requested": {kind: "domain_transfer_out", severity: Critical, words: named},
+	"site_domain.displaced":         {kind: "domain_displaced", severity: Critical, words: hosted},
+	"site_domain.contested":         {kind: "domain_contested", severity: Critical, words: hosted},
 	"domain.transferred_out":        {kind: "domain_transferred", severity: Critical, words: named}, // perhaps by a thief
 	"domain.registration_failed":    {kind: "domain_registration_failed", severity: Warning, words: refused},
 	"domain.transfer_in_failed":     {kind: "domain_transfer_failed", severity: Warning, words: refused},

@@ -57,7 +57,7 @@ func newWorld(t *testing.T, d *db.DB, clk *clock.Fake) *world {
 		DB: d, Clock: clk, Queue: q, Events: events, Box: box, Registrars: registrars{w.registry},
 		Log: slog.New(slog.DiscardHandler), Nameservers: []string{"ns1.stead.test"}, ReservedDomains: []string{"stead.example"},
 	})
-	w.Connect(Needs{Orders: purse{}, Worlds: worlds{}, Rates: worlds{}, Hosts: HostedNowhere{}, Sources: []registrar.Source{}})
+	w.Connect(Needs{Orders: purse{}, Worlds: worlds{}, Rates: worlds{}, Hosts: HostedNowhere{}, Claims: Unclaimed{}, Sources: []registrar.Source{}})
 	w.Register(q.Workers())
 	events.Register(q.Workers())
 	w.exec(`CREATE TABLE test_purse (balance BIGINT NOT NULL CHECK (balance >= 0))`)

@@ -160,12 +160,12 @@ func (s *Service) follow(ctx context.Context, tx *db.Tx, read domain, now regist
 	ended := eventDetails{previous: map[string]any{"status": before.status}}
 	switch {
 	case gone:
-		if err := end(ctx, tx, id, Cancelled); err != nil {
+		if err := s.leave(ctx, tx, before, Cancelled); err != nil {
 			return err
 		}
 		return s.tell(ctx, tx, "domain.deleted", id, ended)
 	case !now.Ours:
-		if err := end(ctx, tx, id, TransferredOut); err != nil {
+		if err := s.leave(ctx, tx, before, TransferredOut); err != nil {
 			return err
 		}
 		return s.tell(ctx, tx, "domain.transferred_out", id, ended)
@@ -221,6 +221,14 @@ func (s *Service) follow(ctx context.Context, tx *db.Tx, read domain, now regist
 		}
 	}
 	return s.tellSettings(ctx, tx, before, d, newContacts)
+}
+
+// leave ends a registration that is no longer ours.
+func (s *Service) leave(ctx context.Context, tx *db.Tx, d domain, status Status) error {
+	if err := end(ctx, tx, d.id, status); err != nil || d.sandbox {
+		return err
+	}
+	return s.Claims.Unregistered(ctx, tx, d.accountID, d.name)
 }
 
 // overstays logs, for the operator, a domain that nobody has paid for until its grace ended, and that the registry

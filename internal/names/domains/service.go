@@ -47,6 +47,21 @@ type Hosts interface {
 	HostedBy(ctx context.Context, q db.Querier, accountID int64, names []string) (map[string]int64, error)
 }
 
+// Claims hears which names are registered here: their owners have them, whoever else used them.
+type Claims interface {
+	Registered(ctx context.Context, tx *db.Tx, accountID int64, name string) error
+	Unregistered(ctx context.Context, tx *db.Tx, accountID int64, name string) error
+}
+
+// Unclaimed is the Claims of who hosts nothing.
+type Unclaimed struct{}
+
+// Registered implements Claims.
+func (Unclaimed) Registered(context.Context, *db.Tx, int64, string) error { return nil }
+
+// Unregistered implements Claims.
+func (Unclaimed) Unregistered(context.Context, *db.Tx, int64, string) error { return nil }
+
 // Config configures the section.
 type Config struct {
 	DB         *db.DB
@@ -68,6 +83,7 @@ type Needs struct {
 	Worlds Worlds
 	Rates  sale.Rates
 	Hosts  Hosts
+	Claims Claims
 	// Sources are asked, in this order, when the registrar does not know whether a name is free.
 	Sources []registrar.Source
 }

@@ -402,6 +402,11 @@ func (a *attempt) complete(ctx context.Context, now registrar.Domain, message st
 		if err := put(ctx, tx, d, next); err != nil {
 			return err
 		}
+		if !d.sandbox && (a.o.kind == opRegister || a.o.kind == opTransfer) {
+			if err := a.Claims.Registered(ctx, tx, d.accountID, d.name); err != nil {
+				return err
+			}
+		}
 		n := eventDetails{previous: map[string]any{"status": before.status}}
 		if before.expiresAt != nil {
 			n.previous["expires_at"] = before.expiresAt

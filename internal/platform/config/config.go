@@ -131,8 +131,10 @@ type Config struct {
 	ACMEEmail     string           `setting:"acme_email" doc:"address that the certificate authority writes to; setting it agrees to the authority's terms and switches issuing on"`
 	ACMEDirectory string           `setting:"acme_directory" default:"https://acme-v02.api.letsencrypt.org/directory" doc:"ACME directory of the certificate authority"`
 	ACMECAFile    string           `setting:"acme_ca_file" doc:"PEM file with roots that the directory's own certificate is checked against; without it, the system's"`
-	DNSResolvers  []netip.AddrPort `setting:"dns_resolvers" doc:"resolvers that are asked where domains lead before a certificate is ordered, such as 127.0.0.1:53, comma separated; without them, the system's"`
-	ACMEAutomatic bool             `setting:"acme_automatic" default:"true" doc:"order a certificate for every hosted domain by itself"`
+	DNSResolvers  []netip.AddrPort `setting:"dns_resolvers" doc:"resolvers that are asked where domains lead before a certificate is ordered, and whether a domain is its customer's, such as 127.0.0.1:53, comma separated; without them, the system's"`
+	// ProtectedDomains are added to the list that ships with Stead.
+	ProtectedDomains []string `setting:"protected_domains" doc:"domains that no customer may use without proving control, beside the list that ships with Stead, comma separated: example.com, example.* (under every suffix) or .gov.example (all below)"`
+	ACMEAutomatic    bool     `setting:"acme_automatic" default:"true" doc:"order a certificate for every hosted domain by itself"`
 
 	// Operation and trials.
 	LogLevel             slog.Level    `setting:"log_level" default:"info" doc:"least level that is logged: debug, info, warn or error"`

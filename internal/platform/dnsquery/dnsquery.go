@@ -67,6 +67,21 @@ func (c *Client) NS(ctx context.Context, name string) ([]string, error) {
 	return slices.Compact(found), err
 }
 
+// Referral answers the name servers to which a server of the zone above delegates a domain, sorted; none when the domain
+// does not exist. A server that has the domain's own zone answers those of the zone.
+func (c *Client) Referral(ctx context.Context, domain string) ([]string, error) {
+	var found []string
+	err := c.ask(ctx, domain, dns.TypeNS, false, func(answer *dns.Msg) {
+		for _, rr := range append(answer.Answer, answer.Ns...) {
+			if r, ok := rr.(*dns.NS); ok && dns.CanonicalName(r.Hdr.Name) == dns.CanonicalName(domain) {
+				found = append(found, strings.TrimSuffix(dns.CanonicalName(r.Ns), "."))
+			}
+		}
+	})
+	slices.Sort(found)
+	return slices.Compact(found), err
+}
+
 // LookupNetIP has the signature of net.Resolver's: the addresses of a host, sorted. A host without addresses returns
 // none and no error.
 func (c *Client) LookupNetIP(ctx context.Context, _, host string) ([]netip.Addr, error) {
@@ -94,6 +109,15 @@ func (c *Client) LookupNetIP(ctx context.Context, _, host string) ([]netip.Addr,
 
 // each calls f with the records of the answer; the server follows aliases. A name that does not exist has no records.
 func (c *Client) each(ctx context.Context, name string, kind uint16, f func(dns.RR)) error {
+	return c.ask(ctx, name, kind, true, func(answer *dns.Msg) {
+		for _, rr := range answer.Answer {
+			f(rr)
+		}
+	})
+}
+
+// ask calls f with the first answer that says something of the name.
+func (c *Client) ask(ctx context.Context, name string, kind uint16, recursive bool, f func(*dns.Msg)) error {
 	if err := intx.Check(ctx); err != nil {
 		return err
 	}
@@ -102,6 +126,7 @@ func (c *Client) each(ctx context.Context, name string, kind uint16, f func(dns.
 		return err
 	}
 	question := new(dns.Msg).SetQuestion(dns.Fqdn(name), kind)
+	question.RecursionDesired = recursive
 	question.SetEdns0(1232, false)
 	failed := fmt.Errorf("%w for %s %s", ErrNoAnswer, name, dns.TypeToString[kind])
 	for _, server := range servers {
@@ -114,9 +139,7 @@ func (c *Client) each(ctx context.Context, name string, kind uint16, f func(dns.
 		case answer.Rcode != dns.RcodeSuccess && answer.Rcode != dns.RcodeNameError:
 			failed = fmt.Errorf("%w: %s says %s", failed, server, dns.RcodeToString[answer.Rcode])
 		default:
-			for _, rr := range answer.Answer {
-				f(rr)
-			}
+			f(answer)
 			return nil
 		}
 	}

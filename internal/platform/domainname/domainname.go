@@ -129,6 +129,22 @@ func registrable(ascii string) (string, error) {
 	return base, nil
 }
 
+// trialDomains are set aside for documentation and trials (RFC 2606), or by demonstrations of Stead: nobody can register
+// names there. Names below them stand for domains of different owners.
+var trialDomains = []string{"example.com", "example.net", "example.org", "stead.test"}
+
+// Owned is the domain by which the owner of a canonical name is judged: the part that can be registered. trial tells
+// that it is set aside for trials, so that nobody can prove that it is theirs.
+func Owned(name string) (domain string, trial bool, err error) {
+	for _, zone := range trialDomains {
+		if below, ok := strings.CutSuffix(name, "."+zone); ok {
+			return below[strings.LastIndex(below, ".")+1:] + "." + zone, true, nil
+		}
+	}
+	domain, err = registrable(name)
+	return domain, specialUse[name[strings.LastIndex(name, ".")+1:]], err
+}
+
 // Registered is the part of a canonical name that a registry knows: one label more than a suffix under which registries
 // sell, such as example.co.uk of shop.example.co.uk. Suffixes of companies, such as github.io, are registered themselves.
 func Registered(name string) (string, error) {

@@ -151,3 +151,31 @@ func TestWhatRegistriesKnow(t *testing.T) {
 		}
 	}
 }
+
+func TestNamesAreJudgedByTheDomainThatCanBeRegistered(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]struct {
+		domain string
+		trial  bool
+	}{
+		"shop.com":              {"shop.com", false},
+		"a.b.shop.co.uk":        {"shop.co.uk", false},
+		"anna.github.io":        {"anna.github.io", false},
+		"www.xn--bcher-kva.com": {"xn--bcher-kva.com", false},
+		"blog.shop.example":     {"shop.example", true},
+		"shop.test":             {"shop.test", true},
+		"www.shop.example.com":  {"shop.example.com", true},
+		"example.com":           {"example.com", false},
+		"myexample.com":         {"myexample.com", false},
+		"demo-1.stead.test":     {"demo-1.stead.test", true},
+	} {
+		if domain, trial, err := Owned(name); err != nil || domain != want.domain || trial != want.trial {
+			t.Errorf("%s: %s, %v, %v", name, domain, trial, err)
+		}
+	}
+	for _, name := range []string{"com", "co.uk", "displaced-1.invalid", "host.unknown"} {
+		if domain, _, err := Owned(name); err == nil {
+			t.Errorf("%s: %s", name, domain)
+		}
+	}
+}

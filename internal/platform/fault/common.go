@@ -56,6 +56,8 @@ var (
 	InsufficientFunds = Define(KindUnprocessable, "insufficient_funds")
 	DomainInvalid     = Define(KindUnprocessable, "domain_invalid")
 	DomainUnavailable = Define(KindUnprocessable, "domain_unavailable")
+	// DomainVerificationRequired carries domain, the domain to prove, and record {name, type, value}, which proves it.
+	DomainVerificationRequired = Define(KindUnprocessable, "domain_verification_required")
 
 	RateLimited = Define(KindTooMany, "rate_limited")
 

@@ -8,6 +8,9 @@ CREATE TABLE hosting_domains (
     sandbox        BOOLEAN NOT NULL DEFAULT FALSE,  -- whether the account is a sandbox
     service_id     BIGINT  NOT NULL,                -- the service that answers to the name
     name           TEXT    NOT NULL,                -- in ASCII form
+    -- the name that it had before another account turned out to own the domain, and gets back should that end; NULL: it
+    -- has its own
+    displaced_name TEXT,
     -- an alias shows the primary domain's site, an addon a site of its own
     kind           TEXT    NOT NULL CHECK (kind IN ('primary', 'addon', 'alias', 'subdomain')),
     document_root  TEXT,                            -- path of the site in the service's home; NULL for aliases
@@ -32,6 +35,7 @@ CREATE TABLE hosting_domains (
 -- A name lives on one service of each world.
 CREATE UNIQUE INDEX hosting_domains_name ON hosting_domains (name, sandbox);
 CREATE UNIQUE INDEX hosting_domains_primary ON hosting_domains (service_id) WHERE kind = 'primary';
+CREATE INDEX hosting_domains_account ON hosting_domains (account_id, name);
 CREATE INDEX hosting_domains_service ON hosting_domains (service_id, id);
 -- The row of the primary domain also represents its service as a whole.
 CREATE INDEX hosting_domains_reconcile ON hosting_domains (reconcile_at) WHERE kind = 'primary';

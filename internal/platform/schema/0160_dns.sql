@@ -9,6 +9,8 @@ CREATE TABLE dns_zones (
     serial      BIGINT NOT NULL CHECK (serial BETWEEN 0 AND 4294967295), -- of its SOA record
     -- the name servers that the system's records were made of; empty until they were made
     settled_for TEXT   NOT NULL DEFAULT '',
+    -- whether name servers answer for it: not before it is known to be its owner's
+    published   BOOLEAN NOT NULL DEFAULT FALSE,
     ipv4        TEXT   NOT NULL DEFAULT '', -- the IPv4 address that they were made of
     ipv6        TEXT   NOT NULL DEFAULT '', -- the IPv6 address that they were made of
     created_at  BIGINT NOT NULL,            -- when the zone was made

@@ -52,6 +52,12 @@ func (s *Service) Provision(ctx context.Context, id int64, attempt int) error {
 	switch {
 	case worthRetrying(err) && attempt < Attempts:
 		return err
+	case errors.Is(err, panel.ErrExists) && !last:
+		leaving, readErr := s.Services.Leaving(ctx, s.DB, id)
+		if leaving || readErr != nil {
+			return errors.Join(err, readErr) // it is free when that service's panel has followed
+		}
+		return s.Services.Refused(ctx, id, failureKey(panel.KindOf(err)))
 	default:
 		return s.Services.Refused(ctx, id, failureKey(panel.KindOf(err)))
 	}

@@ -47,6 +47,8 @@ type Services interface {
 	Cleaned(ctx context.Context, serviceID int64) error
 	// Cleaning answers ErrCleaning while what is left of an account of the service is being removed.
 	Cleaning(ctx context.Context, q db.Querier, serviceID int64) error
+	// Leaving tells whether a panel may still have the domain of a service for another one, which loses it.
+	Leaving(ctx context.Context, q db.Querier, serviceID int64) (bool, error)
 	// Stuck lists services that have been in provisioning since before a time, Ending those that are terminating; both
 	// in the order of their ids, after one of them.
 	Stuck(ctx context.Context, q db.Querier, before time.Time, after int64, limit int) ([]int64, error)

@@ -1,0 +1,402 @@
+package claims
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"stead.dev/stead/internal/platform/clock"
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/outbox"
+	"stead.dev/stead/internal/platform/testkit"
+)
+
+const anna, bob, play = 1, 2, 9
+
+// world is the section between services and a DNS that the test writes.
+type world struct {
+	t   *testing.T
+	clk *clock.Fake
+	*Service
+	names  *names
+	lookup *lookup
+}
+
+// names are the services of the test: what each account uses, and what was done with it.
+type names struct {
+	mu       sync.Mutex
+	used     map[int64][]string
+	pointed  bool
+	happened []string
+}
+
+func (n *names) note(format string, args ...any) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.happened = append(n.happened, fmt.Sprintf(format, args...))
+	return nil
+}
+
+func (n *names) Used(_ context.Context, _ db.Querier, accountID int64, domain string) (bool, error) {
+	return slices.Contains(n.used[accountID], domain), nil
+}
+
+func (n *names) LeadHere(context.Context, db.Querier, int64, string) (bool, error) {
+	return n.pointed, nil
+}
+
+func (n *names) OfService(_ context.Context, _ db.Querier, accountID, _ int64) ([]string, error) {
+	return n.used[accountID], nil
+}
+
+func (n *names) Displace(_ context.Context, _ *db.Tx, accountID int64, domain string) error {
+	return n.note("%d loses %s", accountID, domain)
+}
+
+func (n *names) Reinstate(_ context.Context, _ *db.Tx, accountID int64, domain string) error {
+	return n.note("%d gets %s", accountID, domain)
+}
+
+func (n *names) Changed(context.Context, *db.Tx, int64, string) error { return nil }
+
+func (n *names) Contested(_ context.Context, _ *db.Tx, accountID int64, domain string, _ time.Time) error {
+	return n.note("%d is warned of %s", accountID, domain)
+}
+
+// lookup is the DNS.
+type lookup struct {
+	texts   map[string][]string
+	servers map[string][]string
+	down    bool
+}
+
+func (l *lookup) Texts(_ context.Context, name string) ([]string, error) {
+	if l.down {
+		return nil, errors.New("no answer")
+	}
+	return l.texts[name], nil
+}
+
+func (l *lookup) Delegation(_ context.Context, domain string) ([]string, error) {
+	if l.down {
+		return nil, errors.New("no answer")
+	}
+	return l.servers[domain], nil
+}
+
+type services struct{}
+
+func (services) KeptFor(context.Context, db.Querier, int64) (time.Duration, error) {
+	return 30 * 24 * time.Hour, nil
+}
+
+func (services) Sandbox(_ context.Context, _ db.Querier, accountID int64) (bool, error) {
+	return accountID == play, nil
+}
+
+func newWorld(t *testing.T, d *db.DB, clk *clock.Fake) *world {
+	t.Helper()
+	w := &world{t: t, clk: clk, names: &names{used: map[int64][]string{}}, lookup: &lookup{texts: map[string][]string{}, servers: map[string][]string{}}}
+	w.Service = New(Config{
+		DB: d, Clock: clk, Log: slog.New(slog.DiscardHandler), Lookup: w.lookup, Installation: "https://stead.test",
+		Nameservers: []string{"ns1.stead.test", "ns2.stead.test"}, Protected: []string{"mybank.com"},
+	})
+	w.Connect(Needs{Names: w.names, Services: services{}, Worlds: services{}})
+	return w
+}
+
+// take is an order of an account that is paid.
+func (w *world) take(accountID int64, name string) error {
+	return w.DB.InTx(w.t.Context(), func(ctx context.Context, tx *db.Tx) error { return w.Take(ctx, tx, accountID, name) })
+}
+
+func (w *world) must(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// use is take, and a service answers to the name.
+func (w *world) use(accountID int64, domain string) {
+	w.t.Helper()
+	w.must(w.take(accountID, domain))
+	w.names.used[accountID] = append(w.names.used[accountID], domain)
+}
+
+// asks has an account ask to prove control.
+func (w *world) asks(accountID int64, domain string) {
+	w.t.Helper()
+	w.must(w.DB.InTx(w.t.Context(), func(ctx context.Context, tx *db.Tx) error {
+		return putClaim(ctx, tx, accountID, domain, tokenOf(w.Installation, accountID, domain))
+	}))
+}
+
+// proves puts the record of an account into the DNS, beside what is there.
+func (w *world) proves(accountID int64, domain string) {
+	r := recordOf(domain, tokenOf(w.Installation, accountID, domain))
+	w.lookup.texts[r.Name] = append(w.lookup.texts[r.Name], " "+r.Value+" ")
+}
+
+// later lets time pass, and what is due be looked at.
+func (w *world) later(by time.Duration) {
+	w.t.Helper()
+	w.clk.Advance(by)
+	w.must(w.LookAll(w.t.Context()))
+}
+
+func (w *world) holder(domain string) int64 {
+	w.t.Helper()
+	h, _, err := situation(w.t.Context(), w.DB, 0, domain)
+	w.must(err)
+	if h == nil {
+		return 0
+	}
+	return h.accountID
+}
+
+func (w *world) claim(accountID int64, domain string) claim {
+	w.t.Helper()
+	c, err := getDomain(w.t.Context(), w.DB, accountID, domain)
+	w.must(err)
+	return c
+}
+
+func (w *world) happened(want ...string) {
+	w.t.Helper()
+	if !slices.Equal(w.names.happened, want) {
+		w.t.Errorf("happened: %q, want %q", w.names.happened, want)
+	}
+	w.names.happened = nil
+}
+
+func engines(t *testing.T, f func(t *testing.T, w *world)) {
+	t.Helper()
+	t.Parallel()
+	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
+		t.Helper()
+		f(t, newWorld(t, d, clk))
+	})
+}
+
+func TestOfTwoOrdersAtOnceOneGetsTheDomain(t *testing.T) {
+	engines(t, func(t *testing.T, w *world) {
+		for n := range 5 {
+			name := fmt.Sprintf("race-%d.com", n)
+			var group sync.WaitGroup
+			errs := make([]error, 8)
+			for i := range errs {
+				group.Go(func() { errs[i] = w.take(int64(i+1), fmt.Sprintf("s%d.%s", i, name)) })
+			}
+			group.Wait()
+			got := 0
+			for _, err := range errs {
+				if err == nil {
+					got++
+				} else if !errors.Is(err, fault.DomainVerificationRequired) {
+					t.Error(err)
+				}
+			}
+			if got != 1 {
+				t.Errorf("%s: %d accounts have it", name, got)
+			}
+		}
+	})
+}
+
+func TestAProofWinsOverAnUnprovenHolder(t *testing.T) {
+	engines(t, func(t *testing.T, w *world) {
+		w.use(bob, "shop.com")
+		if err := w.take(anna, "www.shop.com"); !errors.Is(err, fault.DomainVerificationRequired) {
+			t.Fatal(err)
+		}
+		w.asks(anna, "shop.com")
+		w.later(time.Minute)
+		if w.holder("shop.com") != bob {
+			t.Fatal("without a proof")
+		}
+		w.proves(anna, "shop.com")
+		w.later(10 * time.Minute)
+		w.happened("2 loses shop.com", "1 gets shop.com")
+		if c := w.claim(anna, "shop.com"); w.holder("shop.com") != anna || !c.cleared() || c.state() != Verified {
+			t.Errorf("%+v", c)
+		}
+		w.must(w.take(anna, "www.shop.com"))
+		if err := w.take(bob, "blog.shop.com"); !errors.Is(err, fault.DomainVerificationRequired) {
+			t.Error(err)
+		}
+	})
+}
+
+func TestAHolderWithVisitorsIsWarnedFirst(t *testing.T) {
+	engines(t, func(t *testing.T, w *world) {
+		w.use(bob, "shop.com")
+		w.names.pointed = true
+		w.later(time.Minute)
+		if c := w.claim(bob, "shop.com"); c.cleared() || c.state() != Pointed { // one name says nothing of the others
+			t.Fatalf("%+v", c)
+		}
+		w.asks(anna, "shop.com")
+		w.proves(anna, "shop.com")
+		w.later(time.Minute)
+		w.later(24 * time.Hour)
+		w.happened("2 is warned of shop.com")
+		if c := w.claim(anna, "shop.com"); w.holder("shop.com") != bob || c.state() != Contested || c.takesAt == nil {
+			t.Fatalf("at once: %+v", c)
+		}
+		w.later(noticePeriod)
+		w.happened("2 loses shop.com", "1 gets shop.com")
+	})
+}
+
+func TestAWarnedHolderWhoProvesControlStays(t *testing.T) {
+	engines(t, func(t *testing.T, w *world) {
+		w.use(bob, "shop.com")
+		w.names.pointed = true
+		w.later(time.Minute)
+		w.asks(anna, "shop.com")
+		w.proves(anna, "shop.com")
+		w.later(time.Minute)
+		w.proves(bob, "shop.com")
+		w.later(24 * time.Hour)
+		w.later(noticePeriod)
+		w.later(longestPause)
+		w.happened("2 is warned of shop.com")
+		if w.holder("shop.com") != bob {
+			t.Error("the holder has proven control too")
+		}
+		// The domain is sold: the record of the former owner goes.
+		w.lookup.texts = map[string][]string{}
+		w.proves(anna, "shop.com")
+		for range 4 {
+			w.later(noticePeriod)
+		}
+		if w.holder("shop.com") != anna {
+			t.Error("the DNS names the new owner alone")
+		}
+	})
+}
+
+func TestARegistrationDecidesAndEnds(t *testing.T) {
+	engines(t, func(t *testing.T, w *world) {
+		w.use(bob, "shop.com")
+		w.proves(bob, "shop.com")
+		w.later(time.Minute)
+		tx := func(f func(ctx context.Context, tx *db.Tx) error) { t.Helper(); w.must(w.DB.InTx(t.Context(), f)) }
+		tx(func(ctx context.Context, tx *db.Tx) error { return w.Registered(ctx, tx, anna, "shop.com") })
+		w.happened("2 loses shop.com", "1 gets shop.com")
+		w.later(25 * time.Hour)
+		if err := w.take(bob, "shop.com"); !errors.Is(err, fault.DomainUnavailable) {
+			t.Errorf("of a registered domain: %v", err)
+		}
+		tx(func(ctx context.Context, tx *db.Tx) error { return w.Unregistered(ctx, tx, anna, "shop.com") })
+		w.later(time.Minute) // nothing uses it
+		if h := w.holder("shop.com"); h != 0 {
+			t.Errorf("%d holds a domain that is gone", h)
+		}
+		// A name below which others register says nothing of the rest.
+		tx(func(ctx context.Context, tx *db.Tx) error { return w.Registered(ctx, tx, anna, "a.shop.net") })
+		if h := w.holder("shop.net"); h != 0 {
+			t.Error("all of a zone that others register in")
+		}
+	})
+}
+
+func TestADelegationWithTheTokenProvesControl(t *testing.T) {
+	engines(t, func(t *testing.T, w *world) {
+		w.use(bob, "shop.com")
+		w.lookup.servers["shop.com"] = []string{"ns1.stead.test", "ns2.stead.test"}
+		w.later(time.Minute)
+		if c := w.claim(bob, "shop.com"); c.proof != NoProof || !c.cleared() {
+			t.Errorf("delegated here without a token: %+v", c)
+		}
+		token := tokenOf(w.Installation, anna, "shop.com")
+		w.lookup.servers["shop.com"] = []string{token + ".ns1.stead.test", token + ".ns2.stead.test"}
+		w.asks(anna, "shop.com")
+		w.later(time.Minute)
+		w.later(noticePeriod)
+		if c := w.claim(anna, "shop.com"); c.proof != ByDelegation || w.holder("shop.com") != anna {
+			t.Errorf("with one: %+v", c)
+		}
+	})
+}
+
+func TestNothingServesADomainThatLeadsElsewhere(t *testing.T) {
+	engines(t, func(t *testing.T, w *world) {
+		w.use(bob, "shop.com")
+		w.lookup.servers["shop.com"] = []string{"ns1.elsewhere.test", "ns1.stead.test"}
+		w.later(time.Minute)
+		if w.claim(bob, "shop.com").cleared() {
+			t.Error("half of it is elsewhere")
+		}
+		w.lookup.servers["shop.com"] = []string{"ns1.stead.test"}
+		w.later(time.Hour)
+		w.lookup.down = true
+		w.later(30 * 24 * time.Hour)
+		if !w.claim(bob, "shop.com").cleared() {
+			t.Error("nothing is known of a DNS that does not answer")
+		}
+		w.lookup.down, w.lookup.servers["shop.com"] = false, []string{"ns1.elsewhere.test"}
+		w.later(24 * time.Hour)
+		if w.claim(bob, "shop.com").cleared() {
+			t.Error("it has led elsewhere for a month")
+		}
+	})
+}
+
+func TestADomainIsHeldWhileItsServiceCanComeBack(t *testing.T) {
+	engines(t, func(t *testing.T, w *world) {
+		w.use(anna, "shop.com")
+		data, err := json.Marshal(map[string]string{"domain": "www.shop.com"})
+		w.must(err)
+		w.must(w.DB.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error {
+			return w.Follow(ctx, tx, outbox.Stored{Type: "service.terminated", AccountID: anna, SubjectID: 7, Data: data})
+		}))
+		w.names.used[anna] = nil
+		w.later(24 * time.Hour)
+		if err := w.take(bob, "shop.com"); !errors.Is(err, fault.DomainVerificationRequired) {
+			t.Errorf("while it can be restored: %v", err)
+		}
+		w.must(w.take(anna, "shop.com"))
+		w.later(30 * 24 * time.Hour)
+		w.must(w.take(bob, "shop.com"))
+	})
+}
+
+func TestAPopularDomainNeedsAProof(t *testing.T) {
+	engines(t, func(t *testing.T, w *world) {
+		for _, name := range []string{"google.com", "www.mybank.com"} {
+			if err := w.take(anna, name); !errors.Is(err, fault.DomainVerificationRequired) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		w.asks(anna, "mybank.com")
+		w.proves(anna, "mybank.com")
+		w.later(time.Minute)
+		w.must(w.take(anna, "www.mybank.com"))
+		w.later(unused + 24*time.Hour) // nothing uses it
+		if w.holder("mybank.com") != 0 {
+			t.Error("it is held although nothing uses it")
+		}
+		if err := w.take(anna, "www.mybank.com"); !errors.Is(err, fault.DomainVerificationRequired) {
+			t.Errorf("with an old proof: %v", err)
+		}
+	})
+}
+
+func TestAnAbandonedWishEnds(t *testing.T) {
+	engines(t, func(t *testing.T, w *world) {
+		w.asks(anna, "shop.com")
+		w.later(abandoned + time.Hour)
+		if _, err := getDomain(t.Context(), w.DB, anna, "shop.com"); !errors.Is(err, fault.NotFound) {
+			t.Error(err)
+		}
+	})
+}
