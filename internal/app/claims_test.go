@@ -2,8 +2,11 @@ package app
 
 import (
 	"fmt"
+	"maps"
+	"net"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -189,4 +192,87 @@ func TestANameIsHeldForItsLastOwner(t *testing.T) {
 		}
 		w.statusRests(key, path, "active")
 	})
+}
+
+// TestAProofByTheDNSTakesADomainBack from a stranger who ordered first.
+func TestAProofByTheDNSTakesADomainBack(t *testing.T) {
+	record := &textRecord{}
+	settings := maps.Clone(simulated)
+	settings["dns_resolvers"] = record.serve(t)
+	engines(t, settings, func(t *testing.T, a *App) {
+		w := newClaimWorld(t, a)
+		domain := unique("taken") + "-co.com"
+		squatted := w.buy(w.attacker, domain)
+		value := w.needsProof(w.order(w.owner, domain), domain)
+
+		type seen struct {
+			ID            int64
+			State, Method string
+			Holds         bool
+			Record        struct{ Value string }
+		}
+		var asked seen
+		a.post(t, w.owner.token, "/api/v1/domain-claims", fmt.Sprintf(`{"domain": "www.%s"}`, domain)).decode(t, &asked)
+		if asked.State != "unverified" || asked.Holds || asked.Record.Value != value {
+			t.Fatalf("%+v", asked)
+		}
+		path := fmt.Sprintf("/api/v1/domain-claims/%d", asked.ID)
+		if r := a.get(t, w.attacker.token, path); r.status != http.StatusNotFound {
+			t.Errorf("a stranger reads it: %s", r)
+		}
+		record.set("_stead-verify."+domain, value)
+		var proven seen
+		testkit.Eventually(t, time.Minute, func() bool { // within a few seconds of a look there is no other one
+			a.post(t, w.owner.token, path+"/check", "{}").decode(t, &proven)
+			return proven.State == "verified"
+		}, "the record is found")
+		if !proven.Holds || proven.Method != "txt" {
+			t.Errorf("%+v", proven)
+		}
+		w.buy(w.owner, domain)
+		testkit.Eventually(t, time.Minute, func() bool { return w.answered(domain) }, "the owner's zone is answered")
+		if r := a.get(t, w.attacker.token, fmt.Sprintf("/api/v1/services/%d/domains", squatted)); !strings.Contains(string(r.body), `"state":"displaced"`) {
+			t.Errorf("the stranger's domain: %s", r)
+		}
+		w.needsProof(w.order(w.attacker, "shop."+domain), domain)
+	})
+}
+
+// textRecord is a resolver that knows a few TXT records.
+type textRecord struct {
+	mu    sync.Mutex
+	texts map[string]string
+}
+
+func (r *textRecord) set(name, text string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.texts == nil {
+		r.texts = map[string]string{}
+	}
+	r.texts[name+"."] = text
+}
+
+func (r *textRecord) ServeDNS(w dns.ResponseWriter, q *dns.Msg) {
+	m := new(dns.Msg).SetReply(q)
+	r.mu.Lock()
+	text, ok := r.texts[q.Question[0].Name]
+	r.mu.Unlock()
+	if ok && q.Question[0].Qtype == dns.TypeTXT {
+		m.Answer = []dns.RR{&dns.TXT{Hdr: dns.RR_Header{Name: q.Question[0].Name, Rrtype: dns.TypeTXT, Class: dns.ClassINET, Ttl: 60}, Txt: []string{text}}}
+	}
+	_ = w.WriteMsg(m)
+}
+
+// serve answers until the test ends, at the address that it returns.
+func (r *textRecord) serve(t *testing.T) string {
+	t.Helper()
+	conn, err := (&net.ListenConfig{}).ListenPacket(t.Context(), "udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := &dns.Server{PacketConn: conn, Handler: r}
+	go func() { _ = srv.ActivateAndServe() }()
+	t.Cleanup(func() { _ = srv.Shutdown() })
+	return conn.LocalAddr().String()
 }

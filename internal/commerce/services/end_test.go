@@ -186,10 +186,14 @@ func TestADomainThatIsTakenMeanwhileKeepsAServiceAway(t *testing.T) {
 		if err := w.order(w.Restore, id); !errors.Is(err, fault.DomainUnavailable) {
 			t.Errorf("restored: %v", err)
 		}
+		w.same("status", Terminated, w.record(id).status)
+		w.names.standIn = "displaced-s1.invalid" // the name is somebody else's
+		w.in(func(ctx context.Context, tx *db.Tx) error { return w.Restore(ctx, tx, id) })
+		w.same("status", Provisioning, w.record(id).status)
+		w.same("domain", w.names.standIn, *w.record(id).domain)
 		if err := w.order(w.Terminate, w.active(ask("live.test"))); !errors.Is(err, ErrNotSuspended) {
 			t.Errorf("an active service terminated: %v", err)
 		}
-		w.same("status", Terminated, w.record(id).status)
 	})
 }
 

@@ -164,6 +164,25 @@ func TestARefusalOfThePanelFailsAtOnceAndCleansUp(t *testing.T) {
 	})
 }
 
+// TestANameThatAPanelStillHasForSomebodyElseIsWaitedFor: its former user was displaced, and the panel has not followed.
+func TestANameThatAPanelStillHasForSomebodyElseIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
+		w := newWorld(t, d, clk)
+		id := w.provisioning(ask("shop.test"))
+		w.panel.fails, w.names.leaving = panel.ErrExists, true
+		if err := w.attempt(id, 1); !errors.Is(err, panel.ErrExists) {
+			t.Errorf("while it leaves: %v", err)
+		}
+		w.same("meanwhile", Provisioning, w.record(id).status)
+		w.panel.fails, w.names.leaving = nil, false
+		if err := w.attempt(id, 2); err != nil {
+			t.Fatal(err)
+		}
+		w.same("in the end", Active, w.record(id).status)
+	})
+}
+
 func TestCleaningUpRemovesWhatWasHalfMade(t *testing.T) {
 	t.Parallel()
 	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {

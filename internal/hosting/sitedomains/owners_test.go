@@ -1,0 +1,127 @@
+package sitedomains
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/fault"
+)
+
+func sorted(line string) string { return strings.Join(slices.Sorted(strings.FieldsSeq(line)), " ") }
+
+// owners are the Claims of the test.
+type owners struct {
+	Unclaimed
+	others  map[string]bool         // names that are somebody else's
+	verdict map[string]Verification // of the rest
+}
+
+func (o owners) Take(_ context.Context, _ *db.Tx, _ int64, name string) error {
+	if o.others[name] {
+		return fault.DomainVerificationRequired.New()
+	}
+	return nil
+}
+
+func (o owners) Verifications(context.Context, db.Querier, int64, []string) (map[string]Verification, error) {
+	return o.verdict, nil
+}
+
+// TestADisplacedServiceGoesOnUnderAStandIn: its panel lets the names go, also of a service that is suspended, and has them
+// again when they are given back.
+func TestADisplacedServiceGoesOnUnderAStandIn(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		w.service(owner, 10, "shop.example")
+		w.add(10, "blog.shop.example", Subdomain)
+		w.add(10, "other.example", Addon)
+		w.Must(w.Apply(ctx, owner, 10))
+		before := w.has(10)
+		w.Services.SetStatus(t, 10, "suspended")
+
+		w.Tx(func(ctx context.Context, tx *db.Tx) error { return w.Displace(ctx, tx, owner, "shop.example") })
+		if leaving, err := w.Leaving(ctx, w.DB, "shop.example"); err != nil || !leaving {
+			t.Errorf("the panel has it: %v, %v", leaving, err)
+		}
+		w.Must(w.Apply(ctx, owner, 10))
+		if has := w.has(10); strings.Contains(has, "shop.example=") || !strings.Contains(has, "displaced-1.invalid=/public_html") || !strings.Contains(has, "other.example") {
+			t.Errorf("the panel has %s", has)
+		}
+		if leaving, err := w.Leaving(ctx, w.DB, "shop.example"); err != nil || leaving {
+			t.Errorf("the panel has followed: %v, %v", leaving, err)
+		}
+		// The name is free for its owner.
+		w.Tx(func(ctx context.Context, tx *db.Tx) error {
+			return w.Claim(ctx, tx, stranger, 20, false, "free.shop.example")
+		})
+
+		w.Services.SetStatus(t, 10, "active")
+		w.Tx(func(ctx context.Context, tx *db.Tx) error { return w.Reinstate(ctx, tx, owner, "shop.example") })
+		w.Must(w.Apply(ctx, owner, 10))
+		if has := sorted(w.has(10)); has != sorted(before) {
+			t.Errorf("the panel has %s, had %s", has, before)
+		}
+	})
+}
+
+// TestAServiceComesBackUnderAStandIn when its name is somebody else's by then.
+func TestAServiceComesBackUnderAStandIn(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w *world) {
+		w.Claims = owners{others: map[string]bool{"taken.example": true}}
+		w.Services.Add(t, w.site(owner, 10, "taken.example"))
+		var got string
+		w.Tx(func(ctx context.Context, tx *db.Tx) (err error) {
+			got, err = w.Return(ctx, tx, owner, 10, false, "taken.example")
+			return err
+		})
+		names, err := w.OfService(t.Context(), w.DB, owner, 10)
+		if err != nil || len(names) != 1 || names[0] != "taken.example" || got != "displaced-s10.invalid" {
+			t.Errorf("%q, %q, %v", got, names, err)
+		}
+		// It ends once more, and comes back as it was.
+		w.Tx(func(ctx context.Context, tx *db.Tx) (err error) {
+			got, err = w.Return(ctx, tx, owner, 10, false, got)
+			return err
+		})
+		if got != "displaced-s10.invalid" {
+			t.Error(got)
+		}
+	})
+}
+
+// TestWhatMayHaveCertificatesAndMail: names that are proven, and those that lead here themselves.
+func TestWhatMayHaveCertificatesAndMail(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w *world) {
+		w.service(owner, 10, "proven.example")
+		for _, name := range []string{"pointed.example", "unproven.example"} {
+			w.add(10, name, Addon)
+		}
+		record := &VerificationRecord{Name: "_stead-verify", Type: "TXT", Value: "x"}
+		w.Claims = owners{verdict: map[string]Verification{
+			"proven.example": {State: "verified", Cleared: true}, "pointed.example": {State: "dns_leads_here", Record: record},
+			"unproven.example": {State: "unverified", Record: record},
+		}}
+		w.dns.answers = map[string]string{"pointed.example": "192.0.2.1", "unproven.example": "198.51.100.1"}
+		w.Must(w.CheckDNS(t.Context()))
+		all, err := w.Usable(t.Context(), w.DB, owner, 10)
+		w.Must(err)
+		var names []string
+		for _, d := range all {
+			names = append(names, d.Name)
+		}
+		if got := strings.Join(names, " "); got != "proven.example pointed.example" {
+			t.Error(got)
+		}
+		for name, want := range map[string]bool{"proven.example": false, "unproven.example": true} {
+			if err := w.Refusal(t.Context(), w.DB, owner, name); (err != nil) != want {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	})
+}
