@@ -49,18 +49,16 @@ func (s *Service) Provision(ctx context.Context, id int64, attempt int) error {
 			return errors.Join(err, moveErr)
 		}
 	}
-	switch {
-	case worthRetrying(err) && attempt < Attempts:
+	if attempt < Attempts && worthRetrying(err) {
 		return err
-	case errors.Is(err, panel.ErrExists) && !last:
+	}
+	if attempt < Attempts && errors.Is(err, panel.ErrExists) {
 		leaving, readErr := s.Services.Leaving(ctx, s.DB, id)
 		if leaving || readErr != nil {
 			return errors.Join(err, readErr) // it is free when that service's panel has followed
 		}
-		return s.Services.Refused(ctx, id, failureKey(panel.KindOf(err)))
-	default:
-		return s.Services.Refused(ctx, id, failureKey(panel.KindOf(err)))
 	}
+	return s.Services.Refused(ctx, id, failureKey(panel.KindOf(err)))
 }
 
 func (s *Service) createAccount(ctx context.Context, wanted site.Site) (panel.Account, error) {
