@@ -61,8 +61,7 @@ func New(cfg Config) (*Endpoint, error) {
 		return e.server(c.principal)
 	}, &sdk.StreamableHTTPOptions{
 		Stateless: true, JSONResponse: true, MaxRequestBodyBytes: -1,
-		// The protection keeps web pages from calling unauthenticated servers on a developer's machine. Here a header
-		// that no page has authenticates every call, and behind a proxy the address is local.
+		// Answer has checked Origin and Host; behind a proxy the address is local.
 		DisableLocalhostProtection: true,
 	})
 	for _, t := range cfg.Tools {
@@ -84,6 +83,9 @@ const (
 
 // Answer handles the message of a request for a principal; it is the Stream of a read-only api.Operation.
 func (e *Endpoint) Answer(_ context.Context, p auth.Principal, _ *struct{}, w http.ResponseWriter, r *http.Request) error {
+	if !sameSite(e.cfg.Edge.BaseURL, r) {
+		return fault.Forbidden.Wrap(errors.New("mcp: a request for another site, or from one"))
+	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxMessage))
 	var large *http.MaxBytesError
 	switch {

@@ -51,7 +51,7 @@ var caller = auth.Principal{AccountID: 1, KeyID: 1}
 func call(t *testing.T, e *mcp.Endpoint) *httptest.ResponseRecorder {
 	t.Helper()
 	w := httptest.NewRecorder()
-	r := httptest.NewRequest(http.MethodPost, "/api/v1/reseller/mcp", strings.NewReader(
+	r := httptest.NewRequest(http.MethodPost, apitest.BaseURL+"/api/v1/reseller/mcp", strings.NewReader(
 		`{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "test", "arguments": {}}}`))
 	if err := e.Answer(t.Context(), caller, nil, w, r); err != nil {
 		t.Fatal(err)
@@ -69,7 +69,7 @@ func TestAToolIsThrottledWithItsOperation(t *testing.T) {
 	}
 	for _, want := range []int{http.StatusOK, http.StatusTooManyRequests} { // by its address, for the same key
 		w := httptest.NewRecorder()
-		r := httptest.NewRequest(http.MethodGet, "/api/v1/reseller/test", nil)
+		r := httptest.NewRequest(http.MethodGet, apitest.BaseURL+"/api/v1/reseller/test", nil)
 		r.Header.Set("X-Api-Key", "key")
 		if edge.ServeHTTP(w, r); w.Code != want {
 			t.Errorf("%d %s, want %d", w.Code, w.Body, want)

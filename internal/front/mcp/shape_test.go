@@ -114,7 +114,7 @@ func ask(t *testing.T, e *mcp.Endpoint, tool, arguments string) (r result) {
 	t.Helper()
 	w := httptest.NewRecorder()
 	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, tool, arguments)
-	if err := e.Answer(t.Context(), caller, nil, w, httptest.NewRequest(http.MethodPost, "/api/v1/mcp", strings.NewReader(body))); err != nil {
+	if err := e.Answer(t.Context(), caller, nil, w, httptest.NewRequest(http.MethodPost, apitest.BaseURL+"/api/v1/mcp", strings.NewReader(body))); err != nil {
 		t.Fatal(err)
 	}
 	if err := json.Unmarshal(w.Body.Bytes(), &r); err != nil {

@@ -99,6 +99,13 @@ func (e *Edge) WriteError(w http.ResponseWriter, r *http.Request, err error) {
 // and where the protected resource is described (RFC 9728, section 5.1).
 func (e *Edge) challenge(r *http.Request, f *fault.Error) string {
 	var b strings.Builder
+	if strings.HasPrefix(r.URL.Path, resellerBase) {
+		b.WriteString(`Bearer realm="API key"`) // resellers have keys: OAuth would lead their programs astray
+		if r.Header.Get("Authorization") != "" {
+			b.WriteString(`, error="invalid_token"`)
+		}
+		return b.String()
+	}
 	resource := slices.ContainsFunc(e.ops, func(d *declared) bool { return d.resource && d.Path == r.URL.Path })
 	path := ""
 	if resource {
