@@ -76,7 +76,7 @@ func (c *core) seedDemo(ctx context.Context) error {
 				return err
 			}
 			customer, err = c.accounts.Create(ctx, account.NewAccount{
-				Email: DemoEmail, Name: "Demo customer", Password: DemoPassword, Verified: true,
+				Email: DemoEmail, Name: "Demo customer", Password: DemoPassword, Published: true, Verified: true,
 			})
 		}
 		if err != nil {

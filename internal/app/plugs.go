@@ -89,6 +89,9 @@ type recipients struct{ accounts *account.Service }
 // Recipient implements notifications.Recipients.
 func (r recipients) Recipient(ctx context.Context, q db.Querier, accountID int64) (notifications.Recipient, error) {
 	p, err := r.accounts.Profile(ctx, q, accountID)
+	if !p.EmailVerified {
+		p.Name = "" // anybody may have entered this address: what they call themselves is no message to its owner
+	}
 	return notifications.Recipient{Email: p.Email, Name: p.Name, Locale: p.Locale, Open: p.Open() && !p.Sandbox}, err
 }
 

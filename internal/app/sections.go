@@ -164,7 +164,7 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 		DB: c.db, Clock: c.clock, Box: c.box, Queue: c.queue, Signals: c.hub, Limiter: c.limiter, Mailer: c.mailer,
 		Modules: c.enabled, Limits: c.signInLimits(), BaseURL: c.cfg.BaseURL,
 		Company: c.cfg.CompanyName, Support: c.cfg.SupportEmail,
-		Language: c.cfg.DefaultLanguage, Currency: c.cfg.DefaultCurrency,
+		Language: c.cfg.DefaultLanguage, Currency: c.cfg.DefaultCurrency, Log: c.log,
 	})
 	if err != nil {
 		return err

@@ -136,6 +136,17 @@ type securityData struct {
 	Passkeys  []account.Passkey
 	Sessions  []account.Session
 	Current   int64
+	Events    []account.Event
+}
+
+// eventsShown is how much of the security log the page shows.
+const eventsShown = 15
+
+// note records in the account's security log what another section has done; without the record it is done all the same.
+func (ui *UI) note(r *http.Request, kind account.EventKind) {
+	if err := ui.Accounts.Note(r.Context(), ui.session(r).Account.ID, kind, ui.client(r)); err != nil {
+		ui.Log.WarnContext(r.Context(), "cannot write the security log", "kind", string(kind), "error", err)
+	}
 }
 
 func (ui *UI) security(r *http.Request, f *form) (d securityData, err error) {
@@ -152,6 +163,11 @@ func (ui *UI) security(r *http.Request, f *form) (d securityData, err error) {
 		return d, err
 	}
 	d.Sessions = list.Data
+	events, err := ui.Accounts.Events(r.Context(), s.Account.ID, page.Params{Page: 1, PerPage: eventsShown})
+	if err != nil {
+		return d, err
+	}
+	d.Events = events.Data
 	return d, nil
 }
 
@@ -166,7 +182,11 @@ func (ui *UI) showSecurity(w http.ResponseWriter, r *http.Request) {
 
 func (ui *UI) changePassword(w http.ResponseWriter, r *http.Request) {
 	f := readForm(r)
-	changed := ui.Accounts.ChangePassword(r.Context(), *ui.session(r), f.secret("current"), f.secret("password"), ui.client(r))
+	change := ui.Accounts.ChangePassword
+	if f.Get("applications") != "" {
+		change = ui.Accounts.ChangePasswordEverywhere
+	}
+	changed := change(r.Context(), *ui.session(r), f.secret("current"), f.secret("password"), ui.client(r))
 	if changed == nil {
 		ui.done(w, r, nil, "webui.flash.password_changed", "/account/security")
 		return
@@ -229,7 +249,7 @@ func (ui *UI) disableTOTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (ui *UI) renewCodes(w http.ResponseWriter, r *http.Request) {
-	codes, err := ui.Accounts.RenewRecoveryCodes(r.Context(), *ui.session(r))
+	codes, err := ui.Accounts.RenewRecoveryCodes(r.Context(), *ui.session(r), ui.client(r))
 	if err != nil {
 		ui.fail(w, r, err)
 		return

@@ -43,12 +43,7 @@ func (ui *UI) clientRoutes(mux *http.ServeMux) {
 }
 
 // clientCookie is the cookie of a visit; the visitor may also have an account and a session.
-func (ui *UI) clientCookie() string {
-	if ui.secure {
-		return "__Host-stead_client"
-	}
-	return "stead_client"
-}
+const clientCookie = "stead_client"
 
 // showClientLink asks for a click, so that a program that only follows links, such as a mail filter, opens none.
 func (ui *UI) showClientLink(w http.ResponseWriter, r *http.Request) {
@@ -71,7 +66,7 @@ func (ui *UI) enterClient(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		ui.fail(w, r, err)
 	default:
-		ui.setCookie(w, ui.clientCookie(), visit, 3600)
+		ui.setCookie(w, clientCookie, visit, 3600)
 		ui.redirect(w, r, "/client")
 	}
 }
@@ -79,10 +74,10 @@ func (ui *UI) enterClient(w http.ResponseWriter, r *http.Request) {
 // asClient admits a visitor with a visit to the credentials of its service.
 func (ui *UI) asClient(page credentialsPage) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		v, err := ui.Clients.Visit(r.Context(), ui.cookie(r, ui.clientCookie()))
+		v, err := ui.Clients.Visit(r.Context(), ui.cookie(r, clientCookie))
 		switch {
 		case errors.Is(err, fault.NotFound):
-			ui.dropCookie(w, ui.clientCookie())
+			ui.dropCookie(w, clientCookie)
 			ui.failPage(w, r, http.StatusNotFound, "client_visit")
 		case err != nil:
 			ui.fail(w, r, err)
@@ -96,11 +91,11 @@ func (ui *UI) asClient(page credentialsPage) http.HandlerFunc {
 }
 
 func (ui *UI) leaveClient(w http.ResponseWriter, r *http.Request) {
-	if err := ui.Clients.Leave(r.Context(), ui.cookie(r, ui.clientCookie())); err != nil {
+	if err := ui.Clients.Leave(r.Context(), ui.cookie(r, clientCookie)); err != nil {
 		ui.fail(w, r, err)
 		return
 	}
-	ui.dropCookie(w, ui.clientCookie())
+	ui.dropCookie(w, clientCookie)
 	lang := i18n.Lang(r.Context())
 	ui.render(w, r, http.StatusOK, "error", errorData{Title: i18n.T(lang, "client.title", nil), Text: i18n.T(lang, "client.left", nil)})
 }

@@ -1,6 +1,10 @@
 package webui
 
-import "net/http"
+import (
+	"net/http"
+
+	"stead.dev/stead/internal/identity/account"
+)
 
 // connections shows which applications may use the account.
 func (ui *UI) connections(w http.ResponseWriter, r *http.Request) {
@@ -17,6 +21,7 @@ func (ui *UI) disconnect(w http.ResponseWriter, r *http.Request) {
 		ui.fail(w, r, err)
 		return
 	}
+	ui.note(r, account.EventApplicationRemoved)
 	ui.flash(w, "webui.flash.application_disconnected")
 	ui.redirect(w, r, "/account/connections")
 }

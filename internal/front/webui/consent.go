@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/url"
 
+	"stead.dev/stead/internal/identity/account"
 	"stead.dev/stead/internal/identity/oauth"
 	"stead.dev/stead/internal/platform/api"
 	"stead.dev/stead/internal/platform/fault"
@@ -160,6 +161,9 @@ func (ui *UI) approve(w http.ResponseWriter, r *http.Request, ask *oauth.Ask, as
 	if err != nil {
 		ui.askRefused(w, r, err)
 		return
+	}
+	if asked {
+		ui.note(r, account.EventApplicationAllowed)
 	}
 	ui.toApplication(w, r, to)
 }

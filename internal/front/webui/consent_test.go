@@ -80,7 +80,7 @@ func newSite(t *testing.T) *site {
 	s := &site{t: t, off: off{}, mux: http.NewServeMux()}
 	s.accounts, err = account.New(account.Config{
 		DB: d, Clock: clk, Box: box, Queue: queue, Signals: hub, Limiter: throttle.New(d, clk), Mailer: nobody{},
-		Modules: s.off, Limits: account.DefaultLimits(), BaseURL: shopURL, Company: "Shop", Language: "en", Currency: "USD",
+		Modules: s.off, Limits: account.DefaultLimits(), BaseURL: shopURL, Company: "Shop", Language: "en", Currency: "USD", Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		t.Fatal(err)

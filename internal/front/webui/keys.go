@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"stead.dev/stead/internal/identity/account"
 	"stead.dev/stead/internal/platform/api"
 	"stead.dev/stead/internal/platform/fault"
 )
@@ -119,6 +120,7 @@ func (ui *UI) createKey(w http.ResponseWriter, r *http.Request) {
 		ui.showKeys(w, r, status, f, "")
 		return
 	}
+	ui.note(r, account.EventKeyCreated)
 	ui.showKeys(w, r, http.StatusCreated, emptyForm(), secret)
 }
 
@@ -142,6 +144,9 @@ func (ui *UI) revokeKey(w http.ResponseWriter, r *http.Request) {
 	id, err := pathID(r, "key")
 	if err == nil {
 		err = ui.Keys.RevokeKey(r.Context(), ui.session(r).Account.ID, id)
+	}
+	if err == nil {
+		ui.note(r, account.EventKeyRevoked)
 	}
 	ui.done(w, r, err, "webui.flash.key_revoked", "/account/keys")
 }

@@ -84,17 +84,18 @@ func (ui *UI) again(w http.ResponseWriter, r *http.Request, name string, f *form
 
 // enter sets the browser's session and redirects.
 func (ui *UI) enter(w http.ResponseWriter, r *http.Request, out account.Outcome) {
-	if old := ui.cookie(r, ui.sessionCookie()); old != "" {
+	if old := ui.cookie(r, sessionCookie); old != "" {
 		if err := ui.Accounts.SignOut(r.Context(), old); err != nil {
 			ui.Log.WarnContext(r.Context(), "cannot end a replaced session", "error", err)
 		}
 	}
 	ui.setSession(w, out.Token, out.Session.ExpiresAt)
+	ui.setCookie(w, deviceCookie, out.Device, deviceLife)
 	ui.dropCookie(w, pendingCookie)
 }
 
 func (ui *UI) setSession(w http.ResponseWriter, token string, expires time.Time) {
-	ui.setCookie(w, ui.sessionCookie(), token, int(expires.Sub(ui.Clock.Now())/time.Second))
+	ui.setCookie(w, sessionCookie, token, int(expires.Sub(ui.Clock.Now())/time.Second))
 }
 
 func localeOptions() []option {
@@ -216,13 +217,13 @@ func (ui *UI) code(w http.ResponseWriter, r *http.Request) {
 }
 
 func (ui *UI) logout(w http.ResponseWriter, r *http.Request) {
-	if token := ui.cookie(r, ui.sessionCookie()); token != "" {
+	if token := ui.cookie(r, sessionCookie); token != "" {
 		if err := ui.Accounts.SignOut(r.Context(), token); err != nil {
 			ui.fail(w, r, err)
 			return
 		}
 	}
-	ui.dropCookie(w, ui.sessionCookie())
+	ui.dropCookie(w, sessionCookie)
 	ui.flash(w, "webui.flash.signed_out")
 	ui.redirect(w, r, "/")
 }

@@ -15,8 +15,12 @@ import (
 )
 
 const (
-	langCookie  = "stead_lang"
-	flashCookie = "stead_flash"
+	langCookie    = "stead_lang"
+	flashCookie   = "stead_flash"
+	sessionCookie = "stead_session"
+	// deviceCookie recognizes a browser that has signed in before; it gives no access.
+	deviceCookie = "stead_device"
+	deviceLife   = 365 * 24 * 3600
 )
 
 // sessionPatience bounds the search for a session: some pages, such as that of the status, are also shown without a database.
@@ -34,7 +38,7 @@ type visit struct {
 // visit finds the visitor's session and language and puts them into the request's context.
 func (ui *UI) visit(w http.ResponseWriter, r *http.Request) *http.Request {
 	v := &visit{}
-	if token := ui.cookie(r, ui.sessionCookie()); token != "" {
+	if token := ui.cookie(r, sessionCookie); token != "" {
 		ctx, done := context.WithTimeout(r.Context(), sessionPatience)
 		s, err := ui.Accounts.Authenticate(ctx, token)
 		done()
@@ -42,7 +46,7 @@ func (ui *UI) visit(w http.ResponseWriter, r *http.Request) *http.Request {
 		case err == nil:
 			v.session = &s
 		case errors.Is(err, fault.Unauthenticated):
-			ui.dropCookie(w, ui.sessionCookie())
+			ui.dropCookie(w, sessionCookie)
 		default:
 			v.err = err
 		}
@@ -184,19 +188,20 @@ func (ui *UI) redirect(w http.ResponseWriter, r *http.Request, path string) {
 
 // client is the sender of the request, as the account section needs it.
 func (ui *UI) client(r *http.Request) account.Client {
-	return account.Client{Address: ui.ClientAddr(r), UserAgent: r.UserAgent()}
+	return account.Client{Address: ui.ClientAddr(r), UserAgent: r.UserAgent(), Device: ui.cookie(r, deviceCookie)}
 }
 
-// sessionCookie is the cookie's name: on https the prefix makes browsers accept the cookie from this very host only.
-func (ui *UI) sessionCookie() string {
+// named is a cookie's name in the browser: on https the prefix makes browsers accept the cookie from this very host only, so
+// no other site below the same domain can plant one.
+func (ui *UI) named(name string) string {
 	if ui.secure {
-		return "__Host-stead_session"
+		return "__Host-" + name
 	}
-	return "stead_session"
+	return name
 }
 
 func (ui *UI) cookie(r *http.Request, name string) string {
-	c, err := r.Cookie(name)
+	c, err := r.Cookie(ui.named(name))
 	if err != nil || len(c.Value) > 256 {
 		return ""
 	}
@@ -206,7 +211,7 @@ func (ui *UI) cookie(r *http.Request, name string) string {
 // setCookie sets a cookie with this site's attributes; maxAge is in seconds, and a negative one deletes it.
 func (ui *UI) setCookie(w http.ResponseWriter, name, value string, maxAge int) {
 	http.SetCookie(w, &http.Cookie{ //nolint:gosec // Secure where the site is https; on a fresh machine it is not
-		Name: name, Value: value, MaxAge: maxAge, Path: "/", HttpOnly: true, Secure: ui.secure, SameSite: http.SameSiteLaxMode,
+		Name: ui.named(name), Value: value, MaxAge: maxAge, Path: "/", HttpOnly: true, Secure: ui.secure, SameSite: http.SameSiteLaxMode,
 	})
 }
 

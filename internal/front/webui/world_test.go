@@ -203,7 +203,7 @@ func newAccounts(t *testing.T, d *db.DB, s *site, queue jobs.Enqueuer, log *slog
 	accounts, err := account.New(account.Config{
 		DB: d, Clock: s.clk, Box: box, Queue: queue, Signals: signal.NewHub(d, s.clk, log), Limiter: throttle.New(d, s.clk),
 		Mailer: s.post, Modules: everySection{}, Limits: account.DefaultLimits(), BaseURL: s.url, Company: "Stead & Sons",
-		Language: "en", Currency: "USD",
+		Language: "en", Currency: "USD", Log: log,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/i18n"
 	"stead.dev/stead/internal/platform/money"
+	"stead.dev/stead/internal/platform/secret"
 )
 
 // Profile is an account without its secrets.
@@ -41,6 +42,18 @@ func (p Profile) Open() bool { return p.SuspendedAt == nil && p.ClosedAt == nil 
 type Client struct {
 	Address   netip.Addr
 	UserAgent string
+	// Device is the browser's token by which it is recognized (Outcome.Device); empty when it has none.
+	Device string
+}
+
+const devicePrefix = "st_dv_"
+
+// device returns the browser's token, and a new one when it has none.
+func (c Client) device() string {
+	if !strings.HasPrefix(c.Device, devicePrefix) {
+		return secret.Token(devicePrefix, 32)
+	}
+	return c.Device
 }
 
 // maxUserAgent bounds the stored length of a user agent.
@@ -120,7 +133,7 @@ func normalizePassword(s string) string { return norm.NFC.String(s) }
 
 // checkPassword refuses passwords that are easy to guess. There are no composition rules: they make passwords worse
 // (NIST SP 800-63B).
-func checkPassword(field, password, email, name string) error {
+func (s *Service) checkPassword(field, password, email, name string) error {
 	password = normalizePassword(password)
 	n := utf8.RuneCountInString(password)
 	switch {
@@ -130,33 +143,30 @@ func checkPassword(field, password, email, name string) error {
 		return fault.InvalidData(field, "max_length", map[string]any{"Value": maxPassword})
 	}
 	lower := strings.ToLower(password)
-	local, _, _ := strings.Cut(email, "@")
 	distinct := map[rune]bool{}
 	for _, r := range lower {
 		distinct[r] = true
 	}
-	if len(distinct) < 4 || commonPasswords[lower] || lower == email || lower == local || lower == strings.ToLower(name) {
+	if len(distinct) < 4 || isCommon(lower) || namesSomebody(lower, email, name, s.Company) {
 		return fault.Invalid(field, "account_password_guessable")
 	}
 	return nil
 }
 
-// commonPasswords are the passwords of sufficient length that lead published lists of leaked ones.
-var commonPasswords = func() map[string]bool {
-	m := map[string]bool{}
-	for _, p := range strings.Fields(`
-		1234567890 12345678910 123456789a 0123456789 0987654321 9876543210 1q2w3e4r5t 1q2w3e4r5t6y qwertyuiop qwerty12345
-		qwerty123456 qwertyuiop123 qazwsxedcrfv 1qaz2wsx3edc zaq12wsxcde3 asdfghjkl123 asdfghjkl; zxcvbnm123 password12
-		password123 password1234 password12345 passw0rd123 p@ssw0rd123 p@ssword123 iloveyou123 iloveyou12 football123
-		baseball123 basketball liverpool1 superman123 administrator administrator1 welcome123 welcome1234 letmein123
-		sunshine123 princess123 abcdefghij abcdefghijk abcdef123456 abc1234567 abcd123456 a123456789 aa12345678
-		aa123456789 q123456789 qwe123456789 qwer123456 changeme123 trustno1trustno1 samsung123 michael123 charlie123
-		computer123 internet123 1111122222 1122334455 11223344556677 147258369 1472583690 7777777777 йцукенгшщз
-		пароль1234 пароль12345 qwerty1234567 testtest123 adminadmin admin12345 admin123456 rootroot123 useruser123`) {
-		m[p] = true
+// shortestName is the length from which a password may not contain a name: shorter ones occur in words.
+const shortestName = 4
+
+// namesSomebody reports whether a password contains the address or its local part or the company, or is the name of its
+// owner.
+func namesSomebody(lower, email, name, company string) bool {
+	local, _, _ := strings.Cut(email, "@")
+	for _, part := range []string{local, strings.ToLower(company), strings.ToLower(strings.ReplaceAll(company, " ", ""))} {
+		if utf8.RuneCountInString(part) >= shortestName && strings.Contains(lower, part) {
+			return true
+		}
 	}
-	return m
-}()
+	return lower == strings.ToLower(name) || lower == local
+}
 
 // checkName returns the name in its stored form.
 func checkName(name string) (string, error) {

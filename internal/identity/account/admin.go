@@ -18,6 +18,8 @@ type NewAccount struct {
 	// Locale and Currency may be empty.
 	Locale, Currency string
 	Admin            bool
+	// Published says that the password is known to everybody, as that of a demonstration: it may be easy to guess.
+	Published bool
 	// Verified accepts the address as the owner's without a mail.
 	Verified bool
 }
@@ -69,7 +71,7 @@ func (s *Service) SetPassword(ctx context.Context, id int64, password string) er
 	if err != nil {
 		return err
 	}
-	if err := checkPassword("password", password, p.Email, p.Name); err != nil {
+	if err := s.checkPassword("password", password, p.Email, p.Name); err != nil {
 		return err
 	}
 	hash, err := s.passwords.hash(ctx, password)

@@ -63,6 +63,16 @@ type sessionWire struct {
 	ExpiresAt    time.Time `json:"expires_at"`
 }
 
+type eventWire struct {
+	ID        int64     `json:"id"`
+	Kind      string    `json:"kind" doc:"What happened, such as signed_in, sign_in_failed, password_changed, two_factor_on" example:"signed_in"`
+	Address   string    `json:"address" doc:"Of the browser; empty when an operator did it"`
+	UserAgent string    `json:"user_agent"`
+	Times     int64     `json:"times" doc:"How often: equal failures within an hour are one entry"`
+	CreatedAt time.Time `json:"created_at" doc:"The first time"`
+	LastAt    time.Time `json:"last_at"`
+}
+
 // Operations are this section's part of the interface (specification,
 // "Account").
 func (s *Service) Operations() []api.Route {
@@ -106,6 +116,23 @@ func (s *Service) Operations() []api.Route {
 						ID: x.ID, Method: x.Method, SecondFactor: x.SecondFactor, Address: x.Address, UserAgent: x.UserAgent,
 						CreatedAt: x.CreatedAt, LastSeenAt: x.LastSeenAt, ExpiresAt: x.ExpiresAt,
 					}
+				}
+				return &out, nil
+			},
+		},
+		// For the panel; the specification leaves sessions to the pages.
+		api.Operation[listSessionsIn, page.List[eventWire]]{
+			ID: "account.security_log", Method: "GET", Path: "/api/v1/me/security-log", Section: api.Account, Auth: api.Token,
+			Scopes: []string{auth.ScopeProfile}, FirstParty: true, Summary: "What happened to the ways into the account, the newest first",
+			Description: "Sign-ins and failed ones, changes of the password, of factors and of the address, applications and keys, of the last 180 days.",
+			Handle: func(ctx context.Context, p auth.Principal, in *listSessionsIn) (*page.List[eventWire], error) {
+				list, err := s.Events(ctx, p.AccountID, in.Params)
+				if err != nil {
+					return nil, err
+				}
+				out := page.List[eventWire]{Data: make([]eventWire, len(list.Data)), Meta: list.Meta}
+				for i, e := range list.Data {
+					out.Data[i] = eventWire{ID: e.ID, Kind: string(e.Kind), Address: e.Address, UserAgent: e.UserAgent, Times: e.Times, CreatedAt: e.CreatedAt, LastAt: e.LastAt}
 				}
 				return &out, nil
 			},

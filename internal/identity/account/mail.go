@@ -12,8 +12,13 @@ import (
 func (s *Service) compose(id, to string, p Profile, a mailArgs, token string) mailer.Message {
 	text := func(key string, data map[string]any) string { return i18n.T(p.Locale, "account.mail."+key, data) }
 	data := map[string]any{"Company": s.Company, "Name": p.Name, "Email": p.Email, "Link": s.link(a.Mail, token)}
-	parts := []string{text("greeting", data), text(string(a.Mail)+".text", data)}
-	if a.Address != "" || a.UserAgent != "" {
+	greeting := "greeting"
+	if !p.EmailVerified || to != p.Email {
+		// Anybody may have entered this address: what they call themselves, and their browser, is no message to its owner.
+		greeting, a.UserAgent = "greeting_plain", "—"
+	}
+	parts := []string{text(greeting, data), text(string(a.Mail)+".text", data)}
+	if a.Address != "" {
 		parts = append(parts, text("where", map[string]any{
 			"Time": i18n.Minute(a.At), "Address": a.Address, "Browser": a.UserAgent,
 		}))

@@ -200,6 +200,9 @@ func (s *Service) FinishPasskey(ctx context.Context, session Session, token, nam
 		if err := insertPasskey(ctx, tx, h.id, credential.ID, sealed, passkeyName(name, c)); err != nil {
 			return err
 		}
+		if err := s.note(ctx, tx, h.id, EventPasskeyAdded, c); err != nil {
+			return err
+		}
 		return s.notify(ctx, tx, mailPasskeyAdded, h.id, c)
 	})
 	if db.IsUnique(err) {
@@ -233,6 +236,9 @@ func (s *Service) DeletePasskey(ctx context.Context, session Session, id int64, 
 		if err := deletePasskey(ctx, tx, session.Account.ID, id); err != nil {
 			return err
 		}
+		if err := s.note(ctx, tx, session.Account.ID, EventPasskeyRemoved, c); err != nil {
+			return err
+		}
 		return s.notify(ctx, tx, mailPasskeyRemoved, session.Account.ID, c)
 	})
 }
@@ -243,7 +249,7 @@ func (s *Service) BeginPasskeySignIn(ctx context.Context, pending string, c Clie
 	if s.web == nil {
 		return ch, fault.UnsupportedOperation.New()
 	}
-	if err := s.limit(ctx, c.key(), s.Limits.SignInAddress); err != nil {
+	if err := s.pace(ctx, c.key(), s.Limits.SignInAddress); err != nil {
 		return ch, err
 	}
 	if pending == "" {

@@ -105,7 +105,7 @@ func (s *Service) CompleteRecovery(ctx context.Context, token, password string, 
 	if err != nil {
 		return err
 	}
-	if err := checkPassword("password", password, p.Email, p.Name); err != nil {
+	if err := s.checkPassword("password", password, p.Email, p.Name); err != nil {
 		return err
 	}
 	hash, err := s.passwords.hash(ctx, password)
@@ -219,6 +219,9 @@ func (s *Service) ConfirmEmail(ctx context.Context, token string, holder Holder,
 			}
 		}
 		if err := setEmail(ctx, tx, p.ID, link.email); err != nil {
+			return err
+		}
+		if err := s.note(ctx, tx, p.ID, EventAddressConfirmed, c); err != nil {
 			return err
 		}
 		return s.signal(ctx, tx, p.ID)

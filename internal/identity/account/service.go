@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/url"
 	"runtime"
 	"strconv"
@@ -48,9 +49,15 @@ type Referrals interface {
 
 // Limits bound attempts; a policy with Limit 0 sets no bound.
 type Limits struct {
-	// SignInAccount and SignInAddress count sign-in attempts, per account and per client address. An account's count
-	// treats all unknown addresses together, and each address that it has signed in from separately.
-	SignInAccount, SignInAddress throttle.Policy
+	// SignInDevice counts the passwords that a browser tries which has signed in to the account before. What others do
+	// never counts for it.
+	SignInDevice throttle.Policy
+	// SignInPair counts those of other browsers, per address and account, and SignInAddress per address.
+	SignInPair, SignInAddress throttle.Policy
+	// SignInAccount counts those of all other browsers for an account. Above it, SignInAttacked takes the place of SignInPair.
+	SignInAccount, SignInAttacked throttle.Policy
+	// SignInSlow is what the policies of passwords allow beyond their number: nobody is locked out, attempts are slowed down.
+	SignInSlow throttle.Policy
 	// SecondFactor counts codes per account, separately for each address where its owner has signed in before, and for
 	// a signed-in session.
 	SecondFactor throttle.Policy
@@ -63,8 +70,12 @@ type Limits struct {
 // DefaultLimits allow people to mistype and stop bots.
 func DefaultLimits() Limits {
 	return Limits{
-		SignInAccount:   throttle.Policy{Name: "sign_in_account", Limit: 20, Window: 15 * time.Minute},
+		SignInDevice:    throttle.Policy{Name: "sign_in_device", Limit: 20, Window: 15 * time.Minute},
+		SignInPair:      throttle.Policy{Name: "sign_in_pair", Limit: 10, Window: 15 * time.Minute},
 		SignInAddress:   throttle.Policy{Name: "sign_in_address", Limit: 60, Window: 15 * time.Minute},
+		SignInAccount:   throttle.Policy{Name: "sign_in_account", Limit: 50, Window: time.Hour},
+		SignInAttacked:  throttle.Policy{Name: "sign_in_attacked", Limit: 3, Window: 15 * time.Minute},
+		SignInSlow:      throttle.Policy{Name: "slow", Limit: 1, Window: time.Minute},
 		SecondFactor:    throttle.Policy{Name: "second_factor", Limit: 10, Window: 15 * time.Minute},
 		RegisterAddress: throttle.Policy{Name: "register_address", Limit: 30, Window: time.Hour},
 		RecoverAddress:  throttle.Policy{Name: "recover_address", Limit: 20, Window: time.Hour},
@@ -90,6 +101,8 @@ type Config struct {
 	Company, Support string
 	// Language and Currency of new accounts that name none.
 	Language, Currency string
+	// Log has a line for each failed sign-in, for programs that shut addresses out.
+	Log *slog.Logger
 }
 
 // Needs is what the section needs of others; every field is required.
@@ -121,12 +134,16 @@ type Service struct {
 	Config
 	Needs
 	passwords *hasher
+	failures  failures
 	web       *webauthn.WebAuthn
 	forget    []func(ctx context.Context, tx *db.Tx, accountID int64) error
 }
 
 // New makes a service. Connect comes before its use.
 func New(c Config) (*Service, error) {
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
 	base, err := url.Parse(c.BaseURL)
 	if err != nil || base.Hostname() == "" {
 		return nil, fmt.Errorf("account: the base URL %q has no host", c.BaseURL)
@@ -227,6 +244,18 @@ func (s *Service) limit(ctx context.Context, key string, p throttle.Policy) erro
 		return fault.RateLimited.With(fault.Fields{"retry_after": int(r.Reset/time.Second) + 1})
 	}
 	return nil
+}
+
+// pace counts an attempt to guess a password. Above the policy only one passes now and then: an attempt is never refused for
+// longer than that.
+func (s *Service) pace(ctx context.Context, key string, p throttle.Policy) error {
+	err := s.limit(ctx, key, p)
+	if !errors.Is(err, fault.RateLimited) || s.Limits.SignInSlow.Limit <= 0 {
+		return err
+	}
+	slow := s.Limits.SignInSlow
+	slow.Name = p.Name + "_" + slow.Name
+	return s.limit(ctx, key, slow)
 }
 
 // Authenticate finds the session of a browser's token. It reads the database each time, so a session that ended

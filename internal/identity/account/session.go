@@ -46,4 +46,7 @@ type Outcome struct {
 	Token   string
 	Session Session
 	Pending string
+	// Device is the token by which the browser is recognized at its next sign-in, also after the session has ended. It
+	// gives no access.
+	Device string
 }

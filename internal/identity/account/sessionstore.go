@@ -8,6 +8,7 @@ import (
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/page"
+	"stead.dev/stead/internal/platform/secret"
 )
 
 var sessionRows = db.Map(func(s *Session) db.Fields {
@@ -50,12 +51,12 @@ func listSessions(ctx context.Context, q db.Querier, account int64, now time.Tim
 	return rows, total, err
 }
 
-func insertSession(ctx context.Context, tx *db.Tx, account int64, hash []byte, method string, secondFactor bool, c Client) (int64, error) {
+func insertSession(ctx context.Context, tx *db.Tx, account int64, hash, device []byte, method string, secondFactor bool, c Client) (int64, error) {
 	var id int64
 	err := tx.QueryRow(ctx, `INSERT INTO account_sessions (account_id, token_hash, method, second_factor, address, user_agent,
-			created_at, authenticated_at, last_seen_at, expires_at)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $7, $7, $8) RETURNING id`,
-		account, hash, method, secondFactor, c.address(), c.userAgent(), tx.Now, tx.Now.Add(sessionLife)).Scan(&id)
+			created_at, authenticated_at, last_seen_at, expires_at, device_hash)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $7, $7, $8, $9) RETURNING id`,
+		account, hash, method, secondFactor, c.address(), c.userAgent(), tx.Now, tx.Now.Add(sessionLife), device).Scan(&id)
 	return id, err
 }
 
@@ -68,17 +69,17 @@ func knownDevice(ctx context.Context, q db.Querier, account int64, c Client) (kn
 	return known, err
 }
 
-// knownAddress reports whether the account of an email address has signed in from the client's address.
-func knownAddress(ctx context.Context, q db.Querier, email string, c Client) (known bool, err error) {
+// deviceOf reports whether the client's browser has signed in to the account of an email address.
+func deviceOf(ctx context.Context, q db.Querier, email string, c Client) (known bool, err error) {
 	err = q.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM account_sessions s JOIN account_users u ON u.id = s.account_id
-		WHERE u.email = $1 AND s.address = $2)`, email, c.address()).Scan(&known)
+		WHERE u.email = $1 AND s.device_hash = $2)`, email, secret.Hash(c.Device)).Scan(&known)
 	return known, err
 }
 
-// provedAddress reports whether somebody has proved both factors of an account from the client's address.
-func provedAddress(ctx context.Context, q db.Querier, account int64, c Client) (proved bool, err error) {
-	err = q.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM account_sessions WHERE account_id = $1 AND address = $2 AND second_factor)`,
-		account, c.address()).Scan(&proved)
+// provedDevice reports whether the client's browser has proved both factors of an account, or somebody has from its address.
+func provedDevice(ctx context.Context, q db.Querier, account int64, c Client) (proved bool, err error) {
+	err = q.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM account_sessions WHERE account_id = $1 AND (address = $2 OR device_hash = $3) AND second_factor)`,
+		account, c.address(), secret.Hash(c.Device)).Scan(&proved)
 	return proved, err
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"maps"
+	"strconv"
 
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
@@ -73,7 +74,10 @@ func (s *Service) newUser(ctx context.Context, n NewAccount) (u newUser, err err
 	}
 	errs = append(errs, checkLocale(n.Locale))
 	currency, err := checkCurrency(n.Currency)
-	errs = append(errs, err, checkPassword("password", n.Password, email, name))
+	errs = append(errs, err)
+	if !n.Published {
+		errs = append(errs, s.checkPassword("password", n.Password, email, name))
+	}
 	if err := gather(errs...); err != nil {
 		return u, err
 	}
@@ -112,14 +116,10 @@ func (s *Service) SignIn(ctx context.Context, email, password string, c Client) 
 	if !ok {
 		normal = emailKey(email) // it belongs to nobody, and may be text that no database accepts
 	}
-	if err := s.limit(ctx, c.key(), s.Limits.SignInAddress); err != nil {
-		return out, err
-	}
-	guesser, err := s.guesser(ctx, normal, c)
-	if err != nil {
-		return out, err
-	}
-	if err := s.limit(ctx, guesser, s.Limits.SignInAccount); err != nil {
+	if err := s.paceGuess(ctx, normal, c); err != nil {
+		if errors.Is(err, fault.RateLimited) {
+			s.failed(ctx, 0, EventSignInFailed, "too_many", c)
+		}
 		return out, err
 	}
 	id, hash, err := passwordOf(ctx, s.DB, normal)
@@ -128,6 +128,9 @@ func (s *Service) SignIn(ctx context.Context, email, password string, c Client) 
 	}
 	upgrade, err := s.verify(ctx, password, hash)
 	if err != nil {
+		if errors.Is(err, ErrCredentials) {
+			s.failed(ctx, id, EventSignInFailed, "credentials", c)
+		}
 		return out, err
 	}
 	err = s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
@@ -151,28 +154,44 @@ func (s *Service) SignIn(ctx context.Context, email, password string, c Client) 
 	return out, err
 }
 
-// guesser names the party that tries passwords of an email address, for limits. All unknown addresses are one party.
-// Each address that the account has signed in from is a party of its own, so strangers cannot lock the owner out.
-func (s *Service) guesser(ctx context.Context, email string, c Client) (string, error) {
-	known, err := knownAddress(ctx, s.DB, email, c)
-	if err != nil || !known {
-		return emailKey(email), err
+// paceGuess counts a password that somebody tries for an email address. What strangers try never keeps the owner out: a
+// browser that has signed in before is counted by itself, and any other by its address. While many try one account, each
+// address gets fewer attempts.
+func (s *Service) paceGuess(ctx context.Context, email string, c Client) error {
+	known, err := deviceOf(ctx, s.DB, email, c)
+	if err != nil {
+		return err
 	}
-	return emailKey(email) + "|" + c.key(), nil
+	if known {
+		return s.pace(ctx, emailKey(email)+"|"+emailKey(c.Device), s.Limits.SignInDevice)
+	}
+	if err := s.pace(ctx, c.key(), s.Limits.SignInAddress); err != nil {
+		return err
+	}
+	pair := s.Limits.SignInPair
+	if err := s.limit(ctx, emailKey(email), s.Limits.SignInAccount); errors.Is(err, fault.RateLimited) {
+		pair = s.Limits.SignInAttacked
+	} else if err != nil {
+		return err
+	}
+	return s.pace(ctx, emailKey(email)+"|"+c.key(), pair)
 }
 
-// codeGuesser is guesser for the codes of an account, so that somebody who knows only the password cannot lock the
-// owner out. An address is known when both factors were proved from it.
+// codeGuesser names the party that tries codes of an account, for limits. Codes are short, so all strangers are one party. A
+// browser and an address from which both factors were proved are parties of their own, so that somebody who knows only the
+// password cannot lock the owner out.
 func (s *Service) codeGuesser(ctx context.Context, account int64, c Client) (string, error) {
-	known, err := provedAddress(ctx, s.DB, account, c)
+	known, err := provedDevice(ctx, s.DB, account, c)
 	if err != nil || !known {
 		return accountKey(account), err
 	}
 	return accountKey(account) + "|" + c.key(), nil
 }
 
-// insider names a signed-in account, for limits of attempts that need a session.
-func insider(account int64) string { return accountKey(account) + "|in" }
+// insider names a session, for limits of attempts that need one: whoever has stolen a session blocks no other.
+func insider(session Session) string {
+	return accountKey(session.Account.ID) + "|s" + strconv.FormatInt(session.ID, 10)
+}
 
 // verify checks a password against its hash; upgrade is a new hash of it, when the parameters changed.
 func (s *Service) verify(ctx context.Context, password, hash string) (upgrade string, err error) {
@@ -228,8 +247,11 @@ func (s *Service) open(ctx context.Context, tx *db.Tx, account int64, method str
 	if err != nil {
 		return Outcome{}, err
 	}
-	token := secret.Token("st_se_", 32)
-	if _, err := insertSession(ctx, tx, account, secret.Hash(token), method, secondFactor, c); err != nil {
+	token, device := secret.Token("st_se_", 32), c.device()
+	if _, err := insertSession(ctx, tx, account, secret.Hash(token), secret.Hash(device), method, secondFactor, c); err != nil {
+		return Outcome{}, err
+	}
+	if err := s.note(ctx, tx, account, EventSignedIn, c); err != nil {
 		return Outcome{}, err
 	}
 	if !known {
@@ -242,7 +264,7 @@ func (s *Service) open(ctx context.Context, tx *db.Tx, account int64, method str
 		return Outcome{}, err
 	}
 	session.Account, err = profile(ctx, tx, account)
-	return Outcome{Token: token, Session: session}, err
+	return Outcome{Token: token, Session: session, Device: device}, err
 }
 
 // Factors are the ways to complete a pending sign-in.
@@ -296,6 +318,7 @@ func (s *Service) SecondFactor(ctx context.Context, pending, code string, c Clie
 		return err
 	})
 	if err == nil && wrong {
+		s.failed(ctx, begun.account, EventCodeFailed, "code", c)
 		return Outcome{}, ErrCode.New()
 	}
 	return out, err
@@ -304,11 +327,11 @@ func (s *Service) SecondFactor(ctx context.Context, pending, code string, c Clie
 // Confirm authenticates a session again, by its password and, where two-factor sign-in is on, a code, and returns the
 // session's new token.
 func (s *Service) Confirm(ctx context.Context, session Session, password, code string, c Client) (token string, err error) {
-	if err := s.limit(ctx, accountKey(session.Account.ID), s.Limits.SignInAccount); err != nil {
+	if err := s.pace(ctx, insider(session), s.Limits.SignInDevice); err != nil {
 		return "", err
 	}
 	if session.Account.TwoFactor {
-		if err := s.limit(ctx, insider(session.Account.ID), s.Limits.SecondFactor); err != nil {
+		if err := s.limit(ctx, insider(session), s.Limits.SecondFactor); err != nil {
 			return "", err
 		}
 	}
@@ -350,14 +373,24 @@ func (s *Service) provePassword(ctx context.Context, account int64, field, passw
 
 // ChangePassword replaces the password after checking the old one, and ends all other sessions.
 func (s *Service) ChangePassword(ctx context.Context, session Session, current, password string, c Client) error {
-	if err := s.limit(ctx, accountKey(session.Account.ID), s.Limits.SignInAccount); err != nil {
+	return s.changePassword(ctx, session, current, password, false, c)
+}
+
+// ChangePasswordEverywhere is ChangePassword that also ends the tokens of all applications, for an owner who fears that
+// somebody else has connected one.
+func (s *Service) ChangePasswordEverywhere(ctx context.Context, session Session, current, password string, c Client) error {
+	return s.changePassword(ctx, session, current, password, true, c)
+}
+
+func (s *Service) changePassword(ctx context.Context, session Session, current, password string, applications bool, c Client) error {
+	if err := s.pace(ctx, insider(session), s.Limits.SignInDevice); err != nil {
 		return err
 	}
 	old, err := s.provePassword(ctx, session.Account.ID, "current", current)
 	if err != nil {
 		return err
 	}
-	if err := checkPassword("password", password, session.Account.Email, session.Account.Name); err != nil {
+	if err := s.checkPassword("password", password, session.Account.Email, session.Account.Name); err != nil {
 		return err
 	}
 	hash, err := s.passwords.hash(ctx, password)
@@ -367,6 +400,11 @@ func (s *Service) ChangePassword(ctx context.Context, session Session, current, 
 	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
 		if _, err := s.lockProved(ctx, tx, session.Account.ID, old); err != nil {
 			return err
+		}
+		if applications {
+			if err := s.Grants.EndAll(ctx, tx, session.Account.ID); err != nil {
+				return err
+			}
 		}
 		return s.replacePassword(ctx, tx, session.Account.ID, hash, session.ID, c)
 	})
@@ -385,6 +423,9 @@ func (s *Service) replacePassword(ctx context.Context, tx *db.Tx, account int64,
 		return err
 	}
 	if err := s.signal(ctx, tx, account); err != nil {
+		return err
+	}
+	if err := s.note(ctx, tx, account, EventPasswordChanged, c); err != nil {
 		return err
 	}
 	return s.notify(ctx, tx, mailPasswordChanged, account, c)

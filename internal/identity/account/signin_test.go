@@ -110,65 +110,115 @@ func TestTheRightPasswordSignsInWhateverTheKeyboardWrites(t *testing.T) {
 	})
 }
 
-func TestAttemptsAreLimitedPerAccountAndPerAddress(t *testing.T) {
+func TestAttemptsAreSlowedDownPerAddress(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *world) {
 		w.anna(t)
-		w.Limits.SignInAccount.Limit = 3
-		w.Limits.SignInAddress.Limit = 6
-		from := func(last byte) Client { return Client{Address: netip.AddrFrom4([4]byte{198, 51, 100, last})} }
-		for i := range 3 {
-			if _, err := w.SignIn(t.Context(), "anna@example.com", otherPassword, from(byte(i))); !errors.Is(err, ErrCredentials) {
+		w.Limits.SignInPair.Limit, w.Limits.SignInAddress.Limit = 3, 6
+		stranger := Client{Address: netip.MustParseAddr("198.51.100.66")}
+		try := func(email, password string) error {
+			_, err := w.SignIn(t.Context(), email, password, stranger)
+			return err
+		}
+		for range 4 { // three, and the one that passes in a minute
+			if err := try("anna@example.com", otherPassword); !errors.Is(err, ErrCredentials) {
 				t.Fatal(err)
 			}
 		}
-		// The right password, from elsewhere, has to wait too: else guesses would
-		// go on from a thousand addresses.
-		_, err := w.SignIn(t.Context(), "ANNA@example.com", goodPassword, from(9))
-		if f := fault.From(err); f.Def != fault.RateLimited || f.Fields["retry_after"] == nil {
+		err := try("ANNA@example.com", goodPassword)
+		if f := fault.From(err); f.Def != fault.RateLimited || f.Fields["retry_after"].(int) > 61 {
 			t.Errorf("%v", err)
 		}
+		w.clk.Advance(w.Limits.SignInSlow.Window)
+		if err := try("anna@example.com", otherPassword); !errors.Is(err, ErrCredentials) {
+			t.Errorf("after a minute: %v", err)
+		}
+		if err := try("anna@example.com", otherPassword); !errors.Is(err, fault.RateLimited) {
+			t.Errorf("a second one in a minute: %v", err)
+		}
+		// The address as a whole is slowed down too, whatever accounts it tries.
+		refused := 0
 		for i := range 6 {
-			_, err = w.SignIn(t.Context(), string(rune('a'+i))+"@example.com", otherPassword, from(50))
-			if !errors.Is(err, ErrCredentials) {
-				t.Fatal(err)
+			if err := try(string(rune('a'+i))+"@example.com", otherPassword); errors.Is(err, fault.RateLimited) {
+				refused++
 			}
 		}
-		if _, err = w.SignIn(t.Context(), "z@example.com", otherPassword, from(50)); !errors.Is(err, fault.RateLimited) {
-			t.Errorf("%v", err)
-		}
-		w.clk.Advance(w.Limits.SignInAccount.Window)
-		if _, err := w.SignIn(t.Context(), "anna@example.com", goodPassword, from(9)); err != nil {
-			t.Errorf("after the window: %v", err)
+		if refused < 4 {
+			t.Errorf("%d of six accounts were refused", refused)
 		}
 	})
 }
 
-func TestAStrangersGuessesDoNotKeepTheOwnerOut(t *testing.T) {
+// TestNobodyKeepsAnOwnerOut: twenty wrong passwords from anywhere locked an account for 15 minutes.
+func TestNobodyKeepsAnOwnerOut(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *world) {
-		session := w.anna(t).Session
-		w.Limits.SignInAccount.Limit = 3
-		stranger := Client{Address: netip.MustParseAddr("198.51.100.66")}
-		for range 4 {
-			_, _ = w.SignIn(t.Context(), "anna@example.com", otherPassword, stranger)
+		out := w.anna(t)
+		w.Limits.SignInPair.Limit, w.Limits.SignInAccount.Limit, w.Limits.SignInAttacked.Limit = 5, 20, 2
+		from := func(a, b byte) Client { return Client{Address: netip.AddrFrom4([4]byte{198, 51, a, b})} }
+		for i := range 40 {
+			_, _ = w.SignIn(t.Context(), "anna@example.com", otherPassword, from(1, byte(i)))
 		}
-		if _, err := w.SignIn(t.Context(), "anna@example.com", goodPassword, stranger); !errors.Is(err, fault.RateLimited) {
-			t.Fatalf("the stranger may go on: %v", err)
+		// While many try, an address has few attempts.
+		guesses := 0
+		for range 10 {
+			if _, err := w.SignIn(t.Context(), "anna@example.com", otherPassword, from(2, 1)); errors.Is(err, ErrCredentials) {
+				guesses++
+			}
 		}
-		if _, err := w.SignIn(t.Context(), "anna@example.com", goodPassword, home); err != nil {
-			t.Errorf("the owner, from where she signed in before: %v", err)
+		if guesses != w.Limits.SignInAttacked.Limit+1 {
+			t.Errorf("%d guesses from one address of an attack", guesses)
 		}
-		if _, err := w.Confirm(t.Context(), session, goodPassword, "", home); err != nil {
-			t.Errorf("the owner confirms: %v", err)
+		if _, err := w.SignIn(t.Context(), "anna@example.com", goodPassword, from(3, 1)); err != nil {
+			t.Errorf("the owner, on a new device elsewhere: %v", err)
 		}
-		// A place that is known has its own number, and no more.
+		// The device that has signed in before is not slowed down by its own address either, as behind a shared one.
+		for range 10 {
+			_, _ = w.SignIn(t.Context(), "anna@example.com", otherPassword, home)
+		}
+		mine := home
+		mine.Device = out.Device
+		if _, err := w.SignIn(t.Context(), "anna@example.com", goodPassword, mine); err != nil {
+			t.Errorf("the owner, on a known device behind the address of an attacker: %v", err)
+		}
+		// It has a number of its own, for this account only.
+		w.Limits.SignInDevice.Limit = 2
 		var err error
-		for range 3 {
-			_, err = w.SignIn(t.Context(), "anna@example.com", otherPassword, home)
+		for range 4 {
+			_, err = w.SignIn(t.Context(), "anna@example.com", otherPassword, mine)
 		}
 		if !errors.Is(err, fault.RateLimited) {
-			t.Errorf("guesses from a known place: %v", err)
+			t.Errorf("guesses on a known device: %v", err)
+		}
+		if _, err := w.Confirm(t.Context(), out.Session, goodPassword, "", home); err != nil {
+			t.Errorf("the owner confirms: %v", err)
+		}
+	})
+}
+
+func TestADeviceIsKnownToTheAccountsThatSignedInOnIt(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		first := w.anna(t)
+		on := home
+		on.Device = first.Device
+		second, err := w.SignUp(t.Context(), Registration{Name: "Eve", Email: "eve@example.com", Password: goodPassword}, on)
+		if err != nil || second.Device != first.Device {
+			t.Fatalf("%q, then %q, %v", first.Device, second.Device, err)
+		}
+		for email, c := range map[string]struct {
+			device string
+			want   bool
+		}{
+			"anna@example.com": {first.Device, true}, "eve@example.com": {first.Device, true}, "nobody@example.com": {first.Device, false},
+			"ANNA@example.com": {"", false},
+		} {
+			if known, err := deviceOf(t.Context(), w.DB, strings.ToLower(email), Client{Device: c.device}); err != nil || known != c.want {
+				t.Errorf("%s with %q: %v, %v", email, c.device, known, err)
+			}
+		}
+		if planted := (Client{Device: "short"}).device(); planted == "short" || !strings.HasPrefix(planted, devicePrefix) {
+			t.Errorf("a device calls itself %q", planted)
 		}
 	})
 }
@@ -178,7 +228,7 @@ func TestTwoReplicasCountAttemptsTogether(t *testing.T) {
 	url := testkit.PostgresURL(t)
 	clk := clock.NewFake(testkit.Start)
 	one, two := newWorld(t, testkit.Open(t, url, clk), clk), newWorld(t, testkit.Open(t, url, clk), clk)
-	one.Limits.SignInAccount.Limit, two.Limits.SignInAccount.Limit = 2, 2
+	one.Limits.SignInPair.Limit, two.Limits.SignInPair.Limit = 1, 1
 	for i, w := range []*world{one, two, one} {
 		_, err := w.SignIn(t.Context(), "anna@example.com", otherPassword, home)
 		if i < 2 && !errors.Is(err, ErrCredentials) || i == 2 && !errors.Is(err, fault.RateLimited) {
@@ -258,6 +308,11 @@ func TestAChangedPasswordEndsTheOtherSessions(t *testing.T) {
 		if !w.alive(t, mine.Token) || w.alive(t, other.Token) {
 			t.Error("the wrong sessions ended")
 		}
+		if id := mine.Session.Account.ID; w.ended[id] != 0 {
+			t.Error("applications were disconnected unasked")
+		} else if err := w.ChangePasswordEverywhere(t.Context(), mine.Session, otherPassword, otherPassword+"!", home); err != nil || w.ended[id] != 1 {
+			t.Errorf("applications: %d, %v", w.ended[id], err)
+		}
 		if _, err := w.SignIn(t.Context(), "anna@example.com", goodPassword, home); !errors.Is(err, ErrCredentials) {
 			t.Errorf("the old password: %v", err)
 		}
@@ -274,7 +329,10 @@ func TestAChangedPasswordEndsTheOtherSessions(t *testing.T) {
 func TestANewDeviceIsToldOfAKnownOneIsNot(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *world) {
-		w.anna(t)
+		anna := w.anna(t)
+		if err := w.ConfirmEmail(t.Context(), w.linkOf(t, "/email/"), Holder{Session: &anna.Session}, home); err != nil {
+			t.Fatal(err)
+		}
 		for _, c := range []Client{home, {Address: netip.MustParseAddr("198.51.100.1"), UserAgent: "Chrome"}, {Address: netip.MustParseAddr("198.51.100.1"), UserAgent: "Chrome"}} {
 			if _, err := w.SignIn(t.Context(), "anna@example.com", goodPassword, c); err != nil {
 				t.Fatal(err)

@@ -148,6 +148,7 @@ func closeUser(ctx context.Context, tx *db.Tx, id int64, email string) error {
 		`DELETE FROM account_recovery_codes WHERE account_id = $1`,
 		`DELETE FROM account_passkeys WHERE account_id = $1`,
 		`DELETE FROM account_tokens WHERE account_id = $1`,
+		`DELETE FROM account_security_events WHERE account_id = $1`,
 	} {
 		if _, err := tx.Exec(ctx, q, id); err != nil {
 			return err
@@ -164,6 +165,7 @@ func deleteStale(ctx context.Context, tx *db.Tx) error {
 	}{
 		{`DELETE FROM account_ceremonies WHERE expires_at < $1`, tx.Now},
 		{`DELETE FROM account_tokens WHERE expires_at < $1`, tx.Now},
+		{`DELETE FROM account_security_events WHERE last_at < $1`, tx.Now.Add(-keepEvents)},
 		{`DELETE FROM account_sessions WHERE expires_at < $1`, tx.Now.Add(sessionLife - keepEnded)},
 	} {
 		if _, err := tx.Exec(ctx, stale.query, stale.before); err != nil {

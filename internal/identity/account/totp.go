@@ -86,7 +86,7 @@ func (s *Service) ConfirmTOTP(ctx context.Context, session Session, code string,
 		return nil, err
 	}
 	account := session.Account.ID
-	if err := s.limit(ctx, insider(account), s.Limits.SecondFactor); err != nil {
+	if err := s.limit(ctx, insider(session), s.Limits.SecondFactor); err != nil {
 		return nil, err
 	}
 	err = s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
@@ -122,6 +122,9 @@ func (s *Service) ConfirmTOTP(ctx context.Context, session Session, code string,
 		if codes, err = replaceRecoveryCodes(ctx, tx, account); err != nil {
 			return err
 		}
+		if err := s.note(ctx, tx, account, EventTwoFactorOn, c); err != nil {
+			return err
+		}
 		return s.notify(ctx, tx, mailTwoFactorOn, account, c)
 	})
 	return codes, err
@@ -148,11 +151,14 @@ func (s *Service) disableTOTP(ctx context.Context, tx *db.Tx, account int64, c C
 	if !was {
 		return ErrTwoFactorOff.New()
 	}
+	if err := s.note(ctx, tx, account, EventTwoFactorOff, c); err != nil {
+		return err
+	}
 	return s.notify(ctx, tx, mailTwoFactorOff, account, c)
 }
 
 // RenewRecoveryCodes makes new recovery codes in place of all old ones.
-func (s *Service) RenewRecoveryCodes(ctx context.Context, session Session) (codes []string, err error) {
+func (s *Service) RenewRecoveryCodes(ctx context.Context, session Session, c Client) (codes []string, err error) {
 	if err := s.requireRecent(session); err != nil {
 		return nil, err
 	}
@@ -164,8 +170,10 @@ func (s *Service) RenewRecoveryCodes(ctx context.Context, session Session) (code
 		if !p.TwoFactor {
 			return ErrTwoFactorOff.New()
 		}
-		codes, err = replaceRecoveryCodes(ctx, tx, p.ID)
-		return err
+		if codes, err = replaceRecoveryCodes(ctx, tx, p.ID); err != nil {
+			return err
+		}
+		return s.note(ctx, tx, p.ID, EventCodesRenewed, c)
 	})
 	return codes, err
 }
@@ -200,6 +208,9 @@ func (s *Service) useCode(ctx context.Context, tx *db.Tx, account int64, code st
 	}
 	used, err := useRecoveryCode(ctx, tx, account, secret.Hash(code))
 	if err != nil || !used {
+		return false, err
+	}
+	if err := s.note(ctx, tx, account, EventRecoveryCodeUsed, c); err != nil {
 		return false, err
 	}
 	return true, s.notify(ctx, tx, mailRecoveryCodeUsed, account, c)

@@ -153,7 +153,7 @@ func TestWhoKnowsThePasswordOnlyDoesNotKeepTheOwnerOut(t *testing.T) {
 // pendingQuietly is pending without its own limit in the way.
 func (w *world) pendingQuietly(t *testing.T) string {
 	t.Helper()
-	w.Limits.SignInAccount.Limit, w.Limits.SignInAddress.Limit = 0, 0
+	w.Limits.SignInPair.Limit, w.Limits.SignInAccount.Limit, w.Limits.SignInAddress.Limit = 0, 0, 0
 	return w.pending(t)
 }
 
@@ -198,7 +198,7 @@ func TestRenewedRecoveryCodesReplaceTheOldOnes(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		anna := w.anna(t)
 		_, old := w.withTOTP(t, anna.Session)
-		fresh, err := w.RenewRecoveryCodes(t.Context(), anna.Session)
+		fresh, err := w.RenewRecoveryCodes(t.Context(), anna.Session, home)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -100,7 +100,7 @@ func newWorld(t *testing.T, d *db.DB, clk *clock.Fake) *world {
 	w.Service, err = New(Config{
 		DB: d, Clock: clk, Box: box, Queue: w.queue, Signals: hub, Limiter: throttle.New(d, clk), Mailer: w.post,
 		Modules: everySection{}, Limits: DefaultLimits(), BaseURL: "https://stead.test", Company: "Stead",
-		Language: "en", Currency: "USD",
+		Language: "en", Currency: "USD", Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		t.Fatal(err)

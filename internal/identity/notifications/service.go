@@ -102,7 +102,11 @@ func (s *Service) mail(ctx context.Context, id int64) error {
 		return err
 	}
 	text := func(key string, data map[string]any) string { return i18n.T(to.Locale, "notification.mail."+key, data) }
-	parts := []string{text("greeting", map[string]any{"Name": to.Name}), n.body(to.Locale), text("signature", map[string]any{"Company": s.Company})}
+	greeting := "greeting"
+	if to.Name == "" {
+		greeting = "greeting_plain"
+	}
+	parts := []string{text(greeting, map[string]any{"Name": to.Name}), n.body(to.Locale), text("signature", map[string]any{"Company": s.Company})}
 	if s.Support != "" {
 		parts = append(parts, text("support", map[string]any{"Support": s.Support}))
 	}

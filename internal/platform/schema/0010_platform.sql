@@ -66,3 +66,10 @@ CREATE TABLE section_switches (
     enabled    BOOLEAN NOT NULL,             -- whether its operations are answered
     changed_at BIGINT  NOT NULL              -- when the operator last switched it
 );
+
+-- One sealed value, by which a start notices that its key is not that of the database.
+CREATE TABLE keycheck_probe (
+    id         BIGINT    NOT NULL PRIMARY KEY, -- 1
+    sealed     {{bytes}} NOT NULL,             -- the value, encrypted
+    created_at BIGINT    NOT NULL              -- when the database was first used with a key
+);

@@ -40,9 +40,12 @@ CREATE TABLE account_sessions (
     last_seen_at     BIGINT    NOT NULL,        -- when the browser was last seen
     expires_at       BIGINT    NOT NULL,        -- when the session ends by itself
     ended_at         BIGINT, -- when it was ended: signed out, or ended from elsewhere; NULL while it lasts
+    -- hash of the token by which the browser is recognized at a later sign-in
+    device_hash      {{bytes}} NOT NULL,
     CONSTRAINT account_sessions_method CHECK (method IN ('password', 'passkey'))
 );
 CREATE INDEX account_sessions_account ON account_sessions (account_id, ended_at, last_seen_at);
+CREATE INDEX account_sessions_device ON account_sessions (device_hash);
 CREATE INDEX account_sessions_expiry ON account_sessions (expires_at);
 
 -- Ceremonies that wait for their second step: a sign-in whose password was right, a passkey's challenge. The browser
@@ -107,3 +110,17 @@ CREATE TABLE account_tokens (
 );
 CREATE INDEX account_tokens_account ON account_tokens (account_id, purpose);
 CREATE INDEX account_tokens_expiry ON account_tokens (expires_at);
+
+-- Security log: what happened to the ways into an account. Its owner reads it.
+CREATE TABLE account_security_events (
+    id         {{id}},
+    account_id BIGINT NOT NULL REFERENCES account_users (id), -- the account
+    kind       TEXT   NOT NULL, -- what happened: signed_in, sign_in_failed, password_changed and others
+    address    TEXT   NOT NULL, -- IP address of the browser; empty when an operator did it
+    user_agent TEXT   NOT NULL, -- what the browser says it is
+    times      BIGINT NOT NULL, -- how often: equal failures within an hour are one row
+    created_at BIGINT NOT NULL, -- when it happened, the first time
+    last_at    BIGINT NOT NULL  -- when it happened last
+);
+CREATE INDEX account_security_events_account ON account_security_events (account_id, last_at, id);
+CREATE INDEX account_security_events_age ON account_security_events (last_at);
