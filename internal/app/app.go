@@ -38,6 +38,7 @@ type App struct {
 	nameserver *nameserver.Server // nil: switched off
 	zones      *dns.Feed
 
+	running   requests
 	queueRuns atomic.Bool
 	draining  atomic.Bool
 }
@@ -127,6 +128,7 @@ func New(ctx context.Context, cfg config.Config, opts Options) (_ *App, err erro
 	if err := a.newNameserver(ctx); err != nil {
 		return nil, err
 	}
+	a.running.maxBody = int64(cfg.MaxBody)
 	a.site = endpoint{name: "api", ln: siteLn, url: cfg.BaseURL, srv: a.httpServer(a.handler())}
 	if cfg.TLS() {
 		cert, err := loadCertificate(cfg.TLSCertFile, cfg.TLSKeyFile, a.clock, a.log)
@@ -285,11 +287,15 @@ func (e *endpoint) serve() error {
 	return err
 }
 
-// stop ends serving. Streams and background loops end at once. Requests and jobs finish at the same time, because each of
+// stop ends serving. While a load balancer needs to notice it, everything goes on. Then streams and background loops end at once. Requests and jobs finish at the same time, because each of
 // them may take all of the time. The address for operators is served until the end.
 func (a *App) stop(ctx context.Context) error {
 	began := a.clock.Now()
 	a.draining.Store(true)
+	if delay := delayOf(a.cfg); delay > 0 {
+		a.log.InfoContext(ctx, "stopping soon: /readyz answers 503", "delay", delay)
+		<-time.After(delay)
+	}
 	close(a.ending)
 	a.log.InfoContext(ctx, "stopping", "timeout", a.cfg.ShutdownTimeout)
 	ctx, cancel := context.WithTimeout(ctx, a.cfg.ShutdownTimeout)
@@ -308,7 +314,9 @@ func (a *App) stop(ctx context.Context) error {
 			}
 		})
 	}
-	finish(a.site.name, a.site.stop)
+	finish(a.site.name, func(ctx context.Context) error {
+		return a.running.stop(ctx, a.site.srv, a.cfg.UploadTimeout-a.cfg.ShutdownTimeout)
+	})
 	if a.nodeSite != nil {
 		finish(a.nodeSite.name, a.nodeSite.stop)
 	}
@@ -353,6 +361,7 @@ func (a *App) ready() http.HandlerFunc {
 		{"migrations", a.migrated},
 		{"signals", func(context.Context) bool { return a.hub.Fresh() }},
 		{"jobs", func(context.Context) bool { return a.queueRuns.Load() }},
+		{"clock", a.inTime},
 		{"serving", func(context.Context) bool { return !a.draining.Load() }},
 	})
 }

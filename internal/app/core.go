@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -17,6 +18,7 @@ import (
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/idempotency"
 	"stead.dev/stead/internal/platform/jobs"
+	"stead.dev/stead/internal/platform/keycheck"
 	"stead.dev/stead/internal/platform/observe"
 	"stead.dev/stead/internal/platform/outbox"
 	"stead.dev/stead/internal/platform/schema"
@@ -47,6 +49,8 @@ type core struct {
 	version string
 	log     *slog.Logger
 	clock   clock.Clock
+	// machine is the machine's own clock; nil where a test gives the time.
+	machine clock.Clock
 
 	metrics  *observe.Metrics
 	traces   *observe.Traces
@@ -85,7 +89,7 @@ func newCore(ctx context.Context, cfg config.Config, opts Options, as role) (_ *
 		}
 	}()
 	if c.clock == nil {
-		c.clock = clock.System(cfg.ClockOffset)
+		c.clock, c.machine = clock.System(cfg.ClockOffset), clock.System(0)
 	}
 	if c.log == nil {
 		c.log = observe.NewLog(os.Stderr, cfg.LogLevel)
@@ -102,10 +106,6 @@ func newCore(ctx context.Context, cfg config.Config, opts Options, as role) (_ *
 	if c.cfg.DataDir, err = filepath.Abs(cfg.DataDir); err != nil {
 		return nil, fmt.Errorf("data directory: %w", err)
 	}
-	if c.box, err = openBox(c.cfg); err != nil {
-		return nil, err
-	}
-
 	c.metrics = observe.NewMetrics(c.version)
 	if c.traces, err = observe.NewTraces(ctx, cfg.OTLPEndpoint, c.version); err != nil {
 		return nil, err
@@ -126,7 +126,13 @@ func newCore(ctx context.Context, cfg config.Config, opts Options, as role) (_ *
 		return nil, err
 	}
 	c.onClose(func(context.Context) error { return c.db.Close() })
+	if c.box, err = c.openKey(ctx); err != nil {
+		return nil, err
+	}
 	if err := c.migrate(ctx, as); err != nil {
+		return nil, err
+	}
+	if err := keycheck.Check(ctx, c.db, c.box); err != nil {
 		return nil, err
 	}
 
@@ -178,6 +184,26 @@ func makeDataDir(cfg config.Config) error {
 		return err
 	}
 	return os.Chmod(cfg.DataDir, 0o711) //nolint:gosec // passable, as said above
+}
+
+// openKey is openBox beside the database: it makes no new key for one that has sealed values, and notices another's key
+// before anything is changed.
+func (c *core) openKey(ctx context.Context) (*secret.Box, error) {
+	if _, err := os.Stat(KeyFile(c.cfg)); c.cfg.SecretKey == "" && errors.Is(err, fs.ErrNotExist) {
+		sealed, err := keycheck.Sealed(ctx, c.db)
+		if err != nil {
+			return nil, err
+		}
+		if sealed {
+			return nil, fmt.Errorf("%s: %w", KeyFile(c.cfg), keycheck.ErrNoKey)
+		}
+	}
+	box, err := openBox(c.cfg)
+	if err != nil {
+		return nil, err
+	}
+	_, err = keycheck.Look(ctx, c.db, box)
+	return box, err
 }
 
 // openBox reads the key that seals stored secrets.

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"time"
@@ -113,6 +114,9 @@ func (a *App) handler() http.Handler {
 	// Programs call here: an unknown path is refused in the form of the interface.
 	mux.Handle("/oauth/", a.edge)
 	mux.Handle("/.well-known/", a.edge)
+	if a.cfg.SupportEmail != "" {
+		mux.HandleFunc("GET /.well-known/security.txt", a.securityContact)
+	}
 	mux.Handle("/pay/", a.wallet.Pages())
 	mux.Handle(monitors.HeartbeatPath, a.monitors.Heartbeats(func(w http.ResponseWriter, r *http.Request) error {
 		return a.edge.Throttle(w, r, heartbeatThrottle)
@@ -133,7 +137,7 @@ func (a *App) handler() http.Handler {
 			mux.ServeHTTP(w, r)
 		}
 	})
-	return a.metrics.InFlight(a.traces.Handler(api.Outer(a.log, a.clock, a.metrics.Request, defaultPace.around(a.guarded(served)))))
+	return a.metrics.InFlight(a.running.around(a.traces.Handler(api.Outer(a.log, a.clock, a.metrics.Request, defaultPace.around(a.guarded(served))))))
 }
 
 // previewsApart serves nothing but previews of site templates under the origin that is theirs, so that the site's cookies
@@ -171,16 +175,28 @@ func (a *App) pages() *webui.UI {
 	return webui.New(d)
 }
 
+// securityContact tells finders of weaknesses whom to write to (RFC 9116). It is made anew by every request, so it never
+// expires.
+func (a *App) securityContact(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	_, _ = fmt.Fprintf(w, "Contact: mailto:%s\nExpires: %s\nPreferred-Languages: uz, ru, en\nCanonical: %s/.well-known/security.txt\n",
+		a.cfg.SupportEmail, a.clock.Now().AddDate(0, 6, 0).UTC().Truncate(time.Second).Format(time.RFC3339), a.cfg.BaseURL)
+}
+
 // guarded sets the security headers that hold unless a page sets its own.
 func (a *App) guarded(next http.Handler) http.Handler {
 	secure := strings.HasPrefix(a.cfg.BaseURL, "https://")
+	hsts := "max-age=31536000"
+	if a.cfg.HSTSSubdomains {
+		hsts += "; includeSubDomains"
+	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
 		h.Set("X-Frame-Options", "DENY")
 		h.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=()")
 		if secure {
-			h.Set("Strict-Transport-Security", "max-age=31536000")
+			h.Set("Strict-Transport-Security", hsts)
 		}
 		next.ServeHTTP(w, r)
 	})

@@ -44,3 +44,20 @@ func ready(checks []readiness) http.HandlerFunc {
 		_ = json.NewEncoder(w).Encode(answer) // a prober that went away is nobody's error
 	}
 }
+
+// mostApart is how much a replica's clock may differ from the database's: with a clock of its own it would end sessions and
+// judge machines too early or too late, for all others too.
+const mostApart = 5 * time.Second
+
+// inTime reports whether the clock of this machine is that of a shared database, give or take.
+func (a *App) inTime(ctx context.Context) bool {
+	if !a.db.Shared() || a.machine == nil {
+		return true
+	}
+	var database time.Time
+	before := a.machine.Now()
+	err := a.db.QueryRow(ctx, `SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT)`).Scan(&database)
+	after := a.machine.Now()
+	// Whatever the question took, the database answered in between.
+	return err == nil && before.Sub(database) <= mostApart && database.Sub(after) <= mostApart
+}

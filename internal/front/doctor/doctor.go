@@ -82,6 +82,7 @@ func Examine(ctx context.Context, in Installation) Report {
 		defer func() { _ = e.db.Close() }()
 	}
 	e.look(ctx, "migrations", e.migrations)
+	e.look(ctx, "stored secrets", e.sealed)
 	e.look(ctx, "ledger", e.ledger)
 	e.look(ctx, "invoices", e.invoices)
 	e.look(ctx, "failed jobs", e.jobs)

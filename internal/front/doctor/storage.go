@@ -11,6 +11,7 @@ import (
 
 	"stead.dev/stead/internal/platform/config"
 	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/keycheck"
 	"stead.dev/stead/internal/platform/schema"
 	"stead.dev/stead/internal/platform/secret"
 )
@@ -104,6 +105,42 @@ func (e *examination) key(context.Context) Check {
 		return fail("see the message; never replace the file by a new one", "%v", err)
 	}
 	return ok("%s; keep a backup of it apart from the database's", e.KeyFile)
+}
+
+// sealed opens a sealed value of the database with the key. It makes no key.
+func (e *examination) sealed(ctx context.Context) Check {
+	const do = "restore secret.key (or STEAD_SECRET_KEY) from its backup; never replace it by a new one"
+	if e.db == nil {
+		return skip("no database to look at")
+	}
+	box, err := e.box()
+	if errors.Is(err, fs.ErrNotExist) {
+		if sealed, err := keycheck.Sealed(ctx, e.db); err == nil && sealed {
+			return fail(do, "%v", keycheck.ErrNoKey)
+		}
+		return skip("there is no key yet; the first start makes it")
+	}
+	if err != nil {
+		return skip("the key cannot be read: see above")
+	}
+	switch found, err := keycheck.Look(ctx, e.db, box); {
+	case err != nil:
+		return fail(do, "%v", err)
+	case !found:
+		return skip("nothing is sealed yet")
+	}
+	return ok("the key opens them")
+}
+
+// box reads the key without making one.
+func (e *examination) box() (*secret.Box, error) {
+	if e.Config.SecretKey != "" {
+		return secret.ParseKeyset([]byte(e.Config.SecretKey.Reveal()))
+	}
+	if _, err := os.Stat(e.KeyFile); err != nil {
+		return nil, err
+	}
+	return secret.OpenKeyFile(e.KeyFile)
 }
 
 func (e *examination) database(ctx context.Context) Check {

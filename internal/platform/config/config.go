@@ -39,6 +39,7 @@ type Config struct {
 	NodeIPv6       string         `setting:"node_ipv6" doc:"the same for IPv6"`
 	TLSCertFile    string         `setting:"tls_cert_file" doc:"PEM file with the certificate chain for listen; without it, plain HTTP (behind a proxy)"`
 	TLSKeyFile     string         `setting:"tls_key_file" doc:"PEM file with the private key of tls_cert_file"`
+	HSTSSubdomains bool           `setting:"hsts_subdomains" doc:"tell browsers that all names below the host of base_url are HTTPS too (HSTS includeSubDomains); only where they are"`
 	PreviewOrigin  string         `setting:"preview_origin" doc:"origin that shows previews of site templates and nothing else, such as https://preview.example.net, which leads to listen too; without it, they are shown below base_url in a sandbox"`
 	TrustedProxies []netip.Prefix `setting:"trusted_proxies" doc:"networks of reverse proxies whose X-Forwarded-For is believed, comma separated"`
 
@@ -55,6 +56,8 @@ type Config struct {
 	MaxBody             Size          `setting:"max_body" default:"1MiB" min:"1024" doc:"largest request body, uploads aside"`
 	MaxUpload           Size          `setting:"max_upload" default:"512MiB" min:"1024" doc:"largest upload, all files of one request together"`
 	JobWorkers          int           `setting:"job_workers" default:"10" min:"1" max:"1000" doc:"jobs that this process runs at once"`
+	ShutdownDelay       time.Duration `setting:"shutdown_delay" default:"" doc:"time that /readyz answers 503 at a stop before requests are refused, so that a load balancer notices; empty: 5s where STEAD_TRUSTED_PROXIES is set, else 0s"`
+	UploadTimeout       time.Duration `setting:"upload_timeout" default:"2m" doc:"time that running uploads are given to finish at a stop"`
 	ShutdownTimeout     time.Duration `setting:"shutdown_timeout" default:"30s" doc:"time that running requests and jobs are given to finish at a stop"`
 
 	// The company.

@@ -75,6 +75,7 @@ func (c *Config) validate() []error {
 		return secretURL(text, "postgres", "postgresql")
 	}))
 	check("shutdown_timeout", notNegative(int64(c.ShutdownTimeout)))
+	check("upload_timeout", notNegative(int64(c.UploadTimeout)))
 
 	check("company_name", required(c.CompanyName))
 	check("company_country", optional(c.CompanyCountry, country))

@@ -1,0 +1,88 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync"
+	"time"
+
+	"stead.dev/stead/internal/platform/config"
+)
+
+// errStopping is why the requests that a stop does not wait for any longer end.
+var errStopping = errors.New("the server stops")
+
+// delayOf is how long a stopping server still takes requests while /readyz says that it stops: a load balancer needs a few
+// seconds to notice.
+func delayOf(cfg config.Config) time.Duration {
+	switch {
+	case cfg.ShutdownDelay >= 0:
+		return cfg.ShutdownDelay
+	case len(cfg.TrustedProxies) > 0:
+		return 5 * time.Second
+	default:
+		return 0
+	}
+}
+
+// requests are those in progress. An upload is one whose body is longer than that of other operations, or of unknown length.
+type requests struct {
+	maxBody int64
+
+	mu      sync.Mutex
+	running map[*inProgress]struct{}
+}
+
+type inProgress struct {
+	upload bool
+	cancel context.CancelCauseFunc
+}
+
+func (r *requests) around(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		ctx, cancel := context.WithCancelCause(req.Context())
+		defer cancel(nil)
+		one := &inProgress{upload: req.Body != nil && req.Body != http.NoBody && (req.ContentLength < 0 || req.ContentLength > r.maxBody), cancel: cancel}
+		r.mu.Lock()
+		if r.running == nil {
+			r.running = map[*inProgress]struct{}{}
+		}
+		r.running[one] = struct{}{}
+		r.mu.Unlock()
+		defer func() {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			delete(r.running, one)
+		}()
+		next.ServeHTTP(w, req.WithContext(ctx))
+	})
+}
+
+// cut ends all requests but uploads, and reports whether there are any of these.
+func (r *requests) cut() (uploads bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for one := range r.running {
+		if one.upload {
+			uploads = true
+		} else {
+			one.cancel(errStopping)
+		}
+	}
+	return uploads
+}
+
+// stop lets running requests finish until ctx ends, and uploads for longer; then it cuts off what is left.
+func (r *requests) stop(ctx context.Context, srv *http.Server, longer time.Duration) error {
+	err := srv.Shutdown(ctx)
+	if err != nil && longer > 0 && r.cut() {
+		uploads, cancel := context.WithTimeout(context.WithoutCancel(ctx), longer)
+		defer cancel()
+		err = srv.Shutdown(uploads)
+	}
+	if err != nil {
+		return errors.Join(err, srv.Close())
+	}
+	return nil
+}
