@@ -76,6 +76,8 @@ type Driver struct {
 	mu    sync.Mutex
 	busy  map[string]*sync.Mutex // by account
 	sizes map[string]measured    // by database
+	refs  map[string]string      // of the accounts whose databases are watched, by name
+	rest  context.CancelFunc     // ends the watch; nil while there is none
 }
 
 var (
@@ -111,6 +113,7 @@ type measured struct {
 	bytes int64
 	at    time.Time
 	full  bool
+	hold  hold // what was seen last; measure and look write it
 }
 
 // hold is the restriction of a database because of its size.
@@ -173,7 +176,7 @@ func New(cfg Config) (*Driver, error) {
 	}
 	d := &Driver{
 		cfg: cfg, records: records, servers: map[panel.DatabaseEngine]server{},
-		busy: map[string]*sync.Mutex{}, sizes: map[string]measured{},
+		busy: map[string]*sync.Mutex{}, refs: map[string]string{}, sizes: map[string]measured{},
 	}
 	if cfg.Simulated {
 		d.servers[panel.MySQL], d.servers[panel.MariaDB] = simulated{"10.11.0-simulated", 3306}, simulated{"10.11.0-simulated", 3306}
@@ -221,11 +224,13 @@ func (d *Driver) Start(ctx context.Context) error {
 	if err := errors.Join(failed...); err != nil {
 		return fmt.Errorf("databases: %w", err)
 	}
+	d.beginWatch(ctx)
 	return nil
 }
 
 // Stop implements facility.Stopper.
 func (d *Driver) Stop(ctx context.Context) error {
+	d.endWatch()
 	var err error
 	for _, s := range d.each() {
 		err = errors.Join(err, s.stop(ctx))
@@ -249,6 +254,9 @@ func (d *Driver) lock(account string) (unlock func()) {
 // Apply implements facility.Facility.
 func (d *Driver) Apply(ctx context.Context, a accounts.Account) error {
 	defer d.lock(a.Name)()
+	d.mu.Lock()
+	d.refs[a.Name] = a.Ref
+	d.mu.Unlock()
 	var failed error
 	for _, db := range d.records.Get(a.Name).Databases {
 		if err := d.applyOne(ctx, a, db); err != nil {
@@ -371,6 +379,7 @@ func (d *Driver) Remove(ctx context.Context, a accounts.Account) error {
 		}
 	}
 	d.mu.Lock()
+	delete(d.refs, a.Name)
 	maps.DeleteFunc(d.sizes, func(name string, _ measured) bool { return strings.HasPrefix(name, a.Name+"_") })
 	d.mu.Unlock()
 	return d.records.Delete(a.Name)
@@ -395,7 +404,7 @@ func (d *Driver) measure(ctx context.Context, s server, db database) (hold, erro
 		return holdNone, err
 	}
 	d.mu.Lock()
-	d.sizes[db.Name] = measured{bytes: bytes, at: now, full: h != holdNone}
+	d.sizes[db.Name] = measured{bytes: bytes, at: now, full: h != holdNone, hold: h}
 	d.mu.Unlock()
 	return h, nil
 }
@@ -477,6 +486,9 @@ func (d *Driver) set(ctx context.Context, ref string, in panel.Database) (panel.
 	if err != nil {
 		return panel.Database{}, err
 	}
+	d.mu.Lock()
+	d.refs[a.Name] = a.Ref
+	d.mu.Unlock()
 	charsets := panel.DatabaseCharsets(in.Engine)
 	if in.Charset == "" {
 		in.Charset = charsets[0]

@@ -1,0 +1,109 @@
+package databases
+
+import (
+	"context"
+	"maps"
+	"time"
+
+	"stead.dev/stead/internal/platform/clock"
+)
+
+// How often the sizes of databases with a limit are looked at. A look takes at most a tenth of the time of one core.
+const (
+	watchEvery = 10 * time.Second
+	watchShare = 10
+)
+
+// beginWatch looks at the sizes of databases in the background: a program fills a disk in less time than passes between two
+// reconciliations.
+func (d *Driver) beginWatch(ctx context.Context) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	d.mu.Lock()
+	former := d.rest
+	d.rest = cancel
+	d.mu.Unlock()
+	if former != nil {
+		former()
+	}
+	go func() {
+		pause := watchEvery
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(pause):
+			}
+			took := clock.Stopwatch()
+			d.look(ctx)
+			pause = max(watchEvery, (watchShare-1)*took())
+		}
+	}()
+}
+
+func (d *Driver) endWatch() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.rest != nil {
+		d.rest()
+		d.rest = nil
+	}
+}
+
+// look measures the databases that have a limit, and applies it where a database has come above it or below.
+func (d *Driver) look(ctx context.Context) {
+	d.mu.Lock()
+	refs := maps.Clone(d.refs)
+	d.mu.Unlock()
+	for name, ref := range refs {
+		for _, db := range d.records.Get(name).Databases {
+			if ctx.Err() != nil {
+				return
+			}
+			s, ok := d.servers[db.Engine]
+			if !ok || db.MaxSizeMB == 0 || !db.Made || db.Ending {
+				continue
+			}
+			bytes, h, err := s.size(ctx, db.Name, db.MaxSizeMB<<20)
+			if err != nil {
+				continue // reconciliation tells
+			}
+			d.mu.Lock()
+			last := d.sizes[db.Name]
+			if h == last.hold {
+				last.bytes, last.at = bytes, d.cfg.Now()
+				d.sizes[db.Name] = last
+			}
+			d.mu.Unlock()
+			if h == last.hold {
+				continue
+			}
+			if err := d.limit(ctx, ref, db.Name); err != nil && ctx.Err() == nil {
+				d.cfg.Log.Error("the limit of a database cannot be applied", "account", ref, "database", db.Name, "error", err)
+			}
+		}
+	}
+}
+
+// limit applies a database whose size has passed its limit.
+func (d *Driver) limit(ctx context.Context, ref, name string) error {
+	a, err := d.cfg.Lookup(ref)
+	if err != nil {
+		return err
+	}
+	defer d.lock(a.Name)()
+	// It is measured anew, and again with the next look when this fails.
+	d.mu.Lock()
+	delete(d.sizes, name)
+	d.mu.Unlock()
+	k := d.records.Get(a.Name)
+	i := k.find(name)
+	if i < 0 {
+		return nil
+	}
+	if err = d.applyOne(ctx, a, k.Databases[i]); err != nil {
+		d.mu.Lock()
+		delete(d.sizes, name)
+		d.mu.Unlock()
+	}
+	return err
+}
