@@ -32,6 +32,7 @@ func openMail(cfg Config, n *node.Node, s daemon.Supervisor, written *logs.Store
 		SMTP: cfg.listenOne(p.SMTP, 25), Submission: cfg.listenOne(p.Submission, 587), Submissions: cfg.listenOne(p.Submissions, 465),
 		IMAP: cfg.listenOne(p.IMAP, 143), IMAPS: cfg.listenOne(p.IMAPS, 993), POP3: cfg.listenOne(p.POP3, 110), POP3S: cfg.listenOne(p.POP3S, 995),
 		Submit:      net.JoinHostPort("127.0.0.1", strconv.Itoa(cmp.Or(p.Submit, 10587))),
+		Signin:      net.JoinHostPort("127.0.0.1", strconv.Itoa(cmp.Or(p.Signin, 10588))),
 		Certificate: m.certificate, Accounts: n.Lookup, Supervisor: s, Now: cfg.Now, Log: cfg.Log,
 		Lines: func(account string, gid int, l panel.LogLine) error {
 			return written.Append(account, gid, panel.LogMail, l)

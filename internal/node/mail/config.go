@@ -39,6 +39,9 @@ type Config struct {
 	POP3S       string // :995
 	// Submit is where accounts' programs submit mail; an address of the loopback.
 	Submit string
+	// Signin is where Dovecot asks this process how long a sign-in has to wait; an address of the loopback. Empty: nobody
+	// waits for guesses that came before, beyond Dovecot's own penalty.
+	Signin string
 
 	// Relay gets all outgoing mail, instead of the servers of the DNS: "[smtp.example.com]:587". Empty sends directly.
 	Relay string
@@ -120,13 +123,16 @@ func (c Config) check() error {
 			return fmt.Errorf("mail: postmaster: nobody has mail at %s", c.Hostname)
 		}
 	}
-	for _, listen := range []string{c.SMTP, c.Submission, c.Submissions, c.IMAP, c.IMAPS, c.POP3, c.POP3S, c.Submit} {
+	for _, listen := range []string{c.SMTP, c.Submission, c.Submissions, c.IMAP, c.IMAPS, c.POP3, c.POP3S, c.Submit, c.Signin} {
 		if _, err := netip.ParseAddrPort(listen); listen != "" && err != nil {
 			return fmt.Errorf("mail: %w", err)
 		}
 	}
 	if a, err := netip.ParseAddrPort(c.Submit); err != nil || !a.Addr().IsLoopback() {
 		return fmt.Errorf("mail: %q is no address of the loopback", c.Submit)
+	}
+	if a, err := netip.ParseAddrPort(c.Signin); c.Signin != "" && (err != nil || !a.Addr().IsLoopback()) {
+		return fmt.Errorf("mail: %q is no address of the loopback", c.Signin)
 	}
 	switch {
 	case c.SMTP == "":
@@ -428,6 +434,7 @@ func (c Config) dovecot() string {
 	line("ssl_cert = <%s", filepath.Join(c.Dir, "tls", "cert.pem"))
 	line("ssl_key = <%s", filepath.Join(c.Dir, "tls", "key.pem"))
 	line("disable_plaintext_auth = yes\nauth_mechanisms = plain login\nauth_username_format = %%Lu")
+	line("!include %s", c.dovecotSigninFile())
 	if c.hasty {
 		line("auth_failure_delay = 0\nservice anvil {\n  unix_listener anvil-auth-penalty {\n    mode = 0\n  }\n}")
 	}
@@ -485,6 +492,11 @@ func (c Config) dovecot() string {
 	line("service quota-status {\n  executable = quota-status -p postfix\n  client_limit = 1\n  process_limit = 400")
 	line("  unix_listener %s {\n    user = postfix\n    group = postfix\n    mode = 0600\n  }\n}", c.socket("quota-status"))
 	return b.String()
+}
+
+// dovecotSigninFile is the file of dovecotSignin.
+func (c Config) dovecotSigninFile() string {
+	return filepath.Join(c.Dir, "conf", "dovecot-signin.conf")
 }
 
 // dovecotQueries is the file of dovecotSQL.

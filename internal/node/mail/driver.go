@@ -51,6 +51,7 @@ type Driver struct {
 
 	logs        *logReader
 	stopLooking func()
+	stopSignin  func()
 }
 
 var (
@@ -128,7 +129,7 @@ func (d *Driver) Apply(ctx context.Context, a accounts.Account) error {
 }
 
 // Start implements facility.Starter.
-func (d *Driver) Start(ctx context.Context) error {
+func (d *Driver) Start(ctx context.Context) (err error) {
 	if err := d.prepare(); err != nil {
 		return err
 	}
@@ -139,6 +140,9 @@ func (d *Driver) Start(ctx context.Context) error {
 	}
 	if err := d.configure(ctx); err != nil {
 		return err
+	}
+	if d.stopSignin, err = d.serveSignin(ctx); err != nil {
+		return fmt.Errorf("mail: %w", err)
 	}
 	d.openFiles(ctx)
 	unread := d.unread().Noted()
@@ -183,6 +187,9 @@ func (d *Driver) Stop(ctx context.Context) error {
 
 // Close ends the facility's work in this process; the daemons keep running.
 func (d *Driver) Close() error {
+	if d.stopSignin != nil {
+		d.stopSignin()
+	}
 	if d.logs != nil {
 		d.stopLooking()
 		d.logs.stop()
@@ -314,11 +321,19 @@ func (d *Driver) configure(ctx context.Context) error {
 		d.cfg.marked(): markedTable(), d.cfg.unmarked(): unmarkedTable(), d.cfg.silent(): silentTable(), d.cfg.received(): d.cfg.receivedTable(),
 		d.conf("dovecot.conf"): d.cfg.dovecot(), d.cfg.dovecotQueries(): d.cfg.dovecotSQL(), d.conf("rspamd.conf"): d.cfg.rspamd(), d.cfg.rspamdRulesFile(): rspamdRules,
 	}
+	secret, err := d.signinSecret()
+	if err != nil {
+		return fmt.Errorf("mail: %w", err)
+	}
+	files[d.cfg.dovecotSigninFile()] = d.cfg.dovecotSignin(secret)
 	files[d.conf("redis.conf")] = d.cfg.redis()
 	for name, content := range d.cfg.rspamdModules() {
 		files[filepath.Join(d.cfg.rspamdLocal(), "local.d", name+".conf")] = content
 	}
 	put := func(file string, content []byte) error {
+		if file == d.cfg.dovecotSigninFile() { // it has a secret
+			return atomicfile.WriteOwned(file, content, 0o600, 0, 0)
+		}
 		if file == d.cfg.dovecotQueries() { // nobody else needs it
 			return atomicfile.WriteOwned(file, content, 0o640, 0, d.ids.dovecotGID)
 		}
