@@ -33,8 +33,8 @@ const mailPassword = "a password of a mailbox"
 // Destroys everything of a customer, and restores it byte for byte. A damaged backup is refused, and changes nothing.
 func TestABackupBringsEverythingBackAndADamagedOneNothing(t *testing.T) {
 	t.Parallel()
-	const domain = "annas-shop.uz"
-	h := newHost(t, "STEAD_MAIL_HOST=mx.annas-shop.uz", "STEAD_ACME_EMAIL=")
+	const domain = "annas-shop.test"
+	h := newHost(t, "STEAD_MAIL_HOST=mx.annas-shop.test", "STEAD_ACME_EMAIL=")
 	p := h.serve(t, "--demo")
 	c := p.signIn(t)
 	service := h.buy(t, c, domain)

@@ -48,8 +48,8 @@ func TestAnOperatorWorksBesideARunningServer(t *testing.T) {
 		if anna.ID == 0 || len(anna.Password) < 12 || anna.Admin {
 			t.Errorf("created %+v", anna)
 		}
-		stdout, stderr, code := in.runWith(t, "a-password-of-annas-own\n", "admin", "users", "set-password", "anna@example.com")
-		if code != 0 || strings.Contains(stdout+stderr, "a-password-of-annas-own") {
+		stdout, stderr, code := in.runWith(t, "seven-quiet-otters-swim\n", "admin", "users", "set-password", "anna@example.com")
+		if code != 0 || strings.Contains(stdout+stderr, "seven-quiet-otters-swim") {
 			t.Errorf("set-password: exit code %d\n%s%s", code, stdout, stderr)
 		}
 		in.must(t, &anna, "admin", "users", "grant-admin", strconv.FormatInt(anna.ID, 10))

@@ -382,6 +382,12 @@ func (s *Service) issue(ctx context.Context, on site.Site, domains []Domain, w w
 	if err != nil {
 		return row{}, false, err
 	}
+	if len(names) == 0 { // no domain of the service may have one
+		if err := s.Domains.Refusal(ctx, s.DB, on.AccountID, on.Domain); err != nil {
+			return row{}, false, err
+		}
+		return row{}, false, (&refusal{name: on.Domain, def: errNotPointed}).fault()
+	}
 	if w.challenge == "" {
 		w.challenge = HTTP
 		if slices.ContainsFunc(names, isWildcard) {
