@@ -60,8 +60,8 @@ func TestAResellersClientComesInByALinkOnce(t *testing.T) {
 	if a := b.post("/client/one", nil, "Sec-Fetch-Site", "cross-site"); a.status != http.StatusForbidden {
 		t.Errorf("from another site: %d", a.status)
 	}
-	for _, path := range []string{"/client", "/client/credentials/1/reveal"} {
-		if a := b.get(path); a.status != http.StatusNotFound || strings.Contains(a.body, made) {
+	for path, status := range map[string]int{"/client": http.StatusNotFound, "/client/credentials/1/reveal": http.StatusMethodNotAllowed} {
+		if a := b.get(path); a.status != status || strings.Contains(a.body, made) {
 			t.Errorf("%s before coming in: %d", path, a.status)
 		}
 	}
