@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -420,13 +421,23 @@ func (s *Service) remove(ctx context.Context, accountID, serviceID, id int64) er
 func (s *Service) Follow(ctx context.Context, tx *db.Tx, e outbox.Stored) error {
 	switch e.Type {
 	case "service.terminated", "service.provision_failed":
+		// This may be told late, when the service has come back already, with its records.
+		if on, err := s.Services.LockSite(ctx, tx, e.AccountID, e.SubjectID); err == nil && !on.Ended() {
+			return nil
+		} else if err != nil && !errors.Is(err, fault.NotFound) {
+			return err
+		}
 		return errors.Join(deleteSets(ctx, tx, e.SubjectID), s.end(ctx, tx, ofTheService, e.SubjectID))
 	case "site_domain.removed":
 		var d struct{ Name string }
 		if err := json.Unmarshal(e.Data, &d); err != nil {
 			return fmt.Errorf("dns: event %d: %w", e.ID, err)
 		}
-		if err := s.end(ctx, tx, namedOfTheOne, e.SubjectID, d.Name); err != nil {
+		back, err := s.has(ctx, tx, e, d.Name)
+		if err == nil && !back {
+			err = s.end(ctx, tx, namedOfTheOne, e.SubjectID, d.Name)
+		}
+		if err != nil {
 			return err
 		}
 		return s.follow(ctx, tx, e)
@@ -435,6 +446,19 @@ func (s *Service) Follow(ctx context.Context, tx *db.Tx, e outbox.Stored) error 
 		return s.follow(ctx, tx, e)
 	}
 	return nil
+}
+
+// has tells whether the service of an event has a name again that the event says is gone: it may be told late.
+func (s *Service) has(ctx context.Context, tx *db.Tx, e outbox.Stored, name string) (bool, error) {
+	on, err := s.Services.LockSite(ctx, tx, e.AccountID, e.SubjectID)
+	if errors.Is(err, fault.NotFound) {
+		return false, nil
+	}
+	if err != nil || !live(on) || on.Domain == name {
+		return live(on) && on.Domain == name, err
+	}
+	names, err := s.Domains.Names(ctx, tx, e.AccountID, e.SubjectID)
+	return slices.Contains(names, name), err
 }
 
 // follow makes the zones of a service as they should be.
