@@ -75,7 +75,7 @@ func (d mailDomain) records(server panel.MailServer) []Record {
 	for _, s := range []struct { // RFC 6186 and 8314
 		name string
 		port int
-	}{{"_imaps", server.IMAPS}, {"_imap", server.IMAP}, {"_pop3s", server.POP3S}, {"_submissions", server.Submissions}, {"_submission", server.Submission}, {"_sieve", server.Sieve}} {
+	}{{"_imaps", server.IMAPS}, {"_imap", server.IMAP}, {"_pop3s", server.POP3S}, {"_submissions", server.Submissions}, {"_submission", server.Submission}} {
 		if s.port != 0 {
 			all = append(all, Record{Name: s.name + "._tcp." + d.name, Type: "SRV", Value: server.Hostname, Port: s.port})
 		}

@@ -37,7 +37,6 @@ type Config struct {
 	IMAPS       string // :993
 	POP3        string // :110
 	POP3S       string // :995
-	Sieve       string // ManageSieve, :4190
 	// Submit is where accounts' programs submit mail; an address of the loopback.
 	Submit string
 	// Signin is where Dovecot asks this process how long a sign-in has to wait; an address of the loopback. Empty: nobody
@@ -124,7 +123,7 @@ func (c Config) check() error {
 			return fmt.Errorf("mail: postmaster: nobody has mail at %s", c.Hostname)
 		}
 	}
-	for _, listen := range []string{c.SMTP, c.Submission, c.Submissions, c.IMAP, c.IMAPS, c.POP3, c.POP3S, c.Sieve, c.Submit, c.Signin} {
+	for _, listen := range []string{c.SMTP, c.Submission, c.Submissions, c.IMAP, c.IMAPS, c.POP3, c.POP3S, c.Submit, c.Signin} {
 		if _, err := netip.ParseAddrPort(listen); listen != "" && err != nil {
 			return fmt.Errorf("mail: %w", err)
 		}
@@ -430,7 +429,7 @@ func (c Config) dovecot() string {
 	line("login_greeting = Ready.")
 	line("hostname = %s", c.Hostname)
 	line("postmaster_address = postmaster@%s", c.Hostname)
-	line("protocols = imap pop3 lmtp sieve")
+	line("protocols = imap pop3 lmtp")
 	line("ssl = yes\nssl_min_protocol = TLSv1.2\nssl_prefer_server_ciphers = yes")
 	line("ssl_cert = <%s", filepath.Join(c.Dir, "tls", "cert.pem"))
 	line("ssl_key = <%s", filepath.Join(c.Dir, "tls", "key.pem"))
@@ -461,9 +460,6 @@ func (c Config) dovecot() string {
 	line("  sieve_before = %s", c.sieveScript(scriptJunk))
 	line("  sieve_before2 = %s/%%u.sieve", filepath.Join(c.Dir, "replies"))
 	line("  sieve_plugins = sieve_imapsieve sieve_extprograms\n  sieve_global_extensions = +vnd.dovecot.pipe +vnd.dovecot.environment")
-	// A script of a customer's sorts and answers. It refuses nothing after the mail was taken, which would write to forged
-	// senders, and sends nothing on: that is what forwards are for, which are in the plan and in the log.
-	line("  sieve_extensions = -reject -ereject\n  sieve_max_redirects = 0\n  sieve_quota_max_storage = 1M\n  sieve_quota_max_scripts = 20")
 	line("  sieve_pipe_bin_dir = %s\n  sieve_env_spam = %s", c.sieveBin(), strings.Repeat("*", junkAt))
 	// Who moves a message into Junk, or out of it, teaches the mailbox's filter.
 	line("  imapsieve_mailbox1_name = Junk\n  imapsieve_mailbox1_causes = COPY\n  imapsieve_mailbox1_before = file:%s", c.sieveScript(scriptSpam))
@@ -482,9 +478,6 @@ func (c Config) dovecot() string {
 		listener(line, s.service+"s", s.tls, true)
 		line("}")
 	}
-	line("service managesieve-login {\n  service_count = 0\n  process_min_avail = 1")
-	listener(line, "sieve", c.Sieve, false)
-	line("}")
 	// Its memory limit also applies to Submit, a Go program, which reserves much address space that it does not use.
 	line("service lmtp {\n  vsz_limit = 4G\n  unix_listener %s {\n    user = postfix\n    group = postfix\n    mode = 0600\n  }\n}", c.socket("lmtp"))
 	line("service auth {\n  unix_listener %s {\n    user = postfix\n    group = postfix\n    mode = 0600\n  }", c.socket("auth"))

@@ -103,7 +103,7 @@ func (d *Driver) MailServer(_ context.Context, ref string) (panel.MailServer, er
 	c := d.cfg
 	return panel.MailServer{
 		Hostname: c.Hostname, IMAP: portOf(c.IMAP), IMAPS: portOf(c.IMAPS), POP3: portOf(c.POP3), POP3S: portOf(c.POP3S),
-		Submission: portOf(c.Submission), Submissions: portOf(c.Submissions), Sieve: portOf(c.Sieve), IPv4: c.IPv4, IPv6: c.IPv6,
+		Submission: portOf(c.Submission), Submissions: portOf(c.Submissions), IPv4: c.IPv4, IPv6: c.IPv6,
 	}, nil
 }
 
@@ -241,15 +241,14 @@ func (d *Driver) specs() []daemon.Spec {
 // rspamdStarts bounds rspamd's start: the first one of a machine compiles its patterns.
 const rspamdStarts = 5 * time.Minute
 
-// modules are the parts of Postfix and Dovecot that have Debian packages of their own.
-var modules = [][2]string{
+// sqliteModules are the SQLite modules of Postfix and Dovecot, and their Debian packages.
+var sqliteModules = [][2]string{
 	{"/usr/lib/postfix/postfix-sqlite.so", "postfix-sqlite"}, {"/usr/lib/dovecot/modules/libdriver_sqlite.so", "dovecot-sqlite"},
-	{"/usr/lib/dovecot/managesieve", "dovecot-managesieved"},
 }
 
 // prepare creates the directories with their owners.
 func (d *Driver) prepare() (err error) {
-	for _, module := range modules {
+	for _, module := range sqliteModules {
 		if _, err := os.Stat(module[0]); err != nil {
 			return fmt.Errorf("mail: the package %s is needed: %w", module[1], err)
 		}
