@@ -28,7 +28,7 @@ const wordpressSource = "/usr/share/wordpress"
 // the documentation has no other way.
 func TestWordPressIsInstalledAndServedByHTTPS(t *testing.T) {
 	t.Parallel()
-	const domain = "annas-blog.test"
+	const domain = "annas-blog.example.com"
 	h := newHost(t)
 	p := h.serve(t, "--demo")
 	c := p.signIn(t)
@@ -122,7 +122,7 @@ require_once ABSPATH . 'wp-settings.php';
 	// Installing, and writing: a page with a picture.
 	site.post("/wp-admin/install.php?step=2", url.Values{
 		"weblog_title": {"A blog of Stead"}, "user_name": {"anna"}, "admin_password": {"correct horse battery"}, "pass1-text": {"correct horse battery"},
-		"admin_password2": {"correct horse battery"}, "pw_weak": {"on"}, "admin_email": {"anna@annas-blog.test"}, "blog_public": {"0"}, "language": {""},
+		"admin_password2": {"correct horse battery"}, "pw_weak": {"on"}, "admin_email": {"anna@annas-blog.example.com"}, "blog_public": {"0"}, "language": {""},
 	}, "Success!")
 	site.shows("https://"+domain+"/", "A blog of Stead", "Hello world!")
 
