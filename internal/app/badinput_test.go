@@ -213,7 +213,7 @@ func TestTheDocumentClosesBodiesAlone(t *testing.T) {
 					continue
 				}
 				into[to] = true
-				refs(map[string]any(d.doc.Components.Schemas[to]), into)
+				refs(d.doc.Components.Schemas[to], into)
 			}
 		}
 	}

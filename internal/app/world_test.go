@@ -428,16 +428,6 @@ func (w *world) backupsRest(oldest string) {
 	}, "backups are at rest")
 }
 
-// atRest waits until no job is left that could be done now.
-func (w *world) atRest() {
-	w.t.Helper()
-	testkit.Eventually(w.t, time.Minute, func() bool {
-		var busy bool
-		err := w.db.QueryRow(w.t.Context(), `SELECT EXISTS (SELECT 1 FROM river_job WHERE state IN ('available', 'running'))`).Scan(&busy)
-		return err == nil && !busy
-	}, "the jobs are done")
-}
-
 // aPlan is a plan of hosting that is for sale, which allows some of everything. An owner who has but a key finds it
 // in the catalog of resellers.
 func (w *world) aPlan() int64 {

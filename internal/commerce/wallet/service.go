@@ -125,7 +125,7 @@ func (s *Service) Pay(ctx context.Context, tx *db.Tx, all []sale.Charge) (refuse
 	for i, reason := range refused {
 		switch {
 		case errors.Is(reason, errShort):
-			refused[i] = insufficient(ctx, all[i].Amount, journals[i].balance(customer))
+			refused[i] = insufficient(ctx, all[i].Amount, journals[i].balance(customer)) //nolint:gosec // postAll answers one for each journal
 		case reason != nil:
 			return nil, reason
 		}

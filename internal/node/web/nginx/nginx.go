@@ -203,7 +203,7 @@ func (s *Server) forgetMoved() error {
 		return err
 	}
 	for _, file := range files {
-		text, err := os.ReadFile(file) //nolint:gosec // the server's own
+		text, err := os.ReadFile(file)
 		if err != nil {
 			return err
 		}
