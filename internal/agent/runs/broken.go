@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
 )
 
@@ -70,13 +71,13 @@ func (w *worker) inspect(ctx context.Context, s situation) error {
 		return w.impossible(ctx, err)
 	}
 	if slices.ContainsFunc(s.changes, change.runs) {
-		if err := sleep(ctx, freshAfter); err != nil {
+		if err := clock.Sleep(ctx, freshAfter); err != nil {
 			return err
 		}
 	}
 	works, seen, err := project.works(ctx)
 	if err == nil && seen && !works { // a single failure may be of the moment
-		if err = sleep(ctx, time.Second); err == nil {
+		if err = clock.Sleep(ctx, time.Second); err == nil {
 			works, seen, err = project.works(ctx)
 		}
 	}
@@ -112,15 +113,4 @@ func (c change) runs() bool {
 	return c.kind == php || c.kind == unpack || slices.ContainsFunc([]string{c.path, c.toPath}, func(p string) bool {
 		return slices.Contains(executables, strings.ToLower(path.Ext(p)))
 	})
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

@@ -26,6 +26,7 @@ import (
 	"time"
 
 	"stead.dev/stead/internal/platform/atomicfile"
+	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/nodelink"
 	"stead.dev/stead/internal/platform/secret"
 	"stead.dev/stead/internal/port/panel"
@@ -347,7 +348,7 @@ func (a *Agent) live(ctx context.Context) {
 		if failing {
 			pause = min(pause, retryAfter)
 		}
-		if !wait(ctx, jitter(pause)) {
+		if clock.Sleep(ctx, jitter(pause)) != nil {
 			return
 		}
 	}
@@ -356,17 +357,6 @@ func (a *Agent) live(ctx context.Context) {
 // jitter spreads the calls of many machines: from three quarters to five quarters of d.
 func jitter(d time.Duration) time.Duration {
 	return d*3/4 + rand.N(d/2+1) //nolint:gosec // spreads load, keeps no secret
-}
-
-func wait(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-t.C:
-		return true
-	}
 }
 
 func (a *Agent) report(ctx context.Context) error {

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/nodelink"
 	"stead.dev/stead/internal/platform/probe"
 )
@@ -114,7 +115,7 @@ func (w *watch) run(ctx context.Context, log func(err error)) {
 		case <-ctx.Done():
 		case <-timer.C:
 		case <-soon:
-			wait(ctx, soonAfter)
+			_ = clock.Sleep(ctx, soonAfter) // the loop asks ctx
 		}
 		timer.Stop()
 	}

@@ -432,17 +432,6 @@ func selfSigned(host string, now time.Time) (chain, key []byte, err error) {
 	return []byte(b.ChainPEM()), []byte(text), err
 }
 
-func wait(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
 // replace writes a file unless it has that content, mode and owner already.
 func replace(file string, content []byte, mode fs.FileMode, uid, gid int) (changed bool, err error) {
 	old, err := os.ReadFile(file)

@@ -17,6 +17,7 @@ import (
 
 	"stead.dev/stead/internal/node/accounts"
 	"stead.dev/stead/internal/node/identity"
+	"stead.dev/stead/internal/platform/clock"
 )
 
 func groupID(name string) (int, error) {
@@ -109,7 +110,7 @@ func (d *Driver) leave(ctx context.Context, uid int) error {
 		case 2 * leaveTries:
 			return fmt.Errorf("mail: %d processes do not leave user %d", left, uid)
 		}
-		if err := wait(ctx, leavePause); err != nil {
+		if err := clock.Sleep(ctx, leavePause); err != nil {
 			return err
 		}
 	}

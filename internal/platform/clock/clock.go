@@ -5,6 +5,7 @@
 package clock
 
 import (
+	"context"
 	"sync"
 	"time"
 )
@@ -33,6 +34,18 @@ func (s system) Now() time.Time {
 func Stopwatch() func() time.Duration {
 	begun := time.Now()
 	return func() time.Duration { return time.Since(begun) }
+}
+
+// Sleep waits for d, or until ctx ends, and answers why it ended.
+func Sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // Precise converts a time to the form that every Clock returns: UTC, whole microseconds, no monotonic reading.

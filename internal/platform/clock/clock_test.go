@@ -1,8 +1,11 @@
 package clock_test
 
 import (
+	"context"
+	"errors"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"stead.dev/stead/internal/platform/clock"
@@ -62,4 +65,19 @@ func TestFakeIsSafeForConcurrentUse(t *testing.T) {
 	if got := fake.Now(); got != time.Unix(50, 0).UTC() {
 		t.Errorf("fifty seconds were added, the clock shows %v", got)
 	}
+}
+
+func TestSleepEndsWithItsTimeOrItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begun := clock.Stopwatch()
+		if err := clock.Sleep(t.Context(), time.Hour); err != nil || begun() != time.Hour {
+			t.Errorf("after %v: %v", begun(), err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(time.Minute, cancel)
+		begun = clock.Stopwatch()
+		if err := clock.Sleep(ctx, time.Hour); !errors.Is(err, context.Canceled) || begun() != time.Minute {
+			t.Errorf("cancelled after %v: %v", begun(), err)
+		}
+	})
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"math/rand/v2"
 	"time"
+
+	"stead.dev/stead/internal/platform/clock"
 )
 
 // The bounds of retries.
@@ -17,7 +19,7 @@ const (
 // Retry returns a client that repeats what failed as Busy or Unavailable, three times at most, with full jitter between
 // the attempts, or after the pause that the provider asks for. It never repeats a request of which any part of an answer
 // arrived: somebody has seen that text, and it may be billed.
-func Retry(next Client) Client { return &retrying{next: next, wait: sleep} }
+func Retry(next Client) Client { return &retrying{next: next, wait: clock.Sleep} }
 
 // RetryWith is Retry with a function that waits instead of the clock, for tests.
 func RetryWith(next Client, wait func(context.Context, time.Duration) error) Client {
@@ -60,15 +62,4 @@ func pauseAfter(err error, attempt int) (time.Duration, bool) {
 	}
 	ceiling := min(firstPause<<attempt, maxPause)
 	return rand.N(ceiling) + 1, true //nolint:gosec // jitter, no secret
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
 }
