@@ -21,16 +21,11 @@ const (
 
 // since is when a stretch begins, in the steps in which it is kept, and that step.
 func (r stretch) since(now time.Time) (time.Time, time.Duration) {
-	switch r {
-	case lastDay:
-		return now.Truncate(hour).Add(-23 * hour), hour
-	case lastWeek:
-		return now.Truncate(hour).Add(-(7*24 - 1) * hour), hour
-	case lastMonth:
-		return now.Truncate(day).Add(-29 * day), day
-	default:
-		return now.Truncate(day).Add(-89 * day), day
+	step := day
+	if r == lastDay || r == lastWeek {
+		step = hour
 	}
+	return now.Truncate(step).Add(step - r.length()), step
 }
 
 // length is how long a stretch is.
