@@ -42,7 +42,11 @@ func (s *Service) PlaceElsewhere(ctx context.Context, id int64, from string) (mo
 			if err != nil {
 				return err
 			}
-			if moved, err = setPanel(ctx, tx, id, from, to); err != nil || !moved {
+			moved, err = setPanel(ctx, tx, id, from, to)
+			if err == nil && !moved {
+				err = errMoved // the room that was taken for it there goes back
+			}
+			if err != nil {
 				return err
 			}
 			if err := insertLeft(ctx, tx, id, from); err != nil {

@@ -161,3 +161,29 @@ func TestAServiceStaysWhereItIsWhenNoOtherPanelTakesIt(t *testing.T) {
 		}
 	})
 }
+
+// overtaken is a Placer beside which another run has placed the service.
+type overtaken struct{ inOrder }
+
+func (p overtaken) PlaceElsewhere(ctx context.Context, tx *db.Tx, s provisioning.Placement, failed []string) (string, error) {
+	if _, err := tx.Exec(ctx, `UPDATE services SET panel = 'third' WHERE id = $1`, s.ServiceID); err != nil {
+		return "", err
+	}
+	return p.inOrder.PlaceElsewhere(ctx, tx, s, failed)
+}
+
+// TestRoomIsNotKeptForAServiceThatMovedMeanwhile: what the placer took in the transaction goes back with it.
+func TestRoomIsNotKeptForAServiceThatMovedMeanwhile(t *testing.T) {
+	t.Parallel()
+	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
+		w := newWorld(t, d, clk)
+		w.twoPanels()
+		w.prov.Placer = overtaken{inOrder{"first", "node"}}
+		id := w.provisioning(ask("shop.test"))
+		if moved, err := w.PlaceElsewhere(t.Context(), id, "first"); !errors.Is(err, errMoved) || moved {
+			t.Errorf("moved: %v %v", moved, err)
+		}
+		w.same("where it is", "first", w.record(id).panel)
+		w.same("jobs that clear", 0, w.jobs("services.clear"))
+	})
+}
