@@ -78,6 +78,8 @@ type Driver struct {
 	sizes map[string]measured    // by database
 	refs  map[string]string      // of the accounts whose databases are watched, by name
 	rest  context.CancelFunc     // ends the watch; nil while there is none
+
+	watching sync.WaitGroup
 }
 
 var (
@@ -230,8 +232,7 @@ func (d *Driver) Start(ctx context.Context) error {
 
 // Stop implements facility.Stopper.
 func (d *Driver) Stop(ctx context.Context) error {
-	d.endWatch()
-	var err error
+	err := d.Close()
 	for _, s := range d.each() {
 		err = errors.Join(err, s.stop(ctx))
 	}

@@ -326,7 +326,7 @@ func (m *machine) state(query string) string {
 
 func TestADatabaseThatIsTooLargeTakesNothingMore(t *testing.T) {
 	onEngines(t, func(t *testing.T, m *machine, e panel.DatabaseEngine) {
-		m.endWatch() // the test looks when it is to
+		m.must(m.Close()) // the test looks when it is to
 		m.account("fred")
 		base := int64(1)
 		if e == panel.PostgreSQL {

@@ -25,7 +25,7 @@ func (d *Driver) beginWatch(ctx context.Context) {
 	if former != nil {
 		former()
 	}
-	go func() {
+	d.watching.Go(func() {
 		pause := watchEvery
 		for {
 			select {
@@ -37,16 +37,19 @@ func (d *Driver) beginWatch(ctx context.Context) {
 			d.look(ctx)
 			pause = max(watchEvery, (watchShare-1)*took())
 		}
-	}()
+	})
 }
 
-func (d *Driver) endWatch() {
+// Close ends the facility's work in this process; the servers keep running.
+func (d *Driver) Close() error {
 	d.mu.Lock()
-	defer d.mu.Unlock()
 	if d.rest != nil {
 		d.rest()
 		d.rest = nil
 	}
+	d.mu.Unlock()
+	d.watching.Wait()
+	return nil
 }
 
 // look measures the databases that have a limit, and applies it where a database has come above it or below.
