@@ -485,8 +485,8 @@ func (d *scheduler) plan(results []outcome, told map[int64]recorded) {
 	defer d.mu.Unlock()
 	for _, o := range results {
 		e := d.entries[o.monitorID]
-		if e == nil || e.gone || e.index >= 0 || e.epoch != o.epoch {
-			continue
+		if e == nil || e.gone || e.index >= 0 || e.epoch != o.epoch || !e.due.Equal(o.scheduledAt) {
+			continue // it is planned already, and may be checked again: what could not be written comes here twice
 		}
 		if !o.result.Unknown {
 			e.lastAt, e.failed = o.checkedAt, !o.result.OK
