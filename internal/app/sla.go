@@ -119,7 +119,9 @@ func (c compensations) Compensate(ctx context.Context, tx *db.Tx, a sla.Assessme
 	if err != nil {
 		return err
 	}
-	return c.invoices.Mention(ctx, tx, invoices.KindSLACredit, a.AccountID, a.ID, month, of.Domain, a.Amount)
+	return c.invoices.Mention(ctx, tx, invoices.Mention{
+		AccountID: a.AccountID, Kind: invoices.KindSLACredit, SubjectID: a.ID, Title: month, Domain: of.Domain, Amount: a.Amount,
+	})
 }
 
 // Transaction implements sla.Wallet.

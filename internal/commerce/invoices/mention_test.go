@@ -30,7 +30,7 @@ func TestACreditForUptimeIsALineOfTheNextInvoice(t *testing.T) {
 		mention := func(accountID, month int64, title string, amount money.USDCents, undo error) {
 			t.Helper()
 			err := w.in(func(ctx context.Context, tx *db.Tx) error {
-				return errors.Join(w.Mention(ctx, tx, KindSLACredit, accountID, month, title, "example.uz", amount), undo)
+				return errors.Join(w.Mention(ctx, tx, Mention{accountID, KindSLACredit, month, title, "example.uz", amount}), undo)
 			})
 			if !errors.Is(err, undo) {
 				t.Fatal(err)
@@ -90,7 +90,7 @@ func TestWhatNoInvoiceMentionsGoesWithTheAccount(t *testing.T) {
 	each(t, func(w *world, _ *clock.Fake) {
 		w.must(func(ctx context.Context, tx *db.Tx) error {
 			return errors.Join(
-				w.Mention(ctx, tx, KindSLACredit, 1, 5, "2026-01", "", 450), w.Mention(ctx, tx, KindSLACredit, 2, 6, "2026-01", "", 450),
+				w.Mention(ctx, tx, Mention{1, KindSLACredit, 5, "2026-01", "", 450}), w.Mention(ctx, tx, Mention{2, KindSLACredit, 6, "2026-01", "", 450}),
 				w.Forget(ctx, tx, 1))
 		})
 		if lines := mentioned(w.sell(1, 1, 9, 1000)); lines != nil {

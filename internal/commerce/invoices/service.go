@@ -429,12 +429,19 @@ func (s *Service) setProfile(ctx context.Context, accountID int64, p profile) (P
 // KindSLACredit is the kind of the lines that mention credits for broken promises of uptime.
 const KindSLACredit = "sla_credit"
 
-// Mention has the account's next invoice mention an amount that is put into its wallet in this transaction. It does so
-// once for each kind and subject. The title is what the kind's text needs: of KindSLACredit the month, such as 2026-10.
-func (s *Service) Mention(
-	ctx context.Context, tx *db.Tx, kind string, accountID, subjectID int64, title, domain string, amount money.USDCents,
-) error {
-	return insertMention(ctx, tx, accountID, subjectID, line{Kind: kind, Title: title, Domain: domain, Mentioned: amount})
+// Mention is an amount that is put into a wallet without a document of its own.
+type Mention struct {
+	AccountID int64
+	Kind      string // of the line
+	SubjectID int64  // what it is about; each is mentioned once
+	Title     string // what the kind's text needs: of KindSLACredit the month, such as 2026-10
+	Domain    string // empty without one
+	Amount    money.USDCents
+}
+
+// Mention has the account's next invoice mention an amount that is put into its wallet in this transaction.
+func (s *Service) Mention(ctx context.Context, tx *db.Tx, m Mention) error {
+	return insertMention(ctx, tx, m)
 }
 
 // Forget removes the billing profile of an account that is closed, and what its next invoice would have mentioned. What

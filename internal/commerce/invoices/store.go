@@ -137,16 +137,16 @@ func setDocument(ctx context.Context, tx *db.Tx, r record) error {
 	return err
 }
 
-// mention is a row of invoices_mentions.
+// mention is a row of invoices_mentions that no invoice mentions yet.
 type mention struct {
 	id, accountID int64
 	line          line
 }
 
-// insertMention writes a mention. It does nothing when there is one of that kind and subject.
-func insertMention(ctx context.Context, tx *db.Tx, accountID, subjectID int64, l line) error {
+// insertMention does nothing when there is a mention of that kind and subject.
+func insertMention(ctx context.Context, tx *db.Tx, m Mention) error {
 	_, err := tx.Exec(ctx, `INSERT INTO invoices_mentions (account_id, kind, subject_id, title, domain, amount) VALUES ($1, $2, $3, $4, $5, $6)
-		ON CONFLICT (kind, subject_id) DO NOTHING`, accountID, l.Kind, subjectID, l.Title, l.Domain, l.Mentioned)
+		ON CONFLICT (kind, subject_id) DO NOTHING`, m.AccountID, m.Kind, m.SubjectID, m.Title, m.Domain, m.Amount)
 	return err
 }
 
