@@ -19,7 +19,7 @@ import (
 	"github.com/swaggest/swgui"
 	"github.com/swaggest/swgui/v5emb"
 
-	"stead.dev/stead/internal/platform/api"
+	"stead.dev/stead/internal/platform/contentcoding"
 )
 
 // OpenAPIPath is the path of the OpenAPI document.
@@ -82,7 +82,7 @@ func (a *App) documentation() http.Handler {
 		h.Set("Access-Control-Allow-Origin", "*")
 		h.Set("Vary", "Accept-Encoding")
 		body, etag := doc.plain, `"`+doc.tag+`"`
-		if api.AcceptsGzip(r) {
+		if contentcoding.AcceptsGzip(r.Header.Values("Accept-Encoding")) {
 			body, etag = doc.packed, `"`+doc.tag+`-gzip"`
 			h.Set("Content-Encoding", "gzip")
 		}

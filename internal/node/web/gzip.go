@@ -4,40 +4,8 @@ import (
 	"compress/gzip"
 	"io"
 	"net/http"
-	"strconv"
-	"strings"
 	"sync"
 )
-
-// acceptsGzip parses Accept-Encoding: gzip, x-gzip or * with a weight above zero; an entry for gzip itself takes
-// precedence over the star.
-func acceptsGzip(headers []string) bool {
-	accepted := false
-	for _, header := range headers {
-		for item := range strings.SplitSeq(header, ",") {
-			coding, params, _ := strings.Cut(item, ";")
-			switch strings.ToLower(strings.TrimSpace(coding)) {
-			case "gzip", "x-gzip":
-				return weight(params) > 0
-			case "*":
-				accepted = weight(params) > 0
-			}
-		}
-	}
-	return accepted
-}
-
-func weight(params string) float64 {
-	key, value, ok := strings.Cut(params, "=")
-	if !ok || strings.ToLower(strings.TrimSpace(key)) != "q" {
-		return 1
-	}
-	q, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
-	if err != nil {
-		return 0
-	}
-	return q
-}
 
 var gzips = sync.Pool{New: func() any {
 	w, _ := gzip.NewWriterLevel(io.Discard, 5) // the level is one that exists

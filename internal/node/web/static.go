@@ -17,6 +17,7 @@ import (
 	"unicode/utf8"
 
 	"stead.dev/stead/internal/node/contenttype"
+	"stead.dev/stead/internal/platform/contentcoding"
 )
 
 // sitePath turns the path of an address into a name below the document root, and tells whether it
@@ -175,7 +176,7 @@ func serveContent(w http.ResponseWriter, r *http.Request, f *os.File, info fs.Fi
 	if contenttype.Compressible(mediaType) && info.Size() >= gzipFrom {
 		h.Add("Vary", "Accept-Encoding")
 		// A range refers to the plain file: only that can be resumed.
-		if r.Header.Get("Range") == "" && acceptsGzip(r.Header.Values("Accept-Encoding")) {
+		if r.Header.Get("Range") == "" && contentcoding.AcceptsGzip(r.Header.Values("Accept-Encoding")) {
 			h.Set("ETag", `"`+tag+`-gz"`)
 			gz := &gzipWriter{ResponseWriter: w, head: r.Method == http.MethodHead}
 			http.ServeContent(gz, r, "", info.ModTime(), content)

@@ -220,17 +220,6 @@ func TestTextIsCompressedForThoseWhoTakeIt(t *testing.T) {
 	}
 }
 
-func TestAcceptEncodingIsReadAsSpecified(t *testing.T) {
-	for header, want := range map[string]bool{
-		"": false, "gzip": true, "GZIP": true, "x-gzip": true, "br": false, "*": true, "*;q=0": false,
-		"gzip;q=0": false, "gzip; q=0.0": false, "gzip ; q=0.1": true, "*, gzip;q=0": false, "gzip;q=x": false, "gzipped": false,
-	} {
-		if got := acceptsGzip([]string{header}); got != want {
-			t.Errorf("acceptsGzip(%q) = %v", header, got)
-		}
-	}
-}
-
 func TestDirectoriesAreNotListed(t *testing.T) {
 	s, home := newSite(t)
 	put(t, home, "public_html/dir/file.txt", "x")

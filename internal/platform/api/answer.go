@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+
+	"stead.dev/stead/internal/platform/contentcoding"
 )
 
 // Answers to reads of lists and of the catalogue have an ETag, so that a client that polls gets 304 until something has
@@ -40,7 +42,7 @@ func writeRevalidated(w http.ResponseWriter, r *http.Request, body []byte) {
 		return
 	}
 	h.Set("Content-Type", "application/json")
-	if len(body) >= compressFrom && AcceptsGzip(r) {
+	if len(body) >= compressFrom && contentcoding.AcceptsGzip(r.Header.Values("Accept-Encoding")) {
 		var packed bytes.Buffer
 		z := compressors.Get().(*gzip.Writer)
 		z.Reset(&packed)
@@ -63,17 +65,6 @@ func matches(headers []string, etag string) bool {
 			if one == "*" || strings.TrimPrefix(one, "W/") == strings.TrimPrefix(etag, "W/") {
 				return true
 			}
-		}
-	}
-	return false
-}
-
-// AcceptsGzip tells whether the client takes a compressed answer.
-func AcceptsGzip(r *http.Request) bool {
-	for part := range strings.SplitSeq(strings.Join(r.Header.Values("Accept-Encoding"), ","), ",") {
-		coding, q, _ := strings.Cut(strings.TrimSpace(part), ";")
-		if strings.TrimSpace(coding) == "gzip" && strings.ReplaceAll(q, " ", "") != "q=0" {
-			return true
 		}
 	}
 	return false
