@@ -13,6 +13,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -116,8 +117,11 @@ func (d *Driver) save(ctx context.Context, a accounts.Account, t *task, p *part)
 	}
 	sum := newMeasured()
 	pr, pw := io.Pipe()
-	var c counted
-	go func() {
+	var (
+		c       counted
+		packing sync.WaitGroup
+	)
+	packing.Go(func() {
 		w := tar.NewWriter(pw)
 		var err error
 		if p.Part == panel.PartFiles {
@@ -129,9 +133,10 @@ func (d *Driver) save(ctx context.Context, a accounts.Account, t *task, p *part)
 			err = w.Close()
 		}
 		pw.CloseWithError(err)
-	}()
+	})
 	handle, err := d.cfg.Store.Save(ctx, t.Ref, t.ID, p.Part, io.TeeReader(pr, sum))
 	pr.CloseWithError(errors.Join(io.ErrClosedPipe, err)) // the packer ends when the store did not read to the end
+	packing.Wait()
 	if err != nil {
 		return err
 	}
