@@ -134,8 +134,8 @@ const settleBatch = 100
 
 // Settle brings the system's records of all zones up to the configured name servers.
 func (s *Service) Settle(ctx context.Context) error {
-	for {
-		due, err := unsettled(ctx, s.DB, s.nameservers(), settleBatch)
+	for after := int64(0); ; {
+		due, err := unsettled(ctx, s.DB, s.nameservers(), after, settleBatch)
 		if err != nil {
 			return err
 		}
@@ -143,6 +143,7 @@ func (s *Service) Settle(ctx context.Context) error {
 			if err := s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error { return s.settleOne(ctx, tx, z) }); err != nil {
 				return err
 			}
+			after = z.id
 		}
 		if len(due) < settleBatch {
 			return nil
@@ -168,6 +169,9 @@ func (s *Service) settleOne(ctx context.Context, tx *db.Tx, z zone) error {
 	on, err := s.Services.LockSite(ctx, tx, z.accountID, z.serviceID)
 	if err != nil {
 		return err
+	}
+	if on.Status == "terminating" || on.Status == "provisioning" {
+		return nil // its final backup has yet to keep the zone, or it is about to come back to it
 	}
 	if !live(on) {
 		return s.end(ctx, tx, namedOfTheOne, z.serviceID, z.name)

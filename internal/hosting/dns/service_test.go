@@ -266,6 +266,40 @@ func (w *world) follows(e outbox.Stored) {
 	}
 }
 
+// TestAServiceThatComesBackFindsItsZone: its zone stays until its final backup is made, and events of its end may be told when
+// it is back.
+func TestAServiceThatComesBackFindsItsZone(t *testing.T) {
+	t.Parallel()
+	onEngines(t, func(t *testing.T, w *world) {
+		w.expect("201", "POST", "10/dns", `{"name": "api", "type": "A", "value": "192.0.2.1"}`)
+		there := func(when string) {
+			t.Helper()
+			if got := w.expect("200", "GET", "10/dns?name=api", "")["data"].([]any); len(got) != 1 {
+				t.Errorf("%s: %v", when, got)
+			}
+		}
+		for _, status := range []string{"terminating", "provisioning"} {
+			w.sites[10].Status = status
+			w.s.Nameservers = []string{"ns9." + status + ".test"}
+			if err := errors.Join(w.s.SettleService(t.Context(), 10), w.s.Settle(t.Context())); err != nil {
+				t.Fatal(err)
+			}
+			w.sites[10].Status = "active"
+			there(status)
+		}
+		w.follows(outbox.Stored{Type: "service.terminated", AccountID: owner1, SubjectID: 10})
+		there("its end is told late")
+		w.follows(outbox.Stored{Type: "site_domain.removed", AccountID: owner1, SubjectID: 10, Data: []byte(`{"name": "` + zoneName + `"}`)})
+		there("the end of its domain is told late")
+		w.sites[10].Status = "terminated"
+		w.follows(outbox.Stored{Type: "service.terminated", AccountID: owner1, SubjectID: 10})
+		w.sites[10].Status = "active"
+		if got := w.expect("200", "GET", "10/dns?name=api", "")["data"].([]any); len(got) != 0 {
+			t.Errorf("after its end: %v", got)
+		}
+	})
+}
+
 func TestAnImportOnlyAdds(t *testing.T) {
 	t.Parallel()
 	onEngines(t, func(t *testing.T, w *world) {

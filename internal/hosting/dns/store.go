@@ -77,10 +77,10 @@ const (
 	namedOfTheOne = `service_id = $1 AND name = $2`
 )
 
-// unsettled are zones whose system records are of other name servers.
-func unsettled(ctx context.Context, q db.Querier, nameservers string, limit int) ([]zone, error) {
+// unsettled are zones after one whose system records are of other name servers.
+func unsettled(ctx context.Context, q db.Querier, nameservers string, after int64, limit int) ([]zone, error) {
 	return db.Collect(ctx, q, scanZone,
-		`SELECT `+zoneColumns+` FROM dns_zones WHERE settled_for <> $1 ORDER BY id LIMIT $2`, nameservers, limit)
+		`SELECT `+zoneColumns+` FROM dns_zones WHERE settled_for <> $1 AND id > $2 ORDER BY id LIMIT $3`, nameservers, after, limit)
 }
 
 const recordColumns = `id, name, type, value, ttl, priority, weight, port, flags, tag, disabled, system, owner, resolved, created_at, updated_at`
