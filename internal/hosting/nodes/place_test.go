@@ -1,0 +1,277 @@
+package nodes_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"stead.dev/stead/internal/hosting/nodes"
+	"stead.dev/stead/internal/node/agent"
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/nodelink"
+	"stead.dev/stead/internal/platform/testkit"
+	"stead.dev/stead/internal/port/panel"
+)
+
+func TestServicesAreSpreadAndNothingIsOverbooked(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w *world) {
+		one, _ := w.join(nodes.NewNode{Name: "one", MaxAccounts: 3})
+		two, _ := w.join(nodes.NewNode{Name: "two", DiskPercent: 150})
+		// 3 by number, 15 by disk.
+		const each = 100
+		var (
+			ordering sync.WaitGroup
+			mu       sync.Mutex
+			count    = map[string]int{}
+		)
+		for i := range 30 {
+			ordering.Go(func() {
+				name, err := w.place(nodes.Need{ServiceID: int64(i + 1), DiskMB: each})
+				mu.Lock()
+				defer mu.Unlock()
+				if err != nil {
+					name = key(err)
+				}
+				count[name]++
+			})
+		}
+		ordering.Wait()
+		if count[nodes.PanelName(one.ID)] != 3 || count[nodes.PanelName(two.ID)] != 15 || count["out_of_stock"] != 12 {
+			t.Errorf("placed: %v", count)
+		}
+		if n := w.node("two"); n.Placed != 15 || n.PlacedDiskMB != 1500 {
+			t.Errorf("sums: %+v", n)
+		}
+		// What ends makes room, once.
+		var id int64
+		w.must(w.db.QueryRow(t.Context(), `SELECT min(service_id) FROM nodes_placements WHERE node_id = $1`, two.ID).Scan(&id))
+		for range 2 {
+			w.ended(id, "service.terminated")
+		}
+		if n := w.node("two"); n.Placed != 14 || n.PlacedDiskMB != 1400 {
+			t.Errorf("sums: %+v", n)
+		}
+		w.ended(id+1, "service.suspended")
+		for range 2 { // a service keeps its node
+			name, err := w.place(nodes.Need{ServiceID: 77, DiskMB: each})
+			w.must(err)
+			if name != nodes.PanelName(two.ID) {
+				t.Errorf("placed on %s", name)
+			}
+		}
+		w.must(w.db.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error { return w.Resize(ctx, tx, 77, 250) }))
+		// What comes back comes back to where it was, once.
+		for range 2 {
+			w.must(w.db.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error {
+				return errors.Join(w.Return(ctx, tx, 500, nodes.PanelName(one.ID), 10), w.Return(ctx, tx, 501, "sandbox", 10))
+			}))
+		}
+		if n := w.node("one"); n.Placed != 4 || n.PlacedDiskMB != 310 {
+			t.Errorf("sums after one came back: %+v", n)
+		}
+		if n := w.node("two"); n.Placed != 15 || n.PlacedDiskMB != 1650 {
+			t.Errorf("sums after a larger plan: %+v", n)
+		}
+	})
+}
+
+func TestAServiceMovesToANodeThatAnswers(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w *world) {
+		one, _ := w.join(nodes.NewNode{Name: "one"})
+		two, _ := w.join(nodes.NewNode{Name: "two", MaxAccounts: 1})
+		need := nodes.Need{ServiceID: 5, DiskMB: 100}
+		elsewhere := func(failed ...string) (name string, err error) {
+			err = w.db.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error {
+				name, err = w.PlaceElsewhere(ctx, tx, need, failed)
+				return err
+			})
+			return name, err
+		}
+		first, err := w.place(need)
+		w.must(err)
+		if first != nodes.PanelName(one.ID) {
+			t.Fatalf("placed on %s", first)
+		}
+		second, err := elsewhere(first)
+		if err != nil || second != nodes.PanelName(two.ID) {
+			t.Errorf("moved to %s: %v", second, err)
+		}
+		for _, name := range []string{"one", "two"} {
+			n, want := w.node(name), int64(0)
+			if nodes.PanelName(n.ID) == second {
+				want = 1
+			}
+			if n.Placed != want || n.PlacedDiskMB != want*100 {
+				t.Errorf("sums: %+v", n)
+			}
+		}
+		if _, err := elsewhere(first, second); key(err) != "out_of_stock" {
+			t.Errorf("no node is left: %v", err)
+		}
+		if name, err := w.place(need); err != nil || name != second || w.node("two").Placed != 1 {
+			t.Errorf("it is on %s then: %v", name, err)
+		}
+	})
+}
+
+// TestJobsOfANodeComeWhenItReportsAgain: those of its services, and those that name no service.
+func TestJobsOfANodeComeWhenItReportsAgain(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w *world) {
+		one, m := w.join(nodes.NewNode{Name: "one"})
+		w.must(w.db.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error {
+			return errors.Join(w.Return(ctx, tx, 3, nodes.PanelName(one.ID), 10), w.Return(ctx, tx, 5, nodes.PanelName(one.ID), 10))
+		}))
+		awake := func() []int64 {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			return slices.Clone(w.awake)
+		}
+		m.stop()
+		w.must(w.db.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error {
+			_, err := tx.Exec(ctx, `UPDATE nodes_nodes SET version = 'v1'`) // the last report is not this one
+			return err
+		}))
+		w.run(m)
+		w.eventually("one", func(n nodes.Node) bool { return n.Version == "v2" })
+		if got := awake(); got != nil {
+			t.Errorf("a node that was not silent: %v", got)
+		}
+		m.stop()
+		w.clk.Advance(nodelink.ReportEvery * 2)
+		w.run(m)
+		testkit.Eventually(t, time.Minute, func() bool { return slices.Equal(awake(), []int64{0, 3, 5}) }, "the jobs of its services come")
+		w.must(w.db.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error {
+			_, err := tx.Exec(ctx, `UPDATE nodes_nodes SET version = 'v1'`)
+			return err
+		}))
+		w.eventually("one", func(n nodes.Node) bool { return n.Version == "v2" }) // it has reported once more
+		if got := awake(); len(got) != 3 {
+			t.Errorf("they are told each time: %v", got)
+		}
+	})
+}
+
+func TestANodeIsChosenThatFits(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w *world) {
+		tas, m := w.join(nodes.NewNode{Name: "tas", Location: "tas"})
+		fra, _ := w.join(nodes.NewNode{Name: "fra", Location: "fra"})
+		service := int64(0)
+		want := func(what, name string, need nodes.Need) {
+			t.Helper()
+			service++
+			need.ServiceID = service
+			got, err := w.place(need)
+			if err != nil {
+				got = key(err)
+			}
+			if got != name {
+				t.Errorf("%s: placed on %s, want %s", what, got, name)
+			}
+		}
+		want("the first", nodes.PanelName(tas.ID), nodes.Need{DiskMB: 10})
+		want("the emptier", nodes.PanelName(fra.ID), nodes.Need{DiskMB: 5})
+		want("a location", nodes.PanelName(tas.ID), nodes.Need{DiskMB: 10, Locations: []string{"tas"}})
+		want("either", nodes.PanelName(fra.ID), nodes.Need{Locations: []string{"fra", "tas"}})
+		want("nowhere", "out_of_stock", nodes.Need{Locations: []string{"nyc"}})
+		want("too large", "out_of_stock", nodes.Need{DiskMB: 1000})
+		want("a capability that nobody has", nodes.PanelName(fra.ID), nodes.Need{Capabilities: []panel.Capability{panel.CapMail}})
+		w.must(w.db.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error {
+			_, err := tx.Exec(ctx, `UPDATE nodes_nodes SET capabilities = '["accounts","x"]' WHERE id = $1`, tas.ID)
+			return err
+		}))
+		m.stop()
+		w.must(w.db.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error {
+			_, err := tx.Exec(ctx, `UPDATE nodes_nodes SET capabilities = '["accounts","x"]' WHERE id = $1`, tas.ID)
+			return err
+		}))
+		want("a capability that one has", nodes.PanelName(tas.ID), nodes.Need{Capabilities: []panel.Capability{"accounts", "x"}})
+		for range 2 {
+			n, err := w.Drain(t.Context(), "fra")
+			w.must(err)
+			if n.State != nodes.Draining {
+				t.Errorf("drained: %+v", n)
+			}
+		}
+		want("the other is drained", nodes.PanelName(tas.ID), nodes.Need{})
+		_, err := w.Resume(t.Context(), "fra")
+		w.must(err)
+		want("it is resumed", nodes.PanelName(fra.ID), nodes.Need{})
+		if _, err := w.Remove(t.Context(), "fra", false); key(err) != "in_use" {
+			t.Errorf("remove a node with services: %v", err)
+		}
+		_, err = w.Remove(t.Context(), "fra", true)
+		w.must(err)
+		want("it is removed", nodes.PanelName(tas.ID), nodes.Need{})
+		w.clk.Advance(nodelink.SilentAfter)
+		want("all are silent", "out_of_stock", nodes.Need{})
+	})
+}
+
+func TestAFullDiskGetsNoMore(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w *world) {
+		_, m := w.join(nodes.NewNode{Name: "one"})
+		m.capacity.Store(&nodelink.Capacity{DiskMB: 1000, DiskFreeMB: 40})
+		w.eventually("one", func(n nodes.Node) bool { return n.Capacity.DiskFreeMB == 40 })
+		name, err := w.place(nodes.Need{ServiceID: 1, DiskMB: 1})
+		if key(err) != "out_of_stock" || !strings.Contains(err.Error(), "one has 40 MB of its disk free") {
+			t.Errorf("placed on %q, %v", name, err)
+		}
+		all, err := w.List(t.Context())
+		if err != nil || !all[0].DiskLow() || all[0].Closed(w.clk.Now()) != "has 40 MB of its disk free" {
+			t.Errorf("%+v, %v", all, err)
+		}
+		m.capacity.Store(&nodelink.Capacity{DiskMB: 1000, DiskFreeMB: 400})
+		w.eventually("one", func(n nodes.Node) bool { return n.Capacity.DiskFreeMB == 400 })
+		n := w.node("one")
+		if why := n.Closed(w.clk.Now()); n.DiskLow() || why != "" {
+			t.Errorf("with room it is closed because it %s", why)
+		}
+	})
+}
+
+// TestANodeThatBoastsKeepsNothingFromOthers says that it has more than numbers hold when they are multiplied.
+func TestANodeThatBoastsKeepsNothingFromOthers(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w *world) {
+		_, token := w.add(nodes.NewNode{Name: "boaster"})
+		in := w.invitation(t.TempDir(), token)
+		_, err := agent.Join(t.Context(), in)
+		w.must(err)
+		var reports atomic.Int32
+		a, err := agent.Open(agent.Config{
+			Dir: in.Dir, Panel: bare{}, Now: w.clk.Now, Log: slog.New(slog.DiscardHandler), ReportEvery: 10 * time.Millisecond,
+			Measure: func() (nodelink.Capacity, error) {
+				reports.Add(1)
+				return nodelink.Capacity{DiskMB: 2e17, DiskFreeMB: 2e17}, nil
+			},
+		})
+		w.must(err)
+		ln, err := net.Listen("tcp", "127.0.0.1:0")
+		w.must(err)
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- a.Run(ctx, ln, time.Second) }()
+		defer func() {
+			cancel()
+			w.must(<-ended)
+		}()
+		testkit.Eventually(t, time.Minute, func() bool { return reports.Load() > 1 }, "a report was answered")
+		_, m := w.join(nodes.NewNode{Name: "modest"})
+		w.eventually("modest", func(n nodes.Node) bool { return n.Capacity == *m.capacity.Load() })
+		if name, err := w.place(nodes.Need{ServiceID: 1, DiskMB: 1}); err != nil || name != nodes.PanelName(w.node("modest").ID) {
+			t.Errorf("placed on %q, %v", name, err)
+		}
+	})
+}
