@@ -116,9 +116,10 @@ func TestTheOAuthAddressesAnswer(t *testing.T) {
 }
 
 type parameter struct {
-	Name   string         `json:"name"`
-	In     string         `json:"in"`
-	Schema map[string]any `json:"schema"`
+	Name        string         `json:"name"`
+	In          string         `json:"in"`
+	Description string         `json:"description"`
+	Schema      map[string]any `json:"schema"`
 }
 
 // openAPIDocument is what tests read of the OpenAPI document.
@@ -126,22 +127,31 @@ type openAPIDocument struct {
 	OpenAPI string `json:"openapi"`
 	Paths   map[string]map[string]struct {
 		OperationID string      `json:"operationId"`
+		Description string      `json:"description"`
+		Tags        []string    `json:"tags"`
 		Parameters  []parameter `json:"parameters"`
 		RequestBody *struct {
-			Content map[string]struct {
-				Schema map[string]any `json:"schema"`
-			} `json:"content"`
+			Content map[string]mediaType `json:"content"`
 		} `json:"requestBody"`
 		Responses map[string]struct {
-			Description string `json:"description"`
-			Content     map[string]struct {
-				Schema map[string]any `json:"schema"`
-			} `json:"content"`
+			Description string               `json:"description"`
+			Headers     map[string]any       `json:"headers"`
+			Content     map[string]mediaType `json:"content"`
 		} `json:"responses"`
 	} `json:"paths"`
 	Components struct {
 		Schemas map[string]map[string]any `json:"schemas"`
 	} `json:"components"`
+	Tags []struct {
+		Name        string `json:"name"`
+		Description string `json:"description"`
+	} `json:"tags"`
+}
+
+// mediaType is a body or an answer in one of its forms.
+type mediaType struct {
+	Schema  map[string]any  `json:"schema"`
+	Example json.RawMessage `json:"example"`
 }
 
 func (a *App) document(t *testing.T) (d openAPIDocument) {

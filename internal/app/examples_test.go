@@ -18,33 +18,19 @@ var resoldPaths = strings.NewReplacer(
 )
 
 // example is a request to the operation that its rules would let pass, made by
-// the bearer of token.
+// the bearer of token. Its body is the example of the document, except where a test needs a name of its own or an id that is there.
 func (w *world) example(op api.Info, token string) request {
 	w.t.Helper()
-	r := request{method: op.Method, path: w.path(op), token: token}
+	r := request{method: op.Method, path: w.path(op), token: token, body: op.Example}
 	switch op.Method + " " + resoldPaths.Replace(op.Path) {
 	case "POST /api/v1/security/scans":
 		r.body = fmt.Sprintf(`{"url": "https://%s/"}`, w.domain)
-	case "POST /api/v1/assistant":
-		r.body = `{"message": "When does my hosting expire?"}`
 	case "PUT /api/v1/ai/settings":
 		r.body = `{"enabled": true, "mode": "ask_before_write"}`
 	case "POST /api/v1/services/{service}/ai/run":
 		r.body = `{"message": "Renew the note"}`
-	case "POST /api/v1/services/{service}/ai/runs/{run}/undo":
-		r.body = `{"partial": true}`
-	case "POST /api/v1/services/{service}/ai/approvals/{approval}/decide":
-		r.body = `{"approve": true}`
-	case "POST /api/v1/services/{service}/ai/insights/{insight}/dismiss":
-		r.body = `{"reason": "it is meant so"}`
-	case "PATCH /api/v1/reseller/me":
-		r.body = `{"auto_renew": false}`
 	case "POST /api/v1/services": // of a reseller
 		r.body = fmt.Sprintf(`{"plan_id": %d, "domain": %q, "client_ref": "client-7"}`, w.plan, unique("new")+".example.com")
-	case "POST /api/v1/reseller/clock/advance":
-		r.body = `{"days": 1}`
-	case "POST /api/v1/reseller/mcp", "POST /api/v1/mcp":
-		r.body = `{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}`
 	case "POST /api/v1/reseller/quotes":
 		r.body = fmt.Sprintf(`{"items": [{"kind": "new", "plan_id": %d}]}`, w.plan)
 	case "POST /api/v1/services/{service}/restore":
@@ -59,24 +45,16 @@ func (w *world) example(op api.Info, token string) request {
 		r.body = `{"description": "Ours"}`
 	case "POST /api/v1/reseller/webhooks/{webhook}/rotate-secret", "POST /api/v1/reseller/events/{event}/redeliver":
 		r.body = "{}"
-	case "POST /api/v1/reseller/wallet/topups":
-		r.body = `{"amount_usd_cents": 1000, "gateway": "demo"}`
 	case "GET /api/v1/domains/check":
 		r.path += "?domain=shop.example"
 	case "GET /api/v1/reseller/domains/check":
 		r.path += "?domains=shop.example,other.example"
 	case "PATCH /api/v1/domains/{domain}":
 		r.body = `{"locked": false, "client_ref": "client-7"}`
-	case "POST /api/v1/domains/{domain}/renew":
-		r.body = `{"years": 1}`
-	case "PUT /api/v1/domains/{domain}/nameservers":
-		r.body = `{"nameservers": ["ns1.example.net", "ns2.example.net"]}`
 	case "PUT /api/v1/domains/{domain}/contacts":
 		r.body = fmt.Sprintf(`{"owner": %s}`, registrant)
 	case "PUT /api/v1/domains/{domain}/dnssec":
 		r.body = `{"ds_records": []}`
-	case "POST /api/v1/domains/{domain}/transfer-out":
-		r.body = `{"approve": false}`
 	case "POST /api/v1/domains", "POST /api/v1/reseller/domains":
 		r.body = registrationRequest(unique("new") + ".example")
 	case "POST /api/v1/domain-claims":
@@ -85,22 +63,14 @@ func (w *world) example(op api.Info, token string) request {
 		r.body = fmt.Sprintf(`{"plan_id": %d, "domain": %q}`, w.plan, unique("new")+".example.com")
 	case "POST /api/v1/orders/{order}/pay", "POST /api/v1/orders/{order}/cancel":
 		r.body = "{}"
-	case "PUT /api/v1/me/billing":
-		r.body = `{"name": "Example LLC", "company": true, "tax_number": "301234567", "country": "UZ", "address": "Navoiy 1"}`
 	case "PATCH /api/v1/wallet":
 		r.body = `{"low_balance_threshold_usd_cents": 100}`
 	case "GET /api/v1/wallet/statement", "GET /api/v1/wallet/statement.csv":
 		r.path += "?month=2026-11"
-	case "POST /api/v1/wallet/topups":
-		r.body = `{"amount_usd_cents": 1000, "gateway": "demo"}`
 	case "POST /api/v1/me/devices":
 		r.body = deviceRequest(unique("a-phone-with-a-long-token-"))
 	case "DELETE /api/v1/me/devices":
 		r.body = `{"token": "the-phone-of-the-owner"}`
-	case "POST /api/v1/notifications/read":
-		r.body = `{"ids": [1]}`
-	case "PUT /api/v1/me/review":
-		r.body = `{"author": "Anna K.", "rating": 5, "title": "It simply works", "body": "Half a year without a single fault.", "locale": "en"}`
 	case "POST /api/v1/services/{service}/template":
 		w.templateRests()
 		r.body = fmt.Sprintf(`{"template": "restaurant", "language": "uz", "title": "Registon", "directory": "/public_html/%s"}`, unique("site"))
@@ -110,10 +80,6 @@ func (w *world) example(op api.Info, token string) request {
 		r.body = "{}"
 	case "POST /api/v1/services/{service}/tariff":
 		r.body = fmt.Sprintf(`{"plan_id": %d, "when": "renewal"}`, w.otherPlan)
-	case "POST /api/v1/services/{service}/suspend":
-		r.body = `{"reason": "the client asked for it"}`
-	case "PATCH /api/v1/services/{service}":
-		r.body = `{"label": "My site"}`
 	case "POST /api/v1/services/{service}/domains":
 		r.body = fmt.Sprintf(`{"name": "%s.%s", "kind": "subdomain"}`, unique("new"), w.domain)
 	case "PATCH /api/v1/services/{service}/domains/{hosted_domain}":
@@ -128,42 +94,30 @@ func (w *world) example(op api.Info, token string) request {
 		r.body = `{"quota_mb": 100, "forward_to": ["me@elsewhere.example.com"], "keep_copy": true}`
 	case "POST /api/v1/services/{service}/ftp":
 		r.body = fmt.Sprintf(`{"username": %q, "home": "/public_html", "quota_mb": 5}`, unique("new"))
-	case "PUT /api/v1/services/{service}/shell":
-		r.body = `{"enabled": true}`
 	case "POST /api/v1/services/{service}/ssh-keys":
 		r.body = sshKeyRequest(w.t)
 	case "POST /api/v1/services/{service}/cron":
 		r.body = `{"expression": "*/15 * * * *", "timezone": "Asia/Tashkent", "command": "true"}`
-	case "PATCH /api/v1/services/{service}/cron/{cron_job}":
-		r.body = `{"enabled": false}`
 	case "POST /api/v1/services/{service}/dns":
 		r.body = fmt.Sprintf(`{"name": %q, "type": "TXT", "value": "new"}`, unique("new"))
 	case "PATCH /api/v1/services/{service}/dns/{dns_record}":
 		r.body = fmt.Sprintf(`{"value": %q, "ttl": 600}`, "192.0.2.2")
 	case "PATCH /api/v1/services/{service}/php":
 		r.body = `{"version": "8.2", "options": {"memory_limit": "128M"}}`
-	case "POST /api/v1/services/{service}/addons":
-		r.body = `{"key": "extra_disk"}`
 	case "POST /api/v1/services/{service}/backups":
 		w.backupsRest("completed")
 		r.body = `{"parts": ["files"], "note": "before the change"}`
 	case "POST /api/v1/services/{service}/backups/{backup}/restore":
 		w.backupsRest("completed")
 		r.body = `{"parts": ["files"], "items": ["/public_html/index.html"]}`
-	case "POST /api/v1/alert-channels":
-		r.body = `{"type": "email", "target": "ops@example.com", "delay_s": 60}`
 	case "PATCH /api/v1/alert-channels/{alert_channel}":
 		r.body = `{"events": "down"}`
 	case "POST /api/v1/alert-channels/{alert_channel}/verify":
 		r.body = `{"code": "00000000"}`
 	case "POST /api/v1/monitors":
 		r.body = `{"type": "keyword", "url": "https://shop.example.com/", "keyword": "Welcome"}`
-	case "PATCH /api/v1/monitors/{monitor}":
-		r.body = `{"interval_s": 600}`
 	case "POST /api/v1/apps":
 		r.body = `{"name": "New", "type": "public", "redirect_uris": ["http://127.0.0.1/callback"]}`
-	case "PATCH /api/v1/apps/{application}":
-		r.body = `{"name": "Renamed"}`
 	case "GET /api/v1/services/{service}/files":
 		r.path += "?path=/public_html"
 	case "GET /api/v1/services/{service}/files/content", "GET /api/v1/services/{service}/files/download":

@@ -50,6 +50,8 @@ func (s *Service) Operations() []api.Route {
 		// Specification, "AI agent": the caller's account assistant: its conversation.
 		api.Operation[struct{}, conversationWire]{
 			ID: "assistant.show", Method: http.MethodGet, Path: "/api/v1/assistant", Section: api.AI, Auth: api.Token,
+			Description: "What you asked and what the assistant answered, the last 100 messages, the oldest first. The assistant answers " +
+				"questions and never changes anything.",
 			Scopes: []string{auth.ScopeProfile}, Summary: "Read your conversation with the assistant",
 			Handle: func(ctx context.Context, p auth.Principal, _ *struct{}) (*conversationWire, error) {
 				all, err := s.conversation(ctx, p)
@@ -69,7 +71,8 @@ func (s *Service) Operations() []api.Route {
 		// Specification, "AI agent": ask the account assistant.
 		api.Operation[askIn, answerWire]{
 			ID: "assistant.ask", Method: http.MethodPost, Path: "/api/v1/assistant", Section: api.AI, Auth: api.Token,
-			Scopes: []string{auth.ScopeProfile}, Timeout: modelTime + 10*time.Second, Summary: "Ask the assistant",
+			Example: `{"message": "When does my hosting expire?"}`,
+			Scopes:  []string{auth.ScopeProfile}, Timeout: modelTime + 10*time.Second, Summary: "Ask the assistant",
 			Description: "Answers from the knowledge base and from what the account has: its services, domains and balance, as far as the token's " +
 				"scopes read them (`services:read`, `domains:read`, `wallet:read`). It changes nothing. Each application has a conversation of its own. " +
 				"Without a language model the answer is the articles and facts that were found.",

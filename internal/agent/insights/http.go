@@ -109,19 +109,19 @@ func auditOf(ctx context.Context, serviceID int64, o outcome) *auditWire {
 }
 
 type serviceIn struct {
-	Service int64 `path:"service" minimum:"1"`
+	Service int64 `path:"service" minimum:"1" doc:"Id of the service"`
 }
 
 type listIn struct {
 	page.Params
-	Service int64  `path:"service" minimum:"1"`
+	Service int64  `path:"service" minimum:"1" doc:"Id of the service"`
 	Status  Status `query:"status" enum:"open,dismissed,resolved,expired" doc:"Only those; all without it"`
-	Kind    Kind   `query:"kind" enum:"performance,security,seo,availability,cost,error,update"`
+	Kind    Kind   `query:"kind" enum:"performance,security,seo,availability,cost,error,update" doc:"Only those of this kind"`
 }
 
 type dismissIn struct {
-	Service int64 `path:"service" minimum:"1"`
-	Insight int64 `path:"insight" minimum:"1"`
+	Service int64 `path:"service" minimum:"1" doc:"Id of the service"`
+	Insight int64 `path:"insight" minimum:"1" doc:"Id of the insight"`
 	Body    struct {
 		Reason string `json:"reason,omitempty" maxLength:"500" doc:"Why, for yourself" example:"That page is meant to be hidden"`
 	}
@@ -151,6 +151,8 @@ func (s *Service) Operations() []api.Route {
 		// Specification, "AI agent": insights.
 		api.Operation[listIn, page.List[insightWire]]{
 			ID: "insights.list", Method: http.MethodGet, Path: "/api/v1/services/{service}/ai/insights", Section: api.AI, Auth: api.Token,
+			Description: "What audits have found: title, severity, what was seen and what to do. `fix_prompt` is the task in words for an " +
+				"AI agent. Filter by status, kind and severity.",
 			Scopes: []string{auth.ScopeAIRead}, Summary: "List what is to improve about a site, the worst first",
 			Errors: []*fault.Def{fault.NotFound},
 			Handle: func(ctx context.Context, p auth.Principal, in *listIn) (*page.List[insightWire], error) {
@@ -164,7 +166,8 @@ func (s *Service) Operations() []api.Route {
 		// Specification, "AI agent": dismiss an insight; idempotent.
 		api.Operation[dismissIn, insightWire]{
 			ID: "insights.dismiss", Method: http.MethodPost, Path: "/api/v1/services/{service}/ai/insights/{insight}/dismiss", Section: api.AI, Auth: api.Token,
-			Scopes: []string{auth.ScopeAIWrite}, Summary: "Dismiss an insight",
+			Example: `{"reason": "It is meant so"}`,
+			Scopes:  []string{auth.ScopeAIWrite}, Summary: "Dismiss an insight",
 			Description: "It stays dismissed while the fault is there. Dismissing it again changes nothing and gives the same answer.",
 			Errors:      []*fault.Def{fault.NotFound, errResolved, fault.Validation},
 			Handle: func(ctx context.Context, p auth.Principal, in *dismissIn) (*insightWire, error) {

@@ -43,7 +43,7 @@ func (in *settingsIn) settings() settings {
 }
 
 type taskIn struct {
-	Service int64  `path:"service" minimum:"1"`
+	Service int64  `path:"service" minimum:"1" doc:"Id of the service"`
 	Accept  string `header:"Accept" maxLength:"200" doc:"text/event-stream: the events of the run instead of one answer"`
 	Body    struct {
 		Message        string `json:"message" minLength:"1" maxLength:"8000" doc:"What the agent is to do" example:"Change the opening hours to 9-19"`
@@ -53,12 +53,12 @@ type taskIn struct {
 
 type conversationsIn struct {
 	page.Params
-	Service int64 `path:"service" minimum:"1"`
+	Service int64 `path:"service" minimum:"1" doc:"Id of the service"`
 }
 
 type conversationIn struct {
-	Service      int64 `path:"service" minimum:"1"`
-	Conversation int64 `path:"conversation" minimum:"1"`
+	Service      int64 `path:"service" minimum:"1" doc:"Id of the service"`
+	Conversation int64 `path:"conversation" minimum:"1" doc:"Id of the conversation"`
 }
 
 const eventStream = "text/event-stream"
@@ -70,6 +70,9 @@ func (s *Service) Operations() []api.Route {
 		// Specification, "AI agent": settings.
 		api.Operation[struct{}, settingsWire]{
 			ID: "ai.settings", Method: http.MethodGet, Path: "/api/v1/ai/settings", Section: api.AI, Auth: api.Token,
+			Description: "Whether the agent is on, what it may do without asking, in which folders, with which tools and model, and what " +
+				"it has cost in this calendar month (UTC) of its budget. An account that has chosen nothing has the defaults: the" +
+				" agent is off.",
 			Scopes: []string{auth.ScopeAIRead}, Summary: "Get how the AI agent may work for you",
 			Handle: func(ctx context.Context, p auth.Principal, _ *struct{}) (*settingsWire, error) {
 				return s.settingsOf(ctx, p.AccountID)
@@ -78,7 +81,8 @@ func (s *Service) Operations() []api.Route {
 		// Specification, "AI agent": change settings; 422 on refusal.
 		api.Operation[settingsIn, settingsWire]{
 			ID: "ai.set_settings", Method: http.MethodPut, Path: "/api/v1/ai/settings", Section: api.AI, Auth: api.Token,
-			Scopes: []string{auth.ScopeAIWrite}, Summary: "Set how the AI agent may work for you",
+			Example: `{"enabled": true, "mode": "ask_before_write", "monthly_budget_usd_cents": 500}`,
+			Scopes:  []string{auth.ScopeAIWrite}, Summary: "Set how the AI agent may work for you",
 			Description: "Replaces all settings: what the body leaves out gets its default. Runs that have begun keep those with which they began.",
 			Errors:      []*fault.Def{errModelUnknown, fault.Validation},
 			Handle: func(ctx context.Context, p auth.Principal, in *settingsIn) (*settingsWire, error) {
@@ -91,7 +95,8 @@ func (s *Service) Operations() []api.Route {
 		// Specification, "AI agent": run the agent over the project; SSE with Accept: text/event-stream.
 		api.Operation[taskIn, runWire]{
 			ID: "ai.run", Method: http.MethodPost, Path: "/api/v1/services/{service}/ai/run", Section: api.AI, Auth: api.Token,
-			Scopes: []string{auth.ScopeAIWrite}, Summary: "Let the AI agent work on a project",
+			Example: `{"message": "Change the opening hours to 9-19"}`,
+			Scopes:  []string{auth.ScopeAIWrite}, Summary: "Let the AI agent work on a project",
 			Description: "The agent reads and changes files of this service, as the settings allow. At most one dollar, or what is left of the month's budget, is held in the wallet; " +
 				"what is not used comes back when the run ends. The answer comes when the run has ended or waits for an approval, after 20 seconds at the latest with the run as it is then. " +
 				"With `Accept: text/event-stream` it is the stream of the run's events. To leave stops nothing: cancelling is an operation.",
@@ -107,7 +112,8 @@ func (s *Service) Operations() []api.Route {
 		// Specification, "AI agent": conversations, paginated.
 		api.Operation[conversationsIn, page.List[conversationWire]]{
 			ID: "ai.conversations", Method: http.MethodGet, Path: "/api/v1/services/{service}/ai/conversations", Section: api.AI, Auth: api.Token,
-			Scopes: []string{auth.ScopeAIRead}, Summary: "List conversations with the AI agent, the latest first",
+			Description: "Conversations about this service, with their last message. Pass the id as `conversation_id` to go on with one.",
+			Scopes:      []string{auth.ScopeAIRead}, Summary: "List conversations with the AI agent, the latest first",
 			Errors: []*fault.Def{fault.NotFound},
 			Handle: func(ctx context.Context, p auth.Principal, in *conversationsIn) (*page.List[conversationWire], error) {
 				rows, total, err := s.conversations(ctx, p.AccountID, in.Service, in.Params)
@@ -120,7 +126,8 @@ func (s *Service) Operations() []api.Route {
 		// Specification, "AI agent": messages, tool calls, file changes.
 		api.Operation[conversationIn, storyWire]{
 			ID: "ai.conversation", Method: http.MethodGet, Path: "/api/v1/services/{service}/ai/conversations/{conversation}", Section: api.AI, Auth: api.Token,
-			Scopes: []string{auth.ScopeAIRead}, Summary: "Get a conversation with its messages, tool calls and changes of files",
+			Description: "Everything that was said and done in it: messages, calls of tools with their results, and the differences of files.",
+			Scopes:      []string{auth.ScopeAIRead}, Summary: "Get a conversation with its messages, tool calls and changes of files",
 			Errors: []*fault.Def{fault.NotFound},
 			Handle: func(ctx context.Context, p auth.Principal, in *conversationIn) (*storyWire, error) {
 				t, err := s.read(ctx, p.AccountID, in.Service, in.Conversation)

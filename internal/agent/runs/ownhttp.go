@@ -12,19 +12,19 @@ import (
 )
 
 type runIn struct {
-	Service int64 `path:"service" minimum:"1"`
-	Run     int64 `path:"run" minimum:"1"`
+	Service int64 `path:"service" minimum:"1" doc:"Id of the service"`
+	Run     int64 `path:"run" minimum:"1" doc:"Id of the run"`
 }
 
 type eventsIn struct {
-	Service int64 `path:"service" minimum:"1"`
-	Run     int64 `path:"run" minimum:"1"`
+	Service int64 `path:"service" minimum:"1" doc:"Id of the service"`
+	Run     int64 `path:"run" minimum:"1" doc:"Id of the run"`
 	LastID  int64 `header:"Last-Event-ID" minimum:"0" doc:"The id of the last event that was received"`
 }
 
 type undoRunIn struct {
-	Service int64 `path:"service" minimum:"1"`
-	Run     int64 `path:"run" minimum:"1"`
+	Service int64 `path:"service" minimum:"1" doc:"Id of the service"`
+	Run     int64 `path:"run" minimum:"1" doc:"Id of the run"`
 	Body    struct {
 		Partial bool `json:"partial,omitempty" doc:"Undo what can be undone, though something stands in the way of the rest"`
 	}
@@ -32,24 +32,24 @@ type undoRunIn struct {
 
 type changesIn struct {
 	page.Params
-	Service int64 `path:"service" minimum:"1"`
+	Service int64 `path:"service" minimum:"1" doc:"Id of the service"`
 	Run     int64 `query:"run" minimum:"1" doc:"Only those of this run"`
 }
 
 type changeIn struct {
-	Service int64 `path:"service" minimum:"1"`
-	Change  int64 `path:"change" minimum:"1"`
+	Service int64 `path:"service" minimum:"1" doc:"Id of the service"`
+	Change  int64 `path:"change" minimum:"1" doc:"Id of the change"`
 }
 
 type approvalsIn struct {
 	page.Params
-	Service int64  `path:"service" minimum:"1"`
+	Service int64  `path:"service" minimum:"1" doc:"Id of the service"`
 	Status  string `query:"status" enum:"pending" doc:"Only those that wait; all without it"`
 }
 
 type decideIn struct {
-	Service  int64 `path:"service" minimum:"1"`
-	Approval int64 `path:"approval" minimum:"1"`
+	Service  int64 `path:"service" minimum:"1" doc:"Id of the service"`
+	Approval int64 `path:"approval" minimum:"1" doc:"Id of the question"`
 	Body     struct {
 		Approve bool    `json:"approve"`
 		Reason  *string `json:"reason,omitempty" maxLength:"500" doc:"Why not; the agent reads it"`
@@ -66,6 +66,8 @@ func (s *Service) ownOperations() []api.Route {
 	return []api.Route{
 		api.Operation[runIn, runWire]{
 			ID: "ai.get_run", Method: http.MethodGet, Path: "/api/v1/services/{service}/ai/runs/{run}", Section: api.AI, Auth: api.Token,
+			Description: "The run as it is now: its state, steps, cost in cents of USD and, when it is over, `end_reason`. Follow it as a " +
+				"stream with `/events`.",
 			Scopes: read, Summary: "Get a run of the AI agent", Errors: []*fault.Def{fault.NotFound},
 			Handle: func(ctx context.Context, p auth.Principal, in *runIn) (*runWire, error) {
 				r, err := s.find(ctx, p.AccountID, in.Service, in.Run)
@@ -98,7 +100,8 @@ func (s *Service) ownOperations() []api.Route {
 		},
 		api.Operation[undoRunIn, runWire]{
 			ID: "ai.undo_run", Method: http.MethodPost, Path: "/api/v1/services/{service}/ai/runs/{run}/undo", Section: api.AI, Auth: api.Token,
-			Scopes: write, Timeout: undoTime, Summary: "Undo what a run of the AI agent has changed",
+			Example: `{"partial": true}`,
+			Scopes:  write, Timeout: undoTime, Summary: "Undo what a run of the AI agent has changed",
 			Description: "All of it, unless something newer stands in the way: then nothing, and the answer names it. The undo is a run, so it can be undone too. It costs nothing.",
 			Errors:      undoErrors,
 			Handle: func(ctx context.Context, p auth.Principal, in *undoRunIn) (*runWire, error) {
@@ -108,7 +111,8 @@ func (s *Service) ownOperations() []api.Route {
 		},
 		api.Operation[changesIn, page.List[changeWire]]{
 			ID: "ai.changes", Method: http.MethodGet, Path: "/api/v1/services/{service}/ai/changes", Section: api.AI, Auth: api.Token,
-			Scopes: read, Summary: "List what the AI agent has changed, the newest first", Errors: []*fault.Def{fault.NotFound},
+			Description: "Each change of a file or setting with its difference, the run that made it and whether it can be undone.",
+			Scopes:      read, Summary: "List what the AI agent has changed, the newest first", Errors: []*fault.Def{fault.NotFound},
 			Handle: func(ctx context.Context, p auth.Principal, in *changesIn) (*page.List[changeWire], error) {
 				rows, total, err := s.changes(ctx, p.AccountID, in.Service, in.Run, in.Params)
 				if err != nil {
@@ -119,6 +123,8 @@ func (s *Service) ownOperations() []api.Route {
 		},
 		api.Operation[changeIn, runWire]{
 			ID: "ai.undo_change", Method: http.MethodPost, Path: "/api/v1/services/{service}/ai/changes/{change}/undo", Section: api.AI, Auth: api.Token,
+			Description: "Puts back what was there before the change. Refused when that cannot be done any more, such as when somebody has" +
+				" changed the file since.",
 			Scopes: write, Timeout: undoTime, Summary: "Undo one change of the AI agent", Errors: undoErrors,
 			Handle: func(ctx context.Context, p auth.Principal, in *changeIn) (*runWire, error) {
 				r, err := s.undoChange(ctx, p.AccountID, in.Service, in.Change)
@@ -128,6 +134,8 @@ func (s *Service) ownOperations() []api.Route {
 		// A person decides, never the model: another application may itself be one.
 		api.Operation[approvalsIn, page.List[approvalWire]]{
 			ID: "ai.approvals", Method: http.MethodGet, Path: "/api/v1/services/{service}/ai/approvals", Section: api.AI, Auth: api.Token,
+			Description: "What the agent wants to do and may not do alone, with the change that it would make. A question that nobody " +
+				"answers within 24 hours ends its run.",
 			Scopes: read, FirstParty: true, Summary: "List what the AI agent asks, the newest first", Errors: []*fault.Def{fault.NotFound},
 			Handle: func(ctx context.Context, p auth.Principal, in *approvalsIn) (*page.List[approvalWire], error) {
 				rows, total, err := s.approvals(ctx, p.AccountID, in.Service, in.Status != "", in.Params)
@@ -139,7 +147,8 @@ func (s *Service) ownOperations() []api.Route {
 		},
 		api.Operation[decideIn, approvalWire]{
 			ID: "ai.decide", Method: http.MethodPost, Path: "/api/v1/services/{service}/ai/approvals/{approval}/decide", Section: api.AI, Auth: api.Token,
-			Scopes: write, FirstParty: true, Summary: "Approve or reject what the AI agent asks",
+			Example: `{"approve": true}`,
+			Scopes:  write, FirstParty: true, Summary: "Approve or reject what the AI agent asks",
 			Description: "Exactly what is shown is approved: when a file has changed since, the agent asks anew.",
 			Errors:      []*fault.Def{fault.NotFound, errDecided, fault.Validation},
 			Handle: func(ctx context.Context, p auth.Principal, in *decideIn) (*approvalWire, error) {

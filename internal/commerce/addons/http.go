@@ -124,18 +124,18 @@ type offerWire struct {
 
 type listIn struct {
 	page.Params
-	Service int64 `path:"service" minimum:"1"`
+	Service int64 `path:"service" minimum:"1" doc:"Id of the service"`
 }
 
 type catalogIn struct{ page.Params }
 
 type addonIn struct {
-	Service int64 `path:"service" minimum:"1"`
-	Addon   int64 `path:"addon" minimum:"1"`
+	Service int64 `path:"service" minimum:"1" doc:"Id of the service"`
+	Addon   int64 `path:"addon" minimum:"1" doc:"Id of the add-on"`
 }
 
 type createIn struct {
-	Service        int64  `path:"service" minimum:"1"`
+	Service        int64  `path:"service" minimum:"1" doc:"Id of the service"`
 	IdempotencyKey string `header:"Idempotency-Key"`
 	Body           struct {
 		Key      string          `json:"key" minLength:"1" maxLength:"64" doc:"Of the catalogue" example:"extra_disk"`
@@ -153,6 +153,8 @@ func (s *Service) Operations() []api.Route {
 		// Specification, "Services, add-ons, security".
 		api.Operation[listIn, page.List[addonWire]]{
 			ID: "addons.list", Method: http.MethodGet, Path: base, Section: api.Addons, Auth: api.Token, Scopes: read,
+			Description: "What the service has beyond its plan, with quantity, price of the next period and the end. Add-ons are renewed " +
+				"with the service.",
 			Summary: "List the add-ons of a service, the newest first", Errors: []*fault.Def{fault.NotFound}, Handle: s.listOperation,
 		},
 		// Beyond the specification: what a client shows before it buys.
@@ -165,7 +167,8 @@ func (s *Service) Operations() []api.Route {
 		// Specification, "Services, add-ons, security": the price is quoted anew.
 		api.Operation[createIn, addonWire]{
 			ID: "addons.create", Method: http.MethodPost, Path: base, Section: api.Addons, Auth: api.Token, Scopes: write,
-			Status: http.StatusCreated, Summary: "Buy an add-on for a service, from the wallet",
+			Example: `{"key": "extra_disk", "quantity": 1}`,
+			Status:  http.StatusCreated, Summary: "Buy an add-on for a service, from the wallet",
 			Description: "It is paid for until the end of the service's paid time, a begun day whole, and renewed with the service.",
 			Errors: []*fault.Def{
 				fault.NotFound, fault.InsufficientFunds, fault.PriceChanged, ErrUnavailable, fault.FeatureNotInPlan, fault.LimitReached,

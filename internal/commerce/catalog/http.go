@@ -27,6 +27,8 @@ func (s *Service) Operations() []api.Route {
 		// Specification, "Catalog": GET /api/v1/categories.
 		api.Operation[categoriesIn, page.List[categoryWire]]{
 			ID: "catalog.categories", Method: http.MethodGet, Path: "/api/v1/categories", Section: api.Catalog, Auth: api.AnyToken,
+			Description: "The groups in which products are shown, in the operator's order, with titles in the language of the request. " +
+				"Filter the catalogue by `slug`.",
 			Summary: "Categories of products", Handle: s.categories,
 		},
 	}

@@ -45,6 +45,7 @@ func (s *Service) Operations() []api.Route {
 		},
 		api.Operation[advanceIn, clockWire]{
 			ID: "reseller.clock.advance", Method: http.MethodPost, Path: base + "/advance", Section: api.Reseller, Auth: api.Key,
+			Example: `{"days": 1}`,
 			Status:  http.StatusAccepted,
 			Summary: "Move the clock of your sandbox on",
 			Description: "Its services live through all of the time between: reminders, renewals, suspensions, ends, each at its own " +

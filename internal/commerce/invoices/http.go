@@ -120,23 +120,23 @@ func (s *Service) eventOf(ctx context.Context, r record) invoiceWire {
 
 type listIn struct {
 	page.Params
-	Kind Kind `query:"kind" enum:"invoice,credit_note,receipt"`
+	Kind Kind `query:"kind" enum:"invoice,credit_note,receipt" doc:"Only documents of this kind"`
 }
 
 // form is how a document is wanted: by Accept, or by format where a link cannot say what it accepts.
 type form struct {
 	Format string `query:"format" enum:"json,pdf" doc:"What to answer; without it, what Accept prefers, and JSON when it does not say"`
-	Accept string `header:"Accept" maxLength:"2048"`
+	Accept string `header:"Accept" maxLength:"2048" doc:"application/pdf for the document as a file; JSON otherwise"`
 }
 
 type invoiceIn struct {
 	form
-	Invoice int64 `path:"invoice" minimum:"1"`
+	Invoice int64 `path:"invoice" minimum:"1" doc:"Id of the document"`
 }
 
 type proformaIn struct {
 	form
-	Order int64 `path:"order" minimum:"1"`
+	Order int64 `path:"order" minimum:"1" doc:"Id of the order"`
 }
 
 type profileIn struct {
@@ -170,6 +170,8 @@ func (s *Service) Operations() []api.Route {
 		// Specification, "Reseller": invoices. Here also for everybody else.
 		api.Operation[listIn, page.List[invoiceWire]]{
 			ID: "invoices.list", Method: http.MethodGet, Path: publicPaths + "invoices", Section: api.Orders,
+			Description: "Invoices are numbered without gaps and never change; a credit note takes an amount back. The document of a " +
+				"payment is there about a second after it.",
 			Auth: api.Token, Scopes: []string{auth.ScopeOrdersRead}, Summary: "List your invoices, credit notes and receipts, the newest first",
 			Handle: func(ctx context.Context, p auth.Principal, in *listIn) (*page.List[invoiceWire], error) {
 				rows, total, err := list(ctx, s.DB, p.AccountID, in.Kind, in.Params)
@@ -219,7 +221,8 @@ func (s *Service) Operations() []api.Route {
 		},
 		api.Operation[profileIn, profileWire]{
 			ID: "account.set_billing", Method: http.MethodPut, Path: publicPaths + "me/billing", Section: api.Account,
-			Auth: api.Token, Scopes: []string{auth.ScopeProfile}, FirstParty: true, Summary: "Say whom your invoices are for from now on",
+			Example: `{"name": "Example LLC", "company": true, "tax_number": "301234567", "country": "UZ", "address": "Navoiy 1"}`,
+			Auth:    api.Token, Scopes: []string{auth.ScopeProfile}, FirstParty: true, Summary: "Say whom your invoices are for from now on",
 			Description: "What was issued stays as it is. An order that awaits its payment is taxed by what stands here when it is paid.",
 			Handle: func(ctx context.Context, p auth.Principal, in *profileIn) (*profileWire, error) {
 				b := in.Body

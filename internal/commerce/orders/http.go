@@ -41,7 +41,7 @@ type orderWire struct {
 
 type itemWire struct {
 	ID           int64       `json:"id"`
-	Kind         string      `json:"kind"`
+	Kind         string      `json:"kind" enum:"new,renewal,tariff_change,addon,domain_register,domain_transfer,domain_renew,domain_restore"`
 	Title        string      `json:"title" doc:"In the buyer's language"`
 	PlanID       *int64      `json:"plan_id"`
 	Domain       *string     `json:"domain"`
@@ -87,12 +87,12 @@ func eventOf(ctx context.Context, o order) orderWire {
 
 type listIn struct {
 	page.Params
-	Status    string `query:"status" enum:"pending,paid,processing,completed,failed,refunded,cancelled,expired"`
+	Status    string `query:"status" enum:"pending,paid,processing,completed,failed,refunded,cancelled,expired" doc:"Only those in this state"`
 	ClientRef string `query:"client_ref" maxLength:"256" doc:"Only those with exactly this tag"`
 }
 
 type orderIn struct {
-	Order int64 `path:"order" minimum:"1"`
+	Order int64 `path:"order" minimum:"1" doc:"Id of the order"`
 }
 
 type createIn struct {
@@ -112,13 +112,16 @@ func (s *Service) Operations() []api.Route {
 		// Specification, "Orders and wallet".
 		api.Operation[listIn, page.List[orderWire]]{
 			ID: "orders.list", Method: http.MethodGet, Path: "/api/v1/orders", Section: api.Orders,
+			Description: "Orders of every kind: new services, renewals, changes of plan, add-ons and domains, with their items and totals." +
+				" Filters can be combined.",
 			Auth: api.Token, Scopes: []string{auth.ScopeOrdersRead}, Summary: "List your orders, the newest first",
 			Handle: s.listOperation,
 		},
 		// Specification, "Orders and wallet".
 		api.Operation[createIn, orderWire]{
 			ID: "orders.create", Method: http.MethodPost, Path: "/api/v1/orders", Section: api.Orders,
-			Auth: api.Token, Scopes: []string{auth.ScopeOrdersWrite}, Status: http.StatusCreated,
+			Example: `{"plan_id": 1, "domain": "shop.example.com", "period_months": 12}`,
+			Auth:    api.Token, Scopes: []string{auth.ScopeOrdersWrite}, Status: http.StatusCreated,
 			Summary: "Order a plan for a domain",
 			Description: "The order keeps the prices of now and can be paid for seven days. An order that is not paid does " +
 				"not hold its domain.",
@@ -131,6 +134,8 @@ func (s *Service) Operations() []api.Route {
 		// Specification, "Orders and wallet".
 		api.Operation[orderIn, orderWire]{
 			ID: "orders.get", Method: http.MethodGet, Path: "/api/v1/orders/{order}", Section: api.Orders,
+			Description: "The order with its items, amounts and state. After payment it is `processing` until the service stands, then " +
+				"`completed`; when that fails it is `refunded` with the money back in the wallet.",
 			Auth: api.Token, Scopes: []string{auth.ScopeOrdersRead}, Summary: "Get an order",
 			Errors: []*fault.Def{fault.NotFound},
 			Handle: func(ctx context.Context, p auth.Principal, in *orderIn) (*orderWire, error) {
@@ -154,7 +159,8 @@ func (s *Service) Operations() []api.Route {
 		// Specification, "Orders and wallet".
 		api.Operation[orderIn, orderWire]{
 			ID: "orders.cancel", Method: http.MethodPost, Path: "/api/v1/orders/{order}/cancel", Section: api.Orders,
-			Auth: api.Token, Scopes: []string{auth.ScopeOrdersWrite}, Summary: "Cancel an order that is not paid",
+			Description: "Only while it is `pending`; anything else is `order_not_cancellable`. Nothing was charged, so nothing is refunded.",
+			Auth:        api.Token, Scopes: []string{auth.ScopeOrdersWrite}, Summary: "Cancel an order that is not paid",
 			Errors: []*fault.Def{fault.NotFound, ErrNotCancellable},
 			Handle: s.cancelOperation,
 		},

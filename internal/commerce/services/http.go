@@ -139,14 +139,14 @@ func eventOf(r record) eventWire {
 
 type listIn struct {
 	page.Params
-	Status        string `query:"status" enum:"pending,provisioning,active,past_due,suspended,terminating,terminated,failed,cancelled"`
-	Type          string `query:"type" maxLength:"40"`
+	Status        string `query:"status" enum:"pending,provisioning,active,past_due,suspended,terminating,terminated,failed,cancelled" doc:"Only those in this state"`
+	Type          string `query:"type" maxLength:"40" doc:"Only those of this type, such as hosting"`
 	Query         string `query:"q" maxLength:"100" doc:"Part of the label or the domain"`
-	ExpiresBefore string `query:"expires_before" format:"date-time"`
+	ExpiresBefore string `query:"expires_before" format:"date-time" doc:"Only those whose paid time ends before"`
 }
 
 type serviceIn struct {
-	Service int64 `path:"service" minimum:"1"`
+	Service int64 `path:"service" minimum:"1" doc:"Id of the service"`
 }
 
 type updateIn struct {
@@ -168,12 +168,16 @@ func (s *Service) ownOperations() []api.Route {
 		// Specification, "Services, add-ons, security".
 		api.Operation[listIn, page.List[serviceWire]]{
 			ID: "services.list", Method: http.MethodGet, Path: "/api/v1/services", Section: api.Services,
+			Description: "Each service with its state, plan, paid time and main domain. Filter by `status`, `type` and others; services of" +
+				" somebody else are never in the list.",
 			Auth: api.Token, Scopes: []string{auth.ScopeServicesRead}, Summary: "List your services, the newest first",
 			Handle: s.listOperation,
 		},
 		// Specification, "Services, add-ons, security".
 		api.Operation[serviceIn, serviceWire]{
 			ID: "services.get", Method: http.MethodGet, Path: "/api/v1/services/{service}", Section: api.ServiceManagement,
+			Description: "The service with its plan, limits, paid time, next renewal, addresses of its servers and what can be done with " +
+				"it now (`available_actions`).",
 			Auth: api.Token, Scopes: []string{auth.ScopeServicesRead}, Summary: "Get a service",
 			Errors: []*fault.Def{fault.NotFound},
 			Handle: func(ctx context.Context, p auth.Principal, in *serviceIn) (*serviceWire, error) {
@@ -183,7 +187,10 @@ func (s *Service) ownOperations() []api.Route {
 		// Specification, section "Service management"; resources, section 1.
 		api.Operation[updateIn, serviceWire]{
 			ID: "services.update", Method: http.MethodPatch, Path: "/api/v1/services/{service}", Section: api.ServiceManagement,
-			Auth: api.Token, Scopes: []string{auth.ScopeServicesWrite}, Summary: "Rename a service, or switch its automatic renewal",
+			Description: "Members that are left out keep their values. `auto_renew: false` lets the service end with its paid time, after " +
+				"grace; the label is for you alone.",
+			Example: `{"label": "My site", "auto_renew": true}`,
+			Auth:    api.Token, Scopes: []string{auth.ScopeServicesWrite}, Summary: "Rename a service, or switch its automatic renewal",
 			Errors: []*fault.Def{fault.NotFound, fault.ServiceNotActive},
 			Handle: func(ctx context.Context, p auth.Principal, in *updateIn) (*serviceWire, error) {
 				if err := s.Note(ctx, p.AccountID, in.Service, Notes{Label: in.Body.Label, AutoRenew: in.Body.AutoRenew}); err != nil {

@@ -89,7 +89,8 @@ func (s *Service) tariffOperations() []api.Route {
 	return []api.Route{
 		api.Operation[renewIn, renewalWire]{
 			ID: "services.renew", Method: http.MethodPost, Path: "/api/v1/services/{service}/renew", Section: api.ServiceManagement,
-			Auth: api.Token, Scopes: write, Summary: "Renew a service from the wallet",
+			Example: `{"period_months": 12, "dry_run": true}`,
+			Auth:    api.Token, Scopes: write, Summary: "Renew a service from the wallet",
 			Description: "The bought time begins where the paid time ends. A service that is suspended because it was not paid " +
 				"comes back.",
 			Errors: []*fault.Def{
@@ -106,7 +107,8 @@ func (s *Service) tariffOperations() []api.Route {
 		},
 		api.Operation[tariffIn, tariffChangeWire]{
 			ID: "services.tariff", Method: http.MethodPost, Path: "/api/v1/services/{service}/tariff", Section: api.ServiceManagement,
-			Auth: api.Token, Scopes: write, Summary: "Move a service to another plan",
+			Example: `{"plan_id": 2, "when": "renewal"}`,
+			Auth:    api.Token, Scopes: write, Summary: "Move a service to another plan",
 			Description: "Now: the time that is left is charged at the new plan's price less what was paid for it, to the " +
 				"microsecond of the period's real length; what was paid too much comes back to the wallet. With the renewal: nothing " +
 				"is charged until then.",

@@ -19,7 +19,8 @@ func (s *Service) choices() []api.Route {
 		// Resources, section 3: low_balance_threshold and auto_topup.
 		api.Operation[updateWalletIn, choicesWire]{
 			ID: "wallet.update", Method: http.MethodPatch, Path: "/api/v1/wallet", Section: api.Wallet, Auth: api.Token,
-			Scopes: []string{auth.ScopeWalletWrite}, Summary: "Low-balance notice and automatic top-up", Handle: s.updateWallet,
+			Example: `{"low_balance_threshold_usd_cents": 1000}`,
+			Scopes:  []string{auth.ScopeWalletWrite}, Summary: "Low-balance notice and automatic top-up", Handle: s.updateWallet,
 			Description: "A balance that falls below `low_balance_threshold_usd_cents` is told as `wallet.low_balance`, once until it has been " +
 				"above again. With `auto_topup` it is topped up from a means of payment that the gateway keeps: make a top-up with " +
 				"`save_method` first. Members that are not sent stay as they are. Where the balance is below already, both happen at once.",
@@ -28,6 +29,8 @@ func (s *Service) choices() []api.Route {
 		// Added to the contract: what automatic top-ups are taken from.
 		api.Operation[methodsIn, page.List[methodWire]]{
 			ID: "wallet.methods", Method: http.MethodGet, Path: "/api/v1/wallet/methods", Section: api.Wallet, Auth: api.Token,
+			Description: "Cards and accounts that a gateway keeps for automatic top-ups, as much of them as may be shown. We never store " +
+				"their numbers.",
 			Scopes: []string{auth.ScopeWalletRead}, Summary: "Means of payment that gateways keep", Handle: s.listMethods,
 		},
 		// Added to the contract.
@@ -115,7 +118,7 @@ func (s *Service) listMethods(ctx context.Context, p auth.Principal, in *methods
 }
 
 type methodIn struct {
-	Gateway string `path:"gateway" minLength:"1" maxLength:"32"`
+	Gateway string `path:"gateway" minLength:"1" maxLength:"32" doc:"Key of the gateway, as in GET /wallet/gateways"`
 }
 
 func (s *Service) deleteMethod(ctx context.Context, p auth.Principal, in *methodIn) (*api.Empty, error) {

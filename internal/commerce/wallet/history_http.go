@@ -24,6 +24,8 @@ func (s *Service) TransactionsRoute() api.Route {
 	// Added to the contract: the history of GET /api/v1/wallet, with filters.
 	return api.Operation[transactionsIn, page.List[transactionWire]]{
 		ID: "wallet.transactions", Method: http.MethodGet, Path: "/api/v1/wallet/transactions", Section: api.Wallet, Auth: api.Token,
+		Description: "Each movement with its amount, the balance after it and what it was for. Filters can be combined; `to` itself is" +
+			" not in the answer.",
 		Scopes: []string{auth.ScopeWalletRead}, Summary: "Movements of money, newest first", Handle: s.listTransactions,
 	}
 }
@@ -39,6 +41,8 @@ func (s *Service) histories() []api.Route {
 		// Added to the contract.
 		api.Operation[filterIn, api.Empty]{
 			ID: "wallet.transactions_csv", Method: http.MethodGet, Path: "/api/v1/wallet/transactions.csv", Section: api.Wallet, Auth: api.Token,
+			Description: "The same movements and filters as the list, without pages. Comma-separated UTF-8 with a line of names; amounts " +
+				"are dollars with a point.",
 			Scopes: []string{auth.ScopeWalletRead}, Summary: "Movements of money as a CSV file, oldest first", Stream: s.transactionsCSV,
 			ContentTypes: []string{"text/csv"}, Document: csvAnswer,
 		},
@@ -52,6 +56,8 @@ func (s *Service) histories() []api.Route {
 		// Added to the contract.
 		api.Operation[monthIn, api.Empty]{
 			ID: "wallet.statement_csv", Method: http.MethodGet, Path: "/api/v1/wallet/statement.csv", Section: api.Wallet, Auth: api.Token,
+			Description: "A month of UTC with lines for the opening and closing balance. Comma-separated UTF-8 with a line of names; " +
+				"amounts are dollars with a point.",
 			Scopes: []string{auth.ScopeWalletRead}, Summary: "Statement of a month as a CSV file", Stream: s.statementCSV,
 			ContentTypes: []string{"text/csv"}, Document: csvAnswer,
 		},

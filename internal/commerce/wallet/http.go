@@ -30,12 +30,15 @@ func (s *Service) Operations() []api.Route {
 		// Wallet: available gateways.
 		api.Operation[gatewaysIn, page.List[gatewayWire]]{
 			ID: "wallet.gateways", Method: http.MethodGet, Path: "/api/v1/wallet/gateways", Section: api.Wallet, Auth: api.Token,
+			Description: "Where money can come from: the smallest and the largest amount in cents of USD, and whether the gateway keeps a " +
+				"means of payment for automatic top-ups.",
 			Scopes: []string{auth.ScopeWalletRead}, Summary: "Payment gateways for top-ups", Handle: s.listGateways,
 		},
 		// Wallet: top-ups.
 		api.Operation[createTopupIn, topupWire]{
 			ID: "wallet.topups.create", Method: http.MethodPost, Path: "/api/v1/wallet/topups", Section: api.Wallet, Auth: api.Token,
-			Scopes: []string{auth.ScopeWalletWrite}, Status: http.StatusCreated, Summary: "Top up the wallet", Commit: s.createTopup,
+			Example: `{"amount_usd_cents": 1000, "gateway": "demo"}`,
+			Scopes:  []string{auth.ScopeWalletWrite}, Status: http.StatusCreated, Summary: "Top up the wallet", Commit: s.createTopup,
 			Description: "Send the customer to `checkout_url`; the top-up then goes pending → processing → succeeded, failed, " +
 				"cancelled or expired. Follow it at GET /api/v1/wallet/topups/{topup}.",
 			Errors: []*fault.Def{ErrAmountTooSmall, ErrAmountTooLarge, ErrGatewayUnavailable, ErrWalletLimitExceeded},
@@ -43,6 +46,8 @@ func (s *Service) Operations() []api.Route {
 		// Added to the contract: clients need to follow a top-up's state.
 		api.Operation[topupIn, topupWire]{
 			ID: "wallet.topups.get", Method: http.MethodGet, Path: "/api/v1/wallet/topups/{topup}", Section: api.Wallet, Auth: api.Token,
+			Description: "Follow it after the customer was sent to `checkout_url`: `pending`, `processing`, then `succeeded`, `failed`, " +
+				"`cancelled` or `expired`. An address that leads back proves nothing; this state does.",
 			Scopes: []string{auth.ScopeWalletRead, auth.ScopeWalletWrite}, Summary: "One top-up", Handle: s.getTopup,
 		},
 	})
@@ -187,7 +192,7 @@ type createTopupIn struct {
 }
 
 type topupIn struct {
-	Topup int64 `path:"topup" minimum:"1"`
+	Topup int64 `path:"topup" minimum:"1" doc:"Id of the top-up"`
 }
 
 type topupWire struct {

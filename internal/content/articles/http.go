@@ -26,6 +26,8 @@ func (s *Service) Operations() []api.Route {
 		// Specification, "Content": GET /api/v1/blog/{slug}.
 		api.Operation[oneIn, fullPostWire]{
 			ID: "content.post", Method: http.MethodGet, Path: "/api/v1/blog/{slug}", Section: api.Content, Auth: api.Open,
+			Description: "The whole post, as Markdown and as HTML that is safe to show. Texts are objects keyed by language, or with " +
+				"`lang` one string in that language.",
 			Summary: "A post of the blog", Handle: s.post,
 		},
 		// Specification, "Content": GET /api/v1/kb.
@@ -40,6 +42,8 @@ func (s *Service) Operations() []api.Route {
 		// Specification, "Content": GET /api/v1/kb/{slug}.
 		api.Operation[oneIn, fullHelpWire]{
 			ID: "content.article", Method: http.MethodGet, Path: "/api/v1/kb/{slug}", Section: api.Content, Auth: api.Open,
+			Description: "The whole article, as Markdown and as HTML that is safe to show. Texts are objects keyed by language, or with " +
+				"`lang` one string in that language.",
 			Summary: "An article of the knowledge base", Handle: s.article,
 		},
 		// Specification, "Content": GET /api/v1/glossary.
@@ -76,7 +80,7 @@ type glossaryIn struct {
 
 type oneIn struct {
 	Reader
-	Slug string `path:"slug" maxLength:"200"`
+	Slug string `path:"slug" maxLength:"200" doc:"Name in the address"`
 }
 
 // listWire is the envelope with the categories.

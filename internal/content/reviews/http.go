@@ -121,7 +121,8 @@ func (s *Service) Operations() []api.Route {
 		},
 		api.Operation[struct{}, ownWire]{
 			ID: "reviews.own", Method: http.MethodGet, Path: own, Section: api.Content, Auth: api.Token, Scopes: scopes, FirstParty: true,
-			Summary: "Read the caller's own review", Errors: []*fault.Def{fault.NotFound},
+			Description: "Your review with its state. Without a review the answer is `not_found`.",
+			Summary:     "Read the caller's own review", Errors: []*fault.Def{fault.NotFound},
 			Handle: func(ctx context.Context, p auth.Principal, _ *struct{}) (*ownWire, error) {
 				r, err := s.Own(ctx, p.AccountID)
 				return wireOwn(r, false), err
@@ -129,7 +130,8 @@ func (s *Service) Operations() []api.Route {
 		},
 		api.Operation[writeIn, ownWire]{
 			ID: "reviews.write", Method: http.MethodPut, Path: own, Section: api.Content, Auth: api.Token, Scopes: scopes, FirstParty: true,
-			Status: http.StatusCreated, Summary: "Write the caller's review, or change it",
+			Example: `{"author": "Anna K.", "rating": 5, "title": "It simply works", "body": "Half a year without a single fault.", "locale": "en"}`,
+			Status:  http.StatusCreated, Summary: "Write the caller's review, or change it",
 			Description: "An account has one review, and needs a paid service to write it (`review_needs_service`). It is published once " +
 				"staff have approved it; a change takes it from the public list until they have read it again. 201 when it is new.",
 			Errors: []*fault.Def{errNoService},
@@ -141,7 +143,8 @@ func (s *Service) Operations() []api.Route {
 		},
 		api.Operation[struct{}, api.Empty]{
 			ID: "reviews.delete", Method: http.MethodDelete, Path: own, Section: api.Content, Auth: api.Token, Scopes: scopes, FirstParty: true,
-			Summary: "Delete the caller's review", Errors: []*fault.Def{fault.NotFound},
+			Description: "The review disappears from the site at once. You can write another one later.",
+			Summary:     "Delete the caller's review", Errors: []*fault.Def{fault.NotFound},
 			Handle: func(ctx context.Context, p auth.Principal, _ *struct{}) (*api.Empty, error) {
 				return nil, s.Delete(ctx, p.AccountID)
 			},

@@ -88,7 +88,8 @@ type thumbnailIn struct {
 func (s *Service) thumbnail() api.Route {
 	return api.Operation[thumbnailIn, api.Empty]{
 		ID: "templates.thumbnail", Method: http.MethodGet, Path: "/templates/{id}/thumbnail", Section: api.Embeds, Auth: api.Open,
-		Summary: "Show a picture of a template, for galleries", ContentTypes: []string{"image/webp"},
+		Description: "A picture of the template's page that may be embedded anywhere and cached. No token is needed.",
+		Summary:     "Show a picture of a template, for galleries", ContentTypes: []string{"image/webp"},
 		Errors: []*fault.Def{fault.NotFound, fault.Validation},
 		Stream: func(_ context.Context, _ auth.Principal, in *thumbnailIn, w http.ResponseWriter, r *http.Request) error {
 			t := byID(in.ID)

@@ -111,13 +111,16 @@ func (s *Service) Operations() []api.Route {
 	return []api.Route{
 		api.Operation[listIn, page.List[templateWire]]{
 			ID: "templates.list", Method: http.MethodGet, Path: "/api/v1/templates", Section: api.Content, Auth: api.Open,
-			Summary: "List the site templates",
+			Description: "Sites that are ready to be put on a service, with their languages and the address of a preview and a picture.",
+			Summary:     "List the site templates",
 			Handle: func(ctx context.Context, _ auth.Principal, in *listIn) (*page.List[templateWire], error) {
 				return s.list(ctx, in)
 			},
 		},
 		api.Operation[site.ServiceIn, installationWire]{
 			ID: "templates.installed", Method: http.MethodGet, Path: installed, Section: api.Content, Auth: api.Token,
+			Description: "The template, its language, its folder and how far it came: `pending`, `completed`, or `failed` with an error " +
+				"key, when the site is as it was before. Without one the answer is `not_found`.",
 			Scopes:  []string{auth.ScopeServicesRead},
 			Summary: "Read which template was last put on a service, and how far that came", Errors: []*fault.Def{fault.NotFound},
 			Handle: func(ctx context.Context, p auth.Principal, in *site.ServiceIn) (*installationWire, error) {
@@ -127,7 +130,8 @@ func (s *Service) Operations() []api.Route {
 		},
 		api.Operation[installIn, installationWire]{
 			ID: "templates.install", Method: http.MethodPost, Path: installed, Section: api.Content, Auth: api.Token,
-			Scopes: []string{auth.ScopeServicesWrite}, Status: http.StatusCreated,
+			Example: `{"template": "restaurant", "language": "uz", "title": "Registon"}`,
+			Scopes:  []string{auth.ScopeServicesWrite}, Status: http.StatusCreated,
 			Summary: "Put a site template on a service",
 			Description: "Writes `index.html`, `style.css` and `favicon.svg`, as files that belong to the service like any others. The answer " +
 				"is `pending`; the files are there within seconds. Where files or another home page are in the way, it is refused with " +

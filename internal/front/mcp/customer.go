@@ -226,6 +226,7 @@ var CustomerPrompts = []Prompt{
 func (e *Endpoint) Customer() api.Route {
 	return api.Operation[struct{}, api.Empty]{
 		ID: "mcp.call", Method: http.MethodPost, Path: customerPath, Section: api.MCP, Auth: api.AnyToken, Reads: true,
+		Example:  `{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}`,
 		Resource: true, Status: http.StatusOK, ContentTypes: []string{"application/json"},
 		Summary: "Let an AI agent read your account: the Model Context Protocol",
 		Description: "JSON-RPC 2.0 over the protocol's streamable HTTP transport, without sessions, in the versions 2025-11-25 and " +

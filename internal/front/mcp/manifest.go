@@ -79,6 +79,8 @@ func (e *Endpoint) Manifest(baseURL string) api.Route {
 	}
 	return api.Operation[struct{}, Manifest]{
 		ID: "mcp.manifest", Method: http.MethodGet, Path: "/.well-known/mcp/server.json", Section: api.MCP, Auth: api.Open,
+		Description: "The manifest that directories of MCP servers read: the address of the server, how to authorize, and the tools " +
+			"that it offers. No token is needed.",
 		Summary: "The MCP server described for directories",
 		Handle:  func(context.Context, auth.Principal, *struct{}) (*Manifest, error) { return m, nil },
 	}

@@ -250,7 +250,9 @@ func Document(op *huma.Operation) {
 		},
 	}
 	op.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{"application/json": {Schema: request}}}
-	op.Responses["200"].Content = map[string]*huma.MediaType{"application/json": {Schema: response}}
+	op.Responses["200"].Content = map[string]*huma.MediaType{"application/json": {Schema: response, Example: map[string]any{
+		"jsonrpc": "2.0", "id": 1, "result": map[string]any{"tools": []any{map[string]any{"name": "list_services", "title": "List your services"}}},
+	}}}
 	op.Responses["202"] = &huma.Response{Description: "A notification was heard"}
 	if bad := op.Responses["400"]; bad != nil { // the refusal of a JSON-RPC message is JSON-RPC too
 		for _, media := range bad.Content {

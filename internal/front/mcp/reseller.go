@@ -40,7 +40,8 @@ const ResellerInstructions = "The business of a company that resells web hosting
 func (e *Endpoint) Reseller() api.Route {
 	return api.Operation[struct{}, api.Empty]{
 		ID: "reseller.mcp", Method: http.MethodPost, Path: "/api/v1/reseller/mcp", Section: api.Reseller, Auth: api.Key, Reads: true,
-		Status: http.StatusOK, ContentTypes: []string{"application/json"},
+		Example: `{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}`,
+		Status:  http.StatusOK, ContentTypes: []string{"application/json"},
 		Summary: "Let an AI agent read: the Model Context Protocol",
 		Description: "JSON-RPC 2.0 over the protocol's streamable HTTP transport, without sessions; an answer is one JSON object. The " +
 			"tools are the reading operations of this interface.",

@@ -22,7 +22,7 @@ type clientsIn struct {
 }
 
 type clientIn struct {
-	ClientRef string `path:"client_ref" maxLength:"256"`
+	ClientRef string `path:"client_ref" maxLength:"256" doc:"Your tag, escaped: a slash is %2F"`
 }
 
 // clientWire is a tag with its numbers.
@@ -89,6 +89,8 @@ func (s *Service) clientOperations() []api.Route {
 	return []api.Route{
 		api.Operation[statsIn, statsWire]{
 			ID: "reseller.stats", Method: http.MethodGet, Path: "/api/v1/reseller/stats", Section: api.Reseller, Auth: api.Key,
+			Description: "Services by state, renewals of the coming days with the part of their cost that the balance does not cover, and " +
+				"spending of this month and the last one (months of UTC, cents of USD).",
 			Summary: "See your services, coming renewals and spending in numbers", Handle: s.statsOperation,
 		},
 		api.Operation[clientsIn, page.List[clientWire]]{

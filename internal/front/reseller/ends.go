@@ -61,7 +61,8 @@ func (s *Service) endOperations() []api.Route {
 		},
 		api.Operation[historyIn, page.List[Happening]]{
 			ID: "reseller.services.events", Method: http.MethodGet, Path: "/api/v1/reseller/services/{service}/events", Section: api.Reseller,
-			Auth: api.Key, Summary: "List what happened to a service, the newest first", Errors: []*fault.Def{fault.NotFound},
+			Description: "Each change of state with its reason, as far as it is kept. Jobs on the hosting machine are not in it.",
+			Auth:        api.Key, Summary: "List what happened to a service, the newest first", Errors: []*fault.Def{fault.NotFound},
 			Handle: func(ctx context.Context, p auth.Principal, in *historyIn) (*page.List[Happening], error) {
 				return s.history(ctx, p.AccountID, in.Service, in.Params)
 			},

@@ -78,6 +78,8 @@ func (s *Service) meOperations() []api.Route {
 		// Specification, section "Reseller".
 		api.Operation[struct{}, meWire]{
 			ID: "reseller.me", Method: http.MethodGet, Path: "/api/v1/reseller/me", Section: api.Reseller, Auth: api.Key,
+			Description: "Your tier and discount, whether the key is of the sandbox or reads only, and the limits that apply: requests a " +
+				"minute, keys, webhooks.",
 			Summary: "See your terms, your limits and the key that you use",
 			Handle: func(ctx context.Context, p auth.Principal, _ *struct{}) (*meWire, error) {
 				return s.me(ctx, s.DB, p)
@@ -86,6 +88,9 @@ func (s *Service) meOperations() []api.Route {
 		// Specification, section "Reseller".
 		api.Operation[updateIn, meWire]{
 			ID: "reseller.me.update", Method: http.MethodPatch, Path: "/api/v1/reseller/me", Section: api.Reseller, Auth: api.Key,
+			Description: "Members that are left out keep their values. `auto_renew` is what services get that you order without naming it;" +
+				" those that exist keep theirs. The threshold is that of `PATCH /wallet`.",
+			Example: `{"auto_renew": false, "low_balance_threshold_usd_cents": 5000}`,
 			Summary: "Change when you are told of a low balance, whether services renew by themselves, and your language",
 			Handle:  s.updateOperation,
 		},

@@ -72,6 +72,7 @@ func (s *Service) linkOperations() []api.Route {
 		},
 		api.Operation[passwordIn, passwordWire]{
 			ID: "reseller.services.reset_password", Method: http.MethodPost, Path: "/api/v1/reseller/services/{service}/reset-password",
+			Example: `{"username": "deploy"}`,
 			Section: api.Reseller, Auth: api.Key, Summary: "Replace passwords of a service",
 			Description: "The new ones are made by the server and shown once, to your client, behind the link. The old ones stop to work within seconds. " +
 				"A service without FTP accounts is given one, by which your client comes in; unsupported_operation where its server has no FTP.",

@@ -18,14 +18,14 @@ import (
 type listIn struct {
 	page.Params
 	ClientRef    string `query:"client_ref" maxLength:"256" doc:"Only those with exactly this tag"`
-	Status       string `query:"status" enum:"pending,provisioning,active,past_due,suspended,terminating,terminated,failed,cancelled"`
-	PlanID       int64  `query:"plan_id" minimum:"1"`
+	Status       string `query:"status" enum:"pending,provisioning,active,past_due,suspended,terminating,terminated,failed,cancelled" doc:"Only those in this state"`
+	PlanID       int64  `query:"plan_id" minimum:"1" doc:"Only those with this plan"`
 	RenewsBefore string `query:"renews_before" format:"date-time" doc:"Only those that have not ended and whose paid time ends before, also those that do not renew by themselves"`
 	Query        string `query:"q" maxLength:"100" doc:"Part of the label or the domain"`
 }
 
 type serviceIn struct {
-	Service int64 `path:"service" minimum:"1"`
+	Service int64 `path:"service" minimum:"1" doc:"Id of the service"`
 }
 
 type createIn struct {
@@ -82,11 +82,14 @@ func (s *Service) serviceOperations() []api.Route {
 	return []api.Route{
 		api.Operation[listIn, page.List[Resold]]{
 			ID: "reseller.services.list", Method: http.MethodGet, Path: "/api/v1/reseller/services", Section: api.Reseller, Auth: api.Key,
+			Description: "Your services with their client tags and metadata. Filters can be combined; `renews_before` finds what is paid " +
+				"until an earlier time.",
 			Summary: "List your services, the newest first", Handle: s.listOperation,
 		},
 		api.Operation[createIn, Resold]{
 			ID: "reseller.services.create", Method: http.MethodPost, Path: "/api/v1/reseller/services", Section: api.Reseller, Auth: api.Key,
-			Status: http.StatusCreated, Summary: "Order a service and pay it from the wallet",
+			Example: `{"plan_id": 1, "domain": "shop.example.com", "client_ref": "client-42"}`,
+			Status:  http.StatusCreated, Summary: "Order a service and pay it from the wallet",
 			Description: "All of it or nothing: the order, its payment and the beginning of the work are one. If the service cannot " +
 				"be made, the money comes back.",
 			Errors: []*fault.Def{
@@ -97,6 +100,8 @@ func (s *Service) serviceOperations() []api.Route {
 		},
 		api.Operation[serviceIn, Resold]{
 			ID: "reseller.services.get", Method: http.MethodGet, Path: "/api/v1/reseller/services/{service}", Section: api.Reseller,
+			Description: "The service with its client tag, metadata, paid time, next renewal and what can be done with it now " +
+				"(`available_actions`).",
 			Auth: api.Key, Summary: "Get a service", Errors: []*fault.Def{fault.NotFound},
 			Handle: func(ctx context.Context, p auth.Principal, in *serviceIn) (*Resold, error) {
 				return s.resoldOne(ctx, s.DB, p.AccountID, in.Service)
@@ -104,7 +109,10 @@ func (s *Service) serviceOperations() []api.Route {
 		},
 		api.Operation[noteIn, Resold]{
 			ID: "reseller.services.update", Method: http.MethodPatch, Path: "/api/v1/reseller/services/{service}", Section: api.Reseller,
-			Auth: api.Key, Summary: "Change a service's label, tag, metadata or automatic renewal",
+			Description: "Members that are left out keep their values; `metadata` is replaced as a whole. `auto_renew: true` also cancels " +
+				"an end that you have ordered with the paid time.",
+			Example: `{"label": "Shop of Anna", "metadata": {"contract": "2026-17"}}`,
+			Auth:    api.Key, Summary: "Change a service's label, tag, metadata or automatic renewal",
 			Errors: []*fault.Def{fault.NotFound, fault.ServiceNotActive, services.ErrClientRefTooLong},
 			Handle: func(ctx context.Context, p auth.Principal, in *noteIn) (*Resold, error) {
 				b := in.Body
@@ -117,6 +125,9 @@ func (s *Service) serviceOperations() []api.Route {
 		},
 		api.Operation[suspendIn, Resold]{
 			ID: "reseller.services.suspend", Method: http.MethodPost, Path: "/api/v1/reseller/services/{service}/suspend",
+			Description: "The site, mail and FTP stop within seconds; data stays, and paid time runs on. A suspended service is not " +
+				"renewed: when its paid time is over it gets `terminates_at`. Lift it with `unsuspend`.",
+			Example: `{"reason": "the client asked for it"}`,
 			Section: api.Reseller, Auth: api.Key, Summary: "Take an active service offline",
 			Errors: []*fault.Def{fault.NotFound, fault.ServiceNotActive, services.ErrAlreadySuspended},
 			Handle: func(ctx context.Context, p auth.Principal, in *suspendIn) (*Resold, error) {
@@ -138,6 +149,8 @@ func (s *Service) serviceOperations() []api.Route {
 		},
 		api.Operation[renewalsIn, page.List[renewalWire]]{
 			ID: "reseller.renewals", Method: http.MethodGet, Path: "/api/v1/reseller/renewals", Section: api.Reseller, Auth: api.Key,
+			Description: "The automatic renewals in the next `days`, by due date, each with its cost and the running total. `covered` says" +
+				" whether the wallet pays for it after all that are due before.",
 			Summary: "List the automatic renewals that are due soon, the first one first", Handle: s.renewalsOperation,
 		},
 	}

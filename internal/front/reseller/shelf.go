@@ -24,7 +24,7 @@ type catalogIn struct {
 }
 
 type planIn struct {
-	Plan int64 `path:"plan" minimum:"1"`
+	Plan int64 `path:"plan" minimum:"1" doc:"Id of the plan"`
 }
 
 type locationsIn struct{ page.Params }
@@ -83,6 +83,8 @@ func (s *Service) shelfOperations() []api.Route {
 	return []api.Route{
 		api.Operation[catalogIn, page.List[catalog.ResoldProduct]]{
 			ID: "reseller.catalog.list", Method: http.MethodGet, Path: "/api/v1/reseller/catalog", Section: api.Reseller, Auth: api.Key,
+			Description: "Each price twice: `wholesale` is what you pay, `retail` what customers of the catalogue pay. First-period " +
+				"promotions do not apply to resellers.",
 			Summary: "Products with their plans, at your prices and at the catalogue's",
 			Handle: func(ctx context.Context, p auth.Principal, in *catalogIn) (*page.List[catalog.ResoldProduct], error) {
 				r, err := of(ctx, s.DB, p.AccountID)
@@ -94,7 +96,8 @@ func (s *Service) shelfOperations() []api.Route {
 		},
 		api.Operation[planIn, catalog.ResoldPlan]{
 			ID: "reseller.catalog.get", Method: http.MethodGet, Path: "/api/v1/reseller/catalog/{plan}", Section: api.Reseller, Auth: api.Key,
-			Summary: "Get a plan with its limits and prices", Errors: []*fault.Def{fault.NotFound},
+			Description: "One plan with its limits, its periods and both prices. A plan that is not sold to you is `not_found`.",
+			Summary:     "Get a plan with its limits and prices", Errors: []*fault.Def{fault.NotFound},
 			Handle: func(ctx context.Context, p auth.Principal, in *planIn) (*catalog.ResoldPlan, error) {
 				r, err := of(ctx, s.DB, p.AccountID)
 				if err != nil {
@@ -105,10 +108,13 @@ func (s *Service) shelfOperations() []api.Route {
 		},
 		api.Operation[locationsIn, page.List[locationWire]]{
 			ID: "reseller.locations", Method: http.MethodGet, Path: "/api/v1/reseller/locations", Section: api.Reseller, Auth: api.Key,
+			Description: "Where plans can be hosted, with the ids of the plans that are sold there: those that name the location, and " +
+				"those that are sold anywhere.",
 			Summary: "List the locations that plans are sold in", Handle: s.locationsOperation,
 		},
 		api.Operation[quoteIn, quoteWire]{
 			ID: "reseller.quotes", Method: http.MethodPost, Path: "/api/v1/reseller/quotes", Section: api.Reseller, Auth: api.Key, Reads: true,
+			Example: `{"items": [{"kind": "new", "plan_id": 1, "period_months": 12, "quantity": 5}, {"kind": "renewal", "service_id": 41}]}`,
 			Summary: "Price a basket exactly; nothing is ordered or charged",
 			Description: "What cannot be bought is refused as buying it would be, with the place of the item as item, counted from 0. Of several renewals, and of several moves, of one service " +
 				"each is priced as if it were the only one.",

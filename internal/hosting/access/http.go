@@ -106,7 +106,7 @@ type createFTPIn struct {
 
 type ftpIn struct {
 	site.ServiceIn
-	FTPAccount int64 `path:"ftp_account" minimum:"1"`
+	FTPAccount int64 `path:"ftp_account" minimum:"1" doc:"Id of the FTP account"`
 }
 
 type shellIn struct {
@@ -126,7 +126,7 @@ type createKeyIn struct {
 
 type keyIn struct {
 	site.ServiceIn
-	SSHKey int64 `path:"ssh_key" minimum:"1"`
+	SSHKey int64 `path:"ssh_key" minimum:"1" doc:"Id of the key"`
 }
 
 const base = "/api/v1/services/{service}"
@@ -136,10 +136,13 @@ func (s *Service) Operations() []api.Route {
 	return []api.Route{
 		site.Read(api.Operation[site.ListIn, page.List[ftpWire]]{
 			ID: "access.ftp.list", Path: base + "/ftp", Summary: "List the FTP accounts of a service",
+			Description: "Each FTP account with its directory, quota in MB and whether it only reads. Passwords are shown once, when an " +
+				"account is made.",
 			Handle: site.HandleList(s.listFTP, wireFTP),
 		}),
 		site.Create(api.Operation[createFTPIn, ftpWire]{
 			ID: "access.ftp.create", Path: base + "/ftp", Summary: "Add an FTP account to a service",
+			Example: `{"username": "deploy", "home": "/public_html", "quota_mb": 500}`,
 			Description: "The password is made by the server and shown to the owner once, in the browser. The answer is `pending`; " +
 				"the hosting server follows within seconds.",
 			Errors: []*fault.Def{fault.LimitReached, fault.AlreadyExists, fault.PathNotAllowed}, Handle: s.createFTPOperation,
@@ -150,6 +153,7 @@ func (s *Service) Operations() []api.Route {
 		}, func(in *ftpIn) int64 { return in.FTPAccount }, s.ftp().Remove),
 		site.Write(http.MethodPut, api.Operation[shellIn, shellWire]{
 			ID: "access.shell.set", Path: base + "/shell", Summary: "Switch the shell of a service on or off",
+			Example:     `{"enabled": true}`,
 			Description: "Without a shell the keys of the service open SFTP only. Switching it off ends the sessions that are open.",
 			Errors:      []*fault.Def{fault.FeatureNotInPlan},
 			Handle: func(ctx context.Context, p auth.Principal, in *shellIn) (*shellWire, error) {
@@ -162,10 +166,12 @@ func (s *Service) Operations() []api.Route {
 		}),
 		site.Read(api.Operation[site.ListIn, page.List[keyWire]]{
 			ID: "access.ssh_keys.list", Path: base + "/ssh-keys", Summary: "List the keys that open a service by SSH and SFTP",
-			Handle: site.HandleList(s.listKeys, wireKey),
+			Description: "Public keys with their fingerprints and when they were added. They open SFTP, and SSH while the shell is switched on.",
+			Handle:      site.HandleList(s.listKeys, wireKey),
 		}),
 		site.Create(api.Operation[createKeyIn, keyWire]{
 			ID: "access.ssh_keys.create", Path: base + "/ssh-keys", Summary: "Add a key that opens a service by SSH and SFTP",
+			Example: `{"name": "Laptop", "public_key": "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl anna@laptop"}`,
 			Description: "Ed25519, ECDSA, their variants on security keys, and RSA of 2048 bits or more. `ssh_key_invalid` carries `reason`: " +
 				"`malformed`, `private_key`, `several_lines`, `options`, `type`, `too_short`.",
 			Errors: []*fault.Def{ErrKeyInvalid, fault.AlreadyExists, fault.LimitReached},

@@ -105,7 +105,7 @@ type createIn struct {
 
 type backupIn struct {
 	site.ServiceIn
-	Backup int64 `path:"backup" minimum:"1"`
+	Backup int64 `path:"backup" minimum:"1" doc:"Id of the backup"`
 }
 
 type restoreIn struct {
@@ -129,10 +129,12 @@ func (s *Service) Operations() []api.Route {
 		// Specification, section "Service management": backups.
 		site.Read(api.Operation[site.ListIn, page.List[backupWire]]{
 			ID: "backups.list", Path: base, Summary: "List the backups of a service, the newest first",
-			Handle: site.HandleList(s.list, wire),
+			Description: "Backups of every part with their state and size in MB. `completed` means that it was read back and can be restored.",
+			Handle:      site.HandleList(s.list, wire),
 		}),
 		site.Create(api.Operation[createIn, backupWire]{
 			ID: "backups.create", Path: base, Summary: "Make a backup of a service",
+			Example:     `{"parts": ["files", "databases"], "note": "before the update"}`,
 			Description: "The answer is `queued`. One backup or restore of a service is under way at a time (`job_running`).",
 			Errors:      []*fault.Def{fault.LimitReached, fault.JobRunning},
 			Handle: func(ctx context.Context, p auth.Principal, in *createIn) (*backupWire, error) {
@@ -142,6 +144,7 @@ func (s *Service) Operations() []api.Route {
 		}),
 		site.Write(http.MethodPost, api.Operation[restoreIn, backupWire]{
 			ID: "backups.restore", Path: named + "/restore", Summary: "Restore a backup, or parts of it",
+			Example: `{"parts": ["files"], "items": ["/public_html/index.html"]}`,
 			Description: "A backup of what is there now is made first (`pre_change`). Then the backup is read whole; one that is " +
 				"damaged is refused before anything is touched (`restore.error_key` is `backup_not_restorable`). Restored parts are " +
 				"exactly as they were: what came since is gone, but for logs and temporary files. The answer is `restoring`; `restore` " +

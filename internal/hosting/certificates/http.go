@@ -171,6 +171,7 @@ func (s *Service) Operations() []api.Route {
 		}),
 		site.Create(api.Operation[requestIn, requestedWire]{
 			ID: "certificates.request", Path: path, Summary: "Issue, renew or install a certificate",
+			Example: `{"domains": ["shop.example.com", "www.shop.example.com"]}`,
 			Description: "With `domains` a certificate is ordered from the authority, or the one for the same names renewed; with " +
 				"`certificate_id` that one is renewed; with `certificate` an own one is installed. What is ordered is `pending` and " +
 				"becomes `active` or `failed`; a renewal that fails leaves the certificate in use.",

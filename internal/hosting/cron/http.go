@@ -68,7 +68,7 @@ type createIn struct {
 
 type jobIn struct {
 	site.ServiceIn
-	CronJob int64 `path:"cron_job" minimum:"1"`
+	CronJob int64 `path:"cron_job" minimum:"1" doc:"Id of the cron job"`
 }
 
 type updateIn struct {
@@ -92,10 +92,12 @@ func (s *Service) Operations() []api.Route {
 	return []api.Route{
 		site.Read(api.Operation[site.ListIn, page.List[jobWire]]{
 			ID: "cron.list", Path: base, Summary: "List the cron jobs of a service with their last and next runs",
-			Handle: site.HandleList(s.list, wire),
+			Description: "Each job with its expression, time zone, the outcome of its last run and when it runs next.",
+			Handle:      site.HandleList(s.list, wire),
 		}),
 		site.Create(api.Operation[createIn, jobWire]{
 			ID: "cron.create", Path: base, Summary: "Add a cron job to a service",
+			Example: `{"expression": "*/15 * * * *", "timezone": "Asia/Tashkent", "command": "php ~/public_html/cron.php"}`,
 			Description: "The answer is `pending`; the hosting server follows within seconds. Runs that are missed while the server is " +
 				"down are not made up for. When clocks are put forward, a time of day that is left out is made up for at once; when they " +
 				"are put back, a time of day that comes twice counts once.",
@@ -111,6 +113,7 @@ func (s *Service) Operations() []api.Route {
 		}),
 		site.Update(api.Operation[updateIn, jobWire]{
 			ID: "cron.update", Path: named, Summary: "Change a cron job, or switch it on or off",
+			Example:     `{"enabled": false}`,
 			Description: "A run that goes on is left alone. A change of a `failed` job tries it again.",
 			Errors:      []*fault.Def{errExpression},
 			Handle: func(ctx context.Context, p auth.Principal, in *updateIn) (*jobWire, error) {
@@ -124,6 +127,7 @@ func (s *Service) Operations() []api.Route {
 		}),
 		site.Delete(api.Operation[jobIn, api.Empty]{
 			ID: "cron.delete", Path: named, Summary: "Delete a cron job; a run that goes on is ended",
+			Description: "The job is removed within seconds; a run that goes on is ended.",
 		}, func(in *jobIn) int64 { return in.CronJob }, s.collection().Remove),
 	}
 }

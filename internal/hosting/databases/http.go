@@ -77,7 +77,7 @@ type createIn struct {
 
 type databaseIn struct {
 	site.ServiceIn
-	Database int64 `path:"database" minimum:"1"`
+	Database int64 `path:"database" minimum:"1" doc:"Id of the database"`
 }
 
 // Operations are the section's part of the interface.
@@ -94,6 +94,7 @@ func (s *Service) Operations() []api.Route {
 		}),
 		site.Create(api.Operation[createIn, databaseWire]{
 			ID: "databases.create", Path: base, Summary: "Create a database and its user",
+			Example: `{"name": "shop", "engine": "mysql"}`,
 			Description: "The answer is `creating`; the hosting server follows within seconds, and the database becomes `active` or `failed`. " +
 				"The password of its user is made by the server and shown once in the panel, never here.",
 			Errors: []*fault.Def{fault.LimitReached, fault.AlreadyExists, fault.JobRunning},

@@ -141,15 +141,15 @@ func (w createdWire) HTTPStatus() int {
 }
 
 type listIn struct {
-	Service int64  `path:"service" minimum:"1"`
-	Type    Type   `query:"type" enum:"A,AAAA,ALIAS,CAA,CNAME,DS,MX,NS,PTR,SRV,SSHFP,TLSA,TXT"`
+	Service int64  `path:"service" minimum:"1" doc:"Id of the service"`
+	Type    Type   `query:"type" enum:"A,AAAA,ALIAS,CAA,CNAME,DS,MX,NS,PTR,SRV,SSHFP,TLSA,TXT" doc:"Only records of this type"`
 	Name    string `query:"name" maxLength:"255" doc:"Records of this name alone"`
 	Format  string `query:"format" enum:"json,bind" default:"json" doc:"bind answers the whole zone as text"`
 	page.Params
 }
 
 type createIn struct {
-	Service      int64 `path:"service" minimum:"1"`
+	Service      int64 `path:"service" minimum:"1" doc:"Id of the service"`
 	ValidateOnly bool  `query:"validate_only" doc:"Say what would be added, and change nothing"`
 	Body         struct {
 		Name     string  `json:"name,omitempty" maxLength:"255" doc:"Relative to the zone, or absolute; @ is the zone itself" example:"www"`
@@ -167,8 +167,8 @@ type createIn struct {
 }
 
 type recordIn struct {
-	Service   int64 `path:"service" minimum:"1"`
-	DNSRecord int64 `path:"dns_record" minimum:"1"`
+	Service   int64 `path:"service" minimum:"1" doc:"Id of the service"`
+	DNSRecord int64 `path:"dns_record" minimum:"1" doc:"Id of the record"`
 }
 
 type updateIn struct {
@@ -195,23 +195,31 @@ func (s *Service) Operations() []api.Route {
 	return []api.Route{
 		api.Operation[listIn, page.List[recordWire]]{
 			ID: "dns.list", Method: http.MethodGet, Path: path, Section: api.ServiceManagement,
+			Description: "Records of the zone of the service's primary domain, those of the platform marked `system`. With `format=bind` " +
+				"the answer is the zone as a file.",
 			Auth: api.Token, Scopes: []string{auth.ScopeServicesRead}, Summary: "List the DNS records of a service's zone, or export it",
 			ContentTypes: []string{"application/json", "text/dns"}, Errors: append([]*fault.Def{errInvalid}, read...), Stream: s.listOperation,
 		},
 		api.Operation[createIn, createdWire]{
 			ID: "dns.create", Method: http.MethodPost, Path: path, Section: api.ServiceManagement, Status: http.StatusCreated,
-			Auth: api.Token, Scopes: []string{auth.ScopeServicesWrite}, Summary: "Add a DNS record, or the records of a zone file",
+			Example: `{"name": "api", "type": "A", "value": "192.0.2.7", "ttl": 600}`,
+			Auth:    api.Token, Scopes: []string{auth.ScopeServicesWrite}, Summary: "Add a DNS record, or the records of a zone file",
 			Description: "An import adds what the zone does not have and never removes anything. It is refused as a whole when one of " +
 				"its records cannot be added; `validate_only` tells without changing anything.",
 			Errors: append([]*fault.Def{fault.LimitReached}, write...), Handle: s.createOperation,
 		},
 		api.Operation[updateIn, recordWire]{
 			ID: "dns.update", Method: http.MethodPatch, Path: path + "/{dns_record}", Section: api.ServiceManagement,
-			Auth: api.Token, Scopes: []string{auth.ScopeServicesWrite}, Summary: "Change a DNS record", Errors: write,
+			Description: "Members that are left out keep their values; the type cannot be changed. A record that conflicts with another is" +
+				" `dns_record_conflict`. The zone changes within a second, caches keep the former one for its TTL.",
+			Example: `{"value": "192.0.2.8", "ttl": 600}`,
+			Auth:    api.Token, Scopes: []string{auth.ScopeServicesWrite}, Summary: "Change a DNS record", Errors: write,
 			Handle: s.updateOperation,
 		},
 		api.Operation[recordIn, api.Empty]{
 			ID: "dns.delete", Method: http.MethodDelete, Path: path + "/{dns_record}", Section: api.ServiceManagement,
+			Description: "The zone changes within a second; caches keep the record for its TTL. A record of the platform comes back where " +
+				"yours has taken its place.",
 			Auth: api.Token, Scopes: []string{auth.ScopeServicesWrite}, Summary: "Delete a DNS record", Errors: write,
 			Handle: func(ctx context.Context, p auth.Principal, in *recordIn) (*api.Empty, error) {
 				return nil, s.remove(ctx, p.AccountID, in.Service, in.DNSRecord)

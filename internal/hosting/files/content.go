@@ -22,8 +22,8 @@ const (
 const maxWriteBody = 2*MaxContent + 64<<10
 
 type readIn struct {
-	Service  int64  `path:"service"`
-	Path     string `query:"path" required:"true" minLength:"1"`
+	Service  int64  `path:"service" doc:"Id of the service"`
+	Path     string `query:"path" required:"true" minLength:"1" doc:"Path from the account's home, such as /public_html/index.html"`
 	FromLine int    `query:"from_line" minimum:"1" maximum:"1000000000" default:"1" doc:"First line, counted from 1."`
 	Lines    int    `query:"lines" minimum:"1" maximum:"100000" doc:"Number of lines; all when absent."`
 }
@@ -51,7 +51,7 @@ func (s *Service) read(ctx context.Context, p auth.Principal, in *readIn) (*cont
 }
 
 type writeIn struct {
-	Service     int64  `path:"service"`
+	Service     int64  `path:"service" doc:"Id of the service"`
 	IfMatch     string `header:"If-Match" maxLength:"200" doc:"The version that is to be replaced, as the ETag of a download; the same as etag of the body. Another one there is 409 etag_mismatch."`
 	IfNoneMatch string `header:"If-None-Match" enum:"*" doc:"Only when there is nothing at the path; else 422 already_exists."`
 	Body        struct {

@@ -47,30 +47,39 @@ func (s *Service) Operations() []api.Route {
 		},
 		api.Operation[writeIn, entryWire]{
 			ID: "files.write", Method: http.MethodPut, Path: base + "/content", Section: api.Files,
-			Auth: api.Token, Scopes: writers, Summary: "Write a file whole",
+			Example: `{"path": "/public_html/index.html", "content": "<h1>Hello</h1>\n"}`,
+			Auth:    api.Token, Scopes: writers, Summary: "Write a file whole",
 			Description: "With `etag` or the header If-Match, only when that version is still there; with `If-None-Match: *`, only a new file. Missing directories are made. At most 2 MiB; use an upload for more.",
 			MaxBody:     maxWriteBody, AllowNUL: true,
 			Errors: and(write, ErrETagMismatch, ErrFileTooLarge, fault.AlreadyExists), Handle: s.write,
 		},
 		api.Operation[mkdirIn, entryWire]{
 			ID: "files.mkdir", Method: http.MethodPost, Path: base + "/directories", Section: api.Files, Status: http.StatusCreated,
-			Auth: api.Token, Scopes: writers, Summary: "Make a directory",
+			Example: `{"path": "/public_html/images"}`,
+			Auth:    api.Token, Scopes: writers, Summary: "Make a directory",
 			Description: "Missing parents are made. A directory that is there already is answered as it is.",
 			Errors:      and(write, fault.AlreadyExists), Handle: s.mkdir,
 		},
 		api.Operation[moveIn, entryWire]{
 			ID: "files.move", Method: http.MethodPost, Path: base + "/move", Section: api.Files,
-			Auth: api.Token, Scopes: writers, Summary: "Move or rename", Timeout: treeTime,
+			Description: "What exists at `to` is refused unless `overwrite` is set. Within one service it is one step: readers see the old" +
+				" name or the new one.",
+			Example: `{"from": "/public_html/index.html", "to": "/public_html/start.html"}`,
+			Auth:    api.Token, Scopes: writers, Summary: "Move or rename", Timeout: treeTime,
 			Errors: and(write, fault.AlreadyExists), Handle: s.move,
 		},
 		api.Operation[moveIn, entryWire]{
 			ID: "files.copy", Method: http.MethodPost, Path: base + "/copy", Section: api.Files, Status: http.StatusCreated,
-			Auth: api.Token, Scopes: writers, Summary: "Copy a file or a directory", Timeout: treeTime,
+			Description: "Copies as the account's user, so what it cannot read is refused. What exists at `to` is refused unless " +
+				"`overwrite` is set. The copy counts for the disk limit.",
+			Example: `{"from": "/public_html/index.html", "to": "/public_html/index.old.html"}`,
+			Auth:    api.Token, Scopes: writers, Summary: "Copy a file or a directory", Timeout: treeTime,
 			Errors: and(write, fault.AlreadyExists), Handle: s.copy,
 		},
 		api.Operation[removeIn, api.Empty]{
 			ID: "files.delete", Method: http.MethodDelete, Path: base, Section: api.Files,
-			Auth: api.Token, Scopes: writers, Summary: "Delete a file or a directory", Timeout: treeTime,
+			Description: "A directory goes with all that is in it, and it cannot be undone: make a backup before.",
+			Auth:        api.Token, Scopes: writers, Summary: "Delete a file or a directory", Timeout: treeTime,
 			Errors: and(common, fault.InUse), Handle: s.remove,
 		},
 		api.Operation[uploadIn, uploadedWire]{
@@ -99,7 +108,8 @@ func (s *Service) Operations() []api.Route {
 		},
 		api.Operation[archiveIn, archiveWire]{
 			ID: "files.archive", Method: http.MethodPost, Path: base + "/archive", Section: api.Files,
-			Status: http.StatusCreated, Auth: api.Token, Scopes: writers, Summary: "Create an archive, or extract one", Timeout: treeTime,
+			Example: `{"operation": "create", "paths": ["/public_html"], "target": "/site.zip"}`,
+			Status:  http.StatusCreated, Auth: api.Token, Scopes: writers, Summary: "Create an archive, or extract one", Timeout: treeTime,
 			Description: "Formats: .zip and .tar.gz. create packs `paths` into the new file `target`; extract unpacks the one archive " +
 				"of `paths` into the directory `target`, by default the archive's own. An archive that could do harm writes nothing.",
 			Errors: and(write, fault.AlreadyExists), Handle: s.archive,
@@ -108,7 +118,7 @@ func (s *Service) Operations() []api.Route {
 }
 
 type listIn struct {
-	Service int64  `path:"service"`
+	Service int64  `path:"service" doc:"Id of the service"`
 	Path    string `query:"path" default:"/" doc:"Directory, from the account's home."`
 	page.Params
 }
@@ -126,7 +136,7 @@ func (s *Service) list(ctx context.Context, p auth.Principal, in *listIn) (*page
 }
 
 type mkdirIn struct {
-	Service int64 `path:"service"`
+	Service int64 `path:"service" doc:"Id of the service"`
 	Body    struct {
 		Path string `json:"path" minLength:"1"`
 	}
@@ -141,7 +151,7 @@ func (s *Service) mkdir(ctx context.Context, p auth.Principal, in *mkdirIn) (*en
 }
 
 type moveIn struct {
-	Service int64 `path:"service"`
+	Service int64 `path:"service" doc:"Id of the service"`
 	Body    struct {
 		From      string `json:"from" minLength:"1"`
 		To        string `json:"to" minLength:"1" doc:"The new path, not the directory to put it into."`
@@ -166,8 +176,8 @@ func (s *Service) copy(ctx context.Context, p auth.Principal, in *moveIn) (*entr
 }
 
 type removeIn struct {
-	Service   int64  `path:"service"`
-	Path      string `query:"path" required:"true" minLength:"1"`
+	Service   int64  `path:"service" doc:"Id of the service"`
+	Path      string `query:"path" required:"true" minLength:"1" doc:"Path from the account's home, such as /public_html/index.html"`
 	Recursive bool   `query:"recursive" doc:"Delete a directory with all that is in it."`
 }
 
@@ -180,9 +190,9 @@ func (s *Service) remove(ctx context.Context, p auth.Principal, in *removeIn) (*
 }
 
 type searchIn struct {
-	Service int64  `path:"service"`
-	Q       string `query:"q" required:"true" minLength:"1" maxLength:"200"`
-	In      string `query:"in" enum:"name,content" default:"name"`
+	Service int64  `path:"service" doc:"Id of the service"`
+	Q       string `query:"q" required:"true" minLength:"1" maxLength:"200" doc:"Text to look for; case does not matter"`
+	In      string `query:"in" enum:"name,content" default:"name" doc:"Whether to look into names or contents"`
 	Path    string `query:"path" default:"/" doc:"Directory to search, with all below it."`
 	page.Params
 }
@@ -218,7 +228,7 @@ func (s *Service) search(ctx context.Context, p auth.Principal, in *searchIn) (*
 }
 
 type archiveIn struct {
-	Service int64 `path:"service"`
+	Service int64 `path:"service" doc:"Id of the service"`
 	Body    struct {
 		Operation string   `json:"operation" enum:"create,extract"`
 		Paths     []string `json:"paths" minItems:"1" maxItems:"1000"`

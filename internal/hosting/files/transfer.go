@@ -26,7 +26,7 @@ const uploadBuffer = 128 << 10
 const maxField = 4096
 
 type uploadIn struct {
-	Service   int64   `path:"service"`
+	Service   int64   `path:"service" doc:"Id of the service"`
 	Path      *string `query:"path" doc:"Directory to put the files into; may be a field of the form instead."`
 	Overwrite bool    `query:"overwrite" doc:"Replace files that are there; may be a field of the form instead."`
 }
@@ -161,8 +161,8 @@ func (s *Service) broken(err error) error {
 }
 
 type downloadIn struct {
-	Service int64  `path:"service"`
-	Path    string `query:"path" required:"true" minLength:"1"`
+	Service int64  `path:"service" doc:"Id of the service"`
+	Path    string `query:"path" required:"true" minLength:"1" doc:"Path from the account's home, such as /public_html/index.html"`
 }
 
 func (s *Service) download(ctx context.Context, p auth.Principal, in *downloadIn, w http.ResponseWriter, r *http.Request) error {

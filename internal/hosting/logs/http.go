@@ -62,13 +62,13 @@ type metaWire struct {
 }
 
 type listIn struct {
-	Service int64         `path:"service" minimum:"1"`
-	Type    panel.LogType `query:"type" enum:"access,error,php,mail,cron" default:"access"`
+	Service int64         `path:"service" minimum:"1" doc:"Id of the service"`
+	Type    panel.LogType `query:"type" enum:"access,error,php,mail,cron" default:"access" doc:"Which log"`
 	Q       string        `query:"q" maxLength:"200" doc:"Lines that contain it, upper and lower case alike"`
 	Since   string        `query:"since" format:"date-time" doc:"Not before"`
 	Until   string        `query:"until" format:"date-time" doc:"Before"`
 	Cursor  string        `query:"cursor" maxLength:"64" doc:"next_cursor of a former answer; with follow the cursor of the last line that is known"`
-	Limit   int           `query:"limit" minimum:"1" maximum:"500" default:"100"`
+	Limit   int           `query:"limit" minimum:"1" maximum:"500" default:"100" doc:"How many lines at most, the newest ones"`
 	Follow  bool          `query:"follow" doc:"1 streams lines as they are written"`
 	LastID  string        `header:"Last-Event-ID" maxLength:"64" doc:"With follow: the id of the last event that was received"`
 }

@@ -204,7 +204,7 @@ type createIn struct {
 
 type mailboxIn struct {
 	site.ServiceIn
-	Mailbox int64 `path:"mailbox" minimum:"1"`
+	Mailbox int64 `path:"mailbox" minimum:"1" doc:"Id of the mailbox"`
 }
 
 type updateIn struct {
@@ -228,6 +228,8 @@ func (s *Service) Operations() []api.Route {
 		// Specification, section "Service management": mailboxes; resources, section 16.
 		site.Read(api.Operation[site.ListIn, page.List[mailboxWire]]{
 			ID: "mail.mailboxes.list", Path: base, Summary: "List the mailboxes of a service",
+			Description: "Each mailbox with its quota and use in MB, aliases, forwarding and limits, the settings for mail programs " +
+				"(`client`), and how its domain stands in the DNS (`dns`). Passwords are never shown.",
 			Handle: func(ctx context.Context, p auth.Principal, in *site.ListIn) (*page.List[mailboxWire], error) {
 				rows, total, v, err := s.list(ctx, p.AccountID, in.Service, in.Params)
 				if err != nil {
@@ -238,6 +240,7 @@ func (s *Service) Operations() []api.Route {
 		}),
 		site.Create(api.Operation[createIn, mailboxWire]{
 			ID: "mail.mailboxes.create", Path: base, Summary: "Add a mailbox to a service",
+			Example:     `{"local_part": "info", "domain": "shop.example.com", "password": "ample Cobalt 47 heron", "quota_mb": 1024}`,
 			Description: "The answer is `pending`; the mail server follows within seconds. The records that the domain needs are put into its zone.",
 			Errors:      append([]*fault.Def{fault.LimitReached, fault.DomainVerificationRequired}, placing...),
 			Handle: func(ctx context.Context, p auth.Principal, in *createIn) (*mailboxWire, error) {
@@ -248,6 +251,7 @@ func (s *Service) Operations() []api.Route {
 		}),
 		site.Update(api.Operation[updateIn, mailboxWire]{
 			ID: "mail.mailboxes.update", Path: named, Summary: "Change a mailbox of a service",
+			Example:     `{"quota_mb": 2048, "forward_to": ["anna@elsewhere.example.com"], "keep_copy": true}`,
 			Description: "Changes are `pending` until the mail server has followed. A change of a `failed` mailbox tries it again.",
 			Errors:      placing,
 			Handle: func(ctx context.Context, p auth.Principal, in *updateIn) (*mailboxWire, error) {

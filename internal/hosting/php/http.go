@@ -106,7 +106,8 @@ func (s *Service) Operations() []api.Route {
 		// Specification, section "Service management": PHP.
 		site.Read(api.Operation[site.ServiceIn, wire]{
 			ID: "php.get", Path: path, Summary: "See the PHP version, options and extensions of a service",
-			Errors: []*fault.Def{fault.NotFound, fault.UnsupportedOperation, fault.PanelUnreachable, fault.PanelBusy, fault.ServiceNotActive},
+			Description: "The version and the options in effect, the versions that the service's machine has, and its extensions.",
+			Errors:      []*fault.Def{fault.NotFound, fault.UnsupportedOperation, fault.PanelUnreachable, fault.PanelBusy, fault.ServiceNotActive},
 			Handle: func(ctx context.Context, p auth.Principal, in *site.ServiceIn) (*wire, error) {
 				v, err := s.get(ctx, p.AccountID, in.Service)
 				if err != nil {
@@ -117,6 +118,7 @@ func (s *Service) Operations() []api.Route {
 		}),
 		site.Update(api.Operation[updateIn, wire]{
 			ID: "php.update", Path: path, Summary: "Change the PHP version, options and extensions of a service",
+			Example: `{"version": "8.2", "options": {"memory_limit": "256M"}}`,
 			Description: "The answer is `pending` until the hosting server has followed, which takes seconds; requests that run are finished. " +
 				"A change of `failed` settings tries them again.",
 			Errors: []*fault.Def{ErrVersion, ErrRange},

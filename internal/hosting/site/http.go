@@ -12,7 +12,7 @@ import (
 
 // ServiceIn is the input of an operation about a service: its id in the path.
 type ServiceIn struct {
-	Service int64 `path:"service" minimum:"1"`
+	Service int64 `path:"service" minimum:"1" doc:"Id of the service"`
 }
 
 // ListIn is the input of an operation that lists what a service consists of.

@@ -127,7 +127,7 @@ type createIn struct {
 
 type domainIn struct {
 	site.ServiceIn
-	HostedDomain int64 `path:"hosted_domain" minimum:"1"`
+	HostedDomain int64 `path:"hosted_domain" minimum:"1" doc:"Id of the domain of the service"`
 }
 
 type updateIn struct {
@@ -152,6 +152,8 @@ func (s *Service) Operations() []api.Route {
 		// Specification, section "Service management": usage.
 		site.Read(api.Operation[site.ServiceIn, usageWire]{
 			ID: "hosting.usage", Path: base + "/usage", Summary: "See what a service uses of its plan",
+			Description: "What the service uses, such as disk, databases and mailboxes, beside what its plan allows. The hosting machine " +
+				"measures it, and the answer says when.",
 			Errors: []*fault.Def{fault.NotFound, fault.PanelUnreachable, fault.PanelBusy},
 			Handle: func(ctx context.Context, p auth.Principal, in *site.ServiceIn) (*usageWire, error) {
 				meters, err := s.usage(ctx, p.AccountID, in.Service)
@@ -164,10 +166,13 @@ func (s *Service) Operations() []api.Route {
 		// Specification, section "Service management": domains.
 		site.Read(api.Operation[site.ListIn, page.List[domainWire]]{
 			ID: "hosting.domains.list", Path: base + "/domains", Summary: "List the domains of a service, the primary one first",
+			Description: "Each domain with its directory, certificate, redirect and whether its DNS leads here. `verification` says " +
+				"whether it is proven to be yours and which record proves it.",
 			Handle: s.listOperation,
 		}),
 		site.Create(api.Operation[createIn, domainWire]{
 			ID: "hosting.domains.create", Path: base + "/domains", Summary: "Add a domain to a service",
+			Example:     `{"name": "blog.shop.example.com", "kind": "subdomain"}`,
 			Description: "The answer is `pending`; the hosting server follows within seconds, and the domain becomes `active` or `failed`.",
 			Errors:      []*fault.Def{fault.LimitReached, fault.PathNotAllowed, fault.DomainInvalid, fault.DomainUnavailable, fault.DomainVerificationRequired, fault.AlreadyExists},
 			Handle: func(ctx context.Context, p auth.Principal, in *createIn) (*domainWire, error) {
@@ -177,6 +182,7 @@ func (s *Service) Operations() []api.Route {
 		}),
 		site.Update(api.Operation[updateIn, domainWire]{
 			ID: "hosting.domains.update", Path: named, Summary: "Change a domain of a service, or make it the primary one",
+			Example:     `{"force_https": true}`,
 			Description: "Changes are `pending` until the hosting server has followed. A change of a `failed` domain tries it again.",
 			Errors:      []*fault.Def{fault.LimitReached, fault.PathNotAllowed, fault.Conflict, fault.JobRunning},
 			Handle:      s.updateOperation,

@@ -49,7 +49,7 @@ type updateMeIn struct {
 type listSessionsIn struct{ page.Params }
 
 type sessionIn struct {
-	ID int64 `path:"session" minimum:"1"`
+	ID int64 `path:"session" minimum:"1" doc:"Id of the session"`
 }
 
 type sessionWire struct {
@@ -80,6 +80,8 @@ func (s *Service) Operations() []api.Route {
 		// Specification, "Account": GET /api/v1/me.
 		api.Operation[struct{}, meWire]{
 			ID: "account.get", Method: "GET", Path: "/api/v1/me", Section: api.Account, Auth: api.Token,
+			Description: "Whose token it is: name, address, language, currency for display, the modules that are switched on, and whether " +
+				"the address is verified. Prices stay in USD; the currency is for display only.",
 			Scopes: []string{auth.ScopeProfile}, Summary: "The account: profile, display preferences, enabled modules",
 			Handle: func(ctx context.Context, p auth.Principal, _ *struct{}) (*meWire, error) {
 				found, err := s.Profile(ctx, s.DB, p.AccountID)
@@ -92,7 +94,10 @@ func (s *Service) Operations() []api.Route {
 		// Specification, "Account": PATCH /api/v1/me.
 		api.Operation[updateMeIn, meWire]{
 			ID: "account.update", Method: "PATCH", Path: "/api/v1/me", Section: api.Account, Auth: api.Token,
-			Scopes: []string{auth.ScopeProfile}, Summary: "Change the display preferences: locale and currency",
+			Description: "Members that are left out keep their values. The language is that of messages, mails and notifications; the " +
+				"currency only changes how prices are shown beside `usd_cents`.",
+			Example: `{"locale": "en", "currency": "UZS"}`,
+			Scopes:  []string{auth.ScopeProfile}, Summary: "Change the display preferences: locale and currency",
 			Handle: func(ctx context.Context, p auth.Principal, in *updateMeIn) (*meWire, error) {
 				changed, err := s.Update(ctx, p.AccountID, Update{Locale: in.Body.Locale, Currency: in.Body.Currency})
 				if err != nil {
@@ -104,6 +109,8 @@ func (s *Service) Operations() []api.Route {
 		// For the panel; the specification leaves sessions to the pages.
 		api.Operation[listSessionsIn, page.List[sessionWire]]{
 			ID: "account.sessions", Method: "GET", Path: "/api/v1/me/sessions", Section: api.Account, Auth: api.Token,
+			Description: "Browsers in which you are signed in: how, from which address, when they were last used and until when they stay " +
+				"signed in. End one with the operation `account.end_session`.",
 			Scopes: []string{auth.ScopeProfile}, FirstParty: true, Summary: "Browsers that are signed in to the account",
 			Handle: func(ctx context.Context, p auth.Principal, in *listSessionsIn) (*page.List[sessionWire], error) {
 				list, err := s.Sessions(ctx, p.AccountID, in.Params)
@@ -140,7 +147,8 @@ func (s *Service) Operations() []api.Route {
 		// For the panel; the specification leaves sessions to the pages.
 		api.Operation[sessionIn, api.Empty]{
 			ID: "account.end_session", Method: "DELETE", Path: "/api/v1/me/sessions/{session}", Section: api.Account,
-			Auth: api.Token, Scopes: []string{auth.ScopeProfile}, FirstParty: true, Summary: "Sign a browser out",
+			Description: "The browser is signed out, and tokens of Stead's own applications that were authorized in it end within a second.",
+			Auth:        api.Token, Scopes: []string{auth.ScopeProfile}, FirstParty: true, Summary: "Sign a browser out",
 			Handle: func(ctx context.Context, p auth.Principal, in *sessionIn) (*api.Empty, error) {
 				return nil, s.EndSession(ctx, p.AccountID, in.ID)
 			},

@@ -47,14 +47,14 @@ type registerIn struct {
 }
 
 type removeIn struct {
-	Token string `query:"token" maxLength:"4096"`
+	Token string `query:"token" maxLength:"4096" doc:"Token of the device, in place of the body"`
 	Body  struct {
 		Token string `json:"token,omitempty" maxLength:"4096" doc:"Here or in the query"`
 	}
 }
 
 type deviceIn struct {
-	Device int64 `path:"device" minimum:"1"`
+	Device int64 `path:"device" minimum:"1" doc:"Id of the device"`
 }
 
 // listWire is the envelope with the key for browser subscriptions.
@@ -72,6 +72,10 @@ func (s *Service) Operations() []api.Route {
 		// Specification, "Account"; resources, section 11.
 		api.Operation[registerIn, registeredWire]{
 			ID: "account.devices.register", Method: http.MethodPost, Path: base, Section: api.Account, Auth: api.Token, Scopes: scopes,
+			Description: "Call it at each start: the same token is the same device, and keeps it from being forgotten after 270 days. " +
+				"`token` is that of Firebase, or in browsers the JSON of the subscription. At most 30 devices are kept; a further" +
+				" one replaces the one not seen for longest.",
+			Example: `{"platform": "android", "token": "fcm-registration-token", "name": "Pixel 9", "locale": "uz"}`,
 			Status:  http.StatusCreated,
 			Summary: "Register the device that you run on, or say that it is still there",
 			Handle:  s.registerOperation,
@@ -79,6 +83,9 @@ func (s *Service) Operations() []api.Route {
 		// Specification, "Account"; resources, section 11.
 		api.Operation[removeIn, api.Empty]{
 			ID: "account.devices.remove", Method: http.MethodDelete, Path: base, Section: api.Account, Auth: api.Token, Scopes: scopes,
+			Description: "For applications when somebody signs out. `token` is what the device was registered with, in the body or in the " +
+				"query. The device gets no more notifications.",
+			Example: `{"token": "fcm-registration-token"}`,
 			Summary: "Remove the device with a token", Errors: []*fault.Def{fault.NotFound},
 			Handle: func(ctx context.Context, p auth.Principal, in *removeIn) (*api.Empty, error) {
 				token := cmp.Or(in.Body.Token, in.Token)
@@ -91,11 +98,15 @@ func (s *Service) Operations() []api.Route {
 		// Beyond the specification: a person sees where notifications go, and can remove a lost phone.
 		api.Operation[page.Params, listWire]{
 			ID: "account.devices.list", Method: http.MethodGet, Path: base, Section: api.Account, Auth: api.Token, Scopes: scopes,
+			Description: "The devices that show your notifications. `reachable` is false while this server has no way to a platform. " +
+				"`web_push_public_key` is the key for `PushManager.subscribe`.",
 			Summary: "List your devices, the last seen first, and the key that browsers subscribe with",
 			Handle:  s.listOperation,
 		},
 		api.Operation[deviceIn, api.Empty]{
 			ID: "account.devices.remove_by_id", Method: http.MethodDelete, Path: base + "/{device}", Section: api.Account,
+			Description: "For a device that is lost: it gets no more notifications. The application on it stays signed in; disconnect it " +
+				"to end that.",
 			Auth: api.Token, Scopes: scopes, Summary: "Remove a device",
 			Handle: func(ctx context.Context, p auth.Principal, in *deviceIn) (*api.Empty, error) {
 				return &api.Empty{}, s.removeByID(ctx, p.AccountID, in.Device)

@@ -75,13 +75,17 @@ func (s *Service) Operations() []api.Route {
 		// Specification, "Account"; resources, section 11.
 		api.Operation[listIn, listWire]{
 			ID: "notifications.list", Method: http.MethodGet, Path: "/api/v1/notifications", Section: api.Account,
+			Description: "What happened to your account and services, in your language. `meta.unread` is how many you have not read, on " +
+				"all pages.",
 			Auth: api.Token, Scopes: scopes, Summary: "List your notifications, the newest first",
 			Handle: s.listOperation,
 		},
 		// Specification, "Account"; resources, section 11.
 		api.Operation[readIn, readWire]{
 			ID: "notifications.read", Method: http.MethodPost, Path: "/api/v1/notifications/read", Section: api.Account,
-			Auth: api.Token, Scopes: scopes, Summary: "Mark notifications as read",
+			Description: "Marks those with the `ids`, at most 100, or with `all` every one. Those of others are passed over.",
+			Example:     `{"ids": [1]}`,
+			Auth:        api.Token, Scopes: scopes, Summary: "Mark notifications as read",
 			Handle: func(ctx context.Context, p auth.Principal, in *readIn) (*readWire, error) {
 				marked, err := s.markRead(ctx, p.AccountID, in.Body.IDs, in.Body.All)
 				if err != nil {

@@ -40,7 +40,7 @@ func (s *Service) endpoints() []api.Route {
 		op.Errors = []*fault.Def{
 			ErrInvalidRequest, ErrInvalidClient, ErrInvalidGrant, ErrInvalidScope, ErrInvalidTarget, ErrUnsupportedGrantType,
 		}
-		op.Document = formDocument(tokenForm)
+		op.Document = formDocument(tokenForm, map[string]string{"grant_type": "refresh_token", "client_id": "app_4c1d9e", "refresh_token": "str_…"})
 		return op
 	}
 	revoke := formOperation(s, "oauth.revoke", "/oauth/revoke", "Revoke a token (RFC 7009)",
@@ -48,10 +48,14 @@ func (s *Service) endpoints() []api.Route {
 			return &revokedWire{}, s.revoke(ctx, app, p)
 		})
 	revoke.Errors = []*fault.Def{ErrInvalidRequest, ErrInvalidClient, ErrInvalidGrant}
-	revoke.Document = formDocument(tokenParamForm)
+	revoke.Description = "A refresh token ends with its whole family, an access token by itself. Unknown tokens answer 200 too, as the RFC asks. " +
+		"Every replica knows within a second."
+	revoke.Document = formDocument(tokenParamForm, map[string]string{"client_id": "app_4c1d9e", "token": "str_…"})
 	introspect := formOperation(s, "oauth.introspect", "/oauth/introspect", "Ask about a token of one's own (RFC 7662)", s.introspect)
 	introspect.Errors = []*fault.Def{ErrInvalidRequest, ErrInvalidClient, ErrUnauthorizedClient}
-	introspect.Document = formDocument(tokenParamForm)
+	introspect.Description = "A confidential application learns whether one of its own tokens is active, its scopes and until when. Tokens of others, " +
+		"ended and unknown ones are `{\"active\": false}`."
+	introspect.Document = formDocument(tokenParamForm, map[string]string{"client_id": "app_4c1d9e", "client_secret": "sts_…", "token": "sta_…"})
 	return []api.Route{
 		token("oauth.token", "/oauth/token", "Exchange a code or a refresh token for tokens", s.grantTokens),
 		token("oauth.refresh", "/oauth/token/refresh", "Exchange a refresh token for tokens",
@@ -214,7 +218,7 @@ var tokenParamForm = append([]field{
 }, clientFields...)
 
 // formDocument describes a form.
-func formDocument(fields []field) func(*huma.Operation) {
+func formDocument(fields []field, example map[string]string) func(*huma.Operation) {
 	s := &huma.Schema{Type: huma.TypeObject, Properties: map[string]*huma.Schema{}}
 	for _, f := range fields {
 		s.Properties[f.name] = &huma.Schema{Type: huma.TypeString, Description: f.doc}
@@ -223,6 +227,6 @@ func formDocument(fields []field) func(*huma.Operation) {
 		}
 	}
 	return func(op *huma.Operation) {
-		op.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{formType: {Schema: s}}}
+		op.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{formType: {Schema: s, Example: example}}}
 	}
 }

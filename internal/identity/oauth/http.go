@@ -47,7 +47,7 @@ type secretWire struct {
 type listIn struct{ page.Params }
 
 type applicationIn struct {
-	Application int64 `path:"application" minimum:"1"`
+	Application int64 `path:"application" minimum:"1" doc:"Id of the application"`
 }
 
 type createIn struct {
@@ -76,6 +76,8 @@ func (s *Service) applicationOperations() []api.Route {
 	return []api.Route{
 		api.Operation[listIn, page.List[applicationWire]]{
 			ID: "apps.list", Method: http.MethodGet, Path: "/api/v1/apps", Section: api.OAuth,
+			Description: "The OAuth applications that you have registered, with their client ids, redirect addresses and scopes. Secrets " +
+				"are never shown again.",
 			Auth: api.Token, Scopes: profileScope, FirstParty: true, Summary: "List your applications",
 			Handle: func(ctx context.Context, p auth.Principal, in *listIn) (*page.List[applicationWire], error) {
 				apps, total, err := s.ListApplications(ctx, p.AccountID, in.Limit(), in.Offset())
@@ -84,7 +86,11 @@ func (s *Service) applicationOperations() []api.Route {
 		},
 		api.Operation[createIn, secretWire]{
 			ID: "apps.create", Method: http.MethodPost, Path: "/api/v1/apps", Section: api.OAuth, Status: http.StatusCreated,
-			Auth: api.Token, Scopes: profileScope, FirstParty: true, Summary: "Register an application",
+			Description: "`client_secret` of a confidential application is in this answer only. A public application has none and must use" +
+				" PKCE. Redirect addresses are compared character by character; on a loopback address any port matches. The scope" +
+				" `admin` is never granted.",
+			Example: `{"name": "Backup tool", "type": "public", "redirect_uris": ["http://127.0.0.1/callback"], "scopes": ["profile", "services:read"]}`,
+			Auth:    api.Token, Scopes: profileScope, FirstParty: true, Summary: "Register an application",
 			Errors: []*fault.Def{fault.LimitReached},
 			Handle: func(ctx context.Context, p auth.Principal, in *createIn) (*secretWire, error) {
 				b := in.Body
@@ -99,7 +105,8 @@ func (s *Service) applicationOperations() []api.Route {
 		},
 		api.Operation[applicationIn, applicationWire]{
 			ID: "apps.get", Method: http.MethodGet, Path: "/api/v1/apps/{application}", Section: api.OAuth,
-			Auth: api.Token, Scopes: profileScope, FirstParty: true, Summary: "Get one of your applications",
+			Description: "One application that you have registered, without its secret.",
+			Auth:        api.Token, Scopes: profileScope, FirstParty: true, Summary: "Get one of your applications",
 			Handle: func(ctx context.Context, p auth.Principal, in *applicationIn) (*applicationWire, error) {
 				a, err := s.GetApplication(ctx, p.AccountID, in.Application)
 				w := wire(a)
@@ -108,7 +115,10 @@ func (s *Service) applicationOperations() []api.Route {
 		},
 		api.Operation[updateIn, applicationWire]{
 			ID: "apps.update", Method: http.MethodPatch, Path: "/api/v1/apps/{application}", Section: api.OAuth,
-			Auth: api.Token, Scopes: profileScope, FirstParty: true, Summary: "Change one of your applications",
+			Description: "Members that are left out keep their values. An application that leaves the sandbox loses its tokens, and its " +
+				"users are asked for their consent again.",
+			Example: `{"name": "Backup tool 2"}`,
+			Auth:    api.Token, Scopes: profileScope, FirstParty: true, Summary: "Change one of your applications",
 			Handle: func(ctx context.Context, p auth.Principal, in *updateIn) (*applicationWire, error) {
 				a, err := s.UpdateApplication(ctx, p.AccountID, in.Application, Changes(in.Body))
 				w := wire(a)
@@ -117,6 +127,8 @@ func (s *Service) applicationOperations() []api.Route {
 		},
 		api.Operation[applicationIn, secretWire]{
 			ID: "apps.rotate_secret", Method: http.MethodPost, Path: "/api/v1/apps/{application}/rotate-secret", Section: api.OAuth,
+			Description: "The former secret is refused from now on, and the new one is in this answer only. Tokens that were issued stay " +
+				"valid. Public applications have no secret: `validation_failed`.",
 			Auth: api.Token, Scopes: profileScope, FirstParty: true, Summary: "Give an application a new secret",
 			Errors: []*fault.Def{fault.UnsupportedOperation},
 			Handle: func(ctx context.Context, p auth.Principal, in *applicationIn) (*secretWire, error) {
@@ -126,7 +138,8 @@ func (s *Service) applicationOperations() []api.Route {
 		},
 		api.Operation[applicationIn, api.Empty]{
 			ID: "apps.delete", Method: http.MethodDelete, Path: "/api/v1/apps/{application}", Section: api.OAuth,
-			Auth: api.Token, Scopes: profileScope, FirstParty: true, Summary: "Delete an application and end its tokens",
+			Description: "All tokens and consents of the application end at once. It cannot be undone.",
+			Auth:        api.Token, Scopes: profileScope, FirstParty: true, Summary: "Delete an application and end its tokens",
 			Handle: func(ctx context.Context, p auth.Principal, in *applicationIn) (*api.Empty, error) {
 				return nil, s.DeleteApplication(ctx, p.AccountID, in.Application)
 			},
@@ -162,7 +175,8 @@ func (s *Service) connectionOperations() []api.Route {
 	return []api.Route{
 		api.Operation[listIn, page.List[connectionWire]]{
 			ID: "connections.list", Method: http.MethodGet, Path: "/api/v1/me/connections", Section: api.OAuth,
-			Auth: api.Token, Scopes: profileScope, FirstParty: true, Summary: "List the applications that you have connected",
+			Description: "Applications to which you have given access, with the scopes and when they were last used.",
+			Auth:        api.Token, Scopes: profileScope, FirstParty: true, Summary: "List the applications that you have connected",
 			Handle: func(ctx context.Context, p auth.Principal, in *listIn) (*page.List[connectionWire], error) {
 				list, total, err := s.ListConnections(ctx, p.AccountID, in.Limit(), in.Offset())
 				rows := make([]connectionWire, len(list))
@@ -177,6 +191,8 @@ func (s *Service) connectionOperations() []api.Route {
 		},
 		api.Operation[applicationIn, api.Empty]{
 			ID: "connections.delete", Method: http.MethodDelete, Path: "/api/v1/me/connections/{application}", Section: api.OAuth,
+			Description: "All tokens of the application for your account end within a second, and devices that it has registered are " +
+				"removed. It can ask for your consent again.",
 			Auth: api.Token, Scopes: profileScope, FirstParty: true, Summary: "Disconnect an application and end its tokens",
 			Handle: func(ctx context.Context, p auth.Principal, in *applicationIn) (*api.Empty, error) {
 				return nil, s.Disconnect(ctx, p.AccountID, in.Application)

@@ -67,6 +67,8 @@ type noIn struct{}
 func (s *Service) metadata() []api.Route {
 	routes := []api.Route{api.Operation[noIn, serverWire]{
 		ID: "oauth.server_metadata", Method: http.MethodGet, Path: "/.well-known/oauth-authorization-server",
+		Description: "Where clients find the endpoints, grants, scopes and code challenge methods of this server. Libraries for OAuth " +
+			"read it by themselves; nothing has to be configured by hand but the issuer.",
 		Section: api.OAuth, Auth: api.Open, Summary: "The authorization server described (RFC 8414)",
 		Handle: func(context.Context, auth.Principal, *noIn) (*serverWire, error) { return s.server(), nil },
 	}}
@@ -75,6 +77,7 @@ func (s *Service) metadata() []api.Route {
 		routes = append(routes, api.Operation[noIn, resourceWire]{
 			ID: ids[path], Method: http.MethodGet, Path: "/.well-known/oauth-protected-resource" + path,
 			Section: api.OAuth, Auth: api.Open, Summary: "The API described as a protected resource (RFC 9728)",
+			Description: "Names the authorization server and the scopes of the API. Agents find it by the `WWW-Authenticate` header of a 401.",
 			Handle: func(context.Context, auth.Principal, *noIn) (*resourceWire, error) {
 				return &resourceWire{
 					Resource: s.BaseURL + path, ResourceName: "Stead API", AuthorizationServers: []string{s.BaseURL},

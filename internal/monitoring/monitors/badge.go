@@ -149,22 +149,22 @@ func tlsBadge(m monitor, _ stretch, _ totals, now time.Time) badge {
 }
 
 type badgeIn struct {
-	Token string `path:"token" maxLength:"100"`
+	Token string `path:"token" maxLength:"100" doc:"The badge token of the monitor"`
 	Label string `query:"label" maxLength:"40" doc:"Instead of the name of the metric"`
 	Theme string `query:"theme" enum:"auto,light,dark" default:"auto" doc:"Of the left part; auto follows the reader's settings"`
 }
 
 type metricIn struct {
 	badgeIn
-	Metric   string `path:"metric" maxLength:"20"`
-	Duration string `path:"duration" maxLength:"10"`
+	Metric   string `path:"metric" maxLength:"20" doc:"uptime, response, status or tls"`
+	Duration string `path:"duration" maxLength:"10" doc:"24h, 7d, 30d or 90d"`
 }
 
 type shieldIn struct {
-	Token    string  `path:"token" maxLength:"100"`
-	Label    string  `query:"label" maxLength:"40"`
-	Metric   string  `query:"metric" enum:"uptime,response,status,tls" default:"uptime"`
-	Duration stretch `query:"duration" enum:"24h,7d,30d,90d" default:"30d"`
+	Token    string  `path:"token" maxLength:"100" doc:"The badge token of the monitor"`
+	Label    string  `query:"label" maxLength:"40" doc:"Text on the left of the badge, in place of the number's name"`
+	Metric   string  `query:"metric" enum:"uptime,response,status,tls" default:"uptime" doc:"Which number: uptime in percent, median response time, present state, or days until the certificate ends"`
+	Duration stretch `query:"duration" enum:"24h,7d,30d,90d" default:"30d" doc:"Over which time"`
 }
 
 // shieldWire is the form of shields.io's endpoint badge.
@@ -205,6 +205,8 @@ func (s *Service) badges() []api.Route {
 		// Specification, "Embeds".
 		api.Operation[shieldIn, shieldWire]{
 			ID: "badges.json", Method: http.MethodGet, Path: "/badge/{token}/json", Section: api.Embeds, Auth: api.Open,
+			Description: "The form of shields.io's endpoint badge: `label`, `message` and `color`. Whoever knows the token sees this " +
+				"number and nothing else.",
 			Summary: "See a number of a monitor in the form of an endpoint badge of shields.io",
 			Handle: func(ctx context.Context, _ auth.Principal, in *shieldIn) (*shieldWire, error) {
 				b, err := s.badge(ctx, in.Token, in.Metric, in.Duration)

@@ -55,7 +55,7 @@ type addChannelIn struct {
 }
 
 type channelIn struct {
-	Channel int64 `path:"alert_channel" minimum:"1"`
+	Channel int64 `path:"alert_channel" minimum:"1" doc:"Id of the alert channel"`
 }
 
 type updateChannelIn struct {
@@ -84,6 +84,8 @@ func (s *Service) channelOperations() []api.Route {
 	return []api.Route{
 		api.Operation[page.Params, page.List[channelWire]]{
 			ID: "alert_channels.list", Method: http.MethodGet, Path: base, Section: api.Monitors, Auth: api.Token, Scopes: read,
+			Description: "Places beside your own notifications: mail addresses, webhooks, chats and your devices. One is used by a monitor" +
+				" that names it in `channels`, and only when it is verified.",
 			Summary: "List where you are told of your monitors",
 			Handle: func(ctx context.Context, p auth.Principal, in *page.Params) (*page.List[channelWire], error) {
 				all, err := channelsOf(ctx, s.DB, p.AccountID)
@@ -93,6 +95,7 @@ func (s *Service) channelOperations() []api.Route {
 		},
 		api.Operation[addChannelIn, channelWire]{
 			ID: "alert_channels.create", Method: http.MethodPost, Path: base, Section: api.Monitors, Auth: api.Token, Scopes: write,
+			Example: `{"type": "email", "target": "ops@example.com", "delay_s": 60}`,
 			Summary: "Add a place where you are told of your monitors", Status: http.StatusCreated, Timeout: sendTimeout + 10*time.Second,
 			Description: "A code is sent there; give it to `verify` to show that you read it. Webhooks get it as `code`, and are signed as those of resellers. " +
 				"Your own devices (`push`) need none.",
@@ -108,6 +111,9 @@ func (s *Service) channelOperations() []api.Route {
 		},
 		api.Operation[updateChannelIn, channelWire]{
 			ID: "alert_channels.update", Method: http.MethodPatch, Path: named, Section: api.Monitors, Auth: api.Token, Scopes: write,
+			Description: "Members that are left out keep their values. The target cannot be changed, because nobody would have proven to " +
+				"read the new one: add another channel instead.",
+			Example: `{"events": "down", "reminder_s": 3600}`,
 			Summary: "Change which alerts a place gets, and when",
 			Handle: func(ctx context.Context, p auth.Principal, in *updateChannelIn) (*channelWire, error) {
 				return reply(s.updateChannel(ctx, p.AccountID, in.Channel, in.Body.wish()))
@@ -115,13 +121,17 @@ func (s *Service) channelOperations() []api.Route {
 		},
 		api.Operation[channelIn, api.Empty]{
 			ID: "alert_channels.delete", Method: http.MethodDelete, Path: named, Section: api.Monitors, Auth: api.Token, Scopes: write,
-			Summary: "Remove a place where you are told of your monitors",
+			Description: "Monitors that name the channel stop alerting there. It cannot be undone.",
+			Summary:     "Remove a place where you are told of your monitors",
 			Handle: func(ctx context.Context, p auth.Principal, in *channelIn) (*api.Empty, error) {
 				return &api.Empty{}, s.removeChannel(ctx, p.AccountID, in.Channel)
 			},
 		},
 		api.Operation[verifyIn, channelWire]{
 			ID: "alert_channels.verify", Method: http.MethodPost, Path: named + "/verify", Section: api.Monitors, Auth: api.Token, Scopes: write,
+			Description: "`code` is what was sent to the channel when it was added. Until then the channel gets no alerts. The operation " +
+				"`alert_channels.test` sends the code again.",
+			Example: `{"code": "01234567"}`,
 			Summary: "Show by the code that you read a place",
 			Handle: func(ctx context.Context, p auth.Principal, in *verifyIn) (*channelWire, error) {
 				return reply(s.verifyChannel(ctx, p.AccountID, in.Channel, in.Body.Code))
@@ -129,6 +139,8 @@ func (s *Service) channelOperations() []api.Route {
 		},
 		api.Operation[channelIn, channelWire]{
 			ID: "alert_channels.test", Method: http.MethodPost, Path: named + "/test", Section: api.Monitors, Auth: api.Token, Scopes: write,
+			Description: "Sends a test alert to a verified channel, and to one that is not verified its code again. `last_error_key` of " +
+				"the answer says why the channel could not be reached.",
 			Summary: "Send a test, or the code again", Timeout: sendTimeout + 10*time.Second,
 			Handle: func(ctx context.Context, p auth.Principal, in *channelIn) (*channelWire, error) {
 				return reply(s.testChannel(ctx, p.AccountID, in.Channel))

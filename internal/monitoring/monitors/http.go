@@ -268,7 +268,7 @@ type createIn struct {
 }
 
 type monitorIn struct {
-	Monitor int64 `path:"monitor" minimum:"1"`
+	Monitor int64 `path:"monitor" minimum:"1" doc:"Id of the monitor"`
 }
 
 type updateIn struct {
@@ -278,14 +278,14 @@ type updateIn struct {
 
 type getIn struct {
 	monitorIn
-	Range stretch `query:"range" enum:"24h,7d,30d,90d" default:"24h"`
+	Range stretch `query:"range" enum:"24h,7d,30d,90d" default:"24h" doc:"How far back the history goes: hours up to a week, days beyond"`
 }
 
 type listIn struct {
 	page.Params
-	ServiceID int64  `query:"service_id" minimum:"0"`
-	Status    string `query:"status" enum:"pending,up,degraded,down,maintenance,paused"`
-	Type      string `query:"type" enum:"http,keyword,json,ping,tcp,dns,ssl,domain,heartbeat"`
+	ServiceID int64  `query:"service_id" minimum:"0" doc:"Only those of that service; 0: only those of no service"`
+	Status    string `query:"status" enum:"pending,up,degraded,down,maintenance,paused" doc:"Only those in this state"`
+	Type      string `query:"type" enum:"http,keyword,json,ping,tcp,dns,ssl,domain,heartbeat" doc:"Only those of this type"`
 }
 
 func set[T any](to *T, from *T) {
@@ -367,11 +367,14 @@ func (s *Service) Operations() []api.Route {
 		// Specification, "Monitors"; resources, section 8.
 		api.Operation[listIn, page.List[monitorWire]]{
 			ID: "monitors.list", Method: http.MethodGet, Path: base, Section: api.Monitors, Auth: api.Token, Scopes: read,
+			Description: "Your monitors with their present state, also those that services have by themselves. Checks and history are in " +
+				"the operation for one monitor.",
 			Summary: "List your monitors, the newest first", Handle: s.listOperation,
 		},
 		// Specification, "Monitors"; resources, section 8.
 		api.Operation[createIn, monitorWire]{
 			ID: "monitors.create", Method: http.MethodPost, Path: base, Section: api.Monitors, Auth: api.Token, Scopes: write,
+			Example: `{"type": "keyword", "url": "https://shop.example.com/", "keyword": "Welcome", "interval_s": 60, "retries": 2}`,
 			Summary: "Watch an address, a host, a record, a certificate, a domain or a job of yours", Status: http.StatusCreated,
 			Description: "The first check follows at once. How many monitors you may have, and how often they are checked, is a matter of the " +
 				"plans of your services. Addresses must be public ones.",
@@ -390,11 +393,17 @@ func (s *Service) Operations() []api.Route {
 		// Specification, "Monitors"; resources, section 8.
 		api.Operation[getIn, historyWire]{
 			ID: "monitors.get", Method: http.MethodGet, Path: named, Section: api.Monitors, Auth: api.Token, Scopes: read,
+			Description: "State, response times, uptime and outages in `range`: hours up to a week, days beyond. `uptime` is the share of " +
+				"known time, and null when nobody has looked. Certificate and expiry of the domain are shown where they are " +
+				"watched.",
 			Summary: "See a monitor with its history", Handle: s.getOperation,
 		},
 		// Specification, "Monitors"; resources, section 8.
 		api.Operation[updateIn, monitorWire]{
 			ID: "monitors.update", Method: http.MethodPatch, Path: named, Section: api.Monitors, Auth: api.Token, Scopes: write,
+			Description: "Members that are left out keep their values. `paused` stops the checks; paused time counts as unknown in the " +
+				"uptime. The monitor of a service cannot be changed.",
+			Example: `{"interval_s": 600}`,
 			Summary: "Change, pause or resume a monitor", Errors: refusals,
 			Handle: func(ctx context.Context, p auth.Principal, in *updateIn) (*monitorWire, error) {
 				m, err := s.update(ctx, p.AccountID, in.Monitor, in.Body.wish())
@@ -411,6 +420,8 @@ func (s *Service) Operations() []api.Route {
 		// Specification, "Monitors"; resources, section 8.
 		api.Operation[monitorIn, api.Empty]{
 			ID: "monitors.delete", Method: http.MethodDelete, Path: named, Section: api.Monitors, Auth: api.Token, Scopes: write,
+			Description: "Its history and badge go with it, and it cannot be undone. The monitor of a service ends with the service and " +
+				"cannot be deleted.",
 			Summary: "Delete a monitor with its history", Errors: []*fault.Def{errBuiltIn},
 			Handle: func(ctx context.Context, p auth.Principal, in *monitorIn) (*api.Empty, error) {
 				return &api.Empty{}, s.remove(ctx, p.AccountID, in.Monitor)

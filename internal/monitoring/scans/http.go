@@ -126,7 +126,7 @@ type scanIn struct {
 }
 
 type postureIn struct {
-	ID int64 `path:"id" minimum:"1"`
+	ID int64 `path:"id" minimum:"1" doc:"Id of the service"`
 }
 
 // postureWire is how safe a service is (resources, section 10).
@@ -192,6 +192,8 @@ func (s *Service) Operations() []api.Route {
 		// Specification, "Security & SLA": list scans.
 		api.Operation[listIn, page.List[scanWire]]{
 			ID: "scans.list", Method: http.MethodGet, Path: scansPath, Section: api.Security, Auth: api.Token,
+			Description: "What you have had scanned, each with its score, grade, findings and what to do about them. Filter by the service" +
+				" that serves the site.",
 			Scopes: []string{auth.ScopeServicesRead}, Summary: "List your security scans, the newest first",
 			Handle: func(ctx context.Context, p auth.Principal, in *listIn) (*page.List[scanWire], error) {
 				rows, total, err := s.list(ctx, p.AccountID, in.ServiceID, in.Params)
@@ -204,7 +206,8 @@ func (s *Service) Operations() []api.Route {
 		// Specification, "Security & SLA": run a scan synchronously against a URL that the caller owns; 422 on refusal.
 		api.Operation[scanIn, scanWire]{
 			ID: "scans.run", Method: http.MethodPost, Path: scansPath, Section: api.Security, Auth: api.Token,
-			Scopes: []string{auth.ScopeServicesWrite}, Status: http.StatusCreated, Timeout: scanTime + 3*time.Second,
+			Example: `{"url": "https://shop.example.com/"}`,
+			Scopes:  []string{auth.ScopeServicesWrite}, Status: http.StatusCreated, Timeout: scanTime + 3*time.Second,
 			Summary: "Scan a site of yours for weaknesses",
 			Description: "Answers when the scan is complete, within 25 seconds. The host must be a domain of one of your services that leads " +
 				"to it, or its DNS must have the TXT record that the refusal `url_not_owned` names as `record`. An account has one scan at a time.",
@@ -221,6 +224,8 @@ func (s *Service) Operations() []api.Route {
 		// Specification, "Security & SLA": the security score of a service and its parts.
 		api.Operation[postureIn, postureWire]{
 			ID: "scans.posture", Method: http.MethodGet, Path: "/api/v1/services/{id}/security", Section: api.Security, Auth: api.Token,
+			Description: "What the last scan has found and what is known of the service itself, each with what to do. Nothing is scanned " +
+				"anew: run a scan for that.",
 			Scopes: []string{auth.ScopeServicesRead}, Summary: "See how safe a service is",
 			Errors: []*fault.Def{fault.NotFound},
 			Handle: func(ctx context.Context, p auth.Principal, in *postureIn) (*postureWire, error) {

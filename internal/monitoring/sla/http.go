@@ -13,7 +13,7 @@ import (
 )
 
 type uptimeIn struct {
-	ID    int64  `path:"id" minimum:"1"`
+	ID    int64  `path:"id" minimum:"1" doc:"Id of the service"`
 	Month string `query:"month" pattern:"^([0-9]{4}-(0[1-9]|1[0-2]))?$" doc:"The month, of UTC; the one that goes on when it is left out" example:"2026-11"`
 }
 

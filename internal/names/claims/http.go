@@ -46,7 +46,7 @@ func (s *Service) wire(c claim) *claimWire {
 }
 
 type claimIn struct {
-	Claim int64 `path:"claim" minimum:"1"`
+	Claim int64 `path:"claim" minimum:"1" doc:"Id of the claim"`
 }
 
 type createIn struct {
@@ -65,11 +65,16 @@ func (s *Service) Operations() []api.Route {
 	return []api.Route{
 		api.Operation[listIn, page.List[claimWire]]{
 			ID: "claims.list", Method: http.MethodGet, Path: base, Section: section, Auth: api.Token,
+			Description: "Each domain that you use or want, with its `state` and, while control is not proven, the DNS record to set. " +
+				"Without a proof a name has no zone on the name servers, no certificate and no mail until its DNS leads here.",
 			Scopes: []string{auth.ScopeServicesRead}, Summary: "List the domains that you use or want, and whether they are proven to be yours",
 			Handle: s.listOperation,
 		},
 		api.Operation[claimIn, claimWire]{
 			ID: "claims.get", Method: http.MethodGet, Path: base + "/{claim}", Section: section, Auth: api.Token,
+			Description: "`state` says whether the domain counts as yours. Set the TXT record that the answer names at your DNS, or " +
+				"delegate the domain to its `nameservers`; it is looked up after a minute and then with growing pauses. Ask at " +
+				"once with the operation `claims.check`.",
 			Scopes: []string{auth.ScopeServicesRead}, Summary: "See whether a domain is proven to be yours, and how to prove it",
 			Errors: []*fault.Def{fault.NotFound},
 			Handle: func(ctx context.Context, p auth.Principal, in *claimIn) (*claimWire, error) {
@@ -82,7 +87,8 @@ func (s *Service) Operations() []api.Route {
 		},
 		api.Operation[createIn, claimWire]{
 			ID: "claims.create", Method: http.MethodPost, Path: base, Section: section, Auth: api.Token, Status: http.StatusCreated,
-			Scopes: []string{auth.ScopeServicesWrite}, Summary: "Prove that a domain is yours",
+			Example: `{"domain": "shop.uz"}`,
+			Scopes:  []string{auth.ScopeServicesWrite}, Summary: "Prove that a domain is yours",
 			Description: "Set the TXT record of the answer, or of a refusal `domain_verification_required`, in the DNS of the domain. " +
 				"It is looked for at once and then with growing pauses. Asking again for the same domain answers the same claim.",
 			Errors: []*fault.Def{fault.DomainInvalid, fault.DomainUnavailable, fault.LimitReached, fault.UnsupportedOperation},

@@ -208,7 +208,7 @@ type checkIn struct {
 
 type listIn struct {
 	page.Params
-	Status        string `query:"status" enum:"pending_registration,pending_transfer_in,active,expired,grace,redemption,pending_delete,transferred_out,cancelled,failed"`
+	Status        string `query:"status" enum:"pending_registration,pending_transfer_in,active,expired,grace,redemption,pending_delete,transferred_out,cancelled,failed" doc:"Only those in this state"`
 	ClientRef     string `query:"client_ref" maxLength:"256" doc:"Only those with exactly this tag"`
 	ExpiresBefore string `query:"expires_before" format:"date-time" doc:"Only those that expire before"`
 }
@@ -229,7 +229,7 @@ func (in listIn) filter() (Filter, error) {
 }
 
 type domainIn struct {
-	Domain int64 `path:"domain" minimum:"1"`
+	Domain int64 `path:"domain" minimum:"1" doc:"Id of the domain"`
 }
 
 // contactWire is the registrant of a new registration.
@@ -270,6 +270,8 @@ func (s *Service) publicOperations() []api.Route {
 		// Specification, "Open data".
 		api.Operation[tldsIn, page.List[tldWire]]{
 			ID: "domains.tlds", Method: http.MethodGet, Path: "/api/v1/domains/tlds", Section: api.Domains, Auth: api.Open,
+			Description: "What a registration, renewal, transfer and restore cost in each zone, the allowed periods in years, and whether " +
+				"the zone has privacy, DNSSEC and names in other scripts. Prices are per year in cents of USD.",
 			Summary: "Prices and rules of the zones", Handle: s.tldsOperation,
 		},
 		// Specification, "Open data": at most 20 checks a minute.
@@ -282,17 +284,22 @@ func (s *Service) publicOperations() []api.Route {
 		// Specification, "Domains".
 		api.Operation[listIn, page.List[domainWire]]{
 			ID: "domains.list", Method: http.MethodGet, Path: "/api/v1/domains", Section: api.Domains, Auth: api.Token,
+			Description: "Registrations and transfers, also failed and cancelled ones, with expiry, prices and the state of the last " +
+				"operation at the registry. Filters can be combined.",
 			Scopes: []string{auth.ScopeDomainsRead}, Summary: "List your domains, the newest first", Handle: s.listOperation,
 		},
 		// Specification, "Domains".
 		api.Operation[domainIn, domainWire]{
 			ID: "domains.get", Method: http.MethodGet, Path: "/api/v1/domains/{domain}", Section: api.Domains, Auth: api.Token,
+			Description: "The domain as it is known here: its state, expiry, name servers, lock, privacy, prices and the last operation at" +
+				" the registry. `service_id` names the service that hosts it.",
 			Scopes: []string{auth.ScopeDomainsRead}, Summary: "Get a domain", Errors: []*fault.Def{fault.NotFound}, Handle: s.getOperation,
 		},
 		// Specification, "Domains": orders a domain and charges the wallet.
 		api.Operation[orderIn, domainWire]{
 			ID: "domains.order", Method: http.MethodPost, Path: "/api/v1/domains", Section: api.Domains, Auth: api.Token,
-			Scopes: []string{auth.ScopeDomainsWrite}, Status: http.StatusCreated, Summary: "Register a domain, or transfer it here",
+			Example: `{"domain": "shop.example", "years": 1, "contact": {"name": "Anna Karimova", "email": "anna@example.com", "phone": "+998901234567", "street": "Navoiy 1", "city": "Tashkent", "country": "UZ"}, "auto_renew": true}`,
+			Scopes:  []string{auth.ScopeDomainsWrite}, Status: http.StatusCreated, Summary: "Register a domain, or transfer it here",
 			Description: "The price is set aside in the wallet at once, and taken when the registry has done it. If it refuses, the " +
 				"domain becomes failed and the money is back in the balance.",
 			Errors: []*fault.Def{

@@ -42,6 +42,8 @@ func (s *Service) resellerOperations() []api.Route {
 		api.Operation[tldsIn, page.List[tldWire]]{
 			ID: "reseller.domains.tlds", Method: http.MethodGet, Path: "/api/v1/reseller/domains/tlds", Section: api.Reseller, Auth: api.Key,
 			Summary: "Wholesale prices and rules of the zones",
+			Description: "What a registration, renewal, transfer and restore cost you in each zone, the allowed periods in years, and whether the zone " +
+				"has privacy, DNSSEC and names in other scripts. Prices are per year in cents of USD.",
 			Handle: func(ctx context.Context, _ auth.Principal, in *tldsIn) (*page.List[tldWire], error) {
 				return s.priceBook(ctx, in.Params, true)
 			},

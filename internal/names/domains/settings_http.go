@@ -90,7 +90,11 @@ func (s *Service) settingsOperations() []api.Route {
 	return []api.Route{
 		api.Operation[updateIn, domainWire]{
 			ID: "domains.update", Method: http.MethodPatch, Path: "/api/v1/domains/{domain}", Section: api.Domains, Auth: api.Token,
-			Scopes: write, Summary: "Change whether a domain renews, is locked, is private, and its tag",
+			Description: "Members that are left out keep their values. Lock and privacy are changed at the registry before the answer; a " +
+				"refusal is `registrar_rejected` with the registry's words. After `registrar_unreachable` the change may have " +
+				"been made: repeat it safely.",
+			Example: `{"auto_renew": false, "locked": true}`,
+			Scopes:  write, Summary: "Change whether a domain renews, is locked, is private, and its tag",
 			Errors: append([]*fault.Def{ErrPrivacyUnsupported, fault.ClientRefTooLong}, beyond...),
 			Handle: func(ctx context.Context, p auth.Principal, in *updateIn) (*domainWire, error) {
 				b := in.Body
@@ -101,7 +105,8 @@ func (s *Service) settingsOperations() []api.Route {
 		},
 		api.Operation[renewIn, domainWire]{
 			ID: "domains.renew", Method: http.MethodPost, Path: "/api/v1/domains/{domain}/renew", Section: api.Domains, Auth: api.Token,
-			Scopes: write, Summary: "Renew a domain, or restore it from redemption",
+			Example: `{"years": 1}`,
+			Scopes:  write, Summary: "Renew a domain, or restore it from redemption",
 			Description: "The price is set aside in the wallet at once, and taken when the registry has done it.",
 			Errors: []*fault.Def{
 				fault.NotFound, ErrNotActive, ErrPeriodNotAllowed, fault.InsufficientFunds, fault.JobRunning, ErrUnreachable,
@@ -116,18 +121,27 @@ func (s *Service) settingsOperations() []api.Route {
 		},
 		api.Operation[nameserversIn, domainWire]{
 			ID: "domains.nameservers", Method: http.MethodPut, Path: "/api/v1/domains/{domain}/nameservers", Section: api.Domains,
-			Auth: api.Token, Scopes: write, Summary: "Set the name servers of a domain, and the addresses of those below it",
+			Description: "Replaces all name servers; an empty list means ours. `glue_hosts` are the addresses of name servers below the " +
+				"domain itself. The registry is asked before the answer; `nameserver_invalid` names the server that it does not " +
+				"take.",
+			Example: `{"nameservers": ["ns1.example.net", "ns2.example.net"]}`,
+			Auth:    api.Token, Scopes: write, Summary: "Set the name servers of a domain, and the addresses of those below it",
 			Errors: append([]*fault.Def{ErrNameserverInvalid}, beyond...), Handle: s.nameserversOperation,
 		},
 		api.Operation[contactsIn, domainWire]{
 			ID: "domains.contacts", Method: http.MethodPut, Path: "/api/v1/domains/{domain}/contacts", Section: api.Domains, Auth: api.Token,
-			Scopes: write, Summary: "Set contacts of a domain",
+			Example: `{"owner": {"name": "Anna Karimova", "email": "anna@example.com", "phone": "+998901234567", "street": "Navoiy 1", "city": "Tashkent", "country": "UZ"}}`,
+			Scopes:  write, Summary: "Set contacts of a domain",
 			Description: "They are handed to the registrar and not kept. Roles that are left out keep their contacts.",
 			Errors:      append([]*fault.Def{ErrContactRequired}, beyond...), Handle: s.contactsOperation,
 		},
 		api.Operation[dnssecIn, domainWire]{
 			ID: "domains.dnssec", Method: http.MethodPut, Path: "/api/v1/domains/{domain}/dnssec", Section: api.Domains, Auth: api.Token,
-			Scopes: write, Summary: "Set the delegation signers of a domain", Errors: beyond,
+			Description: "Replaces all delegation signers, at most 8, and an empty list ends DNSSEC. They are set at the registry before " +
+				"the answer. Keep the old signer beside the new one until caches have forgotten it, or the domain does not " +
+				"resolve.",
+			Example: `{"ds_records": [{"key_tag": 12345, "algorithm": 13, "digest_type": 2, "digest": "1F6F8A29C2B7A7E1C5E6F7A8B9C0D1E2F30415263748596A7B8C9DAEBFC0D1E2"}]}`,
+			Scopes:  write, Summary: "Set the delegation signers of a domain", Errors: beyond,
 			Handle: func(ctx context.Context, p auth.Principal, in *dnssecIn) (*domainWire, error) {
 				all := make([]registrar.DS, len(in.Body.DSRecords))
 				for i, r := range in.Body.DSRecords {
@@ -138,7 +152,10 @@ func (s *Service) settingsOperations() []api.Route {
 		},
 		api.Operation[transferOutIn, domainWire]{
 			ID: "domains.transfer_out", Method: http.MethodPost, Path: "/api/v1/domains/{domain}/transfer-out", Section: api.Domains,
-			Auth: api.Token, Scopes: write, FirstParty: true, Summary: "Let a domain go to the registrar that asks for it, or keep it",
+			Description: "Answers another registrar that has asked for the domain: with `approve` true the domain leaves, with false it " +
+				"stays and the request ends. Refused when nobody asks for it.",
+			Example: `{"approve": false}`,
+			Auth:    api.Token, Scopes: write, FirstParty: true, Summary: "Let a domain go to the registrar that asks for it, or keep it",
 			Errors: beyond,
 			Handle: func(ctx context.Context, p auth.Principal, in *transferOutIn) (*domainWire, error) {
 				return s.shown(ctx, p, in.Domain, s.AnswerTransfer(ctx, p.AccountID, in.Domain, in.Body.Approve))

@@ -82,7 +82,7 @@ func (e *Edge) eventSchema(w Webhooks, v Event) *huma.Schema {
 		e.registry.Schema(w.Envelope, true, v.Type),
 		{Type: huma.TypeObject, Properties: map[string]*huma.Schema{
 			"type": {Type: huma.TypeString, Enum: []any{v.Type}},
-			"data": {OneOf: []*huma.Schema{data(v.Object, false), data(w.Stub, true)}},
+			"data": {AnyOf: []*huma.Schema{data(v.Object, false), data(w.Stub, true)}},
 		}},
 	}}
 }

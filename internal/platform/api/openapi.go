@@ -213,27 +213,25 @@ func (e *Edge) OpenAPI() *huma.OpenAPI {
 		},
 	}
 	e.registry.Map()["Error"] = errorSchema()
-	sections := map[Section]bool{}
+	used := map[string]bool{}
 	for _, d := range e.ops {
 		item := doc.Paths[d.Path]
 		if item == nil {
 			item = &huma.PathItem{}
 			doc.Paths[d.Path] = item
 		}
-		sections[d.Section] = true
+		used[d.tag()] = true
 		e.describe(item, d)
 	}
 	for _, p := range e.pages {
-		sections[p.Section] = true
+		used[p.Section.Title()] = true
 		p.Get.Tags = []string{p.Section.Title()}
 		doc.Paths[p.Path] = &huma.PathItem{Get: p.Get}
 	}
-	for _, s := range slices.Sorted(maps.Keys(sections)) {
-		doc.Tags = append(doc.Tags, &huma.Tag{Name: s.Title()})
-	}
 	if doc.Webhooks = e.webhooks(); len(doc.Webhooks) > 0 {
-		doc.Tags = append(doc.Tags, &huma.Tag{Name: eventsTag})
+		used[eventsTag] = true
 	}
+	doc.Tags = tagsOf(used)
 	return doc
 }
 
@@ -278,7 +276,7 @@ func errorSchema() *huma.Schema {
 func (e *Edge) describe(item *huma.PathItem, d *declared) {
 	op := &huma.Operation{
 		OperationID: d.ID, Summary: d.summary, Description: d.description,
-		Tags: []string{d.Section.Title()}, Responses: map[string]*huma.Response{},
+		Tags: []string{d.tag()}, Responses: map[string]*huma.Response{},
 	}
 	for _, p := range d.input.params {
 		if d.Money && p.name == idempotencyKey {
@@ -334,6 +332,11 @@ func (e *Edge) describe(item *huma.PathItem, d *declared) {
 	if d.document != nil {
 		d.document(op)
 	}
+	if op.RequestBody != nil && d.Example != "" {
+		if media := op.RequestBody.Content["application/json"]; media != nil {
+			media.Example = json.RawMessage(d.Example)
+		}
+	}
 	switch d.Method {
 	case http.MethodGet:
 		item.Get = op
@@ -383,13 +386,15 @@ func (e *Edge) success(d *declared, status int) *huma.Response {
 		r.Content = binary(d.contentTypes)
 		if media := r.Content["application/json"]; media != nil && d.out != reflect.TypeFor[Empty]() {
 			media.Schema = e.registry.Schema(d.out, true, d.ID) // a stream that may also answer JSON
+			media.Example = e.sample(media.Schema)
 		}
 	case d.out == reflect.TypeFor[Empty]():
 		if !d.Stream {
-			r.Content = map[string]*huma.MediaType{"application/json": {Schema: &huma.Schema{Type: huma.TypeObject}}}
+			r.Content = map[string]*huma.MediaType{"application/json": {Schema: &huma.Schema{Type: huma.TypeObject}, Example: map[string]any{}}}
 		}
 	default:
-		r.Content = map[string]*huma.MediaType{"application/json": {Schema: e.registry.Schema(d.out, true, d.ID)}}
+		s := e.registry.Schema(d.out, true, d.ID)
+		r.Content = map[string]*huma.MediaType{"application/json": {Schema: s, Example: e.sample(s)}}
 	}
 	return r
 }

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -105,6 +106,8 @@ type Operation[In, Out any] struct {
 	// the OpenAPI document.
 	Summary     string
 	Description string
+	// Example is a body that the operation takes, as JSON, for the document; bodies of JSON need one.
+	Example string
 	// Resource marks an operation that is a protected resource of its own: a refusal names its document and the scopes
 	// that read (RFC 9728, section 5.1).
 	Resource bool
@@ -156,6 +159,8 @@ type Info struct {
 	// Write operations change something; sandbox applications are refused.
 	Write  bool
 	Status int
+	// Example is a body that the operation takes.
+	Example string
 }
 
 type declared struct {
@@ -186,7 +191,7 @@ func (o Operation[In, Out]) declare() (*declared, error) {
 		Info: Info{
 			ID: o.ID, Method: o.Method, Path: o.Path, Section: o.Section, Auth: o.Auth, Scopes: o.Scopes,
 			FirstParty: o.FirstParty, Money: o.Commit != nil, Stream: o.Stream != nil,
-			Write: o.Method != http.MethodGet && !o.Reads, Status: o.Status,
+			Write: o.Method != http.MethodGet && !o.Reads, Status: o.Status, Example: o.Example,
 		},
 		throttle: o.Throttle, resource: o.Resource, survives: o.Survives, summary: o.Summary, description: o.Description, maxBody: o.MaxBody,
 		timeout: o.Timeout, allowNUL: o.AllowNUL, errors: o.Errors, contentTypes: o.ContentTypes, accepts: o.Accepts,
@@ -224,6 +229,7 @@ func (o Operation[In, Out]) declare() (*declared, error) {
 	wrong(forms != 1, "exactly one of Handle, Commit and Stream is needed")
 	wrong(!strings.Contains(o.ID, "."), "the id is section.verb")
 	wrong(o.Summary == "", "a summary is needed")
+	wrong(o.Example != "" && !json.Valid([]byte(o.Example)), "the example is not JSON")
 	wrong(!o.Section.Known(), "the section is not the specification's")
 	wrong(!strings.HasPrefix(o.Path, "/"), "the path begins with a slash")
 	wrong(o.Auth < Open || o.Auth > Key, "auth is needed")

@@ -58,6 +58,7 @@ func (t Translated) MarshalJSON() ([]byte, error) {
 func (Translated) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{
 		Description: "Translated text: an object keyed by language, or one string with ?lang=uz|ru|en",
+		Examples:    []any{map[string]any{"uz": "Sayt uchun xosting", "ru": "Хостинг для сайта", "en": "Hosting for a site"}},
 		OneOf: []*huma.Schema{
 			{Type: huma.TypeObject, AdditionalProperties: &huma.Schema{Type: huma.TypeString}},
 			{Type: huma.TypeString},

@@ -91,7 +91,7 @@ func wireEvent(v event) eventWire {
 }
 
 type endpointIn struct {
-	Webhook int64 `path:"webhook" minimum:"1"`
+	Webhook int64 `path:"webhook" minimum:"1" doc:"Id of the webhook"`
 }
 
 type createIn struct {
@@ -123,14 +123,14 @@ type rotateIn struct {
 
 type listIn struct {
 	page.Params
-	Type      string `query:"type" maxLength:"60"`
-	ClientRef string `query:"client_ref" maxLength:"64"`
-	Since     string `query:"since" format:"date-time"`
-	Delivered string `query:"delivered" enum:"true,false"`
+	Type      string `query:"type" maxLength:"60" doc:"Only events of this type; service.* is every type of a group"`
+	ClientRef string `query:"client_ref" maxLength:"64" doc:"Only events about what has exactly this tag"`
+	Since     string `query:"since" format:"date-time" doc:"Only events from this time on"`
+	Delivered string `query:"delivered" enum:"true,false" doc:"false: only those that some webhook has not got; true: only those that all have got"`
 }
 
 type eventIn struct {
-	Event string `path:"event" maxLength:"64"`
+	Event string `path:"event" maxLength:"64" doc:"Id of the event, evt_…"`
 }
 
 type redeliverIn struct {
@@ -149,12 +149,16 @@ func (s *Service) Operations() []api.Route {
 		// Specification, "Reseller"; resources, section 23.
 		api.Operation[page.Params, page.List[endpointWire]]{
 			ID: "reseller.webhooks.list", Method: http.MethodGet, Path: base, Section: api.Reseller, Auth: api.Key,
-			Summary: "List the addresses that you are told of events at",
-			Handle:  s.listOperation,
+			Description: "Each with its state and the time of its last success. Secrets are never shown again.",
+			Summary:     "List the addresses that you are told of events at",
+			Handle:      s.listOperation,
 		},
 		// Specification, "Reseller"; resources, section 23.
 		api.Operation[createIn, secretWire]{
 			ID: "reseller.webhooks.create", Method: http.MethodPost, Path: base, Section: api.Reseller, Auth: api.Key,
+			Description: "`secret` is in this answer only: it signs every request (`webhook-signature`, `X-Service-Signature`). The " +
+				"address must be https and public. Without `events` it gets all of them; `service.*` is every type of a group.",
+			Example: `{"url": "https://hooks.example.com/stead", "events": ["service.*", "order.completed"]}`,
 			Summary: "Add an address, and see its secret once", Status: http.StatusCreated,
 			Errors: []*fault.Def{errURL, errLimit, errType},
 			Handle: s.createOperation,
@@ -162,6 +166,10 @@ func (s *Service) Operations() []api.Route {
 		// Specification, "Reseller"; resources, section 23.
 		api.Operation[updateIn, endpointWire]{
 			ID: "reseller.webhooks.update", Method: http.MethodPatch, Path: base + "/{webhook}", Section: api.Reseller, Auth: api.Key,
+			Description: "Members that are left out keep their values. `status` `paused` stops deliveries, `active` resumes them, also " +
+				"after the address was disabled for failing. `recover_since` sends at once what has happened since then and has " +
+				"not arrived.",
+			Example: `{"recover_since": "2026-11-20T00:00:00Z"}`,
 			Summary: "Change, pause or enable an address, or recover what it has missed",
 			Errors:  []*fault.Def{errURL, errType},
 			Handle:  s.updateOperation,
@@ -169,7 +177,8 @@ func (s *Service) Operations() []api.Route {
 		// Specification, "Reseller"; resources, section 23.
 		api.Operation[endpointIn, api.Empty]{
 			ID: "reseller.webhooks.delete", Method: http.MethodDelete, Path: base + "/{webhook}", Section: api.Reseller, Auth: api.Key,
-			Summary: "Remove an address and the log of its deliveries",
+			Description: "Nothing more is sent there, and what waits is dropped. Events themselves stay in `GET /events`.",
+			Summary:     "Remove an address and the log of its deliveries",
 			Handle: func(ctx context.Context, p auth.Principal, in *endpointIn) (*api.Empty, error) {
 				return &api.Empty{}, s.remove(ctx, p.AccountID, in.Webhook)
 			},
@@ -177,12 +186,17 @@ func (s *Service) Operations() []api.Route {
 		// Specification, "Reseller"; resources, section 23.
 		api.Operation[rotateIn, secretWire]{
 			ID: "reseller.webhooks.rotate_secret", Method: http.MethodPost, Path: base + "/{webhook}/rotate-secret",
+			Description: "The new secret is in this answer only. For `grace_seconds` requests are signed with both, so receivers can " +
+				"change over without losing one.",
+			Example: `{"grace_seconds": 86400}`,
 			Section: api.Reseller, Auth: api.Key, Summary: "Replace the secret; the one before signs too for a while",
 			Handle: s.rotateOperation,
 		},
 		// Specification, "Reseller"; resources, section 23.
 		api.Operation[endpointIn, deliveryWire]{
 			ID: "reseller.webhooks.test", Method: http.MethodPost, Path: base + "/{webhook}/test", Section: api.Reseller, Auth: api.Key,
+			Description: "Sends `webhook.test` and waits up to 15 seconds. The answer has what the address said: its status, the time it " +
+				"took, or why it could not be called.",
 			Summary: "Send webhook.test at once and see the answer", Timeout: timeout + 10*time.Second,
 			Handle: func(ctx context.Context, p auth.Principal, in *endpointIn) (*deliveryWire, error) {
 				d, err := s.test(ctx, p.AccountID, in.Webhook)
@@ -196,12 +210,16 @@ func (s *Service) Operations() []api.Route {
 		// Specification, "Reseller"; resources, section 23.
 		api.Operation[listIn, page.List[eventWire]]{
 			ID: "reseller.events.list", Method: http.MethodGet, Path: events, Section: api.Reseller, Auth: api.Key,
+			Description: "What happened to your services, orders, domains and wallet. Filter by `type` (`service.*` is every type of a " +
+				"group), tag, time, and by what has not arrived at your webhooks. Events are kept for 30 days.",
 			Summary: "List what happened in the last 30 days, the newest first",
 			Handle:  s.eventsOperation,
 		},
 		// Specification, "Reseller"; resources, section 23.
 		api.Operation[eventIn, eventWithWire]{
 			ID: "reseller.events.get", Method: http.MethodGet, Path: events + "/{event}", Section: api.Reseller, Auth: api.Key,
+			Description: "The event as it is sent to webhooks, with every attempt to deliver it: when, to which address, the status and " +
+				"how long it took.",
 			Summary: "See an event with its deliveries",
 			Handle: func(ctx context.Context, p auth.Principal, in *eventIn) (*eventWithWire, error) {
 				v, err := eventOf(ctx, s.DB, p.AccountID, in.Event)
@@ -214,6 +232,7 @@ func (s *Service) Operations() []api.Route {
 		// Specification, "Reseller"; resources, section 23.
 		api.Operation[redeliverIn, eventWithWire]{
 			ID: "reseller.events.redeliver", Method: http.MethodPost, Path: events + "/{event}/redeliver", Section: api.Reseller, Auth: api.Key,
+			Example:     `{"endpoint_id": 1}`,
 			Summary:     "Send an event again",
 			Description: "At once, also to an address that is left alone after failures. Earlier events of its object that have not arrived go first.",
 			Errors:      []*fault.Def{errExpired},

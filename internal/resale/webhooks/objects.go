@@ -77,7 +77,7 @@ type orderObject struct {
 
 type orderItemObject struct {
 	ID           int64       `json:"id"`
-	Kind         string      `json:"kind"`
+	Kind         string      `json:"kind" enum:"new,renewal,tariff_change,addon,domain_register,domain_transfer,domain_renew,domain_restore"`
 	Title        string      `json:"title"`
 	PlanID       *int64      `json:"plan_id"`
 	Domain       *string     `json:"domain"`
