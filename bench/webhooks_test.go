@@ -20,6 +20,7 @@ import (
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/jobs"
 	"stead.dev/stead/internal/platform/outbox"
+	"stead.dev/stead/internal/platform/outbox/outboxtest"
 	"stead.dev/stead/internal/platform/secret"
 	"stead.dev/stead/internal/platform/testkit"
 	"stead.dev/stead/internal/resale/webhooks"
@@ -59,12 +60,12 @@ func deliver(b *testing.B, d *db.DB, receivers int, hanging bool) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	events := outbox.New(d, queue)
+	events := outbox.New(d)
 	s := webhooks.New(webhooks.Config{
 		DB: d, Clock: clock.System(0), Queue: queue, Events: events, Box: box, Worlds: everybody{}, Tags: everybody{}, AllowLoopback: true,
 	})
 	events.Subscribe("*", s.Follow)
-	events.Register(queue.Workers())
+	outboxtest.Relay(b, events)
 	s.Register(queue.Workers())
 
 	var arrived atomic.Int64

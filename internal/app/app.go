@@ -223,6 +223,7 @@ func (a *App) Run(ctx context.Context) error {
 	var running sync.WaitGroup
 	running.Go(func() { a.hub.Run(background) })
 	running.Go(func() { a.nodes.Run(background) })
+	running.Go(func() { a.outbox.Run(background, a.log) })
 	for _, m := range a.modules {
 		if m.Run != nil {
 			running.Go(func() { m.Run(background) })

@@ -154,7 +154,7 @@ func newCore(ctx context.Context, cfg config.Config, opts Options, as role) (_ *
 	if err != nil {
 		return nil, err
 	}
-	c.outbox = outbox.New(c.db, c.queue)
+	c.outbox = outbox.New(c.db)
 	if err := c.build(ctx, as); err != nil {
 		return nil, err
 	}

@@ -117,6 +117,8 @@ type payers struct {
 	plan   int64
 	all    []customer
 	named  atomic.Int64 // the number of domains that were ordered
+
+	lastActive time.Time // when the last service of some orders became active
 }
 
 func newPayers(b *testing.B, a *App, c client, hot bool) *payers {
@@ -148,16 +150,21 @@ func (p *payers) order(b *testing.B) []int64 {
 	b.Helper()
 	ids := make([]int64, payOrders)
 	eachOf(b, payOrders, func(n int) error {
-		body := fmt.Sprintf(`{"plan_id": %d, "domain": "%s-%d.com"}`, p.plan, unique("pay"), p.named.Add(1))
-		made := p.a.post(b, p.payer(n).token, "/api/v1/orders", body)
-		var o struct {
-			ID int64 `json:"id"`
-		}
-		made.decode(b, &o)
-		ids[n] = o.ID
+		ids[n] = p.orderOne(b, n)
 		return nil
 	})
 	return ids
+}
+
+func (p *payers) orderOne(b *testing.B, n int) int64 {
+	b.Helper()
+	body := fmt.Sprintf(`{"plan_id": %d, "domain": "%s-%d.com"}`, p.plan, unique("pay"), p.named.Add(1))
+	made := p.a.post(b, p.payer(n).token, "/api/v1/orders", body)
+	var o struct {
+		ID int64 `json:"id"`
+	}
+	made.decode(b, &o)
+	return o.ID
 }
 
 func (p *payers) pay(ctx context.Context, n int, order int64) error {
@@ -179,12 +186,13 @@ func (p *payers) pay(ctx context.Context, n int, order int64) error {
 	return err
 }
 
-// settle waits until no job is left that could be worked now.
+// settle waits until no job and no event is left that could be worked now.
 func (p *payers) settle(b *testing.B) {
 	b.Helper()
 	testkit.Eventually(b, time.Minute, func() bool {
 		var left int
-		err := p.a.db.QueryRow(b.Context(), `SELECT COUNT(*) FROM river_job WHERE state IN ('available', 'running')`).Scan(&left)
+		err := p.a.db.QueryRow(b.Context(), `SELECT (SELECT COUNT(*) FROM river_job WHERE state IN ('available', 'running'))
+			+ (SELECT COUNT(*) FROM outbox_events WHERE fan_out AND fanned_at IS NULL)`).Scan(&left)
 		return err == nil && left == 0
 	}, "the jobs are done")
 }

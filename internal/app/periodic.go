@@ -21,7 +21,6 @@ func (c *core) register() {
 	jobs.Work(w, func(ctx context.Context, _ cleanArgs) error {
 		return errors.Join(c.answers.Clean(ctx), throttle.Clean(ctx, c.db), c.hub.Clean(ctx), c.outbox.Clean(ctx))
 	})
-	c.outbox.Register(w)
 	for _, m := range c.modules {
 		if m.Workers != nil {
 			m.Workers(w)

@@ -218,7 +218,7 @@ func (w *world) replica(client llm.Client) *Service {
 	})
 	w.Must(err)
 	s := New(Config{
-		Base: w.On(jobs.Discard{}, w.machine), Clock: w.Clock, Events: outbox.New(w.DB, jobs.Discard{}), Signals: w.signals, Log: slog.New(slog.NewTextHandler(w.T.Output(), nil)),
+		Base: w.On(jobs.Discard{}, w.machine), Clock: w.Clock, Events: outbox.New(w.DB), Signals: w.signals, Log: slog.New(slog.NewTextHandler(w.T.Output(), nil)),
 		Wallet: w.purse, Models: offer, Ending: make(chan struct{}),
 	})
 	s.Connect(w.shelf.needs())

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
 	"slices"
 	"sync"
@@ -21,7 +20,6 @@ import (
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/i18n"
-	"stead.dev/stead/internal/platform/jobs"
 	"stead.dev/stead/internal/platform/money"
 	"stead.dev/stead/internal/platform/outbox"
 	"stead.dev/stead/internal/platform/testkit"
@@ -40,11 +38,7 @@ type world struct {
 
 func newWorld(t *testing.T, d *db.DB, clk *clock.Fake) *world {
 	t.Helper()
-	q, err := jobs.New(d, jobs.Config{Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := &world{t: t, db: d, clk: clk, events: outbox.New(d, q), shop: &shop{price: 100}}
+	w := &world{t: t, db: d, clk: clk, events: outbox.New(d), shop: &shop{price: 100}}
 	w.Service = New(Config{DB: d, Clock: clk, Events: w.events})
 	w.Connect(Needs{Catalog: w.shop, Services: yard{clk}, Orders: purse{}, Rates: rates{}})
 	w.exec(`CREATE TABLE test_purse (account_id BIGINT PRIMARY KEY, balance BIGINT NOT NULL CHECK (balance >= 0))`)

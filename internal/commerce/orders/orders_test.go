@@ -7,7 +7,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -23,7 +22,6 @@ import (
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
-	"stead.dev/stead/internal/platform/jobs"
 	"stead.dev/stead/internal/platform/money"
 	"stead.dev/stead/internal/platform/outbox"
 	"stead.dev/stead/internal/platform/testkit"
@@ -41,13 +39,9 @@ type world struct {
 
 func newWorld(t *testing.T, d *db.DB, clk *clock.Fake) *world {
 	t.Helper()
-	q, err := jobs.New(d, jobs.Config{Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
 	w := &world{t: t, db: d}
 	w.Service = New(Config{
-		DB: d, Events: outbox.New(d, q), ReservedDomains: []string{"stead.test"},
+		DB: d, Events: outbox.New(d), ReservedDomains: []string{"stead.test"},
 	})
 	w.Connect(Needs{
 		Catalog: shelf{}, Payer: purse{}, Services: yard{}, Rates: sale.Retail{}, Taxes: sale.Untaxed{}, Books: NoBooks{}, Coupons: NoCoupons{},

@@ -57,7 +57,7 @@ func newWorld(t *testing.T, d *db.DB, clk *clock.Fake) *world {
 		t.Fatal(err)
 	}
 	w := &world{t: t, db: d, clk: clk, queue: q, panel: &machine{made: map[string]panel.Account{}, now: clk.Now}, book: &book{}}
-	w.events = outbox.New(d, q)
+	w.events = outbox.New(d)
 	w.Service = New(Config{
 		DB: d, Queue: q, Events: w.events, Clock: clk,
 	})
@@ -73,7 +73,6 @@ func newWorld(t *testing.T, d *db.DB, clk *clock.Fake) *world {
 	})
 	w.Register(q.Workers())
 	w.prov.Register(q.Workers())
-	w.events.Register(q.Workers())
 	w.exec(`CREATE TABLE test_book (order_id BIGINT NOT NULL, outcome TEXT NOT NULL)`)
 	scopes := []string{"services:read", "services:write"}
 	w.edge = apitest.NewEdge(t, d, clk, apitest.Tokens{

@@ -224,14 +224,19 @@ func (e *examination) jobs(ctx context.Context) Check {
 	if e.db == nil {
 		return skip("no database to look at")
 	}
-	var given, waiting int
+	var given, waiting, events int
 	err := e.db.QueryRow(ctx, `SELECT COUNT(CASE WHEN state = 'discarded' THEN 1 END), COUNT(CASE WHEN state = 'retryable' THEN 1 END)
 		FROM river_job WHERE state IN ('discarded', 'retryable')`).Scan(&given, &waiting)
+	if err == nil {
+		err = e.db.QueryRow(ctx, `SELECT COUNT(*) FROM outbox_events WHERE fan_out AND fanned_at IS NULL AND failures > 0`).Scan(&events)
+	}
 	switch {
 	case err != nil:
 		return skip("the queue cannot be read")
 	case given > 0:
 		return warn("look for level ERROR and msg \"job\" in the log; each says its kind and cause", "%d jobs failed for good", given)
+	case events > 0:
+		return warn("look for level ERROR and msg \"events are not delivered\" in the log", "%d events could not be delivered and will be tried again", events)
 	case waiting > 0:
 		return warn("look for level WARN and msg \"job\" in the log", "%d jobs failed and will be tried again", waiting)
 	default:

@@ -65,8 +65,8 @@ func each(t *testing.T, f func(t *testing.T, w *world)) {
 		}
 		accounts.Connect(account.Needs{Grants: account.NoGrants{}, Referrals: account.NoReferrals{}})
 		w := &world{t: t, clk: clk, Service: New(Config{
-			DB: d, Clock: clk, Accounts: accounts, Events: outbox.New(d, q),
-			Wallet: wallet.New(wallet.Config{DB: d, Clock: clk, Events: outbox.New(d, q), Box: box, Log: quiet, Queue: jobs.Discard{}, BaseURL: "https://stead.test/"}),
+			DB: d, Clock: clk, Accounts: accounts, Events: outbox.New(d),
+			Wallet: wallet.New(wallet.Config{DB: d, Clock: clk, Events: outbox.New(d), Box: box, Log: quiet, Queue: jobs.Discard{}, BaseURL: "https://stead.test/"}),
 		})}
 		w.Reseller = w.appoint("anna@stead.test")
 		f(t, w)

@@ -52,7 +52,7 @@ func engines(t *testing.T, f func(t *testing.T, w *world)) {
 		w.Must(err)
 		base.T.Cleanup(func() { w.Must(p.Close()) })
 		w.machine = &machine{Panel: p}
-		w.Service = New(Config{Base: w.On(w.queue, w.machine), Clock: base.Clock, Events: outbox.New(base.DB, w.queue), Log: slog.New(slog.DiscardHandler)})
+		w.Service = New(Config{Base: w.On(w.queue, w.machine), Clock: base.Clock, Events: outbox.New(base.DB), Log: slog.New(slog.DiscardHandler)})
 		w.Connect(Needs{
 			Sources: map[panel.BackupPart]Source{panel.PartDNS: w.records}, Names: NoRows{}, Settings: map[string]Source{}, Terms: terms(KeptFinal),
 		})

@@ -37,9 +37,7 @@ func (s *Service) follow(ctx context.Context, on site.Site) error {
 	}
 	err := c.Follow(ctx, on)
 	if changed {
-		err = errors.Join(err, s.DB.InTx(context.WithoutCancel(ctx), func(ctx context.Context, tx *db.Tx) error {
-			return s.Domains.Refresh(ctx, tx, on.AccountID, on.ServiceID)
-		}))
+		err = errors.Join(err, s.Domains.Refresh(ctx, on.AccountID, on.ServiceID))
 	}
 	return err
 }

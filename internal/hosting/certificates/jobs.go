@@ -40,7 +40,7 @@ func (tendArgs) Kind() string { return "certificates.tend" }
 
 // enqueueTend has a certificate looked after now.
 func (s *Service) enqueueTend(ctx context.Context, tx *db.Tx, r row) error {
-	return s.Queue.Enqueue(ctx, tx, tendArgs{r.AccountID, r.ServiceID, r.ID}, &river.InsertOpts{Queue: jobs.PanelQueue})
+	return s.Queue.Enqueue(ctx, tx, tendArgs{r.AccountID, r.ServiceID, r.ID}, &river.InsertOpts{Queue: jobs.PanelQueue, Priority: jobs.FollowUp})
 }
 
 type tendWorker struct {
@@ -63,7 +63,7 @@ func (sweepArgs) Kind() string { return "certificates.sweep" }
 func (s *Service) Sweep(ctx context.Context) error {
 	err := site.SweepEach(ctx, s.DB, takeDue, func(ctx context.Context, tx *db.Tx, d site.Owned) error {
 		return s.Queue.Enqueue(ctx, tx, tendArgs{d.AccountID, d.ServiceID, d.ID}, &river.InsertOpts{
-			Queue: jobs.PanelQueue, UniqueOpts: jobs.Once(),
+			Queue: jobs.PanelQueue, Priority: jobs.Routine, UniqueOpts: jobs.Once(),
 		})
 	})
 	if err != nil {

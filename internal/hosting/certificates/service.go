@@ -29,7 +29,7 @@ import (
 type Domains interface {
 	Hosted(ctx context.Context, q db.Querier, accountID, serviceID int64) ([]Domain, error)
 	// Refresh has the domains read from the panel again, because how they are answered by HTTPS has changed.
-	Refresh(ctx context.Context, tx *db.Tx, accountID, serviceID int64) error
+	Refresh(ctx context.Context, accountID, serviceID int64) error
 	// Refusal says what a domain of the account's lacks to have a certificate: fault.DomainVerificationRequired; nil when
 	// nothing.
 	Refusal(ctx context.Context, q db.Querier, accountID int64, name string) error

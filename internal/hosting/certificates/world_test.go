@@ -89,7 +89,7 @@ func (d *domains) Hosted(_ context.Context, _ db.Querier, _, serviceID int64) ([
 
 func (d *domains) Refusal(context.Context, db.Querier, int64, string) error { return nil }
 
-func (d *domains) Refresh(context.Context, *db.Tx, int64, int64) error {
+func (d *domains) Refresh(context.Context, int64, int64) error {
 	d.refreshed++
 	return nil
 }
@@ -213,7 +213,7 @@ func newWorld(base sitetest.World) *world {
 	w := &world{World: base, queue: &queue{}, domains: &domains{all: map[int64][]Domain{}}}
 	// Authorities live in the present, and what they issue begins there.
 	clk.Set(time.Now().Truncate(time.Microsecond).Add(5 * time.Minute))
-	w.events = outbox.New(d, w.queue)
+	w.events = outbox.New(d)
 	w.panels = sitetest.Panels{"it": sitetest.Open(t, clk.Now, sandbox.Open), "bare": sitetest.Bare{}}
 	w.panels["node"] = w.onNode()
 	w.ns = nameserver.New(nameserver.Config{Now: time.Now, Log: silent})

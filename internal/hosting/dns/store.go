@@ -179,8 +179,13 @@ func insertSnapshot(ctx context.Context, tx *db.Tx, z zone, cause string, all []
 	return err
 }
 
-// bumpCatalog grows the serial of the catalog.
-func bumpCatalog(ctx context.Context, tx *db.Tx) error {
+// bumpCatalog grows the serial of the catalog, at the end of tx: all transactions in which zones come or go share its row,
+// and would otherwise wait for one another from here on.
+func bumpCatalog(tx *db.Tx) {
+	db.Gather(tx, "dns.catalog", struct{}{}, func(ctx context.Context, _ []struct{}) error { return growCatalog(ctx, tx) })
+}
+
+func growCatalog(ctx context.Context, tx *db.Tx) error {
 	var serial uint32
 	if err := tx.QueryRow(ctx, `SELECT serial FROM dns_catalog WHERE id = 1`+tx.ForUpdate()).Scan(&serial); err != nil {
 		return err

@@ -41,7 +41,7 @@ func (measureArgs) Kind() string { return "mail.measure" }
 
 func (s *Service) enqueueMeasure(ctx context.Context, tx *db.Tx, t site.Target) error {
 	return s.Queue.Enqueue(ctx, tx, measureArgs{t}, &river.InsertOpts{
-		Queue: jobs.PanelQueue, MaxAttempts: 1, // the next one comes soon
+		Queue: jobs.PanelQueue, Priority: jobs.Routine, MaxAttempts: 1, // the next one comes soon
 		UniqueOpts: jobs.Once(),
 	})
 }

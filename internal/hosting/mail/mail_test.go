@@ -130,7 +130,7 @@ func engines(t *testing.T, f func(t *testing.T, w *world)) {
 		w := &world{World: base, queue: &queue{}, domains: domains{}, zones: &zones{map[int64][]Record{}}}
 		w.machine = &machine{Panel: sitetest.Open(base.T, base.Clock.Now, sandbox.Open), used: map[string]int64{}}
 		w.dns = &dns{zones: w.zones, ptr: "mail.sandbox.invalid"}
-		w.events = outbox.New(base.DB, w.queue)
+		w.events = outbox.New(base.DB)
 		w.Service = New(Config{
 			Base: w.On(w.queue, w.machine), Clock: base.Clock, Events: w.events,
 			Domains: w.domains, Zones: w.zones, Resolver: w.dns, HashCost: bcrypt.MinCost,

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -42,12 +43,12 @@ type world struct {
 }
 
 // RetryNow implements nodes.Jobs for jobs of the services 1 to 9, and one that names none.
-func (w *world) RetryNow(_ context.Context, tx *db.Tx, queue string, which func(args []byte) bool) error {
+func (w *world) RetryNow(_ context.Context, tx *db.Tx, queues []string, which func(args []byte) bool) error {
 	tx.OnCommit(func() {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		for id := range int64(10) {
-			if args := fmt.Sprintf(`{"service_id":%d}`, id); queue == jobs.PanelQueue && which([]byte(args)) {
+			if args := fmt.Sprintf(`{"service_id":%d}`, id); slices.Contains(queues, jobs.ProvisionQueue) && which([]byte(args)) {
 				w.awake = append(w.awake, id)
 			}
 		}

@@ -29,8 +29,8 @@ type Signals interface {
 
 // Jobs are those that wait for nodes.
 type Jobs interface {
-	// RetryNow has the failed jobs of a queue come at once whose arguments, as JSON, which picks.
-	RetryNow(ctx context.Context, tx *db.Tx, queue string, which func(args []byte) bool) error
+	// RetryNow has the failed jobs of queues come at once whose arguments, as JSON, which picks.
+	RetryNow(ctx context.Context, tx *db.Tx, queues []string, which func(args []byte) bool) error
 }
 
 // Config is what the section works with; every field is needed.
@@ -251,7 +251,7 @@ func (s *Service) wake(ctx context.Context, tx *db.Tx, id int64) error {
 	for _, service := range all {
 		on[service] = true
 	}
-	return s.Jobs.RetryNow(ctx, tx, jobs.PanelQueue, func(args []byte) bool {
+	return s.Jobs.RetryNow(ctx, tx, []string{jobs.PanelQueue, jobs.ProvisionQueue}, func(args []byte) bool {
 		var of struct {
 			ServiceID int64 `json:"service_id"`
 		}

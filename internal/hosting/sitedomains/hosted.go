@@ -77,7 +77,13 @@ func (d domain) root() string {
 	return d.primaryRoot
 }
 
-// Refresh has the domains compared with the panel once more, because what it reports of them has changed.
-func (s *Service) Refresh(ctx context.Context, tx *db.Tx, accountID, serviceID int64) error {
-	return s.collection().Enqueue(ctx, tx, accountID, serviceID)
+// Refresh compares the domains with the panel once more, because what it reports of them has changed. When that fails, a
+// job does it later.
+func (s *Service) Refresh(ctx context.Context, accountID, serviceID int64) error {
+	if s.Apply(ctx, accountID, serviceID) == nil {
+		return nil
+	}
+	return s.DB.InTx(context.WithoutCancel(ctx), func(ctx context.Context, tx *db.Tx) error {
+		return s.collection().Enqueue(ctx, tx, accountID, serviceID)
+	})
 }

@@ -17,6 +17,7 @@ import (
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/outbox"
+	"stead.dev/stead/internal/platform/outbox/outboxtest"
 	"stead.dev/stead/internal/platform/testkit"
 	"stead.dev/stead/internal/port/panel"
 )
@@ -32,6 +33,7 @@ func TestDomainsAreServedForReal(t *testing.T) {
 		server := httptest.NewServer(n.Handler())
 		t.Cleanup(server.Close)
 		w.Start(w.queue)
+		outboxtest.Relay(t, w.events)
 		w.service(owner, 10, "shop.example")
 		write := func(path, content string) {
 			_, err := p.Write(t.Context(), "10", path, []byte(content), panel.WriteOptions{Parents: true})
@@ -334,6 +336,7 @@ func TestDriftIsRepaired(t *testing.T) {
 			w.Must(err)
 		}
 		w.Start(w.queue)
+		outboxtest.Relay(t, w.events)
 		w.Must(w.Reconcile(ctx)) // not due yet
 		w.Clock.Advance(reconcileEvery)
 		w.Must(w.Reconcile(ctx))
@@ -415,6 +418,7 @@ func TestDomainsFollowTheirService(t *testing.T) {
 			t.Errorf("while suspended: %+v", d)
 		}
 		w.Start(w.queue)
+		outboxtest.Relay(t, w.events)
 		status("active", "service.unsuspended")
 		testkit.Eventually(t, time.Minute, func() bool { return w.shows(10)["alias.example"].Status == "active" }, "the panel follows after the suspension")
 		status("terminated", "service.terminated")

@@ -42,15 +42,14 @@ func (applyAllArgs) Kind() string { return "hosting.apply_all" }
 
 // enqueueApplyAll has the panel follow what happened to a service.
 func (s *Service) enqueueApplyAll(ctx context.Context, tx *db.Tx, t site.Target) error {
-	return s.Queue.Enqueue(ctx, tx, applyAllArgs{t}, &river.InsertOpts{Queue: jobs.PanelQueue})
+	return s.Queue.Enqueue(ctx, tx, applyAllArgs{t}, &river.InsertOpts{Queue: jobs.PanelQueue, Priority: jobs.FollowUp})
 }
 
 // enqueueReconcile compares a service of which no change is known, so a job that is
 // there already will do.
 func (s *Service) enqueueReconcile(ctx context.Context, tx *db.Tx, t site.Target) error {
 	return s.Queue.Enqueue(ctx, tx, applyAllArgs{t}, &river.InsertOpts{
-		Queue:      jobs.PanelQueue,
-		UniqueOpts: jobs.Once(),
+		Queue: jobs.PanelQueue, Priority: jobs.Routine, UniqueOpts: jobs.Once(),
 	})
 }
 

@@ -41,14 +41,13 @@ type world struct {
 func newWorld(base sitetest.World, p fullPanel) *world {
 	base.T.Helper()
 	q := sitetest.Queue(base.T, base.DB)
-	w := &world{World: base, queue: q, events: outbox.New(base.DB, q), machine: &machine{fullPanel: p}, dns: &dns{}}
+	w := &world{World: base, queue: q, events: outbox.New(base.DB), machine: &machine{fullPanel: p}, dns: &dns{}}
 	w.Service = New(Config{
 		Base: w.On(q, w.machine), Clock: base.Clock, Events: w.events, Primaries: base.Services, Worlds: base.Services, Resolver: w.dns,
 		ReservedDomains: []string{"stead.test"},
 	})
 	w.Connect(Needs{Parts: []site.Part{}, Claims: Unclaimed{}, Zones: NoZones{}})
 	w.Register(q.Workers())
-	w.events.Register(q.Workers())
 	w.events.Subscribe("service.*", w.Follow)
 	w.Mount(w.Operations())
 	return w

@@ -52,14 +52,13 @@ func newWorld(t *testing.T, d *db.DB, clk *clock.Fake) *world {
 		t.Fatal(err)
 	}
 	w := &world{t: t, db: d, clk: clk, registry: &cutting{Registry: sandbox.New(nil, clk.Now)}}
-	events := outbox.New(d, q)
+	events := outbox.New(d)
 	w.Service = New(Config{
 		DB: d, Clock: clk, Queue: q, Events: events, Box: box, Registrars: registrars{w.registry},
 		Log: slog.New(slog.DiscardHandler), Nameservers: []string{"ns1.stead.test"}, ReservedDomains: []string{"stead.example"},
 	})
 	w.Connect(Needs{Orders: purse{}, Worlds: worlds{}, Rates: worlds{}, Hosts: HostedNowhere{}, Claims: Unclaimed{}, Sources: []registrar.Source{}})
 	w.Register(q.Workers())
-	events.Register(q.Workers())
 	w.exec(`CREATE TABLE test_purse (balance BIGINT NOT NULL CHECK (balance >= 0))`)
 	w.exec(`INSERT INTO test_purse VALUES (10000)`)
 	w.exec(`CREATE TABLE test_orders (id BIGINT PRIMARY KEY, amount BIGINT NOT NULL, state TEXT NOT NULL)`)

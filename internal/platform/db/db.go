@@ -80,6 +80,7 @@ type engine interface {
 	ping(ctx context.Context) error
 	name() string
 	forUpdate() string
+	skipLocked() string
 	pools() (writer *sql.DB, pool *pgxpool.Pool)
 }
 
@@ -317,6 +318,9 @@ func (tx *Tx) Engine() string { return tx.engine.name() }
 // ForUpdate is the clause that locks the rows of a SELECT until the transaction ends. SQLite has a single writer, so it
 // is empty there.
 func (tx *Tx) ForUpdate() string { return tx.engine.forUpdate() }
+
+// SkipLocked is ForUpdate that leaves out rows which another transaction has locked.
+func (tx *Tx) SkipLocked() string { return tx.engine.skipLocked() }
 
 // Enter sets Now to the time of an account until leave is called: of a sandbox with a test clock, or with the zero time
 // that of the machine, which everybody else has. Others that share the transaction with the account (an

@@ -62,6 +62,7 @@ func openPool(ctx context.Context, c Config, readOnly bool) (*pgxpool.Pool, erro
 
 func (p *postgres) name() string                               { return "postgres" }
 func (p *postgres) forUpdate() string                          { return " FOR UPDATE" }
+func (p *postgres) skipLocked() string                         { return " FOR UPDATE SKIP LOCKED" }
 func (p *postgres) pools() (*sql.DB, *pgxpool.Pool)            { return nil, p.writer }
 func (p *postgres) lockBefore(string) (release func(), _ bool) { return nil, true }
 func (p *postgres) ping(ctx context.Context) error             { return p.reader.Ping(ctx) }

@@ -96,6 +96,7 @@ func openFile(ctx context.Context, path string, pragmas ...string) (*sql.DB, err
 
 func (s *sqliteEngine) name() string                    { return "sqlite" }
 func (s *sqliteEngine) forUpdate() string               { return "" }
+func (s *sqliteEngine) skipLocked() string              { return "" }
 func (s *sqliteEngine) pools() (*sql.DB, *pgxpool.Pool) { return s.writer, nil }
 func (s *sqliteEngine) ping(ctx context.Context) error  { return s.reader.PingContext(ctx) }
 func (s *sqliteEngine) close() error                    { return errors.Join(s.reader.Close(), s.writer.Close()) }

@@ -65,6 +65,18 @@ func Once() river.UniqueOpts {
 // not take these jobs.
 const PanelQueue = "panel"
 
+// ProvisionQueue is for the making of what customers have paid for and wait for. It needs the panels too, and has workers
+// of its own: what follows from orders never stands before it.
+const ProvisionQueue = "provision"
+
+// The priorities within a queue. A job without one does what somebody has asked for and waits for.
+const (
+	// FollowUp is for what completes something that its owner has already.
+	FollowUp = 2
+	// Routine is for what is due by the clock, and nobody waits for.
+	Routine = 3
+)
+
 // WebhookQueue is for jobs that wait for addresses of customers. Many may hang at once without delaying other jobs.
 const WebhookQueue = "webhooks"
 
@@ -76,8 +88,8 @@ type Config struct {
 	// MaxWorkers is how many jobs run at once in this process; 0 means that the
 	// process only inserts.
 	MaxWorkers int
-	// WithoutPanels processes have no hosting panel: they leave PanelQueue to
-	// others.
+	// WithoutPanels processes have no hosting panel: they leave PanelQueue and
+	// ProvisionQueue to others.
 	WithoutPanels bool
 	Logger        *slog.Logger
 	// Middleware surrounds every job, for logs, metrics and traces.
@@ -123,6 +135,7 @@ func New(d *db.DB, c Config) (*Queue, error) {
 		}
 		if !c.WithoutPanels {
 			rc.Queues[PanelQueue] = river.QueueConfig{MaxWorkers: c.MaxWorkers}
+			rc.Queues[ProvisionQueue] = river.QueueConfig{MaxWorkers: c.MaxWorkers}
 		}
 	}
 	var err error
@@ -158,15 +171,16 @@ func (q *Queue) Enqueue(_ context.Context, tx *db.Tx, args river.JobArgs, opts *
 	return nil
 }
 
-// RetryNow has the failed jobs of a queue that wait for another attempt come at once, of those whose arguments, as JSON,
+// RetryNow has the failed jobs of queues that wait for another attempt come at once, of those whose arguments, as JSON,
 // which picks.
-func (q *Queue) RetryNow(ctx context.Context, tx *db.Tx, queue string, which func(args []byte) bool) error {
+func (q *Queue) RetryNow(ctx context.Context, tx *db.Tx, queues []string, which func(args []byte) bool) error {
 	// River keeps arguments and times in each engine's own form.
-	text, now, notify := `json(args)`, `datetime('now', 'subsec')`, func() { q.polling.change(queue) }
+	text, now, notify := `json(args)`, `datetime('now', 'subsec')`, func() { q.polling.change(queues...) }
 	if q.pg != nil {
-		text, now, notify = `CAST(args AS TEXT)`, `now()`, func() { q.wake([]string{queue}) }
+		text, now, notify = `CAST(args AS TEXT)`, `now()`, func() { q.wake(queues) }
 	}
 	var ids []int64
+	in, args := db.In(tx, 1, queues)
 	_, err := db.Collect(ctx, tx, func(row db.Row) (struct{}, error) {
 		var (
 			id   int64
@@ -177,13 +191,13 @@ func (q *Queue) RetryNow(ctx context.Context, tx *db.Tx, queue string, which fun
 			ids = append(ids, id)
 		}
 		return struct{}{}, err
-	}, `SELECT id, `+text+` FROM river_job WHERE state = 'retryable' AND queue = $1`, queue)
+	}, `SELECT id, `+text+` FROM river_job WHERE state = 'retryable' AND queue `+in, args...)
 	if err != nil || len(ids) == 0 {
 		return err
 	}
-	in, args := db.In(tx, 1, ids)
+	in, args = db.In(tx, 1, ids)
 	if _, err := tx.Exec(ctx, `UPDATE river_job SET state = 'available', scheduled_at = `+now+` WHERE state = 'retryable' AND id `+in, args...); err != nil {
-		return fmt.Errorf("jobs: retry %d of queue %s: %w", len(ids), queue, err)
+		return fmt.Errorf("jobs: retry %d of queues %v: %w", len(ids), queues, err)
 	}
 	tx.OnCommit(notify)
 	return nil

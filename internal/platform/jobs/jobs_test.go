@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -220,11 +222,69 @@ func TestFailedJobsComeAtOnceWhenTheyAreToldTo(t *testing.T) {
 		})
 		down.Store(false)
 		must(func(ctx context.Context, tx *db.Tx) error {
-			return q.RetryNow(ctx, tx, "default", func(args []byte) bool { return string(args) == `{"n": 7}` || string(args) == `{"n":7}` })
+			return q.RetryNow(ctx, tx, []string{"default"}, func(args []byte) bool { return string(args) == `{"n": 7}` || string(args) == `{"n":7}` })
 		})
 		testkit.Eventually(t, time.Minute, func() bool { return done.Load() == 1 }, "the job that was told to came")
 		if other.Load() != 0 || waiting() != 1 {
 			t.Errorf("another one came: %d, %d wait", other.Load(), waiting())
+		}
+	})
+}
+
+// What customers wait for does not stand behind what follows from other orders, and that not behind what the clock brings.
+func TestWhatIsWaitedForComesFirst(t *testing.T) {
+	t.Parallel()
+	testkit.Engines(t, func(t *testing.T, d *db.DB, _ *clock.Fake) {
+		var (
+			mu    sync.Mutex
+			order []int64
+		)
+		end := make(chan struct{})
+		q, err := jobs.New(d, jobs.Config{MaxWorkers: 1, Logger: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		jobs.Work(q.Workers(), func(_ context.Context, a countArgs) error {
+			mu.Lock()
+			order = append(order, a.N)
+			mu.Unlock()
+			if a.N == 0 {
+				<-end // the panel does not answer
+			}
+			return nil
+		})
+		ran := func() []int64 {
+			mu.Lock()
+			defer mu.Unlock()
+			return slices.Clone(order)
+		}
+		enqueue := func(n int64, queue string, priority int) {
+			err := d.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error {
+				return q.Enqueue(ctx, tx, countArgs{N: n}, &river.InsertOpts{Queue: queue, Priority: priority})
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		enqueue(0, jobs.PanelQueue, 0)
+		if err := q.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := q.Stop(context.Background()); err != nil {
+				t.Error(err)
+			}
+		})
+		testkit.Eventually(t, time.Minute, func() bool { return len(ran()) == 1 }, "the worker of the panels is busy")
+		enqueue(4, jobs.PanelQueue, jobs.Routine)
+		enqueue(3, jobs.PanelQueue, jobs.FollowUp)
+		enqueue(2, jobs.PanelQueue, 0)
+		enqueue(1, jobs.ProvisionQueue, 0)
+		testkit.Eventually(t, time.Minute, func() bool { return len(ran()) == 2 }, "what is waited for was done")
+		close(end)
+		testkit.Eventually(t, time.Minute, func() bool { return len(ran()) == 5 }, "all was done")
+		if want := []int64{0, 1, 2, 3, 4}; !slices.Equal(ran(), want) {
+			t.Errorf("order %v, want %v", ran(), want)
 		}
 	})
 }

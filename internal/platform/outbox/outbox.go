@@ -1,23 +1,19 @@
 // Package outbox stores events (resources, section 25). An event is a row written in the transaction of its change, so
-// no event is lost, and none describes a change that was rolled back. One job for all events of a transaction, inserted
-// with them, delivers each once to the subscribers of its type; these insert jobs of their own for work that may fail.
+// no event is lost, and none describes a change that was rolled back. A relay in each process (Run) delivers each event
+// once to the subscribers of its type; these insert jobs of their own for work that may fail.
 package outbox
 
 import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/riverqueue/river"
-
 	"stead.dev/stead/internal/platform/db"
-	"stead.dev/stead/internal/platform/jobs"
 	"stead.dev/stead/internal/platform/secret"
 )
 
@@ -61,9 +57,9 @@ type Subscriber func(ctx context.Context, tx *db.Tx, e Stored) error
 
 // Outbox writes events.
 type Outbox struct {
-	db    *db.DB
-	queue jobs.Enqueuer
-	subs  []subscription
+	db   *db.DB
+	subs []subscription
+	wake chan struct{} // a token: this process has committed events
 }
 
 type subscription struct {
@@ -71,8 +67,8 @@ type subscription struct {
 	f      Subscriber
 }
 
-// New makes an outbox. Subscribe and Register before the queue starts.
-func New(d *db.DB, q jobs.Enqueuer) *Outbox { return &Outbox{db: d, queue: q} }
+// New makes an outbox. Subscribe before Run.
+func New(d *db.DB) *Outbox { return &Outbox{db: d, wake: make(chan struct{}, 1)} }
 
 // Subscribe calls f with the events of a type; "order.*" are all of a group, "*" are all.
 func (o *Outbox) Subscribe(pattern string, f Subscriber) {
@@ -121,13 +117,10 @@ func (o *Outbox) Emit(_ context.Context, tx *db.Tx, e Event) error {
 	return nil
 }
 
-// The number of events in one statement, and for one job.
-const (
-	eventsPerStatement = 1000
-	eventsPerJob       = 100
-)
+// eventsPerStatement is the number of events in one statement.
+const eventsPerStatement = 1000
 
-// write numbers and writes events, with the jobs that deliver them.
+// write numbers and writes events, and wakes the relay after the commit.
 func (o *Outbox) write(ctx context.Context, tx *db.Tx, events []pending) error {
 	next, err := numbers(ctx, tx, events)
 	if err != nil {
@@ -135,30 +128,22 @@ func (o *Outbox) write(ctx context.Context, tx *db.Tx, events []pending) error {
 	}
 	var (
 		rows db.Values
-		told []string
+		told bool
 	)
 	for _, e := range events {
 		uid := secret.Token("evt_", 16)
 		fanOut := slices.ContainsFunc(o.subs, func(s subscription) bool { return s.matches(e.Type) })
-		if fanOut {
-			told = append(told, uid)
-		}
+		told = told || fanOut
 		of := subject{e.Subject, e.SubjectID}
 		rows.Add(uid, e.Type, e.AccountID, e.Subject, e.SubjectID, next[of], e.data, e.previous, fanOut, e.at)
 		next[of]++
 	}
 	table, args := rows.Table(tx)
-	err = tx.Queue(ctx, nil, `INSERT INTO outbox_events
+	if told {
+		tx.OnCommit(o.wakeRelay)
+	}
+	return tx.Queue(ctx, nil, `INSERT INTO outbox_events
 		(uid, type, account_id, subject, subject_id, sequence, data, previous, fan_out, created_at) `+table, args...)
-	if err != nil {
-		return err
-	}
-	for some := range slices.Chunk(told, eventsPerJob) {
-		if err := o.queue.Enqueue(ctx, tx, fanOutArgs{some}, nil); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // subject is the object by which events are numbered.
@@ -204,62 +189,6 @@ func types(events []pending) string {
 		}
 	}
 	return strings.Join(names, ", ")
-}
-
-// Register adds the job that delivers events.
-func (o *Outbox) Register(w *river.Workers) {
-	jobs.Work(w, func(ctx context.Context, a fanOutArgs) error { return o.FanOut(ctx, a.Events...) })
-}
-
-type fanOutArgs struct {
-	Events []string `json:"events"` // uids of events
-}
-
-func (fanOutArgs) Kind() string { return "outbox.fan_out" }
-
-// FanOut delivers events to their subscribers, once: the marks and the subscribers' writes are one commit. An event
-// that fails does not delay the others.
-func (o *Outbox) FanOut(ctx context.Context, uids ...string) error {
-	err := o.fanOut(ctx, uids)
-	if err == nil || len(uids) == 1 || ctx.Err() != nil {
-		return err
-	}
-	var all []error
-	for _, uid := range uids {
-		all = append(all, o.fanOut(ctx, []string{uid}))
-	}
-	return errors.Join(all...)
-}
-
-func (o *Outbox) fanOut(ctx context.Context, uids []string) error {
-	return o.db.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
-		events, err := markDelivered(ctx, tx, uids)
-		if err != nil {
-			return err
-		}
-		for _, e := range events {
-			for _, s := range o.subs {
-				if s.matches(e.Type) {
-					if err := s.f(ctx, tx, e); err != nil {
-						return fmt.Errorf("outbox: tell of %s: %w", e.Type, err)
-					}
-				}
-			}
-		}
-		return nil
-	})
-}
-
-// markDelivered marks the events as delivered, and returns those that were not, in order for each account. Of several
-// accounts, jobs that run at the same time lock the accounts' rows in one order.
-func markDelivered(ctx context.Context, tx *db.Tx, uids []string) ([]Stored, error) {
-	in, args := db.In(tx, 2, uids)
-	events, err := db.Collect(ctx, tx, storedRows.Scan, `UPDATE outbox_events SET fanned_at = $1 WHERE uid `+in+` AND fanned_at IS NULL
-		RETURNING `+storedRows.Columns(), append([]any{tx.Now}, args...)...)
-	slices.SortFunc(events, func(a, b Stored) int {
-		return cmp.Or(cmp.Compare(a.AccountID, b.AccountID), cmp.Compare(a.ID, b.ID))
-	})
-	return events, err
 }
 
 // Settled reports whether the subscribers have handled all events of a subject before the one with that sequence.

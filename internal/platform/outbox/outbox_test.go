@@ -4,24 +4,16 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 	"testing"
 	"time"
-
-	"github.com/riverqueue/river"
 
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/outbox"
+	"stead.dev/stead/internal/platform/outbox/outboxtest"
 	"stead.dev/stead/internal/platform/testkit"
 )
-
-// recorded counts enqueued jobs.
-type recorded []string
-
-func (r *recorded) Enqueue(_ context.Context, _ *db.Tx, args river.JobArgs, _ *river.InsertOpts) error {
-	*r = append(*r, args.Kind())
-	return nil
-}
 
 func emit(t *testing.T, d *db.DB, o *outbox.Outbox, events ...outbox.Event) {
 	t.Helper()
@@ -41,7 +33,7 @@ func emit(t *testing.T, d *db.DB, o *outbox.Outbox, events ...outbox.Event) {
 func TestEventsOfASubjectAreNumberedInOrder(t *testing.T) {
 	t.Parallel()
 	testkit.Engines(t, func(t *testing.T, d *db.DB, _ *clock.Fake) {
-		o := outbox.New(d, &recorded{})
+		o := outbox.New(d)
 		emit(t, d, o,
 			outbox.Event{Type: "order.created", AccountID: 7, Subject: "order", SubjectID: 1, Data: map[string]int{"n": 1}},
 			outbox.Event{Type: "order.created", AccountID: 7, Subject: "order", SubjectID: 2, Data: nil},
@@ -59,8 +51,7 @@ func TestEventsOfASubjectAreNumberedInOrder(t *testing.T) {
 func TestSubscribersAreToldOnceAndOnlyOfWhatTheyAskedFor(t *testing.T) {
 	t.Parallel()
 	testkit.Engines(t, func(t *testing.T, d *db.DB, _ *clock.Fake) {
-		queue := &recorded{}
-		o := outbox.New(d, queue)
+		o := outbox.New(d)
 		var told []string
 		fail := errors.New("not now")
 		o.Subscribe("order.*", func(_ context.Context, _ *db.Tx, e outbox.Stored) error {
@@ -72,9 +63,6 @@ func TestSubscribersAreToldOnceAndOnlyOfWhatTheyAskedFor(t *testing.T) {
 		emit(t, d, o,
 			outbox.Event{Type: "service.created", Subject: "service", SubjectID: 1},
 			outbox.Event{Type: "order.paid", Subject: "order", SubjectID: 1})
-		if len(*queue) != 1 {
-			t.Fatalf("jobs: %v", *queue)
-		}
 		events, err := o.Of(t.Context(), "order", 1)
 		if err != nil || len(events) != 1 {
 			t.Fatal(events, err)
@@ -93,11 +81,11 @@ func TestSubscribersAreToldOnceAndOnlyOfWhatTheyAskedFor(t *testing.T) {
 	})
 }
 
-// Jobs that deliver events of the same accounts at the same time lock the accounts' rows in one order.
+// Lanes that deliver events of the same accounts at the same time lock the accounts' rows in one order.
 func TestEventsAreToldOfAccountByAccount(t *testing.T) {
 	t.Parallel()
 	testkit.Engines(t, func(t *testing.T, d *db.DB, _ *clock.Fake) {
-		o := outbox.New(d, &recorded{})
+		o := outbox.New(d)
 		var told []int64
 		o.Subscribe("*", func(_ context.Context, _ *db.Tx, e outbox.Stored) error {
 			told = append(told, 10*e.AccountID+e.SubjectID)
@@ -108,16 +96,8 @@ func TestEventsAreToldOfAccountByAccount(t *testing.T) {
 			events = append(events, outbox.Event{Type: "order.paid", AccountID: account, Subject: "order", SubjectID: int64(n)})
 		}
 		emit(t, d, o, events...)
-		var uids []string
-		for _, e := range events {
-			found, err := o.Of(t.Context(), "order", e.SubjectID)
-			if err != nil || len(found) != 1 {
-				t.Fatal(found, err)
-			}
-			uids = append(uids, found[0].UID)
-		}
-		if err := o.FanOut(t.Context(), uids...); err != nil {
-			t.Fatal(err)
+		if n, err := o.Deliver(t.Context()); err != nil || n != len(events) {
+			t.Fatal(n, err)
 		}
 		if want := []int64{71, 73, 80, 82}; !slices.Equal(told, want) {
 			t.Errorf("told %v, want %v", told, want)
@@ -128,7 +108,7 @@ func TestEventsAreToldOfAccountByAccount(t *testing.T) {
 func TestOldEventsAreForgottenUnlessStillToBeTold(t *testing.T) {
 	t.Parallel()
 	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
-		o := outbox.New(d, &recorded{})
+		o := outbox.New(d)
 		o.Subscribe("order.*", func(context.Context, *db.Tx, outbox.Stored) error { return nil })
 		emit(t, d, o,
 			outbox.Event{Type: "service.created", Subject: "service", SubjectID: 1},
@@ -155,6 +135,94 @@ func TestOldEventsAreForgottenUnlessStillToBeTold(t *testing.T) {
 			if err := o.Clean(t.Context()); err != nil || left() != step.left {
 				t.Errorf("%d events stay, want %d; error %v", left(), step.left, err)
 			}
+		}
+	})
+}
+
+// The relays of all replicas share the events, and each is delivered once.
+func TestEventsAreSharedByRelays(t *testing.T) {
+	t.Parallel()
+	testkit.Engines(t, func(t *testing.T, d *db.DB, _ *clock.Fake) {
+		var (
+			mu   sync.Mutex
+			told = map[string]int{}
+		)
+		hear := func(_ context.Context, _ *db.Tx, e outbox.Stored) error {
+			mu.Lock()
+			defer mu.Unlock()
+			told[e.UID]++
+			return nil
+		}
+		here, there := outbox.New(d), outbox.New(d)
+		here.Subscribe("*", hear)
+		there.Subscribe("*", hear)
+		const each = 50
+		var events []outbox.Event
+		for n := range int64(each) {
+			events = append(events, outbox.Event{Type: "order.paid", AccountID: n % 7, Subject: "order", SubjectID: n})
+		}
+		emit(t, d, here, events...) // as a process that dies before it delivers them
+		outboxtest.Relay(t, there)
+		outboxtest.Relay(t, here)
+		for _, e := range events {
+			e.Type = "order.completed"
+			emit(t, d, here, e)
+		}
+		testkit.Eventually(t, time.Minute, func() bool {
+			var n int
+			err := d.QueryRow(t.Context(), `SELECT COUNT(*) FROM outbox_events WHERE fanned_at IS NULL`).Scan(&n)
+			return err == nil && n == 0
+		}, "all events are delivered")
+		mu.Lock()
+		defer mu.Unlock()
+		if len(told) != 2*each {
+			t.Errorf("told of %d events", len(told))
+		}
+		for uid, n := range told {
+			if n != 1 {
+				t.Errorf("%s was told %d times", uid, n)
+			}
+		}
+	})
+}
+
+func TestAnEventThatNobodyTakesDoesNotHoldUpOthers(t *testing.T) {
+	t.Parallel()
+	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
+		o := outbox.New(d)
+		var told []int64
+		fail := true
+		o.Subscribe("order.*", func(ctx context.Context, tx *db.Tx, e outbox.Stored) error {
+			if e.SubjectID == 2 && fail {
+				return errors.New("not now")
+			}
+			told = append(told, e.SubjectID)
+			return nil
+		})
+		var events []outbox.Event
+		for n := range int64(3) {
+			events = append(events, outbox.Event{Type: "order.paid", Subject: "order", SubjectID: n + 1})
+		}
+		emit(t, d, o, events...)
+		if _, err := o.Deliver(t.Context()); err == nil {
+			t.Fatal("the subscriber's failure was lost")
+		}
+		left := func() (n int) {
+			if err := d.QueryRow(t.Context(), `SELECT COUNT(*) FROM outbox_events WHERE fanned_at IS NULL`).Scan(&n); err != nil {
+				t.Fatal(err)
+			}
+			return n
+		}
+		if left() != 1 || !slices.Contains(told, 1) || !slices.Contains(told, 3) {
+			t.Fatalf("%d are left, told %v", left(), told)
+		}
+		if n, err := o.Deliver(t.Context()); err != nil || n != 0 {
+			t.Errorf("it comes again at once: %d, %v", n, err)
+		}
+		fail = false
+		clk.Advance(time.Second)
+		if n, err := o.Deliver(t.Context()); err != nil || n != 1 || left() != 0 {
+			t.Errorf("%d, %v, %d are left", n, err, left())
 		}
 	})
 }

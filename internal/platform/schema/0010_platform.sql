@@ -24,7 +24,7 @@ CREATE {{unlogged}} TABLE throttle_windows (
 );
 CREATE INDEX throttle_windows_end ON throttle_windows (ends_at);
 
--- Events: what happened, written in the transaction of the change and handed to the subscribers by a job.
+-- Events: what happened, written in the transaction of the change and handed to the subscribers by the relay of a process.
 CREATE TABLE outbox_events (
     id         {{id}},
     uid        TEXT    NOT NULL UNIQUE, -- public id of the event, evt_…
@@ -37,10 +37,13 @@ CREATE TABLE outbox_events (
     previous   TEXT,                    -- JSON object: the former values of the members that changed; NULL when there are none
     fan_out    BOOLEAN NOT NULL,        -- whether somebody subscribes to the type
     fanned_at  BIGINT,                  -- when it was delivered to the subscribers; NULL before that
+    failures   INTEGER NOT NULL DEFAULT 0, -- how often a subscriber has failed to take it
+    retry_at   BIGINT,                  -- when it is delivered again after a failure; NULL before the first
     created_at BIGINT  NOT NULL,        -- when it happened; for a sandbox with a test clock, in the sandbox's time
     UNIQUE (subject, subject_id, sequence)
 );
 CREATE INDEX outbox_events_account ON outbox_events (account_id, id);
+CREATE INDEX outbox_events_waiting ON outbox_events (id) WHERE fan_out AND fanned_at IS NULL;
 CREATE INDEX outbox_events_created ON outbox_events (created_at);
 
 -- The last sequence number given to the events of a subject.

@@ -22,6 +22,7 @@ import (
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/jobs"
 	"stead.dev/stead/internal/platform/outbox"
+	"stead.dev/stead/internal/platform/outbox/outboxtest"
 	"stead.dev/stead/internal/platform/secret"
 	"stead.dev/stead/internal/platform/testkit"
 	"stead.dev/stead/internal/resale/webhooks"
@@ -67,10 +68,9 @@ func engines(t *testing.T, f func(t *testing.T, w *world)) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w := &world{t: t, db: d, clk: clk, queue: q, out: outbox.New(d, q)}
+		w := &world{t: t, db: d, clk: clk, queue: q, out: outbox.New(d)}
 		w.Service = webhooks.New(webhooks.Config{DB: d, Clock: clk, Queue: q, Events: w.out, Box: box, Worlds: worlds{}, Tags: tags{}, AllowLoopback: true})
 		w.out.Subscribe("*", w.Follow)
-		w.out.Register(q.Workers())
 		w.Register(q.Workers())
 		w.edge = apitest.NewEdge(t, d, clk, apitest.Tokens{
 			"own": {AccountID: 1, KeyID: 1}, "sandbox": {AccountID: 2, KeyID: 2}, "other": {AccountID: 3, KeyID: 3},
@@ -132,7 +132,7 @@ func (w *world) emit(typ string, service int64, data object) {
 	}
 }
 
-// happen emits events of services, and fans them out in the order that is given by their job.
+// happen emits events of services.
 func (w *world) happen(account int64, services ...int64) {
 	w.t.Helper()
 	err := w.db.InTx(w.t.Context(), func(ctx context.Context, tx *db.Tx) error {
@@ -610,6 +610,7 @@ func TestOneThatHangsDelaysNobody(t *testing.T) {
 		quick := newReceiver(t, nil)
 		w.endpoint(hanging.URL)
 		w.endpoint(quick.URL)
+		outboxtest.Relay(t, w.out)
 		if err := w.queue.Start(t.Context()); err != nil {
 			t.Fatal(err)
 		}

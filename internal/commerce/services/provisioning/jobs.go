@@ -47,7 +47,7 @@ func (provisionArgs) Kind() string { return "services.provision" }
 // something, so Reconcile may ask again.
 func (s *Service) EnqueueProvision(ctx context.Context, tx *db.Tx, id int64) error {
 	return s.Queue.Enqueue(ctx, tx, provisionArgs{ServiceID: id}, &river.InsertOpts{
-		Queue:       jobs.PanelQueue,
+		Queue:       jobs.ProvisionQueue,
 		MaxAttempts: Attempts,
 		UniqueOpts:  jobs.Once(),
 	})
@@ -76,7 +76,7 @@ func (clearArgs) Kind() string { return "services.clear" }
 // EnqueueClear has what is left of a service on a panel removed. It adds no second job to one that is still to do the same.
 func (s *Service) EnqueueClear(ctx context.Context, tx *db.Tx, id int64, panelName string) error {
 	return s.Queue.Enqueue(ctx, tx, clearArgs{ServiceID: id, Panel: panelName}, &river.InsertOpts{
-		Queue: jobs.PanelQueue, UniqueOpts: jobs.Once(),
+		Queue: jobs.PanelQueue, Priority: jobs.FollowUp, UniqueOpts: jobs.Once(),
 	})
 }
 
@@ -96,7 +96,7 @@ func (cleanUpArgs) Kind() string { return "services.clean_up" }
 
 // EnqueueCleanUp has what is left of the account of a service removed that has none any more.
 func (s *Service) EnqueueCleanUp(ctx context.Context, tx *db.Tx, id int64) error {
-	return s.Queue.Enqueue(ctx, tx, cleanUpArgs{ServiceID: id}, &river.InsertOpts{Queue: jobs.PanelQueue})
+	return s.Queue.Enqueue(ctx, tx, cleanUpArgs{ServiceID: id}, &river.InsertOpts{Queue: jobs.PanelQueue, Priority: jobs.FollowUp})
 }
 
 type suspensionArgs struct {

@@ -3,6 +3,8 @@ package outboxtest
 
 import (
 	"context"
+	"log/slog"
+	"testing"
 
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/outbox"
@@ -31,4 +33,19 @@ func (r *Recorder) Take() []string {
 	all := r.Types()
 	r.Events = nil
 	return all
+}
+
+// Relay runs the relay of an outbox until the test ends.
+func Relay(t testing.TB, o *outbox.Outbox) {
+	t.Helper()
+	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		o.Run(ctx, slog.New(slog.DiscardHandler))
+	}()
+	t.Cleanup(func() {
+		stop()
+		<-ended
+	})
 }
