@@ -33,11 +33,13 @@ fmt:
 bench:
 	scripts/with-postgres go test -run '^$$' -bench . -benchmem ./...
 
-## openapi: write api/openapi.json from the operations
+## openapi: write api/openapi.json and api/admin.openapi.json from the operations
 openapi:
 	@mkdir -p api
 	CGO_ENABLED=0 go run ./cmd/stead openapi > api/openapi.json.new
 	mv api/openapi.json.new api/openapi.json
+	CGO_ENABLED=0 go run ./cmd/stead openapi --staff > api/admin.openapi.json.new
+	mv api/admin.openapi.json.new api/admin.openapi.json
 
 ## schema: write docs/schema.md from the comments of the migrations
 schema:

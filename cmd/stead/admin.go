@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +16,7 @@ import (
 	"stead.dev/stead/internal/front/admin"
 	"stead.dev/stead/internal/identity/account"
 	"stead.dev/stead/internal/identity/oauth"
+	"stead.dev/stead/internal/platform/auth"
 	"stead.dev/stead/internal/platform/page"
 )
 
@@ -26,8 +28,9 @@ type adminCmd struct {
 		Show           userShow           `cmd:"" help:"Show an account."`
 		SetPassword    userSetPassword    `cmd:"" help:"Give an account a new password and end its sessions and tokens."`
 		ResetTwoFactor userResetTwoFactor `cmd:"" name:"reset-2fa" help:"Switch the second factor off for an owner who lost it."`
-		GrantAdmin     userGrantAdmin     `cmd:"" help:"Give an account the admin role."`
-		RevokeAdmin    userRevokeAdmin    `cmd:"" help:"Take the admin role back."`
+		Staff          userStaff          `cmd:"" help:"List the accounts of staff."`
+		GrantAdmin     userGrantAdmin     `cmd:"" help:"Make an account one of staff, or change its role."`
+		RevokeAdmin    userRevokeAdmin    `cmd:"" help:"Make it a customer's again."`
 		Suspend        userSuspend        `cmd:"" help:"Let nobody in to an account and refuse its tokens."`
 		Unsuspend      userUnsuspend      `cmd:"" help:"Open a suspended account."`
 		Close          userClose          `cmd:"" help:"Remove for good what names a person from an account that has nothing left; its books stay."`
@@ -81,6 +84,7 @@ type adminCmd struct {
 	Status     statusCmd     `cmd:"" help:"What everybody is told of the platform's state."`
 	SLA        slaCmd        `cmd:"" name:"sla" help:"What is given back for outages."`
 	Reviews    reviewsCmd    `cmd:"" help:"What customers say of the company."`
+	Audit      auditCmd      `cmd:"" help:"What staff have done, from the panel, the API and this command."`
 }
 
 // paging are the flags of lists.
@@ -106,6 +110,7 @@ func (e *environment) administer(f func(*admin.Admin) error) error {
 		// An installation may begin here; otherwise the setting was forgotten.
 		_, _ = fmt.Fprintf(e.stderr, "stead: nothing was installed in %s (data_dir): a new installation was begun there\n", cfg.DataDir)
 	}
+	e.ctx = auth.WithActor(e.ctx, auth.Actor{Name: operator(), Via: auth.ViaCommand})
 	return errors.Join(f(a), done())
 }
 
@@ -147,7 +152,7 @@ func printUser(w io.Writer, u admin.User) {
 	row(w, "email", u.Email)
 	row(w, "name", u.Name)
 	row(w, "state", userState(u))
-	row(w, "admin", yesNo(u.Admin))
+	row(w, "role of staff", cmp.Or(string(u.Role), "none"))
 	row(w, "second factor", yesNo(u.TwoFactor))
 	row(w, "locale, currency", u.Locale+", "+u.Currency)
 	row(w, "created", u.CreatedAt.Format("2006-01-02 15:04 MST"))
@@ -177,7 +182,8 @@ type userCreate struct {
 	Email         string `arg:"" help:"Mail address."`
 	Name          string `help:"Name of the person; by default the first part of the address."`
 	PasswordStdin bool   `help:"Read the password from standard input; by default one is generated and printed."`
-	Admin         bool   `help:"Give the admin role."`
+	Admin         bool   `help:"Make it the account of an owner of the company; the same as --role owner."`
+	Role          string `help:"Make it one of staff: owner, billing, support, technician or read_only."`
 	Locale        string `help:"Language: uz, ru or en."`
 	Currency      string `help:"Display currency."`
 }
@@ -212,7 +218,13 @@ func (e *environment) readPassword() (string, error) {
 
 // Run creates the account.
 func (c *userCreate) Run(e *environment) error {
-	n := account.NewAccount{Email: c.Email, Name: c.Name, Admin: c.Admin, Locale: c.Locale, Currency: c.Currency}
+	n := account.NewAccount{Email: c.Email, Name: c.Name, Role: auth.Role(c.Role), Locale: c.Locale, Currency: c.Currency}
+	if c.Admin && n.Role == "" {
+		n.Role = auth.Owner
+	}
+	if n.Role != "" && !n.Role.Known() {
+		return usageError{fmt.Errorf("%q is no role of staff: owner, billing, support, technician or read_only", c.Role)}
+	}
 	if c.PasswordStdin {
 		var err error
 		if n.Password, err = e.readPassword(); err != nil {
@@ -238,9 +250,9 @@ func (c *userList) Run(e *environment) error {
 			return err
 		}
 		return e.show(list, func(w io.Writer) {
-			row(w, "ID", "EMAIL", "NAME", "STATE", "ADMIN", "CREATED")
+			row(w, "ID", "EMAIL", "NAME", "STATE", "ROLE", "CREATED")
 			for _, u := range list.Data {
-				row(w, u.ID, u.Email, u.Name, userState(u), yesNo(u.Admin), u.CreatedAt.Format("2006-01-02"))
+				row(w, u.ID, u.Email, u.Name, userState(u), u.Role, u.CreatedAt.Format("2006-01-02"))
 			}
 		})
 	})
@@ -283,18 +295,39 @@ func (c *userResetTwoFactor) Run(e *environment) error {
 	return e.administer(func(a *admin.Admin) error { return e.showUser(a.ResetTwoFactor(e.ctx, c.Account)) })
 }
 
-type userGrantAdmin struct{ accountArg }
+type userStaff struct{}
 
-// Run grants the admin role.
+// Run lists staff.
+func (c *userStaff) Run(e *environment) error {
+	return e.administer(func(a *admin.Admin) error {
+		staff, err := a.Staff(e.ctx)
+		if err != nil {
+			return err
+		}
+		return e.show(map[string]any{"data": staff}, func(w io.Writer) {
+			row(w, "ID", "EMAIL", "NAME", "ROLE", "SECOND FACTOR", "STATE")
+			for _, u := range staff {
+				row(w, u.ID, u.Email, u.Name, u.Role, yesNo(u.TwoFactor), userState(u))
+			}
+		})
+	})
+}
+
+type userGrantAdmin struct {
+	accountArg
+	Role string `help:"owner, billing, support, technician or read_only." enum:"owner,billing,support,technician,read_only" default:"owner"`
+}
+
+// Run gives a role.
 func (c *userGrantAdmin) Run(e *environment) error {
-	return e.administer(func(a *admin.Admin) error { return e.showUser(a.SetAdmin(e.ctx, c.Account, true)) })
+	return e.administer(func(a *admin.Admin) error { return e.showUser(a.SetRole(e.ctx, c.Account, auth.Role(c.Role))) })
 }
 
 type userRevokeAdmin struct{ accountArg }
 
-// Run revokes the admin role.
+// Run takes the role back.
 func (c *userRevokeAdmin) Run(e *environment) error {
-	return e.administer(func(a *admin.Admin) error { return e.showUser(a.SetAdmin(e.ctx, c.Account, false)) })
+	return e.administer(func(a *admin.Admin) error { return e.showUser(a.SetRole(e.ctx, c.Account, "")) })
 }
 
 type userSuspend struct {
@@ -357,7 +390,7 @@ func (c *walletCredit) Run(e *environment) error {
 		return err
 	}
 	return e.administer(func(a *admin.Admin) error {
-		return e.showBalance(a.Credit(e.ctx, c.Account, amount, c.Reason, operator()))
+		return e.showBalance(a.Credit(e.ctx, c.Account, amount, c.Reason))
 	})
 }
 
@@ -370,7 +403,7 @@ type walletTakeBack struct {
 // Run takes back a credit.
 func (c *walletTakeBack) Run(e *environment) error {
 	return e.administer(func(a *admin.Admin) error {
-		return e.showBalance(a.TakeBackCredit(e.ctx, c.Account, c.Transaction, c.Reason, operator()))
+		return e.showBalance(a.TakeBackCredit(e.ctx, c.Account, c.Transaction, c.Reason))
 	})
 }
 

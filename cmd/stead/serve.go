@@ -123,11 +123,17 @@ func (configCmd) Run(e *environment) error {
 	return config.WriteTable(e.stdout, cfg.Describe())
 }
 
-type openAPICmd struct{}
+type openAPICmd struct {
+	Staff bool `help:"The document of the operations of staff instead."`
+}
 
 // Run prints the document of a server without configuration.
-func (openAPICmd) Run(e *environment) error {
-	doc, err := app.OpenAPI(e.ctx)
+func (c openAPICmd) Run(e *environment) error {
+	of := app.OpenAPI
+	if c.Staff {
+		of = app.StaffOpenAPI
+	}
+	doc, err := of(e.ctx)
 	if err != nil {
 		return err
 	}

@@ -26,6 +26,7 @@ import (
 type App struct {
 	*core
 	edge    *api.Edge
+	staff   *api.Edge // the operations of staff
 	notices notices
 
 	site     endpoint

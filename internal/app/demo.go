@@ -11,6 +11,7 @@ import (
 	"stead.dev/stead/internal/commerce/wallet"
 	"stead.dev/stead/internal/identity/account"
 	"stead.dev/stead/internal/identity/oauth"
+	"stead.dev/stead/internal/platform/auth"
 	"stead.dev/stead/internal/platform/config"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
@@ -25,6 +26,9 @@ const (
 	DemoEmail    = "demo@stead.example"
 	DemoPassword = "stead-demo-password"
 	DemoClientID = "stead-demo"
+
+	DemoStaffEmail    = "staff@stead.example"
+	DemoStaffPassword = "stead-staff-password"
 
 	demoCredit money.USDCents = 10_000
 )
@@ -64,6 +68,17 @@ func (c *core) seedRates(ctx context.Context) error {
 	return nil
 }
 
+// seedStaff makes the owner of the demonstration's company.
+func (c *core) seedStaff(ctx context.Context) error {
+	_, err := c.accounts.Find(ctx, DemoStaffEmail)
+	if errors.Is(err, fault.NotFound) {
+		_, err = c.accounts.Create(ctx, account.NewAccount{
+			Email: DemoStaffEmail, Name: "Demo owner", Password: DemoStaffPassword, Published: true, Verified: true, Role: auth.Owner,
+		})
+	}
+	return err
+}
+
 // seedDemo makes the data of a demonstration. It leaves what already exists as it is.
 func (c *core) seedDemo(ctx context.Context) error {
 	return c.db.Exclusive(ctx, "demo", func(ctx context.Context) error {
@@ -80,6 +95,9 @@ func (c *core) seedDemo(ctx context.Context) error {
 			})
 		}
 		if err != nil {
+			return err
+		}
+		if err := c.seedStaff(ctx); err != nil {
 			return err
 		}
 		if err := c.seedRates(ctx); err != nil {

@@ -19,11 +19,18 @@ import (
 	"github.com/swaggest/swgui"
 	"github.com/swaggest/swgui/v5emb"
 
+	"stead.dev/stead/internal/platform/api"
 	"stead.dev/stead/internal/platform/contentcoding"
 )
 
 // OpenAPIPath is the path of the OpenAPI document.
 const OpenAPIPath = "/api/v1/openapi.json"
+
+// StaffOpenAPIPath is the path of the OpenAPI document of the operations of staff, which are all below staffPrefix.
+const (
+	staffPrefix      = "/api/v1/admin/"
+	StaffOpenAPIPath = staffPrefix + "openapi.json"
+)
 
 // openAPI is the OpenAPI 3.1 document as it is committed and served: stable
 // and indented, so that a change of the interface is a readable difference.
@@ -59,10 +66,10 @@ func pack(plain []byte) (served, error) {
 	return served{plain, packed.Bytes(), hex.EncodeToString(sum[:12])}, err
 }
 
-// documentation serves the OpenAPI document, compressed where the client accepts that. The document is made at the first
+// documentation serves the OpenAPI document of an edge, compressed where the client accepts that. The document is made at the first
 // request, because making it takes longer than the rest of a start.
-func (a *App) documentation() http.Handler {
-	described := a.edge.OpenAPI() // now, because it adds to the schemas that requests are validated by
+func (a *App) documentation(e *api.Edge) http.Handler {
+	described := e.OpenAPI() // now, because it adds to the schemas that requests are validated by
 	written := sync.OnceValues(func() (served, error) {
 		plain, err := openAPI(described)
 		if err != nil {
@@ -73,7 +80,7 @@ func (a *App) documentation() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		doc, err := written()
 		if err != nil {
-			a.edge.WriteError(w, r, err)
+			e.WriteError(w, r, err)
 			return
 		}
 		h := w.Header()

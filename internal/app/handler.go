@@ -3,16 +3,19 @@ package app
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
 	"stead.dev/stead/internal/content/templates"
+	"stead.dev/stead/internal/front/admin/staffapi"
 	"stead.dev/stead/internal/front/mcp"
 	"stead.dev/stead/internal/front/reseller"
 	"stead.dev/stead/internal/front/webui"
 	"stead.dev/stead/internal/identity/oauth"
 	"stead.dev/stead/internal/monitoring/monitors"
 	"stead.dev/stead/internal/platform/api"
+	"stead.dev/stead/internal/platform/auth"
 	"stead.dev/stead/internal/platform/money"
 	"stead.dev/stead/internal/platform/throttle"
 	"stead.dev/stead/internal/resale/webhooks"
@@ -33,7 +36,7 @@ func (a *App) newEdge() (*api.Edge, error) {
 		}
 		return throttle.Policy{Name: name, Limit: limit, Window: time.Minute}
 	}
-	e := api.NewEdge(api.Config{
+	config := api.Config{
 		DB:       a.db,
 		Verifier: a.oauth,
 		Keys:     a.reseller,
@@ -56,12 +59,19 @@ func (a *App) newEdge() (*api.Edge, error) {
 		BaseURL:    a.cfg.BaseURL,
 		Version:    interfaceVersion,
 		ClientAddr: a.clientAddr(),
-	})
+		// The password of a demonstration is published, so a second factor would protect nothing.
+		StaffSecondFactor: a.cfg.StaffSecondFactor && !a.cfg.Demo,
+	}
+	e := api.NewEdge(config)
 	e.Document(oauth.AuthorizePage())
 	e.Send(webhooks.Webhooks())
 	var routes []api.Route
 	for _, m := range a.modules {
 		routes = append(routes, m.Routes...)
+	}
+	routes, staff := api.Split(routes)
+	if err := a.mountStaff(config, staff); err != nil {
+		return nil, err
 	}
 	resold, err := reseller.Resell(routes)
 	if err != nil {
@@ -78,6 +88,29 @@ func (a *App) newEdge() (*api.Edge, error) {
 		a.enabled.served[op.Section] = true
 	}
 	return e, err
+}
+
+// mountStaff mounts the operations of staff on an edge of their own, so that they are in no public document, and no agent's
+// tool.
+func (a *App) mountStaff(config api.Config, routes []api.Route) error {
+	config.Title = "Stead for staff"
+	config.Description = "The interface of the company's own people: customers, orders, services, machines. It needs the scope `admin`, which is granted " +
+		"to Stead's own applications alone, and a role of staff: `x-staff-roles` says which. Every change is recorded in the audit log. " +
+		"Everything else is as in the public interface."
+	a.staff = api.NewEdge(config)
+	front := staffapi.New(staffapi.Config{Admin: a.admin})
+	return a.staff.Mount(append(front.Operations(a.allowed), routes...)...)
+}
+
+// allowed lists the ids of the operations of staff that a role may call.
+func (a *App) allowed(role auth.Role) []string {
+	ids := []string{}
+	for _, op := range a.staff.Operations() {
+		if slices.Contains(op.Staff, role) {
+			ids = append(ids, op.ID)
+		}
+	}
+	return ids
 }
 
 // mountAgents mounts the endpoint of AI agents. Their tools are operations, which must be mounted before.
@@ -100,7 +133,7 @@ func (a *App) mountAgents(e *api.Edge) error {
 
 // handler serves the public address.
 func (a *App) handler() http.Handler {
-	openAPIDoc := a.documentation()
+	openAPIDoc, staffDoc := a.documentation(a.edge), a.documentation(a.staff)
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", healthy)
 	mux.HandleFunc("GET /readyz", a.ready())
@@ -129,6 +162,12 @@ func (a *App) handler() http.Handler {
 			openAPIDoc.ServeHTTP(w, r)
 		case r.URL.Path == OpenAPIPath && r.Method != http.MethodOptions:
 			a.edge.RefuseMethod(w, r, http.MethodGet)
+		case r.URL.Path == StaffOpenAPIPath && (r.Method == http.MethodGet || r.Method == http.MethodHead):
+			staffDoc.ServeHTTP(w, r)
+		case r.URL.Path == StaffOpenAPIPath && r.Method != http.MethodOptions:
+			a.staff.RefuseMethod(w, r, http.MethodGet)
+		case strings.HasPrefix(r.URL.Path, staffPrefix):
+			a.staff.ServeHTTP(w, r)
 		case r.URL.Path == "/api", strings.HasPrefix(r.URL.Path, "/api/"):
 			// Not through the mux, which would redirect an unclean path instead of
 			// refusing it in the interface's own form.

@@ -340,7 +340,7 @@ func (a *App) account(t testing.TB) int64 {
 // credit gives the account money.
 func (a *App) credit(t testing.TB, id int64, amount money.USDCents) {
 	t.Helper()
-	if _, err := a.admin.Credit(t.Context(), strconv.FormatInt(id, 10), amount, "a test", "test"); err != nil {
+	if _, err := a.admin.Credit(t.Context(), strconv.FormatInt(id, 10), amount, "a test"); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -59,17 +59,10 @@ func (b buyers) Accounts(ctx context.Context, q db.Querier, accountIDs []int64) 
 }
 
 // refunds adapts the orders to the commands of operators.
-type refunds struct {
-	db     *db.DB
-	orders *orders.Service
-}
+type refunds struct{ orders *orders.Service }
 
 // Refund implements admin.Refunds.
-func (r refunds) Refund(ctx context.Context, orderID int64, total money.USDCents, reason string) (done admin.Refund, err error) {
-	err = r.db.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
-		given, err := r.orders.Refund(ctx, tx, orderID, total, reason)
-		done = admin.Refund{OrderID: orderID, CreditNoteID: given.CreditNote, Amount: given.Total}
-		return err
-	})
-	return done, err
+func (r refunds) Refund(ctx context.Context, tx *db.Tx, orderID int64, total money.USDCents, reason string) (admin.Refund, error) {
+	given, err := r.orders.Refund(ctx, tx, orderID, total, reason)
+	return admin.Refund{OrderID: orderID, CreditNoteID: given.CreditNote, Amount: given.Total}, err
 }

@@ -37,7 +37,7 @@ func TestACustomerBringsAnother(t *testing.T) {
 			t.Fatal(err)
 		}
 		boris := out.Session.Account.ID
-		if _, err := a.admin.Credit(t.Context(), out.Session.Account.Email, 10_000, "gift", "test"); err != nil {
+		if _, err := a.admin.Credit(t.Context(), out.Session.Account.Email, 10_000, "gift"); err != nil {
 			t.Fatal(err)
 		}
 		token := a.token(t, boris, app, thirdParty()...)

@@ -29,6 +29,8 @@ func (n notices) show(a *App) {
 		{"Customers' sites", a.NodeURL()},
 		{"Sign in as", DemoEmail},
 		{"with password", DemoPassword},
+		{"or as staff", DemoStaffEmail},
+		{"with password", DemoStaffPassword},
 		{"Mails are files in", mails},
 		{"Application", DemoClientID + " (public, PKCE)"},
 		{"Try the main job", cmp.Or(n.program, "stead") + " demo " + a.URL()},

@@ -45,7 +45,7 @@ type holders struct{ accounts *account.Service }
 // Holder implements oauth.Accounts.
 func (h holders) Holder(ctx context.Context, q db.Querier, accountID int64) (oauth.Holder, error) {
 	p, err := h.accounts.Profile(ctx, q, accountID)
-	return oauth.Holder{Locale: p.Locale, Currency: p.Currency, Admin: p.Admin, Suspended: !p.Open()}, err
+	return oauth.Holder{Locale: p.Locale, Currency: p.Currency, Role: p.Role, TwoFactor: p.TwoFactor, Suspended: !p.Open()}, err
 }
 
 // front adapts the catalog to the shop front.

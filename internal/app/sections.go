@@ -43,6 +43,7 @@ import (
 	"stead.dev/stead/internal/hosting/site"
 	"stead.dev/stead/internal/hosting/sitedomains"
 	"stead.dev/stead/internal/identity/account"
+	"stead.dev/stead/internal/identity/audit"
 	"stead.dev/stead/internal/identity/devices"
 	"stead.dev/stead/internal/identity/notifications"
 	"stead.dev/stead/internal/identity/oauth"
@@ -102,6 +103,7 @@ type sections struct {
 	dns              *dns.Service
 	files            *files.Service
 	admin            *admin.Admin
+	audit            *audit.Service
 
 	notifications *notifications.Service
 	reseller      *reseller.Service
@@ -254,10 +256,11 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 		DB: c.db, Clock: c.clock, Events: c.outbox, Log: c.log, Machines: c.machinesShown(), Audience: c.webhooks, Parts: c.statusParts(),
 		Queue: c.queue, Mailer: c.mailer, Box: c.box, Limiter: c.limiter, Limits: c.subscriptionLimits(), BaseURL: c.cfg.BaseURL, Company: c.cfg.CompanyName,
 	})
+	c.audit = audit.New(audit.Config{DB: c.db})
 	c.admin = admin.New(admin.Sections{
 		DB: c.db, Accounts: c.accounts, Applications: c.oauth, Catalog: c.catalog, Wallet: c.wallet, Services: c.services,
-		Switches: c.switches, Nodes: c.nodes, Clock: c.clock, NodesURL: c.cfg.NodesURL, Domains: c.domains, Resellers: resellers{c.reseller}, Clocks: c.clocks, Addons: c.addons, Coupons: c.coupons, Articles: c.articles, Refunds: refunds{c.db, c.orders},
-		Currencies: c.currencies, Status: c.status, Reviews: c.reviews, SLA: c.sla,
+		Switches: c.switches, Nodes: c.nodes, Clock: c.clock, NodesURL: c.cfg.NodesURL, Domains: c.domains, Resellers: resellers{c.reseller}, Clocks: c.clocks, Addons: c.addons, Coupons: c.coupons, Articles: c.articles, Refunds: refunds{c.orders},
+		Currencies: c.currencies, Status: c.status, Reviews: c.reviews, SLA: c.sla, Audit: c.audit,
 	})
 	c.introduce()
 	c.modules = c.listModules()
@@ -270,6 +273,7 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 func (c *core) listModules() []module.Module {
 	return []module.Module{
 		c.oauth.Module(),
+		c.audit.Module(),
 		c.catalog.Module(),
 		c.accounts.Module(),
 		{Name: "nodes", Subscriptions: []module.Subscription{{Types: []string{"service.*"}, Follow: places{c.nodes, c.catalog}.follow(c.services)}}, Needs: []any{c.nodes.Needs}},

@@ -17,6 +17,7 @@ import (
 	"stead.dev/stead/internal/hosting/nodes"
 	"stead.dev/stead/internal/node/machine"
 	"stead.dev/stead/internal/node/mailguard"
+	"stead.dev/stead/internal/platform/api"
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/config"
 	"stead.dev/stead/internal/platform/db"
@@ -136,9 +137,18 @@ func callNode(ctx context.Context, control *nodelink.Identity, n nodes.Node, now
 	return found
 }
 
-// OpenAPI returns the OpenAPI document of a server without configuration. The operations need the sections, and these need
+// OpenAPI returns the public OpenAPI document of a server without configuration. The operations need the sections, and these need
 // a database: it is made for this call and removed afterwards.
 func OpenAPI(ctx context.Context) (doc []byte, err error) {
+	return document(ctx, func(a *App) *api.Edge { return a.edge })
+}
+
+// StaffOpenAPI returns the OpenAPI document of the operations of staff.
+func StaffOpenAPI(ctx context.Context) (doc []byte, err error) {
+	return document(ctx, func(a *App) *api.Edge { return a.staff })
+}
+
+func document(ctx context.Context, of func(*App) *api.Edge) (doc []byte, err error) {
 	dir, err := os.MkdirTemp("", "stead-openapi-")
 	if err != nil {
 		return nil, err
@@ -156,7 +166,7 @@ func OpenAPI(ctx context.Context) (doc []byte, err error) {
 	if a.edge, err = a.newEdge(); err != nil {
 		return nil, err
 	}
-	return openAPI(a.edge.OpenAPI())
+	return openAPI(of(a).OpenAPI())
 }
 
 // Administer opens the configured installation for the commands of administration; close ends it. Servers may run at the

@@ -28,8 +28,14 @@ func (a *Admin) WaitingAddons(ctx context.Context) ([]WaitingAddon, error) {
 
 // MakeAddon records that an add-on is set up. The customer sees the value, such as the address.
 func (a *Admin) MakeAddon(ctx context.Context, id int64, value string) error {
-	return a.Addons.Make(ctx, id, value)
+	return a.Addons.Make(a.change(ctx, "addon.make", "", addonSubject(id)), id, value)
 }
 
 // RefuseAddon refuses an add-on and refunds its money.
-func (a *Admin) RefuseAddon(ctx context.Context, id int64) error { return a.Addons.Refuse(ctx, id) }
+func (a *Admin) RefuseAddon(ctx context.Context, id int64) error {
+	return a.Addons.Refuse(a.change(ctx, "addon.refuse", "", addonSubject(id)), id)
+}
+
+func addonSubject(id int64) subject {
+	return rowOf("addon", "addons", "account_id, service_id, key, quantity, status, value, failure_key", "id", id)
+}

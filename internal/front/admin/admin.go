@@ -26,10 +26,12 @@ import (
 	"stead.dev/stead/internal/content/status"
 	"stead.dev/stead/internal/hosting/nodes"
 	"stead.dev/stead/internal/identity/account"
+	"stead.dev/stead/internal/identity/audit"
 	"stead.dev/stead/internal/identity/oauth"
 	"stead.dev/stead/internal/monitoring/sla"
 	"stead.dev/stead/internal/names/domains"
 	"stead.dev/stead/internal/platform/api"
+	"stead.dev/stead/internal/platform/auth"
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
@@ -60,6 +62,7 @@ type Sections struct {
 	Status       *status.Service
 	Reviews      *reviews.Service
 	SLA          *sla.Service
+	Audit        *audit.Service
 	Clock        clock.Clock
 	// NodesURL is where machines join; empty when it is not configured.
 	NodesURL string
@@ -80,6 +83,7 @@ type User struct {
 	Locale        string     `json:"locale"`
 	Currency      string     `json:"currency"`
 	Admin         bool       `json:"admin"`
+	Role          auth.Role  `json:"role"`
 	TwoFactor     bool       `json:"two_factor"`
 	SuspendedAt   *time.Time `json:"suspended_at"`
 	SuspendReason string     `json:"suspend_reason"`
@@ -90,7 +94,7 @@ type User struct {
 func userOf(p account.Profile) User {
 	return User{
 		ID: p.ID, Email: p.Email, EmailVerified: p.EmailVerified, Name: p.Name, Locale: p.Locale, Currency: p.Currency,
-		Admin: p.Admin, TwoFactor: p.TwoFactor, SuspendedAt: p.SuspendedAt, SuspendReason: p.SuspendReason,
+		Admin: p.Role != "", Role: p.Role, TwoFactor: p.TwoFactor, SuspendedAt: p.SuspendedAt, SuspendReason: p.SuspendReason,
 		ClosedAt: p.ClosedAt, CreatedAt: p.CreatedAt,
 	}
 }
@@ -109,6 +113,7 @@ func (a *Admin) CreateUser(ctx context.Context, n account.NewAccount) (u User, g
 	}
 	// The operator vouches for the address.
 	n.Verified = true
+	ctx = a.change(ctx, "account.create", "", newRowOf("account", "account_users", "role, locale, currency"))
 	p, err := a.Accounts.Create(ctx, n)
 	return userOf(p), generated, err
 }
@@ -141,27 +146,50 @@ func (a *Admin) SetPassword(ctx context.Context, who, password string) (u User, 
 		generated = secret.Token("", passwordBytes)
 		password = generated
 	}
-	return u, generated, a.Accounts.SetPassword(ctx, u.ID, password)
+	if err := mayChangeStaff(ctx, u); err != nil {
+		return u, "", err
+	}
+	return u, generated, a.Accounts.SetPassword(a.change(ctx, "account.set_password", "", accountSubject(u.ID)), u.ID, password)
 }
 
-// SetAdmin grants or revokes the admin role.
-func (a *Admin) SetAdmin(ctx context.Context, who string, admin bool) (User, error) {
-	return a.change(ctx, who, func(id int64) error { return a.Accounts.SetAdmin(ctx, id, admin) })
+// SetRole makes an account one of staff, changes its role, or with an empty one makes it a customer's.
+func (a *Admin) SetRole(ctx context.Context, who string, role auth.Role) (User, error) {
+	return a.changeUser(ctx, who, "account.set_role", "", func(ctx context.Context, id int64) error { return a.Accounts.SetRole(ctx, id, role) })
+}
+
+// Staff lists the accounts of staff in the order they were made.
+func (a *Admin) Staff(ctx context.Context) ([]User, error) {
+	found, err := a.Accounts.Staff(ctx)
+	all := make([]User, len(found))
+	for i, p := range found {
+		all[i] = userOf(p)
+	}
+	return all, err
 }
 
 // SuspendUser ends the account's sessions and refuses its tokens.
 func (a *Admin) SuspendUser(ctx context.Context, who, reason string) (User, error) {
-	return a.change(ctx, who, func(id int64) error { return a.Accounts.Suspend(ctx, id, reason) })
+	return a.changeUser(ctx, who, "account.suspend", reason, func(ctx context.Context, id int64) error { return a.Accounts.Suspend(ctx, id, reason) })
 }
 
 // UnsuspendUser opens the account again.
 func (a *Admin) UnsuspendUser(ctx context.Context, who string) (User, error) {
-	return a.change(ctx, who, func(id int64) error { return a.Accounts.Unsuspend(ctx, id) })
+	return a.changeUser(ctx, who, "account.unsuspend", "", a.Accounts.Unsuspend)
 }
 
 // ResetTwoFactor switches the second factor off for an owner who lost it.
 func (a *Admin) ResetTwoFactor(ctx context.Context, who string) (User, error) {
-	return a.change(ctx, who, func(id int64) error { return a.Accounts.ResetTwoFactor(ctx, id) })
+	u, err := a.User(ctx, who)
+	if err == nil {
+		err = mayChangeStaff(ctx, u)
+	}
+	if err != nil {
+		return u, err
+	}
+	if err := a.Accounts.ResetTwoFactor(a.change(ctx, "account.reset_two_factor", "", twoFactorOf(u.ID)), u.ID); err != nil {
+		return u, err
+	}
+	return a.User(ctx, strconv.FormatInt(u.ID, 10))
 }
 
 // CloseUser removes personal data from an account, for good. It refuses an account with live services or domains, and
@@ -174,15 +202,18 @@ func (a *Admin) CloseUser(ctx context.Context, who string, leaveMoney bool) (Use
 	if !leaveMoney && (b.Balance != 0 || b.Debt != 0) {
 		return User{}, fault.InUse.Wrapf("its wallet has %v, and a debt of %v", b.Balance, b.Debt)
 	}
-	return a.change(ctx, who, func(id int64) error { return a.Accounts.Close(ctx, id) })
+	return a.changeUser(ctx, who, "account.close", "", a.Accounts.Close)
 }
 
-func (a *Admin) change(ctx context.Context, who string, f func(id int64) error) (User, error) {
+func (a *Admin) changeUser(ctx context.Context, who, action, reason string, f func(ctx context.Context, id int64) error) (User, error) {
 	u, err := a.User(ctx, who)
+	if err == nil {
+		err = mayChangeStaff(ctx, u)
+	}
 	if err != nil {
 		return u, err
 	}
-	if err := f(u.ID); err != nil {
+	if err := f(a.change(ctx, action, reason, accountSubject(u.ID)), u.ID); err != nil {
 		return u, err
 	}
 	return a.User(ctx, strconv.FormatInt(u.ID, 10))
@@ -202,25 +233,40 @@ func (a *Admin) Balance(ctx context.Context, who string) (Balance, error) {
 	if err != nil {
 		return Balance{}, err
 	}
-	b, err := a.Wallet.Balance(ctx, a.DB, u.ID)
-	return Balance{Account: u.ID, Balance: b.Spendable, Held: b.Held, Debt: b.Debt}, err
+	return a.balanceIn(ctx, a.DB, u.ID)
 }
 
-// Credit credits an account. Its owner sees the reason; actor is the operator, for the records.
-func (a *Admin) Credit(ctx context.Context, who string, amount money.USDCents, reason, actor string) (Balance, error) {
+// Credit credits an account. Its owner sees the reason.
+func (a *Admin) Credit(ctx context.Context, who string, amount money.USDCents, reason string) (Balance, error) {
+	u, err := a.User(ctx, who)
+	if err != nil {
+		return Balance{}, err
+	}
+	return a.moveMoney(ctx, func(ctx context.Context, tx *db.Tx) (Balance, error) {
+		return a.CreditIn(ctx, tx, u.ID, amount, reason)
+	})
+}
+
+// moveMoney runs f in a transaction of its own.
+func (a *Admin) moveMoney(ctx context.Context, f func(ctx context.Context, tx *db.Tx) (Balance, error)) (b Balance, err error) {
+	err = a.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+		b, err = f(ctx, tx)
+		return err
+	})
+	return b, err
+}
+
+// CreditIn is Credit in a transaction that is open.
+func (a *Admin) CreditIn(ctx context.Context, tx *db.Tx, accountID int64, amount money.USDCents, reason string) (Balance, error) {
 	if strings.TrimSpace(reason) == "" {
 		return Balance{}, fault.Validation.Wrapf("a credit needs a reason; its owner sees it")
 	}
 	if amount <= 0 {
 		return Balance{}, fault.Validation.Wrapf("a credit is more than nothing")
 	}
-	u, err := a.User(ctx, who)
-	if err != nil {
-		return Balance{}, err
-	}
-	err = a.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+	err := a.record(ctx, tx, "wallet.credit", reason, a.walletOf(accountID), func() error {
 		return a.Wallet.Credit(ctx, tx, wallet.Credit{
-			AccountID: u.ID, Amount: amount, Type: wallet.TypeAdjustment, Reason: reason, Actor: actor,
+			AccountID: accountID, Amount: amount, Type: wallet.TypeAdjustment, Reason: reason, Actor: actorName(ctx),
 		})
 	})
 	if errors.Is(err, wallet.ErrBadAmount) {
@@ -229,30 +275,51 @@ func (a *Admin) Credit(ctx context.Context, who string, amount money.USDCents, r
 	if err != nil {
 		return Balance{}, err
 	}
-	return a.Balance(ctx, u.Email)
+	return a.balanceIn(ctx, tx, accountID)
 }
 
-// TakeBackCredit undoes a credit that was given by mistake, named by its transaction. Its owner sees the reason; actor is
-// the operator, for the records.
-func (a *Admin) TakeBackCredit(ctx context.Context, who string, transaction int64, reason, actor string) (Balance, error) {
-	if strings.TrimSpace(reason) == "" {
-		return Balance{}, fault.Validation.Wrapf("taking back a credit needs a reason; its owner sees it")
+func (a *Admin) balanceIn(ctx context.Context, q db.Querier, accountID int64) (Balance, error) {
+	b, err := a.Wallet.Balance(ctx, q, accountID)
+	return Balance{Account: accountID, Balance: b.Spendable, Held: b.Held, Debt: b.Debt}, err
+}
+
+// actorName names who acts, for the wallet's records.
+func actorName(ctx context.Context) string {
+	actor := auth.ActorOf(ctx)
+	if actor.AccountID != 0 {
+		return "staff " + strconv.FormatInt(actor.AccountID, 10)
 	}
+	return actor.Name
+}
+
+// TakeBackCredit undoes a credit that was given by mistake, named by its transaction. Its owner sees the reason.
+func (a *Admin) TakeBackCredit(ctx context.Context, who string, transaction int64, reason string) (Balance, error) {
 	u, err := a.User(ctx, who)
 	if err != nil {
 		return Balance{}, err
 	}
-	err = a.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
-		return a.Wallet.TakeBack(ctx, tx, u.ID, transaction, reason, actor)
+	return a.moveMoney(ctx, func(ctx context.Context, tx *db.Tx) (Balance, error) {
+		return a.TakeBackCreditIn(ctx, tx, u.ID, transaction, reason)
+	})
+}
+
+// TakeBackCreditIn is TakeBackCredit in a transaction that is open.
+func (a *Admin) TakeBackCreditIn(ctx context.Context, tx *db.Tx, accountID, transaction int64, reason string) (Balance, error) {
+	if strings.TrimSpace(reason) == "" {
+		return Balance{}, fault.Validation.Wrapf("taking back a credit needs a reason; its owner sees it")
+	}
+	err := a.record(ctx, tx, "wallet.take_back", reason, a.walletOf(accountID), func() error {
+		return a.Wallet.TakeBack(ctx, tx, accountID, transaction, reason, actorName(ctx))
 	})
 	if err != nil {
 		return Balance{}, err
 	}
-	return a.Balance(ctx, u.Email)
+	return a.balanceIn(ctx, tx, accountID)
 }
 
 // ConfirmTopup credits a top-up by bank transfer whose money has arrived. received must equal the amount to pay.
 func (a *Admin) ConfirmTopup(ctx context.Context, topup int64, received money.USDCents) error {
+	ctx = a.change(ctx, "topup.confirm", "", rowOf("topup", "wallet_topups", "account_id, gateway, amount, fee, status, completed_at", "id", topup))
 	return a.Wallet.ConfirmBankTransfer(ctx, topup, received)
 }
 
@@ -297,6 +364,7 @@ func (a *Admin) CreateApplication(ctx context.Context, owner string, r oauth.Reg
 	if err != nil {
 		return Application{}, err
 	}
+	ctx = a.change(ctx, "application.create", "", newRowOf("application", "oauth_applications", "client_id, owner_id, type, scopes, first_party").of(u.ID))
 	made, clientSecret, err := a.Sections.Applications.CreateApplication(ctx, u.ID, r)
 	app := applicationOf(made)
 	app.ClientSecret = clientSecret
@@ -305,6 +373,11 @@ func (a *Admin) CreateApplication(ctx context.Context, owner string, r oauth.Reg
 
 // DisableApplication refuses the application's tokens until it is enabled again.
 func (a *Admin) DisableApplication(ctx context.Context, clientID string, disabled bool) (app Application, err error) {
+	action := "application.enable"
+	if disabled {
+		action = "application.disable"
+	}
+	ctx = a.change(ctx, action, "", rowOf("application", "oauth_applications", "owner_id, type, disabled_at", "client_id", clientID))
 	err = a.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
 		found, err := a.Sections.Applications.SetDisabled(ctx, tx, clientID, disabled)
 		app = applicationOf(found)
@@ -333,13 +406,16 @@ func (a *Admin) ListSections() []Section {
 // SetSections switches sections on or off, all of them or none.
 func (a *Admin) SetSections(ctx context.Context, keys []string, on bool) error {
 	for _, k := range keys {
-		if !api.Section(k).Known() {
+		if !api.Section(k).Switchable() {
 			return fault.NotFound.Wrapf("there is no section %q; stead admin sections list shows them", k)
 		}
 	}
 	return a.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
 		for _, k := range slices.Sorted(slices.Values(keys)) {
-			if err := a.Switches.Set(ctx, tx, api.Section(k), on); err != nil {
+			err := a.record(ctx, tx, "section.switch", "", rowOf("section", "section_switches", "enabled, changed_at", "section", k), func() error {
+				return a.Switches.Set(ctx, tx, api.Section(k), on)
+			})
+			if err != nil {
 				return err
 			}
 		}
@@ -349,6 +425,7 @@ func (a *Admin) SetSections(ctx context.Context, keys []string, on bool) error {
 
 // ImportCatalog replaces the catalogue by the file.
 func (a *Admin) ImportCatalog(ctx context.Context, file []byte) (r catalog.Report, err error) {
+	ctx = a.change(ctx, "catalog.import", "", subject{kind: "catalog", state: textOf(a.Catalog.Export)})
 	err = a.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
 		r, err = a.Catalog.Import(ctx, tx, file)
 		return err
@@ -363,6 +440,7 @@ func (a *Admin) ExportCatalog(ctx context.Context) ([]byte, error) {
 
 // ImportDomains replaces the price book of domains by the file.
 func (a *Admin) ImportDomains(ctx context.Context, file []byte) (r domains.Report, err error) {
+	ctx = a.change(ctx, "domains.import", "", subject{kind: "domain_prices", state: textOf(a.Domains.Export)})
 	err = a.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
 		r, err = a.Domains.Import(ctx, tx, file)
 		return err

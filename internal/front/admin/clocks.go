@@ -32,7 +32,7 @@ func (a *Admin) AdvanceClock(ctx context.Context, who string, to time.Time, days
 			}
 			to = now.Now.AddDate(0, 0, days)
 		}
-		st, err := a.Clocks.Advance(ctx, id, to)
+		st, err := a.Clocks.Advance(a.change(ctx, "clock.advance", "", clockSubject(id)), id, to)
 		switch {
 		case errors.Is(err, fault.Validation):
 			err = fault.Validation.Wrapf("%v is not later than the sandbox's time, or more than three years ahead of the real one", to.Format(time.RFC3339))
@@ -45,7 +45,13 @@ func (a *Admin) AdvanceClock(ctx context.Context, who string, to time.Time, days
 
 // ResetClock returns an account's sandbox to the real time.
 func (a *Admin) ResetClock(ctx context.Context, who string) (Clock, error) {
-	return a.onClock(ctx, who, func(id int64) (clocks.State, error) { return a.Clocks.Reset(ctx, id) })
+	return a.onClock(ctx, who, func(id int64) (clocks.State, error) {
+		return a.Clocks.Reset(a.change(ctx, "clock.reset", "", clockSubject(id)), id)
+	})
+}
+
+func clockSubject(sandboxID int64) subject {
+	return rowOf("clock", "clocks_accounts", "at, target", "account_id", sandboxID).of(sandboxID)
 }
 
 func (a *Admin) onClock(ctx context.Context, who string, f func(sandboxID int64) (clocks.State, error)) (Clock, error) {

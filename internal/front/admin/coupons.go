@@ -3,6 +3,7 @@ package admin
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"stead.dev/stead/internal/commerce/coupons"
@@ -37,6 +38,8 @@ func couponOf(c coupons.Coupon) Coupon {
 	}
 }
 
+const couponColumns = "code, percent_bp, amount, max_total, max_each, first_order, products, min_months, starts_at, ends_at, redeemed, disabled_at"
+
 // NewCoupon is the input for a coupon.
 type NewCoupon struct {
 	Code               string
@@ -60,7 +63,7 @@ func (a *Admin) CreateCoupon(ctx context.Context, n NewCoupon) (Coupon, error) {
 	if err != nil {
 		return Coupon{}, err
 	}
-	c, err := a.Coupons.Create(ctx, coupons.Coupon{
+	c, err := a.Coupons.Create(a.change(ctx, "coupon.create", n.Note, newRowOf("coupon", "coupons", couponColumns)), coupons.Coupon{
 		Code: n.Code, PercentBasisPoints: n.PercentBasisPoints, Amount: n.Amount, MaxTotal: n.MaxTotal, MaxEach: n.MaxEach,
 		FirstOrder: n.FirstOrder, Products: n.Products, MinMonths: max(1, n.MinMonths), StartsAt: n.StartsAt, EndsAt: n.EndsAt, Note: n.Note,
 	})
@@ -80,7 +83,7 @@ func (a *Admin) ListCoupons(ctx context.Context) ([]Coupon, error) {
 
 // DisableCoupon ends a coupon: no further order is created or paid with it.
 func (a *Admin) DisableCoupon(ctx context.Context, code string) (Coupon, error) {
-	c, err := a.Coupons.Disable(ctx, code)
+	c, err := a.Coupons.Disable(a.change(ctx, "coupon.disable", "", rowOf("coupon", "coupons", couponColumns, "code", strings.ToUpper(code))), code)
 	return couponOf(c), err
 }
 

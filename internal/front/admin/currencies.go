@@ -2,6 +2,7 @@ package admin
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"stead.dev/stead/internal/content/currencies"
@@ -25,7 +26,7 @@ func (a *Admin) currencyRate(r currencies.Rate) CurrencyRate {
 
 // SetCurrencyRate stores a rate; the zero day is today.
 func (a *Admin) SetCurrencyRate(ctx context.Context, currency, rate string, on time.Time) (CurrencyRate, error) {
-	r, err := a.Currencies.Set(ctx, currency, rate, on)
+	r, err := a.Currencies.Set(a.change(ctx, "currency.set", "", rateSubject(currency)), currency, rate, on)
 	return a.currencyRate(r), err
 }
 
@@ -41,13 +42,17 @@ func (a *Admin) ListCurrencyRates(ctx context.Context) ([]CurrencyRate, error) {
 
 // RemoveCurrencyRate forgets a rate.
 func (a *Admin) RemoveCurrencyRate(ctx context.Context, currency string) error {
-	return a.Currencies.Remove(ctx, currency)
+	return a.Currencies.Remove(a.change(ctx, "currency.remove", "", rateSubject(currency)), currency)
 }
 
 // FetchCurrencyRates asks the publisher of rates that is configured, and lists the rates.
 func (a *Admin) FetchCurrencyRates(ctx context.Context) ([]CurrencyRate, error) {
-	if err := a.Currencies.Fetch(ctx); err != nil {
+	if err := a.Currencies.Fetch(a.change(ctx, "currency.fetch", "", subject{kind: "currency"})); err != nil {
 		return nil, err
 	}
 	return a.ListCurrencyRates(ctx)
+}
+
+func rateSubject(currency string) subject {
+	return rowOf("currency", "currencies_rates", "micros, rated_at, source", "currency", strings.ToUpper(currency))
 }

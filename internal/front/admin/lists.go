@@ -65,33 +65,37 @@ func (a *Admin) Service(ctx context.Context, id int64) (Service, error) {
 
 // SuspendService takes a service offline, by a running server.
 func (a *Admin) SuspendService(ctx context.Context, id int64, reason string) (Service, error) {
-	return a.move(ctx, id, func(ctx context.Context, tx *db.Tx) error {
+	return a.move(ctx, "service.suspend", reason, id, func(ctx context.Context, tx *db.Tx) error {
 		return a.Services.Suspend(ctx, tx, id, services.SuspendReason(reason))
 	})
 }
 
 // UnsuspendService brings it back.
 func (a *Admin) UnsuspendService(ctx context.Context, id int64) (Service, error) {
-	return a.move(ctx, id, func(ctx context.Context, tx *db.Tx) error { return a.Services.Unsuspend(ctx, tx, id) })
+	return a.move(ctx, "service.unsuspend", "", id, func(ctx context.Context, tx *db.Tx) error { return a.Services.Unsuspend(ctx, tx, id) })
 }
 
 // TerminateService ends a suspended service. A running server makes the final backup and removes the account.
 func (a *Admin) TerminateService(ctx context.Context, id int64) (Service, error) {
-	return a.move(ctx, id, func(ctx context.Context, tx *db.Tx) error { return a.Services.Terminate(ctx, tx, id) })
+	return a.move(ctx, "service.terminate", "", id, func(ctx context.Context, tx *db.Tx) error { return a.Services.Terminate(ctx, tx, id) })
 }
 
 // EndServiceUnkept ends a terminating service without its final backup, which could not be made.
 func (a *Admin) EndServiceUnkept(ctx context.Context, id int64) (Service, error) {
-	return a.move(ctx, id, func(ctx context.Context, tx *db.Tx) error { return a.Services.EndUnkept(ctx, tx, id) })
+	return a.move(ctx, "service.end_unkept", "", id, func(ctx context.Context, tx *db.Tx) error { return a.Services.EndUnkept(ctx, tx, id) })
 }
 
 // RestoreService restores a terminated service, as long as its final backup is kept.
 func (a *Admin) RestoreService(ctx context.Context, id int64) (Service, error) {
-	return a.move(ctx, id, func(ctx context.Context, tx *db.Tx) error { return a.Services.Restore(ctx, tx, id) })
+	return a.move(ctx, "service.restore", "", id, func(ctx context.Context, tx *db.Tx) error { return a.Services.Restore(ctx, tx, id) })
 }
 
-func (a *Admin) move(ctx context.Context, id int64, f func(ctx context.Context, tx *db.Tx) error) (Service, error) {
-	if err := a.DB.InTx(ctx, f); err != nil {
+func (a *Admin) move(ctx context.Context, action, reason string, id int64, f func(ctx context.Context, tx *db.Tx) error) (Service, error) {
+	s, err := a.Service(ctx, id)
+	if err != nil {
+		return s, err
+	}
+	if err := a.DB.InTx(a.change(ctx, action, reason, serviceSubject(id).of(s.AccountID)), f); err != nil {
 		return Service{}, err
 	}
 	return a.Service(ctx, id)

@@ -79,34 +79,38 @@ func (a *Admin) invitation(n nodes.Node, token string, err error) (Invitation, e
 
 // AddNode invites a machine to become a node.
 func (a *Admin) AddNode(ctx context.Context, n nodes.NewNode) (Invitation, error) {
-	return a.invitation(a.Nodes.Add(ctx, n))
+	return a.invitation(a.Nodes.Add(a.change(ctx, "node.add", "", newRowOf("node", "nodes_nodes", nodeColumns)), n))
 }
 
 // RejoinNode invites a machine to replace a node's.
 func (a *Admin) RejoinNode(ctx context.Context, name string) (Invitation, error) {
-	return a.invitation(a.Nodes.Rejoin(ctx, name))
+	return a.invitation(a.Nodes.Rejoin(a.change(ctx, "node.rejoin", "", nodeSubject(name)), name))
 }
 
 // DrainNode stops placing services on a node.
 func (a *Admin) DrainNode(ctx context.Context, name string) (Node, error) {
-	n, err := a.Nodes.Drain(ctx, name)
+	n, err := a.Nodes.Drain(a.change(ctx, "node.drain", "", nodeSubject(name)), name)
 	return a.node(n), err
 }
 
 // ResumeNode undoes DrainNode.
 func (a *Admin) ResumeNode(ctx context.Context, name string) (Node, error) {
-	n, err := a.Nodes.Resume(ctx, name)
+	n, err := a.Nodes.Resume(a.change(ctx, "node.resume", "", nodeSubject(name)), name)
 	return a.node(n), err
 }
 
 // SetNodeChecks says whether a node makes checks of monitors, and what they call its place; nil leaves that as it is.
 func (a *Admin) SetNodeChecks(ctx context.Context, name string, on *bool, region *string) (Node, error) {
-	n, err := a.Nodes.SetChecks(ctx, name, on, region)
+	n, err := a.Nodes.SetChecks(a.change(ctx, "node.checks", "", nodeSubject(name)), name, on, region)
 	return a.node(n), err
 }
 
 // RemoveNode ends a node.
 func (a *Admin) RemoveNode(ctx context.Context, name string, force bool) (Node, error) {
-	n, err := a.Nodes.Remove(ctx, name, force)
+	n, err := a.Nodes.Remove(a.change(ctx, "node.remove", "", nodeSubject(name)), name, force)
 	return a.node(n), err
 }
+
+const nodeColumns = "name, location, region, checks, state, max_accounts, disk_percent"
+
+func nodeSubject(name string) subject { return rowOf("node", "nodes_nodes", nodeColumns, "name", name) }

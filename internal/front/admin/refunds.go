@@ -2,8 +2,10 @@ package admin
 
 import (
 	"context"
+	"errors"
 	"strings"
 
+	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/money"
 )
@@ -11,7 +13,7 @@ import (
 // Refunds refunds orders.
 type Refunds interface {
 	// Refund refunds a part of a completed order to the wallet, or with 0 all that is left.
-	Refund(ctx context.Context, orderID int64, total money.USDCents, reason string) (Refund, error)
+	Refund(ctx context.Context, tx *db.Tx, orderID int64, total money.USDCents, reason string) (Refund, error)
 }
 
 // Refund is the result of a refund.
@@ -26,15 +28,41 @@ const maxReason = 200
 
 // RefundOrder refunds a part of an order to its buyer's wallet; nil means all that is left. The reason is printed on
 // the credit note.
-func (a *Admin) RefundOrder(ctx context.Context, orderID int64, amount *money.USDCents, reason string) (Refund, error) {
+func (a *Admin) RefundOrder(ctx context.Context, orderID int64, amount *money.USDCents, reason string) (r Refund, err error) {
+	err = a.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+		r, err = a.RefundOrderIn(ctx, tx, orderID, amount, reason)
+		return err
+	})
+	return r, err
+}
+
+// RefundOrderIn is RefundOrder in a transaction that is open.
+func (a *Admin) RefundOrderIn(ctx context.Context, tx *db.Tx, orderID int64, amount *money.USDCents, reason string) (r Refund, err error) {
 	if reason = strings.Join(strings.Fields(reason), " "); reason == "" || len(reason) > maxReason {
-		return Refund{}, fault.Validation.Wrapf("a refund has a reason of at most %d bytes, which stands on the credit note", maxReason)
+		return r, fault.Validation.Wrapf("a refund has a reason of at most %d bytes, which stands on the credit note", maxReason)
 	}
-	if amount == nil {
-		return a.Refunds.Refund(ctx, orderID, 0, reason)
+	var part money.USDCents
+	if amount != nil {
+		if part = *amount; part <= 0 {
+			return r, fault.Validation.Wrapf("an amount is more than nothing")
+		}
 	}
-	if *amount <= 0 {
-		return Refund{}, fault.Validation.Wrapf("an amount is more than nothing")
+	buyer, err := a.buyer(ctx, tx, orderID)
+	if err != nil {
+		return r, err
 	}
-	return a.Refunds.Refund(ctx, orderID, *amount, reason)
+	s := rowOf("order", "orders", "account_id, kind, status, total, refunded, failure_key", "id", orderID).of(buyer)
+	err = a.record(ctx, tx, "order.refund", reason, s, func() error {
+		r, err = a.Refunds.Refund(ctx, tx, orderID, part, reason)
+		return err
+	})
+	return r, err
+}
+
+func (a *Admin) buyer(ctx context.Context, q db.Querier, orderID int64) (account int64, err error) {
+	err = q.QueryRow(ctx, `SELECT account_id FROM orders WHERE id = $1`, orderID).Scan(&account)
+	if errors.Is(err, db.ErrNoRows) {
+		err = fault.NotFound.New()
+	}
+	return account, err
 }

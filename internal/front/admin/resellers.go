@@ -54,7 +54,7 @@ func (a *Admin) AppointReseller(ctx context.Context, who, tier string, discount 
 	if err != nil {
 		return Reseller{}, err
 	}
-	return a.named(ctx)(a.Resellers.Appoint(ctx, u.ID, tier, discount))
+	return a.named(ctx)(a.Resellers.Appoint(a.change(ctx, "reseller.appoint", "", rowOf("reseller", "reseller_accounts", "tier, discount_bp", "account_id", u.ID).of(u.ID)), u.ID, tier, discount))
 }
 
 // ListResellers lists all resellers, the oldest first.
@@ -95,10 +95,12 @@ func (a *Admin) AddResellerKey(ctx context.Context, who string, n NewResellerKey
 	if err != nil {
 		return ResellerKey{}, "", err
 	}
-	return a.Resellers.CreateKey(ctx, u.ID, n)
+	return a.Resellers.CreateKey(a.change(ctx, "reseller.key_create", "", newRowOf("reseller_key", "reseller_keys", keyColumns).of(u.ID)), u.ID, n)
 }
 
 // RevokeResellerKey revokes a key from the next request on.
 func (a *Admin) RevokeResellerKey(ctx context.Context, id int64) error {
-	return a.Resellers.RevokeKey(ctx, id)
+	return a.Resellers.RevokeKey(a.change(ctx, "reseller.key_revoke", "", rowOf("reseller_key", "reseller_keys", "account_id, "+keyColumns, "id", id)), id)
 }
+
+const keyColumns = "hint, sandbox, read_only, addresses, revoked_at"

@@ -46,12 +46,16 @@ func (a *Admin) ListReviews(ctx context.Context, status string, p page.Params) (
 
 // ApproveReview publishes the version of a review that the operator has read.
 func (a *Admin) ApproveReview(ctx context.Context, id int64, version int) (Review, error) {
-	r, err := a.Reviews.Decide(ctx, reviews.Decision{ID: id, Version: version, Approve: true})
+	r, err := a.Reviews.Decide(a.change(ctx, "review.approve", "", reviewSubject(id)), reviews.Decision{ID: id, Version: version, Approve: true})
 	return reviewOf(r), err
 }
 
 // RejectReview takes a review from the public list, or keeps it from there. Its author reads the reason.
 func (a *Admin) RejectReview(ctx context.Context, id int64, version int, reason string) (Review, error) {
-	r, err := a.Reviews.Decide(ctx, reviews.Decision{ID: id, Version: version, Reason: reason})
+	r, err := a.Reviews.Decide(a.change(ctx, "review.reject", reason, reviewSubject(id)), reviews.Decision{ID: id, Version: version, Reason: reason})
 	return reviewOf(r), err
+}
+
+func reviewSubject(id int64) subject {
+	return rowOf("review", "reviews", "account_id, status, version, reason, decided_at", "id", id)
 }

@@ -49,18 +49,22 @@ func (a *Admin) ListSLA(ctx context.Context, status string, p page.Params) (*pag
 
 // HoldSLA keeps a proposed credit until somebody decides.
 func (a *Admin) HoldSLA(ctx context.Context, id int64, reason string) (SLAMonth, error) {
-	m, err := a.SLA.Hold(ctx, id, reason)
+	m, err := a.SLA.Hold(a.change(ctx, "sla.hold", reason, slaSubject(id)), id, reason)
 	return slaMonthOf(m), err
 }
 
 // ApproveSLA pays a proposed credit at once.
 func (a *Admin) ApproveSLA(ctx context.Context, id int64) (SLAMonth, error) {
-	m, err := a.SLA.Approve(ctx, id)
+	m, err := a.SLA.Approve(a.change(ctx, "sla.approve", "", slaSubject(id)), id)
 	return slaMonthOf(m), err
 }
 
 // RejectSLA decides against a proposed credit; the customer reads the reason.
 func (a *Admin) RejectSLA(ctx context.Context, id int64, reason string) (SLAMonth, error) {
-	m, err := a.SLA.Reject(ctx, id, reason)
+	m, err := a.SLA.Reject(a.change(ctx, "sla.reject", reason, slaSubject(id)), id, reason)
 	return slaMonthOf(m), err
+}
+
+func slaSubject(id int64) subject {
+	return rowOf("sla_month", "sla_months", "account_id, service_id, status, held, note, amount, decided_at", "id", id)
 }

@@ -27,19 +27,19 @@ func incidentOf(n status.Incident) Incident {
 
 // OpenIncident opens an incident with its first message.
 func (a *Admin) OpenIncident(ctx context.Context, n status.Incident, message i18n.Text) (Incident, error) {
-	opened, err := a.Status.Open(ctx, n, message)
+	opened, err := a.Status.Open(a.change(ctx, "incident.open", "", newRowOf("incident", "status_incidents", incidentColumns)), n, message)
 	return incidentOf(opened), err
 }
 
 // UpdateIncident adds a message to an incident; an empty impact stays what it is.
 func (a *Admin) UpdateIncident(ctx context.Context, id int64, stage status.Stage, impact status.Impact, message i18n.Text) (Incident, error) {
-	n, err := a.Status.Progress(ctx, id, stage, impact, message)
+	n, err := a.Status.Progress(a.change(ctx, "incident.update", "", incidentSubject(id)), id, stage, impact, message)
 	return incidentOf(n), err
 }
 
 // ResolveIncident ends an incident.
 func (a *Admin) ResolveIncident(ctx context.Context, id int64, message i18n.Text) (Incident, error) {
-	n, err := a.Status.Resolve(ctx, id, message)
+	n, err := a.Status.Resolve(a.change(ctx, "incident.resolve", "", incidentSubject(id)), id, message)
 	return incidentOf(n), err
 }
 
@@ -69,13 +69,13 @@ func maintenanceOf(p status.Planned) Maintenance {
 
 // ScheduleMaintenance announces maintenance.
 func (a *Admin) ScheduleMaintenance(ctx context.Context, p status.Planned) (Maintenance, error) {
-	planned, err := a.Status.Schedule(ctx, p)
+	planned, err := a.Status.Schedule(a.change(ctx, "maintenance.schedule", "", newRowOf("maintenance", "status_maintenance", maintenanceColumns)), p)
 	return maintenanceOf(planned), err
 }
 
 // CancelMaintenance calls maintenance off.
 func (a *Admin) CancelMaintenance(ctx context.Context, id int64) (Maintenance, error) {
-	p, err := a.Status.Cancel(ctx, id)
+	p, err := a.Status.Cancel(a.change(ctx, "maintenance.cancel", "", rowOf("maintenance", "status_maintenance", maintenanceColumns, "id", id)), id)
 	return maintenanceOf(p), err
 }
 
@@ -87,4 +87,13 @@ func (a *Admin) ListMaintenance(ctx context.Context) ([]Maintenance, error) {
 		all[i] = maintenanceOf(p)
 	}
 	return all, err
+}
+
+const (
+	incidentColumns    = "title, impact, status, components, started_at, resolved_at"
+	maintenanceColumns = "title, components, starts_at, ends_at, cancelled_at"
+)
+
+func incidentSubject(id int64) subject {
+	return rowOf("incident", "status_incidents", incidentColumns, "id", id)
 }

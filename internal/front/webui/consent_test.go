@@ -45,7 +45,7 @@ type holders struct{ accounts *account.Service }
 
 func (h holders) Holder(ctx context.Context, q db.Querier, id int64) (oauth.Holder, error) {
 	p, err := h.accounts.Profile(ctx, q, id)
-	return oauth.Holder{Locale: p.Locale, Currency: p.Currency, Admin: p.Admin}, err
+	return oauth.Holder{Locale: p.Locale, Currency: p.Currency, Role: p.Role}, err
 }
 
 // nobody gets mail.

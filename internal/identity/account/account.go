@@ -10,6 +10,7 @@ import (
 	"golang.org/x/net/idna"
 	"golang.org/x/text/unicode/norm"
 
+	"stead.dev/stead/internal/platform/auth"
 	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/i18n"
 	"stead.dev/stead/internal/platform/money"
@@ -24,7 +25,8 @@ type Profile struct {
 	Name          string
 	Locale        string
 	Currency      string
-	Admin         bool
+	// Role is that of a member of staff; customers have none.
+	Role auth.Role
 	// TwoFactor says that a sign-in needs a second factor.
 	TwoFactor     bool
 	SuspendedAt   *time.Time

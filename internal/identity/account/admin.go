@@ -4,6 +4,7 @@ import (
 	"context"
 	"strconv"
 
+	"stead.dev/stead/internal/platform/auth"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/page"
@@ -17,7 +18,8 @@ type NewAccount struct {
 	Password string
 	// Locale and Currency may be empty.
 	Locale, Currency string
-	Admin            bool
+	// Role makes the account one of staff; empty for customers.
+	Role auth.Role
 	// Published says that the password is known to everybody, as that of a demonstration: it may be easy to guess.
 	Published bool
 	// Verified accepts the address as the owner's without a mail.
@@ -86,10 +88,25 @@ func (s *Service) SetPassword(ctx context.Context, id int64, password string) er
 	})
 }
 
-// SetAdmin grants or revokes the admin role.
-func (s *Service) SetAdmin(ctx context.Context, id int64, admin bool) error {
-	return s.change(ctx, id, func(ctx context.Context, tx *db.Tx) error { return setAdmin(ctx, tx, id, admin) })
+// SetRole makes the account one of staff, gives it another role, or with an empty role makes it a customer's.
+func (s *Service) SetRole(ctx context.Context, id int64, role auth.Role) error {
+	if role != "" && !role.Known() {
+		return fault.Validation.Wrapf("%q is no role of staff: owner, billing, support, technician or read_only", role)
+	}
+	return s.change(ctx, id, func(ctx context.Context, tx *db.Tx) error {
+		p, err := profile(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		if p.Sandbox {
+			return fault.NotFound.New()
+		}
+		return setRole(ctx, tx, id, role)
+	})
 }
+
+// Staff lists the accounts of staff in the order they were made.
+func (s *Service) Staff(ctx context.Context) ([]Profile, error) { return staff(ctx, s.DB) }
 
 // ResetTwoFactor switches the second factor off for an owner who has lost the phone and the recovery codes.
 func (s *Service) ResetTwoFactor(ctx context.Context, id int64) error {

@@ -83,7 +83,7 @@ func (s *Service) newUser(ctx context.Context, n NewAccount) (u newUser, err err
 	}
 	hash, err := s.passwords.hash(ctx, n.Password)
 	return newUser{
-		email: email, passwordHash: hash, name: name, locale: n.Locale, currency: currency, admin: n.Admin, verified: n.Verified,
+		email: email, passwordHash: hash, name: name, locale: n.Locale, currency: currency, role: n.Role, verified: n.Verified,
 		handle: []byte(secret.Token("", 32)),
 	}, err
 }

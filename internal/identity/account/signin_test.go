@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"stead.dev/stead/internal/platform/auth"
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
@@ -26,7 +27,7 @@ func TestWhoRegistersIsSignedIn(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if a := s.Account; a.Email != "anna@example.com" || a.Name != "Anna" || a.EmailVerified || a.Admin || a.Currency != "USD" || !a.Open() {
+		if a := s.Account; a.Email != "anna@example.com" || a.Name != "Anna" || a.EmailVerified || a.Role != "" || a.Currency != "USD" || !a.Open() {
 			t.Errorf("%+v", a)
 		}
 		if s.Address != "203.0.113.7" || s.Method != "password" || s.SecondFactor || !s.Recent(w.clk.Now()) {
@@ -401,7 +402,7 @@ func TestAClosedAccountKeepsItsNumberAndNothingElse(t *testing.T) {
 			t.Error("something of it lives on")
 		}
 		for _, err := range []error{
-			w.Suspend(t.Context(), id, ""), w.SetAdmin(t.Context(), id, true), w.SetPassword(t.Context(), 99, goodPassword),
+			w.Suspend(t.Context(), id, ""), w.SetRole(t.Context(), id, auth.Owner), w.SetPassword(t.Context(), 99, goodPassword),
 		} {
 			if !errors.Is(err, fault.NotFound) {
 				t.Errorf("%v", err)
@@ -414,8 +415,8 @@ func TestAClosedAccountKeepsItsNumberAndNothingElse(t *testing.T) {
 func TestAdministratorsMakeAccountsWithoutAPassword(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *world) {
-		p, err := w.Create(t.Context(), NewAccount{Email: "op@example.com", Name: "Op", Admin: true, Verified: true})
-		if err != nil || !p.Admin || !p.EmailVerified {
+		p, err := w.Create(t.Context(), NewAccount{Email: "op@example.com", Name: "Op", Role: auth.Owner, Verified: true})
+		if err != nil || p.Role != auth.Owner || !p.EmailVerified {
 			t.Fatalf("%+v, %v", p, err)
 		}
 		if _, err := w.SignIn(t.Context(), "op@example.com", "", home); !errors.Is(err, ErrCredentials) {

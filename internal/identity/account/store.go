@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"stead.dev/stead/internal/platform/auth"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/page"
@@ -13,7 +14,7 @@ import (
 var profileRows = db.Map(func(p *Profile) db.Fields {
 	return db.Fields{
 		"u.id": &p.ID, "u.email": &p.Email, "u.email_verified_at IS NOT NULL": &p.EmailVerified, "u.name": &p.Name,
-		"u.locale": &p.Locale, "u.currency": &p.Currency, "u.admin": &p.Admin,
+		"u.locale": &p.Locale, "u.currency": &p.Currency, "u.role": &p.Role,
 		"u.suspended_at": &p.SuspendedAt, "u.suspend_reason": &p.SuspendReason, "u.closed_at": &p.ClosedAt,
 		"u.created_at": &p.CreatedAt, "u.sandbox_of IS NOT NULL": &p.Sandbox,
 		"EXISTS (SELECT 1 FROM account_totp t WHERE t.account_id = u.id AND t.confirmed_at IS NOT NULL)": &p.TwoFactor,
@@ -66,7 +67,8 @@ func lockUser(ctx context.Context, tx *db.Tx, id int64) error {
 
 type newUser struct {
 	email, passwordHash, name, locale, currency string
-	admin, verified                             bool
+	role                                        auth.Role
+	verified                                    bool
 	handle                                      []byte
 }
 
@@ -76,9 +78,9 @@ func insertUser(ctx context.Context, tx *db.Tx, u newUser) (id int64, err error)
 		verified = &tx.Now
 	}
 	err = tx.QueryRow(ctx, `INSERT INTO account_users (email, email_verified_at, password_hash, password_changed_at, name,
-			locale, currency, admin, passkey_handle, created_at)
+			locale, currency, role, passkey_handle, created_at)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $4) RETURNING id`,
-		u.email, verified, u.passwordHash, tx.Now, u.name, u.locale, u.currency, u.admin, u.handle).Scan(&id)
+		u.email, verified, u.passwordHash, tx.Now, u.name, u.locale, u.currency, u.role, u.handle).Scan(&id)
 	return id, err
 }
 
@@ -124,9 +126,13 @@ func setEmail(ctx context.Context, tx *db.Tx, id int64, email string) error {
 	return err
 }
 
-func setAdmin(ctx context.Context, tx *db.Tx, id int64, admin bool) error {
-	_, err := tx.Exec(ctx, `UPDATE account_users SET admin = $1 WHERE id = $2`, admin, id)
+func setRole(ctx context.Context, tx *db.Tx, id int64, role auth.Role) error {
+	_, err := tx.Exec(ctx, `UPDATE account_users SET role = $1 WHERE id = $2`, role, id)
 	return err
+}
+
+func staff(ctx context.Context, q db.Querier) ([]Profile, error) {
+	return db.Collect(ctx, q, scanProfile, selectProfile+` WHERE u.role <> '' ORDER BY u.id`)
 }
 
 func setSuspended(ctx context.Context, tx *db.Tx, id int64, at *time.Time, reason string) error {
@@ -137,7 +143,7 @@ func setSuspended(ctx context.Context, tx *db.Tx, id int64, at *time.Time, reaso
 // closeUser removes personal data and every way to sign in.
 func closeUser(ctx context.Context, tx *db.Tx, id int64, email string) error {
 	_, err := tx.Exec(ctx, `UPDATE account_users SET email = $1, email_verified_at = NULL, password_hash = '', name = '',
-		admin = $2, closed_at = $3 WHERE id = $4`, email, false, tx.Now, id)
+		role = '', closed_at = $2 WHERE id = $3`, email, tx.Now, id)
 	if err != nil {
 		return err
 	}

@@ -125,6 +125,9 @@ func (s *Service) ConfirmTOTP(ctx context.Context, session Session, code string,
 		if err := s.note(ctx, tx, account, EventTwoFactorOn, c); err != nil {
 			return err
 		}
+		if err := s.signal(ctx, tx, account); err != nil {
+			return err
+		}
 		return s.notify(ctx, tx, mailTwoFactorOn, account, c)
 	})
 	return codes, err
@@ -152,6 +155,9 @@ func (s *Service) disableTOTP(ctx context.Context, tx *db.Tx, account int64, c C
 		return ErrTwoFactorOff.New()
 	}
 	if err := s.note(ctx, tx, account, EventTwoFactorOff, c); err != nil {
+		return err
+	}
+	if err := s.signal(ctx, tx, account); err != nil {
 		return err
 	}
 	return s.notify(ctx, tx, mailTwoFactorOff, account, c)

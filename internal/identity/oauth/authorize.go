@@ -191,7 +191,7 @@ func (s *Service) Approve(ctx context.Context, accountID int64, a *Ask, asked bo
 		if err != nil {
 			return err
 		}
-		scopes := a.Scopes.forRole(holder.Admin)
+		scopes := a.Scopes.forRole(holder.Role)
 		if holder.Suspended || len(scopes) == 0 {
 			return a.refused(refuse(ErrAccessDenied, "account_may_not"))
 		}

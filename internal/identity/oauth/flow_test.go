@@ -14,6 +14,7 @@ import (
 
 	"stead.dev/stead/internal/identity/oauth"
 	"stead.dev/stead/internal/platform/api"
+	"stead.dev/stead/internal/platform/auth"
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
@@ -208,12 +209,12 @@ func TestAdminNeedsAFirstPartyApplicationAndTheRole(t *testing.T) {
 			t.Errorf("without the role: %+v, error %v", p, err)
 		}
 		token := access(admin)
-		if p, err := w.s.Verify(t.Context(), token); err != nil || !p.HasScope("admin") || !p.Admin {
+		if p, err := w.s.Verify(t.Context(), token); err != nil || !p.HasScope("admin") || p.Role != auth.Owner {
 			t.Errorf("with the role: %+v, error %v", p, err)
 		}
 		w.people.set(admin, oauth.Holder{})
 		w.signalAccount(admin)
-		if p, err := w.s.Verify(t.Context(), token); err != nil || p.HasScope("admin") || p.Admin {
+		if p, err := w.s.Verify(t.Context(), token); err != nil || p.HasScope("admin") || p.Role == auth.Owner {
 			t.Errorf("after the role was taken: %+v, error %v", p, err)
 		}
 	})

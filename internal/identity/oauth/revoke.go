@@ -82,7 +82,7 @@ func (s *Service) introspect(ctx context.Context, app Application, p params) (*i
 		return &introspectWire{}, nil
 	}
 	w := &introspectWire{
-		Active: true, Scope: t.scopes.forRole(holder.Admin).String(), ClientID: t.clientID,
+		Active: true, Scope: t.scopes.forRole(holder.Role).String(), ClientID: t.clientID,
 		Exp: t.expiresAt.Unix(), Iat: t.createdAt.Unix(), Sub: strconv.FormatInt(t.accountID, 10),
 		Aud: []string{s.BaseURL + "/api/v1"}, Iss: s.BaseURL,
 	}

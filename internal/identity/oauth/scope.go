@@ -67,9 +67,9 @@ func (s Scopes) Or(other Scopes) Scopes {
 	return set
 }
 
-// forRole removes admin when the account does not have the role.
-func (s Scopes) forRole(admin bool) Scopes {
-	if admin {
+// forRole removes admin when the account is not one of staff.
+func (s Scopes) forRole(r auth.Role) Scopes {
+	if r != "" {
 		return s
 	}
 	return s.And(ThirdPartyScopes())

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"stead.dev/stead/internal/platform/auth"
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/secret"
@@ -36,8 +37,9 @@ const (
 type Holder struct {
 	// Locale and Currency are the display preferences.
 	Locale, Currency string
-	// Admin accounts bear the admin role.
-	Admin bool
+	// Role is that of a member of staff; customers have none. TwoFactor says that nobody signs in without a second factor.
+	Role      auth.Role
+	TwoFactor bool
 	// Suspended accounts' tokens are refused.
 	Suspended bool
 }

@@ -202,7 +202,7 @@ func (s *Service) mint(ctx context.Context, tx *db.Tx, app Application, grantID 
 	if holder.Suspended {
 		return nil, refuse(ErrInvalidGrant, "account_may_not")
 	}
-	scopes := g.scopes.And(app.Scopes).forRole(holder.Admin)
+	scopes := g.scopes.And(app.Scopes).forRole(holder.Role)
 	if strings.TrimSpace(narrower) != "" {
 		asked, ok := parseScopes(narrower)
 		if !ok {

@@ -74,8 +74,8 @@ func (s *Service) look(ctx context.Context, hash tokenHash) (*entry, error) {
 		principal: auth.Principal{
 			AccountID: t.accountID, ApplicationID: t.applicationID, ClientID: t.clientID, TokenID: t.id,
 			// A withdrawn role withdraws its scope.
-			Scopes:  slices.Clip(t.scopes.forRole(holder.Admin)),
-			Sandbox: t.sandbox, FirstParty: t.firstParty, Admin: holder.Admin,
+			Scopes:  slices.Clip(t.scopes.forRole(holder.Role)),
+			Sandbox: t.sandbox, FirstParty: t.firstParty, Role: holder.Role, TwoFactor: holder.TwoFactor,
 			Locale: holder.Locale, Currency: holder.Currency,
 		},
 	}, nil

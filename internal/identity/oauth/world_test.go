@@ -100,7 +100,7 @@ func newWorld(t testing.TB, d *db.DB, clk *clock.Fake, changes ...func(*oauth.Co
 		t.Fatal(err)
 	}
 	return replica(t, d, clk, box, &people{m: map[int64]oauth.Holder{
-		alice: {Locale: "ru", Currency: "UZS"}, admin: {Locale: "en", Currency: "USD", Admin: true},
+		alice: {Locale: "ru", Currency: "UZS"}, admin: {Locale: "en", Currency: "USD", Role: auth.Owner},
 	}}, changes...)
 }
 

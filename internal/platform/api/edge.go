@@ -53,6 +53,8 @@ type Config struct {
 	Policies map[string]throttle.Policy
 	// MaxBody bounds JSON bodies, in bytes.
 	MaxBody int64
+	// StaffSecondFactor refuses staff whose account has no second factor.
+	StaffSecondFactor bool
 	// Timeout bounds operations other than streams that name no time of their own.
 	Timeout time.Duration
 	// Recheck is how often a stream asks whether its caller may still call it; 0 means 5 seconds.
@@ -65,8 +67,9 @@ type Config struct {
 	Rates func() *money.Rates
 	// BaseURL is the address under which clients reach this server.
 	BaseURL string
-	// Version stands in the OpenAPI document.
-	Version string
+	// Version stands in the OpenAPI document; Title and Description do, when they are not empty, instead of those of the
+	// public interface.
+	Version, Title, Description string
 	// ClientAddr finds the caller's address behind trusted proxies.
 	ClientAddr func(r *http.Request) netip.Addr
 }
@@ -261,6 +264,10 @@ func (e *Edge) handler(d *declared) http.Handler {
 			e.WriteError(w, r, err)
 			return
 		}
+		if len(d.Staff) > 0 {
+			actor := e.actor(r, p)
+			r, whole = r.WithContext(auth.WithActor(r.Context(), actor)), auth.WithActor(whole, actor)
+		}
 		if d.stream != nil {
 			e.serveStream(d, p, w, r.WithContext(e.localize(r.WithContext(whole), p)))
 			return
@@ -276,6 +283,17 @@ func (e *Edge) handler(d *declared) http.Handler {
 		}
 		writeJSON(w, status, body)
 	})
+}
+
+// actor is who changes something by a request, for the audit log.
+func (e *Edge) actor(r *http.Request, p auth.Principal) auth.Actor {
+	a := auth.Actor{
+		AccountID: p.AccountID, Role: p.Role, Via: auth.ViaAPI, Address: e.ClientAddr(r).Unmap().String(), RequestID: RequestID(r.Context()),
+	}
+	if p.FirstParty {
+		a.Via = auth.ViaPanel
+	}
+	return a
 }
 
 // admit runs the phases that need no input.
@@ -303,7 +321,25 @@ func (e *Edge) admit(w http.ResponseWriter, r *http.Request, d *declared) (auth.
 	if err != nil {
 		return p, err
 	}
+	if err := e.allowsStaff(d, p); err != nil {
+		return p, err
+	}
 	return p, d.allows(p)
+}
+
+// allowsStaff refuses a caller who is not staff, lacks a second factor, or has another role than the operation needs.
+func (e *Edge) allowsStaff(d *declared, p auth.Principal) error {
+	switch {
+	case len(d.Staff) == 0:
+		return nil
+	case p.Role == "" || p.ActingID != 0:
+		return fault.AdminRequired.New()
+	case e.StaffSecondFactor && !p.TwoFactor:
+		return fault.SecondFactorRequired.New()
+	case !slices.Contains(d.Staff, p.Role):
+		return fault.RoleRequired.With(fault.Fields{"roles": d.Staff})
+	}
+	return nil
 }
 
 // allows refuses a caller who may not call the operation.
@@ -311,6 +347,8 @@ func (d *declared) allows(p auth.Principal) error {
 	switch {
 	case d.FirstParty && !p.FirstParty:
 		return fault.Forbidden.New()
+	case d.OwnerOnly && p.ActingID != 0:
+		return fault.OwnerRequired.New()
 	case len(d.Scopes) > 0 && !p.HasAny(d.Scopes):
 		return fault.InsufficientScope.With(fault.Fields{"scope": d.Scopes[0]})
 	case d.Write && d.Auth != Open && p.Sandbox:

@@ -152,6 +152,8 @@ func schemaName(t reflect.Type, hint string) string {
 // moves, because clients know it.
 func publicName(pkg, name string) string {
 	switch {
+	case pkg == "staffapi":
+		return "staff"
 	case pkg == "sitedomains":
 		return "hosting"
 	case pkg == "reseller" && (name == "Resold" || name == "Happening"):
@@ -211,6 +213,9 @@ func (e *Edge) OpenAPI() *huma.OpenAPI {
 				"Retry-After": {Description: "Seconds to wait.", Schema: &huma.Schema{Type: huma.TypeInteger}},
 			},
 		},
+	}
+	if e.Title != "" {
+		doc.Info.Title, doc.Info.Description = e.Title, e.Description
 	}
 	e.registry.Map()["Error"] = errorSchema()
 	used := map[string]bool{}
@@ -277,6 +282,9 @@ func (e *Edge) describe(item *huma.PathItem, d *declared) {
 	op := &huma.Operation{
 		OperationID: d.ID, Summary: d.summary, Description: d.description,
 		Tags: []string{d.tag()}, Responses: map[string]*huma.Response{},
+	}
+	if len(d.Staff) > 0 {
+		op.Extensions = map[string]any{"x-staff-roles": d.Staff}
 	}
 	for _, p := range d.input.params {
 		if d.Money && p.name == idempotencyKey {
@@ -419,6 +427,9 @@ func (e *Edge) refusals(op *huma.Operation, d *declared) {
 	}
 	if d.FirstParty {
 		defs = append(defs, fault.Forbidden)
+	}
+	if len(d.Staff) > 0 {
+		defs = append(defs, fault.AdminRequired, fault.RoleRequired, fault.SecondFactorRequired)
 	}
 	if strings.Contains(d.Path, "{") {
 		defs = append(defs, fault.NotFound)

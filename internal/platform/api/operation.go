@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -39,6 +40,8 @@ const (
 	MCP               Section = "mcp"
 	Embeds            Section = "embeds"
 	Reseller          Section = "reseller"
+	// Staff is no section of the specification: the interface of the company's own people, which is always on.
+	Staff Section = "staff"
 )
 
 // titles are the specification's names of the sections.
@@ -46,7 +49,7 @@ var titles = map[Section]string{
 	OAuth: "OAuth 2.0", Content: "Content", Catalog: "Catalog", Account: "Account", Services: "Services",
 	ServiceManagement: "Service management", Files: "Files", Addons: "Add-ons", Domains: "Domains",
 	Monitors: "Monitors", Security: "Security & SLA", Orders: "Orders", Wallet: "Wallet", AI: "AI agent",
-	MCP: "MCP", Embeds: "Embeds", Reseller: "Reseller",
+	MCP: "MCP", Embeds: "Embeds", Reseller: "Reseller", Staff: "Staff",
 }
 
 // Sections lists all sections in the specification's order.
@@ -60,8 +63,11 @@ func Sections() []Section {
 // Title is the specification's name of the section.
 func (s Section) Title() string { return titles[s] }
 
-// Known tells whether the specification has the section.
+// Known tells whether the specification has the section, or it is Staff.
 func (s Section) Known() bool { return titles[s] != "" }
+
+// Switchable tells whether operators can switch the section off.
+func (s Section) Switchable() bool { return s.Known() && s != Staff }
 
 // Auth says who may call an operation.
 type Auth int
@@ -96,6 +102,10 @@ type Operation[In, Out any] struct {
 	Auth    Auth
 	// Scopes lists the scopes of which a token needs any one.
 	Scopes []string
+	// Staff lists the roles that may call the operation, which then has the scope admin; none for operations of customers.
+	Staff []auth.Role
+	// OwnerOnly operations show or change secrets of the account: staff who are signed in as its owner are refused.
+	OwnerOnly bool
 	// FirstParty operations are for Stead's own applications only.
 	FirstParty bool
 	// Throttle names another policy than the surface's own.
@@ -144,7 +154,23 @@ type Operation[In, Out any] struct {
 // Route is a declared operation of any type, ready to be mounted.
 type Route interface {
 	declare() (*declared, error)
+	forStaff() bool
 }
+
+// Split separates the operations of staff from the public ones: they are mounted on an edge of their own, which has a
+// document of its own.
+func Split(routes []Route) (public, staff []Route) {
+	for _, r := range routes {
+		if r.forStaff() {
+			staff = append(staff, r)
+		} else {
+			public = append(public, r)
+		}
+	}
+	return public, staff
+}
+
+func (o Operation[In, Out]) forStaff() bool { return len(o.Staff) > 0 }
 
 // Info describes a mounted operation without its types.
 type Info struct {
@@ -152,6 +178,8 @@ type Info struct {
 	Section          Section
 	Auth             Auth
 	Scopes           []string
+	Staff            []auth.Role
+	OwnerOnly        bool
 	FirstParty       bool
 	// Money operations accept an Idempotency-Key.
 	Money  bool
@@ -189,7 +217,7 @@ type declared struct {
 func (o Operation[In, Out]) declare() (*declared, error) {
 	d := &declared{
 		Info: Info{
-			ID: o.ID, Method: o.Method, Path: o.Path, Section: o.Section, Auth: o.Auth, Scopes: o.Scopes,
+			ID: o.ID, Method: o.Method, Path: o.Path, Section: o.Section, Auth: o.Auth, Scopes: o.Scopes, Staff: o.Staff, OwnerOnly: o.OwnerOnly,
 			FirstParty: o.FirstParty, Money: o.Commit != nil, Stream: o.Stream != nil,
 			Write: o.Method != http.MethodGet && !o.Reads, Status: o.Status, Example: o.Example,
 		},
@@ -242,6 +270,11 @@ func (o Operation[In, Out]) declare() (*declared, error) {
 	wrong(o.Timeout < 0 || o.Timeout > 0 && o.Handle == nil, "only a Handle may have a time of its own")
 	wrong(o.Reads && (o.Method != http.MethodPost || o.Commit != nil), "only a POST that moves no money may say that it reads")
 	wrong(o.Commit != nil && o.Method != http.MethodPost, "money moves by POST")
+	wrong((len(o.Staff) > 0) != slices.Contains(o.Scopes, auth.ScopeAdmin), "operations of staff, and only these, have the scope admin")
+	wrong((len(o.Staff) > 0) != (o.Section == Staff), "operations of staff, and only these, are in the section staff")
+	for _, r := range o.Staff {
+		wrong(!r.Known(), "unknown role "+string(r))
+	}
 	for _, s := range o.Scopes {
 		known := false
 		for _, k := range auth.Scopes {

@@ -62,8 +62,12 @@ type Principal struct {
 	// KeyID is the reseller's API key; ReadOnly keys write nothing.
 	KeyID    int64
 	ReadOnly bool
-	// Admin accounts bear the admin role.
-	Admin bool
+	// Role is that of a member of staff; customers have none.
+	Role Role
+	// TwoFactor says that nobody signs in to the account without a second factor.
+	TwoFactor bool
+	// ActingID is the member of staff who is signed in as the account; 0 when its owner is.
+	ActingID int64
 	// Locale and Currency are the account's display preferences.
 	Locale   string
 	Currency string

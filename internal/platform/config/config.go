@@ -141,6 +141,7 @@ type Config struct {
 
 	// Operation and trials.
 	LogLevel             slog.Level    `setting:"log_level" default:"info" doc:"least level that is logged: debug, info, warn or error"`
+	StaffSecondFactor    bool          `setting:"staff_second_factor" default:"true" doc:"refuse staff whose account has no second factor; demo mode never asks for one"`
 	Demo                 bool          `setting:"demo" default:"false" doc:"make a demo catalog, customer and application, and offer the demo payment gateway; never in production"`
 	Monitors             bool          `setting:"monitors" default:"true" doc:"make the checks of monitors in this process; where replicas share the work, at least one must"`
 	AllowLoopbackTargets bool          `setting:"allow_loopback_targets" default:"false" doc:"let addresses that users give (webhooks, monitors) point to this machine; for tests"`

@@ -232,8 +232,19 @@ func (d *DB) once(ctx context.Context, lock string, f func(ctx context.Context, 
 			return nil, fmt.Errorf("db: lock: %w", err)
 		}
 	}
+	w := witnessOf(ctx)
+	if w != nil {
+		if err := w.Begun(ctx, tx); err != nil {
+			return nil, err
+		}
+	}
 	if err := f(ctx, tx); err != nil {
 		return nil, err
+	}
+	if w != nil {
+		if err := w.Ending(ctx, tx); err != nil {
+			return nil, err
+		}
 	}
 	if err := tx.end(ctx); err != nil {
 		return nil, err

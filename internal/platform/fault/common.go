@@ -16,6 +16,11 @@ var (
 	SandboxReadOnly   = Define(KindForbidden, "sandbox_read_only")
 	Forbidden         = Define(KindForbidden, "forbidden")
 	AdminRequired     = Define(KindForbidden, "admin_required")
+	RoleRequired      = Define(KindForbidden, "role_required")
+	// SecondFactorRequired refuses staff whose account can be signed in to without one.
+	SecondFactorRequired = Define(KindForbidden, "second_factor_required")
+	// OwnerRequired refuses members of staff who are signed in as a customer.
+	OwnerRequired     = Define(KindForbidden, "account_owner_required")
 	AccountSuspended  = Define(KindForbidden, "account_suspended")
 	AddressNotAllowed = Define(KindForbidden, "ip_not_allowed")
 	ReadOnlyKey       = Define(KindForbidden, "read_only_key")

@@ -12,14 +12,15 @@ CREATE TABLE account_users (
     name                TEXT      NOT NULL,            -- how the person wants to be called
     locale              TEXT      NOT NULL,            -- language of pages and mails
     currency            TEXT      NOT NULL,            -- currency in which prices are shown
-    admin               BOOLEAN   NOT NULL,            -- whether the account is an operator's
+    role                TEXT      NOT NULL DEFAULT '', -- role of a member of staff; empty for customers
     passkey_handle      {{bytes}} NOT NULL UNIQUE,     -- random name by which authenticators know the account
     sandbox_of          BIGINT, -- of a sandbox: the reseller's account that it belongs to; nobody signs in to a sandbox
     suspended_at        BIGINT, -- when an operator suspended the account; NULL while it is not suspended
     suspend_reason      TEXT      NOT NULL DEFAULT '', -- why, in the operator's words
     closed_at           BIGINT,                        -- when the account was closed; NULL while it is open
     created_at          BIGINT    NOT NULL,            -- when the account was registered
-    CONSTRAINT account_users_locale CHECK (locale IN ('uz', 'ru', 'en'))
+    CONSTRAINT account_users_locale CHECK (locale IN ('uz', 'ru', 'en')),
+    CONSTRAINT account_users_role CHECK (role IN ('', 'owner', 'billing', 'support', 'technician', 'read_only'))
 );
 -- A reseller has one sandbox. Everything in the sandbox belongs to that account, so no query of one world finds a row
 -- of the other.

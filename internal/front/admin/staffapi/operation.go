@@ -1,0 +1,69 @@
+package staffapi
+
+import (
+	"context"
+	"net/http"
+
+	"stead.dev/stead/internal/front/admin"
+	"stead.dev/stead/internal/platform/api"
+	"stead.dev/stead/internal/platform/auth"
+)
+
+// prefix is the path of all operations of staff.
+const prefix = "/api/v1/admin"
+
+// The roles by what they do.
+var (
+	everyone = auth.Roles()
+	owners   = []auth.Role{auth.Owner}
+)
+
+// Config is what the operations work with.
+type Config struct{ Admin *admin.Admin }
+
+// Service makes the operations.
+type Service struct{ Config }
+
+// New makes the service.
+func New(c Config) *Service { return &Service{c} }
+
+// read is an operation that reads.
+func read[In, Out any](id, path, summary string, roles []auth.Role, f func(ctx context.Context, in *In) (*Out, error)) api.Operation[In, Out] {
+	return api.Operation[In, Out]{
+		ID: "staff." + id, Method: http.MethodGet, Path: prefix + path, Section: api.Staff, Auth: api.Token, Scopes: []string{auth.ScopeAdmin},
+		Staff: roles, Summary: summary,
+		Handle: func(ctx context.Context, _ auth.Principal, in *In) (*Out, error) { return f(ctx, in) },
+	}
+}
+
+// change is an operation that changes something.
+func change[In, Out any](
+	id, method, path, summary string, roles []auth.Role, f func(ctx context.Context, in *In) (*Out, error),
+) api.Operation[In, Out] {
+	op := read(id, path, summary, roles, f)
+	op.Method = method
+	return op
+}
+
+// pointer returns the address of a value, for answers.
+func pointer[T any](v T, err error) (*T, error) {
+	if err != nil {
+		return nil, err
+	}
+	return &v, nil
+}
+
+// list is the answer of lists that have no pages.
+type list[T any] struct {
+	Data []T `json:"data"`
+}
+
+func listed[T any](all []T, err error) (*list[T], error) {
+	if err != nil {
+		return nil, err
+	}
+	if all == nil {
+		all = []T{}
+	}
+	return &list[T]{all}, nil
+}

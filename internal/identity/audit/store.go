@@ -1,0 +1,60 @@
+package audit
+
+import (
+	"context"
+	"encoding/json"
+	"math"
+	"strconv"
+	"time"
+
+	"stead.dev/stead/internal/platform/db"
+)
+
+func insert(ctx context.Context, tx *db.Tx, e Entry) error {
+	_, err := tx.Exec(ctx, `INSERT INTO audit_entries (at, actor_id, actor_role, actor_name, via, address, request_id, action, subject_kind,
+			subject, account_id, reason, before_state, after_state)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
+		e.At, orNull(e.Actor.AccountID), e.Actor.Role, e.Actor.Name, e.Actor.Via, e.Actor.Address, e.Actor.RequestID, e.Action, e.Kind,
+		e.Subject, orNull(e.AccountID), e.Reason, string(e.Before), string(e.After))
+	return err
+}
+
+func orNull(id int64) *int64 {
+	if id == 0 {
+		return nil
+	}
+	return &id
+}
+
+func scan(r db.Row) (e Entry, err error) {
+	var before, after string
+	err = r.Scan(&e.ID, &e.At, &e.Actor.AccountID, &e.Actor.Role, &e.Actor.Name, &e.Actor.Via, &e.Actor.Address, &e.Actor.RequestID, &e.Action,
+		&e.Kind, &e.Subject, &e.AccountID, &e.Reason, &before, &after)
+	e.Before, e.After = json.RawMessage(before), json.RawMessage(after)
+	return e, err
+}
+
+func list(ctx context.Context, q db.Querier, f Filter, before int64, limit int) ([]Entry, error) {
+	if before == 0 {
+		before = math.MaxInt64
+	}
+	query := `SELECT id, at, COALESCE(actor_id, 0), actor_role, actor_name, via, address, request_id, action, subject_kind, subject,
+		COALESCE(account_id, 0), reason, before_state, after_state FROM audit_entries WHERE id < $1`
+	args := []any{before}
+	where := func(condition string, given bool, value any) {
+		if given {
+			args = append(args, value)
+			query += " AND " + condition + " $" + strconv.Itoa(len(args))
+		}
+	}
+	where("actor_id =", f.ActorID != 0, f.ActorID)
+	where("account_id =", f.AccountID != 0, f.AccountID)
+	where("action =", f.Action != "", f.Action)
+	where("subject_kind =", f.Kind != "", f.Kind)
+	where("subject =", f.Subject != "", f.Subject)
+	where("via =", f.Via != "", f.Via)
+	where("at >=", !f.From.IsZero(), f.From.UTC().Truncate(time.Microsecond))
+	where("at <", !f.To.IsZero(), f.To.UTC().Truncate(time.Microsecond))
+	args = append(args, limit)
+	return db.Collect(ctx, q, scan, query+` ORDER BY id DESC LIMIT $`+strconv.Itoa(len(args)), args...)
+}
