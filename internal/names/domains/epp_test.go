@@ -450,3 +450,24 @@ func TestWhatAnOwnerChangesOverEPP(t *testing.T) {
 		}
 	})
 }
+
+// A registration that fails leaves nothing of its registrant at the registry.
+func TestContactOfAFailedRegistrationIsDeleted(t *testing.T) {
+	t.Parallel()
+	testkit.Engines(t, func(t *testing.T, d *db.DB, clk *clock.Fake) {
+		w, registry := onEPP(t, d, clk)
+		id := w.order("refused-shop.com", "")
+		w.same("money", "held released", w.end("a name that the registry refuses"))
+		handle := mustGet(t, d, id).contact("")
+		if registry.Contact(handle) == "" {
+			t.Fatalf("the registry never had the contact %s", handle)
+		}
+		w.same("jobs", 1, w.number(`SELECT count(*) FROM river_job WHERE kind = 'domains.forget_contact'`))
+		for range 2 { // a job may run twice
+			if err := w.ForgetContact(t.Context(), false, handle); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w.same("contact", "", registry.Contact(handle))
+	})
+}

@@ -15,6 +15,7 @@ import (
 func (s *Service) Register(w *river.Workers) {
 	river.AddWorker(w, &workWorker{domains: s})
 	jobs.Work(w, func(ctx context.Context, a stepArgs) error { return s.Step(ctx, a.DomainID) })
+	jobs.Work(w, func(ctx context.Context, a forgetArgs) error { return s.ForgetContact(ctx, a.Sandbox, a.Handle) })
 	river.AddWorker(w, &stepsWorker{domains: s})
 }
 
@@ -52,6 +53,17 @@ func (w *workWorker) Work(ctx context.Context, job *river.Job[workArgs]) error {
 
 // pause grows with the age of the operation, from ten seconds to an hour.
 func pause(age time.Duration) time.Duration { return min(max(age/4, 10*time.Second), time.Hour) }
+
+type forgetArgs struct {
+	Sandbox bool   `json:"sandbox"`
+	Handle  string `json:"handle"`
+}
+
+func (forgetArgs) Kind() string { return "domains.forget_contact" }
+
+func (s *Service) enqueueForget(ctx context.Context, tx *db.Tx, d domain, handle string) error {
+	return s.Queue.Enqueue(ctx, tx, forgetArgs{d.sandbox, handle}, &river.InsertOpts{Queue: jobs.PanelQueue, UniqueOpts: jobs.Once()})
+}
 
 type stepArgs struct {
 	DomainID int64 `json:"domain_id"`

@@ -1,6 +1,7 @@
 package domains
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -109,6 +110,7 @@ type attempt struct {
 	o       operation
 	lease   string
 	private private
+	handle  string // of the contact that was put for a registration or transfer; empty before
 }
 
 // run reads the registry's state, acts when the operation is not done, and ends it when it is decided.
@@ -213,7 +215,7 @@ func (a *attempt) ask(ctx context.Context, now registrar.Domain) error {
 		if err != nil {
 			return err
 		}
-		contacts = everyRole(handle)
+		a.handle, contacts = handle, everyRole(handle)
 	}
 	var err error
 	switch a.o.kind {
@@ -418,6 +420,25 @@ func (a *attempt) complete(ctx context.Context, now registrar.Domain, message st
 	})
 }
 
+// ForgetContact deletes the contact of a registration or transfer that has failed: the registry keeps nothing of a person whose
+// domain never came to be.
+func (s *Service) ForgetContact(ctx context.Context, sandbox bool, handle string) error {
+	r, ok := s.Registrars.Registrar(sandbox)
+	if !ok {
+		return nil // and nobody to ask
+	}
+	err := r.DeleteContact(ctx, handle)
+	switch registrar.KindOf(err) {
+	case registrar.NotFound, registrar.NotOurs, registrar.Exists:
+		return nil
+	case registrar.Rejected, registrar.Locked, registrar.Unsupported, registrar.AuthCode:
+		s.Log.WarnContext(ctx, "domains: the registry keeps the contact of a failed registration", "contact", handle, "error", err)
+		return nil
+	case registrar.Unreachable, registrar.Unknown, registrar.Undecided:
+	}
+	return err
+}
+
 // fail refunds the money and ends the operation, in one commit.
 func (a *attempt) fail(ctx context.Context, key, message string) error {
 	return a.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
@@ -433,7 +454,9 @@ func (a *attempt) fail(ctx context.Context, key, message string) error {
 		}
 		switch a.o.kind {
 		case opRegister, opTransfer:
-			err = end(ctx, tx, a.d.id, Failed)
+			if err = end(ctx, tx, a.d.id, Failed); err == nil && a.o.status == "attempted" {
+				err = a.enqueueForget(ctx, tx, a.d, cmp.Or(a.handle, a.d.contact("")))
+			}
 		case opRenew, opRestore:
 			err = postpone(ctx, tx, a.d.id, tx.Now) // the registry's state takes precedence over the row
 			if err == nil {

@@ -246,6 +246,8 @@ type Registrar interface {
 
 	// PutContact creates or replaces the contact with the handle, and returns the handle that the registry gave it.
 	PutContact(ctx context.Context, handle string, c Contact) (string, error)
+	// DeleteContact removes a contact of ours that no domain uses. Rejected: one does.
+	DeleteContact(ctx context.Context, handle string) error
 	SetContacts(ctx context.Context, name string, handles map[Role]string) error
 	SetNameservers(ctx context.Context, name string, hosts []string) error
 	// SetHosts replaces the name servers below the domain that have addresses.

@@ -74,6 +74,12 @@ func (c *Client) PutContact(ctx context.Context, handle string, in registrar.Con
 	}
 }
 
+// DeleteContact implements registrar.Registrar.
+func (c *Client) DeleteContact(ctx context.Context, handle string) error {
+	_, err := c.do(ctx, request{what: "contact delete", command: command{Delete: &object{contactDelete{ID: handle}}}, changes: true})
+	return err
+}
+
 // prove checks once, at a contact that was just created, that the registry uses the expected name for us. Otherwise
 // every domain that we register would seem to belong to another registrar.
 func (c *Client) prove(ctx context.Context, handle string) error {

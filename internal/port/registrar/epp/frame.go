@@ -290,6 +290,11 @@ type contactCreate struct {
 	AuthCode string     `xml:"authInfo>pw"`
 }
 
+type contactDelete struct {
+	XMLName xml.Name `xml:"urn:ietf:params:xml:ns:contact-1.0 delete"`
+	ID      string   `xml:"id"`
+}
+
 type contactUpdate struct {
 	XMLName xml.Name      `xml:"urn:ietf:params:xml:ns:contact-1.0 update"`
 	ID      string        `xml:"id"`

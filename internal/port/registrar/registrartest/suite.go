@@ -28,10 +28,22 @@ func RunSuite(t *testing.T, open func(t *testing.T) World) {
 	t.Helper()
 	for name, part := range map[string]func(*testing.T, World){
 		"registration": registration, "renewal": renewal, "the end": theEnd, "transfer in": transferIn,
-		"transfer out": transferOut, "settings": settings, "deletion": deletion,
+		"transfer out": transferOut, "settings": settings, "deletion": deletion, "contacts": contacts,
 	} {
 		t.Run(name, func(t *testing.T) { part(t, open(t)) })
 	}
+}
+
+// contacts: one that no domain uses can be deleted, once.
+func contacts(t *testing.T, w World) {
+	d := register(t, w)
+	want(t, "a contact that a domain uses", w.DeleteContact(t.Context(), d.Contacts[registrar.Owner]), registrar.Rejected)
+	spare, err := w.PutContact(t.Context(), "stead-c2", registrar.Contact{
+		Name: "Bek Karimov", Email: "bek@example.com", Phone: "+998901234567", Street: "Navoiy 1", City: "Tashkent", Country: "UZ",
+	})
+	must(t, err)
+	must(t, w.DeleteContact(t.Context(), spare))
+	want(t, "a contact that is gone", w.DeleteContact(t.Context(), spare), registrar.NotFound)
 }
 
 func want(t *testing.T, what string, err error, kind registrar.Kind) {

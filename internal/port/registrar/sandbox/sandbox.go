@@ -430,6 +430,26 @@ func (r *Registry) PutContact(ctx context.Context, handle string, c registrar.Co
 	})
 }
 
+// DeleteContact implements registrar.Registrar.
+func (r *Registry) DeleteContact(ctx context.Context, handle string) error {
+	_, err := do(ctx, r, func() (struct{}, error) {
+		if _, ok := r.data.Contacts[handle]; !ok {
+			return struct{}{}, failure(registrar.NotFound, "")
+		}
+		for _, d := range r.data.Domains {
+			for _, used := range d.Contacts {
+				if used == handle {
+					return struct{}{}, failure(registrar.Rejected, "a domain uses the contact")
+				}
+			}
+		}
+		delete(r.data.Contacts, handle)
+		r.changed = true
+		return struct{}{}, nil
+	})
+	return err
+}
+
 // SetContacts implements registrar.Registrar.
 func (r *Registry) SetContacts(ctx context.Context, name string, handles map[registrar.Role]string) error {
 	return r.change(ctx, name, func(d *domain) error {

@@ -479,6 +479,14 @@ func (r *registry) contact(verb string, about *node) (code int, more string) {
 		fmt.Fprintf(&b, `<c:email>%s</c:email><c:clID>%s</c:clID><c:crID>%s</c:crID><c:crDate>%s</c:crDate>%s</c:infData>`, escape(email), c.sponsor,
 			c.sponsor, moment(c.at), c.disclose)
 		return 1000, data(b.String())
+	case verb == "delete":
+		for _, d := range r.domains {
+			if d.owner == id || slices.ContainsFunc(d.contacts, func(one [2]string) bool { return one[1] == id }) {
+				return 2305, ""
+			}
+		}
+		delete(r.contacts, id)
+		return 1000, ""
 	case verb == "update":
 		change := about.first("chg")
 		if postal := change.first("postalInfo"); postal.there() {
