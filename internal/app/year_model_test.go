@@ -21,6 +21,7 @@ type modelService struct {
 	next                 *yearPlan // of the next renewal
 	expires, retry, wait time.Time // retry: of a renewal that failed; wait: nothing worse happens before
 	paid                 []modelPaid
+	began                int      // day of the month on which it was made
 	charges, moves       []string // the cents that were paid and the states that were reached, each with its time
 }
 
@@ -49,6 +50,16 @@ func monthsOn(t time.Time, n int) time.Time {
 		on = on.AddDate(0, 0, -on.Day())
 	}
 	return on
+}
+
+// monthsAfter is monthsOn after a paid time that ends at t: where a short month has moved that to its last day, the next end is on the
+// day of the month on which the service began.
+func monthsAfter(t time.Time, n, began int) time.Time {
+	end := monthsOn(t, n)
+	for began > t.Day() && t.AddDate(0, 0, 1).Day() == 1 && end.Day() < began && end.AddDate(0, 0, 1).Month() == end.Month() {
+		end = end.AddDate(0, 0, 1)
+	}
+	return end
 }
 
 // take takes money that is there. Less than nothing comes in: what failed is then tried again at once.
@@ -90,7 +101,14 @@ func (s *modelService) pay(m *modelReseller, plan *yearPlan, from time.Time) boo
 	if !s.charge(m, plan.prices[s.months]) {
 		return false
 	}
-	s.expires, s.retry = monthsOn(from, s.months), time.Time{}
+	end := monthsOn(from, s.months)
+	if from == s.expires {
+		end = monthsAfter(from, s.months, s.began)
+	}
+	if s.began == 0 {
+		s.began = from.Day()
+	}
+	s.expires, s.retry = end, time.Time{}
 	s.paid = append(s.paid, modelPaid{from, s.expires, from, plan, plan.prices[s.months]})
 	return true
 }
@@ -115,7 +133,7 @@ func (s *modelService) renewable() bool {
 
 func (s *modelService) renew(m *modelReseller) bool {
 	from := s.expires
-	if !monthsOn(from, s.months).After(m.now) {
+	if !monthsAfter(from, s.months, s.began).After(m.now) {
 		from = m.now
 	}
 	paid := s.pay(m, cmp.Or(s.next, s.plan()), from)

@@ -125,6 +125,21 @@ func cleanLabel(label string) (string, error) {
 	return label, nil
 }
 
+// nextEnd is when n months end that follow the paid time until end. An end that a short month has moved to its last day goes back
+// to the day on which the service began: from 31 January a service is paid until 28 February, then until 31 March.
+func nextEnd(end time.Time, n int, began *time.Time) time.Time {
+	until := addMonths(end, n)
+	if began == nil || began.Day() <= end.Day() || end.AddDate(0, 0, 1).Day() != 1 {
+		return until
+	}
+	return until.AddDate(0, 0, min(began.Day(), lastDay(until))-until.Day())
+}
+
+// lastDay is the number of days of the month of t.
+func lastDay(t time.Time) int {
+	return time.Date(t.Year(), t.Month()+1, 0, 0, 0, 0, 0, t.Location()).Day()
+}
+
 // addMonths goes n calendar months on. A day that the month does not have is its
 // last one: a month after 31 January is 28 or 29 February.
 func addMonths(t time.Time, n int) time.Time {

@@ -234,7 +234,7 @@ func (w renewal) priced(extras []sale.Extra, by money.Tax) (renewal, error) {
 // dated completes a quote with the time that it pays for, or refuses what is paid too far ahead.
 func (w renewal) dated(r record, now time.Time) (renewal, error) {
 	w.from = *r.expiresAt
-	if w.until = addMonths(w.from, w.months); !w.until.After(now) {
+	if w.until = nextEnd(w.from, w.months, r.provisionedAt); !w.until.After(now) {
 		w.from, w.until = now, addMonths(now, w.months)
 	}
 	if w.until.After(now.AddDate(renewableFor, 0, 0)) && w.from.After(now.AddDate(1, 0, 0)) {
