@@ -110,7 +110,11 @@ func listEvents(ctx context.Context, q db.Querier, accountID int64, f filter, p 
 		args = append(args, v)
 		where += fmt.Sprintf(` AND `+condition, len(args))
 	}
-	if f.typ != "" {
+	switch group, ok := strings.CutSuffix(f.typ, "*"); {
+	case f.typ == "" || f.typ == all:
+	case ok && strings.HasSuffix(group, "."): // covers
+		add(fmt.Sprintf(`substr(type, 1, %d) = $%%d`, len(group)), group)
+	default:
 		add(`type = $%d`, f.typ)
 	}
 	if f.clientRef != "" {

@@ -261,6 +261,11 @@ func TestAnEventArrivesSigned(t *testing.T) {
 		if rows := sandbox["data"].([]any); len(rows) != 1 || rows[0].(object)["body"].(object)["sandbox"] != true {
 			t.Errorf("%v", sandbox)
 		}
+		for filter, want := range map[string]int{"service.*": 1, "*": 1, "service.up*": 0, "order.*": 0} {
+			if rows := w.must(200, "sandbox", "GET", "events?type="+filter, "")["data"].([]any); len(rows) != want {
+				t.Errorf("events of type %s: %v, want %d", filter, rows, want)
+			}
+		}
 		if rows := w.must(200, "own", "GET", "events?delivered=false", "")["data"].([]any); len(rows) != 0 {
 			t.Errorf("%v", rows)
 		}
