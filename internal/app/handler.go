@@ -47,6 +47,7 @@ func (a *App) newEdge() (*api.Edge, error) {
 		Default:  perMinute("public", a.cfg.ThrottlePublic),
 		Policies: map[string]throttle.Policy{
 			api.DomainCheck:      perMinute(api.DomainCheck, a.cfg.ThrottleDomainCheck),
+			api.PanelThrottle:    perMinute(api.PanelThrottle, a.cfg.ThrottlePanel),
 			api.ResellerThrottle: perMinute(api.ResellerThrottle, a.cfg.ThrottleReseller),
 			heartbeatThrottle:    perMinute(heartbeatThrottle, heartbeatsPerMinute),
 			oauth.Throttle.Name:  perMinute(oauth.Throttle.Name, oauth.Throttle.Limit),
@@ -204,7 +205,7 @@ func (a *App) pages() *webui.UI {
 		Company: a.cfg.CompanyName, Support: a.cfg.SupportEmail, Language: a.cfg.DefaultLanguage,
 		Currency: money.Currency(a.cfg.DefaultCurrency), Rates: a.currencies.Current,
 		Services: a.services, Credentials: a.credentials, Terminals: a.access, Clients: clients{a.reseller}, Keys: keys{a.reseller},
-		OAuth: a.oauth, Sections: a.switches, Articles: a.articles,
+		API: a.edge, OAuth: a.oauth, Sections: a.switches, Articles: a.articles,
 		Status: a.status, Templates: templates.All(), Reviews: a.reviews,
 		Throttle: func(w http.ResponseWriter, r *http.Request) error { return a.edge.Throttle(w, r, oauth.Throttle.Name) },
 	}

@@ -26,7 +26,7 @@ type meWire struct {
 	AutoRenew           bool         `json:"auto_renew" doc:"Of services that do not say"`
 	Sandbox             bool         `json:"sandbox"`
 	Limits              limitsWire   `json:"limits"`
-	Key                 keyWire      `json:"key"`
+	Key                 *keyWire     `json:"key"`
 	CreatedAt           time.Time    `json:"created_at"`
 }
 
@@ -114,16 +114,18 @@ func (s *Service) me(ctx context.Context, q db.Querier, p auth.Principal) (*meWi
 	if err != nil {
 		return nil, err
 	}
-	k, err := keyByID(ctx, q, p.KeyID)
-	if err != nil {
-		return nil, err
-	}
 	w := &meWire{
 		ID: p.AccountID, Email: owner.Email, Name: owner.Name, Locale: own.Locale, Tier: r.Tier, DiscountBasisPoints: r.Discount,
-		AutoRenew: chosen.autoRenew, Sandbox: k.Sandbox, CreatedAt: r.CreatedAt, Limits: wireLimits(s.Limits),
-		Key: keyWire{
+		AutoRenew: chosen.autoRenew, Sandbox: p.AccountID == r.SandboxID, CreatedAt: r.CreatedAt, Limits: wireLimits(s.Limits),
+	}
+	if p.KeyID != 0 {
+		k, err := keyByID(ctx, q, p.KeyID)
+		if err != nil {
+			return nil, err
+		}
+		w.Key = &keyWire{
 			ID: k.ID, Name: k.Name, Hint: k.Hint, ReadOnly: k.ReadOnly, Addresses: k.Addresses, LastUsedAt: k.LastUsedAt, CreatedAt: k.CreatedAt,
-		},
+		}
 	}
 	if t := chosen.lowBalanceThreshold; t != nil {
 		shown := money.Wire(ctx, *t)

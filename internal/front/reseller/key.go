@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"stead.dev/stead/internal/identity/account"
 	"stead.dev/stead/internal/platform/auth"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
@@ -211,15 +212,35 @@ func (s *Service) VerifyKey(ctx context.Context, token string, from netip.Addr) 
 			return auth.Principal{}, err
 		}
 	}
-	p := auth.Principal{AccountID: k.AccountID, KeyID: k.ID, ReadOnly: k.ReadOnly, Locale: owner.Locale, Currency: owner.Currency}
-	if k.Sandbox {
-		own, err := s.Accounts.Profile(ctx, s.DB, r.SandboxID)
-		if err != nil {
-			return auth.Principal{}, err
-		}
-		p.AccountID, p.Locale, p.Currency = r.SandboxID, own.Locale, own.Currency
+	p, err := s.principal(ctx, owner, r.SandboxID, k.Sandbox)
+	p.KeyID, p.ReadOnly = k.ID, k.ReadOnly
+	return p, err
+}
+
+// principal is a reseller in the live world or in its sandbox.
+func (s *Service) principal(ctx context.Context, owner account.Profile, sandboxID int64, sandbox bool) (auth.Principal, error) {
+	if !sandbox {
+		return auth.Principal{AccountID: owner.ID, Locale: owner.Locale, Currency: owner.Currency}, nil
 	}
-	return p, nil
+	own, err := s.Accounts.Profile(ctx, s.DB, sandboxID)
+	return auth.Principal{AccountID: sandboxID, Locale: own.Locale, Currency: own.Currency}, err
+}
+
+// Principal is a reseller who has signed in and calls the operations without a key; fault.Forbidden when the account is no
+// reseller's.
+func (s *Service) Principal(ctx context.Context, accountID int64, sandbox bool) (auth.Principal, error) {
+	r, err := scanReseller(s.DB.QueryRow(ctx, `SELECT `+resellerColumns+` FROM reseller_accounts WHERE account_id = $1`, accountID))
+	if errors.Is(err, db.ErrNoRows) {
+		return auth.Principal{}, fault.Forbidden.New()
+	}
+	if err != nil {
+		return auth.Principal{}, err
+	}
+	owner, err := s.Accounts.Profile(ctx, s.DB, accountID)
+	if err != nil {
+		return auth.Principal{}, err
+	}
+	return s.principal(ctx, owner, r.SandboxID, sandbox)
 }
 
 func (s *Service) noteUse(ctx context.Context, id int64, from netip.Addr) error {

@@ -2,6 +2,7 @@ package reseller
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"net/http"
 	"slices"
@@ -93,7 +94,7 @@ func (s *Service) makeLink(ctx context.Context, tx *db.Tx, p auth.Principal, ser
 	}
 	token, expires := secret.Token(linkPrefix, linkBytes), tx.Now.Add(linkLife)
 	_, err = tx.Exec(ctx, `INSERT INTO reseller_links (account_id, service_id, key_id, token_hash, expires_at, created_at)
-		VALUES ($1, $2, $3, $4, $5, $6)`, p.AccountID, serviceID, p.KeyID, secret.Hash(token), expires, tx.Now)
+		VALUES ($1, $2, $3, $4, $5, $6)`, p.AccountID, serviceID, sql.NullInt64{Int64: p.KeyID, Valid: p.KeyID != 0}, secret.Hash(token), expires, tx.Now)
 	return &linkWire{URL: s.BaseURL + "/client/" + token, ExpiresAt: expires}, err
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"stead.dev/stead/internal/identity/account"
 	"stead.dev/stead/internal/platform/api"
+	"stead.dev/stead/internal/platform/auth"
 	"stead.dev/stead/internal/platform/fault"
 )
 
@@ -22,6 +23,9 @@ type Keys interface {
 	CreateKey(ctx context.Context, accountID int64, k NewKey) (secret string, err error)
 	// RevokeKey revokes one of the account's keys from the next request on; fault.NotFound when there is none.
 	RevokeKey(ctx context.Context, accountID, id int64) error
+	// Principal is the reseller who calls the interface from the panel, in the live world or the sandbox; fault.Forbidden
+	// when the account is no reseller's.
+	Principal(ctx context.Context, accountID int64, sandbox bool) (auth.Principal, error)
 }
 
 // Key is a key without its secret.

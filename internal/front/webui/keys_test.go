@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"stead.dev/stead/internal/front/webui"
+	"stead.dev/stead/internal/platform/auth"
 	"stead.dev/stead/internal/platform/fault"
 )
 
@@ -20,6 +21,10 @@ type resellersKeys struct{ keys []webui.Key }
 
 func (k *resellersKeys) Resells(_ context.Context, accountID int64) (bool, error) {
 	return accountID == 1, nil
+}
+
+func (k *resellersKeys) Principal(_ context.Context, accountID int64, _ bool) (auth.Principal, error) {
+	return auth.Principal{AccountID: accountID}, nil
 }
 
 func (k *resellersKeys) Keys(context.Context, int64) ([]webui.Key, error) { return k.keys, nil }

@@ -69,16 +69,10 @@ func (ui *UI) language(w http.ResponseWriter, r *http.Request, s *account.Sessio
 		ui.setCookie(w, langCookie, lang, 365*24*3600)
 		return lang
 	}
-	if lang, ok := i18n.Lookup(ui.cookie(r, langCookie)); ok {
-		return lang
-	}
-	if s != nil {
+	if _, ok := i18n.Lookup(ui.cookie(r, langCookie)); !ok && s != nil {
 		return s.Account.Locale
 	}
-	if lang, ok := i18n.Accepted(r.Header.Get("Accept-Language")); ok {
-		return lang
-	}
-	return ui.Language
+	return ui.storedLanguage(r)
 }
 
 // session is the visitor's session, nil when nobody is signed in.

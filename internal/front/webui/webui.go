@@ -74,6 +74,8 @@ type Deps struct {
 	Templates []*templates.Template
 	// Reviews may be nil: there is then no page of reviews.
 	Reviews *reviews.Service
+	// API serves the operations of the interface; it may be nil: there is no panel then. Sections is required with it.
+	API http.Handler
 	// Demo, when set, is shown as the login of the demonstration.
 	Demo *Demo
 }
@@ -153,6 +155,7 @@ func (ui *UI) Routes(mux *http.ServeMux) {
 	ui.serviceRoutes(mux)
 	ui.clientRoutes(mux)
 	ui.keyRoutes(mux)
+	ui.panelRoutes(mux)
 	ui.articleRoutes(mux)
 	ui.templateRoutes(mux)
 	ui.reviewRoutes(mux)

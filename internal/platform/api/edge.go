@@ -13,6 +13,7 @@ import (
 	"path"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -163,9 +164,12 @@ func (e *Edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		e.WriteError(w, r, fault.MethodNotAllowed.New())
 		return
 	}
-	cors(w)
+	_, internal := callerOf(r.Context())
+	if !internal {
+		cors(w)
+	}
 	clean := r.URL.EscapedPath() == path.Clean(r.URL.EscapedPath())
-	if clean && r.Method == http.MethodOptions {
+	if clean && r.Method == http.MethodOptions && !internal {
 		preflight(w)
 		return
 	}
@@ -312,6 +316,8 @@ func (e *Edge) admit(w http.ResponseWriter, r *http.Request, d *declared) (auth.
 	policy := e.Default
 	if d.throttle != "" {
 		policy = e.Policies[d.throttle]
+	} else if _, internal := callerOf(r.Context()); internal {
+		policy = e.Policies[PanelThrottle]
 	} else if d.Auth == Key {
 		policy = e.Policies[ResellerThrottle]
 	}
@@ -323,6 +329,9 @@ func (e *Edge) admit(w http.ResponseWriter, r *http.Request, d *declared) (auth.
 	}
 	if err := e.allowsStaff(d, p); err != nil {
 		return p, err
+	}
+	if p.OnlyService != 0 && !d.isOf(r, p.OnlyService) {
+		return p, fault.NotFound.New()
 	}
 	return p, d.allows(p)
 }
@@ -340,6 +349,19 @@ func (e *Edge) allowsStaff(d *declared, p auth.Principal) error {
 		return fault.RoleRequired.With(fault.Fields{"roles": d.Staff})
 	}
 	return nil
+}
+
+// commercial are the operations of a service's management that show or change what it costs.
+var commercial = []string{"services.get", "services.update", "services.tariffs"}
+
+// isOf reports whether a request is about the management of one service, and not about its price: what a visitor may call
+// who was admitted to that service alone.
+func (d *declared) isOf(r *http.Request, service int64) bool {
+	if d.Auth == Open {
+		return true
+	}
+	managed := d.Section == ServiceManagement || d.Section == Files
+	return managed && !d.Money && !slices.Contains(commercial, d.ID) && r.PathValue("service") == strconv.FormatInt(service, 10)
 }
 
 // allows refuses a caller who may not call the operation.
@@ -376,6 +398,9 @@ func (e *Edge) identify(r *http.Request, d *declared) (auth.Principal, error) {
 	}
 	if d.Auth == Own {
 		return auth.Principal{}, nil
+	}
+	if c, ok := callerOf(r.Context()); ok {
+		return c.identify(r, d)
 	}
 	if d.Auth == Key {
 		return e.identifyKey(r)

@@ -68,6 +68,8 @@ type Principal struct {
 	TwoFactor bool
 	// ActingID is the member of staff who is signed in as the account; 0 when its owner is.
 	ActingID int64
+	// OnlyService, when not 0, is the one service whose management the caller may call, such as a reseller's client.
+	OnlyService int64
 	// Locale and Currency are the account's display preferences.
 	Locale   string
 	Currency string
@@ -88,5 +90,9 @@ func (p Principal) Key() string {
 	if p.KeyID != 0 {
 		return "k" + strconv.FormatInt(p.KeyID, 10)
 	}
-	return "a" + strconv.FormatInt(p.AccountID, 10) + "/c" + strconv.FormatInt(p.ApplicationID, 10)
+	key := "a" + strconv.FormatInt(p.AccountID, 10) + "/c" + strconv.FormatInt(p.ApplicationID, 10)
+	if p.OnlyService != 0 {
+		key += "/s" + strconv.FormatInt(p.OnlyService, 10)
+	}
+	return key
 }

@@ -52,6 +52,7 @@ type Config struct {
 	Throttle            bool          `setting:"throttle" default:"true" doc:"limit requests per minute; false only for load tests"`
 	ThrottlePublic      int           `setting:"throttle_public" default:"90" min:"1" doc:"requests per minute of a token or address at the public API"`
 	ThrottleReseller    int           `setting:"throttle_reseller" default:"60" min:"1" doc:"requests per minute of a key at the reseller API"`
+	ThrottlePanel       int           `setting:"throttle_panel" default:"900" min:"1" doc:"requests per minute of an account in the panel"`
 	ThrottleDomainCheck int           `setting:"throttle_domain_check" default:"20" min:"1" doc:"domain availability checks per minute"`
 	MaxBody             Size          `setting:"max_body" default:"1MiB" min:"1024" doc:"largest request body, uploads aside"`
 	MaxUpload           Size          `setting:"max_upload" default:"512MiB" min:"1024" doc:"largest upload, all files of one request together"`

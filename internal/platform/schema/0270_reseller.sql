@@ -56,7 +56,7 @@ CREATE TABLE reseller_links (
     id          {{id}},
     account_id  BIGINT    NOT NULL,        -- the reseller's account, or its sandbox
     service_id  BIGINT    NOT NULL,        -- the service
-    key_id      BIGINT    NOT NULL,        -- the key that made the link
+    key_id      BIGINT,                    -- the key that made the link; null when the reseller made it in the panel
     token_hash  {{bytes}} NOT NULL UNIQUE, -- hash of the link's token, which works once
     expires_at  BIGINT    NOT NULL,        -- when the link stops working
     visit_hash  {{bytes}} UNIQUE,          -- hash of the cookie that the link was exchanged for; NULL before that

@@ -1,0 +1,276 @@
+package webui
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"html/template"
+	"net/http"
+	"strings"
+
+	"stead.dev/stead/internal/identity/account"
+	"stead.dev/stead/internal/platform/api"
+	"stead.dev/stead/internal/platform/auth"
+	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/i18n"
+)
+
+// The panel is a single-page application (web/panel) and a client of the interface. It holds no token: its requests
+// bear the session's cookie, and this server calls the operation for the session's account (backend for frontend).
+//
+//	/panel/            the application, at every address below
+//	/panel/assets/     what Vite has built
+//	/panel/api/v1/...  the operations at /api/v1/..., for the session's account
+//	/client/panel/...  the same for a reseller's client, who is admitted to one service
+const (
+	panelPath  = "/panel"
+	clientPath = "/client/panel"
+)
+
+// panelHeader is sent by the panel's scripts with every request. A form of another site cannot send it, and a script of
+// another site only after a preflight, which is never answered.
+const panelHeader = "X-Stead-Panel"
+
+// worldHeader chooses the world of a reseller's operation: "sandbox", or the live one.
+const worldHeader = "X-Stead-World"
+
+func (ui *UI) panelRoutes(mux *http.ServeMux) {
+	if ui.API == nil {
+		return
+	}
+	mux.Handle("GET "+panelPath+"/assets/", ui.panelAssets())
+	mux.Handle(panelPath+"/api/", ui.panelAPI(panelPath, ui.sessionCaller))
+	ui.handle(mux, panelPath+"/", ui.onlyGet(ui.requireSession(ui.showPanel)))
+	ui.handle(mux, "GET "+panelPath, ui.moved(panelPath+"/"))
+	if ui.Clients != nil {
+		mux.Handle(clientPath+"/api/", ui.panelAPI(clientPath, ui.clientCaller))
+		ui.handle(mux, clientPath+"/", ui.onlyGet(ui.showClientPanel))
+		ui.handle(mux, "GET "+clientPath, ui.moved(clientPath+"/"))
+	}
+}
+
+// onlyGet refuses other methods than GET and HEAD. The pattern of the page cannot name them: those of the operations below
+// it name none.
+func (ui *UI) onlyGet(page http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodGet && r.Method != http.MethodHead {
+			w.Header().Set("Allow", "GET, HEAD")
+			ui.fail(w, r, fault.MethodNotAllowed.New())
+			return
+		}
+		page(w, r)
+	}
+}
+
+// panelBoot is what the application needs before its first request. It is in the page, readable by whoever opened it.
+type panelBoot struct {
+	Base     string      `json:"base"` // path of the application
+	Lang     string      `json:"lang"`
+	Company  string      `json:"company"`
+	Support  string      `json:"support"`
+	Sections []string    `json:"sections"` // those that are switched on
+	Account  *bootUser   `json:"account"`  // nil for a reseller's client
+	Client   *bootClient `json:"client"`   // nil for everybody else
+}
+
+type bootUser struct {
+	ID       int64  `json:"id"`
+	Name     string `json:"name"`
+	Email    string `json:"email"`
+	Verified bool   `json:"verified"`
+	Currency string `json:"currency"`
+	Reseller bool   `json:"reseller"`
+	Role     string `json:"role"` // of staff; empty for customers
+}
+
+type bootClient struct {
+	Service int64  `json:"service"`
+	Name    string `json:"name"`
+	Domain  string `json:"domain"`
+	Until   string `json:"until"` // RFC 3339
+}
+
+// shell is the page of the application.
+var shell = template.Must(template.New("shell").Parse(`<!doctype html>
+<html lang="{{.Lang}}">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta property="csp-nonce" nonce="{{.Nonce}}">
+<meta name="stead" content="{{.Boot}}">
+<title>{{.Company}}</title>
+<link rel="icon" href="data:,">
+{{range .Styles}}<link rel="stylesheet" href="{{.}}">
+{{end}}{{range .Preload}}<link rel="modulepreload" href="{{.}}">
+{{end}}<script type="module" src="{{.Script}}"></script>
+</head>
+<body>
+<div id="root"></div>
+<noscript>{{.NoScript}}</noscript>
+</body>
+</html>
+`))
+
+func (ui *UI) showPanel(w http.ResponseWriter, r *http.Request) {
+	a := ui.session(r).Account
+	ui.drawPanel(w, r, panelBoot{
+		Base: panelPath, Company: ui.Company, Support: ui.Support,
+		Account: &bootUser{
+			ID: a.ID, Name: a.Name, Email: a.Email, Verified: a.EmailVerified, Currency: a.Currency, Reseller: ui.resells(r), Role: string(a.Role),
+		},
+	})
+}
+
+// showClientPanel shows the application to a reseller's client. It names nothing of our shop.
+func (ui *UI) showClientPanel(w http.ResponseWriter, r *http.Request) {
+	v, err := ui.Clients.Visit(r.Context(), ui.cookie(r, clientCookie))
+	switch {
+	case errors.Is(err, fault.NotFound):
+		ui.dropCookie(w, clientCookie)
+		ui.failPage(w, r, http.StatusNotFound, "client_visit")
+	case err != nil:
+		ui.fail(w, r, err)
+	default:
+		ui.drawPanel(w, r, panelBoot{
+			Base: clientPath, Company: v.Name,
+			Client: &bootClient{Service: v.ServiceID, Name: v.Name, Domain: v.Domain, Until: v.Until.UTC().Format("2006-01-02T15:04:05Z")},
+		})
+	}
+}
+
+func (ui *UI) drawPanel(w http.ResponseWriter, r *http.Request, b panelBoot) {
+	b.Lang = i18n.Lang(r.Context())
+	b.Sections = []string{}
+	for _, s := range api.Sections() {
+		if ui.Sections.Enabled(s) {
+			b.Sections = append(b.Sections, string(s))
+		}
+	}
+	boot, err := json.Marshal(b)
+	if err != nil {
+		ui.internal(w, r, err)
+		return
+	}
+	nonce := rand.Text()
+	var page bytes.Buffer
+	err = shell.Execute(&page, map[string]any{
+		"Lang": b.Lang, "Company": b.Company, "Boot": string(boot), "Nonce": nonce,
+		"Styles": panelEntry.styles, "Preload": panelEntry.preload, "Script": panelEntry.script,
+		"NoScript": i18n.T(b.Lang, "webui.panel.noscript", nil),
+	})
+	if err != nil {
+		ui.internal(w, r, err)
+		return
+	}
+	h := w.Header()
+	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self' 'nonce-"+nonce+"'; style-src-attr 'none'; "+
+		"img-src 'self' data: blob:; font-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Language", b.Lang)
+	_, _ = w.Write(page.Bytes())
+}
+
+// panelAPI serves the operations to the application at base, for whom caller authenticates.
+func (ui *UI) panelAPI(base string, caller func(r *http.Request) api.Caller) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Cross-Origin-Resource-Policy", "same-origin")
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		ctx := i18n.WithLang(r.Context(), ui.storedLanguage(r))
+		if !ui.fromPanel(r) {
+			ui.refuse(w, r.WithContext(ctx), fault.Forbidden.New())
+			return
+		}
+		inner := r.Clone(api.WithCaller(ctx, caller(r)))
+		for _, name := range []string{"Authorization", "X-Api-Key", "Cookie"} {
+			inner.Header.Del(name)
+		}
+		inner.URL.Path = strings.TrimPrefix(r.URL.Path, base)
+		inner.URL.RawPath = strings.TrimPrefix(r.URL.RawPath, base)
+		inner.RequestURI = inner.URL.RequestURI()
+		ui.API.ServeHTTP(w, inner)
+	})
+}
+
+// fromPanel reports whether a page of this site sent the request: one that changes something bears the panel's header,
+// and the browser says of one that reads, such as a download, that it is of the same origin.
+func (ui *UI) fromPanel(r *http.Request) bool {
+	if ui.guard.Check(r) != nil {
+		return false
+	}
+	if r.Header.Get(panelHeader) != "" {
+		return true
+	}
+	return (r.Method == http.MethodGet || r.Method == http.MethodHead) && r.Header.Get("Sec-Fetch-Site") == "same-origin"
+}
+
+// sessionCaller authenticates by the session of the browser.
+func (ui *UI) sessionCaller(r *http.Request) api.Caller {
+	token, language := ui.cookie(r, sessionCookie), ui.cookie(r, langCookie)
+	sandbox := r.Header.Get(worldHeader) == "sandbox"
+	session := func(ctx context.Context) (account.Session, error) {
+		if token == "" {
+			return account.Session{}, fault.Unauthenticated.New()
+		}
+		return ui.Accounts.Authenticate(ctx, token)
+	}
+	return api.Caller{
+		Verify: func(ctx context.Context) (auth.Principal, error) {
+			s, err := session(ctx)
+			if err != nil {
+				return auth.Principal{}, err
+			}
+			p := auth.Principal{
+				AccountID: s.Account.ID, FirstParty: true, Role: s.Account.Role, TwoFactor: s.Account.TwoFactor,
+				Locale: s.Account.Locale, Currency: s.Account.Currency,
+			}
+			if lang, ok := i18n.Lookup(language); ok {
+				p.Locale = lang
+			}
+			for _, scope := range auth.Scopes {
+				if scope != auth.ScopeAdmin || s.Account.Role != "" {
+					p.Scopes = append(p.Scopes, scope)
+				}
+			}
+			return p, nil
+		},
+		VerifyReseller: func(ctx context.Context) (auth.Principal, error) {
+			s, err := session(ctx)
+			if err != nil || ui.Keys == nil {
+				return auth.Principal{}, errors.Join(err, fault.Forbidden.New())
+			}
+			return ui.Keys.Principal(ctx, s.Account.ID, sandbox)
+		},
+	}
+}
+
+// storedLanguage is the language that the visitor has chosen, else the browser's, else the site's.
+func (ui *UI) storedLanguage(r *http.Request) string {
+	if lang, ok := i18n.Lookup(ui.cookie(r, langCookie)); ok {
+		return lang
+	}
+	if lang, ok := i18n.Accepted(r.Header.Get("Accept-Language")); ok {
+		return lang
+	}
+	return ui.Language
+}
+
+// clientCaller authenticates a reseller's client by the visit.
+func (ui *UI) clientCaller(r *http.Request) api.Caller {
+	visit, lang := ui.cookie(r, clientCookie), ui.storedLanguage(r)
+	return api.Caller{Verify: func(ctx context.Context) (auth.Principal, error) {
+		v, err := ui.Clients.Visit(ctx, visit)
+		if errors.Is(err, fault.NotFound) {
+			return auth.Principal{}, fault.Unauthenticated.Wrap(err)
+		}
+		if err != nil {
+			return auth.Principal{}, err
+		}
+		return auth.Principal{
+			AccountID: v.AccountID, OnlyService: v.ServiceID, FirstParty: true, Locale: lang,
+			Scopes: []string{auth.ScopeServicesRead, auth.ScopeServicesWrite},
+		}, nil
+	}}
+}

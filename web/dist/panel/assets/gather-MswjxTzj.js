@@ -1,0 +1,1 @@
+var e=e=>Object.fromEntries(Object.entries(e).map(([e,t])=>[e.split(`/`).at(-2)??``,t]));export{e as t};

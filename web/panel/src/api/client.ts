@@ -1,0 +1,58 @@
+import createClient from "openapi-fetch";
+
+import { boot } from "~/app/boot";
+
+import { ApiFailure, isAbort, type ErrorBody } from "./failure";
+import type { paths } from "./schema";
+import { session } from "./session";
+
+const expired = new Set(["unauthenticated", "token_expired"]);
+
+/** Sends a request of this site, and once more after the person has signed in again. */
+export async function send(request: Request): Promise<Response> {
+  request.headers.set("X-Stead-Panel", "1");
+  const again = request.clone(); // a used body cannot be sent again
+  const response = await fetch(request);
+  if (response.status !== 401) return response;
+  const body = (await response
+    .clone()
+    .json()
+    .catch(() => ({}))) as Partial<ErrorBody>;
+  if (!expired.has(body.error ?? "")) return response;
+  await session.restored();
+  return fetch(again);
+}
+
+/** The client of the public interface; its calls go through `call`. */
+export const api = createClient<paths>({ baseUrl: boot.base, fetch: send });
+
+interface Answer<T> {
+  data?: T;
+  error?: unknown;
+  response: Response;
+}
+
+/** Awaits an answer and returns its body, or throws ApiFailure. */
+export async function call<T>(answer: Promise<Answer<T>>): Promise<T> {
+  let got: Answer<T>;
+  try {
+    got = await answer;
+  } catch (error) {
+    if (isAbort(error)) throw error;
+    throw new ApiFailure(0, {});
+  }
+  if (!got.response.ok) {
+    const body = typeof got.error === "object" && got.error !== null ? got.error : {};
+    throw new ApiFailure(got.response.status, body as Record<string, unknown>, got.response.headers);
+  }
+  return got.data as T;
+}
+
+/** The address of an operation, for links such as downloads. */
+export const addressOf = (path: string, query: Record<string, string> = {}) => {
+  const search = new URLSearchParams(query).toString();
+  return boot.base + path + (search ? `?${search}` : "");
+};
+
+/** A key under which an operation takes effect once, however often it is sent. Make one for each intent of a person. */
+export const newKey = () => crypto.randomUUID();

@@ -1,0 +1,48 @@
+import { createTheme, MantineProvider, type MantineColorsTuple } from "@mantine/core";
+import { Notifications } from "@mantine/notifications";
+import type { ReactNode } from "react";
+
+import { useLang } from "~/i18n/i18n";
+
+import { nonce } from "./boot";
+
+/** The brand's colour: a calm green, dark enough for white text (4.5:1) from shade 7 on. */
+const brand: MantineColorsTuple = [
+  "#eefaf4",
+  "#d9f1e5",
+  "#b1e3ca",
+  "#86d4ad",
+  "#61c794",
+  "#3fb27c",
+  "#249464",
+  "#0f7a50",
+  "#0a6341",
+  "#054c31",
+];
+
+const theme = createTheme({
+  colors: { brand },
+  primaryColor: "brand",
+  primaryShade: { light: 7, dark: 5 },
+  autoContrast: true,
+  luminanceThreshold: 0.35,
+  defaultRadius: "md",
+  cursorType: "pointer",
+  respectReducedMotion: true,
+  fontFamily: 'system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "DejaVu Sans", sans-serif',
+  fontFamilyMonospace: 'ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace',
+  headings: { fontWeight: "650", sizes: { h1: { fontSize: "1.625rem" }, h2: { fontSize: "1.125rem" } } },
+});
+
+/** Colours, sizes and notices of the whole application. Everything below is drawn again when the language changes. */
+export function Look({ children }: { children: ReactNode }) {
+  const lang = useLang();
+  return (
+    <MantineProvider theme={theme} defaultColorScheme="auto" getStyleNonce={() => nonce}>
+      <Notifications position="bottom-right" limit={4} />
+      <div key={lang} lang={lang}>
+        {children}
+      </div>
+    </MantineProvider>
+  );
+}

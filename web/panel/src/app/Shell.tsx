@@ -1,0 +1,180 @@
+import {
+  ActionIcon,
+  AppShell,
+  Burger,
+  Button,
+  Container,
+  Group,
+  Menu,
+  NavLink,
+  ScrollArea,
+  Text,
+  useMantineColorScheme,
+} from "@mantine/core";
+import { useDisclosure } from "@mantine/hooks";
+import { IconArrowLeft, IconLanguage, IconMoonStars, IconSun, IconUserCircle } from "@tabler/icons-react";
+import { useQueryClient } from "@tanstack/react-query";
+import { Link, Outlet, useMatchRoute, useParams, useRouterState } from "@tanstack/react-router";
+import { useEffect } from "react";
+
+import { languages, setLanguage, useLang, type Lang } from "~/i18n/i18n";
+
+import { boot, isOn } from "./boot";
+import { accountPages, serverPages, servicePages, type Entry } from "./navigation";
+import { t } from "./texts";
+
+/** The frame of all pages: head, menu, and the page itself. */
+export function Shell() {
+  const [opened, { toggle, close }] = useDisclosure();
+  const path = useRouterState({ select: (state) => state.location.pathname });
+  const { service } = useParams({ strict: false }) as { service?: string };
+  useEffect(close, [path, close]);
+  return (
+    <AppShell
+      header={{ height: 56 }}
+      navbar={{ width: 240, breakpoint: "md", collapsed: { mobile: !opened } }}
+      padding={{ base: "md", md: "xl" }}
+    >
+      <a className="skip-link" href="#page">
+        {t("skip")}
+      </a>
+      <AppShell.Header>
+        <Group h="100%" px="md" justify="space-between" wrap="nowrap">
+          <Group gap="sm" wrap="nowrap" miw={0}>
+            <Burger
+              opened={opened}
+              onClick={toggle}
+              hiddenFrom="md"
+              size="sm"
+              aria-label={t(opened ? "menu.close" : "menu.open")}
+            />
+            <Text component={Link} to="/" fw={700} size="lg" c="inherit" td="none" truncate>
+              {boot.company}
+            </Text>
+          </Group>
+          <Group gap="xs" wrap="nowrap">
+            <LanguageMenu />
+            <SchemeButton />
+            {boot.account && <AccountMenu />}
+          </Group>
+        </Group>
+      </AppShell.Header>
+      <AppShell.Navbar p="sm" component="nav" aria-label={t("menu")}>
+        <ScrollArea>
+          {service ? (
+            <>
+              {!boot.client && (
+                <NavLink
+                  component={Link}
+                  to="/services"
+                  label={t("nav.back")}
+                  leftSection={<IconArrowLeft size={18} aria-hidden />}
+                />
+              )}
+              <Entries entries={servicePages} below={`/services/${service}`} />
+            </>
+          ) : (
+            <Entries entries={accountPages} below="" />
+          )}
+        </ScrollArea>
+      </AppShell.Navbar>
+      <AppShell.Main id="page" component="main">
+        <Container size="xl" p={0}>
+          <Outlet />
+        </Container>
+      </AppShell.Main>
+    </AppShell>
+  );
+}
+
+function Entries({ entries, below }: { entries: Entry[]; below: string }) {
+  const match = useMatchRoute();
+  return entries
+    .filter((entry) => !entry.section || isOn(entry.section))
+    .map(({ to, label, icon: Shape }) => {
+      const address = below + to || "/";
+      const active = Boolean(match({ to: address, fuzzy: to !== "" && to !== "/" }));
+      return (
+        <NavLink
+          key={to}
+          component={Link}
+          to={address}
+          label={t(label)}
+          leftSection={<Shape size={18} aria-hidden />}
+          active={active}
+          aria-current={active ? "page" : undefined}
+        />
+      );
+    });
+}
+
+function LanguageMenu() {
+  const lang = useLang();
+  const queries = useQueryClient();
+  const choose = async (next: Lang) => {
+    await fetch(`${boot.base}/?lang=${next}`, { headers: { "X-Stead-Panel": "1" } }); // the server remembers it
+    await setLanguage(next);
+    await queries.invalidateQueries(); // texts of the interface are in its answers
+  };
+  return (
+    <Menu position="bottom-end">
+      <Menu.Target>
+        <Button
+          variant="subtle"
+          color="gray"
+          px="xs"
+          leftSection={<IconLanguage size={18} aria-hidden />}
+          aria-label={`${t("language")}: ${languages[lang]}`}
+        >
+          {lang.toUpperCase()}
+        </Button>
+      </Menu.Target>
+      <Menu.Dropdown>
+        {(Object.keys(languages) as Lang[]).map((code) => (
+          <Menu.Item key={code} lang={code} onClick={() => void choose(code)} fw={code === lang ? 700 : undefined}>
+            {languages[code]}
+          </Menu.Item>
+        ))}
+      </Menu.Dropdown>
+    </Menu>
+  );
+}
+
+function SchemeButton() {
+  const { colorScheme, toggleColorScheme } = useMantineColorScheme();
+  return (
+    <ActionIcon variant="subtle" color="gray" size="lg" onClick={toggleColorScheme} aria-label={t("scheme")}>
+      {colorScheme === "dark" ? <IconSun size={18} aria-hidden /> : <IconMoonStars size={18} aria-hidden />}
+    </ActionIcon>
+  );
+}
+
+function AccountMenu() {
+  return (
+    <Menu position="bottom-end" width={240}>
+      <Menu.Target>
+        <Button variant="subtle" color="gray" px="xs" leftSection={<IconUserCircle size={20} aria-hidden />}>
+          <Text span size="sm" visibleFrom="sm">
+            {boot.account?.name || boot.account?.email}
+          </Text>
+          <span className="visually-hidden">{t("account")}</span>
+        </Button>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <Menu.Label>{boot.account?.email}</Menu.Label>
+        {serverPages.map(({ href, label }) => (
+          <Menu.Item key={href} component="a" href={href}>
+            {t(label)}
+          </Menu.Item>
+        ))}
+        <Menu.Divider />
+        <Menu.Item onClick={() => void signOut()}>{t("sign_out")}</Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
+  );
+}
+
+async function signOut() {
+  await fetch("/logout", { method: "POST" });
+  location.assign("/");
+}

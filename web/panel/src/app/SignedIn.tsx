@@ -1,0 +1,15 @@
+import { useEffect } from "react";
+
+import { channel } from "~/api/session";
+
+import { boot } from "./boot";
+import { t } from "./texts";
+
+/** The end of signing in from the session's dialog: tells the waiting page, and closes its window. */
+export function SignedIn() {
+  useEffect(() => {
+    channel.postMessage({ account: boot.account?.id });
+    window.close();
+  }, []);
+  return <p>{t("session.close")}</p>;
+}

@@ -1,0 +1,30 @@
+/** What the server has put into the page: see panelBoot in internal/front/webui/panel.go. */
+export interface Boot {
+  base: string;
+  lang: "uz" | "ru" | "en";
+  company: string;
+  support: string;
+  sections: string[];
+  account: {
+    id: number;
+    name: string;
+    email: string;
+    verified: boolean;
+    currency: string;
+    reseller: boolean;
+    /** Of staff; empty for customers. */
+    role: "" | "owner" | "billing" | "support" | "technician" | "read-only";
+  } | null;
+  client: { service: number; name: string; domain: string; until: string } | null;
+}
+
+const meta = document.querySelector<HTMLMetaElement>('meta[name="stead"]');
+if (!meta) throw new Error("the page has no boot data");
+
+export const boot = JSON.parse(meta.content) as Boot;
+
+/** The nonce that style elements made by scripts must bear. */
+export const nonce = document.querySelector<HTMLMetaElement>('meta[property="csp-nonce"]')?.nonce ?? "";
+
+/** Whether the company has switched a section of the interface on. */
+export const isOn = (section: string) => boot.sections.includes(section);

@@ -1,0 +1,42 @@
+import "@mantine/core/styles.layer.css";
+import "@mantine/notifications/styles.layer.css";
+import "./app.css";
+
+import { QueryClientProvider } from "@tanstack/react-query";
+import { RouterProvider } from "@tanstack/react-router";
+import { setNonce } from "get-nonce";
+import { StrictMode } from "react";
+import { createRoot } from "react-dom/client";
+
+import { setLanguage } from "~/i18n/i18n";
+
+import { boot, nonce } from "./boot";
+import { Look } from "./Look";
+import { queryClient } from "./queries";
+import { router } from "./router";
+import { SessionDialog } from "./SessionDialog";
+
+// After an upgrade of the server, chunks of the old build are gone: load the new one, once.
+window.addEventListener("vite:preloadError", (event) => {
+  const last = Number(sessionStorage.getItem("stead.reloaded"));
+  if (Date.now() - last < 60_000) return;
+  event.preventDefault();
+  sessionStorage.setItem("stead.reloaded", String(Date.now()));
+  location.reload();
+});
+
+setNonce(nonce);
+await setLanguage(boot.lang);
+
+const root = document.getElementById("root");
+if (!root) throw new Error("the page has no root");
+createRoot(root).render(
+  <StrictMode>
+    <Look>
+      <QueryClientProvider client={queryClient}>
+        <RouterProvider router={router} />
+        <SessionDialog />
+      </QueryClientProvider>
+    </Look>
+  </StrictMode>,
+);

@@ -1,0 +1,31 @@
+import { IconDatabase, IconHome, IconServer, type Icon } from "@tabler/icons-react";
+
+import type { t } from "./texts";
+
+export interface Entry {
+  to: string;
+  label: Parameters<typeof t>[0];
+  icon: Icon;
+  /** The section of the interface that must be switched on. */
+  section?: string;
+}
+
+/** The pages of an account, in the order of the menu. */
+export const accountPages: Entry[] = [
+  { to: "/", label: "nav.overview", icon: IconHome },
+  { to: "/services", label: "nav.services", icon: IconServer, section: "services" },
+];
+
+/** The pages of one service; `to` is below /services/$service. */
+export const servicePages: Entry[] = [
+  { to: "", label: "nav.service.overview", icon: IconHome },
+  { to: "/databases", label: "nav.service.databases", icon: IconDatabase, section: "service_management" },
+];
+
+/** Pages that the server draws itself. */
+export const serverPages: { href: string; label: Entry["label"] }[] = [
+  { href: "/account/profile", label: "nav.profile" },
+  { href: "/account/security", label: "nav.security" },
+  { href: "/account/connections", label: "nav.connections" },
+  { href: "/account/applications", label: "nav.applications" },
+];

@@ -1,0 +1,171 @@
+import { Anchor, Button, Code, Group, Modal, Select, Stack, Text, TextInput } from "@mantine/core";
+import { useForm } from "@mantine/form";
+import { useDisclosure } from "@mantine/hooks";
+import { IconDatabase, IconTrash } from "@tabler/icons-react";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+
+import { megabytes } from "~/i18n/formats";
+import { Confirm } from "~/ui/Confirm";
+import { DataTable } from "~/ui/DataTable";
+import { Empty } from "~/ui/Empty";
+import { ErrorNote } from "~/ui/ErrorNote";
+import { showFailure } from "~/ui/form";
+import { Load } from "~/ui/Load";
+import { done } from "~/ui/notice";
+import { PageHeader } from "~/ui/PageHeader";
+import { Status, type Tone } from "~/ui/Status";
+
+import { createDatabase, databases, deleteDatabase, type Database, type NewDatabase } from "./api";
+import { t } from "./texts";
+import { nameProblem } from "./validate";
+
+const tones: Record<Database["status"], Tone> = {
+  creating: "busy",
+  active: "good",
+  suspended: "warn",
+  failed: "bad",
+  removing: "busy",
+};
+
+export function Databases({ service }: { service: number }) {
+  const query = useQuery(databases(service));
+  const queries = useQueryClient();
+  const [opened, { open, close }] = useDisclosure();
+  const changed = () => queries.invalidateQueries({ queryKey: ["service", service] });
+  const remove = async (row: Database) => {
+    await deleteDatabase(service, row.id);
+    await changed();
+    done(t("deleted", { name: row.name }));
+  };
+  const add = <Button onClick={open}>{t("add")}</Button>;
+  return (
+    <>
+      <PageHeader title={t("title")} description={t("description")} actions={add} />
+      <Load query={query}>
+        {({ data }) =>
+          data.length === 0 ? (
+            <Empty icon={IconDatabase} title={t("empty.title")} text={t("empty.text")} action={add} />
+          ) : (
+            <DataTable
+              caption={t("title")}
+              rows={data}
+              rowKey={(row) => row.id}
+              columns={[
+                { key: "name", label: t("column.name"), render: (row) => <Code>{row.name}</Code> },
+                {
+                  key: "engine",
+                  label: t("column.engine"),
+                  render: (row) => `${t(`engine.${row.engine}`)} ${row.version ?? ""}`,
+                },
+                {
+                  key: "host",
+                  label: t("column.host"),
+                  render: (row) => (row.host ? <Code>{`${row.host}:${row.port}`}</Code> : "–"),
+                },
+                {
+                  key: "status",
+                  label: t("column.status"),
+                  render: (row) => <Status tone={tones[row.status]} label={t(`status.${row.status}`)} />,
+                },
+                {
+                  key: "size",
+                  label: t("column.size"),
+                  right: true,
+                  render: (row) =>
+                    row.size_mb === null
+                      ? "–"
+                      : megabytes(row.size_mb) + (row.max_size_mb === null ? "" : ` / ${megabytes(row.max_size_mb)}`),
+                },
+                {
+                  key: "actions",
+                  label: t("column.actions"),
+                  actions: true,
+                  render: (row) => (
+                    <Confirm
+                      label={t("delete", { name: row.name })}
+                      title={t("delete", { name: row.name })}
+                      text={t("delete.text")}
+                      word={row.name}
+                      action={() => remove(row)}
+                      icon={<IconTrash size={16} aria-hidden />}
+                      size="compact-sm"
+                      disabled={row.status === "removing"}
+                    />
+                  ),
+                },
+              ]}
+            />
+          )
+        }
+      </Load>
+      <Text size="sm" c="dimmed" mt="md">
+        {t("password")} <Anchor href={`/account/services/${service}/credentials`}>{t("password.link")}</Anchor>
+      </Text>
+      <Modal opened={opened} onClose={close} title={t("add")} closeButtonProps={{ "aria-label": t("close") }}>
+        <NewDatabaseForm
+          service={service}
+          onDone={async (row) => {
+            close();
+            await changed();
+            done(t("created", { name: row.name }));
+          }}
+        />
+      </Modal>
+    </>
+  );
+}
+
+function NewDatabaseForm({ service, onDone }: { service: number; onDone: (row: Database) => Promise<void> }) {
+  const [error, setError] = useState<unknown>(null);
+  const form = useForm<NewDatabase>({
+    mode: "uncontrolled",
+    initialValues: { name: "", engine: "mariadb" },
+    validateInputOnBlur: true,
+    validate: {
+      name: (name) => {
+        const problem = nameProblem(name);
+        return problem && t(problem);
+      },
+    },
+  });
+  const submit = form.onSubmit(async (values) => {
+    setError(null);
+    try {
+      await onDone(await createDatabase(service, values));
+    } catch (failure) {
+      setError(showFailure(form, failure));
+    }
+  });
+  return (
+    <form onSubmit={submit} noValidate>
+      <Stack>
+        <TextInput
+          label={t("field.name")}
+          description={t("field.name_hint")}
+          autoComplete="off"
+          spellCheck={false}
+          data-autofocus
+          key={form.key("name")}
+          {...form.getInputProps("name")}
+        />
+        <Select
+          label={t("field.engine")}
+          allowDeselect={false}
+          data={[
+            { value: "mariadb", label: t("engine.mariadb") },
+            { value: "postgresql", label: t("engine.postgresql") },
+          ]}
+          key={form.key("engine")}
+          {...form.getInputProps("engine")}
+        />
+        <ErrorNote error={error} />
+        <Group justify="flex-end">
+          <Button type="submit" loading={form.submitting}>
+            {t("add")}
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+}

@@ -1,0 +1,58 @@
+import { useSyncExternalStore } from "react";
+
+import { boot } from "~/app/boot";
+
+export const languages = { uz: "Oʻzbekcha", ru: "Русский", en: "English" } as const;
+export type Lang = keyof typeof languages;
+
+/** Texts of one feature: a sentence, or one sentence for each plural form of `count`. */
+export type Texts = Record<string, string | Partial<Record<Intl.LDMLPluralRule, string>>>;
+
+/** All texts of a language, by feature. A chunk of its own for each language. */
+const tables: Record<Lang, () => Promise<{ default: Record<string, Texts> }>> = {
+  uz: () => import("./uz"),
+  ru: () => import("./ru"),
+  en: () => import("./en"),
+};
+
+let lang: Lang = boot.lang in languages ? boot.lang : "en";
+let table: Record<string, Texts> = {};
+const listeners = new Set<() => void>();
+
+/** The language of the page. */
+export const currentLang = () => lang;
+
+/** Loads a language and draws the page in it. */
+export async function setLanguage(next: Lang) {
+  table = (await tables[next]()).default;
+  lang = next;
+  document.documentElement.lang = next;
+  listeners.forEach((listener) => listener());
+}
+
+const subscribe = (listener: () => void) => {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+};
+
+/** Draws the component again when the language changes, and returns it. */
+export const useLang = (): Lang => useSyncExternalStore(subscribe, currentLang);
+
+type Values = Record<string, string | number>;
+
+const fill = (text: string, values: Values) =>
+  text.replace(/\{(\w+)\}/g, (whole, name: string) => (name in values ? String(values[name]) : whole));
+
+/**
+ * The texts of a feature, typed by its English file. `{name}` is replaced by the value; where the file has plural forms,
+ * `count` chooses one.
+ */
+export const translator =
+  <T extends Texts>(feature: string) =>
+  (key: keyof T & string, values: Values = {}): string => {
+    const text = table[feature]?.[key];
+    if (text === undefined) return key;
+    if (typeof text === "string") return fill(text, values);
+    const form = new Intl.PluralRules(lang).select(Number(values.count));
+    return fill(text[form] ?? text.other ?? key, values);
+  };

@@ -1,0 +1,17 @@
+import type { UseFormReturnType } from "@mantine/form";
+
+import { ApiFailure } from "~/api/failure";
+
+/**
+ * Shows what the interface says of single fields beside them, and moves the focus to the first. Answers what is left for
+ * the note above the form: null when all of it stands beside fields.
+ */
+export function showFailure<T extends Record<string, unknown>>(form: UseFormReturnType<T>, error: unknown): unknown {
+  if (!(error instanceof ApiFailure)) return error;
+  const known = Object.entries(error.fields).filter(([field]) => field in form.getValues());
+  if (known.length === 0) return error;
+  form.setErrors(Object.fromEntries(known.map(([field, texts]) => [field, texts.join(" ")])));
+  const first = known[0]?.[0];
+  if (first) form.getInputNode(first)?.focus();
+  return known.length === Object.keys(error.fields).length ? null : error;
+}

@@ -1,0 +1,31 @@
+import { tanstackRouter } from "@tanstack/router-plugin/vite";
+import react from "@vitejs/plugin-react";
+import { fileURLToPath } from "node:url";
+import { defineConfig } from "vite";
+
+// The server in development: `make run` beside `npm run dev`.
+const server = process.env.STEAD_SERVER ?? "http://127.0.0.1:8080";
+
+export default defineConfig({
+  base: "/panel/",
+  publicDir: false,
+  plugins: [
+    tanstackRouter({ target: "react", autoCodeSplitting: true, quoteStyle: "double", semicolons: true }),
+    react(),
+  ],
+  resolve: { alias: { "~": fileURLToPath(new URL("src", import.meta.url)) } },
+  build: {
+    outDir: "../dist/panel",
+    emptyOutDir: true,
+    manifest: "manifest.json",
+    target: "es2022",
+    sourcemap: false,
+    reportCompressedSize: false,
+    modulePreload: { polyfill: false },
+    assetsInlineLimit: 0,
+    rolldownOptions: { input: "src/app/main.tsx" },
+  },
+  server: {
+    proxy: { "^/(?!panel/(src|node_modules|@)|panel/assets)": { target: server, changeOrigin: false } },
+  },
+});
