@@ -11,7 +11,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The MCP server described for directories */
+        /**
+         * The MCP server described for directories
+         * @description The manifest that directories of MCP servers read: the address of the server, how to authorize, and the tools that it offers. No token is needed.
+         */
         get: operations["mcp.manifest"];
         put?: never;
         post?: never;
@@ -28,7 +31,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The authorization server described (RFC 8414) */
+        /**
+         * The authorization server described (RFC 8414)
+         * @description Where clients find the endpoints, grants, scopes and code challenge methods of this server. Libraries for OAuth read it by themselves; nothing has to be configured by hand but the issuer.
+         */
         get: operations["oauth.server_metadata"];
         put?: never;
         post?: never;
@@ -45,7 +51,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The API described as a protected resource (RFC 9728) */
+        /**
+         * The API described as a protected resource (RFC 9728)
+         * @description Names the authorization server and the scopes of the API. Agents find it by the `WWW-Authenticate` header of a 401.
+         */
         get: operations["oauth.resource_metadata"];
         put?: never;
         post?: never;
@@ -62,7 +71,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The API described as a protected resource (RFC 9728) */
+        /**
+         * The API described as a protected resource (RFC 9728)
+         * @description Names the authorization server and the scopes of the API. Agents find it by the `WWW-Authenticate` header of a 401.
+         */
         get: operations["oauth.resource_metadata_api"];
         put?: never;
         post?: never;
@@ -79,7 +91,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The API described as a protected resource (RFC 9728) */
+        /**
+         * The API described as a protected resource (RFC 9728)
+         * @description Names the authorization server and the scopes of the API. Agents find it by the `WWW-Authenticate` header of a 401.
+         */
         get: operations["oauth.resource_metadata_mcp"];
         put?: never;
         post?: never;
@@ -96,7 +111,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get how the AI agent may work for you */
+        /**
+         * Get how the AI agent may work for you
+         * @description Whether the agent is on, what it may do without asking, in which folders, with which tools and model, and what it has cost in this calendar month (UTC) of its budget. An account that has chosen nothing has the defaults: the agent is off.
+         */
         get: operations["ai.settings"];
         /**
          * Set how the AI agent may work for you
@@ -117,7 +135,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List where you are told of your monitors */
+        /**
+         * List where you are told of your monitors
+         * @description Places beside your own notifications: mail addresses, webhooks, chats and your devices. One is used by a monitor that names it in `channels`, and only when it is verified.
+         */
         get: operations["alert_channels.list"];
         put?: never;
         /**
@@ -141,11 +162,17 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Remove a place where you are told of your monitors */
+        /**
+         * Remove a place where you are told of your monitors
+         * @description Monitors that name the channel stop alerting there. It cannot be undone.
+         */
         delete: operations["alert_channels.delete"];
         options?: never;
         head?: never;
-        /** Change which alerts a place gets, and when */
+        /**
+         * Change which alerts a place gets, and when
+         * @description Members that are left out keep their values. The target cannot be changed, because nobody would have proven to read the new one: add another channel instead.
+         */
         patch: operations["alert_channels.update"];
         trace?: never;
     };
@@ -158,7 +185,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Send a test, or the code again */
+        /**
+         * Send a test, or the code again
+         * @description Sends a test alert to a verified channel, and to one that is not verified its code again. `last_error_key` of the answer says why the channel could not be reached.
+         */
         post: operations["alert_channels.test"];
         delete?: never;
         options?: never;
@@ -175,7 +205,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Show by the code that you read a place */
+        /**
+         * Show by the code that you read a place
+         * @description `code` is what was sent to the channel when it was added. Until then the channel gets no alerts. The operation `alert_channels.test` sends the code again.
+         */
         post: operations["alert_channels.verify"];
         delete?: never;
         options?: never;
@@ -190,10 +223,16 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List your applications */
+        /**
+         * List your applications
+         * @description The OAuth applications that you have registered, with their client ids, redirect addresses and scopes. Secrets are never shown again.
+         */
         get: operations["apps.list"];
         put?: never;
-        /** Register an application */
+        /**
+         * Register an application
+         * @description `client_secret` of a confidential application is in this answer only. A public application has none and must use PKCE. Redirect addresses are compared character by character; on a loopback address any port matches. The scope `admin` is never granted.
+         */
         post: operations["apps.create"];
         delete?: never;
         options?: never;
@@ -208,15 +247,24 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get one of your applications */
+        /**
+         * Get one of your applications
+         * @description One application that you have registered, without its secret.
+         */
         get: operations["apps.get"];
         put?: never;
         post?: never;
-        /** Delete an application and end its tokens */
+        /**
+         * Delete an application and end its tokens
+         * @description All tokens and consents of the application end at once. It cannot be undone.
+         */
         delete: operations["apps.delete"];
         options?: never;
         head?: never;
-        /** Change one of your applications */
+        /**
+         * Change one of your applications
+         * @description Members that are left out keep their values. An application that leaves the sandbox loses its tokens, and its users are asked for their consent again.
+         */
         patch: operations["apps.update"];
         trace?: never;
     };
@@ -229,7 +277,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Give an application a new secret */
+        /**
+         * Give an application a new secret
+         * @description The former secret is refused from now on, and the new one is in this answer only. Tokens that were issued stay valid. Public applications have no secret: `validation_failed`.
+         */
         post: operations["apps.rotate_secret"];
         delete?: never;
         options?: never;
@@ -244,7 +295,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Read your conversation with the assistant */
+        /**
+         * Read your conversation with the assistant
+         * @description What you asked and what the assistant answered, the last 100 messages, the oldest first. The assistant answers questions and never changes anything.
+         */
         get: operations["assistant.show"];
         put?: never;
         /**
@@ -285,7 +339,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** A post of the blog */
+        /**
+         * A post of the blog
+         * @description The whole post, as Markdown and as HTML that is safe to show. Texts are objects keyed by language, or with `lang` one string in that language.
+         */
         get: operations["content.post"];
         put?: never;
         post?: never;
@@ -342,7 +399,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Categories of products */
+        /**
+         * Categories of products
+         * @description The groups in which products are shown, in the operator's order, with titles in the language of the request. Filter the catalogue by `slug`.
+         */
         get: operations["catalog.categories"];
         put?: never;
         post?: never;
@@ -379,7 +439,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the domains that you use or want, and whether they are proven to be yours */
+        /**
+         * List the domains that you use or want, and whether they are proven to be yours
+         * @description Each domain that you use or want, with its `state` and, while control is not proven, the DNS record to set. Without a proof a name has no zone on the name servers, no certificate and no mail until its DNS leads here.
+         */
         get: operations["claims.list"];
         put?: never;
         /**
@@ -400,7 +463,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** See whether a domain is proven to be yours, and how to prove it */
+        /**
+         * See whether a domain is proven to be yours, and how to prove it
+         * @description `state` says whether the domain counts as yours. Set the TXT record that the answer names at your DNS, or delegate the domain to its `nameservers`; it is looked up after a minute and then with growing pauses. Ask at once with the operation `claims.check`.
+         */
         get: operations["claims.get"];
         put?: never;
         post?: never;
@@ -437,7 +503,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List your domains, the newest first */
+        /**
+         * List your domains, the newest first
+         * @description Registrations and transfers, also failed and cancelled ones, with expiry, prices and the state of the last operation at the registry. Filters can be combined.
+         */
         get: operations["domains.list"];
         put?: never;
         /**
@@ -478,7 +547,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Prices and rules of the zones */
+        /**
+         * Prices and rules of the zones
+         * @description What a registration, renewal, transfer and restore cost in each zone, the allowed periods in years, and whether the zone has privacy, DNSSEC and names in other scripts. Prices are per year in cents of USD.
+         */
         get: operations["domains.tlds"];
         put?: never;
         post?: never;
@@ -495,14 +567,20 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get a domain */
+        /**
+         * Get a domain
+         * @description The domain as it is known here: its state, expiry, name servers, lock, privacy, prices and the last operation at the registry. `service_id` names the service that hosts it.
+         */
         get: operations["domains.get"];
         put?: never;
         post?: never;
         delete?: never;
         options?: never;
         head?: never;
-        /** Change whether a domain renews, is locked, is private, and its tag */
+        /**
+         * Change whether a domain renews, is locked, is private, and its tag
+         * @description Members that are left out keep their values. Lock and privacy are changed at the registry before the answer; a refusal is `registrar_rejected` with the registry's words. After `registrar_unreachable` the change may have been made: repeat it safely.
+         */
         patch: operations["domains.update"];
         trace?: never;
     };
@@ -554,7 +632,10 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
-        /** Set the delegation signers of a domain */
+        /**
+         * Set the delegation signers of a domain
+         * @description Replaces all delegation signers, at most 8, and an empty list ends DNSSEC. They are set at the registry before the answer. Keep the old signer beside the new one until caches have forgotten it, or the domain does not resolve.
+         */
         put: operations["domains.dnssec"];
         post?: never;
         delete?: never;
@@ -571,7 +652,10 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
-        /** Set the name servers of a domain, and the addresses of those below it */
+        /**
+         * Set the name servers of a domain, and the addresses of those below it
+         * @description Replaces all name servers; an empty list means ours. `glue_hosts` are the addresses of name servers below the domain itself. The registry is asked before the answer; `nameserver_invalid` names the server that it does not take.
+         */
         put: operations["domains.nameservers"];
         post?: never;
         delete?: never;
@@ -609,7 +693,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Let a domain go to the registrar that asks for it, or keep it */
+        /**
+         * Let a domain go to the registrar that asks for it, or keep it
+         * @description Answers another registrar that has asked for the domain: with `approve` true the domain leaves, with false it stays and the request ends. Refused when nobody asks for it.
+         */
         post: operations["domains.transfer_out"];
         delete?: never;
         options?: never;
@@ -644,7 +731,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List your invoices, credit notes and receipts, the newest first */
+        /**
+         * List your invoices, credit notes and receipts, the newest first
+         * @description Invoices are numbered without gaps and never change; a credit note takes an amount back. The document of a payment is there about a second after it.
+         */
         get: operations["invoices.list"];
         put?: never;
         post?: never;
@@ -701,7 +791,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** An article of the knowledge base */
+        /**
+         * An article of the knowledge base
+         * @description The whole article, as Markdown and as HTML that is safe to show. Texts are objects keyed by language, or with `lang` one string in that language.
+         */
         get: operations["content.article"];
         put?: never;
         post?: never;
@@ -738,14 +831,20 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The account: profile, display preferences, enabled modules */
+        /**
+         * The account: profile, display preferences, enabled modules
+         * @description Whose token it is: name, address, language, currency for display, the modules that are switched on, and whether the address is verified. Prices stay in USD; the currency is for display only.
+         */
         get: operations["account.get"];
         put?: never;
         post?: never;
         delete?: never;
         options?: never;
         head?: never;
-        /** Change the display preferences: locale and currency */
+        /**
+         * Change the display preferences: locale and currency
+         * @description Members that are left out keep their values. The language is that of messages, mails and notifications; the currency only changes how prices are shown beside `usd_cents`.
+         */
         patch: operations["account.update"];
         trace?: never;
     };
@@ -780,7 +879,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the applications that you have connected */
+        /**
+         * List the applications that you have connected
+         * @description Applications to which you have given access, with the scopes and when they were last used.
+         */
         get: operations["connections.list"];
         put?: never;
         post?: never;
@@ -800,7 +902,10 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Disconnect an application and end its tokens */
+        /**
+         * Disconnect an application and end its tokens
+         * @description All tokens of the application for your account end within a second, and devices that it has registered are removed. It can ask for your consent again.
+         */
         delete: operations["connections.delete"];
         options?: never;
         head?: never;
@@ -814,12 +919,21 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List your devices, the last seen first, and the key that browsers subscribe with */
+        /**
+         * List your devices, the last seen first, and the key that browsers subscribe with
+         * @description The devices that show your notifications. `reachable` is false while this server has no way to a platform. `web_push_public_key` is the key for `PushManager.subscribe`.
+         */
         get: operations["account.devices.list"];
         put?: never;
-        /** Register the device that you run on, or say that it is still there */
+        /**
+         * Register the device that you run on, or say that it is still there
+         * @description Call it at each start: the same token is the same device, and keeps it from being forgotten after 270 days. `token` is that of Firebase, or in browsers the JSON of the subscription. At most 30 devices are kept; a further one replaces the one not seen for longest.
+         */
         post: operations["account.devices.register"];
-        /** Remove the device with a token */
+        /**
+         * Remove the device with a token
+         * @description For applications when somebody signs out. `token` is what the device was registered with, in the body or in the query. The device gets no more notifications.
+         */
         delete: operations["account.devices.remove"];
         options?: never;
         head?: never;
@@ -836,7 +950,10 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Remove a device */
+        /**
+         * Remove a device
+         * @description For a device that is lost: it gets no more notifications. The application on it stays signed in; disconnect it to end that.
+         */
         delete: operations["account.devices.remove_by_id"];
         options?: never;
         head?: never;
@@ -890,7 +1007,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Read the caller's own review */
+        /**
+         * Read the caller's own review
+         * @description Your review with its state. Without a review the answer is `not_found`.
+         */
         get: operations["reviews.own"];
         /**
          * Write the caller's review, or change it
@@ -898,7 +1018,10 @@ export interface paths {
          */
         put: operations["reviews.write"];
         post?: never;
-        /** Delete the caller's review */
+        /**
+         * Delete the caller's review
+         * @description The review disappears from the site at once. You can write another one later.
+         */
         delete: operations["reviews.delete"];
         options?: never;
         head?: never;
@@ -932,7 +1055,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Browsers that are signed in to the account */
+        /**
+         * Browsers that are signed in to the account
+         * @description Browsers in which you are signed in: how, from which address, when they were last used and until when they stay signed in. End one with the operation `account.end_session`.
+         */
         get: operations["account.sessions"];
         put?: never;
         post?: never;
@@ -952,7 +1078,10 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Sign a browser out */
+        /**
+         * Sign a browser out
+         * @description The browser is signed out, and tokens of Stead's own applications that were authorized in it end within a second.
+         */
         delete: operations["account.end_session"];
         options?: never;
         head?: never;
@@ -966,7 +1095,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List your monitors, the newest first */
+        /**
+         * List your monitors, the newest first
+         * @description Your monitors with their present state, also those that services have by themselves. Checks and history are in the operation for one monitor.
+         */
         get: operations["monitors.list"];
         put?: never;
         /**
@@ -987,15 +1119,24 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** See a monitor with its history */
+        /**
+         * See a monitor with its history
+         * @description State, response times, uptime and outages in `range`: hours up to a week, days beyond. `uptime` is the share of known time, and null when nobody has looked. Certificate and expiry of the domain are shown where they are watched.
+         */
         get: operations["monitors.get"];
         put?: never;
         post?: never;
-        /** Delete a monitor with its history */
+        /**
+         * Delete a monitor with its history
+         * @description Its history and badge go with it, and it cannot be undone. The monitor of a service ends with the service and cannot be deleted.
+         */
         delete: operations["monitors.delete"];
         options?: never;
         head?: never;
-        /** Change, pause or resume a monitor */
+        /**
+         * Change, pause or resume a monitor
+         * @description Members that are left out keep their values. `paused` stops the checks; paused time counts as unknown in the uptime. The monitor of a service cannot be changed.
+         */
         patch: operations["monitors.update"];
         trace?: never;
     };
@@ -1006,7 +1147,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List your notifications, the newest first */
+        /**
+         * List your notifications, the newest first
+         * @description What happened to your account and services, in your language. `meta.unread` is how many you have not read, on all pages.
+         */
         get: operations["notifications.list"];
         put?: never;
         post?: never;
@@ -1025,7 +1169,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Mark notifications as read */
+        /**
+         * Mark notifications as read
+         * @description Marks those with the `ids`, at most 100, or with `all` every one. Those of others are passed over.
+         */
         post: operations["notifications.read"];
         delete?: never;
         options?: never;
@@ -1040,7 +1187,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List your orders, the newest first */
+        /**
+         * List your orders, the newest first
+         * @description Orders of every kind: new services, renewals, changes of plan, add-ons and domains, with their items and totals. Filters can be combined.
+         */
         get: operations["orders.list"];
         put?: never;
         /**
@@ -1061,7 +1211,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get an order */
+        /**
+         * Get an order
+         * @description The order with its items, amounts and state. After payment it is `processing` until the service stands, then `completed`; when that fails it is `refunded` with the money back in the wallet.
+         */
         get: operations["orders.get"];
         put?: never;
         post?: never;
@@ -1080,7 +1233,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Cancel an order that is not paid */
+        /**
+         * Cancel an order that is not paid
+         * @description Only while it is `pending`; anything else is `order_not_cancellable`. Nothing was charged, so nothing is refunded.
+         */
         post: operations["orders.cancel"];
         delete?: never;
         options?: never;
@@ -1155,7 +1311,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Products with their plans, at your prices and at the catalogue's */
+        /**
+         * Products with their plans, at your prices and at the catalogue's
+         * @description Each price twice: `wholesale` is what you pay, `retail` what customers of the catalogue pay. First-period promotions do not apply to resellers.
+         */
         get: operations["reseller.catalog.list"];
         put?: never;
         post?: never;
@@ -1192,7 +1351,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get a plan with its limits and prices */
+        /**
+         * Get a plan with its limits and prices
+         * @description One plan with its limits, its periods and both prices. A plan that is not sold to you is `not_found`.
+         */
         get: operations["reseller.catalog.get"];
         put?: never;
         post?: never;
@@ -1209,7 +1371,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Categories of products */
+        /**
+         * Categories of products
+         * @description The groups in which products are shown, in the operator's order, with titles in the language of the request. Filter the catalogue by `slug`.
+         */
         get: operations["reseller.catalog.categories"];
         put?: never;
         post?: never;
@@ -1326,7 +1491,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the domains that you use or want, and whether they are proven to be yours */
+        /**
+         * List the domains that you use or want, and whether they are proven to be yours
+         * @description Each domain that you use or want, with its `state` and, while control is not proven, the DNS record to set. Without a proof a name has no zone on the name servers, no certificate and no mail until its DNS leads here.
+         */
         get: operations["reseller.claims.list"];
         put?: never;
         /**
@@ -1347,7 +1515,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** See whether a domain is proven to be yours, and how to prove it */
+        /**
+         * See whether a domain is proven to be yours, and how to prove it
+         * @description `state` says whether the domain counts as yours. Set the TXT record that the answer names at your DNS, or delegate the domain to its `nameservers`; it is looked up after a minute and then with growing pauses. Ask at once with the operation `claims.check`.
+         */
         get: operations["reseller.claims.get"];
         put?: never;
         post?: never;
@@ -1384,7 +1555,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List your domains, the newest first */
+        /**
+         * List your domains, the newest first
+         * @description Registrations and transfers, also failed and cancelled ones, with expiry, prices and the state of the last operation at the registry. Filters can be combined.
+         */
         get: operations["reseller.domains.list"];
         put?: never;
         /**
@@ -1425,7 +1599,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Wholesale prices and rules of the zones */
+        /**
+         * Wholesale prices and rules of the zones
+         * @description What a registration, renewal, transfer and restore cost you in each zone, the allowed periods in years, and whether the zone has privacy, DNSSEC and names in other scripts. Prices are per year in cents of USD.
+         */
         get: operations["reseller.domains.tlds"];
         put?: never;
         post?: never;
@@ -1442,14 +1619,20 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get a domain */
+        /**
+         * Get a domain
+         * @description The domain as it is known here: its state, expiry, name servers, lock, privacy, prices and the last operation at the registry. `service_id` names the service that hosts it.
+         */
         get: operations["reseller.domains.get"];
         put?: never;
         post?: never;
         delete?: never;
         options?: never;
         head?: never;
-        /** Change whether a domain renews, is locked, is private, and its tag */
+        /**
+         * Change whether a domain renews, is locked, is private, and its tag
+         * @description Members that are left out keep their values. Lock and privacy are changed at the registry before the answer; a refusal is `registrar_rejected` with the registry's words. After `registrar_unreachable` the change may have been made: repeat it safely.
+         */
         patch: operations["reseller.domains.update"];
         trace?: never;
     };
@@ -1501,7 +1684,10 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
-        /** Set the delegation signers of a domain */
+        /**
+         * Set the delegation signers of a domain
+         * @description Replaces all delegation signers, at most 8, and an empty list ends DNSSEC. They are set at the registry before the answer. Keep the old signer beside the new one until caches have forgotten it, or the domain does not resolve.
+         */
         put: operations["reseller.domains.dnssec"];
         post?: never;
         delete?: never;
@@ -1518,7 +1704,10 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
-        /** Set the name servers of a domain, and the addresses of those below it */
+        /**
+         * Set the name servers of a domain, and the addresses of those below it
+         * @description Replaces all name servers; an empty list means ours. `glue_hosts` are the addresses of name servers below the domain itself. The registry is asked before the answer; `nameserver_invalid` names the server that it does not take.
+         */
         put: operations["reseller.domains.nameservers"];
         post?: never;
         delete?: never;
@@ -1556,7 +1745,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Let a domain go to the registrar that asks for it, or keep it */
+        /**
+         * Let a domain go to the registrar that asks for it, or keep it
+         * @description Answers another registrar that has asked for the domain: with `approve` true the domain leaves, with false it stays and the request ends. Refused when nobody asks for it.
+         */
         post: operations["reseller.domains.transfer_out"];
         delete?: never;
         options?: never;
@@ -1571,7 +1763,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List what happened in the last 30 days, the newest first */
+        /**
+         * List what happened in the last 30 days, the newest first
+         * @description What happened to your services, orders, domains and wallet. Filter by `type` (`service.*` is every type of a group), tag, time, and by what has not arrived at your webhooks. Events are kept for 30 days.
+         */
         get: operations["reseller.events.list"];
         put?: never;
         post?: never;
@@ -1588,7 +1783,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** See an event with its deliveries */
+        /**
+         * See an event with its deliveries
+         * @description The event as it is sent to webhooks, with every attempt to deliver it: when, to which address, the status and how long it took.
+         */
         get: operations["reseller.events.get"];
         put?: never;
         post?: never;
@@ -1625,7 +1823,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List your invoices, credit notes and receipts, the newest first */
+        /**
+         * List your invoices, credit notes and receipts, the newest first
+         * @description Invoices are numbered without gaps and never change; a credit note takes an amount back. The document of a payment is there about a second after it.
+         */
         get: operations["reseller.invoices.list"];
         put?: never;
         post?: never;
@@ -1662,7 +1863,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the locations that plans are sold in */
+        /**
+         * List the locations that plans are sold in
+         * @description Where plans can be hosted, with the ids of the plans that are sold there: those that name the location, and those that are sold anywhere.
+         */
         get: operations["reseller.locations"];
         put?: never;
         post?: never;
@@ -1699,14 +1903,20 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** See your terms, your limits and the key that you use */
+        /**
+         * See your terms, your limits and the key that you use
+         * @description Your tier and discount, whether the key is of the sandbox or reads only, and the limits that apply: requests a minute, keys, webhooks.
+         */
         get: operations["reseller.me"];
         put?: never;
         post?: never;
         delete?: never;
         options?: never;
         head?: never;
-        /** Change when you are told of a low balance, whether services renew by themselves, and your language */
+        /**
+         * Change when you are told of a low balance, whether services renew by themselves, and your language
+         * @description Members that are left out keep their values. `auto_renew` is what services get that you order without naming it; those that exist keep theirs. The threshold is that of `PATCH /wallet`.
+         */
         patch: operations["reseller.me.update"];
         trace?: never;
     };
@@ -1741,7 +1951,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List your orders, the newest first */
+        /**
+         * List your orders, the newest first
+         * @description Orders of every kind: new services, renewals, changes of plan, add-ons and domains, with their items and totals. Filters can be combined.
+         */
         get: operations["reseller.orders.list"];
         put?: never;
         post?: never;
@@ -1758,7 +1971,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get an order */
+        /**
+         * Get an order
+         * @description The order with its items, amounts and state. After payment it is `processing` until the service stands, then `completed`; when that fails it is `refunded` with the money back in the wallet.
+         */
         get: operations["reseller.orders.get"];
         put?: never;
         post?: never;
@@ -1795,7 +2011,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the automatic renewals that are due soon, the first one first */
+        /**
+         * List the automatic renewals that are due soon, the first one first
+         * @description The automatic renewals in the next `days`, by due date, each with its cost and the running total. `covered` says whether the wallet pays for it after all that are due before.
+         */
         get: operations["reseller.renewals"];
         put?: never;
         post?: never;
@@ -1812,7 +2031,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List your services, the newest first */
+        /**
+         * List your services, the newest first
+         * @description Your services with their client tags and metadata. Filters can be combined; `renews_before` finds what is paid until an earlier time.
+         */
         get: operations["reseller.services.list"];
         put?: never;
         /**
@@ -1833,7 +2055,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get a service */
+        /**
+         * Get a service
+         * @description The service with its client tag, metadata, paid time, next renewal and what can be done with it now (`available_actions`).
+         */
         get: operations["reseller.services.get"];
         put?: never;
         post?: never;
@@ -1844,7 +2069,10 @@ export interface paths {
         delete: operations["reseller.services.end"];
         options?: never;
         head?: never;
-        /** Change a service's label, tag, metadata or automatic renewal */
+        /**
+         * Change a service's label, tag, metadata or automatic renewal
+         * @description Members that are left out keep their values; `metadata` is replaced as a whole. `auto_renew: true` also cancels an end that you have ordered with the paid time.
+         */
         patch: operations["reseller.services.update"];
         trace?: never;
     };
@@ -1855,7 +2083,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the add-ons of a service, the newest first */
+        /**
+         * List the add-ons of a service, the newest first
+         * @description What the service has beyond its plan, with quantity, price of the next period and the end. Add-ons are renewed with the service.
+         */
         get: operations["reseller.addons.list"];
         put?: never;
         /**
@@ -1916,7 +2147,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the backups of a service, the newest first */
+        /**
+         * List the backups of a service, the newest first
+         * @description Backups of every part with their state and size in MB. `completed` means that it was read back and can be restored.
+         */
         get: operations["reseller.backups.list"];
         put?: never;
         /**
@@ -2001,7 +2235,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the domains of a service, the primary one first */
+        /**
+         * List the domains of a service, the primary one first
+         * @description Each domain with its directory, certificate, redirect and whether its DNS leads here. `verification` says whether it is proven to be yours and which record proves it.
+         */
         get: operations["reseller.hosting.domains.list"];
         put?: never;
         /**
@@ -2042,7 +2279,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List what happened to a service, the newest first */
+        /**
+         * List what happened to a service, the newest first
+         * @description Each change of state with its reason, as far as it is kept. Jobs on the hosting machine are not in it.
+         */
         get: operations["reseller.services.events"];
         put?: never;
         post?: never;
@@ -2079,7 +2319,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the mailboxes of a service */
+        /**
+         * List the mailboxes of a service
+         * @description Each mailbox with its quota and use in MB, aliases, forwarding and limits, the settings for mail programs (`client`), and how its domain stands in the DNS (`dns`). Passwords are never shown.
+         */
         get: operations["reseller.mail.mailboxes.list"];
         put?: never;
         /**
@@ -2206,7 +2449,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Take an active service offline */
+        /**
+         * Take an active service offline
+         * @description The site, mail and FTP stop within seconds; data stays, and paid time runs on. A suspended service is not renewed: when its paid time is over it gets `terminates_at`. Lift it with `unsuspend`.
+         */
         post: operations["reseller.services.suspend"];
         delete?: never;
         options?: never;
@@ -2281,7 +2527,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** See what a service uses of its plan */
+        /**
+         * See what a service uses of its plan
+         * @description What the service uses, such as disk, databases and mailboxes, beside what its plan allows. The hosting machine measures it, and the answer says when.
+         */
         get: operations["reseller.hosting.usage"];
         put?: never;
         post?: never;
@@ -2298,7 +2547,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** See your services, coming renewals and spending in numbers */
+        /**
+         * See your services, coming renewals and spending in numbers
+         * @description Services by state, renewals of the coming days with the part of their cost that the balance does not cover, and spending of this month and the last one (months of UTC, cents of USD).
+         */
         get: operations["reseller.stats"];
         put?: never;
         post?: never;
@@ -2335,7 +2587,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Payment gateways for top-ups */
+        /**
+         * Payment gateways for top-ups
+         * @description Where money can come from: the smallest and the largest amount in cents of USD, and whether the gateway keeps a means of payment for automatic top-ups.
+         */
         get: operations["reseller.wallet.gateways"];
         put?: never;
         post?: never;
@@ -2372,7 +2627,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One top-up */
+        /**
+         * One top-up
+         * @description Follow it after the customer was sent to `checkout_url`: `pending`, `processing`, then `succeeded`, `failed`, `cancelled` or `expired`. An address that leads back proves nothing; this state does.
+         */
         get: operations["reseller.wallet.topups.get"];
         put?: never;
         post?: never;
@@ -2389,7 +2647,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Movements of money, newest first */
+        /**
+         * Movements of money, newest first
+         * @description Each movement with its amount, the balance after it and what it was for. Filters can be combined; `to` itself is not in the answer.
+         */
         get: operations["reseller.wallet.transactions"];
         put?: never;
         post?: never;
@@ -2406,10 +2667,16 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the addresses that you are told of events at */
+        /**
+         * List the addresses that you are told of events at
+         * @description Each with its state and the time of its last success. Secrets are never shown again.
+         */
         get: operations["reseller.webhooks.list"];
         put?: never;
-        /** Add an address, and see its secret once */
+        /**
+         * Add an address, and see its secret once
+         * @description `secret` is in this answer only: it signs every request (`webhook-signature`, `X-Service-Signature`). The address must be https and public. Without `events` it gets all of them; `service.*` is every type of a group.
+         */
         post: operations["reseller.webhooks.create"];
         delete?: never;
         options?: never;
@@ -2427,11 +2694,17 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Remove an address and the log of its deliveries */
+        /**
+         * Remove an address and the log of its deliveries
+         * @description Nothing more is sent there, and what waits is dropped. Events themselves stay in `GET /events`.
+         */
         delete: operations["reseller.webhooks.delete"];
         options?: never;
         head?: never;
-        /** Change, pause or enable an address, or recover what it has missed */
+        /**
+         * Change, pause or enable an address, or recover what it has missed
+         * @description Members that are left out keep their values. `status` `paused` stops deliveries, `active` resumes them, also after the address was disabled for failing. `recover_since` sends at once what has happened since then and has not arrived.
+         */
         patch: operations["reseller.webhooks.update"];
         trace?: never;
     };
@@ -2444,7 +2717,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Replace the secret; the one before signs too for a while */
+        /**
+         * Replace the secret; the one before signs too for a while
+         * @description The new secret is in this answer only. For `grace_seconds` requests are signed with both, so receivers can change over without losing one.
+         */
         post: operations["reseller.webhooks.rotate_secret"];
         delete?: never;
         options?: never;
@@ -2461,7 +2737,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Send webhook.test at once and see the answer */
+        /**
+         * Send webhook.test at once and see the answer
+         * @description Sends `webhook.test` and waits up to 15 seconds. The answer has what the address said: its status, the time it took, or why it could not be called.
+         */
         post: operations["reseller.webhooks.test"];
         delete?: never;
         options?: never;
@@ -2496,7 +2775,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List your security scans, the newest first */
+        /**
+         * List your security scans, the newest first
+         * @description What you have had scanned, each with its score, grade, findings and what to do about them. Filter by the service that serves the site.
+         */
         get: operations["scans.list"];
         put?: never;
         /**
@@ -2537,7 +2819,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List your services, the newest first */
+        /**
+         * List your services, the newest first
+         * @description Each service with its state, plan, paid time and main domain. Filter by `status`, `type` and others; services of somebody else are never in the list.
+         */
         get: operations["services.list"];
         put?: never;
         post?: never;
@@ -2554,7 +2839,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** See how safe a service is */
+        /**
+         * See how safe a service is
+         * @description What the last scan has found and what is known of the service itself, each with what to do. Nothing is scanned anew: run a scan for that.
+         */
         get: operations["scans.posture"];
         put?: never;
         post?: never;
@@ -2591,14 +2879,20 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get a service */
+        /**
+         * Get a service
+         * @description The service with its plan, limits, paid time, next renewal, addresses of its servers and what can be done with it now (`available_actions`).
+         */
         get: operations["services.get"];
         put?: never;
         post?: never;
         delete?: never;
         options?: never;
         head?: never;
-        /** Rename a service, or switch its automatic renewal */
+        /**
+         * Rename a service, or switch its automatic renewal
+         * @description Members that are left out keep their values. `auto_renew: false` lets the service end with its paid time, after grace; the label is for you alone.
+         */
         patch: operations["services.update"];
         trace?: never;
     };
@@ -2609,7 +2903,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the add-ons of a service, the newest first */
+        /**
+         * List the add-ons of a service, the newest first
+         * @description What the service has beyond its plan, with quantity, price of the next period and the end. Add-ons are renewed with the service.
+         */
         get: operations["addons.list"];
         put?: never;
         /**
@@ -2670,7 +2967,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List what the AI agent asks, the newest first */
+        /**
+         * List what the AI agent asks, the newest first
+         * @description What the agent wants to do and may not do alone, with the change that it would make. A question that nobody answers within 24 hours ends its run.
+         */
         get: operations["ai.approvals"];
         put?: never;
         post?: never;
@@ -2727,7 +3027,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List what the AI agent has changed, the newest first */
+        /**
+         * List what the AI agent has changed, the newest first
+         * @description Each change of a file or setting with its difference, the run that made it and whether it can be undone.
+         */
         get: operations["ai.changes"];
         put?: never;
         post?: never;
@@ -2746,7 +3049,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Undo one change of the AI agent */
+        /**
+         * Undo one change of the AI agent
+         * @description Puts back what was there before the change. Refused when that cannot be done any more, such as when somebody has changed the file since.
+         */
         post: operations["ai.undo_change"];
         delete?: never;
         options?: never;
@@ -2761,7 +3067,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List conversations with the AI agent, the latest first */
+        /**
+         * List conversations with the AI agent, the latest first
+         * @description Conversations about this service, with their last message. Pass the id as `conversation_id` to go on with one.
+         */
         get: operations["ai.conversations"];
         put?: never;
         post?: never;
@@ -2778,7 +3087,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get a conversation with its messages, tool calls and changes of files */
+        /**
+         * Get a conversation with its messages, tool calls and changes of files
+         * @description Everything that was said and done in it: messages, calls of tools with their results, and the differences of files.
+         */
         get: operations["ai.conversation"];
         put?: never;
         post?: never;
@@ -2799,7 +3111,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List what is to improve about a site, the worst first */
+        /**
+         * List what is to improve about a site, the worst first
+         * @description What audits have found: title, severity, what was seen and what to do. `fix_prompt` is the task in words for an AI agent. Filter by status, kind and severity.
+         */
         get: operations["insights.list"];
         put?: never;
         post?: never;
@@ -2856,7 +3171,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get a run of the AI agent */
+        /**
+         * Get a run of the AI agent
+         * @description The run as it is now: its state, steps, cost in cents of USD and, when it is over, `end_reason`. Follow it as a stream with `/events`.
+         */
         get: operations["ai.get_run"];
         put?: never;
         post?: never;
@@ -2933,7 +3251,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the backups of a service, the newest first */
+        /**
+         * List the backups of a service, the newest first
+         * @description Backups of every part with their state and size in MB. `completed` means that it was read back and can be restored.
+         */
         get: operations["backups.list"];
         put?: never;
         /**
@@ -2994,7 +3315,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the cron jobs of a service with their last and next runs */
+        /**
+         * List the cron jobs of a service with their last and next runs
+         * @description Each job with its expression, time zone, the outcome of its last run and when it runs next.
+         */
         get: operations["cron.list"];
         put?: never;
         /**
@@ -3018,7 +3342,10 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Delete a cron job; a run that goes on is ended */
+        /**
+         * Delete a cron job; a run that goes on is ended
+         * @description The job is removed within seconds; a run that goes on is ended.
+         */
         delete: operations["cron.delete"];
         options?: never;
         head?: never;
@@ -3080,7 +3407,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the DNS records of a service's zone, or export it */
+        /**
+         * List the DNS records of a service's zone, or export it
+         * @description Records of the zone of the service's primary domain, those of the platform marked `system`. With `format=bind` the answer is the zone as a file.
+         */
         get: operations["dns.list"];
         put?: never;
         /**
@@ -3104,11 +3434,17 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Delete a DNS record */
+        /**
+         * Delete a DNS record
+         * @description The zone changes within a second; caches keep the record for its TTL. A record of the platform comes back where yours has taken its place.
+         */
         delete: operations["dns.delete"];
         options?: never;
         head?: never;
-        /** Change a DNS record */
+        /**
+         * Change a DNS record
+         * @description Members that are left out keep their values; the type cannot be changed. A record that conflicts with another is `dns_record_conflict`. The zone changes within a second, caches keep the former one for its TTL.
+         */
         patch: operations["dns.update"];
         trace?: never;
     };
@@ -3119,7 +3455,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the domains of a service, the primary one first */
+        /**
+         * List the domains of a service, the primary one first
+         * @description Each domain with its directory, certificate, redirect and whether its DNS leads here. `verification` says whether it is proven to be yours and which record proves it.
+         */
         get: operations["hosting.domains.list"];
         put?: never;
         /**
@@ -3171,7 +3510,10 @@ export interface paths {
         get: operations["files.list"];
         put?: never;
         post?: never;
-        /** Delete a file or a directory */
+        /**
+         * Delete a file or a directory
+         * @description A directory goes with all that is in it, and it cannot be undone: make a backup before.
+         */
         delete: operations["files.delete"];
         options?: never;
         head?: never;
@@ -3231,7 +3573,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Copy a file or a directory */
+        /**
+         * Copy a file or a directory
+         * @description Copies as the account's user, so what it cannot read is refused. What exists at `to` is refused unless `overwrite` is set. The copy counts for the disk limit.
+         */
         post: operations["files.copy"];
         delete?: never;
         options?: never;
@@ -3288,7 +3633,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Move or rename */
+        /**
+         * Move or rename
+         * @description What exists at `to` is refused unless `overwrite` is set. Within one service it is one step: readers see the old name or the new one.
+         */
         post: operations["files.move"];
         delete?: never;
         options?: never;
@@ -3343,7 +3691,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the FTP accounts of a service */
+        /**
+         * List the FTP accounts of a service
+         * @description Each FTP account with its directory, quota in MB and whether it only reads. Passwords are shown once, when an account is made.
+         */
         get: operations["access.ftp.list"];
         put?: never;
         /**
@@ -3404,7 +3755,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the mailboxes of a service */
+        /**
+         * List the mailboxes of a service
+         * @description Each mailbox with its quota and use in MB, aliases, forwarding and limits, the settings for mail programs (`client`), and how its domain stands in the DNS (`dns`). Passwords are never shown.
+         */
         get: operations["mail.mailboxes.list"];
         put?: never;
         /**
@@ -3449,7 +3803,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** See the PHP version, options and extensions of a service */
+        /**
+         * See the PHP version, options and extensions of a service
+         * @description The version and the options in effect, the versions that the service's machine has, and its extensions.
+         */
         get: operations["php.get"];
         put?: never;
         post?: never;
@@ -3510,7 +3867,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the keys that open a service by SSH and SFTP */
+        /**
+         * List the keys that open a service by SSH and SFTP
+         * @description Public keys with their fingerprints and when they were added. They open SFTP, and SSH while the shell is switched on.
+         */
         get: operations["access.ssh_keys.list"];
         put?: never;
         /**
@@ -3615,7 +3975,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Read which template was last put on a service, and how far that came */
+        /**
+         * Read which template was last put on a service, and how far that came
+         * @description The template, its language, its folder and how far it came: `pending`, `completed`, or `failed` with an error key, when the site is as it was before. Without one the answer is `not_found`.
+         */
         get: operations["templates.installed"];
         put?: never;
         /**
@@ -3636,7 +3999,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** See what a service uses of its plan */
+        /**
+         * See what a service uses of its plan
+         * @description What the service uses, such as disk, databases and mailboxes, beside what its plan allows. The hosting machine measures it, and the answer says when.
+         */
         get: operations["hosting.usage"];
         put?: never;
         post?: never;
@@ -3673,7 +4039,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the site templates */
+        /**
+         * List the site templates
+         * @description Sites that are ready to be put on a service, with their languages and the address of a preview and a picture.
+         */
         get: operations["templates.list"];
         put?: never;
         post?: never;
@@ -3714,7 +4083,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Payment gateways for top-ups */
+        /**
+         * Payment gateways for top-ups
+         * @description Where money can come from: the smallest and the largest amount in cents of USD, and whether the gateway keeps a means of payment for automatic top-ups.
+         */
         get: operations["wallet.gateways"];
         put?: never;
         post?: never;
@@ -3731,7 +4103,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Means of payment that gateways keep */
+        /**
+         * Means of payment that gateways keep
+         * @description Cards and accounts that a gateway keeps for automatic top-ups, as much of them as may be shown. We never store their numbers.
+         */
         get: operations["wallet.methods"];
         put?: never;
         post?: never;
@@ -3788,7 +4163,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Statement of a month as a CSV file */
+        /**
+         * Statement of a month as a CSV file
+         * @description A month of UTC with lines for the opening and closing balance. Comma-separated UTF-8 with a line of names; amounts are dollars with a point.
+         */
         get: operations["wallet.statement_csv"];
         put?: never;
         post?: never;
@@ -3825,7 +4203,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One top-up */
+        /**
+         * One top-up
+         * @description Follow it after the customer was sent to `checkout_url`: `pending`, `processing`, then `succeeded`, `failed`, `cancelled` or `expired`. An address that leads back proves nothing; this state does.
+         */
         get: operations["wallet.topups.get"];
         put?: never;
         post?: never;
@@ -3842,7 +4223,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Movements of money, newest first */
+        /**
+         * Movements of money, newest first
+         * @description Each movement with its amount, the balance after it and what it was for. Filters can be combined; `to` itself is not in the answer.
+         */
         get: operations["wallet.transactions"];
         put?: never;
         post?: never;
@@ -3859,7 +4243,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Movements of money as a CSV file, oldest first */
+        /**
+         * Movements of money as a CSV file, oldest first
+         * @description The same movements and filters as the list, without pages. Comma-separated UTF-8 with a line of names; amounts are dollars with a point.
+         */
         get: operations["wallet.transactions_csv"];
         put?: never;
         post?: never;
@@ -3896,7 +4283,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** See a number of a monitor in the form of an endpoint badge of shields.io */
+        /**
+         * See a number of a monitor in the form of an endpoint badge of shields.io
+         * @description The form of shields.io's endpoint badge: `label`, `message` and `color`. Whoever knows the token sees this number and nothing else.
+         */
         get: operations["badges.json"];
         put?: never;
         post?: never;
@@ -3955,7 +4345,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Ask about a token of one's own (RFC 7662) */
+        /**
+         * Ask about a token of one's own (RFC 7662)
+         * @description A confidential application learns whether one of its own tokens is active, its scopes and until when. Tokens of others, ended and unknown ones are `{"active": false}`.
+         */
         post: operations["oauth.introspect"];
         delete?: never;
         options?: never;
@@ -3972,7 +4365,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Revoke a token (RFC 7009) */
+        /**
+         * Revoke a token (RFC 7009)
+         * @description A refresh token ends with its whole family, an access token by itself. Unknown tokens answer 200 too, as the RFC asks. Every replica knows within a second.
+         */
         post: operations["oauth.revoke"];
         delete?: never;
         options?: never;
@@ -4047,7 +4443,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Show a picture of a template, for galleries */
+        /**
+         * Show a picture of a template, for galleries
+         * @description A picture of the template's page that may be embedded anywhere and cached. No token is needed.
+         */
         get: operations["templates.thumbnail"];
         put?: never;
         post?: never;
@@ -5836,7 +6235,14 @@ export interface components {
         AddonsOffer: {
             /** @description What one costs now, until the end of the service's paid time; the same for a day */
             charge: components["schemas"]["Money"];
-            /** @description Translated text: an object keyed by language, or one string with ?lang=uz|ru|en */
+            /**
+             * @description Translated text: an object keyed by language, or one string with ?lang=uz|ru|en
+             * @example {
+             *       "en": "Hosting for a site",
+             *       "ru": "Хостинг для сайта",
+             *       "uz": "Sayt uchun xosting"
+             *     }
+             */
             description: {
                 [key: string]: string;
             } | string;
@@ -5849,7 +6255,14 @@ export interface components {
             manual: boolean;
             /** Format: int64 */
             max_quantity: number;
-            /** @description Translated text: an object keyed by language, or one string with ?lang=uz|ru|en */
+            /**
+             * @description Translated text: an object keyed by language, or one string with ?lang=uz|ru|en
+             * @example {
+             *       "en": "Hosting for a site",
+             *       "ru": "Хостинг для сайта",
+             *       "uz": "Sayt uchun xosting"
+             *     }
+             */
             name: {
                 [key: string]: string;
             } | string;
@@ -5879,7 +6292,14 @@ export interface components {
             retail: components["schemas"]["Money"];
         };
         AddonsProduct: {
-            /** @description Translated text: an object keyed by language, or one string with ?lang=uz|ru|en */
+            /**
+             * @description Translated text: an object keyed by language, or one string with ?lang=uz|ru|en
+             * @example {
+             *       "en": "Hosting for a site",
+             *       "ru": "Хостинг для сайта",
+             *       "uz": "Sayt uchun xosting"
+             *     }
+             */
             description: {
                 [key: string]: string;
             } | string;
@@ -5892,7 +6312,14 @@ export interface components {
              * @description How many a service may have
              */
             max_quantity: number;
-            /** @description Translated text: an object keyed by language, or one string with ?lang=uz|ru|en */
+            /**
+             * @description Translated text: an object keyed by language, or one string with ?lang=uz|ru|en
+             * @example {
+             *       "en": "Hosting for a site",
+             *       "ru": "Хостинг для сайта",
+             *       "uz": "Sayt uchun xosting"
+             *     }
+             */
             name: {
                 [key: string]: string;
             } | string;
@@ -5910,23 +6337,51 @@ export interface components {
         ArticlesCategory: {
             /** Format: int64 */
             count: number;
-            /** @description Translated text: an object keyed by language, or one string with ?lang=uz|ru|en */
+            /**
+             * @description Translated text: an object keyed by language, or one string with ?lang=uz|ru|en
+             * @example {
+             *       "en": "Hosting for a site",
+             *       "ru": "Хостинг для сайта",
+             *       "uz": "Sayt uchun xosting"
+             *     }
+             */
             name: {
                 [key: string]: string;
             } | string;
             slug: string;
         };
         ArticlesFullHelp: {
-            /** @description Markdown, as it was written. */
+            /**
+             * @description Markdown, as it was written.
+             * @example {
+             *       "en": "Hosting for a site",
+             *       "ru": "Хостинг для сайта",
+             *       "uz": "Sayt uchun xosting"
+             *     }
+             */
             body: {
                 [key: string]: string;
             } | string;
-            /** @description HTML that is safe to show; links and pictures have whole addresses. */
+            /**
+             * @description HTML that is safe to show; links and pictures have whole addresses.
+             * @example {
+             *       "en": "Hosting for a site",
+             *       "ru": "Хостинг для сайта",
+             *       "uz": "Sayt uchun xosting"
+             *     }
+             */
             body_html: {
                 [key: string]: string;
             } | string;
             category: string;
-            /** @description Translated text: an object keyed by language, or one string with ?lang=uz|ru|en */
+            /**
+             * @description Translated text: an object keyed by language, or one string with ?lang=uz|ru|en
+             * @example {
+             *       "en": "Hosting for a site",
+             *       "ru": "Хостинг для сайта",
+             *       "uz": "Sayt uchun xosting"
+             *     }
+             */
             description: {
                 [key: string]: string;
             } | string;
@@ -5935,7 +6390,14 @@ export interface components {
             /** @description Those that it is written in. */
             languages: string[];
             slug: string;
-            /** @description Translated text: an object keyed by language, or one string with ?lang=uz|ru|en */
+            /**
+             * @description Translated text: an object keyed by language, or one string with ?lang=uz|ru|en
+             * @example {
+             *       "en": "Hosting for a site",
+             *       "ru": "Хостинг для сайта",
+             *       "uz": "Sayt uchun xosting"
+             *     }
+             */
             title: {
                 [key: string]: string;
             } | string;
@@ -5948,20 +6410,48 @@ export interface components {
             url: string;
         };
         ArticlesFullPost: {
-            /** @description Translated text: an object keyed by language, or one string with ?lang=uz|ru|en */
+            /**
+             * @description Translated text: an object keyed by language, or one string with ?lang=uz|ru|en
+             * @example {
+             *       "en": "Hosting for a site",
+             *       "ru": "Хостинг для сайта",
+             *       "uz": "Sayt uchun xosting"
+             *     }
+             */
             author: {
                 [key: string]: string;
             } | string;
-            /** @description Markdown, as it was written. */
+            /**
+             * @description Markdown, as it was written.
+             * @example {
+             *       "en": "Hosting for a site",
+             *       "ru": "Хостинг для сайта",
+             *       "uz": "Sayt uchun xosting"
+             *     }
+             */
             body: {
                 [key: string]: string;
             } | string;
-            /** @description HTML that is safe to show; links and pictures have whole addresses. */
+            /**
+             * @description HTML that is safe to show; links and pictures have whole addresses.
+             * @example {
+             *       "en": "Hosting for a site",
+             *       "ru": "Хостинг для сайта",
+             *       "uz": "Sayt uchun xosting"
+             *     }
+             */
             body_html: {
                 [key: string]: string;
             } | string;
             category: string;
-            /** @description Translated text: an object keyed by language, or one string with ?lang=uz|ru|en */
+            /**
+             * @description Translated text: an object keyed by language, or one string with ?lang=uz|ru|en
+             * @example {
+             *       "en": "Hosting for a site",
+             *       "ru": "Хостинг для сайта",
+             *       "uz": "Sayt uchun xosting"
+             *     }
+             */
             description: {
                 [key: string]: string;
             } | string;
@@ -5974,7 +6464,14 @@ export interface components {
             /** Format: date-time */
             published_at: string;
             slug: string;
-            /** @description Translated text: an object keyed by language, or one string with ?lang=uz|ru|en */
+            /**
+             * @description Translated text: an object keyed by language, or one string with ?lang=uz|ru|en
+             * @example {
+             *       "en": "Hosting for a site",
+             *       "ru": "Хостинг для сайта",
+             *       "uz": "Sayt uchun xosting"
+             *     }
+             */
             title: {
                 [key: string]: string;
             } | string;
@@ -5988,7 +6485,14 @@ export interface components {
         };
         ArticlesHelp: {
             category: string;
-            /** @description Translated text: an object keyed by language, or one string with ?lang=uz|ru|en */
+            /**
+             * @description Translated text: an object keyed by language, or one string with ?lang=uz|ru|en
+             * @example {
+             *       "en": "Hosting for a site",
+             *       "ru": "Хостинг для сайта",
+             *       "uz": "Sayt uchun xosting"
+             *     }
+             */
             description: {
                 [key: string]: string;
             } | string;
@@ -5999,7 +6503,14 @@ export interface components {
             /** @description Where q was found; null without q. */
             match: components["schemas"]["ArticlesMatch"] | null;
             slug: string;
-            /** @description Translated text: an object keyed by language, or one string with ?lang=uz|ru|en */
+            /**
+             * @description Translated text: an object keyed by language, or one string with ?lang=uz|ru|en
+             * @example {
+             *       "en": "Hosting for a site",
+             *       "ru": "Хостинг для сайта",
+             *       "uz": "Sayt uchun xosting"
+             *     }
+             */
             title: {
                 [key: string]: string;
             } | string;
@@ -6053,12 +6564,26 @@ export interface components {
             total: number;
         };
         ArticlesPost: {
-            /** @description Translated text: an object keyed by language, or one string with ?lang=uz|ru|en */
+            /**
+             * @description Translated text: an object keyed by language, or one string with ?lang=uz|ru|en
+             * @example {
+             *       "en": "Hosting for a site",
+             *       "ru": "Хостинг для сайта",
+             *       "uz": "Sayt uchun xosting"
+             *     }
+             */
             author: {
                 [key: string]: string;
             } | string;
             category: string;
-            /** @description Translated text: an object keyed by language, or one string with ?lang=uz|ru|en */
+            /**
+             * @description Translated text: an object keyed by language, or one string with ?lang=uz|ru|en
+             * @example {
+             *       "en": "Hosting for a site",
+             *       "ru": "Хостинг для сайта",
+             *       "uz": "Sayt uchun xosting"
+             *     }
+             */
             description: {
                 [key: string]: string;
             } | string;
@@ -6071,7 +6596,14 @@ export interface components {
             /** Format: date-time */
             published_at: string;
             slug: string;
-            /** @description Translated text: an object keyed by language, or one string with ?lang=uz|ru|en */
+            /**
+             * @description Translated text: an object keyed by language, or one string with ?lang=uz|ru|en
+             * @example {
+             *       "en": "Hosting for a site",
+             *       "ru": "Хостинг для сайта",
+             *       "uz": "Sayt uchun xosting"
+             *     }
+             */
             title: {
                 [key: string]: string;
             } | string;
@@ -6088,11 +6620,25 @@ export interface components {
             meta: components["schemas"]["ArticlesMeta"];
         };
         ArticlesTerm: {
-            /** @description The whole definition: Markdown, as it was written. */
+            /**
+             * @description The whole definition: Markdown, as it was written.
+             * @example {
+             *       "en": "Hosting for a site",
+             *       "ru": "Хостинг для сайта",
+             *       "uz": "Sayt uchun xosting"
+             *     }
+             */
             full: {
                 [key: string]: string;
             } | string;
-            /** @description The same as HTML that is safe to show; links have whole addresses. */
+            /**
+             * @description The same as HTML that is safe to show; links have whole addresses.
+             * @example {
+             *       "en": "Hosting for a site",
+             *       "ru": "Хостинг для сайта",
+             *       "uz": "Sayt uchun xosting"
+             *     }
+             */
             full_html: {
                 [key: string]: string;
             } | string;
@@ -6100,12 +6646,26 @@ export interface components {
             id: number;
             /** @description Those that it is written in. */
             languages: string[];
-            /** @description The definition in a sentence. */
+            /**
+             * @description The definition in a sentence.
+             * @example {
+             *       "en": "Hosting for a site",
+             *       "ru": "Хостинг для сайта",
+             *       "uz": "Sayt uchun xosting"
+             *     }
+             */
             short: {
                 [key: string]: string;
             } | string;
             slug: string;
-            /** @description Translated text: an object keyed by language, or one string with ?lang=uz|ru|en */
+            /**
+             * @description Translated text: an object keyed by language, or one string with ?lang=uz|ru|en
+             * @example {
+             *       "en": "Hosting for a site",
+             *       "ru": "Хостинг для сайта",
+             *       "uz": "Sayt uchun xosting"
+             *     }
+             */
             term: {
                 [key: string]: string;
             } | string;
@@ -6249,13 +6809,27 @@ export interface components {
             target?: string;
         };
         CatalogCategory: {
-            /** @description Translated text: an object keyed by language, or one string with ?lang=uz|ru|en */
+            /**
+             * @description Translated text: an object keyed by language, or one string with ?lang=uz|ru|en
+             * @example {
+             *       "en": "Hosting for a site",
+             *       "ru": "Хостинг для сайта",
+             *       "uz": "Sayt uchun xosting"
+             *     }
+             */
             description: {
                 [key: string]: string;
             } | string;
             /** Format: int64 */
             id: number;
-            /** @description Translated text: an object keyed by language, or one string with ?lang=uz|ru|en */
+            /**
+             * @description Translated text: an object keyed by language, or one string with ?lang=uz|ru|en
+             * @example {
+             *       "en": "Hosting for a site",
+             *       "ru": "Хостинг для сайта",
+             *       "uz": "Sayt uchun xosting"
+             *     }
+             */
             name: {
                 [key: string]: string;
             } | string;
@@ -6325,7 +6899,14 @@ export interface components {
             limits: components["schemas"]["CatalogLimits"];
             /** @description Where it is sold; empty is anywhere. */
             locations: string[];
-            /** @description Translated text: an object keyed by language, or one string with ?lang=uz|ru|en */
+            /**
+             * @description Translated text: an object keyed by language, or one string with ?lang=uz|ru|en
+             * @example {
+             *       "en": "Hosting for a site",
+             *       "ru": "Хостинг для сайта",
+             *       "uz": "Sayt uchun xosting"
+             *     }
+             */
             name: {
                 [key: string]: string;
             } | string;
@@ -6355,7 +6936,14 @@ export interface components {
         CatalogProduct: {
             /** Format: int64 */
             category_id: number;
-            /** @description Translated text: an object keyed by language, or one string with ?lang=uz|ru|en */
+            /**
+             * @description Translated text: an object keyed by language, or one string with ?lang=uz|ru|en
+             * @example {
+             *       "en": "Hosting for a site",
+             *       "ru": "Хостинг для сайта",
+             *       "uz": "Sayt uchun xosting"
+             *     }
+             */
             description: {
                 [key: string]: string;
             } | string;
@@ -6364,7 +6952,14 @@ export interface components {
             } | string)[];
             /** Format: int64 */
             id: number;
-            /** @description Translated text: an object keyed by language, or one string with ?lang=uz|ru|en */
+            /**
+             * @description Translated text: an object keyed by language, or one string with ?lang=uz|ru|en
+             * @example {
+             *       "en": "Hosting for a site",
+             *       "ru": "Хостинг для сайта",
+             *       "uz": "Sayt uchun xosting"
+             *     }
+             */
             name: {
                 [key: string]: string;
             } | string;
@@ -6407,7 +7002,14 @@ export interface components {
             limits: components["schemas"]["CatalogLimits"];
             /** @description Where it is sold; empty is anywhere. */
             locations: string[];
-            /** @description Translated text: an object keyed by language, or one string with ?lang=uz|ru|en */
+            /**
+             * @description Translated text: an object keyed by language, or one string with ?lang=uz|ru|en
+             * @example {
+             *       "en": "Hosting for a site",
+             *       "ru": "Хостинг для сайта",
+             *       "uz": "Sayt uchun xosting"
+             *     }
+             */
             name: {
                 [key: string]: string;
             } | string;
@@ -6442,7 +7044,14 @@ export interface components {
         CatalogResoldProduct: {
             /** Format: int64 */
             category_id: number;
-            /** @description Translated text: an object keyed by language, or one string with ?lang=uz|ru|en */
+            /**
+             * @description Translated text: an object keyed by language, or one string with ?lang=uz|ru|en
+             * @example {
+             *       "en": "Hosting for a site",
+             *       "ru": "Хостинг для сайта",
+             *       "uz": "Sayt uchun xosting"
+             *     }
+             */
             description: {
                 [key: string]: string;
             } | string;
@@ -6451,7 +7060,14 @@ export interface components {
             } | string)[];
             /** Format: int64 */
             id: number;
-            /** @description Translated text: an object keyed by language, or one string with ?lang=uz|ru|en */
+            /**
+             * @description Translated text: an object keyed by language, or one string with ?lang=uz|ru|en
+             * @example {
+             *       "en": "Hosting for a site",
+             *       "ru": "Хостинг для сайта",
+             *       "uz": "Sayt uchun xosting"
+             *     }
+             */
             name: {
                 [key: string]: string;
             } | string;
@@ -7378,6 +7994,7 @@ export interface components {
             /**
              * @description Stable machine key; branch on this.
              * @example access_denied
+             * @example account_owner_required
              * @example account_suspended
              * @example addon_not_cancellable
              * @example addon_not_pending
@@ -7461,6 +8078,7 @@ export interface components {
              * @example order_not_payable
              * @example order_not_refundable
              * @example out_of_stock
+             * @example own_account
              * @example panel_busy
              * @example panel_unreachable
              * @example passkey_invalid
@@ -7486,11 +8104,13 @@ export interface components {
              * @example renewal_not_allowed
              * @example restore_window_passed
              * @example review_needs_service
+             * @example role_required
              * @example sandbox_only
              * @example sandbox_read_only
              * @example scan_in_progress
              * @example scan_interrupted
              * @example scan_target_unreachable
+             * @example second_factor_required
              * @example section_disabled
              * @example service_not_active
              * @example service_suspended
@@ -9389,7 +10009,8 @@ export interface components {
             domain_id: number | null;
             /** Format: int64 */
             id: number;
-            kind: string;
+            /** @enum {string} */
+            kind: "new" | "renewal" | "tariff_change" | "addon" | "domain_register" | "domain_transfer" | "domain_renew" | "domain_restore";
             /** Format: int64 */
             period_months: number | null;
             /** Format: int64 */
@@ -10811,7 +11432,14 @@ export interface components {
              * @example hosting-tashkent
              */
             key: string;
-            /** @description Translated text: an object keyed by language, or one string with ?lang=uz|ru|en */
+            /**
+             * @description Translated text: an object keyed by language, or one string with ?lang=uz|ru|en
+             * @example {
+             *       "en": "Hosting for a site",
+             *       "ru": "Хостинг для сайта",
+             *       "uz": "Sayt uchun xosting"
+             *     }
+             */
             name: {
                 [key: string]: string;
             } | string;
@@ -10840,7 +11468,14 @@ export interface components {
             started_at: string;
             /** @enum {string} */
             status: "investigating" | "identified" | "monitoring" | "resolved";
-            /** @description Translated text: an object keyed by language, or one string with ?lang=uz|ru|en */
+            /**
+             * @description Translated text: an object keyed by language, or one string with ?lang=uz|ru|en
+             * @example {
+             *       "en": "Hosting for a site",
+             *       "ru": "Хостинг для сайта",
+             *       "uz": "Sayt uchun xosting"
+             *     }
+             */
             title: {
                 [key: string]: string;
             } | string;
@@ -10856,13 +11491,27 @@ export interface components {
             id: number;
             /** Format: date-time */
             starts_at: string;
-            /** @description Translated text: an object keyed by language, or one string with ?lang=uz|ru|en */
+            /**
+             * @description Translated text: an object keyed by language, or one string with ?lang=uz|ru|en
+             * @example {
+             *       "en": "Hosting for a site",
+             *       "ru": "Хостинг для сайта",
+             *       "uz": "Sayt uchun xosting"
+             *     }
+             */
             title: {
                 [key: string]: string;
             } | string;
         };
         StatusUpdate: {
-            /** @description Translated text: an object keyed by language, or one string with ?lang=uz|ru|en */
+            /**
+             * @description Translated text: an object keyed by language, or one string with ?lang=uz|ru|en
+             * @example {
+             *       "en": "Hosting for a site",
+             *       "ru": "Хостинг для сайта",
+             *       "uz": "Sayt uchun xosting"
+             *     }
+             */
             body: {
                 [key: string]: string;
             } | string;
@@ -10873,7 +11522,14 @@ export interface components {
         };
         Template: {
             category: string;
-            /** @description Translated text: an object keyed by language, or one string with ?lang=uz|ru|en */
+            /**
+             * @description Translated text: an object keyed by language, or one string with ?lang=uz|ru|en
+             * @example {
+             *       "en": "Hosting for a site",
+             *       "ru": "Хостинг для сайта",
+             *       "uz": "Sayt uchun xosting"
+             *     }
+             */
             description: {
                 [key: string]: string;
             } | string;
@@ -10882,7 +11538,14 @@ export interface components {
             /** Format: int64 */
             id: number;
             languages: string[];
-            /** @description Translated text: an object keyed by language, or one string with ?lang=uz|ru|en */
+            /**
+             * @description Translated text: an object keyed by language, or one string with ?lang=uz|ru|en
+             * @example {
+             *       "en": "Hosting for a site",
+             *       "ru": "Хостинг для сайта",
+             *       "uz": "Sayt uchun xosting"
+             *     }
+             */
             name: {
                 [key: string]: string;
             } | string;
@@ -11616,7 +12279,8 @@ export interface components {
             domain_id: number | null;
             /** Format: int64 */
             id: number;
-            kind: string;
+            /** @enum {string} */
+            kind: "new" | "renewal" | "tariff_change" | "addon" | "domain_register" | "domain_transfer" | "domain_renew" | "domain_restore";
             /** Format: int64 */
             period_months: number | null;
             /** Format: int64 */
@@ -11932,6 +12596,45 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "$schema": "$schema",
+                     *       "_meta": {
+                     *         "io.modelcontextprotocol.registry/publisher-provided": {
+                     *           "tools": [
+                     *             {
+                     *               "description": "Hosting for a shop",
+                     *               "name": "Shop of Anna",
+                     *               "scopes": [
+                     *                 "services:read"
+                     *               ],
+                     *               "title": "Start, 12 months"
+                     *             }
+                     *           ]
+                     *         }
+                     *       },
+                     *       "description": "Hosting for a shop",
+                     *       "name": "Shop of Anna",
+                     *       "remotes": [
+                     *         {
+                     *           "headers": [
+                     *             {
+                     *               "description": "Hosting for a shop",
+                     *               "isRequired": true,
+                     *               "isSecret": true,
+                     *               "name": "Shop of Anna",
+                     *               "placeholder": "placeholder"
+                     *             }
+                     *           ],
+                     *           "type": "streamable-http",
+                     *           "url": "https://shop.example.com/"
+                     *         }
+                     *       ],
+                     *       "title": "Start, 12 months",
+                     *       "version": "8.2",
+                     *       "websiteUrl": "websiteUrl"
+                     *     }
+                     */
                     "application/json": components["schemas"]["McpManifest"];
                 };
             };
@@ -11984,6 +12687,47 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "authorization_endpoint": "https://panel.example.com/authorization_endpoint",
+                     *       "authorization_response_iss_parameter_supported": true,
+                     *       "code_challenge_methods_supported": [
+                     *         "code challenge methods supported"
+                     *       ],
+                     *       "grant_types_supported": [
+                     *         "grant types supported"
+                     *       ],
+                     *       "introspection_endpoint": "https://panel.example.com/introspection_endpoint",
+                     *       "introspection_endpoint_auth_methods_supported": [
+                     *         "introspection endpoint auth methods supported"
+                     *       ],
+                     *       "issuer": "Let's Encrypt",
+                     *       "protected_resources": [
+                     *         "protected resources"
+                     *       ],
+                     *       "response_modes_supported": [
+                     *         "response modes supported"
+                     *       ],
+                     *       "response_types_supported": [
+                     *         "response types supported"
+                     *       ],
+                     *       "revocation_endpoint": "https://panel.example.com/revocation_endpoint",
+                     *       "revocation_endpoint_auth_methods_supported": [
+                     *         "revocation endpoint auth methods supported"
+                     *       ],
+                     *       "scopes_supported": [
+                     *         "services:read"
+                     *       ],
+                     *       "service_documentation": "service documentation",
+                     *       "token_endpoint": "https://panel.example.com/token_endpoint",
+                     *       "token_endpoint_auth_methods_supported": [
+                     *         "token endpoint auth methods supported"
+                     *       ],
+                     *       "ui_locales_supported": [
+                     *         "ui locales supported"
+                     *       ]
+                     *     }
+                     */
                     "application/json": components["schemas"]["OauthServer"];
                 };
             };
@@ -12036,6 +12780,22 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "authorization_servers": [
+                     *         "authorization servers"
+                     *       ],
+                     *       "bearer_methods_supported": [
+                     *         "bearer methods supported"
+                     *       ],
+                     *       "resource": "resource",
+                     *       "resource_documentation": "resource documentation",
+                     *       "resource_name": "resource name",
+                     *       "scopes_supported": [
+                     *         "services:read"
+                     *       ]
+                     *     }
+                     */
                     "application/json": components["schemas"]["OauthResource"];
                 };
             };
@@ -12088,6 +12848,22 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "authorization_servers": [
+                     *         "authorization servers"
+                     *       ],
+                     *       "bearer_methods_supported": [
+                     *         "bearer methods supported"
+                     *       ],
+                     *       "resource": "resource",
+                     *       "resource_documentation": "resource documentation",
+                     *       "resource_name": "resource name",
+                     *       "scopes_supported": [
+                     *         "services:read"
+                     *       ]
+                     *     }
+                     */
                     "application/json": components["schemas"]["OauthResource"];
                 };
             };
@@ -12140,6 +12916,22 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "authorization_servers": [
+                     *         "authorization servers"
+                     *       ],
+                     *       "bearer_methods_supported": [
+                     *         "bearer methods supported"
+                     *       ],
+                     *       "resource": "resource",
+                     *       "resource_documentation": "resource documentation",
+                     *       "resource_name": "resource name",
+                     *       "scopes_supported": [
+                     *         "services:read"
+                     *       ]
+                     *     }
+                     */
                     "application/json": components["schemas"]["OauthResource"];
                 };
             };
@@ -12192,6 +12984,43 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "allowed_paths": [
+                     *         "/public_html"
+                     *       ],
+                     *       "allowed_tools": [
+                     *         "allowed tools"
+                     *       ],
+                     *       "denied_paths": [
+                     *         "/public_html/private"
+                     *       ],
+                     *       "enabled": true,
+                     *       "language": "uz",
+                     *       "max_steps": 1,
+                     *       "mode": "suggest",
+                     *       "model": "small",
+                     *       "models": [
+                     *         "small"
+                     *       ],
+                     *       "monthly_budget": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "notify_on_insight": true,
+                     *       "spent_this_month": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "tools": [
+                     *         "read_file"
+                     *       ]
+                     *     }
+                     */
                     "application/json": components["schemas"]["RunsSettings"];
                 };
             };
@@ -12253,6 +13082,13 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "enabled": true,
+                 *       "mode": "ask_before_write",
+                 *       "monthly_budget_usd_cents": 500
+                 *     }
+                 */
                 "application/json": components["schemas"]["RunsSettingsBody"];
             };
         };
@@ -12266,6 +13102,43 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "allowed_paths": [
+                     *         "/public_html"
+                     *       ],
+                     *       "allowed_tools": [
+                     *         "allowed tools"
+                     *       ],
+                     *       "denied_paths": [
+                     *         "/public_html/private"
+                     *       ],
+                     *       "enabled": true,
+                     *       "language": "uz",
+                     *       "max_steps": 1,
+                     *       "mode": "suggest",
+                     *       "model": "small",
+                     *       "models": [
+                     *         "small"
+                     *       ],
+                     *       "monthly_budget": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "notify_on_insight": true,
+                     *       "spent_this_month": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "tools": [
+                     *         "read_file"
+                     *       ]
+                     *     }
+                     */
                     "application/json": components["schemas"]["RunsSettings"];
                 };
             };
@@ -12381,6 +13254,31 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "created_at": "2026-11-21T10:00:00Z",
+                     *           "delay_s": 60,
+                     *           "events": "up",
+                     *           "id": 1,
+                     *           "last_error_key": null,
+                     *           "name": "Shop of Anna",
+                     *           "reminder_s": 60,
+                     *           "secret": "whsec_…",
+                     *           "target": "o…@example.com",
+                     *           "type": "email",
+                     *           "verified": true
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "last_page": 1,
+                     *         "page": 1,
+                     *         "per_page": 20,
+                     *         "total": 1
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["MonitorsChannelList"];
                 };
             };
@@ -12458,6 +13356,13 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "type": "email",
+                 *       "target": "ops@example.com",
+                 *       "delay_s": 60
+                 *     }
+                 */
                 "application/json": components["schemas"]["MonitorsAddChannelBody"];
             };
         };
@@ -12471,6 +13376,21 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "delay_s": 60,
+                     *       "events": "up",
+                     *       "id": 1,
+                     *       "last_error_key": null,
+                     *       "name": "Shop of Anna",
+                     *       "reminder_s": 60,
+                     *       "secret": "whsec_…",
+                     *       "target": "o…@example.com",
+                     *       "type": "email",
+                     *       "verified": true
+                     *     }
+                     */
                     "application/json": components["schemas"]["MonitorsChannel"];
                 };
             };
@@ -12564,6 +13484,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the alert channel */
                 alert_channel: number;
             };
             cookie?: never;
@@ -12579,6 +13500,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /** @example {} */
                     "application/json": Record<string, never>;
                 };
             };
@@ -12654,12 +13576,19 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the alert channel */
                 alert_channel: number;
             };
             cookie?: never;
         };
         requestBody?: {
             content: {
+                /**
+                 * @example {
+                 *       "events": "down",
+                 *       "reminder_s": 3600
+                 *     }
+                 */
                 "application/json": components["schemas"]["MonitorsChannelSettings"];
             };
         };
@@ -12673,6 +13602,21 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "delay_s": 60,
+                     *       "events": "up",
+                     *       "id": 1,
+                     *       "last_error_key": null,
+                     *       "name": "Shop of Anna",
+                     *       "reminder_s": 60,
+                     *       "secret": "whsec_…",
+                     *       "target": "o…@example.com",
+                     *       "type": "email",
+                     *       "verified": true
+                     *     }
+                     */
                     "application/json": components["schemas"]["MonitorsChannel"];
                 };
             };
@@ -12766,6 +13710,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the alert channel */
                 alert_channel: number;
             };
             cookie?: never;
@@ -12781,6 +13726,21 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "delay_s": 60,
+                     *       "events": "up",
+                     *       "id": 1,
+                     *       "last_error_key": null,
+                     *       "name": "Shop of Anna",
+                     *       "reminder_s": 60,
+                     *       "secret": "whsec_…",
+                     *       "target": "o…@example.com",
+                     *       "type": "email",
+                     *       "verified": true
+                     *     }
+                     */
                     "application/json": components["schemas"]["MonitorsChannel"];
                 };
             };
@@ -12856,12 +13816,18 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the alert channel */
                 alert_channel: number;
             };
             cookie?: never;
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "code": "01234567"
+                 *     }
+                 */
                 "application/json": components["schemas"]["MonitorsVerifyBody"];
             };
         };
@@ -12875,6 +13841,21 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "delay_s": 60,
+                     *       "events": "up",
+                     *       "id": 1,
+                     *       "last_error_key": null,
+                     *       "name": "Shop of Anna",
+                     *       "reminder_s": 60,
+                     *       "secret": "whsec_…",
+                     *       "target": "o…@example.com",
+                     *       "type": "email",
+                     *       "verified": true
+                     *     }
+                     */
                     "application/json": components["schemas"]["MonitorsChannel"];
                 };
             };
@@ -12990,6 +13971,34 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "client_id": "app_4c1d9e",
+                     *           "created_at": "2026-11-21T10:00:00Z",
+                     *           "disabled": false,
+                     *           "id": 1,
+                     *           "name": "Shop of Anna",
+                     *           "redirect_uris": [
+                     *             "https://app.example.com/callback"
+                     *           ],
+                     *           "sandbox": false,
+                     *           "scopes": [
+                     *             "services:read"
+                     *           ],
+                     *           "type": "public",
+                     *           "updated_at": "2026-11-21T10:00:00Z"
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "last_page": 1,
+                     *         "page": 1,
+                     *         "per_page": 20,
+                     *         "total": 1
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["OauthApplicationList"];
                 };
             };
@@ -13067,6 +14076,19 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "name": "Backup tool",
+                 *       "type": "public",
+                 *       "redirect_uris": [
+                 *         "http://127.0.0.1/callback"
+                 *       ],
+                 *       "scopes": [
+                 *         "profile",
+                 *         "services:read"
+                 *       ]
+                 *     }
+                 */
                 "application/json": components["schemas"]["OauthCreateBody"];
             };
         };
@@ -13080,6 +14102,25 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "client_id": "app_4c1d9e",
+                     *       "client_secret": "sts_…",
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "disabled": false,
+                     *       "id": 1,
+                     *       "name": "Shop of Anna",
+                     *       "redirect_uris": [
+                     *         "https://app.example.com/callback"
+                     *       ],
+                     *       "sandbox": false,
+                     *       "scopes": [
+                     *         "services:read"
+                     *       ],
+                     *       "type": "public",
+                     *       "updated_at": "2026-11-21T10:00:00Z"
+                     *     }
+                     */
                     "application/json": components["schemas"]["OauthSecret"];
                 };
             };
@@ -13173,6 +14214,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the application */
                 application: number;
             };
             cookie?: never;
@@ -13188,6 +14230,24 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "client_id": "app_4c1d9e",
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "disabled": false,
+                     *       "id": 1,
+                     *       "name": "Shop of Anna",
+                     *       "redirect_uris": [
+                     *         "https://app.example.com/callback"
+                     *       ],
+                     *       "sandbox": false,
+                     *       "scopes": [
+                     *         "services:read"
+                     *       ],
+                     *       "type": "public",
+                     *       "updated_at": "2026-11-21T10:00:00Z"
+                     *     }
+                     */
                     "application/json": components["schemas"]["OauthApplication"];
                 };
             };
@@ -13254,6 +14314,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the application */
                 application: number;
             };
             cookie?: never;
@@ -13269,6 +14330,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /** @example {} */
                     "application/json": Record<string, never>;
                 };
             };
@@ -13344,12 +14406,18 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the application */
                 application: number;
             };
             cookie?: never;
         };
         requestBody?: {
             content: {
+                /**
+                 * @example {
+                 *       "name": "Backup tool 2"
+                 *     }
+                 */
                 "application/json": components["schemas"]["OauthUpdateBody"];
             };
         };
@@ -13363,6 +14431,24 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "client_id": "app_4c1d9e",
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "disabled": false,
+                     *       "id": 1,
+                     *       "name": "Shop of Anna",
+                     *       "redirect_uris": [
+                     *         "https://app.example.com/callback"
+                     *       ],
+                     *       "sandbox": false,
+                     *       "scopes": [
+                     *         "services:read"
+                     *       ],
+                     *       "type": "public",
+                     *       "updated_at": "2026-11-21T10:00:00Z"
+                     *     }
+                     */
                     "application/json": components["schemas"]["OauthApplication"];
                 };
             };
@@ -13456,6 +14542,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the application */
                 application: number;
             };
             cookie?: never;
@@ -13471,6 +14558,25 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "client_id": "app_4c1d9e",
+                     *       "client_secret": "sts_…",
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "disabled": false,
+                     *       "id": 1,
+                     *       "name": "Shop of Anna",
+                     *       "redirect_uris": [
+                     *         "https://app.example.com/callback"
+                     *       ],
+                     *       "sandbox": false,
+                     *       "scopes": [
+                     *         "services:read"
+                     *       ],
+                     *       "type": "public",
+                     *       "updated_at": "2026-11-21T10:00:00Z"
+                     *     }
+                     */
                     "application/json": components["schemas"]["OauthSecret"];
                 };
             };
@@ -13559,6 +14665,28 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "messages": [
+                     *         {
+                     *           "content": "<h1>Hello</h1>",
+                     *           "created_at": "2026-11-21T10:00:00Z",
+                     *           "handover": false,
+                     *           "id": 1,
+                     *           "role": "user",
+                     *           "sources": [
+                     *             {
+                     *               "kind": "article",
+                     *               "title": "Start, 12 months",
+                     *               "url": "https://shop.example.com/"
+                     *             }
+                     *           ],
+                     *           "worded": true
+                     *         }
+                     *       ],
+                     *       "support": "support@example.com"
+                     *     }
+                     */
                     "application/json": components["schemas"]["AssistantConversation"];
                 };
             };
@@ -13620,6 +14748,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "message": "When does my hosting expire?"
+                 *     }
+                 */
                 "application/json": components["schemas"]["AssistantAskBody"];
             };
         };
@@ -13633,6 +14766,40 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "answer": {
+                     *         "content": "<h1>Hello</h1>",
+                     *         "created_at": "2026-11-21T10:00:00Z",
+                     *         "handover": false,
+                     *         "id": 1,
+                     *         "role": "user",
+                     *         "sources": [
+                     *           {
+                     *             "kind": "article",
+                     *             "title": "Start, 12 months",
+                     *             "url": "https://shop.example.com/"
+                     *           }
+                     *         ],
+                     *         "worded": true
+                     *       },
+                     *       "question": {
+                     *         "content": "<h1>Hello</h1>",
+                     *         "created_at": "2026-11-21T10:00:00Z",
+                     *         "handover": false,
+                     *         "id": 1,
+                     *         "role": "user",
+                     *         "sources": [
+                     *           {
+                     *             "kind": "article",
+                     *             "title": "Start, 12 months",
+                     *             "url": "https://shop.example.com/"
+                     *           }
+                     *         ],
+                     *         "worded": true
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["AssistantAnswer"];
                 };
             };
@@ -13752,6 +14919,56 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "author": {
+                     *             "en": "Hosting for a site",
+                     *             "ru": "Хостинг для сайта",
+                     *             "uz": "Sayt uchun xosting"
+                     *           },
+                     *           "category": "guides",
+                     *           "description": {
+                     *             "en": "Hosting for a site",
+                     *             "ru": "Хостинг для сайта",
+                     *             "uz": "Sayt uchun xosting"
+                     *           },
+                     *           "id": 1,
+                     *           "image_url": "https://panel.example.com/image",
+                     *           "languages": [
+                     *             "en"
+                     *           ],
+                     *           "published_at": "2026-11-21T10:00:00Z",
+                     *           "slug": "start",
+                     *           "title": {
+                     *             "en": "Hosting for a site",
+                     *             "ru": "Хостинг для сайта",
+                     *             "uz": "Sayt uchun xosting"
+                     *           },
+                     *           "updated_at": "2026-11-21T10:00:00Z",
+                     *           "url": "https://shop.example.com/"
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "categories": [
+                     *           {
+                     *             "count": 1,
+                     *             "name": {
+                     *               "en": "Hosting for a site",
+                     *               "ru": "Хостинг для сайта",
+                     *               "uz": "Sayt uchun xosting"
+                     *             },
+                     *             "slug": "start"
+                     *           }
+                     *         ],
+                     *         "last_page": 1,
+                     *         "page": 1,
+                     *         "per_page": 20,
+                     *         "total": 1
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["ArticlesPostlistWire"];
                 };
             };
@@ -13810,6 +15027,7 @@ export interface operations {
             };
             header?: never;
             path: {
+                /** @description Name in the address */
                 slug: string;
             };
             cookie?: never;
@@ -13825,6 +15043,45 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "author": {
+                     *         "en": "Hosting for a site",
+                     *         "ru": "Хостинг для сайта",
+                     *         "uz": "Sayt uchun xosting"
+                     *       },
+                     *       "body": {
+                     *         "en": "Hosting for a site",
+                     *         "ru": "Хостинг для сайта",
+                     *         "uz": "Sayt uchun xosting"
+                     *       },
+                     *       "body_html": {
+                     *         "en": "Hosting for a site",
+                     *         "ru": "Хостинг для сайта",
+                     *         "uz": "Sayt uchun xosting"
+                     *       },
+                     *       "category": "guides",
+                     *       "description": {
+                     *         "en": "Hosting for a site",
+                     *         "ru": "Хостинг для сайта",
+                     *         "uz": "Sayt uchun xosting"
+                     *       },
+                     *       "id": 1,
+                     *       "image_url": "https://panel.example.com/image",
+                     *       "languages": [
+                     *         "en"
+                     *       ],
+                     *       "published_at": "2026-11-21T10:00:00Z",
+                     *       "slug": "start",
+                     *       "title": {
+                     *         "en": "Hosting for a site",
+                     *         "ru": "Хостинг для сайта",
+                     *         "uz": "Sayt uchun xosting"
+                     *       },
+                     *       "updated_at": "2026-11-21T10:00:00Z",
+                     *       "url": "https://shop.example.com/"
+                     *     }
+                     */
                     "application/json": components["schemas"]["ArticlesFullPost"];
                 };
             };
@@ -13899,6 +15156,120 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "category_id": 1,
+                     *           "description": {
+                     *             "en": "Hosting for a site",
+                     *             "ru": "Хостинг для сайта",
+                     *             "uz": "Sayt uchun xosting"
+                     *           },
+                     *           "features": [
+                     *             {
+                     *               "en": "Hosting for a site",
+                     *               "ru": "Хостинг для сайта",
+                     *               "uz": "Sayt uchun xosting"
+                     *             }
+                     *           ],
+                     *           "id": 1,
+                     *           "name": {
+                     *             "en": "Hosting for a site",
+                     *             "ru": "Хостинг для сайта",
+                     *             "uz": "Sayt uchun xosting"
+                     *           },
+                     *           "plans": [
+                     *             {
+                     *               "addons": [
+                     *                 "addons"
+                     *               ],
+                     *               "available": true,
+                     *               "downgrade_to": [
+                     *                 "downgrade to"
+                     *               ],
+                     *               "id": 1,
+                     *               "limits": {
+                     *                 "backups": 1,
+                     *                 "bandwidth_gb": 1,
+                     *                 "cpu_percent": 10,
+                     *                 "cron_jobs": 1,
+                     *                 "databases": 1,
+                     *                 "disk_mb": 512,
+                     *                 "domains": 1,
+                     *                 "ftp_accounts": 1,
+                     *                 "inodes": 1,
+                     *                 "mailboxes": 1,
+                     *                 "memory_mb": 512,
+                     *                 "monitor_interval_s": 60,
+                     *                 "monitors": 1,
+                     *                 "processes": 1,
+                     *                 "sites": 1,
+                     *                 "subdomains": 1
+                     *               },
+                     *               "locations": [
+                     *                 "tashkent"
+                     *               ],
+                     *               "name": {
+                     *                 "en": "Hosting for a site",
+                     *                 "ru": "Хостинг для сайта",
+                     *                 "uz": "Sayt uchun xosting"
+                     *               },
+                     *               "php_versions": [
+                     *                 "8.2"
+                     *               ],
+                     *               "prices": [
+                     *                 {
+                     *                   "first_period_price": {
+                     *                     "amount": 1250,
+                     *                     "currency": "USD",
+                     *                     "display": "$12.50",
+                     *                     "usd_cents": 1250
+                     *                   },
+                     *                   "period_months": 12,
+                     *                   "price": {
+                     *                     "amount": 1250,
+                     *                     "currency": "USD",
+                     *                     "display": "$12.50",
+                     *                     "usd_cents": 1250
+                     *                   },
+                     *                   "setup": {
+                     *                     "amount": 1250,
+                     *                     "currency": "USD",
+                     *                     "display": "$12.50",
+                     *                     "usd_cents": 1250
+                     *                   }
+                     *                 }
+                     *               ],
+                     *               "sla": {
+                     *                 "credits": [
+                     *                   {
+                     *                     "below_percent": "99.000",
+                     *                     "credit_percent": 30
+                     *                   }
+                     *                 ],
+                     *                 "most_percent": 10,
+                     *                 "uptime_percent": "99.900"
+                     *               },
+                     *               "slug": "start",
+                     *               "stock": 1,
+                     *               "upgrade_to": [
+                     *                 "upgrade to"
+                     *               ]
+                     *             }
+                     *           ],
+                     *           "slug": "start",
+                     *           "type": "hosting"
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "last_page": 1,
+                     *         "page": 1,
+                     *         "per_page": 20,
+                     *         "total": 1
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["CatalogProductList"];
                 };
             };
@@ -13994,6 +15365,53 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "description": {
+                     *             "en": "Hosting for a site",
+                     *             "ru": "Хостинг для сайта",
+                     *             "uz": "Sayt uchun xosting"
+                     *           },
+                     *           "key": "extra_disk",
+                     *           "manual": true,
+                     *           "max_quantity": 1,
+                     *           "name": {
+                     *             "en": "Hosting for a site",
+                     *             "ru": "Хостинг для сайта",
+                     *             "uz": "Sayt uchun xosting"
+                     *           },
+                     *           "prices": [
+                     *             {
+                     *               "period_months": 12,
+                     *               "price": {
+                     *                 "amount": 1250,
+                     *                 "currency": "USD",
+                     *                 "display": "$12.50",
+                     *                 "usd_cents": 1250
+                     *               },
+                     *               "retail": {
+                     *                 "amount": 1250,
+                     *                 "currency": "USD",
+                     *                 "display": "$12.50",
+                     *                 "usd_cents": 1250
+                     *               }
+                     *             }
+                     *           ],
+                     *           "raises": {
+                     *             "name": 1
+                     *           }
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "last_page": 1,
+                     *         "page": 1,
+                     *         "per_page": 20,
+                     *         "total": 1
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["AddonsProductList"];
                 };
             };
@@ -14089,6 +15507,34 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "description": {
+                     *             "en": "Hosting for a site",
+                     *             "ru": "Хостинг для сайта",
+                     *             "uz": "Sayt uchun xosting"
+                     *           },
+                     *           "id": 1,
+                     *           "name": {
+                     *             "en": "Hosting for a site",
+                     *             "ru": "Хостинг для сайта",
+                     *             "uz": "Sayt uchun xosting"
+                     *           },
+                     *           "position": 1,
+                     *           "product_count": 1,
+                     *           "slug": "start"
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "last_page": 1,
+                     *         "page": 1,
+                     *         "per_page": 20,
+                     *         "total": 1
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["CatalogCategoryList"];
                 };
             };
@@ -14186,6 +15632,27 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "code": "UZS",
+                     *           "decimals": 1,
+                     *           "name": "Shop of Anna",
+                     *           "rate": 12650.5,
+                     *           "rated_on": "rated on",
+                     *           "shown": true,
+                     *           "source": "cbu"
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "last_page": 1,
+                     *         "page": 1,
+                     *         "per_page": 20,
+                     *         "total": 1
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["CurrenciesCurrencyList"];
                 };
             };
@@ -14263,6 +15730,40 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "checked_at": "2026-11-21T10:00:00Z",
+                     *           "created_at": "2026-11-21T10:00:00Z",
+                     *           "domain": "example.com",
+                     *           "held_until": "2026-11-21T10:00:00Z",
+                     *           "holds": true,
+                     *           "id": 1,
+                     *           "method": "none",
+                     *           "nameservers": [
+                     *             "ns1.example.net"
+                     *           ],
+                     *           "next_check_at": "2026-11-21T10:00:00Z",
+                     *           "record": {
+                     *             "name": "Shop of Anna",
+                     *             "type": "hosting",
+                     *             "value": "192.0.2.7"
+                     *           },
+                     *           "state": "not_required",
+                     *           "takes_at": "2027-11-21T10:00:00Z",
+                     *           "unicode_name": "shop.example.com",
+                     *           "verified_at": "2026-11-21T10:00:00Z"
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "last_page": 1,
+                     *         "page": 1,
+                     *         "per_page": 20,
+                     *         "total": 1
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["ClaimsClaimList"];
                 };
             };
@@ -14340,6 +15841,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "domain": "shop.uz"
+                 *     }
+                 */
                 "application/json": components["schemas"]["ClaimsCreateBody"];
             };
         };
@@ -14353,6 +15859,30 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "checked_at": "2026-11-21T10:00:00Z",
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "domain": "example.com",
+                     *       "held_until": "2026-11-21T10:00:00Z",
+                     *       "holds": true,
+                     *       "id": 1,
+                     *       "method": "none",
+                     *       "nameservers": [
+                     *         "ns1.example.net"
+                     *       ],
+                     *       "next_check_at": "2026-11-21T10:00:00Z",
+                     *       "record": {
+                     *         "name": "Shop of Anna",
+                     *         "type": "hosting",
+                     *         "value": "192.0.2.7"
+                     *       },
+                     *       "state": "not_required",
+                     *       "takes_at": "2027-11-21T10:00:00Z",
+                     *       "unicode_name": "shop.example.com",
+                     *       "verified_at": "2026-11-21T10:00:00Z"
+                     *     }
+                     */
                     "application/json": components["schemas"]["Claim"];
                 };
             };
@@ -14446,6 +15976,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the claim */
                 claim: number;
             };
             cookie?: never;
@@ -14461,6 +15992,30 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "checked_at": "2026-11-21T10:00:00Z",
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "domain": "example.com",
+                     *       "held_until": "2026-11-21T10:00:00Z",
+                     *       "holds": true,
+                     *       "id": 1,
+                     *       "method": "none",
+                     *       "nameservers": [
+                     *         "ns1.example.net"
+                     *       ],
+                     *       "next_check_at": "2026-11-21T10:00:00Z",
+                     *       "record": {
+                     *         "name": "Shop of Anna",
+                     *         "type": "hosting",
+                     *         "value": "192.0.2.7"
+                     *       },
+                     *       "state": "not_required",
+                     *       "takes_at": "2027-11-21T10:00:00Z",
+                     *       "unicode_name": "shop.example.com",
+                     *       "verified_at": "2026-11-21T10:00:00Z"
+                     *     }
+                     */
                     "application/json": components["schemas"]["Claim"];
                 };
             };
@@ -14527,6 +16082,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the claim */
                 claim: number;
             };
             cookie?: never;
@@ -14542,6 +16098,30 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "checked_at": "2026-11-21T10:00:00Z",
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "domain": "example.com",
+                     *       "held_until": "2026-11-21T10:00:00Z",
+                     *       "holds": true,
+                     *       "id": 1,
+                     *       "method": "none",
+                     *       "nameservers": [
+                     *         "ns1.example.net"
+                     *       ],
+                     *       "next_check_at": "2026-11-21T10:00:00Z",
+                     *       "record": {
+                     *         "name": "Shop of Anna",
+                     *         "type": "hosting",
+                     *         "value": "192.0.2.7"
+                     *       },
+                     *       "state": "not_required",
+                     *       "takes_at": "2027-11-21T10:00:00Z",
+                     *       "unicode_name": "shop.example.com",
+                     *       "verified_at": "2026-11-21T10:00:00Z"
+                     *     }
+                     */
                     "application/json": components["schemas"]["Claim"];
                 };
             };
@@ -14619,6 +16199,7 @@ export interface operations {
                 page?: number;
                 /** @description Items a page; values above 50 are taken as 50. */
                 per_page?: number;
+                /** @description Only those in this state */
                 status?: "pending_registration" | "pending_transfer_in" | "active" | "expired" | "grace" | "redemption" | "pending_delete" | "transferred_out" | "cancelled" | "failed";
                 /** @description Only those with exactly this tag */
                 client_ref?: string;
@@ -14644,6 +16225,89 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "auto_renew": true,
+                     *           "client_ref": "client-42",
+                     *           "contacts": {
+                     *             "name": "contacts"
+                     *           },
+                     *           "created_at": "2026-11-21T10:00:00Z",
+                     *           "dnssec": {
+                     *             "ds_records": [
+                     *               {
+                     *                 "algorithm": 1,
+                     *                 "digest": "1F6F8A29C2B7A7E1",
+                     *                 "digest_type": 1,
+                     *                 "key_tag": 1
+                     *               }
+                     *             ],
+                     *             "enabled": true
+                     *           },
+                     *           "expires_at": "2027-11-21T10:00:00Z",
+                     *           "glue_hosts": [
+                     *             {
+                     *               "addresses": [
+                     *                 "203.0.113.7"
+                     *               ],
+                     *               "name": "Shop of Anna"
+                     *             }
+                     *           ],
+                     *           "grace_until": null,
+                     *           "id": 1,
+                     *           "last_operation": {
+                     *             "failure_key": null,
+                     *             "kind": "register",
+                     *             "message": "The hosting server does not answer.",
+                     *             "order_id": 1,
+                     *             "status": "pending",
+                     *             "years": 1
+                     *           },
+                     *           "locked": true,
+                     *           "name": "xn--e1afmkfd.xn--p1ai",
+                     *           "nameservers": [
+                     *             "ns1.example.net"
+                     *           ],
+                     *           "privacy": true,
+                     *           "privacy_supported": true,
+                     *           "redemption_until": null,
+                     *           "registered_at": "2026-11-21T10:00:00Z",
+                     *           "registry_statuses": [
+                     *             "registry statuses"
+                     *           ],
+                     *           "renew_price": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "restore_price": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "service_id": 1,
+                     *           "status": "active",
+                     *           "tld": "com",
+                     *           "transfer_lock_until": "2026-11-21T10:00:00Z",
+                     *           "unicode_name": "shop.example.com",
+                     *           "verification": {
+                     *             "deadline": "2026-11-21T10:00:00Z",
+                     *             "status": "completed"
+                     *           }
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "last_page": 1,
+                     *         "page": 1,
+                     *         "per_page": 20,
+                     *         "total": 1
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["DomainsDomainList"];
                 };
             };
@@ -14727,6 +16391,21 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "domain": "shop.example",
+                 *       "years": 1,
+                 *       "contact": {
+                 *         "name": "Anna Karimova",
+                 *         "email": "anna@example.com",
+                 *         "phone": "+998901234567",
+                 *         "street": "Navoiy 1",
+                 *         "city": "Tashkent",
+                 *         "country": "UZ"
+                 *       },
+                 *       "auto_renew": true
+                 *     }
+                 */
                 "application/json": components["schemas"]["DomainsOrderBody"];
             };
         };
@@ -14741,6 +16420,79 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "auto_renew": true,
+                     *       "client_ref": "client-42",
+                     *       "contacts": {
+                     *         "name": "contacts"
+                     *       },
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "dnssec": {
+                     *         "ds_records": [
+                     *           {
+                     *             "algorithm": 1,
+                     *             "digest": "1F6F8A29C2B7A7E1",
+                     *             "digest_type": 1,
+                     *             "key_tag": 1
+                     *           }
+                     *         ],
+                     *         "enabled": true
+                     *       },
+                     *       "expires_at": "2027-11-21T10:00:00Z",
+                     *       "glue_hosts": [
+                     *         {
+                     *           "addresses": [
+                     *             "203.0.113.7"
+                     *           ],
+                     *           "name": "Shop of Anna"
+                     *         }
+                     *       ],
+                     *       "grace_until": null,
+                     *       "id": 1,
+                     *       "last_operation": {
+                     *         "failure_key": null,
+                     *         "kind": "register",
+                     *         "message": "The hosting server does not answer.",
+                     *         "order_id": 1,
+                     *         "status": "pending",
+                     *         "years": 1
+                     *       },
+                     *       "locked": true,
+                     *       "name": "xn--e1afmkfd.xn--p1ai",
+                     *       "nameservers": [
+                     *         "ns1.example.net"
+                     *       ],
+                     *       "privacy": true,
+                     *       "privacy_supported": true,
+                     *       "redemption_until": null,
+                     *       "registered_at": "2026-11-21T10:00:00Z",
+                     *       "registry_statuses": [
+                     *         "registry statuses"
+                     *       ],
+                     *       "renew_price": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "restore_price": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "service_id": 1,
+                     *       "status": "active",
+                     *       "tld": "com",
+                     *       "transfer_lock_until": "2026-11-21T10:00:00Z",
+                     *       "unicode_name": "shop.example.com",
+                     *       "verification": {
+                     *         "deadline": "2026-11-21T10:00:00Z",
+                     *         "status": "completed"
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["Domain"];
                 };
             };
@@ -14868,6 +16620,22 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "available": true,
+                     *       "checked_at": "2026-11-21T10:00:00Z",
+                     *       "domain": "shop.example.com",
+                     *       "premium": true,
+                     *       "price": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "reason": "taken",
+                     *       "source": "registry"
+                     *     }
+                     */
                     "application/json": components["schemas"]["DomainsCheck"];
                 };
             };
@@ -14938,6 +16706,69 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "dnssec": "ds",
+                     *           "grace_days": 30,
+                     *           "idn": true,
+                     *           "max_years": 1,
+                     *           "min_years": 1,
+                     *           "nameserver_max": 1,
+                     *           "nameserver_min": 1,
+                     *           "privacy": true,
+                     *           "redemption_days": 30,
+                     *           "register": [
+                     *             {
+                     *               "price": {
+                     *                 "amount": 1250,
+                     *                 "currency": "USD",
+                     *                 "display": "$12.50",
+                     *                 "usd_cents": 1250
+                     *               },
+                     *               "years": 1
+                     *             }
+                     *           ],
+                     *           "renew": [
+                     *             {
+                     *               "price": {
+                     *                 "amount": 1250,
+                     *                 "currency": "USD",
+                     *                 "display": "$12.50",
+                     *                 "usd_cents": 1250
+                     *               },
+                     *               "years": 1
+                     *             }
+                     *           ],
+                     *           "required_fields": [
+                     *             "phone"
+                     *           ],
+                     *           "restore": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "tld": "co.uz",
+                     *           "transfer": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "transfer_auth_code_required": true,
+                     *           "unicode_tld": "com"
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "last_page": 1,
+                     *         "page": 1,
+                     *         "per_page": 20,
+                     *         "total": 1
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["DomainsTldList"];
                 };
             };
@@ -14993,6 +16824,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the domain */
                 domain: number;
             };
             cookie?: never;
@@ -15008,6 +16840,79 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "auto_renew": true,
+                     *       "client_ref": "client-42",
+                     *       "contacts": {
+                     *         "name": "contacts"
+                     *       },
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "dnssec": {
+                     *         "ds_records": [
+                     *           {
+                     *             "algorithm": 1,
+                     *             "digest": "1F6F8A29C2B7A7E1",
+                     *             "digest_type": 1,
+                     *             "key_tag": 1
+                     *           }
+                     *         ],
+                     *         "enabled": true
+                     *       },
+                     *       "expires_at": "2027-11-21T10:00:00Z",
+                     *       "glue_hosts": [
+                     *         {
+                     *           "addresses": [
+                     *             "203.0.113.7"
+                     *           ],
+                     *           "name": "Shop of Anna"
+                     *         }
+                     *       ],
+                     *       "grace_until": null,
+                     *       "id": 1,
+                     *       "last_operation": {
+                     *         "failure_key": null,
+                     *         "kind": "register",
+                     *         "message": "The hosting server does not answer.",
+                     *         "order_id": 1,
+                     *         "status": "pending",
+                     *         "years": 1
+                     *       },
+                     *       "locked": true,
+                     *       "name": "xn--e1afmkfd.xn--p1ai",
+                     *       "nameservers": [
+                     *         "ns1.example.net"
+                     *       ],
+                     *       "privacy": true,
+                     *       "privacy_supported": true,
+                     *       "redemption_until": null,
+                     *       "registered_at": "2026-11-21T10:00:00Z",
+                     *       "registry_statuses": [
+                     *         "registry statuses"
+                     *       ],
+                     *       "renew_price": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "restore_price": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "service_id": 1,
+                     *       "status": "active",
+                     *       "tld": "com",
+                     *       "transfer_lock_until": "2026-11-21T10:00:00Z",
+                     *       "unicode_name": "shop.example.com",
+                     *       "verification": {
+                     *         "deadline": "2026-11-21T10:00:00Z",
+                     *         "status": "completed"
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["Domain"];
                 };
             };
@@ -15074,12 +16979,19 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the domain */
                 domain: number;
             };
             cookie?: never;
         };
         requestBody?: {
             content: {
+                /**
+                 * @example {
+                 *       "auto_renew": false,
+                 *       "locked": true
+                 *     }
+                 */
                 "application/json": components["schemas"]["DomainsUpdateBody"];
             };
         };
@@ -15093,6 +17005,79 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "auto_renew": true,
+                     *       "client_ref": "client-42",
+                     *       "contacts": {
+                     *         "name": "contacts"
+                     *       },
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "dnssec": {
+                     *         "ds_records": [
+                     *           {
+                     *             "algorithm": 1,
+                     *             "digest": "1F6F8A29C2B7A7E1",
+                     *             "digest_type": 1,
+                     *             "key_tag": 1
+                     *           }
+                     *         ],
+                     *         "enabled": true
+                     *       },
+                     *       "expires_at": "2027-11-21T10:00:00Z",
+                     *       "glue_hosts": [
+                     *         {
+                     *           "addresses": [
+                     *             "203.0.113.7"
+                     *           ],
+                     *           "name": "Shop of Anna"
+                     *         }
+                     *       ],
+                     *       "grace_until": null,
+                     *       "id": 1,
+                     *       "last_operation": {
+                     *         "failure_key": null,
+                     *         "kind": "register",
+                     *         "message": "The hosting server does not answer.",
+                     *         "order_id": 1,
+                     *         "status": "pending",
+                     *         "years": 1
+                     *       },
+                     *       "locked": true,
+                     *       "name": "xn--e1afmkfd.xn--p1ai",
+                     *       "nameservers": [
+                     *         "ns1.example.net"
+                     *       ],
+                     *       "privacy": true,
+                     *       "privacy_supported": true,
+                     *       "redemption_until": null,
+                     *       "registered_at": "2026-11-21T10:00:00Z",
+                     *       "registry_statuses": [
+                     *         "registry statuses"
+                     *       ],
+                     *       "renew_price": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "restore_price": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "service_id": 1,
+                     *       "status": "active",
+                     *       "tld": "com",
+                     *       "transfer_lock_until": "2026-11-21T10:00:00Z",
+                     *       "unicode_name": "shop.example.com",
+                     *       "verification": {
+                     *         "deadline": "2026-11-21T10:00:00Z",
+                     *         "status": "completed"
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["Domain"];
                 };
             };
@@ -15195,6 +17180,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the domain */
                 domain: number;
             };
             cookie?: never;
@@ -15210,6 +17196,11 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "auth_code": "Xy7-pq2R"
+                     *     }
+                     */
                     "application/json": components["schemas"]["DomainsCode"];
                 };
             };
@@ -15294,12 +17285,25 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the domain */
                 domain: number;
             };
             cookie?: never;
         };
         requestBody?: {
             content: {
+                /**
+                 * @example {
+                 *       "owner": {
+                 *         "name": "Anna Karimova",
+                 *         "email": "anna@example.com",
+                 *         "phone": "+998901234567",
+                 *         "street": "Navoiy 1",
+                 *         "city": "Tashkent",
+                 *         "country": "UZ"
+                 *       }
+                 *     }
+                 */
                 "application/json": components["schemas"]["DomainsContactsBody"];
             };
         };
@@ -15313,6 +17317,79 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "auto_renew": true,
+                     *       "client_ref": "client-42",
+                     *       "contacts": {
+                     *         "name": "contacts"
+                     *       },
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "dnssec": {
+                     *         "ds_records": [
+                     *           {
+                     *             "algorithm": 1,
+                     *             "digest": "1F6F8A29C2B7A7E1",
+                     *             "digest_type": 1,
+                     *             "key_tag": 1
+                     *           }
+                     *         ],
+                     *         "enabled": true
+                     *       },
+                     *       "expires_at": "2027-11-21T10:00:00Z",
+                     *       "glue_hosts": [
+                     *         {
+                     *           "addresses": [
+                     *             "203.0.113.7"
+                     *           ],
+                     *           "name": "Shop of Anna"
+                     *         }
+                     *       ],
+                     *       "grace_until": null,
+                     *       "id": 1,
+                     *       "last_operation": {
+                     *         "failure_key": null,
+                     *         "kind": "register",
+                     *         "message": "The hosting server does not answer.",
+                     *         "order_id": 1,
+                     *         "status": "pending",
+                     *         "years": 1
+                     *       },
+                     *       "locked": true,
+                     *       "name": "xn--e1afmkfd.xn--p1ai",
+                     *       "nameservers": [
+                     *         "ns1.example.net"
+                     *       ],
+                     *       "privacy": true,
+                     *       "privacy_supported": true,
+                     *       "redemption_until": null,
+                     *       "registered_at": "2026-11-21T10:00:00Z",
+                     *       "registry_statuses": [
+                     *         "registry statuses"
+                     *       ],
+                     *       "renew_price": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "restore_price": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "service_id": 1,
+                     *       "status": "active",
+                     *       "tld": "com",
+                     *       "transfer_lock_until": "2026-11-21T10:00:00Z",
+                     *       "unicode_name": "shop.example.com",
+                     *       "verification": {
+                     *         "deadline": "2026-11-21T10:00:00Z",
+                     *         "status": "completed"
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["Domain"];
                 };
             };
@@ -15415,12 +17492,25 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the domain */
                 domain: number;
             };
             cookie?: never;
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "ds_records": [
+                 *         {
+                 *           "key_tag": 12345,
+                 *           "algorithm": 13,
+                 *           "digest_type": 2,
+                 *           "digest": "1F6F8A29C2B7A7E1C5E6F7A8B9C0D1E2F30415263748596A7B8C9DAEBFC0D1E2"
+                 *         }
+                 *       ]
+                 *     }
+                 */
                 "application/json": components["schemas"]["DomainsDnssecBody"];
             };
         };
@@ -15434,6 +17524,79 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "auto_renew": true,
+                     *       "client_ref": "client-42",
+                     *       "contacts": {
+                     *         "name": "contacts"
+                     *       },
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "dnssec": {
+                     *         "ds_records": [
+                     *           {
+                     *             "algorithm": 1,
+                     *             "digest": "1F6F8A29C2B7A7E1",
+                     *             "digest_type": 1,
+                     *             "key_tag": 1
+                     *           }
+                     *         ],
+                     *         "enabled": true
+                     *       },
+                     *       "expires_at": "2027-11-21T10:00:00Z",
+                     *       "glue_hosts": [
+                     *         {
+                     *           "addresses": [
+                     *             "203.0.113.7"
+                     *           ],
+                     *           "name": "Shop of Anna"
+                     *         }
+                     *       ],
+                     *       "grace_until": null,
+                     *       "id": 1,
+                     *       "last_operation": {
+                     *         "failure_key": null,
+                     *         "kind": "register",
+                     *         "message": "The hosting server does not answer.",
+                     *         "order_id": 1,
+                     *         "status": "pending",
+                     *         "years": 1
+                     *       },
+                     *       "locked": true,
+                     *       "name": "xn--e1afmkfd.xn--p1ai",
+                     *       "nameservers": [
+                     *         "ns1.example.net"
+                     *       ],
+                     *       "privacy": true,
+                     *       "privacy_supported": true,
+                     *       "redemption_until": null,
+                     *       "registered_at": "2026-11-21T10:00:00Z",
+                     *       "registry_statuses": [
+                     *         "registry statuses"
+                     *       ],
+                     *       "renew_price": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "restore_price": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "service_id": 1,
+                     *       "status": "active",
+                     *       "tld": "com",
+                     *       "transfer_lock_until": "2026-11-21T10:00:00Z",
+                     *       "unicode_name": "shop.example.com",
+                     *       "verification": {
+                     *         "deadline": "2026-11-21T10:00:00Z",
+                     *         "status": "completed"
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["Domain"];
                 };
             };
@@ -15536,12 +17699,21 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the domain */
                 domain: number;
             };
             cookie?: never;
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "nameservers": [
+                 *         "ns1.example.net",
+                 *         "ns2.example.net"
+                 *       ]
+                 *     }
+                 */
                 "application/json": components["schemas"]["DomainsNameserversBody"];
             };
         };
@@ -15555,6 +17727,79 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "auto_renew": true,
+                     *       "client_ref": "client-42",
+                     *       "contacts": {
+                     *         "name": "contacts"
+                     *       },
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "dnssec": {
+                     *         "ds_records": [
+                     *           {
+                     *             "algorithm": 1,
+                     *             "digest": "1F6F8A29C2B7A7E1",
+                     *             "digest_type": 1,
+                     *             "key_tag": 1
+                     *           }
+                     *         ],
+                     *         "enabled": true
+                     *       },
+                     *       "expires_at": "2027-11-21T10:00:00Z",
+                     *       "glue_hosts": [
+                     *         {
+                     *           "addresses": [
+                     *             "203.0.113.7"
+                     *           ],
+                     *           "name": "Shop of Anna"
+                     *         }
+                     *       ],
+                     *       "grace_until": null,
+                     *       "id": 1,
+                     *       "last_operation": {
+                     *         "failure_key": null,
+                     *         "kind": "register",
+                     *         "message": "The hosting server does not answer.",
+                     *         "order_id": 1,
+                     *         "status": "pending",
+                     *         "years": 1
+                     *       },
+                     *       "locked": true,
+                     *       "name": "xn--e1afmkfd.xn--p1ai",
+                     *       "nameservers": [
+                     *         "ns1.example.net"
+                     *       ],
+                     *       "privacy": true,
+                     *       "privacy_supported": true,
+                     *       "redemption_until": null,
+                     *       "registered_at": "2026-11-21T10:00:00Z",
+                     *       "registry_statuses": [
+                     *         "registry statuses"
+                     *       ],
+                     *       "renew_price": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "restore_price": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "service_id": 1,
+                     *       "status": "active",
+                     *       "tld": "com",
+                     *       "transfer_lock_until": "2026-11-21T10:00:00Z",
+                     *       "unicode_name": "shop.example.com",
+                     *       "verification": {
+                     *         "deadline": "2026-11-21T10:00:00Z",
+                     *         "status": "completed"
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["Domain"];
                 };
             };
@@ -15663,12 +17908,18 @@ export interface operations {
                 "Idempotency-Key"?: string;
             };
             path: {
+                /** @description Id of the domain */
                 domain: number;
             };
             cookie?: never;
         };
         requestBody?: {
             content: {
+                /**
+                 * @example {
+                 *       "years": 1
+                 *     }
+                 */
                 "application/json": components["schemas"]["DomainsRenewBody"];
             };
         };
@@ -15683,6 +17934,79 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "auto_renew": true,
+                     *       "client_ref": "client-42",
+                     *       "contacts": {
+                     *         "name": "contacts"
+                     *       },
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "dnssec": {
+                     *         "ds_records": [
+                     *           {
+                     *             "algorithm": 1,
+                     *             "digest": "1F6F8A29C2B7A7E1",
+                     *             "digest_type": 1,
+                     *             "key_tag": 1
+                     *           }
+                     *         ],
+                     *         "enabled": true
+                     *       },
+                     *       "expires_at": "2027-11-21T10:00:00Z",
+                     *       "glue_hosts": [
+                     *         {
+                     *           "addresses": [
+                     *             "203.0.113.7"
+                     *           ],
+                     *           "name": "Shop of Anna"
+                     *         }
+                     *       ],
+                     *       "grace_until": null,
+                     *       "id": 1,
+                     *       "last_operation": {
+                     *         "failure_key": null,
+                     *         "kind": "register",
+                     *         "message": "The hosting server does not answer.",
+                     *         "order_id": 1,
+                     *         "status": "pending",
+                     *         "years": 1
+                     *       },
+                     *       "locked": true,
+                     *       "name": "xn--e1afmkfd.xn--p1ai",
+                     *       "nameservers": [
+                     *         "ns1.example.net"
+                     *       ],
+                     *       "privacy": true,
+                     *       "privacy_supported": true,
+                     *       "redemption_until": null,
+                     *       "registered_at": "2026-11-21T10:00:00Z",
+                     *       "registry_statuses": [
+                     *         "registry statuses"
+                     *       ],
+                     *       "renew_price": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "restore_price": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "service_id": 1,
+                     *       "status": "active",
+                     *       "tld": "com",
+                     *       "transfer_lock_until": "2026-11-21T10:00:00Z",
+                     *       "unicode_name": "shop.example.com",
+                     *       "verification": {
+                     *         "deadline": "2026-11-21T10:00:00Z",
+                     *         "status": "completed"
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["Domain"];
                 };
             };
@@ -15794,12 +18118,18 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the domain */
                 domain: number;
             };
             cookie?: never;
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "approve": false
+                 *     }
+                 */
                 "application/json": components["schemas"]["DomainsTransferOutBody"];
             };
         };
@@ -15813,6 +18143,79 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "auto_renew": true,
+                     *       "client_ref": "client-42",
+                     *       "contacts": {
+                     *         "name": "contacts"
+                     *       },
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "dnssec": {
+                     *         "ds_records": [
+                     *           {
+                     *             "algorithm": 1,
+                     *             "digest": "1F6F8A29C2B7A7E1",
+                     *             "digest_type": 1,
+                     *             "key_tag": 1
+                     *           }
+                     *         ],
+                     *         "enabled": true
+                     *       },
+                     *       "expires_at": "2027-11-21T10:00:00Z",
+                     *       "glue_hosts": [
+                     *         {
+                     *           "addresses": [
+                     *             "203.0.113.7"
+                     *           ],
+                     *           "name": "Shop of Anna"
+                     *         }
+                     *       ],
+                     *       "grace_until": null,
+                     *       "id": 1,
+                     *       "last_operation": {
+                     *         "failure_key": null,
+                     *         "kind": "register",
+                     *         "message": "The hosting server does not answer.",
+                     *         "order_id": 1,
+                     *         "status": "pending",
+                     *         "years": 1
+                     *       },
+                     *       "locked": true,
+                     *       "name": "xn--e1afmkfd.xn--p1ai",
+                     *       "nameservers": [
+                     *         "ns1.example.net"
+                     *       ],
+                     *       "privacy": true,
+                     *       "privacy_supported": true,
+                     *       "redemption_until": null,
+                     *       "registered_at": "2026-11-21T10:00:00Z",
+                     *       "registry_statuses": [
+                     *         "registry statuses"
+                     *       ],
+                     *       "renew_price": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "restore_price": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "service_id": 1,
+                     *       "status": "active",
+                     *       "tld": "com",
+                     *       "transfer_lock_until": "2026-11-21T10:00:00Z",
+                     *       "unicode_name": "shop.example.com",
+                     *       "verification": {
+                     *         "deadline": "2026-11-21T10:00:00Z",
+                     *         "status": "completed"
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["Domain"];
                 };
             };
@@ -15939,6 +18342,46 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "full": {
+                     *             "en": "Hosting for a site",
+                     *             "ru": "Хостинг для сайта",
+                     *             "uz": "Sayt uchun xosting"
+                     *           },
+                     *           "full_html": {
+                     *             "en": "Hosting for a site",
+                     *             "ru": "Хостинг для сайта",
+                     *             "uz": "Sayt uchun xosting"
+                     *           },
+                     *           "id": 1,
+                     *           "languages": [
+                     *             "en"
+                     *           ],
+                     *           "short": {
+                     *             "en": "Hosting for a site",
+                     *             "ru": "Хостинг для сайта",
+                     *             "uz": "Sayt uchun xosting"
+                     *           },
+                     *           "slug": "start",
+                     *           "term": {
+                     *             "en": "Hosting for a site",
+                     *             "ru": "Хостинг для сайта",
+                     *             "uz": "Sayt uchun xosting"
+                     *           },
+                     *           "url": "https://shop.example.com/"
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "last_page": 1,
+                     *         "page": 1,
+                     *         "per_page": 20,
+                     *         "total": 1
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["ArticlesTermList"];
                 };
             };
@@ -15996,6 +18439,7 @@ export interface operations {
                 page?: number;
                 /** @description Items a page; values above 50 are taken as 50. */
                 per_page?: number;
+                /** @description Only documents of this kind */
                 kind?: "invoice" | "credit_note" | "receipt";
             };
             header?: {
@@ -16017,6 +18461,141 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "buyer": {
+                     *             "address": "203.0.113.7",
+                     *             "city": "Tashkent",
+                     *             "company": true,
+                     *             "country": "UZ",
+                     *             "email": "anna@example.com",
+                     *             "name": "Shop of Anna",
+                     *             "postal_code": "100000",
+                     *             "region": "tashkent",
+                     *             "registration": "registration",
+                     *             "tax_number": "301234567"
+                     *           },
+                     *           "corrects_id": 1,
+                     *           "credited": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "discount": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "due_at": "2026-11-21T10:00:00Z",
+                     *           "id": 1,
+                     *           "issued_at": "2026-11-21T10:00:00Z",
+                     *           "kind": "invoice",
+                     *           "lines": [
+                     *             {
+                     *               "credited": {
+                     *                 "amount": 1250,
+                     *                 "currency": "USD",
+                     *                 "display": "$12.50",
+                     *                 "usd_cents": 1250
+                     *               },
+                     *               "discount": {
+                     *                 "amount": 1250,
+                     *                 "currency": "USD",
+                     *                 "display": "$12.50",
+                     *                 "usd_cents": 1250
+                     *               },
+                     *               "domain": "shop.example.com",
+                     *               "kind": "hosting",
+                     *               "period_months": 12,
+                     *               "quantity": 1,
+                     *               "setup": {
+                     *                 "amount": 1250,
+                     *                 "currency": "USD",
+                     *                 "display": "$12.50",
+                     *                 "usd_cents": 1250
+                     *               },
+                     *               "tax": {
+                     *                 "amount": 1250,
+                     *                 "currency": "USD",
+                     *                 "display": "$12.50",
+                     *                 "usd_cents": 1250
+                     *               },
+                     *               "title": "Start, 12 months",
+                     *               "total": {
+                     *                 "amount": 1250,
+                     *                 "currency": "USD",
+                     *                 "display": "$12.50",
+                     *                 "usd_cents": 1250
+                     *               },
+                     *               "unit_price": {
+                     *                 "amount": 1250,
+                     *                 "currency": "USD",
+                     *                 "display": "$12.50",
+                     *                 "usd_cents": 1250
+                     *               }
+                     *             }
+                     *           ],
+                     *           "number": "INV-2026-000123",
+                     *           "order_id": 1,
+                     *           "paid_at": "2026-11-21T10:00:00Z",
+                     *           "pdf_url": "https://panel.example.com/pdf",
+                     *           "reason": "unpaid",
+                     *           "seller": {
+                     *             "address": "203.0.113.7",
+                     *             "city": "Tashkent",
+                     *             "company": true,
+                     *             "country": "UZ",
+                     *             "email": "anna@example.com",
+                     *             "name": "Shop of Anna",
+                     *             "postal_code": "100000",
+                     *             "region": "tashkent",
+                     *             "registration": "registration",
+                     *             "tax_number": "301234567"
+                     *           },
+                     *           "service_id": 1,
+                     *           "status": "unpaid",
+                     *           "subtotal": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "tax": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "tax_included": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "tax_name": "VAT",
+                     *           "tax_note": "reverse_charge",
+                     *           "tax_rate": 12,
+                     *           "topup_id": 1,
+                     *           "total": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           }
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "last_page": 1,
+                     *         "page": 1,
+                     *         "per_page": 20,
+                     *         "total": 1
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["InvoicesInvoiceList"];
                 };
             };
@@ -16092,9 +18671,11 @@ export interface operations {
                 format?: "json" | "pdf";
             };
             header?: {
+                /** @description application/pdf for the document as a file; JSON otherwise */
                 Accept?: string;
             };
             path: {
+                /** @description Id of the document */
                 invoice: number;
             };
             cookie?: never;
@@ -16110,6 +18691,131 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "buyer": {
+                     *         "address": "203.0.113.7",
+                     *         "city": "Tashkent",
+                     *         "company": true,
+                     *         "country": "UZ",
+                     *         "email": "anna@example.com",
+                     *         "name": "Shop of Anna",
+                     *         "postal_code": "100000",
+                     *         "region": "tashkent",
+                     *         "registration": "registration",
+                     *         "tax_number": "301234567"
+                     *       },
+                     *       "corrects_id": 1,
+                     *       "credited": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "discount": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "due_at": "2026-11-21T10:00:00Z",
+                     *       "id": 1,
+                     *       "issued_at": "2026-11-21T10:00:00Z",
+                     *       "kind": "invoice",
+                     *       "lines": [
+                     *         {
+                     *           "credited": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "discount": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "domain": "shop.example.com",
+                     *           "kind": "hosting",
+                     *           "period_months": 12,
+                     *           "quantity": 1,
+                     *           "setup": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "tax": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "title": "Start, 12 months",
+                     *           "total": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "unit_price": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           }
+                     *         }
+                     *       ],
+                     *       "number": "INV-2026-000123",
+                     *       "order_id": 1,
+                     *       "paid_at": "2026-11-21T10:00:00Z",
+                     *       "pdf_url": "https://panel.example.com/pdf",
+                     *       "reason": "unpaid",
+                     *       "seller": {
+                     *         "address": "203.0.113.7",
+                     *         "city": "Tashkent",
+                     *         "company": true,
+                     *         "country": "UZ",
+                     *         "email": "anna@example.com",
+                     *         "name": "Shop of Anna",
+                     *         "postal_code": "100000",
+                     *         "region": "tashkent",
+                     *         "registration": "registration",
+                     *         "tax_number": "301234567"
+                     *       },
+                     *       "service_id": 1,
+                     *       "status": "unpaid",
+                     *       "subtotal": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "tax": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "tax_included": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "tax_name": "VAT",
+                     *       "tax_note": "reverse_charge",
+                     *       "tax_rate": 12,
+                     *       "topup_id": 1,
+                     *       "total": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["Invoice"];
                     "application/pdf": string;
                 };
@@ -16214,6 +18920,55 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "category": "guides",
+                     *           "description": {
+                     *             "en": "Hosting for a site",
+                     *             "ru": "Хостинг для сайта",
+                     *             "uz": "Sayt uchun xosting"
+                     *           },
+                     *           "id": 1,
+                     *           "languages": [
+                     *             "en"
+                     *           ],
+                     *           "match": {
+                     *             "excerpt_html": "excerpt html",
+                     *             "lang": "en",
+                     *             "score": 92,
+                     *             "title_html": "title html"
+                     *           },
+                     *           "slug": "start",
+                     *           "title": {
+                     *             "en": "Hosting for a site",
+                     *             "ru": "Хостинг для сайта",
+                     *             "uz": "Sayt uchun xosting"
+                     *           },
+                     *           "updated_at": "2026-11-21T10:00:00Z",
+                     *           "url": "https://shop.example.com/"
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "categories": [
+                     *           {
+                     *             "count": 1,
+                     *             "name": {
+                     *               "en": "Hosting for a site",
+                     *               "ru": "Хостинг для сайта",
+                     *               "uz": "Sayt uchun xosting"
+                     *             },
+                     *             "slug": "start"
+                     *           }
+                     *         ],
+                     *         "last_page": 1,
+                     *         "page": 1,
+                     *         "per_page": 20,
+                     *         "total": 1
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["ArticlesHelplistWire"];
                 };
             };
@@ -16272,6 +19027,7 @@ export interface operations {
             };
             header?: never;
             path: {
+                /** @description Name in the address */
                 slug: string;
             };
             cookie?: never;
@@ -16287,6 +19043,38 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "body": {
+                     *         "en": "Hosting for a site",
+                     *         "ru": "Хостинг для сайта",
+                     *         "uz": "Sayt uchun xosting"
+                     *       },
+                     *       "body_html": {
+                     *         "en": "Hosting for a site",
+                     *         "ru": "Хостинг для сайта",
+                     *         "uz": "Sayt uchun xosting"
+                     *       },
+                     *       "category": "guides",
+                     *       "description": {
+                     *         "en": "Hosting for a site",
+                     *         "ru": "Хостинг для сайта",
+                     *         "uz": "Sayt uchun xosting"
+                     *       },
+                     *       "id": 1,
+                     *       "languages": [
+                     *         "en"
+                     *       ],
+                     *       "slug": "start",
+                     *       "title": {
+                     *         "en": "Hosting for a site",
+                     *         "ru": "Хостинг для сайта",
+                     *         "uz": "Sayt uchun xosting"
+                     *       },
+                     *       "updated_at": "2026-11-21T10:00:00Z",
+                     *       "url": "https://shop.example.com/"
+                     *     }
+                     */
                     "application/json": components["schemas"]["ArticlesFullHelp"];
                 };
             };
@@ -16339,6 +19127,13 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "jsonrpc": "2.0",
+                 *       "id": 1,
+                 *       "method": "tools/list"
+                 *     }
+                 */
                 "application/json": {
                     /** @description A string or a number; notifications have none */
                     id?: unknown;
@@ -16361,6 +19156,20 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "id": 1,
+                     *       "jsonrpc": "2.0",
+                     *       "result": {
+                     *         "tools": [
+                     *           {
+                     *             "name": "list_services",
+                     *             "title": "List your services"
+                     *           }
+                     *         ]
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         /** @description `code` and `message` of JSON-RPC 2.0 */
                         error?: Record<string, never>;
@@ -16490,6 +19299,21 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "currency": "UZS",
+                     *       "email": "anna@example.com",
+                     *       "email_verified": true,
+                     *       "id": 1,
+                     *       "locale": "uz",
+                     *       "modules": [
+                     *         "services"
+                     *       ],
+                     *       "name": "Shop of Anna",
+                     *       "two_factor": true
+                     *     }
+                     */
                     "application/json": components["schemas"]["AccountMe"];
                 };
             };
@@ -16551,6 +19375,12 @@ export interface operations {
         };
         requestBody?: {
             content: {
+                /**
+                 * @example {
+                 *       "locale": "en",
+                 *       "currency": "UZS"
+                 *     }
+                 */
                 "application/json": components["schemas"]["AccountUpdateMeBody"];
             };
         };
@@ -16564,6 +19394,21 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "currency": "UZS",
+                     *       "email": "anna@example.com",
+                     *       "email_verified": true,
+                     *       "id": 1,
+                     *       "locale": "uz",
+                     *       "modules": [
+                     *         "services"
+                     *       ],
+                     *       "name": "Shop of Anna",
+                     *       "two_factor": true
+                     *     }
+                     */
                     "application/json": components["schemas"]["AccountMe"];
                 };
             };
@@ -16670,6 +19515,24 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "address": "203.0.113.7",
+                     *       "city": "Tashkent",
+                     *       "company": true,
+                     *       "country": "UZ",
+                     *       "email": "anna@example.com",
+                     *       "name": "Shop of Anna",
+                     *       "postal_code": "100000",
+                     *       "region": "tashkent",
+                     *       "registration": "registration",
+                     *       "tax_included": true,
+                     *       "tax_name": "VAT",
+                     *       "tax_note": "reverse_charge",
+                     *       "tax_number": "301234567",
+                     *       "tax_rate": 12
+                     *     }
+                     */
                     "application/json": components["schemas"]["InvoicesProfile"];
                 };
             };
@@ -16731,6 +19594,15 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "name": "Example LLC",
+                 *       "company": true,
+                 *       "tax_number": "301234567",
+                 *       "country": "UZ",
+                 *       "address": "Navoiy 1"
+                 *     }
+                 */
                 "application/json": components["schemas"]["InvoicesProfileBody"];
             };
         };
@@ -16744,6 +19616,24 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "address": "203.0.113.7",
+                     *       "city": "Tashkent",
+                     *       "company": true,
+                     *       "country": "UZ",
+                     *       "email": "anna@example.com",
+                     *       "name": "Shop of Anna",
+                     *       "postal_code": "100000",
+                     *       "region": "tashkent",
+                     *       "registration": "registration",
+                     *       "tax_included": true,
+                     *       "tax_name": "VAT",
+                     *       "tax_note": "reverse_charge",
+                     *       "tax_number": "301234567",
+                     *       "tax_rate": 12
+                     *     }
+                     */
                     "application/json": components["schemas"]["InvoicesProfile"];
                 };
             };
@@ -16859,6 +19749,31 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "application": {
+                     *             "client_id": "app_4c1d9e",
+                     *             "id": 1,
+                     *             "name": "Shop of Anna",
+                     *             "sandbox": false
+                     *           },
+                     *           "connected_at": "2026-11-21T10:00:00Z",
+                     *           "last_used_at": "2026-11-21T10:00:00Z",
+                     *           "scopes": [
+                     *             "services:read"
+                     *           ]
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "last_page": 1,
+                     *         "page": 1,
+                     *         "per_page": 20,
+                     *         "total": 1
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["OauthConnectionList"];
                 };
             };
@@ -16932,6 +19847,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the application */
                 application: number;
             };
             cookie?: never;
@@ -16947,6 +19863,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /** @example {} */
                     "application/json": Record<string, never>;
                 };
             };
@@ -17044,6 +19961,29 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "app_version": "2.4.0",
+                     *           "created_at": "2026-11-21T10:00:00Z",
+                     *           "id": 1,
+                     *           "last_seen_at": "2026-11-21T10:00:00Z",
+                     *           "locale": "en",
+                     *           "name": "Shop of Anna",
+                     *           "platform": "ios",
+                     *           "reachable": true
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "last_page": 1,
+                     *         "page": 1,
+                     *         "per_page": 20,
+                     *         "total": 1
+                     *       },
+                     *       "web_push_public_key": "panel_unreachable"
+                     *     }
+                     */
                     "application/json": components["schemas"]["DevicesList"];
                 };
             };
@@ -17121,6 +20061,14 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "platform": "android",
+                 *       "token": "fcm-registration-token",
+                 *       "name": "Pixel 9",
+                 *       "locale": "uz"
+                 *     }
+                 */
                 "application/json": components["schemas"]["DevicesRegisterBody"];
             };
         };
@@ -17134,6 +20082,18 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "app_version": "2.4.0",
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "id": 1,
+                     *       "last_seen_at": "2026-11-21T10:00:00Z",
+                     *       "locale": "en",
+                     *       "name": "Shop of Anna",
+                     *       "platform": "ios",
+                     *       "reachable": true
+                     *     }
+                     */
                     "application/json": components["schemas"]["Device"];
                 };
             };
@@ -17146,6 +20106,18 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "app_version": "2.4.0",
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "id": 1,
+                     *       "last_seen_at": "2026-11-21T10:00:00Z",
+                     *       "locale": "en",
+                     *       "name": "Shop of Anna",
+                     *       "platform": "ios",
+                     *       "reachable": true
+                     *     }
+                     */
                     "application/json": components["schemas"]["Device"];
                 };
             };
@@ -17237,6 +20209,7 @@ export interface operations {
     "account.devices.remove": {
         parameters: {
             query?: {
+                /** @description Token of the device, in place of the body */
                 token?: string;
             };
             header?: never;
@@ -17245,6 +20218,11 @@ export interface operations {
         };
         requestBody?: {
             content: {
+                /**
+                 * @example {
+                 *       "token": "fcm-registration-token"
+                 *     }
+                 */
                 "application/json": components["schemas"]["DevicesRemoveBody"];
             };
         };
@@ -17258,6 +20236,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /** @example {} */
                     "application/json": Record<string, never>;
                 };
             };
@@ -17351,6 +20330,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the device */
                 device: number;
             };
             cookie?: never;
@@ -17366,6 +20346,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /** @example {} */
                     "application/json": Record<string, never>;
                 };
             };
@@ -17454,6 +20435,58 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "days_to_next": 1,
+                     *       "next_tier": {
+                     *         "cashback_basis_points": 1000,
+                     *         "from": {
+                     *           "amount": 1250,
+                     *           "currency": "USD",
+                     *           "display": "$12.50",
+                     *           "usd_cents": 1250
+                     *         },
+                     *         "key": "extra_disk",
+                     *         "name": "Shop of Anna"
+                     *       },
+                     *       "remaining": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "spent": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "tier": {
+                     *         "cashback_basis_points": 1000,
+                     *         "from": {
+                     *           "amount": 1250,
+                     *           "currency": "USD",
+                     *           "display": "$12.50",
+                     *           "usd_cents": 1250
+                     *         },
+                     *         "key": "extra_disk",
+                     *         "name": "Shop of Anna"
+                     *       },
+                     *       "tiers": [
+                     *         {
+                     *           "cashback_basis_points": 1000,
+                     *           "from": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "key": "extra_disk",
+                     *           "name": "Shop of Anna"
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": components["schemas"]["Loyalty"];
                 };
             };
@@ -17524,6 +20557,31 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "code": "ANNA-7",
+                     *       "reward_basis_points": 1000,
+                     *       "reward_max": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "share_link": "share link",
+                     *       "statistics": {
+                     *         "conversion_percent": 10,
+                     *         "converted": 1,
+                     *         "earned": {
+                     *           "amount": 1250,
+                     *           "currency": "USD",
+                     *           "display": "$12.50",
+                     *           "usd_cents": 1250
+                     *         },
+                     *         "pending": 1,
+                     *         "registered": 1
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["LoyaltyReferral"];
                 };
             };
@@ -17594,6 +20652,22 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "author": "Anna K.",
+                     *       "body": "Half a year without a single fault.",
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "id": 1,
+                     *       "locale": "uz",
+                     *       "product": "Start",
+                     *       "rating": 1,
+                     *       "reason": "unpaid",
+                     *       "sample": true,
+                     *       "status": "pending",
+                     *       "title": "Start, 12 months",
+                     *       "updated_at": "2026-11-21T10:00:00Z"
+                     *     }
+                     */
                     "application/json": components["schemas"]["ReviewsOwn"];
                 };
             };
@@ -17655,6 +20729,15 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "author": "Anna K.",
+                 *       "rating": 5,
+                 *       "title": "It simply works",
+                 *       "body": "Half a year without a single fault.",
+                 *       "locale": "en"
+                 *     }
+                 */
                 "application/json": components["schemas"]["ReviewsWriteBody"];
             };
         };
@@ -17668,6 +20751,22 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "author": "Anna K.",
+                     *       "body": "Half a year without a single fault.",
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "id": 1,
+                     *       "locale": "uz",
+                     *       "product": "Start",
+                     *       "rating": 1,
+                     *       "reason": "unpaid",
+                     *       "sample": true,
+                     *       "status": "pending",
+                     *       "title": "Start, 12 months",
+                     *       "updated_at": "2026-11-21T10:00:00Z"
+                     *     }
+                     */
                     "application/json": components["schemas"]["ReviewsOwn"];
                 };
             };
@@ -17680,6 +20779,22 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "author": "Anna K.",
+                     *       "body": "Half a year without a single fault.",
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "id": 1,
+                     *       "locale": "uz",
+                     *       "product": "Start",
+                     *       "rating": 1,
+                     *       "reason": "unpaid",
+                     *       "sample": true,
+                     *       "status": "pending",
+                     *       "title": "Start, 12 months",
+                     *       "updated_at": "2026-11-21T10:00:00Z"
+                     *     }
+                     */
                     "application/json": components["schemas"]["ReviewsOwn"];
                 };
             };
@@ -17786,6 +20901,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /** @example {} */
                     "application/json": Record<string, never>;
                 };
             };
@@ -17883,6 +20999,27 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "address": "203.0.113.7",
+                     *           "created_at": "2026-11-21T10:00:00Z",
+                     *           "id": 1,
+                     *           "kind": "signed_in",
+                     *           "last_at": "2026-11-21T10:00:00Z",
+                     *           "times": 1,
+                     *           "user_agent": "Mozilla/5.0 (X11; Linux x86_64) Firefox/140.0"
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "last_page": 1,
+                     *         "page": 1,
+                     *         "per_page": 20,
+                     *         "total": 1
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["AccountEventList"];
                 };
             };
@@ -17978,6 +21115,28 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "address": "203.0.113.7",
+                     *           "created_at": "2026-11-21T10:00:00Z",
+                     *           "expires_at": "2027-11-21T10:00:00Z",
+                     *           "id": 1,
+                     *           "last_seen_at": "2026-11-21T10:00:00Z",
+                     *           "method": "password",
+                     *           "second_factor": true,
+                     *           "user_agent": "Mozilla/5.0 (X11; Linux x86_64) Firefox/140.0"
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "last_page": 1,
+                     *         "page": 1,
+                     *         "per_page": 20,
+                     *         "total": 1
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["AccountSessionList"];
                 };
             };
@@ -18051,6 +21210,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the session */
                 session: number;
             };
             cookie?: never;
@@ -18066,6 +21226,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /** @example {} */
                     "application/json": Record<string, never>;
                 };
             };
@@ -18143,8 +21304,11 @@ export interface operations {
                 page?: number;
                 /** @description Items a page; values above 50 are taken as 50. */
                 per_page?: number;
+                /** @description Only those of that service; 0: only those of no service */
                 service_id?: number;
+                /** @description Only those in this state */
                 status?: "pending" | "up" | "degraded" | "down" | "maintenance" | "paused";
+                /** @description Only those of this type */
                 type?: "http" | "keyword" | "json" | "ping" | "tcp" | "dns" | "ssl" | "domain" | "heartbeat";
             };
             header?: {
@@ -18166,6 +21330,112 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "alert_after_s": 60,
+                     *           "badge_token": "b7c1f0",
+                     *           "badge_url": "https://panel.example.com/badge",
+                     *           "body": "Half a year without a single fault.",
+                     *           "built_in": true,
+                     *           "channels": [
+                     *             1
+                     *           ],
+                     *           "created_at": "2026-11-21T10:00:00Z",
+                     *           "dns_expected": "192.0.2.7",
+                     *           "dns_type": "A",
+                     *           "domain_expires_at": "2026-11-21T10:00:00Z",
+                     *           "domain_expiry_days": [
+                     *             30
+                     *           ],
+                     *           "error_key": null,
+                     *           "expected_statuses": [
+                     *             "200-299"
+                     *           ],
+                     *           "follow_redirects": true,
+                     *           "headers": {
+                     *             "name": "headers"
+                     *           },
+                     *           "host": "node1.example.com",
+                     *           "id": 1,
+                     *           "interval_s": 60,
+                     *           "json_expected": "ok",
+                     *           "json_path": "$.status",
+                     *           "keyword": "Welcome",
+                     *           "keyword_mode": "present",
+                     *           "last_beat_at": "2026-11-21T10:00:00Z",
+                     *           "last_checked_at": "2026-11-21T10:00:00Z",
+                     *           "last_response_ms": 180,
+                     *           "last_status_change_at": "2026-11-21T10:00:00Z",
+                     *           "maintenance_windows": [
+                     *             {
+                     *               "days": [
+                     *                 "mon"
+                     *               ],
+                     *               "ends_at": "2027-11-21T10:00:00Z",
+                     *               "from": "02:00",
+                     *               "starts_at": "2026-11-21T10:00:00Z",
+                     *               "timezone": "Asia/Tashkent",
+                     *               "to": "04:00"
+                     *             }
+                     *           ],
+                     *           "max_response_ms": 180,
+                     *           "method": "GET",
+                     *           "name": "Shop of Anna",
+                     *           "paused": false,
+                     *           "port": 443,
+                     *           "push_url": "https://panel.example.com/push",
+                     *           "quorum": 1,
+                     *           "region_results": [
+                     *             {
+                     *               "checked_at": "2026-11-21T10:00:00Z",
+                     *               "counts": true,
+                     *               "error_key": null,
+                     *               "region": "tashkent",
+                     *               "response_ms": 180,
+                     *               "status": "up"
+                     *             }
+                     *           ],
+                     *           "regions": [
+                     *             "tashkent"
+                     *           ],
+                     *           "reminder_every_s": 60,
+                     *           "retries": 1,
+                     *           "retry_interval_s": 60,
+                     *           "service_id": 1,
+                     *           "ssl": {
+                     *             "expires_at": "2027-11-21T10:00:00Z",
+                     *             "issuer": "Let's Encrypt",
+                     *             "valid": true
+                     *           },
+                     *           "ssl_expiry_days": [
+                     *             30
+                     *           ],
+                     *           "status": "up",
+                     *           "tags": [
+                     *             "shop"
+                     *           ],
+                     *           "timeout_ms": 180,
+                     *           "type": "http",
+                     *           "uptime": {
+                     *             "24h": "99.912",
+                     *             "30d": "30d",
+                     *             "7d": "7d",
+                     *             "90d": "90d"
+                     *           },
+                     *           "url": "https://shop.example.com/",
+                     *           "verify_tls": true
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "last_page": 1,
+                     *         "page": 1,
+                     *         "per_page": 20,
+                     *         "total": 1
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["MonitorsMonitorList"];
                 };
             };
@@ -18243,6 +21513,15 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "type": "keyword",
+                 *       "url": "https://shop.example.com/",
+                 *       "keyword": "Welcome",
+                 *       "interval_s": 60,
+                 *       "retries": 2
+                 *     }
+                 */
                 "application/json": components["schemas"]["MonitorsCreateBody"];
             };
         };
@@ -18256,6 +21535,102 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "alert_after_s": 60,
+                     *       "badge_token": "b7c1f0",
+                     *       "badge_url": "https://panel.example.com/badge",
+                     *       "body": "Half a year without a single fault.",
+                     *       "built_in": true,
+                     *       "channels": [
+                     *         1
+                     *       ],
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "dns_expected": "192.0.2.7",
+                     *       "dns_type": "A",
+                     *       "domain_expires_at": "2026-11-21T10:00:00Z",
+                     *       "domain_expiry_days": [
+                     *         30
+                     *       ],
+                     *       "error_key": null,
+                     *       "expected_statuses": [
+                     *         "200-299"
+                     *       ],
+                     *       "follow_redirects": true,
+                     *       "headers": {
+                     *         "name": "headers"
+                     *       },
+                     *       "host": "node1.example.com",
+                     *       "id": 1,
+                     *       "interval_s": 60,
+                     *       "json_expected": "ok",
+                     *       "json_path": "$.status",
+                     *       "keyword": "Welcome",
+                     *       "keyword_mode": "present",
+                     *       "last_beat_at": "2026-11-21T10:00:00Z",
+                     *       "last_checked_at": "2026-11-21T10:00:00Z",
+                     *       "last_response_ms": 180,
+                     *       "last_status_change_at": "2026-11-21T10:00:00Z",
+                     *       "maintenance_windows": [
+                     *         {
+                     *           "days": [
+                     *             "mon"
+                     *           ],
+                     *           "ends_at": "2027-11-21T10:00:00Z",
+                     *           "from": "02:00",
+                     *           "starts_at": "2026-11-21T10:00:00Z",
+                     *           "timezone": "Asia/Tashkent",
+                     *           "to": "04:00"
+                     *         }
+                     *       ],
+                     *       "max_response_ms": 180,
+                     *       "method": "GET",
+                     *       "name": "Shop of Anna",
+                     *       "paused": false,
+                     *       "port": 443,
+                     *       "push_url": "https://panel.example.com/push",
+                     *       "quorum": 1,
+                     *       "region_results": [
+                     *         {
+                     *           "checked_at": "2026-11-21T10:00:00Z",
+                     *           "counts": true,
+                     *           "error_key": null,
+                     *           "region": "tashkent",
+                     *           "response_ms": 180,
+                     *           "status": "up"
+                     *         }
+                     *       ],
+                     *       "regions": [
+                     *         "tashkent"
+                     *       ],
+                     *       "reminder_every_s": 60,
+                     *       "retries": 1,
+                     *       "retry_interval_s": 60,
+                     *       "service_id": 1,
+                     *       "ssl": {
+                     *         "expires_at": "2027-11-21T10:00:00Z",
+                     *         "issuer": "Let's Encrypt",
+                     *         "valid": true
+                     *       },
+                     *       "ssl_expiry_days": [
+                     *         30
+                     *       ],
+                     *       "status": "up",
+                     *       "tags": [
+                     *         "shop"
+                     *       ],
+                     *       "timeout_ms": 180,
+                     *       "type": "http",
+                     *       "uptime": {
+                     *         "24h": "99.912",
+                     *         "30d": "30d",
+                     *         "7d": "7d",
+                     *         "90d": "90d"
+                     *       },
+                     *       "url": "https://shop.example.com/",
+                     *       "verify_tls": true
+                     *     }
+                     */
                     "application/json": components["schemas"]["Monitor"];
                 };
             };
@@ -18347,10 +21722,12 @@ export interface operations {
     "monitors.get": {
         parameters: {
             query?: {
+                /** @description How far back the history goes: hours up to a week, days beyond */
                 range?: "24h" | "7d" | "30d" | "90d";
             };
             header?: never;
             path: {
+                /** @description Id of the monitor */
                 monitor: number;
             };
             cookie?: never;
@@ -18366,6 +21743,153 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "alert_after_s": 60,
+                     *       "badge_token": "b7c1f0",
+                     *       "badge_url": "https://panel.example.com/badge",
+                     *       "body": "Half a year without a single fault.",
+                     *       "built_in": true,
+                     *       "channels": [
+                     *         1
+                     *       ],
+                     *       "checks": [
+                     *         {
+                     *           "checked_at": "2026-11-21T10:00:00Z",
+                     *           "connect_ms": 180,
+                     *           "dns_ms": 180,
+                     *           "error": "The name does not resolve.",
+                     *           "error_key": null,
+                     *           "http_status": 200,
+                     *           "id": 1,
+                     *           "monitor_id": 1,
+                     *           "region": "tashkent",
+                     *           "response_ms": 180,
+                     *           "status": "up",
+                     *           "tls_ms": 180,
+                     *           "ttfb_ms": 180
+                     *         }
+                     *       ],
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "dns_expected": "192.0.2.7",
+                     *       "dns_type": "A",
+                     *       "domain_expires_at": "2026-11-21T10:00:00Z",
+                     *       "domain_expiry_days": [
+                     *         30
+                     *       ],
+                     *       "error_key": null,
+                     *       "expected_statuses": [
+                     *         "200-299"
+                     *       ],
+                     *       "follow_redirects": true,
+                     *       "headers": {
+                     *         "name": "headers"
+                     *       },
+                     *       "history": {
+                     *         "points": [
+                     *           {
+                     *             "checks": 1,
+                     *             "degraded_s": 60,
+                     *             "down_s": 60,
+                     *             "failures": 1,
+                     *             "maintenance_s": 60,
+                     *             "response_max_ms": 180,
+                     *             "response_min_ms": 180,
+                     *             "response_ms": 180,
+                     *             "start": "2026-11-21T10:00:00Z",
+                     *             "unknown_s": 60,
+                     *             "up_s": 60,
+                     *             "uptime": "99.98"
+                     *           }
+                     *         ],
+                     *         "range": "24h",
+                     *         "step_s": 60,
+                     *         "uptime": "99.98"
+                     *       },
+                     *       "host": "node1.example.com",
+                     *       "id": 1,
+                     *       "interval_s": 60,
+                     *       "json_expected": "ok",
+                     *       "json_path": "$.status",
+                     *       "keyword": "Welcome",
+                     *       "keyword_mode": "present",
+                     *       "last_beat_at": "2026-11-21T10:00:00Z",
+                     *       "last_checked_at": "2026-11-21T10:00:00Z",
+                     *       "last_response_ms": 180,
+                     *       "last_status_change_at": "2026-11-21T10:00:00Z",
+                     *       "maintenance_windows": [
+                     *         {
+                     *           "days": [
+                     *             "mon"
+                     *           ],
+                     *           "ends_at": "2027-11-21T10:00:00Z",
+                     *           "from": "02:00",
+                     *           "starts_at": "2026-11-21T10:00:00Z",
+                     *           "timezone": "Asia/Tashkent",
+                     *           "to": "04:00"
+                     *         }
+                     *       ],
+                     *       "max_response_ms": 180,
+                     *       "method": "GET",
+                     *       "name": "Shop of Anna",
+                     *       "outages": [
+                     *         {
+                     *           "cause": "connect_timeout",
+                     *           "confirmed_by": 1,
+                     *           "duration_s": 60,
+                     *           "ended_at": "2026-11-21T10:00:00Z",
+                     *           "id": 1,
+                     *           "regions": [
+                     *             "tashkent"
+                     *           ],
+                     *           "started_at": "2026-11-21T10:00:00Z"
+                     *         }
+                     *       ],
+                     *       "paused": false,
+                     *       "port": 443,
+                     *       "push_url": "https://panel.example.com/push",
+                     *       "quorum": 1,
+                     *       "region_results": [
+                     *         {
+                     *           "checked_at": "2026-11-21T10:00:00Z",
+                     *           "counts": true,
+                     *           "error_key": null,
+                     *           "region": "tashkent",
+                     *           "response_ms": 180,
+                     *           "status": "up"
+                     *         }
+                     *       ],
+                     *       "regions": [
+                     *         "tashkent"
+                     *       ],
+                     *       "reminder_every_s": 60,
+                     *       "retries": 1,
+                     *       "retry_interval_s": 60,
+                     *       "service_id": 1,
+                     *       "ssl": {
+                     *         "expires_at": "2027-11-21T10:00:00Z",
+                     *         "issuer": "Let's Encrypt",
+                     *         "valid": true
+                     *       },
+                     *       "ssl_expiry_days": [
+                     *         30
+                     *       ],
+                     *       "status": "up",
+                     *       "tags": [
+                     *         "shop"
+                     *       ],
+                     *       "timeout_ms": 180,
+                     *       "type": "http",
+                     *       "uptime": {
+                     *         "24h": "99.912",
+                     *         "30d": "30d",
+                     *         "7d": "7d",
+                     *         "90d": "90d"
+                     *       },
+                     *       "url": "https://shop.example.com/",
+                     *       "verify_tls": true
+                     *     }
+                     */
                     "application/json": components["schemas"]["MonitorsHistory"];
                 };
             };
@@ -18432,6 +21956,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the monitor */
                 monitor: number;
             };
             cookie?: never;
@@ -18447,6 +21972,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /** @example {} */
                     "application/json": Record<string, never>;
                 };
             };
@@ -18522,12 +22048,18 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the monitor */
                 monitor: number;
             };
             cookie?: never;
         };
         requestBody?: {
             content: {
+                /**
+                 * @example {
+                 *       "interval_s": 600
+                 *     }
+                 */
                 "application/json": components["schemas"]["MonitorsSettingsIn"];
             };
         };
@@ -18541,6 +22073,102 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "alert_after_s": 60,
+                     *       "badge_token": "b7c1f0",
+                     *       "badge_url": "https://panel.example.com/badge",
+                     *       "body": "Half a year without a single fault.",
+                     *       "built_in": true,
+                     *       "channels": [
+                     *         1
+                     *       ],
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "dns_expected": "192.0.2.7",
+                     *       "dns_type": "A",
+                     *       "domain_expires_at": "2026-11-21T10:00:00Z",
+                     *       "domain_expiry_days": [
+                     *         30
+                     *       ],
+                     *       "error_key": null,
+                     *       "expected_statuses": [
+                     *         "200-299"
+                     *       ],
+                     *       "follow_redirects": true,
+                     *       "headers": {
+                     *         "name": "headers"
+                     *       },
+                     *       "host": "node1.example.com",
+                     *       "id": 1,
+                     *       "interval_s": 60,
+                     *       "json_expected": "ok",
+                     *       "json_path": "$.status",
+                     *       "keyword": "Welcome",
+                     *       "keyword_mode": "present",
+                     *       "last_beat_at": "2026-11-21T10:00:00Z",
+                     *       "last_checked_at": "2026-11-21T10:00:00Z",
+                     *       "last_response_ms": 180,
+                     *       "last_status_change_at": "2026-11-21T10:00:00Z",
+                     *       "maintenance_windows": [
+                     *         {
+                     *           "days": [
+                     *             "mon"
+                     *           ],
+                     *           "ends_at": "2027-11-21T10:00:00Z",
+                     *           "from": "02:00",
+                     *           "starts_at": "2026-11-21T10:00:00Z",
+                     *           "timezone": "Asia/Tashkent",
+                     *           "to": "04:00"
+                     *         }
+                     *       ],
+                     *       "max_response_ms": 180,
+                     *       "method": "GET",
+                     *       "name": "Shop of Anna",
+                     *       "paused": false,
+                     *       "port": 443,
+                     *       "push_url": "https://panel.example.com/push",
+                     *       "quorum": 1,
+                     *       "region_results": [
+                     *         {
+                     *           "checked_at": "2026-11-21T10:00:00Z",
+                     *           "counts": true,
+                     *           "error_key": null,
+                     *           "region": "tashkent",
+                     *           "response_ms": 180,
+                     *           "status": "up"
+                     *         }
+                     *       ],
+                     *       "regions": [
+                     *         "tashkent"
+                     *       ],
+                     *       "reminder_every_s": 60,
+                     *       "retries": 1,
+                     *       "retry_interval_s": 60,
+                     *       "service_id": 1,
+                     *       "ssl": {
+                     *         "expires_at": "2027-11-21T10:00:00Z",
+                     *         "issuer": "Let's Encrypt",
+                     *         "valid": true
+                     *       },
+                     *       "ssl_expiry_days": [
+                     *         30
+                     *       ],
+                     *       "status": "up",
+                     *       "tags": [
+                     *         "shop"
+                     *       ],
+                     *       "timeout_ms": 180,
+                     *       "type": "http",
+                     *       "uptime": {
+                     *         "24h": "99.912",
+                     *         "30d": "30d",
+                     *         "7d": "7d",
+                     *         "90d": "90d"
+                     *       },
+                     *       "url": "https://shop.example.com/",
+                     *       "verify_tls": true
+                     *     }
+                     */
                     "application/json": components["schemas"]["Monitor"];
                 };
             };
@@ -18658,6 +22286,33 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "body": "Half a year without a single fault.",
+                     *           "created_at": "2026-11-21T10:00:00Z",
+                     *           "id": 1,
+                     *           "kind": "ssl_failed",
+                     *           "link": "/services/7",
+                     *           "read_at": "2026-11-21T10:00:00Z",
+                     *           "severity": "info",
+                     *           "subject": {
+                     *             "id": 1,
+                     *             "type": "hosting"
+                     *           },
+                     *           "title": "Start, 12 months"
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "last_page": 1,
+                     *         "page": 1,
+                     *         "per_page": 20,
+                     *         "total": 1,
+                     *         "unread": 1
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["NotificationsList"];
                 };
             };
@@ -18735,6 +22390,13 @@ export interface operations {
         };
         requestBody?: {
             content: {
+                /**
+                 * @example {
+                 *       "ids": [
+                 *         1
+                 *       ]
+                 *     }
+                 */
                 "application/json": components["schemas"]["NotificationsReadBody"];
             };
         };
@@ -18748,6 +22410,11 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "marked": 1
+                     *     }
+                     */
                     "application/json": components["schemas"]["NotificationsRead"];
                 };
             };
@@ -18843,6 +22510,7 @@ export interface operations {
                 page?: number;
                 /** @description Items a page; values above 50 are taken as 50. */
                 per_page?: number;
+                /** @description Only those in this state */
                 status?: "pending" | "paid" | "processing" | "completed" | "failed" | "refunded" | "cancelled" | "expired";
                 /** @description Only those with exactly this tag */
                 client_ref?: string;
@@ -18866,6 +22534,121 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "cancelled_at": null,
+                     *           "client_ref": "client-42",
+                     *           "completed_at": "2026-11-21T10:00:00Z",
+                     *           "coupon_code": null,
+                     *           "created_at": "2026-11-21T10:00:00Z",
+                     *           "discount": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "expires_at": "2027-11-21T10:00:00Z",
+                     *           "failure_key": null,
+                     *           "id": 1,
+                     *           "idempotency_key_used": true,
+                     *           "invoice_id": 1,
+                     *           "items": [
+                     *             {
+                     *               "discount": {
+                     *                 "amount": 1250,
+                     *                 "currency": "USD",
+                     *                 "display": "$12.50",
+                     *                 "usd_cents": 1250
+                     *               },
+                     *               "domain": "shop.example.com",
+                     *               "domain_id": 1,
+                     *               "id": 1,
+                     *               "kind": "new",
+                     *               "period_months": 12,
+                     *               "plan_id": 1,
+                     *               "quantity": 1,
+                     *               "service_id": 1,
+                     *               "setup": {
+                     *                 "amount": 1250,
+                     *                 "currency": "USD",
+                     *                 "display": "$12.50",
+                     *                 "usd_cents": 1250
+                     *               },
+                     *               "status": "completed",
+                     *               "tax": {
+                     *                 "amount": 1250,
+                     *                 "currency": "USD",
+                     *                 "display": "$12.50",
+                     *                 "usd_cents": 1250
+                     *               },
+                     *               "tax_included": {
+                     *                 "amount": 1250,
+                     *                 "currency": "USD",
+                     *                 "display": "$12.50",
+                     *                 "usd_cents": 1250
+                     *               },
+                     *               "title": "Start, 12 months",
+                     *               "total": {
+                     *                 "amount": 1250,
+                     *                 "currency": "USD",
+                     *                 "display": "$12.50",
+                     *                 "usd_cents": 1250
+                     *               },
+                     *               "unit_price": {
+                     *                 "amount": 1250,
+                     *                 "currency": "USD",
+                     *                 "display": "$12.50",
+                     *                 "usd_cents": 1250
+                     *               }
+                     *             }
+                     *           ],
+                     *           "kind": "new",
+                     *           "number": "ORD-2026-000123",
+                     *           "paid_at": "2026-11-21T10:00:00Z",
+                     *           "refunded": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "service_id": 1,
+                     *           "status": "completed",
+                     *           "subtotal": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "tax": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "tax_included": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "total": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           }
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "last_page": 1,
+                     *         "page": 1,
+                     *         "per_page": 20,
+                     *         "total": 1
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["OrdersOrderList"];
                 };
             };
@@ -18949,6 +22732,13 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "plan_id": 1,
+                 *       "domain": "shop.example.com",
+                 *       "period_months": 12
+                 *     }
+                 */
                 "application/json": components["schemas"]["OrdersCreateBody"];
             };
         };
@@ -18963,6 +22753,111 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "cancelled_at": null,
+                     *       "client_ref": "client-42",
+                     *       "completed_at": "2026-11-21T10:00:00Z",
+                     *       "coupon_code": null,
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "discount": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "expires_at": "2027-11-21T10:00:00Z",
+                     *       "failure_key": null,
+                     *       "id": 1,
+                     *       "idempotency_key_used": true,
+                     *       "invoice_id": 1,
+                     *       "items": [
+                     *         {
+                     *           "discount": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "domain": "shop.example.com",
+                     *           "domain_id": 1,
+                     *           "id": 1,
+                     *           "kind": "new",
+                     *           "period_months": 12,
+                     *           "plan_id": 1,
+                     *           "quantity": 1,
+                     *           "service_id": 1,
+                     *           "setup": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "status": "completed",
+                     *           "tax": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "tax_included": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "title": "Start, 12 months",
+                     *           "total": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "unit_price": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           }
+                     *         }
+                     *       ],
+                     *       "kind": "new",
+                     *       "number": "ORD-2026-000123",
+                     *       "paid_at": "2026-11-21T10:00:00Z",
+                     *       "refunded": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "service_id": 1,
+                     *       "status": "completed",
+                     *       "subtotal": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "tax": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "tax_included": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "total": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["Order"];
                 };
             };
@@ -19065,6 +22960,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the order */
                 order: number;
             };
             cookie?: never;
@@ -19080,6 +22976,111 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "cancelled_at": null,
+                     *       "client_ref": "client-42",
+                     *       "completed_at": "2026-11-21T10:00:00Z",
+                     *       "coupon_code": null,
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "discount": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "expires_at": "2027-11-21T10:00:00Z",
+                     *       "failure_key": null,
+                     *       "id": 1,
+                     *       "idempotency_key_used": true,
+                     *       "invoice_id": 1,
+                     *       "items": [
+                     *         {
+                     *           "discount": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "domain": "shop.example.com",
+                     *           "domain_id": 1,
+                     *           "id": 1,
+                     *           "kind": "new",
+                     *           "period_months": 12,
+                     *           "plan_id": 1,
+                     *           "quantity": 1,
+                     *           "service_id": 1,
+                     *           "setup": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "status": "completed",
+                     *           "tax": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "tax_included": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "title": "Start, 12 months",
+                     *           "total": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "unit_price": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           }
+                     *         }
+                     *       ],
+                     *       "kind": "new",
+                     *       "number": "ORD-2026-000123",
+                     *       "paid_at": "2026-11-21T10:00:00Z",
+                     *       "refunded": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "service_id": 1,
+                     *       "status": "completed",
+                     *       "subtotal": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "tax": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "tax_included": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "total": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["Order"];
                 };
             };
@@ -19146,6 +23147,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the order */
                 order: number;
             };
             cookie?: never;
@@ -19161,6 +23163,111 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "cancelled_at": null,
+                     *       "client_ref": "client-42",
+                     *       "completed_at": "2026-11-21T10:00:00Z",
+                     *       "coupon_code": null,
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "discount": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "expires_at": "2027-11-21T10:00:00Z",
+                     *       "failure_key": null,
+                     *       "id": 1,
+                     *       "idempotency_key_used": true,
+                     *       "invoice_id": 1,
+                     *       "items": [
+                     *         {
+                     *           "discount": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "domain": "shop.example.com",
+                     *           "domain_id": 1,
+                     *           "id": 1,
+                     *           "kind": "new",
+                     *           "period_months": 12,
+                     *           "plan_id": 1,
+                     *           "quantity": 1,
+                     *           "service_id": 1,
+                     *           "setup": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "status": "completed",
+                     *           "tax": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "tax_included": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "title": "Start, 12 months",
+                     *           "total": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "unit_price": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           }
+                     *         }
+                     *       ],
+                     *       "kind": "new",
+                     *       "number": "ORD-2026-000123",
+                     *       "paid_at": "2026-11-21T10:00:00Z",
+                     *       "refunded": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "service_id": 1,
+                     *       "status": "completed",
+                     *       "subtotal": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "tax": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "tax_included": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "total": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["Order"];
                 };
             };
@@ -19242,6 +23349,7 @@ export interface operations {
                 "Idempotency-Key"?: string;
             };
             path: {
+                /** @description Id of the order */
                 order: number;
             };
             cookie?: never;
@@ -19258,6 +23366,111 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "cancelled_at": null,
+                     *       "client_ref": "client-42",
+                     *       "completed_at": "2026-11-21T10:00:00Z",
+                     *       "coupon_code": null,
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "discount": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "expires_at": "2027-11-21T10:00:00Z",
+                     *       "failure_key": null,
+                     *       "id": 1,
+                     *       "idempotency_key_used": true,
+                     *       "invoice_id": 1,
+                     *       "items": [
+                     *         {
+                     *           "discount": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "domain": "shop.example.com",
+                     *           "domain_id": 1,
+                     *           "id": 1,
+                     *           "kind": "new",
+                     *           "period_months": 12,
+                     *           "plan_id": 1,
+                     *           "quantity": 1,
+                     *           "service_id": 1,
+                     *           "setup": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "status": "completed",
+                     *           "tax": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "tax_included": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "title": "Start, 12 months",
+                     *           "total": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "unit_price": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           }
+                     *         }
+                     *       ],
+                     *       "kind": "new",
+                     *       "number": "ORD-2026-000123",
+                     *       "paid_at": "2026-11-21T10:00:00Z",
+                     *       "refunded": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "service_id": 1,
+                     *       "status": "completed",
+                     *       "subtotal": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "tax": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "tax_included": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "total": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["Order"];
                 };
             };
@@ -19344,9 +23557,11 @@ export interface operations {
                 format?: "json" | "pdf";
             };
             header?: {
+                /** @description application/pdf for the document as a file; JSON otherwise */
                 Accept?: string;
             };
             path: {
+                /** @description Id of the order */
                 order: number;
             };
             cookie?: never;
@@ -19362,6 +23577,131 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "buyer": {
+                     *         "address": "203.0.113.7",
+                     *         "city": "Tashkent",
+                     *         "company": true,
+                     *         "country": "UZ",
+                     *         "email": "anna@example.com",
+                     *         "name": "Shop of Anna",
+                     *         "postal_code": "100000",
+                     *         "region": "tashkent",
+                     *         "registration": "registration",
+                     *         "tax_number": "301234567"
+                     *       },
+                     *       "corrects_id": 1,
+                     *       "credited": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "discount": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "due_at": "2026-11-21T10:00:00Z",
+                     *       "id": 1,
+                     *       "issued_at": "2026-11-21T10:00:00Z",
+                     *       "kind": "invoice",
+                     *       "lines": [
+                     *         {
+                     *           "credited": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "discount": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "domain": "shop.example.com",
+                     *           "kind": "hosting",
+                     *           "period_months": 12,
+                     *           "quantity": 1,
+                     *           "setup": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "tax": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "title": "Start, 12 months",
+                     *           "total": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "unit_price": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           }
+                     *         }
+                     *       ],
+                     *       "number": "INV-2026-000123",
+                     *       "order_id": 1,
+                     *       "paid_at": "2026-11-21T10:00:00Z",
+                     *       "pdf_url": "https://panel.example.com/pdf",
+                     *       "reason": "unpaid",
+                     *       "seller": {
+                     *         "address": "203.0.113.7",
+                     *         "city": "Tashkent",
+                     *         "company": true,
+                     *         "country": "UZ",
+                     *         "email": "anna@example.com",
+                     *         "name": "Shop of Anna",
+                     *         "postal_code": "100000",
+                     *         "region": "tashkent",
+                     *         "registration": "registration",
+                     *         "tax_number": "301234567"
+                     *       },
+                     *       "service_id": 1,
+                     *       "status": "unpaid",
+                     *       "subtotal": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "tax": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "tax_included": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "tax_name": "VAT",
+                     *       "tax_note": "reverse_charge",
+                     *       "tax_rate": 12,
+                     *       "topup_id": 1,
+                     *       "total": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["Invoice"];
                     "application/pdf": string;
                 };
@@ -19457,6 +23797,31 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "address": "203.0.113.7",
+                     *           "created_at": "2026-11-21T10:00:00Z",
+                     *           "error_key": null,
+                     *           "id": 1,
+                     *           "key_id": 1,
+                     *           "key_name": "Billing server",
+                     *           "method": "GET",
+                     *           "operation": "services.renew",
+                     *           "path": "/public_html/index.html",
+                     *           "request_id": "req_01JD",
+                     *           "status": 200
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "last_page": 1,
+                     *         "page": 1,
+                     *         "per_page": 20,
+                     *         "total": 1
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["ResellerCallList"];
                 };
             };
@@ -19556,6 +23921,133 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "category_id": 1,
+                     *           "description": {
+                     *             "en": "Hosting for a site",
+                     *             "ru": "Хостинг для сайта",
+                     *             "uz": "Sayt uchun xosting"
+                     *           },
+                     *           "features": [
+                     *             {
+                     *               "en": "Hosting for a site",
+                     *               "ru": "Хостинг для сайта",
+                     *               "uz": "Sayt uchun xosting"
+                     *             }
+                     *           ],
+                     *           "id": 1,
+                     *           "name": {
+                     *             "en": "Hosting for a site",
+                     *             "ru": "Хостинг для сайта",
+                     *             "uz": "Sayt uchun xosting"
+                     *           },
+                     *           "plans": [
+                     *             {
+                     *               "addons": [
+                     *                 "addons"
+                     *               ],
+                     *               "available": true,
+                     *               "downgrade_to": [
+                     *                 "downgrade to"
+                     *               ],
+                     *               "id": 1,
+                     *               "limits": {
+                     *                 "backups": 1,
+                     *                 "bandwidth_gb": 1,
+                     *                 "cpu_percent": 10,
+                     *                 "cron_jobs": 1,
+                     *                 "databases": 1,
+                     *                 "disk_mb": 512,
+                     *                 "domains": 1,
+                     *                 "ftp_accounts": 1,
+                     *                 "inodes": 1,
+                     *                 "mailboxes": 1,
+                     *                 "memory_mb": 512,
+                     *                 "monitor_interval_s": 60,
+                     *                 "monitors": 1,
+                     *                 "processes": 1,
+                     *                 "sites": 1,
+                     *                 "subdomains": 1
+                     *               },
+                     *               "locations": [
+                     *                 "tashkent"
+                     *               ],
+                     *               "name": {
+                     *                 "en": "Hosting for a site",
+                     *                 "ru": "Хостинг для сайта",
+                     *                 "uz": "Sayt uchun xosting"
+                     *               },
+                     *               "php_versions": [
+                     *                 "8.2"
+                     *               ],
+                     *               "prices": [
+                     *                 {
+                     *                   "period_months": 12,
+                     *                   "retail": {
+                     *                     "amount": 1250,
+                     *                     "currency": "USD",
+                     *                     "display": "$12.50",
+                     *                     "usd_cents": 1250
+                     *                   },
+                     *                   "retail_first_period_price": {
+                     *                     "amount": 1250,
+                     *                     "currency": "USD",
+                     *                     "display": "$12.50",
+                     *                     "usd_cents": 1250
+                     *                   },
+                     *                   "retail_setup": {
+                     *                     "amount": 1250,
+                     *                     "currency": "USD",
+                     *                     "display": "$12.50",
+                     *                     "usd_cents": 1250
+                     *                   },
+                     *                   "wholesale": {
+                     *                     "amount": 1250,
+                     *                     "currency": "USD",
+                     *                     "display": "$12.50",
+                     *                     "usd_cents": 1250
+                     *                   },
+                     *                   "wholesale_setup": {
+                     *                     "amount": 1250,
+                     *                     "currency": "USD",
+                     *                     "display": "$12.50",
+                     *                     "usd_cents": 1250
+                     *                   }
+                     *                 }
+                     *               ],
+                     *               "product_id": 1,
+                     *               "sla": {
+                     *                 "credits": [
+                     *                   {
+                     *                     "below_percent": "99.000",
+                     *                     "credit_percent": 30
+                     *                   }
+                     *                 ],
+                     *                 "most_percent": 10,
+                     *                 "uptime_percent": "99.900"
+                     *               },
+                     *               "slug": "start",
+                     *               "stock": 1,
+                     *               "upgrade_to": [
+                     *                 "upgrade to"
+                     *               ]
+                     *             }
+                     *           ],
+                     *           "slug": "start",
+                     *           "type": "hosting"
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "last_page": 1,
+                     *         "page": 1,
+                     *         "per_page": 20,
+                     *         "total": 1
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["CatalogResoldProductList"];
                 };
             };
@@ -19651,6 +24143,53 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "description": {
+                     *             "en": "Hosting for a site",
+                     *             "ru": "Хостинг для сайта",
+                     *             "uz": "Sayt uchun xosting"
+                     *           },
+                     *           "key": "extra_disk",
+                     *           "manual": true,
+                     *           "max_quantity": 1,
+                     *           "name": {
+                     *             "en": "Hosting for a site",
+                     *             "ru": "Хостинг для сайта",
+                     *             "uz": "Sayt uchun xosting"
+                     *           },
+                     *           "prices": [
+                     *             {
+                     *               "period_months": 12,
+                     *               "price": {
+                     *                 "amount": 1250,
+                     *                 "currency": "USD",
+                     *                 "display": "$12.50",
+                     *                 "usd_cents": 1250
+                     *               },
+                     *               "retail": {
+                     *                 "amount": 1250,
+                     *                 "currency": "USD",
+                     *                 "display": "$12.50",
+                     *                 "usd_cents": 1250
+                     *               }
+                     *             }
+                     *           ],
+                     *           "raises": {
+                     *             "name": 1
+                     *           }
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "last_page": 1,
+                     *         "page": 1,
+                     *         "per_page": 20,
+                     *         "total": 1
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["AddonsProductList"];
                 };
             };
@@ -19724,6 +24263,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the plan */
                 plan: number;
             };
             cookie?: never;
@@ -19739,6 +24279,98 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "addons": [
+                     *         "addons"
+                     *       ],
+                     *       "available": true,
+                     *       "downgrade_to": [
+                     *         "downgrade to"
+                     *       ],
+                     *       "id": 1,
+                     *       "limits": {
+                     *         "backups": 1,
+                     *         "bandwidth_gb": 1,
+                     *         "cpu_percent": 10,
+                     *         "cron_jobs": 1,
+                     *         "databases": 1,
+                     *         "disk_mb": 512,
+                     *         "domains": 1,
+                     *         "ftp_accounts": 1,
+                     *         "inodes": 1,
+                     *         "mailboxes": 1,
+                     *         "memory_mb": 512,
+                     *         "monitor_interval_s": 60,
+                     *         "monitors": 1,
+                     *         "processes": 1,
+                     *         "sites": 1,
+                     *         "subdomains": 1
+                     *       },
+                     *       "locations": [
+                     *         "tashkent"
+                     *       ],
+                     *       "name": {
+                     *         "en": "Hosting for a site",
+                     *         "ru": "Хостинг для сайта",
+                     *         "uz": "Sayt uchun xosting"
+                     *       },
+                     *       "php_versions": [
+                     *         "8.2"
+                     *       ],
+                     *       "prices": [
+                     *         {
+                     *           "period_months": 12,
+                     *           "retail": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "retail_first_period_price": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "retail_setup": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "wholesale": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "wholesale_setup": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           }
+                     *         }
+                     *       ],
+                     *       "product_id": 1,
+                     *       "sla": {
+                     *         "credits": [
+                     *           {
+                     *             "below_percent": "99.000",
+                     *             "credit_percent": 30
+                     *           }
+                     *         ],
+                     *         "most_percent": 10,
+                     *         "uptime_percent": "99.900"
+                     *       },
+                     *       "slug": "start",
+                     *       "stock": 1,
+                     *       "upgrade_to": [
+                     *         "upgrade to"
+                     *       ]
+                     *     }
+                     */
                     "application/json": components["schemas"]["CatalogResoldPlan"];
                 };
             };
@@ -19827,6 +24459,34 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "description": {
+                     *             "en": "Hosting for a site",
+                     *             "ru": "Хостинг для сайта",
+                     *             "uz": "Sayt uchun xosting"
+                     *           },
+                     *           "id": 1,
+                     *           "name": {
+                     *             "en": "Hosting for a site",
+                     *             "ru": "Хостинг для сайта",
+                     *             "uz": "Sayt uchun xosting"
+                     *           },
+                     *           "position": 1,
+                     *           "product_count": 1,
+                     *           "slug": "start"
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "last_page": 1,
+                     *         "page": 1,
+                     *         "per_page": 20,
+                     *         "total": 1
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["CatalogCategoryList"];
                 };
             };
@@ -19924,6 +24584,33 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "active_services": 1,
+                     *           "client_ref": "client-42",
+                     *           "domains": 1,
+                     *           "ended_services": 1,
+                     *           "next_renewal_at": "2026-11-21T10:00:00Z",
+                     *           "renewal_cost": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "services": 1,
+                     *           "suspended_services": 1
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "last_page": 1,
+                     *         "page": 1,
+                     *         "per_page": 20,
+                     *         "total": 1
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["ResellerClientList"];
                 };
             };
@@ -19997,6 +24684,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Your tag, escaped: a slash is %2F */
                 client_ref: string;
             };
             cookie?: never;
@@ -20012,6 +24700,106 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "active_services": 1,
+                     *       "client_ref": "client-42",
+                     *       "domain_list": [
+                     *         {
+                     *           "auto_renew": true,
+                     *           "expires_at": "2027-11-21T10:00:00Z",
+                     *           "id": 1,
+                     *           "name": "Shop of Anna",
+                     *           "status": "active"
+                     *         }
+                     *       ],
+                     *       "domains": 1,
+                     *       "ended_services": 1,
+                     *       "next_renewal_at": "2026-11-21T10:00:00Z",
+                     *       "renewal_cost": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "service_list": [
+                     *         {
+                     *           "auto_renew": true,
+                     *           "available_actions": [
+                     *             "renew"
+                     *           ],
+                     *           "client_ref": "client-42",
+                     *           "cost": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "created_at": "2026-11-21T10:00:00Z",
+                     *           "domain": "shop.example.com",
+                     *           "expires_at": "2027-11-21T10:00:00Z",
+                     *           "failure_key": null,
+                     *           "grace_until": null,
+                     *           "id": 1,
+                     *           "ipv4": "203.0.113.7",
+                     *           "ipv6": "2001:db8::7",
+                     *           "label": "Shop of Anna",
+                     *           "location": "tashkent",
+                     *           "metadata": {
+                     *             "name": "metadata"
+                     *           },
+                     *           "monitor_id": 1,
+                     *           "nameservers": [
+                     *             "ns1.example.net"
+                     *           ],
+                     *           "next_renewal_attempt_at": "2027-11-21T10:00:00Z",
+                     *           "order_id": 1,
+                     *           "origin_url": "https://panel.example.com/origin",
+                     *           "panel_url": "https://panel.example.com/panel",
+                     *           "pending_change": null,
+                     *           "period_months": 12,
+                     *           "plan": {
+                     *             "id": 1,
+                     *             "name": "Shop of Anna",
+                     *             "slug": "start"
+                     *           },
+                     *           "provisioned_at": "2026-11-21T10:00:00Z",
+                     *           "renew_cost": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "renew_price": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "renewal_covered": true,
+                     *           "sandbox": false,
+                     *           "status": "active",
+                     *           "suspend_note": null,
+                     *           "suspend_reason": null,
+                     *           "suspended_at": null,
+                     *           "tags": [
+                     *             "shop"
+                     *           ],
+                     *           "terminates_at": null,
+                     *           "type": "hosting",
+                     *           "unicode_domain": "shop.example.com"
+                     *         }
+                     *       ],
+                     *       "services": 1,
+                     *       "spent": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "suspended_services": 1
+                     *     }
+                     */
                     "application/json": components["schemas"]["ResellerClientOne"];
                 };
             };
@@ -20091,6 +24879,13 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "now": "2026-11-21T10:00:00Z",
+                     *       "status": "real",
+                     *       "target": "2026-11-21T10:00:00Z"
+                     *     }
+                     */
                     "application/json": components["schemas"]["Clock"];
                 };
             };
@@ -20152,6 +24947,11 @@ export interface operations {
         };
         requestBody?: {
             content: {
+                /**
+                 * @example {
+                 *       "days": 1
+                 *     }
+                 */
                 "application/json": components["schemas"]["ClocksAdvanceBody"];
             };
         };
@@ -20165,6 +24965,13 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "now": "2026-11-21T10:00:00Z",
+                     *       "status": "real",
+                     *       "target": "2026-11-21T10:00:00Z"
+                     *     }
+                     */
                     "application/json": components["schemas"]["Clock"];
                 };
             };
@@ -20280,6 +25087,13 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "now": "2026-11-21T10:00:00Z",
+                     *       "status": "real",
+                     *       "target": "2026-11-21T10:00:00Z"
+                     *     }
+                     */
                     "application/json": components["schemas"]["Clock"];
                 };
             };
@@ -20377,6 +25191,40 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "checked_at": "2026-11-21T10:00:00Z",
+                     *           "created_at": "2026-11-21T10:00:00Z",
+                     *           "domain": "example.com",
+                     *           "held_until": "2026-11-21T10:00:00Z",
+                     *           "holds": true,
+                     *           "id": 1,
+                     *           "method": "none",
+                     *           "nameservers": [
+                     *             "ns1.example.net"
+                     *           ],
+                     *           "next_check_at": "2026-11-21T10:00:00Z",
+                     *           "record": {
+                     *             "name": "Shop of Anna",
+                     *             "type": "hosting",
+                     *             "value": "192.0.2.7"
+                     *           },
+                     *           "state": "not_required",
+                     *           "takes_at": "2027-11-21T10:00:00Z",
+                     *           "unicode_name": "shop.example.com",
+                     *           "verified_at": "2026-11-21T10:00:00Z"
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "last_page": 1,
+                     *         "page": 1,
+                     *         "per_page": 20,
+                     *         "total": 1
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["ClaimsClaimList"];
                 };
             };
@@ -20454,6 +25302,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "domain": "shop.uz"
+                 *     }
+                 */
                 "application/json": components["schemas"]["ClaimsCreateBody"];
             };
         };
@@ -20467,6 +25320,30 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "checked_at": "2026-11-21T10:00:00Z",
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "domain": "example.com",
+                     *       "held_until": "2026-11-21T10:00:00Z",
+                     *       "holds": true,
+                     *       "id": 1,
+                     *       "method": "none",
+                     *       "nameservers": [
+                     *         "ns1.example.net"
+                     *       ],
+                     *       "next_check_at": "2026-11-21T10:00:00Z",
+                     *       "record": {
+                     *         "name": "Shop of Anna",
+                     *         "type": "hosting",
+                     *         "value": "192.0.2.7"
+                     *       },
+                     *       "state": "not_required",
+                     *       "takes_at": "2027-11-21T10:00:00Z",
+                     *       "unicode_name": "shop.example.com",
+                     *       "verified_at": "2026-11-21T10:00:00Z"
+                     *     }
+                     */
                     "application/json": components["schemas"]["Claim"];
                 };
             };
@@ -20560,6 +25437,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the claim */
                 claim: number;
             };
             cookie?: never;
@@ -20575,6 +25453,30 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "checked_at": "2026-11-21T10:00:00Z",
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "domain": "example.com",
+                     *       "held_until": "2026-11-21T10:00:00Z",
+                     *       "holds": true,
+                     *       "id": 1,
+                     *       "method": "none",
+                     *       "nameservers": [
+                     *         "ns1.example.net"
+                     *       ],
+                     *       "next_check_at": "2026-11-21T10:00:00Z",
+                     *       "record": {
+                     *         "name": "Shop of Anna",
+                     *         "type": "hosting",
+                     *         "value": "192.0.2.7"
+                     *       },
+                     *       "state": "not_required",
+                     *       "takes_at": "2027-11-21T10:00:00Z",
+                     *       "unicode_name": "shop.example.com",
+                     *       "verified_at": "2026-11-21T10:00:00Z"
+                     *     }
+                     */
                     "application/json": components["schemas"]["Claim"];
                 };
             };
@@ -20641,6 +25543,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the claim */
                 claim: number;
             };
             cookie?: never;
@@ -20656,6 +25559,30 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "checked_at": "2026-11-21T10:00:00Z",
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "domain": "example.com",
+                     *       "held_until": "2026-11-21T10:00:00Z",
+                     *       "holds": true,
+                     *       "id": 1,
+                     *       "method": "none",
+                     *       "nameservers": [
+                     *         "ns1.example.net"
+                     *       ],
+                     *       "next_check_at": "2026-11-21T10:00:00Z",
+                     *       "record": {
+                     *         "name": "Shop of Anna",
+                     *         "type": "hosting",
+                     *         "value": "192.0.2.7"
+                     *       },
+                     *       "state": "not_required",
+                     *       "takes_at": "2027-11-21T10:00:00Z",
+                     *       "unicode_name": "shop.example.com",
+                     *       "verified_at": "2026-11-21T10:00:00Z"
+                     *     }
+                     */
                     "application/json": components["schemas"]["Claim"];
                 };
             };
@@ -20733,6 +25660,7 @@ export interface operations {
                 page?: number;
                 /** @description Items a page; values above 50 are taken as 50. */
                 per_page?: number;
+                /** @description Only those in this state */
                 status?: "pending_registration" | "pending_transfer_in" | "active" | "expired" | "grace" | "redemption" | "pending_delete" | "transferred_out" | "cancelled" | "failed";
                 /** @description Only those with exactly this tag */
                 client_ref?: string;
@@ -20758,6 +25686,89 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "auto_renew": true,
+                     *           "client_ref": "client-42",
+                     *           "contacts": {
+                     *             "name": "contacts"
+                     *           },
+                     *           "created_at": "2026-11-21T10:00:00Z",
+                     *           "dnssec": {
+                     *             "ds_records": [
+                     *               {
+                     *                 "algorithm": 1,
+                     *                 "digest": "1F6F8A29C2B7A7E1",
+                     *                 "digest_type": 1,
+                     *                 "key_tag": 1
+                     *               }
+                     *             ],
+                     *             "enabled": true
+                     *           },
+                     *           "expires_at": "2027-11-21T10:00:00Z",
+                     *           "glue_hosts": [
+                     *             {
+                     *               "addresses": [
+                     *                 "203.0.113.7"
+                     *               ],
+                     *               "name": "Shop of Anna"
+                     *             }
+                     *           ],
+                     *           "grace_until": null,
+                     *           "id": 1,
+                     *           "last_operation": {
+                     *             "failure_key": null,
+                     *             "kind": "register",
+                     *             "message": "The hosting server does not answer.",
+                     *             "order_id": 1,
+                     *             "status": "pending",
+                     *             "years": 1
+                     *           },
+                     *           "locked": true,
+                     *           "name": "xn--e1afmkfd.xn--p1ai",
+                     *           "nameservers": [
+                     *             "ns1.example.net"
+                     *           ],
+                     *           "privacy": true,
+                     *           "privacy_supported": true,
+                     *           "redemption_until": null,
+                     *           "registered_at": "2026-11-21T10:00:00Z",
+                     *           "registry_statuses": [
+                     *             "registry statuses"
+                     *           ],
+                     *           "renew_price": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "restore_price": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "service_id": 1,
+                     *           "status": "active",
+                     *           "tld": "com",
+                     *           "transfer_lock_until": "2026-11-21T10:00:00Z",
+                     *           "unicode_name": "shop.example.com",
+                     *           "verification": {
+                     *             "deadline": "2026-11-21T10:00:00Z",
+                     *             "status": "completed"
+                     *           }
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "last_page": 1,
+                     *         "page": 1,
+                     *         "per_page": 20,
+                     *         "total": 1
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["DomainsDomainList"];
                 };
             };
@@ -20841,6 +25852,21 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "domain": "shop.example",
+                 *       "years": 1,
+                 *       "contact": {
+                 *         "name": "Anna Karimova",
+                 *         "email": "anna@example.com",
+                 *         "phone": "+998901234567",
+                 *         "street": "Navoiy 1",
+                 *         "city": "Tashkent",
+                 *         "country": "UZ"
+                 *       },
+                 *       "auto_renew": true
+                 *     }
+                 */
                 "application/json": components["schemas"]["DomainsOrderBody"];
             };
         };
@@ -20855,6 +25881,79 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "auto_renew": true,
+                     *       "client_ref": "client-42",
+                     *       "contacts": {
+                     *         "name": "contacts"
+                     *       },
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "dnssec": {
+                     *         "ds_records": [
+                     *           {
+                     *             "algorithm": 1,
+                     *             "digest": "1F6F8A29C2B7A7E1",
+                     *             "digest_type": 1,
+                     *             "key_tag": 1
+                     *           }
+                     *         ],
+                     *         "enabled": true
+                     *       },
+                     *       "expires_at": "2027-11-21T10:00:00Z",
+                     *       "glue_hosts": [
+                     *         {
+                     *           "addresses": [
+                     *             "203.0.113.7"
+                     *           ],
+                     *           "name": "Shop of Anna"
+                     *         }
+                     *       ],
+                     *       "grace_until": null,
+                     *       "id": 1,
+                     *       "last_operation": {
+                     *         "failure_key": null,
+                     *         "kind": "register",
+                     *         "message": "The hosting server does not answer.",
+                     *         "order_id": 1,
+                     *         "status": "pending",
+                     *         "years": 1
+                     *       },
+                     *       "locked": true,
+                     *       "name": "xn--e1afmkfd.xn--p1ai",
+                     *       "nameservers": [
+                     *         "ns1.example.net"
+                     *       ],
+                     *       "privacy": true,
+                     *       "privacy_supported": true,
+                     *       "redemption_until": null,
+                     *       "registered_at": "2026-11-21T10:00:00Z",
+                     *       "registry_statuses": [
+                     *         "registry statuses"
+                     *       ],
+                     *       "renew_price": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "restore_price": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "service_id": 1,
+                     *       "status": "active",
+                     *       "tld": "com",
+                     *       "transfer_lock_until": "2026-11-21T10:00:00Z",
+                     *       "unicode_name": "shop.example.com",
+                     *       "verification": {
+                     *         "deadline": "2026-11-21T10:00:00Z",
+                     *         "status": "completed"
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["Domain"];
                 };
             };
@@ -20986,6 +26085,32 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "available": true,
+                     *           "checked_at": "2026-11-21T10:00:00Z",
+                     *           "domain": "shop.example.com",
+                     *           "premium": true,
+                     *           "price": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "reason": "taken",
+                     *           "source": "registry"
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "last_page": 1,
+                     *         "page": 1,
+                     *         "per_page": 20,
+                     *         "total": 1
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["DomainsCheckList"];
                 };
             };
@@ -21081,6 +26206,69 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "dnssec": "ds",
+                     *           "grace_days": 30,
+                     *           "idn": true,
+                     *           "max_years": 1,
+                     *           "min_years": 1,
+                     *           "nameserver_max": 1,
+                     *           "nameserver_min": 1,
+                     *           "privacy": true,
+                     *           "redemption_days": 30,
+                     *           "register": [
+                     *             {
+                     *               "price": {
+                     *                 "amount": 1250,
+                     *                 "currency": "USD",
+                     *                 "display": "$12.50",
+                     *                 "usd_cents": 1250
+                     *               },
+                     *               "years": 1
+                     *             }
+                     *           ],
+                     *           "renew": [
+                     *             {
+                     *               "price": {
+                     *                 "amount": 1250,
+                     *                 "currency": "USD",
+                     *                 "display": "$12.50",
+                     *                 "usd_cents": 1250
+                     *               },
+                     *               "years": 1
+                     *             }
+                     *           ],
+                     *           "required_fields": [
+                     *             "phone"
+                     *           ],
+                     *           "restore": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "tld": "co.uz",
+                     *           "transfer": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "transfer_auth_code_required": true,
+                     *           "unicode_tld": "com"
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "last_page": 1,
+                     *         "page": 1,
+                     *         "per_page": 20,
+                     *         "total": 1
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["DomainsTldList"];
                 };
             };
@@ -21154,6 +26342,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the domain */
                 domain: number;
             };
             cookie?: never;
@@ -21169,6 +26358,79 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "auto_renew": true,
+                     *       "client_ref": "client-42",
+                     *       "contacts": {
+                     *         "name": "contacts"
+                     *       },
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "dnssec": {
+                     *         "ds_records": [
+                     *           {
+                     *             "algorithm": 1,
+                     *             "digest": "1F6F8A29C2B7A7E1",
+                     *             "digest_type": 1,
+                     *             "key_tag": 1
+                     *           }
+                     *         ],
+                     *         "enabled": true
+                     *       },
+                     *       "expires_at": "2027-11-21T10:00:00Z",
+                     *       "glue_hosts": [
+                     *         {
+                     *           "addresses": [
+                     *             "203.0.113.7"
+                     *           ],
+                     *           "name": "Shop of Anna"
+                     *         }
+                     *       ],
+                     *       "grace_until": null,
+                     *       "id": 1,
+                     *       "last_operation": {
+                     *         "failure_key": null,
+                     *         "kind": "register",
+                     *         "message": "The hosting server does not answer.",
+                     *         "order_id": 1,
+                     *         "status": "pending",
+                     *         "years": 1
+                     *       },
+                     *       "locked": true,
+                     *       "name": "xn--e1afmkfd.xn--p1ai",
+                     *       "nameservers": [
+                     *         "ns1.example.net"
+                     *       ],
+                     *       "privacy": true,
+                     *       "privacy_supported": true,
+                     *       "redemption_until": null,
+                     *       "registered_at": "2026-11-21T10:00:00Z",
+                     *       "registry_statuses": [
+                     *         "registry statuses"
+                     *       ],
+                     *       "renew_price": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "restore_price": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "service_id": 1,
+                     *       "status": "active",
+                     *       "tld": "com",
+                     *       "transfer_lock_until": "2026-11-21T10:00:00Z",
+                     *       "unicode_name": "shop.example.com",
+                     *       "verification": {
+                     *         "deadline": "2026-11-21T10:00:00Z",
+                     *         "status": "completed"
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["Domain"];
                 };
             };
@@ -21235,12 +26497,19 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the domain */
                 domain: number;
             };
             cookie?: never;
         };
         requestBody?: {
             content: {
+                /**
+                 * @example {
+                 *       "auto_renew": false,
+                 *       "locked": true
+                 *     }
+                 */
                 "application/json": components["schemas"]["DomainsUpdateBody"];
             };
         };
@@ -21254,6 +26523,79 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "auto_renew": true,
+                     *       "client_ref": "client-42",
+                     *       "contacts": {
+                     *         "name": "contacts"
+                     *       },
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "dnssec": {
+                     *         "ds_records": [
+                     *           {
+                     *             "algorithm": 1,
+                     *             "digest": "1F6F8A29C2B7A7E1",
+                     *             "digest_type": 1,
+                     *             "key_tag": 1
+                     *           }
+                     *         ],
+                     *         "enabled": true
+                     *       },
+                     *       "expires_at": "2027-11-21T10:00:00Z",
+                     *       "glue_hosts": [
+                     *         {
+                     *           "addresses": [
+                     *             "203.0.113.7"
+                     *           ],
+                     *           "name": "Shop of Anna"
+                     *         }
+                     *       ],
+                     *       "grace_until": null,
+                     *       "id": 1,
+                     *       "last_operation": {
+                     *         "failure_key": null,
+                     *         "kind": "register",
+                     *         "message": "The hosting server does not answer.",
+                     *         "order_id": 1,
+                     *         "status": "pending",
+                     *         "years": 1
+                     *       },
+                     *       "locked": true,
+                     *       "name": "xn--e1afmkfd.xn--p1ai",
+                     *       "nameservers": [
+                     *         "ns1.example.net"
+                     *       ],
+                     *       "privacy": true,
+                     *       "privacy_supported": true,
+                     *       "redemption_until": null,
+                     *       "registered_at": "2026-11-21T10:00:00Z",
+                     *       "registry_statuses": [
+                     *         "registry statuses"
+                     *       ],
+                     *       "renew_price": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "restore_price": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "service_id": 1,
+                     *       "status": "active",
+                     *       "tld": "com",
+                     *       "transfer_lock_until": "2026-11-21T10:00:00Z",
+                     *       "unicode_name": "shop.example.com",
+                     *       "verification": {
+                     *         "deadline": "2026-11-21T10:00:00Z",
+                     *         "status": "completed"
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["Domain"];
                 };
             };
@@ -21356,6 +26698,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the domain */
                 domain: number;
             };
             cookie?: never;
@@ -21371,6 +26714,11 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "auth_code": "Xy7-pq2R"
+                     *     }
+                     */
                     "application/json": components["schemas"]["DomainsCode"];
                 };
             };
@@ -21455,12 +26803,25 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the domain */
                 domain: number;
             };
             cookie?: never;
         };
         requestBody?: {
             content: {
+                /**
+                 * @example {
+                 *       "owner": {
+                 *         "name": "Anna Karimova",
+                 *         "email": "anna@example.com",
+                 *         "phone": "+998901234567",
+                 *         "street": "Navoiy 1",
+                 *         "city": "Tashkent",
+                 *         "country": "UZ"
+                 *       }
+                 *     }
+                 */
                 "application/json": components["schemas"]["DomainsContactsBody"];
             };
         };
@@ -21474,6 +26835,79 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "auto_renew": true,
+                     *       "client_ref": "client-42",
+                     *       "contacts": {
+                     *         "name": "contacts"
+                     *       },
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "dnssec": {
+                     *         "ds_records": [
+                     *           {
+                     *             "algorithm": 1,
+                     *             "digest": "1F6F8A29C2B7A7E1",
+                     *             "digest_type": 1,
+                     *             "key_tag": 1
+                     *           }
+                     *         ],
+                     *         "enabled": true
+                     *       },
+                     *       "expires_at": "2027-11-21T10:00:00Z",
+                     *       "glue_hosts": [
+                     *         {
+                     *           "addresses": [
+                     *             "203.0.113.7"
+                     *           ],
+                     *           "name": "Shop of Anna"
+                     *         }
+                     *       ],
+                     *       "grace_until": null,
+                     *       "id": 1,
+                     *       "last_operation": {
+                     *         "failure_key": null,
+                     *         "kind": "register",
+                     *         "message": "The hosting server does not answer.",
+                     *         "order_id": 1,
+                     *         "status": "pending",
+                     *         "years": 1
+                     *       },
+                     *       "locked": true,
+                     *       "name": "xn--e1afmkfd.xn--p1ai",
+                     *       "nameservers": [
+                     *         "ns1.example.net"
+                     *       ],
+                     *       "privacy": true,
+                     *       "privacy_supported": true,
+                     *       "redemption_until": null,
+                     *       "registered_at": "2026-11-21T10:00:00Z",
+                     *       "registry_statuses": [
+                     *         "registry statuses"
+                     *       ],
+                     *       "renew_price": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "restore_price": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "service_id": 1,
+                     *       "status": "active",
+                     *       "tld": "com",
+                     *       "transfer_lock_until": "2026-11-21T10:00:00Z",
+                     *       "unicode_name": "shop.example.com",
+                     *       "verification": {
+                     *         "deadline": "2026-11-21T10:00:00Z",
+                     *         "status": "completed"
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["Domain"];
                 };
             };
@@ -21576,12 +27010,25 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the domain */
                 domain: number;
             };
             cookie?: never;
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "ds_records": [
+                 *         {
+                 *           "key_tag": 12345,
+                 *           "algorithm": 13,
+                 *           "digest_type": 2,
+                 *           "digest": "1F6F8A29C2B7A7E1C5E6F7A8B9C0D1E2F30415263748596A7B8C9DAEBFC0D1E2"
+                 *         }
+                 *       ]
+                 *     }
+                 */
                 "application/json": components["schemas"]["DomainsDnssecBody"];
             };
         };
@@ -21595,6 +27042,79 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "auto_renew": true,
+                     *       "client_ref": "client-42",
+                     *       "contacts": {
+                     *         "name": "contacts"
+                     *       },
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "dnssec": {
+                     *         "ds_records": [
+                     *           {
+                     *             "algorithm": 1,
+                     *             "digest": "1F6F8A29C2B7A7E1",
+                     *             "digest_type": 1,
+                     *             "key_tag": 1
+                     *           }
+                     *         ],
+                     *         "enabled": true
+                     *       },
+                     *       "expires_at": "2027-11-21T10:00:00Z",
+                     *       "glue_hosts": [
+                     *         {
+                     *           "addresses": [
+                     *             "203.0.113.7"
+                     *           ],
+                     *           "name": "Shop of Anna"
+                     *         }
+                     *       ],
+                     *       "grace_until": null,
+                     *       "id": 1,
+                     *       "last_operation": {
+                     *         "failure_key": null,
+                     *         "kind": "register",
+                     *         "message": "The hosting server does not answer.",
+                     *         "order_id": 1,
+                     *         "status": "pending",
+                     *         "years": 1
+                     *       },
+                     *       "locked": true,
+                     *       "name": "xn--e1afmkfd.xn--p1ai",
+                     *       "nameservers": [
+                     *         "ns1.example.net"
+                     *       ],
+                     *       "privacy": true,
+                     *       "privacy_supported": true,
+                     *       "redemption_until": null,
+                     *       "registered_at": "2026-11-21T10:00:00Z",
+                     *       "registry_statuses": [
+                     *         "registry statuses"
+                     *       ],
+                     *       "renew_price": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "restore_price": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "service_id": 1,
+                     *       "status": "active",
+                     *       "tld": "com",
+                     *       "transfer_lock_until": "2026-11-21T10:00:00Z",
+                     *       "unicode_name": "shop.example.com",
+                     *       "verification": {
+                     *         "deadline": "2026-11-21T10:00:00Z",
+                     *         "status": "completed"
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["Domain"];
                 };
             };
@@ -21697,12 +27217,21 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the domain */
                 domain: number;
             };
             cookie?: never;
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "nameservers": [
+                 *         "ns1.example.net",
+                 *         "ns2.example.net"
+                 *       ]
+                 *     }
+                 */
                 "application/json": components["schemas"]["DomainsNameserversBody"];
             };
         };
@@ -21716,6 +27245,79 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "auto_renew": true,
+                     *       "client_ref": "client-42",
+                     *       "contacts": {
+                     *         "name": "contacts"
+                     *       },
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "dnssec": {
+                     *         "ds_records": [
+                     *           {
+                     *             "algorithm": 1,
+                     *             "digest": "1F6F8A29C2B7A7E1",
+                     *             "digest_type": 1,
+                     *             "key_tag": 1
+                     *           }
+                     *         ],
+                     *         "enabled": true
+                     *       },
+                     *       "expires_at": "2027-11-21T10:00:00Z",
+                     *       "glue_hosts": [
+                     *         {
+                     *           "addresses": [
+                     *             "203.0.113.7"
+                     *           ],
+                     *           "name": "Shop of Anna"
+                     *         }
+                     *       ],
+                     *       "grace_until": null,
+                     *       "id": 1,
+                     *       "last_operation": {
+                     *         "failure_key": null,
+                     *         "kind": "register",
+                     *         "message": "The hosting server does not answer.",
+                     *         "order_id": 1,
+                     *         "status": "pending",
+                     *         "years": 1
+                     *       },
+                     *       "locked": true,
+                     *       "name": "xn--e1afmkfd.xn--p1ai",
+                     *       "nameservers": [
+                     *         "ns1.example.net"
+                     *       ],
+                     *       "privacy": true,
+                     *       "privacy_supported": true,
+                     *       "redemption_until": null,
+                     *       "registered_at": "2026-11-21T10:00:00Z",
+                     *       "registry_statuses": [
+                     *         "registry statuses"
+                     *       ],
+                     *       "renew_price": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "restore_price": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "service_id": 1,
+                     *       "status": "active",
+                     *       "tld": "com",
+                     *       "transfer_lock_until": "2026-11-21T10:00:00Z",
+                     *       "unicode_name": "shop.example.com",
+                     *       "verification": {
+                     *         "deadline": "2026-11-21T10:00:00Z",
+                     *         "status": "completed"
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["Domain"];
                 };
             };
@@ -21824,12 +27426,18 @@ export interface operations {
                 "Idempotency-Key"?: string;
             };
             path: {
+                /** @description Id of the domain */
                 domain: number;
             };
             cookie?: never;
         };
         requestBody?: {
             content: {
+                /**
+                 * @example {
+                 *       "years": 1
+                 *     }
+                 */
                 "application/json": components["schemas"]["DomainsRenewBody"];
             };
         };
@@ -21844,6 +27452,79 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "auto_renew": true,
+                     *       "client_ref": "client-42",
+                     *       "contacts": {
+                     *         "name": "contacts"
+                     *       },
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "dnssec": {
+                     *         "ds_records": [
+                     *           {
+                     *             "algorithm": 1,
+                     *             "digest": "1F6F8A29C2B7A7E1",
+                     *             "digest_type": 1,
+                     *             "key_tag": 1
+                     *           }
+                     *         ],
+                     *         "enabled": true
+                     *       },
+                     *       "expires_at": "2027-11-21T10:00:00Z",
+                     *       "glue_hosts": [
+                     *         {
+                     *           "addresses": [
+                     *             "203.0.113.7"
+                     *           ],
+                     *           "name": "Shop of Anna"
+                     *         }
+                     *       ],
+                     *       "grace_until": null,
+                     *       "id": 1,
+                     *       "last_operation": {
+                     *         "failure_key": null,
+                     *         "kind": "register",
+                     *         "message": "The hosting server does not answer.",
+                     *         "order_id": 1,
+                     *         "status": "pending",
+                     *         "years": 1
+                     *       },
+                     *       "locked": true,
+                     *       "name": "xn--e1afmkfd.xn--p1ai",
+                     *       "nameservers": [
+                     *         "ns1.example.net"
+                     *       ],
+                     *       "privacy": true,
+                     *       "privacy_supported": true,
+                     *       "redemption_until": null,
+                     *       "registered_at": "2026-11-21T10:00:00Z",
+                     *       "registry_statuses": [
+                     *         "registry statuses"
+                     *       ],
+                     *       "renew_price": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "restore_price": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "service_id": 1,
+                     *       "status": "active",
+                     *       "tld": "com",
+                     *       "transfer_lock_until": "2026-11-21T10:00:00Z",
+                     *       "unicode_name": "shop.example.com",
+                     *       "verification": {
+                     *         "deadline": "2026-11-21T10:00:00Z",
+                     *         "status": "completed"
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["Domain"];
                 };
             };
@@ -21955,12 +27636,18 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the domain */
                 domain: number;
             };
             cookie?: never;
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "approve": false
+                 *     }
+                 */
                 "application/json": components["schemas"]["DomainsTransferOutBody"];
             };
         };
@@ -21974,6 +27661,79 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "auto_renew": true,
+                     *       "client_ref": "client-42",
+                     *       "contacts": {
+                     *         "name": "contacts"
+                     *       },
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "dnssec": {
+                     *         "ds_records": [
+                     *           {
+                     *             "algorithm": 1,
+                     *             "digest": "1F6F8A29C2B7A7E1",
+                     *             "digest_type": 1,
+                     *             "key_tag": 1
+                     *           }
+                     *         ],
+                     *         "enabled": true
+                     *       },
+                     *       "expires_at": "2027-11-21T10:00:00Z",
+                     *       "glue_hosts": [
+                     *         {
+                     *           "addresses": [
+                     *             "203.0.113.7"
+                     *           ],
+                     *           "name": "Shop of Anna"
+                     *         }
+                     *       ],
+                     *       "grace_until": null,
+                     *       "id": 1,
+                     *       "last_operation": {
+                     *         "failure_key": null,
+                     *         "kind": "register",
+                     *         "message": "The hosting server does not answer.",
+                     *         "order_id": 1,
+                     *         "status": "pending",
+                     *         "years": 1
+                     *       },
+                     *       "locked": true,
+                     *       "name": "xn--e1afmkfd.xn--p1ai",
+                     *       "nameservers": [
+                     *         "ns1.example.net"
+                     *       ],
+                     *       "privacy": true,
+                     *       "privacy_supported": true,
+                     *       "redemption_until": null,
+                     *       "registered_at": "2026-11-21T10:00:00Z",
+                     *       "registry_statuses": [
+                     *         "registry statuses"
+                     *       ],
+                     *       "renew_price": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "restore_price": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "service_id": 1,
+                     *       "status": "active",
+                     *       "tld": "com",
+                     *       "transfer_lock_until": "2026-11-21T10:00:00Z",
+                     *       "unicode_name": "shop.example.com",
+                     *       "verification": {
+                     *         "deadline": "2026-11-21T10:00:00Z",
+                     *         "status": "completed"
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["Domain"];
                 };
             };
@@ -22078,9 +27838,13 @@ export interface operations {
                 page?: number;
                 /** @description Items a page; values above 50 are taken as 50. */
                 per_page?: number;
+                /** @description Only events of this type; service.* is every type of a group */
                 type?: string;
+                /** @description Only events about what has exactly this tag */
                 client_ref?: string;
+                /** @description Only events from this time on */
                 since?: string;
+                /** @description false: only those that some webhook has not got; true: only those that all have got */
                 delivered?: "true" | "false";
             };
             header?: {
@@ -22102,6 +27866,27 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "body": null,
+                     *           "client_ref": "client-42",
+                     *           "created_at": "2026-11-21T10:00:00Z",
+                     *           "delivered": true,
+                     *           "id": "evt_01JD",
+                     *           "sequence": 1,
+                     *           "type": "hosting"
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "last_page": 1,
+                     *         "page": 1,
+                     *         "per_page": 20,
+                     *         "total": 1
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["WebhooksEventList"];
                 };
             };
@@ -22175,6 +27960,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the event, evt_… */
                 event: string;
             };
             cookie?: never;
@@ -22190,6 +27976,33 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "body": null,
+                     *       "client_ref": "client-42",
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "delivered": true,
+                     *       "deliveries": [
+                     *         {
+                     *           "attempt": 1,
+                     *           "created_at": "2026-11-21T10:00:00Z",
+                     *           "duration_ms": 180,
+                     *           "endpoint_id": 1,
+                     *           "error_key": null,
+                     *           "event_id": "evt_01JD",
+                     *           "http_status": 200,
+                     *           "id": 1,
+                     *           "next_attempt_at": "2026-11-21T10:00:00Z",
+                     *           "response_excerpt": "response excerpt",
+                     *           "status": "pending",
+                     *           "trigger": "scheduled"
+                     *         }
+                     *       ],
+                     *       "id": "evt_01JD",
+                     *       "sequence": 1,
+                     *       "type": "hosting"
+                     *     }
+                     */
                     "application/json": components["schemas"]["WebhooksEventWith"];
                 };
             };
@@ -22256,12 +28069,18 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the event, evt_… */
                 event: string;
             };
             cookie?: never;
         };
         requestBody?: {
             content: {
+                /**
+                 * @example {
+                 *       "endpoint_id": 1
+                 *     }
+                 */
                 "application/json": components["schemas"]["WebhooksRedeliverBody"];
             };
         };
@@ -22275,6 +28094,33 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "body": null,
+                     *       "client_ref": "client-42",
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "delivered": true,
+                     *       "deliveries": [
+                     *         {
+                     *           "attempt": 1,
+                     *           "created_at": "2026-11-21T10:00:00Z",
+                     *           "duration_ms": 180,
+                     *           "endpoint_id": 1,
+                     *           "error_key": null,
+                     *           "event_id": "evt_01JD",
+                     *           "http_status": 200,
+                     *           "id": 1,
+                     *           "next_attempt_at": "2026-11-21T10:00:00Z",
+                     *           "response_excerpt": "response excerpt",
+                     *           "status": "pending",
+                     *           "trigger": "scheduled"
+                     *         }
+                     *       ],
+                     *       "id": "evt_01JD",
+                     *       "sequence": 1,
+                     *       "type": "hosting"
+                     *     }
+                     */
                     "application/json": components["schemas"]["WebhooksEventWith"];
                 };
             };
@@ -22370,6 +28216,7 @@ export interface operations {
                 page?: number;
                 /** @description Items a page; values above 50 are taken as 50. */
                 per_page?: number;
+                /** @description Only documents of this kind */
                 kind?: "invoice" | "credit_note" | "receipt";
             };
             header?: {
@@ -22391,6 +28238,141 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "buyer": {
+                     *             "address": "203.0.113.7",
+                     *             "city": "Tashkent",
+                     *             "company": true,
+                     *             "country": "UZ",
+                     *             "email": "anna@example.com",
+                     *             "name": "Shop of Anna",
+                     *             "postal_code": "100000",
+                     *             "region": "tashkent",
+                     *             "registration": "registration",
+                     *             "tax_number": "301234567"
+                     *           },
+                     *           "corrects_id": 1,
+                     *           "credited": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "discount": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "due_at": "2026-11-21T10:00:00Z",
+                     *           "id": 1,
+                     *           "issued_at": "2026-11-21T10:00:00Z",
+                     *           "kind": "invoice",
+                     *           "lines": [
+                     *             {
+                     *               "credited": {
+                     *                 "amount": 1250,
+                     *                 "currency": "USD",
+                     *                 "display": "$12.50",
+                     *                 "usd_cents": 1250
+                     *               },
+                     *               "discount": {
+                     *                 "amount": 1250,
+                     *                 "currency": "USD",
+                     *                 "display": "$12.50",
+                     *                 "usd_cents": 1250
+                     *               },
+                     *               "domain": "shop.example.com",
+                     *               "kind": "hosting",
+                     *               "period_months": 12,
+                     *               "quantity": 1,
+                     *               "setup": {
+                     *                 "amount": 1250,
+                     *                 "currency": "USD",
+                     *                 "display": "$12.50",
+                     *                 "usd_cents": 1250
+                     *               },
+                     *               "tax": {
+                     *                 "amount": 1250,
+                     *                 "currency": "USD",
+                     *                 "display": "$12.50",
+                     *                 "usd_cents": 1250
+                     *               },
+                     *               "title": "Start, 12 months",
+                     *               "total": {
+                     *                 "amount": 1250,
+                     *                 "currency": "USD",
+                     *                 "display": "$12.50",
+                     *                 "usd_cents": 1250
+                     *               },
+                     *               "unit_price": {
+                     *                 "amount": 1250,
+                     *                 "currency": "USD",
+                     *                 "display": "$12.50",
+                     *                 "usd_cents": 1250
+                     *               }
+                     *             }
+                     *           ],
+                     *           "number": "INV-2026-000123",
+                     *           "order_id": 1,
+                     *           "paid_at": "2026-11-21T10:00:00Z",
+                     *           "pdf_url": "https://panel.example.com/pdf",
+                     *           "reason": "unpaid",
+                     *           "seller": {
+                     *             "address": "203.0.113.7",
+                     *             "city": "Tashkent",
+                     *             "company": true,
+                     *             "country": "UZ",
+                     *             "email": "anna@example.com",
+                     *             "name": "Shop of Anna",
+                     *             "postal_code": "100000",
+                     *             "region": "tashkent",
+                     *             "registration": "registration",
+                     *             "tax_number": "301234567"
+                     *           },
+                     *           "service_id": 1,
+                     *           "status": "unpaid",
+                     *           "subtotal": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "tax": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "tax_included": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "tax_name": "VAT",
+                     *           "tax_note": "reverse_charge",
+                     *           "tax_rate": 12,
+                     *           "topup_id": 1,
+                     *           "total": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           }
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "last_page": 1,
+                     *         "page": 1,
+                     *         "per_page": 20,
+                     *         "total": 1
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["InvoicesInvoiceList"];
                 };
             };
@@ -22466,9 +28448,11 @@ export interface operations {
                 format?: "json" | "pdf";
             };
             header?: {
+                /** @description application/pdf for the document as a file; JSON otherwise */
                 Accept?: string;
             };
             path: {
+                /** @description Id of the document */
                 invoice: number;
             };
             cookie?: never;
@@ -22484,6 +28468,131 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "buyer": {
+                     *         "address": "203.0.113.7",
+                     *         "city": "Tashkent",
+                     *         "company": true,
+                     *         "country": "UZ",
+                     *         "email": "anna@example.com",
+                     *         "name": "Shop of Anna",
+                     *         "postal_code": "100000",
+                     *         "region": "tashkent",
+                     *         "registration": "registration",
+                     *         "tax_number": "301234567"
+                     *       },
+                     *       "corrects_id": 1,
+                     *       "credited": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "discount": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "due_at": "2026-11-21T10:00:00Z",
+                     *       "id": 1,
+                     *       "issued_at": "2026-11-21T10:00:00Z",
+                     *       "kind": "invoice",
+                     *       "lines": [
+                     *         {
+                     *           "credited": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "discount": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "domain": "shop.example.com",
+                     *           "kind": "hosting",
+                     *           "period_months": 12,
+                     *           "quantity": 1,
+                     *           "setup": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "tax": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "title": "Start, 12 months",
+                     *           "total": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "unit_price": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           }
+                     *         }
+                     *       ],
+                     *       "number": "INV-2026-000123",
+                     *       "order_id": 1,
+                     *       "paid_at": "2026-11-21T10:00:00Z",
+                     *       "pdf_url": "https://panel.example.com/pdf",
+                     *       "reason": "unpaid",
+                     *       "seller": {
+                     *         "address": "203.0.113.7",
+                     *         "city": "Tashkent",
+                     *         "company": true,
+                     *         "country": "UZ",
+                     *         "email": "anna@example.com",
+                     *         "name": "Shop of Anna",
+                     *         "postal_code": "100000",
+                     *         "region": "tashkent",
+                     *         "registration": "registration",
+                     *         "tax_number": "301234567"
+                     *       },
+                     *       "service_id": 1,
+                     *       "status": "unpaid",
+                     *       "subtotal": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "tax": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "tax_included": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "tax_name": "VAT",
+                     *       "tax_note": "reverse_charge",
+                     *       "tax_rate": 12,
+                     *       "topup_id": 1,
+                     *       "total": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["Invoice"];
                     "application/pdf": string;
                 };
@@ -22582,6 +28691,24 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "key": "extra_disk",
+                     *           "plan_ids": [
+                     *             1
+                     *           ]
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "last_page": 1,
+                     *         "page": 1,
+                     *         "per_page": 20,
+                     *         "total": 1
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["ResellerLocationList"];
                 };
             };
@@ -22659,6 +28786,13 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "jsonrpc": "2.0",
+                 *       "id": 1,
+                 *       "method": "tools/list"
+                 *     }
+                 */
                 "application/json": {
                     /** @description A string or a number; notifications have none */
                     id?: unknown;
@@ -22681,6 +28815,20 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "id": 1,
+                     *       "jsonrpc": "2.0",
+                     *       "result": {
+                     *         "tools": [
+                     *           {
+                     *             "name": "list_services",
+                     *             "title": "List your services"
+                     *           }
+                     *         ]
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         /** @description `code` and `message` of JSON-RPC 2.0 */
                         error?: Record<string, never>;
@@ -22810,6 +28958,42 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "auto_renew": true,
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "discount_basis_points": 1000,
+                     *       "email": "anna@example.com",
+                     *       "id": 1,
+                     *       "key": {
+                     *         "addresses": [
+                     *           "203.0.113.7"
+                     *         ],
+                     *         "created_at": "2026-11-21T10:00:00Z",
+                     *         "hint": "…9f3c",
+                     *         "id": 1,
+                     *         "last_used_at": "2026-11-21T10:00:00Z",
+                     *         "name": "Shop of Anna",
+                     *         "read_only": false
+                     *       },
+                     *       "limits": {
+                     *         "domain_checks_per_minute": 60,
+                     *         "keys": 1,
+                     *         "requests_per_minute": 60,
+                     *         "webhooks": 1
+                     *       },
+                     *       "locale": "uz",
+                     *       "low_balance_threshold": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "name": "Shop of Anna",
+                     *       "sandbox": false,
+                     *       "tier": "gold"
+                     *     }
+                     */
                     "application/json": components["schemas"]["ResellerMe"];
                 };
             };
@@ -22871,6 +29055,12 @@ export interface operations {
         };
         requestBody?: {
             content: {
+                /**
+                 * @example {
+                 *       "auto_renew": false,
+                 *       "low_balance_threshold_usd_cents": 5000
+                 *     }
+                 */
                 "application/json": components["schemas"]["ResellerUpdateBody"];
             };
         };
@@ -22884,6 +29074,42 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "auto_renew": true,
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "discount_basis_points": 1000,
+                     *       "email": "anna@example.com",
+                     *       "id": 1,
+                     *       "key": {
+                     *         "addresses": [
+                     *           "203.0.113.7"
+                     *         ],
+                     *         "created_at": "2026-11-21T10:00:00Z",
+                     *         "hint": "…9f3c",
+                     *         "id": 1,
+                     *         "last_used_at": "2026-11-21T10:00:00Z",
+                     *         "name": "Shop of Anna",
+                     *         "read_only": false
+                     *       },
+                     *       "limits": {
+                     *         "domain_checks_per_minute": 60,
+                     *         "keys": 1,
+                     *         "requests_per_minute": 60,
+                     *         "webhooks": 1
+                     *       },
+                     *       "locale": "uz",
+                     *       "low_balance_threshold": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "name": "Shop of Anna",
+                     *       "sandbox": false,
+                     *       "tier": "gold"
+                     *     }
+                     */
                     "application/json": components["schemas"]["ResellerMe"];
                 };
             };
@@ -22990,6 +29216,24 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "address": "203.0.113.7",
+                     *       "city": "Tashkent",
+                     *       "company": true,
+                     *       "country": "UZ",
+                     *       "email": "anna@example.com",
+                     *       "name": "Shop of Anna",
+                     *       "postal_code": "100000",
+                     *       "region": "tashkent",
+                     *       "registration": "registration",
+                     *       "tax_included": true,
+                     *       "tax_name": "VAT",
+                     *       "tax_note": "reverse_charge",
+                     *       "tax_number": "301234567",
+                     *       "tax_rate": 12
+                     *     }
+                     */
                     "application/json": components["schemas"]["InvoicesProfile"];
                 };
             };
@@ -23051,6 +29295,15 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "name": "Example LLC",
+                 *       "company": true,
+                 *       "tax_number": "301234567",
+                 *       "country": "UZ",
+                 *       "address": "Navoiy 1"
+                 *     }
+                 */
                 "application/json": components["schemas"]["InvoicesProfileBody"];
             };
         };
@@ -23064,6 +29317,24 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "address": "203.0.113.7",
+                     *       "city": "Tashkent",
+                     *       "company": true,
+                     *       "country": "UZ",
+                     *       "email": "anna@example.com",
+                     *       "name": "Shop of Anna",
+                     *       "postal_code": "100000",
+                     *       "region": "tashkent",
+                     *       "registration": "registration",
+                     *       "tax_included": true,
+                     *       "tax_name": "VAT",
+                     *       "tax_note": "reverse_charge",
+                     *       "tax_number": "301234567",
+                     *       "tax_rate": 12
+                     *     }
+                     */
                     "application/json": components["schemas"]["InvoicesProfile"];
                 };
             };
@@ -23159,6 +29430,7 @@ export interface operations {
                 page?: number;
                 /** @description Items a page; values above 50 are taken as 50. */
                 per_page?: number;
+                /** @description Only those in this state */
                 status?: "pending" | "paid" | "processing" | "completed" | "failed" | "refunded" | "cancelled" | "expired";
                 /** @description Only those with exactly this tag */
                 client_ref?: string;
@@ -23182,6 +29454,121 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "cancelled_at": null,
+                     *           "client_ref": "client-42",
+                     *           "completed_at": "2026-11-21T10:00:00Z",
+                     *           "coupon_code": null,
+                     *           "created_at": "2026-11-21T10:00:00Z",
+                     *           "discount": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "expires_at": "2027-11-21T10:00:00Z",
+                     *           "failure_key": null,
+                     *           "id": 1,
+                     *           "idempotency_key_used": true,
+                     *           "invoice_id": 1,
+                     *           "items": [
+                     *             {
+                     *               "discount": {
+                     *                 "amount": 1250,
+                     *                 "currency": "USD",
+                     *                 "display": "$12.50",
+                     *                 "usd_cents": 1250
+                     *               },
+                     *               "domain": "shop.example.com",
+                     *               "domain_id": 1,
+                     *               "id": 1,
+                     *               "kind": "new",
+                     *               "period_months": 12,
+                     *               "plan_id": 1,
+                     *               "quantity": 1,
+                     *               "service_id": 1,
+                     *               "setup": {
+                     *                 "amount": 1250,
+                     *                 "currency": "USD",
+                     *                 "display": "$12.50",
+                     *                 "usd_cents": 1250
+                     *               },
+                     *               "status": "completed",
+                     *               "tax": {
+                     *                 "amount": 1250,
+                     *                 "currency": "USD",
+                     *                 "display": "$12.50",
+                     *                 "usd_cents": 1250
+                     *               },
+                     *               "tax_included": {
+                     *                 "amount": 1250,
+                     *                 "currency": "USD",
+                     *                 "display": "$12.50",
+                     *                 "usd_cents": 1250
+                     *               },
+                     *               "title": "Start, 12 months",
+                     *               "total": {
+                     *                 "amount": 1250,
+                     *                 "currency": "USD",
+                     *                 "display": "$12.50",
+                     *                 "usd_cents": 1250
+                     *               },
+                     *               "unit_price": {
+                     *                 "amount": 1250,
+                     *                 "currency": "USD",
+                     *                 "display": "$12.50",
+                     *                 "usd_cents": 1250
+                     *               }
+                     *             }
+                     *           ],
+                     *           "kind": "new",
+                     *           "number": "ORD-2026-000123",
+                     *           "paid_at": "2026-11-21T10:00:00Z",
+                     *           "refunded": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "service_id": 1,
+                     *           "status": "completed",
+                     *           "subtotal": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "tax": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "tax_included": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "total": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           }
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "last_page": 1,
+                     *         "page": 1,
+                     *         "per_page": 20,
+                     *         "total": 1
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["OrdersOrderList"];
                 };
             };
@@ -23255,6 +29642,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the order */
                 order: number;
             };
             cookie?: never;
@@ -23270,6 +29658,111 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "cancelled_at": null,
+                     *       "client_ref": "client-42",
+                     *       "completed_at": "2026-11-21T10:00:00Z",
+                     *       "coupon_code": null,
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "discount": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "expires_at": "2027-11-21T10:00:00Z",
+                     *       "failure_key": null,
+                     *       "id": 1,
+                     *       "idempotency_key_used": true,
+                     *       "invoice_id": 1,
+                     *       "items": [
+                     *         {
+                     *           "discount": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "domain": "shop.example.com",
+                     *           "domain_id": 1,
+                     *           "id": 1,
+                     *           "kind": "new",
+                     *           "period_months": 12,
+                     *           "plan_id": 1,
+                     *           "quantity": 1,
+                     *           "service_id": 1,
+                     *           "setup": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "status": "completed",
+                     *           "tax": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "tax_included": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "title": "Start, 12 months",
+                     *           "total": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "unit_price": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           }
+                     *         }
+                     *       ],
+                     *       "kind": "new",
+                     *       "number": "ORD-2026-000123",
+                     *       "paid_at": "2026-11-21T10:00:00Z",
+                     *       "refunded": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "service_id": 1,
+                     *       "status": "completed",
+                     *       "subtotal": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "tax": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "tax_included": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "total": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["Order"];
                 };
             };
@@ -23340,6 +29833,22 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "items": [
+                 *         {
+                 *           "kind": "new",
+                 *           "plan_id": 1,
+                 *           "period_months": 12,
+                 *           "quantity": 5
+                 *         },
+                 *         {
+                 *           "kind": "renewal",
+                 *           "service_id": 41
+                 *         }
+                 *       ]
+                 *     }
+                 */
                 "application/json": components["schemas"]["ResellerQuoteBody"];
             };
         };
@@ -23353,6 +29862,99 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "balance": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "covered": true,
+                     *       "credit": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "discount": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "items": [
+                     *         {
+                     *           "credit": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "discount": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "kind": "new",
+                     *           "period_months": 12,
+                     *           "plan_id": 1,
+                     *           "quantity": 1,
+                     *           "service_id": 1,
+                     *           "setup": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "tax": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "title": "Start, 12 months",
+                     *           "total": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "unit_price": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           }
+                     *         }
+                     *       ],
+                     *       "missing": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "subtotal": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "tax": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "total": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["ResellerQuote"];
                 };
             };
@@ -23470,6 +30072,39 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "client_ref": "client-42",
+                     *           "cost": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "covered": true,
+                     *           "domain": "shop.example.com",
+                     *           "expires_at": "2027-11-21T10:00:00Z",
+                     *           "label": "Shop of Anna",
+                     *           "next_renewal_attempt_at": "2027-11-21T10:00:00Z",
+                     *           "running_total": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "service_id": 1
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "last_page": 1,
+                     *         "page": 1,
+                     *         "per_page": 20,
+                     *         "total": 1
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["ResellerRenewalList"];
                 };
             };
@@ -23547,7 +30182,9 @@ export interface operations {
                 per_page?: number;
                 /** @description Only those with exactly this tag */
                 client_ref?: string;
+                /** @description Only those in this state */
                 status?: "pending" | "provisioning" | "active" | "past_due" | "suspended" | "terminating" | "terminated" | "failed" | "cancelled";
+                /** @description Only those with this plan */
                 plan_id?: number;
                 /** @description Only those that have not ended and whose paid time ends before, also those that do not renew by themselves */
                 renews_before?: string;
@@ -23573,6 +30210,84 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "auto_renew": true,
+                     *           "available_actions": [
+                     *             "renew"
+                     *           ],
+                     *           "client_ref": "client-42",
+                     *           "cost": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "created_at": "2026-11-21T10:00:00Z",
+                     *           "domain": "shop.example.com",
+                     *           "expires_at": "2027-11-21T10:00:00Z",
+                     *           "failure_key": null,
+                     *           "grace_until": null,
+                     *           "id": 1,
+                     *           "ipv4": "203.0.113.7",
+                     *           "ipv6": "2001:db8::7",
+                     *           "label": "Shop of Anna",
+                     *           "location": "tashkent",
+                     *           "metadata": {
+                     *             "name": "metadata"
+                     *           },
+                     *           "monitor_id": 1,
+                     *           "nameservers": [
+                     *             "ns1.example.net"
+                     *           ],
+                     *           "next_renewal_attempt_at": "2027-11-21T10:00:00Z",
+                     *           "order_id": 1,
+                     *           "origin_url": "https://panel.example.com/origin",
+                     *           "panel_url": "https://panel.example.com/panel",
+                     *           "pending_change": null,
+                     *           "period_months": 12,
+                     *           "plan": {
+                     *             "id": 1,
+                     *             "name": "Shop of Anna",
+                     *             "slug": "start"
+                     *           },
+                     *           "provisioned_at": "2026-11-21T10:00:00Z",
+                     *           "renew_cost": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "renew_price": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "renewal_covered": true,
+                     *           "sandbox": false,
+                     *           "status": "active",
+                     *           "suspend_note": null,
+                     *           "suspend_reason": null,
+                     *           "suspended_at": null,
+                     *           "tags": [
+                     *             "shop"
+                     *           ],
+                     *           "terminates_at": null,
+                     *           "type": "hosting",
+                     *           "unicode_domain": "shop.example.com"
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "last_page": 1,
+                     *         "page": 1,
+                     *         "per_page": 20,
+                     *         "total": 1
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["ServicesResoldList"];
                 };
             };
@@ -23656,6 +30371,13 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "plan_id": 1,
+                 *       "domain": "shop.example.com",
+                 *       "client_ref": "client-42"
+                 *     }
+                 */
                 "application/json": components["schemas"]["ResellerCreateBody"];
             };
         };
@@ -23670,6 +30392,74 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "auto_renew": true,
+                     *       "available_actions": [
+                     *         "renew"
+                     *       ],
+                     *       "client_ref": "client-42",
+                     *       "cost": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "domain": "shop.example.com",
+                     *       "expires_at": "2027-11-21T10:00:00Z",
+                     *       "failure_key": null,
+                     *       "grace_until": null,
+                     *       "id": 1,
+                     *       "ipv4": "203.0.113.7",
+                     *       "ipv6": "2001:db8::7",
+                     *       "label": "Shop of Anna",
+                     *       "location": "tashkent",
+                     *       "metadata": {
+                     *         "name": "metadata"
+                     *       },
+                     *       "monitor_id": 1,
+                     *       "nameservers": [
+                     *         "ns1.example.net"
+                     *       ],
+                     *       "next_renewal_attempt_at": "2027-11-21T10:00:00Z",
+                     *       "order_id": 1,
+                     *       "origin_url": "https://panel.example.com/origin",
+                     *       "panel_url": "https://panel.example.com/panel",
+                     *       "pending_change": null,
+                     *       "period_months": 12,
+                     *       "plan": {
+                     *         "id": 1,
+                     *         "name": "Shop of Anna",
+                     *         "slug": "start"
+                     *       },
+                     *       "provisioned_at": "2026-11-21T10:00:00Z",
+                     *       "renew_cost": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "renew_price": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "renewal_covered": true,
+                     *       "sandbox": false,
+                     *       "status": "active",
+                     *       "suspend_note": null,
+                     *       "suspend_reason": null,
+                     *       "suspended_at": null,
+                     *       "tags": [
+                     *         "shop"
+                     *       ],
+                     *       "terminates_at": null,
+                     *       "type": "hosting",
+                     *       "unicode_domain": "shop.example.com"
+                     *     }
+                     */
                     "application/json": components["schemas"]["ServicesResold"];
                 };
             };
@@ -23772,6 +30562,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the service */
                 service: number;
             };
             cookie?: never;
@@ -23787,6 +30578,74 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "auto_renew": true,
+                     *       "available_actions": [
+                     *         "renew"
+                     *       ],
+                     *       "client_ref": "client-42",
+                     *       "cost": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "domain": "shop.example.com",
+                     *       "expires_at": "2027-11-21T10:00:00Z",
+                     *       "failure_key": null,
+                     *       "grace_until": null,
+                     *       "id": 1,
+                     *       "ipv4": "203.0.113.7",
+                     *       "ipv6": "2001:db8::7",
+                     *       "label": "Shop of Anna",
+                     *       "location": "tashkent",
+                     *       "metadata": {
+                     *         "name": "metadata"
+                     *       },
+                     *       "monitor_id": 1,
+                     *       "nameservers": [
+                     *         "ns1.example.net"
+                     *       ],
+                     *       "next_renewal_attempt_at": "2027-11-21T10:00:00Z",
+                     *       "order_id": 1,
+                     *       "origin_url": "https://panel.example.com/origin",
+                     *       "panel_url": "https://panel.example.com/panel",
+                     *       "pending_change": null,
+                     *       "period_months": 12,
+                     *       "plan": {
+                     *         "id": 1,
+                     *         "name": "Shop of Anna",
+                     *         "slug": "start"
+                     *       },
+                     *       "provisioned_at": "2026-11-21T10:00:00Z",
+                     *       "renew_cost": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "renew_price": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "renewal_covered": true,
+                     *       "sandbox": false,
+                     *       "status": "active",
+                     *       "suspend_note": null,
+                     *       "suspend_reason": null,
+                     *       "suspended_at": null,
+                     *       "tags": [
+                     *         "shop"
+                     *       ],
+                     *       "terminates_at": null,
+                     *       "type": "hosting",
+                     *       "unicode_domain": "shop.example.com"
+                     *     }
+                     */
                     "application/json": components["schemas"]["ServicesResold"];
                 };
             };
@@ -23856,6 +30715,7 @@ export interface operations {
             };
             header?: never;
             path: {
+                /** @description Id of the service */
                 service: number;
             };
             cookie?: never;
@@ -23871,6 +30731,74 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "auto_renew": true,
+                     *       "available_actions": [
+                     *         "renew"
+                     *       ],
+                     *       "client_ref": "client-42",
+                     *       "cost": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "domain": "shop.example.com",
+                     *       "expires_at": "2027-11-21T10:00:00Z",
+                     *       "failure_key": null,
+                     *       "grace_until": null,
+                     *       "id": 1,
+                     *       "ipv4": "203.0.113.7",
+                     *       "ipv6": "2001:db8::7",
+                     *       "label": "Shop of Anna",
+                     *       "location": "tashkent",
+                     *       "metadata": {
+                     *         "name": "metadata"
+                     *       },
+                     *       "monitor_id": 1,
+                     *       "nameservers": [
+                     *         "ns1.example.net"
+                     *       ],
+                     *       "next_renewal_attempt_at": "2027-11-21T10:00:00Z",
+                     *       "order_id": 1,
+                     *       "origin_url": "https://panel.example.com/origin",
+                     *       "panel_url": "https://panel.example.com/panel",
+                     *       "pending_change": null,
+                     *       "period_months": 12,
+                     *       "plan": {
+                     *         "id": 1,
+                     *         "name": "Shop of Anna",
+                     *         "slug": "start"
+                     *       },
+                     *       "provisioned_at": "2026-11-21T10:00:00Z",
+                     *       "renew_cost": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "renew_price": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "renewal_covered": true,
+                     *       "sandbox": false,
+                     *       "status": "active",
+                     *       "suspend_note": null,
+                     *       "suspend_reason": null,
+                     *       "suspended_at": null,
+                     *       "tags": [
+                     *         "shop"
+                     *       ],
+                     *       "terminates_at": null,
+                     *       "type": "hosting",
+                     *       "unicode_domain": "shop.example.com"
+                     *     }
+                     */
                     "application/json": components["schemas"]["ServicesResold"];
                 };
             };
@@ -23946,12 +30874,21 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the service */
                 service: number;
             };
             cookie?: never;
         };
         requestBody?: {
             content: {
+                /**
+                 * @example {
+                 *       "label": "Shop of Anna",
+                 *       "metadata": {
+                 *         "contract": "2026-17"
+                 *       }
+                 *     }
+                 */
                 "application/json": components["schemas"]["ResellerNoteBody"];
             };
         };
@@ -23965,6 +30902,74 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "auto_renew": true,
+                     *       "available_actions": [
+                     *         "renew"
+                     *       ],
+                     *       "client_ref": "client-42",
+                     *       "cost": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "domain": "shop.example.com",
+                     *       "expires_at": "2027-11-21T10:00:00Z",
+                     *       "failure_key": null,
+                     *       "grace_until": null,
+                     *       "id": 1,
+                     *       "ipv4": "203.0.113.7",
+                     *       "ipv6": "2001:db8::7",
+                     *       "label": "Shop of Anna",
+                     *       "location": "tashkent",
+                     *       "metadata": {
+                     *         "name": "metadata"
+                     *       },
+                     *       "monitor_id": 1,
+                     *       "nameservers": [
+                     *         "ns1.example.net"
+                     *       ],
+                     *       "next_renewal_attempt_at": "2027-11-21T10:00:00Z",
+                     *       "order_id": 1,
+                     *       "origin_url": "https://panel.example.com/origin",
+                     *       "panel_url": "https://panel.example.com/panel",
+                     *       "pending_change": null,
+                     *       "period_months": 12,
+                     *       "plan": {
+                     *         "id": 1,
+                     *         "name": "Shop of Anna",
+                     *         "slug": "start"
+                     *       },
+                     *       "provisioned_at": "2026-11-21T10:00:00Z",
+                     *       "renew_cost": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "renew_price": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "renewal_covered": true,
+                     *       "sandbox": false,
+                     *       "status": "active",
+                     *       "suspend_note": null,
+                     *       "suspend_reason": null,
+                     *       "suspended_at": null,
+                     *       "tags": [
+                     *         "shop"
+                     *       ],
+                     *       "terminates_at": null,
+                     *       "type": "hosting",
+                     *       "unicode_domain": "shop.example.com"
+                     *     }
+                     */
                     "application/json": components["schemas"]["ServicesResold"];
                 };
             };
@@ -24066,6 +31071,7 @@ export interface operations {
                 "If-None-Match"?: string;
             };
             path: {
+                /** @description Id of the service */
                 service: number;
             };
             cookie?: never;
@@ -24082,6 +31088,48 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "activated_at": "2026-11-21T10:00:00Z",
+                     *           "auto_renew": true,
+                     *           "cancelled_at": null,
+                     *           "created_at": "2026-11-21T10:00:00Z",
+                     *           "ends_at": "2027-11-21T10:00:00Z",
+                     *           "failure_key": null,
+                     *           "id": 1,
+                     *           "key": "extra_disk",
+                     *           "name": "Shop of Anna",
+                     *           "order_id": 1,
+                     *           "period_months": 12,
+                     *           "price": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "quantity": 1,
+                     *           "renews_at": "2026-11-21T10:00:00Z",
+                     *           "service_id": 1,
+                     *           "status": "active",
+                     *           "unit_price": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "value": "192.0.2.7"
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "last_page": 1,
+                     *         "page": 1,
+                     *         "per_page": 20,
+                     *         "total": 1
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["AddonsAddonList"];
                 };
             };
@@ -24161,12 +31209,19 @@ export interface operations {
                 "Idempotency-Key"?: string;
             };
             path: {
+                /** @description Id of the service */
                 service: number;
             };
             cookie?: never;
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "key": "extra_disk",
+                 *       "quantity": 1
+                 *     }
+                 */
                 "application/json": components["schemas"]["AddonsCreateBody"];
             };
         };
@@ -24181,6 +31236,38 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "activated_at": "2026-11-21T10:00:00Z",
+                     *       "auto_renew": true,
+                     *       "cancelled_at": null,
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "ends_at": "2027-11-21T10:00:00Z",
+                     *       "failure_key": null,
+                     *       "id": 1,
+                     *       "key": "extra_disk",
+                     *       "name": "Shop of Anna",
+                     *       "order_id": 1,
+                     *       "period_months": 12,
+                     *       "price": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "quantity": 1,
+                     *       "renews_at": "2026-11-21T10:00:00Z",
+                     *       "service_id": 1,
+                     *       "status": "active",
+                     *       "unit_price": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "value": "192.0.2.7"
+                     *     }
+                     */
                     "application/json": components["schemas"]["Addon"];
                 };
             };
@@ -24291,6 +31378,7 @@ export interface operations {
                 "If-None-Match"?: string;
             };
             path: {
+                /** @description Id of the service */
                 service: number;
             };
             cookie?: never;
@@ -24307,6 +31395,51 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "charge": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "description": {
+                     *             "en": "Hosting for a site",
+                     *             "ru": "Хостинг для сайта",
+                     *             "uz": "Sayt uchun xosting"
+                     *           },
+                     *           "key": "extra_disk",
+                     *           "left": 1,
+                     *           "manual": true,
+                     *           "max_quantity": 1,
+                     *           "name": {
+                     *             "en": "Hosting for a site",
+                     *             "ru": "Хостинг для сайта",
+                     *             "uz": "Sayt uchun xosting"
+                     *           },
+                     *           "paid_until": "2026-11-21T10:00:00Z",
+                     *           "period_months": 12,
+                     *           "raises": {
+                     *             "name": 1
+                     *           },
+                     *           "unit_price": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           }
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "last_page": 1,
+                     *         "page": 1,
+                     *         "per_page": 20,
+                     *         "total": 1
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["AddonsOfferList"];
                 };
             };
@@ -24380,7 +31513,9 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the service */
                 service: number;
+                /** @description Id of the add-on */
                 addon: number;
             };
             cookie?: never;
@@ -24396,6 +31531,38 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "activated_at": "2026-11-21T10:00:00Z",
+                     *       "auto_renew": true,
+                     *       "cancelled_at": null,
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "ends_at": "2027-11-21T10:00:00Z",
+                     *       "failure_key": null,
+                     *       "id": 1,
+                     *       "key": "extra_disk",
+                     *       "name": "Shop of Anna",
+                     *       "order_id": 1,
+                     *       "period_months": 12,
+                     *       "price": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "quantity": 1,
+                     *       "renews_at": "2026-11-21T10:00:00Z",
+                     *       "service_id": 1,
+                     *       "status": "active",
+                     *       "unit_price": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "value": "192.0.2.7"
+                     *     }
+                     */
                     "application/json": components["schemas"]["Addon"];
                 };
             };
@@ -24488,6 +31655,7 @@ export interface operations {
                 "If-None-Match"?: string;
             };
             path: {
+                /** @description Id of the service */
                 service: number;
             };
             cookie?: never;
@@ -24504,6 +31672,48 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "created_at": "2026-11-21T10:00:00Z",
+                     *           "downloadable": true,
+                     *           "error_key": null,
+                     *           "expires_at": "2027-11-21T10:00:00Z",
+                     *           "finished_at": "2026-11-21T10:00:00Z",
+                     *           "id": 1,
+                     *           "kind": "auto",
+                     *           "note": "before the update",
+                     *           "parts": [
+                     *             {
+                     *               "count": 1,
+                     *               "part": "files",
+                     *               "size_mb": 512,
+                     *               "status": "completed"
+                     *             }
+                     *           ],
+                     *           "restore": {
+                     *             "created_at": "2026-11-21T10:00:00Z",
+                     *             "error_key": null,
+                     *             "finished_at": "2026-11-21T10:00:00Z",
+                     *             "parts": [
+                     *               "parts"
+                     *             ],
+                     *             "status": "completed"
+                     *           },
+                     *           "size_mb": 512,
+                     *           "status": "completed",
+                     *           "storage": "local"
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "last_page": 1,
+                     *         "page": 1,
+                     *         "per_page": 20,
+                     *         "total": 1
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["BackupsBackupList"];
                 };
             };
@@ -24577,12 +31787,22 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the service */
                 service: number;
             };
             cookie?: never;
         };
         requestBody?: {
             content: {
+                /**
+                 * @example {
+                 *       "parts": [
+                 *         "files",
+                 *         "databases"
+                 *       ],
+                 *       "note": "before the update"
+                 *     }
+                 */
                 "application/json": components["schemas"]["BackupsCreateBody"];
             };
         };
@@ -24596,6 +31816,38 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "downloadable": true,
+                     *       "error_key": null,
+                     *       "expires_at": "2027-11-21T10:00:00Z",
+                     *       "finished_at": "2026-11-21T10:00:00Z",
+                     *       "id": 1,
+                     *       "kind": "auto",
+                     *       "note": "before the update",
+                     *       "parts": [
+                     *         {
+                     *           "count": 1,
+                     *           "part": "files",
+                     *           "size_mb": 512,
+                     *           "status": "completed"
+                     *         }
+                     *       ],
+                     *       "restore": {
+                     *         "created_at": "2026-11-21T10:00:00Z",
+                     *         "error_key": null,
+                     *         "finished_at": "2026-11-21T10:00:00Z",
+                     *         "parts": [
+                     *           "parts"
+                     *         ],
+                     *         "status": "completed"
+                     *       },
+                     *       "size_mb": 512,
+                     *       "status": "completed",
+                     *       "storage": "local"
+                     *     }
+                     */
                     "application/json": components["schemas"]["Backup"];
                 };
             };
@@ -24698,13 +31950,25 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the service */
                 service: number;
+                /** @description Id of the backup */
                 backup: number;
             };
             cookie?: never;
         };
         requestBody?: {
             content: {
+                /**
+                 * @example {
+                 *       "parts": [
+                 *         "files"
+                 *       ],
+                 *       "items": [
+                 *         "/public_html/index.html"
+                 *       ]
+                 *     }
+                 */
                 "application/json": components["schemas"]["BackupsRestoreBody"];
             };
         };
@@ -24718,6 +31982,38 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "downloadable": true,
+                     *       "error_key": null,
+                     *       "expires_at": "2027-11-21T10:00:00Z",
+                     *       "finished_at": "2026-11-21T10:00:00Z",
+                     *       "id": 1,
+                     *       "kind": "auto",
+                     *       "note": "before the update",
+                     *       "parts": [
+                     *         {
+                     *           "count": 1,
+                     *           "part": "files",
+                     *           "size_mb": 512,
+                     *           "status": "completed"
+                     *         }
+                     *       ],
+                     *       "restore": {
+                     *         "created_at": "2026-11-21T10:00:00Z",
+                     *         "error_key": null,
+                     *         "finished_at": "2026-11-21T10:00:00Z",
+                     *         "parts": [
+                     *           "parts"
+                     *         ],
+                     *         "status": "completed"
+                     *       },
+                     *       "size_mb": 512,
+                     *       "status": "completed",
+                     *       "storage": "local"
+                     *     }
+                     */
                     "application/json": components["schemas"]["Backup"];
                 };
             };
@@ -24828,6 +32124,7 @@ export interface operations {
                 "If-None-Match"?: string;
             };
             path: {
+                /** @description Id of the service */
                 service: number;
             };
             cookie?: never;
@@ -24844,6 +32141,44 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "charset": "utf8mb4",
+                     *           "created_at": "2026-11-21T10:00:00Z",
+                     *           "engine": "mysql",
+                     *           "failure_key": null,
+                     *           "host": "node1.example.com",
+                     *           "id": 1,
+                     *           "max_size_mb": 512,
+                     *           "name": "Shop of Anna",
+                     *           "port": 443,
+                     *           "remote_hosts": [
+                     *             "203.0.113.7"
+                     *           ],
+                     *           "size_mb": 512,
+                     *           "status": "active",
+                     *           "users": [
+                     *             {
+                     *               "host": "node1.example.com",
+                     *               "name": "Shop of Anna",
+                     *               "privileges": [
+                     *                 "ALL"
+                     *               ]
+                     *             }
+                     *           ],
+                     *           "version": "8.2"
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "last_page": 1,
+                     *         "page": 1,
+                     *         "per_page": 20,
+                     *         "total": 1
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["DatabasesDatabaseList"];
                 };
             };
@@ -24917,12 +32252,19 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the service */
                 service: number;
             };
             cookie?: never;
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "name": "shop",
+                 *       "engine": "mysql"
+                 *     }
+                 */
                 "application/json": components["schemas"]["DatabasesCreateBody"];
             };
         };
@@ -24936,6 +32278,34 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "charset": "utf8mb4",
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "engine": "mysql",
+                     *       "failure_key": null,
+                     *       "host": "node1.example.com",
+                     *       "id": 1,
+                     *       "max_size_mb": 512,
+                     *       "name": "Shop of Anna",
+                     *       "port": 443,
+                     *       "remote_hosts": [
+                     *         "203.0.113.7"
+                     *       ],
+                     *       "size_mb": 512,
+                     *       "status": "active",
+                     *       "users": [
+                     *         {
+                     *           "host": "node1.example.com",
+                     *           "name": "Shop of Anna",
+                     *           "privileges": [
+                     *             "ALL"
+                     *           ]
+                     *         }
+                     *       ],
+                     *       "version": "8.2"
+                     *     }
+                     */
                     "application/json": components["schemas"]["Database"];
                 };
             };
@@ -25038,7 +32408,9 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the service */
                 service: number;
+                /** @description Id of the database */
                 database: number;
             };
             cookie?: never;
@@ -25054,6 +32426,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /** @example {} */
                     "application/json": Record<string, never>;
                 };
             };
@@ -25137,6 +32510,7 @@ export interface operations {
                 "If-None-Match"?: string;
             };
             path: {
+                /** @description Id of the service */
                 service: number;
             };
             cookie?: never;
@@ -25153,6 +32527,58 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "created_at": "2026-11-21T10:00:00Z",
+                     *           "displaced_name": null,
+                     *           "dns": {
+                     *             "checked_at": "2026-11-21T10:00:00Z",
+                     *             "expected": [
+                     *               "192.0.2.7"
+                     *             ],
+                     *             "found": [
+                     *               "192.0.2.7"
+                     *             ],
+                     *             "status": "pointed"
+                     *           },
+                     *           "document_root": "/public_html",
+                     *           "failure_key": null,
+                     *           "force_https": true,
+                     *           "id": 1,
+                     *           "kind": "primary",
+                     *           "name": "Shop of Anna",
+                     *           "primary": true,
+                     *           "redirect_to": "https://www.example.com",
+                     *           "status": "active",
+                     *           "tls": {
+                     *             "status": "active"
+                     *           },
+                     *           "unicode_name": "shop.example.com",
+                     *           "verification": {
+                     *             "checked_at": "2026-11-21T10:00:00Z",
+                     *             "method": "none",
+                     *             "nameservers": [
+                     *               "ns1.example.net"
+                     *             ],
+                     *             "record": {
+                     *               "name": "Shop of Anna",
+                     *               "type": "hosting",
+                     *               "value": "192.0.2.7"
+                     *             },
+                     *             "state": "not_required"
+                     *           }
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "last_page": 1,
+                     *         "page": 1,
+                     *         "per_page": 20,
+                     *         "total": 1
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["HostingDomainList"];
                 };
             };
@@ -25226,12 +32652,19 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the service */
                 service: number;
             };
             cookie?: never;
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "name": "blog.shop.example.com",
+                 *       "kind": "subdomain"
+                 *     }
+                 */
                 "application/json": components["schemas"]["HostingCreateBody"];
             };
         };
@@ -25245,6 +32678,48 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "displaced_name": null,
+                     *       "dns": {
+                     *         "checked_at": "2026-11-21T10:00:00Z",
+                     *         "expected": [
+                     *           "192.0.2.7"
+                     *         ],
+                     *         "found": [
+                     *           "192.0.2.7"
+                     *         ],
+                     *         "status": "pointed"
+                     *       },
+                     *       "document_root": "/public_html",
+                     *       "failure_key": null,
+                     *       "force_https": true,
+                     *       "id": 1,
+                     *       "kind": "primary",
+                     *       "name": "Shop of Anna",
+                     *       "primary": true,
+                     *       "redirect_to": "https://www.example.com",
+                     *       "status": "active",
+                     *       "tls": {
+                     *         "status": "active"
+                     *       },
+                     *       "unicode_name": "shop.example.com",
+                     *       "verification": {
+                     *         "checked_at": "2026-11-21T10:00:00Z",
+                     *         "method": "none",
+                     *         "nameservers": [
+                     *           "ns1.example.net"
+                     *         ],
+                     *         "record": {
+                     *           "name": "Shop of Anna",
+                     *           "type": "hosting",
+                     *           "value": "192.0.2.7"
+                     *         },
+                     *         "state": "not_required"
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["HostingDomain"];
                 };
             };
@@ -25338,7 +32813,9 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the service */
                 service: number;
+                /** @description Id of the domain of the service */
                 hosted_domain: number;
             };
             cookie?: never;
@@ -25354,6 +32831,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /** @example {} */
                     "application/json": Record<string, never>;
                 };
             };
@@ -25437,6 +32915,7 @@ export interface operations {
                 "If-None-Match"?: string;
             };
             path: {
+                /** @description Id of the service */
                 service: number;
             };
             cookie?: never;
@@ -25453,6 +32932,28 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "created_at": "2026-11-21T10:00:00Z",
+                     *           "days": 30,
+                     *           "error_key": null,
+                     *           "id": 1,
+                     *           "previous_status": "active",
+                     *           "status": "active",
+                     *           "suspend_reason": null,
+                     *           "type": "service.suspended"
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "last_page": 1,
+                     *         "page": 1,
+                     *         "per_page": 20,
+                     *         "total": 1
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["ServicesHappeningList"];
                 };
             };
@@ -25526,6 +33027,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the service */
                 service: number;
             };
             cookie?: never;
@@ -25541,6 +33043,12 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "expires_at": "2027-11-21T10:00:00Z",
+                     *       "url": "https://shop.example.com/"
+                     *     }
+                     */
                     "application/json": components["schemas"]["ResellerLink"];
                 };
             };
@@ -25624,6 +33132,7 @@ export interface operations {
                 "If-None-Match"?: string;
             };
             path: {
+                /** @description Id of the service */
                 service: number;
             };
             cookie?: never;
@@ -25640,6 +33149,109 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "address": "203.0.113.7",
+                     *           "aliases": [
+                     *             "sales@shop.example.com"
+                     *           ],
+                     *           "autoresponder": {
+                     *             "body": "Half a year without a single fault.",
+                     *             "enabled": true,
+                     *             "ends_at": "2027-11-21T10:00:00Z",
+                     *             "starts_at": "2026-11-21T10:00:00Z",
+                     *             "subject": "/team.jpg"
+                     *           },
+                     *           "catch_all": false,
+                     *           "client": {
+                     *             "imap": {
+                     *               "host": "node1.example.com",
+                     *               "port": 443,
+                     *               "tls": "tls"
+                     *             },
+                     *             "pop3": {
+                     *               "host": "node1.example.com",
+                     *               "port": 443,
+                     *               "tls": "tls"
+                     *             },
+                     *             "smtp": {
+                     *               "host": "node1.example.com",
+                     *               "port": 443,
+                     *               "tls": "tls"
+                     *             },
+                     *             "username": "s7"
+                     *           },
+                     *           "created_at": "2026-11-21T10:00:00Z",
+                     *           "dns": {
+                     *             "checked_at": "2026-11-21T10:00:00Z",
+                     *             "dkim": {
+                     *               "expected": "192.0.2.7",
+                     *               "found": [
+                     *                 "192.0.2.7"
+                     *               ],
+                     *               "ok": true
+                     *             },
+                     *             "dmarc": {
+                     *               "expected": "192.0.2.7",
+                     *               "found": [
+                     *                 "192.0.2.7"
+                     *               ],
+                     *               "ok": true
+                     *             },
+                     *             "mx": {
+                     *               "expected": "192.0.2.7",
+                     *               "found": [
+                     *                 "192.0.2.7"
+                     *               ],
+                     *               "ok": true
+                     *             },
+                     *             "ptr": {
+                     *               "expected": "192.0.2.7",
+                     *               "found": [
+                     *                 "192.0.2.7"
+                     *               ],
+                     *               "ok": true
+                     *             },
+                     *             "spf": {
+                     *               "expected": "192.0.2.7",
+                     *               "found": [
+                     *                 "192.0.2.7"
+                     *               ],
+                     *               "ok": true
+                     *             }
+                     *           },
+                     *           "domain_id": 1,
+                     *           "forward_to": [
+                     *             "anna@elsewhere.example.com"
+                     *           ],
+                     *           "id": 1,
+                     *           "keep_copy": true,
+                     *           "last_login_at": "2026-11-21T10:00:00Z",
+                     *           "measured_at": "2026-11-21T10:00:00Z",
+                     *           "messages": 1,
+                     *           "protocols": {
+                     *             "imap": true,
+                     *             "pop3": true,
+                     *             "smtp_out": true
+                     *           },
+                     *           "quota_mb": 512,
+                     *           "send_limit_per_hour": 1,
+                     *           "spam_threshold": 1,
+                     *           "status": "active",
+                     *           "status_reason": null,
+                     *           "used_mb": 512
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "last_page": 1,
+                     *         "page": 1,
+                     *         "per_page": 20,
+                     *         "total": 1
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["MailMailboxList"];
                 };
             };
@@ -25713,12 +33325,21 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the service */
                 service: number;
             };
             cookie?: never;
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "local_part": "info",
+                 *       "domain": "shop.example.com",
+                 *       "password": "ample Cobalt 47 heron",
+                 *       "quota_mb": 1024
+                 *     }
+                 */
                 "application/json": components["schemas"]["MailCreateBody"];
             };
         };
@@ -25732,6 +33353,99 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "address": "203.0.113.7",
+                     *       "aliases": [
+                     *         "sales@shop.example.com"
+                     *       ],
+                     *       "autoresponder": {
+                     *         "body": "Half a year without a single fault.",
+                     *         "enabled": true,
+                     *         "ends_at": "2027-11-21T10:00:00Z",
+                     *         "starts_at": "2026-11-21T10:00:00Z",
+                     *         "subject": "/team.jpg"
+                     *       },
+                     *       "catch_all": false,
+                     *       "client": {
+                     *         "imap": {
+                     *           "host": "node1.example.com",
+                     *           "port": 443,
+                     *           "tls": "tls"
+                     *         },
+                     *         "pop3": {
+                     *           "host": "node1.example.com",
+                     *           "port": 443,
+                     *           "tls": "tls"
+                     *         },
+                     *         "smtp": {
+                     *           "host": "node1.example.com",
+                     *           "port": 443,
+                     *           "tls": "tls"
+                     *         },
+                     *         "username": "s7"
+                     *       },
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "dns": {
+                     *         "checked_at": "2026-11-21T10:00:00Z",
+                     *         "dkim": {
+                     *           "expected": "192.0.2.7",
+                     *           "found": [
+                     *             "192.0.2.7"
+                     *           ],
+                     *           "ok": true
+                     *         },
+                     *         "dmarc": {
+                     *           "expected": "192.0.2.7",
+                     *           "found": [
+                     *             "192.0.2.7"
+                     *           ],
+                     *           "ok": true
+                     *         },
+                     *         "mx": {
+                     *           "expected": "192.0.2.7",
+                     *           "found": [
+                     *             "192.0.2.7"
+                     *           ],
+                     *           "ok": true
+                     *         },
+                     *         "ptr": {
+                     *           "expected": "192.0.2.7",
+                     *           "found": [
+                     *             "192.0.2.7"
+                     *           ],
+                     *           "ok": true
+                     *         },
+                     *         "spf": {
+                     *           "expected": "192.0.2.7",
+                     *           "found": [
+                     *             "192.0.2.7"
+                     *           ],
+                     *           "ok": true
+                     *         }
+                     *       },
+                     *       "domain_id": 1,
+                     *       "forward_to": [
+                     *         "anna@elsewhere.example.com"
+                     *       ],
+                     *       "id": 1,
+                     *       "keep_copy": true,
+                     *       "last_login_at": "2026-11-21T10:00:00Z",
+                     *       "measured_at": "2026-11-21T10:00:00Z",
+                     *       "messages": 1,
+                     *       "protocols": {
+                     *         "imap": true,
+                     *         "pop3": true,
+                     *         "smtp_out": true
+                     *       },
+                     *       "quota_mb": 512,
+                     *       "send_limit_per_hour": 1,
+                     *       "spam_threshold": 1,
+                     *       "status": "active",
+                     *       "status_reason": null,
+                     *       "used_mb": 512
+                     *     }
+                     */
                     "application/json": components["schemas"]["Mailbox"];
                 };
             };
@@ -25834,7 +33548,9 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the service */
                 service: number;
+                /** @description Id of the mailbox */
                 mailbox: number;
             };
             cookie?: never;
@@ -25850,6 +33566,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /** @example {} */
                     "application/json": Record<string, never>;
                 };
             };
@@ -25931,12 +33648,19 @@ export interface operations {
                 "Idempotency-Key"?: string;
             };
             path: {
+                /** @description Id of the service */
                 service: number;
             };
             cookie?: never;
         };
         requestBody?: {
             content: {
+                /**
+                 * @example {
+                 *       "period_months": 12,
+                 *       "dry_run": true
+                 *     }
+                 */
                 "application/json": components["schemas"]["ServicesRenewBody"];
             };
         };
@@ -25951,6 +33675,71 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "dry_run": true,
+                     *       "expires_at": "2027-11-21T10:00:00Z",
+                     *       "order_id": 1,
+                     *       "period_months": 12,
+                     *       "plan_id": 1,
+                     *       "service": {
+                     *         "auto_renew": true,
+                     *         "available_actions": [
+                     *           "renew"
+                     *         ],
+                     *         "client_ref": "client-42",
+                     *         "created_at": "2026-11-21T10:00:00Z",
+                     *         "domain": "shop.example.com",
+                     *         "expires_at": "2027-11-21T10:00:00Z",
+                     *         "failure_key": null,
+                     *         "grace_until": null,
+                     *         "id": 1,
+                     *         "ipv4": "203.0.113.7",
+                     *         "ipv6": "2001:db8::7",
+                     *         "label": "Shop of Anna",
+                     *         "location": "tashkent",
+                     *         "monitor_id": 1,
+                     *         "nameservers": [
+                     *           "ns1.example.net"
+                     *         ],
+                     *         "next_renewal_attempt_at": "2027-11-21T10:00:00Z",
+                     *         "order_id": 1,
+                     *         "origin_url": "https://panel.example.com/origin",
+                     *         "panel_url": "https://panel.example.com/panel",
+                     *         "pending_change": null,
+                     *         "period_months": 12,
+                     *         "plan": {
+                     *           "id": 1,
+                     *           "name": "Shop of Anna",
+                     *           "slug": "start"
+                     *         },
+                     *         "provisioned_at": "2026-11-21T10:00:00Z",
+                     *         "renew_price": {
+                     *           "amount": 1250,
+                     *           "currency": "USD",
+                     *           "display": "$12.50",
+                     *           "usd_cents": 1250
+                     *         },
+                     *         "renewal_covered": true,
+                     *         "status": "active",
+                     *         "suspend_reason": null,
+                     *         "suspended_at": null,
+                     *         "tags": [
+                     *           "shop"
+                     *         ],
+                     *         "terminates_at": null,
+                     *         "type": "hosting",
+                     *         "unicode_domain": "shop.example.com"
+                     *       },
+                     *       "starts_at": "2026-11-21T10:00:00Z",
+                     *       "total": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["ServicesRenewal"];
                 };
             };
@@ -26053,12 +33842,18 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the service */
                 service: number;
             };
             cookie?: never;
         };
         requestBody?: {
             content: {
+                /**
+                 * @example {
+                 *       "username": "deploy"
+                 *     }
+                 */
                 "application/json": components["schemas"]["ResellerPasswordBody"];
             };
         };
@@ -26072,6 +33867,17 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "login_link": {
+                     *         "expires_at": "2027-11-21T10:00:00Z",
+                     *         "url": "https://shop.example.com/"
+                     *       },
+                     *       "usernames": [
+                     *         "deploy"
+                     *       ]
+                     *     }
+                     */
                     "application/json": components["schemas"]["ResellerPassword"];
                 };
             };
@@ -26171,6 +33977,7 @@ export interface operations {
                 "Idempotency-Key"?: string;
             };
             path: {
+                /** @description Id of the service */
                 service: number;
             };
             cookie?: never;
@@ -26187,6 +33994,74 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "auto_renew": true,
+                     *       "available_actions": [
+                     *         "renew"
+                     *       ],
+                     *       "client_ref": "client-42",
+                     *       "cost": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "domain": "shop.example.com",
+                     *       "expires_at": "2027-11-21T10:00:00Z",
+                     *       "failure_key": null,
+                     *       "grace_until": null,
+                     *       "id": 1,
+                     *       "ipv4": "203.0.113.7",
+                     *       "ipv6": "2001:db8::7",
+                     *       "label": "Shop of Anna",
+                     *       "location": "tashkent",
+                     *       "metadata": {
+                     *         "name": "metadata"
+                     *       },
+                     *       "monitor_id": 1,
+                     *       "nameservers": [
+                     *         "ns1.example.net"
+                     *       ],
+                     *       "next_renewal_attempt_at": "2027-11-21T10:00:00Z",
+                     *       "order_id": 1,
+                     *       "origin_url": "https://panel.example.com/origin",
+                     *       "panel_url": "https://panel.example.com/panel",
+                     *       "pending_change": null,
+                     *       "period_months": 12,
+                     *       "plan": {
+                     *         "id": 1,
+                     *         "name": "Shop of Anna",
+                     *         "slug": "start"
+                     *       },
+                     *       "provisioned_at": "2026-11-21T10:00:00Z",
+                     *       "renew_cost": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "renew_price": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "renewal_covered": true,
+                     *       "sandbox": false,
+                     *       "status": "active",
+                     *       "suspend_note": null,
+                     *       "suspend_reason": null,
+                     *       "suspended_at": null,
+                     *       "tags": [
+                     *         "shop"
+                     *       ],
+                     *       "terminates_at": null,
+                     *       "type": "hosting",
+                     *       "unicode_domain": "shop.example.com"
+                     *     }
+                     */
                     "application/json": components["schemas"]["ServicesResold"];
                 };
             };
@@ -26279,6 +34154,7 @@ export interface operations {
                 "If-None-Match"?: string;
             };
             path: {
+                /** @description Id of the service */
                 service: number;
             };
             cookie?: never;
@@ -26295,6 +34171,64 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "auto_renew": true,
+                     *           "challenge": "http",
+                     *           "common_name": "shop.example.com",
+                     *           "created_at": "2026-11-21T10:00:00Z",
+                     *           "domain_id": 1,
+                     *           "domains": [
+                     *             "shop.example.com"
+                     *           ],
+                     *           "expires_at": "2027-11-21T10:00:00Z",
+                     *           "fingerprint": "SHA256:9QvV8tqk",
+                     *           "force_https": true,
+                     *           "hsts": true,
+                     *           "id": 1,
+                     *           "issued_at": "2026-11-21T10:00:00Z",
+                     *           "issuer": "Let's Encrypt",
+                     *           "kind": "acme",
+                     *           "last_attempt_at": "2026-11-21T10:00:00Z",
+                     *           "last_error": null,
+                     *           "last_error_key": null,
+                     *           "next_attempt_at": "2026-11-21T10:00:00Z",
+                     *           "preflight": {
+                     *             "can_issue": true,
+                     *             "error": "The name does not resolve.",
+                     *             "message": "The hosting server does not answer.",
+                     *             "reason": "unpaid"
+                     *           },
+                     *           "renews_at": "2026-11-21T10:00:00Z",
+                     *           "sans": [
+                     *             "www.shop.example.com"
+                     *           ],
+                     *           "status": "active"
+                     *         }
+                     *       ],
+                     *       "domains": [
+                     *         {
+                     *           "certificate_id": 1,
+                     *           "id": 1,
+                     *           "name": "Shop of Anna",
+                     *           "preflight": {
+                     *             "can_issue": true,
+                     *             "error": "The name does not resolve.",
+                     *             "message": "The hosting server does not answer.",
+                     *             "reason": "unpaid"
+                     *           }
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "last_page": 1,
+                     *         "page": 1,
+                     *         "per_page": 20,
+                     *         "total": 1
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["CertificatesList"];
                 };
             };
@@ -26368,12 +34302,21 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the service */
                 service: number;
             };
             cookie?: never;
         };
         requestBody?: {
             content: {
+                /**
+                 * @example {
+                 *       "domains": [
+                 *         "shop.example.com",
+                 *         "www.shop.example.com"
+                 *       ]
+                 *     }
+                 */
                 "application/json": components["schemas"]["CertificatesRequestBody"];
             };
         };
@@ -26387,6 +34330,41 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "auto_renew": true,
+                     *       "challenge": "http",
+                     *       "common_name": "shop.example.com",
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "domain_id": 1,
+                     *       "domains": [
+                     *         "shop.example.com"
+                     *       ],
+                     *       "expires_at": "2027-11-21T10:00:00Z",
+                     *       "fingerprint": "SHA256:9QvV8tqk",
+                     *       "force_https": true,
+                     *       "hsts": true,
+                     *       "id": 1,
+                     *       "issued_at": "2026-11-21T10:00:00Z",
+                     *       "issuer": "Let's Encrypt",
+                     *       "kind": "acme",
+                     *       "last_attempt_at": "2026-11-21T10:00:00Z",
+                     *       "last_error": null,
+                     *       "last_error_key": null,
+                     *       "next_attempt_at": "2026-11-21T10:00:00Z",
+                     *       "preflight": {
+                     *         "can_issue": true,
+                     *         "error": "The name does not resolve.",
+                     *         "message": "The hosting server does not answer.",
+                     *         "reason": "unpaid"
+                     *       },
+                     *       "renews_at": "2026-11-21T10:00:00Z",
+                     *       "sans": [
+                     *         "www.shop.example.com"
+                     *       ],
+                     *       "status": "active"
+                     *     }
+                     */
                     "application/json": components["schemas"]["CertificatesRequested"];
                 };
             };
@@ -26399,6 +34377,41 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "auto_renew": true,
+                     *       "challenge": "http",
+                     *       "common_name": "shop.example.com",
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "domain_id": 1,
+                     *       "domains": [
+                     *         "shop.example.com"
+                     *       ],
+                     *       "expires_at": "2027-11-21T10:00:00Z",
+                     *       "fingerprint": "SHA256:9QvV8tqk",
+                     *       "force_https": true,
+                     *       "hsts": true,
+                     *       "id": 1,
+                     *       "issued_at": "2026-11-21T10:00:00Z",
+                     *       "issuer": "Let's Encrypt",
+                     *       "kind": "acme",
+                     *       "last_attempt_at": "2026-11-21T10:00:00Z",
+                     *       "last_error": null,
+                     *       "last_error_key": null,
+                     *       "next_attempt_at": "2026-11-21T10:00:00Z",
+                     *       "preflight": {
+                     *         "can_issue": true,
+                     *         "error": "The name does not resolve.",
+                     *         "message": "The hosting server does not answer.",
+                     *         "reason": "unpaid"
+                     *       },
+                     *       "renews_at": "2026-11-21T10:00:00Z",
+                     *       "sans": [
+                     *         "www.shop.example.com"
+                     *       ],
+                     *       "status": "active"
+                     *     }
+                     */
                     "application/json": components["schemas"]["CertificatesRequested"];
                 };
             };
@@ -26501,12 +34514,18 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the service */
                 service: number;
             };
             cookie?: never;
         };
         requestBody?: {
             content: {
+                /**
+                 * @example {
+                 *       "reason": "the client asked for it"
+                 *     }
+                 */
                 "application/json": components["schemas"]["ResellerSuspendBody"];
             };
         };
@@ -26520,6 +34539,74 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "auto_renew": true,
+                     *       "available_actions": [
+                     *         "renew"
+                     *       ],
+                     *       "client_ref": "client-42",
+                     *       "cost": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "domain": "shop.example.com",
+                     *       "expires_at": "2027-11-21T10:00:00Z",
+                     *       "failure_key": null,
+                     *       "grace_until": null,
+                     *       "id": 1,
+                     *       "ipv4": "203.0.113.7",
+                     *       "ipv6": "2001:db8::7",
+                     *       "label": "Shop of Anna",
+                     *       "location": "tashkent",
+                     *       "metadata": {
+                     *         "name": "metadata"
+                     *       },
+                     *       "monitor_id": 1,
+                     *       "nameservers": [
+                     *         "ns1.example.net"
+                     *       ],
+                     *       "next_renewal_attempt_at": "2027-11-21T10:00:00Z",
+                     *       "order_id": 1,
+                     *       "origin_url": "https://panel.example.com/origin",
+                     *       "panel_url": "https://panel.example.com/panel",
+                     *       "pending_change": null,
+                     *       "period_months": 12,
+                     *       "plan": {
+                     *         "id": 1,
+                     *         "name": "Shop of Anna",
+                     *         "slug": "start"
+                     *       },
+                     *       "provisioned_at": "2026-11-21T10:00:00Z",
+                     *       "renew_cost": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "renew_price": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "renewal_covered": true,
+                     *       "sandbox": false,
+                     *       "status": "active",
+                     *       "suspend_note": null,
+                     *       "suspend_reason": null,
+                     *       "suspended_at": null,
+                     *       "tags": [
+                     *         "shop"
+                     *       ],
+                     *       "terminates_at": null,
+                     *       "type": "hosting",
+                     *       "unicode_domain": "shop.example.com"
+                     *     }
+                     */
                     "application/json": components["schemas"]["ServicesResold"];
                 };
             };
@@ -26619,12 +34706,19 @@ export interface operations {
                 "Idempotency-Key"?: string;
             };
             path: {
+                /** @description Id of the service */
                 service: number;
             };
             cookie?: never;
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "plan_id": 2,
+                 *       "when": "renewal"
+                 *     }
+                 */
                 "application/json": components["schemas"]["ServicesTariffBody"];
             };
         };
@@ -26639,6 +34733,96 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "dry_run": true,
+                     *       "order_id": 1,
+                     *       "service": {
+                     *         "auto_renew": true,
+                     *         "available_actions": [
+                     *           "renew"
+                     *         ],
+                     *         "client_ref": "client-42",
+                     *         "created_at": "2026-11-21T10:00:00Z",
+                     *         "domain": "shop.example.com",
+                     *         "expires_at": "2027-11-21T10:00:00Z",
+                     *         "failure_key": null,
+                     *         "grace_until": null,
+                     *         "id": 1,
+                     *         "ipv4": "203.0.113.7",
+                     *         "ipv6": "2001:db8::7",
+                     *         "label": "Shop of Anna",
+                     *         "location": "tashkent",
+                     *         "monitor_id": 1,
+                     *         "nameservers": [
+                     *           "ns1.example.net"
+                     *         ],
+                     *         "next_renewal_attempt_at": "2027-11-21T10:00:00Z",
+                     *         "order_id": 1,
+                     *         "origin_url": "https://panel.example.com/origin",
+                     *         "panel_url": "https://panel.example.com/panel",
+                     *         "pending_change": null,
+                     *         "period_months": 12,
+                     *         "plan": {
+                     *           "id": 1,
+                     *           "name": "Shop of Anna",
+                     *           "slug": "start"
+                     *         },
+                     *         "provisioned_at": "2026-11-21T10:00:00Z",
+                     *         "renew_price": {
+                     *           "amount": 1250,
+                     *           "currency": "USD",
+                     *           "display": "$12.50",
+                     *           "usd_cents": 1250
+                     *         },
+                     *         "renewal_covered": true,
+                     *         "status": "active",
+                     *         "suspend_reason": null,
+                     *         "suspended_at": null,
+                     *         "tags": [
+                     *           "shop"
+                     *         ],
+                     *         "terminates_at": null,
+                     *         "type": "hosting",
+                     *         "unicode_domain": "shop.example.com"
+                     *       },
+                     *       "tariff": {
+                     *         "available": true,
+                     *         "charge": {
+                     *           "amount": 1250,
+                     *           "currency": "USD",
+                     *           "display": "$12.50",
+                     *           "usd_cents": 1250
+                     *         },
+                     *         "credit": {
+                     *           "amount": 1250,
+                     *           "currency": "USD",
+                     *           "display": "$12.50",
+                     *           "usd_cents": 1250
+                     *         },
+                     *         "exceeded": [
+                     *           {
+                     *             "limit": "limit",
+                     *             "maximum": 1,
+                     *             "used": 1
+                     *           }
+                     *         ],
+                     *         "period_months": 12,
+                     *         "plan": {
+                     *           "id": 1,
+                     *           "name": "Shop of Anna",
+                     *           "slug": "start"
+                     *         },
+                     *         "renew_price": {
+                     *           "amount": 1250,
+                     *           "currency": "USD",
+                     *           "display": "$12.50",
+                     *           "usd_cents": 1250
+                     *         }
+                     *       },
+                     *       "when": "now"
+                     *     }
+                     */
                     "application/json": components["schemas"]["ServicesTariffChange"];
                 };
             };
@@ -26749,6 +34933,7 @@ export interface operations {
                 "If-None-Match"?: string;
             };
             path: {
+                /** @description Id of the service */
                 service: number;
             };
             cookie?: never;
@@ -26765,6 +34950,52 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "available": true,
+                     *           "charge": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "credit": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "exceeded": [
+                     *             {
+                     *               "limit": "limit",
+                     *               "maximum": 1,
+                     *               "used": 1
+                     *             }
+                     *           ],
+                     *           "period_months": 12,
+                     *           "plan": {
+                     *             "id": 1,
+                     *             "name": "Shop of Anna",
+                     *             "slug": "start"
+                     *           },
+                     *           "renew_price": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           }
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "last_page": 1,
+                     *         "page": 1,
+                     *         "per_page": 20,
+                     *         "total": 1
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["ServicesTariffList"];
                 };
             };
@@ -26847,6 +35078,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the service */
                 service: number;
             };
             cookie?: never;
@@ -26862,6 +35094,74 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "auto_renew": true,
+                     *       "available_actions": [
+                     *         "renew"
+                     *       ],
+                     *       "client_ref": "client-42",
+                     *       "cost": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "domain": "shop.example.com",
+                     *       "expires_at": "2027-11-21T10:00:00Z",
+                     *       "failure_key": null,
+                     *       "grace_until": null,
+                     *       "id": 1,
+                     *       "ipv4": "203.0.113.7",
+                     *       "ipv6": "2001:db8::7",
+                     *       "label": "Shop of Anna",
+                     *       "location": "tashkent",
+                     *       "metadata": {
+                     *         "name": "metadata"
+                     *       },
+                     *       "monitor_id": 1,
+                     *       "nameservers": [
+                     *         "ns1.example.net"
+                     *       ],
+                     *       "next_renewal_attempt_at": "2027-11-21T10:00:00Z",
+                     *       "order_id": 1,
+                     *       "origin_url": "https://panel.example.com/origin",
+                     *       "panel_url": "https://panel.example.com/panel",
+                     *       "pending_change": null,
+                     *       "period_months": 12,
+                     *       "plan": {
+                     *         "id": 1,
+                     *         "name": "Shop of Anna",
+                     *         "slug": "start"
+                     *       },
+                     *       "provisioned_at": "2026-11-21T10:00:00Z",
+                     *       "renew_cost": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "renew_price": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "renewal_covered": true,
+                     *       "sandbox": false,
+                     *       "status": "active",
+                     *       "suspend_note": null,
+                     *       "suspend_reason": null,
+                     *       "suspended_at": null,
+                     *       "tags": [
+                     *         "shop"
+                     *       ],
+                     *       "terminates_at": null,
+                     *       "type": "hosting",
+                     *       "unicode_domain": "shop.example.com"
+                     *     }
+                     */
                     "application/json": components["schemas"]["ServicesResold"];
                 };
             };
@@ -26937,6 +35237,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the service */
                 service: number;
             };
             cookie?: never;
@@ -26952,6 +35253,65 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "backups": {
+                     *         "limit": 1,
+                     *         "percent": 10,
+                     *         "used": 1
+                     *       },
+                     *       "bandwidth_gb": {
+                     *         "limit": 1,
+                     *         "percent": 10,
+                     *         "used": 1
+                     *       },
+                     *       "cron_jobs": {
+                     *         "limit": 1,
+                     *         "percent": 10,
+                     *         "used": 1
+                     *       },
+                     *       "databases": {
+                     *         "limit": 1,
+                     *         "percent": 10,
+                     *         "used": 1
+                     *       },
+                     *       "disk_mb": {
+                     *         "limit": 1,
+                     *         "percent": 10,
+                     *         "used": 1
+                     *       },
+                     *       "domains": {
+                     *         "limit": 1,
+                     *         "percent": 10,
+                     *         "used": 1
+                     *       },
+                     *       "ftp_accounts": {
+                     *         "limit": 1,
+                     *         "percent": 10,
+                     *         "used": 1
+                     *       },
+                     *       "inodes": {
+                     *         "limit": 1,
+                     *         "percent": 10,
+                     *         "used": 1
+                     *       },
+                     *       "mailboxes": {
+                     *         "limit": 1,
+                     *         "percent": 10,
+                     *         "used": 1
+                     *       },
+                     *       "sites": {
+                     *         "limit": 1,
+                     *         "percent": 10,
+                     *         "used": 1
+                     *       },
+                     *       "subdomains": {
+                     *         "limit": 1,
+                     *         "percent": 10,
+                     *         "used": 1
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["HostingUsage"];
                 };
             };
@@ -27043,6 +35403,59 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "balance": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "held": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "renewals": {
+                     *         "cost": {
+                     *           "amount": 1250,
+                     *           "currency": "USD",
+                     *           "display": "$12.50",
+                     *           "usd_cents": 1250
+                     *         },
+                     *         "count": 1,
+                     *         "days": 30,
+                     *         "uncovered": {
+                     *           "amount": 1250,
+                     *           "currency": "USD",
+                     *           "display": "$12.50",
+                     *           "usd_cents": 1250
+                     *         },
+                     *         "uncovered_count": 1
+                     *       },
+                     *       "services": {
+                     *         "by_status": {
+                     *           "name": 200
+                     *         },
+                     *         "total": 1
+                     *       },
+                     *       "spend": {
+                     *         "last_month": {
+                     *           "amount": 1250,
+                     *           "currency": "USD",
+                     *           "display": "$12.50",
+                     *           "usd_cents": 1250
+                     *         },
+                     *         "this_month": {
+                     *           "amount": 1250,
+                     *           "currency": "USD",
+                     *           "display": "$12.50",
+                     *           "usd_cents": 1250
+                     *         }
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["ResellerStats"];
                 };
             };
@@ -27131,6 +35544,129 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "auto_topup": {
+                     *         "amount": {
+                     *           "amount": 1250,
+                     *           "currency": "USD",
+                     *           "display": "$12.50",
+                     *           "usd_cents": 1250
+                     *         },
+                     *         "enabled": true,
+                     *         "gateway": "stripe",
+                     *         "max_per_day": {
+                     *           "amount": 1250,
+                     *           "currency": "USD",
+                     *           "display": "$12.50",
+                     *           "usd_cents": 1250
+                     *         },
+                     *         "threshold": {
+                     *           "amount": 1250,
+                     *           "currency": "USD",
+                     *           "display": "$12.50",
+                     *           "usd_cents": 1250
+                     *         }
+                     *       },
+                     *       "available": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "balance": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "data": [
+                     *         {
+                     *           "amount": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "balance_after": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "client_ref": "client-42",
+                     *           "created_at": "2026-11-21T10:00:00Z",
+                     *           "description": "Hosting for a shop",
+                     *           "id": 1,
+                     *           "reference": {
+                     *             "id": 1,
+                     *             "type": "hosting"
+                     *           },
+                     *           "status": "active",
+                     *           "type": "hosting"
+                     *         }
+                     *       ],
+                     *       "debt": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "held": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "low_balance_threshold": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "meta": {
+                     *         "last_page": 1,
+                     *         "page": 1,
+                     *         "per_page": 20,
+                     *         "total": 1
+                     *       },
+                     *       "transactions": [
+                     *         {
+                     *           "amount": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "balance_after": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "client_ref": "client-42",
+                     *           "created_at": "2026-11-21T10:00:00Z",
+                     *           "description": "Hosting for a shop",
+                     *           "id": 1,
+                     *           "reference": {
+                     *             "id": 1,
+                     *             "type": "hosting"
+                     *           },
+                     *           "status": "active",
+                     *           "type": "hosting"
+                     *         }
+                     *       ],
+                     *       "upcoming_renewals": {
+                     *         "covered": true,
+                     *         "next_30d": {
+                     *           "amount": 1250,
+                     *           "currency": "USD",
+                     *           "display": "$12.50",
+                     *           "usd_cents": 1250
+                     *         }
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["Wallet"];
                 };
             };
@@ -27226,6 +35762,48 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "currencies": [
+                     *             "USD"
+                     *           ],
+                     *           "enabled": true,
+                     *           "fee_fixed": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "fee_percent_bp": 1,
+                     *           "icon_url": "https://panel.example.com/icon",
+                     *           "key": "extra_disk",
+                     *           "kind": "hosting",
+                     *           "max": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "min": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "name": "Shop of Anna",
+                     *           "saves_methods": true
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "last_page": 1,
+                     *         "page": 1,
+                     *         "per_page": 20,
+                     *         "total": 1
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["WalletGatewayList"];
                 };
             };
@@ -27309,6 +35887,12 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "amount_usd_cents": 1000,
+                 *       "gateway": "demo"
+                 *     }
+                 */
                 "application/json": components["schemas"]["WalletCreateTopupBody"];
             };
         };
@@ -27323,6 +35907,33 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "amount": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "automatic": true,
+                     *       "checkout_url": "https://panel.example.com/pay/7f3c",
+                     *       "completed_at": "2026-11-21T10:00:00Z",
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "expires_at": "2027-11-21T10:00:00Z",
+                     *       "failure_key": null,
+                     *       "fee": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "gateway": "stripe",
+                     *       "gateway_reference": "cs_7f3c",
+                     *       "id": 1,
+                     *       "return_url": "https://panel.example.com/return",
+                     *       "status": "active"
+                     *     }
+                     */
                     "application/json": components["schemas"]["WalletTopup"];
                 };
             };
@@ -27425,6 +36036,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the top-up */
                 topup: number;
             };
             cookie?: never;
@@ -27440,6 +36052,33 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "amount": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "automatic": true,
+                     *       "checkout_url": "https://panel.example.com/pay/7f3c",
+                     *       "completed_at": "2026-11-21T10:00:00Z",
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "expires_at": "2027-11-21T10:00:00Z",
+                     *       "failure_key": null,
+                     *       "fee": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "gateway": "stripe",
+                     *       "gateway_reference": "cs_7f3c",
+                     *       "id": 1,
+                     *       "return_url": "https://panel.example.com/return",
+                     *       "status": "active"
+                     *     }
+                     */
                     "application/json": components["schemas"]["WalletTopup"];
                 };
             };
@@ -27536,6 +36175,42 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "amount": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "balance_after": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "client_ref": "client-42",
+                     *           "created_at": "2026-11-21T10:00:00Z",
+                     *           "description": "Hosting for a shop",
+                     *           "id": 1,
+                     *           "reference": {
+                     *             "id": 1,
+                     *             "type": "hosting"
+                     *           },
+                     *           "status": "active",
+                     *           "type": "hosting"
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "last_page": 1,
+                     *         "page": 1,
+                     *         "per_page": 20,
+                     *         "total": 1
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["WalletTransactionList"];
                 };
             };
@@ -27631,6 +36306,34 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "consecutive_failures": 1,
+                     *           "created_at": "2026-11-21T10:00:00Z",
+                     *           "description": "Hosting for a shop",
+                     *           "disabled_reason": null,
+                     *           "enabled": true,
+                     *           "events": [
+                     *             "service.*"
+                     *           ],
+                     *           "id": 1,
+                     *           "last_failure_at": "2026-11-21T10:00:00Z",
+                     *           "last_success_at": "2026-11-21T10:00:00Z",
+                     *           "previous_secret_expires_at": "2026-11-21T10:00:00Z",
+                     *           "status": "active",
+                     *           "url": "https://shop.example.com/"
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "last_page": 1,
+                     *         "page": 1,
+                     *         "per_page": 20,
+                     *         "total": 1
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["WebhooksEndpointList"];
                 };
             };
@@ -27708,6 +36411,15 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "url": "https://hooks.example.com/stead",
+                 *       "events": [
+                 *         "service.*",
+                 *         "order.completed"
+                 *       ]
+                 *     }
+                 */
                 "application/json": components["schemas"]["WebhooksCreateBody"];
             };
         };
@@ -27721,6 +36433,25 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "consecutive_failures": 1,
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "description": "Hosting for a shop",
+                     *       "disabled_reason": null,
+                     *       "enabled": true,
+                     *       "events": [
+                     *         "service.*"
+                     *       ],
+                     *       "id": 1,
+                     *       "last_failure_at": "2026-11-21T10:00:00Z",
+                     *       "last_success_at": "2026-11-21T10:00:00Z",
+                     *       "previous_secret_expires_at": "2026-11-21T10:00:00Z",
+                     *       "secret": "whsec_…",
+                     *       "status": "active",
+                     *       "url": "https://shop.example.com/"
+                     *     }
+                     */
                     "application/json": components["schemas"]["WebhooksSecret"];
                 };
             };
@@ -27814,6 +36545,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the webhook */
                 webhook: number;
             };
             cookie?: never;
@@ -27829,6 +36561,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /** @example {} */
                     "application/json": Record<string, never>;
                 };
             };
@@ -27904,12 +36637,18 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the webhook */
                 webhook: number;
             };
             cookie?: never;
         };
         requestBody?: {
             content: {
+                /**
+                 * @example {
+                 *       "recover_since": "2026-11-20T00:00:00Z"
+                 *     }
+                 */
                 "application/json": components["schemas"]["WebhooksUpdateBody"];
             };
         };
@@ -27923,6 +36662,24 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "consecutive_failures": 1,
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "description": "Hosting for a shop",
+                     *       "disabled_reason": null,
+                     *       "enabled": true,
+                     *       "events": [
+                     *         "service.*"
+                     *       ],
+                     *       "id": 1,
+                     *       "last_failure_at": "2026-11-21T10:00:00Z",
+                     *       "last_success_at": "2026-11-21T10:00:00Z",
+                     *       "previous_secret_expires_at": "2026-11-21T10:00:00Z",
+                     *       "status": "active",
+                     *       "url": "https://shop.example.com/"
+                     *     }
+                     */
                     "application/json": components["schemas"]["WebhooksEndpoint"];
                 };
             };
@@ -28016,12 +36773,18 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the webhook */
                 webhook: number;
             };
             cookie?: never;
         };
         requestBody?: {
             content: {
+                /**
+                 * @example {
+                 *       "grace_seconds": 86400
+                 *     }
+                 */
                 "application/json": components["schemas"]["WebhooksRotateBody"];
             };
         };
@@ -28035,6 +36798,25 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "consecutive_failures": 1,
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "description": "Hosting for a shop",
+                     *       "disabled_reason": null,
+                     *       "enabled": true,
+                     *       "events": [
+                     *         "service.*"
+                     *       ],
+                     *       "id": 1,
+                     *       "last_failure_at": "2026-11-21T10:00:00Z",
+                     *       "last_success_at": "2026-11-21T10:00:00Z",
+                     *       "previous_secret_expires_at": "2026-11-21T10:00:00Z",
+                     *       "secret": "whsec_…",
+                     *       "status": "active",
+                     *       "url": "https://shop.example.com/"
+                     *     }
+                     */
                     "application/json": components["schemas"]["WebhooksSecret"];
                 };
             };
@@ -28128,6 +36910,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the webhook */
                 webhook: number;
             };
             cookie?: never;
@@ -28143,6 +36926,22 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "attempt": 1,
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "duration_ms": 180,
+                     *       "endpoint_id": 1,
+                     *       "error_key": null,
+                     *       "event_id": "evt_01JD",
+                     *       "http_status": 200,
+                     *       "id": 1,
+                     *       "next_attempt_at": "2026-11-21T10:00:00Z",
+                     *       "response_excerpt": "response excerpt",
+                     *       "status": "pending",
+                     *       "trigger": "scheduled"
+                     *     }
+                     */
                     "application/json": components["schemas"]["WebhooksDelivery"];
                 };
             };
@@ -28240,6 +37039,38 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "author": "Anna K.",
+                     *           "body": "Half a year without a single fault.",
+                     *           "created_at": "2026-11-21T10:00:00Z",
+                     *           "id": 1,
+                     *           "locale": "uz",
+                     *           "product": "Start",
+                     *           "rating": 1,
+                     *           "sample": true,
+                     *           "title": "Start, 12 months"
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "distribution": {
+                     *           "1": 1,
+                     *           "2": 1,
+                     *           "3": 1,
+                     *           "4": 1,
+                     *           "5": 1
+                     *         },
+                     *         "last_page": 1,
+                     *         "page": 1,
+                     *         "per_page": 20,
+                     *         "rating_avg": 1,
+                     *         "rating_count": 1,
+                     *         "total": 1
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["ReviewsList"];
                 };
             };
@@ -28319,6 +37150,49 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "duration_ms": 180,
+                     *           "error_key": null,
+                     *           "findings": [
+                     *             {
+                     *               "detail": "detail",
+                     *               "evidence": "Strict-Transport-Security: (none)",
+                     *               "key": "hsts",
+                     *               "operation": "POST /api/v1/services/7/ssl",
+                     *               "remediation": "remediation",
+                     *               "severity": "critical",
+                     *               "status": "pass",
+                     *               "title": "Start, 12 months"
+                     *             }
+                     *           ],
+                     *           "finished_at": "2026-11-21T10:00:00Z",
+                     *           "grade": "A+",
+                     *           "id": 1,
+                     *           "score": 92,
+                     *           "service_id": 1,
+                     *           "started_at": "2026-11-21T10:00:00Z",
+                     *           "status": "completed",
+                     *           "summary": {
+                     *             "critical": 1,
+                     *             "high": 1,
+                     *             "info": 1,
+                     *             "low": 1,
+                     *             "medium": 1
+                     *           },
+                     *           "url": "https://shop.example.com/"
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "last_page": 1,
+                     *         "page": 1,
+                     *         "per_page": 20,
+                     *         "total": 1
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["ScansScanList"];
                 };
             };
@@ -28396,6 +37270,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "url": "https://shop.example.com/"
+                 *     }
+                 */
                 "application/json": components["schemas"]["ScanBody"];
             };
         };
@@ -28409,6 +37288,39 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "duration_ms": 180,
+                     *       "error_key": null,
+                     *       "findings": [
+                     *         {
+                     *           "detail": "detail",
+                     *           "evidence": "Strict-Transport-Security: (none)",
+                     *           "key": "hsts",
+                     *           "operation": "POST /api/v1/services/7/ssl",
+                     *           "remediation": "remediation",
+                     *           "severity": "critical",
+                     *           "status": "pass",
+                     *           "title": "Start, 12 months"
+                     *         }
+                     *       ],
+                     *       "finished_at": "2026-11-21T10:00:00Z",
+                     *       "grade": "A+",
+                     *       "id": 1,
+                     *       "score": 92,
+                     *       "service_id": 1,
+                     *       "started_at": "2026-11-21T10:00:00Z",
+                     *       "status": "completed",
+                     *       "summary": {
+                     *         "critical": 1,
+                     *         "high": 1,
+                     *         "info": 1,
+                     *         "low": 1,
+                     *         "medium": 1
+                     *       },
+                     *       "url": "https://shop.example.com/"
+                     *     }
+                     */
                     "application/json": components["schemas"]["Scan"];
                 };
             };
@@ -28524,6 +37436,43 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "auto_renew": true,
+                     *           "created_at": "2026-11-21T10:00:00Z",
+                     *           "expires_at": "2027-11-21T10:00:00Z",
+                     *           "hostname": "vps1.example.com",
+                     *           "id": 1,
+                     *           "ipv4": "203.0.113.7",
+                     *           "ipv6": "2001:db8::7",
+                     *           "location": "tashkent",
+                     *           "name": "Shop of Anna",
+                     *           "plan": {
+                     *             "id": 1,
+                     *             "name": "Shop of Anna",
+                     *             "slug": "start"
+                     *           },
+                     *           "resources": {
+                     *             "bandwidth_gb": 1,
+                     *             "cpu_percent": 10,
+                     *             "disk_mb": 512,
+                     *             "memory_mb": 512
+                     *           },
+                     *           "service_url": "/api/v1/services/7",
+                     *           "status": "active",
+                     *           "type": "vps"
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "last_page": 1,
+                     *         "page": 1,
+                     *         "per_page": 20,
+                     *         "total": 1
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["ServicesServerList"];
                 };
             };
@@ -28599,10 +37548,13 @@ export interface operations {
                 page?: number;
                 /** @description Items a page; values above 50 are taken as 50. */
                 per_page?: number;
+                /** @description Only those in this state */
                 status?: "pending" | "provisioning" | "active" | "past_due" | "suspended" | "terminating" | "terminated" | "failed" | "cancelled";
+                /** @description Only those of this type, such as hosting */
                 type?: string;
                 /** @description Part of the label or the domain */
                 q?: string;
+                /** @description Only those whose paid time ends before */
                 expires_before?: string;
             };
             header?: {
@@ -28624,6 +37576,67 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "auto_renew": true,
+                     *           "available_actions": [
+                     *             "renew"
+                     *           ],
+                     *           "client_ref": "client-42",
+                     *           "created_at": "2026-11-21T10:00:00Z",
+                     *           "domain": "shop.example.com",
+                     *           "expires_at": "2027-11-21T10:00:00Z",
+                     *           "failure_key": null,
+                     *           "grace_until": null,
+                     *           "id": 1,
+                     *           "ipv4": "203.0.113.7",
+                     *           "ipv6": "2001:db8::7",
+                     *           "label": "Shop of Anna",
+                     *           "location": "tashkent",
+                     *           "monitor_id": 1,
+                     *           "nameservers": [
+                     *             "ns1.example.net"
+                     *           ],
+                     *           "next_renewal_attempt_at": "2027-11-21T10:00:00Z",
+                     *           "order_id": 1,
+                     *           "origin_url": "https://panel.example.com/origin",
+                     *           "panel_url": "https://panel.example.com/panel",
+                     *           "pending_change": null,
+                     *           "period_months": 12,
+                     *           "plan": {
+                     *             "id": 1,
+                     *             "name": "Shop of Anna",
+                     *             "slug": "start"
+                     *           },
+                     *           "provisioned_at": "2026-11-21T10:00:00Z",
+                     *           "renew_price": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "renewal_covered": true,
+                     *           "status": "active",
+                     *           "suspend_reason": null,
+                     *           "suspended_at": null,
+                     *           "tags": [
+                     *             "shop"
+                     *           ],
+                     *           "terminates_at": null,
+                     *           "type": "hosting",
+                     *           "unicode_domain": "shop.example.com"
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "last_page": 1,
+                     *         "page": 1,
+                     *         "per_page": 20,
+                     *         "total": 1
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["ServicesServiceList"];
                 };
             };
@@ -28697,6 +37710,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the service */
                 id: number;
             };
             cookie?: never;
@@ -28712,6 +37726,47 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "backups_ok": true,
+                     *       "findings": [
+                     *         {
+                     *           "detail": "detail",
+                     *           "evidence": "Strict-Transport-Security: (none)",
+                     *           "key": "hsts",
+                     *           "operation": "POST /api/v1/services/7/ssl",
+                     *           "remediation": "remediation",
+                     *           "severity": "critical",
+                     *           "status": "pass",
+                     *           "title": "Start, 12 months"
+                     *         }
+                     *       ],
+                     *       "grade": "A",
+                     *       "last_scan_at": "2026-11-21T10:00:00Z",
+                     *       "last_scan_id": 1,
+                     *       "open_findings": 1,
+                     *       "parts": [
+                     *         {
+                     *           "key": "scan",
+                     *           "most": 1,
+                     *           "points": 1000
+                     *         }
+                     *       ],
+                     *       "php_eol": true,
+                     *       "php_version": "8.2",
+                     *       "score": 92,
+                     *       "ssl": "active",
+                     *       "trend": [
+                     *         {
+                     *           "at": "2026-11-21T10:00:00Z",
+                     *           "open_findings": 1,
+                     *           "score": 92
+                     *         }
+                     *       ],
+                     *       "two_factor_owner": true,
+                     *       "waf": true
+                     *     }
+                     */
                     "application/json": components["schemas"]["ScansPosture"];
                 };
             };
@@ -28781,6 +37836,7 @@ export interface operations {
             };
             header?: never;
             path: {
+                /** @description Id of the service */
                 id: number;
             };
             cookie?: never;
@@ -28796,6 +37852,40 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "compensation": {
+                     *         "amount": {
+                     *           "amount": 1250,
+                     *           "currency": "USD",
+                     *           "display": "$12.50",
+                     *           "usd_cents": 1250
+                     *         },
+                     *         "eligible": true,
+                     *         "percent": 10,
+                     *         "reason": "unpaid",
+                     *         "status": "none",
+                     *         "transaction_id": 1
+                     *       },
+                     *       "downtime_s": 60,
+                     *       "excluded_maintenance_s": 60,
+                     *       "final": true,
+                     *       "outages": [
+                     *         {
+                     *           "cause": "connect_timeout",
+                     *           "counts": true,
+                     *           "duration_s": 60,
+                     *           "ended_at": "2026-11-21T10:00:00Z",
+                     *           "started_at": "2026-11-21T10:00:00Z"
+                     *         }
+                     *       ],
+                     *       "outages_more": 1,
+                     *       "period_end": "2026-11-21T10:00:00Z",
+                     *       "period_start": "2026-11-21T10:00:00Z",
+                     *       "sla_percent": "99.900",
+                     *       "uptime_percent": "99.768"
+                     *     }
+                     */
                     "application/json": components["schemas"]["SlaUptime"];
                 };
             };
@@ -28862,6 +37952,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the service */
                 service: number;
             };
             cookie?: never;
@@ -28877,6 +37968,57 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "auto_renew": true,
+                     *       "available_actions": [
+                     *         "renew"
+                     *       ],
+                     *       "client_ref": "client-42",
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "domain": "shop.example.com",
+                     *       "expires_at": "2027-11-21T10:00:00Z",
+                     *       "failure_key": null,
+                     *       "grace_until": null,
+                     *       "id": 1,
+                     *       "ipv4": "203.0.113.7",
+                     *       "ipv6": "2001:db8::7",
+                     *       "label": "Shop of Anna",
+                     *       "location": "tashkent",
+                     *       "monitor_id": 1,
+                     *       "nameservers": [
+                     *         "ns1.example.net"
+                     *       ],
+                     *       "next_renewal_attempt_at": "2027-11-21T10:00:00Z",
+                     *       "order_id": 1,
+                     *       "origin_url": "https://panel.example.com/origin",
+                     *       "panel_url": "https://panel.example.com/panel",
+                     *       "pending_change": null,
+                     *       "period_months": 12,
+                     *       "plan": {
+                     *         "id": 1,
+                     *         "name": "Shop of Anna",
+                     *         "slug": "start"
+                     *       },
+                     *       "provisioned_at": "2026-11-21T10:00:00Z",
+                     *       "renew_price": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "renewal_covered": true,
+                     *       "status": "active",
+                     *       "suspend_reason": null,
+                     *       "suspended_at": null,
+                     *       "tags": [
+                     *         "shop"
+                     *       ],
+                     *       "terminates_at": null,
+                     *       "type": "hosting",
+                     *       "unicode_domain": "shop.example.com"
+                     *     }
+                     */
                     "application/json": components["schemas"]["Service"];
                 };
             };
@@ -28943,12 +38085,19 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the service */
                 service: number;
             };
             cookie?: never;
         };
         requestBody?: {
             content: {
+                /**
+                 * @example {
+                 *       "label": "My site",
+                 *       "auto_renew": true
+                 *     }
+                 */
                 "application/json": components["schemas"]["ServicesUpdateBody"];
             };
         };
@@ -28962,6 +38111,57 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "auto_renew": true,
+                     *       "available_actions": [
+                     *         "renew"
+                     *       ],
+                     *       "client_ref": "client-42",
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "domain": "shop.example.com",
+                     *       "expires_at": "2027-11-21T10:00:00Z",
+                     *       "failure_key": null,
+                     *       "grace_until": null,
+                     *       "id": 1,
+                     *       "ipv4": "203.0.113.7",
+                     *       "ipv6": "2001:db8::7",
+                     *       "label": "Shop of Anna",
+                     *       "location": "tashkent",
+                     *       "monitor_id": 1,
+                     *       "nameservers": [
+                     *         "ns1.example.net"
+                     *       ],
+                     *       "next_renewal_attempt_at": "2027-11-21T10:00:00Z",
+                     *       "order_id": 1,
+                     *       "origin_url": "https://panel.example.com/origin",
+                     *       "panel_url": "https://panel.example.com/panel",
+                     *       "pending_change": null,
+                     *       "period_months": 12,
+                     *       "plan": {
+                     *         "id": 1,
+                     *         "name": "Shop of Anna",
+                     *         "slug": "start"
+                     *       },
+                     *       "provisioned_at": "2026-11-21T10:00:00Z",
+                     *       "renew_price": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "renewal_covered": true,
+                     *       "status": "active",
+                     *       "suspend_reason": null,
+                     *       "suspended_at": null,
+                     *       "tags": [
+                     *         "shop"
+                     *       ],
+                     *       "terminates_at": null,
+                     *       "type": "hosting",
+                     *       "unicode_domain": "shop.example.com"
+                     *     }
+                     */
                     "application/json": components["schemas"]["Service"];
                 };
             };
@@ -29063,6 +38263,7 @@ export interface operations {
                 "If-None-Match"?: string;
             };
             path: {
+                /** @description Id of the service */
                 service: number;
             };
             cookie?: never;
@@ -29079,6 +38280,48 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "activated_at": "2026-11-21T10:00:00Z",
+                     *           "auto_renew": true,
+                     *           "cancelled_at": null,
+                     *           "created_at": "2026-11-21T10:00:00Z",
+                     *           "ends_at": "2027-11-21T10:00:00Z",
+                     *           "failure_key": null,
+                     *           "id": 1,
+                     *           "key": "extra_disk",
+                     *           "name": "Shop of Anna",
+                     *           "order_id": 1,
+                     *           "period_months": 12,
+                     *           "price": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "quantity": 1,
+                     *           "renews_at": "2026-11-21T10:00:00Z",
+                     *           "service_id": 1,
+                     *           "status": "active",
+                     *           "unit_price": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "value": "192.0.2.7"
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "last_page": 1,
+                     *         "page": 1,
+                     *         "per_page": 20,
+                     *         "total": 1
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["AddonsAddonList"];
                 };
             };
@@ -29158,12 +38401,19 @@ export interface operations {
                 "Idempotency-Key"?: string;
             };
             path: {
+                /** @description Id of the service */
                 service: number;
             };
             cookie?: never;
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "key": "extra_disk",
+                 *       "quantity": 1
+                 *     }
+                 */
                 "application/json": components["schemas"]["AddonsCreateBody"];
             };
         };
@@ -29178,6 +38428,38 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "activated_at": "2026-11-21T10:00:00Z",
+                     *       "auto_renew": true,
+                     *       "cancelled_at": null,
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "ends_at": "2027-11-21T10:00:00Z",
+                     *       "failure_key": null,
+                     *       "id": 1,
+                     *       "key": "extra_disk",
+                     *       "name": "Shop of Anna",
+                     *       "order_id": 1,
+                     *       "period_months": 12,
+                     *       "price": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "quantity": 1,
+                     *       "renews_at": "2026-11-21T10:00:00Z",
+                     *       "service_id": 1,
+                     *       "status": "active",
+                     *       "unit_price": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "value": "192.0.2.7"
+                     *     }
+                     */
                     "application/json": components["schemas"]["Addon"];
                 };
             };
@@ -29288,6 +38570,7 @@ export interface operations {
                 "If-None-Match"?: string;
             };
             path: {
+                /** @description Id of the service */
                 service: number;
             };
             cookie?: never;
@@ -29304,6 +38587,51 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "charge": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "description": {
+                     *             "en": "Hosting for a site",
+                     *             "ru": "Хостинг для сайта",
+                     *             "uz": "Sayt uchun xosting"
+                     *           },
+                     *           "key": "extra_disk",
+                     *           "left": 1,
+                     *           "manual": true,
+                     *           "max_quantity": 1,
+                     *           "name": {
+                     *             "en": "Hosting for a site",
+                     *             "ru": "Хостинг для сайта",
+                     *             "uz": "Sayt uchun xosting"
+                     *           },
+                     *           "paid_until": "2026-11-21T10:00:00Z",
+                     *           "period_months": 12,
+                     *           "raises": {
+                     *             "name": 1
+                     *           },
+                     *           "unit_price": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           }
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "last_page": 1,
+                     *         "page": 1,
+                     *         "per_page": 20,
+                     *         "total": 1
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["AddonsOfferList"];
                 };
             };
@@ -29377,7 +38705,9 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the service */
                 service: number;
+                /** @description Id of the add-on */
                 addon: number;
             };
             cookie?: never;
@@ -29393,6 +38723,38 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "activated_at": "2026-11-21T10:00:00Z",
+                     *       "auto_renew": true,
+                     *       "cancelled_at": null,
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "ends_at": "2027-11-21T10:00:00Z",
+                     *       "failure_key": null,
+                     *       "id": 1,
+                     *       "key": "extra_disk",
+                     *       "name": "Shop of Anna",
+                     *       "order_id": 1,
+                     *       "period_months": 12,
+                     *       "price": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "quantity": 1,
+                     *       "renews_at": "2026-11-21T10:00:00Z",
+                     *       "service_id": 1,
+                     *       "status": "active",
+                     *       "unit_price": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "value": "192.0.2.7"
+                     *     }
+                     */
                     "application/json": components["schemas"]["Addon"];
                 };
             };
@@ -29487,6 +38849,7 @@ export interface operations {
                 "If-None-Match"?: string;
             };
             path: {
+                /** @description Id of the service */
                 service: number;
             };
             cookie?: never;
@@ -29503,6 +38866,37 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "changes": [
+                     *             {
+                     *               "action": "edit_file",
+                     *               "diff": "-9:00-18:00\n+9:00-19:00\n",
+                     *               "path": "/public_html/index.html",
+                     *               "to_path": "to path"
+                     *             }
+                     *           ],
+                     *           "created_at": "2026-11-21T10:00:00Z",
+                     *           "decided_at": "2026-11-21T10:00:00Z",
+                     *           "expires_at": "2027-11-21T10:00:00Z",
+                     *           "id": 1,
+                     *           "reason": "unpaid",
+                     *           "run_id": 1,
+                     *           "service_id": 1,
+                     *           "status": "pending",
+                     *           "tool": "edit_file"
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "last_page": 1,
+                     *         "page": 1,
+                     *         "per_page": 20,
+                     *         "total": 1
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["RunsApprovalList"];
                 };
             };
@@ -29576,13 +38970,20 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the service */
                 service: number;
+                /** @description Id of the question */
                 approval: number;
             };
             cookie?: never;
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "approve": true
+                 *     }
+                 */
                 "application/json": components["schemas"]["RunsDecideBody"];
             };
         };
@@ -29596,6 +38997,27 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "changes": [
+                     *         {
+                     *           "action": "edit_file",
+                     *           "diff": "-9:00-18:00\n+9:00-19:00\n",
+                     *           "path": "/public_html/index.html",
+                     *           "to_path": "to path"
+                     *         }
+                     *       ],
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "decided_at": "2026-11-21T10:00:00Z",
+                     *       "expires_at": "2027-11-21T10:00:00Z",
+                     *       "id": 1,
+                     *       "reason": "unpaid",
+                     *       "run_id": 1,
+                     *       "service_id": 1,
+                     *       "status": "pending",
+                     *       "tool": "edit_file"
+                     *     }
+                     */
                     "application/json": components["schemas"]["RunsApproval"];
                 };
             };
@@ -29698,6 +39120,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the service */
                 service: number;
             };
             cookie?: never;
@@ -29713,6 +39136,56 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "complete": true,
+                     *       "created": 1,
+                     *       "finished_at": "2026-11-21T10:00:00Z",
+                     *       "insights": [
+                     *         {
+                     *           "check": "large_image",
+                     *           "detail": "detail",
+                     *           "dismiss_reason": null,
+                     *           "dismissed_at": null,
+                     *           "evidence": {
+                     *             "name": null
+                     *           },
+                     *           "first_seen_at": "2026-11-21T10:00:00Z",
+                     *           "fix_available": true,
+                     *           "fix_prompt": "fix prompt",
+                     *           "id": 1,
+                     *           "kind": "performance",
+                     *           "last_seen_at": "2026-11-21T10:00:00Z",
+                     *           "service_id": 1,
+                     *           "severity": "critical",
+                     *           "status": "open",
+                     *           "subject": "/team.jpg",
+                     *           "suggestion": "suggestion",
+                     *           "title": "Start, 12 months"
+                     *         }
+                     *       ],
+                     *       "links": 1,
+                     *       "pages": [
+                     *         {
+                     *           "bytes": 20480,
+                     *           "milliseconds": 1,
+                     *           "path": "/public_html/index.html",
+                     *           "status": 200
+                     *         }
+                     *       ],
+                     *       "resolved": 1,
+                     *       "service_id": 1,
+                     *       "started_at": "2026-11-21T10:00:00Z",
+                     *       "summary": {
+                     *         "critical": 1,
+                     *         "high": 1,
+                     *         "info": 1,
+                     *         "low": 1,
+                     *         "medium": 1
+                     *       },
+                     *       "visited": true
+                     *     }
+                     */
                     "application/json": components["schemas"]["InsightsAudit"];
                 };
             };
@@ -29807,6 +39280,7 @@ export interface operations {
                 "If-None-Match"?: string;
             };
             path: {
+                /** @description Id of the service */
                 service: number;
             };
             cookie?: never;
@@ -29823,6 +39297,29 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "action": "create",
+                     *           "created_at": "2026-11-21T10:00:00Z",
+                     *           "diff": "-9:00-18:00\n+9:00-19:00\n",
+                     *           "id": 1,
+                     *           "path": "/public_html/index.html",
+                     *           "run_id": 1,
+                     *           "status": "prepared",
+                     *           "to_path": "to path",
+                     *           "undo_of": 1
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "last_page": 1,
+                     *         "page": 1,
+                     *         "per_page": 20,
+                     *         "total": 1
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["RunsChangeList"];
                 };
             };
@@ -29896,7 +39393,9 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the service */
                 service: number;
+                /** @description Id of the change */
                 change: number;
             };
             cookie?: never;
@@ -29912,6 +39411,50 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "changes": [
+                     *         {
+                     *           "action": "create",
+                     *           "created_at": "2026-11-21T10:00:00Z",
+                     *           "diff": "-9:00-18:00\n+9:00-19:00\n",
+                     *           "id": 1,
+                     *           "path": "/public_html/index.html",
+                     *           "run_id": 1,
+                     *           "status": "prepared",
+                     *           "to_path": "to path",
+                     *           "undo_of": 1
+                     *         }
+                     *       ],
+                     *       "conversation_id": 1,
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "end_reason": "done",
+                     *       "finished_at": "2026-11-21T10:00:00Z",
+                     *       "held": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "id": 1,
+                     *       "kind": "agent",
+                     *       "message": "The hosting server does not answer.",
+                     *       "model": "small",
+                     *       "service_id": 1,
+                     *       "status": "completed",
+                     *       "steps": 1,
+                     *       "usage": {
+                     *         "cost": {
+                     *           "amount": 1250,
+                     *           "currency": "USD",
+                     *           "display": "$12.50",
+                     *           "usd_cents": 1250
+                     *         },
+                     *         "input_tokens": 1,
+                     *         "output_tokens": 1
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["Run"];
                 };
             };
@@ -30013,6 +39556,7 @@ export interface operations {
                 "If-None-Match"?: string;
             };
             path: {
+                /** @description Id of the service */
                 service: number;
             };
             cookie?: never;
@@ -30029,6 +39573,26 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "created_at": "2026-11-21T10:00:00Z",
+                     *           "id": 1,
+                     *           "last_message_at": "2026-11-21T10:00:00Z",
+                     *           "service_id": 1,
+                     *           "status": "idle",
+                     *           "title": "Start, 12 months"
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "last_page": 1,
+                     *         "page": 1,
+                     *         "per_page": 20,
+                     *         "total": 1
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["RunsConversationList"];
                 };
             };
@@ -30102,7 +39666,9 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the service */
                 service: number;
+                /** @description Id of the conversation */
                 conversation: number;
             };
             cookie?: never;
@@ -30118,6 +39684,53 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "id": 1,
+                     *       "last_message_at": "2026-11-21T10:00:00Z",
+                     *       "messages": [
+                     *         {
+                     *           "content": "<h1>Hello</h1>",
+                     *           "created_at": "2026-11-21T10:00:00Z",
+                     *           "file_changes": [
+                     *             {
+                     *               "action": "create",
+                     *               "diff": "-9:00-18:00\n+9:00-19:00\n",
+                     *               "id": 1,
+                     *               "path": "/public_html/index.html",
+                     *               "status": "prepared"
+                     *             }
+                     *           ],
+                     *           "id": 1,
+                     *           "role": "user",
+                     *           "run_id": 1,
+                     *           "tool_calls": [
+                     *             {
+                     *               "arguments": "{\"path\": \"/public_html/index.html\"}",
+                     *               "id": 1,
+                     *               "name": "Shop of Anna",
+                     *               "result_summary": "result summary",
+                     *               "status": "pending"
+                     *             }
+                     *           ]
+                     *         }
+                     *       ],
+                     *       "service_id": 1,
+                     *       "status": "idle",
+                     *       "title": "Start, 12 months",
+                     *       "usage": {
+                     *         "cost": {
+                     *           "amount": 1250,
+                     *           "currency": "USD",
+                     *           "display": "$12.50",
+                     *           "usd_cents": 1250
+                     *         },
+                     *         "input_tokens": 1,
+                     *         "output_tokens": 1
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["RunsStory"];
                 };
             };
@@ -30184,7 +39797,9 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the service */
                 service: number;
+                /** @description Id of the conversation */
                 conversation: number;
             };
             cookie?: never;
@@ -30200,6 +39815,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /** @example {} */
                     "application/json": Record<string, never>;
                 };
             };
@@ -30279,6 +39895,7 @@ export interface operations {
                 per_page?: number;
                 /** @description Only those; all without it */
                 status?: "open" | "dismissed" | "resolved" | "expired";
+                /** @description Only those of this kind */
                 kind?: "performance" | "security" | "seo" | "availability" | "cost" | "error" | "update";
             };
             header?: {
@@ -30286,6 +39903,7 @@ export interface operations {
                 "If-None-Match"?: string;
             };
             path: {
+                /** @description Id of the service */
                 service: number;
             };
             cookie?: never;
@@ -30302,6 +39920,39 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "check": "large_image",
+                     *           "detail": "detail",
+                     *           "dismiss_reason": null,
+                     *           "dismissed_at": null,
+                     *           "evidence": {
+                     *             "name": null
+                     *           },
+                     *           "first_seen_at": "2026-11-21T10:00:00Z",
+                     *           "fix_available": true,
+                     *           "fix_prompt": "fix prompt",
+                     *           "id": 1,
+                     *           "kind": "performance",
+                     *           "last_seen_at": "2026-11-21T10:00:00Z",
+                     *           "service_id": 1,
+                     *           "severity": "critical",
+                     *           "status": "open",
+                     *           "subject": "/team.jpg",
+                     *           "suggestion": "suggestion",
+                     *           "title": "Start, 12 months"
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "last_page": 1,
+                     *         "page": 1,
+                     *         "per_page": 20,
+                     *         "total": 1
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["InsightsInsightList"];
                 };
             };
@@ -30375,13 +40026,20 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the service */
                 service: number;
+                /** @description Id of the insight */
                 insight: number;
             };
             cookie?: never;
         };
         requestBody?: {
             content: {
+                /**
+                 * @example {
+                 *       "reason": "It is meant so"
+                 *     }
+                 */
                 "application/json": components["schemas"]["InsightsDismissBody"];
             };
         };
@@ -30395,6 +40053,29 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "check": "large_image",
+                     *       "detail": "detail",
+                     *       "dismiss_reason": null,
+                     *       "dismissed_at": null,
+                     *       "evidence": {
+                     *         "name": null
+                     *       },
+                     *       "first_seen_at": "2026-11-21T10:00:00Z",
+                     *       "fix_available": true,
+                     *       "fix_prompt": "fix prompt",
+                     *       "id": 1,
+                     *       "kind": "performance",
+                     *       "last_seen_at": "2026-11-21T10:00:00Z",
+                     *       "service_id": 1,
+                     *       "severity": "critical",
+                     *       "status": "open",
+                     *       "subject": "/team.jpg",
+                     *       "suggestion": "suggestion",
+                     *       "title": "Start, 12 months"
+                     *     }
+                     */
                     "application/json": components["schemas"]["Insight"];
                 };
             };
@@ -30491,12 +40172,18 @@ export interface operations {
                 Accept?: string;
             };
             path: {
+                /** @description Id of the service */
                 service: number;
             };
             cookie?: never;
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "message": "Change the opening hours to 9-19"
+                 *     }
+                 */
                 "application/json": components["schemas"]["RunsTaskBody"];
             };
         };
@@ -30510,6 +40197,50 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "changes": [
+                     *         {
+                     *           "action": "create",
+                     *           "created_at": "2026-11-21T10:00:00Z",
+                     *           "diff": "-9:00-18:00\n+9:00-19:00\n",
+                     *           "id": 1,
+                     *           "path": "/public_html/index.html",
+                     *           "run_id": 1,
+                     *           "status": "prepared",
+                     *           "to_path": "to path",
+                     *           "undo_of": 1
+                     *         }
+                     *       ],
+                     *       "conversation_id": 1,
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "end_reason": "done",
+                     *       "finished_at": "2026-11-21T10:00:00Z",
+                     *       "held": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "id": 1,
+                     *       "kind": "agent",
+                     *       "message": "The hosting server does not answer.",
+                     *       "model": "small",
+                     *       "service_id": 1,
+                     *       "status": "completed",
+                     *       "steps": 1,
+                     *       "usage": {
+                     *         "cost": {
+                     *           "amount": 1250,
+                     *           "currency": "USD",
+                     *           "display": "$12.50",
+                     *           "usd_cents": 1250
+                     *         },
+                     *         "input_tokens": 1,
+                     *         "output_tokens": 1
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["Run"];
                     "text/event-stream": string;
                 };
@@ -30604,7 +40335,9 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the service */
                 service: number;
+                /** @description Id of the run */
                 run: number;
             };
             cookie?: never;
@@ -30620,6 +40353,50 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "changes": [
+                     *         {
+                     *           "action": "create",
+                     *           "created_at": "2026-11-21T10:00:00Z",
+                     *           "diff": "-9:00-18:00\n+9:00-19:00\n",
+                     *           "id": 1,
+                     *           "path": "/public_html/index.html",
+                     *           "run_id": 1,
+                     *           "status": "prepared",
+                     *           "to_path": "to path",
+                     *           "undo_of": 1
+                     *         }
+                     *       ],
+                     *       "conversation_id": 1,
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "end_reason": "done",
+                     *       "finished_at": "2026-11-21T10:00:00Z",
+                     *       "held": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "id": 1,
+                     *       "kind": "agent",
+                     *       "message": "The hosting server does not answer.",
+                     *       "model": "small",
+                     *       "service_id": 1,
+                     *       "status": "completed",
+                     *       "steps": 1,
+                     *       "usage": {
+                     *         "cost": {
+                     *           "amount": 1250,
+                     *           "currency": "USD",
+                     *           "display": "$12.50",
+                     *           "usd_cents": 1250
+                     *         },
+                     *         "input_tokens": 1,
+                     *         "output_tokens": 1
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["Run"];
                 };
             };
@@ -30686,7 +40463,9 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the service */
                 service: number;
+                /** @description Id of the run */
                 run: number;
             };
             cookie?: never;
@@ -30702,6 +40481,50 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "changes": [
+                     *         {
+                     *           "action": "create",
+                     *           "created_at": "2026-11-21T10:00:00Z",
+                     *           "diff": "-9:00-18:00\n+9:00-19:00\n",
+                     *           "id": 1,
+                     *           "path": "/public_html/index.html",
+                     *           "run_id": 1,
+                     *           "status": "prepared",
+                     *           "to_path": "to path",
+                     *           "undo_of": 1
+                     *         }
+                     *       ],
+                     *       "conversation_id": 1,
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "end_reason": "done",
+                     *       "finished_at": "2026-11-21T10:00:00Z",
+                     *       "held": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "id": 1,
+                     *       "kind": "agent",
+                     *       "message": "The hosting server does not answer.",
+                     *       "model": "small",
+                     *       "service_id": 1,
+                     *       "status": "completed",
+                     *       "steps": 1,
+                     *       "usage": {
+                     *         "cost": {
+                     *           "amount": 1250,
+                     *           "currency": "USD",
+                     *           "display": "$12.50",
+                     *           "usd_cents": 1250
+                     *         },
+                     *         "input_tokens": 1,
+                     *         "output_tokens": 1
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["Run"];
                 };
             };
@@ -30780,7 +40603,9 @@ export interface operations {
                 "Last-Event-ID"?: number;
             };
             path: {
+                /** @description Id of the service */
                 service: number;
+                /** @description Id of the run */
                 run: number;
             };
             cookie?: never;
@@ -30862,13 +40687,20 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the service */
                 service: number;
+                /** @description Id of the run */
                 run: number;
             };
             cookie?: never;
         };
         requestBody?: {
             content: {
+                /**
+                 * @example {
+                 *       "partial": true
+                 *     }
+                 */
                 "application/json": components["schemas"]["RunsUndoRunBody"];
             };
         };
@@ -30882,6 +40714,50 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "changes": [
+                     *         {
+                     *           "action": "create",
+                     *           "created_at": "2026-11-21T10:00:00Z",
+                     *           "diff": "-9:00-18:00\n+9:00-19:00\n",
+                     *           "id": 1,
+                     *           "path": "/public_html/index.html",
+                     *           "run_id": 1,
+                     *           "status": "prepared",
+                     *           "to_path": "to path",
+                     *           "undo_of": 1
+                     *         }
+                     *       ],
+                     *       "conversation_id": 1,
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "end_reason": "done",
+                     *       "finished_at": "2026-11-21T10:00:00Z",
+                     *       "held": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "id": 1,
+                     *       "kind": "agent",
+                     *       "message": "The hosting server does not answer.",
+                     *       "model": "small",
+                     *       "service_id": 1,
+                     *       "status": "completed",
+                     *       "steps": 1,
+                     *       "usage": {
+                     *         "cost": {
+                     *           "amount": 1250,
+                     *           "currency": "USD",
+                     *           "display": "$12.50",
+                     *           "usd_cents": 1250
+                     *         },
+                     *         "input_tokens": 1,
+                     *         "output_tokens": 1
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["Run"];
                 };
             };
@@ -31001,6 +40877,7 @@ export interface operations {
                 "If-None-Match"?: string;
             };
             path: {
+                /** @description Id of the service */
                 service: number;
             };
             cookie?: never;
@@ -31017,6 +40894,48 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "created_at": "2026-11-21T10:00:00Z",
+                     *           "downloadable": true,
+                     *           "error_key": null,
+                     *           "expires_at": "2027-11-21T10:00:00Z",
+                     *           "finished_at": "2026-11-21T10:00:00Z",
+                     *           "id": 1,
+                     *           "kind": "auto",
+                     *           "note": "before the update",
+                     *           "parts": [
+                     *             {
+                     *               "count": 1,
+                     *               "part": "files",
+                     *               "size_mb": 512,
+                     *               "status": "completed"
+                     *             }
+                     *           ],
+                     *           "restore": {
+                     *             "created_at": "2026-11-21T10:00:00Z",
+                     *             "error_key": null,
+                     *             "finished_at": "2026-11-21T10:00:00Z",
+                     *             "parts": [
+                     *               "parts"
+                     *             ],
+                     *             "status": "completed"
+                     *           },
+                     *           "size_mb": 512,
+                     *           "status": "completed",
+                     *           "storage": "local"
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "last_page": 1,
+                     *         "page": 1,
+                     *         "per_page": 20,
+                     *         "total": 1
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["BackupsBackupList"];
                 };
             };
@@ -31090,12 +41009,22 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the service */
                 service: number;
             };
             cookie?: never;
         };
         requestBody?: {
             content: {
+                /**
+                 * @example {
+                 *       "parts": [
+                 *         "files",
+                 *         "databases"
+                 *       ],
+                 *       "note": "before the update"
+                 *     }
+                 */
                 "application/json": components["schemas"]["BackupsCreateBody"];
             };
         };
@@ -31109,6 +41038,38 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "downloadable": true,
+                     *       "error_key": null,
+                     *       "expires_at": "2027-11-21T10:00:00Z",
+                     *       "finished_at": "2026-11-21T10:00:00Z",
+                     *       "id": 1,
+                     *       "kind": "auto",
+                     *       "note": "before the update",
+                     *       "parts": [
+                     *         {
+                     *           "count": 1,
+                     *           "part": "files",
+                     *           "size_mb": 512,
+                     *           "status": "completed"
+                     *         }
+                     *       ],
+                     *       "restore": {
+                     *         "created_at": "2026-11-21T10:00:00Z",
+                     *         "error_key": null,
+                     *         "finished_at": "2026-11-21T10:00:00Z",
+                     *         "parts": [
+                     *           "parts"
+                     *         ],
+                     *         "status": "completed"
+                     *       },
+                     *       "size_mb": 512,
+                     *       "status": "completed",
+                     *       "storage": "local"
+                     *     }
+                     */
                     "application/json": components["schemas"]["Backup"];
                 };
             };
@@ -31211,7 +41172,9 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the service */
                 service: number;
+                /** @description Id of the backup */
                 backup: number;
             };
             cookie?: never;
@@ -31311,13 +41274,25 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the service */
                 service: number;
+                /** @description Id of the backup */
                 backup: number;
             };
             cookie?: never;
         };
         requestBody?: {
             content: {
+                /**
+                 * @example {
+                 *       "parts": [
+                 *         "files"
+                 *       ],
+                 *       "items": [
+                 *         "/public_html/index.html"
+                 *       ]
+                 *     }
+                 */
                 "application/json": components["schemas"]["BackupsRestoreBody"];
             };
         };
@@ -31331,6 +41306,38 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "downloadable": true,
+                     *       "error_key": null,
+                     *       "expires_at": "2027-11-21T10:00:00Z",
+                     *       "finished_at": "2026-11-21T10:00:00Z",
+                     *       "id": 1,
+                     *       "kind": "auto",
+                     *       "note": "before the update",
+                     *       "parts": [
+                     *         {
+                     *           "count": 1,
+                     *           "part": "files",
+                     *           "size_mb": 512,
+                     *           "status": "completed"
+                     *         }
+                     *       ],
+                     *       "restore": {
+                     *         "created_at": "2026-11-21T10:00:00Z",
+                     *         "error_key": null,
+                     *         "finished_at": "2026-11-21T10:00:00Z",
+                     *         "parts": [
+                     *           "parts"
+                     *         ],
+                     *         "status": "completed"
+                     *       },
+                     *       "size_mb": 512,
+                     *       "status": "completed",
+                     *       "storage": "local"
+                     *     }
+                     */
                     "application/json": components["schemas"]["Backup"];
                 };
             };
@@ -31441,6 +41448,7 @@ export interface operations {
                 "If-None-Match"?: string;
             };
             path: {
+                /** @description Id of the service */
                 service: number;
             };
             cookie?: never;
@@ -31457,6 +41465,38 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "command": "php ~/public_html/cron.php",
+                     *           "created_at": "2026-11-21T10:00:00Z",
+                     *           "enabled": true,
+                     *           "expression": "*\/15 * * * *",
+                     *           "failure_key": null,
+                     *           "id": 1,
+                     *           "last_duration_ms": 180,
+                     *           "last_end": "exited",
+                     *           "last_exit_code": 1,
+                     *           "last_output": "done\n",
+                     *           "last_run_at": "2026-11-21T10:00:00Z",
+                     *           "next_run_at": "2027-11-21T10:00:00Z",
+                     *           "overlap": "skip",
+                     *           "preset": "preset",
+                     *           "running": true,
+                     *           "status": "active",
+                     *           "timeout_seconds": 60,
+                     *           "timezone": "Asia/Tashkent"
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "last_page": 1,
+                     *         "page": 1,
+                     *         "per_page": 20,
+                     *         "total": 1
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["CronJobList"];
                 };
             };
@@ -31530,12 +41570,20 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the service */
                 service: number;
             };
             cookie?: never;
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "expression": "*\/15 * * * *",
+                 *       "timezone": "Asia/Tashkent",
+                 *       "command": "php ~/public_html/cron.php"
+                 *     }
+                 */
                 "application/json": components["schemas"]["CronCreateBody"];
             };
         };
@@ -31549,6 +41597,28 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "command": "php ~/public_html/cron.php",
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "enabled": true,
+                     *       "expression": "*\/15 * * * *",
+                     *       "failure_key": null,
+                     *       "id": 1,
+                     *       "last_duration_ms": 180,
+                     *       "last_end": "exited",
+                     *       "last_exit_code": 1,
+                     *       "last_output": "done\n",
+                     *       "last_run_at": "2026-11-21T10:00:00Z",
+                     *       "next_run_at": "2027-11-21T10:00:00Z",
+                     *       "overlap": "skip",
+                     *       "preset": "preset",
+                     *       "running": true,
+                     *       "status": "active",
+                     *       "timeout_seconds": 60,
+                     *       "timezone": "Asia/Tashkent"
+                     *     }
+                     */
                     "application/json": components["schemas"]["CronJob"];
                 };
             };
@@ -31642,7 +41712,9 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the service */
                 service: number;
+                /** @description Id of the cron job */
                 cron_job: number;
             };
             cookie?: never;
@@ -31658,6 +41730,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /** @example {} */
                     "application/json": Record<string, never>;
                 };
             };
@@ -31733,13 +41806,20 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the service */
                 service: number;
+                /** @description Id of the cron job */
                 cron_job: number;
             };
             cookie?: never;
         };
         requestBody?: {
             content: {
+                /**
+                 * @example {
+                 *       "enabled": false
+                 *     }
+                 */
                 "application/json": components["schemas"]["CronUpdateBody"];
             };
         };
@@ -31753,6 +41833,28 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "command": "php ~/public_html/cron.php",
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "enabled": true,
+                     *       "expression": "*\/15 * * * *",
+                     *       "failure_key": null,
+                     *       "id": 1,
+                     *       "last_duration_ms": 180,
+                     *       "last_end": "exited",
+                     *       "last_exit_code": 1,
+                     *       "last_output": "done\n",
+                     *       "last_run_at": "2026-11-21T10:00:00Z",
+                     *       "next_run_at": "2027-11-21T10:00:00Z",
+                     *       "overlap": "skip",
+                     *       "preset": "preset",
+                     *       "running": true,
+                     *       "status": "active",
+                     *       "timeout_seconds": 60,
+                     *       "timezone": "Asia/Tashkent"
+                     *     }
+                     */
                     "application/json": components["schemas"]["CronJob"];
                 };
             };
@@ -31854,6 +41956,7 @@ export interface operations {
                 "If-None-Match"?: string;
             };
             path: {
+                /** @description Id of the service */
                 service: number;
             };
             cookie?: never;
@@ -31870,6 +41973,44 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "charset": "utf8mb4",
+                     *           "created_at": "2026-11-21T10:00:00Z",
+                     *           "engine": "mysql",
+                     *           "failure_key": null,
+                     *           "host": "node1.example.com",
+                     *           "id": 1,
+                     *           "max_size_mb": 512,
+                     *           "name": "Shop of Anna",
+                     *           "port": 443,
+                     *           "remote_hosts": [
+                     *             "203.0.113.7"
+                     *           ],
+                     *           "size_mb": 512,
+                     *           "status": "active",
+                     *           "users": [
+                     *             {
+                     *               "host": "node1.example.com",
+                     *               "name": "Shop of Anna",
+                     *               "privileges": [
+                     *                 "ALL"
+                     *               ]
+                     *             }
+                     *           ],
+                     *           "version": "8.2"
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "last_page": 1,
+                     *         "page": 1,
+                     *         "per_page": 20,
+                     *         "total": 1
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["DatabasesDatabaseList"];
                 };
             };
@@ -31943,12 +42084,19 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the service */
                 service: number;
             };
             cookie?: never;
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "name": "shop",
+                 *       "engine": "mysql"
+                 *     }
+                 */
                 "application/json": components["schemas"]["DatabasesCreateBody"];
             };
         };
@@ -31962,6 +42110,34 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "charset": "utf8mb4",
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "engine": "mysql",
+                     *       "failure_key": null,
+                     *       "host": "node1.example.com",
+                     *       "id": 1,
+                     *       "max_size_mb": 512,
+                     *       "name": "Shop of Anna",
+                     *       "port": 443,
+                     *       "remote_hosts": [
+                     *         "203.0.113.7"
+                     *       ],
+                     *       "size_mb": 512,
+                     *       "status": "active",
+                     *       "users": [
+                     *         {
+                     *           "host": "node1.example.com",
+                     *           "name": "Shop of Anna",
+                     *           "privileges": [
+                     *             "ALL"
+                     *           ]
+                     *         }
+                     *       ],
+                     *       "version": "8.2"
+                     *     }
+                     */
                     "application/json": components["schemas"]["Database"];
                 };
             };
@@ -32064,7 +42240,9 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the service */
                 service: number;
+                /** @description Id of the database */
                 database: number;
             };
             cookie?: never;
@@ -32080,6 +42258,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /** @example {} */
                     "application/json": Record<string, never>;
                 };
             };
@@ -32153,6 +42332,7 @@ export interface operations {
     "dns.list": {
         parameters: {
             query?: {
+                /** @description Only records of this type */
                 type?: "A" | "AAAA" | "ALIAS" | "CAA" | "CNAME" | "DS" | "MX" | "NS" | "PTR" | "SRV" | "SSHFP" | "TLSA" | "TXT";
                 /** @description Records of this name alone */
                 name?: string;
@@ -32165,6 +42345,7 @@ export interface operations {
             };
             header?: never;
             path: {
+                /** @description Id of the service */
                 service: number;
             };
             cookie?: never;
@@ -32180,6 +42361,34 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "created_at": "2026-11-21T10:00:00Z",
+                     *           "disabled": false,
+                     *           "flags": 1,
+                     *           "id": 1,
+                     *           "name": "www",
+                     *           "port": 443,
+                     *           "priority": 1,
+                     *           "system": false,
+                     *           "tag": "tag",
+                     *           "ttl": 3600,
+                     *           "type": "hosting",
+                     *           "updated_at": "2026-11-21T10:00:00Z",
+                     *           "value": "192.0.2.7",
+                     *           "weight": 1
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "last_page": 1,
+                     *         "page": 1,
+                     *         "per_page": 20,
+                     *         "total": 1
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["DnsRecordList"];
                     "text/dns": string;
                 };
@@ -32250,12 +42459,21 @@ export interface operations {
             };
             header?: never;
             path: {
+                /** @description Id of the service */
                 service: number;
             };
             cookie?: never;
         };
         requestBody?: {
             content: {
+                /**
+                 * @example {
+                 *       "name": "api",
+                 *       "type": "A",
+                 *       "value": "192.0.2.7",
+                 *       "ttl": 600
+                 *     }
+                 */
                 "application/json": components["schemas"]["DnsCreateBody"];
             };
         };
@@ -32269,6 +42487,24 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "disabled": false,
+                     *       "flags": 1,
+                     *       "id": 1,
+                     *       "name": "www",
+                     *       "port": 443,
+                     *       "priority": 1,
+                     *       "system": false,
+                     *       "tag": "tag",
+                     *       "ttl": 3600,
+                     *       "type": "hosting",
+                     *       "updated_at": "2026-11-21T10:00:00Z",
+                     *       "value": "192.0.2.7",
+                     *       "weight": 1
+                     *     }
+                     */
                     "application/json": components["schemas"]["DnsRecord"] | components["schemas"]["DnsImport"];
                 };
             };
@@ -32281,6 +42517,24 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "disabled": false,
+                     *       "flags": 1,
+                     *       "id": 1,
+                     *       "name": "www",
+                     *       "port": 443,
+                     *       "priority": 1,
+                     *       "system": false,
+                     *       "tag": "tag",
+                     *       "ttl": 3600,
+                     *       "type": "hosting",
+                     *       "updated_at": "2026-11-21T10:00:00Z",
+                     *       "value": "192.0.2.7",
+                     *       "weight": 1
+                     *     }
+                     */
                     "application/json": components["schemas"]["DnsRecord"] | components["schemas"]["DnsImport"];
                 };
             };
@@ -32374,7 +42628,9 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the service */
                 service: number;
+                /** @description Id of the record */
                 dns_record: number;
             };
             cookie?: never;
@@ -32390,6 +42646,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /** @example {} */
                     "application/json": Record<string, never>;
                 };
             };
@@ -32465,13 +42722,21 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the service */
                 service: number;
+                /** @description Id of the record */
                 dns_record: number;
             };
             cookie?: never;
         };
         requestBody?: {
             content: {
+                /**
+                 * @example {
+                 *       "value": "192.0.2.8",
+                 *       "ttl": 600
+                 *     }
+                 */
                 "application/json": components["schemas"]["DnsUpdateBody"];
             };
         };
@@ -32485,6 +42750,24 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "disabled": false,
+                     *       "flags": 1,
+                     *       "id": 1,
+                     *       "name": "www",
+                     *       "port": 443,
+                     *       "priority": 1,
+                     *       "system": false,
+                     *       "tag": "tag",
+                     *       "ttl": 3600,
+                     *       "type": "hosting",
+                     *       "updated_at": "2026-11-21T10:00:00Z",
+                     *       "value": "192.0.2.7",
+                     *       "weight": 1
+                     *     }
+                     */
                     "application/json": components["schemas"]["DnsRecord"];
                 };
             };
@@ -32586,6 +42869,7 @@ export interface operations {
                 "If-None-Match"?: string;
             };
             path: {
+                /** @description Id of the service */
                 service: number;
             };
             cookie?: never;
@@ -32602,6 +42886,58 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "created_at": "2026-11-21T10:00:00Z",
+                     *           "displaced_name": null,
+                     *           "dns": {
+                     *             "checked_at": "2026-11-21T10:00:00Z",
+                     *             "expected": [
+                     *               "192.0.2.7"
+                     *             ],
+                     *             "found": [
+                     *               "192.0.2.7"
+                     *             ],
+                     *             "status": "pointed"
+                     *           },
+                     *           "document_root": "/public_html",
+                     *           "failure_key": null,
+                     *           "force_https": true,
+                     *           "id": 1,
+                     *           "kind": "primary",
+                     *           "name": "Shop of Anna",
+                     *           "primary": true,
+                     *           "redirect_to": "https://www.example.com",
+                     *           "status": "active",
+                     *           "tls": {
+                     *             "status": "active"
+                     *           },
+                     *           "unicode_name": "shop.example.com",
+                     *           "verification": {
+                     *             "checked_at": "2026-11-21T10:00:00Z",
+                     *             "method": "none",
+                     *             "nameservers": [
+                     *               "ns1.example.net"
+                     *             ],
+                     *             "record": {
+                     *               "name": "Shop of Anna",
+                     *               "type": "hosting",
+                     *               "value": "192.0.2.7"
+                     *             },
+                     *             "state": "not_required"
+                     *           }
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "last_page": 1,
+                     *         "page": 1,
+                     *         "per_page": 20,
+                     *         "total": 1
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["HostingDomainList"];
                 };
             };
@@ -32675,12 +43011,19 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the service */
                 service: number;
             };
             cookie?: never;
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "name": "blog.shop.example.com",
+                 *       "kind": "subdomain"
+                 *     }
+                 */
                 "application/json": components["schemas"]["HostingCreateBody"];
             };
         };
@@ -32694,6 +43037,48 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "displaced_name": null,
+                     *       "dns": {
+                     *         "checked_at": "2026-11-21T10:00:00Z",
+                     *         "expected": [
+                     *           "192.0.2.7"
+                     *         ],
+                     *         "found": [
+                     *           "192.0.2.7"
+                     *         ],
+                     *         "status": "pointed"
+                     *       },
+                     *       "document_root": "/public_html",
+                     *       "failure_key": null,
+                     *       "force_https": true,
+                     *       "id": 1,
+                     *       "kind": "primary",
+                     *       "name": "Shop of Anna",
+                     *       "primary": true,
+                     *       "redirect_to": "https://www.example.com",
+                     *       "status": "active",
+                     *       "tls": {
+                     *         "status": "active"
+                     *       },
+                     *       "unicode_name": "shop.example.com",
+                     *       "verification": {
+                     *         "checked_at": "2026-11-21T10:00:00Z",
+                     *         "method": "none",
+                     *         "nameservers": [
+                     *           "ns1.example.net"
+                     *         ],
+                     *         "record": {
+                     *           "name": "Shop of Anna",
+                     *           "type": "hosting",
+                     *           "value": "192.0.2.7"
+                     *         },
+                     *         "state": "not_required"
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["HostingDomain"];
                 };
             };
@@ -32787,7 +43172,9 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the service */
                 service: number;
+                /** @description Id of the domain of the service */
                 hosted_domain: number;
             };
             cookie?: never;
@@ -32803,6 +43190,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /** @example {} */
                     "application/json": Record<string, never>;
                 };
             };
@@ -32878,13 +43266,20 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the service */
                 service: number;
+                /** @description Id of the domain of the service */
                 hosted_domain: number;
             };
             cookie?: never;
         };
         requestBody?: {
             content: {
+                /**
+                 * @example {
+                 *       "force_https": true
+                 *     }
+                 */
                 "application/json": components["schemas"]["HostingUpdateBody"];
             };
         };
@@ -32898,6 +43293,48 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "displaced_name": null,
+                     *       "dns": {
+                     *         "checked_at": "2026-11-21T10:00:00Z",
+                     *         "expected": [
+                     *           "192.0.2.7"
+                     *         ],
+                     *         "found": [
+                     *           "192.0.2.7"
+                     *         ],
+                     *         "status": "pointed"
+                     *       },
+                     *       "document_root": "/public_html",
+                     *       "failure_key": null,
+                     *       "force_https": true,
+                     *       "id": 1,
+                     *       "kind": "primary",
+                     *       "name": "Shop of Anna",
+                     *       "primary": true,
+                     *       "redirect_to": "https://www.example.com",
+                     *       "status": "active",
+                     *       "tls": {
+                     *         "status": "active"
+                     *       },
+                     *       "unicode_name": "shop.example.com",
+                     *       "verification": {
+                     *         "checked_at": "2026-11-21T10:00:00Z",
+                     *         "method": "none",
+                     *         "nameservers": [
+                     *           "ns1.example.net"
+                     *         ],
+                     *         "record": {
+                     *           "name": "Shop of Anna",
+                     *           "type": "hosting",
+                     *           "value": "192.0.2.7"
+                     *         },
+                     *         "state": "not_required"
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["HostingDomain"];
                 };
             };
@@ -33010,6 +43447,7 @@ export interface operations {
                 "If-None-Match"?: string;
             };
             path: {
+                /** @description Id of the service */
                 service: number;
             };
             cookie?: never;
@@ -33026,6 +43464,30 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "etag": "5f2c1a",
+                     *           "link_target": "link target",
+                     *           "mime": "text/html",
+                     *           "mode": "0644",
+                     *           "modified_at": "2026-11-21T10:00:00Z",
+                     *           "name": "Shop of Anna",
+                     *           "owner": "s7",
+                     *           "path": "/public_html/index.html",
+                     *           "size_bytes": 20480,
+                     *           "type": "file"
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "last_page": 1,
+                     *         "page": 1,
+                     *         "per_page": 20,
+                     *         "total": 1
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["FilesEntryList"];
                 };
             };
@@ -33106,12 +43568,14 @@ export interface operations {
     "files.delete": {
         parameters: {
             query: {
+                /** @description Path from the account's home, such as /public_html/index.html */
                 path: string;
                 /** @description Delete a directory with all that is in it. */
                 recursive?: boolean;
             };
             header?: never;
             path: {
+                /** @description Id of the service */
                 service: number;
             };
             cookie?: never;
@@ -33127,6 +43591,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /** @example {} */
                     "application/json": Record<string, never>;
                 };
             };
@@ -33211,12 +43676,22 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the service */
                 service: number;
             };
             cookie?: never;
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "operation": "create",
+                 *       "paths": [
+                 *         "/public_html"
+                 *       ],
+                 *       "target": "/site.zip"
+                 *     }
+                 */
                 "application/json": components["schemas"]["FilesArchiveBody"];
             };
         };
@@ -33230,6 +43705,28 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "entry": {
+                     *         "etag": "5f2c1a",
+                     *         "link_target": "link target",
+                     *         "mime": "text/html",
+                     *         "mode": "0644",
+                     *         "modified_at": "2026-11-21T10:00:00Z",
+                     *         "name": "Shop of Anna",
+                     *         "owner": "s7",
+                     *         "path": "/public_html/index.html",
+                     *         "size_bytes": 20480,
+                     *         "type": "file"
+                     *       },
+                     *       "extracted": {
+                     *         "bytes": 20480,
+                     *         "directories": 1,
+                     *         "files": 1
+                     *       },
+                     *       "operation": "create"
+                     *     }
+                     */
                     "application/json": components["schemas"]["FilesArchive"];
                 };
             };
@@ -33242,6 +43739,28 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "entry": {
+                     *         "etag": "5f2c1a",
+                     *         "link_target": "link target",
+                     *         "mime": "text/html",
+                     *         "mode": "0644",
+                     *         "modified_at": "2026-11-21T10:00:00Z",
+                     *         "name": "Shop of Anna",
+                     *         "owner": "s7",
+                     *         "path": "/public_html/index.html",
+                     *         "size_bytes": 20480,
+                     *         "type": "file"
+                     *       },
+                     *       "extracted": {
+                     *         "bytes": 20480,
+                     *         "directories": 1,
+                     *         "files": 1
+                     *       },
+                     *       "operation": "create"
+                     *     }
+                     */
                     "application/json": components["schemas"]["FilesArchive"];
                 };
             };
@@ -33342,6 +43861,7 @@ export interface operations {
     "files.read": {
         parameters: {
             query: {
+                /** @description Path from the account's home, such as /public_html/index.html */
                 path: string;
                 /** @description First line, counted from 1. */
                 from_line?: number;
@@ -33350,6 +43870,7 @@ export interface operations {
             };
             header?: never;
             path: {
+                /** @description Id of the service */
                 service: number;
             };
             cookie?: never;
@@ -33365,6 +43886,20 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "content": "<h1>Hello</h1>",
+                     *       "encoding": "utf-8",
+                     *       "etag": "5f2c1a",
+                     *       "from_line": 1,
+                     *       "mime": "text/html",
+                     *       "modified_at": "2026-11-21T10:00:00Z",
+                     *       "path": "/public_html/index.html",
+                     *       "size_bytes": 20480,
+                     *       "total_lines": 1,
+                     *       "truncated": false
+                     *     }
+                     */
                     "application/json": components["schemas"]["FilesContent"];
                 };
             };
@@ -33445,12 +43980,19 @@ export interface operations {
                 "If-None-Match"?: "*";
             };
             path: {
+                /** @description Id of the service */
                 service: number;
             };
             cookie?: never;
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "path": "/public_html/index.html",
+                 *       "content": "<h1>Hello</h1>\n"
+                 *     }
+                 */
                 "application/json": components["schemas"]["FilesWriteBody"];
             };
         };
@@ -33464,6 +44006,20 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "etag": "5f2c1a",
+                     *       "link_target": "link target",
+                     *       "mime": "text/html",
+                     *       "mode": "0644",
+                     *       "modified_at": "2026-11-21T10:00:00Z",
+                     *       "name": "Shop of Anna",
+                     *       "owner": "s7",
+                     *       "path": "/public_html/index.html",
+                     *       "size_bytes": 20480,
+                     *       "type": "file"
+                     *     }
+                     */
                     "application/json": components["schemas"]["FilesEntry"];
                 };
             };
@@ -33575,12 +44131,19 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the service */
                 service: number;
             };
             cookie?: never;
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "from": "/public_html/index.html",
+                 *       "to": "/public_html/index.old.html"
+                 *     }
+                 */
                 "application/json": components["schemas"]["FilesMoveBody"];
             };
         };
@@ -33594,6 +44157,20 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "etag": "5f2c1a",
+                     *       "link_target": "link target",
+                     *       "mime": "text/html",
+                     *       "mode": "0644",
+                     *       "modified_at": "2026-11-21T10:00:00Z",
+                     *       "name": "Shop of Anna",
+                     *       "owner": "s7",
+                     *       "path": "/public_html/index.html",
+                     *       "size_bytes": 20480,
+                     *       "type": "file"
+                     *     }
+                     */
                     "application/json": components["schemas"]["FilesEntry"];
                 };
             };
@@ -33696,12 +44273,18 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the service */
                 service: number;
             };
             cookie?: never;
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "path": "/public_html/images"
+                 *     }
+                 */
                 "application/json": components["schemas"]["FilesMkdirBody"];
             };
         };
@@ -33715,6 +44298,20 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "etag": "5f2c1a",
+                     *       "link_target": "link target",
+                     *       "mime": "text/html",
+                     *       "mode": "0644",
+                     *       "modified_at": "2026-11-21T10:00:00Z",
+                     *       "name": "Shop of Anna",
+                     *       "owner": "s7",
+                     *       "path": "/public_html/index.html",
+                     *       "size_bytes": 20480,
+                     *       "type": "file"
+                     *     }
+                     */
                     "application/json": components["schemas"]["FilesEntry"];
                 };
             };
@@ -33815,10 +44412,12 @@ export interface operations {
     "files.download": {
         parameters: {
             query: {
+                /** @description Path from the account's home, such as /public_html/index.html */
                 path: string;
             };
             header?: never;
             path: {
+                /** @description Id of the service */
                 service: number;
             };
             cookie?: never;
@@ -33919,12 +44518,19 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the service */
                 service: number;
             };
             cookie?: never;
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "from": "/public_html/index.html",
+                 *       "to": "/public_html/start.html"
+                 *     }
+                 */
                 "application/json": components["schemas"]["FilesMoveBody"];
             };
         };
@@ -33938,6 +44544,20 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "etag": "5f2c1a",
+                     *       "link_target": "link target",
+                     *       "mime": "text/html",
+                     *       "mode": "0644",
+                     *       "modified_at": "2026-11-21T10:00:00Z",
+                     *       "name": "Shop of Anna",
+                     *       "owner": "s7",
+                     *       "path": "/public_html/index.html",
+                     *       "size_bytes": 20480,
+                     *       "type": "file"
+                     *     }
+                     */
                     "application/json": components["schemas"]["FilesEntry"];
                 };
             };
@@ -34038,7 +44658,9 @@ export interface operations {
     "files.search": {
         parameters: {
             query: {
+                /** @description Text to look for; case does not matter */
                 q: string;
+                /** @description Whether to look into names or contents */
                 in?: "name" | "content";
                 /** @description Directory to search, with all below it. */
                 path?: string;
@@ -34052,6 +44674,7 @@ export interface operations {
                 "If-None-Match"?: string;
             };
             path: {
+                /** @description Id of the service */
                 service: number;
             };
             cookie?: never;
@@ -34068,6 +44691,33 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "etag": "5f2c1a",
+                     *           "excerpt": "opening hours: 9-18",
+                     *           "line": 1,
+                     *           "link_target": "link target",
+                     *           "mime": "text/html",
+                     *           "mode": "0644",
+                     *           "modified_at": "2026-11-21T10:00:00Z",
+                     *           "name": "Shop of Anna",
+                     *           "owner": "s7",
+                     *           "path": "/public_html/index.html",
+                     *           "size_bytes": 20480,
+                     *           "type": "file"
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "last_page": 1,
+                     *         "page": 1,
+                     *         "per_page": 20,
+                     *         "total": 1,
+                     *         "truncated": false
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["FilesFound"];
                 };
             };
@@ -34155,6 +44805,7 @@ export interface operations {
             };
             header?: never;
             path: {
+                /** @description Id of the service */
                 service: number;
             };
             cookie?: never;
@@ -34174,6 +44825,24 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "entries": [
+                     *         {
+                     *           "etag": "5f2c1a",
+                     *           "link_target": "link target",
+                     *           "mime": "text/html",
+                     *           "mode": "0644",
+                     *           "modified_at": "2026-11-21T10:00:00Z",
+                     *           "name": "Shop of Anna",
+                     *           "owner": "s7",
+                     *           "path": "/public_html/index.html",
+                     *           "size_bytes": 20480,
+                     *           "type": "file"
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": components["schemas"]["FilesUploaded"];
                 };
             };
@@ -34284,6 +44953,7 @@ export interface operations {
                 "If-None-Match"?: string;
             };
             path: {
+                /** @description Id of the service */
                 service: number;
             };
             cookie?: never;
@@ -34300,6 +44970,35 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "created_at": "2026-11-21T10:00:00Z",
+                     *           "failure_key": null,
+                     *           "home": "/public_html",
+                     *           "host": "node1.example.com",
+                     *           "id": 1,
+                     *           "last_login_at": "2026-11-21T10:00:00Z",
+                     *           "port": 443,
+                     *           "protocols": [
+                     *             "ftps"
+                     *           ],
+                     *           "quota_mb": 512,
+                     *           "readonly": false,
+                     *           "status": "active",
+                     *           "used_mb": 512,
+                     *           "username": "s7"
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "last_page": 1,
+                     *         "page": 1,
+                     *         "per_page": 20,
+                     *         "total": 1
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["AccessFtpList"];
                 };
             };
@@ -34373,12 +45072,20 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the service */
                 service: number;
             };
             cookie?: never;
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "username": "deploy",
+                 *       "home": "/public_html",
+                 *       "quota_mb": 500
+                 *     }
+                 */
                 "application/json": components["schemas"]["AccessCreateFTPBody"];
             };
         };
@@ -34392,6 +45099,25 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "failure_key": null,
+                     *       "home": "/public_html",
+                     *       "host": "node1.example.com",
+                     *       "id": 1,
+                     *       "last_login_at": "2026-11-21T10:00:00Z",
+                     *       "port": 443,
+                     *       "protocols": [
+                     *         "ftps"
+                     *       ],
+                     *       "quota_mb": 512,
+                     *       "readonly": false,
+                     *       "status": "active",
+                     *       "used_mb": 512,
+                     *       "username": "s7"
+                     *     }
+                     */
                     "application/json": components["schemas"]["AccessFtp"];
                 };
             };
@@ -34485,7 +45211,9 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the service */
                 service: number;
+                /** @description Id of the FTP account */
                 ftp_account: number;
             };
             cookie?: never;
@@ -34501,6 +45229,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /** @example {} */
                     "application/json": Record<string, never>;
                 };
             };
@@ -34574,6 +45303,7 @@ export interface operations {
     "logs.list": {
         parameters: {
             query?: {
+                /** @description Which log */
                 type?: "access" | "error" | "php" | "mail" | "cron";
                 /** @description Lines that contain it, upper and lower case alike */
                 q?: string;
@@ -34583,6 +45313,7 @@ export interface operations {
                 until?: string;
                 /** @description next_cursor of a former answer; with follow the cursor of the last line that is known */
                 cursor?: string;
+                /** @description How many lines at most, the newest ones */
                 limit?: number;
                 /** @description 1 streams lines as they are written */
                 follow?: boolean;
@@ -34592,6 +45323,7 @@ export interface operations {
                 "Last-Event-ID"?: string;
             };
             path: {
+                /** @description Id of the service */
                 service: number;
             };
             cookie?: never;
@@ -34607,6 +45339,29 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "at": "2026-11-21T10:00:00Z",
+                     *           "cursor": "cursor",
+                     *           "ip": "ip",
+                     *           "level": "debug",
+                     *           "message": "The hosting server does not answer.",
+                     *           "path": "/public_html/index.html",
+                     *           "source": "access",
+                     *           "status": 200
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "last_page": 1,
+                     *         "next_cursor": "next cursor",
+                     *         "page": 1,
+                     *         "per_page": 20,
+                     *         "total": 1
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["LogsList"];
                     "text/event-stream": string;
                 };
@@ -34691,6 +45446,7 @@ export interface operations {
                 "If-None-Match"?: string;
             };
             path: {
+                /** @description Id of the service */
                 service: number;
             };
             cookie?: never;
@@ -34707,6 +45463,109 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "address": "203.0.113.7",
+                     *           "aliases": [
+                     *             "sales@shop.example.com"
+                     *           ],
+                     *           "autoresponder": {
+                     *             "body": "Half a year without a single fault.",
+                     *             "enabled": true,
+                     *             "ends_at": "2027-11-21T10:00:00Z",
+                     *             "starts_at": "2026-11-21T10:00:00Z",
+                     *             "subject": "/team.jpg"
+                     *           },
+                     *           "catch_all": false,
+                     *           "client": {
+                     *             "imap": {
+                     *               "host": "node1.example.com",
+                     *               "port": 443,
+                     *               "tls": "tls"
+                     *             },
+                     *             "pop3": {
+                     *               "host": "node1.example.com",
+                     *               "port": 443,
+                     *               "tls": "tls"
+                     *             },
+                     *             "smtp": {
+                     *               "host": "node1.example.com",
+                     *               "port": 443,
+                     *               "tls": "tls"
+                     *             },
+                     *             "username": "s7"
+                     *           },
+                     *           "created_at": "2026-11-21T10:00:00Z",
+                     *           "dns": {
+                     *             "checked_at": "2026-11-21T10:00:00Z",
+                     *             "dkim": {
+                     *               "expected": "192.0.2.7",
+                     *               "found": [
+                     *                 "192.0.2.7"
+                     *               ],
+                     *               "ok": true
+                     *             },
+                     *             "dmarc": {
+                     *               "expected": "192.0.2.7",
+                     *               "found": [
+                     *                 "192.0.2.7"
+                     *               ],
+                     *               "ok": true
+                     *             },
+                     *             "mx": {
+                     *               "expected": "192.0.2.7",
+                     *               "found": [
+                     *                 "192.0.2.7"
+                     *               ],
+                     *               "ok": true
+                     *             },
+                     *             "ptr": {
+                     *               "expected": "192.0.2.7",
+                     *               "found": [
+                     *                 "192.0.2.7"
+                     *               ],
+                     *               "ok": true
+                     *             },
+                     *             "spf": {
+                     *               "expected": "192.0.2.7",
+                     *               "found": [
+                     *                 "192.0.2.7"
+                     *               ],
+                     *               "ok": true
+                     *             }
+                     *           },
+                     *           "domain_id": 1,
+                     *           "forward_to": [
+                     *             "anna@elsewhere.example.com"
+                     *           ],
+                     *           "id": 1,
+                     *           "keep_copy": true,
+                     *           "last_login_at": "2026-11-21T10:00:00Z",
+                     *           "measured_at": "2026-11-21T10:00:00Z",
+                     *           "messages": 1,
+                     *           "protocols": {
+                     *             "imap": true,
+                     *             "pop3": true,
+                     *             "smtp_out": true
+                     *           },
+                     *           "quota_mb": 512,
+                     *           "send_limit_per_hour": 1,
+                     *           "spam_threshold": 1,
+                     *           "status": "active",
+                     *           "status_reason": null,
+                     *           "used_mb": 512
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "last_page": 1,
+                     *         "page": 1,
+                     *         "per_page": 20,
+                     *         "total": 1
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["MailMailboxList"];
                 };
             };
@@ -34780,12 +45639,21 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the service */
                 service: number;
             };
             cookie?: never;
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "local_part": "info",
+                 *       "domain": "shop.example.com",
+                 *       "password": "ample Cobalt 47 heron",
+                 *       "quota_mb": 1024
+                 *     }
+                 */
                 "application/json": components["schemas"]["MailCreateBody"];
             };
         };
@@ -34799,6 +45667,99 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "address": "203.0.113.7",
+                     *       "aliases": [
+                     *         "sales@shop.example.com"
+                     *       ],
+                     *       "autoresponder": {
+                     *         "body": "Half a year without a single fault.",
+                     *         "enabled": true,
+                     *         "ends_at": "2027-11-21T10:00:00Z",
+                     *         "starts_at": "2026-11-21T10:00:00Z",
+                     *         "subject": "/team.jpg"
+                     *       },
+                     *       "catch_all": false,
+                     *       "client": {
+                     *         "imap": {
+                     *           "host": "node1.example.com",
+                     *           "port": 443,
+                     *           "tls": "tls"
+                     *         },
+                     *         "pop3": {
+                     *           "host": "node1.example.com",
+                     *           "port": 443,
+                     *           "tls": "tls"
+                     *         },
+                     *         "smtp": {
+                     *           "host": "node1.example.com",
+                     *           "port": 443,
+                     *           "tls": "tls"
+                     *         },
+                     *         "username": "s7"
+                     *       },
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "dns": {
+                     *         "checked_at": "2026-11-21T10:00:00Z",
+                     *         "dkim": {
+                     *           "expected": "192.0.2.7",
+                     *           "found": [
+                     *             "192.0.2.7"
+                     *           ],
+                     *           "ok": true
+                     *         },
+                     *         "dmarc": {
+                     *           "expected": "192.0.2.7",
+                     *           "found": [
+                     *             "192.0.2.7"
+                     *           ],
+                     *           "ok": true
+                     *         },
+                     *         "mx": {
+                     *           "expected": "192.0.2.7",
+                     *           "found": [
+                     *             "192.0.2.7"
+                     *           ],
+                     *           "ok": true
+                     *         },
+                     *         "ptr": {
+                     *           "expected": "192.0.2.7",
+                     *           "found": [
+                     *             "192.0.2.7"
+                     *           ],
+                     *           "ok": true
+                     *         },
+                     *         "spf": {
+                     *           "expected": "192.0.2.7",
+                     *           "found": [
+                     *             "192.0.2.7"
+                     *           ],
+                     *           "ok": true
+                     *         }
+                     *       },
+                     *       "domain_id": 1,
+                     *       "forward_to": [
+                     *         "anna@elsewhere.example.com"
+                     *       ],
+                     *       "id": 1,
+                     *       "keep_copy": true,
+                     *       "last_login_at": "2026-11-21T10:00:00Z",
+                     *       "measured_at": "2026-11-21T10:00:00Z",
+                     *       "messages": 1,
+                     *       "protocols": {
+                     *         "imap": true,
+                     *         "pop3": true,
+                     *         "smtp_out": true
+                     *       },
+                     *       "quota_mb": 512,
+                     *       "send_limit_per_hour": 1,
+                     *       "spam_threshold": 1,
+                     *       "status": "active",
+                     *       "status_reason": null,
+                     *       "used_mb": 512
+                     *     }
+                     */
                     "application/json": components["schemas"]["Mailbox"];
                 };
             };
@@ -34901,7 +45862,9 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the service */
                 service: number;
+                /** @description Id of the mailbox */
                 mailbox: number;
             };
             cookie?: never;
@@ -34917,6 +45880,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /** @example {} */
                     "application/json": Record<string, never>;
                 };
             };
@@ -34992,13 +45956,24 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the service */
                 service: number;
+                /** @description Id of the mailbox */
                 mailbox: number;
             };
             cookie?: never;
         };
         requestBody?: {
             content: {
+                /**
+                 * @example {
+                 *       "quota_mb": 2048,
+                 *       "forward_to": [
+                 *         "anna@elsewhere.example.com"
+                 *       ],
+                 *       "keep_copy": true
+                 *     }
+                 */
                 "application/json": components["schemas"]["MailUpdateBody"];
             };
         };
@@ -35012,6 +45987,99 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "address": "203.0.113.7",
+                     *       "aliases": [
+                     *         "sales@shop.example.com"
+                     *       ],
+                     *       "autoresponder": {
+                     *         "body": "Half a year without a single fault.",
+                     *         "enabled": true,
+                     *         "ends_at": "2027-11-21T10:00:00Z",
+                     *         "starts_at": "2026-11-21T10:00:00Z",
+                     *         "subject": "/team.jpg"
+                     *       },
+                     *       "catch_all": false,
+                     *       "client": {
+                     *         "imap": {
+                     *           "host": "node1.example.com",
+                     *           "port": 443,
+                     *           "tls": "tls"
+                     *         },
+                     *         "pop3": {
+                     *           "host": "node1.example.com",
+                     *           "port": 443,
+                     *           "tls": "tls"
+                     *         },
+                     *         "smtp": {
+                     *           "host": "node1.example.com",
+                     *           "port": 443,
+                     *           "tls": "tls"
+                     *         },
+                     *         "username": "s7"
+                     *       },
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "dns": {
+                     *         "checked_at": "2026-11-21T10:00:00Z",
+                     *         "dkim": {
+                     *           "expected": "192.0.2.7",
+                     *           "found": [
+                     *             "192.0.2.7"
+                     *           ],
+                     *           "ok": true
+                     *         },
+                     *         "dmarc": {
+                     *           "expected": "192.0.2.7",
+                     *           "found": [
+                     *             "192.0.2.7"
+                     *           ],
+                     *           "ok": true
+                     *         },
+                     *         "mx": {
+                     *           "expected": "192.0.2.7",
+                     *           "found": [
+                     *             "192.0.2.7"
+                     *           ],
+                     *           "ok": true
+                     *         },
+                     *         "ptr": {
+                     *           "expected": "192.0.2.7",
+                     *           "found": [
+                     *             "192.0.2.7"
+                     *           ],
+                     *           "ok": true
+                     *         },
+                     *         "spf": {
+                     *           "expected": "192.0.2.7",
+                     *           "found": [
+                     *             "192.0.2.7"
+                     *           ],
+                     *           "ok": true
+                     *         }
+                     *       },
+                     *       "domain_id": 1,
+                     *       "forward_to": [
+                     *         "anna@elsewhere.example.com"
+                     *       ],
+                     *       "id": 1,
+                     *       "keep_copy": true,
+                     *       "last_login_at": "2026-11-21T10:00:00Z",
+                     *       "measured_at": "2026-11-21T10:00:00Z",
+                     *       "messages": 1,
+                     *       "protocols": {
+                     *         "imap": true,
+                     *         "pop3": true,
+                     *         "smtp_out": true
+                     *       },
+                     *       "quota_mb": 512,
+                     *       "send_limit_per_hour": 1,
+                     *       "spam_threshold": 1,
+                     *       "status": "active",
+                     *       "status_reason": null,
+                     *       "used_mb": 512
+                     *     }
+                     */
                     "application/json": components["schemas"]["Mailbox"];
                 };
             };
@@ -35114,6 +46182,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the service */
                 service: number;
             };
             cookie?: never;
@@ -35129,6 +46198,43 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "available": [
+                     *         {
+                     *           "eol": "2026-11-21",
+                     *           "supported": true,
+                     *           "version": "8.2"
+                     *         }
+                     *       ],
+                     *       "conflicts": [
+                     *         {
+                     *           "message": "The hosting server does not answer.",
+                     *           "options": [
+                     *             "options"
+                     *           ]
+                     *         }
+                     *       ],
+                     *       "extensions": [
+                     *         {
+                     *           "name": "Shop of Anna",
+                     *           "state": "built_in"
+                     *         }
+                     *       ],
+                     *       "failure_key": null,
+                     *       "options": {
+                     *         "name": {
+                     *           "default": null,
+                     *           "max": null,
+                     *           "range": [],
+                     *           "type": "integer",
+                     *           "value": null
+                     *         }
+                     *       },
+                     *       "status": "active",
+                     *       "version": "8.2"
+                     *     }
+                     */
                     "application/json": components["schemas"]["PhpWire"];
                 };
             };
@@ -35204,12 +46310,21 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the service */
                 service: number;
             };
             cookie?: never;
         };
         requestBody?: {
             content: {
+                /**
+                 * @example {
+                 *       "version": "8.2",
+                 *       "options": {
+                 *         "memory_limit": "256M"
+                 *       }
+                 *     }
+                 */
                 "application/json": components["schemas"]["PhpUpdateBody"];
             };
         };
@@ -35223,6 +46338,43 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "available": [
+                     *         {
+                     *           "eol": "2026-11-21",
+                     *           "supported": true,
+                     *           "version": "8.2"
+                     *         }
+                     *       ],
+                     *       "conflicts": [
+                     *         {
+                     *           "message": "The hosting server does not answer.",
+                     *           "options": [
+                     *             "options"
+                     *           ]
+                     *         }
+                     *       ],
+                     *       "extensions": [
+                     *         {
+                     *           "name": "Shop of Anna",
+                     *           "state": "built_in"
+                     *         }
+                     *       ],
+                     *       "failure_key": null,
+                     *       "options": {
+                     *         "name": {
+                     *           "default": null,
+                     *           "max": null,
+                     *           "range": [],
+                     *           "type": "integer",
+                     *           "value": null
+                     *         }
+                     *       },
+                     *       "status": "active",
+                     *       "version": "8.2"
+                     *     }
+                     */
                     "application/json": components["schemas"]["PhpWire"];
                 };
             };
@@ -35322,12 +46474,19 @@ export interface operations {
                 "Idempotency-Key"?: string;
             };
             path: {
+                /** @description Id of the service */
                 service: number;
             };
             cookie?: never;
         };
         requestBody?: {
             content: {
+                /**
+                 * @example {
+                 *       "period_months": 12,
+                 *       "dry_run": true
+                 *     }
+                 */
                 "application/json": components["schemas"]["ServicesRenewBody"];
             };
         };
@@ -35342,6 +46501,71 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "dry_run": true,
+                     *       "expires_at": "2027-11-21T10:00:00Z",
+                     *       "order_id": 1,
+                     *       "period_months": 12,
+                     *       "plan_id": 1,
+                     *       "service": {
+                     *         "auto_renew": true,
+                     *         "available_actions": [
+                     *           "renew"
+                     *         ],
+                     *         "client_ref": "client-42",
+                     *         "created_at": "2026-11-21T10:00:00Z",
+                     *         "domain": "shop.example.com",
+                     *         "expires_at": "2027-11-21T10:00:00Z",
+                     *         "failure_key": null,
+                     *         "grace_until": null,
+                     *         "id": 1,
+                     *         "ipv4": "203.0.113.7",
+                     *         "ipv6": "2001:db8::7",
+                     *         "label": "Shop of Anna",
+                     *         "location": "tashkent",
+                     *         "monitor_id": 1,
+                     *         "nameservers": [
+                     *           "ns1.example.net"
+                     *         ],
+                     *         "next_renewal_attempt_at": "2027-11-21T10:00:00Z",
+                     *         "order_id": 1,
+                     *         "origin_url": "https://panel.example.com/origin",
+                     *         "panel_url": "https://panel.example.com/panel",
+                     *         "pending_change": null,
+                     *         "period_months": 12,
+                     *         "plan": {
+                     *           "id": 1,
+                     *           "name": "Shop of Anna",
+                     *           "slug": "start"
+                     *         },
+                     *         "provisioned_at": "2026-11-21T10:00:00Z",
+                     *         "renew_price": {
+                     *           "amount": 1250,
+                     *           "currency": "USD",
+                     *           "display": "$12.50",
+                     *           "usd_cents": 1250
+                     *         },
+                     *         "renewal_covered": true,
+                     *         "status": "active",
+                     *         "suspend_reason": null,
+                     *         "suspended_at": null,
+                     *         "tags": [
+                     *           "shop"
+                     *         ],
+                     *         "terminates_at": null,
+                     *         "type": "hosting",
+                     *         "unicode_domain": "shop.example.com"
+                     *       },
+                     *       "starts_at": "2026-11-21T10:00:00Z",
+                     *       "total": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["ServicesRenewal"];
                 };
             };
@@ -35444,12 +46668,18 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the service */
                 service: number;
             };
             cookie?: never;
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "enabled": true
+                 *     }
+                 */
                 "application/json": components["schemas"]["AccessShellBody"];
             };
         };
@@ -35463,6 +46693,19 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "enabled": true,
+                     *       "failure_key": null,
+                     *       "fingerprint": "SHA256:9QvV8tqk",
+                     *       "host": "node1.example.com",
+                     *       "port": 443,
+                     *       "shell": "none",
+                     *       "status": "active",
+                     *       "username": "s7",
+                     *       "web_terminal_url": "https://panel.example.com/web_terminal"
+                     *     }
+                     */
                     "application/json": components["schemas"]["AccessShell"];
                 };
             };
@@ -35564,6 +46807,7 @@ export interface operations {
                 "If-None-Match"?: string;
             };
             path: {
+                /** @description Id of the service */
                 service: number;
             };
             cookie?: never;
@@ -35580,6 +46824,27 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "created_at": "2026-11-21T10:00:00Z",
+                     *           "fingerprint_sha256": "SHA256:9QvV8tqk",
+                     *           "id": 1,
+                     *           "last_used_at": "2026-11-21T10:00:00Z",
+                     *           "name": "Shop of Anna",
+                     *           "public_key": "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5…",
+                     *           "type": "hosting"
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "last_page": 1,
+                     *         "page": 1,
+                     *         "per_page": 20,
+                     *         "total": 1
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["AccessKeyList"];
                 };
             };
@@ -35653,12 +46918,19 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the service */
                 service: number;
             };
             cookie?: never;
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "name": "Laptop",
+                 *       "public_key": "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl anna@laptop"
+                 *     }
+                 */
                 "application/json": components["schemas"]["AccessCreateKeyBody"];
             };
         };
@@ -35672,6 +46944,17 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "fingerprint_sha256": "SHA256:9QvV8tqk",
+                     *       "id": 1,
+                     *       "last_used_at": "2026-11-21T10:00:00Z",
+                     *       "name": "Shop of Anna",
+                     *       "public_key": "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5…",
+                     *       "type": "hosting"
+                     *     }
+                     */
                     "application/json": components["schemas"]["AccessKey"];
                 };
             };
@@ -35765,7 +47048,9 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the service */
                 service: number;
+                /** @description Id of the key */
                 ssh_key: number;
             };
             cookie?: never;
@@ -35781,6 +47066,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /** @example {} */
                     "application/json": Record<string, never>;
                 };
             };
@@ -35864,6 +47150,7 @@ export interface operations {
                 "If-None-Match"?: string;
             };
             path: {
+                /** @description Id of the service */
                 service: number;
             };
             cookie?: never;
@@ -35880,6 +47167,64 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "auto_renew": true,
+                     *           "challenge": "http",
+                     *           "common_name": "shop.example.com",
+                     *           "created_at": "2026-11-21T10:00:00Z",
+                     *           "domain_id": 1,
+                     *           "domains": [
+                     *             "shop.example.com"
+                     *           ],
+                     *           "expires_at": "2027-11-21T10:00:00Z",
+                     *           "fingerprint": "SHA256:9QvV8tqk",
+                     *           "force_https": true,
+                     *           "hsts": true,
+                     *           "id": 1,
+                     *           "issued_at": "2026-11-21T10:00:00Z",
+                     *           "issuer": "Let's Encrypt",
+                     *           "kind": "acme",
+                     *           "last_attempt_at": "2026-11-21T10:00:00Z",
+                     *           "last_error": null,
+                     *           "last_error_key": null,
+                     *           "next_attempt_at": "2026-11-21T10:00:00Z",
+                     *           "preflight": {
+                     *             "can_issue": true,
+                     *             "error": "The name does not resolve.",
+                     *             "message": "The hosting server does not answer.",
+                     *             "reason": "unpaid"
+                     *           },
+                     *           "renews_at": "2026-11-21T10:00:00Z",
+                     *           "sans": [
+                     *             "www.shop.example.com"
+                     *           ],
+                     *           "status": "active"
+                     *         }
+                     *       ],
+                     *       "domains": [
+                     *         {
+                     *           "certificate_id": 1,
+                     *           "id": 1,
+                     *           "name": "Shop of Anna",
+                     *           "preflight": {
+                     *             "can_issue": true,
+                     *             "error": "The name does not resolve.",
+                     *             "message": "The hosting server does not answer.",
+                     *             "reason": "unpaid"
+                     *           }
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "last_page": 1,
+                     *         "page": 1,
+                     *         "per_page": 20,
+                     *         "total": 1
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["CertificatesList"];
                 };
             };
@@ -35953,12 +47298,21 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the service */
                 service: number;
             };
             cookie?: never;
         };
         requestBody?: {
             content: {
+                /**
+                 * @example {
+                 *       "domains": [
+                 *         "shop.example.com",
+                 *         "www.shop.example.com"
+                 *       ]
+                 *     }
+                 */
                 "application/json": components["schemas"]["CertificatesRequestBody"];
             };
         };
@@ -35972,6 +47326,41 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "auto_renew": true,
+                     *       "challenge": "http",
+                     *       "common_name": "shop.example.com",
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "domain_id": 1,
+                     *       "domains": [
+                     *         "shop.example.com"
+                     *       ],
+                     *       "expires_at": "2027-11-21T10:00:00Z",
+                     *       "fingerprint": "SHA256:9QvV8tqk",
+                     *       "force_https": true,
+                     *       "hsts": true,
+                     *       "id": 1,
+                     *       "issued_at": "2026-11-21T10:00:00Z",
+                     *       "issuer": "Let's Encrypt",
+                     *       "kind": "acme",
+                     *       "last_attempt_at": "2026-11-21T10:00:00Z",
+                     *       "last_error": null,
+                     *       "last_error_key": null,
+                     *       "next_attempt_at": "2026-11-21T10:00:00Z",
+                     *       "preflight": {
+                     *         "can_issue": true,
+                     *         "error": "The name does not resolve.",
+                     *         "message": "The hosting server does not answer.",
+                     *         "reason": "unpaid"
+                     *       },
+                     *       "renews_at": "2026-11-21T10:00:00Z",
+                     *       "sans": [
+                     *         "www.shop.example.com"
+                     *       ],
+                     *       "status": "active"
+                     *     }
+                     */
                     "application/json": components["schemas"]["CertificatesRequested"];
                 };
             };
@@ -35984,6 +47373,41 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "auto_renew": true,
+                     *       "challenge": "http",
+                     *       "common_name": "shop.example.com",
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "domain_id": 1,
+                     *       "domains": [
+                     *         "shop.example.com"
+                     *       ],
+                     *       "expires_at": "2027-11-21T10:00:00Z",
+                     *       "fingerprint": "SHA256:9QvV8tqk",
+                     *       "force_https": true,
+                     *       "hsts": true,
+                     *       "id": 1,
+                     *       "issued_at": "2026-11-21T10:00:00Z",
+                     *       "issuer": "Let's Encrypt",
+                     *       "kind": "acme",
+                     *       "last_attempt_at": "2026-11-21T10:00:00Z",
+                     *       "last_error": null,
+                     *       "last_error_key": null,
+                     *       "next_attempt_at": "2026-11-21T10:00:00Z",
+                     *       "preflight": {
+                     *         "can_issue": true,
+                     *         "error": "The name does not resolve.",
+                     *         "message": "The hosting server does not answer.",
+                     *         "reason": "unpaid"
+                     *       },
+                     *       "renews_at": "2026-11-21T10:00:00Z",
+                     *       "sans": [
+                     *         "www.shop.example.com"
+                     *       ],
+                     *       "status": "active"
+                     *     }
+                     */
                     "application/json": components["schemas"]["CertificatesRequested"];
                 };
             };
@@ -36092,12 +47516,19 @@ export interface operations {
                 "Idempotency-Key"?: string;
             };
             path: {
+                /** @description Id of the service */
                 service: number;
             };
             cookie?: never;
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "plan_id": 2,
+                 *       "when": "renewal"
+                 *     }
+                 */
                 "application/json": components["schemas"]["ServicesTariffBody"];
             };
         };
@@ -36112,6 +47543,96 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "dry_run": true,
+                     *       "order_id": 1,
+                     *       "service": {
+                     *         "auto_renew": true,
+                     *         "available_actions": [
+                     *           "renew"
+                     *         ],
+                     *         "client_ref": "client-42",
+                     *         "created_at": "2026-11-21T10:00:00Z",
+                     *         "domain": "shop.example.com",
+                     *         "expires_at": "2027-11-21T10:00:00Z",
+                     *         "failure_key": null,
+                     *         "grace_until": null,
+                     *         "id": 1,
+                     *         "ipv4": "203.0.113.7",
+                     *         "ipv6": "2001:db8::7",
+                     *         "label": "Shop of Anna",
+                     *         "location": "tashkent",
+                     *         "monitor_id": 1,
+                     *         "nameservers": [
+                     *           "ns1.example.net"
+                     *         ],
+                     *         "next_renewal_attempt_at": "2027-11-21T10:00:00Z",
+                     *         "order_id": 1,
+                     *         "origin_url": "https://panel.example.com/origin",
+                     *         "panel_url": "https://panel.example.com/panel",
+                     *         "pending_change": null,
+                     *         "period_months": 12,
+                     *         "plan": {
+                     *           "id": 1,
+                     *           "name": "Shop of Anna",
+                     *           "slug": "start"
+                     *         },
+                     *         "provisioned_at": "2026-11-21T10:00:00Z",
+                     *         "renew_price": {
+                     *           "amount": 1250,
+                     *           "currency": "USD",
+                     *           "display": "$12.50",
+                     *           "usd_cents": 1250
+                     *         },
+                     *         "renewal_covered": true,
+                     *         "status": "active",
+                     *         "suspend_reason": null,
+                     *         "suspended_at": null,
+                     *         "tags": [
+                     *           "shop"
+                     *         ],
+                     *         "terminates_at": null,
+                     *         "type": "hosting",
+                     *         "unicode_domain": "shop.example.com"
+                     *       },
+                     *       "tariff": {
+                     *         "available": true,
+                     *         "charge": {
+                     *           "amount": 1250,
+                     *           "currency": "USD",
+                     *           "display": "$12.50",
+                     *           "usd_cents": 1250
+                     *         },
+                     *         "credit": {
+                     *           "amount": 1250,
+                     *           "currency": "USD",
+                     *           "display": "$12.50",
+                     *           "usd_cents": 1250
+                     *         },
+                     *         "exceeded": [
+                     *           {
+                     *             "limit": "limit",
+                     *             "maximum": 1,
+                     *             "used": 1
+                     *           }
+                     *         ],
+                     *         "period_months": 12,
+                     *         "plan": {
+                     *           "id": 1,
+                     *           "name": "Shop of Anna",
+                     *           "slug": "start"
+                     *         },
+                     *         "renew_price": {
+                     *           "amount": 1250,
+                     *           "currency": "USD",
+                     *           "display": "$12.50",
+                     *           "usd_cents": 1250
+                     *         }
+                     *       },
+                     *       "when": "now"
+                     *     }
+                     */
                     "application/json": components["schemas"]["ServicesTariffChange"];
                 };
             };
@@ -36222,6 +47743,7 @@ export interface operations {
                 "If-None-Match"?: string;
             };
             path: {
+                /** @description Id of the service */
                 service: number;
             };
             cookie?: never;
@@ -36238,6 +47760,52 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "available": true,
+                     *           "charge": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "credit": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "exceeded": [
+                     *             {
+                     *               "limit": "limit",
+                     *               "maximum": 1,
+                     *               "used": 1
+                     *             }
+                     *           ],
+                     *           "period_months": 12,
+                     *           "plan": {
+                     *             "id": 1,
+                     *             "name": "Shop of Anna",
+                     *             "slug": "start"
+                     *           },
+                     *           "renew_price": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           }
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "last_page": 1,
+                     *         "page": 1,
+                     *         "per_page": 20,
+                     *         "total": 1
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["ServicesTariffList"];
                 };
             };
@@ -36320,6 +47888,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the service */
                 service: number;
             };
             cookie?: never;
@@ -36335,6 +47904,21 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "directory": "/public_html",
+                     *       "failure_key": null,
+                     *       "finished_at": "2026-11-21T10:00:00Z",
+                     *       "id": 1,
+                     *       "kept_in": "/.stead-replaced/2026-11-21",
+                     *       "language": "uz",
+                     *       "service_id": 1,
+                     *       "status": "completed",
+                     *       "template": "restaurant",
+                     *       "title": "Start, 12 months"
+                     *     }
+                     */
                     "application/json": components["schemas"]["TemplatesInstallation"];
                 };
             };
@@ -36401,12 +47985,20 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the service */
                 service: number;
             };
             cookie?: never;
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "template": "restaurant",
+                 *       "language": "uz",
+                 *       "title": "Registon"
+                 *     }
+                 */
                 "application/json": components["schemas"]["TemplatesInstallBody"];
             };
         };
@@ -36420,6 +48012,21 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "directory": "/public_html",
+                     *       "failure_key": null,
+                     *       "finished_at": "2026-11-21T10:00:00Z",
+                     *       "id": 1,
+                     *       "kept_in": "/.stead-replaced/2026-11-21",
+                     *       "language": "uz",
+                     *       "service_id": 1,
+                     *       "status": "completed",
+                     *       "template": "restaurant",
+                     *       "title": "Start, 12 months"
+                     *     }
+                     */
                     "application/json": components["schemas"]["TemplatesInstallation"];
                 };
             };
@@ -36531,6 +48138,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the service */
                 service: number;
             };
             cookie?: never;
@@ -36546,6 +48154,65 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "backups": {
+                     *         "limit": 1,
+                     *         "percent": 10,
+                     *         "used": 1
+                     *       },
+                     *       "bandwidth_gb": {
+                     *         "limit": 1,
+                     *         "percent": 10,
+                     *         "used": 1
+                     *       },
+                     *       "cron_jobs": {
+                     *         "limit": 1,
+                     *         "percent": 10,
+                     *         "used": 1
+                     *       },
+                     *       "databases": {
+                     *         "limit": 1,
+                     *         "percent": 10,
+                     *         "used": 1
+                     *       },
+                     *       "disk_mb": {
+                     *         "limit": 1,
+                     *         "percent": 10,
+                     *         "used": 1
+                     *       },
+                     *       "domains": {
+                     *         "limit": 1,
+                     *         "percent": 10,
+                     *         "used": 1
+                     *       },
+                     *       "ftp_accounts": {
+                     *         "limit": 1,
+                     *         "percent": 10,
+                     *         "used": 1
+                     *       },
+                     *       "inodes": {
+                     *         "limit": 1,
+                     *         "percent": 10,
+                     *         "used": 1
+                     *       },
+                     *       "mailboxes": {
+                     *         "limit": 1,
+                     *         "percent": 10,
+                     *         "used": 1
+                     *       },
+                     *       "sites": {
+                     *         "limit": 1,
+                     *         "percent": 10,
+                     *         "used": 1
+                     *       },
+                     *       "subdomains": {
+                     *         "limit": 1,
+                     *         "percent": 10,
+                     *         "used": 1
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["HostingUsage"];
                 };
             };
@@ -36637,6 +48304,72 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "checked_at": "2026-11-21T10:00:00Z",
+                     *       "components": [
+                     *         {
+                     *           "history": [
+                     *             {
+                     *               "date": "2026-11-21",
+                     *               "status": "operational"
+                     *             }
+                     *           ],
+                     *           "key": "hosting-tashkent",
+                     *           "name": {
+                     *             "en": "Hosting for a site",
+                     *             "ru": "Хостинг для сайта",
+                     *             "uz": "Sayt uchun xosting"
+                     *           },
+                     *           "status": "operational"
+                     *         }
+                     *       ],
+                     *       "incidents": [
+                     *         {
+                     *           "components": [
+                     *             "components"
+                     *           ],
+                     *           "id": 1,
+                     *           "impact": "none",
+                     *           "resolved_at": "2026-11-21T10:00:00Z",
+                     *           "started_at": "2026-11-21T10:00:00Z",
+                     *           "status": "investigating",
+                     *           "title": {
+                     *             "en": "Hosting for a site",
+                     *             "ru": "Хостинг для сайта",
+                     *             "uz": "Sayt uchun xosting"
+                     *           },
+                     *           "updates": [
+                     *             {
+                     *               "body": {
+                     *                 "en": "Hosting for a site",
+                     *                 "ru": "Хостинг для сайта",
+                     *                 "uz": "Sayt uchun xosting"
+                     *               },
+                     *               "created_at": "2026-11-21T10:00:00Z",
+                     *               "status": "investigating"
+                     *             }
+                     *           ]
+                     *         }
+                     *       ],
+                     *       "maintenance": [
+                     *         {
+                     *           "components": [
+                     *             "components"
+                     *           ],
+                     *           "ends_at": "2027-11-21T10:00:00Z",
+                     *           "id": 1,
+                     *           "starts_at": "2026-11-21T10:00:00Z",
+                     *           "title": {
+                     *             "en": "Hosting for a site",
+                     *             "ru": "Хостинг для сайта",
+                     *             "uz": "Sayt uchun xosting"
+                     *           }
+                     *         }
+                     *       ],
+                     *       "status": "operational"
+                     *     }
+                     */
                     "application/json": components["schemas"]["Status"];
                 };
             };
@@ -36711,6 +48444,54 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "category": "guides",
+                     *           "description": {
+                     *             "en": "Hosting for a site",
+                     *             "ru": "Хостинг для сайта",
+                     *             "uz": "Sayt uchun xosting"
+                     *           },
+                     *           "engine": "html",
+                     *           "id": 1,
+                     *           "languages": [
+                     *             "en"
+                     *           ],
+                     *           "name": {
+                     *             "en": "Hosting for a site",
+                     *             "ru": "Хостинг для сайта",
+                     *             "uz": "Sayt uchun xosting"
+                     *           },
+                     *           "plans": [
+                     *             "start"
+                     *           ],
+                     *           "popularity": 1,
+                     *           "preview_url": "https://panel.example.com/preview",
+                     *           "price": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "responsive": true,
+                     *           "slug": "start",
+                     *           "tags": [
+                     *             "shop"
+                     *           ],
+                     *           "thumbnail_url": "https://panel.example.com/thumbnail",
+                     *           "updated_at": "2026-11-21T10:00:00Z"
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "last_page": 1,
+                     *         "page": 1,
+                     *         "per_page": 20,
+                     *         "total": 1
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["TemplatesTemplateList"];
                 };
             };
@@ -36788,6 +48569,129 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "auto_topup": {
+                     *         "amount": {
+                     *           "amount": 1250,
+                     *           "currency": "USD",
+                     *           "display": "$12.50",
+                     *           "usd_cents": 1250
+                     *         },
+                     *         "enabled": true,
+                     *         "gateway": "stripe",
+                     *         "max_per_day": {
+                     *           "amount": 1250,
+                     *           "currency": "USD",
+                     *           "display": "$12.50",
+                     *           "usd_cents": 1250
+                     *         },
+                     *         "threshold": {
+                     *           "amount": 1250,
+                     *           "currency": "USD",
+                     *           "display": "$12.50",
+                     *           "usd_cents": 1250
+                     *         }
+                     *       },
+                     *       "available": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "balance": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "data": [
+                     *         {
+                     *           "amount": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "balance_after": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "client_ref": "client-42",
+                     *           "created_at": "2026-11-21T10:00:00Z",
+                     *           "description": "Hosting for a shop",
+                     *           "id": 1,
+                     *           "reference": {
+                     *             "id": 1,
+                     *             "type": "hosting"
+                     *           },
+                     *           "status": "active",
+                     *           "type": "hosting"
+                     *         }
+                     *       ],
+                     *       "debt": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "held": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "low_balance_threshold": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "meta": {
+                     *         "last_page": 1,
+                     *         "page": 1,
+                     *         "per_page": 20,
+                     *         "total": 1
+                     *       },
+                     *       "transactions": [
+                     *         {
+                     *           "amount": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "balance_after": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "client_ref": "client-42",
+                     *           "created_at": "2026-11-21T10:00:00Z",
+                     *           "description": "Hosting for a shop",
+                     *           "id": 1,
+                     *           "reference": {
+                     *             "id": 1,
+                     *             "type": "hosting"
+                     *           },
+                     *           "status": "active",
+                     *           "type": "hosting"
+                     *         }
+                     *       ],
+                     *       "upcoming_renewals": {
+                     *         "covered": true,
+                     *         "next_30d": {
+                     *           "amount": 1250,
+                     *           "currency": "USD",
+                     *           "display": "$12.50",
+                     *           "usd_cents": 1250
+                     *         }
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["Wallet"];
                 };
             };
@@ -36865,6 +48769,11 @@ export interface operations {
         };
         requestBody?: {
             content: {
+                /**
+                 * @example {
+                 *       "low_balance_threshold_usd_cents": 1000
+                 *     }
+                 */
                 "application/json": components["schemas"]["WalletUpdateWalletBody"];
             };
         };
@@ -36878,6 +48787,38 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "auto_topup": {
+                     *         "amount": {
+                     *           "amount": 1250,
+                     *           "currency": "USD",
+                     *           "display": "$12.50",
+                     *           "usd_cents": 1250
+                     *         },
+                     *         "enabled": true,
+                     *         "gateway": "stripe",
+                     *         "max_per_day": {
+                     *           "amount": 1250,
+                     *           "currency": "USD",
+                     *           "display": "$12.50",
+                     *           "usd_cents": 1250
+                     *         },
+                     *         "threshold": {
+                     *           "amount": 1250,
+                     *           "currency": "USD",
+                     *           "display": "$12.50",
+                     *           "usd_cents": 1250
+                     *         }
+                     *       },
+                     *       "low_balance_threshold": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["WalletChoices"];
                 };
             };
@@ -36993,6 +48934,48 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "currencies": [
+                     *             "USD"
+                     *           ],
+                     *           "enabled": true,
+                     *           "fee_fixed": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "fee_percent_bp": 1,
+                     *           "icon_url": "https://panel.example.com/icon",
+                     *           "key": "extra_disk",
+                     *           "kind": "hosting",
+                     *           "max": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "min": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "name": "Shop of Anna",
+                     *           "saves_methods": true
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "last_page": 1,
+                     *         "page": 1,
+                     *         "per_page": 20,
+                     *         "total": 1
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["WalletGatewayList"];
                 };
             };
@@ -37088,6 +49071,23 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "gateway": "stripe",
+                     *           "label": "Shop of Anna",
+                     *           "name": "Shop of Anna"
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "last_page": 1,
+                     *         "page": 1,
+                     *         "per_page": 20,
+                     *         "total": 1
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["WalletMethodList"];
                 };
             };
@@ -37161,6 +49161,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Key of the gateway, as in GET /wallet/gateways */
                 gateway: string;
             };
             cookie?: never;
@@ -37176,6 +49177,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /** @example {} */
                     "application/json": Record<string, never>;
                 };
             };
@@ -37275,6 +49277,70 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "closing_balance": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "data": [
+                     *         {
+                     *           "amount": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "balance_after": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "client_ref": "client-42",
+                     *           "created_at": "2026-11-21T10:00:00Z",
+                     *           "description": "Hosting for a shop",
+                     *           "id": 1,
+                     *           "reference": {
+                     *             "id": 1,
+                     *             "type": "hosting"
+                     *           },
+                     *           "status": "active",
+                     *           "type": "hosting"
+                     *         }
+                     *       ],
+                     *       "final": true,
+                     *       "from": "2026-11-21T10:00:00Z",
+                     *       "incoming": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "meta": {
+                     *         "last_page": 1,
+                     *         "page": 1,
+                     *         "per_page": 20,
+                     *         "total": 1
+                     *       },
+                     *       "month": "2026-11",
+                     *       "opening_balance": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "outgoing": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "to": "2026-11-21T10:00:00Z"
+                     *     }
+                     */
                     "application/json": components["schemas"]["WalletStatement"];
                 };
             };
@@ -37440,6 +49506,12 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "amount_usd_cents": 1000,
+                 *       "gateway": "demo"
+                 *     }
+                 */
                 "application/json": components["schemas"]["WalletCreateTopupBody"];
             };
         };
@@ -37454,6 +49526,33 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "amount": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "automatic": true,
+                     *       "checkout_url": "https://panel.example.com/pay/7f3c",
+                     *       "completed_at": "2026-11-21T10:00:00Z",
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "expires_at": "2027-11-21T10:00:00Z",
+                     *       "failure_key": null,
+                     *       "fee": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "gateway": "stripe",
+                     *       "gateway_reference": "cs_7f3c",
+                     *       "id": 1,
+                     *       "return_url": "https://panel.example.com/return",
+                     *       "status": "active"
+                     *     }
+                     */
                     "application/json": components["schemas"]["WalletTopup"];
                 };
             };
@@ -37556,6 +49655,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the top-up */
                 topup: number;
             };
             cookie?: never;
@@ -37571,6 +49671,33 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "amount": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "automatic": true,
+                     *       "checkout_url": "https://panel.example.com/pay/7f3c",
+                     *       "completed_at": "2026-11-21T10:00:00Z",
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "expires_at": "2027-11-21T10:00:00Z",
+                     *       "failure_key": null,
+                     *       "fee": {
+                     *         "amount": 1250,
+                     *         "currency": "USD",
+                     *         "display": "$12.50",
+                     *         "usd_cents": 1250
+                     *       },
+                     *       "gateway": "stripe",
+                     *       "gateway_reference": "cs_7f3c",
+                     *       "id": 1,
+                     *       "return_url": "https://panel.example.com/return",
+                     *       "status": "active"
+                     *     }
+                     */
                     "application/json": components["schemas"]["WalletTopup"];
                 };
             };
@@ -37667,6 +49794,42 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "amount": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "balance_after": {
+                     *             "amount": 1250,
+                     *             "currency": "USD",
+                     *             "display": "$12.50",
+                     *             "usd_cents": 1250
+                     *           },
+                     *           "client_ref": "client-42",
+                     *           "created_at": "2026-11-21T10:00:00Z",
+                     *           "description": "Hosting for a shop",
+                     *           "id": 1,
+                     *           "reference": {
+                     *             "id": 1,
+                     *             "type": "hosting"
+                     *           },
+                     *           "status": "active",
+                     *           "type": "hosting"
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "last_page": 1,
+                     *         "page": 1,
+                     *         "per_page": 20,
+                     *         "total": 1
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["WalletTransactionList"];
                 };
             };
@@ -37833,6 +49996,7 @@ export interface operations {
             };
             header?: never;
             path: {
+                /** @description The badge token of the monitor */
                 token: string;
             };
             cookie?: never;
@@ -37894,12 +50058,16 @@ export interface operations {
     "badges.json": {
         parameters: {
             query?: {
+                /** @description Text on the left of the badge, in place of the number's name */
                 label?: string;
+                /** @description Which number: uptime in percent, median response time, present state, or days until the certificate ends */
                 metric?: "uptime" | "response" | "status" | "tls";
+                /** @description Over which time */
                 duration?: "24h" | "7d" | "30d" | "90d";
             };
             header?: never;
             path: {
+                /** @description The badge token of the monitor */
                 token: string;
             };
             cookie?: never;
@@ -37915,6 +50083,15 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "cacheSeconds": 1,
+                     *       "color": "brightgreen",
+                     *       "label": "Shop of Anna",
+                     *       "message": "The hosting server does not answer.",
+                     *       "schemaVersion": 1
+                     *     }
+                     */
                     "application/json": components["schemas"]["MonitorsShield"];
                 };
             };
@@ -37968,8 +50145,11 @@ export interface operations {
             };
             header?: never;
             path: {
+                /** @description The badge token of the monitor */
                 token: string;
+                /** @description uptime, response, status or tls */
                 metric: string;
+                /** @description 24h, 7d, 30d or 90d */
                 duration: string;
             };
             cookie?: never;
@@ -38088,6 +50268,13 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "client_id": "app_4c1d9e",
+                 *       "client_secret": "sts_…",
+                 *       "token": "sta_…"
+                 *     }
+                 */
                 "application/x-www-form-urlencoded": {
                     /** @description The application; in HTTP Basic it may be left out here. */
                     client_id: string;
@@ -38110,6 +50297,21 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "active": true,
+                     *       "aud": [
+                     *         "https://panel.example.com"
+                     *       ],
+                     *       "client_id": "app_4c1d9e",
+                     *       "exp": 1,
+                     *       "iat": 1,
+                     *       "iss": "https://panel.example.com",
+                     *       "scope": "services:read",
+                     *       "sub": "12",
+                     *       "token_type": "Bearer"
+                     *     }
+                     */
                     "application/json": components["schemas"]["OauthIntrospect"];
                 };
             };
@@ -38162,6 +50364,12 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "client_id": "app_4c1d9e",
+                 *       "token": "str_…"
+                 *     }
+                 */
                 "application/x-www-form-urlencoded": {
                     /** @description The application; in HTTP Basic it may be left out here. */
                     client_id: string;
@@ -38184,6 +50392,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /** @example {} */
                     "application/json": components["schemas"]["OauthRevoked"];
                 };
             };
@@ -38236,6 +50445,13 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "client_id": "app_4c1d9e",
+                 *       "grant_type": "refresh_token",
+                 *       "refresh_token": "str_…"
+                 *     }
+                 */
                 "application/x-www-form-urlencoded": {
                     /** @description The application; in HTTP Basic it may be left out here. */
                     client_id: string;
@@ -38268,6 +50484,15 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "access_token": "sta_…",
+                     *       "expires_in": 1,
+                     *       "refresh_token": "str_…",
+                     *       "scope": "services:read",
+                     *       "token_type": "Bearer"
+                     *     }
+                     */
                     "application/json": components["schemas"]["OauthToken"];
                 };
             };
@@ -38320,6 +50545,13 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "client_id": "app_4c1d9e",
+                 *       "grant_type": "refresh_token",
+                 *       "refresh_token": "str_…"
+                 *     }
+                 */
                 "application/x-www-form-urlencoded": {
                     /** @description The application; in HTTP Basic it may be left out here. */
                     client_id: string;
@@ -38352,6 +50584,15 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "access_token": "sta_…",
+                     *       "expires_in": 1,
+                     *       "refresh_token": "str_…",
+                     *       "scope": "services:read",
+                     *       "token_type": "Bearer"
+                     *     }
+                     */
                     "application/json": components["schemas"]["OauthToken"];
                 };
             };
