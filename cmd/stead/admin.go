@@ -101,14 +101,13 @@ func (e *environment) administer(f func(*admin.Admin) error) error {
 	if err != nil {
 		return err
 	}
-	_, missing := os.Stat(app.DatabaseFile(cfg))
+	if _, err := os.Stat(app.DatabaseFile(cfg)); cfg.SQLite() && errors.Is(err, fs.ErrNotExist) {
+		// A mistyped or forgotten setting must not begin an installation.
+		return fmt.Errorf("there is no installation in %s (data_dir, STEAD_DATA_DIR); stead migrate or stead serve begins one", cfg.DataDir)
+	}
 	a, done, err := app.Administer(e.ctx, cfg, e.version)
 	if err != nil {
 		return err
-	}
-	if cfg.DatabaseURL.Reveal() == "" && errors.Is(missing, fs.ErrNotExist) {
-		// An installation may begin here; otherwise the setting was forgotten.
-		_, _ = fmt.Fprintf(e.stderr, "stead: nothing was installed in %s (data_dir): a new installation was begun there\n", cfg.DataDir)
 	}
 	e.ctx = auth.WithActor(e.ctx, auth.Actor{Name: operator(), Via: auth.ViaCommand})
 	return errors.Join(f(a), done())
@@ -216,6 +215,16 @@ func (e *environment) readPassword() (string, error) {
 	return password, nil
 }
 
+// terminal reports whether standard input is a person's keyboard.
+func (e *environment) terminal() bool {
+	f, ok := e.stdin.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
 // Run creates the account.
 func (c *userCreate) Run(e *environment) error {
 	n := account.NewAccount{Email: c.Email, Name: c.Name, Role: auth.Role(c.Role), Locale: c.Locale, Currency: c.Currency}
@@ -267,13 +276,17 @@ func (c *userShow) Run(e *environment) error {
 
 type userSetPassword struct {
 	accountArg
-	Generate bool `help:"Generate a password and print it; by default it is read from standard input."`
+	Generate      bool `help:"Generate a password and print it." xor:"password"`
+	PasswordStdin bool `help:"Read the password from standard input, which is also done when that is no terminal." xor:"password"`
 }
 
 // Run sets a password.
 func (c *userSetPassword) Run(e *environment) error {
 	password := ""
 	if !c.Generate {
+		if !c.PasswordStdin && e.terminal() {
+			return usageError{errors.New("give --generate, or --password-stdin with the password on standard input")}
+		}
 		var err error
 		if password, err = e.readPassword(); err != nil {
 			return err

@@ -8,9 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -54,6 +57,8 @@ type environment struct {
 	environ        []string
 	configFile     string
 	json           bool
+	command        string // its words, such as "admin orders refund"
+	subject        string // its first argument: what it is about
 	version        string
 	stdin          io.Reader
 	stdout, stderr io.Writer
@@ -92,46 +97,97 @@ func run(ctx context.Context, args, environ []string, stdin io.Reader, stdout, s
 	case exited >= 0: // --help was printed
 		return exited
 	case err != nil:
-		_, _ = fmt.Fprintf(stderr, "stead: %v (stead --help lists the commands)\n", err)
+		e := &environment{stderr: stderr, json: slices.Contains(args, "--json")}
+		e.report(problem{Error: usage, Message: err.Error() + " (stead --help lists the commands)"})
 		return exitUsage
 	}
 	e := &environment{
 		ctx: ctx, environ: environ, configFile: c.Config, json: c.JSON, version: version(),
 		stdin: stdin, stdout: stdout, stderr: stderr,
 	}
+	e.command, e.subject = about(parsed)
 	return e.finish(parsed.Run(e))
 }
+
+// about returns the words of a command and its first argument.
+func about(parsed *kong.Context) (command, subject string) {
+	var words []string
+	for _, p := range parsed.Path {
+		switch {
+		case p.Command != nil:
+			words = append(words, p.Command.Name)
+		case p.Positional != nil && subject == "":
+			subject = fmt.Sprint(parsed.Value(p).Interface())
+		}
+	}
+	return strings.Join(words, " "), subject
+}
+
+// problem is an error of a command as --json prints it: the members of the API's errors.
+type problem struct {
+	Error   string              `json:"error"`
+	Message string              `json:"message"`
+	Errors  map[string][]string `json:"errors,omitempty"`
+}
+
+// report prints an error: a sentence, or with --json an object.
+func (e *environment) report(p problem) {
+	if e.json {
+		enc := json.NewEncoder(e.stderr)
+		enc.SetEscapeHTML(false)
+		_ = enc.Encode(p) // a closed standard error tells nobody anything
+		return
+	}
+	text := p.Message
+	for _, field := range slices.Sorted(maps.Keys(p.Errors)) {
+		text += fmt.Sprintf(" %s: %s", field, strings.Join(p.Errors[field], " "))
+	}
+	if p.Error != failed && p.Error != usage {
+		text = p.Error + ": " + text
+	}
+	_, _ = fmt.Fprintln(e.stderr, "stead:", text)
+}
+
+// Keys of errors that no rule made.
+const (
+	failed = "failed"
+	usage  = "usage"
+)
 
 // finish prints an error as one sentence and chooses the exit code.
 func (e *environment) finish(err error) int {
 	var (
 		refusal *fault.Error
 		coded   exitError
-		usage   usageError
+		wrong   usageError
 	)
 	switch {
 	case err == nil:
 		return exitOK
 	case errors.As(err, &coded):
 		return int(coded)
-	case errors.As(err, &usage):
-		_, _ = fmt.Fprintln(e.stderr, "stead:", err)
+	case errors.As(err, &wrong):
+		e.report(problem{Error: usage, Message: err.Error()})
 		return exitUsage
 	case errors.As(err, &refusal) && refusal.Def != fault.Internal:
 		e.printRefusal(refusal)
 		return exitRefused
 	default:
-		_, _ = fmt.Fprintln(e.stderr, "stead:", err)
+		e.report(problem{Error: failed, Message: err.Error()})
 		return exitFailed
 	}
 }
 
 // printRefusal prints a refusal in English.
 func (e *environment) printRefusal(f *fault.Error) {
-	text := i18n.T(i18n.English, "error."+f.Def.Key, f.Fields)
+	p := problem{Error: f.Def.Key, Message: i18n.T(i18n.English, "error."+f.Def.Key, f.Fields), Errors: map[string][]string{}}
 	told := f.Cause != nil && !errors.Is(f.Cause, db.ErrNoRows) && !db.IsUnique(f.Cause) // these causes say no more than the key
-	if f.Def == fault.Validation && len(f.Invalid) == 0 && told {
-		text, told = f.Cause.Error(), false
+	switch {
+	case told && (f.Def == fault.NotFound || f.Def == fault.Validation && len(f.Invalid) == 0):
+		p.Message, told = f.Cause.Error(), false
+	case f.Def == fault.NotFound && e.subject != "":
+		words := strings.Fields(e.command) // admin, what it is about, what is done
+		p.Message = fmt.Sprintf("there is no %q among the %s", e.subject, words[max(0, len(words)-2)])
 	}
 	for field, reasons := range f.Invalid {
 		for _, r := range reasons {
@@ -139,13 +195,13 @@ func (e *environment) printRefusal(f *fault.Error) {
 			if r.ID != "" {
 				reason = i18n.T(i18n.English, r.ID, r.Data)
 			}
-			text += fmt.Sprintf(" %s: %s", field, reason)
+			p.Errors[field] = append(p.Errors[field], reason)
 		}
 	}
 	if told {
-		text += fmt.Sprintf(" (%v)", f.Cause)
+		p.Message += fmt.Sprintf(" (%v)", f.Cause)
 	}
-	_, _ = fmt.Fprintf(e.stderr, "stead: %s: %s\n", f.Def.Key, text)
+	e.report(p)
 }
 
 // usageError is an invalid value on the command line.

@@ -25,16 +25,28 @@ type user struct {
 // gets more.
 const heard = time.Minute
 
-// TestAnInstallationBeginsWithTheFirstCommand checks that an operator who forgot to name the data directory is told
-// that a new installation was created.
-func TestAnInstallationBeginsWithTheFirstCommand(t *testing.T) {
+// TestNoCommandBeginsAnInstallationByMistake checks that an operator who mistyped the data directory is told, and that nothing is
+// made there.
+func TestNoCommandBeginsAnInstallationByMistake(t *testing.T) {
 	t.Parallel()
 	in := newInstallation(t)
-	for _, first := range []bool{true, false} {
-		stdout, stderr, code := in.run(t, "admin", "users", "list", "--json")
-		if code != 0 || strings.Contains(stdout, "installation") || strings.Contains(stderr, "a new installation was begun") != first {
-			t.Errorf("first %v: exit code %d\n%s%s", first, code, stdout, stderr)
+	stdout, stderr, code := in.run(t, "admin", "users", "create", "anna@example.com", "--json")
+	var told struct{ Error, Message string }
+	if err := json.Unmarshal([]byte(stderr), &told); err != nil || code != 1 || stdout != "" || told.Error != "failed" || !strings.Contains(told.Message, "STEAD_DATA_DIR") {
+		t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
+	}
+	for _, setting := range in.env {
+		if dir, ok := strings.CutPrefix(setting, "STEAD_DATA_DIR="); ok {
+			if left, _ := filepath.Glob(filepath.Join(dir, "*.db")); len(left) > 0 {
+				t.Errorf("made %v", left)
+			}
 		}
+	}
+	if _, stderr, code = in.run(t, "migrate"); code != 0 {
+		t.Fatal(stderr)
+	}
+	if stdout, stderr, code = in.run(t, "admin", "users", "create", "anna@example.com", "--json"); code != 0 || stderr != "" {
+		t.Errorf("after migrate: exit code %d\n%s%s", code, stdout, stderr)
 	}
 }
 
@@ -48,7 +60,7 @@ func TestAnOperatorWorksBesideARunningServer(t *testing.T) {
 		if anna.ID == 0 || len(anna.Password) < 12 || anna.Admin {
 			t.Errorf("created %+v", anna)
 		}
-		stdout, stderr, code := in.runWith(t, "seven-quiet-otters-swim\n", "admin", "users", "set-password", "anna@example.com")
+		stdout, stderr, code := in.runWith(t, "seven-quiet-otters-swim\n", "admin", "users", "set-password", "anna@example.com", "--password-stdin")
 		if code != 0 || strings.Contains(stdout+stderr, "seven-quiet-otters-swim") {
 			t.Errorf("set-password: exit code %d\n%s%s", code, stdout, stderr)
 		}
@@ -72,6 +84,7 @@ func TestAnOperatorWorksBesideARunningServer(t *testing.T) {
 			"no such user":    {"admin", "users", "show", "nobody@example.com"},
 			"taken":           {"admin", "users", "create", "anna@example.com"},
 			"no such service": {"admin", "services", "show", "999"},
+			"no such order":   {"admin", "orders", "refund", "ORD-2026-000999", "--reason", "a test"},
 			"no such app":     {"admin", "apps", "disable", "nothing"},
 			"no such section": {"admin", "sections", "off", "nothing"},
 			"no such coupon":  {"admin", "coupons", "disable", "nothing"},
@@ -84,6 +97,9 @@ func TestAnOperatorWorksBesideARunningServer(t *testing.T) {
 			"too much":        {"admin", "wallet", "credit", "anna@example.com", "90000000000000", "--reason", "welcome"},
 		} {
 			_, stderr, code := in.run(t, args...)
+			if strings.HasPrefix(name, "no such") && !strings.Contains(stderr, strconv.Quote(args[3])) && name != "no such plan" && name != "no such coupon" {
+				t.Errorf("%s: does not say what: %s", name, stderr)
+			}
 			if code != 3 || strings.Count(strings.TrimSpace(stderr), "\n") != 0 {
 				t.Errorf("%s: exit code %d\n%s", name, code, stderr)
 			}
@@ -156,6 +172,7 @@ func TestAnOperatorWorksBesideARunningServer(t *testing.T) {
 			{"admin", "apps", "list"},
 			{"admin", "sections", "list"},
 			{"admin", "services", "list"},
+			{"admin", "orders", "list"},
 			{"admin", "wallet", "topups"},
 			{"admin", "wallet", "show", "anna@example.com"},
 			{"migrate", "--status"},
