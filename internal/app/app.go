@@ -242,6 +242,10 @@ func (a *App) Run(ctx context.Context) error {
 	defer running.Wait()
 	defer stopBackground()
 
+	if err := a.replica.Join(ctx); err != nil {
+		return err
+	}
+	running.Go(func() { a.replica.Run(background) })
 	if err := a.queue.Start(ctx); err != nil {
 		return fmt.Errorf("start the job queue: %w", err)
 	}
@@ -330,6 +334,9 @@ func (a *App) stop(ctx context.Context) error {
 	}
 	finish("jobs", a.queue.Stop)
 	finishing.Wait()
+	if err := a.replica.Leave(context.WithoutCancel(ctx)); err != nil {
+		errs = append(errs, err)
+	}
 	if a.operators != nil {
 		_ = a.operators.srv.Close() // a scrape that is cut off is repeated
 	}

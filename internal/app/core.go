@@ -21,6 +21,7 @@ import (
 	"stead.dev/stead/internal/platform/keycheck"
 	"stead.dev/stead/internal/platform/observe"
 	"stead.dev/stead/internal/platform/outbox"
+	"stead.dev/stead/internal/platform/replicas"
 	"stead.dev/stead/internal/platform/schema"
 	"stead.dev/stead/internal/platform/secret"
 	"stead.dev/stead/internal/platform/signal"
@@ -60,6 +61,7 @@ type core struct {
 	switches *switches.Switches
 	answers  *idempotency.Store
 	queue    *jobs.Queue
+	replica  *replicas.Member
 	outbox   *outbox.Outbox
 	// ending is closed when a server begins to stop.
 	ending chan struct{}
@@ -145,15 +147,18 @@ func newCore(ctx context.Context, cfg config.Config, opts Options, as role) (_ *
 	if as == server {
 		workers = cfg.JobWorkers
 	}
+	id := secret.Token("replica_", 12)
 	c.queue, err = jobs.New(c.db, jobs.Config{
 		MaxWorkers:    workers,
 		WithoutPanels: withoutPanels(cfg),
 		Logger:        slog.New(quiet{c.log.Handler()}),
 		Middleware:    observe.JobMiddleware(c.log, c.clock, c.metrics, c.traces.Tracer()),
+		ID:            id,
 	})
 	if err != nil {
 		return nil, err
 	}
+	c.replica = replicas.New(c.db, id, c.log, c.queue.TakeOver)
 	c.outbox = outbox.New(c.db)
 	if err := c.build(ctx, as); err != nil {
 		return nil, err

@@ -54,9 +54,8 @@ func (a *App) inTime(ctx context.Context) bool {
 	if !a.db.Shared() || a.machine == nil {
 		return true
 	}
-	var database time.Time
 	before := a.machine.Now()
-	err := a.db.QueryRow(ctx, `SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT)`).Scan(&database)
+	database, err := a.db.ServerTime(ctx)
 	after := a.machine.Now()
 	// Whatever the question took, the database answered in between.
 	return err == nil && before.Sub(database) <= mostApart && database.Sub(after) <= mostApart

@@ -15,9 +15,9 @@ import (
 	"stead.dev/stead/internal/platform/testkit"
 )
 
-// replicas starts two servers on one PostgreSQL database. They share the key
+// twoReplicas starts two servers on one PostgreSQL database. They share the key
 // of stored secrets, as replicas must, and one of them has the node.
-func replicas(t *testing.T, settings map[string]string) (one, other *App) {
+func twoReplicas(t *testing.T, settings map[string]string) (one, other *App) {
 	t.Helper()
 	dir := t.TempDir()
 	with := func(more map[string]string) map[string]string {
@@ -40,7 +40,7 @@ func replicas(t *testing.T, settings map[string]string) (one, other *App) {
 const heard = time.Minute
 
 func TestReplicasShareTheThrottle(t *testing.T) {
-	one, other := replicas(t, map[string]string{"demo": "true", "throttle": "true", "throttle_public": "10"})
+	one, other := twoReplicas(t, map[string]string{"demo": "true", "throttle": "true", "throttle_public": "10"})
 	c := one.application(t, false)
 	token := one.customer(t, c, 0).token
 	passed, refused := 0, 0
@@ -61,7 +61,7 @@ func TestReplicasShareTheThrottle(t *testing.T) {
 }
 
 func TestReplicasChargeAKeyOnce(t *testing.T) {
-	one, other := replicas(t, demo)
+	one, other := twoReplicas(t, demo)
 	w := newWorld(t, one)
 	before := w.balance(w.owner)
 	r := pay(w.order, w.owner.token, unique("key-"))
@@ -93,7 +93,7 @@ func TestReplicasChargeAKeyOnce(t *testing.T) {
 }
 
 func TestAnEndedGrantIsRefusedEverywhereWithinASecond(t *testing.T) {
-	one, other := replicas(t, demo)
+	one, other := twoReplicas(t, demo)
 	c := one.application(t, false)
 	owner := one.customer(t, c, 0)
 	for _, a := range []*App{one, other} { // both remember the token now
@@ -117,7 +117,7 @@ func TestAnEndedGrantIsRefusedEverywhereWithinASecond(t *testing.T) {
 }
 
 func TestASectionIsSwitchedOnAllReplicas(t *testing.T) {
-	one, other := replicas(t, demo)
+	one, other := twoReplicas(t, demo)
 	c := one.application(t, false)
 	token := one.customer(t, c, 0).token
 	for _, on := range []bool{false, true} {
@@ -136,7 +136,7 @@ func TestASectionIsSwitchedOnAllReplicas(t *testing.T) {
 func TestThirtyPayAtOnceFromABalanceForTen(t *testing.T) {
 	for name, servers := range map[string]func(t *testing.T) []*App{
 		"sqlite":       func(t *testing.T) []*App { return []*App{start(t, demo)} },
-		"two replicas": func(t *testing.T) []*App { one, other := replicas(t, demo); return []*App{one, other} },
+		"two replicas": func(t *testing.T) []*App { one, other := twoReplicas(t, demo); return []*App{one, other} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			apps := servers(t)
@@ -183,7 +183,7 @@ func TestThirtyPayAtOnceFromABalanceForTen(t *testing.T) {
 
 // The simulated registry of sandboxes is one, whichever replica is asked: what one has registered, another changes.
 func TestReplicasShareTheSimulatedRegistry(t *testing.T) {
-	one, other := replicas(t, map[string]string{"demo": "true"})
+	one, other := twoReplicas(t, map[string]string{"demo": "true"})
 	w := &world{App: one, t: t}
 	w.owner = one.customer(t, one.application(t, false), 100_00)
 	key := w.aKey(w.owner, reseller.NewKey{Sandbox: true})

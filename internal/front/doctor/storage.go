@@ -164,8 +164,8 @@ func (e *examination) database(ctx context.Context) Check {
 		}
 		return ok("SQLite at %s", e.DatabaseFile)
 	}
-	var now time.Time
-	if err := d.QueryRow(ctx, "SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT)").Scan(&now); err != nil {
+	now, err := d.ServerTime(ctx)
+	if err != nil {
 		return fail("see the message", "the database answers no queries: %v", err)
 	}
 	if off := e.Clock.Now().Add(-e.Config.ClockOffset).Sub(now).Abs(); off > 2*time.Second {

@@ -81,6 +81,7 @@ type engine interface {
 	name() string
 	forUpdate() string
 	skipLocked() string
+	serverTime() string
 	pools() (writer *sql.DB, pool *pgxpool.Pool)
 }
 
@@ -332,6 +333,15 @@ func (tx *Tx) ForUpdate() string { return tx.engine.forUpdate() }
 
 // SkipLocked is ForUpdate that leaves out rows which another transaction has locked.
 func (tx *Tx) SkipLocked() string { return tx.engine.skipLocked() }
+
+// ServerTime is the expression for the present time by the clock of the database's server, which is one for all replicas.
+func (tx *Tx) ServerTime() string { return tx.engine.serverTime() }
+
+// ServerTime reads the clock of the database's server.
+func (d *DB) ServerTime(ctx context.Context) (now time.Time, err error) {
+	err = d.QueryRow(ctx, `SELECT `+d.engine.serverTime()).Scan(&now)
+	return now, err
+}
 
 // Enter sets Now to the time of an account until leave is called: of a sandbox with a test clock, or with the zero time
 // that of the machine, which everybody else has. Others that share the transaction with the account (an

@@ -45,6 +45,10 @@ func openPool(ctx context.Context, c Config, readOnly bool) (*pgxpool.Pool, erro
 	// The data is in memory, or on a disk with fast random access. Without this setting PostgreSQL assumes a rotating
 	// disk, and reads a large table completely where an index has the answer.
 	pc.ConnConfig.RuntimeParams["random_page_cost"] = "1.1"
+	// The server notices within 15 s that a machine is gone, and gives back what its transactions have locked.
+	pc.ConnConfig.RuntimeParams["tcp_keepalives_idle"] = "5"
+	pc.ConnConfig.RuntimeParams["tcp_keepalives_interval"] = "5"
+	pc.ConnConfig.RuntimeParams["tcp_keepalives_count"] = "2"
 	if readOnly {
 		pc.ConnConfig.RuntimeParams["default_transaction_read_only"] = "on"
 	}
@@ -60,9 +64,12 @@ func openPool(ctx context.Context, c Config, readOnly bool) (*pgxpool.Pool, erro
 	return pool, nil
 }
 
-func (p *postgres) name() string                               { return "postgres" }
-func (p *postgres) forUpdate() string                          { return " FOR UPDATE" }
-func (p *postgres) skipLocked() string                         { return " FOR UPDATE SKIP LOCKED" }
+func (p *postgres) name() string       { return "postgres" }
+func (p *postgres) forUpdate() string  { return " FOR UPDATE" }
+func (p *postgres) skipLocked() string { return " FOR UPDATE SKIP LOCKED" }
+func (p *postgres) serverTime() string {
+	return "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT)"
+}
 func (p *postgres) pools() (*sql.DB, *pgxpool.Pool)            { return nil, p.writer }
 func (p *postgres) lockBefore(string) (release func(), _ bool) { return nil, true }
 func (p *postgres) ping(ctx context.Context) error             { return p.reader.Ping(ctx) }

@@ -94,9 +94,12 @@ func openFile(ctx context.Context, path string, pragmas ...string) (*sql.DB, err
 	return d, nil
 }
 
-func (s *sqliteEngine) name() string                    { return "sqlite" }
-func (s *sqliteEngine) forUpdate() string               { return "" }
-func (s *sqliteEngine) skipLocked() string              { return "" }
+func (s *sqliteEngine) name() string       { return "sqlite" }
+func (s *sqliteEngine) forUpdate() string  { return "" }
+func (s *sqliteEngine) skipLocked() string { return "" }
+func (s *sqliteEngine) serverTime() string {
+	return "CAST(unixepoch('subsec') * 1000000 AS INTEGER)"
+}
 func (s *sqliteEngine) pools() (*sql.DB, *pgxpool.Pool) { return s.writer, nil }
 func (s *sqliteEngine) ping(ctx context.Context) error  { return s.reader.PingContext(ctx) }
 func (s *sqliteEngine) close() error                    { return errors.Join(s.reader.Close(), s.writer.Close()) }

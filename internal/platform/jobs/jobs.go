@@ -94,7 +94,7 @@ type Config struct {
 	Logger        *slog.Logger
 	// Middleware surrounds every job, for logs, metrics and traces.
 	Middleware []rivertype.Middleware
-	// ID names this process among the replicas; empty lets River make one.
+	// ID names this process among the replicas, for TakeOver; empty lets River make one.
 	ID string
 }
 
@@ -124,7 +124,7 @@ func New(d *db.DB, c Config) (*Queue, error) {
 		// fallback.
 		FetchCooldown:     20 * time.Millisecond,
 		FetchPollInterval: time.Second,
-		// Another process takes over the jobs of a killed process after this time.
+		// TakeOver is quicker; this is for what it does not know of, such as a process of an older version.
 		RescueStuckJobsAfter: 2 * time.Minute,
 		JobTimeout:           time.Minute,
 	}
@@ -200,6 +200,23 @@ func (q *Queue) RetryNow(ctx context.Context, tx *db.Tx, queues []string, which 
 		return fmt.Errorf("jobs: retry %d of queues %v: %w", len(ids), queues, err)
 	}
 	tx.OnCommit(notify)
+	return nil
+}
+
+// TakeOver makes the running jobs of dead clients available at once; one that has had all its attempts is discarded. They
+// are named by Config.ID. Only PostgreSQL has several.
+func (q *Queue) TakeOver(ctx context.Context, tx *db.Tx, dead []string) error {
+	if q.pg == nil {
+		return nil
+	}
+	queues, err := db.Collect(ctx, tx, func(r db.Row) (name string, err error) { return name, r.Scan(&name) }, `UPDATE river_job
+		SET state = CAST(CASE WHEN attempt < max_attempts THEN 'available' ELSE 'discarded' END AS river_job_state),
+			finalized_at = CASE WHEN attempt < max_attempts THEN NULL ELSE now() END, scheduled_at = now()
+		WHERE state = 'running' AND attempted_by[array_length(attempted_by, 1)] = ANY($1) RETURNING queue`, dead)
+	if err != nil {
+		return fmt.Errorf("jobs: take over from %v: %w", dead, err)
+	}
+	tx.OnCommit(func() { q.wake(queues) })
 	return nil
 }
 

@@ -63,6 +63,13 @@ CREATE TABLE signal_messages (
 );
 CREATE INDEX signal_messages_created ON signal_messages (created_at);
 
+-- The processes that share the database, by the database's own clock: what a dead one was at is taken over.
+CREATE TABLE replicas (
+    id        TEXT   NOT NULL PRIMARY KEY, -- of a process, which no other ever has
+    joined_at BIGINT NOT NULL,             -- when it started
+    seen_at   BIGINT NOT NULL              -- when it last said that it lives
+);
+
 -- Sections of the platform that the operator has switched off or on again. A section without a row is on.
 CREATE TABLE section_switches (
     section    TEXT    NOT NULL PRIMARY KEY, -- name of the section
