@@ -223,6 +223,7 @@ func (a *App) Run(ctx context.Context) error {
 	defer stopBackground()
 	var running sync.WaitGroup
 	running.Go(func() { a.hub.Run(background) })
+	running.Go(func() { a.keepTime(background) })
 	running.Go(func() { a.nodes.Run(background) })
 	running.Go(func() { a.outbox.Run(background, a.log) })
 	for _, m := range a.modules {

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/mattn/go-isatty"
@@ -38,8 +39,11 @@ type Options struct {
 	Notices io.Writer
 	// Program is the name under which the program was started, for messages that say what to type.
 	Program string
-	// Clock is the time; by default that of the machine, moved by the configured offset.
+	// Clock is the time; by default that of the machine, or of the database where several machines share one, moved by the
+	// configured offset.
 	Clock clock.Clock
+	// Machine is the machine's own clock, where Clock is not given.
+	Machine clock.Clock
 	// Tracer is told of every PostgreSQL query; by default it writes to the traces.
 	Tracer pgx.QueryTracer
 }
@@ -52,6 +56,8 @@ type core struct {
 	clock   clock.Clock
 	// machine is the machine's own clock; nil where a test gives the time.
 	machine clock.Clock
+	// shared is clock, where it is that of the database.
+	shared *clock.Shared
 
 	metrics  *observe.Metrics
 	traces   *observe.Traces
@@ -91,7 +97,11 @@ func newCore(ctx context.Context, cfg config.Config, opts Options, as role) (_ *
 		}
 	}()
 	if c.clock == nil {
-		c.clock, c.machine = clock.System(cfg.ClockOffset), clock.System(0)
+		if c.machine = opts.Machine; c.machine == nil {
+			c.machine = clock.System(0)
+		}
+		c.shared = clock.NewShared(c.machine, cfg.ClockOffset)
+		c.clock = c.shared
 	}
 	if c.log == nil {
 		c.log = observe.NewLog(os.Stderr, cfg.LogLevel)
@@ -128,6 +138,9 @@ func newCore(ctx context.Context, cfg config.Config, opts Options, as role) (_ *
 		return nil, err
 	}
 	c.onClose(func(context.Context) error { return c.db.Close() })
+	if err := c.setClock(ctx); err != nil {
+		return nil, err
+	}
 	if c.box, err = c.openKey(ctx); err != nil {
 		return nil, err
 	}
@@ -165,6 +178,26 @@ func newCore(ctx context.Context, cfg config.Config, opts Options, as role) (_ *
 	}
 	c.register()
 	return c, nil
+}
+
+// clockInterval is how often a replica looks at the clock of the database.
+const clockInterval = 10 * time.Second
+
+// setClock sets the clock by that of the database, where other machines may use the same.
+func (c *core) setClock(ctx context.Context) error {
+	if c.shared == nil || !c.db.Shared() {
+		return nil
+	}
+	return c.shared.Look(ctx, c.db.ServerTime)
+}
+
+// keepTime sets the clock until ctx ends.
+func (c *core) keepTime(ctx context.Context) {
+	for clock.Sleep(ctx, clockInterval) == nil {
+		if err := c.setClock(ctx); err != nil && ctx.Err() == nil {
+			c.log.WarnContext(ctx, "the clock of the database is not read", "error", err)
+		}
+	}
 }
 
 // onClose adds a function that close calls; the last added is called first.

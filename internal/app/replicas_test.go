@@ -12,6 +12,8 @@ import (
 
 	"stead.dev/stead/internal/front/reseller"
 	"stead.dev/stead/internal/platform/api"
+	"stead.dev/stead/internal/platform/clock"
+	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/testkit"
 )
 
@@ -200,5 +202,53 @@ func TestReplicasShareTheSimulatedRegistry(t *testing.T) {
 		if want := fmt.Sprintf(`"locked":%t`, a == other); r.status != http.StatusOK || !strings.Contains(string(r.body), want) {
 			t.Errorf("%s, want %s", r, want)
 		}
+	}
+}
+
+// A replica with a wrong clock would take nodes for silent, and end sessions, that are fine in the eyes of all others.
+func TestAReplicaGoesByTheClockOfTheDatabase(t *testing.T) {
+	t.Parallel()
+	opts := quietly()
+	opts.Machine = clock.System(10 * time.Minute)
+	a, err := New(t.Context(), testConfig(t, map[string]string{
+		"database_url": testkit.PostgresURL(t), "node_listen": "off", "panel": "nodes", "demo": "false",
+	}), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := a.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	const near = time.Second
+	err = a.db.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error {
+		var database time.Time
+		if err := tx.QueryRow(ctx, `SELECT `+tx.ServerTime()).Scan(&database); err != nil {
+			return err
+		}
+		if apart := tx.Now.Sub(database).Abs(); apart > near {
+			t.Errorf("transactions are %v from the database", apart)
+		}
+		if apart := a.clock.Now().Sub(database).Abs(); apart > near {
+			t.Errorf("the clock is %v from the database", apart)
+		}
+		// As a report that another replica has just taken in.
+		_, err := tx.Exec(ctx, `INSERT INTO nodes_nodes (name, location, state, address, created_at, joined_at, last_seen_at)
+			VALUES ('n1', 'here', 'active', '127.0.0.1:1', $1, $1, $1)`, database)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a.inTime(t.Context()) {
+		t.Error("a machine whose own clock is wrong is ready")
+	}
+	all, err := a.nodes.List(t.Context())
+	if err != nil || len(all) != 1 {
+		t.Fatal(all, err)
+	}
+	if why := all[0].Closed(a.clock.Now()); strings.Contains(why, "report") {
+		t.Errorf("a node that has just reported %s", why)
 	}
 }

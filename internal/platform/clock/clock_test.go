@@ -81,3 +81,39 @@ func TestSleepEndsWithItsTimeOrItsContext(t *testing.T) {
 		}
 	})
 }
+
+func TestASharedClockShowsTheTimeOfTheDatabase(t *testing.T) {
+	machine := clock.NewFake(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))
+	shared := clock.NewShared(machine, time.Hour)
+	database := machine.Now().Add(-10 * time.Minute)
+	ask := func(context.Context) (time.Time, error) {
+		machine.Advance(2 * time.Second)
+		database = database.Add(time.Second)
+		now := database
+		database = database.Add(time.Second)
+		return now, nil
+	}
+	if want := machine.Now().Add(time.Hour); !shared.Now().Equal(want) {
+		t.Errorf("before it has looked it shows %v, want %v", shared.Now(), want)
+	}
+	for range 2 { // the second look finds nothing to change
+		if err := shared.Look(t.Context(), ask); err != nil {
+			t.Fatal(err)
+		}
+		if want := database.Add(time.Hour); !shared.Now().Equal(want) {
+			t.Errorf("it shows %v, want %v", shared.Now(), want)
+		}
+	}
+	database = database.Add(time.Second) // within what the question takes
+	was := shared.Now().Sub(machine.Now())
+	if err := shared.Look(t.Context(), ask); err != nil || shared.Now().Sub(machine.Now()) != was {
+		t.Errorf("it wavers: %v, %v, was %v", err, shared.Now().Sub(machine.Now()), was)
+	}
+	lost := errors.New("no answer")
+	if err := shared.Look(t.Context(), func(context.Context) (time.Time, error) { return time.Time{}, lost }); !errors.Is(err, lost) {
+		t.Error(err)
+	}
+	if shared.Now().Sub(machine.Now()) != was {
+		t.Error("it moves without an answer")
+	}
+}
