@@ -258,6 +258,7 @@ func KeyFile(cfg config.Config) string { return filepath.Join(cfg.DataDir, "secr
 func openDB(ctx context.Context, cfg config.Config, c clock.Clock, t pgx.QueryTracer) (*db.DB, error) {
 	return db.Open(ctx, db.Config{
 		URL: cfg.DatabaseURL.Reveal(), Path: DatabaseFile(cfg), Clock: c, Tracer: t,
+		MaxConns: cfg.DatabaseConnections, MaxReaders: cfg.DatabaseReaders, Wait: cfg.DatabaseWait,
 	})
 }
 

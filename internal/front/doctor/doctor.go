@@ -81,6 +81,7 @@ func Examine(ctx context.Context, in Installation) Report {
 	if e.db != nil {
 		defer func() { _ = e.db.Close() }()
 	}
+	e.look(ctx, "connections", e.connections)
 	e.look(ctx, "migrations", e.migrations)
 	e.look(ctx, "stored secrets", e.sealed)
 	e.look(ctx, "ledger", e.ledger)

@@ -345,3 +345,15 @@ func TestTheSitesOfALinuxMachineAreLookedForAtItsWebServer(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+func TestThePoolsOfAllReplicasMustFitIntoPostgreSQL(t *testing.T) {
+	url := testkit.PostgresURL(t)
+	for settings, want := range map[[2]string]doctor.Status{{"4", "2"}: doctor.OK, {"1000", "1000"}: doctor.Warn} {
+		in := installation(t, map[string]string{
+			"database_url": url, "database_connections": settings[0], "database_readers": settings[1],
+		})
+		if got := finding(t, doctor.Examine(t.Context(), in), "connections"); got.Status != want {
+			t.Errorf("%v: %+v", settings, got)
+		}
+	}
+}

@@ -175,6 +175,28 @@ func (e *examination) database(ctx context.Context) Check {
 	return ok("PostgreSQL answers")
 }
 
+// connections compares what all replicas may open with what the server allows.
+func (e *examination) connections(ctx context.Context) Check {
+	if e.db == nil || !e.db.Shared() {
+		return skip("no PostgreSQL")
+	}
+	var most, reserved, replicas int
+	err := e.db.QueryRow(ctx, `SELECT current_setting('max_connections')::int, current_setting('superuser_reserved_connections')::int`).Scan(&most, &reserved)
+	if err != nil {
+		return skip("the server does not say how many connections it allows")
+	}
+	if err := e.db.QueryRow(ctx, `SELECT COUNT(*) FROM replicas`).Scan(&replicas); err != nil {
+		replicas = 0 // the table comes with the first start
+	}
+	replicas = max(replicas, 1)
+	each := e.Config.DatabaseConnections + e.Config.DatabaseReaders
+	if sum := replicas * each; sum > most-reserved {
+		return warn("raise max_connections of PostgreSQL, or lower STEAD_DATABASE_CONNECTIONS and STEAD_DATABASE_READERS",
+			"%d replicas with %d connections each may open %d; the server allows %d", replicas, each, sum, most-reserved)
+	}
+	return ok("%d replicas with %d each at most; the server allows %d", replicas, each, most-reserved)
+}
+
 func (e *examination) migrations(ctx context.Context) Check {
 	if e.db == nil {
 		return skip("no database to look at")

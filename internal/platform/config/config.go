@@ -44,9 +44,13 @@ type Config struct {
 	TrustedProxies []netip.Prefix `setting:"trusted_proxies" doc:"networks of reverse proxies whose X-Forwarded-For is believed, comma separated"`
 
 	// Storage.
-	DataDir     string `setting:"data_dir" default:"data" doc:"folder of the SQLite database, the key file and the embedded node's sites"`
-	DatabaseURL Secret `setting:"database_url" doc:"postgres://… for several replicas; without it, SQLite in data_dir"`
-	SecretKey   Secret `setting:"secret_key" doc:"content of the key file, where replicas share no data_dir; without it, data_dir/secret.key, made at the first start"`
+	DataDir             string        `setting:"data_dir" default:"data" doc:"folder of the SQLite database, the key file and the embedded node's sites"`
+	DatabaseURL         Secret        `setting:"database_url" doc:"postgres://… for several replicas; without it, SQLite in data_dir"`
+	DatabaseConnections int           `setting:"database_connections" default:"12" min:"4" max:"1000" doc:"connections of this process to PostgreSQL for transactions; the sum of all replicas must stay below the server's max_connections"`
+	DatabaseReaders     int           `setting:"database_readers" default:"12" min:"2" max:"1000" doc:"connections of this process to PostgreSQL for reading, in addition"`
+	DatabaseWait        time.Duration `setting:"database_wait" default:"5s" doc:"time that a request waits for a connection when all are in use, before it is answered 503"`
+
+	SecretKey Secret `setting:"secret_key" doc:"content of the key file, where replicas share no data_dir; without it, data_dir/secret.key, made at the first start"`
 
 	// Limits.
 	Throttle            bool          `setting:"throttle" default:"true" doc:"limit requests per minute; false only for load tests"`

@@ -55,11 +55,19 @@ type Config struct {
 	Path string
 	// Clock gives Tx.Now. Required.
 	Clock clock.Clock
-	// MaxConns bounds the connections of each of the two pools; 0 means the engine's default.
-	MaxConns int
+	// MaxConns bounds the connections of the writing pool, and of the reading one unless MaxReaders does; 0 means the
+	// engine's default.
+	MaxConns   int
+	MaxReaders int
+	// Wait bounds how long a caller waits for a connection of a full pool of PostgreSQL; 0 means DefaultWait. The error is
+	// then one that Unavailable knows.
+	Wait time.Duration
 	// Tracer, when set, sees every PostgreSQL query.
 	Tracer pgx.QueryTracer
 }
+
+// DefaultConns is how many connections each of the two pools of PostgreSQL has at most.
+const DefaultConns = 12
 
 // DB is an open database. It reads; InTx writes.
 type DB struct {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"slices"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -17,6 +18,7 @@ import (
 type postgres struct {
 	writer *pgxpool.Pool
 	reader *pgxpool.Pool
+	wait   time.Duration // for a connection
 }
 
 func openPostgres(ctx context.Context, c Config) (engine, error) {
@@ -29,7 +31,7 @@ func openPostgres(ctx context.Context, c Config) (engine, error) {
 		writer.Close()
 		return nil, err
 	}
-	return &postgres{writer: writer, reader: reader}, nil
+	return &postgres{writer: writer, reader: reader, wait: cmp.Or(c.Wait, DefaultWait)}, nil
 }
 
 func openPool(ctx context.Context, c Config, readOnly bool) (*pgxpool.Pool, error) {
@@ -38,10 +40,11 @@ func openPool(ctx context.Context, c Config, readOnly bool) (*pgxpool.Pool, erro
 		// The parser's error may repeat the URL with its password.
 		return nil, errors.New("db: the database URL cannot be read")
 	}
-	pc.MaxConns = 12
-	if c.MaxConns > 0 {
-		pc.MaxConns = int32(min(c.MaxConns, 1000))
+	most := c.MaxConns
+	if readOnly {
+		most = cmp.Or(c.MaxReaders, c.MaxConns)
 	}
+	pc.MaxConns = int32(min(cmp.Or(most, DefaultConns), 1000))
 	// The data is in memory, or on a disk with fast random access. Without this setting PostgreSQL assumes a rotating
 	// disk, and reads a large table completely where an index has the answer.
 	pc.ConnConfig.RuntimeParams["random_page_cost"] = "1.1"
@@ -104,18 +107,23 @@ func (p *postgres) retryable(err error) bool {
 }
 
 func (p *postgres) Query(ctx context.Context, query string, args ...any) (Rows, error) {
-	return pgQuery(ctx, p.reader, query, args)
+	rows, err := p.read(ctx, query, encode(args))
+	if err != nil {
+		return nil, err
+	}
+	return pgRows{rows}, nil
 }
 
 func (p *postgres) QueryRow(ctx context.Context, query string, args ...any) Row {
-	return pgRow{p.reader.QueryRow(ctx, query, encode(args)...)}
+	rows, err := p.read(ctx, query, encode(args))
+	return pgRow{firstRow{rows, err}}
 }
 
 // begin takes a connection. BEGIN is sent with the first statement.
 func (p *postgres) begin(ctx context.Context) (transaction, error) {
-	conn, err := p.writer.Acquire(ctx)
+	conn, err := acquire(ctx, p.writer, p.wait)
 	if err != nil {
-		return nil, mark(err)
+		return nil, err
 	}
 	return &pgTx{conn: conn, queued: []statement{{query: "BEGIN"}}}, nil
 }
@@ -275,18 +283,6 @@ func (d driverTx) Query(ctx context.Context, query string, args ...any) (pgx.Row
 func (d driverTx) QueryRow(ctx context.Context, query string, args ...any) pgx.Row {
 	rows, err := d.t.rows(ctx, query, args)
 	return firstRow{rows, err}
-}
-
-type pgQuerier interface {
-	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
-}
-
-func pgQuery(ctx context.Context, q pgQuerier, query string, args []any) (Rows, error) {
-	rows, err := q.Query(ctx, query, encode(args)...)
-	if err != nil {
-		return nil, mark(err)
-	}
-	return pgRows{rows}, nil
 }
 
 // batchRows are the rows of the last statement of a batch.

@@ -97,3 +97,58 @@ func TestAFullOrBusyFileIsAnOutage(t *testing.T) {
 		t.Errorf("a full disk: %v", err)
 	}
 }
+
+// A full pool has its callers wait, and then says that it is full: with one client after another that waits for ever,
+// nobody would be answered.
+func TestAFullPoolIsAnOutageAfterAWait(t *testing.T) {
+	t.Parallel()
+	const wait = 300 * time.Millisecond
+	d, err := db.Open(t.Context(), db.Config{
+		URL: testkit.PostgresURL(t), Clock: clock.NewFake(testkit.Start), MaxConns: 1, MaxReaders: 1, Wait: wait,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = d.Close() })
+	full := func(do func(context.Context, *db.DB) error) {
+		t.Helper()
+		since := clock.Stopwatch()
+		if err := do(t.Context(), d); !db.Unavailable(err) {
+			t.Errorf("of a full pool: %v", err)
+		}
+		if took := since(); took < wait || took > wait+5*time.Second {
+			t.Errorf("it waited %v", took)
+		}
+	}
+	err = d.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error {
+		full(write)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := d.Query(t.Context(), `SELECT 1`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	full(read)
+	rows.Close()
+	for name, do := range map[string]func(context.Context, *db.DB) error{"read": read, "write": write} {
+		for range 3 { // each gives its connection back
+			if err := do(t.Context(), d); err != nil {
+				t.Errorf("%s afterwards: %v", name, err)
+			}
+		}
+	}
+	short, cancel := context.WithTimeout(t.Context(), wait/3)
+	defer cancel()
+	err = d.InTx(t.Context(), func(context.Context, *db.Tx) error {
+		if err := write(short, d); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("a caller whose own time is up: %v", err)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
