@@ -32,6 +32,7 @@ type recordWire struct {
 	Tag       *string   `json:"tag" doc:"Of CAA"`
 	Disabled  bool      `json:"disabled" doc:"Kept but not served"`
 	System    bool      `json:"system" doc:"The platform's: addresses follow the service until you change them; the name servers and what mail and certificates need stay the platform's"`
+	ManagedBy *string   `json:"managed_by" enum:"nameservers,domains,mail,certificates" doc:"What keeps a record that cannot be changed or deleted; a record of yours for the same name and purpose takes its place, but not that of the name servers. Null for all others"`
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"`
 }
@@ -39,7 +40,7 @@ type recordWire struct {
 func wire(r record) recordWire {
 	return recordWire{
 		ID: r.id, Name: r.name, Type: r.kind, Value: r.value, TTL: r.ttl, Priority: r.priority, Weight: r.weight, Port: r.port,
-		Flags: r.flags, Tag: r.tag, Disabled: r.disabled, System: r.system, CreatedAt: r.createdAt, UpdatedAt: r.updatedAt,
+		Flags: r.flags, Tag: r.tag, Disabled: r.disabled, System: r.system, ManagedBy: r.managedBy(), CreatedAt: r.createdAt, UpdatedAt: r.updatedAt,
 	}
 }
 

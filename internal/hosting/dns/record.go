@@ -62,6 +62,23 @@ type record struct {
 // fixed tells that customers cannot change or delete the record.
 func (r record) fixed() bool { return r.owner != "" || (r.system && r.kind == NS) }
 
+// managedBy names what keeps a fixed record; nil for records that customers can change.
+func (r record) managedBy() *string {
+	if !r.fixed() {
+		return nil
+	}
+	keeper := "certificates"
+	switch r.owner {
+	case "":
+		keeper = "nameservers"
+	case ofSites:
+		keeper = "domains"
+	case "mail":
+		keeper = "mail"
+	}
+	return &keeper
+}
+
 // same tells whether two records would be served as one.
 func (f fields) same(g fields) bool {
 	// An import compares each of its records with each of the zone: their data need not be written out for that.

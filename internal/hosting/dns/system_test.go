@@ -224,3 +224,26 @@ func TestASetWaitsForItsZoneAndGoesWithTheService(t *testing.T) {
 		}
 	})
 }
+
+func TestAFixedRecordSaysWhatKeepsIt(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		record record
+		keeper string
+	}{
+		{record{system: true, fields: fields{kind: A}}, ""},
+		{record{fields: fields{kind: NS}}, ""},
+		{record{system: true, fields: fields{kind: NS}}, "nameservers"},
+		{record{system: true, owner: ofSites, fields: fields{kind: A}}, "domains"},
+		{record{system: true, owner: "mail", fields: fields{kind: MX}}, "mail"},
+		{record{system: true, owner: "acme:7", fields: fields{kind: TXT}}, "certificates"},
+	} {
+		keeper := ""
+		if by := c.record.managedBy(); by != nil {
+			keeper = *by
+		}
+		if keeper != c.keeper {
+			t.Errorf("%+v is kept by %q, want %q", c.record, keeper, c.keeper)
+		}
+	}
+}
