@@ -1,4 +1,4 @@
-import { IconDatabase, IconHome, IconServer, type Icon } from "@tabler/icons-react";
+import { IconDatabase, IconHome, IconServer, IconWorldSearch, type Icon } from "@tabler/icons-react";
 
 import type { t } from "./texts";
 
@@ -20,6 +20,7 @@ export const accountPages: Entry[] = [
 export const servicePages: Entry[] = [
   { to: "", label: "nav.service.overview", icon: IconHome },
   { to: "/databases", label: "nav.service.databases", icon: IconDatabase, section: "service_management" },
+  { to: "/dns", label: "nav.service.dns", icon: IconWorldSearch, section: "service_management" },
 ];
 
 /** Pages that the server draws itself. */

@@ -19,11 +19,14 @@ export function DataTable<T>({
   columns,
   rows,
   rowKey,
+  instead,
 }: {
   caption: string;
   columns: Column<T>[];
   rows: T[];
   rowKey: (row: T) => string | number;
+  /** What stands in place of a row, such as the form that edits it; null for all others. */
+  instead?: (row: T) => ReactNode;
 }) {
   return (
     <Table className={classes.table} verticalSpacing="sm" highlightOnHover>
@@ -38,24 +41,35 @@ export function DataTable<T>({
         </Table.Tr>
       </Table.Thead>
       <Table.Tbody>
-        {rows.map((row) => (
-          <Table.Tr key={rowKey(row)}>
-            {columns.map((column) => (
-              <Table.Td
-                key={column.key}
-                ta={column.right || column.actions ? "right" : undefined}
-                className={column.actions ? classes.actions : undefined}
-              >
-                {!column.actions && (
-                  <Text span className={classes.label} aria-hidden>
-                    {column.label}
-                  </Text>
-                )}
-                <div className={classes.value}>{column.render(row)}</div>
-              </Table.Td>
-            ))}
-          </Table.Tr>
-        ))}
+        {rows.map((row) => {
+          const other = instead?.(row);
+          if (other)
+            return (
+              <Table.Tr key={rowKey(row)}>
+                <Table.Td colSpan={columns.length} className={classes.whole}>
+                  {other}
+                </Table.Td>
+              </Table.Tr>
+            );
+          return (
+            <Table.Tr key={rowKey(row)}>
+              {columns.map((column) => (
+                <Table.Td
+                  key={column.key}
+                  ta={column.right || column.actions ? "right" : undefined}
+                  className={column.actions ? classes.actions : undefined}
+                >
+                  {!column.actions && (
+                    <Text span className={classes.label} aria-hidden>
+                      {column.label}
+                    </Text>
+                  )}
+                  <div className={classes.value}>{column.render(row)}</div>
+                </Table.Td>
+              ))}
+            </Table.Tr>
+          );
+        })}
       </Table.Tbody>
     </Table>
   );

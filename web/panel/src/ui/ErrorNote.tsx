@@ -1,5 +1,5 @@
 import { Alert, Button, Group, Text } from "@mantine/core";
-import { IconAlertTriangle } from "@tabler/icons-react";
+import { IconAlertTriangle, IconInfoCircle } from "@tabler/icons-react";
 import { Link } from "@tanstack/react-router";
 
 import { ApiFailure } from "~/api/failure";
@@ -7,11 +7,16 @@ import { ApiFailure } from "~/api/failure";
 import { Copy } from "./Copy";
 import { t } from "./texts";
 
+/** What the server cannot do or the service is not ready for: nothing is wrong, and trying again does not help. */
+const calm = new Set(["unsupported_operation", "service_not_active", "service_suspended", "section_disabled"]);
+
 /** What a refusal says, the request's id, and a way on. */
 export function ErrorNote({ error, retry }: { error: unknown; retry?: () => void }) {
   if (!error) return null;
   const failure = error instanceof ApiFailure ? error : null;
   const text = failure?.message || t(failure?.key === "network" ? "error.network" : "error.unexpected");
+  if (failure && calm.has(failure.key))
+    return <Alert color="gray" variant="light" icon={<IconInfoCircle aria-hidden />} role="status" title={text} />;
   return (
     <Alert color="red" variant="light" icon={<IconAlertTriangle aria-hidden />} role="alert" title={text}>
       {failure && Object.keys(failure.fields).length > 0 && (

@@ -1,0 +1,105 @@
+import { queryOptions, useMutation, useQueryClient, type QueryClient } from "@tanstack/react-query";
+
+import { api, call } from "~/api/client";
+import type { components } from "~/api/schema";
+
+export type DnsRecord = components["schemas"]["DnsRecord"];
+export type DnsImport = components["schemas"]["DnsImport"];
+export type NewRecord = components["schemas"]["DnsCreateBody"];
+export type RecordChange = components["schemas"]["DnsUpdateBody"];
+
+const key = (service: number) => ["service", service, "dns"] as const;
+
+const listed = async (service: number, page: number, signal: AbortSignal) =>
+  (await call(
+    api.GET("/api/v1/services/{service}/dns", {
+      params: { path: { service }, query: { page, per_page: 50 } },
+      signal,
+    }),
+  )) as components["schemas"]["DnsRecordList"];
+
+/** All records of the zone, of which there are 1,000 at most: the table searches them without asking again. */
+export const dnsRecords = (service: number) =>
+  queryOptions({
+    queryKey: key(service),
+    queryFn: async ({ signal }) => {
+      const first = await listed(service, 1, signal);
+      const rest = Array.from({ length: first.meta.last_page - 1 }, (_, i) => listed(service, i + 2, signal));
+      return [first, ...(await Promise.all(rest))].flatMap((page) => page.data);
+    },
+  });
+
+/** What the service says of its zone: its name and its name servers. */
+export const zoneOf = (service: number) =>
+  queryOptions({
+    queryKey: ["service", service],
+    queryFn: ({ signal }) => call(api.GET("/api/v1/services/{service}", { params: { path: { service } }, signal })),
+  });
+
+export const createRecord = async (service: number, body: NewRecord) =>
+  (await call(api.POST("/api/v1/services/{service}/dns", { params: { path: { service } }, body }))) as DnsRecord;
+
+export const importZone = async (service: number, bind: string, validateOnly: boolean) =>
+  (await call(
+    api.POST("/api/v1/services/{service}/dns", {
+      params: { path: { service }, query: { validate_only: validateOnly } },
+      body: { bind },
+    }),
+  )) as DnsImport;
+
+export const deleteRecord = (service: number, record: number) =>
+  call(
+    api.DELETE("/api/v1/services/{service}/dns/{dns_record}", { params: { path: { service, dns_record: record } } }),
+  );
+
+interface Edit {
+  id: number;
+  change: RecordChange;
+}
+
+const patched = (queries: QueryClient, service: number, id: number, change: Partial<DnsRecord>) =>
+  queries.setQueryData(dnsRecords(service).queryKey, (all) =>
+    all?.map((record) => (record.id === id ? { ...record, ...change } : record)),
+  );
+
+/**
+ * Changes of records, one after the other. A change is on the page at once; a refused one is taken back alone, so that
+ * what was changed beside it stays.
+ */
+export function useRecordChange(service: number) {
+  const queries = useQueryClient();
+  const mutationKey = ["dns", service];
+  /** Whether another change of the record waits its turn. */
+  const queued = (id: number) =>
+    queries
+      .getMutationCache()
+      .findAll({ mutationKey, status: "pending" })
+      .some(({ state }) => state.isPaused && (state.variables as Edit | undefined)?.id === id);
+  return useMutation({
+    mutationKey,
+    scope: { id: `dns-${service}` },
+    mutationFn: ({ id, change }: Edit) =>
+      call(
+        api.PATCH("/api/v1/services/{service}/dns/{dns_record}", {
+          params: { path: { service, dns_record: id } },
+          body: change,
+        }),
+      ),
+    onMutate: async ({ id, change }) => {
+      await queries.cancelQueries({ queryKey: key(service) });
+      const before = queries.getQueryData(dnsRecords(service).queryKey)?.find((record) => record.id === id);
+      patched(queries, service, id, change);
+      return { before };
+    },
+    onError: (_error, { id }, context) => {
+      if (context?.before && !queued(id)) patched(queries, service, id, context.before);
+    },
+    onSuccess: (record) => {
+      if (!queued(record.id)) patched(queries, service, record.id, record);
+    },
+    // An earlier answer would wipe a later change, still on its way, from the page.
+    onSettled: () => {
+      if (queries.isMutating({ mutationKey }) === 1) return queries.invalidateQueries({ queryKey: key(service) });
+    },
+  });
+}
