@@ -14,6 +14,7 @@ import { Route as SignedInRouteImport } from "./routes/signed-in";
 import { Route as ServicesIndexRouteImport } from "./routes/services.index";
 import { Route as ServicesServiceIndexRouteImport } from "./routes/services.$service.index";
 import { Route as ServicesServiceDatabasesRouteImport } from "./routes/services.$service.databases";
+import { Route as ServicesServiceDnsRouteImport } from "./routes/services.$service.dns";
 
 const IndexRoute = IndexRouteImport.update({
   id: "/",
@@ -41,12 +42,18 @@ const ServicesServiceDatabasesRoute =
     path: "/services/$service/databases",
     getParentRoute: () => rootRouteImport,
   } as any);
+const ServicesServiceDnsRoute = ServicesServiceDnsRouteImport.update({
+  id: "/services/$service/dns",
+  path: "/services/$service/dns",
+  getParentRoute: () => rootRouteImport,
+} as any);
 
 export interface FileRoutesByFullPath {
   "/": typeof IndexRoute;
   "/signed-in": typeof SignedInRoute;
   "/services/": typeof ServicesIndexRoute;
   "/services/$service/databases": typeof ServicesServiceDatabasesRoute;
+  "/services/$service/dns": typeof ServicesServiceDnsRoute;
   "/services/$service/": typeof ServicesServiceIndexRoute;
 }
 export interface FileRoutesByTo {
@@ -54,6 +61,7 @@ export interface FileRoutesByTo {
   "/signed-in": typeof SignedInRoute;
   "/services": typeof ServicesIndexRoute;
   "/services/$service/databases": typeof ServicesServiceDatabasesRoute;
+  "/services/$service/dns": typeof ServicesServiceDnsRoute;
   "/services/$service": typeof ServicesServiceIndexRoute;
 }
 export interface FileRoutesById {
@@ -62,6 +70,7 @@ export interface FileRoutesById {
   "/signed-in": typeof SignedInRoute;
   "/services/": typeof ServicesIndexRoute;
   "/services/$service/databases": typeof ServicesServiceDatabasesRoute;
+  "/services/$service/dns": typeof ServicesServiceDnsRoute;
   "/services/$service/": typeof ServicesServiceIndexRoute;
 }
 export interface FileRouteTypes {
@@ -71,6 +80,7 @@ export interface FileRouteTypes {
     | "/signed-in"
     | "/services/"
     | "/services/$service/databases"
+    | "/services/$service/dns"
     | "/services/$service/";
   fileRoutesByTo: FileRoutesByTo;
   to:
@@ -78,6 +88,7 @@ export interface FileRouteTypes {
     | "/signed-in"
     | "/services"
     | "/services/$service/databases"
+    | "/services/$service/dns"
     | "/services/$service";
   id:
     | "__root__"
@@ -85,6 +96,7 @@ export interface FileRouteTypes {
     | "/signed-in"
     | "/services/"
     | "/services/$service/databases"
+    | "/services/$service/dns"
     | "/services/$service/";
   fileRoutesById: FileRoutesById;
 }
@@ -93,6 +105,7 @@ export interface RootRouteChildren {
   SignedInRoute: typeof SignedInRoute;
   ServicesIndexRoute: typeof ServicesIndexRoute;
   ServicesServiceDatabasesRoute: typeof ServicesServiceDatabasesRoute;
+  ServicesServiceDnsRoute: typeof ServicesServiceDnsRoute;
   ServicesServiceIndexRoute: typeof ServicesServiceIndexRoute;
 }
 
@@ -133,6 +146,13 @@ declare module "@tanstack/react-router" {
       preLoaderRoute: typeof ServicesServiceDatabasesRouteImport;
       parentRoute: typeof rootRouteImport;
     };
+    "/services/$service/dns": {
+      id: "/services/$service/dns";
+      path: "/services/$service/dns";
+      fullPath: "/services/$service/dns";
+      preLoaderRoute: typeof ServicesServiceDnsRouteImport;
+      parentRoute: typeof rootRouteImport;
+    };
   }
 }
 
@@ -141,6 +161,7 @@ const rootRouteChildren: RootRouteChildren = {
   SignedInRoute: SignedInRoute,
   ServicesIndexRoute: ServicesIndexRoute,
   ServicesServiceDatabasesRoute: ServicesServiceDatabasesRoute,
+  ServicesServiceDnsRoute: ServicesServiceDnsRoute,
   ServicesServiceIndexRoute: ServicesServiceIndexRoute,
 };
 export const routeTree = rootRouteImport

@@ -7607,6 +7607,11 @@ export interface components {
             /** Format: int64 */
             id: number;
             /**
+             * @description What keeps a record that cannot be changed or deleted; a record of yours for the same name and purpose takes its place, but not that of the name servers. Null for all others
+             * @enum {string|null}
+             */
+            managed_by: "nameservers" | "domains" | "mail" | "certificates" | null;
+            /**
              * @description Relative to the zone; @ is the zone itself
              * @example www
              */
@@ -42369,6 +42374,7 @@ export interface operations {
                      *           "disabled": false,
                      *           "flags": 1,
                      *           "id": 1,
+                     *           "managed_by": "nameservers",
                      *           "name": "www",
                      *           "port": 443,
                      *           "priority": 1,
@@ -42493,6 +42499,7 @@ export interface operations {
                      *       "disabled": false,
                      *       "flags": 1,
                      *       "id": 1,
+                     *       "managed_by": "nameservers",
                      *       "name": "www",
                      *       "port": 443,
                      *       "priority": 1,
@@ -42523,6 +42530,7 @@ export interface operations {
                      *       "disabled": false,
                      *       "flags": 1,
                      *       "id": 1,
+                     *       "managed_by": "nameservers",
                      *       "name": "www",
                      *       "port": 443,
                      *       "priority": 1,
@@ -42756,6 +42764,7 @@ export interface operations {
                      *       "disabled": false,
                      *       "flags": 1,
                      *       "id": 1,
+                     *       "managed_by": "nameservers",
                      *       "name": "www",
                      *       "port": 443,
                      *       "priority": 1,
