@@ -23,11 +23,12 @@ const brand: MantineColorsTuple = [
 const theme = createTheme({
   colors: { brand },
   primaryColor: "brand",
-  primaryShade: { light: 7, dark: 5 },
+  primaryShade: 7,
   autoContrast: true,
-  luminanceThreshold: 0.35,
+  luminanceThreshold: 0.18, // on either side of it the text has a contrast of 4.5:1
   defaultRadius: "md",
   cursorType: "pointer",
+  components: { Anchor: { defaultProps: { underline: "not-hover" } } }, // within a sentence, colour alone marks no link
   respectReducedMotion: true,
   fontFamily: 'system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "DejaVu Sans", sans-serif',
   fontFamilyMonospace: 'ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace',

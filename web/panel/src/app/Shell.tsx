@@ -119,13 +119,8 @@ function LanguageMenu() {
   return (
     <Menu position="bottom-end">
       <Menu.Target>
-        <Button
-          variant="subtle"
-          color="gray"
-          px="xs"
-          leftSection={<IconLanguage size={18} aria-hidden />}
-          aria-label={`${t("language")}: ${languages[lang]}`}
-        >
+        <Button variant="subtle" color="gray" px="xs" leftSection={<IconLanguage size={18} aria-hidden />}>
+          <span className="visually-hidden">{t("language")}: </span>
           {lang.toUpperCase()}
         </Button>
       </Menu.Target>

@@ -6,7 +6,7 @@ import { t } from "./texts";
 /** A value that people copy, whole, with its button. */
 export function Copy({ value, label }: { value: string; label?: string }) {
   return (
-    <Group gap={4} wrap="nowrap" display="inline-flex" align="center">
+    <Group gap={4} wrap="nowrap" display="inline-flex" align="center" maw="100%">
       <Code style={{ overflowWrap: "anywhere" }}>{value}</Code>
       <CopyButton value={value} timeout={2000}>
         {({ copied, copy }) => (

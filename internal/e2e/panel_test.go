@@ -1,0 +1,89 @@
+package e2e
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestThePanelInABrowser runs the tests of web/panel/e2e, written for Playwright, against the built program: as people use
+// the panel, and with an accessibility check of every page.
+func TestThePanelInABrowser(t *testing.T) {
+	t.Parallel()
+	chromium, err := exec.LookPath("chromium")
+	if err != nil {
+		t.Fatalf("%v: run the tests with `make test`, which installs it", err)
+	}
+	panel := filepath.Join("..", "..", "web", "panel")
+	if _, err := os.Stat(filepath.Join(panel, "node_modules", "@playwright", "test")); err != nil {
+		t.Fatalf("%v: run the tests with `make test`, which installs it", err)
+	}
+	in := newInstallation(t)
+	p := in.serve(t, "--demo")
+	report := filepath.Join(t.TempDir(), "report.json")
+	c := exec.CommandContext(t.Context(), "npx", "playwright", "test")
+	c.Dir = panel
+	c.Env = append(in.env, "PANEL_URL="+p.url, "PANEL_BINARY="+binary, "PANEL_CHROMIUM="+chromium, "PANEL_REPORT="+report,
+		"PANEL_RESULTS="+t.TempDir(), "PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD=1")
+	output, ran := c.CombinedOutput()
+	content, err := os.ReadFile(report)
+	if err != nil {
+		t.Fatalf("%v; %v\n%s", ran, err, output)
+	}
+	var whole browserSuite
+	if err := json.Unmarshal(content, &whole); err != nil {
+		t.Fatal(err)
+	}
+	for _, problem := range whole.Errors {
+		t.Errorf("%s", problem.Message)
+	}
+	if count := whole.each(t, ""); count == 0 || ran != nil && !t.Failed() {
+		t.Errorf("%d tests ran: %v\n%s", count, ran, output)
+	}
+}
+
+// browserSuite is a part of Playwright's report.
+type browserSuite struct {
+	Title  string
+	Suites []browserSuite
+	Specs  []struct {
+		Title string
+		OK    bool
+		Tests []struct {
+			Results []struct {
+				Status string
+				Errors []struct{ Message string }
+			}
+		}
+	}
+	Errors []struct{ Message string }
+}
+
+// each tells the result of each test as one of t's, and counts them.
+func (s browserSuite) each(t *testing.T, above string) (count int) {
+	for _, spec := range s.Specs {
+		count++
+		t.Run(strings.TrimPrefix(above+": "+spec.Title, ": "), func(t *testing.T) {
+			if spec.OK && len(spec.Tests) > 0 {
+				return
+			}
+			for _, one := range spec.Tests {
+				for _, result := range one.Results {
+					for _, e := range result.Errors {
+						t.Errorf("%s: %s", result.Status, e.Message)
+					}
+				}
+			}
+			if !t.Failed() {
+				t.Error("it did not run")
+			}
+		})
+	}
+	for _, inner := range s.Suites {
+		count += inner.each(t, inner.Title)
+	}
+	return count
+}

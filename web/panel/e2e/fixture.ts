@@ -1,0 +1,121 @@
+import { execFile } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { promisify } from "node:util";
+
+import { test as base, expect, type APIRequestContext, type Page } from "@playwright/test";
+
+const run = promisify(execFile);
+
+/** Runs a command of the installation under test, such as `admin wallet credit`, and answers its JSON. */
+export async function stead<T>(...args: string[]): Promise<T> {
+  const { stdout } = await run(process.env.PANEL_BINARY ?? "../../bin/stead", [...args, "--json"]);
+  return JSON.parse(stdout) as T;
+}
+
+/** A customer with an account of their own, who is signed in on the test's page. */
+export class Customer {
+  constructor(
+    readonly email: string,
+    readonly password: string,
+    private readonly request: APIRequestContext,
+  ) {}
+
+  /** Calls the interface as the panel does. */
+  async call<T>(method: string, path: string, data?: unknown, key?: string): Promise<T> {
+    const answer = await this.request.fetch(`/panel/api/v1${path}`, {
+      method,
+      data,
+      headers: { "X-Stead-Panel": "1", ...(key ? { "Idempotency-Key": key } : {}) },
+    });
+    if (!answer.ok()) throw new Error(`${method} ${path}: ${answer.status()} ${await answer.text()}`);
+    return (await answer.json()) as T;
+  }
+
+  /** Gives the customer money. */
+  credit(dollars: number) {
+    return stead("admin", "wallet", "credit", this.email, String(dollars), "--reason", "test");
+  }
+
+  /** Buys a hosting service and waits until it is there. */
+  async service(domain = unique("site") + ".example.com"): Promise<number> {
+    await this.credit(100);
+    const { data } = await this.call<{
+      data: { type: string; plans: { id: number; prices: { period_months: number }[] }[] }[];
+    }>("GET", "/catalog");
+    const plan = data.find((product) => product.type === "hosting")?.plans[0];
+    if (!plan?.prices[0]) throw new Error("the demo sells no hosting");
+    const order = await this.call<{ id: number; service_id: number | null }>(
+      "POST",
+      "/orders",
+      { plan_id: plan.id, domain, period_months: plan.prices[0].period_months },
+      unique("order"),
+    );
+    await this.call("POST", `/orders/${order.id}/pay`, {}, unique("pay"));
+    for (let i = 0; i < 300; i++) {
+      const { data: list } = await this.call<{ data: { id: number; status: string; domain: string }[] }>(
+        "GET",
+        "/services",
+      );
+      const mine = list.find((one) => one.domain === domain);
+      if (mine?.status === "active") return mine.id;
+      await new Promise((resolve) => setTimeout(resolve, 200));
+    }
+    throw new Error("the service is not there after a minute");
+  }
+}
+
+export const unique = (prefix: string) => prefix + randomBytes(5).toString("hex");
+
+/** Signs a page in, by the form that people use. */
+export async function signIn(page: Page, email: string, password: string) {
+  await page.goto("/login?next=/panel/");
+  await page.locator("[name=email]").fill(email);
+  await page.locator("[name=password]").fill(password);
+  await page.locator("main form button").first().click();
+  await page.waitForURL(/\/panel/);
+}
+
+interface Fixtures {
+  customer: Customer;
+  /** Texts of problems that a test expects, such as a refused request; each is a part of what the browser says. */
+  expected: string[];
+}
+
+export const test = base.extend<Fixtures>({
+  expected: async ({ browserName: _ }, provide) => provide([]),
+
+  // Every page is watched: an error on the console, a violation of the policy, a request to another host.
+  page: async ({ page, expected }, provide) => {
+    const problems: string[] = [];
+    page.on("console", (message) => {
+      if (message.type() === "error" || message.type() === "warning")
+        problems.push(`console: ${message.text()} at ${message.location().url}`);
+    });
+    page.on("pageerror", (error) => problems.push(`thrown: ${error.message}`));
+    page.on("request", (request) => {
+      const { hostname, protocol } = new URL(request.url());
+      if (protocol.startsWith("http") && hostname !== "127.0.0.1" && hostname !== "localhost")
+        problems.push(`a third party: ${request.url()}`);
+    });
+    await provide(page);
+    expect(problems.filter((problem) => !expected.some((text) => problem.includes(text)))).toEqual([]);
+  },
+
+  customer: async ({ page }, provide) => {
+    const email = unique("anna") + "@example.com";
+    const made = await stead<{ password: string }>(
+      "admin",
+      "users",
+      "create",
+      email,
+      "--name",
+      "Anna Karimova",
+      "--locale",
+      "en",
+    );
+    await signIn(page, email, made.password);
+    await provide(new Customer(email, made.password, page.context().request));
+  },
+});
+
+export { expect };

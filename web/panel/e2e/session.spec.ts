@@ -1,0 +1,46 @@
+import { expect, signIn, test } from "./fixture";
+
+test("a session that ends while somebody types is renewed over the page", async ({
+  page,
+  customer,
+  expected,
+  context,
+}) => {
+  expected.push("401", "422");
+  const service = await customer.service();
+  await page.goto(`/panel/services/${service}/databases`);
+  await page.getByRole("button", { name: "New database" }).first().click();
+  await page.getByRole("dialog").getByLabel("Name").fill("shop");
+  await context.clearCookies({ name: "stead_session" });
+  await page.getByRole("dialog").getByRole("button", { name: "New database" }).click();
+  const dialog = page.getByRole("alertdialog");
+  await expect(dialog).toBeVisible();
+  const [window] = await Promise.all([
+    context.waitForEvent("page"),
+    dialog.getByRole("button", { name: "Sign in" }).click(),
+  ]);
+  await window.locator("[name=email]").fill(customer.email);
+  await window.locator("[name=password]").fill(customer.password);
+  await window.locator("main form button").first().click();
+  await expect(dialog).toBeHidden();
+  await expect(page.getByRole("dialog").getByLabel("Name")).toHaveValue("shop");
+});
+
+test("another person who signs in finds nothing of the one before", async ({ page, customer }) => {
+  await expect(page.getByRole("heading", { level: 1 })).toContainText("Anna Karimova");
+  await page.getByRole("button", { name: /Account/ }).click();
+  await page.getByRole("menuitem", { name: "Sign out" }).click();
+  await page.waitForURL((url) => !url.pathname.startsWith("/panel"));
+  await page.goto("/panel/services");
+  await page.waitForURL(/\/login/);
+  await signIn(page, customer.email, customer.password);
+});
+
+test("the language changes at once, and stays", async ({ page, customer: _ }) => {
+  await page.getByRole("button", { name: /^Language/ }).click();
+  await page.getByRole("menuitem", { name: "Русский" }).click();
+  await expect(page.getByRole("link", { name: "Услуги", exact: true }).first()).toBeVisible();
+  await page.reload();
+  await expect(page.getByRole("link", { name: "Услуги", exact: true }).first()).toBeVisible();
+  await expect(page.locator("html")).toHaveAttribute("lang", "ru");
+});
