@@ -1,1 +1,0 @@
-import{m as e}from"./Load-Uhs8xVMC.js";import{c as t,i as n,n as r,s as i}from"./Status-KmwVX_Ez.js";import{f as a}from"./session-BNNYKEnu.js";var o=a();function s({time:a,form:s=`moment`}){let c=s===`day`?r(a):s===`relative`?i(a):n(a);return(0,o.jsx)(e,{label:t(a),events:{hover:!0,focus:!1,touch:!0},children:(0,o.jsx)(`time`,{dateTime:a,children:c})})}export{s as t};
