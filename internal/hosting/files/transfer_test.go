@@ -45,6 +45,11 @@ func TestUploadStoresFilesInOrder(t *testing.T) {
 		if rec := w.upload(t, "?path=/public_html/new", field{"overwrite", "", "true"}, field{"file", "a.txt", "c"}); rec.Code != 201 || w.read("/public_html/new/a.txt") != "c" {
 			t.Errorf("overwrite in the form: %d %s", rec.Code, rec.Body)
 		}
+		rec = w.upload(t, "?path=/public_html/new", field{"file", "first.txt", "1"}, field{"path", "", "/public_html/new/deep"},
+			field{"overwrite", "", "true"}, field{"file", "second.txt", "2"}, field{"path", "", "/public_html/new"}, field{"file", "a.txt", "d"})
+		if rec.Code != 201 || w.read("/public_html/new/first.txt") != "1" || w.read("/public_html/new/deep/second.txt") != "2" || w.read("/public_html/new/a.txt") != "d" {
+			t.Errorf("several directories in one form: %d %s", rec.Code, rec.Body)
+		}
 		// Directories in the name of a file are the sender's own (RFC 7578, section 4.2).
 		if rec := w.upload(t, "?path=/up", field{"file", "../../x/evil.txt", "e"}); rec.Code != 201 || w.read("/up/evil.txt") != "e" {
 			t.Errorf("a name with directories: %d %s", rec.Code, rec.Body)
