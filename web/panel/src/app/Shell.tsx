@@ -22,6 +22,7 @@ import { languages, setLanguage, useLang, type Lang } from "~/i18n/i18n";
 import { boot, isOn } from "./boot";
 import { accountPages, serverPages, servicePages, type Entry } from "./navigation";
 import { t } from "./texts";
+import { UploadTray } from "./uploads/UploadTray";
 
 /** The frame of all pages: head, menu, and the page itself. */
 export function Shell() {
@@ -67,6 +68,7 @@ export function Shell() {
                 <NavLink
                   component={Link}
                   to="/services"
+                  activeOptions={{ exact: true }}
                   label={t("nav.back")}
                   leftSection={<IconArrowLeft size={18} aria-hidden />}
                 />
@@ -83,6 +85,7 @@ export function Shell() {
           <Outlet />
         </Container>
       </AppShell.Main>
+      <UploadTray />
     </AppShell>
   );
 }
@@ -102,6 +105,7 @@ function Entries({ entries, below }: { entries: Entry[]; below: string }) {
           label={t(label)}
           leftSection={<Shape size={18} aria-hidden />}
           active={active}
+          activeOptions={{ exact: to === "" || to === "/" }}
           aria-current={active ? "page" : undefined}
         />
       );

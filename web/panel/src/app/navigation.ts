@@ -1,4 +1,4 @@
-import { IconDatabase, IconHome, IconServer, IconWorldSearch, type Icon } from "@tabler/icons-react";
+import { IconDatabase, IconFolder, IconHome, IconServer, IconWorldSearch, type Icon } from "@tabler/icons-react";
 
 import type { t } from "./texts";
 
@@ -19,6 +19,7 @@ export const accountPages: Entry[] = [
 /** The pages of one service; `to` is below /services/$service. */
 export const servicePages: Entry[] = [
   { to: "", label: "nav.service.overview", icon: IconHome },
+  { to: "/files", label: "nav.service.files", icon: IconFolder, section: "files" },
   { to: "/databases", label: "nav.service.databases", icon: IconDatabase, section: "service_management" },
   { to: "/dns", label: "nav.service.dns", icon: IconWorldSearch, section: "service_management" },
 ];

@@ -1,0 +1,119 @@
+import { expect, test } from "vitest";
+
+import { ApiFailure } from "~/api/failure";
+
+import { UploadQueue, type NewUpload, type Transport, type Upload } from "./queue";
+
+const settle = async () => {
+  for (let i = 0; i < 20; i++) await Promise.resolve();
+};
+
+/** A transport whose requests end when the test says so. */
+function world() {
+  const requests: { names: string[]; uploads: Upload[]; end: (error?: unknown) => void; signal: AbortSignal }[] = [];
+  const waits: { milliseconds: number; end: () => void }[] = [];
+  const open = (uploads: Upload[], signal: AbortSignal) =>
+    new Promise<void>((resolve, reject) => {
+      requests.push({
+        names: uploads.map((upload) => upload.name),
+        uploads: uploads.map((upload) => ({ ...upload })),
+        end: (error) => (error ? reject(error) : resolve()),
+        signal,
+      });
+    });
+  const transport: Transport = {
+    send: (uploads, _sent, signal) => open(uploads, signal),
+    makeFolder: (upload, signal) => open([upload], signal),
+    changed: () => {},
+    wait: (milliseconds) => new Promise((end) => waits.push({ milliseconds, end })),
+  };
+  return { queue: new UploadQueue(transport), requests, waits };
+}
+
+const file = (name: string, size: number): NewUpload => ({
+  service: 1,
+  directory: "/public_html",
+  name,
+  overwrite: false,
+  file: { size } as File,
+});
+const mega = 1 << 20;
+
+test("large files are sent by themselves, four at a time, small ones together", () => {
+  const { queue, requests } = world();
+  queue.add([1, 2, 3, 4, 5].map((n) => file(`large${n}`, 2 * mega)));
+  queue.add([file("a.css", 10), file("b.css", 10)]);
+  expect(requests.map((request) => request.names)).toEqual([["large1"], ["large2"], ["large3"], ["large4"]]);
+  expect(queue.progress()).toMatchObject({ files: 7, total: 10 * mega + 20, busy: true });
+});
+
+test("small files share a request of bounded size and number", () => {
+  const { queue, requests } = world();
+  queue.add(Array.from({ length: 150 }, (_, n) => file(`f${n}`, 100)));
+  expect(requests.map((request) => request.names.length)).toEqual([100, 50]);
+  const second = world();
+  second.queue.add(Array.from({ length: 10 }, (_, n) => file(`f${n}`, mega)));
+  expect(second.requests.map((request) => request.names.length)).toEqual([8, 2]);
+});
+
+test("when a request of many is refused, each file is sent alone and only the refused one fails", async () => {
+  const { queue, requests } = world();
+  queue.add([file("good", 1), file("bad", 1)]);
+  requests[0]?.end(new ApiFailure(422, { error: "path_not_allowed" }));
+  await settle();
+  expect(requests.slice(1).map((request) => request.names)).toEqual([["good"], ["bad"]]);
+  expect(requests[1]?.uploads[0]?.overwrite).toBe(true); // the first request may have stored it
+  requests[1]?.end();
+  requests[2]?.end(new ApiFailure(422, { error: "path_not_allowed" }));
+  await settle();
+  queue.clear();
+  expect(queue.progress().busy).toBe(false);
+});
+
+test("the network's failures are tried again after growing delays, and at last told", async () => {
+  const { queue, requests, waits } = world();
+  queue.add([file("a", 1)]);
+  for (let n = 0; n < 5; n++) {
+    requests[n]?.end(new ApiFailure(0, {}));
+    await settle();
+    waits.splice(0).forEach((wait) => wait.end());
+    await settle();
+  }
+  expect(requests.length).toBe(5);
+  expect(queue.progress()).toMatchObject({ failed: 1, busy: false });
+  queue.retry();
+  expect(requests.length).toBe(6);
+});
+
+test("a full disk fails what is waiting as well", async () => {
+  const { queue, requests, waits } = world();
+  queue.add([1, 2, 3, 4, 5, 6].map((n) => file(`large${n}`, 2 * mega)));
+  requests[0]?.end(new ApiFailure(422, { error: "disk_full" }));
+  await settle();
+  waits.splice(0).forEach((wait) => wait.end());
+  await settle();
+  expect(requests.length).toBe(4);
+  expect(queue.progress().failed).toBe(3);
+});
+
+test("pausing stops a request; resuming begins its files anew", async () => {
+  const { queue, requests, waits } = world();
+  queue.add([file("a", 2 * mega), file("b", 1)]);
+  queue.pause();
+  expect(requests.map((request) => request.signal.aborted)).toEqual([true, true]);
+  waits.splice(0).forEach((wait) => wait.end());
+  await settle();
+  expect(queue.progress()).toMatchObject({ paused: 2, busy: false, sent: 0 });
+  queue.resume();
+  expect(requests.length).toBe(4);
+});
+
+test("a cancelled file leaves the total, and its companions go on", async () => {
+  const { queue, requests, waits } = world();
+  queue.add([file("a", 3), file("b", 4)]);
+  queue.cancel((upload) => upload.name === "a");
+  expect(requests.at(-1)?.names).toEqual(["b"]);
+  waits.splice(0).forEach((wait) => wait.end());
+  await settle();
+  expect(queue.progress()).toMatchObject({ files: 1, total: 4 });
+});
