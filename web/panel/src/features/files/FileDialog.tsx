@@ -1,0 +1,270 @@
+import { Button, Checkbox, Group, Modal, Stack, Text, TextInput } from "@mantine/core";
+import { useState, type FormEvent, type ReactNode } from "react";
+
+import { ErrorNote } from "~/ui/ErrorNote";
+import { done } from "~/ui/notice";
+
+import { copy, extract, makeDirectory, makeFile, move, pack, readDirectory, remove, type Entry } from "./api";
+import classes from "./Files.module.css";
+import { FolderPicker } from "./FolderPicker";
+import { baseName, freeName, join, nameProblem, parent } from "./paths";
+import { t } from "./texts";
+
+/** What a person wants to do with files. */
+export type Task =
+  | { kind: "folder" | "file" }
+  | { kind: "rename" | "extract"; entry: Entry }
+  | { kind: "move" | "copy" | "delete" | "pack"; entries: Entry[] };
+
+interface Props {
+  service: number;
+  directory: string;
+  /** What is in the directory, to choose names that are free. */
+  entries: Entry[];
+  onClose: () => void;
+  onDone: () => Promise<unknown>;
+}
+
+const titleOf = (task: Task) => {
+  if ("entry" in task) return t(task.kind, {}) + ": " + task.entry.name;
+  if ("entries" in task) {
+    const [only] = task.entries;
+    const what = task.entries.length === 1 && only ? only.name : t("selected", { count: task.entries.length });
+    return t(task.kind) + ": " + what;
+  }
+  return t(`new.${task.kind}`);
+};
+
+/** The dialog of a task; null closes it. */
+export function FileDialog({ task, ...props }: Props & { task: Task | null }) {
+  return (
+    <Modal
+      opened={task !== null}
+      onClose={props.onClose}
+      title={task && titleOf(task)}
+      closeButtonProps={{ "aria-label": t("close") }}
+      size="lg"
+    >
+      {task && <TaskForm task={task} {...props} />}
+    </Modal>
+  );
+}
+
+function TaskForm({ task, ...props }: Props & { task: Task }) {
+  switch (task.kind) {
+    case "folder":
+    case "file":
+      return <NameForm {...props} kind={task.kind} />;
+    case "rename":
+      return <NameForm {...props} kind="rename" entry={task.entry} />;
+    case "move":
+    case "copy":
+      return <PlaceForm {...props} kind={task.kind} chosen={task.entries} />;
+    case "pack":
+      return <PackForm {...props} chosen={task.entries} />;
+    case "extract":
+      return <ExtractForm {...props} entry={task.entry} />;
+    case "delete":
+      return <DeleteForm {...props} chosen={task.entries} />;
+  }
+}
+
+/** The frame of a task's form: it does the work, shows why it was refused, and closes. */
+function Frame({
+  action,
+  label,
+  children,
+  onClose,
+  onDone,
+  color,
+  ready = true,
+}: {
+  /** Answers what to tell the person; null says that the form still asks something. */
+  action: () => Promise<string | null>;
+  label: string;
+  children: ReactNode;
+  onClose: () => void;
+  onDone: () => Promise<unknown>;
+  color?: string;
+  ready?: boolean;
+}) {
+  const [busy, setBusy] = useState(false);
+  const [error, setError] = useState<unknown>(null);
+  const submit = async (event: FormEvent) => {
+    event.preventDefault();
+    setBusy(true);
+    setError(null);
+    try {
+      const message = await action();
+      if (message === null) return;
+      onClose();
+      done(message);
+    } catch (failure) {
+      setError(failure);
+    } finally {
+      setBusy(false);
+      await onDone(); // some of several may have been done
+    }
+  };
+  return (
+    <form onSubmit={(event) => void submit(event)} noValidate>
+      <Stack>
+        {children}
+        <ErrorNote error={error} />
+        <Group justify="flex-end">
+          <Button variant="default" onClick={onClose}>
+            {t("cancel")}
+          </Button>
+          <Button type="submit" loading={busy} color={color} disabled={!ready}>
+            {label}
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+}
+
+function useName(initial: string) {
+  const [name, setName] = useState(initial);
+  const [shown, setShown] = useState(false);
+  const problem = nameProblem(name);
+  return {
+    name,
+    ok: () => {
+      setShown(true);
+      return problem === null;
+    },
+    input: {
+      value: name,
+      onChange: (event: { currentTarget: { value: string } }) => setName(event.currentTarget.value),
+      onBlur: () => name !== "" && setShown(true),
+      error: shown && problem ? t(problem) : undefined,
+      autoComplete: "off",
+      spellCheck: false,
+      "data-autofocus": true,
+    },
+  };
+}
+
+function NameForm({
+  kind,
+  entry,
+  service,
+  directory,
+  ...props
+}: Props & { kind: "folder" | "file" | "rename"; entry?: Entry }) {
+  const { name, ok, input } = useName(entry?.name ?? "");
+  const action = async () => {
+    if (!ok()) return null;
+    if (kind === "folder") await makeDirectory(service, join(directory, name));
+    else if (kind === "file") await makeFile(service, join(directory, name));
+    else if (entry && name !== entry.name) await move(service, entry.path, join(parent(entry.path), name));
+    return t(`done.${kind}`, { name });
+  };
+  return (
+    <Frame {...props} action={action} label={t(kind === "rename" ? "rename" : "make")}>
+      <TextInput label={t("field.name")} {...input} />
+    </Frame>
+  );
+}
+
+function PlaceForm({ kind, chosen, service, directory, ...props }: Props & { kind: "move" | "copy"; chosen: Entry[] }) {
+  const [target, setTarget] = useState(directory);
+  // Into itself nothing can go.
+  const inside = chosen.some((entry) => target === entry.path || target.startsWith(entry.path + "/"));
+  const action = async () => {
+    const taken = new Set((await readDirectory(service, target)).entries.map((entry) => entry.name));
+    for (const entry of chosen) {
+      const name = kind === "copy" ? freeName(entry.name, (other) => taken.has(other)) : entry.name;
+      await (kind === "move" ? move : copy)(service, entry.path, join(target, name));
+      taken.add(name);
+    }
+    return t(`done.${kind}`, { count: chosen.length, name: target === "/" ? t("home") : target });
+  };
+  return (
+    <Frame
+      {...props}
+      action={action}
+      label={t(`${kind}.here`)}
+      ready={!inside && (kind === "copy" || target !== directory)}
+    >
+      <FolderPicker service={service} value={target} onChange={setTarget} label={t("field.target")} />
+      {inside && (
+        <Text size="sm" c="dimmed">
+          {t("inside")}
+        </Text>
+      )}
+    </Frame>
+  );
+}
+
+function PackForm({ chosen, service, directory, entries, ...props }: Props & { chosen: Entry[] }) {
+  const taken = (name: string) => entries.some((entry) => entry.name === name);
+  const [first] = chosen;
+  const { name, ok, input } = useName(
+    freeName((chosen.length === 1 && first ? first.name : baseName(directory) || "files") + ".zip", taken),
+  );
+  const action = async () => {
+    if (!ok()) return null;
+    await pack(
+      service,
+      chosen.map((entry) => entry.path),
+      join(directory, name),
+    );
+    return t("done.pack", { name });
+  };
+  return (
+    <Frame {...props} action={action} label={t("pack")}>
+      <TextInput label={t("field.archive")} description={t("field.archive_hint")} {...input} />
+    </Frame>
+  );
+}
+
+function ExtractForm({ entry, service, directory, ...props }: Props & { entry: Entry }) {
+  const [target, setTarget] = useState(directory);
+  const [overwrite, setOverwrite] = useState(false);
+  const action = async () => {
+    const { extracted } = await extract(service, entry.path, target, overwrite);
+    return t("done.extract", { count: extracted?.files ?? 0, name: target === "/" ? t("home") : target });
+  };
+  return (
+    <Frame {...props} action={action} label={t("extract.here")}>
+      <FolderPicker service={service} value={target} onChange={setTarget} label={t("field.target")} />
+      <Checkbox
+        label={t("field.overwrite")}
+        description={t("field.overwrite_hint")}
+        checked={overwrite}
+        onChange={(event) => setOverwrite(event.currentTarget.checked)}
+      />
+    </Frame>
+  );
+}
+
+function DeleteForm({ chosen, service, ...props }: Props & { chosen: Entry[] }) {
+  const [typed, setTyped] = useState("");
+  const folder = chosen.find((entry) => entry.type === "directory");
+  const action = async () => {
+    for (const entry of chosen) await remove(service, entry);
+    return t("done.delete", { count: chosen.length });
+  };
+  return (
+    <Frame {...props} action={action} label={t("delete")} color="red" ready={!folder || typed === folder.name}>
+      <Text>{t(folder ? "delete.folders" : "delete.files")}</Text>
+      <ul className={classes.list}>
+        {chosen.map((entry) => (
+          <li key={entry.path}>{entry.type === "directory" ? entry.name + "/" : entry.name}</li>
+        ))}
+      </ul>
+      {folder && (
+        <TextInput
+          label={t("delete.type", { name: folder.name })}
+          value={typed}
+          onChange={(event) => setTyped(event.currentTarget.value)}
+          autoComplete="off"
+          spellCheck={false}
+          data-autofocus
+        />
+      )}
+    </Frame>
+  );
+}
