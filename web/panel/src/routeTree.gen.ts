@@ -15,6 +15,8 @@ import { Route as ServicesIndexRouteImport } from "./routes/services.index";
 import { Route as ServicesServiceIndexRouteImport } from "./routes/services.$service.index";
 import { Route as ServicesServiceDatabasesRouteImport } from "./routes/services.$service.databases";
 import { Route as ServicesServiceDnsRouteImport } from "./routes/services.$service.dns";
+import { Route as ServicesServiceEditSplatRouteImport } from "./routes/services.$service.edit.$";
+import { Route as ServicesServiceFilesSplatRouteImport } from "./routes/services.$service.files.$";
 
 const IndexRoute = IndexRouteImport.update({
   id: "/",
@@ -47,6 +49,18 @@ const ServicesServiceDnsRoute = ServicesServiceDnsRouteImport.update({
   path: "/services/$service/dns",
   getParentRoute: () => rootRouteImport,
 } as any);
+const ServicesServiceEditSplatRoute =
+  ServicesServiceEditSplatRouteImport.update({
+    id: "/services/$service/edit/$",
+    path: "/services/$service/edit/$",
+    getParentRoute: () => rootRouteImport,
+  } as any);
+const ServicesServiceFilesSplatRoute =
+  ServicesServiceFilesSplatRouteImport.update({
+    id: "/services/$service/files/$",
+    path: "/services/$service/files/$",
+    getParentRoute: () => rootRouteImport,
+  } as any);
 
 export interface FileRoutesByFullPath {
   "/": typeof IndexRoute;
@@ -55,6 +69,8 @@ export interface FileRoutesByFullPath {
   "/services/$service/databases": typeof ServicesServiceDatabasesRoute;
   "/services/$service/dns": typeof ServicesServiceDnsRoute;
   "/services/$service/": typeof ServicesServiceIndexRoute;
+  "/services/$service/edit/$": typeof ServicesServiceEditSplatRoute;
+  "/services/$service/files/$": typeof ServicesServiceFilesSplatRoute;
 }
 export interface FileRoutesByTo {
   "/": typeof IndexRoute;
@@ -63,6 +79,8 @@ export interface FileRoutesByTo {
   "/services/$service/databases": typeof ServicesServiceDatabasesRoute;
   "/services/$service/dns": typeof ServicesServiceDnsRoute;
   "/services/$service": typeof ServicesServiceIndexRoute;
+  "/services/$service/edit/$": typeof ServicesServiceEditSplatRoute;
+  "/services/$service/files/$": typeof ServicesServiceFilesSplatRoute;
 }
 export interface FileRoutesById {
   __root__: typeof rootRouteImport;
@@ -72,6 +90,8 @@ export interface FileRoutesById {
   "/services/$service/databases": typeof ServicesServiceDatabasesRoute;
   "/services/$service/dns": typeof ServicesServiceDnsRoute;
   "/services/$service/": typeof ServicesServiceIndexRoute;
+  "/services/$service/edit/$": typeof ServicesServiceEditSplatRoute;
+  "/services/$service/files/$": typeof ServicesServiceFilesSplatRoute;
 }
 export interface FileRouteTypes {
   fileRoutesByFullPath: FileRoutesByFullPath;
@@ -81,7 +101,9 @@ export interface FileRouteTypes {
     | "/services/"
     | "/services/$service/databases"
     | "/services/$service/dns"
-    | "/services/$service/";
+    | "/services/$service/"
+    | "/services/$service/edit/$"
+    | "/services/$service/files/$";
   fileRoutesByTo: FileRoutesByTo;
   to:
     | "/"
@@ -89,7 +111,9 @@ export interface FileRouteTypes {
     | "/services"
     | "/services/$service/databases"
     | "/services/$service/dns"
-    | "/services/$service";
+    | "/services/$service"
+    | "/services/$service/edit/$"
+    | "/services/$service/files/$";
   id:
     | "__root__"
     | "/"
@@ -97,7 +121,9 @@ export interface FileRouteTypes {
     | "/services/"
     | "/services/$service/databases"
     | "/services/$service/dns"
-    | "/services/$service/";
+    | "/services/$service/"
+    | "/services/$service/edit/$"
+    | "/services/$service/files/$";
   fileRoutesById: FileRoutesById;
 }
 export interface RootRouteChildren {
@@ -107,6 +133,8 @@ export interface RootRouteChildren {
   ServicesServiceDatabasesRoute: typeof ServicesServiceDatabasesRoute;
   ServicesServiceDnsRoute: typeof ServicesServiceDnsRoute;
   ServicesServiceIndexRoute: typeof ServicesServiceIndexRoute;
+  ServicesServiceEditSplatRoute: typeof ServicesServiceEditSplatRoute;
+  ServicesServiceFilesSplatRoute: typeof ServicesServiceFilesSplatRoute;
 }
 
 declare module "@tanstack/react-router" {
@@ -153,6 +181,20 @@ declare module "@tanstack/react-router" {
       preLoaderRoute: typeof ServicesServiceDnsRouteImport;
       parentRoute: typeof rootRouteImport;
     };
+    "/services/$service/edit/$": {
+      id: "/services/$service/edit/$";
+      path: "/services/$service/edit/$";
+      fullPath: "/services/$service/edit/$";
+      preLoaderRoute: typeof ServicesServiceEditSplatRouteImport;
+      parentRoute: typeof rootRouteImport;
+    };
+    "/services/$service/files/$": {
+      id: "/services/$service/files/$";
+      path: "/services/$service/files/$";
+      fullPath: "/services/$service/files/$";
+      preLoaderRoute: typeof ServicesServiceFilesSplatRouteImport;
+      parentRoute: typeof rootRouteImport;
+    };
   }
 }
 
@@ -163,6 +205,8 @@ const rootRouteChildren: RootRouteChildren = {
   ServicesServiceDatabasesRoute: ServicesServiceDatabasesRoute,
   ServicesServiceDnsRoute: ServicesServiceDnsRoute,
   ServicesServiceIndexRoute: ServicesServiceIndexRoute,
+  ServicesServiceEditSplatRoute: ServicesServiceEditSplatRoute,
+  ServicesServiceFilesSplatRoute: ServicesServiceFilesSplatRoute,
 };
 export const routeTree = rootRouteImport
   ._addFileChildren(rootRouteChildren)

@@ -3675,7 +3675,7 @@ export interface paths {
         put?: never;
         /**
          * Upload files of any size
-         * @description multipart/form-data: `path`, the directory, as a query parameter or as a field before the files; `overwrite`, likewise; one or more parts `file`. Files are stored in the order they come, each whole or not at all.
+         * @description multipart/form-data: `path`, the directory, as a query parameter or as a field before the files; `overwrite`, likewise; one or more parts `file`. A field holds for the files after it. Files are stored in the order they come, each whole or not at all.
          */
         post: operations["files.upload"];
         delete?: never;

@@ -1,1 +1,0 @@
-import{_ as e}from"./Load-C65mwGZP.js";import{o as t,r as n,s as r,t as i}from"./formats-CZ0VMPGc.js";import{f as a}from"./session-a9KgNtpU.js";var o=a();function s({time:a,form:s=`moment`}){let c=s===`day`?i(a):s===`relative`?t(a):n(a);return(0,o.jsx)(e,{label:r(a),events:{hover:!0,focus:!1,touch:!0},children:(0,o.jsx)(`time`,{dateTime:a,children:c})})}export{s as t};

@@ -1,0 +1,1 @@
+export{n as html}from"./dist-jxXcUdyA.js";

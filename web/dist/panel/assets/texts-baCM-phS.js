@@ -1,0 +1,1 @@
+import{o as e}from"./session-DXYnuVjr.js";var t=e(`app`);export{t};
