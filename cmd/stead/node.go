@@ -103,6 +103,7 @@ func (c *nodeSetup) Run(e *environment) error {
 type nodesCmd struct {
 	List   nodesList   `cmd:"" help:"List all nodes."`
 	Add    nodesAdd    `cmd:"" help:"Invite a machine to become a node; prints what to run there."`
+	Set    nodesSet    `cmd:"" help:"Change where a node is and how much is placed on it."`
 	Rejoin nodesRejoin `cmd:"" help:"Invite the machine that stands in for a node, or one that lost its key."`
 	Drain  nodesDrain  `cmd:"" help:"Place no more services on a node; it keeps those it has."`
 	Resume nodesResume `cmd:"" help:"Place services on a drained node again."`
@@ -174,6 +175,9 @@ func (e *environment) showInvitation(i admin.Invitation, err error) error {
 		if i.URL == "" {
 			row(w, "note", "STEAD_NODES_URL is not set: put the address of STEAD_NODES_LISTEN in the place of URL")
 		}
+		if i.Warning != "" {
+			row(w, "warning", i.Warning)
+		}
 	})
 }
 
@@ -213,6 +217,32 @@ func (e *environment) showNode(n admin.Node, err error) error {
 		row(w, "node", fmt.Sprintf("%s (%d)", n.Name, n.ID))
 		row(w, "state", n.State)
 		row(w, "services", services(n))
+	})
+}
+
+type nodesSet struct {
+	nodeName
+	Location    *string `help:"Where it is, in the words of plans' locations; empty for none."`
+	MaxAccounts *int64  `help:"Services that it takes at most; 0: no bound but its disk."`
+	DiskPercent *int64  `help:"How much of its disk is sold."`
+}
+
+// Run changes a node.
+func (c *nodesSet) Run(e *environment) error {
+	return e.administer(func(a *admin.Admin) error {
+		n, err := a.SetNode(e.ctx, c.Name, nodes.Change{Location: c.Location, MaxAccounts: c.MaxAccounts, DiskPercent: c.DiskPercent})
+		if err != nil {
+			return err
+		}
+		return e.show(n, func(w io.Writer) {
+			row(w, "node", fmt.Sprintf("%s (%d)", n.Name, n.ID))
+			row(w, "location", dash(n.Location))
+			row(w, "services", services(n.Node))
+			row(w, "disk sold", gib(n.SoldDiskMB)+"/"+gib(n.SellableDiskMB))
+			if n.Warning != "" {
+				row(w, "warning", n.Warning)
+			}
+		})
 	})
 }
 

@@ -108,22 +108,31 @@ func (c *catalogExport) Run(e *environment) error {
 type serviceList struct {
 	paging
 	Status string `help:"Only those in this state." enum:",pending,provisioning,active,past_due,suspended,terminating,terminated,failed,cancelled" default:""`
+	Node   string `help:"Only those on this hosting machine, or panel."`
 }
 
 // Run lists services.
 func (c *serviceList) Run(e *environment) error {
 	return e.administer(func(a *admin.Admin) error {
-		list, err := a.ListServices(e.ctx, c.Status, c.params())
+		list, err := a.ListServices(e.ctx, admin.Services{Status: c.Status, Node: c.Node}, c.params())
 		if err != nil {
 			return err
 		}
 		return e.show(list, func(w io.Writer) {
-			row(w, "ID", "CUSTOMER", "DOMAIN", "PLAN", "STATUS", "EXPIRES")
+			row(w, "ID", "CUSTOMER", "DOMAIN", "PLAN", "STATUS", "NODE", "EXPIRES")
 			for _, s := range list.Data {
-				row(w, s.ID, s.Email, orDash(s.Domain), s.Plan, s.Status, expiry(s))
+				row(w, s.ID, s.Email, orDash(s.Domain), s.Plan, s.Status, dash(nodeOf(s)), expiry(s))
 			}
 		})
 	})
+}
+
+// nodeOf names the hosting machine of a service, or else its panel.
+func nodeOf(s admin.Service) string {
+	if s.Node == nil {
+		return s.Panel
+	}
+	return *s.Node
 }
 
 func expiry(s admin.Service) string {

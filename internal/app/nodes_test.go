@@ -10,8 +10,11 @@ import (
 	"testing"
 	"time"
 
+	"stead.dev/stead/internal/front/admin"
 	"stead.dev/stead/internal/hosting/nodes"
 	"stead.dev/stead/internal/node/agent"
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/page"
 	"stead.dev/stead/internal/platform/testkit"
 	"stead.dev/stead/internal/port/panel"
 )
@@ -130,4 +133,70 @@ func TestANodeIsAPanelOfEveryReplica(t *testing.T) {
 		return !ok
 	}, "the other replica has it no more")
 	t.Logf("heard after %v", time.Since(began))
+}
+
+func TestOperatorsSeeWhereServicesAreAndWhereNoneGo(t *testing.T) {
+	engines(t, map[string]string{"panel": "sandbox", "demo": "true"}, func(t *testing.T, a *App) {
+		ctx := context.WithoutCancel(t.Context())
+		w := &world{App: a, t: t}
+		w.owner = a.customer(t, a.application(t, false), 100_000)
+		w.plan = w.aPlan()
+		var ids [2]int64
+		for i := range ids {
+			ids[i] = a.dueService(t, w.owner.id, 300, a.clock.Now().Add(24*time.Hour))
+		}
+		added, err := a.admin.AddNode(ctx, nodes.NewNode{Name: "one", Location: "nowhere"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(added.Warning, "nowhere") {
+			t.Errorf("a location that no plan names: %q", added.Warning)
+		}
+		named, anywhere, err := a.catalog.Places(ctx, a.db)
+		if err != nil {
+			t.Fatal(err)
+		}
+		none := ""
+		changed, err := a.admin.SetNode(ctx, "one", nodes.Change{Location: &none})
+		if err != nil || (changed.Warning == "") != (len(anywhere) > 0) {
+			t.Errorf("without a location: %q, %v", changed.Warning, err)
+		}
+		for _, p := range named {
+			if changed, err = a.admin.SetNode(ctx, "one", nodes.Change{Location: &p.Name}); err != nil || changed.Warning != "" {
+				t.Errorf("at %s: %q, %v", p.Name, changed.Warning, err)
+			}
+		}
+		err = a.db.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+			_, err := tx.Exec(ctx, `UPDATE services SET panel = $1 WHERE id = $2`, nodes.PanelName(added.Node.ID), ids[0])
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, want := range map[string][]int64{"one": ids[:1], "sandbox": ids[1:], "another": {}, "": ids[:]} {
+			list, err := a.admin.ListServices(ctx, admin.Services{Node: name}, page.Params{Page: 1, PerPage: 20})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := []int64{}
+			for _, s := range list.Data {
+				got = append(got, s.ID)
+				if (s.Node != nil && *s.Node == "one") != (s.ID == ids[0]) {
+					t.Errorf("service %d is on %v", s.ID, s.Node)
+				}
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("on %q: %v, want %v", name, got, want)
+			}
+		}
+		rooms, err := roomOfPlans(ctx, places{a.nodes, a.catalog}, a.db)
+		if err != nil || len(rooms) == 0 {
+			t.Fatal(rooms, err)
+		}
+		for _, r := range rooms {
+			if r.Services != 0 || len(r.Obstacles) == 0 {
+				t.Errorf("of a node that has not joined: %+v", r)
+			}
+		}
+	})
 }

@@ -11,6 +11,7 @@ import (
 	"stead.dev/stead/internal/commerce/services"
 	"stead.dev/stead/internal/commerce/services/provisioning"
 	"stead.dev/stead/internal/hosting/nodes"
+	"stead.dev/stead/internal/hosting/site"
 	"stead.dev/stead/internal/platform/config"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/jobs"
@@ -139,16 +140,23 @@ func (p places) PlaceElsewhere(ctx context.Context, tx *db.Tx, s provisioning.Pl
 // need is what a service asks of a node.
 func (p places) need(ctx context.Context, q db.Querier, s provisioning.Placement) (nodes.Need, error) {
 	locations, err := p.catalog.Locations(ctx, q, s.PlanID)
+	need := needOf(s.Limits, locations)
+	need.ServiceID = s.ServiceID
+	return need, err
+}
+
+// needOf is what a service of a plan asks of a node.
+func needOf(limits site.Limits, locations []string) nodes.Need {
 	need := nodes.Need{
-		ServiceID: s.ServiceID, DiskMB: max(0, s.Limits.Of("disk_mb")), Locations: locations,
+		DiskMB: max(0, limits.Of("disk_mb")), Locations: locations,
 		Capabilities: []panel.Capability{panel.CapAccounts, panel.CapSites, panel.CapFiles},
 	}
 	for limit, c := range sold {
-		if s.Limits.Of(limit) != 0 {
+		if limits.Of(limit) != 0 {
 			need.Capabilities = append(need.Capabilities, c)
 		}
 	}
-	return need, err
+	return need
 }
 
 // sold returns the capabilities that a plan promises by a limit above zero.

@@ -10,11 +10,13 @@ import (
 	"sync"
 	"time"
 
+	"stead.dev/stead/internal/commerce/catalog"
 	"stead.dev/stead/internal/commerce/invoices"
 	"stead.dev/stead/internal/commerce/wallet"
 	"stead.dev/stead/internal/front/admin"
 	"stead.dev/stead/internal/front/doctor"
 	"stead.dev/stead/internal/hosting/nodes"
+	"stead.dev/stead/internal/hosting/site"
 	"stead.dev/stead/internal/node/machine"
 	"stead.dev/stead/internal/node/mailguard"
 	"stead.dev/stead/internal/platform/api"
@@ -72,7 +74,14 @@ func Examine(ctx context.Context, cfg config.Config, version string) doctor.Repo
 			return mailguard.Check(ctx, mailguard.Users{First: machine.FirstUID, Last: machine.LastUID})
 		}
 	}
+	var rooms func(context.Context, *db.DB) ([]doctor.Room, error)
+	if cfg.Panel == config.PanelNodes {
+		rooms = func(ctx context.Context, d *db.DB) ([]doctor.Room, error) {
+			return roomOfPlans(ctx, places{nodes.New(nodes.Config{DB: d, Clock: now}), catalog.New(catalog.Config{DB: d})}, d)
+		}
+	}
 	return doctor.Examine(ctx, doctor.Installation{
+		Rooms:  rooms,
 		Config: cfg, Clock: now, Version: version, MailGuard: mailGuard,
 		DatabaseFile: DatabaseFile(cfg), KeyFile: KeyFile(cfg), NodeDir: nodeDir(cfg),
 		Ledger: func(ctx context.Context, d *db.DB) error {
@@ -84,6 +93,24 @@ func Examine(ctx context.Context, cfg config.Config, version string) doctor.Repo
 			return callNodes(ctx, cfg, nodes.New(nodes.Config{DB: d, Clock: now}))
 		},
 	})
+}
+
+// roomOfPlans counts for each plan on sale how many more services the nodes can take.
+func roomOfPlans(ctx context.Context, p places, d *db.DB) ([]doctor.Room, error) {
+	plans, err := p.catalog.OnSale(ctx, d)
+	if err != nil {
+		return nil, err
+	}
+	needs := make([]nodes.Need, len(plans))
+	for i, pl := range plans {
+		needs[i] = needOf(site.Limits(pl.Limits), pl.Locations)
+	}
+	found, err := p.nodes.Room(ctx, needs)
+	rooms := make([]doctor.Room, len(found))
+	for i, r := range found {
+		rooms[i] = doctor.Room{Plan: plans[i].Slug, Services: r.Services, Unbounded: r.Unbounded, Obstacles: r.Obstacles}
+	}
+	return rooms, err
 }
 
 // callNodes calls all nodes that have joined, at the same time, and tells the doctor how they answered.

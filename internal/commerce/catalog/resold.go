@@ -102,6 +102,27 @@ type Place struct {
 	Plans []int64
 }
 
+// Sold is a plan on sale, as what it asks of hosting machines.
+type Sold struct {
+	ID        int64
+	Slug      string
+	Limits    map[string]int64
+	Locations []string // none: anywhere
+}
+
+// OnSale lists the plans that are on sale.
+func (s *Service) OnSale(ctx context.Context, q db.Querier) (all []Sold, err error) {
+	products, err := listProducts(ctx, q, filter{}, noLimit, 0)
+	for _, p := range products {
+		for _, pl := range p.Plans {
+			limits := map[string]int64{}
+			pl.Limits.each(func(name string, value int64) { limits[name] = value })
+			all = append(all, Sold{pl.ID, pl.Slug, limits, pl.Locations})
+		}
+	}
+	return all, err
+}
+
 // Places lists the locations that plans on sale name, by name, and the plans that name none and are sold everywhere.
 func (s *Service) Places(ctx context.Context, q db.Querier) (places []Place, anywhere []int64, err error) {
 	products, err := listProducts(ctx, q, filter{}, noLimit, 0)

@@ -14,40 +14,51 @@ import (
 
 // Service is a service as operators see it.
 type Service struct {
-	ID            int64      `json:"id"`
-	AccountID     int64      `json:"account_id"`
-	Email         string     `json:"email"`
-	OrderID       int64      `json:"order_id"`
-	Type          string     `json:"type"`
-	Label         string     `json:"label"`
-	Domain        *string    `json:"domain"`
-	Plan          string     `json:"plan"`
-	Status        string     `json:"status"`
-	SuspendReason *string    `json:"suspend_reason"`
-	Panel         string     `json:"panel"`
-	CreatedAt     time.Time  `json:"created_at"`
-	ExpiresAt     *time.Time `json:"expires_at"`
+	ID            int64   `json:"id"`
+	AccountID     int64   `json:"account_id"`
+	Email         string  `json:"email"`
+	OrderID       int64   `json:"order_id"`
+	Type          string  `json:"type"`
+	Label         string  `json:"label"`
+	Domain        *string `json:"domain"`
+	Plan          string  `json:"plan"`
+	Status        string  `json:"status"`
+	SuspendReason *string `json:"suspend_reason"`
+	Panel         string  `json:"panel"`
+	// Node is the name of the hosting machine; nil on a panel that is none.
+	Node      *string    `json:"node"`
+	CreatedAt time.Time  `json:"created_at"`
+	ExpiresAt *time.Time `json:"expires_at"`
 }
 
 var serviceRows = db.Map(func(s *Service) db.Fields {
 	return db.Fields{
 		"s.id": &s.ID, "s.account_id": &s.AccountID, "u.email": &s.Email, "s.order_id": &s.OrderID, "s.type": &s.Type,
 		"s.label": &s.Label, "s.domain": &s.Domain, "s.plan_slug": &s.Plan, "s.status": &s.Status,
-		"s.suspend_reason": &s.SuspendReason, "s.panel": &s.Panel, "s.created_at": &s.CreatedAt, "s.expires_at": &s.ExpiresAt,
+		"s.suspend_reason": &s.SuspendReason, "s.panel": &s.Panel, "n.name": &s.Node, "s.created_at": &s.CreatedAt, "s.expires_at": &s.ExpiresAt,
 	}
 })
 
-var selectService = `SELECT ` + serviceRows.Columns() + ` FROM services s JOIN account_users u ON u.id = s.account_id`
+var selectService = `SELECT ` + serviceRows.Columns() + ` FROM services s JOIN account_users u ON u.id = s.account_id ` + onNode
 
-// ListServices reads a page of all customers' services, oldest first; status, when given, selects a state.
-func (a *Admin) ListServices(ctx context.Context, status string, p page.Params) (*page.List[Service], error) {
-	const matching = ` WHERE CAST($1 AS TEXT) = '' OR s.status = $1`
+const onNode = `LEFT JOIN nodes_nodes n ON s.panel = 'node:' || n.id`
+
+// Services chooses among services; what is empty chooses none.
+type Services struct {
+	Status string
+	// Node is the name of a hosting machine, or of another panel.
+	Node string
+}
+
+// ListServices reads a page of all customers' services, oldest first.
+func (a *Admin) ListServices(ctx context.Context, of Services, p page.Params) (*page.List[Service], error) {
+	const matching = ` WHERE (CAST($1 AS TEXT) = '' OR s.status = $1) AND (CAST($2 AS TEXT) = '' OR $2 IN (n.name, s.panel))`
 	var total int
-	if err := a.DB.QueryRow(ctx, `SELECT COUNT(*) FROM services s`+matching, status).Scan(&total); err != nil {
+	if err := a.DB.QueryRow(ctx, `SELECT COUNT(*) FROM services s `+onNode+matching, of.Status, of.Node).Scan(&total); err != nil {
 		return nil, err
 	}
-	rows, err := db.Collect(ctx, a.DB, serviceRows.Scan, selectService+matching+` ORDER BY s.id LIMIT $2 OFFSET $3`,
-		status, p.Limit(), p.Offset())
+	rows, err := db.Collect(ctx, a.DB, serviceRows.Scan, selectService+matching+` ORDER BY s.id LIMIT $3 OFFSET $4`,
+		of.Status, of.Node, p.Limit(), p.Offset())
 	if err != nil {
 		return nil, err
 	}

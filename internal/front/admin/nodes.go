@@ -2,6 +2,9 @@ package admin
 
 import (
 	"context"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"stead.dev/stead/internal/hosting/nodes"
@@ -59,6 +62,8 @@ type Invitation struct {
 	Token     string    `json:"token"`
 	ExpiresAt time.Time `json:"expires_at"`
 	Command   string    `json:"command"`
+	// Warning says what will keep services from the node.
+	Warning string `json:"warning,omitempty"`
 }
 
 func (a *Admin) invitation(n nodes.Node, token string, err error) (Invitation, error) {
@@ -79,7 +84,62 @@ func (a *Admin) invitation(n nodes.Node, token string, err error) (Invitation, e
 
 // AddNode invites a machine to become a node.
 func (a *Admin) AddNode(ctx context.Context, n nodes.NewNode) (Invitation, error) {
-	return a.invitation(a.Nodes.Add(a.change(ctx, "node.add", "", newRowOf("node", "nodes_nodes", nodeColumns)), n))
+	// The first transaction of a change is the one that the audit log records, so it must be the node's.
+	if err := a.Nodes.Prepare(ctx); err != nil {
+		return Invitation{}, err
+	}
+	i, err := a.invitation(a.Nodes.Add(a.change(ctx, "node.add", "", newRowOf("node", "nodes_nodes", nodeColumns)), n))
+	if err != nil {
+		return i, err
+	}
+	i.Warning, err = a.misplaced(ctx, n.Location)
+	return i, err
+}
+
+// ChangedNode is a node after a change.
+type ChangedNode struct {
+	Node
+	// Warning says what will keep services from the node.
+	Warning string `json:"warning,omitempty"`
+}
+
+// SetNode changes where a node is and how much is placed on it.
+func (a *Admin) SetNode(ctx context.Context, name string, c nodes.Change) (ChangedNode, error) {
+	n, err := a.Nodes.Set(a.change(ctx, "node.set", "", nodeSubject(name)), name, c)
+	if err != nil {
+		return ChangedNode{}, err
+	}
+	warning, err := a.misplaced(ctx, n.Location)
+	return ChangedNode{a.node(n), warning}, err
+}
+
+// misplaced says why plans on sale cannot be placed at a location; empty when some can that name it, or when a node that
+// names none takes some.
+func (a *Admin) misplaced(ctx context.Context, location string) (string, error) {
+	places, anywhere, err := a.Catalog.Places(ctx, a.DB)
+	if err != nil || len(places) == 0 && (location == "" || len(anywhere) == 0) {
+		return "", err
+	}
+	names := make([]string, len(places))
+	for i, p := range places {
+		names[i] = p.Name
+	}
+	if slices.Contains(names, location) || location == "" && len(anywhere) > 0 {
+		return "", nil
+	}
+	what := "no plan on sale names the location " + strconv.Quote(location)
+	if location == "" {
+		what = "the node has no location, and every plan on sale names one"
+	}
+	if len(anywhere) > 0 {
+		what += "; only plans without a location are placed there"
+	} else {
+		what += "; nothing is placed there"
+	}
+	if len(names) > 0 {
+		what += ". Plans name: " + strings.Join(names, ", ")
+	}
+	return what, nil
 }
 
 // RejoinNode invites a machine to replace a node's.

@@ -63,6 +63,8 @@ type Installation struct {
 	MailGuard func(ctx context.Context) error
 	// Nodes lists the hosting machines that have joined, and calls each.
 	Nodes func(ctx context.Context, d *db.DB) ([]Node, error)
+	// Rooms tells for each plan on sale how many more services the nodes have room for; nil where services go to one panel.
+	Rooms func(ctx context.Context, d *db.DB) ([]Room, error)
 	// Version of this program.
 	Version string
 }
@@ -100,6 +102,9 @@ func Examine(ctx context.Context, in Installation) Report {
 		e.look(ctx, "mail guard", e.mailGuard)
 	}
 	e.lookAll(ctx, "nodes", e.nodes)
+	if e.Rooms != nil {
+		e.look(ctx, "room", e.room)
+	}
 	e.look(ctx, "clock", e.clockOffset)
 	return e.report()
 }

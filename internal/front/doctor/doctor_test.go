@@ -357,3 +357,25 @@ func TestThePoolsOfAllReplicasMustFitIntoPostgreSQL(t *testing.T) {
 		}
 	}
 }
+
+func TestTheRoomOfEachPlanIsCounted(t *testing.T) {
+	for name, c := range map[string]struct {
+		rooms []doctor.Room
+		want  doctor.Status
+	}{
+		"room":    {[]doctor.Room{{Plan: "one", Services: 100}, {Plan: "two", Unbounded: true}}, doctor.OK},
+		"little":  {[]doctor.Room{{Plan: "one", Services: 100}, {Plan: "two", Services: 3}}, doctor.Warn},
+		"none":    {[]doctor.Room{{Plan: "one", Services: 3}, {Plan: "two", Obstacles: []string{"n1 is full"}}}, doctor.Fail},
+		"no plan": {nil, doctor.Skip},
+	} {
+		in := installation(t, nil)
+		in.Rooms = func(context.Context, *db.DB) ([]doctor.Room, error) { return c.rooms, nil }
+		got := finding(t, doctor.Examine(t.Context(), in), "room")
+		if got.Status != c.want {
+			t.Errorf("%s: %+v", name, got)
+		}
+		if name == "none" && !strings.Contains(got.Found, "two (n1 is full)") {
+			t.Errorf("%+v", got)
+		}
+	}
+}

@@ -94,3 +94,49 @@ func (e *examination) nodeProblems(n Node) (findings []Check) {
 	}
 	return findings
 }
+
+// Room is how much of a plan can still be sold.
+type Room struct {
+	Plan      string
+	Services  int64
+	Unbounded bool
+	Obstacles []string // where there is none
+}
+
+// fewServices is how little room operators are warned of.
+const fewServices = 10
+
+// room says of which plans the nodes can take no more, or few.
+func (e *examination) room(ctx context.Context) Check {
+	if e.db == nil {
+		return skip("no database to look at")
+	}
+	all, err := e.Rooms(ctx, e.db)
+	if err != nil {
+		return skip(fmt.Sprintf("it cannot be counted: %v", err))
+	}
+	var none, few, counts []string
+	for _, r := range all {
+		count := fmt.Sprintf("%s: %d", r.Plan, r.Services)
+		switch {
+		case r.Unbounded:
+			count = r.Plan + ": no bound"
+		case r.Services == 0:
+			none = append(none, fmt.Sprintf("%s (%s)", r.Plan, strings.Join(r.Obstacles, "; ")))
+		case r.Services < fewServices:
+			few = append(few, count)
+		}
+		counts = append(counts, count)
+	}
+	const remedy = "add a node, or change one: stead admin nodes set"
+	switch {
+	case len(none) > 0:
+		return fail(remedy, "no node takes another service of %s", strings.Join(none, ", "))
+	case len(few) > 0:
+		return warn(remedy, "services that the nodes can still take: %s", strings.Join(few, ", "))
+	case len(all) == 0:
+		return skip("no plan is on sale")
+	default:
+		return ok("services that the nodes can still take: %s", strings.Join(counts, ", "))
+	}
+}

@@ -3,6 +3,7 @@ package nodes
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -167,6 +168,61 @@ func candidates(all []Node, need Need, now time.Time) (fit []Node, obstacles []s
 		return int(a.Placed - b.Placed)
 	})
 	return fit, obstacles
+}
+
+// Room is how many services with the same need the nodes have room for; where there is none, what keeps each from it.
+type Room struct {
+	Services  int64
+	Unbounded bool // some node has no bound: the services have no bound of disk, and the node none of its own
+	Obstacles []string
+}
+
+// roomFor adds up the room of the nodes.
+func roomFor(all []Node, need Need, now time.Time) (r Room) {
+	fit, obstacles := candidates(all, need, now)
+	for _, n := range fit {
+		left := int64(math.MaxInt64)
+		if need.DiskMB > 0 {
+			left = (n.soldDiskMB() - n.PlacedDiskMB) / need.DiskMB
+		}
+		if n.MaxAccounts > 0 {
+			left = min(left, n.MaxAccounts-n.Placed)
+		}
+		if left == math.MaxInt64 {
+			r.Unbounded = true
+			continue
+		}
+		r.Services += left
+	}
+	if len(fit) == 0 {
+		r.Obstacles = obstacles
+	}
+	return r
+}
+
+// Change is what an operator changes of a node; nil leaves a member as it is.
+type Change struct {
+	Location    *string
+	MaxAccounts *int64
+	DiskPercent *int64
+}
+
+// apply returns the node after the change.
+func (c Change) apply(n Node) (Node, error) {
+	if c.Location != nil {
+		n.Location = *c.Location
+	}
+	if c.MaxAccounts != nil {
+		n.MaxAccounts = *c.MaxAccounts
+	}
+	if c.DiskPercent != nil {
+		n.DiskPercent = *c.DiskPercent
+	}
+	wanted := NewNode{Name: n.Name, Location: n.Location, Region: n.RegionName, MaxAccounts: n.MaxAccounts, DiskPercent: n.DiskPercent}
+	if n.DiskPercent == 0 { // which stands for the default only in a new node
+		wanted.DiskPercent = -1
+	}
+	return n, wanted.validate()
 }
 
 const panelPrefix = "node:"

@@ -275,3 +275,50 @@ func TestANodeThatBoastsKeepsNothingFromOthers(t *testing.T) {
 		}
 	})
 }
+
+func TestOperatorsChangeWhereANodeIsAndHowMuchItTakes(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w *world) {
+		w.join(nodes.NewNode{Name: "one", Location: "here", MaxAccounts: 3})
+		need := nodes.Need{DiskMB: 400, Locations: []string{"there"}}
+		room := func() nodes.Room {
+			t.Helper()
+			rooms, err := w.Room(t.Context(), []nodes.Need{need})
+			w.must(err)
+			return rooms[0]
+		}
+		if r := room(); r.Services != 0 || len(r.Obstacles) != 1 {
+			t.Errorf("at another location: %+v", r)
+		}
+		location, most, percent, none := "there", int64(2), int64(200), int64(0)
+		n, err := w.Set(t.Context(), "one", nodes.Change{Location: &location})
+		w.must(err)
+		if n.Location != location || n.MaxAccounts != 3 {
+			t.Errorf("%+v", n)
+		}
+		byDisk := n.Capacity.DiskMB * n.DiskPercent / 100 / need.DiskMB
+		if r := room(); r.Services != min(3, byDisk) {
+			t.Errorf("%+v, want %d", r, min(3, byDisk))
+		}
+		_, err = w.Set(t.Context(), "one", nodes.Change{MaxAccounts: &most, DiskPercent: &percent})
+		w.must(err)
+		if r := room(); r.Services != min(2, 2*byDisk) {
+			t.Errorf("%+v", r)
+		}
+		_, err = w.Set(t.Context(), "one", nodes.Change{MaxAccounts: &none})
+		w.must(err)
+		need.DiskMB = 0
+		if r := room(); !r.Unbounded {
+			t.Errorf("without any bound: %+v", r)
+		}
+		bad := "Not A Place"
+		for _, c := range []nodes.Change{{Location: &bad}, {DiskPercent: &none}} {
+			if _, err := w.Set(t.Context(), "one", c); err == nil {
+				t.Errorf("%+v was taken", c)
+			}
+		}
+		if n := w.node("one"); n.Location != location || n.MaxAccounts != 0 || n.DiskPercent != percent {
+			t.Errorf("%+v", n)
+		}
+	})
+}

@@ -81,6 +81,12 @@ const (
 	tokenBytes  = 24
 )
 
+// Prepare makes the authority that certifies nodes, unless there is one.
+func (s *Service) Prepare(ctx context.Context) error {
+	_, err := s.authority(ctx)
+	return err
+}
+
 // Add invites a machine to become a node. The token is answered now and never again.
 func (s *Service) Add(ctx context.Context, n NewNode) (added Node, token string, err error) {
 	if err := n.validate(); err != nil {
@@ -171,6 +177,33 @@ func (s *Service) SetChecks(ctx context.Context, name string, on *bool, region *
 		return setChecks(ctx, tx, n)
 	})
 	return n, err
+}
+
+// Set changes where a node is and how much is placed on it. What is there stays there, also where it is more than that.
+func (s *Service) Set(ctx context.Context, name string, c Change) (n Node, err error) {
+	err = s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+		if n, err = lockNamed(ctx, tx, name); err != nil {
+			return err
+		}
+		if n, err = c.apply(n); err != nil {
+			return err
+		}
+		return setShare(ctx, tx, n)
+	})
+	return n, err
+}
+
+// Room tells how many services of each need the nodes have room for.
+func (s *Service) Room(ctx context.Context, needs []Need) ([]Room, error) {
+	all, err := s.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	rooms := make([]Room, len(needs))
+	for i, need := range needs {
+		rooms[i] = roomFor(all, need, s.Clock.Now())
+	}
+	return rooms, nil
 }
 
 // Remove ends a node: from then on its certificate is good for nothing. One that has services is

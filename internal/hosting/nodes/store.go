@@ -83,6 +83,12 @@ func setState(ctx context.Context, tx *db.Tx, id int64, state State) error {
 	return err
 }
 
+func setShare(ctx context.Context, tx *db.Tx, n Node) error {
+	_, err := tx.Exec(ctx, `UPDATE nodes_nodes SET location = $1, max_accounts = $2, disk_percent = $3 WHERE id = $4`,
+		n.Location, n.MaxAccounts, n.DiskPercent, n.ID)
+	return err
+}
+
 func setChecks(ctx context.Context, tx *db.Tx, n Node) error {
 	_, err := tx.Exec(ctx, `UPDATE nodes_nodes SET region = $1, checks = $2 WHERE id = $3`, n.RegionName, n.Checks, n.ID)
 	return err

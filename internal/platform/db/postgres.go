@@ -44,7 +44,7 @@ func openPool(ctx context.Context, c Config, readOnly bool) (*pgxpool.Pool, erro
 	if readOnly {
 		most = cmp.Or(c.MaxReaders, c.MaxConns)
 	}
-	pc.MaxConns = int32(min(cmp.Or(most, DefaultConns), 1000))
+	pc.MaxConns = int32(min(cmp.Or(most, DefaultConns), 1000)) //nolint:gosec // it fits
 	// The data is in memory, or on a disk with fast random access. Without this setting PostgreSQL assumes a rotating
 	// disk, and reads a large table completely where an index has the answer.
 	pc.ConnConfig.RuntimeParams["random_page_cost"] = "1.1"
