@@ -1,4 +1,5 @@
 import { IconDatabase, IconFolder, IconHome, IconServer, IconWorldSearch, type Icon } from "@tabler/icons-react";
+import { IconFileInvoice, IconReceiptDollar, IconShoppingCart, IconWallet } from "@tabler/icons-react";
 
 import type { t } from "./texts";
 
@@ -14,11 +15,15 @@ export interface Entry {
 export const accountPages: Entry[] = [
   { to: "/", label: "nav.overview", icon: IconHome },
   { to: "/services", label: "nav.services", icon: IconServer, section: "services" },
+  { to: "/wallet", label: "nav.wallet", icon: IconWallet, section: "wallet" },
+  { to: "/orders", label: "nav.orders", icon: IconShoppingCart, section: "orders" },
+  { to: "/invoices", label: "nav.invoices", icon: IconFileInvoice, section: "orders" },
 ];
 
 /** The pages of one service; `to` is below /services/$service. */
 export const servicePages: Entry[] = [
   { to: "", label: "nav.service.overview", icon: IconHome },
+  { to: "/plan", label: "nav.service.plan", icon: IconReceiptDollar, section: "services" },
   { to: "/files", label: "nav.service.files", icon: IconFolder, section: "files" },
   { to: "/databases", label: "nav.service.databases", icon: IconDatabase, section: "service_management" },
   { to: "/dns", label: "nav.service.dns", icon: IconWorldSearch, section: "service_management" },

@@ -73,3 +73,21 @@ const percentFormat = (digits: number) =>
 
 /** A share of 1, such as 0.25. */
 export const percent = (share: number, digits = 0) => percentFormat(digits).format(share);
+
+/** The sum of amounts of one currency. */
+export const sum = (first: Money, ...rest: Money[]): Money =>
+  rest.reduce(
+    (total, one) => ({ ...total, amount: total.amount + one.amount, usd_cents: total.usd_cents + one.usd_cents }),
+    first,
+  );
+
+/** An amount as often as count says; a fraction is rounded to the smallest unit that is shown. */
+export const times = (one: Money, count: number): Money => ({
+  ...one,
+  amount: Math.round(one.amount * count),
+  usd_cents: Math.round(one.usd_cents * count),
+});
+
+/** A text of the interface that is there in each language. */
+export const inLang = (text: string | Record<string, string>): string =>
+  typeof text === "string" ? text : (text[currentLang()] ?? text.en ?? Object.values(text)[0] ?? "");

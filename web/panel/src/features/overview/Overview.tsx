@@ -109,7 +109,10 @@ function Services() {
         {({ data }) =>
           data.length === 0 ? (
             <Text>
-              {t("services.none")} <Anchor href="/">{t("order")}</Anchor>
+              {t("services.none")}{" "}
+              <Anchor component={Link} to="/order">
+                {t("order")}
+              </Anchor>
             </Text>
           ) : (
             <Stack gap="xs">

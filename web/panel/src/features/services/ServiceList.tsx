@@ -22,7 +22,7 @@ export function ServiceList({ page, onPage }: { page: number; onPage: (page: num
       <PageHeader
         title={t("title")}
         actions={
-          <Button component="a" href="/">
+          <Button component={Link} to="/order">
             {t("order")}
           </Button>
         }

@@ -1,0 +1,25 @@
+import { queryOptions } from "@tanstack/react-query";
+
+import { addressOf, api, call } from "~/api/client";
+import type { components } from "~/api/schema";
+
+export type Invoice = components["schemas"]["Invoice"];
+export const kinds = ["invoice", "credit_note", "receipt"] as const;
+export type Kind = (typeof kinds)[number];
+
+export const invoices = (page: number, kind?: Kind) =>
+  queryOptions({
+    queryKey: ["invoices", page, kind ?? ""],
+    queryFn: ({ signal }) => call(api.GET("/api/v1/invoices", { params: { query: { page, kind } }, signal })),
+  });
+
+export const invoice = (id: number) =>
+  queryOptions({
+    queryKey: ["invoice", id],
+    queryFn: ({ signal }) =>
+      call(api.GET("/api/v1/invoices/{invoice}", { params: { path: { invoice: id } }, signal })),
+    // The number comes a second after the payment.
+    refetchInterval: (query) => (query.state.data && query.state.data.number === null ? 1000 : false),
+  });
+
+export const pdf = (id: number) => addressOf(`/api/v1/invoices/${id}`, { format: "pdf" });

@@ -1,0 +1,95 @@
+import type { Addon, Plan, Price, Product } from "./api";
+
+/** What somebody has chosen so far. It stands in the address, so that reloading and signing in keep it. */
+export interface Choice {
+  /** Slug of the plan, or its id. */
+  plan?: string;
+  period?: number;
+  domain?: string;
+  /** The domain is to be registered. */
+  register?: boolean;
+  /** Extras with their quantities: "extra_disk:2,extra_backup". */
+  addons?: string;
+  coupon?: string;
+}
+
+const text = (value: unknown, longest: number) =>
+  (typeof value === "string" || typeof value === "number") && value !== ""
+    ? String(value).slice(0, longest)
+    : undefined;
+
+/** Reads a choice from an address, where anything may stand. */
+export const readChoice = (search: Record<string, unknown>): Choice => ({
+  plan: text(search.plan, 64),
+  period: Number(search.period) > 0 ? Math.trunc(Number(search.period)) : undefined,
+  domain: text(search.domain, 255),
+  register: search.register === true || search.register === 1 || search.register === "1" ? true : undefined,
+  addons: text(search.addons, 500),
+  coupon: text(search.coupon, 64),
+});
+
+export type Quantities = Record<string, number>;
+
+export const readAddons = (list: string | undefined): Quantities =>
+  Object.fromEntries(
+    (list ?? "")
+      .split(",")
+      .map((one) => one.split(":"))
+      .filter(([key]) => /^[a-z0-9_-]+$/.test(key ?? ""))
+      .map(([key, count]) => [key ?? "", Math.max(1, Math.trunc(Number(count ?? 1)) || 1)]),
+  );
+
+export const writeAddons = (quantities: Quantities): string | undefined =>
+  Object.entries(quantities)
+    .filter(([, count]) => count > 0)
+    .map(([key, count]) => (count === 1 ? key : `${key}:${count}`))
+    .join(",") || undefined;
+
+/** The plan that the address names; else the first one that is for sale. */
+export function findPlan(products: Product[], wanted: string | undefined): Plan | undefined {
+  const plans = products.flatMap((product) => product.plans).filter((plan) => plan.available && plan.prices.length > 0);
+  return plans.find((plan) => plan.slug === wanted || String(plan.id) === wanted) ?? plans[0];
+}
+
+export const findPrice = (plan: Plan, period: number | undefined): Price | undefined =>
+  plan.prices.find((price) => price.period_months === period) ?? plan.prices[0];
+
+/** How much cheaper a month is than in the shortest period, in whole percent; 0 when it is not. */
+export function saving(plan: Plan, price: Price): number {
+  const shortest = plan.prices.reduce((a, b) => (b.period_months < a.period_months ? b : a));
+  const month = shortest.price.usd_cents / shortest.period_months;
+  if (month <= 0) return 0;
+  return Math.max(0, Math.floor((1 - price.price.usd_cents / price.period_months / month) * 100));
+}
+
+/** The price of an extra for a period: its own, or that of the longest named one that goes into it, as often as it takes. */
+export function addonPrice(addon: Addon, months: number) {
+  const fitting = addon.prices.filter((one) => months % one.period_months === 0);
+  const best = fitting.reduce<(typeof fitting)[number] | undefined>(
+    (a, b) => (a && a.period_months >= b.period_months ? a : b),
+    undefined,
+  );
+  return best && { price: best.price, count: months / best.period_months };
+}
+
+export type DomainProblem = "domain.empty" | "domain.form" | "domain.www";
+
+/** Why a name is not one of a site; null when it is. International names are taken as they are written. */
+export function domainProblem(typed: string): DomainProblem | null {
+  const name = cleanDomain(typed);
+  if (name === "") return "domain.empty";
+  if (name.startsWith("www.")) return "domain.www";
+  if (name.length > 253) return "domain.form";
+  const labels = name.split(".");
+  const good = labels.every((label) => /^[\p{L}\p{N}]([\p{L}\p{M}\p{N}-]{0,61}[\p{L}\p{M}\p{N}])?$/u.test(label));
+  return labels.length > 1 && good && !/^\d+$/.test(labels.at(-1) ?? "") ? null : "domain.form";
+}
+
+/** What people paste: an address of a page becomes its name. */
+export const cleanDomain = (typed: string) =>
+  typed
+    .trim()
+    .toLowerCase()
+    .replace(/^https?:\/\//, "")
+    .replace(/[/?#].*$/, "")
+    .replace(/\.$/, "");

@@ -1,0 +1,19 @@
+import { createFileRoute } from "@tanstack/react-router";
+
+import { order } from "~/features/order/api";
+import { readChoice } from "~/features/order/choice";
+import { OrderPage, type Extras } from "~/features/order/OrderPage";
+
+export const Route = createFileRoute("/orders/$order")({
+  validateSearch: (search: Record<string, unknown>): Extras => {
+    const { addons, register } = readChoice(search);
+    return { addons, register, topup: Number(search.topup) || undefined };
+  },
+  loader: ({ context, params }) => context.queryClient.prefetchQuery(order(Number(params.order))),
+  component: Page,
+});
+
+function Page() {
+  const { order: id } = Route.useParams();
+  return <OrderPage id={Number(id)} extras={Route.useSearch()} />;
+}
