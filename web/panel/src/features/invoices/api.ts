@@ -16,8 +16,10 @@ export const invoices = (page: number, kind?: Kind) =>
 export const invoice = (id: number) =>
   queryOptions({
     queryKey: ["invoice", id],
-    queryFn: ({ signal }) =>
-      call(api.GET("/api/v1/invoices/{invoice}", { params: { path: { invoice: id } }, signal })),
+    queryFn: async ({ signal }) =>
+      (await call(
+        api.GET("/api/v1/invoices/{invoice}", { params: { path: { invoice: id }, query: { format: "json" } }, signal }),
+      )) as Invoice,
     // The number comes a second after the payment.
     refetchInterval: (query) => (query.state.data && query.state.data.number === null ? 1000 : false),
   });

@@ -373,7 +373,16 @@ function Tariffs({ service }: { service: Service }) {
   );
 }
 
-const limitNames = ["disk_mb", "sites", "domains", "databases", "mailboxes", "ftp_accounts", "cron_jobs", "backups"] as const;
+const limitNames = [
+  "disk_mb",
+  "sites",
+  "domains",
+  "databases",
+  "mailboxes",
+  "ftp_accounts",
+  "cron_jobs",
+  "backups",
+] as const;
 
 const limitName = (limit: string) => {
   const known = limitNames.find((one) => one === limit);

@@ -1,4 +1,16 @@
-import { Alert, Anchor, Card, Grid, Group, NativeSelect, SimpleGrid, Stack, Text, TextInput, Title } from "@mantine/core";
+import {
+  Alert,
+  Anchor,
+  Card,
+  Grid,
+  Group,
+  NativeSelect,
+  SimpleGrid,
+  Stack,
+  Text,
+  TextInput,
+  Title,
+} from "@mantine/core";
 import { IconDownload, IconReceipt } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
@@ -124,7 +136,8 @@ const types = [
   "repayment",
 ] as const;
 
-const named = (type: string) => (types.some((one) => one === type) ? t(`type.${type as (typeof types)[number]}`) : type);
+const named = (type: string) =>
+  types.some((one) => one === type) ? t(`type.${type as (typeof types)[number]}`) : type;
 
 function Movements({ search, onSearch }: { search: Search; onSearch: (next: Search) => void }) {
   const { page = 1, type, from, to } = search;

@@ -3,6 +3,8 @@ import { queryOptions } from "@tanstack/react-query";
 import { addressOf, api, call } from "~/api/client";
 import type { components } from "~/api/schema";
 
+import { dayAfter } from "./validate";
+
 export type Wallet = components["schemas"]["Wallet"];
 export type Movement = components["schemas"]["WalletTransaction"];
 
@@ -16,13 +18,6 @@ export interface Filter {
   type?: string;
   from?: string;
   to?: string;
-}
-
-/** The day after, at which the interface stops before. */
-export function dayAfter(day: string): string {
-  const next = new Date(`${day}T00:00:00Z`);
-  next.setUTCDate(next.getUTCDate() + 1);
-  return next.toISOString().slice(0, 10);
 }
 
 const query = ({ type, from, to }: Filter) => ({

@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 
-import { dayAfter } from "./api";
-import { autoProblems } from "./validate";
+import { autoProblems, dayAfter } from "./validate";
 
 const auto = { gateway: "card", threshold: "5", amount: "20", most: "" };
 

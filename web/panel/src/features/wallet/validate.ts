@@ -22,3 +22,10 @@ export function autoProblems(values: Auto): Partial<Record<keyof Auto, Problem>>
   else if (most !== undefined && amount && most < amount) problems.most = "auto.problem.most";
   return problems;
 }
+
+/** The day after, at which the interface stops before. */
+export function dayAfter(day: string): string {
+  const next = new Date(`${day}T00:00:00Z`);
+  next.setUTCDate(next.getUTCDate() + 1);
+  return next.toISOString().slice(0, 10);
+}
