@@ -10,11 +10,19 @@
 
 import { Route as rootRouteImport } from "./routes/__root";
 import { Route as IndexRouteImport } from "./routes/index";
+import { Route as BillingRouteImport } from "./routes/billing";
+import { Route as OrderRouteImport } from "./routes/order";
 import { Route as SignedInRouteImport } from "./routes/signed-in";
+import { Route as WalletRouteImport } from "./routes/wallet";
+import { Route as InvoicesIndexRouteImport } from "./routes/invoices.index";
+import { Route as InvoicesInvoiceRouteImport } from "./routes/invoices.$invoice";
+import { Route as OrdersIndexRouteImport } from "./routes/orders.index";
+import { Route as OrdersOrderRouteImport } from "./routes/orders.$order";
 import { Route as ServicesIndexRouteImport } from "./routes/services.index";
 import { Route as ServicesServiceIndexRouteImport } from "./routes/services.$service.index";
 import { Route as ServicesServiceDatabasesRouteImport } from "./routes/services.$service.databases";
 import { Route as ServicesServiceDnsRouteImport } from "./routes/services.$service.dns";
+import { Route as ServicesServicePlanRouteImport } from "./routes/services.$service.plan";
 import { Route as ServicesServiceEditSplatRouteImport } from "./routes/services.$service.edit.$";
 import { Route as ServicesServiceFilesSplatRouteImport } from "./routes/services.$service.files.$";
 
@@ -23,9 +31,44 @@ const IndexRoute = IndexRouteImport.update({
   path: "/",
   getParentRoute: () => rootRouteImport,
 } as any);
+const BillingRoute = BillingRouteImport.update({
+  id: "/billing",
+  path: "/billing",
+  getParentRoute: () => rootRouteImport,
+} as any);
+const OrderRoute = OrderRouteImport.update({
+  id: "/order",
+  path: "/order",
+  getParentRoute: () => rootRouteImport,
+} as any);
 const SignedInRoute = SignedInRouteImport.update({
   id: "/signed-in",
   path: "/signed-in",
+  getParentRoute: () => rootRouteImport,
+} as any);
+const WalletRoute = WalletRouteImport.update({
+  id: "/wallet",
+  path: "/wallet",
+  getParentRoute: () => rootRouteImport,
+} as any);
+const InvoicesIndexRoute = InvoicesIndexRouteImport.update({
+  id: "/invoices/",
+  path: "/invoices/",
+  getParentRoute: () => rootRouteImport,
+} as any);
+const InvoicesInvoiceRoute = InvoicesInvoiceRouteImport.update({
+  id: "/invoices/$invoice",
+  path: "/invoices/$invoice",
+  getParentRoute: () => rootRouteImport,
+} as any);
+const OrdersIndexRoute = OrdersIndexRouteImport.update({
+  id: "/orders/",
+  path: "/orders/",
+  getParentRoute: () => rootRouteImport,
+} as any);
+const OrdersOrderRoute = OrdersOrderRouteImport.update({
+  id: "/orders/$order",
+  path: "/orders/$order",
   getParentRoute: () => rootRouteImport,
 } as any);
 const ServicesIndexRoute = ServicesIndexRouteImport.update({
@@ -49,6 +92,11 @@ const ServicesServiceDnsRoute = ServicesServiceDnsRouteImport.update({
   path: "/services/$service/dns",
   getParentRoute: () => rootRouteImport,
 } as any);
+const ServicesServicePlanRoute = ServicesServicePlanRouteImport.update({
+  id: "/services/$service/plan",
+  path: "/services/$service/plan",
+  getParentRoute: () => rootRouteImport,
+} as any);
 const ServicesServiceEditSplatRoute =
   ServicesServiceEditSplatRouteImport.update({
     id: "/services/$service/edit/$",
@@ -64,20 +112,36 @@ const ServicesServiceFilesSplatRoute =
 
 export interface FileRoutesByFullPath {
   "/": typeof IndexRoute;
+  "/billing": typeof BillingRoute;
+  "/order": typeof OrderRoute;
   "/signed-in": typeof SignedInRoute;
+  "/wallet": typeof WalletRoute;
+  "/invoices/$invoice": typeof InvoicesInvoiceRoute;
+  "/orders/$order": typeof OrdersOrderRoute;
+  "/invoices/": typeof InvoicesIndexRoute;
+  "/orders/": typeof OrdersIndexRoute;
   "/services/": typeof ServicesIndexRoute;
   "/services/$service/databases": typeof ServicesServiceDatabasesRoute;
   "/services/$service/dns": typeof ServicesServiceDnsRoute;
+  "/services/$service/plan": typeof ServicesServicePlanRoute;
   "/services/$service/": typeof ServicesServiceIndexRoute;
   "/services/$service/edit/$": typeof ServicesServiceEditSplatRoute;
   "/services/$service/files/$": typeof ServicesServiceFilesSplatRoute;
 }
 export interface FileRoutesByTo {
   "/": typeof IndexRoute;
+  "/billing": typeof BillingRoute;
+  "/order": typeof OrderRoute;
   "/signed-in": typeof SignedInRoute;
+  "/wallet": typeof WalletRoute;
+  "/invoices/$invoice": typeof InvoicesInvoiceRoute;
+  "/orders/$order": typeof OrdersOrderRoute;
+  "/invoices": typeof InvoicesIndexRoute;
+  "/orders": typeof OrdersIndexRoute;
   "/services": typeof ServicesIndexRoute;
   "/services/$service/databases": typeof ServicesServiceDatabasesRoute;
   "/services/$service/dns": typeof ServicesServiceDnsRoute;
+  "/services/$service/plan": typeof ServicesServicePlanRoute;
   "/services/$service": typeof ServicesServiceIndexRoute;
   "/services/$service/edit/$": typeof ServicesServiceEditSplatRoute;
   "/services/$service/files/$": typeof ServicesServiceFilesSplatRoute;
@@ -85,10 +149,18 @@ export interface FileRoutesByTo {
 export interface FileRoutesById {
   __root__: typeof rootRouteImport;
   "/": typeof IndexRoute;
+  "/billing": typeof BillingRoute;
+  "/order": typeof OrderRoute;
   "/signed-in": typeof SignedInRoute;
+  "/wallet": typeof WalletRoute;
+  "/invoices/$invoice": typeof InvoicesInvoiceRoute;
+  "/orders/$order": typeof OrdersOrderRoute;
+  "/invoices/": typeof InvoicesIndexRoute;
+  "/orders/": typeof OrdersIndexRoute;
   "/services/": typeof ServicesIndexRoute;
   "/services/$service/databases": typeof ServicesServiceDatabasesRoute;
   "/services/$service/dns": typeof ServicesServiceDnsRoute;
+  "/services/$service/plan": typeof ServicesServicePlanRoute;
   "/services/$service/": typeof ServicesServiceIndexRoute;
   "/services/$service/edit/$": typeof ServicesServiceEditSplatRoute;
   "/services/$service/files/$": typeof ServicesServiceFilesSplatRoute;
@@ -97,30 +169,54 @@ export interface FileRouteTypes {
   fileRoutesByFullPath: FileRoutesByFullPath;
   fullPaths:
     | "/"
+    | "/billing"
+    | "/order"
     | "/signed-in"
+    | "/wallet"
+    | "/invoices/$invoice"
+    | "/orders/$order"
+    | "/invoices/"
+    | "/orders/"
     | "/services/"
     | "/services/$service/databases"
     | "/services/$service/dns"
+    | "/services/$service/plan"
     | "/services/$service/"
     | "/services/$service/edit/$"
     | "/services/$service/files/$";
   fileRoutesByTo: FileRoutesByTo;
   to:
     | "/"
+    | "/billing"
+    | "/order"
     | "/signed-in"
+    | "/wallet"
+    | "/invoices/$invoice"
+    | "/orders/$order"
+    | "/invoices"
+    | "/orders"
     | "/services"
     | "/services/$service/databases"
     | "/services/$service/dns"
+    | "/services/$service/plan"
     | "/services/$service"
     | "/services/$service/edit/$"
     | "/services/$service/files/$";
   id:
     | "__root__"
     | "/"
+    | "/billing"
+    | "/order"
     | "/signed-in"
+    | "/wallet"
+    | "/invoices/$invoice"
+    | "/orders/$order"
+    | "/invoices/"
+    | "/orders/"
     | "/services/"
     | "/services/$service/databases"
     | "/services/$service/dns"
+    | "/services/$service/plan"
     | "/services/$service/"
     | "/services/$service/edit/$"
     | "/services/$service/files/$";
@@ -128,10 +224,18 @@ export interface FileRouteTypes {
 }
 export interface RootRouteChildren {
   IndexRoute: typeof IndexRoute;
+  BillingRoute: typeof BillingRoute;
+  OrderRoute: typeof OrderRoute;
   SignedInRoute: typeof SignedInRoute;
+  WalletRoute: typeof WalletRoute;
+  InvoicesInvoiceRoute: typeof InvoicesInvoiceRoute;
+  OrdersOrderRoute: typeof OrdersOrderRoute;
+  InvoicesIndexRoute: typeof InvoicesIndexRoute;
+  OrdersIndexRoute: typeof OrdersIndexRoute;
   ServicesIndexRoute: typeof ServicesIndexRoute;
   ServicesServiceDatabasesRoute: typeof ServicesServiceDatabasesRoute;
   ServicesServiceDnsRoute: typeof ServicesServiceDnsRoute;
+  ServicesServicePlanRoute: typeof ServicesServicePlanRoute;
   ServicesServiceIndexRoute: typeof ServicesServiceIndexRoute;
   ServicesServiceEditSplatRoute: typeof ServicesServiceEditSplatRoute;
   ServicesServiceFilesSplatRoute: typeof ServicesServiceFilesSplatRoute;
@@ -146,11 +250,60 @@ declare module "@tanstack/react-router" {
       preLoaderRoute: typeof IndexRouteImport;
       parentRoute: typeof rootRouteImport;
     };
+    "/billing": {
+      id: "/billing";
+      path: "/billing";
+      fullPath: "/billing";
+      preLoaderRoute: typeof BillingRouteImport;
+      parentRoute: typeof rootRouteImport;
+    };
+    "/order": {
+      id: "/order";
+      path: "/order";
+      fullPath: "/order";
+      preLoaderRoute: typeof OrderRouteImport;
+      parentRoute: typeof rootRouteImport;
+    };
     "/signed-in": {
       id: "/signed-in";
       path: "/signed-in";
       fullPath: "/signed-in";
       preLoaderRoute: typeof SignedInRouteImport;
+      parentRoute: typeof rootRouteImport;
+    };
+    "/wallet": {
+      id: "/wallet";
+      path: "/wallet";
+      fullPath: "/wallet";
+      preLoaderRoute: typeof WalletRouteImport;
+      parentRoute: typeof rootRouteImport;
+    };
+    "/invoices/": {
+      id: "/invoices/";
+      path: "/invoices";
+      fullPath: "/invoices/";
+      preLoaderRoute: typeof InvoicesIndexRouteImport;
+      parentRoute: typeof rootRouteImport;
+    };
+    "/invoices/$invoice": {
+      id: "/invoices/$invoice";
+      path: "/invoices/$invoice";
+      fullPath: "/invoices/$invoice";
+      preLoaderRoute: typeof InvoicesInvoiceRouteImport;
+      parentRoute: typeof rootRouteImport;
+    };
+    "/orders/": {
+      id: "/orders/";
+      path: "/orders";
+      fullPath: "/orders/";
+      preLoaderRoute: typeof OrdersIndexRouteImport;
+      parentRoute: typeof rootRouteImport;
+    };
+    "/orders/$order": {
+      id: "/orders/$order";
+      path: "/orders/$order";
+      fullPath: "/orders/$order";
+      preLoaderRoute: typeof OrdersOrderRouteImport;
       parentRoute: typeof rootRouteImport;
     };
     "/services/": {
@@ -181,6 +334,13 @@ declare module "@tanstack/react-router" {
       preLoaderRoute: typeof ServicesServiceDnsRouteImport;
       parentRoute: typeof rootRouteImport;
     };
+    "/services/$service/plan": {
+      id: "/services/$service/plan";
+      path: "/services/$service/plan";
+      fullPath: "/services/$service/plan";
+      preLoaderRoute: typeof ServicesServicePlanRouteImport;
+      parentRoute: typeof rootRouteImport;
+    };
     "/services/$service/edit/$": {
       id: "/services/$service/edit/$";
       path: "/services/$service/edit/$";
@@ -200,10 +360,18 @@ declare module "@tanstack/react-router" {
 
 const rootRouteChildren: RootRouteChildren = {
   IndexRoute: IndexRoute,
+  BillingRoute: BillingRoute,
+  OrderRoute: OrderRoute,
   SignedInRoute: SignedInRoute,
+  WalletRoute: WalletRoute,
+  InvoicesInvoiceRoute: InvoicesInvoiceRoute,
+  OrdersOrderRoute: OrdersOrderRoute,
+  InvoicesIndexRoute: InvoicesIndexRoute,
+  OrdersIndexRoute: OrdersIndexRoute,
   ServicesIndexRoute: ServicesIndexRoute,
   ServicesServiceDatabasesRoute: ServicesServiceDatabasesRoute,
   ServicesServiceDnsRoute: ServicesServiceDnsRoute,
+  ServicesServicePlanRoute: ServicesServicePlanRoute,
   ServicesServiceIndexRoute: ServicesServiceIndexRoute,
   ServicesServiceEditSplatRoute: ServicesServiceEditSplatRoute,
   ServicesServiceFilesSplatRoute: ServicesServiceFilesSplatRoute,

@@ -1,1 +1,0 @@
-import{_ as e}from"./Load-CCH0bqY-.js";import{c as t,i as n,l as r,n as i}from"./formats-Bqn0l0U9.js";import{f as a}from"./session-DXYnuVjr.js";var o=a();function s({time:a,form:s=`moment`}){let c=s===`day`?i(a):s===`relative`?t(a):n(a);return(0,o.jsx)(e,{label:r(a),events:{hover:!0,focus:!1,touch:!0},children:(0,o.jsx)(`time`,{dateTime:a,children:c})})}export{s as t};

@@ -1,0 +1,1 @@
+import{o as e}from"./session-DuG6_uP4.js";var t=e(`app`);export{t};
