@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"stead.dev/stead/internal/front/reference"
 	"stead.dev/stead/internal/hosting/dns"
 	"stead.dev/stead/internal/node/web"
 	"stead.dev/stead/internal/platform/api"
@@ -120,6 +121,9 @@ func New(ctx context.Context, cfg config.Config, opts Options) (_ *App, err erro
 	a.periodic()
 	if err := a.oauth.EnsurePanel(ctx); err != nil {
 		return nil, fmt.Errorf("prepare the panel's application: %w", err)
+	}
+	if err := a.oauth.EnsureReference(ctx, reference.Path); err != nil {
+		return nil, fmt.Errorf("prepare the reference's application: %w", err)
 	}
 	if cfg.Demo {
 		if err := a.seedDemo(ctx); err != nil {

@@ -10,6 +10,7 @@ import (
 	"stead.dev/stead/internal/content/templates"
 	"stead.dev/stead/internal/front/admin/staffapi"
 	"stead.dev/stead/internal/front/mcp"
+	"stead.dev/stead/internal/front/reference"
 	"stead.dev/stead/internal/front/reseller"
 	"stead.dev/stead/internal/front/webui"
 	"stead.dev/stead/internal/identity/oauth"
@@ -134,12 +135,19 @@ func (a *App) mountAgents(e *api.Edge) error {
 
 // handler serves the public address.
 func (a *App) handler() http.Handler {
-	openAPIDoc, staffDoc := a.documentation(a.edge), a.documentation(a.staff)
+	document := described(a.edge)
+	openAPIDoc, staffDoc := documentation(a.edge, document), documentation(a.staff, described(a.staff))
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", healthy)
 	mux.HandleFunc("GET /readyz", a.ready())
 	mux.Handle("GET /docs", http.RedirectHandler("/docs/", http.StatusMovedPermanently))
-	mux.Handle("GET /docs/", reference(a.cfg.CompanyName))
+	mux.Handle("GET "+reference.Path, reference.Handler(reference.Config{
+		Company: a.cfg.CompanyName, Client: oauth.ReferenceClientID, Missing: http.NotFoundHandler(),
+		Document: func() ([]byte, error) {
+			doc, err := document()
+			return doc.plain, err
+		},
+	}))
 	for _, op := range a.edge.Operations() {
 		if !strings.HasPrefix(op.Path, "/api/") {
 			mux.Handle(op.Path, a.edge) // of OAuth: the endpoints and the discovery documents

@@ -345,11 +345,13 @@ func theDemoGatewayIsPaid(t *testing.T, p *process) {
 func theReferenceAsksNobodyElse(t *testing.T, p *process) {
 	v := newVisitor(t, p)
 	v.open("/docs/")
-	v.do(chromedp.WaitVisible(chromedp.CSS(".opblock-tag-section")))
+	v.do(chromedp.WaitVisible(chromedp.CSS("#search")))
 	v.look()
 	v.shows("Orders")
-	v.do(chromedp.Click(chromedp.CSS(".opblock-tag-section h3")), chromedp.WaitVisible(chromedp.CSS(".opblock-summary-path")))
-	v.do(chromedp.Click(chromedp.CSS(".opblock-summary-control")), chromedp.WaitVisible(chromedp.CSS(".opblock-body")))
+	v.do(chromedp.SendKeys(chromedp.CSS("#search"), "tariff"), chromedp.WaitNotVisible(chromedp.CSS(`[data-text^="orders.list"]`)))
+	v.look()
+	v.open("/docs/services#reseller")
+	v.do(chromedp.WaitVisible(chromedp.CSS(".call")), chromedp.Click(chromedp.CSS(".call details summary")))
 	v.look()
 }
 

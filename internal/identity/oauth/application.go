@@ -24,6 +24,9 @@ const (
 // PanelClientID is Stead's own application for the browser panel.
 const PanelClientID = "stead-panel"
 
+// ReferenceClientID is Stead's own application for calls from the reference of the API.
+const ReferenceClientID = "stead-reference"
+
 const (
 	clientIDPrefix = "app_"
 	secretPrefix   = "sts_"

@@ -218,6 +218,16 @@ func (s *Service) EnsurePanel(ctx context.Context) error {
 	})
 }
 
+// EnsureReference creates the application of the reference of the API, whose pages are at the path.
+func (s *Service) EnsureReference(ctx context.Context, path string) error {
+	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+		_, err := s.Ensure(ctx, tx, Seed{
+			ClientID: ReferenceClientID, Name: "API reference", RedirectURIs: []string{s.BaseURL + path}, Scopes: ThirdPartyScopes(), FirstParty: true,
+		})
+		return err
+	})
+}
+
 // Connection is an application that has an account's consent.
 type Connection struct {
 	Application Application

@@ -1,0 +1,175 @@
+package reference
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"fmt"
+	"html/template"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"stead.dev/stead/internal/platform/contentcoding"
+)
+
+// Path is where the pages are.
+const Path = "/docs/"
+
+// policy allows what the pages have and nothing else: no inline script, no other server.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+//go:embed page.html
+var pageText string
+
+//go:embed static
+var static embed.FS
+
+var pages = template.Must(template.New("page").Funcs(template.FuncMap{"code": code, "table": tableOf}).Parse(pageText))
+
+// table is a list of fields with its heading.
+type table struct {
+	Head, Label string
+	Rows        []field
+}
+
+func tableOf(head, label string, rows []field) table { return table{head, label, rows} }
+
+// code is a text whose parts between backquotes are code.
+func code(text string) template.HTML {
+	var b strings.Builder
+	for i, part := range strings.Split(text, "`") {
+		if i%2 == 1 {
+			b.WriteString("<code>" + template.HTMLEscapeString(part) + "</code>")
+		} else {
+			b.WriteString(template.HTMLEscapeString(part))
+		}
+	}
+	return template.HTML(b.String()) //nolint:gosec // escaped above
+}
+
+// view is what a page is made of.
+type view struct {
+	Company, Client, Style, Script string
+	Intro                          []string
+	Sections                       []section
+	Section                        *section
+}
+
+// file is an answer in both of its codings.
+type file struct {
+	plain, packed []byte
+	kind, tag     string
+	forEver       bool
+}
+
+func newFile(kind string, content []byte, forEver bool) file {
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	_, _ = z.Write(content) // into memory
+	_ = z.Close()
+	return file{content, packed.Bytes(), kind, digest(content), forEver}
+}
+
+func digest(content []byte) string {
+	sum := sha256.Sum256(content)
+	return hex.EncodeToString(sum[:8])
+}
+
+// Config is what the pages are made of.
+type Config struct {
+	Company string
+	// Client is the id of the application as which the pages get tokens. Its redirect address is Path.
+	Client string
+	// Document is the OpenAPI document; it is read at the first request.
+	Document func() ([]byte, error)
+	// Missing answers for addresses that are no pages.
+	Missing http.Handler
+}
+
+// Handler serves the pages.
+func Handler(cfg Config) http.Handler {
+	made := sync.OnceValues(func() (map[string]file, error) {
+		content, err := cfg.Document()
+		if err != nil {
+			return nil, err
+		}
+		return write(cfg.Company, cfg.Client, content)
+	})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		files, err := made()
+		h := w.Header()
+		h.Set("Content-Security-Policy", policy)
+		if err != nil {
+			http.Error(w, "The reference cannot be shown.", http.StatusInternalServerError)
+			return
+		}
+		f, ok := files[r.URL.Path]
+		if !ok {
+			cfg.Missing.ServeHTTP(w, r)
+			return
+		}
+		f.serve(w, r)
+	})
+}
+
+func (f file) serve(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h.Set("Content-Type", f.kind)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Vary", "Accept-Encoding")
+	h.Set("Cache-Control", "no-cache") // asks whether it has changed
+	if f.forEver {
+		h.Set("Cache-Control", "public, max-age=31536000, immutable")
+	}
+	body, tag := f.plain, f.tag
+	if contentcoding.AcceptsGzip(r.Header.Values("Accept-Encoding")) {
+		h.Set("Content-Encoding", "gzip")
+		body, tag = f.packed, f.tag+"-gzip"
+	}
+	h.Set("ETag", `"`+tag+`"`)
+	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(body))
+}
+
+// write makes all files by their paths.
+func write(company, client string, content []byte) (map[string]file, error) {
+	d, sections, err := read(content)
+	if err != nil {
+		return nil, err
+	}
+	files := map[string]file{}
+	v := view{Company: company, Client: client, Sections: sections, Intro: strings.Split(d.Info.Description, "\n\n")}
+	for name, at := range map[string]struct {
+		kind string
+		path *string
+	}{"reference.css": {"text/css; charset=utf-8", &v.Style}, "reference.js": {"text/javascript; charset=utf-8", &v.Script}} {
+		asset, err := static.ReadFile("static/" + name)
+		if err != nil {
+			return nil, fmt.Errorf("reference: %w", err)
+		}
+		*at.path = Path + "static/" + digest(asset) + "/" + name
+		files[*at.path] = newFile(at.kind, asset, true)
+	}
+	page := func(path string, section *section) error {
+		v.Section = section
+		var b bytes.Buffer
+		if err := pages.Execute(&b, v); err != nil {
+			return fmt.Errorf("reference: %w", err)
+		}
+		files[path] = newFile("text/html; charset=utf-8", b.Bytes(), false)
+		return nil
+	}
+	if err := page(Path, nil); err != nil {
+		return nil, err
+	}
+	for i := range sections {
+		if err := page(Path+sections[i].Slug, &sections[i]); err != nil {
+			return nil, err
+		}
+	}
+	return files, nil
+}
