@@ -1,9 +1,11 @@
 package app
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -13,6 +15,7 @@ import (
 	"stead.dev/stead/internal/front/reference"
 	"stead.dev/stead/internal/front/reseller"
 	"stead.dev/stead/internal/front/webui"
+	"stead.dev/stead/internal/identity/audit"
 	"stead.dev/stead/internal/identity/oauth"
 	"stead.dev/stead/internal/monitoring/monitors"
 	"stead.dev/stead/internal/platform/api"
@@ -61,6 +64,7 @@ func (a *App) newEdge() (*api.Edge, error) {
 		BaseURL:    a.cfg.BaseURL,
 		Version:    interfaceVersion,
 		ClientAddr: a.clientAddr(),
+		Acting:     a.acting,
 		// The password of a demonstration is published, so a second factor would protect nothing.
 		StaffSecondFactor: a.cfg.StaffSecondFactor && !a.cfg.Demo,
 	}
@@ -90,6 +94,24 @@ func (a *App) newEdge() (*api.Edge, error) {
 		a.enabled.served[op.Section] = true
 	}
 	return e, err
+}
+
+// operations serves the public operations and those of staff.
+func (a *App) operations() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, staffPrefix) {
+			a.staff.ServeHTTP(w, r)
+			return
+		}
+		a.edge.ServeHTTP(w, r)
+	})
+}
+
+// acting records what a member of staff changes who is signed in as a customer.
+func (a *App) acting(ctx context.Context, operation string, p auth.Principal) context.Context {
+	return a.audit.Change(ctx, audit.Change{
+		Action: "as_customer." + operation, Kind: "account", Subject: strconv.FormatInt(p.AccountID, 10), AccountID: p.AccountID,
+	})
 }
 
 // mountStaff mounts the operations of staff on an edge of their own, so that they are in no public document, and no agent's
@@ -213,7 +235,7 @@ func (a *App) pages() *webui.UI {
 		Company: a.cfg.CompanyName, Support: a.cfg.SupportEmail, Language: a.cfg.DefaultLanguage,
 		Currency: money.Currency(a.cfg.DefaultCurrency), Rates: a.currencies.Current,
 		Services: a.services, Credentials: a.credentials, Terminals: a.access, Clients: clients{a.reseller}, Keys: keys{a.reseller},
-		API: a.edge, OAuth: a.oauth, Sections: a.switches, Articles: a.articles,
+		API: a.operations(), OAuth: a.oauth, Sections: a.switches, Articles: a.articles,
 		Status: a.status, Templates: templates.All(), Reviews: a.reviews,
 		Throttle: func(w http.ResponseWriter, r *http.Request) error { return a.edge.Throttle(w, r, oauth.Throttle.Name) },
 	}

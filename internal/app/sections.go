@@ -260,7 +260,7 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 	c.admin = admin.New(admin.Sections{
 		DB: c.db, Accounts: c.accounts, Applications: c.oauth, Catalog: c.catalog, Wallet: c.wallet, Services: c.services,
 		Switches: c.switches, Nodes: c.nodes, Clock: c.clock, NodesURL: c.cfg.NodesURL, Domains: c.domains, Resellers: resellers{c.reseller}, Clocks: c.clocks, Addons: c.addons, Coupons: c.coupons, Articles: c.articles, Refunds: refunds{c.orders},
-		Currencies: c.currencies, Status: c.status, Reviews: c.reviews, SLA: c.sla, Audit: c.audit,
+		Currencies: c.currencies, Status: c.status, Reviews: c.reviews, SLA: c.sla, Audit: c.audit, Provisioning: c.provisioning, Jobs: c.queue, BaseURL: c.cfg.BaseURL,
 	})
 	c.introduce()
 	c.modules = c.listModules()

@@ -220,7 +220,7 @@ func (s *Service) Operations() []api.Route {
 			},
 		},
 		api.Operation[profileIn, profileWire]{
-			ID: "account.set_billing", Method: http.MethodPut, Path: publicPaths + "me/billing", Section: api.Account,
+			ID: "account.set_billing", OwnerOnly: true, Method: http.MethodPut, Path: publicPaths + "me/billing", Section: api.Account,
 			Example: `{"name": "Example LLC", "company": true, "tax_number": "301234567", "country": "UZ", "address": "Navoiy 1"}`,
 			Auth:    api.Token, Scopes: []string{auth.ScopeProfile}, FirstParty: true, Summary: "Say whom your invoices are for from now on",
 			Description: "What was issued stays as it is. An order that awaits its payment is taxed by what stands here when it is paid.",

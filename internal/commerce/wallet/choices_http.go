@@ -35,7 +35,7 @@ func (s *Service) choices() []api.Route {
 		},
 		// Added to the contract.
 		api.Operation[methodIn, api.Empty]{
-			ID: "wallet.methods.delete", Method: http.MethodDelete, Path: "/api/v1/wallet/methods/{gateway}", Section: api.Wallet, Auth: api.Token,
+			ID: "wallet.methods.delete", OwnerOnly: true, Method: http.MethodDelete, Path: "/api/v1/wallet/methods/{gateway}", Section: api.Wallet, Auth: api.Token,
 			Scopes: []string{auth.ScopeWalletWrite}, Summary: "Forget a means of payment",
 			Description: "Automatic top-ups from it end.", Handle: s.deleteMethod,
 		},

@@ -354,6 +354,33 @@ func (s *Service) Credit(ctx context.Context, tx *db.Tx, c Credit) error {
 	return s.adjusted(ctx, tx, p, c.Type, c.Amount, c.Reason)
 }
 
+// Debit takes money from a customer, on an operator's order. reason is shown to the customer; actor is who did it, for the
+// records. No more can be taken than can be spent.
+func (s *Service) Debit(ctx context.Context, tx *db.Tx, accountID int64, amount money.USDCents, reason, actor string) error {
+	if amount <= 0 || amount > s.MaxBalance {
+		return fault.Validation.Wrapf("a debit is between one cent and %v", s.MaxBalance)
+	}
+	p, err := s.lock(ctx, tx, accountID)
+	if err != nil {
+		return err
+	}
+	if spendable := p.balance(customer); amount > spendable {
+		return ErrInsufficientFunds.With(fault.Fields{"balance_usd_cents": spendable, "required_usd_cents": amount})
+	}
+	ref, err := putAdjustment(ctx, tx, accountID, -amount, reason, actor)
+	if err != nil {
+		return err
+	}
+	err = post(ctx, tx, p, movement{
+		typ: TypeAdjustment, ref: ref, description: reason,
+		legs: legs(leg{customer, "", -amount}, leg{adjustments, "", amount}),
+	})
+	if err != nil {
+		return err
+	}
+	return s.adjusted(ctx, tx, p, TypeAdjustment, -amount, reason)
+}
+
 // Reclaim takes a part of a credit back, such as a reward for what is refunded: from what
 // can be spent, the rest as a debt. Reference is the credit's; part tells several of them
 // apart, and repeated for the same part it does nothing.

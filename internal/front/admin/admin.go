@@ -35,6 +35,7 @@ import (
 	"stead.dev/stead/internal/platform/clock"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/jobs"
 	"stead.dev/stead/internal/platform/money"
 	"stead.dev/stead/internal/platform/page"
 	"stead.dev/stead/internal/platform/secret"
@@ -63,7 +64,11 @@ type Sections struct {
 	Reviews      *reviews.Service
 	SLA          *sla.Service
 	Audit        *audit.Service
+	Provisioning Provisioning
+	Jobs         *jobs.Queue
 	Clock        clock.Clock
+	// BaseURL is where the site is.
+	BaseURL string
 	// NodesURL is where machines join; empty when it is not configured.
 	NodesURL string
 }
@@ -264,6 +269,9 @@ func (a *Admin) CreditIn(ctx context.Context, tx *db.Tx, accountID int64, amount
 	if amount <= 0 {
 		return Balance{}, fault.Validation.Wrapf("a credit is more than nothing")
 	}
+	if _, err := a.Accounts.Profile(ctx, tx, accountID); err != nil {
+		return Balance{}, err
+	}
 	err := a.record(ctx, tx, "wallet.credit", reason, a.walletOf(accountID), func() error {
 		return a.Wallet.Credit(ctx, tx, wallet.Credit{
 			AccountID: accountID, Amount: amount, Type: wallet.TypeAdjustment, Reason: reason, Actor: actorName(ctx),
@@ -424,13 +432,36 @@ func (a *Admin) SetSections(ctx context.Context, keys []string, on bool) error {
 }
 
 // ImportCatalog replaces the catalogue by the file.
-func (a *Admin) ImportCatalog(ctx context.Context, file []byte) (r catalog.Report, err error) {
+func (a *Admin) ImportCatalog(ctx context.Context, file []byte) (catalog.Report, error) {
+	return a.TryCatalog(ctx, file, false)
+}
+
+// errDryRun undoes a transaction whose result is all that was wanted.
+var errDryRun = errors.New("admin: a dry run")
+
+// TryCatalog is ImportCatalog, which a dry run undoes: it reports what would change.
+func (a *Admin) TryCatalog(ctx context.Context, file []byte, dryRun bool) (r catalog.Report, err error) {
 	ctx = a.change(ctx, "catalog.import", "", subject{kind: "catalog", state: textOf(a.Catalog.Export)})
-	err = a.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+	err = a.try(ctx, dryRun, func(ctx context.Context, tx *db.Tx) error {
 		r, err = a.Catalog.Import(ctx, tx, file)
 		return err
 	})
 	return r, err
+}
+
+// try runs f in a transaction, which a dry run undoes.
+func (a *Admin) try(ctx context.Context, dryRun bool, f func(ctx context.Context, tx *db.Tx) error) error {
+	err := a.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+		err := f(ctx, tx)
+		if err == nil && dryRun {
+			err = errDryRun
+		}
+		return err
+	})
+	if errors.Is(err, errDryRun) {
+		return nil
+	}
+	return err
 }
 
 // ExportCatalog writes the catalogue as a file for ImportCatalog.
@@ -439,9 +470,14 @@ func (a *Admin) ExportCatalog(ctx context.Context) ([]byte, error) {
 }
 
 // ImportDomains replaces the price book of domains by the file.
-func (a *Admin) ImportDomains(ctx context.Context, file []byte) (r domains.Report, err error) {
+func (a *Admin) ImportDomains(ctx context.Context, file []byte) (domains.Report, error) {
+	return a.TryDomains(ctx, file, false)
+}
+
+// TryDomains is ImportDomains, which a dry run undoes.
+func (a *Admin) TryDomains(ctx context.Context, file []byte, dryRun bool) (r domains.Report, err error) {
 	ctx = a.change(ctx, "domains.import", "", subject{kind: "domain_prices", state: textOf(a.Domains.Export)})
-	err = a.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+	err = a.try(ctx, dryRun, func(ctx context.Context, tx *db.Tx) error {
 		r, err = a.Domains.Import(ctx, tx, file)
 		return err
 	})

@@ -60,7 +60,7 @@ func newRowOf(kind, table, columns string) subject {
 	s := subject{kind: kind, state: columnsOf(table, columns, "id = (SELECT MAX(id) FROM "+table+")")}
 	s.created = func(ctx context.Context, q db.Querier) (any, error) {
 		var id int64
-		err := q.QueryRow(ctx, "SELECT MAX(id) FROM "+table).Scan(&id)
+		err := q.QueryRow(ctx, "SELECT COALESCE(MAX(id), 0) FROM "+table).Scan(&id)
 		return id, err
 	}
 	return s

@@ -4,3 +4,9 @@ import "stead.dev/stead/internal/platform/fault"
 
 // errOwnAccount refuses staff who would change their own account by the means for customers' accounts.
 var errOwnAccount = fault.Define(fault.KindForbidden, "own_account")
+
+// errStaffAccount refuses to sign in to an account of staff as its owner.
+var errStaffAccount = fault.Define(fault.KindForbidden, "staff_account")
+
+// errNothingToRetry says that nothing waits for another attempt.
+var errNothingToRetry = fault.Define(fault.KindUnprocessable, "nothing_to_retry")

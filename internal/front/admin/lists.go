@@ -45,24 +45,17 @@ const onNode = `LEFT JOIN nodes_nodes n ON s.panel = 'node:' || n.id`
 
 // Services chooses among services; what is empty chooses none.
 type Services struct {
-	Status string
+	AccountID int64
+	Status    string
 	// Node is the name of a hosting machine, or of another panel.
 	Node string
 }
 
 // ListServices reads a page of all customers' services, oldest first.
 func (a *Admin) ListServices(ctx context.Context, of Services, p page.Params) (*page.List[Service], error) {
-	const matching = ` WHERE (CAST($1 AS TEXT) = '' OR s.status = $1) AND (CAST($2 AS TEXT) = '' OR $2 IN (n.name, s.panel))`
-	var total int
-	if err := a.DB.QueryRow(ctx, `SELECT COUNT(*) FROM services s `+onNode+matching, of.Status, of.Node).Scan(&total); err != nil {
-		return nil, err
-	}
-	rows, err := db.Collect(ctx, a.DB, serviceRows.Scan, selectService+matching+` ORDER BY s.id LIMIT $3 OFFSET $4`,
-		of.Status, of.Node, p.Limit(), p.Offset())
-	if err != nil {
-		return nil, err
-	}
-	return page.Of(p, total, rows), nil
+	return paged(ctx, a.DB, p, serviceRows, ` FROM services s JOIN account_users u ON u.id = s.account_id `+onNode+`
+		WHERE (CAST($1 AS BIGINT) = 0 OR s.account_id = $1) AND (CAST($2 AS TEXT) = '' OR s.status = $2)
+		AND (CAST($3 AS TEXT) = '' OR $3 IN (n.name, s.panel))`, ` ORDER BY s.id`, of.AccountID, of.Status, of.Node)
 }
 
 // Service reads one service.

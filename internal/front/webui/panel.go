@@ -9,6 +9,7 @@ import (
 	"html/template"
 	"net/http"
 	"strings"
+	"time"
 
 	"stead.dev/stead/internal/identity/account"
 	"stead.dev/stead/internal/platform/api"
@@ -83,6 +84,9 @@ type bootUser struct {
 	Currency string `json:"currency"`
 	Reseller bool   `json:"reseller"`
 	Role     string `json:"role"` // of staff; empty for customers
+	// Acting says that a member of staff is signed in as the account, until Until.
+	Acting bool   `json:"acting"`
+	Until  string `json:"until"` // RFC 3339; empty for owners
 }
 
 type bootClient struct {
@@ -115,11 +119,16 @@ var shell = template.Must(template.New("shell").Parse(`<!doctype html>
 `))
 
 func (ui *UI) showPanel(w http.ResponseWriter, r *http.Request) {
-	a := ui.session(r).Account
+	in := ui.session(r)
+	a, until := in.Account, ""
+	if in.ActingID != 0 {
+		until = in.ExpiresAt.UTC().Format(time.RFC3339)
+	}
 	ui.drawPanel(w, r, panelBoot{
 		Base: panelPath, Company: ui.Company, Support: ui.Support,
 		Account: &bootUser{
 			ID: a.ID, Name: a.Name, Email: a.Email, Verified: a.EmailVerified, Currency: a.Currency, Reseller: ui.resells(r), Role: string(a.Role),
+			Acting: in.ActingID != 0, Until: until,
 		},
 	})
 }
@@ -223,7 +232,7 @@ func (ui *UI) sessionCaller(r *http.Request) api.Caller {
 				return auth.Principal{}, err
 			}
 			p := auth.Principal{
-				AccountID: s.Account.ID, FirstParty: true, Role: s.Account.Role, TwoFactor: s.Account.TwoFactor,
+				AccountID: s.Account.ID, FirstParty: true, Role: s.Account.Role, ActingID: s.ActingID, TwoFactor: s.Account.TwoFactor,
 				Locale: s.Account.Locale, Currency: s.Account.Currency,
 			}
 			if lang, ok := i18n.Lookup(language); ok {
@@ -238,7 +247,7 @@ func (ui *UI) sessionCaller(r *http.Request) api.Caller {
 		},
 		VerifyReseller: func(ctx context.Context) (auth.Principal, error) {
 			s, err := session(ctx)
-			if err != nil || ui.Keys == nil {
+			if err != nil || ui.Keys == nil || s.ActingID != 0 {
 				return auth.Principal{}, errors.Join(err, fault.Forbidden.New())
 			}
 			return ui.Keys.Principal(ctx, s.Account.ID, sandbox)

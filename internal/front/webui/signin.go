@@ -223,6 +223,10 @@ func (ui *UI) logout(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
+	if s := ui.session(r); s != nil && s.ActingID != 0 {
+		ui.leave(w, r)
+		return
+	}
 	ui.dropCookie(w, sessionCookie)
 	ui.flash(w, "webui.flash.signed_out")
 	ui.redirect(w, r, "/")

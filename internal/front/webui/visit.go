@@ -20,7 +20,9 @@ const (
 	sessionCookie = "stead_session"
 	// deviceCookie recognizes a browser that has signed in before; it gives no access.
 	deviceCookie = "stead_device"
-	deviceLife   = 365 * 24 * 3600
+	// staffCookie keeps the own session of a member of staff who is signed in as a customer.
+	staffCookie = "stead_staff"
+	deviceLife  = 365 * 24 * 3600
 )
 
 // sessionPatience bounds the search for a session: some pages, such as that of the status, are also shown without a database.
@@ -92,6 +94,8 @@ func (ui *UI) requireSession(page http.HandlerFunc) http.HandlerFunc {
 			ui.fail(w, r, v.err)
 		case v == nil || v.session == nil:
 			ui.redirect(w, r, "/login?next="+url.QueryEscape(backTo(r)))
+		case v.session.ActingID != 0 && !strings.HasPrefix(r.URL.Path, panelPath+"/"):
+			ui.redirect(w, r, panelPath+"/") // the other pages are for credentials, which are the owner's alone
 		default:
 			page(w, r)
 		}

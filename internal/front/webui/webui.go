@@ -156,6 +156,9 @@ func (ui *UI) Routes(mux *http.ServeMux) {
 	ui.clientRoutes(mux)
 	ui.keyRoutes(mux)
 	ui.panelRoutes(mux)
+	if ui.API != nil {
+		ui.handle(mux, "GET /staff/enter", ui.enterAsStaff)
+	}
 	ui.articleRoutes(mux)
 	ui.templateRoutes(mux)
 	ui.reviewRoutes(mux)

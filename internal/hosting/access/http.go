@@ -141,7 +141,7 @@ func (s *Service) Operations() []api.Route {
 			Handle: site.HandleList(s.listFTP, wireFTP),
 		}),
 		site.Create(api.Operation[createFTPIn, ftpWire]{
-			ID: "access.ftp.create", Path: base + "/ftp", Summary: "Add an FTP account to a service",
+			ID: "access.ftp.create", OwnerOnly: true, Path: base + "/ftp", Summary: "Add an FTP account to a service",
 			Example: `{"username": "deploy", "home": "/public_html", "quota_mb": 500}`,
 			Description: "The password is made by the server and shown to the owner once, in the browser. The answer is `pending`; " +
 				"the hosting server follows within seconds.",
@@ -152,7 +152,7 @@ func (s *Service) Operations() []api.Route {
 			Description: "Its sessions end; files stay. It is `removing` until the hosting server has followed.",
 		}, func(in *ftpIn) int64 { return in.FTPAccount }, s.ftp().Remove),
 		site.Write(http.MethodPut, api.Operation[shellIn, shellWire]{
-			ID: "access.shell.set", Path: base + "/shell", Summary: "Switch the shell of a service on or off",
+			ID: "access.shell.set", OwnerOnly: true, Path: base + "/shell", Summary: "Switch the shell of a service on or off",
 			Example:     `{"enabled": true}`,
 			Description: "Without a shell the keys of the service open SFTP only. Switching it off ends the sessions that are open.",
 			Errors:      []*fault.Def{fault.FeatureNotInPlan},
@@ -170,7 +170,7 @@ func (s *Service) Operations() []api.Route {
 			Handle:      site.HandleList(s.listKeys, wireKey),
 		}),
 		site.Create(api.Operation[createKeyIn, keyWire]{
-			ID: "access.ssh_keys.create", Path: base + "/ssh-keys", Summary: "Add a key that opens a service by SSH and SFTP",
+			ID: "access.ssh_keys.create", OwnerOnly: true, Path: base + "/ssh-keys", Summary: "Add a key that opens a service by SSH and SFTP",
 			Example: `{"name": "Laptop", "public_key": "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl anna@laptop"}`,
 			Description: "Ed25519, ECDSA, their variants on security keys, and RSA of 2048 bits or more. `ssh_key_invalid` carries `reason`: " +
 				"`malformed`, `private_key`, `several_lines`, `options`, `type`, `too_short`.",

@@ -93,7 +93,7 @@ func (s *Service) Operations() []api.Route {
 			Handle:      site.HandleList(s.list, wire),
 		}),
 		site.Create(api.Operation[createIn, databaseWire]{
-			ID: "databases.create", Path: base, Summary: "Create a database and its user",
+			ID: "databases.create", OwnerOnly: true, Path: base, Summary: "Create a database and its user",
 			Example: `{"name": "shop", "engine": "mysql"}`,
 			Description: "The answer is `creating`; the hosting server follows within seconds, and the database becomes `active` or `failed`. " +
 				"The password of its user is made by the server and shown once in the panel, never here.",

@@ -239,7 +239,7 @@ func (s *Service) Operations() []api.Route {
 			},
 		}),
 		site.Create(api.Operation[createIn, mailboxWire]{
-			ID: "mail.mailboxes.create", Path: base, Summary: "Add a mailbox to a service",
+			ID: "mail.mailboxes.create", OwnerOnly: true, Path: base, Summary: "Add a mailbox to a service",
 			Example:     `{"local_part": "info", "domain": "shop.example.com", "password": "ample Cobalt 47 heron", "quota_mb": 1024}`,
 			Description: "The answer is `pending`; the mail server follows within seconds. The records that the domain needs are put into its zone.",
 			Errors:      append([]*fault.Def{fault.LimitReached, fault.DomainVerificationRequired}, placing...),
@@ -250,7 +250,7 @@ func (s *Service) Operations() []api.Route {
 			},
 		}),
 		site.Update(api.Operation[updateIn, mailboxWire]{
-			ID: "mail.mailboxes.update", Path: named, Summary: "Change a mailbox of a service",
+			ID: "mail.mailboxes.update", OwnerOnly: true, Path: named, Summary: "Change a mailbox of a service",
 			Example:     `{"quota_mb": 2048, "forward_to": ["anna@elsewhere.example.com"], "keep_copy": true}`,
 			Description: "Changes are `pending` until the mail server has followed. A change of a `failed` mailbox tries it again.",
 			Errors:      placing,

@@ -28,6 +28,7 @@ const (
 	EventApplicationAllowed EventKind = "application_allowed"
 	EventApplicationRemoved EventKind = "application_removed"
 	EventKeyCreated         EventKind = "key_created"
+	EventStaffSignedIn      EventKind = "staff_signed_in"
 	EventKeyRevoked         EventKind = "key_revoked"
 )
 

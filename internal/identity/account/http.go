@@ -93,7 +93,7 @@ func (s *Service) Operations() []api.Route {
 		},
 		// Specification, "Account": PATCH /api/v1/me.
 		api.Operation[updateMeIn, meWire]{
-			ID: "account.update", Method: "PATCH", Path: "/api/v1/me", Section: api.Account, Auth: api.Token,
+			ID: "account.update", OwnerOnly: true, Method: "PATCH", Path: "/api/v1/me", Section: api.Account, Auth: api.Token,
 			Description: "Members that are left out keep their values. The language is that of messages, mails and notifications; the " +
 				"currency only changes how prices are shown beside `usd_cents`.",
 			Example: `{"locale": "en", "currency": "UZS"}`,

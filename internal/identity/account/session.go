@@ -24,7 +24,9 @@ const (
 type Session struct {
 	ID      int64
 	Account Profile
-	// Method is "password" or "passkey".
+	// ActingID is the member of staff who is signed in as the account; 0 when its owner is.
+	ActingID int64
+	// Method is "password", "passkey" or "staff".
 	Method string
 	// SecondFactor says that the sign-in proved two factors.
 	SecondFactor bool
@@ -38,7 +40,9 @@ type Session struct {
 }
 
 // Recent reports whether the person authenticated recently enough to change credentials.
-func (s Session) Recent(now time.Time) bool { return now.Sub(s.AuthenticatedAt) < recent }
+func (s Session) Recent(now time.Time) bool {
+	return s.ActingID == 0 && now.Sub(s.AuthenticatedAt) < recent
+}
 
 // Outcome is the result of a step of signing in: a session with its Token, or Pending, the token of a sign-in that
 // needs a second factor.

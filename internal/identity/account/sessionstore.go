@@ -13,7 +13,7 @@ import (
 
 var sessionRows = db.Map(func(s *Session) db.Fields {
 	return db.Fields{
-		"s.id": &s.ID, "s.account_id": &s.Account.ID, "s.method": &s.Method, "s.second_factor": &s.SecondFactor,
+		"s.id": &s.ID, "s.account_id": &s.Account.ID, "s.method": &s.Method, "COALESCE(s.acting_id, 0)": &s.ActingID, "s.second_factor": &s.SecondFactor,
 		"s.address": &s.Address, "s.user_agent": &s.UserAgent, "s.created_at": &s.CreatedAt,
 		"s.authenticated_at": &s.AuthenticatedAt, "s.last_seen_at": &s.LastSeenAt, "s.expires_at": &s.ExpiresAt,
 	}
@@ -63,8 +63,8 @@ func insertSession(ctx context.Context, tx *db.Tx, account int64, hash, device [
 // knownDevice reports whether the account has signed in with this browser from this address before. A first sign-in
 // counts as known.
 func knownDevice(ctx context.Context, q db.Querier, account int64, c Client) (known bool, err error) {
-	err = q.QueryRow(ctx, `SELECT NOT EXISTS (SELECT 1 FROM account_sessions WHERE account_id = $1)
-		OR EXISTS (SELECT 1 FROM account_sessions WHERE account_id = $1 AND user_agent = $2 AND address = $3)`,
+	err = q.QueryRow(ctx, `SELECT NOT EXISTS (SELECT 1 FROM account_sessions WHERE account_id = $1 AND acting_id IS NULL)
+		OR EXISTS (SELECT 1 FROM account_sessions WHERE account_id = $1 AND acting_id IS NULL AND user_agent = $2 AND address = $3)`,
 		account, c.userAgent(), c.address()).Scan(&known)
 	return known, err
 }
@@ -72,7 +72,7 @@ func knownDevice(ctx context.Context, q db.Querier, account int64, c Client) (kn
 // deviceOf reports whether the client's browser has signed in to the account of an email address.
 func deviceOf(ctx context.Context, q db.Querier, email string, c Client) (known bool, err error) {
 	err = q.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM account_sessions s JOIN account_users u ON u.id = s.account_id
-		WHERE u.email = $1 AND s.device_hash = $2)`, email, secret.Hash(c.Device)).Scan(&known)
+		WHERE u.email = $1 AND s.device_hash = $2 AND s.acting_id IS NULL)`, email, secret.Hash(c.Device)).Scan(&known)
 	return known, err
 }
 

@@ -149,6 +149,7 @@ func closeUser(ctx context.Context, tx *db.Tx, id int64, email string) error {
 	}
 	for _, q := range []string{
 		`DELETE FROM account_sessions WHERE account_id = $1`,
+		`DELETE FROM account_notes WHERE account_id = $1`,
 		`DELETE FROM account_ceremonies WHERE account_id = $1`,
 		`DELETE FROM account_totp WHERE account_id = $1`,
 		`DELETE FROM account_recovery_codes WHERE account_id = $1`,

@@ -34,7 +34,8 @@ type Change struct {
 	Reason        string
 	// State may be nil when there is nothing to compare.
 	State State
-	// Created, when set, is asked after the change for the key of a subject that it makes.
+	// Created, when set, is the key of the newest subject: a change makes another one. A transaction that makes none is not
+	// recorded.
 	Created State
 }
 
@@ -60,15 +61,18 @@ func (s *Service) Record(ctx context.Context, tx *db.Tx, c Change, f func() erro
 type witness struct {
 	change  Change
 	before  []byte
+	newest  any    // the key of the newest subject before
 	written []byte // the state after the last transaction
 }
 
 // Begun implements db.Witness.
 func (w *witness) Begun(ctx context.Context, tx *db.Tx) (err error) {
-	w.before = null
-	if w.change.Created == nil {
-		w.before, err = read(ctx, tx, w.change.State)
+	if w.change.Created != nil {
+		w.before = null
+		w.newest, err = w.change.Created(ctx, tx)
+		return err
 	}
+	w.before, err = read(ctx, tx, w.change.State)
 	return err
 }
 
@@ -89,6 +93,9 @@ func (w *witness) Ending(ctx context.Context, tx *db.Tx) error {
 		made, err := w.change.Created(ctx, tx)
 		if err != nil {
 			return fmt.Errorf("audit: the key of what was created: %w", err)
+		}
+		if made == w.newest {
+			return nil
 		}
 		e.Subject = fmt.Sprint(made)
 	}

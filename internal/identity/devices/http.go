@@ -71,7 +71,7 @@ func (s *Service) Operations() []api.Route {
 	return []api.Route{
 		// Specification, "Account"; resources, section 11.
 		api.Operation[registerIn, registeredWire]{
-			ID: "account.devices.register", Method: http.MethodPost, Path: base, Section: api.Account, Auth: api.Token, Scopes: scopes,
+			ID: "account.devices.register", OwnerOnly: true, Method: http.MethodPost, Path: base, Section: api.Account, Auth: api.Token, Scopes: scopes,
 			Description: "Call it at each start: the same token is the same device, and keeps it from being forgotten after 270 days. " +
 				"`token` is that of Firebase, or in browsers the JSON of the subscription. At most 30 devices are kept; a further" +
 				" one replaces the one not seen for longest.",

@@ -85,7 +85,7 @@ func (s *Service) applicationOperations() []api.Route {
 			},
 		},
 		api.Operation[createIn, secretWire]{
-			ID: "apps.create", Method: http.MethodPost, Path: "/api/v1/apps", Section: api.OAuth, Status: http.StatusCreated,
+			ID: "apps.create", OwnerOnly: true, Method: http.MethodPost, Path: "/api/v1/apps", Section: api.OAuth, Status: http.StatusCreated,
 			Description: "`client_secret` of a confidential application is in this answer only. A public application has none and must use" +
 				" PKCE. Redirect addresses are compared character by character; on a loopback address any port matches. The scope" +
 				" `admin` is never granted.",
@@ -114,7 +114,7 @@ func (s *Service) applicationOperations() []api.Route {
 			},
 		},
 		api.Operation[updateIn, applicationWire]{
-			ID: "apps.update", Method: http.MethodPatch, Path: "/api/v1/apps/{application}", Section: api.OAuth,
+			ID: "apps.update", OwnerOnly: true, Method: http.MethodPatch, Path: "/api/v1/apps/{application}", Section: api.OAuth,
 			Description: "Members that are left out keep their values. An application that leaves the sandbox loses its tokens, and its " +
 				"users are asked for their consent again.",
 			Example: `{"name": "Backup tool 2"}`,
@@ -126,7 +126,7 @@ func (s *Service) applicationOperations() []api.Route {
 			},
 		},
 		api.Operation[applicationIn, secretWire]{
-			ID: "apps.rotate_secret", Method: http.MethodPost, Path: "/api/v1/apps/{application}/rotate-secret", Section: api.OAuth,
+			ID: "apps.rotate_secret", OwnerOnly: true, Method: http.MethodPost, Path: "/api/v1/apps/{application}/rotate-secret", Section: api.OAuth,
 			Description: "The former secret is refused from now on, and the new one is in this answer only. Tokens that were issued stay " +
 				"valid. Public applications have no secret: `validation_failed`.",
 			Auth: api.Token, Scopes: profileScope, FirstParty: true, Summary: "Give an application a new secret",
@@ -190,7 +190,7 @@ func (s *Service) connectionOperations() []api.Route {
 			},
 		},
 		api.Operation[applicationIn, api.Empty]{
-			ID: "connections.delete", Method: http.MethodDelete, Path: "/api/v1/me/connections/{application}", Section: api.OAuth,
+			ID: "connections.delete", OwnerOnly: true, Method: http.MethodDelete, Path: "/api/v1/me/connections/{application}", Section: api.OAuth,
 			Description: "All tokens of the application for your account end within a second, and devices that it has registered are " +
 				"removed. It can ask for your consent again.",
 			Auth: api.Token, Scopes: profileScope, FirstParty: true, Summary: "Disconnect an application and end its tokens",

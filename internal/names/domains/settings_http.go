@@ -162,7 +162,7 @@ func (s *Service) settingsOperations() []api.Route {
 			},
 		},
 		api.Operation[domainIn, codeWire]{
-			ID: "domains.auth_code", Method: http.MethodPost, Path: "/api/v1/domains/{domain}/auth-code", Section: api.Domains,
+			ID: "domains.auth_code", OwnerOnly: true, Method: http.MethodPost, Path: "/api/v1/domains/{domain}/auth-code", Section: api.Domains,
 			Auth: api.Token, Scopes: write, FirstParty: true, Summary: "Get the code with which a domain is transferred to another registrar",
 			Description: "Each answer is logged.",
 			Errors:      append([]*fault.Def{ErrTransferLock}, beyond...),

@@ -54,6 +54,9 @@ type Config struct {
 	Policies map[string]throttle.Policy
 	// MaxBody bounds JSON bodies, in bytes.
 	MaxBody int64
+	// Acting prepares the context of a change by a member of staff who is signed in as a customer, so that it is recorded. It is
+	// needed where such callers exist.
+	Acting func(ctx context.Context, operation string, p auth.Principal) context.Context
 	// StaffSecondFactor refuses staff whose account has no second factor.
 	StaffSecondFactor bool
 	// Timeout bounds operations other than streams that name no time of their own.
@@ -272,6 +275,12 @@ func (e *Edge) handler(d *declared) http.Handler {
 			actor := e.actor(r, p)
 			r, whole = r.WithContext(auth.WithActor(r.Context(), actor)), auth.WithActor(whole, actor)
 		}
+		if p.ActingID != 0 && d.Write {
+			actor := e.actor(r, p)
+			actor.AccountID = p.ActingID
+			acting := func(ctx context.Context) context.Context { return e.Acting(auth.WithActor(ctx, actor), d.ID, p) }
+			r, whole = r.WithContext(acting(r.Context())), acting(whole)
+		}
 		if d.stream != nil {
 			e.serveStream(d, p, w, r.WithContext(e.localize(r.WithContext(whole), p)))
 			return
@@ -369,7 +378,7 @@ func (d *declared) allows(p auth.Principal) error {
 	switch {
 	case d.FirstParty && !p.FirstParty:
 		return fault.Forbidden.New()
-	case d.OwnerOnly && p.ActingID != 0:
+	case (d.OwnerOnly || d.Money) && p.ActingID != 0:
 		return fault.OwnerRequired.New()
 	case len(d.Scopes) > 0 && !p.HasAny(d.Scopes):
 		return fault.InsufficientScope.With(fault.Fields{"scope": d.Scopes[0]})

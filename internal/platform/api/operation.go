@@ -104,7 +104,8 @@ type Operation[In, Out any] struct {
 	Scopes []string
 	// Staff lists the roles that may call the operation, which then has the scope admin; none for operations of customers.
 	Staff []auth.Role
-	// OwnerOnly operations show or change secrets of the account: staff who are signed in as its owner are refused.
+	// OwnerOnly operations show or change secrets of the account: staff who are signed in as its owner are refused. So are they
+	// when an operation moves money.
 	OwnerOnly bool
 	// FirstParty operations are for Stead's own applications only.
 	FirstParty bool

@@ -31,7 +31,8 @@ CREATE TABLE account_sessions (
     id               {{id}},
     account_id       BIGINT    NOT NULL REFERENCES account_users (id), -- the account that is signed in
     token_hash       {{bytes}} NOT NULL UNIQUE, -- hash of the cookie's token
-    method           TEXT      NOT NULL,        -- how the account signed in
+    method           TEXT      NOT NULL,        -- how the account signed in; staff: a member of staff is signed in as its owner
+    acting_id        BIGINT REFERENCES account_users (id), -- that member of staff; NULL when its owner is signed in
     second_factor    BOOLEAN   NOT NULL,        -- whether a second factor was proved
     address          TEXT      NOT NULL,        -- IP address of the browser at sign-in
     user_agent       TEXT      NOT NULL,        -- what the browser says it is
@@ -43,7 +44,8 @@ CREATE TABLE account_sessions (
     ended_at         BIGINT, -- when it was ended: signed out, or ended from elsewhere; NULL while it lasts
     -- hash of the token by which the browser is recognized at a later sign-in
     device_hash      {{bytes}} NOT NULL,
-    CONSTRAINT account_sessions_method CHECK (method IN ('password', 'passkey'))
+    CONSTRAINT account_sessions_method CHECK (method IN ('password', 'passkey', 'staff')),
+    CONSTRAINT account_sessions_acting CHECK ((method = 'staff') = (acting_id IS NOT NULL))
 );
 CREATE INDEX account_sessions_account ON account_sessions (account_id, ended_at, last_seen_at);
 CREATE INDEX account_sessions_device ON account_sessions (device_hash);
@@ -125,3 +127,13 @@ CREATE TABLE account_security_events (
 );
 CREATE INDEX account_security_events_account ON account_security_events (account_id, last_at, id);
 CREATE INDEX account_security_events_age ON account_security_events (last_at);
+
+-- What staff have written about customers. Customers do not see it.
+CREATE TABLE account_notes (
+    id         {{id}},
+    account_id BIGINT NOT NULL REFERENCES account_users (id), -- the customer
+    author_id  BIGINT NOT NULL REFERENCES account_users (id), -- the member of staff
+    text       TEXT   NOT NULL, -- the note
+    created_at BIGINT NOT NULL  -- when it was written
+);
+CREATE INDEX account_notes_account ON account_notes (account_id, id);

@@ -7,6 +7,7 @@ import (
 	"stead.dev/stead/internal/front/admin"
 	"stead.dev/stead/internal/platform/api"
 	"stead.dev/stead/internal/platform/auth"
+	"stead.dev/stead/internal/platform/db"
 )
 
 // prefix is the path of all operations of staff.
@@ -16,6 +17,9 @@ const prefix = "/api/v1/admin"
 var (
 	everyone = auth.Roles()
 	owners   = []auth.Role{auth.Owner}
+	money    = []auth.Role{auth.Owner, auth.Billing}
+	care     = []auth.Role{auth.Owner, auth.Support}
+	machines = []auth.Role{auth.Owner, auth.Technician}
 )
 
 // Config is what the operations work with.
@@ -43,6 +47,17 @@ func change[In, Out any](
 	op := read(id, path, summary, roles, f)
 	op.Method = method
 	return op
+}
+
+// pay is an operation that moves money, in one transaction with its answer.
+func pay[In, Out any](
+	id, path, summary string, roles []auth.Role, f func(ctx context.Context, tx *db.Tx, in *In) (*Out, error),
+) api.Operation[In, Out] {
+	return api.Operation[In, Out]{
+		ID: "staff." + id, Method: http.MethodPost, Path: prefix + path, Section: api.Staff, Auth: api.Token, Scopes: []string{auth.ScopeAdmin},
+		Staff: roles, Summary: summary,
+		Commit: func(ctx context.Context, tx *db.Tx, _ auth.Principal, in *In) (*Out, error) { return f(ctx, tx, in) },
+	}
 }
 
 // pointer returns the address of a value, for answers.

@@ -3,6 +3,7 @@ package staffapi
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strconv"
 
 	"stead.dev/stead/internal/front/admin"
@@ -64,5 +65,5 @@ func (s *Service) me(operations func(auth.Role) []string) api.Route {
 // Operations are all operations of staff that are served here. allowed lists the ids of the operations that a role may
 // call, of all sections.
 func (s *Service) Operations(allowed func(auth.Role) []string) []api.Route {
-	return append([]api.Route{s.me(allowed)}, s.staff()...)
+	return slices.Concat([]api.Route{s.me(allowed)}, s.staff(), s.customers(), s.sales(), s.running())
 }

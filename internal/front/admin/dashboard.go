@@ -1,0 +1,181 @@
+package admin
+
+import (
+	"context"
+	"time"
+
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/money"
+)
+
+// Dashboard is how the company is doing: what it sold, what is ahead, and what is stuck.
+type Dashboard struct {
+	// Sales are those of the last 30 days, by day of UTC, the oldest first.
+	Sales          []DayOfSales   `json:"sales"`
+	Recurring      money.USDCents `json:"recurring_usd_cents_a_month" doc:"What the services that are served cost their customers a month, add-ons included."`
+	Active         int64          `json:"active_services"`
+	Ended          int64          `json:"ended_services_30d"`
+	ChurnPercent   float64        `json:"churn_percent_30d" doc:"Services that ended in 30 days, of those that were served at their beginning."`
+	Customers      int64          `json:"customers"`
+	NewCustomers   int64          `json:"new_customers_30d"`
+	Wallets        money.USDCents `json:"wallets_usd_cents" doc:"What all customers can spend."`
+	Renewals       []DayRenewals  `json:"renewals" doc:"Of the next 14 days."`
+	NeedsAttention []Attention    `json:"needs_attention" doc:"What is stuck or waits for staff; nothing with a count of 0."`
+}
+
+// DayOfSales is what was sold on a day.
+type DayOfSales struct {
+	Day      string         `json:"day" format:"date"`
+	Orders   int64          `json:"orders"`
+	Sold     money.USDCents `json:"sold_usd_cents"`
+	Refunded money.USDCents `json:"refunded_usd_cents"`
+}
+
+// DayRenewals is what renews on a day.
+type DayRenewals struct {
+	Day       string         `json:"day" format:"date"`
+	Services  int64          `json:"services"`
+	Amount    money.USDCents `json:"amount_usd_cents"`
+	Uncovered int64          `json:"uncovered" doc:"Services whose customer cannot pay that one renewal now."`
+}
+
+// Attention is something that is stuck, with the way to its cure: the kind names the page, the id the first thing on it.
+type Attention struct {
+	Kind     string     `json:"kind" enum:"orders_processing,services_provisioning,services_failed,renewals_failing,services_ending,jobs_failing,jobs_discarded,topups_waiting,addons_waiting,reviews_pending,sla_proposed,domains_waiting,webhooks_failing,certificates_failing,nodes_silent,tickets_waiting"` //nolint:lll // one enum
+	Count    int64      `json:"count"`
+	OldestID int64      `json:"oldest_id"`
+	Since    *time.Time `json:"since"`
+}
+
+const day = 24 * time.Hour
+
+// attentions are the kinds of what is stuck: the rows, and when each began.
+var attentions = []struct{ kind, from, since string }{
+	{"orders_processing", `orders WHERE status IN ('paid', 'processing') AND paid_at < $1`, "paid_at"},
+	{"services_provisioning", `services WHERE NOT sandbox AND status = 'provisioning' AND provisioning_at < $1`, "provisioning_at"},
+	{"services_failed", `services WHERE NOT sandbox AND status = 'failed' AND created_at > $2`, "created_at"},
+	{"renewals_failing", `services WHERE NOT sandbox AND renewal_failure IS NOT NULL AND status IN ('active', 'past_due', 'suspended')`, "renewal_failed_at"},
+	{"services_ending", `services WHERE NOT sandbox AND status = 'terminating' AND expires_at < $1`, "expires_at"},
+	{"topups_waiting", `wallet_topups WHERE gateway = 'bank' AND status IN ('pending', 'processing')`, "created_at"},
+	{"addons_waiting", `addons WHERE manual AND status = 'pending'`, "created_at"},
+	{"reviews_pending", `reviews WHERE status = 'pending'`, "updated_at"},
+	{"sla_proposed", `sla_months WHERE status = 'proposed'`, "created_at"},
+	{"domains_waiting", `domains_operations WHERE status IN ('pending', 'attempted') AND created_at < $1`, "created_at"},
+	{"webhooks_failing", `webhooks_endpoints WHERE status = 'active' AND failing_since IS NOT NULL`, "failing_since"},
+	{"certificates_failing", `certificates WHERE failures > 2 AND status <> 'removing'`, "last_attempt_at"},
+	{"nodes_silent", `nodes_nodes WHERE state IN ('active', 'draining') AND last_seen_at < $3`, "last_seen_at"},
+}
+
+// Dashboard reads how the company is doing.
+func (a *Admin) Dashboard(ctx context.Context) (d Dashboard, err error) {
+	now := a.Clock.Now().UTC()
+	if d.Sales, err = a.sales(ctx, now); err != nil {
+		return d, err
+	}
+	if err := a.totals(ctx, now, &d); err != nil {
+		return d, err
+	}
+	if before := d.Active + d.Ended; before > 0 {
+		d.ChurnPercent = float64(d.Ended*10_000/before) / 100
+	}
+	if d.Renewals, err = a.renewals(ctx, now); err != nil {
+		return d, err
+	}
+	d.NeedsAttention, err = a.attention(ctx, now)
+	return d, err
+}
+
+func (a *Admin) sales(ctx context.Context, now time.Time) ([]DayOfSales, error) {
+	const days = 30
+	first := now.Truncate(day).Add(-(days - 1) * day)
+	all := make([]DayOfSales, days)
+	for i := range all {
+		all[i].Day = first.Add(time.Duration(i) * day).Format(time.DateOnly)
+	}
+	type row struct {
+		at              time.Time
+		total, refunded money.USDCents
+		n               int64
+	}
+	const perDay = `86400000000`
+	found, err := db.Collect(ctx, a.DB, func(r db.Row) (x row, err error) {
+		err = r.Scan(&x.at, &x.n, &x.total, &x.refunded)
+		return x, err
+	}, `SELECT (o.paid_at / `+perDay+`) * `+perDay+` AS paid_on, COUNT(*), CAST(SUM(o.total) AS BIGINT), CAST(SUM(o.refunded) AS BIGINT)
+		FROM orders o JOIN account_users u ON u.id = o.account_id
+		WHERE u.sandbox_of IS NULL AND o.paid_at >= $1 AND o.status IN ('paid', 'processing', 'completed') GROUP BY 1`, first)
+	for _, x := range found {
+		if i := int(x.at.Sub(first) / day); i >= 0 && i < days {
+			all[i].Orders, all[i].Sold, all[i].Refunded = x.n, x.total, x.refunded
+		}
+	}
+	return all, err
+}
+
+func (a *Admin) totals(ctx context.Context, now time.Time, d *Dashboard) error {
+	return a.DB.QueryRow(ctx, `SELECT
+		(SELECT CAST(COALESCE(SUM((renew_price + addon_price) / period_months), 0) AS BIGINT) FROM services WHERE NOT sandbox AND status IN ('active', 'past_due')),
+		(SELECT COUNT(*) FROM services WHERE NOT sandbox AND status IN ('active', 'past_due')),
+		(SELECT COUNT(*) FROM services s WHERE NOT s.sandbox AND s.status IN ('terminating', 'terminated')
+			AND EXISTS (SELECT 1 FROM services_history h WHERE h.service_id = s.id AND h.status IN ('terminating', 'terminated') AND h.created_at > $1)),
+		(SELECT COUNT(*) FROM account_users WHERE sandbox_of IS NULL AND role = '' AND closed_at IS NULL),
+		(SELECT COUNT(*) FROM account_users WHERE sandbox_of IS NULL AND role = '' AND closed_at IS NULL AND created_at > $1),
+		(SELECT CAST(COALESCE(SUM(balance), 0) AS BIGINT) FROM wallet_ledger_accounts WHERE kind = 'customer' AND name NOT LIKE 'sandbox:%')`, now.Add(-30*day)).
+		Scan(&d.Recurring, &d.Active, &d.Ended, &d.Customers, &d.NewCustomers, &d.Wallets)
+}
+
+func (a *Admin) renewals(ctx context.Context, now time.Time) ([]DayRenewals, error) {
+	const days = 14
+	first := now.Truncate(day)
+	all := make([]DayRenewals, days)
+	for i := range all {
+		all[i].Day = first.Add(time.Duration(i) * day).Format(time.DateOnly)
+	}
+	type row struct {
+		at      time.Time
+		amount  money.USDCents
+		covered bool
+	}
+	found, err := db.Collect(ctx, a.DB, func(r db.Row) (x row, err error) {
+		err = r.Scan(&x.at, &x.amount, &x.covered)
+		return x, err
+	}, `SELECT s.expires_at, s.renew_price + s.addon_price,
+			s.renew_price + s.addon_price <= COALESCE((SELECT t.balance_after FROM wallet_transactions t WHERE t.account_id = s.account_id ORDER BY t.id DESC LIMIT 1), 0)
+		FROM services s WHERE NOT s.sandbox AND s.auto_renew AND s.status IN ('active', 'past_due') AND s.expires_at >= $1 AND s.expires_at < $2`,
+		first, first.Add(days*day))
+	for _, x := range found {
+		i := int(x.at.Sub(first) / day)
+		all[i].Services++
+		all[i].Amount += x.amount
+		if !x.covered {
+			all[i].Uncovered++
+		}
+	}
+	return all, err
+}
+
+func (a *Admin) attention(ctx context.Context, now time.Time) ([]Attention, error) {
+	all := []Attention{}
+	for _, k := range attentions {
+		at := Attention{Kind: k.kind}
+		err := a.DB.QueryRow(ctx, `SELECT COUNT(*), COALESCE(MIN(id), 0), MIN(`+k.since+`) FROM `+k.from+
+			` AND CAST($1 AS BIGINT) > 0 AND CAST($2 AS BIGINT) > 0 AND CAST($3 AS BIGINT) > 0`, now.Add(-15*time.Minute), now.Add(-7*day), now.Add(-2*time.Minute)).
+			Scan(&at.Count, &at.OldestID, &at.Since)
+		if err != nil {
+			return nil, err
+		}
+		if at.Count > 0 {
+			all = append(all, at)
+		}
+	}
+	for kind, state := range map[string]string{"jobs_failing": "state = 'retryable' AND attempt >= 3", "jobs_discarded": "state = 'discarded'"} {
+		at := Attention{Kind: kind}
+		if err := a.DB.QueryRow(ctx, `SELECT COUNT(*), COALESCE(MIN(id), 0) FROM river_job WHERE `+state).Scan(&at.Count, &at.OldestID); err != nil {
+			return nil, err
+		}
+		if at.Count > 0 {
+			all = append(all, at)
+		}
+	}
+	return all, nil
+}

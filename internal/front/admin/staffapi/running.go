@@ -1,0 +1,242 @@
+package staffapi
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"time"
+
+	"stead.dev/stead/internal/content/status"
+	"stead.dev/stead/internal/front/admin"
+	"stead.dev/stead/internal/hosting/nodes"
+	"stead.dev/stead/internal/platform/api"
+	"stead.dev/stead/internal/platform/i18n"
+	"stead.dev/stead/internal/platform/jobs"
+	"stead.dev/stead/internal/platform/page"
+)
+
+type servicesIn struct {
+	page.Params
+	Account int64  `query:"account_id" minimum:"1"`
+	Node    string `query:"node" maxLength:"100" doc:"Name of a hosting machine."`
+	Status  string `query:"status" enum:"pending,provisioning,active,past_due,suspended,terminating,terminated,failed,cancelled"`
+}
+
+type serviceIn struct {
+	Service int64 `path:"service" minimum:"1"`
+}
+
+type suspendServiceIn struct {
+	serviceIn
+	Body struct {
+		Reason string `json:"reason" enum:"abuse,manual,resource_limit,unpaid"`
+	}
+}
+
+type nodeIn struct {
+	Node string `path:"node" maxLength:"100"`
+}
+
+type newNodeIn struct {
+	Body struct {
+		Name        string `json:"name" minLength:"1" maxLength:"60"`
+		Location    string `json:"location,omitempty" maxLength:"60"`
+		Region      string `json:"region,omitempty" maxLength:"60" doc:"What monitors call its place."`
+		MaxAccounts int64  `json:"max_accounts,omitempty" minimum:"0" doc:"0 for no bound."`
+		DiskPercent int64  `json:"disk_percent,omitempty" minimum:"0" maximum:"10000" doc:"How much of its disk may be sold; 0 for 100."`
+	}
+}
+
+type sectionIn struct {
+	Section string `path:"section" maxLength:"40"`
+	Body    struct {
+		Enabled bool `json:"enabled"`
+	}
+}
+
+type deliveriesIn struct {
+	page.Params
+	Account int64  `query:"account_id" minimum:"1"`
+	Status  string `query:"status" enum:"pending,sending,success,retry,failed,discarded"`
+}
+
+type jobIn struct {
+	Job int64 `path:"job" minimum:"1"`
+}
+
+type reviewsIn struct {
+	page.Params
+	Status string `query:"status" enum:"pending,approved,rejected" default:"pending"`
+}
+
+type reviewIn struct {
+	Review int64 `path:"review" minimum:"1"`
+	Body   struct {
+		Version int    `json:"version" minimum:"1" doc:"The version that was read."`
+		Approve bool   `json:"approve"`
+		Reason  string `json:"reason,omitempty" maxLength:"300" doc:"Of a refusal; its author reads it."`
+	}
+}
+
+type monthsIn struct {
+	page.Params
+	Status string `query:"status" enum:"none,proposed,credited,rejected" default:"proposed"`
+}
+
+type monthIn struct {
+	Month int64 `path:"month" minimum:"1"`
+	Body  struct {
+		Decision string `json:"decision" enum:"approve,reject,hold"`
+		Reason   string `json:"reason,omitempty" maxLength:"300" doc:"Of reject and hold; of a refusal the customer reads it."`
+	}
+}
+
+type incidentIn struct {
+	Incident int64 `path:"incident" minimum:"1"`
+	Body     struct {
+		Status  string    `json:"status" enum:"investigating,identified,monitoring,resolved"`
+		Impact  string    `json:"impact,omitempty" enum:"none,minor,major,critical" doc:"Without it, as it was."`
+		Message i18n.Text `json:"message" doc:"By language."`
+	}
+}
+
+type newIncidentIn struct {
+	Body struct {
+		Title      i18n.Text `json:"title" doc:"By language."`
+		Impact     string    `json:"impact" enum:"none,minor,major,critical"`
+		Status     string    `json:"status,omitempty" enum:"investigating,identified,monitoring" doc:"Without it, investigating."`
+		Components []string  `json:"components,omitempty" maxItems:"50" doc:"Keys; none for all."`
+		Message    i18n.Text `json:"message" doc:"By language."`
+	}
+}
+
+type newMaintenanceIn struct {
+	Body struct {
+		Title      i18n.Text `json:"title" doc:"By language."`
+		Components []string  `json:"components,omitempty" maxItems:"50" doc:"Keys; none for all."`
+		StartsAt   time.Time `json:"starts_at"`
+		EndsAt     time.Time `json:"ends_at"`
+	}
+}
+
+type maintenanceIn struct {
+	Maintenance int64 `path:"maintenance" minimum:"1"`
+}
+
+// running are the operations about services, machines and what is published.
+func (s *Service) running() []api.Route {
+	a := s.Admin
+	service := func(id, verb, summary string, f func(ctx context.Context, id int64) (admin.Service, error)) api.Route {
+		return change("services."+id, http.MethodPost, "/services/{service}/"+verb, summary, machines, func(ctx context.Context, in *serviceIn) (*admin.Service, error) {
+			return pointer(f(ctx, in.Service))
+		})
+	}
+	node := func(id, verb, summary string, f func(ctx context.Context, name string) (admin.Node, error)) api.Route {
+		return change("nodes."+id, http.MethodPost, "/nodes/{node}/"+verb, summary, machines, func(ctx context.Context, in *nodeIn) (*admin.Node, error) {
+			return pointer(f(ctx, in.Node))
+		})
+	}
+	addNode := change("nodes.add", http.MethodPost, "/nodes", "Invite a machine to become a node", machines, func(ctx context.Context, in *newNodeIn) (*admin.Invitation, error) {
+		return pointer(a.AddNode(ctx, nodes.NewNode(in.Body)))
+	})
+	addNode.Status = http.StatusCreated
+	addNode.Description = "The token is shown this once."
+	open := change("incidents.open", http.MethodPost, "/incidents", "Open an incident with its first message", care, func(ctx context.Context, in *newIncidentIn) (*admin.Incident, error) {
+		return pointer(a.OpenIncident(ctx, status.Incident{
+			Title: in.Body.Title, Impact: status.Impact(in.Body.Impact), Stage: status.Stage(cmp.Or(in.Body.Status, "investigating")), Components: in.Body.Components,
+		}, in.Body.Message))
+	})
+	open.Status = http.StatusCreated
+	plan := change("maintenance.schedule", http.MethodPost, "/maintenance", "Announce maintenance", machines, func(ctx context.Context, in *newMaintenanceIn) (*admin.Maintenance, error) {
+		return pointer(a.ScheduleMaintenance(ctx, status.Planned{
+			Title: in.Body.Title, Components: in.Body.Components, StartsAt: in.Body.StartsAt, EndsAt: in.Body.EndsAt,
+		}))
+	})
+	plan.Status = http.StatusCreated
+	return []api.Route{
+		read("services.list", "/services", "All services, the oldest first", everyone, func(ctx context.Context, in *servicesIn) (*page.List[admin.Service], error) {
+			return a.ListServices(ctx, admin.Services{AccountID: in.Account, Status: in.Status, Node: in.Node}, in.Params)
+		}),
+		read("services.get", "/services/{service}", "A service", everyone, func(ctx context.Context, in *serviceIn) (*admin.Service, error) {
+			return pointer(a.Service(ctx, in.Service))
+		}),
+		change("services.suspend", http.MethodPost, "/services/{service}/suspend", "Take a service offline", machines,
+			func(ctx context.Context, in *suspendServiceIn) (*admin.Service, error) {
+				return pointer(a.SuspendService(ctx, in.Service, in.Body.Reason))
+			}),
+		service("unsuspend", "unsuspend", "Bring a suspended service back", a.UnsuspendService),
+		service("terminate", "terminate", "End a suspended service: a final backup is made, then its account is removed", a.TerminateService),
+		service("restore", "restore", "Bring a terminated service back, with what its final backup has", a.RestoreService),
+		service("retry", "retry", "Make the account of a service at once instead of at the next attempt", a.RetryService),
+		read("nodes.list", "/nodes", "The hosting machines, with their room and health", everyone, func(ctx context.Context, _ *struct{}) (*list[admin.Node], error) {
+			return listed(a.ListNodes(ctx))
+		}),
+		addNode,
+		node("drain", "drain", "Place no more services on a node", a.DrainNode),
+		node("resume", "resume", "Place services on a node again", a.ResumeNode),
+		change("nodes.rejoin", http.MethodPost, "/nodes/{node}/rejoin", "Invite a machine to replace a node's", machines,
+			func(ctx context.Context, in *nodeIn) (*admin.Invitation, error) {
+				return pointer(a.RejoinNode(ctx, in.Node))
+			}),
+		read("sections.list", "/sections", "The sections of the platform", everyone, func(_ context.Context, _ *struct{}) (*list[admin.Section], error) {
+			return listed(a.ListSections(), nil)
+		}),
+		change("sections.set", http.MethodPut, "/sections/{section}", "Switch a section on or off: its operations answer 404", machines,
+			func(ctx context.Context, in *sectionIn) (*list[admin.Section], error) {
+				if err := a.SetSections(ctx, []string{in.Section}, in.Body.Enabled); err != nil {
+					return nil, err
+				}
+				return listed(a.ListSections(), nil)
+			}),
+		read("webhooks.deliveries", "/webhooks/deliveries", "Deliveries to addresses of resellers, the newest first", everyone,
+			func(ctx context.Context, in *deliveriesIn) (*page.List[admin.Delivery], error) {
+				return a.Deliveries(ctx, in.Status, in.Account, in.Params)
+			}),
+		read("jobs.failed", "/jobs", "Jobs that have failed and are not done, the newest first", everyone, func(ctx context.Context, in *page.Params) (*page.List[jobs.Failed], error) {
+			return a.FailedJobs(ctx, *in)
+		}),
+		change("jobs.retry", http.MethodPost, "/jobs/{job}/retry", "Try a failed job again at once", machines, func(ctx context.Context, in *jobIn) (*api.Empty, error) {
+			return nil, a.RetryJob(ctx, in.Job)
+		}),
+		read("reviews.list", "/reviews", "Reviews in a state, the newest first", everyone, func(ctx context.Context, in *reviewsIn) (*page.List[admin.Review], error) {
+			return a.ListReviews(ctx, in.Status, in.Params)
+		}),
+		change("reviews.decide", http.MethodPost, "/reviews/{review}/decide", "Publish a review, or keep it from the public list", care,
+			func(ctx context.Context, in *reviewIn) (*admin.Review, error) {
+				if in.Body.Approve {
+					return pointer(a.ApproveReview(ctx, in.Review, in.Body.Version))
+				}
+				return pointer(a.RejectReview(ctx, in.Review, in.Body.Version, in.Body.Reason))
+			}),
+		read("sla.list", "/sla", "Closed months of services in a state, the newest first", everyone, func(ctx context.Context, in *monthsIn) (*page.List[admin.SLAMonth], error) {
+			return a.ListSLA(ctx, in.Status, in.Params)
+		}),
+		change("sla.decide", http.MethodPost, "/sla/{month}/decide", "Pay a proposed credit, decide against it, or keep it until somebody decides", money,
+			func(ctx context.Context, in *monthIn) (*admin.SLAMonth, error) {
+				switch in.Body.Decision {
+				case "approve":
+					return pointer(a.ApproveSLA(ctx, in.Month))
+				case "hold":
+					return pointer(a.HoldSLA(ctx, in.Month, in.Body.Reason))
+				default:
+					return pointer(a.RejectSLA(ctx, in.Month, in.Body.Reason))
+				}
+			}),
+		read("incidents.list", "/incidents", "Incidents that go on, then those of the last 90 days", everyone, func(ctx context.Context, _ *struct{}) (*list[admin.Incident], error) {
+			return listed(a.ListIncidents(ctx))
+		}),
+		open,
+		change("incidents.update", http.MethodPost, "/incidents/{incident}/updates", "Say how an incident goes on", care,
+			func(ctx context.Context, in *incidentIn) (*admin.Incident, error) {
+				return pointer(a.UpdateIncident(ctx, in.Incident, status.Stage(in.Body.Status), status.Impact(in.Body.Impact), in.Body.Message))
+			}),
+		read("maintenance.list", "/maintenance", "Maintenance that is ahead or goes on", everyone, func(ctx context.Context, _ *struct{}) (*list[admin.Maintenance], error) {
+			return listed(a.ListMaintenance(ctx))
+		}),
+		plan,
+		change("maintenance.cancel", http.MethodPost, "/maintenance/{maintenance}/cancel", "Call maintenance off", machines,
+			func(ctx context.Context, in *maintenanceIn) (*admin.Maintenance, error) {
+				return pointer(a.CancelMaintenance(ctx, in.Maintenance))
+			}),
+	}
+}
