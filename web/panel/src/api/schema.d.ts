@@ -8079,6 +8079,7 @@ export interface components {
              * @example nameserver_invalid
              * @example not_found
              * @example not_suspended
+             * @example nothing_to_retry
              * @example order_not_cancellable
              * @example order_not_payable
              * @example order_not_refundable
@@ -8125,6 +8126,7 @@ export interface components {
              * @example ssl_key_mismatch
              * @example ssl_preflight_failed
              * @example ssl_rate_limited
+             * @example staff_account
              * @example target_not_allowed
              * @example tariff_change_not_allowed
              * @example template_files_exist
