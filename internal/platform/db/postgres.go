@@ -13,6 +13,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"stead.dev/stead/internal/platform/clock"
 )
 
 type postgres struct {
@@ -83,6 +85,9 @@ func (p *postgres) close() error {
 	return nil
 }
 
+// exclusivePoll is how often those who wait for exclusive ask again.
+const exclusivePoll = 200 * time.Millisecond
+
 // exclusive holds a session lock on a connection of its own; the lock ends with the connection, so a killed process
 // never leaves it behind.
 func (p *postgres) exclusive(ctx context.Context, name string, f func(ctx context.Context) error) error {
@@ -91,8 +96,16 @@ func (p *postgres) exclusive(ctx context.Context, name string, f func(ctx contex
 		return fmt.Errorf("db: connection for the lock %q: %w", name, mark(err))
 	}
 	defer conn.Release()
-	if _, err := conn.Exec(ctx, "SELECT pg_advisory_lock($1)", lockID(name)); err != nil {
-		return fmt.Errorf("db: lock %q: %w", name, mark(err))
+	for locked := false; !locked; {
+		// A statement that waits would keep a snapshot, for which CREATE INDEX CONCURRENTLY under this lock waits in turn.
+		if err := conn.QueryRow(ctx, "SELECT pg_try_advisory_lock($1)", lockID(name)).Scan(&locked); err != nil {
+			return fmt.Errorf("db: lock %q: %w", name, mark(err))
+		}
+		if !locked {
+			if err := clock.Sleep(ctx, exclusivePoll); err != nil {
+				return fmt.Errorf("db: lock %q: %w", name, err)
+			}
+		}
 	}
 	defer func() {
 		_, _ = conn.Exec(context.WithoutCancel(ctx), "SELECT pg_advisory_unlock($1)", lockID(name))
