@@ -119,13 +119,17 @@ type Filter struct {
 	there         bool // paid, and not over
 }
 
-// list reads one page of an account's services, the newest first, and counts those on all pages.
+// list reads one page of an account's services, the newest first, and counts those on all pages. A page that is not full is
+// the last one, and tells the number itself.
 func list(ctx context.Context, q db.Querier, accountID int64, f Filter, p page.Params) ([]record, int, error) {
-	total, err := counted(ctx, q, accountID, f)
+	rows, err := paged(ctx, q, accountID, f, p)
 	if err != nil {
 		return nil, 0, err
 	}
-	rows, err := paged(ctx, q, accountID, f, p)
+	if n := len(rows); n < p.Limit() && (n > 0 || p.Offset() == 0) {
+		return rows, p.Offset() + n, nil
+	}
+	total, err := counted(ctx, q, accountID, f)
 	return rows, total, err
 }
 

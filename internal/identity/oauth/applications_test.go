@@ -231,6 +231,24 @@ func TestRevocationAndIntrospectionAreForOnesOwnTokens(t *testing.T) {
 				t.Errorf("%s token: %v", name, info.body)
 			}
 		}
+		// The database is not asked about a token that is in memory: what changes one there is told to all by a signal.
+		err := d.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error {
+			_, err := tx.Exec(ctx, `UPDATE oauth_access_tokens SET revoked_at = 1`)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info := ask(app, sec, access); info.body["active"] != true || info.str("scope") != "profile orders:read" {
+			t.Errorf("introspected again: %v", info.body)
+		}
+		err = d.InTx(t.Context(), func(ctx context.Context, tx *db.Tx) error {
+			_, err := tx.Exec(ctx, `UPDATE oauth_access_tokens SET revoked_at = NULL`)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
 		wantRefused(t, ask(public, "", access), "unauthorized_client")
 		wantRefused(t, w.form("/oauth/introspect", "token", access), "invalid_request")
 

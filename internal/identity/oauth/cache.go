@@ -37,6 +37,7 @@ type entry struct {
 	hash      tokenHash
 	principal auth.Principal
 	grantID   int64
+	createdAt time.Time
 	expiresAt time.Time
 	filledAt  time.Time
 	// the minute in which the use was last recorded

@@ -2,9 +2,13 @@ package oauth
 
 import (
 	"context"
+	"errors"
 	"strconv"
+	"strings"
+	"time"
 
 	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/secret"
 )
 
@@ -67,11 +71,14 @@ func (s *Service) introspect(ctx context.Context, app Application, p params) (*i
 	if p["token"] == "" {
 		return nil, refuse(ErrInvalidRequest, "token_missing")
 	}
-	t, kind, err := find(ctx, s.DB, p["token"])
+	if strings.HasPrefix(p["token"], accessPrefix) {
+		return s.introspectAccess(ctx, app, p["token"])
+	}
+	t, found, err := refreshByHash(ctx, s.DB, secret.Hash(p["token"]))
 	if err != nil {
 		return nil, err
 	}
-	if kind == "" || t.applicationID != app.ID || t.revoked || !s.Clock.Now().Before(t.expiresAt) {
+	if !found || t.applicationID != app.ID || t.revoked || !s.Clock.Now().Before(t.expiresAt) {
 		return &introspectWire{}, nil
 	}
 	holder, err := s.Accounts.Holder(ctx, s.DB, t.accountID)
@@ -81,13 +88,33 @@ func (s *Service) introspect(ctx context.Context, app Application, p params) (*i
 	if holder.Suspended {
 		return &introspectWire{}, nil
 	}
-	w := &introspectWire{
-		Active: true, Scope: t.scopes.forRole(holder.Role).String(), ClientID: t.clientID,
-		Exp: t.expiresAt.Unix(), Iat: t.createdAt.Unix(), Sub: strconv.FormatInt(t.accountID, 10),
-		Aud: []string{s.BaseURL + "/api/v1"}, Iss: s.BaseURL,
+	return s.activeWire(t.scopes.forRole(holder.Role), t.clientID, t.accountID, t.createdAt, t.expiresAt), nil
+}
+
+// activeWire describes a valid token.
+func (s *Service) activeWire(scopes Scopes, clientID string, account int64, issued, ends time.Time) *introspectWire {
+	return &introspectWire{
+		Active: true, Scope: scopes.String(), ClientID: clientID, Exp: ends.Unix(), Iat: issued.Unix(),
+		Sub: strconv.FormatInt(account, 10), Aud: []string{s.BaseURL + "/api/v1"}, Iss: s.BaseURL,
 	}
-	if kind == "access_token" {
-		w.TokenType = "Bearer"
+}
+
+// introspectAccess answers of an access token as the API would judge it, from memory where the API does.
+func (s *Service) introspectAccess(ctx context.Context, app Application, token string) (*introspectWire, error) {
+	e, err := s.access(ctx, token)
+	for _, refused := range []*fault.Def{fault.Unauthenticated, fault.TokenRevoked, fault.TokenExpired, fault.AccountSuspended} {
+		if errors.Is(err, refused) {
+			return &introspectWire{}, nil
+		}
 	}
+	if err != nil {
+		return nil, err
+	}
+	if e.principal.ApplicationID != app.ID {
+		return &introspectWire{}, nil
+	}
+	p := e.principal
+	w := s.activeWire(p.Scopes, p.ClientID, p.AccountID, e.createdAt, e.expiresAt)
+	w.TokenType = "Bearer"
 	return w, nil
 }

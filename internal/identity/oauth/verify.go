@@ -20,12 +20,21 @@ func (s *Service) Verify(ctx context.Context, token string) (auth.Principal, err
 	if !strings.HasPrefix(token, accessPrefix) {
 		return auth.Principal{}, fault.Unauthenticated.New()
 	}
+	e, err := s.access(ctx, token)
+	if err != nil {
+		return auth.Principal{}, err
+	}
+	s.uses.note(e, s.Clock.Now())
+	return e.principal, nil
+}
+
+// access returns a valid access token, from memory where Verify may answer from it.
+func (s *Service) access(ctx context.Context, token string) (*entry, error) {
 	hash, now := sha256.Sum256([]byte(token)), s.Clock.Now()
 	fresh := s.Hub.Fresh()
 	if fresh {
 		if e := s.cache.get(hash, now); e != nil {
-			s.uses.note(e, now)
-			return e.principal, nil
+			return e, nil
 		}
 	} else {
 		s.cache.clear()
@@ -33,17 +42,16 @@ func (s *Service) Verify(ctx context.Context, token string) (auth.Principal, err
 	mark := s.cache.mark()
 	e, err := s.look(ctx, hash)
 	if err != nil {
-		return auth.Principal{}, err
+		return nil, err
 	}
 	e.filledAt = now
 	if !now.Before(e.expiresAt) {
-		return auth.Principal{}, fault.TokenExpired.New()
+		return nil, fault.TokenExpired.New()
 	}
 	if fresh {
 		s.cache.put(mark, e)
 	}
-	s.uses.note(e, now)
-	return e.principal, nil
+	return e, nil
 }
 
 // look reads a token and its account from the database.
@@ -70,7 +78,7 @@ func (s *Service) look(ctx context.Context, hash tokenHash) (*entry, error) {
 		return nil, fault.AccountSuspended.New()
 	}
 	return &entry{
-		hash: hash, grantID: t.grantID, expiresAt: t.expiresAt, noted: new(atomic.Int64),
+		hash: hash, grantID: t.grantID, createdAt: t.createdAt, expiresAt: t.expiresAt, noted: new(atomic.Int64),
 		principal: auth.Principal{
 			AccountID: t.accountID, ApplicationID: t.applicationID, ClientID: t.clientID, TokenID: t.id,
 			// A withdrawn role withdraws its scope.
