@@ -88,8 +88,11 @@ func TestAPasswordIsReplacedForAClientAndNobodyElseSeesIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	local := a.local() + link.Path
-	if body := page(http.MethodPost, local); !strings.Contains(body, reset.Usernames[0]) {
-		t.Fatalf("behind the link: %s", body)
+	if body := page(http.MethodPost, local); !strings.Contains(body, `<div id="root">`) {
+		t.Fatalf("behind the link is not the panel: %s", body)
+	}
+	if body := page(http.MethodGet, a.local()+"/client"); !strings.Contains(body, reset.Usernames[0]) {
+		t.Fatalf("the passwords: %s", body)
 	}
 	reveal := regexp.MustCompile(`/client/credentials/\d+/reveal`).FindString(page(http.MethodGet, a.local()+"/client"))
 	revealed := page(http.MethodPost, a.local()+reveal)

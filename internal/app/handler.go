@@ -232,7 +232,7 @@ func (a *App) previewsApart(next http.HandlerFunc) http.HandlerFunc {
 func (a *App) pages() *webui.UI {
 	d := webui.Deps{
 		Accounts: a.accounts, Catalog: front{a.catalog}, Clock: a.clock, Log: a.log, ClientAddr: a.clientAddr(), BaseURL: a.cfg.BaseURL,
-		Company: a.cfg.CompanyName, Support: a.cfg.SupportEmail, Language: a.cfg.DefaultLanguage,
+		Company: a.cfg.CompanyName, Color: a.cfg.CompanyColor, Support: a.cfg.SupportEmail, Language: a.cfg.DefaultLanguage,
 		Currency: money.Currency(a.cfg.DefaultCurrency), Rates: a.currencies.Current,
 		Services: a.services, Credentials: a.credentials, Terminals: a.access, Clients: clients{a.reseller}, Keys: keys{a.reseller},
 		API: a.operations(), OAuth: a.oauth, Sections: a.switches, Articles: a.articles,

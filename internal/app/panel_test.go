@@ -101,6 +101,15 @@ func TestAClientOfAResellerHasOneServiceInThePanel(t *testing.T) {
 		return id
 	}
 	mine, other := order(), order()
+	brand := `{"brand": {"name": "Samarkand Web", "color": "#0F5FA8", "support_email": "help@reseller.example"}}`
+	if r := a.do(t, request{method: http.MethodPatch, path: "/api/v1/reseller/me", token: w.ownersKey, body: brand}); r.status != http.StatusOK {
+		t.Fatalf("the brand: %s", r)
+	}
+	for _, wrong := range []string{`{"color": "red"}`, `{"name": "a\nb"}`, `{"support_email": "nobody"}`} {
+		if r := a.do(t, request{method: http.MethodPatch, path: "/api/v1/reseller/me", token: w.ownersKey, body: `{"brand": ` + wrong + `}`}); r.status != http.StatusUnprocessableEntity {
+			t.Errorf("the brand %s: %s", wrong, r)
+		}
+	}
 	var link struct {
 		URL string `json:"url"`
 	}
@@ -109,6 +118,15 @@ func TestAClientOfAResellerHasOneServiceInThePanel(t *testing.T) {
 	cookie := regexp.MustCompile(`stead_client=[^;]+`).FindString(entered.header.Get("Set-Cookie"))
 	if cookie == "" {
 		t.Fatalf("no visit: %s", entered)
+	}
+	shell := string(a.do(t, request{method: http.MethodGet, path: "/client/panel/", header: map[string]string{"Cookie": cookie}}).body)
+	for _, part := range []string{"Samarkand Web", "#0f5fa8", "help@reseller.example"} {
+		if !strings.Contains(shell, part) {
+			t.Errorf("the page lacks %s of the brand", part)
+		}
+	}
+	if strings.Contains(shell, a.cfg.CompanyName) {
+		t.Errorf("the page names our company: %s", shell)
 	}
 	get := func(path string) answer { return a.panel(t, cookie, http.MethodGet, "/client/panel/api/v1"+path, "") }
 	for _, path := range []string{"/databases", "/mailboxes", "/domains", "/usage", "/dns", "/files"} {

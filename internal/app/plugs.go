@@ -269,7 +269,10 @@ type clients struct{ *reseller.Service }
 // Visit implements webui.Clients.
 func (c clients) Visit(ctx context.Context, visit string) (webui.ClientVisit, error) {
 	v, err := c.Service.Visit(ctx, visit)
-	return webui.ClientVisit(v), err
+	return webui.ClientVisit{
+		AccountID: v.AccountID, ServiceID: v.ServiceID, Name: v.Name, Domain: v.Domain, Status: v.Status,
+		Company: v.Brand.Name, Color: v.Brand.Color, Support: v.Brand.SupportEmail, Until: v.Until,
+	}, err
 }
 
 // keys adapts the keys of resellers to the pages.

@@ -33,6 +33,7 @@ const (
 type Visit struct {
 	AccountID, ServiceID int64
 	Name, Domain, Status string // of the service
+	Brand                Brand
 	Until                time.Time
 }
 
@@ -170,7 +171,7 @@ func (s *Service) Enter(ctx context.Context, token string) (visit string, err er
 // Visit finds the visit of a token; fault.NotFound when it is over. A visit ends with its time, with the service, and
 // with the reseller's account.
 func (s *Service) Visit(ctx context.Context, token string) (v Visit, err error) {
-	var keyID int64
+	var keyID sql.NullInt64
 	err = s.DB.QueryRow(ctx, `SELECT account_id, service_id, key_id, visit_until FROM reseller_links
 		WHERE visit_hash = $1 AND visit_until > $2`, secret.Hash(token), s.Clock.Now()).Scan(&v.AccountID, &v.ServiceID, &keyID, &v.Until)
 	if errors.Is(err, db.ErrNoRows) {
@@ -187,13 +188,23 @@ func (s *Service) Visit(ctx context.Context, token string) (v Visit, err error) 
 	if err != nil {
 		return v, err
 	}
-	k, err := keyByID(ctx, s.DB, keyID)
+	if !owner.Open() {
+		return v, fault.NotFound.New()
+	}
+	if keyID.Valid {
+		k, err := keyByID(ctx, s.DB, keyID.Int64)
+		if err != nil {
+			return v, err
+		}
+		if k.RevokedAt != nil {
+			return v, fault.NotFound.New()
+		}
+	}
+	chosen, err := s.settingsOf(ctx, s.DB, v.AccountID)
 	if err != nil {
 		return v, err
 	}
-	if !owner.Open() || k.RevokedAt != nil {
-		return v, fault.NotFound.New()
-	}
+	v.Brand = chosen.brand
 	one, err := s.resoldOne(ctx, s.DB, v.AccountID, v.ServiceID)
 	if err != nil {
 		return v, err

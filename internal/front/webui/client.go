@@ -14,7 +14,9 @@ import (
 type ClientVisit struct {
 	AccountID, ServiceID int64
 	Name, Domain, Status string // of the service
-	Until                time.Time
+	// Company, Color (#rrggbb) and Support are the reseller's brand; each may be empty.
+	Company, Color, Support string
+	Until                   time.Time
 }
 
 // Clients are people to whom a reseller has given a link to one service. They have no account: their rights are those
@@ -67,6 +69,10 @@ func (ui *UI) enterClient(w http.ResponseWriter, r *http.Request) {
 		ui.fail(w, r, err)
 	default:
 		ui.setCookie(w, clientCookie, visit, 3600)
+		if ui.API != nil {
+			ui.redirect(w, r, clientPath+"/")
+			return
+		}
 		ui.redirect(w, r, "/client")
 	}
 }

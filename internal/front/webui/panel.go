@@ -2,6 +2,7 @@ package webui
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -70,6 +71,7 @@ type panelBoot struct {
 	Base     string      `json:"base"` // path of the application
 	Lang     string      `json:"lang"`
 	Company  string      `json:"company"`
+	Color    string      `json:"color"` // of the brand, #rrggbb; empty: the application's own
 	Support  string      `json:"support"`
 	Sections []string    `json:"sections"` // those that are switched on
 	Account  *bootUser   `json:"account"`  // nil for a reseller's client
@@ -125,7 +127,7 @@ func (ui *UI) showPanel(w http.ResponseWriter, r *http.Request) {
 		until = in.ExpiresAt.UTC().Format(time.RFC3339)
 	}
 	ui.drawPanel(w, r, panelBoot{
-		Base: panelPath, Company: ui.Company, Support: ui.Support,
+		Base: panelPath, Company: ui.Company, Color: ui.Color, Support: ui.Support,
 		Account: &bootUser{
 			ID: a.ID, Name: a.Name, Email: a.Email, Verified: a.EmailVerified, Currency: a.Currency, Reseller: ui.resells(r), Role: string(a.Role),
 			Acting: in.ActingID != 0, Until: until,
@@ -144,7 +146,7 @@ func (ui *UI) showClientPanel(w http.ResponseWriter, r *http.Request) {
 		ui.fail(w, r, err)
 	default:
 		ui.drawPanel(w, r, panelBoot{
-			Base: clientPath, Company: v.Name,
+			Base: clientPath, Company: cmp.Or(v.Company, v.Name), Color: v.Color, Support: v.Support,
 			Client: &bootClient{Service: v.ServiceID, Name: v.Name, Domain: v.Domain, Until: v.Until.UTC().Format("2006-01-02T15:04:05Z")},
 		})
 	}

@@ -45,6 +45,8 @@ type Deps struct {
 	BaseURL string
 	// Company and Support are shown on pages; Support may be empty.
 	Company, Support string
+	// Color is that of the brand in the panel, #rrggbb; empty for the panel's own.
+	Color string
 	// Language of visitors without a preference, and Currency of prices for those without one.
 	Language string
 	Currency money.Currency

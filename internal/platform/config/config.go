@@ -67,6 +67,7 @@ type Config struct {
 
 	// The company.
 	CompanyName         string `setting:"company_name" default:"Stead" doc:"name on pages and in mails"`
+	CompanyColor        string `setting:"company_color" doc:"colour of buttons and links in the panel, as #rrggbb; without it, a green one"`
 	CompanyLegalName    string `setting:"company_legal_name" doc:"name on invoices; without it, company_name"`
 	CompanyAddress      string `setting:"company_address" doc:"street and house on invoices"`
 	CompanyCity         string `setting:"company_city" doc:"city on invoices"`

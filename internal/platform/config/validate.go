@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"net/url"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -38,6 +39,7 @@ func (c *Config) validate() []error {
 	check("node_url", optional(c.NodeURL, origin))
 	check("node_ipv4", optional(c.NodeIPv4, ip(netip.Addr.Is4, "an IPv4 address")))
 	check("node_ipv6", optional(c.NodeIPv6, ip(netip.Addr.Is6, "an IPv6 address")))
+	check("company_color", optional(c.CompanyColor, color))
 	check("rates_source", oneOf(c.RatesSource, Off, RatesCBU, RatesECB))
 	check("panel", oneOf(c.Panel, PanelNode, PanelNodes, PanelHestia, PanelSandbox))
 	if c.Registrar != "" {
@@ -326,6 +328,15 @@ func previewOrigin(text, base string) error {
 	}
 	if text == base {
 		return fmt.Errorf("%q is base_url; previews need an origin of their own", text)
+	}
+	return nil
+}
+
+var colorForm = regexp.MustCompile(`^#[0-9a-f]{6}$`)
+
+func color(value string) error {
+	if !colorForm.MatchString(value) {
+		return errors.New("it must be #rrggbb with small letters, such as #0f5fa8")
 	}
 	return nil
 }

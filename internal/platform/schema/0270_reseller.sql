@@ -12,8 +12,11 @@ CREATE TABLE reseller_accounts (
 
 -- What resellers have chosen, of the account and of its sandbox apart.
 CREATE TABLE reseller_settings (
-    account_id BIGINT  PRIMARY KEY, -- the reseller's account, or its sandbox
-    auto_renew BOOLEAN NOT NULL     -- whether new services are renewed from the wallet, when their order does not say
+    account_id    BIGINT  PRIMARY KEY, -- the reseller's account, or its sandbox
+    auto_renew    BOOLEAN NOT NULL,    -- whether new services are renewed from the wallet, when their order does not say
+    brand_name    TEXT    NOT NULL,    -- name of the company on the pages of its clients; empty when none was chosen
+    brand_color   TEXT    NOT NULL,    -- colour there, #rrggbb; empty when none was chosen
+    brand_support TEXT    NOT NULL     -- mail address where its clients ask for help; empty when none was chosen
 );
 
 -- API keys, shown once and kept as hashes.

@@ -21,11 +21,16 @@ export class Customer {
   ) {}
 
   /** Calls the interface as the panel does. */
-  async call<T>(method: string, path: string, data?: unknown, key?: string): Promise<T> {
+  async call<T>(
+    method: string,
+    path: string,
+    data?: unknown,
+    { key, headers = {} }: { key?: string; headers?: Record<string, string> } = {},
+  ): Promise<T> {
     const answer = await this.request.fetch(`/panel/api/v1${path}`, {
       method,
       data,
-      headers: { "X-Stead-Panel": "1", ...(key ? { "Idempotency-Key": key } : {}) },
+      headers: { "X-Stead-Panel": "1", ...headers, ...(key ? { "Idempotency-Key": key } : {}) },
     });
     if (!answer.ok()) throw new Error(`${method} ${path}: ${answer.status()} ${await answer.text()}`);
     return (await answer.json()) as T;
@@ -48,9 +53,9 @@ export class Customer {
       "POST",
       "/orders",
       { plan_id: plan.id, domain, period_months: plan.prices[0].period_months },
-      unique("order"),
+      { key: unique("order") },
     );
-    await this.call("POST", `/orders/${order.id}/pay`, {}, unique("pay"));
+    await this.call("POST", `/orders/${order.id}/pay`, {}, { key: unique("pay") });
     for (let i = 0; i < 300; i++) {
       const { data: list } = await this.call<{ data: { id: number; status: string; domain: string }[] }>(
         "GET",

@@ -1,24 +1,14 @@
-import { createTheme, MantineProvider, type MantineColorsTuple } from "@mantine/core";
+import { createTheme, MantineProvider } from "@mantine/core";
 import { Notifications } from "@mantine/notifications";
 import type { ReactNode } from "react";
 
 import { useLang } from "~/i18n/i18n";
 
-import { nonce } from "./boot";
+import { boot, nonce } from "./boot";
+import { shades } from "./brand";
 
-/** The brand's colour: a calm green, dark enough for white text (4.5:1) from shade 7 on. */
-const brand: MantineColorsTuple = [
-  "#eefaf4",
-  "#d9f1e5",
-  "#b1e3ca",
-  "#86d4ad",
-  "#61c794",
-  "#3fb27c",
-  "#249464",
-  "#0f7a50",
-  "#0a6341",
-  "#054c31",
-];
+/** A calm green, where the company has chosen no colour. */
+const brand = shades(boot.color || "#0f7a50");
 
 const theme = createTheme({
   colors: { brand },

@@ -1,5 +1,6 @@
 import {
   ActionIcon,
+  Anchor,
   AppShell,
   Burger,
   Button,
@@ -12,7 +13,7 @@ import {
   useMantineColorScheme,
 } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
-import { IconArrowLeft, IconLanguage, IconMoonStars, IconSun, IconUserCircle } from "@tabler/icons-react";
+import { IconArrowLeft, IconHome, IconLanguage, IconMoonStars, IconSun, IconUserCircle } from "@tabler/icons-react";
 import { useQueryClient } from "@tanstack/react-query";
 import { Link, Outlet, useMatchRoute, useParams, useRouterState } from "@tanstack/react-router";
 import { useEffect } from "react";
@@ -28,7 +29,8 @@ import { UploadTray } from "./uploads/UploadTray";
 export function Shell() {
   const [opened, { toggle, close }] = useDisclosure();
   const path = useRouterState({ select: (state) => state.location.pathname });
-  const { service } = useParams({ strict: false }) as { service?: string };
+  const params = useParams({ strict: false }) as { service?: string };
+  const service = boot.client ? String(boot.client.service) : params.service;
   useEffect(close, [path, close]);
   return (
     <AppShell
@@ -64,21 +66,24 @@ export function Shell() {
         <ScrollArea>
           {service ? (
             <>
-              {!boot.client && (
-                <NavLink
-                  component={Link}
-                  to="/services"
-                  activeOptions={{ exact: true }}
-                  label={t("nav.back")}
-                  leftSection={<IconArrowLeft size={18} aria-hidden />}
-                />
-              )}
+              <NavLink
+                component={Link}
+                to={boot.client ? "/" : "/services"}
+                activeOptions={{ exact: true }}
+                label={t(boot.client ? "nav.overview" : "nav.back")}
+                leftSection={boot.client ? <IconHome size={18} aria-hidden /> : <IconArrowLeft size={18} aria-hidden />}
+              />
               <Entries entries={servicePages} below={`/services/${service}`} />
             </>
           ) : (
             <Entries entries={accountPages} below="" />
           )}
         </ScrollArea>
+        {boot.support && (
+          <Text size="sm" p="sm" mt="auto">
+            {t("support")} <Anchor href={`mailto:${boot.support}`}>{boot.support}</Anchor>
+          </Text>
+        )}
       </AppShell.Navbar>
       <AppShell.Main id="page" component="main">
         <Container size="xl" p={0}>
@@ -93,7 +98,7 @@ export function Shell() {
 function Entries({ entries, below }: { entries: Entry[]; below: string }) {
   const match = useMatchRoute();
   return entries
-    .filter((entry) => !entry.section || isOn(entry.section))
+    .filter((entry) => (!entry.section || isOn(entry.section)) && !(entry.only === "owner" && boot.client))
     .map(({ to, label, icon: Shape }) => {
       const address = below + to || "/";
       const active = Boolean(match({ to: address, fuzzy: to !== "" && to !== "/" }));

@@ -3,6 +3,8 @@ export interface Boot {
   base: string;
   lang: "uz" | "ru" | "en";
   company: string;
+  /** Of the brand, #rrggbb; empty for the application's own. */
+  color: string;
   support: string;
   sections: string[];
   account: {

@@ -9,6 +9,8 @@ export interface Entry {
   icon: Icon;
   /** The section of the interface that must be switched on. */
   section?: string;
+  /** Whose page it is, when not everybody's: the owner of a service, and not a reseller's client. */
+  only?: "owner";
 }
 
 /** The pages of an account, in the order of the menu. */
@@ -22,8 +24,8 @@ export const accountPages: Entry[] = [
 
 /** The pages of one service; `to` is below /services/$service. */
 export const servicePages: Entry[] = [
-  { to: "", label: "nav.service.overview", icon: IconHome },
-  { to: "/plan", label: "nav.service.plan", icon: IconReceiptDollar, section: "services" },
+  { to: "", label: "nav.service.overview", icon: IconHome, only: "owner" },
+  { to: "/plan", label: "nav.service.plan", icon: IconReceiptDollar, section: "services", only: "owner" },
   { to: "/files", label: "nav.service.files", icon: IconFolder, section: "files" },
   { to: "/databases", label: "nav.service.databases", icon: IconDatabase, section: "service_management" },
   { to: "/dns", label: "nav.service.dns", icon: IconWorldSearch, section: "service_management" },
