@@ -10148,6 +10148,40 @@ export interface components {
             addresses: string[];
             name: string;
         };
+        ResellerBrand: {
+            /**
+             * @description Colour of buttons and links there, as #rrggbb; empty is a neutral one
+             * @example #0f5fa8
+             */
+            color: string;
+            /**
+             * @description Name of your company, on the pages that your clients see; empty shows the service's name
+             * @example Samarkand Web
+             */
+            name: string;
+            /**
+             * @description Where your clients ask for help; empty shows none
+             * @example help@reseller.example
+             */
+            support_email: string;
+        };
+        ResellerBrandIn: {
+            /**
+             * @description Colour of buttons and links, as #rrggbb
+             * @example #0f5fa8
+             */
+            color?: string;
+            /**
+             * @description Name of your company: one line of at most 60 letters
+             * @example Samarkand Web
+             */
+            name?: string;
+            /**
+             * @description Where your clients ask for help
+             * @example help@reseller.example
+             */
+            support_email?: string;
+        };
         ResellerCall: {
             /** @description Where it came from */
             address: string;
@@ -10332,6 +10366,8 @@ export interface components {
         ResellerMe: {
             /** @description Of services that do not say */
             auto_renew: boolean;
+            /** @description What your clients see on the pages of their services */
+            brand: components["schemas"]["ResellerBrand"];
             /** Format: date-time */
             created_at: string;
             /**
@@ -10499,6 +10535,8 @@ export interface components {
         };
         ResellerUpdateBody: {
             auto_renew?: boolean;
+            /** @description Replaces the brand as a whole */
+            brand?: components["schemas"]["ResellerBrandIn"];
             /** @enum {string} */
             locale?: "uz" | "ru" | "en";
             /**
@@ -28968,6 +29006,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "auto_renew": true,
+                     *       "brand": {
+                     *         "color": "#0f5fa8",
+                     *         "name": "Samarkand Web",
+                     *         "support_email": "help@reseller.example"
+                     *       },
                      *       "created_at": "2026-11-21T10:00:00Z",
                      *       "discount_basis_points": 1000,
                      *       "email": "anna@example.com",
@@ -29084,6 +29127,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "auto_renew": true,
+                     *       "brand": {
+                     *         "color": "#0f5fa8",
+                     *         "name": "Samarkand Web",
+                     *         "support_email": "help@reseller.example"
+                     *       },
                      *       "created_at": "2026-11-21T10:00:00Z",
                      *       "discount_basis_points": 1000,
                      *       "email": "anna@example.com",

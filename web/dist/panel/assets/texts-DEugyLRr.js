@@ -1,0 +1,1 @@
+import{o as e}from"./session-DiRCHkYi.js";var t=e(`invoices`);export{t};

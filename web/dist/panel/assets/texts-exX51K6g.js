@@ -1,1 +1,0 @@
-import{o as e}from"./session-DuG6_uP4.js";var t=e(`app`);export{t};
