@@ -1,4 +1,5 @@
 import { IconDatabase, IconFolder, IconHome, IconServer, IconWorldSearch, type Icon } from "@tabler/icons-react";
+import { IconWorld } from "@tabler/icons-react";
 import { IconFileInvoice, IconReceiptDollar, IconShoppingCart, IconWallet } from "@tabler/icons-react";
 
 import type { t } from "./texts";
@@ -17,6 +18,7 @@ export interface Entry {
 export const accountPages: Entry[] = [
   { to: "/", label: "nav.overview", icon: IconHome },
   { to: "/services", label: "nav.services", icon: IconServer, section: "services" },
+  { to: "/domains", label: "nav.domains", icon: IconWorld, section: "domains" },
   { to: "/wallet", label: "nav.wallet", icon: IconWallet, section: "wallet" },
   { to: "/orders", label: "nav.orders", icon: IconShoppingCart, section: "orders" },
   { to: "/invoices", label: "nav.invoices", icon: IconFileInvoice, section: "orders" },

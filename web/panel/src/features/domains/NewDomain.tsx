@@ -1,0 +1,266 @@
+import {
+  Alert,
+  Button,
+  Card,
+  Checkbox,
+  Group,
+  NativeSelect,
+  SegmentedControl,
+  Stack,
+  Text,
+  TextInput,
+  Title,
+} from "@mantine/core";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { useState } from "react";
+
+import { newKey } from "~/api/client";
+import { money, type Money } from "~/i18n/formats";
+import { tidy } from "~/ui/contact/contact";
+import { ContactFields, useContactForm } from "~/ui/contact/ContactFields";
+import { ErrorNote } from "~/ui/ErrorNote";
+import { Load } from "~/ui/Load";
+import { done } from "~/ui/notice";
+import { PageHeader } from "~/ui/PageHeader";
+import { TopUp } from "~/ui/topup/TopUp";
+import { TopupState } from "~/ui/topup/TopupState";
+
+import { check, orderDomain, wallet, zones, type Zone } from "./api";
+import { t } from "./texts";
+
+export interface Search {
+  name?: string;
+  transfer?: boolean;
+  topup?: number;
+}
+
+const clean = (typed: string) =>
+  typed
+    .trim()
+    .toLowerCase()
+    .replace(/^https?:\/\//, "")
+    .replace(/^www\./, "")
+    .replace(/[/?#].*$/, "")
+    .replace(/\.$/, "");
+
+/** Registering a domain, or moving one here from another registrar. */
+export function NewDomain({ search, onSearch }: { search: Search; onSearch: (next: Search) => void }) {
+  const [typed, setTyped] = useState(search.name ?? "");
+  const prices = useQuery(zones);
+  const name = search.name ?? "";
+  const zone = prices.data?.data
+    .filter((one) => name.endsWith(`.${one.tld}`) || name.endsWith(`.${one.unicode_tld}`))
+    .sort((a, b) => b.tld.length - a.tld.length)[0];
+  return (
+    <>
+      <PageHeader title={t("new.title")} description={t("new.text")} />
+      <Stack maw={760}>
+        {search.topup && <TopupState id={search.topup} />}
+        <Card withBorder>
+          <form
+            onSubmit={(event) => {
+              event.preventDefault();
+              onSearch({ ...search, name: clean(typed) || undefined, topup: undefined });
+            }}
+          >
+            <Stack>
+              <SegmentedControl
+                aria-label={t("new.how")}
+                value={search.transfer ? "transfer" : "register"}
+                onChange={(how) => onSearch({ ...search, transfer: how === "transfer" || undefined })}
+                data={[
+                  { value: "register", label: t("new.register") },
+                  { value: "transfer", label: t("new.transfer") },
+                ]}
+              />
+              <Group align="flex-end">
+                <TextInput
+                  label={t("new.name")}
+                  placeholder="example.com"
+                  value={typed}
+                  onChange={(event) => setTyped(event.currentTarget.value)}
+                  inputMode="url"
+                  autoCapitalize="none"
+                  autoComplete="off"
+                  spellCheck={false}
+                  flex={1}
+                  miw={200}
+                />
+                <Button type="submit" variant={name && name === clean(typed) ? "default" : "filled"}>
+                  {t(search.transfer ? "new.next" : "new.search")}
+                </Button>
+              </Group>
+            </Stack>
+          </form>
+        </Card>
+        {name && prices.data && !zone && <Alert color="orange" title={t("reason.tld_unsupported")} />}
+        {name && zone && <Offer key={name} name={name} zone={zone} transfer={Boolean(search.transfer)} />}
+        {!name && prices.data && <Prices zones={prices.data.data} />}
+      </Stack>
+    </>
+  );
+}
+
+function Prices({ zones }: { zones: Zone[] }) {
+  return (
+    <Card withBorder>
+      <Title order={2} mb="sm">
+        {t("prices")}
+      </Title>
+      <Stack gap={4}>
+        {zones.map((zone) => (
+          <Group key={zone.tld} justify="space-between">
+            <Text>.{zone.unicode_tld}</Text>
+            <Text size="sm">
+              {t("prices.of", {
+                first: zone.register[0] ? money(zone.register[0].price) : "–",
+                renew: zone.renew[0] ? money(zone.renew[0].price) : "–",
+              })}
+            </Text>
+          </Group>
+        ))}
+      </Stack>
+    </Card>
+  );
+}
+
+function Offer({ name, zone, transfer }: { name: string; zone: Zone; transfer: boolean }) {
+  const query = useQuery({ ...check(name), enabled: !transfer });
+  if (transfer) return <OrderForm name={name} zone={zone} transfer price={zone.transfer} />;
+  return (
+    <Load query={query}>
+      {({ available, price, reason }) =>
+        available && price ? (
+          <>
+            <Alert color="green" title={t("free", { name, price: money(price) })}>
+              {zone.renew[0] && t("renews", { price: money(zone.renew[0].price) })}
+            </Alert>
+            <OrderForm name={name} zone={zone} transfer={false} price={price} />
+          </>
+        ) : (
+          <Alert color="orange" title={t(`reason.${reason ?? "lookup_failed"}`, { name })}>
+            {reason === "lookup_failed" && (
+              <Button size="xs" variant="light" onClick={() => void query.refetch()}>
+                {t("again")}
+              </Button>
+            )}
+          </Alert>
+        )
+      }
+    </Load>
+  );
+}
+
+function OrderForm({ name, zone, transfer, price }: { name: string; zone: Zone; transfer: boolean; price: Money }) {
+  const navigate = useNavigate();
+  const queries = useQueryClient();
+  const balance = useQuery(wallet);
+  const contact = useContactForm();
+  const [years, setYears] = useState(zone.min_years);
+  const [privacy, setPrivacy] = useState(zone.privacy);
+  const [code, setCode] = useState("");
+  const [codeProblem, setCodeProblem] = useState<string | null>(null);
+  const [error, setError] = useState<unknown>(null);
+  const [busy, setBusy] = useState(false);
+  const [key, setKey] = useState(newKey);
+  const total = transfer ? price : (zone.register.find((one) => one.years === years)?.price ?? price);
+  const submit = contact.onSubmit(async (values) => {
+    if (transfer && zone.transfer_auth_code_required && !code.trim()) {
+      setCodeProblem(t("code.needed"));
+      return;
+    }
+    setBusy(true);
+    setError(null);
+    try {
+      const made = await orderDomain(key, {
+        domain: name,
+        operation: transfer ? "transfer" : "register",
+        contact: tidy(values),
+        ...(transfer ? { auth_code: code.trim() } : { years }),
+        ...(zone.privacy ? { privacy } : {}),
+      });
+      void queries.invalidateQueries({ queryKey: ["domains"] });
+      void queries.invalidateQueries({ queryKey: ["wallet"] });
+      done(t(transfer ? "transfer.begun" : "register.begun", { name }));
+      await navigate({ to: "/domains/$domain", params: { domain: String(made.id) } });
+    } catch (failure) {
+      setKey(newKey());
+      setError(failure);
+    } finally {
+      setBusy(false);
+    }
+  });
+  return (
+    <Card withBorder>
+      <form onSubmit={submit} noValidate>
+        <Stack>
+          {transfer ? (
+            <TextInput
+              label={t("code")}
+              description={t("code.hint")}
+              value={code}
+              error={codeProblem}
+              onChange={(event) => {
+                setCode(event.currentTarget.value);
+                setCodeProblem(null);
+              }}
+              autoComplete="off"
+              spellCheck={false}
+              required={zone.transfer_auth_code_required}
+            />
+          ) : (
+            <NativeSelect
+              label={t("years")}
+              value={String(years)}
+              onChange={(event) => setYears(Number(event.currentTarget.value))}
+              data={zone.register.map((one) => ({
+                value: String(one.years),
+                label: `${t("years.count", { count: one.years })} – ${money(one.price)}`,
+              }))}
+            />
+          )}
+          {zone.privacy && (
+            <Checkbox
+              label={t("privacy")}
+              description={t("privacy.text")}
+              checked={privacy}
+              onChange={(event) => setPrivacy(event.currentTarget.checked)}
+            />
+          )}
+          <Title order={2}>{t("owner")}</Title>
+          <Text size="sm" c="dimmed">
+            {t("owner.text")}
+          </Text>
+          <ContactFields form={contact} />
+          <ErrorNote error={error} />
+          <Load query={balance}>
+            {({ available }) =>
+              available.usd_cents >= total.usd_cents ? (
+                <Group>
+                  <Button type="submit" loading={busy}>
+                    {t("pay", { amount: money(total) })}
+                  </Button>
+                  <Text size="sm" c="dimmed">
+                    {t("balance", { amount: money(available) })}
+                  </Text>
+                </Group>
+              ) : null
+            }
+          </Load>
+        </Stack>
+      </form>
+      {balance.data && balance.data.available.usd_cents < total.usd_cents && (
+        <Stack mt="md">
+          <Text fw={600}>{t("missing", { amount: money(balance.data.available), price: money(total) })}</Text>
+          <TopUp
+            key={total.usd_cents}
+            fixed
+            cents={total.usd_cents - balance.data.available.usd_cents}
+            back={`/domains/new?name=${encodeURIComponent(name)}${transfer ? "&transfer=true" : ""}`}
+          />
+        </Stack>
+      )}
+    </Card>
+  );
+}
