@@ -10,7 +10,16 @@ export default defineConfig({
   base: "/panel/",
   publicDir: false,
   plugins: [
-    tanstackRouter({ target: "react", autoCodeSplitting: true, quoteStyle: "double", semicolons: true }),
+    tanstackRouter({
+      target: "react",
+      autoCodeSplitting: true,
+      // A page's loader is in the page's chunk too: with dozens of pages, their queries would fill the first load.
+      codeSplittingOptions: {
+        defaultBehavior: [["loader", "component", "pendingComponent", "errorComponent", "notFoundComponent"]],
+      },
+      quoteStyle: "double",
+      semicolons: true,
+    }),
     react(),
   ],
   resolve: { alias: { "~": fileURLToPath(new URL("src", import.meta.url)) } },

@@ -1,7 +1,8 @@
 import { createFileRoute } from "@tanstack/react-router";
 
-import { invoices, kinds, type Kind } from "~/features/invoices/api";
+import { invoices } from "~/features/invoices/api";
 import { InvoiceList } from "~/features/invoices/InvoiceList";
+import { kinds, type Kind } from "~/features/invoices/kinds";
 
 export const Route = createFileRoute("/invoices/")({
   validateSearch: (search: Record<string, unknown>): { page?: number; kind?: Kind } => ({

@@ -1,8 +1,8 @@
 import { createFileRoute } from "@tanstack/react-router";
 
 import { orders, type Order } from "~/features/order/api";
+import { statuses } from "~/features/order/choice";
 import { OrderList } from "~/features/order/OrderList";
-import { statuses } from "~/features/order/status";
 
 export const Route = createFileRoute("/orders/")({
   validateSearch: (search: Record<string, unknown>): { page?: number; status?: Order["status"] } => ({

@@ -12,7 +12,8 @@ import { Pager } from "~/ui/Pager";
 import { Status } from "~/ui/Status";
 import { When } from "~/ui/When";
 
-import { invoices, kinds, pdf, type Kind } from "./api";
+import { invoices, pdf } from "./api";
+import { kinds, type Kind } from "./kinds";
 import { t } from "./texts";
 
 interface Search {

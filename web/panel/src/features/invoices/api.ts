@@ -3,9 +3,9 @@ import { queryOptions } from "@tanstack/react-query";
 import { addressOf, api, call } from "~/api/client";
 import type { components } from "~/api/schema";
 
+import type { Kind } from "./kinds";
+
 export type Invoice = components["schemas"]["Invoice"];
-export const kinds = ["invoice", "credit_note", "receipt"] as const;
-export type Kind = (typeof kinds)[number];
 
 export const invoices = (page: number, kind?: Kind) =>
   queryOptions({

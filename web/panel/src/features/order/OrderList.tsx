@@ -12,7 +12,8 @@ import { Pager } from "~/ui/Pager";
 import { When } from "~/ui/When";
 
 import { orders, type Order } from "./api";
-import { OrderStatus, statuses } from "./status";
+import { statuses } from "./choice";
+import { OrderStatus } from "./status";
 import { t } from "./texts";
 
 interface Search {

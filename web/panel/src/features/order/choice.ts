@@ -1,4 +1,15 @@
-import type { Addon, Plan, Price, Product } from "./api";
+import type { Addon, Order, Plan, Price, Product } from "./api";
+
+export const statuses = [
+  "pending",
+  "paid",
+  "processing",
+  "completed",
+  "failed",
+  "refunded",
+  "cancelled",
+  "expired",
+] as const satisfies readonly Order["status"][];
 
 /** What somebody has chosen so far. It stands in the address, so that reloading and signing in keep it. */
 export interface Choice {

@@ -3,17 +3,6 @@ import { Status, type Tone } from "~/ui/Status";
 import type { Order } from "./api";
 import { t } from "./texts";
 
-export const statuses = [
-  "pending",
-  "paid",
-  "processing",
-  "completed",
-  "failed",
-  "refunded",
-  "cancelled",
-  "expired",
-] as const satisfies readonly Order["status"][];
-
 const tones: Record<Order["status"], Tone> = {
   pending: "warn",
   paid: "busy",
