@@ -14,6 +14,9 @@ import { Route as BillingRouteImport } from "./routes/billing";
 import { Route as OrderRouteImport } from "./routes/order";
 import { Route as SignedInRouteImport } from "./routes/signed-in";
 import { Route as WalletRouteImport } from "./routes/wallet";
+import { Route as DomainsIndexRouteImport } from "./routes/domains.index";
+import { Route as DomainsDomainRouteImport } from "./routes/domains.$domain";
+import { Route as DomainsNewRouteImport } from "./routes/domains.new";
 import { Route as InvoicesIndexRouteImport } from "./routes/invoices.index";
 import { Route as InvoicesInvoiceRouteImport } from "./routes/invoices.$invoice";
 import { Route as OrdersIndexRouteImport } from "./routes/orders.index";
@@ -49,6 +52,21 @@ const SignedInRoute = SignedInRouteImport.update({
 const WalletRoute = WalletRouteImport.update({
   id: "/wallet",
   path: "/wallet",
+  getParentRoute: () => rootRouteImport,
+} as any);
+const DomainsIndexRoute = DomainsIndexRouteImport.update({
+  id: "/domains/",
+  path: "/domains/",
+  getParentRoute: () => rootRouteImport,
+} as any);
+const DomainsDomainRoute = DomainsDomainRouteImport.update({
+  id: "/domains/$domain",
+  path: "/domains/$domain",
+  getParentRoute: () => rootRouteImport,
+} as any);
+const DomainsNewRoute = DomainsNewRouteImport.update({
+  id: "/domains/new",
+  path: "/domains/new",
   getParentRoute: () => rootRouteImport,
 } as any);
 const InvoicesIndexRoute = InvoicesIndexRouteImport.update({
@@ -116,8 +134,11 @@ export interface FileRoutesByFullPath {
   "/order": typeof OrderRoute;
   "/signed-in": typeof SignedInRoute;
   "/wallet": typeof WalletRoute;
+  "/domains/$domain": typeof DomainsDomainRoute;
+  "/domains/new": typeof DomainsNewRoute;
   "/invoices/$invoice": typeof InvoicesInvoiceRoute;
   "/orders/$order": typeof OrdersOrderRoute;
+  "/domains/": typeof DomainsIndexRoute;
   "/invoices/": typeof InvoicesIndexRoute;
   "/orders/": typeof OrdersIndexRoute;
   "/services/": typeof ServicesIndexRoute;
@@ -134,8 +155,11 @@ export interface FileRoutesByTo {
   "/order": typeof OrderRoute;
   "/signed-in": typeof SignedInRoute;
   "/wallet": typeof WalletRoute;
+  "/domains/$domain": typeof DomainsDomainRoute;
+  "/domains/new": typeof DomainsNewRoute;
   "/invoices/$invoice": typeof InvoicesInvoiceRoute;
   "/orders/$order": typeof OrdersOrderRoute;
+  "/domains": typeof DomainsIndexRoute;
   "/invoices": typeof InvoicesIndexRoute;
   "/orders": typeof OrdersIndexRoute;
   "/services": typeof ServicesIndexRoute;
@@ -153,8 +177,11 @@ export interface FileRoutesById {
   "/order": typeof OrderRoute;
   "/signed-in": typeof SignedInRoute;
   "/wallet": typeof WalletRoute;
+  "/domains/$domain": typeof DomainsDomainRoute;
+  "/domains/new": typeof DomainsNewRoute;
   "/invoices/$invoice": typeof InvoicesInvoiceRoute;
   "/orders/$order": typeof OrdersOrderRoute;
+  "/domains/": typeof DomainsIndexRoute;
   "/invoices/": typeof InvoicesIndexRoute;
   "/orders/": typeof OrdersIndexRoute;
   "/services/": typeof ServicesIndexRoute;
@@ -173,8 +200,11 @@ export interface FileRouteTypes {
     | "/order"
     | "/signed-in"
     | "/wallet"
+    | "/domains/$domain"
+    | "/domains/new"
     | "/invoices/$invoice"
     | "/orders/$order"
+    | "/domains/"
     | "/invoices/"
     | "/orders/"
     | "/services/"
@@ -191,8 +221,11 @@ export interface FileRouteTypes {
     | "/order"
     | "/signed-in"
     | "/wallet"
+    | "/domains/$domain"
+    | "/domains/new"
     | "/invoices/$invoice"
     | "/orders/$order"
+    | "/domains"
     | "/invoices"
     | "/orders"
     | "/services"
@@ -209,8 +242,11 @@ export interface FileRouteTypes {
     | "/order"
     | "/signed-in"
     | "/wallet"
+    | "/domains/$domain"
+    | "/domains/new"
     | "/invoices/$invoice"
     | "/orders/$order"
+    | "/domains/"
     | "/invoices/"
     | "/orders/"
     | "/services/"
@@ -228,8 +264,11 @@ export interface RootRouteChildren {
   OrderRoute: typeof OrderRoute;
   SignedInRoute: typeof SignedInRoute;
   WalletRoute: typeof WalletRoute;
+  DomainsDomainRoute: typeof DomainsDomainRoute;
+  DomainsNewRoute: typeof DomainsNewRoute;
   InvoicesInvoiceRoute: typeof InvoicesInvoiceRoute;
   OrdersOrderRoute: typeof OrdersOrderRoute;
+  DomainsIndexRoute: typeof DomainsIndexRoute;
   InvoicesIndexRoute: typeof InvoicesIndexRoute;
   OrdersIndexRoute: typeof OrdersIndexRoute;
   ServicesIndexRoute: typeof ServicesIndexRoute;
@@ -276,6 +315,27 @@ declare module "@tanstack/react-router" {
       path: "/wallet";
       fullPath: "/wallet";
       preLoaderRoute: typeof WalletRouteImport;
+      parentRoute: typeof rootRouteImport;
+    };
+    "/domains/": {
+      id: "/domains/";
+      path: "/domains";
+      fullPath: "/domains/";
+      preLoaderRoute: typeof DomainsIndexRouteImport;
+      parentRoute: typeof rootRouteImport;
+    };
+    "/domains/$domain": {
+      id: "/domains/$domain";
+      path: "/domains/$domain";
+      fullPath: "/domains/$domain";
+      preLoaderRoute: typeof DomainsDomainRouteImport;
+      parentRoute: typeof rootRouteImport;
+    };
+    "/domains/new": {
+      id: "/domains/new";
+      path: "/domains/new";
+      fullPath: "/domains/new";
+      preLoaderRoute: typeof DomainsNewRouteImport;
       parentRoute: typeof rootRouteImport;
     };
     "/invoices/": {
@@ -364,8 +424,11 @@ const rootRouteChildren: RootRouteChildren = {
   OrderRoute: OrderRoute,
   SignedInRoute: SignedInRoute,
   WalletRoute: WalletRoute,
+  DomainsDomainRoute: DomainsDomainRoute,
+  DomainsNewRoute: DomainsNewRoute,
   InvoicesInvoiceRoute: InvoicesInvoiceRoute,
   OrdersOrderRoute: OrdersOrderRoute,
+  DomainsIndexRoute: DomainsIndexRoute,
   InvoicesIndexRoute: InvoicesIndexRoute,
   OrdersIndexRoute: OrdersIndexRoute,
   ServicesIndexRoute: ServicesIndexRoute,

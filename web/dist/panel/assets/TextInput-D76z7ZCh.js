@@ -1,1 +1,0 @@
-import{Q as e,ot as t}from"./Load-CTSgDLor.js";import{t as n}from"./InputBase-BO_WZR_S.js";import{f as r}from"./session-DiRCHkYi.js";var i=r(),a=e(e=>{let r=t([`Input`,`InputWrapper`,`TextInput`],null,e);return(0,i.jsx)(n,{component:`input`,...r,__staticSelector:`TextInput`})});a.classes=n.classes,a.displayName=`@mantine/core/TextInput`;export{a as t};

@@ -1,1 +1,0 @@
-function e(e){let t=String(e).trim().replace(`,`,`.`);return/^\d{1,7}(\.\d{1,2})?$/.test(t)?Math.round(Number(t)*100):null}var t=e=>(e/100).toFixed(2),n=(e,t)=>t.fee_fixed.usd_cents+Math.round(e*t.fee_percent_bp/1e4);export{t as n,n as r,e as t};

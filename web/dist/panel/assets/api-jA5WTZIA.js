@@ -1,1 +1,0 @@
-import{c as e,l as t,yn as n}from"./Load-CTSgDLor.js";var r=n({queryKey:[`billing`],queryFn:({signal:n})=>t(e.GET(`/api/v1/me/billing`,{signal:n}))}),i=n=>t(e.PUT(`/api/v1/me/billing`,{body:n}));export{i as n,r as t};

@@ -1,1 +1,0 @@
-import{t as e}from"./Status-DA8EFbTE.js";import{f as t,o as n}from"./session-DiRCHkYi.js";var r=n(`services`),i=t(),a={pending:`busy`,provisioning:`busy`,active:`good`,past_due:`warn`,suspended:`bad`,terminating:`busy`,terminated:`neutral`,failed:`bad`,cancelled:`neutral`};function o({status:t}){return(0,i.jsx)(e,{tone:a[t],label:r(`status.${t}`)})}export{r as n,o as t};

@@ -1,1 +1,0 @@
-import{o as e}from"./session-DiRCHkYi.js";var t=e(`invoices`);export{t};
