@@ -1,6 +1,7 @@
 import { IconDatabase, IconFolder, IconHome, IconServer, IconWorldSearch, type Icon } from "@tabler/icons-react";
 import { IconWorld } from "@tabler/icons-react";
 import { IconFileInvoice, IconReceiptDollar, IconShoppingCart, IconWallet } from "@tabler/icons-react";
+import { IconBell, IconGift } from "@tabler/icons-react";
 
 import type { t } from "./texts";
 
@@ -19,6 +20,8 @@ export const accountPages: Entry[] = [
   { to: "/", label: "nav.overview", icon: IconHome },
   { to: "/services", label: "nav.services", icon: IconServer, section: "services" },
   { to: "/domains", label: "nav.domains", icon: IconWorld, section: "domains" },
+  { to: "/notifications", label: "nav.notifications", icon: IconBell, section: "account" },
+  { to: "/rewards", label: "nav.rewards", icon: IconGift, section: "account" },
   { to: "/wallet", label: "nav.wallet", icon: IconWallet, section: "wallet" },
   { to: "/orders", label: "nav.orders", icon: IconShoppingCart, section: "orders" },
   { to: "/invoices", label: "nav.invoices", icon: IconFileInvoice, section: "orders" },

@@ -1,22 +1,47 @@
-import { Alert, Anchor, Card, Group, SimpleGrid, Stack, Text, Title } from "@mantine/core";
-import { useQuery } from "@tanstack/react-query";
+import { Alert, Anchor, Button, Card, Group, SimpleGrid, Stack, Text, Title } from "@mantine/core";
+import { IconCircleCheck } from "@tabler/icons-react";
+import { useQueries, useQuery, type UseQueryOptions } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
+import { useState } from "react";
 
-import { boot } from "~/app/boot";
+import { boot, isOn } from "~/app/boot";
 import { money } from "~/i18n/formats";
 import { Load } from "~/ui/Load";
 import { PageHeader } from "~/ui/PageHeader";
 import { Status } from "~/ui/Status";
 import { When } from "~/ui/When";
 
-import { notifications, overviewServices, wallet } from "./api";
+import {
+  certificates,
+  domains,
+  insights,
+  notifications,
+  overviewServices,
+  unpaid,
+  usage,
+  wallet,
+  type Certificate,
+  type Insight,
+  type Service,
+  type Usage,
+} from "./api";
+import { needs } from "./needs";
 import { t } from "./texts";
 
-/** What needs the reader: money for renewals, news, and their services. */
+/** What needs the reader: money for renewals, faults, news, and their services. */
 export function Overview() {
   return (
     <>
-      <PageHeader title={t("title", { name: boot.account?.name || boot.account?.email || "" })} />
+      <PageHeader
+        title={t("title", { name: boot.account?.name || boot.account?.email || "" })}
+        actions={
+          isOn("orders") && (
+            <Button component={Link} to="/order">
+              {t("order.new")}
+            </Button>
+          )
+        }
+      />
       <Stack>
         {boot.account && !boot.account.verified && (
           <Alert color="orange" title={t("unverified")}>
@@ -24,6 +49,7 @@ export function Overview() {
             <Anchor href="/account/profile">{t("profile")}</Anchor>
           </Alert>
         )}
+        <Needs />
         <SimpleGrid cols={{ base: 1, md: 2 }}>
           <Wallet />
           <News />
@@ -34,8 +60,79 @@ export function Overview() {
   );
 }
 
+/** How many services are looked into; those of others are told by notifications. */
+const looked = 5;
+const near = 14 * 24 * 3600 * 1000;
+
+/** The answers of one query for each service, by its id. What a server does not have is left out. */
+function useOfEach<T>(services: Service[], query: (id: number) => unknown, on: boolean): Map<number, T> {
+  return useQueries({
+    queries: services.map((one) => ({ ...(query(one.id) as UseQueryOptions<T>), enabled: on, retry: false })),
+    combine: (results) =>
+      new Map(
+        results.flatMap((result, at) => {
+          const id = services[at]?.id;
+          return id !== undefined && result.data !== undefined ? [[id, result.data] as const] : [];
+        }),
+      ),
+  });
+}
+
+function Needs() {
+  const [soon] = useState(() => new Date(Date.now() + near));
+  const list = useQuery({ ...overviewServices, enabled: isOn("services") });
+  const balance = useQuery({ ...wallet, enabled: isOn("wallet") });
+  const orders = useQuery({ ...unpaid, enabled: isOn("orders") });
+  const names = useQuery({ ...domains, enabled: isOn("domains") });
+  const services = list.data?.data ?? [];
+  const active = services.filter((one) => one.status === "active").slice(0, looked);
+  const managed = isOn("service_management");
+  const used = useOfEach<Usage>(active, usage, managed);
+  const certified = useOfEach<{ data: Certificate[] }>(active, certificates, managed);
+  const found = useOfEach<{ data: Insight[] }>(active, insights, isOn("ai"));
+  const all = needs(
+    {
+      orders: orders.data?.data ?? [],
+      wallet: balance.data,
+      services,
+      domains: names.data?.data ?? [],
+      usage: used,
+      certificates: new Map([...certified].map(([id, answer]) => [id, answer.data])),
+      insights: new Map([...found].map(([id, answer]) => [id, answer.data])),
+    },
+    soon,
+    money,
+  );
+  if (all.length === 0) {
+    return services.length === 0 || !list.data ? null : (
+      <Group gap="xs">
+        <IconCircleCheck size={20} color="var(--status-good)" aria-hidden />
+        <Text>{t("needs.none")}</Text>
+      </Group>
+    );
+  }
+  return (
+    <Card withBorder component="section" aria-labelledby="overview-needs">
+      <Title order={2} id="overview-needs" mb="sm">
+        {t("needs")}
+      </Title>
+      <Stack gap="xs">
+        {all.map((need) => (
+          <Group key={need.key} gap="sm" wrap="nowrap" align="flex-start">
+            <Status tone={need.tone} label={t(need.tone === "bad" ? "severity.critical" : "severity.warning")} />
+            <Anchor component={Link} to={need.to} style={{ overflowWrap: "anywhere" }}>
+              {t(need.text, need.values)} {need.time && <When time={need.time} form="day" />}
+            </Anchor>
+          </Group>
+        ))}
+      </Stack>
+    </Card>
+  );
+}
+
 function Wallet() {
-  const query = useQuery(wallet);
+  const query = useQuery({ ...wallet, enabled: isOn("wallet") });
+  if (!isOn("wallet")) return null;
   return (
     <Card withBorder component="section" aria-labelledby="overview-wallet">
       <Title order={2} id="overview-wallet" mb="sm">
@@ -48,15 +145,15 @@ function Wallet() {
               {money(data.available)}
             </Text>
             <Text>{t("renewals", { amount: money(data.upcoming_renewals.next_30d) })}</Text>
-            {data.upcoming_renewals.covered ? (
-              <div>
-                <Status tone="good" label={t("covered")} />
-              </div>
-            ) : (
-              <div>
-                <Status tone="warn" label={t("uncovered")} />
-              </div>
-            )}
+            <div>
+              <Status
+                tone={data.upcoming_renewals.covered ? "good" : "warn"}
+                label={t(data.upcoming_renewals.covered ? "covered" : "uncovered")}
+              />
+            </div>
+            <Anchor component={Link} to="/wallet">
+              {t("top_up")}
+            </Anchor>
           </Stack>
         )}
       </Load>
@@ -83,13 +180,18 @@ function News() {
                 <Group key={one.id} gap="sm" wrap="nowrap" align="flex-start">
                   <Status tone={tones[one.severity]} label={t(`severity.${one.severity}`)} />
                   <div>
-                    <Text size="sm">{one.title}</Text>
+                    <Text size="sm" fw={one.read_at ? undefined : 600}>
+                      {one.title}
+                    </Text>
                     <Text size="xs" c="dimmed">
                       <When time={one.created_at} form="relative" />
                     </Text>
                   </div>
                 </Group>
               ))}
+              <Anchor component={Link} to="/notifications">
+                {t("news.all")}
+              </Anchor>
             </Stack>
           )
         }

@@ -58,10 +58,10 @@ export const catalog = queryOptions({
   staleTime: 60_000,
 });
 
-/** What renewing would cost; nothing is changed. */
+/** What renewing would cost; nothing is changed. It is not below the service's key: a quote is not asked again once it is paid. */
 export const renewalQuote = (id: number, months: number) =>
   queryOptions({
-    queryKey: ["service", id, "renewal", months],
+    queryKey: ["quote", "renewal", id, months],
     queryFn: () =>
       call(
         api.POST("/api/v1/services/{service}/renew", {
@@ -69,6 +69,7 @@ export const renewalQuote = (id: number, months: number) =>
           body: { dry_run: true, period_months: months },
         }),
       ),
+    staleTime: 0,
   });
 
 export const renew = (id: number, key: string, months: number, expected: number) =>
@@ -82,7 +83,7 @@ export const renew = (id: number, key: string, months: number, expected: number)
 /** What moving to a plan would cost; nothing is changed. */
 export const moveQuote = (id: number, plan: number, when: "now" | "renewal") =>
   queryOptions({
-    queryKey: ["service", id, "move", plan, when],
+    queryKey: ["quote", "move", id, plan, when],
     queryFn: () =>
       call(
         api.POST("/api/v1/services/{service}/tariff", {

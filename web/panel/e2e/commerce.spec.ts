@@ -1,0 +1,108 @@
+import { expect, test, unique } from "./fixture";
+
+// From the first click on the shop front to a served site, as somebody who has never been here.
+test("a visitor registers, orders, pays and sees the site come up", async ({ page }) => {
+  const began = Date.now();
+  await page.goto("/");
+  await page.getByRole("link", { name: "Order Start" }).click();
+  await page.locator("[name=name]").fill("Anna Karimova");
+  await page.locator("[name=email]").fill(unique("anna") + "@example.com");
+  await page.locator("[name=password]").fill("correct horse battery staple 7");
+  await page.locator("main form button").first().click();
+
+  await expect(page.getByRole("heading", { level: 1, name: "Order a service" })).toBeVisible();
+  await expect(page.getByRole("radio", { name: /Start/ })).toBeChecked();
+  const domain = unique("shop") + ".example.com";
+  await page.getByLabel("Name of the site").fill(domain);
+  await expect(page.getByText("then $2.99")).toBeVisible();
+  await page.getByRole("button", { name: "Go to payment" }).click();
+
+  // The wallet is empty: what is missing is paid in, and the payment page leads back.
+  await expect(page.getByRole("heading", { level: 1, name: /^Order ORD-/ })).toBeVisible();
+  await page.getByRole("button", { name: /^Pay \$/ }).click();
+  await page.waitForURL(/\/pay\//);
+  await page.getByRole("button").first().click();
+  await page.waitForURL(/\/panel\/orders\//);
+  await page.getByRole("button", { name: "Pay $0.99" }).click();
+  await expect(page.getByText("Done. Your site is up.")).toBeVisible({ timeout: 60_000 });
+  expect(Date.now() - began, "milliseconds").toBeLessThan(120_000);
+
+  await page.getByRole("link", { name: "Open the service" }).click();
+  await expect(page.getByRole("heading", { level: 1, name: domain })).toBeVisible();
+});
+
+test("a choice outlives a reload, and an unknown coupon is said beside its field", async ({
+  page,
+  customer,
+  expected,
+}) => {
+  expected.push("422");
+  expect(customer.email).toContain("@");
+  await page.goto("/panel/order?plan=business&period=12&domain=shop.example.com");
+  await page.getByRole("checkbox", { name: "10 GB of disk" }).check();
+  await page.getByLabel("Coupon").fill("NOTHING");
+  await page.getByLabel("Coupon").blur();
+  await page.reload();
+  await expect(page.getByRole("radio", { name: /12 months/ })).toBeChecked();
+  await expect(page.getByRole("checkbox", { name: "10 GB of disk" })).toBeChecked();
+  await page.getByRole("button", { name: "Go to payment" }).click();
+  await expect(page.getByLabel("Coupon")).toHaveAccessibleDescription(/.+/);
+});
+
+test("renewing, another plan and an extra show the price before the click", async ({ page, customer }) => {
+  const service = await customer.service();
+  await page.goto(`/panel/services/${service}/plan`);
+  await page.getByRole("button", { name: "Renew now" }).click();
+  const renewal = page.getByRole("dialog");
+  await renewal.getByRole("button", { name: /^Pay \$/ }).click();
+  await expect(page.getByText("The service is renewed")).toBeVisible();
+
+  await page.getByRole("button", { name: "Change to Business" }).click();
+  const move = page.getByRole("dialog");
+  await expect(move.getByText(/You pay \$.* now for the time that is left/)).toBeVisible();
+  await move.getByRole("button", { name: /^Pay \$/ }).click();
+  await expect(page.getByText("The plan is Business now")).toBeVisible();
+
+  await page.getByRole("button", { name: "Add: 10 GB of disk" }).click();
+  await page
+    .getByRole("dialog")
+    .getByRole("button", { name: /^Pay \$/ })
+    .click();
+  await expect(page.getByText("10 GB of disk is added")).toBeVisible();
+});
+
+test("the wallet shows what was bought, and its invoice", async ({ page, customer }) => {
+  await customer.service();
+  await page.goto("/panel/wallet");
+  const movements = page.getByRole("table", { name: "Movements" });
+  await expect(movements.getByText("Purchase").first()).toBeVisible();
+  await page.getByLabel("Kind").selectOption("refund");
+  await expect(page.getByText("Nothing in this time and of this kind")).toBeVisible();
+  await page.goto("/panel/invoices?kind=invoice");
+  await page.getByRole("table").getByRole("link").first().click();
+  await expect(page.getByRole("heading", { level: 1, name: /^Invoice / })).toBeVisible();
+  await expect(page.getByRole("link", { name: "Download PDF" })).toHaveAttribute("href", /format=pdf/);
+});
+
+test("a domain is registered, locked and given name servers", async ({ page, customer }) => {
+  await customer.credit(50);
+  const name = unique("name") + ".com";
+  await page.goto("/panel/domains/new");
+  await page.getByLabel("Domain", { exact: true }).fill(name);
+  await page.getByRole("button", { name: "Search" }).click();
+  await expect(page.getByText(`${name} is free`)).toBeVisible();
+  await page.getByLabel("Phone").fill("+998 90 123-45-67");
+  await page.getByLabel("Street and house").fill("Navoiy 1");
+  await page.getByLabel("City").fill("Tashkent");
+  await page.getByLabel("Country, two letters").fill("uz");
+  await page.getByRole("button", { name: /^Pay \$/ }).click();
+  await expect(page.getByRole("heading", { level: 1, name })).toBeVisible();
+  const lock = page.getByRole("switch", { name: "Lock" });
+  await expect(lock).toBeEnabled();
+  const locked = await lock.isChecked();
+  await lock.click();
+  await expect(lock).toBeChecked({ checked: !locked });
+  await page.getByLabel("One a line", { exact: true }).fill("ns1.example.net\nns2.example.net");
+  await page.getByRole("region", { name: "Name servers" }).getByRole("button", { name: "Save" }).click();
+  await expect(page.getByText("The registry has the name servers")).toBeVisible();
+});
