@@ -238,6 +238,10 @@ func (a *App) pages() *webui.UI {
 		API: a.operations(), OAuth: a.oauth, Sections: a.switches, Articles: a.articles,
 		Status: a.status, Templates: templates.All(), Reviews: a.reviews,
 		Throttle: func(w http.ResponseWriter, r *http.Request) error { return a.edge.Throttle(w, r, oauth.Throttle.Name) },
+		Domains:  domainShop{a.domains},
+		ThrottleDomains: func(w http.ResponseWriter, r *http.Request) error {
+			return a.edge.Throttle(w, r, api.DomainCheck)
+		},
 	}
 	if a.cfg.Demo {
 		d.Demo = &webui.Demo{Email: DemoEmail, Password: DemoPassword}

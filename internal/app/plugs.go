@@ -21,6 +21,7 @@ import (
 	"stead.dev/stead/internal/identity/notifications"
 	"stead.dev/stead/internal/identity/oauth"
 	"stead.dev/stead/internal/names/claims"
+	"stead.dev/stead/internal/names/domains"
 	"stead.dev/stead/internal/platform/api"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/money"
@@ -58,17 +59,51 @@ func (f front) Shelf(ctx context.Context) ([]webui.Product, error) {
 	for i, p := range shown {
 		products[i] = webui.Product{Name: p.Name, Description: p.Description, Features: p.Features}
 		for _, pl := range p.Plans {
+			l := pl.Limits
 			plan := webui.Plan{
-				Name: pl.Name, Price: pl.Price.Display, Months: pl.PeriodMonths,
-				DiskMB: pl.Limits.DiskMB, BandwidthGB: pl.Limits.BandwidthGB, Sites: pl.Limits.Sites,
+				Slug: pl.Slug, Name: pl.Name, Uptime: pl.Uptime,
+				DiskMB: l.DiskMB, BandwidthGB: l.BandwidthGB, Sites: l.Sites, Domains: l.Domains, Databases: l.Databases,
+				Mailboxes: l.Mailboxes, FTPAccounts: l.FTPAccounts, CronJobs: l.CronJobs, Backups: l.Backups,
+				MemoryMB: l.MemoryMB, Monitors: l.Monitors,
 			}
-			if pl.FirstPeriod != nil {
-				plan.FirstPrice = pl.FirstPeriod.Display
+			for _, x := range pl.Periods {
+				period := webui.Period{Months: x.Months, Price: x.Price.Display, Month: x.Month.Display, SavedPercent: x.SavedPercent}
+				if x.FirstPeriod != nil {
+					period.FirstPrice = x.FirstPeriod.Display
+				}
+				plan.Periods = append(plan.Periods, period)
 			}
 			products[i].Plans = append(products[i].Plans, plan)
 		}
 	}
 	return products, err
+}
+
+// domainShop adapts the domains to the search of the shop front.
+type domainShop struct{ domains *domains.Service }
+
+// Offers implements webui.DomainShop.
+func (d domainShop) Offers(ctx context.Context, written string) ([]webui.DomainOffer, error) {
+	all, err := d.domains.Offers(ctx, written)
+	offers := make([]webui.DomainOffer, len(all))
+	for i, o := range all {
+		offers[i] = webui.DomainOffer{Name: o.Unicode, Free: o.Price != nil, Reason: o.Reason}
+		if o.Price != nil {
+			offers[i].Price = money.Wire(ctx, *o.Price).Display
+			offers[i].Renew = money.Wire(ctx, o.Renew).Display
+		}
+	}
+	return offers, err
+}
+
+// Zones implements webui.DomainShop.
+func (d domainShop) Zones(ctx context.Context) ([]webui.DomainZone, error) {
+	book, err := d.domains.Zones(ctx)
+	zones := make([]webui.DomainZone, len(book))
+	for i, z := range book {
+		zones[i] = webui.DomainZone{Name: z.Unicode, Price: money.Wire(ctx, z.Register).Display, Renew: money.Wire(ctx, z.Renew).Display}
+	}
+	return zones, err
 }
 
 // reviewers adapts the services to the reviews: what their authors have bought.

@@ -386,9 +386,13 @@ func TestTheShelfShowsWhatCanBeBought(t *testing.T) {
 			t.Fatalf("%+v, error %v", shown, err)
 		}
 		start := shown[0].Plans[0]
-		if shown[0].Name != "Веб-хостинг" || start.Name != "Старт" || start.PeriodMonths != 1 ||
-			start.Price.USDCents != 299 || start.FirstPeriod == nil || start.FirstPeriod.USDCents != 99 {
+		month, year := start.Periods[0], start.Periods[1]
+		if shown[0].Name != "Веб-хостинг" || start.Name != "Старт" || month.Months != 1 ||
+			month.Price.USDCents != 299 || month.FirstPeriod == nil || month.FirstPeriod.USDCents != 99 || month.SavedPercent != 0 {
 			t.Errorf("%+v", shown[0])
+		}
+		if year.Months != 12 || year.Month.USDCents != 249 || year.SavedPercent != 16 || year.FirstPeriod != nil {
+			t.Errorf("%+v", year)
 		}
 	})
 }

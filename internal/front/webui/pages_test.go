@@ -26,7 +26,10 @@ func TestTheShopFrontShowsWhatIsSold(t *testing.T) {
 	t.Parallel()
 	b := newSite(t).browser(t)
 	a := b.get("/")
-	for _, want := range []string{"Stead &amp; Sons", "Hosting &lt;b&gt;", "$3.00", "for 1 month", "for 12 months", "$1.00 for the first period", "Quick &amp; quiet", "512 MB of disk space", "1536 MB of disk space", "20 GB of disk space", "1 site<", "Traffic without a limit", "Any number of sites", "demo@example.com", `href="/register"`, `href="/login"`, `href="/docs"`} {
+	for _, want := range []string{
+		"Stead &amp; Sons", "Hosting &lt;b&gt;", "$3.00", "for 1 month", "for 12 months", "$1.00", "then $3.00", "$2.50 a month", "Save 16%", "Quick &amp; quiet", "Disk: 512 MB", "Traffic a month: unlimited", "20 GB</td>", "99.900 %", "demo@example.com", `href="/register"`,
+		`href="/register?next=%2Fpanel%2Forder%3Fplan%3Dstart"`, `href="/register?next=%2Fpanel%2Forder%3Fperiod%3D12%26plan%3Dstart"`, `action="/domains"`, `href="/login"`, `href="/docs"`,
+	} {
 		if !strings.Contains(a.body, want) {
 			t.Errorf("%q is not on the page", want)
 		}
@@ -43,7 +46,7 @@ func TestEveryPageIsCompleteInEveryLanguage(t *testing.T) {
 	in.register("anna@example.com")
 	for _, lang := range []string{"en", "ru", "uz"} {
 		pages := map[*browser][]string{
-			out: {"/", "/register", "/login", "/recover", "/recover/nothing", "/email/nothing"},
+			out: {"/", "/domains", "/register", "/login", "/recover", "/recover/nothing", "/email/nothing"},
 			in:  {"/account", "/account/profile", "/account/security", "/account/totp", "/account/confirm", "/account/services", "/account/services/10/credentials", "/account/services/10/terminal"},
 		}
 		for b, paths := range pages {
@@ -638,5 +641,26 @@ func TestAFormOfASessionThatHasEndedDoesNothing(t *testing.T) {
 	}
 	if p, err := s.accounts.Profile(t.Context(), s.db, 1); err != nil || p.Name != "Anna" {
 		t.Errorf("%+v, %v", p, err)
+	}
+}
+
+// A visitor sees what a name costs now and later, and comes to the order with it.
+func TestAVisitorFindsADomain(t *testing.T) {
+	t.Parallel()
+	b := newSite(t).browser(t)
+	page := b.get("/domains?name=shop.net")
+	for _, want := range []string{
+		"shop.com", "$12.00 for the first year, then $14.00 a year", "Taken", "The registry does not answer now",
+		`href="/register?next=%2Fpanel%2Forder%3Fregister%3D1%26domain%3Dshop.com"`, `value="shop.net"`, "noindex",
+	} {
+		if !strings.Contains(page.body, want) {
+			t.Errorf("no %q in %s", want, page.body)
+		}
+	}
+	if page := b.get("/domains"); !strings.Contains(page.body, "Each year after") || strings.Contains(page.body, "noindex") {
+		t.Errorf("%s", page.body)
+	}
+	if page := b.get("/domains?name=" + strings.Repeat("a", 254)); page.status != 404 {
+		t.Errorf("a name that is too long: %d", page.status)
 	}
 }

@@ -76,6 +76,10 @@ type Deps struct {
 	Templates []*templates.Template
 	// Reviews may be nil: there is then no page of reviews.
 	Reviews *reviews.Service
+	// Domains may be nil: there is then no search for domains.
+	Domains DomainShop
+	// ThrottleDomains, when set, counts a search for domains and refuses one above the limit.
+	ThrottleDomains func(w http.ResponseWriter, r *http.Request) error
 	// API serves the operations of the interface; it may be nil: there is no panel then. Sections is required with it.
 	API http.Handler
 	// Demo, when set, is shown as the login of the demonstration.
@@ -100,21 +104,20 @@ type Product struct {
 
 // Plan is one way to buy a product.
 type Plan struct {
-	Name string
-	// Price is formatted, such as "$3.00", for a period of Months. FirstPrice, when not empty, is the price of the
-	// first period.
-	Price, FirstPrice string
-	Months            int
+	Slug, Name string
+	Periods    []Period // the shortest first
 	// The limits of the plan; -1 means unlimited.
-	DiskMB, BandwidthGB, Sites int64
+	DiskMB, BandwidthGB, Sites, Domains, Databases, Mailboxes, FTPAccounts, CronJobs, Backups, MemoryMB, Monitors int64
+	// Uptime is what the plan promises, such as "99.900" percent; it may be empty.
+	Uptime string
 }
 
-// DiskGB is the space in gigabytes, or 0 when it is not a whole number.
-func (p Plan) DiskGB() int64 {
-	if p.DiskMB%1024 != 0 {
-		return 0
-	}
-	return p.DiskMB / 1024
+// Period is what a plan costs for a number of months. Prices are formatted, such as "$3.00"; FirstPrice, when not empty,
+// is the price of the first period.
+type Period struct {
+	Months                   int
+	Price, FirstPrice, Month string
+	SavedPercent             int
 }
 
 // UI serves the pages.
@@ -161,6 +164,7 @@ func (ui *UI) Routes(mux *http.ServeMux) {
 	if ui.API != nil {
 		ui.handle(mux, "GET /staff/enter", ui.enterAsStaff)
 	}
+	ui.domainRoutes(mux)
 	ui.articleRoutes(mux)
 	ui.templateRoutes(mux)
 	ui.reviewRoutes(mux)

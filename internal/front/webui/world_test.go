@@ -124,6 +124,21 @@ type shelf []webui.Product
 
 func (s shelf) Shelf(context.Context) ([]webui.Product, error) { return s, nil }
 
+// names is a shop in which shop.com alone is free.
+type names struct{}
+
+func (names) Offers(_ context.Context, written string) ([]webui.DomainOffer, error) {
+	return []webui.DomainOffer{
+		{Name: "shop.com", Free: true, Price: "$12.00", Renew: "$14.00"},
+		{Name: written, Reason: "taken"},
+		{Name: "shop.uz", Reason: "a reason of tomorrow"},
+	}, nil
+}
+
+func (names) Zones(context.Context) ([]webui.DomainZone, error) {
+	return []webui.DomainZone{{Name: "com", Price: "$12.00", Renew: "$14.00"}}, nil
+}
+
 // oneMachine is what the status asks of others.
 type oneMachine struct{}
 
@@ -183,12 +198,17 @@ func newSite(t *testing.T) *site {
 		Keys:    s.keys, Sections: everySection{},
 		Accounts: s.accounts, Clock: clk, Log: log, BaseURL: s.url, Company: "Stead & Sons", Support: "help@stead.test", Language: "en",
 		ClientAddr: func(*http.Request) netip.Addr { return netip.MustParseAddr("203.0.113.7") },
+		Domains:    names{},
 		Demo:       &webui.Demo{Email: "demo@example.com", Password: "demo password"},
 		Catalog: shelf{{Name: "Hosting <b>", Features: []string{"Quick & quiet"}, Plans: []webui.Plan{
-			{Name: "Start", Price: "$3.00", FirstPrice: "$1.00", Months: 1, DiskMB: 512, BandwidthGB: 10, Sites: 1},
-			{Name: "Year", Price: "$30.00", Months: 12, DiskMB: -1, BandwidthGB: -1, Sites: -1},
-			{Name: "More", Price: "$4.00", Months: 1, DiskMB: 1536, BandwidthGB: 10, Sites: 1},
-			{Name: "Most", Price: "$5.00", Months: 1, DiskMB: 20480, BandwidthGB: 10, Sites: 1},
+			{
+				Slug: "start", Name: "Start", DiskMB: 512, BandwidthGB: 10, Sites: 1, MemoryMB: 20480, Uptime: "99.900",
+				Periods: []webui.Period{
+					{Months: 1, Price: "$3.00", FirstPrice: "$1.00", Month: "$3.00"},
+					{Months: 12, Price: "$30.00", Month: "$2.50", SavedPercent: 16},
+				},
+			},
+			{Slug: "most", Name: "Most", DiskMB: -1, BandwidthGB: -1, Sites: -1, Periods: []webui.Period{{Months: 1, Price: "$5.00", Month: "$5.00"}}},
 		}}},
 	}).Routes(mux)
 	return s
