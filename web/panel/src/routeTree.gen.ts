@@ -11,7 +11,9 @@
 import { Route as rootRouteImport } from "./routes/__root";
 import { Route as IndexRouteImport } from "./routes/index";
 import { Route as BillingRouteImport } from "./routes/billing";
+import { Route as NotificationsRouteImport } from "./routes/notifications";
 import { Route as OrderRouteImport } from "./routes/order";
+import { Route as RewardsRouteImport } from "./routes/rewards";
 import { Route as SignedInRouteImport } from "./routes/signed-in";
 import { Route as WalletRouteImport } from "./routes/wallet";
 import { Route as DomainsIndexRouteImport } from "./routes/domains.index";
@@ -39,9 +41,19 @@ const BillingRoute = BillingRouteImport.update({
   path: "/billing",
   getParentRoute: () => rootRouteImport,
 } as any);
+const NotificationsRoute = NotificationsRouteImport.update({
+  id: "/notifications",
+  path: "/notifications",
+  getParentRoute: () => rootRouteImport,
+} as any);
 const OrderRoute = OrderRouteImport.update({
   id: "/order",
   path: "/order",
+  getParentRoute: () => rootRouteImport,
+} as any);
+const RewardsRoute = RewardsRouteImport.update({
+  id: "/rewards",
+  path: "/rewards",
   getParentRoute: () => rootRouteImport,
 } as any);
 const SignedInRoute = SignedInRouteImport.update({
@@ -131,7 +143,9 @@ const ServicesServiceFilesSplatRoute =
 export interface FileRoutesByFullPath {
   "/": typeof IndexRoute;
   "/billing": typeof BillingRoute;
+  "/notifications": typeof NotificationsRoute;
   "/order": typeof OrderRoute;
+  "/rewards": typeof RewardsRoute;
   "/signed-in": typeof SignedInRoute;
   "/wallet": typeof WalletRoute;
   "/domains/$domain": typeof DomainsDomainRoute;
@@ -152,7 +166,9 @@ export interface FileRoutesByFullPath {
 export interface FileRoutesByTo {
   "/": typeof IndexRoute;
   "/billing": typeof BillingRoute;
+  "/notifications": typeof NotificationsRoute;
   "/order": typeof OrderRoute;
+  "/rewards": typeof RewardsRoute;
   "/signed-in": typeof SignedInRoute;
   "/wallet": typeof WalletRoute;
   "/domains/$domain": typeof DomainsDomainRoute;
@@ -174,7 +190,9 @@ export interface FileRoutesById {
   __root__: typeof rootRouteImport;
   "/": typeof IndexRoute;
   "/billing": typeof BillingRoute;
+  "/notifications": typeof NotificationsRoute;
   "/order": typeof OrderRoute;
+  "/rewards": typeof RewardsRoute;
   "/signed-in": typeof SignedInRoute;
   "/wallet": typeof WalletRoute;
   "/domains/$domain": typeof DomainsDomainRoute;
@@ -197,7 +215,9 @@ export interface FileRouteTypes {
   fullPaths:
     | "/"
     | "/billing"
+    | "/notifications"
     | "/order"
+    | "/rewards"
     | "/signed-in"
     | "/wallet"
     | "/domains/$domain"
@@ -218,7 +238,9 @@ export interface FileRouteTypes {
   to:
     | "/"
     | "/billing"
+    | "/notifications"
     | "/order"
+    | "/rewards"
     | "/signed-in"
     | "/wallet"
     | "/domains/$domain"
@@ -239,7 +261,9 @@ export interface FileRouteTypes {
     | "__root__"
     | "/"
     | "/billing"
+    | "/notifications"
     | "/order"
+    | "/rewards"
     | "/signed-in"
     | "/wallet"
     | "/domains/$domain"
@@ -261,7 +285,9 @@ export interface FileRouteTypes {
 export interface RootRouteChildren {
   IndexRoute: typeof IndexRoute;
   BillingRoute: typeof BillingRoute;
+  NotificationsRoute: typeof NotificationsRoute;
   OrderRoute: typeof OrderRoute;
+  RewardsRoute: typeof RewardsRoute;
   SignedInRoute: typeof SignedInRoute;
   WalletRoute: typeof WalletRoute;
   DomainsDomainRoute: typeof DomainsDomainRoute;
@@ -296,11 +322,25 @@ declare module "@tanstack/react-router" {
       preLoaderRoute: typeof BillingRouteImport;
       parentRoute: typeof rootRouteImport;
     };
+    "/notifications": {
+      id: "/notifications";
+      path: "/notifications";
+      fullPath: "/notifications";
+      preLoaderRoute: typeof NotificationsRouteImport;
+      parentRoute: typeof rootRouteImport;
+    };
     "/order": {
       id: "/order";
       path: "/order";
       fullPath: "/order";
       preLoaderRoute: typeof OrderRouteImport;
+      parentRoute: typeof rootRouteImport;
+    };
+    "/rewards": {
+      id: "/rewards";
+      path: "/rewards";
+      fullPath: "/rewards";
+      preLoaderRoute: typeof RewardsRouteImport;
       parentRoute: typeof rootRouteImport;
     };
     "/signed-in": {
@@ -421,7 +461,9 @@ declare module "@tanstack/react-router" {
 const rootRouteChildren: RootRouteChildren = {
   IndexRoute: IndexRoute,
   BillingRoute: BillingRoute,
+  NotificationsRoute: NotificationsRoute,
   OrderRoute: OrderRoute,
+  RewardsRoute: RewardsRoute,
   SignedInRoute: SignedInRoute,
   WalletRoute: WalletRoute,
   DomainsDomainRoute: DomainsDomainRoute,

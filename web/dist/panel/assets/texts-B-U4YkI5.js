@@ -1,1 +1,0 @@
-import{o as e}from"./session-jcw1pBZN.js";var t=e(`app`);export{t};
