@@ -14,7 +14,7 @@ test("a visitor registers, orders, pays and sees the site come up", async ({ pag
   await expect(page.getByRole("radio", { name: /Start/ })).toBeChecked();
   const domain = unique("shop") + ".example.com";
   await page.getByLabel("Name of the site").fill(domain);
-  await expect(page.getByText("then $2.99")).toBeVisible();
+  await expect(page.getByText("Then $2.99 each month.")).toBeVisible();
   await page.getByRole("button", { name: "Go to payment" }).click();
 
   // The wallet is empty: what is missing is paid in, and the payment page leads back.
