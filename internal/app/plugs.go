@@ -358,3 +358,18 @@ func (p whereabouts) Apply(ctx context.Context, accountID, serviceID int64) erro
 	}
 	return p.dns.SettleService(ctx, serviceID)
 }
+
+// securityLog tells owners of new ways into their services.
+type securityLog struct{ *account.Service }
+
+func (l securityLog) KeyAdded(ctx context.Context, tx *db.Tx, accountID int64) error {
+	return l.Noted(ctx, tx, accountID, account.EventSSHKeyAdded)
+}
+
+func (l securityLog) KeyRemoved(ctx context.Context, tx *db.Tx, accountID int64) error {
+	return l.Noted(ctx, tx, accountID, account.EventSSHKeyRemoved)
+}
+
+func (l securityLog) FTPAdded(ctx context.Context, tx *db.Tx, accountID int64) error {
+	return l.Noted(ctx, tx, accountID, account.EventFTPAccountAdded)
+}

@@ -194,7 +194,7 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 		Resolver: intx.Resolver{Next: net.DefaultResolver}, ReservedDomains: ownNames(c.cfg),
 	})
 	c.credentials = credentials.New(credentials.Config{DB: c.db, Box: c.box, Log: c.log})
-	c.access = access.New(access.Config{Base: base, Credentials: c.credentials, BaseURL: c.cfg.BaseURL})
+	c.access = access.New(access.Config{Base: base, Credentials: c.credentials, Security: securityLog{c.accounts}, BaseURL: c.cfg.BaseURL})
 	c.dns = dns.New(dns.Config{
 		DB: c.db, Clock: c.clock, Queue: c.queue, Signals: c.hub, Services: c.services, Domains: zoneDomains{c.hosting},
 		Resolver: intx.Resolver{Next: net.DefaultResolver}, Nameservers: c.cfg.Nameservers, Catalog: c.cfg.DNSCatalog,

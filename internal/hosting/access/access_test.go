@@ -88,7 +88,7 @@ func engines(t *testing.T, f func(t *testing.T, w *world)) {
 	sitetest.Engines(t, func(base sitetest.World) {
 		m := &machine{Panel: sitetest.Open(base.T, func() time.Time { return testkit.Start }, sandbox.Open), secrets: map[string]string{}}
 		w := &world{World: base, queue: sitetest.Queue(base.T, base.DB), machine: m, vault: &sitetest.Vault{}}
-		w.Service = New(Config{Base: w.On(w.queue, m), Credentials: w.vault, BaseURL: "https://stead.test"})
+		w.Service = New(Config{Base: w.On(w.queue, m), Credentials: w.vault, Security: noSecurityLog{}, BaseURL: "https://stead.test"})
 		w.Panels.(sitetest.Panels)["plain"] = m.Panel
 		w.Register(w.queue.Workers())
 		w.Mount(w.Operations())
@@ -648,3 +648,10 @@ func TestQuestionsUseAnIndex(t *testing.T) {
 		})
 	})
 }
+
+// noSecurityLog is told of nothing.
+type noSecurityLog struct{}
+
+func (noSecurityLog) KeyAdded(context.Context, *db.Tx, int64) error   { return nil }
+func (noSecurityLog) KeyRemoved(context.Context, *db.Tx, int64) error { return nil }
+func (noSecurityLog) FTPAdded(context.Context, *db.Tx, int64) error   { return nil }

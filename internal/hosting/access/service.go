@@ -22,6 +22,13 @@ type Credentials interface {
 	Delete(ctx context.Context, tx *db.Tx, kind string, subjectID int64) error
 }
 
+// SecurityLog records changes of the ways into an account's services, in their transaction.
+type SecurityLog interface {
+	KeyAdded(ctx context.Context, tx *db.Tx, accountID int64) error
+	KeyRemoved(ctx context.Context, tx *db.Tx, accountID int64) error
+	FTPAdded(ctx context.Context, tx *db.Tx, accountID int64) error
+}
+
 // CredentialKind is what the passwords of FTP accounts are called in Credentials.
 const CredentialKind = "ftp"
 
@@ -29,6 +36,7 @@ const CredentialKind = "ftp"
 type Config struct {
 	site.Base
 	Credentials Credentials
+	Security    SecurityLog
 	BaseURL     string // of the site, where the terminal is
 }
 
@@ -58,8 +66,10 @@ func (s *Service) listFTP(ctx context.Context, accountID, serviceID int64, p pag
 // createFTP gives one of the account's services an FTP account with a password that nobody knows yet.
 func (s *Service) createFTP(ctx context.Context, accountID, serviceID int64, w ftpWish) (f ftpAccount, err error) {
 	err = s.ftp().Change(ctx, accountID, serviceID, func(ctx context.Context, tx *db.Tx, on site.Site) error {
-		f, err = s.addFTP(ctx, tx, on, w)
-		return err
+		if f, err = s.addFTP(ctx, tx, on, w); err != nil {
+			return err
+		}
+		return s.Security.FTPAdded(ctx, tx, accountID)
 	})
 	return f, err
 }
@@ -173,8 +183,10 @@ func (s *Service) createKey(ctx context.Context, accountID, serviceID int64, nam
 		if err != nil {
 			return err
 		}
-		k, err = keys.Get(ctx, tx, accountID, serviceID, id)
-		return err
+		if k, err = keys.Get(ctx, tx, accountID, serviceID, id); err != nil {
+			return err
+		}
+		return s.Security.KeyAdded(ctx, tx, accountID)
 	})
 	return k, err
 }
@@ -185,7 +197,10 @@ func (s *Service) removeKey(ctx context.Context, accountID, serviceID, id int64)
 		if _, err := keys.Get(ctx, tx, accountID, serviceID, id); err != nil {
 			return err
 		}
-		return keys.Delete(ctx, tx, id)
+		if err := keys.Delete(ctx, tx, id); err != nil {
+			return err
+		}
+		return s.Security.KeyRemoved(ctx, tx, accountID)
 	})
 }
 

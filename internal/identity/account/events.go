@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"stead.dev/stead/internal/platform/auth"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/page"
 )
@@ -30,6 +31,9 @@ const (
 	EventKeyCreated         EventKind = "key_created"
 	EventStaffSignedIn      EventKind = "staff_signed_in"
 	EventKeyRevoked         EventKind = "key_revoked"
+	EventSSHKeyAdded        EventKind = "ssh_key_added"
+	EventSSHKeyRemoved      EventKind = "ssh_key_removed"
+	EventFTPAccountAdded    EventKind = "ftp_account_added"
 )
 
 // Event is a row of an account's security log.
@@ -60,6 +64,12 @@ func (s *Service) Note(ctx context.Context, account int64, kind EventKind, c Cli
 	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
 		return insertEvent(ctx, tx, account, kind, c, 1, tx.Now, tx.Now)
 	})
+}
+
+// Noted records what the caller of the request did for the account, in the transaction of the change.
+func (s *Service) Noted(ctx context.Context, tx *db.Tx, account int64, kind EventKind) error {
+	c := auth.CallerOf(ctx)
+	return s.note(ctx, tx, account, kind, Client{Address: c.Address, UserAgent: c.UserAgent})
 }
 
 // note records an event in the transaction that it belongs to.

@@ -256,6 +256,9 @@ func (e *Edge) handler(d *declared) http.Handler {
 		note := requestLogOf(r.Context())
 		note.operation = d.ID
 		whole := r.Context()
+		if d.Write {
+			whole = auth.WithCaller(whole, auth.Caller{Address: e.ClientAddr(r).Unmap(), UserAgent: r.UserAgent()})
+		}
 		ctx, cancel := context.WithTimeout(whole, cmp.Or(d.timeout, e.Timeout))
 		defer cancel()
 		r = r.WithContext(ctx)
