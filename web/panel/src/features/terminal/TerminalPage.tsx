@@ -1,0 +1,69 @@
+import { Alert, Button, Group, Switch } from "@mantine/core";
+import { useEffect, useRef, useState } from "react";
+
+import { boot } from "~/app/boot";
+import { ErrorNote } from "~/ui/ErrorNote";
+import { PageHeader } from "~/ui/PageHeader";
+import { Status, type Tone } from "~/ui/Status";
+
+import { connect, type State } from "./connect";
+import classes from "./TerminalPage.module.css";
+import { t } from "./texts";
+
+const tones: Record<State, Tone> = { connecting: "busy", open: "good", ended: "neutral", refused: "bad" };
+
+/** A shell of the service. */
+export function TerminalPage({ service }: { service: number }) {
+  return (
+    <>
+      {boot.client ? (
+        <>
+          <PageHeader title={t("title")} />
+          <Alert color="blue" title={t("client")} />
+        </>
+      ) : (
+        <Shell service={service} />
+      )}
+    </>
+  );
+}
+
+function Shell({ service }: { service: number }) {
+  const place = useRef<HTMLDivElement>(null);
+  const [attempt, setAttempt] = useState(0);
+  const [reader, setReader] = useState(false);
+  const [{ state, error }, setState] = useState<{ state: State; error?: unknown }>({ state: "connecting" });
+  useEffect(() => {
+    if (!place.current) return;
+    return connect(place.current, service, {
+      label: t("title"),
+      reader,
+      onState: (next, failure) => setState({ state: next, error: failure }),
+    });
+  }, [service, attempt, reader]);
+  const over = state === "ended" || state === "refused";
+  return (
+    <>
+      <PageHeader
+        title={t("title")}
+        description={t("description")}
+        aside={
+          <span role="status">
+            <Status tone={tones[state]} label={t(`state.${state}`)} />
+          </span>
+        }
+        actions={over && <Button onClick={() => setAttempt(attempt + 1)}>{t("again")}</Button>}
+      />
+      <ErrorNote error={error} />
+      <div ref={place} className={error ? classes.hidden : classes.place} />
+      <Group mt="sm">
+        <Switch
+          label={t("reader")}
+          description={t("reader_hint")}
+          checked={reader}
+          onChange={(event) => setReader(event.currentTarget.checked)}
+        />
+      </Group>
+    </>
+  );
+}
