@@ -14,4 +14,8 @@ export const routes = [
   "/domains/new",
   "/notifications",
   "/rewards",
+  "/services/$service/files/public_html",
+  "/services/$service/backups",
+  "/services/$service/logs",
+  "/services/$service/terminal",
 ];

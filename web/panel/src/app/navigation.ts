@@ -1,7 +1,21 @@
-import { IconDatabase, IconFolder, IconHome, IconServer, IconWorldSearch, type Icon } from "@tabler/icons-react";
-import { IconWorld } from "@tabler/icons-react";
-import { IconFileInvoice, IconReceiptDollar, IconShoppingCart, IconWallet } from "@tabler/icons-react";
-import { IconBell, IconGift } from "@tabler/icons-react";
+import {
+  IconArchive,
+  IconBell,
+  IconDatabase,
+  IconFileInvoice,
+  IconFileText,
+  IconFolder,
+  IconGift,
+  IconHome,
+  IconReceiptDollar,
+  IconServer,
+  IconShoppingCart,
+  IconTerminal2,
+  IconWallet,
+  IconWorld,
+  IconWorldSearch,
+  type Icon,
+} from "@tabler/icons-react";
 
 import type { t } from "./texts";
 
@@ -34,6 +48,9 @@ export const servicePages: Entry[] = [
   { to: "/files", label: "nav.service.files", icon: IconFolder, section: "files" },
   { to: "/databases", label: "nav.service.databases", icon: IconDatabase, section: "service_management" },
   { to: "/dns", label: "nav.service.dns", icon: IconWorldSearch, section: "service_management" },
+  { to: "/backups", label: "nav.service.backups", icon: IconArchive, section: "service_management" },
+  { to: "/logs", label: "nav.service.logs", icon: IconFileText, section: "service_management" },
+  { to: "/terminal", label: "nav.service.terminal", icon: IconTerminal2, section: "service_management", only: "owner" },
 ];
 
 /** Pages that the server draws itself. */

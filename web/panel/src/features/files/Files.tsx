@@ -28,6 +28,7 @@ import {
   IconUpload,
 } from "@tabler/icons-react";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
 import { useMemo, useRef, useState, type DragEvent, type ReactNode } from "react";
 
 import { bytes, number } from "~/i18n/formats";
@@ -478,6 +479,18 @@ function EntryMenu({ service, entry, onTask }: { service: number; entry: Entry; 
         {!fixed && <Menu.Item onClick={() => onTask({ kind: "move", entries })}>{t("move")}</Menu.Item>}
         <Menu.Item onClick={() => onTask({ kind: "copy", entries })}>{t("copy")}</Menu.Item>
         <Menu.Item onClick={() => onTask({ kind: "pack", entries })}>{t("pack")}</Menu.Item>
+        <Menu.Item
+          renderRoot={(props) => (
+            <Link
+              to="/services/$service/backups"
+              params={{ service: String(service) }}
+              search={{ path: entry.path }}
+              {...props}
+            />
+          )}
+        >
+          {t("earlier")}
+        </Menu.Item>
         {fixed ? (
           <Menu.Label className={classes.note}>{t("protected")}</Menu.Label>
         ) : (

@@ -1,0 +1,130 @@
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { get } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import type { Page } from "@playwright/test";
+
+import { expect, test, unique, type Customer } from "./fixture";
+
+/** What the hosting machine serves for a domain, whatever the DNS says. */
+async function served(customer: Customer, service: number, path: string): Promise<string> {
+  const { origin_url, domain } = await customer.call<{ origin_url: string; domain: string }>(
+    "GET",
+    `/services/${service}`,
+  );
+  return new Promise((resolve, reject) => {
+    get(new URL(path, origin_url), { headers: { Host: domain } }, (response) => {
+      let body = "";
+      response.on("data", (piece) => (body += piece));
+      response.on("end", () => resolve(`${response.statusCode} ${body}`));
+    }).on("error", reject);
+  });
+}
+
+/** Drags files and folders of this machine onto the page, as a file manager does. */
+async function drag(page: Page, paths: string[]) {
+  const browser = await page.context().newCDPSession(page);
+  const data = { items: [], files: paths, dragOperationsMask: 1 };
+  for (const type of ["dragEnter", "dragOver"] as const) {
+    await browser.send("Input.dispatchDragEvent", { type, x: 600, y: 500, data });
+  }
+  await expect(page.getByText("Drop here to upload into")).toBeVisible();
+  await browser.send("Input.dispatchDragEvent", { type: "drop", x: 600, y: 500, data });
+}
+
+test("a folder dragged onto the list is served at once, and a second drag asks what to do", async ({
+  page,
+  customer,
+}) => {
+  const here = await mkdtemp(join(tmpdir(), "stead-drag-"));
+  try {
+    const site = join(here, "shop");
+    await mkdir(join(site, "img", "deep"), { recursive: true });
+    await mkdir(join(site, "empty"));
+    await writeFile(join(site, "index.html"), "<h1>The shop</h1>");
+    await writeFile(join(site, "img", "deep", "large.bin"), Buffer.alloc(3 << 20, 7));
+    for (let n = 0; n < 150; n++) await writeFile(join(site, "img", `picture ${n}.svg`), `<svg id="p${n}"/>`);
+
+    const service = await customer.service();
+    await page.goto(`/panel/services/${service}/files/public_html`);
+    await expect(page.getByRole("heading", { level: 1, name: "Files" })).toBeVisible();
+    await drag(page, [site]);
+    // Leaving the page stops nothing.
+    await page.getByRole("link", { name: "Databases" }).click();
+    await expect(page.getByText("153 files uploaded")).toBeVisible();
+    expect(await served(customer, service, "/shop/")).toBe("200 <h1>The shop</h1>");
+    expect(await served(customer, service, "/shop/img/picture%20149.svg")).toBe('200 <svg id="p149"/>');
+
+    await page.goto(`/panel/services/${service}/files/public_html/shop`);
+    await expect(page.getByRole("link", { name: "empty" })).toBeVisible();
+    await writeFile(join(site, "index.html"), "<h1>Closed</h1>");
+    await drag(page, [join(site, "index.html")]);
+    const dialog = page.getByRole("dialog", { name: "1 file is there already" });
+    await dialog.getByRole("radio", { name: "Keep both" }).check();
+    await dialog.getByRole("button", { name: "Upload" }).click();
+    await expect(page.getByRole("link", { name: "index (2).html" })).toBeVisible();
+    expect(await served(customer, service, "/shop/")).toBe("200 <h1>The shop</h1>");
+  } finally {
+    await rm(here, { recursive: true });
+  }
+});
+
+test("a file is made, edited and saved by the keyboard; a conflict is shown and loses nothing", async ({
+  page,
+  customer,
+  expected,
+}) => {
+  expected.push("409");
+  const service = await customer.service();
+  await page.goto(`/panel/services/${service}/files/public_html`);
+  await page.getByRole("button", { name: "New", exact: true }).focus();
+  await page.keyboard.press("Enter");
+  await page.getByRole("menuitem", { name: "New file" }).press("Enter");
+  await page.getByRole("dialog").getByLabel("Name").fill("hours.txt");
+  await page.keyboard.press("Enter");
+  await page.getByRole("link", { name: "hours.txt" }).press("Enter");
+  const text = page.getByRole("textbox", { name: "Text of hours.txt" });
+  await expect(text).toBeFocused();
+  await page.keyboard.type("9-18");
+  await page.keyboard.press("Control+s");
+  await expect(page.getByText("hours.txt is saved")).toBeVisible();
+  expect(await served(customer, service, "/hours.txt")).toBe("200 9-18");
+
+  await customer.call("PUT", `/services/${service}/files/content`, {
+    path: "/public_html/hours.txt",
+    content: "<p>theirs</p>",
+  });
+  await page.keyboard.type("mine");
+  await page.keyboard.press("Control+s");
+  await expect(page.getByText("Somebody else has changed this file meanwhile")).toBeVisible();
+  await page.getByRole("link", { name: "public_html" }).click();
+  await page.getByRole("button", { name: "Stay" }).click();
+  await page.getByRole("button", { name: "Save mine" }).click();
+  await expect(page.getByText("Somebody else has changed this file meanwhile")).toBeHidden();
+  expect(await served(customer, service, "/hours.txt")).toBe("200 9-18mine");
+});
+
+test("a folder comes back from a backup, and the safety copy is there", async ({ page, customer }) => {
+  const service = await customer.service(unique("copy") + ".example.com");
+  const write = (content: string) =>
+    customer.call("PUT", `/services/${service}/files/content`, { path: "/public_html/docs/page.html", content });
+  await write("before");
+  await page.goto(`/panel/services/${service}/backups`);
+  await page.getByRole("button", { name: "Make a backup" }).first().click();
+  await page.getByRole("dialog").getByRole("button", { name: "Make a backup" }).click();
+  await expect(page.getByText("Ready")).toBeVisible();
+  await write("after");
+
+  await page.goto(`/panel/services/${service}/files/public_html`);
+  await page.getByRole("button", { name: "Actions for docs" }).click();
+  await page.getByRole("menuitem", { name: "Restore an earlier version" }).click();
+  await page.getByRole("button", { name: "Restore", exact: true }).click();
+  const dialog = page.getByRole("dialog");
+  await expect(dialog.getByRole("textbox", { name: "Files and folders" })).toHaveValue("/public_html/docs");
+  await expect(dialog.getByText("a safety copy")).toBeVisible();
+  await dialog.getByRole("button", { name: "Restore", exact: true }).click();
+  await expect(page.getByText("Restored", { exact: false }).first()).toBeVisible();
+  await expect(page.getByText("Before a restore", { exact: true })).toBeVisible();
+  expect(await served(customer, service, "/docs/page.html")).toBe("200 before");
+});
