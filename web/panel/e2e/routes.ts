@@ -18,4 +18,6 @@ export const routes = [
   "/services/$service/backups",
   "/services/$service/logs",
   "/services/$service/terminal",
+  "/services/$service/agent",
+  "/services/$service/templates",
 ];

@@ -8,7 +8,6 @@ import {
   Group,
   Menu,
   NavLink,
-  ScrollArea,
   Text,
   useMantineColorScheme,
 } from "@mantine/core";
@@ -16,14 +15,16 @@ import { useDisclosure } from "@mantine/hooks";
 import { IconArrowLeft, IconHome, IconLanguage, IconMoonStars, IconSun, IconUserCircle } from "@tabler/icons-react";
 import { useQueryClient } from "@tanstack/react-query";
 import { Link, Outlet, useMatchRoute, useParams, useRouterState } from "@tanstack/react-router";
-import { useEffect } from "react";
+import { lazy, Suspense, useEffect } from "react";
 
 import { languages, setLanguage, useLang, type Lang } from "~/i18n/i18n";
 
 import { boot, isOn } from "./boot";
 import { accountPages, serverPages, servicePages, type Entry } from "./navigation";
 import { t } from "./texts";
-import { UploadTray } from "./uploads/UploadTray";
+import { useBegun } from "./uploads/begun";
+
+const UploadTray = lazy(() => import("./uploads/UploadTray").then((file) => ({ default: file.UploadTray })));
 
 /** The frame of all pages: head, menu, and the page itself. */
 export function Shell() {
@@ -31,6 +32,7 @@ export function Shell() {
   const path = useRouterState({ select: (state) => state.location.pathname });
   const params = useParams({ strict: false }) as { service?: string };
   const service = boot.client ? String(boot.client.service) : params.service;
+  const begun = useBegun();
   useEffect(close, [path, close]);
   return (
     <AppShell
@@ -63,7 +65,7 @@ export function Shell() {
         </Group>
       </AppShell.Header>
       <AppShell.Navbar p="sm" component="nav" aria-label={t("menu")}>
-        <ScrollArea>
+        <AppShell.Section grow className="menu">
           {service ? (
             <>
               <NavLink
@@ -78,7 +80,7 @@ export function Shell() {
           ) : (
             <Entries entries={accountPages} below="" />
           )}
-        </ScrollArea>
+        </AppShell.Section>
         {boot.support && (
           <Text size="sm" p="sm" mt="auto">
             {t("support")} <Anchor href={`mailto:${boot.support}`}>{boot.support}</Anchor>
@@ -90,7 +92,11 @@ export function Shell() {
           <Outlet />
         </Container>
       </AppShell.Main>
-      <UploadTray />
+      {begun && (
+        <Suspense>
+          <UploadTray />
+        </Suspense>
+      )}
     </AppShell>
   );
 }

@@ -7,9 +7,11 @@ import {
   IconFolder,
   IconGift,
   IconHome,
+  IconLayout,
   IconReceiptDollar,
   IconServer,
   IconShoppingCart,
+  IconSparkles,
   IconTerminal2,
   IconWallet,
   IconWorld,
@@ -46,11 +48,13 @@ export const servicePages: Entry[] = [
   { to: "", label: "nav.service.overview", icon: IconHome, only: "owner" },
   { to: "/plan", label: "nav.service.plan", icon: IconReceiptDollar, section: "services", only: "owner" },
   { to: "/files", label: "nav.service.files", icon: IconFolder, section: "files" },
+  { to: "/templates", label: "nav.service.templates", icon: IconLayout, section: "content" },
   { to: "/databases", label: "nav.service.databases", icon: IconDatabase, section: "service_management" },
   { to: "/dns", label: "nav.service.dns", icon: IconWorldSearch, section: "service_management" },
   { to: "/backups", label: "nav.service.backups", icon: IconArchive, section: "service_management" },
   { to: "/logs", label: "nav.service.logs", icon: IconFileText, section: "service_management" },
   { to: "/terminal", label: "nav.service.terminal", icon: IconTerminal2, section: "service_management", only: "owner" },
+  { to: "/agent", label: "nav.service.agent", icon: IconSparkles, section: "ai", only: "owner" },
 ];
 
 /** Pages that the server draws itself. */

@@ -3,6 +3,7 @@ import { ApiFailure } from "~/api/failure";
 import { session } from "~/api/session";
 import { queryClient } from "~/app/queries";
 
+import { begin } from "./begun";
 import { UploadQueue, type Upload } from "./queue";
 
 const expired = new Set(["unauthenticated", "token_expired"]);
@@ -88,6 +89,8 @@ function ancestors(path: string): string[] {
   const names = path.split("/").filter(Boolean);
   return ["/", ...names.map((_, at) => "/" + names.slice(0, at + 1).join("/"))];
 }
+
+uploads.subscribe(begin);
 
 // Whoever closes the window while files are on their way is asked first.
 addEventListener("beforeunload", (event) => {
