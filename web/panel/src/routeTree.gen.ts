@@ -25,9 +25,14 @@ import { Route as OrdersIndexRouteImport } from "./routes/orders.index";
 import { Route as OrdersOrderRouteImport } from "./routes/orders.$order";
 import { Route as ServicesIndexRouteImport } from "./routes/services.index";
 import { Route as ServicesServiceIndexRouteImport } from "./routes/services.$service.index";
+import { Route as ServicesServiceAgentRouteImport } from "./routes/services.$service.agent";
+import { Route as ServicesServiceBackupsRouteImport } from "./routes/services.$service.backups";
 import { Route as ServicesServiceDatabasesRouteImport } from "./routes/services.$service.databases";
 import { Route as ServicesServiceDnsRouteImport } from "./routes/services.$service.dns";
+import { Route as ServicesServiceLogsRouteImport } from "./routes/services.$service.logs";
 import { Route as ServicesServicePlanRouteImport } from "./routes/services.$service.plan";
+import { Route as ServicesServiceTemplatesRouteImport } from "./routes/services.$service.templates";
+import { Route as ServicesServiceTerminalRouteImport } from "./routes/services.$service.terminal";
 import { Route as ServicesServiceEditSplatRouteImport } from "./routes/services.$service.edit.$";
 import { Route as ServicesServiceFilesSplatRouteImport } from "./routes/services.$service.files.$";
 
@@ -111,6 +116,16 @@ const ServicesServiceIndexRoute = ServicesServiceIndexRouteImport.update({
   path: "/services/$service/",
   getParentRoute: () => rootRouteImport,
 } as any);
+const ServicesServiceAgentRoute = ServicesServiceAgentRouteImport.update({
+  id: "/services/$service/agent",
+  path: "/services/$service/agent",
+  getParentRoute: () => rootRouteImport,
+} as any);
+const ServicesServiceBackupsRoute = ServicesServiceBackupsRouteImport.update({
+  id: "/services/$service/backups",
+  path: "/services/$service/backups",
+  getParentRoute: () => rootRouteImport,
+} as any);
 const ServicesServiceDatabasesRoute =
   ServicesServiceDatabasesRouteImport.update({
     id: "/services/$service/databases",
@@ -122,9 +137,25 @@ const ServicesServiceDnsRoute = ServicesServiceDnsRouteImport.update({
   path: "/services/$service/dns",
   getParentRoute: () => rootRouteImport,
 } as any);
+const ServicesServiceLogsRoute = ServicesServiceLogsRouteImport.update({
+  id: "/services/$service/logs",
+  path: "/services/$service/logs",
+  getParentRoute: () => rootRouteImport,
+} as any);
 const ServicesServicePlanRoute = ServicesServicePlanRouteImport.update({
   id: "/services/$service/plan",
   path: "/services/$service/plan",
+  getParentRoute: () => rootRouteImport,
+} as any);
+const ServicesServiceTemplatesRoute =
+  ServicesServiceTemplatesRouteImport.update({
+    id: "/services/$service/templates",
+    path: "/services/$service/templates",
+    getParentRoute: () => rootRouteImport,
+  } as any);
+const ServicesServiceTerminalRoute = ServicesServiceTerminalRouteImport.update({
+  id: "/services/$service/terminal",
+  path: "/services/$service/terminal",
   getParentRoute: () => rootRouteImport,
 } as any);
 const ServicesServiceEditSplatRoute =
@@ -156,9 +187,14 @@ export interface FileRoutesByFullPath {
   "/invoices/": typeof InvoicesIndexRoute;
   "/orders/": typeof OrdersIndexRoute;
   "/services/": typeof ServicesIndexRoute;
+  "/services/$service/agent": typeof ServicesServiceAgentRoute;
+  "/services/$service/backups": typeof ServicesServiceBackupsRoute;
   "/services/$service/databases": typeof ServicesServiceDatabasesRoute;
   "/services/$service/dns": typeof ServicesServiceDnsRoute;
+  "/services/$service/logs": typeof ServicesServiceLogsRoute;
   "/services/$service/plan": typeof ServicesServicePlanRoute;
+  "/services/$service/templates": typeof ServicesServiceTemplatesRoute;
+  "/services/$service/terminal": typeof ServicesServiceTerminalRoute;
   "/services/$service/": typeof ServicesServiceIndexRoute;
   "/services/$service/edit/$": typeof ServicesServiceEditSplatRoute;
   "/services/$service/files/$": typeof ServicesServiceFilesSplatRoute;
@@ -179,9 +215,14 @@ export interface FileRoutesByTo {
   "/invoices": typeof InvoicesIndexRoute;
   "/orders": typeof OrdersIndexRoute;
   "/services": typeof ServicesIndexRoute;
+  "/services/$service/agent": typeof ServicesServiceAgentRoute;
+  "/services/$service/backups": typeof ServicesServiceBackupsRoute;
   "/services/$service/databases": typeof ServicesServiceDatabasesRoute;
   "/services/$service/dns": typeof ServicesServiceDnsRoute;
+  "/services/$service/logs": typeof ServicesServiceLogsRoute;
   "/services/$service/plan": typeof ServicesServicePlanRoute;
+  "/services/$service/templates": typeof ServicesServiceTemplatesRoute;
+  "/services/$service/terminal": typeof ServicesServiceTerminalRoute;
   "/services/$service": typeof ServicesServiceIndexRoute;
   "/services/$service/edit/$": typeof ServicesServiceEditSplatRoute;
   "/services/$service/files/$": typeof ServicesServiceFilesSplatRoute;
@@ -203,9 +244,14 @@ export interface FileRoutesById {
   "/invoices/": typeof InvoicesIndexRoute;
   "/orders/": typeof OrdersIndexRoute;
   "/services/": typeof ServicesIndexRoute;
+  "/services/$service/agent": typeof ServicesServiceAgentRoute;
+  "/services/$service/backups": typeof ServicesServiceBackupsRoute;
   "/services/$service/databases": typeof ServicesServiceDatabasesRoute;
   "/services/$service/dns": typeof ServicesServiceDnsRoute;
+  "/services/$service/logs": typeof ServicesServiceLogsRoute;
   "/services/$service/plan": typeof ServicesServicePlanRoute;
+  "/services/$service/templates": typeof ServicesServiceTemplatesRoute;
+  "/services/$service/terminal": typeof ServicesServiceTerminalRoute;
   "/services/$service/": typeof ServicesServiceIndexRoute;
   "/services/$service/edit/$": typeof ServicesServiceEditSplatRoute;
   "/services/$service/files/$": typeof ServicesServiceFilesSplatRoute;
@@ -228,9 +274,14 @@ export interface FileRouteTypes {
     | "/invoices/"
     | "/orders/"
     | "/services/"
+    | "/services/$service/agent"
+    | "/services/$service/backups"
     | "/services/$service/databases"
     | "/services/$service/dns"
+    | "/services/$service/logs"
     | "/services/$service/plan"
+    | "/services/$service/templates"
+    | "/services/$service/terminal"
     | "/services/$service/"
     | "/services/$service/edit/$"
     | "/services/$service/files/$";
@@ -251,9 +302,14 @@ export interface FileRouteTypes {
     | "/invoices"
     | "/orders"
     | "/services"
+    | "/services/$service/agent"
+    | "/services/$service/backups"
     | "/services/$service/databases"
     | "/services/$service/dns"
+    | "/services/$service/logs"
     | "/services/$service/plan"
+    | "/services/$service/templates"
+    | "/services/$service/terminal"
     | "/services/$service"
     | "/services/$service/edit/$"
     | "/services/$service/files/$";
@@ -274,9 +330,14 @@ export interface FileRouteTypes {
     | "/invoices/"
     | "/orders/"
     | "/services/"
+    | "/services/$service/agent"
+    | "/services/$service/backups"
     | "/services/$service/databases"
     | "/services/$service/dns"
+    | "/services/$service/logs"
     | "/services/$service/plan"
+    | "/services/$service/templates"
+    | "/services/$service/terminal"
     | "/services/$service/"
     | "/services/$service/edit/$"
     | "/services/$service/files/$";
@@ -298,9 +359,14 @@ export interface RootRouteChildren {
   InvoicesIndexRoute: typeof InvoicesIndexRoute;
   OrdersIndexRoute: typeof OrdersIndexRoute;
   ServicesIndexRoute: typeof ServicesIndexRoute;
+  ServicesServiceAgentRoute: typeof ServicesServiceAgentRoute;
+  ServicesServiceBackupsRoute: typeof ServicesServiceBackupsRoute;
   ServicesServiceDatabasesRoute: typeof ServicesServiceDatabasesRoute;
   ServicesServiceDnsRoute: typeof ServicesServiceDnsRoute;
+  ServicesServiceLogsRoute: typeof ServicesServiceLogsRoute;
   ServicesServicePlanRoute: typeof ServicesServicePlanRoute;
+  ServicesServiceTemplatesRoute: typeof ServicesServiceTemplatesRoute;
+  ServicesServiceTerminalRoute: typeof ServicesServiceTerminalRoute;
   ServicesServiceIndexRoute: typeof ServicesServiceIndexRoute;
   ServicesServiceEditSplatRoute: typeof ServicesServiceEditSplatRoute;
   ServicesServiceFilesSplatRoute: typeof ServicesServiceFilesSplatRoute;
@@ -420,6 +486,20 @@ declare module "@tanstack/react-router" {
       preLoaderRoute: typeof ServicesServiceIndexRouteImport;
       parentRoute: typeof rootRouteImport;
     };
+    "/services/$service/agent": {
+      id: "/services/$service/agent";
+      path: "/services/$service/agent";
+      fullPath: "/services/$service/agent";
+      preLoaderRoute: typeof ServicesServiceAgentRouteImport;
+      parentRoute: typeof rootRouteImport;
+    };
+    "/services/$service/backups": {
+      id: "/services/$service/backups";
+      path: "/services/$service/backups";
+      fullPath: "/services/$service/backups";
+      preLoaderRoute: typeof ServicesServiceBackupsRouteImport;
+      parentRoute: typeof rootRouteImport;
+    };
     "/services/$service/databases": {
       id: "/services/$service/databases";
       path: "/services/$service/databases";
@@ -434,11 +514,32 @@ declare module "@tanstack/react-router" {
       preLoaderRoute: typeof ServicesServiceDnsRouteImport;
       parentRoute: typeof rootRouteImport;
     };
+    "/services/$service/logs": {
+      id: "/services/$service/logs";
+      path: "/services/$service/logs";
+      fullPath: "/services/$service/logs";
+      preLoaderRoute: typeof ServicesServiceLogsRouteImport;
+      parentRoute: typeof rootRouteImport;
+    };
     "/services/$service/plan": {
       id: "/services/$service/plan";
       path: "/services/$service/plan";
       fullPath: "/services/$service/plan";
       preLoaderRoute: typeof ServicesServicePlanRouteImport;
+      parentRoute: typeof rootRouteImport;
+    };
+    "/services/$service/templates": {
+      id: "/services/$service/templates";
+      path: "/services/$service/templates";
+      fullPath: "/services/$service/templates";
+      preLoaderRoute: typeof ServicesServiceTemplatesRouteImport;
+      parentRoute: typeof rootRouteImport;
+    };
+    "/services/$service/terminal": {
+      id: "/services/$service/terminal";
+      path: "/services/$service/terminal";
+      fullPath: "/services/$service/terminal";
+      preLoaderRoute: typeof ServicesServiceTerminalRouteImport;
       parentRoute: typeof rootRouteImport;
     };
     "/services/$service/edit/$": {
@@ -474,9 +575,14 @@ const rootRouteChildren: RootRouteChildren = {
   InvoicesIndexRoute: InvoicesIndexRoute,
   OrdersIndexRoute: OrdersIndexRoute,
   ServicesIndexRoute: ServicesIndexRoute,
+  ServicesServiceAgentRoute: ServicesServiceAgentRoute,
+  ServicesServiceBackupsRoute: ServicesServiceBackupsRoute,
   ServicesServiceDatabasesRoute: ServicesServiceDatabasesRoute,
   ServicesServiceDnsRoute: ServicesServiceDnsRoute,
+  ServicesServiceLogsRoute: ServicesServiceLogsRoute,
   ServicesServicePlanRoute: ServicesServicePlanRoute,
+  ServicesServiceTemplatesRoute: ServicesServiceTemplatesRoute,
+  ServicesServiceTerminalRoute: ServicesServiceTerminalRoute,
   ServicesServiceIndexRoute: ServicesServiceIndexRoute,
   ServicesServiceEditSplatRoute: ServicesServiceEditSplatRoute,
   ServicesServiceFilesSplatRoute: ServicesServiceFilesSplatRoute,

@@ -1,1 +1,0 @@
-import{Q as e,ot as t}from"./Load-BvyOXU4t.js";import{t as n}from"./InputBase-B4lLlNCL.js";import{f as r}from"./session-DBJ4hu0d.js";var i=r(),a=e(e=>{let r=t([`Input`,`InputWrapper`,`TextInput`],null,e);return(0,i.jsx)(n,{component:`input`,...r,__staticSelector:`TextInput`})});a.classes=n.classes,a.displayName=`@mantine/core/TextInput`;export{a as t};

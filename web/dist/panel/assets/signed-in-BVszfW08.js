@@ -1,1 +1,0 @@
-import{f as e,h as t,l as n,p as r,t as i}from"./session-DBJ4hu0d.js";import{t as a}from"./texts-CLr1xpHP.js";var o=t(r(),1),s=e();function c(){return(0,o.useEffect)(()=>{i.postMessage({account:n.account?.id}),window.close()},[]),(0,s.jsx)(`p`,{children:a(`session.close`)})}var l=c;export{l as component};

@@ -1,1 +1,0 @@
-import{t as e}from"./Status-DKl-lPF7.js";import{t}from"./texts-BEceepQF.js";import{f as n}from"./session-DBJ4hu0d.js";var r=n(),i={pending:`warn`,paid:`busy`,processing:`busy`,completed:`good`,failed:`bad`,refunded:`neutral`,cancelled:`neutral`,expired:`neutral`};function a({status:n}){return(0,r.jsx)(e,{tone:i[n],label:t(`status.${n}`)})}export{a as t};

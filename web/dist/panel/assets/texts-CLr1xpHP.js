@@ -1,1 +1,0 @@
-import{o as e}from"./session-DBJ4hu0d.js";var t=e(`app`);export{t};
