@@ -336,9 +336,8 @@ function Tariffs({ service }: { service: Service }) {
                           variant="light"
                           disabled={!row.available}
                           onClick={() => setChosen(row)}
-                          aria-label={t("move.to", { plan: row.plan.name })}
                         >
-                          {t("move")}
+                          {t("move.to", { plan: row.plan.name })}
                         </Button>
                       ),
                   },
