@@ -1,1 +1,0 @@
-import{t as e}from"./Anchor-D4w2JruK.js";import{p as t}from"./PageHeader-Cq_UQcRX.js";import{u as n}from"./i18n-CpFPbHPA.js";var r=n(),i=t(function(t){return(0,r.jsx)(e,{...t})});export{i as t};
