@@ -124,7 +124,7 @@ test("a folder comes back from a backup, and the safety copy is there", async ({
   await expect(dialog.getByRole("textbox", { name: "Files and folders" })).toHaveValue("/public_html/docs");
   await expect(dialog.getByText("a safety copy")).toBeVisible();
   await dialog.getByRole("button", { name: "Restore", exact: true }).click();
-  await expect(page.getByText("Restored", { exact: false }).first()).toBeVisible();
+  await expect(page.getByRole("link", { name: "Look at the files" })).toBeVisible();
   await expect(page.getByText("Before a restore", { exact: true })).toBeVisible();
   expect(await served(customer, service, "/docs/page.html")).toBe("200 before");
 });
