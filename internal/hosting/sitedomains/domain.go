@@ -62,8 +62,8 @@ func (d domain) wanted(root string) panel.Domain {
 
 // wish is a domain that a customer wants to add.
 type wish struct {
-	name, documentRoot string
-	kind               Kind
+	name, documentRoot, redirectTo string
+	kind                           Kind
 }
 
 // parse makes the row of a wish or says what is wrong with it.

@@ -122,6 +122,7 @@ type createIn struct {
 		Name         string `json:"name" minLength:"1" maxLength:"255" doc:"In Unicode or ASCII" example:"shop.example.com"`
 		Kind         Kind   `json:"kind" enum:"addon,alias,subdomain" doc:"An addon and a subdomain have a site of their own, an alias shows the primary domain's"`
 		DocumentRoot string `json:"document_root,omitempty" maxLength:"512" doc:"Path in the service's home; /sites/ and the name when it is left out" example:"/sites/shop"`
+		RedirectTo   string `json:"redirect_to,omitempty" maxLength:"2048" doc:"An http or https URL that visitors are sent to from the beginning"`
 	}
 }
 
@@ -177,7 +178,9 @@ func (s *Service) Operations() []api.Route {
 			Errors:      []*fault.Def{fault.LimitReached, fault.PathNotAllowed, fault.DomainInvalid, fault.DomainUnavailable, fault.DomainVerificationRequired, fault.AlreadyExists},
 			Handle: func(ctx context.Context, p auth.Principal, in *createIn) (*domainWire, error) {
 				b := in.Body
-				return s.answer(ctx)(s.create(ctx, p.AccountID, in.Service, wish{name: b.Name, kind: b.Kind, documentRoot: b.DocumentRoot}))
+				return s.answer(ctx)(s.create(ctx, p.AccountID, in.Service, wish{
+					name: b.Name, kind: b.Kind, documentRoot: b.DocumentRoot, redirectTo: b.RedirectTo,
+				}))
 			},
 		}),
 		site.Update(api.Operation[updateIn, domainWire]{

@@ -157,8 +157,8 @@ func (s *Service) insert(ctx context.Context, tx *db.Tx, sandbox bool, d domain)
 		return 0, fault.DomainUnavailable.New()
 	}
 	id, err := s.collection().Insert(ctx, tx, d.AccountID, d.ServiceID, site.Values{
-		"name": d.name, "kind": d.kind, "document_root": d.documentRoot, "reconcile_at": tx.Now.Add(reconcileEvery), "dns_due_at": tx.Now,
-		"sandbox": sandbox,
+		"name": d.name, "kind": d.kind, "document_root": d.documentRoot, "redirect_to": d.redirectTo,
+		"reconcile_at": tx.Now.Add(reconcileEvery), "dns_due_at": tx.Now, "sandbox": sandbox,
 	})
 	if errors.Is(err, fault.AlreadyExists) {
 		err = fault.DomainUnavailable.New()
@@ -185,6 +185,11 @@ func (s *Service) create(ctx context.Context, accountID, serviceID int64, w wish
 	d, err := w.parse(s.ReservedDomains)
 	if err != nil {
 		return d, site.Site{}, err
+	}
+	if w.redirectTo != "" {
+		if d, err = d.with(change{redirectTo: &w.redirectTo}); err != nil {
+			return d, site.Site{}, err
+		}
 	}
 	d.AccountID, d.ServiceID = accountID, serviceID
 	var on site.Site
