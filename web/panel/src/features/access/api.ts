@@ -1,0 +1,37 @@
+import { queryOptions } from "@tanstack/react-query";
+
+import { api, call } from "~/api/client";
+import type { components } from "~/api/schema";
+
+export type SshKey = components["schemas"]["AccessKey"];
+export type FtpAccount = components["schemas"]["AccessFtp"];
+export type NewFtp = components["schemas"]["AccessCreateFTPBody"];
+
+const whole = (service: number) => ({ path: { service }, query: { per_page: 50 } });
+
+export const sshKeys = (service: number) =>
+  queryOptions({
+    queryKey: ["service", service, "ssh-keys"],
+    queryFn: ({ signal }) => call(api.GET("/api/v1/services/{service}/ssh-keys", { params: whole(service), signal })),
+  });
+
+export const createKey = (service: number, body: { name?: string; public_key: string }) =>
+  call(api.POST("/api/v1/services/{service}/ssh-keys", { params: { path: { service } }, body }));
+
+export const deleteKey = (service: number, ssh_key: number) =>
+  call(api.DELETE("/api/v1/services/{service}/ssh-keys/{ssh_key}", { params: { path: { service, ssh_key } } }));
+
+const changing = (account: FtpAccount) => account.status === "pending" || account.status === "removing";
+
+export const ftpAccounts = (service: number) =>
+  queryOptions({
+    queryKey: ["service", service, "ftp"],
+    queryFn: ({ signal }) => call(api.GET("/api/v1/services/{service}/ftp", { params: whole(service), signal })),
+    refetchInterval: (query) => (query.state.data?.data.some(changing) ? 1000 : false),
+  });
+
+export const createFtp = (service: number, body: NewFtp) =>
+  call(api.POST("/api/v1/services/{service}/ftp", { params: { path: { service } }, body }));
+
+export const deleteFtp = (service: number, ftp_account: number) =>
+  call(api.DELETE("/api/v1/services/{service}/ftp/{ftp_account}", { params: { path: { service, ftp_account } } }));

@@ -1,0 +1,26 @@
+import { queryOptions } from "@tanstack/react-query";
+
+import { api, call } from "~/api/client";
+import type { components } from "~/api/schema";
+
+export type Certificate = components["schemas"]["Certificate"];
+export type CertificateDomain = components["schemas"]["CertificatesDomain"];
+export type CertificateRequest = components["schemas"]["CertificatesRequestBody"];
+
+const busy = new Set<Certificate["status"]>(["pending", "issuing", "renewing"]);
+
+export const certificates = (service: number) =>
+  queryOptions({
+    queryKey: ["service", service, "certificates"],
+    queryFn: ({ signal }) =>
+      call(
+        api.GET("/api/v1/services/{service}/ssl", {
+          params: { path: { service }, query: { per_page: 50 } },
+          signal,
+        }),
+      ),
+    refetchInterval: (query) => (query.state.data?.data.some((one) => busy.has(one.status)) ? 1000 : false),
+  });
+
+export const requestCertificate = (service: number, body: CertificateRequest) =>
+  call(api.POST("/api/v1/services/{service}/ssl", { params: { path: { service } }, body }));

@@ -1,0 +1,95 @@
+import { Alert, Button, Group, Stack, Text } from "@mantine/core";
+import { IconShieldQuestion } from "@tabler/icons-react";
+import { useState } from "react";
+
+import { Copy } from "~/ui/Copy";
+import { ErrorNote } from "~/ui/ErrorNote";
+import { When } from "~/ui/When";
+
+import { checkClaim, type Claim } from "./api";
+import { t } from "./texts";
+
+export interface ProofRecord {
+  name: string;
+  type: string;
+  value: string;
+}
+
+/** The record that proves a domain, and a look for it now. */
+export function Proof({
+  domain,
+  record,
+  nameservers = [],
+  onProven,
+}: {
+  domain: string;
+  record: ProofRecord | null;
+  nameservers?: string[];
+  onProven: () => void | Promise<unknown>;
+}) {
+  const [claim, setClaim] = useState<Claim | null>(null);
+  const [error, setError] = useState<unknown>(null);
+  const [busy, setBusy] = useState(false);
+  const check = async () => {
+    setBusy(true);
+    setError(null);
+    try {
+      const found = await checkClaim(domain);
+      setClaim(found);
+      if (found.holds) await onProven();
+    } catch (failure) {
+      setError(failure);
+    } finally {
+      setBusy(false);
+    }
+  };
+  const servers = claim?.nameservers.length ? claim.nameservers : nameservers;
+  return (
+    <Alert color="orange" variant="light" icon={<IconShieldQuestion aria-hidden />} title={t("proof.title")}>
+      <Stack gap="xs">
+        <Text size="sm">{t("proof.text")}</Text>
+        {record && <Fields record={record} />}
+        {servers.length > 0 && (
+          <Text size="sm" component="div">
+            {t("proof.nameservers")}{" "}
+            {servers.map((server) => (
+              <Copy key={server} value={server} />
+            ))}
+          </Text>
+        )}
+        <Group gap="sm">
+          <Button size="compact-sm" type="button" variant="default" loading={busy} onClick={() => void check()}>
+            {t("proof.check")}
+          </Button>
+          <Text size="sm" role="status">
+            {claim && (claim.holds ? t("proof.found") : t("proof.not_found"))}{" "}
+            {claim && !claim.holds && (
+              <>
+                {t("proof.next")} <When time={claim.next_check_at} form="relative" />
+              </>
+            )}
+          </Text>
+        </Group>
+        <ErrorNote error={error} />
+      </Stack>
+    </Alert>
+  );
+}
+
+/** A record of the DNS to copy, member by member. */
+export function Fields({ record }: { record: ProofRecord }) {
+  return (
+    <Group gap="md" component="dl" m={0}>
+      {(["type", "name", "value"] as const).map((member) => (
+        <div key={member}>
+          <Text component="dt" size="xs" c="dimmed">
+            {t(`record.${member}`)}
+          </Text>
+          <Text component="dd" m={0} size="sm">
+            <Copy value={record[member]} label={t(`record.${member}`)} />
+          </Text>
+        </div>
+      ))}
+    </Group>
+  );
+}

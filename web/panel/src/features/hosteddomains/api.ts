@@ -1,0 +1,54 @@
+import { queryOptions } from "@tanstack/react-query";
+
+import { api, call } from "~/api/client";
+import type { components } from "~/api/schema";
+
+export type HostedDomain = components["schemas"]["HostingDomain"];
+export type NewDomain = components["schemas"]["HostingCreateBody"];
+export type DomainChange = components["schemas"]["HostingUpdateBody"];
+export type Claim = components["schemas"]["Claim"];
+
+const changing = (domain: HostedDomain) => domain.status === "pending" || domain.status === "removing";
+
+/** All domains of a service; a plan allows few. */
+export const domains = (service: number) =>
+  queryOptions({
+    queryKey: ["service", service, "domains"],
+    queryFn: async ({ signal }) => {
+      const listed = (page: number) =>
+        call(
+          api.GET("/api/v1/services/{service}/domains", {
+            params: { path: { service }, query: { page, per_page: 50 } },
+            signal,
+          }),
+        );
+      const first = await listed(1);
+      const rest = Array.from({ length: first.meta.last_page - 1 }, (_, i) => listed(i + 2));
+      return [first, ...(await Promise.all(rest))].flatMap((page) => page.data);
+    },
+    refetchInterval: (query) => (query.state.data?.some(changing) ? 1000 : false),
+  });
+
+export const createDomain = (service: number, body: NewDomain) =>
+  call(api.POST("/api/v1/services/{service}/domains", { params: { path: { service } }, body }));
+
+export const updateDomain = (service: number, domain: number, body: DomainChange) =>
+  call(
+    api.PATCH("/api/v1/services/{service}/domains/{hosted_domain}", {
+      params: { path: { service, hosted_domain: domain } },
+      body,
+    }),
+  );
+
+export const deleteDomain = (service: number, domain: number) =>
+  call(
+    api.DELETE("/api/v1/services/{service}/domains/{hosted_domain}", {
+      params: { path: { service, hosted_domain: domain } },
+    }),
+  );
+
+/** Looks into the DNS of a domain now for the record that proves it. */
+export async function checkClaim(domain: string): Promise<Claim> {
+  const claim = await call(api.POST("/api/v1/domain-claims", { body: { domain } }));
+  return call(api.POST("/api/v1/domain-claims/{claim}/check", { params: { path: { claim: claim.id } } }));
+}
