@@ -25,11 +25,17 @@ import { Route as OrdersIndexRouteImport } from "./routes/orders.index";
 import { Route as OrdersOrderRouteImport } from "./routes/orders.$order";
 import { Route as ServicesIndexRouteImport } from "./routes/services.index";
 import { Route as ServicesServiceIndexRouteImport } from "./routes/services.$service.index";
+import { Route as ServicesServiceAccessRouteImport } from "./routes/services.$service.access";
 import { Route as ServicesServiceAgentRouteImport } from "./routes/services.$service.agent";
 import { Route as ServicesServiceBackupsRouteImport } from "./routes/services.$service.backups";
+import { Route as ServicesServiceCertificatesRouteImport } from "./routes/services.$service.certificates";
+import { Route as ServicesServiceCronRouteImport } from "./routes/services.$service.cron";
 import { Route as ServicesServiceDatabasesRouteImport } from "./routes/services.$service.databases";
 import { Route as ServicesServiceDnsRouteImport } from "./routes/services.$service.dns";
+import { Route as ServicesServiceDomainsRouteImport } from "./routes/services.$service.domains";
 import { Route as ServicesServiceLogsRouteImport } from "./routes/services.$service.logs";
+import { Route as ServicesServiceMailRouteImport } from "./routes/services.$service.mail";
+import { Route as ServicesServicePhpRouteImport } from "./routes/services.$service.php";
 import { Route as ServicesServicePlanRouteImport } from "./routes/services.$service.plan";
 import { Route as ServicesServiceTemplatesRouteImport } from "./routes/services.$service.templates";
 import { Route as ServicesServiceTerminalRouteImport } from "./routes/services.$service.terminal";
@@ -116,6 +122,11 @@ const ServicesServiceIndexRoute = ServicesServiceIndexRouteImport.update({
   path: "/services/$service/",
   getParentRoute: () => rootRouteImport,
 } as any);
+const ServicesServiceAccessRoute = ServicesServiceAccessRouteImport.update({
+  id: "/services/$service/access",
+  path: "/services/$service/access",
+  getParentRoute: () => rootRouteImport,
+} as any);
 const ServicesServiceAgentRoute = ServicesServiceAgentRouteImport.update({
   id: "/services/$service/agent",
   path: "/services/$service/agent",
@@ -124,6 +135,17 @@ const ServicesServiceAgentRoute = ServicesServiceAgentRouteImport.update({
 const ServicesServiceBackupsRoute = ServicesServiceBackupsRouteImport.update({
   id: "/services/$service/backups",
   path: "/services/$service/backups",
+  getParentRoute: () => rootRouteImport,
+} as any);
+const ServicesServiceCertificatesRoute =
+  ServicesServiceCertificatesRouteImport.update({
+    id: "/services/$service/certificates",
+    path: "/services/$service/certificates",
+    getParentRoute: () => rootRouteImport,
+  } as any);
+const ServicesServiceCronRoute = ServicesServiceCronRouteImport.update({
+  id: "/services/$service/cron",
+  path: "/services/$service/cron",
   getParentRoute: () => rootRouteImport,
 } as any);
 const ServicesServiceDatabasesRoute =
@@ -137,9 +159,24 @@ const ServicesServiceDnsRoute = ServicesServiceDnsRouteImport.update({
   path: "/services/$service/dns",
   getParentRoute: () => rootRouteImport,
 } as any);
+const ServicesServiceDomainsRoute = ServicesServiceDomainsRouteImport.update({
+  id: "/services/$service/domains",
+  path: "/services/$service/domains",
+  getParentRoute: () => rootRouteImport,
+} as any);
 const ServicesServiceLogsRoute = ServicesServiceLogsRouteImport.update({
   id: "/services/$service/logs",
   path: "/services/$service/logs",
+  getParentRoute: () => rootRouteImport,
+} as any);
+const ServicesServiceMailRoute = ServicesServiceMailRouteImport.update({
+  id: "/services/$service/mail",
+  path: "/services/$service/mail",
+  getParentRoute: () => rootRouteImport,
+} as any);
+const ServicesServicePhpRoute = ServicesServicePhpRouteImport.update({
+  id: "/services/$service/php",
+  path: "/services/$service/php",
   getParentRoute: () => rootRouteImport,
 } as any);
 const ServicesServicePlanRoute = ServicesServicePlanRouteImport.update({
@@ -187,11 +224,17 @@ export interface FileRoutesByFullPath {
   "/invoices/": typeof InvoicesIndexRoute;
   "/orders/": typeof OrdersIndexRoute;
   "/services/": typeof ServicesIndexRoute;
+  "/services/$service/access": typeof ServicesServiceAccessRoute;
   "/services/$service/agent": typeof ServicesServiceAgentRoute;
   "/services/$service/backups": typeof ServicesServiceBackupsRoute;
+  "/services/$service/certificates": typeof ServicesServiceCertificatesRoute;
+  "/services/$service/cron": typeof ServicesServiceCronRoute;
   "/services/$service/databases": typeof ServicesServiceDatabasesRoute;
   "/services/$service/dns": typeof ServicesServiceDnsRoute;
+  "/services/$service/domains": typeof ServicesServiceDomainsRoute;
   "/services/$service/logs": typeof ServicesServiceLogsRoute;
+  "/services/$service/mail": typeof ServicesServiceMailRoute;
+  "/services/$service/php": typeof ServicesServicePhpRoute;
   "/services/$service/plan": typeof ServicesServicePlanRoute;
   "/services/$service/templates": typeof ServicesServiceTemplatesRoute;
   "/services/$service/terminal": typeof ServicesServiceTerminalRoute;
@@ -215,11 +258,17 @@ export interface FileRoutesByTo {
   "/invoices": typeof InvoicesIndexRoute;
   "/orders": typeof OrdersIndexRoute;
   "/services": typeof ServicesIndexRoute;
+  "/services/$service/access": typeof ServicesServiceAccessRoute;
   "/services/$service/agent": typeof ServicesServiceAgentRoute;
   "/services/$service/backups": typeof ServicesServiceBackupsRoute;
+  "/services/$service/certificates": typeof ServicesServiceCertificatesRoute;
+  "/services/$service/cron": typeof ServicesServiceCronRoute;
   "/services/$service/databases": typeof ServicesServiceDatabasesRoute;
   "/services/$service/dns": typeof ServicesServiceDnsRoute;
+  "/services/$service/domains": typeof ServicesServiceDomainsRoute;
   "/services/$service/logs": typeof ServicesServiceLogsRoute;
+  "/services/$service/mail": typeof ServicesServiceMailRoute;
+  "/services/$service/php": typeof ServicesServicePhpRoute;
   "/services/$service/plan": typeof ServicesServicePlanRoute;
   "/services/$service/templates": typeof ServicesServiceTemplatesRoute;
   "/services/$service/terminal": typeof ServicesServiceTerminalRoute;
@@ -244,11 +293,17 @@ export interface FileRoutesById {
   "/invoices/": typeof InvoicesIndexRoute;
   "/orders/": typeof OrdersIndexRoute;
   "/services/": typeof ServicesIndexRoute;
+  "/services/$service/access": typeof ServicesServiceAccessRoute;
   "/services/$service/agent": typeof ServicesServiceAgentRoute;
   "/services/$service/backups": typeof ServicesServiceBackupsRoute;
+  "/services/$service/certificates": typeof ServicesServiceCertificatesRoute;
+  "/services/$service/cron": typeof ServicesServiceCronRoute;
   "/services/$service/databases": typeof ServicesServiceDatabasesRoute;
   "/services/$service/dns": typeof ServicesServiceDnsRoute;
+  "/services/$service/domains": typeof ServicesServiceDomainsRoute;
   "/services/$service/logs": typeof ServicesServiceLogsRoute;
+  "/services/$service/mail": typeof ServicesServiceMailRoute;
+  "/services/$service/php": typeof ServicesServicePhpRoute;
   "/services/$service/plan": typeof ServicesServicePlanRoute;
   "/services/$service/templates": typeof ServicesServiceTemplatesRoute;
   "/services/$service/terminal": typeof ServicesServiceTerminalRoute;
@@ -274,11 +329,17 @@ export interface FileRouteTypes {
     | "/invoices/"
     | "/orders/"
     | "/services/"
+    | "/services/$service/access"
     | "/services/$service/agent"
     | "/services/$service/backups"
+    | "/services/$service/certificates"
+    | "/services/$service/cron"
     | "/services/$service/databases"
     | "/services/$service/dns"
+    | "/services/$service/domains"
     | "/services/$service/logs"
+    | "/services/$service/mail"
+    | "/services/$service/php"
     | "/services/$service/plan"
     | "/services/$service/templates"
     | "/services/$service/terminal"
@@ -302,11 +363,17 @@ export interface FileRouteTypes {
     | "/invoices"
     | "/orders"
     | "/services"
+    | "/services/$service/access"
     | "/services/$service/agent"
     | "/services/$service/backups"
+    | "/services/$service/certificates"
+    | "/services/$service/cron"
     | "/services/$service/databases"
     | "/services/$service/dns"
+    | "/services/$service/domains"
     | "/services/$service/logs"
+    | "/services/$service/mail"
+    | "/services/$service/php"
     | "/services/$service/plan"
     | "/services/$service/templates"
     | "/services/$service/terminal"
@@ -330,11 +397,17 @@ export interface FileRouteTypes {
     | "/invoices/"
     | "/orders/"
     | "/services/"
+    | "/services/$service/access"
     | "/services/$service/agent"
     | "/services/$service/backups"
+    | "/services/$service/certificates"
+    | "/services/$service/cron"
     | "/services/$service/databases"
     | "/services/$service/dns"
+    | "/services/$service/domains"
     | "/services/$service/logs"
+    | "/services/$service/mail"
+    | "/services/$service/php"
     | "/services/$service/plan"
     | "/services/$service/templates"
     | "/services/$service/terminal"
@@ -359,11 +432,17 @@ export interface RootRouteChildren {
   InvoicesIndexRoute: typeof InvoicesIndexRoute;
   OrdersIndexRoute: typeof OrdersIndexRoute;
   ServicesIndexRoute: typeof ServicesIndexRoute;
+  ServicesServiceAccessRoute: typeof ServicesServiceAccessRoute;
   ServicesServiceAgentRoute: typeof ServicesServiceAgentRoute;
   ServicesServiceBackupsRoute: typeof ServicesServiceBackupsRoute;
+  ServicesServiceCertificatesRoute: typeof ServicesServiceCertificatesRoute;
+  ServicesServiceCronRoute: typeof ServicesServiceCronRoute;
   ServicesServiceDatabasesRoute: typeof ServicesServiceDatabasesRoute;
   ServicesServiceDnsRoute: typeof ServicesServiceDnsRoute;
+  ServicesServiceDomainsRoute: typeof ServicesServiceDomainsRoute;
   ServicesServiceLogsRoute: typeof ServicesServiceLogsRoute;
+  ServicesServiceMailRoute: typeof ServicesServiceMailRoute;
+  ServicesServicePhpRoute: typeof ServicesServicePhpRoute;
   ServicesServicePlanRoute: typeof ServicesServicePlanRoute;
   ServicesServiceTemplatesRoute: typeof ServicesServiceTemplatesRoute;
   ServicesServiceTerminalRoute: typeof ServicesServiceTerminalRoute;
@@ -486,6 +565,13 @@ declare module "@tanstack/react-router" {
       preLoaderRoute: typeof ServicesServiceIndexRouteImport;
       parentRoute: typeof rootRouteImport;
     };
+    "/services/$service/access": {
+      id: "/services/$service/access";
+      path: "/services/$service/access";
+      fullPath: "/services/$service/access";
+      preLoaderRoute: typeof ServicesServiceAccessRouteImport;
+      parentRoute: typeof rootRouteImport;
+    };
     "/services/$service/agent": {
       id: "/services/$service/agent";
       path: "/services/$service/agent";
@@ -498,6 +584,20 @@ declare module "@tanstack/react-router" {
       path: "/services/$service/backups";
       fullPath: "/services/$service/backups";
       preLoaderRoute: typeof ServicesServiceBackupsRouteImport;
+      parentRoute: typeof rootRouteImport;
+    };
+    "/services/$service/certificates": {
+      id: "/services/$service/certificates";
+      path: "/services/$service/certificates";
+      fullPath: "/services/$service/certificates";
+      preLoaderRoute: typeof ServicesServiceCertificatesRouteImport;
+      parentRoute: typeof rootRouteImport;
+    };
+    "/services/$service/cron": {
+      id: "/services/$service/cron";
+      path: "/services/$service/cron";
+      fullPath: "/services/$service/cron";
+      preLoaderRoute: typeof ServicesServiceCronRouteImport;
       parentRoute: typeof rootRouteImport;
     };
     "/services/$service/databases": {
@@ -514,11 +614,32 @@ declare module "@tanstack/react-router" {
       preLoaderRoute: typeof ServicesServiceDnsRouteImport;
       parentRoute: typeof rootRouteImport;
     };
+    "/services/$service/domains": {
+      id: "/services/$service/domains";
+      path: "/services/$service/domains";
+      fullPath: "/services/$service/domains";
+      preLoaderRoute: typeof ServicesServiceDomainsRouteImport;
+      parentRoute: typeof rootRouteImport;
+    };
     "/services/$service/logs": {
       id: "/services/$service/logs";
       path: "/services/$service/logs";
       fullPath: "/services/$service/logs";
       preLoaderRoute: typeof ServicesServiceLogsRouteImport;
+      parentRoute: typeof rootRouteImport;
+    };
+    "/services/$service/mail": {
+      id: "/services/$service/mail";
+      path: "/services/$service/mail";
+      fullPath: "/services/$service/mail";
+      preLoaderRoute: typeof ServicesServiceMailRouteImport;
+      parentRoute: typeof rootRouteImport;
+    };
+    "/services/$service/php": {
+      id: "/services/$service/php";
+      path: "/services/$service/php";
+      fullPath: "/services/$service/php";
+      preLoaderRoute: typeof ServicesServicePhpRouteImport;
       parentRoute: typeof rootRouteImport;
     };
     "/services/$service/plan": {
@@ -575,11 +696,17 @@ const rootRouteChildren: RootRouteChildren = {
   InvoicesIndexRoute: InvoicesIndexRoute,
   OrdersIndexRoute: OrdersIndexRoute,
   ServicesIndexRoute: ServicesIndexRoute,
+  ServicesServiceAccessRoute: ServicesServiceAccessRoute,
   ServicesServiceAgentRoute: ServicesServiceAgentRoute,
   ServicesServiceBackupsRoute: ServicesServiceBackupsRoute,
+  ServicesServiceCertificatesRoute: ServicesServiceCertificatesRoute,
+  ServicesServiceCronRoute: ServicesServiceCronRoute,
   ServicesServiceDatabasesRoute: ServicesServiceDatabasesRoute,
   ServicesServiceDnsRoute: ServicesServiceDnsRoute,
+  ServicesServiceDomainsRoute: ServicesServiceDomainsRoute,
   ServicesServiceLogsRoute: ServicesServiceLogsRoute,
+  ServicesServiceMailRoute: ServicesServiceMailRoute,
+  ServicesServicePhpRoute: ServicesServicePhpRoute,
   ServicesServicePlanRoute: ServicesServicePlanRoute,
   ServicesServiceTemplatesRoute: ServicesServiceTemplatesRoute,
   ServicesServiceTerminalRoute: ServicesServiceTerminalRoute,

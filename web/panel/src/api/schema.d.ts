@@ -8337,6 +8337,8 @@ export interface components {
              * @example shop.example.com
              */
             name: string;
+            /** @description An http or https URL that visitors are sent to from the beginning */
+            redirect_to?: string;
         };
         HostingDns: {
             /**

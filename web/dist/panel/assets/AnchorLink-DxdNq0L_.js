@@ -1,1 +1,0 @@
-import{t as e}from"./Anchor-SXbiEO4-.js";import{p as t}from"./PageHeader-_yjzocRN.js";import{u as n}from"./i18n-D1VerYb-.js";var r=n(),i=t(function(t){return(0,r.jsx)(e,{...t})});export{i as t};

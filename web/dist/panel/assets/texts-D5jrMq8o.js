@@ -1,1 +1,0 @@
-import{i as e}from"./i18n-D1VerYb-.js";var t=e(`app`);export{t};
