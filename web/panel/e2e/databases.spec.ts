@@ -16,6 +16,6 @@ test("a database where the server has none says so, and the form keeps what was 
   await expect(dialog.getByText("Only small letters")).toBeVisible();
   await dialog.getByLabel("Name").fill("shop");
   await dialog.getByRole("button", { name: "New database" }).click();
-  await expect(dialog.getByRole("alert")).toBeVisible();
+  await expect(dialog.getByRole("status")).toBeVisible(); // no failure: this server has no databases
   await expect(dialog.getByLabel("Name")).toHaveValue("shop");
 });

@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { promisify } from "node:util";
 
-import { test as base, expect, type APIRequestContext, type Page } from "@playwright/test";
+import { test as base, expect, type APIRequestContext, type BrowserContext, type Page } from "@playwright/test";
 
 const run = promisify(execFile);
 
@@ -80,13 +80,36 @@ export async function signIn(page: Page, email: string, password: string) {
   await page.waitForURL(/\/panel/);
 }
 
+/** Makes an account and answers its address and password. */
+async function newAccount() {
+  const email = unique("anna") + "@example.com";
+  const made = await stead<{ password: string }>(
+    "admin",
+    "users",
+    "create",
+    email,
+    "--name",
+    "Anna Karimova",
+    "--locale",
+    "en",
+  );
+  return { email, password: made.password };
+}
+
+type State = Awaited<ReturnType<BrowserContext["storageState"]>>;
+
+interface Shared {
+  /** A customer with a service, shared by the tests of a worker that only look: the cookies, and the service. */
+  resident: { state: State; service: number };
+}
+
 interface Fixtures {
   customer: Customer;
   /** Texts of problems that a test expects, such as a refused request; each is a part of what the browser says. */
   expected: string[];
 }
 
-export const test = base.extend<Fixtures>({
+export const test = base.extend<Fixtures, Shared>({
   expected: async ({ browserName: _ }, provide) => provide([]),
 
   // Every page is watched: an error on the console, a violation of the policy, a request to another host.
@@ -107,20 +130,22 @@ export const test = base.extend<Fixtures>({
   },
 
   customer: async ({ page }, provide) => {
-    const email = unique("anna") + "@example.com";
-    const made = await stead<{ password: string }>(
-      "admin",
-      "users",
-      "create",
-      email,
-      "--name",
-      "Anna Karimova",
-      "--locale",
-      "en",
-    );
-    await signIn(page, email, made.password);
-    await provide(new Customer(email, made.password, page.context().request));
+    const { email, password } = await newAccount();
+    await signIn(page, email, password);
+    await provide(new Customer(email, password, page.context().request));
   },
+
+  resident: [
+    async ({ browser }, provide, { project }) => {
+      const context = await browser.newContext({ baseURL: project.use.baseURL });
+      const { email, password } = await newAccount();
+      await signIn(await context.newPage(), email, password);
+      const service = await new Customer(email, password, context.request).service();
+      await provide({ state: await context.storageState(), service });
+      await context.close();
+    },
+    { scope: "worker" },
+  ],
 });
 
 export { expect };

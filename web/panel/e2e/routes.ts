@@ -4,6 +4,8 @@ export const routes = [
   "/services",
   "/services/$service",
   "/services/$service/databases",
+  "/services/$service/dns",
+  "/services/$service/files",
   "/services/$service/plan",
   "/order",
   "/orders",
