@@ -52,7 +52,7 @@ test("a folder dragged onto the list is served at once, and a second drag asks w
     await drag(page, [site]);
     // Leaving the page stops nothing.
     await page.getByRole("link", { name: "Databases" }).click();
-    await expect(page.getByText("153 files uploaded")).toBeVisible();
+    await expect(page.getByText("153 files uploaded")).toBeVisible({ timeout: 60_000 });
     expect(await served(customer, service, "/shop/")).toBe("200 <h1>The shop</h1>");
     expect(await served(customer, service, "/shop/img/picture%20149.svg")).toBe('200 <svg id="p149"/>');
 

@@ -22,4 +22,10 @@ export const routes = [
   "/services/$service/terminal",
   "/services/$service/agent",
   "/services/$service/templates",
+  "/services/$service/certificates",
+  "/services/$service/php",
+  "/services/$service/cron",
+  "/services/$service/access",
+  "/services/$service/mail",
+  "/services/$service/domains",
 ];
