@@ -52,7 +52,7 @@ func TestThePagesInARealBrowser(t *testing.T) {
 // aCustomerComesAndGoes registers, leaves, mistypes the password, signs in and changes the language.
 func aCustomerComesAndGoes(v *visitor, email string) {
 	v.open("/")
-	v.click(`main a[href="/register"]`)
+	v.click(`header a[href="/register"]`)
 	v.fill("name", "Anna Karimova", "email", email, "password", visitorPassword)
 	v.send("/register")
 	v.at("/account")
@@ -61,7 +61,7 @@ func aCustomerComesAndGoes(v *visitor, email string) {
 	v.at("/")
 	v.shows(english("webui.flash.signed_out"))
 
-	v.click(`main a[href="/login"]`)
+	v.click(`header a[href="/login"]`)
 	if status := v.signIn(email, "not the password"); status != http.StatusUnprocessableEntity {
 		v.t.Errorf("a wrong password: status %d", status)
 	}
