@@ -84,6 +84,7 @@ type adminCmd struct {
 	Status     statusCmd     `cmd:"" help:"What everybody is told of the platform's state."`
 	SLA        slaCmd        `cmd:"" name:"sla" help:"What is given back for outages."`
 	Reviews    reviewsCmd    `cmd:"" help:"What customers say of the company."`
+	Tickets    ticketsCmd    `cmd:"" help:"Questions of customers."`
 	Audit      auditCmd      `cmd:"" help:"What staff have done, from the panel, the API and this command."`
 }
 

@@ -76,6 +76,7 @@ import (
 	"stead.dev/stead/internal/port/panel/sandbox"
 	"stead.dev/stead/internal/port/rates"
 	"stead.dev/stead/internal/resale/webhooks"
+	"stead.dev/stead/internal/support/tickets"
 )
 
 // sections holds the sections of the specification and what they are built on.
@@ -104,6 +105,7 @@ type sections struct {
 	files            *files.Service
 	admin            *admin.Admin
 	audit            *audit.Service
+	tickets          *tickets.Service
 
 	notifications *notifications.Service
 	reseller      *reseller.Service
@@ -262,6 +264,11 @@ func (c *core) build(ctx context.Context, as role) (err error) {
 		Switches: c.switches, Nodes: c.nodes, Clock: c.clock, NodesURL: c.cfg.NodesURL, Domains: c.domains, Resellers: resellers{c.reseller}, Clocks: c.clocks, Addons: c.addons, Coupons: c.coupons, Articles: c.articles, Refunds: refunds{c.orders},
 		Currencies: c.currencies, Status: c.status, Reviews: c.reviews, SLA: c.sla, Audit: c.audit, Provisioning: c.provisioning, Jobs: c.queue, BaseURL: c.cfg.BaseURL,
 	})
+	c.tickets = tickets.New(tickets.Config{
+		DB: c.db, Clock: c.clock, Queue: c.queue, Mailer: c.mailer, People: people{c.accounts}, Services: serviceOwners{c.services}, Audit: c.admin,
+		Support: c.cfg.SupportEmail, Company: c.cfg.CompanyName, BaseURL: c.cfg.BaseURL,
+	})
+	c.admin.Inbox = c.tickets
 	c.introduce()
 	c.modules = c.listModules()
 	return c.connect()
@@ -315,6 +322,7 @@ func (c *core) listModules() []module.Module {
 		c.articles.Module(),
 		c.currencies.Module(),
 		c.status.Module(),
+		c.tickets.Module(),
 	}
 }
 

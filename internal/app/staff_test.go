@@ -111,7 +111,11 @@ func (w *staffWorld) prepare() {
 		must(err)
 		return string(body)
 	}
+	asked := w.id(w.post(t, w.stranger.token, "/api/v1/tickets", ticketRequest))
+	canned, err := w.tickets.SaveAnswer(ctx, "Greeting", "Hello!")
+	must(err)
 	w.values = map[string]string{
+		"ticket": fmt.Sprint(asked), "canned_answer": fmt.Sprint(canned.ID), "attachment": fmt.Sprint(one(`SELECT MAX(id) FROM tickets_attachments`)),
 		"account": fmt.Sprint(w.stranger.id), "note": fmt.Sprint(staffNote.ID), "order": fmt.Sprint(w.paid), "topup": fmt.Sprint(topup), "code": "OLD",
 		"transaction": fmt.Sprint(one(`SELECT MIN(id) FROM wallet_transactions WHERE account_id = $1 AND type = 'adjustment'`, w.stranger.id)),
 		"addon":       fmt.Sprint(ip), "currency": "UZS", "service": fmt.Sprint(w.service), "node": "web1", "section": "embeds", "job": fmt.Sprint(job),
@@ -121,6 +125,9 @@ func (w *staffWorld) prepare() {
 		"staff.services.terminate": fmt.Sprint(toEnd), "staff.services.restore": fmt.Sprint(ended), "staff.addons.refuse": fmt.Sprint(toRefuse),
 	}
 	w.bodies = map[string]string{
+		"staff.tickets.answer":       `{"message": "We look into it.", "status": "waiting"}`,
+		"staff.tickets.change":       `{"status": "closed"}`,
+		"staff.tickets.save_canned":  `{"title": "Thanks", "body": "Thank you for waiting."}`,
 		"staff.staff.set_role":       `{"role": "support"}`,
 		"staff.customers.suspend":    `{"reason": "Sends spam"}`,
 		"staff.customers.credit":     `{"amount_usd_cents": 500, "reason": "For the trouble"}`,

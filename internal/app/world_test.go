@@ -76,6 +76,7 @@ type world struct {
 	alertChannel                                          int64
 	insight                                               int64
 	agent                                                 agentWork
+	ticket, ticketFile                                    int64  // of the owner
 	badge                                                 string // token of the monitor's badge
 }
 
@@ -108,6 +109,8 @@ func newWorld(t *testing.T, a *App) *world {
 	w.order = w.newOrder(w.owner, unique("pending")+".example.com")
 	w.topup = w.id(a.post(t, w.owner.token, "/api/v1/wallet/topups", `{"amount_usd_cents": 1000, "gateway": "demo"}`))
 	w.keepACard()
+	w.ticket = w.id(a.post(t, w.owner.token, "/api/v1/tickets", ticketRequest))
+	w.ticketFile = w.fileOfTicket()
 	w.app = w.id(a.post(t, w.ownersPanel, "/api/v1/apps",
 		`{"name": "Mine", "type": "public", "redirect_uris": ["http://127.0.0.1/callback"]}`))
 	w.device = w.id(a.post(t, w.owner.token, "/api/v1/me/devices", deviceRequest("the-phone-of-the-owner")))

@@ -45,6 +45,7 @@ var rooms = map[string]struct {
 	"internal/resale":     {section, true},
 	"internal/monitoring": {section, true},
 	"internal/agent":      {section, true},
+	"internal/support":    {section, true},
 	"internal/front":      {front, true},
 	"internal/app":        {app, false},
 	"internal/e2e":        {command, false},

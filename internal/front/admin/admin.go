@@ -64,6 +64,8 @@ type Sections struct {
 	Reviews      *reviews.Service
 	SLA          *sla.Service
 	Audit        *audit.Service
+	// Inbox takes mails to tickets; it is set after the sections, which record by Admin, are made.
+	Inbox        Inbox
 	Provisioning Provisioning
 	Jobs         *jobs.Queue
 	Clock        clock.Clock

@@ -118,8 +118,9 @@ func (a *Admin) countOf(ctx context.Context, id int64, v *CustomerView) error {
 		(SELECT COUNT(*) FROM orders WHERE account_id = $1),
 		(SELECT COUNT(*) FROM domains WHERE account_id = $1 AND status NOT IN ('transferred_out', 'cancelled', 'failed')),
 		EXISTS (SELECT 1 FROM reseller_accounts WHERE account_id = $1),
+		(SELECT COUNT(*) FROM tickets WHERE account_id = $1 AND status <> 'closed'),
 		(SELECT MAX(created_at) FROM account_sessions WHERE account_id = $1 AND acting_id IS NULL)`, id).
-		Scan(&v.Spent, &v.Services, &v.Orders, &v.Domains, &v.Reseller, &v.LastSignInAt)
+		Scan(&v.Spent, &v.Services, &v.Orders, &v.Domains, &v.Reseller, &v.OpenTickets, &v.LastSignInAt)
 }
 
 // Note is what staff have written about a customer, who does not see it.

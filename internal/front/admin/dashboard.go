@@ -63,6 +63,7 @@ var attentions = []struct{ kind, from, since string }{
 	{"domains_waiting", `domains_operations WHERE status IN ('pending', 'attempted') AND created_at < $1`, "created_at"},
 	{"webhooks_failing", `webhooks_endpoints WHERE status = 'active' AND failing_since IS NOT NULL`, "failing_since"},
 	{"certificates_failing", `certificates WHERE failures > 2 AND status <> 'removing'`, "last_attempt_at"},
+	{"tickets_waiting", `tickets WHERE status = 'open'`, "updated_at"},
 	{"nodes_silent", `nodes_nodes WHERE state IN ('active', 'draining') AND last_seen_at < $3`, "last_seen_at"},
 }
 

@@ -64,6 +64,7 @@ func finders(text string) []finder {
 		add("account", `SELECT id, id, email, name FROM account_users WHERE id = $1`, id)
 		add("service", `SELECT id, account_id, label, status FROM services WHERE id = $1`, id)
 		add("order", `SELECT id, account_id, kind, status FROM orders WHERE id = $1`, id)
+		add("ticket", `SELECT id, account_id, subject, status FROM tickets WHERE id = $1`, id)
 		add("topup", `SELECT id, account_id, gateway, status FROM wallet_topups WHERE id = $1`, id)
 	}
 	if m := documentNumber.FindStringSubmatch(strings.ToUpper(text)); m != nil {
@@ -89,6 +90,7 @@ func finders(text string) []finder {
 		OR username = $2 ORDER BY id DESC`, part, text)
 	add("hosted_domain", `SELECT service_id, account_id, name, kind FROM hosting_domains WHERE name LIKE $1 ESCAPE '\' AND kind <> 'primary' ORDER BY id DESC`, part)
 	add("domain", `SELECT id, account_id, name, status FROM domains WHERE name LIKE $1 ESCAPE '\' ORDER BY id DESC`, part)
+	add("ticket", `SELECT id, account_id, subject, status FROM tickets WHERE LOWER(subject) LIKE $1 ESCAPE '\' ORDER BY id DESC`, part)
 	add("node", `SELECT id, 0, name, state FROM nodes_nodes WHERE LOWER(name) LIKE $1 ESCAPE '\' ORDER BY id DESC`, part)
 	return all
 }

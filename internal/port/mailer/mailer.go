@@ -30,6 +30,8 @@ type Message struct {
 	HTML string
 	// Unsubscribe is an address that ends a subscription when it gets a POST (RFC 8058); empty for what is no subscription.
 	Unsubscribe string
+	// ReplyTo is where answers go; empty for the sender of all mails.
+	ReplyTo string
 }
 
 // Check returns ErrRejected for a message that no adapter may send: a line break in a header could inject other
@@ -44,6 +46,8 @@ func (m Message) Check() error {
 		return errors.Join(ErrRejected, errors.New("mailer: the subject has control characters"))
 	case m.Unsubscribe != "" && (hasControl(m.Unsubscribe) || strings.ContainsAny(m.Unsubscribe, " <>,")):
 		return errors.Join(ErrRejected, errors.New("mailer: the address to unsubscribe at is none"))
+	case m.ReplyTo != "" && (hasControl(m.ReplyTo) || strings.ContainsAny(m.ReplyTo, " <>,")):
+		return errors.Join(ErrRejected, errors.New("mailer: the address for answers is none"))
 	case m.Text == "":
 		return errors.Join(ErrRejected, errors.New("mailer: the message has no text"))
 	}

@@ -29,6 +29,11 @@ func Compose(from *mail.Address, m mailer.Message, at time.Time) (*gomail.Msg, e
 	l.Subject(m.Subject)
 	// Suppresses out-of-office replies (RFC 3834, section 5).
 	l.SetGenHeader("Auto-Submitted", "auto-generated")
+	if m.ReplyTo != "" {
+		if err := l.ReplyTo(m.ReplyTo); err != nil {
+			return nil, errors.Join(mailer.ErrRejected, fmt.Errorf("address for answers: %w", err))
+		}
+	}
 	if m.Unsubscribe != "" {
 		l.SetGenHeader("List-Unsubscribe", "<"+m.Unsubscribe+">")
 		if strings.HasPrefix(m.Unsubscribe, "https://") { // nothing else may be offered for one click

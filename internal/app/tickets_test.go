@@ -1,0 +1,83 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"stead.dev/stead/internal/support/tickets"
+)
+
+// ticketRequest asks something, with a file that a browser must not show.
+const ticketRequest = `{"subject": "Mail does not arrive", "message": "Since this morning.", "attachments": [{"name": "../page.html", "content": "PGgxPmhpPC9oMT4="}]}`
+
+// fileOfTicket is the attachment of the owner's ticket.
+func (w *world) fileOfTicket() int64 {
+	w.t.Helper()
+	var ticket struct {
+		Messages []struct {
+			Attachments []struct {
+				ID   int64  `json:"id"`
+				Name string `json:"name"`
+			} `json:"attachments"`
+		} `json:"messages"`
+	}
+	w.get(w.t, w.owner.token, fmt.Sprintf("/api/v1/tickets/%d", w.ticket)).decode(w.t, &ticket)
+	file := ticket.Messages[0].Attachments[0]
+	if file.Name != "page.html" {
+		w.t.Errorf("the file is called %q", file.Name)
+	}
+	return file.ID
+}
+
+func TestTicketsAreAnsweredByMail(t *testing.T) {
+	settings := map[string]string{"demo": "true", "support_email": "support@stead.test"}
+	engines(t, settings, func(t *testing.T, a *App) {
+		c := a.application(t, false)
+		owner, other := a.customer(t, c, 0), a.customer(t, c, 0)
+		w := &world{App: a, t: t, owner: owner}
+		w.ticket = w.id(a.post(t, owner.token, "/api/v1/tickets", ticketRequest))
+		file := a.get(t, owner.token, fmt.Sprintf("/api/v1/tickets/%d/attachments/%d", w.ticket, w.fileOfTicket()))
+		if file.status != http.StatusOK || string(file.body) != "<h1>hi</h1>" || file.header.Get("Content-Disposition") != `attachment; filename=page.html` ||
+			file.header.Get("X-Content-Type-Options") != "nosniff" || file.header.Get("Content-Type") != "application/octet-stream" {
+			t.Errorf("the file: %s, %v", file, file.header)
+		}
+		var token string
+		if err := a.db.QueryRow(t.Context(), `SELECT token FROM tickets WHERE id = $1`, w.ticket).Scan(&token); err != nil {
+			t.Fatal(err)
+		}
+		address := func(id int64) string {
+			p, err := a.accounts.Profile(t.Context(), a.db, id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return p.Email
+		}
+		mail := func(from, to, id string, more ...string) string {
+			lines := append([]string{"From: Anna <" + from + ">", "To: " + to, "Message-ID: <" + id + "@example.com>", "Subject: Re: answer"}, more...)
+			return strings.Join(append(lines, "Content-Type: text/plain; charset=utf-8", "", "It works again.", "", "On Monday we wrote:", "> Try it."), "\r\n")
+		}
+		to := "support+" + token + "@stead.test"
+		for name, raw := range map[string]string{
+			"of another customer": mail(address(other.id), to, "one"),
+			"without the token":   mail(address(owner.id), "support@stead.test", "two"),
+			"of a machine":        mail(address(owner.id), to, "three", "Auto-Submitted: auto-replied"),
+			"no mail":             "hello",
+		} {
+			if _, err := a.tickets.Receive(t.Context(), strings.NewReader(raw)); !errors.Is(err, tickets.ErrDropped) {
+				t.Errorf("a mail %s: %v", name, err)
+			}
+		}
+		for range 2 { // delivered twice
+			if _, err := a.tickets.Receive(t.Context(), strings.NewReader(mail(address(owner.id), to, "four"))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_, all, err := a.tickets.Own(t.Context(), owner.id, w.ticket)
+		if err != nil || len(all) != 2 || all[1].Body != "It works again." || all[1].Via != "mail" {
+			t.Errorf("%+v, %v", all, err)
+		}
+	})
+}

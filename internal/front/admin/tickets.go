@@ -1,0 +1,27 @@
+package admin
+
+import (
+	"context"
+	"io"
+
+	"stead.dev/stead/internal/support/tickets"
+)
+
+// Inbox takes mails to tickets.
+type Inbox interface {
+	Receive(ctx context.Context, raw io.Reader) (tickets.Ticket, error)
+}
+
+// RecordTicket implements tickets.Recorder.
+func (a *Admin) RecordTicket(ctx context.Context, action string, id int64) context.Context {
+	return a.change(ctx, action, "", rowOf("ticket", "tickets", "account_id, status, assignee_id, updated_at", "id", id))
+}
+
+// RecordAnswer implements tickets.Recorder.
+func (a *Admin) RecordAnswer(ctx context.Context, action string, key any) context.Context {
+	column := "id"
+	if _, title := key.(string); title {
+		column = "title"
+	}
+	return a.change(ctx, action, "", rowOf("canned_answer", "tickets_answers", "title, body", column, key))
+}

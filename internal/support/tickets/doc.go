@@ -1,0 +1,11 @@
+// Package tickets owns support tickets: what customers ask staff, by the panel or by mail, and what staff answer.
+//
+// A ticket is open while staff must answer, waiting while the customer must, answered when staff have answered, and closed. What
+// the customer writes opens it again, also when it was closed. A ticket may be about a service of its customer.
+//
+// What holds:
+//   - a customer sees the messages of its own tickets that are no internal notes; the WHERE clause checks both;
+//   - an answer by mail needs the address with the ticket's token, and must come from the address of the customer or of a member
+//     of staff. Mails of machines (Auto-Submitted, Precedence) are dropped, and a mail that is delivered twice adds one message;
+//   - files are bounded, and served for downloading only.
+package tickets

@@ -1,0 +1,159 @@
+package tickets
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/emersion/go-message/mail"
+
+	// Mails come in whatever encoding their program likes.
+	_ "github.com/emersion/go-message/charset"
+
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/fault"
+)
+
+// maxMail bounds a mail, in bytes: the files with their encoding, and the text.
+const maxMail = 10 << 20
+
+// ErrDropped is why a mail is taken and not kept: the mail server need not try again, and nobody is told, because an answer to a
+// machine would be answered.
+var ErrDropped = errors.New("tickets: the mail was dropped")
+
+func dropped(format string, args ...any) error {
+	return errors.Join(ErrDropped, fmt.Errorf(format, args...))
+}
+
+// Receive adds an answer that came by mail to its ticket. It returns ErrDropped for what is no answer of its customer or of staff.
+func (s *Service) Receive(ctx context.Context, raw io.Reader) (t Ticket, err error) {
+	limited := &io.LimitedReader{R: raw, N: maxMail + 1}
+	r, err := mail.CreateReader(limited)
+	if err != nil {
+		return t, dropped("it cannot be read: %w", err)
+	}
+	defer func() { _ = r.Close() }() // frees nothing that could fail
+	h := r.Header
+	if auto := strings.ToLower(h.Get("Auto-Submitted")); auto != "" && auto != "no" {
+		return t, dropped("a machine sent it")
+	}
+	switch strings.ToLower(h.Get("Precedence")) {
+	case "bulk", "list", "junk", "auto_reply":
+		return t, dropped("it is of a list")
+	}
+	if h.Get("Return-Path") == "<>" || h.Get("List-Id") != "" || h.Get("X-Auto-Response-Suppress") != "" {
+		return t, dropped("a machine sent it")
+	}
+	if t, err = s.addressed(ctx, h); err != nil {
+		return t, err
+	}
+	from, err := h.AddressList("From")
+	if err != nil || len(from) != 1 {
+		return t, dropped("it does not say who sent it")
+	}
+	writer, err := s.People.Writer(ctx, from[0].Address)
+	if errors.Is(err, fault.NotFound) || err == nil && (writer.Closed || !writer.Staff && writer.ID != t.AccountID) {
+		return t, dropped("it is not from the address of the ticket's customer")
+	}
+	if err != nil {
+		return t, err
+	}
+	m := Message{Via: "mail"}
+	if m.mailID, _ = h.MessageID(); m.mailID == "" {
+		return t, dropped("it has no Message-ID")
+	}
+	if err := readParts(r, &m); err != nil {
+		return t, err
+	}
+	if limited.N <= 0 {
+		return t, dropped("it is larger than %d bytes", maxMail)
+	}
+	m.Body = withoutQuote(m.Body)
+	if writer.Staff {
+		_, err = s.Answer(ctx, writer.ID, t.ID, m, Answered)
+	} else {
+		_, err = s.Write(ctx, writer.ID, t.ID, m)
+	}
+	switch {
+	case db.IsUnique(err):
+		return t, nil // it was delivered before
+	case errors.Is(err, fault.Validation), errors.Is(err, fault.PayloadTooLarge), errors.Is(err, fault.LimitReached):
+		return t, dropped("it cannot be kept: %w", err)
+	}
+	return t, err
+}
+
+// addressed finds the ticket whose token is in an address of the mail.
+func (s *Service) addressed(ctx context.Context, h mail.Header) (Ticket, error) {
+	local, domain, _ := strings.Cut(strings.ToLower(s.Support), "@")
+	for _, name := range []string{"Delivered-To", "X-Original-To", "To", "Cc"} {
+		all, err := h.AddressList(name)
+		if err != nil {
+			continue
+		}
+		for _, a := range all {
+			user, host, _ := strings.Cut(strings.ToLower(a.Address), "@")
+			token, ok := strings.CutPrefix(user, local+"+")
+			if !ok || host != domain || domain == "" {
+				continue
+			}
+			t, err := byToken(ctx, s.DB, token)
+			if !errors.Is(err, fault.NotFound) {
+				return t, err
+			}
+		}
+	}
+	return Ticket{}, dropped("it is not addressed to a ticket")
+}
+
+// readParts reads the first text and the files of a mail.
+func readParts(r *mail.Reader, m *Message) error {
+	for {
+		part, err := r.NextPart()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return dropped("a part of it cannot be read: %w", err)
+		}
+		content, err := io.ReadAll(part.Body)
+		if err != nil {
+			return dropped("a part of it cannot be read: %w", err)
+		}
+		switch h := part.Header.(type) {
+		case *mail.InlineHeader:
+			if kind, _, _ := h.ContentType(); kind == "text/plain" && m.Body == "" {
+				m.Body = string(content)
+			}
+		case *mail.AttachmentHeader:
+			if len(m.Files) < maxFiles {
+				name, _ := h.Filename() // an unreadable name becomes "file"
+				m.Files = append(m.Files, File{Name: name, Content: content})
+			}
+		}
+	}
+}
+
+// withoutQuote removes what a mail repeats of the mail that it answers: the lines that begin with > at its end, and the line
+// above them.
+func withoutQuote(text string) string {
+	lines := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
+	end := len(lines)
+	for end > 0 {
+		line := strings.TrimSpace(lines[end-1])
+		if line != "" && !strings.HasPrefix(line, ">") {
+			break
+		}
+		end--
+	}
+	quoted := end < len(lines) && strings.Contains(strings.Join(lines[end:], "\n"), ">")
+	if quoted && end > 1 && strings.HasSuffix(strings.TrimSpace(lines[end-1]), ":") {
+		end--
+	}
+	if kept := strings.TrimSpace(strings.Join(lines[:end], "\n")); kept != "" {
+		return kept
+	}
+	return strings.TrimSpace(text)
+}

@@ -1,0 +1,269 @@
+package tickets
+
+import (
+	"context"
+	"strings"
+
+	"stead.dev/stead/internal/platform/clock"
+	"stead.dev/stead/internal/platform/db"
+	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/i18n"
+	"stead.dev/stead/internal/platform/jobs"
+	"stead.dev/stead/internal/platform/page"
+	"stead.dev/stead/internal/platform/secret"
+	"stead.dev/stead/internal/port/mailer"
+)
+
+// Person is somebody who writes in tickets.
+type Person struct {
+	ID                  int64
+	Email, Name, Locale string
+	Staff, Verified     bool
+	// Closed accounts write nothing, and no mail is for them.
+	Closed bool
+}
+
+// People knows the accounts.
+type People interface {
+	// Person returns fault.NotFound for an unknown account.
+	Person(ctx context.Context, q db.Querier, accountID int64) (Person, error)
+	// Writer finds an account by its address, or returns fault.NotFound.
+	Writer(ctx context.Context, email string) (Person, error)
+}
+
+// Services knows whose a service is.
+type Services interface {
+	// Owns returns fault.NotFound when the service is not the account's.
+	Owns(ctx context.Context, q db.Querier, accountID, serviceID int64) error
+}
+
+// Recorder returns contexts in which what staff change is recorded in the audit log.
+type Recorder interface {
+	RecordTicket(ctx context.Context, action string, id int64) context.Context
+	// RecordAnswer is for a canned answer, named by its id or its title.
+	RecordAnswer(ctx context.Context, action string, key any) context.Context
+}
+
+// Config is what the section works with; the texts may be empty.
+type Config struct {
+	DB       *db.DB
+	Clock    clock.Clock
+	Queue    jobs.Enqueuer
+	Mailer   mailer.Mailer
+	People   People
+	Services Services
+	Audit    Recorder
+	// Support is the address for questions. Answers by mail arrive at it, with a ticket's token behind a plus sign.
+	Support, Company, BaseURL string
+}
+
+// Service is the section's use cases.
+type Service struct{ Config }
+
+// New makes the section.
+func New(c Config) *Service { return &Service{c} }
+
+// Question is a new ticket.
+type Question struct {
+	AccountID int64
+	ServiceID *int64
+	Subject   string
+	Language  string
+	Message   Message
+}
+
+// maxOpen bounds the tickets of an account that are not closed.
+const maxOpen = 50
+
+// Ask opens a ticket.
+func (s *Service) Ask(ctx context.Context, n Question) (t Ticket, err error) {
+	title, err := subject(n.Subject)
+	if err != nil {
+		return t, err
+	}
+	m, err := n.Message.normal()
+	if err != nil {
+		return t, err
+	}
+	if _, ok := i18n.Lookup(n.Language); !ok {
+		n.Language = i18n.English
+	}
+	err = s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+		if n.ServiceID != nil {
+			if err := s.Services.Owns(ctx, tx, n.AccountID, *n.ServiceID); err != nil {
+				return err
+			}
+		}
+		open, err := countOpen(ctx, tx, n.AccountID)
+		if err == nil && open >= maxOpen {
+			err = fault.LimitReached.With(fault.Fields{"limit": "tickets", "maximum": maxOpen})
+		}
+		if err != nil {
+			return err
+		}
+		t = Ticket{
+			AccountID: n.AccountID, ServiceID: n.ServiceID, Subject: title, Status: Open, Language: n.Language,
+			token: strings.ToLower(secret.Token("", 20)), CreatedAt: tx.Now, UpdatedAt: tx.Now,
+		}
+		if t.ID, err = insertTicket(ctx, tx, t); err != nil {
+			return err
+		}
+		m.TicketID, m.AuthorID, m.CreatedAt = t.ID, n.AccountID, tx.Now
+		_, err = insertMessage(ctx, tx, m)
+		return err
+	})
+	return t, err
+}
+
+// Own reads a ticket of an account with its messages, without internal notes.
+func (s *Service) Own(ctx context.Context, accountID, id int64) (Ticket, []Message, error) {
+	t, err := ofAccount(ctx, s.DB, accountID, id)
+	if err != nil {
+		return t, nil, err
+	}
+	all, err := messages(ctx, s.DB, id, false)
+	return t, all, err
+}
+
+// ListOwn reads a page of an account's tickets, the last changed first.
+func (s *Service) ListOwn(ctx context.Context, accountID int64, p page.Params) ([]Ticket, int, error) {
+	return list(ctx, s.DB, Filter{AccountID: accountID}, p)
+}
+
+// Write adds a message of the customer, which opens the ticket again.
+func (s *Service) Write(ctx context.Context, accountID, id int64, m Message) (made Message, err error) {
+	if m, err = m.normal(); err != nil {
+		return m, err
+	}
+	err = s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+		if _, err := ofAccount(ctx, tx, accountID, id); err != nil {
+			return err
+		}
+		made, err = s.add(ctx, tx, id, accountID, m, Open)
+		return err
+	})
+	return made, err
+}
+
+func (s *Service) add(ctx context.Context, tx *db.Tx, id, author int64, m Message, next Status) (Message, error) {
+	m.TicketID, m.AuthorID, m.CreatedAt = id, author, tx.Now
+	var err error
+	if m.ID, err = insertMessage(ctx, tx, m); err != nil {
+		return m, err
+	}
+	return m, setStatus(ctx, tx, id, next)
+}
+
+// CloseOwn closes a ticket, by its customer.
+func (s *Service) CloseOwn(ctx context.Context, accountID, id int64) error {
+	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+		if _, err := ofAccount(ctx, tx, accountID, id); err != nil {
+			return err
+		}
+		return setStatus(ctx, tx, id, Closed)
+	})
+}
+
+// OwnFile reads a file of an account's ticket.
+func (s *Service) OwnFile(ctx context.Context, accountID, id, file int64) (File, error) {
+	return fileOf(ctx, s.DB, accountID, id, file)
+}
+
+// Ticket reads a ticket with all its messages, for staff.
+func (s *Service) Ticket(ctx context.Context, id int64) (Ticket, []Message, error) {
+	t, err := find(ctx, s.DB, id)
+	if err != nil {
+		return t, nil, err
+	}
+	all, err := messages(ctx, s.DB, id, true)
+	return t, all, err
+}
+
+// List reads a page of the tickets that match, the last changed first, for staff.
+func (s *Service) List(ctx context.Context, f Filter, p page.Params) ([]Ticket, int, error) {
+	return list(ctx, s.DB, f, p)
+}
+
+// File reads a file, for staff.
+func (s *Service) File(ctx context.Context, id, file int64) (File, error) {
+	return fileOf(ctx, s.DB, 0, id, file)
+}
+
+// Answer adds a message of a member of staff. An internal note changes no state and reaches nobody; anything else is mailed to
+// the customer.
+func (s *Service) Answer(ctx context.Context, staffID, id int64, m Message, next Status) (made Message, err error) {
+	if m, err = m.normal(); err != nil {
+		return m, err
+	}
+	m.Staff = true
+	err = s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+		t, err := find(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		if m.Internal {
+			next = t.Status
+		}
+		if made, err = s.add(ctx, tx, id, staffID, m, next); err != nil || m.Internal {
+			return err
+		}
+		return s.enqueueMail(ctx, tx, made.ID)
+	})
+	return made, err
+}
+
+// Change changes the state or the assignee of a ticket; nil leaves what is. An assignee of 0 is nobody.
+func (s *Service) Change(ctx context.Context, id int64, status *Status, assignee *int64) (t Ticket, err error) {
+	err = s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+		if _, err := find(ctx, tx, id); err != nil {
+			return err
+		}
+		if assignee != nil {
+			if *assignee != 0 {
+				p, err := s.People.Person(ctx, tx, *assignee)
+				if err != nil || !p.Staff {
+					return fault.Invalid("assignee_id", "staff")
+				}
+			}
+			if err := setAssignee(ctx, tx, id, *assignee); err != nil {
+				return err
+			}
+		}
+		if status != nil {
+			if err := setStatus(ctx, tx, id, *status); err != nil {
+				return err
+			}
+		}
+		t, err = find(ctx, tx, id)
+		return err
+	})
+	return t, err
+}
+
+// CannedAnswer is an answer that staff give often.
+type CannedAnswer struct {
+	ID          int64
+	Title, Body string
+}
+
+// Answers lists the canned answers by their titles.
+func (s *Service) Answers(ctx context.Context) ([]CannedAnswer, error) { return answers(ctx, s.DB) }
+
+// SaveAnswer writes the canned answer of a title.
+func (s *Service) SaveAnswer(ctx context.Context, title, body string) (c CannedAnswer, err error) {
+	err = s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
+		c, err = saveAnswer(ctx, tx, title, body)
+		return err
+	})
+	return c, err
+}
+
+// RemoveAnswer removes a canned answer.
+func (s *Service) RemoveAnswer(ctx context.Context, id int64) error {
+	return s.DB.InTx(ctx, func(ctx context.Context, tx *db.Tx) error { return deleteAnswer(ctx, tx, id) })
+}
+
+// Closed removes the tickets of an account that is closed.
+func (s *Service) Closed(ctx context.Context, tx *db.Tx, accountID int64) error {
+	return deleteOf(ctx, tx, accountID)
+}
