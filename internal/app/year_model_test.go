@@ -102,7 +102,7 @@ func (s *modelService) pay(m *modelReseller, plan *yearPlan, from time.Time) boo
 		return false
 	}
 	end := monthsOn(from, s.months)
-	if from == s.expires {
+	if from.Equal(s.expires) {
 		end = monthsAfter(from, s.months, s.began)
 	}
 	if s.began == 0 {
