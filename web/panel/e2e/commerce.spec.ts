@@ -50,7 +50,7 @@ test("a choice outlives a reload, and an unknown coupon is said beside its field
 });
 
 test("renewing, another plan and an extra show the price before the click", async ({ page, customer }) => {
-  const service = await customer.service();
+  const service = await customer.service({ plan: 0 });
   await page.goto(`/panel/services/${service}/plan`);
   await page.getByRole("button", { name: "Renew now" }).click();
   const renewal = page.getByRole("dialog");
@@ -72,7 +72,7 @@ test("renewing, another plan and an extra show the price before the click", asyn
 });
 
 test("the wallet shows what was bought, and its invoice", async ({ page, customer }) => {
-  await customer.service();
+  await customer.service({ plan: 0 });
   await page.goto("/panel/wallet");
   const movements = page.getByRole("table", { name: "Movements" });
   await expect(movements.getByText("Purchase").first()).toBeVisible();

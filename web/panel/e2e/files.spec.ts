@@ -106,7 +106,7 @@ test("a file is made, edited and saved by the keyboard; a conflict is shown and 
 });
 
 test("a folder comes back from a backup, and the safety copy is there", async ({ page, customer }) => {
-  const service = await customer.service(unique("copy") + ".example.com");
+  const service = await customer.service({ domain: unique("copy") + ".example.com" });
   const write = (content: string) =>
     customer.call("PUT", `/services/${service}/files/content`, { path: "/public_html/docs/page.html", content });
   await write("before");

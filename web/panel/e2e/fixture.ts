@@ -42,12 +42,12 @@ export class Customer {
   }
 
   /** Buys a hosting service and waits until it is there. */
-  async service(domain = unique("site") + ".example.com"): Promise<number> {
+  async service({ domain = unique("site") + ".example.com", plan: which = -1 } = {}): Promise<number> {
     await this.credit(500);
     const { data } = await this.call<{
       data: { type: string; plans: { id: number; prices: { period_months: number }[] }[] }[];
     }>("GET", "/catalog");
-    const plan = data.find((product) => product.type === "hosting")?.plans.at(-1); // with the widest limits
+    const plan = data.find((product) => product.type === "hosting")?.plans.at(which); // the last one has the widest limits
     if (!plan?.prices[0]) throw new Error("the demo sells no hosting");
     const order = await this.call<{ id: number; service_id: number | null }>(
       "POST",
