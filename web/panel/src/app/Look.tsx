@@ -1,8 +1,9 @@
-import { createTheme, MantineProvider } from "@mantine/core";
+import { createTheme, MantineProvider, mergeThemeOverrides } from "@mantine/core";
 import { Notifications } from "@mantine/notifications";
-import type { ReactNode } from "react";
+import { useMemo, type ReactNode } from "react";
 
-import { useLang } from "~/i18n/i18n";
+import { useLang, type Lang } from "~/i18n/i18n";
+import { t } from "~/ui/texts";
 
 import { boot, nonce } from "./boot";
 import { shades } from "./brand";
@@ -25,11 +26,18 @@ const theme = createTheme({
   headings: { fontWeight: "650", sizes: { h1: { fontSize: "1.625rem" }, h2: { fontSize: "1.125rem" } } },
 });
 
+/** The theme in a language: what closes a dialog or a notice is an icon, named for screen readers. */
+const themeIn = (_lang: Lang) => {
+  const closes = { defaultProps: { closeButtonProps: { "aria-label": t("close") } } };
+  return mergeThemeOverrides(theme, { components: { Modal: closes, Notification: closes } });
+};
+
 /** Colours, sizes and notices of the whole application. Everything below is drawn again when the language changes. */
 export function Look({ children }: { children: ReactNode }) {
   const lang = useLang();
+  const localized = useMemo(() => themeIn(lang), [lang]);
   return (
-    <MantineProvider theme={theme} defaultColorScheme="auto" getStyleNonce={() => nonce}>
+    <MantineProvider theme={localized} defaultColorScheme="auto" getStyleNonce={() => nonce}>
       <Notifications position="bottom-right" limit={4} />
       <div key={lang} lang={lang}>
         {children}

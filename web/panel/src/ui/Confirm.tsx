@@ -46,7 +46,7 @@ export function Confirm({ label, title, text, word, action, icon, ...button }: P
       <Button variant="light" color="red" {...button} onClick={open} aria-label={icon ? label : undefined}>
         {icon ?? label}
       </Button>
-      <Modal opened={opened} onClose={shut} title={title} centered closeButtonProps={{ "aria-label": t("close") }}>
+      <Modal opened={opened} onClose={shut} title={title} centered>
         <form
           onSubmit={(event) => {
             event.preventDefault();

@@ -17,6 +17,5 @@ export const failed = (error: unknown) => {
     color: "red",
     autoClose: false,
     withCloseButton: true,
-    closeButtonProps: { "aria-label": t("close") },
   });
 };

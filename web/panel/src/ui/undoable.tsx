@@ -16,7 +16,6 @@ export function undoable(message: string, undo: () => Promise<unknown>) {
     id,
     autoClose: false,
     withCloseButton: true,
-    closeButtonProps: { "aria-label": t("close") },
     message: (
       <Undo
         message={message}

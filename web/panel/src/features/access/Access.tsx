@@ -99,7 +99,7 @@ function Keys({ service }: { service: number }) {
           )
         }
       </Load>
-      <Modal opened={adding} onClose={close} title={t("key.add")} closeButtonProps={{ "aria-label": t("close") }}>
+      <Modal opened={adding} onClose={close} title={t("key.add")}>
         <KeyForm
           service={service}
           onDone={async () => {
@@ -243,7 +243,7 @@ function Ftp({ service }: { service: number }) {
       <Text size="sm" c="dimmed" mt="md">
         {t("password")} <Anchor href={`/account/services/${service}/credentials`}>{t("password.link")}</Anchor>
       </Text>
-      <Modal opened={adding} onClose={close} title={t("ftp.add")} closeButtonProps={{ "aria-label": t("close") }}>
+      <Modal opened={adding} onClose={close} title={t("ftp.add")}>
         <FtpForm
           service={service}
           onDone={async () => {

@@ -106,12 +106,7 @@ export function Insights({ service, onMend }: { service: number; onMend: (task: 
           )
         }
       </Load>
-      <Modal
-        opened={dismissing !== null}
-        onClose={() => setDismissing(null)}
-        title={t("dismiss")}
-        closeButtonProps={{ "aria-label": t("close") }}
-      >
+      <Modal opened={dismissing !== null} onClose={() => setDismissing(null)} title={t("dismiss")}>
         {dismissing && (
           <DismissForm
             service={service}

@@ -141,7 +141,7 @@ export function Backups({
       <Text size="sm" c="dimmed" mt="md">
         {t("daily")}
       </Text>
-      <Modal opened={making} onClose={close} title={t("make")} closeButtonProps={{ "aria-label": t("close") }}>
+      <Modal opened={making} onClose={close} title={t("make")}>
         <MakeForm
           service={service}
           onDone={async () => {
@@ -151,13 +151,7 @@ export function Backups({
           }}
         />
       </Modal>
-      <Modal
-        opened={restoring !== null}
-        onClose={() => setRestoring(null)}
-        title={t("restore.title")}
-        closeButtonProps={{ "aria-label": t("close") }}
-        size="lg"
-      >
+      <Modal opened={restoring !== null} onClose={() => setRestoring(null)} title={t("restore.title")} size="lg">
         {restoring && (
           <RestoreForm
             service={service}

@@ -224,13 +224,7 @@ export function Certificates({ service }: { service: number }) {
           </Stack>
         )}
       </Load>
-      <Modal
-        opened={installing}
-        onClose={installDialog.close}
-        title={t("own")}
-        size="lg"
-        closeButtonProps={{ "aria-label": t("close") }}
-      >
+      <Modal opened={installing} onClose={installDialog.close} title={t("own")} size="lg">
         <OwnForm
           service={service}
           onDone={async () => {

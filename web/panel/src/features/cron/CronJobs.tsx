@@ -165,7 +165,6 @@ export function CronJobs({ service }: { service: number }) {
         onClose={() => setForm(null)}
         title={form === "new" ? t("add") : t("edit.title")}
         size="lg"
-        closeButtonProps={{ "aria-label": t("close") }}
       >
         {form && (
           <JobForm
@@ -179,13 +178,7 @@ export function CronJobs({ service }: { service: number }) {
           />
         )}
       </Modal>
-      <Modal
-        opened={output !== null}
-        onClose={() => setOutput(null)}
-        title={t("output")}
-        size="xl"
-        closeButtonProps={{ "aria-label": t("close") }}
-      >
+      <Modal opened={output !== null} onClose={() => setOutput(null)} title={t("output")} size="xl">
         <Code block>{output?.last_output}</Code>
       </Modal>
     </>

@@ -102,7 +102,7 @@ export function Databases({ service }: { service: number }) {
       <Text size="sm" c="dimmed" mt="md">
         {t("password")} <Anchor href={`/account/services/${service}/credentials`}>{t("password.link")}</Anchor>
       </Text>
-      <Modal opened={opened} onClose={close} title={t("add")} closeButtonProps={{ "aria-label": t("close") }}>
+      <Modal opened={opened} onClose={close} title={t("add")}>
         <NewDatabaseForm
           service={service}
           onDone={async (row) => {

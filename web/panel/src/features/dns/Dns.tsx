@@ -319,13 +319,7 @@ export function Dns({
           );
         }}
       </Load>
-      <Modal
-        opened={importing}
-        onClose={importDialog.close}
-        title={t("import")}
-        size="lg"
-        closeButtonProps={{ "aria-label": t("close") }}
-      >
+      <Modal opened={importing} onClose={importDialog.close} title={t("import")} size="lg">
         <ImportForm
           service={service}
           onDone={async (count) => {
@@ -335,13 +329,7 @@ export function Dns({
           }}
         />
       </Modal>
-      <Modal
-        opened={choosing}
-        onClose={templateDialog.close}
-        title={t("template")}
-        size="lg"
-        closeButtonProps={{ "aria-label": t("close") }}
-      >
+      <Modal opened={choosing} onClose={templateDialog.close} title={t("template")} size="lg">
         <TemplateForm
           service={service}
           zone={name}

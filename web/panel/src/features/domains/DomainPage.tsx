@@ -194,12 +194,7 @@ function Renewal({ domain }: { domain: Domain }) {
           {t(restore ? "restore" : "renew")}
         </Button>
       </Group>
-      <Modal
-        opened={opened}
-        onClose={close}
-        title={t(restore ? "restore" : "renew")}
-        closeButtonProps={{ "aria-label": t("close") }}
-      >
+      <Modal opened={opened} onClose={close} title={t(restore ? "restore" : "renew")}>
         <RenewForm domain={domain} onDone={close} />
       </Modal>
     </Part>
@@ -392,13 +387,7 @@ function Owner({ domain }: { domain: Domain }) {
           {t("contacts.change")}
         </Button>
       </Group>
-      <Modal
-        opened={opened}
-        onClose={close}
-        title={t("contacts.change")}
-        size="lg"
-        closeButtonProps={{ "aria-label": t("close") }}
-      >
+      <Modal opened={opened} onClose={close} title={t("contacts.change")} size="lg">
         <form onSubmit={submit} noValidate>
           <Stack>
             <NativeSelect

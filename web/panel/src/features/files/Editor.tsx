@@ -256,12 +256,7 @@ function TextEditor({
           {t(dirty ? "editor.dirty" : "editor.clean")}
         </Text>
       </Group>
-      <Modal
-        opened={blocker.status === "blocked"}
-        onClose={() => blocker.reset?.()}
-        title={t("editor.leave")}
-        closeButtonProps={{ "aria-label": t("close") }}
-      >
+      <Modal opened={blocker.status === "blocked"} onClose={() => blocker.reset?.()} title={t("editor.leave")}>
         <Stack>
           <Text>{t("editor.leave_text", { name })}</Text>
           <Group justify="flex-end">

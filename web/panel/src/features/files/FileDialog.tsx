@@ -38,13 +38,7 @@ const titleOf = (task: Task) => {
 /** The dialog of a task; null closes it. */
 export function FileDialog({ task, ...props }: Props & { task: Task | null }) {
   return (
-    <Modal
-      opened={task !== null}
-      onClose={props.onClose}
-      title={task && titleOf(task)}
-      closeButtonProps={{ "aria-label": t("close") }}
-      size="lg"
-    >
+    <Modal opened={task !== null} onClose={props.onClose} title={task && titleOf(task)} size="lg">
       {task && <TaskForm task={task} {...props} />}
     </Modal>
   );

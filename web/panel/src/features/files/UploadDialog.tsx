@@ -104,7 +104,7 @@ function Questions({
   if (directory === null) {
     const size = dropped.files.reduce((sum, { file }) => sum + file.size, 0);
     return (
-      <Modal opened onClose={onClose} title={t("where.title")} closeButtonProps={{ "aria-label": t("close") }}>
+      <Modal opened onClose={onClose} title={t("where.title")}>
         <form
           onSubmit={(event) => {
             event.preventDefault();
@@ -134,7 +134,7 @@ function Questions({
   }
   if (error) {
     return (
-      <Modal opened onClose={onClose} title={t("upload")} closeButtonProps={{ "aria-label": t("close") }}>
+      <Modal opened onClose={onClose} title={t("upload")}>
         <ErrorNote error={error} />
       </Modal>
     );
@@ -142,12 +142,7 @@ function Questions({
   if (!found) return null;
   const { files, clashes } = found;
   return (
-    <Modal
-      opened
-      onClose={onClose}
-      title={t("conflict.title", { count: files.length + clashes.length })}
-      closeButtonProps={{ "aria-label": t("close") }}
-    >
+    <Modal opened onClose={onClose} title={t("conflict.title", { count: files.length + clashes.length })}>
       <form
         onSubmit={(event) => {
           event.preventDefault();

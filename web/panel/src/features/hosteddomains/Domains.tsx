@@ -159,13 +159,7 @@ export function Domains({ service }: { service: number }) {
           )
         }
       </Load>
-      <Modal
-        opened={adding}
-        onClose={addDialog.close}
-        title={t("add")}
-        size="lg"
-        closeButtonProps={{ "aria-label": t("close") }}
-      >
+      <Modal opened={adding} onClose={addDialog.close} title={t("add")} size="lg">
         <DomainForm
           service={service}
           own={query.data?.map((row) => row.name) ?? []}
@@ -181,7 +175,6 @@ export function Domains({ service }: { service: number }) {
         onClose={() => setChosen(null)}
         title={open && <Group gap="xs">{open.unicode_name}</Group>}
         size="lg"
-        closeButtonProps={{ "aria-label": t("close") }}
       >
         {open && (
           <DomainSettings

@@ -184,7 +184,7 @@ export function Mailboxes({
           )
         }
       </Load>
-      <Modal opened={adding} onClose={addDialog.close} title={t("add")} closeButtonProps={{ "aria-label": t("close") }}>
+      <Modal opened={adding} onClose={addDialog.close} title={t("add")}>
         <NewMailboxForm
           service={service}
           onDone={async (row, password) => {
@@ -195,13 +195,7 @@ export function Mailboxes({
           }}
         />
       </Modal>
-      <Modal
-        opened={open !== undefined}
-        onClose={shut}
-        title={open?.address}
-        size="lg"
-        closeButtonProps={{ "aria-label": t("close") }}
-      >
+      <Modal opened={open !== undefined} onClose={shut} title={open?.address} size="lg">
         {open && open.status === "failed" && <Alert color="red" variant="light" title={t("failed")} mb="md" />}
         {open && chosen?.part === "connect" && (
           <Connect box={open} service={service} password={made?.id === open.id ? made.password : undefined} />

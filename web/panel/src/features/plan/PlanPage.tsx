@@ -134,12 +134,7 @@ function Renewal({ service }: { service: Service }) {
           </Text>
         )}
       </Stack>
-      <Modal
-        opened={opened}
-        onClose={() => setOpened(false)}
-        title={t("renew")}
-        closeButtonProps={{ "aria-label": t("close") }}
-      >
+      <Modal opened={opened} onClose={() => setOpened(false)} title={t("renew")}>
         <RenewForm
           service={service}
           onDone={async () => {
@@ -354,7 +349,6 @@ function Tariffs({ service }: { service: Service }) {
         opened={chosen !== null}
         onClose={() => setChosen(null)}
         title={chosen && t("move.to", { plan: chosen.plan.name })}
-        closeButtonProps={{ "aria-label": t("close") }}
       >
         {chosen && (
           <MoveForm
@@ -570,12 +564,7 @@ function Addons({ service }: { service: Service }) {
           ))}
         </SimpleGrid>
       )}
-      <Modal
-        opened={chosen !== null}
-        onClose={() => setChosen(null)}
-        title={chosen && inLang(chosen.name)}
-        closeButtonProps={{ "aria-label": t("close") }}
-      >
+      <Modal opened={chosen !== null} onClose={() => setChosen(null)} title={chosen && inLang(chosen.name)}>
         {chosen && (
           <AddonForm
             service={service}

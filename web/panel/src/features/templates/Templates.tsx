@@ -94,7 +94,6 @@ export function Templates({ service }: { service: number }) {
         opened={chosen !== null}
         onClose={() => setChosen(null)}
         title={chosen && t("install.name", { name: inLang(chosen.name) })}
-        closeButtonProps={{ "aria-label": t("close") }}
       >
         {chosen && (
           <InstallForm
