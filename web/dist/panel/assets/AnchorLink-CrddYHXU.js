@@ -1,1 +1,0 @@
-import{t as e}from"./Anchor-CdNVo54f.js";import{p as t}from"./PageHeader-GAi1FoIP.js";import{u as n}from"./i18n-BwqfEODo.js";var r=n(),i=t(function(t){return(0,r.jsx)(e,{...t})});export{i as t};

@@ -1,1 +1,0 @@
-import{n as e,t}from"./lazyRouteComponent-BQJs8c0w.js";import{x as n}from"./PageHeader-GAi1FoIP.js";import{o as r}from"./i18n-BwqfEODo.js";var i=e(`/domains/$domain`)({loader:n(()=>r(()=>import(`./domains._domain-g55bK6N8.js`),[]),`loader`),component:t(()=>r(()=>import(`./domains._domain-g55bK6N8.js`),[]),`component`)});export{i as t};

@@ -1,1 +1,0 @@
-import{n as e,t}from"./lazyRouteComponent-BQJs8c0w.js";import{x as n}from"./PageHeader-GAi1FoIP.js";import{o as r}from"./i18n-BwqfEODo.js";var i=e(`/services/$service/php`)({loader:n(()=>r(()=>import(`./services._service.php-D086AVU9.js`),[]),`loader`),component:t(()=>r(()=>import(`./services._service.php-D086AVU9.js`),[]),`component`)});export{i as t};

@@ -1,1 +1,0 @@
-import{n as e,t}from"./lazyRouteComponent-BQJs8c0w.js";import{x as n}from"./PageHeader-GAi1FoIP.js";import{o as r}from"./i18n-BwqfEODo.js";var i=e(`/services/$service/templates`)({loader:n(()=>r(()=>import(`./services._service.templates-B_7v9FhL.js`),[]),`loader`),component:t(()=>r(()=>import(`./services._service.templates-B_7v9FhL.js`),[]),`component`)});export{i as t};
