@@ -2,6 +2,7 @@ import { Button, Group, Modal, Stack, Text, TextInput, type ButtonProps } from "
 import { useDisclosure } from "@mantine/hooks";
 import { useState, type ReactNode } from "react";
 
+import { useAction } from "./action";
 import { ErrorNote } from "./ErrorNote";
 import { t } from "./texts";
 
@@ -22,24 +23,14 @@ interface Props extends Omit<ButtonProps, "children"> {
 export function Confirm({ label, title, text, word, action, icon, ...button }: Props) {
   const [opened, { open, close }] = useDisclosure();
   const [typed, setTyped] = useState("");
-  const [busy, setBusy] = useState(false);
-  const [error, setError] = useState<unknown>(null);
+  const [run, { busy, error, clear }] = useAction(action);
   const shut = () => {
     setTyped("");
-    setError(null);
+    clear();
     close();
   };
   const act = async () => {
-    setBusy(true);
-    setError(null);
-    try {
-      await action();
-      shut();
-    } catch (failure) {
-      setError(failure);
-    } finally {
-      setBusy(false);
-    }
+    if (await run()) shut();
   };
   return (
     <>

@@ -3,14 +3,13 @@ import { useForm } from "@mantine/form";
 import { useDisclosure } from "@mantine/hooks";
 import { IconKey, IconTrash, IconUpload } from "@tabler/icons-react";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { useState } from "react";
 
 import { megabytes } from "~/i18n/formats";
 import { Confirm } from "~/ui/Confirm";
 import { DataTable } from "~/ui/DataTable";
 import { Empty } from "~/ui/Empty";
 import { ErrorNote } from "~/ui/ErrorNote";
-import { showFailure } from "~/ui/form";
+import { useSubmit } from "~/ui/form";
 import { Load } from "~/ui/Load";
 import { done } from "~/ui/notice";
 import { PageHeader } from "~/ui/PageHeader";
@@ -114,7 +113,6 @@ function Keys({ service }: { service: number }) {
 }
 
 function KeyForm({ service, onDone }: { service: number; onDone: () => Promise<void> }) {
-  const [error, setError] = useState<unknown>(null);
   const form = useForm({
     mode: "uncontrolled",
     initialValues: { public_key: "", name: "" },
@@ -126,14 +124,9 @@ function KeyForm({ service, onDone }: { service: number; onDone: () => Promise<v
       },
     },
   });
-  const submit = form.onSubmit(async ({ public_key, name }) => {
-    setError(null);
-    try {
-      await createKey(service, { public_key: public_key.trim(), ...(name.trim() ? { name: name.trim() } : {}) });
-      await onDone();
-    } catch (failure) {
-      setError(showFailure(form, failure));
-    }
+  const { submit, error } = useSubmit(form, async ({ public_key, name }) => {
+    await createKey(service, { public_key: public_key.trim(), ...(name.trim() ? { name: name.trim() } : {}) });
+    await onDone();
   });
   return (
     <form onSubmit={submit} noValidate>
@@ -258,7 +251,6 @@ function Ftp({ service }: { service: number }) {
 }
 
 function FtpForm({ service, onDone }: { service: number; onDone: () => Promise<void> }) {
-  const [error, setError] = useState<unknown>(null);
   const form = useForm({
     mode: "uncontrolled",
     initialValues: { username: "", home: "/public_html", readonly: false },
@@ -270,14 +262,9 @@ function FtpForm({ service, onDone }: { service: number; onDone: () => Promise<v
       },
     },
   });
-  const submit = form.onSubmit(async ({ username, home, readonly }) => {
-    setError(null);
-    try {
-      await createFtp(service, { username: username.trim(), readonly, ...(home.trim() ? { home: home.trim() } : {}) });
-      await onDone();
-    } catch (failure) {
-      setError(showFailure(form, failure));
-    }
+  const { submit, error } = useSubmit(form, async ({ username, home, readonly }) => {
+    await createFtp(service, { username: username.trim(), readonly, ...(home.trim() ? { home: home.trim() } : {}) });
+    await onDone();
   });
   return (
     <form onSubmit={submit} noValidate>

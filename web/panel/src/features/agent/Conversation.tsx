@@ -5,6 +5,7 @@ import { useState } from "react";
 
 import { ApiFailure, isAbort } from "~/api/failure";
 import { money } from "~/i18n/formats";
+import { useAction } from "~/ui/action";
 import { Confirm } from "~/ui/Confirm";
 import { Empty } from "~/ui/Empty";
 import { ErrorNote } from "~/ui/ErrorNote";
@@ -327,19 +328,10 @@ function RunEnd({ service, id }: { service: number; id: number }) {
 function Decide({ service, approval }: { service: number; approval: Approval }) {
   const queries = useQueryClient();
   const [reason, setReason] = useState("");
-  const [busy, setBusy] = useState(false);
-  const [error, setError] = useState<unknown>(null);
+  const [run, { busy, error }] = useAction((approve: boolean) => decide(service, approval.id, approve, reason.trim()));
   const answer = async (approve: boolean) => {
-    setBusy(true);
-    setError(null);
-    try {
-      await decide(service, approval.id, approve, reason.trim());
-    } catch (failure) {
-      setError(failure);
-    } finally {
-      setBusy(false);
-      await queries.invalidateQueries({ queryKey: ["service", service, "agent"] });
-    }
+    await run(approve);
+    await queries.invalidateQueries({ queryKey: ["service", service, "agent"] });
   };
   return (
     <Alert color="orange" title={t("approve.title")}>

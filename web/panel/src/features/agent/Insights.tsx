@@ -3,6 +3,7 @@ import { IconBulb } from "@tabler/icons-react";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 
+import { useAction } from "~/ui/action";
 import { Empty } from "~/ui/Empty";
 import { ErrorNote } from "~/ui/ErrorNote";
 import { Load } from "~/ui/Load";
@@ -29,23 +30,13 @@ export function Insights({ service, onMend }: { service: number; onMend: (task: 
   const [page, setPage] = useState(1);
   const query = useQuery(insights(service, status, page));
   const queries = useQueryClient();
-  const [busy, setBusy] = useState(false);
-  const [error, setError] = useState<unknown>(null);
   const [dismissing, setDismissing] = useState<Insight | null>(null);
   const changed = () => queries.invalidateQueries({ queryKey: ["service", service, "agent", "insights"] });
-  const look = async () => {
-    setBusy(true);
-    setError(null);
-    try {
-      const { pages, created, resolved } = await audit(service);
-      done(t("audit.done", { pages: pages.length, created, resolved }));
-      await changed();
-    } catch (failure) {
-      setError(failure);
-    } finally {
-      setBusy(false);
-    }
-  };
+  const [look, { busy, error }] = useAction(async () => {
+    const { pages, created, resolved } = await audit(service);
+    done(t("audit.done", { pages: pages.length, created, resolved }));
+    await changed();
+  });
   return (
     <Stack>
       <Group justify="space-between">
@@ -125,20 +116,10 @@ export function Insights({ service, onMend }: { service: number; onMend: (task: 
 
 function DismissForm({ service, insight, onDone }: { service: number; insight: Insight; onDone: () => Promise<void> }) {
   const [reason, setReason] = useState("");
-  const [busy, setBusy] = useState(false);
-  const [error, setError] = useState<unknown>(null);
-  const submit = async () => {
-    setBusy(true);
-    setError(null);
-    try {
-      await dismiss(service, insight.id, reason.trim());
-      await onDone();
-    } catch (failure) {
-      setError(failure);
-    } finally {
-      setBusy(false);
-    }
-  };
+  const [submit, { busy, error }] = useAction(async () => {
+    await dismiss(service, insight.id, reason.trim());
+    await onDone();
+  });
   return (
     <form
       onSubmit={(event) => {

@@ -1,11 +1,10 @@
 import { Alert, Button, Group, NumberInput, Radio, Select, Stack, Switch, Text, Textarea } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { useQueryClient } from "@tanstack/react-query";
-import { useState } from "react";
 
 import { money } from "~/i18n/formats";
 import { ErrorNote } from "~/ui/ErrorNote";
-import { showFailure } from "~/ui/form";
+import { useSubmit } from "~/ui/form";
 import { done } from "~/ui/notice";
 
 import { saveSettings, type Settings } from "./api";
@@ -17,19 +16,13 @@ const modes = ["suggest", "ask_before_write", "autopilot"] as const;
 /** What the agent may do and cost. As the introduction it switches the agent on. */
 export function SettingsForm({ settings, intro = false }: { settings: Settings; intro?: boolean }) {
   const queries = useQueryClient();
-  const [error, setError] = useState<unknown>(null);
   const form = useForm<Values>({
     mode: "uncontrolled",
     initialValues: { ...formOf(settings), enabled: intro || settings.enabled },
   });
-  const submit = form.onSubmit(async (values) => {
-    setError(null);
-    try {
-      queries.setQueryData(["ai", "settings"], await saveSettings(bodyOf(values, settings)));
-      done(t("settings.saved"));
-    } catch (failure) {
-      setError(showFailure(form, failure));
-    }
+  const { submit, error } = useSubmit(form, async (values) => {
+    queries.setQueryData(["ai", "settings"], await saveSettings(bodyOf(values, settings)));
+    done(t("settings.saved"));
   });
   return (
     <form onSubmit={submit} noValidate>

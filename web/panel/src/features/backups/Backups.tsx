@@ -5,6 +5,7 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 
 import { megabytes, number } from "~/i18n/formats";
+import { useAction } from "~/ui/action";
 import { AnchorLink } from "~/ui/AnchorLink";
 import { DataTable } from "~/ui/DataTable";
 import { Empty } from "~/ui/Empty";
@@ -226,20 +227,10 @@ function PartBoxes({ parts, value, onChange }: { parts: Part[]; value: Part[]; o
 function MakeForm({ service, onDone }: { service: number; onDone: () => Promise<void> }) {
   const [parts, setParts] = useState<Part[]>(allParts);
   const [note, setNote] = useState("");
-  const [busy, setBusy] = useState(false);
-  const [error, setError] = useState<unknown>(null);
-  const submit = async () => {
-    setBusy(true);
-    setError(null);
-    try {
-      await makeBackup(service, parts, note.trim());
-      await onDone();
-    } catch (failure) {
-      setError(failure);
-    } finally {
-      setBusy(false);
-    }
-  };
+  const [submit, { busy, error }] = useAction(async () => {
+    await makeBackup(service, parts, note.trim());
+    await onDone();
+  });
   return (
     <form
       onSubmit={(event) => {
@@ -290,25 +281,17 @@ function RestoreForm({
     target: "/restored",
   });
   const [shown, setShown] = useState(false);
-  const [busy, setBusy] = useState(false);
-  const [error, setError] = useState<unknown>(null);
+  const [restore, { busy, error }] = useAction(async () => {
+    await restoreBackup(service, backup.id, bodyOf(wish));
+    await onDone();
+  });
   const change = (part: Partial<Wish>) => setWish({ ...wish, ...part });
   const problem = wishProblem(wish);
   const problemOf = (...names: (typeof problem)[]) => (shown && problem && names.includes(problem) ? t(problem) : null);
   const replaced = wish.what === "all" ? inIt : wish.what === "parts" ? wish.parts : [];
   const submit = async () => {
     setShown(true);
-    if (problem) return;
-    setBusy(true);
-    setError(null);
-    try {
-      await restoreBackup(service, backup.id, bodyOf(wish));
-      await onDone();
-    } catch (failure) {
-      setError(failure);
-    } finally {
-      setBusy(false);
-    }
+    if (!problem) void restore();
   };
   return (
     <form

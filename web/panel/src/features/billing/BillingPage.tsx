@@ -5,7 +5,7 @@ import { useState } from "react";
 
 import { percent } from "~/i18n/formats";
 import { ErrorNote } from "~/ui/ErrorNote";
-import { showFailure } from "~/ui/form";
+import { useSubmit } from "~/ui/form";
 import { Load } from "~/ui/Load";
 import { done } from "~/ui/notice";
 import { PageHeader } from "~/ui/PageHeader";
@@ -53,7 +53,6 @@ const complete = {
 
 function BillingForm({ profile }: { profile: Profile }) {
   const queries = useQueryClient();
-  const [error, setError] = useState<unknown>(null);
   const [company, setCompany] = useState(profile.company);
   const form = useForm({
     mode: "uncontrolled",
@@ -75,20 +74,15 @@ function BillingForm({ profile }: { profile: Profile }) {
       email: (value) => (!value.trim() || /^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(value.trim()) ? null : t("problem.email")),
     },
   });
-  const submit = form.onSubmit(async (values) => {
-    setError(null);
+  const { submit, error } = useSubmit(form, async (values) => {
     const kept = Object.fromEntries(
       Object.entries(values)
         .map(([field, value]) => [field, value.trim()])
         .filter(([field, value]) => value !== "" && (company || field !== "tax_number")),
     ) as { name: string; country: string };
-    try {
-      const saved = await setBilling({ ...kept, country: kept.country.toUpperCase(), company });
-      queries.setQueryData(["billing"], saved);
-      done(t("saved"));
-    } catch (failure) {
-      setError(showFailure(form, failure));
-    }
+    const saved = await setBilling({ ...kept, country: kept.country.toUpperCase(), company });
+    queries.setQueryData(["billing"], saved);
+    done(t("saved"));
   });
   return (
     <form onSubmit={submit} noValidate>

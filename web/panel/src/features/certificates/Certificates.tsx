@@ -5,6 +5,7 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 
+import { useAction } from "~/ui/action";
 import { DataTable } from "~/ui/DataTable";
 import { Empty } from "~/ui/Empty";
 import { ErrorNote } from "~/ui/ErrorNote";
@@ -241,20 +242,10 @@ export function Certificates({ service }: { service: number }) {
 /** An own certificate with its chain and key, in PEM. */
 function OwnForm({ service, onDone }: { service: number; onDone: () => Promise<void> }) {
   const [values, setValues] = useState({ certificate: "", chain: "", private_key: "" });
-  const [error, setError] = useState<unknown>(null);
-  const [busy, setBusy] = useState(false);
-  const submit = async () => {
-    setBusy(true);
-    setError(null);
-    try {
-      await requestCertificate(service, { ...values, chain: values.chain.trim() || undefined });
-      await onDone();
-    } catch (failure) {
-      setError(failure);
-    } finally {
-      setBusy(false);
-    }
-  };
+  const [submit, { busy, error }] = useAction(async () => {
+    await requestCertificate(service, { ...values, chain: values.chain.trim() || undefined });
+    await onDone();
+  });
   const field = (name: keyof typeof values, begin: string) => (
     <Textarea
       label={t(`field.${name}`)}

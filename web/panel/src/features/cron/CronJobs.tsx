@@ -21,7 +21,7 @@ import { Confirm } from "~/ui/Confirm";
 import { DataTable } from "~/ui/DataTable";
 import { Empty } from "~/ui/Empty";
 import { ErrorNote } from "~/ui/ErrorNote";
-import { showFailure } from "~/ui/form";
+import { useSubmit } from "~/ui/form";
 import { Load } from "~/ui/Load";
 import { done, failed } from "~/ui/notice";
 import { PageHeader } from "~/ui/PageHeader";
@@ -188,7 +188,6 @@ export function CronJobs({ service }: { service: number }) {
 const examples = ["*/5 * * * *", "0 * * * *", "0 3 * * *", "0 3 * * 1", "0 3 1 * *"] as const;
 
 function JobForm({ service, job, onDone }: { service: number; job: CronJob | null; onDone: () => Promise<void> }) {
-  const [error, setError] = useState<unknown>(null);
   const form = useForm({
     mode: "controlled",
     initialValues: {
@@ -208,15 +207,10 @@ function JobForm({ service, job, onDone }: { service: number; job: CronJob | nul
   const { expression, timezone } = form.getValues();
   const schedule = parse(expression);
   const runs = schedule && isZone(timezone) ? nextRuns(schedule, timezone, new Date(), 3) : [];
-  const submit = form.onSubmit(async (values) => {
-    setError(null);
-    try {
-      const body = { ...values, command: values.command.trim(), timeout_seconds: Number(values.timeout_seconds) };
-      await (job ? updateJob(service, job.id, body) : createJob(service, body));
-      await onDone();
-    } catch (failure) {
-      setError(showFailure(form, failure));
-    }
+  const { submit, error } = useSubmit(form, async (values) => {
+    const body = { ...values, command: values.command.trim(), timeout_seconds: Number(values.timeout_seconds) };
+    await (job ? updateJob(service, job.id, body) : createJob(service, body));
+    await onDone();
   });
   return (
     <form onSubmit={submit} noValidate>

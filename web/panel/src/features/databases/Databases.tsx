@@ -3,14 +3,13 @@ import { useForm } from "@mantine/form";
 import { useDisclosure } from "@mantine/hooks";
 import { IconDatabase, IconTrash } from "@tabler/icons-react";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { useState } from "react";
 
 import { megabytes } from "~/i18n/formats";
 import { Confirm } from "~/ui/Confirm";
 import { DataTable } from "~/ui/DataTable";
 import { Empty } from "~/ui/Empty";
 import { ErrorNote } from "~/ui/ErrorNote";
-import { showFailure } from "~/ui/form";
+import { useSubmit } from "~/ui/form";
 import { Load } from "~/ui/Load";
 import { done } from "~/ui/notice";
 import { PageHeader } from "~/ui/PageHeader";
@@ -117,7 +116,6 @@ export function Databases({ service }: { service: number }) {
 }
 
 function NewDatabaseForm({ service, onDone }: { service: number; onDone: (row: Database) => Promise<void> }) {
-  const [error, setError] = useState<unknown>(null);
   const form = useForm<NewDatabase>({
     mode: "uncontrolled",
     initialValues: { name: "", engine: "mariadb" },
@@ -129,13 +127,8 @@ function NewDatabaseForm({ service, onDone }: { service: number; onDone: (row: D
       },
     },
   });
-  const submit = form.onSubmit(async (values) => {
-    setError(null);
-    try {
-      await onDone(await createDatabase(service, values));
-    } catch (failure) {
-      setError(showFailure(form, failure));
-    }
+  const { submit, error } = useSubmit(form, async (values) => {
+    await onDone(await createDatabase(service, values));
   });
   return (
     <form onSubmit={submit} noValidate>

@@ -1,6 +1,7 @@
 import { Button, FileButton, Group, Stack, Text, Textarea } from "@mantine/core";
 import { useState } from "react";
 
+import { useAction } from "~/ui/action";
 import { ErrorNote } from "~/ui/ErrorNote";
 
 import { importZone, type DnsImport } from "./api";
@@ -11,21 +12,11 @@ import { t } from "./texts";
 export function ImportForm({ service, onDone }: { service: number; onDone: (count: number) => Promise<void> }) {
   const [file, setFile] = useState("");
   const [preview, setPreview] = useState<DnsImport | null>(null);
-  const [error, setError] = useState<unknown>(null);
-  const [busy, setBusy] = useState(false);
-  const run = async (validateOnly: boolean) => {
-    setBusy(true);
-    setError(null);
-    try {
-      const result = await importZone(service, file, validateOnly);
-      if (validateOnly) setPreview(result);
-      else await onDone(result.added.length);
-    } catch (failure) {
-      setError(failure);
-    } finally {
-      setBusy(false);
-    }
-  };
+  const [run, { busy, error }] = useAction(async (validateOnly: boolean) => {
+    const result = await importZone(service, file, validateOnly);
+    if (validateOnly) setPreview(result);
+    else await onDone(result.added.length);
+  });
   return (
     <form
       onSubmit={(event) => {

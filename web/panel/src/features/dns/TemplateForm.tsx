@@ -2,6 +2,7 @@ import { Button, Checkbox, Group, List, NativeSelect, Stack, Text } from "@manti
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 
+import { useAction } from "~/ui/action";
 import { ErrorNote } from "~/ui/ErrorNote";
 import { Load } from "~/ui/Load";
 
@@ -25,8 +26,6 @@ export function TemplateForm({
 }) {
   const [id, setId] = useState(templates[0]?.id);
   const [replace, setReplace] = useState(true);
-  const [error, setError] = useState<unknown>(null);
-  const [busy, setBusy] = useState(false);
   const template = templates.find((one) => one.id === id);
   const bind = template ? zoneFile(template, zone) : "";
   const others = template ? inTheWay(template, zone, records) : [];
@@ -36,19 +35,11 @@ export function TemplateForm({
     enabled: bind !== "",
     staleTime: 0,
   });
-  const apply = async () => {
-    setBusy(true);
-    setError(null);
-    try {
-      const result = await importZone(service, bind, false);
-      if (replace) for (const record of others) await deleteRecord(service, record.id);
-      await onDone(result.added.length);
-    } catch (failure) {
-      setError(failure);
-    } finally {
-      setBusy(false);
-    }
-  };
+  const [apply, { busy, error }] = useAction(async () => {
+    const result = await importZone(service, bind, false);
+    if (replace) for (const record of others) await deleteRecord(service, record.id);
+    await onDone(result.added.length);
+  });
   return (
     <form
       onSubmit={(event) => {

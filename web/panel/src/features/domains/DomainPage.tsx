@@ -20,6 +20,7 @@ import { useRef, useState, type FormEvent, type ReactNode } from "react";
 
 import { newKey } from "~/api/client";
 import { money } from "~/i18n/formats";
+import { useAction } from "~/ui/action";
 import { Confirm } from "~/ui/Confirm";
 import { tidy } from "~/ui/contact/contact";
 import { ContactFields, useContactForm } from "~/ui/contact/ContactFields";
@@ -50,24 +51,12 @@ import { t } from "./texts";
 /** Runs a change of the domain: its answer is shown at once, its refusal beside the form. */
 function useChange(id: number) {
   const queries = useQueryClient();
-  const [busy, setBusy] = useState(false);
-  const [error, setError] = useState<unknown>(null);
-  const change = async (act: () => Promise<Domain>, text: string) => {
-    setBusy(true);
-    setError(null);
-    try {
-      queries.setQueryData(["domain", id], await act());
-      void queries.invalidateQueries({ queryKey: ["domains"] });
-      done(text);
-      return true;
-    } catch (failure) {
-      setError(failure);
-      return false;
-    } finally {
-      setBusy(false);
-    }
-  };
-  return { busy, error, change };
+  const [run, { busy, error }] = useAction(async (act: () => Promise<Domain>, text: string) => {
+    queries.setQueryData(["domain", id], await act());
+    void queries.invalidateQueries({ queryKey: ["domains"] });
+    done(text);
+  });
+  return { busy, error, change: run };
 }
 
 export function DomainPage({ id }: { id: number }) {
@@ -414,19 +403,7 @@ function Owner({ domain }: { domain: Domain }) {
 function Leaving({ domain }: { domain: Domain }) {
   const { error, change } = useChange(domain.id);
   const [code, setCode] = useState<string | null>(null);
-  const [busy, setBusy] = useState(false);
-  const [refused, setRefused] = useState<unknown>(null);
-  const get = async () => {
-    setBusy(true);
-    setRefused(null);
-    try {
-      setCode((await authCode(domain.id)).auth_code);
-    } catch (failure) {
-      setRefused(failure);
-    } finally {
-      setBusy(false);
-    }
-  };
+  const [get, { busy, error: refused }] = useAction(async () => setCode((await authCode(domain.id)).auth_code));
   const asked = domain.registry_statuses.some((one) => one.toLowerCase() === "pendingtransfer");
   return (
     <Part title={t("leaving")}>

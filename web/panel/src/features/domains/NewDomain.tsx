@@ -17,6 +17,7 @@ import { useState } from "react";
 
 import { newKey } from "~/api/client";
 import { money, type Money } from "~/i18n/formats";
+import { useAction } from "~/ui/action";
 import { tidy } from "~/ui/contact/contact";
 import { ContactFields, useContactForm } from "~/ui/contact/ContactFields";
 import { ErrorNote } from "~/ui/ErrorNote";
@@ -161,35 +162,27 @@ function OrderForm({ name, zone, transfer, price }: { name: string; zone: Zone; 
   const [privacy, setPrivacy] = useState(zone.privacy);
   const [code, setCode] = useState("");
   const [codeProblem, setCodeProblem] = useState<string | null>(null);
-  const [error, setError] = useState<unknown>(null);
-  const [busy, setBusy] = useState(false);
   const [key, setKey] = useState(newKey);
   const total = transfer ? price : (zone.register.find((one) => one.years === years)?.price ?? price);
+  const [run, { busy, error }] = useAction(async (values: typeof contact.values) => {
+    const made = await orderDomain(key, {
+      domain: name,
+      operation: transfer ? "transfer" : "register",
+      contact: tidy(values),
+      ...(transfer ? { auth_code: code.trim() } : { years }),
+      ...(zone.privacy ? { privacy } : {}),
+    });
+    void queries.invalidateQueries({ queryKey: ["domains"] });
+    void queries.invalidateQueries({ queryKey: ["wallet"] });
+    done(t(transfer ? "transfer.begun" : "register.begun", { name }));
+    await navigate({ to: "/domains/$domain", params: { domain: String(made.id) } });
+  });
   const submit = contact.onSubmit(async (values) => {
     if (transfer && zone.transfer_auth_code_required && !code.trim()) {
       setCodeProblem(t("code.needed"));
       return;
     }
-    setBusy(true);
-    setError(null);
-    try {
-      const made = await orderDomain(key, {
-        domain: name,
-        operation: transfer ? "transfer" : "register",
-        contact: tidy(values),
-        ...(transfer ? { auth_code: code.trim() } : { years }),
-        ...(zone.privacy ? { privacy } : {}),
-      });
-      void queries.invalidateQueries({ queryKey: ["domains"] });
-      void queries.invalidateQueries({ queryKey: ["wallet"] });
-      done(t(transfer ? "transfer.begun" : "register.begun", { name }));
-      await navigate({ to: "/domains/$domain", params: { domain: String(made.id) } });
-    } catch (failure) {
-      setKey(newKey());
-      setError(failure);
-    } finally {
-      setBusy(false);
-    }
+    if (!(await run(values))) setKey(newKey());
   });
   return (
     <Card withBorder>

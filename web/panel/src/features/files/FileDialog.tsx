@@ -1,6 +1,7 @@
 import { Button, Checkbox, Group, Modal, Stack, Text, TextInput } from "@mantine/core";
 import { useState, type FormEvent, type ReactNode } from "react";
 
+import { useAction } from "~/ui/action";
 import { ErrorNote } from "~/ui/ErrorNote";
 import { done } from "~/ui/notice";
 
@@ -82,23 +83,16 @@ function Frame({
   color?: string;
   ready?: boolean;
 }) {
-  const [busy, setBusy] = useState(false);
-  const [error, setError] = useState<unknown>(null);
+  const [run, { busy, error }] = useAction(async () => {
+    const message = await action();
+    if (message === null) return;
+    onClose();
+    done(message);
+  });
   const submit = async (event: FormEvent) => {
     event.preventDefault();
-    setBusy(true);
-    setError(null);
-    try {
-      const message = await action();
-      if (message === null) return;
-      onClose();
-      done(message);
-    } catch (failure) {
-      setError(failure);
-    } finally {
-      setBusy(false);
-      await onDone(); // some of several may have been done
-    }
+    await run();
+    await onDone(); // some of several may have been done
   };
   return (
     <form onSubmit={(event) => void submit(event)} noValidate>

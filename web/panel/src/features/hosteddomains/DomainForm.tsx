@@ -1,10 +1,9 @@
 import { Button, Group, Radio, Stack, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
-import { useState } from "react";
 
 import { ApiFailure } from "~/api/failure";
 import { ErrorNote } from "~/ui/ErrorNote";
-import { showFailure } from "~/ui/form";
+import { useSubmit } from "~/ui/form";
 
 import { createDomain, type HostedDomain } from "./api";
 import { Proof, type ProofRecord } from "./Proof";
@@ -23,7 +22,6 @@ export function DomainForm({
   own: string[];
   onDone: (row: HostedDomain) => Promise<void>;
 }) {
-  const [error, setError] = useState<unknown>(null);
   const form = useForm({
     mode: "controlled",
     initialValues: { kind: "addon" as (typeof kinds)[number], name: "", document_root: "", redirect_to: "" },
@@ -40,22 +38,17 @@ export function DomainForm({
     },
   });
   const { kind } = form.getValues();
-  const submit = form.onSubmit(async (values) => {
-    setError(null);
-    try {
-      await onDone(
-        await createDomain(service, {
-          name: values.name.trim(),
-          kind: values.kind === "redirect" ? "alias" : values.kind,
-          ...(values.kind === "redirect" ? { redirect_to: values.redirect_to.trim() } : {}),
-          ...(values.document_root.trim() && (kind === "addon" || kind === "subdomain")
-            ? { document_root: values.document_root.trim() }
-            : {}),
-        }),
-      );
-    } catch (failure) {
-      setError(showFailure(form, failure));
-    }
+  const { submit, error, clear } = useSubmit(form, async (values) => {
+    await onDone(
+      await createDomain(service, {
+        name: values.name.trim(),
+        kind: values.kind === "redirect" ? "alias" : values.kind,
+        ...(values.kind === "redirect" ? { redirect_to: values.redirect_to.trim() } : {}),
+        ...(values.document_root.trim() && (kind === "addon" || kind === "subdomain")
+          ? { document_root: values.document_root.trim() }
+          : {}),
+      }),
+    );
   });
   const wanted =
     error instanceof ApiFailure && error.key === "domain_verification_required"
@@ -99,7 +92,7 @@ export function DomainForm({
           />
         )}
         <ErrorNote error={error} />
-        {wanted && <Proof domain={form.getValues().name.trim()} record={wanted} onProven={() => setError(null)} />}
+        {wanted && <Proof domain={form.getValues().name.trim()} record={wanted} onProven={clear} />}
         <Group justify="flex-end">
           <Button type="submit" loading={form.submitting}>
             {t("add")}

@@ -1,11 +1,10 @@
 import { Alert, Button, Divider, Group, Stack, Switch, Text, TextInput, Title } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { Link } from "@tanstack/react-router";
-import { useState } from "react";
 
 import { Confirm } from "~/ui/Confirm";
 import { ErrorNote } from "~/ui/ErrorNote";
-import { showFailure } from "~/ui/form";
+import { useSubmit } from "~/ui/form";
 import { done } from "~/ui/notice";
 import { Status } from "~/ui/Status";
 import { When } from "~/ui/When";
@@ -111,7 +110,6 @@ function SettingsForm({
   domain: HostedDomain;
   onDone: () => Promise<void>;
 }) {
-  const [error, setError] = useState<unknown>(null);
   const form = useForm({
     mode: "uncontrolled",
     initialValues: {
@@ -127,21 +125,16 @@ function SettingsForm({
       },
     },
   });
-  const submit = form.onSubmit(async (values) => {
-    setError(null);
-    try {
-      await updateDomain(service, domain.id, {
-        ...(domain.document_root !== null && values.document_root !== domain.document_root
-          ? { document_root: values.document_root.trim() }
-          : {}),
-        ...(values.redirect_to.trim() === (domain.redirect_to ?? "") ? {} : { redirect_to: values.redirect_to.trim() }),
-        ...(values.force_https === domain.force_https ? {} : { force_https: values.force_https }),
-      });
-      done(t("saved"));
-      await onDone();
-    } catch (failure) {
-      setError(showFailure(form, failure));
-    }
+  const { submit, error } = useSubmit(form, async (values) => {
+    await updateDomain(service, domain.id, {
+      ...(domain.document_root !== null && values.document_root !== domain.document_root
+        ? { document_root: values.document_root.trim() }
+        : {}),
+      ...(values.redirect_to.trim() === (domain.redirect_to ?? "") ? {} : { redirect_to: values.redirect_to.trim() }),
+      ...(values.force_https === domain.force_https ? {} : { force_https: values.force_https }),
+    });
+    done(t("saved"));
+    await onDone();
   });
   return (
     <form onSubmit={submit} noValidate>

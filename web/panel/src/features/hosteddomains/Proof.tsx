@@ -2,6 +2,7 @@ import { Alert, Button, Group, Stack, Text } from "@mantine/core";
 import { IconShieldQuestion } from "@tabler/icons-react";
 import { useState } from "react";
 
+import { useAction } from "~/ui/action";
 import { Copy } from "~/ui/Copy";
 import { ErrorNote } from "~/ui/ErrorNote";
 import { When } from "~/ui/When";
@@ -28,21 +29,11 @@ export function Proof({
   onProven: () => void | Promise<unknown>;
 }) {
   const [claim, setClaim] = useState<Claim | null>(null);
-  const [error, setError] = useState<unknown>(null);
-  const [busy, setBusy] = useState(false);
-  const check = async () => {
-    setBusy(true);
-    setError(null);
-    try {
-      const found = await checkClaim(domain);
-      setClaim(found);
-      if (found.holds) await onProven();
-    } catch (failure) {
-      setError(failure);
-    } finally {
-      setBusy(false);
-    }
-  };
+  const [check, { busy, error }] = useAction(async () => {
+    const found = await checkClaim(domain);
+    setClaim(found);
+    if (found.holds) await onProven();
+  });
   const servers = claim?.nameservers.length ? claim.nameservers : nameservers;
   return (
     <Alert color="orange" variant="light" icon={<IconShieldQuestion aria-hidden />} title={t("proof.title")}>

@@ -1,9 +1,8 @@
 import { Button, Group, NumberInput, Slider, Stack, Switch, Text, Textarea, TextInput, Title } from "@mantine/core";
 import { useForm } from "@mantine/form";
-import { useState } from "react";
 
 import { ErrorNote } from "~/ui/ErrorNote";
-import { showFailure } from "~/ui/form";
+import { useSubmit } from "~/ui/form";
 
 import { updateMailbox, type Mailbox } from "./api";
 import { PasswordField } from "./PasswordField";
@@ -28,7 +27,6 @@ export function MailboxForm({
   box: Mailbox;
   onDone: (password: string) => Promise<void>;
 }) {
-  const [error, setError] = useState<unknown>(null);
   const form = useForm({
     mode: "controlled",
     initialValues: {
@@ -69,30 +67,25 @@ export function MailboxForm({
     },
   });
   const values = form.getValues();
-  const submit = form.onSubmit(async (typed) => {
-    setError(null);
-    try {
-      await updateMailbox(service, box.id, {
-        quota_mb: Number(typed.quota_mb),
-        aliases: addresses(typed.aliases),
-        forward_to: addresses(typed.forward_to),
-        keep_copy: typed.keep_copy,
-        catch_all: typed.catch_all,
-        spam_threshold: typed.spam_threshold,
-        suspended: typed.suspended,
-        ...(typed.password ? { password: typed.password } : {}),
-        autoresponder: {
-          enabled: typed.away,
-          subject: typed.subject,
-          body: typed.body,
-          starts_at: utcTime(typed.starts_at),
-          ends_at: utcTime(typed.ends_at),
-        },
-      });
-      await onDone(typed.password);
-    } catch (failure) {
-      setError(showFailure(form, failure));
-    }
+  const { submit, error } = useSubmit(form, async (typed) => {
+    await updateMailbox(service, box.id, {
+      quota_mb: Number(typed.quota_mb),
+      aliases: addresses(typed.aliases),
+      forward_to: addresses(typed.forward_to),
+      keep_copy: typed.keep_copy,
+      catch_all: typed.catch_all,
+      spam_threshold: typed.spam_threshold,
+      suspended: typed.suspended,
+      ...(typed.password ? { password: typed.password } : {}),
+      autoresponder: {
+        enabled: typed.away,
+        subject: typed.subject,
+        body: typed.body,
+        starts_at: utcTime(typed.starts_at),
+        ends_at: utcTime(typed.ends_at),
+      },
+    });
+    await onDone(typed.password);
   });
   return (
     <form onSubmit={submit} noValidate>

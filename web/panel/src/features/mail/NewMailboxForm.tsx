@@ -1,10 +1,9 @@
 import { Button, Group, NativeSelect, NumberInput, Stack, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { useQuery } from "@tanstack/react-query";
-import { useState } from "react";
 
 import { ErrorNote } from "~/ui/ErrorNote";
-import { showFailure } from "~/ui/form";
+import { useSubmit } from "~/ui/form";
 import { Load } from "~/ui/Load";
 
 import { createMailbox, mailDomains, type Mailbox } from "./api";
@@ -27,7 +26,6 @@ function Fields({
   domains: string[];
   onDone: (row: Mailbox, password: string) => Promise<void>;
 }) {
-  const [error, setError] = useState<unknown>(null);
   const form = useForm({
     mode: "controlled",
     initialValues: {
@@ -52,14 +50,9 @@ function Fields({
       },
     },
   });
-  const submit = form.onSubmit(async (values) => {
-    setError(null);
-    try {
-      const body = { ...values, local_part: values.local_part.trim(), quota_mb: Number(values.quota_mb) };
-      await onDone(await createMailbox(service, body), values.password);
-    } catch (failure) {
-      setError(showFailure(form, failure));
-    }
+  const { submit, error } = useSubmit(form, async (values) => {
+    const body = { ...values, local_part: values.local_part.trim(), quota_mb: Number(values.quota_mb) };
+    await onDone(await createMailbox(service, body), values.password);
   });
   return (
     <form onSubmit={submit} noValidate>

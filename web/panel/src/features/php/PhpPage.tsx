@@ -3,6 +3,7 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 
 import { day } from "~/i18n/formats";
+import { useAction } from "~/ui/action";
 import { ErrorNote } from "~/ui/ErrorNote";
 import { Load } from "~/ui/Load";
 import { done } from "~/ui/notice";
@@ -53,33 +54,23 @@ function Settings({ service, now, onDone }: { service: number; now: Php; onDone:
   const [version, setVersion] = useState(now.version);
   const [options, setOptions] = useState<Record<string, string>>({});
   const [extensions, setExtensions] = useState<Record<string, "enabled" | "disabled">>({});
-  const [error, setError] = useState<unknown>(null);
-  const [busy, setBusy] = useState(false);
-  const save = async () => {
-    setBusy(true);
-    setError(null);
-    try {
-      const fresh = await updatePhp(service, {
-        ...(version === initial.version ? {} : { version }),
-        options: Object.fromEntries(
-          Object.entries(options).map(([name, typed]) => {
-            const type = initial.options[name]?.type;
-            if (typed.trim() === "") return [name, null]; // the default
-            return [name, type === "integer" ? Number(typed) : type === "boolean" ? typed === "true" : typed.trim()];
-          }),
-        ),
-        extensions: Object.entries(extensions).map(([name, state]) => ({ name, state })),
-      });
-      setInitial(fresh);
-      setOptions({});
-      setExtensions({});
-      await onDone(fresh);
-    } catch (failure) {
-      setError(failure);
-    } finally {
-      setBusy(false);
-    }
-  };
+  const [save, { busy, error }] = useAction(async () => {
+    const fresh = await updatePhp(service, {
+      ...(version === initial.version ? {} : { version }),
+      options: Object.fromEntries(
+        Object.entries(options).map(([name, typed]) => {
+          const type = initial.options[name]?.type;
+          if (typed.trim() === "") return [name, null]; // the default
+          return [name, type === "integer" ? Number(typed) : type === "boolean" ? typed === "true" : typed.trim()];
+        }),
+      ),
+      extensions: Object.entries(extensions).map(([name, state]) => ({ name, state })),
+    });
+    setInitial(fresh);
+    setOptions({});
+    setExtensions({});
+    await onDone(fresh);
+  });
   const changed = version !== initial.version || Object.keys(options).length + Object.keys(extensions).length > 0;
   return (
     <form

@@ -21,10 +21,11 @@ import { useRef, useState } from "react";
 import { newKey } from "~/api/client";
 import { isOn } from "~/app/boot";
 import { inLang, megabytes, money, number, times } from "~/i18n/formats";
+import { useAction } from "~/ui/action";
 import { Confirm } from "~/ui/Confirm";
 import { DataTable } from "~/ui/DataTable";
 import { ErrorNote } from "~/ui/ErrorNote";
-import { showFailure } from "~/ui/form";
+import { useSubmit } from "~/ui/form";
 import { Load } from "~/ui/Load";
 import { done } from "~/ui/notice";
 import { PageHeader } from "~/ui/PageHeader";
@@ -88,21 +89,11 @@ export function PlanPage({ id }: { id: number }) {
 function Renewal({ service }: { service: Service }) {
   const changed = useChanged(service.id);
   const [opened, setOpened] = useState(false);
-  const [error, setError] = useState<unknown>(null);
-  const [busy, setBusy] = useState(false);
-  const flip = async (auto_renew: boolean) => {
-    setBusy(true);
-    setError(null);
-    try {
-      await update(service.id, { auto_renew });
-      await changed();
-      done(t(auto_renew ? "auto.on" : "auto.off"));
-    } catch (failure) {
-      setError(failure);
-    } finally {
-      setBusy(false);
-    }
-  };
+  const [flip, { busy, error }] = useAction(async (auto_renew: boolean) => {
+    await update(service.id, { auto_renew });
+    await changed();
+    done(t(auto_renew ? "auto.on" : "auto.off"));
+  });
   return (
     <Card withBorder component="section" aria-labelledby="plan-renewal">
       <Title order={2} id="plan-renewal" mb="sm">
@@ -159,20 +150,12 @@ function RenewForm({ service, onDone }: { service: Service; onDone: () => Promis
   const [months, setMonths] = useState(service.period_months);
   const quote = useQuery(renewalQuote(service.id, months));
   const key = useRef(newKey());
-  const [busy, setBusy] = useState(false);
-  const [error, setError] = useState<unknown>(null);
+  const [run, { busy, error }] = useAction(async (expected: number) => {
+    await renew(service.id, key.current, months, expected);
+    await onDone();
+  });
   const pay = async (expected: number) => {
-    setBusy(true);
-    setError(null);
-    try {
-      await renew(service.id, key.current, months, expected);
-      await onDone();
-    } catch (failure) {
-      setError(failure);
-      void quote.refetch(); // the price may be another one now
-    } finally {
-      setBusy(false);
-    }
+    if (!(await run(expected))) void quote.refetch(); // the price may be another one now
   };
   return (
     <Stack>
@@ -207,17 +190,11 @@ function RenewForm({ service, onDone }: { service: Service; onDone: () => Promis
 
 function Name({ service }: { service: Service }) {
   const changed = useChanged(service.id);
-  const [error, setError] = useState<unknown>(null);
   const form = useForm({ mode: "uncontrolled", initialValues: { label: service.label } });
-  const submit = form.onSubmit(async ({ label }) => {
-    setError(null);
-    try {
-      await update(service.id, { label: label.trim() });
-      await changed();
-      done(t("name.saved"));
-    } catch (failure) {
-      setError(showFailure(form, failure));
-    }
+  const { submit, error } = useSubmit(form, async ({ label }) => {
+    await update(service.id, { label: label.trim() });
+    await changed();
+    done(t("name.saved"));
   });
   return (
     <Card withBorder component="section" aria-labelledby="plan-name">
@@ -395,24 +372,16 @@ function MoveForm({
   const [when, setWhen] = useState<"now" | "renewal">("now");
   const quote = useQuery(moveQuote(service.id, tariff.plan.id, when));
   const key = useRef(newKey());
-  const [busy, setBusy] = useState(false);
-  const [error, setError] = useState<unknown>(null);
+  const [run, { busy, error }] = useAction(async (expected: number) => {
+    await move(service.id, key.current, {
+      plan_id: tariff.plan.id,
+      when,
+      ...(when === "now" ? { expected_usd_cents: expected } : {}),
+    });
+    await onDone(t(when === "now" ? "moved" : "move.noted", { plan: tariff.plan.name }));
+  });
   const act = async (expected: number) => {
-    setBusy(true);
-    setError(null);
-    try {
-      await move(service.id, key.current, {
-        plan_id: tariff.plan.id,
-        when,
-        ...(when === "now" ? { expected_usd_cents: expected } : {}),
-      });
-      await onDone(t(when === "now" ? "moved" : "move.noted", { plan: tariff.plan.name }));
-    } catch (failure) {
-      setError(failure);
-      void quote.refetch();
-    } finally {
-      setBusy(false);
-    }
+    if (!(await run(expected))) void quote.refetch();
   };
   return (
     <Stack>
@@ -584,25 +553,15 @@ function Addons({ service }: { service: Service }) {
 function AddonForm({ service, offer, onDone }: { service: Service; offer: Offer; onDone: () => Promise<void> }) {
   const [count, setCount] = useState(1);
   const key = useRef(newKey());
-  const [busy, setBusy] = useState(false);
-  const [error, setError] = useState<unknown>(null);
   const total = times(offer.charge, count);
-  const buy = async () => {
-    setBusy(true);
-    setError(null);
-    try {
-      await buyAddon(service.id, key.current, {
-        key: offer.key,
-        quantity: count,
-        expected_usd_cents: total.usd_cents,
-      });
-      await onDone();
-    } catch (failure) {
-      setError(failure);
-    } finally {
-      setBusy(false);
-    }
-  };
+  const [buy, { busy, error }] = useAction(async () => {
+    await buyAddon(service.id, key.current, {
+      key: offer.key,
+      quantity: count,
+      expected_usd_cents: total.usd_cents,
+    });
+    await onDone();
+  });
   return (
     <Stack>
       <Text>{inLang(offer.description)}</Text>

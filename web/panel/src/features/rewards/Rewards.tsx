@@ -22,7 +22,7 @@ import { currentLang } from "~/i18n/i18n";
 import { Confirm } from "~/ui/Confirm";
 import { Copy } from "~/ui/Copy";
 import { ErrorNote } from "~/ui/ErrorNote";
-import { showFailure } from "~/ui/form";
+import { useSubmit } from "~/ui/form";
 import { Load } from "~/ui/Load";
 import { done } from "~/ui/notice";
 import { PageHeader } from "~/ui/PageHeader";
@@ -131,7 +131,6 @@ const tones = { pending: "busy", approved: "good", rejected: "bad" } as const;
 function ReviewForm({ review }: { review: Review | null }) {
   const queries = useQueryClient();
   const [rating, setRating] = useState(review?.rating ?? 0);
-  const [error, setError] = useState<unknown>(null);
   const form = useForm({
     mode: "uncontrolled",
     initialValues: {
@@ -146,15 +145,10 @@ function ReviewForm({ review }: { review: Review | null }) {
     },
   });
   const changed = () => queries.invalidateQueries({ queryKey: ["review"] });
-  const submit = form.onSubmit(async (values) => {
-    setError(null);
-    try {
-      await writeReview({ ...values, rating: rating || 5, locale: review?.locale ?? currentLang() });
-      await changed();
-      done(t("review.sent"));
-    } catch (failure) {
-      setError(showFailure(form, failure));
-    }
+  const { submit, error } = useSubmit(form, async (values) => {
+    await writeReview({ ...values, rating: rating || 5, locale: review?.locale ?? currentLang() });
+    await changed();
+    done(t("review.sent"));
   });
   return (
     <form onSubmit={submit} noValidate>

@@ -3,8 +3,10 @@ import { useForm } from "@mantine/form";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 
+import { useAction } from "~/ui/action";
 import { Confirm } from "~/ui/Confirm";
 import { ErrorNote } from "~/ui/ErrorNote";
+import { useSubmit } from "~/ui/form";
 import { Load } from "~/ui/Load";
 import { done } from "~/ui/notice";
 import { centsOf, dollars } from "~/ui/topup/amount";
@@ -43,7 +45,6 @@ function AutoForm({ wallet, saving }: { wallet: Wallet; saving: Gateway[] }) {
   const kept = useQuery(methods);
   const now = wallet.auto_topup;
   const [on, setOn] = useState(now.enabled);
-  const [error, setError] = useState<unknown>(null);
   const form = useForm<Auto>({
     mode: "uncontrolled",
     initialValues: {
@@ -56,18 +57,13 @@ function AutoForm({ wallet, saving }: { wallet: Wallet; saving: Gateway[] }) {
     validate: (values) =>
       Object.fromEntries(Object.entries(autoProblems(values)).map(([field, problem]) => [field, t(problem)])),
   });
-  const send = async (auto_topup: Parameters<typeof setWallet>[0]["auto_topup"], text: string) => {
-    setError(null);
-    try {
+  const [send, { error }] = useAction(
+    async (auto_topup: Parameters<typeof setWallet>[0]["auto_topup"], text: string) => {
       await setWallet({ auto_topup });
       await queries.invalidateQueries({ queryKey: ["wallet", "balance"] });
       done(text);
-      return true;
-    } catch (failure) {
-      setError(failure);
-      return false;
-    }
-  };
+    },
+  );
   const submit = form.onSubmit(async (values) => {
     const most = values.most.trim() ? (centsOf(values.most) ?? undefined) : undefined;
     await send(
@@ -134,7 +130,6 @@ function AutoForm({ wallet, saving }: { wallet: Wallet; saving: Gateway[] }) {
 /** The balance below which the customer is told. */
 export function LowBalance({ wallet }: { wallet: Wallet }) {
   const queries = useQueryClient();
-  const [error, setError] = useState<unknown>(null);
   const form = useForm({
     mode: "uncontrolled",
     initialValues: { threshold: textOf(wallet.low_balance_threshold) },
@@ -142,15 +137,10 @@ export function LowBalance({ wallet }: { wallet: Wallet }) {
       threshold: (value) => (value.trim() === "" || centsOf(value) !== null ? null : t("auto.problem.amount")),
     },
   });
-  const submit = form.onSubmit(async ({ threshold }) => {
-    setError(null);
-    try {
-      await setWallet({ low_balance_threshold_usd_cents: threshold.trim() ? (centsOf(threshold) ?? 0) : 0 });
-      await queries.invalidateQueries({ queryKey: ["wallet", "balance"] });
-      done(t("low.saved"));
-    } catch (failure) {
-      setError(failure);
-    }
+  const { submit, error } = useSubmit(form, async ({ threshold }) => {
+    await setWallet({ low_balance_threshold_usd_cents: threshold.trim() ? (centsOf(threshold) ?? 0) : 0 });
+    await queries.invalidateQueries({ queryKey: ["wallet", "balance"] });
+    done(t("low.saved"));
   });
   return (
     <section aria-labelledby="wallet-low">
