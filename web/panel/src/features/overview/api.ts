@@ -2,6 +2,7 @@ import { queryOptions } from "@tanstack/react-query";
 
 import { api, call } from "~/api/client";
 import type { components } from "~/api/schema";
+import { usage as usageNow } from "~/ui/usage/api";
 
 export type Service = components["schemas"]["Service"];
 export type Insight = components["schemas"]["Insight"];
@@ -39,12 +40,7 @@ export const domains = queryOptions({
 
 const at = (service: number) => ({ path: { service } });
 
-export const usage = (service: number) =>
-  queryOptions({
-    queryKey: ["service", service, "usage"],
-    queryFn: ({ signal }) => call(api.GET("/api/v1/services/{service}/usage", { params: at(service), signal })),
-    staleTime: 60_000,
-  });
+export const usage = (service: number) => ({ ...usageNow(service), staleTime: 60_000 });
 
 export const certificates = (service: number) =>
   queryOptions({

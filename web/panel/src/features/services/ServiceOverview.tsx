@@ -1,16 +1,19 @@
-import { Alert, Anchor, Card, Group, Progress, SimpleGrid, Stack, Text, Title } from "@mantine/core";
+import { Alert, Anchor, Card, Group, SimpleGrid, Stack, Text, Title } from "@mantine/core";
 import { IconExternalLink } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 
-import { megabytes, money, number } from "~/i18n/formats";
+import { money } from "~/i18n/formats";
 import { Copy } from "~/ui/Copy";
 import { Load } from "~/ui/Load";
 import { PageHeader } from "~/ui/PageHeader";
+import { Usage } from "~/ui/usage/Usage";
 import { When } from "~/ui/When";
 
-import { service, usage, type Service } from "./api";
+import { service, type Service } from "./api";
 import { ServiceStatus } from "./status";
 import { t } from "./texts";
+
+const meters = ["disk_mb", "bandwidth_gb", "sites", "databases", "mailboxes", "cron_jobs"] as const;
 
 /** The first page of a service: how it is, where it is served, what it uses and costs. */
 export function ServiceOverview({ id }: { id: number }) {
@@ -30,7 +33,7 @@ export function ServiceOverview({ id }: { id: number }) {
               <Address service={data} />
               <Payment service={data} />
             </SimpleGrid>
-            {data.status === "active" && <Usage id={id} />}
+            {data.status === "active" && <Usage service={id} meters={meters} />}
           </Stack>
         </>
       )}
@@ -131,49 +134,6 @@ function Payment({ service }: { service: Service }) {
               : t("renewal.uncovered")}
         </Text>
       </Stack>
-    </Card>
-  );
-}
-
-const meters = ["disk_mb", "bandwidth_gb", "sites", "databases", "mailboxes", "cron_jobs"] as const;
-
-function Usage({ id }: { id: number }) {
-  const query = useQuery(usage(id));
-  const shown = (meter: (typeof meters)[number], value: number) =>
-    meter === "disk_mb" ? megabytes(value) : meter === "bandwidth_gb" ? megabytes(value * 1024) : number(value);
-  return (
-    <Card withBorder>
-      <Title order={2} mb="sm">
-        {t("usage")}
-      </Title>
-      <Load query={query} skeleton={null}>
-        {(data) => (
-          <SimpleGrid cols={{ base: 1, xs: 2, md: 3 }}>
-            {meters.map((meter) => {
-              const { used, limit, percent } = data[meter];
-              return (
-                <div key={meter}>
-                  <Text size="sm">{t(`meter.${meter}`)}</Text>
-                  <Text fw={600}>
-                    {used === null ? "–" : shown(meter, used)}
-                    <Text span c="dimmed" fw={400}>
-                      {" "}
-                      / {limit < 0 ? "∞" : shown(meter, limit)}
-                    </Text>
-                  </Text>
-                  {percent !== null && (
-                    <Progress
-                      value={Math.min(percent, 100)}
-                      color={percent >= 90 ? "red" : percent >= 75 ? "orange" : "brand"}
-                      aria-label={t(`meter.${meter}`)}
-                    />
-                  )}
-                </div>
-              );
-            })}
-          </SimpleGrid>
-        )}
-      </Load>
     </Card>
   );
 }

@@ -23,10 +23,3 @@ export const service = (id: number) =>
     queryFn: ({ signal }) => call(api.GET("/api/v1/services/{service}", { params: { path: { service: id } }, signal })),
     refetchInterval: (query) => (query.state.data && isBusy(query.state.data) ? 1000 : false),
   });
-
-export const usage = (id: number) =>
-  queryOptions({
-    queryKey: ["service", id, "usage"],
-    queryFn: ({ signal }) =>
-      call(api.GET("/api/v1/services/{service}/usage", { params: { path: { service: id } }, signal })),
-  });
