@@ -1,1 +1,0 @@
-import{t as e}from"./Anchor-B9IyQhfp.js";import{p as t}from"./PageHeader-vgU0J-bO.js";import{u as n}from"./i18n-G8s3E_jJ.js";var r=n(),i=t(function(t){return(0,r.jsx)(e,{...t})});export{i as t};

@@ -1,1 +1,0 @@
-import{n as e,t}from"./lazyRouteComponent-Bqe4tvSL.js";import{x as n}from"./PageHeader-vgU0J-bO.js";import{o as r}from"./i18n-G8s3E_jJ.js";var i=e(`/domains/$domain`)({loader:n(()=>r(()=>import(`./domains._domain-B_-4sjIL.js`),[]),`loader`),component:t(()=>r(()=>import(`./domains._domain-B_-4sjIL.js`),[]),`component`)});export{i as t};

@@ -1,1 +1,0 @@
-import{n as e}from"./createReactComponent-DgV3i2lV.js";function t(t,n){if(!(n instanceof e))return n;let r=Object.entries(n.fields).filter(([e])=>e in t.getValues());if(r.length===0)return n;t.setErrors(Object.fromEntries(r.map(([e,t])=>[e,t.join(` `)])));let i=r[0]?.[0];return i&&t.getInputNode(i)?.focus(),r.length===Object.keys(n.fields).length?null:n}export{t};

@@ -1,1 +1,0 @@
-import{n as e,t}from"./lazyRouteComponent-Bqe4tvSL.js";import{x as n}from"./PageHeader-vgU0J-bO.js";import{o as r}from"./i18n-G8s3E_jJ.js";var i=e(`/services/$service/templates`)({loader:n(()=>r(()=>import(`./services._service.templates-CtR-IcvO.js`),[]),`loader`),component:t(()=>r(()=>import(`./services._service.templates-CtR-IcvO.js`),[]),`component`)});export{i as t};

@@ -1,1 +1,0 @@
-import{t as e}from"./Status-nx75TKIy.js";import{t}from"./texts-Bxz8H9Ly.js";import{u as n}from"./i18n-G8s3E_jJ.js";var r=n(),i={pending:`warn`,paid:`busy`,processing:`busy`,completed:`good`,failed:`bad`,refunded:`neutral`,cancelled:`neutral`,expired:`neutral`};function a({status:n}){return(0,r.jsx)(e,{tone:i[n],label:t(`status.${n}`)})}export{a as t};

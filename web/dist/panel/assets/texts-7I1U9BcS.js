@@ -1,1 +1,0 @@
-import{i as e}from"./i18n-G8s3E_jJ.js";var t=e(`app`);export{t};
