@@ -1,6 +1,5 @@
 import type { components } from "./schema";
 
-export type ErrorKey = string;
 export type ErrorBody = components["schemas"]["Error"];
 
 /** A refusal of the interface, or a failure to reach it. */
@@ -8,7 +7,7 @@ export class ApiFailure extends Error {
   /** 0 when no answer came. */
   readonly status: number;
   /** Machine key; "network" when no answer came. */
-  readonly key: ErrorKey;
+  readonly key: string;
   /** Texts by field of the request. */
   readonly fields: Record<string, string[]>;
   readonly requestId: string | null;

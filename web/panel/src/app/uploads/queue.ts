@@ -1,6 +1,6 @@
 import { ApiFailure } from "~/api/failure";
 
-export type UploadState = "waiting" | "sending" | "paused" | "done" | "failed";
+type UploadState = "waiting" | "sending" | "paused" | "done" | "failed";
 
 /** A file on its way to a service, or an empty folder to be made there. */
 export interface Upload {

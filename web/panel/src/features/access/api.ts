@@ -3,9 +3,8 @@ import { queryOptions } from "@tanstack/react-query";
 import { api, call } from "~/api/client";
 import type { components } from "~/api/schema";
 
-export type SshKey = components["schemas"]["AccessKey"];
 export type FtpAccount = components["schemas"]["AccessFtp"];
-export type NewFtp = components["schemas"]["AccessCreateFTPBody"];
+type NewFtp = components["schemas"]["AccessCreateFTPBody"];
 
 const whole = (service: number) => ({ path: { service }, query: { per_page: 50 } });
 

@@ -7,7 +7,7 @@ import type { components } from "~/api/schema";
 export type Settings = components["schemas"]["RunsSettings"];
 export type SettingsBody = components["schemas"]["RunsSettingsBody"];
 export type Run = components["schemas"]["Run"];
-export type Story = components["schemas"]["RunsStory"];
+type Story = components["schemas"]["RunsStory"];
 export type Message = Story["messages"][number];
 export type FileChange = Message["file_changes"][number];
 export type Approval = components["schemas"]["RunsApproval"];

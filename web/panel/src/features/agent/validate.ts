@@ -1,7 +1,7 @@
 import type { Message, Settings, SettingsBody } from "./api";
 
 /** Messages of one run, in their order. */
-export interface Turn {
+interface Turn {
   run: number;
   messages: Message[];
 }
@@ -17,7 +17,7 @@ export function turns(messages: Message[]): Turn[] {
   return found;
 }
 
-export type LineKind = "added" | "removed" | "place" | "same";
+type LineKind = "added" | "removed" | "place" | "same";
 
 /** The lines of a difference by what they say. */
 export const diffLines = (diff: string): { kind: LineKind; text: string }[] =>

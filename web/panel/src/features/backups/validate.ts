@@ -12,7 +12,7 @@ export interface Wish {
   target: string;
 }
 
-export const pathsOf = (text: string) =>
+const pathsOf = (text: string) =>
   text
     .split("\n")
     .map((path) => path.trim())

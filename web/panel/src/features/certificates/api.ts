@@ -4,7 +4,6 @@ import { api, call } from "~/api/client";
 import type { components } from "~/api/schema";
 
 export type Certificate = components["schemas"]["Certificate"];
-export type CertificateDomain = components["schemas"]["CertificatesDomain"];
 export type CertificateRequest = components["schemas"]["CertificatesRequestBody"];
 
 const busy = new Set<Certificate["status"]>(["pending", "issuing", "renewing"]);

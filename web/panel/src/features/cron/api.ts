@@ -4,8 +4,8 @@ import { api, call } from "~/api/client";
 import type { components } from "~/api/schema";
 
 export type CronJob = components["schemas"]["CronJob"];
-export type NewJob = components["schemas"]["CronCreateBody"];
-export type JobChange = components["schemas"]["CronUpdateBody"];
+type NewJob = components["schemas"]["CronCreateBody"];
+type JobChange = components["schemas"]["CronUpdateBody"];
 
 export const cronJobs = (service: number) =>
   queryOptions({

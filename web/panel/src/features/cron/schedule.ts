@@ -1,5 +1,5 @@
 /** An expression of crontab(5), as the server reads it: see internal/port/panel/schedule.go, which remains the judge. */
-export interface Schedule {
+interface Schedule {
   minute: Set<number>;
   hour: Set<number>;
   day: Set<number>;
@@ -10,7 +10,7 @@ export interface Schedule {
   anyWeekday: boolean;
 }
 
-export const presets: Record<string, string> = {
+const presets: Record<string, string> = {
   "@hourly": "0 * * * *",
   "@daily": "0 0 * * *",
   "@midnight": "0 0 * * *",

@@ -5,8 +5,8 @@ import type { components } from "~/api/schema";
 
 export type DnsRecord = components["schemas"]["DnsRecord"];
 export type DnsImport = components["schemas"]["DnsImport"];
-export type NewRecord = components["schemas"]["DnsCreateBody"];
-export type RecordChange = components["schemas"]["DnsUpdateBody"];
+type NewRecord = components["schemas"]["DnsCreateBody"];
+type RecordChange = components["schemas"]["DnsUpdateBody"];
 
 const key = (service: number) => ["service", service, "dns"] as const;
 

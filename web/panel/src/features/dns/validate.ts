@@ -26,7 +26,6 @@ export const types = [
   "TLSA",
   "DS",
 ] as const;
-export type RecordType = (typeof types)[number];
 
 export type Field = "name" | "value" | "ttl" | "priority" | "weight" | "port" | "flags" | "tag";
 

@@ -1,5 +1,5 @@
 /** Name servers as somebody types them: one a line. Addresses behind a name are glue, for servers below the domain itself. */
-export interface Servers {
+interface Servers {
   nameservers: string[];
   glue: { name: string; addresses: string[] }[];
 }
@@ -26,7 +26,7 @@ export function readServers(text: string): Servers | { wrong: string } {
 export const writeServers = (nameservers: string[], glue: { name: string; addresses: string[] }[]) =>
   nameservers.map((name) => [name, ...(glue.find((one) => one.name === name)?.addresses ?? [])].join(" ")).join("\n");
 
-export interface Signer {
+interface Signer {
   key_tag: number;
   algorithm: number;
   digest_type: 1 | 2 | 4;

@@ -4,13 +4,12 @@ import { addressOf, api, call } from "~/api/client";
 import type { components } from "~/api/schema";
 
 export type Entry = components["schemas"]["FilesEntry"];
-export type Found = components["schemas"]["FilesMatch"];
 
 /** The interface answers 50 entries at a time; beyond this many the page shows the first of them only. */
 export const mostEntries = 2000;
 const perPage = 50;
 
-export interface Directory {
+interface Directory {
   entries: Entry[];
   total: number;
 }

@@ -30,7 +30,7 @@ const pointing: Record<HostedDomain["dns"]["status"], Tone> = {
 };
 const encrypted: Record<string, Tone> = { active: "good", self_signed: "warn", expired: "bad" };
 
-export const isProven = (domain: HostedDomain) =>
+const isProven = (domain: HostedDomain) =>
   ["not_required", "verified", "dns_leads_here"].includes(domain.verification.state);
 
 export function Domains({ service }: { service: number }) {

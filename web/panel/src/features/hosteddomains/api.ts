@@ -5,7 +5,7 @@ import type { components } from "~/api/schema";
 
 export type HostedDomain = components["schemas"]["HostingDomain"];
 export type NewDomain = components["schemas"]["HostingCreateBody"];
-export type DomainChange = components["schemas"]["HostingUpdateBody"];
+type DomainChange = components["schemas"]["HostingUpdateBody"];
 export type Claim = components["schemas"]["Claim"];
 
 const changing = (domain: HostedDomain) => domain.status === "pending" || domain.status === "removing";

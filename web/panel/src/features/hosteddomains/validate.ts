@@ -25,7 +25,7 @@ export function targetProblem(target: string): "target.empty" | "target.url" | n
   }
 }
 
-export interface Wanted {
+interface Wanted {
   type: "A" | "AAAA";
   name: string;
   value: string;

@@ -5,7 +5,7 @@ import { ApiFailure } from "~/api/failure";
 import { coming, newest, type Line, type Source } from "./api";
 
 /** The page keeps the newest lines; older ones leave it. */
-export const mostLines = 10_000;
+const mostLines = 10_000;
 
 export const keep = (lines: Line[], more: Line[]) => [...lines, ...more].slice(-mostLines);
 

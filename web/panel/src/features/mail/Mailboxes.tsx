@@ -32,7 +32,7 @@ const tones: Record<Mailbox["status"], Tone> = {
 const checks = ["mx", "spf", "dkim", "dmarc", "ptr"] as const;
 
 /** What of a mailbox's domain is not as it should be in the DNS. */
-export const wrongInDns = (box: Mailbox) =>
+const wrongInDns = (box: Mailbox) =>
   box.dns ? checks.filter((check) => box.dns && !box.dns[check].ok && box.dns[check].found !== null) : [];
 
 export function Mailboxes({

@@ -4,8 +4,8 @@ import { api, call } from "~/api/client";
 import type { components } from "~/api/schema";
 
 export type Mailbox = components["schemas"]["Mailbox"];
-export type NewMailbox = components["schemas"]["MailCreateBody"];
-export type MailboxChange = components["schemas"]["MailUpdateBody"];
+type NewMailbox = components["schemas"]["MailCreateBody"];
+type MailboxChange = components["schemas"]["MailUpdateBody"];
 
 const changing = (box: Mailbox) => box.status === "pending" || box.status === "removing";
 

@@ -83,7 +83,7 @@ export function addonPrice(addon: Addon, months: number) {
   return best && { price: best.price, count: months / best.period_months };
 }
 
-export type DomainProblem = "domain.empty" | "domain.form" | "domain.www";
+type DomainProblem = "domain.empty" | "domain.form" | "domain.www";
 
 /** Why a name is not one of a site; null when it is. International names are taken as they are written. */
 export function domainProblem(typed: string): DomainProblem | null {

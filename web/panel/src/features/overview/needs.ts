@@ -1,9 +1,11 @@
 import type { components } from "~/api/schema";
 
+import type { Usage } from "./api";
+
 type Schemas = components["schemas"];
 
 /** Something that the reader has to do, and the page where it is done. */
-export interface Need {
+interface Need {
   key: string;
   tone: "warn" | "bad";
   text:
@@ -30,7 +32,7 @@ interface Seen {
   services: Schemas["Service"][];
   domains: Schemas["Domain"][];
   /** By id of the service. */
-  usage: Map<number, Partial<Record<"disk_mb" | "bandwidth_gb", { percent: number | null }>>>;
+  usage: Map<number, Usage>;
   certificates: Map<number, Pick<Schemas["Certificate"], "status" | "common_name">[]>;
   insights: Map<number, Pick<Schemas["Insight"], "id" | "severity" | "title">[]>;
 }

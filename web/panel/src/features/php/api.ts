@@ -4,7 +4,7 @@ import { api, call } from "~/api/client";
 import type { components } from "~/api/schema";
 
 export type Php = components["schemas"]["PhpWire"];
-export type PhpChange = components["schemas"]["PhpUpdateBody"];
+type PhpChange = components["schemas"]["PhpUpdateBody"];
 
 export const php = (service: number) =>
   queryOptions({

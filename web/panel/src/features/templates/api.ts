@@ -6,7 +6,7 @@ import type { components } from "~/api/schema";
 
 export type Template = components["schemas"]["Template"];
 export type Installation = components["schemas"]["TemplatesInstallation"];
-export type InstallBody = components["schemas"]["TemplatesInstallBody"];
+type InstallBody = components["schemas"]["TemplatesInstallBody"];
 
 export const templates = () =>
   queryOptions({

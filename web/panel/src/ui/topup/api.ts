@@ -3,7 +3,6 @@ import { queryOptions } from "@tanstack/react-query";
 import { api, call } from "~/api/client";
 import type { components } from "~/api/schema";
 
-export type Topup = components["schemas"]["WalletTopup"];
 export type Gateway = components["schemas"]["WalletGateway"];
 
 export const gateways = queryOptions({
