@@ -1,1 +1,0 @@
-import{t as e}from"./Anchor-CpYWD5V2.js";import{p as t}from"./PageHeader-BD_vZxHZ.js";import{u as n}from"./i18n-B_PIZAvn.js";var r=n(),i=t(function(t){return(0,r.jsx)(e,{...t})});export{i as t};

@@ -1,1 +1,0 @@
-import{n as e,t}from"./lazyRouteComponent-Ci2H16I6.js";import{x as n}from"./PageHeader-BD_vZxHZ.js";import{o as r}from"./i18n-B_PIZAvn.js";var i=e(`/services/$service/php`)({loader:n(()=>r(()=>import(`./services._service.php-BTLv3PWf.js`),[]),`loader`),component:t(()=>r(()=>import(`./services._service.php-BTLv3PWf.js`),[]),`component`)});export{i as t};

@@ -1,1 +1,0 @@
-import{t as e}from"./Status-D_s7rf7g.js";import{t}from"./texts-CFruK6Bx.js";import{u as n}from"./i18n-B_PIZAvn.js";var r=n(),i={pending:`warn`,paid:`busy`,processing:`busy`,completed:`good`,failed:`bad`,refunded:`neutral`,cancelled:`neutral`,expired:`neutral`};function a({status:n}){return(0,r.jsx)(e,{tone:i[n],label:t(`status.${n}`)})}export{a as t};
