@@ -2,14 +2,10 @@ package app
 
 import (
 	"bytes"
-	"compress/gzip"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"sync"
-	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -41,23 +37,10 @@ func openAPI(doc *huma.OpenAPI) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// served is a document in the forms in which clients ask for it.
+// served is an OpenAPI document: its text, and the forms in which clients ask for it.
 type served struct {
-	plain, packed []byte
-	tag           string
-}
-
-func pack(plain []byte) (served, error) {
-	var packed bytes.Buffer
-	z, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)
-	if err == nil {
-		_, err = z.Write(plain)
-	}
-	if err == nil {
-		err = z.Close()
-	}
-	sum := sha256.Sum256(plain)
-	return served{plain, packed.Bytes(), hex.EncodeToString(sum[:12])}, err
+	text []byte
+	contentcoding.Content
 }
 
 // described makes the OpenAPI document of an edge at the first call, because that takes longer than the rest of a start.
@@ -68,7 +51,7 @@ func described(e *api.Edge) func() (served, error) {
 		if err != nil {
 			return served{}, err
 		}
-		return pack(plain)
+		return served{plain, contentcoding.NewContent(plain)}, nil
 	})
 }
 
@@ -84,13 +67,6 @@ func documentation(e *api.Edge, written func() (served, error)) http.Handler {
 		h.Set("Content-Type", "application/json")
 		h.Set("Cache-Control", "public, max-age=60")
 		h.Set("Access-Control-Allow-Origin", "*")
-		h.Set("Vary", "Accept-Encoding")
-		body, etag := doc.plain, `"`+doc.tag+`"`
-		if contentcoding.AcceptsGzip(r.Header.Values("Accept-Encoding")) {
-			body, etag = doc.packed, `"`+doc.tag+`-gzip"`
-			h.Set("Content-Encoding", "gzip")
-		}
-		h.Set("ETag", etag)
-		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(body))
+		doc.Serve(w, r)
 	})
 }

@@ -167,7 +167,7 @@ func (a *App) handler() http.Handler {
 		Company: a.cfg.CompanyName, Client: oauth.ReferenceClientID, Missing: http.NotFoundHandler(),
 		Document: func() ([]byte, error) {
 			doc, err := document()
-			return doc.plain, err
+			return doc.text, err
 		},
 	}))
 	for _, op := range a.edge.Operations() {

@@ -2,7 +2,6 @@ package reference
 
 import (
 	"bytes"
-	"compress/gzip"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
@@ -11,7 +10,6 @@ import (
 	"net/http"
 	"strings"
 	"sync"
-	"time"
 
 	"stead.dev/stead/internal/platform/contentcoding"
 )
@@ -59,21 +57,18 @@ type view struct {
 	Section                        *section
 }
 
-// file is an answer in both of its codings.
+// file is an answer with its type.
 type file struct {
-	plain, packed []byte
-	kind, tag     string
-	forEver       bool
+	contentcoding.Content
+	kind    string
+	forEver bool
 }
 
 func newFile(kind string, content []byte, forEver bool) file {
-	var packed bytes.Buffer
-	z := gzip.NewWriter(&packed)
-	_, _ = z.Write(content) // into memory
-	_ = z.Close()
-	return file{content, packed.Bytes(), kind, digest(content), forEver}
+	return file{contentcoding.NewContent(content), kind, forEver}
 }
 
+// digest stands in the addresses of files that browsers keep.
 func digest(content []byte) string {
 	sum := sha256.Sum256(content)
 	return hex.EncodeToString(sum[:8])
@@ -121,18 +116,11 @@ func (f file) serve(w http.ResponseWriter, r *http.Request) {
 	h.Set("Content-Type", f.kind)
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "no-referrer")
-	h.Set("Vary", "Accept-Encoding")
 	h.Set("Cache-Control", "no-cache") // asks whether it has changed
 	if f.forEver {
 		h.Set("Cache-Control", "public, max-age=31536000, immutable")
 	}
-	body, tag := f.plain, f.tag
-	if contentcoding.AcceptsGzip(r.Header.Values("Accept-Encoding")) {
-		h.Set("Content-Encoding", "gzip")
-		body, tag = f.packed, f.tag+"-gzip"
-	}
-	h.Set("ETag", `"`+tag+`"`)
-	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(body))
+	f.Serve(w, r)
 }
 
 // write makes all files by their paths.

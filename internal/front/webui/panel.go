@@ -161,6 +161,10 @@ func (ui *UI) drawPanel(w http.ResponseWriter, r *http.Request, b panelBoot) {
 		}
 	}
 	boot, err := json.Marshal(b)
+	var first entry
+	if err == nil {
+		first, err = panelEntry()
+	}
 	if err != nil {
 		ui.internal(w, r, err)
 		return
@@ -169,7 +173,7 @@ func (ui *UI) drawPanel(w http.ResponseWriter, r *http.Request, b panelBoot) {
 	var page bytes.Buffer
 	err = shell.Execute(&page, map[string]any{
 		"Lang": b.Lang, "Company": b.Company, "Boot": string(boot), "Nonce": nonce,
-		"Styles": panelEntry.styles, "Preload": panelEntry.preload, "Script": panelEntry.script,
+		"Styles": first.styles, "Preload": first.preload, "Script": first.script,
 		"NoScript": i18n.T(b.Lang, "webui.panel.noscript", nil),
 	})
 	if err != nil {

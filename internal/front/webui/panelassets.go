@@ -1,15 +1,12 @@
 package webui
 
 import (
-	"bytes"
-	"compress/gzip"
 	"encoding/json"
 	"fmt"
+	"mime"
 	"net/http"
 	"path"
-	"strings"
 	"sync"
-	"time"
 
 	"stead.dev/stead/internal/platform/contentcoding"
 	"stead.dev/stead/internal/platform/fault"
@@ -22,16 +19,8 @@ type entry struct {
 	styles, preload []string
 }
 
-// panelEntry is read from the manifest that Vite has written beside the files.
-var panelEntry = mustEntry()
-
-func mustEntry() entry {
-	e, err := readEntry()
-	if err != nil {
-		panic(fmt.Sprintf("webui: the panel's manifest: %v", err))
-	}
-	return e
-}
+// panelEntry reads the manifest that Vite has written beside the files, at the first page: commands need none.
+var panelEntry = sync.OnceValues(readEntry)
 
 // chunk is one file of Vite's manifest.
 type chunk struct {
@@ -77,19 +66,20 @@ func (e *entry) add(chunks map[string]chunk, c chunk, seen map[string]bool) {
 	}
 }
 
-// packed are the assets as gzip, made when they are first asked for.
-var packed sync.Map
+// panelFiles are the assets that were asked for, by their names.
+var panelFiles sync.Map
 
-func gzipped(name string, content []byte) []byte {
-	if done, ok := packed.Load(name); ok {
-		return done.([]byte)
+// panelFile is an asset, packed when it is first asked for.
+func panelFile(name string) (contentcoding.Content, error) {
+	if done, ok := panelFiles.Load(name); ok {
+		return done.(contentcoding.Content), nil
 	}
-	var buf bytes.Buffer
-	zw, _ := gzip.NewWriterLevel(&buf, gzip.BestCompression) // the level is valid
-	_, _ = zw.Write(content)
-	_ = zw.Close() // a buffer takes all
-	done, _ := packed.LoadOrStore(name, buf.Bytes())
-	return done.([]byte)
+	content, err := web.Dist.ReadFile("dist/panel/assets/" + name)
+	if err != nil {
+		return contentcoding.Content{}, err
+	}
+	done, _ := panelFiles.LoadOrStore(name, contentcoding.NewContent(content))
+	return done.(contentcoding.Content), nil
 }
 
 // panelAssets serves what Vite has built. The names contain a hash of the content, so a file that exists is cached for ever;
@@ -97,7 +87,7 @@ func gzipped(name string, content []byte) []byte {
 func (ui *UI) panelAssets() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		name := path.Base(r.URL.Path)
-		content, err := web.Dist.ReadFile("dist/panel/assets/" + name)
+		content, err := panelFile(name)
 		if err != nil {
 			ui.headers(w)
 			ui.fail(w, ui.visit(w, r), fault.NotFound.New())
@@ -106,12 +96,7 @@ func (ui *UI) panelAssets() http.Handler {
 		h := w.Header()
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Cache-Control", "public, max-age=31536000, immutable")
-		h.Set("Vary", "Accept-Encoding")
-		text := strings.HasSuffix(name, ".js") || strings.HasSuffix(name, ".css") || strings.HasSuffix(name, ".svg")
-		if text && contentcoding.AcceptsGzip(r.Header.Values("Accept-Encoding")) {
-			h.Set("Content-Encoding", "gzip")
-			content = gzipped(name, content)
-		}
-		http.ServeContent(w, r, name, time.Time{}, bytes.NewReader(content))
+		h.Set("Content-Type", mime.TypeByExtension(path.Ext(name)))
+		content.Serve(w, r)
 	})
 }
