@@ -147,7 +147,7 @@ func (ui *UI) showClientPanel(w http.ResponseWriter, r *http.Request) {
 	default:
 		ui.drawPanel(w, r, panelBoot{
 			Base: clientPath, Company: cmp.Or(v.Company, v.Name), Color: v.Color, Support: v.Support,
-			Client: &bootClient{Service: v.ServiceID, Name: v.Name, Domain: v.Domain, Until: v.Until.UTC().Format("2006-01-02T15:04:05Z")},
+			Client: &bootClient{Service: v.ServiceID, Name: v.Name, Domain: v.Domain, Until: v.Until.UTC().Format(time.RFC3339)},
 		})
 	}
 }
@@ -253,8 +253,11 @@ func (ui *UI) sessionCaller(r *http.Request) api.Caller {
 		},
 		VerifyReseller: func(ctx context.Context) (auth.Principal, error) {
 			s, err := session(ctx)
-			if err != nil || ui.Keys == nil || s.ActingID != 0 {
-				return auth.Principal{}, errors.Join(err, fault.Forbidden.New())
+			if err != nil {
+				return auth.Principal{}, err
+			}
+			if ui.Keys == nil || s.ActingID != 0 {
+				return auth.Principal{}, fault.Forbidden.New()
 			}
 			return ui.Keys.Principal(ctx, s.Account.ID, sandbox)
 		},
