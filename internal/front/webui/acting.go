@@ -33,10 +33,12 @@ func (ui *UI) enterAsStaff(w http.ResponseWriter, r *http.Request) {
 func (ui *UI) leave(w http.ResponseWriter, r *http.Request) {
 	own := ui.cookie(r, staffCookie)
 	ui.dropCookie(w, staffCookie)
-	if s, err := ui.Accounts.Authenticate(r.Context(), own); own != "" && err == nil && s.Account.Role != "" {
-		ui.setSession(w, own, s.ExpiresAt)
-		ui.redirect(w, r, panelPath+"/")
-		return
+	if own != "" {
+		if s, err := ui.Accounts.Authenticate(r.Context(), own); err == nil && s.Account.Role != "" {
+			ui.setSession(w, own, s.ExpiresAt)
+			ui.redirect(w, r, panelPath+"/")
+			return
+		}
 	}
 	ui.dropCookie(w, sessionCookie)
 	ui.redirect(w, r, "/login")
