@@ -43,11 +43,11 @@ func (ui *UI) panelRoutes(mux *http.ServeMux) {
 		return
 	}
 	mux.Handle("GET "+panelPath+"/assets/", ui.panelAssets())
-	mux.Handle(panelPath+"/api/", ui.panelAPI(panelPath, ui.sessionCaller))
+	mux.Handle(panelPath+"/api/", ui.panelAPI(panelPath, ui.bySession))
 	ui.handle(mux, panelPath+"/", ui.onlyGet(ui.requireSession(ui.showPanel)))
 	ui.handle(mux, "GET "+panelPath, ui.moved(panelPath+"/"))
 	if ui.Clients != nil {
-		mux.Handle(clientPath+"/api/", ui.panelAPI(clientPath, ui.clientCaller))
+		mux.Handle(clientPath+"/api/", ui.panelAPI(clientPath, ui.byVisit))
 		ui.handle(mux, clientPath+"/", ui.onlyGet(ui.showClientPanel))
 		ui.handle(mux, "GET "+clientPath, ui.moved(clientPath+"/"))
 	}
@@ -188,8 +188,8 @@ func (ui *UI) drawPanel(w http.ResponseWriter, r *http.Request, b panelBoot) {
 	_, _ = w.Write(page.Bytes())
 }
 
-// panelAPI serves the operations to the application at base, for whom caller authenticates.
-func (ui *UI) panelAPI(base string, caller func(r *http.Request) api.Caller) http.Handler {
+// panelAPI serves the operations to the application at base, whose callers by authenticates.
+func (ui *UI) panelAPI(base string, by func(r *http.Request) api.Authenticator) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cross-Origin-Resource-Policy", "same-origin")
 		w.Header().Set("X-Content-Type-Options", "nosniff")
@@ -198,7 +198,7 @@ func (ui *UI) panelAPI(base string, caller func(r *http.Request) api.Caller) htt
 			ui.refuse(w, r.WithContext(ctx), fault.Forbidden.New())
 			return
 		}
-		inner := r.Clone(api.WithCaller(ctx, caller(r)))
+		inner := r.Clone(api.WithAuthenticator(ctx, by(r)))
 		for _, name := range []string{"Authorization", "X-Api-Key", "Cookie"} {
 			inner.Header.Del(name)
 		}
@@ -221,8 +221,8 @@ func (ui *UI) fromPanel(r *http.Request) bool {
 	return (r.Method == http.MethodGet || r.Method == http.MethodHead) && r.Header.Get("Sec-Fetch-Site") == "same-origin"
 }
 
-// sessionCaller authenticates by the session of the browser.
-func (ui *UI) sessionCaller(r *http.Request) api.Caller {
+// bySession authenticates by the session of the browser.
+func (ui *UI) bySession(r *http.Request) api.Authenticator {
 	token, language := ui.cookie(r, sessionCookie), ui.cookie(r, langCookie)
 	sandbox := r.Header.Get(worldHeader) == "sandbox"
 	session := func(ctx context.Context) (account.Session, error) {
@@ -231,7 +231,7 @@ func (ui *UI) sessionCaller(r *http.Request) api.Caller {
 		}
 		return ui.Accounts.Authenticate(ctx, token)
 	}
-	return api.Caller{
+	return api.Authenticator{
 		Verify: func(ctx context.Context) (auth.Principal, error) {
 			s, err := session(ctx)
 			if err != nil {
@@ -275,10 +275,10 @@ func (ui *UI) storedLanguage(r *http.Request) string {
 	return ui.Language
 }
 
-// clientCaller authenticates a reseller's client by the visit.
-func (ui *UI) clientCaller(r *http.Request) api.Caller {
+// byVisit authenticates a reseller's client by the visit.
+func (ui *UI) byVisit(r *http.Request) api.Authenticator {
 	visit, lang := ui.cookie(r, clientCookie), ui.storedLanguage(r)
-	return api.Caller{Verify: func(ctx context.Context) (auth.Principal, error) {
+	return api.Authenticator{Verify: func(ctx context.Context) (auth.Principal, error) {
 		v, err := ui.Clients.Visit(ctx, visit)
 		if errors.Is(err, fault.NotFound) {
 			return auth.Principal{}, fault.Unauthenticated.Wrap(err)

@@ -167,7 +167,7 @@ func (e *Edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		e.WriteError(w, r, fault.MethodNotAllowed.New())
 		return
 	}
-	_, internal := callerOf(r.Context())
+	_, internal := authenticatorOf(r.Context())
 	if !internal {
 		cors(w)
 	}
@@ -328,7 +328,7 @@ func (e *Edge) admit(w http.ResponseWriter, r *http.Request, d *declared) (auth.
 	policy := e.Default
 	if d.throttle != "" {
 		policy = e.Policies[d.throttle]
-	} else if _, internal := callerOf(r.Context()); internal {
+	} else if _, internal := authenticatorOf(r.Context()); internal {
 		policy = e.Policies[PanelThrottle]
 	} else if d.Auth == Key {
 		policy = e.Policies[ResellerThrottle]
@@ -411,38 +411,21 @@ func (e *Edge) identify(r *http.Request, d *declared) (auth.Principal, error) {
 	if d.Auth == Own {
 		return auth.Principal{}, nil
 	}
-	if c, ok := callerOf(r.Context()); ok {
-		return c.identify(r, d)
+	a, ok := authenticatorOf(r.Context())
+	if !ok {
+		a = e.byHeaders(r)
 	}
 	if d.Auth == Key {
-		return e.identifyKey(r)
-	}
-	token, err := bearer(r)
-	if err != nil || token == "" {
-		if d.Auth == Open {
-			return auth.Principal{}, nil
+		if a.VerifyReseller == nil {
+			return auth.Principal{}, fault.Forbidden.New()
 		}
-		if err == nil {
-			err = fault.Unauthenticated.New()
-		}
-		return auth.Principal{}, err
+		return a.VerifyReseller(r.Context())
 	}
-	p, err := e.Verifier.Verify(r.Context(), token)
+	p, err := a.Verify(r.Context())
 	if err != nil && d.Auth == Open && fault.From(err).Def.Kind == fault.KindUnauthenticated {
 		return auth.Principal{}, nil
 	}
 	return p, err
-}
-
-func (e *Edge) identifyKey(r *http.Request) (auth.Principal, error) {
-	key, err := apiKey(r)
-	if err == nil && key == "" {
-		err = fault.Unauthenticated.New()
-	}
-	if err != nil {
-		return auth.Principal{}, err
-	}
-	return e.Keys.VerifyKey(r.Context(), key, e.ClientAddr(r).Unmap())
 }
 
 // bearer reads the Authorization header (RFC 6750, section 2.1).
