@@ -64,8 +64,11 @@ type item struct {
 }
 
 // number is what customers call the order.
-func (o order) number() string {
-	return fmt.Sprintf("ORD-%d-%06d", o.createdAt.Year(), o.id)
+func (o order) number() string { return Number(o.id, o.createdAt) }
+
+// Number is what customers call the order of an id, such as ORD-2026-000123.
+func Number(id int64, createdAt time.Time) string {
+	return fmt.Sprintf("ORD-%d-%06d", createdAt.Year(), id)
 }
 
 // serviceID is the service that the order is about, where it is about one.

@@ -3,13 +3,14 @@ package admin
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
 
+	"stead.dev/stead/internal/commerce/orders"
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
+	"stead.dev/stead/internal/platform/jobs"
 	"stead.dev/stead/internal/platform/money"
 	"stead.dev/stead/internal/platform/page"
 )
@@ -77,7 +78,7 @@ type OrderFilter struct {
 
 // numbered adds what people call the order.
 func (o Order) numbered() Order {
-	o.Number = fmt.Sprintf("ORD-%d-%06d", o.CreatedAt.Year(), o.ID)
+	o.Number = orders.Number(o.ID, o.CreatedAt)
 	return o
 }
 
@@ -181,7 +182,7 @@ func (a *Admin) RetryService(ctx context.Context, id int64) (Service, error) {
 		if err := a.Provisioning.EnqueueProvision(ctx, tx, id); err != nil {
 			return err
 		}
-		return a.Jobs.RetryNow(ctx, tx, []string{provisionQueue}, ofService(id))
+		return a.Jobs.RetryNow(ctx, tx, []string{jobs.ProvisionQueue}, ofService(id))
 	})
 }
 

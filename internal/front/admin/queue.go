@@ -16,9 +16,6 @@ type Provisioning interface {
 	EnqueueProvision(ctx context.Context, tx *db.Tx, id int64) error
 }
 
-// provisionQueue is where the accounts of services are made.
-const provisionQueue = jobs.ProvisionQueue
-
 var _ Provisioning = (*provisioning.Service)(nil)
 
 // ofService picks the jobs of a service.
