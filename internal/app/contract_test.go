@@ -199,16 +199,22 @@ func TestTheOpenAPIDocumentHasEveryOperationAndKey(t *testing.T) {
 }
 
 func TestTheCommittedDocumentIsTheServedOne(t *testing.T) {
-	want, err := OpenAPI(t.Context())
+	served, err := OpenAPI(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := os.ReadFile(filepath.Join("..", "..", "api", "openapi.json"))
+	isCommitted(t, "openapi.json", served)
+}
+
+// isCommitted compares a document with its file in the folder api.
+func isCommitted(t *testing.T, name string, served []byte) {
+	t.Helper()
+	got, err := os.ReadFile(filepath.Join("..", "..", "api", name))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if string(got) != string(want) {
-		t.Error("api/openapi.json is not what the code says: run make openapi")
+	if string(got) != string(served) {
+		t.Errorf("api/%s is not what the code says: run make openapi", name)
 	}
 }
 
