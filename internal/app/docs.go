@@ -18,7 +18,7 @@ const OpenAPIPath = "/api/v1/openapi.json"
 
 // StaffOpenAPIPath is the path of the OpenAPI document of the operations of staff, which are all below staffPrefix.
 const (
-	staffPrefix      = "/api/v1/admin/"
+	staffPrefix      = api.StaffPrefix + "/"
 	StaffOpenAPIPath = staffPrefix + "openapi.json"
 )
 

@@ -85,35 +85,29 @@ type exportIn struct {
 
 // Operations are those of the audit log.
 func (s *Service) Operations() []api.Route {
-	return []api.Route{
-		api.Operation[listIn, listWire]{
-			ID: "staff.audit.list", Method: http.MethodGet, Path: "/api/v1/admin/audit", Section: api.Staff, Auth: api.Token,
-			Scopes: []string{auth.ScopeAdmin}, Staff: []auth.Role{auth.Owner}, Summary: "What staff have done, the newest first",
-			Handle: func(ctx context.Context, _ auth.Principal, in *listIn) (*listWire, error) {
-				found, err := s.List(ctx, in.filter(), in.Cursor, in.Limit+1)
-				if err != nil {
-					return nil, err
-				}
-				out := listWire{Data: []Shown{}}
-				if len(found) > in.Limit {
-					found = found[:in.Limit]
-					out.NextCursor = &found[in.Limit-1].ID
-				}
-				for _, e := range found {
-					out.Data = append(out.Data, Show(e))
-				}
-				return &out, nil
-			},
-		},
-		api.Operation[exportIn, api.Empty]{
-			ID: "staff.audit.export", Method: http.MethodGet, Path: "/api/v1/admin/audit/export", Section: api.Staff, Auth: api.Token,
-			Scopes: []string{auth.ScopeAdmin}, Staff: []auth.Role{auth.Owner}, Summary: "The audit log as a file, the newest entry first",
-			ContentTypes: []string{"text/csv", "application/x-ndjson"},
-			Stream: func(ctx context.Context, _ auth.Principal, in *exportIn, w http.ResponseWriter, _ *http.Request) error {
-				return s.export(ctx, in, w)
-			},
-		},
+	owners := []auth.Role{auth.Owner}
+	list := api.ForStaff[listIn, listWire]("audit.list", "/audit", "What staff have done, the newest first", owners)
+	list.Handle = func(ctx context.Context, _ auth.Principal, in *listIn) (*listWire, error) {
+		found, err := s.List(ctx, in.filter(), in.Cursor, in.Limit+1)
+		if err != nil {
+			return nil, err
+		}
+		out := listWire{Data: []Shown{}}
+		if len(found) > in.Limit {
+			found = found[:in.Limit]
+			out.NextCursor = &found[in.Limit-1].ID
+		}
+		for _, e := range found {
+			out.Data = append(out.Data, Show(e))
+		}
+		return &out, nil
 	}
+	export := api.ForStaff[exportIn, api.Empty]("audit.export", "/audit/export", "The audit log as a file, the newest entry first", owners)
+	export.ContentTypes = []string{"text/csv", "application/x-ndjson"}
+	export.Stream = func(ctx context.Context, _ auth.Principal, in *exportIn, w http.ResponseWriter, _ *http.Request) error {
+		return s.export(ctx, in, w)
+	}
+	return []api.Route{list, export}
 }
 
 // exportBatch is how many entries are read at once for a file.

@@ -83,10 +83,9 @@ var cares = []auth.Role{auth.Owner, auth.Billing, auth.Support, auth.Technician}
 func staffOperation[In, Out any](
 	id, method, path, summary string, roles []auth.Role, f func(ctx context.Context, p auth.Principal, in *In) (*Out, error),
 ) api.Operation[In, Out] {
-	return api.Operation[In, Out]{
-		ID: "staff.tickets." + id, Method: method, Path: "/api/v1/admin" + path, Section: api.Staff, Auth: api.Token,
-		Scopes: []string{auth.ScopeAdmin}, Staff: roles, Summary: summary, Handle: f,
-	}
+	op := api.ForStaff[In, Out]("tickets."+id, path, summary, roles)
+	op.Method, op.Handle = method, f
+	return op
 }
 
 func (s *Service) staff() []api.Route {
@@ -107,13 +106,11 @@ func (s *Service) staff() []api.Route {
 			return &staffMessageWire{messageOfWire(m), m.AuthorID, m.Internal}, nil
 		})
 	answer.Status, answer.MaxBody = http.StatusCreated, maxRequest
-	download := api.Operation[fileIn, api.Empty]{
-		ID: "staff.tickets.attachment", Method: http.MethodGet, Path: "/api/v1/admin" + one + "/attachments/{attachment}", Section: api.Staff, Auth: api.Token,
-		Scopes: []string{auth.ScopeAdmin}, Staff: auth.Roles(), Summary: "Download an attachment of a ticket", ContentTypes: []string{"application/octet-stream"},
-		Stream: func(ctx context.Context, _ auth.Principal, in *fileIn, w http.ResponseWriter, _ *http.Request) error {
-			f, err := s.File(ctx, in.Ticket, in.Attachment)
-			return serve(w, f, err)
-		},
+	download := api.ForStaff[fileIn, api.Empty]("tickets.attachment", one+"/attachments/{attachment}", "Download an attachment of a ticket", auth.Roles())
+	download.ContentTypes = []string{"application/octet-stream"}
+	download.Stream = func(ctx context.Context, _ auth.Principal, in *fileIn, w http.ResponseWriter, _ *http.Request) error {
+		f, err := s.File(ctx, in.Ticket, in.Attachment)
+		return serve(w, f, err)
 	}
 	return []api.Route{
 		staffOperation("list", http.MethodGet, "/tickets", "The tickets, the last changed first", auth.Roles(),

@@ -10,9 +10,6 @@ import (
 	"stead.dev/stead/internal/platform/db"
 )
 
-// prefix is the path of all operations of staff.
-const prefix = "/api/v1/admin"
-
 // The roles by what they do.
 var (
 	everyone = auth.Roles()
@@ -33,11 +30,9 @@ func New(c Config) *Service { return &Service{c} }
 
 // read is an operation that reads.
 func read[In, Out any](id, path, summary string, roles []auth.Role, f func(ctx context.Context, in *In) (*Out, error)) api.Operation[In, Out] {
-	return api.Operation[In, Out]{
-		ID: "staff." + id, Method: http.MethodGet, Path: prefix + path, Section: api.Staff, Auth: api.Token, Scopes: []string{auth.ScopeAdmin},
-		Staff: roles, Summary: summary,
-		Handle: func(ctx context.Context, _ auth.Principal, in *In) (*Out, error) { return f(ctx, in) },
-	}
+	op := api.ForStaff[In, Out](id, path, summary, roles)
+	op.Handle = func(ctx context.Context, _ auth.Principal, in *In) (*Out, error) { return f(ctx, in) }
+	return op
 }
 
 // change is an operation that changes something.
@@ -53,11 +48,10 @@ func change[In, Out any](
 func pay[In, Out any](
 	id, path, summary string, roles []auth.Role, f func(ctx context.Context, tx *db.Tx, in *In) (*Out, error),
 ) api.Operation[In, Out] {
-	return api.Operation[In, Out]{
-		ID: "staff." + id, Method: http.MethodPost, Path: prefix + path, Section: api.Staff, Auth: api.Token, Scopes: []string{auth.ScopeAdmin},
-		Staff: roles, Summary: summary,
-		Commit: func(ctx context.Context, tx *db.Tx, _ auth.Principal, in *In) (*Out, error) { return f(ctx, tx, in) },
-	}
+	op := api.ForStaff[In, Out](id, path, summary, roles)
+	op.Method = http.MethodPost
+	op.Commit = func(ctx context.Context, tx *db.Tx, _ auth.Principal, in *In) (*Out, error) { return f(ctx, tx, in) }
+	return op
 }
 
 // pointer returns the address of a value, for answers.
