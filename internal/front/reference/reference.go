@@ -26,7 +26,7 @@ var pageText string
 //go:embed static
 var static embed.FS
 
-var pages = template.Must(template.New("page").Funcs(template.FuncMap{"code": code, "table": tableOf}).Parse(pageText))
+var pages = template.Must(template.New("page").Funcs(template.FuncMap{"parts": parts, "table": tableOf}).Parse(pageText))
 
 // table is a list of fields with its heading.
 type table struct {
@@ -36,17 +36,18 @@ type table struct {
 
 func tableOf(head, label string, rows []field) table { return table{head, label, rows} }
 
-// code is a text whose parts between backquotes are code.
-func code(text string) template.HTML {
-	var b strings.Builder
-	for i, part := range strings.Split(text, "`") {
-		if i%2 == 1 {
-			b.WriteString("<code>" + template.HTMLEscapeString(part) + "</code>")
-		} else {
-			b.WriteString(template.HTMLEscapeString(part))
-		}
+// part is a part of a text; Code stands between backquotes there.
+type part struct {
+	Text string
+	Code bool
+}
+
+func parts(text string) []part {
+	var all []part
+	for i, t := range strings.Split(text, "`") {
+		all = append(all, part{t, i%2 == 1})
 	}
-	return template.HTML(b.String()) //nolint:gosec // escaped above
+	return all
 }
 
 // view is what a page is made of.
