@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"stead.dev/stead/internal/identity/account"
+	"stead.dev/stead/internal/platform/auth"
 	"stead.dev/stead/internal/support/tickets"
 )
 
@@ -60,8 +62,13 @@ func TestTicketsAreAnsweredByMail(t *testing.T) {
 			return strings.Join(append(lines, "Content-Type: text/plain; charset=utf-8", "", "It works again.", "", "On Monday we wrote:", "> Try it."), "\r\n")
 		}
 		to := "support+" + token + "@stead.test"
+		staff, err := a.accounts.Create(t.Context(), account.NewAccount{Email: unique("staff") + "@stead.test", Name: "Berta", Verified: true, Role: auth.Support})
+		if err != nil {
+			t.Fatal(err)
+		}
 		for name, raw := range map[string]string{
 			"of another customer": mail(address(other.id), to, "one"),
+			"forged as staff":     mail(staff.Email, to, "five"),
 			"without the token":   mail(address(owner.id), "support@stead.test", "two"),
 			"of a machine":        mail(address(owner.id), to, "three", "Auto-Submitted: auto-replied"),
 			"no mail":             "hello",

@@ -27,7 +27,8 @@ func dropped(format string, args ...any) error {
 	return errors.Join(ErrDropped, fmt.Errorf(format, args...))
 }
 
-// Receive adds an answer that came by mail to its ticket. It returns ErrDropped for what is no answer of its customer or of staff.
+// Receive adds an answer of a customer that came by mail to its ticket. It returns ErrDropped for everything else, also for mails
+// of staff: a customer knows the ticket's address and can forge theirs, and would answer in the company's name.
 func (s *Service) Receive(ctx context.Context, raw io.Reader) (t Ticket, err error) {
 	limited := &io.LimitedReader{R: raw, N: maxMail + 1}
 	r, err := mail.CreateReader(limited)
@@ -54,7 +55,7 @@ func (s *Service) Receive(ctx context.Context, raw io.Reader) (t Ticket, err err
 		return t, dropped("it does not say who sent it")
 	}
 	writer, err := s.People.Writer(ctx, from[0].Address)
-	if errors.Is(err, fault.NotFound) || err == nil && (writer.Closed || !writer.Staff && writer.ID != t.AccountID) {
+	if errors.Is(err, fault.NotFound) || err == nil && (writer.Closed || writer.ID != t.AccountID) {
 		return t, dropped("it is not from the address of the ticket's customer")
 	}
 	if err != nil {
@@ -71,11 +72,7 @@ func (s *Service) Receive(ctx context.Context, raw io.Reader) (t Ticket, err err
 		return t, dropped("it is larger than %d bytes", maxMail)
 	}
 	m.Body = withoutQuote(m.Body)
-	if writer.Staff {
-		_, err = s.Answer(ctx, writer.ID, t.ID, m, Answered)
-	} else {
-		_, err = s.Write(ctx, writer.ID, t.ID, m)
-	}
+	_, err = s.Write(ctx, writer.ID, t.ID, m)
 	switch {
 	case db.IsUnique(err):
 		return t, nil // it was delivered before
