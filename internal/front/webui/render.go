@@ -56,8 +56,8 @@ type view struct {
 	Path     string
 	Asset    assets
 	Passkeys passkeys
-	// HasServices says that there are pages of services.
-	HasServices bool
+	// HasServices says that there are pages of services, and HasPanel that there is the panel.
+	HasServices, HasPanel bool
 	// Client says that the reader is a reseller's client: the page names nothing of our shop and links to nothing
 	// there.
 	Client bool
@@ -131,7 +131,7 @@ func (ui *UI) renderWith(w http.ResponseWriter, r *http.Request, status int, nam
 	v := view{
 		Page: name, Lang: i18n.Lang(r.Context()), Session: ui.session(r), Company: ui.Company, Support: ui.Support,
 		Flash: ui.takeFlash(w, r), Path: backTo(r), Asset: assetNames, Passkeys: ui.passkeys(r),
-		HasServices: ui.Services != nil, Client: strings.HasPrefix(r.URL.Path+"/", "/client/"), Resells: ui.resells(r), Meta: m, Data: data,
+		HasServices: ui.Services != nil, HasPanel: ui.API != nil, Client: strings.HasPrefix(r.URL.Path+"/", "/client/"), Resells: ui.resells(r), Meta: m, Data: data,
 	}
 	v.Header, v.Footer = ui.siteLinks(r)
 	var buf bytes.Buffer
