@@ -11,7 +11,6 @@ import (
 	"maps"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"syscall"
@@ -25,6 +24,7 @@ import (
 	"stead.dev/stead/internal/platform/db"
 	"stead.dev/stead/internal/platform/fault"
 	"stead.dev/stead/internal/platform/i18n"
+	"stead.dev/stead/internal/platform/release"
 )
 
 // Exit codes, for scripts.
@@ -48,7 +48,7 @@ type cli struct {
 	Settings configCmd  `cmd:"" name:"config" help:"Show every setting: meaning, variable, value and where it is from."`
 	Demo     demoCmd    `cmd:"" help:"Buy and publish a web site as a client of the API at URL, and say how it went."`
 	OpenAPI  openAPICmd `cmd:"" name:"openapi" help:"Print the OpenAPI document of the API."`
-	Version  versionCmd `cmd:"" help:"Print the version."`
+	Version  versionCmd `cmd:"" help:"Print the version, the commit it was built from, and the commit's date."`
 }
 
 // environment is the input and output of commands.
@@ -102,7 +102,7 @@ func run(ctx context.Context, args, environ []string, stdin io.Reader, stdout, s
 		return exitUsage
 	}
 	e := &environment{
-		ctx: ctx, environ: environ, configFile: c.Config, json: c.JSON, version: version(),
+		ctx: ctx, environ: environ, configFile: c.Config, json: c.JSON, version: release.Read().Version,
 		stdin: stdin, stdout: stdout, stderr: stderr,
 	}
 	e.command, e.subject = about(parsed)
@@ -236,21 +236,4 @@ func (e *environment) printJSON(v any) error {
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
 	return enc.Encode(v)
-}
-
-// version is the module's version, or the commit it was built from.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "unknown"
-	}
-	if v := info.Main.Version; v != "" && v != "(devel)" {
-		return v
-	}
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" && len(s.Value) >= 12 {
-			return "dev-" + s.Value[:12]
-		}
-	}
-	return "dev"
 }

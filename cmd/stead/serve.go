@@ -3,12 +3,14 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"text/tabwriter"
 
 	"stead.dev/stead/internal/app"
 	"stead.dev/stead/internal/front/doctor"
 	"stead.dev/stead/internal/platform/config"
+	"stead.dev/stead/internal/platform/release"
 )
 
 type serveCmd struct {
@@ -145,9 +147,17 @@ type versionCmd struct{}
 
 // Run prints the version.
 func (versionCmd) Run(e *environment) error {
-	if e.json {
-		return e.printJSON(map[string]string{"version": e.version})
-	}
-	_, err := fmt.Fprintln(e.stdout, e.version)
-	return err
+	i := release.Read()
+	return e.show(i, func(w io.Writer) {
+		row(w, "version", i.Version)
+		if i.Commit != "" {
+			modified := ""
+			if i.Modified {
+				modified = ", modified"
+			}
+			row(w, "commit", i.Commit+modified)
+			row(w, "date", i.Date)
+		}
+		row(w, "built with", i.Go+" for "+i.Platform)
+	})
 }

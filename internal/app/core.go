@@ -171,7 +171,7 @@ func newCore(ctx context.Context, cfg config.Config, opts Options, as role) (_ *
 	if err != nil {
 		return nil, err
 	}
-	c.replica = replicas.New(c.db, id, c.log, c.queue.TakeOver)
+	c.replica = replicas.New(c.db, id, c.version, c.log, c.queue.TakeOver)
 	c.outbox = outbox.New(c.db)
 	if err := c.build(ctx, as); err != nil {
 		return nil, err

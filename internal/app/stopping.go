@@ -26,6 +26,17 @@ func delayOf(cfg config.Config) time.Duration {
 	}
 }
 
+// dismissing closes the connections of those who ask a stopping server, so that a client or load balancer that keeps
+// connections open makes its next request elsewhere. HTTP/2 connections get a GOAWAY.
+func (a *App) dismissing(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if a.draining.Load() {
+			w.Header().Set("Connection", "close")
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
 // requests are those in progress. An upload is one whose body is longer than that of other operations, or of unknown length.
 type requests struct {
 	maxBody int64

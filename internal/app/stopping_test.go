@@ -38,6 +38,20 @@ func TestALoadBalancerIsGivenTimeWhereThereIsOne(t *testing.T) {
 	}
 }
 
+func TestAStoppingServerClosesConnections(t *testing.T) {
+	t.Parallel()
+	var a App
+	h := a.dismissing(http.NotFoundHandler())
+	for _, want := range []string{"", "close"} {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil))
+		if got := w.Header().Get("Connection"); got != want {
+			t.Errorf("draining %v: Connection: %q", a.draining.Load(), got)
+		}
+		a.draining.Store(true)
+	}
+}
+
 // TestAnUploadOutlivesTheTimeOfOtherRequests at a stop; what else is still running is cut off.
 func TestAnUploadOutlivesTheTimeOfOtherRequests(t *testing.T) {
 	t.Parallel()

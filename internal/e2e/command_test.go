@@ -278,7 +278,11 @@ func TestMigrateBeforeTheFirstStart(t *testing.T) {
 		t.Errorf("applied again: %v", done.Applied)
 	}
 	in.must(t, &struct{}{}, "migrate", "--status")
-	in.must(t, &struct{}{}, "version")
+	var program struct{ Version, Go, Platform string }
+	in.must(t, &program, "version")
+	if program.Version == "" || program.Go == "" || program.Platform == "" {
+		t.Errorf("the program says of itself: %+v", program)
+	}
 	if stdout, _, code := in.run(t, "openapi"); code != 0 || !strings.HasPrefix(stdout, "{") {
 		t.Errorf("openapi: exit code %d", code)
 	}

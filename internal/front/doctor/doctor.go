@@ -84,6 +84,7 @@ func Examine(ctx context.Context, in Installation) Report {
 		defer func() { _ = e.db.Close() }()
 	}
 	e.look(ctx, "connections", e.connections)
+	e.look(ctx, "replicas", e.replicas)
 	e.look(ctx, "migrations", e.migrations)
 	e.look(ctx, "stored secrets", e.sealed)
 	e.look(ctx, "ledger", e.ledger)

@@ -45,7 +45,7 @@ func replica(ctx context.Context, d *db.DB, id string, work func(context.Context
 		return nil, nil, err
 	}
 	jobs.Work(q.Workers(), func(ctx context.Context, _ holdArgs) error { return work(ctx) })
-	m := replicas.New(d, id, log, q.TakeOver)
+	m := replicas.New(d, id, "v1", log, q.TakeOver)
 	if err := m.Join(ctx); err != nil {
 		return nil, nil, err
 	}

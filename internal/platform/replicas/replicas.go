@@ -33,6 +33,7 @@ type TakeOver func(ctx context.Context, tx *db.Tx, dead []string) error
 type Member struct {
 	db       *db.DB
 	id       string
+	version  string
 	log      *slog.Logger
 	takeOver TakeOver
 
@@ -40,9 +41,26 @@ type Member struct {
 	left bool
 }
 
-// New makes the replica of that id, which no other process ever has.
-func New(d *db.DB, id string, log *slog.Logger, f TakeOver) *Member {
-	return &Member{db: d, id: id, log: log, takeOver: f}
+// New makes the replica of that id, which no other process ever has. The version is that of its program.
+func New(d *db.DB, id, version string, log *slog.Logger, f TakeOver) *Member {
+	return &Member{db: d, id: id, version: version, log: log, takeOver: f}
+}
+
+// Replica is a living process.
+type Replica struct{ ID, Version string }
+
+// Living lists the replicas whose last beat is not too old, by the clock of the database, the oldest first.
+func Living(ctx context.Context, d *db.DB) ([]Replica, error) {
+	now, err := d.ServerTime(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("replicas: list: %w", err)
+	}
+	all, err := db.Collect(ctx, d, func(r db.Row) (one Replica, err error) { return one, r.Scan(&one.ID, &one.Version) },
+		`SELECT id, version FROM replicas WHERE seen_at >= $1 ORDER BY joined_at, id`, now.Add(-DeadAfter))
+	if err != nil {
+		return nil, fmt.Errorf("replicas: list: %w", err)
+	}
+	return all, nil
 }
 
 // Join makes the replica known. It comes before any work that others should take over.
@@ -94,8 +112,8 @@ func (m *Member) beat(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	return m.db.InTx(ctx, func(ctx context.Context, tx *db.Tx) error {
-		_, err := tx.Exec(ctx, `INSERT INTO replicas (id, joined_at, seen_at) VALUES ($1, `+tx.ServerTime()+`, `+tx.ServerTime()+`)
-			ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at`, m.id)
+		_, err := tx.Exec(ctx, `INSERT INTO replicas (id, version, joined_at, seen_at) VALUES ($1, $2, `+tx.ServerTime()+`, `+tx.ServerTime()+`)
+			ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at`, m.id, m.version)
 		return err
 	})
 }

@@ -21,7 +21,7 @@ func TestTheDeadAreBuriedOnceAndTheLivingAreNot(t *testing.T) {
 			return nil
 		}
 		member := func(id string) *replicas.Member {
-			m := replicas.New(d, id, slog.New(slog.DiscardHandler), takeOver)
+			m := replicas.New(d, id, "v1", slog.New(slog.DiscardHandler), takeOver)
 			if err := m.Join(t.Context()); err != nil {
 				t.Fatal(err)
 			}
@@ -43,8 +43,12 @@ func TestTheDeadAreBuriedOnceAndTheLivingAreNot(t *testing.T) {
 		age("dead", (replicas.DeadAfter + replicas.Beat).Microseconds())
 		age("one", (replicas.DeadAfter + replicas.Beat).Microseconds()) // nobody is dead in his own eyes
 		age("other", (replicas.DeadAfter - replicas.Beat).Microseconds())
-		if err := replicas.New(d, "ended", slog.New(slog.DiscardHandler), takeOver).Leave(t.Context()); err != nil {
+		if err := replicas.New(d, "ended", "v1", slog.New(slog.DiscardHandler), takeOver).Leave(t.Context()); err != nil {
 			t.Fatal(err)
+		}
+		living, err := replicas.Living(t.Context(), d)
+		if err != nil || !slices.Equal(living, []replicas.Replica{{ID: "other", Version: "v1"}}) {
+			t.Errorf("living: %v, %v", living, err)
 		}
 		if err := one.Bury(t.Context()); err != nil {
 			t.Fatal(err)

@@ -67,7 +67,8 @@ CREATE INDEX signal_messages_created ON signal_messages (created_at);
 CREATE TABLE replicas (
     id        TEXT   NOT NULL PRIMARY KEY, -- of a process, which no other ever has
     joined_at BIGINT NOT NULL,             -- when it started
-    seen_at   BIGINT NOT NULL              -- when it last said that it lives
+    seen_at   BIGINT NOT NULL,             -- when it last said that it lives
+    version   TEXT   NOT NULL              -- of its program
 );
 
 -- Sections of the platform that the operator has switched off or on again. A section without a row is on.
