@@ -14,6 +14,7 @@ export const routes = [
   "/billing",
   "/domains",
   "/domains/new",
+  "/monitors",
   "/notifications",
   "/rewards",
   "/services/$service/files/public_html",

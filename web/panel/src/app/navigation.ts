@@ -1,4 +1,5 @@
 import {
+  IconActivityHeartbeat,
   IconArchive,
   IconBell,
   IconBrandPhp,
@@ -41,6 +42,7 @@ export const accountPages: Entry[] = [
   { to: "/", label: "nav.overview", icon: IconHome },
   { to: "/services", label: "nav.services", icon: IconServer, section: "services" },
   { to: "/domains", label: "nav.domains", icon: IconWorld, section: "domains" },
+  { to: "/monitors", label: "nav.monitors", icon: IconActivityHeartbeat, section: "monitors" },
   { to: "/notifications", label: "nav.notifications", icon: IconBell, section: "account" },
   { to: "/rewards", label: "nav.rewards", icon: IconGift, section: "account" },
   { to: "/wallet", label: "nav.wallet", icon: IconWallet, section: "wallet" },
