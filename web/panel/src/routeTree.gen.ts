@@ -21,6 +21,8 @@ import { Route as DomainsDomainRouteImport } from "./routes/domains.$domain";
 import { Route as DomainsNewRouteImport } from "./routes/domains.new";
 import { Route as InvoicesIndexRouteImport } from "./routes/invoices.index";
 import { Route as InvoicesInvoiceRouteImport } from "./routes/invoices.$invoice";
+import { Route as MonitorsIndexRouteImport } from "./routes/monitors.index";
+import { Route as MonitorsMonitorRouteImport } from "./routes/monitors.$monitor";
 import { Route as OrdersIndexRouteImport } from "./routes/orders.index";
 import { Route as OrdersOrderRouteImport } from "./routes/orders.$order";
 import { Route as ServicesIndexRouteImport } from "./routes/services.index";
@@ -100,6 +102,16 @@ const InvoicesIndexRoute = InvoicesIndexRouteImport.update({
 const InvoicesInvoiceRoute = InvoicesInvoiceRouteImport.update({
   id: "/invoices/$invoice",
   path: "/invoices/$invoice",
+  getParentRoute: () => rootRouteImport,
+} as any);
+const MonitorsIndexRoute = MonitorsIndexRouteImport.update({
+  id: "/monitors/",
+  path: "/monitors/",
+  getParentRoute: () => rootRouteImport,
+} as any);
+const MonitorsMonitorRoute = MonitorsMonitorRouteImport.update({
+  id: "/monitors/$monitor",
+  path: "/monitors/$monitor",
   getParentRoute: () => rootRouteImport,
 } as any);
 const OrdersIndexRoute = OrdersIndexRouteImport.update({
@@ -219,9 +231,11 @@ export interface FileRoutesByFullPath {
   "/domains/$domain": typeof DomainsDomainRoute;
   "/domains/new": typeof DomainsNewRoute;
   "/invoices/$invoice": typeof InvoicesInvoiceRoute;
+  "/monitors/$monitor": typeof MonitorsMonitorRoute;
   "/orders/$order": typeof OrdersOrderRoute;
   "/domains/": typeof DomainsIndexRoute;
   "/invoices/": typeof InvoicesIndexRoute;
+  "/monitors/": typeof MonitorsIndexRoute;
   "/orders/": typeof OrdersIndexRoute;
   "/services/": typeof ServicesIndexRoute;
   "/services/$service/access": typeof ServicesServiceAccessRoute;
@@ -253,9 +267,11 @@ export interface FileRoutesByTo {
   "/domains/$domain": typeof DomainsDomainRoute;
   "/domains/new": typeof DomainsNewRoute;
   "/invoices/$invoice": typeof InvoicesInvoiceRoute;
+  "/monitors/$monitor": typeof MonitorsMonitorRoute;
   "/orders/$order": typeof OrdersOrderRoute;
   "/domains": typeof DomainsIndexRoute;
   "/invoices": typeof InvoicesIndexRoute;
+  "/monitors": typeof MonitorsIndexRoute;
   "/orders": typeof OrdersIndexRoute;
   "/services": typeof ServicesIndexRoute;
   "/services/$service/access": typeof ServicesServiceAccessRoute;
@@ -288,9 +304,11 @@ export interface FileRoutesById {
   "/domains/$domain": typeof DomainsDomainRoute;
   "/domains/new": typeof DomainsNewRoute;
   "/invoices/$invoice": typeof InvoicesInvoiceRoute;
+  "/monitors/$monitor": typeof MonitorsMonitorRoute;
   "/orders/$order": typeof OrdersOrderRoute;
   "/domains/": typeof DomainsIndexRoute;
   "/invoices/": typeof InvoicesIndexRoute;
+  "/monitors/": typeof MonitorsIndexRoute;
   "/orders/": typeof OrdersIndexRoute;
   "/services/": typeof ServicesIndexRoute;
   "/services/$service/access": typeof ServicesServiceAccessRoute;
@@ -324,9 +342,11 @@ export interface FileRouteTypes {
     | "/domains/$domain"
     | "/domains/new"
     | "/invoices/$invoice"
+    | "/monitors/$monitor"
     | "/orders/$order"
     | "/domains/"
     | "/invoices/"
+    | "/monitors/"
     | "/orders/"
     | "/services/"
     | "/services/$service/access"
@@ -358,9 +378,11 @@ export interface FileRouteTypes {
     | "/domains/$domain"
     | "/domains/new"
     | "/invoices/$invoice"
+    | "/monitors/$monitor"
     | "/orders/$order"
     | "/domains"
     | "/invoices"
+    | "/monitors"
     | "/orders"
     | "/services"
     | "/services/$service/access"
@@ -392,9 +414,11 @@ export interface FileRouteTypes {
     | "/domains/$domain"
     | "/domains/new"
     | "/invoices/$invoice"
+    | "/monitors/$monitor"
     | "/orders/$order"
     | "/domains/"
     | "/invoices/"
+    | "/monitors/"
     | "/orders/"
     | "/services/"
     | "/services/$service/access"
@@ -427,9 +451,11 @@ export interface RootRouteChildren {
   DomainsDomainRoute: typeof DomainsDomainRoute;
   DomainsNewRoute: typeof DomainsNewRoute;
   InvoicesInvoiceRoute: typeof InvoicesInvoiceRoute;
+  MonitorsMonitorRoute: typeof MonitorsMonitorRoute;
   OrdersOrderRoute: typeof OrdersOrderRoute;
   DomainsIndexRoute: typeof DomainsIndexRoute;
   InvoicesIndexRoute: typeof InvoicesIndexRoute;
+  MonitorsIndexRoute: typeof MonitorsIndexRoute;
   OrdersIndexRoute: typeof OrdersIndexRoute;
   ServicesIndexRoute: typeof ServicesIndexRoute;
   ServicesServiceAccessRoute: typeof ServicesServiceAccessRoute;
@@ -535,6 +561,20 @@ declare module "@tanstack/react-router" {
       path: "/invoices/$invoice";
       fullPath: "/invoices/$invoice";
       preLoaderRoute: typeof InvoicesInvoiceRouteImport;
+      parentRoute: typeof rootRouteImport;
+    };
+    "/monitors/": {
+      id: "/monitors/";
+      path: "/monitors";
+      fullPath: "/monitors/";
+      preLoaderRoute: typeof MonitorsIndexRouteImport;
+      parentRoute: typeof rootRouteImport;
+    };
+    "/monitors/$monitor": {
+      id: "/monitors/$monitor";
+      path: "/monitors/$monitor";
+      fullPath: "/monitors/$monitor";
+      preLoaderRoute: typeof MonitorsMonitorRouteImport;
       parentRoute: typeof rootRouteImport;
     };
     "/orders/": {
@@ -691,9 +731,11 @@ const rootRouteChildren: RootRouteChildren = {
   DomainsDomainRoute: DomainsDomainRoute,
   DomainsNewRoute: DomainsNewRoute,
   InvoicesInvoiceRoute: InvoicesInvoiceRoute,
+  MonitorsMonitorRoute: MonitorsMonitorRoute,
   OrdersOrderRoute: OrdersOrderRoute,
   DomainsIndexRoute: DomainsIndexRoute,
   InvoicesIndexRoute: InvoicesIndexRoute,
+  MonitorsIndexRoute: MonitorsIndexRoute,
   OrdersIndexRoute: OrdersIndexRoute,
   ServicesIndexRoute: ServicesIndexRoute,
   ServicesServiceAccessRoute: ServicesServiceAccessRoute,

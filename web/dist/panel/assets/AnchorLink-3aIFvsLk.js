@@ -1,1 +1,0 @@
-import{t as e}from"./Anchor-jJAGq80r.js";import{p as t}from"./PageHeader-B4BkoFjO.js";import{u as n}from"./i18n-CCqjGgi3.js";var r=n(),i=t(function(t){return(0,r.jsx)(e,{...t})});export{i as t};

@@ -1,1 +1,0 @@
-import{n as e,t}from"./lazyRouteComponent-mLnqzt5F.js";import{x as n}from"./PageHeader-B4BkoFjO.js";import{o as r}from"./i18n-CCqjGgi3.js";var i=e(`/domains/$domain`)({loader:n(()=>r(()=>import(`./domains._domain-YaB2tzTl.js`),[]),`loader`),component:t(()=>r(()=>import(`./domains._domain-YaB2tzTl.js`),[]),`component`)});export{i as t};

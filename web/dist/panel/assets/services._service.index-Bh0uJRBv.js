@@ -1,1 +1,0 @@
-import{n as e,t}from"./lazyRouteComponent-mLnqzt5F.js";import{x as n}from"./PageHeader-B4BkoFjO.js";import{o as r}from"./i18n-CCqjGgi3.js";var i=e(`/services/$service/`)({loader:n(()=>r(()=>import(`./services._service.index-Cti2ByIr.js`),[]),`loader`),component:t(()=>r(()=>import(`./services._service.index-Cti2ByIr.js`),[]),`component`)});export{i as t};

@@ -1,0 +1,1 @@
+import{i as e}from"./i18n-COIqHX-7.js";var t=e(`app`);export{t};
