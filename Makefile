@@ -1,6 +1,6 @@
 # Everything that is done with Stead's source. `make run` needs Go and nothing else.
 .DEFAULT_GOAL := help
-.PHONY: help run build test test-all lint fmt bench openapi schema thumbnails web clean
+.PHONY: help run build test test-all lint fmt bench openapi sdk schema thumbnails web clean
 
 # The program needs no C library; one setting for run and build also means one build cache.
 GO_BUILD := CGO_ENABLED=0 go build
@@ -40,6 +40,10 @@ openapi:
 	mv api/openapi.json.new api/openapi.json
 	CGO_ENABLED=0 go run ./cmd/stead openapi --staff > api/admin.openapi.json.new
 	mv api/admin.openapi.json.new api/admin.openapi.json
+
+## sdk: write the generated part of the SDKs in sdk/ from api/openapi.json
+sdk:
+	CGO_ENABLED=0 go run ./scripts/sdkgen api/openapi.json sdk
 
 ## schema: write docs/schema.md from the comments of the migrations
 schema:

@@ -39,7 +39,11 @@ require (
 	modernc.org/sqlite v1.60.1
 	pgregory.net/rapid v1.3.0
 	rsc.io/qr v0.2.0
+	stead.dev/stead/sdk/go v0.0.0
 )
+
+// The SDK is a module of its own, for programs of others, and lies in this repository.
+replace stead.dev/stead/sdk/go => ./sdk/go
 
 require (
 	filippo.io/edwards25519 v1.2.0 // indirect

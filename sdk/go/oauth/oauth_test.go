@@ -1,0 +1,161 @@
+package oauth_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"sync"
+	"testing"
+	"time"
+
+	stead "stead.dev/stead/sdk/go"
+	"stead.dev/stead/sdk/go/oauth"
+)
+
+// server gives tokens, each refresh token once.
+type server struct {
+	*httptest.Server
+	mu       sync.Mutex
+	refresh  string
+	access   string
+	verifier string
+	asked    int
+	life     int
+}
+
+func newServer(t *testing.T) *server {
+	s := &server{refresh: "r0", access: "a0", life: 3600}
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /oauth/token", func(w http.ResponseWriter, r *http.Request) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		right := r.FormValue("client_id") == "app"
+		switch r.FormValue("grant_type") {
+		case "refresh_token":
+			right = right && r.FormValue("refresh_token") == s.refresh
+			s.asked++
+		case "authorization_code":
+			right = right && r.FormValue("code") == "code"
+			s.verifier = r.FormValue("code_verifier")
+		}
+		if !right {
+			w.WriteHeader(http.StatusBadRequest)
+			_, _ = w.Write([]byte(`{"error": "invalid_grant", "error_description": "no"}`))
+			return
+		}
+		s.refresh, s.access = s.refresh+"+", s.access+"+"
+		_ = json.NewEncoder(w).Encode(map[string]any{"access_token": s.access, "refresh_token": s.refresh, "expires_in": s.life, "scope": "profile"})
+	})
+	mux.HandleFunc("GET /api/v1/me", func(w http.ResponseWriter, r *http.Request) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if r.Header.Get("Authorization") != "Bearer "+s.access {
+			w.WriteHeader(http.StatusUnauthorized)
+			_, _ = w.Write([]byte(`{"error": "token_expired"}`))
+			return
+		}
+		_, _ = w.Write([]byte(`{"id": 1}`))
+	})
+	s.Server = httptest.NewServer(mux)
+	t.Cleanup(s.Close)
+	return s
+}
+
+func TestATokenIsRefreshedOnce(t *testing.T) {
+	for name, token := range map[string]oauth.Token{
+		"before it expires":             {Access: "a0", Refresh: "r0", Expires: time.Now().Add(time.Second)},
+		"when the server does not take": {Access: "revoked", Refresh: "r0", Expires: time.Now().Add(time.Hour)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newServer(t)
+			var saved oauth.Token
+			source := oauth.NewSource(oauth.Config{Server: s.URL, ClientID: "app"}, token, func(t oauth.Token) error { saved = t; return nil })
+			c, err := stead.New(s.URL, stead.WithTokenSource(source))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var calls sync.WaitGroup
+			for range 8 {
+				calls.Go(func() {
+					if _, err := c.Account.Get(t.Context()); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			calls.Wait()
+			if s.asked != 1 || saved.Refresh != "r0+" || saved.Access != "a0+" || time.Until(saved.Expires) < time.Minute {
+				t.Errorf("refreshed %d times; saved %+v", s.asked, saved)
+			}
+		})
+	}
+}
+
+func TestAnEndedSignInIsAnErrorWithAKey(t *testing.T) {
+	s := newServer(t)
+	source := oauth.NewSource(oauth.Config{Server: s.URL, ClientID: "app"}, oauth.Token{Access: "x", Refresh: "used"}, nil)
+	c, err := stead.New(s.URL, stead.WithTokenSource(source))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var refused *oauth.Error
+	if _, err := c.Account.Get(t.Context()); !errors.As(err, &refused) || refused.Key != "invalid_grant" || s.asked != 1 {
+		t.Errorf("%v after %d tries", err, s.asked)
+	}
+}
+
+func TestSigningInByABrowserHere(t *testing.T) {
+	s := newServer(t)
+	config := oauth.Config{Server: s.URL, ClientID: "app", Scopes: []string{"profile", "services:read"}}
+	visit := func(redirect string, q url.Values) int {
+		r, err := http.Get(redirect + "?" + q.Encode())
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = r.Body.Close()
+		return r.StatusCode
+	}
+	ask := func(answer url.Values) (oauth.Token, error) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		return config.Login(ctx, func(address string) error {
+			u, err := url.Parse(address)
+			if err != nil {
+				return err
+			}
+			q := u.Query()
+			if q.Get("code_challenge_method") != "S256" || q.Get("code_challenge") == "" || q.Get("scope") != "profile services:read" {
+				t.Errorf("asked for %s", address)
+			}
+			if code := visit(q.Get("redirect_uri"), url.Values{"code": {"code"}, "state": {"of somebody else"}}); code != http.StatusBadRequest {
+				t.Errorf("the answer to another sign-in: %d", code)
+			}
+			answer.Set("state", q.Get("state"))
+			visit(q.Get("redirect_uri"), answer)
+			return nil
+		})
+	}
+	if token, err := ask(url.Values{"code": {"code"}}); err != nil || token.Access != "a0+" || len(s.verifier) < 43 {
+		t.Errorf("%+v, %v", token, err)
+	}
+	if _, err := ask(url.Values{"error": {"access_denied"}}); !errors.Is(err, oauth.ErrDenied) {
+		t.Error(err)
+	}
+}
+
+func TestSigningInByABrowserElsewhere(t *testing.T) {
+	s := newServer(t)
+	config := oauth.Config{Server: s.URL, ClientID: "app"}
+	token, err := config.LoginElsewhere(t.Context(), func(address string) (string, error) {
+		u, err := url.Parse(address)
+		return " http://127.0.0.1/callback?code=code&state=" + u.Query().Get("state") + "\n", err
+	})
+	if err != nil || token.Access != "a0+" {
+		t.Errorf("%+v, %v", token, err)
+	}
+	if _, err := config.LoginElsewhere(t.Context(), func(string) (string, error) { return "http://127.0.0.1/callback?code=code&state=old", nil }); err == nil {
+		t.Error("the answer to another sign-in is taken")
+	}
+}
